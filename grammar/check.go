@@ -1,0 +1,188 @@
+package grammar
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// check reports what the productions take but the format does not. It reads the version, and takes out of
+// the tree the sections of unknown name and the version lines that stand in sections.
+func (f *File) check() Diagnostics {
+	var found collector
+	f.checkVersion(&found)
+	for _, entry := range f.Preamble {
+		if entry.Key.Text != versionKey && (f.Version != nil || !resemblesVersion(entry)) {
+			found.add(At(CodeNoSection, entry.Span, "this entry stands before the first section").
+				WithHint("move it below the heading that it belongs to"))
+		}
+		checkValue(entry, &found)
+	}
+	checkStrays(f.Strays, &found)
+	f.checkHeadings(&found)
+	for _, section := range f.Sections {
+		checkEntries(section, &found)
+		checkStrays(section.Strays, &found)
+	}
+	return found.list
+}
+
+const versionKey = "version"
+
+// checkVersion reads the version line and reports all that is wrong with it, or with a second one.
+func (f *File) checkVersion(found *collector) {
+	versions := f.takeVersions()
+	if len(versions) == 0 {
+		found.add(f.missingVersion())
+	}
+	for i, entry := range versions {
+		switch {
+		case i > 0:
+			found.add(At(CodeSecondVersion, entry.Span, "the version is given a second time").WithHint("remove this line"))
+			continue
+		case len(f.Preamble) == 0 || f.Preamble[0] != entry:
+			found.add(At(CodeLateVersion, entry.Span, "the version line must come first").
+				WithHint("only blank lines and comments may stand before it"))
+		}
+		f.readVersion(entry, found)
+	}
+}
+
+// missingVersion reports that there is no version line, on the first line that should be it.
+func (f *File) missingVersion() Diagnostic {
+	at := Span{}
+	if len(f.Preamble) > 0 {
+		at = f.Preamble[0].Span
+	} else if len(f.Sections) > 0 {
+		at = f.Sections[0].Heading.Span
+	}
+	d := At(CodeNoVersion, at, "the version line is missing").
+		WithHint("the first line that is neither blank nor a comment is `version: X.Y.Z`")
+	if len(f.Preamble) > 0 && resemblesVersion(f.Preamble[0]) {
+		d = d.WithFix(f.Preamble[0].Key.Span, versionKey)
+	}
+	return d
+}
+
+// resemblesVersion reports whether an entry's key is a misspelt `version`.
+func resemblesVersion(entry *Entry) bool {
+	return Closest(entry.Key.Text, []string{versionKey}) != ""
+}
+
+// takeVersions returns the version lines in order, wherever they stand, and takes those out of the tree
+// that stand in sections.
+func (f *File) takeVersions() []*Entry {
+	var versions []*Entry
+	isVersion := func(entry *Entry) bool {
+		if entry.Key.Text != versionKey {
+			return false
+		}
+		versions = append(versions, entry)
+		return true
+	}
+	for _, entry := range f.Preamble {
+		isVersion(entry)
+	}
+	for _, section := range f.Sections {
+		section.Entries = slices.DeleteFunc(section.Entries, isVersion)
+	}
+	return versions
+}
+
+// readVersion reads X.Y.Z into f.Version, if it is supported.
+func (f *File) readVersion(entry *Entry, found *collector) {
+	value := entry.Value
+	if value == nil {
+		if len(entry.Block) > 0 { // else reported with all keys that have no value
+			found.add(At(CodeBadVersion, entry.Span, "a block is no version"))
+		}
+		return
+	}
+	numbers, ok := versionNumbers(value.Raw)
+	if !ok {
+		found.add(At(CodeBadVersion, value.Span, "%s is no version", shown(value.Raw)).
+			WithHint("write three numbers with dots between, such as 2.1.0"))
+		return
+	}
+	version := &Version{Span: value.Span, Text: value.Raw, Major: numbers[0], Minor: numbers[1], Patch: numbers[2]}
+	if version.Major != 1 && (version.Major != 2 || version.Minor > newestMinor) {
+		found.add(At(CodeOtherVersion, value.Span, "format version %s is not supported", value.Raw).
+			WithHint("the supported versions are 1.x and 2.0 to 2.%d", newestMinor))
+		return
+	}
+	f.Version = version
+}
+
+// newestMinor is the last supported format of 2.x.
+const newestMinor = 3
+
+// versionNumbers reads three numbers without leading zeros, of at most six digits each.
+func versionNumbers(text string) (numbers [3]int, ok bool) {
+	parts := strings.SplitN(text, ".", len(numbers)+1)
+	if len(parts) != len(numbers) {
+		return numbers, false
+	}
+	for i, part := range parts {
+		number, err := strconv.ParseUint(part, 10, 32)
+		if err != nil || len(part) > 6 || strconv.FormatUint(number, 10) != part {
+			return numbers, false
+		}
+		numbers[i] = int(number)
+	}
+	return numbers, true
+}
+
+// checkHeadings reports unknown and repeated sections, and leaves unknown ones out of the tree.
+func (f *File) checkHeadings(found *collector) {
+	seen := map[string]bool{}
+	f.Sections = slices.DeleteFunc(f.Sections, func(section *Section) bool {
+		switch {
+		case section.Name == "":
+			return true // its heading was refused
+		case !isSection(section.Name):
+			found.add(unknownSection(section.Heading))
+			return true
+		case seen[section.Name]:
+			found.add(At(CodeSecondSection, section.Heading.Span, "section %s is repeated", shown(section.Name)).
+				WithHint("move its entries to the first one"))
+		}
+		seen[section.Name] = true
+		return false
+	})
+}
+
+func unknownSection(heading Segment) Diagnostic {
+	d := At(CodeUnknownSection, heading.Span, "there is no section %s", shown(heading.Text))
+	if near := Closest(heading.Text, sectionNames); near != "" {
+		return d.WithHint("did you mean `%s`?", near).WithFix(heading.Span, near)
+	}
+	return d.WithHint("the sections are %s", strings.Join(sectionNames, ", "))
+}
+
+// checkEntries reports keys without a value and repeated keys.
+func checkEntries(section *Section, found *collector) {
+	seen := make(map[string]bool, len(section.Entries))
+	for _, entry := range section.Entries {
+		checkValue(entry, found)
+		key := entry.Key.String()
+		if seen[key] && !accumulates(section.Name, entry.Key) {
+			found.add(At(CodeSecondKey, entry.Key.Span, "key %s is repeated", shown(key)).
+				WithHint("keep one of the lines; what it allows and denies is said once"))
+		}
+		seen[key] = true
+	}
+}
+
+func checkValue(entry *Entry, found *collector) {
+	if entry.Value == nil && len(entry.Block) == 0 {
+		found.add(At(CodeNoValue, entry.Span, "key %s has no value", shown(entry.Key.Text)).
+			WithHint("write the value after the colon, or remove the line"))
+	}
+}
+
+func checkStrays(lines []*BlockLine, found *collector) {
+	for _, line := range lines {
+		found.add(At(CodeStrayBlockLine, line.Span, "a numeric line belongs into a block").
+			WithHint("put it below a key that stands alone on its line"))
+	}
+}

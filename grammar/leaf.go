@@ -1,0 +1,68 @@
+package grammar
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
+)
+
+// The leaves of the tree are one token each, and know where it stands.
+
+// Parse takes a name. It is participle's interface, as are the other Parse methods of leaves.
+func (s *Segment) Parse(tokens *lexer.PeekingLexer) error {
+	t, err := take(tokens, tokenName)
+	if err != nil {
+		return err
+	}
+	s.Text, s.Span = t.Value, spanOf(t)
+	return nil
+}
+
+// Parse takes a scope.
+func (s *Scope) Parse(tokens *lexer.PeekingLexer) error {
+	t, err := take(tokens, tokenScope)
+	if err != nil {
+		return err
+	}
+	s.Span = spanOf(t)
+	s.Pattern.Text = strings.TrimSuffix(strings.TrimPrefix(t.Value, scopeOpen), "]")
+	s.Pattern.Span = Span{s.Span.Start + len(scopeOpen), s.Span.End - len("]")}
+	return nil
+}
+
+// Parse takes a word.
+func (w *Word) Parse(tokens *lexer.PeekingLexer) error {
+	t, err := take(tokens, tokenWord)
+	if err != nil {
+		return err
+	}
+	w.Text, w.Span = t.Value, spanOf(t)
+	return nil
+}
+
+// Parse takes an item.
+func (i *Item) Parse(tokens *lexer.PeekingLexer) error {
+	t, err := take(tokens, tokenItem, tokenQuoted)
+	if err != nil {
+		return err
+	}
+	i.Text, i.Span, i.Quoted = t.Value, spanOf(t), t.Type == tokenQuoted
+	if i.Quoted {
+		i.Text = i.Text[1 : len(i.Text)-1]
+	}
+	return nil
+}
+
+// take returns the next token if it is of one of the kinds.
+func take(tokens *lexer.PeekingLexer, kinds ...lexer.TokenType) (*lexer.Token, error) {
+	if !slices.Contains(kinds, tokens.Peek().Type) {
+		return nil, participle.NextMatch
+	}
+	return tokens.Next(), nil
+}
+
+func spanOf(t *lexer.Token) Span {
+	return Span{t.Pos.Offset, t.Pos.Offset + len(t.Value)}
+}

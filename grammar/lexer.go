@@ -1,0 +1,193 @@
+package grammar
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/alecthomas/participle/v2/lexer"
+)
+
+// The kinds of tokens. Each line of a policy becomes one of
+//
+//	Heading Name EOL
+//	Name (Dot Name)* (Scope (Dot Name)*)? Word* Colon [Item (Comma Item)*] EOL
+//	Indent Name Colon [Item (Comma Item)*] EOL
+//
+// Blank lines and comments become none, and neither does a line that was refused: its error is in
+// scanner.found, and the productions go on with the next line. So one pass finds every error, and the
+// productions need a single token to tell what comes.
+const (
+	tokenHeading lexer.TokenType = lexer.EOF - 1 - iota
+	tokenName
+	tokenDot
+	tokenScope
+	tokenWord
+	tokenColon
+	tokenIndent
+	tokenItem
+	tokenQuoted
+	tokenComma
+	tokenEOL
+)
+
+var symbols = map[string]lexer.TokenType{
+	"EOF": lexer.EOF, "Heading": tokenHeading, "Name": tokenName, "Dot": tokenDot, "Scope": tokenScope,
+	"Word": tokenWord, "Colon": tokenColon, "Indent": tokenIndent, "Item": tokenItem, "Quoted": tokenQuoted,
+	"Comma": tokenComma, "EOL": tokenEOL,
+}
+
+// scanner cuts a text into tokens, in one pass and in linear time.
+type scanner struct {
+	text     string
+	next     int // where the next line starts
+	tokens   []lexer.Token
+	comments []Comment
+	found    collector
+	unclosed bool // there is no "-->" any more
+}
+
+// line is one line without its line end, and without white space after it.
+type line struct {
+	start int // where it starts
+	at    int // its first character that is no white space
+	end   int
+	full  int // its end, with white space
+}
+
+func (s *scanner) scan() {
+	s.tokens = make([]lexer.Token, 0, 16+len(s.text)/4) // about what policies have
+	for s.next < len(s.text) {
+		s.scanLine(s.cut())
+	}
+	s.tokens = append(s.tokens, lexer.EOFToken(lexer.Position{Offset: len(s.text)}))
+}
+
+// cut takes the next line.
+func (s *scanner) cut() line {
+	l := line{start: s.next, full: len(s.text)}
+	s.next = len(s.text)
+	if i := strings.IndexByte(s.text[l.start:], '\n'); i >= 0 {
+		l.full, s.next = l.start+i, l.start+i+1
+		l.full = l.start + len(strings.TrimSuffix(s.text[l.start:l.full], "\r"))
+	}
+	l.end = l.start + len(strings.TrimRight(s.text[l.start:l.full], " \t"))
+	l.at = s.skip(l.start, l.end)
+	return l
+}
+
+func (s *scanner) scanLine(l line) {
+	rest := s.text[l.at:l.end]
+	switch {
+	case rest == "":
+	case strings.HasPrefix(rest, commentOpen):
+		s.scanComment(l.at)
+	case strings.HasPrefix(rest, "##"):
+		s.scanHeading(l)
+	case rest[0] == '#':
+		s.comments = append(s.comments, Comment{Span{l.at, l.end}, rest})
+		s.refuseCommentIn(l.at, l.end)
+	default:
+		s.scanRule(l)
+	}
+}
+
+// scanRule cuts an entry or a block line, and takes its tokens back if it is refused.
+func (s *scanner) scanRule(l line) {
+	mark := len(s.tokens)
+	ok := false
+	if l.at > l.start {
+		ok = s.scanBlockLine(l)
+	} else {
+		ok = s.scanEntry(l)
+	}
+	if !ok {
+		s.tokens = s.tokens[:mark]
+		return
+	}
+	s.emit(tokenEOL, l.end, l.end)
+}
+
+// scanHeading cuts a heading. One that is misspelt but can be recognised still opens its section, so that
+// what stands below it is read as what it was meant to be; of any other the name is left empty.
+func (s *scanner) scanHeading(l line) {
+	name := strings.Trim(s.text[l.at:l.end], "# \t:")
+	at := l.at + strings.Index(s.text[l.at:l.end], name)
+	known := isSection(strings.ToLower(name))
+	switch {
+	case resemblesHeading([]byte(s.text[l.start:l.full])): // framing has reported it
+		name = ""
+	case name != "" && s.text[l.start:l.full] == "## "+name && !strings.ContainsAny(name, " \t"):
+		known = true // or is reported with the section
+	case l.at > l.start:
+		s.found.add(At(CodeIndentedHead, Span{l.start, l.end}, "a heading stands at the start of its line").
+			WithHint("remove the white space before it").WithFix(Span{l.start, l.at}, ""))
+	default:
+		s.refuseHeading(l, name, known)
+	}
+	if !known {
+		name = ""
+	}
+	s.emit(tokenHeading, l.at, l.at+2)
+	s.tokens = append(s.tokens, token(tokenName, at, name))
+	s.emit(tokenEOL, l.end, l.end)
+}
+
+func (s *scanner) refuseHeading(l line, name string, known bool) {
+	d := At(CodeBadHeading, Span{l.start, l.full}, "a line that starts with `##` must be a heading, `## name`")
+	if known {
+		d = d.WithHint("write `## %s`, with nothing before or after it", name).WithFix(Span{l.start, l.full}, "## "+name)
+	} else {
+		d = d.WithHint("a comment starts with a single `#`; the sections are %s", strings.Join(sectionNames, ", "))
+	}
+	s.found.add(d)
+}
+
+// skip returns the offset of the first character from at on that is neither space nor tab.
+func (s *scanner) skip(at, end int) int {
+	for at < end && (s.text[at] == ' ' || s.text[at] == '\t') {
+		at++
+	}
+	return at
+}
+
+// byteAt returns the byte at an offset of a line, or 0 at its end.
+func (s *scanner) byteAt(at, end int) byte {
+	if at >= end {
+		return 0
+	}
+	return s.text[at]
+}
+
+// nameEnd returns where the name or word that starts at an offset ends; the same offset if none does.
+func (s *scanner) nameEnd(at, end int) int {
+	for start := at; at < end; {
+		r, size := utf8.DecodeRuneInString(s.text[at:end])
+		inside := unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_$@", r) ||
+			at > start && (strings.ContainsRune("-/+", r) || unicode.IsMark(r))
+		if !inside {
+			break
+		}
+		at += size
+	}
+	return at
+}
+
+func (s *scanner) emit(kind lexer.TokenType, start, end int) {
+	s.tokens = append(s.tokens, token(kind, start, s.text[start:end]))
+}
+
+func token(kind lexer.TokenType, offset int, value string) lexer.Token {
+	return lexer.Token{Type: kind, Value: value, Pos: lexer.Position{Offset: offset}}
+}
+
+// stream hands the tokens to participle. It is its lexer's definition, too, which names the tokens.
+type stream struct{ tokens []lexer.Token }
+
+func (t *stream) Next() (lexer.Token, error) {
+	first := t.tokens[0]
+	if len(t.tokens) > 1 {
+		t.tokens = t.tokens[1:]
+	}
+	return first, nil
+}

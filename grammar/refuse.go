@@ -1,0 +1,90 @@
+package grammar
+
+import "strings"
+
+// refuse reports an error and returns false, for callers that give up on the line with it.
+func (s *scanner) refuse(d Diagnostic) bool {
+	s.found.add(d)
+	return false
+}
+
+// refuseKey reports what stands where a name, a word or the colon of a key was expected.
+func (s *scanner) refuseKey(k *keyScan) bool {
+	lineStart := strings.LastIndexByte(s.text[:k.at], '\n') + 1
+	if k.first == "" || !strings.Contains(s.text[k.at:k.end], ":") {
+		span := Span{lineStart, k.end}
+		if near := Closest(k.first, []string{denyIf}); near != "" && k.names > 1 {
+			return s.refuse(At(CodeNotAnEntry, span, "this line has no colon").WithHint("did you mean `%s`?", near).
+				WithFix(Span{lineStart, lineStart + len(k.first)}, near))
+		}
+		return s.refuseLine(span)
+	}
+	length := len(firstCharacter(s.text[k.at:k.end]))
+	span := Span{k.at, k.at + length}
+	if s.text[k.at] == '.' || s.text[k.at] == ':' {
+		return s.refuse(At(CodeBadKey, span, "a name is missing here"))
+	}
+	return s.refuse(At(CodeBadKey, span, "%s cannot stand in a key", shown(s.text[span.Start:span.End])).
+		WithHint("a key has names of letters, digits and _ - @ $ / +, with single dots between, then perhaps words, then a colon"))
+}
+
+func firstCharacter(text string) string {
+	for i := range text {
+		if i > 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// refuseSpace reports the white space before a colon, and proposes to remove it if the colon is surely the
+// key's.
+func (s *scanner) refuseSpace(start, colon int, surely bool) bool {
+	d := At(CodeSpaceColon, Span{start, colon + 1}, "no space may stand before the colon of a key").
+		WithHint("remove the space; a value that begins with a colon must be quoted")
+	if surely {
+		d = d.WithFix(Span{start, colon}, "")
+	}
+	return s.refuse(d)
+}
+
+// refuseDenyIf reports a deny_if that lacks a part.
+func (s *scanner) refuseDenyIf(k *keyScan) bool {
+	lineStart := strings.LastIndexByte(s.text[:k.at], '\n') + 1
+	return s.refuse(At(CodeBadDenyIf, Span{lineStart, k.end}, "a deny_if needs a path, an operator and a value").
+		WithHint("write it as `deny_if.metadata.env equals production`"))
+}
+
+// refuseBlockKey reports a line that starts with a number or a quote at the start of its line.
+func (s *scanner) refuseBlockKey(l line, numberEnd int) bool {
+	span := Span{l.at, l.end}
+	switch rest := s.text[l.at:l.end]; {
+	case !strings.Contains(rest, ":"):
+		return s.refuseLine(span)
+	case numberEnd > 0:
+		return s.refuse(At(CodeStrayBlockLine, span, "a numeric line belongs, indented, into a block").
+			WithHint("indent it below a key that stands alone on its line").WithFix(Span{l.at, l.at}, "  "))
+	}
+	return s.refuse(At(CodeBadKey, span, "keys are not quoted").WithHint("remove the quotes"))
+}
+
+// refuseLine reports a line that is nothing a policy has.
+func (s *scanner) refuseLine(span Span) bool {
+	return s.refuse(At(CodeNotAnEntry, span, "this line is no entry, comment or heading").
+		WithHint("an entry is `key: value`, a comment starts with `#`, a heading is `## name`"))
+}
+
+// refuseIndented reports an indented line that is no line of a block.
+func (s *scanner) refuseIndented(l line) bool {
+	rest := s.text[l.at:l.end]
+	switch {
+	case isQuote(rest[0]):
+		return s.refuse(At(CodeBadBlockLine, Span{l.at, l.end}, "a line of a block has a number before its colon").
+			WithHint(`write it as "8453": a, b`))
+	case s.nameEnd(l.at, l.end) > l.at && (strings.Contains(rest, ":") || strings.HasPrefix(rest, denyIf)):
+		return s.refuse(At(CodeIndentedEntry, Span{l.start, l.end}, "an entry stands at the start of its line").
+			WithHint("remove the white space before it; only lines such as `\"8453\": a, b` are indented").
+			WithFix(Span{l.start, l.at}, ""))
+	}
+	return s.refuseLine(Span{l.at, l.end})
+}

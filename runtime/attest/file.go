@@ -1,0 +1,105 @@
+package attest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// maxKeyFileBytes bounds what is read of a key file; a pair of keys takes about 300 bytes.
+const maxKeyFileBytes = 64 << 10
+
+// readPrivate reads a file that only its owner may read. A file that is open to others is refused, since
+// its keys have to be taken as known. Permissions are those of the opened file, not of a path.
+func readPrivate(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	defer func() { _ = file.Close() }() // only read from
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrKeyFile, path)
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, fmt.Errorf("%w: %s has mode %04o, open to others than its owner; run chmod 600 %s",
+			ErrKeyFile, path, info.Mode().Perm(), path)
+	case info.Size() > maxKeyFileBytes:
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrKeyFile, path, maxKeyFileBytes)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxKeyFileBytes))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrKeyFile, path, err)
+	}
+	return text, nil
+}
+
+// writePrivate makes a file of mode 0600 that either is there whole, and durable, or is not there. It never
+// replaces a file: where path exists, also because another process was quicker, the error is fs.ErrExist.
+func writePrivate(path string, text []byte) error {
+	dir := filepath.Dir(path)
+	temporary, err := writeTemporary(dir, text)
+	if err != nil {
+		return fmt.Errorf("%w: writing into %s: %w", ErrKeyFile, dir, err)
+	}
+	defer func() { _ = os.Remove(temporary) }() // a leftover is never read
+	// A link fails where the name is taken, which a rename would not.
+	err = os.Link(temporary, path)
+	switch {
+	case exists(err):
+		return fmt.Errorf("%w: %w; keys are never written over: name another file", ErrKeyFile, err)
+	case err != nil:
+		return fmt.Errorf("%w: %w; the folder must be on a file system with hard links", ErrKeyFile, err)
+	}
+	if err := syncDir(dir); err != nil {
+		return fmt.Errorf("%w: syncing %s: %w", ErrKeyFile, dir, err)
+	}
+	return nil
+}
+
+// writeTemporary writes and syncs a file of its own name; os.CreateTemp gives it mode 0600.
+func writeTemporary(dir string, text []byte) (path string, err error) {
+	file, err := os.CreateTemp(dir, ".new-*.pem")
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
+	}
+	return file.Name(), nil
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// privateDir makes the folder with mode 0700, or refuses one in which others can put or replace files.
+func privateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("%w: making the key folder: %w", ErrKeyFile, err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fmt.Errorf("%w: the key folder %s has mode %04o, writable by others than its owner; run chmod 700 %s",
+			ErrKeyFile, dir, mode, dir)
+	}
+	return nil
+}
+
+func exists(err error) bool  { return errors.Is(err, fs.ErrExist) }
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
