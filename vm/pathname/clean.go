@@ -1,0 +1,178 @@
+package pathname
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Clean returns raw in its canonical form, and whether it is suspicious: whether the file that it means
+// can't be told from the text. The form of a suspicious path is a best effort, fit for messages.
+func Clean(raw string) (clean string, suspicious bool) {
+	path := strings.ReplaceAll(raw, `\`, "/")
+	c := cleaner{
+		absolute:   strings.HasPrefix(path, "/"),
+		segments:   make([]string, 0, 16),
+		suspicious: raw == "" || hasStrangeBytes(raw) || isDevice(path) || strings.Contains(path, "$"),
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		c.add(segment)
+	}
+	return c.join(), c.suspicious
+}
+
+// A cleaner gathers the segments of a path that remain.
+type cleaner struct {
+	absolute   bool
+	segments   []string
+	suspicious bool
+}
+
+// add takes the next segment. What "." and ".." are is decided before folding: a segment that becomes one of them by
+// losing characters is a name of its own on most systems.
+func (c *cleaner) add(raw string) {
+	switch raw {
+	case "", ".":
+		return
+	case "..":
+		c.up()
+		return
+	}
+	segment := fold(raw)
+	if len(c.segments) == 0 && c.anchor(segment) {
+		return
+	}
+	name := trimName(segment)
+	if name == "" || isShortName(name) || hasVariable(segment) {
+		c.suspicious = true
+	}
+	switch {
+	case name != "":
+		c.segments = append(c.segments, name)
+	case strings.Trim(segment, ".") != "" || len(segment) > len(".."):
+		c.segments = append(c.segments, segment)
+	default:
+		c.segments = append(c.segments, raw)
+	}
+}
+
+// anchor takes a first segment that says what the path is relative to: a home directory or a drive. It reports
+// whether segment was one.
+func (c *cleaner) anchor(segment string) bool {
+	switch {
+	case isDrive(segment):
+		c.absolute = true
+	case strings.HasPrefix(segment, "~") && !c.absolute:
+		c.suspicious = c.suspicious || segment != "~"
+	case !c.absolute && (len(segment) > 1 && isDrive(segment[:2]) || strings.HasSuffix(segment, ":")):
+		// c:x is relative to the drive's own directory, and file: is a scheme.
+		c.suspicious = true
+	default:
+		return false
+	}
+	c.segments = append(c.segments, segment)
+	return true
+}
+
+// up takes back the last segment for a "..".
+func (c *cleaner) up() {
+	last := len(c.segments) - 1
+	switch {
+	case last < 0 && c.absolute:
+	case last < 0 || c.segments[last] == "..":
+		c.segments = append(c.segments, "..")
+		c.suspicious = true
+	case last == 0 && (isDrive(c.segments[0]) || c.segments[0][0] == '~' && !c.absolute):
+		c.suspicious = true
+	default:
+		c.segments = c.segments[:last]
+	}
+}
+
+// join returns the clean path.
+func (c *cleaner) join() string {
+	path := strings.Join(c.segments, "/")
+	switch {
+	case c.absolute:
+		return "/" + path
+	case path == "":
+		return "."
+	}
+	return path
+}
+
+// trimName removes what NTFS ignores: a stream name, and dots and spaces at the end. It returns "" where nothing is
+// left.
+func trimName(segment string) string {
+	if colon := strings.IndexByte(segment, ':'); colon >= 0 {
+		segment = segment[:colon]
+	}
+	return strings.TrimRight(segment, ". ")
+}
+
+// isDrive reports whether a folded segment is a drive letter and a colon.
+func isDrive(segment string) bool {
+	return len(segment) == 2 && segment[1] == ':' && 'a' <= segment[0] && segment[0] <= 'z'
+}
+
+// hasVariable reports whether a segment holds %VAR%: two percent signs with something between them.
+func hasVariable(segment string) bool {
+	return strings.LastIndexByte(segment, '%')-strings.IndexByte(segment, '%') > 1
+}
+
+// isDevice reports whether path leads into the device name space of Windows, where other rules hold.
+func isDevice(path string) bool {
+	return strings.HasPrefix(path, "//?") || strings.HasPrefix(path, "//./") || strings.HasPrefix(path, "/??/")
+}
+
+// isShortName reports whether a segment has the form that Windows gives to its second, short names: up to six
+// characters, "~", digits, and an extension of up to three. Such a name is another name of an unknown file.
+func isShortName(segment string) bool {
+	base, extension, _ := strings.Cut(segment, ".")
+	stem, number, found := strings.Cut(base, "~")
+	return found && len(base) <= 8 && stem != "" && number != "" && len(extension) <= 3 && strings.Trim(number, "0123456789") == ""
+}
+
+// hasStrangeBytes reports whether text holds control characters or invalid UTF-8.
+func hasStrangeBytes(text string) bool {
+	return !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// fold returns text as case-insensitive file systems compare it.
+func fold(text string) string {
+	if isASCII(text) {
+		return strings.ToLower(text)
+	}
+	text = norm.NFD.String(strings.Map(dropIgnored, text))
+	return norm.NFC.String(strings.Map(foldCherokee, cases.Fold().String(text)))
+}
+
+// foldCherokee folds the one script whose small letters fold to capitals; package cases swaps the two instead.
+func foldCherokee(r rune) rune {
+	if unicode.Is(unicode.Cherokee, r) {
+		return unicode.ToUpper(r)
+	}
+	return r
+}
+
+// dropIgnored removes the characters that HFS+ leaves out of comparisons.
+func dropIgnored(r rune) rune {
+	switch {
+	case 0x200c <= r && r <= 0x200f, 0x202a <= r && r <= 0x202e, 0x206a <= r && r <= 0x206f, r == 0xfeff:
+		return -1
+	}
+	return r
+}
+
+// isASCII reports whether text holds ASCII only.
+func isASCII(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
