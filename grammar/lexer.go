@@ -95,13 +95,11 @@ func (s *scanner) scanLine(l line) {
 // scanRule cuts an entry or a block line, and takes its tokens back if it is refused.
 func (s *scanner) scanRule(l line) {
 	mark := len(s.tokens)
-	ok := false
+	scan := s.scanEntry
 	if l.at > l.start {
-		ok = s.scanBlockLine(l)
-	} else {
-		ok = s.scanEntry(l)
+		scan = s.scanBlockLine
 	}
-	if !ok {
+	if !scan(l) {
 		s.tokens = s.tokens[:mark]
 		return
 	}

@@ -1,0 +1,65 @@
+# Bare `make` says what there is.
+.DEFAULT_GOAL := help
+
+GO ?= go
+BIN := bin/bailiff
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+# The length of one fuzz target's run.
+FUZZTIME ?= 20s
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+.PHONY: build
+build: ## build bin/bailiff, bound to the commit it is built from
+	$(GO) build -buildvcs=auto -trimpath -o $(BIN) ./cmd/bailiff
+
+.PHONY: run
+run: build ## make keys and an example policy where there are none, start the service, print what to paste
+	$(BIN) quickstart
+
+.PHONY: test
+test: ## every test (with Node and npm: also the independent verifiers of attestations)
+	@.ci/test
+
+.PHONY: race
+race: ## the tests of everything that runs at once, with the race detector (needs a C compiler)
+	$(GO) test -race ./runtime/... ./httpd/...
+
+.PHONY: lint
+lint: ## gofmt, vet, golangci-lint, govulncheck where its database can be reached
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(GOLANGCI) run ./...
+	@.ci/govulncheck $(GOVULNCHECK)
+
+.PHONY: generate
+generate: ## write again what is generated from the tables (docs/)
+	$(GO) generate ./...
+
+.PHONY: golden
+golden: ## rewrite the golden files from what the code does now; read the diff
+	$(GO) test ./grammar/... ./vm/... ./compiler/... ./runtime/... ./httpd/... -rewrite
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME each (20s)
+	.ci/fuzz $(FUZZTIME)
+
+.PHONY: bench
+bench: ## the Go benchmarks of every layer
+	$(GO) test ./bench/... -run '^$$' -bench . -benchmem
+
+.PHONY: bench-http
+bench-http: build ## the running service over loopback, beside its floors; ends with the ratios
+	$(GO) run ./bench/http -service $(BIN)
+
+.PHONY: nightly
+nightly: race ## what takes too long for every change
+	$(MAKE) fuzz FUZZTIME=10m
+	$(MAKE) bench bench-http
+
+.PHONY: clean
+clean: ## remove what was built (not data/ and config/)
+	rm -rf bin .cache

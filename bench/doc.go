@@ -1,0 +1,6 @@
+// Package bench measures the service and its parts, each beside a floor: the least that the same work can cost. Only
+// figures of one run compare, since a shared machine's speed drifts by half and more from hour to hour.
+//
+// The Go benchmarks are the test files of this folder (make bench); bench/http drives the running service over
+// loopback (make bench-http). RESULTS.md holds what they gave, and what it means.
+package bench

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"bailiff/bench"
+)
+
+// serve serves a handler until the test ends and returns its address.
+func serve(t *testing.T, handler fasthttp.RequestHandler) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newFloorServer(handler)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		if err := server.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+// self is this process as a server.
+func self(t *testing.T, address string) *process {
+	t.Helper()
+	this, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &process{address: address, command: &exec.Cmd{Process: this}}
+}
+
+// drive measures a handler for an instant.
+func drive(t *testing.T, handler fasthttp.RequestHandler, body string, expect *expectation) (sample, error) {
+	t.Helper()
+	address := serve(t, handler)
+	one, err := newTarget(t.Name(), self(t, address), render("/v1/authorize", address, "sk_svc_test", body), expect, 2)
+	if err != nil {
+		return sample{}, err
+	}
+	defer one.close()
+	return one.measure(2, 5*time.Millisecond, 50*time.Millisecond)
+}
+
+func TestFloors(t *testing.T) {
+	for _, row := range []struct {
+		kind   string
+		expect *expectation
+	}{
+		{floorDecode, expectTestRun}, {floorSign, expectSigned}, {floorEcho, expectEcho},
+	} {
+		t.Run(row.kind, func(t *testing.T) {
+			handler, err := floorHandler(row.kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := drive(t, handler, bench.AllowedIntent, row.expect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.rate <= 0 || s.p50 <= 0 || s.p99 < s.p50 {
+				t.Errorf("the sample is %+v", s)
+			}
+		})
+	}
+}
+
+// TestFaultsEndARun is the canary of the client: whatever is not the expected answer must fail the run.
+func TestFaultsEndARun(t *testing.T) {
+	answerWith := func(status int, body string) fasthttp.RequestHandler {
+		return func(ctx *fasthttp.RequestCtx) {
+			ctx.SetStatusCode(status)
+			ctx.SetBodyString(body)
+		}
+	}
+	for _, row := range []struct {
+		name    string
+		handler fasthttp.RequestHandler
+		body    string
+		expect  *expectation
+		says    string
+	}{
+		{"another status", answerWith(503, simulated), bench.AllowedIntent, expectTestRun, "expected status 200"},
+		{"a body that floor 1 can't read", decodeOnly, "{}", expectTestRun, "expected status 200"},
+		{"another decision", answerWith(200, `{"status":"DENIED"}`), bench.AllowedIntent, expectTestRun, "not the expected one"},
+		{"no attestation", answerWith(200, simulated), bench.AllowedIntent, expectSigned, "not the expected one"},
+		{"another code", answerWith(403, `{"status":"DENIED","error_code":"SVC_POLICY_VIOLATION"}`), bench.DeniedIntent, expectDenied, "not the expected one"},
+		{"no JSON", answerWith(200, "ALLOWED"), bench.AllowedIntent, expectTestRun, "no JSON"},
+		{"a large body", answerWith(200, strings.Repeat(" ", bufferBytes)), bench.AllowedIntent, expectTestRun, "short buffer"},
+		{"no length", func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader(simulated), -1) }, bench.AllowedIntent, expectTestRun, "no Content-Length"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, err := drive(t, row.handler, row.body, row.expect)
+			if err == nil || !strings.Contains(err.Error(), row.says) {
+				t.Errorf("the run ended with %v, not with %q", err, row.says)
+			}
+		})
+	}
+}
+
+func TestSummaryEndsWithTheRatios(t *testing.T) {
+	rounds := []ratios{{0.9, 0.5, 1, 0.5}, {0.7, 0.7, 0.8, 0.6}, {0.805, 0.6, 0.954, 2}}
+	turns := []single{{echo: 20 * time.Microsecond, allowed: 300 * time.Microsecond, sync: 100 * time.Microsecond, sign: 120 * time.Microsecond}}
+	var out bytes.Buffer
+	printSummary(&out, rounds, turns)
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if last := lines[len(lines)-1]; last != "ratios: test-run 0.81 denied 0.60 allowed 0.95" {
+		t.Errorf("the last line is %q", last)
+	}
+	if !strings.Contains(out.String(), "single client, of the least     1.25   target 1.00 or less   MISSED") {
+		t.Errorf("a missed target is not told:\n%s", &out)
+	}
+}

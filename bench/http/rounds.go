@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// ratios are one round's: rates of the service, each by the rate of its floor in the same round, and the p99 of
+// ALLOWED by that of its floor.
+type ratios struct{ testRun, denied, allowed, tail float64 }
+
+// measureRounds measures the five targets one after the other, round after round, so that a machine whose speed
+// drifts drifts for all of them.
+func measureRounds(ctx context.Context, o *options, p *players, out io.Writer) ([]ratios, error) {
+	var rounds []ratios
+	for number := range o.rounds {
+		fmt.Fprintf(out, "round %d %18s %14s %9s %9s %9s %8s\n", number+1, "", "requests/s", "p50 ms", "p99 ms", "cpu µs", "ratio")
+		decode, err := phase(ctx, o, p.decode, out, nil)
+		if err != nil {
+			return nil, err
+		}
+		testRun, err := phase(ctx, o, p.testRun, out, &decode)
+		if err != nil {
+			return nil, err
+		}
+		denied, err := phase(ctx, o, p.denied, out, &decode)
+		if err != nil {
+			return nil, err
+		}
+		sign, err := phase(ctx, o, p.sign, out, nil)
+		if err != nil {
+			return nil, err
+		}
+		allowed, err := phase(ctx, o, p.allowed, out, &sign)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(out)
+		rounds = append(rounds, ratios{
+			testRun.rate / decode.rate, denied.rate / decode.rate, allowed.rate / sign.rate,
+			allowed.p99.Seconds() / sign.p99.Seconds(),
+		})
+	}
+	return rounds, nil
+}
+
+// measureOnly measures one target of the service, for whoever looks at that process meanwhile.
+func measureOnly(ctx context.Context, o *options, p *players, out io.Writer) error {
+	fmt.Fprintf(out, "the service is process %d\n", p.service.pid())
+	for _, t := range []*target{p.testRun, p.denied, p.allowed} {
+		for range o.rounds {
+			if t.name != o.only {
+				break
+			}
+			if _, err := phase(ctx, o, t, out, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// phase measures one target and prints a line, with the ratio to its floor where it has one.
+func phase(ctx context.Context, o *options, t *target, out io.Writer, floor *sample) (sample, error) {
+	if err := ctx.Err(); err != nil {
+		return sample{}, fmt.Errorf("interrupted: %w", err)
+	}
+	s, err := t.measure(o.connections, o.warmUp, o.measure)
+	if err != nil {
+		return sample{}, err
+	}
+	fmt.Fprintf(out, "  %-24s %14.0f %9.2f %9.2f %9.1f", t.name, s.rate, milliseconds(s.p50), milliseconds(s.p99), s.cpu.Seconds()*1e6)
+	if floor != nil {
+		fmt.Fprintf(out, " %8.2f", s.rate/floor.rate)
+	}
+	fmt.Fprintln(out)
+	return s, nil
+}
+
+func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
+
+// median returns the middle of what of takes from each element, the mean of the two middle ones of an even number.
+func median[T any](list []T, of func(T) float64) float64 {
+	values := make([]float64, len(list))
+	for i, element := range list {
+		values[i] = of(element)
+	}
+	slices.Sort(values)
+	middle := len(values) / 2
+	if len(values)%2 == 0 {
+		return (values[middle-1] + values[middle]) / 2
+	}
+	return values[middle]
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// The targets.
+const (
+	leastTestRun = 0.75
+	leastDenied  = 0.55
+	leastAllowed = 0.90
+)
+
+// printSummary prints the medians, what they say of the targets and, as the last line, the ratios.
+func printSummary(out io.Writer, rounds []ratios, turns []single) {
+	testRun := median(rounds, func(r ratios) float64 { return r.testRun })
+	denied := median(rounds, func(r ratios) float64 { return r.denied })
+	allowed := median(rounds, func(r ratios) float64 { return r.allowed })
+	tail := median(rounds, func(r ratios) float64 { return r.tail })
+	printSingle(out, turns)
+	fmt.Fprintf(out, "\ntest-run, of floor 1's rate    %5.2f   target %.2f or more   %s\n", testRun, leastTestRun, verdict(testRun >= leastTestRun))
+	fmt.Fprintf(out, "denied, of floor 1's rate      %5.2f   target %.2f or more   %s\n", denied, leastDenied, verdict(denied >= leastDenied))
+	fmt.Fprintf(out, "allowed, of floor 2's rate     %5.2f   target %.2f or more   %s\n", allowed, leastAllowed, verdict(allowed >= leastAllowed))
+	fmt.Fprintf(out, "allowed, p99 of floor 2's p99  %5.2f   target below 1.00     %s\n", tail, verdict(tail < 1))
+	over := median(turns, single.over)
+	fmt.Fprintf(out, "single client, of the least    %5.2f   target 1.00 or less   %s\n\n", over, verdict(over <= 1))
+	fmt.Fprintf(out, "ratios: test-run %.2f denied %.2f allowed %.2f\n", testRun, denied, allowed)
+}
+
+// over is what one client waits for an ALLOWED, by echo, sync and signing time together.
+func (s single) over() float64 { return s.allowed.Seconds() / s.least().Seconds() }
+
+func printSingle(out io.Writer, turns []single) {
+	at := func(of func(single) time.Duration) float64 {
+		return median(turns, func(s single) float64 { return float64(of(s).Microseconds()) })
+	}
+	fmt.Fprintf(out, "single client: allowed p50 %.0f µs, echo p50 %.0f µs, sync %.0f µs, sign %.0f µs, over (echo+sync+sign) %.2f\n",
+		at(func(s single) time.Duration { return s.allowed }), at(func(s single) time.Duration { return s.echo }),
+		at(func(s single) time.Duration { return s.sync }), at(func(s single) time.Duration { return s.sign }),
+		median(turns, single.over))
+}
+
+func verdict(met bool) string {
+	if met {
+		return "met"
+	}
+	return "MISSED"
+}

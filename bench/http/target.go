@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"bailiff/bench"
+)
+
+// target is one thing to measure: the connections to it, each with the same request.
+type target struct {
+	name    string
+	server  *process
+	clients []*client
+}
+
+// sample is what one phase gave.
+type sample struct {
+	rate     float64 // answers per second
+	p50, p99 time.Duration
+	cpu      time.Duration // that the server took for one answer; 0 where the system does not tell
+}
+
+func newTarget(name string, server *process, request []byte, expect *expectation, connections int) (*target, error) {
+	t := &target{name: name, server: server}
+	for range connections {
+		one, err := dial(server.address, request, expect)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", name, err), t.close())
+		}
+		t.clients = append(t.clients, one)
+		if err := one.exchange(); err != nil { // a connection that waits long for its first request is closed
+			return nil, errors.Join(fmt.Errorf("%s: %w", name, err), t.close())
+		}
+	}
+	return t, nil
+}
+
+func (t *target) close() error {
+	var faults []error
+	for _, one := range t.clients {
+		faults = append(faults, one.connection.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// measure drives the first connections of t in a closed loop: a warm-up, then the time that counts.
+func (t *target) measure(connections int, warmUp, length time.Duration) (sample, error) {
+	clients := t.clients[:connections]
+	taken, given := t.spent()
+	start := time.Now().Add(warmUp)
+	end := start.Add(length)
+	faults := make([]error, len(clients))
+	var all sync.WaitGroup
+	for i, one := range clients {
+		all.Go(func() { faults[i] = one.loop(start, end) })
+	}
+	all.Wait()
+	if err := errors.Join(faults...); err != nil {
+		return sample{}, fmt.Errorf("%s: %w", t.name, err)
+	}
+	takenLater, givenLater := t.spent()
+	merged := hdrhistogram.New(1, longestMicroseconds, significantDigits)
+	for _, one := range clients {
+		merged.Merge(one.latency)
+	}
+	if merged.TotalCount() == 0 {
+		return sample{}, fmt.Errorf("%s: no answer within %s", t.name, length)
+	}
+	at := func(quantile float64) time.Duration {
+		return time.Duration(merged.ValueAtQuantile(quantile)) * time.Microsecond
+	}
+	return sample{
+		rate: float64(merged.TotalCount()) / length.Seconds(), p50: at(50), p99: at(99),
+		cpu: (takenLater - taken) / time.Duration(givenLater-given),
+	}, nil
+}
+
+// spent returns the processor time that the server has taken and the number of answers that it has given here.
+func (t *target) spent() (taken time.Duration, given int64) {
+	for _, one := range t.clients {
+		given += one.count
+	}
+	return cpuTime(t.server.pid()), given
+}
+
+// render returns the bytes of a request. Floors get the same as the service.
+func render(path, address, apiKey, body string) []byte {
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		path, address, apiKey, len(body), body)
+}
+
+// answer is what the checks look at in a body.
+type answer struct {
+	Status      string  `json:"status"`
+	Attestation *string `json:"intent_attestation"`
+	PolicyHash  string  `json:"policyHash"`
+	Code        string  `json:"error_code"`
+	TestRun     bool    `json:"test_run"`
+}
+
+// expectAnswer returns a check for bodies that are answers.
+func expectAnswer(status string, fits func(*answer) bool) *expectation {
+	return &expectation{status: status, body: func(body []byte) error {
+		var a answer
+		if err := json.Unmarshal(body, &a); err != nil {
+			return fmt.Errorf("the answer is no JSON: %w", err)
+		}
+		if !fits(&a) {
+			return errors.New("the answer is not the expected one")
+		}
+		return nil
+	}}
+}
+
+// The expectations of floors and service.
+var (
+	expectTestRun = expectAnswer("200", func(a *answer) bool {
+		return a.Status == "ALLOWED" && a.TestRun && a.Attestation == nil && len(a.PolicyHash) == 64
+	})
+	expectDenied = expectAnswer("403", func(a *answer) bool {
+		return a.Status == "DENIED" && a.Code == bench.DeniedCode && a.Attestation == nil && !a.TestRun
+	})
+	expectSigned = expectAnswer("200", func(a *answer) bool {
+		return a.Status == "ALLOWED" && a.Attestation != nil && len(*a.Attestation) > 6000 && !a.TestRun
+	})
+	expectEcho = &expectation{"200", func(body []byte) error {
+		if !bytes.Equal(body, []byte(bench.AllowedIntent)) {
+			return errors.New("the echo is another")
+		}
+		return nil
+	}}
+)

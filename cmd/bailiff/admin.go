@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+
+	"bailiff/runtime/authority"
+	"bailiff/runtime/ledger"
+	pebbleledger "bailiff/runtime/ledger/pebble"
+)
+
+// admin is what the operator's commands need. The service's own ledger has it, and so has the admin socket of a
+// service that runs.
+type admin interface {
+	CreateKey(context.Context, authority.NewKey) (authority.KeyView, error)
+	Keys(context.Context) ([]authority.KeyView, error)
+	RevokeKey(context.Context, string) (authority.KeyView, error)
+	Holds(context.Context) ([]authority.HoldView, error)
+}
+
+// withAdmin calls use with the service that runs on the data folder or, where none does, with the ledger there.
+func withAdmin(use func(context.Context, admin) error) error {
+	s, err := readSettings(os.Environ())
+	if err != nil {
+		return usage("%v", err)
+	}
+	ctx := context.Background()
+	if remote := dialAdmin(s.adminSocket()); remote != nil {
+		return use(ctx, remote)
+	}
+	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
+		return err
+	}
+	l, err := openLedger(s, nil)
+	if err != nil {
+		return err
+	}
+	err = use(ctx, &authority.Admin{Ledger: l, Environment: s["SVC_ENV"], Clock: authority.SystemClock(), Random: rand.Reader})
+	if closing := l.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// openLedger opens the ledger in the data folder; errorf, where given, gets what its store reports.
+func openLedger(s settings, errorf func(format string, arguments ...any)) (ledger.Ledger, error) {
+	return pebbleledger.Open(s.ledgerPath(), pebbleledger.Options{Random: rand.Reader, AdminSocket: s.adminSocket(), Errorf: errorf})
+}
+
+// remoteAdmin talks to the admin socket of a service.
+type remoteAdmin struct{ client *http.Client }
+
+// dialAdmin returns an admin if a service answers on the socket, and nil where none does.
+func dialAdmin(socket string) *remoteAdmin {
+	connection, err := net.Dial("unix", socket)
+	if err != nil {
+		return nil
+	}
+	connection.Close()
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}
+	return &remoteAdmin{&http.Client{Transport: &http.Transport{DialContext: dial}}}
+}
+
+// CreateKey makes a key.
+func (r *remoteAdmin) CreateKey(ctx context.Context, request authority.NewKey) (view authority.KeyView, err error) {
+	err = r.call(ctx, "POST", "/keys", request, &view)
+	return view, err
+}
+
+// Keys lists the keys.
+func (r *remoteAdmin) Keys(ctx context.Context) (views []authority.KeyView, err error) {
+	err = r.call(ctx, "GET", "/keys", nil, &views)
+	return views, err
+}
+
+// RevokeKey revokes a key.
+func (r *remoteAdmin) RevokeKey(ctx context.Context, id string) (view authority.KeyView, err error) {
+	err = r.call(ctx, "DELETE", "/keys/"+id, nil, &view)
+	return view, err
+}
+
+// Holds lists the holds.
+func (r *remoteAdmin) Holds(ctx context.Context) (views []authority.HoldView, err error) {
+	err = r.call(ctx, "GET", "/holds", nil, &views)
+	return views, err
+}
+
+// call sends one request and reads its answer, or the refusal's message as an error.
+func (r *remoteAdmin) call(ctx context.Context, method, path string, body, answer any) error {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://admin"+path, bytes.NewReader(encoded))
+	if err != nil {
+		return err
+	}
+	response, err := r.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode >= 300 {
+		refusal := struct{ Message string }{}
+		if json.Unmarshal(text, &refusal) != nil || refusal.Message == "" {
+			refusal.Message = response.Status
+		}
+		return fmt.Errorf("the service refused: %s", refusal.Message)
+	}
+	return json.Unmarshal(text, answer)
+}

@@ -1,0 +1,105 @@
+// Command bailiff is the deterministic firewall in front of what AI agents do: it signs, checks and compiles
+// policies for their authors, and serves decisions to agents.
+//
+// Every subcommand has a file of its own; this one holds what they share: the streams they talk to, and how
+// an error becomes an exit code.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes. They are part of the interface: scripts branch on them.
+const (
+	exitDone    = 0
+	exitFailed  = 1 // what was asked for was not reached: a compile error, a bad signature, a failed start
+	exitUsage   = 2 // the command line or the request given to it can't be read
+	exitDenied  = 3 // eval: DENIED
+	exitPending = 4 // eval: PENDING
+)
+
+// command is the whole command line. Its doc texts are the help.
+type command struct {
+	Keygen     keygenCommand     `cmd:"" help:"Make an operator key pair."`
+	Sign       signCommand       `cmd:"" help:"Sign a policy with the operator's key."`
+	Verify     verifyCommand     `cmd:"" help:"Verify a policy's signature."`
+	Check      checkCommand      `cmd:"" help:"Report everything that is wrong with policies."`
+	Compile    compileCommand    `cmd:"" help:"Compile a policy to a program."`
+	Disasm     disasmCommand     `cmd:"" help:"List the program of a policy, or of a compiled program."`
+	Eval       evalCommand       `cmd:"" help:"Decide an intent without a service."`
+	Serve      serveCommand      `cmd:"" help:"Run the service."`
+	Quickstart quickstartCommand `cmd:"" help:"Make what is missing for a first run, then serve."`
+	Keys       keysCommand       `cmd:"" help:"Create, list and revoke API keys."`
+	Holds      holdsCommand      `cmd:"" help:"List holds."`
+	Attest     attestCommand     `cmd:"" help:"Work with attestations."`
+}
+
+// streams are what a subcommand reads from and writes to.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// exit is an error that carries its exit code. An empty message means that everything was said already.
+type exit struct {
+	code    int
+	message string
+}
+
+// Error returns the message.
+func (e *exit) Error() string { return e.message }
+
+// fail returns an exit with exitFailed, usage one with exitUsage.
+func fail(format string, arguments ...any) error {
+	return &exit{exitFailed, fmt.Sprintf(format, arguments...)}
+}
+
+func usage(format string, arguments ...any) error {
+	return &exit{exitUsage, fmt.Sprintf(format, arguments...)}
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// run parses the arguments, runs the subcommand and returns the exit code.
+func run(arguments []string, std streams) int {
+	finished := -1
+	parser, err := kong.New(&command{},
+		kong.Name("bailiff"),
+		kong.Description("A deterministic firewall in front of what AI agents do."),
+		kong.UsageOnError(),
+		kong.Writers(std.out, std.err),
+		kong.Exit(func(code int) { finished = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		return report(std, err)
+	}
+	parsed, err := parser.Parse(arguments)
+	if finished >= 0 {
+		return finished // --help was printed
+	}
+	if err != nil {
+		return report(std, usage("%v; see bailiff --help", err))
+	}
+	return report(std, parsed.Run(std))
+}
+
+// report prints an error and returns its exit code.
+func report(std streams, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	coded := &exit{exitFailed, err.Error()}
+	errors.As(err, &coded)
+	if coded.message != "" {
+		fmt.Fprintln(std.err, "bailiff:", coded.message)
+	}
+	return coded.code
+}

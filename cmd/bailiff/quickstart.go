@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/authority"
+)
+
+// examplePolicy is the policy of a first run, unsigned.
+//
+//go:embed example/warranty.md
+var examplePolicy []byte
+
+// quickstartEmail is the account of the API key that a first run makes.
+const quickstartEmail = "operator@localhost.localdomain"
+
+type quickstartCommand struct {
+	OperatorKey string `default:"config/operator.key" help:"File of the operator's private key; made if missing (${default})." placeholder:"FILE"`
+}
+
+// Help says what is made where.
+func (c *quickstartCommand) Help() string {
+	return `Makes, each where there is none: an operator key, a signed example policy (WARRANTY_PATH), and an API key
+(in SVC_DATA_DIR/api-key, mode 0600). Then it serves like "bailiff serve" and prints what to try. For trying
+out: in earnest the operator's private key belongs on no machine that runs the service.`
+}
+
+// Run makes what is missing and serves.
+func (c *quickstartCommand) Run(std streams) error {
+	s, err := readSettings(os.Environ())
+	if err != nil {
+		return startup("%v", err)
+	}
+	if err := c.prepare(std, s); err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(std.err, nil))
+	return serve(s, log, func(running *service) error {
+		if err := keepAPIKey(running); err != nil {
+			return err
+		}
+		printTries(std, running)
+		return nil
+	})
+}
+
+// prepare makes operator key and policy where there are none, and sets the operator's public key.
+func (c *quickstartCommand) prepare(std streams, s settings) error {
+	if err := os.MkdirAll(filepath.Dir(c.OperatorKey), 0o700); err != nil {
+		return err
+	}
+	if _, err := os.Stat(c.OperatorKey); errors.Is(err, fs.ErrNotExist) {
+		if _, err := makeOperatorKey(c.OperatorKey); err != nil {
+			return err
+		}
+		fmt.Fprintln(std.out, "made an operator key:", c.OperatorKey)
+	}
+	private, err := attest.ReadOperatorKey(c.OperatorKey)
+	if err != nil {
+		return err
+	}
+	s["SVC_OPERATOR_PUBLIC_KEY"] = attest.FormatOperatorKey(private.Public().(ed25519.PublicKey))
+	path := s["WARRANTY_PATH"]
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // one that can't be used says so when it is loaded
+	}
+	signed, _, err := signPolicy(std, grammar.NewSource(path, examplePolicy), private)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := replaceFile(path, signed); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.out, "made and signed an example policy:", path)
+	return nil
+}
+
+// apiKeyPath is the file of the API key that a first run makes.
+func (s settings) apiKeyPath() string { return filepath.Join(s["SVC_DATA_DIR"], "api-key") }
+
+// keepAPIKey keeps the API key of an earlier run while it is good, and makes one otherwise.
+func keepAPIKey(running *service) error {
+	path := running.settings.apiKeyPath()
+	text, err := os.ReadFile(path)
+	if err == nil && running.admin.Good(strings.TrimSpace(string(text))) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	key, err := running.admin.CreateKey(context.Background(), authority.NewKey{Email: quickstartEmail})
+	if err != nil {
+		return err
+	}
+	return writeSecret(path, key.APIKey+"\n")
+}
+
+// writeSecret writes a file that only its owner can read, in place of one that may be there.
+func writeSecret(path, content string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(content)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// tries are the intents to paste: what the example policy allows, and what it denies.
+const tries = `
+%[1]s serves the policy %[2]s.
+
+ALLOWED, with an attestation:
+
+  curl -s http://%[1]s/v1/authorize -H "Authorization: Bearer $(cat %[3]s)" -d '{
+    "framework": "custom", "agentId": "trader-1", "chainId": 8453,
+    "txCommit": "b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c",
+    "intent": {"action": "wallet.transfer", "targetAddress": "0x00000000000000000000000000000000000000aa", "amount": "0.1", "metadata": {"desk": "desk-1"}}}'
+
+DENIED, by %[4]s:
+
+  curl -s http://%[1]s/v1/authorize -H "Authorization: Bearer $(cat %[3]s)" -d '{
+    "framework": "custom", "agentId": "trader-1",
+    "txCommit": "7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730",
+    "intent": {"action": "bash", "command": "rm -rf /", "task_id": "task-1"}}'
+
+The keys that verify attestations:
+
+  curl -s http://%[1]s/.well-known/jwks.json
+  curl -s http://%[1]s/v1/pqc-keys
+
+`
+
+// printTries prints what to paste. The API key itself stays in its file: terminals are recorded.
+func printTries(std streams, running *service) {
+	s := running.settings
+	fmt.Fprintf(std.out, tries, running.address, s["WARRANTY_PATH"], s.apiKeyPath(), "tool_calls.bash.blocked_commands")
+}

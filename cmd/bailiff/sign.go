@@ -1,0 +1,121 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"bailiff/grammar"
+	"bailiff/runtime/attest"
+)
+
+type signCommand struct {
+	Key    string `required:"" help:"File of the operator's private key." placeholder:"FILE"`
+	Output string `short:"o" help:"Write the signed policy there instead of in place." placeholder:"FILE"`
+	File   string `arg:"" help:"The policy."`
+}
+
+// Run signs the policy, replacing a signature that it has, and prints the policyHash.
+func (c *signCommand) Run(std streams) error {
+	private, err := attest.ReadOperatorKey(c.Key)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	signed, hash, err := signPolicy(std, grammar.NewSource(c.File, text), private)
+	if err != nil {
+		return err
+	}
+	output := c.Output
+	if output == "" {
+		output = c.File
+	}
+	if err := replaceFile(output, signed); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.out, hash)
+	return nil
+}
+
+// signPolicy returns the policy with a fresh signature block, and its policyHash. What is signed is what
+// stands before the old block; only where that does not end its last line is a line end added.
+func signPolicy(std streams, src *grammar.Source, private ed25519.PrivateKey) ([]byte, string, error) {
+	framed, found := grammar.Split(src)
+	if found.HasErrors() && !framed.Signed {
+		return nil, "", printed(std, src, found)
+	}
+	body := framed.Body
+	if len(body) > 0 && body[len(body)-1] != '\n' {
+		body = append(body[:len(body):len(body)], '\n')
+	}
+	signed, err := grammar.Join(body, attest.SignPolicy(private, body))
+	if err != nil {
+		return nil, "", fail("%s: %v", src.Name, err)
+	}
+	return signed, grammar.PolicyHash(body), nil
+}
+
+type verifyCommand struct {
+	PublicKey string `required:"" help:"The operator's public key (base64url); write --public-key=KEY where it begins with a hyphen." placeholder:"KEY"`
+	File      string `arg:"" help:"The signed policy."`
+}
+
+// Run verifies the signature and prints the policyHash.
+func (c *verifyCommand) Run(std streams) error {
+	public, err := attest.ParseOperatorKey(c.PublicKey)
+	if err != nil {
+		return usage("%v", err)
+	}
+	text, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	src := grammar.NewSource(c.File, text)
+	framed, found := grammar.Split(src)
+	switch {
+	case found.HasErrors():
+		return printed(std, src, found)
+	case !framed.Signed:
+		return fail("%s has no `## signature` block; sign it with: bailiff sign --key operator.key %s", c.File, c.File)
+	}
+	if err := attest.VerifyPolicy(public, framed.Body, framed.Signature); err != nil {
+		return fail("%s: %v; it was changed after it was signed, or signed with another key", c.File, err)
+	}
+	fmt.Fprintln(std.out, grammar.PolicyHash(framed.Body))
+	return nil
+}
+
+// printed writes diagnostics to the error stream and returns the exit that says no more.
+func printed(std streams, src *grammar.Source, found grammar.Diagnostics) error {
+	if err := src.RenderAll(std.err, found); err != nil {
+		return err
+	}
+	return &exit{code: exitFailed}
+}
+
+// replaceFile writes a file whole or not at all, and keeps the mode of the one it replaces.
+func replaceFile(path string, content []byte) error {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".bailiff-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // fails once the file has its name
+	_, err = file.Write(content)
+	for _, step := range []func() error{func() error { return file.Chmod(mode) }, file.Sync, file.Close} {
+		if stepErr := step(); err == nil {
+			err = stepErr
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

@@ -1,0 +1,190 @@
+package compiler
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"bailiff/grammar"
+	"bailiff/vm"
+)
+
+// The canary of the golden files: programs that differ from the compiled one in one instruction, as they would if
+// the emitter were wrong there. The decisions of the golden files have to tell all of them apart.
+
+// faults are the single changes to a line of assembly, by name.
+var faults = map[string]func(line string) string{
+	"gt becomes ge":              swapWords(": gt ", ": ge "),
+	"ge becomes gt":              swapWords(": ge ", ": gt "),
+	"a test turns round":         swapWords(" unless ", " if ", " if ", " unless "),
+	"any becomes all":            ofLists(swapWords(" any ", " all ")),
+	"all becomes any":            ofLists(swapWords(" all ", " any ")),
+	"a denial is dropped":        replaceLine(`^(\d+): deny (rule\d+) @\d+$`, "$1: note $2"),
+	"a refusal is dropped":       replaceLine(`^(\d+): reject (rule\d+)$`, "$1: note $2"),
+	"a hold is dropped":          replaceLine(`^(\d+): hold (rule\d+)$`, "$1: note $2"),
+	"missing becomes object":     swapWords("missing|null", "object"),
+	"two branches change places": swapBranches,
+	"an address counts its case": replaceLine(`^(texts.*?) fold `, "$1 "),
+	"a part is enough":           replaceLine(`^pattern whole `, "pattern "),
+}
+
+// swapWords replaces the first of the pairs that stands in a line.
+func swapWords(pairs ...string) func(string) string {
+	return func(line string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if strings.Contains(line, pairs[i]) {
+				return strings.Replace(line, pairs[i], pairs[i+1], 1)
+			}
+		}
+		return line
+	}
+}
+
+var branch = regexp.MustCompile(`@\d+`)
+
+// swapBranches swaps the first two different targets of a table.
+func swapBranches(line string) string {
+	targets := branch.FindAllString(line, -1)
+	if !strings.HasPrefix(line, "table ") {
+		return line
+	}
+	for _, other := range targets {
+		if first := targets[0]; other != first {
+			line = strings.Replace(line, first, "@?", 1)
+			line = strings.Replace(line, other+" ", first+" ", 1)
+			return strings.Replace(line, "@?", other, 1)
+		}
+	}
+	return line
+}
+
+// ofLists spares the lines about slots that never hold a list.
+func ofLists(fault func(string) string) func(string) string {
+	return func(line string) string {
+		if scalars.MatchString(line) {
+			return line
+		}
+		return fault(line)
+	}
+}
+
+func replaceLine(pattern, with string) func(string) string {
+	re := regexp.MustCompile(pattern)
+	return func(line string) string { return re.ReplaceAllString(line, with) }
+}
+
+// scalars are slots that never hold a list, so that any and all are the same.
+var scalars = regexp.MustCompile(`"(action|chainId|targetAddress|framework|agentId|command|host|url|method|query|@action|@provenance|@host|@path)"`)
+
+// goldenRuns returns the programs of the golden files, and the intents of all of them.
+func goldenRuns(t *testing.T) (programs []*vm.Program, lines []string) {
+	files, err := filepath.Glob("testdata/golden/*")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no golden files")
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for block := range strings.SplitSeq(string(text), "\n\n") {
+			input, _, _ := strings.Cut(block, "\n----")
+			command, input, _ := strings.Cut(input, "\n")
+			switch {
+			case strings.HasPrefix(command, "policy"):
+				compiled, _ := Compile(grammar.NewSource(path, []byte(input+"\n")))
+				programs = append(programs, compiled.Program)
+			case command == "decide":
+				lines = append(lines, strings.Split(input, "\n")...)
+			}
+		}
+	}
+	return programs, lines
+}
+
+// frames binds all intents to a program.
+func frames(t *testing.T, p *vm.Program, lines []string) (all [][]vm.Value) {
+	for _, line := range lines {
+		if in, from, err := readIntent(line); err == nil {
+			all = append(all, bind(t, p, in, from))
+		}
+	}
+	return all
+}
+
+// decisions returns all that a program says of the frames, in both modes.
+func decisions(p *vm.Program, frames [][]vm.Value) string {
+	var b strings.Builder
+	var machine vm.Machine
+	for _, frame := range frames {
+		for _, mode := range []vm.Mode{vm.First, vm.All} {
+			r := machine.Run(p, frame, mode)
+			b.WriteByte(byte(r.Status)<<4 | byte(r.Class))
+			for _, v := range r.Violations {
+				fmt.Fprint(&b, p.Rule(v.Rule))
+			}
+			fmt.Fprint(&b, r.Holds, r.Notes, r.Reservations)
+		}
+	}
+	return b.String()
+}
+
+// TestGoldenCatchesFaults plants each fault at each instruction of each golden program. Whoever adds a rule to a
+// golden file adds the intents that show it at work.
+func TestGoldenCatchesFaults(t *testing.T) {
+	caught, missed := map[string]int{}, map[string][]string{}
+	programs, intents := goldenRuns(t)
+	for _, program := range programs {
+		frames := frames(t, program, intents)
+		want := decisions(program, frames)
+		lines := strings.Split(program.Disassemble(), "\n")
+		for i, line := range lines {
+			for name, fault := range faults {
+				mutant := plant(lines, i, fault(line))
+				switch {
+				case mutant == nil:
+				case decisions(mutant, frames) != want:
+					caught[name]++
+				default:
+					missed[name] = append(missed[name], spell(lines, line))
+				}
+			}
+		}
+	}
+	for name := range faults {
+		total := caught[name] + len(missed[name])
+		t.Logf("%s: caught %d of %d", name, caught[name], total)
+		for _, line := range missed[name] {
+			t.Logf("    missed: %.150s", line)
+		}
+		if caught[name] == 0 || len(missed[name]) > 0 {
+			t.Errorf("%s: the golden files catch %d of %d", name, caught[name], total)
+		}
+	}
+}
+
+// spell puts a rule's name and message in place of its number.
+func spell(lines []string, line string) string {
+	rules := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.HasPrefix(l, "rule ") })
+	for i, rule := range rules {
+		line = regexp.MustCompile(fmt.Sprintf(`\brule%d\b`, i)).ReplaceAllLiteralString(line, rule)
+	}
+	return line
+}
+
+// plant returns the program with one line replaced, or nil where the line is the same or the verifier refuses it.
+func plant(lines []string, i int, line string) *vm.Program {
+	if line == lines[i] {
+		return nil
+	}
+	changed := append(append(append([]string(nil), lines[:i]...), line), lines[i+1:]...)
+	program, err := vm.Assemble(strings.Join(changed, "\n"))
+	if err != nil {
+		return nil
+	}
+	return program
+}

@@ -1,0 +1,244 @@
+package compiler
+
+import (
+	"strings"
+
+	"bailiff/grammar"
+)
+
+// checker turns a syntax tree into a typed policy and collects what is wrong with it.
+type checker struct {
+	file   *grammar.File
+	policy *Policy
+	found  grammar.Diagnostics
+
+	// partial says that lines are missing from the tree because the grammar refused them; then nothing is
+	// reported as missing.
+	partial bool
+
+	tokens  map[string]*Token         // by symbol in lower case
+	maxima  map[*Token]*grammar.Entry // the lines max_transaction
+	pinned  map[string]*Token         // by address
+	allowed map[string]*Allowance     // by path and scope
+}
+
+func newChecker(file *grammar.File, partial bool) *checker {
+	policy := new(Policy)
+	if file.Version != nil {
+		policy.Version = *file.Version
+	}
+	return &checker{
+		file: file, policy: policy, partial: partial,
+		tokens: map[string]*Token{}, maxima: map[*Token]*grammar.Entry{}, pinned: map[string]*Token{}, allowed: map[string]*Allowance{},
+	}
+}
+
+func (c *checker) add(d grammar.Diagnostic) { c.found = append(c.found, d) }
+
+// check reads all sections, then checks what concerns several entries.
+func (c *checker) check() {
+	for _, section := range c.file.Sections {
+		c.section(section)
+	}
+	c.finishEVM()
+	c.finishTools()
+	c.finishCustom()
+	c.finishPolicy()
+	c.lint()
+}
+
+// section reads the entries of one section.
+func (c *checker) section(section *grammar.Section) {
+	row := findSection(section.Name)
+	switch {
+	case row == nil: // the grammar knows a section that the schema does not: refuse it
+		fallthrough
+	case !row.Supported:
+		c.add(grammar.At(CodeSectionUnsupported, section.Heading.Span,
+			"section `%s` is not supported yet by this version of bailiff", section.Name).
+			WithHint("remove the section; its rules would not be enforced"))
+		c.partial = true
+		return
+	}
+	if len(section.Entries) == 0 && !c.partial {
+		c.add(grammar.At(CodeEmptySection, section.Heading.Span, "section `%s` is empty", section.Name).
+			WithHint("add its entries, or remove the heading"))
+	}
+	c.open(section)
+	for _, entry := range section.Entries {
+		c.entry(section.Name, entry)
+	}
+}
+
+func findSection(name string) *Section {
+	for i := range sections {
+		if sections[i].Name == name {
+			return &sections[i]
+		}
+	}
+	return nil
+}
+
+// open puts the section into the policy.
+func (c *checker) open(section *grammar.Section) {
+	p, span := c.policy, section.Heading.Span
+	switch section.Name {
+	case "evm":
+		if p.EVM == nil {
+			p.EVM = &EVM{Span: span}
+		}
+	case "tool_calls":
+		if p.ToolCalls == nil {
+			p.ToolCalls = &ToolCalls{Span: span}
+		}
+	case "custom":
+		if p.Custom == nil {
+			p.Custom = new(Custom)
+		}
+	case "execution_limits":
+		if p.ExecutionLimits == nil {
+			p.ExecutionLimits = new(ExecutionLimits)
+		}
+	}
+}
+
+// entry checks one entry against the schema and hands it to the reader of its key.
+func (c *checker) entry(section string, entry *grammar.Entry) {
+	rows := rowsFor(section, entry.Key)
+	if len(rows) == 0 {
+		c.unknownKey(section, entry.Key)
+		return
+	}
+	ok := c.checkKeyForm(rows[0], entry.Key)
+	for _, row := range rows {
+		ok = ok && c.available(row, entry.Key)
+	}
+	if !ok || !c.checkValueForm(rows[0], entry) {
+		c.partial = true
+		return
+	}
+	c.read(rows[0], entry)
+}
+
+// read hands an entry to the reader of its key. Every supported key of the schema has one.
+func (c *checker) read(row *Key, entry *grammar.Entry) {
+	before := len(c.found)
+	switch row.Section {
+	case "evm":
+		c.readEVM(row, entry)
+	case "tool_calls":
+		c.readTools(row, entry)
+	case "custom":
+		c.readCustom(row, entry)
+	case "execution_limits":
+		c.readLimits(row, entry)
+	}
+	c.partial = c.partial || c.found[before:].HasErrors()
+}
+
+func (c *checker) unknownKey(section string, key *grammar.Key) {
+	d := grammar.At(CodeUnknownKey, key.Span, "section `%s` has no key `%s`", section, shorten(key.Name()))
+	elsewhere := sectionsWith(key)
+	switch near := closestKey(section, key); {
+	case len(elsewhere) > 0:
+		d = d.WithHint("`%s` belongs below `## %s`", key.Name(), elsewhere[0])
+	case near != "" && key.Scope == nil:
+		d = d.WithHint("did you mean `%s`?", near).
+			WithFix(key.Segments[0].Span.To(key.Segments[len(key.Segments)-1].Span), near)
+	case near != "":
+		d = d.WithHint("did you mean `%s`?", near)
+	default:
+		d = d.WithHint("the keys are %s", strings.Join(keyNames(section), ", "))
+	}
+	c.add(d)
+	c.partial = true
+}
+
+// keyNames returns the keys of a section as the reference writes them.
+func keyNames(section string) []string {
+	var names []string
+	for i := range schema {
+		if row := &schema[i]; row.Section == section && !row.Modifies && row.Supported {
+			names = append(names, "`"+row.Name+"`")
+		}
+	}
+	return names
+}
+
+// checkKeyForm reports a scope or words in a key that takes none.
+func (c *checker) checkKeyForm(row *Key, key *grammar.Key) bool {
+	switch {
+	case key.Scope != nil && (!row.takesScope() || len(key.Segments) > 1):
+		c.add(grammar.At(CodeKeyForm, key.Scope.Span, "key `%s` takes no scope here", shorten(row.Name)).
+			WithHint("a scope stands straight after `allow_only`, as in `allow_only[action=bash].metadata.team`"))
+	case len(key.Words) > 0 && !row.takesWords():
+		c.add(grammar.At(CodeKeyForm, key.Words[0].Span, "key `%s` takes no word after its name", shorten(row.Name)).
+			WithHint("remove it; the colon follows the key at once"))
+	default:
+		return true
+	}
+	return false
+}
+
+// available reports a key, or a form of one, that this version of bailiff or the policy's version does not have.
+func (c *checker) available(row *Key, key *grammar.Key) bool {
+	version := c.file.Version
+	switch {
+	case !row.Supported:
+		c.add(grammar.At(CodeKeyUnsupported, key.Span, "key `%s` is not supported yet by this version of bailiff", shorten(row.Name)).
+			WithHint("remove the line; it would not be enforced"))
+	case version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor):
+		c.add(grammar.At(CodeKeyVersion, key.Span, "`%s` needs version %s, and this policy has %s", shorten(row.Name), row.Since, version.Text).
+			WithHint("write `version: %s.0`, or do without", row.Since))
+	default:
+		return true
+	}
+	return false
+}
+
+// checkValueForm reports a block in place of a value, and the reverse.
+func (c *checker) checkValueForm(row *Key, entry *grammar.Entry) bool {
+	isBlock := row.Type == TypeChainMap
+	switch {
+	case isBlock && entry.Value != nil:
+		c.add(grammar.At(CodeValueForm, entry.Value.Span, "`%s` stands alone on its line", row.Name).
+			WithHint("write the chains below it, indented: `  \"8453\": wallet.transfer`"))
+	case !isBlock && len(entry.Block) > 0:
+		c.add(grammar.At(CodeValueForm, entry.Span, "`%s` has its value on its own line, not a block below it", shorten(entry.Key.Text)))
+	case !isBlock && entry.Value == nil || isBlock && len(entry.Block) == 0:
+		return false // the grammar has reported that there is no value
+	default:
+		return true
+	}
+	return false
+}
+
+// finishPolicy checks that the policy enforces something (decisions, section 2, "Text layer").
+func (c *checker) finishPolicy() {
+	p := c.policy
+	if c.partial || c.file.Version == nil {
+		return
+	}
+	enforces := p.EVM != nil || p.ToolCalls != nil ||
+		p.Custom != nil && len(p.Custom.Denials)+len(p.Custom.Allowances) > 0 ||
+		c.file.Version.AtLeast(2, 0) && p.ExecutionLimits != nil &&
+			(p.ExecutionLimits.CallsPerTask != nil || p.ExecutionLimits.CallsPerHour != nil)
+	if enforces {
+		return
+	}
+	hint := "add `## tool_calls`, `## evm` or `## custom` rules"
+	if p.ExecutionLimits != nil {
+		hint += ", or raise the version to 2.0.0, where an execution limit is enough"
+	}
+	c.add(grammar.At(CodeEnforcesNothing, c.file.Version.Span, "this policy enforces nothing").WithHint("%s", hint))
+	c.partial = true // then there is nothing else to say about what it passes
+}
+
+// shorten returns text for a message, without control over its length to whoever wrote it.
+func shorten(text string) string {
+	const most = 64
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,238 @@
+package compiler
+
+import (
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/vm/address"
+)
+
+// readCustom reads one entry of `## custom`.
+func (c *checker) readCustom(row *Key, entry *grammar.Entry) {
+	switch row.names()[0] {
+	case keyAllowOnly:
+		c.readAllowOnly(entry)
+	case "deny_if":
+		c.readDenyIf(entry)
+	case "deny_string":
+		c.deny(Denial{Span: entry.Span, Operator: Contains}, entry.Value)
+	}
+}
+
+// readDenyIf reads `deny_if.path operator value`.
+func (c *checker) readDenyIf(entry *grammar.Entry) {
+	key := entry.Key
+	path, ok := c.path(keySegments(key)[1:])
+	if len(key.Words) != 1 {
+		c.add(grammar.At(CodeOperator, key.Span, "a deny_if has one operator after its path").
+			WithHint("write `deny_if.metadata.env equals production`"))
+		return
+	}
+	operator, known := c.operator(key.Words[0], true)
+	if ok && known {
+		c.deny(Denial{Span: entry.Span, Path: path, Operator: operator}, entry.Value)
+	}
+}
+
+// deny adds a denial with the text of its value: the rest of the line.
+func (c *checker) deny(d Denial, value *grammar.Value) {
+	switch {
+	case value.Text == "":
+		c.add(grammar.At(CodeMatchesEverything, value.Span, "the empty text is no value to look for").
+			WithHint("write what should be denied; for the empty text itself `matches \"^$\"`"))
+		return
+	case len(value.Text) > maxTextBytes:
+		c.add(grammar.At(CodeTextLong, value.Span, "a value has at most %d bytes, and this one %d", maxTextBytes, len(value.Text)))
+		return
+	case d.Operator == Matches && !c.pattern(value.Text, value.Span):
+		return
+	}
+	c.literals(value.Text, value.Span)
+	d.Value = Item{value.Text, value.Span}
+	c.policy.Custom.Denials = append(c.policy.Custom.Denials, d)
+}
+
+// operator reads the operator of a custom rule.
+func (c *checker) operator(word grammar.Word, denies bool) (Operator, bool) {
+	if word.Text == "prefix" {
+		return StartsWith, true
+	}
+	for i, name := range operatorNames {
+		if name == word.Text && (denies || Operator(i) != NotEquals) {
+			return Operator(i), true
+		}
+	}
+	d := grammar.At(CodeOperator, word.Span, "`%s` is no operator here", shorten(word.Text))
+	switch near := grammar.Closest(word.Text, operatorNames[:]); {
+	case word.Text == NotEquals.String():
+		d = d.WithHint("allow_only has no not_equals; write a deny_if with `equals`")
+	case near != "" && (denies || near != NotEquals.String()):
+		d = d.WithHint("did you mean `%s`?", near).WithFix(word.Span, near)
+	default:
+		d = d.WithHint("the operators are equals, contains, starts_with, ends_with and matches; deny_if also has not_equals")
+	}
+	c.add(d)
+	return 0, false
+}
+
+// path reads the path of a custom rule, without `intent.` in front, or reports what is wrong with it.
+func (c *checker) path(segments []grammar.Segment) (string, bool) {
+	if len(segments) > 1 && segments[0].Text == "intent" {
+		segments = segments[1:]
+	}
+	if len(segments) == 0 { // the schema's <path> stands for at least one name
+		return "", false
+	}
+	path := joinSegments(segments)
+	span := segments[0].Span.To(segments[len(segments)-1].Span)
+	first := findField(segments[0].Text)
+	switch {
+	case first == nil:
+		c.add(unknownField(segments[0], path))
+	case first.members && len(segments) == 1:
+		c.add(grammar.At(CodePathObject, span, "`%s` is an object, and rules compare texts", first.name).
+			WithHint("name a member of it, such as `%s.env`", first.name))
+	case !first.members && len(segments) > 1:
+		c.add(grammar.At(CodePathObject, span, "`%s` has no members, so `%s` can't exist", first.name, shorten(path)).
+			WithHint("data of your own is below `metadata`"))
+	case len(path) > maxPathBytes:
+		c.add(grammar.At(CodeTextLong, span, "a path has at most %d bytes, and this one %d", maxPathBytes, len(path)))
+	default:
+		return path, true
+	}
+	return "", false
+}
+
+func unknownField(first grammar.Segment, path string) grammar.Diagnostic {
+	d := grammar.At(CodePathField, first.Span, "a request has no field `%s`", shorten(first.Text))
+	if near := grammar.Closest(first.Text, fieldNames()); near != "" {
+		return d.WithHint("did you mean `%s`?", near).WithFix(first.Span, near)
+	}
+	if first.Text == "intent" {
+		return d.WithHint("name the field, such as `intent.action`")
+	}
+	return d.WithHint("data of your own is below metadata: `metadata.%s`", shorten(path)).
+		WithFix(grammar.Span{Start: first.Span.Start, End: first.Span.Start}, "metadata.")
+}
+
+// readAllowOnly reads one line of an allow_only and adds it to the others for the same path and scope.
+func (c *checker) readAllowOnly(entry *grammar.Entry) {
+	line := &Allowance{Span: entry.Span}
+	path, ok := c.path(keySegments(entry.Key)[1:])
+	line.Path = path
+	ok = c.readWords(line, entry.Key) && ok
+	ok = c.readScope(line, entry.Key) && ok
+	line.Values = c.values(line.Operator, entry)
+	if !ok {
+		return
+	}
+	if line.Attested && !strings.HasPrefix(path, "metadata.") {
+		c.add(grammar.At(CodeAttestedPath, entry.Key.Span, "`attested` is for values below `metadata`, and `%s` is not", shorten(path)))
+		return
+	}
+	c.addAllowance(line, entry.Key)
+}
+
+// readWords reads `[attested] [operator]`.
+func (c *checker) readWords(line *Allowance, key *grammar.Key) bool {
+	words := key.Words
+	if len(words) > 0 && words[0].Text == wordAttested {
+		line.Attested, words = true, words[1:]
+	}
+	if len(words) == 0 {
+		return true
+	}
+	if len(words) > 1 {
+		c.add(grammar.At(CodeOperator, words[1].Span, "`%s` can't follow here", shorten(words[1].Text)).
+			WithHint("the form is `allow_only.path attested operator: values`, of which `attested` and the operator may be left out"))
+		return false
+	}
+	operator, ok := c.operator(words[0], false)
+	line.Operator = operator
+	return ok
+}
+
+// readScope reads `[action=pattern]`.
+func (c *checker) readScope(line *Allowance, key *grammar.Key) bool {
+	if key.Scope == nil {
+		return true
+	}
+	pattern := key.Scope.Pattern
+	if exact := strings.TrimSuffix(pattern.Text, "*"); strings.Contains(exact, "*") || !isAction(pattern.Text) {
+		c.add(grammar.At(CodeActionPattern, pattern.Span, "`%s` is no action pattern", shorten(pattern.Text)).
+			WithHint("write an action, or the beginning of actions and one `*` at its end"))
+		return false
+	}
+	line.Scope = pattern.Text
+	return true
+}
+
+// values reads the values of an allow_only.
+func (c *checker) values(operator Operator, entry *grammar.Entry) []Item {
+	var values []Item
+	cut := operator == Matches && c.cut(entry.Value)
+	for _, item := range c.list(entry) {
+		if operator == Matches && (cut || !c.pattern(item.Text, item.Span)) {
+			continue
+		}
+		c.literals(item.Text, item.Span)
+		values = append(values, Item{item.Text, item.Span})
+	}
+	return values
+}
+
+// addAllowance adds a line to the rule for its path and scope. Scopes are compared without regard to case, as
+// they apply.
+func (c *checker) addAllowance(line *Allowance, key *grammar.Key) {
+	id := line.Path + "\x00" + strings.ToLower(line.Scope)
+	rule := c.allowed[id]
+	switch {
+	case rule == nil:
+		c.allowed[id] = line
+		c.policy.Custom.Allowances = append(c.policy.Custom.Allowances, line)
+	case rule.Operator != line.Operator:
+		c.add(grammar.At(CodeMixedOperators, key.Span, "this path and scope has operator `%s` on another line, and `%s` here", rule.Operator, line.Operator).
+			WithHint("use one operator for all lines of a path and scope"))
+	case rule.Attested != line.Attested:
+		c.add(grammar.At(CodeMixedOperators, key.Span, "this path and scope is `attested` on one line and not on another").
+			WithHint("write `attested` on all lines of a path and scope, or on none"))
+	default:
+		c.extend(rule, line)
+	}
+}
+
+// extend adds the values of a line to its rule.
+func (c *checker) extend(rule, line *Allowance) {
+	seen := make(map[string]bool, len(rule.Values))
+	for _, value := range rule.Values {
+		seen[value.Text] = true
+	}
+	for _, value := range line.Values {
+		if seen[value.Text] {
+			c.add(grammar.At(CodeRepeatedItem, value.Span, "`%s` is allowed on another line already", shorten(value.Text)))
+			continue
+		}
+		rule.Values = append(rule.Values, value)
+	}
+}
+
+// finishCustom checks what the lines of one allow_only are together: the machine takes patterns as one.
+func (c *checker) finishCustom() {
+	if c.policy.Custom == nil {
+		return
+	}
+	for _, rule := range c.policy.Custom.Allowances {
+		if rule.Operator == Matches && len(rule.Values) > 1 {
+			c.bounded(machinePattern(rule.texts()), rule.Span)
+		}
+	}
+}
+
+// normalText returns a rule's text as the machine takes it, with address literals in lower case, and whether it
+// holds any.
+func normalText(text string) (normal string, fold bool) {
+	for range address.Literals(text) {
+		return address.FoldLiterals(text), true
+	}
+	return text, false
+}

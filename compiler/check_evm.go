@@ -1,0 +1,245 @@
+package compiler
+
+import (
+	"slices"
+	"strings"
+
+	"bailiff/grammar"
+)
+
+// readEVM reads one entry of `## evm`.
+func (c *checker) readEVM(row *Key, entry *grammar.Entry) {
+	e := c.policy.EVM
+	switch row.Name {
+	case "allowed_chains":
+		e.AllowedChains = c.chains(entry)
+	case "allowed_actions":
+		e.AllowedActions = c.evmActions(entry.Span, entry.Value)
+	case "chain_actions":
+		c.readChainActions(entry)
+	case "max_transaction_eth":
+		e.MaxTransaction = c.limit(entry, ethDecimals, "ETH")
+	case "consensus_threshold_eth":
+		e.Consensus = c.limit(entry, ethDecimals, "ETH")
+	case "consensus_require_hold":
+		e.RequireHold = c.boolean(entry)
+	default:
+		c.readToken(entry)
+	}
+}
+
+// chains reads a list of chain ids.
+func (c *checker) chains(entry *grammar.Entry) *List {
+	list := &List{Span: entry.Span}
+	seen := map[string]bool{}
+	for _, item := range c.list(entry) {
+		id := c.chain(item.Text, item.Span)
+		switch {
+		case id == "":
+		case seen[id]:
+			c.add(grammar.At(CodeRepeatedItem, item.Span, "chain %s is in the list already", id))
+		default:
+			list.Items = append(list.Items, Item{id, item.Span})
+		}
+		seen[id] = true
+	}
+	return list
+}
+
+// foreignTools are the tools that can't be EVM actions (decisions, section 2, "Kinds of intents").
+var foreignTools = []string{"bash", "file_write", "web_fetch", "http", "email.send"}
+
+// evmActions reads a list of EVM actions.
+func (c *checker) evmActions(span grammar.Span, value *grammar.Value) *List {
+	list := c.actions(span, value)
+	list.Items = slices.DeleteFunc(list.Items, func(item Item) bool {
+		switch lower := strings.ToLower(item.Text); {
+		case isMCP(lower):
+			c.add(grammar.At(CodeActionKind, item.Span, "`%s` is an MCP action, which an EVM list can't grant", item.Text).
+				WithHint("`## mcp` grants MCP actions"))
+		case lower == modelAction:
+			c.add(grammar.At(CodeActionKind, item.Span, "`%s` is a model action, which needs no grant", item.Text).
+				WithHint("remove it"))
+		case slices.Contains(foreignTools, lower):
+			c.add(grammar.At(CodeActionKind, item.Span, "`%s` is a tool, which an EVM list can't grant", item.Text).
+				WithHint("`tool_calls.allowed` grants tools"))
+		default:
+			return false
+		}
+		return true
+	})
+	return list
+}
+
+const (
+	mcpPrefix   = "mcp."
+	modelAction = "model.inference"
+)
+
+func isMCP(lower string) bool { return strings.HasPrefix(lower, mcpPrefix) }
+
+// coreEVMActions are EVM actions under every policy, in lower case.
+var coreEVMActions = []string{"wallet.transfer", "contract.call", "token.approve", "erc4337.userop"}
+
+// readChainActions reads the block of chains and their actions.
+func (c *checker) readChainActions(entry *grammar.Entry) {
+	e := c.policy.EVM
+	seen := map[string]bool{}
+	for _, line := range entry.Block {
+		if line.Value == nil {
+			continue // the grammar has reported it
+		}
+		id := c.chain(line.Key.Text, line.Key.Span)
+		actions := c.evmActions(line.Span, line.Value)
+		switch {
+		case id == "":
+		case seen[id]:
+			c.add(grammar.At(CodeSecondChain, line.Key.Span, "chain %s has a line in this block already", id).
+				WithHint("put its actions on one line"))
+		default:
+			e.ChainActions = append(e.ChainActions, ChainActions{Item{id, line.Key.Span}, *actions})
+		}
+		seen[id] = true
+	}
+}
+
+// readToken reads one `token.<SYM>.…` entry.
+func (c *checker) readToken(entry *grammar.Entry) {
+	symbol, key := entry.Key.Segments[1], entry.Key.Segments[2].Text
+	if !isSymbol(symbol.Text) {
+		c.add(grammar.At(CodeSymbol, symbol.Span, "`%s` is no token symbol", shorten(symbol.Text)).
+			WithHint("a symbol is 1 to %d characters of ASCII and does not begin with 0x", maxSymbolBytes))
+		return
+	}
+	token := c.token(symbol, entry.Span)
+	switch key {
+	case "decimals":
+		token.Decimals = c.integer(entry, 0, 36)
+	case "addresses":
+		c.pin(token, entry)
+	case "max_transaction":
+		c.maxima[token] = entry // it is read when the decimals are known
+	}
+}
+
+// isSymbol reports whether a request can name a token so without giving an address.
+func isSymbol(text string) bool {
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return len(text) <= maxSymbolBytes && !strings.HasPrefix(strings.ToLower(text), "0x")
+}
+
+// token returns the rule of a symbol, a new one where it has none yet.
+func (c *checker) token(symbol grammar.Segment, span grammar.Span) *Token {
+	lower := strings.ToLower(symbol.Text)
+	if token := c.tokens[lower]; token != nil {
+		if token.Symbol != symbol.Text {
+			c.add(grammar.At(CodeSymbolCase, symbol.Span, "`%s` and `%s` differ only in case, and are one token", symbol.Text, token.Symbol).
+				WithHint("spell it `%s` everywhere", token.Symbol).WithFix(symbol.Span, token.Symbol))
+		}
+		return token
+	}
+	token := &Token{Symbol: symbol.Text, Span: span}
+	c.tokens[lower] = token
+	c.policy.EVM.Tokens = append(c.policy.EVM.Tokens, token)
+	return token
+}
+
+// pin adds the addresses of an entry to a token.
+func (c *checker) pin(token *Token, entry *grammar.Entry) {
+	if token.Addresses == nil {
+		token.Addresses = &List{Span: entry.Span}
+	}
+	for _, item := range c.list(entry) {
+		normal := c.address(item.Text, item.Span)
+		if normal == "" {
+			continue
+		}
+		switch holder := c.pinned[normal]; holder {
+		case nil:
+			c.pinned[normal] = token
+			token.Addresses.Items = append(token.Addresses.Items, Item{normal, item.Span})
+		case token:
+			c.add(grammar.At(CodeRepeatedItem, item.Span, "`%s` pins this address already", token.Symbol))
+		default:
+			c.add(grammar.At(CodePinnedTwice, item.Span, "`%s` pins this address already, and only one rule may", holder.Symbol).
+				WithHint("a contract has one symbol, one `decimals` and one `max_transaction`"))
+		}
+	}
+}
+
+// finishEVM checks what concerns several entries of `## evm`.
+func (c *checker) finishEVM() {
+	e := c.policy.EVM
+	if e == nil {
+		return
+	}
+	for _, token := range e.Tokens {
+		c.finishToken(token)
+	}
+	c.checkKinds()
+	if c.partial {
+		return
+	}
+	if e.AllowedChains == nil {
+		c.add(grammar.At(CodeEVMGrantsNothing, e.Span, "`## evm` has no `allowed_chains`, so it grants nothing").
+			WithHint("name the chains: `allowed_chains: 1, 8453`"))
+	}
+	if e.AllowedActions == nil && len(e.ChainActions) == 0 {
+		c.add(grammar.At(CodeEVMGrantsNothing, e.Span, "`## evm` has neither `allowed_actions` nor `chain_actions`, so it grants nothing").
+			WithHint("name the actions: `allowed_actions: wallet.transfer`"))
+	}
+}
+
+// finishToken reads a token's maximum by its decimals, and reports what is missing.
+func (c *checker) finishToken(token *Token) {
+	maximum := c.maxima[token]
+	if token.Decimals != nil && maximum != nil {
+		token.MaxTransaction = c.limit(maximum, uint8(token.Decimals.N), token.Symbol)
+	}
+	if token.Decimals == nil {
+		c.incomplete(token, "decimals")
+	}
+	if maximum == nil {
+		c.incomplete(token, "max_transaction")
+	}
+}
+
+func (c *checker) incomplete(token *Token, key string) {
+	if !c.partial {
+		c.add(grammar.At(CodeTokenIncomplete, token.Span, "the rule for token `%s` has no `%s`", token.Symbol, key).
+			WithHint("add `token.%s.%s: …`", token.Symbol, key))
+	}
+}
+
+// checkKinds reports the EVM actions that `tool_calls.allowed` holds too.
+func (c *checker) checkKinds() {
+	if c.policy.ToolCalls == nil {
+		return
+	}
+	tools := map[string]bool{}
+	for _, tool := range c.policy.ToolCalls.Allowed.texts() {
+		tools[strings.ToLower(tool)] = true
+	}
+	for _, action := range c.policy.EVM.actions() {
+		if tools[strings.ToLower(action.Text)] {
+			c.add(grammar.At(CodeActionKind, action.Span, "`%s` stands in `tool_calls.allowed` too, and can't be both", action.Text).
+				WithHint("an EVM list makes it an EVM action; remove it from one of the two"))
+		}
+	}
+}
+
+// actions returns the actions of all EVM lists, in the order of the lists.
+func (e *EVM) actions() []Item {
+	var all []Item
+	if e.AllowedActions != nil {
+		all = append(all, e.AllowedActions.Items...)
+	}
+	for _, line := range e.ChainActions {
+		all = append(all, line.Actions.Items...)
+	}
+	return all
+}

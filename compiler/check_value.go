@@ -1,0 +1,162 @@
+package compiler
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/vm/address"
+	"bailiff/vm/amount"
+)
+
+const (
+	ethDecimals = 18
+	maxCount    = 1<<53 - 1 // the largest integer that every JSON reader gives back exactly
+
+	maxActionBytes = 128  // decisions, section 2, "Kinds of intents"
+	maxPathBytes   = 256  // of a custom rule, so that its matched_rule stays short
+	maxTextBytes   = 4096 // of one value or list entry, the same as a subject of `matches`
+	maxSymbolBytes = 64
+)
+
+// list reads a value as a list and reports empty, overlong and repeated items.
+func (c *checker) list(entry *grammar.Entry) []grammar.Item { return c.items(entry.Value) }
+
+func (c *checker) items(value *grammar.Value) []grammar.Item {
+	items, found := value.List()
+	c.found = append(c.found, found...)
+	seen := make(map[string]bool, len(items))
+	kept := make([]grammar.Item, 0, len(items))
+	for _, item := range items {
+		switch {
+		case item.Text == "":
+		case len(item.Text) > maxTextBytes:
+			c.add(grammar.At(CodeTextLong, item.Span, "an item has at most %d bytes, and this one %d", maxTextBytes, len(item.Text)))
+		case seen[item.Text]:
+			c.add(grammar.At(CodeRepeatedItem, item.Span, "`%s` is in the list already", shorten(item.Text)))
+		default:
+			kept = append(kept, item)
+		}
+		seen[item.Text] = true
+	}
+	return kept
+}
+
+// limit reads a positive decimal with at most that many fraction digits. It returns nil after reporting.
+func (c *checker) limit(entry *grammar.Entry, decimals uint8, unit string) *Limit {
+	value := entry.Value
+	parsed, err := amount.Parse(value.Text, decimals)
+	switch {
+	case errors.Is(err, amount.ErrFraction):
+		c.add(grammar.At(CodeFraction, value.Span, "%s has %d decimals, and this has more digits after the point", unit, decimals).
+			WithHint("no such amount exists; leave the last digits out"))
+	case errors.Is(err, amount.ErrOverflow):
+		c.add(grammar.At(CodeDecimal, value.Span, "this is more than 2^256-1 base units").
+			WithHint("no balance is that large; write the limit that is meant"))
+	case err != nil:
+		c.add(grammar.At(CodeDecimal, value.Span, "`%s` is no plain decimal", shorten(value.Text)).
+			WithHint("write digits, or digits, a point and digits, such as 0.5"))
+	case parsed.IsZero():
+		c.add(grammar.At(CodeNotPositive, value.Span, "a limit must be above zero").
+			WithHint("to deny it altogether, leave out what grants it"))
+	default:
+		return &Limit{Span: entry.Span, Amount: parsed, Decimals: decimals}
+	}
+	return nil
+}
+
+// integer reads an integer in range. It returns nil after reporting.
+func (c *checker) integer(entry *grammar.Entry, least, most uint64) *Count {
+	text := entry.Value.Text
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n < least || n > most || text[0] == '+' || len(text) > 1 && text[0] == '0' {
+		c.add(grammar.At(CodeInteger, entry.Value.Span, "`%s` is no integer from %d to %d", shorten(text), least, most).
+			WithHint("write it in plain digits"))
+		return nil
+	}
+	return &Count{Span: entry.Span, N: n}
+}
+
+// boolean reads true or false, in any case. It returns nil after reporting.
+func (c *checker) boolean(entry *grammar.Entry) *Flag {
+	switch text := entry.Value.Text; {
+	case strings.EqualFold(text, "true"):
+		return &Flag{Span: entry.Span, On: true}
+	case strings.EqualFold(text, "false"):
+		return &Flag{Span: entry.Span}
+	default:
+		c.add(grammar.At(CodeBoolean, entry.Value.Span, "`%s` is neither `true` nor `false`", shorten(text)))
+		return nil
+	}
+}
+
+// actions reads a list of exact actions.
+func (c *checker) actions(span grammar.Span, value *grammar.Value) *List {
+	list := &List{Span: span}
+	for _, item := range c.items(value) {
+		if c.action(item) {
+			list.Items = append(list.Items, Item{item.Text, item.Span})
+		}
+	}
+	return list
+}
+
+// action reports an item that is no exact action.
+func (c *checker) action(item grammar.Item) bool {
+	switch {
+	case !isAction(item.Text):
+		c.add(grammar.At(CodeAction, item.Span, "an action is 1 to %d characters of printable ASCII", maxActionBytes))
+	case strings.Contains(item.Text, "*"):
+		c.add(grammar.At(CodeActionWildcard, item.Span, "a list that grants has no wildcards").
+			WithHint("write every action out"))
+	default:
+		return true
+	}
+	return false
+}
+
+// isAction reports whether a request can have that action.
+func isAction(text string) bool {
+	if text == "" || len(text) > maxActionBytes {
+		return false
+	}
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// chain reads one chain id, without leading zeros, or reports it and returns "".
+func (c *checker) chain(text string, span grammar.Span) string {
+	digits := strings.TrimLeft(text, "0")
+	if n, err := strconv.ParseUint(digits, 10, 64); err != nil || n > maxCount || strings.Trim(text, "0123456789") != "" {
+		c.add(grammar.At(CodeChainID, span, "`%s` is no chain id", shorten(text)).
+			WithHint("write a positive integer, such as 8453"))
+		return ""
+	}
+	return digits
+}
+
+// address reads one address in lower case, or reports it and returns "".
+func (c *checker) address(text string, span grammar.Span) string {
+	normal, err := address.Normalize(text)
+	switch {
+	case errors.Is(err, address.ErrChecksum):
+		c.add(grammar.At(CodeChecksum, span, "the checksum of this address is wrong").
+			WithHint("compare it with its source; in lower case its case is not checked"))
+	case err != nil:
+		c.add(grammar.At(CodeAddress, span, "`%s` is no address", shorten(text)).
+			WithHint("write 0x and 40 hexadecimal digits"))
+	}
+	return normal
+}
+
+// literals reports every address literal inside a text whose checksum is wrong.
+func (c *checker) literals(text string, span grammar.Span) {
+	for at := range address.Literals(text) {
+		c.address(text[at.Start:at.End], span)
+	}
+}

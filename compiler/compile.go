@@ -1,0 +1,54 @@
+package compiler
+
+import (
+	"bailiff/grammar"
+	"bailiff/vm"
+)
+
+// Compiled is a policy on its way from text to program, as far as it came.
+type Compiled struct {
+	// Source is the text, and File its syntax tree; both are there even if there are errors.
+	Source *grammar.Source
+	File   *grammar.File
+
+	// Policy is the typed policy. Where there are errors it lacks what they are about.
+	Policy *Policy
+
+	// Program decides. It is nil exactly where there are errors.
+	Program *vm.Program
+
+	// Hash is the policyHash: the SHA-256 in hexadecimal of the bytes above the signature block.
+	Hash string
+
+	// Version is the version of the policy format, "2.1.0"; empty where the text has no usable one.
+	Version string
+
+	// Signature is the 64 bytes of the signature block, nil where the policy is unsigned. Nothing has been
+	// verified.
+	Signature []byte
+}
+
+// Compile compiles a policy, signed or not. It returns all findings about the text, of the grammar and of this
+// package, sorted by position; errors leave Program nil, warnings do not.
+func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
+	file, found := grammar.Parse(src)
+	c := newChecker(file, found.HasErrors())
+	c.check()
+	found = append(found, c.found...)
+	result := &Compiled{
+		Source:    src,
+		File:      file,
+		Policy:    c.policy,
+		Hash:      grammar.PolicyHash(file.Framed.Body),
+		Signature: file.Framed.Signature,
+	}
+	if file.Version != nil {
+		result.Version = file.Version.Text
+	}
+	if !found.HasErrors() {
+		program, problem := emit(c.policy, src)
+		result.Program = program
+		found = append(found, problem...)
+	}
+	return result, found.Sorted()
+}

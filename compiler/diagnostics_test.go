@@ -1,0 +1,69 @@
+package compiler
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"bailiff/grammar"
+)
+
+// TestDiagnostics holds every finding to its place, its words and its hint, and makes sure that no code of the
+// table is without an example.
+func TestDiagnostics(t *testing.T) {
+	seen := map[grammar.Code]bool{}
+	datadriven.Walk(t, "testdata/diagnostics", func(t *testing.T, path string) {
+		var s story
+		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+			answer := s.run(t, td)
+			_, found := Compile(s.compiled.Source)
+			for _, d := range found {
+				seen[d.Code] = true
+				checkFix(t, s.compiled.Source, d)
+			}
+			return answer
+		})
+	})
+	for src := range outsized() {
+		_, found := Compile(src)
+		for _, d := range found {
+			seen[d.Code] = true
+		}
+	}
+	for _, info := range Codes() {
+		if !seen[info.Code] {
+			t.Errorf("no golden file shows %s (%s)", info.Code, info.Title)
+		}
+	}
+}
+
+// checkFix makes sure that a fix mends what it belongs to.
+func checkFix(t *testing.T, src *grammar.Source, d grammar.Diagnostic) {
+	t.Helper()
+	if d.Fix == nil {
+		return
+	}
+	text := string(src.Text)
+	mended := grammar.NewSource("mended", []byte(text[:d.Fix.Span.Start]+d.Fix.Replacement+text[d.Fix.Span.End:]))
+	_, found := Compile(mended)
+	for _, left := range found {
+		if left.Code == d.Code && left.Span.Start == d.Span.Start && left.Message == d.Message {
+			t.Errorf("the fix does not mend this:\n%s", src.Render(d))
+		}
+	}
+}
+
+// TestCodes holds the table of codes to its form.
+func TestCodes(t *testing.T) {
+	last := grammar.Code("")
+	for _, info := range Codes() {
+		if len(info.Code) != 5 || info.Code[1] != '2' || info.Code <= last {
+			t.Errorf("%s: codes are E2xxx and W2xxx, in order, each once", info.Code)
+		}
+		if info.Title == "" || !strings.HasSuffix(info.Explanation, ".") {
+			t.Errorf("%s has no title or no explanation", info.Code)
+		}
+		last = info.Code
+	}
+}

@@ -1,0 +1,15 @@
+// Package compiler turns the text of a policy into a verified program that decides.
+//
+// It works in three steps, each in its own files: the syntax tree of package grammar is checked against one
+// table of sections and keys ([Schema]) and becomes a typed [Policy]; the typed policy is linted; and, where
+// nothing is wrong, it is emitted as a program for package vm.
+//
+// It promises:
+//
+//   - Compiling is a pure function of the text: the same bytes give the same program, byte for byte.
+//   - Every error of a file is reported in one pass, with a stable code, the place, and what to do.
+//   - What the text says is enforced or refused. A key that this version of bailiff does not enforce yet is an
+//     error, never silence.
+//   - Where a value can't be read the program takes the strict side.
+//   - No text makes it panic, and its time and memory are bounded by the length of the text.
+package compiler

@@ -1,0 +1,227 @@
+package compiler
+
+import (
+	"fmt"
+	"strings"
+
+	"bailiff/runtime/code"
+	"bailiff/vm"
+	"bailiff/vm/amount"
+)
+
+// evm judges an EVM intent: chain, action, token rule, pinned address, form of the amount, maximum, call data.
+func (e *emitter) evm() {
+	p := e.policy.EVM
+	if p == nil {
+		e.at(e.policy.Version.Span)
+		e.refuse("evm.allowed_actions", code.ActionNotAllowed, "the policy has no evm section, which would have to grant the action")
+		return
+	}
+	e.chain()
+	e.evmAction()
+	e.amounts()
+}
+
+// chain denies a chain that is not allowed.
+func (e *emitter) chain() {
+	chains := e.policy.EVM.AllowedChains
+	e.at(chains.Span)
+	e.unless(func(pass vm.Label) {
+		e.Test(vm.OpIn, vm.If, e.Field(slotChainID), e.exactly(chains.texts()...), pass)
+	}, "evm.allowed_chains", code.ChainNotAllowed, "the chain is not in evm.allowed_chains")
+}
+
+// chainIfPresent denies a chain that is not allowed on an intent that need not name one.
+func (e *emitter) chainIfPresent() {
+	if e.policy.EVM == nil {
+		return
+	}
+	next := e.NewLabel()
+	e.at(e.policy.EVM.AllowedChains.Span)
+	e.Kind(vm.If, e.Field(slotChainID), absent, next)
+	e.chain()
+	e.Place(next)
+}
+
+// evmAction denies an action that is not granted on its chain.
+func (e *emitter) evmAction() {
+	p := e.policy.EVM
+	done, global := e.NewLabel(), e.NewLabel()
+	if len(p.ChainActions) > 0 {
+		e.chainActions(global, done)
+	}
+	e.Place(global)
+	e.at(p.Span)
+	if p.AllowedActions != nil {
+		e.at(p.AllowedActions.Span)
+		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.exactly(p.AllowedActions.texts()...), done)
+	}
+	e.deny("evm.allowed_actions", code.ActionNotAllowed, "the action is not in evm.allowed_actions", done)
+	e.Place(done)
+}
+
+// chainActions judges the action on the chains that have actions of their own.
+func (e *emitter) chainActions(global, done vm.Label) {
+	lines := e.policy.EVM.ChainActions
+	cases := make([]vm.Case, len(lines))
+	for i, line := range lines {
+		cases[i] = vm.Case{Text: line.Chain.Text, To: e.NewLabel()}
+	}
+	e.at(lines[0].Actions.Span)
+	e.Switch(e.Field(slotChainID), global, cases...)
+	for i, line := range lines {
+		e.Place(cases[i].To)
+		e.at(line.Actions.Span)
+		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.exactly(line.Actions.texts()...), done)
+		e.deny("evm.chain_actions", code.ActionNotAllowed, "the action is not among this chain's evm.chain_actions", done)
+	}
+}
+
+// amounts judges the declared amount, native or of a token, and the amount in the call data.
+func (e *emitter) amounts() {
+	callData, native := e.NewLabel(), e.NewLabel()
+	e.at(e.policy.EVM.Span)
+	e.Kind(vm.If, e.Field(slotToken), absent, native)
+	e.tokens(callData)
+	e.Place(native)
+	e.native(callData)
+	e.Place(callData)
+	e.callData()
+}
+
+// native judges an amount of the native currency.
+func (e *emitter) native(done vm.Label) {
+	const rule = "evm.max_transaction_eth"
+	limit, message := amount.Amount{}, "the policy has no evm.max_transaction_eth, so no native amount above zero is allowed"
+	e.at(e.policy.EVM.Span)
+	if most := e.policy.EVM.MaxTransaction; most != nil {
+		e.at(most.Span)
+		limit, message = most.Amount, "the native amount is above evm.max_transaction_eth"
+	}
+	if slot := e.Field(slotAmount); e.policy.Version.AtLeast(2, 1) {
+		given := e.NewLabel()
+		e.Kind(vm.Unless, slot, absent, given)
+		e.deny(rule, code.AmountRequired, "the native amount is missing; write \"0\" where none is meant", done)
+		e.Place(given)
+	} else {
+		e.Kind(vm.If, slot, absent, done) // it counts as zero
+	}
+	valid := e.NewLabel()
+	e.Load(0, e.Field(slotAmount), ethDecimals, valid)
+	e.deny(rule, code.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits", done)
+	e.Place(valid)
+	within := e.NewLabel()
+	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, ethDecimals), within)
+	e.deny(rule, code.AmountExceeded, message, done)
+	e.Place(within)
+	e.consensus(done)
+}
+
+// tokens judges an amount of a token by the token's rule.
+func (e *emitter) tokens(done vm.Label) {
+	unknown := e.NewLabel()
+	tokens := e.policy.EVM.Tokens
+	bySymbol := make([]vm.Label, len(tokens))
+	byAddress := map[string]vm.Label{}
+	var cases []vm.Case
+	add := func(text string) vm.Label {
+		to := e.NewLabel()
+		cases = append(cases, vm.Case{Text: text, To: to})
+		return to
+	}
+	for i, token := range tokens {
+		bySymbol[i] = add(strings.ToLower(token.Symbol))
+		for _, address := range token.Addresses.texts() {
+			byAddress[address] = add(address)
+		}
+	}
+	if len(cases) > 0 {
+		e.Switch(e.Field(slotLowerToken), unknown, cases...)
+	}
+	e.Place(unknown)
+	e.deny("evm.token", code.TokenNotAllowed, "no evm.token rule is for this token", done)
+	for i, token := range tokens {
+		e.token(token, bySymbol[i], byAddress, done)
+	}
+}
+
+// token judges by one token's rule what names it by symbol or by address.
+func (e *emitter) token(token *Token, bySymbol vm.Label, byAddress map[string]vm.Label, done vm.Label) {
+	judge := e.NewLabel()
+	for _, address := range token.Addresses.texts() {
+		e.at(token.Addresses.Span)
+		e.Place(byAddress[address])
+		e.Test(vm.OpIn, vm.If, e.Field(slotTarget), e.exactly(address), judge)
+		e.deny(tokenRule(token, "addresses"), code.TokenNotAllowed, "targetAddress is not the token's own address", judge)
+	}
+	e.Place(bySymbol)
+	if token.Addresses != nil {
+		e.Test(vm.OpIn, vm.If, e.Field(slotTarget), e.exactly(token.Addresses.texts()...), judge)
+		e.deny(tokenRule(token, "addresses"), code.TokenNotAllowed, "targetAddress is not an address that the token's rule pins", judge)
+	}
+	e.Place(judge)
+	e.tokenAmount(0, slotAmount, token, done)
+	e.deny(tokenRule(token, "max_transaction"), code.TokenAmountExceeded, "the token amount is above the token's max_transaction", done)
+}
+
+// tokenAmount reads an amount of a token and jumps where it is within the maximum. What exceeds it falls through.
+func (e *emitter) tokenAmount(register int, slot string, token *Token, within vm.Label) {
+	decimals := uint8(token.Decimals.N)
+	valid := e.NewLabel()
+	e.at(token.MaxTransaction.Span)
+	e.Load(register, e.Field(slot), decimals, valid)
+	e.deny(tokenRule(token, "max_transaction"), code.TokenAmountInvalid,
+		fmt.Sprintf("the token amount is missing, or no decimal of at most %d fraction digits", decimals), within)
+	e.Place(valid)
+	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals), within)
+}
+
+func tokenRule(token *Token, key string) string { return "evm.token." + token.Symbol + "." + key }
+
+// callData judges the amount in declared call data by the rule that pins its target. It binds every EVM action:
+// whatever an intent is called, the contract does what the call data says.
+func (e *emitter) callData() {
+	var pinned []*Token
+	var cases []vm.Case
+	var labels []vm.Label
+	for _, token := range e.policy.EVM.Tokens {
+		if token.Addresses == nil || len(token.Addresses.Items) == 0 {
+			continue
+		}
+		to := e.NewLabel()
+		pinned, labels = append(pinned, token), append(labels, to)
+		for _, address := range token.Addresses.texts() {
+			cases = append(cases, vm.Case{Text: address, To: to})
+		}
+	}
+	if len(pinned) == 0 {
+		return
+	}
+	done := e.NewLabel()
+	e.at(e.policy.EVM.Span)
+	e.Kind(vm.If, e.Field(slotCalldataAmount), absent, done)
+	e.Switch(e.Field(slotTarget), done, cases...)
+	for i, token := range pinned {
+		e.Place(labels[i])
+		e.tokenAmount(1, slotCalldataAmount, token, done)
+		e.deny(tokenRule(token, "max_transaction"), code.TokenAmountExceeded, "the token amount in calldata is above the token's max_transaction", done)
+	}
+	e.Place(done)
+}
+
+// consensus holds, or notes, the native amount in register 0 where it reaches the threshold.
+func (e *emitter) consensus(done vm.Label) {
+	p := e.policy.EVM
+	if p.Consensus == nil {
+		return
+	}
+	e.at(p.Consensus.Span)
+	e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus.Amount, ethDecimals), done)
+	rule := e.Rule(vm.Rule{Name: "evm.consensus_threshold_eth", Code: string(code.HoldConsensus),
+		Message: "the native amount reaches evm.consensus_threshold_eth"})
+	if p.RequireHold == nil || p.RequireHold.On {
+		e.Hold(rule)
+	} else {
+		e.Note(rule)
+	}
+}

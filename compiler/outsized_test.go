@@ -1,0 +1,39 @@
+package compiler
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"bailiff/grammar"
+)
+
+// outsized yields policies that exceed a bound each, and are too large for a golden file.
+func outsized() iter.Seq[*grammar.Source] {
+	long := strings.Repeat("x", maxTextBytes+1)
+	texts := []string{
+		"version: 2.0.0\n## custom\ndeny_string: " + long + "\n",
+		"version: 2.0.0\n## custom\nallow_only.metadata.a: " + long + "\n",
+		"version: 2.0.0\n## custom\ndeny_if.metadata." + strings.Repeat("x", maxPathBytes) + " equals x\n",
+		"version: 2.0.0\n## tool_calls\nallowed: " + strings.Repeat("x", maxActionBytes+1) + "\n",
+		"version: 2.0.0\n## custom\ndeny_if.metadata.a matches " + strings.Repeat("x", maxPattern+1) + "\n",
+		manyRules(5000),
+	}
+	return func(yield func(*grammar.Source) bool) {
+		for _, text := range texts {
+			if !yield(grammar.NewSource("outsized", []byte(text))) {
+				return
+			}
+		}
+	}
+}
+
+// manyRules returns a policy of n custom rules, each about a field of its own.
+func manyRules(n int) string {
+	var b strings.Builder
+	b.WriteString("version: 2.0.0\n## custom\n")
+	for i := range n {
+		fmt.Fprintf(&b, "deny_if.metadata.a%d equals x\n", i)
+	}
+	return b.String()
+}

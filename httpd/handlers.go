@@ -1,0 +1,67 @@
+package httpd
+
+import (
+	"github.com/valyala/fasthttp"
+
+	"bailiff/runtime/authority"
+	"bailiff/runtime/canonical"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+)
+
+// keySetCaching is how long others may keep a key set (decisions, section 4).
+const keySetCaching = "max-age=300"
+
+func (s *Server) authorize(ctx *fasthttp.RequestCtx) { s.decide(ctx, false) }
+
+func (s *Server) testRun(ctx *fasthttp.RequestCtx) { s.decide(ctx, true) }
+
+// decide answers authorize and test-run: authentication, then the body (decisions, section 3, "Order").
+func (s *Server) decide(ctx *fasthttp.RequestCtx, testRun bool) {
+	key, fault := s.authenticate(ctx, ledger.ScopeAuthorize)
+	if fault == nil && len(ctx.Request.Header.ContentEncoding()) > 0 {
+		fault = schemaFailure("the body has a Content-Encoding; send it as it is")
+	}
+	if fault != nil {
+		writeFailure(ctx, fault)
+		return
+	}
+	answer, fault := s.authority.Decide(s.stopping, key, ctx.PostBody(), testRun)
+	if fault != nil {
+		writeFailure(ctx, fault)
+		return
+	}
+	writeAnswer(ctx, answer)
+}
+
+func (s *Server) authenticate(ctx *fasthttp.RequestCtx, scope ledger.Scopes) (*ledger.Key, *authority.Failure) {
+	token, present := bearer(&ctx.Request.Header)
+	if !present {
+		return nil, &authority.Failure{Code: code.APIKeyRequired, Message: "send the API key as Authorization: Bearer sk_svc_…"}
+	}
+	return s.authority.Authenticate(token, scope)
+}
+
+func (s *Server) jwks(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Set("Cache-Control", keySetCaching)
+	writeJSON(ctx, fasthttp.StatusOK, s.authority.JWKS())
+}
+
+func (s *Server) pqcKeys(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Set("Cache-Control", keySetCaching)
+	writeJSON(ctx, fasthttp.StatusOK, s.authority.PQCKeys())
+}
+
+// health answers for the process alone: a store in trouble shows in the decisions, which then are refused.
+func (s *Server) health(ctx *fasthttp.RequestCtx) {
+	writeJSON(ctx, fasthttp.StatusOK, []byte(`{"status":"ok"}`))
+}
+
+func (s *Server) metadata(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Set("Cache-Control", "no-store")
+	if s.commit == "" {
+		writeFailure(ctx, &authority.Failure{Code: code.MetadataUnavailable, Message: "this build is bound to no commit"})
+		return
+	}
+	writeJSON(ctx, fasthttp.StatusOK, append(canonical.AppendString([]byte(`{"serviceCommit":`), s.commit), '}'))
+}

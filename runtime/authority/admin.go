@@ -1,0 +1,172 @@
+package authority
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/mail"
+	"time"
+
+	"bailiff/runtime/ledger"
+)
+
+// Admin is what the operator of a service may do with its ledger: on the ledger itself, or, while the service
+// holds it, through the service's admin socket.
+type Admin struct {
+	Ledger      ledger.Ledger
+	Environment string // of the keys that are made: Production or Test
+	Clock       Clock
+	Random      io.Reader // cryptographically secure
+}
+
+// NewKey is a request for an API key.
+type NewKey struct {
+	Email  string   `json:"email"`
+	Scopes []string `json:"scopes"` // none: authorize alone (decisions, section 1)
+	Shim   bool     `json:"shim"`   // the key's provenance is a trusted shim
+}
+
+// KeyView is an API key as it is shown: without the secret, which nobody has but the client.
+type KeyView struct {
+	APIKey      string    `json:"api_key,omitempty"` // the secret, when the key has just been made; never again
+	ID          string    `json:"key_id"`
+	Email       string    `json:"email"`
+	Scopes      []string  `json:"scopes"`
+	Plan        string    `json:"plan"`
+	Environment string    `json:"environment"`
+	Provenance  string    `json:"provenance"` // agent or shim
+	CreatedAt   time.Time `json:"created_at"`
+	RevokedAt   time.Time `json:"revoked_at,omitzero"`
+}
+
+// HoldView is a hold as a list shows it.
+type HoldView struct {
+	HoldID     string    `json:"holdId"`
+	KeyID      string    `json:"keyId"`
+	Status     string    `json:"status"`
+	Method     string    `json:"method"`
+	AgentID    string    `json:"agentId"`
+	PolicyRule string    `json:"policyRule"`
+	PolicyHash string    `json:"policyHash"`
+	IntentHash string    `json:"intentHash"`
+	CreatedAt  time.Time `json:"createdAt"`
+	ExpiresAt  time.Time `json:"expiresAt"`
+}
+
+// CreateKey makes an API key and records it. The secret is in the view, once: the ledger holds its hash alone. An
+// error that wraps ledger.ErrInvalid says what is wrong with the request.
+func (a *Admin) CreateKey(ctx context.Context, request NewKey) (KeyView, error) {
+	address, err := mail.ParseAddress(request.Email)
+	if err != nil || address.Address != request.Email {
+		return KeyView{}, fmt.Errorf("%w: %.64q is no e-mail address", ledger.ErrInvalid, request.Email)
+	}
+	scopes, err := parseScopes(request.Scopes)
+	if err != nil {
+		return KeyView{}, err
+	}
+	var raw [32 + 16]byte
+	if _, err := io.ReadFull(a.Random, raw[:]); err != nil {
+		return KeyView{}, fmt.Errorf("reading random bytes: %w", err)
+	}
+	secret := keyPrefix + hex.EncodeToString(raw[:32])
+	key := ledger.Key{
+		ID: ledger.ID(raw[32:]).UUIDv4(), Hash: sha256.Sum256([]byte(secret)), Email: request.Email,
+		Environment: a.Environment, Tier: "developer", Scopes: scopes, Shim: request.Shim, Created: a.Clock().UnixNano(),
+	}
+	if err := a.Ledger.CreateKey(ctx, key); err != nil {
+		return KeyView{}, err
+	}
+	view := viewKey(&key)
+	view.APIKey = secret
+	return view, nil
+}
+
+func parseScopes(names []string) (scopes ledger.Scopes, err error) {
+	if len(names) == 0 {
+		return ledger.ScopeAuthorize, nil
+	}
+	for _, name := range names {
+		scope, err := ledger.ParseScope(name)
+		if err != nil {
+			return 0, err
+		}
+		scopes |= scope
+	}
+	return scopes, nil
+}
+
+// Good reports whether a secret is that of an API key that has not been revoked.
+func (a *Admin) Good(secret string) bool {
+	hash := sha256.Sum256([]byte(secret))
+	key, found := a.Ledger.LookupKey(&hash)
+	return found && key.Revoked == 0
+}
+
+// Keys lists all API keys in the order of their creation, revoked ones included.
+func (a *Admin) Keys(ctx context.Context) ([]KeyView, error) {
+	keys, err := a.Ledger.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]KeyView, len(keys))
+	for i := range keys {
+		views[i] = viewKey(&keys[i])
+	}
+	return views, nil
+}
+
+// RevokeKey revokes the key of that id. The errors are those of ledger.ParseID and of the ledger.
+func (a *Admin) RevokeKey(ctx context.Context, id string) (KeyView, error) {
+	parsed, err := ledger.ParseID(id)
+	if err != nil {
+		return KeyView{}, err
+	}
+	key, err := a.Ledger.RevokeKey(ctx, parsed, a.Clock().UnixNano())
+	if err != nil {
+		return KeyView{}, err
+	}
+	return viewKey(&key), nil
+}
+
+// Holds lists the unexpired holds of all keys, key by key, oldest first.
+func (a *Admin) Holds(ctx context.Context) ([]HoldView, error) {
+	keys, err := a.Ledger.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	views := []HoldView{}
+	for i := range keys {
+		holds, err := a.Ledger.Holds(ctx, keys[i].ID, a.Clock().UnixNano())
+		if err != nil {
+			return nil, err
+		}
+		for j := range holds {
+			views = append(views, viewHold(&holds[j]))
+		}
+	}
+	return views, nil
+}
+
+func viewKey(key *ledger.Key) KeyView {
+	view := KeyView{
+		ID: key.ID.String(), Email: key.Email, Scopes: key.Scopes.Names(), Plan: key.Tier,
+		Environment: key.Environment, Provenance: string(provenance(key)), CreatedAt: moment(key.Created),
+	}
+	if key.Revoked != 0 {
+		view.RevokedAt = moment(key.Revoked)
+	}
+	return view
+}
+
+func viewHold(hold *ledger.Hold) HoldView {
+	return HoldView{
+		HoldID: hold.ID.String(), KeyID: hold.Key.String(), Status: hold.State.String(),
+		Method: hold.Method, AgentID: hold.AgentID, PolicyRule: hold.Rule,
+		PolicyHash: hex.EncodeToString(hold.PolicyHash[:]), IntentHash: hex.EncodeToString(hold.IntentHash[:]),
+		CreatedAt: moment(hold.Created), ExpiresAt: moment(hold.Expires),
+	}
+}
+
+func moment(nanoseconds int64) time.Time { return time.Unix(0, nanoseconds).UTC() }

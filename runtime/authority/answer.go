@@ -1,0 +1,39 @@
+package authority
+
+import "bailiff/runtime/code"
+
+// Answer is what authorize or test-run answers: a decision (specification, "Authorization response").
+type Answer struct {
+	HTTP   int    // the status code: 200, 202 or 403; always 200 on a test-run
+	Status string // ALLOWED, DENIED or PENDING
+
+	Code    code.Code // on denial and hold, and on what OBSERVE approved; else empty
+	Rule    string    // matched_rule, section.key; empty where Code is, or where no rule is to name
+	Message string
+
+	PolicyHash  string // SHA-256 hex of the evaluated policy's signed bytes
+	Attestation []byte // the JWT; nil unless allowed by authorize
+	Nonce       string // request_nonce as sent; empty where none was
+
+	HoldID    string // a UUID; on PENDING of authorize only
+	ExpiresAt int64  // of the hold, Unix seconds
+
+	TestRun bool // the answer of a test-run
+	Observe bool // a test-run's observe_mode_active
+}
+
+// Failure is an answer that is no decision: authentication, validation, or trouble of the service's own.
+type Failure struct {
+	Code    code.Code
+	Message string
+}
+
+// Error returns the message.
+func (f *Failure) Error() string { return f.Message }
+
+func failure(c code.Code, message string) *Failure { return &Failure{c, message} }
+
+// unavailable is the answer where a decision could not be made durable: unknown, and never ALLOWED.
+func unavailable() *Failure {
+	return failure(code.StoreUnavailable, "the decision could not be stored, so none is given; ask again later")
+}

@@ -1,0 +1,112 @@
+package authority
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"bailiff/runtime/attest"
+	"bailiff/runtime/code"
+	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
+	"bailiff/vm"
+	"bailiff/vm/amount"
+)
+
+// nativeDecimals is the number of decimals of every supported chain's native currency.
+const nativeDecimals = 18
+
+// precheck prepares the claims of a decision that may be allowed, and refuses a request whose attestation could
+// not be issued before anything is recorded for it. It returns no claims where none can be needed.
+func (a *Authority) precheck(w *worker) (*attest.Claims, *Failure) {
+	if w.testRun || w.plan.Pass.Decision == ledger.Denied && !w.observe {
+		return nil, nil
+	}
+	id, err := attest.NewTokenID(a.Random)
+	if err != nil {
+		return nil, failure(code.Internal, "the service could not draw random bytes; nothing was allowed")
+	}
+	claims := w.claims(a.Issuer, id)
+	if err := a.Signer.Check(claims); err != nil {
+		message := "the attestation of this intent can't be issued: " + err.Error()
+		if errors.Is(err, attest.ErrTooLarge) {
+			message = "the attestation of this intent would be too large; shorten agentId, to or token"
+		}
+		return nil, failure(code.ValidationSchema, message)
+	}
+	return claims, nil
+}
+
+// claims says of the intent what its attestation will (decisions, section 4). IssuedAt and Mode are set when the
+// decision is known.
+func (w *worker) claims(issuer string, id attest.TokenID) *attest.Claims {
+	hash := w.in.Hash()
+	claims := &attest.Claims{
+		Issuer: issuer, Subject: w.in.Text(intent.AgentID), ID: id, IssuedAt: w.now.Unix(),
+		TxCommit: w.in.Text(intent.TxCommit), UserOpHash: w.in.Text(intent.UserOpHash),
+		PolicyHash: w.policy.Hash, Framework: w.in.Text(intent.Framework), KeyID: w.key.ID.String(),
+		Kind: w.result.Class.String(), IntentHash: hex.EncodeToString(hash[:]),
+		Intent: attest.Intent{Action: w.in.Text(intent.Action)},
+	}
+	if chain, ok := w.in.ChainID(); ok {
+		claims.ChainID = uint64(chain)
+	}
+	if w.result.Class == vm.EVM {
+		w.claimEVM(&claims.Intent)
+	}
+	return claims
+}
+
+// claimEVM adds what a gateway holds a transaction against.
+func (w *worker) claimEVM(claimed *attest.Intent) {
+	value, decimals := w.amount()
+	claimed.AmountBase = value.String()
+	claimed.TargetAddress = w.in.Text(intent.TargetAddress)
+	if claimed.Token = w.in.Text(intent.Token); claimed.Token != "" && w.result.Amounts[0].Set {
+		claimed.Decimals = new(int(decimals))
+	}
+	for to := range w.in.Recipients() {
+		claimed.To.List = append(claimed.To.List, to)
+	}
+	to, _ := w.in.Value("to", intent.Agent)
+	claimed.To.Array = to.Kind == vm.List
+	if calldata := w.in.Text(intent.Calldata); calldata != "" {
+		claimed.CalldataHash = calldataHash(calldata)
+	}
+}
+
+// amount returns the declared amount in base units. What is missing, and what only OBSERVE lets through without
+// being readable, counts as zero.
+func (w *worker) amount() (value amount.Amount, decimals uint8) {
+	if register := w.result.Amounts[0]; register.Set {
+		return register.Value, register.Decimals
+	}
+	text := w.in.Text(intent.Amount)
+	switch {
+	case w.in.AmountInBaseUnits():
+		value, _ = amount.ParseBase(text)
+	case !w.in.Has(intent.Token):
+		value, _ = amount.Parse(text, nativeDecimals)
+	}
+	return value, nativeDecimals
+}
+
+// calldataHash is the SHA-256 of call data given as 0x and an even number of hex digits, which the decoder checked.
+func calldataHash(text string) string {
+	raw, _ := hex.DecodeString(strings.TrimPrefix(text, "0x"))
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// mode is the claim `mode`.
+func mode(observed bool) string {
+	if observed {
+		return attest.ModeObserve
+	}
+	return ""
+}
+
+// seconds cuts nanoseconds since 1970 to seconds.
+func seconds(nanoseconds int64) int64 { return nanoseconds / int64(time.Second) }

@@ -1,0 +1,294 @@
+package authority
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"bailiff/runtime/code"
+	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
+	"bailiff/vm"
+)
+
+// maxAttempts bounds how often a plan is made again because the key's epoch moved meanwhile. Each time takes a
+// revocation or a deployment of that key within microseconds.
+const maxAttempts = 8
+
+// worker is the memory that one decision needs. Workers are pooled; what leaves a decision is copied out of it.
+type worker struct {
+	decoder *intent.Decoder
+	machine vm.Machine
+	frame   []vm.Value
+
+	key       *ledger.Key
+	policy    *Policy
+	in        *intent.Intent
+	result    *vm.Result
+	testRun   bool
+	observe   bool // what the policy denies is approved
+	observing bool // the service observes; a test-run only says so
+	now       time.Time
+	plan      ledger.Plan
+	hold      ledger.HoldRequest
+	reserved  []ledger.Reservation
+	source    []byte // the intent's canonical form, for a hold
+}
+
+func newWorker(options intent.Options) *worker { return &worker{decoder: intent.NewDecoder(options)} }
+
+// Decide takes one intent to its answer: authorize, or, with testRun, the strict decision without any effect.
+// ctx ends the wait for the store; the decision is then unknown to the client, never allowed.
+func (a *Authority) Decide(ctx context.Context, key *ledger.Key, body []byte, testRun bool) (*Answer, *Failure) {
+	w := a.workers.Get().(*worker)
+	defer a.workers.Put(w)
+	in, err := w.decoder.Decode(body)
+	if err != nil {
+		return nil, invalidIntent(err)
+	}
+	a.unknown.warn(a.Log, in.Text(intent.Framework))
+	w.in, w.key, w.testRun, w.observe, w.observing = in, key, testRun, a.Observe && !testRun, a.Observe
+	for range maxAttempts {
+		answer, fault, again := a.attempt(ctx, w)
+		if !again {
+			return answer, fault
+		}
+		if w.key, fault = a.refresh(w.key); fault != nil {
+			return nil, fault
+		}
+	}
+	return nil, unavailable()
+}
+
+func invalidIntent(err error) *Failure {
+	var invalid *intent.Error
+	if errors.As(err, &invalid) {
+		return failure(invalid.Code, invalid.Message)
+	}
+	return failure(code.ValidationSchema, err.Error())
+}
+
+// refresh looks a key up again whose epoch has moved.
+func (a *Authority) refresh(key *ledger.Key) (*ledger.Key, *Failure) {
+	fresh, found := a.Ledger.LookupKey(&key.Hash)
+	if !found || fresh.Revoked != 0 {
+		return nil, failure(code.APIKeyInvalid, "the API key is unknown or revoked")
+	}
+	return fresh, nil
+}
+
+// attempt judges the intent, carries the plan out, and answers; again says that the plan was stale.
+func (a *Authority) attempt(ctx context.Context, w *worker) (answer *Answer, fault *Failure, again bool) {
+	w.now, w.policy = a.Clock(), a.policy.Load()
+	w.judge()
+	if w.result.Status == vm.Rejected {
+		return nil, w.rejected(), false
+	}
+	if err := a.makePlan(w); err != nil {
+		return nil, failure(code.Internal, "the service could not draw random bytes; nothing was allowed"), false
+	}
+	claims, fault := a.precheck(w)
+	if fault != nil {
+		return nil, fault, false
+	}
+	ticket := a.Ledger.Submit(&w.plan)
+	outcome := ticket.Outcome()
+	var token []byte
+	var signing error
+	if outcome.Decision == ledger.Allowed && !w.testRun {
+		claims.IssuedAt = seconds(outcome.Now)
+		claims.Mode = mode(outcome.Observed)
+		token, signing = a.Signer.Issue(nil, claims) // while the record is on its way
+	}
+	if err := ticket.Wait(ctx); err != nil {
+		a.Log.Error("a decision could not be stored", "error", err)
+		return w.unstored()
+	}
+	if signing != nil {
+		a.Log.Error("an attestation could not be signed", "error", signing)
+		return nil, failure(code.Internal, "the attestation could not be signed; the decision stays recorded, so ask again with a new intent"), false
+	}
+	return w.answer(&outcome, token)
+}
+
+// judge runs the policy over the intent. While observing, every rule is run, since an approved denial still says
+// how much it is about.
+func (w *worker) judge() {
+	program := w.policy.program
+	if need := len(program.Fields()); cap(w.frame) < need {
+		w.frame = make([]vm.Value, need)
+	} else {
+		w.frame = w.frame[:need]
+	}
+	w.policy.binding.Fill(w.in, provenance(w.key), program.Needs(w.in.Text(intent.Action)), w.frame)
+	runMode := vm.First
+	if w.observe {
+		runMode = vm.All
+	}
+	w.result = w.machine.Run(program, w.frame, runMode)
+}
+
+func provenance(key *ledger.Key) intent.Provenance {
+	if key.Shim {
+		return intent.Shim
+	}
+	return intent.Agent
+}
+
+// rejected is the answer where the request is valid in itself but not under the policy.
+func (w *worker) rejected() *Failure {
+	rule := w.policy.program.Rule(w.result.Violations[0].Rule)
+	return failure(code.Code(rule.Code), rule.Message)
+}
+
+// makePlan says what the verdict wants of the ledger.
+func (a *Authority) makePlan(w *worker) error {
+	w.plan = ledger.Plan{
+		At: w.now.UnixNano(), Key: w.key.ID, Epoch: w.key.Epoch,
+		TestRun: w.testRun, Observe: w.observe,
+		Event:         w.event(),
+		Pass:          ledger.Ending{Decision: ledger.Allowed},
+		TooManyGroups: code.AggregateLimit,
+	}
+	if _, err := io.ReadFull(a.Random, w.plan.ID[:]); err != nil {
+		return err
+	}
+	if w.result.Status == vm.Denied {
+		rule := w.policy.program.Rule(w.result.Violations[0].Rule)
+		w.plan.Pass = ledger.Ending{Decision: ledger.Denied, Code: code.Code(rule.Code), Rule: rule.Name}
+		return nil
+	}
+	w.reserve()
+	if w.result.Status == vm.Pending {
+		return a.requestHold(w)
+	}
+	return nil
+}
+
+// reserve turns the machine's reservations into the ledger's.
+func (w *worker) reserve() {
+	program := w.policy.program
+	w.reserved = w.reserved[:0]
+	for _, reservation := range w.result.Reservations {
+		counter := program.Counter(reservation.Counter)
+		rule := program.Rule(counter.Rule)
+		op := ledger.Count
+		if counter.Sum {
+			op = ledger.Sum
+		}
+		w.reserved = append(w.reserved, ledger.Reservation{
+			Counter: ledger.Counter{Limit: counter.Name, Window: windows[counter.Window], Group: w.group(counter)},
+			Op:      op, Amount: reservation.Amount, Limit: counter.Limit, Code: code.Code(rule.Code), Rule: rule.Name,
+		})
+	}
+	w.plan.Reservations = w.reserved
+}
+
+// windows translates a program's windows into the ledger's.
+var windows = map[vm.Window]ledger.Window{vm.Hour: ledger.Hour, vm.Day: ledger.Day, vm.Task: ledger.Task}
+
+func (w *worker) group(counter *vm.Counter) string {
+	if counter.Group == vm.NoSlot {
+		return ""
+	}
+	return w.frame[counter.Group].Text
+}
+
+// requestHold says which hold the intent needs.
+func (a *Authority) requestHold(w *worker) error {
+	rule := w.policy.program.Rule(w.result.Holds[0])
+	w.source = w.in.Canonical(w.source[:0])
+	w.hold = ledger.HoldRequest{
+		IntentHash: w.in.Hash(), PolicyHash: w.policy.digest,
+		Pending: ledger.Ending{Decision: ledger.Pending, Code: code.Code(rule.Code), Rule: rule.Name},
+		Denied:  ledger.Ending{Decision: ledger.Denied, Code: code.HoldDenied, Rule: rule.Name},
+		Method:  w.in.Text(intent.Action), AgentID: w.in.Text(intent.AgentID), PolicyVersion: w.policy.Version, Intent: w.source,
+	}
+	if _, err := io.ReadFull(a.Random, w.hold.Candidate[:]); err != nil {
+		return err
+	}
+	w.hold.Candidate = w.hold.Candidate.UUIDv4()
+	w.plan.Hold = &w.hold
+	return nil
+}
+
+// event is what every ending records of the request.
+func (w *worker) event() ledger.Event {
+	event := ledger.Event{
+		Endpoint: "/v1/authorize", AgentID: w.in.Text(intent.AgentID), Action: w.in.Text(intent.Action),
+		Class: uint8(w.result.Class), PolicyHash: w.policy.digest, Commitment: commitment(w.in),
+	}
+	if w.testRun {
+		event.Endpoint = "/v1/authorize/test-run"
+	}
+	if chain, ok := w.in.ChainID(); ok {
+		event.ChainID = uint64(chain)
+	}
+	if len(w.result.Violations) > 0 {
+		event.Value = ledger.Clip(w.offending(&w.result.Violations[0]))
+	}
+	return event
+}
+
+// commitment is txCommit or userOpHash as bytes; the decoder has checked that it is one of them.
+func commitment(in *intent.Intent) (sum [32]byte) {
+	text := in.Text(intent.TxCommit)
+	if text == "" {
+		text = strings.TrimPrefix(in.Text(intent.UserOpHash), "0x")
+	}
+	_, _ = hex.Decode(sum[:], []byte(text))
+	return sum
+}
+
+// unstored answers where the store failed. A plan with limits is denied for want of its counters; everything
+// else is unavailable (decisions, section 3).
+func (w *worker) unstored() (*Answer, *Failure, bool) {
+	if len(w.plan.Reservations) == 0 {
+		return nil, unavailable(), false
+	}
+	answer := w.newAnswer(ledger.Denied)
+	answer.Code = code.LimitStore
+	answer.Message = "the counter of a limit could not be read or advanced, so nothing is allowed; ask again later"
+	return answer, nil, false
+}
+
+// answer turns an outcome into what the client gets.
+func (w *worker) answer(outcome *ledger.Outcome, token []byte) (*Answer, *Failure, bool) {
+	switch outcome.Result {
+	case ledger.Stale:
+		return nil, nil, true
+	case ledger.KeyRevoked:
+		return nil, failure(code.APIKeyInvalid, "the API key is unknown or revoked"), false
+	case ledger.TooManyHolds:
+		return nil, failure(code.RateLimited, fmt.Sprintf("the key has %d open holds; resolve some, or let them expire", ledger.MaxOpenHolds)), false
+	case ledger.Passed, ledger.Held, ledger.HoldDenied, ledger.Refused, ledger.RefusedGroups:
+	default:
+		return nil, unavailable(), false
+	}
+	answer := w.newAnswer(outcome.Decision)
+	answer.Code, answer.Rule, answer.Attestation = outcome.Code, outcome.Rule, token
+	answer.Message = w.message(outcome)
+	if outcome.Result == ledger.Held && !outcome.Hold.IsZero() {
+		answer.HoldID, answer.ExpiresAt = outcome.Hold.String(), seconds(outcome.HoldExpires)
+	}
+	return answer, nil, false
+}
+
+func (w *worker) newAnswer(decision ledger.Decision) *Answer {
+	answer := &Answer{
+		HTTP: 200, Status: decision.String(), PolicyHash: w.policy.Hash, TestRun: w.testRun, Observe: w.testRun && w.observing,
+		Nonce: strings.Clone(w.in.Text(intent.RequestNonce)),
+	}
+	switch {
+	case w.testRun:
+	case decision == ledger.Denied:
+		answer.HTTP = 403
+	case decision == ledger.Pending:
+		answer.HTTP = 202
+	}
+	return answer
+}

@@ -1,0 +1,115 @@
+package intent
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"bailiff/vm"
+)
+
+// A Binding fills the slots of a program's frame from requests. It is made once per program, never changes, and
+// may be used by many requests at once.
+type Binding struct {
+	sources []source
+}
+
+// A source says where the value of one slot comes from.
+type source struct {
+	value func(*Intent, Provenance) vm.Value // of a derived slot, or of a field with a way of its own
+	field Field
+	path  []string // the members to walk through, below the field
+}
+
+// NewBinding resolves the names of a program's slots: paths of fields as policies write them ("action",
+// "metadata.team", without the leading "intent."), and derived values (see Derived). A name that stands for nothing
+// is an error, and so is a path below a field that has no members.
+func NewBinding(names []string) (*Binding, error) {
+	if len(names) > math.MaxUint16 {
+		return nil, fmt.Errorf("intent: %d slots are more than a program can have", len(names))
+	}
+	binding := &Binding{sources: make([]source, len(names))}
+	for i, name := range names {
+		resolved, err := resolve(name)
+		if err != nil {
+			return nil, err
+		}
+		binding.sources[i] = resolved
+	}
+	return binding, nil
+}
+
+// resolve finds the source of one name.
+func resolve(name string) (source, error) {
+	if strings.HasPrefix(name, "@") {
+		for _, row := range derived {
+			if row.Name == name {
+				return source{value: row.value}, nil
+			}
+		}
+		return source{}, fmt.Errorf("intent: no derived value is named %s", quote(name))
+	}
+	segments := strings.Split(name, ".")
+	f := fieldOf(segments[0])
+	if f == NoField {
+		return source{}, fmt.Errorf("intent: a request has no field %s", quote(segments[0]))
+	}
+	found := source{field: f, path: segments[1:]}
+	if len(found.path) > 0 && table[f].Type&Members == 0 {
+		return source{}, fmt.Errorf("intent: %s has no members, so %s can't exist", f, quote(name))
+	}
+	found.value = overrides[name]
+	return found, nil
+}
+
+// fieldOf returns the field of either place that name names, or NoField. Names are unique over both.
+func fieldOf(name string) Field {
+	if f := insideNames.find(name); f != NoField {
+		return f
+	}
+	if f := topNames.find(name); f != IntentObject {
+		return f
+	}
+	return NoField
+}
+
+// Fill writes the value of every slot into frame, which has at least as many elements as the binding has names.
+// need says which slots the program reads for this action (vm.Program.Needs); derived values outside of it are not
+// derived, and are vm.Invalid, so that a machine that reads one all the same denies. A nil need reads all. The
+// values belong to the intent's decoder, and one request must be filled by one goroutine at a time.
+func (b *Binding) Fill(in *Intent, from Provenance, need vm.SlotSet, frame []vm.Value) {
+	for i := range b.sources {
+		src := &b.sources[i]
+		switch {
+		case src.value == nil:
+			frame[i] = in.walk(src.field, src.path)
+		case src.field == NoField && need != nil && !need.Has(uint16(i)):
+			frame[i] = vm.Value{Kind: vm.Invalid}
+		default:
+			frame[i] = src.value(in, from)
+		}
+	}
+}
+
+// Value returns what a slot of that name holds, as Fill does. It resolves the name each time.
+func (in *Intent) Value(name string, from Provenance) (vm.Value, error) {
+	binding, err := NewBinding([]string{name})
+	if err != nil {
+		return vm.Value{}, err
+	}
+	var frame [1]vm.Value
+	binding.Fill(in, from, nil, frame[:])
+	return frame[0], nil
+}
+
+// walk returns the value of a field, or of what lies below it. Only objects are walked through.
+func (in *Intent) walk(f Field, path []string) vm.Value {
+	at := in.at[f]
+	for _, name := range path {
+		at = in.member(at, name)
+	}
+	if at == 0 {
+		return vm.Value{}
+	}
+	return in.value(at)
+}

@@ -1,0 +1,67 @@
+package intent
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"bailiff/runtime/code"
+)
+
+// maxMessage bounds the text of an error in bytes: a refused body may be 100 kB of hostile text, and neither an
+// answer nor a log line should carry it on.
+const maxMessage = 300
+
+// maxQuoted bounds what one message repeats of the request, in bytes before quoting.
+const maxQuoted = 48
+
+// An Error says why a body is no valid intent. It answers as HTTP 400 or, for a body that is too large, 413.
+type Error struct {
+	// Code is code.ValidationSchema, code.ValidationChain or code.BodyTooLarge.
+	Code code.Code
+	// Field is the path of the offending field ("intent.method"); "" where the fault lies with the whole body.
+	Field string
+	// Message says what is wrong, where, and what to do, in at most 300 bytes of printable text.
+	Message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// refuse returns an error about field. The message names the field first.
+func refuse(c code.Code, field, problem string) *Error {
+	field = printable(field, 2*maxQuoted)
+	message := problem
+	if field != "" {
+		message = field + ": " + problem
+	}
+	return &Error{Code: c, Field: field, Message: clip(message, maxMessage)}
+}
+
+// invalid returns an error about field with the code of the schema.
+func invalid(field, problem string) *Error { return refuse(code.ValidationSchema, field, problem) }
+
+// quote returns text between quotes, shortened, and with everything but printable ASCII escaped.
+func quote(text string) string {
+	short := clip(text, maxQuoted)
+	if len(short) < len(text) {
+		return strconv.QuoteToASCII(short) + "…"
+	}
+	return strconv.QuoteToASCII(text)
+}
+
+// printable returns text as quote does, without the quotes.
+func printable(text string, limit int) string {
+	quoted := strconv.QuoteToASCII(clip(text, limit))
+	return clip(quoted[1:len(quoted)-1], limit)
+}
+
+// clip returns the first limit bytes of text, without half a character at the end.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}

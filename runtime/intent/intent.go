@@ -1,0 +1,141 @@
+package intent
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+
+	"bailiff/vm"
+	"bailiff/vm/weburl"
+)
+
+// An Intent is one request, decoded, checked and normalised. It and all that is taken from it belong to its
+// Decoder, until the next Decode.
+type Intent struct {
+	tape
+	reading
+	options Options
+
+	elements []vm.Value // memory of list values
+	joined   []byte     // memory of all texts
+	order    []int32    // memory for sorting members
+	form     []byte     // memory of the canonical form, for its hash
+}
+
+// reading is what is known about the request beyond its tape.
+type reading struct {
+	at    places           // where each field stands on the tape, 0 where it is absent
+	atTop [fieldCount]bool // it stands at the top level
+
+	action       string // in lower case
+	url          weburl.URL
+	server, tool string // of an MCP action, in lower case
+	usage        usageReader
+	hasUsage     bool
+}
+
+// reset forgets the last request but keeps its memory, where that is not unusually much.
+func (in *Intent) reset() {
+	in.tape.reset()
+	in.reading = reading{}
+	in.elements = emptied(in.elements, keptNodes)
+	in.order = emptied(in.order, keptNodes)
+	in.joined = emptied(in.joined, keptBytes)
+	in.form = emptied(in.form, keptBytes)
+}
+
+// emptied returns the memory of a slice for new elements, or nil where it has room for more than limit of them.
+func emptied[E any](used []E, limit int) []E {
+	if cap(used) > limit {
+		return nil
+	}
+	return used[:0]
+}
+
+// Has reports whether the request has the field f, at whichever place.
+func (in *Intent) Has(f Field) bool { return in.at[f] != 0 }
+
+// Text returns the normalised text of f: of a string the string, of chainId its digits. It is "" where f is
+// absent, an object or an array; Has tells an absent field from an empty one.
+func (in *Intent) Text(f Field) string {
+	if in.at[f] == 0 {
+		return ""
+	}
+	return in.nodes[in.at[f]].text
+}
+
+// ChainID returns the chain, and false where the request names none.
+func (in *Intent) ChainID() (int64, bool) {
+	if !in.Has(ChainID) {
+		return 0, false
+	}
+	id, err := strconv.ParseInt(in.Text(ChainID), 10, 64)
+	return id, err == nil
+}
+
+// ActionLower returns the action in lower case, by which the kind of an intent is found.
+func (in *Intent) ActionLower() string { return in.action }
+
+// Recipients yields the recipients of the field `to`, one or many.
+func (in *Intent) Recipients() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		at := in.at[To]
+		for i := at; at != 0 && i < in.nodes[at].next; i++ {
+			if in.nodes[i].kind == vm.String && !yield(in.nodes[i].text) {
+				return
+			}
+		}
+	}
+}
+
+// AmountInBaseUnits reports whether the amount is an integer in base units: because amount_unit says so, or
+// because the service reads amounts without a point that way. An absent amount is not.
+func (in *Intent) AmountInBaseUnits() bool {
+	if !in.Has(Amount) {
+		return false
+	}
+	text := in.Text(Amount)
+	return in.Has(AmountUnit) || in.options.IntegerAmountsBase && strings.IndexByte(text, '.') < 0
+}
+
+// WebURL returns the parts of the field `url`, and false where it is absent.
+func (in *Intent) WebURL() (weburl.URL, bool) { return in.url, in.Has(URL) }
+
+// MCP returns server and tool of an MCP action, in lower case, and false for other actions.
+func (in *Intent) MCP() (server, tool string, ok bool) { return in.server, in.tool, in.server != "" }
+
+// ModelUsage returns metadata.model_usage, and false where it is absent.
+func (in *Intent) ModelUsage() (Usage, bool) { return in.usage.Usage, in.hasUsage }
+
+// member returns the node of an object's member, or 0. Object 0 stands for an absent object.
+func (in *Intent) member(object int32, name string) int32 {
+	if object == 0 || in.nodes[object].kind != vm.Object {
+		return 0
+	}
+	for i := object + 1; i < in.nodes[object].next; i = in.nodes[i].next {
+		if in.nodes[i].name == name {
+			return i
+		}
+	}
+	return 0
+}
+
+// lower returns text with its ASCII letters in lower case, without allocating where it is so already.
+func (in *Intent) lower(text string) string {
+	first := 0
+	for first < len(text) && !isUpper(text[first]) {
+		first++
+	}
+	if first == len(text) {
+		return text
+	}
+	start := len(in.text)
+	for i := range len(text) {
+		c := text[i]
+		if isUpper(c) {
+			c += 'a' - 'A'
+		}
+		in.text = append(in.text, c)
+	}
+	return borrow(in.text[start:])
+}

@@ -1,0 +1,55 @@
+package intent
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestTable holds every row of the table of fields to be complete, and the package comment to list them all.
+func TestTable(t *testing.T) {
+	rows := Fields()
+	if len(rows) != int(fieldCount)-1 {
+		t.Fatalf("the table has %d rows for %d fields", len(rows), fieldCount-1)
+	}
+	var list strings.Builder
+	seen := map[string]bool{}
+	for _, row := range rows {
+		if row.Name == "" || row.Place == 0 || row.Type == 0 || row.Bound == "" || seen[row.Name] {
+			t.Errorf("row %d is incomplete or repeated: %+v", row.Field, row)
+		}
+		if len(row.Name) > maxName {
+			t.Errorf("%s is longer than maxName", row.Name)
+		}
+		if fieldOf(row.Name) != row.Field && row.Field != IntentObject {
+			t.Errorf("%s names field %d", row.Name, fieldOf(row.Name))
+		}
+		seen[row.Name] = true
+		line := fmt.Sprintf("%-13s  %-26s  %-19s  %-19s  %s", row.Name, row.Type, row.Place, row.Presence, row.Bound)
+		list.WriteString("//\t" + strings.ReplaceAll(line, "`", "") + "\n")
+	}
+	source, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(source), "//\n"+list.String()+"//\n") {
+		t.Errorf("the list of fields in doc.go is not that of the table, which is:\n%s", list.String())
+	}
+}
+
+// TestOverrides holds the ways of their own that some paths have to be paths that exist.
+func TestOverrides(t *testing.T) {
+	for name := range overrides {
+		if _, err := NewBinding([]string{name}); err != nil {
+			t.Error(err)
+		}
+	}
+	seen := map[string]bool{}
+	for _, row := range Derived() {
+		if row.Meaning == "" || row.value == nil || !strings.HasPrefix(row.Name, "@") || seen[row.Name] {
+			t.Errorf("incomplete or repeated row %q", row.Name)
+		}
+		seen[row.Name] = true
+	}
+}

@@ -1,0 +1,342 @@
+// Package commit is the ledger over a log: it decides plans under one lock, gathers their records into groups, and
+// has one goroutine make the groups durable, one sync each.
+//
+// Nobody waits for a timer. The committer is woken by a group's first record and yields the processor while the
+// group still grows: with nothing else to run it returns at once, and under load a group takes in whatever the
+// other goroutines have to add. Records of test-runs do not wake it; they ride along.
+//
+// A failed write leaves the log in doubt, and memory ahead of it. So the group that was under way is reported as
+// unknown, everything after it is refused, and reads are too, until the ledger has been opened again.
+package commit
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/state"
+)
+
+const (
+	// maxYields is how often the committer yields while a group grows. It bounds the wait of a group's first
+	// record; growth ends long before, since every caller waits for the group.
+	maxYields = 16
+	// rideBytes is how large a group of test-runs may get before it is written for its own sake.
+	rideBytes = 64 << 10
+	// groupBytes is the size at which a group is closed for more records.
+	groupBytes = 1 << 20
+	// maxBacklog is how many groups may wait for the disk. Beyond, plans are refused: a disk that hangs must not
+	// take all memory.
+	maxBacklog = 64
+	// ticketBlock is how many tickets are allocated at once.
+	ticketBlock = 32
+)
+
+// A Ledger is a ledger.Ledger over a Log.
+type Ledger struct {
+	log    Log
+	stream [16]byte
+	before [32]byte // hash of the last group; the committer's
+	keys   keyTable
+	wake   chan struct{} // one token: a group is wanted; closed by Close
+	done   chan struct{} // closed when the committer has ended
+	grown  atomic.Uint64 // records ever appended
+
+	mu       sync.Mutex
+	state    *state.State
+	record   state.Record // scratch of the step under way
+	next     uint64       // LSN of the next record
+	groups   []*group     // not durable yet, in order; the last one is open
+	spare    []byte       // buffer of a group that was written
+	tickets  []ledger.Ticket
+	failure  error // why the ledger refuses; nil while it works
+	closed   bool
+
+	closing  sync.Once
+	closeErr error
+}
+
+var _ ledger.Ledger = (*Ledger)(nil)
+
+// Submit implements ledger.Ledger.
+func (l *Ledger) Submit(p *ledger.Plan) *ledger.Ticket {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.ticket()
+	out, err := l.decide(p)
+	if err != nil || l.record.Kind == state.None {
+		t.Fill(out, l.commitmentOf(p.Key, err), err)
+		return t
+	}
+	lsn, err := l.append()
+	if err != nil {
+		t.Fill(ledger.Outcome{Reservation: -1}, nil, err)
+		return t
+	}
+	out.LSN = lsn
+	commitment := l.open().commitment
+	if p.TestRun {
+		commitment = nil
+	}
+	l.closeLargeGroup()
+	t.Fill(out, commitment, nil)
+	return t
+}
+
+// Peek implements ledger.Ledger.
+func (l *Ledger) Peek(p *ledger.Plan) ledger.Outcome {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out, _ := l.decide(p)
+	return out
+}
+
+// decide judges p, and leaves its record in l.record.
+func (l *Ledger) decide(p *ledger.Plan) (ledger.Outcome, error) {
+	if err := l.refusal(); err != nil {
+		return ledger.Outcome{Reservation: -1}, err
+	}
+	return l.state.Decide(p, &l.record)
+}
+
+// refusal returns why nothing is decided now, or nil.
+func (l *Ledger) refusal() error {
+	switch {
+	case l.closed:
+		return ledger.ErrClosed
+	case l.failure != nil:
+		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, l.failure)
+	case len(l.groups) > maxBacklog:
+		return fmt.Errorf("%w: %d groups wait for the disk", ledger.ErrUnavailable, len(l.groups))
+	}
+	return nil
+}
+
+// ticket returns a ticket out of a block, so that a submission costs a fraction of an allocation.
+func (l *Ledger) ticket() *ledger.Ticket {
+	if len(l.tickets) == 0 {
+		l.tickets = make([]ledger.Ticket, ticketBlock)
+	}
+	t := &l.tickets[0]
+	l.tickets = l.tickets[1:]
+	return t
+}
+
+// open returns the group that takes records.
+func (l *Ledger) open() *group { return l.groups[len(l.groups)-1] }
+
+// append adds l.record to the open group and applies it.
+func (l *Ledger) append() (lsn uint64, err error) {
+	g, lsn := l.open(), l.next
+	if err := l.state.Apply(lsn, &l.record); err != nil {
+		l.failLocked(fmt.Errorf("a record cannot be applied: %w", err))
+		return 0, l.refusal()
+	}
+	g.add(&l.record)
+	l.next++
+	l.grown.Add(1)
+	if l.record.Kind != state.TestRun || len(g.buf) >= rideBytes {
+		l.want(g)
+	}
+	return lsn, nil
+}
+
+// want has g written as soon as may be.
+func (l *Ledger) want(g *group) {
+	if g.wanted {
+		return
+	}
+	g.wanted = true
+	select {
+	case l.wake <- struct{}{}:
+	default: // the committer has been woken and has not looked yet
+	}
+}
+
+// closeLargeGroup opens a new group where the open one is large enough.
+func (l *Ledger) closeLargeGroup() {
+	if len(l.open().buf) >= groupBytes {
+		l.groups = append(l.groups, newGroup(l.next, nil))
+	}
+}
+
+// commitmentOf returns what an outcome without a record waits for: the last record of the key that it rests on,
+// nil where that is durable.
+func (l *Ledger) commitmentOf(key ledger.ID, err error) *ledger.Commitment {
+	if err != nil {
+		return nil
+	}
+	lsn := l.state.LSN(key)
+	for _, g := range l.groups {
+		if g.holds(lsn) {
+			return g.commitment
+		}
+	}
+	return nil
+}
+
+// commitAll is the committer: it writes groups until Close.
+func (l *Ledger) commitAll() {
+	defer close(l.done)
+	for running := true; running; {
+		_, running = <-l.wake
+		l.gather()
+		for g := l.take(); g != nil; g = l.take() {
+			l.write(g)
+			l.gather()
+		}
+	}
+}
+
+// gather yields while the open group grows.
+func (l *Ledger) gather() {
+	seen := l.grown.Load()
+	for range maxYields {
+		runtime.Gosched()
+		now := l.grown.Load()
+		if now == seen {
+			return
+		}
+		seen = now
+	}
+}
+
+// take returns the next group to write, nil where none is wanted.
+func (l *Ledger) take() *group {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g := l.groups[0]
+	if l.failure != nil || g.count == 0 || len(l.groups) == 1 && !g.wanted {
+		return nil
+	}
+	g.underWay = true
+	if len(l.groups) == 1 {
+		l.groups = append(l.groups, newGroup(l.next, l.spare))
+		l.spare = nil
+	}
+	return g
+}
+
+// write makes a group durable and wakes its waiters.
+func (l *Ledger) write(g *group) {
+	g.seal(l.stream, l.before)
+	if err := l.log.Append(g.first, g.buf); err != nil {
+		l.Fail(fmt.Errorf("writing group %d: %w", g.first, err))
+		return
+	}
+	l.before = sha256.Sum256(g.buf)
+	if len(g.keys) > 0 {
+		l.keys.publish(g.keys...)
+	}
+	if l.written(g) {
+		g.commitment.Settle(nil)
+	}
+}
+
+// written takes g off the list. It reports false where a failure has settled g before.
+func (l *Ledger) written(g *group) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failure != nil {
+		return false
+	}
+	copy(l.groups, l.groups[1:])
+	l.groups[len(l.groups)-1] = nil
+	l.groups = l.groups[:len(l.groups)-1]
+	if cap(g.buf) <= groupBytes {
+		l.spare = g.buf
+	}
+	return true
+}
+
+// Fail makes the ledger refuse everything from now on, because of err. The group under way becomes unknown, those
+// behind it were not recorded. A log calls it for troubles that it notices outside Append.
+func (l *Ledger) Fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failLocked(err)
+}
+
+func (l *Ledger) failLocked(err error) {
+	if l.failure != nil {
+		return
+	}
+	l.failure = err
+	for _, g := range l.groups {
+		kind := ledger.ErrUnavailable
+		if g.underWay {
+			kind = ledger.ErrUnknown
+		}
+		g.commitment.Settle(fmt.Errorf("%w: %w", kind, err))
+	}
+}
+
+// Health implements ledger.Ledger. A log that has a method Health is asked too.
+func (l *Ledger) Health() error {
+	l.mu.Lock()
+	err := l.refusal()
+	l.mu.Unlock()
+	if log, ok := l.log.(interface{ Health() error }); ok && err == nil {
+		return log.Health()
+	}
+	return err
+}
+
+// Close implements ledger.Ledger. Closing again returns what the first Close returned.
+func (l *Ledger) Close() error {
+	l.closing.Do(func() {
+		l.mu.Lock()
+		l.closed = true
+		l.open().wanted = true
+		l.mu.Unlock()
+		close(l.wake) // nothing is appended any more, so nobody sends
+		<-l.done
+		l.closeErr = l.closeLog()
+	})
+	return l.closeErr
+}
+
+func (l *Ledger) closeLog() error {
+	err := l.failure
+	if log, ok := l.log.(io.Closer); ok {
+		err = errors.Join(err, log.Close())
+	}
+	return err
+}
+
+// step runs one of the rarer steps: fill puts a record into l.record, and applied looks at what it has changed. It
+// returns when the record is durable.
+func (l *Ledger) step(ctx context.Context, id ledger.ID, fill func(*state.Record) error, applied func()) error {
+	l.mu.Lock()
+	commitment, err := l.stepLocked(id, fill, applied)
+	l.mu.Unlock()
+	if commitment != nil {
+		if waitErr := commitment.Wait(ctx); waitErr != nil {
+			return waitErr
+		}
+	}
+	return err
+}
+
+// stepLocked returns the commitment to wait for, and the error to return after that.
+func (l *Ledger) stepLocked(id ledger.ID, fill func(*state.Record) error, applied func()) (*ledger.Commitment, error) {
+	if err := l.refusal(); err != nil {
+		return nil, err
+	}
+	if err := fill(&l.record); err != nil {
+		return l.commitmentOf(id, nil), err // what the refusal rests on must be durable, too
+	}
+	if _, err := l.append(); err != nil {
+		return nil, err
+	}
+	applied()
+	commitment := l.open().commitment
+	l.closeLargeGroup()
+	return commitment, nil
+}

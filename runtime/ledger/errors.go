@@ -1,0 +1,32 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors of every ledger. They are wrapped with what they concern; test with errors.Is.
+var (
+	// ErrUnavailable says that the ledger refused: nothing was decided and nothing recorded. After a failed write
+	// that lasts until the ledger has been closed and opened again; Health says why.
+	ErrUnavailable = errors.New("ledger: unavailable")
+	// ErrClosed is an ErrUnavailable: the ledger was closed before.
+	ErrClosed = fmt.Errorf("%w: closed", ErrUnavailable)
+	// ErrUnknown says that the record may or may not have been kept. It never means that it was not.
+	ErrUnknown = errors.New("ledger: it is unknown whether the record was kept")
+	// ErrInvalid says that a plan, key or resolution breaks a bound of this package: a defect of the caller.
+	ErrInvalid = errors.New("ledger: invalid")
+	// ErrNotFound says that there is no such key, or no such hold of that key (missing, expired and foreign ones
+	// are one and the same).
+	ErrNotFound = errors.New("ledger: not found")
+	// ErrKeyExists says that a key with that id or hash exists.
+	ErrKeyExists = errors.New("ledger: the key exists already")
+	// ErrKeyRevoked says that the key was revoked before.
+	ErrKeyRevoked = errors.New("ledger: the key is revoked")
+	// ErrHoldResolved says that the hold was resolved before.
+	ErrHoldResolved = errors.New("ledger: the hold is resolved already")
+	// ErrLocked says that another process holds the ledger's directory.
+	ErrLocked = errors.New("ledger: locked by another process")
+	// ErrCorrupt says that the log cannot be what was written. Opening is refused; nothing is repaired.
+	ErrCorrupt = errors.New("ledger: the log is corrupt")
+)

@@ -1,0 +1,129 @@
+package ledger
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"bailiff/vm/amount"
+)
+
+// An Event is what the record of a decision says about its request, whichever way it ends. Texts have at most
+// MaxEventText bytes; Value and Detail are cut to MaxEventDetail, since they come from the agent at any length.
+type Event struct {
+	Endpoint   string // the route, such as "/v1/authorize"
+	RequestID  string // of the HTTP request
+	AgentID    string
+	Action     string
+	Class      uint8    // the intent's kind: a vm.Class
+	ChainID    uint64   // 0 where the request names none
+	Commitment [32]byte // txCommit or, for a user operation, userOpHash
+	PolicyHash [32]byte // of the policy that judged
+	Value      string   // the value that triggered the rule (Events, paragraph 3 of the specification)
+	Detail     string   // the human-readable reason
+}
+
+// Bounds of an event's texts, in bytes.
+const (
+	MaxEventText   = 1024
+	MaxEventDetail = 1024
+)
+
+func (e *Event) validate() error {
+	for _, text := range [...]struct{ name, value string }{
+		{"endpoint", e.Endpoint}, {"request id", e.RequestID}, {"agent id", e.AgentID}, {"action", e.Action},
+	} {
+		if len(text.value) > MaxEventText {
+			return fmt.Errorf("%w: event with an %s of %d bytes: at most %d", ErrInvalid, text.name, len(text.value), MaxEventText)
+		}
+	}
+	return nil
+}
+
+// Clip returns text cut to at most MaxEventDetail bytes, at the start of a character.
+func Clip(text string) string {
+	if len(text) <= MaxEventDetail {
+		return text
+	}
+	end := MaxEventDetail
+	for end > MaxEventDetail-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+// An EventKind says what a record of the log is about.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	Decided EventKind = iota + 1
+	KeyCreated
+	KeyWasRevoked
+	HoldResolved
+)
+
+// String returns the kind in words.
+func (k EventKind) String() string {
+	switch k {
+	case Decided:
+		return "decision"
+	case KeyCreated:
+		return "key created"
+	case KeyWasRevoked:
+		return "key revoked"
+	case HoldResolved:
+		return "hold resolved"
+	}
+	return fmt.Sprintf("EventKind(%d)", uint8(k))
+}
+
+// A LoggedEvent is one record of the log. Which fields are set depends on the kind; all kinds have LSN, Kind, Key
+// and At.
+type LoggedEvent struct {
+	LSN  uint64
+	Kind EventKind
+	Key  ID
+	At   int64 // the step's now: Unix nanoseconds
+
+	// Of a decision.
+	Plan     ID
+	Result   Result
+	Ending   Ending
+	Observed bool
+	Event    Event
+	Counters []CounterValue // the counters that advanced, with their new values
+
+	// Of a decision that concerns a hold, and of a resolution.
+	Hold      ID
+	HoldState HoldState // what the hold became; 0 where it stayed as it was
+}
+
+// A CounterValue is a counter and how far it has come.
+type CounterValue struct {
+	Counter Counter
+	Value   amount.Amount
+}
+
+// An EventQuery asks for a page of events.
+type EventQuery struct {
+	After uint64 // only events whose LSN is larger
+	Key   ID     // only events of this key; zero for all
+	Limit int    // at most so many events; 1 to MaxEventPage
+}
+
+// MaxEventPage is the largest page of events.
+const MaxEventPage = 10_000
+
+// An EventPage is a page of events.
+type EventPage struct {
+	Events []LoggedEvent
+	// Next is the After of the following page. More says that there may be one.
+	Next uint64
+	More bool
+}
+
+// Usage is the number of ALLOWED decisions of a key in one UTC month.
+type Usage struct {
+	Month uint32 // 12*year + month - 1
+	Count uint64
+}

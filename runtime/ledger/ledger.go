@@ -1,0 +1,95 @@
+// Package ledger is what the service knows for sure: which API keys exist, how far every limit's counter has
+// come, which holds are open, how much was used, and one record of every decision.
+//
+// The ledger is a log. A caller makes a [Plan] (what to check, what to advance, what to record for each way it
+// may end) and submits it. One atomic step carries the plan out or refuses its reservations as a whole, and
+// records which; the [Ticket] names the [Outcome] at once and waits, on demand, until the record is durable.
+// Nothing may be answered to a client before [Ticket.Wait] has returned nil.
+//
+// This package holds the types and the interface. The meaning of a plan is in ledger/state, a pure package that
+// every ledger shares; ledger/commit turns steps into durable groups; ledger/pebble and ledger/memory keep the
+// groups; ledger/ledgertest is the conformance suite that each of them passes.
+//
+// What every ledger promises:
+//
+//   - All counters of one plan are checked and advanced in one step. A plan refused by any of them advances none.
+//   - A limit is never exceeded under any concurrency, and a counter never falls below what was acknowledged.
+//   - Time never runs backwards for a key: a step's now is the larger of the plan's time and the key's last now.
+//   - What was acknowledged survives a crash. What was not is unknown: it may or may not be there afterwards.
+//   - Reads that others act on wait until what they show is durable.
+//   - After a failed write everything is refused until the ledger has been opened again.
+package ledger
+
+import (
+	"context"
+	"io"
+
+	"bailiff/vm/amount"
+)
+
+// A Ledger decides plans and keeps what came of them. All methods may be called by many goroutines at once.
+//
+// Methods that return an error return one that wraps [ErrUnavailable] when nothing was recorded because the
+// ledger has failed or is closed, and [ErrUnknown] when it is not known whether the record was kept.
+type Ledger interface {
+	// Submit decides p and appends its record to the open group. It does no I/O and takes a microsecond or two.
+	// p is only read, and not kept. A plan that cannot be decided (the ledger has failed, or p breaks a bound of
+	// this package) has the outcome [Unknown], and its ticket's Wait says why.
+	Submit(p *Plan) *Ticket
+
+	// Peek returns the outcome that p would have now, and changes nothing. What it sees may not be durable yet.
+	// It is [Unknown] where Submit's would be.
+	Peek(p *Plan) Outcome
+
+	// CreateKey records a new API key and returns when it is durable. [ErrKeyExists] where the id or the hash is
+	// taken, [ErrInvalid] where a field is missing or out of bounds. Epoch and Revoked of key must be zero.
+	CreateKey(ctx context.Context, key Key) error
+
+	// RevokeKey revokes a key at a time (Unix nanoseconds), moves its epoch, and returns the key as it is then,
+	// once that is durable. [ErrNotFound] where there is none, [ErrKeyRevoked] where it was revoked before.
+	RevokeKey(ctx context.Context, id ID, at int64) (Key, error)
+
+	// LookupKey returns the key whose secret has the SHA-256 hash, as it is durably. Revoked keys are found too.
+	// The key is shared and must not be changed. Looking up allocates nothing.
+	LookupKey(hash *[32]byte) (*Key, bool)
+
+	// Keys returns all keys in the order of their creation, revoked ones included.
+	Keys(ctx context.Context) ([]Key, error)
+
+	// ResolveHold records an operator's decision about a pending hold and returns the hold as it is then, once
+	// that is durable. [ErrNotFound] where the hold is missing, expired or another key's; [ErrHoldResolved] where
+	// it has been resolved before. The signature is recorded, not verified here.
+	ResolveHold(ctx context.Context, r Resolution) (Hold, error)
+
+	// Hold returns a hold of key that has not expired at the time at (Unix nanoseconds, or the key's now where
+	// that is later), with its source intent. [ErrNotFound] where it is missing, expired or another key's.
+	Hold(ctx context.Context, key, id ID, at int64) (Hold, error)
+
+	// Holds returns the unexpired holds of key, oldest first, without their source intents.
+	Holds(ctx context.Context, key ID, at int64) ([]Hold, error)
+
+	// Counter returns how far a counter of key has come in the window that holds the time at.
+	Counter(ctx context.Context, key ID, counter Counter, at int64) (amount.Amount, error)
+
+	// Usage returns the number of ALLOWED decisions of key per UTC month, oldest first.
+	Usage(ctx context.Context, key ID) ([]Usage, error)
+
+	// Events returns a page of the durable events that a query asks for, in the order of the log.
+	Events(ctx context.Context, query EventQuery) (EventPage, error)
+
+	// Health returns nil while the ledger works, and otherwise what is wrong with it. Some troubles (a full disk
+	// in a background flush) are reported here before they stop the ledger.
+	Health() error
+
+	// Close makes durable what was submitted, test-runs included, and releases the ledger's resources. Whatever
+	// is submitted later is refused with [ErrClosed].
+	io.Closer
+}
+
+// Bounds of what one key may have, because agents choose names (decisions, sections 2 and 5).
+const (
+	// MaxGroups is the largest number of live counter groups of a key.
+	MaxGroups = 65_536
+	// MaxOpenHolds is the largest number of unexpired pending holds of a key.
+	MaxOpenHolds = 1_000
+)

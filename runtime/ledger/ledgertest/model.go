@@ -1,0 +1,401 @@
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/leanovate/gopter"
+	"github.com/leanovate/gopter/gen"
+	"github.com/leanovate/gopter/prop"
+
+	"bailiff/fuzz/seed"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+	"bailiff/vm/amount"
+)
+
+// A World is a ledger's surroundings, which the model can make fail. Each history has a World of its own.
+type World interface {
+	// Open opens what is there.
+	Open() (ledger.Ledger, error)
+	// Crash cuts the power under l, which is not used any more: what was not synced is lost, as far as luck says,
+	// a number from 0 (all of it) to 100 (none).
+	Crash(l ledger.Ledger, luck int)
+	// Break makes all writes fail from now on.
+	Break()
+	// Mend closes l and makes writes work again.
+	Mend(l ledger.Ledger, luck int)
+}
+
+// Model runs random histories, of which the environment variable of package seed fixes the seed, and compares the
+// ledger with a naive model after each step, and after each crash with what the model says must have survived:
+// nothing acknowledged is lost, nothing comes from nowhere, no limit is exceeded. It fails, too, where the histories
+// did not lead to every kind of outcome.
+func Model(t *testing.T, histories int, world func() World) {
+	reached := map[string]int{}
+	properties := gopter.NewProperties(seed.Parameters(t, histories))
+	properties.Property("the ledger does what the model does", prop.ForAll(check(world, reached), words))
+	properties.TestingRun(t)
+	t.Logf("reached: %v", reached)
+	for _, want := range []string{
+		"passed", "held", "hold denied", "refused", "quota exceeded", "stale", "key revoked",
+		"observed", "hold used", "write failed", "refused after failure", "lost by a crash", "kept by a crash",
+	} {
+		if reached[want] == 0 && !t.Failed() {
+			t.Errorf("no history led to %q", want)
+		}
+	}
+}
+
+// Caught returns what the model says about a fault that was planted in the world, "" where it finds none. It is the
+// canary of Model.
+func Caught(t *testing.T, histories int, world func() World) string {
+	property := prop.ForAllNoShrink(check(world, map[string]int{}), words)
+	result := property.Check(seed.Parameters(t, histories))
+	if result.Passed() {
+		return ""
+	}
+	return fmt.Sprint(result.Labels, result.Error)
+}
+
+// words generates histories. Each word is one step.
+var words = gen.SliceOfN(60, gen.UInt32())
+
+// check returns the property: "" where a history goes well.
+func check(world func() World, reached map[string]int) func([]uint32) string {
+	return func(words []uint32) string {
+		if err := play(world(), words, reached); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+}
+
+// play plays one history. It starts with a key, since without one nothing happens.
+func play(w World, words []uint32, reached map[string]int) error {
+	h := &history{world: w, at: Start, reached: reached}
+	var err error
+	if h.l, err = w.Open(); err != nil {
+		return err
+	}
+	defer func() { h.l.Close() }()
+	if err := h.changeKey(0); err != nil {
+		return err
+	}
+	for i, word := range words {
+		if err := h.step(word); err != nil {
+			return fmt.Errorf("step %d of %d: %w", i, len(words), err)
+		}
+	}
+	if err := h.reopen(func() { h.world.Crash(h.l, 0) }); err != nil {
+		return fmt.Errorf("crash at the end: %w", err)
+	}
+	return nil
+}
+
+// A history is a ledger under test and the model beside it.
+type history struct {
+	world World
+	l     ledger.Ledger
+	model naive
+	acked int // of the model's log, so much is known to be durable
+	at    int64
+	ids   uint64
+	holds []ledger.ID
+
+	reached map[string]int // outcomes, over all histories
+}
+
+// step takes one step. The word's low bits choose it, the others its parameters.
+func (h *history) step(word uint32) error {
+	kind, arg := word%32, word/32
+	switch {
+	case kind < 12:
+		return h.submit(h.plan(arg), arg%4 != 0)
+	case kind < 17:
+		p := h.plan(arg)
+		h.hold(p, arg)
+		return h.submit(p, arg%4 != 0)
+	case kind == 17:
+		p := h.plan(arg)
+		p.Pass, p.Reservations = ledger.Ending{Decision: ledger.Denied, Code: code.BlockedPath, Rule: "r"}, nil
+		return h.submit(p, true)
+	case kind == 18:
+		p := h.plan(arg)
+		p.TestRun = true
+		return h.submit(p, true)
+	case kind == 19:
+		return h.changeKey(arg)
+	case kind < 23:
+		return h.resolve(arg)
+	case kind < 26:
+		h.at += []int64{1, hour / 3, hour, day, int64(ledger.TaskIdle)}[arg%5]
+	case kind == 26:
+		h.at = max(h.at-2*hour, 0)
+	case kind == 27:
+		return h.breakWrites(arg)
+	case kind == 28:
+		return h.reopen(func() { h.l.Close() })
+	case kind < 31:
+		return h.reopen(func() { h.world.Crash(h.l, []int{0, 50, 100}[arg%3]) })
+	}
+	return h.compare()
+}
+
+var modelCounters = []ledger.Counter{
+	{Limit: "calls", Window: ledger.Hour}, {Limit: "calls", Window: ledger.Day},
+	{Limit: "calls", Window: ledger.Task, Group: "t"}, {Limit: "eth", Window: ledger.Day, Group: "g"},
+}
+
+// plan returns a plan with some reservations.
+func (h *history) plan(arg uint32) *ledger.Plan {
+	h.ids++
+	key := ID('k', uint64(arg%8/7)) // seldom the second key
+	known, _, _ := h.model.key(key)
+	p := &ledger.Plan{
+		ID: ID('p', h.ids), At: h.at, Key: key, Epoch: known.Epoch, Pass: ledger.Ending{Decision: ledger.Allowed},
+		Observe: arg>>3%8 == 0, TooManyGroups: code.AggregateLimit,
+	}
+	if arg>>6%8 == 0 {
+		p.Quota = 5
+	}
+	if arg>>9%16 == 0 {
+		p.Epoch++
+	}
+	for i, c := range modelCounters {
+		if arg>>(13+2*i)%4 < 2 {
+			r := ledger.Reservation{Counter: c, Op: ledger.Count, Limit: amount.FromUint64(4), Code: code.LoopLimitExceeded, Rule: c.Limit}
+			if c.Limit == "eth" {
+				r.Op, r.Amount = ledger.Sum, amount.FromUint64(uint64(arg>>20%4))
+			}
+			p.Reservations = append(p.Reservations, r)
+		}
+	}
+	return p
+}
+
+func (h *history) hold(p *ledger.Plan, arg uint32) {
+	p.Hold = &ledger.HoldRequest{
+		Candidate: ID('h', h.ids), IntentHash: [32]byte{byte(arg >> 21 % 2)},
+		Pending: ledger.Ending{Decision: ledger.Pending, Code: code.HoldConsensus, Rule: "c"},
+		Denied:  ledger.Ending{Decision: ledger.Denied, Code: code.HoldDenied, Rule: "c"},
+	}
+	h.holds = append(h.holds, p.Hold.Candidate)
+}
+
+// submit submits a plan and compares its outcome with the model's.
+func (h *history) submit(p *ledger.Plan, wait bool) error {
+	want, e := h.model.decide(p)
+	if e != nil {
+		h.model.log = append(h.model.log, *e)
+		want.LSN = uint64(len(h.model.log))
+	}
+	ticket := h.l.Submit(p)
+	if diff := cmp.Diff(want, ticket.Outcome()); diff != "" {
+		return fmt.Errorf("outcome (-model +ledger):\n%s", diff)
+	}
+	h.note(ticket.Outcome(), e)
+	if !wait {
+		return nil
+	}
+	if err := ticket.Wait(context.Background()); err != nil {
+		return fmt.Errorf("Wait: %w", err)
+	}
+	if e != nil && !p.TestRun {
+		h.acked = len(h.model.log)
+	}
+	return nil
+}
+
+// note counts what has been reached.
+func (h *history) note(o ledger.Outcome, e *entry) {
+	h.reached[o.Result.String()]++
+	if o.Observed {
+		h.reached["observed"]++
+	}
+	if e != nil && !e.used.IsZero() {
+		h.reached["hold used"]++
+	}
+}
+
+// changeKey revokes a key, or creates it where it is missing.
+func (h *history) changeKey(arg uint32) error {
+	n := uint64(arg % 8 / 7)
+	key := NewKey(n)
+	key.Hash[31] = 1
+	known, now, ok := h.model.key(key.ID)
+	switch {
+	case !ok:
+		if err := h.l.CreateKey(context.Background(), key); err != nil {
+			return err
+		}
+		h.model.log = append(h.model.log, entry{key: key.ID, now: key.Created, created: &key})
+	case known.Revoked == 0 && arg>>3%8 == 0:
+		if _, err := h.l.RevokeKey(context.Background(), key.ID, h.at); err != nil {
+			return err
+		}
+		h.model.log = append(h.model.log, entry{key: key.ID, now: max(now, h.at), revoked: true})
+	default:
+		return nil
+	}
+	h.acked = len(h.model.log)
+	return nil
+}
+
+// resolve resolves one of the last holds, which may be gone.
+func (h *history) resolve(arg uint32) error {
+	if len(h.holds) == 0 {
+		return nil
+	}
+	id, key := h.holds[len(h.holds)-1-int(arg>>4)%min(len(h.holds), 4)], ID('k', uint64(arg%8/7))
+	_, now, _ := h.model.key(key)
+	now = max(now, h.at)
+	var want error = ledger.ErrNotFound
+	for _, known := range h.model.holds(key, now) {
+		if known.id == id {
+			want = nil
+			if known.state != ledger.HoldPending {
+				want = ledger.ErrHoldResolved
+			}
+		}
+	}
+	allow := arg>>3%2 == 0
+	_, err := h.l.ResolveHold(context.Background(), ledger.Resolution{Key: key, Hold: id, Allow: allow, At: h.at})
+	if !errors.Is(err, want) || want == nil && err != nil {
+		return fmt.Errorf("ResolveHold: %v, the model says %v", err, want)
+	}
+	if want == nil {
+		h.model.log = append(h.model.log, entry{key: key, now: now, settled: id, allow: allow})
+		h.acked = len(h.model.log)
+	}
+	return nil
+}
+
+// breakWrites has the disk fail, checks that the ledger admits it and refuses, and opens it again.
+func (h *history) breakWrites(arg uint32) error {
+	h.world.Break()
+	for range 3 {
+		p := h.plan(arg)
+		want, e := h.model.decide(p)
+		ticket := h.l.Submit(p)
+		err := ticket.Wait(context.Background())
+		switch {
+		case ticket.Outcome().Result == ledger.Unknown:
+			if !errors.Is(err, ledger.ErrUnavailable) || h.l.Health() == nil {
+				return fmt.Errorf("refused with %v, health %v", err, h.l.Health())
+			}
+			h.reached["refused after failure"]++
+			if _, err := h.l.Usage(context.Background(), p.Key); !errors.Is(err, ledger.ErrUnavailable) {
+				return fmt.Errorf("a failed ledger answers reads: %v", err)
+			}
+			continue
+		case cmp.Diff(want.Result, ticket.Outcome().Result) != "":
+			return fmt.Errorf("outcome %s, the model says %s", ticket.Outcome().Result, want.Result)
+		case e != nil && err == nil:
+			return errors.New("acknowledged although nothing can be written")
+		}
+		if e != nil {
+			h.reached["write failed"]++
+			h.model.log = append(h.model.log, *e)
+		}
+	}
+	return h.reopen(func() { h.world.Mend(h.l, []int{0, 50, 100}[arg%3]) })
+}
+
+// reopen ends the ledger in some way, opens what is left, and takes over what has survived.
+func (h *history) reopen(end func()) error {
+	end()
+	l, err := h.world.Open()
+	if err != nil {
+		return fmt.Errorf("opening again: %w", err)
+	}
+	h.l = l
+	survived, err := h.count()
+	if err != nil {
+		return err
+	}
+	if survived < h.acked || survived > len(h.model.log) {
+		return fmt.Errorf("%d records survived of %d, of which %d were acknowledged", survived, len(h.model.log), h.acked)
+	}
+	if survived < len(h.model.log) {
+		h.reached["lost by a crash"]++
+	} else if h.acked < survived {
+		h.reached["kept by a crash"]++
+	}
+	h.model.log, h.acked = h.model.log[:survived], survived
+	return h.compare()
+}
+
+// count returns the number of records in the log.
+func (h *history) count() (int, error) {
+	page, err := h.l.Events(context.Background(), ledger.EventQuery{Limit: ledger.MaxEventPage})
+	return len(page.Events), err
+}
+
+// compare compares everything that can be read.
+func (h *history) compare() error {
+	ctx := context.Background()
+	for n := range uint64(2) {
+		id := ID('k', n)
+		key, now, ok := h.model.key(id)
+		if !ok {
+			continue
+		}
+		now = max(now, h.at)
+		got, found := h.l.LookupKey(&key.Hash)
+		if !found || *got != key {
+			return fmt.Errorf("key %+v, the model says %+v", got, key)
+		}
+		for _, c := range modelCounters {
+			value, err := h.l.Counter(ctx, id, c, h.at)
+			if want := h.model.counter(id, c, now); err != nil || number(value).Cmp(want) != 0 {
+				return fmt.Errorf("counter %v is %s (%v), the model says %s", c, value, err, want)
+			}
+		}
+		if err := h.compareHolds(id, now); err != nil {
+			return err
+		}
+	}
+	return h.compareUsage()
+}
+
+func (h *history) compareHolds(key ledger.ID, now int64) error {
+	got, err := h.l.Holds(context.Background(), key, h.at)
+	if err != nil {
+		return err
+	}
+	var seen []naiveHold
+	for _, g := range got {
+		seen = append(seen, naiveHold{g.ID, g.IntentHash, g.PolicyHash, g.Expires, g.State})
+	}
+	if diff := cmp.Diff(h.model.holds(key, now), seen, cmp.AllowUnexported(naiveHold{}), cmp.Transformer("nil", func(h []naiveHold) string { return fmt.Sprint(h) })); diff != "" {
+		return fmt.Errorf("holds (-model +ledger):\n%s", diff)
+	}
+	return nil
+}
+
+func (h *history) compareUsage() error {
+	want, got := new(big.Int), new(big.Int)
+	for _, e := range h.model.log {
+		if e.allowed {
+			want.Add(want, big.NewInt(1))
+		}
+	}
+	for n := range uint64(2) {
+		usage, err := h.l.Usage(context.Background(), ID('k', n))
+		if err != nil {
+			return err
+		}
+		for _, u := range usage {
+			got.Add(got, new(big.Int).SetUint64(u.Count))
+		}
+	}
+	if got.Cmp(want) != 0 {
+		return fmt.Errorf("usage is %s, the model says %s", got, want)
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package ledgertest
+
+import (
+	"math/big"
+	"slices"
+	"time"
+
+	"bailiff/runtime/ledger"
+	"bailiff/vm/amount"
+)
+
+// A naive is the ledger as simple as can be: the list of all that was recorded. Every question is answered by going
+// through all of it, with big integers and calendar time. It shares no code with the ledgers.
+type naive struct{ log []entry }
+
+// An entry is one record.
+type entry struct {
+	key     ledger.ID
+	now     int64
+	testRun bool
+	allowed bool
+	adds    []addition
+	opened  *naiveHold
+	used    ledger.ID // hold
+	settled ledger.ID // hold
+	allow   bool
+	created *ledger.Key
+	revoked bool
+}
+
+type addition struct {
+	counter ledger.Counter
+	value   *big.Int
+}
+
+type naiveHold struct {
+	id             ledger.ID
+	intent, policy [32]byte
+	expires        int64
+	state          ledger.HoldState
+}
+
+// key returns a key and its time as the log has them.
+func (n *naive) key(id ledger.ID) (key ledger.Key, now int64, ok bool) {
+	for _, e := range n.log {
+		if e.key != id || e.testRun {
+			continue
+		}
+		now = e.now
+		if e.created != nil {
+			key, ok = *e.created, true
+			key.Epoch = 1
+		}
+		if e.revoked {
+			key.Epoch, key.Revoked = key.Epoch+1, e.now
+		}
+	}
+	return key, now, ok
+}
+
+// counter adds up what was added in the window that holds now.
+func (n *naive) counter(key ledger.ID, c ledger.Counter, now int64) *big.Int {
+	total := new(big.Int)
+	var last int64
+	for _, e := range n.log {
+		for _, a := range e.adds {
+			if e.key != key || a.counter != c {
+				continue
+			}
+			if !sameWindow(c.Window, last, e.now) {
+				total.SetInt64(0)
+			}
+			total.Add(total, a.value)
+			last = e.now
+		}
+	}
+	if !sameWindow(c.Window, last, now) {
+		total.SetInt64(0)
+	}
+	return total
+}
+
+func sameWindow(w ledger.Window, last, now int64) bool {
+	a, b := time.Unix(0, last).UTC(), time.Unix(0, now).UTC()
+	switch w {
+	case ledger.Hour:
+		return a.Format("2006-01-02T15") == b.Format("2006-01-02T15")
+	case ledger.Day:
+		return a.Format(time.DateOnly) == b.Format(time.DateOnly)
+	}
+	forgotten := a.Add(ledger.TaskIdle)
+	if whole := forgotten.Truncate(time.Hour); whole != forgotten {
+		forgotten = whole.Add(time.Hour)
+	}
+	return b.Before(forgotten)
+}
+
+// holds returns the unexpired holds of key, in order.
+func (n *naive) holds(key ledger.ID, now int64) []naiveHold {
+	var holds []naiveHold
+	for _, e := range n.log {
+		if e.key != key {
+			continue
+		}
+		if e.opened != nil {
+			holds = append(holds, *e.opened)
+		}
+		for i := range holds {
+			switch {
+			case holds[i].id == e.used:
+				holds[i].state = ledger.HoldUsed
+			case holds[i].id == e.settled && e.allow:
+				holds[i].state = ledger.HoldAllowed
+			case holds[i].id == e.settled:
+				holds[i].state = ledger.HoldRefused
+			}
+		}
+	}
+	return slices.DeleteFunc(holds, func(h naiveHold) bool { return h.expires <= now })
+}
+
+// usage counts the ALLOWED decisions of the month that holds now.
+func (n *naive) usage(key ledger.ID, now int64) (count uint64) {
+	month := time.Unix(0, now).UTC().Format("2006-01")
+	for _, e := range n.log {
+		if e.key == key && e.allowed && time.Unix(0, e.now).UTC().Format("2006-01") == month {
+			count++
+		}
+	}
+	return count
+}
+
+// decide returns what a plan must come to, and the entry that must be recorded, if one must.
+func (n *naive) decide(p *ledger.Plan) (ledger.Outcome, *entry) {
+	out := ledger.Outcome{Reservation: -1}
+	key, now, ok := n.key(p.Key)
+	if !ok || key.Revoked != 0 {
+		out.Result = ledger.KeyRevoked
+		return out, nil
+	}
+	now = max(now, p.At)
+	out.Now = now
+	if p.Epoch != key.Epoch {
+		out.Result = ledger.Stale
+		return out, nil
+	}
+	e := &entry{key: p.Key, now: now}
+	out.Result, out.Ending = ledger.Passed, p.Pass
+	if p.Hold == nil || n.decideHold(p, &out, e) {
+		n.decideReservations(p, &out, e)
+	}
+	if p.Observe && out.Decision == ledger.Denied {
+		out.Decision, out.Observed = ledger.Allowed, true
+	}
+	if out.Decision == ledger.Allowed {
+		if p.Quota > 0 && n.usage(p.Key, now) >= p.Quota {
+			return ledger.Outcome{Result: ledger.QuotaExceeded, Reservation: -1, Now: now}, nil
+		}
+		e.allowed = true
+	}
+	if out.Result != ledger.Passed {
+		e.adds, e.used = nil, ledger.ID{}
+	}
+	if p.TestRun {
+		if out.HoldOpened {
+			out.Hold, out.HoldExpires, out.HoldOpened = ledger.ID{}, 0, false
+		}
+		e = &entry{key: p.Key, now: now, testRun: true}
+	}
+	return out, e
+}
+
+// decideHold reports whether the plan goes on.
+func (n *naive) decideHold(p *ledger.Plan, out *ledger.Outcome, e *entry) bool {
+	var latest *naiveHold
+	for _, h := range n.holds(p.Key, e.now) {
+		if h.intent == p.Hold.IntentHash && h.policy == p.Hold.PolicyHash {
+			latest = &h
+		}
+	}
+	if latest == nil || latest.state == ledger.HoldUsed {
+		lifetime := p.Hold.Lifetime
+		if lifetime == 0 {
+			lifetime = ledger.HoldLifetime
+		}
+		e.opened = &naiveHold{p.Hold.Candidate, p.Hold.IntentHash, p.Hold.PolicyHash, e.now + int64(lifetime), ledger.HoldPending}
+		out.Result, out.Ending, out.Hold, out.HoldExpires, out.HoldOpened = ledger.Held, p.Hold.Pending, e.opened.id, e.opened.expires, true
+		return false
+	}
+	out.Hold, out.HoldExpires = latest.id, latest.expires
+	switch latest.state {
+	case ledger.HoldPending:
+		out.Result, out.Ending = ledger.Held, p.Hold.Pending
+	case ledger.HoldRefused:
+		out.Result, out.Ending = ledger.HoldDenied, p.Hold.Denied
+	default:
+		e.used = latest.id
+	}
+	return latest.state == ledger.HoldAllowed
+}
+
+func (n *naive) decideReservations(p *ledger.Plan, out *ledger.Outcome, e *entry) {
+	for i, r := range p.Reservations {
+		used := n.counter(p.Key, r.Counter, e.now)
+		for _, a := range e.adds {
+			if a.counter == r.Counter {
+				used.Add(used, a.value)
+			}
+		}
+		step := big.NewInt(1)
+		if r.Op == ledger.Sum {
+			step = number(r.Amount)
+		}
+		if after := new(big.Int).Add(used, step); after.Cmp(number(r.Limit)) > 0 {
+			out.Result, out.Reservation = ledger.Refused, i
+			out.Ending = ledger.Ending{Decision: ledger.Denied, Code: r.Code, Rule: r.Rule}
+			out.Used = amount.FromUint64(used.Uint64())
+			return
+		}
+		if step.Sign() > 0 {
+			e.adds = append(e.adds, addition{r.Counter, step})
+		}
+	}
+}
+
+func number(a amount.Amount) *big.Int {
+	b := a.Bytes32()
+	return new(big.Int).SetBytes(b[:])
+}

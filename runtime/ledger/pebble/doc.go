@@ -1,0 +1,67 @@
+// Package pebbleledger keeps a ledger on disk with Pebble. It is the only package that imports Pebble.
+//
+// Pebble is used as a durable, ordered list of groups: one Set and one Sync per group, under the key "l/" and the
+// group's first LSN, and nothing else on the hot path. What groups mean is the business of ledger/commit.
+//
+// Opening replays the whole log, at about half a million records a second on one core. One process at a time holds a directory.
+package pebbleledger
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+)
+
+// Options are what a ledger needs besides its directory.
+type Options struct {
+	// FS is the file system; nil means the operating system's.
+	FS vfs.FS
+	// Random gives the stream id of a new log; crypto/rand.Reader in service.
+	Random io.Reader
+	// AdminSocket is named in the error of a directory that is locked, as the way to reach the service that holds
+	// it; "" where there is none.
+	AdminSocket string
+	// Errorf reports what Pebble logs as an error; nil drops it. Health tells it too.
+	Errorf func(format string, args ...any)
+}
+
+// Open opens the ledger in dir, and makes it where there is none. Its errors wrap ledger.ErrLocked where another
+// process holds dir, and ledger.ErrCorrupt where the log is not what was written.
+func Open(dir string, options Options) (*commit.Ledger, error) {
+	log, err := openLog(dir, options)
+	if err != nil {
+		return nil, err
+	}
+	l, err := commit.Open(log, commit.Options{Random: options.Random})
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	log.notify(l.Fail)
+	return l, nil
+}
+
+// lock takes the directory for this process.
+func lock(dir string, options *Options) (*pebble.Lock, error) {
+	if err := options.FS.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("ledger: making %s: %w", dir, err)
+	}
+	held, err := pebble.LockDirectory(dir, options.FS)
+	var path *iofs.PathError
+	switch {
+	case err == nil:
+		return held, nil
+	case errors.As(err, &path):
+		return nil, fmt.Errorf("ledger: %w", err)
+	case options.AdminSocket == "":
+		return nil, fmt.Errorf("%w: %s is held by a running service: stop it first (%s)", ledger.ErrLocked, dir, err)
+	}
+	return nil, fmt.Errorf("%w: %s is held by a running service: reach it through its admin socket %s, or stop it first (%s)",
+		ledger.ErrLocked, dir, options.AdminSocket, err)
+}

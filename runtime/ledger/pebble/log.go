@@ -1,0 +1,221 @@
+package pebbleledger
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"bailiff/runtime/ledger/commit"
+)
+
+// format is the version of Pebble's files. It is named, not "newest", so that a new Pebble cannot make a directory
+// unreadable for the release before.
+const format = pebble.FormatValueSeparation
+
+const (
+	// memTableBytes bounds how much of Pebble's own log is replayed when a directory is opened.
+	memTableBytes = 16 << 20
+	// closePatience is how long Close waits for Pebble after a failure. Pebble may have failed with a lock held.
+	closePatience = 5 * time.Second
+)
+
+// A log is a commit.Log over Pebble.
+type log struct {
+	db       *pebble.DB
+	lock     *pebble.Lock
+	write    *pebble.WriteOptions // Sync; tests show that anything less is noticed
+	patience time.Duration        // closePatience
+
+	mu       sync.Mutex
+	failure  error       // fatal for the log
+	trouble  error       // the last background error, nil after a flush that worked
+	onFailed func(error) // set by notify
+}
+
+var _ commit.Log = (*log)(nil)
+
+func openLog(dir string, options Options) (l *log, err error) {
+	if options.FS == nil {
+		options.FS = vfs.Default
+	}
+	held, err := lock(dir, &options)
+	if err != nil {
+		return nil, err
+	}
+	l = &log{lock: held, write: pebble.Sync, patience: closePatience}
+	defer func() {
+		if err != nil {
+			l, err = nil, errors.Join(err, held.Close())
+		}
+	}()
+	defer l.recovered(&err)
+	l.db, err = pebble.Open(dir, l.options(&options))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: opening %s: %w", dir, err)
+	}
+	return l, nil
+}
+
+func (l *log) options(options *Options) *pebble.Options {
+	return &pebble.Options{
+		FS:                 options.FS,
+		Lock:               l.lock,
+		FormatMajorVersion: format,
+		MemTableSize:       memTableBytes,
+		Logger:             &logger{log: l, errorf: options.Errorf},
+		EventListener: &pebble.EventListener{
+			BackgroundError: func(err error) { l.setTrouble(err) },
+			FlushEnd:        func(info pebble.FlushInfo) { l.setTrouble(info.Err) },
+		},
+	}
+}
+
+// notify has failed called when the log fails in one of Pebble's goroutines, or at once where it has.
+func (l *log) notify(failed func(error)) {
+	l.mu.Lock()
+	l.onFailed = failed
+	err := l.failure
+	l.mu.Unlock()
+	if err != nil {
+		failed(err)
+	}
+}
+
+// fail notes that the log is lost until it is opened again.
+func (l *log) fail(err error) {
+	l.mu.Lock()
+	if l.failure == nil {
+		l.failure = err
+	}
+	failed := l.onFailed
+	l.mu.Unlock()
+	if failed != nil {
+		failed(err)
+	}
+}
+
+func (l *log) setTrouble(err error) {
+	l.mu.Lock()
+	l.trouble = err
+	l.mu.Unlock()
+}
+
+// Health returns what keeps the log from working, or soon will.
+func (l *log) Health() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.failure != nil:
+		return l.failure
+	case l.trouble != nil:
+		return fmt.Errorf("ledger: pebble cannot write in the background (is the disk full?): %w", l.trouble)
+	}
+	return nil
+}
+
+// recovered turns a panic of Pebble into an error. A failed write of its log ends in Fatalf or in a panic of its own;
+// either leaves the database unusable, and neither may end the process before the waiters know.
+func (l *log) recovered(err *error) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	*err = fmt.Errorf("ledger: pebble: %v", cause)
+	l.mu.Lock()
+	l.failure = *err
+	l.mu.Unlock()
+}
+
+func key(first uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte("l/"), first)
+}
+
+// span is the range of all groups.
+var span = pebble.IterOptions{LowerBound: []byte("l/"), UpperBound: []byte("l0")}
+
+// Append implements commit.Log.
+func (l *log) Append(first uint64, group []byte) (err error) {
+	defer l.recovered(&err)
+	return l.db.Set(key(first), group, l.write)
+}
+
+// Read implements commit.Log.
+func (l *log) Read(from uint64, yield func(first uint64, group []byte) bool) (err error) {
+	defer l.recovered(&err)
+	groups, err := l.db.NewIter(&span)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, groups.Close()) }()
+	valid := groups.SeekLT(key(from + 1))
+	if !valid {
+		valid = groups.First()
+	}
+	for ; valid; valid = groups.Next() {
+		first, err := lsnOf(groups.Key())
+		if err != nil {
+			return err
+		}
+		if !yield(first, groups.Value()) {
+			break
+		}
+	}
+	return groups.Error()
+}
+
+// Truncate implements commit.Log.
+func (l *log) Truncate(from uint64) (err error) {
+	defer l.recovered(&err)
+	return l.db.DeleteRange(key(from), span.UpperBound, pebble.Sync)
+}
+
+// Head implements commit.Log.
+func (l *log) Head() (first uint64, err error) {
+	defer l.recovered(&err)
+	groups, err := l.db.NewIter(&span)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, groups.Close()) }()
+	if !groups.Last() {
+		return 0, groups.Error()
+	}
+	return lsnOf(groups.Key())
+}
+
+func lsnOf(key []byte) (uint64, error) {
+	if len(key) != len("l/")+8 {
+		return 0, fmt.Errorf("ledger: the key %q is no group's", key)
+	}
+	return binary.BigEndian.Uint64(key[len("l/"):]), nil
+}
+
+// Close releases the directory. After a failure Pebble may be unable to close; then the directory stays locked until
+// the process ends, and the error says so.
+func (l *log) Close() error {
+	closed := make(chan error, 1)
+	go func() { closed <- l.closeNow() }()
+	l.mu.Lock()
+	failed := l.failure != nil
+	l.mu.Unlock()
+	if !failed {
+		return <-closed
+	}
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(l.patience):
+		return errors.New("ledger: pebble does not close after its failure: restart the process to open the ledger again")
+	}
+}
+
+func (l *log) closeNow() (err error) {
+	defer func() { err = errors.Join(err, l.lock.Close()) }()
+	defer l.recovered(&err)
+	return l.db.Close()
+}

@@ -1,0 +1,141 @@
+package pebbleledger
+
+import (
+	"crypto/rand"
+	mathrand "math/rand/v2"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/ledgertest"
+)
+
+// A world is a directory on a disk that loses power and fails, with a fault planted in it where the test wants one.
+type world struct {
+	disk   *vfs.MemFS
+	broken *errorfs.Toggle
+	rng    *mathrand.Rand
+
+	write *pebble.WriteOptions              // instead of Sync
+	wrap  func(ledger.Ledger) ledger.Ledger // around what Open returns
+}
+
+func newWorld() *world {
+	return &world{disk: vfs.NewCrashableMem(), rng: mathrand.New(mathrand.NewPCG(1, 2)), write: pebble.Sync}
+}
+
+func (w *world) Open() (ledger.Ledger, error) {
+	w.broken = &errorfs.Toggle{Injector: errorfs.ErrInjected.If(errorfs.Writes)}
+	log, err := openLog("ledger", Options{FS: errorfs.Wrap(w.disk, w.broken)})
+	if err != nil {
+		return nil, err
+	}
+	log.write = w.write
+	log.patience = 50 * time.Millisecond
+	l, err := commit.Open(log, commit.Options{Random: rand.Reader})
+	if err != nil {
+		return nil, err
+	}
+	log.notify(l.Fail)
+	if w.wrap != nil {
+		return w.wrap(l), nil
+	}
+	return l, nil
+}
+
+func (w *world) Crash(l ledger.Ledger, luck int) {
+	after := w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: luck, RNG: w.rng})
+	l.Close()
+	w.disk = after
+}
+
+func (w *world) Break() { w.broken.On() }
+
+// Mend has the process end, so that a database that cannot close holds nothing any more.
+func (w *world) Mend(l ledger.Ledger, luck int) {
+	l.Close()
+	w.disk = w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: luck, RNG: w.rng})
+}
+
+func TestModel(t *testing.T) {
+	ledgertest.Model(t, 200, func() ledgertest.World { return newWorld() })
+}
+
+// TestModelCatches plants faults that Model must find, and find for what they are.
+func TestModelCatches(t *testing.T) {
+	for name, c := range map[string]struct {
+		plant func(*world)
+		says  string // a regular expression
+	}{
+		"a dropped sync":    {func(w *world) { w.write = pebble.NoSync }, "acknowledged"},
+		"an early answer":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.noWait = true }) }, "acknowledged"},
+		"a lost expiry":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = longerHold }) }, "HoldExpires"},
+		"a lost window":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = dayForHour }) }, "counter|Result"},
+		"a skipped counter": {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = skipLast }) }, "counter|Result"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			says := ledgertest.Caught(t, 100, func() ledgertest.World { w := newWorld(); c.plant(w); return w })
+			if t.Logf("the model says: %s", says); !regexp.MustCompile(c.says).MatchString(says) {
+				t.Fatalf("the model did not notice, or not that: %q", says)
+			}
+		})
+	}
+}
+
+// A fault is a ledger with a defect.
+type fault struct {
+	ledger.Ledger
+	noWait bool
+	spoil  func(*ledger.Plan)
+}
+
+func faulty(set func(*fault)) func(ledger.Ledger) ledger.Ledger {
+	return func(l ledger.Ledger) ledger.Ledger {
+		f := &fault{Ledger: l}
+		set(f)
+		return f
+	}
+}
+
+func (f *fault) Submit(p *ledger.Plan) *ledger.Ticket {
+	q := *p
+	if f.spoil != nil {
+		f.spoil(&q)
+	}
+	ticket := f.Ledger.Submit(&q)
+	if f.noWait && ticket.Outcome().Result != ledger.Unknown {
+		early := new(ledger.Ticket)
+		early.Fill(ticket.Outcome(), nil, nil)
+		return early
+	}
+	return ticket
+}
+
+func longerHold(p *ledger.Plan) {
+	if p.Hold != nil {
+		hold := *p.Hold
+		hold.Lifetime = 2 * ledger.HoldLifetime
+		p.Hold = &hold
+	}
+}
+
+func dayForHour(p *ledger.Plan) {
+	p.Reservations = append([]ledger.Reservation(nil), p.Reservations...)
+	for i := range p.Reservations {
+		if p.Reservations[i].Counter.Window == ledger.Hour {
+			p.Reservations[i].Counter.Window = ledger.Day
+		}
+	}
+}
+
+func skipLast(p *ledger.Plan) {
+	if n := len(p.Reservations); n > 1 {
+		p.Reservations = p.Reservations[:n-1]
+	}
+}

@@ -1,0 +1,120 @@
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"bailiff/runtime/ledger"
+	"bailiff/vm/amount"
+)
+
+// A counterID stands for a counter's name in memory: the first 16 bytes of its SHA-256. Agents choose groups, so
+// the hash has to be one that nobody can find collisions of; and a collision within a key could only count too much.
+type counterID struct {
+	hash  [16]byte
+	known bool
+}
+
+// identify returns the id of a counter. Texts carry their length, so that no two names run together.
+func (s *State) identify(c ledger.Counter) counterID {
+	b := append(s.name[:0], byte(c.Window))
+	b = binary.AppendUvarint(b, uint64(len(c.Limit)))
+	b = append(b, c.Limit...)
+	b = append(b, c.Group...)
+	s.name = b
+	sum := sha256.Sum256(b)
+	return counterID{hash: [16]byte(sum[:16]), known: true}
+}
+
+// A counter is a value and the time from which it counts as zero again. There are no pointers in it, so that the
+// collector need not look into a table of millions.
+type counter struct {
+	dies  int64
+	value amount.Amount
+}
+
+// A counterTable holds the counters of one key. Dead ones may stay in it until the next advance. All deaths are at
+// full hours, so that a table is swept at most once an hour, however many groups an agent names.
+type counterTable struct {
+	live      map[[16]byte]counter
+	nextDeath int64 // no counter dies before; may be too early
+}
+
+// value returns the value of a counter at now: zero where it is dead or unknown.
+func (t *counterTable) value(id counterID, now int64) amount.Amount {
+	if c, ok := t.live[id.hash]; ok && now < c.dies {
+		return c.value
+	}
+	return amount.Amount{}
+}
+
+// has reports whether a counter is alive at now.
+func (t *counterTable) has(id counterID, now int64) bool {
+	c, ok := t.live[id.hash]
+	return ok && now < c.dies
+}
+
+// room returns how many more groups may live at now.
+func (t *counterTable) room(now int64) int {
+	room := ledger.MaxGroups - len(t.live)
+	if now < t.nextDeath {
+		return room
+	}
+	for _, c := range t.live {
+		if now >= c.dies {
+			room++
+		}
+	}
+	return room
+}
+
+// advance gives counters their new values at now.
+func (t *counterTable) advance(effects []CounterEffect, now int64) error {
+	t.sweep(now)
+	for i := range effects {
+		e := &effects[i]
+		if e.Value.Cmp(t.value(e.id, now)) <= 0 {
+			return fmt.Errorf("counter %.64q of group %.64q falls to %s", e.Counter.Limit, e.Counter.Group, e.Value)
+		}
+		dies := windowEnd(e.Counter.Window, now)
+		t.live[e.id.hash] = counter{dies: dies, value: e.Value}
+		t.nextDeath = min(t.nextDeath, dies)
+	}
+	if len(t.live) > ledger.MaxGroups {
+		return fmt.Errorf("more than %d live counters", ledger.MaxGroups)
+	}
+	return nil
+}
+
+// sweep gives back the memory of dead counters.
+func (t *counterTable) sweep(now int64) {
+	if t.live != nil && now < t.nextDeath {
+		return
+	}
+	live, nextDeath := map[[16]byte]counter{}, int64(never)
+	for id, c := range t.live {
+		if now < c.dies {
+			live[id] = c
+			nextDeath = min(nextDeath, c.dies)
+		}
+	}
+	t.live, t.nextDeath = live, nextDeath
+}
+
+const (
+	hour = int64(3600e9)
+	day  = 24 * hour
+)
+
+// windowEnd returns when the window that holds now ends. A task's window moves with every advance, and ends with the
+// hour in which it has been idle for TaskIdle.
+func windowEnd(w ledger.Window, now int64) int64 {
+	switch w {
+	case ledger.Hour:
+		return (now/hour + 1) * hour
+	case ledger.Day:
+		return (now/day + 1) * day
+	}
+	return ((now+int64(ledger.TaskIdle)-1)/hour + 1) * hour
+}

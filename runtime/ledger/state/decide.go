@@ -1,0 +1,202 @@
+package state
+
+import (
+	"fmt"
+
+	"bailiff/runtime/ledger"
+	"bailiff/vm/amount"
+)
+
+// Decide judges a plan and fills in the record of its effects; where there is nothing to record r.Kind is None. It
+// changes nothing but r. An error says that no ledger would decide p, and wraps ledger.ErrInvalid.
+//
+// The order is: key, epoch, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
+func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
+	r.reset()
+	out := ledger.Outcome{Reservation: -1}
+	if err := p.Validate(); err != nil {
+		return out, err
+	}
+	k := s.keys[p.Key]
+	if k == nil || k.key.Revoked != 0 {
+		out.Result = ledger.KeyRevoked
+		return out, nil
+	}
+	out.Now = max(k.now, p.At)
+	if p.Epoch != k.key.Epoch {
+		out.Result = ledger.Stale
+		return out, nil
+	}
+	if p.Hold != nil {
+		if _, taken := k.holds.byID[p.Hold.Candidate]; taken {
+			return out, fmt.Errorf("%w: hold %s exists already", ledger.ErrInvalid, p.Hold.Candidate)
+		}
+	}
+	s.judge(k, p, &out, r)
+	s.conclude(k, p, &out, r)
+	return out, nil
+}
+
+// judge finds the result and its ending.
+func (s *State) judge(k *keyState, p *ledger.Plan, out *ledger.Outcome, r *Record) {
+	s.roomKnown = false
+	out.Result, out.Ending = ledger.Passed, p.Pass
+	if p.Hold != nil && !k.judgeHold(p.Hold, out, r) {
+		return
+	}
+	for i := range p.Reservations {
+		if !s.reserve(k, p, i, out, r) {
+			r.Counters = r.Counters[:0]
+			return
+		}
+	}
+}
+
+// judgeHold reports whether the plan may go on: an operator has allowed the hold.
+func (k *keyState) judgeHold(q *ledger.HoldRequest, out *ledger.Outcome, r *Record) bool {
+	id, h, found := k.holds.find(holdIntent{q.IntentHash, q.PolicyHash}, out.Now)
+	if !found || h.state == ledger.HoldUsed {
+		k.openHold(q, out, r)
+		return false
+	}
+	out.Hold, out.HoldExpires = id, h.expires
+	r.Hold = HoldEffect{Action: HoldFound, ID: id}
+	switch h.state {
+	case ledger.HoldPending:
+		out.Result, out.Ending = ledger.Held, q.Pending
+		return false
+	case ledger.HoldAllowed:
+		r.Hold.Action = HoldUsedUp
+		return true
+	}
+	out.Result, out.Ending = ledger.HoldDenied, q.Denied
+	return false
+}
+
+// openHold opens the candidate, where the key may have one more.
+func (k *keyState) openHold(q *ledger.HoldRequest, out *ledger.Outcome, r *Record) {
+	if k.holds.open(out.Now) >= ledger.MaxOpenHolds {
+		out.Result, out.Ending = ledger.TooManyHolds, ledger.Ending{}
+		return
+	}
+	lifetime := q.Lifetime
+	if lifetime == 0 {
+		lifetime = ledger.HoldLifetime
+	}
+	out.Result, out.Ending = ledger.Held, q.Pending
+	out.Hold, out.HoldExpires, out.HoldOpened = q.Candidate, out.Now+int64(lifetime), true
+	r.Hold = HoldEffect{
+		Action: HoldOpened, ID: q.Candidate, Expires: out.HoldExpires,
+		IntentHash: q.IntentHash, PolicyHash: q.PolicyHash,
+		Method: q.Method, AgentID: q.AgentID, PolicyVersion: q.PolicyVersion, Intent: q.Intent,
+	}
+}
+
+// reserve judges one reservation on top of those before it, and reports whether it fits.
+func (s *State) reserve(k *keyState, p *ledger.Plan, i int, out *ledger.Outcome, r *Record) bool {
+	q := &p.Reservations[i]
+	counter := q.Counter.Bounded()
+	id := s.identify(counter)
+	effect := r.effectOn(id)
+	used := k.counters.value(id, out.Now)
+	if effect != nil {
+		used = effect.Value
+	}
+	value, fits := next(q, used)
+	if !fits {
+		refuse(out, ledger.Refused, i, used, ledger.Ending{Decision: ledger.Denied, Code: q.Code, Rule: q.Rule})
+		return false
+	}
+	if value == used { // a sum of nothing advances nothing
+		return true
+	}
+	if effect != nil {
+		effect.Value = value
+		return true
+	}
+	if !k.counters.has(id, out.Now) && !s.takeRoom(k, p, out.Now) {
+		refuse(out, ledger.RefusedGroups, i, used, ledger.Ending{Decision: ledger.Denied, Code: p.TooManyGroups, Rule: q.Rule})
+		return false
+	}
+	r.Counters = append(r.Counters, CounterEffect{Counter: counter, Value: value, id: id})
+	return true
+}
+
+// takeRoom reports whether the key may have one more counter, besides those that this plan took room for before.
+func (s *State) takeRoom(k *keyState, p *ledger.Plan, now int64) bool {
+	if ledger.MaxGroups-len(k.counters.live) >= len(p.Reservations) {
+		return true
+	}
+	if !s.roomKnown {
+		s.room, s.roomKnown = k.counters.room(now), true
+	}
+	s.room--
+	return s.room >= 0
+}
+
+// effectOn returns the effect that an earlier reservation of the same plan has on a counter.
+func (r *Record) effectOn(id counterID) *CounterEffect {
+	for i := range r.Counters {
+		if r.Counters[i].id == id {
+			return &r.Counters[i]
+		}
+	}
+	return nil
+}
+
+// next returns the value after a reservation, and whether the limit allows it.
+func next(q *ledger.Reservation, used amount.Amount) (value amount.Amount, fits bool) {
+	step := q.Amount
+	if q.Op == ledger.Count {
+		step = amount.FromUint64(1)
+	}
+	value, overflow := used.Add(step)
+	return value, !overflow && value.Cmp(q.Limit) <= 0
+}
+
+func refuse(out *ledger.Outcome, result ledger.Result, i int, used amount.Amount, ending ledger.Ending) {
+	out.Result, out.Reservation, out.Used, out.Ending = result, i, used, ending
+}
+
+// conclude turns what the plan observes, judges the quota, and fills in what all records have.
+func (s *State) conclude(k *keyState, p *ledger.Plan, out *ledger.Outcome, r *Record) {
+	if out.Decision == ledger.Denied && p.Observe {
+		out.Decision, out.Observed = ledger.Allowed, true
+	}
+	if out.Decision == ledger.Allowed && !k.countUsage(p.Quota, out.Now, r) {
+		*out = ledger.Outcome{Result: ledger.QuotaExceeded, Reservation: -1, Now: out.Now}
+	}
+	if r.Hold.Action == HoldUsedUp && (out.Result != ledger.Passed || out.Decision != ledger.Allowed) {
+		r.Hold.Action = HoldFound // a refusal leaves the hold as it is
+	}
+	if !out.Result.Recorded() {
+		r.reset()
+		return
+	}
+	r.Kind, r.Key, r.Now, r.Plan = Decision, p.Key, out.Now, p.ID
+	r.Result, r.Ending, r.Observed, r.Event = out.Result, out.Ending, out.Observed, p.Event
+	r.Event.Value, r.Event.Detail = ledger.Clip(p.Event.Value), ledger.Clip(p.Event.Detail)
+	if p.TestRun {
+		r.withoutEffects()
+		if out.HoldOpened {
+			out.Hold, out.HoldExpires, out.HoldOpened = ledger.ID{}, 0, false
+		}
+	}
+}
+
+// countUsage counts one more ALLOWED decision, and reports whether the quota allows it.
+func (k *keyState) countUsage(quota uint64, now int64, r *Record) bool {
+	month := monthOf(now)
+	used := k.usageOf(month)
+	if quota > 0 && used >= quota {
+		return false
+	}
+	r.Usage = ledger.Usage{Month: month, Count: used + 1}
+	return true
+}
+
+// withoutEffects makes the record of a decision one of a test-run.
+func (r *Record) withoutEffects() {
+	r.Kind, r.Ending.Decision = TestRun, ledger.TestRun
+	r.Counters, r.Hold, r.Usage = r.Counters[:0], HoldEffect{}, ledger.Usage{}
+}

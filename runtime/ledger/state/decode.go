@@ -1,0 +1,234 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+	"bailiff/vm/amount"
+)
+
+var errRecord = errors.New("state: record")
+
+// Decode reads the encoding of one record into r, whose memory is used again. The texts of r share the memory of
+// data. It accepts exactly what Append writes; anything else is an error that says what and where.
+func (r *Record) Decode(data string) error {
+	r.reset()
+	d := decoder{rest: data}
+	r.Kind = Kind(d.byte())
+	d.copy(r.Key[:])
+	r.Now = d.time()
+	switch r.Kind {
+	case Decision:
+		r.decodeEvent(&d)
+		r.decodeCounters(&d)
+		r.decodeHold(&d)
+		r.decodeUsage(&d)
+	case TestRun:
+		r.decodeEvent(&d)
+	case KeyCreated:
+		r.decodeKey(&d)
+	case KeyRevoked:
+		r.Epoch = d.uvarint()
+	case HoldResolved:
+		r.decodeResolution(&d)
+	default:
+		d.fail("unknown kind")
+	}
+	if d.problem == "" && d.rest != "" {
+		d.fail("bytes after the end")
+	}
+	if d.problem != "" {
+		return fmt.Errorf("%w of kind %d: %s at byte %d", errRecord, r.Kind, d.problem, len(data)-len(d.rest))
+	}
+	return nil
+}
+
+func (r *Record) decodeEvent(d *decoder) {
+	d.copy(r.Plan[:])
+	r.Result = ledger.Result(d.byte())
+	r.Ending.Decision = ledger.Decision(d.byte())
+	r.Observed = d.bool()
+	r.Ending.Code = code.Code(d.text(ledger.MaxRule))
+	r.Ending.Rule = d.text(ledger.MaxRule)
+	e := &r.Event
+	e.Endpoint = d.text(ledger.MaxEventText)
+	e.RequestID = d.text(ledger.MaxEventText)
+	e.AgentID = d.text(ledger.MaxEventText)
+	e.Action = d.text(ledger.MaxEventText)
+	e.Class = d.byte()
+	e.ChainID = d.uvarint()
+	d.copy(e.Commitment[:])
+	d.copy(e.PolicyHash[:])
+	e.Value = d.text(ledger.MaxEventDetail)
+	e.Detail = d.text(ledger.MaxEventDetail)
+	d.check(r.Result.Recorded(), "a result that is not recorded")
+	isTestRun := r.Ending.Decision == ledger.TestRun
+	d.check(r.Ending.Decision >= ledger.Allowed && r.Ending.Decision <= ledger.TestRun, "unknown decision")
+	d.check(isTestRun == (r.Kind == TestRun), "a decision of another kind of record")
+}
+
+func (r *Record) decodeCounters(d *decoder) {
+	n := d.uvarint()
+	d.check(n <= ledger.MaxReservations, "too many counters")
+	for i := uint64(0); i < n && d.problem == ""; i++ {
+		var c CounterEffect
+		c.Counter.Limit = d.text(ledger.MaxLimitName)
+		c.Counter.Window = ledger.Window(d.byte())
+		c.Counter.Group = d.text(ledger.MaxGroupText)
+		c.Value = d.amount()
+		d.check(c.Counter.Window >= ledger.Hour && c.Counter.Window <= ledger.Task, "unknown window")
+		r.Counters = append(r.Counters, c)
+	}
+}
+
+func (r *Record) decodeHold(d *decoder) {
+	h := &r.Hold
+	h.Action = HoldAction(d.byte())
+	d.check(h.Action <= HoldUsedUp, "unknown hold action")
+	if h.Action == NoHold {
+		return
+	}
+	d.copy(h.ID[:])
+	if h.Action != HoldOpened {
+		return
+	}
+	h.Expires = d.time()
+	d.copy(h.IntentHash[:])
+	d.copy(h.PolicyHash[:])
+	h.Method = d.text(ledger.MaxEventText)
+	h.AgentID = d.text(ledger.MaxEventText)
+	h.PolicyVersion = d.text(ledger.MaxEventText)
+	if intent := d.text(ledger.MaxIntent); intent != "" {
+		h.Intent = []byte(intent)
+	}
+}
+
+func (r *Record) decodeUsage(d *decoder) {
+	month := d.uvarint()
+	d.check(month < 1<<32, "a month out of range")
+	r.Usage.Month = uint32(month)
+	if month != 0 {
+		r.Usage.Count = d.uvarint()
+	}
+}
+
+func (r *Record) decodeKey(d *decoder) {
+	k := &r.Created
+	k.ID, k.Created = r.Key, r.Now
+	d.copy(k.Hash[:])
+	k.Email = d.text(ledger.MaxKeyText)
+	k.Environment = d.text(ledger.MaxKeyText)
+	k.Tier = d.text(ledger.MaxKeyText)
+	k.Scopes = ledger.Scopes(d.byte())
+	k.Shim = d.bool()
+	k.Epoch = d.uvarint()
+	d.check(k.Scopes&^ledger.AllScopes == 0, "unknown scopes")
+}
+
+func (r *Record) decodeResolution(d *decoder) {
+	d.copy(r.Hold.ID[:])
+	r.Hold.State = ledger.HoldState(d.byte())
+	r.Resolved = d.time()
+	d.copy(r.Signature[:])
+	d.check(r.Hold.State == ledger.HoldAllowed || r.Hold.State == ledger.HoldRefused, "a state that is no resolution")
+}
+
+// A decoder takes a record apart. After the first problem it returns zeros only, and the problem stays.
+type decoder struct {
+	rest    string
+	problem string
+}
+
+func (d *decoder) fail(problem string) {
+	if d.problem == "" {
+		d.problem = problem
+	}
+}
+
+func (d *decoder) check(ok bool, problem string) {
+	if !ok {
+		d.fail(problem)
+	}
+}
+
+// take returns the next n bytes.
+func (d *decoder) take(n int) string {
+	if d.problem != "" || n > len(d.rest) {
+		d.fail("too short")
+		return ""
+	}
+	taken := d.rest[:n]
+	d.rest = d.rest[n:]
+	return taken
+}
+
+func (d *decoder) byte() byte {
+	if b := d.take(1); b != "" {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *decoder) bool() bool {
+	b := d.byte()
+	d.check(b <= 1, "a flag that is neither 0 nor 1")
+	return b == 1
+}
+
+func (d *decoder) copy(dst []byte) { copy(dst, d.take(len(dst))) }
+
+// uvarint reads an unsigned varint of the shortest form.
+func (d *decoder) uvarint() uint64 {
+	var value uint64
+	for shift := 0; ; shift += 7 {
+		b := d.byte()
+		if d.problem != "" {
+			return 0
+		}
+		if shift > 0 && b == 0 || shift == 63 && b > 1 {
+			d.fail("a varint that is too long")
+			return 0
+		}
+		value |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return value
+		}
+	}
+}
+
+// time reads a time of at most MaxTime and a hold's lifetime.
+func (d *decoder) time() int64 {
+	t := d.uvarint()
+	if t > ledger.MaxTime+uint64(ledger.MaxHoldLifetime) {
+		d.fail("a time out of range")
+		return 0
+	}
+	return int64(t)
+}
+
+func (d *decoder) text(limit int) string {
+	n := d.uvarint()
+	if n > uint64(limit) {
+		d.fail("a text that is too long")
+		return ""
+	}
+	return d.take(int(n))
+}
+
+func (d *decoder) amount() amount.Amount {
+	n := int(d.byte())
+	if n > 32 {
+		d.fail("an amount of more than 32 bytes")
+		return amount.Amount{}
+	}
+	digits := d.take(n)
+	if digits != "" && digits[0] == 0 {
+		d.fail("an amount with a leading zero")
+		return amount.Amount{}
+	}
+	var full [32]byte
+	copy(full[32-len(digits):], digits)
+	return amount.FromBytes32(full)
+}

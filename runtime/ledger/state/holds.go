@@ -1,0 +1,200 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"bailiff/runtime/ledger"
+)
+
+// A hold is what memory keeps of a hold; its body stays in the log, at lsn.
+type hold struct {
+	intent   holdIntent
+	created  int64
+	expires  int64
+	resolved int64
+	lsn      uint64
+	state    ledger.HoldState
+}
+
+// A holdIntent is what a hold is found again by, within its key.
+type holdIntent struct{ intentHash, policyHash [32]byte }
+
+// A holdTable has the holds of one key. Expired ones may stay in it until they are swept.
+type holdTable struct {
+	byID       map[ledger.ID]hold
+	byIntent   map[holdIntent]ledger.ID // the latest hold of each intent
+	pending    int                      // of byID, expired ones included
+	nextExpiry int64                    // none expires before
+}
+
+// find returns the latest unexpired hold of an intent.
+func (t *holdTable) find(intent holdIntent, now int64) (ledger.ID, hold, bool) {
+	id, ok := t.byIntent[intent]
+	if !ok {
+		return ledger.ID{}, hold{}, false
+	}
+	h := t.byID[id]
+	return id, h, now < h.expires
+}
+
+// open returns the number of unexpired pending holds.
+func (t *holdTable) open(now int64) int {
+	if t.pending < ledger.MaxOpenHolds || now < t.nextExpiry {
+		return t.pending
+	}
+	open := 0
+	for _, h := range t.byID {
+		if h.state == ledger.HoldPending && now < h.expires {
+			open++
+		}
+	}
+	return open
+}
+
+// apply does what a decision does to holds.
+func (t *holdTable) apply(lsn uint64, r *Record) error {
+	switch r.Hold.Action {
+	case HoldOpened:
+		return t.add(lsn, r)
+	case HoldUsedUp:
+		h, ok := t.byID[r.Hold.ID]
+		if !ok || h.state != ledger.HoldAllowed || r.Now >= h.expires {
+			return fmt.Errorf("hold %s cannot be used up", r.Hold.ID)
+		}
+		h.state = ledger.HoldUsed
+		t.byID[r.Hold.ID] = h
+	case HoldFound:
+		if _, ok := t.byID[r.Hold.ID]; !ok {
+			return fmt.Errorf("hold %s does not exist", r.Hold.ID)
+		}
+	}
+	return nil
+}
+
+func (t *holdTable) add(lsn uint64, r *Record) error {
+	t.sweep(r.Now)
+	e := &r.Hold
+	if _, taken := t.byID[e.ID]; taken || r.Now >= e.Expires {
+		return fmt.Errorf("hold %s exists already or is born expired", e.ID)
+	}
+	intent := holdIntent{e.IntentHash, e.PolicyHash}
+	t.byID[e.ID] = hold{intent: intent, created: r.Now, expires: e.Expires, lsn: lsn, state: ledger.HoldPending}
+	t.byIntent[intent] = e.ID
+	t.pending++
+	t.nextExpiry = min(t.nextExpiry, e.Expires)
+	if t.pending > ledger.MaxOpenHolds {
+		return fmt.Errorf("more than %d open holds", ledger.MaxOpenHolds)
+	}
+	return nil
+}
+
+// resolve applies an operator's decision.
+func (t *holdTable) resolve(r *Record) error {
+	h, ok := t.byID[r.Hold.ID]
+	if !ok || h.state != ledger.HoldPending || r.Now >= h.expires {
+		return fmt.Errorf("hold %s cannot be resolved", r.Hold.ID)
+	}
+	h.state, h.resolved = r.Hold.State, r.Now
+	t.byID[r.Hold.ID] = h
+	t.pending--
+	return nil
+}
+
+// sweep forgets expired holds.
+func (t *holdTable) sweep(now int64) {
+	if t.byID == nil {
+		t.byID, t.byIntent, t.nextExpiry = map[ledger.ID]hold{}, map[holdIntent]ledger.ID{}, never
+	}
+	if now < t.nextExpiry {
+		return
+	}
+	t.nextExpiry = never
+	for id, h := range t.byID {
+		if now < h.expires {
+			t.nextExpiry = min(t.nextExpiry, h.expires)
+			continue
+		}
+		t.forget(id, h)
+	}
+}
+
+func (t *holdTable) forget(id ledger.ID, h hold) {
+	delete(t.byID, id)
+	if t.byIntent[h.intent] == id {
+		delete(t.byIntent, h.intent)
+	}
+	if h.state == ledger.HoldPending {
+		t.pending--
+	}
+}
+
+// ResolveHold fills in the record of an operator's decision, or returns why there is none.
+func (s *State) ResolveHold(q *ledger.Resolution, r *Record) error {
+	r.reset()
+	if err := q.Validate(); err != nil {
+		return err
+	}
+	k := s.keys[q.Key]
+	if k == nil {
+		return fmt.Errorf("%w: hold %s", ledger.ErrNotFound, q.Hold)
+	}
+	now := max(k.now, q.At)
+	h, ok := k.holds.byID[q.Hold]
+	switch {
+	case !ok || now >= h.expires:
+		return fmt.Errorf("%w: hold %s", ledger.ErrNotFound, q.Hold)
+	case h.state != ledger.HoldPending:
+		return fmt.Errorf("%w: %s", ledger.ErrHoldResolved, q.Hold)
+	}
+	r.Kind, r.Key, r.Now = HoldResolved, q.Key, now
+	r.Hold = HoldEffect{ID: q.Hold, State: ledger.HoldRefused}
+	if q.Allow {
+		r.Hold.State = ledger.HoldAllowed
+	}
+	r.Resolved, r.Signature = q.Resolved, q.Signature
+	return nil
+}
+
+// Hold returns an unexpired hold of key without its body, and the LSN of the record that has the body.
+func (s *State) Hold(key, id ledger.ID, at int64) (view ledger.Hold, lsn uint64, ok bool) {
+	k := s.keys[key]
+	if k == nil {
+		return view, 0, false
+	}
+	h, ok := k.holds.byID[id]
+	if !ok || max(k.now, at) >= h.expires {
+		return view, 0, false
+	}
+	return h.view(key, id), h.lsn, true
+}
+
+// Holds returns the unexpired holds of key without their bodies, in the order of the log, and the LSNs of the
+// records that have the bodies.
+func (s *State) Holds(key ledger.ID, at int64) (views []ledger.Hold, lsns []uint64) {
+	k := s.keys[key]
+	if k == nil {
+		return nil, nil
+	}
+	byLSN := map[uint64]ledger.Hold{}
+	for id, h := range k.holds.byID {
+		if max(k.now, at) < h.expires {
+			byLSN[h.lsn] = h.view(key, id)
+			lsns = append(lsns, h.lsn)
+		}
+	}
+	slices.SortFunc(lsns, cmp.Compare[uint64])
+	for _, lsn := range lsns {
+		views = append(views, byLSN[lsn])
+	}
+	return views, lsns
+}
+
+func (h *hold) view(key, id ledger.ID) ledger.Hold {
+	return ledger.Hold{
+		ID: id, Key: key, State: h.state,
+		IntentHash: h.intent.intentHash, PolicyHash: h.intent.policyHash,
+		Created: h.created, Expires: h.expires, Resolved: h.resolved,
+	}
+}

@@ -1,0 +1,268 @@
+package bailiff_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The rules of the house that a compiler does not hold (ARCHITECTURE.md says why): who may import what,
+// how large a file and a function may grow, what may stand at the top, and that packages say what they are for.
+
+const (
+	maxFileLines     = 600
+	maxFunctionLines = 60
+)
+
+// onlyImporters names the one folder that may import a heavy dependency, subfolders included.
+var onlyImporters = map[string]string{
+	"github.com/alecthomas/participle": "grammar",
+	"github.com/alecthomas/kong":       "cmd/bailiff",
+	"github.com/cockroachdb/pebble":    "runtime/ledger/pebble",
+	"github.com/go-jose/go-jose":       "runtime/attest",
+	"github.com/cloudflare/circl":      "runtime/attest",
+	"github.com/valyala/fasthttp":      "httpd",
+	"github.com/go-json-experiment":    "runtime/intent",
+	"mvdan.cc/sh":                      "vm/command",
+	"golang.org/x/net/idna":            "vm/weburl",
+}
+
+// mayImport lists, for each package of the project, the project's packages that its production code may
+// import, by prefix. Arrows point one way: cmd → httpd → authority → {compiler, vm, ledger, attest, intent} → leaves.
+var mayImport = map[string][]string{
+	"grammar":                   {},
+	"vm":                        {"vm/amount"},
+	"vm/amount":                 {},
+	"vm/address":                {},
+	"vm/weburl":                 {},
+	"vm/pathname":               {},
+	"vm/command":                {},
+	"compiler":                  {"grammar", "vm", "runtime/code"},
+	"runtime/code":              {},
+	"runtime/intent":            {"vm", "runtime/code", "runtime/canonical"},
+	"runtime/canonical":         {},
+	"runtime/ledger":            {"vm/amount", "runtime/code", "runtime/ledger"},
+	"runtime/attest":            {"runtime/canonical"},
+	"runtime/authority":         {"grammar", "compiler", "vm", "runtime"},
+	"httpd":                     {"runtime/authority", "runtime/code", "runtime/canonical", "runtime/ledger"},
+	"cmd":                       {""},
+	"bench":                     {""},
+	"fuzz":                      {""},
+	"fuzz/oracle":               {"grammar", "runtime/intent", "runtime/code"},
+	"runtime/ledger/ledgertest": {""},
+}
+
+// benchmarkImports are heavy dependencies that benchmarks may use as floors to measure against.
+var benchmarkImports = []string{"github.com/valyala/fasthttp", "github.com/cockroachdb/pebble", "github.com/cloudflare/circl"}
+
+// topLevel is everything that may stand in the root of the project.
+var topLevel = map[string]bool{
+	"grammar": true, "compiler": true, "vm": true, "runtime": true, "httpd": true, "fuzz": true, "bench": true,
+	"cmd": true, "docs": true, "go.mod": true, "go.sum": true, "Makefile": true, "README.md": true,
+	"ARCHITECTURE.md": true, "CONTRIBUTING.md": true, "LICENSE": true, ".ci": true, ".golangci.yml": true,
+	".gitignore": true, "tidy_test.go": true, "examples": true,
+}
+
+// generated is what a build or a run leaves in the root; .gitignore names the same.
+var generated = map[string]bool{".git": true, "bin": true, ".cache": true, "config": true, "data": true}
+
+type source struct {
+	path string // slash-separated, from the root
+	dir  string
+	test bool
+	text string
+	fset *token.FileSet
+	file *ast.File
+}
+
+func sources(t *testing.T, root string) []source {
+	t.Helper()
+	var all []source
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && path != root && (generated[entry.Name()] || entry.Name() == "node_modules" || entry.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, text, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, path)
+		name = filepath.ToSlash(name)
+		all = append(all, source{name, filepath.ToSlash(filepath.Dir(name)), strings.HasSuffix(name, "_test.go"), string(text), fset, file})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func under(path, folder string) bool {
+	return folder == "" || path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// checkImports returns what is wrong with the imports of one file.
+func checkImports(s source) (faults []string) {
+	for _, spec := range s.file.Imports {
+		path, _ := strconv.Unquote(spec.Path.Value)
+		for heavy, folder := range onlyImporters {
+			if under(path, heavy) || strings.HasPrefix(path, heavy+"/") {
+				if !under(s.dir, folder) && !allowedInBench(s.dir, heavy) {
+					faults = append(faults, s.path+": only "+folder+" may import "+path)
+				}
+			}
+		}
+		if inner, ok := strings.CutPrefix(path, "bailiff/"); ok && !s.test && !arrow(s.dir, inner) {
+			faults = append(faults, s.path+": "+s.dir+" may not import "+inner)
+		}
+	}
+	return faults
+}
+
+func allowedInBench(dir, heavy string) bool {
+	if !under(dir, "bench") {
+		return false
+	}
+	for _, path := range benchmarkImports {
+		if path == heavy {
+			return true
+		}
+	}
+	return false
+}
+
+func arrow(from, to string) bool {
+	rules, best := []string(nil), -1
+	for folder, allowed := range mayImport {
+		if under(from, folder) && len(folder) > best {
+			rules, best = allowed, len(folder)
+		}
+	}
+	for _, prefix := range rules {
+		if under(to, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSizes returns the file and the functions of s that are too long.
+func checkSizes(s source) (faults []string) {
+	if lines := strings.Count(s.text, "\n"); lines > maxFileLines {
+		faults = append(faults, s.path+" has "+strconv.Itoa(lines)+" lines, more than "+strconv.Itoa(maxFileLines))
+	}
+	for _, decl := range s.file.Decls {
+		function, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		length := s.fset.Position(function.End()).Line - s.fset.Position(function.Pos()).Line + 1
+		if length > maxFunctionLines && !dispatch(function) {
+			faults = append(faults, s.path+": "+function.Name.Name+" has "+strconv.Itoa(length)+" lines, more than "+strconv.Itoa(maxFunctionLines))
+		}
+	}
+	return faults
+}
+
+// dispatch reports whether a function says of itself that it is one flat switch, as the machine's loop is:
+// splitting such a switch would cost a call per instruction.
+func dispatch(function *ast.FuncDecl) bool {
+	return function.Doc != nil && strings.Contains(function.Doc.Text(), "one flat switch")
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	for _, s := range sources(t, ".") {
+		for _, fault := range checkImports(s) {
+			t.Error(fault)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for _, s := range sources(t, ".") {
+		for _, fault := range checkSizes(s) {
+			t.Error(fault)
+		}
+	}
+}
+
+func TestPackagesSayWhatTheyAreFor(t *testing.T) {
+	documented := map[string]bool{}
+	for _, s := range sources(t, ".") {
+		if !s.test {
+			documented[s.dir] = documented[s.dir] || s.file.Doc != nil
+		}
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("%s has no package comment", dir)
+		}
+	}
+}
+
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if !topLevel[entry.Name()] && !generated[entry.Name()] {
+			t.Errorf("%s does not belong in the root of the project", entry.Name())
+		}
+	}
+}
+
+// TestClockInOnePlace holds time to one source: everything else gets it as a parameter.
+func TestClockInOnePlace(t *testing.T) {
+	const home = "runtime/authority/clock.go"
+	for _, s := range sources(t, ".") {
+		if s.test || s.path == home || under(s.dir, "bench") || under(s.dir, "fuzz") {
+			continue
+		}
+		if strings.Contains(s.text, "time.Now()") {
+			t.Errorf("%s calls time.Now; only %s may", s.path, home)
+		}
+	}
+}
+
+// TestTidyCatches is the canary of the rules above: planted faults must be found.
+func TestTidyCatches(t *testing.T) {
+	plant := func(path, text string) source {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, text, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return source{path, filepath.ToSlash(filepath.Dir(path)), false, text, fset, file}
+	}
+	for _, s := range []source{
+		plant("vm/x.go", "package vm\nimport _ \"bailiff/grammar\"\n"),
+		plant("compiler/x.go", "package compiler\nimport _ \"github.com/alecthomas/participle/v2\"\n"),
+		plant("runtime/intent/x.go", "package intent\nimport _ \"bailiff/httpd\"\n"),
+	} {
+		if len(checkImports(s)) == 0 {
+			t.Errorf("%s: the planted import was not found", s.path)
+		}
+	}
+	long := plant("vm/x.go", "package vm\nfunc f() {\n"+strings.Repeat("\n", maxFileLines)+"}\n")
+	if len(checkSizes(long)) != 2 {
+		t.Error("the planted long file and function were not found")
+	}
+}

@@ -1,0 +1,353 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bailiff/vm/amount"
+)
+
+// Assemble reads what [Program.Disassemble] writes, verifies and loads it. Blank lines, white space between
+// words and comments from `;` to the end of the line say nothing.
+func Assemble(text string) (*Program, error) {
+	p, err := assemble(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.load(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// assemble reads a program without verifying it.
+func assemble(text string) (*Program, error) {
+	if len(text) > 8*MaxBytes {
+		return nil, fmt.Errorf("vm: a text of %d bytes: at most %d", len(text), 8*MaxBytes)
+	}
+	a := &assembler{fields: map[string]uint16{}}
+	line := 0
+	for source := range strings.Lines(text) {
+		line++
+		if err := a.line(source); err != nil {
+			return nil, fmt.Errorf("vm: line %d: %w", line, err)
+		}
+	}
+	if a.headers != 2 {
+		return nil, errors.New(`vm: the text has to begin with "machine" and "policy"`)
+	}
+	return &a.program, nil
+}
+
+// An assembler reads lines of words.
+type assembler struct {
+	program Program
+	fields  map[string]uint16
+	headers int // of the lines that begin a text, how many were read
+	words   []word
+	err     error
+}
+
+// A word is what stands between white space: a quoted text, or anything else as it is.
+type word struct {
+	text   string
+	quoted bool
+}
+
+// line reads one line.
+func (a *assembler) line(source string) error {
+	if a.words, a.err = split(source); a.err != nil || len(a.words) == 0 {
+		return a.err
+	}
+	keyword := a.bare()
+	switch {
+	case a.headers == 0:
+		a.machine(keyword)
+	case a.headers == 1:
+		a.policy(keyword)
+	case strings.HasSuffix(keyword, ":"):
+		a.instruction(keyword)
+	default:
+		a.row(keyword)
+	}
+	if a.err == nil && len(a.words) > 0 {
+		a.failf("%q is one word too many", a.words[0].text)
+	}
+	return a.err
+}
+
+// machine reads the first line.
+func (a *assembler) machine(keyword string) {
+	a.headers++
+	if v := a.number(255); keyword != "machine" || v != MachineVersion {
+		a.err = fmt.Errorf("the text has to begin with \"machine %d\"", MachineVersion)
+	}
+}
+
+// policy reads the second line.
+func (a *assembler) policy(keyword string) {
+	a.headers++
+	if a.program.policy = a.quoted(); keyword != "policy" {
+		a.err = errors.New("the second line has to be \"policy\" and its version")
+	}
+}
+
+// row reads a row of a table.
+func (a *assembler) row(keyword string) {
+	p := &a.program
+	switch {
+	case keyword == "field":
+		name := a.quoted()
+		if _, known := a.fields[name]; !known {
+			a.fields[name] = uint16(len(p.fields))
+		}
+		p.fields = append(p.fields, name)
+	case keyword == "rule":
+		p.rules = append(p.rules, Rule{Name: a.quoted(), Code: a.quoted(), Message: a.quoted()})
+	case keyword == "table":
+		p.tables = append(p.tables, a.table())
+	case keyword == "counter":
+		p.counters = append(p.counters, a.counter())
+	case slices.Contains(constantNames[1:], keyword):
+		p.constants = append(p.constants, a.constant(constantKind(slices.Index(constantNames[:], keyword))))
+	default:
+		a.failf("%q begins no line", keyword)
+	}
+	if len(p.fields) > MaxFields {
+		a.failf("more than %d fields", MaxFields)
+	}
+}
+
+// split cuts a line into words.
+func split(source string) (words []word, err error) {
+	for {
+		source = strings.TrimLeft(source, " \t\r\n")
+		switch {
+		case source == "" || source[0] == ';':
+			return words, nil
+		case source[0] == '"':
+			prefix, err := strconv.QuotedPrefix(source)
+			if err != nil {
+				return nil, errors.New("a quoted text does not end")
+			}
+			text, err := strconv.Unquote(prefix)
+			if err != nil {
+				return nil, fmt.Errorf("%s is no quoted text", prefix)
+			}
+			words, source = append(words, word{text, true}), source[len(prefix):]
+		default:
+			end := strings.IndexAny(source, " \t\r\n\";")
+			if end < 0 {
+				end = len(source)
+			}
+			words, source = append(words, word{source[:end], false}), source[end:]
+		}
+	}
+}
+
+func (a *assembler) failf(format string, args ...any) {
+	if a.err == nil {
+		a.err = fmt.Errorf(format, args...)
+	}
+}
+
+// next takes the next word.
+func (a *assembler) next(quoted bool, what string) string {
+	if a.err == nil && (len(a.words) == 0 || a.words[0].quoted != quoted) {
+		a.failf("%s is missing", what)
+	}
+	if a.err != nil {
+		return ""
+	}
+	text := a.words[0].text
+	a.words = a.words[1:]
+	return text
+}
+
+func (a *assembler) quoted() string { return a.next(true, "a quoted text") }
+func (a *assembler) bare() string   { return a.next(false, "a word") }
+
+// peek reports whether the next word is keyword, and takes it if so.
+func (a *assembler) peek(keyword string) bool {
+	if a.err != nil || len(a.words) == 0 || a.words[0] != (word{keyword, false}) {
+		return false
+	}
+	a.words = a.words[1:]
+	return true
+}
+
+// number reads a number in its shortest form.
+func (a *assembler) number(largest int) int { return a.prefixed("", largest) }
+
+// prefixed reads a number behind a fixed word.
+func (a *assembler) prefixed(prefix string, largest int) int {
+	text := a.bare()
+	digits, ok := strings.CutPrefix(text, prefix)
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 0 || n > largest || strconv.Itoa(n) != digits {
+		a.failf("%q: %s and a number up to %d is wanted", text, strconv.Quote(prefix), largest)
+		return 0
+	}
+	return n
+}
+
+// index reads a number of 16 bits behind a fixed word.
+func (a *assembler) index(prefix string) uint16 { return uint16(a.prefixed(prefix, 0xffff)) }
+
+// slot reads the name of a field.
+func (a *assembler) slot() uint16 {
+	name := a.quoted()
+	slot, known := a.fields[name]
+	if !known {
+		a.failf("no field is called %q", name)
+	}
+	return slot
+}
+
+// expect takes a word that has to stand here.
+func (a *assembler) expect(keyword string) {
+	if !a.peek(keyword) {
+		a.failf("%q is missing", keyword)
+	}
+}
+
+func (a *assembler) amount() amount.Amount {
+	v, err := amount.ParseBase(a.bare())
+	if err != nil {
+		a.failf("%v", err)
+	}
+	return v
+}
+
+func (a *assembler) constant(kind constantKind) constant {
+	c := constant{kind: kind}
+	switch kind {
+	case patternConstant:
+		c.whole = a.peek("whole")
+		c.text = a.quoted()
+		return c
+	case amountConstant:
+		c.amount = a.amount()
+		a.expect("decimals")
+		c.decimals = uint8(a.number(0xff))
+		return c
+	}
+	for a.err == nil && len(a.words) > 0 {
+		fold := a.peek("fold")
+		c.entries = append(c.entries, Entry{Text: a.quoted(), Fold: fold})
+	}
+	return c
+}
+
+func (a *assembler) table() (t table) {
+	for a.err == nil && len(a.words) > 0 {
+		prefix := a.peek("prefix")
+		t.cases = append(t.cases, switchCase{text: a.quoted(), prefix: prefix, target: a.index("@")})
+	}
+	return t
+}
+
+func (a *assembler) counter() Counter {
+	c := Counter{Name: a.quoted(), Rule: a.index("rule"), Amount: NoSlot, Group: NoSlot}
+	a.expect("limit")
+	c.Limit = a.amount()
+	a.expect("window")
+	name := a.bare()
+	c.Window = Window(max(0, slices.Index(windowNames[:], name)))
+	if c.Window == 0 {
+		a.failf("%q is no window", name)
+	}
+	if c.Sum = a.peek("sum"); c.Sum {
+		c.Amount = a.slot()
+		a.expect("decimals")
+		c.Decimals = uint8(a.number(0xff))
+	}
+	if a.peek("group") {
+		c.Group = a.slot()
+		c.GroupName = a.quoted()
+	}
+	return c
+}
+
+// instruction reads an instruction, behind its place.
+func (a *assembler) instruction(place string) {
+	p := &a.program
+	if want := strconv.Itoa(len(p.code)) + ":"; place != want {
+		a.failf("%q: the next instruction is %q", place, want)
+	}
+	name := a.bare()
+	in := Instruction{Op: opNames[name]}
+	if !in.Op.known() {
+		a.failf("%q is no operation", name)
+		return
+	}
+	row := &specs[in.Op]
+	in.A = a.operandA(row.a)
+	if row.b == bSlot {
+		in.B = a.slot()
+	}
+	in.C = a.operandC(row.c)
+	if row.d == dTarget {
+		in.D = a.index("@")
+	}
+	p.code = append(p.code, in)
+	if len(p.code) > MaxInstructions {
+		a.failf("more than %d instructions", MaxInstructions)
+	}
+}
+
+// operandA reads a class or modifiers.
+func (a *assembler) operandA(kind operandA) (value uint8) {
+	if kind == aClass {
+		name := a.bare()
+		for c := EVM; c <= Model; c++ {
+			if c.String() == name {
+				return uint8(c)
+			}
+		}
+		a.failf("%q is no class", name)
+	}
+	for _, modifier := range []struct {
+		bit     uint8
+		off, on string
+	}{{bitUnless, "if", "unless"}, {bitAll, "any", "all"}, {bitRegister, "reg0", "reg1"}} {
+		if kind == aClass || modifiers[kind]&modifier.bit == 0 || a.peek(modifier.off) {
+			continue
+		}
+		if a.expect(modifier.on); a.err != nil {
+			a.err = fmt.Errorf("%q or %q is missing", modifier.off, modifier.on)
+		}
+		value |= modifier.bit
+	}
+	return value
+}
+
+// operandC reads an index, a mask or a number.
+func (a *assembler) operandC(kind operandC) uint16 {
+	if s, ok := kind.space(); ok {
+		return a.index(indexWords[s])
+	}
+	switch kind {
+	case noC:
+		return 0
+	case cKinds:
+		return a.kinds()
+	}
+	return a.index("")
+}
+
+// kinds reads a mask.
+func (a *assembler) kinds() (mask uint16) {
+	for name := range strings.SplitSeq(a.bare(), "|") {
+		bit := slices.Index(kindNames[:], name)
+		if bit < 0 {
+			a.failf("%q is no kind", name)
+			return 0
+		}
+		mask |= 1 << bit
+	}
+	return mask
+}

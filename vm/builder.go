@@ -1,0 +1,338 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+
+	"bailiff/vm/amount"
+)
+
+// A When says in which case a test jumps. Two may be joined: Unless|Every.
+type When uint8
+
+// The cases. A list satisfies a test if any of its elements does, or with Every if all do.
+const (
+	If     When = 0
+	Unless When = bitUnless
+	Every  When = bitAll
+)
+
+// A Const names a constant of a [Builder].
+type Const uint16
+
+// A Label names a place in the code of a [Builder], known or still to come.
+type Label int
+
+// A Case is one case of a switch: the texts that equal Text or, for a Prefix, that start with it.
+type Case struct {
+	Text   string
+	Prefix bool
+	To     Label
+}
+
+// A Builder puts a program together, instruction by instruction. Slots, constants, rules and counters are
+// named by the values that its methods return; equal ones are the same one. What is wrong is collected and
+// returned by [Builder.Program], so that an emitter need not look after each step.
+type Builder struct {
+	program Program
+	index   map[string]int // of what is interned, by table and encoding
+	labels  []int          // the place of each label, or unplaced
+	patches []patch
+	span    Span
+	debug   bool
+	errs    []error
+}
+
+// unplaced is the place of a label that stands nowhere yet.
+const unplaced = -1
+
+// A patch is an operand that waits for the place of a label.
+type patch struct {
+	label     Label
+	pc        int
+	table, at int // the case that waits, or table -1: operand D
+}
+
+// NewBuilder returns a builder for a policy of that version of the policy format.
+func NewBuilder(policy string) *Builder {
+	return &Builder{program: Program{policy: policy}, index: map[string]int{}}
+}
+
+// failf collects an error.
+func (b *Builder) failf(format string, args ...any) {
+	b.errs = append(b.errs, fmt.Errorf("vm: "+format, args...))
+}
+
+// intern returns the index of what key stands for: the known one, or next, which is then to be appended.
+func (b *Builder) intern(key string, next int) (index int, known bool) {
+	if index, known = b.index[key]; known {
+		return index, true
+	}
+	if next > MaxEntries {
+		b.failf("a table of the program grows beyond %d rows", MaxEntries)
+		return 0, true
+	}
+	b.index[key] = next
+	return next, false
+}
+
+// Field returns the slot with that name.
+func (b *Builder) Field(name string) uint16 {
+	i, known := b.intern("field "+name, len(b.program.fields))
+	if !known {
+		b.program.fields = append(b.program.fields, name)
+	}
+	return uint16(i)
+}
+
+// Rule returns the index of a rule.
+func (b *Builder) Rule(r Rule) uint16 {
+	i, known := b.intern(fmt.Sprintf("rule %q %q %q", r.Name, r.Code, r.Message), len(b.program.rules))
+	if !known {
+		b.program.rules = append(b.program.rules, r)
+	}
+	return uint16(i)
+}
+
+// Counter returns the index of a counter. Two different ones must not share a name.
+func (b *Builder) Counter(c Counter) uint16 {
+	i, known := b.intern("counter "+c.Name, len(b.program.counters))
+	if !known {
+		b.program.counters = append(b.program.counters, c)
+	} else if i < len(b.program.counters) && b.program.counters[i] != c {
+		b.failf("two different counters are called %q", c.Name)
+	}
+	return uint16(i)
+}
+
+// constant returns the index of a constant.
+func (b *Builder) constant(c constant) Const {
+	i, known := b.intern("constant "+string(appendConstant(nil, &c)), len(b.program.constants))
+	if !known {
+		b.program.constants = append(b.program.constants, c)
+	}
+	return Const(i)
+}
+
+// Texts returns the set of texts for `in`, `starts`, `ends`, `contains` and `scan`. The addresses of folded entries are put
+// into lower case; an entry that stands there already is left out.
+func (b *Builder) Texts(entries ...Entry) Const {
+	var kept []Entry
+	seen := map[string]int{}
+	for _, e := range entries {
+		if e.Fold {
+			e.Text = lowerAddresses(e.Text)
+		}
+		if at, double := seen[e.Text]; double {
+			kept[at].Fold = kept[at].Fold || e.Fold
+			continue
+		}
+		seen[e.Text] = len(kept)
+		kept = append(kept, e)
+	}
+	return b.constant(constant{kind: textsConstant, entries: kept})
+}
+
+// Hosts returns the set of hosts for `host`: `example.com` covers itself and what is below, `.example.com`
+// only what is below. A host that stands there already is left out.
+func (b *Builder) Hosts(hosts ...string) Const { return b.strings(hostsConstant, hosts) }
+
+// Paths returns the set of path patterns for `path`. One that stands there already is left out.
+func (b *Builder) Paths(patterns ...string) Const { return b.strings(pathsConstant, patterns) }
+
+func (b *Builder) strings(kind constantKind, texts []string) Const {
+	c := constant{kind: kind}
+	seen := map[string]bool{}
+	for _, text := range texts {
+		if !seen[text] {
+			seen[text] = true
+			c.entries = append(c.entries, Entry{Text: text})
+		}
+	}
+	return b.constant(c)
+}
+
+// Pattern returns the RE2 expression for `match`; with whole, all of the text has to match it.
+func (b *Builder) Pattern(text string, whole bool) Const {
+	return b.constant(constant{kind: patternConstant, text: text, whole: whole})
+}
+
+// Amount returns the amount, in base units of 10^-decimals, for `gt` and `ge`.
+func (b *Builder) Amount(a amount.Amount, decimals uint8) Const {
+	return b.constant(constant{kind: amountConstant, amount: a, decimals: decimals})
+}
+
+// SetSpan says which part of the policy the instructions that follow are made from.
+func (b *Builder) SetSpan(s Span) { b.span, b.debug = s, true }
+
+// NewLabel returns a label that stands nowhere yet.
+func (b *Builder) NewLabel() Label {
+	b.labels = append(b.labels, unplaced)
+	return Label(len(b.labels) - 1)
+}
+
+// Place lets a label stand before the next instruction.
+func (b *Builder) Place(l Label) {
+	if l < 0 || int(l) >= len(b.labels) || b.labels[l] != unplaced {
+		b.failf("label %d is placed twice, or is none of this builder", l)
+		return
+	}
+	b.labels[l] = len(b.program.code)
+}
+
+// Here returns a label that stands before the next instruction.
+func (b *Builder) Here() Label {
+	l := b.NewLabel()
+	b.Place(l)
+	return l
+}
+
+// emit appends an instruction.
+func (b *Builder) emit(in Instruction) {
+	b.program.code = append(b.program.code, in)
+	b.program.debug = append(b.program.debug, b.span)
+}
+
+// emitTo appends an instruction that goes on at a label.
+func (b *Builder) emitTo(in Instruction, to Label) {
+	b.patches = append(b.patches, patch{label: to, pc: len(b.program.code), table: -1})
+	b.emit(in)
+}
+
+// End ends the run.
+func (b *Builder) End() { b.emit(Instruction{Op: OpEnd}) }
+
+// Jump goes on at a label.
+func (b *Builder) Jump(to Label) { b.emitTo(Instruction{Op: OpJump}, to) }
+
+// Class records the class of the intent.
+func (b *Builder) Class(c Class) { b.emit(Instruction{Op: OpClass, A: uint8(c)}) }
+
+// Deny records a violation of a rule. In mode All the run goes on at resume.
+func (b *Builder) Deny(rule uint16, resume Label) {
+	b.emitTo(Instruction{Op: OpDeny, C: rule}, resume)
+}
+
+// Reject ends the run: the request is not valid under this policy.
+func (b *Builder) Reject(rule uint16) { b.emit(Instruction{Op: OpReject, C: rule}) }
+
+// Hold records that a rule asks for a human decision.
+func (b *Builder) Hold(rule uint16) { b.emit(Instruction{Op: OpHold, C: rule}) }
+
+// Note records a rule that the message should mention.
+func (b *Builder) Note(rule uint16) { b.emit(Instruction{Op: OpNote, C: rule}) }
+
+// Reserve plans to advance a counter.
+func (b *Builder) Reserve(counter uint16) { b.emit(Instruction{Op: OpReserve, C: counter}) }
+
+// Switch goes on where the cases say for the slot's text, else at otherwise. Their order does not matter.
+func (b *Builder) Switch(slot uint16, otherwise Label, cases ...Case) {
+	t := table{}
+	for i, c := range cases {
+		t.cases = append(t.cases, switchCase{text: c.Text, prefix: c.Prefix})
+		b.patches = append(b.patches, patch{label: c.To, pc: len(b.program.code), table: len(b.program.tables), at: i})
+	}
+	b.emitTo(Instruction{Op: OpSwitch, B: slot, C: uint16(len(b.program.tables))}, otherwise)
+	b.program.tables = append(b.program.tables, t)
+}
+
+// Kind jumps by the kind of a slot: one of those in mask, or missing where the mask says so.
+func (b *Builder) Kind(when When, slot uint16, mask KindMask, to Label) {
+	b.emitTo(Instruction{Op: OpKind, A: uint8(when), B: slot, C: uint16(mask)}, to)
+}
+
+// Test jumps by the outcome of a test of texts: `in`, `starts`, `ends`, `contains`, `host`, `path` or `match`.
+// What can't be judged does not jump, so that the denial belongs behind it.
+func (b *Builder) Test(op Op, when When, slot uint16, c Const, to Label) {
+	if !op.known() || specs[op].a != aQuantified {
+		b.failf("instruction %d: %q is no test of texts", len(b.program.code), op)
+	}
+	b.emitTo(Instruction{Op: op, A: uint8(when), B: slot, C: uint16(c)}, to)
+}
+
+// Scan looks for the entries of a set in a slot, for the hits that follow, and jumps where none was found.
+func (b *Builder) Scan(slot uint16, set Const, to Label) {
+	b.emitTo(Instruction{Op: OpScan, B: slot, C: uint16(set)}, to)
+}
+
+// Hit jumps by whether the last scan, of that set, found an entry.
+func (b *Builder) Hit(when When, set Const, e Entry, to Label) {
+	if e.Fold {
+		e.Text = lowerAddresses(e.Text)
+	}
+	if int(set) < len(b.program.constants) {
+		for i, have := range b.program.constants[set].entries {
+			if have.Text == e.Text {
+				b.emitTo(Instruction{Op: OpHit, A: uint8(when), C: uint16(i)}, to)
+				return
+			}
+		}
+	}
+	b.failf("instruction %d: the set of the scan does not hold %q", len(b.program.code), e.Text)
+}
+
+// Load reads a slot as an amount with that many decimals into register 0 or 1, and jumps if it is one. The
+// denial belongs behind it.
+func (b *Builder) Load(register int, slot uint16, decimals uint8, to Label) {
+	b.emitTo(Instruction{Op: OpAmount, A: b.register(register), B: slot, C: uint16(decimals)}, to)
+}
+
+// Compare jumps by whether a register is greater than a constant (OpGreater), or as great or greater (OpAtLeast).
+func (b *Builder) Compare(op Op, when When, register int, c Const, to Label) {
+	if op != OpGreater && op != OpAtLeast {
+		b.failf("instruction %d: %q is no comparison", len(b.program.code), op)
+	}
+	b.emitTo(Instruction{Op: op, A: uint8(when) | b.register(register), C: uint16(c)}, to)
+}
+
+// register returns the bit of a register.
+func (b *Builder) register(register int) uint8 {
+	if register != 0 && register != 1 {
+		b.failf("instruction %d: there are registers 0 and 1, and no %d", len(b.program.code), register)
+		return 0
+	}
+	return uint8(register) * bitRegister
+}
+
+// Program returns the program, verified: with its tables in the order in which the code uses them, and
+// without what it does not use. The builder is used up.
+func (b *Builder) Program() (*Program, error) {
+	for _, p := range b.patches {
+		b.resolve(p)
+	}
+	if len(b.errs) > 0 {
+		return nil, errors.Join(b.errs...)
+	}
+	p := &b.program
+	if !b.debug {
+		p.debug = nil
+	}
+	for i := range p.tables {
+		p.tables[i].cases = sorted(p.tables[i].cases)
+	}
+	if err := p.renumber(); err != nil {
+		return nil, err
+	}
+	if err := p.load(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// resolve writes the place of a label where a patch waits for it.
+func (b *Builder) resolve(p patch) {
+	if p.label < 0 || int(p.label) >= len(b.labels) || b.labels[p.label] == unplaced {
+		b.failf("instruction %d: label %d was never placed", p.pc, p.label)
+		return
+	}
+	place := b.labels[p.label]
+	if place <= p.pc || place >= MaxInstructions {
+		b.failf("instruction %d: label %d stands at %d; jumps go forward, to at most %d", p.pc, p.label, place, MaxInstructions-1)
+		return
+	}
+	if p.table < 0 {
+		b.program.code[p.pc].D = uint16(place)
+		return
+	}
+	b.program.tables[p.table].cases[p.at].target = uint16(place)
+}

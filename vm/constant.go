@@ -1,0 +1,271 @@
+package vm
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"bailiff/vm/amount"
+)
+
+// constantKind says what a constant is. The numbers are part of the encoding.
+type constantKind uint8
+
+const (
+	textsConstant constantKind = 1 + iota
+	hostsConstant
+	pathsConstant
+	patternConstant
+	amountConstant
+	constantKindCount
+)
+
+var constantNames = [constantKindCount]string{
+	textsConstant: "texts", hostsConstant: "hosts", pathsConstant: "paths", patternConstant: "pattern", amountConstant: "amount",
+}
+
+// An Entry is one text of a set.
+type Entry struct {
+	Text string
+	// Fold lets the address literals in Text (`0x` and exactly 40 hex digits) match without regard to case. All
+	// else matches exactly, always.
+	Fold bool
+}
+
+// Literal returns the entry for a policy's text, folded where the text holds an address literal.
+func Literal(text string) Entry {
+	return Entry{Text: text, Fold: len(addressLiterals(text)) > 0}
+}
+
+// A constant is what a test holds a text or a register against. Which fields it has depends on its kind.
+type constant struct {
+	kind     constantKind
+	entries  []Entry // texts, hosts, paths
+	text     string  // pattern
+	whole    bool    // pattern: all of the text has to match
+	amount   amount.Amount
+	decimals uint8 // amount
+
+	// What follows is built when the program is loaded, as far as the operations that use the constant need it.
+	set    []entry
+	equals *lookup   // in
+	heads  *lookup   // starts
+	tails  *lookup   // ends, host
+	search *searcher // contains, scan
+	re     *regexp.Regexp
+}
+
+// isSet reports whether the constant has entries.
+func (c *constant) isSet() bool { return c.kind <= pathsConstant }
+
+// validate reports what is wrong with a constant by itself.
+func (c *constant) validate() error {
+	switch c.kind {
+	case patternConstant:
+		return c.validatePattern()
+	case amountConstant:
+		if c.decimals > amount.MaxDecimals {
+			return fmt.Errorf("%d decimals: at most %d", c.decimals, amount.MaxDecimals)
+		}
+		return nil
+	}
+	return c.validateEntries()
+}
+
+// validateEntries sees to it that a set has one encoding only and that its entries can match.
+func (c *constant) validateEntries() error {
+	if len(c.entries) == 0 || len(c.entries) > MaxEntries {
+		return fmt.Errorf("a set has %d entries: at least 1 and at most %d", len(c.entries), MaxEntries)
+	}
+	seen := make(map[string]bool, len(c.entries))
+	for i := range c.entries {
+		e := &c.entries[i]
+		err := validateText(e.Text)
+		switch {
+		case err != nil:
+		case e.Text == "":
+			err = fmt.Errorf("it is empty")
+		case seen[e.Text]:
+			err = fmt.Errorf("%q stands in the set twice", e.Text)
+		case c.kind == hostsConstant:
+			err = validateHost(e)
+		case c.kind == pathsConstant:
+			err = validatePath(e)
+		default:
+			err = validateFold(e)
+		}
+		if err != nil {
+			return fmt.Errorf("entry %d: %w", i, err)
+		}
+		seen[e.Text] = true
+	}
+	return nil
+}
+
+// validateText bounds every text of a program.
+func validateText(text string) error {
+	if len(text) > MaxText {
+		return fmt.Errorf("a text of %d bytes: at most %d", len(text), MaxText)
+	}
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%.40q is not valid UTF-8", text)
+	}
+	return nil
+}
+
+// validateFold sees to it that folding means something and that its spelling is the one.
+func validateFold(e *Entry) error {
+	if e.Fold && len(addressLiterals(e.Text)) == 0 {
+		return fmt.Errorf("%q is to be folded and holds no address", e.Text)
+	}
+	if e.Fold && lowerAddresses(e.Text) != e.Text {
+		return fmt.Errorf("%q is to be folded and its address is not in lower case", e.Text)
+	}
+	return nil
+}
+
+// validateHost accepts names as they are after normalisation, with an optional dot in front.
+func validateHost(e *Entry) error {
+	name := strings.TrimPrefix(e.Text, ".")
+	if e.Fold || name == "" || name[0] == '.' || name[len(name)-1] == '.' || hasUpper(name) {
+		return fmt.Errorf("%q is not a host name in lower case, or one behind a dot", e.Text)
+	}
+	return nil
+}
+
+// validatePath accepts patterns whose segments are not empty: a/b, /a/*/b, **/a, and / for every absolute path.
+func validatePath(e *Entry) error {
+	rest := strings.TrimPrefix(e.Text, floating)
+	if rest == e.Text {
+		rest = strings.TrimPrefix(rest, "/")
+	}
+	bad := e.Fold || hasUpper(e.Text) || rest == "" && e.Text != "/"
+	if rest != "" {
+		for segment := range strings.SplitSeq(rest, "/") {
+			bad = bad || segment == "" || segment == "**"
+		}
+	}
+	if bad {
+		return fmt.Errorf("%q is not a path pattern in lower case such as /etc, /home/*/x or **/.env", e.Text)
+	}
+	return nil
+}
+
+func hasUpper(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return 'A' <= r && r <= 'Z' }) >= 0
+}
+
+// validatePattern bounds a pattern as text and as compiled: RE2 is linear in the text, but each byte may cost
+// a step for every instruction.
+func (c *constant) validatePattern() error {
+	if len(c.text) > MaxPattern {
+		return fmt.Errorf("a pattern of %d bytes: at most %d", len(c.text), MaxPattern)
+	}
+	if err := validateText(c.text); err != nil {
+		return err
+	}
+	steps, err := patternSteps(c.text)
+	if err != nil {
+		return fmt.Errorf("pattern %q: %w", c.text, err)
+	}
+	if steps > MaxPatternSteps {
+		return fmt.Errorf("pattern %q compiles to %d steps: at most %d; use smaller repetitions", c.text, steps, MaxPatternSteps)
+	}
+	return nil
+}
+
+// patternSteps returns the size of the compiled pattern.
+func patternSteps(pattern string) (int, error) {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0, err
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return 0, err
+	}
+	return len(prog.Inst), nil
+}
+
+// build makes what operation op needs of the constant, and returns the memory that it takes.
+func (c *constant) build(op Op) (memory int, err error) {
+	if c.isSet() && c.set == nil {
+		c.set = newEntries(c.entries)
+	}
+	switch op {
+	case OpIn, OpStarts, OpEnds, OpHost:
+		if l := c.lookup(op); len(c.set) > fewEntries && *l == nil {
+			*l = newLookup(c.set, op)
+		}
+	case OpContains, OpScan:
+		if c.search == nil {
+			c.search, memory, err = newSearcher(c.set)
+		}
+	case OpMatch:
+		if c.re == nil {
+			c.re, err = compilePattern(c.text, c.whole)
+		}
+	}
+	return memory, err
+}
+
+// lookup returns where the table of an operation is kept. A set is one of hosts or of texts, so that two
+// operations share a place.
+func (c *constant) lookup(op Op) **lookup {
+	switch op {
+	case OpIn:
+		return &c.equals
+	case OpStarts:
+		return &c.heads
+	}
+	return &c.tails
+}
+
+// compilePattern compiles a pattern that is known to be one by itself, so that wrapping can't change its
+// meaning.
+func compilePattern(text string, whole bool) (*regexp.Regexp, error) {
+	if whole {
+		text = `\A(?:` + text + `)\z`
+	}
+	return regexp.Compile(text)
+}
+
+// An answer is the outcome of a test.
+type answer uint8
+
+const (
+	no answer = iota
+	yes
+	unjudged // the test can't say; the program goes on at the strict side
+)
+
+func answerOf(b bool) answer {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// judge tests one text.
+func (c *constant) judge(op Op, text string) answer {
+	switch op {
+	case OpIn:
+		return answerOf(c.in(text))
+	case OpStarts:
+		return answerOf(c.starts(text))
+	case OpEnds:
+		return answerOf(c.ends(text))
+	case OpContains:
+		return answerOf(c.search.contains(text))
+	case OpHost:
+		return answerOf(c.host(text))
+	case OpPath:
+		return answerOf(c.path(text))
+	}
+	if len(text) > MaxSubject {
+		return unjudged
+	}
+	return answerOf(c.re.MatchString(text))
+}

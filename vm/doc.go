@@ -1,0 +1,88 @@
+// Package vm is the machine that judges intents. A policy is compiled once to a [Program]; for each intent a
+// [Machine] runs it over a frame of values and says what the policy says. The machine knows no text of
+// policies, no HTTP, no disk and no clock. The same program over the same frame gives the same result,
+// whatever else happens, in bounded time and without allocating.
+//
+// # Frames
+//
+// A frame holds one [Value] for each field that the program names ("action", "metadata.env", "@host"; the names
+// mean nothing to the machine). A value is missing, null, invalid (present, and unreadable), a string, a
+// number, a boolean, a list or an object. Strings, numbers and booleans have a text; tests look at nothing
+// else. [Program.Needs] says which slots a run can read, so that nothing is derived that no rule looks at.
+//
+// # Instructions
+//
+// An [Instruction] has 8 bytes: an operation, modifiers A, slot B, constant C and target D. What each
+// operation does with them is its row in one table, from which assembler, disassembler, verifier, bound on
+// the cost and [Reference] follow. A program has at most 65,535 instructions; control starts at the first, and
+// jumps go forward only, so every run ends.
+//
+// Control: `jump` goes on elsewhere; `switch` does so by a slot's text, at its exact case, else at the longest
+// case that the text starts with, else at D. `class` records the kind of the intent. `deny` records a
+// violation, `hold` a wish for a human decision, `note` something to mention, `reserve` a counter to advance.
+// `reject` says that the request is not valid under this policy. `end` ends.
+//
+// Tests jump if they hold, or with `unless` if they do not. Those of texts take a list, too: it satisfies them
+// if any element does, or with `all` if it has elements and all of them do. `kind` looks at the kind of a
+// slot; `in`, `starts`, `ends` and `contains` hold a text against a set; `host` and `path` do so at dots and at
+// slashes; `match` runs an RE2 expression; `scan` looks for many texts at once, and `hit` asks for one of them;
+// `amount` reads a text into one of two registers, and `gt` and `ge` compare it.
+//
+// # What can't be judged
+//
+// A missing or null value satisfies no test, nor does an object; an empty list neither satisfies `any` nor
+// `all`. An invalid value, a list with an invalid element, wherever it stands, a text of more than 4 KiB
+// before `match`, and a register that is not set can't be judged: then a test always goes on at the next
+// instruction, whichever way its jump is turned. So whoever emits code puts the denial there:
+//
+//	in unless any "metadata.env" const0 @7   ; deny_if: jump over the denial if it is none of them
+//	deny rule0 @7                            ; here also if nobody can say
+//	in if all "metadata.env" const1 @9       ; allow_only: jump over the denial if it is one of them
+//	deny rule1 @9                            ; here also if nobody can say
+//
+// `amount` does the same: what is no amount goes on at the next instruction. `kind` can always be judged, and
+// `switch` goes on at its default.
+//
+// # Constants
+//
+// Sets of texts match exactly, byte for byte. Only where an entry says so, the address literals in it (`0x` and
+// exactly 40 hex digits) match without regard to the case of ASCII letters. Hosts are names in lower case:
+// `example.com` covers itself and every name below it, `.example.com` only what is below. Path patterns cover a
+// cleaned path in lower case, segment by segment from its start, and all that is below: `/etc`, `~/x`, and with
+// `*` for any one segment `/home/*/x`; behind `**/` they may start at any segment. `/` covers every absolute
+// path. Amounts are 256-bit integers in base units, with their number of decimals. What makes large sets fast,
+// hash tables and automata, and what runs regular expressions is built when a program is loaded, and is no
+// part of its bytes.
+//
+// # Verdicts
+//
+// In mode [First] a run ends at the first violation: that is the verdict. In mode [All] `deny` goes on at D, and
+// the run collects every rule that was violated; the first of them is the same. A [Violation] names the rule,
+// and the slot and the element that the last test looked at: the element that decided it, where one did. A
+// result is rejected, denied where a rule was violated, pending where a hold was recorded, or allowed. Reservations
+// are a plan, in order; a denied or rejected result has none. A sum takes its amount from its counter's slot: if
+// it is missing, zero; if it can't be read, the counter's rule is violated. A `reject` behind a violation changes
+// nothing, since what applies first names the verdict.
+//
+// # Verification
+//
+// A program that exists has been verified: [Builder.Program], [Decode] and [Assemble] are the only ways to one. All
+// operations are known, operands in range, unused ones zero; jumps go forward; every way ends in a verdict,
+// and every instruction stands on a way; `hit` follows a scan of one set on every way, `gt` and `ge` compare
+// amounts of the same decimals; texts are valid UTF-8 and bounded, patterns compile and are bounded; the tables
+// hold what the code uses, in the order of its first use, and nothing twice. So Run has no errors.
+//
+// [Program.Cost] bounds a run by a + b·bytes, over the longest way and the slot that is read most; a program
+// beyond the limits, in time or in memory, is refused. The limits are constants of this package.
+//
+// # Bytes
+//
+// The canonical bytes are the magic "blfp", the version of the machine, the version of the policy format, and
+// the tables of fields, rules, constants, switch tables, counters and instructions. Numbers of rows and
+// lengths are varints in their shortest form; all else has a fixed size and is big-endian. [Program.Hash] is
+// their SHA-256. A program has one encoding: what [Decode] accepts is what [Program.MarshalBinary] gives back. Behind the
+// canonical bytes may stand a debug section, which says for each instruction which part of the policy it was
+// made from, so that reformatting a policy changes no program.
+//
+// A counter's identity is its name, never an index or a hash: a new deployment continues what was counted.
+package vm

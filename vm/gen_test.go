@@ -1,0 +1,190 @@
+package vm
+
+import (
+	"fmt"
+	"math/rand"
+
+	"bailiff/vm/amount"
+)
+
+// A source makes programs and frames of few and similar texts, so that tests often hold.
+type source struct{ *rand.Rand }
+
+var genTexts = []string{
+	"a", "b", "ab", "aab", "mcp.", "mcp.a", "mcp.ab", "bash", "", "é", "a.b", ".a", "/a", "/a/b", "~/a", "1", "1.5", "2000000", "true",
+	"0xabcdef0123456789abcdef0123456789abcdef01", "0xABCDEF0123456789abcdef0123456789abcdef01", "x 0xabcdef0123456789ABCDEF0123456789abcdef01",
+	"X 0xabcdef0123456789ABCDEF0123456789abcdef01",
+}
+
+func (g source) text() string { return genTexts[g.Intn(len(genTexts))] }
+
+func (g source) oneOf(texts ...string) string { return texts[g.Intn(len(texts))] }
+
+func (g source) field() string {
+	return g.oneOf("action", "action", "a", "b", "c", "d")
+}
+
+func (g source) when() When { return When(g.Intn(4)) }
+
+// program makes a program of blocks: a test, which jumps over some instructions to the next block or beyond.
+func (g source) program() (*Program, error) {
+	b := NewBuilder(g.text())
+	blocks := make([]Label, 2+g.Intn(12))
+	for i := range blocks {
+		blocks[i] = b.NewLabel()
+	}
+	for i := range blocks[:len(blocks)-1] {
+		b.Place(blocks[i])
+		if g.Intn(4) == 0 {
+			b.SetSpan(Span{Start: int32(i * 7), End: int32(g.Intn(1000)), Line: int32(i)})
+		}
+		later := blocks[i+1:]
+		next := func() Label { return later[g.Intn(len(later))] }
+		g.test(b, next, blocks[i+1])
+	}
+	b.Place(blocks[len(blocks)-1])
+	b.End()
+	return b.Program()
+}
+
+// test emits a block, all of whose instructions can be reached; what stands after it begins at following.
+func (g source) test(b *Builder, next func() Label, following Label) {
+	slot := b.Field(g.field())
+	over := b.NewLabel()
+	switch g.Intn(9) {
+	case 0:
+		b.Kind(g.when()&Unless, slot, KindMask(1+g.Intn(254)), over)
+	case 1:
+		g.scan(b, slot, next, over)
+	case 2:
+		register := g.Intn(2)
+		loaded := b.NewLabel()
+		b.Load(register, slot, 6, loaded)
+		b.Deny(g.rule(b), next())
+		b.Place(loaded)
+		b.Compare(OpGreater+Op(g.Intn(2)), g.when()&Unless, register, b.Amount(amount.FromUint64(uint64(g.Intn(3)*1000000)), 6), over)
+	case 3:
+		cases := []Case{}
+		for i, text := range []string{"bash", "mcp.", "mcp.a", "a"} {
+			if g.Intn(2) == 0 {
+				cases = append(cases, Case{Text: text, Prefix: (i+g.Intn(2))%2 == 0, To: next()})
+			}
+		}
+		b.Switch(slot, over, append(cases, Case{Text: "zz", To: over})...)
+		b.Place(over)
+		return
+	case 4:
+		b.Test(OpMatch, g.when(), slot, b.Pattern(g.oneOf("a+", "b$", "(?i)X", "[a-z.]*"), g.Intn(2) == 0), over)
+	case 5:
+		b.Test(OpHost, g.when(), slot, b.Hosts(g.oneOf("a", "b", ".b", "a.b")), over)
+	case 6:
+		b.Test(OpPath, g.when(), slot, b.Paths(g.oneOf("/a", "**/b", "/", "*/b", "~/a")), over)
+	default:
+		b.Test(OpIn+Op(g.Intn(4)), g.when(), slot, b.Texts(g.entries(1+g.Intn(3))...), over)
+	}
+	g.effect(b, next)
+	b.Place(over)
+	if g.Intn(4) == 0 {
+		b.Jump(following)
+	}
+}
+
+// scan emits a scan with a hit.
+func (g source) scan(b *Builder, slot uint16, next func() Label, over Label) {
+	entries := g.entries(2 + g.Intn(40))
+	set := b.Texts(entries...)
+	b.Scan(slot, set, over)
+	b.Hit(g.when()&Unless, set, entries[g.Intn(len(entries))], next())
+}
+
+// effect emits what stands behind a test.
+func (g source) effect(b *Builder, next func() Label) {
+	switch g.Intn(8) {
+	case 0:
+		b.Hold(g.rule(b))
+	case 1:
+		b.Note(g.rule(b))
+	case 2:
+		b.Class(Class(1 + g.Intn(4)))
+	case 3:
+		b.Reject(g.rule(b))
+	case 4:
+		b.Reserve(b.Counter(g.counter(b)))
+	default:
+		b.Deny(g.rule(b), next())
+	}
+}
+
+func (g source) rule(b *Builder) uint16 {
+	name := fmt.Sprint("rule ", g.Intn(6))
+	return b.Rule(Rule{Name: name, Code: "C", Message: name})
+}
+
+func (g source) counter(b *Builder) Counter {
+	n := g.Intn(4)
+	c := Counter{Name: fmt.Sprint("counter ", n), Rule: b.Rule(Rule{Name: "limit"}), Window: Window(1 + n%3), Amount: NoSlot, Group: NoSlot,
+		Limit: amount.FromUint64(uint64(n))}
+	if n&1 != 0 {
+		c.Sum, c.Decimals, c.Amount = true, 6, b.Field("d")
+	}
+	if n&2 != 0 {
+		c.Group, c.GroupName = b.Field("c"), "c"
+	}
+	return c
+}
+
+// entries makes at most n entries; none is empty.
+func (g source) entries(n int) (entries []Entry) {
+	for range n {
+		text := g.text()
+		if g.Intn(3) == 0 {
+			text += g.text()
+		}
+		entries = append(entries, Literal(text+g.oneOf("a", "b", "")))
+		if e := &entries[len(entries)-1]; e.Text == "" {
+			e.Text = "c"
+		}
+	}
+	return entries
+}
+
+// frame makes values for n slots, or for fewer.
+func (g source) frame(n int) []Value {
+	frame := make([]Value, n)
+	for i := range frame {
+		frame[i] = g.value(true)
+	}
+	if g.Intn(8) == 0 {
+		frame = frame[:g.Intn(n+1)]
+	}
+	return frame
+}
+
+func (g source) value(lists bool) Value {
+	v := Value{Text: g.text() + g.oneOf("", "", g.text())}
+	switch g.Intn(12) {
+	case 0:
+		return Value{}
+	case 1:
+		return Value{Kind: Null}
+	case 2:
+		return Value{Kind: Invalid}
+	case 3:
+		return Value{Kind: Object}
+	case 4:
+		return Value{Kind: Kind(g.Intn(256)), Text: v.Text}
+	case 5:
+		v.Kind, v.BaseUnits = Number, true
+	case 6, 7:
+		if !lists {
+			return Value{Kind: Bool, Text: "true"}
+		}
+		v = Value{Kind: List}
+		for range g.Intn(4) {
+			v.Elems = append(v.Elems, g.value(g.Intn(20) == 0))
+		}
+	default:
+		v.Kind = String
+	}
+	return v
+}

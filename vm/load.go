@@ -1,0 +1,48 @@
+package vm
+
+import (
+	"crypto/sha256"
+	"fmt"
+)
+
+// load verifies a program and derives what running it needs. Every way to a Program ends here.
+func (p *Program) load() error {
+	if err := p.verify(); err != nil {
+		return fmt.Errorf("vm: %w", err)
+	}
+	p.canonical = p.appendCanonical(nil)
+	if len(p.canonical) > MaxBytes {
+		return fmt.Errorf("vm: the program takes %d bytes: at most %d", len(p.canonical), MaxBytes)
+	}
+	if err := p.build(); err != nil {
+		return fmt.Errorf("vm: %w", err)
+	}
+	return nil
+}
+
+// build derives what running a verified program needs.
+func (p *Program) build() error {
+	p.hash = sha256.Sum256(p.canonical)
+	p.slots = make(map[string]uint16, len(p.fields))
+	for i, name := range p.fields {
+		p.slots[name] = uint16(i)
+	}
+	for i := range p.tables {
+		p.tables[i].build()
+	}
+	memory := 0
+	for pc, in := range p.code {
+		if s, ok := specs[in.Op].c.space(); !ok || s != constantSpace {
+			continue
+		}
+		took, err := p.constants[in.C].build(in.Op)
+		if memory += took; err == nil && memory > MaxMemory {
+			err = fmt.Errorf("the program's texts to search for take more than %d bytes of memory; use fewer or shorter ones", MaxMemory)
+		}
+		if err != nil {
+			return fmt.Errorf("instruction %d (%s): %w", pc, in.Op, err)
+		}
+	}
+	p.needs = p.findNeeds()
+	return p.findCost()
+}

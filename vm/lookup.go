@@ -1,0 +1,152 @@
+package vm
+
+import "slices"
+
+// A lookup finds entries of a large set by a hash of them that ignores the case of ASCII letters, so that one
+// table serves folded entries and others; what it finds is then compared as the entry says. The hash grows
+// with each byte, so that one pass over a text hashes all its beginnings, or from the back all its endings.
+type lookup struct {
+	entries []entry
+	buckets []int32 // for each hash, 1 + the first entry with it
+	next    []int32 // for each entry, 1 + the next one with the same hash
+	lengths []int   // of entries, each once, growing
+}
+
+// The parameters of the 64-bit FNV-1a hash.
+const (
+	hashSeed  = 14695981039346656037
+	hashPrime = 1099511628211
+)
+
+// hashStep adds a byte to a hash.
+func hashStep(h uint64, c byte) uint64 { return (h ^ uint64(lower(c))) * hashPrime }
+
+// newLookup makes the table that operation op looks things up in. For host it holds names without the dot in
+// front.
+func newLookup(set []entry, op Op) *lookup {
+	size := 1
+	for size < 2*len(set) {
+		size *= 2
+	}
+	l := &lookup{entries: set, buckets: make([]int32, size), next: make([]int32, len(set))}
+	for i := range set {
+		key := hostKey(set[i].text, op)
+		bucket := l.bucket(hashText(key, op))
+		l.next[i] = *bucket
+		*bucket = int32(i + 1)
+		l.lengths = append(l.lengths, len(key))
+	}
+	slices.Sort(l.lengths)
+	l.lengths = slices.Compact(l.lengths)
+	return l
+}
+
+// hostKey returns by what text an entry is found.
+func hostKey(text string, op Op) string {
+	if op == OpHost && text[0] == '.' {
+		return text[1:]
+	}
+	return text
+}
+
+// hashText hashes a text in the direction in which op reads.
+func hashText(text string, op Op) uint64 {
+	h := uint64(hashSeed)
+	for i := range len(text) {
+		if op == OpEnds || op == OpHost {
+			h = hashStep(h, text[len(text)-1-i])
+		} else {
+			h = hashStep(h, text[i])
+		}
+	}
+	return h
+}
+
+// bucket returns where the entries with a hash begin.
+func (l *lookup) bucket(hash uint64) *int32 {
+	return &l.buckets[(hash^hash>>29)&uint64(len(l.buckets)-1)]
+}
+
+// find reports whether an entry with that hash equals text.
+func (l *lookup) find(hash uint64, text string) bool {
+	for i := *l.bucket(hash); i != 0; i = l.next[i-1] {
+		if l.entries[i-1].equal(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// in reports whether text equals an entry.
+func (l *lookup) in(text string) bool {
+	return len(text) <= l.lengths[len(l.lengths)-1] && l.find(hashText(text, OpIn), text)
+}
+
+// starts reports whether text starts with an entry.
+func (l *lookup) starts(text string) bool {
+	h, at := uint64(hashSeed), 0
+	for _, length := range l.lengths {
+		if length > len(text) {
+			return false
+		}
+		for ; at < length; at++ {
+			h = hashStep(h, text[at])
+		}
+		if l.find(h, text[:length]) {
+			return true
+		}
+	}
+	return false
+}
+
+// ends reports whether text ends with an entry.
+func (l *lookup) ends(text string) bool {
+	h, at := uint64(hashSeed), 0
+	for _, length := range l.lengths {
+		if length > len(text) {
+			return false
+		}
+		for ; at < length; at++ {
+			h = hashStep(h, text[len(text)-1-at])
+		}
+		if l.find(h, text[len(text)-length:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// host reports whether an entry covers the host name text. It looks at the whole name and behind each dot.
+func (l *lookup) host(text string) bool {
+	h, longest := uint64(hashSeed), l.lengths[len(l.lengths)-1]
+	for at := len(text) - 1; at >= 0 && len(text)-at <= longest; at-- {
+		h = hashStep(h, text[at])
+		if (at == 0 || text[at-1] == '.') && l.findHost(h, text, at) {
+			return true
+		}
+	}
+	return false
+}
+
+// findHost reports whether an entry covers the host name text by its ending from at.
+func (l *lookup) findHost(hash uint64, text string, at int) bool {
+	for i := *l.bucket(hash); i != 0; i = l.next[i-1] {
+		if name := l.entries[i-1].text; hostKey(name, OpHost) == text[at:] && coversHost(name, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// cost returns what a lookup takes at most beside hashing: at each length, the entries of the fullest bucket.
+func (l *lookup) cost() int {
+	fullest := 0
+	for _, first := range l.buckets {
+		bytes := 0
+		for i := first; i != 0; i = l.next[i-1] {
+			bytes += 2 + len(l.entries[i-1].text)/8
+		}
+		fullest = max(fullest, bytes)
+	}
+	return fullest * len(l.lengths)
+}

@@ -1,0 +1,168 @@
+package vm
+
+import (
+	"crypto/sha256"
+	"math"
+
+	"bailiff/vm/amount"
+)
+
+// MachineVersion is the version of the encoding and of the operations' meaning. A program carries it, and a
+// machine of another version refuses the program, so that a cache of compiled programs is keyed by it.
+const MachineVersion = 1
+
+// NoSlot stands where a slot could be named and none is.
+const NoSlot = math.MaxUint16
+
+// NoElement is the element of a violation that no single element of a list decided.
+const NoElement = -1
+
+// ActionField is the name of the field by whose text [Program.Needs] tells programs' branches apart.
+const ActionField = "action"
+
+// What a program may hold. Each limit is far above what a policy of 256 KiB can ask for or, where it is not,
+// says why in the error that names it.
+const (
+	MaxInstructions = math.MaxUint16 // targets and counters of instructions are 16 bits wide
+	MaxFields       = 4096
+	MaxRules        = 1 << 15
+	MaxConstants    = 1 << 15
+	MaxTables       = 4096
+	MaxCounters     = 4096
+	MaxEntries      = 1 << 15 // of one set or table
+	MaxText         = 1 << 14 // bytes of any one text
+	MaxPattern      = 256     // bytes of a regular expression (decisions, section 2, "Matching")
+	MaxPatternSteps = 1000    // instructions of a compiled regular expression: 4 KiB of subject take at most some 50 ms
+	MaxSubject      = 4096    // bytes that a regular expression looks at
+	MaxBytes        = 1 << 21 // of the encoding
+	MaxMemory       = 1 << 24 // bytes of all automata of a loaded program
+	MaxFixed        = 1 << 22 // of Cost.Fixed
+	MaxPerByte      = 1 << 14 // of Cost.PerByte
+)
+
+// A Program is verified code with its tables. It can be had from [Builder.Program], [Decode] and [Assemble]
+// only, which verify; it never changes, and any number of machines may run it at once.
+type Program struct {
+	policy    string // version of the policy format
+	fields    []string
+	rules     []Rule
+	constants []constant
+	tables    []table
+	counters  []Counter
+	code      []Instruction
+	debug     []Span // nil, or one for each instruction
+
+	// What follows is derived when the program is loaded.
+	canonical []byte
+	hash      [sha256.Size]byte
+	cost      Cost
+	slots     map[string]uint16
+	needs     needs
+}
+
+// A Rule is what a violation, a hold or a note names.
+type Rule struct {
+	Name    string // `matched_rule`: "evm.allowed_chains"
+	Code    string // `error_code`: "SVC_POLICY_VIOLATION_CHAIN_NOT_ALLOWED"
+	Message string // for people
+}
+
+// A Window is the time, or the task, over which a counter counts.
+type Window uint8
+
+// The windows of counters.
+const (
+	Hour Window = 1 + iota
+	Day
+	Task
+	windowCount
+)
+
+var windowNames = [windowCount]string{Hour: "hour", Day: "day", Task: "task"}
+
+// String returns the name that policies use: "hour", "day", "task", or "" for what is no window.
+func (w Window) String() string {
+	if w >= windowCount {
+		return ""
+	}
+	return windowNames[w]
+}
+
+// A Counter is a limit on how often, or on how much, within a window. Its identity is its name: two programs
+// whose counters have the same name share what was counted.
+type Counter struct {
+	Name string
+	Rule uint16 // the rule that a refusal names
+	// Sum says that amounts are added up; otherwise uses are counted.
+	Sum bool
+	// Limit is the largest total that is allowed: uses, or base units of 10^-Decimals.
+	Limit    amount.Amount
+	Decimals uint8  // of a sum; 0 otherwise
+	Amount   uint16 // the slot whose amount a sum adds; NoSlot otherwise
+	Window   Window
+	Group    uint16 // the slot by whose text totals are kept apart, or NoSlot
+	// GroupName is the path of the group as the policy spells it; "" without a group.
+	GroupName string
+}
+
+// A Span says which part of the policy's text an instruction was made from. The zero Span is unknown.
+type Span struct {
+	Start, End int32 // byte offsets, End excluded
+	Line       int32 // counted from 1
+}
+
+// A Cost is what a run takes at most, in simple steps of about a nanosecond: Fixed + PerByte·b, where b is the
+// number of bytes in all slots (a list's elements count one more each). It is an upper bound, not a forecast.
+type Cost struct {
+	Fixed   int
+	PerByte int
+}
+
+// Policy returns the version of the policy format that the program was compiled from, such as "2.1.0".
+func (p *Program) Policy() string { return p.policy }
+
+// Fields returns the names of the slots, in order; a frame holds their values at the same indexes. The
+// caller must not change the slice.
+func (p *Program) Fields() []string { return p.fields }
+
+// Slot returns the index of the slot with that name.
+func (p *Program) Slot(name string) (slot uint16, ok bool) {
+	slot, ok = p.slots[name]
+	return slot, ok
+}
+
+// Rules returns how many rules the program has.
+func (p *Program) Rules() int { return len(p.rules) }
+
+// Rule returns rule i, which must be less than [Program.Rules].
+func (p *Program) Rule(i uint16) Rule { return p.rules[i] }
+
+// Counters returns how many counters the program has.
+func (p *Program) Counters() int { return len(p.counters) }
+
+// Counter returns counter i, which must be less than [Program.Counters]. The caller must not change it.
+func (p *Program) Counter(i uint16) *Counter { return &p.counters[i] }
+
+// Len returns the number of instructions.
+func (p *Program) Len() int { return len(p.code) }
+
+// Instruction returns the instruction at pc, which must be less than [Program.Len].
+func (p *Program) Instruction(pc uint16) Instruction { return p.code[pc] }
+
+// Span returns the part of the policy that the instruction at pc was made from; it is zero for a program
+// without debug section. pc must be less than [Program.Len].
+func (p *Program) Span(pc uint16) Span {
+	if p.debug == nil {
+		return Span{}
+	}
+	return p.debug[pc]
+}
+
+// Hash returns the SHA-256 of the canonical bytes. The debug section is no part of them.
+func (p *Program) Hash() [sha256.Size]byte { return p.hash }
+
+// Cost returns the bound on what a run takes.
+func (p *Program) Cost() Cost { return p.cost }
+
+// Needs returns the slots that a run can read for an intent with this action. It allocates nothing.
+func (p *Program) Needs(action string) SlotSet { return p.needs.of(action) }

@@ -1,0 +1,385 @@
+package vm
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/leanovate/gopter"
+	"github.com/leanovate/gopter/gen"
+	"github.com/leanovate/gopter/prop"
+
+	"bailiff/fuzz/seed"
+)
+
+// check runs a property over n random sources; the property returns "" or what is wrong.
+func check(t *testing.T, n int, property func(r *rand.Rand) string) {
+	t.Helper()
+	properties := gopter.NewProperties(seed.Parameters(t, n))
+	properties.Property(t.Name(), prop.ForAll(func(n int64) string {
+		return property(rand.New(rand.NewSource(n)))
+	}, gen.Int64()))
+	properties.TestingRun(t)
+}
+
+// TestPrograms holds what every program promises.
+func TestPrograms(t *testing.T) {
+	seen := map[Op]int{}
+	check(t, 2000, func(r *rand.Rand) string {
+		g := source{r}
+		p, err := g.program()
+		if err != nil {
+			return err.Error()
+		}
+		for _, in := range p.code {
+			seen[in.Op]++
+		}
+		if wrong := roundTrips(p); wrong != "" {
+			return wrong
+		}
+		for range 8 {
+			if wrong := runs(p, g.frame(len(p.fields)), g.text()); wrong != "" {
+				return wrong
+			}
+		}
+		return ""
+	})
+	for op := Op(1); op < opCount; op++ {
+		if seen[op] == 0 {
+			t.Errorf("no program had %q", op)
+		}
+	}
+}
+
+// roundTrips holds that bytes and text are exact inverses.
+func roundTrips(p *Program) string {
+	data, _ := p.MarshalBinary()
+	decoded, err := Decode(data)
+	if err != nil {
+		return fmt.Sprintf("decoding: %v\n%s", err, p.Disassemble())
+	}
+	if again, _ := decoded.MarshalBinary(); !bytes.Equal(again, data) || decoded.Hash() != p.Hash() {
+		return "encoded again, it is another program:\n" + p.Disassemble()
+	}
+	text := p.Disassemble()
+	assembled, err := Assemble(text)
+	if err != nil {
+		return fmt.Sprintf("assembling: %v\n%s", err, text)
+	}
+	if assembled.Hash() != p.Hash() || assembled.Disassemble() != text || assembled.Cost() != p.Cost() {
+		return "assembled again, it is another program:\n" + text
+	}
+	p.Listing(nil)
+	return ""
+}
+
+// runs holds what every run promises.
+func runs(p *Program, frame []Value, action string) string {
+	if slot, ok := p.Slot(ActionField); ok && int(slot) < len(frame) {
+		frame[slot] = Value{Kind: String, Text: action}
+	}
+	first := snapshot(new(Machine).Run(p, frame, First))
+	machine := new(Machine)
+	all := snapshot(machine.Run(p, frame, All))
+	describe := func(what string) string {
+		return fmt.Sprintf("%s\nfirst %+v\nall %+v\nframe %+v\n%s", what, first, all, frame, p.Disassemble())
+	}
+	switch {
+	case first.Status != all.Status:
+		return describe("the modes disagree")
+	case len(first.Violations) > 1:
+		return describe("first has two violations")
+	case len(first.Violations) == 1 && first.Violations[0] != all.Violations[0]:
+		return describe("the first violation is another one")
+	case len(first.Violations) == 0 && !reflect.DeepEqual(first, all):
+		return describe("without violations the modes differ")
+	case (first.Status == Denied || first.Status == Rejected) != (len(first.Violations) > 0) || len(first.Violations) > 0 && len(first.Reservations) > 0:
+		return describe("status, violations and reservations do not fit")
+	case first.Status == Pending != (len(first.Violations) == 0 && len(first.Holds) > 0):
+		return describe("pending without a hold, or a hold without pending")
+	case !reflect.DeepEqual(first, snapshot(machine.Run(p, frame, First))):
+		return describe("a used machine says something else")
+	}
+	return needsEnough(p, frame, action, first)
+}
+
+// needsEnough holds that slots outside Needs say nothing.
+func needsEnough(p *Program, frame []Value, action string, want Result) string {
+	needed := p.Needs(action)
+	bare := make([]Value, len(frame))
+	for slot := range frame {
+		if needed.Has(uint16(slot)) {
+			bare[slot] = frame[slot]
+		}
+	}
+	if slot, ok := p.Slot(ActionField); ok && int(slot) >= len(frame) {
+		return "" // Needs speaks of intents that have an action
+	}
+	if got := snapshot(new(Machine).Run(p, bare, First)); !reflect.DeepEqual(got, want) {
+		return fmt.Sprintf("needs(%q) = %v lacks a slot\nall slots %+v\nneeded %+v\nframe %+v\n%s", action, needed, want, got, frame, p.Disassemble())
+	}
+	return ""
+}
+
+// snapshot copies a result, so that empty and absent lists are the same.
+func snapshot(r *Result) Result {
+	c := *r
+	c.Violations = append([]Violation(nil), r.Violations...)
+	c.Holds, c.Notes = append([]uint16(nil), r.Holds...), append([]uint16(nil), r.Notes...)
+	c.Reservations = append([]Reservation(nil), r.Reservations...)
+	return c
+}
+
+// TestMutatedBytes holds that what decodes is canonical and runs to an end, however the bytes came about.
+func TestMutatedBytes(t *testing.T) {
+	accepted := 0
+	check(t, 3000, func(r *rand.Rand) string {
+		g := source{r}
+		p, err := g.program()
+		if err != nil {
+			return err.Error()
+		}
+		data, _ := p.MarshalBinary()
+		for range 1 + r.Intn(3) {
+			i := r.Intn(len(data))
+			switch r.Intn(3) {
+			case 0:
+				data[i] ^= 1 << r.Intn(8)
+			case 1:
+				data[i] = byte(r.Intn(40))
+			default:
+				data = append(data[:i:i], data[min(len(data), i+r.Intn(3)):]...)
+			}
+			if len(data) == 0 {
+				return ""
+			}
+		}
+		p, err = Decode(data)
+		if err != nil {
+			return ""
+		}
+		accepted++
+		if again, _ := p.MarshalBinary(); !bytes.Equal(again, data) {
+			return fmt.Sprintf("%x is accepted and encoded as %x", data, again)
+		}
+		return runs(p, g.frame(len(p.fields)), g.text())
+	})
+	if accepted < 100 {
+		t.Errorf("only %d changed programs were accepted; the test sees too few", accepted)
+	}
+}
+
+// naive is what a set means, said as simply as can be.
+func naive(op Op, e Entry, text string) bool {
+	equal := func(have string) bool {
+		if !e.Fold || len(have) != len(e.Text) {
+			return have == e.Text
+		}
+		folded := map[int]bool{}
+		for _, start := range addressLiterals(e.Text) {
+			for i := range addressLength {
+				folded[int(start)+i] = true
+			}
+		}
+		for i := range len(have) {
+			if have[i] != e.Text[i] && !(folded[i] && strings.EqualFold(have[i:i+1], e.Text[i:i+1]) && have[i] < 0x80) {
+				return false
+			}
+		}
+		return true
+	}
+	for i := 0; i+len(e.Text) <= len(text); i++ {
+		atStart, atEnd := i == 0, i+len(e.Text) == len(text)
+		switch op {
+		case OpIn:
+			if !atStart || !atEnd {
+				continue
+			}
+		case OpStarts:
+			if !atStart {
+				continue
+			}
+		case OpEnds:
+			if !atEnd {
+				continue
+			}
+		}
+		if equal(text[i : i+len(e.Text)]) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestSets holds that small and large sets, tables, automata and scans all mean what naive says.
+func TestSets(t *testing.T) {
+	var held [opCount]int
+	automata := 0
+	check(t, 1500, func(r *rand.Rand) string {
+		g := source{r}
+		b := NewBuilder("")
+		b.Texts(g.entries(1 + r.Intn(90))...)
+		c := b.program.constants[len(b.program.constants)-1]
+		for _, op := range []Op{OpIn, OpStarts, OpEnds, OpContains, OpScan} {
+			if _, err := c.build(op); err != nil {
+				return err.Error()
+			}
+		}
+		if c.search.exact != nil && c.search.folded != nil {
+			automata++
+		}
+		text := g.entries(1)[0].Text + g.oneOf("", g.text(), g.text()+g.text())
+		if r.Intn(2) == 0 {
+			text = c.entries[r.Intn(len(c.entries))].Text
+		}
+		if r.Intn(2) == 0 {
+			text = strings.ToUpper(text[:len(text)/2]) + text[len(text)/2:]
+		}
+		for _, op := range []Op{OpIn, OpStarts, OpEnds, OpContains} {
+			want := false
+			for _, e := range c.entries {
+				want = want || naive(op, e, text)
+			}
+			if got := c.judge(op, text) == yes; got != want {
+				return fmt.Sprintf("%s: %q in %+v is %v", op, text, c.entries, got)
+			}
+			if want {
+				held[op]++
+			}
+		}
+		return scans(&c, text)
+	})
+	for _, op := range []Op{OpIn, OpStarts, OpEnds, OpContains} {
+		if held[op] < 100 {
+			t.Errorf("%s held %d times; the test sees too few", op, held[op])
+		}
+	}
+	if automata < 100 {
+		t.Errorf("%d sets were searched by automata; the test sees too few", automata)
+	}
+}
+
+// TestFolded holds that a large set ignores the case of its addresses, and of nothing else.
+func TestFolded(t *testing.T) {
+	const address = "0xabcdef0123456789abcdef0123456789abcdef01"
+	shouted := "0X" + strings.ToUpper(address[2:])
+	c := constant{kind: textsConstant}
+	for i := range fewSearched {
+		c.entries = append(c.entries, Entry{Text: fmt.Sprintf("pay %d ", i) + address, Fold: true})
+	}
+	c.entries = append(c.entries, Entry{Text: "Pay 7 " + address, Fold: true}, Entry{Text: "transfer"})
+	if _, err := c.build(OpContains); err != nil || c.search.exact == nil || c.search.folded == nil {
+		t.Fatalf("the set has no automata: %v", err)
+	}
+	for text, want := range map[string]bool{
+		"do pay 9 " + shouted + " now": true, "do pay 9 " + address: true, "Pay 7 " + shouted: true,
+		"PAY 7 " + shouted: false, "Pay 8 " + address: false, "pay 9 " + address[:41]: false,
+		"transfer": true, "Transfer": false,
+	} {
+		if got := c.judge(OpContains, text) == yes; got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+		if wrong := scans(&c, text); wrong != "" {
+			t.Error(wrong)
+		}
+	}
+}
+
+// scans holds that a scan finds each entry that stands in text, and no other.
+func scans(c *constant, text string) string {
+	m := new(Machine)
+	m.clearHits(len(c.entries), 0)
+	m.scanText(c, text, NoElement)
+	for i, e := range c.entries {
+		if got := m.hits[i/64]&(1<<(i%64)) != 0; got != naive(OpContains, e, text) {
+			return fmt.Sprintf("scan of %q: entry %q found %v", text, e.Text, got)
+		}
+	}
+	return ""
+}
+
+// TestHosts holds that a large set of hosts covers what its entries cover one by one.
+func TestHosts(t *testing.T) {
+	held := 0
+	check(t, 1000, func(r *rand.Rand) string {
+		name := func() string {
+			var labels []string
+			for range 1 + r.Intn(3) {
+				labels = append(labels, []string{"a", "b", "aa", "ab", "ba"}[r.Intn(5)])
+			}
+			return strings.Join(labels, ".")
+		}
+		c := constant{kind: hostsConstant}
+		for range fewEntries + 1 + r.Intn(6) {
+			c.entries = append(c.entries, Entry{Text: []string{"", "."}[r.Intn(2)] + name()})
+		}
+		if _, err := c.build(OpHost); err != nil || c.tails == nil {
+			return fmt.Sprint("the set has no table: ", err)
+		}
+		host, want := name()+[]string{"", "."}[r.Intn(2)], false
+		for _, e := range c.entries {
+			below := strings.HasSuffix(host, "."+strings.TrimPrefix(e.Text, ".")) && host[0] != '.'
+			want = want || below || host == e.Text && e.Text[0] != '.'
+		}
+		if want {
+			held++
+		}
+		if got := c.host(host); got != want {
+			return fmt.Sprintf("%q in %+v is %v", host, c.entries, got)
+		}
+		return ""
+	})
+	if held < 100 {
+		t.Errorf("the test held %d times; it sees too few", held)
+	}
+}
+
+// TestTables holds that a table finds the exact case, else the longest prefix.
+func TestTables(t *testing.T) {
+	check(t, 2000, func(r *rand.Rand) string {
+		text := func() string {
+			s := ""
+			for range r.Intn(5) {
+				s += []string{"a", "b", "é"}[r.Intn(3)]
+			}
+			return s
+		}
+		var cases []switchCase
+		for i := range 1 + r.Intn(20) {
+			c := switchCase{text: text(), prefix: r.Intn(2) == 0, target: uint16(i + 1)}
+			if c.text == "" {
+				c.prefix = false
+			}
+			double := false
+			for _, d := range cases {
+				double = double || d.order(c) == 0
+			}
+			if !double {
+				cases = append(cases, c)
+			}
+		}
+		tab := table{cases: sorted(cases)}
+		tab.build()
+		if err := tab.validate(); err != nil {
+			return err.Error()
+		}
+		for range 10 {
+			subject, want, longest := text(), uint16(0), -1
+			for _, c := range cases {
+				if c.prefix && strings.HasPrefix(subject, c.text) && len(c.text) > longest {
+					want, longest = c.target, len(c.text)
+				}
+				if !c.prefix && subject == c.text {
+					want, longest = c.target, 1<<20
+				}
+			}
+			if got := tab.find(subject); got != want {
+				return fmt.Sprintf("%q in %v goes to %d, not %d", subject, tab.cases, got, want)
+			}
+		}
+		return ""
+	})
+}

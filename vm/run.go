@@ -1,0 +1,362 @@
+package vm
+
+import "bailiff/vm/amount"
+
+// A Mode says how far a run goes.
+type Mode uint8
+
+// The modes.
+const (
+	First Mode = iota // stops at the first violation: the hot path
+	All               // goes on and collects every violated rule: test runs and explanations
+)
+
+// A Status is the outcome of a run. Allowed still depends on the holds and counters that the caller keeps.
+type Status uint8
+
+// The outcomes. Denied is the zero value, so that a result that nobody filled in allows nothing.
+const (
+	Denied   Status = iota // a rule was violated
+	Rejected               // the request is not valid under this policy
+	Pending                // no rule was violated, and a person has to decide
+	Allowed                // no rule was violated
+)
+
+// String returns the status in lower case.
+func (s Status) String() string {
+	if s > Allowed {
+		return ""
+	}
+	return [...]string{"denied", "rejected", "pending", "allowed"}[s]
+}
+
+// A Violation says which rule was violated and which value did it.
+type Violation struct {
+	Rule    uint16
+	Slot    uint16 // the slot that was looked at last, or NoSlot
+	PC      uint16 // the instruction that found it
+	Element int32  // the element of the slot's list, or NoElement
+}
+
+// A Register holds an amount that the program read.
+type Register struct {
+	Value    amount.Amount // base units of 10^-Decimals
+	Decimals uint8
+	Set      bool
+}
+
+// A Reservation is a counter to check and advance. A count advances by one.
+type Reservation struct {
+	Counter uint16
+	Amount  amount.Amount
+}
+
+// A Result is what a run found.
+type Result struct {
+	Status Status
+	Class  Class
+	// Violations are in the order in which they were found: at most one in mode First. For Rejected it is the
+	// one rule that refused the request.
+	Violations []Violation
+	Holds      []uint16 // rules, in order
+	Notes      []uint16 // rules, in order
+	// Reservations are in order, and empty for Denied and Rejected.
+	Reservations []Reservation
+	Amounts      [2]Register
+}
+
+// A Machine is the state of a run, to be used again for the next one. The zero Machine is ready. A machine
+// runs one program at a time; callers keep a pool.
+type Machine struct {
+	result Result
+	frame  []Value
+	// What the last test looked at, for the violation that may follow.
+	slot    uint16
+	element int32
+	loaded  [2]uint16 // the slots that the registers were read from
+	// What the last scan found.
+	hits         []uint64 // a bit for each entry
+	hitElements  []int32  // the element of the entry's first find; valid where the bit is set
+	scanSlot     uint16
+	scanFound    bool
+	scanInvalid  bool
+	spoilElement int32 // where scanInvalid is set: the first element that could not be looked into
+}
+
+// Run runs p over frame, whose values stand at the indexes of [Program.Fields]; what a short frame lacks is
+// missing. Any program and any frame give a result. It belongs to the machine and is valid until the next
+// run, and it refers to nothing of the frame. A machine grows as its largest result needs; beyond that, Run
+// allocates nothing.
+func (m *Machine) Run(p *Program, frame []Value, mode Mode) *Result {
+	m.reset(frame)
+	m.run(p, mode)
+	m.frame = nil
+	return m.result.settle()
+}
+
+// reset forgets the last run.
+func (m *Machine) reset(frame []Value) {
+	r := &m.result
+	r.Status, r.Class = Allowed, NoClass
+	r.Violations, r.Holds, r.Notes, r.Reservations = r.Violations[:0], r.Holds[:0], r.Notes[:0], r.Reservations[:0]
+	r.Amounts[0].Set, r.Amounts[1].Set = false, false
+	m.frame, m.slot, m.element = frame, NoSlot, NoElement
+	m.loaded = [2]uint16{NoSlot, NoSlot}
+}
+
+// settle makes the status and the plan follow from what the run recorded.
+func (r *Result) settle() *Result {
+	switch {
+	case r.Status == Rejected:
+	case len(r.Violations) > 0:
+		r.Status = Denied
+	case len(r.Holds) > 0:
+		r.Status = Pending
+	}
+	if len(r.Violations) > 0 {
+		r.Reservations = r.Reservations[:0]
+	}
+	for i := range r.Amounts {
+		if !r.Amounts[i].Set {
+			r.Amounts[i] = Register{}
+		}
+	}
+	return r
+}
+
+// run is the machine. Every case either moves pc forward or returns, and the verifier has seen to it that pc
+// stays inside the code, so that the loop ends.
+func (m *Machine) run(p *Program, mode Mode) {
+	r, code := &m.result, p.code
+	for pc := 0; ; {
+		in := &code[pc]
+		switch in.Op {
+		case OpIn, OpStarts, OpEnds, OpContains, OpHost, OpPath, OpMatch:
+			pc = m.test(&p.constants[in.C], in, pc)
+		case OpKind:
+			pc = m.kind(in, pc)
+		case OpSwitch:
+			pc = m.branch(&p.tables[in.C], in)
+		case OpJump:
+			pc = int(in.D)
+		case OpScan:
+			pc = m.scan(&p.constants[in.C], in, pc)
+		case OpHit:
+			pc = m.hit(in, pc)
+		case OpAmount:
+			pc = m.load(in, pc)
+		case OpGreater, OpAtLeast:
+			pc = m.compare(&p.constants[in.C], in, pc)
+		case OpClass:
+			r.Class = Class(in.A)
+			pc++
+		case OpHold:
+			r.Holds = append(r.Holds, in.C)
+			pc++
+		case OpNote:
+			r.Notes = append(r.Notes, in.C)
+			pc++
+		case OpReserve:
+			if !m.reserve(&p.counters[in.C], in.C, pc) && mode == First {
+				return
+			}
+			pc++
+		case OpDeny:
+			m.violate(in.C, pc)
+			if mode == First {
+				return
+			}
+			pc = int(in.D)
+		case OpReject:
+			m.reject(in.C, pc)
+			return
+		default: // OpEnd: the verifier lets nothing else through
+			return
+		}
+	}
+}
+
+// missing is what a slot outside the frame holds.
+var missing Value
+
+// textual are the kinds that have a text.
+const textual = String | Number | Bool
+
+// value returns the value of a slot and remembers that it was looked at.
+func (m *Machine) value(slot uint16) *Value {
+	m.slot, m.element = slot, NoElement
+	if int(slot) < len(m.frame) {
+		return &m.frame[slot]
+	}
+	return &missing
+}
+
+// text returns the text of a slot, if it has one.
+func (m *Machine) text(slot uint16) (text string, ok bool) {
+	v := m.value(slot)
+	return v.Text, v.Kind&textual != 0
+}
+
+// violate records a violation by what was looked at last.
+func (m *Machine) violate(rule uint16, pc int) {
+	m.result.Violations = append(m.result.Violations,
+		Violation{Rule: rule, Slot: m.slot, PC: uint16(pc), Element: m.element})
+}
+
+// reject refuses the request, unless a rule before it already has.
+func (m *Machine) reject(rule uint16, pc int) {
+	if len(m.result.Violations) > 0 {
+		return
+	}
+	m.violate(rule, pc)
+	m.result.Status = Rejected
+}
+
+// next returns where a test goes on: at its target, or at the next instruction where it does not jump and
+// where it can't be judged.
+func next(in *Instruction, pc int, a answer) int {
+	if a == unjudged || (a == yes) == (in.A&bitUnless != 0) {
+		return pc + 1
+	}
+	return int(in.D)
+}
+
+// test runs a test of a text, or of the elements of a list.
+func (m *Machine) test(c *constant, in *Instruction, pc int) int {
+	v := m.value(in.B)
+	switch {
+	case v.Kind&textual != 0:
+		return next(in, pc, c.judge(in.Op, v.Text))
+	case v.Kind == List:
+		return next(in, pc, m.testList(c, in, v.Elems))
+	}
+	return next(in, pc, untestable(v))
+}
+
+// untestable returns what a value without text and elements gives.
+func untestable(v *Value) answer {
+	if v.Kind&Invalid != 0 {
+		return unjudged
+	}
+	return no
+}
+
+// testList judges the elements of a list by the quantifier. A list with an element that can't be judged can't
+// be judged, wherever that element stands.
+func (m *Machine) testList(c *constant, in *Instruction, elems []Value) answer {
+	decisive, result := yes, no
+	if in.A&bitAll != 0 {
+		decisive, result = no, yes
+	}
+	if len(elems) == 0 {
+		return no
+	}
+	decided := false
+	for i := range elems {
+		e := &elems[i]
+		a := untestable(e)
+		if e.Kind&textual != 0 {
+			if decided && (in.Op != OpMatch || len(e.Text) <= MaxSubject) {
+				continue
+			}
+			a = c.judge(in.Op, e.Text)
+		}
+		if a == unjudged || a == decisive && !decided {
+			m.element = int32(i)
+		}
+		if a == unjudged {
+			return unjudged
+		}
+		decided = decided || a == decisive
+	}
+	if decided {
+		return decisive
+	}
+	return result
+}
+
+// kind tests the kind of a slot.
+func (m *Machine) kind(in *Instruction, pc int) int {
+	bit := uint16(m.value(in.B).Kind)
+	if bit == 0 {
+		bit = missingBit
+	}
+	return next(in, pc, answerOf(bit&in.C != 0))
+}
+
+// branch returns where a switch goes on.
+func (m *Machine) branch(t *table, in *Instruction) int {
+	if text, ok := m.text(in.B); ok {
+		if target := t.find(text); target != 0 {
+			return int(target)
+		}
+	}
+	return int(in.D)
+}
+
+// load reads an amount into a register.
+func (m *Machine) load(in *Instruction, pc int) int {
+	n := in.A & bitRegister / bitRegister
+	register := &m.result.Amounts[n]
+	m.loaded[n] = in.B
+	register.Decimals = uint8(in.C)
+	if register.Set = parseAmount(&register.Value, m.value(in.B), uint8(in.C)); !register.Set {
+		return pc + 1
+	}
+	return int(in.D)
+}
+
+// parseAmount reads the text of v as an amount into a, which spares copies of 32 bytes on the hot path.
+func parseAmount(a *amount.Amount, v *Value, decimals uint8) bool {
+	if v.Kind&(String|Number) == 0 {
+		return false
+	}
+	var err error
+	if v.BaseUnits {
+		*a, err = amount.ParseBase(v.Text)
+	} else {
+		*a, err = amount.Parse(v.Text, decimals)
+	}
+	return err == nil
+}
+
+// compare holds a register against an amount.
+func (m *Machine) compare(c *constant, in *Instruction, pc int) int {
+	n := in.A & bitRegister / bitRegister
+	register := &m.result.Amounts[n]
+	m.slot, m.element = m.loaded[n], NoElement
+	if !register.Set {
+		return pc + 1
+	}
+	order := register.Value.Cmp(c.amount)
+	return next(in, pc, answerOf(order > 0 || order == 0 && in.Op == OpAtLeast))
+}
+
+// reserve plans to advance a counter, or records that it can't be told by how much or for whom.
+func (m *Machine) reserve(c *Counter, index uint16, pc int) bool {
+	by, ok := amount.FromUint64(1), true
+	if c.Sum {
+		if by, ok = m.summand(c); !ok {
+			m.violate(c.Rule, pc)
+			return false
+		}
+	}
+	if c.Group != NoSlot {
+		if _, ok = m.text(c.Group); !ok {
+			m.violate(c.Rule, pc)
+			return false
+		}
+	}
+	m.result.Reservations = append(m.result.Reservations, Reservation{Counter: index, Amount: by})
+	return true
+}
+
+// summand returns what a sum advances by; a missing amount is zero.
+func (m *Machine) summand(c *Counter) (by amount.Amount, ok bool) {
+	v := m.value(c.Amount)
+	if v.Kind == Missing || v.Kind == Null {
+		return by, true
+	}
+	ok = parseAmount(&by, v, c.Decimals)
+	return by, ok
+}

@@ -1,0 +1,241 @@
+package vm
+
+import "strings"
+
+// fewEntries is the number of entries up to which trying each in turn is at least as fast as looking one up.
+const fewEntries = 8
+
+// addressLength is the length of an address literal: 0x and 40 hex digits.
+const addressLength = 42
+
+// An entry is a loaded Entry.
+type entry struct {
+	text string
+	// folded are the offsets of the address literals that match without regard to case. The first byte of a
+	// literal is a digit, so that the first byte of an entry never folds.
+	folded []int32
+}
+
+func newEntries(from []Entry) []entry {
+	entries := make([]entry, len(from))
+	for i, e := range from {
+		entries[i].text = e.Text
+		if e.Fold {
+			entries[i].folded = addressLiterals(e.Text)
+		}
+	}
+	return entries
+}
+
+// addressLiterals returns where address literals start: 0x or 0X and exactly 40 hex digits. Longer runs of
+// digits are hashes and keys, not addresses.
+func addressLiterals(text string) (starts []int32) {
+	for i := 0; i+addressLength <= len(text); i++ {
+		if text[i] != '0' || text[i+1]|0x20 != 'x' {
+			continue
+		}
+		end := i + 2
+		for end < len(text) && isHex(text[end]) {
+			end++
+		}
+		if end == i+addressLength {
+			starts = append(starts, int32(i))
+		}
+		i = end - 1
+	}
+	return starts
+}
+
+func isHex(c byte) bool {
+	return c-'0' <= 9 || c|0x20 >= 'a' && c|0x20 <= 'f'
+}
+
+// lowerAddresses returns text with its address literals in lower case.
+func lowerAddresses(text string) string {
+	starts := addressLiterals(text)
+	if len(starts) == 0 {
+		return text
+	}
+	lowered := []byte(text)
+	for _, start := range starts {
+		for i := range addressLength {
+			lowered[int(start)+i] = lower(lowered[int(start)+i])
+		}
+	}
+	return string(lowered)
+}
+
+// lower returns c, or the small letter for a capital of ASCII.
+func lower(c byte) byte {
+	if c-'A' <= 'Z'-'A' {
+		return c | 0x20
+	}
+	return c
+}
+
+// equal reports whether text is the entry.
+func (e *entry) equal(text string) bool {
+	return text == e.text || e.folded != nil && len(text) == len(e.text) && e.equalFolded(text)
+}
+
+// equalFolded compares a text of the entry's length: its address literals without regard to case, what stands
+// between them exactly. It stays a call, so that the common comparison of equal can be inlined.
+//
+//go:noinline
+func (e *entry) equalFolded(text string) bool {
+	at := 0
+	for _, start := range e.folded {
+		end := int(start) + addressLength
+		if text[at:start] != e.text[at:start] {
+			return false
+		}
+		for at = int(start); at < end; at++ {
+			if lower(text[at]) != e.text[at] {
+				return false
+			}
+		}
+	}
+	return text[at:] == e.text[at:]
+}
+
+func (e *entry) prefixes(text string) bool {
+	return len(text) >= len(e.text) && e.equal(text[:len(e.text)])
+}
+
+func (e *entry) suffixes(text string) bool {
+	return len(text) >= len(e.text) && e.equal(text[len(text)-len(e.text):])
+}
+
+// inside reports whether the entry stands anywhere in text.
+func (e *entry) inside(text string) bool {
+	if len(e.folded) == 0 {
+		return strings.Contains(text, e.text)
+	}
+	for len(text) >= len(e.text) {
+		i := strings.IndexByte(text, e.text[0])
+		if i < 0 || len(text)-i < len(e.text) {
+			return false
+		}
+		if e.equalFolded(text[i : i+len(e.text)]) {
+			return true
+		}
+		text = text[i+1:]
+	}
+	return false
+}
+
+// in reports whether text equals an entry.
+func (c *constant) in(text string) bool {
+	if l := c.equals; l != nil {
+		return l.in(text)
+	}
+	for i := range c.set {
+		if c.set[i].equal(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// starts reports whether text starts with an entry.
+func (c *constant) starts(text string) bool {
+	if l := c.heads; l != nil {
+		return l.starts(text)
+	}
+	for i := range c.set {
+		if c.set[i].prefixes(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// ends reports whether text ends with an entry.
+func (c *constant) ends(text string) bool {
+	if l := c.tails; l != nil {
+		return l.ends(text)
+	}
+	for i := range c.set {
+		if c.set[i].suffixes(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// host reports whether an entry covers the host name text.
+func (c *constant) host(text string) bool {
+	if l := c.tails; l != nil {
+		return l.host(text)
+	}
+	for i := range c.set {
+		if coversHost(c.set[i].text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// coversHost reports whether host is what entry names or, at a dot, below it.
+func coversHost(entry, host string) bool {
+	if entry[0] == '.' {
+		return len(host) > len(entry) && strings.HasSuffix(host, entry)
+	}
+	if !strings.HasSuffix(host, entry) {
+		return false
+	}
+	at := len(host) - len(entry)
+	return at == 0 || at > 1 && host[at-1] == '.'
+}
+
+// path reports whether a pattern covers the cleaned path text.
+func (c *constant) path(text string) bool {
+	for i := range c.set {
+		if coversPath(c.set[i].text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// floating stands in front of a pattern that may start at any segment.
+const floating = "**/"
+
+// coversPath reports whether path is what pattern names or, at a slash, below it.
+func coversPath(pattern, path string) bool {
+	rest, floats := strings.CutPrefix(pattern, floating)
+	if !floats {
+		return coversFrom(pattern, path)
+	}
+	for {
+		if coversFrom(rest, path) {
+			return true
+		}
+		slash := strings.IndexByte(path, '/')
+		if slash < 0 {
+			return false
+		}
+		path = path[slash+1:]
+	}
+}
+
+// coversFrom compares segment by segment from the start.
+func coversFrom(pattern, path string) bool {
+	if pattern == "/" {
+		return path != "" && path[0] == '/'
+	}
+	for {
+		want, patternRest, more := strings.Cut(pattern, "/")
+		have, pathRest, deeper := strings.Cut(path, "/")
+		if want != have && (want != "*" || have == "") {
+			return false
+		}
+		if !more {
+			return true
+		}
+		if !deeper {
+			return false
+		}
+		pattern, path = patternRest, pathRest
+	}
+}

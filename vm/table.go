@@ -1,0 +1,132 @@
+package vm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A switchCase is one case of a table.
+type switchCase struct {
+	text   string
+	prefix bool // texts that start with it, instead of it alone
+	target uint16
+}
+
+// A table says where a switch goes on. Its cases are sorted by text, exact ones before prefixes.
+type table struct {
+	cases []switchCase
+	// outer holds for each case 1 + the longest other prefix case that its text starts with. It is built when
+	// the program is loaded.
+	outer []int32
+}
+
+// order sorts the cases of a table.
+func (c switchCase) order(d switchCase) int {
+	if by := strings.Compare(c.text, d.text); by != 0 {
+		return by
+	}
+	switch {
+	case c.prefix == d.prefix:
+		return 0
+	case d.prefix:
+		return -1
+	}
+	return 1
+}
+
+// validate reports what is wrong with a table by itself; its targets are judged with the switch.
+func (t *table) validate() error {
+	if len(t.cases) == 0 || len(t.cases) > MaxEntries {
+		return fmt.Errorf("%d cases: at least 1 and at most %d", len(t.cases), MaxEntries)
+	}
+	for i := range t.cases {
+		c := &t.cases[i]
+		if err := validateText(c.text); err != nil {
+			return fmt.Errorf("case %d: %w", i, err)
+		}
+		if c.prefix && c.text == "" {
+			return fmt.Errorf("case %d: every text starts with the empty prefix; that is the switch's default", i)
+		}
+		if i > 0 && t.cases[i-1].order(*c) >= 0 {
+			return fmt.Errorf("case %d: %q stands behind %q; cases are sorted by text, each once, exact before prefix", i, c.text, t.cases[i-1].text)
+		}
+	}
+	return nil
+}
+
+// build works out which prefix cases contain which cases. In sorted order what contains a case stands before
+// it, and those that contain the last case are a stack.
+func (t *table) build() {
+	t.outer = make([]int32, len(t.cases))
+	top := int32(0)
+	for i := range t.cases {
+		for top != 0 && !strings.HasPrefix(t.cases[i].text, t.cases[top-1].text) {
+			top = t.outer[top-1]
+		}
+		t.outer[i] = top
+		if t.cases[i].prefix {
+			top = int32(i + 1)
+		}
+	}
+}
+
+// find returns the target for a text: of its exact case, else of the longest case that it starts with, else 0.
+func (t *table) find(text string) uint16 {
+	i := t.last(text)
+	if i < 0 {
+		return 0
+	}
+	c := &t.cases[i]
+	if c.text == text {
+		if c.prefix && i > 0 && t.cases[i-1].text == text {
+			c = &t.cases[i-1] // the exact case stands before the prefix
+		}
+		return c.target
+	}
+	for n := int32(i + 1); n != 0; n = t.outer[n-1] {
+		if c = &t.cases[n-1]; c.prefix && strings.HasPrefix(text, c.text) {
+			return c.target
+		}
+	}
+	return 0
+}
+
+// last returns the last case whose text is not behind text, or -1.
+func (t *table) last(text string) int {
+	low, high := 0, len(t.cases)
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		if t.cases[middle].text <= text {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low - 1
+}
+
+// cost returns what finding a text takes at most, beside one step for each of its bytes.
+func (t *table) cost() int {
+	depth, longest := 0, 0
+	depths := make([]int, len(t.cases))
+	for i := range t.cases {
+		depths[i] = 1
+		if t.outer[i] != 0 {
+			depths[i] = depths[t.outer[i]-1] + 1
+		}
+		depth, longest = max(depth, depths[i]), max(longest, len(t.cases[i].text))
+	}
+	steps := 1
+	for n := len(t.cases); n > 0; n /= 2 {
+		steps++
+	}
+	return (steps + depth) * (4 + longest/16)
+}
+
+// sorted returns the cases in the order of a table.
+func sorted(cases []switchCase) []switchCase {
+	cases = slices.Clone(cases)
+	slices.SortFunc(cases, switchCase.order)
+	return cases
+}

@@ -1,0 +1,222 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+
+	"bailiff/vm/amount"
+)
+
+// verify reports the first thing that is wrong with a program.
+func (p *Program) verify() error {
+	for _, check := range []func() error{
+		p.checkLimits, p.checkTexts, p.checkConstants, p.checkCode, p.checkOrder, p.checkCounters, p.checkFlow,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLimits bounds the tables, and sees to it that every operation is known.
+func (p *Program) checkLimits() error {
+	limits := [spaceCount]int{
+		fieldSpace: MaxFields, ruleSpace: MaxRules, constantSpace: MaxConstants, tableSpace: MaxTables, counterSpace: MaxCounters,
+	}
+	for s, size := range p.sizes() {
+		if size > limits[s] {
+			return fmt.Errorf("the program has %d %ss: at most %d", size, spaceNames[s], limits[s])
+		}
+	}
+	if len(p.code) == 0 || len(p.code) > MaxInstructions {
+		return fmt.Errorf("the program has %d instructions: at least 1 and at most %d", len(p.code), MaxInstructions)
+	}
+	if p.debug != nil && len(p.debug) != len(p.code) {
+		return fmt.Errorf("the debug section has %d spans for %d instructions", len(p.debug), len(p.code))
+	}
+	for pc, in := range p.code {
+		if !in.Op.known() {
+			return fmt.Errorf("instruction %d: %d is no operation", pc, in.Op)
+		}
+	}
+	return nil
+}
+
+// checkTexts bounds the names and messages.
+func (p *Program) checkTexts() error {
+	if err := validateText(p.policy); err != nil {
+		return fmt.Errorf("policy version: %w", err)
+	}
+	seen := make(map[string]bool, len(p.fields))
+	for i, name := range p.fields {
+		if err := validateText(name); err != nil {
+			return fmt.Errorf("field %d: %w", i, err)
+		}
+		if seen[name] {
+			return fmt.Errorf("field %d: %q is another field's name", i, name)
+		}
+		seen[name] = true
+	}
+	rules := make(map[Rule]bool, len(p.rules))
+	for i, r := range p.rules {
+		for _, text := range []string{r.Name, r.Code, r.Message} {
+			if err := validateText(text); err != nil {
+				return fmt.Errorf("rule %d: %w", i, err)
+			}
+		}
+		if rules[r] {
+			return fmt.Errorf("rule %d: %q stands in the table twice", i, r.Name)
+		}
+		rules[r] = true
+	}
+	return nil
+}
+
+// checkConstants looks at constants and tables by themselves.
+func (p *Program) checkConstants() error {
+	seen := make(map[string]bool, len(p.constants))
+	for i := range p.constants {
+		c := &p.constants[i]
+		if err := c.validate(); err != nil {
+			return fmt.Errorf("constant %d (%s): %w", i, constantNames[c.kind], err)
+		}
+		key := string(appendConstant(nil, c))
+		if seen[key] {
+			return fmt.Errorf("constant %d (%s): it stands in the table twice", i, constantNames[c.kind])
+		}
+		seen[key] = true
+	}
+	for i := range p.tables {
+		if err := p.tables[i].validate(); err != nil {
+			return fmt.Errorf("table %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// checkCounters looks at the counters.
+func (p *Program) checkCounters() error {
+	seen := make(map[string]bool, len(p.counters))
+	for i := range p.counters {
+		c := &p.counters[i]
+		if err := c.validate(); err != nil {
+			return fmt.Errorf("counter %d (%.40q): %w", i, c.Name, err)
+		}
+		if seen[c.Name] {
+			return fmt.Errorf("counter %d: %q is another counter's name", i, c.Name)
+		}
+		seen[c.Name] = true
+	}
+	return nil
+}
+
+func (c *Counter) validate() error {
+	if err := errors.Join(validateText(c.Name), validateText(c.GroupName)); err != nil {
+		return err
+	}
+	switch {
+	case c.Name == "":
+		return errors.New("a counter's identity is its name, and it has none")
+	case c.Window == 0 || c.Window >= windowCount:
+		return fmt.Errorf("%d is no window", c.Window)
+	case c.Sum && c.Amount == NoSlot:
+		return errors.New("a sum needs the slot of its amount")
+	case !c.Sum && (c.Amount != NoSlot || c.Decimals != 0):
+		return errors.New("a count has no amount and no decimals")
+	case c.Decimals > amount.MaxDecimals:
+		return fmt.Errorf("%d decimals: at most %d", c.Decimals, amount.MaxDecimals)
+	case (c.Group == NoSlot) != (c.GroupName == ""):
+		return errors.New("a group has a slot and a name, or neither")
+	}
+	return nil
+}
+
+// checkCode looks at each instruction by itself.
+func (p *Program) checkCode() error {
+	for pc, in := range p.code {
+		row := &specs[in.Op]
+		for _, err := range []error{
+			row.a.check(in.A), row.b.check(in.B, p), row.c.check(in.C, p), row.d.check(in.D, pc, p),
+		} {
+			if err != nil {
+				return fmt.Errorf("instruction %d (%s): %w", pc, row.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// modifiers are the bits that operand A may have.
+var modifiers = [...]uint8{
+	noA: 0, aSense: bitUnless, aQuantified: bitUnless | bitAll, aRegister: bitRegister, aRegisterCmp: bitUnless | bitRegister,
+	aClass: 0xff,
+}
+
+func (a operandA) check(value uint8) error {
+	if value&^modifiers[a] != 0 {
+		return fmt.Errorf("operand A is %d: the operation has no such modifier", value)
+	}
+	if a == aClass && (value == uint8(NoClass) || value > uint8(Model)) {
+		return fmt.Errorf("operand A: %d is no class", value)
+	}
+	return nil
+}
+
+func (b operandB) check(value uint16, p *Program) error {
+	if b == noB && value != 0 {
+		return fmt.Errorf("operand B is %d: it is not used and has to be zero", value)
+	}
+	if b == bSlot && int(value) >= len(p.fields) {
+		return fmt.Errorf("operand B: slot %d of %d", value, len(p.fields))
+	}
+	return nil
+}
+
+// wanted are the kinds of constants that operand C may name.
+var wanted = map[operandC]constantKind{
+	cTexts: textsConstant, cHosts: hostsConstant, cPaths: pathsConstant, cPattern: patternConstant, cAmount: amountConstant,
+}
+
+func (c operandC) check(value uint16, p *Program) error {
+	if s, ok := c.space(); ok {
+		size := p.sizes()[s]
+		if int(value) >= size {
+			return fmt.Errorf("operand C: %s %d of %d", spaceNames[s], value, size)
+		}
+		if kind := wanted[c]; s == constantSpace && p.constants[value].kind != kind {
+			return fmt.Errorf("operand C: constant %d is of kind %s, not %s", value, constantNames[p.constants[value].kind], constantNames[kind])
+		}
+		return nil
+	}
+	switch {
+	case c == noC && value != 0:
+		return fmt.Errorf("operand C is %d: it is not used and has to be zero", value)
+	case c == cKinds && (value == 0 || value >= 0xff):
+		return fmt.Errorf("operand C: the mask %#x tests nothing", value)
+	case c == cDecimals && value > amount.MaxDecimals:
+		return fmt.Errorf("operand C: %d decimals: at most %d", value, amount.MaxDecimals)
+	}
+	return nil
+}
+
+func (d operandD) check(value uint16, pc int, p *Program) error {
+	if d == noD {
+		if value != 0 {
+			return fmt.Errorf("operand D is %d: it is not used and has to be zero", value)
+		}
+		return nil
+	}
+	return p.checkTarget(value, pc)
+}
+
+// checkTarget verifies that a jump goes forward and stays inside the code.
+func (p *Program) checkTarget(target uint16, pc int) error {
+	if int(target) <= pc {
+		return fmt.Errorf("it goes to %d: jumps go forward", target)
+	}
+	if int(target) >= len(p.code) {
+		return fmt.Errorf("it goes to %d: the program has %d instructions", target, len(p.code))
+	}
+	return nil
+}
