@@ -23,7 +23,7 @@ var decodeBodies = []body{
 		return func() error {
 			in, err := decoder.Decode(source)
 			if err == nil {
-				binding.Fill(in, intent.Agent, program.Needs(in.Text(intent.Action)), frame)
+				binding.Fill(in, intent.Agent, program.Needs(in.ActionLower()), frame)
 			}
 			return err
 		}

@@ -61,7 +61,7 @@ func decoded(tb testing.TB, text string) *intent.Intent {
 // frameOf returns the frame of an intent for a program.
 func frameOf(program *vm.Program, binding *intent.Binding, in *intent.Intent) []vm.Value {
 	frame := make([]vm.Value, len(program.Fields()))
-	binding.Fill(in, intent.Agent, program.Needs(in.Text(intent.Action)), frame)
+	binding.Fill(in, intent.Agent, program.Needs(in.ActionLower()), frame)
 	return frame
 }
 

@@ -11,80 +11,96 @@ import (
 // example builds a program of ten rules, as a compiler would: action, chain, native amount, token amount with
 // its address, commands, domains, recipients, a metadata field on a list, one that must not contain a text,
 // and a text that must stand nowhere.
+// exampleBuilder writes ten rules of the kinds that policies have.
+type exampleBuilder struct {
+	*Builder
+	t testing.TB
+}
+
+func (b exampleBuilder) rule(name string) uint16 {
+	return b.Rule(Rule{Name: name, Code: "DENIED", Message: name})
+}
+
+func (b exampleBuilder) texts(texts ...string) Const {
+	var entries []Entry
+	for _, text := range texts {
+		entries = append(entries, Literal(text))
+	}
+	return b.Texts(entries...)
+}
+
+func (b exampleBuilder) ether(n uint64) amount.Amount {
+	a, err := amount.Parse(fmt.Sprint(n), 18)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return a
+}
+
+// ensure denies by rule unless the test, which jumps over the denial, holds.
+func (b exampleBuilder) ensure(op Op, when When, field string, c Const, name string) {
+	over := b.NewLabel()
+	b.Test(op, when, b.Field(field), c, over)
+	b.Deny(b.rule(name), over)
+	b.Place(over)
+}
+
 func example(t testing.TB) *Program {
 	t.Helper()
-	b := NewBuilder("2.1.0")
-	rule := func(name string) uint16 { return b.Rule(Rule{Name: name, Code: "DENIED", Message: name}) }
-	texts := func(texts ...string) Const {
-		var entries []Entry
-		for _, text := range texts {
-			entries = append(entries, Literal(text))
-		}
-		return b.Texts(entries...)
-	}
-	ether := func(n uint64) amount.Amount {
-		a, err := amount.Parse(fmt.Sprint(n), 18)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
-	// ensure denies by rule unless the test, which jumps over the denial, holds.
-	ensure := func(op Op, when When, field string, c Const, name string) {
-		over := b.NewLabel()
-		b.Test(op, when, b.Field(field), c, over)
-		b.Deny(rule(name), over)
-		b.Place(over)
-	}
-
-	ensure(OpContains, Unless, "@strings", texts("BEGIN PRIVATE KEY"), "custom.deny_string")
-	ensure(OpContains, Unless, "metadata.note", texts("internal"), "custom.deny_if.metadata.note")
+	b := exampleBuilder{NewBuilder("2.1.0"), t}
+	b.ensure(OpContains, Unless, "@strings", b.texts("BEGIN PRIVATE KEY"), "custom.deny_string")
+	b.ensure(OpContains, Unless, "metadata.note", b.texts("internal"), "custom.deny_if.metadata.note")
 	evm, tool, tail := b.NewLabel(), b.NewLabel(), b.NewLabel()
 	b.Switch(b.Field("action"), tool,
 		Case{Text: "wallet.transfer", To: evm}, Case{Text: "contract.call", To: evm}, Case{Text: "token.approve", To: evm})
-
 	b.Place(evm)
-	b.Class(EVM)
-	ensure(OpIn, If, "chainId", texts("1", "8453"), "evm.allowed_chains")
-	ensure(OpIn, If, "action", texts("wallet.transfer", "contract.call"), "evm.allowed_actions")
-	token, loaded, tokenLoaded := b.NewLabel(), b.NewLabel(), b.NewLabel()
-	b.Kind(Unless, b.Field("token"), Kinds(Missing), token)
-	b.Load(0, b.Field("amount"), 18, loaded)
-	b.Deny(rule("evm.amount"), tail)
-	b.Place(loaded)
-	b.Compare(OpGreater, Unless, 0, b.Amount(ether(5), 18), tail)
-	b.Deny(rule("evm.max_transaction_eth"), tail)
-	b.Place(token)
-	ensure(OpIn, If, "token", texts("USDC"), "evm.token")
-	ensure(OpIn, If, "targetAddress", texts("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), "evm.token.USDC.addresses")
-	b.Load(0, b.Field("amount"), 6, tokenLoaded)
-	b.Deny(rule("evm.token.USDC.amount"), tail)
-	b.Place(tokenLoaded)
-	b.Compare(OpGreater, Unless, 0, b.Amount(amount.FromUint64(1000_000000), 6), tail)
-	b.Deny(rule("evm.token.USDC.max_transaction"), tail)
-
+	b.evm(tail)
 	b.Place(tool)
-	b.Class(Tool)
-	ensure(OpIn, If, "action", texts("bash", "http", "web_fetch", "email.send"), "tool_calls.allowed")
-	bash, web, mail := b.NewLabel(), b.NewLabel(), b.NewLabel()
-	b.Switch(b.Field("action"), tail, Case{Text: "bash", To: bash}, Case{Text: "http", To: web}, Case{Text: "web_fetch", To: web}, Case{Text: "email.send", To: mail})
-	b.Place(bash)
-	ensure(OpContains, Unless, "@commands", texts("rm -rf", "mkfs", "curl", "shutdown"), "tool_calls.bash.blocked_commands")
-	b.Jump(tail)
-	b.Place(web)
-	b.Test(OpHost, Unless, b.Field("@host"), b.Hosts("evil.example", "pastebin.com", "169.254.169.254"), tail)
-	b.Deny(rule("tool_calls.web_fetch.blocked_domains"), tail)
-	b.Place(mail)
-	ensure(OpEnds, If|Every, "to", texts("@example.com", "@example.org"), "tool_calls.email.allowed_recipients")
-
+	b.tool(tail)
 	b.Place(tail)
-	ensure(OpIn, If|Every, "metadata.env", texts("staging", "production"), "custom.allow_only.metadata.env")
+	b.ensure(OpIn, If|Every, "metadata.env", b.texts("staging", "production"), "custom.allow_only.metadata.env")
 	b.End()
 	p, err := b.Program()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+func (b exampleBuilder) evm(tail Label) {
+	b.Class(EVM)
+	b.ensure(OpIn, If, "chainId", b.texts("1", "8453"), "evm.allowed_chains")
+	b.ensure(OpIn, If, "action", b.texts("wallet.transfer", "contract.call"), "evm.allowed_actions")
+	token, loaded, tokenLoaded := b.NewLabel(), b.NewLabel(), b.NewLabel()
+	b.Kind(Unless, b.Field("token"), Kinds(Missing), token)
+	b.Load(0, b.Field("amount"), 18, loaded)
+	b.Deny(b.rule("evm.amount"), tail)
+	b.Place(loaded)
+	b.Compare(OpGreater, Unless, 0, b.Amount(b.ether(5), 18), tail)
+	b.Deny(b.rule("evm.max_transaction_eth"), tail)
+	b.Place(token)
+	b.ensure(OpIn, If, "token", b.texts("USDC"), "evm.token")
+	b.ensure(OpIn, If, "targetAddress", b.texts("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), "evm.token.USDC.addresses")
+	b.Load(0, b.Field("amount"), 6, tokenLoaded)
+	b.Deny(b.rule("evm.token.USDC.amount"), tail)
+	b.Place(tokenLoaded)
+	b.Compare(OpGreater, Unless, 0, b.Amount(amount.FromUint64(1000_000000), 6), tail)
+	b.Deny(b.rule("evm.token.USDC.max_transaction"), tail)
+}
+
+func (b exampleBuilder) tool(tail Label) {
+	b.Class(Tool)
+	b.ensure(OpIn, If, "action", b.texts("bash", "http", "web_fetch", "email.send"), "tool_calls.allowed")
+	bash, web, mail := b.NewLabel(), b.NewLabel(), b.NewLabel()
+	b.Switch(b.Field("action"), tail, Case{Text: "bash", To: bash}, Case{Text: "http", To: web}, Case{Text: "web_fetch", To: web}, Case{Text: "email.send", To: mail})
+	b.Place(bash)
+	b.ensure(OpContains, Unless, "@commands", b.texts("rm -rf", "mkfs", "curl", "shutdown"), "tool_calls.bash.blocked_commands")
+	b.Jump(tail)
+	b.Place(web)
+	b.Test(OpHost, Unless, b.Field("@host"), b.Hosts("evil.example", "pastebin.com", "169.254.169.254"), tail)
+	b.Deny(b.rule("tool_calls.web_fetch.blocked_domains"), tail)
+	b.Place(mail)
+	b.ensure(OpEnds, If|Every, "to", b.texts("@example.com", "@example.org"), "tool_calls.email.allowed_recipients")
 }
 
 func text(s string) Value { return Value{Kind: String, Text: s} }

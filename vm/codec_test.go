@@ -135,7 +135,7 @@ func TestBuilderOrder(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	p, err := Assemble(`machine 1
 policy ""
-field "action"
+field "@action"
 field "exact"
 field "prefix"
 field "always"
@@ -146,14 +146,14 @@ table "mcp.a" @2
 table prefix "mcp.a" @5
 table "bash" @8
 counter "c" rule0 limit 1 window day sum "amount" decimals 0 group "group" "g"
-0: switch "action" table0 @1
+0: switch "@action" table0 @1
 1: jump @3
 2: kind if "exact" null @3
-3: switch "action" table1 @4
+3: switch "@action" table1 @4
 4: jump @6
 5: kind if "prefix" null @6
 6: kind if "always" null @7
-7: switch "action" table2 @9
+7: switch "@action" table2 @9
 8: reserve counter0
 9: end
 `)
@@ -161,12 +161,12 @@ counter "c" rule0 limit 1 window day sum "amount" decimals 0 group "group" "g"
 		t.Fatal(err)
 	}
 	for action, want := range map[string]string{
-		"mcp.a":  "action exact prefix always",
-		"mcp.ab": "action prefix always",
-		"mcp.":   "action always",
-		"":       "action always",
-		"bash":   "action always amount group",
-		"bash2":  "action always",
+		"mcp.a":  "@action exact prefix always",
+		"mcp.ab": "@action prefix always",
+		"mcp.":   "@action always",
+		"":       "@action always",
+		"bash":   "@action always amount group",
+		"bash2":  "@action always",
 	} {
 		var got []string
 		for slot, name := range p.Fields() {

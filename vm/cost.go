@@ -19,10 +19,9 @@ func (p *Program) findCost() error {
 		if in.falls() {
 			longest = fixed[pc+1]
 		}
-		p.targets(pc, func(target uint16) error {
+		for target := range p.targets(pc) {
 			longest = max(longest, fixed[target])
-			return nil
-		})
+		}
 		each, byByte := p.operandCost(in)
 		fixed[pc] = specs[in.Op].fixed + each + longest
 		if specs[in.Op].a == aQuantified || in.Op == OpScan {

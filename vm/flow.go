@@ -1,6 +1,9 @@
 package vm
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+)
 
 // A state is what is known before an instruction, whatever way led there.
 type state struct {
@@ -95,13 +98,13 @@ func (p *Program) spread(pc int, states []state) error {
 		}
 		states[pc+1].join(after)
 	}
-	return p.targets(pc, func(target uint16) error {
+	for target := range p.targets(pc) {
 		if err := p.checkTarget(target, pc); err != nil {
 			return err
 		}
 		states[target].join(jumped)
-		return nil
-	})
+	}
+	return nil
 }
 
 // falls reports whether an instruction may go on at the next one.
@@ -110,18 +113,19 @@ func (in Instruction) falls() bool {
 	return f == flowNext || f == flowTest
 }
 
-// targets visits where an instruction may jump to.
-func (p *Program) targets(pc int, visit func(target uint16) error) error {
-	in := p.code[pc]
-	if specs[in.Op].flow == flowSwitch {
-		for i := range p.tables[in.C].cases {
-			if err := visit(p.tables[in.C].cases[i].target); err != nil {
-				return err
+// targets yields where an instruction may jump to.
+func (p *Program) targets(pc int) iter.Seq[uint16] {
+	return func(yield func(uint16) bool) {
+		in := p.code[pc]
+		if specs[in.Op].flow == flowSwitch {
+			for i := range p.tables[in.C].cases {
+				if !yield(p.tables[in.C].cases[i].target) {
+					return
+				}
 			}
 		}
+		if specs[in.Op].d == dTarget {
+			yield(in.D)
+		}
 	}
-	if specs[in.Op].d == dTarget {
-		return visit(in.D)
-	}
-	return nil
 }

@@ -106,10 +106,9 @@ func (p *Program) reads(outcome map[int]uint16) SlotSet {
 			reached[target] = true
 			continue
 		}
-		p.targets(pc, func(target uint16) error {
+		for target := range p.targets(pc) {
 			reached[target] = true
-			return nil
-		})
+		}
 	}
 	return set
 }

@@ -17,8 +17,9 @@ const NoSlot = math.MaxUint16
 // NoElement is the element of a violation that no single element of a list decided.
 const NoElement = -1
 
-// ActionField is the name of the field by whose text [Program.Needs] tells programs' branches apart.
-const ActionField = "action"
+// ActionField is the name of the field by whose text [Program.Needs] tells programs' branches apart: the action in
+// lower case, by which the kind of an intent is found.
+const ActionField = "@action"
 
 // What a program may hold. Each limit is far above what a policy of 256 KiB can ask for or, where it is not,
 // says why in the error that names it.

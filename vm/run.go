@@ -97,7 +97,7 @@ func (m *Machine) Run(p *Program, frame []Value, mode Mode) *Result {
 // reset forgets the last run.
 func (m *Machine) reset(frame []Value) {
 	r := &m.result
-	r.Status, r.Class = Allowed, NoClass
+	r.Status, r.Class = Denied, NoClass
 	r.Violations, r.Holds, r.Notes, r.Reservations = r.Violations[:0], r.Holds[:0], r.Notes[:0], r.Reservations[:0]
 	r.Amounts[0].Set, r.Amounts[1].Set = false, false
 	m.frame, m.slot, m.element = frame, NoSlot, NoElement
@@ -107,13 +107,12 @@ func (m *Machine) reset(frame []Value) {
 // settle makes the status and the plan follow from what the run recorded.
 func (r *Result) settle() *Result {
 	switch {
-	case r.Status == Rejected:
-	case len(r.Violations) > 0:
+	case r.Status == Allowed && len(r.Violations) > 0:
 		r.Status = Denied
-	case len(r.Holds) > 0:
+	case r.Status == Allowed && len(r.Holds) > 0:
 		r.Status = Pending
 	}
-	if len(r.Violations) > 0 {
+	if r.Status <= Rejected {
 		r.Reservations = r.Reservations[:0]
 	}
 	for i := range r.Amounts {
@@ -170,7 +169,10 @@ func (m *Machine) run(p *Program, mode Mode) {
 		case OpReject:
 			m.reject(in.C, pc)
 			return
-		default: // OpEnd: the verifier lets nothing else through
+		case OpEnd:
+			r.Status = Allowed
+			return
+		default: // the verifier lets nothing else through; if it did, nothing would be allowed
 			return
 		}
 	}
@@ -334,18 +336,16 @@ func (m *Machine) compare(c *constant, in *Instruction, pc int) int {
 
 // reserve plans to advance a counter, or records that it can't be told by how much or for whom.
 func (m *Machine) reserve(c *Counter, index uint16, pc int) bool {
-	by, ok := amount.FromUint64(1), true
+	by, known := amount.FromUint64(1), true
 	if c.Sum {
-		if by, ok = m.summand(c); !ok {
-			m.violate(c.Rule, pc)
-			return false
-		}
+		by, known = m.summand(c)
 	}
-	if c.Group != NoSlot {
-		if _, ok = m.text(c.Group); !ok {
-			m.violate(c.Rule, pc)
-			return false
-		}
+	if known && c.Group != NoSlot {
+		_, known = m.text(c.Group)
+	}
+	if !known {
+		m.violate(c.Rule, pc)
+		return false
 	}
 	m.result.Reservations = append(m.result.Reservations, Reservation{Counter: index, Amount: by})
 	return true

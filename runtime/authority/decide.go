@@ -124,7 +124,7 @@ func (w *worker) judge() {
 	} else {
 		w.frame = w.frame[:need]
 	}
-	w.policy.binding.Fill(w.in, provenance(w.key), program.Needs(w.in.Text(intent.Action)), w.frame)
+	w.policy.binding.Fill(w.in, provenance(w.key), program.Needs(w.in.ActionLower()), w.frame)
 	runMode := vm.First
 	if w.observe {
 		runMode = vm.All
