@@ -19,7 +19,13 @@ type table struct {
 	// outer holds for each case 1 + the longest other prefix case that its text starts with. It is built when
 	// the program is loaded.
 	outer []int32
+	// hasPrefixes says whether a text that equals no case can still have one. It is built with outer.
+	hasPrefixes bool
 }
+
+// fewCases is the number of cases up to which comparing with each is faster than a binary search, whose
+// comparisons are three-way.
+const fewCases = 16
 
 // order sorts the cases of a table.
 func (c switchCase) order(d switchCase) int {
@@ -66,6 +72,7 @@ func (t *table) build() {
 		}
 		t.outer[i] = top
 		if t.cases[i].prefix {
+			t.hasPrefixes = true
 			top = int32(i + 1)
 		}
 	}
@@ -73,6 +80,16 @@ func (t *table) build() {
 
 // find returns the target for a text: of its exact case, else of the longest case that it starts with, else 0.
 func (t *table) find(text string) uint16 {
+	if len(t.cases) <= fewCases {
+		for i := range t.cases {
+			if c := &t.cases[i]; c.text == text && !c.prefix {
+				return c.target
+			}
+		}
+		if !t.hasPrefixes {
+			return 0
+		}
+	}
 	i := t.last(text)
 	if i < 0 {
 		return 0

@@ -85,6 +85,10 @@ func Parse(text string, decimals uint8) (Amount, error) {
 	if len(fraction) > int(decimals) {
 		return Amount{}, ErrFraction
 	}
+	if len(whole)+int(decimals) <= wordDigits {
+		word := digitsWord(whole)*powers[len(fraction)] + digitsWord(fraction)
+		return FromUint64(word * powers[int(decimals)-len(fraction)]), nil
+	}
 	var a Amount
 	if !a.appendDigits(whole) || !a.appendDigits(fraction) || !a.appendZeros(int(decimals)-len(fraction)) {
 		return Amount{}, ErrOverflow
@@ -162,16 +166,20 @@ var powers = func() (p [wordDigits + 1]uint64) {
 func (a *Amount) appendDigits(digits string) bool {
 	for digits != "" {
 		n := min(len(digits), wordDigits)
-		var word uint64
-		for i := 0; i < n; i++ {
-			word = word*10 + uint64(digits[i]-'0')
-		}
-		if !a.mulAdd(powers[n], word) {
+		if !a.mulAdd(powers[n], digitsWord(digits[:n])) {
 			return false
 		}
 		digits = digits[n:]
 	}
 	return true
+}
+
+// digitsWord returns the value of at most wordDigits digits.
+func digitsWord(digits string) (word uint64) {
+	for i := 0; i < len(digits); i++ {
+		word = word*10 + uint64(digits[i]-'0')
+	}
+	return word
 }
 
 // appendZeros multiplies a by 10^n and reports whether the result fits.
