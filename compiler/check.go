@@ -12,14 +12,15 @@ type checker struct {
 	policy *Policy
 	found  grammar.Diagnostics
 
-	// partial says that lines are missing from the tree because the grammar refused them; then nothing is
-	// reported as missing.
+	// partial says that the policy lacks something that was refused, here or by the grammar. Then nothing is
+	// reported as missing, and nothing is linted.
 	partial bool
 
-	tokens  map[string]*Token         // by symbol in lower case
-	maxima  map[*Token]*grammar.Entry // the lines max_transaction
-	pinned  map[string]*Token         // by address
-	allowed map[string]*Allowance     // by path and scope
+	tokens  map[string]*Token              // by symbol in lower case
+	maxima  map[*Token]*grammar.Entry      // the lines max_transaction
+	pinned  map[string]*Token              // by address
+	allowed map[string]*Allowance          // by path and scope
+	listed  map[*Allowance]map[string]bool // the values of rules of several lines
 }
 
 func newChecker(file *grammar.File, partial bool) *checker {
@@ -30,6 +31,7 @@ func newChecker(file *grammar.File, partial bool) *checker {
 	return &checker{
 		file: file, policy: policy, partial: partial,
 		tokens: map[string]*Token{}, maxima: map[*Token]*grammar.Entry{}, pinned: map[string]*Token{}, allowed: map[string]*Allowance{},
+		listed: map[*Allowance]map[string]bool{},
 	}
 }
 
@@ -49,11 +51,7 @@ func (c *checker) check() {
 
 // section reads the entries of one section.
 func (c *checker) section(section *grammar.Section) {
-	row := findSection(section.Name)
-	switch {
-	case row == nil: // the grammar knows a section that the schema does not: refuse it
-		fallthrough
-	case !row.Supported:
+	if row := findSection(section.Name); row == nil || !row.Supported {
 		c.add(grammar.At(CodeSectionUnsupported, section.Heading.Span,
 			"section `%s` is not supported yet by this version of bailiff", section.Name).
 			WithHint("remove the section; its rules would not be enforced"))
@@ -120,20 +118,30 @@ func (c *checker) entry(section string, entry *grammar.Entry) {
 	c.read(rows[0], entry)
 }
 
-// read hands an entry to the reader of its key. Every supported key of the schema has one.
+// read hands an entry to the reader of its key. A key that the schema calls supported and nobody reads is refused,
+// lest it be ignored.
 func (c *checker) read(row *Key, entry *grammar.Entry) {
 	before := len(c.found)
+	known := false
 	switch row.Section {
 	case "evm":
-		c.readEVM(row, entry)
+		known = c.readEVM(row, entry)
 	case "tool_calls":
-		c.readTools(row, entry)
+		known = c.readTools(row, entry)
 	case "custom":
-		c.readCustom(row, entry)
+		known = c.readCustom(row, entry)
 	case "execution_limits":
-		c.readLimits(row, entry)
+		known = c.readLimits(row, entry)
+	}
+	if !known {
+		c.add(unsupported(row, entry.Key))
 	}
 	c.partial = c.partial || c.found[before:].HasErrors()
+}
+
+func unsupported(row *Key, key *grammar.Key) grammar.Diagnostic {
+	return grammar.At(CodeKeyUnsupported, key.Span, "key `%s` is not supported yet by this version of bailiff", shorten(row.Name)).
+		WithHint("remove the line; it would not be enforced")
 }
 
 func (c *checker) unknownKey(section string, key *grammar.Key) {
@@ -185,8 +193,7 @@ func (c *checker) available(row *Key, key *grammar.Key) bool {
 	version := c.file.Version
 	switch {
 	case !row.Supported:
-		c.add(grammar.At(CodeKeyUnsupported, key.Span, "key `%s` is not supported yet by this version of bailiff", shorten(row.Name)).
-			WithHint("remove the line; it would not be enforced"))
+		c.add(unsupported(row, key))
 	case version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor):
 		c.add(grammar.At(CodeKeyVersion, key.Span, "`%s` needs version %s, and this policy has %s", shorten(row.Name), row.Since, version.Text).
 			WithHint("write `version: %s.0`, or do without", row.Since))

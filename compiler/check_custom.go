@@ -4,19 +4,21 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/vm/address"
 )
 
-// readCustom reads one entry of `## custom`.
-func (c *checker) readCustom(row *Key, entry *grammar.Entry) {
+// readCustom reads one entry of `## custom`, and reports whether it knows the key.
+func (c *checker) readCustom(row *Key, entry *grammar.Entry) bool {
 	switch row.names()[0] {
-	case keyAllowOnly:
+	case nameAllowOnly:
 		c.readAllowOnly(entry)
 	case "deny_if":
 		c.readDenyIf(entry)
 	case "deny_string":
 		c.deny(Denial{Span: entry.Span, Operator: Contains}, entry.Value)
+	default:
+		return false
 	}
+	return true
 }
 
 // readDenyIf reads `deny_if.path operator value`.
@@ -38,7 +40,7 @@ func (c *checker) readDenyIf(entry *grammar.Entry) {
 func (c *checker) deny(d Denial, value *grammar.Value) {
 	switch {
 	case value.Text == "":
-		c.add(grammar.At(CodeMatchesEverything, value.Span, "the empty text is no value to look for").
+		c.add(grammar.At(CodeEmptyValue, value.Span, "the empty text is no value to look for").
 			WithHint("write what should be denied; for the empty text itself `matches \"^$\"`"))
 		return
 	case len(value.Text) > maxTextBytes:
@@ -203,15 +205,20 @@ func (c *checker) addAllowance(line *Allowance, key *grammar.Key) {
 
 // extend adds the values of a line to its rule.
 func (c *checker) extend(rule, line *Allowance) {
-	seen := make(map[string]bool, len(rule.Values))
-	for _, value := range rule.Values {
-		seen[value.Text] = true
+	seen := c.listed[rule]
+	if seen == nil {
+		seen = make(map[string]bool, len(rule.Values))
+		for _, value := range rule.Values {
+			seen[value.Text] = true
+		}
+		c.listed[rule] = seen
 	}
 	for _, value := range line.Values {
 		if seen[value.Text] {
 			c.add(grammar.At(CodeRepeatedItem, value.Span, "`%s` is allowed on another line already", shorten(value.Text)))
 			continue
 		}
+		seen[value.Text] = true
 		rule.Values = append(rule.Values, value)
 	}
 }
@@ -226,13 +233,4 @@ func (c *checker) finishCustom() {
 			c.bounded(machinePattern(rule.texts()), rule.Span)
 		}
 	}
-}
-
-// normalText returns a rule's text as the machine takes it, with address literals in lower case, and whether it
-// holds any.
-func normalText(text string) (normal string, fold bool) {
-	for range address.Literals(text) {
-		return address.FoldLiterals(text), true
-	}
-	return text, false
 }

@@ -7,8 +7,8 @@ import (
 	"bailiff/grammar"
 )
 
-// readEVM reads one entry of `## evm`.
-func (c *checker) readEVM(row *Key, entry *grammar.Entry) {
+// readEVM reads one entry of `## evm`, and reports whether it knows the key.
+func (c *checker) readEVM(row *Key, entry *grammar.Entry) bool {
 	e := c.policy.EVM
 	switch row.Name {
 	case "allowed_chains":
@@ -23,9 +23,12 @@ func (c *checker) readEVM(row *Key, entry *grammar.Entry) {
 		e.Consensus = c.limit(entry, ethDecimals, "ETH")
 	case "consensus_require_hold":
 		e.RequireHold = c.boolean(entry)
-	default:
+	case "token.<SYM>.decimals", "token.<SYM>.max_transaction", "token.<SYM>.addresses":
 		c.readToken(entry)
+	default:
+		return false
 	}
+	return true
 }
 
 // chains reads a list of chain ids.

@@ -9,8 +9,8 @@ import (
 	"bailiff/vm/weburl"
 )
 
-// readTools reads one entry of `## tool_calls`.
-func (c *checker) readTools(row *Key, entry *grammar.Entry) {
+// readTools reads one entry of `## tool_calls`, and reports whether it knows the key.
+func (c *checker) readTools(row *Key, entry *grammar.Entry) bool {
 	t := c.policy.ToolCalls
 	switch row.Name {
 	case "allowed":
@@ -21,7 +21,10 @@ func (c *checker) readTools(row *Key, entry *grammar.Entry) {
 		t.BlockedDomains = c.blocked(entry, CodeBlockedDomain, blockedDomain)
 	case "file_write.blocked_paths":
 		t.BlockedPaths = c.blocked(entry, CodeBlockedPath, pathname.ParseEntry)
+	default:
+		return false
 	}
+	return true
 }
 
 // blocked reads a list of blocked things. What parse returns for an item is what the machine seeks.
@@ -29,6 +32,7 @@ func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(st
 	list := &List{Span: entry.Span}
 	seen := map[string]bool{}
 	for _, item := range c.list(entry) {
+		c.literals(item.Text, item.Span)
 		needles, err := parse(item.Text)
 		if err != nil {
 			c.add(problemWith(code, item.Span, err))
@@ -72,13 +76,16 @@ func (c *checker) finishTools() {
 		WithHint("name the tools: `allowed: bash, web_fetch`"))
 }
 
-// readLimits reads one entry of `## execution_limits`.
-func (c *checker) readLimits(row *Key, entry *grammar.Entry) {
+// readLimits reads one entry of `## execution_limits`, and reports whether it knows the key.
+func (c *checker) readLimits(row *Key, entry *grammar.Entry) bool {
 	l := c.policy.ExecutionLimits
 	switch row.Name {
 	case "max_tool_calls_per_task":
 		l.CallsPerTask = c.integer(entry, 1, maxCount)
 	case "max_tool_calls_per_hour":
 		l.CallsPerHour = c.integer(entry, 1, maxCount)
+	default:
+		return false
 	}
+	return true
 }

@@ -45,7 +45,7 @@ const (
 	CodePatternSyntax       grammar.Code = "E2066"
 	CodePatternCostly       grammar.Code = "E2067"
 	CodePatternCut          grammar.Code = "E2068"
-	CodeMatchesEverything   grammar.Code = "E2069"
+	CodeEmptyValue          grammar.Code = "E2069"
 	CodeActionPattern       grammar.Code = "E2070"
 	CodeTextLong            grammar.Code = "E2071"
 	CodeTooLarge            grammar.Code = "E2080"
@@ -142,7 +142,7 @@ var codes = []grammar.CodeInfo{
 		Explanation: "RE2 takes time in proportion to the pattern's size when its counted repetitions are written out. Lower the counts, or divide the pattern."},
 	{Code: CodePatternCut, Title: "a pattern that the comma rule cuts",
 		Explanation: "Lists split on commas, inside brackets too, so this pattern becomes several that mean something else. Put it between quotes."},
-	{Code: CodeMatchesEverything, Title: "an empty value",
+	{Code: CodeEmptyValue, Title: "an empty value",
 		Explanation: "Every text contains, starts with and ends with the empty text, so the rule would deny everything. Where the empty text itself is meant, write `matches \"^$\"`."},
 	{Code: CodeActionPattern, Title: "a malformed action pattern",
 		Explanation: "A pattern is an action, or the beginning of actions and one `*` at its end."},

@@ -8,6 +8,8 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/code"
 	"bailiff/vm"
+	"bailiff/vm/address"
+	"bailiff/vm/amount"
 )
 
 // emitter writes the program of a policy that has no errors.
@@ -24,6 +26,32 @@ type emitter struct {
 	policy *Policy
 	lines  []int // the offset of each line's start
 }
+
+// The keys whose rules the emitter denies, holds and counts by. Their names and codes are those of the schema.
+var (
+	keyChains       = mustFind("evm", "allowed_chains")
+	keyActions      = mustFind("evm", "allowed_actions")
+	keyChainActions = mustFind("evm", "chain_actions")
+	keyMaximum      = mustFind("evm", "max_transaction_eth")
+	keyConsensus    = mustFind("evm", "consensus_threshold_eth")
+	keyTokenMaximum = mustFind("evm", "token.<SYM>.max_transaction")
+	keyTokenPins    = mustFind("evm", "token.<SYM>.addresses")
+	keyTools        = mustFind("tool_calls", "allowed")
+	keyCommands     = mustFind("tool_calls", "bash.blocked_commands")
+	keyDomains      = mustFind("tool_calls", "web_fetch.blocked_domains")
+	keyPaths        = mustFind("tool_calls", "file_write.blocked_paths")
+	keyDenyIf       = mustFind("custom", "deny_if.<path> <operator>")
+	keyDenyString   = mustFind("custom", "deny_string")
+	keyAllowances   = mustFind("custom", "allow_only.<path>")
+	keyPerTask      = mustFind("execution_limits", "max_tool_calls_per_task")
+	keyPerHour      = mustFind("execution_limits", "max_tool_calls_per_hour")
+)
+
+// The rules that stand for what no key says (decisions, section 1).
+const (
+	ruleNoToken = "evm.token"         // there is no rule for the token
+	ruleNoMCP   = "mcp.allowed_tools" // there is no section that could grant an MCP tool
+)
 
 // absent is what a field holds that was not sent: nothing, or null inside metadata.
 var absent = vm.Kinds(vm.Missing, vm.Null)
@@ -199,7 +227,7 @@ func (e *emitter) section(class vm.Class) {
 		return
 	case vm.MCP:
 		e.chainIfPresent()
-		e.refuse("mcp.allowed_tools", code.ToolCallNotAllowed, "the policy has no mcp section, which would have to grant the MCP tool")
+		e.refuse(ruleNoMCP, code.ToolCallNotAllowed, "the policy has no mcp section, which would have to grant the MCP tool")
 	case vm.Model:
 		e.chainIfPresent()
 	case vm.Tool:
@@ -256,6 +284,23 @@ func (e *emitter) exactly(texts ...string) vm.Const {
 	return e.Texts(entries...)
 }
 
+// folded returns the set of texts, in which address literals match in any case.
+func (e *emitter) folded(texts ...string) vm.Const {
+	entries := make([]vm.Entry, len(texts))
+	for i, text := range texts {
+		entries[i] = entryOf(text)
+	}
+	return e.Texts(entries...)
+}
+
+// entryOf returns a rule's text as the machine seeks it.
+func entryOf(text string) vm.Entry {
+	for range address.Literals(text) {
+		return vm.Entry{Text: address.FoldLiterals(text), Fold: true}
+	}
+	return vm.Entry{Text: text}
+}
+
 // limits plans the counters of `## execution_limits`.
 func (e *emitter) limits(vm.Class) {
 	l := e.policy.ExecutionLimits
@@ -265,18 +310,32 @@ func (e *emitter) limits(vm.Class) {
 	}
 	if l.CallsPerHour != nil {
 		e.at(l.CallsPerHour.Span)
-		key := ruleFor("execution_limits", "max_tool_calls_per_hour")
-		e.Reserve(e.counter(key, l.CallsPerHour, vm.Hour, vm.NoSlot, "the tool calls of this hour reach the limit"))
+		e.Reserve(e.counter(keyPerHour, l.CallsPerHour, vm.Hour, vm.NoSlot, "the tool calls of this hour reach the limit"))
 	}
 }
 
 func (e *emitter) perTask(limit *Count) {
-	key := ruleFor("execution_limits", "max_tool_calls_per_task")
 	next, has := e.NewLabel(), e.NewLabel()
 	task := e.Field(slotTaskID)
 	e.Kind(vm.Unless, task, absent, has)
-	e.deny(key.Rule, code.TaskIDRequired, "the policy limits tool calls per task, and the intent has no task_id", next)
+	e.deny(keyPerTask.Rule, code.TaskIDRequired, "the policy limits tool calls per task, and the intent has no task_id", next)
 	e.Place(has)
-	e.Reserve(e.counter(key, limit, vm.Task, task, "the tool calls of this task reach the limit"))
+	e.Reserve(e.counter(keyPerTask, limit, vm.Task, task, "the tool calls of this task reach the limit"))
 	e.Place(next)
+}
+
+// counter returns the counter of an execution limit.
+func (e *emitter) counter(key *Key, limit *Count, window vm.Window, group uint16, message string) uint16 {
+	c := vm.Counter{
+		Name:   key.Rule,
+		Rule:   e.Rule(vm.Rule{Name: key.Rule, Code: string(key.Code), Message: message}),
+		Limit:  amount.FromUint64(limit.N),
+		Amount: vm.NoSlot,
+		Window: window,
+		Group:  group,
+	}
+	if group != vm.NoSlot {
+		c.GroupName = slotTaskID
+	}
+	return e.Counter(c)
 }

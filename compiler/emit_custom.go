@@ -49,7 +49,7 @@ func (e *emitter) scan() vm.Const {
 	var entries []vm.Entry
 	for i := range e.denials() {
 		if d := &e.denials()[i]; d.isString() {
-			entries = append(entries, entryOf(d.Value))
+			entries = append(entries, entryOf(d.Value.Text))
 		}
 	}
 	set, next := e.Texts(entries...), e.NewLabel()
@@ -60,15 +60,9 @@ func (e *emitter) scan() vm.Const {
 
 func (e *emitter) denyString(d *Denial, sought vm.Const) {
 	next := e.NewLabel()
-	e.Hit(vm.Unless, sought, entryOf(d.Value), next)
-	e.deny("custom.deny_string", code.CustomRule, "a text of the request holds what custom.deny_string denies", next)
+	e.Hit(vm.Unless, sought, entryOf(d.Value.Text), next)
+	e.deny(keyDenyString.Rule, keyDenyString.Code, "a text of the request holds what custom.deny_string denies", next)
 	e.Place(next)
-}
-
-// entryOf returns an item as the machine seeks it.
-func entryOf(item Item) vm.Entry {
-	text, fold := normalText(item.Text)
-	return vm.Entry{Text: text, Fold: fold}
 }
 
 // denyIf denies where the value compares as the rule says. A missing value compares so only by not_equals.
@@ -82,9 +76,9 @@ func (e *emitter) denyIf(d *Denial) {
 	if d.Operator == Matches {
 		e.Test(vm.OpMatch, when, slot, e.Pattern(machinePattern([]string{d.Value.Text}), false), next)
 	} else {
-		e.Test(operations[d.Operator], when, slot, e.Texts(entryOf(d.Value)), next)
+		e.Test(operations[d.Operator], when, slot, e.folded(d.Value.Text), next)
 	}
-	e.deny("custom.deny_if."+d.Path, code.CustomRule, d.Path+" "+conditions[d.Operator], next)
+	e.deny(keyDenyIf.ruleOf(d.Path), keyDenyIf.Code, d.Path+" "+conditions[d.Operator], next)
 	e.Place(next)
 }
 
@@ -110,7 +104,7 @@ func (e *emitter) emitAllowances() {
 }
 
 func (e *emitter) allowOnly(rule *Allowance) {
-	name := "custom.allow_only." + rule.Path
+	name := keyAllowances.ruleOf(rule.Path)
 	next := e.NewLabel()
 	e.scope(rule.Scope, next)
 	if rule.Attested {
@@ -121,7 +115,7 @@ func (e *emitter) allowOnly(rule *Allowance) {
 	}
 	op, set := e.allowed(rule)
 	e.Test(op, vm.If|vm.Every, e.Field(rule.Path), set, next)
-	e.deny(name, code.NotOnAllowlist, rule.Path+" is missing, or not on custom.allow_only's list", next)
+	e.deny(name, keyAllowances.Code, rule.Path+" is missing, or not on custom.allow_only's list", next)
 	e.Place(next)
 }
 
@@ -143,9 +137,5 @@ func (e *emitter) allowed(rule *Allowance) (vm.Op, vm.Const) {
 	if rule.Operator == Matches {
 		return vm.OpMatch, e.Pattern(machinePattern(rule.texts()), true)
 	}
-	entries := make([]vm.Entry, len(rule.Values))
-	for i, value := range rule.Values {
-		entries[i] = entryOf(value)
-	}
-	return operations[rule.Operator], e.Texts(entries...)
+	return operations[rule.Operator], e.folded(rule.texts()...)
 }

@@ -14,7 +14,7 @@ func (e *emitter) evm() {
 	p := e.policy.EVM
 	if p == nil {
 		e.at(e.policy.Version.Span)
-		e.refuse("evm.allowed_actions", code.ActionNotAllowed, "the policy has no evm section, which would have to grant the action")
+		e.refuse(keyActions.Rule, keyActions.Code, "the policy has no evm section, which would have to grant the action")
 		return
 	}
 	e.chain()
@@ -28,7 +28,7 @@ func (e *emitter) chain() {
 	e.at(chains.Span)
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.If, e.Field(slotChainID), e.exactly(chains.texts()...), pass)
-	}, "evm.allowed_chains", code.ChainNotAllowed, "the chain is not in evm.allowed_chains")
+	}, keyChains.Rule, keyChains.Code, "the chain is not in evm.allowed_chains")
 }
 
 // chainIfPresent denies a chain that is not allowed on an intent that need not name one.
@@ -56,7 +56,7 @@ func (e *emitter) evmAction() {
 		e.at(p.AllowedActions.Span)
 		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.exactly(p.AllowedActions.texts()...), done)
 	}
-	e.deny("evm.allowed_actions", code.ActionNotAllowed, "the action is not in evm.allowed_actions", done)
+	e.deny(keyActions.Rule, keyActions.Code, "the action is not in evm.allowed_actions", done)
 	e.Place(done)
 }
 
@@ -73,7 +73,7 @@ func (e *emitter) chainActions(global, done vm.Label) {
 		e.Place(cases[i].To)
 		e.at(line.Actions.Span)
 		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.exactly(line.Actions.texts()...), done)
-		e.deny("evm.chain_actions", code.ActionNotAllowed, "the action is not among this chain's evm.chain_actions", done)
+		e.deny(keyChainActions.Rule, keyChainActions.Code, "the action is not among this chain's evm.chain_actions", done)
 	}
 }
 
@@ -91,7 +91,7 @@ func (e *emitter) amounts() {
 
 // native judges an amount of the native currency.
 func (e *emitter) native(done vm.Label) {
-	const rule = "evm.max_transaction_eth"
+	rule := keyMaximum.Rule
 	limit, message := amount.Amount{}, "the policy has no evm.max_transaction_eth, so no native amount above zero is allowed"
 	e.at(e.policy.EVM.Span)
 	if most := e.policy.EVM.MaxTransaction; most != nil {
@@ -112,7 +112,7 @@ func (e *emitter) native(done vm.Label) {
 	e.Place(valid)
 	within := e.NewLabel()
 	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, ethDecimals), within)
-	e.deny(rule, code.AmountExceeded, message, done)
+	e.deny(rule, keyMaximum.Code, message, done)
 	e.Place(within)
 	e.consensus(done)
 }
@@ -139,7 +139,7 @@ func (e *emitter) tokens(done vm.Label) {
 		e.Switch(e.Field(slotLowerToken), unknown, cases...)
 	}
 	e.Place(unknown)
-	e.deny("evm.token", code.TokenNotAllowed, "no evm.token rule is for this token", done)
+	e.deny(ruleNoToken, code.TokenNotAllowed, "no evm.token rule is for this token", done)
 	for i, token := range tokens {
 		e.token(token, bySymbol[i], byAddress, done)
 	}
@@ -152,16 +152,16 @@ func (e *emitter) token(token *Token, bySymbol vm.Label, byAddress map[string]vm
 		e.at(token.Addresses.Span)
 		e.Place(byAddress[address])
 		e.Test(vm.OpIn, vm.If, e.Field(slotTarget), e.exactly(address), judge)
-		e.deny(tokenRule(token, "addresses"), code.TokenNotAllowed, "targetAddress is not the token's own address", judge)
+		e.deny(keyTokenPins.ruleOf(token.Symbol), keyTokenPins.Code, "targetAddress is not the token's own address", judge)
 	}
 	e.Place(bySymbol)
 	if token.Addresses != nil {
 		e.Test(vm.OpIn, vm.If, e.Field(slotTarget), e.exactly(token.Addresses.texts()...), judge)
-		e.deny(tokenRule(token, "addresses"), code.TokenNotAllowed, "targetAddress is not an address that the token's rule pins", judge)
+		e.deny(keyTokenPins.ruleOf(token.Symbol), keyTokenPins.Code, "targetAddress is not an address that the token's rule pins", judge)
 	}
 	e.Place(judge)
 	e.tokenAmount(0, slotAmount, token, done)
-	e.deny(tokenRule(token, "max_transaction"), code.TokenAmountExceeded, "the token amount is above the token's max_transaction", done)
+	e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, "the token amount is above the token's max_transaction", done)
 }
 
 // tokenAmount reads an amount of a token and jumps where it is within the maximum. What exceeds it falls through.
@@ -170,13 +170,11 @@ func (e *emitter) tokenAmount(register int, slot string, token *Token, within vm
 	valid := e.NewLabel()
 	e.at(token.MaxTransaction.Span)
 	e.Load(register, e.Field(slot), decimals, valid)
-	e.deny(tokenRule(token, "max_transaction"), code.TokenAmountInvalid,
+	e.deny(keyTokenMaximum.ruleOf(token.Symbol), code.TokenAmountInvalid,
 		fmt.Sprintf("the token amount is missing, or no decimal of at most %d fraction digits", decimals), within)
 	e.Place(valid)
 	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals), within)
 }
-
-func tokenRule(token *Token, key string) string { return "evm.token." + token.Symbol + "." + key }
 
 // callData judges the amount in declared call data by the rule that pins its target. It binds every EVM action:
 // whatever an intent is called, the contract does what the call data says.
@@ -204,7 +202,7 @@ func (e *emitter) callData() {
 	for i, token := range pinned {
 		e.Place(labels[i])
 		e.tokenAmount(1, slotCalldataAmount, token, done)
-		e.deny(tokenRule(token, "max_transaction"), code.TokenAmountExceeded, "the token amount in calldata is above the token's max_transaction", done)
+		e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, "the token amount in calldata is above the token's max_transaction", done)
 	}
 	e.Place(done)
 }
@@ -217,7 +215,7 @@ func (e *emitter) consensus(done vm.Label) {
 	}
 	e.at(p.Consensus.Span)
 	e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus.Amount, ethDecimals), done)
-	rule := e.Rule(vm.Rule{Name: "evm.consensus_threshold_eth", Code: string(code.HoldConsensus),
+	rule := e.Rule(vm.Rule{Name: keyConsensus.Rule, Code: string(keyConsensus.Code),
 		Message: "the native amount reaches evm.consensus_threshold_eth"})
 	if p.RequireHold == nil || p.RequireHold.On {
 		e.Hold(rule)

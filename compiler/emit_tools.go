@@ -1,30 +1,26 @@
 package compiler
 
-import (
-	"bailiff/runtime/code"
-	"bailiff/vm"
-	"bailiff/vm/amount"
-)
+import "bailiff/vm"
 
 // tools judges a tool intent: whether it is granted, then what it touches.
 func (e *emitter) tools() {
 	t := e.policy.ToolCalls
 	if t == nil {
 		e.at(e.policy.EVM.Span)
-		e.refuse("tool_calls.allowed", code.ToolCallNotAllowed, "the policy has no tool_calls section, which would have to grant the tool")
+		e.refuse(keyTools.Rule, keyTools.Code, "the policy has no tool_calls section, which would have to grant the tool")
 		return
 	}
 	e.at(t.Allowed.Span)
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.exactly(t.Allowed.texts()...), pass)
-	}, "tool_calls.allowed", code.ToolCallNotAllowed, "the tool is not in tool_calls.allowed")
+	}, keyTools.Rule, keyTools.Code, "the tool is not in tool_calls.allowed")
 	e.subjects()
 }
 
 // A blockList is one of the lists of `## tool_calls` that bind what a tool touches.
 type blockList struct {
 	list    *List
-	key     string
+	key     *Key
 	actions []string // in lower case
 	slot    string
 	op      vm.Op
@@ -36,16 +32,16 @@ type blockList struct {
 func (e *emitter) blockLists() []blockList {
 	t := e.policy.ToolCalls
 	return []blockList{
-		{list: t.BlockedCommands, key: "bash.blocked_commands", actions: []string{"bash"}, slot: slotCommand,
-			op: vm.OpContains, set: func(texts []string) vm.Const { return e.exactly(texts...) },
+		{list: t.BlockedCommands, key: keyCommands, actions: []string{"bash"}, slot: slotCommand,
+			op: vm.OpContains, set: func(texts []string) vm.Const { return e.folded(texts...) },
 			missing:    "the policy blocks commands, and the intent has no command",
 			unreadable: "the policy blocks commands, and this one can't be read: it is too long, nests too deep, does not parse, or its command word is an expansion",
 			blocked:    "the command holds an entry of tool_calls.bash.blocked_commands"},
-		{list: t.BlockedDomains, key: "web_fetch.blocked_domains", actions: []string{"web_fetch", "http"}, slot: slotHost,
+		{list: t.BlockedDomains, key: keyDomains, actions: []string{"web_fetch", "http"}, slot: slotHost,
 			op: vm.OpHost, set: func(texts []string) vm.Const { return e.Hosts(texts...) },
 			missing: "the policy blocks domains, and the intent has no url",
 			blocked: "the host is an entry of tool_calls.web_fetch.blocked_domains, or below one"},
-		{list: t.BlockedPaths, key: "file_write.blocked_paths", actions: []string{"file_write"}, slot: slotPath,
+		{list: t.BlockedPaths, key: keyPaths, actions: []string{"file_write"}, slot: slotPath,
 			op: vm.OpPath, set: func(texts []string) vm.Const { return e.Paths(texts...) },
 			missing:    "the policy blocks paths, and the intent has no path",
 			unreadable: "the policy blocks paths, and nobody can tell which file this one means",
@@ -82,34 +78,17 @@ func (e *emitter) subjects() {
 
 // subject judges what a tool touches by one list. A missing or unreadable subject is denied by the same rule.
 func (e *emitter) subject(list blockList, done vm.Label) {
-	key := ruleFor("tool_calls", list.key)
 	present, readable := e.NewLabel(), e.NewLabel()
 	slot := e.Field(list.slot)
 	e.at(list.list.Span)
 	e.Kind(vm.Unless, slot, absent, present)
-	e.deny(key.Rule, key.Code, list.missing, done)
+	e.deny(list.key.Rule, list.key.Code, list.missing, done)
 	e.Place(present)
 	if list.unreadable != "" {
 		e.Kind(vm.Unless, slot, vm.Kinds(vm.Invalid), readable)
-		e.deny(key.Rule, key.Code, list.unreadable, done)
+		e.deny(list.key.Rule, list.key.Code, list.unreadable, done)
 	}
 	e.Place(readable)
 	e.Test(list.op, vm.Unless, slot, list.set(list.list.texts()), done)
-	e.deny(key.Rule, key.Code, list.blocked, done)
-}
-
-// counter returns the counter of an execution limit.
-func (e *emitter) counter(key *Key, limit *Count, window vm.Window, group uint16, message string) uint16 {
-	c := vm.Counter{
-		Name:   key.Rule,
-		Rule:   e.Rule(vm.Rule{Name: key.Rule, Code: string(key.Code), Message: message}),
-		Limit:  amount.FromUint64(limit.N),
-		Amount: vm.NoSlot,
-		Window: window,
-		Group:  group,
-	}
-	if group != vm.NoSlot {
-		c.GroupName = slotTaskID
-	}
-	return e.Counter(c)
+	e.deny(list.key.Rule, list.key.Code, list.blocked, done)
 }

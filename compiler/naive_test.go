@@ -305,7 +305,7 @@ func (n *naiveRun) tool() string {
 	switch strings.ToLower(n.in.Text(intent.Action)) {
 	case "bash":
 		forms, err := command.Read(n.in.Text(intent.Command))
-		if t.BlockedCommands != nil && (!n.has("command") || err != nil || anyOf(forms.All(), t.BlockedCommands, strings.Contains)) {
+		if t.BlockedCommands != nil && (!n.has("command") || err != nil || anyOf(forms.All(), t.BlockedCommands, func(form, entry string) bool { return strings.Contains(fold(form), fold(entry)) })) {
 			return "denied tool_calls.bash.blocked_commands BLOCKED_COMMAND"
 		}
 	case "web_fetch", "http":

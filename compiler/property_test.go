@@ -63,12 +63,12 @@ const (
 
 func draftEVM(r *rand.Rand) draftSection {
 	s := draftSection{name: "evm"}
-	s.always("allowed_chains:", some(r, "1", "8453", "137")...)
-	s.always("allowed_actions:", some(r, "wallet.transfer", "contract.call", "Swap", "token.approve")...)
+	s.always("allowed_chains:", append(some(r, "8453", "137"), "1")...)
+	s.always("allowed_actions:", append(some(r, "contract.call", "Swap", "token.approve"), "wallet.transfer")...)
 	if r.Intn(3) == 0 {
 		s.always("chain_actions:\n  8453:", some(r, "wallet.transfer", "Bridge")...)
 	}
-	s.maybe(r, "max_transaction_eth:", pick(r, "1", "0.5", "0.000000000000000001"))
+	s.maybe(r, "max_transaction_eth:", pick(r, "1", "1", "2", "0.5"))
 	s.maybe(r, "consensus_threshold_eth:", pick(r, "1", "0.25", "0.3"))
 	s.maybe(r, "consensus_require_hold:", pick(r, "true", "False"))
 	if r.Intn(3) > 0 {
@@ -95,11 +95,12 @@ func draftTools(r *rand.Rand) draftSection {
 
 func draftCustom(r *rand.Rand) draftSection {
 	s := draftSection{name: "custom"}
-	for range r.Intn(3) {
+	s.always("deny_string:", "never said")
+	for range r.Intn(2) {
 		s.entries = append(s.entries, draftDenial(r))
 	}
-	for range 1 + r.Intn(2) {
-		scope := pick(r, "", "", "[action=bash]", "[action=w*]", "[action=Deploy]")
+	for range r.Intn(3) {
+		scope := pick(r, "", "[action=bash]", "[action=w*]", "[action=Deploy]")
 		path := pick(r, "metadata.env", "intent.metadata.n", "action", "metadata.a.b")
 		words := pick(r, "", "", " contains", " starts_with", " ends_with")
 		if strings.HasPrefix(path, "metadata") && r.Intn(4) == 0 {
@@ -179,7 +180,7 @@ func space(noise *rand.Rand) string {
 // newLine returns an intent in the form of the golden files.
 func newLine(r *rand.Rand) string {
 	members := []string{`"action":` + fmt.Sprintf("%q", pick(r, "bash", "Bash", "web_fetch", "http", "file_write", "deploy", "DEPLOY", "mcp.a.b",
-		"model.inference", "wallet.transfer", "contract.call", "Swap", "swap", "Bridge", "token.approve", "Wallet.Transfer"))}
+		"model.inference", "wallet.transfer", "wallet.transfer", "contract.call", "contract.call", "Swap", "swap", "Bridge", "token.approve", "Wallet.Transfer"))}
 	add := func(chance int, name string, values ...string) {
 		if r.Intn(chance) == 0 {
 			members = append(members, `"`+name+`":`+pick(r, values...))
@@ -188,9 +189,9 @@ func newLine(r *rand.Rand) string {
 	action := members[0]
 	isWeb, isEVM := strings.Contains(action, "web") || strings.Contains(action, "http"), strings.ContainsAny(action, ".S") && !strings.Contains(action, "m")
 	if isEVM || strings.Contains(action, "wallet") || strings.Contains(action, "contract") {
-		add(2, "amount", `"0"`, `"1"`, `"0.25"`, `"0.500000000000000001"`, `"250"`, `"1.5"`, `"0.000001"`, `"x"`, `"2"`)
-		add(4, "amount_unit", `"base"`)
-		add(2, "token", `"usdc"`, `"DAI"`, `"WETH"`, `"`+usdcOnBase+`"`)
+		add(1, "amount", `"0"`, `"0.3"`, `"0.3"`, `"1"`, `"0.5"`, `"1"`, `"0.25"`, `"0.500000000000000001"`, `"250"`, `"1.5"`, `"0.000001"`, `"x"`, `"2"`)
+		add(8, "amount_unit", `"base"`)
+		add(3, "token", `"usdc"`, `"DAI"`, `"WETH"`, `"`+usdcOnBase+`"`)
 		add(2, "targetAddress", `"`+usdcOnMain+`"`, `"`+usdcOnBase+`"`, `"`+daiOnMain+`"`)
 		add(3, "calldata", `"0xa9059cbb00"`, `"0x00"`, `"0xa9059cbb000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda029130000000000000000000000000000000000000000000000000000000000000002"`)
 	}
@@ -207,22 +208,20 @@ func newLine(r *rand.Rand) string {
 	add(2, "task_id", `"t"`)
 	add(1, "metadata", `{"env":"prod"}`, `{"env":"dev","n":1}`, `{"env":["dev","prod"],"n":true}`, `{"env":null,"n":"1"}`, `{"env":{},"n":[]}`,
 		`{"a":{"b":"`+strings.ToLower(usdcOnMain)+`"},"n":"a, b"}`, `{"a":{"b":"dev"},"env":"to `+strings.ToUpper(usdcOnMain[2:])+`"}`, `{"env":"bash","n":["true",{}]}`)
-	return pick(r, "", "shim ") + pick(r, "", "1 ", "8453 ", "137 ", "10 ") + "{" + strings.Join(members, ",") + "}"
+	return pick(r, "", "shim ") + pick(r, "", "1 ", "1 ", "1 ", "1 ", "8453 ", "10 ") + "{" + strings.Join(members, ",") + "}"
 }
 
 func compileText(text string) (*Compiled, grammar.Diagnostics) {
 	return Compile(grammar.NewSource("property", []byte(text)))
 }
 
-// judge returns what a program says first, in the naive evaluator's words, and how many rules it finds violated.
-func judge(t *testing.T, c *Compiled, line string) (verdict string, violations int) {
+// judge returns what a program says first, in the naive evaluator's words.
+func judge(t *testing.T, c *Compiled, line string) string {
 	in, from, err := readIntent(line)
 	if err != nil {
-		return "400", 0
+		return "400"
 	}
-	frame := bind(t, c.Program, in, from)
-	var machine vm.Machine
-	return firstRule(c.Program, frame), len(machine.Run(c.Program, frame, vm.All).Violations)
+	return firstRule(c.Program, bind(t, c.Program, in, from))
 }
 
 // TestProperties holds programs to the naive evaluator, and to what must not change a decision.
@@ -242,7 +241,7 @@ func TestProperties(t *testing.T) {
 				continue
 			}
 			want := naive(compiled.Policy, in, from)
-			if got, _ := judge(t, compiled, line); got != want {
+			if got := judge(t, compiled, line); got != want {
 				return fmt.Sprintf("%s\n%s\nthe machine: %s\nnaive: %s", text, line, got, want)
 			}
 		}
@@ -291,8 +290,8 @@ func TestProperties(t *testing.T) {
 func sameDecisions(t *testing.T, before, after *Compiled, r *rand.Rand, same func(before, after string) bool) string {
 	for range 10 {
 		line := newLine(r)
-		was, _ := judge(t, before, line)
-		is, _ := judge(t, after, line)
+		was := judge(t, before, line)
+		is := judge(t, after, line)
 		if !same(was, is) {
 			return fmt.Sprintf("%s\n%s\n%s\nbefore: %s\nafter: %s", before.Source.Text, after.Source.Text, line, was, is)
 		}
@@ -303,6 +302,7 @@ func sameDecisions(t *testing.T, before, after *Compiled, r *rand.Rand, same fun
 // TestBothModesAgree makes sure that mode all denies exactly what mode first denies, by the same rule first.
 func TestBothModesAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(seed.Value(t)))
+	statuses := map[vm.Status]int{}
 	for range 300 {
 		compiled, _ := compileText(newDraft(r).write(nil))
 		for range 20 {
@@ -314,11 +314,18 @@ func TestBothModesAgree(t *testing.T) {
 			frame := bind(t, compiled.Program, in, from)
 			var one, other vm.Machine
 			first, all := one.Run(compiled.Program, frame, vm.First), other.Run(compiled.Program, frame, vm.All)
+			statuses[first.Status]++
 			if first.Status != all.Status || len(first.Violations) > 0 && first.Violations[0] != all.Violations[0] {
 				t.Fatalf("%s\n%s\nfirst: %s\nall: %s", compiled.Source.Text, line, show(compiled.Program, first), show(compiled.Program, all))
 			}
 		}
 	}
+	for status := vm.Denied; status <= vm.Allowed; status++ {
+		if statuses[status] < 10 {
+			t.Errorf("the generators give too few results that are %s: %v", status, statuses)
+		}
+	}
+	t.Log(statuses)
 }
 
 // examplePolicy is the policy that the product ships as its example.
@@ -343,6 +350,13 @@ func TestExample(t *testing.T) {
 	if compiled.Version != "2.0.0" || compiled.Signature != nil || compiled.Hash != grammar.PolicyHash(src.Text) {
 		t.Errorf("version %q, signature %x, hash %s", compiled.Version, compiled.Signature, compiled.Hash)
 	}
+	signed, err := grammar.Join(src.Text, make([]byte, 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, _ := compileText(string(signed)); s.Hash != compiled.Hash || len(s.Signature) != 64 || s.Program == nil || s.Program.Hash() != compiled.Program.Hash() {
+		t.Errorf("signed, the example has hash %s and signature %x", s.Hash, s.Signature)
+	}
 	for line, want := range map[string]string{
 		`1 {"action":"wallet.transfer","amount":"0.2","metadata":{"desk":"desk-1"}}`:                                                        "allowed",
 		`8453 {"action":"wallet.transfer","amount":"0.25","metadata":{"desk":"desk-2"}}`:                                                    "pending evm.consensus_threshold_eth",
@@ -360,7 +374,7 @@ func TestExample(t *testing.T) {
 		`{"action":"bash","command":"echo -----BEGIN OPENSSH PRIVATE KEY-----","task_id":"t"}`:                                              "denied custom.deny_string CUSTOM_RULE",
 		`{"action":"email.send","to":"a@example.com","task_id":"t"}`:                                                                        "denied tool_calls.allowed TOOL_CALL_NOT_ALLOWED",
 	} {
-		if got, _ := judge(t, compiled, line); got != want {
+		if got := judge(t, compiled, line); got != want {
 			t.Errorf("%s:\n%s, want %s", line, got, want)
 		}
 	}

@@ -268,10 +268,10 @@ func (k *Key) names() []string {
 }
 
 // takesScope and takesWords say what may stand in the key besides names.
-func (k *Key) takesScope() bool { return k.names()[0] == keyAllowOnly }
+func (k *Key) takesScope() bool { return k.names()[0] == nameAllowOnly }
 func (k *Key) takesWords() bool { return k.takesScope() || strings.Contains(k.Name, " ") }
 
-const keyAllowOnly = "allow_only"
+const nameAllowOnly = "allow_only"
 
 // matchNames reports whether a key has these names, of which <path> stands for all that follow.
 func matchNames(names []string, key *grammar.Key) bool {
@@ -301,24 +301,27 @@ func closestKey(section string, key *grammar.Key) string {
 	var candidates []string
 	segments := keySegments(key)
 	for i := range schema {
-		row := &schema[i]
-		if row.Section != section || row.Modifies {
-			continue
+		if row := &schema[i]; row.Section == section && !row.Modifies {
+			candidates = append(candidates, row.spelledLike(segments))
 		}
-		names := row.names()
-		for j := range names {
-			if isPlaceholder(names[j]) && j < len(segments) {
-				names[j] = segments[j].Text
-			}
-			if names[j] != "" && strings.HasPrefix(row.names()[j], "<path>") {
-				for _, rest := range segments[min(j+1, len(segments)):] {
-					names = append(names, rest.Text)
-				}
-			}
-		}
-		candidates = append(candidates, strings.Join(names, "."))
 	}
 	return grammar.Closest(joinSegments(segments), candidates)
+}
+
+// spelledLike returns the row's names with the parts of a key in place of its placeholders.
+func (k *Key) spelledLike(segments []grammar.Segment) string {
+	var names []string
+	for i, name := range k.names() {
+		switch {
+		case name == "<path>" && i < len(segments):
+			names = append(names, joinSegments(segments[i:]))
+		case isPlaceholder(name) && i < len(segments):
+			names = append(names, segments[i].Text)
+		default:
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ".")
 }
 
 func joinSegments(segments []grammar.Segment) string {
@@ -340,12 +343,23 @@ func sectionsWith(key *grammar.Key) []string {
 	return names
 }
 
-// ruleFor returns the row of a key by section and name, which must be in the table.
-func ruleFor(section, name string) *Key {
+// mustFind returns the row of a key by section and name. It is for the variables of the emitter, which name rows of
+// the table: a name that is not in it is a defect that shows when the program starts.
+func mustFind(section, name string) *Key {
 	for i := range schema {
 		if schema[i].Section == section && schema[i].Name == name {
 			return &schema[i]
 		}
 	}
-	panic("compiler: no key " + section + "." + name)
+	panic("compiler: the schema has no key " + name + " in section " + section)
+}
+
+// ruleOf returns the key's matched_rule with what stands for its placeholder.
+func (k *Key) ruleOf(part string) string {
+	before, rest, found := strings.Cut(k.Rule, "<")
+	if !found {
+		return k.Rule
+	}
+	_, after, _ := strings.Cut(rest, ">")
+	return before + part + after
 }

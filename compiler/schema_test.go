@@ -40,6 +40,21 @@ func TestSchemaRows(t *testing.T) {
 	}
 }
 
+// TestUnreadKeysAreRefused is the canary of the readers: a row that is called supported and that nobody reads must
+// not pass in silence.
+func TestUnreadKeysAreRefused(t *testing.T) {
+	for _, section := range Sections() {
+		src := grammar.NewSource("canary", []byte("version: 2.0.0\n## "+section.Name+"\nnew.key: 1\n"))
+		file, _ := grammar.Parse(src)
+		c := newChecker(file, false)
+		c.open(file.Sections[0])
+		c.read(&Key{Section: section.Name, Name: "new.key", Supported: true}, file.Sections[0].Entries[0])
+		if len(c.found) != 1 || c.found[0].Code != CodeKeyUnsupported {
+			t.Errorf("section %s reads a key that it does not know: %v", section.Name, c.found)
+		}
+	}
+}
+
 func checkExample(t *testing.T, row Key) {
 	found := compileExample(row, row.Since)
 	switch {

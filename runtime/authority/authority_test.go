@@ -1,0 +1,196 @@
+package authority
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"bailiff/grammar"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/memory"
+)
+
+const testPolicy = `version: 2.0.0
+
+## evm
+allowed_chains: 1
+allowed_actions: wallet.transfer
+max_transaction_eth: 1
+consensus_threshold_eth: 0.5
+consensus_require_hold: true
+
+## tool_calls
+allowed: bash
+
+## execution_limits
+max_tool_calls_per_hour: 5
+`
+
+// house is an authority over a ledger in memory, with one key.
+type house struct {
+	*Authority
+	t      *testing.T
+	ledger *commit.Ledger
+	key    *ledger.Key
+	log    *bytes.Buffer
+}
+
+func newHouse(t *testing.T, random io.Reader) *house {
+	t.Helper()
+	policy, err := CompilePolicy(grammar.NewSource("warranty.md", []byte(testPolicy)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := attest.LoadOrCreate(t.TempDir(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{t: t, ledger: memory.New(), log: &bytes.Buffer{}}
+	t.Cleanup(func() { h.ledger.Close() })
+	clock := func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
+	admin := &Admin{Ledger: h.ledger, Environment: Production, Clock: clock, Random: rand.Reader}
+	view, err := admin.CreateKey(context.Background(), NewKey{Email: "a@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Authority, err = New(Config{
+		Ledger: h.ledger, Signer: signer, Policy: policy, Environment: Production, Issuer: "svc-core",
+		Clock: clock, Random: random, Log: slog.New(slog.NewTextHandler(h.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fault *Failure
+	if h.key, fault = h.Authenticate(view.APIKey, ledger.ScopeAuthorize); fault != nil {
+		t.Fatal(fault)
+	}
+	return h
+}
+
+func (h *house) decide(intent string, testRun bool) (*Answer, *Failure) {
+	body := `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + intent + `}`
+	return h.Decide(context.Background(), h.key, []byte(body), testRun)
+}
+
+const (
+	bashIntent     = `{"action":"bash","command":"ls"}`
+	transferIntent = `{"action":"wallet.transfer","amount":"0.1"}`
+	heldIntent     = `{"action":"wallet.transfer","amount":"0.7"}`
+	deniedIntent   = `{"action":"wallet.transfer","amount":"7"}`
+)
+
+// TestStoreFailure: once the store has failed nothing is allowed, denied or held any more. What needs a counter is
+// denied for want of it, everything else is unavailable.
+func TestStoreFailure(t *testing.T) {
+	h := newHouse(t, rand.Reader)
+	if answer, fault := h.decide(bashIntent, false); fault != nil || answer.Status != "ALLOWED" {
+		t.Fatalf("before the failure: %v %v", answer, fault)
+	}
+	h.ledger.Fail(errors.New("the disk is gone"))
+	answer, fault := h.decide(bashIntent, false)
+	if fault != nil || answer.Status != "DENIED" || answer.Code != code.LimitStore || answer.Rule != "" || answer.Attestation != nil || answer.HTTP != 403 {
+		t.Errorf("with a limit: %+v %v", answer, fault)
+	}
+	for _, intent := range []string{transferIntent, heldIntent, deniedIntent} {
+		if answer, fault := h.decide(intent, false); fault == nil || fault.Code != code.StoreUnavailable {
+			t.Errorf("%s: %+v %v", intent, answer, fault)
+		}
+	}
+}
+
+// TestWaitEnds: a decision whose record is not durable when the wait ends is unknown, and no attestation leaves.
+func TestWaitEnds(t *testing.T) {
+	h := newHouse(t, rand.Reader)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	unknown := 0
+	for range 200 {
+		body := `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + deniedIntent + `}`
+		answer, fault := h.Decide(ended, h.key, []byte(body), false)
+		switch {
+		case fault != nil && fault.Code == code.StoreUnavailable:
+			unknown++
+		case fault != nil || answer.Status != "DENIED":
+			t.Fatalf("%+v %v", answer, fault)
+		}
+	}
+	if unknown == 0 {
+		t.Skip("every record was durable before its wait began")
+	}
+}
+
+// TestRevokedUnderWay: a request that was authenticated before its key was revoked comes to nothing.
+func TestRevokedUnderWay(t *testing.T) {
+	h := newHouse(t, rand.Reader)
+	before := *h.key
+	if _, err := h.ledger.RevokeKey(context.Background(), h.key.ID, time.Now().UnixNano()); err != nil {
+		t.Fatal(err)
+	}
+	h.key = &before
+	for _, intent := range []string{bashIntent, transferIntent, heldIntent, deniedIntent} {
+		if answer, fault := h.decide(intent, false); fault == nil || fault.Code != code.APIKeyInvalid {
+			t.Errorf("%s: %+v %v", intent, answer, fault)
+		}
+	}
+}
+
+// TestNoRandomness: without randomness nothing is decided, and nothing panics.
+func TestNoRandomness(t *testing.T) {
+	h := newHouse(t, iotest.ErrReader(errors.New("no entropy")))
+	for _, intent := range []string{bashIntent, heldIntent, deniedIntent} {
+		if answer, fault := h.decide(intent, false); fault == nil || fault.Code != code.Internal {
+			t.Errorf("%s: %+v %v", intent, answer, fault)
+		}
+	}
+}
+
+// TestTooLargeToAttest: an intent whose attestation would not fit is refused before anything is recorded or counted.
+func TestTooLargeToAttest(t *testing.T) {
+	h := newHouse(t, rand.Reader)
+	recipients := `"` + strings.Repeat("x", 400) + `"`
+	intent := fmt.Sprintf(`{"action":"wallet.transfer","amount":"0.1","to":[%s]}`, recipients+strings.Repeat(","+recipients, 9))
+	if answer, fault := h.decide(intent, false); fault == nil || fault.Code != code.ValidationSchema || !strings.Contains(fault.Message, "shorten") {
+		t.Errorf("%+v %v", answer, fault)
+	}
+	page, err := h.ledger.Events(context.Background(), ledger.EventQuery{Limit: 10})
+	if err != nil || len(page.Events) != 1 { // the key's creation
+		t.Errorf("%d events, %v", len(page.Events), err)
+	}
+}
+
+// TestUnknownFramework warns once per name, in words that outlive the request.
+func TestUnknownFramework(t *testing.T) {
+	h := newHouse(t, rand.Reader)
+	for _, name := range []string{"zebra", "zebra", "custom", "yak"} {
+		body := `{"framework":"` + name + `","agentId":"a","txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + bashIntent + `}`
+		if _, fault := h.Decide(context.Background(), h.key, []byte(body), true); fault != nil {
+			t.Fatal(fault)
+		}
+	}
+	if log := h.log.String(); strings.Count(log, "zebra") != 1 || strings.Count(log, "yak") != 1 || strings.Contains(log, "custom") {
+		t.Errorf("the log says\n%s", log)
+	}
+}
+
+// TestWindows: every window of a program has its window in the ledger, by name.
+func TestWindows(t *testing.T) {
+	for from, to := range windows {
+		if from.String() != to.String() {
+			t.Errorf("%s became %s", from, to)
+		}
+	}
+	if len(windows) != 3 {
+		t.Errorf("%d windows are translated", len(windows))
+	}
+}
