@@ -47,7 +47,7 @@ func (p *process) pid() int { return p.command.Process.Pid }
 func (p *process) stop() error {
 	signalled := p.command.Process.Signal(syscall.SIGTERM)
 	p.input.Close()
-	killer := time.AfterFunc(stopTimeout, func() { p.command.Process.Kill() })
+	killer := time.AfterFunc(stopTimeout, func() { _ = p.command.Process.Kill() })
 	defer killer.Stop()
 	if err := errors.Join(signalled, p.command.Wait()); err != nil {
 		return fmt.Errorf("%s: %w\n%s", p.name, err, p.log.Bytes())

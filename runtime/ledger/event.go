@@ -45,7 +45,7 @@ func Clip(text string) string {
 		return text
 	}
 	end := MaxEventDetail
-	for end > MaxEventDetail-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+	for end > MaxEventDetail-utf8.UTFMax+1 && !utf8.RuneStart(text[end]) {
 		end--
 	}
 	return text[:end]

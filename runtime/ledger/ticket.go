@@ -16,7 +16,7 @@ type Ticket struct {
 // Outcome returns what came of the plan. Nothing may be answered by it before [Ticket.Wait] has returned nil.
 func (t *Ticket) Outcome() Outcome { return t.outcome }
 
-// Wait returns nil when everything that the outcome rests on is durable. For a test-run that is at once.
+// Wait returns nil when everything that the outcome rests on is durable. A test-run's record is not waited for.
 //
 // An error that wraps [ErrUnavailable] or [ErrInvalid] says that nothing was recorded. Any other wraps
 // [ErrUnknown], also when ctx ends first: the record may be durable now or later, and the counters stay advanced.

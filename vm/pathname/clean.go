@@ -21,7 +21,8 @@ func Clean(raw string) (clean string, suspicious bool) {
 	for segment := range strings.SplitSeq(path, "/") {
 		c.add(segment)
 	}
-	return c.join(), c.suspicious
+	clean = c.join()
+	return clean, c.suspicious || isDevice(clean) // cleaning can lay a device name bare
 }
 
 // A cleaner gathers the segments of a path that remain.

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,17 +23,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A slowLog appends when it is told to.
+// A slowLog shows a group at once, and has its Append return when it is told to.
 type slowLog struct {
 	*memory.Log
-	gate chan error // each Append takes one; nil means go on
+	entered chan struct{} // each Append gives one
+	gate    chan error    // each Append takes one and returns it
 }
 
 func (l slowLog) Append(first uint64, group []byte) error {
-	if err := <-l.gate; err != nil {
+	if err := l.Log.Append(first, group); err != nil {
 		return err
 	}
-	return l.Log.Append(first, group)
+	l.entered <- struct{}{}
+	return <-l.gate
 }
 
 // open returns a ledger over log with one key.
@@ -46,12 +49,13 @@ func open(t testing.TB, log commit.Log) *commit.Ledger {
 }
 
 func openSlow(t *testing.T) (*commit.Ledger, slowLog) {
-	log := slowLog{memory.NewLog(), make(chan error, 1)}
+	log := slowLog{memory.NewLog(), make(chan struct{}, 1000), make(chan error, 1)}
 	l := open(t, log)
 	log.gate <- nil
 	if err := l.CreateKey(context.Background(), ledgertest.NewKey(1)); err != nil {
 		t.Fatal(err)
 	}
+	<-log.entered
 	return l, log
 }
 
@@ -116,7 +120,7 @@ func TestSlowDisk(t *testing.T) {
 func TestFailedWrite(t *testing.T) {
 	l, log := openSlow(t)
 	underWay := l.Submit(plan())
-	time.Sleep(10 * time.Millisecond) // the committer takes the group
+	<-log.entered
 	behind := l.Submit(plan())
 	log.gate <- io.ErrUnexpectedEOF
 	if err := underWay.Wait(context.Background()); !errors.Is(err, ledger.ErrUnknown) || !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -141,7 +145,7 @@ func TestFailedWrite(t *testing.T) {
 func TestFailOutside(t *testing.T) {
 	l, log := openSlow(t)
 	ticket := l.Submit(plan())
-	time.Sleep(10 * time.Millisecond)
+	<-log.entered
 	l.Fail(io.ErrClosedPipe)
 	if err := ticket.Wait(context.Background()); !errors.Is(err, ledger.ErrUnknown) {
 		t.Fatalf("Wait: %v", err)
@@ -338,5 +342,75 @@ func TestAllocations(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(1000, func() { l.Submit(p) }); n > 1 {
 		t.Errorf("submitting allocates %v times", n)
+	}
+}
+
+// A countingLog takes its time and counts.
+type countingLog struct {
+	*memory.Log
+	appends int
+}
+
+func (l *countingLog) Append(first uint64, group []byte) error {
+	l.appends++
+	time.Sleep(time.Millisecond)
+	return l.Log.Append(first, group)
+}
+
+// TestGathers has many callers share groups, and one caller have groups of its own without waiting for company.
+func TestGathers(t *testing.T) {
+	log := &countingLog{Log: memory.NewLog()}
+	l := open(t, log)
+	if err := l.CreateKey(context.Background(), ledgertest.NewKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	const callers, each = 64, 10
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for range each {
+				if err := l.Submit(plan()).Wait(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := l.Submit(plan()).Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if perGroup := callers * each / log.appends; perGroup < callers/4 {
+		t.Errorf("%d decisions took %d groups", callers*each, log.appends)
+	}
+}
+
+// TestRidesAlong has a test-run wait for a decision to come, or for Close.
+func TestRidesAlong(t *testing.T) {
+	log := &countingLog{Log: memory.NewLog()}
+	l := open(t, log)
+	if err := l.CreateKey(context.Background(), ledgertest.NewKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	dry := plan()
+	dry.TestRun = true
+	submitDry := func() {
+		if err := l.Submit(dry).Wait(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	submitDry()
+	if err := l.Submit(plan()).Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	submitDry()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if log.appends != 3 {
+		t.Errorf("a key, a test-run with a decision and a last test-run took %d groups, not 3", log.appends)
 	}
 }

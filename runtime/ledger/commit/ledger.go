@@ -48,15 +48,15 @@ type Ledger struct {
 	done   chan struct{} // closed when the committer has ended
 	grown  atomic.Uint64 // records ever appended
 
-	mu       sync.Mutex
-	state    *state.State
-	record   state.Record // scratch of the step under way
-	next     uint64       // LSN of the next record
-	groups   []*group     // not durable yet, in order; the last one is open
-	spare    []byte       // buffer of a group that was written
-	tickets  []ledger.Ticket
-	failure  error // why the ledger refuses; nil while it works
-	closed   bool
+	mu      sync.Mutex
+	state   *state.State
+	record  state.Record // scratch of the step under way
+	next    uint64       // LSN of the next record
+	groups  []*group     // not durable yet, in order; the last one is open
+	spare   []byte       // buffer of a group that was written
+	tickets []ledger.Ticket
+	failure error // why the ledger refuses; nil while it works
+	closed  bool
 
 	closing  sync.Once
 	closeErr error
@@ -70,23 +70,28 @@ func (l *Ledger) Submit(p *ledger.Plan) *ledger.Ticket {
 	defer l.mu.Unlock()
 	t := l.ticket()
 	out, err := l.decide(p)
-	if err != nil || l.record.Kind == state.None {
-		t.Fill(out, l.commitmentOf(p.Key, err), err)
-		return t
+	if err == nil && l.record.Kind != state.None {
+		out.LSN, err = l.append()
 	}
-	lsn, err := l.append()
 	if err != nil {
 		t.Fill(ledger.Outcome{Reservation: -1}, nil, err)
 		return t
 	}
-	out.LSN = lsn
-	commitment := l.open().commitment
-	if p.TestRun {
-		commitment = nil
-	}
+	t.Fill(out, l.basis(p, &out), nil)
 	l.closeLargeGroup()
-	t.Fill(out, commitment, nil)
 	return t
+}
+
+// basis returns what must be durable before the outcome is told, nil where all of it is: the plan's record, or else
+// what the key has last become. A test-run waits only where it is told to look the key up again.
+func (l *Ledger) basis(p *ledger.Plan, out *ledger.Outcome) *ledger.Commitment {
+	switch {
+	case p.TestRun && out.Result != ledger.Stale && out.Result != ledger.KeyRevoked:
+		return nil
+	case out.LSN != 0:
+		return l.open().commitment
+	}
+	return l.commitmentOf(p.Key)
 }
 
 // Peek implements ledger.Ledger.
@@ -166,12 +171,8 @@ func (l *Ledger) closeLargeGroup() {
 	}
 }
 
-// commitmentOf returns what an outcome without a record waits for: the last record of the key that it rests on,
-// nil where that is durable.
-func (l *Ledger) commitmentOf(key ledger.ID, err error) *ledger.Commitment {
-	if err != nil {
-		return nil
-	}
+// commitmentOf returns the commitment of the last record that changed a key, nil where that is durable.
+func (l *Ledger) commitmentOf(key ledger.ID) *ledger.Commitment {
 	lsn := l.state.LSN(key)
 	for _, g := range l.groups {
 		if g.holds(lsn) {
@@ -330,7 +331,7 @@ func (l *Ledger) stepLocked(id ledger.ID, fill func(*state.Record) error, applie
 		return nil, err
 	}
 	if err := fill(&l.record); err != nil {
-		return l.commitmentOf(id, nil), err // what the refusal rests on must be durable, too
+		return l.commitmentOf(id), err // what the refusal rests on must be durable, too
 	}
 	if _, err := l.append(); err != nil {
 		return nil, err

@@ -118,7 +118,7 @@ func (l *Ledger) view(ctx context.Context, key ledger.ID, look func(*state.State
 	var commitment *ledger.Commitment
 	if err == nil {
 		look(l.state)
-		commitment = l.commitmentOf(key, nil)
+		commitment = l.commitmentOf(key)
 	}
 	l.mu.Unlock()
 	if commitment == nil {
@@ -126,7 +126,7 @@ func (l *Ledger) view(ctx context.Context, key ledger.ID, look func(*state.State
 	}
 	err = commitment.Wait(ctx)
 	if errors.Is(err, ledger.ErrUnknown) {
-		return fmt.Errorf("%w: reading what may not have been kept: %s", ledger.ErrUnavailable, err)
+		return fmt.Errorf("%w: reading what may not have been kept: %v", ledger.ErrUnavailable, err) //nolint:errorlint // for a read nothing is unknown, so that ErrUnknown must not shine through
 	}
 	return err
 }
@@ -217,7 +217,7 @@ func (p *pager) group(first uint64, b []byte) bool {
 		err = s.each(&p.record, p.event)
 	}
 	switch {
-	case err == errPageFull:
+	case errors.Is(err, errPageFull):
 		p.page.More = true
 		return false
 	case err != nil:

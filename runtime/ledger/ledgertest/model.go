@@ -203,7 +203,7 @@ func (h *history) submit(p *ledger.Plan, wait bool) error {
 		return nil
 	}
 	if err := ticket.Wait(context.Background()); err != nil {
-		return fmt.Errorf("Wait: %w", err)
+		return fmt.Errorf("waiting: %w", err)
 	}
 	if e != nil && !p.TestRun {
 		h.acked = len(h.model.log)
@@ -254,7 +254,7 @@ func (h *history) resolve(arg uint32) error {
 	id, key := h.holds[len(h.holds)-1-int(arg>>4)%min(len(h.holds), 4)], ID('k', uint64(arg%8/7))
 	_, now, _ := h.model.key(key)
 	now = max(now, h.at)
-	var want error = ledger.ErrNotFound
+	want := ledger.ErrNotFound
 	for _, known := range h.model.holds(key, now) {
 		if known.id == id {
 			want = nil

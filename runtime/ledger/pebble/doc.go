@@ -60,8 +60,8 @@ func lock(dir string, options *Options) (*pebble.Lock, error) {
 	case errors.As(err, &path):
 		return nil, fmt.Errorf("ledger: %w", err)
 	case options.AdminSocket == "":
-		return nil, fmt.Errorf("%w: %s is held by a running service: stop it first (%s)", ledger.ErrLocked, dir, err)
+		return nil, fmt.Errorf("%w: %s is held by a running service: stop it first (%w)", ledger.ErrLocked, dir, err)
 	}
-	return nil, fmt.Errorf("%w: %s is held by a running service: reach it through its admin socket %s, or stop it first (%s)",
+	return nil, fmt.Errorf("%w: %s is held by a running service: reach it through its admin socket %s, or stop it first (%w)",
 		ledger.ErrLocked, dir, options.AdminSocket, err)
 }

@@ -42,7 +42,7 @@ func (l *logger) Fatalf(format string, args ...any) {
 
 // underLog reports whether a method of log is on this goroutine's stack.
 func underLog() bool {
-	var callers [64]uintptr
+	var callers [128]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers[:])])
 	for {
 		frame, more := frames.Next()
