@@ -76,8 +76,8 @@ func TestModelCatches(t *testing.T) {
 		"a dropped sync":    {func(w *world) { w.write = pebble.NoSync }, "acknowledged"},
 		"an early answer":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.noWait = true }) }, "acknowledged"},
 		"a lost expiry":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = longerHold }) }, "HoldExpires"},
-		"a lost window":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = dayForHour }) }, "counter|Result"},
-		"a skipped counter": {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = skipLast }) }, "counter|Result"},
+		"a lost window":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = dayForHour }) }, "counter|Result|refused"},
+		"a skipped counter": {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = skipLast }) }, "counter|Result|refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			says := ledgertest.Caught(t, 100, func() ledgertest.World { w := newWorld(); c.plant(w); return w })
