@@ -31,13 +31,10 @@ race: ## the tests of everything that runs at once, with the race detector (need
 .PHONY: lint
 lint: ## gofmt, vet, golangci-lint, govulncheck where its database can be reached
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) run $(GOLANGCI) run ./...
 	@.ci/govulncheck $(GOVULNCHECK)
-
-.PHONY: generate
-generate: ## write again what is generated from the tables (docs/)
-	$(GO) generate ./...
 
 .PHONY: golden
 golden: ## rewrite the golden files from what the code does now; read the diff

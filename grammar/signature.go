@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode"
 )
 
@@ -57,11 +58,43 @@ func Split(src *Source) (Framed, Diagnostics) {
 		return Framed{Body: src.Text}, found
 	}
 	framed := Framed{Body: src.Text[:heading:heading], Block: src.Text[heading:], Signed: true}
-	signature, more := readBlock(framed.Block, heading)
+	signature, more := readBlock(src.Text, heading)
 	if found = append(found, more...); !found.HasErrors() {
 		framed.Signature = signature
 	}
 	return framed, found.Sorted()
+}
+
+// Unsigned returns what there is to sign of a policy: the bytes before its signature block, or all of it where there
+// is none. The block, which a new one will replace, may hold any svc-sig line or none; anything else in it is an
+// error, because it would be lost. Errors leave nothing to sign.
+func Unsigned(src *Source) ([]byte, Diagnostics) {
+	if found := checkSize(src); found.HasErrors() {
+		return nil, found
+	}
+	heading, found := findHeading(src.Text)
+	if heading < 0 {
+		return src.Text, found
+	}
+	_, start := cutLine(src.Text, heading)
+	line, next := cutLine(src.Text, start)
+	if !bytes.HasPrefix(line, []byte(strings.TrimSuffix(signatureKey, " "))) {
+		next = start
+	}
+	found = append(found, checkTail(src.Text, next)...)
+	return src.Text[:heading:heading], found.Sorted()
+}
+
+// checkTail returns an error if anything but blank lines stands from start on.
+func checkTail(text []byte, start int) Diagnostics {
+	for next := start; start < len(text); start = next {
+		var line []byte
+		if line, next = cutLine(text, start); len(bytes.Trim(line, " \t")) > 0 {
+			return Diagnostics{At(CodeAfterSignature, Span{start, start + len(line)}, "only blank lines may follow the signature").
+				WithHint("move this above `%s` and sign the policy again", signatureHeading)}
+		}
+	}
+	return nil
 }
 
 // findHeading returns the offset of the first `## signature` line, or -1, and an error for every other line
@@ -108,11 +141,11 @@ func resemblesHeading(line []byte) bool {
 	return bytes.EqualFold([]byte(string(letters[:n])), []byte(signatureSection))
 }
 
-// readBlock reads the block that starts with the heading at offset base.
-func readBlock(block []byte, base int) ([]byte, Diagnostics) {
-	_, start := cutLine(block, 0)
-	line, next := cutLine(block, start)
-	span := Span{base + start, base + start + len(line)}
+// readBlock reads the block whose heading stands at an offset of text.
+func readBlock(text []byte, heading int) ([]byte, Diagnostics) {
+	_, start := cutLine(text, heading)
+	line, next := cutLine(text, start)
+	span := Span{start, start + len(line)}
 	encoded, ok := bytes.CutPrefix(line, []byte(signatureKey))
 	if !ok {
 		return nil, Diagnostics{At(CodeNoSignature, span, "`%s` must be followed by a line `%s<signature>`", signatureHeading, signatureKey).
@@ -120,16 +153,10 @@ func readBlock(block []byte, base int) ([]byte, Diagnostics) {
 	}
 	signature, err := decodeSignature(encoded)
 	if err != nil {
-		return nil, Diagnostics{At(CodeBadSignature, Span{span.Start + len(signatureKey), span.End}, "%v", err).
-			WithHint("sign the policy again")}
+		bad := At(CodeBadSignature, Span{span.Start + len(signatureKey), span.End}, "%v", err).WithHint("sign the policy again")
+		return nil, append(checkTail(text, next), bad)
 	}
-	for start := next; start < len(block); start = next {
-		if line, next = cutLine(block, start); len(bytes.Trim(line, " \t")) > 0 {
-			return nil, Diagnostics{At(CodeAfterSignature, Span{base + start, base + start + len(line)}, "only blank lines may follow the signature").
-				WithHint("move this above `%s` and sign the policy again", signatureHeading)}
-		}
-	}
-	return signature, nil
+	return signature, checkTail(text, next)
 }
 
 func decodeSignature(encoded []byte) ([]byte, error) {

@@ -29,7 +29,7 @@ type adminError struct {
 // NewAdmin returns the server of an admin.
 func NewAdmin(admin *authority.Admin, log *slog.Logger) *Admin {
 	s := &Admin{admin: admin}
-	s.http = newHTTP(log, s.route)
+	s.http = newHTTP(log, guard(log, s.route))
 	return s
 }
 

@@ -14,6 +14,7 @@ import (
 func writeFailure(ctx *fasthttp.RequestCtx, f *authority.Failure) {
 	status := code.Lookup(f.Code).HTTP
 	writeJSON(ctx, status, AppendFailure(nil, f))
+	ctx.Response.Header.Set("Cache-Control", "no-store")
 	if status == fasthttp.StatusUnauthorized {
 		ctx.Response.Header.Set("WWW-Authenticate", "Bearer") // RFC 9110, section 11.6.1
 	}

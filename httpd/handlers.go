@@ -35,9 +35,9 @@ func (s *Server) decide(ctx *fasthttp.RequestCtx, testRun bool) {
 }
 
 func (s *Server) authenticate(ctx *fasthttp.RequestCtx, scope ledger.Scopes) (*ledger.Key, *authority.Failure) {
-	token, present := bearer(&ctx.Request.Header)
-	if !present {
-		return nil, &authority.Failure{Code: code.APIKeyRequired, Message: "send the API key as Authorization: Bearer sk_svc_…"}
+	token, fault := bearer(&ctx.Request.Header)
+	if fault != nil {
+		return nil, fault
 	}
 	return s.authority.Authenticate(token, scope)
 }
@@ -60,7 +60,7 @@ func (s *Server) health(ctx *fasthttp.RequestCtx) {
 func (s *Server) metadata(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set("Cache-Control", "no-store")
 	if s.commit == "" {
-		writeFailure(ctx, &authority.Failure{Code: code.MetadataUnavailable, Message: "this build is bound to no commit"})
+		writeFailure(ctx, &authority.Failure{Code: code.MetadataUnavailable, Message: "this build is bound to no commit: it was made outside a repository, or from a tree with changes"})
 		return
 	}
 	writeJSON(ctx, fasthttp.StatusOK, append(canonical.AppendString([]byte(`{"serviceCommit":`), s.commit), '}'))

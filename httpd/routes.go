@@ -11,7 +11,7 @@ import (
 
 // Bodies' bounds in bytes (decisions, section 3).
 const (
-	authorizeBodyBytes = 100_000
+	authorizeBodyBytes = authority.MaxBody
 	maxBodyBytes       = 400_000 // the largest of any route
 )
 
@@ -55,6 +55,9 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) {
 	default:
 		found.handle(s, ctx)
 	}
+	if s.draining.Load() {
+		ctx.SetConnectionClose()
+	}
 }
 
 // pathOf is the request target up to its query.
@@ -77,19 +80,19 @@ func boundBody(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	return fasthttp.RequestConfig{MaxRequestBodySize: bound}
 }
 
-// bearer returns the token of the one Authorization header, and false where there is none. A header that is
-// there twice, or that is not of the scheme Bearer, gives an empty token, which no key has.
-func bearer(header *fasthttp.RequestHeader) (token string, present bool) {
+// bearer returns the token of the one Authorization header (RFC 6750, section 2.1), or why there is none.
+func bearer(header *fasthttp.RequestHeader) (token string, fault *authority.Failure) {
+	const howTo = "send the API key as Authorization: Bearer sk_svc_…"
 	values := header.PeekAll("Authorization")
 	switch {
 	case len(values) == 0:
-		return "", false
+		return "", &authority.Failure{Code: code.APIKeyRequired, Message: howTo}
 	case len(values) > 1:
-		return "", true
+		return "", &authority.Failure{Code: code.APIKeyInvalid, Message: "there are several Authorization headers; send one"}
 	}
 	scheme, token, _ := strings.Cut(string(values[0]), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return "", true
+		return "", &authority.Failure{Code: code.APIKeyInvalid, Message: "the Authorization header is of another scheme; " + howTo}
 	}
-	return strings.TrimLeft(token, " "), true
+	return strings.TrimLeft(token, " "), nil
 }

@@ -6,9 +6,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -24,6 +28,12 @@ const (
 	transferTimeout = 15 * time.Second
 	// A connection that is kept open waits so long for its next request.
 	idleTimeout = 2 * time.Minute
+	// On shutdown clients are given so long to send their next request and be told to close.
+	drainTime = 500 * time.Millisecond
+	drainStep = 10 * time.Millisecond
+	// So much of a body that is too large is read and thrown away before the connection is closed, within the time of
+	// the transfer: a client that is still sending would otherwise see a broken connection instead of the answer.
+	discardBytes = 16 << 20
 )
 
 // Server serves the API of an authority over HTTP.
@@ -32,6 +42,9 @@ type Server struct {
 	log       *slog.Logger
 	commit    string
 	http      *fasthttp.Server
+	listener  atomic.Pointer[closeOnce]
+	// draining asks every client to go: its next answer closes the connection.
+	draining atomic.Bool
 	// stopping ends when answers that wait for the store should not wait any longer.
 	stopping context.Context
 	stop     context.CancelFunc
@@ -41,7 +54,7 @@ type Server struct {
 func New(a *authority.Authority, log *slog.Logger, commit string) *Server {
 	s := &Server{authority: a, log: log, commit: commit}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.http = newHTTP(log, s.guard(s.route))
+	s.http = newHTTP(log, guard(log, s.route))
 	s.http.HeaderReceived = boundBody
 	return s
 }
@@ -60,40 +73,68 @@ func newHTTP(log *slog.Logger, handler fasthttp.RequestHandler) *fasthttp.Server
 		SecureErrorLogMessage: true, // requests carry keys and commands
 		NoDefaultContentType:  true,
 		NoDefaultServerHeader: true,
-		Logger:                quiet{log},
+		// Forms are nothing to this API, and must not be parsed before the key is looked at.
+		DisablePreParseMultipartForm: true,
+		Logger:                       serverLog{log},
 	}
 }
 
-// quiet passes what fasthttp has to say about single connections on at the level where it belongs.
-type quiet struct{ log *slog.Logger }
+// serverLog passes on what fasthttp has to say; of single connections it says nothing.
+type serverLog struct{ log *slog.Logger }
 
 // Printf implements fasthttp.Logger.
-func (q quiet) Printf(format string, arguments ...any) {
-	q.log.Debug("connection", "event", format, "arguments", len(arguments))
+func (l serverLog) Printf(format string, arguments ...any) {
+	l.log.Warn("http", "message", fmt.Sprintf(format, arguments...))
 }
 
-// Serve answers on a listener until Shutdown.
-func (s *Server) Serve(listener net.Listener) error { return s.http.Serve(listener) }
+// closeOnce is a listener that may be closed again.
+type closeOnce struct {
+	net.Listener
+	once sync.Once
+	err  error
+}
 
-// Shutdown accepts nothing more, finishes what is in flight, and returns when that is done or ctx ends.
+// Close implements net.Listener.
+func (l *closeOnce) Close() error {
+	l.once.Do(func() { l.err = l.Listener.Close() })
+	return l.err
+}
+
+// Serve answers on a listener until Shutdown. It is called once.
+func (s *Server) Serve(listener net.Listener) error {
+	once := &closeOnce{Listener: listener}
+	s.listener.Store(once)
+	return s.http.Serve(once)
+}
+
+// Shutdown accepts nothing more, finishes what is in flight, and returns when that is done or ctx ends. Clients that
+// keep their connection get a moment in which their next answer tells them to close it: a connection that is merely
+// idle may have a request on its way.
 func (s *Server) Shutdown(ctx context.Context) error {
+	if listener := s.listener.Load(); listener != nil {
+		_ = listener.Close() // Serve returns what is wrong with it
+	}
+	s.draining.Store(true)
+	for wait := drainTime; wait > 0 && s.http.GetOpenConnectionsCount() > 0 && ctx.Err() == nil; wait -= drainStep {
+		time.Sleep(drainStep)
+	}
 	err := s.http.ShutdownWithContext(ctx)
 	s.stop()
 	return err
 }
 
 // guard wraps a handler: what must not reach it is refused, and a defect in it is one request's trouble only.
-func (s *Server) guard(handler fasthttp.RequestHandler) fasthttp.RequestHandler {
+func guard(log *slog.Logger, handler fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		defer func() {
 			if fault := recover(); fault != nil {
-				s.log.Error("a request failed", "path", string(ctx.Path()), "fault", fault, "stack", string(debug.Stack()))
+				log.Error("a request failed", "path", string(ctx.Path()), "fault", fault, "stack", string(debug.Stack()))
 				ctx.Response.Reset()
 				writeFailure(ctx, &authority.Failure{Code: code.Internal, Message: "the service failed on this request; nothing was allowed"})
 			}
 		}()
-		if ambiguousFraming(&ctx.Request.Header) {
-			writeFailure(ctx, schemaFailure("the request has both Content-Length and Transfer-Encoding, or one of them twice; send one"))
+		if problem := ambiguousFraming(&ctx.Request.Header); problem != "" {
+			writeFailure(ctx, schemaFailure(problem))
 			ctx.SetConnectionClose()
 			return
 		}
@@ -101,20 +142,29 @@ func (s *Server) guard(handler fasthttp.RequestHandler) fasthttp.RequestHandler 
 	}
 }
 
-// ambiguousFraming reports whether two readers could see the request's end in two places (RFC 9112, section 6.3).
-func ambiguousFraming(header *fasthttp.RequestHeader) bool {
+// ambiguousFraming says in words why two readers could see the request end, or a header begin, in two places (RFC
+// 9112, sections 5.2 and 6.3), and is empty for a request that all read alike.
+func ambiguousFraming(header *fasthttp.RequestHeader) string {
 	lengths, encodings := 0, 0
 	for line := range bytes.Lines(header.RawHeaders()) {
-		name, _, _ := bytes.Cut(line, []byte(":"))
-		name = bytes.TrimSpace(name)
-		switch {
+		if line[0] == ' ' || line[0] == '\t' {
+			return "a header goes on in a second line; write it in one"
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch name = bytes.TrimSpace(name); {
 		case bytes.EqualFold(name, []byte("Content-Length")):
 			lengths++
 		case bytes.EqualFold(name, []byte("Transfer-Encoding")):
 			encodings++
+			if !bytes.EqualFold(bytes.TrimSpace(value), []byte("chunked")) {
+				return "the request has a Transfer-Encoding other than chunked; send it as it is"
+			}
 		}
 	}
-	return lengths+encodings > 1
+	if lengths+encodings > 1 {
+		return "the request has both Content-Length and Transfer-Encoding, or one of them twice; send one"
+	}
+	return ""
 }
 
 // refuseUnread answers a request that could not be read at all.
@@ -123,6 +173,7 @@ func refuseUnread(ctx *fasthttp.RequestCtx, err error) {
 	var network net.Error
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		discard(ctx.Conn())
 		writeFailure(ctx, &authority.Failure{Code: code.BodyTooLarge, Message: "the body is larger than this route accepts"})
 	case errors.As(err, &small):
 		writeFailure(ctx, schemaFailure("the headers are larger than 32 KiB"))
@@ -134,6 +185,11 @@ func refuseUnread(ctx *fasthttp.RequestCtx, err error) {
 		writeFailure(ctx, schemaFailure("the request is not well-formed HTTP"))
 	}
 	ctx.SetConnectionClose()
+}
+
+// discard reads on behalf of a client that is still sending.
+func discard(connection net.Conn) {
+	_, _ = io.CopyN(io.Discard, connection, discardBytes)
 }
 
 func schemaFailure(message string) *authority.Failure {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"time"
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
@@ -25,8 +26,16 @@ type admin interface {
 	Holds(context.Context) ([]authority.HoldView, error)
 }
 
+// presence says what to do where the data folder holds no ledger.
+type presence bool
+
+const (
+	mustExist presence = false // a question about nothing is most likely asked in the wrong folder
+	mayCreate presence = true
+)
+
 // withAdmin calls use with the service that runs on the data folder or, where none does, with the ledger there.
-func withAdmin(use func(context.Context, admin) error) error {
+func withAdmin(std streams, ledgerIs presence, use func(context.Context, admin) error) error {
 	s, err := readSettings(os.Environ())
 	if err != nil {
 		return usage("%v", err)
@@ -34,6 +43,12 @@ func withAdmin(use func(context.Context, admin) error) error {
 	ctx := context.Background()
 	if remote := dialAdmin(s.adminSocket()); remote != nil {
 		return use(ctx, remote)
+	}
+	if _, err := os.Stat(s.ledgerPath()); err != nil {
+		if ledgerIs == mustExist {
+			return fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s["SVC_DATA_DIR"])
+		}
+		fmt.Fprintln(std.err, "bailiff: making new data in", s["SVC_DATA_DIR"])
 	}
 	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
 		return err
@@ -54,6 +69,9 @@ func openLedger(s settings, errorf func(format string, arguments ...any)) (ledge
 	return pebbleledger.Open(s.ledgerPath(), pebbleledger.Options{Random: rand.Reader, AdminSocket: s.adminSocket(), Errorf: errorf})
 }
 
+// adminTimeout bounds one call to a service, which answers when its disk has.
+const adminTimeout = 30 * time.Second
+
 // remoteAdmin talks to the admin socket of a service.
 type remoteAdmin struct{ client *http.Client }
 
@@ -67,7 +85,7 @@ func dialAdmin(socket string) *remoteAdmin {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}
-	return &remoteAdmin{&http.Client{Transport: &http.Transport{DialContext: dial}}}
+	return &remoteAdmin{&http.Client{Timeout: adminTimeout, Transport: &http.Transport{DialContext: dial}}}
 }
 
 // CreateKey makes a key.

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
 
 	"bailiff/compiler"
 	"bailiff/grammar"
@@ -24,13 +23,14 @@ type checked struct {
 // Run reports what is wrong with each policy. Warnings alone leave the exit code at 0.
 func (c *checkCommand) Run(std streams) error {
 	failed := false
+	var unread error
 	reports := []checked{}
 	for _, name := range c.Files {
-		text, err := os.ReadFile(name)
+		src, err := readPolicy(std, name)
 		if err != nil {
-			return usage("%v", err)
+			unread = errors.Join(unread, err)
+			continue
 		}
-		src := grammar.NewSource(name, text)
 		compiled, found := compiler.Compile(src)
 		report := checked{File: name, Diagnostics: src.Reports(found)}
 		if !found.HasErrors() {
@@ -45,14 +45,14 @@ func (c *checkCommand) Run(std streams) error {
 		}
 	}
 	if c.Format == "json" {
-		encoder := json.NewEncoder(std.out)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(reports); err != nil {
+		if err := printJSON(std.out, reports); err != nil {
 			return err
 		}
 	}
-	if failed {
+	switch {
+	case unread != nil:
+		return usage("%v", unread)
+	case failed:
 		return &exit{code: exitFailed}
 	}
 	return nil
@@ -63,16 +63,16 @@ func printCheck(std streams, src *grammar.Source, found grammar.Diagnostics) err
 	if err := src.RenderAll(std.out, found); err != nil {
 		return err
 	}
-	errors, warnings := 0, 0
+	faults, warnings := 0, 0
 	for _, d := range found {
 		switch d.Severity {
 		case grammar.Error:
-			errors++
+			faults++
 		case grammar.Warning:
 			warnings++
 		}
 	}
-	_, err := fmt.Fprintf(std.out, "%s: %s, %s\n", src.Name, count(errors, "error"), count(warnings, "warning"))
+	_, err := fmt.Fprintf(std.out, "%s: %s, %s\n", src.Name, count(faults, "error"), count(warnings, "warning"))
 	return err
 }
 

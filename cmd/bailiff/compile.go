@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
 	"strings"
 
 	"bailiff/compiler"
@@ -17,11 +16,11 @@ type compileCommand struct {
 
 // Run compiles the policy, warnings to standard error.
 func (c *compileCommand) Run(std streams) error {
-	text, err := os.ReadFile(c.File)
+	src, err := readPolicy(std, c.File)
 	if err != nil {
-		return usage("%v", err)
+		return err
 	}
-	program, src, err := compilePolicy(std, c.File, text)
+	program, err := compilePolicy(std, src)
 	if err != nil {
 		return err
 	}
@@ -41,9 +40,9 @@ type disasmCommand struct {
 
 // Run lists the program: header, then each instruction with its operands in words and its source line.
 func (c *disasmCommand) Run(std streams) error {
-	content, err := os.ReadFile(c.File)
+	content, err := readBounded(std, c.File, vm.MaxBytes)
 	if err != nil {
-		return usage("%v", err)
+		return err
 	}
 	if vm.IsProgram(content) {
 		program, err := vm.Decode(content)
@@ -52,23 +51,21 @@ func (c *disasmCommand) Run(std streams) error {
 		}
 		return list(std, program, nil)
 	}
-	program, src, err := compilePolicy(std, c.File, content)
+	src := grammar.NewSource(c.File, content)
+	program, err := compilePolicy(std, src)
 	if err != nil {
 		return err
 	}
 	return list(std, program, src)
 }
 
-func compilePolicy(std streams, name string, text []byte) (*vm.Program, *grammar.Source, error) {
-	src := grammar.NewSource(name, text)
+// compilePolicy returns the program of a policy; what is to be said of it goes to standard error.
+func compilePolicy(std streams, src *grammar.Source) (*vm.Program, error) {
 	compiled, found := compiler.Compile(src)
 	if found.HasErrors() {
-		return nil, nil, printed(std, src, found)
+		return nil, printed(std, src, found)
 	}
-	if err := src.RenderAll(std.err, found); err != nil {
-		return nil, nil, err
-	}
-	return compiled.Program, src, nil
+	return compiled.Program, src.RenderAll(std.err, found)
 }
 
 // list prints the listing of a program; src is nil where only the program is at hand.

@@ -2,10 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 
-	"bailiff/grammar"
 	"bailiff/httpd"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/intent"
@@ -15,6 +12,8 @@ type evalCommand struct {
 	Policy  string `required:"" help:"The policy, signed or not." placeholder:"FILE"`
 	JSON    bool   `name:"json" help:"Print the answer as the service gives it."`
 	Explain bool   `help:"List every rule that is violated, with its line in the policy."`
+	Shim    bool   `help:"Decide as for an API key whose provenance is a trusted shim."`
+	Base    bool   `name:"integer-amounts-base" help:"Read amounts without a point as base units, as SVC_INTEGER_AMOUNTS=base does."`
 	Intent  string `arg:"" help:"File of the intent, a request body; - is standard input."`
 }
 
@@ -24,11 +23,11 @@ func (c *evalCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	body, err := c.body(std)
+	body, err := readBounded(std, c.Intent, intent.MaxBody)
 	if err != nil {
-		return usage("%v", err)
+		return err
 	}
-	answer, violations, fault := authority.Simulate(policy, body, intent.Options{})
+	answer, violations, fault := authority.Simulate(policy, body, c.Shim, intent.Options{IntegerAmountsBase: c.Base})
 	if fault != nil {
 		if _, err := std.out.Write(httpd.AppendFailure(nil, fault)); err != nil {
 			return err
@@ -48,30 +47,15 @@ func (c *evalCommand) Run(std streams) error {
 }
 
 func (c *evalCommand) policy(std streams) (*authority.Policy, error) {
-	text, err := os.ReadFile(c.Policy)
+	src, err := readPolicy(std, c.Policy)
 	if err != nil {
-		return nil, usage("%v", err)
+		return nil, err
 	}
-	src := grammar.NewSource(c.Policy, text)
 	policy, err := authority.CompilePolicy(src)
 	if invalid, ok := err.(*authority.InvalidPolicy); ok { //nolint:errorlint // CompilePolicy does not wrap it
 		return nil, printed(std, src, invalid.Diagnostics)
 	}
 	return policy, err
-}
-
-// body reads the intent, a byte more than a request may have at most, so that what is too large is seen to be.
-func (c *evalCommand) body(std streams) ([]byte, error) {
-	source := std.in
-	if c.Intent != "-" {
-		file, err := os.Open(c.Intent)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		source = file
-	}
-	return io.ReadAll(io.LimitReader(source, intent.MaxBody+1))
 }
 
 func (c *evalCommand) print(std streams, answer *authority.Answer, violations []authority.Violation) error {

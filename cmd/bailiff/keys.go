@@ -32,7 +32,7 @@ type keysCreateCommand struct {
 
 // Run makes a key and prints it, the only time.
 func (c *keysCreateCommand) Run(std streams) error {
-	return withAdmin(func(ctx context.Context, a admin) error {
+	return withAdmin(std, mayCreate, func(ctx context.Context, a admin) error {
 		key, err := a.CreateKey(ctx, authority.NewKey{Email: c.Email, Scopes: c.Scope, Shim: c.Shim})
 		if err != nil {
 			return err
@@ -52,7 +52,7 @@ type keysListCommand struct {
 
 // Run lists the keys, without their secrets.
 func (c *keysListCommand) Run(std streams) error {
-	return withAdmin(func(ctx context.Context, a admin) error {
+	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
 		keys, err := a.Keys(ctx)
 		if err != nil || c.JSON {
 			return orPrint(std.out, keys, err)
@@ -73,7 +73,7 @@ type keysRevokeCommand struct {
 
 // Run revokes the key: from now on it answers 401, and decisions under way under it come to nothing.
 func (c *keysRevokeCommand) Run(std streams) error {
-	return withAdmin(func(ctx context.Context, a admin) error {
+	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
 		key, err := a.RevokeKey(ctx, c.ID)
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ type holdsListCommand struct {
 
 // Run lists the holds of all keys.
 func (c *holdsListCommand) Run(std streams) error {
-	return withAdmin(func(ctx context.Context, a admin) error {
+	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
 		holds, err := a.Holds(ctx)
 		if err != nil || c.JSON {
 			return orPrint(std.out, holds, err)
@@ -115,6 +115,7 @@ func orPrint(w io.Writer, value any, err error) error {
 func printJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
 	return encoder.Encode(value)
 }
 

@@ -49,6 +49,7 @@ type streams struct {
 type exit struct {
 	code    int
 	message string
+	plain   bool // the message is printed as it is, without the command's name
 }
 
 // Error returns the message.
@@ -56,11 +57,11 @@ func (e *exit) Error() string { return e.message }
 
 // fail returns an exit with exitFailed, usage one with exitUsage.
 func fail(format string, arguments ...any) error {
-	return &exit{exitFailed, fmt.Sprintf(format, arguments...)}
+	return &exit{code: exitFailed, message: fmt.Sprintf(format, arguments...)}
 }
 
 func usage(format string, arguments ...any) error {
-	return &exit{exitUsage, fmt.Sprintf(format, arguments...)}
+	return &exit{code: exitUsage, message: fmt.Sprintf(format, arguments...)}
 }
 
 func main() {
@@ -73,13 +74,15 @@ func run(arguments []string, std streams) int {
 	parser, err := kong.New(&command{},
 		kong.Name("bailiff"),
 		kong.Description("A deterministic firewall in front of what AI agents do."),
-		kong.UsageOnError(),
 		kong.Writers(std.out, std.err),
 		kong.Exit(func(code int) { finished = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
 		return report(std, err)
+	}
+	if len(arguments) == 0 {
+		arguments = []string{"--help"}
 	}
 	parsed, err := parser.Parse(arguments)
 	if finished >= 0 {
@@ -96,9 +99,12 @@ func report(std streams, err error) int {
 	if err == nil {
 		return exitDone
 	}
-	coded := &exit{exitFailed, err.Error()}
+	coded := &exit{code: exitFailed, message: err.Error()}
 	errors.As(err, &coded)
-	if coded.message != "" {
+	switch {
+	case coded.plain:
+		fmt.Fprintln(std.err, coded.message)
+	case coded.message != "":
 		fmt.Fprintln(std.err, "bailiff:", coded.message)
 	}
 	return coded.code

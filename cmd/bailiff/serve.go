@@ -44,7 +44,9 @@ func (c *serveCommand) Run(std streams) error {
 }
 
 // startup is an error in the form of the specification's startup errors; the process exits with 1.
-func startup(format string, arguments ...any) error { return fail("[Svc] "+format, arguments...) }
+func startup(format string, arguments ...any) error {
+	return &exit{code: exitFailed, message: fmt.Sprintf("[Svc] "+format, arguments...), plain: true}
+}
 
 // service is a service that runs.
 type service struct {
@@ -70,7 +72,7 @@ type server struct {
 func serve(s settings, log *slog.Logger, ready func(*service) error) error {
 	if os.Getenv("GOMAXPROCS") == "" {
 		// One processor is stuck in fdatasync at nearly all times; twice the cores keep the others busy.
-		runtime.GOMAXPROCS(2 * runtime.NumCPU())
+		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
 	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -81,7 +83,7 @@ func serve(s settings, log *slog.Logger, ready func(*service) error) error {
 	if err := ready(running); err != nil {
 		return errors.Join(err, running.close())
 	}
-	return running.run(signals)
+	return running.run(signals, stop)
 }
 
 // start opens everything that a service needs. What fails here is a startup error.
@@ -122,9 +124,9 @@ func bootPolicy(s settings) (*authority.Policy, error) {
 		return nil, startup("SVC_OPERATOR_PUBLIC_KEY: %v", err)
 	}
 	path := s["WARRANTY_PATH"]
-	text, err := os.ReadFile(path)
+	text, err := readFile(path, grammar.MaxBytes)
 	if err != nil {
-		return nil, startup("the policy can't be read: %v (WARRANTY_PATH names it)", err)
+		return nil, startup("the policy %v; WARRANTY_PATH names it", err)
 	}
 	src := grammar.NewSource(path, text)
 	policy, err := authority.LoadPolicy(src, operator)
@@ -137,7 +139,7 @@ func bootPolicy(s settings) (*authority.Policy, error) {
 		return nil, startup("%s: %v%s", path, err, report)
 	}
 	if err != nil {
-		return nil, startup("%s: %v", path, err)
+		return nil, startup("%s: %v; sign it with: bailiff sign --key operator.key %s", path, err, path)
 	}
 	return policy, nil
 }
@@ -168,25 +170,29 @@ func (r *service) listen(signer *attest.Signer) error {
 	return nil
 }
 
+// maxSocketPath is the longest path of a Unix socket on Linux, in bytes.
+const maxSocketPath = 107
+
 // listenPrivate listens on a Unix socket that only this user can open. One that an earlier process left is
 // replaced: whoever holds the ledger owns the data folder.
 func listenPrivate(path string) (net.Listener, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("its path %s has %d bytes, and %d are the most; use a shorter SVC_DATA_DIR", path, len(path), maxSocketPath)
 	}
-	listener, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
+		return nil, fmt.Errorf("%s is in the way and is no socket; move it elsewhere", path)
+	} else if err == nil {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		listener.Close()
-		return nil, err
-	}
-	return listener, nil
+	defer syscall.Umask(syscall.Umask(0o177))
+	return net.Listen("unix", path)
 }
 
-// run serves until signals ends or a server fails, then finishes what is in flight.
-func (r *service) run(signals context.Context) error {
+// run serves until signals ends or a server fails, then finishes what is in flight. From then on stop has left signals
+// to do what they do by default.
+func (r *service) run(signals context.Context, stop func()) error {
 	failed := make(chan error, len(r.servers))
 	for _, one := range r.servers {
 		go func() { failed <- one.http.Serve(one.listener) }()
@@ -195,7 +201,8 @@ func (r *service) run(signals context.Context) error {
 	var fault error
 	select {
 	case <-signals.Done():
-		r.log.Info("stopping")
+		r.log.Info("stopping; a second signal ends at once")
+		stop()
 	case fault = <-failed:
 	}
 	return errors.Join(fault, r.close())
@@ -204,11 +211,15 @@ func (r *service) run(signals context.Context) error {
 // announce says at start what is served, and what an operator should know about it.
 func (r *service) announce() {
 	s := r.settings
-	r.log.Info("serving", "mode", "self-hosted", "address", r.address, "environment", s["SVC_ENV"], "policy", s["WARRANTY_PATH"], "policyHash", r.policy.Hash)
+	mode := "enforce"
+	if s["SVC_MODE"] == "OBSERVE" {
+		mode = "OBSERVE"
+	}
+	r.log.Info("serving", "hosting", "self-hosted", "mode", mode, "address", r.address, "environment", s["SVC_ENV"], "policy", s["WARRANTY_PATH"], "policyHash", r.policy.Hash)
 	for _, warning := range r.policy.Warnings {
 		r.log.Warn("policy", "code", warning.Code, "message", warning.Message)
 	}
-	if s["SVC_MODE"] == "OBSERVE" {
+	if mode == "OBSERVE" {
 		r.log.Warn("OBSERVE mode: what the policy denies is approved; nothing is enforced")
 	}
 	if s["SVC_INTEGER_AMOUNTS"] == "base" {

@@ -27,7 +27,8 @@ var settingTable = []setting{
 }
 
 // laterSettings are variables of the specification that this build does not know how to obey. One that is
-// set stops the start: running without the limit that somebody asked for would be worse than not running.
+// set, other than to 0 or false, stops the start: running without the limit that somebody asked for would be worse
+// than not running.
 var laterSettings = []string{
 	"SVC_HOSTED", "SVC_RATE_LIMIT_", "SVC_TRUSTED_PROXIES", "SVC_TRUSTED_SHIMS", "SVC_WEBHOOK_ALLOW_PRIVATE",
 	"SVC_REFUSE_ROLLBACK", "SVC_RPC_URL_", "SVC_BUNDLER_URL_",
@@ -45,7 +46,8 @@ func readSettings(environ []string) (settings, error) {
 	s["SVC_KEY_DIR"] = ""
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		if slices.ContainsFunc(laterSettings, func(later string) bool { return strings.HasPrefix(name, later) }) && value != "" {
+		later := slices.ContainsFunc(laterSettings, func(later string) bool { return strings.HasPrefix(name, later) })
+		if later && value != "" && value != "0" && value != "false" {
 			return nil, fmt.Errorf("%s is set, and this build does not support it; unset it", name)
 		}
 		if _, known := s[name]; known && value != "" {
@@ -75,7 +77,8 @@ func (s settings) check() error {
 func unknownSettings(environ []string) (names []string) {
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		known := slices.ContainsFunc(settingTable, func(row setting) bool { return row.name == name })
+		known := slices.ContainsFunc(settingTable, func(row setting) bool { return row.name == name }) ||
+			slices.ContainsFunc(laterSettings, func(later string) bool { return strings.HasPrefix(name, later) })
 		if strings.HasPrefix(name, "SVC_") && !known {
 			names = append(names, name)
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 )
@@ -22,17 +23,21 @@ func (c *signCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(c.File)
+	src, err := readPolicy(std, c.File)
 	if err != nil {
 		return err
 	}
-	signed, hash, err := signPolicy(std, grammar.NewSource(c.File, text), private)
+	signed, hash, err := signPolicy(std, src, private)
 	if err != nil {
 		return err
 	}
 	output := c.Output
 	if output == "" {
 		output = c.File
+	}
+	if output == "-" {
+		_, err := std.out.Write(signed)
+		return err
 	}
 	if err := replaceFile(output, signed); err != nil {
 		return err
@@ -44,11 +49,10 @@ func (c *signCommand) Run(std streams) error {
 // signPolicy returns the policy with a fresh signature block, and its policyHash. What is signed is what
 // stands before the old block; only where that does not end its last line is a line end added.
 func signPolicy(std streams, src *grammar.Source, private ed25519.PrivateKey) ([]byte, string, error) {
-	framed, found := grammar.Split(src)
-	if found.HasErrors() && !framed.Signed {
+	body, found := grammar.Unsigned(src)
+	if found.HasErrors() {
 		return nil, "", printed(std, src, found)
 	}
-	body := framed.Body
 	if len(body) > 0 && body[len(body)-1] != '\n' {
 		body = append(body[:len(body):len(body)], '\n')
 	}
@@ -56,7 +60,20 @@ func signPolicy(std streams, src *grammar.Source, private ed25519.PrivateKey) ([
 	if err != nil {
 		return nil, "", fail("%s: %v", src.Name, err)
 	}
-	return signed, grammar.PolicyHash(body), nil
+	return signed, grammar.PolicyHash(body), warn(std, grammar.NewSource(src.Name, body))
+}
+
+// warn says what is wrong with a policy that is being signed. A signature says who wrote a text, not that it is right,
+// and another version may know more; but no service of this one will start with it.
+func warn(std streams, src *grammar.Source) error {
+	_, found := compiler.Compile(src)
+	if err := src.RenderAll(std.err, found); err != nil {
+		return err
+	}
+	if found.HasErrors() {
+		fmt.Fprintf(std.err, "bailiff: %s is signed, but it has errors: no service of this version starts with it\n", src.Name)
+	}
+	return nil
 }
 
 type verifyCommand struct {
@@ -70,11 +87,10 @@ func (c *verifyCommand) Run(std streams) error {
 	if err != nil {
 		return usage("%v", err)
 	}
-	text, err := os.ReadFile(c.File)
+	src, err := readPolicy(std, c.File)
 	if err != nil {
 		return err
 	}
-	src := grammar.NewSource(c.File, text)
 	framed, found := grammar.Split(src)
 	switch {
 	case found.HasErrors():
@@ -97,8 +113,11 @@ func printed(std streams, src *grammar.Source, found grammar.Diagnostics) error 
 	return &exit{code: exitFailed}
 }
 
-// replaceFile writes a file whole or not at all, and keeps the mode of the one it replaces.
+// replaceFile writes a file whole or not at all, and keeps the mode of the one it replaces. A link is followed.
 func replaceFile(path string, content []byte) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
 	mode := os.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()

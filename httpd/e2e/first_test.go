@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,6 +90,41 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestStopUnderLoad stops the service while 32 clients keep it busy over connections that stay open: whoever sent a
+// request over a connection that the service had accepted gets an answer.
+func TestStopUnderLoad(t *testing.T) {
+	s := newSite(t, example(t))
+	key := s.apiKey()
+	service := s.start()
+	var wait sync.WaitGroup
+	var answered atomic.Int64
+	for range 32 {
+		wait.Go(func() {
+			for {
+				got, err := service.post("/v1/authorize", key, transfer)
+				if err != nil {
+					if !errors.Is(err, syscall.ECONNREFUSED) {
+						t.Errorf("a request was lost: %v", err)
+					}
+					return
+				}
+				if got.Status != "ALLOWED" {
+					t.Errorf("%d %s", got.HTTP, got.Raw)
+				}
+				answered.Add(1)
+			}
+		})
+	}
+	time.Sleep(300 * time.Millisecond)
+	if err := service.stop(); err != nil {
+		t.Errorf("SIGTERM: %v", err)
+	}
+	wait.Wait()
+	if answered.Load() < 32 {
+		t.Errorf("only %d answers: the test shows too little", answered.Load())
+	}
+}
+
 // TestAdminSocket runs the operator's commands against the service that holds the data.
 func TestAdminSocket(t *testing.T) {
 	s := newSite(t, example(t))
@@ -120,7 +158,7 @@ func TestAdminSocket(t *testing.T) {
 // TestQuickstart is `make run`: the first makes what is missing, the second finds it.
 func TestQuickstart(t *testing.T) {
 	s := &site{t: t, dir: t.TempDir()}
-	s.env = append(os.Environ(), "SVC_LISTEN=127.0.0.1:0")
+	s.env = append(plainEnviron(), "SVC_LISTEN=127.0.0.1:0")
 	first := s.quickstart()
 	for _, want := range []string{"curl", "/v1/authorize", "/.well-known/jwks.json", "made an operator key", "made and signed"} {
 		if !strings.Contains(first.output, want) {

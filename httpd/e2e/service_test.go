@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -53,13 +54,20 @@ type site struct {
 func newSite(t *testing.T, policy string, settings ...string) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir()}
-	s.env = append(os.Environ(), "WARRANTY_PATH="+s.path("warranty.md"), "SVC_DATA_DIR="+s.path("data"), "SVC_LISTEN=127.0.0.1:0")
+	s.env = append(plainEnviron(), "WARRANTY_PATH="+s.path("warranty.md"), "SVC_DATA_DIR="+s.path("data"), "SVC_LISTEN=127.0.0.1:0")
 	s.write("warranty.md", policy)
 	public := strings.TrimSpace(s.must("keygen", "-o", s.path("operator.key")))
 	s.must("sign", "--key", s.path("operator.key"), s.path("warranty.md"))
 	s.env = append(s.env, "SVC_OPERATOR_PUBLIC_KEY="+public)
 	s.env = append(s.env, settings...)
 	return s
+}
+
+// plainEnviron is the environment without settings of a service that the developer may have.
+func plainEnviron() []string {
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		return strings.HasPrefix(entry, "SVC_") || strings.HasPrefix(entry, "WARRANTY_PATH=")
+	})
 }
 
 func (s *site) path(name string) string { return filepath.Join(s.dir, name) }

@@ -23,6 +23,9 @@ const (
 	Test       = "test"
 )
 
+// MaxBody is the largest body of authorize and test-run, in bytes (decisions, section 3).
+const MaxBody = intent.MaxBody
+
 // Config is what an authority is made of. Every field but Observe and Options is required.
 type Config struct {
 	Ledger      ledger.Ledger

@@ -45,7 +45,12 @@ func newWorker(options intent.Options) *worker { return &worker{decoder: intent.
 // ctx ends the wait for the store; the decision is then unknown to the client, never allowed.
 func (a *Authority) Decide(ctx context.Context, key *ledger.Key, body []byte, testRun bool) (*Answer, *Failure) {
 	w := a.workers.Get().(*worker)
-	defer a.workers.Put(w)
+	answer, fault := a.decide(ctx, w, key, body, testRun)
+	a.workers.Put(w) // not deferred: after a panic nobody knows what state it is in
+	return answer, fault
+}
+
+func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body []byte, testRun bool) (*Answer, *Failure) {
 	in, err := w.decoder.Decode(body)
 	if err != nil {
 		return nil, invalidIntent(err)

@@ -2,6 +2,7 @@ package authority
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -81,15 +82,20 @@ func (w *worker) offending(violation *vm.Violation) string {
 	return value.Text
 }
 
+// symbol is what a token can be called without quotes.
+var symbol = regexp.MustCompile(`^[0-9A-Za-z]{1,42}$`)
+
 // amountInWords is the declared amount with its unit.
 func (w *worker) amountInWords() string {
 	unit := "ETH"
 	if token := w.in.Text(intent.Token); token != "" {
-		unit = token
+		if unit = token; !symbol.MatchString(token) {
+			unit = quote(token)
+		}
 	}
 	switch text := w.in.Text(intent.Amount); {
 	case !w.in.Has(intent.Amount):
-		return "none"
+		return "none given"
 	case w.result.Amounts[0].Set:
 		register := &w.result.Amounts[0]
 		return register.Value.Format(register.Decimals) + " " + unit

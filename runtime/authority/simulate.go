@@ -15,15 +15,16 @@ type Violation struct {
 	Line    int // in the policy, from 1; 0 where it is not known
 }
 
-// Simulate decides an intent by a policy without a service: no key, no counter that has advanced, no holds. It also
+// Simulate decides an intent by a policy without a service, as for a key whose provenance is
+// a shim or an agent: no counter that has advanced, no holds. It also
 // returns every rule that the intent violates, in the order of evaluation.
-func Simulate(policy *Policy, body []byte, options intent.Options) (*Answer, []Violation, *Failure) {
+func Simulate(policy *Policy, body []byte, shim bool, options intent.Options) (*Answer, []Violation, *Failure) {
 	w := newWorker(options)
 	in, err := w.decoder.Decode(body)
 	if err != nil {
 		return nil, nil, invalidIntent(err)
 	}
-	w.in, w.policy, w.key, w.observe = in, policy, &ledger.Key{}, true // observe: run every rule
+	w.in, w.policy, w.key, w.observe = in, policy, &ledger.Key{Shim: shim}, true // observe: run every rule
 	w.judge()
 	if w.result.Status == vm.Rejected {
 		return nil, nil, w.rejected()
