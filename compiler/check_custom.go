@@ -50,6 +50,7 @@ func (c *checker) deny(d Denial, value *grammar.Value) {
 		return
 	}
 	c.literals(value.Text, value.Span)
+	c.lintDenial(d, value)
 	d.Value = Item{value.Text, value.Span}
 	c.policy.Custom.Denials = append(c.policy.Custom.Denials, d)
 }
@@ -71,11 +72,13 @@ func (c *checker) operator(word grammar.Word, denies bool) (Operator, bool) {
 	case near != "" && (denies || near != NotEquals.String()):
 		d = d.WithHint("did you mean `%s`?", near).WithFix(word.Span, near)
 	default:
-		d = d.WithHint("the operators are equals, contains, starts_with, ends_with and matches; deny_if also has not_equals")
+		d = d.WithHint("%s", listOfOperators)
 	}
 	c.add(d)
 	return 0, false
 }
+
+const listOfOperators = "the operators are equals, contains, starts_with, ends_with and matches; deny_if also has not_equals"
 
 // path reads the path of a custom rule, without `intent.` in front, or reports what is wrong with it.
 func (c *checker) path(segments []grammar.Segment) (string, bool) {
@@ -124,7 +127,7 @@ func (c *checker) readAllowOnly(entry *grammar.Entry) {
 	line.Path = path
 	ok = c.readWords(line, entry.Key) && ok
 	ok = c.readScope(line, entry.Key) && ok
-	line.Values = c.values(line.Operator, entry)
+	line.Values = c.values(path, line.Operator, entry)
 	if !ok {
 		return
 	}
@@ -170,7 +173,7 @@ func (c *checker) readScope(line *Allowance, key *grammar.Key) bool {
 }
 
 // values reads the values of an allow_only.
-func (c *checker) values(operator Operator, entry *grammar.Entry) []Item {
+func (c *checker) values(path string, operator Operator, entry *grammar.Entry) []Item {
 	var values []Item
 	cut := operator == Matches && c.cut(entry.Value)
 	for _, item := range c.list(entry) {
@@ -178,6 +181,7 @@ func (c *checker) values(operator Operator, entry *grammar.Entry) []Item {
 			continue
 		}
 		c.literals(item.Text, item.Span)
+		c.lintEqual(path, operator, item)
 		values = append(values, Item{item.Text, item.Span})
 	}
 	return values

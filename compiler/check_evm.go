@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
+	"bailiff/vm/amount"
 )
 
 // readEVM reads one entry of `## evm`, and reports whether it knows the key.
@@ -18,9 +19,9 @@ func (c *checker) readEVM(row *Key, entry *grammar.Entry) bool {
 	case "chain_actions":
 		c.readChainActions(entry)
 	case "max_transaction_eth":
-		e.MaxTransaction = c.limit(entry, ethDecimals, "ETH")
+		e.MaxTransaction = c.limit(entry, NativeDecimals, "ETH has")
 	case "consensus_threshold_eth":
-		e.Consensus = c.limit(entry, ethDecimals, "ETH")
+		e.Consensus = c.limit(entry, NativeDecimals, "ETH has")
 	case "consensus_require_hold":
 		e.RequireHold = c.boolean(entry)
 	case "token.<SYM>.decimals", "token.<SYM>.max_transaction", "token.<SYM>.addresses":
@@ -81,8 +82,11 @@ const (
 
 func isMCP(lower string) bool { return strings.HasPrefix(lower, mcpPrefix) }
 
+// approveAction is the EVM action that is always about a token.
+const approveAction = "token.approve"
+
 // coreEVMActions are EVM actions under every policy, in lower case.
-var coreEVMActions = []string{"wallet.transfer", "contract.call", "token.approve", "erc4337.userop"}
+var coreEVMActions = []string{"wallet.transfer", "contract.call", approveAction, "erc4337.userop"}
 
 // readChainActions reads the block of chains and their actions.
 func (c *checker) readChainActions(entry *grammar.Entry) {
@@ -117,7 +121,7 @@ func (c *checker) readToken(entry *grammar.Entry) {
 	token := c.token(symbol, entry.Span)
 	switch key {
 	case "decimals":
-		token.Decimals = c.integer(entry, 0, 36)
+		token.Decimals = c.integer(entry, 0, amount.MaxDecimals)
 	case "addresses":
 		c.pin(token, entry)
 	case "max_transaction":
@@ -200,8 +204,12 @@ func (c *checker) finishEVM() {
 // finishToken reads a token's maximum by its decimals, and reports what is missing.
 func (c *checker) finishToken(token *Token) {
 	maximum := c.maxima[token]
-	if token.Decimals != nil && maximum != nil {
-		token.MaxTransaction = c.limit(maximum, uint8(token.Decimals.N), token.Symbol)
+	switch {
+	case maximum == nil:
+	case token.Decimals != nil:
+		token.MaxTransaction = c.limit(maximum, uint8(token.Decimals.N), token.Symbol+" has")
+	default:
+		c.limitOfAny(maximum)
 	}
 	if token.Decimals == nil {
 		c.incomplete(token, "decimals")

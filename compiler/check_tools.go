@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"errors"
+	"net/netip"
 
 	"bailiff/grammar"
 	"bailiff/vm/command"
@@ -55,6 +56,9 @@ func problemWith(code grammar.Code, span grammar.Span, err error) grammar.Diagno
 		return grammar.At(code, span, "%s", err)
 	}
 	d := grammar.At(code, span, "%s", host.Problem)
+	if network, err := netip.ParsePrefix(host.Entry); err == nil && !network.IsSingleIP() {
+		return d.WithHint("an entry is one address or one name, and `%s` would block itself alone; list each address that is meant", network.Addr())
+	}
 	if host.Fix != "" {
 		d = d.WithHint("write `%s`", shorten(host.Fix)).WithFix(span, host.Fix)
 	}

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -10,9 +11,11 @@ import (
 	"bailiff/vm/amount"
 )
 
+// NativeDecimals is the number of decimals of every supported chain's native currency: its base unit is wei.
+const NativeDecimals = 18
+
 const (
-	ethDecimals = 18
-	maxCount    = 1<<53 - 1 // the largest integer that every JSON reader gives back exactly
+	maxCount = 1<<53 - 1 // the largest integer that every JSON reader gives back exactly
 
 	maxActionBytes = 128  // decisions, section 2, "Kinds of intents"
 	maxPathBytes   = 256  // of a custom rule, so that its matched_rule stays short
@@ -26,6 +29,7 @@ func (c *checker) list(entry *grammar.Entry) []grammar.Item { return c.items(ent
 func (c *checker) items(value *grammar.Value) []grammar.Item {
 	items, found := value.List()
 	c.found = append(c.found, found...)
+	c.lintQuotes(items)
 	seen := make(map[string]bool, len(items))
 	kept := make([]grammar.Item, 0, len(items))
 	for _, item := range items {
@@ -43,13 +47,14 @@ func (c *checker) items(value *grammar.Value) []grammar.Item {
 	return kept
 }
 
-// limit reads a positive decimal with at most that many fraction digits. It returns nil after reporting.
+// limit reads a positive decimal with at most that many fraction digits. The unit is what has them, with its verb:
+// "ETH has". It returns nil after reporting.
 func (c *checker) limit(entry *grammar.Entry, decimals uint8, unit string) *Limit {
 	value := entry.Value
 	parsed, err := amount.Parse(value.Text, decimals)
 	switch {
 	case errors.Is(err, amount.ErrFraction):
-		c.add(grammar.At(CodeFraction, value.Span, "%s has %d decimals, and this has more digits after the point", unit, decimals).
+		c.add(grammar.At(CodeFraction, value.Span, "%s %d decimals, and this has more digits after the point", unit, decimals).
 			WithHint("no such amount exists; leave the last digits out"))
 	case errors.Is(err, amount.ErrOverflow):
 		c.add(grammar.At(CodeDecimal, value.Span, "this is more than 2^256-1 base units").
@@ -66,16 +71,35 @@ func (c *checker) limit(entry *grammar.Entry, decimals uint8, unit string) *Limi
 	return nil
 }
 
+// limitOfAny checks a limit whose unit is not known for what would be wrong in every unit.
+func (c *checker) limitOfAny(entry *grammar.Entry) {
+	_, fraction, _ := strings.Cut(entry.Value.Text, ".")
+	c.limit(entry, uint8(min(len(fraction), amount.MaxDecimals)), "a token has at most")
+}
+
 // integer reads an integer in range. It returns nil after reporting.
 func (c *checker) integer(entry *grammar.Entry, least, most uint64) *Count {
 	text := entry.Value.Text
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n < least || n > most || text[0] == '+' || len(text) > 1 && text[0] == '0' {
 		c.add(grammar.At(CodeInteger, entry.Value.Span, "`%s` is no integer from %d to %d", shorten(text), least, most).
-			WithHint("write it in plain digits"))
+			WithHint("%s", integerHint(text, least, most)))
 		return nil
 	}
 	return &Count{Span: entry.Span, N: n}
+}
+
+// integerHint returns what to do about a text that is no integer in range.
+func integerHint(text string, least, most uint64) string {
+	digits, negative := strings.CutPrefix(text, "-")
+	n, err := strconv.ParseUint(digits, 10, 64)
+	switch {
+	case err == nil && least > 0 && (negative || n == 0):
+		return "a limit is greater than zero; to deny it altogether, leave out what grants it"
+	case err == nil && !negative && n > most || errors.Is(err, strconv.ErrRange):
+		return fmt.Sprintf("%d is the largest that there can be", most)
+	}
+	return "write it in plain digits, without sign and leading zeros"
 }
 
 // boolean reads true or false, in any case. It returns nil after reporting.
@@ -86,9 +110,23 @@ func (c *checker) boolean(entry *grammar.Entry) *Flag {
 	case strings.EqualFold(text, "false"):
 		return &Flag{Span: entry.Span}
 	default:
-		c.add(grammar.At(CodeBoolean, entry.Value.Span, "`%s` is neither `true` nor `false`", shorten(text)))
+		c.add(notBoolean(entry.Value))
 		return nil
 	}
+}
+
+// otherBooleans are the words that other formats have for true and false.
+var otherBooleans = map[string]string{
+	"yes": "true", "y": "true", "on": "true", "1": "true", "t": "true", "enabled": "true",
+	"no": "false", "n": "false", "off": "false", "0": "false", "f": "false", "disabled": "false",
+}
+
+func notBoolean(value *grammar.Value) grammar.Diagnostic {
+	d := grammar.At(CodeBoolean, value.Span, "`%s` is neither `true` nor `false`", shorten(value.Text))
+	if meant := otherBooleans[strings.ToLower(value.Text)]; meant != "" {
+		return d.WithHint("write `%s`", meant).WithFix(value.Span, meant)
+	}
+	return d.WithHint("write `true` or `false`")
 }
 
 // actions reads a list of exact actions.

@@ -62,6 +62,12 @@ const (
 	CodeListUnused          grammar.Code = "W2011"
 	CodeGrantsOtherKind     grammar.Code = "W2012"
 	CodeChainWithoutActions grammar.Code = "W2013"
+	CodeCurlyQuotes         grammar.Code = "W2014"
+	CodeCommaInText         grammar.Code = "W2015"
+	CodeLiteralStar         grammar.Code = "W2016"
+	CodeNumberForm          grammar.Code = "W2017"
+	CodeNearAction          grammar.Code = "W2018"
+	CodeLimitUnused         grammar.Code = "W2019"
 )
 
 // Codes returns the table of this package's codes, in order.
@@ -155,7 +161,7 @@ var codes = []grammar.CodeInfo{
 	{Code: CodeNoNativeMaximum, Title: "no max_transaction_eth",
 		Explanation: "Without it every native amount above zero is denied."},
 	{Code: CodeTokenUnpinned, Title: "a token rule without addresses",
-		Explanation: "A symbol names no contract: whoever sends the intent decides which one is called. Intents under such a rule can't be submitted through the gateway."},
+		Explanation: "A symbol names no contract: whoever sends the intent decides which one is called, of all that no other rule pins. Intents under such a rule can't be submitted through the gateway."},
 	{Code: CodeHoldImplied, Title: "consensus_threshold_eth without consensus_require_hold",
 		Explanation: "The threshold holds intents, as if `consensus_require_hold: true` were there. Say so, or say `false`, which only notes it."},
 	{Code: CodeHoldUseless, Title: "consensus_require_hold without a threshold",
@@ -176,4 +182,16 @@ var codes = []grammar.CodeInfo{
 		Explanation: "The action is of another kind (EVM, MCP, model), which `tool_calls.allowed` does not grant."},
 	{Code: CodeChainWithoutActions, Title: "an allowed chain without actions",
 		Explanation: "There is no `allowed_actions`, and `chain_actions` has no line for this chain, so every intent for it is denied."},
+	{Code: CodeCurlyQuotes, Title: "curly quotes",
+		Explanation: "Only plain quotes, single or double, protect a text. Curly ones, which word processors put in their place, are part of it, so that the rule looks for a text that begins or ends with them. Where they are meant, put plain quotes around the whole."},
+	{Code: CodeCommaInText, Title: "a comma in a value that is no list",
+		Explanation: "The value of `deny_if` and `deny_string` is the rest of the line, one text with its commas and quotes. Write one line for each value. Where one text with a comma is meant, put it between quotes."},
+	{Code: CodeLiteralStar, Title: "a star that stands for itself",
+		Explanation: "`equals` and `not_equals` compare whole texts, and `*` is a character like any other. `starts_with`, `ends_with`, `contains` and `matches` compare parts. Where the star is meant, put the value between quotes."},
+	{Code: CodeNumberForm, Title: "a number in a form that no number has",
+		Explanation: "Numbers of a request are compared by their RFC 8785 text, the shortest that stands for them: `1` and never `1.0` or `1e0`. The rule would hold for the text only. Where the text is meant, put it between quotes."},
+	{Code: CodeNearAction, Title: "an action that is nearly a known one",
+		Explanation: "Lists that grant are exact, upper and lower case included. The entry is allowed, and grants an action of just that spelling, not the known one."},
+	{Code: CodeLimitUnused, Title: "a limit on tool calls where no tool is granted",
+		Explanation: "The limits count tool and MCP intents that passed every other rule. This policy grants none, so there is nothing to count."},
 }

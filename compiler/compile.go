@@ -34,7 +34,7 @@ func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
 	file, found := grammar.Parse(src)
 	c := newChecker(file, found.HasErrors())
 	c.check()
-	found = append(found, c.found...)
+	found = append(nameSymbols(src, found), c.found...)
 	result := &Compiled{
 		Source:    src,
 		File:      file,

@@ -260,9 +260,12 @@ func (e *emitter) deny(name string, c code.Code, message string, resume vm.Label
 	e.Deny(e.Rule(vm.Rule{Name: name, Code: string(c), Message: message}), resume)
 }
 
-// refuse denies whatever arrives here, and goes on behind it.
+// refuse denies whatever arrives here because of its action, and goes on behind it. A violation shows what was looked
+// at last, and the switch, all of whose ways are one, sees to it that this is the action.
 func (e *emitter) refuse(name string, c code.Code, message string) {
-	next := e.NewLabel()
+	here, next := e.NewLabel(), e.NewLabel()
+	e.Switch(e.Field(slotAction), here, vm.Case{Text: modelAction, To: here})
+	e.Place(here)
 	e.deny(name, c, message, next)
 	e.Place(next)
 }

@@ -84,9 +84,19 @@ func (e *emitter) amounts() {
 	e.Kind(vm.If, e.Field(slotToken), absent, native)
 	e.tokens(callData)
 	e.Place(native)
+	e.approval(callData)
 	e.native(callData)
 	e.Place(callData)
 	e.callData()
+}
+
+// approval denies a token.approve that names no token: there is nothing to approve of the native currency.
+func (e *emitter) approval(done vm.Label) {
+	other := e.NewLabel()
+	e.at(e.policy.EVM.Span)
+	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(approveAction), other)
+	e.deny(ruleNoToken, code.TokenNotAllowed, "the intent names no token, and this action is about one", done)
+	e.Place(other)
 }
 
 // native judges an amount of the native currency.
@@ -107,11 +117,11 @@ func (e *emitter) native(done vm.Label) {
 		e.Kind(vm.If, slot, absent, done) // it counts as zero
 	}
 	valid := e.NewLabel()
-	e.Load(0, e.Field(slotAmount), ethDecimals, valid)
+	e.Load(0, e.Field(slotAmount), NativeDecimals, valid)
 	e.deny(rule, code.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits", done)
 	e.Place(valid)
 	within := e.NewLabel()
-	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, ethDecimals), within)
+	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, NativeDecimals), within)
 	e.deny(rule, keyMaximum.Code, message, done)
 	e.Place(within)
 	e.consensus(done)
@@ -140,13 +150,19 @@ func (e *emitter) tokens(done vm.Label) {
 	}
 	e.Place(unknown)
 	e.deny(ruleNoToken, code.TokenNotAllowed, "no evm.token rule is for this token", done)
+	pinned := vm.Const(0)
+	if pins := e.policy.EVM.pins(); len(pins) > 0 {
+		pinned = e.exactly(pins...)
+	}
 	for i, token := range tokens {
-		e.token(token, bySymbol[i], byAddress, done)
+		e.token(token, bySymbol[i], byAddress, pinned, done)
 	}
 }
 
-// token judges by one token's rule what names it by symbol or by address.
-func (e *emitter) token(token *Token, bySymbol vm.Label, byAddress map[string]vm.Label, done vm.Label) {
+// token judges by one token's rule what names it by symbol or by address. Without addresses of its own the rule is for
+// any contract but those that other rules pin: each contract has one maximum. The addresses of all rules are in pinned,
+// the labels of those that name the token in byAddress.
+func (e *emitter) token(token *Token, bySymbol vm.Label, byAddress map[string]vm.Label, pinned vm.Const, done vm.Label) {
 	judge := e.NewLabel()
 	for _, address := range token.Addresses.texts() {
 		e.at(token.Addresses.Span)
@@ -158,20 +174,24 @@ func (e *emitter) token(token *Token, bySymbol vm.Label, byAddress map[string]vm
 	if token.Addresses != nil {
 		e.Test(vm.OpIn, vm.If, e.Field(slotTarget), e.exactly(token.Addresses.texts()...), judge)
 		e.deny(keyTokenPins.ruleOf(token.Symbol), keyTokenPins.Code, "targetAddress is not an address that the token's rule pins", judge)
+	} else if len(byAddress) > 0 {
+		e.at(token.Span)
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotTarget), pinned, judge)
+		e.deny(keyTokenPins.ruleOf(token.Symbol), keyTokenPins.Code, "the rule of another token pins this targetAddress", judge)
 	}
 	e.Place(judge)
-	e.tokenAmount(0, slotAmount, token, done)
+	e.tokenAmount(0, slotAmount, token, done, fmt.Sprintf("the token amount is missing, or no decimal of at most %d fraction digits", token.Decimals.N))
 	e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, "the token amount is above the token's max_transaction", done)
 }
 
-// tokenAmount reads an amount of a token and jumps where it is within the maximum. What exceeds it falls through.
-func (e *emitter) tokenAmount(register int, slot string, token *Token, within vm.Label) {
+// tokenAmount reads an amount of a token and jumps where it is within the maximum. What exceeds it falls through; what
+// is no amount is denied with the message invalid.
+func (e *emitter) tokenAmount(register int, slot string, token *Token, within vm.Label, invalid string) {
 	decimals := uint8(token.Decimals.N)
 	valid := e.NewLabel()
 	e.at(token.MaxTransaction.Span)
 	e.Load(register, e.Field(slot), decimals, valid)
-	e.deny(keyTokenMaximum.ruleOf(token.Symbol), code.TokenAmountInvalid,
-		fmt.Sprintf("the token amount is missing, or no decimal of at most %d fraction digits", decimals), within)
+	e.deny(keyTokenMaximum.ruleOf(token.Symbol), code.TokenAmountInvalid, invalid, within)
 	e.Place(valid)
 	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals), within)
 }
@@ -201,7 +221,7 @@ func (e *emitter) callData() {
 	e.Switch(e.Field(slotTarget), done, cases...)
 	for i, token := range pinned {
 		e.Place(labels[i])
-		e.tokenAmount(1, slotCalldataAmount, token, done)
+		e.tokenAmount(1, slotCalldataAmount, token, done, "the declared calldata calls a method of the token, and is cut off or malformed")
 		e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, "the token amount in calldata is above the token's max_transaction", done)
 	}
 	e.Place(done)
@@ -214,7 +234,7 @@ func (e *emitter) consensus(done vm.Label) {
 		return
 	}
 	e.at(p.Consensus.Span)
-	e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus.Amount, ethDecimals), done)
+	e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus.Amount, NativeDecimals), done)
 	rule := e.Rule(vm.Rule{Name: keyConsensus.Rule, Code: string(keyConsensus.Code),
 		Message: "the native amount reaches evm.consensus_threshold_eth"})
 	if p.RequireHold == nil || p.RequireHold.On {

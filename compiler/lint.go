@@ -16,11 +16,13 @@ func (c *checker) lint() {
 		c.lintConsensus()
 		c.lintChains()
 		c.lintAmounts()
+		c.lintActions()
 	}
 	if c.policy.ToolCalls != nil {
 		c.lintTools()
 	}
 	c.lintPasses()
+	c.lintLimits()
 }
 
 // lintPasses warns of a policy under which tools need no grant.
@@ -93,19 +95,75 @@ func (c *checker) lintAmounts() {
 	}
 }
 
+// lintActions warns of EVM actions that are nearly spelled like one that everybody has.
+func (c *checker) lintActions() {
+	for _, action := range c.policy.EVM.actions() {
+		lower := strings.ToLower(action.Text)
+		for _, known := range coreEVMActions {
+			if action.Text != known && oneEdit(lower, known) {
+				c.misspelled(action, known)
+			}
+		}
+	}
+}
+
+// misspelled warns of an exact entry that is a known action but for its spelling.
+func (c *checker) misspelled(action Item, known string) {
+	c.add(grammar.At(CodeNearAction, action.Span, "lists are exact, and `%s` does not grant `%s`", action.Text, known).
+		WithHint("did you mean `%s`?", known).WithFix(action.Span, known))
+}
+
+// oneEdit reports whether two texts are the same but for one character put in, left out or changed, or two neighbours
+// swapped; or altogether the same.
+func oneEdit(a, b string) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	swapped := len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+	return len(a) <= 1 && len(b) <= 1 || swapped
+}
+
+// lintLimits warns of limits on tool calls where no tool call is ever granted.
+func (c *checker) lintLimits() {
+	l := c.policy.ExecutionLimits
+	if l == nil || c.policy.grantsTools() {
+		return
+	}
+	for _, limit := range []*Count{l.CallsPerTask, l.CallsPerHour} {
+		if limit != nil {
+			c.add(grammar.At(CodeLimitUnused, limit.Span, "no tool is granted, so this limit counts nothing").
+				WithHint("grant tools by `## tool_calls` with `allowed: …`, or remove the limit"))
+		}
+	}
+}
+
+// grantsTools reports whether any tool intent can pass.
+func (p *Policy) grantsTools() bool {
+	if p.ToolCalls == nil {
+		return p.EVM == nil
+	}
+	return slices.ContainsFunc(p.ToolCalls.Allowed.texts(), func(tool string) bool { return otherKind(strings.ToLower(tool)) == "" })
+}
+
 // lintTools warns of block lists for tools that are denied already, and of entries that grant nothing.
 func (c *checker) lintTools() {
 	t := c.policy.ToolCalls
 	if t.Allowed == nil {
 		return // an error says so
 	}
-	granted := map[string]bool{}
+	granted, texts := map[string]bool{}, t.Allowed.texts()
 	for _, tool := range t.Allowed.Items {
 		lower := strings.ToLower(tool.Text)
 		granted[lower] = true
 		if kind := otherKind(lower); kind != "" {
 			c.add(grammar.At(CodeGrantsOtherKind, tool.Span, "`%s` is %s action, which `tool_calls.allowed` does not grant", tool.Text, kind).
 				WithHint("remove it"))
+		}
+		if slices.Contains(foreignTools, lower) && lower != tool.Text && !slices.Contains(texts, lower) {
+			c.misspelled(tool, lower)
 		}
 	}
 	for _, list := range []struct {

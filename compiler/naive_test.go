@@ -198,9 +198,12 @@ func (n *naiveRun) evm() string {
 		return "denied " + rule + " ACTION_NOT_ALLOWED"
 	}
 	var verdict string
-	if n.has("token") {
+	switch {
+	case n.has("token"):
 		verdict = n.token()
-	} else {
+	case strings.ToLower(n.in.Text(intent.Action)) == "token.approve":
+		return "denied evm.token TOKEN_NOT_ALLOWED"
+	default:
 		verdict = n.native()
 	}
 	if verdict == "" {
@@ -269,7 +272,8 @@ func (n *naiveRun) token() string {
 		if byAddress {
 			pins = []string{name}
 		}
-		if pins != nil && !slices.Contains(pins, target) {
+		foreign := pins == nil && slices.ContainsFunc(n.p.EVM.Tokens, func(other *Token) bool { return slices.Contains(other.Addresses.texts(), target) })
+		if foreign || pins != nil && !slices.Contains(pins, target) {
 			return "denied evm.token." + token.Symbol + ".addresses TOKEN_NOT_ALLOWED"
 		}
 		return tokenVerdict(token, n.value("amount"))

@@ -134,7 +134,7 @@ func endsInside(text string) bool {
 		switch closing := strings.IndexByte("[({", ch); {
 		case ch == '\\':
 			i++
-		case ch == due:
+		case len(open) > 0 && ch == due:
 			open = open[:len(open)-1]
 		case closing >= 0 && due != ']':
 			open = append(open, "])}"[closing])

@@ -70,6 +70,15 @@ type EVM struct {
 	Tokens         []*Token // in the order of their first lines
 }
 
+// pins returns the addresses of all token rules.
+func (e *EVM) pins() []string {
+	var all []string
+	for _, token := range e.Tokens {
+		all = append(all, token.Addresses.texts()...)
+	}
+	return all
+}
+
 // ChainActions is one line of the block `chain_actions`: the actions of one chain, in place of AllowedActions.
 type ChainActions struct {
 	Chain   Item // decimal, without leading zeros

@@ -125,7 +125,7 @@ var schema = []Key{
 		Example: "token.USDC.max_transaction: 250"},
 	{Section: "evm", Name: "token.<SYM>.addresses", Type: TypeAddresses, Since: v10, Supported: true,
 		Rule: "evm.token.<SYM>.addresses", Code: code.TokenNotAllowed,
-		Doc:     "The token's contracts: an intent for the token must have one of them as its `targetAddress`. Lines add up.",
+		Doc:     "The token's contracts: an intent for the token must have one of them as its `targetAddress`, and one for a token without addresses must not. Lines add up.",
 		Example: "token.USDC.addresses: 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"},
 	{Section: "evm", Name: "token.<SYM>.consensus_threshold", Type: TypeDecimal, Since: v10,
 		Rule: "evm.token.<SYM>.consensus_threshold", Code: code.HoldConsensus,
@@ -296,7 +296,8 @@ func keySegments(key *grammar.Key) []grammar.Segment {
 	return append(slices.Clone(key.Segments), key.Path...)
 }
 
-// closestKey returns the key of the section that an unknown key was probably meant to be, or "".
+// closestKey returns the key of the section that an unknown key was probably meant to be: one that is spelled nearly so,
+// or the only one that it is the beginning of; else "".
 func closestKey(section string, key *grammar.Key) string {
 	var candidates []string
 	segments := keySegments(key)
@@ -305,7 +306,27 @@ func closestKey(section string, key *grammar.Key) string {
 			candidates = append(candidates, row.spelledLike(segments))
 		}
 	}
-	return grammar.Closest(joinSegments(segments), candidates)
+	written := joinSegments(segments)
+	if near := grammar.Closest(written, candidates); near != "" {
+		return near
+	}
+	return onlyContinuation(written, candidates)
+}
+
+// onlyContinuation returns the one candidate, without placeholders, that goes on where start ends, or "".
+func onlyContinuation(start string, candidates []string) string {
+	const least = 3 // fewer letters are the beginning of anything
+	only := ""
+	for _, candidate := range candidates {
+		if len(start) < least || !strings.HasPrefix(candidate, start) || strings.Contains(candidate, "<") {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = candidate
+	}
+	return only
 }
 
 // spelledLike returns the row's names with the parts of a key in place of its placeholders.

@@ -24,6 +24,8 @@ import (
 const (
 	// readBufferBytes bounds a request's headers. An attestation takes 6.5 KB of them, and proxies add theirs.
 	readBufferBytes = 32 << 10
+	// writeBufferBytes takes an answer with its attestation in one write.
+	writeBufferBytes = 16 << 10
 	// A client that sends its request, or reads its answer, slower than this is let go.
 	transferTimeout = 15 * time.Second
 	// A connection that is kept open waits so long for its next request.
@@ -65,6 +67,7 @@ func newHTTP(log *slog.Logger, handler fasthttp.RequestHandler) *fasthttp.Server
 		ErrorHandler:          refuseUnread,
 		Name:                  "bailiff",
 		ReadBufferSize:        readBufferBytes,
+		WriteBufferSize:       writeBufferBytes,
 		ReadTimeout:           transferTimeout,
 		WriteTimeout:          transferTimeout,
 		IdleTimeout:           idleTimeout,

@@ -64,6 +64,7 @@ func newFloorServer(handler fasthttp.RequestHandler) *fasthttp.Server {
 		Handler:               handler,
 		Name:                  "floor",
 		ReadBufferSize:        32 << 10,
+		WriteBufferSize:       16 << 10,
 		ReadTimeout:           15 * time.Second,
 		WriteTimeout:          15 * time.Second,
 		IdleTimeout:           2 * time.Minute,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/compiler"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
@@ -14,9 +15,6 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 )
-
-// nativeDecimals is the number of decimals of every supported chain's native currency.
-const nativeDecimals = 18
 
 // precheck prepares the claims of a decision that may be allowed, and refuses a request whose attestation could
 // not be issued before anything is recorded for it. It returns no claims where none can be needed.
@@ -88,9 +86,9 @@ func (w *worker) amount() (value amount.Amount, decimals uint8) {
 	case w.in.AmountInBaseUnits():
 		value, _ = amount.ParseBase(text)
 	case !w.in.Has(intent.Token):
-		value, _ = amount.Parse(text, nativeDecimals)
+		value, _ = amount.Parse(text, compiler.NativeDecimals)
 	}
-	return value, nativeDecimals
+	return value, compiler.NativeDecimals
 }
 
 // calldataHash is the SHA-256 of call data given as 0x and an even number of hex digits, which the decoder checked.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"bailiff/vm"
@@ -118,7 +119,7 @@ func showSlots(t *testing.T, td *datadriven.TestData, in *Intent) string {
 			fmt.Fprintf(&out, "%s: error: %v\n", arg.Key, err)
 			continue
 		}
-		fmt.Fprintf(&out, "%s: %s\n", arg.Key, showValue(value))
+		fmt.Fprintf(&out, "%s: %s%s\n", arg.Key, showValue(value), showUnreadable(t, in, arg.Key, value))
 	}
 	return out.String()
 }
@@ -136,6 +137,23 @@ func showValue(value vm.Value) string {
 		out.WriteString(" in base units")
 	}
 	return out.String()
+}
+
+// showUnreadable returns why the slot is invalid, and makes sure that there is a reason exactly where it is.
+func showUnreadable(t testing.TB, in *Intent, slot string, value vm.Value) string {
+	t.Helper()
+	why := in.Unreadable(slot)
+	explained := slot == "@path" || slot == "@command"
+	if (why != "") != (explained && value.Kind == vm.Invalid) {
+		t.Errorf("%s is %s, but unreadable because %q", slot, kindName(value.Kind), why)
+	}
+	if len(why) > maxMessage/2 || !utf8.ValidString(why) || strings.ContainsFunc(why, unicode.IsControl) {
+		t.Errorf("unfit reason: %q", why)
+	}
+	if why == "" {
+		return ""
+	}
+	return ": " + why
 }
 
 func kindName(kind vm.Kind) string {

@@ -121,6 +121,21 @@ func derivedCommand(in *Intent, _ Provenance) vm.Value {
 	return in.listFrom(start)
 }
 
+// Unreadable says in a few words why the derived slot of that name ("@path" or "@command") is vm.Invalid in this
+// request: printable text of bounded length, worded to stand after a colon ("it holds a variable"). It is "" where the
+// slot is readable or absent, and for all other names. It derives the value once more, so it is for denials only.
+func (in *Intent) Unreadable(slotName string) string {
+	switch {
+	case slotName == "@path" && in.Has(Path):
+		return pathname.Explain(in.Text(Path))
+	case slotName == "@command" && in.Has(Command):
+		if _, err := command.Read(in.Text(Command)); err != nil {
+			return printable(err.Error(), maxMessage/2)
+		}
+	}
+	return ""
+}
+
 func amountValue(in *Intent, _ Provenance) vm.Value {
 	value := in.walk(Amount, nil)
 	value.BaseUnits = in.AmountInBaseUnits()

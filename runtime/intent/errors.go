@@ -2,6 +2,7 @@ package intent
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"bailiff/runtime/code"
@@ -49,11 +50,15 @@ func quote(text string) string {
 	return strconv.QuoteToASCII(text)
 }
 
-// printable returns text as quote does, without the quotes.
+// printable returns text, shortened, with everything but printable ASCII escaped. Quotes and backslashes stay as they
+// are: texts of other packages bring quotes of their own, and what a message quotes should be escaped once.
 func printable(text string, limit int) string {
 	quoted := strconv.QuoteToASCII(clip(text, limit))
-	return clip(quoted[1:len(quoted)-1], limit)
+	return clip(unescaper.Replace(quoted[1:len(quoted)-1]), limit)
 }
+
+// unescaper takes back what strconv does to printable ASCII.
+var unescaper = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 
 // clip returns the first limit bytes of text, without half a character at the end.
 func clip(text string, limit int) string {

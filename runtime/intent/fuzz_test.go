@@ -13,7 +13,7 @@ import (
 )
 
 // FuzzDecode: no body makes the decoder panic; a refusal keeps to its bounds; an accepted body's canonical form is
-// one that decodes to itself, and every slot can be filled.
+// one that decodes to itself, and every slot can be filled, with a reason where a path or command can't be read.
 func FuzzDecode(f *testing.F) {
 	seeds := goldenBodies(f)
 	if len(seeds) < 100 {
@@ -31,7 +31,8 @@ func FuzzDecode(f *testing.F) {
 	for _, row := range Derived() {
 		names = append(names, row.Name)
 	}
-	binding, err := NewBinding(append(names, "metadata.a.b", "arguments.p", "metadata.serverId", "metadata.toolName"))
+	names = append(names, "metadata.a.b", "arguments.p", "metadata.serverId", "metadata.toolName")
+	binding, err := NewBinding(names)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -47,6 +48,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		frame := make([]vm.Value, len(binding.sources))
 		binding.Fill(in, Shim, nil, frame)
+		for i, name := range names {
+			showUnreadable(t, in, name, frame[i])
+		}
 		if problem := fixpoint(in); problem != "" {
 			t.Fatal(problem)
 		}

@@ -14,7 +14,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxBody is the largest body of an authorize or test-run request in bytes (decisions, section 3).
+// MaxBody is the largest body of an authorize or test-run request in bytes (decisions, section 3). This is the one
+// definition: whoever reads a body from a connection or a file stops there too. Decode refuses what is longer
+// with code.BodyTooLarge, so readers pass on one byte more than fits.
 const MaxBody = 100_000
 
 // MaxDepth is how deep objects and arrays may nest, the body itself included.

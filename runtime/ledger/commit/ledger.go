@@ -28,7 +28,7 @@ const (
 	// record; growth ends long before, since every caller waits for the group.
 	maxYields = 16
 	// rideBytes is how large a group of test-runs may get before it is written for its own sake.
-	rideBytes = 64 << 10
+	rideBytes = 512 << 10
 	// groupBytes is the size at which a group is closed for more records.
 	groupBytes = 1 << 20
 	// maxBacklog is how many groups may wait for the disk. Beyond, plans are refused: a disk that hangs must not
@@ -44,9 +44,11 @@ type Ledger struct {
 	stream [16]byte
 	before [32]byte // hash of the last group; the committer's
 	keys   keyTable
-	wake   chan struct{} // one token: a group is wanted; closed by Close
+	wake   chan struct{} // one token: a group is wanted, or the ledger is closed
 	done   chan struct{} // closed when the committer has ended
 	grown  atomic.Uint64 // records ever appended
+	// pending says that a group has become wanted and the committer has not been told.
+	pending atomic.Bool
 
 	mu      sync.Mutex
 	state   *state.State
@@ -67,7 +69,13 @@ var _ ledger.Ledger = (*Ledger)(nil)
 // Submit implements ledger.Ledger.
 func (l *Ledger) Submit(p *ledger.Plan) *ledger.Ticket {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	t := l.submit(p)
+	l.mu.Unlock()
+	l.rouse()
+	return t
+}
+
+func (l *Ledger) submit(p *ledger.Plan) *ledger.Ticket {
 	t := l.ticket()
 	out, err := l.decide(p)
 	if err == nil && l.record.Kind != state.None {
@@ -146,18 +154,22 @@ func (l *Ledger) append() (lsn uint64, err error) {
 	g.add(&l.record)
 	l.next++
 	l.grown.Add(1)
-	if l.record.Kind != state.TestRun || len(g.buf) >= rideBytes {
-		l.want(g)
+	if !g.wanted && (l.record.Kind != state.TestRun || len(g.buf) >= rideBytes) {
+		g.wanted = true
+		l.pending.Store(true)
 	}
 	return lsn, nil
 }
 
-// want has g written as soon as may be.
-func (l *Ledger) want(g *group) {
-	if g.wanted {
-		return
+// rouse wakes the committer where a group has become wanted since the last time. It is called without the lock: waking
+// somebody takes many times as long as a step, and others would wait for the lock meanwhile.
+func (l *Ledger) rouse() {
+	if l.pending.Load() && l.pending.CompareAndSwap(true, false) {
+		l.signal()
 	}
-	g.wanted = true
+}
+
+func (l *Ledger) signal() {
 	select {
 	case l.wake <- struct{}{}:
 	default: // the committer has been woken and has not looked yet
@@ -185,14 +197,23 @@ func (l *Ledger) commitmentOf(key ledger.ID) *ledger.Commitment {
 // commitAll is the committer: it writes groups until Close.
 func (l *Ledger) commitAll() {
 	defer close(l.done)
-	for running := true; running; {
-		_, running = <-l.wake
+	for range l.wake {
 		l.gather()
 		for g := l.take(); g != nil; g = l.take() {
 			l.write(g)
 			l.gather()
 		}
+		if l.finished() {
+			return
+		}
 	}
+}
+
+// finished reports whether the ledger is closed; what was submitted before has been written then.
+func (l *Ledger) finished() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed && (l.failure != nil || l.open().count == 0 && len(l.groups) == 1)
 }
 
 // gather yields while the open group grows.
@@ -296,7 +317,7 @@ func (l *Ledger) Close() error {
 		l.closed = true
 		l.open().wanted = true
 		l.mu.Unlock()
-		close(l.wake) // nothing is appended any more, so nobody sends
+		l.signal()
 		<-l.done
 		l.closeErr = l.closeLog()
 	})
@@ -317,6 +338,7 @@ func (l *Ledger) step(ctx context.Context, id ledger.ID, fill func(*state.Record
 	l.mu.Lock()
 	commitment, err := l.stepLocked(id, fill, applied)
 	l.mu.Unlock()
+	l.rouse()
 	if commitment != nil {
 		if waitErr := commitment.Wait(ctx); waitErr != nil {
 			return waitErr

@@ -1,0 +1,153 @@
+package compiler
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"bailiff/grammar"
+)
+
+// curlyQuotes are what word processors put in place of plain quotes. In a policy they are letters like any other.
+const curlyQuotes = "‘’“”"
+
+func opensCurly(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return strings.ContainsRune(curlyQuotes, first)
+}
+
+func closesCurly(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return strings.ContainsRune(curlyQuotes, last)
+}
+
+// lintQuotes warns of items that begin or end with a curly quote. What stands between two of them may have commas,
+// which divide it: then the items are one finding.
+func (c *checker) lintQuotes(items []grammar.Item) {
+	for i := 0; i < len(items); i++ {
+		first := items[i]
+		if first.Quoted || !opensCurly(first.Text) && !closesCurly(first.Text) {
+			continue
+		}
+		if !closesCurly(first.Text) {
+			i = closingItem(items, i)
+		}
+		c.curlyQuoted(first.Span.To(items[i].Span))
+	}
+}
+
+// closingItem returns which item ends the quote that item i opens: i itself where none does.
+func closingItem(items []grammar.Item, i int) int {
+	for j := i + 1; j < len(items) && !items[j].Quoted && !opensCurly(items[j].Text); j++ {
+		if closesCurly(items[j].Text) {
+			return j
+		}
+	}
+	return i
+}
+
+// curlyQuoted reports a text between curly quotes. The fix is there where plain quotes can take their place.
+func (c *checker) curlyQuoted(span grammar.Span) {
+	inner := strings.Trim(c.file.Source.Slice(span), curlyQuotes)
+	d := grammar.At(CodeCurlyQuotes, span, "curly quotes are part of the text here").
+		WithHint("write plain quotes, or none; to mean a curly quote, put plain quotes around it")
+	for _, quote := range []string{`"`, `'`} {
+		if inner != "" && !strings.ContainsAny(inner, quote+curlyQuotes) {
+			c.add(d.WithFix(span, quote+inner+quote))
+			return
+		}
+	}
+	c.add(d)
+}
+
+// lintDenial warns of what the value of a denial probably was not meant to say.
+func (c *checker) lintDenial(d Denial, value *grammar.Value) {
+	if !value.Quoted && (opensCurly(value.Text) || closesCurly(value.Text)) {
+		c.curlyQuoted(value.Span)
+	}
+	if dividing(d.Operator, value) {
+		c.add(grammar.At(CodeCommaInText, value.Span, "the comma does not divide this value: all of it is one text").
+			WithHint("write one line for each value; if one text is meant, put it between quotes"))
+	}
+	c.lintEqual(d.Path, d.Operator, grammar.Item{Text: value.Text, Span: value.Span, Quoted: value.Quoted})
+}
+
+// dividing reports whether a value has a comma that could be meant to divide it. Those inside the brackets of a pattern
+// are not.
+func dividing(operator Operator, value *grammar.Value) bool {
+	for _, item := range value.Items[:len(value.Items)-1] {
+		before := value.Raw[:item.Span.End-value.Span.Start]
+		if operator != Matches || !endsInside(before) {
+			return true
+		}
+	}
+	return false
+}
+
+// lintEqual warns of a text without quotes that no value, or not what it looks like, can be equal to.
+func (c *checker) lintEqual(path string, operator Operator, item grammar.Item) {
+	if item.Quoted || operator != Equals && operator != NotEquals {
+		return
+	}
+	switch {
+	case strings.HasPrefix(item.Text, "*") || strings.HasSuffix(item.Text, "*"):
+		c.add(grammar.At(CodeLiteralStar, item.Span, "`*` stands for itself here, and for no other text").
+			WithHint("%s; if the `*` is meant, put the value between quotes", insteadOfStar(operator, item.Text)))
+	case holdsNumbers(path) && jsonNumber.MatchString(item.Text) && shortestNumber(item.Text) != item.Text:
+		c.add(otherNumber(item))
+	}
+}
+
+// insteadOfStar returns what says what a star in a value probably was meant to.
+func insteadOfStar(operator Operator, text string) string {
+	bare, rule := strings.Trim(text, "*"), "write"
+	if operator == NotEquals {
+		rule = "write an allow_only with"
+	}
+	part := Contains
+	switch {
+	case bare == "":
+		part, bare = Matches, ".*"
+	case !strings.HasPrefix(text, "*"):
+		part = StartsWith
+	case !strings.HasSuffix(text, "*"):
+		part = EndsWith
+	}
+	return rule + " `" + part.String() + "` and `" + shorten(bare) + "`"
+}
+
+// holdsNumbers reports whether a request can have a number at a path.
+func holdsNumbers(path string) bool {
+	first, _, _ := strings.Cut(path, ".")
+	f := findField(first)
+	return f != nil && (f.members || f.name == slotChainID)
+}
+
+// jsonNumber is the form of numbers in requests.
+var jsonNumber = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
+
+// shortestNumber returns the form in which the number of a text is compared (RFC 8785, section 3.2.2.3), or "" where no
+// request can have it.
+func shortestNumber(text string) string {
+	value, err := strconv.ParseFloat(text, 64)
+	switch size := math.Abs(value); {
+	case err != nil || size > maxCount:
+		return ""
+	case size == 0:
+		return "0"
+	case size < 1e-6:
+		return strings.Replace(strconv.FormatFloat(value, 'e', -1, 64), "e-0", "e-", 1)
+	}
+	return strconv.FormatFloat(value, 'f', -1, 64)
+}
+
+// otherNumber reports a number that is not written as numbers are compared.
+func otherNumber(item grammar.Item) grammar.Diagnostic {
+	d := grammar.At(CodeNumberForm, item.Span, "numbers are compared in their shortest form, so that none ever equals `%s`", shorten(item.Text))
+	if shortest := shortestNumber(item.Text); shortest != "" {
+		return d.WithHint("write `%s`; if the text is meant, put it between quotes", shortest).WithFix(item.Span, shortest)
+	}
+	return d.WithHint("no request can have this number; if the text is meant, put it between quotes")
+}
