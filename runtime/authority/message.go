@@ -50,6 +50,8 @@ func (w *worker) violation(observed bool) string {
 	text := w.policy.program.Rule(violation.Rule).Message
 	if value := w.offending(violation); value != "" {
 		text += ": " + quote(value)
+	} else if reason := w.unreadable(violation); reason != "" {
+		text += ": " + reason
 	}
 	if observed {
 		return "OBSERVE mode let this pass: " + text
@@ -84,6 +86,14 @@ func (w *worker) offending(violation *vm.Violation) string {
 
 // symbol is what a token can be called without quotes.
 var symbol = regexp.MustCompile(`^[0-9A-Za-z]{1,42}$`)
+
+// unreadable says why the value that violated a rule could not be read, and is empty where it could.
+func (w *worker) unreadable(violation *vm.Violation) string {
+	if int(violation.Slot) >= len(w.frame) || w.frame[violation.Slot].Kind != vm.Invalid {
+		return ""
+	}
+	return w.in.Unreadable(w.policy.program.Fields()[violation.Slot])
+}
 
 // amountInWords is the declared amount with its unit.
 func (w *worker) amountInWords() string {

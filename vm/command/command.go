@@ -24,13 +24,15 @@ const (
 	MaxBrackets = 2 << 10
 )
 
-// Why a command can't be judged. Where commands are blocked, each of them means that it is denied.
+// Why a command can't be judged, worded to stand after a colon or a "because". Where commands are blocked, each of
+// them means that it is denied.
 var (
-	ErrTooLong = errors.New("command: longer than 8 KiB: put it into a script, or split it")
-	ErrTooDeep = errors.New("command: nests deeper than 32 levels, or holds more than 2048 brackets")
-	ErrNUL     = errors.New("command: holds a NUL, which no shell takes")
-	ErrSyntax  = errors.New("command: does not parse as bash")
-	ErrDynamic = errors.New("command: a command word is an expansion: write the command's name out")
+	ErrTooLong = errors.New("the command is longer than 8 KiB; put it into a script, or split it")
+	ErrTooDeep = errors.New("the command nests deeper than 32 levels, or holds more than 2048 brackets; put it into a script")
+	ErrNUL     = errors.New("the command holds a NUL, which no shell takes")
+	ErrSyntax  = errors.New("the command does not parse as bash")
+	ErrDynamic = errors.New("its command word is an expansion, or follows one")
+	ErrGlob    = errors.New("an extended glob in it holds an expansion")
 )
 
 // Forms are the texts in which blocked commands are sought.
@@ -53,7 +55,7 @@ func (f Forms) All() []string {
 }
 
 // Read returns the forms of raw. The errors are [ErrTooLong], [ErrNUL], [ErrTooDeep], [ErrSyntax] (wrapped, with
-// the place) and [ErrDynamic] (wrapped, with the word).
+// the place), and [ErrDynamic] and [ErrGlob] (wrapped, with the word as written, which may be long).
 func Read(raw string) (Forms, error) {
 	if err := precheck(raw); err != nil {
 		return Forms{}, err

@@ -78,13 +78,13 @@ func (w *walker) nests(node syntax.Node) bool {
 	return false
 }
 
-// call adds a simple command, whose first word must be plain.
+// call adds a simple command. The words that say what is run must be plain.
 func (w *walker) call(call *syntax.CallExpr) {
 	if len(call.Args) == 0 {
 		return
 	}
-	if name := call.Args[0]; !isPlain(name.Parts, false) {
-		w.err = fmt.Errorf("%w: %s", ErrDynamic, w.source(name))
+	if word := w.dynamic(call.Args); word != nil {
+		w.err = fmt.Errorf("%w: write out %s", ErrDynamic, w.source(word))
 		return
 	}
 	words := make([]string, len(call.Args))
@@ -107,7 +107,7 @@ func (w *walker) declaration(decl *syntax.DeclClause) {
 // unread.
 func (w *walker) pattern(glob *syntax.ExtGlob) {
 	if text := glob.Pattern.Value; strings.ContainsAny(text, "$`") || strings.Contains(text, "<(") || strings.Contains(text, ">(") {
-		w.err = fmt.Errorf("%w: %s", ErrDynamic, w.source(glob))
+		w.err = fmt.Errorf("%w: write out %s", ErrGlob, w.source(glob))
 	}
 }
 

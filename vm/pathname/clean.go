@@ -9,27 +9,72 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// Why nobody can tell which file a path means, worded to stand after a colon or a "because".
+const (
+	whyEmpty     = "it is empty"
+	whyBytes     = "it holds control characters or invalid UTF-8"
+	whyDevice    = "it is a device name"
+	whyVariable  = "it holds a variable"
+	whyUp        = "it leaves its folder by .."
+	whyHomeUp    = "it leaves its home directory or drive by .."
+	whyUser      = "it is in the home directory of a named user"
+	whyAnchor    = "it starts with a scheme, or a drive without /"
+	whyNoName    = "it has a name of nothing but dots and spaces"
+	whyShortName = "it has a short name of Windows"
+)
+
 // Clean returns raw in its canonical form, and whether it is suspicious: whether the file that it means
 // can't be told from the text. The form of a suspicious path is a best effort, fit for messages.
 func Clean(raw string) (clean string, suspicious bool) {
+	clean, why := examine(raw)
+	return clean, why != ""
+}
+
+// Explain says in a few words why [Clean] finds raw suspicious ("it holds a variable"), and "" where it does not. Of
+// several reasons it gives one. It repeats nothing of the path.
+func Explain(raw string) (why string) {
+	_, why = examine(raw)
+	return why
+}
+
+// examine returns the clean form of raw and the reason why it is suspicious, or "".
+func examine(raw string) (clean, why string) {
 	path := strings.ReplaceAll(raw, `\`, "/")
 	c := cleaner{
-		absolute:   strings.HasPrefix(path, "/"),
-		segments:   make([]string, 0, 16),
-		suspicious: raw == "" || hasStrangeBytes(raw) || isDevice(path) || strings.Contains(path, "$"),
+		absolute: strings.HasPrefix(path, "/"),
+		segments: make([]string, 0, 16),
+	}
+	switch {
+	case raw == "":
+		c.suspect(whyEmpty)
+	case hasStrangeBytes(raw):
+		c.suspect(whyBytes)
+	case isDevice(path):
+		c.suspect(whyDevice)
+	case hasDollar(path):
+		c.suspect(whyVariable)
 	}
 	for segment := range strings.SplitSeq(path, "/") {
 		c.add(segment)
 	}
-	clean = c.join()
-	return clean, c.suspicious || isDevice(clean) // cleaning can lay a device name bare
+	if clean = c.join(); isDevice(clean) { // cleaning can lay a device name bare
+		c.suspect(whyDevice)
+	}
+	return clean, c.why
 }
 
 // A cleaner gathers the segments of a path that remain.
 type cleaner struct {
-	absolute   bool
-	segments   []string
-	suspicious bool
+	absolute bool
+	segments []string
+	why      string // the first reason for suspicion, or ""
+}
+
+// suspect makes the path suspicious.
+func (c *cleaner) suspect(why string) {
+	if c.why == "" {
+		c.why = why
+	}
 }
 
 // add takes the next segment. What "." and ".." are is decided before folding: a segment that becomes one of them by
@@ -47,8 +92,13 @@ func (c *cleaner) add(raw string) {
 		return
 	}
 	name := trimName(segment)
-	if name == "" || isShortName(name) || hasVariable(segment) {
-		c.suspicious = true
+	switch {
+	case name == "":
+		c.suspect(whyNoName)
+	case isShortName(name):
+		c.suspect(whyShortName)
+	case hasVariable(segment):
+		c.suspect(whyVariable)
 	}
 	switch {
 	case name != "":
@@ -67,10 +117,12 @@ func (c *cleaner) anchor(segment string) bool {
 	case isDrive(segment):
 		c.absolute = true
 	case strings.HasPrefix(segment, "~") && !c.absolute:
-		c.suspicious = c.suspicious || segment != "~"
+		if segment != "~" {
+			c.suspect(whyUser)
+		}
 	case !c.absolute && (len(segment) > 1 && isDrive(segment[:2]) || strings.HasSuffix(segment, ":")):
 		// c:x is relative to the drive's own directory, and file: is a scheme.
-		c.suspicious = true
+		c.suspect(whyAnchor)
 	default:
 		return false
 	}
@@ -85,9 +137,9 @@ func (c *cleaner) up() {
 	case last < 0 && c.absolute:
 	case last < 0 || c.segments[last] == "..":
 		c.segments = append(c.segments, "..")
-		c.suspicious = true
+		c.suspect(whyUp)
 	case last == 0 && (isDrive(c.segments[0]) || c.segments[0][0] == '~' && !c.absolute):
-		c.suspicious = true
+		c.suspect(whyHomeUp)
 	default:
 		c.segments = c.segments[:last]
 	}
@@ -117,6 +169,28 @@ func trimName(segment string) string {
 // isDrive reports whether a folded segment is a drive letter and a colon.
 func isDrive(segment string) bool {
 	return len(segment) == 2 && segment[1] == ':' && 'a' <= segment[0] && segment[0] <= 'z'
+}
+
+// hasDollar reports whether a shell would expand a "$" in path: one before a name, a number, a special parameter
+// (2.5.2 of the POSIX shell language), a brace, a parenthesis, or a bracket or quote as bash has them. Before anything
+// else, and at the end of a segment, it is a character as any other. Some shells take more letters for
+// names than those of ASCII, and case folding may turn others into them, so all beyond ASCII count.
+func hasDollar(path string) bool {
+	for {
+		_, rest, found := strings.Cut(path, "$")
+		if !found || rest == "" {
+			return false
+		}
+		if c := rest[0]; c >= utf8.RuneSelf || isWordByte(c) || strings.IndexByte("{(['\"@*#?-!$", c) >= 0 {
+			return true
+		}
+		path = rest
+	}
+}
+
+// isWordByte reports whether the name of a variable may hold c.
+func isWordByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 // hasVariable reports whether a segment holds %VAR%: two percent signs with something between them.

@@ -17,9 +17,11 @@
 //     and ".env" are the same file there. On other systems that blocks too much, never too little.
 //
 // Where nobody can tell which file a path means it is suspicious, and denied wherever paths are blocked: an
-// empty path, a relative one that leaves its directory, ".." above a home directory or a drive, ~user, any "$", two
-// "%" in one segment (%VAR%), a path relative to a drive (c:x), a scheme (file:), "//?/", "//./", a short name
-// of Windows (PROGRA~1), a segment of nothing but dots and spaces, and control characters or invalid UTF-8.
+// empty path, a relative one that leaves its directory, ".." above a home directory or a drive, ~user, a "$" that a
+// POSIX shell or bash would expand ($id, $5, ${x}, $(x), $'x', but neither "a$" nor "x$.txt"), two "%" in one segment
+// (%VAR%), a path relative to a drive (c:x), a scheme (file:), "//?/", "//./", a short name of Windows
+// (PROGRA~1), a segment of nothing but dots and spaces, and control characters or invalid UTF-8. [Explain] says which
+// of them it was.
 //
 // A pattern is a clean path in which "*" stands for one segment, or "**/" and segments that may stand anywhere. It
 // covers what it matches and all below it, so it ends at a segment's border: /etc covers /etc/passwd, not /etcetera.

@@ -48,6 +48,18 @@ var cleanTests = []struct {
 	{"$HOME/x", "$home/x", true},
 	{"/x/${HOME}", "/x/${home}", true},
 	{"/x/$(id)", "/x/$(id)", true},
+	{"a$", "a$", false},
+	{"/a$/b$", "/a$/b$", false},
+	{`a$\b`, "a$/b", false},
+	{"x$.txt", "x$.txt", false},
+	{"a$ b$+c$=d$,e$:f", "a$ b$+c$=d$,e$", false},
+	{"/a$. /b", "/a$/b", false},
+	{"routes/$id.tsx", "routes/$id.tsx", true},
+	{"price$5.txt", "price$5.txt", true},
+	{"x$.$_", "x$.$_", true},
+	{"$$", "$$", true},
+	{"$\u200cHOME", "$home", true},
+	{"$\u212a", "$k", true},
 	{"/x/%APPDATA%/y", "/x/%appdata%/y", true},
 	{"/x/50%/60%", "/x/50%/60%", false},
 	{`C:\Windows\System32`, "/c:/windows/system32", false},
@@ -99,6 +111,52 @@ func TestClean(t *testing.T) {
 		clean, suspicious := Clean(test.raw)
 		if clean != test.clean || suspicious != test.suspicious {
 			t.Errorf("Clean(%q) = %q, %v; want %q, %v", test.raw, clean, suspicious, test.clean, test.suspicious)
+		}
+	}
+}
+
+// TestDollar goes through every byte that can follow a "$", beside what the shells' manuals list.
+func TestDollar(t *testing.T) {
+	const expanded = "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" + "{(['\"" + "@*#?-!$"
+	for c := byte(' '); c < 0x7f; c++ {
+		_, suspicious := Clean("a$" + string(c) + "b")
+		// A backslash divides segments, so that the "$" ends one.
+		if want := strings.IndexByte(expanded, c) >= 0; suspicious != want {
+			t.Errorf("a$%cb: suspicious %v, want %v", c, suspicious, want)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	for raw, want := range map[string]string{
+		"":            whyEmpty,
+		"a\nb":        whyBytes,
+		"a\xff":       whyBytes,
+		"//./x":       whyDevice,
+		"//?/c:/x":    whyDevice,
+		"/../??/x":    whyDevice,
+		"$HOME/x":     whyVariable,
+		"a/%TEMP%/x":  whyVariable,
+		"../x":        whyUp,
+		"a/../../$x":  whyVariable,
+		"~/../x":      whyHomeUp,
+		"c:/../x":     whyHomeUp,
+		"~root/x":     whyUser,
+		"c:x":         whyAnchor,
+		"file:///x":   whyAnchor,
+		"a/.../b":     whyNoName,
+		"a/ /b":       whyNoName,
+		"PROGRA~1/x":  whyShortName,
+		"src/main.go": "",
+		"/a$/b":       "",
+	} {
+		if got := Explain(raw); got != want {
+			t.Errorf("Explain(%q) = %q, want %q", raw, got, want)
+		}
+	}
+	for _, test := range cleanTests {
+		if got := Explain(test.raw); (got != "") != test.suspicious {
+			t.Errorf("Explain(%q) = %q, suspicious %v", test.raw, got, test.suspicious)
 		}
 	}
 }
@@ -227,7 +285,7 @@ func TestFoldIsStable(t *testing.T) {
 
 // paths generates paths from pieces that matter to Clean.
 func paths() gopter.Gen {
-	pieces := []any{"a", "B", ".env", ".", "..", "/", "/", "/", `\`, "~", "c:", "C", ":", " ", "%", "$", "*", "é", "E\u0301", "ß", "~1", "", "\u200d", "?"}
+	pieces := []any{"a", "B", ".env", ".", "..", "/", "/", "/", `\`, "~", "c:", "C", ":", " ", "%", "$", "$.", "*", "é", "E\u0301", "ß", "~1", "", "\u200d", "?"}
 	return gen.SliceOfN(12, gen.OneConstOf(pieces...)).Map(func(parts []string) string { return strings.Join(parts, "") })
 }
 
@@ -302,7 +360,7 @@ func startsWith(have, want []string) bool {
 }
 
 func FuzzClean(f *testing.F) {
-	for _, raw := range []string{"/a/../b", "~/x", `C:\x`, ".env. ", "a:b", "%A%", "é/ß", "//?/x", "..:x", "~:", "c: ", "/\u200c./x"} {
+	for _, raw := range []string{"/a/../b", "~/x", `C:\x`, ".env. ", "a:b", "%A%", "é/ß", "//?/x", "$.x", "a$/b", "$\u200c.", "..:x", "~:", "c: ", "/\u200c./x"} {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
