@@ -35,7 +35,7 @@ func (e *emitter) blockLists() []blockList {
 		{list: t.BlockedCommands, key: keyCommands, actions: []string{"bash"}, slot: slotCommand,
 			op: vm.OpContains, set: func(texts []string) vm.Const { return e.folded(texts...) },
 			missing:    "the policy blocks commands, and the intent has no command",
-			unreadable: "the policy blocks commands, and this one can't be read: it is too long, nests too deep, does not parse, or its command word is an expansion",
+			unreadable: "the policy blocks commands, and this one can't be read",
 			blocked:    "the command holds an entry of tool_calls.bash.blocked_commands"},
 		{list: t.BlockedDomains, key: keyDomains, actions: []string{"web_fetch", "http"}, slot: slotHost,
 			op: vm.OpHost, set: func(texts []string) vm.Const { return e.Hosts(texts...) },
