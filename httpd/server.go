@@ -150,8 +150,12 @@ func guard(log *slog.Logger, handler fasthttp.RequestHandler) fasthttp.RequestHa
 func ambiguousFraming(header *fasthttp.RequestHeader) string {
 	lengths, encodings := 0, 0
 	for line := range bytes.Lines(header.RawHeaders()) {
-		if line[0] == ' ' || line[0] == '\t' {
+		switch line[0] {
+		case ' ', '\t':
 			return "a header goes on in a second line; write it in one"
+		case 'C', 'c', 'T', 't':
+		default:
+			continue
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		switch name = bytes.TrimSpace(name); {
