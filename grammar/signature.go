@@ -87,12 +87,13 @@ func Unsigned(src *Source) ([]byte, Diagnostics) {
 
 // checkTail returns an error if anything but blank lines stands from start on.
 func checkTail(text []byte, start int) Diagnostics {
-	for next := start; start < len(text); start = next {
-		var line []byte
-		if line, next = cutLine(text, start); len(bytes.Trim(line, " \t")) > 0 {
+	for start < len(text) {
+		line, next := cutLine(text, start)
+		if len(bytes.Trim(line, " \t")) > 0 {
 			return Diagnostics{At(CodeAfterSignature, Span{start, start + len(line)}, "only blank lines may follow the signature").
 				WithHint("move this above `%s` and sign the policy again", signatureHeading)}
 		}
+		start = next
 	}
 	return nil
 }
