@@ -72,7 +72,7 @@ func newAuthority(tb testing.TB) (*authority.Authority, *ledger.Key) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	key, fault := a.Authenticate(made.APIKey, ledger.ScopeAuthorize)
+	key, fault := a.Authenticate([]byte(made.APIKey), ledger.ScopeAuthorize)
 	if fault != nil {
 		tb.Fatal(fault)
 	}

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"strconv"
+	"sync"
 
 	"github.com/valyala/fasthttp"
 
@@ -35,12 +36,18 @@ func writeJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.Response.SetBody(body)
 }
 
+// buffers holds memory in which answers are written before they are copied into responses, as *[]byte.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
 // writeAnswer writes a decision.
 func writeAnswer(ctx *fasthttp.RequestCtx, a *authority.Answer) {
 	ctx.SetStatusCode(a.HTTP)
 	ctx.SetContentType("application/json")
 	ctx.Response.Header.Set("Cache-Control", "no-store")
-	ctx.Response.SetBodyRaw(AppendAnswer(make([]byte, 0, 320+len(a.Message)+len(a.Attestation)), a))
+	buffer := buffers.Get().(*[]byte)
+	*buffer = AppendAnswer((*buffer)[:0], a)
+	ctx.Response.SetBody(*buffer)
+	buffers.Put(buffer)
 }
 
 // AppendAnswer appends the JSON of a decision (specification, "Authorization response").

@@ -1,7 +1,7 @@
 package httpd
 
 import (
-	"strings"
+	"bytes"
 
 	"github.com/valyala/fasthttp"
 
@@ -81,18 +81,18 @@ func boundBody(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
 }
 
 // bearer returns the token of the one Authorization header (RFC 6750, section 2.1), or why there is none.
-func bearer(header *fasthttp.RequestHeader) (token string, fault *authority.Failure) {
+func bearer(header *fasthttp.RequestHeader) (token []byte, fault *authority.Failure) {
 	const howTo = "send the API key as Authorization: Bearer sk_svc_…"
 	values := header.PeekAll("Authorization")
 	switch {
 	case len(values) == 0:
-		return "", &authority.Failure{Code: code.APIKeyRequired, Message: howTo}
+		return nil, &authority.Failure{Code: code.APIKeyRequired, Message: howTo}
 	case len(values) > 1:
-		return "", &authority.Failure{Code: code.APIKeyInvalid, Message: "there are several Authorization headers; send one"}
+		return nil, &authority.Failure{Code: code.APIKeyInvalid, Message: "there are several Authorization headers; send one"}
 	}
-	scheme, token, _ := strings.Cut(string(values[0]), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return "", &authority.Failure{Code: code.APIKeyInvalid, Message: "the Authorization header is of another scheme; " + howTo}
+	scheme, token, _ := bytes.Cut(values[0], []byte(" "))
+	if !bytes.EqualFold(scheme, []byte("Bearer")) {
+		return nil, &authority.Failure{Code: code.APIKeyInvalid, Message: "the Authorization header is of another scheme; " + howTo}
 	}
-	return strings.TrimLeft(token, " "), nil
+	return bytes.TrimLeft(token, " "), nil
 }

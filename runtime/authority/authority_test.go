@@ -72,7 +72,7 @@ func newHouse(t *testing.T, random io.Reader) *house {
 		t.Fatal(err)
 	}
 	var fault *Failure
-	if h.key, fault = h.Authenticate(view.APIKey, ledger.ScopeAuthorize); fault != nil {
+	if h.key, fault = h.Authenticate([]byte(view.APIKey), ledger.ScopeAuthorize); fault != nil {
 		t.Fatal(fault)
 	}
 	return h

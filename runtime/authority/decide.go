@@ -40,6 +40,7 @@ type worker struct {
 	plan      ledger.Plan
 	hold      ledger.HoldRequest
 	reserved  []ledger.Reservation
+	text      []byte // the message
 	source    []byte // the intent's canonical form, for a hold
 }
 

@@ -1,8 +1,8 @@
 package authority
 
 import (
+	"bytes"
 	"crypto/sha256"
-	"strings"
 
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
@@ -16,14 +16,14 @@ const (
 )
 
 // Authenticate finds the key that a bearer token is, and checks that it is good here and has a scope.
-func (a *Authority) Authenticate(token string, scope ledger.Scopes) (*ledger.Key, *Failure) {
-	if !strings.HasPrefix(token, keyPrefix) || len(token) > maxKeyLength {
+func (a *Authority) Authenticate(token []byte, scope ledger.Scopes) (*ledger.Key, *Failure) {
+	if !bytes.HasPrefix(token, []byte(keyPrefix)) || len(token) > maxKeyLength {
 		return nil, failure(code.APIKeyInvalid, "the API key is malformed; it starts with "+keyPrefix)
 	}
-	if a.Environment == Production && strings.HasPrefix(token, testKeyPrefix) {
+	if a.Environment == Production && bytes.HasPrefix(token, []byte(testKeyPrefix)) {
 		return nil, failure(code.APIKeyWrongEnv, "this is a key of the test environment; use a production key here")
 	}
-	hash := sha256.Sum256([]byte(token))
+	hash := sha256.Sum256(token)
 	key, found := a.Ledger.LookupKey(&hash)
 	switch {
 	case !found || key.Revoked != 0:

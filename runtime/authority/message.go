@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"bailiff/runtime/intent"
@@ -15,59 +14,61 @@ import (
 // maxQuoted bounds what a message repeats of a request, in bytes: agents choose the texts.
 const maxQuoted = 120
 
+// observedPrefix begins the message of a denial that OBSERVE mode made an ALLOWED.
+const observedPrefix = "OBSERVE mode let this pass: "
+
 // message says in words what came of the intent. It repeats the amount with its unit, whatever the outcome
 // (decisions, section 2, "Amounts and tokens").
 func (w *worker) message(outcome *ledger.Outcome) string {
-	var text strings.Builder
-	text.WriteString(w.reason(outcome))
+	text := w.appendReason(w.text[:0], outcome)
 	for _, note := range w.result.Notes {
-		text.WriteString("; " + w.policy.program.Rule(note).Message)
+		text = append(append(text, "; "...), w.policy.program.Rule(note).Message...)
 	}
 	if w.result.Class == vm.EVM {
-		text.WriteString("; amount: " + w.amountInWords())
+		text = w.appendAmount(append(text, "; amount: "...))
 	}
-	return text.String()
+	w.text = text
+	return string(text)
 }
 
-func (w *worker) reason(outcome *ledger.Outcome) string {
+func (w *worker) appendReason(text []byte, outcome *ledger.Outcome) []byte {
+	if outcome.Observed {
+		text = append(text, observedPrefix...)
+	}
 	switch {
 	case outcome.Result == ledger.Held:
-		return w.policy.program.Rule(w.result.Holds[0]).Message + ": a human operator has to decide"
+		text = append(text, w.policy.program.Rule(w.result.Holds[0]).Message...)
+		return append(text, ": a human operator has to decide"...)
 	case outcome.Result == ledger.HoldDenied:
-		return "the operator denied the hold of this intent"
+		return append(text, "the operator denied the hold of this intent"...)
 	case outcome.Result == ledger.Refused:
-		return w.refusal(outcome)
+		return w.appendRefusal(text, outcome)
 	case outcome.Result == ledger.RefusedGroups:
-		return fmt.Sprintf("the key has %d live counter groups and can have no more", ledger.MaxGroups)
+		return fmt.Appendf(text, "the key has %d live counter groups and can have no more", ledger.MaxGroups)
 	case len(w.result.Violations) > 0:
-		return w.violation(outcome.Observed)
+		return w.appendViolation(text, &w.result.Violations[0])
 	}
-	return "every rule of the policy passed"
+	return append(text, "every rule of the policy passed"...)
 }
 
-func (w *worker) violation(observed bool) string {
-	violation := &w.result.Violations[0]
-	text := w.policy.program.Rule(violation.Rule).Message
+// appendViolation says which rule was violated, and by which value or why that could not be read.
+func (w *worker) appendViolation(text []byte, violation *vm.Violation) []byte {
+	text = append(text, w.policy.program.Rule(violation.Rule).Message...)
 	if value := w.offending(violation); value != "" {
-		text += ": " + quote(value)
-	} else if reason := w.unreadable(violation); reason != "" {
-		text += ": " + reason
+		return appendQuoted(append(text, ": "...), value)
 	}
-	if observed {
-		return "OBSERVE mode let this pass: " + text
+	if reason := w.unreadable(violation); reason != "" {
+		return append(append(text, ": "...), reason...)
 	}
 	return text
 }
 
-func (w *worker) refusal(outcome *ledger.Outcome) string {
+func (w *worker) appendRefusal(text []byte, outcome *ledger.Outcome) []byte {
 	reservation := &w.plan.Reservations[outcome.Reservation]
-	text := fmt.Sprintf("%s: %s of %s used in this %s", reservation.Counter.Limit,
+	text = fmt.Appendf(text, "%s: %s of %s used in this %s", reservation.Counter.Limit,
 		outcome.Used.String(), reservation.Limit.String(), reservation.Counter.Window)
 	if reservation.Counter.Group != "" {
-		text += " (" + quote(reservation.Counter.Group) + ")"
-	}
-	if outcome.Observed {
-		return "OBSERVE mode let this pass: " + text
+		text = append(appendQuoted(append(text, " ("...), reservation.Counter.Group), ')')
 	}
 	return text
 }
@@ -95,35 +96,41 @@ func (w *worker) unreadable(violation *vm.Violation) string {
 	return w.in.Unreadable(w.policy.program.Fields()[violation.Slot])
 }
 
-// amountInWords is the declared amount with its unit.
-func (w *worker) amountInWords() string {
-	unit := "ETH"
-	if token := w.in.Text(intent.Token); token != "" {
-		if unit = token; !symbol.MatchString(token) {
-			unit = quote(token)
-		}
-	}
-	switch text := w.in.Text(intent.Amount); {
+// appendAmount appends the declared amount with its unit.
+func (w *worker) appendAmount(text []byte) []byte {
+	register := &w.result.Amounts[0]
+	switch {
 	case !w.in.Has(intent.Amount):
-		return "none given"
-	case w.result.Amounts[0].Set:
-		register := &w.result.Amounts[0]
-		return register.Value.Format(register.Decimals) + " " + unit
+		return append(text, "none given"...)
+	case register.Set:
+		text = register.Value.AppendFormat(text, register.Decimals)
 	case w.in.AmountInBaseUnits():
-		return quote(text) + " base units of " + unit
+		text = append(appendQuoted(text, w.in.Text(intent.Amount)), " base units of"...)
 	default:
-		return quote(text) + " " + unit
+		text = appendQuoted(text, w.in.Text(intent.Amount))
 	}
+	return appendUnit(append(text, ' '), w.in.Text(intent.Token))
 }
 
-// quote puts a text between quotes, shortened, with what is not printable escaped.
-func quote(text string) string {
+// appendUnit names a token, in quotes where its name is nothing to be trusted, or the native currency.
+func appendUnit(text []byte, token string) []byte {
+	switch {
+	case token == "":
+		return append(text, "ETH"...)
+	case symbol.MatchString(token):
+		return append(text, token...)
+	}
+	return appendQuoted(text, token)
+}
+
+// appendQuoted appends a text between quotes, shortened, with what is not printable escaped.
+func appendQuoted(dst []byte, text string) []byte {
 	if len(text) <= maxQuoted {
-		return strconv.Quote(text)
+		return strconv.AppendQuote(dst, text)
 	}
 	end := maxQuoted
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return strconv.Quote(text[:end]) + "…"
+	return append(strconv.AppendQuote(dst, text[:end]), "…"...)
 }

@@ -54,10 +54,8 @@ func (w *worker) violations() []Violation {
 	for i := range list {
 		found := &w.result.Violations[i]
 		rule := w.policy.program.Rule(found.Rule)
-		list[i] = Violation{rule.Name, code.Code(rule.Code), rule.Message, int(w.policy.program.Span(found.PC).Line)}
-		if value := w.offending(found); value != "" {
-			list[i].Message += ": " + quote(value)
-		}
+		message := string(w.appendViolation(nil, found))
+		list[i] = Violation{rule.Name, code.Code(rule.Code), message, int(w.policy.program.Span(found.PC).Line)}
 	}
 	return list
 }

@@ -14,9 +14,10 @@
 package amount
 
 import (
+	"bytes"
 	"errors"
 	"math/bits"
-	"strings"
+	"strconv"
 
 	"github.com/holiman/uint256"
 )
@@ -111,18 +112,35 @@ func (a Amount) String() string { return a.wide().Dec() }
 
 // Format returns a in human units, without trailing zeros after the point and without a point that nothing
 // follows. Where decimals is at most [MaxDecimals], Parse(a.Format(decimals), decimals) is a.
-func (a Amount) Format(decimals uint8) string {
-	digits := a.String()
-	if missing := int(decimals) + 1 - len(digits); missing > 0 {
-		digits = strings.Repeat("0", missing) + digits
+func (a Amount) Format(decimals uint8) string { return string(a.AppendFormat(nil, decimals)) }
+
+// AppendFormat appends what Format returns to dst.
+func (a Amount) AppendFormat(dst []byte, decimals uint8) []byte {
+	var memory [maxDigits]byte
+	digits := memory[:0]
+	if wide := a.wide(); wide.IsUint64() {
+		digits = strconv.AppendUint(digits, wide.Uint64(), 10)
+	} else {
+		digits = append(digits, wide.Dec()...)
 	}
-	point := len(digits) - int(decimals)
-	fraction := strings.TrimRight(digits[point:], "0")
-	if fraction == "" {
-		return digits[:point]
+	whole := len(digits) - int(decimals)
+	if whole > 0 {
+		dst, digits = append(dst, digits[:whole]...), digits[whole:]
+	} else {
+		dst = append(dst, '0')
 	}
-	return digits[:point] + "." + fraction
+	if digits = bytes.TrimRight(digits, "0"); len(digits) == 0 {
+		return dst
+	}
+	dst = append(dst, '.')
+	for ; whole < 0; whole++ {
+		dst = append(dst, '0')
+	}
+	return append(dst, digits...)
 }
+
+// maxDigits is how many decimal digits 2^256-1 has.
+const maxDigits = 78
 
 // wide views a as the library's type; both have the same representation.
 func (a *Amount) wide() *uint256.Int { return (*uint256.Int)(a) }
