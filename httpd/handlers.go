@@ -1,6 +1,8 @@
 package httpd
 
 import (
+	"context"
+
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
@@ -26,7 +28,8 @@ func (s *Server) decide(ctx *fasthttp.RequestCtx, testRun bool) {
 		writeFailure(ctx, fault)
 		return
 	}
-	answer, fault := s.authority.Decide(s.stopping, key, ctx.PostBody(), testRun)
+	// The wait for the store ends with the store's answer alone: a client that goes away changes nothing.
+	answer, fault := s.authority.Decide(context.Background(), key, ctx.PostBody(), testRun)
 	if fault != nil {
 		writeFailure(ctx, fault)
 		return

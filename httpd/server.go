@@ -47,15 +47,11 @@ type Server struct {
 	listener  atomic.Pointer[closeOnce]
 	// draining asks every client to go: its next answer closes the connection.
 	draining atomic.Bool
-	// stopping ends when answers that wait for the store should not wait any longer.
-	stopping context.Context
-	stop     context.CancelFunc
 }
 
 // New returns a server. commit is the full id of the commit that the build is bound to, or empty.
 func New(a *authority.Authority, log *slog.Logger, commit string) *Server {
 	s := &Server{authority: a, log: log, commit: commit}
-	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.http = newHTTP(log, guard(log, s.route))
 	s.http.HeaderReceived = boundBody
 	return s
@@ -121,9 +117,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for wait := drainTime; wait > 0 && s.http.GetOpenConnectionsCount() > 0 && ctx.Err() == nil; wait -= drainStep {
 		time.Sleep(drainStep)
 	}
-	err := s.http.ShutdownWithContext(ctx)
-	s.stop()
-	return err
+	return s.http.ShutdownWithContext(ctx)
 }
 
 // guard wraps a handler: what must not reach it is refused, and a defect in it is one request's trouble only.

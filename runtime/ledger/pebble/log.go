@@ -18,8 +18,10 @@ import (
 const format = pebble.FormatValueSeparation
 
 const (
-	// memTableBytes bounds how much of Pebble's own log is replayed when a directory is opened.
-	memTableBytes = 16 << 20
+	// memTableBytes bounds how much of Pebble's own log is replayed when a directory is opened, and the size of its log
+	// files. They are used again once their table is flushed: a file that does not grow is synced with one write, of
+	// the data, and one that does with two. So they are small, but large beside a group.
+	memTableBytes = 2 << 20
 	// closePatience is how long Close waits for Pebble after a failure. Pebble may have failed with a lock held.
 	closePatience = 5 * time.Second
 )
