@@ -9,7 +9,8 @@ import (
 const shownEntries = 8
 
 // Listing returns the program in words, for people: each line of source, where the debug section names one,
-// above the instructions that it became. Lines are those of the policy, the first at index 0.
+// above the instructions that it became. Lines are those of the policy, the first at index 0; of a line that is not
+// at hand only the number is shown.
 func (p *Program) Listing(source []string) string {
 	b := new(strings.Builder)
 	data, _ := p.MarshalBinary()
@@ -17,9 +18,13 @@ func (p *Program) Listing(source []string) string {
 		p.hash, p.policy, MachineVersion, len(p.canonical), len(data), len(p.code), p.cost.Fixed, p.cost.PerByte)
 	line := int32(0)
 	for pc, in := range p.code {
-		if at := p.Span(uint16(pc)).Line; at != line && at > 0 && int(at) <= len(source) {
+		if at := p.Span(uint16(pc)).Line; at != line && at > 0 {
 			line = at
-			fmt.Fprintf(b, "\n%5d | %s\n", line, strings.TrimRight(source[line-1], "\r\n"))
+			text := ""
+			if int(line) <= len(source) {
+				text = " " + strings.TrimRight(source[line-1], "\r\n")
+			}
+			fmt.Fprintf(b, "\n%5d |%s\n", line, text)
 		}
 		b.WriteString(strings.TrimRight(fmt.Sprintf("%8d  %-8s  %s", pc, in.Op, p.words(in)), " ") + "\n")
 	}

@@ -223,9 +223,6 @@ func testClosed(f *fixture) {
 
 // testReopen checks that everything that is read is the same after closing and opening.
 func testReopen(f *fixture) {
-	if f.suite.Reopen == nil {
-		f.Skip("this ledger keeps nothing")
-	}
 	n, task := count("n", ledger.Day, "", 3), count("t", ledger.Task, "task", 3)
 	f.allow(f.plan(n, task))
 	held := f.want(f.held(1), ledger.Held, ledger.Pending)
