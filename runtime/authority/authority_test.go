@@ -160,12 +160,29 @@ func TestTooLargeToAttest(t *testing.T) {
 	h := newHouse(t, rand.Reader)
 	recipients := `"` + strings.Repeat("x", 400) + `"`
 	intent := fmt.Sprintf(`{"action":"wallet.transfer","amount":"0.1","to":[%s]}`, recipients+strings.Repeat(","+recipients, 9))
-	if answer, fault := h.decide(intent, false); fault == nil || fault.Code != code.ValidationSchema || !strings.Contains(fault.Message, "shorten") {
-		t.Errorf("%+v %v", answer, fault)
+	for _, testRun := range []bool{false, true} {
+		answer, fault := h.decide(intent, testRun)
+		if fault == nil || fault.Code != code.ValidationSchema || !strings.Contains(fault.Message, "shorten") {
+			t.Errorf("test-run %v: %+v %v", testRun, answer, fault)
+		}
 	}
 	page, err := h.ledger.Events(context.Background(), ledger.EventQuery{Limit: 10})
 	if err != nil || len(page.Events) != 1 { // the key's creation
 		t.Errorf("%d events, %v", len(page.Events), err)
+	}
+}
+
+// TestSurelyAttestable fills a request of that size with what its attestation repeats, and issues it.
+func TestSurelyAttestable(t *testing.T) {
+	h := newHouse(t, rand.Reader)
+	const intent = `{"action":"wallet.transfer","amount":"0.1","to":"%s"}`
+	body := func(to string) string {
+		return `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + fmt.Sprintf(intent, to) + `}`
+	}
+	to := strings.Repeat("x", surelyAttestable-len(body("")))
+	answer, fault := h.Decide(context.Background(), h.key, []byte(body(to)), false)
+	if fault != nil || answer.Status != "ALLOWED" {
+		t.Errorf("%+v %v", answer, fault)
 	}
 }
 

@@ -33,6 +33,7 @@ type worker struct {
 	policy    *Policy
 	in        *intent.Intent
 	result    *vm.Result
+	bodyBytes int
 	testRun   bool
 	observe   bool // what the policy denies is approved
 	observing bool // the service observes; a test-run only says so
@@ -62,6 +63,7 @@ func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body
 	}
 	a.unknown.warn(a.Log, in.Text(intent.Framework))
 	w.in, w.key, w.testRun, w.observe, w.observing = in, key, testRun, a.Observe && !testRun, a.Observe
+	w.bodyBytes = len(body)
 	for range maxAttempts {
 		answer, fault, again := a.attempt(ctx, w)
 		if !again {
