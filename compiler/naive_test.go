@@ -13,7 +13,7 @@ import (
 	"bailiff/vm/weburl"
 )
 
-// The naive evaluator reads the typed policy the way decisions.md tells it, with strings, maps and rationals, and
+// The naive evaluator reads the typed policy the way the decisions tell it, with strings, maps and rationals, and
 // knows nothing of programs. What it and the machine say of an intent has to be the same.
 
 type naiveRun struct {

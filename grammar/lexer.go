@@ -182,6 +182,7 @@ func token(kind lexer.TokenType, offset int, value string) lexer.Token {
 // stream hands the tokens to participle. It is its lexer's definition, too, which names the tokens.
 type stream struct{ tokens []lexer.Token }
 
+// Next implements lexer.Lexer.
 func (t *stream) Next() (lexer.Token, error) {
 	first := t.tokens[0]
 	if len(t.tokens) > 1 {

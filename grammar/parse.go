@@ -72,8 +72,10 @@ var parser = sync.OnceValue(func() *participle.Parser[File] {
 // definition names the tokens for participle. The tokens themselves come from the scanner.
 type definition struct{}
 
+// Symbols implements lexer.Definition.
 func (definition) Symbols() map[string]lexer.TokenType { return symbols }
 
+// Lex implements lexer.Definition.
 func (definition) Lex(_ string, text io.Reader) (lexer.Lexer, error) {
 	all, err := io.ReadAll(text)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"runtime/debug"
@@ -33,9 +32,10 @@ const (
 	// On shutdown clients are given so long to send their next request and be told to close.
 	drainTime = 500 * time.Millisecond
 	drainStep = 10 * time.Millisecond
-	// So much of a body that is too large is read and thrown away before the connection is closed, within the time of
-	// the transfer: a client that is still sending would otherwise see a broken connection instead of the answer.
+	// So much of a body that is too large is read and thrown away before the connection is closed, until the client
+	// pauses for so long: while it is still sending it would see a broken connection instead of the answer.
 	discardBytes = 16 << 20
+	discardPause = 100 * time.Millisecond
 )
 
 // Server serves the API of an authority over HTTP.
@@ -188,9 +188,18 @@ func refuseUnread(ctx *fasthttp.RequestCtx, err error) {
 	ctx.SetConnectionClose()
 }
 
-// discard reads on behalf of a client that is still sending.
+// discard reads on behalf of a client that is still sending, until it pauses: then it is waiting for the answer.
 func discard(connection net.Conn) {
-	_, _ = io.CopyN(io.Discard, connection, discardBytes)
+	buffer := make([]byte, readBufferBytes)
+	pause := time.AfterFunc(discardPause, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })
+	defer pause.Stop()
+	for read := 0; read < discardBytes; {
+		n, err := connection.Read(buffer)
+		if err != nil || !pause.Reset(discardPause) {
+			return
+		}
+		read += n
+	}
 }
 
 func schemaFailure(message string) *authority.Failure {

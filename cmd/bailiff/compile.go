@@ -40,7 +40,7 @@ type disasmCommand struct {
 
 // Run lists the program: header, then each instruction with its operands in words and its source line.
 func (c *disasmCommand) Run(std streams) error {
-	content, err := readBounded(std, c.File, vm.MaxBytes)
+	content, err := readBounded(std, c.File, 2*vm.MaxBytes) // with its debug section
 	if err != nil {
 		return err
 	}

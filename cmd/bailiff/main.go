@@ -1,8 +1,8 @@
 // Command bailiff is the deterministic firewall in front of what AI agents do: it signs, checks and compiles
 // policies for their authors, and serves decisions to agents.
 //
-// Every subcommand has a file of its own; this one holds what they share: the streams they talk to, and how
-// an error becomes an exit code.
+// Subcommands have files of their own, those that belong together one for both; this one holds what they share: the
+// streams they talk to, and how an error becomes an exit code.
 package main
 
 import (

@@ -100,9 +100,12 @@ func settingsHelp() string {
 		fmt.Fprintf(table, "  %s\t%s%s\n", row.name, row.doc, fallback)
 	}
 	table.Flush()
+	text.WriteString("\nGOMAXPROCS and GOGC work as ever; without them the service uses twice the processors, and 800.\n")
+	text.WriteString("\nOf the specification's settings this version does not support these, and refuses to start where one is set:\n")
+	text.WriteString("  " + strings.Join(laterSettings, ", ") + "\n")
 	return text.String()
 }
 
-// ledgerPath, adminSocket and keyFile are where things lie below the data folder.
+// ledgerPath and adminSocket are where things lie below the data folder.
 func (s settings) ledgerPath() string  { return filepath.Join(s["SVC_DATA_DIR"], "ledger") }
 func (s settings) adminSocket() string { return filepath.Join(s["SVC_DATA_DIR"], "admin.sock") }

@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,6 +125,32 @@ func TestStopUnderLoad(t *testing.T) {
 	wait.Wait()
 	if answered.Load() < 32 {
 		t.Errorf("only %d answers: the test shows too little", answered.Load())
+	}
+}
+
+// TestTooLarge sends a byte more than a body may have: the refusal comes at once, not when the connection times out.
+func TestTooLarge(t *testing.T) {
+	s := newSite(t, example(t))
+	key := s.apiKey()
+	service := s.start()
+	for name, body := range map[string]io.Reader{
+		"with its length": strings.NewReader(strings.Repeat(" ", 100_001)),
+		"in chunks":       io.MultiReader(strings.NewReader(strings.Repeat(" ", 100_001))),
+		"much too large":  strings.NewReader(strings.Repeat(" ", 5_000_000)),
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // connections time out after 15
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, service.base+"/v1/authorize", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+key)
+		response, err := client.Do(request)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if text, err := io.ReadAll(response.Body); err != nil || response.StatusCode != 413 || !strings.Contains(string(text), "SVC_BODY_TOO_LARGE") {
+			t.Errorf("%s: %d %s %v", name, response.StatusCode, text, err)
+		}
+		cancel()
 	}
 }
 

@@ -35,6 +35,9 @@ func (e *InvalidPolicy) Error() string {
 			errors++
 		}
 	}
+	if errors == 1 {
+		return "the policy has an error"
+	}
 	return fmt.Sprintf("the policy has %d errors", errors)
 }
 
