@@ -204,17 +204,25 @@ func TestSizes(t *testing.T) {
 }
 
 func TestPackagesSayWhatTheyAreFor(t *testing.T) {
+	for _, dir := range undocumented(sources(t, ".")) {
+		t.Errorf("%s has no package comment", dir)
+	}
+}
+
+// undocumented returns the folders of packages without a package comment.
+func undocumented(all []source) (dirs []string) {
 	documented := map[string]bool{}
-	for _, s := range sources(t, ".") {
+	for _, s := range all {
 		if !s.test {
 			documented[s.dir] = documented[s.dir] || s.file.Doc != nil
 		}
 	}
 	for dir, ok := range documented {
 		if !ok {
-			t.Errorf("%s has no package comment", dir)
+			dirs = append(dirs, dir)
 		}
 	}
+	return dirs
 }
 
 func TestTopLevel(t *testing.T) {
@@ -223,23 +231,31 @@ func TestTopLevel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		if !topLevel[entry.Name()] && !generated[entry.Name()] {
+		if !belongs(entry.Name()) {
 			t.Errorf("%s does not belong in the root of the project", entry.Name())
 		}
 	}
 }
 
+// belongs reports whether a name may stand in the root.
+func belongs(name string) bool { return topLevel[name] || generated[name] }
+
 // TestClockInOnePlace holds time to one source: everything else gets it as a parameter.
 func TestClockInOnePlace(t *testing.T) {
-	const home = "runtime/authority/clock.go"
 	for _, s := range sources(t, ".") {
-		if s.test || s.path == home || under(s.dir, "bench") || under(s.dir, "fuzz") {
-			continue
-		}
-		if strings.Contains(s.text, "time.Now()") {
-			t.Errorf("%s calls time.Now; only %s may", s.path, home)
+		if readsClock(s) {
+			t.Errorf("%s calls time.Now; only %s may", s.path, clockHome)
 		}
 	}
+}
+
+// clockHome is the one file that reads the clock.
+const clockHome = "runtime/authority/clock.go"
+
+// readsClock reports whether production code outside clockHome reads the clock.
+func readsClock(s source) bool {
+	exempt := s.test || s.path == clockHome || under(s.dir, "bench") || under(s.dir, "fuzz")
+	return !exempt && strings.Contains(s.text, "time.Now()")
 }
 
 // TestTidyCatches is the canary of the rules above: planted faults must be found.
@@ -264,5 +280,14 @@ func TestTidyCatches(t *testing.T) {
 	long := plant("vm/x.go", "package vm\nfunc f() {\n"+strings.Repeat("\n", maxFileLines)+"}\n")
 	if len(checkSizes(long)) != 2 {
 		t.Error("the planted long file and function were not found")
+	}
+	if !readsClock(plant("vm/x.go", "package vm\nvar now = time.Now()\n")) {
+		t.Error("the planted reading of the clock was not found")
+	}
+	if len(undocumented([]source{plant("vm/x.go", "package vm\n")})) != 1 {
+		t.Error("the planted package without a comment was not found")
+	}
+	if belongs("notes.txt") {
+		t.Error("a planted file in the root was not found")
 	}
 }
