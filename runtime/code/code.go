@@ -45,11 +45,42 @@ const (
 	NotOnAllowlist      Code = "SVC_POLICY_VIOLATION_NOT_ON_ALLOWLIST"
 	ProvenanceRequired  Code = "SVC_POLICY_VIOLATION_PROVENANCE_REQUIRED"
 	TaskIDRequired      Code = "SVC_POLICY_VIOLATION_TASK_ID_REQUIRED"
+	BlockedRecipient    Code = "SVC_POLICY_VIOLATION_BLOCKED_RECIPIENT"
+	RecipientNotAllowed Code = "SVC_POLICY_VIOLATION_RECIPIENT_NOT_ALLOWED"
+	CalldataEnrichment  Code = "SVC_POLICY_VIOLATION_CALLDATA_ENRICHMENT_REQUIRED"
+	ExecutionBoundary   Code = "SVC_POLICY_VIOLATION_EXECUTION_BOUNDARY_REQUIRED"
+	FileEffectRequired  Code = "SVC_POLICY_VIOLATION_FILE_EFFECT_REQUIRED"
+	FileEffect          Code = "SVC_POLICY_VIOLATION_FILE_EFFECT_NOT_ALLOWED"
+	FileOutsideRoot     Code = "SVC_POLICY_VIOLATION_FILE_OUTSIDE_ROOT"
+	FileBlockedPath     Code = "SVC_POLICY_VIOLATION_FILE_BLOCKED_PATH"
+	FilePathRequired    Code = "SVC_POLICY_VIOLATION_FILE_PATH_REQUIRED"
+	FileTarget          Code = "SVC_POLICY_VIOLATION_FILE_TARGET_UNTRUSTED"
+	SensitiveFile       Code = "SVC_POLICY_VIOLATION_SENSITIVE_FILE"
+	SensitiveEgress     Code = "SVC_POLICY_VIOLATION_SENSITIVE_EGRESS"
+	ImpactLimit         Code = "SVC_POLICY_VIOLATION_IMPACT_LIMIT"
+	RootMutation        Code = "SVC_POLICY_VIOLATION_REPOSITORY_ROOT_MUTATION"
+	GitMetadata         Code = "SVC_POLICY_VIOLATION_GIT_METADATA_REQUIRED"
+	GitOperation        Code = "SVC_POLICY_VIOLATION_GIT_OPERATION_BLOCKED"
+	GitRef              Code = "SVC_POLICY_VIOLATION_GIT_REF_NOT_ALLOWED"
+	GitTopology         Code = "SVC_POLICY_VIOLATION_GIT_TOPOLOGY_UNTRUSTED"
+	Provider            Code = "SVC_POLICY_VIOLATION_PROVIDER_UNSUPPORTED"
+	ProviderOperation   Code = "SVC_POLICY_VIOLATION_PROVIDER_OPERATION_BLOCKED"
+	DatabaseMetadata    Code = "SVC_POLICY_VIOLATION_DATABASE_METADATA_REQUIRED"
+	DatabaseOperation   Code = "SVC_POLICY_VIOLATION_DATABASE_OPERATION_NOT_ALLOWED"
+	DatabaseResource    Code = "SVC_POLICY_VIOLATION_DATABASE_RESOURCE_NOT_ALLOWED"
+	DatabaseRoutine     Code = "SVC_POLICY_VIOLATION_DATABASE_ROUTINE_NOT_ALLOWED"
+	DatabaseCapability  Code = "SVC_POLICY_VIOLATION_DATABASE_CAPABILITY_UNTRUSTED"
+	DatabaseParse       Code = "SVC_POLICY_VIOLATION_DATABASE_PARSE_FAILED"
 	LoopLimitExceeded   Code = "SVC_LOOP_LIMIT_EXCEEDED"
+	ModelSpend          Code = "SVC_MODEL_SPEND_LIMIT_EXCEEDED"
+	ModelTokens         Code = "SVC_MODEL_TOKEN_LIMIT_EXCEEDED"
+	ModelUsage          Code = "SVC_MODEL_USAGE_UNAVAILABLE"
 	AggregateLimit      Code = "SVC_AGGREGATE_LIMIT_EXCEEDED"
+	AggregateField      Code = "SVC_AGGREGATE_FIELD_MISSING"
 	LimitStore          Code = "SVC_LIMIT_STORE_UNAVAILABLE"
 	HoldDenied          Code = "SVC_POLICY_HOLD_DENIED"
 	HoldConsensus       Code = "SVC_POLICY_HOLD_CONSENSUS_REQUIRED"
+	HoldApproval        Code = "SVC_POLICY_HOLD_APPROVAL_REQUIRED"
 	ValidationSchema    Code = "SVC_VALIDATION_ERROR_SCHEMA"
 	ValidationChain     Code = "SVC_VALIDATION_ERROR_CHAIN_NOT_ALLOWED"
 	APIKeyRequired      Code = "SVC_API_KEY_REQUIRED"
@@ -83,11 +114,42 @@ var Table = []Info{
 	{NotOnAllowlist, Denial, 403, "DENIED", "an allow_only field is missing or its value is not listed"},
 	{ProvenanceRequired, Denial, 403, "DENIED", "the value counts only from a key whose provenance is a shim"},
 	{TaskIDRequired, Denial, 403, "DENIED", "a per-task limit applies and the intent has no task_id"},
+	{BlockedRecipient, Denial, 403, "DENIED", "a recipient of the email is on the blocked list, or cannot be read"},
+	{RecipientNotAllowed, Denial, 403, "DENIED", "a recipient of the email is missing or not on the allowed list"},
+	{CalldataEnrichment, Denial, 403, "DENIED", "the call needs a trusted shim's account of its call data"},
+	{ExecutionBoundary, Denial, 403, "DENIED", "a resource profile governs the intent, which needs a trusted shim and metadata.execution"},
+	{FileEffectRequired, Denial, 403, "DENIED", "the effects on files are missing or unknown"},
+	{FileEffect, Denial, 403, "DENIED", "an effect on files is not allowed"},
+	{FileOutsideRoot, Denial, 403, "DENIED", "a file is outside of the allowed roots"},
+	{FileBlockedPath, Denial, 403, "DENIED", "a file is at a blocked path, below one, or its path cannot be judged"},
+	{FilePathRequired, Denial, 403, "DENIED", "the files that the intent touches are missing"},
+	{FileTarget, Denial, 403, "DENIED", "a file's path, its links or its classification cannot be trusted"},
+	{SensitiveFile, Denial, 403, "DENIED", "a file is of a protected class"},
+	{SensitiveEgress, Denial, 403, "DENIED", "a file of a protected class would leave the machine"},
+	{ImpactLimit, Denial, 403, "DENIED", "the intent, or its task, has more effects than allowed, or does not say how many"},
+	{RootMutation, Denial, 403, "DENIED", "a root of the repository itself would change"},
+	{GitMetadata, Denial, 403, "DENIED", "the git operation or its ref updates are missing or unknown"},
+	{GitOperation, Denial, 403, "DENIED", "the git operation is not allowed"},
+	{GitRef, Denial, 403, "DENIED", "a protected ref would change"},
+	{GitTopology, Denial, 403, "DENIED", "the git repository, worktree or remote cannot be trusted"},
+	{Provider, Denial, 403, "DENIED", "the git provider is missing or not supported"},
+	{ProviderOperation, Denial, 403, "DENIED", "the operation at the git provider is not allowed"},
+	{DatabaseMetadata, Denial, 403, "DENIED", "the account of the database statement is missing"},
+	{DatabaseOperation, Denial, 403, "DENIED", "a database operation is not allowed"},
+	{DatabaseResource, Denial, 403, "DENIED", "a database resource is missing or not allowed"},
+	{DatabaseRoutine, Denial, 403, "DENIED", "a routine is not reviewed"},
+	{DatabaseCapability, Denial, 403, "DENIED", "the database credential can do more than read, or does not say what it can do"},
+	{DatabaseParse, Denial, 403, "DENIED", "the database statement could not be understood"},
 	{LoopLimitExceeded, Denial, 403, "DENIED", "a tool-call execution limit is exceeded"},
+	{ModelSpend, Denial, 403, "DENIED", "the task's model spend exceeds the budget"},
+	{ModelTokens, Denial, 403, "DENIED", "the task's model tokens exceed the budget"},
+	{ModelUsage, Denial, 403, "DENIED", "a model budget applies and metadata.model_usage does not say what was used"},
 	{AggregateLimit, Denial, 403, "DENIED", "a cap is exceeded, or the key has too many live counter groups"},
+	{AggregateField, Denial, 403, "DENIED", "a value that a cap groups by or adds up is missing or malformed"},
 	{LimitStore, Denial, 403, "DENIED", "a limit's counter cannot be read or advanced"},
 	{HoldDenied, Denial, 403, "DENIED", "the operator denied the hold of this intent"},
 	{HoldConsensus, Hold, 202, "PENDING", "the amount reaches a consensus threshold"},
+	{HoldApproval, Hold, 202, "PENDING", "a person has to decide on the action"},
 	{ValidationSchema, Failure, 400, "ERROR", "the request does not follow the schema; the message names the field"},
 	{ValidationChain, Failure, 400, "ERROR", "chainId is not a supported chain"},
 	{APIKeyRequired, Failure, 401, "UNAUTHORIZED", "the request carries no API key"},
