@@ -45,6 +45,7 @@ func (c *checker) check() {
 	c.finishEVM()
 	c.finishTools()
 	c.finishCustom()
+	c.finishProfiles()
 	c.finishPolicy()
 	c.lint()
 }
@@ -97,6 +98,8 @@ func (c *checker) open(section *grammar.Section) {
 		if p.ExecutionLimits == nil {
 			p.ExecutionLimits = new(ExecutionLimits)
 		}
+	case "repository", "filesystem", "git", "database":
+		c.openProfile(section)
 	}
 }
 
@@ -132,6 +135,8 @@ func (c *checker) read(row *Key, entry *grammar.Entry) {
 		known = c.readCustom(row, entry)
 	case "execution_limits":
 		known = c.readLimits(row, entry)
+	case "repository", "filesystem", "git", "database":
+		known = c.readProfile(row, entry)
 	}
 	if !known {
 		c.add(unsupported(row, entry.Key))
@@ -226,7 +231,7 @@ func (c *checker) finishPolicy() {
 	if c.partial || c.file.Version == nil {
 		return
 	}
-	enforces := p.EVM != nil || p.ToolCalls != nil ||
+	enforces := p.Profiles.declared() || p.EVM != nil || p.ToolCalls != nil ||
 		p.Custom != nil && len(p.Custom.Denials)+len(p.Custom.Allowances) > 0 ||
 		c.file.Version.AtLeast(2, 0) && p.ExecutionLimits != nil &&
 			(p.ExecutionLimits.CallsPerTask != nil || p.ExecutionLimits.CallsPerHour != nil)

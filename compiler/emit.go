@@ -99,9 +99,15 @@ func (e *emitter) program() {
 	if len(e.denials()) > 0 {
 		steps = append(steps, step{shared: e.emitDenials})
 	}
+	if e.policy.Profiles.declared() {
+		steps = append(steps, step{shared: e.boundary}, step{shared: e.profiles})
+	}
 	steps = append(steps, step{of: e.section, skips: e.skipsSection})
 	if len(e.allowances()) > 0 {
 		steps = append(steps, step{shared: e.emitAllowances})
+	}
+	if e.policy.Profiles.declared() {
+		steps = append(steps, step{shared: e.profileApprovals}, step{shared: e.profileLimits})
 	}
 	steps = append(steps, step{of: e.limits, skips: e.unlimited, same: true})
 	for len(steps) > 0 {
@@ -332,6 +338,7 @@ func (e *emitter) counter(key *Key, limit *Count, window vm.Window, group uint16
 	c := vm.Counter{
 		Name:   key.Rule,
 		Rule:   e.Rule(vm.Rule{Name: key.Rule, Code: string(key.Code), Message: message}),
+		Op:     vm.Count,
 		Limit:  amount.FromUint64(limit.N),
 		Amount: vm.NoSlot,
 		Window: window,

@@ -23,11 +23,12 @@ func (c *checker) lint() {
 	}
 	c.lintPasses()
 	c.lintLimits()
+	c.lintProfiles()
 }
 
 // lintPasses warns of a policy under which tools need no grant.
 func (c *checker) lintPasses() {
-	if c.file.Version != nil && c.policy.EVM == nil && c.policy.ToolCalls == nil {
+	if c.file.Version != nil && c.policy.EVM == nil && c.policy.ToolCalls == nil && !c.policy.Profiles.declared() {
 		c.add(grammar.At(CodePassesTools, c.file.Version.Span, "this policy passes every tool intent that no rule denies").
 			WithHint("list the tools that are meant: `## tool_calls` with `allowed: …`"))
 	}

@@ -13,6 +13,7 @@ type Policy struct {
 	ToolCalls       *ToolCalls
 	Custom          *Custom
 	ExecutionLimits *ExecutionLimits
+	Profiles        Profiles
 }
 
 // Item is one item of a list, in its normal form.

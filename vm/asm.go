@@ -234,6 +234,8 @@ func (a *assembler) constant(kind constantKind) constant {
 		a.expect("decimals")
 		c.decimals = uint8(a.number(0xff))
 		return c
+	case globsConstant:
+		c.style = a.globStyle()
 	}
 	for a.err == nil && len(a.words) > 0 {
 		fold := a.peek("fold")
@@ -260,7 +262,7 @@ func (a *assembler) counter() Counter {
 	if c.Window == 0 {
 		a.failf("%q is no window", name)
 	}
-	if c.Sum = a.peek("sum"); c.Sum {
+	if c.Op = a.counterOp(); c.Op != Count {
 		c.Amount = a.slot()
 		a.expect("decimals")
 		c.Decimals = uint8(a.number(0xff))
@@ -270,6 +272,26 @@ func (a *assembler) counter() Counter {
 		c.GroupName = a.quoted()
 	}
 	return c
+}
+
+// counterOp reads what a use does to a counter.
+func (a *assembler) counterOp() CounterOp {
+	name := a.bare()
+	op := CounterOp(max(0, slices.Index(counterOpNames[:], name)))
+	if op == 0 {
+		a.failf("%q: count, sum or max is wanted", name)
+	}
+	return op
+}
+
+// globStyle reads the style of a set of patterns.
+func (a *assembler) globStyle() GlobStyle {
+	name := a.bare()
+	style := GlobStyle(max(0, slices.Index(globStyleNames[:], name)))
+	if style == 0 {
+		a.failf("%q: mailbox or dotted is wanted", name)
+	}
+	return style
 }
 
 // instruction reads an instruction, behind its place.

@@ -135,13 +135,17 @@ func (b *Builder) Texts(entries ...Entry) Const {
 
 // Hosts returns the set of hosts for `host`: `example.com` covers itself and what is below, `.example.com`
 // only what is below. A host that stands there already is left out.
-func (b *Builder) Hosts(hosts ...string) Const { return b.strings(hostsConstant, hosts) }
+func (b *Builder) Hosts(hosts ...string) Const {
+	return b.strings(constant{kind: hostsConstant}, hosts)
+}
 
 // Paths returns the set of path patterns for `path`. One that stands there already is left out.
-func (b *Builder) Paths(patterns ...string) Const { return b.strings(pathsConstant, patterns) }
+func (b *Builder) Paths(patterns ...string) Const {
+	return b.strings(constant{kind: pathsConstant}, patterns)
+}
 
-func (b *Builder) strings(kind constantKind, texts []string) Const {
-	c := constant{kind: kind}
+// strings returns c, a set, with those entries.
+func (b *Builder) strings(c constant, texts []string) Const {
 	seen := map[string]bool{}
 	for _, text := range texts {
 		if !seen[text] {
@@ -150,6 +154,12 @@ func (b *Builder) strings(kind constantKind, texts []string) Const {
 		}
 	}
 	return b.constant(c)
+}
+
+// Globs returns the set of patterns for `glob`, in which `*` stands for what style says and all else for itself. A
+// pattern that stands there already is left out.
+func (b *Builder) Globs(style GlobStyle, patterns ...string) Const {
+	return b.strings(constant{kind: globsConstant, style: style}, patterns)
 }
 
 // Pattern returns the RE2 expression for `match`; with whole, all of the text has to match it.
@@ -241,8 +251,8 @@ func (b *Builder) Kind(when When, slot uint16, mask KindMask, to Label) {
 	b.emitTo(Instruction{Op: OpKind, A: uint8(when), B: slot, C: uint16(mask)}, to)
 }
 
-// Test jumps by the outcome of a test of texts: `in`, `starts`, `ends`, `contains`, `host`, `path` or `match`.
-// What can't be judged does not jump, so that the denial belongs behind it.
+// Test jumps by the outcome of a test of texts: `in`, `starts`, `ends`, `contains`, `host`, `path`, `match` or
+// `glob`. // What can't be judged does not jump, so that the denial belongs behind it.
 func (b *Builder) Test(op Op, when When, slot uint16, c Const, to Label) {
 	if !op.known() || specs[op].a != aQuantified {
 		b.failf("instruction %d: %q is no test of texts", len(b.program.code), op)

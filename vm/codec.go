@@ -95,6 +95,8 @@ func appendConstant(b []byte, c *constant) []byte {
 		return appendFlagged(b, c.text, c.whole)
 	case amountConstant:
 		return appendAmount(append(b, c.decimals), c.amount)
+	case globsConstant:
+		b = append(b, byte(c.style))
 	}
 	b = binary.AppendUvarint(b, uint64(len(c.entries)))
 	for _, e := range c.entries {
@@ -118,7 +120,7 @@ func appendTable(b []byte, t *table) []byte {
 }
 
 func appendCounter(b []byte, c *Counter) []byte {
-	b = appendFlagged(b, c.Name, c.Sum)
+	b = append(appendText(b, c.Name), byte(c.Op))
 	b = binary.BigEndian.AppendUint16(b, c.Rule)
 	b = append(appendAmount(b, c.Limit), c.Decimals, byte(c.Window))
 	b = binary.BigEndian.AppendUint16(b, c.Amount)
@@ -269,7 +271,7 @@ func (r *reader) program() *Program {
 	p.rules = rows(r, 3, func(r *reader) Rule { return Rule{Name: r.text(), Code: r.text(), Message: r.text()} })
 	p.constants = rows(r, 2, (*reader).constant)
 	p.tables = rows(r, 1, (*reader).table)
-	p.counters = rows(r, 42, (*reader).counter)
+	p.counters = rows(r, 43, (*reader).counter)
 	p.code = rows(r, 8, (*reader).instruction)
 	return p
 }
@@ -294,10 +296,10 @@ func (r *reader) constant() (c constant) {
 	c.kind = constantKind(r.byte())
 	switch c.kind {
 	case textsConstant, hostsConstant, pathsConstant:
-		c.entries = rows(r, 1, func(r *reader) (e Entry) {
-			e.Text, e.Fold = r.flagged()
-			return e
-		})
+		c.entries = rows(r, 1, (*reader).entry)
+	case globsConstant:
+		c.style = GlobStyle(r.byte())
+		c.entries = rows(r, 1, (*reader).entry)
 	case patternConstant:
 		c.text, c.whole = r.flagged()
 	case amountConstant:
@@ -306,6 +308,11 @@ func (r *reader) constant() (c constant) {
 		r.failf("%d is no kind of constant", c.kind)
 	}
 	return c
+}
+
+func (r *reader) entry() (e Entry) {
+	e.Text, e.Fold = r.flagged()
+	return e
 }
 
 func (r *reader) table() (t table) {
@@ -318,7 +325,7 @@ func (r *reader) table() (t table) {
 }
 
 func (r *reader) counter() (c Counter) {
-	c.Name, c.Sum = r.flagged()
+	c.Name, c.Op = r.text(), CounterOp(r.byte())
 	c.Rule, c.Limit, c.Decimals = r.uint16(), r.amount(), r.byte()
 	c.Window = Window(r.byte())
 	c.Amount, c.Group = r.uint16(), r.uint16()

@@ -9,7 +9,7 @@ import (
 
 // TestDecodeRefuses holds that a program has one encoding.
 func TestDecodeRefuses(t *testing.T) {
-	const text = "machine 1\npolicy \"\"\nfield \"a\"\n0: kind if \"a\" null @1\n1: end\n"
+	const text = "machine 2\npolicy \"\"\nfield \"a\"\n0: kind if \"a\" null @1\n1: end\n"
 	p, err := Assemble(text)
 	if err != nil {
 		t.Fatal(err)
@@ -25,17 +25,27 @@ func TestDecodeRefuses(t *testing.T) {
 	edit := func(at int, with ...byte) []byte {
 		return append(append(bytes.Clone(plain[:at]), with...), plain[at+1:]...)
 	}
+	globs := func(style GlobStyle) []byte {
+		p := &Program{fields: []string{"a"}, constants: []constant{{kind: globsConstant, style: style, entries: []Entry{{Text: "*"}}}},
+			code: []Instruction{{Op: OpGlob, D: 1}, {Op: OpEnd}}}
+		return p.appendCanonical(nil)
+	}
+	if _, err := Decode(globs(Dotted)); err != nil {
+		t.Error(err)
+	}
 	for name, test := range map[string]struct {
 		data []byte
 		want string
 	}{
 		"another magic":       {edit(0, 'x'), "no program"},
-		"another machine":     {edit(4, 2), "machine version 2"},
+		"another machine":     {edit(4, 1), "machine version 1"},
 		"a padded length":     {edit(5, 0x80, 0x00), "shortest form"},
 		"an endless number":   {edit(5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), "no number"},
 		"a huge table":        {edit(6, 0xff, 0xff, 0x7f), "rows are announced"},
 		"a huge text":         {edit(5, 0xff, 0xff, 0x7f), "a text of"},
 		"an unknown kind":     {edit(10, 1, 9), "no kind of constant"},
+		"an unknown style":    {globs(globStyleCount), "no style"},
+		"no style":            {globs(0), "no style"},
 		"a byte behind":       {append(bytes.Clone(plain), 0), "cut off"},
 		"a byte behind debug": {append(bytes.Clone(debug), 0), "behind the program"},
 		"a padded offset":     {append(bytes.Clone(debug[:len(debug)-1]), debug[len(debug)-1]|0x80, 0), "shortest form"},
@@ -133,7 +143,7 @@ func TestBuilderOrder(t *testing.T) {
 
 // TestNeeds holds which slots an action needs, where several switches tell actions apart.
 func TestNeeds(t *testing.T) {
-	p, err := Assemble(`machine 1
+	p, err := Assemble(`machine 2
 policy ""
 field "@action"
 field "exact"

@@ -19,11 +19,13 @@ const (
 	pathsConstant
 	patternConstant
 	amountConstant
+	globsConstant
 	constantKindCount
 )
 
 var constantNames = [constantKindCount]string{
 	textsConstant: "texts", hostsConstant: "hosts", pathsConstant: "paths", patternConstant: "pattern", amountConstant: "amount",
+	globsConstant: "globs",
 }
 
 // An Entry is one text of a set.
@@ -42,15 +44,17 @@ func Literal(text string) Entry {
 // A constant is what a test holds a text or a register against. Which fields it has depends on its kind.
 type constant struct {
 	kind     constantKind
-	entries  []Entry // texts, hosts, paths
+	entries  []Entry // texts, hosts, paths, globs
 	text     string  // pattern
 	whole    bool    // pattern: all of the text has to match
 	amount   amount.Amount
-	decimals uint8 // amount
+	decimals uint8     // amount
+	style    GlobStyle // globs
 
 	// What follows is built when the program is loaded, as far as the operations that use the constant need it.
-	set    []entry
-	equals *lookup   // in
+	set    []entry   // for globs those without a star only
+	globs  []glob    // the others
+	equals *lookup   // in, glob
 	heads  *lookup   // starts
 	tails  *lookup   // ends, host
 	search *searcher // contains, scan
@@ -58,7 +62,7 @@ type constant struct {
 }
 
 // isSet reports whether the constant has entries.
-func (c *constant) isSet() bool { return c.kind <= pathsConstant }
+func (c *constant) isSet() bool { return c.kind <= pathsConstant || c.kind == globsConstant }
 
 // validate reports what is wrong with a constant by itself.
 func (c *constant) validate() error {
@@ -70,6 +74,10 @@ func (c *constant) validate() error {
 			return fmt.Errorf("%d decimals: at most %d", c.decimals, amount.MaxDecimals)
 		}
 		return nil
+	case globsConstant:
+		if c.style == 0 || c.style >= globStyleCount {
+			return fmt.Errorf("%d is no style of patterns", c.style)
+		}
 	}
 	return c.validateEntries()
 }
@@ -93,6 +101,8 @@ func (c *constant) validateEntries() error {
 			err = validateHost(e)
 		case c.kind == pathsConstant:
 			err = validatePath(e)
+		case c.kind == globsConstant:
+			err = validateGlob(e)
 		default:
 			err = validateFold(e)
 		}
@@ -192,10 +202,14 @@ func patternSteps(pattern string) (int, error) {
 // build makes what operation op needs of the constant, and returns the memory that it takes.
 func (c *constant) build(op Op) (memory int, err error) {
 	if c.isSet() && c.set == nil {
-		c.set = newEntries(c.entries)
+		plain := c.entries
+		if c.kind == globsConstant {
+			c.globs, plain = newGlobs(c.style, c.entries)
+		}
+		c.set = newEntries(plain)
 	}
 	switch op {
-	case OpIn, OpStarts, OpEnds, OpHost:
+	case OpIn, OpStarts, OpEnds, OpHost, OpGlob:
 		if l := c.lookup(op); len(c.set) > fewEntries && *l == nil {
 			*l = newLookup(c.set, op)
 		}
@@ -215,7 +229,7 @@ func (c *constant) build(op Op) (memory int, err error) {
 // operations share a place.
 func (c *constant) lookup(op Op) **lookup {
 	switch op {
-	case OpIn:
+	case OpIn, OpGlob:
 		return &c.equals
 	case OpStarts:
 		return &c.heads
@@ -263,6 +277,8 @@ func (c *constant) judge(op Op, text string) answer {
 		return answerOf(c.host(text))
 	case OpPath:
 		return answerOf(c.path(text))
+	case OpGlob:
+		return answerOf(c.glob(text))
 	}
 	if len(text) > MaxSubject {
 		return unjudged

@@ -46,7 +46,7 @@ func (p *Program) operandCost(in Instruction) (each, byByte int) {
 		return p.tables[in.C].cost(), 0
 	case OpAmount:
 		return 0, 0
-	case OpIn, OpStarts, OpEnds, OpHost, OpPath, OpContains, OpScan, OpMatch:
+	case OpIn, OpStarts, OpEnds, OpHost, OpPath, OpContains, OpScan, OpMatch, OpGlob:
 		return p.constants[in.C].cost(in.Op)
 	}
 	return 0, 0
@@ -68,6 +68,13 @@ func (c *constant) cost(op Op) (each, byByte int) {
 		steps, _ := patternSteps(c.text)
 		return steps, patternStep * steps
 	}
+	each, byByte = c.setCost(op)
+	moreEach, moreByByte := c.globCost()
+	return each + moreEach, byByte + moreByByte
+}
+
+// setCost returns what comparing with entries takes at most.
+func (c *constant) setCost(op Op) (each, byByte int) {
 	l := *c.lookup(op)
 	switch {
 	case l == nil:

@@ -44,6 +44,8 @@ func (c *constant) assembly() string {
 		return line + " " + strconv.Quote(c.text)
 	case amountConstant:
 		return fmt.Sprintf("%s %s decimals %d", line, c.amount, c.decimals)
+	case globsConstant:
+		line += " " + c.style.String()
 	}
 	for _, e := range c.entries {
 		if e.Fold {
@@ -69,8 +71,9 @@ func (t *table) assembly() string {
 // counterAssembly returns a counter's line.
 func (p *Program) counterAssembly(c *Counter) string {
 	line := fmt.Sprintf("counter %q rule%d limit %s window %s", c.Name, c.Rule, c.Limit, c.Window)
-	if c.Sum {
-		line += fmt.Sprintf(" sum %q decimals %d", p.fields[c.Amount], c.Decimals)
+	line += " " + c.Op.String()
+	if c.Op != Count {
+		line += fmt.Sprintf(" %q decimals %d", p.fields[c.Amount], c.Decimals)
 	}
 	if c.Group != NoSlot {
 		line += fmt.Sprintf(" group %q %q", p.fields[c.Group], c.GroupName)

@@ -25,7 +25,7 @@
 // Tests jump if they hold, or with `unless` if they do not. Those of texts take a list, too: it satisfies them
 // if any element does, or with `all` if it has elements and all of them do. `kind` looks at the kind of a
 // slot; `in`, `starts`, `ends` and `contains` hold a text against a set; `host` and `path` do so at dots and at
-// slashes; `match` runs an RE2 expression; `scan` looks for many texts at once, and `hit` asks for one of them;
+// slashes; `glob` holds it against patterns with stars; `match` runs an RE2 expression; `scan` looks for many texts at once, and `hit` asks for one of them;
 // `amount` reads a text into one of two registers, and `gt` and `ge` compare it.
 //
 // # What can't be judged
@@ -50,7 +50,8 @@
 // `example.com` covers itself and every name below it, `.example.com` only what is below. Path patterns cover a
 // cleaned path in lower case, segment by segment from its start, and all that is below: `/etc`, `~/x`, and with
 // `*` for any one segment `/home/*/x`; behind `**/` they may start at any segment. `/` covers every absolute
-// path. Amounts are 256-bit integers in base units, with their number of decimals. What makes large sets fast,
+// path. Globs cover whole texts, byte for byte, and `*` stands for any run, even an empty one, without `@` (style
+// mailbox) or without `.` (style dotted; at the end of a pattern for any run at all). Amounts are 256-bit integers in base units, with their number of decimals. What makes large sets fast,
 // hash tables and automata, and what runs regular expressions is built when a program is loaded, and is no
 // part of its bytes.
 //
@@ -60,8 +61,8 @@
 // the run collects every rule that was violated; the first of them is the same. A [Violation] names the rule,
 // and the slot and the element that the last test looked at: the element that decided it, where one did. A
 // result is rejected, denied where a rule was violated, pending where a hold was recorded, or allowed. Reservations
-// are a plan, in order; a denied or rejected result has none. A sum takes its amount from its counter's slot: if
-// it is missing, zero; if it can't be read, the counter's rule is violated. A `reject` behind a violation changes
+// are a plan, in order; a denied or rejected result has none. A count advances by one; a sum
+// advances by the amount in its counter's slot, a maximum rises to it where it was lower: if it is missing, zero; if it can't be read, the counter's rule is violated. A `reject` behind a violation changes
 // nothing, since what applies first names the verdict.
 //
 // # Verification

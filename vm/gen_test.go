@@ -51,7 +51,7 @@ func (g source) program() (*Program, error) {
 func (g source) test(b *Builder, next func() Label, following Label) {
 	slot := b.Field(g.field())
 	over := b.NewLabel()
-	switch g.Intn(9) {
+	switch g.Intn(10) {
 	case 0:
 		b.Kind(g.when()&Unless, slot, KindMask(1+g.Intn(254)), over)
 	case 1:
@@ -79,6 +79,9 @@ func (g source) test(b *Builder, next func() Label, following Label) {
 		b.Test(OpHost, g.when(), slot, b.Hosts(g.oneOf("a", "b", ".b", "a.b")), over)
 	case 6:
 		b.Test(OpPath, g.when(), slot, b.Paths(g.oneOf("/a", "**/b", "/", "*/b", "~/a")), over)
+	case 7:
+		style := Mailbox + GlobStyle(g.Intn(2))
+		b.Test(OpGlob, g.when(), slot, b.Globs(style, g.oneOf("a", "*", "a*b"), g.oneOf("*.*", "mcp.*", "*@*", "b")), over)
 	default:
 		b.Test(OpIn+Op(g.Intn(4)), g.when(), slot, b.Texts(g.entries(1+g.Intn(3))...), over)
 	}
@@ -122,10 +125,10 @@ func (g source) rule(b *Builder) uint16 {
 
 func (g source) counter(b *Builder) Counter {
 	n := g.Intn(4)
-	c := Counter{Name: fmt.Sprint("counter ", n), Rule: b.Rule(Rule{Name: "limit"}), Window: Window(1 + n%3), Amount: NoSlot, Group: NoSlot,
+	c := Counter{Name: fmt.Sprint("counter ", n), Rule: b.Rule(Rule{Name: "limit"}), Op: Count, Window: Window(1 + n%3), Amount: NoSlot, Group: NoSlot,
 		Limit: amount.FromUint64(uint64(n))}
 	if n&1 != 0 {
-		c.Sum, c.Decimals, c.Amount = true, 6, b.Field("d")
+		c.Op, c.Decimals, c.Amount = Sum+CounterOp(n/2), 6, b.Field("d")
 	}
 	if n&2 != 0 {
 		c.Group, c.GroupName = b.Field("c"), "c"

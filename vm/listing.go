@@ -62,8 +62,11 @@ func (p *Program) ruleWords(rule uint16) string {
 
 func (p *Program) counterWords(c *Counter) string {
 	what := "uses"
-	if c.Sum {
+	switch c.Op {
+	case Sum:
 		what = p.fields[c.Amount]
+	case Max:
+		what = "the highest " + p.fields[c.Amount]
 	}
 	words := fmt.Sprintf("%s: %s at most %s per %s", c.Name, what, c.Limit.Format(c.Decimals), c.Window)
 	if c.Group != NoSlot {
@@ -123,5 +126,9 @@ func (c *constant) words() string {
 		}
 		words = append(words, fmt.Sprintf("%q", e.Text))
 	}
-	return "{" + strings.Join(words, ", ") + "}"
+	set := "{" + strings.Join(words, ", ") + "}"
+	if c.kind == globsConstant {
+		return c.style.String() + " " + set
+	}
+	return set
 }

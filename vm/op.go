@@ -28,6 +28,7 @@ const (
 	OpAmount
 	OpGreater
 	OpAtLeast
+	OpGlob
 	opCount
 )
 
@@ -84,6 +85,7 @@ const (
 	cPaths             // a constant: a set of path patterns
 	cPattern           // a constant: a regular expression
 	cAmount            // a constant: an amount
+	cGlobs             // a constant: a set of patterns with stars
 )
 
 // operandD says what operand D of an operation means.
@@ -159,7 +161,7 @@ var specs = [opCount]spec{
 		doc: "Records rule C as something that the answer's message should mention."},
 	OpReserve: {name: "reserve", c: cCounter, flow: flowNext, fixed: 64,
 		missing: isZero, invalid: isViolated, object: isViolated, empty: isViolated,
-		doc: "Plans to advance counter C: by one, or for a sum by the amount in the counter's slot. An amount that can't be read, or a group that has no text, violates the counter's rule, as `deny` would; in mode all the run goes on behind it."},
+		doc: "Plans to advance counter C: a count by one, a sum by the amount in the counter's slot, a maximum to that amount. An amount that can't be read, or a group that has no text, violates the counter's rule, as `deny` would; in mode all the run goes on behind it."},
 	OpKind: {name: "kind", a: aSense, b: bSlot, c: cKinds, d: dTarget, flow: flowTest, fixed: 2,
 		missing: isMasked, invalid: isMasked, object: isMasked, empty: isMasked,
 		doc: "Tests the kind of slot B itself, never of its elements: it holds where the kind is in mask C."},
@@ -196,6 +198,9 @@ var specs = [opCount]spec{
 		doc: "Holds where the register is greater than amount C. A register that was not set goes on at the next instruction."},
 	OpAtLeast: {name: "ge", a: aRegisterCmp, c: cAmount, d: dTarget, flow: flowTest, fixed: 6,
 		doc: "Holds where the register is amount C or more. A register that was not set goes on at the next instruction."},
+	OpGlob: {name: "glob", a: aQuantified, b: bSlot, c: cGlobs, d: dTarget, flow: flowTest, fixed: 4,
+		missing: isFalse, invalid: isNext, object: isFalse, empty: isFalse,
+		doc: "Holds where a pattern of C covers the whole text, byte for byte but for its stars: in style mailbox `*` is any run without `@`; in style dotted any run without `.`, and at the end of the pattern any run at all. A run may be empty."},
 }
 
 // known reports whether o is an operation.

@@ -150,7 +150,7 @@ func outcomeOf(op Op, a uint8, mask uint16, v Value) string {
 		p.code[0].C = mask
 	}
 	if s, ok := specs[op].c.space(); ok && s == constantSpace {
-		p.constants = []constant{{kind: wanted[specs[op].c], entries: []Entry{{Text: "x"}}, text: "x"}}
+		p.constants = []constant{{kind: wanted[specs[op].c], entries: []Entry{{Text: "x"}}, text: "x", style: Mailbox}}
 		if p.constants[0].kind == patternConstant {
 			p.constants[0].entries = nil
 		}
@@ -159,7 +159,7 @@ func outcomeOf(op Op, a uint8, mask uint16, v Value) string {
 	case OpSwitch:
 		p.tables = []table{{cases: []switchCase{{text: "x", target: 1}}}}
 	case OpReserve:
-		p.counters = []Counter{{Name: "c", Sum: true, Window: Day, Group: NoSlot, Limit: amount.FromUint64(1)}}
+		p.counters = []Counter{{Name: "c", Op: Sum, Window: Day, Group: NoSlot, Limit: amount.FromUint64(1)}}
 		p.code = []Instruction{{Op: op}, {Op: OpEnd}}
 	}
 	if err := p.load(); err != nil {

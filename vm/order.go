@@ -73,7 +73,7 @@ func (c operandC) space() (s space, ok bool) {
 		return counterSpace, true
 	case cTable:
 		return tableSpace, true
-	case cTexts, cHosts, cPaths, cPattern, cAmount:
+	case cTexts, cHosts, cPaths, cPattern, cAmount, cGlobs:
 		return constantSpace, true
 	}
 	return 0, false

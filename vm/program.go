@@ -9,7 +9,7 @@ import (
 
 // MachineVersion is the version of the encoding and of the operations' meaning. A program carries it, and a
 // machine of another version refuses the program, so that a cache of compiled programs is keyed by it.
-const MachineVersion = 1
+const MachineVersion = 2
 
 // NoSlot stands where a slot could be named and none is.
 const NoSlot = math.MaxUint16
@@ -89,17 +89,37 @@ func (w Window) String() string {
 	return windowNames[w]
 }
 
+// A CounterOp says what a use does to a counter.
+type CounterOp uint8
+
+// What a use does. Zero is none of them, so that nobody forgets to say which.
+const (
+	Count CounterOp = 1 + iota // advances by one
+	Sum                        // advances by the amount in the counter's slot
+	Max                        // rises to the amount in the counter's slot where it was lower: a cumulative figure
+	counterOpCount
+)
+
+var counterOpNames = [counterOpCount]string{Count: "count", Sum: "sum", Max: "max"}
+
+// String returns the name that the assembler uses: "count", "sum", "max", or "" for what is none.
+func (o CounterOp) String() string {
+	if o >= counterOpCount {
+		return ""
+	}
+	return counterOpNames[o]
+}
+
 // A Counter is a limit on how often, or on how much, within a window. Its identity is its name: two programs
 // whose counters have the same name share what was counted.
 type Counter struct {
 	Name string
 	Rule uint16 // the rule that a refusal names
-	// Sum says that amounts are added up; otherwise uses are counted.
-	Sum bool
+	Op   CounterOp
 	// Limit is the largest total that is allowed: uses, or base units of 10^-Decimals.
 	Limit    amount.Amount
-	Decimals uint8  // of a sum; 0 otherwise
-	Amount   uint16 // the slot whose amount a sum adds; NoSlot otherwise
+	Decimals uint8  // of a sum or a maximum; 0 of a count
+	Amount   uint16 // the slot whose amount a sum or a maximum reads; NoSlot of a count
 	Window   Window
 	Group    uint16 // the slot by whose text totals are kept apart, or NoSlot
 	// GroupName is the path of the group as the policy spells it; "" without a group.

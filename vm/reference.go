@@ -14,7 +14,7 @@ var (
 	operandBWords = [...]string{noB: "", bSlot: "slot"}
 	operandCWords = [...]string{
 		noC: "", cRule: "rule", cCounter: "counter", cTable: "table", cKinds: "kinds", cDecimals: "decimals", cHit: "entry",
-		cTexts: "texts", cHosts: "hosts", cPaths: "paths", cPattern: "pattern", cAmount: "amount",
+		cTexts: "texts", cHosts: "hosts", cPaths: "paths", cPattern: "pattern", cAmount: "amount", cGlobs: "globs",
 	}
 	operandDWords = [...]string{noD: "", dTarget: "target"}
 	outcomeWords  = [...]string{

@@ -45,10 +45,10 @@ type Register struct {
 	Set      bool
 }
 
-// A Reservation is a counter to check and advance. A count advances by one.
+// A Reservation is a counter to check and advance.
 type Reservation struct {
 	Counter uint16
-	Amount  amount.Amount
+	Amount  amount.Amount // by how much: 1 for a count; for a maximum, to how much
 }
 
 // A Result is what a run found.
@@ -130,7 +130,7 @@ func (m *Machine) run(p *Program, mode Mode) {
 	for pc := 0; ; {
 		in := &code[pc]
 		switch in.Op {
-		case OpIn, OpStarts, OpEnds, OpContains, OpHost, OpPath, OpMatch:
+		case OpIn, OpStarts, OpEnds, OpContains, OpHost, OpPath, OpMatch, OpGlob:
 			pc = m.test(&p.constants[in.C], in, pc)
 		case OpKind:
 			pc = m.kind(in, pc)
@@ -337,8 +337,8 @@ func (m *Machine) compare(c *constant, in *Instruction, pc int) int {
 // reserve plans to advance a counter, or records that it can't be told by how much or for whom.
 func (m *Machine) reserve(c *Counter, index uint16, pc int) bool {
 	by, known := amount.FromUint64(1), true
-	if c.Sum {
-		by, known = m.summand(c)
+	if c.Op != Count {
+		by, known = m.counted(c)
 	}
 	if known && c.Group != NoSlot {
 		_, known = m.text(c.Group)
@@ -351,8 +351,8 @@ func (m *Machine) reserve(c *Counter, index uint16, pc int) bool {
 	return true
 }
 
-// summand returns what a sum advances by; a missing amount is zero.
-func (m *Machine) summand(c *Counter) (by amount.Amount, ok bool) {
+// counted returns what a sum advances by or a maximum rises to; a missing amount is zero.
+func (m *Machine) counted(c *Counter) (by amount.Amount, ok bool) {
 	v := m.value(c.Amount)
 	if v.Kind == Missing || v.Kind == Null {
 		return by, true

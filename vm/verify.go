@@ -120,9 +120,11 @@ func (c *Counter) validate() error {
 		return errors.New("a counter's identity is its name, and it has none")
 	case c.Window == 0 || c.Window >= windowCount:
 		return fmt.Errorf("%d is no window", c.Window)
-	case c.Sum && c.Amount == NoSlot:
-		return errors.New("a sum needs the slot of its amount")
-	case !c.Sum && (c.Amount != NoSlot || c.Decimals != 0):
+	case c.Op == 0 || c.Op >= counterOpCount:
+		return fmt.Errorf("%d is nothing that a use does to a counter: count, sum or max", c.Op)
+	case c.Op != Count && c.Amount == NoSlot:
+		return fmt.Errorf("a %s needs the slot of its amount", c.Op)
+	case c.Op == Count && (c.Amount != NoSlot || c.Decimals != 0):
 		return errors.New("a count has no amount and no decimals")
 	case c.Decimals > amount.MaxDecimals:
 		return fmt.Errorf("%d decimals: at most %d", c.Decimals, amount.MaxDecimals)
@@ -175,7 +177,7 @@ func (b operandB) check(value uint16, p *Program) error {
 
 // wanted are the kinds of constants that operand C may name.
 var wanted = map[operandC]constantKind{
-	cTexts: textsConstant, cHosts: hostsConstant, cPaths: pathsConstant, cPattern: patternConstant, cAmount: amountConstant,
+	cTexts: textsConstant, cHosts: hostsConstant, cPaths: pathsConstant, cPattern: patternConstant, cAmount: amountConstant, cGlobs: globsConstant,
 }
 
 func (c operandC) check(value uint16, p *Program) error {

@@ -190,17 +190,17 @@ func (w *worker) reserve() {
 	for _, reservation := range w.result.Reservations {
 		counter := program.Counter(reservation.Counter)
 		rule := program.Rule(counter.Rule)
-		op := ledger.Count
-		if counter.Sum {
-			op = ledger.Sum
-		}
 		w.reserved = append(w.reserved, ledger.Reservation{
 			Counter: ledger.Counter{Limit: counter.Name, Window: windows[counter.Window], Group: w.group(counter)},
-			Op:      op, Amount: reservation.Amount, Limit: counter.Limit, Code: code.Code(rule.Code), Rule: rule.Name,
+			Op:      operations[counter.Op], Amount: reservation.Amount, Limit: counter.Limit, Code: code.Code(rule.Code), Rule: rule.Name,
 		})
 	}
 	w.plan.Reservations = w.reserved
 }
+
+// operations translates what a use does to a counter. The ledger refuses a plan with any
+// other.
+var operations = map[vm.CounterOp]ledger.Op{vm.Count: ledger.Count, vm.Sum: ledger.Sum}
 
 // windows translates a program's windows into the ledger's.
 var windows = map[vm.Window]ledger.Window{vm.Hour: ledger.Hour, vm.Day: ledger.Day, vm.Task: ledger.Task}

@@ -1,0 +1,4 @@
+package compiler
+
+// mcpKeys are the keys of `## mcp`.
+var mcpKeys = []Key{}

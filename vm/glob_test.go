@@ -1,0 +1,141 @@
+package vm
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+)
+
+// naiveGlob is what a pattern means, said as simply as can be: it tries every run for every star.
+func naiveGlob(style GlobStyle, pattern, text string) bool {
+	if pattern == "" {
+		return text == ""
+	}
+	if pattern[0] != '*' {
+		return text != "" && text[0] == pattern[0] && naiveGlob(style, pattern[1:], text[1:])
+	}
+	if style == Dotted && pattern == "*" {
+		return true
+	}
+	separator := map[GlobStyle]byte{Mailbox: '@', Dotted: '.'}[style]
+	for n := 0; ; n++ {
+		if naiveGlob(style, pattern[1:], text[n:]) {
+			return true
+		}
+		if n == len(text) || text[n] == separator {
+			return false
+		}
+	}
+}
+
+// globText makes a text of few letters, so that parts of patterns stand in texts more than once.
+func (g source) globText(letters string, n int) string {
+	b := new(strings.Builder)
+	for range g.Intn(n) {
+		b.WriteByte(letters[g.Intn(len(letters))])
+	}
+	return b.String()
+}
+
+// globsHold compares sets with naiveGlob, and returns how often one covered its text.
+func globsHold(t *testing.T, report func(string), judge func(c *constant, text string) bool) (held [globStyleCount]int) {
+	check(t, 3000, func(r *rand.Rand) string {
+		g := source{r}
+		style := Mailbox + GlobStyle(r.Intn(2))
+		c := constant{kind: globsConstant, style: style}
+		size := 1 + r.Intn(2)
+		if r.Intn(4) == 0 {
+			size = 2 * fewEntries
+		}
+		for range size {
+			c.entries = append(c.entries, Entry{Text: "a" + g.globText("**ab.@", 6)}, Entry{Text: g.globText("***ab.@", 8) + "*"})
+		}
+		if _, err := c.build(OpGlob); err != nil {
+			return err.Error()
+		}
+		for range 8 {
+			text, want := g.globText("aabb.@", 12), false
+			for _, e := range c.entries {
+				want = want || naiveGlob(style, e.Text, text)
+			}
+			if want {
+				held[style]++
+			}
+			if got := judge(&c, text); got != want {
+				report(fmt.Sprintf("%s: %q in %+v is %v", style, text, c.entries, got))
+			}
+		}
+		return ""
+	})
+	return held
+}
+
+// TestGlobs holds that patterns cover what naiveGlob says.
+func TestGlobs(t *testing.T) {
+	held := globsHold(t, func(wrong string) { t.Error(wrong) },
+		func(c *constant, text string) bool { return c.judge(OpGlob, text) == yes })
+	if held[Mailbox] < 1000 || held[Dotted] < 1000 {
+		t.Errorf("patterns held %v times; the test sees too few", held)
+	}
+}
+
+// TestGlobsNoticed is the canary of TestGlobs: a star that goes too far, or not far enough, is noticed.
+func TestGlobsNoticed(t *testing.T) {
+	for name, spoil := range map[string]func(g *glob){
+		"a star crosses the separator": func(g *glob) { g.separator = 0 },
+		"the other separator":          func(g *glob) { g.separator ^= '.' ^ '@' },
+		"the last star stops":          func(g *glob) { g.open = false },
+		"the last star never stops":    func(g *glob) { g.open = true },
+		"no middle":                    func(g *glob) { g.middle = nil },
+		"no head":                      func(g *glob) { g.head = "" },
+	} {
+		noticed := 0
+		globsHold(t, func(string) { noticed++ }, func(c *constant, text string) bool {
+			spoiled := *c
+			spoiled.globs = append([]glob(nil), c.globs...)
+			for i := range spoiled.globs {
+				spoil(&spoiled.globs[i])
+			}
+			return spoiled.judge(OpGlob, text) == yes
+		})
+		if noticed == 0 {
+			t.Errorf("%s: nobody noticed", name)
+		}
+	}
+}
+
+// TestGlobsAdversarial holds that many stars over a long text of one letter take the time of a search.
+func TestGlobsAdversarial(t *testing.T) {
+	c := constant{kind: globsConstant, style: Mailbox, entries: []Entry{{Text: strings.Repeat("*a", MaxStars-1) + "*b"}}}
+	if _, err := c.build(OpGlob); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("a", 1<<20)
+	if c.judge(OpGlob, long) == yes || c.judge(OpGlob, long+"b") != yes {
+		t.Error("a long text is judged wrongly")
+	}
+	if n := testing.AllocsPerRun(2, func() { c.judge(OpGlob, long) }); n != 0 {
+		t.Errorf("a test allocates %v times", n)
+	}
+}
+
+func BenchmarkGlob(b *testing.B) {
+	for _, n := range []int{1, 1000} {
+		c := constant{kind: globsConstant, style: Mailbox, entries: []Entry{{Text: "*@example.com"}, {Text: "*@*.example.org"}}}
+		for i := range n {
+			c.entries = append(c.entries, Entry{Text: fmt.Sprintf("person%d@example.net", i)})
+		}
+		if _, err := c.build(OpGlob); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if c.judge(OpGlob, "somebody@mail.example.org") != yes {
+					b.Fatal("not covered")
+				}
+			}
+		})
+	}
+}
