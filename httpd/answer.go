@@ -36,18 +36,27 @@ func writeJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.Response.SetBody(body)
 }
 
-// buffers holds memory in which answers are written before they are copied into responses, as *[]byte.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+// decision is memory for a decision and its JSON, before that is copied into the response.
+type decision struct {
+	answer authority.Answer
+	body   []byte
+}
 
-// writeAnswer writes a decision.
-func writeAnswer(ctx *fasthttp.RequestCtx, a *authority.Answer) {
-	ctx.SetStatusCode(a.HTTP)
+var decisions = sync.Pool{New: func() any { return new(decision) }}
+
+// Headers of every decision, as fasthttp takes them without looking at them again.
+var (
+	cacheControl = []byte("Cache-Control")
+	noStore      = []byte("no-store")
+)
+
+// write writes the decision.
+func (d *decision) write(ctx *fasthttp.RequestCtx) {
+	ctx.SetStatusCode(d.answer.HTTP)
 	ctx.SetContentType("application/json")
-	ctx.Response.Header.Set("Cache-Control", "no-store")
-	buffer := buffers.Get().(*[]byte)
-	*buffer = AppendAnswer((*buffer)[:0], a)
-	ctx.Response.SetBody(*buffer)
-	buffers.Put(buffer)
+	ctx.Response.Header.SetCanonical(cacheControl, noStore)
+	d.body = AppendAnswer(d.body[:0], &d.answer)
+	ctx.Response.SetBody(d.body)
 }
 
 // AppendAnswer appends the JSON of a decision (specification, "Authorization response").

@@ -29,12 +29,13 @@ func (s *Server) decide(ctx *fasthttp.RequestCtx, testRun bool) {
 		return
 	}
 	// The wait for the store ends with the store's answer alone: a client that goes away changes nothing.
-	answer, fault := s.authority.Decide(context.Background(), key, ctx.PostBody(), testRun)
-	if fault != nil {
+	d := decisions.Get().(*decision)
+	if fault = s.authority.Decide(context.Background(), key, ctx.PostBody(), testRun, &d.answer); fault != nil {
 		writeFailure(ctx, fault)
-		return
+	} else {
+		d.write(ctx)
 	}
-	writeAnswer(ctx, answer)
+	decisions.Put(d) // not deferred: after a panic it may be in use
 }
 
 func (s *Server) authenticate(ctx *fasthttp.RequestCtx, scope ledger.Scopes) (*ledger.Key, *authority.Failure) {

@@ -100,7 +100,7 @@ func parseScopes(names []string) (scopes ledger.Scopes, err error) {
 // Good reports whether a secret is that of an API key that can authorize in the admin's environment.
 func (a *Admin) Good(secret string) bool {
 	hash := sha256.Sum256([]byte(secret))
-	key, found := a.Ledger.LookupKey(&hash)
+	key, found := a.Ledger.LookupKey(hash)
 	return found && key.Revoked == 0 && key.Environment == a.Environment && key.Scopes.Has(ledger.ScopeAuthorize)
 }
 

@@ -2,14 +2,15 @@ package authority
 
 import "bailiff/runtime/code"
 
-// Answer is what authorize or test-run answers: a decision (specification, "Authorization response").
+// Answer is what authorize or test-run answers: a decision (specification, "Authorization response"). It may be used for
+// one decision after the other, and keeps the memory of its message.
 type Answer struct {
 	HTTP   int    // the status code: 200, 202 or 403; always 200 on a test-run
 	Status string // ALLOWED, DENIED or PENDING
 
 	Code    code.Code // on denial and hold, and on what OBSERVE approved; else empty
 	Rule    string    // matched_rule, section.key; empty where Code is, or where no rule is to name
-	Message string
+	Message []byte
 
 	PolicyHash  string // SHA-256 hex of the evaluated policy's signed bytes
 	Attestation []byte // the JWT; nil unless allowed by authorize

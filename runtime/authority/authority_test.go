@@ -86,7 +86,8 @@ func newHouseOn(t *testing.T, l *commit.Ledger, random io.Reader) *house {
 
 func (h *house) decide(intent string, testRun bool) (*Answer, *Failure) {
 	body := `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + intent + `}`
-	return h.Decide(context.Background(), h.key, []byte(body), testRun)
+	answer := new(Answer)
+	return answer, h.Decide(context.Background(), h.key, []byte(body), testRun, answer)
 }
 
 const (
@@ -142,7 +143,8 @@ func TestWaitEnds(t *testing.T) {
 	defer cancel()
 	for _, intent := range []string{transferIntent, heldIntent, deniedIntent} {
 		body := `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + intent + `}`
-		if answer, fault := h.Decide(ended, h.key, []byte(body), false); fault == nil || fault.Code != code.StoreUnavailable {
+		var answer Answer
+		if fault := h.Decide(ended, h.key, []byte(body), false, &answer); fault == nil || fault.Code != code.StoreUnavailable {
 			t.Errorf("%s: %+v %v", intent, answer, fault)
 		}
 	}
@@ -198,7 +200,8 @@ func TestSurelyAttestable(t *testing.T) {
 		return `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + fmt.Sprintf(intent, to) + `}`
 	}
 	to := strings.Repeat("x", surelyAttestable-len(body("")))
-	answer, fault := h.Decide(context.Background(), h.key, []byte(body(to)), false)
+	var answer Answer
+	fault := h.Decide(context.Background(), h.key, []byte(body(to)), false, &answer)
 	if fault != nil || answer.Status != "ALLOWED" {
 		t.Errorf("%+v %v", answer, fault)
 	}
@@ -209,7 +212,7 @@ func TestUnknownFramework(t *testing.T) {
 	h := newHouse(t, rand.Reader)
 	for _, name := range []string{"zebra", "zebra", "custom", "yak"} {
 		body := `{"framework":"` + name + `","agentId":"a","txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + bashIntent + `}`
-		if _, fault := h.Decide(context.Background(), h.key, []byte(body), true); fault != nil {
+		if fault := h.Decide(context.Background(), h.key, []byte(body), true, new(Answer)); fault != nil {
 			t.Fatal(fault)
 		}
 	}

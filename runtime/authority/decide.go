@@ -41,39 +41,42 @@ type worker struct {
 	plan      ledger.Plan
 	hold      ledger.HoldRequest
 	reserved  []ledger.Reservation
-	text      []byte // the message
-	source    []byte // the intent's canonical form, for a hold
+	to        *Answer // the caller's
+	source    []byte  // the intent's canonical form, for a hold
 }
 
 func newWorker(options intent.Options) *worker { return &worker{decoder: intent.NewDecoder(options)} }
 
 // Decide takes one intent to its answer: authorize, or, with testRun, the strict decision without any effect.
-// ctx ends the wait for the store; the decision is then unknown to the client, never allowed.
-func (a *Authority) Decide(ctx context.Context, key *ledger.Key, body []byte, testRun bool) (*Answer, *Failure) {
+// ctx ends the wait for the store; the decision is then unknown to the client, never allowed. The answer is written
+// to answer, whose memory is used again; it means nothing where Decide returns a failure.
+func (a *Authority) Decide(ctx context.Context, key *ledger.Key, body []byte, testRun bool, answer *Answer) *Failure {
 	w := a.workers.Get().(*worker)
-	answer, fault := a.decide(ctx, w, key, body, testRun)
+	w.to = answer
+	fault := a.decide(ctx, w, key, body, testRun)
+	w.to = nil
 	a.workers.Put(w) // not deferred: after a panic nobody knows what state it is in
-	return answer, fault
+	return fault
 }
 
-func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body []byte, testRun bool) (*Answer, *Failure) {
+func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body []byte, testRun bool) *Failure {
 	in, err := w.decoder.Decode(body)
 	if err != nil {
-		return nil, invalidIntent(err)
+		return invalidIntent(err)
 	}
 	a.unknown.warn(a.Log, in.Text(intent.Framework))
 	w.in, w.key, w.testRun, w.observe, w.observing = in, key, testRun, a.Observe && !testRun, a.Observe
 	w.bodyBytes = len(body)
 	for range maxAttempts {
-		answer, fault, again := a.attempt(ctx, w)
+		fault, again := a.attempt(ctx, w)
 		if !again {
-			return answer, fault
+			return fault
 		}
 		if w.key, fault = a.refresh(w.key); fault != nil {
-			return nil, fault
+			return fault
 		}
 	}
-	return nil, unavailable()
+	return unavailable()
 }
 
 func invalidIntent(err error) *Failure {
@@ -86,7 +89,7 @@ func invalidIntent(err error) *Failure {
 
 // refresh looks a key up again whose epoch has moved.
 func (a *Authority) refresh(key *ledger.Key) (*ledger.Key, *Failure) {
-	fresh, found := a.Ledger.LookupKey(&key.Hash)
+	fresh, found := a.Ledger.LookupKey(key.Hash)
 	if !found || fresh.Revoked != 0 {
 		return nil, failure(code.APIKeyInvalid, "the API key is unknown or revoked")
 	}
@@ -94,18 +97,18 @@ func (a *Authority) refresh(key *ledger.Key) (*ledger.Key, *Failure) {
 }
 
 // attempt judges the intent, carries the plan out, and answers; again says that the plan was stale.
-func (a *Authority) attempt(ctx context.Context, w *worker) (answer *Answer, fault *Failure, again bool) {
+func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, again bool) {
 	w.now, w.policy = a.Clock(), a.policy.Load()
 	w.judge()
 	if w.result.Status == vm.Rejected {
-		return nil, w.rejected(), false
+		return w.rejected(), false
 	}
 	if err := a.makePlan(w); err != nil {
-		return nil, failure(code.Internal, "the service could not draw random bytes; nothing was allowed"), false
+		return failure(code.Internal, "the service could not draw random bytes; nothing was allowed"), false
 	}
 	claims, fault := a.precheck(w)
 	if fault != nil {
-		return nil, fault, false
+		return fault, false
 	}
 	ticket := a.Ledger.Submit(&w.plan)
 	outcome := ticket.Outcome()
@@ -124,7 +127,7 @@ func (a *Authority) attempt(ctx context.Context, w *worker) (answer *Answer, fau
 	}
 	if signing != nil {
 		a.Log.Error("an attestation could not be signed", "error", signing)
-		return nil, failure(code.Internal, "the attestation could not be signed; the decision stays recorded, so ask again with a new intent"), false
+		return failure(code.Internal, "the attestation could not be signed; the decision stays recorded, so ask again with a new intent"), false
 	}
 	return w.answer(&outcome, token)
 }
@@ -260,42 +263,44 @@ func commitment(in *intent.Intent) (sum [32]byte) {
 
 // unstored answers where the store failed. A plan with limits is denied for want of its counters; everything
 // else is unavailable (decisions, section 3).
-func (w *worker) unstored() (*Answer, *Failure, bool) {
+func (w *worker) unstored() (fault *Failure, again bool) {
 	if len(w.plan.Reservations) == 0 {
-		return nil, unavailable(), false
+		return unavailable(), false
 	}
 	answer := w.newAnswer(ledger.Denied)
 	answer.Code = code.LimitStore
-	answer.Message = "the counter of a limit could not be read or advanced, so nothing is allowed; ask again later"
-	return answer, nil, false
+	answer.Message = append(answer.Message, "the counter of a limit could not be read or advanced, so nothing is allowed; ask again later"...)
+	return nil, false
 }
 
 // answer turns an outcome into what the client gets.
-func (w *worker) answer(outcome *ledger.Outcome, token []byte) (*Answer, *Failure, bool) {
+func (w *worker) answer(outcome *ledger.Outcome, token []byte) (fault *Failure, again bool) {
 	switch outcome.Result {
 	case ledger.Stale:
-		return nil, nil, true
+		return nil, true
 	case ledger.KeyRevoked:
-		return nil, failure(code.APIKeyInvalid, "the API key is unknown or revoked"), false
+		return failure(code.APIKeyInvalid, "the API key is unknown or revoked"), false
 	case ledger.TooManyHolds:
-		return nil, failure(code.RateLimited, fmt.Sprintf("the key has %d open holds; resolve some, or let them expire", ledger.MaxOpenHolds)), false
+		return failure(code.RateLimited, fmt.Sprintf("the key has %d open holds; resolve some, or let them expire", ledger.MaxOpenHolds)), false
 	case ledger.Passed, ledger.Held, ledger.HoldDenied, ledger.Refused, ledger.RefusedGroups:
 	default:
-		return nil, unavailable(), false
+		return unavailable(), false
 	}
 	answer := w.newAnswer(outcome.Decision)
 	answer.Code, answer.Rule, answer.Attestation = outcome.Code, outcome.Rule, token
-	answer.Message = w.message(outcome)
+	answer.Message = w.appendMessage(answer.Message, outcome)
 	if outcome.Result == ledger.Held && !outcome.Hold.IsZero() {
 		answer.HoldID, answer.ExpiresAt = outcome.Hold.String(), seconds(outcome.HoldExpires)
 	}
-	return answer, nil, false
+	return nil, false
 }
 
+// newAnswer starts the answer afresh, in the memory that the caller gave for it.
 func (w *worker) newAnswer(decision ledger.Decision) *Answer {
-	answer := &Answer{
+	answer := w.to
+	*answer = Answer{
 		HTTP: 200, Status: decision.String(), PolicyHash: w.policy.Hash, TestRun: w.testRun, Observe: w.testRun && w.observing,
-		Nonce: strings.Clone(w.in.Text(intent.RequestNonce)),
+		Nonce: strings.Clone(w.in.Text(intent.RequestNonce)), Message: answer.Message[:0],
 	}
 	switch {
 	case w.testRun:

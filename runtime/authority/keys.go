@@ -24,7 +24,7 @@ func (a *Authority) Authenticate(token []byte, scope ledger.Scopes) (*ledger.Key
 		return nil, failure(code.APIKeyWrongEnv, "this is a key of the test environment; use a production key here")
 	}
 	hash := sha256.Sum256(token)
-	key, found := a.Ledger.LookupKey(&hash)
+	key, found := a.Ledger.LookupKey(hash)
 	switch {
 	case !found || key.Revoked != 0:
 		return nil, failure(code.APIKeyInvalid, "the API key is unknown or revoked")

@@ -17,18 +17,17 @@ const maxQuoted = 120
 // observedPrefix begins the message of a denial that OBSERVE mode made an ALLOWED.
 const observedPrefix = "OBSERVE mode let this pass: "
 
-// message says in words what came of the intent. It repeats the amount with its unit, whatever the outcome
+// appendMessage says in words what came of the intent. It repeats the amount with its unit, whatever the outcome
 // (decisions, section 2, "Amounts and tokens").
-func (w *worker) message(outcome *ledger.Outcome) string {
-	text := w.appendReason(w.text[:0], outcome)
+func (w *worker) appendMessage(text []byte, outcome *ledger.Outcome) []byte {
+	text = w.appendReason(text, outcome)
 	for _, note := range w.result.Notes {
 		text = append(append(text, "; "...), w.policy.program.Rule(note).Message...)
 	}
 	if w.result.Class == vm.EVM {
 		text = w.appendAmount(append(text, "; amount: "...))
 	}
-	w.text = text
-	return string(text)
+	return text
 }
 
 func (w *worker) appendReason(text []byte, outcome *ledger.Outcome) []byte {

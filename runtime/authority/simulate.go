@@ -24,7 +24,7 @@ func Simulate(policy *Policy, body []byte, shim bool, options intent.Options) (*
 	if err != nil {
 		return nil, nil, invalidIntent(err)
 	}
-	w.in, w.policy, w.key, w.observe = in, policy, &ledger.Key{Shim: shim}, true // observe: run every rule
+	w.in, w.policy, w.key, w.to, w.observe = in, policy, &ledger.Key{Shim: shim}, new(Answer), true // observe: run every rule
 	w.judge()
 	if w.result.Status == vm.Rejected {
 		return nil, nil, w.rejected()
@@ -38,14 +38,14 @@ func Simulate(policy *Policy, body []byte, shim bool, options intent.Options) (*
 		outcome.Result = ledger.Held
 		w.blame(answer, w.result.Holds[0], ledger.Pending)
 	}
-	answer.Message = w.message(outcome)
+	answer.Message = w.appendMessage(answer.Message, outcome)
 	return answer, w.violations(), nil
 }
 
 // blame makes an answer the decision that a rule asks for.
 func (w *worker) blame(answer *Answer, index uint16, decision ledger.Decision) {
 	rule := w.policy.program.Rule(index)
-	*answer = *w.newAnswer(decision)
+	w.newAnswer(decision)
 	answer.Code, answer.Rule = code.Code(rule.Code), rule.Name
 }
 

@@ -5,7 +5,7 @@ package canonical
 // AppendString appends s as a JSON string with the escapes of RFC 8785, section 3.2.2.2: only what must be
 // escaped is, in its two-character form where there is one, otherwise as \u00xx in lower case. s must be valid
 // UTF-8; it is not checked.
-func AppendString(dst []byte, s string) []byte {
+func AppendString[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := range len(s) {

@@ -35,7 +35,7 @@ type Ledger interface {
 	// Submit decides p and appends its record to the open group. It does no I/O and takes a microsecond or two.
 	// p is only read, and not kept. A plan that cannot be decided (the ledger has failed, or p breaks a bound of
 	// this package) has the outcome [Unknown], and its ticket's Wait says why.
-	Submit(p *Plan) *Ticket
+	Submit(p *Plan) Ticket
 
 	// Peek returns the outcome that p would have now, and changes nothing. What it sees may not be durable yet.
 	// It is [Unknown] where Submit's would be.
@@ -51,7 +51,7 @@ type Ledger interface {
 
 	// LookupKey returns the key whose secret has the SHA-256 hash, as it is durably. Revoked keys are found too.
 	// The key is shared and must not be changed. Looking up allocates nothing.
-	LookupKey(hash *[32]byte) (*Key, bool)
+	LookupKey(hash [32]byte) (*Key, bool)
 
 	// Keys returns all keys in the order of their creation, revoked ones included.
 	Keys(ctx context.Context) ([]Key, error)

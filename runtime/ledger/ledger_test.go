@@ -70,13 +70,12 @@ func TestClip(t *testing.T) {
 }
 
 func TestTicket(t *testing.T) {
-	var early, late Ticket
-	early.Fill(Outcome{Result: Passed}, nil, nil)
+	early := NewTicket(Outcome{Result: Passed}, nil, nil)
 	if err := early.Wait(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	c := NewCommitment()
-	late.Fill(Outcome{}, c, nil)
+	late := NewTicket(Outcome{}, c, nil)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	reason := errors.New("the client has gone")
 	cancel(reason)

@@ -14,23 +14,23 @@ type Ticket struct {
 }
 
 // Outcome returns what came of the plan. Nothing may be answered by it before [Ticket.Wait] has returned nil.
-func (t *Ticket) Outcome() Outcome { return t.outcome }
+func (t Ticket) Outcome() Outcome { return t.outcome }
 
 // Wait returns nil when everything that the outcome rests on is durable. A test-run's record is not waited for.
 //
 // An error that wraps [ErrUnavailable] or [ErrInvalid] says that nothing was recorded. Any other wraps
 // [ErrUnknown], also when ctx ends first: the record may be durable now or later, and the counters stay advanced.
-func (t *Ticket) Wait(ctx context.Context) error {
+func (t Ticket) Wait(ctx context.Context) error {
 	if t.commitment == nil {
 		return t.err
 	}
 	return t.commitment.Wait(ctx)
 }
 
-// Fill makes t the ticket of an outcome that waits for commitment, or at once has the result err where commitment
-// is nil. It is for implementations, which allocate tickets in blocks.
-func (t *Ticket) Fill(outcome Outcome, commitment *Commitment, err error) {
-	t.outcome, t.commitment, t.err = outcome, commitment, err
+// NewTicket returns the ticket of an outcome that waits for commitment, or at once has the result err where commitment
+// is nil. It is for implementations.
+func NewTicket(outcome Outcome, commitment *Commitment, err error) Ticket {
+	return Ticket{outcome, commitment, err}
 }
 
 // A Commitment is the durability of one group of records. It is for implementations: one commitment serves all

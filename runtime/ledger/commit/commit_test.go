@@ -88,7 +88,7 @@ func TestSlowDisk(t *testing.T) {
 		t.Fatalf("CreateKey: %v", err)
 	}
 	key2 := ledgertest.NewKey(2)
-	if _, ok := l.LookupKey(&key2.Hash); ok {
+	if _, ok := l.LookupKey(key2.Hash); ok {
 		t.Fatal("a key was found before it was durable")
 	}
 	if page, err := l.Events(context.Background(), ledger.EventQuery{Limit: 10}); err != nil || len(page.Events) != 1 {
@@ -103,12 +103,12 @@ func TestSlowDisk(t *testing.T) {
 	}
 	log.gate <- nil
 	log.gate <- nil
-	for _, ticket := range []*ledger.Ticket{ticket, revoked} {
+	for _, ticket := range []ledger.Ticket{ticket, revoked} {
 		if err := ticket.Wait(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, ok := l.LookupKey(&key2.Hash); !ok {
+	if _, ok := l.LookupKey(key2.Hash); !ok {
 		t.Fatal("the key is durable and not found")
 	}
 	if err := l.Close(); err != nil {
@@ -159,7 +159,7 @@ func TestFailOutside(t *testing.T) {
 // TestBacklog fills the queue of a disk that hangs.
 func TestBacklog(t *testing.T) {
 	l, log := openSlow(t)
-	var tickets []*ledger.Ticket
+	var tickets []ledger.Ticket
 	for i := range uint64(2000) {
 		p := plan()
 		p.TestRun = true // nobody waits for these, so only the bound can stop them
@@ -337,7 +337,7 @@ func TestAllocations(t *testing.T) {
 	}
 	p := plan()
 	p.Reservations[0].Limit = amount.FromUint64(1 << 60)
-	if n := testing.AllocsPerRun(1000, func() { l.LookupKey(&key.Hash); l.Peek(p) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { l.LookupKey(key.Hash); l.Peek(p) }); n != 0 {
 		t.Errorf("looking up and peeking allocate %v times", n)
 	}
 	if n := testing.AllocsPerRun(1000, func() { l.Submit(p) }); n > 1 {

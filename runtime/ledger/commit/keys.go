@@ -34,9 +34,9 @@ func (t *keyTable) publish(keys ...ledger.Key) {
 	}
 }
 
-func (t *keyTable) lookup(hash *[32]byte) (*ledger.Key, bool) {
+func (t *keyTable) lookup(hash [32]byte) (*ledger.Key, bool) {
 	t.mu.RLock()
-	key, ok := t.byHash[*hash]
+	key, ok := t.byHash[hash]
 	t.mu.RUnlock()
 	return key, ok
 }

@@ -34,8 +34,6 @@ const (
 	// maxBacklog is how many groups may wait for the disk. Beyond, plans are refused: a disk that hangs must not
 	// take all memory.
 	maxBacklog = 64
-	// ticketBlock is how many tickets are allocated at once.
-	ticketBlock = 32
 )
 
 // A Ledger is a ledger.Ledger over a Log.
@@ -56,8 +54,7 @@ type Ledger struct {
 	next    uint64       // LSN of the next record
 	groups  []*group     // not durable yet, in order; the last one is open
 	spare   []byte       // buffer of a group that was written
-	tickets []ledger.Ticket
-	failure error // why the ledger refuses; nil while it works
+	failure error        // why the ledger refuses; nil while it works
 	closed  bool
 
 	closing  sync.Once
@@ -67,7 +64,7 @@ type Ledger struct {
 var _ ledger.Ledger = (*Ledger)(nil)
 
 // Submit implements ledger.Ledger.
-func (l *Ledger) Submit(p *ledger.Plan) *ledger.Ticket {
+func (l *Ledger) Submit(p *ledger.Plan) ledger.Ticket {
 	l.mu.Lock()
 	t := l.submit(p)
 	l.mu.Unlock()
@@ -75,19 +72,17 @@ func (l *Ledger) Submit(p *ledger.Plan) *ledger.Ticket {
 	return t
 }
 
-func (l *Ledger) submit(p *ledger.Plan) *ledger.Ticket {
-	t := l.ticket()
+func (l *Ledger) submit(p *ledger.Plan) ledger.Ticket {
 	out, err := l.decide(p)
 	if err == nil && l.record.Kind != state.None {
 		out.LSN, err = l.append()
 	}
 	if err != nil {
-		t.Fill(ledger.Outcome{Reservation: -1}, nil, err)
-		return t
+		return ledger.NewTicket(ledger.Outcome{Reservation: -1}, nil, err)
 	}
-	t.Fill(out, l.basis(p, &out), nil)
+	basis := l.basis(p, &out)
 	l.closeLargeGroup()
-	return t
+	return ledger.NewTicket(out, basis, nil)
 }
 
 // basis returns what must be durable before the outcome is told, nil where all of it is: the plan's record, or else
@@ -129,16 +124,6 @@ func (l *Ledger) refusal() error {
 		return fmt.Errorf("%w: %d groups wait for the disk", ledger.ErrUnavailable, len(l.groups))
 	}
 	return nil
-}
-
-// ticket returns a ticket out of a block, so that a submission costs a fraction of an allocation.
-func (l *Ledger) ticket() *ledger.Ticket {
-	if len(l.tickets) == 0 {
-		l.tickets = make([]ledger.Ticket, ticketBlock)
-	}
-	t := &l.tickets[0]
-	l.tickets = l.tickets[1:]
-	return t
 }
 
 // open returns the group that takes records.

@@ -38,7 +38,7 @@ func (l *Ledger) stage(id ledger.ID) ledger.Key {
 }
 
 // LookupKey implements ledger.Ledger.
-func (l *Ledger) LookupKey(hash *[32]byte) (*ledger.Key, bool) { return l.keys.lookup(hash) }
+func (l *Ledger) LookupKey(hash [32]byte) (*ledger.Key, bool) { return l.keys.lookup(hash) }
 
 // Keys implements ledger.Ledger.
 func (l *Ledger) Keys(context.Context) ([]ledger.Key, error) {

@@ -99,7 +99,7 @@ func testHoldIdentity(f *fixture) {
 }
 
 func testHoldBound(f *fixture) {
-	var last *ledger.Ticket
+	var last ledger.Ticket
 	var holds []ledger.ID
 	for i := range ledger.MaxOpenHolds {
 		p := f.held(0)

@@ -346,7 +346,7 @@ func (h *history) compare() error {
 			continue
 		}
 		now = max(now, h.at)
-		got, found := h.l.LookupKey(&key.Hash)
+		got, found := h.l.LookupKey(key.Hash)
 		if !found || *got != key {
 			return fmt.Errorf("key %+v, the model says %+v", got, key)
 		}

@@ -13,7 +13,7 @@ import (
 
 func testGroupBound(f *fixture) {
 	// Half of the groups die with the hour, half with the day.
-	var last *ledger.Ticket
+	var last ledger.Ticket
 	for i := 0; i < ledger.MaxGroups; i += 512 {
 		p := f.plan()
 		for j := range min(512, ledger.MaxGroups-1-i) { // all but one
@@ -76,7 +76,7 @@ func testKeys(f *fixture) {
 		f.Fatal(err)
 	}
 	f.equal("keys", keys, []ledger.Key{revoked, shim})
-	if got, ok := f.l.LookupKey(&f.key.Hash); !ok || *got != revoked {
+	if got, ok := f.l.LookupKey(f.key.Hash); !ok || *got != revoked {
 		f.Fatalf("lookup of a revoked key: %+v", got)
 	}
 	if _, err := f.l.RevokeKey(f.Context(), f.key.ID, Start); !errors.Is(err, ledger.ErrKeyRevoked) {
@@ -85,7 +85,7 @@ func testKeys(f *fixture) {
 	if _, err := f.l.RevokeKey(f.Context(), ID('k', 9), Start); !errors.Is(err, ledger.ErrNotFound) {
 		f.Fatalf("revoking none: %v", err)
 	}
-	if _, ok := f.l.LookupKey(&[32]byte{9}); ok {
+	if _, ok := f.l.LookupKey([32]byte{9}); ok {
 		f.Fatal("found a key that nobody created")
 	}
 }

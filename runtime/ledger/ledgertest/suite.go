@@ -111,7 +111,7 @@ func (f *fixture) newKey(n uint64) ledger.Key {
 	if err := f.l.CreateKey(f.Context(), key); err != nil {
 		f.Fatalf("CreateKey: %v", err)
 	}
-	got, ok := f.l.LookupKey(&key.Hash)
+	got, ok := f.l.LookupKey(key.Hash)
 	if !ok || got.Epoch != 1 {
 		f.Fatalf("LookupKey after CreateKey: %+v, %t", got, ok)
 	}

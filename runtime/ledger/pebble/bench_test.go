@@ -128,7 +128,7 @@ func BenchmarkLookup(b *testing.B) {
 	key := ledgertest.NewKey(1)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, ok := l.LookupKey(&key.Hash); !ok {
+		if _, ok := l.LookupKey(key.Hash); !ok {
 			b.Fatal("lost")
 		}
 	}

@@ -103,16 +103,14 @@ func faulty(set func(*fault)) func(ledger.Ledger) ledger.Ledger {
 	}
 }
 
-func (f *fault) Submit(p *ledger.Plan) *ledger.Ticket {
+func (f *fault) Submit(p *ledger.Plan) ledger.Ticket {
 	q := *p
 	if f.spoil != nil {
 		f.spoil(&q)
 	}
 	ticket := f.Ledger.Submit(&q)
 	if f.noWait && ticket.Outcome().Result != ledger.Unknown {
-		early := new(ledger.Ticket)
-		early.Fill(ticket.Outcome(), nil, nil)
-		return early
+		return ledger.NewTicket(ticket.Outcome(), nil, nil)
 	}
 	return ticket
 }
