@@ -29,6 +29,7 @@ type Plan struct {
 	Observe bool
 
 	Event        Event         // what every ending records
+	Seen         []Sighting    // cumulative figures that the request reports; at most MaxSightings
 	Hold         *HoldRequest  // nil where no rule holds the intent
 	Reservations []Reservation // in the order in which they are judged; at most MaxReservations
 	Quota        uint64        // the largest number of ALLOWED decisions per UTC month; 0 for none
@@ -43,6 +44,7 @@ type Plan struct {
 
 // Bounds of a plan. Texts are bytes; those of an event are in the doc of [Event].
 const (
+	MaxSightings    = 16        // there are two figures of model usage
 	MaxReservations = 1024      // policies have a handful; the judging is quadratic in them
 	MaxRule         = 4096      // a rule identifier: section.key with a path; a code
 	MaxLimitName    = 4096      // a counter's Limit
@@ -156,20 +158,30 @@ func (c Counter) Bounded() Counter {
 // An Op says what a reservation does to its counter.
 type Op uint8
 
-// Count adds one; Sum adds the reservation's amount.
+// Count adds one; Sum adds the reservation's amount; Max raises the counter to the amount where it was lower.
 const (
 	Count Op = iota + 1
 	Sum
+	Max
 )
 
 // A Reservation asks that a counter advance and stay within a limit.
 type Reservation struct {
 	Counter Counter
 	Op      Op
-	Amount  amount.Amount // what Sum adds; not looked at by Count
+	Amount  amount.Amount // what Sum adds, and what Max rises to; not looked at by Count
 	Limit   amount.Amount // the largest value that the counter may reach
 	Code    code.Code     // of the denial
 	Rule    string        // of the denial
+}
+
+// A Sighting is a cumulative figure that a request reports of its task, such as the model tokens used. Its counter
+// rises to the value where it was lower, whatever comes of the plan: what was used stays used (decisions, section 2,
+// "Limits"). A reservation with Max on the counter is judged by what it then is. A sighting for which the key has no
+// room (MaxGroups) is not kept, and such a reservation is refused.
+type Sighting struct {
+	Counter Counter
+	Value   amount.Amount
 }
 
 // Validate returns an error that wraps [ErrInvalid] and names the first part of p that no ledger would decide.
@@ -191,7 +203,31 @@ func (p *Plan) Validate() error {
 			return err
 		}
 	}
+	if err := p.validateSightings(); err != nil {
+		return err
+	}
 	return p.validateReservations()
+}
+
+// validateSightings sees to it that nothing but a Max of what was seen moves a counter that was seen: otherwise a
+// refusal could not leave it where the sighting put it.
+func (p *Plan) validateSightings() error {
+	if len(p.Seen) > MaxSightings {
+		return fmt.Errorf("%w: %d sightings in one plan: at most %d", ErrInvalid, len(p.Seen), MaxSightings)
+	}
+	for i := range p.Seen {
+		seen := &p.Seen[i]
+		if err := seen.Counter.validate(); err != nil {
+			return err
+		}
+		for j := range p.Reservations {
+			r := &p.Reservations[j]
+			if r.Counter.Bounded() == seen.Counter.Bounded() && (r.Op != Max || r.Amount.Cmp(seen.Value) > 0) {
+				return fmt.Errorf("%w: reservation %d moves counter %.64q, which the plan has seen", ErrInvalid, j, seen.Counter.Limit)
+			}
+		}
+	}
+	return nil
 }
 
 func (p *Plan) validateReservations() error {
@@ -211,7 +247,7 @@ func (p *Plan) validateReservations() error {
 
 func (r *Reservation) validate(i int) error {
 	switch {
-	case r.Op != Count && r.Op != Sum:
+	case r.Op < Count || r.Op > Max:
 		return fmt.Errorf("%w: reservation %d has operation %d", ErrInvalid, i, r.Op)
 	case len(r.Code) > MaxRule || len(r.Rule) > MaxRule:
 		return fmt.Errorf("%w: reservation %d has a code or rule of more than %d bytes", ErrInvalid, i, MaxRule)

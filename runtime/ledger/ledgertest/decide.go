@@ -52,7 +52,7 @@ func testInvalid(f *fixture) {
 		"time":        func(p *ledger.Plan) { p.At = -1 },
 		"late time":   func(p *ledger.Plan) { p.At = math.MaxInt64 },
 		"decision":    func(p *ledger.Plan) { p.Pass.Decision = ledger.Pending },
-		"operation":   func(p *ledger.Plan) { p.Reservations[0].Op = 3 },
+		"operation":   func(p *ledger.Plan) { p.Reservations[0].Op = 4 },
 		"window":      func(p *ledger.Plan) { p.Reservations[0].Counter.Window = 0 },
 		"limit name":  func(p *ledger.Plan) { p.Reservations[0].Counter.Limit = strings.Repeat("l", ledger.MaxLimitName+1) },
 		"rule":        func(p *ledger.Plan) { p.Reservations[0].Rule = strings.Repeat("r", ledger.MaxRule+1) },

@@ -175,7 +175,20 @@ func (h *history) plan(arg uint32) *ledger.Plan {
 			p.Reservations = append(p.Reservations, r)
 		}
 	}
+	if arg>>21%4 == 0 {
+		h.report(p, uint64(arg>>23%8))
+	}
 	return p
+}
+
+// report has a plan report a figure and, mostly, a limit on it.
+func (h *history) report(p *ledger.Plan, figure uint64) {
+	c := ledger.Counter{Limit: "tokens", Window: ledger.Task, Group: "t"}
+	p.Seen = []ledger.Sighting{{Counter: c, Value: amount.FromUint64(figure)}}
+	if figure%4 != 0 {
+		p.Reservations = append(p.Reservations, ledger.Reservation{Counter: c, Op: ledger.Max, Amount: amount.FromUint64(figure),
+			Limit: amount.FromUint64(5), Code: code.ModelTokens, Rule: "tokens"})
+	}
 }
 
 func (h *history) hold(p *ledger.Plan, arg uint32) {

@@ -19,6 +19,7 @@ type entry struct {
 	now     int64
 	testRun bool
 	allowed bool
+	seen    []addition // what was reported, whatever came of it
 	adds    []addition
 	opened  *naiveHold
 	used    ledger.ID // hold
@@ -28,9 +29,22 @@ type entry struct {
 	revoked bool
 }
 
+// An addition adds to a counter, or raises it to the value.
 type addition struct {
 	counter ledger.Counter
 	value   *big.Int
+	raises  bool
+}
+
+// to returns what a total becomes.
+func (a addition) to(total *big.Int) *big.Int {
+	switch {
+	case !a.raises:
+		return new(big.Int).Add(total, a.value)
+	case a.value.Cmp(total) > 0:
+		return new(big.Int).Set(a.value)
+	}
+	return total
 }
 
 type naiveHold struct {
@@ -63,15 +77,16 @@ func (n *naive) counter(key ledger.ID, c ledger.Counter, now int64) *big.Int {
 	total := new(big.Int)
 	var last int64
 	for _, e := range n.log {
-		for _, a := range e.adds {
+		for _, a := range slices.Concat(e.seen, e.adds) {
 			if e.key != key || a.counter != c {
 				continue
 			}
 			if !sameWindow(c.Window, last, e.now) {
-				total.SetInt64(0)
+				total = new(big.Int)
 			}
-			total.Add(total, a.value)
-			last = e.now
+			if next := a.to(total); next.Cmp(total) != 0 {
+				total, last = next, e.now
+			}
 		}
 	}
 	if !sameWindow(c.Window, last, now) {
@@ -145,6 +160,9 @@ func (n *naive) decide(p *ledger.Plan) (ledger.Outcome, *entry) {
 		return out, nil
 	}
 	e := &entry{key: p.Key, now: now}
+	for _, s := range p.Seen {
+		e.seen = append(e.seen, addition{s.Counter, number(s.Value), true})
+	}
 	out.Result, out.Ending = ledger.Passed, p.Pass
 	if p.Hold == nil || n.decideHold(p, &out, e) {
 		n.decideReservations(p, &out, e)
@@ -202,24 +220,22 @@ func (n *naive) decideHold(p *ledger.Plan, out *ledger.Outcome, e *entry) bool {
 func (n *naive) decideReservations(p *ledger.Plan, out *ledger.Outcome, e *entry) {
 	for i, r := range p.Reservations {
 		used := n.counter(p.Key, r.Counter, e.now)
-		for _, a := range e.adds {
+		for _, a := range slices.Concat(e.seen, e.adds) {
 			if a.counter == r.Counter {
-				used.Add(used, a.value)
+				used = a.to(used)
 			}
 		}
-		step := big.NewInt(1)
-		if r.Op == ledger.Sum {
-			step = number(r.Amount)
+		step := addition{r.Counter, big.NewInt(1), r.Op == ledger.Max}
+		if r.Op != ledger.Count {
+			step.value = number(r.Amount)
 		}
-		if after := new(big.Int).Add(used, step); after.Cmp(number(r.Limit)) > 0 {
+		if step.to(used).Cmp(number(r.Limit)) > 0 {
 			out.Result, out.Reservation = ledger.Refused, i
 			out.Ending = ledger.Ending{Decision: ledger.Denied, Code: r.Code, Rule: r.Rule}
 			out.Used = amount.FromUint64(used.Uint64())
 			return
 		}
-		if step.Sign() > 0 {
-			e.adds = append(e.adds, addition{r.Counter, step})
-		}
+		e.adds = append(e.adds, step)
 	}
 }
 

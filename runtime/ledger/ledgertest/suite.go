@@ -36,6 +36,7 @@ func Run(t *testing.T, s Suite) {
 		{"CounterLimits", testCounterLimits},
 		{"Atomicity", testAtomicity},
 		{"SameCounterTwice", testSameCounterTwice},
+		{"Sightings", testSightings},
 		{"LongGroups", testLongGroups},
 		{"Windows", testWindows},
 		{"TimeBackwards", testTimeBackwards},

@@ -10,7 +10,7 @@ import (
 // Decide judges a plan and fills in the record of its effects; where there is nothing to record r.Kind is None. It
 // changes nothing but r. An error says that no ledger would decide p, and wraps ledger.ErrInvalid.
 //
-// The order is: key, epoch, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
+// The order is: key, epoch, sightings, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
 func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
 	r.reset()
 	out := ledger.Outcome{Reservation: -1}
@@ -40,14 +40,32 @@ func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
 // judge finds the result and its ending.
 func (s *State) judge(k *keyState, p *ledger.Plan, out *ledger.Outcome, r *Record) {
 	s.roomKnown = false
+	s.see(k, p, out.Now, r)
+	seen := len(r.Counters)
 	out.Result, out.Ending = ledger.Passed, p.Pass
 	if p.Hold != nil && !k.judgeHold(p.Hold, out, r) {
 		return
 	}
 	for i := range p.Reservations {
 		if !s.reserve(k, p, i, out, r) {
-			r.Counters = r.Counters[:0]
+			r.Counters = r.Counters[:seen] // what was seen stays seen
 			return
+		}
+	}
+}
+
+// see raises the counters of what the request reports, as far as the key has room for them.
+func (s *State) see(k *keyState, p *ledger.Plan, now int64, r *Record) {
+	for i := range p.Seen {
+		counter := p.Seen[i].Counter.Bounded()
+		id := s.identify(counter)
+		if p.Seen[i].Value.Cmp(k.counters.value(id, now)) <= 0 {
+			continue
+		}
+		if effect := r.effectOn(id); effect != nil {
+			effect.Value = larger(effect.Value, p.Seen[i].Value)
+		} else if k.counters.has(id, now) || s.takeRoom(k, p, now) {
+			r.Counters = append(r.Counters, CounterEffect{Counter: counter, Value: p.Seen[i].Value, id: id})
 		}
 	}
 }
@@ -124,7 +142,7 @@ func (s *State) reserve(k *keyState, p *ledger.Plan, i int, out *ledger.Outcome,
 
 // takeRoom reports whether the key may have one more counter, besides those that this plan took room for before.
 func (s *State) takeRoom(k *keyState, p *ledger.Plan, now int64) bool {
-	if ledger.MaxGroups-len(k.counters.live) >= len(p.Reservations) {
+	if ledger.MaxGroups-len(k.counters.live) >= len(p.Seen)+len(p.Reservations) {
 		return true
 	}
 	if !s.roomKnown {
@@ -146,12 +164,23 @@ func (r *Record) effectOn(id counterID) *CounterEffect {
 
 // next returns the value after a reservation, and whether the limit allows it.
 func next(q *ledger.Reservation, used amount.Amount) (value amount.Amount, fits bool) {
+	if q.Op == ledger.Max {
+		value = larger(used, q.Amount)
+		return value, value.Cmp(q.Limit) <= 0
+	}
 	step := q.Amount
 	if q.Op == ledger.Count {
 		step = amount.FromUint64(1)
 	}
 	value, overflow := used.Add(step)
 	return value, !overflow && value.Cmp(q.Limit) <= 0
+}
+
+func larger(a, b amount.Amount) amount.Amount {
+	if a.Cmp(b) > 0 {
+		return a
+	}
+	return b
 }
 
 func refuse(out *ledger.Outcome, result ledger.Result, i int, used amount.Amount, ending ledger.Ending) {

@@ -1,0 +1,69 @@
+package ledgertest
+
+import (
+	"errors"
+
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+	"bailiff/vm/amount"
+)
+
+// reporting returns a plan of an intent that reports n tokens of its task, under a budget.
+func (f *fixture) reporting(n, budget uint64) *ledger.Plan {
+	counter := ledger.Counter{Limit: "tokens", Window: ledger.Task, Group: "task-1"}
+	p := f.plan(ledger.Reservation{Counter: counter, Op: ledger.Max, Amount: amount.FromUint64(n),
+		Limit: amount.FromUint64(budget), Code: code.ModelTokens, Rule: "execution_limits.max_model_tokens_per_task"})
+	p.Seen = []ledger.Sighting{{Counter: counter, Value: amount.FromUint64(n)}}
+	return p
+}
+
+// testSightings: the highest figure of a task stays, whatever comes of the plans that report it.
+func testSightings(f *fixture) {
+	p := f.reporting(10, 10)
+	tokens := p.Reservations[0]
+	f.allow(p)
+	f.wantCounter(tokens, 10)
+	f.allow(f.reporting(3, 10)) // a smaller figure takes nothing back
+	f.wantCounter(tokens, 10)
+	if got := f.refuse(f.reporting(3, 9)); got.Code != code.ModelTokens || got.Used != amount.FromUint64(10) {
+		f.Fatalf("refusal: %+v", got)
+	}
+	f.refuse(f.reporting(12, 10)) // beyond the budget, and kept
+	f.wantCounter(tokens, 12)
+	f.refuse(f.reporting(1, 10))
+
+	p = f.denied()
+	p.Seen = f.reporting(20, 0).Seen
+	f.want(p, ledger.Passed, ledger.Denied)
+	f.wantCounter(tokens, 20)
+
+	p = f.held(1)
+	p.Seen = f.reporting(21, 0).Seen
+	f.want(p, ledger.Held, ledger.Pending)
+	f.wantCounter(tokens, 21)
+
+	p = f.reporting(30, 100)
+	p.TestRun = true
+	f.allow(p)
+	f.wantCounter(tokens, 21)
+
+	p = f.reporting(30, 5)
+	p.Observe = true
+	if got := f.submit(p); got.Decision != ledger.Allowed || !got.Observed {
+		f.Fatalf("observed: %+v", got)
+	}
+	f.wantCounter(tokens, 30)
+
+	calls := count("calls", ledger.Day, "", 0)
+	p = f.reporting(40, 100)
+	p.Reservations = append(p.Reservations, calls)
+	f.refuse(p) // by another limit
+	f.wantCounter(tokens, 40)
+	f.wantCounter(calls, 0)
+
+	p = f.reporting(40, 100)
+	p.Reservations[0].Op = ledger.Sum
+	if err := f.l.Submit(p).Wait(f.Context()); !errors.Is(err, ledger.ErrInvalid) {
+		f.Fatalf("a sum of what was seen: %v", err)
+	}
+}
