@@ -10,10 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/compiler"
 	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
+	"bailiff/vm/amount"
 )
 
 // maxAttempts bounds how often a plan is made again because the key's epoch moved meanwhile. Each time takes a
@@ -41,6 +43,7 @@ type worker struct {
 	plan      ledger.Plan
 	hold      ledger.HoldRequest
 	reserved  []ledger.Reservation
+	seen      []ledger.Sighting
 	to        *Answer // the caller's
 	source    []byte  // the intent's canonical form, for a hold
 }
@@ -174,6 +177,7 @@ func (a *Authority) makePlan(w *worker) error {
 	if _, err := io.ReadFull(a.Random, w.plan.ID[:]); err != nil {
 		return err
 	}
+	w.sight()
 	if w.result.Status == vm.Denied {
 		rule := w.policy.program.Rule(w.result.Violations[0].Rule)
 		w.plan.Pass = ledger.Ending{Decision: ledger.Denied, Code: code.Code(rule.Code), Rule: rule.Name}
@@ -201,18 +205,42 @@ func (w *worker) reserve() {
 	w.plan.Reservations = w.reserved
 }
 
-// operations translates what a use does to a counter. The ledger refuses a plan with any
-// other.
-var operations = map[vm.CounterOp]ledger.Op{vm.Count: ledger.Count, vm.Sum: ledger.Sum}
+// operations translates what a use does to a counter.
+var operations = map[vm.CounterOp]ledger.Op{vm.Count: ledger.Count, vm.Sum: ledger.Sum, vm.Max: ledger.Max}
 
 // windows translates a program's windows into the ledger's.
 var windows = map[vm.Window]ledger.Window{vm.Hour: ledger.Hour, vm.Day: ledger.Day, vm.Task: ledger.Task}
 
+// group is what a counter's totals are kept apart by: the text of its slot or, of two slots, of both.
 func (w *worker) group(counter *vm.Counter) string {
-	if counter.Group == vm.NoSlot {
+	switch {
+	case counter.Group == vm.NoSlot:
 		return ""
+	case counter.Subgroup == vm.NoSlot:
+		return w.frame[counter.Group].Text
 	}
-	return w.frame[counter.Group].Text
+	return w.frame[counter.Group].Text + "\x00" + w.frame[counter.Subgroup].Text
+}
+
+// sight has the ledger keep what the request says of its task's model usage (decisions, section 2, "Limits").
+func (w *worker) sight() {
+	usage, has := w.in.ModelUsage()
+	task := w.in.Text(intent.TaskID)
+	if !has || task == "" {
+		return
+	}
+	w.seen = w.seen[:0]
+	if usage.HasSpend {
+		w.see(compiler.SpendCounter, task, usage.SpendMicroUSD)
+	}
+	if usage.HasTokens {
+		w.see(compiler.TokensCounter, task, amount.FromUint64(usage.Tokens))
+	}
+	w.plan.Seen = w.seen
+}
+
+func (w *worker) see(name, task string, value amount.Amount) {
+	w.seen = append(w.seen, ledger.Sighting{Counter: ledger.Counter{Limit: name, Window: ledger.Task, Group: task}, Value: value})
 }
 
 // requestHold says which hold the intent needs.
