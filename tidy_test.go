@@ -43,6 +43,8 @@ var mayImport = map[string][]string{
 	"vm/weburl":                 {},
 	"vm/pathname":               {},
 	"vm/command":                {},
+	"vm/mailbox":                {},
+	"vm/resource":               {},
 	"compiler":                  {"grammar", "vm", "runtime/code"},
 	"runtime/code":              {},
 	"runtime/intent":            {"vm", "runtime/code", "runtime/canonical"},

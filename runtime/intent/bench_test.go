@@ -3,6 +3,7 @@ package intent
 import (
 	"bytes"
 	"io"
+	"strings"
 	"testing"
 
 	"bailiff/vm"
@@ -86,6 +87,59 @@ func BenchmarkFill(b *testing.B) {
 	for b.Loop() {
 		in.elements = in.elements[:0]
 		binding.Fill(in, Agent, need, frame)
+	}
+}
+
+// fileBody is what a shim sends before a file is written, with its evidence.
+const fileBody = `{"framework":"agent-hooks","txCommit":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","agentId":"coder-3","intent":{"action":"file_write","path":"src/main.go","task_id":"session-1","metadata":{"execution":{"adapter":"hooks","adapter_version":"1.4.0","fail_mode":"closed","boundary_type":"sandbox","writable_roots":["/work/repository","/tmp/agent"],"readable_roots":["/work","/usr"],"credentials_exposed":false,"race_safe_path_resolution":true},"filesystem":{"effects":["create","overwrite"],"targets":[{"supplied":"src/main.go","absolute":"/work/repository/src/main.go","resolved_parent":"/work/repository/src","bytes":5120,"classification":"source"},{"supplied":"out/README.md","absolute":"/work/repository/out/README.md","resolved_parent":"/tmp/agent/out","bytes":812,"classification":"normal"}],"manifest_sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"},"git":{"operation":"commit","repository_id":"r-17","worktree":"/work/repository","provider":"github","ref_updates":[{"ref":"refs/heads/fix","fast_forward":true}]},"database":{"operations":["select","insert"],"resources":["public.users"],"statement_count":2,"environment":"staging","credential_capabilities":["select","insert"]}}}}`
+
+// evidenceSlots are all slots that read evidence, but for those of call data.
+func evidenceSlots() (names []string) {
+	for _, row := range Derived() {
+		if row.Name == "@boundary" || row.Name[:3] == "@fs" || row.Name[:3] == "@gi" || row.Name[:3] == "@db" {
+			names = append(names, row.Name)
+		}
+	}
+	return names
+}
+
+func BenchmarkFillFiles(b *testing.B) {
+	names := evidenceSlots()
+	binding, err := NewBinding(names)
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, err := NewDecoder(Options{}).Decode([]byte(fileBody))
+	if err != nil {
+		b.Fatal(err)
+	}
+	frame := make([]vm.Value, len(names))
+	texts := len(in.text)
+	b.ReportAllocs()
+	for b.Loop() {
+		in.elements, in.text, in.digest = in.elements[:0], in.text[:texts], digest{}
+		binding.Fill(in, Shim, nil, frame)
+	}
+}
+
+// BenchmarkFillRoots fills a body with as many roots and targets as fit, which has to take time in proportion, nearly.
+func BenchmarkFillRoots(b *testing.B) {
+	binding, err := NewBinding([]string{"@fs.written.beyond", "@fs.written.roots"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	roots, targets := strings.Repeat(`"/b/a",`, 6000)+`"/c"`, strings.Repeat(`{"absolute":"/b/b","resolved_parent":"/"},`, 1200)
+	in, err := NewDecoder(Options{}).Decode([]byte(shared + `"action":"file_write","intent":{"metadata":{"execution":{"race_safe_path_resolution":true,"writable_roots":[` +
+		roots + `]},"filesystem":{"effects":["create"],"targets":[` + strings.TrimSuffix(targets, ",") + `]}}}}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	frame := make([]vm.Value, 2)
+	texts := len(in.text)
+	b.SetBytes(int64(len(in.body)))
+	for b.Loop() {
+		in.elements, in.text, in.digest = in.elements[:0], in.text[:texts], digest{}
+		binding.Fill(in, Shim, nil, frame)
 	}
 }
 

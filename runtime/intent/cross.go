@@ -58,9 +58,12 @@ const (
 	modelUsage = "model_usage"
 )
 
+// mcpPrefix begins every MCP action.
+const mcpPrefix = "mcp."
+
 // checkMCP takes an MCP action apart, and compares what metadata says about it.
 func (in *Intent) checkMCP() *Error {
-	rest, ok := strings.CutPrefix(in.action, "mcp.")
+	rest, ok := strings.CutPrefix(in.action, mcpPrefix)
 	if !ok {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"strings"
+
 	"bailiff/vm"
 	"bailiff/vm/command"
 	"bailiff/vm/pathname"
@@ -22,7 +24,9 @@ type DerivedInfo struct {
 	value   func(*Intent, Provenance) vm.Value
 }
 
-// derived is the one table of values that the service derives for a program's slots.
+// derived is the one table of values that the service derives for a program's slots. A value is
+// vm.Missing where the request says nothing, and vm.Invalid where nobody can rely on what it says. Those that counters
+// add up, and the amounts of calls, are in base units.
 var derived = []DerivedInfo{
 	{"@action", "the action in lower case", derivedAction},
 	{"@provenance", "the provenance of the API key, agent or shim", derivedProvenance},
@@ -35,7 +39,48 @@ var derived = []DerivedInfo{
 	{"@command", "the forms of command in which blocked ones are sought; invalid where it can't be read", derivedCommand},
 	{"@server", "the server of an MCP action, in lower case", derivedServer},
 	{"@tool", "the tool of an MCP action, in lower case", derivedTool},
+	{"@mcp", "<server>.<tool> of an MCP action, in lower case", derivedMCP},
+	{"@recipients", "the bare addresses in `to`, in lower case; an element that is no address is invalid; missing without any", derivedRecipients},
 	{"@text", "every string value of the request, joined by Separator", derivedText},
+
+	{"@usage.spend", "the spend that metadata.model_usage reports, in micro-USD", derivedSpend},
+	{"@usage.tokens", "the tokens that metadata.model_usage reports", derivedTokens},
+
+	{"@evm.call", "transfer, transferFrom, approve or other, as a shim says in metadata.evm; invalid where no shim says it, or not all of it", derivedCall},
+	{"@evm.call.token", "the contract of a token call that a shim tells of, in lower case", derivedCallToken},
+	{"@evm.call.amount", "the amount in base units of such a call; invalid where it is no string of digits below 2^256", derivedCallAmount},
+
+	{"@boundary", "shim, where the key is a shim's and metadata.execution an object", derivedBoundary},
+
+	{"@fs.effects", "the effects in metadata.filesystem; invalid where they are missing, empty or not all known", derivedEffects},
+	{"@fs.targets", "both paths of every target, with / at the end, and once where they are equal; missing where a path is, invalid where one can't be trusted", derivedTargets},
+	{"@fs.written", "the targets where an effect writes", derivedWritten},
+	{"@fs.read", "the targets where an effect reads", derivedRead},
+	{"@fs.written.beyond", "written targets in none of the shim's writable_roots", derivedWrittenBeyond},
+	{"@fs.read.beyond", "read targets in none of the shim's readable_roots", derivedReadBeyond},
+	{"@fs.written.roots", "written targets that are themselves one of the shim's writable_roots", derivedWrittenRoots},
+	{"@fs.paths", "both paths of every target in the form of @path; an element of which nobody can tell what it means is invalid", derivedPaths},
+	{"@fs.classes", "the classification of every target; invalid where one has none", derivedClasses},
+	{"@fs.files", "the number of targets", derivedFiles},
+	{"@fs.bytes.written", "the bytes of all targets where an effect writes bytes, else 0; invalid where a target does not tell", derivedBytesWritten},
+	{"@fs.bytes.deleted", "the bytes of all targets where an effect deletes bytes, else 0; invalid where a target does not tell", derivedBytesDeleted},
+	{"@fs.destructive", "the number of destroying effects times that of targets", derivedDestructive},
+
+	{"@git.operation", "the operation in metadata.git; invalid where it is unknown", derivedOperation},
+	{"@git.refs", "the refs that are updated; invalid where ref_updates is malformed or empty", derivedRefs},
+	{"@git.forced", "the refs whose update is not said to be a fast-forward; invalid as @git.refs", derivedForced},
+	{"@git.changes", "the number of ref updates", derivedChanges},
+	{"@git.worktree", "the work tree with / at the end; invalid where it is not canonical, or the repository has no id", derivedWorktree},
+	{"@git.worktree.beyond", "the work tree where it is in none of the shim's writable_roots; invalid as @git.worktree", derivedWorktreeBeyond},
+	{"@git.provider", "the host of the repository", derivedProvider},
+	{"@git.remote_scheme", "the scheme of the remote, in lower case", derivedRemoteScheme},
+
+	{"@db.operations", "the operations in metadata.database; invalid where one is unknown", derivedOperations},
+	{"@db.statements", "the number of statements; invalid where it is no positive integer", derivedStatements},
+	{"@db.environment", "the environment, in lower case", derivedEnvironment},
+	{"@db.resources", "the names of what is touched; invalid where one is no text", derivedResources},
+	{"@db.capabilities", "what the credential can do, in lower case; invalid where one is no text", derivedCapabilities},
+	{"@db.schema_changes", "the number of operations that change a schema", derivedSchemaChanges},
 }
 
 // Derived returns the table of derived values.
@@ -91,6 +136,10 @@ func derivedQuery(in *Intent, _ Provenance) vm.Value        { return textIf(in.H
 func derivedServer(in *Intent, _ Provenance) vm.Value       { return textIf(in.server != "", in.server) }
 func derivedTool(in *Intent, _ Provenance) vm.Value         { return textIf(in.tool != "", in.tool) }
 
+func derivedMCP(in *Intent, _ Provenance) vm.Value {
+	return textIf(in.server != "", strings.TrimPrefix(in.action, mcpPrefix))
+}
+
 func derivedToken(in *Intent, _ Provenance) vm.Value {
 	return textIf(in.Has(Token), in.lower(in.Text(Token)))
 }
@@ -101,7 +150,7 @@ func derivedPath(in *Intent, _ Provenance) vm.Value {
 	}
 	clean, suspicious := pathname.Clean(in.Text(Path))
 	if suspicious {
-		return vm.Value{Kind: vm.Invalid}
+		return unreadable
 	}
 	return text(clean)
 }
@@ -112,7 +161,7 @@ func derivedCommand(in *Intent, _ Provenance) vm.Value {
 	}
 	forms, err := command.Read(in.Text(Command))
 	if err != nil {
-		return vm.Value{Kind: vm.Invalid}
+		return unreadable
 	}
 	start := len(in.elements)
 	for _, form := range forms.All() {
@@ -121,54 +170,8 @@ func derivedCommand(in *Intent, _ Provenance) vm.Value {
 	return in.listFrom(start)
 }
 
-// Unreadable says in a few words why the derived slot of that name ("@path" or "@command") is vm.Invalid in this
-// request: printable text of bounded length, worded to stand after a colon ("it holds a variable"). It is "" where the
-// slot is readable or absent, and for all other names. It derives the value once more, so it is for denials only.
-func (in *Intent) Unreadable(slotName string) string {
-	switch {
-	case slotName == "@path" && in.Has(Path):
-		return pathname.Explain(in.Text(Path))
-	case slotName == "@command" && in.Has(Command):
-		if _, err := command.Read(in.Text(Command)); err != nil {
-			return printable(err.Error(), maxMessage/2)
-		}
-	}
-	return ""
-}
-
 func amountValue(in *Intent, _ Provenance) vm.Value {
 	value := in.walk(Amount, nil)
 	value.BaseUnits = in.AmountInBaseUnits()
 	return value
-}
-
-// Separator stands between the texts of @text. No valid UTF-8 holds it, so that nothing is found across a border.
-const Separator = '\xff'
-
-// derivedText joins every string value, keys excluded, in the order of the body.
-func derivedText(in *Intent, _ Provenance) vm.Value {
-	in.joined = in.joined[:0]
-	for i := range in.nodes {
-		if in.nodes[i].kind == vm.String {
-			in.joined = append(append(in.joined, in.nodes[i].text...), Separator)
-		}
-	}
-	return text(borrow(in.joined[:max(len(in.joined)-1, 0)]))
-}
-
-// TextAt returns the string value that holds the byte at offset of @text, and the path of it in the request
-// ("intent.metadata.notes.2"). It reports false where offset is out of range or on a Separator.
-func (in *Intent) TextAt(offset int) (path, value string, ok bool) {
-	for i := range in.nodes {
-		if in.nodes[i].kind != vm.String {
-			continue
-		}
-		if value = in.nodes[i].text; offset < len(value) {
-			return in.pathOf(int32(i)), value, offset >= 0
-		}
-		if offset -= len(value) + 1; offset < 0 {
-			break
-		}
-	}
-	return "", "", false
 }

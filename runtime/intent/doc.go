@@ -60,6 +60,14 @@
 // What is valid only for a policy is not checked here, because the kind of an intent depends on the policy: that
 // chainId is there for EVM intents and allowed, that the EVM fields stand on no others, and the form of the amount.
 //
+// # Evidence
+//
+// What a shim says about an intent's effects (metadata.execution, filesystem, git, database and evm) is read by derived
+// slots, for policies that ask for it: malformed evidence is no error here. A slot is vm.Missing where
+// nothing was said and vm.Invalid where what was said can't be relied on; a null counts as nothing. Paths end in a slash,
+// so that a root's text, which ends in one too, begins the text of all that lies in it and of nothing else. Reading
+// takes time in proportion to the evidence, but for a logarithm where roots are sorted.
+//
 // # Use
 //
 //	decoder := intent.NewDecoder(intent.Options{})

@@ -103,7 +103,7 @@ func TestFixpointCanary(t *testing.T) {
 
 // goldenBodies returns the bodies of the golden files, and those of the benchmarks.
 func goldenBodies(t testing.TB) []string {
-	bodies := []string{evmBody, shellBody}
+	bodies := []string{evmBody, shellBody, fileBody}
 	files, err := filepath.Glob("testdata/golden/*")
 	if err != nil {
 		t.Fatal(err)
@@ -178,6 +178,58 @@ func TestAllocations(t *testing.T) {
 		}
 		if frame[1].Kind != vm.String || frame[8].Kind != vm.Invalid || frame[9].Text == "" {
 			t.Errorf("the frame is %+v", frame)
+		}
+	}
+}
+
+// TestEvidenceAllocations holds a file_write with evidence about files, git and a database to allocate nothing either.
+func TestEvidenceAllocations(t *testing.T) {
+	names := evidenceSlots()
+	binding, err := NewBinding(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := make([]vm.Value, len(names))
+	decoder := NewDecoder(Options{})
+	if allocations := testing.AllocsPerRun(100, func() {
+		in, err := decoder.Decode([]byte(fileBody))
+		if err != nil {
+			t.Fatal(err)
+		}
+		binding.Fill(in, Shim, nil, frame)
+	}); allocations != 0 {
+		t.Errorf("%v allocations", allocations)
+	}
+	for i, name := range names {
+		missing := name == "@fs.read" || name == "@fs.read.beyond" || name == "@fs.written.roots" || name == "@fs.written.beyond" ||
+			name == "@git.forced" || name == "@git.worktree.beyond" || name == "@git.remote_scheme"
+		if frame[i].Kind == vm.Invalid || (frame[i].Kind == vm.Missing) != missing {
+			t.Errorf("%s is %s", name, showValue(frame[i]))
+		}
+	}
+}
+
+// TestRefill fills a frame twice from one request: the second values are those of the first, and these stay as they were.
+func TestRefill(t *testing.T) {
+	names := evidenceSlots()
+	binding, err := NewBinding(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := NewDecoder(Options{}).Decode([]byte(fileBody))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := make([]vm.Value, len(names)), make([]vm.Value, len(names))
+	binding.Fill(in, Shim, nil, first)
+	var shown []string
+	for _, value := range first {
+		shown = append(shown, showValue(value))
+	}
+	binding.Fill(in, Shim, nil, second)
+	for i, name := range names {
+		if showValue(first[i]) != shown[i] || showValue(second[i]) != shown[i] {
+			t.Errorf("%s was %s, became %s and %s", name, shown[i], showValue(first[i]), showValue(second[i]))
 		}
 	}
 }

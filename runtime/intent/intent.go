@@ -32,6 +32,7 @@ type reading struct {
 	server, tool string // of an MCP action, in lower case
 	usage        usageReader
 	hasUsage     bool
+	digest       digest
 }
 
 // reset forgets the last request but keeps its memory, where that is not unusually much.

@@ -53,3 +53,12 @@ func TestOverrides(t *testing.T) {
 		seen[row.Name] = true
 	}
 }
+
+// TestExplanations holds every explanation to be one of a derived slot.
+func TestExplanations(t *testing.T) {
+	for name := range explanations {
+		if _, err := NewBinding([]string{name}); err != nil {
+			t.Error(err)
+		}
+	}
+}

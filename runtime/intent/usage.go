@@ -121,3 +121,17 @@ func (u *usageReader) total() {
 		u.Tokens, u.HasTokens = u.input+u.output, true
 	}
 }
+
+func derivedSpend(in *Intent, _ Provenance) vm.Value {
+	if !in.usage.HasSpend {
+		return vm.Value{}
+	}
+	return in.quantity(in.usage.SpendMicroUSD)
+}
+
+func derivedTokens(in *Intent, _ Provenance) vm.Value {
+	if !in.usage.HasTokens {
+		return vm.Value{}
+	}
+	return in.quantity(amount.FromUint64(in.usage.Tokens))
+}
