@@ -253,7 +253,7 @@ func (a *assembler) table() (t table) {
 }
 
 func (a *assembler) counter() Counter {
-	c := Counter{Name: a.quoted(), Rule: a.index("rule"), Amount: NoSlot, Group: NoSlot}
+	c := Counter{Name: a.quoted(), Rule: a.index("rule"), Amount: NoSlot, Group: NoSlot, Subgroup: NoSlot}
 	a.expect("limit")
 	c.Limit = a.amount()
 	a.expect("window")
@@ -270,6 +270,10 @@ func (a *assembler) counter() Counter {
 	if a.peek("group") {
 		c.Group = a.slot()
 		c.GroupName = a.quoted()
+	}
+	if a.peek("subgroup") {
+		c.Subgroup = a.slot()
+		c.SubgroupName = a.quoted()
 	}
 	return c
 }

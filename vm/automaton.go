@@ -3,6 +3,7 @@ package vm
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A searcher finds the entries of a set in a text, in one pass whatever their number.
@@ -44,7 +45,8 @@ func newSearcher(set []entry) (s *searcher, memory int, err error) {
 // contains reports whether an entry stands in text.
 func (s *searcher) contains(text string) bool {
 	for i := range s.few {
-		if s.few[i].inside(text) {
+		e := &s.few[i]
+		if at := strings.IndexByte(text, e.scarce); at >= 0 && e.insideFrom(text, at) {
 			return true
 		}
 	}
@@ -290,7 +292,7 @@ func (a *automaton) memory() int {
 func (s *searcher) cost(all bool) int {
 	cost := 0
 	for i := range s.few {
-		cost++
+		cost += 3 // for the scarce byte, a try, and all of the entry
 		if len(s.few[i].folded) > 0 {
 			cost += len(s.few[i].text)
 		}

@@ -94,8 +94,11 @@ func (b *Builder) Rule(r Rule) uint16 {
 	return uint16(i)
 }
 
-// Counter returns the index of a counter. Two different ones must not share a name.
+// Counter returns the index of a counter. Two different ones must not share a name. A subgroup without a name is none.
 func (b *Builder) Counter(c Counter) uint16 {
+	if c.SubgroupName == "" {
+		c.Subgroup = NoSlot
+	}
 	i, known := b.intern("counter "+c.Name, len(b.program.counters))
 	if !known {
 		b.program.counters = append(b.program.counters, c)

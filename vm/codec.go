@@ -125,7 +125,8 @@ func appendCounter(b []byte, c *Counter) []byte {
 	b = append(appendAmount(b, c.Limit), c.Decimals, byte(c.Window))
 	b = binary.BigEndian.AppendUint16(b, c.Amount)
 	b = binary.BigEndian.AppendUint16(b, c.Group)
-	return appendText(b, c.GroupName)
+	b = binary.BigEndian.AppendUint16(appendText(b, c.GroupName), c.Subgroup)
+	return appendText(b, c.SubgroupName)
 }
 
 func appendInstruction(b []byte, in Instruction) []byte {
@@ -271,7 +272,7 @@ func (r *reader) program() *Program {
 	p.rules = rows(r, 3, func(r *reader) Rule { return Rule{Name: r.text(), Code: r.text(), Message: r.text()} })
 	p.constants = rows(r, 2, (*reader).constant)
 	p.tables = rows(r, 1, (*reader).table)
-	p.counters = rows(r, 43, (*reader).counter)
+	p.counters = rows(r, 46, (*reader).counter)
 	p.code = rows(r, 8, (*reader).instruction)
 	return p
 }
@@ -329,7 +330,8 @@ func (r *reader) counter() (c Counter) {
 	c.Rule, c.Limit, c.Decimals = r.uint16(), r.amount(), r.byte()
 	c.Window = Window(r.byte())
 	c.Amount, c.Group = r.uint16(), r.uint16()
-	c.GroupName = r.text()
+	c.GroupName, c.Subgroup = r.text(), r.uint16()
+	c.SubgroupName = r.text()
 	return c
 }
 

@@ -55,15 +55,19 @@ func (p *Program) operandCost(in Instruction) (each, byByte int) {
 // patternStep is what one instruction of a regular expression takes for a byte at worst.
 const patternStep = 4
 
+// fewStep is what looking for one of few texts takes beside the bytes: a search for its scarce byte, and one for all
+// of it. Each try between them goes on by a byte at least, so that bytes pay for it.
+const fewStep = 8
+
 // cost returns what testing takes at most: for each text, and for each of its bytes.
 func (c *constant) cost(op Op) (each, byByte int) {
 	switch op {
 	case OpPath:
 		return c.pathCost()
 	case OpContains:
-		return 4 * len(c.search.few), c.search.cost(false)
+		return fewStep * len(c.search.few), c.search.cost(false)
 	case OpScan:
-		return len(c.entries)/64 + 4*len(c.search.few), c.search.cost(true)
+		return len(c.entries)/64 + fewStep*len(c.search.few), c.search.cost(true)
 	case OpMatch:
 		steps, _ := patternSteps(c.text)
 		return steps, patternStep * steps

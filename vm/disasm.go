@@ -78,6 +78,9 @@ func (p *Program) counterAssembly(c *Counter) string {
 	if c.Group != NoSlot {
 		line += fmt.Sprintf(" group %q %q", p.fields[c.Group], c.GroupName)
 	}
+	if c.Subgroup != NoSlot {
+		line += fmt.Sprintf(" subgroup %q %q", p.fields[c.Subgroup], c.SubgroupName)
+	}
 	return line
 }
 

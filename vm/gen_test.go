@@ -133,6 +133,9 @@ func (g source) counter(b *Builder) Counter {
 	if n&2 != 0 {
 		c.Group, c.GroupName = b.Field("c"), "c"
 	}
+	if n == 3 {
+		c.Subgroup, c.SubgroupName = b.Field("d"), "d"
+	}
 	return c
 }
 

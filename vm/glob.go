@@ -71,14 +71,28 @@ func newGlobs(style GlobStyle, patterns []Entry) (globs []glob, plain []Entry) {
 	return globs, plain
 }
 
+// glob reports whether a pattern covers text.
+func (c *constant) glob(text string) bool {
+	if len(c.set) > 0 && c.in(text) {
+		return true
+	}
+	for i := range c.globs {
+		if g := &c.globs[i]; (g.tail == "" || mayEnd(text, g.tail)) && g.covers(text) {
+			return true
+		}
+	}
+	return false
+}
+
 // covers reports whether the pattern covers all of text. It takes what stands between two stars where it comes
 // first. A later place can't do better: if there is one within the reach of the star before, no separator lies
 // between the two, so that the star behind reaches as far from the first.
 func (g *glob) covers(text string) bool {
-	if len(text) < len(g.head)+len(g.tail) || !strings.HasPrefix(text, g.head) || !strings.HasSuffix(text, g.tail) {
+	end := len(text) - len(g.tail)
+	if end < len(g.head) || text[end:] != g.tail || g.head != "" && text[:len(g.head)] != g.head {
 		return false
 	}
-	text = text[len(g.head) : len(text)-len(g.tail)]
+	text = text[len(g.head):end]
 	for _, part := range g.middle {
 		at := strings.Index(text, part)
 		if at < 0 || strings.IndexByte(text[:at], g.separator) >= 0 {
@@ -87,19 +101,6 @@ func (g *glob) covers(text string) bool {
 		text = text[at+len(part):]
 	}
 	return g.open || strings.IndexByte(text, g.separator) < 0
-}
-
-// glob reports whether a pattern covers text.
-func (c *constant) glob(text string) bool {
-	if c.in(text) {
-		return true
-	}
-	for i := range c.globs {
-		if c.globs[i].covers(text) {
-			return true
-		}
-	}
-	return false
 }
 
 // globCost returns what testing patterns takes at most, beside looking up those without a star: each byte is

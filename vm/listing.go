@@ -72,6 +72,9 @@ func (p *Program) counterWords(c *Counter) string {
 	if c.Group != NoSlot {
 		words += " and " + c.GroupName
 	}
+	if c.Subgroup != NoSlot {
+		words += " and " + c.SubgroupName
+	}
 	return words + ", else " + p.rules[c.Rule].Name
 }
 

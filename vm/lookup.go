@@ -1,10 +1,14 @@
 package vm
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // A lookup finds entries of a large set by a hash of them that ignores the case of ASCII letters, so that one
-// table serves folded entries and others; what it finds is then compared as the entry says. The hash grows
-// with each byte, so that one pass over a text hashes all its beginnings, or from the back all its endings.
+// table serves folded entries and others; what it finds is then compared as the entry says. For whole texts the
+// hash takes eight bytes at a step. For all others it grows with each byte, so that one pass over a text hashes
+// all its beginnings, or from the back all its endings.
 type lookup struct {
 	entries []entry
 	buckets []int32 // for each hash, 1 + the first entry with it
@@ -17,6 +21,9 @@ const (
 	hashSeed  = 14695981039346656037
 	hashPrime = 1099511628211
 )
+
+// mixFactor is 2^64 divided by the golden ratio, whose multiples are spread evenly.
+const mixFactor = 0x9e3779b97f4a7c15
 
 // hashStep adds a byte to a hash.
 func hashStep(h uint64, c byte) uint64 { return (h ^ uint64(lower(c))) * hashPrime }
@@ -49,8 +56,11 @@ func hostKey(text string, op Op) string {
 	return text
 }
 
-// hashText hashes a text in the direction in which op reads.
+// hashText hashes a text as op does: all of it at once, or byte by byte in the direction in which op reads.
 func hashText(text string, op Op) uint64 {
+	if op == OpIn || op == OpGlob {
+		return hashWhole(text)
+	}
 	h := uint64(hashSeed)
 	for i := range len(text) {
 		if op == OpEnds || op == OpHost {
@@ -60,6 +70,36 @@ func hashText(text string, op Op) uint64 {
 		}
 	}
 	return h
+}
+
+// hashWhole hashes all of a text. It takes small and capital letters for the same, and some other bytes too, which
+// costs a comparison where it matters.
+func hashWhole(text string) uint64 {
+	h, last := hashSeed^uint64(len(text)), uint64(0)
+	if len(text) >= 8 {
+		last = eightBytes(text[len(text)-8:])
+		for ; len(text) > 8; text = text[8:] {
+			h = mix(h, eightBytes(text))
+		}
+		return mix(h, last)
+	}
+	for i := range len(text) {
+		last = last<<8 | uint64(text[i])
+	}
+	return mix(h, last)
+}
+
+// eightBytes returns the first eight bytes of a text.
+func eightBytes(text string) uint64 {
+	_ = text[7]
+	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
+		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
+}
+
+// mix adds eight bytes to a hash, without the bits that tell small letters from capitals.
+func mix(h, word uint64) uint64 {
+	high, low := bits.Mul64(h^word&^0x2020202020202020, mixFactor)
+	return high ^ low
 }
 
 // bucket returns where the entries with a hash begin.
@@ -79,7 +119,7 @@ func (l *lookup) find(hash uint64, text string) bool {
 
 // in reports whether text equals an entry.
 func (l *lookup) in(text string) bool {
-	return len(text) <= l.lengths[len(l.lengths)-1] && l.find(hashText(text, OpIn), text)
+	return len(text) <= l.lengths[len(l.lengths)-1] && l.find(hashWhole(text), text)
 }
 
 // starts reports whether text starts with an entry.

@@ -121,6 +121,7 @@ func (p *Program) addReads(set SlotSet, in Instruction) {
 	if specs[in.Op].c == cCounter {
 		set.add(p.counters[in.C].Amount)
 		set.add(p.counters[in.C].Group)
+		set.add(p.counters[in.C].Subgroup)
 	}
 }
 

@@ -161,7 +161,7 @@ var specs = [opCount]spec{
 		doc: "Records rule C as something that the answer's message should mention."},
 	OpReserve: {name: "reserve", c: cCounter, flow: flowNext, fixed: 64,
 		missing: isZero, invalid: isViolated, object: isViolated, empty: isViolated,
-		doc: "Plans to advance counter C: a count by one, a sum by the amount in the counter's slot, a maximum to that amount. An amount that can't be read, or a group that has no text, violates the counter's rule, as `deny` would; in mode all the run goes on behind it."},
+		doc: "Plans to advance counter C: a count by one, a sum by the amount in the counter's slot, a maximum to that amount. An amount that can't be read, or a group or subgroup that has no text, violates the counter's rule, as `deny` would; in mode all the run goes on behind it."},
 	OpKind: {name: "kind", a: aSense, b: bSlot, c: cKinds, d: dTarget, flow: flowTest, fixed: 2,
 		missing: isMasked, invalid: isMasked, object: isMasked, empty: isMasked,
 		doc: "Tests the kind of slot B itself, never of its elements: it holds where the kind is in mask C."},

@@ -53,7 +53,7 @@ func (c *Counter) walk(visit func(s space, index *uint16) (bool, error)) error {
 	if _, err := visit(ruleSpace, &c.Rule); err != nil {
 		return err
 	}
-	for _, slot := range []*uint16{&c.Amount, &c.Group} {
+	for _, slot := range []*uint16{&c.Amount, &c.Group, &c.Subgroup} {
 		if *slot == NoSlot {
 			continue
 		}

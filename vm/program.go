@@ -124,6 +124,10 @@ type Counter struct {
 	Group    uint16 // the slot by whose text totals are kept apart, or NoSlot
 	// GroupName is the path of the group as the policy spells it; "" without a group.
 	GroupName string
+	// Subgroup is the slot by whose text each group is divided again, or NoSlot, and SubgroupName its path. A counter
+	// of a task that is grouped by a field has the task as its group and the field as its subgroup.
+	Subgroup     uint16
+	SubgroupName string
 }
 
 // A Span says which part of the policy's text an instruction was made from. The zero Span is unknown.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -243,8 +244,8 @@ func TestSets(t *testing.T) {
 			for _, e := range c.entries {
 				want = want || naive(op, e, text)
 			}
-			if got := c.judge(op, text) == yes; got != want {
-				return fmt.Sprintf("%s: %q in %+v is %v", op, text, c.entries, got)
+			if got := c.judge(op, text) == yes; got != want || holds(&c, op, text) != want {
+				return fmt.Sprintf("%s: %q in %+v is %v, and %v in a program", op, text, c.entries, got, holds(&c, op, text))
 			}
 			if want {
 				held[op]++
@@ -262,28 +263,40 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// TestFolded holds that a large set ignores the case of its addresses, and of nothing else.
+// holds runs a program of one test.
+func holds(c *constant, op Op, subject string) bool {
+	p := &Program{constants: []constant{*c}, code: []Instruction{{Op: op, D: 2}, {Op: OpReject}, {Op: OpEnd}}}
+	return new(Machine).Run(p, []Value{text(subject)}, First).Status == Allowed
+}
+
+// TestFolded holds that a large set ignores the case of its addresses, and of nothing else, beside exact entries
+// and alone.
 func TestFolded(t *testing.T) {
 	const address = "0xabcdef0123456789abcdef0123456789abcdef01"
 	shouted := "0X" + strings.ToUpper(address[2:])
-	c := constant{kind: textsConstant}
+	folded := constant{kind: textsConstant}
 	for i := range fewSearched {
-		c.entries = append(c.entries, Entry{Text: fmt.Sprintf("pay %d ", i) + address, Fold: true})
+		folded.entries = append(folded.entries, Entry{Text: fmt.Sprintf("pay %d ", i) + address, Fold: true})
 	}
-	c.entries = append(c.entries, Entry{Text: "Pay 7 " + address, Fold: true}, Entry{Text: "transfer"})
-	if _, err := c.build(OpContains); err != nil || c.search.exact == nil || c.search.folded == nil {
-		t.Fatalf("the set has no automata: %v", err)
-	}
-	for text, want := range map[string]bool{
-		"do pay 9 " + shouted + " now": true, "do pay 9 " + address: true, "Pay 7 " + shouted: true,
-		"PAY 7 " + shouted: false, "Pay 8 " + address: false, "pay 9 " + address[:41]: false,
-		"transfer": true, "Transfer": false,
-	} {
-		if got := c.judge(OpContains, text) == yes; got != want {
-			t.Errorf("%q: %v", text, got)
+	folded.entries = append(folded.entries, Entry{Text: "Pay 7 " + address, Fold: true})
+	both := folded
+	both.entries = append(slices.Clone(folded.entries), Entry{Text: "transfer"})
+	for _, c := range []*constant{&folded, &both} {
+		exact := c == &both
+		if _, err := c.build(OpContains); err != nil || c.search.folded == nil || exact != (c.search.exact != nil) {
+			t.Fatalf("the set has no automata: %v", err)
 		}
-		if wrong := scans(&c, text); wrong != "" {
-			t.Error(wrong)
+		for text, want := range map[string]bool{
+			"do pay 9 " + shouted + " now": true, "do pay 9 " + address: true, "Pay 7 " + shouted: true,
+			"PAY 7 " + shouted: false, "Pay 8 " + address: false, "pay 9 " + address[:41]: false,
+			"transfer": exact, "Transfer": false,
+		} {
+			if got := c.judge(OpContains, text) == yes; got != want || holds(c, OpContains, text) != want {
+				t.Errorf("%q: %v, and %v in a program", text, got, holds(c, OpContains, text))
+			}
+			if wrong := scans(c, text); wrong != "" {
+				t.Error(wrong)
+			}
 		}
 	}
 }

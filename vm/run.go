@@ -98,8 +98,15 @@ func (m *Machine) Run(p *Program, frame []Value, mode Mode) *Result {
 func (m *Machine) reset(frame []Value) {
 	r := &m.result
 	r.Status, r.Class = Denied, NoClass
-	r.Violations, r.Holds, r.Notes, r.Reservations = r.Violations[:0], r.Holds[:0], r.Notes[:0], r.Reservations[:0]
-	r.Amounts[0].Set, r.Amounts[1].Set = false, false
+	r.Violations = r.Violations[:0]
+	r.Holds = r.Holds[:0]
+	r.Notes = r.Notes[:0]
+	r.Reservations = r.Reservations[:0]
+	for i := range r.Amounts {
+		if r.Amounts[i].Set {
+			r.Amounts[i] = Register{}
+		}
+	}
 	m.frame, m.slot, m.element = frame, NoSlot, NoElement
 	m.loaded = [2]uint16{NoSlot, NoSlot}
 }
@@ -115,11 +122,6 @@ func (r *Result) settle() *Result {
 	if r.Status <= Rejected {
 		r.Reservations = r.Reservations[:0]
 	}
-	for i := range r.Amounts {
-		if !r.Amounts[i].Set {
-			r.Amounts[i] = Register{}
-		}
-	}
 	return r
 }
 
@@ -130,7 +132,11 @@ func (m *Machine) run(p *Program, mode Mode) {
 	for pc := 0; ; {
 		in := &code[pc]
 		switch in.Op {
-		case OpIn, OpStarts, OpEnds, OpContains, OpHost, OpPath, OpMatch, OpGlob:
+		case OpIn:
+			pc = m.in(&p.constants[in.C], in, pc)
+		case OpContains:
+			pc = m.contains(&p.constants[in.C], in, pc)
+		case OpStarts, OpEnds, OpHost, OpPath, OpMatch, OpGlob:
 			pc = m.test(&p.constants[in.C], in, pc)
 		case OpKind:
 			pc = m.kind(in, pc)
@@ -214,78 +220,6 @@ func (m *Machine) reject(rule uint16, pc int) {
 	m.result.Status = Rejected
 }
 
-// next returns where a test goes on: at its target, or at the next instruction where it does not jump and
-// where it can't be judged.
-func next(in *Instruction, pc int, a answer) int {
-	if a == unjudged || (a == yes) == (in.A&bitUnless != 0) {
-		return pc + 1
-	}
-	return int(in.D)
-}
-
-// test runs a test of a text, or of the elements of a list.
-func (m *Machine) test(c *constant, in *Instruction, pc int) int {
-	v := m.value(in.B)
-	switch {
-	case v.Kind&textual != 0:
-		return next(in, pc, c.judge(in.Op, v.Text))
-	case v.Kind == List:
-		return next(in, pc, m.testList(c, in, v.Elems))
-	}
-	return next(in, pc, untestable(v))
-}
-
-// untestable returns what a value without text and elements gives.
-func untestable(v *Value) answer {
-	if v.Kind&Invalid != 0 {
-		return unjudged
-	}
-	return no
-}
-
-// testList judges the elements of a list by the quantifier. A list with an element that can't be judged can't
-// be judged, wherever that element stands.
-func (m *Machine) testList(c *constant, in *Instruction, elems []Value) answer {
-	decisive, result := yes, no
-	if in.A&bitAll != 0 {
-		decisive, result = no, yes
-	}
-	if len(elems) == 0 {
-		return no
-	}
-	decided := false
-	for i := range elems {
-		e := &elems[i]
-		a := untestable(e)
-		if e.Kind&textual != 0 {
-			if decided && (in.Op != OpMatch || len(e.Text) <= MaxSubject) {
-				continue
-			}
-			a = c.judge(in.Op, e.Text)
-		}
-		if a == unjudged || a == decisive && !decided {
-			m.element = int32(i)
-		}
-		if a == unjudged {
-			return unjudged
-		}
-		decided = decided || a == decisive
-	}
-	if decided {
-		return decisive
-	}
-	return result
-}
-
-// kind tests the kind of a slot.
-func (m *Machine) kind(in *Instruction, pc int) int {
-	bit := uint16(m.value(in.B).Kind)
-	if bit == 0 {
-		bit = missingBit
-	}
-	return next(in, pc, answerOf(bit&in.C != 0))
-}
-
 // branch returns where a switch goes on.
 func (m *Machine) branch(t *table, in *Instruction) int {
 	if text, ok := m.text(in.B); ok {
@@ -303,6 +237,7 @@ func (m *Machine) load(in *Instruction, pc int) int {
 	m.loaded[n] = in.B
 	register.Decimals = uint8(in.C)
 	if register.Set = parseAmount(&register.Value, m.value(in.B), uint8(in.C)); !register.Set {
+		*register = Register{}
 		return pc + 1
 	}
 	return int(in.D)
@@ -313,13 +248,10 @@ func parseAmount(a *amount.Amount, v *Value, decimals uint8) bool {
 	if v.Kind&(String|Number) == 0 {
 		return false
 	}
-	var err error
 	if v.BaseUnits {
-		*a, err = amount.ParseBase(v.Text)
-	} else {
-		*a, err = amount.Parse(v.Text, decimals)
+		decimals = 0
 	}
-	return err == nil
+	return a.Set(v.Text, decimals) == nil
 }
 
 // compare holds a register against an amount.
@@ -330,8 +262,10 @@ func (m *Machine) compare(c *constant, in *Instruction, pc int) int {
 	if !register.Set {
 		return pc + 1
 	}
-	order := register.Value.Cmp(c.amount)
-	return next(in, pc, answerOf(order > 0 || order == 0 && in.Op == OpAtLeast))
+	if in.Op == OpGreater {
+		return jump(in, pc, amount.Less(&c.amount, &register.Value))
+	}
+	return jump(in, pc, !amount.Less(&register.Value, &c.amount))
 }
 
 // reserve plans to advance a counter, or records that it can't be told by how much or for whom.
@@ -342,6 +276,9 @@ func (m *Machine) reserve(c *Counter, index uint16, pc int) bool {
 	}
 	if known && c.Group != NoSlot {
 		_, known = m.text(c.Group)
+	}
+	if known && c.Subgroup != NoSlot {
+		_, known = m.text(c.Subgroup)
 	}
 	if !known {
 		m.violate(c.Rule, pc)

@@ -71,5 +71,5 @@ func (m *Machine) hit(in *Instruction, pc int) int {
 	if m.scanInvalid {
 		return pc + 1
 	}
-	return next(in, pc, answerOf(found))
+	return jump(in, pc, found)
 }

@@ -14,6 +14,10 @@ type entry struct {
 	// folded are the offsets of the address literals that match without regard to case. The first byte of a
 	// literal is a digit, so that the first byte of an entry never folds.
 	folded []int32
+	// scarce is a byte of text that does not fold, the least likely one in other texts, and before is how many
+	// bytes stand before it.
+	scarce byte
+	before int32
 }
 
 func newEntries(from []Entry) []entry {
@@ -22,9 +26,30 @@ func newEntries(from []Entry) []entry {
 		entries[i].text = e.Text
 		if e.Fold {
 			entries[i].folded = addressLiterals(e.Text)
+		} else {
+			entries[i].before = scarcest(e.Text)
 		}
+		entries[i].scarce = e.Text[entries[i].before]
 	}
 	return entries
+}
+
+// commonBytes are the bytes that texts, commands and identifiers are mostly made of, the commonest first.
+const commonBytes = " etaoinsrlcdhmupgfywbvk0123456789.-/_xjqz\"=:,"
+
+// scarcest returns where the byte of text stands that is the least likely in other texts. Only speed depends on it.
+func scarcest(text string) (at int32) {
+	best := -1
+	for i := range len(text) {
+		rank := strings.IndexByte(commonBytes, text[i])
+		if rank < 0 {
+			return int32(i)
+		}
+		if rank > best {
+			best, at = rank, int32(i)
+		}
+	}
+	return at
 }
 
 // addressLiterals returns where address literals start: 0x or 0X and exactly 40 hex digits. Longer runs of
@@ -108,7 +133,37 @@ func (e *entry) suffixes(text string) bool {
 
 // inside reports whether the entry stands anywhere in text.
 func (e *entry) inside(text string) bool {
-	if len(e.folded) == 0 {
+	at := strings.IndexByte(text, e.scarce)
+	return at >= 0 && e.insideFrom(text, at)
+}
+
+// scarceTries is at how many places of the scarce byte the entry is compared before all of it is searched for.
+const scarceTries = 4
+
+// insideFrom reports whether the entry stands in text, whose first scarce byte is at from. The standard library
+// finds a byte some times as fast as a text, and mostly there are few.
+func (e *entry) insideFrom(text string, from int) bool {
+	before, after := int(e.before), len(e.text)-int(e.before)
+	for range scarceTries {
+		if len(text)-from < after {
+			return false
+		}
+		if begin := from - before; begin >= 0 && text[begin] == e.text[0] && e.equal(text[begin:from+after]) {
+			return true
+		}
+		from++
+		next := strings.IndexByte(text[from:], e.scarce)
+		if next < 0 {
+			return false
+		}
+		from += next
+	}
+	return e.search(text[max(0, from-before):])
+}
+
+// search looks for the entry place by place.
+func (e *entry) search(text string) bool {
+	if e.folded == nil {
 		return strings.Contains(text, e.text)
 	}
 	for len(text) >= len(e.text) {
@@ -169,11 +224,22 @@ func (c *constant) host(text string) bool {
 		return l.host(text)
 	}
 	for i := range c.set {
-		if coversHost(c.set[i].text, text) {
+		if entry := c.set[i].text; mayEnd(text, entry) && coversHost(entry, text) {
 			return true
 		}
 	}
 	return false
+}
+
+// same reports whether texts are equal. Their lengths and last bytes tell most of them apart without a call.
+func same(a, b string) bool {
+	return len(a) == len(b) && (a == "" || a[len(a)-1] == b[len(b)-1] && a == b)
+}
+
+// mayEnd reports whether text is long enough to end with a text that is not empty, and has its last byte. It spares
+// most comparisons their call.
+func mayEnd(text, ending string) bool {
+	return len(text) >= len(ending) && text[len(text)-1] == ending[len(ending)-1]
 }
 
 // coversHost reports whether host is what entry names or, at a dot, below it.

@@ -19,12 +19,10 @@ type table struct {
 	// outer holds for each case 1 + the longest other prefix case that its text starts with. It is built when
 	// the program is loaded.
 	outer []int32
-	// hasPrefixes says whether a text that equals no case can still have one. It is built with outer.
-	hasPrefixes bool
 }
 
-// fewCases is the number of cases up to which comparing with each is faster than a binary search, whose
-// comparisons are three-way.
+// fewCases is the number of cases up to which looking at each is faster than a binary search, whose comparisons
+// are three-way.
 const fewCases = 16
 
 // order sorts the cases of a table.
@@ -72,7 +70,6 @@ func (t *table) build() {
 		}
 		t.outer[i] = top
 		if t.cases[i].prefix {
-			t.hasPrefixes = true
 			top = int32(i + 1)
 		}
 	}
@@ -81,14 +78,7 @@ func (t *table) build() {
 // find returns the target for a text: of its exact case, else of the longest case that it starts with, else 0.
 func (t *table) find(text string) uint16 {
 	if len(t.cases) <= fewCases {
-		for i := range t.cases {
-			if c := &t.cases[i]; c.text == text && !c.prefix {
-				return c.target
-			}
-		}
-		if !t.hasPrefixes {
-			return 0
-		}
+		return t.findInTurn(text)
 	}
 	i := t.last(text)
 	if i < 0 {
@@ -107,6 +97,22 @@ func (t *table) find(text string) uint16 {
 		}
 	}
 	return 0
+}
+
+// findInTurn is find, case by case. Of the prefixes that a text has the longest stands last.
+func (t *table) findInTurn(text string) (target uint16) {
+	for i := range t.cases {
+		c := &t.cases[i]
+		switch {
+		case !c.prefix:
+			if same(c.text, text) {
+				return c.target
+			}
+		case len(text) >= len(c.text) && text[0] == c.text[0] && text[:len(c.text)] == c.text:
+			target = c.target
+		}
+	}
+	return target
 }
 
 // last returns the last case whose text is not behind text, or -1.
@@ -133,6 +139,9 @@ func (t *table) cost() int {
 			depths[i] = depths[t.outer[i]-1] + 1
 		}
 		depth, longest = max(depth, depths[i]), max(longest, len(t.cases[i].text))
+	}
+	if len(t.cases) <= fewCases {
+		return len(t.cases) * (3 + longest/16)
 	}
 	steps := 1
 	for n := len(t.cases); n > 0; n /= 2 {

@@ -112,7 +112,7 @@ func (p *Program) checkCounters() error {
 }
 
 func (c *Counter) validate() error {
-	if err := errors.Join(validateText(c.Name), validateText(c.GroupName)); err != nil {
+	if err := errors.Join(validateText(c.Name), validateText(c.GroupName), validateText(c.SubgroupName)); err != nil {
 		return err
 	}
 	switch {
@@ -130,6 +130,10 @@ func (c *Counter) validate() error {
 		return fmt.Errorf("%d decimals: at most %d", c.Decimals, amount.MaxDecimals)
 	case (c.Group == NoSlot) != (c.GroupName == ""):
 		return errors.New("a group has a slot and a name, or neither")
+	case (c.Subgroup == NoSlot) != (c.SubgroupName == ""):
+		return errors.New("a subgroup has a slot and a name, or neither")
+	case c.Subgroup != NoSlot && c.Group == NoSlot:
+		return errors.New("a subgroup divides a group, and there is none")
 	}
 	return nil
 }

@@ -64,6 +64,15 @@ func (a Amount) IsZero() bool { return a == Amount{} }
 // Cmp returns -1, 0 or +1 as a is less than, equal to or greater than b.
 func (a Amount) Cmp(b Amount) int { return a.wide().Cmp(b.wide()) }
 
+// Less reports whether a is less than b, and copies neither.
+func Less(a, b *Amount) bool {
+	_, borrow := bits.Sub64(a[0], b[0], 0)
+	_, borrow = bits.Sub64(a[1], b[1], borrow)
+	_, borrow = bits.Sub64(a[2], b[2], borrow)
+	_, borrow = bits.Sub64(a[3], b[3], borrow)
+	return borrow != 0
+}
+
 // Add returns a+b. Where that does not fit into 256 bits overflow is true, and the sum must not be used.
 func (a Amount) Add(b Amount) (sum Amount, overflow bool) {
 	_, overflow = sum.wide().AddOverflow(a.wide(), b.wide())
@@ -72,29 +81,9 @@ func (a Amount) Add(b Amount) (sum Amount, overflow bool) {
 
 // Parse reads text in human units and returns it in base units, 10^decimals of them to one human unit. The
 // errors are [ErrDecimals], [ErrLength], [ErrSyntax], [ErrFraction] and [ErrOverflow], sought in this order.
-func Parse(text string, decimals uint8) (Amount, error) {
-	if decimals > MaxDecimals {
-		return Amount{}, ErrDecimals
-	}
-	if len(text) > MaxText {
-		return Amount{}, ErrLength
-	}
-	whole, fraction, ok := split(text)
-	if !ok {
-		return Amount{}, ErrSyntax
-	}
-	if len(fraction) > int(decimals) {
-		return Amount{}, ErrFraction
-	}
-	if len(whole)+int(decimals) <= wordDigits {
-		word := digitsWord(whole)*powers[len(fraction)] + digitsWord(fraction)
-		return FromUint64(word * powers[int(decimals)-len(fraction)]), nil
-	}
-	var a Amount
-	if !a.appendDigits(whole) || !a.appendDigits(fraction) || !a.appendZeros(int(decimals)-len(fraction)) {
-		return Amount{}, ErrOverflow
-	}
-	return a, nil
+func Parse(text string, decimals uint8) (a Amount, err error) {
+	err = a.Set(text, decimals)
+	return a, err
 }
 
 // ParseBase reads text as an integer of base units: digits only. The errors are [ErrLength], [ErrSyntax] and
@@ -105,6 +94,69 @@ func ParseBase(text string) (Amount, error) {
 		return Amount{}, ErrSyntax
 	}
 	return a, err
+}
+
+// Set sets a to what [Parse] returns: to zero where that is an error.
+func (a *Amount) Set(text string, decimals uint8) error {
+	if decimals > MaxDecimals {
+		*a = Amount{}
+		return ErrDecimals
+	}
+	if word, fraction, ok := shortDigits(text); ok && fraction <= int(decimals) && int(decimals)-fraction <= wordDigits {
+		high, low := bits.Mul64(word, powers[int(decimals)-fraction])
+		*a = Amount{low, high}
+		return nil
+	}
+	err := a.setLong(text, decimals)
+	if err != nil {
+		*a = Amount{}
+	}
+	return err
+}
+
+// shortDigits reads digits, or digits.digits, of which there are so few that they fit into one word, and
+// returns them without the point and how many stand behind it. It says no more of a text than that it is not
+// one of those.
+func shortDigits(text string) (word uint64, fraction int, ok bool) {
+	if len(text) > wordDigits+1 {
+		return 0, 0, false
+	}
+	point := len(text)
+	for i := 0; i < len(text); i++ {
+		digit := text[i] - '0'
+		if digit > 9 {
+			if text[i] != '.' || point < len(text) {
+				return 0, 0, false
+			}
+			point = i
+			continue
+		}
+		word = word*10 + uint64(digit)
+	}
+	if point == len(text) {
+		return word, 0, 0 < point && point <= wordDigits
+	}
+	fraction = len(text) - 1 - point
+	return word, fraction, point > 0 && fraction > 0
+}
+
+// setLong is Set for every text. It leaves anything in a where it is wrong.
+func (a *Amount) setLong(text string, decimals uint8) error {
+	if len(text) > MaxText {
+		return ErrLength
+	}
+	whole, fraction, ok := split(text)
+	if !ok {
+		return ErrSyntax
+	}
+	if len(fraction) > int(decimals) {
+		return ErrFraction
+	}
+	*a = Amount{}
+	if !a.appendDigits(whole) || !a.appendDigits(fraction) || !a.appendZeros(int(decimals)-len(fraction)) {
+		return ErrOverflow
+	}
+	return nil
 }
 
 // String returns a in base units, in decimal.

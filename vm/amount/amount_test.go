@@ -30,6 +30,8 @@ func TestParse(t *testing.T) {
 		{"1" + strings.Repeat("0", 41), 36, "1" + strings.Repeat("0", 77)},
 		{"0." + strings.Repeat("0", 35) + "1", 36, "1"},
 		{"115792089237316195423570985008687907853269984665640564039457.584007913129639935", 18, maxBase},
+		{"9999999999999999999", 19, "99999999999999999990000000000000000000"}, {"0.0000000000000000001", 36, "100000000000000000"},
+		{"99999999999999999999", 0, "99999999999999999999"}, {"99999999999999999.99", 18, "99999999999999999990000000000000000"},
 		{"18446744073709551615", 0, "18446744073709551615"}, {"18446744073709551616", 0, "18446744073709551616"},
 	} {
 		got, err := Parse(test.text, test.decimals)
@@ -58,6 +60,10 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		if got, err := Parse(test.text, test.decimals); !errors.Is(err, test.want) || got != (Amount{}) {
 			t.Errorf("Parse(%q, %d) = %v, %v; want %v", test.text, test.decimals, got, err, test.want)
+		}
+		used := FromUint64(7)
+		if err := used.Set(test.text, test.decimals); !errors.Is(err, test.want) || !used.IsZero() {
+			t.Errorf("Set(%q, %d) leaves %v, %v; want zero, %v", test.text, test.decimals, used, err, test.want)
 		}
 	}
 }
@@ -156,13 +162,20 @@ func TestProperties(t *testing.T) {
 	decimals := gen.UInt8Range(0, 38)
 	properties := gopter.NewProperties(seed.Parameters(t, 5000))
 	properties.Property("Parse agrees with math/big", prop.ForAll(agrees(Parse), texts(), decimals))
-	properties.Property("Cmp and Add agree with math/big", prop.ForAll(func(a, b Amount) bool {
+	properties.Property("Set agrees with math/big, whatever stood there", prop.ForAll(func(before Amount, text string, decimals uint8) bool {
+		return agrees(func(text string, decimals uint8) (Amount, error) {
+			a := before
+			err := a.Set(text, decimals)
+			return a, err
+		})(text, decimals)
+	}, amounts(), texts(), decimals))
+	properties.Property("Cmp, Less and Add agree with math/big", prop.ForAll(func(a, b Amount) bool {
 		sum, overflow := a.Add(b)
 		want := new(big.Int).Add(toBig(a), toBig(b))
 		if overflow != (want.BitLen() > 256) || !overflow && toBig(sum).Cmp(want) != 0 {
 			return false
 		}
-		return a.Cmp(b) == toBig(a).Cmp(toBig(b)) && (a == b) == (a.Cmp(b) == 0)
+		return a.Cmp(b) == toBig(a).Cmp(toBig(b)) && (a == b) == (a.Cmp(b) == 0) && Less(&a, &b) == (a.Cmp(b) < 0)
 	}, amounts(), amounts()))
 	properties.Property("texts and bytes lead back", prop.ForAll(func(a Amount, decimals uint8) bool {
 		decimals = min(decimals, MaxDecimals)
@@ -213,8 +226,8 @@ func FuzzParse(f *testing.F) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	for _, text := range []string{"0.5", "1234.567890123456789012", maxBase} {
-		b.Run(text[:3], func(b *testing.B) {
+	for _, text := range []string{"0.5", "5.000000000000000001", "1234.567890123456789012", maxBase} {
+		b.Run(text[:min(len(text), 8)], func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				Parse(text, 18)
