@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 	"runtime/ledger":            {"vm/amount", "runtime/code", "runtime/ledger"},
 	"runtime/attest":            {"runtime/canonical"},
 	"runtime/authority":         {"grammar", "compiler", "vm", "runtime"},
+	"runtime/policytest":        {"grammar", "runtime/authority", "runtime/intent", "runtime/code"},
 	"httpd":                     {"runtime/authority", "runtime/code", "runtime/canonical", "runtime/ledger"},
 	"cmd":                       {""},
 	"bench":                     {""},

@@ -19,7 +19,11 @@ func TestTimeIsLinear(t *testing.T) {
 		"fields":            func(i int) string { return fmt.Sprintf("deny_if.metadata.x%d equals y", i%4000) },
 		"values one a line": func(i int) string { return fmt.Sprintf("allow_only.action: y%d", i) },
 		"unknown keys":      func(i int) string { return fmt.Sprintf("foo.bar%d.x.y.z: y", i) },
-		"long lists":        func(i int) string { return "allow_only.action: " + strings.Repeat(fmt.Sprintf("y%d,", i), 1000) + "z" },
+		"covering texts":    func(i int) string { return "deny_if.action contains " + strings.Repeat("ab", i%500+1) },
+		"starts and ends": func(i int) string {
+			return fmt.Sprintf("deny_if.action %s a%d", []string{"starts_with", "ends_with", "equals"}[i%3], i)
+		},
+		"long lists": func(i int) string { return "allow_only.action: " + strings.Repeat(fmt.Sprintf("y%d,", i), 1000) + "z" },
 	} {
 		const attempts, most = 5, 9
 		ratio := most + 1.0
@@ -28,6 +32,41 @@ func TestTimeIsLinear(t *testing.T) {
 		}
 		if ratio > most {
 			t.Errorf("%s: four times the text takes %.1f times the time", name, ratio)
+		}
+	}
+}
+
+// TestLongLists compiles policies whose lists are as long as they may be, of items that are compared with each other.
+func TestLongLists(t *testing.T) {
+	list := func(item func(i int) string) string {
+		items := make([]string, grammar.MaxItems)
+		for i := range items {
+			items[i] = item(i)
+		}
+		return strings.Join(items, ",")
+	}
+	starred := list(func(i int) string { return fmt.Sprintf("*t%d*", i) })
+	for name, text := range map[string]string{
+		"MCP patterns": "## mcp\nallowed_tools: " + list(func(i int) string { return fmt.Sprintf("s.a%d*", i) }) +
+			"\nblocked_tools: " + list(func(i int) string { return fmt.Sprintf("s.b%d*", i) }) + "\nrequire_approval: " + starred,
+		"MCP stars":  "## mcp\nallowed_servers: s\nblocked_tools: " + starred,
+		"commands":   "## tool_calls\nallowed: bash\nbash.blocked_commands: " + list(func(i int) string { return fmt.Sprintf("rm %d", i) }),
+		"nested":     "## tool_calls\nallowed: bash\nbash.blocked_commands: " + list(func(i int) string { return strings.Repeat("ab", i%5+1) + fmt.Sprint(i) }),
+		"paths":      "## tool_calls\nallowed: file_write\nfile_write.blocked_paths: " + list(func(i int) string { return fmt.Sprintf("/a/b/%d", i) }),
+		"domains":    "## tool_calls\nallowed: web_fetch\nweb_fetch.blocked_domains: " + list(func(i int) string { return fmt.Sprintf("a%d.x.io", i) }),
+		"recipients": "## tool_calls\nallowed: email.send\nemail.blocked_recipients: " + list(func(i int) string { return fmt.Sprintf("*%d@x.io", i) }),
+		"approvals": "## tool_calls\nallowed: " + list(func(i int) string { return fmt.Sprintf("a%d", i) }) +
+			"\nrequire_approval: " + list(func(i int) string { return fmt.Sprintf("a%d*", i) }),
+	} {
+		const most = 2.0 // seconds; they take a tenth of it
+		text = "version: 2.1.0\n" + text + "\n"
+		if found := errorsOf(text); len(found) > 0 && found[0] < CodeUnknownKey {
+			t.Errorf("%s do not reach the compiler: %v", name, found)
+		}
+		if took := compileTime(t, text); took > most {
+			t.Errorf("%s take %.1f s", name, took)
+		} else {
+			t.Logf("%s take %.2f s", name, took)
 		}
 	}
 }

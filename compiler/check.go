@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"math"
 	"strings"
 
 	"bailiff/grammar"
@@ -17,7 +18,8 @@ type checker struct {
 	partial bool
 
 	tokens  map[string]*Token              // by symbol in lower case
-	maxima  map[*Token]*grammar.Entry      // the lines max_transaction
+	amounts map[*Token]tokenAmounts        // the lines that need the token's decimals
+	caps    map[string]*Cap                // by name
 	pinned  map[string]*Token              // by address
 	allowed map[string]*Allowance          // by path and scope
 	listed  map[*Allowance]map[string]bool // the values of rules of several lines
@@ -30,8 +32,8 @@ func newChecker(file *grammar.File, partial bool) *checker {
 	}
 	return &checker{
 		file: file, policy: policy, partial: partial,
-		tokens: map[string]*Token{}, maxima: map[*Token]*grammar.Entry{}, pinned: map[string]*Token{}, allowed: map[string]*Allowance{},
-		listed: map[*Allowance]map[string]bool{},
+		tokens: map[string]*Token{}, amounts: map[*Token]tokenAmounts{}, pinned: map[string]*Token{}, allowed: map[string]*Allowance{},
+		listed: map[*Allowance]map[string]bool{}, caps: map[string]*Cap{},
 	}
 }
 
@@ -45,17 +47,20 @@ func (c *checker) check() {
 	c.finishEVM()
 	c.finishTools()
 	c.finishCustom()
+	c.finishMCP()
+	c.finishResponse()
+	c.finishCaps()
 	c.finishProfiles()
+	c.finishControls()
 	c.finishPolicy()
 	c.lint()
 }
 
 // section reads the entries of one section.
 func (c *checker) section(section *grammar.Section) {
-	if row := findSection(section.Name); row == nil || !row.Supported {
-		c.add(grammar.At(CodeSectionUnsupported, section.Heading.Span,
-			"section `%s` is not supported yet by this version of bailiff", section.Name).
-			WithHint("remove the section; its rules would not be enforced"))
+	if row, version := findSection(section.Name), c.file.Version; version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor) {
+		c.add(grammar.At(CodeSectionVersion, section.Heading.Span, "section `%s` needs version %s, and this policy has %s", section.Name, row.Since, version.Text).
+			WithHint("write `version: %s.0`, or do without", row.Since))
 		c.partial = true
 		return
 	}
@@ -69,13 +74,14 @@ func (c *checker) section(section *grammar.Section) {
 	}
 }
 
+// findSection returns the row of a section that the grammar knows; a test holds the two tables together.
 func findSection(name string) *Section {
 	for i := range sections {
 		if sections[i].Name == name {
 			return &sections[i]
 		}
 	}
-	return nil
+	return &Section{Name: name, Since: FormatVersion{math.MaxInt, 0}}
 }
 
 // open puts the section into the policy.
@@ -92,11 +98,19 @@ func (c *checker) open(section *grammar.Section) {
 		}
 	case "custom":
 		if p.Custom == nil {
-			p.Custom = new(Custom)
+			p.Custom = &Custom{Span: span}
+		}
+	case "mcp":
+		if p.MCP == nil {
+			p.MCP = &MCP{Span: span}
+		}
+	case "soft_limits":
+		if p.SoftLimits == nil {
+			p.SoftLimits = &SoftLimits{Span: span}
 		}
 	case "execution_limits":
 		if p.ExecutionLimits == nil {
-			p.ExecutionLimits = new(ExecutionLimits)
+			p.ExecutionLimits = &ExecutionLimits{Span: span}
 		}
 	case "repository", "filesystem", "git", "database":
 		c.openProfile(section)
@@ -121,11 +135,26 @@ func (c *checker) entry(section string, entry *grammar.Entry) {
 	c.read(rows[0], entry)
 }
 
-// read hands an entry to the reader of its key. A key that the schema calls supported and nobody reads is refused,
-// lest it be ignored.
+// read hands an entry to the reader of its key. A key of the schema that nobody reads is refused, lest it be ignored.
 func (c *checker) read(row *Key, entry *grammar.Entry) {
 	before := len(c.found)
 	known := false
+	switch controls := c.controls(row.Section); {
+	case controls != nil && row.Name == nameApproval && row.Section != "mcp":
+		controls.Approval, known = c.patterns(entry), true
+	case controls != nil && row.Name == nameShim:
+		controls.Shim, known = c.boolean(entry), true
+	default:
+		known = c.readSection(row, entry)
+	}
+	if !known {
+		c.add(unsupported(row, entry.Key))
+	}
+	c.partial = c.partial || c.found[before:].HasErrors()
+}
+
+// readSection hands an entry to the reader of its section, and reports whether that knows the key.
+func (c *checker) readSection(row *Key, entry *grammar.Entry) (known bool) {
 	switch row.Section {
 	case "evm":
 		known = c.readEVM(row, entry)
@@ -133,15 +162,49 @@ func (c *checker) read(row *Key, entry *grammar.Entry) {
 		known = c.readTools(row, entry)
 	case "custom":
 		known = c.readCustom(row, entry)
+	case "mcp":
+		known = c.readMCP(row, entry)
+	case "soft_limits":
+		known = c.readSoftLimits(row, entry)
 	case "execution_limits":
 		known = c.readLimits(row, entry)
 	case "repository", "filesystem", "git", "database":
 		known = c.readProfile(row, entry)
 	}
-	if !known {
-		c.add(unsupported(row, entry.Key))
+	return known
+}
+
+// controls returns the controls of a section that has them.
+func (c *checker) controls(section string) *Controls {
+	p := c.policy
+	switch {
+	case section == "evm" && p.EVM != nil:
+		return &p.EVM.Controls
+	case section == "tool_calls" && p.ToolCalls != nil:
+		return &p.ToolCalls.Controls
+	case section == "custom" && p.Custom != nil:
+		return &p.Custom.Controls
+	case section == "mcp" && p.MCP != nil:
+		return &p.MCP.Controls
+	case section == "soft_limits" && p.SoftLimits != nil:
+		return &p.SoftLimits.Controls
+	case section == "execution_limits" && p.ExecutionLimits != nil:
+		return &p.ExecutionLimits.Controls
 	}
-	c.partial = c.partial || c.found[before:].HasErrors()
+	return nil
+}
+
+// finishControls reports sections that say nothing but `require_shim: false`.
+func (c *checker) finishControls() {
+	for _, section := range c.file.Sections {
+		controls := c.controls(section.Name)
+		if controls == nil || c.partial || len(section.Entries) != 1 || controls.Shim == nil || controls.Shim.On {
+			continue
+		}
+		c.add(grammar.At(CodeOnlyShimFalse, controls.Shim.Span, "section `%s` says nothing but `require_shim: false`, which does nothing", section.Name).
+			WithHint("remove the section, or write `require_shim: true` if a shim is meant"))
+		c.partial = true
+	}
 }
 
 func unsupported(row *Key, key *grammar.Key) grammar.Diagnostic {
@@ -171,7 +234,7 @@ func (c *checker) unknownKey(section string, key *grammar.Key) {
 func keyNames(section string) []string {
 	var names []string
 	for i := range schema {
-		if row := &schema[i]; row.Section == section && !row.Modifies && row.Supported {
+		if row := &schema[i]; row.Section == section && !row.Modifies && !row.Reserved {
 			names = append(names, "`"+row.Name+"`")
 		}
 	}
@@ -197,7 +260,7 @@ func (c *checker) checkKeyForm(row *Key, key *grammar.Key) bool {
 func (c *checker) available(row *Key, key *grammar.Key) bool {
 	version := c.file.Version
 	switch {
-	case !row.Supported:
+	case row.Reserved:
 		c.add(unsupported(row, key))
 	case version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor):
 		c.add(grammar.At(CodeKeyVersion, key.Span, "`%s` needs version %s, and this policy has %s", shorten(row.Name), row.Since, version.Text).
@@ -227,23 +290,24 @@ func (c *checker) checkValueForm(row *Key, entry *grammar.Entry) bool {
 
 // finishPolicy checks that the policy enforces something (decisions, section 2, "Text layer").
 func (c *checker) finishPolicy() {
-	p := c.policy
-	if c.partial || c.file.Version == nil {
-		return
-	}
-	enforces := p.Profiles.declared() || p.EVM != nil || p.ToolCalls != nil ||
-		p.Custom != nil && len(p.Custom.Denials)+len(p.Custom.Allowances) > 0 ||
-		c.file.Version.AtLeast(2, 0) && p.ExecutionLimits != nil &&
-			(p.ExecutionLimits.CallsPerTask != nil || p.ExecutionLimits.CallsPerHour != nil)
-	if enforces {
+	if c.partial || c.file.Version == nil || c.policy.enforces() {
 		return
 	}
 	hint := "add `## tool_calls`, `## evm` or `## custom` rules"
-	if p.ExecutionLimits != nil {
-		hint += ", or raise the version to 2.0.0, where an execution limit is enough"
+	if !c.file.Version.AtLeast(2, 0) && (c.policy.SoftLimits.limits() || c.policy.ExecutionLimits.limits()) {
+		hint += ", or raise the version to 2.0.0, where a limit is enough"
 	}
 	c.add(grammar.At(CodeEnforcesNothing, c.file.Version.Span, "this policy enforces nothing").WithHint("%s", hint))
 	c.partial = true // then there is nothing else to say about what it passes
+}
+
+// enforces reports whether the policy has what a policy of its version must have at least.
+func (p *Policy) enforces() bool {
+	if p.EVM != nil || p.ToolCalls != nil && p.ToolCalls.Allowed != nil || p.Custom.judges() || p.ExecutionLimits.budgets() {
+		return true
+	}
+	return p.Version.AtLeast(2, 0) &&
+		(p.MCP.grants() || p.Profiles.declared() || p.SoftLimits.limits() || p.ExecutionLimits.limits())
 }
 
 // shorten returns text for a message, without control over its length to whoever wrote it.

@@ -15,6 +15,8 @@ func (c *checker) readCustom(row *Key, entry *grammar.Entry) bool {
 		c.readDenyIf(entry)
 	case "deny_string":
 		c.deny(Denial{Span: entry.Span, Operator: Contains}, entry.Value)
+	case "response":
+		c.policy.Custom.ResponseDeny = c.jsonText(entry)
 	default:
 		return false
 	}
@@ -163,9 +165,7 @@ func (c *checker) readScope(line *Allowance, key *grammar.Key) bool {
 		return true
 	}
 	pattern := key.Scope.Pattern
-	if exact := strings.TrimSuffix(pattern.Text, "*"); strings.Contains(exact, "*") || !isAction(pattern.Text) {
-		c.add(grammar.At(CodeActionPattern, pattern.Span, "`%s` is no action pattern", shorten(pattern.Text)).
-			WithHint("write an action, or the beginning of actions and one `*` at its end"))
+	if !c.actionPattern(pattern.Text, pattern.Span) {
 		return false
 	}
 	line.Scope = pattern.Text
@@ -182,6 +182,8 @@ func (c *checker) values(path string, operator Operator, entry *grammar.Entry) [
 		}
 		c.literals(item.Text, item.Span)
 		c.lintEqual(path, operator, item)
+		c.lintUnmatched(path, operator, item)
+		c.lintPlain(operator, Equals, item)
 		values = append(values, Item{item.Text, item.Span})
 	}
 	return values

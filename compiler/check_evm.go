@@ -24,8 +24,14 @@ func (c *checker) readEVM(row *Key, entry *grammar.Entry) bool {
 		e.Consensus = c.limit(entry, NativeDecimals, "ETH has")
 	case "consensus_require_hold":
 		e.RequireHold = c.boolean(entry)
-	case "token.<SYM>.decimals", "token.<SYM>.max_transaction", "token.<SYM>.addresses":
+	case "token.<SYM>.decimals", "token.<SYM>.max_transaction", "token.<SYM>.addresses", "token.<SYM>.consensus_threshold":
 		c.readToken(entry)
+	case "require_calldata_enrichment":
+		e.Enrichment = c.boolean(entry)
+	case "calldata_unknown_selector":
+		if word := c.word(row, entry); word != nil {
+			e.UnknownSelector = &Flag{Span: entry.Span, On: word.Text == wordAllow}
+		}
 	default:
 		return false
 	}
@@ -124,10 +130,19 @@ func (c *checker) readToken(entry *grammar.Entry) {
 		token.Decimals = c.integer(entry, 0, amount.MaxDecimals)
 	case "addresses":
 		c.pin(token, entry)
-	case "max_transaction":
-		c.maxima[token] = entry // it is read when the decimals are known
+	default: // these are read when the decimals are known
+		lines := c.amounts[token]
+		if key == "max_transaction" {
+			lines.maximum = entry
+		} else {
+			lines.consensus = entry
+		}
+		c.amounts[token] = lines
 	}
 }
+
+// tokenAmounts are the lines about a token whose amounts depend on its decimals.
+type tokenAmounts struct{ maximum, consensus *grammar.Entry }
 
 // isSymbol reports whether a request can name a token so without giving an address.
 func isSymbol(text string) bool {
@@ -188,6 +203,10 @@ func (c *checker) finishEVM() {
 		c.finishToken(token)
 	}
 	c.checkKinds()
+	if e.UnknownSelector != nil && !e.enriched() {
+		c.add(grammar.At(CodeSelectorUnused, e.UnknownSelector.Span, "`calldata_unknown_selector` needs `require_calldata_enrichment: true`").
+			WithHint("add that line, or remove this one: without it nobody says which method is called"))
+	}
 	if c.partial {
 		return
 	}
@@ -201,22 +220,29 @@ func (c *checker) finishEVM() {
 	}
 }
 
-// finishToken reads a token's maximum by its decimals, and reports what is missing.
+// finishToken reads a token's amounts by its decimals, and reports what is missing.
 func (c *checker) finishToken(token *Token) {
-	maximum := c.maxima[token]
-	switch {
-	case maximum == nil:
-	case token.Decimals != nil:
-		token.MaxTransaction = c.limit(maximum, uint8(token.Decimals.N), token.Symbol+" has")
-	default:
-		c.limitOfAny(maximum)
-	}
+	lines := c.amounts[token]
+	token.MaxTransaction = c.tokenLimit(token, lines.maximum)
+	token.Consensus = c.tokenLimit(token, lines.consensus)
 	if token.Decimals == nil {
 		c.incomplete(token, "decimals")
 	}
-	if maximum == nil {
+	if lines.maximum == nil {
 		c.incomplete(token, "max_transaction")
 	}
+}
+
+// tokenLimit reads an amount of a token. Where its decimals are not known only what is wrong in any case is reported.
+func (c *checker) tokenLimit(token *Token, entry *grammar.Entry) *Limit {
+	switch {
+	case entry == nil:
+	case token.Decimals != nil:
+		return c.limit(entry, uint8(token.Decimals.N), token.Symbol+" has")
+	default:
+		c.limitOfAny(entry)
+	}
+	return nil
 }
 
 func (c *checker) incomplete(token *Token, key string) {

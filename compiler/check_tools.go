@@ -2,10 +2,14 @@ package compiler
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
+	"strings"
 
 	"bailiff/grammar"
+	"bailiff/vm"
 	"bailiff/vm/command"
+	"bailiff/vm/mailbox"
 	"bailiff/vm/pathname"
 	"bailiff/vm/weburl"
 )
@@ -22,10 +26,69 @@ func (c *checker) readTools(row *Key, entry *grammar.Entry) bool {
 		t.BlockedDomains = c.blocked(entry, CodeBlockedDomain, blockedDomain)
 	case "file_write.blocked_paths":
 		t.BlockedPaths = c.blocked(entry, CodeBlockedPath, pathname.ParseEntry)
+	case "email.require_approval":
+		t.Email.Approval = c.boolean(entry)
+	case "email.allowed_recipients":
+		t.Email.Allowed = c.blocked(entry, CodeRecipient, recipient)
+	case "email.blocked_recipients":
+		t.Email.Blocked = c.blocked(entry, CodeRecipient, recipient)
+	default:
+		return c.readHTTP(row, entry)
+	}
+	return true
+}
+
+// readHTTP reads one entry about typed HTTP, and reports whether it knows the key.
+func (c *checker) readHTTP(row *Key, entry *grammar.Entry) bool {
+	h := &c.policy.ToolCalls.HTTP
+	switch row.Name {
+	case "http.allowed_methods":
+		h.AllowedMethods = c.choices(row, entry)
+	case "http.blocked_methods":
+		h.BlockedMethods = c.choices(row, entry)
+	case "http.allowed_hosts":
+		h.AllowedHosts = c.blocked(entry, CodeAllowedHost, allowedHost)
+	case "http.method_rules.<METHOD>.deny":
+		if rule := c.methodRule(row, entry); rule != nil {
+			rule.Deny = c.boolean(entry)
+		}
+	case "http.method_rules.<METHOD>.require_query_matches":
+		if rule := c.methodRule(row, entry); rule != nil && c.queryPattern(entry.Value) {
+			rule.Query = &Query{Span: entry.Span, Pattern: Item{entry.Value.Text, entry.Value.Span}}
+		}
 	default:
 		return false
 	}
 	return true
+}
+
+// methodRule returns the rule of the method that a key names, a new one where it has none yet.
+func (c *checker) methodRule(row *Key, entry *grammar.Entry) *MethodRule {
+	name := entry.Key.Segments[2]
+	named := *row
+	named.Values = methods
+	if !c.choice(&named, grammar.Item{Text: name.Text, Span: name.Span}) {
+		return nil
+	}
+	h := &c.policy.ToolCalls.HTTP
+	for _, rule := range h.Rules {
+		if rule.Method == name.Text {
+			return rule
+		}
+	}
+	rule := &MethodRule{Method: name.Text}
+	h.Rules = append(h.Rules, rule)
+	return rule
+}
+
+// queryPattern reports a pattern for queries that is empty or that the machine does not take.
+func (c *checker) queryPattern(value *grammar.Value) bool {
+	if value.Text == "" {
+		c.add(grammar.At(CodeEmptyValue, value.Span, "the empty pattern matches the empty query only, and that is denied").
+			WithHint("write what queries have to look like, such as `q=[a-z]+`"))
+		return false
+	}
+	return c.pattern(value.Text, value.Span)
 }
 
 // blocked reads a list of blocked things. What parse returns for an item is what the machine seeks.
@@ -39,11 +102,15 @@ func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(st
 			c.add(problemWith(code, item.Span, err))
 			continue
 		}
+		before := len(list.Items)
 		for _, needle := range needles {
 			if !seen[needle] {
 				seen[needle] = true
 				list.Items = append(list.Items, Item{needle, item.Span})
 			}
+		}
+		if len(list.Items) == before {
+			c.repeatedCase(item, needles[0])
 		}
 	}
 	return list
@@ -70,26 +137,26 @@ func blockedDomain(text string) ([]string, error) {
 	return []string{host}, err
 }
 
+func allowedHost(text string) ([]string, error) {
+	pattern, err := weburl.AllowedEntry(text)
+	return []string{pattern}, err
+}
+
+// recipient reads an entry of a list of recipients.
+func recipient(text string) ([]string, error) {
+	pattern, err := mailbox.Entry(text)
+	if err == nil && strings.Count(pattern, "*") > vm.MaxStars {
+		err = fmt.Errorf("a recipient has at most %d stars: write fewer", vm.MaxStars)
+	}
+	return []string{pattern}, err
+}
+
 // finishTools checks what concerns several entries of `## tool_calls`.
 func (c *checker) finishTools() {
 	t := c.policy.ToolCalls
-	if t == nil || t.Allowed != nil || c.partial {
+	if t == nil || t.Allowed != nil || c.partial || c.policy.Profiles.declared() {
 		return
 	}
 	c.add(grammar.At(CodeToolsGrantNothing, t.Span, "`## tool_calls` has no `allowed`, so it grants nothing").
 		WithHint("name the tools: `allowed: bash, web_fetch`"))
-}
-
-// readLimits reads one entry of `## execution_limits`, and reports whether it knows the key.
-func (c *checker) readLimits(row *Key, entry *grammar.Entry) bool {
-	l := c.policy.ExecutionLimits
-	switch row.Name {
-	case "max_tool_calls_per_task":
-		l.CallsPerTask = c.integer(entry, 1, maxCount)
-	case "max_tool_calls_per_hour":
-		l.CallsPerHour = c.integer(entry, 1, maxCount)
-	default:
-		return false
-	}
-	return true
 }

@@ -3,6 +3,7 @@ package compiler
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -127,6 +128,87 @@ func notBoolean(value *grammar.Value) grammar.Diagnostic {
 		return d.WithHint("write `%s`", meant).WithFix(value.Span, meant)
 	}
 	return d.WithHint("write `true` or `false`")
+}
+
+// word reads a value that has to be one of a key's words. It returns nil after reporting.
+func (c *checker) word(row *Key, entry *grammar.Entry) *Text {
+	item := grammar.Item{Text: entry.Value.Text, Span: entry.Value.Span}
+	if !c.choice(row, item) {
+		return nil
+	}
+	return &Text{Span: entry.Span, Item: Item{item.Text, item.Span}}
+}
+
+// choices reads a list whose items have to be a key's words.
+func (c *checker) choices(row *Key, entry *grammar.Entry) *List {
+	list := &List{Span: entry.Span}
+	for _, item := range c.list(entry) {
+		if c.choice(row, item) {
+			list.Items = append(list.Items, Item{item.Text, item.Span})
+		}
+	}
+	return list
+}
+
+// choice reports an item that is none of a key's words.
+func (c *checker) choice(row *Key, item grammar.Item) bool {
+	if slices.Contains(row.Values, item.Text) {
+		return true
+	}
+	d := grammar.At(CodeWord, item.Span, "`%s` is nothing that `%s` can say", shorten(item.Text), shorten(row.Name))
+	if near := grammar.Closest(item.Text, row.Values); near != "" {
+		c.add(d.WithHint("did you mean `%s`?", near).WithFix(item.Span, near))
+		return false
+	}
+	c.add(d.WithHint("write %s", alternatives(row.Values)))
+	return false
+}
+
+// alternatives returns words as a sentence lists them.
+func alternatives(words []string) string {
+	const between = "`, `"
+	last := len(words) - 1
+	if last == 0 {
+		return "`" + words[0] + "`"
+	}
+	return "`" + strings.Join(words[:last], between) + "` or `" + words[last] + "`"
+}
+
+// patterns reads a list of action patterns, in lower case.
+func (c *checker) patterns(entry *grammar.Entry) *List {
+	list := &List{Span: entry.Span}
+	seen := map[string]bool{}
+	for _, item := range c.list(entry) {
+		lower := strings.ToLower(item.Text)
+		switch {
+		case !c.actionPattern(item.Text, item.Span):
+		case seen[lower]:
+			c.repeatedCase(item, lower)
+		default:
+			list.Items = append(list.Items, Item{lower, item.Span})
+		}
+		seen[lower] = true
+	}
+	return list
+}
+
+// actionPattern reports a text that is no action pattern.
+func (c *checker) actionPattern(text string, span grammar.Span) bool {
+	if exact := strings.TrimSuffix(text, "*"); strings.Contains(exact, "*") || !isAction(text) {
+		c.add(grammar.At(CodeActionPattern, span, "`%s` is no action pattern", shorten(text)).
+			WithHint("write an action, or the beginning of actions and one `*` at its end"))
+		return false
+	}
+	return true
+}
+
+// repeatedCase reports an item that the list has already in another spelling of the same normal form.
+func (c *checker) repeatedCase(item grammar.Item, normal string) {
+	d := grammar.At(CodeCaseRepeated, item.Span, "`%s` is in the list already, in another spelling", shorten(item.Text))
+	if normal != item.Text {
+		d.Message += ": all are `" + shorten(normal) + "`"
+	}
+	c.add(d.WithHint("remove it"))
 }
 
 // actions reads a list of exact actions.

@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"slices"
+
 	"bailiff/grammar"
 	"bailiff/vm"
 )
@@ -51,4 +53,28 @@ func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
 		found = append(found, problem...)
 	}
 	return result, found.Sorted()
+}
+
+// RuleLines returns for each rule of the program, by its index, the lines of the policy that it comes from, in order. It
+// is nil where there is no program.
+func (c *Compiled) RuleLines() [][]int {
+	if c.Program == nil {
+		return nil
+	}
+	lines := make([][]int, c.Program.Rules())
+	add := func(rule uint16, line int) {
+		if at, known := slices.BinarySearch(lines[rule], line); !known {
+			lines[rule] = slices.Insert(lines[rule], at, line)
+		}
+	}
+	for pc := range c.Program.Len() {
+		in, span := c.Program.Instruction(uint16(pc)), c.Program.Span(uint16(pc))
+		switch in.Op {
+		case vm.OpDeny, vm.OpReject, vm.OpHold, vm.OpNote:
+			add(in.C, int(span.Line))
+		case vm.OpReserve:
+			add(c.Program.Counter(in.C).Rule, int(span.Line))
+		}
+	}
+	return lines
 }

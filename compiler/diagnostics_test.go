@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func checkFix(t *testing.T, src *grammar.Source, d grammar.Diagnostic) {
 	}
 }
 
-// TestCodes holds the table of codes to its form.
+// TestCodes holds the table of codes to its form, and its policies to what they show.
 func TestCodes(t *testing.T) {
 	last := grammar.Code("")
 	for _, info := range Codes() {
@@ -64,6 +65,25 @@ func TestCodes(t *testing.T) {
 		if info.Title == "" || !strings.HasSuffix(info.Explanation, ".") {
 			t.Errorf("%s has no title or no explanation", info.Code)
 		}
+		if (info.Wrong == "" || info.Right == "") != (info.Code == CodeTooLarge) {
+			t.Errorf("%s has no policies that show it", info.Code)
+		}
+		if info.Wrong != "" && !slices.Contains(codesOf(info.Wrong), info.Code) {
+			t.Errorf("%s is not what is wrong with this, but %v:\n%.1000s", info.Code, codesOf(info.Wrong), info.Wrong)
+		}
+		if info.Right != "" && (slices.Contains(codesOf(info.Right), info.Code) || len(errorsOf(info.Right)) > 0) {
+			t.Errorf("%s: there is still %v:\n%.1000s", info.Code, codesOf(info.Right), info.Right)
+		}
 		last = info.Code
 	}
+}
+
+// codesOf returns the codes of all findings about a policy.
+func codesOf(text string) []grammar.Code {
+	_, found := compileText(text)
+	var codes []grammar.Code
+	for _, d := range found {
+		codes = append(codes, d.Code)
+	}
+	return codes
 }

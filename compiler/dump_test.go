@@ -9,37 +9,107 @@ import (
 func dump(p *Policy) string {
 	d := new(dumper)
 	d.line("version", p.Version.Text)
-	if e := p.EVM; e != nil {
-		d.list("evm.allowed_chains", e.AllowedChains)
-		d.list("evm.allowed_actions", e.AllowedActions)
-		for _, line := range e.ChainActions {
-			d.list("evm.chain_actions "+line.Chain.Text, &line.Actions)
-		}
-		d.limit("evm.max_transaction_eth", e.MaxTransaction)
-		d.limit("evm.consensus_threshold_eth", e.Consensus)
-		if e.RequireHold != nil {
-			d.line("evm.consensus_require_hold", e.RequireHold.On)
-		}
-		for _, token := range e.Tokens {
-			d.count("evm.token."+token.Symbol+".decimals", token.Decimals)
-			d.limit("evm.token."+token.Symbol+".max_transaction", token.MaxTransaction)
-			d.list("evm.token."+token.Symbol+".addresses", token.Addresses)
-		}
+	if p.EVM != nil {
+		d.evm(p.EVM)
 	}
-	if t := p.ToolCalls; t != nil {
-		d.list("tool_calls.allowed", t.Allowed)
-		d.list("tool_calls.bash.blocked_commands", t.BlockedCommands)
-		d.list("tool_calls.web_fetch.blocked_domains", t.BlockedDomains)
-		d.list("tool_calls.file_write.blocked_paths", t.BlockedPaths)
+	if p.ToolCalls != nil {
+		d.tools(p.ToolCalls)
 	}
-	if c := p.Custom; c != nil {
-		d.custom(c)
+	if p.Custom != nil {
+		d.custom(p.Custom)
+	}
+	if p.MCP != nil {
+		d.mcp(p.MCP)
+	}
+	if p.SoftLimits != nil {
+		d.soft(p.SoftLimits)
 	}
 	if l := p.ExecutionLimits; l != nil {
 		d.count("execution_limits.max_tool_calls_per_task", l.CallsPerTask)
 		d.count("execution_limits.max_tool_calls_per_hour", l.CallsPerHour)
+		d.limit("execution_limits.max_model_spend_usd_per_task", l.SpendPerTask)
+		d.count("execution_limits.max_model_tokens_per_task", l.TokensPerTask)
+		d.controls("execution_limits", &l.Controls)
 	}
+	d.profiles(&p.Profiles)
 	return d.String()
+}
+
+func (d *dumper) evm(e *EVM) {
+	d.list("evm.allowed_chains", e.AllowedChains)
+	d.list("evm.allowed_actions", e.AllowedActions)
+	for _, line := range e.ChainActions {
+		d.list("evm.chain_actions "+line.Chain.Text, &line.Actions)
+	}
+	d.limit("evm.max_transaction_eth", e.MaxTransaction)
+	d.limit("evm.consensus_threshold_eth", e.Consensus)
+	d.flag("evm.consensus_require_hold", e.RequireHold)
+	for _, token := range e.Tokens {
+		d.count("evm.token."+token.Symbol+".decimals", token.Decimals)
+		d.limit("evm.token."+token.Symbol+".max_transaction", token.MaxTransaction)
+		d.limit("evm.token."+token.Symbol+".consensus_threshold", token.Consensus)
+		d.list("evm.token."+token.Symbol+".addresses", token.Addresses)
+	}
+	d.flag("evm.require_calldata_enrichment", e.Enrichment)
+	d.flag("evm.calldata_unknown_selector allows", e.UnknownSelector)
+	d.controls("evm", &e.Controls)
+}
+
+func (d *dumper) tools(t *ToolCalls) {
+	d.list("tool_calls.allowed", t.Allowed)
+	d.list("tool_calls.bash.blocked_commands", t.BlockedCommands)
+	d.list("tool_calls.web_fetch.blocked_domains", t.BlockedDomains)
+	d.list("tool_calls.file_write.blocked_paths", t.BlockedPaths)
+	d.flag("tool_calls.email.require_approval", t.Email.Approval)
+	d.list("tool_calls.email.allowed_recipients", t.Email.Allowed)
+	d.list("tool_calls.email.blocked_recipients", t.Email.Blocked)
+	d.list("tool_calls.http.blocked_methods", t.HTTP.BlockedMethods)
+	d.list("tool_calls.http.allowed_methods", t.HTTP.AllowedMethods)
+	d.list("tool_calls.http.allowed_hosts", t.HTTP.AllowedHosts)
+	for _, rule := range t.HTTP.Rules {
+		name := "tool_calls.http.method_rules." + rule.Method
+		d.flag(name+".deny", rule.Deny)
+		if rule.Query != nil {
+			d.line(name+".require_query_matches", fmt.Sprintf("%q", rule.Query.Pattern.Text))
+		}
+	}
+	d.controls("tool_calls", &t.Controls)
+}
+
+func (d *dumper) mcp(m *MCP) {
+	d.list("mcp.allowed_servers", m.AllowedServers)
+	d.list("mcp.blocked_tools", m.BlockedTools)
+	d.list("mcp.allowed_tools", m.AllowedTools)
+	d.controls("mcp", &m.Controls)
+	r := &m.Response
+	d.list("mcp.response.web_fetch_tools", r.WebFetchTools)
+	d.list("mcp.response.http_tools", r.HTTPTools)
+	d.text("mcp.response.deterministic_ruleset", r.Ruleset)
+	d.list("mcp.response.block_classes", r.BlockClasses)
+	d.list("mcp.response.redact_classes", r.RedactClasses)
+	d.flag("mcp.response.scanner.required", r.Scanner.Required)
+	d.text("mcp.response.scanner.profile", r.Scanner.Profile)
+	d.list("mcp.response.scanner.classes", r.Scanner.Classes)
+	d.limit("mcp.response.scanner.min_confidence", r.Scanner.Confidence)
+	d.list("mcp.response.observe_classes", r.ObserveClasses)
+	if r.ObserveUntil != nil {
+		d.line("mcp.response.observe_until", r.ObserveUntil.Time)
+	}
+}
+
+func (d *dumper) soft(s *SoftLimits) {
+	d.limit("soft_limits.daily_evm_limit_eth", s.DailyEVM)
+	d.count("soft_limits.daily_tool_calls", s.DailyCalls)
+	for _, one := range s.Caps {
+		name := "soft_limits.cap." + one.Name
+		d.count(name+".max_count", one.Count)
+		d.limit(name+".max_sum_usd", one.SumUSD)
+		d.text(name+".window", one.Window)
+		d.text(name+".action", one.Action)
+		d.text(name+".group_by", one.Group)
+		d.text(name+".amount_field", one.Amount)
+	}
+	d.controls("soft_limits", &s.Controls)
 }
 
 type dumper struct{ strings.Builder }
@@ -49,6 +119,17 @@ func (d *dumper) line(name string, value any) { fmt.Fprintf(d, "%s = %v\n", name
 func (d *dumper) list(name string, l *List) {
 	if l != nil {
 		d.line(name, fmt.Sprintf("%q", l.texts()))
+	}
+}
+
+func (d *dumper) controls(section string, c *Controls) {
+	d.list(section+".require_approval", c.Approval)
+	d.flag(section+".require_shim", c.Shim)
+}
+
+func (d *dumper) text(name string, t *Text) {
+	if t != nil {
+		d.line(name, fmt.Sprintf("%q", t.Text))
 	}
 }
 
@@ -78,4 +159,6 @@ func (d *dumper) custom(c *Custom) {
 		}
 		d.line(name, fmt.Sprintf("%q", a.texts()))
 	}
+	d.text("custom.response.deny_string", c.ResponseDeny)
+	d.controls("custom", &c.Controls)
 }

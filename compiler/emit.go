@@ -9,14 +9,13 @@ import (
 	"bailiff/runtime/code"
 	"bailiff/vm"
 	"bailiff/vm/address"
-	"bailiff/vm/amount"
 )
 
 // emitter writes the program of a policy that has no errors.
 //
-// A program runs in this order: what an intent's class makes invalid; the denials of `## custom`; the section of
-// the class; the allowances of `## custom`; execution limits. Where the code differs by class it starts with a
-// switch on the action. Holds are recorded by the section that reads the amount: the machine keeps them apart, and
+// A program runs in this order: what an intent's class makes invalid; the denials of `## custom`; gates; the section of
+// the class; the allowances of `## custom`; approvals; limits. Where the code differs by class it starts with a
+// switch on the action. Consensus is recorded by the section that reads the amount: the machine keeps holds apart, and
 // they count only where nothing denies.
 //
 // Every denial stands straight behind the tests that could let an intent pass it, and names where to go on when
@@ -29,28 +28,48 @@ type emitter struct {
 
 // The keys whose rules the emitter denies, holds and counts by. Their names and codes are those of the schema.
 var (
-	keyChains       = mustFind("evm", "allowed_chains")
-	keyActions      = mustFind("evm", "allowed_actions")
-	keyChainActions = mustFind("evm", "chain_actions")
-	keyMaximum      = mustFind("evm", "max_transaction_eth")
-	keyConsensus    = mustFind("evm", "consensus_threshold_eth")
-	keyTokenMaximum = mustFind("evm", "token.<SYM>.max_transaction")
-	keyTokenPins    = mustFind("evm", "token.<SYM>.addresses")
-	keyTools        = mustFind("tool_calls", "allowed")
-	keyCommands     = mustFind("tool_calls", "bash.blocked_commands")
-	keyDomains      = mustFind("tool_calls", "web_fetch.blocked_domains")
-	keyPaths        = mustFind("tool_calls", "file_write.blocked_paths")
-	keyDenyIf       = mustFind("custom", "deny_if.<path> <operator>")
-	keyDenyString   = mustFind("custom", "deny_string")
-	keyAllowances   = mustFind("custom", "allow_only.<path>")
-	keyPerTask      = mustFind("execution_limits", "max_tool_calls_per_task")
-	keyPerHour      = mustFind("execution_limits", "max_tool_calls_per_hour")
+	keyChains         = mustFind("evm", "allowed_chains")
+	keyActions        = mustFind("evm", "allowed_actions")
+	keyChainActions   = mustFind("evm", "chain_actions")
+	keyMaximum        = mustFind("evm", "max_transaction_eth")
+	keyConsensus      = mustFind("evm", "consensus_threshold_eth")
+	keyTokenMaximum   = mustFind("evm", "token.<SYM>.max_transaction")
+	keyTokenPins      = mustFind("evm", "token.<SYM>.addresses")
+	keyTokenConsensus = mustFind("evm", "token.<SYM>.consensus_threshold")
+	keyEnrichment     = mustFind("evm", "require_calldata_enrichment")
+	keySelector       = mustFind("evm", "calldata_unknown_selector")
+	keyTools          = mustFind("tool_calls", "allowed")
+	keyCommands       = mustFind("tool_calls", "bash.blocked_commands")
+	keyDomains        = mustFind("tool_calls", "web_fetch.blocked_domains")
+	keyPaths          = mustFind("tool_calls", "file_write.blocked_paths")
+	keyEmailApproval  = mustFind("tool_calls", "email.require_approval")
+	keyRecipients     = mustFind("tool_calls", "email.allowed_recipients")
+	keyNoRecipients   = mustFind("tool_calls", "email.blocked_recipients")
+	keyMethods        = mustFind("tool_calls", "http.allowed_methods")
+	keyNoMethods      = mustFind("tool_calls", "http.blocked_methods")
+	keyHosts          = mustFind("tool_calls", "http.allowed_hosts")
+	keyMethodDeny     = mustFind("tool_calls", "http.method_rules.<METHOD>.deny")
+	keyMethodQuery    = mustFind("tool_calls", "http.method_rules.<METHOD>.require_query_matches")
+	keyDenyIf         = mustFind("custom", "deny_if.<path> <operator>")
+	keyDenyString     = mustFind("custom", "deny_string")
+	keyAllowances     = mustFind("custom", "allow_only.<path>")
+	keyServers        = mustFind("mcp", "allowed_servers")
+	keyNoMCPTools     = mustFind("mcp", "blocked_tools")
+	keyMCPTools       = mustFind("mcp", "allowed_tools")
+	keyPerTask        = mustFind("execution_limits", "max_tool_calls_per_task")
+	keyPerHour        = mustFind("execution_limits", "max_tool_calls_per_hour")
+	keySpend          = mustFind("execution_limits", "max_model_spend_usd_per_task")
+	keyTokens         = mustFind("execution_limits", "max_model_tokens_per_task")
+	keyDailyEVM       = mustFind("soft_limits", "daily_evm_limit_eth")
+	keyDailyCalls     = mustFind("soft_limits", "daily_tool_calls")
+	keyCapCount       = mustFind("soft_limits", "cap.<name>.max_count")
+	keyCapSum         = mustFind("soft_limits", "cap.<name>.max_sum_usd")
 )
 
 // The rules that stand for what no key says (decisions, section 1).
 const (
-	ruleNoToken = "evm.token"         // there is no rule for the token
-	ruleNoMCP   = "mcp.allowed_tools" // there is no section that could grant an MCP tool
+	ruleNoToken   = "evm.token"                       // there is no rule for the token
+	ruleUnbounded = "evm.calldata.unbounded_approval" // a call approves 2^256-1
 )
 
 // absent is what a field holds that was not sent: nothing, or null inside metadata.
@@ -95,22 +114,7 @@ type step struct {
 }
 
 func (e *emitter) program() {
-	steps := []step{{of: e.validate, skips: func(vm.Class) bool { return false }}}
-	if len(e.denials()) > 0 {
-		steps = append(steps, step{shared: e.emitDenials})
-	}
-	if e.policy.Profiles.declared() {
-		steps = append(steps, step{shared: e.boundary}, step{shared: e.profiles})
-	}
-	steps = append(steps, step{of: e.section, skips: e.skipsSection})
-	if len(e.allowances()) > 0 {
-		steps = append(steps, step{shared: e.emitAllowances})
-	}
-	if e.policy.Profiles.declared() {
-		steps = append(steps, step{shared: e.profileApprovals}, step{shared: e.profileLimits})
-	}
-	steps = append(steps, step{of: e.limits, skips: e.unlimited, same: true})
-	for len(steps) > 0 {
+	for steps := e.steps(); len(steps) > 0; {
 		if steps[0].shared != nil {
 			steps[0].shared()
 			steps = steps[1:]
@@ -127,6 +131,40 @@ func (e *emitter) program() {
 	e.End()
 }
 
+// steps returns the parts of the program in their order (docs/judging.md, "Order").
+func (e *emitter) steps() []step {
+	steps := []step{{of: e.validate, skips: func(vm.Class) bool { return false }}}
+	if len(e.denials()) > 0 {
+		steps = append(steps, step{shared: e.emitDenials})
+	}
+	declared := e.policy.Profiles.declared()
+	if declared {
+		steps = append(steps, step{shared: e.boundary})
+	}
+	steps = append(steps, e.gates()...)
+	if declared {
+		steps = append(steps, step{shared: e.profiles})
+	}
+	steps = append(steps, step{of: e.section, skips: e.skipsSection})
+	if len(e.allowances()) > 0 {
+		steps = append(steps, step{shared: e.emitAllowances})
+	}
+	steps = append(steps, e.approvals()...)
+	if declared {
+		steps = append(steps, step{shared: e.profileApprovals}, step{shared: e.profileLimits})
+	}
+	return append(steps, e.limits()...)
+}
+
+// only returns a step that is the same for some classes, and that the others skip.
+func only(emit func(), classes ...vm.Class) step {
+	return step{
+		of:    func(vm.Class) { emit() },
+		skips: func(class vm.Class) bool { return !slices.Contains(classes, class) },
+		same:  true,
+	}
+}
+
 // classes are the kinds of intents. The last one is what every action is that is of no other kind.
 var classes = []vm.Class{vm.EVM, vm.MCP, vm.Model, vm.Tool}
 
@@ -136,11 +174,12 @@ func (e *emitter) fork(steps []step) {
 	var labels [vm.Model + 1]vm.Label
 	var busy []vm.Class // one of each that have code of their own
 	for _, class := range classes {
+		twin := slices.IndexFunc(busy, func(other vm.Class) bool { return sameSteps(steps, class, other) })
 		switch {
-		case allSkip(steps, class):
+		case !slices.ContainsFunc(steps, func(s step) bool { return !s.skips(class) }):
 			labels[class] = done
-		case len(busy) > 0 && allSame(steps):
-			labels[class] = labels[busy[0]]
+		case twin >= 0:
+			labels[class] = labels[busy[twin]]
 		default:
 			labels[class] = e.NewLabel()
 			busy = append(busy, class)
@@ -164,12 +203,11 @@ func (e *emitter) fork(steps []step) {
 	e.Place(done)
 }
 
-func allSame(steps []step) bool {
-	return !slices.ContainsFunc(steps, func(s step) bool { return !s.same })
-}
-
-func allSkip(steps []step, class vm.Class) bool {
-	return !slices.ContainsFunc(steps, func(s step) bool { return !s.skips(class) })
+// sameSteps reports whether two classes take the same of some steps, all of which are the same for both.
+func sameSteps(steps []step, a, b vm.Class) bool {
+	return !slices.ContainsFunc(steps, func(s step) bool {
+		return s.skips(a) != s.skips(b) || !s.skips(a) && !s.same
+	})
 }
 
 // classCases says which actions are of which class (decisions, section 2, "Kinds of intents"). The checks have seen
@@ -233,7 +271,7 @@ func (e *emitter) section(class vm.Class) {
 		return
 	case vm.MCP:
 		e.chainIfPresent()
-		e.refuse(ruleNoMCP, code.ToolCallNotAllowed, "the policy has no mcp section, which would have to grant the MCP tool")
+		e.mcp()
 	case vm.Model:
 		e.chainIfPresent()
 	case vm.Tool:
@@ -249,16 +287,14 @@ func (e *emitter) skipsSection(class vm.Class) bool {
 	case vm.Model:
 		return p.EVM == nil
 	case vm.Tool:
-		return p.EVM == nil && p.ToolCalls == nil
+		return p.passesTools()
 	}
 	return false
 }
 
-// unlimited reports whether no execution limit counts intents of a class.
-func (e *emitter) unlimited(class vm.Class) bool {
-	l := e.policy.ExecutionLimits
-	none := l == nil || l.CallsPerTask == nil && l.CallsPerHour == nil
-	return none || class != vm.Tool && class != vm.MCP
+// passesTools reports whether tools need no grant (decisions, section 2, "Kinds of intents, and what grants them").
+func (p *Policy) passesTools() bool {
+	return p.EVM == nil && p.ToolCalls == nil && p.MCP == nil && !p.Profiles.declared()
 }
 
 // deny denies by a rule and goes on at resume where all violations are wanted.
@@ -308,44 +344,4 @@ func entryOf(text string) vm.Entry {
 		return vm.Entry{Text: address.FoldLiterals(text), Fold: true}
 	}
 	return vm.Entry{Text: text}
-}
-
-// limits plans the counters of `## execution_limits`.
-func (e *emitter) limits(vm.Class) {
-	l := e.policy.ExecutionLimits
-	if l.CallsPerTask != nil {
-		e.at(l.CallsPerTask.Span)
-		e.perTask(l.CallsPerTask)
-	}
-	if l.CallsPerHour != nil {
-		e.at(l.CallsPerHour.Span)
-		e.Reserve(e.counter(keyPerHour, l.CallsPerHour, vm.Hour, vm.NoSlot, "the tool calls of this hour reach the limit"))
-	}
-}
-
-func (e *emitter) perTask(limit *Count) {
-	next, has := e.NewLabel(), e.NewLabel()
-	task := e.Field(slotTaskID)
-	e.Kind(vm.Unless, task, absent, has)
-	e.deny(keyPerTask.Rule, code.TaskIDRequired, "the policy limits tool calls per task, and the intent has no task_id", next)
-	e.Place(has)
-	e.Reserve(e.counter(keyPerTask, limit, vm.Task, task, "the tool calls of this task reach the limit"))
-	e.Place(next)
-}
-
-// counter returns the counter of an execution limit.
-func (e *emitter) counter(key *Key, limit *Count, window vm.Window, group uint16, message string) uint16 {
-	c := vm.Counter{
-		Name:   key.Rule,
-		Rule:   e.Rule(vm.Rule{Name: key.Rule, Code: string(key.Code), Message: message}),
-		Op:     vm.Count,
-		Limit:  amount.FromUint64(limit.N),
-		Amount: vm.NoSlot,
-		Window: window,
-		Group:  group,
-	}
-	if group != vm.NoSlot {
-		c.GroupName = slotTaskID
-	}
-	return e.Counter(c)
 }

@@ -84,14 +84,17 @@ func (e *emitter) amounts() {
 	e.Kind(vm.If, e.Field(slotToken), absent, native)
 	e.tokens(callData)
 	e.Place(native)
-	e.approval(callData)
+	e.approves(callData)
 	e.native(callData)
 	e.Place(callData)
 	e.callData()
+	if e.policy.EVM.enriched() {
+		e.enrichment()
+	}
 }
 
-// approval denies a token.approve that names no token: there is nothing to approve of the native currency.
-func (e *emitter) approval(done vm.Label) {
+// approves denies a token.approve that names no token: there is nothing to approve of the native currency.
+func (e *emitter) approves(done vm.Label) {
 	other := e.NewLabel()
 	e.at(e.policy.EVM.Span)
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(approveAction), other)
@@ -180,38 +183,38 @@ func (e *emitter) token(token *Token, bySymbol vm.Label, byAddress map[string]vm
 		e.deny(keyTokenPins.ruleOf(token.Symbol), keyTokenPins.Code, "the rule of another token pins this targetAddress", judge)
 	}
 	e.Place(judge)
-	e.tokenAmount(0, slotAmount, token, done, fmt.Sprintf("the token amount is missing, or no decimal of at most %d fraction digits", token.Decimals.N))
-	e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, "the token amount is above the token's max_transaction", done)
+	e.tokenAmount(0, slotAmount, token, done,
+		fmt.Sprintf("the token amount is missing, or no decimal of at most %d fraction digits", token.Decimals.N),
+		"the token amount is above the token's max_transaction")
 }
 
-// tokenAmount reads an amount of a token and jumps where it is within the maximum. What exceeds it falls through; what
-// is no amount is denied with the message invalid.
-func (e *emitter) tokenAmount(register int, slot string, token *Token, within vm.Label, invalid string) {
+// tokenAmount judges an amount of a token: its form, the maximum, consensus. It goes on at done, and denies what is no
+// amount, and what is above the maximum, with these messages.
+func (e *emitter) tokenAmount(register int, slot string, token *Token, done vm.Label, invalid, exceeds string) {
 	decimals := uint8(token.Decimals.N)
-	valid := e.NewLabel()
+	valid, within := e.NewLabel(), done
+	if token.Consensus != nil {
+		within = e.NewLabel()
+	}
 	e.at(token.MaxTransaction.Span)
 	e.Load(register, e.Field(slot), decimals, valid)
-	e.deny(keyTokenMaximum.ruleOf(token.Symbol), code.TokenAmountInvalid, invalid, within)
+	e.deny(keyTokenMaximum.ruleOf(token.Symbol), code.TokenAmountInvalid, invalid, done)
 	e.Place(valid)
 	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals), within)
+	e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, exceeds, done)
+	if token.Consensus != nil {
+		e.Place(within)
+		e.at(token.Consensus.Span)
+		e.Compare(vm.OpAtLeast, vm.Unless, register, e.Amount(token.Consensus.Amount, decimals), done)
+		e.agree(keyTokenConsensus.ruleOf(token.Symbol), "the token amount reaches the token's consensus_threshold")
+		e.Jump(done)
+	}
 }
 
 // callData judges the amount in declared call data by the rule that pins its target. It binds every EVM action:
 // whatever an intent is called, the contract does what the call data says.
 func (e *emitter) callData() {
-	var pinned []*Token
-	var cases []vm.Case
-	var labels []vm.Label
-	for _, token := range e.policy.EVM.Tokens {
-		if token.Addresses == nil || len(token.Addresses.Items) == 0 {
-			continue
-		}
-		to := e.NewLabel()
-		pinned, labels = append(pinned, token), append(labels, to)
-		for _, address := range token.Addresses.texts() {
-			cases = append(cases, vm.Case{Text: address, To: to})
-		}
-	}
+	pinned, cases := e.pinnedTokens()
 	if len(pinned) == 0 {
 		return
 	}
@@ -219,12 +222,91 @@ func (e *emitter) callData() {
 	e.at(e.policy.EVM.Span)
 	e.Kind(vm.If, e.Field(slotCalldataAmount), absent, done)
 	e.Switch(e.Field(slotTarget), done, cases...)
-	for i, token := range pinned {
-		e.Place(labels[i])
-		e.tokenAmount(1, slotCalldataAmount, token, done, "the declared calldata calls a method of the token, and is cut off or malformed")
-		e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, "the token amount in calldata is above the token's max_transaction", done)
+	for _, token := range pinned {
+		e.Place(token.at)
+		e.tokenAmount(1, slotCalldataAmount, token.Token, done,
+			"the declared calldata calls a method of the token, and is cut off or malformed",
+			"the token amount in calldata is above the token's max_transaction")
 	}
 	e.Place(done)
+}
+
+// A labelled token is one that has addresses, and where amounts that move it are judged.
+type labelled struct {
+	*Token
+	at vm.Label
+}
+
+// pinnedTokens returns the tokens that have addresses, and a case for each address.
+func (e *emitter) pinnedTokens() (pinned []labelled, cases []vm.Case) {
+	for _, token := range e.policy.EVM.Tokens {
+		if token.Addresses == nil || len(token.Addresses.Items) == 0 {
+			continue
+		}
+		pinned = append(pinned, labelled{token, e.NewLabel()})
+		for _, address := range token.Addresses.texts() {
+			cases = append(cases, vm.Case{Text: address, To: pinned[len(pinned)-1].at})
+		}
+	}
+	return pinned, cases
+}
+
+// enrichment judges a contract.call by what a trusted shim says of its call data.
+func (e *emitter) enrichment() {
+	done, told := e.NewLabel(), e.NewLabel()
+	other, approve, judge := e.NewLabel(), e.NewLabel(), e.NewLabel()
+	call, value := e.Field(slotCall), e.Field(slotCallAmount)
+	e.at(e.policy.EVM.Enrichment.Span)
+	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(callAction), done)
+	e.Kind(vm.If, call, vm.Kinds(vm.String), told)
+	e.deny(keyEnrichment.Rule, keyEnrichment.Code, "contract.call needs metadata.evm from a shim, with the selector and what it moves, and it is missing or malformed", done)
+	e.Place(told)
+	e.Switch(call, other, vm.Case{Text: "transfer", To: judge}, vm.Case{Text: "transferFrom", To: judge}, vm.Case{Text: "approve", To: approve})
+	e.Place(other)
+	e.unknownSelector(done)
+	e.Place(approve)
+	e.at(e.policy.EVM.Enrichment.Span)
+	e.Kind(vm.If, value, vm.Kinds(vm.Invalid), judge)
+	e.Test(vm.OpIn, vm.Unless, value, e.exactly(unbounded), judge)
+	e.deny(ruleUnbounded, code.TokenAmountExceeded, "the call approves 2^256-1, which is no limit at all", judge)
+	e.Place(judge)
+	e.callByShim(done)
+	e.Place(done)
+}
+
+// unbounded is 2^256-1, the amount that approves whatever there will ever be.
+const unbounded = "115792089237316195423570985008687907853269984665640564039457584007913129639935"
+
+// callAction is the EVM action that calls any method of a contract.
+const callAction = "contract.call"
+
+// unknownSelector decides on a method that moves or approves no token.
+func (e *emitter) unknownSelector(done vm.Label) {
+	if flag := e.policy.EVM.UnknownSelector; flag != nil {
+		e.at(flag.Span)
+		if flag.On {
+			e.Jump(done)
+			return
+		}
+	}
+	e.deny(keySelector.Rule, keySelector.Code, "the call is of a method that is none of transfer, transferFrom and approve", done)
+}
+
+// callByShim judges what a shim says that a call moves or approves by the rule that pins the token.
+func (e *emitter) callByShim(done vm.Label) {
+	pinned, cases := e.pinnedTokens()
+	unpinned := e.NewLabel()
+	if len(cases) > 0 {
+		e.Switch(e.Field(slotCallToken), unpinned, cases...)
+	}
+	e.Place(unpinned)
+	e.deny(ruleNoToken, code.TokenNotAllowed, "no evm.token rule pins the token that the call moves or approves", done)
+	for _, token := range pinned {
+		e.Place(token.at)
+		e.tokenAmount(1, slotCallAmount, token.Token, done,
+			"the shim's token_amount is no string of digits below 2^256",
+			"the token amount that the shim reports is above the token's max_transaction")
+	}
 }
 
 // consensus holds, or notes, the native amount in register 0 where it reaches the threshold.
@@ -235,11 +317,15 @@ func (e *emitter) consensus(done vm.Label) {
 	}
 	e.at(p.Consensus.Span)
 	e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus.Amount, NativeDecimals), done)
-	rule := e.Rule(vm.Rule{Name: keyConsensus.Rule, Code: string(keyConsensus.Code),
-		Message: "the native amount reaches evm.consensus_threshold_eth"})
-	if p.RequireHold == nil || p.RequireHold.On {
-		e.Hold(rule)
+	e.agree(keyConsensus.Rule, "the native amount reaches evm.consensus_threshold_eth")
+}
+
+// agree holds, or notes, an amount that reaches a threshold.
+func (e *emitter) agree(rule, message string) {
+	index := e.Rule(vm.Rule{Name: rule, Code: string(keyConsensus.Code), Message: message})
+	if hold := e.policy.EVM.RequireHold; hold == nil || hold.On {
+		e.Hold(index)
 	} else {
-		e.Note(rule)
+		e.Note(index)
 	}
 }

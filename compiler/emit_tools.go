@@ -1,83 +1,136 @@
 package compiler
 
-import "bailiff/vm"
+import (
+	"slices"
+
+	"bailiff/grammar"
+	"bailiff/vm"
+)
 
 // tools judges a tool intent: whether it is granted, then what it touches.
 func (e *emitter) tools() {
-	t := e.policy.ToolCalls
-	if t == nil {
-		e.at(e.policy.EVM.Span)
-		e.refuse(keyTools.Rule, keyTools.Code, "the policy has no tool_calls section, which would have to grant the tool")
-		return
+	if !slices.Contains(e.policy.Profiles.granted(), "*") {
+		e.toolGrants()
 	}
-	e.at(t.Allowed.Span)
-	e.unless(func(pass vm.Label) {
-		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.exactly(t.Allowed.texts()...), pass)
-	}, keyTools.Rule, keyTools.Code, "the tool is not in tool_calls.allowed")
-	e.subjects()
+	if e.policy.ToolCalls != nil {
+		e.subjects()
+	}
+}
+
+// toolGrants denies a tool that neither a profile nor `tool_calls.allowed` grants.
+func (e *emitter) toolGrants() {
+	t := e.policy.ToolCalls
+	granted := e.NewLabel()
+	if e.policy.Profiles.declared() {
+		e.profileGrants(granted)
+	}
+	if t == nil || t.Allowed == nil {
+		e.at(e.policy.wantsGrants())
+		e.refuse(keyTools.Rule, keyTools.Code, "neither tool_calls.allowed nor a profile grants the tool")
+	} else {
+		e.at(t.Allowed.Span)
+		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.exactly(t.Allowed.texts()...), granted)
+		e.deny(keyTools.Rule, keyTools.Code, "the tool is not in tool_calls.allowed", granted)
+	}
+	e.Place(granted)
 }
 
 // A blockList is one of the lists of `## tool_calls` that bind what a tool touches.
 type blockList struct {
-	list    *List
-	key     *Key
-	actions []string // in lower case
-	slot    string
-	op      vm.Op
-	set     func(texts []string) vm.Const
+	list *List
+	key  *Key
+	slot string
+	op   vm.Op
+	set  func(texts []string) vm.Const
 
 	missing, unreadable, blocked string // messages; unreadable is empty where requests are refused before
 }
 
-func (e *emitter) blockLists() []blockList {
+// wantsGrants returns the heading that makes tools need a grant, or the version where that is a profile's.
+func (p *Policy) wantsGrants() grammar.Span {
+	switch {
+	case p.ToolCalls != nil:
+		return p.ToolCalls.Span
+	case p.EVM != nil:
+		return p.EVM.Span
+	case p.MCP != nil:
+		return p.MCP.Span
+	}
+	return p.Version.Span
+}
+
+func (e *emitter) commands() blockList {
+	return blockList{list: e.policy.ToolCalls.BlockedCommands, key: keyCommands, slot: slotCommand,
+		op: vm.OpContains, set: func(texts []string) vm.Const { return e.folded(texts...) },
+		missing:    "the policy blocks commands, and the intent has no command",
+		unreadable: "the policy blocks commands, and this one can't be read",
+		blocked:    "the command holds an entry of tool_calls.bash.blocked_commands"}
+}
+
+func (e *emitter) domains() blockList {
+	return blockList{list: e.policy.ToolCalls.BlockedDomains, key: keyDomains, slot: slotHost,
+		op: vm.OpHost, set: func(texts []string) vm.Const { return e.Hosts(texts...) },
+		missing: "the policy blocks domains, and the intent has no url",
+		blocked: "the host is an entry of tool_calls.web_fetch.blocked_domains, or below one"}
+}
+
+func (e *emitter) paths() blockList {
+	return blockList{list: e.policy.ToolCalls.BlockedPaths, key: keyPaths, slot: slotPath,
+		op: vm.OpPath, set: func(texts []string) vm.Const { return e.Paths(texts...) },
+		missing:    "the policy blocks paths, and the intent has no path",
+		unreadable: "the policy blocks paths, and nobody can tell which file this one means",
+		blocked:    "the path is an entry of tool_calls.file_write.blocked_paths, or below one"}
+}
+
+// A subject is what some tools touch, and the rules about it.
+type subject struct {
+	actions []string // in lower case
+	ruled   bool     // whether there are any rules
+	judge   func(done vm.Label)
+}
+
+func (e *emitter) allSubjects() []subject {
 	t := e.policy.ToolCalls
-	return []blockList{
-		{list: t.BlockedCommands, key: keyCommands, actions: []string{"bash"}, slot: slotCommand,
-			op: vm.OpContains, set: func(texts []string) vm.Const { return e.folded(texts...) },
-			missing:    "the policy blocks commands, and the intent has no command",
-			unreadable: "the policy blocks commands, and this one can't be read",
-			blocked:    "the command holds an entry of tool_calls.bash.blocked_commands"},
-		{list: t.BlockedDomains, key: keyDomains, actions: []string{"web_fetch", "http"}, slot: slotHost,
-			op: vm.OpHost, set: func(texts []string) vm.Const { return e.Hosts(texts...) },
-			missing: "the policy blocks domains, and the intent has no url",
-			blocked: "the host is an entry of tool_calls.web_fetch.blocked_domains, or below one"},
-		{list: t.BlockedPaths, key: keyPaths, actions: []string{"file_write"}, slot: slotPath,
-			op: vm.OpPath, set: func(texts []string) vm.Const { return e.Paths(texts...) },
-			missing:    "the policy blocks paths, and the intent has no path",
-			unreadable: "the policy blocks paths, and nobody can tell which file this one means",
-			blocked:    "the path is an entry of tool_calls.file_write.blocked_paths, or below one"},
+	block := func(list blockList, actions ...string) subject {
+		return subject{actions, list.list != nil, func(done vm.Label) { e.blocked(list, done) }}
+	}
+	return []subject{
+		block(e.commands(), "bash"),
+		block(e.paths(), "file_write"),
+		{[]string{"web_fetch", "http"}, t.BlockedDomains != nil || t.HTTP.rules(), e.web},
+		{[]string{emailAction}, t.Email.lists(), e.email},
 	}
 }
 
-// subjects judges what the tool touches by the list for it.
+// subjects judges what the tool touches.
 func (e *emitter) subjects() {
-	var lists []blockList
+	var ruled []subject
 	var cases []vm.Case
 	var labels []vm.Label
-	for _, list := range e.blockLists() {
-		if list.list == nil {
+	for _, subject := range e.allSubjects() {
+		if !subject.ruled {
 			continue
 		}
 		to := e.NewLabel()
-		lists, labels = append(lists, list), append(labels, to)
-		for _, action := range list.actions {
+		ruled, labels = append(ruled, subject), append(labels, to)
+		for _, action := range subject.actions {
 			cases = append(cases, vm.Case{Text: action, To: to})
 		}
 	}
-	if len(lists) == 0 {
+	if len(ruled) == 0 {
 		return
 	}
 	done := e.NewLabel()
 	e.Switch(e.Field(slotLowerAction), done, cases...)
-	for i, list := range lists {
+	for i, subject := range ruled {
 		e.Place(labels[i])
-		e.subject(list, done)
+		subject.judge(done)
 	}
 	e.Place(done)
 }
 
-// subject judges what a tool touches by one list. A missing or unreadable subject is denied by the same rule.
-func (e *emitter) subject(list blockList, done vm.Label) {
+// blocked judges what a tool touches by one list. A missing or unreadable subject is denied by the same rule.
+func (e *emitter) blocked(list blockList, done vm.Label) {
 	present, readable := e.NewLabel(), e.NewLabel()
 	slot := e.Field(list.slot)
 	e.at(list.list.Span)

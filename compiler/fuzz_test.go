@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,23 +73,40 @@ func checkProgram(t *testing.T, src *grammar.Source, p *vm.Program) {
 	}
 }
 
-// BenchmarkCompile parses and compiles the example policy with as many rules again.
+// BenchmarkCompile parses and compiles a policy of 200 lines with every kind of section.
 func BenchmarkCompile(b *testing.B) {
-	text := string(readExample(b))
-	more := "deny_if.metadata.environment starts_with prod\nallow_only.metadata.team: a, b, c\ndeny_string: AKIA\n" +
-		"allow_only[action=contract.call].metadata.ticket matches: \"OPS-[0-9]{1,6}\"\ndeny_if.metadata.branch equals main\n"
-	for i := range 20 {
-		more += "deny_if.metadata.field" + string(rune('a'+i)) + " contains secret\n"
+	src := grammar.NewSource("bench", []byte(twoHundredLines()))
+	if lines := strings.Count(string(src.Text), "\n"); lines != 200 {
+		b.Fatalf("%d lines", lines)
 	}
-	text = strings.Replace(text, "## custom\n", "## custom\n"+more, 1)
-	if lines := strings.Count(text, "\n"); lines < 58 {
-		b.Fatalf("%d lines are too few", lines)
-	}
-	src := grammar.NewSource("bench", []byte(text))
-	b.SetBytes(int64(len(text)))
+	b.SetBytes(int64(len(src.Text)))
 	for b.Loop() {
 		if compiled, found := Compile(src); compiled.Program == nil {
 			b.Fatal(found)
 		}
 	}
+}
+
+// twoHundredLines returns a policy as a large operator might have it.
+func twoHundredLines() string {
+	var text strings.Builder
+	text.WriteString("version: 2.1.0\n## evm\nallowed_chains: 1, 8453\nallowed_actions: wallet.transfer, contract.call, token.approve\n" +
+		"max_transaction_eth: 1\nconsensus_threshold_eth: 0.5\nconsensus_require_hold: true\nrequire_calldata_enrichment: true\n")
+	for i := range 20 {
+		fmt.Fprintf(&text, "token.T%d.decimals: 6\ntoken.T%d.max_transaction: 250\ntoken.T%d.addresses: 0x%040d\n", i, i, i, i+1)
+	}
+	text.WriteString("## tool_calls\nallowed: bash, web_fetch, http, file_write, email.send, deploy\nbash.blocked_commands: sudo, rm -rf, curl, nc, ssh\n" +
+		"web_fetch.blocked_domains: pastebin.com, 169.254.169.254\nfile_write.blocked_paths: /etc, ~/.ssh, .env\nemail.allowed_recipients: *@example.com\n" +
+		"http.allowed_methods: GET, POST\nhttp.allowed_hosts: api.example.com, *.example.org\nhttp.method_rules.GET.require_query_matches: q=[a-z]{1,32}\n" +
+		"## mcp\nallowed_servers: files, search\nblocked_tools: *.delete_*\nrequire_approval: files.write_*\n" +
+		"## execution_limits\nmax_tool_calls_per_task: 100\nmax_model_spend_usd_per_task: 5\n## soft_limits\ndaily_tool_calls: 1000\n")
+	for i := range 10 {
+		fmt.Fprintf(&text, "cap.c%d.max_count: 5\ncap.c%d.window: day\ncap.c%d.action: deploy\ncap.c%d.group_by: metadata.g%d\n", i, i, i, i, i)
+	}
+	text.WriteString("## custom\n")
+	for i := strings.Count(text.String(), "\n"); i < 200; i++ {
+		fmt.Fprintf(&text, []string{"deny_if.metadata.field%d contains secret\n", "deny_string: never-%d\n", "allow_only.metadata.g%d: a, b, c\n",
+			"deny_if.metadata.p%d matches \"^OPS-[0-9]{1,6}|x\"\n", "allow_only[action=deploy].metadata.team%d: red, blue\n"}[i%5], i)
+	}
+	return text.String()
 }

@@ -17,36 +17,64 @@ func (c *checker) lint() {
 		c.lintChains()
 		c.lintAmounts()
 		c.lintActions()
+		c.lintEnrichment()
 	}
 	if c.policy.ToolCalls != nil {
 		c.lintTools()
+		c.lintMethods()
 	}
+	if c.policy.MCP != nil {
+		c.lintMCP()
+		c.lintResponse()
+	}
+	c.lintCovered()
 	c.lintPasses()
 	c.lintLimits()
+	c.lintSoftLimits()
+	c.lintApprovals()
 	c.lintProfiles()
 }
 
 // lintPasses warns of a policy under which tools need no grant.
 func (c *checker) lintPasses() {
-	if c.file.Version != nil && c.policy.EVM == nil && c.policy.ToolCalls == nil && !c.policy.Profiles.declared() {
+	if c.file.Version != nil && c.policy.passesTools() {
 		c.add(grammar.At(CodePassesTools, c.file.Version.Span, "this policy passes every tool intent that no rule denies").
 			WithHint("list the tools that are meant: `## tool_calls` with `allowed: …`"))
 	}
 }
 
+// lintConsensus warns of thresholds that are never reached, and of what is not said about them.
 func (c *checker) lintConsensus() {
 	e := c.policy.EVM
-	switch {
-	case e.Consensus != nil && e.RequireHold == nil:
-		c.add(grammar.At(CodeHoldImplied, e.Consensus.Span, "without `consensus_require_hold` the threshold holds intents").
-			WithHint("say so: `consensus_require_hold: true`; or `false`, which only notes it"))
-	case e.Consensus == nil && e.RequireHold != nil:
-		c.add(grammar.At(CodeHoldUseless, e.RequireHold.Span, "there is no `consensus_threshold_eth`, so this does nothing").
-			WithHint("add the threshold, or remove the line"))
+	first := e.Consensus
+	unreached := func(threshold, maximum *Limit, key string) {
+		if threshold != nil && maximum != nil && threshold.Amount.Cmp(maximum.Amount) > 0 {
+			c.add(grammar.At(CodeThresholdUnreached, threshold.Span, "the threshold is above `%s`, so it is never reached", key).
+				WithHint("lower the threshold, or raise the maximum"))
+		}
 	}
-	if e.Consensus != nil && e.MaxTransaction != nil && e.Consensus.Amount.Cmp(e.MaxTransaction.Amount) > 0 {
-		c.add(grammar.At(CodeThresholdUnreached, e.Consensus.Span, "the threshold is above `max_transaction_eth`, so it is never reached").
-			WithHint("lower the threshold, or raise the maximum"))
+	unreached(e.Consensus, e.MaxTransaction, "max_transaction_eth")
+	for _, token := range e.Tokens {
+		unreached(token.Consensus, token.MaxTransaction, "token."+token.Symbol+".max_transaction")
+		if first == nil {
+			first = token.Consensus
+		}
+	}
+	switch {
+	case first != nil && e.RequireHold == nil:
+		c.add(grammar.At(CodeHoldImplied, first.Span, "without `consensus_require_hold` the threshold holds intents").
+			WithHint("say so: `consensus_require_hold: true`; or `false`, which only notes it"))
+	case first == nil && e.RequireHold != nil:
+		c.add(grammar.At(CodeHoldUseless, e.RequireHold.Span, "there is no threshold, so this does nothing").
+			WithHint("add `consensus_threshold_eth`, or remove the line"))
+	}
+}
+
+// lintEnrichment warns of a shim's account that no token rule can be held against.
+func (c *checker) lintEnrichment() {
+	if e := c.policy.EVM; e.enriched() && len(e.pins()) == 0 {
+		c.add(grammar.At(CodeEnrichmentUnpinned, e.Enrichment.Span, "no token rule pins an address, so every transfer and approval by `contract.call` is denied").
+			WithHint("add `token.<SYM>.addresses` for the tokens that are meant"))
 	}
 }
 
@@ -93,6 +121,10 @@ func (c *checker) lintAmounts() {
 			c.add(grammar.At(CodeTokenUnpinned, token.Span, "the rule for token `%s` pins no addresses", token.Symbol).
 				WithHint("add `token.%s.addresses: 0x…`; without it the symbol may stand for any contract, and the gateway submits nothing", token.Symbol))
 		}
+		if usual, known := usualDecimals[strings.ToUpper(token.Symbol)]; known && token.Decimals != nil && token.Decimals.N != usual {
+			c.add(grammar.At(CodeSymbolDecimals, token.Decimals.Span, "`%s` usually has %d decimals, and this says %d", token.Symbol, usual, token.Decimals.N).
+				WithHint("compare it with the contract: with other decimals the maximum is another amount"))
+		}
 	}
 }
 
@@ -135,47 +167,111 @@ func (c *checker) lintLimits() {
 	}
 	for _, limit := range []*Count{l.CallsPerTask, l.CallsPerHour} {
 		if limit != nil {
-			c.add(grammar.At(CodeLimitUnused, limit.Span, "no tool is granted, so this limit counts nothing").
-				WithHint("grant tools by `## tool_calls` with `allowed: …`, or remove the limit"))
+			c.unusedLimit(limit.Span)
 		}
 	}
 }
 
-// grantsTools reports whether any tool intent can pass.
-func (p *Policy) grantsTools() bool {
-	if p.ToolCalls == nil {
-		return p.EVM == nil
-	}
-	return slices.ContainsFunc(p.ToolCalls.Allowed.texts(), func(tool string) bool { return otherKind(strings.ToLower(tool)) == "" })
+func (c *checker) unusedLimit(span grammar.Span) {
+	c.add(grammar.At(CodeLimitUnused, span, "no tool is granted, so this limit counts nothing").
+		WithHint("grant tools by `## tool_calls` with `allowed: …`, or remove the limit"))
 }
 
-// lintTools warns of block lists for tools that are denied already, and of entries that grant nothing.
+// grantsTools reports whether any tool or MCP intent can pass.
+func (p *Policy) grantsTools() bool {
+	if p.passesTools() || p.MCP.grants() || len(p.Profiles.granted()) > 0 {
+		return true
+	}
+	return p.ToolCalls != nil && slices.ContainsFunc(p.ToolCalls.Allowed.texts(), func(tool string) bool { return otherKind(strings.ToLower(tool)) == "" })
+}
+
+// lintTools warns of lists for tools that are denied already, and of entries that grant nothing.
 func (c *checker) lintTools() {
 	t := c.policy.ToolCalls
-	if t.Allowed == nil {
+	if t.Allowed == nil && !c.policy.Profiles.declared() {
 		return // an error says so
 	}
-	granted, texts := map[string]bool{}, t.Allowed.texts()
-	for _, tool := range t.Allowed.Items {
-		lower := strings.ToLower(tool.Text)
-		granted[lower] = true
-		if kind := otherKind(lower); kind != "" {
-			c.add(grammar.At(CodeGrantsOtherKind, tool.Span, "`%s` is %s action, which `tool_calls.allowed` does not grant", tool.Text, kind).
-				WithHint("remove it"))
-		}
-		if slices.Contains(foreignTools, lower) && lower != tool.Text && !slices.Contains(texts, lower) {
-			c.misspelled(tool, lower)
-		}
-	}
-	for _, list := range []struct {
-		list  *List
-		tools []string
-	}{{t.BlockedCommands, []string{"bash"}}, {t.BlockedDomains, []string{"web_fetch", "http"}}, {t.BlockedPaths, []string{"file_write"}}} {
-		if list.list != nil && !slices.ContainsFunc(list.tools, func(tool string) bool { return granted[tool] }) {
-			c.add(grammar.At(CodeListUnused, list.list.Span, "`%s` is not allowed, so this list does nothing", list.tools[0]).
-				WithHint("add `%s` to `allowed`, or remove the list", list.tools[0]))
+	granted, texts := newActionIndex(c.policy.Profiles.granted()), t.Allowed.texts()
+	if t.Allowed != nil {
+		for _, tool := range t.Allowed.Items {
+			lower := strings.ToLower(tool.Text)
+			granted.add(lower)
+			if kind := otherKind(lower); kind != "" {
+				c.add(grammar.At(CodeGrantsOtherKind, tool.Span, "`%s` is %s action, which `tool_calls.allowed` does not grant", tool.Text, kind).
+					WithHint("remove it"))
+			}
+			if slices.Contains(foreignTools, lower) && lower != tool.Text && !slices.Contains(texts, lower) {
+				c.misspelled(tool, lower)
+			}
 		}
 	}
+	granted.sort()
+	for _, about := range t.toolKeys() {
+		if !slices.ContainsFunc(about.tools, granted.overlaps) {
+			c.add(grammar.At(CodeListUnused, about.span, "`%s` is not allowed, so this does nothing", about.tools[0]).
+				WithHint("add `%s` to `allowed`, or remove the line", about.tools[0]))
+		}
+	}
+}
+
+// A toolKey is an entry that is about some tools only.
+type toolKey struct {
+	span  grammar.Span
+	tools []string
+}
+
+// toolKeys returns the entries that are about some tools only.
+func (t *ToolCalls) toolKeys() (keys []toolKey) {
+	list := func(l *List, tools ...string) {
+		if l != nil {
+			keys = append(keys, toolKey{l.Span, tools})
+		}
+	}
+	list(t.BlockedCommands, "bash")
+	list(t.BlockedDomains, "web_fetch", "http")
+	list(t.BlockedPaths, "file_write")
+	list(t.Email.Allowed, emailAction)
+	list(t.Email.Blocked, emailAction)
+	if t.Email.Approval != nil {
+		keys = append(keys, toolKey{t.Email.Approval.Span, []string{emailAction}})
+	}
+	list(t.HTTP.BlockedMethods, "http")
+	list(t.HTTP.AllowedMethods, "http", "web_fetch")
+	list(t.HTTP.AllowedHosts, "http", "web_fetch")
+	for _, rule := range t.HTTP.Rules {
+		if rule.Deny != nil || rule.Query != nil {
+			keys = append(keys, toolKey{rule.span(), []string{"http"}})
+		}
+	}
+	return keys
+}
+
+// lintMethods warns of what is said twice about a method.
+func (c *checker) lintMethods() {
+	h := &c.policy.ToolCalls.HTTP
+	blocked, allowed := h.BlockedMethods.texts(), h.AllowedMethods.texts()
+	if h.AllowedMethods != nil {
+		for _, method := range h.AllowedMethods.Items {
+			if slices.Contains(blocked, method.Text) {
+				c.methodUnused(method.Span, method.Text, "`http.blocked_methods` blocks it")
+			}
+		}
+	}
+	for _, rule := range h.Rules {
+		switch {
+		case rule.Deny == nil && rule.Query == nil:
+		case slices.Contains(blocked, rule.Method):
+			c.methodUnused(rule.span(), rule.Method, "`http.blocked_methods` blocks it")
+		case h.AllowedMethods != nil && !slices.Contains(allowed, rule.Method):
+			c.methodUnused(rule.span(), rule.Method, "`http.allowed_methods` does not have it")
+		case isOn(rule.Deny) && rule.Query != nil:
+			c.methodUnused(rule.Query.Span, rule.Method, "it is denied altogether")
+		}
+	}
+}
+
+func (c *checker) methodUnused(span grammar.Span, method, why string) {
+	c.add(grammar.At(CodeMethodUnused, span, "this does nothing for `%s`: %s", method, why).WithHint("remove one of the two"))
 }
 
 // otherKind returns which kind of action a tool's name stands for, with its article, or "".

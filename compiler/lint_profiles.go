@@ -1,4 +1,237 @@
 package compiler
 
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/vm/resource"
+)
+
 // lintProfiles warns of what the resource profiles say and nobody means.
-func (c *checker) lintProfiles() {}
+func (c *checker) lintProfiles() {
+	p := &c.policy.Profiles
+	c.lintShims()
+	if r := p.Repository; r != nil {
+		c.lintRoots(r.Roots)
+		if isOn(r.BlockOutsideWrites) && slices.Contains(r.Roots.texts(), "/") {
+			c.add(never(r.BlockOutsideWrites.Span, "block_outside_writes", "nothing is outside of the root `/`"))
+		}
+	}
+	if p.Filesystem != nil {
+		c.lintFilesystem()
+	}
+	if p.Git != nil {
+		c.lintGit()
+	}
+	if p.Database != nil {
+		c.lintDatabase()
+	}
+}
+
+// lintShims warns of sections without which deployment refuses the policy.
+func (c *checker) lintShims() {
+	for _, profile := range c.policy.guarded() {
+		span := profile.span
+		if profile.requireShim != nil {
+			span = profile.requireShim.Span
+		}
+		if isOn(profile.requireShim) {
+			continue
+		}
+		d := grammar.At(CodeShimNotRequired, span, "deployment refuses `## %s` without `require_shim: true`", profile.name).
+			WithHint("write `require_shim: true`")
+		if profile.requireShim != nil {
+			d = d.WithFix(span, "require_shim: true")
+		}
+		c.add(d)
+	}
+}
+
+// lintRoots warns of roots that another one covers.
+func (c *checker) lintRoots(roots *List) {
+	if roots == nil {
+		return
+	}
+	listed := map[string]bool{}
+	for _, item := range roots.Items {
+		listed[item.Text] = true
+	}
+	for _, item := range roots.Items {
+		if above := rootAbove(item.Text, listed); above != "" {
+			c.add(grammar.At(CodeRootBelow, item.Span, "`%s` is below `%s`, which covers it", shorten(item.Text), shorten(above)).
+				WithHint("remove one of the two"))
+		}
+	}
+}
+
+// rootAbove returns the nearest listed directory above a root, or "".
+func rootAbove(root string, listed map[string]bool) string {
+	for root != "/" && root != ownRoots {
+		root = path.Dir(root)
+		if listed[root] && root != ownRoots {
+			return root
+		}
+	}
+	return ""
+}
+
+// lintGoverned warns of patterns that reach intents of a kind that a profile never grants.
+func (c *checker) lintGoverned(lists ...*List) {
+	others := append(slices.Clone(coreEVMActions), modelAction)
+	if c.policy.EVM != nil {
+		for _, action := range c.policy.EVM.actions() {
+			others = append(others, strings.ToLower(action.Text))
+		}
+	}
+	slices.Sort(others)
+	for _, list := range lists {
+		if list == nil {
+			continue
+		}
+		for _, item := range list.Items {
+			if other := firstCovered(item.Text, others); other != "" {
+				c.add(grammar.At(CodeGovernsOtherKind, item.Span, "`%s` is no tool: the profile governs it and does not grant it", other).
+					WithHint("name the tools that work on files, git or databases"))
+			}
+		}
+	}
+}
+
+// firstCovered returns the first of the sorted actions that a pattern covers, or "". All are in lower case.
+func firstCovered(pattern string, actions []string) string {
+	start, isPrefix := strings.CutSuffix(pattern, "*")
+	i, exact := slices.BinarySearch(actions, start)
+	if i < len(actions) && (exact || isPrefix && strings.HasPrefix(actions[i], start)) {
+		return actions[i]
+	}
+	return ""
+}
+
+// lintEmptyProfile warns of a profile that governs nothing.
+func (c *checker) lintEmptyProfile(name string, span grammar.Span, governed []string) {
+	if len(governed) == 0 {
+		c.add(grammar.At(CodeGovernsNothing, span, "`## %s` names no actions, so it governs and grants nothing", name).
+			WithHint("name them: `actions: %s`", map[string]string{"filesystem": "file.*", "git": "git.*", "database": "db.*"}[name]))
+	}
+}
+
+func (c *checker) lintFilesystem() {
+	p := &c.policy.Profiles
+	f := p.Filesystem
+	c.lintEmptyProfile("filesystem", f.Span, p.byFilesystem())
+	c.lintGoverned(f.Actions)
+	c.lintRoots(f.WriteRoots)
+	c.lintRoots(f.ReadRoots)
+	outside := p.Repository != nil && isOn(p.Repository.BlockOutsideWrites)
+	if f.WriteRoots == nil && !outside && can(f.AllowedEffects, resource.Writes) && len(p.byFilesystem()) > 0 {
+		c.add(grammar.At(CodeNoWriteRoots, f.Span, "files may be written anywhere").
+			WithHint("say where: `write_roots: .` for the roots that the shim reports; or allow only effects that write nothing"))
+	}
+	if f.ProtectedClasses == nil {
+		if f.ProtectedEffects != nil {
+			c.protectsNothing(f.ProtectedEffects.Span, "protected_effects")
+		}
+		if f.ClassCatalog != nil {
+			c.protectsNothing(f.ClassCatalog.Span, "protected_class_catalog")
+		}
+	}
+	c.lintNever(f.MaxBytesWritten, "max_bytes_written_per_task", "write bytes", f.AllowedEffects, resource.WritesBytes)
+	c.lintNever(f.MaxBytesDeleted, "max_bytes_deleted_per_task", "delete bytes", f.AllowedEffects, resource.DeletesBytes)
+	c.lintNever(f.MaxDestructive, "max_destructive_effects_per_task", "destroy anything", f.AllowedEffects, resource.Destroys)
+}
+
+// can reports whether a list of what is allowed, which allows everything where it is absent, has any that does so.
+func can(allowed *List, does func(string) bool) bool {
+	return allowed == nil || slices.ContainsFunc(allowed.texts(), does)
+}
+
+// protectsNothing warns of what says more about protected classes that are not there.
+func (c *checker) protectsNothing(span grammar.Span, name string) {
+	c.add(grammar.At(CodeProtectsNothing, span, "without `protected_file_classes`, `%s` does nothing", name).
+		WithHint("name the classes: `protected_file_classes: secret`; or remove the line"))
+}
+
+// lintNever warns of a limit on what nothing that is allowed does.
+func (c *checker) lintNever(limit *Count, name, what string, allowed *List, does func(string) bool) {
+	if limit != nil && !can(allowed, does) {
+		c.add(never(limit.Span, name, "nothing that is allowed can "+what))
+	}
+}
+
+func never(span grammar.Span, name, why string) grammar.Diagnostic {
+	return grammar.At(CodeNeverApplies, span, "`%s` never applies: %s", name, why).WithHint("remove the line, or allow what it is about")
+}
+
+func (c *checker) lintGit() {
+	p := &c.policy.Profiles
+	g := p.Git
+	c.lintEmptyProfile("git", g.Span, p.byGit())
+	c.lintGoverned(g.Actions, g.FilesystemActions)
+	if g.FilesystemActions != nil && p.Filesystem == nil && p.Repository == nil {
+		c.add(grammar.At(CodeFilesUnjudged, g.FilesystemActions.Span, "neither `## filesystem` nor `## repository` is there to judge the files of these actions").
+			WithHint("add one of them, or move the actions to `actions`"))
+	}
+	if g.Allowed != nil && g.Blocked != nil && !can(g.Allowed, func(text string) bool { return slices.Contains(g.Blocked.texts(), text) }) {
+		c.add(grammar.At(CodeBlockedAlready, g.Blocked.Span, "`allowed_operations` lacks these operations, so they are denied already").
+			WithHint("remove one of the two lists, unless the rule's name in denials is meant"))
+	}
+	c.lintRefs(g.ProtectedRefs)
+}
+
+// refForms are what a protected ref that does not begin with refs/ also stands for.
+var refForms = []string{"refs/heads/", "refs/tags/"}
+
+// lintRefs warns of refs that stand in the list in another form.
+func (c *checker) lintRefs(refs *List) {
+	if refs == nil {
+		return
+	}
+	listed := map[string]bool{}
+	for _, item := range refs.Items {
+		listed[item.Text] = true
+	}
+	for _, item := range refs.Items {
+		for _, form := range refForms {
+			if short, found := strings.CutPrefix(item.Text, form); found && listed[short] {
+				c.add(grammar.At(CodeSameRef, item.Span, "`%s` covers `%s`", shorten(short), shorten(item.Text)).WithHint("remove it"))
+			}
+		}
+	}
+}
+
+func (c *checker) lintDatabase() {
+	p := &c.policy.Profiles
+	d := p.Database
+	c.lintEmptyProfile("database", d.Span, p.byDatabase())
+	c.lintGoverned(d.Actions)
+	is := func(operation string) func(string) bool { return func(text string) bool { return text == operation } }
+	c.lintNever(d.MaxSchemaChanges, "max_schema_changes_per_task", "change a schema", d.Allowed, resource.ChangesSchema)
+	if isOn(d.ReadOnlyForSelect) && !can(d.Allowed, is(resource.Select)) {
+		c.add(never(d.ReadOnlyForSelect.Span, "require_read_only_for_select", "`select` is not allowed"))
+	}
+	if d.Routines != nil && !can(d.Allowed, is(resource.ExecuteRoutine)) {
+		c.add(never(d.Routines.Span, "routine_catalog", "`execute_routine` is not allowed"))
+	}
+	for _, timeout := range []*Count{d.StatementTimeoutMs, d.LockTimeoutMs} {
+		if timeout != nil && d.Allowed == nil {
+			c.add(grammar.At(CodeTimeoutAlone, timeout.Span, "the shim sets this timeout, and without `allowed_operations` every operation is allowed").
+				WithHint("list the operations that are meant, such as `allowed_operations: select`"))
+		}
+	}
+	c.lintRoutines(d.Routines)
+}
+
+// lintRoutines warns of stars in the catalogue of routines.
+func (c *checker) lintRoutines(routines *List) {
+	if routines == nil {
+		return
+	}
+	for _, item := range routines.Items {
+		if strings.Contains(item.Text, "*") {
+			c.add(grammar.At(CodeRoutineStar, item.Span, "the catalogue is exact, and `*` stands for itself").
+				WithHint("write every reviewed routine out"))
+		}
+	}
+}

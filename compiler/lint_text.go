@@ -71,7 +71,10 @@ func (c *checker) lintDenial(d Denial, value *grammar.Value) {
 		c.add(grammar.At(CodeCommaInText, value.Span, "the comma does not divide this value: all of it is one text").
 			WithHint("write one line for each value; if one text is meant, put it between quotes"))
 	}
-	c.lintEqual(d.Path, d.Operator, grammar.Item{Text: value.Text, Span: value.Span, Quoted: value.Quoted})
+	item := grammar.Item{Text: value.Text, Span: value.Span, Quoted: value.Quoted}
+	c.lintEqual(d.Path, d.Operator, item)
+	c.lintUnmatched(d.Path, d.Operator, item)
+	c.lintPlain(d.Operator, Contains, item)
 }
 
 // dividing reports whether a value has a comma that could be meant to divide it. Those inside the brackets of a pattern

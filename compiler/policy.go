@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"time"
+
 	"bailiff/grammar"
 	"bailiff/vm/amount"
 )
@@ -12,8 +14,16 @@ type Policy struct {
 	EVM             *EVM
 	ToolCalls       *ToolCalls
 	Custom          *Custom
+	MCP             *MCP
+	SoftLimits      *SoftLimits
 	ExecutionLimits *ExecutionLimits
 	Profiles        Profiles
+}
+
+// Controls are what every section but the profiles can say of its intents as a whole.
+type Controls struct {
+	Approval *List // action patterns in lower case; of `## mcp` tool patterns in lower case
+	Shim     *Flag
 }
 
 // Item is one item of a list, in its normal form.
@@ -61,6 +71,7 @@ type Count struct {
 
 // EVM is the section `## evm`.
 type EVM struct {
+	Controls
 	Span           grammar.Span // of the heading
 	AllowedActions *List        // exact
 	AllowedChains  *List        // decimal, without leading zeros
@@ -69,7 +80,15 @@ type EVM struct {
 	Consensus      *Limit // in wei
 	RequireHold    *Flag
 	Tokens         []*Token // in the order of their first lines
+
+	// Enrichment asks for a shim's account of every call; UnknownSelector is set where other methods than the known
+	// ones are to be allowed (On) or denied.
+	Enrichment      *Flag
+	UnknownSelector *Flag
 }
+
+// enriched reports whether calls need a shim's account.
+func (e *EVM) enriched() bool { return isOn(e.Enrichment) }
 
 // pins returns the addresses of all token rules.
 func (e *EVM) pins() []string {
@@ -93,21 +112,169 @@ type Token struct {
 	Decimals       *Count // 0 to 36
 	MaxTransaction *Limit // in base units of the token
 	Addresses      *List  // lower case; Span is of the first line
+	Consensus      *Limit // in base units of the token
 }
 
 // ToolCalls is the section `## tool_calls`.
 type ToolCalls struct {
+	Controls
 	Span            grammar.Span // of the heading
 	Allowed         *List        // exact
 	BlockedCommands *List        // the texts to seek
 	BlockedDomains  *List        // canonical hosts
 	BlockedPaths    *List        // patterns over cleaned paths
+	Email           Email
+	HTTP            HTTP
+}
+
+// Email is what the keys `email.…` say.
+type Email struct {
+	Approval *Flag
+	Allowed  *List // patterns over mailboxes
+	Blocked  *List // patterns over mailboxes
+}
+
+// lists reports whether recipients are restricted.
+func (m *Email) lists() bool { return m.Allowed != nil || m.Blocked != nil }
+
+// span returns where a list of recipients stands: the allowed one where there is one.
+func (m *Email) span() grammar.Span {
+	if m.Allowed != nil {
+		return m.Allowed.Span
+	}
+	return m.Blocked.Span
+}
+
+// HTTP is what the keys `http.…` say.
+type HTTP struct {
+	AllowedMethods *List
+	BlockedMethods *List
+	AllowedHosts   *List         // canonical hosts, and `*.` and a name for what is below it
+	Rules          []*MethodRule // in the order of their first lines
+}
+
+// MethodRule is what the keys `http.method_rules.<METHOD>.…` say of one method.
+type MethodRule struct {
+	Method string
+	Deny   *Flag
+	Query  *Query
+}
+
+// rules reports whether anything is said of typed HTTP.
+func (h *HTTP) rules() bool {
+	return h.AllowedMethods != nil || h.BlockedMethods != nil || h.AllowedHosts != nil || len(h.Rules) > 0
+}
+
+// span returns where the first line about the method stands that says anything.
+func (r *MethodRule) span() grammar.Span {
+	if r.Query == nil || r.Deny != nil && r.Deny.Span.Start < r.Query.Span.Start {
+		return r.Deny.Span
+	}
+	return r.Query.Span
+}
+
+// Query is a pattern that a whole query has to match. A nil Query is absent.
+type Query struct {
+	Span    grammar.Span // of the entry
+	Pattern Item
 }
 
 // Custom is the section `## custom`: its rules in file order.
 type Custom struct {
-	Denials    []Denial
-	Allowances []*Allowance
+	Controls
+	Span         grammar.Span // of the heading
+	Denials      []Denial
+	Allowances   []*Allowance
+	ResponseDeny *Text // for clients: what the result of a tool must not hold
+}
+
+// judges reports whether the section has a rule.
+func (c *Custom) judges() bool { return c != nil && len(c.Denials)+len(c.Allowances) > 0 }
+
+// Text is the text of one entry. A nil Text is absent.
+type Text struct {
+	Span grammar.Span // of the entry
+	Item
+}
+
+// MCP is the section `## mcp`. All names and patterns are in lower case.
+type MCP struct {
+	Controls
+	Span           grammar.Span // of the heading
+	AllowedServers *List
+	AllowedTools   *List
+	BlockedTools   *List
+	Response       Response
+}
+
+// grants reports whether the section can grant anything.
+func (m *MCP) grants() bool { return m != nil && (m.AllowedServers != nil || m.AllowedTools != nil) }
+
+// Response is what the keys `response.…` tell clients about the results of tools. It judges no intent.
+type Response struct {
+	WebFetchTools  *List // in lower case
+	HTTPTools      *List // in lower case
+	Ruleset        *Text
+	BlockClasses   *List
+	RedactClasses  *List
+	Scanner        Scanner
+	ObserveClasses *List
+	ObserveUntil   *Moment
+}
+
+// covers reports whether any tool's results are inspected.
+func (r *Response) covers() bool { return r.WebFetchTools != nil || r.HTTPTools != nil }
+
+// Scanner is what a client's scanner has to be and to look for.
+type Scanner struct {
+	Required   *Flag
+	Profile    *Text
+	Classes    *List
+	Confidence *Limit // with four decimals, at most 1; zero may be meant
+}
+
+// Moment is a time. A nil Moment is absent.
+type Moment struct {
+	Span grammar.Span // of the entry
+	Time time.Time    // UTC
+}
+
+// MaxObserve is how far ahead `mcp.response.observe_until` may lie when a policy is deployed.
+const MaxObserve = 30 * 24 * time.Hour
+
+// ObserveUntil returns when a client's observing of results ends, or the zero time where the policy names none. A
+// policy's text has no clock: who deploys it at now refuses it where this is later than now plus [MaxObserve].
+func (p *Policy) ObserveUntil() time.Time {
+	if p.MCP == nil || p.MCP.Response.ObserveUntil == nil {
+		return time.Time{}
+	}
+	return p.MCP.Response.ObserveUntil.Time
+}
+
+// SoftLimits is the section `## soft_limits`. Version 1.x only informs.
+type SoftLimits struct {
+	Controls
+	Span       grammar.Span // of the heading
+	DailyEVM   *Limit       // in wei
+	DailyCalls *Count
+	Caps       []*Cap // in the order of their first lines
+}
+
+// limits reports whether the section limits anything.
+func (s *SoftLimits) limits() bool {
+	return s != nil && (s.DailyEVM != nil || s.DailyCalls != nil || len(s.Caps) > 0)
+}
+
+// Cap is what the keys `cap.<name>.…` say of one cap.
+type Cap struct {
+	Name   string
+	Span   grammar.Span // of its first line
+	Count  *Count       // either this
+	SumUSD *Limit       // or that, with 18 decimals
+	Window *Text        // day, hour or task
+	Action *Text        // an action pattern in lower case
+	Group  *Text        // a path without `intent.`; nil for one group
+	Amount *Text        // a path below metadata or arguments; only with SumUSD
 }
 
 // Operator compares a value of the request with one of a custom rule.
@@ -157,6 +324,20 @@ func (a *Allowance) texts() []string {
 
 // ExecutionLimits is the section `## execution_limits`.
 type ExecutionLimits struct {
-	CallsPerTask *Count
-	CallsPerHour *Count
+	Controls
+	Span          grammar.Span // of the heading
+	CallsPerTask  *Count
+	CallsPerHour  *Count
+	SpendPerTask  *Limit // with six decimals
+	TokensPerTask *Count
+}
+
+// limits reports whether the section limits anything.
+func (l *ExecutionLimits) limits() bool {
+	return l != nil && (l.CallsPerTask != nil || l.CallsPerHour != nil || l.budgets())
+}
+
+// budgets reports whether a model budget is declared.
+func (l *ExecutionLimits) budgets() bool {
+	return l != nil && (l.SpendPerTask != nil || l.TokensPerTask != nil)
 }

@@ -26,6 +26,19 @@ const (
 	TypeTexts     Type = "list of texts"
 	TypeHosts     Type = "list of hosts"
 	TypePaths     Type = "list of paths"
+
+	TypePatterns   Type = "list of action patterns"
+	TypeWord       Type = "word"
+	TypeWords      Type = "list of words"
+	TypeNames      Type = "list of names"
+	TypeRecipients Type = "list of recipients"
+	TypeRegexp     Type = "RE2 pattern"
+	TypeField      Type = "path of a field"
+	TypePattern    Type = "action pattern"
+	TypeTools      Type = "list of tool patterns"
+	TypeJSON       Type = "JSON string"
+	TypeTime       Type = "time (RFC 3339, UTC)"
+	TypeName       Type = "name"
 )
 
 // FormatVersion is a version of the policy format, without the patch level.
@@ -38,14 +51,15 @@ var (
 	v10 = FormatVersion{1, 0}
 	v20 = FormatVersion{2, 0}
 	v21 = FormatVersion{2, 1}
+	v22 = FormatVersion{2, 2}
+	v23 = FormatVersion{2, 3}
 )
 
 // Section is one row of the table of sections.
 type Section struct {
-	Name      string
-	Since     FormatVersion
-	Supported bool // false: an error says that this version of bailiff does not enforce it yet
-	Doc       string
+	Name  string
+	Since FormatVersion
+	Doc   string
 }
 
 // Key is one row of the table of keys. It drives checking, completion and the reference.
@@ -56,20 +70,37 @@ type Key struct {
 	// "token.<SYM>.decimals", "allow_only[action=<pattern>].<path>". <path> stands for one or more names.
 	Name string
 
-	Type      Type
-	Since     FormatVersion
-	Supported bool // false: an error says that this version of bailiff does not enforce it yet
+	Type  Type
+	Since FormatVersion
+
+	// Reserved marks a key that the format sets aside. It is refused: nobody enforces it.
+	Reserved bool
+
+	// Values are the words that the value, or each item of it, has to be. Empty where it is free.
+	Values []string
 
 	// Modifies marks a form of the key that is in another row: its scope, or a word after its name.
 	Modifies bool
 
-	// Rule is the matched_rule of a denial by this key, and Code its error code. They are empty for keys that
-	// only say more about another.
-	Rule string
-	Code code.Code
+	// Rule is the matched_rule of a denial by this key, and Code its error code; Codes are those that it can answer
+	// beside. They are empty for keys that only say more about another.
+	Rule  string
+	Code  code.Code
+	Codes []code.Code
 
+	Default string // what holds without the key, for the reference; empty where nothing does
 	Doc     string // one sentence for the reference
 	Example string // one line, or the lines of a block
+
+	parts []string // what names returns
+}
+
+// AllCodes returns the error codes that the key can answer, the primary one first.
+func (k *Key) AllCodes() []code.Code {
+	if k.Code == "" {
+		return nil
+	}
+	return append([]code.Code{k.Code}, k.Codes...)
 }
 
 // Sections returns the table of sections, in the order in which the reference has them.
@@ -79,12 +110,12 @@ func Sections() []Section { return slices.Clone(sections) }
 func Schema() []Key { return slices.Clone(schema) }
 
 var sections = []Section{
-	{Name: "evm", Since: v10, Supported: true, Doc: "EVM transactions: chains, actions, native and token amounts."},
-	{Name: "tool_calls", Since: v10, Supported: true, Doc: "Tools: which are allowed, and what they may not touch."},
-	{Name: "custom", Since: v10, Supported: true, Doc: "Rules about any field of a request."},
+	{Name: "evm", Since: v10, Doc: "EVM transactions: chains, actions, native and token amounts."},
+	{Name: "tool_calls", Since: v10, Doc: "Tools: which are allowed, and what they may not touch."},
+	{Name: "custom", Since: v10, Doc: "Rules about any field of a request."},
 	{Name: "mcp", Since: v20, Doc: "MCP servers and tools."},
 	{Name: "soft_limits", Since: v10, Doc: "Caps by day, hour or task."},
-	{Name: "execution_limits", Since: v10, Supported: true, Doc: "Ceilings on tool calls and model use."},
+	{Name: "execution_limits", Since: v10, Doc: "Ceilings on tool calls and model use."},
 	{Name: "repository", Since: v21, Doc: "A resource profile: the repository that tools work in."},
 	{Name: "filesystem", Since: v21, Doc: "A resource profile: effects on files."},
 	{Name: "git", Since: v21, Doc: "A resource profile: operations on git."},
@@ -92,27 +123,41 @@ var sections = []Section{
 }
 
 // schema is the one table of keys, section by section.
-var schema = slices.Concat(evmKeys, toolKeys, customKeys, mcpKeys, softLimitKeys, executionLimitKeys, profileKeys, commonKeys)
+var schema = withParts(slices.Concat(evmKeys, toolKeys, customKeys, mcpKeys, softLimitKeys, executionLimitKeys, profileKeys))
 
-// anySection marks a key that every section has.
-const anySection = "*"
+// withParts works out the parts of the keys' names.
+func withParts(keys []Key) []Key {
+	for i := range keys {
+		keys[i].parts = keys[i].names()
+	}
+	return keys
+}
+
+// bySection are the rows of each section.
+var bySection = func() map[string][]*Key {
+	rows := map[string][]*Key{}
+	for i := range schema {
+		rows[schema[i].Section] = append(rows[schema[i].Section], &schema[i])
+	}
+	return rows
+}()
 
 // rowsFor returns the rows that an entry of a section falls under: the key itself, and the modifiers that it has.
 // Without any the key is unknown.
 func rowsFor(section string, key *grammar.Key) []*Key {
 	var rows []*Key
-	for i := range schema {
-		row := &schema[i]
-		if (row.Section == section || row.Section == anySection) && row.appliesTo(key) {
+	segments := keySegments(key)
+	for _, row := range bySection[section] {
+		if row.appliesTo(key, segments) {
 			rows = append(rows, row)
 		}
 	}
 	return rows
 }
 
-// appliesTo reports whether key is of the row's form or, for a modifier, has it.
-func (k *Key) appliesTo(key *grammar.Key) bool {
-	if !matchNames(k.names(), key) {
+// appliesTo reports whether key, with those names, is of the row's form or, for a modifier, has it.
+func (k *Key) appliesTo(key *grammar.Key, segments []grammar.Segment) bool {
+	if !matchNames(k.names(), segments) {
 		return false
 	}
 	hasAttested := slices.ContainsFunc(key.Words, func(w grammar.Word) bool { return w.Text == wordAttested })
@@ -132,6 +177,9 @@ const wordAttested = "attested"
 
 // names returns the dotted names of the row, without scope and words.
 func (k *Key) names() []string {
+	if k.parts != nil {
+		return k.parts
+	}
 	name, _, _ := strings.Cut(k.Name, " ")
 	return strings.Split(strings.Replace(name, "[action=<pattern>]", "", 1), ".")
 }
@@ -142,9 +190,8 @@ func (k *Key) takesWords() bool { return k.takesScope() || strings.Contains(k.Na
 
 const nameAllowOnly = "allow_only"
 
-// matchNames reports whether a key has these names, of which <path> stands for all that follow.
-func matchNames(names []string, key *grammar.Key) bool {
-	segments := keySegments(key)
+// matchNames reports whether a key with those segments has these names, of which <path> stands for all that follow.
+func matchNames(names []string, segments []grammar.Segment) bool {
 	for i, name := range names {
 		switch {
 		case i >= len(segments):
@@ -162,7 +209,10 @@ func isPlaceholder(name string) bool { return strings.HasPrefix(name, "<") }
 
 // keySegments returns all names of a key, before and after its scope.
 func keySegments(key *grammar.Key) []grammar.Segment {
-	return append(slices.Clone(key.Segments), key.Path...)
+	if len(key.Path) == 0 {
+		return key.Segments
+	}
+	return slices.Concat(key.Segments, key.Path)
 }
 
 // closestKey returns the key of the section that an unknown key was probably meant to be: one that is spelled nearly so,
@@ -170,8 +220,8 @@ func keySegments(key *grammar.Key) []grammar.Segment {
 func closestKey(section string, key *grammar.Key) string {
 	var candidates []string
 	segments := keySegments(key)
-	for i := range schema {
-		if row := &schema[i]; row.Section == section && !row.Modifies {
+	for _, row := range bySection[section] {
+		if !row.Modifies && !row.Reserved {
 			candidates = append(candidates, row.spelledLike(segments))
 		}
 	}
@@ -222,11 +272,11 @@ func joinSegments(segments []grammar.Segment) string {
 	return strings.Join(texts, ".")
 }
 
-// sectionsWith returns the supported sections that have a key of exactly that name.
+// sectionsWith returns the sections that have a key of exactly that name.
 func sectionsWith(key *grammar.Key) []string {
 	var names []string
 	for i := range schema {
-		if row := &schema[i]; row.Section != anySection && row.Name == key.Name() {
+		if row := &schema[i]; !row.Reserved && row.Name == key.Name() {
 			names = append(names, row.Section)
 		}
 	}

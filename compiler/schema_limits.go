@@ -1,24 +1,70 @@
 package compiler
 
-import "bailiff/runtime/code"
+import (
+	"strings"
+
+	"bailiff/runtime/code"
+)
 
 // executionLimitKeys are the keys of `## execution_limits`.
 var executionLimitKeys = []Key{
-	{Section: "execution_limits", Name: "max_tool_calls_per_task", Type: TypeInteger, Since: v10, Supported: true,
-		Rule: "execution_limits.max_tool_calls_per_task", Code: code.LoopLimitExceeded,
+	{Section: "execution_limits", Name: "max_tool_calls_per_task", Type: TypeInteger, Since: v10,
+		Rule: "execution_limits.max_tool_calls_per_task", Code: code.LoopLimitExceeded, Codes: []code.Code{code.TaskIDRequired},
 		Doc:     "How many tool and MCP calls one `task_id` may make; an intent without one is denied.",
 		Example: "max_tool_calls_per_task: 200"},
-	{Section: "execution_limits", Name: "max_tool_calls_per_hour", Type: TypeInteger, Since: v10, Supported: true,
+	{Section: "execution_limits", Name: "max_tool_calls_per_hour", Type: TypeInteger, Since: v10,
 		Rule: "execution_limits.max_tool_calls_per_hour", Code: code.LoopLimitExceeded,
 		Doc:     "How many tool and MCP calls the key may make in one hour (UTC).",
 		Example: "max_tool_calls_per_hour: 1000"},
 	{Section: "execution_limits", Name: "max_model_spend_usd_per_task", Type: TypeDecimal, Since: v10,
-		Rule: "execution_limits.max_model_spend_usd_per_task",
-		Doc:  "How much one task may spend on models, in USD.", Example: "max_model_spend_usd_per_task: 2.50"},
+		Rule: "execution_limits.max_model_spend_usd_per_task", Code: code.ModelSpend, Codes: []code.Code{code.TaskIDRequired, code.ModelUsage},
+		Doc:     "How much one task may spend on models, in USD with at most six fraction digits; it binds every intent.",
+		Example: "max_model_spend_usd_per_task: 2.50"},
 	{Section: "execution_limits", Name: "max_model_tokens_per_task", Type: TypeInteger, Since: v10,
-		Rule: "execution_limits.max_model_tokens_per_task",
-		Doc:  "How many model tokens one task may use.", Example: "max_model_tokens_per_task: 100000"},
+		Rule: "execution_limits.max_model_tokens_per_task", Code: code.ModelTokens, Codes: []code.Code{code.TaskIDRequired, code.ModelUsage},
+		Doc:     "How many model tokens one task may use; it binds every intent.",
+		Example: "max_model_tokens_per_task: 100000"},
+	approvalKey("execution_limits", "all kinds of intents", "deploy"),
+	shimKey("execution_limits", "all intents"),
 }
 
 // softLimitKeys are the keys of `## soft_limits`.
-var softLimitKeys = []Key{}
+var softLimitKeys = []Key{
+	{Section: "soft_limits", Name: "daily_evm_limit_eth", Type: TypeDecimal, Since: v10,
+		Rule: "soft_limits.daily_evm_limit_eth", Code: code.AggregateLimit,
+		Doc:     "How much ETH the key may move in one day (UTC), native amounts only. Version 1.x only informs.",
+		Example: "daily_evm_limit_eth: 5"},
+	{Section: "soft_limits", Name: "daily_tool_calls", Type: TypeInteger, Since: v10,
+		Rule: "soft_limits.daily_tool_calls", Code: code.AggregateLimit,
+		Doc:     "How many tool and MCP calls the key may make in one day (UTC). Version 1.x only informs.",
+		Example: "daily_tool_calls: 500"},
+	{Section: "soft_limits", Name: "cap.<name>.max_count", Type: TypeInteger, Since: v10,
+		Rule: "soft_limits.cap.<name>.max_count", Code: code.AggregateLimit, Codes: []code.Code{code.TaskIDRequired, code.AggregateField},
+		Doc:     "How many intents the cap lets pass in its window. Version 1.x only informs.",
+		Example: "cap.deploys.max_count: 3"},
+	{Section: "soft_limits", Name: "cap.<name>.max_sum_usd", Type: TypeDecimal, Since: v10,
+		Rule: "soft_limits.cap.<name>.max_sum_usd", Code: code.AggregateLimit, Codes: []code.Code{code.TaskIDRequired, code.AggregateField},
+		Doc:     "How much the intents' `amount_field` may add up to in the window, with at most 18 fraction digits; in place of `max_count`.",
+		Example: "cap.refunds.max_sum_usd: 250.00"},
+	{Section: "soft_limits", Name: "cap.<name>.window", Type: TypeWord, Since: v10, Values: capWindows,
+		Doc: "When the cap starts again: with the UTC day or hour, or never within one task. Required.", Example: "cap.deploys.window: day"},
+	{Section: "soft_limits", Name: "cap.<name>.action", Type: TypePattern, Since: v10,
+		Doc: "The actions that the cap counts: an action, or the beginning of actions and `*`. Required.", Example: "cap.deploys.action: deploy.*"},
+	{Section: "soft_limits", Name: "cap.<name>.group_by", Type: TypeField, Since: v10,
+		Doc: "A field of the request: each of its values has a count of its own.", Example: "cap.deploys.group_by: metadata.customer"},
+	{Section: "soft_limits", Name: "cap.<name>.amount_field", Type: TypeField, Since: v10,
+		Doc: "Where the amount in USD stands, a decimal string below `metadata` or `arguments`; goes with `max_sum_usd` only.", Example: "cap.refunds.amount_field: metadata.amount_usd"},
+	approvalKey("soft_limits", "all kinds of intents", "deploy"),
+	shimKey("soft_limits", "all intents"),
+	reservedLimit("window_days", "7"), reservedLimit("window_hours", "12"), reservedLimit("timezone", "UTC"),
+	reservedLimit("cap.<name>.window_days", "7"), reservedLimit("cap.<name>.window_hours", "12"), reservedLimit("cap.<name>.timezone", "UTC"),
+}
+
+// capWindows are the windows of caps.
+var capWindows = []string{"day", "hour", "task"}
+
+// reservedLimit returns the row of a key that the format sets aside.
+func reservedLimit(name, value string) Key {
+	example := strings.Replace(name, "<name>", "deploys", 1) + ": " + value
+	return Key{Section: "soft_limits", Name: name, Type: TypeText, Since: v10, Reserved: true, Doc: "Reserved by the format; not supported yet.", Example: example}
+}

@@ -12,82 +12,124 @@ import (
 )
 
 // hosts are policies in which the example of a key can stand, by section. What the key itself needs beside it is
-// in companions.
+// in companions. A line of either whose key the example has is left out.
 var hosts = map[string]string{
 	"evm":              "## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\n",
 	"tool_calls":       "## tool_calls\nallowed: bash\n",
-	"custom":           "## custom\n",
-	"execution_limits": "## execution_limits\n",
-	anySection:         "## custom\n",
+	"custom":           "## custom\ndeny_string: x\n",
+	"mcp":              "## mcp\nallowed_servers: files\n",
+	"soft_limits":      "## tool_calls\nallowed: bash\n## soft_limits\n",
+	"execution_limits": "## tool_calls\nallowed: bash\n## execution_limits\n",
+	"repository":       "## repository\nroots: .\nrequire_shim: true\n",
+	"filesystem":       "## filesystem\nactions: file.*\nallowed_effects: read\nrequire_shim: true\n",
+	"git":              "## git\nactions: git.*\nallowed_operations: status, commit, push_fast_forward\nrequire_shim: true\n",
+	"database":         "## database\nactions: sql.*\nallowed_operations: select, update, execute_routine\nrequire_shim: true\n",
 }
 
-// TestSchemaRows compiles the example of every row: supported ones compile from the version on that has them and
-// not before, and the others say that they are not supported yet.
+// companions are lines that the examples of keys need, by how section and key begin. A section of its own stands in
+// front.
+var companions = map[string]string{
+	"evm.token.":                         "token.USDC.decimals: 6\ntoken.USDC.max_transaction: 1\n",
+	"evm.calldata_unknown_selector":      "require_calldata_enrichment: true\n",
+	"custom.response.deny_string":        "## mcp\nallowed_tools: api.call\nresponse.http_tools: api.call\nresponse.deterministic_ruleset: sof-response-rules-v1\n",
+	"soft_limits.cap.deploys.":           "cap.deploys.max_count: 3\ncap.deploys.action: deploy\ncap.deploys.window: day\n",
+	"soft_limits.cap.refunds.":           "cap.refunds.max_sum_usd: 3\ncap.refunds.amount_field: metadata.usd\ncap.refunds.action: deploy\ncap.refunds.window: day\n",
+	"mcp.response.web_fetch_tools":       "allowed_tools: browser.fetch\nresponse.deterministic_ruleset: sof-response-rules-v1\n",
+	"mcp.response.http_tools":            "allowed_tools: api.call\nresponse.deterministic_ruleset: sof-response-rules-v1\n",
+	"filesystem.protected_class_catalog": "protected_file_classes: secret\n",
+	"filesystem.protected_effects":       "protected_file_classes: secret\n",
+}
+
+// exampleText returns a policy of a version with the example of a row in it.
+func exampleText(row *Key, version FormatVersion) string {
+	lines := hosts[row.Section]
+	key, _, _ := strings.Cut(row.Example, ":")
+	for name, more := range companions {
+		switch {
+		case !strings.HasPrefix(row.Section+"."+key, name):
+		case strings.HasPrefix(more, "## "):
+			lines = more + lines
+		default:
+			lines += more
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "version: %s.0\n", version)
+	for line := range strings.Lines(lines) {
+		if !strings.HasPrefix(line, key+":") {
+			b.WriteString(line)
+		}
+	}
+	return b.String() + row.Example + "\n"
+}
+
+// TestSchemaRows compiles the example of every row: it compiles from the version on that has it and not before. Reserved
+// keys never do.
 func TestSchemaRows(t *testing.T) {
 	for _, row := range Schema() {
 		t.Run(row.Section+"."+row.Name, func(t *testing.T) {
 			if row.Doc == "" || !strings.HasSuffix(row.Doc, ".") || row.Example == "" {
 				t.Error("it has no sentence or no example")
 			}
-			if row.Rule != "" && row.Supported && row.Code == "" {
+			if row.Rule != "" && row.Code == "" {
 				t.Error("it denies, and has no error code")
 			}
-			if row.Code != "" && code.Lookup(row.Code).Code != row.Code {
-				t.Errorf("%s is not in the table of codes", row.Code)
+			for _, c := range row.AllCodes() {
+				if code.Lookup(c).Code != c {
+					t.Errorf("%s is not in the table of codes", c)
+				}
 			}
-			checkExample(t, row)
+			checkExample(t, &row)
 		})
 	}
 }
 
-// TestUnreadKeysAreRefused is the canary of the readers: a row that is called supported and that nobody reads must
-// not pass in silence.
-func TestUnreadKeysAreRefused(t *testing.T) {
-	for _, section := range Sections() {
-		src := grammar.NewSource("canary", []byte("version: 2.0.0\n## "+section.Name+"\nnew.key: 1\n"))
-		file, _ := grammar.Parse(src)
-		c := newChecker(file, false)
-		c.open(file.Sections[0])
-		c.read(&Key{Section: section.Name, Name: "new.key", Supported: true}, file.Sections[0].Entries[0])
-		if len(c.found) != 1 || c.found[0].Code != CodeKeyUnsupported {
-			t.Errorf("section %s reads a key that it does not know: %v", section.Name, c.found)
-		}
-	}
-}
+// before are the versions that do not have yet what the next one has.
+var before = map[FormatVersion]FormatVersion{v20: {1, 9}, v21: v20, v22: v21, v23: v22}
 
-func checkExample(t *testing.T, row Key) {
-	found := compileExample(row, row.Since)
-	switch {
-	case !row.Supported:
-		if !slices.Contains(found, CodeKeyUnsupported) {
-			t.Errorf("it is not supported, and that is not said: %v", found)
+func checkExample(t *testing.T, row *Key) {
+	found := errorsOf(exampleText(row, row.Since))
+	if row.Reserved {
+		if !slices.Equal(found, []grammar.Code{CodeKeyUnsupported}) {
+			t.Errorf("it is reserved, and that is not said: %v", found)
 		}
 		return
-	case len(found) > 0:
-		t.Errorf("its example has errors: %v", found)
 	}
-	if row.Since != v10 {
-		if found := compileExample(row, v10); !slices.Contains(found, CodeKeyVersion) {
-			t.Errorf("version 1.0 does not have it, and that is not said: %v", found)
+	if len(found) > 0 {
+		t.Errorf("its example has errors: %v\n%s", found, exampleText(row, row.Since))
+	}
+	if version, ok := before[row.Since]; ok {
+		found := errorsOf(exampleText(row, version))
+		if !slices.Contains(found, CodeKeyVersion) && !slices.Contains(found, CodeSectionVersion) {
+			t.Errorf("version %s does not have it, and that is not said: %v", version, found)
 		}
 	}
 }
 
-// compileExample returns the codes of the errors that the example of a row has under a version, without those
-// about what is missing beside it.
-func compileExample(row Key, version FormatVersion) []grammar.Code {
-	host := hosts[row.Section]
-	name, _, _ := strings.Cut(row.Example, ":")
-	host = strings.ReplaceAll(host, "\n"+name+": ", "\n# ")
-	text := fmt.Sprintf("version: %s.0\n%s%s\n", version, host, row.Example)
-	_, found := Compile(grammar.NewSource("example", []byte(text)))
+// errorsOf returns the codes of the errors of a policy.
+func errorsOf(text string) []grammar.Code {
+	_, found := compileText(text)
 	var codes []grammar.Code
 	for _, d := range found {
-		if d.Severity == grammar.Error && d.Code != CodeTokenIncomplete && d.Code != CodeEVMGrantsNothing && d.Code != CodeEnforcesNothing {
+		if d.Severity == grammar.Error {
 			codes = append(codes, d.Code)
 		}
 	}
 	return codes
+}
+
+// TestUnreadKeysAreRefused is the canary of the readers: a row of the schema that nobody reads must not pass in silence.
+func TestUnreadKeysAreRefused(t *testing.T) {
+	for _, section := range Sections() {
+		src := grammar.NewSource("canary", []byte("version: 2.3.0\n## "+section.Name+"\nnew.key: 1\n"))
+		file, _ := grammar.Parse(src)
+		c := newChecker(file, false)
+		c.open(file.Sections[0])
+		c.read(&Key{Section: section.Name, Name: "new.key"}, file.Sections[0].Entries[0])
+		if len(c.found) != 1 || c.found[0].Code != CodeKeyUnsupported {
+			t.Errorf("section %s reads a key that it does not know: %v", section.Name, c.found)
+		}
+	}
 }
 
 // TestSections holds the table of sections to the grammar's, and every section to a row of keys.
@@ -96,7 +138,7 @@ func TestSections(t *testing.T) {
 	for _, section := range Sections() {
 		names = append(names, section.Name)
 		hasKeys := slices.ContainsFunc(schema, func(k Key) bool { return k.Section == section.Name })
-		if section.Supported && !hasKeys {
+		if !hasKeys {
 			t.Errorf("section %s has no keys", section.Name)
 		}
 	}
@@ -124,8 +166,17 @@ func TestFields(t *testing.T) {
 			t.Errorf("the compiler knows the chains %v, the decoder takes %s", supportedChains, row.Bound)
 		}
 	}
-	if _, err := intent.NewBinding([]string{slotAction, slotChainID, slotTarget, slotToken, slotAmount, slotAmountUnit, slotCalldata, slotTaskID,
-		slotLowerAction, slotLowerToken, slotProvenance, slotCommand, slotHost, slotPath, slotText, slotCalldataAmount}); err != nil {
+	slots := []string{slotAction, slotChainID, slotTarget, slotToken, slotAmount, slotAmountUnit, slotCalldata, slotTaskID, slotLowerAction, slotLowerToken,
+		slotProvenance, slotCommand, slotHost, slotPath, slotText, slotCalldataAmount, slotMethod, slotQuery, slotRecipients, slotServer, slotTool, slotMCP,
+		slotSpend, slotTokens, slotCall, slotCallToken, slotCallAmount}
+	if _, err := intent.NewBinding(slots); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCounterNames holds the counters of budgets to the names under which usage is kept.
+func TestCounterNames(t *testing.T) {
+	if keySpend.Rule != SpendCounter || keyTokens.Rule != TokensCounter {
+		t.Errorf("the counters are %s and %s", keySpend.Rule, keyTokens.Rule)
 	}
 }

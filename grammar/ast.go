@@ -25,8 +25,8 @@ type File struct {
 	// Strays holds block lines that stand before the first section. Each is an error.
 	Strays []*BlockLine `parser:"| @@ )*"`
 
-	// Sections holds the sections in file order. A section of unknown name is left out, a repeated one is
-	// kept (both are errors), and so is no `signature` section ever.
+	// Sections holds the sections in file order. A section of unknown name is left out, unless its name is a
+	// misspelt one; a repeated one is kept. Both are errors. A `signature` section is never here.
 	Sections []*Section `parser:"@@*"`
 
 	// Comments holds every comment in order. One that stands between two entries has its span between theirs.
@@ -170,7 +170,8 @@ type Value struct {
 	Span Span
 	Raw  string
 
-	// Text is the scalar reading: Raw, or what stands between the quotes where all of it is one quoted string.
+	// Text is the scalar reading: Raw, or what stands between the quotes where all of it is one quoted string. Of
+	// the JSON string of `response.deny_string` that is the text with its escapes, and Raw the one to decode.
 	Text   string
 	Quoted bool
 
@@ -191,10 +192,11 @@ func (v *Value) List() ([]Item, Diagnostics) {
 	return v.Items, found
 }
 
-// Item is one item of a list. Quotes are in Span but not in Text.
+// Item is one item of a list. Quotes are in Span and Raw but not in Text.
 type Item struct {
 	Text   string
-	Span   Span // of length zero for an empty item without quotes
+	Raw    string // as written, for the keys whose items are not unquoted
+	Span   Span   // of length zero for an empty item without quotes
 	Quoted bool
 }
 

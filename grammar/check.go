@@ -132,16 +132,26 @@ func versionNumbers(text string) (numbers [3]int, ok bool) {
 	return numbers, true
 }
 
-// checkHeadings reports unknown and repeated sections, and leaves unknown ones out of the tree.
+// checkHeadings reports unknown and repeated sections. An unknown one is read as the one that it was most likely meant
+// to be, so that what is wrong below it comes out too; where that one is there already, or none is near, it is left
+// out of the tree.
 func (f *File) checkHeadings(found *collector) {
-	seen := map[string]bool{}
+	seen, present := map[string]bool{}, map[string]bool{}
+	for _, section := range f.Sections {
+		present[section.Name] = true
+	}
 	f.Sections = slices.DeleteFunc(f.Sections, func(section *Section) bool {
 		switch {
 		case section.Name == "":
 			return true // its heading was refused
 		case !isSection(section.Name):
 			found.add(unknownSection(section.Heading))
-			return true
+			near := Closest(section.Heading.Text, sectionNames)
+			if near == "" || near == signatureSection || present[near] {
+				return true
+			}
+			section.Name = near
+			present[near] = true
 		case seen[section.Name]:
 			found.add(At(CodeSecondSection, section.Heading.Span, "section %s is repeated", shown(section.Name)).
 				WithHint("move its entries to the first one"))
@@ -153,7 +163,11 @@ func (f *File) checkHeadings(found *collector) {
 
 func unknownSection(heading Segment) Diagnostic {
 	d := At(CodeUnknownSection, heading.Span, "there is no section %s", shown(heading.Text))
-	if near := Closest(heading.Text, sectionNames); near != "" {
+	switch near := Closest(heading.Text, sectionNames); near {
+	case "":
+	case signatureSection: // no fix makes what follows a signature
+		return d.WithHint("did you mean `%s`? It comes from signing the policy", near)
+	default:
 		return d.WithHint("did you mean `%s`?", near).WithFix(heading.Span, near)
 	}
 	return d.WithHint("the sections are %s", strings.Join(sectionNames, ", "))

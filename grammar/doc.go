@@ -41,10 +41,17 @@
 // written, commas included, or what stands between the quotes if the whole value is one quoted item. Outside
 // quotes, a `#` may neither begin an item nor follow white space, and `<!--` may not occur.
 //
+// One key differs: the value of `response.deny_string`, where it begins with a double quote, is a JSON string, which
+// ends its line. Its escapes are kept as they are written.
+//
 // # Signature
 //
 // What is signed, and hashed into the policy hash, is exactly the bytes before the line `## signature`. See
 // Split.
+//
+// # Layout
+//
+// Format writes a policy in one canonical layout, with every comment in its place and the meaning untouched.
 //
 // # Promises
 //

@@ -18,7 +18,7 @@ func addSeeds(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	input := regexp.MustCompile(`(?s)(?:parse|split|fixed)[^\n]*\n(.*?)\n----\n`)
+	input := regexp.MustCompile(`(?s)(?:parse|split|fixed|format)[^\n]*\n(.*?)\n----\n`)
 	count := 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)

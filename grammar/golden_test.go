@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,13 +19,15 @@ import (
 //	lists                                 diagnostics of the list reading of all values
 //	fixed                                 the text with all fixes applied, and what is then left to say
 //	json                                  diagnostics as they go over the wire
+//	format [quoted]                       the text in canonical layout, or why there is none; quoted shows what
+//	                                      can't be seen; it says so where nothing changed
 //	split [escaped] [no-newline]          the framing
 //	repeat n=… [before=…]                 codes of the input, an escaped string, n times; within a second
 //	closest                               a word, and the candidate it was meant to be
 //
 // "escaped" takes Go's escapes in the input.
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"bounds", "entries", "signature", "text"} {
+	for _, name := range []string{"bounds", "entries", "format", "keys", "signature", "text"} {
 		path := filepath.Join("testdata", name)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			text := goldenText(t, d)
@@ -38,8 +39,8 @@ func TestGolden(t *testing.T) {
 				return goldenLists(src)
 			case "fixed":
 				_, found := Parse(src)
-				fixed := applyFixes(text, found)
-				return fixed + "====\n" + goldenParse(NewSource("warranty.md", []byte(fixed)), false)
+				fixed, _ := src.Mend(found)
+				return string(fixed) + "====\n" + goldenParse(NewSource("warranty.md", fixed), false)
 			case "json":
 				_, found := Parse(src)
 				encoded, err := json.MarshalIndent(src.Reports(found), "", "  ")
@@ -47,6 +48,8 @@ func TestGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 				return string(encoded)
+			case "format":
+				return goldenFormat(src, d.HasArg("quoted"))
 			case "split":
 				return goldenSplit(src)
 			case "repeat":
@@ -120,6 +123,21 @@ func goldenSplit(src *Source) string {
 	return b.String()
 }
 
+func goldenFormat(src *Source, quoted bool) string {
+	formatted, found := Format(src)
+	switch {
+	case formatted == nil:
+		var b strings.Builder
+		_ = src.RenderAll(&b, found)
+		return b.String()
+	case string(formatted) == string(src.Text):
+		return "unchanged"
+	case quoted:
+		return strings.ReplaceAll(strconv.Quote(string(formatted)), `\n`, "\\n\n")
+	}
+	return string(formatted)
+}
+
 func goldenRepeat(t *testing.T, d *datadriven.TestData) string {
 	var n int
 	var before string
@@ -144,16 +162,6 @@ func goldenRepeat(t *testing.T, d *datadriven.TestData) string {
 		}
 	}
 	return b.String()
-}
-
-// applyFixes makes the edits of all diagnostics, from the last to the first so that offsets stay right.
-func applyFixes(text string, found Diagnostics) string {
-	for _, d := range slices.Backward(found) {
-		if d.Fix != nil {
-			text = text[:d.Fix.Span.Start] + d.Fix.Replacement + text[d.Fix.Span.End:]
-		}
-	}
-	return text
 }
 
 // TestCodes holds the table of codes to its promises, and each code to being shown by a golden file.

@@ -220,6 +220,57 @@ func TestRenderWindow(t *testing.T) {
 	}
 }
 
+// TestRenderStyled holds that colour adds marks and changes nothing else, and that what a policy holds adds none.
+func TestRenderStyled(t *testing.T) {
+	src := NewSource("style", []byte("a: \x1b[31m^^\n"))
+	for _, code := range []Code{CodeNUL, CodeInvisible, CodeMore} {
+		d := At(code, Span{3, 10}, "found \x1b[0m").WithHint("help yourself")
+		coloured := src.RenderStyled(d, Colour)
+		for _, mark := range []string{Colour.Error, Colour.Warning, Colour.Note, Colour.Message, Colour.Help, Colour.Reset} {
+			coloured = strings.ReplaceAll(coloured, mark, "")
+		}
+		if plain := src.Render(d); coloured != plain || strings.Contains(plain, "\x1b") {
+			t.Errorf("%q is not %q", coloured, plain)
+		}
+	}
+	if got := src.RenderStyled(At(CodeNUL, Span{3, 4}, "m"), Colour); !strings.Contains(got, "\x1b[1;31merror E1005\x1b[0m: \x1b[1mm") || !strings.Contains(got, "    \x1b[1;31m^\x1b[0m\n") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestMend holds which fixes are made: the first of those that overlap, and none that lies outside or changes nothing.
+func TestMend(t *testing.T) {
+	src := NewSource("mend", []byte("abcdef"))
+	fix := func(start, end int, replacement string) Diagnostic {
+		return At(CodeNUL, Span{}, "fix").WithFix(Span{start, end}, replacement)
+	}
+	for _, c := range []struct {
+		fixes Diagnostics
+		want  string
+		made  int
+	}{
+		{nil, "abcdef", 0},
+		{Diagnostics{fix(4, 6, "X"), At(CodeNUL, Span{}, "no fix"), fix(0, 1, "")}, "bcdX", 2},
+		{Diagnostics{fix(0, 3, "X"), fix(2, 4, "Y"), fix(3, 4, "Z")}, "XZef", 2},
+		{Diagnostics{fix(2, 2, "X"), fix(2, 2, "Y"), fix(2, 3, "Z")}, "abXZdef", 2},
+		{Diagnostics{fix(0, 3, "abc"), fix(0, 1, "abc")}, "abcbcdef", 1},
+		{Diagnostics{fix(-1, 1, "X"), fix(5, 7, "Y"), fix(3, 2, "Z")}, "abcdef", 0},
+	} {
+		got, made := src.Mend(c.fixes)
+		if string(got) != c.want || len(made) != c.made {
+			t.Errorf("%s, %d made, want %s, %d", got, len(made), c.want, c.made)
+		}
+	}
+}
+
+// TestVisible holds that what can't be seen is named.
+func TestVisible(t *testing.T) {
+	const text = "é\t\r\n\x00\uFEFF\xff\u00a0\x7f\u202e"
+	if got, want := Visible(text), "é\t␍\n␀<U+FEFF><FF><U+00A0>␡<U+202E>"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestJoinRefuses holds that Join makes nothing that Split would not give back.
 func TestJoinRefuses(t *testing.T) {
 	signature := make([]byte, 64)

@@ -48,7 +48,7 @@ func (i *Item) Parse(tokens *lexer.PeekingLexer) error {
 	if err != nil {
 		return err
 	}
-	i.Text, i.Span, i.Quoted = t.Value, spanOf(t), t.Type == tokenQuoted
+	i.Text, i.Raw, i.Span, i.Quoted = t.Value, t.Value, spanOf(t), t.Type == tokenQuoted
 	if i.Quoted {
 		i.Text = i.Text[1 : len(i.Text)-1]
 	}

@@ -37,6 +37,24 @@ func firstCharacter(text string) string {
 	return text
 }
 
+// refuseScope reports what a bracket opens that is no scope. Where the pattern can be told, or only the word before it
+// is misspelt, it proposes how to write it.
+func (s *scanner) refuseScope(span Span) bool {
+	d := At(CodeBadScope, span, "a scope is written `[action=pattern]`")
+	inner, closed := strings.CutSuffix(s.text[span.Start+1:span.End], "]")
+	name, pattern, hasName := strings.Cut(inner, "=")
+	if !hasName {
+		name, pattern = "action", inner
+	}
+	switch meant := name == "action" || Closest(name, []string{"action"}) != ""; {
+	case !closed || pattern == "" || strings.ContainsAny(inner, "[ \t\"'"):
+		return s.refuse(d.WithHint("close the bracket, and leave no spaces or quotes in it"))
+	case !meant || strings.Contains(pattern, "="):
+		return s.refuse(d.WithHint("a rule can be for some actions only, and for nothing else"))
+	}
+	return s.refuse(d.WithHint("did you mean `%s%s]`?", scopeOpen, pattern).WithFix(span, scopeOpen+pattern+"]"))
+}
+
 // refuseSpace reports the white space before a colon, and proposes to remove it if the colon is surely the
 // key's.
 func (s *scanner) refuseSpace(start, colon int, surely bool) bool {

@@ -21,29 +21,79 @@ const windowColumns = 100
 //
 // Of a long line only the part around the finding is shown. Characters that a terminal would obey or hide
 // are shown as stand-ins.
-func (s *Source) Render(d Diagnostic) string {
-	at := s.Position(d.Span.Start)
+func (s *Source) Render(d Diagnostic) string { return s.RenderStyled(d, Style{}) }
+
+// Style is how RenderStyled sets off the parts of a diagnostic: each string but Reset is written before such a part,
+// and Reset after it. The zero Style is plain text.
+type Style struct {
+	Error, Warning, Note string // severity, code and carets
+	Message, Help        string
+	Reset                string
+}
+
+// Colour is the style for terminals that take ANSI escape sequences (ECMA-48, SGR).
+var Colour = Style{
+	Error: "\x1b[1;31m", Warning: "\x1b[1;33m", Note: "\x1b[1;36m",
+	Message: "\x1b[1m", Help: "\x1b[36m", Reset: "\x1b[0m",
+}
+
+// mark returns what is written before parts of that severity.
+func (style Style) mark(severity Severity) string {
+	return [...]string{style.Error, style.Warning, style.Note}[min(max(severity, Error), Note)]
+}
+
+// RenderStyled returns the text that Render does, with its parts set off.
+func (s *Source) RenderStyled(d Diagnostic, style Style) string {
+	at, mark := s.Position(d.Span.Start), style.mark(d.Severity)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s:%d:%d: %s %s: %s\n", s.Name, at.Line, at.Column, d.Severity, d.Code, printable(d.Message))
+	fmt.Fprintf(&b, "%s:%d:%d: %s%s %s%s: %s%s%s\n", printable(s.Name), at.Line, at.Column,
+		mark, d.Severity, d.Code, style.Reset, style.Message, printable(d.Message), style.Reset)
 	if d.Code != CodeMore {
 		text, carets := s.excerpt(d.Span)
+		blank := strings.TrimRight(carets, "^")
 		fmt.Fprintf(&b, "%5d | %s\n", at.Line, text)
-		fmt.Fprintf(&b, "      | %s\n", carets)
+		fmt.Fprintf(&b, "      | %s%s%s%s\n", blank, mark, carets[len(blank):], style.Reset)
 	}
 	if d.Hint != "" {
-		fmt.Fprintf(&b, "      = help: %s\n", printable(d.Hint))
+		fmt.Fprintf(&b, "      = %shelp%s: %s\n", style.Help, style.Reset, printable(d.Hint))
 	}
 	return b.String()
 }
 
 // RenderAll writes diagnostics one after another, as Render forms them.
 func (s *Source) RenderAll(w io.Writer, ds Diagnostics) error {
+	return s.RenderAllStyled(w, ds, Style{})
+}
+
+// RenderAllStyled writes diagnostics one after another, as RenderStyled forms them.
+func (s *Source) RenderAllStyled(w io.Writer, ds Diagnostics, style Style) error {
 	for _, d := range ds {
-		if _, err := io.WriteString(w, s.Render(d)); err != nil {
+		if _, err := io.WriteString(w, s.RenderStyled(d, style)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Visible returns a text in which everything can be seen, for showing policies whose point is what can't: invisible
+// characters as <U+200B>, bytes that are no UTF-8 as <FF>, a carriage return as a picture of one. Line feeds and tabs stay.
+func Visible(text string) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, "<%02X>", text[0])
+		case r != '\n' && r != '\t' && (r < ' ' || r == 0x7f):
+			b.WriteString(printable(string(r)))
+		case r > 0x7f && invisible(r):
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteString(text[:size])
+		}
+		text = text[size:]
+	}
+	return b.String()
 }
 
 // excerpt returns the line on which a span starts, or the part around the span, and below it the carets.

@@ -7,17 +7,24 @@ const denyIf = "deny_if"
 
 // keyScan is what is known of a key while it is cut.
 type keyScan struct {
+	start   int // where the line's text starts
 	at, end int // what is left of the line
 	first   string
 	names   int // names and words so far
 }
+
+// takesJSON reports whether the key, cut up to its colon, is the one whose value is a JSON string.
+func (s *scanner) takesJSON(k *keyScan) bool { return s.text[k.start:k.at] == jsonKey }
+
+// jsonKey is the one key whose value is a JSON string, with the escapes that no other value has.
+const jsonKey = "response.deny_string"
 
 // scanEntry cuts an entry at the start of a line. It reports whether it could.
 func (s *scanner) scanEntry(l line) bool {
 	if numberEnd := s.numberEnd(l.at, l.end); numberEnd > 0 || isQuote(s.text[l.at]) {
 		return s.refuseBlockKey(l, numberEnd)
 	}
-	k := keyScan{at: l.at, end: l.end}
+	k := keyScan{start: l.at, at: l.at, end: l.end}
 	if !s.scanNames(&k) || !s.scanScope(&k) {
 		return false
 	}
@@ -27,13 +34,21 @@ func (s *scanner) scanEntry(l line) bool {
 	if !s.scanWords(&k) {
 		return false
 	}
-	return s.scanColon(&k) && s.scanValue(k.at, k.end)
+	scan := s.scanValue
+	if s.takesJSON(&k) {
+		scan = s.scanJSON
+	}
+	return s.scanColon(&k) && scan(k.at, k.end)
 }
 
 // scanNames cuts names with dots between.
 func (s *scanner) scanNames(k *keyScan) bool {
 	for {
-		nameEnd := s.nameEnd(k.at, k.end)
+		from := k.at
+		for k.names > 0 && s.byteAt(from, k.end) == '-' { // only a key's first name can't be taken for a list's dash
+			from++
+		}
+		nameEnd := s.nameEnd(from, k.end)
 		if nameEnd == k.at {
 			return s.refuseKey(k)
 		}
@@ -62,9 +77,7 @@ func (s *scanner) scanScope(k *keyScan) bool {
 	length := strings.IndexByte(rest, ']') + 1
 	pattern, ok := strings.CutPrefix(rest[:length], scopeOpen)
 	if !ok || len(pattern) == 1 || strings.ContainsAny(pattern, "[ \t\"'") {
-		span := Span{k.at, k.at + max(length, 1)}
-		return s.refuse(At(CodeBadScope, span, "a scope is written `[action=pattern]`").
-			WithHint("close the bracket, and leave no spaces or quotes in it"))
+		return s.refuseScope(Span{k.at, k.at + max(length, 1)})
 	}
 	s.emit(tokenScope, k.at, k.at+length)
 	k.at += length

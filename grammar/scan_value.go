@@ -43,6 +43,29 @@ func (s *scanner) scanItem(at, end int) (next int, ok bool) {
 	return next, true
 }
 
+// scanJSON cuts a value that is a JSON string: it ends at the first quote that no backslash escapes. Whether the
+// escapes are right is the matter of whoever decodes Value.Raw. A value of any other form is cut as ever.
+func (s *scanner) scanJSON(at, end int) bool {
+	if at = s.skip(at, end); s.byteAt(at, end) != '"' {
+		return s.scanValue(at, end)
+	}
+	for i := at + 1; i < end; i++ {
+		switch s.text[i] {
+		case '\\':
+			i++
+		case '"':
+			if i+1 < end {
+				return s.refuse(At(CodeAfterQuote, Span{i + 1, end}, "the end of the line must follow a JSON string").
+					WithHint(`escape a quote that is part of the text, as in "say \"no\""`))
+			}
+			s.emit(tokenQuoted, at, end)
+			return true
+		}
+	}
+	return s.refuse(At(CodeOpenQuote, Span{at, end}, "this JSON string is not closed on its line").
+		WithHint(`close it; a quote that is part of the text is written \"`))
+}
+
 func (s *scanner) scanQuoted(at, end int) (next int, ok bool) {
 	length := strings.IndexByte(s.text[at+1:end], s.text[at])
 	if length < 0 {

@@ -84,6 +84,9 @@ func AppendAnswer(dst []byte, a *authority.Answer) []byte {
 		dst = strconv.AppendBool(dst, a.Observe)
 	}
 	dst = appendOptional(dst, `,"request_nonce":`, a.Nonce)
+	if a.Explanation != nil {
+		dst = appendExplanation(dst, a.Explanation)
+	}
 	return append(dst, "}\n"...)
 }
 

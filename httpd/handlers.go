@@ -24,17 +24,27 @@ func (s *Server) decide(ctx *fasthttp.RequestCtx, testRun bool) {
 	if fault == nil && len(ctx.Request.Header.ContentEncoding()) > 0 {
 		fault = schemaFailure("the body has a Content-Encoding; send it as it is")
 	}
+	explain := false
+	if fault == nil {
+		explain, fault = explainQuery(ctx, testRun)
+	}
 	if fault != nil {
 		writeFailure(ctx, fault)
 		return
 	}
 	// The wait for the store ends with the store's answer alone: a client that goes away changes nothing.
 	d := decisions.Get().(*decision)
-	if fault = s.authority.Decide(context.Background(), key, ctx.PostBody(), testRun, &d.answer); fault != nil {
+	if explain {
+		fault = s.authority.Explain(context.Background(), key, ctx.PostBody(), &d.answer)
+	} else {
+		fault = s.authority.Decide(context.Background(), key, ctx.PostBody(), testRun, &d.answer)
+	}
+	if fault != nil {
 		writeFailure(ctx, fault)
 	} else {
 		d.write(ctx)
 	}
+	d.answer.Explanation = nil // it is large, and nobody's to use again
 	decisions.Put(d) // not deferred: after a panic it may be in use
 }
 

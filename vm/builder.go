@@ -87,7 +87,8 @@ func (b *Builder) Field(name string) uint16 {
 
 // Rule returns the index of a rule.
 func (b *Builder) Rule(r Rule) uint16 {
-	i, known := b.intern(fmt.Sprintf("rule %q %q %q", r.Name, r.Code, r.Message), len(b.program.rules))
+	key := fmt.Append(nil, "rule ", len(r.Name), " ", len(r.Code), " ")
+	i, known := b.intern(string(key)+r.Name+r.Code+r.Message, len(b.program.rules))
 	if !known {
 		b.program.rules = append(b.program.rules, r)
 	}

@@ -74,6 +74,8 @@ type Machine struct {
 	slot    uint16
 	element int32
 	loaded  [2]uint16 // the slots that the registers were read from
+	// What was held against bounds, in mode All.
+	compared []Comparison
 	// What the last scan found.
 	hits         []uint64 // a bit for each entry
 	hitElements  []int32  // the element of the entry's first find; valid where the bit is set
@@ -102,6 +104,7 @@ func (m *Machine) reset(frame []Value) {
 	r.Holds = r.Holds[:0]
 	r.Notes = r.Notes[:0]
 	r.Reservations = r.Reservations[:0]
+	m.compared = m.compared[:0]
 	for i := range r.Amounts {
 		if r.Amounts[i].Set {
 			r.Amounts[i] = Register{}
@@ -151,6 +154,9 @@ func (m *Machine) run(p *Program, mode Mode) {
 		case OpAmount:
 			pc = m.load(in, pc)
 		case OpGreater, OpAtLeast:
+			if mode == All {
+				m.recordComparison(in, pc)
+			}
 			pc = m.compare(&p.constants[in.C], in, pc)
 		case OpClass:
 			r.Class = Class(in.A)

@@ -1,16 +1,22 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 
+	"bailiff/cmd/bailiff/report"
 	"bailiff/compiler"
 	"bailiff/grammar"
 )
 
 type checkCommand struct {
-	Format string   `enum:"text,json" default:"text" help:"text or json."`
-	Files  []string `arg:"" name:"file" help:"The policies, signed or not."`
+	Format string   `enum:"text,json,sarif,github" default:"text" help:"text, json, sarif (SARIF 2.1.0) or github (annotations of GitHub Actions)."`
+	Color  string   `enum:"auto,always,never" default:"auto" help:"Colour in text: auto (on a terminal, unless NO_COLOR is set), always or never."`
+	Fix    bool     `help:"First make every fix that there is, in the files themselves."`
+	Key    string   `help:"With --fix: sign signed files anew with the operator's private key." placeholder:"FILE"`
+	Files  []string `arg:"" name:"file" help:"The policies, signed or not; - is standard input."`
 }
 
 // checked is the report of one file.
@@ -18,53 +24,88 @@ type checked struct {
 	File        string           `json:"file"`
 	PolicyHash  string           `json:"policyHash,omitempty"`
 	Diagnostics []grammar.Report `json:"diagnostics"`
+
+	source *grammar.Source
+	found  grammar.Diagnostics
 }
 
 // Run reports what is wrong with each policy. Warnings alone leave the exit code at 0.
 func (c *checkCommand) Run(std streams) error {
-	failed := false
-	var unread error
+	mender, err := c.mender(std)
+	if err != nil {
+		return err
+	}
+	worst := exitDone
 	reports := []checked{}
 	for _, name := range c.Files {
 		src, err := readPolicy(std, name)
-		if err != nil {
-			unread = errors.Join(unread, err)
+		if err == nil {
+			src, err = mender.mend(src)
+		}
+		worst = max(worst, conclude(std, err))
+		if src == nil {
 			continue
 		}
-		compiled, found := compiler.Compile(src)
-		report := checked{File: name, Diagnostics: src.Reports(found)}
-		if !found.HasErrors() {
-			report.PolicyHash = compiled.Hash
+		checked := checkPolicy(src)
+		if checked.found.HasErrors() {
+			worst = max(worst, exitFailed)
 		}
-		failed = failed || found.HasErrors()
-		reports = append(reports, report)
-		if c.Format == "text" {
-			if err := printCheck(std, src, found); err != nil {
-				return err
+		reports = append(reports, checked)
+	}
+	if err := c.print(std, reports); err != nil {
+		return err
+	}
+	return exitWith(worst)
+}
+
+func checkPolicy(src *grammar.Source) checked {
+	compiled, found := compiler.Compile(src)
+	report := checked{File: src.Name, Diagnostics: src.Reports(found), source: src, found: found}
+	if !found.HasErrors() {
+		report.PolicyHash = compiled.Hash
+	}
+	return report
+}
+
+// print prints the reports in the form that was asked for.
+func (c *checkCommand) print(std streams, reports []checked) error {
+	files := make([]report.File, len(reports))
+	for i, r := range reports {
+		files[i] = report.File{Source: r.source, Found: r.found}
+	}
+	switch c.Format {
+	case "json":
+		return printJSON(std.out, reports)
+	case "sarif":
+		return report.SARIF(std.out, files, codeTable())
+	case "github":
+		return report.GitHub(std.out, files)
+	}
+	return printChecks(std.out, files, styleFor(c.Color, std.out))
+}
+
+// printChecks prints the findings of each file and what they come to, and at the end where to read more.
+func printChecks(w io.Writer, files []report.File, style grammar.Style) error {
+	var codes []grammar.Code
+	for _, file := range files {
+		if err := printCheck(w, file, style); err != nil {
+			return err
+		}
+		for _, d := range file.Found {
+			if !slices.Contains(codes, d.Code) {
+				codes = append(codes, d.Code)
 			}
 		}
 	}
-	if c.Format == "json" {
-		if err := printJSON(std.out, reports); err != nil {
-			return err
-		}
-	}
-	switch {
-	case unread != nil:
-		return usage("%v", unread)
-	case failed:
-		return &exit{code: exitFailed}
-	}
-	return nil
+	return explainHint(w, codes)
 }
 
-// printCheck prints the findings of one file, and what they come to.
-func printCheck(std streams, src *grammar.Source, found grammar.Diagnostics) error {
-	if err := src.RenderAll(std.out, found); err != nil {
+func printCheck(w io.Writer, file report.File, style grammar.Style) error {
+	if err := file.Source.RenderAllStyled(w, file.Found, style); err != nil {
 		return err
 	}
 	faults, warnings := 0, 0
-	for _, d := range found {
+	for _, d := range file.Found {
 		switch d.Severity {
 		case grammar.Error:
 			faults++
@@ -72,7 +113,7 @@ func printCheck(std streams, src *grammar.Source, found grammar.Diagnostics) err
 			warnings++
 		}
 	}
-	_, err := fmt.Fprintf(std.out, "%s: %s, %s\n", src.Name, count(faults, "error"), count(warnings, "warning"))
+	_, err := fmt.Fprintf(w, "%s: %s, %s\n", file.Source.Name, count(faults, "error"), count(warnings, "warning"))
 	return err
 }
 
@@ -84,4 +125,20 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// mostExplained is how many codes the line at the end of a report names.
+const mostExplained = 5
+
+// explainHint prints the command that explains the codes of a report.
+func explainHint(w io.Writer, codes []grammar.Code) error {
+	if len(codes) == 0 {
+		return nil
+	}
+	var names []string
+	for _, code := range codes[:min(len(codes), mostExplained)] {
+		names = append(names, string(code))
+	}
+	_, err := fmt.Fprintf(w, "help: run bailiff explain-code %s\n", strings.Join(names, " "))
+	return err
 }

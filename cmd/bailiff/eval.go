@@ -2,7 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
 
+	"bailiff/grammar"
 	"bailiff/httpd"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/intent"
@@ -10,16 +15,16 @@ import (
 
 type evalCommand struct {
 	Policy  string `required:"" help:"The policy, signed or not." placeholder:"FILE"`
-	JSON    bool   `name:"json" help:"Print the answer as the service gives it."`
-	Explain bool   `help:"List every rule that is violated, with its line in the policy."`
+	JSON    bool   `name:"json" help:"Print the answer as the service gives it to a test-run."`
+	Explain bool   `help:"List every rule that is violated with its line in the policy, what is left of each limit, and the smallest change that would pass."`
 	Shim    bool   `help:"Decide as for an API key whose provenance is a trusted shim."`
 	Base    bool   `name:"integer-amounts-base" help:"Read amounts without a point as base units, as SVC_INTEGER_AMOUNTS=base does."`
 	Intent  string `arg:"" help:"File of the intent, a request body; - is standard input."`
 }
 
-// Run decides the intent. Counters start at zero, and there are no holds.
+// Run decides the intent as a test-run would. Counters start at zero, and there are no holds.
 func (c *evalCommand) Run(std streams) error {
-	policy, err := c.policy(std)
+	src, policy, err := loadPolicy(std, c.Policy)
 	if err != nil {
 		return err
 	}
@@ -27,14 +32,19 @@ func (c *evalCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	answer, violations, fault := authority.Simulate(policy, body, c.Shim, intent.Options{IntegerAmountsBase: c.Base})
+	simulation, err := authority.NewSimulation(policy, intent.Options{IntegerAmountsBase: c.Base}, authority.SystemClock())
+	if err != nil {
+		return err
+	}
+	defer simulation.Close()
+	answer, fault := simulation.Decide(body, c.Shim, true)
 	if fault != nil {
 		if _, err := std.out.Write(httpd.AppendFailure(nil, fault)); err != nil {
 			return err
 		}
 		return &exit{code: exitUsage}
 	}
-	if err := c.print(std, answer, violations); err != nil {
+	if err := c.print(std, src, answer); err != nil {
 		return err
 	}
 	switch answer.Status {
@@ -46,36 +56,101 @@ func (c *evalCommand) Run(std streams) error {
 	return nil
 }
 
-func (c *evalCommand) policy(std streams) (*authority.Policy, error) {
-	src, err := readPolicy(std, c.Policy)
+// loadPolicy reads and compiles a policy. Diagnostics of one that does not compile are printed.
+func loadPolicy(std streams, name string) (*grammar.Source, *authority.Policy, error) {
+	src, err := readPolicy(std, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	policy, err := authority.CompilePolicy(src)
 	if invalid, ok := err.(*authority.InvalidPolicy); ok { //nolint:errorlint // CompilePolicy does not wrap it
-		return nil, printed(std, src, invalid.Diagnostics)
+		return nil, nil, printed(std, src, invalid.Diagnostics)
 	}
-	return policy, err
+	return src, policy, err
 }
 
-func (c *evalCommand) print(std streams, answer *authority.Answer, violations []authority.Violation) error {
+func (c *evalCommand) print(std streams, src *grammar.Source, answer *authority.Answer) error {
+	explanation := answer.Explanation
 	if c.JSON {
-		if _, err := std.out.Write(httpd.AppendAnswer(nil, answer)); err != nil {
-			return err
+		if !c.Explain {
+			answer.Explanation = nil
 		}
-	} else {
-		line := answer.Status
-		if answer.Code != "" {
-			line += " " + string(answer.Code)
-		}
-		if answer.Rule != "" {
-			line += " (" + answer.Rule + ")"
-		}
-		fmt.Fprintf(std.out, "%s\n%s\n", line, answer.Message)
+		_, err := std.out.Write(httpd.AppendAnswer(nil, answer))
+		return err
 	}
-	if c.Explain {
-		for _, v := range violations {
-			fmt.Fprintf(std.err, "%s:%d: %s %s: %s\n", c.Policy, v.Line, v.Rule, v.Code, v.Message)
+	line := answer.Status
+	if answer.Code != "" {
+		line += " " + string(answer.Code)
+	}
+	if answer.Rule != "" {
+		line += " (" + answer.Rule + ")"
+	}
+	if _, err := fmt.Fprintf(std.out, "%s\n%s\n", line, answer.Message); err != nil || !c.Explain {
+		return err
+	}
+	return printExplanation(std.out, src, explanation)
+}
+
+// printExplanation prints what the rules made of an intent, for people.
+func printExplanation(w io.Writer, src *grammar.Source, e *authority.Explanation) error {
+	for _, group := range []struct {
+		title    string
+		findings []authority.Finding
+	}{{"violated", e.Violations}, {"held by", e.Holds}, {"noted", e.Notes}} {
+		if len(group.findings) > 0 {
+			fmt.Fprintf(w, "\n%s:\n", group.title)
+		}
+		for i := range group.findings {
+			printFinding(w, src, &group.findings[i])
+		}
+	}
+	if e.Omitted > 0 {
+		fmt.Fprintf(w, "and %s more\n", count(e.Omitted, "violated rule"))
+	}
+	if err := printLimits(w, e.Limits); err != nil || e.Change == nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nchange: %s\n", e.Change)
+	return err
+}
+
+// printFinding prints a rule with its line in the policy, and below it the rule itself.
+func printFinding(w io.Writer, src *grammar.Source, f *authority.Finding) {
+	fmt.Fprintf(w, "%s:%d: %s %s: %s\n", src.Name, f.Line, f.Rule, f.Code, grammar.Visible(f.Message))
+	if f.Line > 0 {
+		_, excerpt, _ := strings.Cut(src.Render(grammar.Diagnostic{Span: f.Span}), "\n")
+		fmt.Fprint(w, excerpt)
+	}
+}
+
+// printLimits prints a table of what is used of each limit.
+func printLimits(w io.Writer, limits []authority.Headroom) error {
+	if len(limits) == 0 {
+		return nil
+	}
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprint(table, "\nlimit\tper\tused\tof\tleft\tuntil\n")
+	for i := range limits {
+		h := &limits[i]
+		per, used, left, until := h.Window, h.Used.Format(h.Decimals), h.Left().Format(h.Decimals), ""
+		for _, group := range h.Groups {
+			per += fmt.Sprintf(" %q", group.Value)
+		}
+		if len(h.Missing) > 0 {
+			used, left = "?", "no "+strings.Join(h.Missing, ", no ")
+		}
+		if !h.Resets.IsZero() {
+			until = h.Resets.Format(time.RFC3339)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s %s\t%s\t%s\n", h.Rule, per, used, h.Limit.Format(h.Decimals), h.Unit, left, until)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -25,18 +25,21 @@ const (
 
 // command is the whole command line. Its doc texts are the help.
 type command struct {
-	Keygen     keygenCommand     `cmd:"" help:"Make an operator key pair."`
-	Sign       signCommand       `cmd:"" help:"Sign a policy with the operator's key."`
-	Verify     verifyCommand     `cmd:"" help:"Verify a policy's signature."`
-	Check      checkCommand      `cmd:"" help:"Report everything that is wrong with policies."`
-	Compile    compileCommand    `cmd:"" help:"Compile a policy to a program."`
-	Disasm     disasmCommand     `cmd:"" help:"List the program of a policy, or of a compiled program."`
-	Eval       evalCommand       `cmd:"" help:"Decide an intent without a service."`
-	Serve      serveCommand      `cmd:"" help:"Run the service."`
-	Quickstart quickstartCommand `cmd:"" help:"Make what is missing for a first run, then serve."`
-	Keys       keysCommand       `cmd:"" help:"Create, list and revoke API keys."`
-	Holds      holdsCommand      `cmd:"" help:"List holds."`
-	Attest     attestCommand     `cmd:"" help:"Work with attestations."`
+	Keygen     keygenCommand      `cmd:"" help:"Make an operator key pair."`
+	Sign       signCommand        `cmd:"" help:"Sign a policy with the operator's key."`
+	Verify     verifyCommand      `cmd:"" help:"Verify a policy's signature."`
+	Check      checkCommand       `cmd:"" help:"Report everything that is wrong with policies, and mend it."`
+	Fmt        fmtCommand         `cmd:"" help:"Lay policies out in the one canonical way."`
+	Explain    explainCodeCommand `cmd:"" name:"explain-code" help:"Explain the code of a finding, with an example."`
+	Compile    compileCommand     `cmd:"" help:"Compile a policy to a program."`
+	Disasm     disasmCommand      `cmd:"" help:"List the program of a policy, or of a compiled program."`
+	Eval       evalCommand        `cmd:"" help:"Decide an intent without a service."`
+	Test       testCommand        `cmd:"" help:"Run the tests that stand beside policies."`
+	Serve      serveCommand       `cmd:"" help:"Run the service."`
+	Quickstart quickstartCommand  `cmd:"" help:"Make what is missing for a first run, then serve."`
+	Keys       keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
+	Holds      holdsCommand       `cmd:"" help:"List holds."`
+	Attest     attestCommand      `cmd:"" help:"Work with attestations."`
 }
 
 // streams are what a subcommand reads from and writes to.
@@ -64,6 +67,14 @@ func usage(format string, arguments ...any) error {
 	return &exit{code: exitUsage, message: fmt.Sprintf(format, arguments...)}
 }
 
+// exitWith returns the exit of a command that said everything already, nil for exitDone.
+func exitWith(code int) error {
+	if code == exitDone {
+		return nil
+	}
+	return &exit{code: code}
+}
+
 func main() {
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
@@ -79,7 +90,7 @@ func run(arguments []string, std streams) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
-		return report(std, err)
+		return conclude(std, err)
 	}
 	if len(arguments) == 0 {
 		arguments = []string{"--help"}
@@ -89,13 +100,13 @@ func run(arguments []string, std streams) int {
 		return finished // --help was printed
 	}
 	if err != nil {
-		return report(std, usage("%v; see bailiff --help", err))
+		return conclude(std, usage("%v; see bailiff --help", err))
 	}
-	return report(std, parsed.Run(std))
+	return conclude(std, parsed.Run(std))
 }
 
-// report prints an error and returns its exit code.
-func report(std streams, err error) int {
+// conclude prints an error and returns its exit code.
+func conclude(std streams, err error) int {
 	if err == nil {
 		return exitDone
 	}

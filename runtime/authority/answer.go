@@ -21,6 +21,8 @@ type Answer struct {
 
 	TestRun bool // the answer of a test-run
 	Observe bool // a test-run's observe_mode_active
+
+	Explanation *Explanation // nil where none was asked for
 }
 
 // Failure is an answer that is no decision: authentication, validation, or trouble of the service's own.

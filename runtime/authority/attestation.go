@@ -21,9 +21,10 @@ import (
 const surelyAttestable = 1024
 
 // precheck prepares the claims of a decision that may be allowed, and refuses a request whose attestation could
-// not be issued before anything is recorded for it. It returns no claims where none can be needed.
+// not be issued before anything is recorded for it. It returns no claims where none can be needed, and none where
+// nobody signs: in a simulation.
 func (a *Authority) precheck(w *worker) (*attest.Claims, *Failure) {
-	if w.testRun && w.bodyBytes <= surelyAttestable || w.plan.Pass.Decision == ledger.Denied && !w.observe {
+	if a.Signer == nil || w.testRun && w.bodyBytes <= surelyAttestable || w.plan.Pass.Decision == ledger.Denied && !w.observe {
 		return nil, nil
 	}
 	id, err := attest.NewTokenID(a.Random)

@@ -36,7 +36,7 @@ type worker struct {
 	in        *intent.Intent
 	result    *vm.Result
 	bodyBytes int
-	testRun   bool
+	asked
 	observe   bool // what the policy denies is approved
 	observing bool // the service observes; a test-run only says so
 	now       time.Time
@@ -44,8 +44,15 @@ type worker struct {
 	hold      ledger.HoldRequest
 	reserved  []ledger.Reservation
 	seen      []ledger.Sighting
-	to        *Answer // the caller's
-	source    []byte  // the intent's canonical form, for a hold
+	to        *Answer    // the caller's
+	source    []byte     // the intent's canonical form, for a hold
+	limits    []Headroom // by counter, for an explanation
+}
+
+// asked is what a caller wants.
+type asked struct {
+	testRun bool
+	explain bool
 }
 
 func newWorker(options intent.Options) *worker { return &worker{decoder: intent.NewDecoder(options)} }
@@ -54,21 +61,26 @@ func newWorker(options intent.Options) *worker { return &worker{decoder: intent.
 // ctx ends the wait for the store; the decision is then unknown to the client, never allowed. The answer is written
 // to answer, whose memory is used again; it means nothing where Decide returns a failure.
 func (a *Authority) Decide(ctx context.Context, key *ledger.Key, body []byte, testRun bool, answer *Answer) *Failure {
+	return a.run(ctx, key, body, asked{testRun: testRun}, answer)
+}
+
+// run lends a worker to decide.
+func (a *Authority) run(ctx context.Context, key *ledger.Key, body []byte, want asked, answer *Answer) *Failure {
 	w := a.workers.Get().(*worker)
-	w.to = answer
-	fault := a.decide(ctx, w, key, body, testRun)
+	w.to, w.asked = answer, want
+	fault := a.decide(ctx, w, key, body)
 	w.to = nil
 	a.workers.Put(w) // not deferred: after a panic nobody knows what state it is in
 	return fault
 }
 
-func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body []byte, testRun bool) *Failure {
+func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body []byte) *Failure {
 	in, err := w.decoder.Decode(body)
 	if err != nil {
 		return invalidIntent(err)
 	}
 	a.unknown.warn(a.Log, in.Text(intent.Framework))
-	w.in, w.key, w.testRun, w.observe, w.observing = in, key, testRun, a.Observe && !testRun, a.Observe
+	w.in, w.key, w.observe, w.observing = in, key, a.Observe && !w.testRun, a.Observe
 	w.bodyBytes = len(body)
 	for range maxAttempts {
 		fault, again := a.attempt(ctx, w)
@@ -113,11 +125,17 @@ func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, aga
 	if fault != nil {
 		return fault, false
 	}
+	if w.explain { // before the plan advances what it tells
+		if err := a.measure(ctx, w); err != nil {
+			a.Log.Error("the limits of an explanation could not be read", "error", err)
+			return w.unstored()
+		}
+	}
 	ticket := a.Ledger.Submit(&w.plan)
 	outcome := ticket.Outcome()
 	var token []byte
 	var signing error
-	if outcome.Decision == ledger.Allowed && !w.testRun {
+	if outcome.Decision == ledger.Allowed && a.Signer != nil && !w.testRun {
 		claims.IssuedAt = seconds(outcome.Now)
 		claims.Mode = mode(outcome.Observed)
 		// Whoever else is ready submits first: signing takes so long that a group would miss them all.
@@ -136,7 +154,7 @@ func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, aga
 }
 
 // judge runs the policy over the intent. While observing, every rule is run, since an approved denial still says
-// how much it is about.
+// how much it is about, and for an explanation.
 func (w *worker) judge() {
 	program := w.policy.program
 	if need := len(program.Fields()); cap(w.frame) < need {
@@ -146,7 +164,7 @@ func (w *worker) judge() {
 	}
 	w.policy.binding.Fill(w.in, provenance(w.key), program.Needs(w.in.ActionLower()), w.frame)
 	runMode := vm.First
-	if w.observe {
+	if w.observe || w.explain {
 		runMode = vm.All
 	}
 	w.result = w.machine.Run(program, w.frame, runMode)
@@ -198,11 +216,16 @@ func (w *worker) reserve() {
 		counter := program.Counter(reservation.Counter)
 		rule := program.Rule(counter.Rule)
 		w.reserved = append(w.reserved, ledger.Reservation{
-			Counter: ledger.Counter{Limit: counter.Name, Window: windows[counter.Window], Group: w.group(counter)},
+			Counter: w.counter(counter),
 			Op:      operations[counter.Op], Amount: reservation.Amount, Limit: counter.Limit, Code: code.Code(rule.Code), Rule: rule.Name,
 		})
 	}
 	w.plan.Reservations = w.reserved
+}
+
+// counter is the ledger's name of a program's counter, for this intent.
+func (w *worker) counter(counter *vm.Counter) ledger.Counter {
+	return ledger.Counter{Limit: counter.Name, Window: windows[counter.Window], Group: w.group(counter)}
 }
 
 // operations translates what a use does to a counter.
@@ -273,8 +296,16 @@ func (w *worker) event() ledger.Event {
 	if chain, ok := w.in.ChainID(); ok {
 		event.ChainID = uint64(chain)
 	}
-	if len(w.result.Violations) > 0 {
-		event.Value = ledger.Clip(w.offending(&w.result.Violations[0]))
+	switch {
+	case len(w.result.Violations) > 0:
+		violation := &w.result.Violations[0]
+		event.Value = ledger.Clip(w.offending(violation))
+		event.Detail = w.policy.program.Rule(violation.Rule).Message
+		if reason := w.unreadable(violation); reason != "" {
+			event.Detail += ": " + reason
+		}
+	case len(w.result.Holds) > 0:
+		event.Detail = w.policy.program.Rule(w.result.Holds[0]).Message
 	}
 	return event
 }
@@ -317,6 +348,9 @@ func (w *worker) answer(outcome *ledger.Outcome, token []byte) (fault *Failure, 
 	answer := w.newAnswer(outcome.Decision)
 	answer.Code, answer.Rule, answer.Attestation = outcome.Code, outcome.Rule, token
 	answer.Message = w.appendMessage(answer.Message, outcome)
+	if w.explain {
+		answer.Explanation = w.explanation(outcome)
+	}
 	if outcome.Result == ledger.Held && !outcome.Hold.IsZero() {
 		answer.HoldID, answer.ExpiresAt = outcome.Hold.String(), seconds(outcome.HoldExpires)
 	}

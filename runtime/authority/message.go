@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
+	"bailiff/vm/amount"
 )
 
 // maxQuoted bounds what a message repeats of a request, in bytes: agents choose the texts.
@@ -39,11 +41,11 @@ func (w *worker) appendReason(text []byte, outcome *ledger.Outcome) []byte {
 		text = append(text, w.policy.program.Rule(w.result.Holds[0]).Message...)
 		return append(text, ": a human operator has to decide"...)
 	case outcome.Result == ledger.HoldDenied:
-		return append(text, "the operator denied the hold of this intent"...)
+		return append(text, holdDenied...)
 	case outcome.Result == ledger.Refused:
-		return w.appendRefusal(text, outcome)
+		return w.appendRefusal(text, outcome.Reservation, outcome.Used)
 	case outcome.Result == ledger.RefusedGroups:
-		return fmt.Appendf(text, "the key has %d live counter groups and can have no more", ledger.MaxGroups)
+		return appendTooManyGroups(text)
 	case len(w.result.Violations) > 0:
 		return w.appendViolation(text, &w.result.Violations[0])
 	}
@@ -62,14 +64,74 @@ func (w *worker) appendViolation(text []byte, violation *vm.Violation) []byte {
 	return text
 }
 
-func (w *worker) appendRefusal(text []byte, outcome *ledger.Outcome) []byte {
-	reservation := &w.plan.Reservations[outcome.Reservation]
-	text = fmt.Appendf(text, "%s: %s of %s used in this %s", reservation.Counter.Limit,
-		outcome.Used.String(), reservation.Limit.String(), reservation.Counter.Window)
-	if reservation.Counter.Group != "" {
-		text = append(appendQuoted(append(text, " ("...), reservation.Counter.Group), ')')
+// holdDenied is the reason where an operator has denied the hold.
+const holdDenied = "the operator denied the hold of this intent"
+
+func appendTooManyGroups(text []byte) []byte {
+	return fmt.Appendf(text, "the key has %d live counter groups and can have no more", ledger.MaxGroups)
+}
+
+// appendRefusal says of which limit how much is used, and by how much the intent would go beyond.
+func (w *worker) appendRefusal(text []byte, index int, used amount.Amount) []byte {
+	reservation, counter := &w.plan.Reservations[index], w.policy.program.Counter(w.result.Reservations[index].Counter)
+	unit := unitOf(reservation.Rule)
+	text = append(append(text, reservation.Rule...), ": "...)
+	text = append(used.AppendFormat(text, counter.Decimals), " of "...)
+	text = appendQuantity(text, reservation.Limit, counter.Decimals, unit)
+	text = append(append(text, " used in this "...), counter.Window.String()...)
+	if counter.Window != vm.Task {
+		text = append(text, " (UTC)"...)
+	}
+	text = w.appendGroup(text, counter.Group, " (")
+	text = w.appendGroup(text, counter.Subgroup, ", ")
+	if counter.Group != vm.NoSlot {
+		text = append(text, ')')
+	}
+	if counter.Op == vm.Sum {
+		text = appendQuantity(append(text, ", and the intent adds "...), reservation.Amount, counter.Decimals, unit)
 	}
 	return text
+}
+
+// appendGroup appends what a counter counts by, if anything.
+func (w *worker) appendGroup(text []byte, slot uint16, before string) []byte {
+	if slot == vm.NoSlot {
+		return text
+	}
+	return appendQuoted(append(text, before...), w.frame[slot].Text)
+}
+
+// appendQuantity appends an amount with its unit.
+func appendQuantity(text []byte, value amount.Amount, decimals uint8, unit string) []byte {
+	text = value.AppendFormat(text, decimals)
+	if unit == "" {
+		return text
+	}
+	return append(append(text, ' '), unit...)
+}
+
+// unitOf returns the unit of the limit that a rule sets, in words; "" where it has none.
+func unitOf(rule string) string {
+	if token, ok := strings.CutPrefix(rule, "evm.token."); ok {
+		symbol, _, _ := strings.Cut(token, ".")
+		return symbol
+	}
+	for _, row := range units {
+		if strings.HasSuffix(rule, row.suffix) {
+			return row.unit
+		}
+	}
+	return ""
+}
+
+// units are the units of limits by how the names of their rules end.
+var units = []struct{ suffix, unit string }{
+	{"_eth", "ETH"}, {".max_sum_usd", "USD"}, {".max_model_spend_usd_per_task", "USD"},
+	{".max_model_tokens_per_task", "tokens"}, {".max_count", "intents"},
+	{".max_tool_calls_per_task", "tool calls"}, {".max_tool_calls_per_hour", "tool calls"}, {".daily_tool_calls", "tool calls"},
+	{".max_files_per_action", "targets"}, {".max_destructive_effects_per_task", "destructive effects"},
+	{".max_bytes_written_per_task", "bytes"}, {".max_bytes_deleted_per_task", "bytes"},
+	{".max_ref_changes_per_task", "ref updates"}, {".max_schema_changes_per_task", "schema changes"},
 }
 
 // offending is the value that violated a rule, or empty where it is missing or has no text of its own.
@@ -87,9 +149,17 @@ func (w *worker) offending(violation *vm.Violation) string {
 // symbol is what a token can be called without quotes.
 var symbol = regexp.MustCompile(`^[0-9A-Za-z]{1,42}$`)
 
-// unreadable says why the value that violated a rule could not be read, and is empty where it could.
+// unreadable says why the value that violated a rule, or its element that did, could not be read. It is empty where it
+// could.
 func (w *worker) unreadable(violation *vm.Violation) string {
-	if int(violation.Slot) >= len(w.frame) || w.frame[violation.Slot].Kind != vm.Invalid {
+	if int(violation.Slot) >= len(w.frame) {
+		return ""
+	}
+	value := &w.frame[violation.Slot]
+	if violation.Element >= 0 && int(violation.Element) < len(value.Elems) {
+		value = &value.Elems[violation.Element]
+	}
+	if value.Kind != vm.Invalid {
 		return ""
 	}
 	return w.in.Unreadable(w.policy.program.Fields()[violation.Slot])
@@ -127,9 +197,16 @@ func appendQuoted(dst []byte, text string) []byte {
 	if len(text) <= maxQuoted {
 		return strconv.AppendQuote(dst, text)
 	}
-	end := maxQuoted
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
+	return append(strconv.AppendQuote(dst, clip(text, maxQuoted)), "…"...)
+}
+
+// clip returns text cut to at most limit bytes, at the start of a character.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
-	return append(strconv.AppendQuote(dst, text[:end]), "…"...)
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
 }

@@ -1,10 +1,12 @@
 package authority
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bailiff/compiler"
 	"bailiff/grammar"
@@ -50,6 +52,48 @@ type Policy struct {
 	digest  [sha256.Size]byte
 	program *vm.Program
 	binding *intent.Binding
+}
+
+// Places returns the rules that a verdict can name, each at its line, in the order of lines and names.
+func (p *Policy) Places() []Place {
+	var places []Place
+	for pc := range p.program.Len() {
+		if rule, names := p.names(uint16(pc)); names {
+			places = append(places, Place{p.program.Rule(rule).Name, int(p.program.Span(uint16(pc)).Line)})
+		}
+	}
+	slices.SortFunc(places, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule)) })
+	return slices.Compact(places)
+}
+
+// names returns the rule that the instruction at pc denies, holds, notes or counts by.
+func (p *Policy) names(pc uint16) (rule uint16, ok bool) {
+	switch in := p.program.Instruction(pc); in.Op {
+	case vm.OpDeny, vm.OpHold, vm.OpNote:
+		return in.C, true
+	case vm.OpReserve:
+		return p.program.Counter(in.C).Rule, true
+	}
+	return 0, false
+}
+
+// ruleBehind returns the rule that a comparison at pc is about: what stands behind it denies, holds or notes by it.
+func (p *Policy) ruleBehind(pc uint16) (rule uint16, ok bool) { return p.names(pc + 1) }
+
+// find returns the first instruction of that operation about a rule or, of vm.OpReserve, a counter.
+func (p *Policy) find(op vm.Op, index uint16) (pc uint16, ok bool) {
+	for pc := range p.program.Len() {
+		if in := p.program.Instruction(uint16(pc)); in.Op == op && in.C == index {
+			return uint16(pc), true
+		}
+	}
+	return 0, false
+}
+
+// line returns the line of the policy that such an instruction was made from, 0 where it is not known.
+func (p *Policy) line(op vm.Op, index uint16) int {
+	pc, _ := p.find(op, index)
+	return int(p.program.Span(pc).Line)
 }
 
 // LoadPolicy compiles a policy that must be signed by operator. The errors are ErrUnsigned, ErrSignature and

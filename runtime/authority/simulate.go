@@ -1,61 +1,83 @@
 package authority
 
 import (
-	"bailiff/runtime/code"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
-	"bailiff/vm"
+	"bailiff/runtime/ledger/memory"
 )
 
-// Violation is one violated rule, for the author of the policy.
-type Violation struct {
-	Rule    string
-	Code    code.Code
-	Message string
-	Line    int // in the policy, from 1; 0 where it is not known
+// Simulation decides intents by a policy without a service, as an authority would: on a ledger in memory, with counters
+// that start at zero and advance, and holds that open and can be resolved. Nothing is signed. It has two API keys, an
+// agent's and a shim's, whose counters and holds are apart as those of any two keys are. It is for one goroutine.
+type Simulation struct {
+	authority *Authority
+	keys      map[bool]*ledger.Key // by whether the provenance is a shim
+	owner     map[string]ledger.ID // of the holds that were opened
 }
 
-// Simulate decides an intent by a policy without a service, as for a key whose provenance is
-// a shim or an agent: no counter that has advanced, no holds. It also
-// returns every rule that the intent violates, in the order of evaluation.
-func Simulate(policy *Policy, body []byte, shim bool, options intent.Options) (*Answer, []Violation, *Failure) {
-	w := newWorker(options)
-	in, err := w.decoder.Decode(body)
+// NewSimulation returns a simulation of a policy. Close ends it.
+func NewSimulation(policy *Policy, options intent.Options, clock Clock) (*Simulation, error) {
+	a := &Authority{Config: Config{
+		Ledger: memory.New(), Environment: Production, Options: options, Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
+	}}
+	a.policy.Store(policy)
+	a.workers.New = func() any { return newWorker(options) }
+	s := &Simulation{authority: a, keys: map[bool]*ledger.Key{}, owner: map[string]ledger.ID{}}
+	for _, shim := range []bool{false, true} {
+		if err := s.createKey(shim); err != nil {
+			_ = s.Close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Simulation) createKey(shim bool) error {
+	name := string(provenance(&ledger.Key{Shim: shim}))
+	hash := sha256.Sum256([]byte(name))
+	key := ledger.Key{
+		ID: ledger.ID(hash[:16]).UUIDv4(), Hash: hash, Email: name + "@localhost.localdomain", Environment: Production,
+		Tier: "developer", Scopes: ledger.ScopeAuthorize, Shim: shim, Created: s.authority.Clock().UnixNano(),
+	}
+	if err := s.authority.Ledger.CreateKey(context.Background(), key); err != nil {
+		return fmt.Errorf("a simulation's key: %w", err)
+	}
+	s.keys[shim], _ = s.authority.Ledger.LookupKey(hash)
+	return nil
+}
+
+// Decide takes an intent to its answer, with an explanation: as authorize does for the key of a shim or of an agent
+// or, with testRun, without any effect. Nothing is attested.
+func (s *Simulation) Decide(body []byte, shim, testRun bool) (*Answer, *Failure) {
+	answer := new(Answer)
+	fault := s.authority.run(context.Background(), s.keys[shim], body, asked{testRun: testRun, explain: true}, answer)
+	if fault != nil {
+		return nil, fault
+	}
+	if answer.HoldID != "" {
+		s.owner[answer.HoldID] = s.keys[shim].ID
+	}
+	return answer, nil
+}
+
+// Resolve is an operator's decision about a hold of this simulation. The errors are those of the ledger.
+func (s *Simulation) Resolve(holdID string, allow bool) error {
+	id, err := ledger.ParseID(holdID)
 	if err != nil {
-		return nil, nil, invalidIntent(err)
+		return err
 	}
-	w.in, w.policy, w.key, w.to, w.observe = in, policy, &ledger.Key{Shim: shim}, new(Answer), true // observe: run every rule
-	w.judge()
-	if w.result.Status == vm.Rejected {
-		return nil, nil, w.rejected()
-	}
-	answer := w.newAnswer(ledger.Allowed)
-	outcome := &ledger.Outcome{Result: ledger.Passed}
-	switch w.result.Status {
-	case vm.Denied:
-		w.blame(answer, w.result.Violations[0].Rule, ledger.Denied)
-	case vm.Pending:
-		outcome.Result = ledger.Held
-		w.blame(answer, w.result.Holds[0], ledger.Pending)
-	}
-	answer.Message = w.appendMessage(answer.Message, outcome)
-	return answer, w.violations(), nil
+	now := s.authority.Clock()
+	_, err = s.authority.Ledger.ResolveHold(context.Background(), ledger.Resolution{
+		Key: s.owner[holdID], Hold: id, Allow: allow, At: now.UnixNano(), Resolved: now.Unix(),
+	})
+	return err
 }
 
-// blame makes an answer the decision that a rule asks for.
-func (w *worker) blame(answer *Answer, index uint16, decision ledger.Decision) {
-	rule := w.policy.program.Rule(index)
-	w.newAnswer(decision)
-	answer.Code, answer.Rule = code.Code(rule.Code), rule.Name
-}
-
-func (w *worker) violations() []Violation {
-	list := make([]Violation, len(w.result.Violations))
-	for i := range list {
-		found := &w.result.Violations[i]
-		rule := w.policy.program.Rule(found.Rule)
-		message := string(w.appendViolation(nil, found))
-		list[i] = Violation{rule.Name, code.Code(rule.Code), message, int(w.policy.program.Span(found.PC).Line)}
-	}
-	return list
-}
+// Close ends the simulation.
+func (s *Simulation) Close() error { return s.authority.Ledger.Close() }

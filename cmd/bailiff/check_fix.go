@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"bailiff/compiler"
+	"bailiff/grammar"
+)
+
+// maxRounds bounds how often fixes are looked for: one may bring another to light, but not for ever.
+const maxRounds = 20
+
+// mender makes the fixes of check --fix; a nil one makes none.
+type mender struct{ *resigner }
+
+func (c *checkCommand) mender(std streams) (*mender, error) {
+	switch {
+	case !c.Fix && c.Key != "":
+		return nil, usage("--key goes with --fix")
+	case !c.Fix:
+		return nil, nil
+	}
+	signer, err := newResigner(std, c.Key)
+	return &mender{signer}, err
+}
+
+// mend makes every fix of a policy in its file, round by round until there is none left, and returns what the file then
+// holds, errors or not.
+func (m *mender) mend(src *grammar.Source) (*grammar.Source, error) {
+	if m == nil {
+		return src, nil
+	}
+	if src.Name == "-" {
+		return src, usage("--fix works on files: standard input can't be changed")
+	}
+	mended, _ := mendAll(src, m.say)
+	if bytes.Equal(mended.Text, src.Text) {
+		return src, nil
+	}
+	return m.replace(src, mended)
+}
+
+// mendAll makes fixes until there is none left, and tells say of each; done is false where maxRounds were not enough.
+func mendAll(src *grammar.Source, say func(*grammar.Source, grammar.Diagnostic)) (mended *grammar.Source, done bool) {
+	for range maxRounds {
+		_, found := compiler.Compile(src)
+		text, made := src.Mend(found)
+		if len(made) == 0 {
+			return src, true
+		}
+		for _, d := range made {
+			say(src, d)
+		}
+		src = grammar.NewSource(src.Name, text)
+	}
+	return src, false
+}
+
+// say says on the error stream what a fix changes.
+func (m *mender) say(src *grammar.Source, d grammar.Diagnostic) {
+	at := src.Position(d.Fix.Span.Start)
+	fmt.Fprintf(m.std.err, "%s:%d:%d: fixed %s: `%s` became `%s`\n", src.Name, at.Line, at.Column, d.Code,
+		oneLineOf(src.Slice(d.Fix.Span)), oneLineOf(d.Fix.Replacement))
+}
+
+// replace writes the mended policy in place of what the file held.
+func (m *mender) replace(src, mended *grammar.Source) (*grammar.Source, error) {
+	text, err := m.signed(src, mended)
+	if err == nil {
+		err = replaceFile(src.Name, text)
+	}
+	if err != nil {
+		return src, err
+	}
+	return grammar.NewSource(src.Name, text), nil
+}
+
+// signed returns the text of the mended policy with what is left of, or comes after, the old signature.
+func (m *mender) signed(src, mended *grammar.Source) ([]byte, error) {
+	before, _ := grammar.Split(src)
+	after, _ := grammar.Split(mended)
+	if !before.Signed || bytes.Equal(before.Body, after.Body) {
+		return mended.Text, nil
+	}
+	body, lost := grammar.Unsigned(mended)
+	if lost.HasErrors() { // a block that holds more than a signature is kept for its author to see to
+		fmt.Fprintf(m.std.err, "bailiff: %s: its bytes changed, so a signature that it had no longer holds\n", src.Name)
+		return mended.Text, nil
+	}
+	return m.successor(src, body)
+}
+
+// oneLineOf returns a piece of a policy so that it can be shown within a line.
+func oneLineOf(text string) string {
+	return string(bytes.ReplaceAll([]byte(grammar.Visible(text)), []byte("\n"), []byte("␊")))
+}

@@ -1,0 +1,284 @@
+package compiler
+
+import (
+	"slices"
+	"strings"
+
+	"bailiff/runtime/code"
+	"bailiff/vm"
+	"bailiff/vm/amount"
+	"bailiff/vm/resource"
+)
+
+// The keys of the profiles about files whose rules deny.
+var (
+	keyRepoRoots     = mustFind("repository", "roots")
+	keyRepoOutside   = mustFind("repository", "block_outside_writes")
+	keyRepoHistory   = mustFind("repository", "protect_git_history")
+	keyRepoSensitive = mustFind("repository", "protect_sensitive_files")
+	keyRepoProviders = mustFind("repository", "git_providers")
+	keyFileActions   = mustFind("filesystem", "actions")
+	keyEffects       = mustFind("filesystem", "allowed_effects")
+	keyWriteRoots    = mustFind("filesystem", "write_roots")
+	keyReadRoots     = mustFind("filesystem", "read_roots")
+	keyFilePaths     = mustFind("filesystem", "blocked_paths")
+	keyClasses       = mustFind("filesystem", "protected_file_classes")
+	keyMaxFiles      = mustFind("filesystem", "max_files_per_action")
+	keyBytesWritten  = mustFind("filesystem", "max_bytes_written_per_task")
+	keyBytesDeleted  = mustFind("filesystem", "max_bytes_deleted_per_task")
+	keyDestructive   = mustFind("filesystem", "max_destructive_effects_per_task")
+)
+
+// repositoryRules returns the rules of `## repository`.
+func (e *emitter) repositoryRules() []profileRule {
+	p := &e.policy.Profiles
+	r := p.Repository
+	if r == nil {
+		return nil
+	}
+	files, git := p.repositoryFiles(), p.byGit()
+	var rules []profileRule
+	if r.Roots != nil {
+		rules = append(rules, profileRule{files, e.repositoryRoots})
+	}
+	if isOn(r.ProtectGitHistory) {
+		rules = append(rules, profileRule{files, e.gitFolder}, profileRule{git, e.history})
+	}
+	if isOn(r.ProtectSensitiveFiles) {
+		rules = append(rules, profileRule{files, e.sensitiveFiles})
+	}
+	if r.GitProviders != nil {
+		rules = append(rules, profileRule{git, func() { e.provider(keyRepoProviders, r.GitProviders) }})
+	}
+	if r.Roots != nil {
+		rules = append(rules, profileRule{git, e.worktree})
+	}
+	return rules
+}
+
+// repositoryRoots keeps the roots themselves from being written to, and whatever is outside of them.
+func (e *emitter) repositoryRoots() {
+	r := e.policy.Profiles.Repository
+	failed := e.NewLabel()
+	e.at(r.Roots.Span)
+	e.evidence(keyRepoRoots, failed)
+	whole, own := rootTexts(r.Roots)
+	if whole = which(whole, func(root string) bool { return root != "/" }); len(whole) > 0 { // no target is "/"
+		e.unless(func(pass vm.Label) {
+			e.Test(vm.OpIn, vm.Unless, e.Field(slotWritten), e.exactly(whole...), pass)
+		}, keyRepoRoots.Rule, keyRepoRoots.Code, "the intent writes to a root of the repository itself")
+	}
+	if own {
+		e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotWrittenRoots), missing, pass) },
+			keyRepoRoots.Rule, keyRepoRoots.Code, "the intent writes to one of the shim's writable roots itself")
+	}
+	if isOn(r.BlockOutsideWrites) {
+		e.at(r.BlockOutsideWrites.Span)
+		e.inside(keyRepoOutside, r.Roots, slotWritten, "the intent writes outside of repository.roots")
+	}
+	e.Place(failed)
+}
+
+// gitFolders are the spellings of what paths below a git folder hold. There are few enough to write them out.
+var gitFolders = []string{"/.git/", "/.giT/", "/.gIt/", "/.gIT/", "/.Git/", "/.GiT/", "/.GIt/", "/.GIT/"}
+
+// gitFolder denies writes to a `.git`, or below one.
+func (e *emitter) gitFolder() {
+	failed := e.NewLabel()
+	e.at(e.policy.Profiles.Repository.ProtectGitHistory.Span)
+	e.evidence(keyRepoHistory, failed)
+	e.unless(func(pass vm.Label) {
+		e.Test(vm.OpContains, vm.Unless, e.Field(slotWritten), e.exactly(gitFolders...), pass)
+	}, keyRepoHistory.Rule, code.FileBlockedPath, "the intent writes to .git, or below it")
+	e.Place(failed)
+}
+
+// history denies git operations that can lose commits or refs. Which operation it is git.actions demands.
+func (e *emitter) history() {
+	e.at(e.policy.Profiles.Repository.ProtectGitHistory.Span)
+	next, operation := e.NewLabel(), e.Field(slotGitOperation)
+	e.Kind(vm.Unless, operation, aText, next)
+	e.Test(vm.OpIn, vm.Unless, operation, e.exactly(which(resource.GitOperations(), resource.RewritesHistory)...), next)
+	e.deny(keyRepoHistory.Rule, code.GitOperation, "the git operation can lose commits or refs", next)
+	e.Place(next)
+}
+
+// which returns the words of a vocabulary that are so.
+func which(words []string, is func(string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !is(word) })
+}
+
+// sensitiveFiles denies files that are not of an ordinary class.
+func (e *emitter) sensitiveFiles() {
+	p := &e.policy.Profiles
+	failed := e.NewLabel()
+	e.at(p.Repository.ProtectSensitiveFiles.Span)
+	e.evidence(keyRepoSensitive, failed)
+	e.classified(keyRepoSensitive, failed)
+	ordinary := resource.OrdinaryClasses()
+	if f := p.Filesystem; f != nil {
+		ordinary = which(ordinary, func(class string) bool { return !slices.Contains(f.ProtectedClasses.texts(), class) })
+	}
+	e.sensitive(keyRepoSensitive, "the file is of a class that is not ordinary", func(pass vm.Label) {
+		if len(ordinary) > 0 {
+			e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotClasses), e.exactly(ordinary...), pass)
+		}
+	})
+	e.Place(failed)
+}
+
+// classified denies targets of which nobody says what they are, and goes on at failed where all violations are wanted.
+func (e *emitter) classified(key *Key, failed vm.Label) {
+	ok := e.NewLabel()
+	e.Kind(vm.If, e.Field(slotClasses), aList, ok)
+	e.deny(key.Rule, code.FileTarget, "a file has no classification", failed)
+	e.Place(ok)
+}
+
+// sensitive denies what a test of the classes does not let pass: as egress where the file would leave the machine.
+func (e *emitter) sensitive(key *Key, message string, test func(pass vm.Label)) {
+	stays, next := e.NewLabel(), e.NewLabel()
+	e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(resource.Egress), stays)
+	test(next)
+	e.deny(key.Rule, code.SensitiveEgress, message+", and would leave the machine", next)
+	e.Place(stays)
+	test(next)
+	e.deny(key.Rule, code.SensitiveFile, message, next)
+	e.Place(next)
+}
+
+// worktree denies git repositories outside of the roots. A worktree that can't be read is denied by git.actions.
+func (e *emitter) worktree() {
+	roots := e.policy.Profiles.Repository.Roots
+	next := e.NewLabel()
+	e.at(roots.Span)
+	e.Kind(vm.Unless, e.Field(slotWorktree), aText, next)
+	e.insideAs(keyRepoRoots.Rule, code.GitTopology, roots, slotWorktree, "the git worktree is outside of repository.roots")
+	e.Place(next)
+}
+
+// evidence denies where the shim does not say what is done to which files, and goes on at failed where all violations
+// are wanted: then there is nothing to judge.
+func (e *emitter) evidence(key *Key, failed vm.Label) {
+	for _, need := range []struct {
+		slot    string
+		when    vm.When
+		kinds   vm.KindMask
+		code    code.Code
+		message string
+	}{
+		{slotEffects, vm.If, aList, code.FileEffectRequired, "metadata.filesystem.effects is missing, empty, or holds what is no effect"},
+		{slotTargets, vm.Unless, missing, code.FilePathRequired, "metadata.filesystem.targets is missing, empty, or holds what has no absolute path"},
+		{slotTargets, vm.If, aList, code.FileTarget, "a target's path is not canonical, or its links were not resolved without races"},
+	} {
+		ok := e.NewLabel()
+		e.Kind(need.when, e.Field(need.slot), need.kinds, ok)
+		e.deny(key.Rule, need.code, need.message, failed)
+		e.Place(ok)
+	}
+}
+
+// inside denies paths outside of roots.
+func (e *emitter) inside(key *Key, roots *List, slot, message string) {
+	e.insideAs(key.Rule, key.Code, roots, slot, message)
+}
+
+// insideAs is inside with the rule and code of the denial. The slot is missing where there is no path to judge.
+func (e *emitter) insideAs(rule string, c code.Code, roots *List, slot, message string) {
+	whole, own := rootTexts(roots)
+	if slices.Contains(whole, "/") {
+		return // every path that can be read is inside
+	}
+	if own {
+		slot += suffixBeyond
+	}
+	e.unless(func(pass vm.Label) {
+		e.Kind(vm.If, e.Field(slot), missing, pass)
+		if len(whole) > 0 {
+			e.Test(vm.OpStarts, vm.If|vm.Every, e.Field(slot), e.exactly(whole...), pass)
+		}
+	}, rule, c, message)
+}
+
+// rootTexts returns what the paths inside of roots start with, as the slots have them: with a slash at the end. The root
+// that stands for the shim's is apart.
+func rootTexts(roots *List) (whole []string, own bool) {
+	for _, root := range roots.texts() {
+		if root == ownRoots {
+			own = true
+			continue
+		}
+		whole = append(whole, below(root))
+	}
+	return whole, own
+}
+
+// below returns what the paths inside a root start with.
+func below(root string) string { return strings.TrimSuffix(root, "/") + "/" }
+
+// filesystemRules returns the rules of `## filesystem`.
+func (e *emitter) filesystemRules() []profileRule {
+	return []profileRule{{e.policy.Profiles.byFilesystem(), e.filesystem}}
+}
+
+func (e *emitter) filesystem() {
+	f := e.policy.Profiles.Filesystem
+	failed := e.NewLabel()
+	e.at(f.Span)
+	e.evidence(keyFileActions, failed)
+	if f.AllowedEffects != nil {
+		e.at(f.AllowedEffects.Span)
+		e.unless(func(pass vm.Label) {
+			e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotEffects), e.exactly(f.AllowedEffects.texts()...), pass)
+		}, keyEffects.Rule, keyEffects.Code, "an effect is not in filesystem.allowed_effects")
+	}
+	if f.WriteRoots != nil {
+		e.at(f.WriteRoots.Span)
+		e.inside(keyWriteRoots, f.WriteRoots, slotWritten, "the intent writes outside of filesystem.write_roots")
+	}
+	if f.ReadRoots != nil {
+		e.at(f.ReadRoots.Span)
+		e.inside(keyReadRoots, f.ReadRoots, slotRead, "the intent reads outside of filesystem.read_roots")
+	}
+	if f.BlockedPaths != nil {
+		e.at(f.BlockedPaths.Span)
+		e.unless(func(pass vm.Label) {
+			e.Test(vm.OpPath, vm.Unless, e.Field(slotFilePaths), e.Paths(f.BlockedPaths.texts()...), pass)
+		}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or nobody can tell which file it is")
+	}
+	if f.ProtectedClasses != nil {
+		e.protectedClasses(f)
+	}
+	if f.MaxFiles != nil {
+		e.maxFiles(f.MaxFiles)
+	}
+	e.Place(failed)
+}
+
+// protectedClasses denies files of protected classes, all effects on them or those that are named.
+func (e *emitter) protectedClasses(f *Filesystem) {
+	next := e.NewLabel()
+	e.at(f.ProtectedClasses.Span)
+	e.classified(keyClasses, next)
+	if f.ProtectedEffects != nil {
+		e.at(f.ProtectedEffects.Span)
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(f.ProtectedEffects.texts()...), next)
+		e.at(f.ProtectedClasses.Span)
+	}
+	e.sensitive(keyClasses, "the file is of a class in filesystem.protected_file_classes", func(pass vm.Label) {
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotClasses), e.exactly(f.ProtectedClasses.texts()...), pass)
+	})
+	e.Place(next)
+}
+
+// maxFiles denies more targets than an action may have. A number that can't be read leaves the register unset, so that
+// the comparison goes on at the denial.
+func (e *emitter) maxFiles(limit *Count) {
+	e.at(limit.Span)
+	e.unless(func(pass vm.Label) {
+		compare := e.NewLabel()
+		e.Load(0, e.Field(slotFileCount), 0, compare)
+		e.Place(compare)
+		e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(amount.FromUint64(limit.N), 0), pass)
+	}, keyMaxFiles.Rule, keyMaxFiles.Code, "the intent has more targets than filesystem.max_files_per_action")
+}

@@ -1,0 +1,206 @@
+package compiler
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/vm"
+)
+
+// usualDecimals are the decimals of well-known tokens on Ethereum, by symbol in upper case. Some have others elsewhere.
+var usualDecimals = map[string]uint64{
+	"USDC": 6, "USDT": 6, "EURC": 6, "PYUSD": 6, "USDC.E": 6, "USDBC": 6,
+	"WBTC": 8, "CBBTC": 8, "TBTC": 18,
+	"GUSD": 2,
+	"DAI":  18, "USDS": 18, "USDE": 18, "FRAX": 18, "LUSD": 18, "WETH": 18, "STETH": 18, "WSTETH": 18, "RETH": 18, "CBETH": 18,
+	"UNI": 18, "LINK": 18, "AAVE": 18, "MKR": 18, "CRV": 18, "LDO": 18, "ENS": 18, "ARB": 18, "OP": 18, "SHIB": 18, "PEPE": 18,
+}
+
+// An actionIndex holds action patterns in lower case, for asking whether another one has anything in common with them.
+type actionIndex struct {
+	exact, open []string // sorted; of the open ones what stands in front of the star
+	any         bool
+}
+
+func newActionIndex(patterns ...[]string) *actionIndex {
+	index := new(actionIndex)
+	for _, list := range patterns {
+		for _, pattern := range list {
+			index.add(pattern)
+		}
+	}
+	index.sort()
+	return index
+}
+
+// add adds a pattern; sort is due afterwards.
+func (x *actionIndex) add(pattern string) {
+	if start, open := strings.CutSuffix(pattern, "*"); open {
+		x.open = append(x.open, start)
+	} else {
+		x.exact = append(x.exact, pattern)
+	}
+}
+
+func (x *actionIndex) sort() {
+	slices.Sort(x.exact)
+	slices.Sort(x.open)
+}
+
+// overlaps reports whether any action is covered by the pattern and by one of the index.
+func (x *actionIndex) overlaps(pattern string) bool {
+	start, open := strings.CutSuffix(pattern, "*")
+	if x.any || x.begins(start) {
+		return true
+	}
+	if open {
+		return startsAny(x.exact, start) || startsAny(x.open, start)
+	}
+	_, found := slices.BinarySearch(x.exact, start)
+	return found
+}
+
+// begins reports whether an open pattern of the index covers all that starts so.
+func (x *actionIndex) begins(text string) bool {
+	if len(x.open) == 0 {
+		return false
+	}
+	for n := 0; n <= len(text); n++ {
+		if _, found := slices.BinarySearch(x.open, text[:n]); found {
+			return true
+		}
+	}
+	return false
+}
+
+// startsAny reports whether one of sorted texts starts with start.
+func startsAny(sorted []string, start string) bool {
+	i := sort.SearchStrings(sorted, start)
+	return i < len(sorted) && strings.HasPrefix(sorted[i], start)
+}
+
+// grantable returns what actions of some classes can pass: those of evm, of tools, or of all kinds.
+func (p *Policy) grantable(evm, tools, others bool) *actionIndex {
+	index := new(actionIndex)
+	if evm && p.EVM != nil {
+		for _, action := range p.EVM.actions() {
+			index.add(strings.ToLower(action.Text))
+		}
+	}
+	if tools {
+		index.any = p.passesTools()
+		if p.ToolCalls != nil {
+			for _, tool := range p.ToolCalls.Allowed.texts() {
+				index.add(strings.ToLower(tool))
+			}
+		}
+		for _, pattern := range p.Profiles.granted() {
+			index.add(pattern)
+		}
+	}
+	if others {
+		index.add(modelAction)
+		if p.MCP.grants() {
+			index.add(mcpPrefix + "*")
+		}
+	}
+	index.sort()
+	return index
+}
+
+// lintApprovals warns of approvals of what is never granted.
+func (c *checker) lintApprovals() {
+	p := c.policy
+	lint := func(section string, list *List, granted *actionIndex) {
+		if list == nil {
+			return
+		}
+		for _, pattern := range list.Items {
+			if !granted.overlaps(pattern.Text) {
+				c.add(grammar.At(CodeApprovalUnused, pattern.Span, "nothing that `%s` covers is granted to intents of `## %s`, so nothing is ever held", shorten(pattern.Text), section).
+					WithHint("grant it, or remove the entry"))
+			}
+		}
+	}
+	for _, section := range []string{"custom", "soft_limits", "execution_limits"} {
+		if controls := c.controls(section); controls != nil {
+			lint(section, controls.Approval, p.grantable(true, true, true))
+		}
+	}
+	if p.EVM != nil {
+		lint("evm", p.EVM.Approval, p.grantable(true, false, false))
+	}
+	if p.ToolCalls != nil {
+		lint("tool_calls", p.ToolCalls.Approval, p.grantable(false, true, false))
+	}
+}
+
+// lintSoftLimits warns of soft limits that only inform, and of caps on what is never granted.
+func (c *checker) lintSoftLimits() {
+	s := c.policy.SoftLimits
+	if s == nil {
+		return
+	}
+	if !c.policy.Version.AtLeast(2, 0) {
+		c.add(grammar.At(CodeInformational, s.Span, "under version %s soft limits only inform, and deny nothing", c.policy.Version.Text).
+			WithHint("write `version: 2.0.0` to have them enforced"))
+	}
+	granted := c.policy.grantable(true, true, true)
+	for _, one := range s.Caps {
+		if !granted.overlaps(one.Action.Text) {
+			c.add(grammar.At(CodeCapUnused, one.Action.Item.Span, "nothing that `%s` covers is granted, so cap `%s` counts nothing", shorten(one.Action.Text), one.Name).
+				WithHint("grant the action, or remove the cap"))
+		}
+	}
+	if s.DailyCalls != nil && !c.policy.grantsTools() {
+		c.unusedLimit(s.DailyCalls.Span)
+	}
+	if s.DailyEVM != nil && c.policy.EVM == nil {
+		c.add(grammar.At(CodeLimitUnused, s.DailyEVM.Span, "there is no `## evm`, so this limit adds nothing up").
+			WithHint("grant EVM actions, or remove the limit"))
+	}
+}
+
+// lintMCP warns of patterns that do nothing, or too much.
+func (c *checker) lintMCP() {
+	m := c.policy.MCP
+	if !m.grants() {
+		c.add(grammar.At(CodeBlockedOnly, m.BlockedTools.Span, "nothing grants an MCP tool, and this never does").
+			WithHint("add `allowed_servers` or `allowed_tools`, or remove the section"))
+	}
+	for _, list := range []*List{m.AllowedTools, m.BlockedTools, m.Approval} {
+		if list != nil {
+			c.lintToolPrefix(list)
+		}
+	}
+	if m.AllowedTools != nil && m.AllowedServers == nil {
+		for _, pattern := range m.AllowedTools.Items {
+			if strings.Trim(pattern.Text, "*.") == "" {
+				c.add(grammar.At(CodeGrantsEverything, pattern.Span, "`%s` grants every tool of every MCP server", pattern.Text).
+					WithHint("name the servers, `allowed_servers: …`, or the tools that are meant"))
+			}
+		}
+	}
+	if m.Approval == nil {
+		return
+	}
+	blocked := newGlobIndex(vm.Dotted, m.BlockedTools.texts())
+	for _, pattern := range m.Approval.Items {
+		if _, covered := blocked.coversTool(pattern.Text); covered || !m.grants() {
+			c.add(grammar.At(CodeApprovalUnused, pattern.Span, "nothing that `%s` covers is granted, so nothing is ever held", shorten(pattern.Text)).
+				WithHint("grant it, or remove the entry"))
+		}
+	}
+}
+
+// lintToolPrefix warns of patterns that are written like actions.
+func (c *checker) lintToolPrefix(list *List) {
+	for _, pattern := range list.Items {
+		if rest, ok := strings.CutPrefix(pattern.Text, mcpPrefix); ok && strings.Contains(rest, ".") {
+			c.add(grammar.At(CodeActionPrefix, pattern.Span, "patterns do not have the action's `mcp.`; this one is about a server called `mcp`").
+				WithHint("write `%s`", rest).WithFix(pattern.Span, rest))
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package compiler
+
+import (
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/vm/address"
+	"bailiff/vm/weburl"
+)
+
+// lintUnmatched warns of a text that no value of a field ever compares with as the rule says: the decoder takes no such
+// value, or gives it another form.
+func (c *checker) lintUnmatched(path string, operator Operator, item grammar.Item) {
+	if operator == Matches {
+		return
+	}
+	whole := operator == Equals || operator == NotEquals
+	fix, never := neverCompares(path, item.Text, whole)
+	if !never {
+		return
+	}
+	d := grammar.At(CodeNeverMatches, item.Span, "no request has a `%s` that is `%s` or has it in it", path, shorten(item.Text))
+	if whole {
+		d = grammar.At(CodeNeverMatches, item.Span, "no request has the `%s` `%s`", path, shorten(item.Text))
+	}
+	if fix != "" {
+		d = d.WithHint("write `%s`", fix).WithFix(item.Span, fix)
+	}
+	c.add(d)
+}
+
+// neverCompares reports whether no value of the field is the text, or where part of it counts, has it in it; fix is what
+// was probably meant.
+func neverCompares(path, text string, whole bool) (fix string, never bool) {
+	switch path {
+	case slotChainID:
+		if jsonNumber.MatchString(text) && shortestNumber(text) != text {
+			return "", false // the finding about the form of numbers says so
+		}
+		return neverOneOf(supportedChains, text, strings.TrimLeft(text, "0"), whole)
+	case slotMethod:
+		return neverOneOf(methods, text, strings.ToUpper(text), whole)
+	case slotAmountUnit:
+		return neverOneOf([]string{"base"}, text, strings.ToLower(text), whole)
+	case "host":
+		host := strings.ToLower(text)
+		if whole {
+			host, _ = weburl.Host(text)
+		}
+		return host, host != text
+	case slotTarget:
+		_, err := address.Normalize(text)
+		return "", whole && err != nil
+	case slotTaskID:
+		return "", len(text) > maxActionBytes || strings.Trim(text, nameLetters) != ""
+	case "framework":
+		const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+		if lower := strings.ToLower(text); strings.Trim(lower, letters) == "" {
+			return lower, lower != text
+		}
+		return "", true
+	case "txCommit":
+		return "", strings.Trim(text, "0123456789abcdef") != "" || len(text) > 64 || whole && len(text) != 64
+	case slotAction:
+		return "", !isAction(text)
+	}
+	return "", false
+}
+
+// neverOneOf is neverCompares for a field that has one of few values; other is another form of the text.
+func neverOneOf(values []string, text, other string, whole bool) (fix string, never bool) {
+	has := func(text string) bool {
+		return slices.ContainsFunc(values, func(value string) bool {
+			return value == text || !whole && strings.Contains(value, text)
+		})
+	}
+	switch {
+	case has(text):
+		return "", false
+	case other != "" && has(other):
+		return other, true
+	}
+	return "", true
+}
+
+// lintPlain warns of a pattern that is a plain text, for which there is a plain operator.
+func (c *checker) lintPlain(operator, plain Operator, item grammar.Item) {
+	if operator != Matches {
+		return
+	}
+	tree, err := syntax.Parse(item.Text, syntax.Perl)
+	if err != nil {
+		return
+	}
+	text, found := "", plain
+	switch sub := tree.Sub; {
+	case tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0:
+		text = string(tree.Rune)
+	case tree.Op == syntax.OpConcat && plain == Contains:
+		starts, ends := sub[0].Op == syntax.OpBeginText, sub[len(sub)-1].Op == syntax.OpEndText
+		middle := sub
+		if starts {
+			middle = middle[1:]
+		}
+		if ends {
+			middle = middle[:max(len(middle)-1, 0)]
+		}
+		if len(middle) != 1 || middle[0].Op != syntax.OpLiteral || middle[0].Flags&syntax.FoldCase != 0 {
+			return
+		}
+		text = string(middle[0].Rune)
+		found = map[[2]bool]Operator{{true, true}: Equals, {true, false}: StartsWith, {false, true}: EndsWith}[[2]bool{starts, ends}]
+	default:
+		return
+	}
+	c.add(grammar.At(CodePlainPattern, item.Span, "this pattern is a plain text").
+		WithHint("write `%s` and `%s`, which says the same and reads no pattern", found, shorten(text)))
+}

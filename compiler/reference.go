@@ -1,0 +1,69 @@
+package compiler
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reference returns the manual of the policy language in Markdown: every section and key of the schema, and every code
+// of this package with a policy that shows it and the same policy mended. docs/policy-reference.md is this text.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(`# Policy reference
+
+Made from the tables of the compiler; docs/judging.md says what the keys do together.
+
+A policy begins with ` + "`version: X.Y.Z`" + `, which names the version of the format: 1.x, 2.0, 2.1, 2.2 or 2.3. Then sections
+follow, each a heading ` + "`## name`" + ` and lines ` + "`key: value`" + `. Lists are divided by commas; single or double quotes protect a
+comma. A line whose first character is ` + "`#`" + ` is a comment.
+
+In the names of keys, what stands between ` + "`<` and `>`" + ` is chosen by the author of the policy. "Since" is the first version
+of the format that has a key; an earlier one refuses it.
+
+`)
+	for i := range sections {
+		writeSection(&b, &sections[i])
+	}
+	b.WriteString("## Findings\n\nErrors (E) keep a policy from being used; warnings (W) do not.\n\n")
+	for i := range codes {
+		info := &codes[i]
+		fmt.Fprintf(&b, "### %s: %s\n\n%s\n\n", info.Code, info.Title, info.Explanation)
+		if info.Wrong != "" && len(info.Wrong) < maxShown {
+			fmt.Fprintf(&b, "```\n%s```\n\nMended:\n\n```\n%s```\n\n", info.Wrong, info.Right)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// maxShown is the length of the largest policy that the reference shows, in bytes.
+const maxShown = 1000
+
+func writeSection(b *strings.Builder, section *Section) {
+	fmt.Fprintf(b, "## %s\n\n%s Since version %s.\n\n", section.Name, section.Doc, section.Since)
+	for _, row := range bySection[section.Name] {
+		writeKey(b, row)
+	}
+}
+
+func writeKey(b *strings.Builder, row *Key) {
+	fmt.Fprintf(b, "### `%s`\n\n%s\n\n", row.Name, row.Doc)
+	kind := string(row.Type)
+	if len(row.Values) > 0 {
+		kind += " of " + alternatives(row.Values)
+	}
+	fmt.Fprintf(b, "- Type: %s\n- Since: %s\n", kind, row.Since)
+	if row.Default != "" {
+		fmt.Fprintf(b, "- Default: `%s`\n", row.Default)
+	}
+	if row.Rule != "" {
+		fmt.Fprintf(b, "- Rule: `%s`\n", row.Rule)
+	}
+	if all := row.AllCodes(); len(all) > 0 {
+		texts := make([]string, len(all))
+		for i, c := range all {
+			texts[i] = "`" + string(c) + "`"
+		}
+		fmt.Fprintf(b, "- Codes: %s\n", strings.Join(texts, ", "))
+	}
+	fmt.Fprintf(b, "\n```\n%s\n```\n\n", row.Example)
+}

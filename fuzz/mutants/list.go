@@ -1,0 +1,128 @@
+package mutants
+
+import "slices"
+
+// All are the mutants, by the files that they change.
+var All = slices.Concat(evm, order, custom, tools, mcp, limits, controls, files, git, database)
+
+const (
+	fileEmit     = "compiler/emit.go"
+	fileEVM      = "compiler/emit_evm.go"
+	fileCustom   = "compiler/emit_custom.go"
+	fileTools    = "compiler/emit_tools.go"
+	fileWeb      = "compiler/emit_web.go"
+	fileMCP      = "compiler/emit_mcp.go"
+	fileLimits   = "compiler/emit_limits.go"
+	fileControls = "compiler/emit_controls.go"
+	fileFiles    = "compiler/emit_profiles_files.go"
+	fileGit      = "compiler/emit_profiles_git.go"
+	fileDatabase = "compiler/emit_profiles_database.go"
+	fileProfiles = "compiler/emit_profiles.go"
+)
+
+var evm = []Mutant{
+	{"the native maximum denies what equals it", fileEVM,
+		"e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit", "e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(limit"},
+	{"a token's maximum denies what equals it", fileEVM,
+		"e.Compare(vm.OpGreater, vm.Unless, register", "e.Compare(vm.OpAtLeast, vm.Unless, register"},
+	{"the native threshold holds only what is above it", fileEVM,
+		"e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus", "e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(p.Consensus"},
+	{"a token's threshold holds only what is above it", fileEVM,
+		"e.Compare(vm.OpAtLeast, vm.Unless, register", "e.Compare(vm.OpGreater, vm.Unless, register"},
+	{"token amounts are read with one decimal too many", fileEVM,
+		"decimals := uint8(token.Decimals.N)", "decimals := uint8(token.Decimals.N) + 1"},
+	{"native consensus is dropped", fileEVM, "\te.consensus(done)\n", ""},
+	{"a token that is named by address may have any target", fileEVM,
+		"e.Test(vm.OpIn, vm.If, e.Field(slotTarget), e.exactly(address), judge)", "e.Test(vm.OpIn, vm.If, e.Field(slotLowerToken), e.exactly(address), judge)"},
+	{"a token without addresses may have the target of another", fileEVM,
+		"e.Test(vm.OpIn, vm.Unless, e.Field(slotTarget), pinned, judge)", "e.Test(vm.OpIn, vm.Unless, e.Field(slotToken), pinned, judge)"},
+	{"an amount is required from 2.0 on", fileEVM, "e.policy.Version.AtLeast(2, 1)", "e.policy.Version.AtLeast(2, 0)"},
+	{"declared call data is not judged", fileEVM, "\te.callData()\n", ""},
+	{"an unbounded approval is like any other", fileEVM, `vm.Case{Text: "approve", To: approve}`, `vm.Case{Text: "approve", To: judge}`},
+}
+
+var order = []Mutant{
+	{"allow_only is judged before the section", fileEmit,
+		"\tsteps = append(steps, step{of: e.section, skips: e.skipsSection})\n\tif len(e.allowances()) > 0 {\n\t\tsteps = append(steps, step{shared: e.emitAllowances})\n\t}\n",
+		"\tif len(e.allowances()) > 0 {\n\t\tsteps = append(steps, step{shared: e.emitAllowances})\n\t}\n\tsteps = append(steps, step{of: e.section, skips: e.skipsSection})\n"},
+	{"tools may have call data", fileEmit, "slotAmountUnit, slotCalldata}", "slotAmountUnit}"},
+	{"a model intent may name any chain", fileEmit, "\tcase vm.Model:\n\t\te.chainIfPresent()\n", "\tcase vm.Model:\n"},
+	{"`## mcp` alone does not deny tools", fileEmit, "p.ToolCalls == nil && p.MCP == nil &&", "p.ToolCalls == nil &&"},
+}
+
+var custom = []Mutant{
+	{"one listed element of an array is enough for allow_only", fileCustom, "e.Test(op, vm.If|vm.Every,", "e.Test(op, vm.If,"},
+	{"not_equals is content with one equal element", fileCustom, "when = vm.If | vm.Every", "when = vm.If"},
+	{"the scope of allow_only is forgotten", fileCustom, "\te.scope(rule.Scope, next)\n", ""},
+	{"the scope looks at the action as it was sent", fileCustom,
+		"switch action := e.Field(slotLowerAction); {", "switch action := e.Field(slotAction); {"},
+	{"attested counts from everybody", fileCustom, "if rule.Attested {", "if rule.Attested && rule.Path == \"\" {"},
+	{"a pattern of allow_only need not match the whole value", fileCustom,
+		"e.Pattern(machinePattern(rule.texts()), true)", "e.Pattern(machinePattern(rule.texts()), false)"},
+	{"starts_with and ends_with are swapped", fileCustom,
+		"StartsWith: vm.OpStarts, EndsWith: vm.OpEnds", "StartsWith: vm.OpEnds, EndsWith: vm.OpStarts"},
+	{"the first denial is dropped", fileCustom,
+		"\tfor i := range e.denials() {\n\t\td := &e.denials()[i]\n", "\tfor i := range e.denials() {\n\t\td := &e.denials()[i]\n\t\tif i == 0 && len(e.denials()) > 1 && !d.isString() {\n\t\t\tcontinue\n\t\t}\n"},
+}
+
+var tools = []Mutant{
+	{"commands are only looked at as they were sent", fileTools, "key: keyCommands, slot: slotCommand,", "key: keyCommands, slot: \"command\","},
+	{"a blocked domain does not cover its subdomains", fileTools,
+		"op: vm.OpHost, set: func(texts []string) vm.Const { return e.Hosts(texts...) }", "op: vm.OpIn, set: func(texts []string) vm.Const { return e.exactly(texts...) }"},
+	{"a missing subject passes its list", fileTools,
+		"\te.Kind(vm.Unless, slot, absent, present)\n\te.deny(list.key.Rule, list.key.Code, list.missing, done)\n", "\te.Kind(vm.If, slot, absent, done)\n\te.Jump(present)\n"},
+	{"a profile grants no tool", fileTools, "\t\te.profileGrants(granted)\n", ""},
+	{"blocked methods are dropped", fileWeb, "if h.BlockedMethods != nil {", "if h.BlockedMethods != nil && h.AllowedMethods != nil {"},
+	{"a method rule need not match the whole query", fileWeb, "e.Pattern(pattern, true), next)", "e.Pattern(pattern, false), next)"},
+	{"a wildcard host covers its own domain", fileWeb, `strings.CutPrefix(host, "*")`, `strings.CutPrefix(host, "*.")`},
+	{"one allowed recipient is enough", fileWeb, "e.Test(vm.OpGlob, vm.If|vm.Every, recipients,", "e.Test(vm.OpGlob, vm.If, recipients,"},
+}
+
+var mcp = []Mutant{
+	{"a pattern with a dot is held against the tool alone", fileMCP,
+		"e.Field(slotMCP), e.Globs(vm.Dotted, dotted...)", "e.Field(slotTool), e.Globs(vm.Dotted, dotted...)"},
+	{"blocked tools are never looked for without their server", fileMCP,
+		"e.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, outside)", "e.Test(vm.OpGlob, vm.Unless, e.Field(slotMCP), set, outside)"},
+	{"a star crosses dots", fileMCP, "set := e.Globs(vm.Dotted, patterns", "set := e.Globs(vm.Mailbox, patterns"},
+}
+
+var limits = []Mutant{
+	{"a limit by task lets pass what names no task", fileLimits, "e.deny(rule, code.TaskIDRequired, message, next)", "e.Jump(next)"},
+	{"calls of an hour are counted by the day", fileLimits, "counterOf(keyPerHour, vm.Hour,", "counterOf(keyPerHour, vm.Day,"},
+	{"amounts of tokens count as native ones", fileLimits, "\te.Kind(vm.Unless, e.Field(slotToken), absent, next)\n", ""},
+	{"soft limits are enforced under 1.x", fileLimits, "if s == nil || !e.policy.Version.AtLeast(2, 0) {", "if s == nil {"},
+	{"caps do not count by group", fileLimits, "if one.Group != nil {\n\t\te.byGroup", "if one.Group != nil && c.Window == vm.Task {\n\t\te.byGroup"},
+	{"what a task used is added up", fileLimits, "c.Op, c.Amount = vm.Max, e.Field(slot)", "c.Op, c.Amount = vm.Sum, e.Field(slot)"},
+	{"a task that reports no usage passes", fileLimits, "e.deny(key.Rule, code.ModelUsage, unknown, next)", "e.Jump(next)"},
+}
+
+var controls = []Mutant{
+	{"require_shim asks for an agent", fileControls, `e.exactly("shim")`, `e.exactly("agent")`},
+	{"approvals of mcp go by action", fileControls, "case c.section == \"mcp\":", "case c.section == \"no such section\":"},
+	{"email.require_approval holds every tool", fileControls,
+		"e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(emailAction), next)", "e.Test(vm.OpStarts, vm.Unless, e.Field(slotLowerAction), e.exactly(\"e\", \"d\", \"f\"), next)"},
+}
+
+var files = []Mutant{
+	{"roots cover what only begins like them", fileFiles, `strings.TrimSuffix(root, "/") + "/" }`, `strings.TrimSuffix(root, "/") }`},
+	{"one allowed effect is enough", fileFiles,
+		"e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotEffects)", "e.Test(vm.OpIn, vm.If, e.Field(slotEffects)"},
+	{"reads are judged as if they were writes", fileFiles, "e.inside(keyReadRoots, f.ReadRoots, slotRead,", "e.inside(keyReadRoots, f.ReadRoots, slotWritten,"},
+	{"so many files are one too many", fileFiles, "e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(amount", "e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(amount"},
+	{".git is protected in lower case alone", fileFiles, `"/.git/", "/.giT/", "/.gIt/", "/.gIT/", "/.Git/", "/.GiT/", "/.GIt/", "/.GIT/"`, `"/.git/"`},
+	{"a limit of effects is not by task", fileProfiles, "Window:    vm.Task,", "Window:    vm.Day,"},
+}
+
+var git = []Mutant{
+	{"remote schemes are not looked at", fileGit, "if g.RemoteSchemes != nil {", "if g.RemoteSchemes != nil && g.Providers != nil {"},
+	{"a fast-forward is what is called so", fileGit, "\te.fastForward()\n", ""},
+	{"a short ref covers no branch", fileGit, `if !strings.HasPrefix(ref, "refs/") {`, `if strings.HasPrefix(ref, "refs/") {`},
+}
+
+var database = []Mutant{
+	{"one select makes a statement harmless", fileDatabase,
+		"e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBOperations), e.exactly(resource.Select), next)", "e.Test(vm.OpIn, vm.If, e.Field(slotDBOperations), e.exactly(resource.Select), next)"},
+	{"any credential may select", fileDatabase, "if isOn(d.ReadOnlyForSelect) {", "if isOn(d.ReadOnlyForSelect) && d.Routines != nil {"},
+	{"one listed resource is enough", fileDatabase,
+		"e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(slotDBResources)", "e.Test(vm.OpGlob, vm.If, e.Field(slotDBResources)"},
+}

@@ -1,0 +1,117 @@
+package oracle
+
+import (
+	"strings"
+
+	"bailiff/runtime/code"
+)
+
+// The operations of git (the format's facts, "Resource profiles") and the classes that section "Git" makes of them.
+var (
+	gitOperations = strings.Fields(`status diff log add commit fetch pull_ff_only push_fast_forward create_branch create_tag
+		reset_hard clean rewrite_history delete_ref force_push mirror_push prune_remote change_remote change_protection
+		change_credentials delete_repository`)
+	updatingOperations = strings.Fields(`push_fast_forward force_push mirror_push delete_ref rewrite_history create_branch create_tag`)
+	remoteOperations   = strings.Fields(`fetch pull_ff_only push_fast_forward force_push mirror_push prune_remote change_remote`)
+	providerOperations = strings.Fields(`change_protection change_credentials delete_repository`)
+)
+
+// gitRules is the table of section "Git", row by row, but for the limit of tasks (step 7).
+func (j *judgement) gitRules() {
+	if !j.gitGoverns() {
+		return
+	}
+	if fault := j.gitEvidence(); fault != "" {
+		j.deny("git.actions", fault)
+		return // what is not credible is not judged further
+	}
+	g, operation := j.p.git, j.metadata("git", "operation").text
+	if g.has("providers") && !contains(g.list("providers"), j.metadata("git", "provider").text) {
+		j.deny("git.providers", code.Provider)
+	}
+	if g.has("allowed_remote_schemes") && contains(remoteOperations, operation) &&
+		!contains(g.list("allowed_remote_schemes"), j.metadata("git", "remote_scheme").text) {
+		j.deny("git.allowed_remote_schemes", code.GitTopology)
+	}
+	refusal := code.GitOperation
+	if contains(providerOperations, operation) {
+		refusal = code.ProviderOperation
+	}
+	if contains(g.list("blocked_operations"), operation) {
+		j.deny("git.blocked_operations", refusal)
+	}
+	switch {
+	case g.has("allowed_operations") && !contains(g.list("allowed_operations"), operation):
+		j.deny("git.allowed_operations", refusal)
+	case (operation == "push_fast_forward" || operation == "pull_ff_only") && !j.allFastForward():
+		j.deny("git.allowed_operations", code.GitOperation) // "(listed or not, declared or not)"
+	}
+	if j.protectedRefChanges() {
+		j.deny("git.protected_refs", code.GitRef)
+	}
+}
+
+// gitEvidence is the two rows of `git.actions`; "" where what the shim says is complete.
+func (j *judgement) gitEvidence() code.Code {
+	operation := j.metadata("git", "operation")
+	updates := j.metadata("git", "ref_updates")
+	if operation.kind != textKind || !contains(gitOperations, operation.text) ||
+		updates.kind != missingKind && !refUpdates(updates) ||
+		updates.kind == missingKind && contains(updatingOperations, operation.text) {
+		return code.GitMetadata
+	}
+	if id := j.metadata("git", "repository_id"); id.kind != textKind || id.text == "" {
+		return code.GitTopology
+	}
+	if worktree := j.metadata("git", "worktree"); worktree.kind != textKind || !canonicalPath(worktree.text) {
+		return code.GitTopology
+	}
+	return ""
+}
+
+// refUpdates reports whether v is an "array of objects with a text `ref`", and not empty.
+func refUpdates(v value) bool {
+	updates := v.elements()
+	for _, update := range updates {
+		if update.member("ref").kind != textKind {
+			return false
+		}
+	}
+	return len(updates) > 0
+}
+
+// allFastForward reports whether no update is one "whose `fast_forward` is not `true`".
+func (j *judgement) allFastForward() bool {
+	for _, update := range j.metadata("git", "ref_updates").elements() {
+		if forward := update.member("fast_forward"); forward.kind != boolKind || forward.text != "true" {
+			return false
+		}
+	}
+	return true
+}
+
+// protectedRefChanges: "A protected ref is exact or ends in one `*`; one that does not begin with `refs/` also covers
+// what `refs/heads/` and `refs/tags/` in front of it cover."
+func (j *judgement) protectedRefChanges() bool {
+	for _, protected := range j.p.git.list("protected_refs") {
+		spellings := []string{protected}
+		if !strings.HasPrefix(protected, "refs/") {
+			spellings = append(spellings, "refs/heads/"+protected, "refs/tags/"+protected)
+		}
+		for _, update := range j.metadata("git", "ref_updates").elements() {
+			for _, spelling := range spellings {
+				if refCovered(spelling, update.member("ref").text) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func refCovered(pattern, ref string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(ref, prefix)
+	}
+	return ref == pattern
+}

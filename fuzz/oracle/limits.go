@@ -1,0 +1,261 @@
+package oracle
+
+import (
+	"math/big"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/runtime/code"
+	"bailiff/runtime/intent"
+)
+
+// The windows of counters and the ways they change.
+const (
+	hour, day, task = "hour", "day", "task"
+	count, sum, top = "count", "sum", "max"
+)
+
+// executionLimits is step 7: "the impact limits of profiles, then `execution_limits`".
+func (j *judgement) executionLimits() {
+	j.impactLimits()
+	if j.kind == toolIntent || j.kind == mcpIntent { // "Tool-call execution limits count tool and MCP intents"
+		j.toolCallLimits()
+	}
+	j.modelBudgets()
+}
+
+// impactLimits: "Per-task limits bind the profile's intents, also where there is nothing to add; without `task_id`
+// they answer TASK_ID_REQUIRED."
+func (j *judgement) impactLimits() {
+	if j.filesystemGoverns() {
+		e, fault := j.evidence()
+		if fault != "" {
+			e = evidence{} // denied already; what is left to find is a missing task id
+		}
+		j.impact("filesystem.max_bytes_written_per_task", j.p.filesystem, func() *big.Int { return e.bytes(byteEffects) })
+		j.impact("filesystem.max_bytes_deleted_per_task", j.p.filesystem, func() *big.Int { return e.bytes(removingEffects) })
+		j.impact("filesystem.max_destructive_effects_per_task", j.p.filesystem, e.destroyed)
+	}
+	if j.gitGoverns() {
+		updates := int64(len(j.metadata("git", "ref_updates").elements()))
+		j.impact("git.max_ref_changes_per_task", j.p.git, func() *big.Int { return big.NewInt(updates) })
+	}
+	if j.databaseGoverns() {
+		j.impact("database.max_schema_changes_per_task", j.p.database, j.schemaChanges)
+	}
+}
+
+// impact plans one impact limit, if it is declared. The amount is nil where the evidence does not say how much.
+func (j *judgement) impact(rule string, s *section, amount func() *big.Int) {
+	_, key, _ := strings.Cut(rule, ".")
+	limit := s.number(key, 0)
+	if limit == nil {
+		return
+	}
+	if j.task == "" {
+		j.deny(rule, code.TaskIDRequired)
+		return
+	}
+	adds := amount()
+	if adds == nil {
+		j.deny(rule, code.ImpactLimit)
+		return
+	}
+	j.reserve(Reservation{rule, task, j.task, sum, adds, limit, string(code.ImpactLimit), rule})
+}
+
+// bytes sums the bytes of all targets where one of the effects is among some, and is nil where "a target's `bytes` is
+// missing or no integer of zero or more". Without such an effect it is zero.
+func (e evidence) bytes(some []string) *big.Int {
+	total := new(big.Int)
+	if !e.has(some) {
+		return total
+	}
+	for _, t := range e.targets {
+		size := t.node.member("bytes")
+		n, ok := integer(size.text)
+		if size.kind != numberKind || !ok {
+			return nil
+		}
+		total.Add(total, n)
+	}
+	return total
+}
+
+// destroyed is "the sum of destroying effects times targets".
+func (e evidence) destroyed() *big.Int {
+	destroying := 0
+	for _, effect := range e.effects {
+		if contains(destroyingEffects, effect) {
+			destroying++
+		}
+	}
+	return big.NewInt(int64(destroying) * int64(len(e.targets)))
+}
+
+// toolCallLimits plans the tool-call limits, per task and per hour.
+func (j *judgement) toolCallLimits() {
+	const perTask, perHour = "execution_limits.max_tool_calls_per_task", "execution_limits.max_tool_calls_per_hour"
+	one := big.NewInt(1)
+	if limit := j.p.execution.number("max_tool_calls_per_task", 0); limit != nil {
+		if j.task == "" {
+			j.deny(perTask, code.TaskIDRequired)
+		} else {
+			j.reserve(Reservation{perTask, task, j.task, count, one, limit, string(code.LoopLimitExceeded), perTask})
+		}
+	}
+	if limit := j.p.execution.number("max_tool_calls_per_hour", 0); limit != nil {
+		j.reserve(Reservation{perHour, hour, "", count, one, limit, string(code.LoopLimitExceeded), perHour})
+	}
+}
+
+// modelBudgets plans the model budgets, which "bind every intent": spend, then tokens.
+func (j *judgement) modelBudgets() {
+	spend := j.p.execution.number("max_model_spend_usd_per_task", spendDigits)
+	j.budget("execution_limits.max_model_spend_usd_per_task", spend, j.modelSpend(), code.ModelSpend)
+	tokens := j.p.execution.number("max_model_tokens_per_task", 0)
+	j.budget("execution_limits.max_model_tokens_per_task", tokens, j.modelTokens(), code.ModelTokens)
+}
+
+// budget: "In this order: no `task_id` (TASK_ID_REQUIRED); `metadata.model_usage` absent, or without [what the budget
+// reads] (MODEL_USAGE_UNAVAILABLE); the highest value ever seen for the task above the budget."
+func (j *judgement) budget(rule string, limit, used *big.Int, refusal code.Code) {
+	switch {
+	case limit == nil:
+	case j.task == "":
+		j.deny(rule, code.TaskIDRequired)
+	case used == nil:
+		j.deny(rule, code.ModelUsage)
+	default:
+		j.reserve(Reservation{rule, task, j.task, top, used, limit, string(refusal), rule})
+	}
+}
+
+// modelSpend is "`estimated_spend_usd` (decimal string of up to 18 fraction digits, rounded up to six)", or nil.
+func (j *judgement) modelSpend() *big.Int {
+	told := j.metadata("model_usage", "estimated_spend_usd")
+	if told.kind != textKind {
+		return nil
+	}
+	spend, ok := decimal(told.text, dollarDigits)
+	if !ok {
+		return nil
+	}
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(dollarDigits-spendDigits), nil)
+	micro, rest := new(big.Int).QuoRem(spend, unit, new(big.Int))
+	if rest.Sign() > 0 {
+		micro.Add(micro, big.NewInt(1))
+	}
+	return micro
+}
+
+// modelTokens is `total_tokens`, "without the last the sum of the others", or nil.
+func (j *judgement) modelTokens() *big.Int {
+	tokens := func(name string) *big.Int {
+		n, _ := integer(j.metadata("model_usage", name).text)
+		return n
+	}
+	if total := tokens("total_tokens"); total != nil {
+		return total
+	}
+	input, output := tokens("input_tokens"), tokens("output_tokens")
+	if input == nil || output == nil {
+		return nil
+	}
+	return new(big.Int).Add(input, output)
+}
+
+// softLimits is step 8, "from 2.0: `daily_evm_limit_eth`, `daily_tool_calls`, then caps in file order". "Under 1.x
+// soft limits are informational."
+func (j *judgement) softLimits() {
+	const ether, calls = "soft_limits.daily_evm_limit_eth", "soft_limits.daily_tool_calls"
+	if !j.p.version.AtLeast(2, 0) {
+		return
+	}
+	native := j.kind == evmIntent && !j.in.Has(intent.Token) // "native amounts of EVM intents without a token"
+	if limit := j.p.soft.number("daily_evm_limit_eth", etherDigits); limit != nil && native && j.nativeAmount() != nil {
+		j.reserve(Reservation{ether, day, "", sum, j.nativeAmount(), limit, string(code.AggregateLimit), ether})
+	}
+	if limit := j.p.soft.number("daily_tool_calls", 0); limit != nil && (j.kind == toolIntent || j.kind == mcpIntent) {
+		j.reserve(Reservation{calls, day, "", count, big.NewInt(1), limit, string(code.AggregateLimit), calls})
+	}
+	for _, c := range j.p.caps {
+		if actionPattern(c.action, j.action) {
+			j.cap(c)
+		}
+	}
+}
+
+// A limitCap is one `cap.<name>`.
+type limitCap struct {
+	rule, action, window string
+	groupBy, amountField string // paths without `intent.`; "" for none
+	limit                *big.Int
+}
+
+// counter names the counter of a cap: another action, group path or bucket is another counter.
+func (c limitCap) counter() string {
+	if c.groupBy == "" {
+		return c.rule + "[action=" + c.action + "]"
+	}
+	return c.rule + "[action=" + c.action + ",group_by=" + c.groupBy + "]"
+}
+
+// readCaps reads the caps in file order.
+func (p *Policy) readCaps(file *grammar.File) error {
+	seen := map[string]bool{}
+	for _, entry := range entries(file, "soft_limits") {
+		segments := entry.Key.Segments
+		if len(segments) != 3 || segments[0].Text != "cap" || seen[segments[1].Text] {
+			continue
+		}
+		seen[segments[1].Text] = true
+		key := "cap." + segments[1].Text + "."
+		c := limitCap{
+			rule:        "soft_limits." + key + "max_count",
+			action:      p.soft.text(key + "action"),
+			window:      p.soft.text(key + "window"),
+			groupBy:     dropIntent(p.soft.text(key + "group_by")),
+			amountField: dropIntent(p.soft.text(key + "amount_field")),
+			limit:       p.soft.number(key+"max_count", 0),
+		}
+		if p.soft.has(key + "max_sum_usd") {
+			c.rule, c.limit = "soft_limits."+key+"max_sum_usd", p.soft.number(key+"max_sum_usd", dollarDigits)
+		}
+		p.caps = append(p.caps, c)
+	}
+	return nil
+}
+
+// cap plans one cap: "no `task_id` where the window is the task (TASK_ID_REQUIRED); a `group_by` value that is
+// missing, an object or a list (AGGREGATE_FIELD_MISSING); an `amount_field` value that is no string, or no decimal of
+// at most 18 fraction digits below 2^256 base units (AGGREGATE_FIELD_MISSING)".
+func (j *judgement) cap(c limitCap) {
+	if c.window == task && j.task == "" {
+		j.deny(c.rule, code.TaskIDRequired)
+		return
+	}
+	var parts []string
+	if c.window == task {
+		parts = append(parts, j.task)
+	}
+	if c.groupBy != "" {
+		group := j.at(c.groupBy)
+		if !group.scalar() {
+			j.deny(c.rule, code.AggregateField)
+			return
+		}
+		parts = append(parts, group.text)
+	}
+	op, amount := count, big.NewInt(1)
+	if c.amountField != "" {
+		field, ok := j.at(c.amountField), false
+		if amount, ok = decimal(field.text, dollarDigits); !ok || field.kind != textKind {
+			j.deny(c.rule, code.AggregateField)
+			return
+		}
+		op = sum
+	}
+	group := strings.Join(parts, "\x00")
+	j.reserve(Reservation{c.counter(), c.window, group, op, amount, c.limit, string(code.AggregateLimit), c.rule})
+}

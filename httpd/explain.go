@@ -1,0 +1,106 @@
+package httpd
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"bailiff/runtime/authority"
+	"bailiff/runtime/canonical"
+)
+
+// explainQuery reads the query parameter explain. A query of anything else is left alone, as on every route.
+func explainQuery(ctx *fasthttp.RequestCtx, testRun bool) (explain bool, fault *authority.Failure) {
+	if bytes.IndexByte(ctx.Request.Header.RequestURI(), '?') < 0 {
+		return false, nil // what nearly all requests are
+	}
+	values := ctx.QueryArgs().PeekMulti("explain")
+	switch {
+	case len(values) == 0:
+		return false, nil
+	case !testRun:
+		return false, schemaFailure("explain: belongs to /v1/authorize/test-run; send the request there")
+	case len(values) == 1 && string(values[0]) == "true":
+		return true, nil
+	case len(values) == 1 && string(values[0]) == "false":
+		return false, nil
+	}
+	return false, schemaFailure("explain: is true or false, once")
+}
+
+// appendExplanation appends the member `explanation` of a test-run's answer.
+func appendExplanation(dst []byte, e *authority.Explanation) []byte {
+	dst = appendFindings(append(dst, `,"explanation":{"violations":`...), e.Violations)
+	if e.Omitted > 0 {
+		dst = strconv.AppendInt(append(dst, `,"omitted":`...), int64(e.Omitted), 10)
+	}
+	if len(e.Holds) > 0 {
+		dst = appendFindings(append(dst, `,"holds":`...), e.Holds)
+	}
+	if len(e.Notes) > 0 {
+		dst = appendFindings(append(dst, `,"notes":`...), e.Notes)
+	}
+	dst = append(dst, `,"limits":[`...)
+	for i := range e.Limits {
+		dst = appendHeadroom(appendComma(dst, i), &e.Limits[i])
+	}
+	dst = append(dst, ']')
+	if e.Change != nil {
+		dst = canonical.AppendString(append(dst, `,"change":`...), e.Change.String())
+	}
+	return append(dst, '}')
+}
+
+func appendComma(dst []byte, i int) []byte {
+	if i == 0 {
+		return dst
+	}
+	return append(dst, ',')
+}
+
+func appendFindings(dst []byte, findings []authority.Finding) []byte {
+	dst = append(dst, '[')
+	for i := range findings {
+		f := &findings[i]
+		dst = canonical.AppendString(append(appendComma(dst, i), `{"rule":`...), f.Rule)
+		dst = canonical.AppendString(append(dst, `,"error_code":`...), string(f.Code))
+		dst = canonical.AppendString(append(dst, `,"message":`...), f.Message)
+		dst = strconv.AppendInt(append(dst, `,"line":`...), int64(f.Line), 10)
+		dst = append(appendOptional(dst, `,"value":`, f.Value), '}')
+	}
+	return append(dst, ']')
+}
+
+// appendHeadroom appends one limit. Amounts are decimal strings in the limit's unit; what is used and left is absent
+// where the intent does not say what it counts by.
+func appendHeadroom(dst []byte, h *authority.Headroom) []byte {
+	dst = canonical.AppendString(append(dst, `{"rule":`...), h.Rule)
+	dst = strconv.AppendInt(append(dst, `,"line":`...), int64(h.Line), 10)
+	dst = canonical.AppendString(append(dst, `,"window":`...), h.Window)
+	if len(h.Groups) > 0 {
+		dst = append(dst, `,"group":{`...)
+		for i, group := range h.Groups {
+			dst = canonical.AppendString(appendComma(dst, i), group.Name)
+			dst = canonical.AppendString(append(dst, ':'), group.Value)
+		}
+		dst = append(dst, '}')
+	}
+	dst = appendOptional(dst, `,"unit":`, h.Unit)
+	dst = canonical.AppendString(append(dst, `,"limit":`...), h.Limit.Format(h.Decimals))
+	if len(h.Missing) > 0 {
+		dst = append(dst, `,"missing":[`...)
+		for i, name := range h.Missing {
+			dst = canonical.AppendString(appendComma(dst, i), name)
+		}
+		dst = append(dst, ']')
+	} else {
+		dst = canonical.AppendString(append(dst, `,"used":`...), h.Used.Format(h.Decimals))
+		dst = canonical.AppendString(append(dst, `,"left":`...), h.Left().Format(h.Decimals))
+	}
+	if !h.Resets.IsZero() {
+		dst = canonical.AppendString(append(dst, `,"resets_at":`...), h.Resets.Format(time.RFC3339))
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,178 @@
+package authority
+
+import (
+	"slices"
+	"time"
+
+	"bailiff/runtime/ledger"
+	"bailiff/vm"
+	"bailiff/vm/amount"
+)
+
+// Change is the smallest change that lets an intent pass, of the kinds that numbers tell: less of an amount, a later
+// time, another task.
+type Change struct {
+	Field    string        // the amount to lower; empty where lowering none helps
+	To, By   amount.Amount // lowered to this, by that
+	Decimals uint8         // the amounts are in 10^-Decimals units
+	Unit     string
+	Pending  bool      // the intent is PENDING, and on less than To nobody has to decide
+	Consent  bool      // a person has to decide on the lowered amount
+	Resets   time.Time // when the window of the limit ends; zero where waiting does not help
+	Task     bool      // another task has a count of its own
+}
+
+// String says the change in words.
+func (c *Change) String() string {
+	if c.Pending {
+		return "below " + c.quantity(c.To) + " nobody has to decide"
+	}
+	var text string
+	or := func(words string) {
+		if text != "" {
+			text += ", or "
+		}
+		text += words
+	}
+	if c.Field != "" {
+		or("lower " + c.Field + " to " + c.quantity(c.To) + " (by " + c.quantity(c.By) + ")")
+	}
+	if !c.Resets.IsZero() {
+		or("ask again at " + c.Resets.Format(time.RFC3339))
+	}
+	if c.Task {
+		or("use another task_id")
+	}
+	if c.Consent {
+		text += "; a person has to decide then"
+	}
+	return text
+}
+
+func (c *Change) quantity(value amount.Amount) string {
+	return string(appendQuantity(nil, value, c.Decimals, c.Unit))
+}
+
+// change finds the smallest change: where exactly one rule stands in the way, and it is a bound.
+func (w *worker) change(e *Explanation, outcome *ledger.Outcome) *Change {
+	switch {
+	case outcome.Result == ledger.Held:
+		return w.withoutConsent()
+	case len(e.Violations) != 1:
+		return nil
+	case outcome.Result == ledger.Refused:
+		return w.withinLimit(w.result.Reservations[outcome.Reservation], outcome.Now)
+	case len(w.result.Violations) == 1:
+		return w.withinBound(w.result.Violations[0].PC)
+	}
+	return nil
+}
+
+// withinBound is the change for an amount above the bound before the denial at pc.
+func (w *worker) withinBound(pc uint16) *Change {
+	for _, compared := range w.machine.Compared() {
+		bound, decimals, ok := w.policy.program.Bound(compared.PC)
+		if ok && compared.PC+1 == pc && compared.Set && compared.Value.Cmp(bound) > 0 {
+			rule, _ := w.policy.ruleBehind(compared.PC)
+			return w.lowered(compared.Slot, compared.Value, bound, decimals, unitOf(w.policy.program.Rule(rule).Name))
+		}
+	}
+	return nil
+}
+
+// withinLimit is the change, at a time, for a limit that lasts.
+func (w *worker) withinLimit(by vm.Reservation, now int64) *Change {
+	counter, limit := w.policy.program.Counter(by.Counter), &w.limits[by.Counter]
+	change := &Change{}
+	if left := limit.Left(); counter.Op == vm.Sum && !left.IsZero() {
+		if lowered := w.lowered(counter.Amount, by.Amount, left, limit.Decimals, limit.Unit); lowered != nil {
+			change = lowered
+		}
+	}
+	change.Resets = windowEnd(limit.Window, now)
+	change.Task = counter.Window == vm.Task
+	return change
+}
+
+// lowered is the change that lowers the amount in a slot, as far as limits that add it up ask for more, or nil where
+// the intent would not pass with it either.
+func (w *worker) lowered(slot uint16, from, to amount.Amount, decimals uint8, unit string) *Change {
+	status, fits, passes := w.again(slot, to, decimals)
+	if !passes && fits.Cmp(to) < 0 && !fits.IsZero() {
+		to = fits
+		status, _, passes = w.again(slot, to, decimals)
+	}
+	if !passes {
+		return nil
+	}
+	return &Change{
+		Field: w.amountName(slot), To: to, By: minus(from, to), Decimals: decimals, Unit: unit, Consent: status == vm.Pending,
+	}
+}
+
+// withoutConsent is the change for an amount whose threshold is the one reason that somebody has to decide.
+func (w *worker) withoutConsent() *Change {
+	if len(w.result.Holds) != 1 {
+		return nil
+	}
+	for _, compared := range w.machine.Compared() {
+		bound, decimals, _ := w.policy.program.Bound(compared.PC)
+		rule, named := w.policy.ruleBehind(compared.PC)
+		if !named || !compared.Set || rule != w.result.Holds[0] || compared.Value.Cmp(bound) < 0 || bound.IsZero() {
+			continue
+		}
+		if status, _, passes := w.again(compared.Slot, minus(bound, amount.FromUint64(1)), decimals); passes && status == vm.Allowed {
+			return &Change{To: bound, Decimals: decimals, Unit: unitOf(w.policy.program.Rule(rule).Name), Pending: true}
+		}
+	}
+	return nil
+}
+
+// again judges the intent once more with another amount in a slot, and reports whether it passes all rules and fits into
+// all limits. Where limits refuse it that add up this slot alone, fits is what they have left; otherwise it is zero.
+func (w *worker) again(slot uint16, value amount.Amount, decimals uint8) (status vm.Status, fits amount.Amount, passes bool) {
+	frame := slices.Clone(w.frame)
+	changed := &frame[slot]
+	if changed.BaseUnits {
+		decimals = 0
+	}
+	changed.Text = value.Format(decimals)
+	var machine vm.Machine
+	result := machine.Run(w.policy.program, frame, vm.All)
+	fits, passes = value, result.Status == vm.Allowed || result.Status == vm.Pending
+	for _, reservation := range result.Reservations {
+		counter, limit := w.policy.program.Counter(reservation.Counter), &w.limits[reservation.Counter]
+		if !w.exceeds(limit, reservation) {
+			continue
+		}
+		passes = false
+		if counter.Op != vm.Sum || counter.Amount != slot {
+			return result.Status, amount.Amount{}, false
+		}
+		if left := limit.Left(); left.Cmp(fits) < 0 {
+			fits = left
+		}
+	}
+	return result.Status, fits, passes
+}
+
+// amountName is what a slot's amount is called in a request.
+func (w *worker) amountName(slot uint16) string {
+	name := w.policy.program.Fields()[slot]
+	if words, derived := amountNames[name]; derived {
+		return words
+	}
+	return name
+}
+
+// amountNames are the names of amounts that are derived.
+var amountNames = map[string]string{
+	"@calldata.amount":   "the amount in calldata",
+	"@evm.call.amount":   "metadata.evm.token_amount",
+	"@fs.files":          "the number of targets",
+	"@fs.bytes.written":  "the bytes of the targets",
+	"@fs.bytes.deleted":  "the bytes of the targets",
+	"@fs.destructive":    "the number of effects or targets",
+	"@git.changes":       "the number of ref updates",
+	"@db.schema_changes": "the number of schema changes",
+}

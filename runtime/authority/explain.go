@@ -1,0 +1,274 @@
+package authority
+
+import (
+	"context"
+	"math/bits"
+	"strings"
+	"time"
+
+	"bailiff/grammar"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+	"bailiff/vm"
+	"bailiff/vm/amount"
+)
+
+// MaxFindings is how many violated rules an explanation lists: more than anybody mends at once, and few enough that
+// a large policy cannot make the answer the attack.
+const MaxFindings = 100
+
+// Explanation is what the rules of a policy made of one intent.
+type Explanation struct {
+	Violations []Finding // the violated rules in the order of evaluation, at most MaxFindings; never empty on DENIED by a rule
+	Omitted    int       // violated rules beyond those
+	Holds      []Finding // the rules that ask for a human decision
+	Notes      []Finding // the rules that the message only mentions
+	Limits     []Headroom
+	Change     *Change // the smallest change of the intent that helps; nil where none is known
+	Named      []Place // the rules that the answer itself names: matched_rule and notes
+}
+
+// Finding is one rule and what it says of the intent.
+type Finding struct {
+	Rule    string // section.key
+	Code    code.Code
+	Message string
+	Line    int // of the rule in the policy, from 1; 0 where it is not known
+	Span    grammar.Span
+	Value   string // what the rule is about, at most ledger.MaxEventDetail bytes; empty where it has no text
+}
+
+// Place is a rule at its line in the policy.
+type Place struct {
+	Rule string
+	Line int
+}
+
+// Place returns where the rule of f stands.
+func (f *Finding) Place() Place { return Place{f.Rule, f.Line} }
+
+// OneIntent is the window of a bound that every single intent has to keep.
+const OneIntent = "intent"
+
+// Headroom says how much of a limit is left, as the intent found it. A bound on each single intent is a limit of the
+// window OneIntent, of which the intent uses its amount. Of a model budget what the intent itself reports is used.
+type Headroom struct {
+	Place
+	Window   string   // hour, day, task, or OneIntent
+	Groups   []Group  // what the limit counts by; none where it counts everything
+	Missing  []string // of these the intent has no value, so that nobody can say what is used
+	Limit    amount.Amount
+	Used     amount.Amount
+	Decimals uint8     // the amounts are in 10^-Decimals units
+	Unit     string    // for people: ETH, USD, tokens, tool calls…
+	Resets   time.Time // when an hour or a day ends; zero for others
+}
+
+// Group is one value by which a limit counts apart, cut to ledger.MaxGroupText bytes.
+type Group struct{ Name, Value string }
+
+// Left returns what may still be used.
+func (h *Headroom) Left() amount.Amount { return minus(h.Limit, h.Used) }
+
+// minus returns a-b, and zero where b is larger.
+func minus(a, b amount.Amount) (left amount.Amount) {
+	borrow := uint64(0)
+	for i := range a {
+		left[i], borrow = bits.Sub64(a[i], b[i], borrow)
+	}
+	if borrow != 0 {
+		return amount.Amount{}
+	}
+	return left
+}
+
+// Explain takes an intent to the answer of a test-run, with an explanation.
+func (a *Authority) Explain(ctx context.Context, key *ledger.Key, body []byte, answer *Answer) *Failure {
+	return a.run(ctx, key, body, asked{testRun: true, explain: true}, answer)
+}
+
+// measure reads how far the counters of the policy have come for this intent.
+func (a *Authority) measure(ctx context.Context, w *worker) error {
+	program := w.policy.program
+	w.limits = w.limits[:0]
+	for i := range program.Counters() {
+		counter := program.Counter(uint16(i))
+		limit := w.headroom(uint16(i), counter)
+		if len(limit.Missing) == 0 {
+			identity := w.counter(counter)
+			used, err := a.Ledger.Counter(ctx, w.key.ID, identity, w.plan.At)
+			if err != nil {
+				return err
+			}
+			limit.Used = w.withSeen(identity, used)
+		}
+		w.limits = append(w.limits, limit)
+	}
+	return nil
+}
+
+// headroom describes the limit of a counter, without what is used.
+func (w *worker) headroom(index uint16, counter *vm.Counter) Headroom {
+	program := w.policy.program
+	rule := program.Rule(counter.Rule).Name
+	limit := Headroom{
+		Place:  Place{rule, w.policy.line(vm.OpReserve, index)},
+		Window: counter.Window.String(), Limit: counter.Limit, Decimals: counter.Decimals, Unit: unitOf(rule),
+	}
+	for _, by := range [...]struct {
+		slot uint16
+		name string
+	}{{counter.Group, counter.GroupName}, {counter.Subgroup, counter.SubgroupName}} {
+		switch {
+		case by.slot == vm.NoSlot:
+		case w.frame[by.slot].Kind&(vm.String|vm.Number|vm.Bool) == 0:
+			limit.Missing = append(limit.Missing, by.name)
+		default:
+			limit.Groups = append(limit.Groups, Group{by.name, strings.Clone(clip(w.frame[by.slot].Text, ledger.MaxGroupText))})
+		}
+	}
+	return limit
+}
+
+// withSeen returns how far a counter comes by what the request itself reports.
+func (w *worker) withSeen(counter ledger.Counter, used amount.Amount) amount.Amount {
+	for _, seen := range w.plan.Seen {
+		if seen.Counter == counter && seen.Value.Cmp(used) > 0 {
+			used = seen.Value
+		}
+	}
+	return used
+}
+
+// explanation says what came of the intent that measure has measured.
+func (w *worker) explanation(outcome *ledger.Outcome) *Explanation {
+	e := &Explanation{}
+	for i := range w.result.Violations {
+		e.violated(w.violation(&w.result.Violations[i]))
+	}
+	for _, rule := range w.result.Holds {
+		e.Holds = append(e.Holds, w.consent(vm.OpHold, rule))
+	}
+	for _, rule := range w.result.Notes {
+		e.Notes = append(e.Notes, w.consent(vm.OpNote, rule))
+	}
+	w.refusals(e, outcome)
+	e.Limits = append(w.bounds(), w.limits...)
+	for i := range e.Limits {
+		e.Limits[i].Resets = windowEnd(e.Limits[i].Window, outcome.Now)
+	}
+	e.Change = w.change(e, outcome)
+	e.name(outcome)
+	return e
+}
+
+func (e *Explanation) violated(finding Finding) {
+	if len(e.Violations) == MaxFindings {
+		e.Omitted++
+		return
+	}
+	e.Violations = append(e.Violations, finding)
+}
+
+// name notes which rules the answer names.
+func (e *Explanation) name(outcome *ledger.Outcome) {
+	switch {
+	case len(e.Violations) > 0:
+		e.Named = append(e.Named, e.Violations[0].Place())
+	case outcome.Result == ledger.Held:
+		e.Named = append(e.Named, e.Holds[0].Place())
+	}
+	for i := range e.Notes {
+		e.Named = append(e.Named, e.Notes[i].Place())
+	}
+}
+
+func (w *worker) violation(found *vm.Violation) Finding {
+	rule := w.policy.program.Rule(found.Rule)
+	finding := w.policy.finding(found.PC, rule)
+	finding.Message, finding.Value = string(w.appendViolation(nil, found)), strings.Clone(ledger.Clip(w.offending(found)))
+	return finding
+}
+
+// consent is the finding of a rule that asks for, or mentions, a human decision.
+func (w *worker) consent(op vm.Op, index uint16) Finding {
+	pc, _ := w.policy.find(op, index)
+	return w.policy.finding(pc, w.policy.program.Rule(index))
+}
+
+// finding is a rule at the place that the instruction at pc was made from.
+func (p *Policy) finding(pc uint16, rule vm.Rule) Finding {
+	span := p.program.Span(pc)
+	return Finding{
+		Rule: rule.Name, Code: code.Code(rule.Code), Message: rule.Message,
+		Line: int(span.Line), Span: grammar.Span{Start: int(span.Start), End: int(span.End)},
+	}
+}
+
+// refusals adds what the ledger refused: an operator's denial, or every limit that would be exceeded.
+func (w *worker) refusals(e *Explanation, outcome *ledger.Outcome) {
+	switch outcome.Result {
+	case ledger.HoldDenied:
+		finding := w.consent(vm.OpHold, w.result.Holds[0])
+		finding.Code, finding.Message = outcome.Code, holdDenied
+		e.violated(finding)
+	case ledger.Refused, ledger.RefusedGroups:
+		for i, reservation := range w.result.Reservations {
+			limit := &w.limits[reservation.Counter]
+			if i == outcome.Reservation {
+				limit.Used = outcome.Used // another request may have come between
+			}
+			if i == outcome.Reservation || i > outcome.Reservation && w.exceeds(limit, reservation) {
+				e.violated(w.refusal(i, limit, outcome))
+			}
+		}
+	}
+}
+
+// refusal is the finding of a limit that a reservation would exceed.
+func (w *worker) refusal(index int, limit *Headroom, outcome *ledger.Outcome) Finding {
+	number := w.result.Reservations[index].Counter
+	rule := w.policy.program.Rule(w.policy.program.Counter(number).Rule)
+	pc, _ := w.policy.find(vm.OpReserve, number)
+	finding := w.policy.finding(pc, rule)
+	if index == outcome.Reservation && outcome.Result == ledger.RefusedGroups {
+		finding.Code, finding.Message = outcome.Code, string(appendTooManyGroups(nil))
+		return finding
+	}
+	finding.Message = string(w.appendRefusal(nil, index, limit.Used))
+	return finding
+}
+
+// exceeds reports whether a counter would go beyond its limit.
+func (w *worker) exceeds(limit *Headroom, by vm.Reservation) bool {
+	if w.policy.program.Counter(by.Counter).Op == vm.Max {
+		return limit.Used.Cmp(limit.Limit) > 0 || by.Amount.Cmp(limit.Limit) > 0
+	}
+	return limit.Used.Cmp(limit.Limit) > 0 || by.Amount.Cmp(limit.Left()) > 0
+}
+
+// bounds returns what the intent's amounts leave of the bounds that they were held against.
+func (w *worker) bounds() (bounds []Headroom) {
+	for _, compared := range w.machine.Compared() {
+		bound, decimals, ok := w.policy.program.Bound(compared.PC)
+		rule, named := w.policy.ruleBehind(compared.PC)
+		if !ok || !named || !compared.Set {
+			continue
+		}
+		name := w.policy.program.Rule(rule).Name
+		bounds = append(bounds, Headroom{
+			Place:  Place{name, int(w.policy.program.Span(compared.PC).Line)},
+			Window: OneIntent, Limit: bound, Used: compared.Value, Decimals: decimals, Unit: unitOf(name),
+		})
+	}
+	return bounds
+}
+
+// windowEnd returns when the window that holds a time ends: zero where time does not end it.
+func windowEnd(window string, now int64) time.Time {
+	length := map[string]time.Duration{ledger.Hour.String(): time.Hour, ledger.Day.String(): 24 * time.Hour}[window]
+	if length == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, now).UTC().Truncate(length).Add(length)
+}

@@ -1,0 +1,31 @@
+package vm
+
+import "bailiff/vm/amount"
+
+// A Comparison is an amount that a run held against a bound.
+type Comparison struct {
+	PC   uint16 // the instruction; [Program.Bound] returns the bound
+	Slot uint16 // where the amount was read from
+	Register
+}
+
+// Compared returns what the last run held against bounds, in order. Only mode All collects it. It is valid until the
+// next run.
+func (m *Machine) Compared() []Comparison { return m.compared }
+
+// recordComparison keeps what the instruction at pc compares, for explanations.
+func (m *Machine) recordComparison(in *Instruction, pc int) {
+	n := in.A & bitRegister / bitRegister
+	m.compared = append(m.compared, Comparison{PC: uint16(pc), Slot: m.loaded[n], Register: m.result.Amounts[n]})
+}
+
+// Bound returns what the instruction at pc holds an amount against, in base units of 10^-decimals. It is ok for `gt`
+// and `ge` only. pc must be less than [Program.Len].
+func (p *Program) Bound(pc uint16) (bound amount.Amount, decimals uint8, ok bool) {
+	in := &p.code[pc]
+	if in.Op != OpGreater && in.Op != OpAtLeast {
+		return amount.Amount{}, 0, false
+	}
+	c := &p.constants[in.C]
+	return c.amount, c.decimals, true
+}
