@@ -32,7 +32,8 @@ func run(b *testing.B, bodies []body) {
 // TestBodies runs each benchmark's body a few times, so that none can rot.
 func TestBodies(t *testing.T) {
 	for name, bodies := range map[string][]body{
-		"compile": compileBodies, "run": runBodies, "decode": decodeBodies, "commit": commitBodies, "attest": attestBodies, "decide": decideBodies,
+		"compile": compileBodies, "run": runBodies, "decode": decodeBodies, "commit": commitBodies, "attest": attestBodies,
+		"decide": decideBodies, "sections": sectionBodies(t), "normal": normalBodies,
 	} {
 		for _, one := range bodies {
 			t.Run(name+"/"+one.name, func(t *testing.T) {

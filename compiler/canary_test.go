@@ -140,6 +140,9 @@ func goldenRuns(t *testing.T) (programs []*vm.Program, lines []string) {
 			t.Fatal(err)
 		}
 		for block := range strings.SplitSeq(string(text), "\n\n") {
+			for strings.HasPrefix(block, "#") {
+				_, block, _ = strings.Cut(block, "\n")
+			}
 			input, _, _ := strings.Cut(block, "\n----")
 			command, input, _ := strings.Cut(input, "\n")
 			switch {

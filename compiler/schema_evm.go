@@ -44,7 +44,7 @@ var evmKeys = []Key{
 		Doc:     "The amount of the token from which on a person has to decide, in calls that call data or a shim describes too.",
 		Example: "token.USDC.consensus_threshold: 100"},
 	{Section: "evm", Name: "require_calldata_enrichment", Type: TypeBoolean, Since: v21, Default: "false",
-		Rule: "evm.require_calldata_enrichment", Code: code.CalldataEnrichment, Codes: []code.Code{code.TokenNotAllowed, code.TokenAmountExceeded, code.TokenAmountInvalid},
+		Rule: "evm.require_calldata_enrichment", Code: code.CalldataEnrichment,
 		Doc: "Whether every `contract.call` needs a trusted shim's account of its call data (`metadata.evm`), by which the token rules judge it. " +
 			"An unbounded approval is denied as `evm.calldata.unbounded_approval`.",
 		Example: "require_calldata_enrichment: true"},

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -178,5 +179,52 @@ func TestFields(t *testing.T) {
 func TestCounterNames(t *testing.T) {
 	if keySpend.Rule != SpendCounter || keyTokens.Rule != TokensCounter {
 		t.Errorf("the counters are %s and %s", keySpend.Rule, keyTokens.Rule)
+	}
+}
+
+// unwritten are the rules that no key of the schema has, with their codes.
+var unwritten = map[string]code.Code{
+	ruleNoToken: code.TokenNotAllowed, ruleUnbounded: code.TokenAmountExceeded, ruleBoundary: code.ExecutionBoundary,
+}
+
+// TestRulesAreInTheSchema holds what the programs of the golden files can answer to what the schema says that keys
+// answer: neither has a rule or a code that the other lacks.
+func TestRulesAreInTheSchema(t *testing.T) {
+	type answer struct {
+		rule string
+		code code.Code
+	}
+	programs, _ := goldenRuns(t)
+	said := map[answer]bool{}
+	for _, program := range programs {
+		for i := range program.Rules() {
+			rule := program.Rule(uint16(i))
+			if code.Code(rule.Code) != code.ValidationSchema && unwritten[rule.Name] != code.Code(rule.Code) {
+				said[answer{rule.Name, code.Code(rule.Code)}] = true
+			}
+		}
+	}
+	placeholder := regexp.MustCompile(`<[^>]+>`)
+	for _, row := range Schema() {
+		pattern := regexp.MustCompile("^" + placeholder.ReplaceAllString(strings.ReplaceAll(row.Rule, ".", `\.`), ".+") + "$")
+		for _, c := range row.AllCodes() {
+			found := false
+			for one := range said {
+				if one.code == c && pattern.MatchString(one.rule) {
+					found = true
+				}
+			}
+			if !found {
+				t.Errorf("no golden program answers %s with %s", row.Rule, c)
+			}
+		}
+	}
+	for one := range said {
+		if !slices.ContainsFunc(schema, func(row Key) bool {
+			pattern := placeholder.ReplaceAllString(strings.ReplaceAll(row.Rule, ".", `\.`), ".+")
+			return row.Rule != "" && slices.Contains(row.AllCodes(), one.code) && regexp.MustCompile("^"+pattern+"$").MatchString(one.rule)
+		}) {
+			t.Errorf("the schema does not say that %s answers %s", one.rule, one.code)
+		}
 	}
 }

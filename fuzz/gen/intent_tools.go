@@ -139,16 +139,16 @@ func (w *Writer) web() {
 	}
 }
 
-// method returns a method that is mostly allowed, and often one that has a rule.
+// method returns a method that is mostly allowed, and often one that has a rule; where it slips, mostly a refused one.
 func (w *Writer) method() string {
-	p := w.lore.policy
-	from := p.List("tool_calls", "http.allowed_methods")
-	switch blocked := p.List("tool_calls", "http.blocked_methods"); {
-	case from == nil:
+	from := w.lore.policy.List("tool_calls", "http.allowed_methods")
+	if from == nil {
 		from = methods
-	case w.probe() && len(blocked) > 0:
-		return One(w.r, blocked)
-	case w.probe():
+	}
+	if w.probe() {
+		if refused := slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return !w.refused(m) }); len(refused) > 0 {
+			return One(w.r, refused)
+		}
 		return One(w.r, methods)
 	}
 	method := One(w.r, from)
@@ -161,12 +161,11 @@ func (w *Writer) method() string {
 	return method
 }
 
-// refused reports whether the policy refuses a method that it allows; where the request slips, that is no reason not to
-// take it.
+// refused reports whether the policy refuses a method by name.
 func (w *Writer) refused(method string) bool {
 	p := w.lore.policy
-	denied := p.Value("tool_calls", "http.method_rules."+method+".deny") == "true"
-	return (denied || slices.Contains(p.List("tool_calls", "http.blocked_methods"), method)) && !w.probe()
+	return p.Value("tool_calls", "http.method_rules."+method+".deny") == "true" ||
+		slices.Contains(p.List("tool_calls", "http.blocked_methods"), method)
 }
 
 // hasRule reports whether the policy has a rule for queries of a method, or denies it.

@@ -1,9 +1,13 @@
 package oracle
 
 import (
+	"encoding/hex"
 	"math/big"
 	"regexp"
 	"strings"
+	"unicode"
+
+	"golang.org/x/crypto/sha3"
 
 	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
@@ -102,7 +106,7 @@ func (j *judgement) enrichment() {
 }
 
 // enrichmentComplete is the first row: "not from a shim; `metadata.evm` or a member that is needed is missing, or a
-// selector or an address is malformed".
+// selector or an address is malformed (a wrong EIP-55 checksum included)".
 func (j *judgement) enrichmentComplete() bool {
 	selector := j.metadata("evm", "selector")
 	if !j.shim || selector.kind != textKind || !selectorForm.MatchString(selector.text) {
@@ -110,11 +114,32 @@ func (j *judgement) enrichmentComplete() bool {
 	}
 	members := enrichedMembers[strings.ToLower(selector.text)]
 	for _, name := range members {
-		if member := j.metadata("evm", name); member.kind != textKind || !addressForm.MatchString(member.text) {
+		if member := j.metadata("evm", name); member.kind != textKind || !wellFormedAddress(member.text) {
 			return false
 		}
 	}
 	return members == nil || j.metadata("evm", "token_amount").kind != missingKind
+}
+
+// wellFormedAddress reports whether text is an address and, "mixed-case", has the checksum of EIP-55: a letter is upper
+// case exactly where the hash of the lower-case digits has a digit of 8 or more.
+func wellFormedAddress(text string) bool {
+	digits, lower := strings.TrimPrefix(text, "0x"), strings.ToLower(text)
+	if !addressForm.MatchString(text) {
+		return false
+	}
+	if text == lower || digits == strings.ToUpper(digits) {
+		return true
+	}
+	keccak := sha3.NewLegacyKeccak256()
+	keccak.Write([]byte(lower[2:]))
+	hash := hex.EncodeToString(keccak.Sum(nil))
+	for i, digit := range digits {
+		if unicode.IsLetter(digit) && unicode.IsUpper(digit) != (hash[i] >= '8') {
+			return false
+		}
+	}
+	return true
 }
 
 // enrichedAmount is the rows from the third on.

@@ -1,10 +1,9 @@
 package oracle
 
 import (
-	"sort"
+	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -18,32 +17,65 @@ const (
 
 // commandForms returns the texts in which blocked commands are sought: "the raw command, … it with runs of white
 // space collapsed, … it with shell quoting removed and then collapsed, and … each simple command's words joined by
-// one space". It reports false for a command that cannot be judged: one "that does not parse, is longer than 8 KiB or
-// nests deeper than 32, or whose command word is an expansion (`$`, backquote, brace)"; a NUL, which shells skip or
-// stop at, does not parse.
+// one space", which are collapsed as well (choices). It reports false for a command that cannot be judged: one "that
+// does not parse, is longer than 8 KiB or nests deeper than 32, or whose command word is an expansion (`$`, backquote,
+// brace)"; a NUL, which shells skip or stop at, does not parse.
 func commandForms(command string) (forms []string, ok bool) {
-	if len(command) > maxCommand || strings.Contains(command, "\x00") {
+	if len(command) > maxCommand || strings.Contains(command, "\x00") || !bracketsNest(command) {
 		return nil, false
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil || nesting(file) > maxNesting {
 		return nil, false
 	}
-	forms = []string{command, collapsed(command), collapsed(unquoted(command, file))}
+	forms = []string{command, collapsed(command), collapsed(unquoted(command))}
 	ok = true
 	syntax.Walk(file, func(node syntax.Node) bool {
 		switch node := node.(type) {
 		case *syntax.CallExpr:
 			if len(node.Args) > 0 {
-				forms = append(forms, callWords(command, node))
-				ok = ok && !expands(node.Args[0].Parts)
+				forms = append(forms, collapsed(callWords(command, node)))
+				ok = ok && !hidesCommand(command, node.Args)
 			}
 		case *syntax.DeclClause: // `export`, `declare` and the like, which are simple commands too
-			forms = append(forms, declarationWords(command, node))
+			forms = append(forms, collapsed(declarationWords(command, node)))
+		case *syntax.ExtGlob: // "an extended glob that holds an expansion" (choices)
+			for _, expansion := range []string{"$", "`", "<(", ">("} {
+				ok = ok && !strings.Contains(node.Pattern.Value, expansion)
+			}
 		}
 		return true
 	})
 	return forms, ok
+}
+
+// bracketsNest is the bound on the text itself, "quoted ones included": "more than 64 open round brackets, or square
+// and curly ones, or more than 2048 opening brackets and backquotes in all" (choices).
+func bracketsNest(command string) bool {
+	round, others, all := 0, [2]int{}, 0
+	for _, r := range command {
+		switch r {
+		case '(':
+			round++
+		case ')':
+			round = max(0, round-1)
+		case '[':
+			others[0]++
+		case ']':
+			others[0] = max(0, others[0]-1)
+		case '{':
+			others[1]++
+		case '}':
+			others[1] = max(0, others[1]-1)
+		}
+		if strings.ContainsRune("([{`", r) {
+			all++
+		}
+		if round > 64 || others[0]+others[1] > 64 || all > 2048 {
+			return false
+		}
+	}
+	return true
 }
 
 func callWords(command string, call *syntax.CallExpr) string {
@@ -57,78 +89,40 @@ func callWords(command string, call *syntax.CallExpr) string {
 func declarationWords(command string, declaration *syntax.DeclClause) string {
 	words := []string{declaration.Variant.Value}
 	for _, assign := range declaration.Args {
-		switch {
-		case assign.Name == nil && assign.Value != nil:
-			words = append(words, wordText(command, assign.Value.Parts, false))
-		case assign.Name != nil && assign.Naked:
-			words = append(words, assign.Name.Value)
-		case assign.Name != nil && assign.Value != nil && assign.Index == nil && !assign.Append:
-			words = append(words, assign.Name.Value+"="+wordText(command, assign.Value.Parts, false))
-		default: // arrays and the like, as they were written
+		if assign.Value == nil { // names alone, and arrays, as they were written
 			words = append(words, between(command, assign.Pos().Offset(), assign.End().Offset()))
+			continue
 		}
+		name := between(command, assign.Pos().Offset(), assign.Value.Pos().Offset())
+		words = append(words, name+wordText(command, assign.Value.Parts, false))
 	}
 	return strings.Join(words, " ")
 }
 
-// collapsed makes every run of white space one space.
-func collapsed(command string) string {
-	var b strings.Builder
-	space := false
-	for _, r := range command {
-		if !unicode.IsSpace(r) {
-			b.WriteRune(r)
-		} else if !space {
-			b.WriteByte(' ')
-		}
-		space = unicode.IsSpace(r)
-	}
-	return b.String()
-}
+// whiteSpace is what is collapsed.
+var whiteSpace = regexp.MustCompile(`[\p{Z}\t-\r\x{85}]+`)
 
-// An edit replaces command[from:to].
-type edit struct {
-	from, to uint
-	by       string
-}
+// collapsed makes every run of white space one space. Bytes that are no UTF-8, as $'\xff' makes, stay.
+func collapsed(command string) string { return whiteSpace.ReplaceAllString(command, " ") }
 
-// unquoted removes the quoting of every word from a command: quotes, and backslashes where they quote. Here documents
-// are not quoted, and stay.
-func unquoted(command string, file *syntax.File) string {
-	var edits []edit
-	quoteMarks(file, func(node, parent syntax.Node, closing bool) {
-		from, to := node.Pos().Offset(), node.End().Offset()
-		switch node := node.(type) {
-		case *syntax.Lit:
-			_, double := parent.(*syntax.DblQuoted)
-			edits = append(edits, edit{from, to, unescaped(between(command, from, to), double)})
-		case *syntax.SglQuoted:
-			edits = append(edits, edit{from, to, singleQuoted(node)})
-		case *syntax.DblQuoted:
-			switch {
-			case closing:
-				edits = append(edits, edit{to - 1, to, ""})
-			case node.Dollar:
-				edits = append(edits, edit{from, from + 2, ""})
-			default:
-				edits = append(edits, edit{from, from + 1, ""})
-			}
+// quoting finds what the removal of shell quoting takes out of a text: a $'…', which is decoded, up to its end or that
+// of the text; the dollar of a $"…" with its quote; a backslash, and a quote, a backslash or a line end behind it;
+// every other quote. The backslash in front of anything else goes alone.
+var quoting = regexp.MustCompile(`(?s)\$'((?:[^'\\]|\\.)*\\?)(?:'|\z)|\$"|\\.|['"\\]`)
+
+// unquoted is a command "with shell quoting removed": "every quote and backslash is gone, escaped ones too" (choices),
+// whatever they stand in.
+func unquoted(command string) string {
+	return quoting.ReplaceAllStringFunc(command, func(mark string) string {
+		switch {
+		case strings.HasPrefix(mark, "$'"):
+			return ansiValue(quoting.FindStringSubmatch(mark)[1])
+		case len(mark) > 1 && mark[0] == '\\' && !strings.Contains("\\'\"\n", mark[1:]):
+			return mark[1:]
 		}
+		return ""
 	})
-	sort.SliceStable(edits, func(a, b int) bool { return edits[a].from < edits[b].from })
-	var b strings.Builder
-	end := uint(0)
-	for _, e := range edits {
-		if end <= e.from {
-			b.WriteString(continued(between(command, end, e.from)) + e.by)
-			end = e.to
-		}
-	}
-	return b.String() + continued(between(command, end, uint(len(command))))
 }
-
-// continued joins the lines that a backslash continues between words.
-func continued(gap string) string { return strings.ReplaceAll(gap, "\\\n", "") }
 
 // between returns command[from:to], and nothing where the parser's positions make no sense.
 func between(command string, from, to uint) string {
@@ -136,38 +130,6 @@ func between(command string, from, to uint) string {
 		return ""
 	}
 	return command[from:to]
-}
-
-// quoteMarks visits every literal and every quoted part of words, a double-quoted one at both of its ends.
-func quoteMarks(file *syntax.File, visit func(node, parent syntax.Node, closing bool)) {
-	documents := map[syntax.Node]bool{}
-	var parents []syntax.Node
-	syntax.Walk(file, func(node syntax.Node) bool {
-		if node == nil {
-			last := len(parents) - 1
-			if _, ok := parents[last].(*syntax.DblQuoted); ok {
-				visit(parents[last], nil, true)
-			}
-			parents = parents[:last]
-			return true
-		}
-		if redirect, ok := node.(*syntax.Redirect); ok && redirect.Hdoc != nil {
-			documents[redirect.Hdoc] = true
-		}
-		if documents[node] {
-			return false
-		}
-		var parent syntax.Node
-		if len(parents) > 0 {
-			parent = parents[len(parents)-1]
-		}
-		switch node.(type) {
-		case *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
-			visit(node, parent, false)
-		}
-		parents = append(parents, node)
-		return true
-	})
 }
 
 func singleQuoted(part *syntax.SglQuoted) string {
@@ -201,7 +163,7 @@ var ansiEscapes = map[byte]byte{
 	'\\': '\\', '\'': '\'', '"': '"', '?': '?',
 }
 
-// ansiValue decodes the escapes of a $'…' string (Bash manual, "ANSI-C Quoting").
+// ansiValue decodes the escapes of a $'…' string (Bash manual, "ANSI-C Quoting"). A NUL ends it.
 func ansiValue(literal string) string {
 	var b strings.Builder
 	for i := 0; i < len(literal); {
@@ -211,18 +173,31 @@ func ansiValue(literal string) string {
 			continue
 		}
 		decoded, length := ansiEscape(literal[i+1:])
+		if decoded == "\x00" {
+			break
+		}
 		b.WriteString(decoded)
 		i += 1 + length
 	}
 	return b.String()
 }
 
+// bracedByte is a byte of any number of digits, of which the last two count; the brace may stay open.
+var bracedByte = regexp.MustCompile(`\Ax\{([0-9a-fA-F]*)\}?`)
+
 // ansiEscape decodes one escape without its backslash, and returns how many bytes it takes.
 func ansiEscape(rest string) (decoded string, length int) {
 	if c, ok := ansiEscapes[rest[0]]; ok {
 		return string(rune(c)), 1
 	}
+	if found := bracedByte.FindStringSubmatch(rest); found != nil {
+		digits := "00" + found[1]
+		value, _ := strconv.ParseUint(digits[len(digits)-2:], 16, 8)
+		return string([]byte{byte(value)}), len(found[0])
+	}
 	switch c := rest[0]; {
+	case strings.HasPrefix(rest, `c\\`):
+		return "\x1c", 3
 	case c == 'c' && len(rest) > 1:
 		return string(rune(rest[1] & 0x1f)), 2
 	case '0' <= c && c <= '7':
@@ -316,14 +291,15 @@ func withoutEscapes(literal string) string {
 	return b.String()
 }
 
-// unquotedGlob reports whether a literal holds the beginning of a glob or a brace, closed or not, since shells differ
-// there.
-func unquotedGlob(literal string) bool { return strings.ContainsAny(literal, "*?[{") }
+// unquotedGlob reports whether a literal holds the beginning of a glob, a brace or an expansion, closed or not, since
+// shells differ there.
+func unquotedGlob(literal string) bool { return strings.ContainsAny(literal, "*?[{$`") }
 
-// nesting returns how deep the compound parts of a command nest.
+// nesting returns how deep the compound parts of a command nest. What follows `elif` or `else` lies as deep as its `if`.
 func nesting(file *syntax.File) int {
 	depth, deepest := 0, 0
 	var compound []bool
+	otherwise := map[syntax.Node]bool{}
 	syntax.Walk(file, func(node syntax.Node) bool {
 		if node == nil {
 			if compound[len(compound)-1] {
@@ -332,8 +308,11 @@ func nesting(file *syntax.File) int {
 			compound = compound[:len(compound)-1]
 			return true
 		}
-		compound = append(compound, isCompound(node))
-		if isCompound(node) {
+		if clause, ok := node.(*syntax.IfClause); ok && clause.Else != nil {
+			otherwise[clause.Else] = true
+		}
+		compound = append(compound, isCompound(node) && !otherwise[node])
+		if compound[len(compound)-1] {
 			depth++
 			deepest = max(deepest, depth)
 		}
@@ -345,8 +324,9 @@ func nesting(file *syntax.File) int {
 func isCompound(node syntax.Node) bool {
 	switch node.(type) {
 	case *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
-		*syntax.FuncDecl, *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ParamExp, *syntax.ArithmExp, *syntax.ArithmCmd,
-		*syntax.ParenArithm, *syntax.TestClause, *syntax.ParenTest:
+		*syntax.FuncDecl, *syntax.CoprocClause, *syntax.TimeClause, *syntax.TestClause, *syntax.ParenTest, *syntax.UnaryTest,
+		*syntax.CmdSubst, *syntax.ProcSubst, *syntax.ParamExp, *syntax.ArrayExpr,
+		*syntax.ArithmExp, *syntax.ArithmCmd, *syntax.ParenArithm, *syntax.UnaryArithm:
 		return true
 	}
 	return false

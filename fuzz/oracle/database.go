@@ -92,7 +92,7 @@ func (j *judgement) databaseEnvironment(s statement) {
 		return
 	}
 	for _, listed := range j.p.database.list("protected_environments") {
-		if strings.EqualFold(listed, environment.text) && !subset(s.operations, []string{"select"}) {
+		if strings.ToLower(listed) == strings.ToLower(environment.text) && !subset(s.operations, []string{"select"}) {
 			j.deny(rule, code.DatabaseOperation)
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"net/mail"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
@@ -59,14 +60,53 @@ func (j *judgement) addresses() (bare []string, count int, readable bool) {
 	}
 	readable = true
 	for _, recipient := range all {
-		address, err := mail.ParseAddress(recipient.text)
-		if err != nil {
-			readable = false
-			continue
-		}
-		bare = append(bare, strings.ToLower(address.Address))
+		address, ok := readAddress(recipient.text)
+		readable = readable && ok
+		bare = append(bare, address)
 	}
 	return bare, len(all), readable
+}
+
+const longestAddress = 320
+
+// recipientForms are what a recipient may look like: the bare address, or that between < and > behind a name of words
+// and quoted strings. The address is of atoms with dots between them. So there are no "groups, quoted local parts,
+// comments, source routes, domain literals, white space around the `@`".
+var recipientForms = func() *regexp.Regexp {
+	const dotAtom = "[-!#$%&'*+/=?^_`{|}~0-9A-Za-z\u0080-\U0010ffff]+"
+	const address = "(" + dotAtom + `(?:\.` + dotAtom + ")*@" + dotAtom + `(?:\.` + dotAtom + ")*)"
+	const name = `(?:[^"()\[\]:;,\\<>@]|"(?:[^"\\]|\\.)*")*`
+	return regexp.MustCompile("^(?: *" + address + " *| *" + name + "<" + address + "> *)$")
+}()
+
+// readAddress returns the bare address in lower case of a text that "parses as an RFC 5322 address" and holds nothing
+// of the list of what is "refused as unreadable, too".
+func readAddress(text string) (string, bool) {
+	found := recipientForms.FindStringSubmatch(text)
+	if len(text) > longestAddress || found == nil || invisible(text) {
+		return "", false
+	}
+	parsed, err := mail.ParseAddress(text)
+	if bare := found[1] + found[2]; err != nil || parsed.Address != bare {
+		return "", false
+	}
+	address := strings.ToLower(parsed.Address)
+	for _, r := range parsed.Address { // "letters whose lower case is ASCII though they are not (the Kelvin sign)"
+		if r > unicode.MaxASCII && unicode.ToLower(r) <= unicode.MaxASCII {
+			return "", false
+		}
+	}
+	return address, len(address) <= longestAddress
+}
+
+// invisible: "control and invisible characters".
+func invisible(text string) bool {
+	for _, r := range text {
+		if !unicode.IsPrint(r) {
+			return true
+		}
+	}
+	return false
 }
 
 func someMatch(list []*regexp.Regexp, addresses []string) bool {

@@ -153,29 +153,26 @@ func (j *judgement) roots(list []string, member string) []string {
 
 const writable, readable = "writable_roots", "readable_roots"
 
-// repositoryRules is the rows of `repository` in the table of section "Files", in its order.
+// repositoryRules is the rows of `repository` in the table of section "Files", in its order. Those of section "Git"
+// come behind git's evidence.
 func (j *judgement) repositoryRules() {
 	r := j.p.repository
-	file, git := j.repositoryFileIntent(), r != nil && j.gitGoverns()
-	if file && r.has("roots") {
+	if !j.repositoryFileIntent() {
+		return
+	}
+	if r.has("roots") {
 		j.repositoryRoots()
 	}
-	if file && r.flag("block_outside_writes") && r.has("roots") {
+	if r.flag("block_outside_writes") && r.has("roots") {
 		if e, fault := j.evidence(); fault == "" && e.writes() && !allInside(e.paths(), j.roots(r.list("roots"), writable)) {
 			j.deny("repository.block_outside_writes", code.FileOutsideRoot)
 		}
 	}
 	if r.flag("protect_git_history") {
-		j.gitHistory(file, git)
+		j.gitFolders()
 	}
-	if file && r.flag("protect_sensitive_files") {
+	if r.flag("protect_sensitive_files") {
 		j.repositorySensitive()
-	}
-	if git && r.has("git_providers") && !contains(r.list("git_providers"), j.metadata("git", "provider").text) {
-		j.deny("repository.git_providers", code.Provider)
-	}
-	if git && r.has("roots") && !insideAny(j.metadata("git", "worktree").text, j.roots(r.list("roots"), writable)) {
-		j.deny("repository.roots", code.GitTopology)
 	}
 }
 
@@ -194,24 +191,15 @@ func (j *judgement) repositoryRoots() {
 	}
 }
 
-// gitHistory: "file intents: evidence; a write to `.git` or below it, anywhere, in any case; git intents:
-// `reset_hard`, …".
-func (j *judgement) gitHistory(file, git bool) {
+// gitFolders: "file intents: evidence; a write to `.git` or below it, anywhere, in any case".
+func (j *judgement) gitFolders() {
 	const rule = "repository.protect_git_history"
-	rewriting := []string{"reset_hard", "rewrite_history", "delete_ref", "force_push", "mirror_push", "prune_remote"}
-	if file {
-		e, fault := j.evidence()
-		switch {
-		case fault != "":
-			j.deny(rule, fault)
-			return
-		case e.writes() && anyGitPath(e.paths()):
-			j.deny(rule, code.FileBlockedPath)
-			return
-		}
-	}
-	if git && contains(rewriting, j.metadata("git", "operation").text) {
-		j.deny(rule, code.GitOperation)
+	e, fault := j.evidence()
+	switch {
+	case fault != "":
+		j.deny(rule, fault)
+	case e.writes() && anyGitPath(e.paths()):
+		j.deny(rule, code.FileBlockedPath)
 	}
 }
 

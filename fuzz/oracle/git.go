@@ -13,6 +13,7 @@ var (
 		change_credentials delete_repository`)
 	updatingOperations = strings.Fields(`push_fast_forward force_push mirror_push delete_ref rewrite_history create_branch create_tag`)
 	remoteOperations   = strings.Fields(`fetch pull_ff_only push_fast_forward force_push mirror_push prune_remote change_remote`)
+	historyOperations  = strings.Fields(`reset_hard rewrite_history delete_ref force_push mirror_push prune_remote`)
 	providerOperations = strings.Fields(`change_protection change_credentials delete_repository`)
 )
 
@@ -25,6 +26,7 @@ func (j *judgement) gitRules() {
 		j.deny("git.actions", fault)
 		return // what is not credible is not judged further
 	}
+	j.repositoryOfGit()
 	g, operation := j.p.git, j.metadata("git", "operation").text
 	if g.has("providers") && !contains(g.list("providers"), j.metadata("git", "provider").text) {
 		j.deny("git.providers", code.Provider)
@@ -48,6 +50,20 @@ func (j *judgement) gitRules() {
 	}
 	if j.protectedRefChanges() {
 		j.deny("git.protected_refs", code.GitRef)
+	}
+}
+
+// repositoryOfGit is the rows of `repository` in the table.
+func (j *judgement) repositoryOfGit() {
+	r := j.p.repository
+	if r.flag("protect_git_history") && contains(historyOperations, j.metadata("git", "operation").text) {
+		j.deny("repository.protect_git_history", code.GitOperation)
+	}
+	if r.has("git_providers") && !contains(r.list("git_providers"), j.metadata("git", "provider").text) {
+		j.deny("repository.git_providers", code.Provider)
+	}
+	if r.has("roots") && !insideAny(j.metadata("git", "worktree").text, j.roots(r.list("roots"), writable)) {
+		j.deny("repository.roots", code.GitTopology)
 	}
 }
 

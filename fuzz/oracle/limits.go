@@ -193,12 +193,12 @@ type limitCap struct {
 	limit                *big.Int
 }
 
-// counter names the counter of a cap: another action, group path or bucket is another counter.
+// counter names the counter of a cap "by its rule, its `action` in lower case and its `group_by`".
 func (c limitCap) counter() string {
 	if c.groupBy == "" {
-		return c.rule + "[action=" + c.action + "]"
+		return c.rule + "[action=" + asciiLower(c.action) + "]"
 	}
-	return c.rule + "[action=" + c.action + ",group_by=" + c.groupBy + "]"
+	return c.rule + "[action=" + asciiLower(c.action) + ",group_by=" + c.groupBy + "]"
 }
 
 // readCaps reads the caps in file order.

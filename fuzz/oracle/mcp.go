@@ -15,12 +15,10 @@ func (j *judgement) mcpParts() (server, tool string) {
 }
 
 // mcpSection: "The order: `allowed_servers`, `blocked_tools`, `allowed_tools`; all answer TOOL_CALL_NOT_ALLOWED.
-// Without `allowed_servers` and `allowed_tools`, or without `## mcp`, everything is denied by `mcp.allowed_tools`."
+// Without `allowed_servers` and `allowed_tools`, or without `## mcp`, everything that `blocked_tools` lets through is
+// denied by `mcp.allowed_tools`."
 func (j *judgement) mcpSection() {
 	mcp := j.p.mcp
-	if !mcp.has("allowed_servers") && !mcp.has("allowed_tools") {
-		j.deny("mcp.allowed_tools", code.ToolCallNotAllowed)
-	}
 	server, _ := j.mcpParts()
 	if mcp.has("allowed_servers") && !contains(lowered(mcp.list("allowed_servers")), server) {
 		j.deny("mcp.allowed_servers", code.ToolCallNotAllowed)
@@ -28,7 +26,8 @@ func (j *judgement) mcpSection() {
 	if j.toolMatchesEitherWay(j.p.patterns.blockedTools) {
 		j.deny("mcp.blocked_tools", code.ToolCallNotAllowed)
 	}
-	if mcp.has("allowed_tools") && !j.toolAllowed() {
+	granted := mcp.has("allowed_servers") || mcp.has("allowed_tools")
+	if !granted || mcp.has("allowed_tools") && !j.toolAllowed() {
 		j.deny("mcp.allowed_tools", code.ToolCallNotAllowed)
 	}
 }

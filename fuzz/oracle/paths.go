@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -12,30 +13,25 @@ import (
 	"bailiff/grammar"
 )
 
-// A root says where a path begins.
-type root int
-
-const (
-	relative root = iota
-	absolute
-	drive
-	home
-)
-
-// A pathName is a path that can be judged, cleaned and folded.
+// A pathName is a path that can be judged, cleaned and folded. A drive is the first segment of an absolute path, as in
+// "/c:/windows"; a home directory is "~", the first segment of a path that is not absolute.
 type pathName struct {
-	root     root
-	drive    string // "c:"
+	absolute bool
 	segments []string
 }
 
-// anyUser stands for a segment that may be any user's name. No path holds a NUL.
-const anyUser = "\x00"
+func (p pathName) home() bool  { return !p.absolute && len(p.segments) > 0 && p.segments[0] == "~" }
+func (p pathName) drive() bool { return len(p.segments) > 0 && drivePattern.MatchString(p.segments[0]) }
+
+// anyName stands for a segment that may be any name. No path holds a NUL.
+const anyName = "\x00"
 
 var (
 	variablePattern  = regexp.MustCompile(`%[^/]*%`)
-	drivePattern     = regexp.MustCompile(`^[A-Za-z]:`)
-	shortNamePattern = regexp.MustCompile(`^[^.~]{1,6}~[0-9]{1,6}(\.[^.]{0,3})?$`)
+	drivePattern     = regexp.MustCompile(`^[a-z]:$`)
+	anchorPattern    = regexp.MustCompile(`^[a-z]:.|:$|^~.`) // `c:x`, `file:` and `~user`
+	shortNamePattern = regexp.MustCompile(`^([^.]+)~([0-9]+)(\.[^.]{0,3})?$`)
+	ignoredPattern   = regexp.MustCompile(`[\x{200c}-\x{200f}\x{202a}-\x{202e}\x{206a}-\x{206f}\x{feff}]`)
 )
 
 // readPath brings a path into its normal form (decisions, section 2, "Matching", `file_write.blocked_paths`; choices,
@@ -44,105 +40,151 @@ var (
 func readPath(text string) (pathName, bool) {
 	text = strings.ReplaceAll(text, `\`, "/")
 	if text == "" || strings.Contains(text, "$") || variablePattern.MatchString(text) ||
-		strings.ContainsFunc(text, unicode.IsControl) ||
-		strings.HasPrefix(text, "//?/") || strings.HasPrefix(text, "//./") || strings.HasPrefix(strings.ToLower(text), "file:") {
+		strings.ContainsFunc(text, unicode.IsControl) || device(text) {
 		return pathName{}, false
 	}
-	p, rest, ok := cutRoot(text)
-	if !ok {
-		return p, false
-	}
-	for _, segment := range strings.Split(rest, "/") {
-		switch segment {
-		case "", ".":
-			continue
-		case "..":
-			if len(p.segments) > 0 {
-				p.segments = p.segments[:len(p.segments)-1]
-			} else if p.root == relative || p.root == home {
-				return p, false // "a relative path that still starts with `..`"; nobody knows what is above a home
-			}
-			continue
+	p := pathName{absolute: strings.HasPrefix(text, "/")}
+	for _, segment := range strings.Split(text, "/") {
+		ok := true
+		switch {
+		case segment == "" || segment == ".":
+		case segment == "..":
+			ok = p.up()
+		case len(p.segments) == 0:
+			ok = p.first(segment)
+		default:
+			ok = p.add(segment)
 		}
-		clean, ok := readSegment(segment)
 		if !ok {
 			return p, false
 		}
-		p.segments = append(p.segments, clean)
 	}
-	return p, true
+	return p, !device("/" + strings.Join(p.segments, "/"))
 }
 
-// cutRoot reads how a path begins: "`~user`" and "`c:x`" are refused.
-func cutRoot(text string) (p pathName, rest string, ok bool) {
-	switch {
-	case drivePattern.MatchString(text):
-		p.root, p.drive, rest = drive, strings.ToLower(text[:2]), text[2:]
-		return p, rest, strings.HasPrefix(rest, "/")
-	case strings.HasPrefix(text, "/"):
-		p.root = absolute
-		return p, text, true
-	case text == "~" || strings.HasPrefix(text, "~/"):
-		p.root = home
-		return p, text[1:], true
-	}
-	return p, text, !strings.HasPrefix(text, "~")
+// device: "a path that begins with `//?`, `//./` or `/??/`" (choices).
+func device(text string) bool {
+	return strings.HasPrefix(text, "//?") || strings.HasPrefix(text, "//./") || strings.HasPrefix(text, "/??/")
 }
 
-// readSegment: "Unicode case folding and normal form C, with NTFS streams and trailing dots and spaces cut"; refused
-// are "8.3 short names, segments of dots or blanks alone".
-func readSegment(segment string) (string, bool) {
-	segment, _, _ = strings.Cut(segment, ":")
-	segment = strings.TrimRight(segment, ". ")
-	if strings.TrimFunc(segment, func(r rune) bool { return r == '.' || unicode.IsSpace(r) }) == "" || shortNamePattern.MatchString(segment) {
-		return "", false
-	}
-	return folded(segment), true
-}
-
-func folded(segment string) string {
-	for i := 0; i < len(segment); i++ {
-		if segment[i] >= 0x80 {
-			return norm.NFC.String(cases.Fold().String(norm.NFC.String(segment)))
+// up goes to the folder above. Refused are "a relative path that still starts with `..`" and "`..` above a home
+// directory or a drive".
+func (p *pathName) up() bool {
+	switch len(p.segments) {
+	case 0:
+		return p.absolute
+	case 1:
+		if p.home() || p.drive() {
+			return false
 		}
 	}
-	return strings.ToLower(segment)
+	p.segments = p.segments[:len(p.segments)-1]
+	return true
+}
+
+// first takes the first segment, which may be a drive or a home directory. "`~user`", "`c:x`" and "`file:`" are
+// refused; behind a `/` a tilde is a character.
+func (p *pathName) first(segment string) bool {
+	name := folded(segment)
+	switch {
+	case drivePattern.MatchString(name):
+		p.absolute = true
+	case name == "~" && !p.absolute:
+	case anchorPattern.MatchString(name) && !(p.absolute && name[0] == '~' && !strings.HasSuffix(name, ":")):
+		return false
+	default:
+		return p.add(segment)
+	}
+	p.segments = []string{name}
+	return true
+}
+
+// add takes a segment: "with NTFS streams and trailing dots and spaces cut"; refused are "8.3 short names", and "a
+// segment of which the cutting leaves nothing".
+func (p *pathName) add(segment string) bool {
+	name := cut(folded(segment))
+	if name == "" || shortName(name) || shortName(cut(segment)) {
+		return false
+	}
+	p.segments = append(p.segments, name)
+	return true
+}
+
+func cut(segment string) string {
+	segment, _, _ = strings.Cut(segment, ":")
+	return strings.TrimRight(segment, ". ")
+}
+
+// shortName: "8.3 short names": up to eight characters that end in `~` and digits, and up to three behind a dot.
+func shortName(name string) bool {
+	found := shortNamePattern.FindStringSubmatch(name)
+	return found != nil && utf8.RuneCountInString(found[1]+"~"+found[2]) <= 8
+}
+
+// folded: "Unicode case folding and normal form C", without what HFS+ ignores, as canonical caseless matching
+// (Unicode, 3.13) has it. The Cherokee letters are the ones whose small forms fold to the capital ones.
+func folded(segment string) string {
+	ascii := true
+	for i := range len(segment) {
+		ascii = ascii && segment[i] < utf8.RuneSelf
+	}
+	if ascii {
+		return strings.ToLower(segment)
+	}
+	segment = cases.Fold().String(norm.NFD.String(ignoredPattern.ReplaceAllString(segment, "")))
+	return norm.NFC.String(strings.ToValidUTF8(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cherokee, r) {
+			return unicode.ToUpper(r)
+		}
+		return r
+	}, segment), ""))
 }
 
 // places returns where a path may lie: "`~/x` also covers `/root/x`, `/home/*/x`, `/Users/*/x`, `C:/Users/*/x`".
 func (p pathName) places() []pathName {
-	if p.root != home {
+	if !p.home() {
 		return []pathName{p}
 	}
-	below := func(root root, drive string, names ...string) pathName {
-		return pathName{root, drive, append(names, p.segments...)}
+	below := func(names ...string) pathName {
+		return pathName{true, append(names, p.segments[1:]...)}
 	}
-	return []pathName{
-		below(absolute, "", "root"), below(absolute, "", "home", anyUser), below(absolute, "", "users", anyUser),
-		below(drive, "c:", "users", anyUser),
-	}
+	return []pathName{p, below("root"), below("home", anyName), below("users", anyName), below("c:", "users", anyName)}
 }
 
-// A pathEntry is one entry of a list of blocked paths.
+// A pathEntry is one entry of a list of blocked paths. In an entry a `*` is one whole segment.
 type pathEntry struct {
 	anywhere []string // the segments of an entry "without a leading `/` or `~`", which "matches its segments anywhere"
 	below    []pathName
+	all      bool // `/`, which covers every path, "a relative one too" (choices)
 }
 
 func readPathEntries(list []string) ([]pathEntry, error) {
 	var all []pathEntry
 	for _, entry := range list {
 		p, ok := readPath(entry)
-		switch {
-		case !ok:
+		if !ok {
 			return nil, fmt.Errorf("oracle: the blocked path %q cannot be read", entry)
-		case p.root == relative:
-			all = append(all, pathEntry{anywhere: p.segments})
-		default:
-			all = append(all, pathEntry{below: p.places()})
 		}
+		all = append(all, newPathEntry(p))
 	}
 	return all, nil
+}
+
+func newPathEntry(p pathName) pathEntry {
+	for i, name := range p.segments {
+		if name == "*" {
+			p.segments[i] = anyName
+		}
+	}
+	switch {
+	case p.home():
+		return pathEntry{below: p.places()}
+	case !p.absolute:
+		return pathEntry{anywhere: p.segments}
+	case p.drive() && len(p.segments) > 1: // "`C:/Windows` in a block list covers `/windows`" (choices)
+		return pathEntry{below: []pathName{p, {true, p.segments[1:]}}}
+	}
+	return pathEntry{below: []pathName{p}, all: len(p.segments) == 0}
 }
 
 func (p *Policy) readPaths(*grammar.File) (err error) {
@@ -173,25 +215,21 @@ func (e pathEntry) covers(p pathName) bool {
 	}
 	for _, above := range e.below {
 		for _, place := range p.places() {
-			if above.covers(place) {
+			if above.absolute == place.absolute && begins(place.segments, above.segments) {
 				return true
 			}
 		}
 	}
-	return false
+	return e.all
 }
 
-// covers: "a prefix matches at segment borders". "`C:/Windows` in a block list covers `/windows`" (choices), and
-// `/windows` covers `C:/Windows`; two drives differ. Only `/` itself covers a relative path.
-func (p pathName) covers(other pathName) bool {
-	switch {
-	case other.root == relative:
-		return p.root == absolute && len(p.segments) == 0
-	case p.root == drive && other.root == drive && p.drive != other.drive, len(p.segments) > len(other.segments):
+// begins: "a prefix matches at segment borders".
+func begins(segments, prefix []string) bool {
+	if len(prefix) > len(segments) {
 		return false
 	}
-	for i, name := range p.segments {
-		if name != other.segments[i] && name != anyUser && other.segments[i] != anyUser {
+	for i, name := range prefix {
+		if name != segments[i] && name != anyName && segments[i] != anyName {
 			return false
 		}
 	}
@@ -200,8 +238,8 @@ func (p pathName) covers(other pathName) bool {
 
 // holdsSegments reports whether part stands in segments, one name after the other.
 func holdsSegments(segments, part []string) bool {
-	for i := 0; i+len(part) <= len(segments); i++ {
-		if strings.Join(segments[i:i+len(part)], "/") == strings.Join(part, "/") {
+	for i := range segments {
+		if begins(segments[i:], part) {
 			return true
 		}
 	}

@@ -50,7 +50,9 @@ func lowered(list []string) []string {
 }
 
 func (p *Policy) readNeedles(*grammar.File) error {
-	p.commands = needles(p.tools.list("bash.blocked_commands"))
+	for _, entry := range p.tools.list("bash.blocked_commands") { // "sought as written and collapsed" (choices)
+		p.commands = append(p.commands, newNeedle(entry), newNeedle(collapsed(entry)))
+	}
 	return nil
 }
 

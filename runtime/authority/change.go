@@ -89,8 +89,13 @@ func (w *worker) withinLimit(by vm.Reservation, now int64) *Change {
 			change = lowered
 		}
 	}
-	change.Resets = windowEnd(limit.Window, now)
-	change.Task = counter.Window == vm.Task
+	if counter.Op == vm.Max || by.Amount.Cmp(limit.Limit) <= 0 { // otherwise a fresh count refuses it, too
+		change.Resets = windowEnd(limit.Window, now)
+		change.Task = counter.Window == vm.Task
+	}
+	if *change == (Change{}) {
+		return nil
+	}
 	return change
 }
 
@@ -105,8 +110,12 @@ func (w *worker) lowered(slot uint16, from, to amount.Amount, decimals uint8, un
 	if !passes {
 		return nil
 	}
+	name, counts := w.amountName(slot)
+	if counts {
+		unit = ""
+	}
 	return &Change{
-		Field: w.amountName(slot), To: to, By: minus(from, to), Decimals: decimals, Unit: unit, Consent: status == vm.Pending,
+		Field: name, To: to, By: minus(from, to), Decimals: decimals, Unit: unit, Consent: status == vm.Pending,
 	}
 }
 
@@ -156,23 +165,26 @@ func (w *worker) again(slot uint16, value amount.Amount, decimals uint8) (status
 	return result.Status, fits, passes
 }
 
-// amountName is what a slot's amount is called in a request.
-func (w *worker) amountName(slot uint16) string {
-	name := w.policy.program.Fields()[slot]
-	if words, derived := amountNames[name]; derived {
-		return words
+// amountName is what a slot's amount is called in a request, and whether it is a number of things, which needs no unit.
+func (w *worker) amountName(slot uint16) (name string, counts bool) {
+	name = w.policy.program.Fields()[slot]
+	if row, derived := amountNames[name]; derived {
+		return row.name, row.counts
 	}
-	return name
+	return name, false
 }
 
 // amountNames are the names of amounts that are derived.
-var amountNames = map[string]string{
-	"@calldata.amount":   "the amount in calldata",
-	"@evm.call.amount":   "metadata.evm.token_amount",
-	"@fs.files":          "the number of targets",
-	"@fs.bytes.written":  "the bytes of the targets",
-	"@fs.bytes.deleted":  "the bytes of the targets",
-	"@fs.destructive":    "the number of effects or targets",
-	"@git.changes":       "the number of ref updates",
-	"@db.schema_changes": "the number of schema changes",
+var amountNames = map[string]struct {
+	name   string
+	counts bool
+}{
+	"@calldata.amount":   {"the amount in calldata", false},
+	"@evm.call.amount":   {"metadata.evm.token_amount", false},
+	"@fs.files":          {"the number of targets", true},
+	"@fs.bytes.written":  {"the sum of the targets' bytes", true},
+	"@fs.bytes.deleted":  {"the sum of the targets' bytes", true},
+	"@fs.destructive":    {"the number of effects times that of targets", true},
+	"@git.changes":       {"the number of ref updates", true},
+	"@db.schema_changes": {"the number of schema changes", true},
 }

@@ -296,16 +296,13 @@ func (w *worker) event() ledger.Event {
 	if chain, ok := w.in.ChainID(); ok {
 		event.ChainID = uint64(chain)
 	}
-	switch {
-	case len(w.result.Violations) > 0:
+	if len(w.result.Violations) > 0 {
 		violation := &w.result.Violations[0]
 		event.Value = ledger.Clip(w.offending(violation))
 		event.Detail = w.policy.program.Rule(violation.Rule).Message
 		if reason := w.unreadable(violation); reason != "" {
 			event.Detail += ": " + reason
 		}
-	case len(w.result.Holds) > 0:
-		event.Detail = w.policy.program.Rule(w.result.Holds[0]).Message
 	}
 	return event
 }

@@ -53,9 +53,10 @@ func describe(answer *Answer, explain bool) string {
 		return out.String()
 	}
 	e := answer.Explanation
-	for name, findings := range map[string][]Finding{"violated": e.Violations, "held": e.Holds, "noted": e.Notes} {
+	for i, findings := range [][]Finding{e.Violations, e.Holds, e.Notes} {
 		for _, f := range findings {
-			fmt.Fprintf(&out, "%s line %d %s %s: %s; value %q\n", name, f.Line, f.Rule, f.Code, f.Message, f.Value)
+			word := [...]string{"violated", "held", "noted"}[i]
+			fmt.Fprintf(&out, "%s line %d %s %s: %s; value %q\n", word, f.Line, f.Rule, f.Code, f.Message, f.Value)
 		}
 	}
 	for i := range e.Limits {

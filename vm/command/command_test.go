@@ -67,6 +67,18 @@ func TestCommandsThatAreNotBlocked(t *testing.T) {
 	}
 }
 
+// TestWordsOfDeclarations: the words of export and its like lose their quoting as a shell takes it away.
+func TestWordsOfDeclarations(t *testing.T) {
+	forms, err := Read(`export A="b\\c" 'B'=x C+=$'\x41' D[1]='e  f' G H=("i")`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`export A=b\c B=x C+=A D[1]=e f G H=("i")`}
+	if !slices.Equal(forms.Commands, want) {
+		t.Errorf("%q, want %q", forms.Commands, want)
+	}
+}
+
 func TestForms(t *testing.T) {
 	forms, err := Read("  x=1 'r'm   -rf\t\"$HOME/a b\" && export  A='b c' > out")
 	if err != nil {

@@ -94,11 +94,17 @@ func (w *walker) call(call *syntax.CallExpr) {
 	w.commands = append(w.commands, Collapse(strings.Join(words, " ")))
 }
 
-// declaration adds export, declare and their like, which the parser keeps apart from simple commands.
+// declaration adds export, declare and their like, which the parser keeps apart from simple commands. Arrays stay as
+// written.
 func (w *walker) declaration(decl *syntax.DeclClause) {
 	words := []string{decl.Variant.Value}
 	for _, arg := range decl.Args {
-		words = append(words, stripQuotes(w.source(arg)))
+		word := w.source(arg)
+		if arg.Value != nil {
+			quoted := w.source(arg.Value)
+			word = strings.TrimSuffix(word, quoted) + w.text(arg.Value.Parts, false)
+		}
+		words = append(words, word)
 	}
 	w.commands = append(w.commands, Collapse(strings.Join(words, " ")))
 }

@@ -3,7 +3,7 @@
 // [Parse] takes an address of RFC 5322 (section 3.4), with or without a display name, and returns `local@domain`. Mail
 // software differs in how it reads the odder corners of that grammar, and where two readings are possible the mail
 // might go to the one that was not judged. So these are refused: groups, several addresses, comments, source routes,
-// domain literals, quoted local parts whose quotes mean something, white space around the "@", a "@" in a display name
+// domain literals, quoted local parts (needlessly quoted ones too), white space around the "@", a "@" in a display name
 // without quotes, everything that is not printable (control characters, invisible ones, white space but the plain
 // space), and texts longer than [MaxLength].
 //
@@ -126,7 +126,7 @@ func isAtext(c byte) bool {
 }
 
 // isSingle reports whether text, outside of quotes, is free of all that makes several addresses, or hides one: it is
-// `local@domain`, or a name and that between "<" and ">" at the end, with no space in the address.
+// `local@domain`, or a name and that between "<" and ">" at the end, with no space and no quote in the address.
 func isSingle(text string) bool {
 	bare := unquoted(strings.Trim(text, " "))
 	if strings.ContainsAny(bare, "()[]:;,\\") {
@@ -138,11 +138,11 @@ func isSingle(text string) bool {
 		}
 		bare = strings.TrimSuffix(address, ">")
 	}
-	return strings.Count(bare, "@") == 1 && !strings.ContainsAny(bare, " <>")
+	return strings.Count(bare, "@") == 1 && !strings.ContainsAny(bare, " <>\"")
 }
 
-// unquoted returns text with each quoted string (RFC 5322, section 3.2.4) replaced by "x". A quote that nothing closes
-// stays, for the parser to refuse.
+// unquoted returns text with each quoted string (RFC 5322, section 3.2.4) replaced by one quote. A quote that nothing closes
+// stays with what follows it, for the parser to refuse.
 func unquoted(text string) string {
 	var out strings.Builder
 	for {
@@ -155,7 +155,7 @@ func unquoted(text string) string {
 		if end < 0 {
 			return out.String() + `"` + rest
 		}
-		out.WriteByte('x')
+		out.WriteByte('"')
 		text = rest[end+1:]
 	}
 }

@@ -24,7 +24,6 @@ var addresses = []struct{ text, want string }{
 	{`"a\"b" <ann@example.com>`, "ann@example.com"},
 	{`"(x)" <ann@example.com>`, "ann@example.com"},
 	{"=?utf-8?q?J=C3=B6rg?= <j@example.com>", "j@example.com"},
-	{`"ann"@example.com`, "ann@example.com"},
 	{"a.b+tag@sub.example.com", "a.b+tag@sub.example.com"},
 	{"!#$%&'*+-/=?^_`{|}~@x", "!#$%&'*+-/=?^_`{|}~@x"},
 	{"ann@localhost", "ann@localhost"},
@@ -46,6 +45,7 @@ var addresses = []struct{ text, want string }{
 	{"ann@example.com (Ann)", ""}, {"ann(bob@evil.org)@example.com", ""}, {"(c)ann@example.com", ""}, {"Ann (x) <ann@example.com>", ""},
 	{"<@evil.org:ann@example.com>", ""}, {"@evil.org,@a.b:ann@example.com", ""}, {"ann@[127.0.0.1]", ""}, {"ann@[IPv6:::1]", ""},
 	{"ann @example.com", ""}, {"ann@ example.com", ""}, {"< ann@example.com>", ""}, {"<ann@example.com >", ""}, {"ann@exam ple.com", ""},
+	{`"ann"@example.com`, ""}, {`Ann <"ann"@example.com>`, ""}, {`ann@"example.com"`, ""}, {`"Ann" <ann."x"@example.com>`, ""},
 	// Quoted local parts that mean something, quotes that do not close, backslashes.
 	{`"a b"@example.com`, ""}, {`"ann@evil.org"@example.com`, ""}, {`"ann,bob"@example.com`, ""}, {`""@example.com`, ""},
 	{`"ann@example.com`, ""}, {`ann"@example.com`, ""}, {`a"n"n@example.com`, ""}, {`"a".b@example.com`, ""}, {`a\@b@example.com`, ""},

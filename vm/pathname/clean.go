@@ -18,7 +18,7 @@ const (
 	whyUp        = "it leaves its folder by .."
 	whyHomeUp    = "it leaves its home directory or drive by .."
 	whyUser      = "it is in the home directory of a named user"
-	whyAnchor    = "it starts with a scheme, or a drive without /"
+	whyAnchor    = "it starts with a scheme, or with a drive that no / follows"
 	whyNoName    = "it has a name of nothing but dots and spaces"
 	whyShortName = "it has a short name of Windows"
 )
@@ -51,7 +51,7 @@ func examine(raw string) (clean, why string) {
 		c.suspect(whyBytes)
 	case isDevice(path):
 		c.suspect(whyDevice)
-	case hasDollar(path):
+	case strings.Contains(path, "$"):
 		c.suspect(whyVariable)
 	}
 	for segment := range strings.SplitSeq(path, "/") {
@@ -95,7 +95,7 @@ func (c *cleaner) add(raw string) {
 	switch {
 	case name == "":
 		c.suspect(whyNoName)
-	case isShortName(name):
+	case isShortName(name), isShortName(trimName(raw)): // folding makes some names longer, and some shorter
 		c.suspect(whyShortName)
 	case hasVariable(segment):
 		c.suspect(whyVariable)
@@ -120,8 +120,8 @@ func (c *cleaner) anchor(segment string) bool {
 		if segment != "~" {
 			c.suspect(whyUser)
 		}
-	case !c.absolute && (len(segment) > 1 && isDrive(segment[:2]) || strings.HasSuffix(segment, ":")):
-		// c:x is relative to the drive's own directory, and file: is a scheme.
+	case len(segment) > 2 && isDrive(segment[:2]), strings.HasSuffix(segment, ":"):
+		// c:x is relative to the drive's own directory, and file: is a scheme. Behind a "/" clients differ on both.
 		c.suspect(whyAnchor)
 	default:
 		return false
@@ -171,44 +171,24 @@ func isDrive(segment string) bool {
 	return len(segment) == 2 && segment[1] == ':' && 'a' <= segment[0] && segment[0] <= 'z'
 }
 
-// hasDollar reports whether a shell would expand a "$" in path: one before a name, a number, a special parameter
-// (2.5.2 of the POSIX shell language), a brace, a parenthesis, or a bracket or quote as bash has them. Before anything
-// else, and at the end of a segment, it is a character as any other. Some shells take more letters for
-// names than those of ASCII, and case folding may turn others into them, so all beyond ASCII count.
-func hasDollar(path string) bool {
-	for {
-		_, rest, found := strings.Cut(path, "$")
-		if !found || rest == "" {
-			return false
-		}
-		if c := rest[0]; c >= utf8.RuneSelf || isWordByte(c) || strings.IndexByte("{(['\"@*#?-!$", c) >= 0 {
-			return true
-		}
-		path = rest
-	}
-}
-
-// isWordByte reports whether the name of a variable may hold c.
-func isWordByte(c byte) bool {
-	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
-}
-
-// hasVariable reports whether a segment holds %VAR%: two percent signs with something between them.
-func hasVariable(segment string) bool {
-	return strings.LastIndexByte(segment, '%')-strings.IndexByte(segment, '%') > 1
-}
+// hasVariable reports whether a segment may hold %VAR%: two percent signs.
+func hasVariable(segment string) bool { return strings.Count(segment, "%") > 1 }
 
 // isDevice reports whether path leads into the device name space of Windows, where other rules hold.
 func isDevice(path string) bool {
 	return strings.HasPrefix(path, "//?") || strings.HasPrefix(path, "//./") || strings.HasPrefix(path, "/??/")
 }
 
-// isShortName reports whether a segment has the form that Windows gives to its second, short names: up to six
-// characters, "~", digits, and an extension of up to three. Such a name is another name of an unknown file.
+// isShortName reports whether a segment has the form that Windows gives to its second, short names: "~" and digits at
+// the end of up to eight characters, and an extension of up to three. Such a name is another name of an unknown file.
 func isShortName(segment string) bool {
-	base, extension, _ := strings.Cut(segment, ".")
-	stem, number, found := strings.Cut(base, "~")
-	return found && len(base) <= 8 && stem != "" && number != "" && len(extension) <= 3 && strings.Trim(number, "0123456789") == ""
+	tilde := strings.LastIndexByte(segment, '~')
+	if tilde < 1 {
+		return false
+	}
+	number, extension, _ := strings.Cut(segment[tilde+1:], ".")
+	return number != "" && strings.Trim(number, "0123456789") == "" && !strings.Contains(segment[:tilde]+extension, ".") &&
+		utf8.RuneCountInString(segment[:tilde])+1+len(number) <= 8 && utf8.RuneCountInString(extension) <= 3
 }
 
 // hasStrangeBytes reports whether text holds control characters or invalid UTF-8.

@@ -13,15 +13,15 @@
 //   - Case is folded, as case-insensitive file systems do: canonical decomposition, full case folding of Unicode,
 //     canonical composition; zero-width and direction marks, which HFS+ ignores, are dropped.
 //   - Empty segments and "." go, ".." takes the segment before it along, and "/.." is "/".
-//   - From a segment go a stream name from ":" on, and dots and spaces at its end, as on NTFS: ".ENV::x", ".env. "
-//     and ".env" are the same file there. On other systems that blocks too much, never too little.
+//   - A first segment of one letter and ":" is a drive, behind a "/" as well.
+//   - From any other segment go a stream name from ":" on, and dots and spaces at its end, as on NTFS: ".ENV::x",
+//     ".env. " and ".env" are the same file there. On other systems that blocks too much, never too little.
 //
 // Where nobody can tell which file a path means it is suspicious, and denied wherever paths are blocked: an
-// empty path, a relative one that leaves its directory, ".." above a home directory or a drive, ~user, a "$" that a
-// POSIX shell or bash would expand ($id, $5, ${x}, $(x), $'x', but neither "a$" nor "x$.txt"), two "%" in one segment
-// (%VAR%), a path relative to a drive (c:x), a scheme (file:), "//?/", "//./", a short name of Windows
-// (PROGRA~1), a segment of nothing but dots and spaces, and control characters or invalid UTF-8. [Explain] says which
-// of them it was.
+// empty path, a relative one that leaves its directory, ".." above a home directory or a drive, ~user, any "$", two "%"
+// in one segment (%VAR%), a first segment of one letter, ":" and more (c:x) or one that ends in ":" otherwise (file:),
+// a path that begins with "//?", "//./" or "/??/", a short name of Windows (PROGRA~1), a segment of which the last step
+// leaves nothing, and control characters or invalid UTF-8. [Explain] says which of them it was.
 //
 // A pattern is a clean path in which "*" stands for one segment, or "**/" and segments that may stand anywhere. It
 // covers what it matches and all below it, so it ends at a segment's border: /etc covers /etc/passwd, not /etcetera.

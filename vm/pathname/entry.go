@@ -16,18 +16,20 @@ var homes = []string{"/root", "/home/*", "/users/*", "/c:/users/*"}
 //   - /etc            the path and all below it
 //   - ~/x             x in a home directory: ~/x, /root/x, /home/*/x, /Users/*/x and C:/Users/*/x
 //   - .env, a/b       these segments, one after the other, anywhere
-//   - C:/Windows      the path on that drive, and /Windows, which may be on it
+//   - C:/Windows      the path on that drive, and /Windows, which may be on it; C:/ is that drive alone
 //   - /home/alice/x   also ~/x, since the home directory may be that one
-//   - /               every absolute path, and every home directory
+//   - /               every path, a relative one too: wherever it starts from is below the root
 func ParseEntry(text string) (patterns []string, err error) {
 	clean, suspicious := Clean(text)
 	if err := checkEntry(text, clean, suspicious); err != nil {
 		return nil, err
 	}
-	switch clean[0] {
-	case '~':
+	switch {
+	case clean == "/":
+		return []string{clean, floating + "*"}, nil
+	case clean[0] == '~':
 		return homePatterns(clean), nil
-	case '/':
+	case clean[0] == '/':
 		return absolutePatterns(clean), nil
 	}
 	return []string{floating + clean}, nil
@@ -63,9 +65,6 @@ func absolutePatterns(clean string) []string {
 // underHome reports whether pattern may lie in, or hold, the directory that home describes, and the part of pattern
 // below it, with its leading "/".
 func underHome(pattern, home string) (below string, ok bool) {
-	if pattern == "/" {
-		return "", true
-	}
 	for {
 		want, patternRest, patternMore := strings.Cut(pattern, "/")
 		have, homeRest, homeMore := strings.Cut(home, "/")
@@ -89,9 +88,9 @@ func checkEntry(text, clean string, suspicious bool) error {
 		return errors.New("a blocked path is empty")
 	case suspicious:
 		return fmt.Errorf("blocked path %q: write a plain path; "+
-			"..-paths, ~user, $VAR, %%VAR%%, c:x, short names and control characters are denied wherever a path is blocked", text)
+			"..-paths, ~user, $, %%VAR%%, c:x, file:, short names and control characters are denied wherever a path is blocked", text)
 	case clean == ".":
-		return fmt.Errorf("blocked path %q names no segment: write / to block every absolute path", text)
+		return fmt.Errorf("blocked path %q names no segment: write / to block every path", text)
 	}
 	stars := 0
 	for segment := range strings.SplitSeq(strings.TrimPrefix(clean, "/"), "/") {
@@ -102,7 +101,7 @@ func checkEntry(text, clean string, suspicious bool) error {
 		}
 	}
 	if clean[0] != '/' && stars == strings.Count(clean, "/")+1 {
-		return fmt.Errorf("blocked path %q matches every path: write / to block every absolute one", text)
+		return fmt.Errorf("blocked path %q matches every path: write / to say so", text)
 	}
 	return nil
 }
