@@ -39,10 +39,22 @@ lint: ## gofmt, vet, golangci-lint, govulncheck where its database can be reache
 .PHONY: golden
 golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./grammar ./vm ./compiler ./runtime/intent ./httpd -rewrite
+	$(GO) test ./cmd/bailiff -run TestDiagnosticsPage -rewrite
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME each (20s)
 	.ci/fuzz $(FUZZTIME)
+
+# How many pairs of a policy and an intent the differential run judges.
+N ?= 10000000
+
+.PHONY: differential
+differential: ## hold the machine against the independent oracle on N generated pairs (10,000,000)
+	$(GO) test ./fuzz/differential -run TestDifferential -pairs $(N) -v -timeout 0
+
+.PHONY: mutants
+mutants: ## faults planted in the compiler, each of which the differential run has to catch
+	$(GO) test -tags mutants ./fuzz/mutants -timeout 20m
 
 .PHONY: bench
 bench: ## the Go benchmarks of every layer

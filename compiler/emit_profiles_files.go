@@ -29,31 +29,42 @@ var (
 	keyDestructive   = mustFind("filesystem", "max_destructive_effects_per_task")
 )
 
-// repositoryRules returns the rules of `## repository`.
+// repositoryRules returns the rules of `## repository` about files.
 func (e *emitter) repositoryRules() []profileRule {
 	p := &e.policy.Profiles
 	r := p.Repository
 	if r == nil {
 		return nil
 	}
-	files, git := p.repositoryFiles(), p.byGit()
+	files := p.repositoryFiles()
 	var rules []profileRule
 	if r.Roots != nil {
 		rules = append(rules, profileRule{files, e.repositoryRoots})
 	}
 	if isOn(r.ProtectGitHistory) {
-		rules = append(rules, profileRule{files, e.gitFolder}, profileRule{git, e.history})
+		rules = append(rules, profileRule{files, e.gitFolder})
 	}
 	if isOn(r.ProtectSensitiveFiles) {
 		rules = append(rules, profileRule{files, e.sensitiveFiles})
 	}
+	return rules
+}
+
+// repositoryGit judges git operations by `## repository`, once their evidence is known to be whole.
+func (e *emitter) repositoryGit() {
+	r := e.policy.Profiles.Repository
+	if r == nil {
+		return
+	}
+	if isOn(r.ProtectGitHistory) {
+		e.history()
+	}
 	if r.GitProviders != nil {
-		rules = append(rules, profileRule{git, func() { e.provider(keyRepoProviders, r.GitProviders) }})
+		e.provider(keyRepoProviders, r.GitProviders)
 	}
 	if r.Roots != nil {
-		rules = append(rules, profileRule{git, e.worktree})
+		e.worktree()
 	}
-	return rules
 }
 
 // repositoryRoots keeps the roots themselves from being written to, and whatever is outside of them.
@@ -93,12 +104,11 @@ func (e *emitter) gitFolder() {
 	e.Place(failed)
 }
 
-// history denies git operations that can lose commits or refs. Which operation it is git.actions demands.
+// history denies git operations that can lose commits or refs.
 func (e *emitter) history() {
 	e.at(e.policy.Profiles.Repository.ProtectGitHistory.Span)
-	next, operation := e.NewLabel(), e.Field(slotGitOperation)
-	e.Kind(vm.Unless, operation, aText, next)
-	e.Test(vm.OpIn, vm.Unless, operation, e.exactly(which(resource.GitOperations(), resource.RewritesHistory)...), next)
+	next := e.NewLabel()
+	e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), resource.RewritesHistory)...), next)
 	e.deny(keyRepoHistory.Rule, code.GitOperation, "the git operation can lose commits or refs", next)
 	e.Place(next)
 }
@@ -147,14 +157,11 @@ func (e *emitter) sensitive(key *Key, message string, test func(pass vm.Label)) 
 	e.Place(next)
 }
 
-// worktree denies git repositories outside of the roots. A worktree that can't be read is denied by git.actions.
+// worktree denies git repositories outside of the roots.
 func (e *emitter) worktree() {
 	roots := e.policy.Profiles.Repository.Roots
-	next := e.NewLabel()
 	e.at(roots.Span)
-	e.Kind(vm.Unless, e.Field(slotWorktree), aText, next)
 	e.insideAs(keyRepoRoots.Rule, code.GitTopology, roots, slotWorktree, "the git worktree is outside of repository.roots")
-	e.Place(next)
 }
 
 // evidence denies where the shim does not say what is done to which files, and goes on at failed where all violations

@@ -31,6 +31,7 @@ func (e *emitter) git() {
 	failed := e.NewLabel()
 	e.at(g.Span)
 	e.gitEvidence(failed)
+	e.repositoryGit()
 	if g.Providers != nil {
 		e.provider(keyGitProviders, g.Providers)
 	}

@@ -240,7 +240,7 @@ func (n *naiveProfiles) profiles() string {
 }
 
 func (n *naiveProfiles) repository() string {
-	governed, files, _, git, _ := n.who()
+	governed, files, _, _, _ := n.who()
 	r := n.p.Profiles.Repository
 	if !governed {
 		return ""
@@ -258,9 +258,6 @@ func (n *naiveProfiles) repository() string {
 		if files && e.writes() && e.touches(func(text string) bool { return slices.Contains(strings.Split(strings.ToLower(text), "/"), ".git") }) {
 			return "denied repository.protect_git_history FILE_BLOCKED_PATH"
 		}
-		if git && slices.Contains(naiveHistory, n.metadata("git").Member("operation").Text()) {
-			return "denied repository.protect_git_history GIT_OPERATION_BLOCKED"
-		}
 	}
 	if files && isOn(r.ProtectSensitiveFiles) {
 		var listed []string
@@ -273,11 +270,19 @@ func (n *naiveProfiles) repository() string {
 			return verdict
 		}
 	}
-	if git && r.GitProviders != nil && !slices.Contains(r.GitProviders.texts(), n.text("git", "provider")) {
+	return ""
+}
+
+// repositoryGit judges a git operation, whose evidence is whole, by the repository profile.
+func (n *naiveProfiles) repositoryGit() string {
+	r, tree := n.p.Profiles.Repository, n.text("git", "worktree")
+	switch {
+	case r == nil:
+	case isOn(r.ProtectGitHistory) && slices.Contains(naiveHistory, n.text("git", "operation")):
+		return "denied repository.protect_git_history GIT_OPERATION_BLOCKED"
+	case r.GitProviders != nil && !slices.Contains(r.GitProviders.texts(), n.text("git", "provider")):
 		return "denied repository.git_providers PROVIDER_UNSUPPORTED"
-	}
-	tree := n.text("git", "worktree")
-	if git && r.Roots != nil && n.text("git", "repository_id") != "" && isCanonical(tree) && !inRoots(tree, r.Roots, e.writable) {
+	case r.Roots != nil && !inRoots(tree, r.Roots, n.evidence().writable):
 		return "denied repository.roots GIT_TOPOLOGY_UNTRUSTED"
 	}
 	return ""
@@ -388,6 +393,11 @@ func (n *naiveProfiles) git() string {
 		return "denied git.actions GIT_METADATA_REQUIRED"
 	case n.text("git", "repository_id") == "" || !isCanonical(n.text("git", "worktree")):
 		return "denied git.actions GIT_TOPOLOGY_UNTRUSTED"
+	}
+	if verdict := n.repositoryGit(); verdict != "" {
+		return verdict
+	}
+	switch {
 	case g.Providers != nil && !slices.Contains(g.Providers.texts(), n.text("git", "provider")):
 		return "denied git.providers PROVIDER_UNSUPPORTED"
 	case g.RemoteSchemes != nil && slices.Contains(naiveRemote, operation) && !slices.Contains(g.RemoteSchemes.texts(), strings.ToLower(n.text("git", "remote_scheme"))):

@@ -45,7 +45,7 @@ func (s *Server) decide(ctx *fasthttp.RequestCtx, testRun bool) {
 		d.write(ctx)
 	}
 	d.answer.Explanation = nil // it is large, and nobody's to use again
-	decisions.Put(d) // not deferred: after a panic it may be in use
+	decisions.Put(d)           // not deferred: after a panic it may be in use
 }
 
 func (s *Server) authenticate(ctx *fasthttp.RequestCtx, scope ledger.Scopes) (*ledger.Key, *authority.Failure) {

@@ -54,7 +54,8 @@ func (d *Divergence) Shrink() *Divergence {
 // String shows everything that is needed to see it again.
 func (d *Divergence) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the verdicts differ in their %s (BAILIFF_SEED=%d)\n\n%s", d.What, d.Batch.Seed, d.Golden())
+	fmt.Fprintf(&b, "the verdicts differ in their %s; to see it again: BAILIFF_SEED=%d go test ./fuzz/differential -run TestDifferential -pairs %d\n\n%s",
+		d.What, d.Batch.Seed, casesPerPolicy, d.Golden())
 	if d.Problem != "" {
 		return b.String() + "\n" + d.Problem
 	}

@@ -2,7 +2,6 @@ package gen
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/leanovate/gopter"
@@ -49,8 +48,7 @@ func (c *Case) String() string {
 // Policies generates drafts (*Policy), which shrink by sections, entries and items.
 func Policies() gopter.Gen {
 	return func(p *gopter.GenParameters) *gopter.GenResult {
-		result := gopter.NewGenResult(NewPolicy(NewRand(p.NextInt64())), shrinkPolicy)
-		return result
+		return gopter.NewGenResult(NewPolicy(NewRand(p.NextInt64())), shrinkPolicy)
 	}
 }
 
@@ -58,13 +56,6 @@ func Policies() gopter.Gen {
 func Batches(n int) gopter.Gen {
 	return func(p *gopter.GenParameters) *gopter.GenResult {
 		return gopter.NewGenResult(NewBatch(p.NextInt64(), n), shrinkBatch)
-	}
-}
-
-// Seeds generates seeds (int64), for properties that draw more than one thing from them. They do not shrink.
-func Seeds() gopter.Gen {
-	return func(p *gopter.GenParameters) *gopter.GenResult {
-		return &gopter.GenResult{Result: p.NextInt64(), ResultType: reflect.TypeFor[int64](), Shrinker: gopter.NoShrinker}
 	}
 }
 

@@ -2,8 +2,12 @@ package gen_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"testing"
+
+	"github.com/leanovate/gopter"
 
 	"bailiff/compiler"
 	"bailiff/fuzz/gen"
@@ -38,16 +42,23 @@ func TestPoliciesCompile(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameBytes holds the package to its first promise, with bytes that every machine has to give.
+// TestSameSeedSameBytes holds the package to its first promise: across runs by a hash of what one seed gives, which
+// changes with every change of the generators and is then to be copied here.
 func TestSameSeedSameBytes(t *testing.T) {
 	n := seed.Value(t)
 	if first, second := gen.NewBatch(n, 20).String(), gen.NewBatch(n, 20).String(); first != second {
 		t.Errorf("two batches of one seed differ:\n%s\n%s", first, second)
 	}
+	if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(gen.NewBatch(1, 1000).String()))); sum != wantSum {
+		t.Errorf("seed 1 gives %s", sum)
+	}
 	if gen.NewBatch(n, 5).String() == gen.NewBatch(n+1, 5).String() {
 		t.Error("two seeds give the same batch")
 	}
 }
+
+// wantSum is the hash of the batch of seed 1 with a thousand requests.
+const wantSum = "5c9d98ace45d6be0a57bde5f401ddac8ce148b751013456b418f692dbb317924"
 
 // TestNoiseIsJSON: white space and the order of members leave the same value.
 func TestNoiseIsJSON(t *testing.T) {
@@ -61,6 +72,27 @@ func TestNoiseIsJSON(t *testing.T) {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, noisy); err != nil || compact.Len() != len(plain) {
 			t.Fatalf("noise changed more than white space and order: %v\n%s\n%s", err, plain, noisy)
+		}
+	}
+}
+
+// TestGenerators: what gopter draws follows from its seed, and what it shrinks to gets smaller.
+func TestGenerators(t *testing.T) {
+	n := seed.Value(t)
+	draw := func() (*gen.Policy, *gen.Batch) {
+		parameters := gopter.DefaultGenParameters().CloneWithSeed(n)
+		policy, _ := gen.Policies()(parameters).Retrieve()
+		batch, _ := gen.Batches(3)(parameters).Retrieve()
+		return policy.(*gen.Policy), batch.(*gen.Batch)
+	}
+	policy, batch := draw()
+	if again, other := draw(); again.Text() != policy.Text() || other.String() != batch.String() {
+		t.Error("two draws of one seed differ")
+	}
+	shrink := gen.Policies()(gopter.DefaultGenParameters().CloneWithSeed(n)).Shrinker(policy)
+	for less, ok := shrink(); ok; less, ok = shrink() {
+		if len(less.(*gen.Policy).Text()) >= len(policy.Text()) {
+			t.Fatalf("shrunk, this is no smaller:\n%s\nthan this:\n%s", less.(*gen.Policy).Text(), policy.Text())
 		}
 	}
 }

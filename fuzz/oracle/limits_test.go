@@ -68,6 +68,6 @@ chain:1 {"action":"wallet.transfer","token":"DAI","amount":"1"} => ALLOWED |
 {"action":"pay","task_id":"T","metadata":{"customer":["c"],"usd":"1"}} => DENIED AGGREGATE_FIELD_MISSING soft_limits.cap.b.max_sum_usd
 {"action":"pay","task_id":"T","metadata":{"customer":"c","usd":1}} => DENIED AGGREGATE_FIELD_MISSING soft_limits.cap.b.max_sum_usd
 {"action":"pay","task_id":"T","metadata":{"customer":"c","usd":"-1"}} => DENIED AGGREGATE_FIELD_MISSING soft_limits.cap.b.max_sum_usd
-{"action":"pay","task_id":"T","metadata":{"customer":7,"usd":"0.000000000000000001"}} => ALLOWED | soft_limits.daily_tool_calls day "" count 1/3 | soft_limits.cap.b.max_sum_usd[action=pay*,group_by=metadata.customer] task "T\x007" sum 1/1500000000000000000 | soft_limits.cap.a.max_count[action=P*] day "" count 1/7
+{"action":"pay","task_id":"T","metadata":{"customer":7,"usd":"0.000000000000000001"}} => ALLOWED | soft_limits.daily_tool_calls day "" count 1/3 | soft_limits.cap.b.max_sum_usd[action=pay*,group_by=metadata.customer] task "T\x007" sum 1/1500000000000000000 | soft_limits.cap.a.max_count[action=p*] day "" count 1/7
 `},
 }

@@ -177,7 +177,7 @@ require_approval: oth*
 {"action":"email.send","to":"Ann <ann@mail.example.org>"} => PENDING APPROVAL_REQUIRED tool_calls.email.require_approval
 {"action":"email.send","to":["ann@example.com","ann@evil.com"]} => DENIED RECIPIENT_NOT_ALLOWED tool_calls.email.allowed_recipients
 {"action":"email.send","to":"ann@example.org"} => DENIED RECIPIENT_NOT_ALLOWED tool_calls.email.allowed_recipients
-{"action":"email.send","to":"\"x@evil.com\"@example.com"} => DENIED RECIPIENT_NOT_ALLOWED tool_calls.email.allowed_recipients
+{"action":"email.send","to":"\"x@evil.com\"@example.com"} => DENIED BLOCKED_RECIPIENT tool_calls.email.blocked_recipients
 {"action":"email.send","to":"ann@example.com <bob@evil.com>"} => DENIED BLOCKED_RECIPIENT tool_calls.email.blocked_recipients
 {"action":"email.send","to":"ann@example.com, bob@evil.com"} => DENIED BLOCKED_RECIPIENT tool_calls.email.blocked_recipients
 `},
@@ -211,6 +211,6 @@ shim {"action":"mcp.a.anything.at.all"} => ALLOWED
 `},
 	{"mcp, blocked only", "version: 2.0.0\n## custom\ndeny_string: x\n## mcp\nblocked_tools: b\n", `
 {"action":"mcp.a.a"} => DENIED TOOL_CALL_NOT_ALLOWED mcp.allowed_tools
-{"action":"mcp.a.b"} => DENIED TOOL_CALL_NOT_ALLOWED mcp.allowed_tools
+{"action":"mcp.a.b"} => DENIED TOOL_CALL_NOT_ALLOWED mcp.blocked_tools
 `},
 }

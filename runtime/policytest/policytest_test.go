@@ -99,15 +99,18 @@ func TestMeets(t *testing.T) {
 func TestCover(t *testing.T) {
 	policy := compile(t, shellPolicy)
 	const blocked = "{name: a, intent: {action: bash, command: rm x}, expect: {status: DENIED}}"
-	for text, percent := range map[string]int{
-		blocked: 33, // of mcp.allowed_tools, tool_calls.allowed and the commands
-		blocked + ", {name: b, intent: {action: ls}, expect: {status: DENIED}}":                                                                          66,
-		blocked + ", {name: b, intent: {action: ls}, expect: {status: ALLOWED}}":                                                                         33,
-		blocked + ", {name: b, intent: {action: ls}, expect: {status: DENIED}}, {name: c, intent: {action: mcp.a.b}, expect: {status: DENIED}}":          100,
-		"{name: b, intent: {action: bash, command: ls}, expect: {status: ALLOWED}}, {name: c, intent: {action: bash, path: 1}, expect: {status: ERROR}}": 0,
+	const (
+		unknown = ", {name: b, intent: {action: ls}, expect: {status: DENIED}}"
+		failing = ", {name: b, intent: {action: ls}, expect: {status: ALLOWED}}"
+		mcp     = ", {name: c, intent: {action: mcp.a.b}, expect: {status: DENIED}}"
+		evm     = ", {name: d, intent: {action: contract.call, chainId: 1}, expect: {status: DENIED}}"
+		nothing = "{name: e, intent: {action: bash, command: ls}, expect: {status: ALLOWED}}, {name: f, intent: {action: bash, path: 1}, expect: {status: ERROR}}"
+	)
+	for text, percent := range map[string]int{ // of commands, tools, MCP and EVM
+		blocked: 25, blocked + unknown: 50, blocked + failing: 25, blocked + unknown + mcp: 75, blocked + unknown + mcp + evm: 100, nothing: 0,
 	} {
 		cover := Cover(policy, runAll(t, policy, "p.test.yaml", "tests: ["+text+"]"))
-		if cover.Percent() != percent || cover.Rules != 3 || cover.Covered()+len(cover.Uncovered) != 3 {
+		if cover.Percent() != percent || cover.Rules != 4 || cover.Covered()+len(cover.Uncovered) != 4 {
 			t.Errorf("%s: %d %%: %+v", text, cover.Percent(), cover)
 		}
 	}

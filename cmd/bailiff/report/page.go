@@ -34,14 +34,29 @@ func Markdown(info grammar.CodeInfo) string {
 	return fmt.Sprintf("%s\n\nWrong:\n\n%s\nRight:\n\n%s", info.Explanation, indent(info.Wrong), indent(info.Right))
 }
 
-// indent returns the text of a policy, with everything in it visible, as an indented block.
+// indent returns the text of a policy, with everything in it visible and long lines cut, as an indented block.
 func indent(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(grammar.Visible(text)) {
-		if line != "\n" {
-			line = "    " + strings.TrimSuffix(line, "\n") + "\n"
+		if line = strings.TrimSuffix(line, "\n"); line != "" {
+			line = "    " + cut(line)
 		}
-		b.WriteString(line)
+		b.WriteString(line + "\n")
 	}
 	return b.String()
+}
+
+// The most characters of a line of an example that are shown, and how many of them are from its end.
+const (
+	lineShown = 120
+	tailShown = 20
+)
+
+// cut returns a line, of a long one its beginning and its end.
+func cut(line string) string {
+	runes := []rune(line)
+	if len(runes) <= lineShown {
+		return line
+	}
+	return string(runes[:lineShown-tailShown]) + "…" + string(runes[len(runes)-tailShown:])
 }

@@ -155,6 +155,11 @@ func TestPage(t *testing.T) {
 	if got := Page(grammar.CodeInfo{Code: "E9001", Title: "a", Explanation: "b", Wrong: "c\r\n\n\u200b", Right: "d\n"}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	long := grammar.CodeInfo{Wrong: "a: " + strings.Repeat("é", 117) + "\nb: " + strings.Repeat("é", 110) + "0123456789\n", Right: "c\n"}
+	if got := Markdown(long); !strings.Contains(got, "    a: "+strings.Repeat("é", 117)+"\n") ||
+		!strings.Contains(got, "    b: "+strings.Repeat("é", 97)+"…"+strings.Repeat("é", 10)+"0123456789\n") {
+		t.Errorf("%q", got)
+	}
 	if got := Page(table[1]); got != "error E9002: never\n\nseen\n" {
 		t.Errorf("%q", got)
 	}
