@@ -54,7 +54,7 @@ func (a *acknowledged) add(task string, commitment [32]byte, got answer) {
 // TestKillUnderLoad kills the service again and again while 64 clients are at it, and holds what is on disk
 // against what they were told: no acknowledged decision may be missing, no counter lower, no limit exceeded.
 func TestKillUnderLoad(t *testing.T) {
-	const clients, limit, tasks = 64, 400, 4
+	const clients, limit = 64, 400
 	random := mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 0))
 	s := newSite(t, fmt.Sprintf(toolPolicy, limit))
 	key := s.apiKey()
@@ -65,7 +65,7 @@ func TestKillUnderLoad(t *testing.T) {
 		var wait sync.WaitGroup
 		for client := range clients {
 			wait.Go(func() {
-				task := fmt.Sprintf("task-%d-%d", round, client%tasks)
+				task := taskName(round, client)
 				command := "ls"
 				if client%8 == 0 {
 					command = "rm -rf /"
@@ -85,6 +85,19 @@ func TestKillUnderLoad(t *testing.T) {
 		wait.Wait()
 	}
 	checkDisk(t, s, told, limit)
+}
+
+// taskName is the task of a client in one round; four share the clients.
+func taskName(round, client int) string { return fmt.Sprintf("task-%d-%d", round, client%4) }
+
+// allTasks are the tasks of all rounds. Of some nothing may have been acknowledged before the service was killed.
+func allTasks(t *testing.T) (names []string) {
+	for round := range rounds(t) {
+		for client := range 4 {
+			names = append(names, taskName(round, client))
+		}
+	}
+	return names
 }
 
 // rounds is how often the service is killed.
@@ -119,7 +132,8 @@ func checkDisk(t *testing.T, s *site, told *acknowledged, limit uint64) {
 		t.Errorf("only %d decisions were acknowledged: the test shows too little", len(told.decision))
 	}
 	var total uint64
-	for name, answered := range told.allowed {
+	for _, name := range allTasks(t) {
+		answered := told.allowed[name]
 		used, err := l.Counter(ctx, keys[0].ID, ledger.Counter{Limit: "execution_limits.max_tool_calls_per_task", Window: ledger.Task, Group: name}, time.Now().UnixNano())
 		if err != nil {
 			t.Fatal(err)
