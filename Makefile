@@ -60,6 +60,10 @@ mutants: ## faults planted in the compiler, each of which the differential run h
 bench: ## the Go benchmarks of every layer
 	$(GO) test ./bench/... -run '^$$' -bench . -benchmem
 
+.PHONY: bench-peers
+bench-peers: ## other policy engines at library level, in one run; writes their table into bench/RESULTS.md
+	cd bench/peers && $(GO) run . -write ../RESULTS.md
+
 .PHONY: bench-http
 bench-http: build ## the running service over loopback, beside its floors; ends with the ratios
 	$(GO) run ./bench/http -service $(BIN)

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -158,7 +157,7 @@ func TestTransferByHand(t *testing.T) {
 		}
 		got, want := f.allowed(), machine.Run(program, frame, vm.First).Status == vm.Allowed
 		if got != want || want != (name == "") {
-			t.Error(fmt.Sprintf("%q spoilt: by hand allowed is %v, by the machine %v", name, got, want))
+			t.Errorf("%q spoilt: by hand allowed is %v, by the machine %v", name, got, want)
 		}
 	}
 }

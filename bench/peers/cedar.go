@@ -39,7 +39,7 @@ func cedarOf(name string) func() (judge, error) {
 }
 
 // cedarInput is a request whose context has the fields. Cedar has no test for each element of a set: the domains of the
-// recipients are taken out beforehand. Its decimals have four fraction digits: what is more precise is cut.
+// recipients are taken out beforehand. Its decimals have four fraction digits: what is more precise is rounded.
 func cedarInput(f *Fields) (cedar.Request, error) {
 	native, err := cedarDecimal(f.NativeText)
 	if err != nil {

@@ -47,6 +47,21 @@ func TestExactness(t *testing.T) {
 	}
 }
 
+// TestSixtyFourBits shows what lies beyond the integers of expr and cel-go: ten ether can't be asked about.
+func TestSixtyFourBits(t *testing.T) {
+	f := &Fields{NativeText: "10", AmountText: "1"}
+	if _, err := exprEnv(f); err == nil {
+		t.Error("expr takes ten ether in base units")
+	}
+	if _, err := celInput(f); err == nil {
+		t.Error("cel-go takes ten ether in base units")
+	}
+	f.NativeText = "9.2"
+	if _, err := exprEnv(f); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRules holds that Bailiff's policy denies each request by the rule that is meant, and so that all ten are there.
 func TestRules(t *testing.T) {
 	program, err := compilePolicy("policy/ten.md")

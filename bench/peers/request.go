@@ -92,8 +92,11 @@ func fieldsOf(body string) (*Fields, error) {
 		"metadata.env": &f.Env, "metadata.note": &f.Note, "@text": &f.Text, "@evm.call.amount": &f.AmountText,
 	} {
 		value, err := in.Value(name, intent.Shim)
-		if err != nil || value.Kind != vm.String {
-			return nil, fmt.Errorf("the request has no text as %s: %v", name, err)
+		if err != nil {
+			return nil, err
+		}
+		if value.Kind != vm.String {
+			return nil, fmt.Errorf("the request has no text as %s", name)
 		}
 		*target = value.Text
 	}

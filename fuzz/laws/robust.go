@@ -116,7 +116,7 @@ func anyValue(r *gen.Rand, depth int) vm.Value {
 // mutate changes a few bytes: flips, deletions, repetitions, and pieces from elsewhere.
 func mutate(r *gen.Rand, data []byte) []byte {
 	mutated := bytes.Clone(data)
-	for range 1 + r.N(4) {
+	for range 1 + min(r.N(4), r.N(4)) {
 		if len(mutated) == 0 {
 			return mutated
 		}

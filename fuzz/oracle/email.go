@@ -61,8 +61,9 @@ func (j *judgement) addresses() (bare []string, count int, readable bool) {
 	readable = true
 	for _, recipient := range all {
 		address, ok := readAddress(recipient.text)
-		readable = readable && ok
-		bare = append(bare, address)
+		if readable = readable && ok; ok {
+			bare = append(bare, address)
+		}
 	}
 	return bare, len(all), readable
 }

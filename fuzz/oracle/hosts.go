@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/idna"
 
@@ -66,35 +67,47 @@ func readURL(raw string) urlParts {
 }
 
 // mapping is "UTS 46 without transitional processing; underscores pass" (choices).
-var mapping = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.CheckHyphens(false))
+var mapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.StrictDomainName(false),
+	idna.CheckHyphens(false))
 
-// lastNumber finds the names that URLs read as IPv4 addresses: those whose last label is a number (WHATWG URL, 3.5,
-// "ends in a number").
-var lastNumber = regexp.MustCompile(`(^|\.)([0-9]+|0x[0-9a-f]*)$`)
+var (
+	// lastNumber finds the names that URLs read as IPv4 addresses: those whose last label is a number (WHATWG URL,
+	// 3.5, "ends in a number").
+	lastNumber = regexp.MustCompile(`(^|\.)([0-9]+|0x[0-9a-f]*)$`)
+	// hostName is a name of labels of letters, digits, "-" and "_", at most 63 of them each (RFC 1035, 2.3.4).
+	hostName = regexp.MustCompile(`^[-_0-9a-z]{1,63}(\.[-_0-9a-z]{1,63})*$`)
+)
 
 // canonicalHost: "Hosts: lower-cased, IDNA to ASCII, one trailing dot dropped, IP literals canonical (decimal, octal,
 // hex spellings; IPv4-mapped IPv6 unmapped)". It is "" for what is no host. IPv6 has no brackets in this form.
 func canonicalHost(name string) string {
-	if bracketed, ok := strings.CutPrefix(name, "["); ok {
-		name = strings.TrimSuffix(bracketed, "]")
-	}
-	if strings.Contains(name, ":") {
+	if strings.ContainsAny(name, "[]:") {
 		return canonicalIPv6(name)
 	}
 	ascii, err := mapping.ToASCII(name)
 	if err != nil {
 		return ""
 	}
-	ascii = strings.TrimSuffix(strings.ToLower(ascii), ".")
+	if !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) && ascii != strings.ToLower(name) {
+		return "" // Punycode that IDNA does not write
+	}
+	ascii = strings.TrimSuffix(ascii, ".")
+	if len(ascii) > 253 || !hostName.MatchString(ascii) {
+		return ""
+	}
 	if lastNumber.MatchString(ascii) {
 		return canonicalIPv4(ascii)
 	}
 	return ascii
 }
 
+// canonicalIPv6 reads an address with both brackets or none.
 func canonicalIPv6(name string) string {
+	if len(name) > 2 && name[0] == '[' && name[len(name)-1] == ']' {
+		name = name[1 : len(name)-1]
+	}
 	address, err := netip.ParseAddr(name)
-	if err != nil || address.Zone() != "" {
+	if err != nil || !address.Is6() || address.Zone() != "" {
 		return ""
 	}
 	return address.Unmap().String()

@@ -29,7 +29,7 @@ const anyName = "\x00"
 var (
 	variablePattern  = regexp.MustCompile(`%[^/]*%`)
 	drivePattern     = regexp.MustCompile(`^[a-z]:$`)
-	anchorPattern    = regexp.MustCompile(`^[a-z]:.|:$|^~.`) // `c:x`, `file:` and `~user`
+	anchorPattern    = regexp.MustCompile(`^[a-z]:.|:$`) // `c:x` and `file:`
 	shortNamePattern = regexp.MustCompile(`^([^.]+)~([0-9]+)(\.[^.]{0,3})?$`)
 	ignoredPattern   = regexp.MustCompile(`[\x{200c}-\x{200f}\x{202a}-\x{202e}\x{206a}-\x{206f}\x{feff}]`)
 )
@@ -59,7 +59,7 @@ func readPath(text string) (pathName, bool) {
 			return p, false
 		}
 	}
-	return p, !device("/" + strings.Join(p.segments, "/"))
+	return p, !(p.absolute && device("/"+strings.Join(p.segments, "/")))
 }
 
 // device: "a path that begins with `//?`, `//./` or `/??/`" (choices).
@@ -90,7 +90,7 @@ func (p *pathName) first(segment string) bool {
 	case drivePattern.MatchString(name):
 		p.absolute = true
 	case name == "~" && !p.absolute:
-	case anchorPattern.MatchString(name) && !(p.absolute && name[0] == '~' && !strings.HasSuffix(name, ":")):
+	case strings.HasPrefix(name, "~") && !p.absolute, anchorPattern.MatchString(name):
 		return false
 	default:
 		return p.add(segment)
@@ -132,12 +132,12 @@ func folded(segment string) string {
 		return strings.ToLower(segment)
 	}
 	segment = cases.Fold().String(norm.NFD.String(ignoredPattern.ReplaceAllString(segment, "")))
-	return norm.NFC.String(strings.ToValidUTF8(strings.Map(func(r rune) rune {
+	return norm.NFC.String(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cherokee, r) {
 			return unicode.ToUpper(r)
 		}
 		return r
-	}, segment), ""))
+	}, segment))
 }
 
 // places returns where a path may lie: "`~/x` also covers `/root/x`, `/home/*/x`, `/Users/*/x`, `C:/Users/*/x`".

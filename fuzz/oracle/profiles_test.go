@@ -109,6 +109,8 @@ git_providers: github
 ## git
 require_shim: true
 actions: git.*
+providers: gitlab, svn, github
+blocked_operations: reset_hard
 `, `
 {"action":"web_fetch"} => ALLOWED
 {"action":"bash","command":"rm x"} => DENIED EXECUTION_BOUNDARY_REQUIRED execution.boundary
@@ -122,6 +124,9 @@ shim {"action":"bash","command":"ls","metadata":{"execution":{}}} => DENIED FILE
 ` + files("file_write", "create", "/w/a>/w:Public", "") + ` => DENIED SENSITIVE_FILE repository.protect_sensitive_files
 ` + files("file_write", "egress", "/w/a>/w:keys", "") + ` => DENIED SENSITIVE_EGRESS repository.protect_sensitive_files
 ` + files("file_write", "create", "/w/a>/w:source", "") + ` => ALLOWED
+shim {"action":"git.push","metadata":{"execution":{},"git":{"operation":"status"}}} => DENIED GIT_TOPOLOGY_UNTRUSTED git.actions
+shim {"action":"git.push","metadata":{"execution":{}}} => DENIED GIT_METADATA_REQUIRED git.actions
+` + effect("git.push", "git", `{"operation":"force_push",`+gitGood+`}`) + ` => DENIED GIT_METADATA_REQUIRED git.actions
 ` + effect("git.push", "git", `{"operation":"reset_hard",`+gitGood+`}`) + ` => DENIED GIT_OPERATION_BLOCKED repository.protect_git_history
 ` + effect("git.push", "git", `{"operation":"status","repository_id":"r","worktree":"/w","provider":"svn"}`) + ` => DENIED PROVIDER_UNSUPPORTED repository.git_providers
 ` + effect("git.push", "git", `{"operation":"status","repository_id":"r","worktree":"/x","provider":"github"}`) + ` => DENIED GIT_TOPOLOGY_UNTRUSTED repository.roots
@@ -161,7 +166,7 @@ shim {"action":"git.x","metadata":{"execution":{}}} => DENIED GIT_METADATA_REQUI
 ## database
 require_shim: true
 actions: sql, mcp.db.*
-protected_environments: Production
+protected_environments: Production, kprod, test
 allowed_operations: select, insert, create_table, drop_table, execute_routine, create_routine, grant
 require_approval: drop_table
 allowed_resources: app.*.orders, app.public.*, audit
@@ -179,6 +184,8 @@ shim {"action":"sql","metadata":{"execution":{}}} => DENIED DATABASE_METADATA_RE
 ` + effect("sql", "database", `{"operations":["select"],"statement_count":0}`) + ` => DENIED DATABASE_PARSE_FAILED database.actions
 ` + effect("sql", "database", `{"operations":["insert"],"statement_count":1}`) + ` => DENIED DATABASE_METADATA_REQUIRED database.protected_environments
 ` + effect("sql", "database", `{"operations":["insert"],"statement_count":1,"environment":"PRODUCTION","resources":["audit"]}`) + ` => DENIED DATABASE_OPERATION_NOT_ALLOWED database.protected_environments
+` + effect("sql", "database", `{"operations":["insert"],"statement_count":1,"environment":"\u212aprod","resources":["audit"]}`) + ` => DENIED DATABASE_OPERATION_NOT_ALLOWED database.protected_environments
+` + effect("sql", "database", `{"operations":["insert"],"statement_count":1,"environment":"te\u017ft","resources":["audit"]}`) + ` => ALLOWED
 ` + effect("mcp.db.q", "database", `{"operations":["select"],"statement_count":1,"environment":"production","resources":["audit"],"credential_capabilities":["read"]}`) + ` => ALLOWED | database.max_schema_changes_per_task task "T" sum 0/2
 ` + effect("sql", "database", `{"operations":["delete"],"statement_count":1,"environment":"dev","resources":["audit"]}`) + ` => DENIED DATABASE_OPERATION_NOT_ALLOWED database.allowed_operations
 ` + effect("sql", "database", `{"operations":["insert"],"statement_count":1,"environment":"dev"}`) + ` => DENIED DATABASE_RESOURCE_NOT_ALLOWED database.allowed_resources

@@ -16,7 +16,7 @@ var toolTables = []table{
 	{"commands", `version: 2.0.0
 ## tool_calls
 allowed: bash
-bash.blocked_commands: rm -rf, curl, "sudo ", 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48
+bash.blocked_commands: rm -rf, curl, "sudo ", "dd  if=", "a b", 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48
 `, `
 {"action":"bash"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
 {"action":"bash","command":"ls -la"} => ALLOWED
@@ -38,6 +38,24 @@ bash.blocked_commands: rm -rf, curl, "sudo ", 0xA0b86991c6218b36c1d19D4a2e9Eb0cE
 {"action":"bash","command":"echo \"$(c''url x)\""} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
 {"action":"bash","command":"# it's\nc''url x"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
 {"action":"bash","command":"sudo"} => ALLOWED
+{"action":"bash","command":"env ls"} => ALLOWED
+{"action":"bash","command":"env $X"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"nice -n $X ls"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"/usr/bin/env A=\"$B\" nohup \"$X\""} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"command -v $X"} => ALLOWED
+{"action":"bash","command":"bash -c $X"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"eval ls $X"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"ls @($(id))"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"dd \t if=x"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"d''d if=x"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"echo 'r\\\\m -rf'"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"echo 'a  b'"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"$'cu\\0x' ls; c$'url\\0x'"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"echo '` + strings.Repeat("(", 64) + `'"} => ALLOWED
+{"action":"bash","command":"echo '` + strings.Repeat("(", 65) + `'"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"echo '` + strings.Repeat("[]", 2048) + `'"} => ALLOWED
+{"action":"bash","command":"echo '` + strings.Repeat("[]", 2049) + `'"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
+{"action":"bash","command":"if a; then b; ` + strings.Repeat("elif a; then b; ", 40) + `fi"} => ALLOWED
 {"action":"bash","command":"sudo\nid"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
 {"action":"bash","command":"send 0xA0B86991C6218B36C1D19D4A2E9EB0CE3606EB48"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
 {"action":"bash","command":"$X a"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
@@ -93,6 +111,20 @@ file_write.blocked_paths: /etc, ~/.ssh, .env, C:/Windows, /home/alice/keys, conf
 {"action":"file_write","path":"$HOME/x"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
 {"action":"file_write","path":"a/%TEMP%/x"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
 {"action":"file_write","path":"a%/b%"} => ALLOWED
+{"action":"file_write","path":"100%%"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
+{"action":"file_write","path":"a$"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
+{"action":"file_write","path":"c:"} => ALLOWED
+{"action":"file_write","path":"/c:/Windows"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
+{"action":"file_write","path":"/c:x"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
+{"action":"file_write","path":"c:/../x"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
+{"action":"file_write","path":"x/file:/y"} => ALLOWED
+{"action":"file_write","path":"x/../file:/y"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
+{"action":"file_write","path":"file:name"} => ALLOWED
+{"action":"file_write","path":"x/:y"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
+{"action":"file_write","path":"./~/.ssh"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
+{"action":"file_write","path":"/.e\u200cnv"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
+{"action":"file_write","path":"/??/x"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
+{"action":"file_write","path":"/a~b~1"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
 {"action":"file_write","path":"/windows/system32"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
 {"action":"file_write","path":"c:/Windows"} => DENIED BLOCKED_PATH tool_calls.file_write.blocked_paths
 {"action":"file_write","path":"d:/Windows"} => ALLOWED

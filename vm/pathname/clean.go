@@ -182,13 +182,12 @@ func isDevice(path string) bool {
 // isShortName reports whether a segment has the form that Windows gives to its second, short names: "~" and digits at
 // the end of up to eight characters, and an extension of up to three. Such a name is another name of an unknown file.
 func isShortName(segment string) bool {
-	tilde := strings.LastIndexByte(segment, '~')
-	if tilde < 1 {
+	base, extension, _ := strings.Cut(segment, ".")
+	tilde := strings.LastIndexByte(base, '~')
+	if tilde < 1 || tilde == len(base)-1 || strings.Trim(base[tilde+1:], "0123456789") != "" {
 		return false
 	}
-	number, extension, _ := strings.Cut(segment[tilde+1:], ".")
-	return number != "" && strings.Trim(number, "0123456789") == "" && !strings.Contains(segment[:tilde]+extension, ".") &&
-		utf8.RuneCountInString(segment[:tilde])+1+len(number) <= 8 && utf8.RuneCountInString(extension) <= 3
+	return utf8.RuneCountInString(base) <= 8 && utf8.RuneCountInString(extension) <= 3 && !strings.Contains(extension, ".")
 }
 
 // hasStrangeBytes reports whether text holds control characters or invalid UTF-8.

@@ -96,6 +96,8 @@ var cleanTests = []struct {
 	{"/a/x.txt.~1~", "/a/x.txt.~1~", false},
 	{"/a/longername~1", "/a/longername~1", false},
 	{"/a~b~1", "/a~b~1", true},
+	{"/a~1.b~1", "/a~1.b~1", true},
+	{"/a~1.b.c", "/a~1.b.c", false},
 	{"/\u00e9\u00e9\u00e9\u00e9~1", "/\u00e9\u00e9\u00e9\u00e9~1", true},
 	{"/\u00df\u00df\u00df\u00df~1", "/ssssssss~1", true},
 	{"/abcdef\u200c\u200c~1", "/abcdef~1", true},
