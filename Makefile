@@ -33,6 +33,7 @@ lint: ## gofmt, vet, golangci-lint, govulncheck where its database can be reache
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
+	cd bench/peers && $(GO) mod tidy -diff && $(GO) vet ./...
 	$(GO) run $(GOLANGCI) run ./...
 	@.ci/govulncheck $(GOVULNCHECK)
 
@@ -69,7 +70,7 @@ bench-http: build ## the running service over loopback, beside its floors; ends 
 	$(GO) run ./bench/http -service $(BIN)
 
 .PHONY: nightly
-nightly: race ## what takes too long for every change
+nightly: race differential mutants ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http
 

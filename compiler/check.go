@@ -138,7 +138,7 @@ func (c *checker) entry(section string, entry *grammar.Entry) {
 // read hands an entry to the reader of its key. A key of the schema that nobody reads is refused, lest it be ignored.
 func (c *checker) read(row *Key, entry *grammar.Entry) {
 	before := len(c.found)
-	known := false
+	var known bool
 	switch controls := c.controls(row.Section); {
 	case controls != nil && row.Name == nameApproval && row.Section != "mcp":
 		controls.Approval, known = c.patterns(entry), true

@@ -115,7 +115,8 @@ var windows = map[string]vm.Window{"day": vm.Day, "hour": vm.Hour, "task": vm.Ta
 // cap plans the counter of one cap for the actions that it covers.
 func (e *emitter) cap(one *Cap) {
 	next := e.NewLabel()
-	key, limit := keyCapCount, amount.Amount{}
+	key := keyCapCount
+	var limit amount.Amount
 	if one.Count != nil {
 		limit = amount.FromUint64(one.Count.N)
 	} else {

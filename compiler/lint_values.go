@@ -94,7 +94,8 @@ func (c *checker) lintPlain(operator, plain Operator, item grammar.Item) {
 	if err != nil {
 		return
 	}
-	text, found := "", plain
+	var text string
+	found := plain
 	switch sub := tree.Sub; {
 	case tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0:
 		text = string(tree.Rune)

@@ -155,7 +155,7 @@ func (l *lore) readCustom() {
 			l.needsShim = true
 			operator = strings.TrimSpace(rest)
 		}
-		path, scope := name, ""
+		var path, scope string
 		if before, after, scoped := strings.Cut(name, "[action="); scoped {
 			scope, path, _ = strings.Cut(after, "]")
 			name = before

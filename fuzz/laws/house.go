@@ -74,7 +74,7 @@ func same(was, is *differential.Verdict) string {
 	return ""
 }
 
-// CompilesTheSame: compiling twice gives the same bytes.
+// CompilesTheSame holds that compiling twice gives the same bytes.
 func (h *House) CompilesTheSame(b *gen.Batch) string {
 	text := b.Policy.Text()
 	one, other, ok := h.compilePair(text, text)

@@ -8,7 +8,7 @@ import (
 	"bailiff/vm"
 )
 
-// AnyText: no text of a policy makes the compiler panic, and what compiles is within the bounds of cost.
+// AnyText holds that no text of a policy makes the compiler panic, and what compiles is within the bounds of cost.
 func (h *House) AnyText(b *gen.Batch) (problem string) {
 	r := gen.NewRand(b.Seed)
 	text := []byte(b.Policy.NoisyText(r))
@@ -48,7 +48,7 @@ func beyondBounds(p *vm.Program) string {
 	return ""
 }
 
-// AnyProgram: no bytes of a program make the decoder or the machine panic; what decodes is canonical, within the bounds
+// AnyProgram holds that no bytes of a program make the decoder or the machine panic; what decodes is canonical, within the bounds
 // of cost, and runs over any frame to a verdict.
 func (h *House) AnyProgram(b *gen.Batch) string {
 	bound, err := h.Compile([]byte(b.Policy.Text()))

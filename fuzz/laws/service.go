@@ -80,7 +80,7 @@ func (s *Service) Decide(c *gen.Case, testRun bool) string {
 	return fmt.Sprintf("%s %s %s %s", answer.Status, answer.Rule, answer.Code, answer.PolicyHash)
 }
 
-// TestRunSaysTheSame: on the same state of the ledger a test-run says what authorize says. decide is Service.Decide; its
+// TestRunSaysTheSame holds that on the same state of the ledger a test-run says what authorize says. decide is Service.Decide; its
 // statuses, as they occurred, are added to seen.
 func TestRunSaysTheSame(b *gen.Batch, signer *attest.Signer, decide func(*Service, *gen.Case, bool) string, seen map[string]int) string {
 	service, err := NewService(b.Policy.Text(), signer)

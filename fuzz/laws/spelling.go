@@ -11,7 +11,7 @@ import (
 	"bailiff/vm/address"
 )
 
-// RequestSpelling: white space, the order of members, and an address in lower case or with its checksum change nothing
+// RequestSpelling holds that white space, the order of members, and an address in lower case or with its checksum change nothing
 // of a verdict.
 func (h *House) RequestSpelling(b *gen.Batch) string {
 	bound, err := h.Compile([]byte(b.Policy.Text()))
@@ -64,7 +64,7 @@ func respelled(r *gen.Rand, raw string) string {
 	return gen.Quote(r.Pick(lower, address.Checksum(lower), "0x"+strings.ToUpper(lower[2:])))
 }
 
-// PolicySpelling: white space and comments change no program; the order of lists and the case of addresses in them
+// PolicySpelling holds that white space and comments change no program; the order of lists and the case of addresses in them
 // change no verdict.
 func (h *House) PolicySpelling(b *gen.Batch) string {
 	r := gen.NewRand(b.Seed)
@@ -104,7 +104,7 @@ func reorderLists(r *gen.Rand, p *gen.Policy) {
 	}
 }
 
-// LineOrder: the order of the lines within a section, and of the sections, changes no status and no plan, though it
+// LineOrder holds that the order of the lines within a section, and of the sections, changes no status and no plan, though it
 // may change which rule is named first.
 func (h *House) LineOrder(b *gen.Batch) string {
 	r := gen.NewRand(b.Seed)
@@ -136,7 +136,7 @@ func plan(v *differential.Verdict) []string {
 	return lines
 }
 
-// Formatting: the canonical layout of a policy compiles to the same program, and is its own layout.
+// Formatting holds that the canonical layout of a policy compiles to the same program, and is its own layout.
 func (h *House) Formatting(b *gen.Batch) string {
 	text := b.Policy.NoisyText(gen.NewRand(b.Seed))
 	formatted, found := h.Format(grammar.NewSource("policy", []byte(text)))

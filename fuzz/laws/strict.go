@@ -8,7 +8,7 @@ import (
 	"bailiff/fuzz/gen"
 )
 
-// MoreDenials: adding a rule that denies never turns DENIED into anything else, and turns nothing into anything but
+// MoreDenials holds that adding a rule that denies never turns DENIED into anything else, and turns nothing into anything but
 // DENIED.
 func (h *House) MoreDenials(b *gen.Batch) string {
 	after := b.Policy.Clone()
@@ -71,7 +71,7 @@ func addRule(r *gen.Rand, p *gen.Policy, rule gen.Entry) {
 	section.Entries = slices.Insert(section.Entries, r.N(len(section.Entries)+1), rule)
 }
 
-// HigherLimits: raising limits never turns ALLOWED into DENIED, and what counters may hold falls nowhere.
+// HigherLimits holds that raising limits never turns ALLOWED into DENIED, and what counters may hold falls nowhere.
 func (h *House) HigherLimits(b *gen.Batch) string {
 	after := b.Policy.Clone()
 	raiseLimits(gen.NewRand(b.Seed), after)

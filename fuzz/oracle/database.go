@@ -91,8 +91,9 @@ func (j *judgement) databaseEnvironment(s statement) {
 		j.deny(rule, code.DatabaseMetadata)
 		return
 	}
+	named := strings.ToLower(environment.text)
 	for _, listed := range j.p.database.list("protected_environments") {
-		if strings.ToLower(listed) == strings.ToLower(environment.text) && !subset(s.operations, []string{"select"}) {
+		if strings.ToLower(listed) == named && !subset(s.operations, []string{"select"}) {
 			j.deny(rule, code.DatabaseOperation)
 			return
 		}

@@ -249,7 +249,8 @@ func (j *judgement) cap(c limitCap) {
 	}
 	op, amount := count, big.NewInt(1)
 	if c.amountField != "" {
-		field, ok := j.at(c.amountField), false
+		var ok bool
+		field := j.at(c.amountField)
 		if amount, ok = decimal(field.text, dollarDigits); !ok || field.kind != textKind {
 			j.deny(c.rule, code.AggregateField)
 			return

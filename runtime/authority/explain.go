@@ -192,7 +192,7 @@ func (w *worker) violation(found *vm.Violation) Finding {
 
 // consent is the finding of a rule that asks for, or mentions, a human decision.
 func (w *worker) consent(op vm.Op, index uint16) Finding {
-	pc, _ := w.policy.find(op, index)
+	pc := w.policy.find(op, index)
 	return w.policy.finding(pc, w.policy.program.Rule(index))
 }
 
@@ -229,7 +229,7 @@ func (w *worker) refusals(e *Explanation, outcome *ledger.Outcome) {
 func (w *worker) refusal(index int, limit *Headroom, outcome *ledger.Outcome) Finding {
 	number := w.result.Reservations[index].Counter
 	rule := w.policy.program.Rule(w.policy.program.Counter(number).Rule)
-	pc, _ := w.policy.find(vm.OpReserve, number)
+	pc := w.policy.find(vm.OpReserve, number)
 	finding := w.policy.finding(pc, rule)
 	if index == outcome.Reservation && outcome.Result == ledger.RefusedGroups {
 		finding.Code, finding.Message = outcome.Code, string(appendTooManyGroups(nil))

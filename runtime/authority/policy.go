@@ -80,20 +80,19 @@ func (p *Policy) names(pc uint16) (rule uint16, ok bool) {
 // ruleBehind returns the rule that a comparison at pc is about: what stands behind it denies, holds or notes by it.
 func (p *Policy) ruleBehind(pc uint16) (rule uint16, ok bool) { return p.names(pc + 1) }
 
-// find returns the first instruction of that operation about a rule or, of vm.OpReserve, a counter.
-func (p *Policy) find(op vm.Op, index uint16) (pc uint16, ok bool) {
+// find returns the first instruction of that operation about a rule or, of vm.OpReserve, a counter; 0 where there is none.
+func (p *Policy) find(op vm.Op, index uint16) (pc uint16) {
 	for pc := range p.program.Len() {
 		if in := p.program.Instruction(uint16(pc)); in.Op == op && in.C == index {
-			return uint16(pc), true
+			return uint16(pc)
 		}
 	}
-	return 0, false
+	return 0
 }
 
 // line returns the line of the policy that such an instruction was made from, 0 where it is not known.
 func (p *Policy) line(op vm.Op, index uint16) int {
-	pc, _ := p.find(op, index)
-	return int(p.program.Span(pc).Line)
+	return int(p.program.Span(p.find(op, index)).Line)
 }
 
 // LoadPolicy compiles a policy that must be signed by operator. The errors are ErrUnsigned, ErrSignature and

@@ -48,7 +48,7 @@ func TestSpellingsOfABlockedCommand(t *testing.T) {
 		"cat <<EOF\n$(r\\m   -rf /)\nEOF", "sh <<'EOF'\nr\\m -rf /\nEOF", `echo ${x:-$(r\m -rf /)}`, `echo $(( $(r\m -rf /) ))`,
 		`a=( $(r\m -rf /) )`, `a[$(r\m -rf /)]=1`, `[[ -n $(r\m -rf /) ]]`, `export X=$(r\m -rf /)`, `sh -c 'r\m "-rf" /'`,
 		`eval "r\"m\" -rf /"`, `sudo r\m -rf /`, `trap 'r\m   -rf /' EXIT`, `x=1 y=2 "rm" -rf`, `let x=$(r\m -rf /)`,
-		"r\\m -rf / \\\n\\\n", "\u00a0; rm\u00a0-rf /",
+		`echo 'r\\m -rf'`, `echo 'rm  -rf'`, "echo \"rm\n-rf\"", "r\\m -rf / \\\n\\\n", "\u00a0; rm\u00a0-rf /",
 	} {
 		if found, err := blocks(t, "rm -rf", raw); !found || err != nil {
 			t.Errorf("%q: found %v, error %v; want found", raw, found, err)
