@@ -25,6 +25,18 @@ var (
 	ErrKeyRevoked = errors.New("ledger: the key is revoked")
 	// ErrHoldResolved says that the hold was resolved before.
 	ErrHoldResolved = errors.New("ledger: the hold is resolved already")
+	// ErrOperator says that the key is pinned to another operator public key.
+	ErrOperator = errors.New("ledger: the key is pinned to another operator key")
+	// ErrRollback says that the policy was deployed before and replaced since, and that this is refused.
+	ErrRollback = errors.New("ledger: the policy goes back to an earlier one")
+	// ErrUsed says that the attestation or activation was used before.
+	ErrUsed = errors.New("ledger: used already")
+	// ErrExpired says that the attestation or activation has expired.
+	ErrExpired = errors.New("ledger: expired")
+	// ErrStale says that the key's epoch has moved: look the key up again.
+	ErrStale = errors.New("ledger: the key's epoch has moved")
+	// ErrTooMany says that the key has as many of these as it may have.
+	ErrTooMany = errors.New("ledger: too many")
 	// ErrLocked says that another process holds the ledger's directory.
 	ErrLocked = errors.New("ledger: locked by another process")
 	// ErrCorrupt says that the log cannot be what was written. Opening is refused; nothing is repaired.

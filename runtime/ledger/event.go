@@ -60,19 +60,22 @@ const (
 	KeyCreated
 	KeyWasRevoked
 	HoldResolved
+	HoldExpired
+	KeyChanged
+	PolicyBound
+	AttestationUsed
+	WebhookChanged
 )
+
+var kindNames = [...]string{
+	"", "decision", "key created", "key revoked", "hold resolved", "hold expired", "key changed", "policy deployed",
+	"attestation used", "webhook changed",
+}
 
 // String returns the kind in words.
 func (k EventKind) String() string {
-	switch k {
-	case Decided:
-		return "decision"
-	case KeyCreated:
-		return "key created"
-	case KeyWasRevoked:
-		return "key revoked"
-	case HoldResolved:
-		return "hold resolved"
+	if k > 0 && int(k) < len(kindNames) {
+		return kindNames[k]
 	}
 	return fmt.Sprintf("EventKind(%d)", uint8(k))
 }
@@ -93,9 +96,16 @@ type LoggedEvent struct {
 	Event    Event
 	Counters []CounterValue // the counters that advanced, with their new values
 
-	// Of a decision that concerns a hold, and of a resolution.
-	Hold      ID
-	HoldState HoldState // what the hold became; 0 where it stayed as it was
+	// Of a decision that concerns a hold, of a resolution and of an expiry.
+	Hold        ID
+	HoldState   HoldState // what the hold became; 0 where it stayed as it was, and on expiry
+	HoldExpires int64     // of a hold that the decision opened: Unix nanoseconds
+
+	// Of a deployment. The policy's hash is in Event.PolicyHash, of a use the endpoint and commitment in Event.
+	Rollback bool
+
+	// Of a webhook's change.
+	Webhook ID
 }
 
 // A CounterValue is a counter and how far it has come.
@@ -104,11 +114,17 @@ type CounterValue struct {
 	Value   amount.Amount
 }
 
-// An EventQuery asks for a page of events.
+// An EventQuery asks for a page of events. What is zero does not narrow.
 type EventQuery struct {
-	After uint64 // only events whose LSN is larger
-	Key   ID     // only events of this key; zero for all
-	Limit int    // at most so many events; 1 to MaxEventPage
+	After    uint64   // only events whose LSN is larger
+	Key      ID       // only events of this key
+	From, To int64    // only events at From or later, and before To: Unix nanoseconds
+	Decision Decision // only decisions that ended so
+	Rule     string   // only decisions with this matched_rule
+	Limit    int      // at most so many events; 1 to MaxEventPage
+	// Examine bounds how many records are looked at, so that a page of few hits takes no long time; 0 is no bound. A
+	// page may then be empty and have More.
+	Examine int
 }
 
 // MaxEventPage is the largest page of events.

@@ -17,6 +17,19 @@ type Key struct {
 	Created     int64  // Unix nanoseconds
 	Revoked     int64  // Unix nanoseconds; 0 while the key is good
 	Epoch       uint64 // moves when the key is revoked or a policy deployed; 1 for a new key
+
+	Operator   [32]byte // the pinned operator public key; zeros until the first deployment pins one
+	PolicyHash [32]byte // of the policy that is deployed; zeros while none is
+	PolicyLSN  uint64   // of the record that deployed it; 0 while none is
+}
+
+// A KeyChange changes what an operator may change about a key. The epoch stays: who holds the key may do less or more
+// from the next request on.
+type KeyChange struct {
+	ID     ID
+	At     int64  // Unix nanoseconds
+	Tier   string // the new tier; 1 to MaxKeyText bytes
+	Scopes Scopes // the new scopes
 }
 
 // MaxKeyText bounds every text of a key, in bytes. An e-mail address has at most 254 (RFC 5321, section 4.5.3.1).

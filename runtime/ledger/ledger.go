@@ -77,6 +77,46 @@ type Ledger interface {
 	// Events returns a page of the durable events that a query asks for, in the order of the log.
 	Events(ctx context.Context, query EventQuery) (EventPage, error)
 
+	// ChangeKey changes a key's tier and scopes and returns it as it is then, once that is durable. [ErrNotFound] where
+	// there is none, [ErrKeyRevoked] where it is revoked.
+	ChangeKey(ctx context.Context, change KeyChange) (Key, error)
+	// Deploy binds a policy to a key and returns once that is durable; from then on LookupKey shows it. [ErrNotFound],
+	// [ErrKeyRevoked], [ErrOperator] where the key is pinned to another operator key, [ErrRollback] where that is
+	// refused, [ErrUsed] or [ErrExpired] of the activation. A refusal changes nothing, and rests on what is durable.
+	Deploy(ctx context.Context, d *Deployment) (Deployed, error)
+	// Policy returns the policy that a key has deployed last, as it was stored. [ErrNotFound] where it has none.
+	Policy(ctx context.Context, key ID) (StoredPolicy, error)
+	// Deployments returns a key's log of deployments, oldest first.
+	Deployments(ctx context.Context, key ID) ([]DeploymentView, error)
+
+	// UseOnce uses up an attestation and returns once that is durable. [ErrUsed], [ErrExpired], [ErrStale] where the
+	// key's epoch is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
+	UseOnce(ctx context.Context, u *Use) error
+
+	// ExpireHolds records the expiry of up to limit pending holds that have expired at a time, and returns how many.
+	// A key reads an expired hold as absent whether that is recorded or not; the record is for its webhooks.
+	ExpireHolds(ctx context.Context, at int64, limit int) (int, error)
+
+	// CreateWebhook records a receiver. [ErrNotFound] and [ErrKeyRevoked] concern the key; [ErrTooMany] where it has
+	// MaxWebhooks.
+	CreateWebhook(ctx context.Context, w Webhook) error
+	// RemoveWebhook removes a webhook of key and what waits for it. [ErrNotFound] where it is missing or another key's.
+	RemoveWebhook(ctx context.Context, key, id ID, at int64) error
+	// Webhooks returns the webhooks of key, oldest first.
+	Webhooks(ctx context.Context, key ID) ([]Webhook, error)
+	// Due returns up to limit deliveries that are due at a time, whose events are durable, and that are not among those
+	// it returned before without a result: each is handed out once, until SettleDelivery. next is when the earliest
+	// other one falls due, 0 where none waits.
+	Due(ctx context.Context, at int64, limit int) (due []Delivery, next int64, err error)
+	// SettleDelivery records what came of an attempt. It does not wait for the record: where that is lost, the delivery
+	// is made again.
+	SettleDelivery(r DeliveryResult) error
+	// Outboxed returns a channel that gets a value after events have become durable for which deliveries wait.
+	Outboxed() <-chan struct{}
+
+	// Head returns the chain's durable end: the stream, the LSN of the last record, and the SHA-256 of the last group.
+	Head(ctx context.Context) (Head, error)
+
 	// Health returns nil while the ledger works, and otherwise what is wrong with it. Some troubles (a full disk
 	// in a background flush) are reported here before they stop the ledger.
 	Health() error
@@ -84,6 +124,13 @@ type Ledger interface {
 	// Close makes durable what was submitted, test-runs included, and releases the ledger's resources. Whatever
 	// is submitted later is refused with [ErrClosed].
 	io.Closer
+}
+
+// A Head is a place in the log's chain of hashes.
+type Head struct {
+	Stream [16]byte // id of the log, chosen at random when it was begun
+	LSN    uint64   // of the last record up to here; 0 for an empty log
+	Hash   [32]byte // SHA-256 of the group that ends there; zeros for an empty log
 }
 
 // Bounds of what one key may have, because agents choose names (decisions, sections 2 and 5).

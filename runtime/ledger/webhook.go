@@ -1,0 +1,101 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Webhook is a receiver of one key's events.
+type Webhook struct {
+	ID      ID
+	Key     ID
+	URL     string // 1 to MaxWebhookURL bytes
+	Topics  Topics
+	Secret  []byte // of the signatures; 24 to 64 bytes (Standard Webhooks)
+	Created int64  // Unix nanoseconds
+	// Disabled is when deliveries stopped after repeated failure: Unix nanoseconds, 0 while it works.
+	Disabled int64
+	// Dropped is the number of events that the queue had no room for.
+	Dropped uint64
+}
+
+// Bounds of webhooks.
+const (
+	MaxWebhooks   = 20     // of one key
+	MaxWebhookURL = 2048   // bytes
+	MaxOutbox     = 10_000 // deliveries that wait, of one key; more are dropped, and counted
+)
+
+// Topics is a set of what webhooks are told (decisions, section 5, "Webhooks").
+type Topics uint8
+
+// The topics, in the order of the decisions.
+const (
+	IntentAllowed Topics = 1 << iota
+	IntentDenied
+	IntentPending
+	TopicHoldResolved
+	TopicHoldExpired
+	PolicyDeployed
+	// AllTopics is all of them.
+	AllTopics = IntentAllowed | IntentDenied | IntentPending | TopicHoldResolved | TopicHoldExpired | PolicyDeployed
+)
+
+var topicNames = [...]string{"intent.allowed", "intent.denied", "intent.pending", "hold.resolved", "hold.expired", "policy.deployed"}
+
+// Names returns the topics of t as the API spells them, in the order of the decisions.
+func (t Topics) Names() []string {
+	names := make([]string, 0, len(topicNames))
+	for i, name := range topicNames {
+		if t&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// ParseTopic returns the topic that the API spells name.
+func ParseTopic(name string) (Topics, error) {
+	for i, known := range topicNames {
+		if name == known {
+			return 1 << i, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: unknown event %.64q: use %s", ErrInvalid, name, strings.Join(topicNames[:], ", "))
+}
+
+// Validate returns an error that wraps [ErrInvalid] and names the first part of w that no ledger would record.
+func (w *Webhook) Validate() error {
+	switch {
+	case w.ID.IsZero():
+		return fmt.Errorf("%w: webhook without an id", ErrInvalid)
+	case w.URL == "" || len(w.URL) > MaxWebhookURL:
+		return fmt.Errorf("%w: webhook with a url of %d bytes: give 1 to %d", ErrInvalid, len(w.URL), MaxWebhookURL)
+	case w.Topics == 0 || w.Topics&^AllTopics != 0:
+		return fmt.Errorf("%w: webhook with events %#x", ErrInvalid, uint8(w.Topics))
+	case len(w.Secret) < 24 || len(w.Secret) > 64:
+		return fmt.Errorf("%w: webhook secret of %d bytes: give 24 to 64", ErrInvalid, len(w.Secret))
+	case w.Created < 0 || w.Created > MaxTime || w.Disabled != 0 || w.Dropped != 0:
+		return fmt.Errorf("%w: a new webhook has a time of creation, and is neither disabled nor full", ErrInvalid)
+	}
+	return nil
+}
+
+// A Delivery is an event on its way to a webhook.
+type Delivery struct {
+	Webhook  Webhook
+	LSN      uint64 // of the event
+	Topic    Topics // the one topic that the event is
+	Attempts int    // made so far, and failed
+	Event    LoggedEvent
+}
+
+// A DeliveryResult is what came of an attempt to deliver.
+type DeliveryResult struct {
+	Key, Webhook ID
+	LSN          uint64 // of the event
+	At           int64  // when the attempt ended: Unix nanoseconds
+	Delivered    bool   // the delivery is done with; otherwise it is due again at Next
+	Next         int64  // Unix nanoseconds; 0 gives the delivery up
+	Disable      bool   // the webhook is to be disabled; what waits for it is forgotten
+}
