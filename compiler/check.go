@@ -294,6 +294,9 @@ func (c *checker) finishPolicy() {
 		return
 	}
 	hint := "add `## tool_calls`, `## evm` or `## custom` rules"
+	if c.policy.MCP != nil {
+		hint = "blocking alone grants nothing: add `allowed_servers` or `allowed_tools` to `## mcp`, or " + strings.TrimPrefix(hint, "add ")
+	}
 	if !c.file.Version.AtLeast(2, 0) && (c.policy.SoftLimits.limits() || c.policy.ExecutionLimits.limits()) {
 		hint += ", or raise the version to 2.0.0, where a limit is enough"
 	}

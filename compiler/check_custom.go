@@ -68,15 +68,7 @@ func (c *checker) operator(word grammar.Word, denies bool) (Operator, bool) {
 		}
 	}
 	d := grammar.At(CodeOperator, word.Span, "`%s` is no operator here", shorten(word.Text))
-	switch near := grammar.Closest(word.Text, operatorNames[:]); {
-	case word.Text == NotEquals.String():
-		d = d.WithHint("allow_only has no not_equals; write a deny_if with `equals`")
-	case near != "" && (denies || near != NotEquals.String()):
-		d = d.WithHint("did you mean `%s`?", near).WithFix(word.Span, near)
-	default:
-		d = d.WithHint("%s", listOfOperators)
-	}
-	c.add(d)
+	c.add(suggestOperator(d, word, denies))
 	return 0, false
 }
 
@@ -134,7 +126,8 @@ func (c *checker) readAllowOnly(entry *grammar.Entry) {
 		return
 	}
 	if line.Attested && !strings.HasPrefix(path, "metadata.") {
-		c.add(grammar.At(CodeAttestedPath, entry.Key.Span, "`attested` is for values below `metadata`, and `%s` is not", shorten(path)))
+		c.add(grammar.At(CodeAttestedPath, entry.Key.Span, "`attested` is for values below `metadata`, and `%s` is not", shorten(path)).
+			WithHint("leave `attested` out; to want a shim for all of it, write `require_shim: true`"))
 		return
 	}
 	c.addAllowance(line, entry.Key)
@@ -148,6 +141,11 @@ func (c *checker) readWords(line *Allowance, key *grammar.Key) bool {
 	}
 	if len(words) == 0 {
 		return true
+	}
+	if len(words) > 1 && !line.Attested && grammar.Closest(words[0].Text, []string{wordAttested}) != "" {
+		c.add(grammar.At(CodeOperator, words[0].Span, "`%s` is no operator here", shorten(words[0].Text)).
+			WithHint("did you mean `%s`?", wordAttested).WithFix(words[0].Span, wordAttested))
+		return false
 	}
 	if len(words) > 1 {
 		c.add(grammar.At(CodeOperator, words[1].Span, "`%s` can't follow here", shorten(words[1].Text)).

@@ -66,7 +66,7 @@ func (c *checker) readHTTP(row *Key, entry *grammar.Entry) bool {
 func (c *checker) methodRule(row *Key, entry *grammar.Entry) *MethodRule {
 	name := entry.Key.Segments[2]
 	named := *row
-	named.Values = methods
+	named.Name, named.Values = "http.method_rules", methods
 	if !c.choice(&named, grammar.Item{Text: name.Text, Span: name.Span}) {
 		return nil
 	}

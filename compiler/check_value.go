@@ -61,8 +61,8 @@ func (c *checker) limit(entry *grammar.Entry, decimals uint8, unit string) *Limi
 		c.add(grammar.At(CodeDecimal, value.Span, "this is more than 2^256-1 base units").
 			WithHint("no balance is that large; write the limit that is meant"))
 	case err != nil:
-		c.add(grammar.At(CodeDecimal, value.Span, "`%s` is no plain decimal", shorten(value.Text)).
-			WithHint("write digits, or digits, a point and digits, such as 0.5"))
+		words := strings.Fields(strings.TrimSuffix(unit, " has"))
+		c.add(suggestDecimal(grammar.At(CodeDecimal, value.Span, "`%s` is no plain decimal", shorten(value.Text)), value, words[len(words)-1], decimals))
 	case parsed.IsZero():
 		c.add(grammar.At(CodeNotPositive, value.Span, "a limit must be above zero").
 			WithHint("to deny it altogether, leave out what grants it"))
@@ -127,6 +127,9 @@ func notBoolean(value *grammar.Value) grammar.Diagnostic {
 	if meant := otherBooleans[strings.ToLower(value.Text)]; meant != "" {
 		return d.WithHint("write `%s`", meant).WithFix(value.Span, meant)
 	}
+	if near := grammar.Closest(value.Text, []string{"true", "false"}); near != "" {
+		return d.WithHint("did you mean `%s`?", near).WithFix(value.Span, near)
+	}
 	return d.WithHint("write `true` or `false`")
 }
 
@@ -155,12 +158,8 @@ func (c *checker) choice(row *Key, item grammar.Item) bool {
 	if slices.Contains(row.Values, item.Text) {
 		return true
 	}
-	d := grammar.At(CodeWord, item.Span, "`%s` is nothing that `%s` can say", shorten(item.Text), shorten(row.Name))
-	if near := grammar.Closest(item.Text, row.Values); near != "" {
-		c.add(d.WithHint("did you mean `%s`?", near).WithFix(item.Span, near))
-		return false
-	}
-	c.add(d.WithHint("write %s", alternatives(row.Values)))
+	d := grammar.At(CodeWord, item.Span, "`%s` is no value of `%s`", shorten(item.Text), shorten(row.Name))
+	c.add(suggestWord(d, item, row.Values))
 	return false
 }
 
@@ -214,7 +213,9 @@ func (c *checker) repeatedCase(item grammar.Item, normal string) {
 // actions reads a list of exact actions.
 func (c *checker) actions(span grammar.Span, value *grammar.Value) *List {
 	list := &List{Span: span}
-	for _, item := range c.items(value) {
+	items := c.items(value)
+	c.lintBrackets(items)
+	for _, item := range items {
 		if c.action(item) {
 			list.Items = append(list.Items, Item{item.Text, item.Span})
 		}
@@ -253,11 +254,25 @@ func isAction(text string) bool {
 func (c *checker) chain(text string, span grammar.Span) string {
 	digits := strings.TrimLeft(text, "0")
 	if n, err := strconv.ParseUint(digits, 10, 64); err != nil || n > maxCount || strings.Trim(text, "0123456789") != "" {
-		c.add(grammar.At(CodeChainID, span, "`%s` is no chain id", shorten(text)).
-			WithHint("write a positive integer, such as 8453"))
+		c.add(notChain(text, span))
 		return ""
 	}
 	return digits
+}
+
+// notChain reports what is no chain id. A name has no fix: what it names is for the author to say.
+func notChain(text string, span grammar.Span) grammar.Diagnostic {
+	d := grammar.At(CodeChainID, span, "`%s` is no chain id", shorten(text))
+	if id := chainNames[strings.ToLower(text)]; id != "" {
+		return d.WithHint("chains are numbers; the id of `%s` is %s", text, id)
+	}
+	if n, err := strconv.ParseUint(text, 0, 64); err == nil && n > 0 && hexID.MatchString(text) {
+		return d.WithHint("write `%d`", n).WithFix(span, strconv.FormatUint(n, 10))
+	}
+	if inner := strings.Trim(text, "[]"); inner != text && inner != "" && strings.Trim(inner, "0123456789") == "" {
+		return d.WithHint("a list has no brackets; write `%s`", inner).WithFix(span, inner)
+	}
+	return d.WithHint("write a positive integer, such as 8453")
 }
 
 // address reads one address in lower case, or reports it and returns "".

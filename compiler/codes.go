@@ -105,6 +105,9 @@ const (
 	CodeResponseTwice       grammar.Code = "W2033"
 	CodeActionPrefix        grammar.Code = "W2034"
 	CodeEnrichmentUnpinned  grammar.Code = "W2035"
+	CodeListBrackets        grammar.Code = "W2036"
+	CodeAllowedDead         grammar.Code = "W2037"
+	CodeFetchHasNoMethod    grammar.Code = "W2038"
 )
 
 // Codes returns the table of this package's codes, in order.

@@ -18,7 +18,6 @@ const (
 	CodeNoWriteRoots      grammar.Code = "W2403"
 	CodeProtectsNothing   grammar.Code = "W2404"
 	CodeNeverApplies      grammar.Code = "W2405"
-	CodeBlockedAlready    grammar.Code = "W2406"
 	CodeSameRef           grammar.Code = "W2407"
 	CodeRootBelow         grammar.Code = "W2408"
 	CodeTimeoutAlone      grammar.Code = "W2409"
@@ -87,10 +86,6 @@ var (
 			Explanation: "The rule is about something that the profile's list of allowed effects or operations does not have, so it never does anything.",
 			Wrong:       filesystemPolicy("allowed_effects: read\nmax_bytes_deleted_per_task: 1000"),
 			Right:       filesystemPolicy("allowed_effects: read")},
-		{Code: CodeBlockedAlready, Title: "blocked operations beside allowed ones",
-			Explanation: "What `allowed_operations` lacks is denied already. The list only changes which rule a denial names.",
-			Wrong:       gitPolicy("allowed_operations: status\nblocked_operations: force_push"),
-			Right:       gitPolicy("allowed_operations: status")},
 		{Code: CodeSameRef, Title: "a ref that is protected twice",
 			Explanation: "A protected ref that does not begin with `refs/` also covers the branch and the tag of that name.",
 			Wrong:       gitPolicy("protected_refs: main, refs/heads/main"),

@@ -48,7 +48,7 @@ func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
 		result.Version = file.Version.Text
 	}
 	if !found.HasErrors() {
-		program, problem := emit(c.policy, src)
+		program, problem := emit(c.policy, file)
 		result.Program = program
 		found = append(found, problem...)
 	}

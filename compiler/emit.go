@@ -76,16 +76,59 @@ const (
 var absent = vm.Kinds(vm.Missing, vm.Null)
 
 // emit returns the program, or why the machine does not take it.
-func emit(policy *Policy, src *grammar.Source) (*vm.Program, grammar.Diagnostics) {
-	e := &emitter{Builder: vm.NewBuilder(policy.Version.Text), policy: policy, lines: lineStarts(src.Text)}
+func emit(policy *Policy, file *grammar.File) (*vm.Program, grammar.Diagnostics) {
+	e := &emitter{Builder: vm.NewBuilder(policy.Version.Text), policy: policy, lines: lineStarts(file.Source.Text)}
 	e.at(policy.Version.Span)
 	e.program()
 	program, err := e.Program()
 	if err != nil {
-		return nil, grammar.Diagnostics{grammar.At(CodeTooLarge, policy.Version.Span, "the machine does not take this policy: %s", err).
-			WithHint("shorten its lists, or divide what it governs among several keys")}
+		return nil, grammar.Diagnostics{tooLarge(policy, file, err)}
 	}
 	return program, nil
+}
+
+// tooLarge reports that the machine does not take a policy. It points at the longest list, if there is a long one:
+// mostly that is what is too much.
+func tooLarge(policy *Policy, file *grammar.File, err error) grammar.Diagnostic {
+	const long = 100
+	problem := strings.TrimPrefix(err.Error(), "vm: ")
+	section, entry := longestList(file)
+	if entry == nil || len(entry.Value.Items) < long {
+		return grammar.At(CodeTooLarge, policy.Version.Span, "the machine does not take this policy: %s", problem).
+			WithHint("use fewer rules, or divide what they govern among several keys, each with a policy of its own")
+	}
+	return grammar.At(CodeTooLarge, entry.Key.Span, "the machine does not take this policy, of which the %d items of `%s` are the longest list: %s",
+		len(entry.Value.Items), shorten(entry.Key.Text), problem).
+		WithHint("%s", remedyForList(section, entry.Key.Text))
+}
+
+// longestList returns the entry with the most items, and its section; nil where no entry has any.
+func longestList(file *grammar.File) (section string, longest *grammar.Entry) {
+	for _, s := range file.Sections {
+		for _, entry := range s.Entries {
+			if entry.Value != nil && (longest == nil || len(entry.Value.Items) > len(longest.Value.Items)) {
+				section, longest = s.Name, entry
+			}
+		}
+	}
+	return section, longest
+}
+
+// remedyForList returns how one entry of a list can take the place of several.
+func remedyForList(section, key string) string {
+	const otherwise = ", or divide what it governs among several keys, each with a policy of its own"
+	switch key {
+	case "file_write.blocked_paths", "blocked_paths":
+		return "block a folder in place of what lies below it, and write whole paths where they are known: names that may stand anywhere (`.env`, `~/x`) cost most" + otherwise
+	case "web_fetch.blocked_domains":
+		return "block a domain in place of its subdomains" + otherwise
+	case "email.allowed_recipients", "email.blocked_recipients":
+		return "write `*@example.com` in place of the addresses of a domain" + otherwise
+	}
+	if section == "mcp" {
+		return "write `server.*` in place of the tools of a server" + otherwise
+	}
+	return "shorten the list" + otherwise
 }
 
 // lineStarts returns where the lines of a text begin.
@@ -327,6 +370,50 @@ func (e *emitter) exactly(texts ...string) vm.Const {
 		entries[i] = vm.Entry{Text: text}
 	}
 	return e.Texts(entries...)
+}
+
+// A setTest is a test of a text by a set.
+type setTest struct {
+	op  vm.Op
+	set vm.Const
+}
+
+// unlessAny goes on at next unless one of the tests holds. What can't be judged goes on below, as what one holds for.
+func (e *emitter) unlessAny(slot uint16, tests []setTest, next vm.Label) {
+	holds := e.NewLabel()
+	last := len(tests) - 1
+	for _, test := range tests[:last] {
+		e.Test(test.op, vm.If, slot, test.set, holds)
+	}
+	e.Test(tests[last].op, vm.Unless, slot, tests[last].set, next)
+	e.Place(holds)
+}
+
+// fewPaths is the number of patterns up to which one test of them all is quickest.
+const fewPaths = 64
+
+// pathTests returns the tests that hold for the paths that the patterns cover. Many plain patterns are looked up by
+// their hash, where a test by patterns would go through them one by one: a plain one covers its own text, and what goes
+// on behind it with a slash.
+func (e *emitter) pathTests(patterns []string) (tests []setTest) {
+	var plain, below, others []string
+	for _, pattern := range patterns {
+		if strings.Contains(pattern, "*") || pattern == "/" {
+			others = append(others, pattern)
+		} else {
+			plain, below = append(plain, pattern), append(below, pattern+"/")
+		}
+	}
+	if len(plain) <= fewPaths {
+		others, plain = patterns, nil
+	}
+	if len(plain) > 0 {
+		tests = append(tests, setTest{vm.OpIn, e.exactly(plain...)}, setTest{vm.OpStarts, e.exactly(below...)})
+	}
+	if len(others) > 0 {
+		tests = append(tests, setTest{vm.OpPath, e.Paths(others...)})
+	}
+	return tests
 }
 
 // folded returns the set of texts, in which address literals match in any case.

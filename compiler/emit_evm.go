@@ -185,12 +185,13 @@ func (e *emitter) token(token *Token, bySymbol vm.Label, byAddress map[string]vm
 	e.Place(judge)
 	e.tokenAmount(0, slotAmount, token, done,
 		fmt.Sprintf("the token amount is missing, or no decimal of at most %d fraction digits", token.Decimals.N),
-		"the token amount is above the token's max_transaction")
+		"the token amount")
 }
 
 // tokenAmount judges an amount of a token: its form, the maximum, consensus. It goes on at done, and denies what is no
-// amount, and what is above the maximum, with these messages.
-func (e *emitter) tokenAmount(register int, slot string, token *Token, done vm.Label, invalid, exceeds string) {
+// amount with the message invalid. Other messages begin with what the amount is, so that one in call data is told from
+// the one that is declared beside it.
+func (e *emitter) tokenAmount(register int, slot string, token *Token, done vm.Label, invalid, what string) {
 	decimals := uint8(token.Decimals.N)
 	valid, within := e.NewLabel(), done
 	if token.Consensus != nil {
@@ -201,12 +202,12 @@ func (e *emitter) tokenAmount(register int, slot string, token *Token, done vm.L
 	e.deny(keyTokenMaximum.ruleOf(token.Symbol), code.TokenAmountInvalid, invalid, done)
 	e.Place(valid)
 	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals), within)
-	e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, exceeds, done)
+	e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, what+" is above the token's max_transaction", done)
 	if token.Consensus != nil {
 		e.Place(within)
 		e.at(token.Consensus.Span)
 		e.Compare(vm.OpAtLeast, vm.Unless, register, e.Amount(token.Consensus.Amount, decimals), done)
-		e.agree(keyTokenConsensus.ruleOf(token.Symbol), "the token amount reaches the token's consensus_threshold")
+		e.agree(keyTokenConsensus.ruleOf(token.Symbol), what+" reaches the token's consensus_threshold")
 		e.Jump(done)
 	}
 }
@@ -226,7 +227,7 @@ func (e *emitter) callData() {
 		e.Place(token.at)
 		e.tokenAmount(1, slotCalldataAmount, token.Token, done,
 			"the declared calldata calls a method of the token, and is cut off or malformed",
-			"the token amount in calldata is above the token's max_transaction")
+			"the token amount in calldata")
 	}
 	e.Place(done)
 }
@@ -305,7 +306,7 @@ func (e *emitter) callByShim(done vm.Label) {
 		e.Place(token.at)
 		e.tokenAmount(1, slotCallAmount, token.Token, done,
 			"the shim's token_amount is no string of digits below 2^256",
-			"the token amount that the shim reports is above the token's max_transaction")
+			"the token amount that the shim reports")
 	}
 }
 

@@ -250,7 +250,7 @@ func (e *emitter) filesystem() {
 	if f.BlockedPaths != nil {
 		e.at(f.BlockedPaths.Span)
 		e.unless(func(pass vm.Label) {
-			e.Test(vm.OpPath, vm.Unless, e.Field(slotFilePaths), e.Paths(f.BlockedPaths.texts()...), pass)
+			e.unlessAny(e.Field(slotFilePaths), e.pathTests(f.BlockedPaths.texts()), pass)
 		}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or nobody can tell which file it is")
 	}
 	if f.ProtectedClasses != nil {

@@ -137,41 +137,100 @@ func (e *emitter) fastForward() {
 
 // protectedRefs denies updates of protected refs.
 func (e *emitter) protectedRefs(refs *List) {
-	exact, starts := refTexts(refs)
+	forms := formsOf(refs)
+	var tests []setTest
+	if len(forms.exact) > 0 {
+		tests = append(tests, setTest{vm.OpIn, e.exactly(forms.exact...)})
+	}
+	if len(forms.starts) > 0 {
+		tests = append(tests, setTest{vm.OpStarts, e.exactly(forms.starts...)})
+	}
+	if forms.hasShort {
+		tests = append(tests, setTest{vm.OpMatch, e.Pattern(shortPattern(forms.short), false)})
+	}
 	next := e.NewLabel()
 	e.at(refs.Span)
-	for _, part := range []struct {
-		op    vm.Op
-		texts []string
-	}{{vm.OpIn, exact}, {vm.OpStarts, starts}} {
-		if len(part.texts) == 0 {
-			continue
-		}
-		other := e.NewLabel()
-		e.Test(part.op, vm.Unless, e.Field(slotGitRefs), e.exactly(part.texts...), other)
-		e.deny(keyGitRefs.Rule, keyGitRefs.Code, "an update is of a ref in git.protected_refs", next)
-		e.Place(other)
-	}
+	e.unlessAny(e.Field(slotGitRefs), tests, next)
+	e.deny(keyGitRefs.Rule, keyGitRefs.Code, "an update is of a ref in git.protected_refs", next)
 	e.Place(next)
 }
 
-// refTexts returns what protected refs equal and what they start with. One that does not begin with refs/ stands for
-// branches and tags too.
-func refTexts(refs *List) (exact, starts []string) {
-	for _, ref := range refs.texts() {
-		forms := []string{ref}
-		if !strings.HasPrefix(ref, "refs/") {
-			for _, form := range refForms {
-				forms = append(forms, form+ref)
-			}
-		}
-		for _, form := range forms {
-			if start, isPrefix := strings.CutSuffix(form, "*"); isPrefix {
-				starts = append(starts, start)
-			} else {
-				exact = append(exact, form)
-			}
+// refNamespace begins whole names of refs. One without it is a short name, which git looks up in the spaces of
+// shortNames.
+const refNamespace = "refs/"
+
+var shortNames = []string{refNamespace, refNamespace + "heads/", refNamespace + "tags/"}
+
+// wholeNames returns a ref, or the beginning of refs, with the whole names that it stands for where it is short.
+func wholeNames(ref string) []string {
+	names := []string{ref}
+	if !strings.HasPrefix(ref, refNamespace) {
+		for _, space := range shortNames {
+			names = append(names, space+ref)
 		}
 	}
-	return exact, starts
+	return names
+}
+
+// refForms are the refs of updates that protected refs cover. A short name stands for branches and tags, in the list and
+// in updates.
+type refForms struct {
+	exact, starts []string // what they equal, and what they start with
+
+	// short is the shortest beginning of refNamespace with which a short name starts that is covered; hasShort says
+	// whether there is any. No prefix tells such names from whole ones.
+	short    string
+	hasShort bool
+}
+
+func formsOf(refs *List) *refForms {
+	forms := new(refForms)
+	for _, ref := range refs.texts() {
+		start, open := strings.CutSuffix(ref, "*")
+		for _, name := range wholeNames(start) {
+			forms.add(name, open)
+		}
+	}
+	return forms
+}
+
+// add adds a name, or all that start with it, and what short names it has.
+func (f *refForms) add(name string, open bool) {
+	switch {
+	case !open:
+		f.exact = append(f.exact, name)
+	case name != "": // refs/ and the short names are all that the empty text begins
+		f.starts = append(f.starts, name)
+	}
+	for _, space := range shortNames {
+		rest, below := strings.CutPrefix(name, space)
+		switch {
+		case open && strings.HasPrefix(space, name):
+			f.addShort("")
+		case !below || strings.HasPrefix(rest, refNamespace):
+		case open && strings.HasPrefix(refNamespace, rest):
+			f.addShort(rest)
+		case open:
+			f.starts = append(f.starts, rest)
+		case rest != "":
+			f.exact = append(f.exact, rest)
+		}
+	}
+}
+
+func (f *refForms) addShort(start string) {
+	if !f.hasShort || len(start) < len(f.short) {
+		f.short, f.hasShort = start, true
+	}
+}
+
+// shortPattern returns the pattern of names that begin with start, itself a beginning of refNamespace, and not with
+// refNamespace.
+func shortPattern(start string) string {
+	pattern := "[^/]"
+	rest := refNamespace[len(start):]
+	for i := len(rest) - 1; i > 0; i-- {
+		pattern = "[^" + rest[i-1:i] + "]|" + rest[i-1:i] + "(?:$|" + pattern + ")"
+	}
+	return "(?s)^" + start + "(?:$|" + pattern + ")"
 }

@@ -37,11 +37,10 @@ func (e *emitter) toolGrants() {
 
 // A blockList is one of the lists of `## tool_calls` that bind what a tool touches.
 type blockList struct {
-	list *List
-	key  *Key
-	slot string
-	op   vm.Op
-	set  func(texts []string) vm.Const
+	list  *List
+	key   *Key
+	slot  string
+	tests func(texts []string) []setTest
 
 	missing, unreadable, blocked string // messages; unreadable is empty where requests are refused before
 }
@@ -61,7 +60,7 @@ func (p *Policy) wantsGrants() grammar.Span {
 
 func (e *emitter) commands() blockList {
 	return blockList{list: e.policy.ToolCalls.BlockedCommands, key: keyCommands, slot: slotCommand,
-		op: vm.OpContains, set: func(texts []string) vm.Const { return e.folded(texts...) },
+		tests:      func(texts []string) []setTest { return []setTest{{vm.OpContains, e.folded(texts...)}} },
 		missing:    "the policy blocks commands, and the intent has no command",
 		unreadable: "the policy blocks commands, and this one can't be read",
 		blocked:    "the command holds an entry of tool_calls.bash.blocked_commands"}
@@ -69,14 +68,14 @@ func (e *emitter) commands() blockList {
 
 func (e *emitter) domains() blockList {
 	return blockList{list: e.policy.ToolCalls.BlockedDomains, key: keyDomains, slot: slotHost,
-		op: vm.OpHost, set: func(texts []string) vm.Const { return e.Hosts(texts...) },
+		tests:   func(texts []string) []setTest { return []setTest{{vm.OpHost, e.Hosts(texts...)}} },
 		missing: "the policy blocks domains, and the intent has no url",
 		blocked: "the host is an entry of tool_calls.web_fetch.blocked_domains, or below one"}
 }
 
 func (e *emitter) paths() blockList {
 	return blockList{list: e.policy.ToolCalls.BlockedPaths, key: keyPaths, slot: slotPath,
-		op: vm.OpPath, set: func(texts []string) vm.Const { return e.Paths(texts...) },
+		tests:      e.pathTests,
 		missing:    "the policy blocks paths, and the intent has no path",
 		unreadable: "the policy blocks paths, and nobody can tell which file this one means",
 		blocked:    "the path is an entry of tool_calls.file_write.blocked_paths, or below one"}
@@ -142,6 +141,6 @@ func (e *emitter) blocked(list blockList, done vm.Label) {
 		e.deny(list.key.Rule, list.key.Code, list.unreadable, done)
 	}
 	e.Place(readable)
-	e.Test(list.op, vm.Unless, slot, list.set(list.list.texts()), done)
+	e.unlessAny(slot, list.tests(list.list.texts()), done)
 	e.deny(list.key.Rule, list.key.Code, list.blocked, done)
 }

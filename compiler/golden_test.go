@@ -151,10 +151,10 @@ func show(p *vm.Program, r *vm.Result) string {
 		parts = append(parts, rule.Name+" "+shortCode(rule.Code)+where+": "+rule.Message)
 	}
 	for _, hold := range r.Holds {
-		parts = append(parts, "hold "+p.Rule(hold).Name)
+		parts = append(parts, "hold "+p.Rule(hold).Name+": "+p.Rule(hold).Message)
 	}
 	for _, note := range r.Notes {
-		parts = append(parts, "note "+p.Rule(note).Name)
+		parts = append(parts, "note "+p.Rule(note).Name+": "+p.Rule(note).Message)
 	}
 	for _, reservation := range r.Reservations {
 		parts = append(parts, "reserve "+p.Counter(reservation.Counter).Name)

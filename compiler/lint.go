@@ -22,6 +22,7 @@ func (c *checker) lint() {
 	if c.policy.ToolCalls != nil {
 		c.lintTools()
 		c.lintMethods()
+		c.lintFetch()
 	}
 	if c.policy.MCP != nil {
 		c.lintMCP()
@@ -198,7 +199,7 @@ func (c *checker) lintTools() {
 			granted.add(lower)
 			if kind := otherKind(lower); kind != "" {
 				c.add(grammar.At(CodeGrantsOtherKind, tool.Span, "`%s` is %s action, which `tool_calls.allowed` does not grant", tool.Text, kind).
-					WithHint("remove it"))
+					WithHint("remove it%s", grantedElsewhere[kind]))
 			}
 			if slices.Contains(foreignTools, lower) && lower != tool.Text && !slices.Contains(texts, lower) {
 				c.misspelled(tool, lower)
@@ -212,6 +213,11 @@ func (c *checker) lintTools() {
 				WithHint("add `%s` to `allowed`, or remove the line", about.tools[0]))
 		}
 	}
+}
+
+// grantedElsewhere says what grants the actions of a kind.
+var grantedElsewhere = map[string]string{
+	"an MCP": "; `## mcp` grants MCP tools", "an EVM": "; `evm.allowed_actions` grants EVM actions", "a model": "; model intents need no grant",
 }
 
 // A toolKey is an entry that is about some tools only.
@@ -266,6 +272,20 @@ func (c *checker) lintMethods() {
 			c.methodUnused(rule.span(), rule.Method, "`http.allowed_methods` does not have it")
 		case isOn(rule.Deny) && rule.Query != nil:
 			c.methodUnused(rule.Query.Span, rule.Method, "it is denied altogether")
+		}
+	}
+}
+
+// lintFetch warns of a web_fetch that is granted and that the list of methods never lets through.
+func (c *checker) lintFetch() {
+	t := c.policy.ToolCalls
+	if t.HTTP.AllowedMethods == nil || t.Allowed == nil {
+		return
+	}
+	for _, tool := range t.Allowed.Items {
+		if strings.EqualFold(tool.Text, "web_fetch") {
+			c.add(grammar.At(CodeFetchHasNoMethod, tool.Span, "`http.allowed_methods` denies every `web_fetch`, which has no method").
+				WithHint("remove it, or write `http.blocked_methods` with the methods that are not meant"))
 		}
 	}
 }

@@ -35,9 +35,45 @@ func (c *checker) lintCovered() {
 		if t.Email.Blocked != nil {
 			c.lintGlobs(t.Email.Blocked, vm.Mailbox)
 		}
+		c.lintAllowedDead(t)
 	}
 	if m := c.policy.MCP; m != nil && m.BlockedTools != nil {
 		c.lintGlobs(m.BlockedTools, vm.Dotted)
+		index := newGlobIndex(vm.Dotted, m.BlockedTools.texts())
+		c.allowedDead(m.AllowedServers, "blocked_tools", func(server string) (string, bool) { return index.coversTool(server + ".*") })
+	}
+}
+
+// lintAllowedDead warns of hosts and recipients that are allowed and blocked.
+func (c *checker) lintAllowedDead(t *ToolCalls) {
+	if t.BlockedDomains != nil {
+		blocked := map[string]bool{}
+		for _, domain := range t.BlockedDomains.texts() {
+			blocked[domain] = true
+		}
+		c.allowedDead(t.HTTP.AllowedHosts, "web_fetch.blocked_domains", func(host string) (by string, ok bool) {
+			is := func(domain string) bool { by = domain; return blocked[domain] }
+			host = strings.TrimPrefix(host, "*.")
+			ok = is(host) || parentDomains(host, is)
+			return by, ok
+		})
+	}
+	if t.Email.Blocked != nil {
+		index := newGlobIndex(vm.Mailbox, t.Email.Blocked.texts())
+		c.allowedDead(t.Email.Allowed, "email.blocked_recipients", func(recipient string) (string, bool) { return index.covers(recipient, false) })
+	}
+}
+
+// allowedDead warns of the entries of a list that grants, all of which an entry of a block list covers.
+func (c *checker) allowedDead(list *List, key string, covered func(text string) (by string, ok bool)) {
+	if list == nil {
+		return
+	}
+	for _, item := range list.Items {
+		if by, ok := covered(item.Text); ok {
+			c.add(grammar.At(CodeAllowedDead, item.Span, "`%s` covers this with `%s`, so it is never allowed", key, shorten(by)).
+				WithHint("remove one of the two"))
+		}
 	}
 }
 

@@ -173,15 +173,8 @@ func (c *checker) lintGit() {
 		c.add(grammar.At(CodeFilesUnjudged, g.FilesystemActions.Span, "neither `## filesystem` nor `## repository` is there to judge the files of these actions").
 			WithHint("add one of them, or move the actions to `actions`"))
 	}
-	if g.Allowed != nil && g.Blocked != nil && !can(g.Allowed, func(text string) bool { return slices.Contains(g.Blocked.texts(), text) }) {
-		c.add(grammar.At(CodeBlockedAlready, g.Blocked.Span, "`allowed_operations` lacks these operations, so they are denied already").
-			WithHint("remove one of the two lists, unless the rule's name in denials is meant"))
-	}
 	c.lintRefs(g.ProtectedRefs)
 }
-
-// refForms are what a protected ref that does not begin with refs/ also stands for.
-var refForms = []string{"refs/heads/", "refs/tags/"}
 
 // lintRefs warns of refs that stand in the list in another form.
 func (c *checker) lintRefs(refs *List) {
@@ -193,7 +186,7 @@ func (c *checker) lintRefs(refs *List) {
 		listed[item.Text] = true
 	}
 	for _, item := range refs.Items {
-		for _, form := range refForms {
+		for _, form := range shortNames {
 			if short, found := strings.CutPrefix(item.Text, form); found && listed[short] {
 				c.add(grammar.At(CodeSameRef, item.Span, "`%s` covers `%s`", shorten(short), shorten(item.Text)).WithHint("remove it"))
 			}

@@ -188,11 +188,24 @@ func (c *checker) lintMCP() {
 	}
 	blocked := newGlobIndex(vm.Dotted, m.BlockedTools.texts())
 	for _, pattern := range m.Approval.Items {
-		if _, covered := blocked.coversTool(pattern.Text); covered || !m.grants() {
+		if _, covered := blocked.coversTool(pattern.Text); covered || !m.mayGrant(pattern.Text) {
 			c.add(grammar.At(CodeApprovalUnused, pattern.Span, "nothing that `%s` covers is granted, so nothing is ever held", shorten(pattern.Text)).
 				WithHint("grant it, or remove the entry"))
 		}
 	}
+}
+
+// mayGrant reports whether anything that a pattern covers can be granted. Of patterns with stars it looks at no more than
+// whether anything is granted at all.
+func (m *MCP) mayGrant(pattern string) bool {
+	server, tool, dotted := strings.Cut(pattern, ".")
+	if !m.grants() || !dotted || strings.Contains(pattern, "*") {
+		return m.grants()
+	}
+	granted := newGlobIndex(vm.Dotted, m.AllowedTools.texts())
+	_, byBoth := granted.covers(pattern, false)
+	_, byTool := granted.covers(tool, false)
+	return (m.AllowedServers == nil || slices.Contains(m.AllowedServers.texts(), server)) && (m.AllowedTools == nil || byBoth || byTool)
 }
 
 // lintToolPrefix warns of patterns that are written like actions.

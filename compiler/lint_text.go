@@ -38,6 +38,23 @@ func (c *checker) lintQuotes(items []grammar.Item) {
 	}
 }
 
+// lintBrackets warns of a list that is written as in YAML or JSON: its brackets are part of the first and last item.
+func (c *checker) lintBrackets(items []grammar.Item) {
+	if len(items) == 0 {
+		return
+	}
+	first, last := items[0], items[len(items)-1]
+	if first.Quoted || last.Quoted || !strings.HasPrefix(first.Text, "[") || !strings.HasSuffix(last.Text, "]") {
+		return
+	}
+	span := first.Span.To(last.Span)
+	d := grammar.At(CodeListBrackets, span, "a list has no brackets: these are part of its items")
+	if inner := strings.TrimSpace(strings.Trim(c.file.Source.Slice(span), "[]")); inner != "" {
+		d = d.WithHint("write `%s`", shorten(inner)).WithFix(span, inner)
+	}
+	c.add(d)
+}
+
 // closingItem returns which item ends the quote that item i opens: i itself where none does.
 func closingItem(items []grammar.Item, i int) int {
 	for j := i + 1; j < len(items) && !items[j].Quoted && !opensCurly(items[j].Text); j++ {

@@ -415,18 +415,24 @@ func (n *naiveProfiles) git() string {
 }
 
 func refCovered(list *List, ref string) bool {
-	for _, pattern := range list.texts() {
-		forms := []string{ref}
-		if !strings.HasPrefix(pattern, "refs/") {
-			forms = append(forms, strings.TrimPrefix(ref, "refs/heads/"), strings.TrimPrefix(ref, "refs/tags/"))
-		}
-		for _, form := range forms {
-			if start, open := strings.CutSuffix(pattern, "*"); form == start && !open || open && strings.HasPrefix(form, start) {
-				return true
+	for _, listed := range list.texts() {
+		for _, pattern := range naiveNames(listed) {
+			for _, form := range naiveNames(ref) {
+				if start, open := strings.CutSuffix(pattern, "*"); form == start && !open || open && strings.HasPrefix(form, start) {
+					return true
+				}
 			}
 		}
 	}
 	return false
+}
+
+// naiveNames returns a ref's name and, where it is short, the whole ones that it stands for.
+func naiveNames(ref string) []string {
+	if strings.HasPrefix(ref, "refs/") {
+		return []string{ref}
+	}
+	return []string{ref, "refs/" + ref, "refs/heads/" + ref, "refs/tags/" + ref}
 }
 
 func (n *naiveProfiles) database() string {

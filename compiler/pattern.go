@@ -20,7 +20,7 @@ func (c *checker) pattern(text string, span grammar.Span) bool {
 		return false
 	}
 	if _, err := syntax.Parse(text, syntax.Perl); err != nil {
-		c.add(grammar.At(CodePatternSyntax, span, "%s", err).
+		c.add(grammar.At(CodePatternSyntax, span, "this pattern does not compile: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
 			WithHint("patterns are RE2, without back references and look-around"))
 		return false
 	}

@@ -2,11 +2,15 @@ package compiler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
+
+	"bailiff/grammar"
 )
 
-// Reference returns the manual of the policy language in Markdown: every section and key of the schema, and every code
-// of this package with a policy that shows it and the same policy mended. docs/policy-reference.md is this text.
+// Reference returns the manual of the policy language in Markdown: every section and key of the schema, and a list of
+// the findings, with links to where each is explained. docs/policy-reference.md is this text.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(`# Policy reference
@@ -24,19 +28,25 @@ of the format that has a key; an earlier one refuses it.
 	for i := range sections {
 		writeSection(&b, &sections[i])
 	}
-	b.WriteString("## Findings\n\nErrors (E) keep a policy from being used; warnings (W) do not.\n\n")
-	for i := range codes {
-		info := &codes[i]
-		fmt.Fprintf(&b, "### %s: %s\n\n%s\n\n", info.Code, info.Title, info.Explanation)
-		if info.Wrong != "" && len(info.Wrong) < maxShown {
-			fmt.Fprintf(&b, "```\n%s```\n\nMended:\n\n```\n%s```\n\n", info.Wrong, info.Right)
-		}
+	b.WriteString("## Findings\n\nErrors (E) keep a policy from being used; warnings (W) do not. Each has a section in diagnostics.md.\n\n")
+	for _, info := range slices.Concat(grammar.Codes(), codes) {
+		fmt.Fprintf(&b, "- [%s](diagnostics.md#%s): %s\n", info.Code, anchor(string(info.Code)+": "+info.Title), info.Title)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return b.String()
 }
 
-// maxShown is the length of the largest policy that the reference shows, in bytes.
-const maxShown = 1000
+// anchor returns the name by which a link finds a heading, as renderers of Markdown make it.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
+}
 
 func writeSection(b *strings.Builder, section *Section) {
 	fmt.Fprintf(b, "## %s\n\n%s Since version %s.\n\n", section.Name, section.Doc, section.Since)

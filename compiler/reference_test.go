@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bailiff/grammar"
 )
 
 // referencePage is the page of the manual that Reference writes.
@@ -56,5 +58,30 @@ func TestRuleLines(t *testing.T) {
 	}
 	if (&Compiled{}).RuleLines() != nil {
 		t.Error("no program has lines")
+	}
+}
+
+// TestReferenceLinks makes sure that every link to a finding leads to its heading.
+func TestReferenceLinks(t *testing.T) {
+	page, err := os.ReadFile("../docs/diagnostics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			headings[anchor(strings.TrimSpace(heading))] = true
+		}
+	}
+	links := 0
+	for _, part := range strings.Split(Reference(), "(diagnostics.md#")[1:] {
+		target, _, _ := strings.Cut(part, ")")
+		links++
+		if !headings[target] {
+			t.Errorf("no heading is called %s", target)
+		}
+	}
+	if want := len(Codes()) + len(grammar.Codes()); links != want {
+		t.Errorf("%d links, want %d", links, want)
 	}
 }

@@ -226,10 +226,10 @@ func closestKey(section string, key *grammar.Key) string {
 		}
 	}
 	written := joinSegments(segments)
-	if near := grammar.Closest(written, candidates); near != "" {
-		return near
+	if longer := onlyContinuation(written, candidates); longer != "" {
+		return longer
 	}
-	return onlyContinuation(written, candidates)
+	return grammar.Closest(written, slices.DeleteFunc(candidates, func(name string) bool { return !sameWords(written, name) }))
 }
 
 // onlyContinuation returns the one candidate, without placeholders, that goes on where start ends, or "".

@@ -14,7 +14,7 @@ func (f *File) check() Diagnostics {
 	for _, entry := range f.Preamble {
 		if entry.Key.Text != versionKey && (f.Version != nil || !resemblesVersion(entry)) {
 			found.add(At(CodeNoSection, entry.Span, "this entry stands before the first section").
-				WithHint("move it below the heading that it belongs to"))
+				WithHint("move it below the heading that it belongs to; a heading has two signs, `## name`"))
 		}
 		checkValue(entry, &found)
 	}
@@ -56,12 +56,11 @@ func (f *File) missingVersion() Diagnostic {
 	} else if len(f.Sections) > 0 {
 		at = f.Sections[0].Heading.Span
 	}
-	d := At(CodeNoVersion, at, "the version line is missing").
-		WithHint("the first line that is neither blank nor a comment is `version: X.Y.Z`")
+	d := At(CodeNoVersion, at, "the version line is missing")
 	if len(f.Preamble) > 0 && resemblesVersion(f.Preamble[0]) {
-		d = d.WithFix(f.Preamble[0].Key.Span, versionKey)
+		return d.WithHint("did you mean `%s`?", versionKey).WithFix(f.Preamble[0].Key.Span, versionKey)
 	}
-	return d
+	return d.WithHint("the first line that is neither blank nor a comment is `version: X.Y.Z`")
 }
 
 // resemblesVersion reports whether an entry's key is a misspelt `version`.
@@ -100,17 +99,34 @@ func (f *File) readVersion(entry *Entry, found *collector) {
 	}
 	numbers, ok := versionNumbers(value.Raw)
 	if !ok {
-		found.add(At(CodeBadVersion, value.Span, "%s is no version", shown(value.Raw)).
-			WithHint("write three numbers with dots between, such as 2.1.0"))
+		found.add(notVersion(value))
 		return
 	}
 	version := &Version{Span: value.Span, Text: value.Raw, Major: numbers[0], Minor: numbers[1], Patch: numbers[2]}
-	if version.Major != 1 && (version.Major != 2 || version.Minor > newestMinor) {
+	if !supported(numbers) {
 		found.add(At(CodeOtherVersion, value.Span, "format version %s is not supported", value.Raw).
 			WithHint("the supported versions are 1.x and 2.0 to 2.%d", newestMinor))
 		return
 	}
 	f.Version = version
+}
+
+// notVersion reports what is no version. Where a part of one is there, the fix completes it.
+func notVersion(value *Value) Diagnostic {
+	d := At(CodeBadVersion, value.Span, "%s is no version", shown(value.Raw))
+	meant := strings.TrimPrefix(strings.ToLower(strings.Trim(value.Raw, `"'`)), "v")
+	if strings.Count(meant, ".") == 1 {
+		meant += ".0"
+	}
+	if numbers, ok := versionNumbers(meant); ok && supported(numbers) {
+		return d.WithHint("write `%s`", meant).WithFix(value.Span, meant)
+	}
+	return d.WithHint("write three numbers with dots between, such as 2.1.0")
+}
+
+// supported reports whether this package reads a version of the format.
+func supported(numbers [3]int) bool {
+	return numbers[0] == 1 || numbers[0] == 2 && numbers[1] <= newestMinor
 }
 
 // newestMinor is the last supported format of 2.x.
@@ -146,7 +162,7 @@ func (f *File) checkHeadings(found *collector) {
 			return true // its heading was refused
 		case !isSection(section.Name):
 			found.add(unknownSection(section.Heading))
-			near := Closest(section.Heading.Text, sectionNames)
+			near := closestSection(section.Heading.Text)
 			if near == "" || near == signatureSection || present[near] {
 				return true
 			}
@@ -163,7 +179,7 @@ func (f *File) checkHeadings(found *collector) {
 
 func unknownSection(heading Segment) Diagnostic {
 	d := At(CodeUnknownSection, heading.Span, "there is no section %s", shown(heading.Text))
-	switch near := Closest(heading.Text, sectionNames); near {
+	switch near := closestSection(heading.Text); near {
 	case "":
 	case signatureSection: // no fix makes what follows a signature
 		return d.WithHint("did you mean `%s`? It comes from signing the policy", near)
@@ -171,6 +187,20 @@ func unknownSection(heading Segment) Diagnostic {
 		return d.WithHint("did you mean `%s`?", near).WithFix(heading.Span, near)
 	}
 	return d.WithHint("the sections are %s", strings.Join(sectionNames, ", "))
+}
+
+// otherSections are what a section is called that is not spelled nearly so.
+var otherSections = map[string]string{
+	"tool": "tool_calls", "tools": "tool_calls", "ethereum": "evm", "repo": "repository",
+	"fs": "filesystem", "files": "filesystem", "db": "database", "databases": "database",
+}
+
+// closestSection returns the section that an unknown heading was most likely meant to be, or "".
+func closestSection(name string) string {
+	if near := Closest(name, sectionNames); near != "" {
+		return near
+	}
+	return otherSections[strings.ToLower(name)]
 }
 
 // checkEntries reports keys without a value and repeated keys.

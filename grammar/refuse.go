@@ -1,6 +1,9 @@
 package grammar
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // refuse reports an error and returns false, for callers that give up on the line with it.
 func (s *scanner) refuse(d Diagnostic) bool {
@@ -19,8 +22,20 @@ func (s *scanner) refuseKey(k *keyScan) bool {
 		}
 		return s.refuseLine(span)
 	}
+	if s.text[k.at] == '[' && strings.TrimRight(s.text[lineStart:k.at], " \t") == allowOnly {
+		at := Span{lineStart + len(allowOnly), k.at}
+		return s.refuse(At(CodeBadKey, at, "a scope follows its key at once").WithHint("remove the space").WithFix(at, ""))
+	}
+	if s.text[k.at-1] == ']' {
+		at := Span{k.at, k.at}
+		return s.refuse(At(CodeBadKey, Span{k.at, k.at + 1}, "a dot must follow a scope").
+			WithHint("write it as `allow_only[action=bash].metadata.team`").WithFix(at, "."))
+	}
 	length := len(firstCharacter(s.text[k.at:k.end]))
 	span := Span{k.at, k.at + length}
+	if before := s.text[max(k.at-1, lineStart)]; s.text[k.at] == '.' && k.names > 1 && before != '.' && before != ' ' && before != '\t' {
+		return s.refuse(At(CodeBadKey, span, "a name holds no white space").WithHint("join its words by `_` or `-`"))
+	}
 	if s.text[k.at] == '.' || s.text[k.at] == ':' {
 		return s.refuse(At(CodeBadKey, span, "a name is missing here"))
 	}
@@ -86,8 +101,21 @@ func (s *scanner) refuseBlockKey(l line, numberEnd int) bool {
 	return s.refuse(At(CodeBadKey, span, "keys are not quoted").WithHint("remove the quotes"))
 }
 
+// assignment is a key with an equals sign in place of its colon.
+var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*([ \t]*=[ \t]*)[^=\s]`)
+
 // refuseLine reports a line that is nothing a policy has.
 func (s *scanner) refuseLine(span Span) bool {
+	line := s.text[span.Start:span.End]
+	if at := assignment.FindStringSubmatchIndex(line); at != nil {
+		sign := Span{span.Start + at[2], span.Start + at[3]}
+		return s.refuse(At(CodeNotAnEntry, sign, "a key and its value have a colon between them").
+			WithHint("write %s", shown(line[:at[2]]+": …")).WithFix(sign, ": "))
+	}
+	if strings.HasPrefix(line, "- ") {
+		return s.refuse(At(CodeNotAnEntry, span, "this line is no entry, comment or heading").
+			WithHint("the items of a list stand on the line of their key, with commas between: `allowed: bash, http`"))
+	}
 	return s.refuse(At(CodeNotAnEntry, span, "this line is no entry, comment or heading").
 		WithHint("an entry is `key: value`, a comment starts with `#`, a heading is `## name`"))
 }

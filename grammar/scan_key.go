@@ -5,6 +5,9 @@ import "strings"
 // denyIf is the one key whose entry needs no colon.
 const denyIf = "deny_if"
 
+// allowOnly is the one key that takes a scope.
+const allowOnly = "allow_only"
+
 // keyScan is what is known of a key while it is cut.
 type keyScan struct {
 	start   int // where the line's text starts

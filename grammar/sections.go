@@ -26,7 +26,7 @@ func accumulates(section string, key *Key) bool {
 		return len(key.Segments) == 3 && first == "token" && key.Segments[2].Text == "addresses" &&
 			key.Scope == nil && len(key.Words) == 0
 	case "custom":
-		return first == "allow_only" || first == denyIf || key.String() == "deny_string"
+		return first == allowOnly || first == denyIf || key.String() == "deny_string"
 	}
 	return false
 }
@@ -35,7 +35,7 @@ func accumulates(section string, key *Key) bool {
 // a key that it does not know is left as it is: a comma may be part of it.
 func isList(section string, key *Key) bool {
 	switch name := key.Name(); {
-	case section == "custom" && key.Segments[0].Text == "allow_only":
+	case section == "custom" && key.Segments[0].Text == allowOnly:
 		return true
 	case key.Scope != nil || len(key.Words) > 0:
 		return false

@@ -29,7 +29,7 @@ type adminError struct {
 // NewAdmin returns the server of an admin.
 func NewAdmin(admin *authority.Admin, log *slog.Logger) *Admin {
 	s := &Admin{admin: admin}
-	s.http = newHTTP(log, guard(log, s.route))
+	s.http = newHTTP(log, guard(log, s.route), Timeouts{})
 	return s
 }
 
@@ -39,22 +39,71 @@ func (s *Admin) Serve(listener net.Listener) error { return s.http.Serve(listene
 // Shutdown finishes what is in flight.
 func (s *Admin) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
 
-// The admin routes: GET and POST /keys, DELETE /keys/{id}, GET /holds.
-func (s *Admin) route(ctx *fasthttp.RequestCtx) {
-	path, method := string(ctx.Path()), string(ctx.Method())
-	id, one := strings.CutPrefix(path, "/keys/")
-	switch {
-	case path == "/keys" && method == "GET":
-		reply(ctx, fasthttp.StatusOK)(s.admin.Keys(ctx))
-	case path == "/keys" && method == "POST":
-		s.createKey(ctx)
-	case one && method == "DELETE":
+// adminRoutes is the table of the admin's routes. A path that ends in a slash is followed by one segment, with suffix
+// behind it.
+var adminRoutes = []struct {
+	method, path, suffix string
+	handle               func(s *Admin, ctx *fasthttp.RequestCtx, segment string)
+}{
+	{"GET", "/keys", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) { reply(ctx, fasthttp.StatusOK)(s.admin.Keys(ctx)) }},
+	{"POST", "/keys", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) { s.createKey(ctx) }},
+	{"DELETE", "/keys/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.RevokeKey(ctx, id))
-	case path == "/holds" && method == "GET":
-		reply(ctx, fasthttp.StatusOK)(s.admin.Holds(ctx))
-	default:
-		replyError(ctx, fasthttp.StatusNotFound, "there is no such admin route")
+	}},
+	{"PUT", "/keys/", "/plan", (*Admin).setPlan},
+	{"PUT", "/keys/", "/full-grant", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.GrantAll(ctx, id))
+	}},
+	{"GET", "/holds", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) { reply(ctx, fasthttp.StatusOK)(s.admin.Holds(ctx)) }},
+	{"GET", "/usage", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.Usage(ctx, string(ctx.QueryArgs().Peek("month"))))
+	}},
+	{"GET", "/deployments/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.Deployments(ctx, id))
+	}},
+	{"GET", "/events", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) { s.events(ctx) }},
+}
+
+func (s *Admin) route(ctx *fasthttp.RequestCtx) {
+	path := string(pathOf(&ctx.Request.Header))
+	for i := range adminRoutes {
+		row := &adminRoutes[i]
+		segment, under := strings.CutPrefix(path, row.path)
+		segment, ends := strings.CutSuffix(segment, row.suffix)
+		fits := segment == ""
+		if strings.HasSuffix(row.path, "/") {
+			fits = segment != "" && !strings.Contains(segment, "/")
+		}
+		if under && ends && fits && row.method == string(ctx.Method()) {
+			row.handle(s, ctx, segment)
+			return
+		}
 	}
+	replyError(ctx, fasthttp.StatusNotFound, "there is no such admin route")
+}
+
+func (s *Admin) setPlan(ctx *fasthttp.RequestCtx, id string) {
+	var request struct {
+		Plan string `json:"plan"`
+	}
+	if err := json.Unmarshal(ctx.PostBody(), &request); err != nil {
+		replyError(ctx, fasthttp.StatusBadRequest, err.Error())
+		return
+	}
+	reply(ctx, fasthttp.StatusOK)(s.admin.SetPlan(ctx, id, request.Plan))
+}
+
+// events lists the events of all keys, or of the one that the parameter key names; the rest is as in GET /v1/events.
+func (s *Admin) events(ctx *fasthttp.RequestCtx) {
+	arguments := ctx.QueryArgs()
+	key := string(arguments.Peek("key"))
+	arguments.Del("key")
+	query, fault := eventQuery(arguments)
+	if fault != nil {
+		replyError(ctx, fasthttp.StatusBadRequest, fault.Message)
+		return
+	}
+	reply(ctx, fasthttp.StatusOK)(s.admin.Events(ctx, key, query))
 }
 
 func (s *Admin) createKey(ctx *fasthttp.RequestCtx) {

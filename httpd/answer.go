@@ -2,7 +2,6 @@ package httpd
 
 import (
 	"strconv"
-	"sync"
 
 	"github.com/valyala/fasthttp"
 
@@ -21,12 +20,16 @@ func writeFailure(ctx *fasthttp.RequestCtx, f *authority.Failure) {
 	}
 }
 
-// AppendFailure appends the JSON of an error body: status, error_code and message (decisions, section 3).
+// AppendFailure appends the JSON of an error body: status, error_code and message (decisions, section 3), and
+// the diagnostics of a policy.
 func AppendFailure(dst []byte, f *authority.Failure) []byte {
 	info := code.Lookup(f.Code)
 	dst = canonical.AppendString(append(dst, `{"status":`...), info.Status)
 	dst = canonical.AppendString(append(dst, `,"error_code":`...), string(info.Code))
 	dst = canonical.AppendString(append(dst, `,"message":`...), f.Message)
+	if f.Diagnostics != nil {
+		dst = append(append(dst, `,"diagnostics":`...), f.Diagnostics...)
+	}
 	return append(dst, "}\n"...)
 }
 
@@ -36,27 +39,13 @@ func writeJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.Response.SetBody(body)
 }
 
-// decision is memory for a decision and its JSON, before that is copied into the response.
-type decision struct {
-	answer authority.Answer
-	body   []byte
-}
-
-var decisions = sync.Pool{New: func() any { return new(decision) }}
-
-// Headers of every decision, as fasthttp takes them without looking at them again.
-var (
-	cacheControl = []byte("Cache-Control")
-	noStore      = []byte("no-store")
-)
-
-// write writes the decision.
-func (d *decision) write(ctx *fasthttp.RequestCtx) {
-	ctx.SetStatusCode(d.answer.HTTP)
-	ctx.SetContentType("application/json")
-	ctx.Response.Header.SetCanonical(cacheControl, noStore)
-	d.body = AppendAnswer(d.body[:0], &d.answer)
-	ctx.Response.SetBody(d.body)
+// writeAnswer writes the call's decision.
+func (c *call) writeAnswer() {
+	c.SetStatusCode(c.answer.HTTP)
+	c.SetContentType("application/json")
+	c.Response.Header.SetCanonical(cacheControl, noStore)
+	c.body = AppendAnswer(c.body[:0], &c.answer)
+	c.Response.SetBody(c.body)
 }
 
 // AppendAnswer appends the JSON of a decision (specification, "Authorization response").

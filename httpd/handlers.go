@@ -1,81 +1,145 @@
 package httpd
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"strconv"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/canonical"
 	"bailiff/runtime/code"
-	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
 )
 
-// keySetCaching is how long others may keep a key set (decisions, section 4).
-const keySetCaching = "max-age=300"
+// timingRequest is the request header by which a client asks authorize or test-run for the answer's field
+// Server-Timing, with the value "on". Whoever has a key may know how long its own decisions take.
+const timingRequest = "Server-Timing"
 
-func (s *Server) authorize(ctx *fasthttp.RequestCtx) { s.decide(ctx, false) }
+func (s *Server) authorize(c *call) { s.decide(c, false) }
 
-func (s *Server) testRun(ctx *fasthttp.RequestCtx) { s.decide(ctx, true) }
+func (s *Server) testRun(c *call) { s.decide(c, true) }
 
-// decide answers authorize and test-run: authentication, then the body (decisions, section 3, "Order").
-func (s *Server) decide(ctx *fasthttp.RequestCtx, testRun bool) {
-	key, fault := s.authenticate(ctx, ledger.ScopeAuthorize)
-	if fault == nil && len(ctx.Request.Header.ContentEncoding()) > 0 {
-		fault = schemaFailure("the body has a Content-Encoding; send it as it is")
-	}
-	explain := false
-	if fault == nil {
-		explain, fault = explainQuery(ctx, testRun)
-	}
+// decide answers authorize and test-run. The wait for the store ends with the store's answer alone: a client that goes
+// away changes nothing.
+func (s *Server) decide(c *call, testRun bool) {
+	explain, fault := explainQuery(c.RequestCtx, testRun)
 	if fault != nil {
-		writeFailure(ctx, fault)
+		s.fail(c, fault)
 		return
 	}
-	// The wait for the store ends with the store's answer alone: a client that goes away changes nothing.
-	d := decisions.Get().(*decision)
-	if explain {
-		fault = s.authority.Explain(context.Background(), key, ctx.PostBody(), &d.answer)
-	} else {
-		fault = s.authority.Decide(context.Background(), key, ctx.PostBody(), testRun, &d.answer)
+	want := authority.Call{TestRun: testRun, Explain: explain, RequestID: c.textOfID()}
+	want.Timed = string(c.Request.Header.Peek(timingRequest)) == "on"
+	if s.config.Limits.Key.Limit > 0 {
+		want.Admit = c
+	}
+	fault = s.config.Authority.Judge(context.Background(), c.key, c.PostBody(), want, &c.answer)
+	if want.Timed {
+		c.Response.Header.Set("Server-Timing", timing(&c.answer))
 	}
 	if fault != nil {
-		writeFailure(ctx, fault)
-	} else {
-		d.write(ctx)
-	}
-	d.answer.Explanation = nil // it is large, and nobody's to use again
-	decisions.Put(d)           // not deferred: after a panic it may be in use
-}
-
-func (s *Server) authenticate(ctx *fasthttp.RequestCtx, scope ledger.Scopes) (*ledger.Key, *authority.Failure) {
-	token, fault := bearer(&ctx.Request.Header)
-	if fault != nil {
-		return nil, fault
-	}
-	return s.authority.Authenticate(token, scope)
-}
-
-func (s *Server) jwks(ctx *fasthttp.RequestCtx) {
-	ctx.Response.Header.Set("Cache-Control", keySetCaching)
-	writeJSON(ctx, fasthttp.StatusOK, s.authority.JWKS())
-}
-
-func (s *Server) pqcKeys(ctx *fasthttp.RequestCtx) {
-	ctx.Response.Header.Set("Cache-Control", keySetCaching)
-	writeJSON(ctx, fasthttp.StatusOK, s.authority.PQCKeys())
-}
-
-// health answers for the process alone: a store in trouble shows in the decisions, which then are refused.
-func (s *Server) health(ctx *fasthttp.RequestCtx) {
-	writeJSON(ctx, fasthttp.StatusOK, []byte(`{"status":"ok"}`))
-}
-
-func (s *Server) metadata(ctx *fasthttp.RequestCtx) {
-	ctx.Response.Header.Set("Cache-Control", "no-store")
-	if s.commit == "" {
-		writeFailure(ctx, &authority.Failure{Code: code.MetadataUnavailable, Message: "this build is bound to no commit: it was made outside a repository, or from a tree with changes"})
+		s.fail(c, fault)
 		return
 	}
-	writeJSON(ctx, fasthttp.StatusOK, append(canonical.AppendString([]byte(`{"serviceCommit":`), s.commit), '}'))
+	c.writeAnswer()
+}
+
+// timing is the field Server-Timing of an answer: its stages, in milliseconds (W3C Server Timing, section 2).
+func timing(answer *authority.Answer) string {
+	var field []byte
+	for stage, took := range answer.Timing {
+		if took == 0 {
+			continue // not come to
+		}
+		if len(field) > 0 {
+			field = append(field, ", "...)
+		}
+		field = append(append(field, metrics.Stage(stage).String()...), ";dur="...)
+		field = strconv.AppendFloat(field, float64(took)/float64(time.Millisecond), 'f', 3, 64)
+	}
+	return string(field)
+}
+
+func (s *Server) hold(c *call) {
+	view, fault := s.config.Authority.Hold(context.Background(), c.key, c.parameter)
+	s.reply(c, fasthttp.StatusOK, view, fault)
+}
+
+func (s *Server) resolveHold(c *call) {
+	view, fault := s.config.Authority.ResolveHold(context.Background(), c.key, c.parameter, c.PostBody())
+	s.reply(c, fasthttp.StatusOK, view, fault)
+}
+
+func (s *Server) register(c *call) {
+	view, fault := s.config.Authority.Register(context.Background(), c.PostBody())
+	s.reply(c, fasthttp.StatusCreated, view, fault)
+}
+
+func (s *Server) deploy(c *call) {
+	view, fault := s.config.Authority.Deploy(context.Background(), c.key, c.PostBody())
+	s.reply(c, fasthttp.StatusOK, view, fault)
+}
+
+func (s *Server) listWebhooks(c *call) {
+	views, fault := s.config.Authority.Webhooks(context.Background(), c.key)
+	s.reply(c, fasthttp.StatusOK, views, fault)
+}
+
+// createWebhook leaves plan and scope to the authority, which looks at the plan first.
+func (s *Server) createWebhook(c *call) {
+	view, fault := s.config.Authority.CreateWebhook(context.Background(), c.key, c.PostBody())
+	s.reply(c, fasthttp.StatusCreated, view, fault)
+}
+
+func (s *Server) removeWebhook(c *call) {
+	if fault := s.config.Authority.RemoveWebhook(context.Background(), c.key, c.parameter); fault != nil {
+		s.fail(c, fault)
+		return
+	}
+	c.SetStatusCode(fasthttp.StatusNoContent)
+	c.Response.Header.SetCanonical(cacheControl, noStore)
+}
+
+func (s *Server) events(c *call) {
+	query, fault := eventQuery(c.QueryArgs())
+	if fault != nil {
+		s.fail(c, fault)
+		return
+	}
+	view, fault := s.config.Authority.Events(context.Background(), c.key, query)
+	s.reply(c, fasthttp.StatusOK, view, fault)
+}
+
+// checkpointText is the media type of a signed note (C2SP signed-note), which has none of its own.
+const checkpointText = "text/plain; charset=utf-8"
+
+func (s *Server) checkpoint(c *call) {
+	note, fault := s.config.Authority.Checkpoint(context.Background())
+	if fault != nil {
+		s.fail(c, fault)
+		return
+	}
+	c.SetContentType(checkpointText)
+	c.Response.Header.SetCanonical(cacheControl, noStore)
+	c.Response.SetBody(note)
+}
+
+// reply writes what the authority returned. Answers to keys are nobody else's: no cache may keep them.
+func (s *Server) reply(c *call, status int, view any, fault *authority.Failure) {
+	if fault != nil {
+		s.fail(c, fault)
+		return
+	}
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // a hold's intent keeps the bytes that its hash is of
+	if err := encoder.Encode(view); err != nil {
+		s.log.Error("an answer could not be written", "route", c.route.path, "error", err)
+		s.fail(c, &authority.Failure{Code: code.Internal, Message: "the answer could not be written; what was asked for may have been done"})
+		return
+	}
+	writeJSON(c.RequestCtx, status, body.Bytes())
+	c.Response.Header.SetCanonical(cacheControl, noStore)
 }

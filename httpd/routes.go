@@ -2,97 +2,242 @@ package httpd
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
 )
 
-// Bodies' bounds in bytes (decisions, section 3).
+// Bodies' bounds in bytes (decisions, section 3, where they are not the smallest).
 const (
 	authorizeBodyBytes = authority.MaxBody
-	maxBodyBytes       = 400_000 // the largest of any route
+	deployBodyBytes    = 400_000
+	gatewayBodyBytes   = 1 << 20
+	smallBodyBytes     = 16_000
+	// otherBodyBytes bounds a body that nobody looks at, so that the route is answered as what it is.
+	otherBodyBytes = 400_000
 )
 
-// A route is one row of the table of routes.
+// A route is one row of the table of routes: what routing, limits and the OpenAPI document know of it.
 type route struct {
-	path, method string
-	bodyBytes    int // the largest body; 0 where none is looked at
-	handle       func(*Server, *fasthttp.RequestCtx)
+	path, method string // path may have one segment {name}
+	id           string // operationId of the document
+	summary      string
+	access       access
+	limit        limitKind
+	bodyBytes    int    // the largest body; 0 where none is looked at
+	request      string // the schema of the body; empty where there is none
+	answers      []answer
+	query        []string // names of the document's parameters
+	handle       func(*Server, *call)
 }
+
+// access says who may use a route.
+type access struct {
+	keyed bool          // an API key is needed
+	scope ledger.Scopes // that the key needs; none where the handler looks for itself
+}
+
+var (
+	public     = access{}
+	anyKey     = access{keyed: true}
+	authorizes = access{true, ledger.ScopeAuthorize}
+	deploys    = access{true, ledger.ScopeDeploy}
+	webhooks   = access{true, ledger.ScopeWebhooks}
+)
 
 // routes is the table of the API's routes (specification, "Endpoints").
 var routes = []route{
-	{"/v1/authorize", "POST", authorizeBodyBytes, (*Server).authorize},
-	{"/v1/authorize/test-run", "POST", authorizeBodyBytes, (*Server).testRun},
-	{"/.well-known/jwks.json", "GET", 0, (*Server).jwks},
-	{"/.well-known/svc-pqc-keys.json", "GET", 0, (*Server).pqcKeys},
-	{"/v1/pqc-keys", "GET", 0, (*Server).pqcKeys},
-	{"/healthz", "GET", 0, (*Server).health},
-	{"/v1/service-metadata", "GET", 0, (*Server).metadata},
+	{
+		path: "/v1/authorize", method: "POST", id: "authorize", summary: "Decide on an intent.",
+		access: authorizes, limit: decisionLimit, bodyBytes: authorizeBodyBytes, request: "Intent",
+		answers: decided(answer{202, "Decision"}, answer{403, "DecisionOrError"}),
+		handle:  (*Server).authorize,
+	},
+	{
+		path: "/v1/authorize/test-run", method: "POST", id: "testRun", summary: "Decide on an intent without any effect.",
+		access: authorizes, limit: decisionLimit, bodyBytes: authorizeBodyBytes, request: "Intent", query: []string{"explain"},
+		answers: decided(), handle: (*Server).testRun,
+	},
+	{
+		path: "/v1/holds/{holdId}", method: "GET", id: "hold", summary: "Read a hold.",
+		access: authorizes, limit: holdLimit,
+		answers: []answer{{200, "Hold"}, {404, "Error"}, {503, "Error"}}, handle: (*Server).hold,
+	},
+	{
+		path: "/v1/holds/{holdId}/resolution", method: "POST", id: "resolveHold", summary: "Resolve a hold, signed by the operator.",
+		access: authorizes, limit: holdLimit, bodyBytes: smallBodyBytes, request: "Resolution",
+		answers: []answer{{200, "Hold"}, {403, "Error"}, {404, "Error"}, {409, "Error"}, {503, "Error"}}, handle: (*Server).resolveHold,
+	},
+	{
+		path: "/v1/keys/register", method: "POST", id: "register", summary: "Register an API key.",
+		access: public, limit: registerLimit, bodyBytes: smallBodyBytes, request: "Registration",
+		answers: []answer{{201, "Registered"}, {403, "Error"}, {503, "Error"}}, handle: (*Server).register,
+	},
+	{
+		path: "/v1/warranty/deploy", method: "POST", id: "deploy", summary: "Deploy a signed policy.",
+		access: deploys, limit: manageLimit, bodyBytes: deployBodyBytes, request: "Deployment",
+		answers: []answer{{200, "Deployed"}, {400, "InvalidPolicy"}, {403, "Error"}, {409, "Error"}, {503, "Error"}}, handle: (*Server).deploy,
+	},
+	{
+		path: "/v1/webhooks", method: "GET", id: "webhooks", summary: "List the webhooks.",
+		access: webhooks, limit: manageLimit, answers: []answer{{200, "Webhooks"}, {503, "Error"}}, handle: (*Server).listWebhooks,
+	},
+	{
+		path: "/v1/webhooks", method: "POST", id: "createWebhook", summary: "Register a webhook.",
+		access: anyKey, limit: manageLimit, bodyBytes: smallBodyBytes, request: "NewWebhook", // the plan comes before the scope
+		answers: []answer{{201, "CreatedWebhook"}, {403, "Error"}, {409, "Error"}, {503, "Error"}}, handle: (*Server).createWebhook,
+	},
+	{
+		path: "/v1/webhooks/{id}", method: "DELETE", id: "removeWebhook", summary: "Remove a webhook.",
+		access: webhooks, limit: manageLimit, answers: []answer{{204, ""}, {404, "Error"}, {503, "Error"}}, handle: (*Server).removeWebhook,
+	},
+	{
+		path: "/v1/events", method: "GET", id: "events", summary: "Read the key's events.",
+		access: authorizes, limit: manageLimit, query: []string{"after", "from", "to", "decision", "rule", "limit"},
+		answers: []answer{{200, "Events"}, {400, "Error"}, {503, "Error"}}, handle: (*Server).events,
+	},
+	{
+		path: "/v1/events/checkpoint", method: "GET", id: "checkpoint", summary: "Read a signed checkpoint of the record.",
+		access: authorizes, limit: manageLimit, answers: []answer{{200, checkpointText}, {503, "Error"}}, handle: (*Server).checkpoint,
+	},
+	{
+		path: "/rpc/{chainId}", method: "POST", id: "rpc", summary: "Pass a JSON-RPC request on to a chain's node.",
+		access: public, limit: noLimit, bodyBytes: gatewayBodyBytes, request: "RPCRequest",
+		answers: gatewayAnswers, handle: (*Server).rpc,
+	},
+	{
+		path: "/bundler/{chainId}", method: "POST", id: "bundler", summary: "Pass a JSON-RPC request on to a chain's bundler.",
+		access: public, limit: noLimit, bodyBytes: gatewayBodyBytes, request: "RPCRequest",
+		answers: gatewayAnswers, handle: (*Server).bundler,
+	},
+	document("/.well-known/jwks.json", "jwks", "The Ed25519 keys that attestations are signed with.", "JWKS", (*Server).jwks),
+	document("/.well-known/svc-pqc-keys.json", "wellKnownPQCKeys", "The ML-DSA-65 keys that attestations are signed with.", "PQCKeys", (*Server).pqcKeys),
+	document("/v1/pqc-keys", "pqcKeys", "The ML-DSA-65 keys that attestations are signed with.", "PQCKeys", (*Server).pqcKeys),
+	document("/.well-known/svc-conformance.json", "wellKnownConformance", "What the service conforms to.", "Conformance", (*Server).wellKnownConformance),
+	document("/v1/svc-conformance", "conformance", "What the service conforms to.", "Conformance", (*Server).conformance),
+	document("/v1/capabilities", "capabilities", "What policies the service can enforce.", "Capabilities", (*Server).capabilities),
+	document("/openapi.json", "openapi", "This document.", "Document", (*Server).openAPI),
+	document("/healthz", "health", "Whether the process lives.", "Health", (*Server).health),
+	document("/v1/service-metadata", "metadata", "The commit that the build is bound to.", "Metadata", (*Server).metadata, answer{503, "Error"}),
 }
 
-var routeByPath = func() map[string]*route {
-	index := make(map[string]*route, len(routes))
-	for i := range routes {
-		index[routes[i].path] = &routes[i]
-	}
-	return index
-}()
+// decided is what authorize and test-run have in common.
+func decided(more ...answer) []answer {
+	return append(more, answer{200, "Decision"}, answer{409, "Error"}, answer{503, "Error"})
+}
 
-// route finds the handler of a request. A path is taken as it was sent: nothing is decoded or cleaned, so that
-// no second spelling of a route gets past a proxy that knows the first.
-func (s *Server) route(ctx *fasthttp.RequestCtx) {
-	found := routeByPath[string(pathOf(&ctx.Request.Header))]
-	method := string(ctx.Method())
-	switch {
-	case found == nil:
-		writeFailure(ctx, &authority.Failure{Code: code.NotFound, Message: "there is no such route"})
-	case method != found.method && (method != "HEAD" || found.method != "GET"):
-		writeFailure(ctx, &authority.Failure{Code: code.MethodNotAllowed, Message: "this route takes " + found.method})
-		ctx.Response.Header.Set("Allow", found.method)
-	default:
-		found.handle(s, ctx)
+// gatewayAnswers are those of both gateways.
+var gatewayAnswers = []answer{{200, "RPCResponse"}, {401, "Error"}, {404, "Error"}, {502, "Error"}, {503, "Error"}}
+
+// document is the row of a public document.
+func document(path, id, summary, schema string, handle func(*Server, *call), more ...answer) route {
+	return route{
+		path: path, method: "GET", id: id, summary: summary, access: public, limit: noLimit,
+		answers: append([]answer{{200, schema}}, more...), handle: handle,
 	}
-	if s.draining.Load() {
-		ctx.SetConnectionClose()
+}
+
+// A resource is all the routes of one path.
+type resource struct {
+	path           string
+	prefix, suffix string // around the parameter
+	parameter      string // its name; empty where the path has none
+	byMethod       []*route
+	allow          string // the value of the field Allow
+	bodyBytes      int
+	index          int // among the resources
+}
+
+// resources are the paths in the order of the table, and exact those without a parameter.
+var resources, exact = index()
+
+func index() ([]*resource, map[string]*resource) {
+	var all []*resource
+	byPath, exact := map[string]*resource{}, map[string]*resource{}
+	for i := range routes {
+		row := &routes[i]
+		r := byPath[row.path]
+		if r == nil {
+			r = newResource(row.path, len(all))
+			all, byPath[row.path] = append(all, r), r
+			if r.parameter == "" {
+				exact[row.path] = r
+			}
+		}
+		r.add(row)
 	}
+	return all, exact
+}
+
+func newResource(path string, index int) *resource {
+	r := &resource{path: path, index: index}
+	if prefix, rest, found := strings.Cut(path, "{"); found {
+		r.prefix = prefix
+		r.parameter, r.suffix, _ = strings.Cut(rest, "}")
+	}
+	return r
+}
+
+func (r *resource) add(row *route) {
+	r.byMethod = append(r.byMethod, row)
+	r.bodyBytes = max(r.bodyBytes, row.bodyBytes)
+	methods := make([]string, 0, 2*len(r.byMethod))
+	for _, one := range r.byMethod {
+		methods = append(methods, one.method)
+		if one.method == fasthttp.MethodGet {
+			methods = append(methods, fasthttp.MethodHead)
+		}
+	}
+	slices.Sort(methods)
+	r.allow = strings.Join(methods, ", ")
+}
+
+// find returns the resource of a path and the path's parameter, nil where there is none. A path is taken as it was
+// sent: nothing is decoded or cleaned, so that no second spelling of a route gets past a proxy that knows the first.
+func find(path []byte) (r *resource, parameter []byte) {
+	if r = exact[string(path)]; r != nil {
+		return r, nil
+	}
+	for _, r = range resources {
+		if r.parameter == "" || len(path) <= len(r.prefix)+len(r.suffix) {
+			continue
+		}
+		middle := path[len(r.prefix) : len(path)-len(r.suffix)]
+		if string(path[:len(r.prefix)]) == r.prefix && string(path[len(path)-len(r.suffix):]) == r.suffix && bytes.IndexByte(middle, '/') < 0 {
+			return r, middle
+		}
+	}
+	return nil, nil
+}
+
+// route returns the route of a method, nil where the resource does not know it.
+func (r *resource) route(method []byte) *route {
+	for _, row := range r.byMethod {
+		if string(method) == row.method || row.method == fasthttp.MethodGet && string(method) == fasthttp.MethodHead {
+			return row
+		}
+	}
+	return nil
 }
 
 // pathOf is the request target up to its query.
 func pathOf(header *fasthttp.RequestHeader) []byte {
 	target := header.RequestURI()
-	for i, c := range target {
-		if c == '?' {
-			return target[:i]
-		}
+	if i := bytes.IndexByte(target, '?'); i >= 0 {
+		return target[:i]
 	}
 	return target
 }
 
 // boundBody sets a request's body bound when its headers have come, before its body is read.
 func boundBody(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	bound := maxBodyBytes // also of a path that leads nowhere, so that it is answered as such
-	if found := routeByPath[string(pathOf(header))]; found != nil && found.bodyBytes > 0 {
-		bound = found.bodyBytes
+	bound := otherBodyBytes
+	if r, _ := find(pathOf(header)); r != nil && r.bodyBytes > 0 {
+		bound = r.bodyBytes
 	}
 	return fasthttp.RequestConfig{MaxRequestBodySize: bound}
-}
-
-// bearer returns the token of the one Authorization header (RFC 6750, section 2.1), or why there is none.
-func bearer(header *fasthttp.RequestHeader) (token []byte, fault *authority.Failure) {
-	const howTo = "send the API key as Authorization: Bearer sk_svc_…"
-	values := header.PeekAll("Authorization")
-	switch {
-	case len(values) == 0:
-		return nil, &authority.Failure{Code: code.APIKeyRequired, Message: howTo}
-	case len(values) > 1:
-		return nil, &authority.Failure{Code: code.APIKeyInvalid, Message: "there are several Authorization headers; send one"}
-	}
-	scheme, token, _ := bytes.Cut(values[0], []byte(" "))
-	if !bytes.EqualFold(scheme, []byte("Bearer")) {
-		return nil, &authority.Failure{Code: code.APIKeyInvalid, Message: "the Authorization header is of another scheme; " + howTo}
-	}
-	return bytes.TrimLeft(token, " "), nil
 }

@@ -3,9 +3,7 @@
 package httpd
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -18,6 +16,8 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/code"
+	"bailiff/runtime/gateway"
+	"bailiff/runtime/metrics"
 )
 
 const (
@@ -25,49 +25,61 @@ const (
 	readBufferBytes = 32 << 10
 	// writeBufferBytes takes an answer with its attestation in one write.
 	writeBufferBytes = 16 << 10
-	// A client that sends its request, or reads its answer, slower than this is let go.
-	transferTimeout = 15 * time.Second
-	// A connection that is kept open waits so long for its next request.
-	idleTimeout = 2 * time.Minute
 	// On shutdown clients are given so long to send their next request and be told to close.
 	drainTime = 500 * time.Millisecond
 	drainStep = 10 * time.Millisecond
-	// So much of a body that is too large is read and thrown away before the connection is closed, until the client
-	// pauses for so long: while it is still sending it would see a broken connection instead of the answer.
-	discardBytes = 16 << 20
-	discardPause = 100 * time.Millisecond
 )
 
 // Server serves the API of an authority over HTTP.
 type Server struct {
-	authority *authority.Authority
+	config    Config
 	log       *slog.Logger
-	commit    string
 	http      *fasthttp.Server
+	documents documents
+	gateway   *gateway.Gateway
+	ids       requestIDs
+	counters  []*metrics.Route // by resource
+	others    *metrics.Route   // of paths that lead nowhere
+	troubled  atomic.Int64     // Unix second of the latest log line about a store of limits
 	listener  atomic.Pointer[closeOnce]
 	// draining asks every client to go: its next answer closes the connection.
 	draining atomic.Bool
 }
 
-// New returns a server. commit is the full id of the commit that the build is bound to, or empty.
-func New(a *authority.Authority, log *slog.Logger, commit string) *Server {
-	s := &Server{authority: a, log: log, commit: commit}
-	s.http = newHTTP(log, guard(log, s.route))
+// New returns a server, or what is missing for one.
+func New(c Config) (*Server, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	s := &Server{config: c, log: c.Log, gateway: c.Gateway}
+	if err := s.ids.init(c.Random); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.documents, err = newDocuments(&c); err != nil {
+		return nil, err
+	}
+	for _, r := range resources {
+		s.counters = append(s.counters, c.Metrics.Route(r.path))
+	}
+	s.others = c.Metrics.Route("other")
+	s.http = newHTTP(c.Log, guard(c.Log, s.dispatch), c.Timeouts)
 	s.http.HeaderReceived = boundBody
-	return s
+	return s, nil
 }
 
-func newHTTP(log *slog.Logger, handler fasthttp.RequestHandler) *fasthttp.Server {
+func newHTTP(log *slog.Logger, handler fasthttp.RequestHandler, timeouts Timeouts) *fasthttp.Server {
+	timeouts = timeouts.orDefault()
 	return &fasthttp.Server{
 		Handler:               handler,
 		ErrorHandler:          refuseUnread,
 		Name:                  "bailiff",
 		ReadBufferSize:        readBufferBytes,
 		WriteBufferSize:       writeBufferBytes,
-		ReadTimeout:           transferTimeout,
-		WriteTimeout:          transferTimeout,
-		IdleTimeout:           idleTimeout,
-		MaxRequestBodySize:    maxBodyBytes,
+		ReadTimeout:           timeouts.Transfer,
+		WriteTimeout:          timeouts.Transfer,
+		IdleTimeout:           timeouts.Idle,
+		MaxRequestBodySize:    otherBodyBytes,
 		CloseOnShutdown:       true,
 		SecureErrorLogMessage: true, // requests carry keys and commands
 		NoDefaultContentType:  true,
@@ -125,80 +137,23 @@ func guard(log *slog.Logger, handler fasthttp.RequestHandler) fasthttp.RequestHa
 	return func(ctx *fasthttp.RequestCtx) {
 		defer func() {
 			if fault := recover(); fault != nil {
-				log.Error("a request failed", "path", string(ctx.Path()), "fault", fault, "stack", string(debug.Stack()))
+				log.Error("a request failed", "path", string(pathOf(&ctx.Request.Header)), "fault", fault, "stack", string(debug.Stack()))
 				ctx.Response.Reset()
 				writeFailure(ctx, &authority.Failure{Code: code.Internal, Message: "the service failed on this request; nothing was allowed"})
 			}
 		}()
+		if otherVersion(&ctx.Request.Header) {
+			writeFailure(ctx, schemaFailure("the version of HTTP is not spoken here; use HTTP/1.1"))
+			ctx.SetStatusCode(fasthttp.StatusHTTPVersionNotSupported)
+			ctx.SetConnectionClose()
+			return
+		}
 		if problem := ambiguousFraming(&ctx.Request.Header); problem != "" {
 			writeFailure(ctx, schemaFailure(problem))
 			ctx.SetConnectionClose()
 			return
 		}
 		handler(ctx)
-	}
-}
-
-// ambiguousFraming says in words why two readers could see the request end, or a header begin, in two places (RFC
-// 9112, sections 5.2 and 6.3), and is empty for a request that all read alike.
-func ambiguousFraming(header *fasthttp.RequestHeader) string {
-	lengths, encodings := 0, 0
-	for line := range bytes.Lines(header.RawHeaders()) {
-		switch line[0] {
-		case ' ', '\t':
-			return "a header goes on in a second line; write it in one"
-		case 'C', 'c', 'T', 't':
-		default:
-			continue
-		}
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		switch name = bytes.TrimSpace(name); {
-		case bytes.EqualFold(name, []byte("Content-Length")):
-			lengths++
-		case bytes.EqualFold(name, []byte("Transfer-Encoding")):
-			encodings++
-			if !bytes.EqualFold(bytes.TrimSpace(value), []byte("chunked")) {
-				return "the request has a Transfer-Encoding other than chunked; send it as it is"
-			}
-		}
-	}
-	if lengths+encodings > 1 {
-		return "the request has both Content-Length and Transfer-Encoding, or one of them twice; send one"
-	}
-	return ""
-}
-
-// refuseUnread answers a request that could not be read at all.
-func refuseUnread(ctx *fasthttp.RequestCtx, err error) {
-	var small *fasthttp.ErrSmallBuffer
-	var network net.Error
-	switch {
-	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		discard(ctx.Conn())
-		writeFailure(ctx, &authority.Failure{Code: code.BodyTooLarge, Message: "the body is larger than this route accepts"})
-	case errors.As(err, &small):
-		writeFailure(ctx, schemaFailure("the headers are larger than 32 KiB"))
-		ctx.SetStatusCode(fasthttp.StatusRequestHeaderFieldsTooLarge)
-	case errors.As(err, &network) && network.Timeout():
-		writeFailure(ctx, schemaFailure("the request did not arrive in time"))
-		ctx.SetStatusCode(fasthttp.StatusRequestTimeout)
-	default:
-		writeFailure(ctx, schemaFailure("the request is not well-formed HTTP"))
-	}
-	ctx.SetConnectionClose()
-}
-
-// discard reads on behalf of a client that is still sending, until it pauses: then it is waiting for the answer.
-func discard(connection net.Conn) {
-	buffer := make([]byte, readBufferBytes)
-	pause := time.AfterFunc(discardPause, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })
-	defer pause.Stop()
-	for read := 0; read < discardBytes; {
-		n, err := connection.Read(buffer)
-		if err != nil || !pause.Reset(discardPause) {
-			return
-		}
-		read += n
 	}
 }
 

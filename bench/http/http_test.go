@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,6 +111,20 @@ func TestFaultsEndARun(t *testing.T) {
 				t.Errorf("the run ended with %v, not with %q", err, row.says)
 			}
 		})
+	}
+}
+
+// TestBusyMachine drives a server whose first answers come too late for the phase: it is measured again, for longer.
+func TestBusyMachine(t *testing.T) {
+	var asked atomic.Int64
+	s, err := drive(t, func(ctx *fasthttp.RequestCtx) {
+		if n := asked.Add(1); n > 2 && n <= 4 { // 2 connections: the first exchanges, then one each that outlasts the phase
+			time.Sleep(100 * time.Millisecond)
+		}
+		ctx.SetBodyString(simulated)
+	}, bench.AllowedIntent, expectTestRun)
+	if err != nil || s.rate <= 0 {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
 

@@ -40,7 +40,7 @@ func startService(ctx context.Context, o *options, dir string) (*service, error)
 	}
 	environment = childEnvironment(o.processors,
 		"SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(string(public)), "WARRANTY_PATH="+policy,
-		"SVC_LISTEN="+address, "SVC_DATA_DIR="+filepath.Join(dir, "data"))
+		"SVC_LISTEN="+address, "SVC_ADMIN_LISTEN=off", "SVC_DATA_DIR="+filepath.Join(dir, "data"))
 	key, err := createKey(ctx, o.service, environment)
 	if err != nil {
 		return nil, err

@@ -50,8 +50,27 @@ func (t *target) close() error {
 	return errors.Join(faults...)
 }
 
-// measure drives the first connections of t in a closed loop: a warm-up, then the time that counts.
+// longest is how far measure stretches a phase in which nothing was answered: on a machine that others keep busy a
+// short phase may be over before the server got a turn.
+const longest = 10 * time.Second
+
+// measure drives the first connections of t in a closed loop: a warm-up, then the time that counts. A phase without a
+// single answer says nothing about the server, and is measured again, each time four times as long.
 func (t *target) measure(connections int, warmUp, length time.Duration) (sample, error) {
+	for {
+		s, err := t.phase(connections, warmUp, length)
+		if err != nil || s.rate > 0 {
+			return s, err
+		}
+		if length >= longest {
+			return sample{}, fmt.Errorf("%s: no answer within %s", t.name, length)
+		}
+		length *= 4
+	}
+}
+
+// phase is one such phase; its rate is 0 where nothing was answered.
+func (t *target) phase(connections int, warmUp, length time.Duration) (sample, error) {
 	clients := t.clients[:connections]
 	taken, given := t.spent()
 	start := time.Now().Add(warmUp)
@@ -71,7 +90,7 @@ func (t *target) measure(connections int, warmUp, length time.Duration) (sample,
 		merged.Merge(one.latency)
 	}
 	if merged.TotalCount() == 0 {
-		return sample{}, fmt.Errorf("%s: no answer within %s", t.name, length)
+		return sample{}, nil
 	}
 	at := func(quantile float64) time.Duration {
 		return time.Duration(merged.ValueAtQuantile(quantile)) * time.Microsecond

@@ -9,12 +9,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"time"
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
+	"bailiff/runtime/metrics"
 )
 
 // admin is what the operator's commands need. The service's own ledger has it, and so has the admin socket of a
@@ -23,7 +25,10 @@ type admin interface {
 	CreateKey(context.Context, authority.NewKey) (authority.KeyView, error)
 	Keys(context.Context) ([]authority.KeyView, error)
 	RevokeKey(context.Context, string) (authority.KeyView, error)
+	SetPlan(ctx context.Context, id, plan string) (authority.KeyView, error)
+	Usage(ctx context.Context, month string) ([]authority.UsageView, error)
 	Holds(context.Context) ([]authority.HoldView, error)
+	Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error)
 }
 
 // presence says what to do where the data folder holds no ledger.
@@ -53,20 +58,25 @@ func withAdmin(std streams, ledgerIs presence, use func(context.Context, admin) 
 	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
 		return err
 	}
-	l, err := openLedger(s, nil)
+	l, err := openLedger(s, nil, nil)
 	if err != nil {
 		return err
 	}
-	err = use(ctx, &authority.Admin{Ledger: l, Environment: s["SVC_ENV"], Clock: authority.SystemClock(), Random: rand.Reader})
+	err = use(ctx, &authority.Admin{
+		Ledger: l, Environment: s["SVC_ENV"], Hosted: s.hosted(), Clock: authority.SystemClock(), Random: rand.Reader,
+	})
 	if closing := l.Close(); err == nil {
 		err = closing
 	}
 	return err
 }
 
-// openLedger opens the ledger in the data folder; errorf, where given, gets what its store reports.
-func openLedger(s settings, errorf func(format string, arguments ...any)) (ledger.Ledger, error) {
-	return pebbleledger.Open(s.ledgerPath(), pebbleledger.Options{Random: rand.Reader, AdminSocket: s.adminSocket(), Errorf: errorf})
+// openLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, and counts what is
+// made durable.
+func openLedger(s settings, errorf func(format string, arguments ...any), counts *metrics.Metrics) (ledger.Ledger, error) {
+	return pebbleledger.Open(s.ledgerPath(), pebbleledger.Options{
+		Random: rand.Reader, AdminSocket: s.adminSocket(), Errorf: errorf, Observer: counts, Clock: authority.SystemClock(),
+	})
 }
 
 // adminTimeout bounds one call to a service, which answers when its disk has.
@@ -102,14 +112,40 @@ func (r *remoteAdmin) Keys(ctx context.Context) (views []authority.KeyView, err 
 
 // RevokeKey revokes a key.
 func (r *remoteAdmin) RevokeKey(ctx context.Context, id string) (view authority.KeyView, err error) {
-	err = r.call(ctx, "DELETE", "/keys/"+id, nil, &view)
+	err = r.call(ctx, "DELETE", "/keys/"+url.PathEscape(id), nil, &view)
 	return view, err
+}
+
+// SetPlan sets the plan of a key.
+func (r *remoteAdmin) SetPlan(ctx context.Context, id, plan string) (view authority.KeyView, err error) {
+	err = r.call(ctx, "PUT", "/keys/"+url.PathEscape(id)+"/plan", map[string]string{"plan": plan}, &view)
+	return view, err
+}
+
+// Usage returns a month's usage of all keys.
+func (r *remoteAdmin) Usage(ctx context.Context, month string) (views []authority.UsageView, err error) {
+	query := url.Values{}
+	if month != "" {
+		query.Set("month", month)
+	}
+	err = r.call(ctx, "GET", "/usage?"+query.Encode(), nil, &views)
+	return views, err
 }
 
 // Holds lists the holds.
 func (r *remoteAdmin) Holds(ctx context.Context) (views []authority.HoldView, err error) {
 	err = r.call(ctx, "GET", "/holds", nil, &views)
 	return views, err
+}
+
+// Events returns a page of the events of a key or, where that is empty, of all.
+func (r *remoteAdmin) Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error) {
+	values := encodeQuery(query)
+	if keyID != "" {
+		values.Set("key", keyID)
+	}
+	view := new(authority.EventsView)
+	return view, r.call(ctx, "GET", "/events?"+values.Encode(), nil, view)
 }
 
 // call sends one request and reads its answer, or the refusal's message as an error.

@@ -2,20 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"bailiff/runtime/authority"
 )
 
 type keysCommand struct {
-	Create keysCreateCommand `cmd:"" help:"Create an API key; it is shown once."`
-	List   keysListCommand   `cmd:"" help:"List the API keys."`
-	Revoke keysRevokeCommand `cmd:"" help:"Revoke an API key."`
+	Create  keysCreateCommand  `cmd:"" help:"Create an API key; it is shown once."`
+	List    keysListCommand    `cmd:"" help:"List the API keys."`
+	Revoke  keysRevokeCommand  `cmd:"" help:"Revoke an API key."`
+	SetPlan keysSetPlanCommand `cmd:"" help:"Set the plan that an API key's account pays for."`
 }
 
 // Help says which keys the subcommands work on.
@@ -25,15 +23,21 @@ func (c *keysCommand) Help() string {
 
 type keysCreateCommand struct {
 	Email string   `required:"" help:"The account that the key belongs to." placeholder:"ADDRESS"`
-	Scope []string `help:"A scope: authorize (the default), warranty:deploy, webhooks:write. Can be given more than once." placeholder:"SCOPE"`
+	Scope []string `help:"A scope: authorize (the default), warranty:deploy, webhooks:write. Can be given more than once." placeholder:"SCOPE" xor:"scopes"`
+	Full  bool     `name:"full-grant" help:"All scopes, as keys have that are older than scopes." xor:"scopes"`
+	Plan  string   `help:"The plan: developer (the default), growth (or pro), enterprise; the latter confer webhooks:write." placeholder:"PLAN"`
+	Org   string   `name:"organization" help:"The account's organization." placeholder:"NAME"`
 	Shim  bool     `help:"The key belongs to a trusted shim: its metadata counts as attested."`
+	Test  bool     `name:"legacy-test" help:"A key of the old form sk_svc_test_…; in the environment test only."`
 	JSON  bool     `name:"json" help:"Print JSON, with the key as api_key."`
 }
 
 // Run makes a key and prints it, the only time.
 func (c *keysCreateCommand) Run(std streams) error {
 	return withAdmin(std, mayCreate, func(ctx context.Context, a admin) error {
-		key, err := a.CreateKey(ctx, authority.NewKey{Email: c.Email, Scopes: c.Scope, Shim: c.Shim})
+		key, err := a.CreateKey(ctx, authority.NewKey{
+			Email: c.Email, Organization: c.Org, Scopes: c.Scope, FullGrant: c.Full, Plan: c.Plan, Shim: c.Shim, Legacy: c.Test,
+		})
 		if err != nil {
 			return err
 		}
@@ -57,12 +61,12 @@ func (c *keysListCommand) Run(std streams) error {
 		if err != nil || c.JSON {
 			return orPrint(std.out, keys, err)
 		}
-		return printTable(std.out, "ID\tEMAIL\tSCOPES\tENVIRONMENT\tPROVENANCE\tCREATED\tREVOKED", keys, func(k authority.KeyView) string {
+		return printTable(std.out, "ID\tEMAIL\tSCOPES\tPLAN\tENVIRONMENT\tPROVENANCE\tCREATED\tREVOKED", keys, func(k authority.KeyView) string {
 			revoked := "-"
 			if !k.RevokedAt.IsZero() {
 				revoked = k.RevokedAt.Format(time.RFC3339)
 			}
-			return strings.Join([]string{k.ID, k.Email, strings.Join(k.Scopes, ","), k.Environment, k.Provenance, k.CreatedAt.Format(time.RFC3339), revoked}, "\t")
+			return strings.Join([]string{k.ID, k.Email, strings.Join(k.Scopes, ","), k.Plan, k.Environment, k.Provenance, k.CreatedAt.Format(time.RFC3339), revoked}, "\t")
 		})
 	})
 }
@@ -83,56 +87,19 @@ func (c *keysRevokeCommand) Run(std streams) error {
 	})
 }
 
-type holdsCommand struct {
-	List holdsListCommand `cmd:"" help:"List the holds that have not expired."`
+type keysSetPlanCommand struct {
+	ID   string `arg:"" help:"The key's id, as keys list shows it."`
+	Plan string `arg:"" help:"developer, growth (or pro), enterprise."`
 }
 
-type holdsListCommand struct {
-	JSON bool `name:"json" help:"Print JSON."`
-}
-
-// Run lists the holds of all keys.
-func (c *holdsListCommand) Run(std streams) error {
+// Run sets the plan, which confers or takes the scope webhooks:write.
+func (c *keysSetPlanCommand) Run(std streams) error {
 	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
-		holds, err := a.Holds(ctx)
-		if err != nil || c.JSON {
-			return orPrint(std.out, holds, err)
+		key, err := a.SetPlan(ctx, c.ID, c.Plan)
+		if err != nil {
+			return err
 		}
-		return printTable(std.out, "HOLD\tSTATUS\tACTION\tAGENT\tRULE\tCREATED\tEXPIRES", holds, func(h authority.HoldView) string {
-			return strings.Join([]string{h.HoldID, h.Status, h.Method, h.AgentID, h.PolicyRule, h.CreatedAt.Format(time.RFC3339), h.ExpiresAt.Format(time.RFC3339)}, "\t")
-		})
+		fmt.Fprintf(std.out, "%s of %s has the plan %s, with scopes %s\n", key.ID, key.Email, key.Plan, strings.Join(key.Scopes, ", "))
+		return nil
 	})
-}
-
-// orPrint prints a value as JSON unless there is an error.
-func orPrint(w io.Writer, value any, err error) error {
-	if err != nil {
-		return err
-	}
-	return printJSON(w, value)
-}
-
-func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
-}
-
-// printTable prints a heading and a line for each row, in columns.
-func printTable[T any](w io.Writer, heading string, rows []T, line func(T) string) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, heading)
-	for _, row := range rows {
-		fmt.Fprintln(table, strings.Map(oneLine, line(row)))
-	}
-	return table.Flush()
-}
-
-// oneLine keeps what an agent chose from steering the terminal.
-func oneLine(r rune) rune {
-	if r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-		return '?'
-	}
-	return r
 }

@@ -37,8 +37,14 @@ type command struct {
 	Test       testCommand        `cmd:"" help:"Run the tests that stand beside policies."`
 	Serve      serveCommand       `cmd:"" help:"Run the service."`
 	Quickstart quickstartCommand  `cmd:"" help:"Make what is missing for a first run, then serve."`
-	Keys       keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
-	Holds      holdsCommand       `cmd:"" help:"List holds."`
+	Doctor     doctorCommand      `cmd:"" help:"Say what is wrong with how a service is set up."`
+	Keys       keysCommand        `cmd:"" help:"Create, list, change and revoke API keys."`
+	Usage      usageCommand       `cmd:"" help:"Print a month's governed actions per key, and what they would be billed."`
+	Deploy     deployCommand      `cmd:"" help:"Bind a signed policy to an API key."`
+	Holds      holdsCommand       `cmd:"" help:"List, show, approve and deny holds."`
+	Webhooks   webhooksCommand    `cmd:"" help:"Register webhooks, and receive their deliveries."`
+	Events     eventsCommand      `cmd:"" help:"Print the events of an API key, or verify the whole record."`
+	Send       sendCommand        `cmd:"" help:"Authorize a signed transaction and submit it."`
 	Attest     attestCommand      `cmd:"" help:"Work with attestations."`
 }
 

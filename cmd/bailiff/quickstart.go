@@ -42,6 +42,9 @@ func (c *quickstartCommand) Run(std streams) error {
 	if err != nil {
 		return startup("%v", err)
 	}
+	if s.hosted() {
+		return startup("quickstart sets up a self-hosted service; SVC_HOSTED is set, so use bailiff serve")
+	}
 	if err := c.prepare(std, s); err != nil {
 		return err
 	}

@@ -1,7 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -10,7 +20,111 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"bailiff": main})
 }
 
-// TestScripts runs the command as its users do: each script in testdata/script is a session in a fresh folder.
+// TestScripts runs the command as its users do: each script in testdata/script is a session in a fresh folder. Services
+// that a script starts are real ones, on ports that nobody else has: $API, $MONITOR, $INTERNAL and $HOOKS.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			for _, name := range []string{"API", "API2", "MONITOR", "INTERNAL", "HOOKS"} {
+				port, err := freePort()
+				if err != nil {
+					return err
+				}
+				env.Setenv(name, port)
+			}
+			env.Setenv("SVC_ADMIN_LISTEN", "off")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"await": await, "ask": ask, "field": field, "spoil": spoil, "flip": flip, "certify": certify},
+	})
+}
+
+// freePort returns a port of 127.0.0.1 that nobody listens on.
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, err
+}
+
+// patience is how long a service may take to start.
+const patience = 20 * time.Second
+
+// await waits until something listens on a port: await PORT.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if connection, err := net.Dial("tcp", "127.0.0.1:"+args[0]); err == nil {
+			connection.Close()
+			return
+		}
+	}
+	ts.Fatalf("nothing listens on port %s", args[0])
+}
+
+// ask sends a request with a body, "" for none, and prints status and answer: ask METHOD URL KEYFILE [BODYFILE].
+func ask(ts *testscript.TestScript, neg bool, args []string) {
+	var body io.Reader
+	if len(args) > 3 {
+		body = strings.NewReader(ts.ReadFile(args[3]))
+	}
+	request, err := http.NewRequest(args[0], args[1], body)
+	ts.Check(err)
+	if len(args) > 2 && args[2] != "-" {
+		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(ts.ReadFile(args[2])))
+	}
+	response, err := http.DefaultClient.Do(request)
+	ts.Check(err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("answer.json"), text, 0o600))
+	fmt.Fprintf(ts.Stdout(), "%d %s\n", response.StatusCode, text)
+	if failed := response.StatusCode >= 300; failed != neg {
+		ts.Fatalf("%d %s", response.StatusCode, text)
+	}
+}
+
+// field writes a field of a JSON file into a file, or into a variable: field JSONFILE NAME FILE|@VARIABLE.
+func field(ts *testscript.TestScript, _ bool, args []string) {
+	var object map[string]any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &object))
+	value, found := object[args[1]]
+	if !found {
+		ts.Fatalf("%s has no %s", args[0], args[1])
+	}
+	if name, variable := strings.CutPrefix(args[2], "@"); variable {
+		ts.Setenv(name, fmt.Sprint(value))
+		return
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(fmt.Sprint(value)+"\n"), 0o600))
+}
+
+// spoil changes a text wherever it stands in a file, byte for byte of the same length: spoil FILE OLD NEW.
+func spoil(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	text, err := os.ReadFile(path)
+	ts.Check(err)
+	if len(args[1]) != len(args[2]) || !bytes.Contains(text, []byte(args[1])) {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(path, bytes.ReplaceAll(text, []byte(args[1]), []byte(args[2])), 0o600))
+}
+
+// flip alters one bit near the beginning of every file of a pattern: flip PATTERN.
+func flip(ts *testscript.TestScript, _ bool, args []string) {
+	names, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(names) == 0 {
+		ts.Fatalf("there is no %s", args[0])
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		ts.Check(err)
+		text[20] ^= 1
+		ts.Check(os.WriteFile(name, text, 0o600))
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -14,12 +13,10 @@ import (
 	"syscall"
 	"time"
 
-	"bailiff/grammar"
-	"bailiff/httpd"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
-	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
 )
 
 // shutdownTimeout bounds how long what is in flight may take to finish.
@@ -56,20 +53,17 @@ func startup(format string, arguments ...any) error {
 type service struct {
 	settings settings
 	log      *slog.Logger
+	clock    authority.Clock
 	ledger   ledger.Ledger
+	signer   *attest.Signer
+	metrics  *metrics.Metrics
+	boot     boot
 	admin    *authority.Admin
-	policy   *authority.Policy
-	servers  []server
-	address  string // where the API is
-}
-
-// server is one of the service's HTTP servers with its listener.
-type server struct {
-	http interface {
-		Serve(net.Listener) error
-		Shutdown(context.Context) error
-	}
-	listener net.Listener
+	clients  []server // who asks from outside; stopped first
+	operator []server // admin socket and monitor; stopped last
+	work     background
+	failed   chan error // of whatever can't go on
+	address  string     // where the API is
 }
 
 // serve starts the service, calls ready, and runs it until a signal comes or it fails.
@@ -95,114 +89,46 @@ func serve(s settings, log *slog.Logger, ready func(*service) error) error {
 
 // start opens everything that a service needs. What fails here is a startup error.
 func start(s settings, log *slog.Logger) (*service, error) {
-	policy, err := bootPolicy(s)
+	boot, err := readBoot(s)
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range []string{s["SVC_DATA_DIR"], s["SVC_KEY_DIR"]} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, startup("%v", err)
-		}
+	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
+		return nil, startup("%v", err)
 	}
-	signer, err := attest.LoadOrCreate(s["SVC_KEY_DIR"], rand.Reader)
+	signer, err := readSigner(s)
 	if err != nil {
 		return nil, startup("signing keys: %v", err)
 	}
-	l, err := openLedger(s, func(format string, arguments ...any) {
-		log.Error("store", "message", fmt.Sprintf(format, arguments...))
-	})
-	if err != nil {
+	running := &service{
+		settings: s, log: log, clock: authority.SystemClock(), signer: signer, boot: boot, metrics: metrics.New(),
+		failed: make(chan error, 16),
+	}
+	if running.ledger, err = running.openLedger(); err != nil {
 		return nil, startup("%v", err)
 	}
-	running := &service{settings: s, log: log, ledger: l, policy: policy}
-	if err := running.listen(signer); err != nil {
+	if err := running.wire(); err != nil {
 		return nil, errors.Join(startup("%v", err), running.close())
 	}
 	return running, nil
 }
 
-// bootPolicy loads the policy that governs every key, or says in the specification's words why it can't.
-func bootPolicy(s settings) (*authority.Policy, error) {
-	if s["SVC_OPERATOR_PUBLIC_KEY"] == "" {
-		return nil, startup("SVC_OPERATOR_PUBLIC_KEY is not set.")
+// readSigner reads the signing keys, and makes them in SVC_KEY_DIR where there are none.
+func readSigner(s settings) (*attest.Signer, error) {
+	if file := s["SVC_SIGNING_KEY_FILE"]; file != "" {
+		return attest.Load(file)
 	}
-	operator, err := attest.ParseOperatorKey(s["SVC_OPERATOR_PUBLIC_KEY"])
-	if err != nil {
-		return nil, startup("SVC_OPERATOR_PUBLIC_KEY: %v", err)
-	}
-	path := s["WARRANTY_PATH"]
-	text, err := readFile(path, grammar.MaxBytes)
-	if err != nil {
-		return nil, startup("the policy %v; WARRANTY_PATH names it", err)
-	}
-	src := grammar.NewSource(path, text)
-	policy, err := authority.LoadPolicy(src, operator)
-	var invalid *authority.InvalidPolicy
-	if errors.As(err, &invalid) {
-		var report []byte
-		for _, d := range invalid.Diagnostics {
-			report = append(append(report, '\n'), src.Render(d)...)
-		}
-		return nil, startup("%s: %v%s", path, err, report)
-	}
-	if err != nil {
-		return nil, startup("%s: %v; sign it with: bailiff sign --key operator.key %s", path, err, path)
-	}
-	return policy, nil
+	return attest.LoadOrCreate(s["SVC_KEY_DIR"], rand.Reader)
 }
 
-// listen makes the authority and its servers, and opens their listeners.
-func (r *service) listen(signer *attest.Signer) error {
-	s, clock := r.settings, authority.SystemClock()
-	decider, err := authority.New(authority.Config{
-		Ledger: r.ledger, Signer: signer, Policy: r.policy, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"],
-		Observe: s["SVC_MODE"] == "OBSERVE", Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
-		Clock: clock, Random: rand.Reader, Log: r.log,
-	})
-	if err != nil {
-		return err
-	}
-	r.admin = &authority.Admin{Ledger: r.ledger, Environment: s["SVC_ENV"], Clock: clock, Random: rand.Reader}
-	api, err := net.Listen("tcp", s["SVC_LISTEN"])
-	if err != nil {
-		return fmt.Errorf("SVC_LISTEN: %w", err)
-	}
-	r.address = api.Addr().String()
-	r.servers = append(r.servers, server{httpd.New(decider, r.log, commit()), api})
-	socket, err := listenPrivate(s.adminSocket())
-	if err != nil {
-		return fmt.Errorf("the admin socket: %w", err)
-	}
-	r.servers = append(r.servers, server{httpd.NewAdmin(r.admin, r.log), socket})
-	return nil
-}
-
-// maxSocketPath is the longest path of a Unix socket on Linux, in bytes.
-const maxSocketPath = 107
-
-// listenPrivate listens on a Unix socket that only this user can open. One that an earlier process left is
-// replaced: whoever holds the ledger owns the data folder.
-func listenPrivate(path string) (net.Listener, error) {
-	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("its path %s has %d bytes, and %d are the most; use a shorter SVC_DATA_DIR", path, len(path), maxSocketPath)
-	}
-	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
-		return nil, fmt.Errorf("%s is in the way and is no socket; move it elsewhere", path)
-	} else if err == nil {
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
-	}
-	defer syscall.Umask(syscall.Umask(0o177))
-	return net.Listen("unix", path)
-}
-
-// run serves until signals ends or a server fails, then finishes what is in flight. From then on stop has left signals
+// run serves until signals ends or something fails, then finishes what is in flight. From then on stop has left signals
 // to do what they do by default.
 func (r *service) run(signals context.Context, stop func()) error {
-	failed := make(chan error, len(r.servers))
-	for _, one := range r.servers {
-		go func() { failed <- one.http.Serve(one.listener) }()
+	for _, one := range append(r.clients, r.operator...) {
+		go func() { r.failed <- one.http.Serve(one.listener) }()
+	}
+	if err := r.startWork(); err != nil {
+		return errors.Join(err, r.close())
 	}
 	r.announce()
 	var fault error
@@ -210,40 +136,23 @@ func (r *service) run(signals context.Context, stop func()) error {
 	case <-signals.Done():
 		r.log.Info("stopping; a second signal ends at once")
 		stop()
-	case fault = <-failed:
+	case fault = <-r.failed:
 	}
 	return errors.Join(fault, r.close())
 }
 
-// announce says at start what is served, and what an operator should know about it.
-func (r *service) announce() {
-	s := r.settings
-	mode := "enforce"
-	if s["SVC_MODE"] == "OBSERVE" {
-		mode = "OBSERVE"
-	}
-	r.log.Info("serving", "hosting", "self-hosted", "mode", mode, "address", r.address, "environment", s["SVC_ENV"], "policy", s["WARRANTY_PATH"], "policyHash", r.policy.Hash)
-	for _, warning := range r.policy.Warnings {
-		r.log.Warn("policy", "code", warning.Code, "message", warning.Message)
-	}
-	if mode == "OBSERVE" {
-		r.log.Warn("OBSERVE mode: what the policy denies is approved; nothing is enforced")
-	}
-	if s["SVC_INTEGER_AMOUNTS"] == "base" {
-		r.log.Warn("amounts without a point are read as base units")
-	}
-}
-
-// close stops the servers, then the ledger, which makes durable what was submitted.
+// close ends in the order in which the parts need each other: clients are answered, then the work behind them ends, then
+// the operator's ways in are closed, and last the ledger, which makes durable what was submitted.
 func (r *service) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	var faults []error
-	for _, one := range r.servers {
-		faults = append(faults, one.http.Shutdown(ctx))
-		one.listener.Close() // closed already, unless its server never ran
+	faults := []error{shutDown(ctx, r.clients)}
+	faults = append(faults, r.work.stop(ctx))
+	if r.work.started {
+		faults = append(faults, r.keepCheckpoint(ctx))
 	}
-	return errors.Join(append(faults, r.ledger.Close())...)
+	faults = append(faults, shutDown(ctx, r.operator), r.ledger.Close())
+	return errors.Join(faults...)
 }
 
 // commit is the full id of the commit that this build is bound to; empty where it was built from none, or from

@@ -1,38 +1,67 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"bailiff/runtime/attest"
 )
 
-// setting is one environment variable of the service.
+// setting is one environment variable of the service. A name that ends in chainSuffix stands for one of each chain.
 type setting struct {
 	name, fallback, doc string
+	check               func(value string) error // of a value that is set; nil where any will do
 }
+
+// chainSuffix ends the names of settings that exist once for each chain.
+const chainSuffix = "<chainId>"
 
 // The settings, in the order in which help lists them.
 var settingTable = []setting{
-	{"SVC_OPERATOR_PUBLIC_KEY", "", "the operator's Ed25519 public key, unpadded base64url; required"},
-	{"WARRANTY_PATH", "config/warranty.md", "the signed policy"},
-	{"SVC_MODE", "", "OBSERVE approves what the policy would deny, and records it; anything else enforces"},
-	{"SVC_ENV", "production", "production or test: which API keys are accepted"},
-	{"SVC_LISTEN", "127.0.0.1:8787", "address and port to serve on"},
-	{"SVC_DATA_DIR", "data", "folder of everything that is kept; made if missing"},
-	{"SVC_KEY_DIR", "SVC_DATA_DIR/keys", "folder of the signing keys; made at the first start"},
-	{"SVC_ISSUER", "svc-core", "the claim iss of attestations"},
-	{"SVC_INTEGER_AMOUNTS", "decimal", "base reads amounts without a point as base units, for hook clients that send them so"},
+	{"SVC_HOSTED", "false", "true: no boot policy, open registration, plans with quotas, rate limits; else self-hosted", isBool},
+	{"SVC_OPERATOR_PUBLIC_KEY", "", "the operator's Ed25519 public key, unpadded base64url; required when self-hosted", nil},
+	{"WARRANTY_PATH", "config/warranty.md", "the signed policy; self-hosted only", nil},
+	{"SVC_MODE", "", "OBSERVE approves what the policy would deny, and records it; anything else enforces", nil},
+	{"SVC_ENV", "production", "production or test: which API keys are accepted", oneOf("production", "test")},
+	{"SVC_LISTEN", "127.0.0.1:8787", "address and port of the API", isAddress},
+	{"SVC_ADMIN_LISTEN", adminListenDefault, "address and port of metrics and profiles (no keys asked); off for none", isAddressOrOff},
+	{"SVC_PUBLIC_URL", "", "where clients reach the API, for documents and activations (default http:// and SVC_LISTEN)", isBaseURL},
+	{"SVC_TRUSTED_PROXIES", "", "networks (CIDR, comma-separated) whose X-Forwarded-For names the client", isPrefixes},
+	{"SVC_DATA_DIR", "data", "folder of everything that is kept; made if missing", nil},
+	{"SVC_KEY_DIR", "SVC_DATA_DIR/keys", "folder of the signing keys; made at the first start", nil},
+	{"SVC_SIGNING_KEY_FILE", "", "file of the signing keys, in place of SVC_KEY_DIR; nothing is ever made there", nil},
+	{"SVC_ISSUER", "svc-core", "the claim iss of attestations", nil},
+	{"SVC_INTEGER_AMOUNTS", "decimal", "base reads amounts without a point as base units, for hook clients that send them so", oneOf("decimal", "base")},
+	{"SVC_RATE_LIMIT_KEY", "", "authorize and test-run per API key, N or N/DURATION, 0 for none (default 180/60s hosted, 120/60s in test)", isWindow},
+	{"SVC_RATE_LIMIT_IP", "", "the same per IP address, before the key is looked at (default 1500/60s hosted, 1000/60s in test)", isWindow},
+	{"SVC_RATE_LIMIT_HOLDS", "", "reading holds, per API key (default 30/60s hosted)", isWindow},
+	{"SVC_RATE_LIMIT_REGISTER", "", "registering keys, per IP address (default 5/3600s hosted)", isWindow},
+	{"SVC_REFUSE_ROLLBACK", "false", "true refuses to deploy a policy that an earlier deployment had", isBool},
+	{"SVC_TRUSTED_SHIMS", "", "JSON file of the trusted shims: keys, issuers, identities, versions", nil},
+	{"SVC_WEBHOOK_ALLOW_PRIVATE", "false", "true lets webhooks go to http and to private addresses; for development", isBool},
+	{"SVC_INTERNAL_LISTEN", "", "production: address and port on which test environments fetch keys (mutual TLS)", isAddress},
+	{"SVC_INTERNAL_CERT", "", "certificate of that listener (PEM)", nil},
+	{"SVC_INTERNAL_KEY", "", "its private key (PEM, mode 0600)", nil},
+	{"SVC_INTERNAL_CA", "", "certificates (PEM) of whom clients' certificates have to come from", nil},
+	{"SVC_MIRROR_URL", "", "test: https address of the production service's SVC_INTERNAL_LISTEN", isMirrorURL},
+	{"SVC_MIRROR_CERT", "", "certificate to show there (PEM)", nil},
+	{"SVC_MIRROR_KEY", "", "its private key (PEM, mode 0600)", nil},
+	{"SVC_MIRROR_CA", "", "certificates (PEM) of whom the service's certificate has to come from", nil},
+	{"SVC_RPC_URL_" + chainSuffix, "", "JSON-RPC address of a chain's node, for /rpc", isUpstream},
+	{"SVC_BUNDLER_URL_" + chainSuffix, "", "JSON-RPC address of a chain's bundler, for /bundler", isUpstream},
+	{"SVC_RPC_CHAINS", "1,8453", "chains that /rpc takes", isChains},
+	{"SVC_ENTRY_POINTS", "", "entry points that /bundler takes, VERSION:ADDRESS, comma-separated (default: the canonical ones of 0.6, 0.7 and 0.8)", isEntryPoints},
 }
 
-// laterSettings are variables of the specification that this build does not know how to obey. One that is
-// set, other than to 0 or false, stops the start: running without the limit that somebody asked for would be worse
-// than not running.
-var laterSettings = []string{
-	"SVC_HOSTED", "SVC_RATE_LIMIT_", "SVC_TRUSTED_PROXIES", "SVC_TRUSTED_SHIMS", "SVC_WEBHOOK_ALLOW_PRIVATE",
-	"SVC_REFUSE_ROLLBACK", "SVC_RPC_URL_", "SVC_BUNDLER_URL_",
-}
+// adminListenDefault is where metrics and profiles are, if that is free and nobody says otherwise.
+const adminListenDefault = "127.0.0.1:8788"
+
+// clientVariables belong to the commands that ask a service; the service has no use for them.
+var clientVariables = []string{"SVC_API_KEY", "SVC_API_URL", "SVC_TASK_ID"}
 
 // settings are the environment as the service reads it.
 type settings map[string]string
@@ -41,34 +70,62 @@ type settings map[string]string
 func readSettings(environ []string) (settings, error) {
 	s := settings{}
 	for _, row := range settingTable {
-		s[row.name] = row.fallback
+		if !strings.HasSuffix(row.name, chainSuffix) {
+			s[row.name] = row.fallback
+		}
 	}
 	s["SVC_KEY_DIR"] = ""
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		later := slices.ContainsFunc(laterSettings, func(later string) bool { return strings.HasPrefix(name, later) })
-		if later && value != "" && value != "0" && value != "false" {
-			return nil, fmt.Errorf("%s is set, and this build does not support it; unset it", name)
+		row := rowOf(name)
+		if row == nil || value == "" {
+			continue
 		}
-		if _, known := s[name]; known && value != "" {
-			s[name] = value
+		if row.check != nil {
+			if err := row.check(value); err != nil {
+				return nil, fmt.Errorf("%s is %q; %w", name, value, err)
+			}
 		}
+		s[name] = value
 	}
 	if s["SVC_KEY_DIR"] == "" {
 		s["SVC_KEY_DIR"] = filepath.Join(s["SVC_DATA_DIR"], "keys")
 	}
-	return s, s.check()
+	return s, errors.Join(s.wholeGroup("SVC_INTERNAL_LISTEN", "production"), s.wholeGroup("SVC_MIRROR_URL", "test"))
 }
 
-// check refuses a value that is none of the few that a setting has.
-func (s settings) check() error {
-	for name, values := range map[string][]string{
-		"SVC_ENV":             {"production", "test"},
-		"SVC_INTEGER_AMOUNTS": {"decimal", "base"},
-	} {
-		if !slices.Contains(values, s[name]) {
-			return fmt.Errorf("%s is %q; it can be %s", name, s[name], strings.Join(values, " or "))
+// rowOf finds the row of a variable's name, nil where there is none.
+func rowOf(name string) *setting {
+	for i := range settingTable {
+		row := &settingTable[i]
+		prefix, perChain := strings.CutSuffix(row.name, chainSuffix)
+		if name == row.name && !perChain || perChain && strings.HasPrefix(name, prefix) && isChain(name[len(prefix):]) == nil {
+			return row
 		}
+	}
+	return nil
+}
+
+// wholeGroup refuses a group of which some are set and others not, and one that the environment has no use for. The group
+// is named by its first member: the others are _CERT, _KEY and _CA.
+func (s settings) wholeGroup(first, environment string) error {
+	prefix := first[:strings.LastIndex(first, "_")]
+	names := []string{first, prefix + "_CERT", prefix + "_KEY", prefix + "_CA"}
+	var set, unset []string
+	for _, name := range names {
+		if s[name] == "" {
+			unset = append(unset, name)
+		} else {
+			set = append(set, name)
+		}
+	}
+	switch {
+	case len(set) == 0:
+		return nil
+	case len(unset) > 0:
+		return fmt.Errorf("%s is set, and %s is not; set all of them or none", set[0], strings.Join(unset, ", "))
+	case s["SVC_ENV"] != environment:
+		return fmt.Errorf("%s is set, and SVC_ENV is %s; it works in the environment %s only", first, s["SVC_ENV"], environment)
 	}
 	return nil
 }
@@ -77,9 +134,7 @@ func (s settings) check() error {
 func unknownSettings(environ []string) (names []string) {
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		known := slices.ContainsFunc(settingTable, func(row setting) bool { return row.name == name }) ||
-			slices.ContainsFunc(laterSettings, func(later string) bool { return strings.HasPrefix(name, later) })
-		if strings.HasPrefix(name, "SVC_") && !known {
+		if strings.HasPrefix(name, "SVC_") && rowOf(name) == nil && !slices.Contains(clientVariables, name) {
 			names = append(names, name)
 		}
 	}
@@ -100,12 +155,22 @@ func settingsHelp() string {
 		fmt.Fprintf(table, "  %s\t%s%s\n", row.name, row.doc, fallback)
 	}
 	table.Flush()
+	text.WriteString("\nA limit without a duration is for a minute; for registration, for an hour. Self-hosted, only limits that are set apply.\n")
 	text.WriteString("\nGOMAXPROCS and GOGC work as ever; without them the service uses twice the processors, and 800.\n")
-	text.WriteString("\nOf the specification's settings this version does not support these, and refuses to start where one is set:\n")
-	text.WriteString("  " + strings.Join(laterSettings, ", ") + "\n")
 	return text.String()
 }
 
-// ledgerPath and adminSocket are where things lie below the data folder.
-func (s settings) ledgerPath() string  { return filepath.Join(s["SVC_DATA_DIR"], "ledger") }
-func (s settings) adminSocket() string { return filepath.Join(s["SVC_DATA_DIR"], "admin.sock") }
+// hosted reports whether the service is hosted rather than self-hosted (decisions, section 1).
+func (s settings) hosted() bool { return s.on("SVC_HOSTED") }
+
+// on is a setting of isBool.
+func (s settings) on(name string) bool { return s[name] == "true" || s[name] == "1" }
+
+// observe reports whether what the policy denies is approved.
+func (s settings) observe() bool { return s["SVC_MODE"] == "OBSERVE" }
+
+// Where things lie below the data folder.
+func (s settings) ledgerPath() string     { return filepath.Join(s["SVC_DATA_DIR"], "ledger") }
+func (s settings) adminSocket() string    { return filepath.Join(s["SVC_DATA_DIR"], "admin.sock") }
+func (s settings) checkpointPath() string { return filepath.Join(s["SVC_DATA_DIR"], "checkpoint") }
+func (s settings) signingKeyPath() string { return filepath.Join(s["SVC_KEY_DIR"], attest.KeyFileName) }

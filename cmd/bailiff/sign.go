@@ -91,18 +91,27 @@ func (c *verifyCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
+	hash, err := verifySigned(std, src, c.File, public)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(std.out, hash)
+	return nil
+}
+
+// verifySigned returns the policyHash of a policy that is signed by a key, or prints what is wrong with it.
+func verifySigned(std streams, src *grammar.Source, name string, public ed25519.PublicKey) (string, error) {
 	framed, found := grammar.Split(src)
 	switch {
 	case found.HasErrors():
-		return printed(std, src, found)
+		return "", printed(std, src, found)
 	case !framed.Signed:
-		return fail("%s has no `## signature` block; sign it with: bailiff sign --key operator.key %s", c.File, c.File)
+		return "", fail("%s has no `## signature` block; sign it with: bailiff sign --key operator.key %s", name, name)
 	}
 	if err := attest.VerifyPolicy(public, framed.Body, framed.Signature); err != nil {
-		return fail("%s: %v; it was changed after it was signed, or signed with another key", c.File, err)
+		return "", fail("%s: %v; it was changed after it was signed, or signed with another key", name, err)
 	}
-	fmt.Fprintln(std.out, grammar.PolicyHash(framed.Body))
-	return nil
+	return grammar.PolicyHash(framed.Body), nil
 }
 
 // printed writes diagnostics to the error stream and returns the exit that says no more.

@@ -58,7 +58,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 }
 
 // wantSum is the hash of the batch of seed 1 with a thousand requests.
-const wantSum = "5c9d98ace45d6be0a57bde5f401ddac8ce148b751013456b418f692dbb317924"
+const wantSum = "f438e258c026cf13d04c38eaa95f89b62d4c678a39426393c1e3789c366ebfa2"
 
 // TestNoiseIsJSON: white space and the order of members leave the same value.
 func TestNoiseIsJSON(t *testing.T) {

@@ -208,7 +208,8 @@ func (w *Writer) refUpdates(path, operation string) {
 	for range 1 + r.N(2) {
 		ref := r.Pick("refs/heads/topic", "feature-1", "refs/tags/x1")
 		if w.probe() {
-			ref = strings.Replace(r.Pick("", "refs/heads/", "refs/tags/")+One(r, refs), "*", r.Pick("", "1.0"), 1)
+			ref = strings.Replace(One(r, refs), "*", r.Pick("", "1.0", "el"), 1)
+			ref = r.Pick("", "refs/", "heads/", "refs/heads/", "refs/tags/") + strings.TrimPrefix(ref, r.Pick("", "refs/", "refs/heads/"))
 		}
 		forward := "true"
 		if w.slip() || strings.Contains(operation, "force") {

@@ -37,7 +37,7 @@ var (
 		"create_branch", "create_tag", "reset_hard", "clean", "rewrite_history", "delete_ref", "force_push", "mirror_push",
 		"prune_remote", "change_remote", "change_protection", "change_credentials", "delete_repository"}
 	providers          = []string{"generic", "github", "gitlab", "bitbucket"}
-	refs               = []string{"main", "release/*", "refs/heads/prod", "refs/tags/v*", "refs/*"}
+	refs               = []string{"main", "release/*", "refs/heads/prod", "refs/tags/v*", "refs/*", "refs/heads/r*", "refs/heads/*", "heads/dev", "re*"}
 	databaseOperations = []string{"select", "insert", "update", "merge", "delete", "truncate", "create_table", "drop_table",
 		"add_column", "drop_column", "alter_column_type", "add_constraint", "drop_constraint", "create_index", "drop_index",
 		"create_schema", "drop_schema", "create_database", "alter_database", "drop_database", "create_routine", "replace_routine",

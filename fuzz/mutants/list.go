@@ -68,7 +68,7 @@ var custom = []Mutant{
 var tools = []Mutant{
 	{"commands are only looked at as they were sent", fileTools, "key: keyCommands, slot: slotCommand,", "key: keyCommands, slot: \"command\","},
 	{"a blocked domain does not cover its subdomains", fileTools,
-		"op: vm.OpHost, set: func(texts []string) vm.Const { return e.Hosts(texts...) }", "op: vm.OpIn, set: func(texts []string) vm.Const { return e.exactly(texts...) }"},
+		"[]setTest{{vm.OpHost, e.Hosts(texts...)}}", "[]setTest{{vm.OpIn, e.exactly(texts...)}}"},
 	{"a missing subject passes its list", fileTools,
 		"\te.Kind(vm.Unless, slot, absent, present)\n\te.deny(list.key.Rule, list.key.Code, list.missing, done)\n", "\te.Kind(vm.If, slot, absent, done)\n\te.Jump(present)\n"},
 	{"a profile grants no tool", fileTools, "\t\te.profileGrants(granted)\n", ""},
@@ -116,7 +116,8 @@ var files = []Mutant{
 var git = []Mutant{
 	{"remote schemes are not looked at", fileGit, "if g.RemoteSchemes != nil {", "if g.RemoteSchemes != nil && g.Providers != nil {"},
 	{"a fast-forward is what is called so", fileGit, "\te.fastForward()\n", ""},
-	{"a short ref covers no branch", fileGit, `if !strings.HasPrefix(ref, "refs/") {`, `if strings.HasPrefix(ref, "refs/") {`},
+	{"a short ref covers no branch", fileGit, `if !strings.HasPrefix(ref, refNamespace) {`, `if strings.HasPrefix(ref, refNamespace) {`},
+	{"a short ref of an update is no branch", fileGit, "\tfor _, space := range shortNames {\n\t\trest", "\tfor _, space := range shortNames[:0] {\n\t\trest"},
 }
 
 var database = []Mutant{

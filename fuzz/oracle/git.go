@@ -106,23 +106,28 @@ func (j *judgement) allFastForward() bool {
 	return true
 }
 
-// protectedRefChanges: "A protected ref is exact or ends in one `*`; one that does not begin with `refs/` also covers
-// what `refs/heads/` and `refs/tags/` in front of it cover."
+// protectedRefChanges: "A protected ref is exact or ends in one `*`. A name that does not begin with `refs/`, in the list
+// or in an update, stands for itself and for what it is with `refs/`, `refs/heads/` or `refs/tags/` in front."
 func (j *judgement) protectedRefChanges() bool {
 	for _, protected := range j.p.git.list("protected_refs") {
-		spellings := []string{protected}
-		if !strings.HasPrefix(protected, "refs/") {
-			spellings = append(spellings, "refs/heads/"+protected, "refs/tags/"+protected)
-		}
 		for _, update := range j.metadata("git", "ref_updates").elements() {
-			for _, spelling := range spellings {
-				if refCovered(spelling, update.member("ref").text) {
-					return true
+			for _, pattern := range refSpellings(protected) {
+				for _, ref := range refSpellings(update.member("ref").text) {
+					if refCovered(pattern, ref) {
+						return true
+					}
 				}
 			}
 		}
 	}
 	return false
+}
+
+func refSpellings(name string) []string {
+	if strings.HasPrefix(name, "refs/") {
+		return []string{name}
+	}
+	return []string{name, "refs/" + name, "refs/heads/" + name, "refs/tags/" + name}
 }
 
 func refCovered(pattern, ref string) bool {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"net/mail"
 	"time"
 
 	"bailiff/runtime/ledger"
@@ -17,15 +16,20 @@ import (
 type Admin struct {
 	Ledger      ledger.Ledger
 	Environment string // of the keys that are made: Production or Test
+	Hosted      bool   // plans have quotas and prices
 	Clock       Clock
 	Random      io.Reader // cryptographically secure
 }
 
 // NewKey is a request for an API key.
 type NewKey struct {
-	Email  string   `json:"email"`
-	Scopes []string `json:"scopes"` // none: authorize alone (decisions, section 1)
-	Shim   bool     `json:"shim"`   // the key's provenance is a trusted shim
+	Email        string   `json:"email"`
+	Organization string   `json:"organization"`
+	Scopes       []string `json:"scopes"`     // none: authorize alone (decisions, section 1)
+	FullGrant    bool     `json:"full_grant"` // all scopes, as keys have that are older than scopes; not with Scopes
+	Plan         string   `json:"plan"`       // none: developer; the others confer webhooks:write
+	Shim         bool     `json:"shim"`       // the key's provenance is a trusted shim
+	Legacy       bool     `json:"legacy"`     // a key of the old form sk_svc_test_…; in the test environment only
 }
 
 // KeyView is an API key as it is shown: without the secret, which nobody has but the client.
@@ -33,6 +37,7 @@ type KeyView struct {
 	APIKey      string    `json:"api_key,omitempty"` // the secret, when the key has just been made; never again
 	ID          string    `json:"key_id"`
 	Email       string    `json:"email"`
+	Account     string    `json:"organization,omitempty"`
 	Scopes      []string  `json:"scopes"`
 	Plan        string    `json:"plan"`
 	Environment string    `json:"environment"`
@@ -58,22 +63,13 @@ type HoldView struct {
 // CreateKey makes an API key and records it. The secret is in the view, once: the ledger holds its hash alone. An
 // error that wraps ledger.ErrInvalid says what is wrong with the request.
 func (a *Admin) CreateKey(ctx context.Context, request NewKey) (KeyView, error) {
-	address, err := mail.ParseAddress(request.Email)
-	if err != nil || address.Address != request.Email {
-		return KeyView{}, fmt.Errorf("%w: %.64q is no e-mail address", ledger.ErrInvalid, request.Email)
-	}
-	scopes, err := parseScopes(request.Scopes)
+	key, prefix, err := a.newKey(&request)
 	if err != nil {
 		return KeyView{}, err
 	}
-	var raw [32 + 16]byte
-	if _, err := io.ReadFull(a.Random, raw[:]); err != nil {
-		return KeyView{}, fmt.Errorf("reading random bytes: %w", err)
-	}
-	secret := keyPrefix + hex.EncodeToString(raw[:32])
-	key := ledger.Key{
-		ID: ledger.ID(raw[32:]).UUIDv4(), Hash: sha256.Sum256([]byte(secret)), Email: request.Email,
-		Environment: a.Environment, Tier: "developer", Scopes: scopes, Shim: request.Shim, Created: a.Clock().UnixNano(),
+	secret, err := mint(a.Random, prefix, &key)
+	if err != nil {
+		return KeyView{}, err
 	}
 	if err := a.Ledger.CreateKey(ctx, key); err != nil {
 		return KeyView{}, err
@@ -81,6 +77,77 @@ func (a *Admin) CreateKey(ctx context.Context, request NewKey) (KeyView, error) 
 	view := viewKey(&key)
 	view.APIKey = secret
 	return view, nil
+}
+
+// newKey is the key that is asked for, and how its secret begins.
+func (a *Admin) newKey(request *NewKey) (key ledger.Key, prefix string, err error) {
+	prefix = keyPrefix
+	switch {
+	case !isEmail(request.Email):
+		return key, "", fmt.Errorf("%w: %.64q is no e-mail address", ledger.ErrInvalid, request.Email)
+	case request.FullGrant && len(request.Scopes) > 0:
+		return key, "", fmt.Errorf("%w: the full grant is all scopes: name none beside it", ledger.ErrInvalid)
+	case request.Legacy && a.Environment != Test:
+		return key, "", fmt.Errorf("%w: keys of the form %s… are of the environment %s alone", ledger.ErrInvalid, testKeyPrefix, Test)
+	case request.Legacy:
+		prefix = testKeyPrefix
+	}
+	scopes, err := parseScopes(request.Scopes)
+	if err != nil {
+		return key, "", err
+	}
+	p := plans[0]
+	if request.Plan != "" {
+		if p, err = parsePlan(request.Plan); err != nil {
+			return key, "", err
+		}
+	}
+	if p.webhooks {
+		scopes |= ledger.ScopeWebhooks
+	}
+	if request.FullGrant {
+		scopes = ledger.AllScopes
+	}
+	return ledger.Key{
+		Email: request.Email, Organization: request.Organization, Environment: a.Environment, Tier: p.name, Scopes: scopes,
+		Shim: request.Shim, Created: a.Clock().UnixNano(),
+	}, prefix, nil
+}
+
+// SetPlan gives the key of an id a plan, and confers or takes the webhook scope. The errors are those of ledger.ParseID
+// and of the ledger, and ledger.ErrInvalid for a plan that does not exist.
+func (a *Admin) SetPlan(ctx context.Context, id, name string) (KeyView, error) {
+	p, err := parsePlan(name)
+	if err != nil {
+		return KeyView{}, err
+	}
+	return a.change(ctx, id, func(change *ledger.KeyChange) {
+		change.Tier, change.Scopes = p.name, p.scopes(change.Scopes)
+	})
+}
+
+// GrantAll gives the key of an id all scopes, as keys have that are older than scopes.
+func (a *Admin) GrantAll(ctx context.Context, id string) (KeyView, error) {
+	return a.change(ctx, id, func(change *ledger.KeyChange) { change.Scopes = ledger.AllScopes })
+}
+
+// change changes what edit changes of a key.
+func (a *Admin) change(ctx context.Context, id string, edit func(*ledger.KeyChange)) (KeyView, error) {
+	parsed, err := ledger.ParseID(id)
+	if err != nil {
+		return KeyView{}, err
+	}
+	key, found := a.Ledger.LookupKeyID(parsed)
+	if !found {
+		return KeyView{}, fmt.Errorf("%w: no key has the id %s", ledger.ErrNotFound, id)
+	}
+	change := ledger.KeyChange{ID: parsed, At: a.Clock().UnixNano(), Tier: key.Tier, Scopes: key.Scopes}
+	edit(&change)
+	changed, err := a.Ledger.ChangeKey(ctx, change)
+	if err != nil {
+		return KeyView{}, err
+	}
+	return viewKey(&changed), nil
 }
 
 func parseScopes(names []string) (scopes ledger.Scopes, err error) {
@@ -151,7 +218,7 @@ func (a *Admin) Holds(ctx context.Context) ([]HoldView, error) {
 
 func viewKey(key *ledger.Key) KeyView {
 	view := KeyView{
-		ID: key.ID.String(), Email: key.Email, Scopes: key.Scopes.Names(), Plan: key.Tier,
+		ID: key.ID.String(), Email: key.Email, Account: key.Organization, Scopes: key.Scopes.Names(), Plan: key.Tier,
 		Environment: key.Environment, Provenance: string(provenance(key)), CreatedAt: moment(key.Created),
 	}
 	if key.Revoked != 0 {

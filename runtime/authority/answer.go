@@ -1,6 +1,11 @@
 package authority
 
-import "bailiff/runtime/code"
+import (
+	"time"
+
+	"bailiff/runtime/code"
+	"bailiff/runtime/metrics"
+)
 
 // Answer is what authorize or test-run answers: a decision (specification, "Authorization response"). It may be used for
 // one decision after the other, and keeps the memory of its message.
@@ -23,20 +28,30 @@ type Answer struct {
 	Observe bool // a test-run's observe_mode_active
 
 	Explanation *Explanation // nil where none was asked for
+
+	// Timing is how long each stage took, where that was asked for; it is valid beside a failure, too.
+	Timing [metrics.Stages]time.Duration
 }
 
 // Failure is an answer that is no decision: authentication, validation, or trouble of the service's own.
 type Failure struct {
 	Code    code.Code
 	Message string
+	// Diagnostics is a JSON array of grammar.Report, of a policy that can't be deployed; nil for every other failure.
+	Diagnostics []byte
 }
 
 // Error returns the message.
 func (f *Failure) Error() string { return f.Message }
 
-func failure(c code.Code, message string) *Failure { return &Failure{c, message} }
+func failure(c code.Code, message string) *Failure { return &Failure{Code: c, Message: message} }
 
 // unavailable is the answer where a decision could not be made durable: unknown, and never ALLOWED.
 func unavailable() *Failure {
 	return failure(code.StoreUnavailable, "the decision could not be stored, so none is given; ask again later")
+}
+
+// noRandomness is the answer where the system has no random bytes to give.
+func noRandomness() *Failure {
+	return failure(code.Internal, "the service could not draw random bytes; nothing was done")
 }

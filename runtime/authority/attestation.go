@@ -29,7 +29,7 @@ func (a *Authority) precheck(w *worker) (*attest.Claims, *Failure) {
 	}
 	id, err := attest.NewTokenID(a.Random)
 	if err != nil {
-		return nil, failure(code.Internal, "the service could not draw random bytes; nothing was allowed")
+		return nil, noRandomness()
 	}
 	claims := w.claims(a.Issuer, id)
 	if err := a.Signer.Check(claims); err != nil {

@@ -11,16 +11,18 @@ import (
 	"time"
 
 	"bailiff/compiler"
+	"bailiff/runtime/attest"
 	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
 	"bailiff/vm"
 	"bailiff/vm/amount"
 )
 
 // maxAttempts bounds how often a plan is made again because the key's epoch moved meanwhile. Each time takes a
 // revocation or a deployment of that key within microseconds.
-const maxAttempts = 8
+const maxAttempts = 32
 
 // usualTokenBytes is a little more than what most attestations take.
 const usualTokenBytes = 7 << 10
@@ -51,33 +53,88 @@ type worker struct {
 
 // asked is what a caller wants.
 type asked struct {
-	testRun bool
-	explain bool
+	testRun   bool
+	explain   bool
+	timed     bool
+	requestID string // the caller's memory
+	admit     Admitter
+}
+
+// Call is what a caller wants of a decision beside its body. Nothing of it is kept.
+type Call struct {
+	TestRun   bool
+	Explain   bool   // with TestRun: the answer has an explanation
+	RequestID string // recorded with the event; at most ledger.MaxEventText bytes
+	Timed     bool   // the answer says how long its stages took
+	Admit     Admitter
+}
+
+// An Admitter has a say before a request that is valid in itself is judged: the limit per key (decisions, section 3,
+// "Order").
+type Admitter interface {
+	// Admit returns nil, or what is answered instead. It is called once a request.
+	Admit(key *ledger.Key) *Failure
 }
 
 func newWorker(options intent.Options) *worker { return &worker{decoder: intent.NewDecoder(options)} }
 
 // Decide takes one intent to its answer: authorize, or, with testRun, the strict decision without any effect.
 // ctx ends the wait for the store; the decision is then unknown to the client, never allowed. The answer is written
-// to answer, whose memory is used again; it means nothing where Decide returns a failure.
+// to answer, whose memory is used again; but for its timing it means nothing where Decide returns a failure.
 func (a *Authority) Decide(ctx context.Context, key *ledger.Key, body []byte, testRun bool, answer *Answer) *Failure {
-	return a.run(ctx, key, body, asked{testRun: testRun}, answer)
+	return a.Judge(ctx, key, body, Call{TestRun: testRun}, answer)
 }
 
-// run lends a worker to decide.
-func (a *Authority) run(ctx context.Context, key *ledger.Key, body []byte, want asked, answer *Answer) *Failure {
+// Judge is Decide with all that a caller can ask for. It lends a worker to decide.
+func (a *Authority) Judge(ctx context.Context, key *ledger.Key, body []byte, call Call, answer *Answer) *Failure {
 	w := a.workers.Get().(*worker)
-	w.to, w.asked = answer, want
+	w.to, w.asked = answer, asked{
+		testRun: call.TestRun, explain: call.Explain, timed: call.Timed || a.Metrics != nil, requestID: call.RequestID, admit: call.Admit,
+	}
+	answer.Timing = [metrics.Stages]time.Duration{}
 	fault := a.decide(ctx, w, key, body)
-	w.to = nil
+	w.to, w.asked = nil, asked{}
 	a.workers.Put(w) // not deferred: after a panic nobody knows what state it is in
+	a.count(answer, fault)
 	return fault
 }
 
+// count counts a decision and how long it took.
+func (a *Authority) count(answer *Answer, fault *Failure) {
+	if a.Metrics == nil {
+		return
+	}
+	if fault == nil {
+		a.Metrics.Decision(answer.Status, answer.Code, answer.TestRun)
+	}
+	for stage, took := range answer.Timing {
+		if took > 0 {
+			a.Metrics.Stage(metrics.Stage(stage), took)
+		}
+	}
+}
+
+// lap adds the time since a moment to a stage, and returns the moment that it is now.
+func (a *Authority) lap(w *worker, stage metrics.Stage, since time.Time) time.Time {
+	if !w.timed {
+		return since
+	}
+	now := a.Clock()
+	w.to.Timing[stage] += now.Sub(since)
+	return now
+}
+
 func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body []byte) *Failure {
+	w.now = a.Clock()
 	in, err := w.decoder.Decode(body)
+	a.lap(w, metrics.StageDecode, w.now)
 	if err != nil {
 		return invalidIntent(err)
+	}
+	if w.admit != nil {
+		if fault := w.admit.Admit(key); fault != nil {
+			return fault
+		}
 	}
 	a.unknown.warn(a.Log, in.Text(intent.Framework))
 	w.in, w.key, w.observe, w.observing = in, key, a.Observe && !w.testRun, a.Observe
@@ -106,20 +163,23 @@ func invalidIntent(err error) *Failure {
 func (a *Authority) refresh(key *ledger.Key) (*ledger.Key, *Failure) {
 	fresh, found := a.Ledger.LookupKey(key.Hash)
 	if !found || fresh.Revoked != 0 {
-		return nil, failure(code.APIKeyInvalid, "the API key is unknown or revoked")
+		return nil, badKey()
 	}
 	return fresh, nil
 }
 
 // attempt judges the intent, carries the plan out, and answers; again says that the plan was stale.
 func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, again bool) {
-	w.now, w.policy = a.Clock(), a.policy.Load()
+	if w.policy, fault, again = a.policyOf(ctx, w.key, w.now.UnixNano()); w.policy == nil {
+		return fault, again
+	}
+	w.now = a.Clock()
 	w.judge()
 	if w.result.Status == vm.Rejected {
 		return w.rejected(), false
 	}
 	if err := a.makePlan(w); err != nil {
-		return failure(code.Internal, "the service could not draw random bytes; nothing was allowed"), false
+		return noRandomness(), false
 	}
 	claims, fault := a.precheck(w)
 	if fault != nil {
@@ -131,8 +191,14 @@ func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, aga
 			return w.unstored()
 		}
 	}
+	return a.carryOut(ctx, w, claims, a.lap(w, metrics.StageEvaluate, w.now))
+}
+
+// carryOut submits the plan, signs while its record is on its way, and answers when that is durable.
+func (a *Authority) carryOut(ctx context.Context, w *worker, claims *attest.Claims, moment time.Time) (fault *Failure, again bool) {
 	ticket := a.Ledger.Submit(&w.plan)
 	outcome := ticket.Outcome()
+	moment = a.lap(w, metrics.StageStore, moment)
 	var token []byte
 	var signing error
 	if outcome.Decision == ledger.Allowed && a.Signer != nil && !w.testRun {
@@ -140,9 +206,13 @@ func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, aga
 		claims.Mode = mode(outcome.Observed)
 		// Whoever else is ready submits first: signing takes so long that a group would miss them all.
 		runtime.Gosched()
-		token, signing = a.Signer.Issue(make([]byte, 0, usualTokenBytes), claims) // while the record is on its way
+		moment = a.lap(w, metrics.StageStore, moment)
+		token, signing = a.Signer.Issue(make([]byte, 0, usualTokenBytes), claims)
+		moment = a.lap(w, metrics.StageSign, moment)
 	}
-	if err := ticket.Wait(ctx); err != nil {
+	err := ticket.Wait(ctx)
+	a.lap(w, metrics.StageStore, moment)
+	if err != nil {
 		a.Log.Error("a decision could not be stored", "error", err)
 		return w.unstored()
 	}
@@ -191,6 +261,7 @@ func (a *Authority) makePlan(w *worker) error {
 		Event:         w.event(),
 		Pass:          ledger.Ending{Decision: ledger.Allowed},
 		TooManyGroups: code.AggregateLimit,
+		Quota:         a.quota(w.key),
 	}
 	if _, err := io.ReadFull(a.Random, w.plan.ID[:]); err != nil {
 		return err
@@ -287,7 +358,7 @@ func (a *Authority) requestHold(w *worker) error {
 // event is what every ending records of the request.
 func (w *worker) event() ledger.Event {
 	event := ledger.Event{
-		Endpoint: "/v1/authorize", AgentID: w.in.Text(intent.AgentID), Action: w.in.Text(intent.Action),
+		Endpoint: "/v1/authorize", RequestID: w.requestID, AgentID: w.in.Text(intent.AgentID), Action: w.in.Text(intent.Action),
 		Class: uint8(w.result.Class), PolicyHash: w.policy.digest, Commitment: commitment(w.in),
 	}
 	if w.testRun {
@@ -335,7 +406,9 @@ func (w *worker) answer(outcome *ledger.Outcome, token []byte) (fault *Failure, 
 	case ledger.Stale:
 		return nil, true
 	case ledger.KeyRevoked:
-		return failure(code.APIKeyInvalid, "the API key is unknown or revoked"), false
+		return badKey(), false
+	case ledger.QuotaExceeded:
+		return quotaExceeded(w.key, outcome.Now), false
 	case ledger.TooManyHolds:
 		return failure(code.RateLimited, fmt.Sprintf("the key has %d open holds; resolve some, or let them expire", ledger.MaxOpenHolds)), false
 	case ledger.Passed, ledger.Held, ledger.HoldDenied, ledger.Refused, ledger.RefusedGroups:
@@ -359,7 +432,7 @@ func (w *worker) newAnswer(decision ledger.Decision) *Answer {
 	answer := w.to
 	*answer = Answer{
 		HTTP: 200, Status: decision.String(), PolicyHash: w.policy.Hash, TestRun: w.testRun, Observe: w.testRun && w.observing,
-		Nonce: strings.Clone(w.in.Text(intent.RequestNonce)), Message: answer.Message[:0],
+		Nonce: strings.Clone(w.in.Text(intent.RequestNonce)), Message: answer.Message[:0], Timing: answer.Timing,
 	}
 	switch {
 	case w.testRun:

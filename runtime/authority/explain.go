@@ -84,7 +84,7 @@ func minus(a, b amount.Amount) (left amount.Amount) {
 
 // Explain takes an intent to the answer of a test-run, with an explanation.
 func (a *Authority) Explain(ctx context.Context, key *ledger.Key, body []byte, answer *Answer) *Failure {
-	return a.run(ctx, key, body, asked{testRun: true, explain: true}, answer)
+	return a.Judge(ctx, key, body, Call{TestRun: true, Explain: true}, answer)
 }
 
 // measure reads how far the counters of the policy have come for this intent.

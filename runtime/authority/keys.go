@@ -3,6 +3,10 @@ package authority
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/mail"
 
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
@@ -11,27 +15,63 @@ import (
 // The form of API keys (specification, "API key"). What follows the prefix is 64 hex digits, 256 random bits.
 const (
 	keyPrefix     = "sk_svc_"
-	testKeyPrefix = "sk_svc_test_"
+	testKeyPrefix = "sk_svc_test_" // of legacy keys of the test environment
 	maxKeyLength  = 256
 )
 
-// Authenticate finds the key that a bearer token is, and checks that it is good here and has a scope.
-func (a *Authority) Authenticate(token []byte, scope ledger.Scopes) (*ledger.Key, *Failure) {
-	if !bytes.HasPrefix(token, []byte(keyPrefix)) || len(token) > maxKeyLength {
-		return nil, failure(code.APIKeyInvalid, "the API key is malformed; it starts with "+keyPrefix)
-	}
+// Authenticate finds the key that a bearer token is, and checks that it is good here and has the scopes. A malformed
+// key, an unknown and a revoked one take the same way to the same answer, so that nobody learns which it was. In the
+// test environment a live key that is used for the first time is looked up in production.
+func (a *Authority) Authenticate(token []byte, scopes ledger.Scopes) (*ledger.Key, *Failure) {
 	if a.Environment == Production && bytes.HasPrefix(token, []byte(testKeyPrefix)) {
 		return nil, failure(code.APIKeyWrongEnv, "this is a key of the test environment; use a production key here")
 	}
 	hash := sha256.Sum256(token)
 	key, found := a.Ledger.LookupKey(hash)
+	if a.Mirror != nil && (!found && isLive(token) || found && unfinished(key)) {
+		var fault *Failure
+		if key, fault = a.mirror(hash, key); fault != nil {
+			return nil, fault
+		}
+		found = key != nil
+	}
 	switch {
 	case !found || key.Revoked != 0:
-		return nil, failure(code.APIKeyInvalid, "the API key is unknown or revoked")
+		return nil, badKey()
 	case key.Environment != a.Environment:
 		return nil, failure(code.APIKeyWrongEnv, "the API key belongs to the environment "+key.Environment)
-	case !key.Scopes.Has(scope):
-		return nil, failure(code.APIKeyScope, "the API key lacks the scope "+scope.String())
+	case !key.Scopes.Has(scopes):
+		return nil, failure(code.APIKeyScope, "the API key lacks the scope "+scopes.String())
 	}
 	return key, nil
+}
+
+// badKey is the one answer to keys that are not good.
+func badKey() *Failure {
+	return failure(code.APIKeyInvalid, "the API key is malformed, unknown or revoked; it starts with "+keyPrefix)
+}
+
+// isLive reports whether a token has the form of a production key.
+func isLive(token []byte) bool {
+	return len(token) <= maxKeyLength && bytes.HasPrefix(token, []byte(keyPrefix)) && !bytes.HasPrefix(token, []byte(testKeyPrefix))
+}
+
+// mint draws the secret and the id of a key that is complete but for them.
+func mint(random io.Reader, prefix string, key *ledger.Key) (secret string, err error) {
+	var raw [32 + 16]byte
+	if _, err := io.ReadFull(random, raw[:]); err != nil {
+		return "", fmt.Errorf("reading random bytes: %w", err)
+	}
+	secret = prefix + hex.EncodeToString(raw[:32])
+	key.ID, key.Hash = ledger.ID(raw[32:]).UUIDv4(), sha256.Sum256([]byte(secret))
+	return secret, nil
+}
+
+// maxEmail is the length of the longest e-mail address (RFC 5321, section 4.5.3.1), in bytes.
+const maxEmail = 254
+
+// isEmail reports whether a text is an e-mail address and nothing else.
+func isEmail(text string) bool {
+	address, err := mail.ParseAddress(text)
+	return err == nil && address.Address == text && len(text) <= maxEmail
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
@@ -38,8 +39,12 @@ func (w *worker) appendReason(text []byte, outcome *ledger.Outcome) []byte {
 	}
 	switch {
 	case outcome.Result == ledger.Held:
-		text = append(text, w.policy.program.Rule(w.result.Holds[0]).Message...)
-		return append(text, ": a human operator has to decide"...)
+		rule := w.policy.program.Rule(w.result.Holds[0])
+		text = append(text, rule.Message...)
+		if rule.Code == string(code.HoldConsensus) { // the messages of approvals say who has to decide
+			text = append(text, ": a human operator has to decide"...)
+		}
+		return text
 	case outcome.Result == ledger.HoldDenied:
 		return append(text, holdDenied...)
 	case outcome.Result == ledger.Refused:

@@ -45,9 +45,9 @@ func (e *InvalidPolicy) Error() string {
 
 // Policy is a policy ready to judge: its program, bound to the fields of a request. It never changes.
 type Policy struct {
-	Hash     string // policyHash: SHA-256 of the signed bytes, lower-case hex
-	Version  string // of the policy format
-	Warnings grammar.Diagnostics
+	Hash     string              // policyHash: SHA-256 of the signed bytes, lower-case hex
+	Version  string              // of the policy format
+	Warnings grammar.Diagnostics // of a policy that has just been compiled
 
 	digest  [sha256.Size]byte
 	program *vm.Program
@@ -112,15 +112,20 @@ func LoadPolicy(src *grammar.Source, operator ed25519.PublicKey) (*Policy, error
 
 // CompilePolicy compiles a policy whether it is signed or not, for its author to try. The error is *InvalidPolicy.
 func CompilePolicy(src *grammar.Source) (*Policy, error) {
+	policy, _, err := compilePolicy(src)
+	return policy, err
+}
+
+// compilePolicy is CompilePolicy, with what the policy says.
+func compilePolicy(src *grammar.Source) (*Policy, *compiler.Compiled, error) {
 	compiled, found := compiler.Compile(src)
 	if found.HasErrors() {
-		return nil, &InvalidPolicy{src, found}
+		return nil, nil, &InvalidPolicy{src, found}
 	}
-	binding, err := intent.NewBinding(compiled.Program.Fields())
+	policy, err := newPolicy(compiled.Program, sha256.Sum256(compiled.File.Framed.Body))
 	if err != nil {
-		return nil, fmt.Errorf("the compiled program can't be bound to requests: %w", err)
+		return nil, nil, err
 	}
-	policy := &Policy{Hash: compiled.Hash, Version: compiled.Version, Warnings: found, program: compiled.Program, binding: binding}
-	policy.digest = sha256.Sum256(compiled.File.Framed.Body)
-	return policy, nil
+	policy.Warnings = found
+	return policy, compiled, nil
 }

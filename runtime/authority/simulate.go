@@ -23,11 +23,10 @@ type Simulation struct {
 
 // NewSimulation returns a simulation of a policy. Close ends it.
 func NewSimulation(policy *Policy, options intent.Options, clock Clock) (*Simulation, error) {
-	a := &Authority{Config: Config{
-		Ledger: memory.New(), Environment: Production, Options: options, Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
-	}}
-	a.policy.Store(policy)
-	a.workers.New = func() any { return newWorker(options) }
+	a := newAuthority(Config{
+		Ledger: memory.New(), Environment: Production, Policy: policy, Options: options, Clock: clock, Random: rand.Reader,
+		Log: slog.New(slog.DiscardHandler),
+	})
 	s := &Simulation{authority: a, keys: map[bool]*ledger.Key{}, owner: map[string]ledger.ID{}}
 	for _, shim := range []bool{false, true} {
 		if err := s.createKey(shim); err != nil {
@@ -56,7 +55,7 @@ func (s *Simulation) createKey(shim bool) error {
 // or, with testRun, without any effect. Nothing is attested.
 func (s *Simulation) Decide(body []byte, shim, testRun bool) (*Answer, *Failure) {
 	answer := new(Answer)
-	fault := s.authority.run(context.Background(), s.keys[shim], body, asked{testRun: testRun, explain: true}, answer)
+	fault := s.authority.Judge(context.Background(), s.keys[shim], body, Call{TestRun: testRun, Explain: true}, answer)
 	if fault != nil {
 		return nil, fault
 	}

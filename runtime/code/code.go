@@ -29,71 +29,105 @@ type Info struct {
 
 // The codes of this build, in the order of the table.
 const (
-	ActionNotAllowed    Code = "SVC_POLICY_VIOLATION_ACTION_NOT_ALLOWED"
-	ChainNotAllowed     Code = "SVC_POLICY_VIOLATION_CHAIN_NOT_ALLOWED"
-	AmountExceeded      Code = "SVC_POLICY_VIOLATION_AMOUNT_EXCEEDED"
-	AmountInvalid       Code = "SVC_POLICY_VIOLATION_AMOUNT_INVALID"
-	AmountRequired      Code = "SVC_POLICY_VIOLATION_AMOUNT_REQUIRED"
-	TokenNotAllowed     Code = "SVC_POLICY_VIOLATION_TOKEN_NOT_ALLOWED"
-	TokenAmountExceeded Code = "SVC_POLICY_VIOLATION_TOKEN_AMOUNT_EXCEEDED"
-	TokenAmountInvalid  Code = "SVC_POLICY_VIOLATION_TOKEN_AMOUNT_INVALID"
-	ToolCallNotAllowed  Code = "SVC_POLICY_VIOLATION_TOOL_CALL_NOT_ALLOWED"
-	BlockedCommand      Code = "SVC_POLICY_VIOLATION_BLOCKED_COMMAND"
-	BlockedDomain       Code = "SVC_POLICY_VIOLATION_BLOCKED_DOMAIN"
-	BlockedPath         Code = "SVC_POLICY_VIOLATION_BLOCKED_PATH"
-	CustomRule          Code = "SVC_POLICY_VIOLATION_CUSTOM_RULE"
-	NotOnAllowlist      Code = "SVC_POLICY_VIOLATION_NOT_ON_ALLOWLIST"
-	ProvenanceRequired  Code = "SVC_POLICY_VIOLATION_PROVENANCE_REQUIRED"
-	TaskIDRequired      Code = "SVC_POLICY_VIOLATION_TASK_ID_REQUIRED"
-	BlockedRecipient    Code = "SVC_POLICY_VIOLATION_BLOCKED_RECIPIENT"
-	RecipientNotAllowed Code = "SVC_POLICY_VIOLATION_RECIPIENT_NOT_ALLOWED"
-	CalldataEnrichment  Code = "SVC_POLICY_VIOLATION_CALLDATA_ENRICHMENT_REQUIRED"
-	ExecutionBoundary   Code = "SVC_POLICY_VIOLATION_EXECUTION_BOUNDARY_REQUIRED"
-	FileEffectRequired  Code = "SVC_POLICY_VIOLATION_FILE_EFFECT_REQUIRED"
-	FileEffect          Code = "SVC_POLICY_VIOLATION_FILE_EFFECT_NOT_ALLOWED"
-	FileOutsideRoot     Code = "SVC_POLICY_VIOLATION_FILE_OUTSIDE_ROOT"
-	FileBlockedPath     Code = "SVC_POLICY_VIOLATION_FILE_BLOCKED_PATH"
-	FilePathRequired    Code = "SVC_POLICY_VIOLATION_FILE_PATH_REQUIRED"
-	FileTarget          Code = "SVC_POLICY_VIOLATION_FILE_TARGET_UNTRUSTED"
-	SensitiveFile       Code = "SVC_POLICY_VIOLATION_SENSITIVE_FILE"
-	SensitiveEgress     Code = "SVC_POLICY_VIOLATION_SENSITIVE_EGRESS"
-	ImpactLimit         Code = "SVC_POLICY_VIOLATION_IMPACT_LIMIT"
-	RootMutation        Code = "SVC_POLICY_VIOLATION_REPOSITORY_ROOT_MUTATION"
-	GitMetadata         Code = "SVC_POLICY_VIOLATION_GIT_METADATA_REQUIRED"
-	GitOperation        Code = "SVC_POLICY_VIOLATION_GIT_OPERATION_BLOCKED"
-	GitRef              Code = "SVC_POLICY_VIOLATION_GIT_REF_NOT_ALLOWED"
-	GitTopology         Code = "SVC_POLICY_VIOLATION_GIT_TOPOLOGY_UNTRUSTED"
-	Provider            Code = "SVC_POLICY_VIOLATION_PROVIDER_UNSUPPORTED"
-	ProviderOperation   Code = "SVC_POLICY_VIOLATION_PROVIDER_OPERATION_BLOCKED"
-	DatabaseMetadata    Code = "SVC_POLICY_VIOLATION_DATABASE_METADATA_REQUIRED"
-	DatabaseOperation   Code = "SVC_POLICY_VIOLATION_DATABASE_OPERATION_NOT_ALLOWED"
-	DatabaseResource    Code = "SVC_POLICY_VIOLATION_DATABASE_RESOURCE_NOT_ALLOWED"
-	DatabaseRoutine     Code = "SVC_POLICY_VIOLATION_DATABASE_ROUTINE_NOT_ALLOWED"
-	DatabaseCapability  Code = "SVC_POLICY_VIOLATION_DATABASE_CAPABILITY_UNTRUSTED"
-	DatabaseParse       Code = "SVC_POLICY_VIOLATION_DATABASE_PARSE_FAILED"
-	LoopLimitExceeded   Code = "SVC_LOOP_LIMIT_EXCEEDED"
-	ModelSpend          Code = "SVC_MODEL_SPEND_LIMIT_EXCEEDED"
-	ModelTokens         Code = "SVC_MODEL_TOKEN_LIMIT_EXCEEDED"
-	ModelUsage          Code = "SVC_MODEL_USAGE_UNAVAILABLE"
-	AggregateLimit      Code = "SVC_AGGREGATE_LIMIT_EXCEEDED"
-	AggregateField      Code = "SVC_AGGREGATE_FIELD_MISSING"
-	LimitStore          Code = "SVC_LIMIT_STORE_UNAVAILABLE"
-	HoldDenied          Code = "SVC_POLICY_HOLD_DENIED"
-	HoldConsensus       Code = "SVC_POLICY_HOLD_CONSENSUS_REQUIRED"
-	HoldApproval        Code = "SVC_POLICY_HOLD_APPROVAL_REQUIRED"
-	ValidationSchema    Code = "SVC_VALIDATION_ERROR_SCHEMA"
-	ValidationChain     Code = "SVC_VALIDATION_ERROR_CHAIN_NOT_ALLOWED"
-	APIKeyRequired      Code = "SVC_API_KEY_REQUIRED"
-	APIKeyInvalid       Code = "SVC_API_KEY_INVALID"
-	APIKeyWrongEnv      Code = "SVC_API_KEY_WRONG_ENV"
-	APIKeyScope         Code = "SVC_API_KEY_SCOPE_INSUFFICIENT"
-	NotFound            Code = "SVC_NOT_FOUND"
-	MethodNotAllowed    Code = "SVC_METHOD_NOT_ALLOWED"
-	BodyTooLarge        Code = "SVC_BODY_TOO_LARGE"
-	RateLimited         Code = "SVC_RATE_LIMITED"
-	Internal            Code = "SVC_INTERNAL_ERROR"
-	StoreUnavailable    Code = "SVC_STORE_UNAVAILABLE"
-	MetadataUnavailable Code = "SVC_SERVICE_METADATA_UNAVAILABLE"
+	ActionNotAllowed      Code = "SVC_POLICY_VIOLATION_ACTION_NOT_ALLOWED"
+	ChainNotAllowed       Code = "SVC_POLICY_VIOLATION_CHAIN_NOT_ALLOWED"
+	AmountExceeded        Code = "SVC_POLICY_VIOLATION_AMOUNT_EXCEEDED"
+	AmountInvalid         Code = "SVC_POLICY_VIOLATION_AMOUNT_INVALID"
+	AmountRequired        Code = "SVC_POLICY_VIOLATION_AMOUNT_REQUIRED"
+	TokenNotAllowed       Code = "SVC_POLICY_VIOLATION_TOKEN_NOT_ALLOWED"
+	TokenAmountExceeded   Code = "SVC_POLICY_VIOLATION_TOKEN_AMOUNT_EXCEEDED"
+	TokenAmountInvalid    Code = "SVC_POLICY_VIOLATION_TOKEN_AMOUNT_INVALID"
+	ToolCallNotAllowed    Code = "SVC_POLICY_VIOLATION_TOOL_CALL_NOT_ALLOWED"
+	BlockedCommand        Code = "SVC_POLICY_VIOLATION_BLOCKED_COMMAND"
+	BlockedDomain         Code = "SVC_POLICY_VIOLATION_BLOCKED_DOMAIN"
+	BlockedPath           Code = "SVC_POLICY_VIOLATION_BLOCKED_PATH"
+	CustomRule            Code = "SVC_POLICY_VIOLATION_CUSTOM_RULE"
+	NotOnAllowlist        Code = "SVC_POLICY_VIOLATION_NOT_ON_ALLOWLIST"
+	ProvenanceRequired    Code = "SVC_POLICY_VIOLATION_PROVENANCE_REQUIRED"
+	TaskIDRequired        Code = "SVC_POLICY_VIOLATION_TASK_ID_REQUIRED"
+	BlockedRecipient      Code = "SVC_POLICY_VIOLATION_BLOCKED_RECIPIENT"
+	RecipientNotAllowed   Code = "SVC_POLICY_VIOLATION_RECIPIENT_NOT_ALLOWED"
+	CalldataEnrichment    Code = "SVC_POLICY_VIOLATION_CALLDATA_ENRICHMENT_REQUIRED"
+	ExecutionBoundary     Code = "SVC_POLICY_VIOLATION_EXECUTION_BOUNDARY_REQUIRED"
+	FileEffectRequired    Code = "SVC_POLICY_VIOLATION_FILE_EFFECT_REQUIRED"
+	FileEffect            Code = "SVC_POLICY_VIOLATION_FILE_EFFECT_NOT_ALLOWED"
+	FileOutsideRoot       Code = "SVC_POLICY_VIOLATION_FILE_OUTSIDE_ROOT"
+	FileBlockedPath       Code = "SVC_POLICY_VIOLATION_FILE_BLOCKED_PATH"
+	FilePathRequired      Code = "SVC_POLICY_VIOLATION_FILE_PATH_REQUIRED"
+	FileTarget            Code = "SVC_POLICY_VIOLATION_FILE_TARGET_UNTRUSTED"
+	SensitiveFile         Code = "SVC_POLICY_VIOLATION_SENSITIVE_FILE"
+	SensitiveEgress       Code = "SVC_POLICY_VIOLATION_SENSITIVE_EGRESS"
+	ImpactLimit           Code = "SVC_POLICY_VIOLATION_IMPACT_LIMIT"
+	RootMutation          Code = "SVC_POLICY_VIOLATION_REPOSITORY_ROOT_MUTATION"
+	GitMetadata           Code = "SVC_POLICY_VIOLATION_GIT_METADATA_REQUIRED"
+	GitOperation          Code = "SVC_POLICY_VIOLATION_GIT_OPERATION_BLOCKED"
+	GitRef                Code = "SVC_POLICY_VIOLATION_GIT_REF_NOT_ALLOWED"
+	GitTopology           Code = "SVC_POLICY_VIOLATION_GIT_TOPOLOGY_UNTRUSTED"
+	Provider              Code = "SVC_POLICY_VIOLATION_PROVIDER_UNSUPPORTED"
+	ProviderOperation     Code = "SVC_POLICY_VIOLATION_PROVIDER_OPERATION_BLOCKED"
+	DatabaseMetadata      Code = "SVC_POLICY_VIOLATION_DATABASE_METADATA_REQUIRED"
+	DatabaseOperation     Code = "SVC_POLICY_VIOLATION_DATABASE_OPERATION_NOT_ALLOWED"
+	DatabaseResource      Code = "SVC_POLICY_VIOLATION_DATABASE_RESOURCE_NOT_ALLOWED"
+	DatabaseRoutine       Code = "SVC_POLICY_VIOLATION_DATABASE_ROUTINE_NOT_ALLOWED"
+	DatabaseCapability    Code = "SVC_POLICY_VIOLATION_DATABASE_CAPABILITY_UNTRUSTED"
+	DatabaseParse         Code = "SVC_POLICY_VIOLATION_DATABASE_PARSE_FAILED"
+	LoopLimitExceeded     Code = "SVC_LOOP_LIMIT_EXCEEDED"
+	ModelSpend            Code = "SVC_MODEL_SPEND_LIMIT_EXCEEDED"
+	ModelTokens           Code = "SVC_MODEL_TOKEN_LIMIT_EXCEEDED"
+	ModelUsage            Code = "SVC_MODEL_USAGE_UNAVAILABLE"
+	AggregateLimit        Code = "SVC_AGGREGATE_LIMIT_EXCEEDED"
+	AggregateField        Code = "SVC_AGGREGATE_FIELD_MISSING"
+	LimitStore            Code = "SVC_LIMIT_STORE_UNAVAILABLE"
+	HoldDenied            Code = "SVC_POLICY_HOLD_DENIED"
+	HoldConsensus         Code = "SVC_POLICY_HOLD_CONSENSUS_REQUIRED"
+	HoldApproval          Code = "SVC_POLICY_HOLD_APPROVAL_REQUIRED"
+	ValidationSchema      Code = "SVC_VALIDATION_ERROR_SCHEMA"
+	ValidationChain       Code = "SVC_VALIDATION_ERROR_CHAIN_NOT_ALLOWED"
+	APIKeyRequired        Code = "SVC_API_KEY_REQUIRED"
+	APIKeyInvalid         Code = "SVC_API_KEY_INVALID"
+	APIKeyWrongEnv        Code = "SVC_API_KEY_WRONG_ENV"
+	APIKeyScope           Code = "SVC_API_KEY_SCOPE_INSUFFICIENT"
+	NotFound              Code = "SVC_NOT_FOUND"
+	MethodNotAllowed      Code = "SVC_METHOD_NOT_ALLOWED"
+	BodyTooLarge          Code = "SVC_BODY_TOO_LARGE"
+	RateLimited           Code = "SVC_RATE_LIMITED"
+	Internal              Code = "SVC_INTERNAL_ERROR"
+	StoreUnavailable      Code = "SVC_STORE_UNAVAILABLE"
+	MetadataUnavailable   Code = "SVC_SERVICE_METADATA_UNAVAILABLE"
+	NoPolicy              Code = "SVC_NO_POLICY_DEPLOYED"
+	QuotaExceeded         Code = "SVC_QUOTA_EXCEEDED"
+	TierInsufficient      Code = "SVC_TIER_INSUFFICIENT"
+	RegistrationClosed    Code = "SVC_REGISTRATION_CLOSED"
+	WarrantyInvalid       Code = "SVC_WARRANTY_INVALID"
+	WarrantySignature     Code = "SVC_WARRANTY_SIGNATURE_INVALID"
+	WarrantyOperator      Code = "SVC_WARRANTY_OPERATOR_KEY_MISMATCH"
+	WarrantyRollback      Code = "SVC_WARRANTY_ROLLBACK"
+	ShimRequired          Code = "SVC_TRUSTED_SHIM_REQUIRED"
+	ShimAttestation       Code = "SVC_TRUSTED_SHIM_ATTESTATION_REQUIRED"
+	ShimMalformed         Code = "SVC_TRUSTED_SHIM_ATTESTATION_MALFORMED"
+	ShimUntrusted         Code = "SVC_TRUSTED_SHIM_UNTRUSTED"
+	ShimIssuer            Code = "SVC_TRUSTED_SHIM_ISSUER_INVALID"
+	ShimAudience          Code = "SVC_TRUSTED_SHIM_AUDIENCE_INVALID"
+	ShimIdentity          Code = "SVC_TRUSTED_SHIM_IDENTITY_INVALID"
+	ShimVersion           Code = "SVC_TRUSTED_SHIM_VERSION_REQUIRED"
+	ShimVersionUnknown    Code = "SVC_TRUSTED_SHIM_VERSION_UNSUPPORTED"
+	ShimExpired           Code = "SVC_TRUSTED_SHIM_ATTESTATION_EXPIRED"
+	ShimNonce             Code = "SVC_TRUSTED_SHIM_NONCE_INVALID"
+	ShimCapability        Code = "SVC_TRUSTED_SHIM_CAPABILITY_MISSING"
+	ShimBinding           Code = "SVC_TRUSTED_SHIM_POLICY_BINDING_INVALID"
+	ShimReplayed          Code = "SVC_TRUSTED_SHIM_ATTESTATION_REPLAYED"
+	HoldResolved          Code = "SVC_HOLD_RESOLVED"
+	HoldSignature         Code = "SVC_HOLD_SIGNATURE_INVALID"
+	WebhookURL            Code = "SVC_WEBHOOK_URL_REFUSED"
+	TooManyWebhooks       Code = "SVC_WEBHOOK_LIMIT_REACHED"
+	LimitStoreUnavailable Code = "SVC_RATE_LIMIT_STORE_UNAVAILABLE"
+	AttestationRequired   Code = "SVC_ATTESTATION_REQUIRED"
+	AttestationInvalid    Code = "SVC_ATTESTATION_INVALID"
+	AttestationExpired    Code = "SVC_ATTESTATION_EXPIRED"
+	ChainUnsupported      Code = "SVC_CHAIN_NOT_SUPPORTED"
+	PolicyViolation       Code = "SVC_POLICY_VIOLATION"
+	RPCMethod             Code = "SVC_RPC_METHOD_NOT_ALLOWED"
+	UpstreamUnavailable   Code = "SVC_UPSTREAM_UNAVAILABLE"
 )
 
 // Table is the table of all codes. A code that is not in it is never answered.
@@ -161,8 +195,42 @@ var Table = []Info{
 	{BodyTooLarge, Failure, 413, "ERROR", "the body is larger than the route accepts"},
 	{RateLimited, Failure, 429, "RATE_LIMITED", "too many requests or open holds"},
 	{Internal, Failure, 500, "ERROR", "the service failed; nothing was allowed"},
-	{StoreUnavailable, Failure, 503, "UNAVAILABLE", "the decision could not be made durable; it is unknown whether its record was kept"},
+	{StoreUnavailable, Failure, 503, "UNAVAILABLE", "the store failed; it is unknown whether what was asked for was recorded"},
 	{MetadataUnavailable, Failure, 503, "UNAVAILABLE", "the build is bound to no commit"},
+	{NoPolicy, Failure, 409, "ERROR", "the API key has no policy yet; deploy one"},
+	{QuotaExceeded, Failure, 429, "RATE_LIMITED", "the plan's number of ALLOWED decisions in this month is used up"},
+	{TierInsufficient, Failure, 403, "ERROR", "the plan of the account does not have webhooks"},
+	{RegistrationClosed, Failure, 403, "ERROR", "the service is self-hosted; its operator makes the API keys"},
+	{WarrantyInvalid, Failure, 400, "ERROR", "the policy has errors, which the diagnostics name"},
+	{WarrantySignature, Failure, 400, "ERROR", "the policy is unsigned, or its signature does not verify with the operator public key"},
+	{WarrantyOperator, Failure, 403, "ERROR", "the API key is pinned to another operator public key"},
+	{WarrantyRollback, Failure, 409, "ERROR", "the policy was deployed before and replaced since"},
+	{ShimRequired, Failure, 409, "ERROR", "a section that a resource profile needs does not say require_shim: true"},
+	{ShimAttestation, Failure, 409, "ERROR", "the policy has a resource profile, and no activation of a trusted shim came with it"},
+	{ShimMalformed, Failure, 409, "ERROR", "the activation is no compact JWT, or a claim is missing or of the wrong type"},
+	{ShimUntrusted, Failure, 409, "ERROR", "the key of the activation is not trusted, or its signature is wrong"},
+	{ShimIssuer, Failure, 409, "ERROR", "the issuer of the activation is not trusted"},
+	{ShimAudience, Failure, 409, "ERROR", "the activation is for another service"},
+	{ShimIdentity, Failure, 409, "ERROR", "the shim of the activation is not registered"},
+	{ShimVersion, Failure, 409, "ERROR", "the activation does not say the version of its shim"},
+	{ShimVersionUnknown, Failure, 409, "ERROR", "the version of the shim is not supported"},
+	{ShimExpired, Failure, 409, "ERROR", "the activation is not valid now, or for too long"},
+	{ShimNonce, Failure, 409, "ERROR", "the nonce of the activation (jti) has not 16 to 128 characters"},
+	{ShimCapability, Failure, 409, "ERROR", "the shim cannot enforce a profile of the policy"},
+	{ShimBinding, Failure, 409, "ERROR", "the activation is for another policy or operator public key"},
+	{ShimReplayed, Failure, 409, "ERROR", "the activation was used before"},
+	{HoldResolved, Failure, 409, "ERROR", "the hold was resolved before"},
+	{HoldSignature, Failure, 403, "ERROR", "the resolution is not signed by the operator key that the API key is pinned to"},
+	{WebhookURL, Failure, 400, "ERROR", "the url of the webhook is refused; the message says why"},
+	{TooManyWebhooks, Failure, 409, "ERROR", "the API key has as many webhooks as it may have"},
+	{LimitStoreUnavailable, Failure, 503, "UNAVAILABLE", "the rate limit cannot be judged, so the request is refused"},
+	{AttestationRequired, Failure, 401, "UNAUTHORIZED", "a write on a gateway carries no attestation"},
+	{AttestationInvalid, Failure, 401, "UNAUTHORIZED", "the attestation is malformed, not one of this service, or its signature is wrong"},
+	{AttestationExpired, Failure, 401, "UNAUTHORIZED", "the attestation has expired; authorize again"},
+	{ChainUnsupported, Failure, 400, "ERROR", "the gateway does not serve the chain"},
+	{PolicyViolation, Failure, 200, "ERROR", "a write does not fit its attestation or the policy in force; in a JSON-RPC error, whose data.reason says why"},
+	{RPCMethod, Failure, 200, "ERROR", "the gateway does not let the JSON-RPC method through; in a JSON-RPC error"},
+	{UpstreamUnavailable, Failure, 502, "ERROR", "the chain's node did not answer, or not with JSON-RPC"},
 }
 
 var byCode = func() map[Code]Info {

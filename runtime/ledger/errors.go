@@ -12,6 +12,8 @@ var (
 	ErrUnavailable = errors.New("ledger: unavailable")
 	// ErrClosed is an ErrUnavailable: the ledger was closed before.
 	ErrClosed = fmt.Errorf("%w: closed", ErrUnavailable)
+	// ErrBusy is an ErrUnavailable: too much waits for the disk. It passes by itself; the ledger need not be opened again.
+	ErrBusy = fmt.Errorf("%w: too much waits for the disk", ErrUnavailable)
 	// ErrUnknown says that the record may or may not have been kept. It never means that it was not.
 	ErrUnknown = errors.New("ledger: it is unknown whether the record was kept")
 	// ErrInvalid says that a plan, key or resolution breaks a bound of this package: a defect of the caller.

@@ -101,8 +101,11 @@ type LoggedEvent struct {
 	HoldState   HoldState // what the hold became; 0 where it stayed as it was, and on expiry
 	HoldExpires int64     // of a hold that the decision opened: Unix nanoseconds
 
-	// Of a deployment. The policy's hash is in Event.PolicyHash, of a use the endpoint and commitment in Event.
+	// Of a deployment. The policy's hash is in Event.PolicyHash.
 	Rollback bool
+
+	// Of an attestation's use: its claim jti. What it was used for is in Event.
+	Token ID
 
 	// Of a webhook's change.
 	Webhook ID

@@ -7,18 +7,21 @@ import (
 
 // A Key is one API key. The secret itself is nowhere: only its hash is kept.
 type Key struct {
-	ID          ID
-	Hash        [32]byte // SHA-256 of the secret as the client presents it
-	Email       string   // the account; 1 to MaxKeyText bytes
-	Environment string   // "production" or "test"; 1 to MaxKeyText bytes
-	Tier        string   // the plan that the account pays for: "developer", "growth", "enterprise"
-	Scopes      Scopes
-	Shim        bool   // the key's provenance is a trusted shim; no request can claim it
-	Created     int64  // Unix nanoseconds
-	Revoked     int64  // Unix nanoseconds; 0 while the key is good
-	Epoch       uint64 // moves when the key is revoked or a policy deployed; 1 for a new key
+	ID    ID
+	Hash  [32]byte // SHA-256 of the secret as the client presents it
+	Email string   // the account; 1 to MaxKeyText bytes
+	// Organization is what the account calls itself; at most MaxKeyText bytes.
+	Organization string
+	Environment  string // "production" or "test"; 1 to MaxKeyText bytes
+	Tier         string // the plan that the account pays for: "developer", "growth", "enterprise"
+	Scopes       Scopes
+	Shim         bool   // the key's provenance is a trusted shim; no request can claim it
+	Created      int64  // Unix nanoseconds
+	Revoked      int64  // Unix nanoseconds; 0 while the key is good
+	Epoch        uint64 // moves when the key is revoked or a policy deployed; 1 for a new key
 
-	Operator   [32]byte // the pinned operator public key; zeros until the first deployment pins one
+	// Operator is the pinned operator public key; zeros until CreateKey or the first deployment pins one.
+	Operator   [32]byte
 	PolicyHash [32]byte // of the policy that is deployed; zeros while none is
 	PolicyLSN  uint64   // of the record that deployed it; 0 while none is
 }
@@ -90,11 +93,28 @@ func (k *Key) Validate() error {
 		return fmt.Errorf("%w: key created at %d: use Unix nanoseconds", ErrInvalid, k.Created)
 	case k.Revoked != 0 || k.Epoch != 0:
 		return fmt.Errorf("%w: a new key is neither revoked nor of an epoch", ErrInvalid)
+	case len(k.Organization) > MaxKeyText:
+		return fmt.Errorf("%w: key with an organization of %d bytes: at most %d", ErrInvalid, len(k.Organization), MaxKeyText)
+	case k.PolicyHash != [32]byte{} || k.PolicyLSN != 0:
+		return fmt.Errorf("%w: a new key has no policy: deploy one", ErrInvalid)
 	}
 	for _, text := range [...]struct{ name, value string }{{"email", k.Email}, {"environment", k.Environment}, {"tier", k.Tier}} {
 		if text.value == "" || len(text.value) > MaxKeyText {
 			return fmt.Errorf("%w: key with an %s of %d bytes: give 1 to %d", ErrInvalid, text.name, len(text.value), MaxKeyText)
 		}
+	}
+	return nil
+}
+
+// Validate returns an error that wraps [ErrInvalid] and names the first part of c that no ledger would record.
+func (c *KeyChange) Validate() error {
+	switch {
+	case c.At < 0 || c.At > MaxTime:
+		return fmt.Errorf("%w: change of a key at %d: use Unix nanoseconds", ErrInvalid, c.At)
+	case c.Tier == "" || len(c.Tier) > MaxKeyText:
+		return fmt.Errorf("%w: key with a tier of %d bytes: give 1 to %d", ErrInvalid, len(c.Tier), MaxKeyText)
+	case c.Scopes == 0 || c.Scopes&^AllScopes != 0:
+		return fmt.Errorf("%w: key with scopes %#x", ErrInvalid, uint8(c.Scopes))
 	}
 	return nil
 }

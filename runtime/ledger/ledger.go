@@ -17,6 +17,9 @@
 //   - Time never runs backwards for a key: a step's now is the larger of the plan's time and the key's last now.
 //   - What was acknowledged survives a crash. What was not is unknown: it may or may not be there afterwards.
 //   - Reads that others act on wait until what they show is durable.
+//   - An attestation and an activation are used up once, by whichever key, also across restarts.
+//   - What a webhook asked to be told is delivered at least once, and nothing before it is durable, unless the outbox of
+//     its key was full, which is counted.
 //   - After a failed write everything is refused until the ledger has been opened again.
 package ledger
 
@@ -52,6 +55,9 @@ type Ledger interface {
 	// LookupKey returns the key whose secret has the SHA-256 hash, as it is durably. Revoked keys are found too.
 	// The key is shared and must not be changed. Looking up allocates nothing.
 	LookupKey(hash [32]byte) (*Key, bool)
+
+	// LookupKeyID returns the key of an id, as LookupKey does.
+	LookupKeyID(id ID) (*Key, bool)
 
 	// Keys returns all keys in the order of their creation, revoked ones included.
 	Keys(ctx context.Context) ([]Key, error)
@@ -109,7 +115,8 @@ type Ledger interface {
 	// other one falls due, 0 where none waits.
 	Due(ctx context.Context, at int64, limit int) (due []Delivery, next int64, err error)
 	// SettleDelivery records what came of an attempt. It does not wait for the record: where that is lost, the delivery
-	// is made again.
+	// is made again. Where the delivery waits no more (its webhook is gone, or it was settled before) nothing is
+	// recorded, and that is no error.
 	SettleDelivery(r DeliveryResult) error
 	// Outboxed returns a channel that gets a value after events have become durable for which deliveries wait.
 	Outboxed() <-chan struct{}

@@ -11,7 +11,7 @@ type Webhook struct {
 	Key     ID
 	URL     string // 1 to MaxWebhookURL bytes
 	Topics  Topics
-	Secret  []byte // of the signatures; 24 to 64 bytes (Standard Webhooks)
+	Secret  []byte // of the signatures; MinWebhookSecret to MaxWebhookSecret bytes (Standard Webhooks)
 	Created int64  // Unix nanoseconds
 	// Disabled is when deliveries stopped after repeated failure: Unix nanoseconds, 0 while it works.
 	Disabled int64
@@ -21,9 +21,15 @@ type Webhook struct {
 
 // Bounds of webhooks.
 const (
-	MaxWebhooks   = 20     // of one key
-	MaxWebhookURL = 2048   // bytes
-	MaxOutbox     = 10_000 // deliveries that wait, of one key; more are dropped, and counted
+	MaxWebhooks   = 20   // of one key
+	MaxWebhookURL = 2048 // bytes
+
+	// The length of a secret, in bytes.
+	MinWebhookSecret = 24
+	MaxWebhookSecret = 64
+
+	// MaxOutbox is how many deliveries of one key may wait. More are dropped, and counted.
+	MaxOutbox = 10_000
 )
 
 // Topics is a set of what webhooks are told (decisions, section 5, "Webhooks").
@@ -73,8 +79,8 @@ func (w *Webhook) Validate() error {
 		return fmt.Errorf("%w: webhook with a url of %d bytes: give 1 to %d", ErrInvalid, len(w.URL), MaxWebhookURL)
 	case w.Topics == 0 || w.Topics&^AllTopics != 0:
 		return fmt.Errorf("%w: webhook with events %#x", ErrInvalid, uint8(w.Topics))
-	case len(w.Secret) < 24 || len(w.Secret) > 64:
-		return fmt.Errorf("%w: webhook secret of %d bytes: give 24 to 64", ErrInvalid, len(w.Secret))
+	case len(w.Secret) < MinWebhookSecret || len(w.Secret) > MaxWebhookSecret:
+		return fmt.Errorf("%w: webhook secret of %d bytes: give %d to %d", ErrInvalid, len(w.Secret), MinWebhookSecret, MaxWebhookSecret)
 	case w.Created < 0 || w.Created > MaxTime || w.Disabled != 0 || w.Dropped != 0:
 		return fmt.Errorf("%w: a new webhook has a time of creation, and is neither disabled nor full", ErrInvalid)
 	}
@@ -98,4 +104,12 @@ type DeliveryResult struct {
 	Delivered    bool   // the delivery is done with; otherwise it is due again at Next
 	Next         int64  // Unix nanoseconds; 0 gives the delivery up
 	Disable      bool   // the webhook is to be disabled; what waits for it is forgotten
+}
+
+// Validate returns an error that wraps [ErrInvalid] where a time of r is out of bounds.
+func (r *DeliveryResult) Validate() error {
+	if r.At < 0 || r.At > MaxTime || r.Next < 0 || r.Next > MaxTime {
+		return fmt.Errorf("%w: delivery at %d, due again at %d: use Unix nanoseconds", ErrInvalid, r.At, r.Next)
+	}
+	return nil
 }

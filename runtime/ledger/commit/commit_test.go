@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"strings"
@@ -272,12 +273,17 @@ func TestCorruption(t *testing.T) {
 		"count too small":      {func(l *editedLog) { l.groups[3][31] = 0; reseal(l.groups[3]) }, "0 records, and", 0},
 		"count too large":      {func(l *editedLog) { l.groups[3][31] = 2; reseal(l.groups[3]) }, "record 5 is missing", 0},
 		"length too large":     {func(l *editedLog) { l.groups[3][64] = 1; reseal(l.groups[3]) }, "record 4 is cut short", 0},
-		"an unknown record":    {func(l *editedLog) { l.groups[3][68] = 9; reseal(l.groups[3]) }, "unknown kind", 0},
+		"an unknown record":    {func(l *editedLog) { l.groups[3][68] = 99; reseal(l.groups[3]) }, "unknown kind", 0},
 	} {
 		log := written(t)
 		c.edit(log)
-		l, err := commit.Open(log, commit.Options{Random: rand.Reader})
+		said := ""
+		l, err := commit.Open(log, commit.Options{Random: rand.Reader, Logger: func(format string, args ...any) {
+			said += fmt.Sprintf(format, args...)
+		}})
 		switch {
+		case strings.Contains(said, "removed the last group") != (c.cut != 0):
+			t.Errorf("%s: cut at %d, and the log says %q", name, c.cut, said)
 		case c.says == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
 		case c.says != "" && !(errors.Is(err, ledger.ErrCorrupt) && containsOne(err.Error(), c.says)):

@@ -43,6 +43,8 @@ type group struct {
 	wanted     bool   // somebody waits, or it is large enough: do not wait for more records
 	underWay   bool   // the committer has it
 	keys       []ledger.Key
+	outbox     []state.Waiting // deliveries of its events
+	times      span
 	commitment *ledger.Commitment
 }
 
@@ -50,7 +52,7 @@ func newGroup(first uint64, buf []byte) *group {
 	if cap(buf) < headerBytes {
 		buf = make([]byte, headerBytes, 16<<10)
 	}
-	return &group{first: first, buf: buf[:headerBytes], commitment: ledger.NewCommitment()}
+	return &group{first: first, buf: buf[:headerBytes], times: noTime, commitment: ledger.NewCommitment()}
 }
 
 // add appends a record.
@@ -59,6 +61,16 @@ func (g *group) add(r *state.Record) {
 	g.buf = r.Append(append(g.buf, 0, 0, 0, 0))
 	binary.BigEndian.PutUint32(g.buf[start:], uint32(len(g.buf)-start-lengthBytes))
 	g.count++
+	g.times = g.times.with(r.Now)
+}
+
+// tell notes the deliveries that a record asks for.
+func (g *group) tell(lsn uint64, r *state.Record) {
+	for _, e := range r.Outbox {
+		if !e.Dropped {
+			g.outbox = append(g.outbox, state.Waiting{Key: r.Key, Webhook: e.Webhook, LSN: lsn, Next: r.Now})
+		}
+	}
 }
 
 // seal completes the group's bytes.
@@ -106,6 +118,16 @@ func parse(b []byte) (sealed, error) {
 
 // each decodes the records in order into r and calls visit for each, until visit returns an error.
 func (s *sealed) each(r *state.Record, visit func(lsn uint64) error) error {
+	return s.scan(func(lsn uint64, data string) error {
+		if err := r.Decode(data); err != nil {
+			return fmt.Errorf("record %d: %w", lsn, err)
+		}
+		return visit(lsn)
+	})
+}
+
+// scan calls visit with the encoding of each record in order, until visit returns an error.
+func (s *sealed) scan(visit func(lsn uint64, data string) error) error {
 	rest := s.records
 	for i := uint64(0); i < uint64(s.count); i++ {
 		if len(rest) < lengthBytes {
@@ -115,10 +137,7 @@ func (s *sealed) each(r *state.Record, visit func(lsn uint64) error) error {
 		if rest = rest[lengthBytes:]; n > uint64(len(rest)) {
 			return fmt.Errorf("record %d is cut short", s.first+i)
 		}
-		if err := r.Decode(rest[:n]); err != nil {
-			return fmt.Errorf("record %d: %w", s.first+i, err)
-		}
-		if err := visit(s.first + i); err != nil {
+		if err := visit(s.first+i, rest[:n]); err != nil {
 			return err
 		}
 		rest = rest[n:]

@@ -41,6 +41,16 @@ func (t *keyTable) lookup(hash [32]byte) (*ledger.Key, bool) {
 	return key, ok
 }
 
+func (t *keyTable) byID(id ledger.ID) (*ledger.Key, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	i, ok := t.index[id]
+	if !ok {
+		return nil, false
+	}
+	return t.list[i], true
+}
+
 func (t *keyTable) all() []ledger.Key {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

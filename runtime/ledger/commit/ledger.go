@@ -5,12 +5,14 @@
 // group still grows: with nothing else to run it returns at once, and under load a group takes in whatever the
 // other goroutines have to add. Records of test-runs do not wake it; they ride along.
 //
+// What webhooks are to be told is handed out when the event's group is durable, and again after the ledger was opened
+// anew, until a result is on record. Results ride along too: one that a crash takes costs a delivery made twice.
+//
 // A failed write leaves the log in doubt, and memory ahead of it. So the group that was under way is reported as
 // unknown, everything after it is refused, and reads are too, until the ledger has been opened again.
 package commit
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -18,6 +20,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/state"
@@ -38,13 +41,14 @@ const (
 
 // A Ledger is a ledger.Ledger over a Log.
 type Ledger struct {
-	log    Log
-	stream [16]byte
-	before [32]byte // hash of the last group; the committer's
-	keys   keyTable
-	wake   chan struct{} // one token: a group is wanted, or the ledger is closed
-	done   chan struct{} // closed when the committer has ended
-	grown  atomic.Uint64 // records ever appended
+	log   Log
+	watch Observer // nil for none
+	clock func() time.Time
+	keys  keyTable
+	wake  chan struct{} // one token: a group is wanted, or the ledger is closed
+	done  chan struct{} // closed when the committer has ended
+	told  chan struct{} // one token: deliveries have become durable
+	grown atomic.Uint64 // records ever appended
 	// pending says that a group has become wanted and the committer has not been told.
 	pending atomic.Bool
 
@@ -52,6 +56,9 @@ type Ledger struct {
 	state   *state.State
 	record  state.Record // scratch of the step under way
 	next    uint64       // LSN of the next record
+	head    ledger.Head  // the chain's durable end; only the committer changes it
+	times   timeIndex    // of the durable records
+	outbox  outbox       // the deliveries that nobody has been handed, and whose events are durable
 	groups  []*group     // not durable yet, in order; the last one is open
 	spare   []byte       // buffer of a group that was written
 	failure error        // why the ledger refuses; nil while it works
@@ -121,7 +128,7 @@ func (l *Ledger) refusal() error {
 	case l.failure != nil:
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, l.failure)
 	case len(l.groups) > maxBacklog:
-		return fmt.Errorf("%w: %d groups wait for the disk", ledger.ErrUnavailable, len(l.groups))
+		return fmt.Errorf("%w: %d groups", ledger.ErrBusy, len(l.groups))
 	}
 	return nil
 }
@@ -137,9 +144,12 @@ func (l *Ledger) append() (lsn uint64, err error) {
 		return 0, l.refusal()
 	}
 	g.add(&l.record)
+	if len(l.record.Outbox) > 0 {
+		g.tell(lsn, &l.record)
+	}
 	l.next++
 	l.grown.Add(1)
-	if !g.wanted && (l.record.Kind != state.TestRun || len(g.buf) >= rideBytes) {
+	if !g.wanted && (!l.record.Rides() || len(g.buf) >= rideBytes) {
 		g.wanted = true
 		l.pending.Store(true)
 	}
@@ -232,26 +242,56 @@ func (l *Ledger) take() *group {
 
 // write makes a group durable and wakes its waiters.
 func (l *Ledger) write(g *group) {
-	g.seal(l.stream, l.before)
-	if err := l.log.Append(g.first, g.buf); err != nil {
+	g.seal(l.head.Stream, l.head.Hash)
+	took, err := l.appendGroup(g)
+	if err != nil {
 		l.Fail(fmt.Errorf("writing group %d: %w", g.first, err))
 		return
 	}
-	l.before = sha256.Sum256(g.buf)
+	if l.watch != nil {
+		l.watch.Group(int(g.count), len(g.buf), took)
+	}
+	hash := sha256.Sum256(g.buf)
 	if len(g.keys) > 0 {
 		l.keys.publish(g.keys...)
 	}
-	if l.written(g) {
+	if l.written(g, hash) {
 		g.commitment.Settle(nil)
+	}
+	if len(g.outbox) > 0 {
+		l.tell()
+	}
+}
+
+// appendGroup makes g durable, and says how long that took where somebody wants to know.
+func (l *Ledger) appendGroup(g *group) (took time.Duration, err error) {
+	if l.watch == nil {
+		return 0, l.log.Append(g.first, g.buf)
+	}
+	start := l.clock()
+	err = l.log.Append(g.first, g.buf)
+	return l.clock().Sub(start), err
+}
+
+// tell lets whoever delivers know that there is something.
+func (l *Ledger) tell() {
+	select {
+	case l.told <- struct{}{}:
+	default: // it has been told and has not looked yet
 	}
 }
 
 // written takes g off the list. It reports false where a failure has settled g before.
-func (l *Ledger) written(g *group) bool {
+func (l *Ledger) written(g *group, hash [32]byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failure != nil {
 		return false
+	}
+	l.head.LSN, l.head.Hash = g.first+uint64(g.count)-1, hash
+	l.times.add(g.first, g.count, g.times)
+	for _, w := range g.outbox {
+		l.outbox.add(w)
 	}
 	copy(l.groups, l.groups[1:])
 	l.groups[len(l.groups)-1] = nil
@@ -315,36 +355,4 @@ func (l *Ledger) closeLog() error {
 		err = errors.Join(err, log.Close())
 	}
 	return err
-}
-
-// step runs one of the rarer steps: fill puts a record into l.record, and applied looks at what it has changed. It
-// returns when the record is durable.
-func (l *Ledger) step(ctx context.Context, id ledger.ID, fill func(*state.Record) error, applied func()) error {
-	l.mu.Lock()
-	commitment, err := l.stepLocked(id, fill, applied)
-	l.mu.Unlock()
-	l.rouse()
-	if commitment != nil {
-		if waitErr := commitment.Wait(ctx); waitErr != nil {
-			return waitErr
-		}
-	}
-	return err
-}
-
-// stepLocked returns the commitment to wait for, and the error to return after that.
-func (l *Ledger) stepLocked(id ledger.ID, fill func(*state.Record) error, applied func()) (*ledger.Commitment, error) {
-	if err := l.refusal(); err != nil {
-		return nil, err
-	}
-	if err := fill(&l.record); err != nil {
-		return l.commitmentOf(id), err // what the refusal rests on must be durable, too
-	}
-	if _, err := l.append(); err != nil {
-		return nil, err
-	}
-	applied()
-	commitment := l.open().commitment
-	l.closeLargeGroup()
-	return commitment, nil
 }

@@ -10,35 +10,11 @@ import (
 	"bailiff/vm/amount"
 )
 
-// CreateKey implements ledger.Ledger.
-func (l *Ledger) CreateKey(ctx context.Context, key ledger.Key) error {
-	return l.step(ctx, key.ID, func(r *state.Record) error {
-		return l.state.CreateKey(&key, r)
-	}, func() { l.stage(key.ID) })
-}
-
-// RevokeKey implements ledger.Ledger.
-func (l *Ledger) RevokeKey(ctx context.Context, id ledger.ID, at int64) (ledger.Key, error) {
-	var key ledger.Key
-	err := l.step(ctx, id, func(r *state.Record) error {
-		return l.state.RevokeKey(id, at, r)
-	}, func() { key = l.stage(id) })
-	if err != nil {
-		return ledger.Key{}, err
-	}
-	return key, nil
-}
-
-// stage has a key published when the open group is durable.
-func (l *Ledger) stage(id ledger.ID) ledger.Key {
-	key, _ := l.state.Key(id)
-	g := l.open()
-	g.keys = append(g.keys, key)
-	return key
-}
-
 // LookupKey implements ledger.Ledger.
 func (l *Ledger) LookupKey(hash [32]byte) (*ledger.Key, bool) { return l.keys.lookup(hash) }
+
+// LookupKeyID implements ledger.Ledger.
+func (l *Ledger) LookupKeyID(id ledger.ID) (*ledger.Key, bool) { return l.keys.byID(id) }
 
 // Keys implements ledger.Ledger.
 func (l *Ledger) Keys(context.Context) ([]ledger.Key, error) {
@@ -49,17 +25,6 @@ func (l *Ledger) Keys(context.Context) ([]ledger.Key, error) {
 		return nil, err
 	}
 	return l.keys.all(), nil
-}
-
-// ResolveHold implements ledger.Ledger.
-func (l *Ledger) ResolveHold(ctx context.Context, q ledger.Resolution) (ledger.Hold, error) {
-	err := l.step(ctx, q.Key, func(r *state.Record) error {
-		return l.state.ResolveHold(&q, r)
-	}, func() {})
-	if err != nil {
-		return ledger.Hold{}, err
-	}
-	return l.Hold(ctx, q.Key, q.Hold, q.At)
 }
 
 // Hold implements ledger.Ledger.
@@ -159,85 +124,34 @@ func (l *Ledger) bodies(lsns []uint64, holds []ledger.Hold) (filled int, err err
 }
 
 func fillBodies(b []byte, lsns []uint64, holds []ledger.Hold) (filled int, err error) {
-	s, err := parse(b)
-	if err != nil {
-		return 0, err
-	}
-	var r state.Record
-	err = s.each(&r, func(lsn uint64) error {
-		if filled < len(lsns) && lsn == lsns[filled] && r.Body(&holds[filled]) {
+	err = pick(b, lsns, func(i int, r *state.Record) bool {
+		if r.Body(&holds[i]) {
 			filled++
+			return true
 		}
-		return nil
+		return false
 	})
 	return filled, err
 }
 
-// Events implements ledger.Ledger.
-func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error) {
-	if query.Limit < 1 || query.Limit > ledger.MaxEventPage {
-		return ledger.EventPage{}, fmt.Errorf("%w: a page of %d events: ask for 1 to %d", ledger.ErrInvalid, query.Limit, ledger.MaxEventPage)
-	}
-	l.mu.Lock()
-	err := l.refusal()
-	durable := l.groups[0].first - 1
-	l.mu.Unlock()
-	if err != nil {
-		return ledger.EventPage{}, err
-	}
-	p := pager{ctx: ctx, query: query, durable: durable, page: ledger.EventPage{Next: query.After}}
-	if query.After < durable {
-		err = l.log.Read(query.After+1, p.group)
-	}
-	if err = errors.Join(p.problem, err); err != nil {
-		return ledger.EventPage{}, fmt.Errorf("ledger: reading events after %d: %w", query.After, err)
-	}
-	return p.page, nil
-}
-
-// A pager fills one page of events.
-type pager struct {
-	ctx     context.Context
-	query   ledger.EventQuery
-	durable uint64
-	record  state.Record
-	page    ledger.EventPage
-	problem error
-}
-
-var errPageFull = errors.New("the page is full")
-
-// group adds the events of one group, and reports whether the page wants more.
-func (p *pager) group(first uint64, b []byte) bool {
-	if first > p.durable {
-		return false
-	}
+// pick decodes those of a group's records that are wanted, of ascending LSNs from its first wanted one on, and calls
+// visit with the index of each, until visit returns false. The texts of the record are good after that.
+func pick(b []byte, lsns []uint64, visit func(i int, r *state.Record) bool) error {
 	s, err := parse(b)
-	if err == nil {
-		err = s.each(&p.record, p.event)
+	if err != nil {
+		return err
 	}
-	switch {
-	case errors.Is(err, errPageFull):
-		p.page.More = true
-		return false
-	case err != nil:
-		p.problem = fmt.Errorf("%w: group %d: %w", ledger.ErrCorrupt, first, err)
-	default:
-		p.problem = context.Cause(p.ctx)
-	}
-	return p.problem == nil
-}
-
-func (p *pager) event(lsn uint64) error {
-	if lsn <= p.query.After {
+	var r state.Record
+	i := 0
+	return s.scan(func(lsn uint64, data string) error {
+		for more := true; more && i < len(lsns) && lsn == lsns[i]; i++ {
+			if err := r.Decode(data); err != nil {
+				return fmt.Errorf("record %d: %w", lsn, err)
+			}
+			if more = visit(i, &r); !more {
+				lsns = nil
+			}
+		}
 		return nil
-	}
-	if len(p.page.Events) == p.query.Limit {
-		return errPageFull
-	}
-	if p.query.Key.IsZero() || p.query.Key == p.record.Key {
-		p.page.Events = append(p.page.Events, p.record.View(lsn))
-	}
-	p.page.Next = lsn
-	return nil
+	})
 }

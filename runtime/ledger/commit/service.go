@@ -2,63 +2,153 @@ package commit
 
 import (
 	"context"
+	"fmt"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/state"
 )
 
+// CreateKey implements ledger.Ledger.
+func (l *Ledger) CreateKey(ctx context.Context, key ledger.Key) error {
+	return l.step(ctx, func(r *state.Record) error {
+		return l.state.CreateKey(&key, r)
+	}, func(uint64) { l.stage(key.ID) })
+}
+
+// RevokeKey implements ledger.Ledger.
+func (l *Ledger) RevokeKey(ctx context.Context, id ledger.ID, at int64) (ledger.Key, error) {
+	return l.stepKey(ctx, id, func(r *state.Record) error { return l.state.RevokeKey(id, at, r) })
+}
+
 // ChangeKey implements ledger.Ledger.
-func (l *Ledger) ChangeKey(context.Context, ledger.KeyChange) (ledger.Key, error) {
-	return ledger.Key{}, ledger.ErrUnavailable
+func (l *Ledger) ChangeKey(ctx context.Context, change ledger.KeyChange) (ledger.Key, error) {
+	return l.stepKey(ctx, change.ID, func(r *state.Record) error { return l.state.ChangeKey(&change, r) })
+}
+
+// stepKey runs a step that changes a key, and returns what becomes of it.
+func (l *Ledger) stepKey(ctx context.Context, id ledger.ID, fill func(*state.Record) error) (key ledger.Key, err error) {
+	err = l.step(ctx, fill, func(uint64) { key = l.stage(id) })
+	if err != nil {
+		return ledger.Key{}, err
+	}
+	return key, nil
+}
+
+// stage has a key published when the open group is durable.
+func (l *Ledger) stage(id ledger.ID) ledger.Key {
+	key, _ := l.state.Key(id)
+	g := l.open()
+	g.keys = append(g.keys, key)
+	return key
 }
 
 // Deploy implements ledger.Ledger.
-func (l *Ledger) Deploy(context.Context, *ledger.Deployment) (ledger.Deployed, error) {
-	return ledger.Deployed{}, ledger.ErrUnavailable
+func (l *Ledger) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deployed, error) {
+	var done ledger.Deployed
+	err := l.step(ctx, func(r *state.Record) (err error) {
+		done, err = l.state.Deploy(d, r)
+		return err
+	}, func(lsn uint64) { done.LSN, done.Key = lsn, l.stage(d.Key) })
+	if err != nil {
+		return ledger.Deployed{}, err
+	}
+	return done, nil
 }
 
 // Policy implements ledger.Ledger.
-func (l *Ledger) Policy(context.Context, ledger.ID) (ledger.StoredPolicy, error) {
-	return ledger.StoredPolicy{}, ledger.ErrUnavailable
+func (l *Ledger) Policy(ctx context.Context, key ledger.ID) (p ledger.StoredPolicy, err error) {
+	var known ledger.Key
+	err = l.view(ctx, key, func(s *state.State) { known, _ = s.Key(key) })
+	switch {
+	case err != nil:
+		return p, err
+	case known.PolicyLSN == 0:
+		return p, fmt.Errorf("%w: a policy of key %s", ledger.ErrNotFound, key)
+	}
+	found, problem := false, error(nil)
+	err = l.log.Read(known.PolicyLSN, func(_ uint64, b []byte) bool {
+		problem = pick(b, []uint64{known.PolicyLSN}, func(_ int, r *state.Record) bool {
+			found = r.Policy(key, &p)
+			return false
+		})
+		return false
+	})
+	switch {
+	case err != nil:
+		return ledger.StoredPolicy{}, fmt.Errorf("%w: reading the policy of key %s: %w", ledger.ErrUnavailable, key, err)
+	case problem != nil:
+		return ledger.StoredPolicy{}, fmt.Errorf("%w: reading the policy of key %s: %w", ledger.ErrCorrupt, key, problem)
+	case !found:
+		return ledger.StoredPolicy{}, fmt.Errorf("%w: record %d does not deploy a policy for key %s", ledger.ErrCorrupt, known.PolicyLSN, key)
+	}
+	return p, nil
 }
 
 // Deployments implements ledger.Ledger.
-func (l *Ledger) Deployments(context.Context, ledger.ID) ([]ledger.DeploymentView, error) {
-	return nil, ledger.ErrUnavailable
+func (l *Ledger) Deployments(ctx context.Context, key ledger.ID) (all []ledger.DeploymentView, err error) {
+	err = l.view(ctx, key, func(s *state.State) { all = s.Deployments(key) })
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // UseOnce implements ledger.Ledger.
-func (l *Ledger) UseOnce(context.Context, *ledger.Use) error { return ledger.ErrUnavailable }
+func (l *Ledger) UseOnce(ctx context.Context, u *ledger.Use) error {
+	return l.step(ctx, func(r *state.Record) error { return l.state.UseOnce(u, r) }, func(uint64) {})
+}
+
+// ResolveHold implements ledger.Ledger.
+func (l *Ledger) ResolveHold(ctx context.Context, q ledger.Resolution) (ledger.Hold, error) {
+	err := l.step(ctx, func(r *state.Record) error {
+		return l.state.ResolveHold(&q, r)
+	}, func(uint64) {})
+	if err != nil {
+		return ledger.Hold{}, err
+	}
+	return l.Hold(ctx, q.Key, q.Hold, q.At)
+}
 
 // ExpireHolds implements ledger.Ledger.
-func (l *Ledger) ExpireHolds(context.Context, int64, int) (int, error) {
-	return 0, ledger.ErrUnavailable
+func (l *Ledger) ExpireHolds(ctx context.Context, at int64, limit int) (int, error) {
+	if at < 0 || at > ledger.MaxTime || limit < 1 {
+		return 0, fmt.Errorf("%w: expiry of %d holds at %d: ask for one at least, at Unix nanoseconds", ledger.ErrInvalid, limit, at)
+	}
+	l.mu.Lock()
+	n, commitment, err := l.expireLocked(at, limit)
+	l.mu.Unlock()
+	if err := l.await(ctx, commitment, err); err != nil {
+		return 0, err
+	}
+	return n, nil
 }
 
-// CreateWebhook implements ledger.Ledger.
-func (l *Ledger) CreateWebhook(context.Context, ledger.Webhook) error { return ledger.ErrUnavailable }
-
-// RemoveWebhook implements ledger.Ledger.
-func (l *Ledger) RemoveWebhook(context.Context, ledger.ID, ledger.ID, int64) error {
-	return ledger.ErrUnavailable
+// expireLocked records what is due and returns how many, and the commitment of the last record.
+func (l *Ledger) expireLocked(at int64, limit int) (n int, commitment *ledger.Commitment, err error) {
+	if err := l.refusal(); err != nil {
+		return 0, nil, err
+	}
+	for n < limit {
+		l.state.ExpireHold(at, &l.record)
+		if l.record.Kind == state.None {
+			break
+		}
+		if _, err := l.append(); err != nil {
+			return n, nil, err
+		}
+		commitment = l.open().commitment
+		l.closeLargeGroup()
+		n++
+	}
+	return n, commitment, nil
 }
-
-// Webhooks implements ledger.Ledger.
-func (l *Ledger) Webhooks(context.Context, ledger.ID) ([]ledger.Webhook, error) {
-	return nil, ledger.ErrUnavailable
-}
-
-// Due implements ledger.Ledger.
-func (l *Ledger) Due(context.Context, int64, int) ([]ledger.Delivery, int64, error) {
-	return nil, 0, ledger.ErrUnavailable
-}
-
-// SettleDelivery implements ledger.Ledger.
-func (l *Ledger) SettleDelivery(ledger.DeliveryResult) error { return ledger.ErrUnavailable }
-
-// Outboxed implements ledger.Ledger.
-func (l *Ledger) Outboxed() <-chan struct{} { return nil }
 
 // Head implements ledger.Ledger.
 func (l *Ledger) Head(context.Context) (ledger.Head, error) {
-	return ledger.Head{}, ledger.ErrUnavailable
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.refusal(); err != nil {
+		return ledger.Head{}, err
+	}
+	return l.head, nil
 }

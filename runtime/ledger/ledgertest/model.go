@@ -43,7 +43,12 @@ func Model(t *testing.T, histories int, world func() World) {
 	t.Logf("reached: %v", reached)
 	for _, want := range []string{
 		"passed", "held", "hold denied", "refused", "quota exceeded", "stale", "key revoked",
-		"observed", "hold used", "write failed", "refused after failure", "lost by a crash", "kept by a crash",
+		"observed", "hold used", "write failed", "refused after failure", "lost by a crash", "kept by a crash", "hold expired",
+		"deploying: <nil>", "deploying: " + ledger.ErrOperator.Error(), "deploying: " + ledger.ErrRollback.Error(),
+		"deploying: " + ledger.ErrUsed.Error(), "deploying: " + ledger.ErrExpired.Error(),
+		"using: <nil>", "using: " + ledger.ErrUsed.Error(), "using: " + ledger.ErrStale.Error(),
+		"settled: done true, again false, disabled false", "settled: done false, again true, disabled false",
+		"settled: done false, again false, disabled false", "settled: done false, again false, disabled true",
 	} {
 		if reached[want] == 0 && !t.Failed() {
 			t.Errorf("no history led to %q", want)
@@ -77,7 +82,7 @@ func check(world func() World, reached map[string]int) func([]uint32) string {
 
 // play plays one history. It starts with a key, since without one nothing happens.
 func play(w World, words []uint32, reached map[string]int) error {
-	h := &history{world: w, at: Start, reached: reached}
+	h := &history{world: w, at: Start, reached: reached, out: map[naiveRef]bool{}}
 	var err error
 	if h.l, err = w.Open(); err != nil {
 		return err
@@ -94,6 +99,10 @@ func play(w World, words []uint32, reached map[string]int) error {
 	if err := h.reopen(func() { h.world.Crash(h.l, 0) }); err != nil {
 		return fmt.Errorf("crash at the end: %w", err)
 	}
+	h.at += 400 * day
+	if err := h.deliver(0); err != nil { // whatever was to be delivered is due by then
+		return fmt.Errorf("after the crash at the end: %w", err)
+	}
 	return nil
 }
 
@@ -106,13 +115,14 @@ type history struct {
 	at    int64
 	ids   uint64
 	holds []ledger.ID
+	out   map[naiveRef]bool // deliveries that were handed out and not settled
 
 	reached map[string]int // outcomes, over all histories
 }
 
 // step takes one step. The word's low bits choose it, the others its parameters.
 func (h *history) step(word uint32) error {
-	kind, arg := word%32, word/32
+	kind, arg := word%48, word/48
 	switch {
 	case kind < 12:
 		return h.submit(h.plan(arg), arg%4 != 0)
@@ -142,6 +152,18 @@ func (h *history) step(word uint32) error {
 		return h.reopen(func() { h.l.Close() })
 	case kind < 31:
 		return h.reopen(func() { h.world.Crash(h.l, []int{0, 50, 100}[arg%3]) })
+	}
+	switch {
+	case kind < 35:
+		return h.deploy(arg)
+	case kind < 38:
+		return h.use(arg)
+	case kind < 40:
+		return h.expire(arg)
+	case kind < 43:
+		return h.hook(arg)
+	case kind < 46:
+		return h.deliver(arg)
 	}
 	return h.compare()
 }
@@ -282,8 +304,7 @@ func (h *history) resolve(arg uint32) error {
 		return fmt.Errorf("ResolveHold: %v, the model says %v", err, want)
 	}
 	if want == nil {
-		h.model.log = append(h.model.log, entry{key: key, now: now, settled: id, allow: allow})
-		h.acked = len(h.model.log)
+		h.record(entry{key: key, now: now, settled: id, allow: allow, topic: ledger.TopicHoldResolved}, true)
 	}
 	return nil
 }
@@ -327,6 +348,7 @@ func (h *history) reopen(end func()) error {
 		return fmt.Errorf("opening again: %w", err)
 	}
 	h.l = l
+	clear(h.out)
 	survived, err := h.count()
 	if err != nil {
 		return err
@@ -345,8 +367,8 @@ func (h *history) reopen(end func()) error {
 
 // count returns the number of records in the log.
 func (h *history) count() (int, error) {
-	page, err := h.l.Events(context.Background(), ledger.EventQuery{Limit: ledger.MaxEventPage})
-	return len(page.Events), err
+	head, err := h.l.Head(context.Background())
+	return int(head.LSN), err
 }
 
 // compare compares everything that can be read.
@@ -370,6 +392,9 @@ func (h *history) compare() error {
 			}
 		}
 		if err := h.compareHolds(id, now); err != nil {
+			return err
+		}
+		if err := h.compareService(id); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,19 @@ type entry struct {
 	allow   bool
 	created *ledger.Key
 	revoked bool
+
+	topic    ledger.Topics // what webhooks are told
+	changed  *ledger.KeyChange
+	deployed *ledger.Deployment
+	token    ledger.ID // that was used
+	expired  ledger.ID // hold
+	hooked   *ledger.Webhook
+	unhooked ledger.ID
+	attempt  *ledger.DeliveryResult
 }
+
+// rides reports whether nobody waits for an entry's record.
+func (e *entry) rides() bool { return e.testRun || e.attempt != nil && !e.attempt.Disable }
 
 // An addition adds to a counter, or raises it to the value.
 type addition struct {
@@ -56,11 +68,17 @@ type naiveHold struct {
 
 // key returns a key and its time as the log has them.
 func (n *naive) key(id ledger.ID) (key ledger.Key, now int64, ok bool) {
-	for _, e := range n.log {
-		if e.key != id || e.testRun {
+	for i, e := range n.log {
+		if e.key != id || e.rides() {
 			continue
 		}
 		now = e.now
+		if e.changed != nil {
+			key.Tier, key.Scopes = e.changed.Tier, e.changed.Scopes
+		}
+		if d := e.deployed; d != nil {
+			key.Epoch, key.Operator, key.PolicyHash, key.PolicyLSN = key.Epoch+1, d.Operator, d.PolicyHash, uint64(i+1)
+		}
 		if e.created != nil {
 			key, ok = *e.created, true
 			key.Epoch = 1
@@ -179,6 +197,7 @@ func (n *naive) decide(p *ledger.Plan) (ledger.Outcome, *entry) {
 	if out.Result != ledger.Passed {
 		e.adds, e.used = nil, ledger.ID{}
 	}
+	e.topic = topicOf(out.Decision)
 	if p.TestRun {
 		if out.HoldOpened {
 			out.Hold, out.HoldExpires, out.HoldOpened = ledger.ID{}, 0, false

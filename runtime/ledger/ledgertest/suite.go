@@ -55,12 +55,29 @@ func Run(t *testing.T, s Suite) {
 		{"ClipsDetails", testClip},
 		{"ExactlyN", testExactlyN},
 		{"AbortedWait", testAbortedWait},
+		{"ChangeKey", testChangeKey},
+		{"PinnedKey", testPinnedKey},
+		{"Deploy", testDeploy},
+		{"DeployRefusals", testDeployRefusals},
+		{"FirstDeployments", testFirstDeployments},
+		{"Activations", testActivations},
+		{"UseOnce", testUseOnce},
+		{"UseOnceRace", testUseOnceRace},
+		{"ExpireHolds", testExpireHolds},
+		{"EventQueries", testEventQueries},
+		{"Head", testHead},
+		{"Webhooks", testWebhooks},
+		{"Topics", testTopics},
+		{"Deliveries", testDeliveries},
+		{"Disable", testDisable},
+		{"OutboxBound", testOutboxBound},
 		{"Closed", testClosed},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(newFixture(t, s)) })
 	}
 	if s.Reopen != nil {
 		t.Run("Reopen", func(t *testing.T) { testReopen(newFixture(t, s)) })
+		t.Run("ReopenService", func(t *testing.T) { testReopenService(newFixture(t, s)) })
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -28,8 +29,13 @@ type Options struct {
 	// AdminSocket is named in the error of a directory that is locked, as the way to reach the service that holds
 	// it; "" where there is none.
 	AdminSocket string
-	// Errorf reports what Pebble logs as an error; nil drops it. Health tells it too.
+	// Errorf reports what Pebble logs as an error, which Health tells too, and that an unfinished last group was removed
+	// on opening; nil drops it.
 	Errorf func(format string, args ...any)
+	// Observer is told of every group that was made durable, with Clock's measure of it; nil for none.
+	Observer commit.Observer
+	// Clock measures time for Observer; time.Now in service. Not needed without.
+	Clock func() time.Time
 }
 
 // Open opens the ledger in dir, and makes it where there is none. Its errors wrap ledger.ErrLocked where another
@@ -39,7 +45,9 @@ func Open(dir string, options Options) (*commit.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := commit.Open(log, commit.Options{Random: options.Random})
+	l, err := commit.Open(log, commit.Options{
+		Random: options.Random, Logger: options.Errorf, Observer: options.Observer, Clock: options.Clock,
+	})
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}

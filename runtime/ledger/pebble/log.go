@@ -41,7 +41,12 @@ type log struct {
 
 var _ commit.Log = (*log)(nil)
 
-func openLog(dir string, options Options) (l *log, err error) {
+func openLog(dir string, options Options) (*log, error) { return openAs(dir, options, false) }
+
+// openReadOnly opens what is there, and writes nothing.
+func openReadOnly(dir string, options Options) (*log, error) { return openAs(dir, options, true) }
+
+func openAs(dir string, options Options, readOnly bool) (l *log, err error) {
 	if options.FS == nil {
 		options.FS = vfs.Default
 	}
@@ -56,7 +61,10 @@ func openLog(dir string, options Options) (l *log, err error) {
 		}
 	}()
 	defer l.recovered(&err)
-	l.db, err = pebble.Open(dir, l.options(&options))
+	settings := l.options(&options)
+	settings.ReadOnly = readOnly
+	settings.ErrorIfNotExists = readOnly
+	l.db, err = pebble.Open(dir, settings)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: opening %s: %w", dir, err)
 	}
@@ -128,9 +136,7 @@ func (l *log) recovered(err *error) {
 		return
 	}
 	*err = fmt.Errorf("ledger: pebble: %v", cause)
-	l.mu.Lock()
-	l.failure = *err
-	l.mu.Unlock()
+	l.fail(*err)
 }
 
 func key(first uint64) []byte {

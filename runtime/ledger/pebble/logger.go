@@ -46,7 +46,7 @@ func underLog() bool {
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers[:])])
 	for {
 		frame, more := frames.Next()
-		if strings.Contains(frame.Function, "/ledger/pebble.(*log).") || strings.HasSuffix(frame.Function, "/ledger/pebble.openLog") {
+		if strings.Contains(frame.Function, "/ledger/pebble.(*log).") || strings.HasSuffix(frame.Function, "/ledger/pebble.openAs") {
 			return true
 		}
 		if !more {

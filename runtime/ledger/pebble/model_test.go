@@ -1,7 +1,9 @@
 package pebbleledger
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
 	mathrand "math/rand/v2"
 	"regexp"
 	"testing"
@@ -74,10 +76,21 @@ func TestModelCatches(t *testing.T) {
 		says  string // a regular expression
 	}{
 		"a dropped sync":    {func(w *world) { w.write = pebble.NoSync }, "acknowledged"},
-		"an early answer":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.noWait = true }) }, "acknowledged"},
+		"an early answer":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.noWait = true }) }, "acknowledged|is not handed out"},
 		"a lost expiry":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = longerHold }) }, "HoldExpires"},
 		"a lost window":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = dayForHour }) }, "counter|Result|refused"},
 		"a skipped counter": {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = skipLast }) }, "counter|Result|refused"},
+		"a second use":      {func(w *world) { w.wrap = faulty(func(f *fault) { f.usable = true }) }, "UseOnce: <nil>, the model says ledger: used"},
+		"a second operator": {func(w *world) {
+			w.wrap = faulty(func(f *fault) { f.spoilDeployment = func(d *ledger.Deployment) { d.Operator = [32]byte{1} } })
+		}, "pinned to another operator|deployment|Operator"},
+		"an activation not used up": {func(w *world) {
+			w.wrap = faulty(func(f *fault) { f.spoilDeployment = func(d *ledger.Deployment) { d.Activation = nil } })
+		}, "the model says ledger: (used|expired)"},
+		"an expiry not recorded":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.noExpiry = true }) }, "ExpireHolds: 0"},
+		"a lost delivery":          {func(w *world) { w.wrap = faulty(func(f *fault) { f.dropDelivery = true }) }, "is not handed out"},
+		"a retry forgotten":        {func(w *world) { w.wrap = faulty(func(f *fault) { f.noRetry = true }) }, "is not handed out"},
+		"a delivery made for ever": {func(w *world) { w.wrap = faulty(func(f *fault) { f.again = true }) }, "nothing that waits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			says := ledgertest.Caught(t, 100, func() ledgertest.World { w := newWorld(); c.plant(w); return w })
@@ -93,6 +106,51 @@ type fault struct {
 	ledger.Ledger
 	noWait bool
 	spoil  func(*ledger.Plan)
+
+	spoilDeployment func(*ledger.Deployment)
+
+	usable, noExpiry, dropDelivery, noRetry, again bool
+}
+
+func (f *fault) UseOnce(ctx context.Context, u *ledger.Use) error {
+	err := f.Ledger.UseOnce(ctx, u)
+	if f.usable && errors.Is(err, ledger.ErrUsed) {
+		return nil
+	}
+	return err
+}
+
+func (f *fault) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deployed, error) {
+	e := *d
+	if f.spoilDeployment != nil {
+		f.spoilDeployment(&e)
+	}
+	return f.Ledger.Deploy(ctx, &e)
+}
+
+func (f *fault) ExpireHolds(ctx context.Context, at int64, limit int) (int, error) {
+	if f.noExpiry {
+		return 0, nil
+	}
+	return f.Ledger.ExpireHolds(ctx, at, limit)
+}
+
+func (f *fault) Due(ctx context.Context, at int64, limit int) ([]ledger.Delivery, int64, error) {
+	due, next, err := f.Ledger.Due(ctx, at, limit)
+	if f.dropDelivery && len(due) > 0 {
+		due = due[1:]
+	}
+	return due, next, err
+}
+
+func (f *fault) SettleDelivery(r ledger.DeliveryResult) error {
+	if f.noRetry {
+		r.Next = 0
+	}
+	if f.again && r.Delivered {
+		r.Delivered, r.Next = false, r.At
+	}
+	return f.Ledger.SettleDelivery(r)
 }
 
 func faulty(set func(*fault)) func(ledger.Ledger) ledger.Ledger {

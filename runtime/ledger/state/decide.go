@@ -210,7 +210,9 @@ func (s *State) conclude(k *keyState, p *ledger.Plan, out *ledger.Outcome, r *Re
 		if out.HoldOpened {
 			out.Hold, out.HoldExpires, out.HoldOpened = ledger.ID{}, 0, false
 		}
+		return
 	}
+	k.tell(topicOf(out.Decision), r)
 }
 
 // countUsage counts one more ALLOWED decision, and reports whether the quota allows it.

@@ -16,25 +16,21 @@ var errRecord = errors.New("state: record")
 func (r *Record) Decode(data string) error {
 	r.reset()
 	d := decoder{rest: data}
-	r.Kind = Kind(d.byte())
+	kind := Kind(d.byte())
+	r.Kind = kind.plain()
 	d.copy(r.Key[:])
 	r.Now = d.time()
-	switch r.Kind {
-	case Decision:
-		r.decodeEvent(&d)
-		r.decodeCounters(&d)
-		r.decodeHold(&d)
-		r.decodeUsage(&d)
-	case TestRun:
-		r.decodeEvent(&d)
-	case KeyCreated:
-		r.decodeKey(&d)
-	case KeyRevoked:
-		r.Epoch = d.uvarint()
-	case HoldResolved:
-		r.decodeResolution(&d)
-	default:
-		d.fail("unknown kind")
+	r.decodeBody(&d)
+	switch kind {
+	case keyGrown:
+		d.copy(r.Created.Operator[:])
+		r.Created.Organization = d.text(ledger.MaxKeyText)
+		d.check(r.Created.Operator != [32]byte{} || r.Created.Organization != "", "a key that needs no such record")
+	case decisionTold, resolvingTold:
+		r.decodeOutbox(&d)
+		d.check(len(r.Outbox) > 0, "an empty outbox")
+	case PolicyDeployed, HoldExpired:
+		r.decodeOutbox(&d)
 	}
 	if d.problem == "" && d.rest != "" {
 		d.fail("bytes after the end")
@@ -45,6 +41,59 @@ func (r *Record) Decode(data string) error {
 	return nil
 }
 
+// plain returns the kind that a written one stands for.
+func (k Kind) plain() Kind {
+	switch k {
+	case keyGrown:
+		return KeyCreated
+	case decisionTold:
+		return Decision
+	case resolvingTold:
+		return HoldResolved
+	}
+	return k
+}
+
+func (r *Record) decodeBody(d *decoder) {
+	switch r.Kind {
+	case Decision:
+		r.decodeEvent(d)
+		r.decodeCounters(d)
+		r.decodeHold(d)
+		r.decodeUsage(d)
+	case TestRun:
+		r.decodeEvent(d)
+	case KeyCreated:
+		r.decodeKey(d)
+	case KeyRevoked:
+		r.Epoch = d.uvarint()
+	case HoldResolved:
+		r.decodeResolution(d)
+	case KeyChanged:
+		r.Created.Tier = d.text(ledger.MaxKeyText)
+		r.Created.Scopes = d.scopes()
+	case PolicyDeployed:
+		r.Epoch = d.uvarint()
+		r.decodeDeployment(d)
+	case AttestationUsed:
+		d.copy(r.Token[:])
+		r.Expires = d.time()
+		r.decodeWhat(d)
+	case HoldExpired:
+		d.copy(r.Hold.ID[:])
+	case WebhookCreated:
+		r.decodeWebhook(d)
+	case WebhookRemoved, DeliverySettled:
+		r.Webhook = &ledger.Webhook{Key: r.Key}
+		d.copy(r.Webhook.ID[:])
+		if r.Kind == DeliverySettled {
+			r.Settled.decode(d)
+		}
+	default:
+		d.fail("unknown kind")
+	}
+}
+
 func (r *Record) decodeEvent(d *decoder) {
 	d.copy(r.Plan[:])
 	r.Result = ledger.Result(d.byte())
@@ -52,6 +101,14 @@ func (r *Record) decodeEvent(d *decoder) {
 	r.Observed = d.bool()
 	r.Ending.Code = code.Code(d.text(ledger.MaxRule))
 	r.Ending.Rule = d.text(ledger.MaxRule)
+	r.decodeWhat(d)
+	d.check(r.Result.Recorded(), "a result that is not recorded")
+	isTestRun := r.Ending.Decision == ledger.TestRun
+	d.check(r.Ending.Decision >= ledger.Allowed && r.Ending.Decision <= ledger.TestRun, "unknown decision")
+	d.check(isTestRun == (r.Kind == TestRun), "a decision of another kind of record")
+}
+
+func (r *Record) decodeWhat(d *decoder) {
 	e := &r.Event
 	e.Endpoint = d.text(ledger.MaxEventText)
 	e.RequestID = d.text(ledger.MaxEventText)
@@ -63,10 +120,6 @@ func (r *Record) decodeEvent(d *decoder) {
 	d.copy(e.PolicyHash[:])
 	e.Value = d.text(ledger.MaxEventDetail)
 	e.Detail = d.text(ledger.MaxEventDetail)
-	d.check(r.Result.Recorded(), "a result that is not recorded")
-	isTestRun := r.Ending.Decision == ledger.TestRun
-	d.check(r.Ending.Decision >= ledger.Allowed && r.Ending.Decision <= ledger.TestRun, "unknown decision")
-	d.check(isTestRun == (r.Kind == TestRun), "a decision of another kind of record")
 }
 
 func (r *Record) decodeCounters(d *decoder) {
@@ -100,9 +153,7 @@ func (r *Record) decodeHold(d *decoder) {
 	h.Method = d.text(ledger.MaxEventText)
 	h.AgentID = d.text(ledger.MaxEventText)
 	h.PolicyVersion = d.text(ledger.MaxEventText)
-	if intent := d.text(ledger.MaxIntent); intent != "" {
-		h.Intent = []byte(intent)
-	}
+	h.Intent = d.bytes(ledger.MaxIntent)
 }
 
 func (r *Record) decodeUsage(d *decoder) {
@@ -121,10 +172,9 @@ func (r *Record) decodeKey(d *decoder) {
 	k.Email = d.text(ledger.MaxKeyText)
 	k.Environment = d.text(ledger.MaxKeyText)
 	k.Tier = d.text(ledger.MaxKeyText)
-	k.Scopes = ledger.Scopes(d.byte())
+	k.Scopes = d.scopes()
 	k.Shim = d.bool()
 	k.Epoch = d.uvarint()
-	d.check(k.Scopes&^ledger.AllScopes == 0, "unknown scopes")
 }
 
 func (r *Record) decodeResolution(d *decoder) {
@@ -133,6 +183,59 @@ func (r *Record) decodeResolution(d *decoder) {
 	r.Resolved = d.time()
 	d.copy(r.Signature[:])
 	d.check(r.Hold.State == ledger.HoldAllowed || r.Hold.State == ledger.HoldRefused, "a state that is no resolution")
+}
+
+func (r *Record) decodeDeployment(d *decoder) {
+	e := &DeployEffect{}
+	r.Deployed = e
+	d.copy(e.Operator[:])
+	d.copy(e.PolicyHash[:])
+	e.PolicyVersion = d.text(ledger.MaxKeyText)
+	machine := d.uvarint()
+	d.check(machine < 1<<32, "a machine's version out of range")
+	e.Machine = uint32(machine)
+	e.Rollback = d.bool()
+	if d.bool() {
+		e.Activation = &ledger.Activation{}
+		d.copy(e.Activation.ID[:])
+		e.Activation.Expires = d.time()
+	}
+	e.Text = d.bytes(ledger.MaxPolicyText)
+	e.Program = d.bytes(ledger.MaxProgram)
+}
+
+func (r *Record) decodeWebhook(d *decoder) {
+	w := &ledger.Webhook{Key: r.Key}
+	r.Webhook = w
+	d.copy(w.ID[:])
+	w.URL = d.text(ledger.MaxWebhookURL)
+	w.Topics = ledger.Topics(d.byte())
+	w.Secret = d.bytes(ledger.MaxWebhookSecret)
+	w.Created = d.time()
+	d.check(w.Topics&^ledger.AllTopics == 0, "unknown topics")
+}
+
+func (e *SettleEffect) decode(d *decoder) {
+	e.LSN = d.uvarint()
+	e.Action = SettleAction(d.byte())
+	d.check(e.Action >= DeliveryDone && e.Action <= DeliveryDisables, "unknown result of a delivery")
+	if e.Action != DeliveryAgain {
+		return
+	}
+	attempts := d.uvarint()
+	d.check(attempts < 1<<32, "attempts out of range")
+	e.Attempts, e.Next = uint32(attempts), d.time()
+}
+
+func (r *Record) decodeOutbox(d *decoder) {
+	n := d.uvarint()
+	d.check(n <= ledger.MaxWebhooks, "too many webhooks")
+	for i := uint64(0); i < n && d.problem == ""; i++ {
+		var e OutboxEffect
+		d.copy(e.Webhook[:])
+		e.Dropped = d.bool()
+		r.Outbox = append(r.Outbox, e)
+	}
 }
 
 // A decoder takes a record apart. After the first problem it returns zeros only, and the problem stays.
@@ -215,6 +318,20 @@ func (d *decoder) text(limit int) string {
 		return ""
 	}
 	return d.take(int(n))
+}
+
+// bytes returns a copy, nil where it is empty.
+func (d *decoder) bytes(limit int) []byte {
+	if text := d.text(limit); text != "" {
+		return []byte(text)
+	}
+	return nil
+}
+
+func (d *decoder) scopes() ledger.Scopes {
+	s := ledger.Scopes(d.byte())
+	d.check(s&^ledger.AllScopes == 0, "unknown scopes")
+	return s
 }
 
 func (d *decoder) amount() amount.Amount {

@@ -2,25 +2,57 @@ package state
 
 import "bailiff/runtime/ledger"
 
-// View returns what readers of the log see of r. Its texts share r's memory; its counters are a copy.
+// View returns what readers of the log see of r; its Kind is 0 where that is nothing. Its texts share r's memory; its
+// counters are a copy.
 func (r *Record) View(lsn uint64) ledger.LoggedEvent {
 	e := ledger.LoggedEvent{LSN: lsn, Key: r.Key, At: r.Now}
 	switch r.Kind {
+	case Decision, TestRun:
+		r.viewDecision(&e)
 	case KeyCreated:
 		e.Kind = ledger.KeyCreated
 	case KeyRevoked:
 		e.Kind = ledger.KeyWasRevoked
+	case KeyChanged:
+		e.Kind = ledger.KeyChanged
 	case HoldResolved:
 		e.Kind, e.Hold, e.HoldState = ledger.HoldResolved, r.Hold.ID, r.Hold.State
-	default:
-		e.Kind = ledger.Decided
-		e.Plan, e.Result, e.Ending, e.Observed, e.Event = r.Plan, r.Result, r.Ending, r.Observed, r.Event
-		e.Hold, e.HoldState = r.Hold.ID, r.Hold.Action.state()
-		for i := range r.Counters {
-			e.Counters = append(e.Counters, ledger.CounterValue{Counter: r.Counters[i].Counter, Value: r.Counters[i].Value})
+	case HoldExpired:
+		e.Kind, e.Hold = ledger.HoldExpired, r.Hold.ID
+	case PolicyDeployed:
+		e.Kind, e.Event.PolicyHash, e.Rollback = ledger.PolicyBound, r.Deployed.PolicyHash, r.Deployed.Rollback
+	case AttestationUsed:
+		e.Kind, e.Token, e.Event = ledger.AttestationUsed, r.Token, r.Event
+	case WebhookCreated, WebhookRemoved:
+		e.Kind, e.Webhook = ledger.WebhookChanged, r.Webhook.ID
+	case DeliverySettled:
+		if r.Settled.Action == DeliveryDisables {
+			e.Kind, e.Webhook = ledger.WebhookChanged, r.Webhook.ID
 		}
 	}
 	return e
+}
+
+func (r *Record) viewDecision(e *ledger.LoggedEvent) {
+	e.Kind = ledger.Decided
+	e.Plan, e.Result, e.Ending, e.Observed, e.Event = r.Plan, r.Result, r.Ending, r.Observed, r.Event
+	e.Hold, e.HoldState, e.HoldExpires = r.Hold.ID, r.Hold.Action.state(), r.Hold.Expires
+	for i := range r.Counters {
+		e.Counters = append(e.Counters, ledger.CounterValue{Counter: r.Counters[i].Counter, Value: r.Counters[i].Value})
+	}
+}
+
+// Matches reports whether a query wants r, but for its place in the log.
+func (r *Record) Matches(q *ledger.EventQuery) bool {
+	switch {
+	case !q.Key.IsZero() && q.Key != r.Key, q.From != 0 && r.Now < q.From, q.To != 0 && r.Now >= q.To:
+		return false
+	case q.Decision == ledger.NoDecision && q.Rule == "":
+		return true
+	case r.Kind != Decision && r.Kind != TestRun:
+		return false
+	}
+	return (q.Decision == ledger.NoDecision || q.Decision == r.Ending.Decision) && (q.Rule == "" || q.Rule == r.Ending.Rule)
 }
 
 // state returns what a hold becomes by an action, 0 where it stays as it is.

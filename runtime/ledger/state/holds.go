@@ -154,6 +154,7 @@ func (s *State) ResolveHold(q *ledger.Resolution, r *Record) error {
 		r.Hold.State = ledger.HoldAllowed
 	}
 	r.Resolved, r.Signature = q.Resolved, q.Signature
+	k.tell(ledger.TopicHoldResolved, r)
 	return nil
 }
 

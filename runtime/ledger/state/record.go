@@ -16,6 +16,14 @@ const (
 	KeyCreated   Kind = 3
 	KeyRevoked   Kind = 4
 	HoldResolved Kind = 5
+	KeyChanged   Kind = 6
+	// 7, 14 and 15 are other encodings of KeyCreated, Decision and HoldResolved: see Append.
+	PolicyDeployed  Kind = 8
+	AttestationUsed Kind = 9
+	HoldExpired     Kind = 10
+	WebhookCreated  Kind = 11
+	WebhookRemoved  Kind = 12
+	DeliverySettled Kind = 13 // like a test-run's, it moves no time and is not waited for
 )
 
 // A Record is one entry of the log: the effects of one step as new values, never the command that led to them. So
@@ -37,13 +45,65 @@ type Record struct {
 	Hold     HoldEffect
 	Usage    ledger.Usage // the month's new count; zero where the decision does not count
 
-	// Of KeyCreated: the whole key. Of KeyRevoked: Epoch is the new one.
+	// Outbox is what the webhooks of the key are told of this record. Of Decision, HoldResolved, HoldExpired and
+	// PolicyDeployed.
+	Outbox []OutboxEffect
+
+	// Of KeyCreated: the whole key. Of KeyRevoked and PolicyDeployed: Epoch is the new one. Of KeyChanged: the tier
+	// and the scopes in Created.
 	Created ledger.Key
 	Epoch   uint64
 
-	// Of HoldResolved; the hold and its new state are in Hold.
+	// Of HoldResolved; the hold and its new state are in Hold, as the hold of HoldExpired is.
 	Resolved  int64 // resolved_at as signed, Unix seconds
 	Signature [64]byte
+
+	// Of AttestationUsed; what it was used for is in Event.
+	Token   ledger.ID
+	Expires int64 // of the attestation
+
+	Deployed *DeployEffect   // of PolicyDeployed
+	Webhook  *ledger.Webhook // of WebhookCreated: all of it; of WebhookRemoved and DeliverySettled: its ID
+	Settled  SettleEffect    // of DeliverySettled
+}
+
+// An OutboxEffect is one event for one webhook: a delivery that waits from now on, or one that there was no room for.
+type OutboxEffect struct {
+	Webhook ledger.ID
+	Dropped bool
+}
+
+// A DeployEffect is what a deployment leaves behind, beside the key's new epoch.
+type DeployEffect struct {
+	Operator      [32]byte // what the key is pinned to from now on
+	PolicyHash    [32]byte
+	PolicyVersion string
+	Machine       uint32
+	Rollback      bool
+	Activation    *ledger.Activation // what is used up; nil for none
+	Text          []byte
+	Program       []byte
+}
+
+// A SettleAction is what an attempt to deliver leads to. The numbers are on disk.
+type SettleAction uint8
+
+// The actions.
+const (
+	DeliveryDone     SettleAction = 1 // delivered
+	DeliveryAgain    SettleAction = 2 // due again
+	DeliveryGivenUp  SettleAction = 3
+	DeliveryDisables SettleAction = 4 // the webhook is disabled, and all that waits for it is forgotten
+)
+
+// A SettleEffect is the new state of a delivery.
+type SettleEffect struct {
+	LSN    uint64 // of the event
+	Action SettleAction
+
+	// Of DeliveryAgain.
+	Attempts uint32 // how many were made so far
+	Next     int64  // when it is due again
 }
 
 // A CounterEffect is the new value of a counter. The window that it holds for is the one that the record's Now
@@ -82,7 +142,13 @@ type HoldEffect struct {
 	Intent        []byte
 }
 
-// reset empties r and keeps the memory of its counters.
+// Rides reports whether r is not worth a write of its own: nobody waits for it, and losing it in a crash costs an event
+// without effect, or a delivery made twice.
+func (r *Record) Rides() bool {
+	return r.Kind == TestRun || r.Kind == DeliverySettled && r.Settled.Action != DeliveryDisables
+}
+
+// reset empties r and keeps the memory of its counters and its outbox.
 func (r *Record) reset() {
-	*r = Record{Counters: r.Counters[:0]}
+	*r = Record{Counters: r.Counters[:0], Outbox: r.Outbox[:0]}
 }

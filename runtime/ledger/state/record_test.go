@@ -19,7 +19,11 @@ import (
 // randomRecord returns a record of any kind, within all bounds.
 func randomRecord(n uint64) Record {
 	g := source{rand.New(rand.NewPCG(n, 0))}
-	r := Record{Kind: Kind(1 + g.IntN(5)), Key: g.id(), Now: g.Int64N(ledger.MaxTime + 1)}
+	kinds := []Kind{
+		Decision, TestRun, KeyCreated, KeyRevoked, HoldResolved, KeyChanged, PolicyDeployed, AttestationUsed, HoldExpired,
+		WebhookCreated, WebhookRemoved, DeliverySettled,
+	}
+	r := Record{Kind: kinds[g.IntN(len(kinds))], Key: g.id(), Now: g.Int64N(ledger.MaxTime + 1)}
 	switch r.Kind {
 	case Decision, TestRun:
 		g.event(&r)
@@ -28,14 +32,58 @@ func randomRecord(n uint64) Record {
 			ID: r.Key, Hash: g.hash(), Email: g.text(ledger.MaxKeyText), Environment: g.text(20), Tier: g.text(20),
 			Scopes: ledger.Scopes(g.IntN(8)), Shim: g.IntN(2) == 1, Created: r.Now, Epoch: g.Uint64(),
 		}
+		if g.IntN(2) == 1 {
+			r.Created.Operator, r.Created.Organization = g.hash(), g.text(ledger.MaxKeyText)
+		}
 	case KeyRevoked:
 		r.Epoch = g.Uint64N(300)
 	case HoldResolved:
 		r.Hold = HoldEffect{ID: g.id(), State: []ledger.HoldState{ledger.HoldAllowed, ledger.HoldRefused}[g.IntN(2)]}
 		r.Resolved = g.Int64N(ledger.MaxTime)
 		copy(r.Signature[:], g.text(64))
+	default:
+		g.service(&r)
+	}
+	if r.topic() != 0 {
+		for range g.IntN(4) {
+			r.Outbox = append(r.Outbox, OutboxEffect{Webhook: g.id(), Dropped: g.IntN(2) == 1})
+		}
 	}
 	return r
+}
+
+// service fills in the kinds that serve keys, policies and webhooks.
+func (g source) service(r *Record) {
+	switch r.Kind {
+	case KeyChanged:
+		r.Created.Tier, r.Created.Scopes = g.text(20), ledger.Scopes(g.IntN(8))
+	case PolicyDeployed:
+		r.Epoch = g.Uint64()
+		r.Deployed = &DeployEffect{
+			Operator: g.hash(), PolicyHash: g.hash(), PolicyVersion: g.text(20), Machine: g.Uint32(), Rollback: g.IntN(2) == 1,
+			Text: []byte("t" + g.text(2000)), Program: []byte("p" + g.text(2000)),
+		}
+		if g.IntN(2) == 1 {
+			r.Deployed.Activation = &ledger.Activation{ID: g.hash(), Expires: g.Int64N(ledger.MaxTime)}
+		}
+	case AttestationUsed:
+		r.Token, r.Expires, r.Event = g.id(), g.Int64N(ledger.MaxTime), g.what()
+	case HoldExpired:
+		r.Hold.ID = g.id()
+	case WebhookCreated:
+		r.Webhook = &ledger.Webhook{
+			ID: g.id(), Key: r.Key, URL: g.text(ledger.MaxWebhookURL), Topics: ledger.Topics(g.IntN(64)),
+			Secret: []byte("s" + g.text(ledger.MaxWebhookSecret-1)), Created: g.Int64N(ledger.MaxTime),
+		}
+	case WebhookRemoved:
+		r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key}
+	case DeliverySettled:
+		r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key}
+		r.Settled = SettleEffect{LSN: g.Uint64(), Action: SettleAction(1 + g.IntN(4))}
+		if r.Settled.Action == DeliveryAgain {
+			r.Settled.Attempts, r.Settled.Next = g.Uint32(), g.Int64N(ledger.MaxTime)
+		}
+	}
 }
 
 type source struct{ *rand.Rand }
@@ -49,15 +97,19 @@ func (g source) amount() amount.Amount {
 	return amount.FromBytes32(b)
 }
 
+func (g source) what() ledger.Event {
+	return ledger.Event{
+		Endpoint: g.text(30), RequestID: g.text(30), AgentID: g.text(ledger.MaxEventText), Action: g.text(128), Class: uint8(g.IntN(256)),
+		ChainID: g.Uint64() >> g.IntN(64), Commitment: g.hash(), PolicyHash: g.hash(), Value: g.text(1024), Detail: g.text(1024),
+	}
+}
+
 func (g source) event(r *Record) {
 	r.Plan = g.id()
 	r.Result = ledger.Passed + ledger.Result(g.IntN(5))
 	r.Ending = ledger.Ending{Decision: ledger.Allowed + ledger.Decision(g.IntN(3)), Code: code.Code(g.text(40)), Rule: g.text(ledger.MaxRule)}
 	r.Observed = g.IntN(2) == 1
-	r.Event = ledger.Event{
-		Endpoint: g.text(30), RequestID: g.text(30), AgentID: g.text(ledger.MaxEventText), Action: g.text(128), Class: uint8(g.IntN(256)),
-		ChainID: g.Uint64() >> g.IntN(64), Commitment: g.hash(), PolicyHash: g.hash(), Value: g.text(1024), Detail: g.text(1024),
-	}
+	r.Event = g.what()
 	if r.Kind == TestRun {
 		r.Ending.Decision = ledger.TestRun
 		return
@@ -93,6 +145,9 @@ func TestRecordRoundTrip(t *testing.T) {
 		if len(want.Counters) == 0 {
 			want.Counters = got.Counters // empty, of any capacity
 		}
+		if len(want.Outbox) == 0 {
+			want.Outbox = got.Outbox
+		}
 		if !reflect.DeepEqual(got, want) {
 			return "decoded to something else"
 		}
@@ -112,10 +167,35 @@ func TestDecodeRefuses(t *testing.T) {
 	if err := r.Decode("\x01" + head + event + "\x00\x00\x00"); err != nil {
 		t.Fatalf("the base of all cases: %v", err)
 	}
+	for name, data := range map[string]string{ // what the cases below spoil
+		"pinned":   "\x07" + head + strings.Repeat("h", 32) + "\x00\x00\x00\x07\x00\x01" + strings.Repeat("\x00", 31) + "\x01\x00",
+		"told":     "\x0e" + head + event + "\x00\x00\x00\x01" + strings.Repeat("w", 16) + "\x01",
+		"resolved": "\x0f" + head + strings.Repeat("h", 16) + "\x02\x00" + strings.Repeat("s", 64) + "\x01" + strings.Repeat("w", 16) + "\x00",
+		"changed":  "\x06" + head + "\x01t\x07",
+		"deployed": "\x08" + head + "\x02" + strings.Repeat("o", 64) + "\x00\x01\x00\x00\x00\x00\x00",
+		"hooked":   "\x0b" + head + strings.Repeat("w", 16) + "\x00\x3f\x00\x00",
+		"settled":  "\x0d" + head + strings.Repeat("w", 16) + "\x01\x02\x01\x00",
+	} {
+		if err := r.Decode(data); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	for name, data := range map[string]string{
 		"nothing":              "",
 		"no kind":              "\x00" + head,
-		"unknown kind":         "\x06" + head,
+		"unknown kind":         "\x10" + head,
+		"pinned to nothing":    "\x07" + head + strings.Repeat("h", 32) + "\x00\x00\x00\x07\x00\x01" + strings.Repeat("\x00", 33),
+		"told to nobody":       "\x0e" + head + event + "\x00\x00\x00\x00",
+		"resolved, to nobody":  "\x0f" + head + strings.Repeat("h", 16) + "\x02\x00" + strings.Repeat("s", 64) + "\x00",
+		"told to 21":           "\x0e" + head + event + "\x00\x00\x00\x15" + strings.Repeat("w", 21*17),
+		"dropped of 2":         "\x0e" + head + event + "\x00\x00\x00\x01" + strings.Repeat("w", 16) + "\x02",
+		"changed to scope 8":   "\x06" + head + "\x01t\x08",
+		"activation of 2":      "\x08" + head + "\x02" + strings.Repeat("o", 64) + "\x00\x01\x00\x02\x00\x00\x00",
+		"machine out of range": "\x08" + head + "\x02" + strings.Repeat("o", 64) + "\x00\xff\xff\xff\xff\x1f\x00\x00\x00\x00\x00",
+		"topic of 64":          "\x0b" + head + strings.Repeat("w", 16) + "\x00\x40\x00\x00",
+		"long secret":          "\x0b" + head + strings.Repeat("w", 16) + "\x00\x01\x41" + strings.Repeat("s", 65) + "\x00",
+		"settled by 5":         "\x0d" + head + strings.Repeat("w", 16) + "\x01\x05",
+		"attempts":             "\x0d" + head + strings.Repeat("w", 16) + "\x01\x02\xff\xff\xff\xff\x1f\x00",
 		"long varint":          "\x04" + strings.Repeat("k", 16) + "\x85\x00" + "\x02",
 		"time out of range":    "\x04" + strings.Repeat("k", 16) + "\xff\xff\xff\xff\xff\xff\xff\xff\x7f" + "\x02",
 		"huge varint":          "\x04" + head + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",

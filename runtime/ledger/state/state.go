@@ -4,13 +4,12 @@
 // A step is Decide, which judges a plan against the state and fills in a [Record] of the effects, and then Apply,
 // which makes them so. Decide changes nothing. The state is a function of the sequence of applied records alone, so
 // replaying a log leads to the state that wrote it. What has expired counts as absent from that moment on; when its
-// memory is given back is not part of the meaning.
+// memory is given back is not part of the meaning, but for what is usable once: that is refused rather than used twice.
 package state
 
 import (
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"bailiff/runtime/ledger"
@@ -21,6 +20,11 @@ import (
 type State struct {
 	keys   map[ledger.ID]*keyState
 	byHash map[[32]byte]ledger.ID
+
+	tokens      onceTable[ledger.ID] // attestations
+	activations onceTable[[32]byte]
+	expiring    expiryTable
+	waiting     int // deliveries, of all keys
 
 	name      []byte // scratch of counter names
 	room      int    // scratch of Decide: how many more groups the key may have
@@ -36,6 +40,9 @@ type keyState struct {
 	counters counterTable
 	holds    holdTable
 	usage    []ledger.Usage // by month, ascending
+
+	deployments []ledger.DeploymentView // oldest first
+	hooks       *hookTable              // nil where there are none
 }
 
 // New returns the state of an empty log.
@@ -76,40 +83,6 @@ func (s *State) Usage(key ledger.ID) []ledger.Usage {
 	return nil
 }
 
-// CreateKey fills in the record that creates a key, or returns why there is none.
-func (s *State) CreateKey(key *ledger.Key, r *Record) error {
-	r.reset()
-	if err := key.Validate(); err != nil {
-		return err
-	}
-	if s.keys[key.ID] != nil {
-		return fmt.Errorf("%w: id %s", ledger.ErrKeyExists, key.ID)
-	}
-	if _, taken := s.byHash[key.Hash]; taken {
-		return fmt.Errorf("%w: hash %x", ledger.ErrKeyExists, key.Hash)
-	}
-	r.Kind, r.Key, r.Now, r.Created = KeyCreated, key.ID, key.Created, *key
-	r.Created.Epoch = 1
-	return nil
-}
-
-// RevokeKey fills in the record that revokes a key, or returns why there is none.
-func (s *State) RevokeKey(id ledger.ID, at int64, r *Record) error {
-	r.reset()
-	k := s.keys[id]
-	switch {
-	case at < 0 || at > ledger.MaxTime:
-		return fmt.Errorf("%w: revocation of the time %d: use Unix nanoseconds", ledger.ErrInvalid, at)
-	case k == nil:
-		return fmt.Errorf("%w: key %s", ledger.ErrNotFound, id)
-	case k.key.Revoked != 0:
-		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, id)
-	}
-	r.Kind, r.Key, r.Epoch = KeyRevoked, id, k.key.Epoch+1
-	r.Now = max(k.now, at, 1) // a Revoked of 0 would say that the key is good
-	return nil
-}
-
 // Apply makes the effects of r so. An error says that r cannot follow what was applied before: the log was not
 // written by this ledger, or not in this order. The state must not be used afterwards.
 func (s *State) Apply(lsn uint64, r *Record) error {
@@ -127,13 +100,24 @@ func (s *State) apply(lsn uint64, r *Record) error {
 	if k == nil {
 		return fmt.Errorf("the key does not exist")
 	}
-	if r.Kind == TestRun {
+	switch r.Kind {
+	case TestRun:
 		return nil
+	case DeliverySettled:
+		return s.applySettled(k, lsn, r)
 	}
 	if r.Now < k.now {
 		return fmt.Errorf("its time %d is before the key's, %d", r.Now, k.now)
 	}
 	k.now, k.lsn = r.Now, lsn
+	if err := s.applyTo(k, lsn, r); err != nil || len(r.Outbox) == 0 {
+		return err
+	}
+	return s.applyOutbox(k, lsn, r)
+}
+
+// applyTo makes the effects of r on a key so, but for its outbox.
+func (s *State) applyTo(k *keyState, lsn uint64, r *Record) error {
 	switch r.Kind {
 	case Decision:
 		if k.key.Revoked != 0 {
@@ -142,32 +126,26 @@ func (s *State) apply(lsn uint64, r *Record) error {
 		return s.applyDecision(k, lsn, r)
 	case KeyRevoked:
 		return k.applyRevoked(r)
+	case KeyChanged:
+		return k.applyChanged(r)
 	case HoldResolved:
+		s.expiring.remove(holdRef{r.Key, r.Hold.ID})
 		return k.holds.resolve(r)
+	case HoldExpired:
+		return s.applyExpired(k, r)
+	case PolicyDeployed:
+		return s.applyDeployed(k, lsn, r)
+	case AttestationUsed:
+		if k.key.Revoked != 0 {
+			return fmt.Errorf("the key was revoked before")
+		}
+		return s.tokens.add(r.Token, r.Expires, r.Now)
+	case WebhookCreated:
+		return k.applyHook(r)
+	case WebhookRemoved:
+		return s.applyUnhook(k, r)
 	}
 	return fmt.Errorf("unknown kind")
-}
-
-func (s *State) applyKeyCreated(lsn uint64, r *Record) error {
-	if s.keys[r.Key] != nil {
-		return fmt.Errorf("the key exists already")
-	}
-	if _, taken := s.byHash[r.Created.Hash]; taken {
-		return fmt.Errorf("another key has the hash %x", r.Created.Hash)
-	}
-	key := r.Created
-	key.Email, key.Environment, key.Tier = strings.Clone(key.Email), strings.Clone(key.Environment), strings.Clone(key.Tier)
-	s.keys[key.ID] = &keyState{key: key, now: r.Now, lsn: lsn}
-	s.byHash[key.Hash] = key.ID
-	return nil
-}
-
-func (k *keyState) applyRevoked(r *Record) error {
-	if k.key.Revoked != 0 || r.Epoch != k.key.Epoch+1 {
-		return fmt.Errorf("epoch %d cannot follow epoch %d, revoked at %d", r.Epoch, k.key.Epoch, k.key.Revoked)
-	}
-	k.key.Revoked, k.key.Epoch = r.Now, r.Epoch
-	return nil
 }
 
 func (s *State) applyDecision(k *keyState, lsn uint64, r *Record) error {
@@ -182,6 +160,9 @@ func (s *State) applyDecision(k *keyState, lsn uint64, r *Record) error {
 	}
 	if err := k.holds.apply(lsn, r); err != nil {
 		return err
+	}
+	if r.Hold.Action == HoldOpened {
+		s.expiring.add(holdRef{r.Key, r.Hold.ID}, r.Hold.Expires)
 	}
 	return k.applyUsage(r.Usage)
 }

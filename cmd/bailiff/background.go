@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/webhook"
+)
+
+// checkpointEvery is how often the signed checkpoint is renewed, where the ledger has moved.
+const checkpointEvery = 10 * time.Second
+
+// background is the work that goes on behind the servers.
+type background struct {
+	started bool
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	mutex   sync.Mutex
+	faults  []error
+}
+
+// start runs a task until its context ends; fault gets the error of one that ends before.
+func (b *background) start(ctx context.Context, task func(context.Context) error, fault func(error)) {
+	b.running.Go(func() {
+		err := task(ctx)
+		if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+			return
+		}
+		b.mutex.Lock()
+		b.faults = append(b.faults, err)
+		b.mutex.Unlock()
+		if ctx.Err() == nil {
+			fault(err)
+		}
+	})
+}
+
+// stop ends the tasks and waits for them, no longer than ctx lasts.
+func (b *background) stop(ctx context.Context) error {
+	if b.cancel == nil {
+		return nil
+	}
+	b.cancel()
+	ended := make(chan struct{})
+	go func() { b.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		return errors.New("the work in the background does not end")
+	}
+	return errors.Join(b.faults...)
+}
+
+// startWork starts the deliveries of webhooks, which see to the expiry of holds too, and the checkpoints.
+func (r *service) startWork() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.work.cancel, r.work.started = cancel, true
+	dispatcher := webhook.New(webhook.Config{
+		Ledger: r.ledger, AllowPrivate: r.settings.on("SVC_WEBHOOK_ALLOW_PRIVATE"), Clock: r.clock, Random: rand.Reader,
+		Log: r.log, Metrics: r.metrics,
+	})
+	fault := func(err error) { r.failed <- err }
+	r.work.start(ctx, dispatcher.Run, fault)
+	r.work.start(ctx, every(checkpointEvery, r.renewCheckpoint), fault)
+	return r.metrics.Queue("webhook_outbox", dispatcher.Waiting)
+}
+
+// every returns a task that takes a step at once and then after each period.
+func every(period time.Duration, step func(context.Context)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ticker := time.NewTicker(period)
+		defer ticker.Stop()
+		for {
+			step(ctx)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-ticker.C:
+			}
+		}
+	}
+}
+
+// renewCheckpoint writes the checkpoint, and says where it can't.
+func (r *service) renewCheckpoint(ctx context.Context) {
+	if err := r.keepCheckpoint(ctx); err != nil && !errors.Is(err, ledger.ErrUnavailable) && ctx.Err() == nil {
+		r.log.Error("the checkpoint can't be written", "path", r.settings.checkpointPath(), "error", fmt.Sprint(err))
+	}
+}

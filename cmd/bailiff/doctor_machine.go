@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	pebbleledger "bailiff/runtime/ledger/pebble"
+)
+
+// Free space on the disk of the data below which the doctor warns, and below which it is a problem.
+const (
+	scarceBytes = 1 << 30
+	noBytes     = 128 << 20
+)
+
+// examineDisk looks at what is free where the data is.
+func (p *patient) examineDisk() {
+	dir := p.settings["SVC_DATA_DIR"]
+	for dir != filepath.Dir(dir) { // of a folder that is not there yet, the one above
+		if _, err := os.Stat(dir); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		p.add(trouble, "disk", "%s: %v", dir, err)
+		return
+	}
+	free := disk.Bavail * uint64(disk.Bsize)
+	switch {
+	case free < noBytes:
+		p.add(trouble, "disk", "only %d MiB are free at %s, and a full disk stops every decision; make room", free>>20, dir)
+	case free < scarceBytes:
+		p.add(doubt, "disk", "only %d MiB are free at %s; make room", free>>20, dir)
+	case disk.Files > 0 && disk.Ffree < 1000:
+		p.add(trouble, "disk", "only %d more files can be made at %s; make room", disk.Ffree, dir)
+	default:
+		p.add(sound, "disk", "%d MiB are free at %s", free>>20, dir)
+	}
+}
+
+// clockAhead is how far a recorded time may lie ahead of the clock.
+const clockAhead = 5 * time.Second
+
+// examineClock holds the clock against times that have certainly passed, and asks the system whether it is kept in step.
+func (p *patient) examineClock() {
+	now := p.clock()
+	before := len(p.findings)
+	if built := buildTime(); now.Before(built) {
+		p.add(trouble, "clock", "it says %s, before this build was made (%s); set it", now.UTC().Format(time.RFC3339), built.Format(time.RFC3339))
+	}
+	if info, err := os.Stat(p.settings.checkpointPath()); err == nil && info.ModTime().Sub(now) > clockAhead {
+		p.add(trouble, "clock", "it says %s, and the last checkpoint was written at %s; set it", now.UTC().Format(time.RFC3339), info.ModTime().UTC().Format(time.RFC3339))
+	}
+	if clockAdrift() {
+		p.add(doubt, "clock", "nothing keeps it in step, as far as the system knows; attestations live for 60 seconds, so run a time service such as chrony")
+	}
+	if before == len(p.findings) {
+		p.add(sound, "clock", "%s, kept in step", now.UTC().Format(time.RFC3339))
+	}
+}
+
+// buildTime is when the commit was made that this build comes from; the year 1 where that is not known.
+func buildTime() (at time.Time) {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.time" {
+				at, _ = time.Parse(time.RFC3339, setting.Value)
+			}
+		}
+	}
+	return at
+}
+
+// examineRecord verifies the record's chain against the last checkpoint, where no service has it open.
+func (p *patient) examineRecord() {
+	s := p.settings
+	if p.running {
+		p.add(sound, "record", "the service has it open; bailiff events verify reads it when that is stopped, or a copy")
+		return
+	}
+	if _, err := os.Stat(s.ledgerPath()); errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	signer, err := existingSigner(s)
+	if err != nil {
+		p.add(doubt, "record", "it is not verified, for there are no signing keys to verify the checkpoint with")
+		return
+	}
+	kept, err := readCheckpoint(s.checkpointPath(), signer.CheckpointVerifier())
+	alone := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !alone {
+		p.add(trouble, "record", "%s: %v; hold the record against one that you kept: bailiff events verify --checkpoint FILE", s.checkpointPath(), err)
+		return
+	}
+	chain, err := pebbleledger.VerifyChain(s.ledgerPath(), pebbleledger.Options{AdminSocket: s.adminSocket()}, kept.LSN)
+	if err == nil {
+		err = fits(chain, kept, alone)
+	}
+	if err != nil {
+		p.add(trouble, "record", "%v; restore the data from a backup, and find out who changed it", err)
+		return
+	}
+	p.add(sound, "record", "the chain of %d records is whole, and fits the last checkpoint", chain.Records)
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"bailiff/runtime/authority"
+	"bailiff/runtime/eventview"
+	"bailiff/runtime/ledger"
+)
+
+type eventsCommand struct {
+	List   eventsListCommand   `cmd:"" default:"withargs" help:"Print events (the default)."`
+	Verify eventsVerifyCommand `cmd:"" help:"Verify the whole record against a signed checkpoint, without a service."`
+}
+
+type eventsListCommand struct {
+	apiFlags
+	KeyID    string        `name:"key-id" help:"Of all keys' events, those of this key; without an API key only." placeholder:"ID"`
+	Follow   bool          `short:"f" help:"Go on with what happens from now on."`
+	Since    string        `help:"Only events from then on: RFC 3339, or a duration such as 2h." placeholder:"TIME"`
+	Decision string        `help:"Only ALLOWED, DENIED, PENDING or TEST_RUN." enum:",ALLOWED,DENIED,PENDING,TEST_RUN" default:"" placeholder:"DECISION"`
+	Rule     string        `help:"Only events with this matched_rule." placeholder:"RULE"`
+	JSON     bool          `name:"json" help:"Print one JSON object a line."`
+	Every    time.Duration `default:"1s" help:"With --follow, how often to ask (${default})." placeholder:"DURATION"`
+}
+
+// Help says whose events are shown.
+func (c *eventsListCommand) Help() string {
+	return `With an API key, that key's events, from the service at --url. Without, the events of all keys, from the service that
+runs on SVC_DATA_DIR (default: data) or, where none does, from the data there.`
+}
+
+// eventsPage is a page of events, each as the service wrote it.
+type eventsPage struct {
+	Events []json.RawMessage `json:"events"`
+	Next   string            `json:"next"`
+	More   bool              `json:"more"`
+}
+
+// pager fetches a page.
+type pager func(context.Context, authority.EventQuery) (eventsPage, error)
+
+// Run prints the events, page by page.
+func (c *eventsListCommand) Run(std streams) error {
+	query, err := c.query(authority.SystemClock()())
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if !c.given() {
+		return c.runLocal(ctx, std, query)
+	}
+	if c.KeyID != "" {
+		return usage("--key-id goes without an API key, whose events are its own anyway")
+	}
+	service, err := c.client(std)
+	if err != nil {
+		return err
+	}
+	return c.show(ctx, std.out, query, func(ctx context.Context, query authority.EventQuery) (page eventsPage, err error) {
+		err = service.call(ctx, "GET", "/v1/events?"+encodeQuery(query).Encode(), nil, &page)
+		return page, err
+	})
+}
+
+// runLocal prints the events of all keys, or of one.
+func (c *eventsListCommand) runLocal(ctx context.Context, std streams, query authority.EventQuery) error {
+	return withAdmin(std, mustExist, func(_ context.Context, a admin) error {
+		if _, remote := a.(*remoteAdmin); c.Follow && !remote {
+			return fail("no service runs on this data, so nothing will happen; leave --follow out")
+		}
+		return c.show(ctx, std.out, query, func(ctx context.Context, query authority.EventQuery) (eventsPage, error) {
+			view, err := a.Events(ctx, c.KeyID, query)
+			if err != nil {
+				return eventsPage{}, err
+			}
+			page := eventsPage{Next: view.Next, More: view.More}
+			for i := range view.Events {
+				raw, err := json.Marshal(&view.Events[i])
+				if err != nil {
+					return page, err
+				}
+				page.Events = append(page.Events, raw)
+			}
+			return page, nil
+		})
+	})
+}
+
+// show prints pages until there are no more or, where they are followed, a signal comes.
+func (c *eventsListCommand) show(ctx context.Context, w io.Writer, query authority.EventQuery, fetch pager) error {
+	for {
+		page, err := fetch(ctx, query)
+		if err != nil {
+			return ended(ctx, err)
+		}
+		for _, event := range page.Events {
+			if err := c.print(w, event); err != nil {
+				return err
+			}
+		}
+		if query.After, err = strconv.ParseUint(page.Next, 10, 64); err != nil {
+			return fail("the page's cursor can't be read: %v", err)
+		}
+		switch {
+		case page.More:
+		case !c.Follow || !pause(ctx, c.Every):
+			return nil
+		}
+	}
+}
+
+// ended turns the error of a call that a signal broke off into none: whoever follows ends it so.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// pause waits, and reports whether to go on.
+func pause(ctx context.Context, length time.Duration) bool {
+	timer := time.NewTimer(max(length, 100*time.Millisecond))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// decisions are the decisions that can be asked for.
+var decisions = []ledger.Decision{ledger.Allowed, ledger.Denied, ledger.Pending, ledger.TestRun}
+
+// eventsAtOnce is the size of a page.
+const eventsAtOnce = 1000
+
+// query is what the flags ask for.
+func (c *eventsListCommand) query(now time.Time) (authority.EventQuery, error) {
+	query := authority.EventQuery{Rule: c.Rule, Limit: eventsAtOnce}
+	for _, decision := range decisions {
+		if decision.String() == c.Decision {
+			query.Decision = decision
+		}
+	}
+	var err error
+	if c.Since != "" {
+		query.From, err = parseSince(c.Since, now)
+	}
+	return query, err
+}
+
+// encodeQuery is a query as the routes take it.
+func encodeQuery(query authority.EventQuery) url.Values {
+	values := url.Values{"limit": {strconv.Itoa(query.Limit)}}
+	if query.After != 0 {
+		values.Set("after", strconv.FormatUint(query.After, 10))
+	}
+	if !query.From.IsZero() {
+		values.Set("from", query.From.UTC().Format(time.RFC3339Nano))
+	}
+	if query.Decision != ledger.NoDecision {
+		values.Set("decision", query.Decision.String())
+	}
+	if query.Rule != "" {
+		values.Set("rule", query.Rule)
+	}
+	return values
+}
+
+// parseSince reads a time, or how long ago it was.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, usage("--since %s: give a time such as 2026-11-05T08:00:00Z, or a duration such as 2h", text)
+	}
+	return at, nil
+}
+
+// print prints an event on one line.
+func (c *eventsListCommand) print(w io.Writer, raw json.RawMessage) error {
+	line := string(raw)
+	if !c.JSON {
+		var err error
+		if line, err = eventLine(raw); err != nil {
+			return fail("an event can't be read: %v", err)
+		}
+	}
+	_, err := fmt.Fprintln(w, strings.Map(oneLine, line))
+	return err
+}
+
+// eventLine is an event for people: when, what, by whom, and why.
+func eventLine(raw json.RawMessage) (string, error) {
+	var e eventview.Event
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return "", err
+	}
+	what := e.Event
+	if e.Decision != "" {
+		what = e.Decision
+	}
+	parts := []string{e.Timestamp.Format(time.RFC3339), fmt.Sprintf("%-15s", what)}
+	for _, part := range []string{e.AgentID, e.Action, e.Code, e.Rule, e.Message, named("hold", e.HoldID), named("is", e.HoldStatus), named("policy", e.PolicyHash), named("webhook", e.WebhookID), named("key", e.KeyID)} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "  "), nil
+}
+
+// named is a value with its name, empty for none.
+func named(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return name + " " + value
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+
+	"bailiff/grammar"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/authority"
+)
+
+// boot is what a self-hosted service starts from; all of it is empty where the service is hosted.
+type boot struct {
+	policy   *authority.Policy
+	text     []byte // of the policy, as it was signed
+	operator [32]byte
+}
+
+// readBoot loads the policy that governs every key without one of its own, or says in the specification's words why it
+// can't ("Startup errors").
+func readBoot(s settings) (boot, error) {
+	if s.hosted() {
+		return boot{}, nil
+	}
+	if s["SVC_OPERATOR_PUBLIC_KEY"] == "" {
+		return boot{}, startup("SVC_OPERATOR_PUBLIC_KEY is not set.")
+	}
+	operator, err := attest.ParseOperatorKey(s["SVC_OPERATOR_PUBLIC_KEY"])
+	if err != nil {
+		return boot{}, startup("SVC_OPERATOR_PUBLIC_KEY: %v", err)
+	}
+	path := s["WARRANTY_PATH"]
+	text, err := readFile(path, grammar.MaxBytes)
+	if err != nil {
+		return boot{}, startup("the policy %v; WARRANTY_PATH names it", err)
+	}
+	src := grammar.NewSource(path, text)
+	policy, err := authority.LoadPolicy(src, operator)
+	var invalid *authority.InvalidPolicy
+	if errors.As(err, &invalid) {
+		var report []byte
+		for _, d := range invalid.Diagnostics {
+			report = append(append(report, '\n'), src.Render(d)...)
+		}
+		return boot{}, startup("%s: %v%s", path, err, report)
+	}
+	if err != nil {
+		return boot{}, startup("%s: %v; sign it with: bailiff sign --key operator.key %s", path, err, path)
+	}
+	return boot{policy, text, [32]byte(operator)}, nil
+}
+
+// maxShimsBytes bounds the file of trusted shims.
+const maxShimsBytes = 1 << 20
+
+// readShims reads the file of trusted shims; nil where the settings name none.
+func readShims(s settings) (*authority.TrustedShims, error) {
+	path := s["SVC_TRUSTED_SHIMS"]
+	if path == "" {
+		return nil, nil
+	}
+	text, err := readFile(path, maxShimsBytes)
+	if err != nil {
+		return nil, err
+	}
+	return authority.ParseTrustedShims(text)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+
+	"bailiff/httpd"
+	"bailiff/runtime/authority"
+)
+
+// server is one of the service's HTTP servers with its listener.
+type server struct {
+	http interface {
+		Serve(net.Listener) error
+		Shutdown(context.Context) error
+	}
+	listener net.Listener
+}
+
+// shutDown stops servers, and finishes what is in flight.
+func shutDown(ctx context.Context, servers []server) error {
+	var faults []error
+	for _, one := range servers {
+		if one.http != nil {
+			faults = append(faults, one.http.Shutdown(ctx))
+		}
+		one.listener.Close() // closed already, unless its server never ran
+	}
+	return errors.Join(faults...)
+}
+
+// listenAPI opens the API's listener, and returns where its server belongs.
+func (r *service) listenAPI() (index int, err error) {
+	api, err := net.Listen("tcp", r.settings["SVC_LISTEN"])
+	if err != nil {
+		return 0, fmt.Errorf("SVC_LISTEN: %w", err)
+	}
+	r.address = api.Addr().String()
+	r.clients = append(r.clients, server{listener: api})
+	return len(r.clients) - 1, nil
+}
+
+// listenBeside opens the listeners beside the API's: the internal one, the admin socket, the monitor.
+func (r *service) listenBeside(decider *authority.Authority) error {
+	if r.settings["SVC_INTERNAL_LISTEN"] != "" {
+		internal, err := listenMutual(r.settings)
+		if err != nil {
+			return fmt.Errorf("SVC_INTERNAL_LISTEN, _CERT, _KEY, _CA: %w", err)
+		}
+		r.clients = append(r.clients, server{httpd.NewInternal(decider, r.log), internal})
+	}
+	socket, err := listenPrivate(r.settings.adminSocket())
+	if err != nil {
+		return fmt.Errorf("the admin socket: %w", err)
+	}
+	r.operator = append(r.operator, server{httpd.NewAdmin(r.admin, r.log), socket})
+	monitor, err := r.listenMonitor()
+	if monitor != nil {
+		r.operator = append(r.operator, server{httpd.NewMonitor(r.metrics, r.log), monitor})
+	}
+	return err
+}
+
+// listenMonitor opens the listener of metrics and profiles, nil for none. Where somebody else has the default port, as
+// with several services on one machine, the service goes on without; an address that was asked for has to be free.
+func (r *service) listenMonitor() (net.Listener, error) {
+	address := r.settings["SVC_ADMIN_LISTEN"]
+	if address == "off" {
+		return nil, nil
+	}
+	listener, err := net.Listen("tcp", address)
+	switch {
+	case err == nil:
+		return listener, nil
+	case address == adminListenDefault && errors.Is(err, syscall.EADDRINUSE):
+		r.log.Warn("no metrics are served: the address is in use; set SVC_ADMIN_LISTEN to another, or to off", "address", address)
+		return nil, nil
+	}
+	return nil, fmt.Errorf("SVC_ADMIN_LISTEN: %w", err)
+}
+
+// maxSocketPath is the longest path of a Unix socket on Linux, in bytes.
+const maxSocketPath = 107
+
+// checkSocketPath says why a socket can't be made at a path.
+func checkSocketPath(path string) error {
+	if len(path) > maxSocketPath {
+		return fmt.Errorf("its path %s has %d bytes, and %d are the most; use a shorter SVC_DATA_DIR", path, len(path), maxSocketPath)
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
+		return fmt.Errorf("%s is in the way and is no socket; move it elsewhere", path)
+	}
+	return nil
+}
+
+// listenPrivate listens on a Unix socket that only this user can open. One that an earlier process left is
+// replaced: whoever holds the ledger owns the data folder.
+func listenPrivate(path string) (net.Listener, error) {
+	if err := checkSocketPath(path); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	defer syscall.Umask(syscall.Umask(0o177))
+	return net.Listen("unix", path)
+}

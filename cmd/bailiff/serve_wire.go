@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"bailiff/httpd"
+	"bailiff/runtime/authority"
+	"bailiff/runtime/gateway"
+	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/reopen"
+	"bailiff/runtime/limit"
+	"bailiff/runtime/webhook"
+)
+
+// maxLimitNames bounds how many keys and sources are counted at once, for the windows' memory: beyond it requests of
+// further ones are refused until others have left their windows.
+const maxLimitNames = 1 << 18
+
+// openLedger opens the ledger, in a way that opens it again when it has failed.
+func (r *service) openLedger() (ledger.Ledger, error) {
+	report := func(format string, arguments ...any) {
+		r.log.Error("store", "message", fmt.Sprintf(format, arguments...))
+	}
+	open := func() (ledger.Ledger, error) { return openLedger(r.settings, report, r.metrics) }
+	opened, err := reopen.Open(open, reopen.Options{Log: r.log, Random: rand.Reader, Stuck: func(err error) {
+		r.failed <- fmt.Errorf("the ledger has failed and does not close, so it can't be opened again: %w", err)
+	}})
+	if err != nil {
+		return nil, err // not opened: a nil *reopen.Ledger would be no nil ledger.Ledger
+	}
+	return opened, nil
+}
+
+// wire makes authority, gateway and servers, and opens their listeners.
+func (r *service) wire() error {
+	api, err := r.listenAPI()
+	if err != nil {
+		return err
+	}
+	store, err := r.countLimits()
+	if err != nil {
+		return err
+	}
+	decider, err := r.newAuthority()
+	if err != nil {
+		return err
+	}
+	passage, err := r.newGateway()
+	if err != nil {
+		return err
+	}
+	proxies, _ := parsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
+	server, err := httpd.New(httpd.Config{
+		Authority: decider, Log: r.log, Clock: r.clock, Random: rand.Reader, Commit: commit(), PublicURL: r.publicURL(),
+		Limits: r.settings.limits(), Store: store, TrustedProxies: proxies, Metrics: r.metrics, Gateway: passage,
+	})
+	if err != nil {
+		return err
+	}
+	r.clients[api].http = server
+	r.admin = &authority.Admin{
+		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Random: rand.Reader, Hosted: r.settings.hosted(),
+	}
+	return r.listenBeside(decider)
+}
+
+// newAuthority makes the authority.
+func (r *service) newAuthority() (*authority.Authority, error) {
+	s := r.settings
+	shims, err := readShims(s)
+	if err != nil {
+		return nil, fmt.Errorf("SVC_TRUSTED_SHIMS: %w", err)
+	}
+	mirror, err := newMirror(s)
+	if err != nil {
+		return nil, fmt.Errorf("SVC_MIRROR_CERT, _KEY, _CA: %w", err)
+	}
+	return authority.New(authority.Config{
+		Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"],
+		Observe: s.observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
+		Clock: r.clock, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
+		Hosted: s.hosted(), Policy: r.boot.policy, Operator: r.boot.operator,
+		RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Shims: shims, DeployURL: r.publicURL() + "/v1/warranty/deploy",
+		Mirror: mirror,
+		CheckURL: func(ctx context.Context, url string) error {
+			return webhook.CheckURL(ctx, url, s.on("SVC_WEBHOOK_ALLOW_PRIVATE"))
+		},
+	})
+}
+
+// newGateway makes the gateway to the chains that have an upstream.
+func (r *service) newGateway() (*gateway.Gateway, error) {
+	s := r.settings
+	verifier, err := r.signer.Verifier(s["SVC_ISSUER"])
+	if err != nil {
+		return nil, err
+	}
+	points, err := gateway.ParseEntryPoints(s["SVC_ENTRY_POINTS"])
+	if err != nil {
+		return nil, err
+	}
+	return gateway.New(gateway.Config{
+		Verifier: verifier, Ledger: r.ledger, BootPolicy: r.boot.text, Upstreams: s.upstreams(),
+		Chains: parseChains(s["SVC_RPC_CHAINS"]), EntryPoints: points, Environment: s["SVC_ENV"],
+		Observe: s.observe(), Clock: r.clock, Log: r.log,
+	})
+}
+
+// upstreams are the nodes and bundlers that the settings name.
+func (s settings) upstreams() (list []gateway.Upstream) {
+	for name, url := range s {
+		for prefix, endpoint := range map[string]gateway.Endpoint{"SVC_RPC_URL_": gateway.RPC, "SVC_BUNDLER_URL_": gateway.Bundler} {
+			if chain, found := strings.CutPrefix(name, prefix); found {
+				list = append(list, gateway.Upstream{Endpoint: endpoint, Chain: parseChains(chain)[0], URL: url})
+			}
+		}
+	}
+	return list
+}
+
+// limits are the rate limits: those of the specification where the service is hosted, and what is set.
+func (s settings) limits() httpd.Limits {
+	limits := httpd.DefaultLimits(s["SVC_ENV"], s.hosted())
+	for name, row := range map[string]struct {
+		window *limit.Window
+		per    time.Duration
+	}{
+		"SVC_RATE_LIMIT_KEY":      {&limits.Key, time.Minute},
+		"SVC_RATE_LIMIT_IP":       {&limits.IP, time.Minute},
+		"SVC_RATE_LIMIT_HOLDS":    {&limits.Holds, time.Minute},
+		"SVC_RATE_LIMIT_REGISTER": {&limits.Register, time.Hour},
+	} {
+		if s[name] != "" {
+			*row.window, _ = parseWindow(s[name], row.per) // isWindow has passed it
+		}
+	}
+	return limits
+}
+
+// countLimits makes the store of the rate limits.
+func (r *service) countLimits() (limit.Store, error) {
+	store := limit.NewMemory(maxLimitNames)
+	return store, r.metrics.Queue("rate_limit_names", store.Names)
+}
+
+// publicURL is where clients reach the API.
+func (r *service) publicURL() string {
+	if set := r.settings["SVC_PUBLIC_URL"]; set != "" {
+		return set
+	}
+	return "http://" + r.address
+}

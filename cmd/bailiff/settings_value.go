@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bailiff/runtime/gateway"
+	"bailiff/runtime/limit"
+)
+
+// The forms of settings' values. Each check says what a value can be; each reader takes a value that its check has passed.
+
+// isBool takes a switch.
+func isBool(value string) error { return oneOf("true", "false", "1", "0")(value) }
+
+// oneOf returns a check for one of a few words.
+func oneOf(words ...string) func(string) error {
+	return func(value string) error {
+		if !slices.Contains(words, value) {
+			return fmt.Errorf("it can be %s", strings.Join(words, " or "))
+		}
+		return nil
+	}
+}
+
+// isAddress takes a host and a port; the host may be empty, for all addresses.
+func isAddress(value string) error {
+	_, port, err := net.SplitHostPort(value)
+	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
+		return errors.New("it has to be HOST:PORT")
+	}
+	return nil
+}
+
+// isAddressOrOff takes an address, or off.
+func isAddressOrOff(value string) error {
+	if value == "off" {
+		return nil
+	}
+	return isAddress(value)
+}
+
+// isBaseURL takes the address of an API, below which routes begin.
+func isBaseURL(value string) error {
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.HasSuffix(value, "/") {
+		return errors.New("it has to be http:// or https:// and a host, without a slash at its end, query or user")
+	}
+	return nil
+}
+
+// isMirrorURL takes the address of a service that is reached by mutual TLS.
+func isMirrorURL(value string) error {
+	if !strings.HasPrefix(value, "https://") {
+		return errors.New("it has to be https: the two services show each other certificates")
+	}
+	return isBaseURL(value)
+}
+
+// isUpstream takes the address of a JSON-RPC server. It may carry the account's key in its path, query or user.
+func isUpstream(value string) error {
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errors.New("it has to be an http or https address")
+	}
+	return nil
+}
+
+// isPrefixes takes networks.
+func isPrefixes(value string) error {
+	_, err := parsePrefixes(value)
+	return err
+}
+
+// parsePrefixes reads networks (CIDR) and single addresses.
+func parsePrefixes(value string) (prefixes []netip.Prefix, err error) {
+	for item := range items(value) {
+		prefix, err := netip.ParsePrefix(item)
+		if single, bad := netip.ParseAddr(item); err != nil && bad == nil && single.Zone() == "" {
+			prefix, err = netip.PrefixFrom(single, single.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is no network like 10.0.0.0/8 or fd00::/8", item)
+		}
+		if prefix != prefix.Masked() {
+			return nil, fmt.Errorf("%s has bits behind its length; did you mean %s?", item, prefix.Masked())
+		}
+		prefixes = append(prefixes, prefix)
+	}
+	return prefixes, nil
+}
+
+// isChain takes a chain's id as it stands in the name of a setting.
+func isChain(value string) error {
+	if id, err := strconv.ParseUint(value, 10, 53); err != nil || id == 0 || strconv.FormatUint(id, 10) != value {
+		return fmt.Errorf("%q is no chain id like 8453", value)
+	}
+	return nil
+}
+
+// isChains takes chain ids.
+func isChains(value string) error {
+	for item := range items(value) {
+		if err := isChain(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseChains reads chain ids.
+func parseChains(value string) (chains []uint64) {
+	for item := range items(value) {
+		id, _ := strconv.ParseUint(item, 10, 53) // isChains has passed it
+		chains = append(chains, id)
+	}
+	return chains
+}
+
+// isEntryPoints takes a list of VERSION:ADDRESS.
+func isEntryPoints(value string) error {
+	_, err := gateway.ParseEntryPoints(value)
+	return err
+}
+
+// items yields the items of a list, without the spaces around them.
+func items(value string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for item := range strings.SplitSeq(value, ",") {
+			if !yield(strings.TrimSpace(item)) {
+				return
+			}
+		}
+	}
+}
+
+// isWindow takes a rate limit.
+func isWindow(value string) error {
+	_, err := parseWindow(value, time.Minute)
+	return err
+}
+
+// Bounds of rate limits: what a window holds is remembered one by one.
+const (
+	maxRate   = 1_000_000
+	maxPeriod = 24 * time.Hour
+)
+
+// parseWindow reads N or N/DURATION, such as 180/60s; without a duration, per is it.
+func parseWindow(value string, per time.Duration) (limit.Window, error) {
+	count, period, hasPeriod := strings.Cut(value, "/")
+	n, err := strconv.ParseUint(count, 10, 32)
+	if hasPeriod && err == nil {
+		per, err = time.ParseDuration(period)
+	}
+	if err != nil || n > maxRate || per < time.Second || per > maxPeriod {
+		return limit.Window{}, fmt.Errorf("it has to be N or N/DURATION such as 180/60s, with N up to %d and a duration from 1s to 24h; 0 for no limit", maxRate)
+	}
+	return limit.Window{Limit: int(n), Per: per}, nil
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+type webhooksCommand struct {
+	Listen webhooksListenCommand `cmd:"" help:"Receive deliveries, verify and print them; for development."`
+	List   webhooksListCommand   `cmd:"" help:"List the webhooks of an API key."`
+	Add    webhooksAddCommand    `cmd:"" help:"Register a webhook; its secret is shown once."`
+	Remove webhooksRemoveCommand `cmd:"" help:"Remove a webhook."`
+}
+
+// webhookAnswer is a webhook as the API describes it.
+type webhookAnswer struct {
+	ID        string   `json:"id"`
+	URL       string   `json:"url"`
+	Events    []string `json:"events"`
+	CreatedAt any      `json:"created_at"`
+	Disabled  bool     `json:"disabled"`
+	Secret    string   `json:"secret"`
+}
+
+type webhooksListCommand struct {
+	apiFlags
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// Run lists the webhooks.
+func (c *webhooksListCommand) Run(std streams) error {
+	service, err := c.client(std)
+	if err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if err := service.call(context.Background(), "GET", "/v1/webhooks", nil, &raw); err != nil || c.JSON {
+		return orPrint(std.out, raw, err)
+	}
+	var webhooks []webhookAnswer
+	if err := json.Unmarshal(raw, &webhooks); err != nil {
+		return fail("the list can't be read: %v", err)
+	}
+	return printTable(std.out, "ID\tURL\tEVENTS\tCREATED\tDISABLED", webhooks, func(w webhookAnswer) string {
+		return strings.Join([]string{w.ID, w.URL, strings.Join(w.Events, ","), fmt.Sprint(w.CreatedAt), fmt.Sprint(w.Disabled)}, "\t")
+	})
+}
+
+type webhooksAddCommand struct {
+	apiFlags
+	Event  []string `help:"An event to send, such as intent.denied; all of them without. Can be given more than once." placeholder:"EVENT"`
+	JSON   bool     `name:"json" help:"Print JSON, with the secret."`
+	Target string   `arg:"" help:"Address to send to (https)."`
+}
+
+// everyEvent is what a webhook gets that asks for nothing in particular (decisions, section 5).
+var everyEvent = []string{"intent.allowed", "intent.denied", "intent.pending", "hold.resolved", "hold.expired", "policy.deployed"}
+
+// Run registers the webhook and prints its secret, the only time.
+func (c *webhooksAddCommand) Run(std streams) error {
+	service, err := c.client(std)
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"url": c.Target, "events": c.Event}
+	if len(c.Event) == 0 {
+		body["events"] = everyEvent
+	}
+	var raw json.RawMessage
+	if err := service.call(context.Background(), "POST", "/v1/webhooks", body, &raw); err != nil || c.JSON {
+		return orPrint(std.out, raw, err)
+	}
+	var added webhookAnswer
+	if err := json.Unmarshal(raw, &added); err != nil {
+		return fail("the webhook is registered, and the answer can't be read: %v", err)
+	}
+	fmt.Fprintln(std.out, added.Secret)
+	fmt.Fprintf(std.err, "webhook %s sends to %s; its secret is not shown again\n", added.ID, added.URL)
+	return nil
+}
+
+type webhooksRemoveCommand struct {
+	apiFlags
+	ID string `arg:"" help:"The webhook's id."`
+}
+
+// Run removes the webhook and what waits for it.
+func (c *webhooksRemoveCommand) Run(std streams) error {
+	service, err := c.client(std)
+	if err != nil {
+		return err
+	}
+	if err := service.call(context.Background(), "DELETE", "/v1/webhooks/"+url.PathEscape(c.ID), nil, nil); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.out, "removed", c.ID)
+	return nil
+}

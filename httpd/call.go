@@ -1,0 +1,128 @@
+package httpd
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/valyala/fasthttp"
+
+	"bailiff/runtime/authority"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+)
+
+// A call is a request on its way through a route. Calls are used again.
+type call struct {
+	*fasthttp.RequestCtx
+	server    *Server
+	route     *route
+	key       *ledger.Key // nil where the route is public
+	parameter string      // the path's
+	requestID []byte      // in made, or the request's own memory
+
+	made   [madeRequestID]byte
+	name   []byte           // that is counted for a limit
+	answer authority.Answer // a decision,
+	body   []byte           // and its JSON, before that is copied into the response
+}
+
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+// Names of headers as fasthttp takes them without looking at them again.
+var (
+	cacheControl    = []byte("Cache-Control")
+	noStore         = []byte("no-store")
+	requestIDHeader = []byte("X-Request-Id")
+)
+
+// dispatch takes a request to its route and counts the answer.
+func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
+	c := calls.Get().(*call)
+	c.RequestCtx, c.server, c.key = ctx, s, nil
+	s.identify(c)
+	resource, parameter := find(pathOf(&ctx.Request.Header))
+	counter := s.others
+	switch {
+	case resource == nil:
+		s.fail(c, &authority.Failure{Code: code.NotFound, Message: "there is no such route"})
+	default:
+		counter = s.counters[resource.index]
+		c.parameter = string(parameter)
+		s.serve(c, resource)
+	}
+	counter.Count(ctx.Response.StatusCode())
+	if s.draining.Load() {
+		ctx.SetConnectionClose()
+	}
+	c.RequestCtx, c.key, c.requestID = nil, nil, nil
+	c.answer.Explanation = nil // it is large, and nobody's to use again
+	calls.Put(c)               // not deferred: after a panic it may be in use
+}
+
+// identify takes the request's id over, or makes one.
+func (s *Server) identify(c *call) {
+	if c.requestID = c.Request.Header.PeekCanonical(requestIDHeader); !wellFormedID(c.requestID) {
+		c.requestID = s.ids.appendTo(c.made[:0])
+	}
+	c.Response.Header.SetCanonical(requestIDHeader, c.requestID)
+}
+
+// serve admits a request in the decided order: source, key, scope, framing of the body, limit of the key. What follows
+// is the handler's.
+func (s *Server) serve(c *call, r *resource) {
+	if c.route = r.route(c.Method()); c.route == nil {
+		s.fail(c, &authority.Failure{Code: code.MethodNotAllowed, Message: "this route takes " + strings.ReplaceAll(r.allow, ", ", " and ")})
+		c.Response.Header.Set("Allow", r.allow)
+		return
+	}
+	fault := s.admitEarly(c)
+	if fault == nil && c.route.access.keyed {
+		c.key, fault = s.authenticate(c)
+	}
+	if fault == nil && c.route.bodyBytes > 0 && len(c.Request.Header.ContentEncoding()) > 0 {
+		fault = schemaFailure("the body has a Content-Encoding; send it as it is")
+	}
+	if fault == nil && c.key != nil && c.route.limit != decisionLimit {
+		fault = s.admitKey(c, c.key)
+	}
+	if fault != nil {
+		s.fail(c, fault)
+		return
+	}
+	c.route.handle(s, c)
+}
+
+// fail answers with an error body.
+func (s *Server) fail(c *call, fault *authority.Failure) { writeFailure(c.RequestCtx, fault) }
+
+// textOfID is the request's id, in memory that is used again when the call is over.
+func (c *call) textOfID() string {
+	return unsafe.String(unsafe.SliceData(c.requestID), len(c.requestID))
+}
+
+func (s *Server) authenticate(c *call) (*ledger.Key, *authority.Failure) {
+	token, fault := bearer(&c.Request.Header)
+	if fault != nil {
+		return nil, fault
+	}
+	return s.config.Authority.Authenticate(token, c.route.access.scope)
+}
+
+// bearer returns the token of the one Authorization header (RFC 6750, section 2.1), or why there is none.
+func bearer(header *fasthttp.RequestHeader) (token []byte, fault *authority.Failure) {
+	const howTo = "send the API key as Authorization: Bearer sk_svc_…"
+	values := header.PeekAll("Authorization")
+	switch {
+	case len(values) == 0:
+		return nil, &authority.Failure{Code: code.APIKeyRequired, Message: howTo}
+	case len(values) > 1:
+		return nil, &authority.Failure{Code: code.APIKeyInvalid, Message: "there are several Authorization headers; send one"}
+	}
+	scheme, token, _ := bytes.Cut(values[0], []byte(" "))
+	if !bytes.EqualFold(scheme, []byte("Bearer")) {
+		return nil, &authority.Failure{Code: code.APIKeyInvalid, Message: "the Authorization header is of another scheme; " + howTo}
+	}
+	return bytes.TrimLeft(token, " "), nil
+}

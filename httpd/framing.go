@@ -1,0 +1,104 @@
+package httpd
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"bailiff/runtime/authority"
+	"bailiff/runtime/code"
+)
+
+const (
+	// So much of a body that is too large is read and thrown away before the connection is closed, until the client
+	// pauses for so long: while it is still sending it would see a broken connection instead of the answer.
+	discardBytes = 16 << 20
+	discardPause = 100 * time.Millisecond
+)
+
+// nameBytes are the characters of header names (RFC 9110, section 5.6.2).
+var nameBytes = func() (all [256]bool) {
+	for c := range all {
+		all[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), byte(c)) >= 0
+	}
+	return all
+}()
+
+// ambiguousFraming says in words why two readers could see the request end, or a header begin, in two places (RFC
+// 9112, sections 2.2, 5.1, 5.2 and 6.3), and is empty for a request that all read alike.
+func ambiguousFraming(header *fasthttp.RequestHeader) string {
+	lengths, encodings := 0, 0
+	for line := range bytes.Lines(header.RawHeaders()) {
+		switch {
+		case len(line) < 2 || line[len(line)-2] != '\r':
+			return "a line of the headers ends without a carriage return"
+		case len(line) == 2:
+			continue // the end of the headers
+		case line[0] == ' ' || line[0] == '\t':
+			return "a header goes on in a second line; write it in one"
+		}
+		colon := 0
+		for colon < len(line) && nameBytes[line[colon]] {
+			colon++
+		}
+		if colon == 0 || line[colon] != ':' {
+			return "the name of a header has a character that names don't have"
+		}
+		switch name := line[:colon]; {
+		case len(name) == len("Content-Length") && bytes.EqualFold(name, []byte("Content-Length")):
+			lengths++
+		case len(name) == len("Transfer-Encoding") && bytes.EqualFold(name, []byte("Transfer-Encoding")):
+			encodings++
+			if !bytes.EqualFold(bytes.TrimSpace(line[colon+1:]), []byte("chunked")) {
+				return "the request has a Transfer-Encoding other than chunked; send it as it is"
+			}
+		}
+	}
+	if lengths+encodings > 1 {
+		return "the request has both Content-Length and Transfer-Encoding, or one of them twice; send one"
+	}
+	return ""
+}
+
+// otherVersion reports whether a request is of a version that is not spoken here. It would be read as HTTP/1.1 reads it.
+func otherVersion(header *fasthttp.RequestHeader) bool {
+	version := header.Protocol()
+	return string(version) != "HTTP/1.1" && string(version) != "HTTP/1.0"
+}
+
+// refuseUnread answers a request that could not be read at all.
+func refuseUnread(ctx *fasthttp.RequestCtx, err error) {
+	var small *fasthttp.ErrSmallBuffer
+	var network net.Error
+	switch {
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		discard(ctx.Conn())
+		writeFailure(ctx, &authority.Failure{Code: code.BodyTooLarge, Message: "the body is larger than this route accepts"})
+	case errors.As(err, &small):
+		writeFailure(ctx, schemaFailure("the headers are larger than 32 KiB"))
+		ctx.SetStatusCode(fasthttp.StatusRequestHeaderFieldsTooLarge)
+	case errors.As(err, &network) && network.Timeout():
+		writeFailure(ctx, schemaFailure("the request did not arrive in time"))
+		ctx.SetStatusCode(fasthttp.StatusRequestTimeout)
+	default:
+		writeFailure(ctx, schemaFailure("the request is not well-formed HTTP"))
+	}
+	ctx.SetConnectionClose()
+}
+
+// discard reads on behalf of a client that is still sending, until it pauses: then it is waiting for the answer.
+func discard(connection net.Conn) {
+	buffer := make([]byte, readBufferBytes)
+	pause := time.AfterFunc(discardPause, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })
+	defer pause.Stop()
+	for read := 0; read < discardBytes; {
+		n, err := connection.Read(buffer)
+		if err != nil || !pause.Reset(discardPause) {
+			return
+		}
+		read += n
+	}
+}

@@ -1,0 +1,128 @@
+package httpd
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"github.com/dunglas/httpsfv"
+
+	"bailiff/runtime/authority"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/limit"
+)
+
+// A limitKind says which limits bound a route. Every kind but noLimit has the guard of sources in front.
+type limitKind uint8
+
+const (
+	noLimit       limitKind = iota
+	decisionLimit           // per key, once the body has been found valid
+	holdLimit               // per key
+	registerLimit           // per source
+	manageLimit             // per key
+)
+
+// A policy is a limit with its name in the fields of answers and in front of the names that are counted.
+type policy struct {
+	name   string
+	window limit.Window
+}
+
+func (s *Server) sourcePolicy() policy   { return policy{"ip", s.config.Limits.IP} }
+func (s *Server) registerPolicy() policy { return policy{"register", s.config.Limits.Register} }
+
+// keyPolicy is the limit of a kind of routes that counts by key. It has no window where there is none.
+func (s *Server) keyPolicy(kind limitKind) policy {
+	switch kind {
+	case decisionLimit:
+		return policy{"key", s.config.Limits.Key}
+	case holdLimit:
+		return policy{"holds", s.config.Limits.Holds}
+	case manageLimit:
+		return policy{"manage", s.config.Limits.Manage}
+	case noLimit, registerLimit:
+	}
+	return policy{}
+}
+
+// limitSource holds a request to the limit of its source.
+func (s *Server) limitSource(c *call) *authority.Failure { return s.takeSource(c, s.sourcePolicy()) }
+
+func (s *Server) takeSource(c *call, p policy) *authority.Failure {
+	if p.window.Limit == 0 {
+		return nil
+	}
+	c.name = s.source(c.RequestCtx).AppendTo(append(append(c.name[:0], p.name...), ':'))
+	return s.take(c, p)
+}
+
+// admitEarly holds a request to what counts before its key is looked at.
+func (s *Server) admitEarly(c *call) *authority.Failure {
+	if c.route.limit == noLimit {
+		return nil
+	}
+	fault := s.limitSource(c)
+	if fault == nil && c.route.limit == registerLimit {
+		fault = s.takeSource(c, s.registerPolicy())
+	}
+	return fault
+}
+
+// admitKey holds a request to the limit of its key.
+func (s *Server) admitKey(c *call, key *ledger.Key) *authority.Failure {
+	p := s.keyPolicy(c.route.limit)
+	if p.window.Limit == 0 {
+		return nil
+	}
+	c.name = append(append(append(c.name[:0], p.name...), ':'), key.ID[:]...)
+	return s.take(c, p)
+}
+
+// Admit implements authority.Admitter: the limit of decisions counts between the body's validation and the policy
+// (decisions, section 3, "Order").
+func (c *call) Admit(key *ledger.Key) *authority.Failure { return c.server.admitKey(c, key) }
+
+// take counts a request under the call's name, and says in the answer how much is left. A store that cannot tell refuses.
+func (s *Server) take(c *call, p policy) *authority.Failure {
+	name := unsafe.String(unsafe.SliceData(c.name), len(c.name)) // a store keeps a copy
+	result, err := s.config.Store.Take(name, p.window, s.config.Clock())
+	if err != nil {
+		s.limitTrouble(p, err)
+		return &authority.Failure{Code: code.LimitStoreUnavailable, Message: "the rate limit can't be counted, so nothing is let through; ask again later"}
+	}
+	reset := wholeSeconds(result.Reset)
+	c.Response.Header.Add("RateLimit-Policy", p.field("q", int64(p.window.Limit), "w", wholeSeconds(p.window.Per)))
+	c.Response.Header.Add("RateLimit", p.field("r", int64(result.Remaining), "t", reset))
+	if result.Allowed {
+		return nil
+	}
+	c.Response.Header.Set("Retry-After", strconv.FormatInt(reset, 10))
+	return &authority.Failure{Code: code.RateLimited, Message: fmt.Sprintf("more requests than %d in %d s (limit %s); ask again in %d s", p.window.Limit, wholeSeconds(p.window.Per), p.name, reset)}
+}
+
+// field is an item of the fields RateLimit-Policy or RateLimit (draft-ietf-httpapi-ratelimit-headers-10, sections 3
+// and 4; RFC 9651). A second limit is a second line of the same list.
+func (p policy) field(first string, a int64, second string, b int64) string {
+	item := httpsfv.NewItem(p.name)
+	item.Params.Add(first, a)
+	item.Params.Add(second, b)
+	text, err := httpsfv.Marshal(httpsfv.List{item})
+	if err != nil {
+		return "" // a limit beyond what the field can carry
+	}
+	return text
+}
+
+// wholeSeconds rounds up: whoever waits so long is not refused again.
+func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// limitTrouble logs that a store failed, at most once per second: clients could fill the log otherwise.
+func (s *Server) limitTrouble(p policy, err error) {
+	now := s.config.Clock().Unix()
+	if last := s.troubled.Load(); now != last && s.troubled.CompareAndSwap(last, now) {
+		s.log.Error("a rate limit could not be counted; requests are refused", "limit", p.name, "error", err)
+	}
+}

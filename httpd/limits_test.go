@@ -1,0 +1,133 @@
+package httpd
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+	"github.com/valyala/fasthttp"
+
+	"bailiff/runtime/authority"
+	"bailiff/runtime/limit"
+)
+
+// bashIntent is a valid body of authorize.
+var bashIntent = `{"framework":"custom","agentId":"a","txCommit":"` + strings.Repeat("ab", 32) + `","intent":{"action":"bash","command":"ls"}}`
+
+// TestDefaultLimits asks once more than the specification lets through ("Limits").
+func TestDefaultLimits(t *testing.T) {
+	for _, x := range []struct {
+		environment, limit, request string
+		window                      limit.Window
+	}{
+		{authority.Production, "key", "POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent, limit.Window{Limit: 180, Per: time.Minute}},
+		{authority.Test, "key", "POST /v1/authorize/test-run\nAuthorization: Bearer $agent\n\n" + bashIntent, limit.Window{Limit: 120, Per: time.Minute}},
+		{authority.Production, "ip", "POST /v1/authorize\n\n{}", limit.Window{Limit: 1500, Per: time.Minute}},
+		{authority.Test, "ip", "POST /v1/authorize\n\n{}", limit.Window{Limit: 1000, Per: time.Minute}},
+		{authority.Production, "holds", "GET /v1/holds/x\nAuthorization: Bearer $agent", limit.Window{Limit: 30, Per: time.Minute}},
+		{authority.Production, "register", "POST /v1/keys/register\n\n{}", limit.Window{Limit: 5, Per: time.Hour}},
+	} {
+		w := newWorld(t)
+		config := w.config(w.authority("", false))
+		config.Limits = DefaultLimits(x.environment, true)
+		w.serve(config)
+		w.createKey("agent", authority.NewKey{})
+		raw := w.request(x.request)
+		for i := range x.window.Limit {
+			if response, body := w.send(raw); response.StatusCode == 429 {
+				t.Fatalf("%s %s: request %d is refused: %s", x.environment, x.limit, i+1, body)
+			}
+		}
+		w.now = w.now.Add(x.window.Per - time.Second)
+		if response, body := w.send(raw); response.StatusCode != 429 || !strings.Contains(body, "limit "+x.limit) || response.Header.Get("Retry-After") != "1" {
+			t.Errorf("%s %s: one request too many is answered %d %q %s", x.environment, x.limit, response.StatusCode, response.Header, body)
+		}
+		w.now = w.now.Add(time.Second)
+		if response, body := w.send(raw); response.StatusCode == 429 {
+			t.Errorf("%s %s: a window later it is still refused: %s", x.environment, x.limit, body)
+		}
+	}
+	if DefaultLimits(authority.Production, false) != (Limits{}) {
+		t.Error("a self-hosted service has limits that nobody set")
+	}
+}
+
+// TestRateLimitFields reads the fields as structured fields: a list of the limits' names, with numbers.
+func TestRateLimitFields(t *testing.T) {
+	w := newWorld(t)
+	config := w.config(w.authority("", false))
+	config.Limits = Limits{Key: limit.Window{Limit: 7, Per: 90 * time.Second}, IP: limit.Window{Limit: 1 << 40, Per: time.Hour}}
+	w.serve(config)
+	w.createKey("agent", authority.NewKey{})
+	response, _ := w.send(w.request("POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent))
+	for name, want := range map[string][2]map[string]int64{
+		"RateLimit-Policy": {{"q": 1 << 40, "w": 3600}, {"q": 7, "w": 90}},
+		"RateLimit":        {{"r": 1<<40 - 1, "t": 3600}, {"r": 6, "t": 90}},
+	} {
+		list, err := httpsfv.UnmarshalList(response.Header.Values(name))
+		if err != nil || len(list) != 2 {
+			t.Fatalf("%s: %q %v", name, response.Header.Values(name), err)
+		}
+		for i, policy := range []string{"ip", "key"} {
+			item, ok := list[i].(httpsfv.Item)
+			if !ok || item.Value != policy {
+				t.Errorf("%s: item %d is %v, want %q", name, i, item.Value, policy)
+			}
+			for parameter, value := range want[i] {
+				if got, _ := item.Params.Get(parameter); got != value {
+					t.Errorf("%s of %s: %s is %v, want %d", name, policy, parameter, got, value)
+				}
+			}
+		}
+	}
+}
+
+// TestSource finds who a request comes from.
+func TestSource(t *testing.T) {
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	for _, x := range []struct {
+		name, peer string
+		forwarded  []string
+		want       string
+	}{
+		{"a socket", "192.0.2.1", nil, "192.0.2.1"},
+		{"a header of a stranger", "192.0.2.1", []string{"198.51.100.1"}, "192.0.2.1"},
+		{"a proxy", "10.0.0.1", []string{"198.51.100.1"}, "198.51.100.1"},
+		{"what the client claims before", "10.0.0.1", []string{"203.0.113.9, 198.51.100.1"}, "198.51.100.1"},
+		{"two proxies", "10.0.0.1", []string{"203.0.113.9, 198.51.100.1,10.2.3.4"}, "198.51.100.1"},
+		{"two lines", "10.0.0.1", []string{"203.0.113.9", "198.51.100.1", "10.2.3.4"}, "198.51.100.1"},
+		{"proxies only", "10.0.0.1", []string{"10.1.1.1, 10.2.3.4"}, "10.1.1.1"},
+		{"no header", "10.0.0.1", nil, "10.0.0.1"},
+		{"an empty header", "10.0.0.1", []string{""}, "10.0.0.1"},
+		{"nonsense at the right", "10.0.0.1", []string{"198.51.100.1, unknown"}, "10.0.0.1"},
+		{"nonsense behind a proxy", "10.0.0.1", []string{"198.51.100.1, unknown, 10.2.3.4"}, "10.2.3.4"},
+		{"a comma too many", "10.0.0.1", []string{"198.51.100.1,"}, "10.0.0.1"},
+		{"a port", "10.0.0.1", []string{"198.51.100.1:4711"}, "198.51.100.1"},
+		{"a port of IPv6", "10.0.0.1", []string{"[2001:db8:1:2:3::1]:4711"}, "2001:db8:1:2::"},
+		{"IPv6", "2001:db8:1:2:ffff::1", nil, "2001:db8:1:2::"},
+		{"IPv6 of the same site", "2001:db8:1:2::", nil, "2001:db8:1:2::"},
+		{"IPv6 with a zone", "fe80::1%eth0", nil, "fe80::"},
+		{"IPv4 in IPv6", "::ffff:192.0.2.1", nil, "192.0.2.1"},
+		{"a proxy by IPv4 in IPv6", "::ffff:10.0.0.1", []string{"::ffff:198.51.100.1"}, "198.51.100.1"},
+		{"a proxy by IPv6", "fd00::1", []string{"198.51.100.1"}, "198.51.100.1"},
+		{"leading zeros", "10.0.0.1", []string{"198.051.100.001"}, "10.0.0.1"},
+	} {
+		s := &Server{config: Config{TrustedProxies: trusted}}
+		peer := netip.MustParseAddr(x.peer)
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, &net.TCPAddr{IP: peer.AsSlice(), Zone: peer.Zone(), Port: 1}, nil)
+		for _, line := range x.forwarded {
+			ctx.Request.Header.Add("X-Forwarded-For", line)
+		}
+		if got := s.source(&ctx).String(); got != x.want {
+			t.Errorf("%s: %s, want %s", x.name, got, x.want)
+		}
+		s.config.TrustedProxies = nil
+		if got := s.source(&ctx); got != network(plain(peer)) {
+			t.Errorf("%s: without trusted proxies %s", x.name, got)
+		}
+	}
+}

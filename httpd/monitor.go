@@ -1,0 +1,56 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"bailiff/runtime/metrics"
+)
+
+// monitorTimeout bounds how long a reader of metrics may take to send its request. An answer may take longer: a profile
+// is measured for as long as was asked.
+const monitorTimeout = 10 * time.Second
+
+// Monitor serves what operators watch a service by: /metrics, /debug/pprof/ and /healthz. It knows no keys, and a profile
+// shows what is in memory: it belongs on a loopback address.
+type Monitor struct{ http *http.Server }
+
+// NewMonitor returns the server of metrics and profiles.
+func NewMonitor(m *metrics.Metrics, log *slog.Logger) *Monitor {
+	routes := http.NewServeMux()
+	routes.Handle("GET /metrics", m.Handler())
+	routes.HandleFunc("GET /debug/pprof/", pprof.Index)
+	routes.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	routes.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	routes.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	routes.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
+	routes.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	routes.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"status":"ok"}`)) // whoever asked has gone
+	})
+	return &Monitor{&http.Server{
+		Handler: routes, ReadTimeout: monitorTimeout, IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}}
+}
+
+// Serve answers on a listener until Shutdown.
+func (m *Monitor) Serve(listener net.Listener) error {
+	if err := m.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Shutdown finishes what is in flight, or breaks it off when ctx ends.
+func (m *Monitor) Shutdown(ctx context.Context) error {
+	if err := m.http.Shutdown(ctx); err != nil {
+		return errors.Join(err, m.http.Close())
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package httpd
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"bailiff/runtime/authority"
+	"bailiff/runtime/ledger"
+)
+
+// Bounds of a page of events.
+const (
+	usualEvents = 100
+	maxEvents   = 1000
+)
+
+// An eventParameter is a parameter of a query for events: what it takes in words, and what reads it.
+type eventParameter struct {
+	name, takes string
+	read        func(text string, q *authority.EventQuery) bool
+}
+
+var eventParameters = []eventParameter{
+	{"after", "is the next of the page before", func(text string, q *authority.EventQuery) (ok bool) {
+		q.After, ok = wholeNumber(text, 1<<64-1)
+		return ok
+	}},
+	{"from", "is a time as RFC 3339 has it, such as 2026-11-21T12:00:00Z", func(text string, q *authority.EventQuery) (ok bool) {
+		q.From, ok = moment(text)
+		return ok
+	}},
+	{"to", "is a time as RFC 3339 has it, such as 2026-11-21T12:00:00Z", func(text string, q *authority.EventQuery) (ok bool) {
+		q.To, ok = moment(text)
+		return ok
+	}},
+	{"decision", "is ALLOWED, DENIED, PENDING or TEST_RUN", func(text string, q *authority.EventQuery) (ok bool) {
+		q.Decision, ok = decisionNamed(text)
+		return ok
+	}},
+	{"rule", "is a matched_rule", func(text string, q *authority.EventQuery) bool {
+		q.Rule = text
+		return text != ""
+	}},
+	{"limit", "is a number from 1 to " + strconv.Itoa(maxEvents), func(text string, q *authority.EventQuery) bool {
+		n, ok := wholeNumber(text, maxEvents)
+		q.Limit = int(n)
+		return ok && n > 0
+	}},
+}
+
+// eventQuery reads the query of GET /v1/events strictly: a parameter that was left out for a slip of the pen would show
+// what was not asked for.
+func eventQuery(arguments *fasthttp.Args) (q authority.EventQuery, fault *authority.Failure) {
+	q.Limit = usualEvents
+	var seen []string
+	for name, value := range arguments.All() {
+		i := slices.IndexFunc(eventParameters, func(p eventParameter) bool { return p.name == string(name) })
+		switch {
+		case i < 0:
+			return q, schemaFailure("the query has a parameter that events do not know; they know after, from, to, decision, rule and limit")
+		case slices.Contains(seen, eventParameters[i].name):
+			return q, schemaFailure(eventParameters[i].name + ": is in the query twice; send it once")
+		case !eventParameters[i].read(string(value), &q):
+			return q, schemaFailure(eventParameters[i].name + ": " + eventParameters[i].takes)
+		}
+		seen = append(seen, eventParameters[i].name)
+	}
+	return q, nil
+}
+
+// wholeNumber reads decimal digits, of which there is no second spelling.
+func wholeNumber(text string, most uint64) (n uint64, ok bool) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n, err == nil && n <= most && strconv.FormatUint(n, 10) == text
+}
+
+func moment(text string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339, text)
+	return t, err == nil
+}
+
+func decisionNamed(text string) (ledger.Decision, bool) {
+	for _, d := range []ledger.Decision{ledger.Allowed, ledger.Denied, ledger.Pending, ledger.TestRun} {
+		if d.String() == text {
+			return d, true
+		}
+	}
+	return 0, false
+}

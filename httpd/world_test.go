@@ -1,0 +1,290 @@
+package httpd
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/fasthttputil"
+
+	"bailiff/grammar"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/authority"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/limit"
+	"bailiff/runtime/metrics"
+)
+
+// testCommit is the commit that the tests' server is bound to.
+const testCommit = "0123456789abcdef0123456789abcdef01234567"
+
+// world is a service in memory, with a clock that stands still and randomness that repeats.
+type world struct {
+	t        *testing.T
+	now      time.Time
+	random   io.Reader
+	ledger   ledger.Ledger
+	admin    *authority.Admin
+	signer   *attest.Signer
+	operator ed25519.PrivateKey // $operator is its public key
+	stranger ed25519.PrivateKey // $stranger
+	said     map[string]string  // what $NAME stands for: keys' secrets, policies, ids
+	listener *fasthttputil.InmemoryListener
+	metrics  *metrics.Metrics
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), said: map[string]string{}}
+	w.random = rand.NewChaCha8([32]byte{1})
+	w.ledger = memory.New()
+	t.Cleanup(func() { w.ledger.Close() })
+	w.admin = &authority.Admin{Ledger: w.ledger, Environment: authority.Production, Clock: w.clock, Random: w.random}
+	signer, err := attest.LoadOrCreate(t.TempDir(), w.random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.signer = signer
+	w.operator = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+	w.stranger = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize))
+	w.said["stranger"] = base64.RawURLEncoding.EncodeToString(w.stranger.Public().(ed25519.PublicKey))
+	w.said["operator"] = base64.RawURLEncoding.EncodeToString(w.operator.Public().(ed25519.PublicKey))
+	w.metrics = metrics.New()
+	return w
+}
+
+func (w *world) clock() time.Time { return w.now }
+
+// authority returns a decider: hosted without a policy, self-hosted with one.
+func (w *world) authority(policy string, observe bool) *authority.Authority {
+	w.t.Helper()
+	config := authority.Config{
+		Ledger: w.ledger, Signer: w.signer, Environment: authority.Production, Issuer: "svc-core",
+		Observe: observe, Clock: w.clock, Random: w.random, Log: slog.New(slog.DiscardHandler),
+		CheckURL: func(_ context.Context, url string) error {
+			if !strings.HasPrefix(url, "https://") {
+				return fmt.Errorf("is not https")
+			}
+			return nil
+		},
+	}
+	if config.Hosted = policy == ""; !config.Hosted {
+		loaded, err := authority.CompilePolicy(grammar.NewSource("warranty.md", []byte(policy)))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		config.Policy = loaded
+		config.Operator = [32]byte(w.operator.Public().(ed25519.PublicKey))
+	}
+	decider, err := authority.New(config)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return decider
+}
+
+// config is what the tests' servers are made of.
+func (w *world) config(decider *authority.Authority) Config {
+	return Config{
+		Authority: decider, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Random: rand.NewChaCha8([32]byte{2}), Commit: testCommit,
+		PublicURL: "https://svc.example", Store: limit.NewMemory(1000), Metrics: w.metrics,
+	}
+}
+
+// serve starts a server, which takes the place of the one before.
+func (w *world) serve(config Config) *Server {
+	w.t.Helper()
+	server, err := New(config)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.listener = fasthttputil.NewInmemoryListener()
+	listener := w.listener
+	go func() { _ = server.Serve(listener) }()
+	w.t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
+	return server
+}
+
+// createKey makes an API key that $name stands for.
+func (w *world) createKey(name string, request authority.NewKey) authority.KeyView {
+	w.t.Helper()
+	request.Email = name + "@example.com"
+	key, err := w.admin.CreateKey(context.Background(), request)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.said[name], w.said[name+".id"] = key.APIKey, key.ID
+	return key
+}
+
+// sign signs a policy and has $name stand for it, as it stands inside a JSON string.
+func (w *world) sign(name, policy string, stranger bool) {
+	key := w.operator
+	if stranger {
+		key = w.stranger
+	}
+	signature := base64.RawURLEncoding.EncodeToString(ed25519.Sign(key, []byte(policy)))
+	quoted, err := json.Marshal(policy + "## signature\nsvc-sig: " + signature + "\n")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.said[name] = string(quoted[1 : len(quoted)-1])
+}
+
+// resolve signs a resolution of the hold that $hold stands for, and has $name stand for its JSON.
+func (w *world) resolve(name, hold, decision string) {
+	w.t.Helper()
+	id, err := ledger.ParseID(w.said[hold])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	keys, err := w.ledger.Keys(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := range keys {
+		found, err := w.ledger.Hold(context.Background(), keys[i].ID, id, w.now.UnixNano())
+		if err != nil {
+			continue
+		}
+		text := authority.ResolutionText(w.said[hold], fmt.Sprintf("%x", found.IntentHash), fmt.Sprintf("%x", found.PolicyHash), decision, w.now.Unix())
+		w.said[name] = fmt.Sprintf(`{"decision":%q,"resolved_at":%d,"operator_signature":%q}`, decision, w.now.Unix(),
+			base64.RawURLEncoding.EncodeToString(ed25519.Sign(w.operator, text)))
+		return
+	}
+	w.t.Fatalf("there is no hold $%s", hold)
+}
+
+// send writes a request as it is and reads the answer.
+func (w *world) send(raw []byte) (*http.Response, string) {
+	w.t.Helper()
+	connection, err := w.listener.Dial()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer connection.Close()
+	return exchange(w.t, connection, raw)
+}
+
+// exchange writes a request as it is to a connection and reads the answer.
+func exchange(t *testing.T, connection net.Conn, raw []byte) (*http.Response, string) {
+	t.Helper()
+	_ = connection.SetDeadline(time.Now().Add(20 * time.Second))
+	go func(c net.Conn) { _, _ = c.Write(raw) }(connection)
+	method, _, _ := strings.Cut(string(raw), " ")
+	response, err := http.ReadResponse(bufio.NewReader(connection), &http.Request{Method: method})
+	if err != nil {
+		t.Fatalf("no answer to %.200q: %v", raw, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(body)
+}
+
+var said = regexp.MustCompile(`\$[A-Za-z][A-Za-z0-9_.]*`)
+
+// request builds a request from a golden file: the first line is method and path, lines up to an empty one are
+// headers, the rest is the body. $NAME stands for what was said under that name. A body length is added, and the body is
+// sent as one chunk where a header says that it comes in chunks.
+func (w *world) request(input string) []byte {
+	input = said.ReplaceAllStringFunc(input, func(name string) string {
+		if value, ok := w.said[name[1:]]; ok {
+			return value
+		}
+		return name
+	})
+	head, body, _ := strings.Cut(input, "\n\n")
+	lines := strings.Split(head, "\n")
+	var raw bytes.Buffer
+	fmt.Fprintf(&raw, "%s HTTP/1.1\r\nHost: localhost\r\n", lines[0])
+	for _, line := range lines[1:] {
+		fmt.Fprintf(&raw, "%s\r\n", line)
+	}
+	body = strings.TrimSuffix(body, "\n")
+	if strings.Contains(head, "Transfer-Encoding: chunked") {
+		body = fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	}
+	if body != "" && !strings.Contains(head, "no-length") {
+		fmt.Fprintf(&raw, "Content-Length: %d\r\n", len(body))
+	}
+	fmt.Fprintf(&raw, "\r\n%s", body)
+	return raw.Bytes()
+}
+
+var token = regexp.MustCompile(`"intent_attestation":"([^"]+)"`)
+
+// shownHeaders are the headers that golden files show.
+var shownHeaders = []string{"Allow", "Cache-Control", "Content-Type", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate"}
+
+// describe is an answer as golden files show it. An attestation is verified and shown by its claims.
+func (w *world) describe(response *http.Response, body string) string {
+	w.t.Helper()
+	var out strings.Builder
+	fmt.Fprintln(&out, response.StatusCode)
+	for _, name := range shownHeaders {
+		for _, value := range response.Header.Values(name) {
+			fmt.Fprintf(&out, "%s: %s\n", name, value)
+		}
+	}
+	claimed := ""
+	body = token.ReplaceAllStringFunc(body, func(member string) string {
+		verifier, err := w.signer.Verifier("svc-core")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		claims, err := verifier.Verify(token.FindStringSubmatch(member)[1], w.now)
+		if err != nil {
+			w.t.Errorf("the attestation does not verify: %v", err)
+			return member
+		}
+		claimed = fmt.Sprintf("attested: kind %s, action %s, amountBase %q, txCommit %.8s…, mode %q\n",
+			claims.Kind, claims.Intent.Action, claims.Intent.AmountBase, claims.TxCommit, claims.Mode)
+		return `"intent_attestation":"…"`
+	})
+	fmt.Fprintf(&out, "%s\n%s", strings.TrimSuffix(body, "\n"), claimed)
+	return out.String()
+}
+
+// stored lists what the ledger has of decisions, counters and holds since the start.
+func (w *world) stored() string {
+	w.t.Helper()
+	page, err := w.ledger.Events(context.Background(), ledger.EventQuery{Limit: ledger.MaxEventPage})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, e := range page.Events {
+		if e.Kind != ledger.Decided {
+			fmt.Fprintln(&out, e.Kind)
+			continue
+		}
+		fmt.Fprintf(&out, "%s %s %s %s %s", e.Ending.Decision, e.Event.Endpoint, e.Event.Action, e.Ending.Code, e.Ending.Rule)
+		if e.Event.Value != "" {
+			fmt.Fprintf(&out, " value %q", e.Event.Value)
+		}
+		for _, c := range e.Counters {
+			fmt.Fprintf(&out, " %s[%s]=%s", c.Counter.Limit, c.Counter.Group, c.Value.String())
+		}
+		if e.HoldState != 0 {
+			fmt.Fprintf(&out, " hold %s", e.HoldState)
+		}
+		fmt.Fprintln(&out)
+	}
+	return regexp.MustCompile(` +\n`).ReplaceAllString(out.String(), "\n")
+}

@@ -1,0 +1,189 @@
+package authority
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
+)
+
+// TestEvents: a key sees its own events, by page, decision, rule and time.
+func TestEvents(t *testing.T) {
+	h, secret, by := holding(t)
+	ctx, key := context.Background(), h.key(secret)
+	stranger := h.register()
+	h.mustDeploy(stranger, by, bashPolicy)
+	h.ask(h.key(stranger), bashIntent)
+	for _, intent := range []string{bashIntent, deployIntent, `{"action":"other"}`} {
+		if fault := h.Judge(ctx, key, request(intent), Call{RequestID: "req-1"}, new(Answer)); fault != nil {
+			t.Fatal(fault)
+		}
+		h.pass(time.Minute)
+	}
+	for range 3 {
+		h.ask(key, bashIntent)
+	}
+	h.Decide(ctx, key, request(bashIntent), true, new(Answer))
+	h.ask(key, bashIntent) // carries the test-run's record along
+	for _, row := range []struct {
+		query EventQuery
+		want  string
+	}{
+		{EventQuery{}, "key.created policy.deployed ALLOWED PENDING DENIED ALLOWED ALLOWED DENIED TEST_RUN DENIED"},
+		{EventQuery{Limit: 2}, "key.created policy.deployed"},
+		{EventQuery{Decision: ledger.Allowed}, "ALLOWED ALLOWED ALLOWED"},
+		{EventQuery{Decision: ledger.TestRun}, "TEST_RUN"},
+		{EventQuery{Rule: "tool_calls.allowed"}, "DENIED"},
+		{EventQuery{Rule: "execution_limits.max_tool_calls_per_hour"}, "DENIED TEST_RUN DENIED"},
+		{EventQuery{From: noon.Add(time.Minute), To: noon.Add(2 * time.Minute)}, "PENDING"},
+		{EventQuery{To: time.Date(1066, 1, 1, 0, 0, 0, 0, time.UTC)}, ""},
+		{EventQuery{From: time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)}, ""},
+		{EventQuery{From: time.Date(1066, 1, 1, 0, 0, 0, 0, time.UTC), Decision: ledger.Pending}, "PENDING"},
+	} {
+		view, fault := h.Events(ctx, key, row.query)
+		if fault != nil {
+			t.Errorf("%+v: %v", row.query, fault)
+			continue
+		}
+		var got []string
+		for _, e := range view.Events {
+			if e.KeyID != key.ID.String() {
+				t.Errorf("%+v is another key's", e)
+			}
+			if e.Event != "decision" {
+				e.Decision = e.Event
+			}
+			got = append(got, e.Decision)
+		}
+		if strings.Join(got, " ") != row.want {
+			t.Errorf("%+v: %v, not %s", row.query, got, row.want)
+		}
+	}
+	h.checkEvent(key)
+	_, fault := h.Events(ctx, key, EventQuery{Limit: -1})
+	want(t, fault, code.ValidationSchema)
+	_, fault = h.Events(ctx, key, EventQuery{Rule: strings.Repeat("x", ledger.MaxRule+1)})
+	want(t, fault, code.ValidationSchema)
+	all, err := h.admin().Events(ctx, "", EventQuery{Decision: ledger.Allowed})
+	if err != nil || len(all.Events) != 4 {
+		t.Errorf("%+v %v", all, err)
+	}
+	if _, err := h.admin().Events(ctx, "x", EventQuery{}); !errors.Is(err, ledger.ErrInvalid) {
+		t.Error(err)
+	}
+}
+
+// checkEvent looks at single events, and follows cursors.
+func (h *town) checkEvent(key *ledger.Key) {
+	h.t.Helper()
+	held, fault := h.Events(context.Background(), key, EventQuery{Decision: ledger.Pending})
+	if fault != nil {
+		h.t.Fatal(fault)
+	}
+	e := held.Events[0]
+	if e.RequestID != "req-1" || e.Endpoint != "/v1/authorize" || e.Action != "deploy.app" || e.Kind != "tool" || e.ChainID != 1 ||
+		e.Commitment != strings.Repeat("ab", 32) || e.Rule != "tool_calls.require_approval" || e.HoldID == "" || e.HoldStatus != "PENDING" ||
+		e.Message != "a person has to decide" || !e.Timestamp.Equal(noon.Add(time.Minute)) || e.PolicyHash != fmt.Sprintf("%x", key.PolicyHash) {
+		h.t.Errorf("%+v", e)
+	}
+	refused, _ := h.Events(context.Background(), key, EventQuery{Rule: "execution_limits.max_tool_calls_per_hour", Limit: 1})
+	if refused.Events[0].Message != "the limit would be exceeded" || !refused.More {
+		h.t.Errorf("%+v", refused)
+	}
+	var after uint64
+	for n := 0; ; n++ {
+		page, fault := h.Events(context.Background(), key, EventQuery{After: after, Limit: 3})
+		if fault != nil {
+			h.t.Fatal(fault)
+		}
+		if after, _ = strconv.ParseUint(page.Next, 10, 64); !page.More {
+			if n != 3 {
+				h.t.Errorf("%d pages follow the first", n)
+			}
+			return
+		}
+	}
+}
+
+// TestCheckpoint: the signed checkpoint names the log's end, and verifies.
+func TestCheckpoint(t *testing.T) {
+	h := newTown(t)
+	h.register()
+	note, fault := h.Checkpoint(context.Background())
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	opened, err := h.Signer.CheckpointVerifier().Open(note)
+	head, _ := h.ledger.Head(context.Background())
+	if err != nil || opened.LSN != head.LSN || opened.Hash != head.Hash || opened.Stream != head.Stream || !opened.At.Equal(noon) {
+		t.Errorf("%+v %v, not %+v", opened, err, head)
+	}
+	h.ledger.Fail(errors.New("the disk is gone"))
+	_, fault = h.Checkpoint(context.Background())
+	want(t, fault, code.StoreUnavailable)
+}
+
+// gate is an admitter that counts and may refuse.
+type gate struct {
+	asked int
+	fault *Failure
+}
+
+func (g *gate) Admit(*ledger.Key) *Failure {
+	g.asked++
+	return g.fault
+}
+
+// TestAdmit: the limit per key is asked once, after the body was read and before the policy is looked for.
+func TestAdmit(t *testing.T) {
+	h := newTown(t)
+	key := h.key(h.register())
+	full := &gate{fault: failure(code.RateLimited, "too many")}
+	for _, row := range []struct {
+		body  string
+		gate  *gate
+		code  code.Code
+		asked int
+	}{
+		{`{}`, full, code.ValidationSchema, 0},
+		{string(request(bashIntent)), full, code.RateLimited, 1},
+		{string(request(bashIntent)), &gate{}, code.NoPolicy, 1},
+	} {
+		fault := h.Judge(context.Background(), key, []byte(row.body), Call{Admit: row.gate}, new(Answer))
+		if codeOf(fault) != row.code || row.gate.asked != row.asked {
+			t.Errorf("%.20s: %v, asked %d times", row.body, fault, row.gate.asked)
+		}
+	}
+}
+
+// TestTiming: stages are timed where somebody asks, and only then.
+func TestTiming(t *testing.T) {
+	h := newTown(t)
+	h.Clock = func() time.Time { return time.Unix(0, h.time.Add(int64(time.Microsecond))).UTC() }
+	secret := h.register()
+	h.mustDeploy(secret, newOperator(t), bashPolicy)
+	key := h.key(secret)
+	var answer Answer
+	if fault := h.Judge(context.Background(), key, request(bashIntent), Call{Timed: true}, &answer); fault != nil {
+		t.Fatal(fault)
+	}
+	for stage, took := range answer.Timing {
+		if took <= 0 || took > time.Millisecond {
+			t.Errorf("%s took %s", metrics.Stage(stage), took)
+		}
+	}
+	if fault := h.Judge(context.Background(), key, request(bashIntent), Call{}, &answer); fault != nil || answer.Timing != ([metrics.Stages]time.Duration{}) {
+		t.Errorf("%v %v", answer.Timing, fault)
+	}
+	h.Metrics = metrics.New()
+	if fault := h.Judge(context.Background(), key, request(`{"action":"other"}`), Call{}, &answer); fault != nil || answer.Timing[metrics.StageDecode] == 0 || answer.Timing[metrics.StageSign] != 0 {
+		t.Errorf("%v %v", answer.Timing, fault)
+	}
+}

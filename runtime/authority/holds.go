@@ -1,0 +1,165 @@
+package authority
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"bailiff/runtime/attest"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+)
+
+// resolutionTolerance is how far resolved_at may lie from now, either way.
+const resolutionTolerance = 300 * time.Second
+
+// HoldRead is a hold as its key reads it (decisions, section 5). Times are Unix seconds.
+type HoldRead struct {
+	HoldID        string          `json:"holdId"`
+	Status        string          `json:"status"` // PENDING, ALLOWED or DENIED
+	Method        string          `json:"method"` // the intent's action
+	AgentID       string          `json:"agentId"`
+	IntentHash    string          `json:"intentHash"`
+	PolicyRule    string          `json:"policyRule"`
+	PolicyHash    string          `json:"policyHash"`
+	PolicyVersion string          `json:"policyVersion"`
+	CreatedAt     int64           `json:"createdAt"`
+	ExpiresAt     int64           `json:"expiresAt"`
+	ResolvedAt    *int64          `json:"resolvedAt"` // null while PENDING
+	Intent        json.RawMessage `json:"intent"`     // the SHA-256 of its RFC 8785 form is intentHash
+	Policy        HoldPolicy      `json:"policy"`
+}
+
+// HoldPolicy refers to the policy that holds an intent.
+type HoldPolicy struct {
+	Hash    string `json:"hash"`
+	Version string `json:"version"`
+}
+
+// Hold returns a hold of a key. A missing, an expired and a foreign one, and what is no id, take one way to one answer.
+// It answers 503 where the store could not meter a use, since then nobody knows what the hold is worth.
+func (a *Authority) Hold(ctx context.Context, key *ledger.Key, id string) (*HoldRead, *Failure) {
+	hold, fault := a.hold(ctx, key, id)
+	if fault != nil {
+		return nil, fault
+	}
+	return readHold(hold), nil
+}
+
+func (a *Authority) hold(ctx context.Context, key *ledger.Key, id string) (*ledger.Hold, *Failure) {
+	if err := a.Ledger.Health(); err != nil {
+		return nil, a.storeFault("a hold can't be read: uses can't be metered", err)
+	}
+	parsed, _ := ledger.ParseID(id) // the zero id names no hold
+	hold, err := a.Ledger.Hold(ctx, key.ID, parsed, a.Clock().UnixNano())
+	if err != nil {
+		return nil, a.holdFault(err)
+	}
+	return &hold, nil
+}
+
+func (a *Authority) holdFault(err error) *Failure {
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return failure(code.NotFound, "the API key has no such hold, or it has expired")
+	case errors.Is(err, ledger.ErrHoldResolved):
+		return failure(code.HoldResolved, "the hold was resolved before; a decision is made once")
+	}
+	return a.storeFault("a hold could not be read or resolved", err)
+}
+
+// ResolveHold records the operator's decision about a hold: signed by the operator key that the API key is pinned to, over
+// [ResolutionText].
+func (a *Authority) ResolveHold(ctx context.Context, key *ledger.Key, id string, body []byte) (*HoldRead, *Failure) {
+	var request resolution
+	if fault := request.read(body); fault != nil {
+		return nil, fault
+	}
+	hold, fault := a.hold(ctx, key, id)
+	switch {
+	case fault != nil:
+		return nil, fault
+	case hold.State != ledger.HoldPending:
+		return nil, a.holdFault(ledger.ErrHoldResolved)
+	}
+	now := a.Clock()
+	if fault := a.checkResolution(key, hold, &request, now); fault != nil {
+		return nil, fault
+	}
+	resolved, err := a.Ledger.ResolveHold(ctx, ledger.Resolution{
+		Key: key.ID, Hold: hold.ID, Allow: request.allow, At: now.UnixNano(), Resolved: request.resolvedAt, Signature: request.signature,
+	})
+	if err != nil {
+		return nil, a.holdFault(err)
+	}
+	hold.State, hold.Resolved = resolved.State, resolved.Resolved
+	return readHold(hold), nil
+}
+
+// resolution is the body of a resolution.
+type resolution struct {
+	decision   string
+	allow      bool
+	resolvedAt int64
+	signature  [ed25519.SignatureSize]byte
+}
+
+func (r *resolution) read(body []byte) *Failure {
+	var signature string
+	fault := readBody(body,
+		text("decision", true, 16, &r.decision),
+		integer("resolved_at", &r.resolvedAt),
+		text("operator_signature", true, 256, &signature),
+	)
+	if fault != nil {
+		return fault
+	}
+	r.allow = r.decision == ledger.Allowed.String()
+	if !r.allow && r.decision != ledger.Denied.String() {
+		return failure(code.ValidationSchema, "decision is neither ALLOWED nor DENIED")
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(signature)
+	if err != nil || len(raw) != len(r.signature) || base64.RawURLEncoding.EncodeToString(raw) != signature {
+		return failure(code.ValidationSchema, "operator_signature is not 64 bytes in canonical unpadded base64url")
+	}
+	copy(r.signature[:], raw)
+	return nil
+}
+
+// checkResolution checks who has decided, and that it was now.
+func (a *Authority) checkResolution(key *ledger.Key, hold *ledger.Hold, r *resolution, now time.Time) *Failure {
+	if off := r.resolvedAt - now.Unix(); off > int64(resolutionTolerance/time.Second) || off < -int64(resolutionTolerance/time.Second) {
+		return failure(code.ValidationSchema, fmt.Sprintf("resolved_at is not within %d seconds of now, %d", resolutionTolerance/time.Second, now.Unix()))
+	}
+	operator, _ := a.operatorOf(key)
+	message := ResolutionText(hold.ID.String(), hex.EncodeToString(hold.IntentHash[:]), hex.EncodeToString(hold.PolicyHash[:]), r.decision, r.resolvedAt)
+	if attest.VerifyPolicy(operator[:], message, r.signature[:]) != nil {
+		return failure(code.HoldSignature, "operator_signature does not verify with the operator public key that the API key is pinned to")
+	}
+	return nil
+}
+
+// ResolutionText is what an operator signs to resolve a hold (decisions, section 5, "Holds"). The hashes are SHA-256 in
+// lower-case hex, decision is ALLOWED or DENIED, resolvedAt Unix seconds.
+func ResolutionText(holdID, intentHash, policyHash, decision string, resolvedAt int64) []byte {
+	return fmt.Appendf(nil, "svc-hold-resolution-v1\n%s\n%s\n%s\n%s\n%d", holdID, intentHash, policyHash, decision, resolvedAt)
+}
+
+func readHold(hold *ledger.Hold) *HoldRead {
+	view := &HoldRead{
+		HoldID: hold.ID.String(), Status: hold.State.String(), Method: hold.Method, AgentID: hold.AgentID,
+		IntentHash: hex.EncodeToString(hold.IntentHash[:]), PolicyRule: hold.Rule,
+		PolicyHash: hex.EncodeToString(hold.PolicyHash[:]), PolicyVersion: hold.PolicyVersion,
+		CreatedAt: seconds(hold.Created), ExpiresAt: seconds(hold.Expires), Intent: hold.Intent,
+	}
+	view.Policy = HoldPolicy{view.PolicyHash, view.PolicyVersion}
+	if hold.Resolved != 0 {
+		view.ResolvedAt = new(seconds(hold.Resolved))
+	}
+	return view
+}

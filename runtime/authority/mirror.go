@@ -1,0 +1,237 @@
+package authority
+
+import (
+	"context"
+
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"bailiff/grammar"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+)
+
+// A Mirror asks the production service for a key.
+type Mirror interface {
+	// Fetch returns the record of the key whose secret has the SHA-256 hash. The error wraps ErrNotMirrored where there
+	// is no such key, or none that is good.
+	Fetch(ctx context.Context, hash [32]byte) (*MirrorRecord, error)
+}
+
+// ErrNotMirrored says that production has no good key of that hash.
+var ErrNotMirrored = errors.New("the production service has no such key")
+
+// A MirrorRecord is what the test environment takes over of a key (specification, "Authentication" 2). The secret is
+// not in it, and what the key has been used for stays where it is.
+type MirrorRecord struct {
+	KeyID        string   `json:"key_id"`
+	Email        string   `json:"email"`
+	Organization string   `json:"organization,omitempty"`
+	Plan         string   `json:"plan"`
+	Scopes       []string `json:"scopes"`
+	Shim         bool     `json:"shim"`
+	Operator     string   `json:"operator_public_key,omitempty"` // unpadded base64url; empty while none is pinned
+	WarrantyMD   []byte   `json:"warranty_md,omitempty"`         // the deployed policy, as signed; base64 in JSON
+}
+
+const (
+	// mirrorTimeout bounds how long a request waits for the production service.
+	mirrorTimeout = 5 * time.Second
+	// missingFor is how long a key that production does not have is not asked for again.
+	missingFor = 30 * time.Second
+	// maxMissing bounds how many of those are remembered, because clients choose them.
+	maxMissing = 4096
+	// maxLookups bounds how many keys are being asked for at once. Beyond, requests are told to come again.
+	maxLookups = 16
+)
+
+// mirrored is what the test environment knows of its questions to production.
+type mirrored struct {
+	mu      sync.Mutex
+	asking  map[[32]byte]*lookup
+	missing map[[32]byte]int64 // until when, Unix nanoseconds
+}
+
+// lookup is a question under way. Whoever asks for the same key waits for its answer.
+type lookup struct {
+	done  chan struct{}
+	fault *Failure
+}
+
+// unfinished reports whether a mirrored key still lacks the policy that it came with: the service ended between the two.
+// No other key is pinned and has no policy.
+func unfinished(key *ledger.Key) bool {
+	return key.Revoked == 0 && key.Operator != [32]byte{} && key.PolicyHash == [32]byte{}
+}
+
+// mirror takes a key over from production, once, whoever asks for it at the same time; known is the key as far as it is
+// here. It returns the key as it is then: nil where production has none either.
+func (a *Authority) mirror(hash [32]byte, known *ledger.Key) (*ledger.Key, *Failure) {
+	question, mine, fault := a.mirrored.ask(hash, a.Clock().UnixNano())
+	switch {
+	case fault != nil:
+		return nil, fault
+	case question == nil:
+		return known, nil
+	case mine:
+		a.answerLookup(hash, question)
+	}
+	<-question.done
+	if question.fault != nil {
+		return nil, question.fault
+	}
+	key, _ := a.Ledger.LookupKey(hash)
+	return key, nil
+}
+
+// ask returns the question for a key, nil where the answer is known to be no; mine says that the caller has to answer it.
+func (m *mirrored) ask(hash [32]byte, now int64) (question *lookup, mine bool, fault *Failure) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if until, missing := m.missing[hash]; missing && now < until {
+		return nil, false, nil
+	}
+	if question := m.asking[hash]; question != nil {
+		return question, false, nil
+	}
+	if len(m.asking) >= maxLookups {
+		return nil, false, failure(code.StoreUnavailable, "too many keys are being looked up in the production service; ask again")
+	}
+	if m.asking == nil {
+		m.asking = map[[32]byte]*lookup{}
+	}
+	question = &lookup{done: make(chan struct{}), fault: unavailable()}
+	m.asking[hash] = question
+	return question, true, nil
+}
+
+// answerLookup asks production and tells everybody who waits.
+func (a *Authority) answerLookup(hash [32]byte, question *lookup) {
+	found := true
+	defer func() {
+		a.mirrored.settle(hash, found, a.Clock().UnixNano())
+		close(question.done)
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), mirrorTimeout)
+	defer cancel()
+	record, err := a.Mirror.Fetch(ctx, hash)
+	if err == nil {
+		err = a.takeOver(ctx, hash, record)
+	}
+	switch {
+	case errors.Is(err, ErrNotMirrored):
+		found, question.fault = false, nil
+	case err != nil:
+		a.Log.Error("a key could not be mirrored from the production service", "error", err)
+		question.fault = failure(code.StoreUnavailable, "the key could not be looked up in the production service; ask again later")
+	default:
+		question.fault = nil
+	}
+}
+
+// settle ends a question, and remembers what production does not have.
+func (m *mirrored) settle(hash [32]byte, found bool, now int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.asking, hash)
+	if found {
+		delete(m.missing, hash)
+		return
+	}
+	if m.missing == nil {
+		m.missing = map[[32]byte]int64{}
+	}
+	if len(m.missing) >= maxMissing {
+		m.forget(now)
+	}
+	m.missing[hash] = now + int64(missingFor)
+}
+
+// forget makes room: what has lapsed goes, or else any one.
+func (m *mirrored) forget(now int64) {
+	for hash, until := range m.missing {
+		if until <= now {
+			delete(m.missing, hash)
+		}
+	}
+	for hash := range m.missing {
+		if len(m.missing) < maxMissing {
+			return
+		}
+		delete(m.missing, hash)
+	}
+}
+
+// takeOver creates the key of a record here, pinned as it is there, and deploys its policy. From then on nothing of
+// production is looked at.
+func (a *Authority) takeOver(ctx context.Context, hash [32]byte, record *MirrorRecord) error {
+	key, deployment, err := a.readMirror(hash, record)
+	if err != nil {
+		return err
+	}
+	if err := a.Ledger.CreateKey(ctx, key); err != nil && !errors.Is(err, ledger.ErrKeyExists) {
+		return err
+	}
+	if here, found := a.Ledger.LookupKey(hash); !found || here.ID != key.ID {
+		return fmt.Errorf("another key has the id %s", key.ID)
+	} else if deployment == nil || here.PolicyHash != [32]byte{} {
+		return nil
+	}
+	_, err = a.Ledger.Deploy(ctx, deployment)
+	return err
+}
+
+// readMirror checks a record as if anybody had sent it: the policy must be signed by the pinned operator and compile.
+func (a *Authority) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key, *ledger.Deployment, error) {
+	now := a.Clock()
+	key := ledger.Key{
+		Hash: hash, Email: record.Email, Organization: record.Organization, Environment: a.Environment, Tier: record.Plan,
+		Shim: record.Shim, Created: now.UnixNano(),
+	}
+	var err error
+	if key.ID, err = ledger.ParseID(record.KeyID); err != nil {
+		return key, nil, err
+	}
+	if key.Scopes, err = parseScopes(record.Scopes); err != nil {
+		return key, nil, err
+	}
+	if record.Operator == "" && record.WarrantyMD == nil {
+		return key, nil, nil
+	}
+	public, err := attest.ParseOperatorKey(record.Operator)
+	if err != nil {
+		return key, nil, err
+	}
+	key.Operator = [32]byte(public)
+	request := &deployment{src: grammar.NewSource("warranty.md", record.WarrantyMD), operator: key.Operator}
+	policy, err := LoadPolicy(request.src, public)
+	if err != nil {
+		return key, nil, fmt.Errorf("the policy of key %s: %w", key.ID, err)
+	}
+	return key, storable(key.ID, request, policy, now, nil, false), nil
+}
+
+// MirrorRecord returns the record of a good key for the test environment. A key that is unknown, revoked or of another
+// environment is a 404.
+func (a *Authority) MirrorRecord(ctx context.Context, hash [32]byte) (*MirrorRecord, *Failure) {
+	key, found := a.Ledger.LookupKey(hash)
+	if !found || key.Revoked != 0 || key.Environment != a.Environment {
+		return nil, failure(code.NotFound, "there is no such key")
+	}
+	record := &MirrorRecord{
+		KeyID: key.ID.String(), Email: key.Email, Organization: key.Organization, Plan: key.Tier, Scopes: key.Scopes.Names(),
+		Shim: key.Shim,
+	}
+	if key.PolicyHash == [32]byte{} {
+		return record, nil
+	}
+	stored, err := a.Ledger.Policy(ctx, key.ID)
+	if err != nil {
+		return nil, a.storeFault("a policy could not be read for the test environment", err)
+	}
+	record.Operator, record.WarrantyMD = attest.FormatOperatorKey(stored.Operator[:]), stored.Text
+	return record, nil
+}

@@ -1,0 +1,198 @@
+package authority
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bailiff/grammar"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/code"
+	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
+	"bailiff/vm"
+)
+
+// keptUnused is how long a policy stays loaded after its last use.
+const keptUnused = time.Hour
+
+// usedEvery is how exactly the last use is known. Most requests then only read, and processors do not fight over the time.
+const usedEvery = time.Minute
+
+// policies are the policies that are loaded, by policyHash: of the same bytes there is one, whoever deployed them.
+type policies struct {
+	// front finds a policy without a lock: by the first bits of its hash, the one that was used last.
+	front [1024]atomic.Pointer[loaded]
+
+	mu  sync.Mutex
+	all map[[32]byte]*loaded
+}
+
+// loaded is a policy that is loaded, or being loaded.
+type loaded struct {
+	hash   [32]byte
+	ready  chan struct{} // closed when policy or err is there
+	policy *Policy
+	err    error
+	used   atomic.Int64 // Unix nanoseconds
+}
+
+// touch notes a use.
+func (l *loaded) touch(now int64) {
+	if now-l.used.Load() > int64(usedEvery) {
+		l.used.Store(now)
+	}
+}
+
+func (p *policies) slot(hash *[32]byte) *atomic.Pointer[loaded] {
+	return &p.front[binary.LittleEndian.Uint16(hash[:])%uint16(len(p.front))]
+}
+
+// get returns the policy of a hash; the first who asks loads it, and others wait.
+func (p *policies) get(hash [32]byte, now int64, load func() (*Policy, error)) (*Policy, error) {
+	slot := p.slot(&hash)
+	if l := slot.Load(); l != nil && l.hash == hash {
+		l.touch(now)
+		return l.policy, nil
+	}
+	l, mine := p.claim(hash, now)
+	if mine {
+		p.fill(l, load)
+	}
+	<-l.ready
+	if l.err == nil {
+		slot.Store(l)
+	}
+	return l.policy, l.err
+}
+
+// claim returns the entry of a hash, and whether the caller has to fill it.
+func (p *policies) claim(hash [32]byte, now int64) (l *loaded, mine bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.all[hash]; l != nil {
+		l.touch(now)
+		return l, false
+	}
+	if p.all == nil {
+		p.all = map[[32]byte]*loaded{}
+	}
+	l = &loaded{hash: hash, ready: make(chan struct{}), err: errLoading}
+	l.used.Store(now)
+	p.all[hash] = l
+	return l, true
+}
+
+// errLoading is what those who wait get if loading panics.
+var errLoading = errors.New("the policy could not be loaded")
+
+// fill loads the policy of an entry. What can't be loaded is forgotten, so that the next request tries again.
+func (p *policies) fill(l *loaded, load func() (*Policy, error)) {
+	defer func() {
+		if l.err != nil {
+			p.mu.Lock()
+			delete(p.all, l.hash)
+			p.mu.Unlock()
+		}
+		close(l.ready)
+	}()
+	l.policy, l.err = load()
+}
+
+// drop forgets the policies that were not used since a time, and returns how many are left.
+func (p *policies) drop(before int64) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for hash, l := range p.all {
+		if l.used.Load() < before {
+			delete(p.all, hash)
+			p.slot(&hash).CompareAndSwap(l, nil)
+		}
+	}
+	return len(p.all)
+}
+
+// DropUnused frees the memory of policies that were not used for an hour; they are loaded again when they are. It is to
+// be called every minute or so. It returns how many policies stay loaded.
+func (a *Authority) DropUnused(now time.Time) int {
+	return a.policies.drop(now.Add(-keptUnused).UnixNano())
+}
+
+// policyOf returns the policy in force for a key as it is, at a time. A nil policy comes with the failure to answer, or with again:
+// the key has moved on meanwhile.
+func (a *Authority) policyOf(ctx context.Context, key *ledger.Key, now int64) (policy *Policy, fault *Failure, again bool) {
+	if key.PolicyHash == [32]byte{} {
+		if a.Policy == nil {
+			return nil, failure(code.NoPolicy, "the API key has no policy; deploy one with POST /v1/warranty/deploy"), false
+		}
+		return a.Policy, nil, false
+	}
+	if l := a.policies.slot(&key.PolicyHash).Load(); l != nil && l.hash == key.PolicyHash { // without a closure
+		l.touch(now)
+		return l.policy, nil, false
+	}
+	policy, err := a.policies.get(key.PolicyHash, now, func() (*Policy, error) {
+		return a.loadPolicy(context.WithoutCancel(ctx), key)
+	})
+	switch {
+	case errors.Is(err, errMoved):
+		return nil, nil, true
+	case err != nil:
+		a.Log.Error("a deployed policy could not be loaded", "key", key.ID.String(), "policyHash", hex.EncodeToString(key.PolicyHash[:]), "error", err)
+		return nil, unavailable(), false
+	}
+	return policy, nil, false
+}
+
+// errMoved says that a key has another policy than its caller knows.
+var errMoved = errors.New("the key has another policy by now")
+
+// loadPolicy reads the policy of a key from the ledger.
+func (a *Authority) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, error) {
+	stored, err := a.Ledger.Policy(ctx, key.ID)
+	if err != nil {
+		return nil, err
+	}
+	if stored.PolicyHash != key.PolicyHash {
+		return nil, errMoved
+	}
+	return openPolicy(&stored)
+}
+
+// openPolicy makes a stored policy ready to judge. Its text is the truth: the signature is verified again. The compiled
+// program is a cache; where it is of another machine, or is no program, the text is compiled anew.
+func openPolicy(stored *ledger.StoredPolicy) (*Policy, error) {
+	src := grammar.NewSource("warranty.md", stored.Text)
+	framed, found := grammar.Split(src)
+	if found.HasErrors() || !framed.Signed || grammar.PolicyHash(framed.Body) != hex.EncodeToString(stored.PolicyHash[:]) {
+		return nil, errors.New("the stored text is not the policy of its hash")
+	}
+	if err := attest.VerifyPolicy(stored.Operator[:], framed.Body, framed.Signature); err != nil {
+		return nil, err
+	}
+	if stored.Machine == vm.MachineVersion {
+		program, err := vm.Decode(stored.Program)
+		if err == nil && program.Policy() == stored.Version {
+			return newPolicy(program, stored.PolicyHash)
+		}
+	}
+	policy, err := CompilePolicy(src)
+	if err != nil {
+		return nil, fmt.Errorf("its stored program is of no use, and its text does not compile: %w", err)
+	}
+	return policy, nil
+}
+
+// newPolicy binds a program to the fields of requests.
+func newPolicy(program *vm.Program, digest [32]byte) (*Policy, error) {
+	binding, err := intent.NewBinding(program.Fields())
+	if err != nil {
+		return nil, fmt.Errorf("the compiled program can't be bound to requests: %w", err)
+	}
+	return &Policy{Hash: hex.EncodeToString(digest[:]), Version: program.Policy(), digest: digest, program: program, binding: binding}, nil
+}

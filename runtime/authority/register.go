@@ -1,0 +1,49 @@
+package authority
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+)
+
+// RegisteredKey is the answer to a registration (decisions, section 5).
+type RegisteredKey struct {
+	APIKey    string    `json:"api_key"` // the secret; shown once
+	ID        string    `json:"key_id"`
+	Scopes    []string  `json:"scopes"`
+	Plan      string    `json:"plan"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Register issues an API key to whoever asks: of the smallest plan, with the scopes that the service gives. It needs a
+// policy before it can authorize anything.
+func (a *Authority) Register(ctx context.Context, body []byte) (*RegisteredKey, *Failure) {
+	if !a.Hosted {
+		return nil, failure(code.RegistrationClosed, "this service is self-hosted: its operator makes API keys with `bailiff keys create`")
+	}
+	key := ledger.Key{
+		Environment: a.Environment, Tier: planDeveloper, Scopes: ledger.ScopeAuthorize | ledger.ScopeDeploy, Created: a.Clock().UnixNano(),
+	}
+	fault := readBody(body,
+		text("email", true, maxEmail, &key.Email),
+		text("organization", false, ledger.MaxKeyText, &key.Organization),
+	)
+	if fault == nil && !isEmail(key.Email) {
+		fault = failure(code.ValidationSchema, fmt.Sprintf("email: %.64q is no e-mail address", key.Email))
+	}
+	if fault != nil {
+		return nil, fault
+	}
+	secret, err := mint(a.Random, keyPrefix, &key)
+	if err != nil {
+		a.Log.Error("a key could not be made", "error", err)
+		return nil, noRandomness()
+	}
+	if err := a.Ledger.CreateKey(ctx, key); err != nil {
+		return nil, a.storeFault("a key could not be registered", err)
+	}
+	return &RegisteredKey{APIKey: secret, ID: key.ID.String(), Scopes: key.Scopes.Names(), Plan: key.Tier, CreatedAt: moment(key.Created)}, nil
+}

@@ -1,0 +1,115 @@
+package authority
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"bailiff/runtime/attest"
+)
+
+// shimsSchema is the member schema of the file of trusted shims.
+const shimsSchema = "svc-trusted-shims/v1"
+
+// Bounds of the file of trusted shims.
+const (
+	maxShimName = 1024 // bytes of an issuer, an identity or a version
+)
+
+// TrustedShims says whose activations count: what the file that SVC_TRUSTED_SHIMS names holds. It is one JSON object
+//
+//	{
+//	  "schema": "svc-trusted-shims/v1",
+//	  "issuers": [{
+//	    "issuer": "https://shims.example.com",
+//	    "keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "2026-11", "x": "…"}],
+//	    "identities": ["build-fleet-1"],
+//	    "versions": ["1.4.2", "1.4.3"]
+//	  }]
+//	}
+//
+// Keys, identities and versions count for their own issuer only. All are compared exactly, and none may be empty; a kid
+// names one key in the whole file.
+type TrustedShims struct {
+	issuers []*shimIssuer
+	keys    map[string]shimKey // by kid
+}
+
+type shimIssuer struct {
+	name       string
+	identities []string
+	versions   []string
+}
+
+type shimKey struct {
+	public ed25519.PublicKey
+	issuer *shimIssuer
+}
+
+// ParseTrustedShims reads the file of trusted shims. Unknown and repeated members, and whatever else does not belong, are
+// errors.
+func ParseTrustedShims(file []byte) (*TrustedShims, error) {
+	shims := &TrustedShims{keys: map[string]shimKey{}}
+	problem := "it is not valid UTF-8"
+	var schema string
+	if utf8.Valid(file) {
+		problem = readObject(file, []member{
+			text("schema", true, maxShimName, &schema),
+			list("issuers", true, shims.readIssuer),
+		})
+	}
+	if problem == "" && schema != shimsSchema {
+		problem = "schema is not " + shimsSchema
+	}
+	if problem != "" {
+		return nil, fmt.Errorf("trusted shims: %s", problem)
+	}
+	return shims, nil
+}
+
+func (s *TrustedShims) readIssuer(value json.RawMessage) (problem string) {
+	issuer := &shimIssuer{}
+	problem = readObject(value, []member{
+		text("issuer", true, maxShimName, &issuer.name),
+		list("keys", true, func(value json.RawMessage) string { return s.readKey(value, issuer) }),
+		names("identities", &issuer.identities),
+		names("versions", &issuer.versions),
+	})
+	if problem == "" && slices.ContainsFunc(s.issuers, func(other *shimIssuer) bool { return other.name == issuer.name }) {
+		problem = "the issuer is listed twice"
+	}
+	s.issuers = append(s.issuers, issuer)
+	return problem
+}
+
+func (s *TrustedShims) readKey(value json.RawMessage, issuer *shimIssuer) (problem string) {
+	kid, public, err := attest.ParseActivationKey(value)
+	if _, taken := s.keys[kid]; err == nil && taken {
+		err = errors.New("its kid is another key's, too")
+	}
+	if err != nil {
+		return "the key can't be used: " + err.Error()
+	}
+	s.keys[kid] = shimKey{public, issuer}
+	return ""
+}
+
+// names reads an array of distinct texts.
+func names(name string, into *[]string) member {
+	return list(name, true, func(value json.RawMessage) string {
+		content, problem := readText(value)
+		switch {
+		case problem != "":
+			return problem
+		case content == "" || len(content) > maxShimName:
+			return fmt.Sprintf("has %d bytes; 1 to %d are accepted", len(content), maxShimName)
+		case slices.Contains(*into, content):
+			return "is there twice"
+		}
+		*into = append(*into, content)
+		return ""
+	})
+}

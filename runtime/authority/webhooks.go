@@ -1,0 +1,142 @@
+package authority
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/webhook"
+)
+
+// WebhookView is the descriptor of a webhook (decisions, section 5).
+type WebhookView struct {
+	ID        string    `json:"id"`
+	URL       string    `json:"url"`
+	Events    []string  `json:"events"`
+	Secret    string    `json:"secret,omitempty"` // of the signatures; shown once, to whoever registers the webhook
+	CreatedAt time.Time `json:"created_at"`
+	Disabled  bool      `json:"disabled"` // deliveries have failed for too long
+}
+
+// CreateWebhook registers a receiver. The plan is looked at before the scope, so that an account learns first what it
+// would have to pay for; a caller authenticates for no scope.
+func (a *Authority) CreateWebhook(ctx context.Context, key *ledger.Key, body []byte) (*WebhookView, *Failure) {
+	switch p := planOf(key); {
+	case !p.webhooks:
+		return nil, failure(code.TierInsufficient, "webhooks need the plan "+planGrowth+" or "+planEnterprise+"; the account has "+p.name)
+	case !key.Scopes.Has(ledger.ScopeWebhooks):
+		return nil, failure(code.APIKeyScope, "the API key lacks the scope "+ledger.ScopeWebhooks.String())
+	}
+	hook := ledger.Webhook{Key: key.ID, Created: a.Clock().UnixNano()}
+	if fault := a.readWebhook(ctx, body, &hook); fault != nil {
+		return nil, fault
+	}
+	if _, err := io.ReadFull(a.Random, hook.ID[:]); err != nil {
+		return nil, noRandomness()
+	}
+	hook.ID = hook.ID.UUIDv4()
+	if err := a.Ledger.CreateWebhook(ctx, hook); err != nil {
+		return nil, a.webhookFault(err)
+	}
+	view := viewWebhook(&hook)
+	view.Secret = webhook.FormatSecret(hook.Secret)
+	return &view, nil
+}
+
+// readWebhook reads what is to be registered, and draws a secret where none is given.
+func (a *Authority) readWebhook(ctx context.Context, body []byte, hook *ledger.Webhook) *Failure {
+	fault := readBody(body,
+		text("url", true, ledger.MaxWebhookURL, &hook.URL),
+		list("events", true, func(value json.RawMessage) string { return readTopic(value, &hook.Topics) }),
+		member{"secret", false, func(value json.RawMessage) string { return readSecret(value, &hook.Secret) }},
+	)
+	switch {
+	case fault != nil:
+		return fault
+	case a.CheckURL == nil:
+		return failure(code.WebhookURL, "this service delivers no webhooks")
+	}
+	if err := a.CheckURL(ctx, hook.URL); err != nil {
+		return failure(code.WebhookURL, "url: "+err.Error())
+	}
+	if hook.Secret == nil {
+		var err error
+		if _, hook.Secret, err = webhook.NewSecret(a.Random); err != nil {
+			return noRandomness()
+		}
+	}
+	return nil
+}
+
+func readTopic(value json.RawMessage, topics *ledger.Topics) (problem string) {
+	name, problem := readText(value)
+	if problem != "" {
+		return problem
+	}
+	topic, err := ledger.ParseTopic(name)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%.64q is no event; use %s", name, strings.Join(ledger.AllTopics.Names(), ", "))
+	case *topics&topic != 0:
+		return "the event is there twice"
+	}
+	*topics |= topic
+	return ""
+}
+
+// readSecret reads a secret that the client gives.
+func readSecret(value json.RawMessage, secret *[]byte) (problem string) {
+	wire, problem := readText(value)
+	if problem != "" {
+		return problem
+	}
+	raw, err := webhook.ParseSecret(wire)
+	if err != nil {
+		return "can't be used: " + err.Error()
+	}
+	*secret = raw
+	return ""
+}
+
+// Webhooks lists the receivers of a key, oldest first, without their secrets.
+func (a *Authority) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookView, *Failure) {
+	hooks, err := a.Ledger.Webhooks(ctx, key.ID)
+	if err != nil {
+		return nil, a.storeFault("webhooks could not be read", err)
+	}
+	views := make([]WebhookView, len(hooks))
+	for i := range hooks {
+		views[i] = viewWebhook(&hooks[i])
+	}
+	return views, nil
+}
+
+// RemoveWebhook removes a receiver of a key, and what waits to be delivered to it.
+func (a *Authority) RemoveWebhook(ctx context.Context, key *ledger.Key, id string) *Failure {
+	parsed, _ := ledger.ParseID(id) // the zero id names no webhook
+	err := a.Ledger.RemoveWebhook(ctx, key.ID, parsed, a.Clock().UnixNano())
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return failure(code.NotFound, "the API key has no such webhook")
+	case err != nil:
+		return a.webhookFault(err)
+	}
+	return nil
+}
+
+func (a *Authority) webhookFault(err error) *Failure {
+	if errors.Is(err, ledger.ErrTooMany) {
+		return failure(code.TooManyWebhooks, fmt.Sprintf("the API key has %d webhooks; remove one first", ledger.MaxWebhooks))
+	}
+	return a.storeFault("a webhook could not be registered or removed", err)
+}
+
+func viewWebhook(hook *ledger.Webhook) WebhookView {
+	return WebhookView{ID: hook.ID.String(), URL: hook.URL, Events: hook.Topics.Names(), CreatedAt: moment(hook.Created), Disabled: hook.Disabled != 0}
+}

@@ -1,0 +1,116 @@
+// Package eventview is the one JSON form of an event: as `GET /v1/events` lists it, as a webhook carries it, and as the
+// operator's commands print it.
+//
+// It promises to show an event to whoever may see the key's events, and nothing else than what the record holds: no
+// counters, whose units are the policy's, and no intents, which a hold's owner reads there.
+package eventview
+
+import (
+	"encoding/hex"
+	"time"
+
+	"bailiff/runtime/ledger"
+	"bailiff/vm"
+)
+
+// Event is an event. What an event does not have is left out.
+type Event struct {
+	LSN       uint64    `json:"lsn"`       // place in the log; the cursor
+	Event     string    `json:"event"`     // decision, hold.resolved, policy.deployed…
+	KeyID     string    `json:"keyId"`     // the API key
+	Timestamp time.Time `json:"timestamp"` // UTC
+
+	// Of a decision and, as far as it has them, of an attestation's use.
+	ID         string `json:"id,omitempty"` // of the request
+	Endpoint   string `json:"endpoint,omitempty"`
+	RequestID  string `json:"requestId,omitempty"`
+	AgentID    string `json:"agentId,omitempty"`
+	Action     string `json:"action,omitempty"`
+	Kind       string `json:"kind,omitempty"` // evm, tool, mcp or model
+	ChainID    uint64 `json:"chainId,omitempty"`
+	Commitment string `json:"commitment,omitempty"` // txCommit or userOpHash, as 64 hex digits
+	PolicyHash string `json:"policyHash,omitempty"`
+	Decision   string `json:"decision,omitempty"` // ALLOWED, DENIED, PENDING or TEST_RUN
+	Code       string `json:"error_code,omitempty"`
+	Rule       string `json:"matched_rule,omitempty"`
+	Observed   bool   `json:"observed,omitempty"` // OBSERVE mode made it ALLOWED
+	Value      string `json:"value,omitempty"`    // what triggered the rule
+	Message    string `json:"message,omitempty"`
+
+	HoldID        string `json:"holdId,omitempty"`
+	HoldStatus    string `json:"holdStatus,omitempty"`    // PENDING, ALLOWED, DENIED or EXPIRED, where it changed
+	HoldExpiresAt int64  `json:"holdExpiresAt,omitempty"` // Unix seconds
+
+	Rollback  bool   `json:"rollback,omitempty"` // the policy was deployed before, and another one since
+	WebhookID string `json:"webhookId,omitempty"`
+}
+
+// names are the values of the field event.
+var names = map[ledger.EventKind]string{
+	ledger.Decided: "decision", ledger.KeyCreated: "key.created", ledger.KeyWasRevoked: "key.revoked", ledger.KeyChanged: "key.changed",
+	ledger.HoldResolved: "hold.resolved", ledger.HoldExpired: "hold.expired", ledger.PolicyBound: "policy.deployed",
+	ledger.AttestationUsed: "attestation.used", ledger.WebhookChanged: "webhook.changed",
+}
+
+// View returns the form of an event.
+func View(e *ledger.LoggedEvent) Event {
+	view := Event{
+		LSN: e.LSN, Event: name(e.Kind), KeyID: e.Key.String(), Timestamp: time.Unix(0, e.At).UTC(),
+		Endpoint: e.Event.Endpoint, RequestID: e.Event.RequestID, AgentID: e.Event.AgentID, Action: e.Event.Action,
+		ChainID: e.Event.ChainID, Commitment: digest(e.Event.Commitment), PolicyHash: digest(e.Event.PolicyHash),
+		HoldID: id(e.Hold), HoldExpiresAt: e.HoldExpires / int64(time.Second), WebhookID: id(e.Webhook),
+		Rollback: e.Rollback,
+	}
+	if e.Event.Class != 0 {
+		view.Kind = vm.Class(e.Event.Class).String()
+	}
+	if e.HoldState != 0 {
+		view.HoldStatus = e.HoldState.String()
+	}
+	switch e.Kind {
+	case ledger.Decided:
+		view.decide(e)
+	case ledger.HoldExpired:
+		view.HoldStatus = "EXPIRED"
+	}
+	return view
+}
+
+// decide adds what a decision has.
+func (v *Event) decide(e *ledger.LoggedEvent) {
+	v.ID, v.Decision, v.Observed = id(e.Plan), e.Ending.Decision.String(), e.Observed
+	v.Code, v.Rule = string(e.Ending.Code), e.Ending.Rule
+	v.Value, v.Message = e.Event.Value, e.Event.Detail
+	if v.Message == "" {
+		v.Message = outcomes[e.Result]
+	}
+}
+
+// outcomes say in words what only the ledger found out, when the record was being written. matched_rule names the rule.
+var outcomes = map[ledger.Result]string{
+	ledger.Held:          "a person has to decide",
+	ledger.HoldDenied:    "the operator denied the hold of this intent",
+	ledger.Refused:       "the limit would be exceeded",
+	ledger.RefusedGroups: "the key has too many live counter groups for the limit",
+}
+
+func name(kind ledger.EventKind) string {
+	if text, known := names[kind]; known {
+		return text
+	}
+	return kind.String()
+}
+
+func id(id ledger.ID) string {
+	if id.IsZero() {
+		return ""
+	}
+	return id.String()
+}
+
+func digest(sum [32]byte) string {
+	if sum == [32]byte{} {
+		return ""
+	}
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,205 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"bailiff/runtime/attest"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+)
+
+// A Verifier verifies attestations; [attest.Verifier] is one.
+type Verifier interface {
+	Verify(token string, now time.Time) (*attest.Claims, error)
+}
+
+// A Ledger knows API keys and their policies, and uses attestations up; every [ledger.Ledger] is one.
+type Ledger interface {
+	LookupKeyID(id ledger.ID) (*ledger.Key, bool)
+	Policy(ctx context.Context, key ledger.ID) (ledger.StoredPolicy, error)
+	UseOnce(ctx context.Context, u *ledger.Use) error
+}
+
+// DefaultChains are the chains that are served unless others are named (specification, `POST /rpc/{chainId}`).
+var DefaultChains = []uint64{1, 8453}
+
+// Config is what a gateway is made of. Verifier, Ledger, Environment, Clock and Log are required.
+type Config struct {
+	Verifier    Verifier
+	Ledger      Ledger
+	BootPolicy  []byte // text of the policy that governs keys without one of their own; nil: there is none (hosted)
+	Upstreams   []Upstream
+	Chains      []uint64    // the allow-list; empty: DefaultChains
+	EntryPoints EntryPoints // empty: the canonical contracts
+	Environment string      // of the API keys whose attestations are good here
+	Observe     bool        // SVC_MODE=OBSERVE is in effect: only then do attestations of that mode fit
+	Clock       func() time.Time
+	Log         *slog.Logger
+
+	Timeout     time.Duration // of one request to an upstream; 0: DefaultTimeout
+	MaxResponse int64         // bytes of an upstream's response; 0: DefaultMaxResponse
+	MaxInFlight int           // requests to one upstream at once; 0: DefaultMaxInFlight
+	// Transport makes the transport of an upstream; nil: a pooled one of its own for each.
+	Transport func() http.RoundTripper
+}
+
+// A Gateway serves both endpoints for all chains. It is safe for concurrent use.
+type Gateway struct {
+	Config
+	upstreams map[place]*upstream
+	boot      *Terms // of BootPolicy
+	terms     termsByHash
+}
+
+// A place is where an upstream stands.
+type place struct {
+	endpoint Endpoint
+	chain    uint64
+}
+
+// New returns a gateway, or what is missing or wrong in its configuration.
+func New(c Config) (*Gateway, error) {
+	if c.Verifier == nil || c.Ledger == nil || c.Environment == "" || c.Clock == nil || c.Log == nil {
+		return nil, errors.New("a gateway needs a verifier, a ledger, an environment, a clock and a log")
+	}
+	if len(c.Chains) == 0 {
+		c.Chains = DefaultChains
+	}
+	if len(c.EntryPoints) == 0 {
+		c.EntryPoints, _ = ParseEntryPoints("")
+	}
+	g := &Gateway{Config: c, upstreams: make(map[place]*upstream, len(c.Upstreams))}
+	if c.BootPolicy != nil {
+		terms, err := ParseTerms(c.BootPolicy)
+		if err != nil {
+			return nil, err
+		}
+		g.boot = terms
+	}
+	if err := g.open(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// open opens the upstreams.
+func (g *Gateway) open() error {
+	for _, u := range g.Upstreams {
+		at := place{u.Endpoint, u.Chain}
+		if g.upstreams[at] != nil {
+			return fmt.Errorf("two upstreams for /%s/%d; give one", u.Endpoint, u.Chain)
+		}
+		opened, err := g.openUpstream(u)
+		if err != nil {
+			return err
+		}
+		g.upstreams[at] = opened
+	}
+	return nil
+}
+
+// A Request is a request that was read and may go on.
+type Request struct {
+	endpoint Endpoint
+	chain    uint64
+	call     *call
+	write    bool
+	upstream *upstream
+}
+
+// Write reports whether the request needs an attestation. The IP limit is for those that need none.
+func (r *Request) Write() bool { return r.write }
+
+// Parse reads a request; chain is the last segment of its path. Exactly one of the results is nil. Refused with HTTP
+// 400 are a chain that is not on the list or has no upstream, and a body that is no single JSON-RPC 2.0 request;
+// a method that is not let through is refused with -32601.
+func (g *Gateway) Parse(endpoint Endpoint, chain string, body []byte) (*Request, *Response) {
+	id, ok := parseChain(chain)
+	if !ok || !slices.Contains(g.Chains, id) {
+		return nil, httpFailure(code.ChainUnsupported, fmt.Sprintf("chain %.32q is not served here; the chains are %v", chain, g.Chains))
+	}
+	to := g.upstreams[place{endpoint, id}]
+	if to == nil {
+		return nil, httpFailure(code.ChainUnsupported, fmt.Sprintf("chain %d has no upstream for /%s here", id, endpoint))
+	}
+	c, err := readCall(body)
+	if err != nil {
+		return nil, httpFailure(code.ValidationSchema, err.Error())
+	}
+	method := methodByName[endpoint][c.method]
+	if method == nil {
+		return nil, rpcError(c.id, rpcMethodNotFound, code.RPCMethod, fmt.Sprintf("the method %q is not let through", c.method))
+	}
+	if method.Write && (c.id == nil || string(c.id) == "null") {
+		return nil, httpFailure(code.ValidationSchema, "id is missing: a write needs one, for its answer says what came of it")
+	}
+	return &Request{endpoint, id, c, method.Write, to}, nil
+}
+
+// parseChain reads a chain id as a path has it: a positive decimal integer in its one spelling.
+func parseChain(text string) (uint64, bool) {
+	id, err := strconv.ParseUint(text, 10, 64)
+	return id, err == nil && id > 0 && strconv.FormatUint(id, 10) == text
+}
+
+// Serve answers a request that Parse returned. The credential is looked at for writes only.
+func (g *Gateway) Serve(ctx context.Context, r *Request, credential Credential) *Response {
+	ctx, cancel := context.WithTimeout(ctx, g.timeout())
+	defer cancel()
+	if !r.write {
+		return g.read(ctx, r)
+	}
+	claims, refusal := g.admit(credential)
+	if refusal != nil {
+		return refusal
+	}
+	response, err := g.submit(ctx, r, claims)
+	if err == nil {
+		return response
+	}
+	return g.refuse(r, claims, err)
+}
+
+func (g *Gateway) read(ctx context.Context, r *Request) *Response {
+	release, err := r.upstream.enter(ctx)
+	if err != nil {
+		return upstreamFailure(r, err)
+	}
+	defer release()
+	return r.upstream.ask(ctx, r, appendParams(nil, r.call.params))
+}
+
+// appendParams appends the members of an array.
+func appendParams[T ~[]byte](dst []byte, params []T) []byte {
+	dst = append(dst, '[')
+	for i, p := range params {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, p...)
+	}
+	return append(dst, ']')
+}
+
+// refuse answers a write that was not let through.
+func (g *Gateway) refuse(r *Request, claims *attest.Claims, err error) *Response {
+	g.Log.Info("write refused", "endpoint", r.endpoint, "chain", r.chain, "keyId", claims.KeyID, "jti", claims.ID, "reason", err)
+	var wrong misfit
+	var trouble *upstreamError
+	switch {
+	case errors.As(err, &wrong):
+		return rpcError(r.call.id, rpcInvalidParams, code.PolicyViolation, string(wrong))
+	case errors.Is(err, ledger.ErrExpired):
+		return httpFailure(code.AttestationExpired, "the attestation has expired; ask for a new authorization")
+	case errors.As(err, &trouble):
+		return upstreamFailure(r, trouble)
+	}
+	return rpcError(r.call.id, rpcServerError, code.StoreUnavailable, "the service could not record that the attestation is used up; nothing was sent, and the attestation may be used up")
+}

@@ -1,0 +1,40 @@
+package gateway
+
+import (
+	"bailiff/runtime/canonical"
+	"bailiff/runtime/code"
+)
+
+// The codes of JSON-RPC errors that a gateway answers itself (JSON-RPC 2.0, section 5.1; EIP-1474).
+const (
+	rpcMethodNotFound = "-32601"
+	rpcInvalidParams  = "-32602" // a write that does not fit (specification, "Errors")
+	rpcServerError    = "-32000" // the upstream, or the service itself, could not answer
+)
+
+// A Response is what is answered. Where Code is set it is an HTTP error of that code with Message; otherwise Body is
+// a JSON-RPC response, which goes out with HTTP 200.
+type Response struct {
+	Code    code.Code
+	Message string
+	Body    []byte
+}
+
+func httpFailure(c code.Code, message string) *Response { return &Response{Code: c, Message: message} }
+
+// rpcError returns a JSON-RPC error with data.reason, and the id of its request; null where that had none.
+func rpcError(id []byte, number string, c code.Code, reason string) *Response {
+	body := appendID(make([]byte, 0, 192+len(id)+len(reason)), id)
+	body = append(append(append(body, `,"error":{"code":`...), number...), `,"message":`...)
+	body = canonical.AppendString(body, string(c))
+	body = canonical.AppendString(append(body, `,"data":{"reason":`...), reason)
+	return &Response{Body: append(body, `}}}`...)}
+}
+
+// appendID opens a response with the id of its request.
+func appendID(dst, id []byte) []byte {
+	if id == nil {
+		id = []byte("null")
+	}
+	return append(append(dst, `{"jsonrpc":"2.0","id":`...), id...)
+}

@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"bytes"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"bailiff/vm/amount"
+)
+
+// A tokenMethod is a method of ERC-20.
+type tokenMethod string
+
+const (
+	transfer     tokenMethod = "transfer"
+	transferFrom tokenMethod = "transferFrom"
+	approve      tokenMethod = "approve"
+)
+
+// tokenMethods has the methods by their selectors.
+var tokenMethods = map[[4]byte]tokenMethod{
+	{0xa9, 0x05, 0x9c, 0xbb}: transfer,     // transfer(address,uint256)
+	{0x23, 0xb8, 0x72, 0xdd}: transferFrom, // transferFrom(address,address,uint256)
+	{0x09, 0x5e, 0xa7, 0xb3}: approve,      // approve(address,uint256)
+}
+
+// A tokenCall is the call of one of them.
+type tokenCall struct {
+	method    tokenMethod
+	from      common.Address // of transferFrom only
+	recipient common.Address // who receives, or may spend
+	amount    amount.Amount  // in base units
+}
+
+const (
+	selectorBytes = 4
+	wordBytes     = 32
+)
+
+// readTokenCall reads call data that is exactly one of the methods: no byte more or less, and the unused bytes of an
+// address zero, so that no contract reads something else in it.
+func readTokenCall(data []byte) (t tokenCall, ok bool) {
+	if len(data) < selectorBytes {
+		return t, false
+	}
+	if t.method, ok = tokenMethods[[4]byte(data)]; !ok {
+		return t, false
+	}
+	words := 2
+	if t.method == transferFrom {
+		words = 3
+	}
+	rest := data[selectorBytes:]
+	if len(rest) != words*wordBytes {
+		return t, false
+	}
+	if t.method == transferFrom {
+		if t.from, ok = readAddress(rest); !ok {
+			return t, false
+		}
+		rest = rest[wordBytes:]
+	}
+	t.recipient, ok = readAddress(rest)
+	t.amount = amount.FromBytes32([32]byte(rest[wordBytes:]))
+	return t, ok
+}
+
+// readAddress reads the address in the first word of data.
+func readAddress(data []byte) (a common.Address, ok bool) {
+	const padding = wordBytes - common.AddressLength
+	if !bytes.Equal(data[:padding], make([]byte, padding)) {
+		return a, false
+	}
+	return common.Address(data[padding:wordBytes]), true
+}
+
+// executeSelector is that of execute(address,uint256,bytes), the method by which common accounts make one call.
+var executeSelector = []byte{0xb6, 0x1d, 0x27, 0xf6}
+
+// readExecute reads the one call inside the call data of a user operation: execute(address,uint256,bytes) in the one
+// form that encoders write, so that no decoder finds another call in it.
+func readExecute(data []byte) (c Call, ok bool) {
+	const head = 4 * wordBytes // target, value, offset, length
+	arguments, found := bytes.CutPrefix(data, executeSelector)
+	if !found || len(arguments) < head {
+		return c, false
+	}
+	if c.Target, ok = readAddress(arguments); !ok {
+		return c, false
+	}
+	c.Value = amount.FromBytes32([32]byte(arguments[wordBytes:]))
+	offset, fits := readSize(arguments[2*wordBytes:])
+	size, fitsToo := readSize(arguments[3*wordBytes:])
+	padded := (size + wordBytes - 1) / wordBytes * wordBytes
+	if !fits || !fitsToo || offset != head-wordBytes || len(arguments) != head+padded {
+		return c, false
+	}
+	c.Data = arguments[head : head+size]
+	padding := arguments[head+size:]
+	return c, bytes.Equal(padding, make([]byte, len(padding)))
+}
+
+// readSize reads the first word of data where it is a size that a request can have.
+func readSize(data []byte) (size int, ok bool) {
+	const used = 4
+	for _, c := range data[:wordBytes-used] {
+		if c != 0 {
+			return 0, false
+		}
+	}
+	for _, c := range data[wordBytes-used : wordBytes] {
+		size = size<<8 | int(c)
+	}
+	return size, size <= MaxBody
+}

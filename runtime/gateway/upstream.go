@@ -1,0 +1,260 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"bailiff/runtime/code"
+)
+
+// What an upstream may take, unless the configuration says otherwise.
+const (
+	DefaultTimeout     = 20 * time.Second // the slowest reads (logs, estimates) of common providers end within it
+	DefaultMaxResponse = 32 << 20         // bytes; a full block's receipts have a few million
+	DefaultMaxInFlight = 512
+	// idleTimeout is below that of every common server, so that a connection is seldom closed under a write.
+	idleTimeout = 4 * time.Second
+	dialTimeout = 5 * time.Second
+)
+
+// An Upstream is a chain's node or bundler (SVC_RPC_URL_<chainId>, SVC_BUNDLER_URL_<chainId>).
+type Upstream struct {
+	Endpoint Endpoint
+	Chain    uint64
+	URL      string // http or https; user and password in it are sent as basic authentication. Never shown to clients
+}
+
+// An upstream has a connection pool and a bound of its own, so that one that is slow slows no other.
+type upstream struct {
+	url         string
+	client      *http.Client
+	slots       chan struct{}
+	maxResponse int64
+}
+
+func (c *Config) timeout() time.Duration {
+	if c.Timeout > 0 {
+		return c.Timeout
+	}
+	return DefaultTimeout
+}
+
+func (c *Config) openUpstream(u Upstream) (*upstream, error) {
+	where, err := url.Parse(u.URL)
+	if err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {
+		return nil, fmt.Errorf("the upstream of /%s/%d is no http or https URL", u.Endpoint, u.Chain)
+	}
+	inFlight, maxResponse := c.MaxInFlight, c.MaxResponse
+	if inFlight <= 0 {
+		inFlight = DefaultMaxInFlight
+	}
+	if maxResponse <= 0 {
+		maxResponse = DefaultMaxResponse
+	}
+	var transport http.RoundTripper = pooled(inFlight)
+	if c.Transport != nil {
+		transport = c.Transport()
+	}
+	return &upstream{
+		url: u.URL, maxResponse: maxResponse, slots: make(chan struct{}, inFlight),
+		client: &http.Client{
+			Transport:     transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+func pooled(connections int) *http.Transport {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    dialTimeout,
+		MaxIdleConns:           connections,
+		MaxIdleConnsPerHost:    connections,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// An upstreamError says in words, without the upstream's address, why there is no answer.
+type upstreamError struct{ reason string }
+
+// Error returns the words.
+func (e *upstreamError) Error() string { return e.reason }
+
+func upstreamFailure(r *Request, err error) *Response {
+	return rpcError(r.call.id, rpcServerError, code.UpstreamUnavailable, err.Error())
+}
+
+// enter takes one of the upstream's places; release gives it back.
+func (u *upstream) enter(ctx context.Context) (release func(), err error) {
+	select {
+	case u.slots <- struct{}{}:
+	default:
+		select {
+		case u.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, &upstreamError{"the upstream has too many requests under way; nothing was sent to it"}
+		}
+	}
+	if ctx.Err() != nil { // both had come
+		<-u.slots
+		return nil, &upstreamError{"the upstream has too many requests under way; nothing was sent to it"}
+	}
+	return func() { <-u.slots }, nil
+}
+
+// upstreamID is the id of every request to an upstream: a connection carries one at a time.
+const upstreamID = "1"
+
+// ask sends a request upstream, made anew, and returns the answer under the client's id.
+func (u *upstream) ask(ctx context.Context, r *Request, params []byte) *Response {
+	body := append([]byte(`{"jsonrpc":"2.0","id":`+upstreamID+`,"method":"`), r.call.method...)
+	body = append(append(append(body, `","params":`...), params...), '}')
+	status, answer, err := u.post(ctx, body, r.write)
+	if err != nil {
+		return upstreamFailure(r, &upstreamError{reasonOf(err, r.write)})
+	}
+	name, value, err := readAnswer(answer)
+	if err != nil || status != http.StatusOK && name != "error" {
+		reason := fmt.Sprintf("the upstream answered with HTTP %d", status)
+		if status == http.StatusOK {
+			reason = "the upstream's answer is no JSON-RPC response: " + err.Error()
+		}
+		return upstreamFailure(r, &upstreamError{reason + uncertain(r.write)})
+	}
+	out := appendID(make([]byte, 0, len(r.call.id)+len(value)+48), r.call.id)
+	out = append(append(append(append(out, `,"`...), name...), `":`...), value...)
+	return &Response{Body: append(out, '}')}
+}
+
+// post sends a body and reads the answer. Of the client's headers nothing is sent.
+func (u *upstream) post(ctx context.Context, body []byte, write bool) (status int, answer []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.url, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header["Content-Type"] = contentJSON
+	request.Header["Accept"] = contentJSON
+	request.Header["User-Agent"] = userAgent
+	if !write {
+		// Not sent. It tells the transport that a read may be sent again where the upstream closed an idle connection.
+		request.Header["X-Idempotency-Key"] = nil
+	}
+	response, err := u.client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	answer, err = u.readBody(response)
+	return response.StatusCode, answer, err
+}
+
+// Header values that all requests share.
+var (
+	contentJSON = []string{"application/json"}
+	userAgent   = []string{"bailiff"}
+)
+
+// errTooLarge says that an upstream's answer exceeds the bound.
+var errTooLarge = errors.New("its answer is too large")
+
+func (u *upstream) readBody(response *http.Response) ([]byte, error) {
+	if response.ContentLength > u.maxResponse {
+		return nil, errTooLarge
+	}
+	var buffer bytes.Buffer
+	if response.ContentLength > 0 {
+		buffer.Grow(int(response.ContentLength) + bytes.MinRead)
+	}
+	if _, err := buffer.ReadFrom(io.LimitReader(response.Body, u.maxResponse+1)); err != nil {
+		return nil, err
+	}
+	if int64(buffer.Len()) > u.maxResponse {
+		return nil, errTooLarge
+	}
+	return buffer.Bytes(), nil
+}
+
+// readAnswer reads a JSON-RPC response: the name and the value of its one outcome, result or error.
+func readAnswer(text []byte) (name string, value jsontext.Value, err error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
+	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
+		return "", nil, errors.New("it is no JSON object")
+	}
+	matched := false
+	for d.PeekKind() == '"' {
+		member, err := d.ReadToken()
+		if err != nil {
+			return "", nil, err
+		}
+		switch key := member.String(); key {
+		case "result", "error":
+			if name != "" {
+				return "", nil, errors.New("it has two outcomes")
+			}
+			start := d.InputOffset()
+			if err := d.SkipValue(); err != nil {
+				return "", nil, errors.New("it is not valid JSON")
+			}
+			name, value = key, bytes.TrimLeft(text[start:d.InputOffset()], ": \t\r\n")
+		case "id":
+			id, err := d.ReadValue()
+			if matched = err == nil && string(id) == upstreamID; !matched {
+				return "", nil, errors.New("its id is another request's")
+			}
+		default:
+			if err := d.SkipValue(); err != nil {
+				return "", nil, errors.New("it is not valid JSON")
+			}
+		}
+	}
+	if token, err := d.ReadToken(); err != nil || token.Kind() != '}' {
+		return "", nil, errors.New("it is not valid JSON")
+	}
+	if name == "" || !matched {
+		return "", nil, errors.New("it has no id, or neither result nor error")
+	}
+	return name, value, nil
+}
+
+// reasonOf says in words why there is no answer. The error itself may name the upstream's address, whose path is a
+// secret with many providers.
+func reasonOf(err error, write bool) string {
+	var network net.Error
+	var operation *net.OpError
+	switch {
+	case errors.Is(err, errTooLarge):
+		return "the upstream's answer is too large" + uncertain(write)
+	case errors.As(err, &network) && network.Timeout():
+		return "the upstream did not answer in time" + uncertain(write)
+	case errors.As(err, &operation) && operation.Op == "dial":
+		return "the upstream can't be reached" + usedUp(write)
+	}
+	return "the connection to the upstream failed" + uncertain(write)
+}
+
+// uncertain and usedUp say what a failure means for a write: its attestation is gone either way.
+func uncertain(write bool) string {
+	if write {
+		return "; the write may have arrived, and its attestation is used up"
+	}
+	return ""
+}
+
+func usedUp(write bool) string {
+	if write {
+		return "; the write was not sent, and its attestation is used up"
+	}
+	return ""
+}

@@ -1,0 +1,172 @@
+package commit
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/heap"
+	"bailiff/runtime/ledger/state"
+)
+
+// An outbox has the deliveries to hand out, in the order in which they fall due. One that is handed out is not in it
+// until its result says that it is due again; that is forgotten when the ledger is closed, and the delivery made again.
+type outbox struct{ queue heap.Heap[waiting] }
+
+// A waiting is a delivery in the queue.
+type waiting state.Waiting
+
+// Before implements heap.Item.
+func (w waiting) Before(other waiting) bool {
+	if w.Next != other.Next {
+		return w.Next < other.Next
+	}
+	if w.LSN != other.LSN {
+		return w.LSN < other.LSN
+	}
+	return bytes.Compare(w.Webhook[:], other.Webhook[:]) < 0
+}
+
+func (o *outbox) add(w state.Waiting) { o.queue.Push(waiting(w)) }
+
+// take removes up to limit deliveries that are due at a time. Those that wait no more, because their webhook is gone
+// or they were settled otherwise, are dropped on the way.
+func (o *outbox) take(s *state.State, at int64, limit int) (due []state.Waiting, next int64) {
+	for o.queue.Len() > 0 {
+		first := state.Waiting(o.queue.Min())
+		switch {
+		case !s.Waits(first):
+		case first.Next > at || len(due) == limit:
+			return due, first.Next
+		default:
+			due = append(due, first)
+		}
+		o.queue.Pop()
+	}
+	return due, 0
+}
+
+// CreateWebhook implements ledger.Ledger.
+func (l *Ledger) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
+	return l.step(ctx, func(r *state.Record) error { return l.state.CreateWebhook(&w, r) }, func(uint64) {})
+}
+
+// RemoveWebhook implements ledger.Ledger.
+func (l *Ledger) RemoveWebhook(ctx context.Context, key, id ledger.ID, at int64) error {
+	return l.step(ctx, func(r *state.Record) error {
+		return l.state.RemoveWebhook(key, id, at, r)
+	}, func(uint64) { l.forgetGone() })
+}
+
+// forgetGone gives back the memory of deliveries that wait no more, where they are many.
+func (l *Ledger) forgetGone() {
+	if l.outbox.queue.Len() > 2*l.state.Outbox()+1024 {
+		l.outbox.queue.Keep(func(w waiting) bool { return l.state.Waits(state.Waiting(w)) })
+	}
+}
+
+// Webhooks implements ledger.Ledger.
+func (l *Ledger) Webhooks(ctx context.Context, key ledger.ID) (hooks []ledger.Webhook, err error) {
+	err = l.view(ctx, key, func(s *state.State) { hooks = s.Webhooks(key) })
+	if err != nil {
+		return nil, err
+	}
+	return hooks, nil
+}
+
+// Outboxed implements ledger.Ledger.
+func (l *Ledger) Outboxed() <-chan struct{} { return l.told }
+
+// Due implements ledger.Ledger.
+func (l *Ledger) Due(ctx context.Context, at int64, limit int) (due []ledger.Delivery, next int64, err error) {
+	if limit < 1 {
+		return nil, 0, fmt.Errorf("%w: %d deliveries: ask for one at least", ledger.ErrInvalid, limit)
+	}
+	l.mu.Lock()
+	if err := l.refusal(); err != nil {
+		l.mu.Unlock()
+		return nil, 0, err
+	}
+	taken, next := l.outbox.take(l.state, at, limit)
+	slices.SortFunc(taken, func(a, b state.Waiting) int { return cmp.Compare(a.LSN, b.LSN) })
+	for _, w := range taken {
+		due = append(due, l.state.Delivery(w))
+	}
+	l.mu.Unlock()
+	if err := l.fillEvents(ctx, due); err != nil {
+		l.mu.Lock()
+		for _, w := range taken {
+			l.outbox.add(w)
+		}
+		l.mu.Unlock()
+		return nil, 0, err
+	}
+	return due, next, nil
+}
+
+// fillEvents reads the events of deliveries, which are in the order of the log, group by group.
+func (l *Ledger) fillEvents(ctx context.Context, due []ledger.Delivery) error {
+	lsns := make([]uint64, len(due))
+	for i := range due {
+		lsns[i] = due[i].LSN
+	}
+	for done := 0; done < len(due); {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		filled, problem := 0, error(nil)
+		err := l.log.Read(lsns[done], func(_ uint64, b []byte) bool {
+			problem = pick(b, lsns[done:], func(i int, r *state.Record) bool {
+				due[done+i].Event = r.View(lsns[done+i])
+				filled++
+				return true
+			})
+			return false
+		})
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: reading event %d: %w", ledger.ErrUnavailable, lsns[done], err)
+		case problem != nil:
+			return fmt.Errorf("%w: reading event %d: %w", ledger.ErrCorrupt, lsns[done], problem)
+		case filled == 0:
+			return fmt.Errorf("%w: event %d is not in the log", ledger.ErrCorrupt, lsns[done])
+		}
+		done += filled
+	}
+	return nil
+}
+
+// SettleDelivery implements ledger.Ledger.
+func (l *Ledger) SettleDelivery(q ledger.DeliveryResult) error {
+	l.mu.Lock()
+	err := l.settleLocked(&q)
+	l.mu.Unlock()
+	l.rouse()
+	return err
+}
+
+func (l *Ledger) settleLocked(q *ledger.DeliveryResult) error {
+	if err := l.refusal(); err != nil {
+		return err
+	}
+	if q.LSN > l.head.LSN { // nobody can have been handed what is not durable
+		return nil
+	}
+	if err := l.state.SettleDelivery(q, &l.record); err != nil || l.record.Kind == state.None {
+		return err
+	}
+	if _, err := l.append(); err != nil {
+		return err
+	}
+	switch e := &l.record.Settled; e.Action {
+	case state.DeliveryAgain:
+		l.outbox.add(state.Waiting{Key: q.Key, Webhook: q.Webhook, LSN: q.LSN, Next: e.Next, Attempts: e.Attempts})
+	case state.DeliveryDisables:
+		l.forgetGone()
+	}
+	l.closeLargeGroup()
+	return nil
+}

@@ -1,0 +1,74 @@
+package commit
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/state"
+)
+
+// ErrUnfinished is a ledger.ErrCorrupt of VerifyLog: the checksum of the last group is wrong. A write that was cut off
+// leaves that, and Open removes it; somebody who altered the group leaves it too.
+var ErrUnfinished = fmt.Errorf("%w: the last group is unfinished", ledger.ErrCorrupt)
+
+// VerifyLog walks the chain of a log that no ledger has open, and calls visit with its head after every group, until
+// visit returns an error, which it returns. It returns the head up to which the chain is whole. An error that wraps
+// ledger.ErrCorrupt says what is wrong after that: an edited record, a gap, a foreign or moved group, a record of no
+// known form. Of a last group that is cut short it wraps [ErrUnfinished] as well.
+//
+// A chain can be cut off at the end of a group, or be written anew as a whole, and be whole. So what visit is given is
+// to be compared with checkpoints that were kept elsewhere: the log has to reach each one's LSN, with its hash.
+func VerifyLog(log Log, visit func(ledger.Head) error) (ledger.Head, error) {
+	var head ledger.Head
+	last, err := log.Head()
+	if err != nil {
+		return head, fmt.Errorf("ledger: finding the end of the log: %w", err)
+	}
+	kind := ledger.ErrCorrupt
+	var problem, stopped error
+	var r state.Record
+	err = log.Read(0, func(first uint64, b []byte) bool {
+		next := head
+		s, err := follow(&next, first, b)
+		if err == nil {
+			err = s.each(&r, func(uint64) error { return nil })
+		}
+		if err != nil {
+			problem = err
+			if first == last && errors.Is(err, errTorn) {
+				kind = ErrUnfinished
+			}
+			return false
+		}
+		head = next
+		stopped = visit(head)
+		return stopped == nil
+	})
+	switch {
+	case problem != nil:
+		return head, fmt.Errorf("%w: %w", kind, problem)
+	case err != nil:
+		return head, errors.Join(stopped, fmt.Errorf("ledger: reading the log: %w", err))
+	}
+	return head, stopped
+}
+
+// follow checks that a group, kept under the LSN first, follows the chain up to head, and takes it apart. Its records
+// are not looked at. head moves to the group's end.
+func follow(head *ledger.Head, first uint64, b []byte) (sealed, error) {
+	s, err := parse(b)
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("group %d: %w", first, err)
+	case first != head.LSN+1 || s.first != first:
+		return s, fmt.Errorf("group %d: it calls itself %d and stands where %d is expected: groups are missing or moved", first, s.first, head.LSN+1)
+	case first > 1 && s.stream != head.Stream:
+		return s, fmt.Errorf("group %d: it belongs to the stream %x, the log to %x", first, s.stream, head.Stream)
+	case s.before != head.Hash:
+		return s, fmt.Errorf("group %d: it follows a group of the hash %x, and the one before has %x", first, s.before, head.Hash)
+	}
+	*head = ledger.Head{Stream: s.stream, LSN: head.LSN + uint64(s.count), Hash: sha256.Sum256(b)}
+	return s, nil
+}

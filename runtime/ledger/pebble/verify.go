@@ -1,0 +1,57 @@
+package pebbleledger
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
+)
+
+// A Chain is what VerifyChain has found.
+type Chain struct {
+	Head            ledger.Head // the end of what is whole
+	Records, Groups uint64
+
+	// At is the SHA-256 of the group that ends with the record that was asked for, and Ends whether one does. A
+	// checkpoint fits the log where Ends holds, and its stream and hash are Head's stream and At.
+	At   [32]byte
+	Ends bool
+
+	// Torn says that a last group follows whose checksum is wrong: a write that was cut off and never acknowledged, or an
+	// alteration. Opening the ledger removes it.
+	Torn bool
+}
+
+// VerifyChain walks the whole log in dir: every group's checksum, place, and hash of the group before, and the form of
+// every record. It changes nothing. Its errors wrap ledger.ErrLocked where a process holds dir, and ledger.ErrCorrupt,
+// with the group's number, where the log is not what was written; the Chain then is of what comes before.
+func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error) {
+	if options.FS == nil {
+		options.FS = vfs.Default
+	}
+	if _, err := options.FS.Stat(dir); err != nil {
+		return chain, fmt.Errorf("ledger: there is none: %w", err)
+	}
+	log, err := openReadOnly(dir, options)
+	if err != nil {
+		return chain, err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	last := uint64(0)
+	chain.Head, err = commit.VerifyLog(log, func(head ledger.Head) error {
+		chain.Groups++
+		chain.Records += head.LSN - last
+		last = head.LSN
+		if head.LSN == at {
+			chain.At, chain.Ends = head.Hash, true
+		}
+		return nil
+	})
+	if errors.Is(err, commit.ErrUnfinished) {
+		chain.Torn, err = true, nil
+	}
+	return chain, err
+}

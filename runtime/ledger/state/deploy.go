@@ -1,0 +1,85 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+
+	"bailiff/runtime/ledger"
+)
+
+// Deploy fills in the record that binds a policy to a key, or returns why there is none. It is judged in the order:
+// key, operator, rollback, activation. Same and Rollback of the result are filled in.
+func (s *State) Deploy(d *ledger.Deployment, r *Record) (ledger.Deployed, error) {
+	r.reset()
+	var done ledger.Deployed
+	if err := d.Validate(); err != nil {
+		return done, err
+	}
+	k := s.keys[d.Key]
+	switch {
+	case k == nil:
+		return done, fmt.Errorf("%w: key %s", ledger.ErrNotFound, d.Key)
+	case k.key.Revoked != 0:
+		return done, fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, d.Key)
+	case k.key.Operator != [32]byte{} && k.key.Operator != d.Operator:
+		return done, fmt.Errorf("%w: key %s", ledger.ErrOperator, d.Key)
+	}
+	done.Same = k.key.PolicyHash == d.PolicyHash
+	done.Rollback = !done.Same && k.hadPolicy(d.PolicyHash)
+	if done.Rollback && d.RefuseRollback {
+		return done, fmt.Errorf("%w: %x", ledger.ErrRollback, d.PolicyHash)
+	}
+	done.At = max(k.now, d.At)
+	if a := d.Activation; a != nil {
+		if err := s.activations.check(a.ID, a.Expires, done.At); err != nil {
+			return done, fmt.Errorf("%w: activation %x", err, a.ID)
+		}
+	}
+	r.Kind, r.Key, r.Now, r.Epoch = PolicyDeployed, d.Key, done.At, k.key.Epoch+1
+	r.Deployed = &DeployEffect{
+		Operator: d.Operator, PolicyHash: d.PolicyHash, PolicyVersion: d.PolicyVersion, Machine: d.Machine,
+		Rollback: done.Rollback, Activation: d.Activation, Text: d.Text, Program: d.Program,
+	}
+	k.tell(ledger.PolicyDeployed, r)
+	return done, nil
+}
+
+func (k *keyState) hadPolicy(hash [32]byte) bool {
+	return slices.ContainsFunc(k.deployments, func(d ledger.DeploymentView) bool { return d.PolicyHash == hash })
+}
+
+func (s *State) applyDeployed(k *keyState, lsn uint64, r *Record) error {
+	e := r.Deployed
+	if k.key.Revoked != 0 || r.Epoch != k.key.Epoch+1 {
+		return fmt.Errorf("epoch %d cannot follow epoch %d, revoked at %d", r.Epoch, k.key.Epoch, k.key.Revoked)
+	}
+	if a := e.Activation; a != nil {
+		if err := s.activations.add(a.ID, a.Expires, r.Now); err != nil {
+			return err
+		}
+	}
+	k.key.Epoch, k.key.Operator, k.key.PolicyHash, k.key.PolicyLSN = r.Epoch, e.Operator, e.PolicyHash, lsn
+	k.deployments = append(k.deployments, ledger.DeploymentView{PolicyHash: e.PolicyHash, At: r.Now, LSN: lsn, Rollback: e.Rollback})
+	return nil
+}
+
+// Deployments returns a key's deployments, oldest first.
+func (s *State) Deployments(key ledger.ID) []ledger.DeploymentView {
+	if k := s.keys[key]; k != nil {
+		return slices.Clone(k.deployments)
+	}
+	return nil
+}
+
+// Policy fills in a stored policy from the record that deployed it. It reports whether r is such a record of the key.
+func (r *Record) Policy(key ledger.ID, p *ledger.StoredPolicy) bool {
+	if r.Kind != PolicyDeployed || r.Key != key {
+		return false
+	}
+	e := r.Deployed
+	*p = ledger.StoredPolicy{
+		Operator: e.Operator, PolicyHash: e.PolicyHash, Version: e.PolicyVersion,
+		Text: e.Text, Program: e.Program, Machine: e.Machine, At: r.Now,
+	}
+	return true
+}

@@ -1,0 +1,87 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/heap"
+)
+
+// An expiryTable has all pending holds whose expiry is not recorded, so that finding none due costs nothing. It keeps
+// a hold that its key has forgotten since.
+type expiryTable struct {
+	pending map[holdRef]int64 // when each expires
+	order   heap.Heap[expiry] // of these, and of others that were resolved or recorded since
+}
+
+// A holdRef names a hold; ids are unique within a key only.
+type holdRef struct{ key, id ledger.ID }
+
+type expiry struct {
+	at   int64
+	hold holdRef
+}
+
+// Before implements heap.Item.
+func (e expiry) Before(other expiry) bool {
+	if e.at != other.at {
+		return e.at < other.at
+	}
+	if c := bytes.Compare(e.hold.key[:], other.hold.key[:]); c != 0 {
+		return c < 0
+	}
+	return bytes.Compare(e.hold.id[:], other.hold.id[:]) < 0
+}
+
+func (t *expiryTable) add(hold holdRef, at int64) {
+	if t.pending == nil {
+		t.pending = map[holdRef]int64{}
+	}
+	t.pending[hold] = at
+	t.order.Push(expiry{at, hold})
+	t.clean() // the id may be one that was used before
+}
+
+// remove forgets a hold that is not pending any more.
+func (t *expiryTable) remove(hold holdRef) {
+	delete(t.pending, hold)
+	t.clean()
+}
+
+// clean drops what is not pending any more from the head of the queue.
+func (t *expiryTable) clean() {
+	for t.order.Len() > 0 {
+		first := t.order.Min()
+		if at, pending := t.pending[first.hold]; pending && at == first.at {
+			return
+		}
+		t.order.Pop()
+	}
+}
+
+// ExpireHold fills in the record of a hold's expiry at a time; r.Kind is None where none is due.
+func (s *State) ExpireHold(at int64, r *Record) {
+	r.reset()
+	if s.expiring.order.Len() == 0 || s.expiring.order.Min().at > at {
+		return
+	}
+	first := s.expiring.order.Min()
+	k := s.keys[first.hold.key]
+	r.Kind, r.Key, r.Now = HoldExpired, first.hold.key, max(k.now, at)
+	r.Hold.ID = first.hold.id
+	k.tell(ledger.TopicHoldExpired, r)
+}
+
+func (s *State) applyExpired(k *keyState, r *Record) error {
+	ref := holdRef{r.Key, r.Hold.ID}
+	at, pending := s.expiring.pending[ref]
+	if !pending || r.Now < at {
+		return fmt.Errorf("hold %s has not expired while pending", r.Hold.ID)
+	}
+	s.expiring.remove(ref)
+	if h, ok := k.holds.byID[r.Hold.ID]; ok {
+		k.holds.forget(r.Hold.ID, h)
+	}
+	return nil
+}

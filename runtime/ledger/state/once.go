@@ -1,0 +1,85 @@
+package state
+
+import (
+	"fmt"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/heap"
+)
+
+// sweepStep bounds how many expired entries an insertion forgets: more than it adds, so that the table shrinks, and so
+// few that no step takes long.
+const sweepStep = 4
+
+// A onceTable remembers what was used until it expires. Keys have times of their own, so what has expired for one need
+// not have for another: the table therefore refuses as expired whatever expires no later than something that it has
+// forgotten. So nothing is used twice, whoever asks.
+type onceTable[K comparable] struct {
+	used      map[K]int64 // when each expires
+	order     heap.Heap[onceEntry[K]]
+	forgotten int64 // the latest expiry of all that was forgotten
+}
+
+type onceEntry[K comparable] struct {
+	expires int64
+	id      K
+}
+
+// Before implements heap.Item.
+func (e onceEntry[K]) Before(other onceEntry[K]) bool { return e.expires < other.expires }
+
+// check returns why id, which expires at a time, cannot be used at now.
+func (t *onceTable[K]) check(id K, expires, now int64) error {
+	if now >= expires || expires <= t.forgotten {
+		return ledger.ErrExpired
+	}
+	if _, used := t.used[id]; used {
+		return ledger.ErrUsed
+	}
+	return nil
+}
+
+// add remembers id, and forgets some of what has expired at now. What was forgotten is not held against id, so that a
+// log can be read by a ledger that forgets sooner than the one that wrote it.
+func (t *onceTable[K]) add(id K, expires, now int64) error {
+	if _, used := t.used[id]; used || now >= expires {
+		return fmt.Errorf("%v was used before, or had expired", id)
+	}
+	if t.used == nil {
+		t.used = map[K]int64{}
+	}
+	t.used[id] = expires
+	t.order.Push(onceEntry[K]{expires, id})
+	for range sweepStep {
+		oldest := t.order.Min()
+		if now < oldest.expires {
+			break
+		}
+		t.forgotten = max(t.forgotten, oldest.expires)
+		delete(t.used, t.order.Pop().id)
+	}
+	return nil
+}
+
+// UseOnce fills in the record that uses up an attestation, or returns why there is none. It is judged in the order:
+// key, epoch, expiry, use.
+func (s *State) UseOnce(u *ledger.Use, r *Record) error {
+	r.reset()
+	if err := u.Validate(); err != nil {
+		return err
+	}
+	k := s.keys[u.Key]
+	switch {
+	case k == nil || k.key.Revoked != 0:
+		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, u.Key)
+	case k.key.Epoch != u.Epoch:
+		return fmt.Errorf("%w: from %d to %d", ledger.ErrStale, u.Epoch, k.key.Epoch)
+	}
+	now := max(k.now, u.At)
+	if err := s.tokens.check(u.Token, u.Expires, now); err != nil {
+		return fmt.Errorf("%w: attestation %s", err, u.Token)
+	}
+	r.Kind, r.Key, r.Now, r.Token, r.Expires, r.Event = AttestationUsed, u.Key, now, u.Token, u.Expires, u.Event
+	r.Event.Value, r.Event.Detail = ledger.Clip(u.Event.Value), ledger.Clip(u.Event.Detail)
+	return nil
+}

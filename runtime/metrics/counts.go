@@ -1,0 +1,144 @@
+package metrics
+
+import (
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"bailiff/runtime/code"
+)
+
+// statuses are the statuses of decisions.
+var statuses = []string{"ALLOWED", "DENIED", "PENDING"}
+
+// decisions counts decisions by status, code and whether they were simulated. The cells are laid out beforehand; those
+// that stayed zero are not shown, since most codes never occur.
+type decisions struct {
+	index map[code.Code]int // of a code's cells; that of the empty code, an ALLOWED, is 0
+	codes []code.Code
+	cells []atomic.Uint64
+	shown *prometheus.Desc
+}
+
+func newDecisions() *decisions {
+	d := &decisions{index: map[code.Code]int{"": 0}, codes: []code.Code{""}}
+	for _, row := range code.Table {
+		if row.Class != code.Failure {
+			d.index[row.Code] = len(d.codes)
+			d.codes = append(d.codes, row.Code)
+		}
+	}
+	d.cells = make([]atomic.Uint64, len(d.codes)*len(statuses)*2)
+	d.shown = prometheus.NewDesc(namespace+"_decisions_total", "Decisions that were answered.", []string{"status", "code", "test_run"}, nil)
+	return d
+}
+
+// cell returns the index of a cell.
+func (d *decisions) cell(status, codeIndex int, testRun bool) int {
+	cell := (codeIndex*len(statuses) + status) * 2
+	if testRun {
+		cell++
+	}
+	return cell
+}
+
+// Decision counts a decision that was answered: its status, and its error code or "". What is no status or code of a
+// decision is not counted.
+func (m *Metrics) Decision(status string, c code.Code, testRun bool) {
+	if m == nil {
+		return
+	}
+	row := slices.Index(statuses, status)
+	if index, known := m.decisions.index[c]; known && row >= 0 {
+		m.decisions.cells[m.decisions.cell(row, index, testRun)].Add(1)
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (d *decisions) Describe(to chan<- *prometheus.Desc) { to <- d.shown }
+
+// Collect implements prometheus.Collector.
+func (d *decisions) Collect(to chan<- prometheus.Metric) {
+	for i, c := range d.codes {
+		for j, status := range statuses {
+			for _, testRun := range []bool{false, true} {
+				if n := d.cells[d.cell(j, i, testRun)].Load(); n > 0 {
+					to <- prometheus.MustNewConstMetric(d.shown, prometheus.CounterValue, float64(n), status, string(c), strconv.FormatBool(testRun))
+				}
+			}
+		}
+	}
+}
+
+// The HTTP statuses that are counted apart. Others count as 500, which they would be.
+const (
+	firstStatus = 100
+	lastStatus  = 599
+)
+
+// A Route counts the answers of one route by status. A nil *Route counts nothing.
+type Route struct {
+	name  string
+	cells [lastStatus - firstStatus + 1]atomic.Uint64
+}
+
+// Count counts an answer with that HTTP status.
+func (r *Route) Count(status int) {
+	if r == nil {
+		return
+	}
+	if status < firstStatus || status > lastStatus {
+		status = 500
+	}
+	r.cells[status-firstStatus].Add(1)
+}
+
+// requests counts HTTP answers by route and status.
+type requests struct {
+	routes atomic.Pointer[[]*Route]
+}
+
+var requestsShown = prometheus.NewDesc(namespace+"_http_requests_total", "Requests that were answered.", []string{"route", "status"}, nil)
+
+// Route returns what counts a route, which is named by its pattern, never by what a client has sent. The same name is
+// the same route.
+func (m *Metrics) Route(name string) *Route {
+	if m == nil {
+		return nil
+	}
+	for {
+		var known []*Route
+		held := m.requests.routes.Load()
+		if held != nil {
+			known = *held
+		}
+		if i := slices.IndexFunc(known, func(r *Route) bool { return r.name == name }); i >= 0 {
+			return known[i]
+		}
+		route := &Route{name: name}
+		grown := append(slices.Clip(known), route)
+		if m.requests.routes.CompareAndSwap(held, &grown) {
+			return route
+		}
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (r *requests) Describe(to chan<- *prometheus.Desc) { to <- requestsShown }
+
+// Collect implements prometheus.Collector.
+func (r *requests) Collect(to chan<- prometheus.Metric) {
+	routes := r.routes.Load()
+	if routes == nil {
+		return
+	}
+	for _, route := range *routes {
+		for i := range route.cells {
+			if n := route.cells[i].Load(); n > 0 {
+				to <- prometheus.MustNewConstMetric(requestsShown, prometheus.CounterValue, float64(n), route.name, strconv.Itoa(i+firstStatus))
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"bailiff/runtime/eventview"
+	"bailiff/runtime/ledger"
+)
+
+const (
+	// requestTimeout bounds a whole attempt, from the look-up of the name to the end of the answer.
+	requestTimeout = 15 * time.Second
+	// maxAnswer is how much of an answer is read, so that its connection can be used again. Nothing of it is looked at.
+	maxAnswer = 4 << 10
+)
+
+// A payload is the body of a delivery.
+type payload struct {
+	Type      string          `json:"type"`
+	Timestamp time.Time       `json:"timestamp"` // of the event
+	Data      eventview.Event `json:"data"`
+}
+
+// messageID returns the webhook-id of a delivery.
+func messageID(d *ledger.Delivery) string {
+	return d.Webhook.ID.String() + "." + strconv.FormatUint(d.LSN, 10)
+}
+
+// An outcome is what came of an attempt.
+type outcome struct {
+	lane   *lane
+	slot   slot
+	item   ledger.Delivery
+	status int   // of the answer; 0 where there was none
+	err    error // why there was none
+	gone   bool  // nobody waits for the delivery any more
+	unread bool  // the ledger could not be read: nothing was attempted
+	took   time.Duration
+}
+
+// ok reports whether the receiver has taken the delivery.
+func (o *outcome) ok() bool { return o.err == nil && o.status >= 200 && o.status < 300 }
+
+// attempt makes one attempt, whatever comes of it.
+func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery) outcome {
+	began := d.config.Clock()
+	o := outcome{lane: l, slot: s, item: item}
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	defer cancel()
+	switch wanted, err := d.refresh(ctx, &o.item); {
+	case err != nil:
+		o.err, o.unread = err, true
+	case !wanted:
+		o.gone = true
+	default:
+		o.status, o.err = d.send(ctx, &o.item)
+	}
+	o.took = d.config.Clock().Sub(began)
+	return o
+}
+
+// refresh looks whether the webhook still wants a delivery that may have waited for long, and reads its event where
+// that was left in the log.
+func (d *Dispatcher) refresh(ctx context.Context, item *ledger.Delivery) (wanted bool, err error) {
+	hooks, err := d.config.Ledger.Webhooks(ctx, item.Webhook.Key)
+	if err != nil {
+		return false, fmt.Errorf("looking for the webhook: %w", err)
+	}
+	for _, h := range hooks {
+		if h.ID == item.Webhook.ID && h.Disabled == 0 {
+			item.Webhook, wanted = h, true
+		}
+	}
+	if !wanted || item.Event.LSN != 0 {
+		return wanted, nil
+	}
+	page, err := d.config.Ledger.Events(ctx, ledger.EventQuery{After: item.LSN - 1, Limit: 1, Examine: 1})
+	if err != nil {
+		return false, fmt.Errorf("reading the event: %w", err)
+	}
+	if len(page.Events) != 1 || page.Events[0].LSN != item.LSN {
+		return false, fmt.Errorf("%w: event %d is not where it was", ledger.ErrCorrupt, item.LSN)
+	}
+	item.Event = page.Events[0]
+	return true, nil
+}
+
+// send makes the request and returns the status of the answer.
+func (d *Dispatcher) send(ctx context.Context, item *ledger.Delivery) (status int, err error) {
+	request, err := d.request(ctx, item)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := d.client.Do(request)
+	if err != nil {
+		var wrapped *url.Error // repeats the URL, which may hold a secret
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return 0, err
+	}
+	defer answer.Body.Close()
+	io.CopyN(io.Discard, answer.Body, maxAnswer) //nolint:errcheck // the status has come; what follows does not matter
+	return answer.StatusCode, nil
+}
+
+// request returns the signed request of a delivery.
+func (d *Dispatcher) request(ctx context.Context, item *ledger.Delivery) (*http.Request, error) {
+	target, err := parseURL(item.Webhook.URL, d.config.AllowPrivate)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(payload{item.Topic.Names()[0], time.Unix(0, item.Event.At).UTC(), eventview.View(&item.Event)})
+	if err != nil {
+		return nil, err
+	}
+	signer, err := standardwebhooks.NewWebhookRaw(item.Webhook.Secret)
+	if err != nil {
+		return nil, err
+	}
+	id, now := messageID(item), d.config.Clock()
+	signature, err := signer.Sign(id, now, body)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "bailiff-webhooks/1")
+	request.Header.Set(standardwebhooks.HeaderWebhookID, id)
+	request.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	request.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	return request, nil
+}

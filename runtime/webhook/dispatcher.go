@@ -1,0 +1,229 @@
+package webhook
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
+)
+
+// Config is what deliveries need. Ledger, Clock and Random are required.
+type Config struct {
+	Ledger       Ledger
+	AllowPrivate bool // SVC_WEBHOOK_ALLOW_PRIVATE: http and addresses that are not public
+	Clock        func() time.Time
+	Random       io.Reader        // of the jitter
+	Log          *slog.Logger     // nil for none
+	Metrics      *metrics.Metrics // nil for none
+	Resolver     Resolver         // nil for the system's
+}
+
+const (
+	// poll is the longest pause between two looks at the clock.
+	poll = time.Second
+	// pullSize is how many deliveries are taken from the outbox at once, and maxQueued how many wait here at most.
+	pullSize  = 256
+	maxQueued = 1 << 20
+	// slowAfter is when a receiver counts as slow.
+	slowAfter = 2 * time.Second
+	// expireEvery is how often the expiry of holds is recorded, expirySize of how many at once.
+	expireEvery = time.Minute
+	expirySize  = 1000
+)
+
+// A Dispatcher makes deliveries.
+type Dispatcher struct {
+	config   Config
+	client   *http.Client
+	lanes    lanes
+	later    []ledger.Delivery // could not be looked up; tried again after a pause
+	finished chan outcome
+	waiting  atomic.Int64 // deliveries in the lanes and under way
+	poll     time.Duration
+	unread   bool // the outbox could not be read the last time
+}
+
+// New returns a dispatcher. It does nothing until Run.
+func New(config Config) *Dispatcher {
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if config.Resolver == nil {
+		config.Resolver = net.DefaultResolver
+	}
+	g := &guard{config.Resolver, config.AllowPrivate}
+	return &Dispatcher{
+		config: config, client: g.client(), poll: poll,
+		lanes: lanes{byHook: map[ledger.ID]*lane{}}, finished: make(chan outcome, maxRunning),
+	}
+}
+
+// Waiting returns how many deliveries are due and not done with. It may be called at any time.
+func (d *Dispatcher) Waiting() int { return int(d.waiting.Load()) }
+
+// Run makes deliveries, and has the expiry of holds recorded, until ctx ends. Then it starts nothing more and returns
+// when what is under way has ended, which takes 15 seconds at most. What was not delivered by then stays in the outbox,
+// for another ledger's process. It is called once.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	defer d.client.CloseIdleConnections()
+	var expiry sync.WaitGroup
+	expiry.Go(func() { d.expireHolds(ctx) })
+	defer expiry.Wait()
+	for ctx.Err() == nil {
+		pause := d.pull(ctx)
+		d.start()
+		d.wait(ctx, pause)
+	}
+	for d.lanes.running > 0 {
+		d.finish(<-d.finished)
+	}
+	return nil
+}
+
+// pull takes what is due from the outbox, and returns how long nothing more will be.
+func (d *Dispatcher) pull(ctx context.Context) time.Duration {
+	for d.lanes.queued < maxQueued {
+		at := d.config.Clock().UnixNano()
+		due, next, err := d.config.Ledger.Due(ctx, at, pullSize)
+		for _, item := range due {
+			d.lanes.add(item)
+		}
+		d.count()
+		if err != nil {
+			d.cannotRead(ctx, err)
+			return d.poll
+		}
+		d.unread = false
+		switch {
+		case next == 0 || len(due) == 0 && next <= at:
+			return d.poll
+		case next > at:
+			return min(time.Duration(next-at), d.poll)
+		}
+	}
+	return d.poll
+}
+
+// cannotRead tells once that the outbox cannot be read.
+func (d *Dispatcher) cannotRead(ctx context.Context, err error) {
+	if !d.unread && ctx.Err() == nil {
+		d.config.Log.Error("the outbox of webhooks cannot be read; it is tried again", "error", err)
+	}
+	d.unread = true
+}
+
+func (d *Dispatcher) count() {
+	d.waiting.Store(int64(d.lanes.queued + d.lanes.running + len(d.later)))
+}
+
+// start starts as many requests as may be under way.
+func (d *Dispatcher) start() {
+	for {
+		l, kind, item, ok := d.lanes.take()
+		if !ok {
+			return
+		}
+		go func() { d.finished <- d.attempt(l, kind, item) }()
+	}
+}
+
+// wait returns when there may be something to do: after a pause, or before.
+func (d *Dispatcher) wait(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-d.config.Ledger.Outboxed():
+	case <-timer.C:
+		for _, item := range d.later {
+			d.lanes.add(item)
+		}
+		d.later = nil
+	case o := <-d.finished:
+		d.finish(o)
+		for len(d.finished) > 0 {
+			d.finish(<-d.finished)
+		}
+	}
+}
+
+// finish records what came of an attempt.
+func (d *Dispatcher) finish(o outcome) {
+	if o.unread {
+		d.config.Log.Debug("a webhook's delivery has to wait", "webhook", o.item.Webhook.ID, "event", o.item.LSN, "error", o.err)
+		d.later = append(d.later, o.item)
+		d.lanes.done(o.lane, o.slot, o.lane.slow)
+		d.count()
+		return
+	}
+	r := d.result(&o)
+	if err := d.config.Ledger.SettleDelivery(r); err != nil {
+		d.config.Log.Error("the result of a delivery is not recorded; it will be made again", "webhook", r.Webhook, "event", r.LSN, "error", err)
+	}
+	slow := !o.gone && !r.Disable && (!r.Delivered || o.took > slowAfter)
+	d.lanes.done(o.lane, o.slot, slow)
+	d.count()
+}
+
+// result returns what the ledger is told of an attempt, and tells metrics and log.
+func (d *Dispatcher) result(o *outcome) ledger.DeliveryResult {
+	at := d.config.Clock()
+	hook := &o.item.Webhook
+	r := ledger.DeliveryResult{Key: hook.Key, Webhook: hook.ID, LSN: o.item.LSN, At: at.UnixNano()}
+	failures := o.item.Attempts + 1
+	again, more := next(at, failures, d.config.Random)
+	log := d.config.Log.With("webhook", hook.ID, "event", o.item.LSN, "attempt", failures, "status", o.status, "error", o.err)
+	switch {
+	case o.gone:
+		r.Delivered = true // there is nobody to deliver it to
+	case o.ok():
+		r.Delivered = true
+		d.config.Metrics.Delivery(metrics.Delivered, o.took)
+	case o.status == http.StatusGone || !more:
+		r.Disable = true
+		d.config.Metrics.Delivery(metrics.Disabled, o.took)
+		log.Warn("webhook disabled")
+	default:
+		r.Next = again.UnixNano()
+		d.config.Metrics.Delivery(metrics.Failed, o.took)
+		log.Info("webhook delivery failed", "again", again)
+	}
+	return r
+}
+
+// expireHolds has the expiry of holds recorded every minute, by the clock.
+func (d *Dispatcher) expireHolds(ctx context.Context) {
+	tick := time.NewTicker(d.poll)
+	defer tick.Stop()
+	var last time.Time
+	for {
+		if now := d.config.Clock(); now.Sub(last) >= expireEvery {
+			last = now
+			d.expireNow(ctx, now)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (d *Dispatcher) expireNow(ctx context.Context, now time.Time) {
+	for n := expirySize; n == expirySize; {
+		var err error
+		if n, err = d.config.Ledger.ExpireHolds(ctx, now.UnixNano(), expirySize); err != nil {
+			if ctx.Err() == nil {
+				d.config.Log.Error("recording the expiry of holds", "error", err)
+			}
+			return
+		}
+	}
+}

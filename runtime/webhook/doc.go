@@ -1,0 +1,38 @@
+// Package webhook delivers events to the receivers that keys have registered (decisions, section 5, "Webhooks").
+//
+// A delivery is a POST as Standard Webhooks has it: the headers webhook-id, webhook-timestamp and webhook-signature
+// (v1, HMAC-SHA256), and a JSON body of type, timestamp and data, where data is the event as GET /v1/events shows it.
+// The webhook-id is "<id of the webhook>.<LSN of the event>", and the same however often the delivery is made, so that
+// a receiver can tell a repetition. An answer of 2xx is success, and everything else a failure; redirects are not
+// followed.
+//
+// Deliveries come from the ledger's outbox, where they were written with the events themselves, and leave it when they
+// have succeeded: each is made at least once, over restarts and failures of the ledger. Their order is not promised. A
+// failed one is tried again after 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, each a tenth more or less. A
+// webhook is disabled, and what waits for it forgotten, when one of its deliveries has failed ten times, or at once
+// when the receiver answers 410 Gone.
+//
+// Receivers are chosen by customers, so that requests to them are confined: by [CheckURL] when they are registered, and
+// by the address of every connection when it is made, whatever name it was found under. No proxy is used.
+//
+// A slow receiver delays itself alone. Each has a few requests under way at most; one that fails or is slow has a single
+// one, and all such receivers together can't have more than half of what there is.
+package webhook
+
+import (
+	"context"
+
+	"bailiff/runtime/ledger"
+)
+
+// Ledger is what the deliveries need of a ledger.Ledger.
+type Ledger interface {
+	Due(ctx context.Context, at int64, limit int) (due []ledger.Delivery, next int64, err error)
+	SettleDelivery(r ledger.DeliveryResult) error
+	Outboxed() <-chan struct{}
+	ExpireHolds(ctx context.Context, at int64, limit int) (int, error)
+	Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook, error)
+	Events(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error)
+}
+
+var _ Ledger = ledger.Ledger(nil)
