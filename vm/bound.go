@@ -13,10 +13,10 @@ type Comparison struct {
 // next run.
 func (m *Machine) Compared() []Comparison { return m.compared }
 
-// recordComparison keeps what the instruction at pc compares, for explanations.
-func (m *Machine) recordComparison(in *Instruction, pc int) {
-	n := in.A & bitRegister / bitRegister
-	m.compared = append(m.compared, Comparison{PC: uint16(pc), Slot: m.loaded[n], Register: m.result.Amounts[n]})
+// recordComparison keeps what a step compares, for explanations.
+func (m *Machine) recordComparison(s *step) {
+	n := s.A & bitRegister / bitRegister
+	m.compared = append(m.compared, Comparison{PC: s.pc, Slot: m.loaded[n], Register: m.result.Amounts[n]})
 }
 
 // Bound returns what the instruction at pc holds an amount against, in base units of 10^-decimals. It is ok for `gt`

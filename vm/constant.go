@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -197,6 +198,11 @@ func patternSteps(pattern string) (int, error) {
 		return 0, err
 	}
 	return len(prog.Inst), nil
+}
+
+// folds reports whether an entry ignores case somewhere.
+func (c *constant) folds() bool {
+	return slices.ContainsFunc(c.entries, func(e Entry) bool { return e.Fold })
 }
 
 // build makes what operation op needs of the constant, and returns the memory that it takes.

@@ -55,15 +55,20 @@
 // hash tables and automata, and what runs regular expressions is built when a program is loaded, and is no
 // part of its bytes.
 //
+// So are routes: the program as it runs for the actions that its tests tell apart, with the outcomes of those tests
+// known. A run takes the route of the text in slot [ActionField]; it finds what the instructions one by one would find.
+//
 // # Verdicts
 //
 // In mode [First] a run ends at the first violation: that is the verdict. In mode [All] `deny` goes on at D, and
 // the run collects every rule that was violated; the first of them is the same. A [Violation] names the rule,
 // and the slot and the element that the last test looked at: the element that decided it, where one did. A
 // result is rejected, denied where a rule was violated, pending where a hold was recorded, or allowed. Reservations
-// are a plan, in order; a denied or rejected result has none. A count advances by one; a sum
-// advances by the amount in its counter's slot, a maximum rises to it where it was lower: if it is missing, zero; if it can't be read, the counter's rule is violated. A `reject` behind a violation changes
-// nothing, since what applies first names the verdict.
+// are a plan, in order; a denied or rejected result has none. A count advances by one; a sum advances by the amount
+// in its counter's slot, a maximum rises to it where it was lower: if it is missing, zero; if it can't be read, the
+// counter's rule is violated. Totals are kept apart by the text of the counter's group, and each group's again by that
+// of its subgroup: if one of them has no text, the counter's rule is violated, too. A `reject` behind a violation
+// changes nothing, since what applies first names the verdict.
 //
 // # Verification
 //

@@ -21,7 +21,7 @@ func (g source) text() string { return genTexts[g.Intn(len(genTexts))] }
 func (g source) oneOf(texts ...string) string { return texts[g.Intn(len(texts))] }
 
 func (g source) field() string {
-	return g.oneOf("action", "action", "a", "b", "c", "d")
+	return g.oneOf(ActionField, ActionField, "a", "b", "c", "d")
 }
 
 func (g source) when() When { return When(g.Intn(4)) }

@@ -2,74 +2,71 @@ package vm
 
 import "strings"
 
-// next returns where a test goes on: at its target, or at the next instruction where it does not jump and
-// where it can't be judged.
-func next(in *Instruction, pc int, a answer) int {
-	if a == unjudged || (a == yes) == (in.A&bitUnless != 0) {
-		return pc + 1
+// after returns where a test goes on: at its target, or at the next step where it does not jump and where it can't be
+// judged.
+func (s *step) after(a answer) uint16 {
+	if a == unjudged {
+		return s.next
 	}
-	return int(in.D)
+	return s.jump(a == yes)
 }
 
-// jump is next for a test that can be judged.
-func jump(in *Instruction, pc int, holds bool) int {
-	if holds == (in.A&bitUnless != 0) {
-		return pc + 1
+// jump is after for a test that can be judged.
+func (s *step) jump(holds bool) uint16 {
+	if holds == (s.A&bitUnless != 0) {
+		return s.next
 	}
-	return int(in.D)
+	return s.D
 }
 
 // test runs a test of a text, or of the elements of a list.
-func (m *Machine) test(c *constant, in *Instruction, pc int) int {
-	v := m.value(in.B)
-	switch {
-	case v.Kind&textual != 0:
-		return next(in, pc, c.judge(in.Op, v.Text))
-	case v.Kind == List:
-		return next(in, pc, m.testList(c, in, v.Elems))
+func (m *Machine) test(s *step) uint16 {
+	v := m.value(s.B)
+	if v.Kind&textual == 0 {
+		return s.after(m.testOther(s, v))
 	}
-	return next(in, pc, untestable(v))
+	return s.after(s.constant.judge(s.Op, v.Text))
 }
 
 // in is test for `in`, the test that most rules are: without the calls between it and the comparison.
-func (m *Machine) in(c *constant, in *Instruction, pc int) int {
-	v := m.value(in.B)
+func (m *Machine) in(s *step) uint16 {
+	v, c := m.value(s.B), s.constant
 	if v.Kind&textual == 0 {
-		return next(in, pc, m.testOther(c, in, v))
+		return s.after(m.testOther(s, v))
 	}
 	if c.equals != nil {
-		return jump(in, pc, c.equals.in(v.Text))
+		return s.jump(c.equals.in(v.Text))
 	}
 	for i := range c.set {
 		if e := &c.set[i]; same(v.Text, e.text) || e.folded != nil && e.equal(v.Text) {
-			return jump(in, pc, true)
+			return s.jump(true)
 		}
 	}
-	return jump(in, pc, false)
+	return s.jump(false)
 }
 
 // contains is test for `contains`, which often looks for one or two texts.
-func (m *Machine) contains(c *constant, in *Instruction, pc int) int {
-	v := m.value(in.B)
+func (m *Machine) contains(s *step) uint16 {
+	v := m.value(s.B)
 	if v.Kind&textual == 0 {
-		return next(in, pc, m.testOther(c, in, v))
+		return s.after(m.testOther(s, v))
 	}
-	few := c.search.few
+	few := s.constant.search.few
 	if len(few) == 0 {
-		return jump(in, pc, c.search.contains(v.Text))
+		return s.jump(s.constant.search.contains(v.Text))
 	}
 	for i := range few {
 		if at := strings.IndexByte(v.Text, few[i].scarce); at >= 0 && few[i].insideFrom(v.Text, at) {
-			return jump(in, pc, true)
+			return s.jump(true)
 		}
 	}
-	return jump(in, pc, false)
+	return s.jump(false)
 }
 
 // testOther tests what has no text itself: the elements of a list, or nothing.
-func (m *Machine) testOther(c *constant, in *Instruction, v *Value) answer {
+func (m *Machine) testOther(s *step, v *Value) answer {
 	if v.Kind == List {
-		return m.testList(c, in, v.Elems)
+		return m.testList(s, v.Elems)
 	}
 	return untestable(v)
 }
@@ -84,9 +81,9 @@ func untestable(v *Value) answer {
 
 // testList judges the elements of a list by the quantifier. A list with an element that can't be judged can't
 // be judged, wherever that element stands.
-func (m *Machine) testList(c *constant, in *Instruction, elems []Value) answer {
+func (m *Machine) testList(s *step, elems []Value) answer {
 	decisive, result := yes, no
-	if in.A&bitAll != 0 {
+	if s.A&bitAll != 0 {
 		decisive, result = no, yes
 	}
 	if len(elems) == 0 {
@@ -97,10 +94,10 @@ func (m *Machine) testList(c *constant, in *Instruction, elems []Value) answer {
 		e := &elems[i]
 		a := untestable(e)
 		if e.Kind&textual != 0 {
-			if decided && (in.Op != OpMatch || len(e.Text) <= MaxSubject) {
+			if decided && (s.Op != OpMatch || len(e.Text) <= MaxSubject) {
 				continue
 			}
-			a = c.judge(in.Op, e.Text)
+			a = s.constant.judge(s.Op, e.Text)
 		}
 		if a == unjudged || a == decisive && !decided {
 			m.element = int32(i)
@@ -117,10 +114,10 @@ func (m *Machine) testList(c *constant, in *Instruction, elems []Value) answer {
 }
 
 // kind tests the kind of a slot.
-func (m *Machine) kind(in *Instruction, pc int) int {
-	bit := uint16(m.value(in.B).Kind)
+func (m *Machine) kind(s *step) uint16 {
+	bit := uint16(m.value(s.B).Kind)
 	if bit == 0 {
 		bit = missingBit
 	}
-	return jump(in, pc, bit&in.C != 0)
+	return s.jump(bit&s.C != 0)
 }

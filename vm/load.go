@@ -27,6 +27,10 @@ func (p *Program) build() error {
 	for i, name := range p.fields {
 		p.slots[name] = uint16(i)
 	}
+	p.actionSlot = NoSlot
+	if slot, ok := p.slots[ActionField]; ok {
+		p.actionSlot = slot
+	}
 	for i := range p.tables {
 		p.tables[i].build()
 	}
@@ -43,6 +47,9 @@ func (p *Program) build() error {
 			return fmt.Errorf("instruction %d (%s): %w", pc, in.Op, err)
 		}
 	}
-	p.needs = p.findNeeds()
-	return p.findCost()
+	if err := p.findCost(); err != nil {
+		return err
+	}
+	p.findActions()
+	return nil
 }

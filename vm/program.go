@@ -17,7 +17,7 @@ const NoSlot = math.MaxUint16
 // NoElement is the element of a violation that no single element of a list decided.
 const NoElement = -1
 
-// ActionField is the name of the field by whose text [Program.Needs] tells programs' branches apart: the action in
+// ActionField is the name of the field by whose text a program's branches are told apart when it is loaded: the action in
 // lower case, by which the kind of an intent is found.
 const ActionField = "@action"
 
@@ -58,7 +58,9 @@ type Program struct {
 	hash      [sha256.Size]byte
 	cost      Cost
 	slots     map[string]uint16
-	needs     needs
+	actions   actions
+	// actionSlot is the slot of ActionField, or NoSlot.
+	actionSlot uint16
 }
 
 // A Rule is what a violation, a hold or a note names.
@@ -190,4 +192,4 @@ func (p *Program) Hash() [sha256.Size]byte { return p.hash }
 func (p *Program) Cost() Cost { return p.cost }
 
 // Needs returns the slots that a run can read for an intent with this action. It allocates nothing.
-func (p *Program) Needs(action string) SlotSet { return p.needs.of(action) }
+func (p *Program) Needs(action string) SlotSet { return p.actions.of(action).reads }

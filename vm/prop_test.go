@@ -104,7 +104,39 @@ func runs(p *Program, frame []Value, action string) string {
 	case !reflect.DeepEqual(first, snapshot(machine.Run(p, frame, First))):
 		return describe("a used machine says something else")
 	}
+	if wrong := plain(p, frame, first, all); wrong != "" {
+		return describe(wrong)
+	}
 	return needsEnough(p, frame, action, first)
+}
+
+// plain holds that routes change nothing: the same program, instruction by instruction, gives the same results.
+func plain(p *Program, frame []Value, first, all Result) string {
+	for mode, want := range []Result{First: first, All: all} {
+		m := new(Machine)
+		m.reset(frame)
+		m.run(p, plainSteps(p), Mode(mode))
+		if got := snapshot(m.result.settle()); !reflect.DeepEqual(got, want) {
+			return fmt.Sprintf("without routes it is %+v", got)
+		}
+	}
+	return ""
+}
+
+// plainSteps returns a program's instructions as steps.
+func plainSteps(p *Program) []step {
+	steps := make([]step, len(p.code))
+	for pc, in := range p.code {
+		s := step{Instruction: in, next: uint16(pc + 1), pc: uint16(pc)}
+		if in.Op == OpSwitch {
+			s.table = &p.tables[in.C]
+		}
+		if space, ok := specs[in.Op].c.space(); ok && space == constantSpace {
+			s.constant = &p.constants[in.C]
+		}
+		steps[pc] = s
+	}
+	return steps
 }
 
 // needsEnough holds that slots outside Needs say nothing.
@@ -265,7 +297,11 @@ func TestSets(t *testing.T) {
 
 // holds runs a program of one test.
 func holds(c *constant, op Op, subject string) bool {
-	p := &Program{constants: []constant{*c}, code: []Instruction{{Op: op, D: 2}, {Op: OpReject}, {Op: OpEnd}}}
+	p := &Program{
+		fields: []string{"x"}, actionSlot: NoSlot, constants: []constant{*c},
+		code: []Instruction{{Op: op, D: 2}, {Op: OpReject}, {Op: OpEnd}},
+	}
+	p.findActions()
 	return new(Machine).Run(p, []Value{text(subject)}, First).Status == Allowed
 }
 

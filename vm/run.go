@@ -91,7 +91,7 @@ type Machine struct {
 // allocates nothing.
 func (m *Machine) Run(p *Program, frame []Value, mode Mode) *Result {
 	m.reset(frame)
-	m.run(p, mode)
+	m.run(p, p.route(frame).steps, mode)
 	m.frame = nil
 	return m.result.settle()
 }
@@ -128,58 +128,58 @@ func (r *Result) settle() *Result {
 	return r
 }
 
-// run is the machine. Every case either moves pc forward or returns, and the verifier has seen to it that pc
-// stays inside the code, so that the loop ends.
-func (m *Machine) run(p *Program, mode Mode) {
-	r, code := &m.result, p.code
-	for pc := 0; ; {
-		in := &code[pc]
-		switch in.Op {
+// run is the machine. Every case either goes on at a later step or returns, and the verifier has seen to it that what
+// goes on stays inside the code, so that the loop ends.
+func (m *Machine) run(p *Program, steps []step, mode Mode) {
+	r := &m.result
+	for at := uint16(0); ; {
+		s := &steps[at]
+		switch s.Op {
 		case OpIn:
-			pc = m.in(&p.constants[in.C], in, pc)
+			at = m.in(s)
 		case OpContains:
-			pc = m.contains(&p.constants[in.C], in, pc)
+			at = m.contains(s)
 		case OpStarts, OpEnds, OpHost, OpPath, OpMatch, OpGlob:
-			pc = m.test(&p.constants[in.C], in, pc)
+			at = m.test(s)
 		case OpKind:
-			pc = m.kind(in, pc)
+			at = m.kind(s)
 		case OpSwitch:
-			pc = m.branch(&p.tables[in.C], in)
+			at = m.branch(s)
 		case OpJump:
-			pc = int(in.D)
+			at = s.D
+		case opLook:
+			m.slot, m.element = s.B, NoElement
+			at = s.D
 		case OpScan:
-			pc = m.scan(&p.constants[in.C], in, pc)
+			at = m.scan(s)
 		case OpHit:
-			pc = m.hit(in, pc)
+			at = m.hit(s)
 		case OpAmount:
-			pc = m.load(in, pc)
+			at = m.load(s)
 		case OpGreater, OpAtLeast:
-			if mode == All {
-				m.recordComparison(in, pc)
-			}
-			pc = m.compare(&p.constants[in.C], in, pc)
+			at = m.compare(s, mode)
 		case OpClass:
-			r.Class = Class(in.A)
-			pc++
+			r.Class = Class(s.A)
+			at = s.next
 		case OpHold:
-			r.Holds = append(r.Holds, in.C)
-			pc++
+			r.Holds = append(r.Holds, s.C)
+			at = s.next
 		case OpNote:
-			r.Notes = append(r.Notes, in.C)
-			pc++
+			r.Notes = append(r.Notes, s.C)
+			at = s.next
 		case OpReserve:
-			if !m.reserve(&p.counters[in.C], in.C, pc) && mode == First {
+			if !m.reserve(&p.counters[s.C], s) && mode == First {
 				return
 			}
-			pc++
+			at = s.next
 		case OpDeny:
-			m.violate(in.C, pc)
+			m.violate(s.C, s.pc)
 			if mode == First {
 				return
 			}
-			pc = int(in.D)
+			at = s.D
 		case OpReject:
-			m.reject(in.C, pc)
+			m.reject(s.C, s.pc)
 			return
 		case OpEnd:
 			r.Status = Allowed
@@ -212,13 +212,13 @@ func (m *Machine) text(slot uint16) (text string, ok bool) {
 }
 
 // violate records a violation by what was looked at last.
-func (m *Machine) violate(rule uint16, pc int) {
+func (m *Machine) violate(rule, pc uint16) {
 	m.result.Violations = append(m.result.Violations,
-		Violation{Rule: rule, Slot: m.slot, PC: uint16(pc), Element: m.element})
+		Violation{Rule: rule, Slot: m.slot, PC: pc, Element: m.element})
 }
 
 // reject refuses the request, unless a rule before it already has.
-func (m *Machine) reject(rule uint16, pc int) {
+func (m *Machine) reject(rule, pc uint16) {
 	if len(m.result.Violations) > 0 {
 		return
 	}
@@ -227,26 +227,26 @@ func (m *Machine) reject(rule uint16, pc int) {
 }
 
 // branch returns where a switch goes on.
-func (m *Machine) branch(t *table, in *Instruction) int {
-	if text, ok := m.text(in.B); ok {
-		if target := t.find(text); target != 0 {
-			return int(target)
+func (m *Machine) branch(s *step) uint16 {
+	if text, ok := m.text(s.B); ok {
+		if target := s.table.find(text); target != 0 {
+			return target
 		}
 	}
-	return int(in.D)
+	return s.D
 }
 
 // load reads an amount into a register.
-func (m *Machine) load(in *Instruction, pc int) int {
-	n := in.A & bitRegister / bitRegister
+func (m *Machine) load(s *step) uint16 {
+	n := s.A & bitRegister / bitRegister
 	register := &m.result.Amounts[n]
-	m.loaded[n] = in.B
-	register.Decimals = uint8(in.C)
-	if register.Set = parseAmount(&register.Value, m.value(in.B), uint8(in.C)); !register.Set {
+	m.loaded[n] = s.B
+	register.Decimals = uint8(s.C)
+	if register.Set = parseAmount(&register.Value, m.value(s.B), uint8(s.C)); !register.Set {
 		*register = Register{}
-		return pc + 1
+		return s.next
 	}
-	return int(in.D)
+	return s.D
 }
 
 // parseAmount reads the text of v as an amount into a, which spares copies of 32 bytes on the hot path.
@@ -261,21 +261,24 @@ func parseAmount(a *amount.Amount, v *Value, decimals uint8) bool {
 }
 
 // compare holds a register against an amount.
-func (m *Machine) compare(c *constant, in *Instruction, pc int) int {
-	n := in.A & bitRegister / bitRegister
+func (m *Machine) compare(s *step, mode Mode) uint16 {
+	if mode == All {
+		m.recordComparison(s)
+	}
+	n, bound := s.A&bitRegister/bitRegister, &s.constant.amount
 	register := &m.result.Amounts[n]
 	m.slot, m.element = m.loaded[n], NoElement
 	if !register.Set {
-		return pc + 1
+		return s.next
 	}
-	if in.Op == OpGreater {
-		return jump(in, pc, amount.Less(&c.amount, &register.Value))
+	if s.Op == OpGreater {
+		return s.jump(amount.Less(bound, &register.Value))
 	}
-	return jump(in, pc, !amount.Less(&register.Value, &c.amount))
+	return s.jump(!amount.Less(&register.Value, bound))
 }
 
 // reserve plans to advance a counter, or records that it can't be told by how much or for whom.
-func (m *Machine) reserve(c *Counter, index uint16, pc int) bool {
+func (m *Machine) reserve(c *Counter, s *step) bool {
 	by, known := amount.FromUint64(1), true
 	if c.Op != Count {
 		by, known = m.counted(c)
@@ -287,10 +290,10 @@ func (m *Machine) reserve(c *Counter, index uint16, pc int) bool {
 		_, known = m.text(c.Subgroup)
 	}
 	if !known {
-		m.violate(c.Rule, pc)
+		m.violate(c.Rule, s.pc)
 		return false
 	}
-	m.result.Reservations = append(m.result.Reservations, Reservation{Counter: index, Amount: by})
+	m.result.Reservations = append(m.result.Reservations, Reservation{Counter: s.C, Amount: by})
 	return true
 }
 

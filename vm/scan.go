@@ -1,9 +1,9 @@
 package vm
 
 // scan looks for a set's entries in a slot and keeps which were found.
-func (m *Machine) scan(c *constant, in *Instruction, pc int) int {
-	v := m.value(in.B)
-	m.clearHits(len(c.entries), in.B)
+func (m *Machine) scan(s *step) uint16 {
+	v, c := m.value(s.B), s.constant
+	m.clearHits(len(c.entries), s.B)
 	anything := v.Kind&textual != 0 && m.scanText(c, v.Text, NoElement)
 	if v.Kind == List {
 		for i := range v.Elems {
@@ -20,9 +20,9 @@ func (m *Machine) scan(c *constant, in *Instruction, pc int) int {
 		m.spoil(NoElement)
 	}
 	if anything || m.scanInvalid {
-		return pc + 1
+		return s.next
 	}
-	return int(in.D)
+	return s.D
 }
 
 // clearHits makes room for n entries, none of them found.
@@ -59,17 +59,17 @@ func (m *Machine) spoil(element int32) {
 }
 
 // hit tests one entry of the last scan.
-func (m *Machine) hit(in *Instruction, pc int) int {
+func (m *Machine) hit(s *step) uint16 {
 	m.slot, m.element = m.scanSlot, NoElement
-	found := m.hits[in.C/64]&(1<<(in.C%64)) != 0
+	found := m.hits[s.C/64]&(1<<(s.C%64)) != 0
 	switch {
 	case found:
-		m.element = m.hitElements[in.C]
+		m.element = m.hitElements[s.C]
 	case m.scanInvalid:
 		m.element = m.spoilElement
 	}
 	if m.scanInvalid {
-		return pc + 1
+		return s.next
 	}
-	return jump(in, pc, found)
+	return s.jump(found)
 }

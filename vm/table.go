@@ -129,6 +129,11 @@ func (t *table) last(text string) int {
 	return low - 1
 }
 
+// clone returns a copy whose targets may be changed.
+func (t *table) clone() *table {
+	return &table{cases: slices.Clone(t.cases), outer: t.outer}
+}
+
 // cost returns what finding a text takes at most, beside one step for each of its bytes.
 func (t *table) cost() int {
 	depth, longest := 0, 0

@@ -1,0 +1,161 @@
+package vm
+
+import "math"
+
+// actions finds a program's route by the text of the action.
+//
+// Tests of the action by its whole text or by how it starts tell actions apart, and the outcome of all of them is
+// decided by the most specific of all their cases that an action has. So one table of all the cases, whose targets are
+// routes, answers for any.
+type actions struct {
+	cases  table
+	routes []route // by target; route 0 is for an action without a case
+	any    route   // for what is no text
+}
+
+const (
+	// maxRouteWork bounds the instructions that are looked at for routes. Beyond it every action takes the route that
+	// knows no action, which is right and merely slower.
+	maxRouteWork = 1 << 23
+	// maxRouteSteps bounds the steps of all routes together. Beyond it an action's slots are known, and its steps are
+	// those of the route that knows no action.
+	maxRouteSteps = 1 << 17
+)
+
+// noCase stands for an action that has no case, and behind a prefix for one that has no longer case: no case goes on
+// like this, since all are valid UTF-8.
+const noCase = "\xff"
+
+// of returns the route for an action.
+func (a *actions) of(action string) *route { return &a.routes[a.cases.find(action)] }
+
+// route returns the route for a frame.
+func (p *Program) route(frame []Value) *route {
+	if slot := int(p.actionSlot); slot < len(frame) && frame[slot].Kind == String {
+		return p.actions.of(frame[slot].Text)
+	}
+	return &p.actions.any
+}
+
+// findActions lays out the routes.
+func (p *Program) findActions() {
+	r := newRouter(p)
+	a := actions{any: r.route(make([]uint16, len(p.code)))}
+	tests := p.actionTests()
+	cases := p.actionCases(tests)
+	if len(cases) >= math.MaxUint16 || (len(cases)+1)*len(p.code) > maxRouteWork {
+		p.actions = actions{routes: []route{a.any}, any: a.any}
+		return
+	}
+	steps, known := 0, map[string]uint16{}
+	find := func(action string) uint16 {
+		outcomes, key := p.outcomes(tests, action)
+		n, ok := known[key]
+		if !ok {
+			n = uint16(len(a.routes))
+			known[key] = n
+			found := r.route(outcomes)
+			if steps += len(found.steps); steps > maxRouteSteps {
+				found.steps = a.any.steps
+			}
+			a.routes = append(a.routes, found)
+		}
+		return n
+	}
+	find(noCase)
+	for i := range cases {
+		action := cases[i].text
+		if cases[i].prefix {
+			action += noCase
+		}
+		cases[i].target = find(action)
+	}
+	a.cases.cases = cases
+	a.cases.build()
+	p.actions = a
+}
+
+// actionTests returns where the tests of the action stand whose outcome its most specific case decides.
+func (p *Program) actionTests() (at []int) {
+	for pc, in := range p.code {
+		if in.B != p.actionSlot || specs[in.Op].b != bSlot {
+			continue
+		}
+		switch in.Op {
+		case OpSwitch:
+			at = append(at, pc)
+		case OpIn, OpStarts:
+			if !p.constants[in.C].folds() {
+				at = append(at, pc)
+			}
+		}
+	}
+	return at
+}
+
+// actionCases returns all cases of those tests, each once, as the cases of one table.
+func (p *Program) actionCases(tests []int) (cases []switchCase) {
+	var all []switchCase
+	for _, pc := range tests {
+		in := p.code[pc]
+		if in.Op == OpSwitch {
+			all = append(all, p.tables[in.C].cases...)
+			continue
+		}
+		for _, e := range p.constants[in.C].entries {
+			all = append(all, switchCase{text: e.Text, prefix: in.Op == OpStarts})
+		}
+	}
+	for _, c := range sorted(all) {
+		if n := len(cases); n == 0 || cases[n-1].order(c) != 0 {
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
+// outcomes returns where each test goes on for an action, and the same as a key.
+func (p *Program) outcomes(tests []int, action string) (outcomes []uint16, key string) {
+	outcomes = make([]uint16, len(p.code))
+	var packed []byte
+	for _, pc := range tests {
+		target := p.outcome(pc, action)
+		outcomes[pc] = target
+		packed = append(packed, byte(target>>8), byte(target))
+	}
+	return outcomes, string(packed)
+}
+
+// outcome returns where the test at pc goes on for an action.
+func (p *Program) outcome(pc int, action string) uint16 {
+	in := &p.code[pc]
+	if in.Op != OpSwitch {
+		if holds := p.constants[in.C].judge(in.Op, action) == yes; holds == (in.A&bitUnless != 0) {
+			return uint16(pc + 1)
+		}
+		return in.D
+	}
+	if target := p.tables[in.C].find(action); target != 0 {
+		return target
+	}
+	return in.D
+}
+
+// addReads adds the slots that an instruction reads.
+func (p *Program) addReads(set SlotSet, in Instruction) {
+	if specs[in.Op].b == bSlot {
+		set.add(in.B)
+	}
+	if specs[in.Op].c == cCounter {
+		set.add(p.counters[in.C].Amount)
+		set.add(p.counters[in.C].Group)
+		set.add(p.counters[in.C].Subgroup)
+	}
+}
+
+// add puts a slot into the set, unless it is NoSlot.
+func (s SlotSet) add(slot uint16) {
+	if slot != NoSlot {
+		s[slot/64] |= 1 << (slot % 64)
+	}
+}
