@@ -60,6 +60,8 @@ type constant struct {
 	tails  *lookup   // ends, host
 	search *searcher // contains, scan
 	re     *regexp.Regexp
+	dfa    *dfa // match, where there is one: it comes first
+	steps  int  // of the compiled pattern
 }
 
 // isSet reports whether the constant has entries.
@@ -177,27 +179,23 @@ func (c *constant) validatePattern() error {
 	if err := validateText(c.text); err != nil {
 		return err
 	}
-	steps, err := patternSteps(c.text)
+	prog, err := patternProg(c.text)
 	if err != nil {
 		return fmt.Errorf("pattern %q: %w", c.text, err)
 	}
-	if steps > MaxPatternSteps {
+	if steps := len(prog.Inst); steps > MaxPatternSteps {
 		return fmt.Errorf("pattern %q compiles to %d steps: at most %d; use smaller repetitions", c.text, steps, MaxPatternSteps)
 	}
 	return nil
 }
 
-// patternSteps returns the size of the compiled pattern.
-func patternSteps(pattern string) (int, error) {
+// patternProg returns the compiled pattern.
+func patternProg(pattern string) (*syntax.Prog, error) {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	prog, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		return 0, err
-	}
-	return len(prog.Inst), nil
+	return syntax.Compile(tree.Simplify())
 }
 
 // folds reports whether an entry ignores case somewhere.
@@ -225,7 +223,7 @@ func (c *constant) build(op Op) (memory int, err error) {
 		}
 	case OpMatch:
 		if c.re == nil {
-			c.re, err = compilePattern(c.text, c.whole)
+			err = c.buildPattern()
 		}
 	}
 	return memory, err
@@ -243,13 +241,29 @@ func (c *constant) lookup(op Op) **lookup {
 	return &c.tails
 }
 
-// compilePattern compiles a pattern that is known to be one by itself, so that wrapping can't change its
-// meaning.
-func compilePattern(text string, whole bool) (*regexp.Regexp, error) {
-	if whole {
+// buildPattern compiles a pattern. It is known to be one by itself, so that wrapping can't change its meaning.
+func (c *constant) buildPattern() error {
+	prog, err := patternProg(c.text)
+	if err != nil {
+		return err
+	}
+	c.steps, c.dfa = len(prog.Inst), newDFA(prog, c.whole)
+	text := c.text
+	if c.whole {
 		text = `\A(?:` + text + `)\z`
 	}
-	return regexp.Compile(text)
+	c.re, err = regexp.Compile(text)
+	return err
+}
+
+// match reports whether the pattern matches.
+func (c *constant) match(text string) bool {
+	if c.dfa != nil {
+		if matches, ok := c.dfa.match(text); ok {
+			return matches
+		}
+	}
+	return c.re.MatchString(text)
 }
 
 // An answer is the outcome of a test.
@@ -289,5 +303,5 @@ func (c *constant) judge(op Op, text string) answer {
 	if len(text) > MaxSubject {
 		return unjudged
 	}
-	return answerOf(c.re.MatchString(text))
+	return answerOf(c.match(text))
 }

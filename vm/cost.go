@@ -69,8 +69,7 @@ func (c *constant) cost(op Op) (each, byByte int) {
 	case OpScan:
 		return len(c.entries)/64 + fewStep*len(c.search.few), c.search.cost(true)
 	case OpMatch:
-		steps, _ := patternSteps(c.text)
-		return steps, patternStep * steps
+		return c.steps, patternStep * c.steps
 	}
 	each, byByte = c.setCost(op)
 	moreEach, moreByByte := c.globCost()

@@ -1,0 +1,109 @@
+package vm
+
+import (
+	"fmt"
+	"math/rand"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// patternText makes a pattern of few and similar letters.
+func (g source) patternText(depth int) string {
+	if depth == 0 || g.Intn(4) == 0 {
+		return g.oneOf("a", "b", "K", "s", "-", "é", ".", `\d`, "[ab]", "[^a]", `\w`, "[[:upper:]]", "^", "$", `\A`, `\z`, `\b`, "(?m:^)", "(?s:.)", "ſ")
+	}
+	part := func() string { return g.patternText(depth - 1) }
+	switch g.Intn(6) {
+	case 0:
+		return "(?:" + part() + "|" + part() + ")"
+	case 1:
+		return "(?:" + part() + ")" + g.oneOf("*", "+", "?", "*?", "{2}", "{1,3}", "{0,2}?")
+	case 2:
+		return "(?i:" + part() + ")"
+	case 3:
+		return "(" + part() + ")"
+	}
+	return part() + part()
+}
+
+// subjectText makes a text of the same letters.
+func (g source) subjectText() string {
+	b := new(strings.Builder)
+	for range g.Intn(8) {
+		b.WriteString(g.oneOf("a", "a", "b", "A", "k", "K", "S", "-", "1", "\n", "_", "\x00", "\x7f"))
+	}
+	if g.Intn(6) == 0 {
+		b.WriteString(g.oneOf("é", "K", "\xff", "ſb"))
+	}
+	return b.String()
+}
+
+// TestPatterns holds that patterns match what the regexp package says, whoever answers.
+func TestPatterns(t *testing.T) {
+	answered, held := 0, 0
+	check(t, 4000, func(r *rand.Rand) string {
+		g := source{r}
+		c := constant{kind: patternConstant, text: g.patternText(4), whole: r.Intn(2) == 0}
+		if c.validate() != nil {
+			return ""
+		}
+		if err := c.buildPattern(); err != nil {
+			return err.Error()
+		}
+		naive := c.text
+		if c.whole {
+			naive = `\A(?:` + naive + `)\z`
+		}
+		want := regexp.MustCompile(naive)
+		for range 20 {
+			text := g.subjectText()
+			if c.match(text) != want.MatchString(text) {
+				return fmt.Sprintf("%q and %q: %v", naive, text, c.match(text))
+			}
+			if c.dfa != nil {
+				if matches, ok := c.dfa.match(text); ok && matches {
+					held++
+				}
+				answered++
+			}
+		}
+		return ""
+	})
+	if answered < 20_000 || held < 2_000 {
+		t.Errorf("of %d answers %d held; the test sees too few", answered, held)
+	}
+}
+
+// FuzzPattern holds the same of any pattern and any text.
+func FuzzPattern(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"INV-[0-9]{4}-[0-9]{1,6}", "INV-2026-0117"}, {"(?i)test[-_ ]?(only|run)", "a Test Run"}, {"(?i)Kelvin", "Kelvin"},
+		{"(?:page|limit)=[0-9a-z]+(?:&(?:page|limit)=[0-9a-z]+)*", "page=2&limit=50"}, {`^$`, ""}, {`a\b`, "a b"}, {`(a|b$|^c)+`, "cab"},
+	} {
+		f.Add(seed[0], seed[1], true)
+		f.Add(seed[0], seed[1], false)
+	}
+	f.Fuzz(func(t *testing.T, pattern, text string, whole bool) {
+		c := constant{kind: patternConstant, text: pattern, whole: whole}
+		if c.validate() != nil || c.buildPattern() != nil || c.dfa == nil {
+			return
+		}
+		if got, ok := c.dfa.match(text); ok && got != c.re.MatchString(text) {
+			t.Errorf("%q (whole %v) and %q: %v", pattern, whole, text, got)
+		}
+	})
+}
+
+// TestPatternsBounded holds which patterns are left to the regexp package: those that take many states or steps, look
+// at words or lines, or match everything.
+func TestPatternsBounded(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		"[ab]*a[ab]{4}": true, "[ab]*a[ab]{12}": false, "(a?b?c?d?){60}": false, `\bword\b`: false, "(?m)^x": false, "a*": false,
+	} {
+		c := constant{kind: patternConstant, text: pattern}
+		if err := c.buildPattern(); err != nil || (c.dfa != nil) != want {
+			t.Errorf("%s: %v, has a table %v", pattern, err, c.dfa != nil)
+		}
+	}
+}
