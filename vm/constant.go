@@ -59,6 +59,7 @@ type constant struct {
 	heads  *lookup   // starts
 	tails  *lookup   // ends, host
 	search *searcher // contains, scan
+	paths  *pathSet  // path
 	re     *regexp.Regexp
 	dfa    *dfa // match, where there is one: it comes first
 	steps  int  // of the compiled pattern
@@ -217,6 +218,10 @@ func (c *constant) build(op Op) (memory int, err error) {
 		if l := c.lookup(op); len(c.set) > fewEntries && *l == nil {
 			*l = newLookup(c.set, op)
 		}
+	case OpPath:
+		if c.paths == nil {
+			c.paths = newPathSet(c.set)
+		}
 	case OpContains, OpScan:
 		if c.search == nil {
 			c.search, memory, err = newSearcher(c.set)
@@ -296,7 +301,7 @@ func (c *constant) judge(op Op, text string) answer {
 	case OpHost:
 		return answerOf(c.host(text))
 	case OpPath:
-		return answerOf(c.path(text))
+		return answerOf(c.paths.covers(text))
 	case OpGlob:
 		return answerOf(c.glob(text))
 	}

@@ -1,0 +1,52 @@
+package vm
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+)
+
+// pathText makes a path of few segments, which may end in a slash.
+func (g source) pathText() string {
+	path := g.oneOf("", "/", "/", "~/")
+	for range g.Intn(5) {
+		path += g.oneOf("a", "b", "ab", ".env", "*", "é") + g.oneOf("/", "/", "")
+	}
+	return path
+}
+
+// TestPaths holds that a set of patterns covers what one of them covers, segment by segment.
+func TestPaths(t *testing.T) {
+	held, missed := 0, 0
+	check(t, 3000, func(r *rand.Rand) string {
+		g := source{r}
+		c := constant{kind: pathsConstant}
+		for range 1 + r.Intn(6) {
+			c.entries = append(c.entries, Entry{Text: g.oneOf("", "", floating) + g.pathText()})
+		}
+		if c.validate() != nil {
+			return ""
+		}
+		if _, err := c.build(OpPath); err != nil {
+			return err.Error()
+		}
+		for range 10 {
+			path, want := g.pathText(), false
+			for _, e := range c.entries {
+				want = want || e.Text == "/" && path != "" && path[0] == '/' || e.Text != "/" && coversPath(e.Text, path)
+			}
+			if got := c.judge(OpPath, path) == yes; got != want {
+				return fmt.Sprintf("%q in %+v is %v", path, c.entries, got)
+			}
+			if want {
+				held++
+			} else {
+				missed++
+			}
+		}
+		return ""
+	})
+	if held < 300 || missed < 300 {
+		t.Errorf("%d paths were covered and %d not; the test sees too few", held, missed)
+	}
+}
