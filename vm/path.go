@@ -11,8 +11,11 @@ type pathSet struct {
 	anchored []string  // without a star, from the start of the path
 	floating []string  // without a star and without `**/`, from any segment
 	first    [256]bool // the bytes that floating ones begin with
-	starred  []string  // those with a segment `*`
+	starred  []starred
 }
+
+// A starred is a pattern with a segment `*`, and what stands before its first star.
+type starred struct{ head, text string }
 
 // newPathSet sorts patterns by how they are compared.
 func newPathSet(set []entry) *pathSet {
@@ -24,7 +27,8 @@ func newPathSet(set []entry) *pathSet {
 		case text == "/":
 			s.root = true
 		case slices.Contains(strings.Split(rest, "/"), "*"):
-			s.starred = append(s.starred, text)
+			head, _, _ := strings.Cut(text, "*") // that of `**/` is empty
+			s.starred = append(s.starred, starred{head, text})
 		case floats:
 			s.floating = append(s.floating, rest)
 			s.first[rest[0]] = true
@@ -40,8 +44,8 @@ func (s *pathSet) covers(path string) bool {
 	if s.root && path != "" && path[0] == '/' || coveredBy(s.anchored, path) || len(s.floating) > 0 && s.coversInside(path) {
 		return true
 	}
-	for _, pattern := range s.starred {
-		if coversPath(pattern, path) {
+	for _, p := range s.starred {
+		if len(path) >= len(p.head) && path[:len(p.head)] == p.head && coversPath(p.text, path) {
 			return true
 		}
 	}
