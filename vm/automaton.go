@@ -2,14 +2,15 @@ package vm
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
-	"strings"
 )
 
 // A searcher finds the entries of a set in a text, in one pass whatever their number.
 type searcher struct {
-	// few are looked for one by one.
-	few []entry
+	// few are looked for one by one, or in a short text by pairs, where it is.
+	few   []entry
+	pairs *pairs
 	// exact finds the entries that are compared exactly, folded those with an address that ignores case. The
 	// second ignores the case of all letters, and what it finds is then compared as the entry says.
 	exact, folded *automaton
@@ -19,10 +20,13 @@ type searcher struct {
 // standard library's search runs some fifty times as fast as the automaton, which pays for all texts at once.
 const fewSearched = 32
 
+// pairsPay is how many bytes of a text pairs takes about as long for as the standard library for all of it and one entry.
+const pairsPay = 64
+
 // newSearcher makes the searcher for a set, and returns the memory that its automata take.
 func newSearcher(set []entry) (s *searcher, memory int, err error) {
 	if len(set) <= fewSearched {
-		return &searcher{few: set}, 0, nil
+		return &searcher{few: set, pairs: newPairs(set)}, 0, nil
 	}
 	var exact, folded []int
 	for i := range set {
@@ -42,23 +46,29 @@ func newSearcher(set []entry) (s *searcher, memory int, err error) {
 	return s, s.exact.memory() + s.folded.memory(), nil
 }
 
-// contains reports whether an entry stands in text.
-func (s *searcher) contains(text string) bool {
-	for i := range s.few {
-		e := &s.few[i]
-		if at := strings.IndexByte(text, e.scarce); at >= 0 && e.insideFrom(text, at) {
-			return true
+// fewIn returns a bit for each of few that stands in text or, where one will do, for at least one of them.
+func (s *searcher) fewIn(text string, one bool) (in uint32) {
+	left := uint32(1<<len(s.few) - 1)
+	if s.pairs != nil && len(text) <= pairsPay*len(s.few) {
+		in, left = s.pairs.search(text, one)
+	}
+	for ; left != 0 && (in == 0 || !one); left &= left - 1 {
+		if i := bits.TrailingZeros32(left); s.few[i].inside(text) {
+			in |= 1 << i
 		}
 	}
-	return s.exact != nil && s.exact.contains(text) || s.folded != nil && s.folded.contains(text)
+	return in
+}
+
+// contains reports whether an entry stands in text.
+func (s *searcher) contains(text string) bool {
+	return s.fewIn(text, true) != 0 || s.exact != nil && s.exact.contains(text) || s.folded != nil && s.folded.contains(text)
 }
 
 // scan tells m of every entry that stands in text, which is the given element of a list.
 func (s *searcher) scan(text string, m *Machine, element int32) {
-	for i := range s.few {
-		if s.few[i].inside(text) {
-			m.found(i, element)
-		}
+	for in := s.fewIn(text, false); in != 0; in &= in - 1 {
+		m.found(bits.TrailingZeros32(in), element)
 	}
 	if s.exact != nil {
 		s.exact.scan(text, m, element)

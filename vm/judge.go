@@ -52,7 +52,7 @@ func (m *Machine) contains(s *step) uint16 {
 		return s.after(m.testOther(s, v))
 	}
 	few := s.constant.search.few
-	if len(few) == 0 {
+	if len(few) == 0 || len(few) > 2 {
 		return s.jump(s.constant.search.contains(v.Text))
 	}
 	for i := range few {

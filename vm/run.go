@@ -279,9 +279,12 @@ func (m *Machine) compare(s *step, mode Mode) uint16 {
 
 // reserve plans to advance a counter, or records that it can't be told by how much or for whom.
 func (m *Machine) reserve(c *Counter, s *step) bool {
-	by, known := amount.FromUint64(1), true
-	if c.Op != Count {
-		by, known = m.counted(c)
+	plan := append(m.result.Reservations, Reservation{Counter: s.C})
+	by, known := &plan[len(plan)-1].Amount, true
+	if c.Op == Count {
+		*by = amount.FromUint64(1)
+	} else {
+		known = m.counted(by, c)
 	}
 	if known && c.Group != NoSlot {
 		_, known = m.text(c.Group)
@@ -293,16 +296,12 @@ func (m *Machine) reserve(c *Counter, s *step) bool {
 		m.violate(c.Rule, s.pc)
 		return false
 	}
-	m.result.Reservations = append(m.result.Reservations, Reservation{Counter: s.C, Amount: by})
+	m.result.Reservations = plan
 	return true
 }
 
-// counted returns what a sum advances by or a maximum rises to; a missing amount is zero.
-func (m *Machine) counted(c *Counter) (by amount.Amount, ok bool) {
+// counted reads what a sum advances by or a maximum rises to; a missing amount leaves zero.
+func (m *Machine) counted(by *amount.Amount, c *Counter) bool {
 	v := m.value(c.Amount)
-	if v.Kind == Missing || v.Kind == Null {
-		return by, true
-	}
-	ok = parseAmount(&by, v, c.Decimals)
-	return by, ok
+	return v.Kind == Missing || v.Kind == Null || parseAmount(by, v, c.Decimals)
 }

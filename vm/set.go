@@ -98,6 +98,14 @@ func lower(c byte) byte {
 	return c
 }
 
+// upper returns c, or the capital for a small letter of ASCII.
+func upper(c byte) byte {
+	if c-'a' <= 'z'-'a' {
+		return c &^ 0x20
+	}
+	return c
+}
+
 // equal reports whether text is the entry.
 func (e *entry) equal(text string) bool {
 	return text == e.text || e.folded != nil && len(text) == len(e.text) && e.equalFolded(text)
