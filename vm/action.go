@@ -47,13 +47,14 @@ func (p *Program) findActions() {
 		p.actions = actions{routes: []route{a.any}, any: a.any}
 		return
 	}
-	steps, known := 0, map[string]uint16{}
+	steps, known, outcomes := 0, map[string]uint16{}, make([]uint16, len(p.code))
+	var key []byte
 	find := func(action string) uint16 {
-		outcomes, key := p.outcomes(tests, action)
-		n, ok := known[key]
+		key = p.outcomes(tests, action, outcomes, key[:0])
+		n, ok := known[string(key)]
 		if !ok {
 			n = uint16(len(a.routes))
-			known[key] = n
+			known[string(key)] = n
 			found := r.route(outcomes)
 			if steps += len(found.steps); steps > maxRouteSteps {
 				found.steps = a.any.steps
@@ -114,16 +115,14 @@ func (p *Program) actionCases(tests []int) (cases []switchCase) {
 	return cases
 }
 
-// outcomes returns where each test goes on for an action, and the same as a key.
-func (p *Program) outcomes(tests []int, action string) (outcomes []uint16, key string) {
-	outcomes = make([]uint16, len(p.code))
-	var packed []byte
+// outcomes works out where each test goes on for an action, and appends the same to a key.
+func (p *Program) outcomes(tests []int, action string, outcomes []uint16, key []byte) []byte {
 	for _, pc := range tests {
 		target := p.outcome(pc, action)
 		outcomes[pc] = target
-		packed = append(packed, byte(target>>8), byte(target))
+		key = append(key, byte(target>>8), byte(target))
 	}
-	return outcomes, string(packed)
+	return key
 }
 
 // outcome returns where the test at pc goes on for an action.

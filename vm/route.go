@@ -1,5 +1,7 @@
 package vm
 
+import "slices"
+
 // A step is an instruction as it runs: with both places where it goes on, and what operand C names at hand.
 type step struct {
 	Instruction        // D is a step of the route
@@ -31,6 +33,7 @@ type router struct {
 	outcomes []uint16
 	reached  []bool
 	at       []uint16
+	steps    []step
 }
 
 func newRouter(p *Program) *router {
@@ -65,20 +68,20 @@ func (r *router) route(outcomes []uint16) route {
 	r.outcomes = outcomes
 	reads := make(SlotSet, (len(r.p.fields)+63)/64)
 	reads.add(r.p.actionSlot)
-	var steps []step
+	r.steps = r.steps[:0]
 	r.reached[r.follow(0)] = true
 	for pc, in := range r.p.code {
 		if !r.reached[pc] {
 			continue
 		}
-		r.at[pc] = uint16(len(steps))
-		steps = append(steps, r.step(pc))
+		r.at[pc] = uint16(len(r.steps))
+		r.steps = append(r.steps, r.step(pc))
 		r.p.addReads(reads, in)
 	}
-	for i := range steps {
-		r.settle(&steps[i])
+	for i := range r.steps {
+		r.settle(&r.steps[i])
 	}
-	return route{steps: steps, reads: reads}
+	return route{steps: slices.Clone(r.steps), reads: reads}
 }
 
 // follow returns where a way that leads to pc really goes on.
