@@ -132,11 +132,11 @@ func (e *entry) equalFolded(text string) bool {
 }
 
 func (e *entry) prefixes(text string) bool {
-	return len(text) >= len(e.text) && e.equal(text[:len(e.text)])
+	return len(text) >= len(e.text) && text[0] == e.text[0] && e.equal(text[:len(e.text)])
 }
 
 func (e *entry) suffixes(text string) bool {
-	return len(text) >= len(e.text) && e.equal(text[len(text)-len(e.text):])
+	return (mayEnd(text, e.text) || e.folded != nil && len(text) >= len(e.text)) && e.equal(text[len(text)-len(e.text):])
 }
 
 // inside reports whether the entry stands anywhere in text.
