@@ -3,8 +3,8 @@ package grammar
 import "strings"
 
 // The structs below are the participle grammar and the syntax tree at once: the `parser` tags are the
-// productions, over the tokens that lexer.go cuts. Spans, and fields without a tag, are filled in once the
-// productions have matched. Every production is decided by one token of lookahead.
+// productions, over the tokens that lexer.go cuts, down to keys and values, which leaf.go reads. Spans, and fields
+// without a tag, are filled in once the productions have matched. Every production is decided by one token of lookahead.
 
 // File is the syntax tree of one policy. Everything that was written is kept: entries in order, comments in
 // File.Comments, and blank lines in the source between the spans.
@@ -105,16 +105,16 @@ type Key struct {
 	Text string
 
 	// Segments is the dotted name, up to the scope where there is one. It is never empty.
-	Segments []Segment `parser:"@@ ( Dot @@ )*"`
+	Segments []Segment
 
 	// Scope is the bracketed part, or nil.
-	Scope *Scope `parser:"( @@"`
+	Scope *Scope
 
 	// Path holds the dotted segments after the scope.
-	Path []Segment `parser:"( Dot @@ )* )?"`
+	Path []Segment
 
 	// Words holds the modifiers that follow after a space: `attested`, or an operator.
-	Words []Word `parser:"@@*"`
+	Words []Word
 }
 
 // Name returns the dotted name before any scope, for example "token.USDC.decimals".
@@ -177,7 +177,7 @@ type Value struct {
 
 	// Items is the list reading: what stands between the commas outside quotes. It holds at least one item,
 	// and includes empty ones, which List reports.
-	Items []Item `parser:"@@ ( Comma @@ )*"`
+	Items []Item
 }
 
 // List returns the list reading, and an error for each empty item.
