@@ -14,10 +14,10 @@ type actions struct {
 }
 
 const (
-	// maxRouteWork bounds the instructions that are looked at for routes. Beyond it every action takes the route that
+	// maxRouteWork bounds the instructions and cases that are looked at for routes. Beyond it every action takes the route that
 	// knows no action, which is right and merely slower.
 	maxRouteWork = 1 << 23
-	// maxRouteSteps bounds the steps of all routes together. Beyond it an action's slots are known, and its steps are
+	// maxRouteSteps bounds the steps of all routes together, and their cases. Beyond it an action's slots are known, and its steps are
 	// those of the route that knows no action.
 	maxRouteSteps = 1 << 17
 )
@@ -43,7 +43,11 @@ func (p *Program) findActions() {
 	a := actions{any: r.route(make([]uint16, len(p.code)))}
 	tests := p.actionTests()
 	cases := p.actionCases(tests)
-	if len(cases) >= math.MaxUint16 || (len(cases)+1)*len(p.code) > maxRouteWork {
+	size := len(p.code)
+	for i := range p.tables {
+		size += len(p.tables[i].cases)
+	}
+	if len(cases) >= math.MaxUint16 || (len(cases)+1)*size > maxRouteWork {
 		p.actions = actions{routes: []route{a.any}, any: a.any}
 		return
 	}
@@ -56,7 +60,7 @@ func (p *Program) findActions() {
 			n = uint16(len(a.routes))
 			known[string(key)] = n
 			found := r.route(outcomes)
-			if steps += len(found.steps); steps > maxRouteSteps {
+			if steps += found.size(); steps > maxRouteSteps {
 				found.steps = a.any.steps
 			}
 			a.routes = append(a.routes, found)

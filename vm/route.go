@@ -22,6 +22,17 @@ type route struct {
 	reads SlotSet // the slots that a run can read
 }
 
+// size returns how many steps and cases a route has.
+func (r *route) size() int {
+	size := len(r.steps)
+	for i := range r.steps {
+		if t := r.steps[i].table; t != nil {
+			size += len(t.cases)
+		}
+	}
+	return size
+}
+
 // A router lays out the routes of a program.
 type router struct {
 	p *Program
