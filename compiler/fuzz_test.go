@@ -38,7 +38,7 @@ func FuzzCompile(f *testing.F) {
 		start := time.Now()
 		src := grammar.NewSource("fuzz", text)
 		compiled, found := Compile(src)
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 20*time.Second {
 			t.Fatalf("compiling %d bytes took %s", len(text), took)
 		}
 		if (compiled.Program == nil) != found.HasErrors() {
