@@ -10,7 +10,7 @@ FUZZTIME ?= 20s
 
 .PHONY: help
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
 
 .PHONY: build
 build: ## build bin/bailiff, bound to the commit it is built from
@@ -27,6 +27,10 @@ test: ## every test (with Node and npm: also the independent verifiers of attest
 .PHONY: race
 race: ## the tests of everything that runs at once, with the race detector (needs a C compiler)
 	$(GO) test -race ./runtime/... ./httpd/...
+
+.PHONY: e2e-gateways
+e2e-gateways: ## the gateways with real nodes, a real bundler and viem, installed from the registries (also part of test)
+	$(GO) test ./httpd/e2e/gateway -count=1 -v
 
 .PHONY: lint
 lint: ## gofmt, vet, golangci-lint, govulncheck where its database can be reached
@@ -69,8 +73,15 @@ bench-peers: ## other policy engines at library level, in one run; writes their 
 bench-http: build ## the running service over loopback, beside its floors; ends with the ratios
 	$(GO) run ./bench/http -service $(BIN)
 
+# How often the service is killed.
+KILLS ?= 200
+
+.PHONY: crash
+crash: ## kill the service KILLS times (200) under mixed load, and hold what is left against what clients were told
+	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
+
 .PHONY: nightly
-nightly: race differential mutants ## what takes too long for every change
+nightly: race differential mutants crash ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http
 

@@ -339,6 +339,9 @@ func TestInjection(t *testing.T) {
 			t.Errorf("X-Request-Id %q is answered with %q", sent, got)
 		}
 	}
+	if response, _ := w.send(w.request("GET /healthz\nx-request-id: lower")); response.Header.Get("X-Request-Id") != "lower" {
+		t.Errorf("x-request-id in lower case is answered with %q", response.Header.Get("X-Request-Id"))
+	}
 	var log bytes.Buffer
 	handler := guard(slog.New(slog.NewTextHandler(&log, nil)), func(*fasthttp.RequestCtx) { panic("planted\nlevel=INFO msg=forged") })
 	var ctx fasthttp.RequestCtx

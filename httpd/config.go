@@ -75,7 +75,7 @@ func DefaultLimits(environment string, hosted bool) Limits {
 		IP:       limit.Window{Limit: 1500, Per: time.Minute},
 		Holds:    limit.Window{Limit: 30, Per: time.Minute},
 		Register: limit.Window{Limit: 5, Per: time.Hour},
-		Manage:   limit.Window{Limit: 60, Per: time.Minute},
+		Manage:   limit.Window{Limit: 120, Per: time.Minute},
 	}
 	if environment == authority.Test {
 		limits.Key.Limit, limits.IP.Limit = 120, 1000

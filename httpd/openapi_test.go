@@ -117,10 +117,8 @@ func (c *checker) complete(t *testing.T) {
 		"POST /v1/authorize 503", "POST /v1/authorize/test-run 503", // TestStoreFails
 		"GET /v1/events 503", "GET /v1/events/checkpoint 503", "POST /v1/warranty/deploy 503", "POST /v1/keys/register 503",
 		"GET /v1/webhooks 503", "POST /v1/webhooks 503", "DELETE /v1/webhooks/{id} 503", "POST /v1/holds/{holdId}/resolution 503",
-		"GET /v1/service-metadata 503",                                                                             // TestMetadataWithoutCommit
-		"POST /rpc/{chainId} 200", "POST /rpc/{chainId} 401", "POST /rpc/{chainId} 502", "POST /rpc/{chainId} 503", // e2e/gateway
-		"POST /bundler/{chainId} 200", "POST /bundler/{chainId} 401", "POST /bundler/{chainId} 502", "POST /bundler/{chainId} 503",
-		"POST /v1/webhooks 409", // TestTooManyWebhooks
+		"GET /v1/service-metadata 503", // TestMetadataWithoutCommit
+		"POST /v1/webhooks 409",        // TestTooManyWebhooks
 	}
 	for i := range routes {
 		for _, a := range routes[i].answers {

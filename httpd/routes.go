@@ -130,8 +130,9 @@ func decided(more ...answer) []answer {
 	return append(more, answer{200, "Decision"}, answer{409, "Error"}, answer{503, "Error"})
 }
 
-// gatewayAnswers are those of both gateways.
-var gatewayAnswers = []answer{{200, "RPCResponse"}, {401, "Error"}, {404, "Error"}, {502, "Error"}, {503, "Error"}}
+// gatewayAnswers are those of both gateways, whose handlers hold reads to the limit of sources. Upstream trouble is a
+// JSON-RPC error.
+var gatewayAnswers = []answer{{200, "RPCResponse"}, {401, "Error"}, {404, "Error"}, {429, "Error"}, {503, "Error"}}
 
 // document is the row of a public document.
 func document(path, id, summary, schema string, handle func(*Server, *call), more ...answer) route {

@@ -47,6 +47,9 @@ func (w *world) setUp(t *testing.T, d *datadriven.TestData) {
 			window.Per = time.Minute
 		}
 	}
+	if d.HasArg("gateway") {
+		config.Gateway = w.gateway()
+	}
 	if d.HasArg("broken-store") {
 		config.Store = brokenStore{}
 	}
@@ -57,7 +60,8 @@ func (w *world) setUp(t *testing.T, d *datadriven.TestData) {
 // answer is held against the OpenAPI document, of which every operation must have been answered in the end.
 //
 //	policy [observe] [LIMIT=N…]   a self-hosted service under a policy, from here on
-//	hosted [LIMIT=N…]             a hosted service; LIMIT is key, ip, holds, register or manage, per minute
+//	hosted [LIMIT=N…]             a hosted service; LIMIT is key, ip, holds, register or manage, per minute; either may
+//	                              have gateway, broken-store or broken-ledger
 //	key name=N [scopes=…] [plan=…] makes an API key; $N stands for it
 //	revoke name=N                 revokes it
 //	sign name=N [stranger]        signs a policy, or has a stranger sign it; $N stands for it inside a JSON string

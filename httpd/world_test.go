@@ -23,6 +23,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/limit"
@@ -94,6 +95,32 @@ func (w *world) authority(policy string, observe bool) *authority.Authority {
 		w.t.Fatal(err)
 	}
 	return decider
+}
+
+// node is an Ethereum node that knows one answer.
+type node struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (node) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"jsonrpc":"2.0","id":1,"result":"0x1"}`))}, nil
+}
+
+// gateway returns a gateway to chain 1.
+func (w *world) gateway() *gateway.Gateway {
+	w.t.Helper()
+	verifier, err := w.signer.Verifier("svc-core")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	g, err := gateway.New(gateway.Config{
+		Verifier: verifier, Ledger: w.ledger, Environment: authority.Production, Clock: w.clock, Log: slog.New(slog.DiscardHandler),
+		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: 1, URL: "http://node.example"}, {Endpoint: gateway.Bundler, Chain: 1, URL: "http://bundler.example"}},
+		Transport: func() http.RoundTripper { return node{} },
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return g
 }
 
 // config is what the tests' servers are made of.

@@ -27,6 +27,7 @@ type admin interface {
 	RevokeKey(context.Context, string) (authority.KeyView, error)
 	SetPlan(ctx context.Context, id, plan string) (authority.KeyView, error)
 	Usage(ctx context.Context, month string) ([]authority.UsageView, error)
+	Deployments(ctx context.Context, keyID string) ([]authority.DeploymentView, error)
 	Holds(context.Context) ([]authority.HoldView, error)
 	Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error)
 }
@@ -129,6 +130,12 @@ func (r *remoteAdmin) Usage(ctx context.Context, month string) (views []authorit
 		query.Set("month", month)
 	}
 	err = r.call(ctx, "GET", "/usage?"+query.Encode(), nil, &views)
+	return views, err
+}
+
+// Deployments lists the deployments of a key.
+func (r *remoteAdmin) Deployments(ctx context.Context, keyID string) (views []authority.DeploymentView, err error) {
+	err = r.call(ctx, "GET", "/deployments/"+url.PathEscape(keyID), nil, &views)
 	return views, err
 }
 

@@ -19,6 +19,9 @@ func (r *service) announce() {
 		mode = "OBSERVE"
 	}
 	r.log.Info("serving", "hosting", hosting, "mode", mode, "address", r.address, "environment", s["SVC_ENV"], "publicURL", r.publicURL())
+	if r.publicURL() == "" {
+		r.log.Warn("SVC_PUBLIC_URL is not set: documents name their routes without a host, and activations of trusted shims are refused")
+	}
 	if s.hosted() {
 		r.announceHosted()
 	} else {

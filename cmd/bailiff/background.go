@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -70,13 +69,15 @@ func (r *service) startWork() error {
 	return r.metrics.Queue("webhook_outbox", dispatcher.Waiting)
 }
 
-// every returns a task that takes a step at once and then after each period.
-func every(period time.Duration, step func(context.Context)) func(context.Context) error {
+// every returns a task that takes a step at once and then after each period, until one fails.
+func every(period time.Duration, step func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ticker := time.NewTicker(period)
 		defer ticker.Stop()
 		for {
-			step(ctx)
+			if err := step(ctx); err != nil {
+				return err
+			}
 			select {
 			case <-ctx.Done():
 				return nil
@@ -86,9 +87,14 @@ func every(period time.Duration, step func(context.Context)) func(context.Contex
 	}
 }
 
-// renewCheckpoint writes the checkpoint, and says where it can't.
-func (r *service) renewCheckpoint(ctx context.Context) {
-	if err := r.keepCheckpoint(ctx); err != nil && !errors.Is(err, ledger.ErrUnavailable) && ctx.Err() == nil {
-		r.log.Error("the checkpoint can't be written", "path", r.settings.checkpointPath(), "error", fmt.Sprint(err))
+// renewCheckpoint writes the checkpoint, and says where it can't. Only where records are missing that is a failure.
+func (r *service) renewCheckpoint(ctx context.Context) error {
+	err := r.keepCheckpoint(ctx)
+	if errors.Is(err, errMissing) {
+		return err
 	}
+	if err != nil && !errors.Is(err, ledger.ErrUnavailable) && ctx.Err() == nil {
+		r.log.Error("the checkpoint can't be written", "path", r.settings.checkpointPath(), "error", err)
+	}
+	return nil
 }

@@ -6,16 +6,23 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 )
 
-// keepCheckpoint signs how far the ledger has come and keeps that in the data folder, where it has moved. A checkpoint
-// that is there and that the ledger does not reach is evidence that records are missing: it is put aside, never replaced.
+// errMissing says that the ledger is not, or not all of, what the last checkpoint signed: records are missing, whether
+// the disk lost them or somebody took them away. Limits would count anew, and revoked keys be good again, so a service
+// refuses to go on until its operator has decided.
+var errMissing = errors.New("records are missing")
+
+// keepCheckpoint signs how far the ledger has come and keeps that in the data folder, where it has moved. The error wraps
+// errMissing where the ledger does not reach the checkpoint that is there. One that can't be verified, since other keys
+// signed it, is put aside.
 func (r *service) keepCheckpoint(ctx context.Context) error {
 	head, err := r.ledger.Head(ctx)
-	if err != nil || head.LSN == 0 {
+	if err != nil {
 		return err
 	}
 	path := r.settings.checkpointPath()
@@ -23,35 +30,40 @@ func (r *service) keepCheckpoint(ctx context.Context) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		if err := r.putAside(path, err.Error()); err != nil {
+		aside := fmt.Sprintf("%s-%d", path, r.clock().Unix())
+		r.log.Error("the last checkpoint can't be verified; it is put aside", "as", aside, "error", err)
+		if err := os.Rename(path, aside); err != nil {
 			return err
 		}
-	case kept.Stream != head.Stream || kept.LSN > head.LSN:
-		problem := fmt.Sprintf("it is of the record %d of the log %x, and the ledger ends at %d of %x: records are missing, or the data was restored from a backup",
-			kept.LSN, kept.Stream, head.LSN, head.Stream)
-		if err := r.putAside(path, problem); err != nil {
-			return err
-		}
-	case kept.LSN == head.LSN && kept.Hash == head.Hash:
+	case kept.Stream != head.Stream || kept.LSN > head.LSN || kept.LSN == head.LSN && kept.Hash != head.Hash:
+		return fmt.Errorf("%w: %s, signed at %s, is of record %d of the log %x, and the ledger ends at %d of %x; restore a newer backup, or move that file elsewhere to go on without them",
+			errMissing, path, kept.At.Format(time.RFC3339), kept.LSN, kept.Stream, head.LSN, head.Stream)
+	case kept.LSN == head.LSN:
+		return nil
+	}
+	if head.LSN == 0 {
 		return nil
 	}
 	return r.writeCheckpoint(path, head)
 }
 
-// writeCheckpoint writes a checkpoint whole or not at all.
+// writeCheckpoint writes a checkpoint whole or not at all. Nobody else writes there, so that the unfinished file of a run
+// that was killed is the next one's to write over.
 func (r *service) writeCheckpoint(path string, head ledger.Head) error {
 	signed, err := r.signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: r.clock()})
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, signed)
-}
-
-// putAside keeps a checkpoint that does not fit, and says so as loudly as a log can.
-func (r *service) putAside(path, problem string) error {
-	aside := fmt.Sprintf("%s-%d", path, r.clock().Unix())
-	r.log.Error("the last checkpoint does not fit the ledger; it is kept", "as", aside, "problem", problem)
-	return os.Rename(path, aside)
+	unfinished := path + ".new"
+	file, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(signed)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(unfinished, path)
 }
 
 // readCheckpoint reads and verifies a signed checkpoint.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -128,12 +129,15 @@ func printServiceFinding(w io.Writer, raw json.RawMessage) {
 	var text string
 	var d struct {
 		Severity, Code, Message, Hint string
-		Line, Column                 int
+		Line, Column                  int
 	}
 	switch {
 	case json.Unmarshal(raw, &text) == nil:
 	case json.Unmarshal(raw, &d) == nil && d.Message != "":
-		text = fmt.Sprintf("%d:%d: %s %s: %s", d.Line, d.Column, d.Severity, d.Code, d.Message)
+		text = fmt.Sprintf("%s %s: %s", cmp.Or(d.Severity, "warning"), d.Code, d.Message)
+		if d.Line > 0 {
+			text = fmt.Sprintf("%d:%d: %s", d.Line, d.Column, text)
+		}
 		if d.Hint != "" {
 			text += "; " + d.Hint
 		}

@@ -10,10 +10,11 @@ import (
 )
 
 type keysCommand struct {
-	Create  keysCreateCommand  `cmd:"" help:"Create an API key; it is shown once."`
-	List    keysListCommand    `cmd:"" help:"List the API keys."`
-	Revoke  keysRevokeCommand  `cmd:"" help:"Revoke an API key."`
-	SetPlan keysSetPlanCommand `cmd:"" help:"Set the plan that an API key's account pays for."`
+	Create  keysCreateCommand      `cmd:"" help:"Create an API key; it is shown once."`
+	List    keysListCommand        `cmd:"" help:"List the API keys."`
+	Revoke  keysRevokeCommand      `cmd:"" help:"Revoke an API key."`
+	SetPlan keysSetPlanCommand     `cmd:"" help:"Set the plan that an API key's account pays for."`
+	Log     keysDeploymentsCommand `cmd:"" name:"deployments" help:"List the policies that were deployed on an API key."`
 }
 
 // Help says which keys the subcommands work on.
@@ -101,5 +102,23 @@ func (c *keysSetPlanCommand) Run(std streams) error {
 		}
 		fmt.Fprintf(std.out, "%s of %s has the plan %s, with scopes %s\n", key.ID, key.Email, key.Plan, strings.Join(key.Scopes, ", "))
 		return nil
+	})
+}
+
+type keysDeploymentsCommand struct {
+	ID   string `arg:"" help:"The key's id, as keys list shows it."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// Run lists the key's deployments, oldest first.
+func (c *keysDeploymentsCommand) Run(std streams) error {
+	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
+		deployments, err := a.Deployments(ctx, c.ID)
+		if err != nil || c.JSON {
+			return orPrint(std.out, deployments, err)
+		}
+		return printTable(std.out, "POLICY HASH\tDEPLOYED\tRECORD\tROLLBACK", deployments, func(d authority.DeploymentView) string {
+			return fmt.Sprintf("%s\t%s\t%d\t%t", d.PolicyHash, d.DeployedAt.Format(time.RFC3339), d.LSN, d.Rollback)
+		})
 	})
 }

@@ -107,6 +107,9 @@ func start(s settings, log *slog.Logger) (*service, error) {
 	if running.ledger, err = running.openLedger(); err != nil {
 		return nil, startup("%v", err)
 	}
+	if err := running.keepCheckpoint(context.Background()); err != nil {
+		return nil, errors.Join(startup("%v", err), running.close())
+	}
 	if err := running.wire(); err != nil {
 		return nil, errors.Join(startup("%v", err), running.close())
 	}

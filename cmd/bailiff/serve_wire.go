@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -85,7 +86,7 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 		Observe: s.observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
 		Clock: r.clock, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
 		Hosted: s.hosted(), Policy: r.boot.policy, Operator: r.boot.operator,
-		RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Shims: shims, DeployURL: r.publicURL() + "/v1/warranty/deploy",
+		RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Shims: shims, DeployURL: r.deployURL(),
 		Mirror: mirror,
 		CheckURL: func(ctx context.Context, url string) error {
 			return webhook.CheckURL(ctx, url, s.on("SVC_WEBHOOK_ALLOW_PRIVATE"))
@@ -148,10 +149,22 @@ func (r *service) countLimits() (limit.Store, error) {
 	return store, r.metrics.Queue("rate_limit_names", store.Names)
 }
 
-// publicURL is where clients reach the API.
+// publicURL is where clients reach the API; empty where nobody says so, and the address listened on is none to connect to.
 func (r *service) publicURL() string {
 	if set := r.settings["SVC_PUBLIC_URL"]; set != "" {
 		return set
 	}
+	if at, err := netip.ParseAddrPort(r.address); err == nil && at.Addr().IsUnspecified() {
+		return ""
+	}
 	return "http://" + r.address
+}
+
+// deployURL is what the activations of trusted shims have to be made for; empty, which refuses all, where the service does
+// not know its own address.
+func (r *service) deployURL() string {
+	if r.publicURL() == "" {
+		return ""
+	}
+	return r.publicURL() + "/v1/warranty/deploy"
 }

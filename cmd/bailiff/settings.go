@@ -29,7 +29,7 @@ var settingTable = []setting{
 	{"SVC_ENV", "production", "production or test: which API keys are accepted", oneOf("production", "test")},
 	{"SVC_LISTEN", "127.0.0.1:8787", "address and port of the API", isAddress},
 	{"SVC_ADMIN_LISTEN", adminListenDefault, "address and port of metrics and profiles (no keys asked); off for none", isAddressOrOff},
-	{"SVC_PUBLIC_URL", "", "where clients reach the API, for documents and activations (default http:// and SVC_LISTEN)", isBaseURL},
+	{"SVC_PUBLIC_URL", "", "where clients reach the API, for documents and activations (default http:// and SVC_LISTEN, where that names one address)", isBaseURL},
 	{"SVC_TRUSTED_PROXIES", "", "networks (CIDR, comma-separated) whose X-Forwarded-For names the client", isPrefixes},
 	{"SVC_DATA_DIR", "data", "folder of everything that is kept; made if missing", nil},
 	{"SVC_KEY_DIR", "SVC_DATA_DIR/keys", "folder of the signing keys; made at the first start", nil},

@@ -65,9 +65,10 @@ func newSite(t *testing.T, policy string, settings ...string) *site {
 
 // plainEnviron is the environment without settings of a service that the developer may have.
 func plainEnviron() []string {
-	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+	plain := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return strings.HasPrefix(entry, "SVC_") || strings.HasPrefix(entry, "WARRANTY_PATH=")
 	})
+	return append(plain, "SVC_ADMIN_LISTEN=off")
 }
 
 func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
@@ -123,6 +124,7 @@ type running struct {
 	command *exec.Cmd
 	base    string
 	output  string // of quickstart, up to where it serves
+	log     *lockedBuffer
 	exited  chan error
 }
 
@@ -147,7 +149,7 @@ func (s *site) launch(subcommand string) *running {
 	if err := command.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	r := &running{site: s, command: command, exited: make(chan error, 1)}
+	r := &running{site: s, command: command, log: &lockedBuffer{}, exited: make(chan error, 1)}
 	address := make(chan string, 1)
 	go r.watch(log, address)
 	s.t.Cleanup(r.kill)
@@ -162,7 +164,7 @@ func (s *site) launch(subcommand string) *running {
 		}
 	case err := <-r.exited:
 		r.exited <- err
-		s.t.Fatalf("the service did not start: %v", err)
+		s.t.Fatalf("the service did not start: %v\n%s", err, r.log)
 	case <-time.After(30 * time.Second):
 		s.t.Fatal("the service did not start within 30 s")
 	}
@@ -192,6 +194,7 @@ func (r *running) watch(log io.Reader, address chan<- string) {
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
+		fmt.Fprintln(r.log, lines.Text())
 		if found := serving.FindStringSubmatch(lines.Text()); found != nil {
 			address <- found[1]
 		}

@@ -209,7 +209,10 @@ func (a *Authority) storeFault(what string, err error) *Failure {
 	if errors.Is(err, ledger.ErrInvalid) {
 		return failure(code.Internal, "the service failed; nothing was recorded")
 	}
-	return failure(code.StoreUnavailable, "the store failed, and it is unknown whether this was recorded; look, and ask again later")
+	if errors.Is(err, ledger.ErrUnknown) {
+		return failure(code.StoreUnavailable, "the store failed, and it is unknown whether this was recorded; look, and ask again later")
+	}
+	return failure(code.StoreUnavailable, "the store failed, and nothing was recorded; ask again later")
 }
 
 // keep has a policy that was deployed ready for the first request.

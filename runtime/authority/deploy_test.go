@@ -293,12 +293,20 @@ func TestOpenPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	compiled, err := CompilePolicy(grammar.NewSource("", []byte(bashPolicy)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := CompilePolicy(grammar.NewSource("", []byte(approvalPolicy)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, row := range map[string]struct {
 		edit func(*ledger.StoredPolicy)
 		good bool
 	}{
 		"as it is":         {func(*ledger.StoredPolicy) {}, true},
-		"another machine":  {func(p *ledger.StoredPolicy) { p.Machine++ }, true},
+		"another machine":  {func(p *ledger.StoredPolicy) { p.Machine++; p.Program, _ = other.program.MarshalBinary() }, true},
 		"no program":       {func(p *ledger.StoredPolicy) { p.Program = nil }, true},
 		"a broken program": {func(p *ledger.StoredPolicy) { p.Program = p.Program[:len(p.Program)-1] }, true},
 		"another hash":     {func(p *ledger.StoredPolicy) { p.PolicyHash[0]++ }, false},
@@ -311,7 +319,7 @@ func TestOpenPolicy(t *testing.T) {
 		stored := good
 		row.edit(&stored)
 		policy, err := openPolicy(&stored)
-		if (err == nil) != row.good || err == nil && (policy.Hash != grammar.PolicyHash([]byte(bashPolicy)) || policy.Version != "2.0.0") {
+		if (err == nil) != row.good || err == nil && (policy.Hash != grammar.PolicyHash([]byte(bashPolicy)) || policy.Version != "2.0.0" || policy.program.Hash() != compiled.program.Hash()) {
 			t.Errorf("%s: %+v %v", name, policy, err)
 		}
 	}

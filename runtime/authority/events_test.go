@@ -14,8 +14,9 @@ import (
 	"bailiff/runtime/metrics"
 )
 
-// TestEvents: a key sees its own events, by page, decision, rule and time.
-func TestEvents(t *testing.T) {
+// busy is a service with a key of whose events there are some of each kind, and with a stranger's.
+func busy(t *testing.T) (h *town, key *ledger.Key) {
+	t.Helper()
 	h, secret, by := holding(t)
 	ctx, key := context.Background(), h.key(secret)
 	stranger := h.register()
@@ -32,6 +33,13 @@ func TestEvents(t *testing.T) {
 	}
 	h.Decide(ctx, key, request(bashIntent), true, new(Answer))
 	h.ask(key, bashIntent) // carries the test-run's record along
+	return h, key
+}
+
+// TestEvents: a key sees its own events, by page, decision, rule and time.
+func TestEvents(t *testing.T) {
+	h, key := busy(t)
+	ctx := context.Background()
 	for _, row := range []struct {
 		query EventQuery
 		want  string
@@ -66,7 +74,6 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%+v: %v, not %s", row.query, got, row.want)
 		}
 	}
-	h.checkEvent(key)
 	_, fault := h.Events(ctx, key, EventQuery{Limit: -1})
 	want(t, fault, code.ValidationSchema)
 	_, fault = h.Events(ctx, key, EventQuery{Rule: strings.Repeat("x", ledger.MaxRule+1)})
@@ -80,32 +87,32 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// checkEvent looks at single events, and follows cursors.
-func (h *town) checkEvent(key *ledger.Key) {
-	h.t.Helper()
+// TestEvent looks at single events, and follows cursors.
+func TestEvent(t *testing.T) {
+	h, key := busy(t)
 	held, fault := h.Events(context.Background(), key, EventQuery{Decision: ledger.Pending})
 	if fault != nil {
-		h.t.Fatal(fault)
+		t.Fatal(fault)
 	}
 	e := held.Events[0]
 	if e.RequestID != "req-1" || e.Endpoint != "/v1/authorize" || e.Action != "deploy.app" || e.Kind != "tool" || e.ChainID != 1 ||
 		e.Commitment != strings.Repeat("ab", 32) || e.Rule != "tool_calls.require_approval" || e.HoldID == "" || e.HoldStatus != "PENDING" ||
 		e.Message != "a person has to decide" || !e.Timestamp.Equal(noon.Add(time.Minute)) || e.PolicyHash != fmt.Sprintf("%x", key.PolicyHash) {
-		h.t.Errorf("%+v", e)
+		t.Errorf("%+v", e)
 	}
 	refused, _ := h.Events(context.Background(), key, EventQuery{Rule: "execution_limits.max_tool_calls_per_hour", Limit: 1})
 	if refused.Events[0].Message != "the limit would be exceeded" || !refused.More {
-		h.t.Errorf("%+v", refused)
+		t.Errorf("%+v", refused)
 	}
 	var after uint64
 	for n := 0; ; n++ {
 		page, fault := h.Events(context.Background(), key, EventQuery{After: after, Limit: 3})
 		if fault != nil {
-			h.t.Fatal(fault)
+			t.Fatal(fault)
 		}
 		if after, _ = strconv.ParseUint(page.Next, 10, 64); !page.More {
 			if n != 3 {
-				h.t.Errorf("%d pages follow the first", n)
+				t.Errorf("%d pages follow the first", n)
 			}
 			return
 		}

@@ -112,8 +112,23 @@ func TestHoldNotFound(t *testing.T) {
 	if len(messages) != 1 {
 		t.Errorf("%v", messages)
 	}
+}
+
+// ailing is a ledger that works and knows that it will not for long.
+type ailing struct{ ledger.Ledger }
+
+func (ailing) Health() error { return errors.New("the disk is nearly full") }
+
+// TestHoldUnmetered: where uses can't be metered, holds can't be read.
+func TestHoldUnmetered(t *testing.T) {
+	h, secret, _ := holding(t)
+	hold, key := h.openHold(secret), h.key(secret)
+	h.Ledger = ailing{h.ledger}
+	_, fault := h.Hold(context.Background(), key, hold.HoldID)
+	want(t, fault, code.StoreUnavailable)
+	h.Ledger = h.ledger
 	h.ledger.Fail(errors.New("the disk is gone"))
-	_, fault := h.Hold(context.Background(), &ledger.Key{}, hold.HoldID)
+	_, fault = h.Hold(context.Background(), key, hold.HoldID)
 	want(t, fault, code.StoreUnavailable)
 }
 

@@ -62,6 +62,7 @@ func TestRegisterRefuses(t *testing.T) {
 		{`{"email":"a@example.com","organization":"` + strings.Repeat("x", ledger.MaxKeyText+1) + `"}`, "organization has 257 bytes"},
 		{`{"email":"a@example.com","organization":"\ud800"}`, "organization has half"},
 		{`{"email":"a@example.com","organization":"\ud800\u0041"}`, "organization has half"},
+		{`{"email":"a@example.com","organization":"\udc00\udc00"}`, "organization has half"},
 		{`{"email":"a@example.com","organization":"\\\udc00"}`, "organization has half"},
 		{"{\"email\":\"a@example.com\",\"organization\":\"\xff\"}", "not valid UTF-8"},
 		{`{"email":"` + strings.Repeat("a", 250) + `@example.com"}`, "email has 262 bytes"},

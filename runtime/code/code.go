@@ -230,7 +230,7 @@ var Table = []Info{
 	{ChainUnsupported, Failure, 400, "ERROR", "the gateway does not serve the chain"},
 	{PolicyViolation, Failure, 200, "ERROR", "a write does not fit its attestation or the policy in force; in a JSON-RPC error, whose data.reason says why"},
 	{RPCMethod, Failure, 200, "ERROR", "the gateway does not let the JSON-RPC method through; in a JSON-RPC error"},
-	{UpstreamUnavailable, Failure, 502, "ERROR", "the chain's node did not answer, or not with JSON-RPC"},
+	{UpstreamUnavailable, Failure, 200, "ERROR", "the chain's node did not answer, or not with JSON-RPC; in a JSON-RPC error"},
 }
 
 var byCode = func() map[Code]Info {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -105,6 +106,9 @@ func (c *call) setMethod(raw jsontext.Value) error {
 }
 
 func (c *call) setParams(raw jsontext.Value) error {
+	if string(raw) == "[]" {
+		return nil
+	}
 	if raw.Kind() != '[' {
 		return errors.New("params must be an array: parameters go by position")
 	}
@@ -133,7 +137,7 @@ type member struct {
 // readObject reads text as one JSON object and nothing behind it.
 func readObject(text []byte) ([]member, error) {
 	var members []member
-	err := readComposite(text, '{', func(d *jsontext.Decoder) error {
+	err := readComposite(text, '{', func(d *decoder) error {
 		token, err := d.ReadToken()
 		if err != nil {
 			return err
@@ -151,7 +155,7 @@ func readObject(text []byte) ([]member, error) {
 // readArray reads text as one JSON array and nothing behind it.
 func readArray(text []byte) ([]jsontext.Value, error) {
 	var values []jsontext.Value
-	err := readComposite(text, '[', func(d *jsontext.Decoder) error {
+	err := readComposite(text, '[', func(d *decoder) error {
 		value, err := d.ReadValue()
 		if err == nil {
 			values = append(values, bytes.Clone(value))
@@ -161,8 +165,9 @@ func readArray(text []byte) ([]jsontext.Value, error) {
 	return values, err
 }
 
-func readComposite(text []byte, open byte, each func(*jsontext.Decoder) error) error {
-	d := jsontext.NewDecoder(bytes.NewBuffer(text))
+func readComposite(text []byte, open byte, each func(*decoder) error) error {
+	d := openDecoder(text)
+	defer d.close()
 	token, err := d.ReadToken()
 	if err != nil {
 		return err
@@ -182,6 +187,28 @@ func readComposite(text []byte, open byte, each func(*jsontext.Decoder) error) e
 		return errors.New("something follows the value")
 	}
 	return nil
+}
+
+// A decoder is a jsontext.Decoder that is used again. It reads from the text's own memory, and changes nothing there.
+type decoder struct {
+	jsontext.Decoder
+	source bytes.Buffer
+}
+
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
+
+func openDecoder(text []byte, options ...jsontext.Options) *decoder {
+	d := decoders.Get().(*decoder)
+	d.source = *bytes.NewBuffer(text)
+	d.Reset(&d.source, options...)
+	return d
+}
+
+// close gives the decoder back, without the text.
+func (d *decoder) close() {
+	d.source = bytes.Buffer{}
+	d.Reset(&d.source)
+	decoders.Put(d)
 }
 
 // stringOf decodes a JSON string.

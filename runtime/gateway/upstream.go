@@ -3,9 +3,11 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -35,8 +37,9 @@ type Upstream struct {
 
 // An upstream has a connection pool and a bound of its own, so that one that is slow slows no other.
 type upstream struct {
-	url         string
-	client      *http.Client
+	url         *url.URL
+	header      http.Header // of every request; never changed
+	transport   http.RoundTripper
 	slots       chan struct{}
 	maxResponse int64
 }
@@ -60,17 +63,30 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 	if maxResponse <= 0 {
 		maxResponse = DefaultMaxResponse
 	}
-	var transport http.RoundTripper = pooled(inFlight)
+	transport := transportTo(where, inFlight)
 	if c.Transport != nil {
 		transport = c.Transport()
 	}
-	return &upstream{
-		url: u.URL, maxResponse: maxResponse, slots: make(chan struct{}, inFlight),
-		client: &http.Client{
-			Transport:     transport,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-	}, nil
+	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"bailiff"}}
+	if user := where.User; user != nil {
+		password, _ := user.Password()
+		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+		where.User = nil
+	}
+	return &upstream{where, header, transport, make(chan struct{}, inFlight), maxResponse}, nil
+}
+
+// transportTo returns a transport with a pool of its own: for plain HTTP without a proxy one that is faster.
+func transportTo(where *url.URL, connections int) http.RoundTripper {
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: where})
+	if where.Scheme == "https" || proxy != nil || err != nil {
+		return pooled(connections)
+	}
+	port := where.Port()
+	if port == "" {
+		port = "80"
+	}
+	return &wire{address: net.JoinHostPort(where.Hostname(), port), dialer: net.Dialer{Timeout: dialTimeout}}
 }
 
 func pooled(connections int) *http.Transport {
@@ -138,20 +154,20 @@ func (u *upstream) ask(ctx context.Context, r *Request, params []byte) *Response
 	return &Response{Body: append(out, '}')}
 }
 
-// post sends a body and reads the answer. Of the client's headers nothing is sent.
+// post sends a body and reads the answer. Of the client's headers nothing is sent. The transport is asked directly: a
+// redirect is an answer like any other, and followed by nobody.
 func (u *upstream) post(ctx context.Context, body []byte, write bool) (status int, answer []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.url, bytes.NewReader(body))
-	if err != nil {
-		return 0, nil, err
-	}
-	request.Header["Content-Type"] = contentJSON
-	request.Header["Accept"] = contentJSON
-	request.Header["User-Agent"] = userAgent
+	header := maps.Clone(u.header)
 	if !write {
 		// Not sent. It tells the transport that a read may be sent again where the upstream closed an idle connection.
-		request.Header["X-Idempotency-Key"] = nil
+		header["X-Idempotency-Key"] = nil
 	}
-	response, err := u.client.Do(request)
+	request := (&http.Request{
+		Method: http.MethodPost, URL: u.url, Host: u.url.Host, Header: header, ContentLength: int64(len(body)),
+		Body:    io.NopCloser(bytes.NewReader(body)),
+		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
+	}).WithContext(ctx)
+	response, err := u.transport.RoundTrip(request)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -159,12 +175,6 @@ func (u *upstream) post(ctx context.Context, body []byte, write bool) (status in
 	answer, err = u.readBody(response)
 	return response.StatusCode, answer, err
 }
-
-// Header values that all requests share.
-var (
-	contentJSON = []string{"application/json"}
-	userAgent   = []string{"bailiff"}
-)
 
 // errTooLarge says that an upstream's answer exceeds the bound.
 var errTooLarge = errors.New("its answer is too large")
@@ -188,7 +198,8 @@ func (u *upstream) readBody(response *http.Response) ([]byte, error) {
 
 // readAnswer reads a JSON-RPC response: the name and the value of its one outcome, result or error.
 func readAnswer(text []byte) (name string, value jsontext.Value, err error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
+	d := openDecoder(text, jsontext.AllowDuplicateNames(true))
+	defer d.close()
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
 		return "", nil, errors.New("it is no JSON object")
 	}

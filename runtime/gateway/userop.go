@@ -208,20 +208,22 @@ func (r *operationReader) halves(name string) (high, low *big.Int) {
 func (r *operationReader) readUnpacked(op *UserOperation) {
 	r.readGas(op, halfBits)
 	r.readFactory(op)
-	if !r.has("paymaster") {
-		for _, name := range []string{"paymasterVerificationGasLimit", "paymasterPostOpGasLimit", "paymasterData"} {
-			if r.has(name) {
-				r.fail(name, "is given without a paymaster")
-			}
-		}
-		return
-	}
-	paymaster := r.address("paymaster")
+	r.readPaymaster(op)
+}
+
+// readPaymaster reads the paymaster's members. Without a paymaster they may be there, because clients copy a bundler's
+// estimate, but have to be nothing: the hash would not hold them.
+func (r *operationReader) readPaymaster(op *UserOperation) {
 	verification, post := r.optional("paymasterVerificationGasLimit"), r.optional("paymasterPostOpGasLimit")
-	op.PaymasterAndData = append(paymaster.Bytes(), half(verification)...)
-	op.PaymasterAndData = append(op.PaymasterAndData, half(post)...)
+	var data []byte
 	if r.has("paymasterData") {
-		op.PaymasterAndData = append(op.PaymasterAndData, r.bytes("paymasterData")...)
+		data = r.bytes("paymasterData")
+	}
+	switch {
+	case r.has("paymaster"):
+		op.PaymasterAndData = join(r.address("paymaster").Bytes(), half(verification), half(post), data)
+	case verification.Sign() > 0 || post.Sign() > 0 || len(data) > 0:
+		r.fail("paymaster", "is missing, and its gas or data is given")
 	}
 }
 

@@ -22,7 +22,7 @@ const wallet = createWalletClient({ account: owner, chain: base, transport: bail
 const erc20 = parseAbi(['function transfer(address to, uint256 amount) returns (bool)', 'function balanceOf(address) view returns (uint256)'])
 const accountAbi = parseAbi(['function execute(address to, uint256 value, bytes data)'])
 const factoryAbi = parseAbi(['function createAccount(address owner, uint256 salt)'])
-const payee = '0x00000000000000000000000000000000000000aA'
+const payee = '0x00000000000000000000000000000000000000aa'
 
 // The account of the common factory: its owner signs, and execute makes one call.
 const smart = await toSmartAccount({
@@ -35,7 +35,7 @@ const smart = await toSmartAccount({
   }),
   encodeCalls: async ([{ to, value = 0n, data = '0x' }]) =>
     encodeFunctionData({ abi: accountAbi, functionName: 'execute', args: [to, value, data] }),
-  getStubSignature: async () => `0x${'ff'.repeat(31)}7f${'aa'.repeat(32)}1c`,
+  getStubSignature: () => owner.signMessage({ message: 'a signature of the right form' }),
   signMessage: async () => { throw new Error('not needed') },
   signTypedData: async () => { throw new Error('not needed') },
   signUserOperation: async ({ chainId = base.id, ...userOperation }) => owner.signMessage({

@@ -70,6 +70,7 @@ func TestGateways(t *testing.T) {
 		t.Errorf("a transfer above the limit: %s", d.Denied)
 	}
 	before := r.standing()
+	t.Run("malformed", func(t *testing.T) { r.malformed(t) })
 	t.Run("refused", func(t *testing.T) { r.refusals(t, apiKey, d) })
 	if after := r.standing(); after != before {
 		t.Errorf("something that should have been refused was mined: %s, and before %s", after, before)
@@ -223,6 +224,32 @@ func (r *service) violation(t *testing.T, name, path, token, body string) {
 		return
 	}
 	t.Logf("%s: %s", name, data["reason"])
+}
+
+// malformed is what never gets as far as a decision.
+func (r *service) malformed(t *testing.T) {
+	const read = `{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}`
+	for _, c := range []struct {
+		path, body string
+		status     int
+		code       string
+	}{
+		{"/rpc/8453", read, 200, ""},
+		{"/rpc/1", read, 200, ""},
+		{"/bundler/8453", read, 200, ""},
+		{"/rpc/10", read, 400, "SVC_CHAIN_NOT_SUPPORTED"},
+		{"/rpc/08453", read, 400, "SVC_CHAIN_NOT_SUPPORTED"},
+		{"/rpc/8453", "[" + read + "]", 400, "SVC_VALIDATION_ERROR_SCHEMA"},
+		{"/rpc/8453", read + read, 400, "SVC_VALIDATION_ERROR_SCHEMA"},
+		{"/rpc/8453", `{"jsonrpc":"2.0","method":"eth_sendRawTransaction","params":["0x"]}`, 400, "SVC_VALIDATION_ERROR_SCHEMA"},
+		{"/rpc/8453", `{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":["0x"]}`, 401, "SVC_ATTESTATION_REQUIRED"},
+		{"/rpc/8453", strings.Repeat(" ", 1<<20) + read, 413, "SVC_BODY_TOO_LARGE"},
+	} {
+		status, answer := r.post(c.path, "", c.body)
+		if got, _ := answer["error_code"].(string); status != c.status || got != c.code {
+			t.Errorf("%s with %.60s: HTTP %d %v, want %d %s", c.path, c.body, status, answer, c.status, c.code)
+		}
+	}
 }
 
 // refusals are all the ways in which a write does not pass.

@@ -1,0 +1,295 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"bailiff/httpd"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/authority"
+	"bailiff/runtime/gateway"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/memory"
+)
+
+// rawTransaction is a signed EIP-1559 transfer of 5 wei on chain 8453.
+const rawTransaction = "02f8698221050701843b9aca0083030d409400000000000000000000000000000000000000aa0580c001a0abd625f1e0182cc0210b24f29b5ec46af8144595e7689dd3a3a68d5d2c0a0cf0a0128ec5a2d271640fcd5d14b2d51b915517f90ceaf93a09cab78e87e69a461946"
+
+const (
+	transferPolicy = "version: 2.0.0\n\n## evm\nallowed_chains: 8453\nallowed_actions: wallet.transfer\nmax_transaction_eth: 1\n"
+	writeBody      = `{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":["0x` + rawTransaction + `"]}`
+	readBody       = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`
+	readAnswer     = `{"jsonrpc":"2.0","id":1,"result":"0x1234567"}`
+)
+
+// gatewayBodies are the stages of a write: its attestation is verified, its transaction decoded, the attestation used
+// up. The whole is all but the verifying and the upstream's own time.
+var gatewayBodies = []body{
+	{"verify", func(tb testing.TB) func() error {
+		s := newWrites(tb)
+		token, err := s.signer.Issue(nil, s.claims)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		text := string(token)
+		return func() error { _, err := s.verifier.Verify(text, s.now); return err }
+	}},
+	{"decode", func(tb testing.TB) func() error {
+		raw, err := hex.DecodeString(rawTransaction)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return func() error { _, err := gateway.DecodeTransaction(raw); return err }
+	}},
+	{"consume", func(tb testing.TB) func() error {
+		s := newWrites(tb)
+		return func() error {
+			return s.ledger.UseOnce(context.Background(), &ledger.Use{
+				Key: s.key.ID, Epoch: 1, Token: ledger.ID(s.fresh().ID), At: s.now.UnixNano(), Expires: s.now.Add(time.Minute).UnixNano(),
+			})
+		}
+	}},
+	{"whole but verify", func(tb testing.TB) func() error {
+		s := newWrites(tb)
+		g := s.gateway(tb, s, nil)
+		credential := gateway.Credential{Receipt: [][]byte{[]byte("x")}}
+		return func() error {
+			request, refused := g.Parse(gateway.RPC, "8453", []byte(writeBody))
+			if refused != nil {
+				return errors.New(refused.Message)
+			}
+			if answer := g.Serve(context.Background(), request, credential); !bytes.Contains(answer.Body, []byte("result")) {
+				return errors.New(string(answer.Body) + answer.Message)
+			}
+			return nil
+		}
+	}},
+}
+
+// BenchmarkGateway is a write's own work by stage.
+func BenchmarkGateway(b *testing.B) { run(b, gatewayBodies) }
+
+// TestGatewayBodies runs each body a few times, so that none can rot.
+func TestGatewayBodies(t *testing.T) {
+	for _, one := range gatewayBodies {
+		step := one.prepare(t)
+		for range 3 {
+			if err := step(); err != nil {
+				t.Errorf("%s: %v", one.name, err)
+			}
+		}
+	}
+}
+
+// writes is what a gateway needs for writes.
+type writes struct {
+	ledger   ledger.Ledger
+	key      ledger.Key
+	signer   *attest.Signer
+	verifier *attest.Verifier
+	claims   *attest.Claims
+	now      time.Time
+}
+
+func newWrites(tb testing.TB) *writes {
+	tb.Helper()
+	s := &writes{ledger: memory.New(), now: time.Unix(1_795_000_000, 0)}
+	tb.Cleanup(func() { s.ledger.Close() })
+	terms, err := gateway.ParseTerms([]byte(transferPolicy))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.key = ledger.Key{
+		ID: ledger.ID{1}, Hash: [32]byte{1}, Email: "bench@localhost.localdomain", Environment: "production", Tier: "developer",
+		Scopes: ledger.ScopeAuthorize, Created: s.now.UnixNano(),
+	}
+	if err := s.ledger.CreateKey(context.Background(), s.key); err != nil {
+		tb.Fatal(err)
+	}
+	if s.signer, err = attest.LoadOrCreate(tb.TempDir(), rand.Reader); err != nil {
+		tb.Fatal(err)
+	}
+	if s.verifier, err = s.signer.Verifier("svc-core"); err != nil {
+		tb.Fatal(err)
+	}
+	raw, _ := hex.DecodeString(rawTransaction)
+	sum := sha256.Sum256(raw)
+	claims := *Claims()
+	claims.IssuedAt, claims.ChainID, claims.KeyID, claims.PolicyHash = s.now.Unix(), 8453, s.key.ID.String(), terms.Hash
+	claims.TxCommit, claims.UserOpHash, claims.Kind = hex.EncodeToString(sum[:]), "", attest.KindEVM
+	claims.Intent = attest.Intent{Action: "wallet.transfer", AmountBase: "5", TargetAddress: "0x00000000000000000000000000000000000000aa"}
+	s.claims = &claims
+	return s
+}
+
+// fresh returns the claims under an id of their own.
+func (s *writes) fresh() *attest.Claims {
+	claims := *s.claims
+	claims.ID, _ = attest.NewTokenID(rand.Reader)
+	return &claims
+}
+
+// Verify stands in for the verifier, which is measured by itself.
+func (s *writes) Verify(string, time.Time) (*attest.Claims, error) { return s.fresh(), nil }
+
+// RoundTrip is an upstream that answers at once.
+func (s *writes) RoundTrip(request *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, ContentLength: int64(len(readAnswer)), Body: io.NopCloser(bytes.NewReader([]byte(readAnswer))), Request: request,
+	}, nil
+}
+
+// gateway returns a gateway in front of an upstream; without one writes answers itself.
+func (s *writes) gateway(tb testing.TB, verifier gateway.Verifier, upstream net.Listener) *gateway.Gateway {
+	tb.Helper()
+	c := gateway.Config{
+		Verifier: verifier, Ledger: s.ledger, BootPolicy: []byte(transferPolicy), Environment: "production",
+		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: 8453, URL: "http://127.0.0.1:1"}},
+		Clock:     func() time.Time { return s.now }, Log: slog.New(slog.DiscardHandler),
+	}
+	if upstream != nil {
+		c.Upstreams[0].URL = "http://" + upstream.Addr().String()
+	} else {
+		c.Transport = func() http.RoundTripper { return s }
+	}
+	g, err := gateway.New(c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+// How reads are measured: every connection asks once in readPause, so that neither side waits for the processor more
+// than the machine makes it.
+const (
+	readConnections = 64
+	readPause       = 32 * time.Millisecond
+)
+
+// BenchmarkGatewayRead is the latency of a read over 64 connections at 2,000 requests a second: the upstream asked
+// directly, through a bare hop, and through the gateway, by turns. Run it with -benchtime 20000x.
+func BenchmarkGatewayRead(b *testing.B) {
+	direct, through := listen(b), listen(b)
+	node := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		ctx.SetContentType("application/json")
+		ctx.SetBodyString(readAnswer)
+	}}
+	go node.Serve(direct)
+	s := newWrites(b)
+	a, _ := newAuthority(b)
+	server, err := httpd.New(httpd.Config{
+		Authority: a, Log: slog.New(slog.DiscardHandler), Clock: authority.SystemClock(), Random: rand.Reader, Gateway: s.gateway(b, s.verifier, direct),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	go server.Serve(through)
+	compare(b, []*subject{
+		{name: "direct", url: "http://" + direct.Addr().String()},
+		{name: "hop", url: "http://" + hop(b, direct)},
+		{name: "gateway", url: "http://" + through.Addr().String() + "/rpc/8453"},
+	})
+}
+
+// hop serves the least that a relay can be made of with the same two HTTP libraries: it reads nothing of what it passes.
+func hop(b *testing.B, upstream net.Listener) string {
+	listener, transport := listen(b), &http.Transport{MaxIdleConnsPerHost: readConnections}
+	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		request, _ := http.NewRequest(http.MethodPost, "http://"+upstream.Addr().String(), bytes.NewReader(ctx.PostBody()))
+		response, err := transport.RoundTrip(request)
+		if err != nil {
+			ctx.Error(err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer response.Body.Close()
+		answer, _ := io.ReadAll(response.Body)
+		ctx.SetBody(answer)
+	}}
+	go server.Serve(listener)
+	return listener.Addr().String()
+}
+
+// A subject is a server whose latency is measured.
+type subject struct {
+	name, url string
+	took      []time.Duration
+}
+
+// compare asks all subjects by turns, and reports the first one's latency and what the others take beyond it.
+func compare(b *testing.B, subjects []*subject) {
+	for _, s := range subjects {
+		measure(b, s.url, 2*readConnections) // warms up
+	}
+	b.ResetTimer()
+	turn := 4 * readConnections
+	for rest := b.N; rest > 0; rest -= turn {
+		for _, s := range subjects {
+			s.took = append(s.took, measure(b, s.url, turn)...)
+		}
+	}
+	for i, s := range subjects {
+		slices.Sort(s.took)
+		half := s.took[len(s.took)/2]
+		b.ReportMetric(micros(half), s.name+"-p50-µs")
+		b.ReportMetric(micros(s.took[len(s.took)*99/100]), s.name+"-p99-µs")
+		if i > 0 {
+			b.ReportMetric(micros(half-subjects[0].took[len(s.took)/2]), s.name+"-over-"+subjects[0].name+"-µs")
+		}
+	}
+}
+
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+
+func listen(b *testing.B) net.Listener {
+	b.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { listener.Close() })
+	return listener
+}
+
+// measure sends n reads over readConnections connections, evenly spread in time, and returns how long each took.
+func measure(b *testing.B, url string, n int) []time.Duration {
+	client := &fasthttp.Client{MaxConnsPerHost: readConnections}
+	defer client.CloseIdleConnections()
+	took := make([]time.Duration, n)
+	var group sync.WaitGroup
+	started := time.Now()
+	for connection := range readConnections {
+		group.Go(func() {
+			request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+			request.SetRequestURI(url)
+			request.Header.SetMethod("POST")
+			request.SetBodyString(readBody)
+			for i := connection; i < n; i += readConnections {
+				turn := time.Duration(i)*readPause/readConnections + time.Millisecond
+				time.Sleep(turn - time.Since(started))
+				sent := time.Now()
+				err := client.Do(request, response)
+				took[i] = time.Since(sent)
+				if err != nil || string(response.Body()) != readAnswer {
+					b.Errorf("%v: HTTP %d %s", err, response.StatusCode(), response.Body())
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return took
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"bailiff/runtime/limit"
+)
+
+func TestSettings(t *testing.T) {
+	for _, row := range []struct{ environ, fault string }{
+		{"", ""},
+		{"SVC_RATE_LIMIT_KEY=180", ""},
+		{"SVC_RATE_LIMIT_KEY=0", ""},
+		{"SVC_RATE_LIMIT_KEY=5/10m", ""},
+		{"SVC_RATE_LIMIT_KEY=-1", "it has to be N or N/DURATION"},
+		{"SVC_RATE_LIMIT_KEY=5/", "it has to be N"},
+		{"SVC_RATE_LIMIT_KEY=5/1ms", "from 1s to 24h"},
+		{"SVC_RATE_LIMIT_KEY=5/25h", "from 1s to 24h"},
+		{"SVC_RATE_LIMIT_KEY=1000001", "up to 1000000"},
+		{"SVC_TRUSTED_PROXIES=10.0.0.0/8, fd00::/8,192.0.2.1", ""},
+		{"SVC_TRUSTED_PROXIES=10.0.0.0/8,", `"" is no network`},
+		{"SVC_TRUSTED_PROXIES=fe80::1%eth0", "is no network"},
+		{"SVC_ADMIN_LISTEN=off", ""},
+		{"SVC_ADMIN_LISTEN=8788", "HOST:PORT"},
+		{"SVC_LISTEN=off", "HOST:PORT"},
+		{"SVC_LISTEN=127.0.0.1:http", "HOST:PORT"},
+		{"SVC_PUBLIC_URL=https://bailiff.example.com", ""},
+		{"SVC_PUBLIC_URL=https://bailiff.example.com/", "without a slash"},
+		{"SVC_PUBLIC_URL=bailiff.example.com", "http:// or https://"},
+		{"SVC_RPC_CHAINS=1,8453", ""},
+		{"SVC_RPC_CHAINS=1,base", "is no chain id"},
+		{"SVC_RPC_CHAINS=01", "is no chain id"},
+		{"SVC_RPC_URL_8453=http://127.0.0.1:1/key", ""},
+		{"SVC_RPC_URL_8453=127.0.0.1:1", "an http or https address"},
+		{"SVC_ENTRY_POINTS=0.7:0x0000000071727de22e5e9d8baf0edac6f37da032", ""},
+		{"SVC_ENTRY_POINTS=0x0000000071727de22e5e9d8baf0edac6f37da032", "VERSION:ADDRESS"},
+		{"SVC_REFUSE_ROLLBACK=on", "it can be true or false"},
+		{"SVC_INTERNAL_CA=x", "SVC_INTERNAL_CA is set, and SVC_INTERNAL_LISTEN"},
+		{"SVC_ENV=test SVC_INTERNAL_LISTEN=:1 SVC_INTERNAL_CERT=a SVC_INTERNAL_KEY=b SVC_INTERNAL_CA=c", "works in the environment production only"},
+		{"SVC_ENV=test SVC_MIRROR_URL=https://a SVC_MIRROR_CERT=a SVC_MIRROR_KEY=b SVC_MIRROR_CA=c", ""},
+	} {
+		environ := strings.Split(row.environ, " SVC_")
+		for i := range environ[1:] {
+			environ[i+1] = "SVC_" + environ[i+1]
+		}
+		_, err := readSettings(environ)
+		if row.fault == "" && err != nil || row.fault != "" && (err == nil || !strings.Contains(err.Error(), row.fault)) {
+			t.Errorf("%s: %v", row.environ, err)
+		}
+	}
+}
+
+func TestUnknownSettings(t *testing.T) {
+	environ := []string{"SVC_ISUER=x", "SVC_ISSUER=x", "SVC_RPC_URL_1=x", "SVC_RPC_URL_base=x", "SVC_API_KEY=x", "PATH=x", "WARRANTY_PATH=x"}
+	if got := strings.Join(unknownSettings(environ), " "); got != "SVC_ISUER SVC_RPC_URL_base" {
+		t.Errorf("unknown are %q", got)
+	}
+}
+
+// TestLimits: hosted, the specification's limits apply and can be lifted; self-hosted, only what is set.
+func TestLimits(t *testing.T) {
+	for _, row := range []struct {
+		environ  []string
+		key, reg limit.Window
+	}{
+		{nil, limit.Window{}, limit.Window{}},
+		{[]string{"SVC_RATE_LIMIT_REGISTER=3"}, limit.Window{}, limit.Window{Limit: 3, Per: time.Hour}},
+		{[]string{"SVC_HOSTED=true"}, limit.Window{Limit: 180, Per: time.Minute}, limit.Window{Limit: 5, Per: time.Hour}},
+		{[]string{"SVC_HOSTED=1", "SVC_ENV=test"}, limit.Window{Limit: 120, Per: time.Minute}, limit.Window{Limit: 5, Per: time.Hour}},
+		{[]string{"SVC_HOSTED=true", "SVC_RATE_LIMIT_KEY=0"}, limit.Window{Per: time.Minute}, limit.Window{Limit: 5, Per: time.Hour}},
+	} {
+		s, err := readSettings(row.environ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.limits(); got.Key != row.key || got.Register != row.reg {
+			t.Errorf("%v: %+v", row.environ, got)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a client may wait for an answer while the disk is full: the service's own deadline, and some.
+const patience = 8 * time.Second
+
+// mountSmall makes a file system of some megabytes in memory, below the site, or skips the test.
+func mountSmall(t *testing.T, s *site, name string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("a small file system can be mounted by root alone")
+	}
+	if err := os.Mkdir(s.path(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", s.path(name), "tmpfs", 0, "size=24m"); err != nil {
+		t.Skipf("no small file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(s.path(name), syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// fill takes all the space that is left, and returns what gives it back.
+func fill(t *testing.T, path string) (release func()) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, size := range []int{1 << 16, 1 << 9, 1} {
+		for err = nil; err == nil; {
+			_, err = io.WriteString(file, strings.Repeat("x", size))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// shortage is what clients see while the disk is full.
+type shortage struct {
+	mu       sync.Mutex
+	answers  map[string]int
+	decided  []string // commitments of decisions that were answered as such
+	slowest  time.Duration
+	unserved int // requests without an answer: the process had ended
+	serial   int
+}
+
+// unavailable reports whether an answer is one of the two that the specification has for a store that fails.
+func unavailable(a answer) bool {
+	return a.HTTP == 503 && a.Code == "SVC_STORE_UNAVAILABLE" && a.Attestation == "" ||
+		a.HTTP == 403 && a.Code == "SVC_LIMIT_STORE_UNAVAILABLE" && a.Rule == "" && a.Attestation == ""
+}
+
+// ask sends one intent.
+func (s *shortage) ask(t *testing.T, service *running, key string) (refused bool) {
+	s.mu.Lock()
+	s.serial++
+	commitment := fmt.Sprintf("%064x", s.serial)
+	s.mu.Unlock()
+	began := time.Now()
+	got, err := service.post("/v1/authorize", key, strings.Replace(listing, strings.Repeat("ab", 32), commitment, 1))
+	took := time.Since(began)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slowest = max(s.slowest, took)
+	switch {
+	case err != nil:
+		s.unserved++
+	case got.Status == "ALLOWED" && got.Attestation != "":
+		s.decided = append(s.decided, commitment)
+	case !unavailable(got):
+		t.Errorf("an answer that nobody promised: %d %s", got.HTTP, got.Raw)
+	}
+	if err == nil {
+		s.answers[fmt.Sprint(got.HTTP, " ", got.Code)]++
+	}
+	return err != nil || unavailable(got)
+}
+
+// until has eight clients ask until enough of them have been refused in a row (or served, where that is wanted).
+func (s *shortage) until(t *testing.T, service *running, key string, refused bool) bool {
+	t.Helper()
+	end := time.Now().Add(40 * time.Second)
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	reached := false
+	for range 8 {
+		wait.Go(func() {
+			for row := 0; row < 5 && time.Now().Before(end); row++ {
+				if s.ask(t, service, key) != refused {
+					row = -1
+				}
+				if refused || row < 0 {
+					time.Sleep(10 * time.Millisecond) // the time in which the service heals, or a disk fills
+				}
+				if service.ended() {
+					return
+				}
+				mu.Lock()
+				reached = reached || row == 4
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	return reached
+}
+
+// ended reports whether the process has ended by itself.
+func (r *running) ended() bool {
+	select {
+	case err := <-r.exited:
+		r.exited <- err
+		return true
+	default:
+		return false
+	}
+}
+
+// TestFullDisk fills the disk below a working service: nothing is allowed that is not kept, every answer comes in time
+// with a code for it, and when there is space again the service works as before, or has ended with a failure and works
+// when it is started again. Nothing that was acknowledged is lost.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	s := newHosted(t)
+	mountSmall(t, s, "disk")
+	s.env = append(s.env, "SVC_DATA_DIR="+s.path("disk/data"))
+	service := s.start()
+	me, mine := service.register(), newOperator(t)
+	s.must("keys", "set-plan", me.KeyID, "growth")
+	service.deploy(me.APIKey, mine, mailPolicy)
+	seen := &shortage{answers: map[string]int{}}
+	for cycle := range 2 {
+		for range 20 {
+			seen.ask(t, service, me.APIKey)
+		}
+		release := fill(t, s.path("disk/ballast"))
+		if !seen.until(t, service, me.APIKey, true) && !service.ended() {
+			t.Fatalf("cycle %d: the full disk is not noticed: %v", cycle, seen.answers)
+		}
+		if !service.ended() {
+			refusals(t, service, me.APIKey, mine)
+		}
+		release()
+		if !seen.until(t, service, me.APIKey, false) {
+			if !service.ended() {
+				t.Fatalf("cycle %d: with space again, the service neither works nor has ended: %v\n%s", cycle, seen.answers, service.log)
+			}
+			if status := service.command.ProcessState.ExitCode(); status == 0 {
+				t.Error("the service ended because of the disk, and with success")
+			}
+			service = s.start()
+		}
+		t.Logf("cycle %d: %v, slowest %v, %d without an answer", cycle, seen.answers, seen.slowest, seen.unserved)
+	}
+	if seen.slowest > patience {
+		t.Errorf("an answer took %v", seen.slowest)
+	}
+	nothingLost(t, service, me.APIKey, seen.decided)
+	if err := service.stop(); err != nil {
+		t.Errorf("SIGTERM: %v", err)
+	}
+	if said, code := s.verify(s.path("disk/data")); code != 0 {
+		t.Errorf("the record: exit %d, %s", code, said)
+	}
+	fill(t, s.path("disk/ballast"))
+	if err := os.RemoveAll(s.path("disk/data/ledger")); err == nil { // a first start without space
+		fill(t, s.path("disk/more"))
+		if _, problem, code := s.run("serve"); code != 1 || !strings.Contains(problem, "[Svc]") {
+			t.Errorf("a start without space: exit %d, %s", code, problem)
+		}
+	}
+}
+
+// refusals asks for everything that writes, while nothing can be written.
+func refusals(t *testing.T, service *running, key string, mine operator) {
+	t.Helper()
+	for path, body := range map[string]string{
+		"/v1/keys/register": `{"email":"agent@example.com"}`, "/v1/warranty/deploy": mine.deployment(taskPolicy), "/v1/authorize": mailing,
+		"/v1/webhooks": `{"url":"https://93.184.216.34/","events":["intent.denied"]}`,
+	} {
+		began := time.Now()
+		got, err := service.try("POST", path, key, body)
+		if err != nil && service.ended() {
+			continue
+		}
+		var a answer
+		if err != nil || json.Unmarshal([]byte(got.body), &a) != nil {
+			t.Errorf("%s: %v %s", path, err, got.body)
+			continue
+		}
+		a.HTTP = got.status
+		if !unavailable(a) || time.Since(began) > patience {
+			t.Errorf("%s with a full disk, after %v: %d %s", path, time.Since(began), got.status, got.body)
+		}
+	}
+	if got := service.send("GET", "/healthz", "", ""); got.status != 200 {
+		t.Errorf("healthz: %d %s", got.status, got.body)
+	}
+}
+
+// nothingLost looks for decisions among the events.
+func nothingLost(t *testing.T, service *running, key string, decided []string) {
+	t.Helper()
+	recorded := map[string]bool{}
+	for query, more := "?limit=1000", true; more; {
+		list, events := service.page(t, key, query)
+		for _, e := range events {
+			recorded[e.Commitment] = true
+		}
+		query, more = "?limit=1000&after="+list.Next, list.More
+	}
+	lost := func(decided []string) (list []string) {
+		return slices.DeleteFunc(slices.Clone(decided), func(commitment string) bool { return recorded[commitment] })
+	}
+	if list := lost(decided); len(list) > 0 {
+		t.Errorf("%d decisions were answered and are lost, such as %s", len(list), list[0])
+	}
+	if len(decided) < 40 || len(lost(append(decided, "planted"))) != 1 {
+		t.Errorf("%d decisions: the test shows too little", len(decided))
+	}
+}
