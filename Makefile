@@ -76,12 +76,20 @@ bench-http: build ## the running service over loopback, beside its floors; ends 
 # How often the service is killed.
 KILLS ?= 200
 
+.PHONY: bench-scale
+bench-scale: build ## start time and memory of 100,000 keys with policies
+	$(GO) run ./bench/scale -service $(BIN)
+
 .PHONY: crash
 crash: ## kill the service KILLS times (200) under mixed load, and hold what is left against what clients were told
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
 
+.PHONY: borders
+borders: ## many clients at the borders of limits, of 200 quotas, at first deployments and approved holds, 1,000 times each
+	BAILIFF_ROUNDS=1000 BAILIFF_QUOTAS=200 $(GO) test ./httpd/e2e -run 'TestBorders|TestFirstDeployments|TestOneHold|TestQuotaOfKeys' -count 1 -v -timeout 1h
+
 .PHONY: nightly
-nightly: race differential mutants crash ## what takes too long for every change
+nightly: race differential mutants crash borders ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http
 

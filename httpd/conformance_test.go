@@ -1,8 +1,14 @@
 package httpd
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
+
+	"bailiff/runtime/authority"
 )
 
 // TestUnboundBuild asks a build that is bound to no commit for its commit: there is none to tell, which nobody keeps.
@@ -17,5 +23,104 @@ func TestUnboundBuild(t *testing.T) {
 	}
 	if kept := response.Header.Values("Cache-Control"); len(kept) != 1 || kept[0] != "no-store" {
 		t.Errorf("Cache-Control %q", kept)
+	}
+}
+
+// TestVersionOfTheAPI reads the document: it is of version 2.0.0, and what decides or keeps something is below /v1.
+func TestVersionOfTheAPI(t *testing.T) {
+	document := newChecker(t).document
+	if document.Info.Version != "2.0.0" {
+		t.Errorf("version %s", document.Info.Version)
+	}
+	others := []string{"/.well-known/jwks.json", "/.well-known/svc-pqc-keys.json", "/.well-known/svc-conformance.json", "/healthz", "/openapi.json", "/rpc/{chainId}", "/bundler/{chainId}"}
+	for path := range document.Paths.Map() {
+		if !strings.HasPrefix(path, "/v1/") && !slices.Contains(others, path) {
+			t.Errorf("%s is not below /v1", path)
+		}
+	}
+}
+
+// scopes says for every route what its key needs: a scope, a plan, or no key at all ("Authentication").
+var scopes = map[string]string{
+	"POST /v1/authorize": "authorize", "POST /v1/authorize/test-run": "authorize",
+	"GET /v1/holds/{holdId}": "authorize", "POST /v1/holds/{holdId}/resolution": "authorize",
+	"GET /v1/events": "authorize", "GET /v1/events/checkpoint": "authorize", "POST /v1/warranty/deploy": "warranty:deploy",
+	"GET /v1/webhooks": "webhooks:write", "DELETE /v1/webhooks/{id}": "webhooks:write", "POST /v1/webhooks": "a plan",
+	"POST /v1/keys/register": "", "POST /rpc/{chainId}": "", "POST /bundler/{chainId}": "", "GET /healthz": "", "GET /openapi.json": "",
+	"GET /.well-known/jwks.json": "", "GET /.well-known/svc-pqc-keys.json": "", "GET /v1/pqc-keys": "", "GET /v1/capabilities": "",
+	"GET /.well-known/svc-conformance.json": "", "GET /v1/svc-conformance": "", "GET /v1/service-metadata": "",
+}
+
+// refusals are what a route refuses credentials with, by what it needs; $NAME stands for a key.
+func refusals(needs string) map[string]string {
+	const scope, plan = "403 SVC_API_KEY_SCOPE_INSUFFICIENT", "403 SVC_TIER_INSUFFICIENT"
+	refused := map[string]string{"": "401 SVC_API_KEY_REQUIRED", "Bearer sk_svc_nobody": "401 SVC_API_KEY_INVALID", "Bearer $all": "", "Bearer $authorizer": scope, "Bearer $deployer": scope}
+	switch needs {
+	case "":
+		return map[string]string{"": "", "Bearer sk_svc_nobody": "", "Bearer $deployer": ""}
+	case "authorize":
+		refused["Bearer $authorizer"] = ""
+	case "warranty:deploy":
+		refused["Bearer $deployer"] = ""
+	case "a plan":
+		refused["Bearer $authorizer"], refused["Bearer $deployer"] = plan, plan
+	}
+	return refused
+}
+
+// TestEveryRouteAsksForItsKey asks every route without a key, with one that nobody has, with keys of one scope each, and
+// with one of all.
+func TestEveryRouteAsksForItsKey(t *testing.T) {
+	w := newWorld(t)
+	w.serve(w.config(w.authority("", false)))
+	w.createKey("authorizer", authority.NewKey{Scopes: []string{"authorize"}})
+	w.createKey("deployer", authority.NewKey{Scopes: []string{"warranty:deploy"}})
+	w.createKey("all", authority.NewKey{Plan: "growth", FullGrant: true})
+	for _, route := range routes {
+		needs, known := scopes[route.method+" "+route.path]
+		if !known {
+			t.Errorf("nothing is said of the key of %s %s", route.method, route.path)
+		}
+		head := route.method + " " + strings.NewReplacer("{holdId}", "x", "{id}", "x", "{chainId}", "1").Replace(route.path)
+		for credential, want := range refusals(needs) {
+			response, body := w.send(w.request(head + "\nAuthorization: " + credential + "\n\n{}"))
+			if credential == "" {
+				response, body = w.send(w.request(head + "\n\n{}"))
+			}
+			status, code, _ := strings.Cut(want, " ")
+			refused := strings.Contains(body, "SVC_API_KEY_") || strings.Contains(body, "SVC_TIER_")
+			if refused != (want != "") || refused && (fmt.Sprint(response.StatusCode) != status || !strings.Contains(body, `"`+code+`"`)) {
+				t.Errorf("%s with %q: %d %s, and not %q", head, credential, response.StatusCode, body, want)
+			}
+		}
+	}
+}
+
+// limitedPolicy needs a counter for every command.
+const limitedPolicy = "version: 2.0.0\n\n## tool_calls\nallowed: bash\n\n## execution_limits\nmax_tool_calls_per_hour: 5\n"
+
+// TestCountersFail has the store fail under a limit: that is denied, by no rule, and is the only decision there is then.
+func TestCountersFail(t *testing.T) {
+	w := newWorld(t)
+	w.serve(w.config(w.authority(limitedPolicy, false)))
+	w.createKey("agent", authority.NewKey{})
+	w.ledger.Close()
+	response, body := w.send(w.request("POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent))
+	if response.StatusCode != 403 || !strings.Contains(body, `"status":"DENIED"`) || !strings.Contains(body, `"error_code":"SVC_LIMIT_STORE_UNAVAILABLE"`) ||
+		strings.Contains(body, "matched_rule") || !strings.Contains(body, `"intent_attestation":null`) {
+		t.Errorf("%d %s", response.StatusCode, body)
+	}
+}
+
+// TestInternalError has randomness end: nothing is decided, and nothing is told but that.
+func TestInternalError(t *testing.T) {
+	w := newWorld(t)
+	decider := w.authority(limitedPolicy, false)
+	decider.Random = iotest.ErrReader(errors.New("planted"))
+	w.serve(w.config(decider))
+	w.createKey("agent", authority.NewKey{})
+	response, body := w.send(w.request("POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent))
+	if response.StatusCode != 500 || !strings.Contains(body, `"error_code":"SVC_INTERNAL_ERROR"`) || !strings.Contains(body, `"status":"ERROR"`) || strings.Contains(body, "planted") {
+		t.Errorf("%d %s", response.StatusCode, body)
 	}
 }

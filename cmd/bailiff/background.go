@@ -11,8 +11,12 @@ import (
 	"bailiff/runtime/webhook"
 )
 
-// checkpointEvery is how often the signed checkpoint is renewed, where the ledger has moved.
-const checkpointEvery = 10 * time.Second
+const (
+	// checkpointEvery is how often the signed checkpoint is renewed, where the ledger has moved.
+	checkpointEvery = 10 * time.Second
+	// dropEvery is how often policies that nobody has used for long are looked for.
+	dropEvery = time.Minute
+)
 
 // background is the work that goes on behind the servers.
 type background struct {
@@ -23,19 +27,20 @@ type background struct {
 	faults  []error
 }
 
-// start runs a task until its context ends; fault gets the error of one that ends before.
+// start runs a task until its context ends; fault gets the error of one that ends before, and stop returns the others.
 func (b *background) start(ctx context.Context, task func(context.Context) error, fault func(error)) {
 	b.running.Go(func() {
 		err := task(ctx)
 		if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return
 		}
-		b.mutex.Lock()
-		b.faults = append(b.faults, err)
-		b.mutex.Unlock()
 		if ctx.Err() == nil {
 			fault(err)
+			return
 		}
+		b.mutex.Lock()
+		defer b.mutex.Unlock()
+		b.faults = append(b.faults, err)
 	})
 }
 
@@ -55,7 +60,8 @@ func (b *background) stop(ctx context.Context) error {
 	return errors.Join(b.faults...)
 }
 
-// startWork starts the deliveries of webhooks, which see to the expiry of holds too, and the checkpoints.
+// startWork starts the deliveries of webhooks, which see to the expiry of holds too, the checkpoints, and the
+// dropping of policies out of use.
 func (r *service) startWork() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.work.cancel, r.work.started = cancel, true
@@ -66,6 +72,10 @@ func (r *service) startWork() error {
 	fault := func(err error) { r.failed <- err }
 	r.work.start(ctx, dispatcher.Run, fault)
 	r.work.start(ctx, every(checkpointEvery, r.renewCheckpoint), fault)
+	r.work.start(ctx, every(dropEvery, func(context.Context) error {
+		r.decider.DropUnused(r.clock())
+		return nil
+	}), fault)
 	return r.metrics.Queue("webhook_outbox", dispatcher.Waiting)
 }
 

@@ -58,6 +58,7 @@ type service struct {
 	signer   *attest.Signer
 	metrics  *metrics.Metrics
 	boot     boot
+	decider  *authority.Authority
 	admin    *authority.Admin
 	clients  []server // who asks from outside; stopped first
 	operator []server // admin socket and monitor; stopped last

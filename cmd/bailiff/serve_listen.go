@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"bailiff/httpd"
-	"bailiff/runtime/authority"
 )
 
 // server is one of the service's HTTP servers with its listener.
@@ -45,13 +44,13 @@ func (r *service) listenAPI() (index int, err error) {
 }
 
 // listenBeside opens the listeners beside the API's: the internal one, the admin socket, the monitor.
-func (r *service) listenBeside(decider *authority.Authority) error {
+func (r *service) listenBeside() error {
 	if r.settings["SVC_INTERNAL_LISTEN"] != "" {
 		internal, err := listenMutual(r.settings)
 		if err != nil {
 			return fmt.Errorf("SVC_INTERNAL_LISTEN, _CERT, _KEY, _CA: %w", err)
 		}
-		r.clients = append(r.clients, server{httpd.NewInternal(decider, r.log), internal})
+		r.clients = append(r.clients, server{httpd.NewInternal(r.decider, r.log), internal})
 	}
 	socket, err := listenPrivate(r.settings.adminSocket())
 	if err != nil {

@@ -47,8 +47,7 @@ func (r *service) wire() error {
 	if err != nil {
 		return err
 	}
-	decider, err := r.newAuthority()
-	if err != nil {
+	if r.decider, err = r.newAuthority(); err != nil {
 		return err
 	}
 	passage, err := r.newGateway()
@@ -57,7 +56,7 @@ func (r *service) wire() error {
 	}
 	proxies, _ := parsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
 	server, err := httpd.New(httpd.Config{
-		Authority: decider, Log: r.log, Clock: r.clock, Random: rand.Reader, Commit: commit(), PublicURL: r.publicURL(),
+		Authority: r.decider, Log: r.log, Clock: r.clock, Random: rand.Reader, Commit: commit(), PublicURL: r.publicURL(),
 		Limits: r.settings.limits(), Store: store, TrustedProxies: proxies, Metrics: r.metrics, Gateway: passage,
 	})
 	if err != nil {
@@ -67,7 +66,7 @@ func (r *service) wire() error {
 	r.admin = &authority.Admin{
 		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Random: rand.Reader, Hosted: r.settings.hosted(),
 	}
-	return r.listenBeside(decider)
+	return r.listenBeside()
 }
 
 // newAuthority makes the authority.

@@ -90,7 +90,7 @@ func TestFirstDeployments(t *testing.T) {
 	hashes := []string{hashOne, hashOther}
 	two := newSwarm(t, service, 2)
 	wins := [2]int{}
-	for round := range times(t, "BAILIFF_ROUNDS", 60) {
+	for round := range times(t, "BAILIFF_ROUNDS", 200) {
 		key := service.register().APIKey
 		answers := two.attack(key, func(client int) (string, string) { return "/v1/warranty/deploy", bodies[(client+round)%2] })
 		winner := 0
@@ -117,7 +117,7 @@ func TestOneHold(t *testing.T) {
 	key, mine := service.register().APIKey, newOperator(t)
 	service.deploy(key, mine, mailPolicy)
 	all := newSwarm(t, service, 32)
-	for round := range times(t, "BAILIFF_ROUNDS", 100) {
+	for round := range times(t, "BAILIFF_ROUNDS", 200) {
 		mail := tool("email.send", fmt.Sprintf(`"to":"someone-%d@example.com"`, round))
 		first := count(all.attack(key, func(int) (string, string) { return "/v1/authorize", mail }))
 		if err := first.border(0, "202 "+pendingMail); err != nil {
@@ -146,7 +146,7 @@ func TestQuotaOfKeys(t *testing.T) {
 	service := newHosted(t).start()
 	mine := newOperator(t)
 	all := newSwarm(t, service, 64)
-	for round := range 2 {
+	for round := range times(t, "BAILIFF_QUOTAS", 2) {
 		key := service.register().APIKey
 		service.deploy(key, mine, mailPolicy)
 		seen := map[string]bool{}

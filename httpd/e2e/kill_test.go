@@ -32,9 +32,10 @@ type ordeal struct {
 	random   *mathrand.Rand
 	mine     operator
 	receiver *receiver
-	// deciders works at a limit, hooked has a webhook, deployer deploys, holder has intents approved.
-	deciders, hooked, deployer, holder registered
-	serial                             atomic.Int64
+	// deciders works at a limit, hooked has a webhook, deployer deploys, holder has intents approved, subscriber registers
+	// and removes webhooks.
+	deciders, hooked, deployer, holder, subscriber registered
+	serial                                         atomic.Int64
 
 	mu   sync.Mutex
 	told told
@@ -50,7 +51,9 @@ type told struct {
 	deploying   map[string]bool   // policy hashes that were sent
 	approved    map[string]string // hold → intent
 	keys        []string
-	hooked      string // id of the key with the webhook
+	revoked     map[string]bool   // keys; false where nobody knows
+	subscribed  map[string]string // webhook → "there", "gone", or "unknown"
+	hooked      string            // id of the key with the webhook
 }
 
 func (o *ordeal) tell(add func(*told)) {
@@ -65,7 +68,7 @@ func newOrdeal(t *testing.T) *ordeal {
 	o := &ordeal{
 		t: t, s: newHosted(t, "SVC_WEBHOOK_ALLOW_PRIVATE=true"), mine: newOperator(t), receiver: newReceiver(t, nil), at: "0",
 		random: mathrand.New(mathrand.NewPCG(uint64(seed.Value(t)), 1)),
-		told:   told{groups: map[string]string{}, decisions: map[string]string{}, deploying: map[string]bool{}, approved: map[string]string{}},
+		told:   told{groups: map[string]string{}, decisions: map[string]string{}, deploying: map[string]bool{}, approved: map[string]string{}, revoked: map[string]bool{}, subscribed: map[string]string{}},
 	}
 	service := o.s.start()
 	for _, row := range []struct {
@@ -73,7 +76,7 @@ func newOrdeal(t *testing.T) *ordeal {
 		policy string
 	}{
 		{&o.deciders, fmt.Sprintf(toolPolicy, taskLimit)}, {&o.hooked, fmt.Sprintf(toolPolicy, taskLimit)},
-		{&o.deployer, mailPolicy}, {&o.holder, mailPolicy},
+		{&o.deployer, mailPolicy}, {&o.holder, mailPolicy}, {&o.subscriber, mailPolicy},
 	} {
 		*row.key = service.register()
 		o.s.must("keys", "set-plan", row.key.KeyID, "growth")
@@ -90,7 +93,7 @@ func (o *ordeal) decide(service *running, key, group, body string) (got answer, 
 	sum := sha256.Sum256(fmt.Append(nil, o.serial.Add(1)))
 	commitment := hex.EncodeToString(sum[:])
 	o.tell(func(t *told) { t.groups[commitment] = group })
-	if got, err = service.post("/v1/authorize", key, strings.Replace(body, strings.Repeat("ab", 32), commitment, 1)); err == nil {
+	if got, err = service.post("/v1/authorize", key, strings.Replace(body, strings.Repeat("ab", 32), commitment, 1)); err == nil && got.PolicyHash != "" {
 		o.tell(func(t *told) { t.decisions[commitment] = got.Status })
 	}
 	return got, err
@@ -115,17 +118,74 @@ func (o *ordeal) work(service *running, round int) (wait *sync.WaitGroup) {
 	}
 	wait.Go(func() { o.deploys(service) })
 	wait.Go(func() { o.approves(service) })
-	wait.Go(func() {
-		for {
-			got, err := service.try("POST", "/v1/keys/register", "", `{"email":"agent@example.com"}`)
-			var made registered
-			if err != nil || json.Unmarshal([]byte(got.body), &made) != nil || made.APIKey == "" {
-				return
-			}
-			o.tell(func(t *told) { t.keys = append(t.keys, made.APIKey) })
-		}
-	})
+	wait.Go(func() { o.registers(service) })
+	wait.Go(func() { o.subscribes(service) })
 	return wait
+}
+
+// registers registers keys, and revokes every second one.
+func (o *ordeal) registers(service *running) {
+	socket := o.socket()
+	defer socket.CloseIdleConnections()
+	for i := 0; ; i++ {
+		got, err := service.try("POST", "/v1/keys/register", "", `{"email":"agent@example.com"}`)
+		var made registered
+		if err != nil || json.Unmarshal([]byte(got.body), &made) != nil || made.APIKey == "" {
+			return
+		}
+		o.tell(func(t *told) { t.keys = append(t.keys, made.APIKey) })
+		if i%2 == 0 {
+			continue
+		}
+		o.tell(func(t *told) { t.revoked[made.APIKey] = false })
+		request, err := http.NewRequest(http.MethodDelete, "http://admin/keys/"+made.KeyID, http.NoBody)
+		if err != nil {
+			o.t.Error(err)
+			return
+		}
+		response, err := socket.Do(request)
+		if err != nil {
+			return
+		}
+		if response.Body.Close(); response.StatusCode == 200 {
+			o.tell(func(t *told) { t.revoked[made.APIKey] = true })
+		}
+	}
+}
+
+// subscribes registers webhooks that nothing is sent to, and removes them.
+func (o *ordeal) subscribes(service *running) {
+	key := o.subscriber.APIKey
+	for range 20 {
+		got, err := service.try("POST", "/v1/webhooks", key, fmt.Sprintf(`{"url":%q,"events":["hold.expired"]}`, o.receiver.URL))
+		var hook webhook
+		if err != nil || json.Unmarshal([]byte(got.body), &hook) != nil || hook.ID == "" {
+			return
+		}
+		o.tell(func(t *told) { t.subscribed[hook.ID] = "there" })
+		if hook.ID[0] < '8' && len(service.subscriptions(key)) < 10 {
+			continue // half of them stay, as long as there are few
+		}
+		o.tell(func(t *told) { t.subscribed[hook.ID] = "unknown" })
+		if got, err = service.try("DELETE", "/v1/webhooks/"+hook.ID, key, ""); err != nil || got.status != 204 {
+			return
+		}
+		o.tell(func(t *told) { t.subscribed[hook.ID] = "gone" })
+	}
+}
+
+// subscriptions are the webhooks of a key; none where the service is gone.
+func (r *running) subscriptions(key string) map[string]bool {
+	got, err := r.try("GET", "/v1/webhooks", key, "")
+	var hooks []webhook
+	if err != nil || json.Unmarshal([]byte(got.body), &hooks) != nil {
+		return nil
+	}
+	ids := map[string]bool{}
+	for _, hook := range hooks {
+		ids[hook.ID] = true
+	}
+	return ids
 }
 
 // deploys deploys one policy after the other, each with a text of its own. A hosted service takes sixty a minute.
@@ -173,12 +233,17 @@ func (o *ordeal) approves(service *running) {
 	}
 }
 
+// socket returns a client of the operator's socket.
+func (o *ordeal) socket() *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", o.s.path("data/admin.sock"))
+	}}, Timeout: 20 * time.Second}
+}
+
 // read fetches what the log has got since it was read last, of all keys, over the operator's socket.
 func (o *ordeal) read() {
 	o.t.Helper()
-	socket := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", o.s.path("data/admin.sock"))
-	}}, Timeout: 20 * time.Second}
+	socket := o.socket()
 	defer socket.CloseIdleConnections()
 	for more := true; more; {
 		response, err := socket.Get("http://admin/events?limit=1000&after=" + o.at)
@@ -289,7 +354,19 @@ func (o *ordeal) after(service *running, known *int) {
 		o.t.Error(problem)
 	}
 	for ; *known < len(o.told.keys); *known++ {
-		service.send("POST", "/v1/authorize", o.told.keys[*known], listing).wants(o.t, "a key that was registered", "409 SVC_NO_POLICY_DEPLOYED")
+		key := o.told.keys[*known]
+		got := service.send("POST", "/v1/authorize", key, listing).code()
+		revoked, tried := o.told.revoked[key]
+		const good, bad = "409 SVC_NO_POLICY_DEPLOYED", "401 SVC_API_KEY_INVALID"
+		if got != good && !tried || got != bad && revoked || got != good && got != bad {
+			o.t.Errorf("a key that was registered (revoked: %v, tried: %v): %s", revoked, tried, got)
+		}
+	}
+	there := service.subscriptions(o.subscriber.APIKey)
+	for id, state := range o.told.subscribed {
+		if state != "unknown" && there[id] != (state == "there") {
+			o.t.Errorf("the webhook %s should be %s", id, state)
+		}
 	}
 	last := ""
 	for i := range o.log {

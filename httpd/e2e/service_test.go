@@ -20,7 +20,10 @@ import (
 	"time"
 )
 
-var binary string
+var (
+	binary     string
+	buildFlags []string // -race where the tests are built so
+)
 
 func TestMain(m *testing.M) {
 	os.Exit(build(m))
@@ -35,7 +38,7 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "bailiff")
-	command := exec.Command("go", "build", "-buildvcs=auto", "-o", binary, "bailiff/cmd/bailiff")
+	command := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-buildvcs=auto", "-o", binary, "bailiff/cmd/bailiff")...)
 	if output, err := command.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the command: %v\n%s", err, output)
 		return 1
@@ -152,7 +155,7 @@ func (s *site) launch(subcommand string) *running {
 	r := &running{site: s, command: command, log: &lockedBuffer{}, exited: make(chan error, 1)}
 	address := make(chan string, 1)
 	go r.watch(log, address)
-	s.t.Cleanup(r.kill)
+	s.t.Cleanup(r.end)
 	select {
 	case found := <-address:
 		r.base = "http://" + found
@@ -206,6 +209,14 @@ func (r *running) watch(log io.Reader, address chan<- string) {
 func (r *running) kill() {
 	_ = r.command.Process.Kill()
 	r.exited <- <-r.exited
+}
+
+// end kills the service when its test is over, and fails the test where the race detector has found something.
+func (r *running) end() {
+	r.kill()
+	if _, report, found := strings.Cut(r.log.String(), "WARNING: DATA RACE"); found {
+		r.t.Errorf("a data race in the service:\n%s", report)
+	}
 }
 
 // stop asks the service to finish and returns how it ended.

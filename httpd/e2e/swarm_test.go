@@ -35,8 +35,7 @@ func newSwarm(t *testing.T, service *running, size int) *swarm {
 	return s
 }
 
-// attack has every client of the swarm send one request at once, and returns the answers. A request of an empty path is
-// not sent.
+// attack has every client of the swarm send one request at once, and returns the answers.
 func (s *swarm) attack(key string, request func(client int) (path, body string)) []answer {
 	answers := make([]answer, len(s.clients))
 	var ready, done sync.WaitGroup

@@ -21,80 +21,87 @@ func hashOf(data []byte) string {
 
 func to(list ...string) attest.Recipients { return attest.Recipients{List: list, Array: len(list) > 1} }
 
-// A transaction is held against what was declared of it. Each case is a transaction and an intent that fits, but for
-// what its name says.
+// What the cases below share: a signer, intents of each kind, and call data.
+var (
+	_, fitSigner = account(0)
+	sixDecimals  = 6
+	usdcIntent   = attest.Intent{Action: "wallet.transfer", AmountBase: "100", TargetAddress: usdc, Token: "USDC", Decimals: &sixDecimals}
+	native       = attest.Intent{Action: "wallet.transfer", AmountBase: "5", TargetAddress: payee}
+	call4        = attest.Intent{Action: "contract.call", AmountBase: "0", TargetAddress: payee, CalldataHash: hashOf([]byte{1, 2, 3, 4})}
+	pay          = tokenData(selTransfer, payee, 100)
+)
+
+// with returns an intent that is changed in something.
+func with(i attest.Intent, change func(*attest.Intent)) attest.Intent { change(&i); return i }
+
+// fitCases are a transaction each and an intent that fits, but for what the name says.
+var fitCases = []struct {
+	name   string
+	tx     *types.DynamicFeeTx
+	intent attest.Intent
+	want   string // of the reason; empty: it fits
+}{
+	{"native transfer", dynamic(payee, 5, nil), native, ""},
+	{"action in another case", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.Action = "Wallet.Transfer" }), ""},
+	{"to is the payee", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.To = to(payee) }), ""},
+	{"to is one of several", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.To = to(stranger, payee) }), ""},
+	{"more value", dynamic(payee, 6, nil), native, "value is 6 wei, and the intent declared 5"},
+	{"less value", dynamic(payee, 4, nil), native, "value is 4 wei"},
+	{"another target", dynamic(stranger, 5, nil), native, "goes to " + stranger},
+	{"another recipient declared", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.To = to(stranger) }), "recipient is " + payee},
+	{"a recipient that is no address", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.To = to("a@example.com") }), "recipient is"},
+	{"data on a transfer", dynamic(payee, 5, []byte{0}), native, "carries no data"},
+	{"declared data on a transfer", dynamic(payee, 5, []byte{1}), with(native, func(i *attest.Intent) { i.CalldataHash = hashOf([]byte{1}) }), "carries no data"},
+	{"no target declared", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.TargetAddress = "" }), "no targetAddress"},
+	{"approve without a token", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.Action = "token.approve" }), "needs a token"},
+
+	{"contract call", dynamic(payee, 0, []byte{1, 2, 3, 4}), call4, ""},
+	{"contract call with value", dynamic(payee, 5, []byte{1, 2, 3, 4}), with(call4, func(i *attest.Intent) { i.AmountBase = "5" }), ""},
+	{"contract call without data", dynamic(payee, 0, nil), with(call4, func(i *attest.Intent) { i.CalldataHash = "" }), ""},
+	{"contract call4, declared empty", dynamic(payee, 0, nil), with(call4, func(i *attest.Intent) { i.CalldataHash = hashOf(nil) }), ""},
+	{"an action of the policy's own", dynamic(payee, 0, []byte{1, 2, 3, 4}), with(call4, func(i *attest.Intent) { i.Action = "vault.deposit" }), ""},
+	{"other data", dynamic(payee, 0, []byte{1, 2, 3, 5}), call4, "not the calldata"},
+	{"data missing", dynamic(payee, 0, nil), call4, "not the calldata"},
+	{"data undeclared", dynamic(payee, 0, []byte{1}), with(call4, func(i *attest.Intent) { i.CalldataHash = "" }), "declared no calldata"},
+	{"undeclared value on a call", dynamic(payee, 1, []byte{1, 2, 3, 4}), call4, "value is 1 wei"},
+	{"a token's transfer as a call4, to another", dynamic(usdc, 0, pay), attest.Intent{Action: "contract.call", AmountBase: "0", TargetAddress: usdc, CalldataHash: hashOf(pay), To: to(stranger)}, "recipient is " + payee},
+	{"a token's transfer as a call", dynamic(usdc, 0, pay), attest.Intent{Action: "contract.call", AmountBase: "0", TargetAddress: usdc, CalldataHash: hashOf(pay), To: to(payee)}, ""},
+
+	{"token transfer", dynamic(usdc, 0, pay), usdcIntent, ""},
+	{"token transfer, to declared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.To = to(payee) }), ""},
+	{"token by its address", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Token = usdc }), ""},
+	{"symbol in another case", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Token = "usdc" }), ""},
+	{"fewer tokens", dynamic(usdc, 0, tokenData(selTransfer, payee, 99)), usdcIntent, ""},
+	{"transferFrom the signer", dynamic(usdc, 0, tokenData(selTransferFrom, spell(fitSigner), payee, 100)), usdcIntent, ""},
+	{"more tokens", dynamic(usdc, 0, tokenData(selTransfer, payee, 101)), usdcIntent, "moves 101 base units"},
+	{"another recipient", dynamic(usdc, 0, tokenData(selTransfer, stranger, 100)), with(usdcIntent, func(i *attest.Intent) { i.To = to(payee) }), "recipient is " + stranger},
+	{"transferFrom somebody else", dynamic(usdc, 0, tokenData(selTransferFrom, stranger, payee, 100)), usdcIntent, "takes from"},
+	{"approve as a transfer", dynamic(usdc, 0, tokenData(selApprove, payee, 100)), usdcIntent, "is an approve"},
+	{"increaseAllowance", dynamic(usdc, 0, tokenData(selIncrease, payee, 100)), usdcIntent, "no transfer"},
+	{"a byte more", dynamic(usdc, 0, append(tokenData(selTransfer, payee, 100), 0)), usdcIntent, "exact form"},
+	{"a byte less", dynamic(usdc, 0, pay[:len(pay)-1]), usdcIntent, "exact form"},
+	{"a dirty address", dynamic(usdc, 0, tokenData(selTransfer, "0x01"+strings.Repeat("0", 22)+payee[2:], 100)), usdcIntent, "exact form"},
+	{"no data", dynamic(usdc, 0, nil), usdcIntent, "exact form"},
+	{"native value beside", dynamic(usdc, 1, pay), usdcIntent, "carries no native value"},
+	{"another contract", dynamic(stranger, 0, pay), usdcIntent, "goes to"},
+	{"a contract that the rule does not pin", dynamic(stranger, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.TargetAddress = stranger }), "pins no contract"},
+	{"a rule without addresses", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Token = "FREE" }), "pins no contract"},
+	{"a token without a rule", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Token = "DAI" }), "pins no contract"},
+	{"another token's address", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Token = stranger }), "pins no contract"},
+	{"an amount that nobody judged", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Decimals = nil }), "judged the amount"},
+
+	{"approve", dynamic(usdc, 0, tokenData(selApprove, payee, 100)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve"; i.To = to(payee) }), ""},
+	{"approve for more", dynamic(usdc, 0, tokenData(selApprove, payee, 101)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve" }), "moves 101"},
+	{"approve for another", dynamic(usdc, 0, tokenData(selApprove, stranger, 1)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve"; i.To = to(payee) }), "recipient is"},
+	{"transfer as an approve", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve" }), "calls approve"},
+	{"a token call4, declared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call"; i.CalldataHash = hashOf(pay) }), ""},
+	{"a token call4, undeclared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call" }), "has to be declared"},
+	{"a token call4, other data", dynamic(usdc, 0, tokenData(selTransfer, stranger, 100)), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call"; i.CalldataHash = hashOf(pay) }), "not the calldata"},
+}
+
+// A transaction is held against what was declared of it.
 func TestFit(t *testing.T) {
-	_, signer := account(0)
-	six := 6
-	usdcIntent := attest.Intent{Action: "wallet.transfer", AmountBase: "100", TargetAddress: usdc, Token: "USDC", Decimals: &six}
-	with := func(i attest.Intent, change func(*attest.Intent)) attest.Intent { change(&i); return i }
-	pay := tokenData(selTransfer, payee, 100)
-	native := attest.Intent{Action: "wallet.transfer", AmountBase: "5", TargetAddress: payee}
-	call := attest.Intent{Action: "contract.call", AmountBase: "0", TargetAddress: payee, CalldataHash: hashOf([]byte{1, 2, 3, 4})}
-	type tx = types.DynamicFeeTx
-	for _, c := range []struct {
-		name   string
-		tx     *tx
-		intent attest.Intent
-		want   string // of the reason; empty: it fits
-	}{
-		{"native transfer", dynamic(payee, 5, nil), native, ""},
-		{"action in another case", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.Action = "Wallet.Transfer" }), ""},
-		{"to is the payee", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.To = to(payee) }), ""},
-		{"to is one of several", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.To = to(stranger, payee) }), ""},
-		{"more value", dynamic(payee, 6, nil), native, "value is 6 wei, and the intent declared 5"},
-		{"less value", dynamic(payee, 4, nil), native, "value is 4 wei"},
-		{"another target", dynamic(stranger, 5, nil), native, "goes to " + stranger},
-		{"another recipient declared", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.To = to(stranger) }), "recipient is " + payee},
-		{"a recipient that is no address", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.To = to("a@example.com") }), "recipient is"},
-		{"data on a transfer", dynamic(payee, 5, []byte{0}), native, "carries no data"},
-		{"declared data on a transfer", dynamic(payee, 5, []byte{1}), with(native, func(i *attest.Intent) { i.CalldataHash = hashOf([]byte{1}) }), "carries no data"},
-		{"no target declared", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.TargetAddress = "" }), "no targetAddress"},
-		{"approve without a token", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.Action = "token.approve" }), "needs a token"},
-
-		{"contract call", dynamic(payee, 0, []byte{1, 2, 3, 4}), call, ""},
-		{"contract call with value", dynamic(payee, 5, []byte{1, 2, 3, 4}), with(call, func(i *attest.Intent) { i.AmountBase = "5" }), ""},
-		{"contract call without data", dynamic(payee, 0, nil), with(call, func(i *attest.Intent) { i.CalldataHash = "" }), ""},
-		{"contract call, declared empty", dynamic(payee, 0, nil), with(call, func(i *attest.Intent) { i.CalldataHash = hashOf(nil) }), ""},
-		{"an action of the policy's own", dynamic(payee, 0, []byte{1, 2, 3, 4}), with(call, func(i *attest.Intent) { i.Action = "vault.deposit" }), ""},
-		{"other data", dynamic(payee, 0, []byte{1, 2, 3, 5}), call, "not the calldata"},
-		{"data missing", dynamic(payee, 0, nil), call, "not the calldata"},
-		{"data undeclared", dynamic(payee, 0, []byte{1}), with(call, func(i *attest.Intent) { i.CalldataHash = "" }), "declared no calldata"},
-		{"undeclared value on a call", dynamic(payee, 1, []byte{1, 2, 3, 4}), call, "value is 1 wei"},
-		{"a token's transfer as a call, to another", dynamic(usdc, 0, pay), attest.Intent{Action: "contract.call", AmountBase: "0", TargetAddress: usdc, CalldataHash: hashOf(pay), To: to(stranger)}, "recipient is " + payee},
-		{"a token's transfer as a call", dynamic(usdc, 0, pay), attest.Intent{Action: "contract.call", AmountBase: "0", TargetAddress: usdc, CalldataHash: hashOf(pay), To: to(payee)}, ""},
-
-		{"token transfer", dynamic(usdc, 0, pay), usdcIntent, ""},
-		{"token transfer, to declared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.To = to(payee) }), ""},
-		{"token by its address", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Token = usdc }), ""},
-		{"symbol in another case", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Token = "usdc" }), ""},
-		{"fewer tokens", dynamic(usdc, 0, tokenData(selTransfer, payee, 99)), usdcIntent, ""},
-		{"transferFrom the signer", dynamic(usdc, 0, tokenData(selTransferFrom, spell(signer), payee, 100)), usdcIntent, ""},
-		{"more tokens", dynamic(usdc, 0, tokenData(selTransfer, payee, 101)), usdcIntent, "moves 101 base units"},
-		{"another recipient", dynamic(usdc, 0, tokenData(selTransfer, stranger, 100)), with(usdcIntent, func(i *attest.Intent) { i.To = to(payee) }), "recipient is " + stranger},
-		{"transferFrom somebody else", dynamic(usdc, 0, tokenData(selTransferFrom, stranger, payee, 100)), usdcIntent, "takes from"},
-		{"approve as a transfer", dynamic(usdc, 0, tokenData(selApprove, payee, 100)), usdcIntent, "is an approve"},
-		{"increaseAllowance", dynamic(usdc, 0, tokenData(selIncrease, payee, 100)), usdcIntent, "no transfer"},
-		{"a byte more", dynamic(usdc, 0, append(tokenData(selTransfer, payee, 100), 0)), usdcIntent, "exact form"},
-		{"a byte less", dynamic(usdc, 0, pay[:len(pay)-1]), usdcIntent, "exact form"},
-		{"a dirty address", dynamic(usdc, 0, tokenData(selTransfer, "0x01"+strings.Repeat("0", 22)+payee[2:], 100)), usdcIntent, "exact form"},
-		{"no data", dynamic(usdc, 0, nil), usdcIntent, "exact form"},
-		{"native value beside", dynamic(usdc, 1, pay), usdcIntent, "carries no native value"},
-		{"another contract", dynamic(stranger, 0, pay), usdcIntent, "goes to"},
-		{"a contract that the rule does not pin", dynamic(stranger, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.TargetAddress = stranger }), "pins no contract"},
-		{"a rule without addresses", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Token = "FREE" }), "pins no contract"},
-		{"a token without a rule", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Token = "DAI" }), "pins no contract"},
-		{"another token's address", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Token = stranger }), "pins no contract"},
-		{"an amount that nobody judged", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Decimals = nil }), "judged the amount"},
-
-		{"approve", dynamic(usdc, 0, tokenData(selApprove, payee, 100)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve"; i.To = to(payee) }), ""},
-		{"approve for more", dynamic(usdc, 0, tokenData(selApprove, payee, 101)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve" }), "moves 101"},
-		{"approve for another", dynamic(usdc, 0, tokenData(selApprove, stranger, 1)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve"; i.To = to(payee) }), "recipient is"},
-		{"transfer as an approve", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve" }), "calls approve"},
-		{"a token call, declared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call"; i.CalldataHash = hashOf(pay) }), ""},
-		{"a token call, undeclared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call" }), "has to be declared"},
-		{"a token call, other data", dynamic(usdc, 0, tokenData(selTransfer, stranger, 100)), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call"; i.CalldataHash = hashOf(pay) }), "not the calldata"},
-	} {
+	for _, c := range fitCases {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
 			raw := sign(t, c.tx, chain)
@@ -114,57 +121,7 @@ func TestFit(t *testing.T) {
 // What of a write is wrong before its call is looked at.
 func TestSubmissions(t *testing.T) {
 	b := newBench(t)
-	raw := sign(t, dynamic(payee, 5, nil), chain)
-	target := common.HexToAddress(payee)
-	legacy := &types.LegacyTx{Nonce: 1, GasPrice: big.NewInt(1), Gas: 21_000, To: &target, Value: big.NewInt(5)}
-	key, _ := account(0)
-	unprotected, err := types.SignNewTx(key, types.HomesteadSigner{}, legacy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unprotectedRaw, _ := unprotected.MarshalBinary()
-	creation := dynamic(payee, 0, []byte{0x60})
-	creation.To = nil
-	otherChain := dynamic(payee, 5, nil)
-	otherChain.ChainID = big.NewInt(1)
-	body := func(params string) string {
-		return `{"jsonrpc":"2.0","id":7,"method":"eth_sendRawTransaction","params":` + params + `}`
-	}
-	same := func(*attest.Claims) {}
-	quoted := `"0x` + hex.EncodeToString(raw) + `"`
-	for _, c := range []struct {
-		name   string
-		raw    []byte // that the attestation is for
-		body   string
-		change func(*attest.Claims)
-		want   string
-	}{
-		{"EIP-1559", raw, rawBody(raw), same, ""},
-		{"upper-case digits", raw, body(`["0x` + strings.ToUpper(hex.EncodeToString(raw)) + `"]`), same, ""},
-		{"legacy", sign(t, legacy, chain), rawBody(sign(t, legacy, chain)), same, ""},
-		{"EIP-2930", sign(t, &types.AccessListTx{ChainID: big.NewInt(chain), GasPrice: big.NewInt(1), Gas: 30_000, To: &target, Value: big.NewInt(5)}, chain), "", same, ""},
-		{"no parameter", raw, body(`[]`), same, "exactly one raw transaction"},
-		{"no params", raw, `{"jsonrpc":"2.0","id":7,"method":"eth_sendRawTransaction"}`, same, "exactly one raw transaction"},
-		{"two parameters", raw, body(`[` + quoted + `,` + quoted + `]`), same, "exactly one raw transaction"},
-		{"an object", raw, body(`[{}]`), same, "must be a string"},
-		{"no prefix", raw, body(`["` + hex.EncodeToString(raw) + `"]`), same, "hexadecimal digits"},
-		{"an odd digit", raw, body(`["0x` + hex.EncodeToString(raw) + `0"]`), same, "hexadecimal digits"},
-		{"bytes behind", append(raw, 0), "", same, "can't be decoded"},
-		{"a byte altered", raw, rawBody(flip(raw, 20)), same, ""}, // refused, however: see below
-		{"before EIP-155", unprotectedRaw, "", same, "for chain 0"},
-		{"another chain's", sign(t, otherChain, 1), "", same, "for chain 1, and this is chain 8453"},
-		{"a contract's creation", sign(t, creation, chain), "", func(c *attest.Claims) { c.Intent.AmountBase = "0" }, "creates a contract"},
-		{"blob", []byte{3, 0xc0}, "", same, "EIP-4844"},
-		{"set-code", []byte{4, 0xc0}, "", same, "EIP-7702"},
-		{"an attestation for another chain", raw, rawBody(raw), func(c *attest.Claims) { c.ChainID = 1 }, "is for chain 1"},
-		{"a tool's attestation", raw, rawBody(raw), func(c *attest.Claims) {
-			c.Kind, c.Intent = attest.KindTool, attest.Intent{Action: "bash"}
-		}, "kind tool (bash)"},
-		{"a user operation's attestation", raw, rawBody(raw), func(c *attest.Claims) {
-			c.TxCommit, c.UserOpHash, c.Intent.Action = "", "0x"+c.TxCommit, "erc4337.userop"
-		}, "submit that at /bundler"},
-		{"a user operation's action", raw, rawBody(raw), func(c *attest.Claims) { c.Intent.Action = "erc4337.userop" }, "submit that at /bundler"},
-	} {
+	for _, c := range submissions(t) {
 		claims := b.claims(c.raw)
 		c.change(claims)
 		if c.body == "" {
@@ -184,6 +141,72 @@ func TestSubmissions(t *testing.T) {
 			t.Errorf("%s: %q, want %q; sent %s", c.name, got, c.want, sent)
 		}
 	}
+}
+
+// A submission's case: an attestation for raw that fits, and a body, that of raw unless another is given.
+type submissionCase struct {
+	name   string
+	raw    []byte
+	body   string
+	change func(*attest.Claims)
+	want   string
+}
+
+func submissions(t *testing.T) []submissionCase {
+	raw := sign(t, dynamic(payee, 5, nil), chain)
+	target := common.HexToAddress(payee)
+	legacy := &types.LegacyTx{Nonce: 1, GasPrice: big.NewInt(1), Gas: 21_000, To: &target, Value: big.NewInt(5)}
+	creation := dynamic(payee, 0, []byte{0x60})
+	creation.To = nil
+	otherChain := dynamic(payee, 5, nil)
+	otherChain.ChainID = big.NewInt(1)
+	body := func(params string) string {
+		return `{"jsonrpc":"2.0","id":7,"method":"eth_sendRawTransaction","params":` + params + `}`
+	}
+	same := func(*attest.Claims) {}
+	quoted := `"0x` + hex.EncodeToString(raw) + `"`
+	return []submissionCase{
+		{"EIP-1559", raw, rawBody(raw), same, ""},
+		{"upper-case digits", raw, body(`["0x` + strings.ToUpper(hex.EncodeToString(raw)) + `"]`), same, ""},
+		{"legacy", sign(t, legacy, chain), rawBody(sign(t, legacy, chain)), same, ""},
+		{"EIP-2930", sign(t, &types.AccessListTx{ChainID: big.NewInt(chain), GasPrice: big.NewInt(1), Gas: 30_000, To: &target, Value: big.NewInt(5)}, chain), "", same, ""},
+		{"no parameter", raw, body(`[]`), same, "exactly one raw transaction"},
+		{"no params", raw, `{"jsonrpc":"2.0","id":7,"method":"eth_sendRawTransaction"}`, same, "exactly one raw transaction"},
+		{"two parameters", raw, body(`[` + quoted + `,` + quoted + `]`), same, "exactly one raw transaction"},
+		{"an object", raw, body(`[{}]`), same, "must be a string"},
+		{"no prefix", raw, body(`["` + hex.EncodeToString(raw) + `"]`), same, "hexadecimal digits"},
+		{"an odd digit", raw, body(`["0x` + hex.EncodeToString(raw) + `0"]`), same, "hexadecimal digits"},
+		{"bytes behind", append(raw, 0), "", same, "can't be decoded"},
+		{"a byte altered", raw, rawBody(flip(raw, 20)), same, ""}, // refused, however: see below
+		{"before EIP-155", unprotected(t, legacy), "", same, "for chain 0"},
+		{"another chain's", sign(t, otherChain, 1), "", same, "for chain 1, and this is chain 8453"},
+		{"a contract's creation", sign(t, creation, chain), "", func(c *attest.Claims) { c.Intent.AmountBase = "0" }, "creates a contract"},
+		{"blob", []byte{3, 0xc0}, "", same, "EIP-4844"},
+		{"set-code", []byte{4, 0xc0}, "", same, "EIP-7702"},
+		{"an attestation for another chain", raw, rawBody(raw), func(c *attest.Claims) { c.ChainID = 1 }, "is for chain 1"},
+		{"a tool's attestation", raw, rawBody(raw), func(c *attest.Claims) {
+			c.Kind, c.Intent = attest.KindTool, attest.Intent{Action: "bash"}
+		}, "kind tool (bash)"},
+		{"a user operation's attestation", raw, rawBody(raw), func(c *attest.Claims) {
+			c.TxCommit, c.UserOpHash, c.Intent.Action = "", "0x"+c.TxCommit, "erc4337.userop"
+		}, "submit that at /bundler"},
+		{"a user operation's action", raw, rawBody(raw), func(c *attest.Claims) { c.Intent.Action = "erc4337.userop" }, "submit that at /bundler"},
+	}
+}
+
+// unprotected signs a transaction that binds itself to no chain.
+func unprotected(t *testing.T, data types.TxData) []byte {
+	t.Helper()
+	key, _ := account(0)
+	tx, err := types.SignNewTx(key, types.HomesteadSigner{}, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 func flip(raw []byte, at int) []byte {

@@ -201,5 +201,5 @@ func (g *Gateway) refuse(r *Request, claims *attest.Claims, err error) *Response
 	case errors.As(err, &trouble):
 		return upstreamFailure(r, trouble)
 	}
-	return rpcError(r.call.id, rpcServerError, code.StoreUnavailable, "the service could not record that the attestation is used up; nothing was sent, and the attestation may be used up")
+	return rpcError(r.call.id, rpcServerError, code.StoreUnavailable, "the service could not look up the policy in force, or not record that the attestation is used up; nothing was sent, and the attestation may be used up")
 }

@@ -38,7 +38,7 @@ type Upstream struct {
 // An upstream has a connection pool and a bound of its own, so that one that is slow slows no other.
 type upstream struct {
 	url         *url.URL
-	header      http.Header // of every request; never changed
+	write, read http.Header // of every such request; never changed
 	transport   http.RoundTripper
 	slots       chan struct{}
 	maxResponse int64
@@ -73,7 +73,10 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 		where.User = nil
 	}
-	return &upstream{where, header, transport, make(chan struct{}, inFlight), maxResponse}, nil
+	// Not sent. It tells the transport that a read may be sent again where the upstream closed an idle connection.
+	read := maps.Clone(header)
+	read["X-Idempotency-Key"] = nil
+	return &upstream{where, header, read, transport, make(chan struct{}, inFlight), maxResponse}, nil
 }
 
 // transportTo returns a transport with a pool of its own: for plain HTTP without a proxy one that is faster.
@@ -157,10 +160,9 @@ func (u *upstream) ask(ctx context.Context, r *Request, params []byte) *Response
 // post sends a body and reads the answer. Of the client's headers nothing is sent. The transport is asked directly: a
 // redirect is an answer like any other, and followed by nobody.
 func (u *upstream) post(ctx context.Context, body []byte, write bool) (status int, answer []byte, err error) {
-	header := maps.Clone(u.header)
-	if !write {
-		// Not sent. It tells the transport that a read may be sent again where the upstream closed an idle connection.
-		header["X-Idempotency-Key"] = nil
+	header := u.read
+	if write {
+		header = u.write
 	}
 	request := (&http.Request{
 		Method: http.MethodPost, URL: u.url, Host: u.url.Host, Header: header, ContentLength: int64(len(body)),

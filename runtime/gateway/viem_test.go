@@ -201,6 +201,51 @@ func shorten(fields map[string]any) {
 	}
 }
 
+var testAuthorization = map[string]any{"address": payee, "chainId": "0x1", "nonce": "0x0", "r": "0x1", "s": "0x1", "yParity": "0x0"}
+
+// refusedOperations are changes to a good operation of a version, and what is said of them; nothing: it stays good.
+var refusedOperations = []struct {
+	version Version
+	set     map[string]any // nil removes
+	want    string
+}{
+	{V07, nil, ""},
+	{V06, nil, ""},
+	{V07, map[string]any{"factory": payee}, ""},
+	{V07, map[string]any{"paymaster": payee}, ""},
+	{V07, map[string]any{"sender": nil}, "sender is missing"},
+	{V07, map[string]any{"sender": "0x12"}, "sender must be an address"},
+	{V07, map[string]any{"sender": "0x833589fcD6eDb6E08f4c7C32D4f71b54bdA02913"}, "sender must be an address"},
+	{V07, map[string]any{"nonce": 1}, "nonce must be"},
+	{V07, map[string]any{"nonce": "0x"}, "nonce must be"},
+	{V07, map[string]any{"nonce": "1"}, "nonce must be"},
+	{V07, map[string]any{"nonce": "0x-1"}, "nonce must be"},
+	{V07, map[string]any{"nonce": "0x" + strings.Repeat("0", 65)}, "nonce must be"},
+	{V07, map[string]any{"callGasLimit": "0x1" + strings.Repeat("0", 32)}, "callGasLimit must be a number of up to 128 bits"},
+	{V06, map[string]any{"callGasLimit": "0x1" + strings.Repeat("0", 32)}, ""},
+	{V07, map[string]any{"callData": "0x0"}, "callData must be"},
+	{V07, map[string]any{"extra": "0x0"}, "extra is no member"},
+	{V07, map[string]any{"initCode": "0x"}, "initCode is no member"},
+	{V07, map[string]any{"accountGasLimits": "0x" + strings.Repeat("0", 64)}, "is missing"},
+	{V07, map[string]any{"factoryData": "0x"}, "factory is missing"},
+	{V07, map[string]any{"paymasterData": "0x01"}, "paymaster is missing"},
+	{V07, map[string]any{"paymasterPostOpGasLimit": "0x1"}, "paymaster is missing"},
+	{V07, map[string]any{"paymasterPostOpGasLimit": "0x0", "paymasterVerificationGasLimit": "0x0", "paymasterData": "0x"}, ""},
+	{V07, map[string]any{"factory": "0x7702"}, "eip7702Auth is missing"},
+	{V08, map[string]any{"factory": "0x7702"}, "eip7702Auth is missing"},
+	{V08, map[string]any{"eip7702Auth": testAuthorization}, "factory is missing"},
+	{V08, map[string]any{"factory": payee, "eip7702Auth": testAuthorization}, "factory must be 0x7702"},
+	{V07, map[string]any{"factory": "0x7702", "eip7702Auth": testAuthorization}, "bound by EntryPoint 0.8 only"},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": testAuthorization}, ""},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": []any{}}, "eip7702Auth must be an object"},
+	{V08, map[string]any{"factory": "0x7702", "eip7702Auth": map[string]any{}}, "eip7702Auth.chainId is missing"},
+	{V06, map[string]any{"factory": payee}, "factory is no member"},
+	{V06, map[string]any{"initCode": "0x1234"}, "initCode must be empty"},
+	{V06, map[string]any{"initCode": marker7702Long}, "eip7702Auth is missing"},
+	{V06, map[string]any{"paymasterAndData": "0x1234"}, "paymasterAndData must be empty"},
+	{V06, map[string]any{"eip7702Auth": testAuthorization}, "bound by EntryPoint 0.8 only"},
+}
+
 // What an operation's reader refuses, member by member.
 func TestOperationsRefused(t *testing.T) {
 	g := generator{rand.New(rand.NewSource(1))}
@@ -211,48 +256,7 @@ func TestOperationsRefused(t *testing.T) {
 		}
 		return op
 	}
-	authorization := map[string]any{"address": payee, "chainId": "0x1", "nonce": "0x0", "r": "0x1", "s": "0x1", "yParity": "0x0"}
-	for _, c := range []struct {
-		version Version
-		set     map[string]any // nil removes
-		want    string
-	}{
-		{V07, nil, ""},
-		{V06, nil, ""},
-		{V07, map[string]any{"factory": payee}, ""},
-		{V07, map[string]any{"paymaster": payee}, ""},
-		{V07, map[string]any{"sender": nil}, "sender is missing"},
-		{V07, map[string]any{"sender": "0x12"}, "sender must be an address"},
-		{V07, map[string]any{"sender": "0x833589fcD6eDb6E08f4c7C32D4f71b54bdA02913"}, "sender must be an address"},
-		{V07, map[string]any{"nonce": 1}, "nonce must be"},
-		{V07, map[string]any{"nonce": "0x"}, "nonce must be"},
-		{V07, map[string]any{"nonce": "1"}, "nonce must be"},
-		{V07, map[string]any{"nonce": "0x-1"}, "nonce must be"},
-		{V07, map[string]any{"nonce": "0x" + strings.Repeat("0", 65)}, "nonce must be"},
-		{V07, map[string]any{"callGasLimit": "0x1" + strings.Repeat("0", 32)}, "callGasLimit must be a number of up to 128 bits"},
-		{V06, map[string]any{"callGasLimit": "0x1" + strings.Repeat("0", 32)}, ""},
-		{V07, map[string]any{"callData": "0x0"}, "callData must be"},
-		{V07, map[string]any{"extra": "0x0"}, "extra is no member"},
-		{V07, map[string]any{"initCode": "0x"}, "initCode is no member"},
-		{V07, map[string]any{"accountGasLimits": "0x" + strings.Repeat("0", 64)}, "is missing"},
-		{V07, map[string]any{"factoryData": "0x"}, "factory is missing"},
-		{V07, map[string]any{"paymasterData": "0x01"}, "paymaster is missing"},
-		{V07, map[string]any{"paymasterPostOpGasLimit": "0x1"}, "paymaster is missing"},
-		{V07, map[string]any{"paymasterPostOpGasLimit": "0x0", "paymasterVerificationGasLimit": "0x0", "paymasterData": "0x"}, ""},
-		{V07, map[string]any{"factory": "0x7702"}, "eip7702Auth is missing"},
-		{V08, map[string]any{"factory": "0x7702"}, "eip7702Auth is missing"},
-		{V08, map[string]any{"eip7702Auth": authorization}, "factory is missing"},
-		{V08, map[string]any{"factory": payee, "eip7702Auth": authorization}, "factory must be 0x7702"},
-		{V07, map[string]any{"factory": "0x7702", "eip7702Auth": authorization}, "bound by EntryPoint 0.8 only"},
-		{V08, map[string]any{"factory": "0x7702", "eip7702Auth": authorization}, ""},
-		{V08, map[string]any{"factory": "0x7702", "eip7702Auth": []any{}}, "eip7702Auth must be an object"},
-		{V08, map[string]any{"factory": "0x7702", "eip7702Auth": map[string]any{}}, "eip7702Auth.chainId is missing"},
-		{V06, map[string]any{"factory": payee}, "factory is no member"},
-		{V06, map[string]any{"initCode": "0x1234"}, "initCode must be empty"},
-		{V06, map[string]any{"initCode": marker7702Long}, "eip7702Auth is missing"},
-		{V06, map[string]any{"paymasterAndData": "0x1234"}, "paymasterAndData must be empty"},
-		{V06, map[string]any{"eip7702Auth": authorization}, "bound by EntryPoint 0.8 only"},
-	} {
+	for _, c := range refusedOperations {
 		fields := base(c.version)
 		for name, value := range c.set {
 			if fields[name] = value; value == nil {

@@ -165,8 +165,8 @@ func TestTransports(t *testing.T) {
 	if _, ok := u.transport.(*http.Transport); !ok {
 		t.Errorf("HTTPS goes over %T", u.transport)
 	}
-	if u.url.String() != "https://node.example/path" || u.header.Get("Authorization") != "Basic dXNlcjpzZWNyZXQ=" {
-		t.Errorf("%s with %v", u.url, u.header)
+	if u.url.String() != "https://node.example/path" || u.write.Get("Authorization") != "Basic dXNlcjpzZWNyZXQ=" {
+		t.Errorf("%s with %v", u.url, u.write)
 	}
 	for text, want := range map[string]string{"http://127.0.0.1/x": "127.0.0.1:80", "http://[::1]:8545": "[::1]:8545"} {
 		where, err := url.Parse(text)

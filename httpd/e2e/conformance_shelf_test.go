@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"bailiff/runtime/code"
+)
+
+// A shelf is the tests of the project, by package.TestName.
+type shelf map[string]*proof
+
+// A proof is what a test may show something with: its file, and its package's testdata.
+type proof struct {
+	file string
+	data *strings.Builder
+}
+
+// mentions reports whether a code occurs in a proof: in full, as tables of tests shorten it, or by its name in Go.
+func (p *proof) mentions(c code.Code) bool {
+	short := strings.TrimPrefix(string(c), "SVC_")
+	for _, prefix := range []string{"POLICY_VIOLATION_", "TRUSTED_SHIM_"} {
+		short = strings.TrimPrefix(short, prefix)
+	}
+	spellings := regexp.MustCompile(`\b(` + string(c) + `|` + short + `|code\.` + constants()[c] + `)\b`)
+	return spellings.MatchString(p.file) || p.data != nil && spellings.MatchString(p.data.String())
+}
+
+// constants are the names of the codes in Go.
+func constants() map[code.Code]string {
+	text, err := os.ReadFile(filepath.Join(root, "runtime", "code", "code.go"))
+	if err != nil {
+		panic(err) // the project has been moved
+	}
+	names := map[code.Code]string{}
+	for _, found := range regexp.MustCompile(`(?m)^\t(\w+) +Code = "(\w+)"$`).FindAllStringSubmatch(string(text), -1) {
+		names[code.Code(found[2])] = found[1]
+	}
+	return names
+}
+
+// shelve collects the tests below a folder. What fuzzers have found is no proof.
+func shelve(t *testing.T, root string) shelf {
+	t.Helper()
+	tests, data := shelf{}, map[string]*strings.Builder{}
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (name == ".git" || entry.Name() == "node_modules" || strings.HasSuffix(name, "/testdata/fuzz")):
+			return fs.SkipDir
+		case entry.IsDir():
+			return nil
+		case strings.HasSuffix(name, "_test.go"):
+			return tests.add(root, name, data)
+		}
+		folder, _, found := strings.Cut(name, "/testdata/")
+		if !found {
+			return nil
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		dataOf(data, folder).Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tests
+}
+
+// dataOf is the testdata of a folder, as far as it has been read.
+func dataOf(all map[string]*strings.Builder, folder string) *strings.Builder {
+	if all[folder] == nil {
+		all[folder] = new(strings.Builder)
+	}
+	return all[folder]
+}
+
+// add adds the tests of a file. Those of the root are of the package bailiff.
+func (s shelf) add(root, name string, data map[string]*strings.Builder) error {
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		return err
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	folder := "bailiff"
+	if end := strings.LastIndexByte(name, '/'); end >= 0 {
+		folder = name[:end]
+	}
+	for _, declaration := range file.Decls {
+		f, is := declaration.(*ast.FuncDecl)
+		if is && f.Recv == nil && f.Name.Name != "TestMain" && regexp.MustCompile("^(Test|Fuzz)[A-Z0-9]").MatchString(f.Name.Name) {
+			s[folder+"."+f.Name.Name] = &proof{string(text), dataOf(data, folder)}
+		}
+	}
+	return nil
+}
+
+var (
+	heading  = regexp.MustCompile(`^#{1,3} (.*)`)
+	numbered = regexp.MustCompile(`^(\d+)\. `)
+)
+
+// linesOf names the lines of a specification, in their order, by their section: section.N is a numbered rule, section.rN
+// the Nth row of its tables, without their heads, section.bN its Nth bullet, section.pN its Nth other line.
+func linesOf(text string) (names []string) {
+	section, counts := "", map[string]int{}
+	all := strings.Split(text, "\n")
+	for i, line := range all {
+		kind := kindOf(line)
+		switch {
+		case kind == "#":
+			section = slug(heading.FindStringSubmatch(line)[1])
+		case kind == "", kind == "r" && i+1 < len(all) && strings.HasPrefix(all[i+1], "|---"):
+		case kind == "1":
+			names = append(names, section+"."+numbered.FindStringSubmatch(line)[1])
+		default:
+			counts[section+kind]++
+			names = append(names, fmt.Sprintf("%s.%s%d", section, kind, counts[section+kind]))
+		}
+	}
+	return names
+}
+
+// kindOf is # for a heading, 1 for a numbered rule, r for a row, b for a bullet, p for anything else but an empty line.
+func kindOf(line string) string {
+	switch {
+	case strings.TrimSpace(line) == "", strings.HasPrefix(line, "|---"):
+		return ""
+	case heading.MatchString(line):
+		return "#"
+	case numbered.MatchString(line):
+		return "1"
+	}
+	if strings.HasPrefix(line, "|") {
+		return "r"
+	}
+	if strings.HasPrefix(line, "- ") {
+		return "b"
+	}
+	return "p"
+}
+
+// slug is a heading as a name: its words in lower case, joined by hyphens.
+func slug(heading string) string {
+	words := strings.ReplaceAll(strings.ToLower(heading), "`", "")
+	return strings.Trim(regexp.MustCompile("[^a-z0-9]+").ReplaceAllString(words, "-"), "-")
+}

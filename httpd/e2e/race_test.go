@@ -1,0 +1,6 @@
+//go:build race
+
+package e2e
+
+// The service is built with the race detector where the tests are.
+func init() { buildFlags = []string{"-race"} }
