@@ -3,5 +3,6 @@
 //
 // The Go benchmarks are the test files of this folder (make bench); bench/http drives the running service over
 // loopback (make bench-http); bench/peers, a module of its own, has other policy engines judge the same rules (make
-// bench-peers). RESULTS.md holds what they gave, and what it means.
+// bench-peers); bench/scale says what many idle keys cost (make bench-scale). RESULTS.md holds what they gave, and what
+// it means.
 package bench

@@ -381,3 +381,33 @@ func TestRequestIDsDiffer(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestMalformedIsNotLogged: nobody who has no key can fill the log, or put there what was sent.
+func TestMalformedIsNotLogged(t *testing.T) {
+	w := newWorld(t)
+	var said bytes.Buffer
+	config := w.config(w.authority("", false))
+	config.Log = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	server := w.serve(config)
+	for _, raw := range []string{
+		"GET /healthz\x01 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /healthz\r\n\r\n",
+		"GET /healthz HTTP/1.1\r\nAuthorization: Bearer sk_svc_secret\x00\r\n\r\n",
+		"GET /healthz HTTP/1.1\r\nsk_svc_secret\r\n\r\n",
+		"POST /v1/authorize HTTP/1.1\r\nHost: a\r\nContent-Length: sk_svc_secret\r\n\r\n",
+	} {
+		if response, body := w.send([]byte(raw)); response.StatusCode != 400 {
+			t.Errorf("%q: %d %s", raw, response.StatusCode, body)
+		}
+	}
+	if err := server.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if said.Len() > 0 {
+		t.Errorf("the log has %s", &said)
+	}
+	serverLog{config.Log}.Printf("%s", "out of files")
+	if !strings.Contains(said.String(), "out of files") {
+		t.Error("what is wrong with the server is not logged")
+	}
+}

@@ -92,6 +92,7 @@ func (s *Server) serve(c *call, r *resource) {
 		return
 	}
 	c.route.handle(s, c)
+	s.countUnattested(c)
 }
 
 // fail answers with an error body.

@@ -88,7 +88,7 @@ func TestEveryRouteAsksForItsKey(t *testing.T) {
 				response, body = w.send(w.request(head + "\n\n{}"))
 			}
 			status, code, _ := strings.Cut(want, " ")
-			refused := strings.Contains(body, "SVC_API_KEY_") || strings.Contains(body, "SVC_TIER_")
+			refused := strings.Contains(body, `"error_code":"SVC_API_KEY_`) || strings.Contains(body, `"error_code":"SVC_TIER_`)
 			if refused != (want != "") || refused && (fmt.Sprint(response.StatusCode) != status || !strings.Contains(body, `"`+code+`"`)) {
 				t.Errorf("%s with %q: %d %s, and not %q", head, credential, response.StatusCode, body, want)
 			}

@@ -1,7 +1,6 @@
 package httpd
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,7 +36,7 @@ func newDocuments(c *Config) (d documents, err error) {
 		{&d.capabilities, newCapabilities()},
 		{&d.openAPI, openAPI},
 	} {
-		if *one.to, err = json.Marshal(one.what); err != nil {
+		if *one.to, err = plainJSON(one.what); err != nil {
 			return d, fmt.Errorf("a document can't be written: %w", err)
 		}
 	}

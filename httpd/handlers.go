@@ -132,14 +132,22 @@ func (s *Server) reply(c *call, status int, view any, fault *authority.Failure) 
 		s.fail(c, fault)
 		return
 	}
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // a hold's intent keeps the bytes that its hash is of
-	if err := encoder.Encode(view); err != nil {
+	body, err := plainJSON(view)
+	if err != nil {
 		s.log.Error("an answer could not be written", "route", c.route.path, "error", err)
 		s.fail(c, &authority.Failure{Code: code.Internal, Message: "the answer could not be written; what was asked for may have been done"})
 		return
 	}
-	writeJSON(c.RequestCtx, status, body.Bytes())
+	writeJSON(c.RequestCtx, status, body)
 	c.Response.Header.SetCanonical(cacheControl, noStore)
+}
+
+// plainJSON is the JSON of a value, and a line's end. Nothing is escaped that need not be: a hold's intent keeps the bytes
+// that its hash is of.
+func plainJSON(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return text.Bytes(), err
 }

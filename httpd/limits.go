@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/dunglas/httpsfv"
+	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/code"
@@ -14,7 +15,7 @@ import (
 	"bailiff/runtime/limit"
 )
 
-// A limitKind says which limits bound a route. Every kind but noLimit has the guard of sources in front.
+// A limitKind says which limits bound a route. Every kind but noLimit and gatewayLimit has the guard of sources in front.
 type limitKind uint8
 
 const (
@@ -23,6 +24,7 @@ const (
 	holdLimit               // per key
 	registerLimit           // per source
 	manageLimit             // per key
+	gatewayLimit            // per source: reads, which the handler counts, and writes without a good attestation
 )
 
 // A policy is a limit with its name in the fields of answers and in front of the names that are counted.
@@ -43,7 +45,7 @@ func (s *Server) keyPolicy(kind limitKind) policy {
 		return policy{"holds", s.config.Limits.Holds}
 	case manageLimit:
 		return policy{"manage", s.config.Limits.Manage}
-	case noLimit, registerLimit:
+	case noLimit, registerLimit, gatewayLimit:
 	}
 	return policy{}
 }
@@ -61,7 +63,7 @@ func (s *Server) takeSource(c *call, p policy) *authority.Failure {
 
 // admitEarly holds a request to what counts before its key is looked at.
 func (s *Server) admitEarly(c *call) *authority.Failure {
-	if c.route.limit == noLimit {
+	if c.route.limit == noLimit || c.route.limit == gatewayLimit {
 		return nil
 	}
 	fault := s.limitSource(c)
@@ -69,6 +71,18 @@ func (s *Server) admitEarly(c *call) *authority.Failure {
 		fault = s.takeSource(c, s.registerPolicy())
 	}
 	return fault
+}
+
+// countUnattested counts a write that a gateway has refused for want of a good attestation: verifying costs, and whoever
+// has no attestation has not been counted anywhere else. Beyond the limit of the source it says so instead.
+func (s *Server) countUnattested(c *call) {
+	if c.route.limit != gatewayLimit || c.Response.StatusCode() != fasthttp.StatusUnauthorized {
+		return
+	}
+	if fault := s.limitSource(c); fault != nil {
+		c.Response.Header.Del("WWW-Authenticate")
+		s.fail(c, fault)
+	}
 }
 
 // admitKey holds a request to the limit of its key.

@@ -208,6 +208,9 @@ func TestCapabilities(t *testing.T) {
 			t.Errorf("%s is missing", key)
 		}
 	}
+	if document, err := plainJSON(all); err != nil || !strings.Contains(string(document), `"soft_limits.cap.<name>.max_count"`) {
+		t.Errorf("%s %v", document, err)
+	}
 	for _, version := range all.Versions {
 		version = strings.ReplaceAll(version, "x", "0") + ".0"
 		if _, err := authority.CompilePolicy(grammar.NewSource("policy.md", []byte("version: "+version+"\n\n## tool_calls\nallowed: bash\n"))); err != nil {

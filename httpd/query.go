@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -25,7 +26,7 @@ type eventParameter struct {
 
 var eventParameters = []eventParameter{
 	{"after", "is the next of the page before", func(text string, q *authority.EventQuery) (ok bool) {
-		q.After, ok = wholeNumber(text, 1<<64-1)
+		q.After, ok = wholeNumber(text, authority.MaxCursor)
 		return ok
 	}},
 	{"from", "is a time as RFC 3339 has it, such as 2026-11-21T12:00:00Z", func(text string, q *authority.EventQuery) (ok bool) {
@@ -60,7 +61,7 @@ func eventQuery(arguments *fasthttp.Args) (q authority.EventQuery, fault *author
 		i := slices.IndexFunc(eventParameters, func(p eventParameter) bool { return p.name == string(name) })
 		switch {
 		case i < 0:
-			return q, schemaFailure("the query has a parameter that events do not know; they know after, from, to, decision, rule and limit")
+			return q, schemaFailure(fmt.Sprintf("%.64q: events know no such parameter; they know after, from, to, decision, rule and limit", name))
 		case slices.Contains(seen, eventParameters[i].name):
 			return q, schemaFailure(eventParameters[i].name + ": is in the query twice; send it once")
 		case !eventParameters[i].read(string(value), &q):
@@ -77,8 +78,12 @@ func wholeNumber(text string, most uint64) (n uint64, ok bool) {
 	return n, err == nil && n <= most && strconv.FormatUint(n, 10) == text
 }
 
+// moment reads a time. Before 1970 nothing has happened, and the zero time would stand for none.
 func moment(text string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, text)
+	if t.Unix() < 0 {
+		t = time.Unix(0, 0)
+	}
 	return t, err == nil
 }
 

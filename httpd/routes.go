@@ -106,12 +106,12 @@ var routes = []route{
 	},
 	{
 		path: "/rpc/{chainId}", method: "POST", id: "rpc", summary: "Pass a JSON-RPC request on to a chain's node.",
-		access: public, limit: noLimit, bodyBytes: gatewayBodyBytes, request: "RPCRequest",
+		access: public, limit: gatewayLimit, bodyBytes: gatewayBodyBytes, request: "RPCRequest",
 		answers: gatewayAnswers, handle: (*Server).rpc,
 	},
 	{
 		path: "/bundler/{chainId}", method: "POST", id: "bundler", summary: "Pass a JSON-RPC request on to a chain's bundler.",
-		access: public, limit: noLimit, bodyBytes: gatewayBodyBytes, request: "RPCRequest",
+		access: public, limit: gatewayLimit, bodyBytes: gatewayBodyBytes, request: "RPCRequest",
 		answers: gatewayAnswers, handle: (*Server).bundler,
 	},
 	document("/.well-known/jwks.json", "jwks", "The Ed25519 keys that attestations are signed with.", "JWKS", (*Server).jwks),

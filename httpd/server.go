@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,11 +91,18 @@ func newHTTP(log *slog.Logger, handler fasthttp.RequestHandler, timeouts Timeout
 	}
 }
 
-// serverLog passes on what fasthttp has to say; of single connections it says nothing.
+// serverLog passes on what fasthttp has to say, but for what is wrong with single connections: anybody could fill the log
+// with that, and it repeats what was sent.
 type serverLog struct{ log *slog.Logger }
+
+// ofConnection begins what fasthttp says of a single connection.
+const ofConnection = "error when serving connection"
 
 // Printf implements fasthttp.Logger.
 func (l serverLog) Printf(format string, arguments ...any) {
+	if strings.HasPrefix(format, ofConnection) {
+		return
+	}
 	l.log.Warn("http", "message", fmt.Sprintf(format, arguments...))
 }
 

@@ -140,12 +140,12 @@ func (d *determiner) after(from []uint32, r rune) uint16 {
 		if in.Op == syntax.InstEmptyWidth || in.Op == syntax.InstMatch || !in.MatchRune(r) {
 			continue
 		}
-		found := false
+		var found bool
 		set, found = d.follow(set, in.Out, 0)
 		matched = matched || found
 	}
 	if !d.whole {
-		found := false
+		var found bool
 		set, found = d.follow(set, uint32(d.prog.Start), 0)
 		matched = matched || found
 	}
@@ -172,7 +172,7 @@ func (d *determiner) follow(set []uint32, pc uint32, at syntax.EmptyOp) (_ []uin
 		return append(set, pc), true
 	case syntax.InstAlt, syntax.InstAltMatch:
 		set, matched = d.follow(set, in.Out, at)
-		second := false
+		var second bool
 		set, second = d.follow(set, in.Arg, at)
 		return set, matched || second
 	case syntax.InstCapture, syntax.InstNop:

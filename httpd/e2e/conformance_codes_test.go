@@ -68,9 +68,11 @@ email.require_approval: true
 ## mcp
 allowed_tools: files.*
 blocked_tools: files.delete
+require_approval: files.write
 
 ## custom
 deny_if.metadata.env: equals prod
+deny_if.metadata.arguments.path: starts_with /etc
 allow_only.metadata.team: red
 `, `
 {"action":"bash","command":"rm  -rf /"} => BLOCKED_COMMAND
@@ -80,11 +82,15 @@ allow_only.metadata.team: red
 {"action":"web_fetch","url":"https://good.example/"} => TOOL_CALL_NOT_ALLOWED
 {"action":"wget"} => TOOL_CALL_NOT_ALLOWED
 {"action":"mcp.files.delete"} => TOOL_CALL_NOT_ALLOWED
+{"action":"mcp.others.read"} => TOOL_CALL_NOT_ALLOWED
+{"action":"mcp.files.write","metadata":{"team":"red"}} => POLICY_HOLD_APPROVAL_REQUIRED
 {"action":"email.send","to":["a@good.example","a@evil.example"]} => BLOCKED_RECIPIENT
 {"action":"email.send","to":"a@other.example"} => RECIPIENT_NOT_ALLOWED
 {"action":"email.send"} => RECIPIENT_NOT_ALLOWED
 {"action":"email.send","to":"a@good.example","metadata":{"team":"red"}} => POLICY_HOLD_APPROVAL_REQUIRED
 {"action":"bash","command":"ls","metadata":{"env":"prod","team":"red"}} => CUSTOM_RULE
+{"action":"mcp.files.read","metadata":{"team":"red","arguments":{"path":"/etc/passwd"}}} => CUSTOM_RULE
+{"action":"mcp.files.read","metadata":{"team":"red","arguments":{"path":"/work/x"}}} =>
 {"action":"bash","command":"ls"} => NOT_ON_ALLOWLIST
 {"action":"bash","command":"ls","metadata":{"team":"blue"}} => NOT_ON_ALLOWLIST
 `},
@@ -198,7 +204,7 @@ require_shim: true
 // elsewhere are the codes of decisions that no policy leads to by itself.
 var elsewhere = map[code.Code]string{
 	code.HoldDenied: "an operator denies a hold: TestHostedStory",
-	code.LimitStore: "the store fails: TestStoreFailure of runtime/authority",
+	code.LimitStore: "the store fails: TestCountersFail of httpd",
 }
 
 // TestEveryDecisionCode has the service answer with every code that a decision can have, on authorize and on test-run:

@@ -54,6 +54,19 @@ func (r *running) page(t *testing.T, key, query string) (list eventList, events 
 	return list, events
 }
 
+// paged asks for all events, two at a time.
+func (r *running) paged(t *testing.T, key string) (all []logged) {
+	t.Helper()
+	for query, more := "?limit=2", true; more; {
+		list, events := r.page(t, key, query)
+		if len(events) > 2 {
+			t.Fatalf("a page of %d events", len(events))
+		}
+		all, more, query = append(all, events...), list.More, "?limit=2&after="+list.Next
+	}
+	return all
+}
+
 // summary is a line for each event: its decision with its rule, or what it is.
 func summary(events []logged) string {
 	var lines []string
@@ -110,15 +123,7 @@ func TestEvents(t *testing.T) {
 			}
 		}
 	}
-	var paged []logged
-	for query, more := "?limit=2", true; more; {
-		list, events := service.page(t, key, query)
-		if len(events) > 2 {
-			t.Fatalf("a page of %d events", len(events))
-		}
-		paged, more, query = append(paged, events...), list.More, "?limit=2&after="+list.Next
-	}
-	if got := summary(paged); got != early+", "+late {
+	if got := summary(service.paged(t, key)); got != early+", "+late {
 		t.Errorf("page by page: %s", got)
 	}
 	for _, query := range []string{"?limit=0", "?limit=1001", "?limit=two", "?after=-1", "?from=yesterday", "?decision=MAYBE", "?key=x", "?limit=1&limit=2"} {

@@ -76,7 +76,7 @@ func TestHostedStory(t *testing.T) {
 	service.send("POST", "/v1/warranty/deploy", me.APIKey, other.deployment(mailPolicy)).wants(t, "another operator", "403 SVC_WARRANTY_OPERATOR_KEY_MISMATCH")
 	service.send("POST", "/v1/warranty/deploy", me.APIKey, strings.Replace(mine.deployment(mailPolicy), "rm -rf", "rm -rF", 1)).
 		wants(t, "an edited policy", "400 SVC_WARRANTY_SIGNATURE_INVALID")
-	broken := service.send("POST", "/v1/warranty/deploy", me.APIKey, mine.deployment(mailPolicy+"alowed: x\n"))
+	broken := service.send("POST", "/v1/warranty/deploy", me.APIKey, mine.deployment(mailPolicy+"permitted: x\n"))
 	broken.wants(t, "a broken policy", "400 SVC_WARRANTY_INVALID")
 	if !strings.Contains(broken.body, `"diagnostics":[{`) {
 		t.Errorf("no diagnostics: %s", broken.body)

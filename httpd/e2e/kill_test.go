@@ -62,7 +62,7 @@ func (o *ordeal) tell(add func(*told)) {
 	add(&o.told)
 }
 
-// newOrdeal makes the keys. Of the first service all is as ever.
+// newOrdeal makes the keys, and does everything once.
 func newOrdeal(t *testing.T) *ordeal {
 	t.Helper()
 	o := &ordeal{
@@ -84,6 +84,10 @@ func newOrdeal(t *testing.T) *ordeal {
 	}
 	o.told.hooked = o.hooked.KeyID
 	service.hook(o.hooked.APIKey, o.receiver.URL, `["intent.allowed","intent.denied"]`)
+	_, err := o.decide(service, o.hooked.APIKey, "w", tool("bash", `"command":"ls","task_id":"w"`))
+	if !o.deploy(service) || !o.approve(service) || err != nil { // of each, so that there is something to lose
+		t.Fatal("before the first kill nothing works", err)
+	}
 	service.kill()
 	return o
 }
@@ -117,7 +121,10 @@ func (o *ordeal) work(service *running, round int) (wait *sync.WaitGroup) {
 		})
 	}
 	wait.Go(func() { o.deploys(service) })
-	wait.Go(func() { o.approves(service) })
+	wait.Go(func() {
+		for o.approve(service) {
+		}
+	})
 	wait.Go(func() { o.registers(service) })
 	wait.Go(func() { o.subscribes(service) })
 	return wait
@@ -188,49 +195,56 @@ func (r *running) subscriptions(key string) map[string]bool {
 	return ids
 }
 
-// deploys deploys one policy after the other, each with a text of its own. A hosted service takes sixty a minute.
+// deploys deploys one policy after the other. A hosted service takes sixty a minute.
 func (o *ordeal) deploys(service *running) {
 	for range 50 {
-		policy := fmt.Sprintf("version: 2.0.0\n# %d\n## tool_calls\nallowed: bash\n", o.serial.Add(1))
-		_, hash := o.mine.sign(policy)
-		o.tell(func(t *told) { t.deploying[hash] = true })
-		got, err := service.try("POST", "/v1/warranty/deploy", o.deployer.APIKey, o.mine.deployment(policy))
-		if err != nil {
+		if !o.deploy(service) {
 			return
 		}
-		if got.status != 200 {
-			o.t.Errorf("a deployment: %s", got.body)
-			return
-		}
-		o.tell(func(t *told) { t.deployments = append(t.deployments, hash) })
 	}
 }
 
-// approves has intents held, approves them, and asks more often than each may pass.
-func (o *ordeal) approves(service *running) {
-	for {
-		group := fmt.Sprintf("mail-%d@example.com", o.serial.Add(1))
-		mail := tool("email.send", fmt.Sprintf(`"to":%q`, group))
-		first, err := o.decide(service, o.holder.APIKey, group, mail)
-		if err != nil {
-			return
-		}
-		got, err := service.try("GET", "/v1/holds/"+first.HoldID, o.holder.APIKey, "")
-		var h held
-		if err != nil || json.Unmarshal([]byte(got.body), &h) != nil {
-			return
-		}
-		got, err = service.try("POST", "/v1/holds/"+h.HoldID+"/resolution", o.holder.APIKey, o.mine.resolution(h, "ALLOWED", time.Now()))
-		if err != nil || got.status != 200 {
-			return
-		}
-		o.tell(func(t *told) { t.approved[h.HoldID] = group })
-		for range 3 {
-			if _, err := o.decide(service, o.holder.APIKey, group, mail); err != nil {
-				return
-			}
+// deploy deploys a policy with a text of its own, and reports whether there was an answer.
+func (o *ordeal) deploy(service *running) bool {
+	policy := fmt.Sprintf("version: 2.0.0\n# %d\n## tool_calls\nallowed: bash\n", o.serial.Add(1))
+	_, hash := o.mine.sign(policy)
+	o.tell(func(t *told) { t.deploying[hash] = true })
+	got, err := service.try("POST", "/v1/warranty/deploy", o.deployer.APIKey, o.mine.deployment(policy))
+	switch {
+	case err != nil:
+		return false
+	case got.status != 200:
+		o.t.Errorf("a deployment: %s", got.body)
+		return false
+	}
+	o.tell(func(t *told) { t.deployments = append(t.deployments, hash) })
+	return true
+}
+
+// approve has an intent held, approves it, and asks more often than it may pass. It reports whether all was answered.
+func (o *ordeal) approve(service *running) bool {
+	group := fmt.Sprintf("mail-%d@example.com", o.serial.Add(1))
+	mail := tool("email.send", fmt.Sprintf(`"to":%q`, group))
+	first, err := o.decide(service, o.holder.APIKey, group, mail)
+	if err != nil {
+		return false
+	}
+	got, err := service.try("GET", "/v1/holds/"+first.HoldID, o.holder.APIKey, "")
+	var h held
+	if err != nil || json.Unmarshal([]byte(got.body), &h) != nil {
+		return false
+	}
+	got, err = service.try("POST", "/v1/holds/"+h.HoldID+"/resolution", o.holder.APIKey, o.mine.resolution(h, "ALLOWED", time.Now()))
+	if err != nil || got.status != 200 {
+		return false
+	}
+	o.tell(func(t *told) { t.approved[h.HoldID] = group })
+	for range 3 {
+		if _, err := o.decide(service, o.holder.APIKey, group, mail); err != nil {
+			return false
 		}
 	}
+	return true
 }
 
 // socket returns a client of the operator's socket.
@@ -422,7 +436,7 @@ func TestKillEverything(t *testing.T) {
 		service := o.s.start()
 		o.after(service, &known)
 		busy := o.work(service, round)
-		time.Sleep(time.Duration(10+o.random.IntN(400)) * time.Millisecond)
+		time.Sleep(slowness * time.Duration(10+o.random.IntN(400)) * time.Millisecond)
 		service.kill()
 		busy.Wait()
 		if said, code := o.s.verify(o.s.path("data")); code != 0 {

@@ -3,4 +3,4 @@
 package e2e
 
 // The service is built with the race detector where the tests are.
-func init() { buildFlags = []string{"-race"} }
+func init() { buildFlags, slowness = []string{"-race"}, 10 }

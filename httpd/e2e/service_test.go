@@ -23,6 +23,8 @@ import (
 var (
 	binary     string
 	buildFlags []string // -race where the tests are built so
+	// slowness is by how much the service may be slower than it is in use.
+	slowness time.Duration = 1
 )
 
 func TestMain(m *testing.M) {

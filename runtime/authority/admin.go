@@ -84,7 +84,9 @@ func (a *Admin) newKey(request *NewKey) (key ledger.Key, prefix string, err erro
 	prefix = keyPrefix
 	switch {
 	case !isEmail(request.Email):
-		return key, "", fmt.Errorf("%w: %.64q is no e-mail address", ledger.ErrInvalid, request.Email)
+		return key, "", fmt.Errorf("%w: %+.64q is no e-mail address", ledger.ErrInvalid, request.Email)
+	case !isPlain(request.Organization):
+		return key, "", fmt.Errorf("%w: organization has a character that can't be shown", ledger.ErrInvalid)
 	case request.FullGrant && len(request.Scopes) > 0:
 		return key, "", fmt.Errorf("%w: the full grant is all scopes: name none beside it", ledger.ErrInvalid)
 	case request.Legacy && a.Environment != Test:
@@ -150,10 +152,15 @@ func (a *Admin) change(ctx context.Context, id string, edit func(*ledger.KeyChan
 	return viewKey(&changed), nil
 }
 
-func parseScopes(names []string) (scopes ledger.Scopes, err error) {
+// parseScopes returns the scopes that an operator names: none stand for authorize.
+func parseScopes(names []string) (ledger.Scopes, error) {
 	if len(names) == 0 {
 		return ledger.ScopeAuthorize, nil
 	}
+	return scopesNamed(names)
+}
+
+func scopesNamed(names []string) (scopes ledger.Scopes, err error) {
 	for _, name := range names {
 		scope, err := ledger.ParseScope(name)
 		if err != nil {

@@ -20,6 +20,9 @@ const (
 	examinedEvents = 100_000
 )
 
+// MaxCursor is the largest place in the log that a page can start behind. No log comes so far.
+const MaxCursor = 1<<63 - 1
+
 // EventQuery asks for a page of events. What is zero does not narrow.
 type EventQuery struct {
 	After    uint64    // events behind this place, the Next of the page before
@@ -68,6 +71,9 @@ func eventsOf(ctx context.Context, l ledger.Ledger, key ledger.ID, query EventQu
 	}
 	if asked.Limit == 0 {
 		asked.Limit = usualEvents
+	}
+	if query.After > MaxCursor {
+		return nil, fmt.Errorf("%w: after is %d: no event stands behind %d", ledger.ErrInvalid, query.After, uint64(MaxCursor))
 	}
 	if len(query.Rule) > ledger.MaxRule {
 		return nil, fmt.Errorf("%w: rule has %d bytes: at most %d", ledger.ErrInvalid, len(query.Rule), ledger.MaxRule)

@@ -76,6 +76,13 @@ func TestEvents(t *testing.T) {
 	}
 	_, fault := h.Events(ctx, key, EventQuery{Limit: -1})
 	want(t, fault, code.ValidationSchema)
+	for _, after := range []uint64{MaxCursor + 1, 1<<64 - 1} { // the place behind it would be the first one again
+		_, fault = h.Events(ctx, key, EventQuery{After: after})
+		want(t, fault, code.ValidationSchema)
+	}
+	if view, fault := h.Events(ctx, key, EventQuery{After: MaxCursor}); fault != nil || len(view.Events) != 0 || view.More {
+		t.Errorf("%+v %v", view, fault)
+	}
 	_, fault = h.Events(ctx, key, EventQuery{Rule: strings.Repeat("x", ledger.MaxRule+1)})
 	want(t, fault, code.ValidationSchema)
 	all, err := h.admin().Events(ctx, "", EventQuery{Decision: ledger.Allowed})
@@ -101,7 +108,7 @@ func TestEvent(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	refused, _ := h.Events(context.Background(), key, EventQuery{Rule: "execution_limits.max_tool_calls_per_hour", Limit: 1})
-	if refused.Events[0].Message != "the limit would be exceeded" || !refused.More {
+	if refused.Events[0].Message != "the intent would exceed execution_limits.max_tool_calls_per_hour" || !refused.More {
 		t.Errorf("%+v", refused)
 	}
 	var after uint64

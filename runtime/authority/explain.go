@@ -3,6 +3,7 @@ package authority
 import (
 	"context"
 	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,13 +20,13 @@ const MaxFindings = 100
 
 // Explanation is what the rules of a policy made of one intent.
 type Explanation struct {
-	Violations []Finding // the violated rules in the order of evaluation, at most MaxFindings; never empty on DENIED by a rule
-	Omitted    int       // violated rules beyond those
-	Holds      []Finding // the rules that ask for a human decision
-	Notes      []Finding // the rules that the message only mentions
-	Limits     []Headroom
-	Change     *Change // the smallest change of the intent that helps; nil where none is known
-	Named      []Place // the rules that the answer itself names: matched_rule and notes
+	Violations []Finding  // the violated rules in the order of evaluation, at most MaxFindings; never empty on DENIED by a rule
+	Omitted    int        // violated rules beyond those
+	Holds      []Finding  // the rules that ask for a human decision
+	Notes      []Finding  // the rules that the message only mentions
+	Limits     []Headroom // that bind the intent or, where a rule denies it, may
+	Change     *Change    // the smallest change of the intent that helps; nil where none is known
+	Named      []Place    // the rules that the answer itself names: matched_rule and notes
 }
 
 // Finding is one rule and what it says of the intent.
@@ -153,7 +154,7 @@ func (w *worker) explanation(outcome *ledger.Outcome) *Explanation {
 		e.Notes = append(e.Notes, w.consent(vm.OpNote, rule))
 	}
 	w.refusals(e, outcome)
-	e.Limits = append(w.bounds(), w.limits...)
+	e.Limits = w.binding(w.bounds())
 	for i := range e.Limits {
 		e.Limits[i].Resets = windowEnd(e.Limits[i].Window, outcome.Now)
 	}
@@ -245,6 +246,24 @@ func (w *worker) exceeds(limit *Headroom, by vm.Reservation) bool {
 		return limit.Used.Cmp(limit.Limit) > 0 || by.Amount.Cmp(limit.Limit) > 0
 	}
 	return limit.Used.Cmp(limit.Limit) > 0 || by.Amount.Cmp(limit.Left()) > 0
+}
+
+// binding appends the limits that bind the intent. Of an intent that a rule denies the machine keeps no reservations; but
+// had it come to a limit for which the intent lacks a value, that would be among the violations.
+func (w *worker) binding(limits []Headroom) []Headroom {
+	for i := range w.limits {
+		number, limit := uint16(i), &w.limits[i]
+		reserved := slices.ContainsFunc(w.result.Reservations, func(r vm.Reservation) bool { return r.Counter == number })
+		violated := func(v vm.Violation) bool {
+			in := w.policy.program.Instruction(v.PC)
+			return in.Op == vm.OpReserve && in.C == number
+		}
+		denied := w.result.Status == vm.Denied && (len(limit.Missing) == 0 || slices.ContainsFunc(w.result.Violations, violated))
+		if reserved || denied {
+			limits = append(limits, *limit)
+		}
+	}
+	return limits
 }
 
 // bounds returns what the intent's amounts leave of the bounds that they were held against.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/mail"
+	"strings"
+	"unicode"
 
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
@@ -73,5 +75,11 @@ const maxEmail = 254
 // isEmail reports whether a text is an e-mail address and nothing else.
 func isEmail(text string) bool {
 	address, err := mail.ParseAddress(text)
-	return err == nil && address.Address == text && len(text) <= maxEmail
+	return err == nil && address.Address == text && len(text) <= maxEmail && isPlain(text)
+}
+
+// isPlain reports whether a text shows as what it is, wherever an operator reads it: nothing in it moves a cursor, or turns
+// the direction of what stands beside it.
+func isPlain(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) })
 }

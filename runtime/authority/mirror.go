@@ -2,7 +2,6 @@ package authority
 
 import (
 	"context"
-
 	"errors"
 	"fmt"
 	"sync"
@@ -195,7 +194,7 @@ func (a *Authority) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key,
 	if key.ID, err = ledger.ParseID(record.KeyID); err != nil {
 		return key, nil, err
 	}
-	if key.Scopes, err = parseScopes(record.Scopes); err != nil {
+	if key.Scopes, err = scopesNamed(record.Scopes); err != nil {
 		return key, nil, err
 	}
 	if record.Operator == "" && record.WarrantyMD == nil {

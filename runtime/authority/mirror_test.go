@@ -166,6 +166,7 @@ func TestMirrorFails(t *testing.T) {
 	for name, edit := range map[string]func(*MirrorRecord){
 		"no id":            func(r *MirrorRecord) { r.KeyID = "" },
 		"unknown scope":    func(r *MirrorRecord) { r.Scopes = []string{"admin"} },
+		"no scopes":        func(r *MirrorRecord) { r.Scopes = nil },
 		"another operator": func(r *MirrorRecord) { r.Operator = newOperator(t).public },
 		"no operator":      func(r *MirrorRecord) { r.Operator = "" },
 		"another policy":   func(r *MirrorRecord) { r.WarrantyMD[20]++ },

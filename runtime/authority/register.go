@@ -32,7 +32,10 @@ func (a *Authority) Register(ctx context.Context, body []byte) (*RegisteredKey, 
 		text("organization", false, ledger.MaxKeyText, &key.Organization),
 	)
 	if fault == nil && !isEmail(key.Email) {
-		fault = failure(code.ValidationSchema, fmt.Sprintf("email: %.64q is no e-mail address", key.Email))
+		fault = failure(code.ValidationSchema, fmt.Sprintf("email: %+.64q is no e-mail address", key.Email))
+	}
+	if fault == nil && !isPlain(key.Organization) {
+		fault = failure(code.ValidationSchema, "organization has a character that can't be shown")
 	}
 	if fault != nil {
 		return nil, fault

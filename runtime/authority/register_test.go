@@ -65,6 +65,9 @@ func TestRegisterRefuses(t *testing.T) {
 		{`{"email":"a@example.com","organization":"\udc00\udc00"}`, "organization has half"},
 		{`{"email":"a@example.com","organization":"\\\udc00"}`, "organization has half"},
 		{"{\"email\":\"a@example.com\",\"organization\":\"\xff\"}", "not valid UTF-8"},
+		{`{"email":"a@example.com","organization":"\u001b[2J"}`, "organization has a character that can't be shown"},
+		{`{"email":"a@example.com","organization":"a\u202eb"}`, "organization has a character that can't be shown"},
+		{`{"email":"a\u202e@example.com"}`, `email: "a\u202e@example.com" is no e-mail address`},
 		{`{"email":"` + strings.Repeat("a", 250) + `@example.com"}`, "email has 262 bytes"},
 	} {
 		_, fault := h.Register(context.Background(), []byte(row.body))
@@ -72,7 +75,7 @@ func TestRegisterRefuses(t *testing.T) {
 			t.Errorf("%s: %v, not %s", row.body, fault, row.message)
 		}
 	}
-	if _, fault := h.Register(context.Background(), []byte(`{"email":"a@example.com","organization":"\ud83d\ude00 \\ud800 �"}`)); fault != nil {
+	if _, fault := h.Register(context.Background(), []byte(`{"email":"a@example.com","organization":"\ud83d\ude00 \u00a0\\ud800 �"}`)); fault != nil {
 		t.Error(fault)
 	}
 }
@@ -137,7 +140,9 @@ func TestAdminKeys(t *testing.T) {
 			t.Errorf("%+v: %+v %v", row.request, view, err)
 		}
 	}
-	for _, request := range []NewKey{{Plan: "gold"}, {FullGrant: true, Scopes: []string{"authorize"}}, {Legacy: true}, {Scopes: []string{"admin"}}} {
+	for _, request := range []NewKey{
+		{Plan: "gold"}, {FullGrant: true, Scopes: []string{"authorize"}}, {Legacy: true}, {Scopes: []string{"admin"}}, {Organization: "\x1b[2J"},
+	} {
 		request.Email = "a@example.com"
 		if view, err := admin.CreateKey(ctx, request); !errors.Is(err, ledger.ErrInvalid) {
 			t.Errorf("%+v: %+v %v", request, view, err)

@@ -63,7 +63,7 @@ func (a *Authority) readWebhook(ctx context.Context, body []byte, hook *ledger.W
 		return failure(code.WebhookURL, "this service delivers no webhooks")
 	}
 	if err := a.CheckURL(ctx, hook.URL); err != nil {
-		return failure(code.WebhookURL, "url: "+err.Error())
+		return failure(code.WebhookURL, "url: "+reason(err, webhook.ErrURL))
 	}
 	if hook.Secret == nil {
 		var err error
@@ -98,11 +98,14 @@ func readSecret(value json.RawMessage, secret *[]byte) (problem string) {
 	}
 	raw, err := webhook.ParseSecret(wire)
 	if err != nil {
-		return "can't be used: " + err.Error()
+		return "can't be used: " + reason(err, webhook.ErrSecret)
 	}
 	*secret = raw
 	return ""
 }
+
+// reason is what an error says behind the name of its kind.
+func reason(err, kind error) string { return strings.TrimPrefix(err.Error(), kind.Error()+": ") }
 
 // Webhooks lists the receivers of a key, oldest first, without their secrets.
 func (a *Authority) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookView, *Failure) {

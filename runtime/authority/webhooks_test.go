@@ -9,6 +9,7 @@ import (
 
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/webhook"
 )
 
 // paying makes a key whose plan has webhooks.
@@ -71,9 +72,12 @@ func TestWebhooks(t *testing.T) {
 func TestWebhookRefused(t *testing.T) {
 	h, ctx := newTown(t), context.Background()
 	bad := errors.New("it is a private address")
-	h.CheckURL = func(_ context.Context, url string) error {
+	h.CheckURL = func(ctx context.Context, url string) error {
 		if strings.Contains(url, "private") {
 			return bad
+		}
+		if strings.HasPrefix(url, "http:") {
+			return webhook.CheckURL(ctx, url, false)
 		}
 		return nil
 	}
@@ -101,7 +105,8 @@ func TestWebhookRefused(t *testing.T) {
 		{`{"url":"https://example.com","events":[1]}`, code.ValidationSchema, "events [0]: is not a string"},
 		{`{"url":"https://example.com","events":["intent.denied","intent.denied"]}`, code.ValidationSchema, "there twice"},
 		{`{"url":"https://example.com","secret":"abc",` + events + `}`, code.ValidationSchema, "secret can't be used"},
-		{`{"url":"https://example.com","secret":"whsec_AAAA",` + events + `}`, code.ValidationSchema, "secret can't be used"},
+		{`{"url":"https://example.com","secret":"whsec_AAAA",` + events + `}`, code.ValidationSchema, "secret can't be used: it has 3 bytes"},
+		{`{"url":"http://example.com",` + events + `}`, code.WebhookURL, "url: it must start with https://"},
 		{`{"url":"https://private.example.com",` + events + `}`, code.WebhookURL, "private address"},
 	} {
 		_, fault := h.CreateWebhook(ctx, key, []byte(row.body))

@@ -82,16 +82,23 @@ func (v *Event) decide(e *ledger.LoggedEvent) {
 	v.Code, v.Rule = string(e.Ending.Code), e.Ending.Rule
 	v.Value, v.Message = e.Event.Value, e.Event.Detail
 	if v.Message == "" {
-		v.Message = outcomes[e.Result]
+		v.Message = v.outcome(e.Result)
 	}
 }
 
-// outcomes say in words what only the ledger found out, when the record was being written. matched_rule names the rule.
-var outcomes = map[ledger.Result]string{
-	ledger.Held:          "a person has to decide",
-	ledger.HoldDenied:    "the operator denied the hold of this intent",
-	ledger.Refused:       "the limit would be exceeded",
-	ledger.RefusedGroups: "the key has too many live counter groups for the limit",
+// outcome says in words what only the ledger found out, when the record was being written.
+func (v *Event) outcome(result ledger.Result) string {
+	switch result {
+	case ledger.Held:
+		return "a person has to decide"
+	case ledger.HoldDenied:
+		return "the operator denied the hold of this intent"
+	case ledger.Refused:
+		return "the intent would exceed " + v.Rule
+	case ledger.RefusedGroups:
+		return "the key has too many live counter groups for " + v.Rule
+	}
+	return ""
 }
 
 func name(kind ledger.EventKind) string {

@@ -38,8 +38,8 @@ func TestView(t *testing.T) {
 				`" "decision":"ALLOWED" "error_code":"SVC_POLICY_VIOLATION_BLOCKED_COMMAND" "matched_rule":"tool_calls.bash.blocked_commands" "observed":true "value":"rm -rf" "message":"why"`,
 		},
 		{
-			ledger.LoggedEvent{LSN: 7, Kind: ledger.Decided, Result: ledger.Refused, Ending: ledger.Ending{Decision: ledger.Denied}},
-			`"event":"decision" "decision":"DENIED" "message":"the limit would be exceeded"`,
+			ledger.LoggedEvent{LSN: 7, Kind: ledger.Decided, Result: ledger.Refused, Ending: ledger.Ending{Decision: ledger.Denied, Rule: "soft_limits.daily_tool_calls"}},
+			`"event":"decision" "decision":"DENIED" "matched_rule":"soft_limits.daily_tool_calls" "message":"the intent would exceed soft_limits.daily_tool_calls"`,
 		},
 		{
 			ledger.LoggedEvent{LSN: 7, Kind: ledger.Decided, Result: ledger.Held, Ending: ledger.Ending{Decision: ledger.Pending}, Hold: ledger.ID{3}, HoldState: ledger.HoldPending, HoldExpires: at},

@@ -92,7 +92,8 @@ type guard struct {
 // addresses returns the addresses of a host. A name of which one address is not public is refused as a whole: who
 // controls it plays with addresses.
 func (g *guard) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
-	found, err := []netip.Addr(nil), error(nil)
+	var found []netip.Addr
+	var err error
 	if literal, parseErr := netip.ParseAddr(host); parseErr == nil {
 		found = []netip.Addr{literal}
 	} else if found, err = g.resolver.LookupNetIP(ctx, "ip", host); err != nil {

@@ -42,7 +42,7 @@ func (h *history) deploy(arg uint32) error {
 		return nil // for another key it has expired
 	case !errors.Is(err, wantErr) || wantErr == nil && err != nil:
 		if !(errors.Is(wantErr, ledger.ErrUsed) && errors.Is(err, ledger.ErrExpired)) {
-			return fmt.Errorf("Deploy: %v, the model says %v", err, wantErr)
+			return fmt.Errorf("deploying: %v, the model says %v", err, wantErr)
 		}
 	}
 	h.reached["deploying: "+reason(err)]++
@@ -52,7 +52,7 @@ func (h *history) deploy(arg uint32) error {
 	h.record(entry{key: d.Key, now: want.At, deployed: d, topic: ledger.PolicyDeployed}, true)
 	want.Key, _, _ = h.model.key(d.Key)
 	if diff := cmp.Diff(want, got); diff != "" {
-		return fmt.Errorf("Deploy (-model +ledger):\n%s", diff)
+		return fmt.Errorf("deploying (-model +ledger):\n%s", diff)
 	}
 	return nil
 }
