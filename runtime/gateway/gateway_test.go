@@ -399,7 +399,9 @@ func TestUpstreamTrouble(t *testing.T) {
 				w.(http.Flusher).Flush()
 			}
 		}, "too large"},
-		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect) }, "HTTP 307"},
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		}, "HTTP 307"},
 		{"slow", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "in time"},
 		{"hangs up", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "connection to the upstream failed"},
 	} {
