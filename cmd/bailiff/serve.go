@@ -108,6 +108,7 @@ func start(s settings, log *slog.Logger) (*service, error) {
 	if running.ledger, err = running.openLedger(); err != nil {
 		return nil, startup("%v", err)
 	}
+	debug.FreeOSMemory() // what replaying left behind would stay for long: the heap may grow many times over
 	if err := running.keepCheckpoint(context.Background()); err != nil {
 		return nil, errors.Join(startup("%v", err), running.close())
 	}
