@@ -1,18 +1,19 @@
 package state
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 
 	"bailiff/runtime/ledger"
 	"bailiff/vm/amount"
 )
 
-// A counterID stands for a counter's name in memory: the first 16 bytes of its SHA-256. Agents choose groups, so
-// the hash has to be one that nobody can find collisions of; and a collision within a key could only count too much.
+// A counterID stands for a counter's name in memory: two hashes of it under random seeds. Agents choose groups, so
+// nobody may be able to find names that collide, and nobody sees a hash; a collision within a key could only count too
+// much.
 type counterID struct {
-	hash  [16]byte
+	hash  [2]uint64
 	known bool
 }
 
@@ -23,9 +24,11 @@ func (s *State) identify(c ledger.Counter) counterID {
 	b = append(b, c.Limit...)
 	b = append(b, c.Group...)
 	s.name = b
-	sum := sha256.Sum256(b)
-	return counterID{hash: [16]byte(sum[:16]), known: true}
+	return counterID{hash: [2]uint64{maphash.Bytes(seeds[0], b), maphash.Bytes(seeds[1], b)}, known: true}
 }
+
+// seeds are this process's: ids are in memory only, and logs have the names.
+var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
 // A counter is a value and the time from which it counts as zero again. There are no pointers in it, so that the
 // collector need not look into a table of millions.
@@ -37,7 +40,7 @@ type counter struct {
 // A counterTable holds the counters of one key. Dead ones may stay in it until the next advance. All deaths are at
 // full hours, so that a table is swept at most once an hour, however many groups an agent names.
 type counterTable struct {
-	live      map[[16]byte]counter
+	live      map[[2]uint64]counter
 	nextDeath int64 // no counter dies before; may be too early
 }
 
@@ -92,7 +95,7 @@ func (t *counterTable) sweep(now int64) {
 	if t.live != nil && now < t.nextDeath {
 		return
 	}
-	live, nextDeath := map[[16]byte]counter{}, int64(never)
+	live, nextDeath := map[[2]uint64]counter{}, int64(never)
 	for id, c := range t.live {
 		if now < c.dies {
 			live[id] = c
