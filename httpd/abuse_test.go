@@ -369,7 +369,7 @@ func TestRequestIDsDiffer(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 1000 {
-				id := string(ids.appendTo(nil))
+				id := fmt.Sprintf("%x", [16]byte(ids.next()))
 				mu.Lock()
 				if seen[id] || !wellFormedID([]byte(id)) || len(id) != madeRequestID {
 					t.Errorf("id %q", id)

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"bytes"
+	"encoding/hex"
 	"strings"
 	"sync"
 	"unsafe"
@@ -20,7 +21,9 @@ type call struct {
 	route     *route
 	key       *ledger.Key // nil where the route is public
 	parameter string      // the path's
-	requestID []byte      // in made, or the request's own memory
+	id        ledger.ID   // of the request; a decision has the same
+	requestID []byte      // the id as the answer names it: what the client sent, in the request's memory, or id, in made
+	sent      bool        // the client sent requestID
 
 	made   [madeRequestID]byte
 	name   []byte           // that is counted for a limit
@@ -61,10 +64,12 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 	calls.Put(c)               // not deferred: after a panic it may be in use
 }
 
-// identify takes the request's id over, or makes one.
+// identify gives the request an id, which the answer names unless the client has sent one of its own.
 func (s *Server) identify(c *call) {
-	if c.requestID = c.Request.Header.PeekCanonical(requestIDHeader); !wellFormedID(c.requestID) {
-		c.requestID = s.ids.appendTo(c.made[:0])
+	c.id = s.ids.next()
+	c.requestID = c.Request.Header.PeekCanonical(requestIDHeader)
+	if c.sent = wellFormedID(c.requestID); !c.sent {
+		c.requestID = hex.AppendEncode(c.made[:0], c.id[:])
 	}
 	c.Response.Header.SetCanonical(requestIDHeader, c.requestID)
 }
@@ -98,8 +103,11 @@ func (s *Server) serve(c *call, r *resource) {
 // fail answers with an error body.
 func (s *Server) fail(c *call, fault *authority.Failure) { writeFailure(c.RequestCtx, fault) }
 
-// textOfID is the request's id, in memory that is used again when the call is over.
-func (c *call) textOfID() string {
+// sentID is the id that the client gave the request, or empty, in memory that is used again when the call is over.
+func (c *call) sentID() string {
+	if !c.sent {
+		return ""
+	}
 	return unsafe.String(unsafe.SliceData(c.requestID), len(c.requestID))
 }
 

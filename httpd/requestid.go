@@ -2,16 +2,17 @@ package httpd
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"sync/atomic"
+
+	"bailiff/runtime/ledger"
 )
 
 const (
 	// maxRequestID is the longest X-Request-Id that is taken over, in bytes.
 	maxRequestID = 64
-	// madeRequestID is the length of one that is made.
+	// madeRequestID is the length of one that is made: an id in hexadecimal.
 	madeRequestID = 32
 )
 
@@ -34,12 +35,11 @@ func (r *requestIDs) init(random io.Reader) error {
 	return nil
 }
 
-// appendTo appends a new id, madeRequestID characters.
-func (r *requestIDs) appendTo(dst []byte) []byte {
-	var raw [16]byte
-	copy(raw[:], r.process[:])
-	binary.BigEndian.PutUint64(raw[8:], mix(r.count.Add(1)+r.offset))
-	return hex.AppendEncode(dst, raw[:])
+// next returns a new id.
+func (r *requestIDs) next() (id ledger.ID) {
+	copy(id[:], r.process[:])
+	binary.BigEndian.PutUint64(id[8:], mix(r.count.Add(1)+r.offset))
+	return id
 }
 
 // mix is a bijection, so that no number comes twice: the finalizer of SplitMix64.

@@ -56,15 +56,17 @@ type asked struct {
 	testRun   bool
 	explain   bool
 	timed     bool
+	id        ledger.ID
 	requestID string // the caller's memory
 	admit     Admitter
 }
 
 // Call is what a caller wants of a decision beside its body. Nothing of it is kept.
 type Call struct {
+	ID        ledger.ID // of the decision, and of nothing else; drawn where it is zero
 	TestRun   bool
 	Explain   bool   // with TestRun: the answer has an explanation
-	RequestID string // recorded with the event; at most ledger.MaxEventText bytes
+	RequestID string // that the client gave, recorded with the event; at most ledger.MaxEventText bytes
 	Timed     bool   // the answer says how long its stages took
 	Admit     Admitter
 }
@@ -89,7 +91,8 @@ func (a *Authority) Decide(ctx context.Context, key *ledger.Key, body []byte, te
 func (a *Authority) Judge(ctx context.Context, key *ledger.Key, body []byte, call Call, answer *Answer) *Failure {
 	w := a.workers.Get().(*worker)
 	w.to, w.asked = answer, asked{
-		testRun: call.TestRun, explain: call.Explain, timed: call.Timed || a.Metrics != nil, requestID: call.RequestID, admit: call.Admit,
+		testRun: call.TestRun, explain: call.Explain, timed: call.Timed || a.Metrics != nil,
+		id: call.ID, requestID: call.RequestID, admit: call.Admit,
 	}
 	answer.Timing = [metrics.Stages]time.Duration{}
 	fault := a.decide(ctx, w, key, body)
@@ -256,15 +259,17 @@ func (w *worker) rejected() *Failure {
 // makePlan says what the verdict wants of the ledger.
 func (a *Authority) makePlan(w *worker) error {
 	w.plan = ledger.Plan{
-		At: w.now.UnixNano(), Key: w.key.ID, Epoch: w.key.Epoch,
+		ID: w.id, At: w.now.UnixNano(), Key: w.key.ID, Epoch: w.key.Epoch,
 		TestRun: w.testRun, Observe: w.observe,
 		Event:         w.event(),
 		Pass:          ledger.Ending{Decision: ledger.Allowed},
 		TooManyGroups: code.AggregateLimit,
 		Quota:         a.quota(w.key),
 	}
-	if _, err := io.ReadFull(a.Random, w.plan.ID[:]); err != nil {
-		return err
+	if w.plan.ID.IsZero() {
+		if _, err := io.ReadFull(a.Random, w.plan.ID[:]); err != nil {
+			return err
+		}
 	}
 	w.sight()
 	if w.result.Status == vm.Denied {

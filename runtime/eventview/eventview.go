@@ -80,6 +80,9 @@ func View(e *ledger.LoggedEvent) Event {
 func (v *Event) decide(e *ledger.LoggedEvent) {
 	v.ID, v.Decision, v.Observed = id(e.Plan), e.Ending.Decision.String(), e.Observed
 	v.Code, v.Rule = string(e.Ending.Code), e.Ending.Rule
+	if v.RequestID == "" && !e.Plan.IsZero() { // the answer named the id that the request was given
+		v.RequestID = hex.EncodeToString(e.Plan[:])
+	}
 	v.Value, v.Message = e.Event.Value, e.Event.Detail
 	if v.Message == "" {
 		v.Message = v.outcome(e.Result)

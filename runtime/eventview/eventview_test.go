@@ -42,6 +42,10 @@ func TestView(t *testing.T) {
 			`"event":"decision" "decision":"DENIED" "matched_rule":"soft_limits.daily_tool_calls" "message":"the intent would exceed soft_limits.daily_tool_calls"`,
 		},
 		{
+			ledger.LoggedEvent{LSN: 7, Kind: ledger.Decided, Plan: ledger.ID{4}, Ending: ledger.Ending{Decision: ledger.Allowed}},
+			`"event":"decision" "id":"04000000-0000-0000-0000-000000000000" "requestId":"04000000000000000000000000000000" "decision":"ALLOWED"`,
+		},
+		{
 			ledger.LoggedEvent{LSN: 7, Kind: ledger.Decided, Result: ledger.Held, Ending: ledger.Ending{Decision: ledger.Pending}, Hold: ledger.ID{3}, HoldState: ledger.HoldPending, HoldExpires: at},
 			`"event":"decision" "decision":"PENDING" "message":"a person has to decide" "holdId":"03000000-0000-0000-0000-000000000000" "holdStatus":"PENDING" "holdExpiresAt":1795262400`,
 		},

@@ -11,7 +11,7 @@ import (
 // MaxEventText bytes; Value and Detail are cut to MaxEventDetail, since they come from the agent at any length.
 type Event struct {
 	Endpoint   string // the route, such as "/v1/authorize"
-	RequestID  string // of the HTTP request
+	RequestID  string // that the client gave the HTTP request; empty where it gave none, and has the plan's ID in hexadecimal
 	AgentID    string
 	Action     string
 	Class      uint8    // the intent's kind: a vm.Class

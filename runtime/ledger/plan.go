@@ -16,7 +16,7 @@ import (
 //
 // The order of a step: key and epoch; the hold; all reservations; the quota; then everything is recorded at once.
 type Plan struct {
-	ID    ID     // of the request, random
+	ID    ID     // of the request, and of no other
 	At    int64  // when the request came: Unix nanoseconds, 0 to MaxTime
 	Key   ID     // the API key
 	Epoch uint64 // the key's epoch that the plan was made under
