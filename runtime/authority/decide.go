@@ -117,7 +117,8 @@ func (a *Authority) count(answer *Answer, fault *Failure) {
 	}
 }
 
-// lap adds the time since a moment to a stage, and returns the moment that it is now.
+// lap adds the time since a moment to a stage, and returns the moment that it is now. Where nobody asked, it is still
+// that moment.
 func (a *Authority) lap(w *worker, stage metrics.Stage, since time.Time) time.Time {
 	if !w.timed {
 		return since
@@ -130,7 +131,7 @@ func (a *Authority) lap(w *worker, stage metrics.Stage, since time.Time) time.Ti
 func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body []byte) *Failure {
 	w.now = a.Clock()
 	in, err := w.decoder.Decode(body)
-	a.lap(w, metrics.StageDecode, w.now)
+	w.now = a.lap(w, metrics.StageDecode, w.now)
 	if err != nil {
 		return invalidIntent(err)
 	}
@@ -150,6 +151,7 @@ func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body
 		if w.key, fault = a.refresh(w.key); fault != nil {
 			return fault
 		}
+		w.now = a.Clock()
 	}
 	return unavailable()
 }
@@ -176,7 +178,6 @@ func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, aga
 	if w.policy, fault, again = a.policyOf(ctx, w.key, w.now.UnixNano()); w.policy == nil {
 		return fault, again
 	}
-	w.now = a.Clock()
 	w.judge()
 	if w.result.Status == vm.Rejected {
 		return w.rejected(), false
@@ -201,7 +202,6 @@ func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, aga
 func (a *Authority) carryOut(ctx context.Context, w *worker, claims *attest.Claims, moment time.Time) (fault *Failure, again bool) {
 	ticket := a.Ledger.Submit(&w.plan)
 	outcome := ticket.Outcome()
-	moment = a.lap(w, metrics.StageStore, moment)
 	var token []byte
 	var signing error
 	if outcome.Decision == ledger.Allowed && a.Signer != nil && !w.testRun {
