@@ -114,6 +114,41 @@ func TestFaultsEndARun(t *testing.T) {
 	}
 }
 
+// TestOpenLoop drives a server that stops once: all that were due meanwhile have waited, not only those that were sent.
+func TestOpenLoop(t *testing.T) {
+	var asked atomic.Int64
+	const pause = 100 * time.Millisecond
+	address := serve(t, func(ctx *fasthttp.RequestCtx) {
+		if n := asked.Add(1); n > 22 && n <= 24 { // both connections, after some requests
+			time.Sleep(pause)
+		}
+		ctx.SetBodyString(simulated)
+	})
+	target, err := newTarget("paced", self(t, address), render("/", address, "sk_svc_x", bench.AllowedIntent), expectTestRun, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.close()
+	s, err := target.openLoop(2, 500, 400*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := asked.Load(); n != 2+200 {
+		t.Errorf("%d requests were made, want 202", n)
+	}
+	waited := 0
+	for _, one := range target.clients {
+		for _, bar := range one.latency.Distribution() {
+			if bar.From >= (pause / 4).Microseconds() {
+				waited += int(bar.Count)
+			}
+		}
+	}
+	if waited < 10 { // of the 50 that were due in that time
+		t.Errorf("%d requests have waited; %+v", waited, s)
+	}
+}
+
 // TestBusyMachine drives a server whose first answers come too late for the phase: it is measured again, for longer.
 func TestBusyMachine(t *testing.T) {
 	var asked atomic.Int64
@@ -129,13 +164,16 @@ func TestBusyMachine(t *testing.T) {
 }
 
 func TestSummaryEndsWithTheRatios(t *testing.T) {
-	rounds := []ratios{{0.9, 0.5, 1, 0.5}, {0.7, 0.7, 0.8, 0.6}, {0.805, 0.6, 0.954, 2}}
+	rounds := []ratios{{0.9, 0.5, 1, 0.5, halves{2, 5, 1}}, {0.7, 0.7, 0.8, 0.6, halves{2, 4, 3}}, {0.805, 0.6, 0.954, 2, halves{9, 3, 2}}}
 	turns := []single{{echo: 20 * time.Microsecond, allowed: 300 * time.Microsecond, sync: 100 * time.Microsecond, sign: 120 * time.Microsecond}}
 	var out bytes.Buffer
 	printSummary(&out, rounds, turns)
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if last := lines[len(lines)-1]; last != "ratios: test-run 0.81 denied 0.60 allowed 0.95" {
 		t.Errorf("the last line is %q", last)
+	}
+	if !strings.Contains(out.String(), "denied at half rate, p99 of p50  4.00   target below 4.00     MISSED") {
+		t.Errorf("a missed tail is not told:\n%s", &out)
 	}
 	if !strings.Contains(out.String(), "single client, of the least     1.25   target 1.00 or less   MISSED") {
 		t.Errorf("a missed target is not told:\n%s", &out)

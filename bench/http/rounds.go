@@ -8,9 +8,15 @@ import (
 	"time"
 )
 
-// ratios are one round's: rates of the service, each by the rate of its floor in the same round, and the p99 of
-// ALLOWED by that of its floor.
-type ratios struct{ testRun, denied, allowed, tail float64 }
+// ratios are one round's: rates of the service, each by the rate of its floor in the same round, the p99 of ALLOWED by
+// that of its floor, and the p99 by the p50 at half of the rate.
+type ratios struct {
+	testRun, denied, allowed, tail float64
+	half                           halves
+}
+
+// halves are p99 by p50 of the service's targets, each at half of the rate that it had in the round.
+type halves struct{ testRun, denied, allowed float64 }
 
 // measureRounds measures the five targets one after the other, round after round, so that a machine whose speed
 // drifts drifts for all of them.
@@ -38,13 +44,38 @@ func measureRounds(ctx context.Context, o *options, p *players, out io.Writer) (
 		if err != nil {
 			return nil, err
 		}
+		half, err := measureHalves(ctx, o, p, out, testRun.rate, denied.rate, allowed.rate)
+		if err != nil {
+			return nil, err
+		}
 		fmt.Fprintln(out)
 		rounds = append(rounds, ratios{
 			testRun.rate / decode.rate, denied.rate / decode.rate, allowed.rate / sign.rate,
-			allowed.p99.Seconds() / sign.p99.Seconds(),
+			allowed.p99.Seconds() / sign.p99.Seconds(), half,
 		})
 	}
 	return rounds, nil
+}
+
+// measureHalves drives the service's targets at half of their rates, in an open loop of a fourth of a phase each.
+func measureHalves(ctx context.Context, o *options, p *players, out io.Writer, testRun, denied, allowed float64) (h halves, err error) {
+	for _, row := range []struct {
+		to   *target
+		rate float64
+		over *float64
+	}{{p.testRun, testRun, &h.testRun}, {p.denied, denied, &h.denied}, {p.allowed, allowed, &h.allowed}} {
+		if err := ctx.Err(); err != nil {
+			return h, fmt.Errorf("interrupted: %w", err)
+		}
+		s, err := row.to.openLoop(o.connections, row.rate/2, o.measure/4)
+		if err != nil {
+			return h, err
+		}
+		*row.over = s.p99.Seconds() / s.p50.Seconds()
+		fmt.Fprintf(out, "  %-24s %14.0f %9.2f %9.2f %9s %8s   p99 %.1f times p50\n",
+			row.to.name+", half the rate", s.rate, milliseconds(s.p50), milliseconds(s.p99), "", "", *row.over)
+	}
+	return h, nil
 }
 
 // measureOnly measures one target of the service, for whoever looks at that process meanwhile.

@@ -85,20 +85,23 @@ func (t *target) phase(connections int, warmUp, length time.Duration) (sample, e
 		return sample{}, fmt.Errorf("%s: %w", t.name, err)
 	}
 	takenLater, givenLater := t.spent()
+	s := summarize(clients, length)
+	if s.rate > 0 {
+		s.cpu = (takenLater - taken) / time.Duration(givenLater-given)
+	}
+	return s, nil
+}
+
+// summarize puts together what the clients recorded of a phase; the rate is 0 where that is nothing.
+func summarize(clients []*client, length time.Duration) sample {
 	merged := hdrhistogram.New(1, longestMicroseconds, significantDigits)
 	for _, one := range clients {
 		merged.Merge(one.latency)
 	}
-	if merged.TotalCount() == 0 {
-		return sample{}, nil
-	}
 	at := func(quantile float64) time.Duration {
 		return time.Duration(merged.ValueAtQuantile(quantile)) * time.Microsecond
 	}
-	return sample{
-		rate: float64(merged.TotalCount()) / length.Seconds(), p50: at(50), p99: at(99),
-		cpu: (takenLater - taken) / time.Duration(givenLater-given),
-	}, nil
+	return sample{rate: float64(merged.TotalCount()) / length.Seconds(), p50: at(50), p99: at(99)}
 }
 
 // spent returns the processor time that the server has taken and the number of answers that it has given here.
