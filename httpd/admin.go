@@ -1,9 +1,11 @@
 package httpd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -86,8 +88,7 @@ func (s *Admin) setPlan(ctx *fasthttp.RequestCtx, id string) {
 	var request struct {
 		Plan string `json:"plan"`
 	}
-	if err := json.Unmarshal(ctx.PostBody(), &request); err != nil {
-		replyError(ctx, fasthttp.StatusBadRequest, err.Error())
+	if !readRequest(ctx, &request) {
 		return
 	}
 	reply(ctx, fasthttp.StatusOK)(s.admin.SetPlan(ctx, id, request.Plan))
@@ -108,11 +109,25 @@ func (s *Admin) events(ctx *fasthttp.RequestCtx) {
 
 func (s *Admin) createKey(ctx *fasthttp.RequestCtx) {
 	var request authority.NewKey
-	if err := json.Unmarshal(ctx.PostBody(), &request); err != nil {
-		replyError(ctx, fasthttp.StatusBadRequest, err.Error())
+	if !readRequest(ctx, &request) {
 		return
 	}
 	reply(ctx, fasthttp.StatusCreated)(s.admin.CreateKey(ctx, request))
+}
+
+// readRequest reads the JSON of a request, or answers what is wrong with it. A member that this version does not know is
+// an error: what it was to say would be lost otherwise.
+func readRequest(ctx *fasthttp.RequestCtx, into any) bool {
+	decoder := json.NewDecoder(bytes.NewReader(ctx.PostBody()))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(into)
+	if _, more := decoder.Token(); err == nil && !errors.Is(more, io.EOF) {
+		err = errors.New("something follows the JSON object")
+	}
+	if err != nil {
+		replyError(ctx, fasthttp.StatusBadRequest, err.Error())
+	}
+	return err == nil
 }
 
 // reply returns a function that writes what an admin call returned.

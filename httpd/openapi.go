@@ -128,6 +128,9 @@ func headers(status int, row *route) object {
 	text := func(description string) object {
 		return object{"description": description, "schema": object{"type": "string"}}
 	}
+	if status == fasthttp.StatusRequestEntityTooLarge {
+		return object{} // refused before the request is looked at
+	}
 	all := object{"X-Request-Id": text("the request's own, if it was well-formed, or a new one")}
 	if row.limit != noLimit {
 		all["RateLimit-Policy"] = text("the limits that count the request")

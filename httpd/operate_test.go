@@ -170,6 +170,8 @@ func TestAdminRoutes(t *testing.T) {
 		{"PUT", "/keys/" + key.ID + "/plan", `{"plan":"growth"}`, 200, "webhooks:write"},
 		{"PUT", "/keys/" + key.ID + "/plan", `{"plan":"golden"}`, 400, "golden"},
 		{"PUT", "/keys/" + key.ID + "/plan", `{`, 400, ""},
+		{"PUT", "/keys/" + key.ID + "/plan", `{"plan":"growth"}{}`, 400, "follows"},
+		{"POST", "/keys", `{"email":"a@example.com","scope":"webhooks:write"}`, 400, "scope"},
 		{"PUT", "/keys/" + key.ID + "/full-grant", "", 200, "warranty:deploy"},
 		{"PUT", "/keys/x/y/plan", `{"plan":"growth"}`, 404, "no such admin route"},
 		{"PUT", "/keys//plan", `{"plan":"growth"}`, 404, "no such admin route"},

@@ -27,6 +27,7 @@ import (
 
 // Ledger is what the deliveries need of a ledger.Ledger.
 type Ledger interface {
+	LookupKeyID(id ledger.ID) (key *ledger.Key, found bool)
 	Due(ctx context.Context, at int64, limit int) (due []ledger.Delivery, next int64, err error)
 	SettleDelivery(r ledger.DeliveryResult) error
 	Outboxed() <-chan struct{}

@@ -43,7 +43,9 @@ func newWorld(t *testing.T) *world {
 	w.now.Store(ledgertest.Start)
 	w.open()
 	t.Cleanup(func() { w.shut() })
-	if err := w.l.CreateKey(t.Context(), ledgertest.NewKey(1)); err != nil {
+	key := ledgertest.NewKey(1)
+	key.Scopes |= ledger.ScopeWebhooks
+	if err := w.l.CreateKey(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -521,6 +523,24 @@ func TestRemoved(t *testing.T) {
 	}
 	close(leave)
 	none(t, got)
+}
+
+// TestPlanEnds takes the scope of a key, and gives it back: in between nothing is delivered, then or later.
+func TestPlanEnds(t *testing.T) {
+	w := newWorld(t)
+	url, got := receive(t, status(200))
+	w.hook(1, url, ledger.AllTopics)
+	for _, scopes := range []ledger.Scopes{ledger.ScopeAuthorize, ledger.AllScopes} {
+		change := ledger.KeyChange{ID: ledgertest.ID('k', 1), At: w.now.Load(), Tier: "developer", Scopes: scopes}
+		if _, err := w.l.ChangeKey(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+		w.deny()
+		if scopes.Has(ledger.ScopeWebhooks) {
+			take(t, got)
+		}
+		none(t, got)
+	}
 }
 
 // TestExpiry has a hold expire: its webhooks are told.
