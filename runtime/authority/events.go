@@ -21,7 +21,7 @@ const (
 )
 
 // MaxCursor is the largest place in the log that a page can start behind. No log comes so far.
-const MaxCursor = 1<<63 - 1
+const MaxCursor = ledger.MaxLSN
 
 // EventQuery asks for a page of events. What is zero does not narrow.
 type EventQuery struct {

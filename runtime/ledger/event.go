@@ -130,6 +130,9 @@ type EventQuery struct {
 	Examine int
 }
 
+// MaxLSN is the largest place in a log. No log comes so far.
+const MaxLSN = 1<<63 - 1
+
 // MaxEventPage is the largest page of events.
 const MaxEventPage = 10_000
 

@@ -121,6 +121,9 @@ func testEvents(f *fixture) {
 	if err != nil || len(page.Events) != 3 || page.More || page.Next != 6 {
 		f.Fatalf("last page: %+v, %v", page, err)
 	}
+	if _, err := f.l.Events(f.Context(), ledger.EventQuery{After: 1<<64 - 1, Limit: 1}); !errors.Is(err, ledger.ErrInvalid) {
+		f.Errorf("events behind the last number: %v", err)
+	}
 	if _, err := f.l.Events(f.Context(), ledger.EventQuery{}); !errors.Is(err, ledger.ErrInvalid) {
 		f.Fatalf("a page of nothing: %v", err)
 	}
