@@ -16,7 +16,7 @@ import (
 
 // timingRequest is the request header by which a client asks authorize or test-run for the answer's field
 // Server-Timing, with the value "on". Whoever has a key may know how long its own decisions take.
-var timingRequest = []byte("Server-Timing")
+const timingRequest = "Server-Timing"
 
 func (s *Server) authorize(c *call) { s.decide(c, false) }
 
@@ -31,7 +31,7 @@ func (s *Server) decide(c *call, testRun bool) {
 		return
 	}
 	want := authority.Call{ID: c.id, TestRun: testRun, Explain: explain, RequestID: c.sentID()}
-	want.Timed = string(c.Request.Header.PeekCanonical(timingRequest)) == "on"
+	want.Timed = string(c.Request.Header.Peek(timingRequest)) == "on"
 	if s.config.Limits.Key.Limit > 0 {
 		want.Admit = c
 	}

@@ -160,6 +160,10 @@ func TestTableIsComplete(t *testing.T) {
 			t.Errorf("%s %s: a body has both a schema and a bound", row.method, row.path)
 		}
 	}
+	decide := newChecker(t).document.Paths.Find("/v1/authorize").Post
+	if decide.Parameters.GetByInAndName("header", "Server-Timing") == nil {
+		t.Error("the header Server-Timing is not documented")
+	}
 }
 
 // TestCheckerCatches plants answers that are not as documented: the canary of TestGolden's check.
