@@ -10,8 +10,9 @@ import (
 // stands in the text, one of them is met.
 type pairs struct {
 	set           []entry
-	at            []int       // where the pairs of each entry begin
-	first, second [256]uint32 // for each byte a bit for each entry that has it there in a pair
+	at            []int              // where the pairs of each entry begin
+	may           [1 << mayBits]bool // by mayIndex: whether two bytes may be a pair
+	first, second [256]uint64        // for each byte a bit for each pair that has it there: step bits an entry
 	step          int
 }
 
@@ -20,18 +21,23 @@ const (
 	maxPairStep = 3
 	// maxPairTries bounds how often entries are compared in vain, so that a text takes linear time.
 	maxPairTries = 16
+	mayBits      = 12
 )
+
+// mayIndex is where two bytes are told from most others.
+func mayIndex(a, b byte) int { return int(a)<<4 ^ int(b) }
 
 // newPairs returns the pairs of entries, or nil where they would not pay: for one or two entries, or where one is of a
 // single byte.
 func newPairs(set []entry) *pairs {
-	p := &pairs{set: set, at: make([]int, len(set)), step: maxPairStep}
+	step := min(maxPairStep, 64/max(1, len(set)))
 	for i := range set {
-		p.step = min(p.step, len(set[i].text)-1)
+		step = min(step, len(set[i].text)-1)
 	}
-	if len(set) < 3 || len(set) > fewSearched || p.step < 1 {
+	if len(set) < 3 || len(set) > fewSearched || step < 1 {
 		return nil
 	}
+	p := &pairs{set: set, at: make([]int, len(set)), step: step}
 	for i := range set {
 		p.add(i)
 	}
@@ -40,7 +46,7 @@ func newPairs(set []entry) *pairs {
 
 // add adds the scarcest pairs of entry n. Where it folds, a letter stands for its capital as well.
 func (p *pairs) add(n int) {
-	text, bit, best, at := p.set[n].text, uint32(1)<<n, -1, 0
+	text, best, at := p.set[n].text, -1, 0
 	for i := 0; i+p.step < len(text); i++ {
 		rank := 0
 		for j := i; j <= i+p.step; j++ {
@@ -51,12 +57,22 @@ func (p *pairs) add(n int) {
 		}
 	}
 	p.at[n] = at
-	for i := at; i < at+p.step; i++ {
-		p.first[text[i]] |= bit
-		p.second[text[i+1]] |= bit
+	for i := range p.step {
+		a, b := text[at+i:at+i+1], text[at+i+1:at+i+2]
 		if p.set[n].folded != nil {
-			p.first[upper(text[i])] |= bit
-			p.second[upper(text[i+1])] |= bit
+			a, b = a+string(upper(a[0])), b+string(upper(b[0]))
+		}
+		p.addPair(1<<(n*p.step+i), a, b)
+	}
+}
+
+// addPair adds a pair: a byte of a and behind it one of b.
+func (p *pairs) addPair(bit uint64, a, b string) {
+	for i := range len(a) {
+		p.first[a[i]] |= bit
+		for j := range len(b) {
+			p.second[b[j]] |= bit
+			p.may[mayIndex(a[i], b[j])] = true
 		}
 	}
 }
@@ -74,31 +90,30 @@ func scarcity(c byte) int {
 func (p *pairs) search(text string, one bool) (in, left uint32) {
 	tries, step := maxPairTries, p.step
 	for i := 1; i < len(text); i += step {
-		may := p.first[text[i-1]] & p.second[text[i]]
-		if may == 0 {
+		if !p.may[mayIndex(text[i-1], text[i])] {
 			continue
 		}
-		for may &^= in; may != 0; may &= may - 1 {
-			n := bits.TrailingZeros32(may)
-			if p.standsAt(n, text, i-1) {
+		for may := p.first[text[i-1]] & p.second[text[i]]; may != 0; may &= may - 1 {
+			pair := bits.TrailingZeros64(may)
+			n := pair / step
+			switch begin := i - 1 - p.at[n] - pair%step; {
+			case in&(1<<n) != 0:
+			case p.standsAt(n, text, begin):
 				if in |= 1 << n; one {
 					return in, 0
 				}
-			} else if tries--; tries == 0 {
-				return in, (1<<len(p.set) - 1) &^ in
+			default:
+				if tries--; tries == 0 {
+					return in, (1<<len(p.set) - 1) &^ in
+				}
 			}
 		}
 	}
 	return in, 0
 }
 
-// standsAt reports whether entry n stands in text so that one of its pairs is at i.
-func (p *pairs) standsAt(n int, text string, i int) bool {
+// standsAt reports whether entry n stands in text from begin.
+func (p *pairs) standsAt(n int, text string, begin int) bool {
 	e := &p.set[n]
-	for begin := i - p.at[n]; begin > i-p.at[n]-p.step && begin >= 0; begin-- {
-		if len(text)-begin >= len(e.text) && text[begin+int(e.before)] == e.scarce && e.equal(text[begin:begin+len(e.text)]) {
-			return true
-		}
-	}
-	return false
+	return begin >= 0 && len(text)-begin >= len(e.text) && text[begin+int(e.before)] == e.scarce && e.equal(text[begin:begin+len(e.text)])
 }
