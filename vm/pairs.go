@@ -90,8 +90,8 @@ func scarcity(c byte) int {
 func (p *pairs) search(text string, one bool) (in, left uint32) {
 	tries, step := maxPairTries, p.step
 	for i := 1; i < len(text); i += step {
-		if !p.may[mayIndex(text[i-1], text[i])] {
-			continue
+		if i = p.skip(text, i); i >= len(text) {
+			break
 		}
 		for may := p.first[text[i-1]] & p.second[text[i]]; may != 0; may &= may - 1 {
 			pair := bits.TrailingZeros64(may)
@@ -110,6 +110,24 @@ func (p *pairs) search(text string, one bool) (in, left uint32) {
 		}
 	}
 	return in, 0
+}
+
+// skip goes on from i by steps to where a pair may be, or to the end.
+func (p *pairs) skip(text string, i int) int {
+	step := uint(p.step)
+	at := uint(i)
+	for ; at+step < uint(len(text)); at += 2 * step {
+		if p.may[mayIndex(text[at-1], text[at])] {
+			return int(at)
+		}
+		if p.may[mayIndex(text[at+step-1], text[at+step])] {
+			return int(at + step)
+		}
+	}
+	if at < uint(len(text)) && !p.may[mayIndex(text[at-1], text[at])] {
+		at += step
+	}
+	return int(at)
 }
 
 // standsAt reports whether entry n stands in text from begin.
