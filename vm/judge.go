@@ -97,7 +97,11 @@ func (m *Machine) testList(s *step, elems []Value) answer {
 			if decided && (s.Op != OpMatch || len(e.Text) <= MaxSubject) {
 				continue
 			}
-			a = s.constant.judge(s.Op, e.Text)
+			if s.Op == OpIn {
+				a = answerOf(s.constant.in(e.Text))
+			} else {
+				a = s.constant.judge(s.Op, e.Text)
+			}
 		}
 		if a == unjudged || a == decisive && !decided {
 			m.element = int32(i)

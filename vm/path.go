@@ -1,17 +1,58 @@
 package vm
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 )
 
 // A pathSet is loaded path patterns.
 type pathSet struct {
-	root     bool      // `/`: every absolute path
-	anchored []string  // without a star, from the start of the path
-	floating []string  // without a star and without `**/`, from any segment
-	first    [256]bool // the bytes that floating ones begin with
+	root     bool     // `/`: every absolute path
+	anchored prefixes // without a star, from the start of the path
+	floating prefixes // without a star and without `**/`, from any segment
 	starred  []starred
+}
+
+// prefixes are patterns without a star. Few of them share their first two bytes with a path: bit i%64 of a byte stands
+// for pattern i and for all those 64 further on.
+type prefixes struct {
+	patterns      []string
+	first, second [256]uint64
+}
+
+// add adds a pattern. What follows a pattern of one byte may be anything.
+func (p *prefixes) add(pattern string) {
+	bit := uint64(1) << (len(p.patterns) % 64)
+	p.patterns = append(p.patterns, pattern)
+	p.first[pattern[0]] |= bit
+	for i := range p.second {
+		if len(pattern) == 1 || pattern[1] == byte(i) {
+			p.second[i] |= bit
+		}
+	}
+}
+
+// cover reports whether a pattern is path, or ends in it at a slash. Where it would have to end, and the byte before,
+// tell most patterns apart from a path without a call.
+func (p *prefixes) cover(path string) bool {
+	if path == "" {
+		return false
+	}
+	may := p.first[path[0]]
+	if len(path) > 1 {
+		may &= p.second[path[1]]
+	}
+	for ; may != 0; may &= may - 1 {
+		for i := bits.TrailingZeros64(may); i < len(p.patterns); i += 64 {
+			pattern := p.patterns[i]
+			n := len(pattern)
+			if n <= len(path) && (n == len(path) || path[n] == '/') && path[n-1] == pattern[n-1] && path[:n] == pattern {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // A starred is a pattern with a segment `*`, and what stands before its first star.
@@ -30,10 +71,9 @@ func newPathSet(set []entry) *pathSet {
 			head, _, _ := strings.Cut(text, "*") // that of `**/` is empty
 			s.starred = append(s.starred, starred{head, text})
 		case floats:
-			s.floating = append(s.floating, rest)
-			s.first[rest[0]] = true
+			s.floating.add(rest)
 		default:
-			s.anchored = append(s.anchored, text)
+			s.anchored.add(text)
 		}
 	}
 	return s
@@ -41,7 +81,7 @@ func newPathSet(set []entry) *pathSet {
 
 // covers reports whether a pattern covers the cleaned path.
 func (s *pathSet) covers(path string) bool {
-	if s.root && path != "" && path[0] == '/' || coveredBy(s.anchored, path) || len(s.floating) > 0 && s.coversInside(path) {
+	if s.root && path != "" && path[0] == '/' || s.anchored.cover(path) || len(s.floating.patterns) > 0 && s.coversInside(path) {
 		return true
 	}
 	for _, p := range s.starred {
@@ -55,19 +95,7 @@ func (s *pathSet) covers(path string) bool {
 // coversInside reports whether a floating pattern covers path from one of its segments.
 func (s *pathSet) coversInside(path string) bool {
 	for at := range len(path) {
-		if (at == 0 || path[at-1] == '/') && s.first[path[at]] && coveredBy(s.floating, path[at:]) {
-			return true
-		}
-	}
-	return false
-}
-
-// coveredBy reports whether a pattern without a star is path, or ends in it at a slash. Where it would have to end, and
-// the byte before, tell most patterns apart from a path without a call.
-func coveredBy(patterns []string, path string) bool {
-	for _, p := range patterns {
-		n := len(p)
-		if n <= len(path) && (n == len(path) || path[n] == '/') && path[n-1] == p[n-1] && path[:n] == p {
+		if (at == 0 || path[at-1] == '/') && s.floating.first[path[at]] != 0 && s.floating.cover(path[at:]) {
 			return true
 		}
 	}

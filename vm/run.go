@@ -279,12 +279,17 @@ func (m *Machine) compare(s *step, mode Mode) uint16 {
 
 // reserve plans to advance a counter, or records that it can't be told by how much or for whom.
 func (m *Machine) reserve(c *Counter, s *step) bool {
-	plan := append(m.result.Reservations, Reservation{Counter: s.C})
-	by, known := &plan[len(plan)-1].Amount, true
+	r := &m.result
+	n := len(r.Reservations)
+	if n == cap(r.Reservations) {
+		r.Reservations = append(r.Reservations, Reservation{})[:n]
+	}
+	one, known := &r.Reservations[:n+1][n], true
+	one.Counter = s.C
 	if c.Op == Count {
-		*by = amount.FromUint64(1)
+		one.Amount = amount.Amount{1}
 	} else {
-		known = m.counted(by, c)
+		known = m.counted(&one.Amount, c)
 	}
 	if known && c.Group != NoSlot {
 		_, known = m.text(c.Group)
@@ -296,12 +301,16 @@ func (m *Machine) reserve(c *Counter, s *step) bool {
 		m.violate(c.Rule, s.pc)
 		return false
 	}
-	m.result.Reservations = plan
+	r.Reservations = r.Reservations[:n+1]
 	return true
 }
 
-// counted reads what a sum advances by or a maximum rises to; a missing amount leaves zero.
+// counted reads what a sum advances by or a maximum rises to; a missing amount is zero.
 func (m *Machine) counted(by *amount.Amount, c *Counter) bool {
 	v := m.value(c.Amount)
-	return v.Kind == Missing || v.Kind == Null || parseAmount(by, v, c.Decimals)
+	if v.Kind == Missing || v.Kind == Null {
+		*by = amount.Amount{}
+		return true
+	}
+	return parseAmount(by, v, c.Decimals)
 }

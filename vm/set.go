@@ -193,7 +193,7 @@ func (c *constant) in(text string) bool {
 		return l.in(text)
 	}
 	for i := range c.set {
-		if c.set[i].equal(text) {
+		if e := &c.set[i]; same(text, e.text) || e.folded != nil && e.equal(text) {
 			return true
 		}
 	}
