@@ -56,7 +56,7 @@ type line struct {
 }
 
 func (s *scanner) scan() {
-	s.tokens = make([]lexer.Token, 0, 16+len(s.text)/4) // about what policies have
+	s.tokens = make([]lexer.Token, 0, 16+len(s.text)/6) // somewhat more than policies have
 	for s.next < len(s.text) {
 		s.scanLine(s.cut())
 	}

@@ -10,7 +10,7 @@ func (p *Program) load() error {
 	if err := p.verify(); err != nil {
 		return fmt.Errorf("vm: %w", err)
 	}
-	p.canonical = p.appendCanonical(nil)
+	p.canonical = p.appendCanonical(make([]byte, 0, 1024+8*len(p.code)+256*len(p.rules)+64*len(p.constants)))
 	if len(p.canonical) > MaxBytes {
 		return fmt.Errorf("vm: the program takes %d bytes: at most %d", len(p.canonical), MaxBytes)
 	}

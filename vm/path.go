@@ -26,10 +26,12 @@ func (p *prefixes) add(pattern string) {
 	bit := uint64(1) << (len(p.patterns) % 64)
 	p.patterns = append(p.patterns, pattern)
 	p.first[pattern[0]] |= bit
+	if len(pattern) > 1 {
+		p.second[pattern[1]] |= bit
+		return
+	}
 	for i := range p.second {
-		if len(pattern) == 1 || pattern[1] == byte(i) {
-			p.second[i] |= bit
-		}
+		p.second[i] |= bit
 	}
 }
 
