@@ -58,10 +58,9 @@ func fitNative(c *Call, intent *attest.Intent, declared amount.Amount) error {
 		if len(c.Data) > 0 {
 			return misfitf("a native wallet.transfer carries no data, and this one has %d bytes", len(c.Data))
 		}
-	default:
-		if err := fitData(c.Data, intent.CalldataHash); err != nil {
-			return err
-		}
+	}
+	if err := fitData(c.Data, intent.CalldataHash); err != nil {
+		return err
 	}
 	return fitRecipient(recipientOf(c), intent.To)
 }
@@ -104,7 +103,8 @@ func fitToken(c *Call, intent *attest.Intent, declared amount.Amount, terms *Ter
 
 // fitMethod holds the method to the action. A wallet.transfer pays, a token.approve approves. A user operation may
 // pay; it may approve, and any other action may do anything at all, only as declared byte by byte: what an approval
-// can do has to have been in front of the policy.
+// can do has to have been in front of the policy. And what was declared as call data has been in front of it: then the
+// data is exactly that, whatever the action.
 func fitMethod(c *Call, t tokenCall, intent *attest.Intent) error {
 	action := strings.ToLower(intent.Action)
 	if t.method == transferFrom && t.from != c.Sender {
@@ -115,14 +115,12 @@ func fitMethod(c *Call, t tokenCall, intent *attest.Intent) error {
 		return misfit("a wallet.transfer calls transfer or transferFrom, and this is an approve")
 	case action == actionApprove && t.method != approve:
 		return misfitf("a token.approve calls approve, and this is a %s", t.method)
-	case action == actionTransfer, action == actionApprove:
+	case intent.CalldataHash != "":
+		return fitData(c.Data, intent.CalldataHash)
+	case action == actionTransfer, action == actionApprove, action == actionUserOp && t.method != approve:
 		return nil
-	case action == actionUserOp && intent.CalldataHash == "" && t.method != approve:
-		return nil
-	case intent.CalldataHash == "":
-		return misfitf("the %s of a %s has to be declared as calldata", t.method, intent.Action)
 	}
-	return fitData(c.Data, intent.CalldataHash)
+	return misfitf("the %s of a %s has to be declared as calldata", t.method, intent.Action)
 }
 
 // fitRecipient holds who receives, or may spend, to the declared `to`, where there is one.

@@ -94,6 +94,13 @@ var fitCases = []struct {
 	{"approve for more", dynamic(usdc, 0, tokenData(selApprove, payee, 101)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve" }), "moves 101"},
 	{"approve for another", dynamic(usdc, 0, tokenData(selApprove, stranger, 1)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve"; i.To = to(payee) }), "recipient is"},
 	{"transfer as an approve", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve" }), "calls approve"},
+	{"token transfer, as declared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.CalldataHash = hashOf(pay) }), ""},
+	{"token transfer, other data", dynamic(usdc, 0, tokenData(selTransfer, stranger, 100)), with(usdcIntent, func(i *attest.Intent) { i.CalldataHash = hashOf(pay) }), "not the calldata"},
+	{"approve, other data", dynamic(usdc, 0, tokenData(selApprove, stranger, 100)), with(usdcIntent, func(i *attest.Intent) {
+		i.Action, i.CalldataHash = "token.approve", hashOf(tokenData(selApprove, payee, 100))
+	}), "not the calldata"},
+	{"native transfer without the declared data", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.CalldataHash = hashOf([]byte{1}) }), "not the calldata"},
+	{"an amount beyond 64 bits", dynamic(usdc, 0, common.FromHex(selTransfer+strings.Repeat("0", 24)+payee[2:]+strings.Repeat("0", 47)+"1"+strings.Repeat("0", 14)+"64")), usdcIntent, "base units"},
 	{"a token call4, declared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call"; i.CalldataHash = hashOf(pay) }), ""},
 	{"a token call4, undeclared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call" }), "has to be declared"},
 	{"a token call4, other data", dynamic(usdc, 0, tokenData(selTransfer, stranger, 100)), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call"; i.CalldataHash = hashOf(pay) }), "not the calldata"},

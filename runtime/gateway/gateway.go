@@ -45,7 +45,7 @@ type Config struct {
 
 	Timeout     time.Duration // of one request to an upstream; 0: DefaultTimeout
 	MaxResponse int64         // bytes of an upstream's response; 0: DefaultMaxResponse
-	MaxInFlight int           // requests to one upstream at once; 0: DefaultMaxInFlight
+	MaxInFlight int           // reads of one upstream at once, and as many writes; 0: DefaultMaxInFlight
 	// Transport makes the transport of an upstream; nil: a pooled one of its own for each.
 	Transport func() http.RoundTripper
 }
@@ -168,7 +168,7 @@ func (g *Gateway) Serve(ctx context.Context, r *Request, credential Credential) 
 }
 
 func (g *Gateway) read(ctx context.Context, r *Request) *Response {
-	release, err := r.upstream.enter(ctx)
+	release, err := r.upstream.enter(ctx, r.write)
 	if err != nil {
 		return upstreamFailure(r, err)
 	}

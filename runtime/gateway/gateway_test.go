@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -80,6 +79,15 @@ func TestChains(t *testing.T) {
 			t.Errorf("chain %q: %q, want %q", chain, got, want)
 		}
 	}
+	other := newBench(t, func(c *Config) {
+		c.Chains, c.Upstreams = []uint64{10}, []Upstream{{RPC, 10, c.Upstreams[0].URL}, {RPC, 1, c.Upstreams[0].URL}}
+	})
+	if got := reason(t, other.do(RPC, "10", body, "")); got != "" {
+		t.Errorf("a chain that was put on the list: %s", got)
+	}
+	if got := reason(t, other.do(RPC, "1", body, "")); !strings.Contains(got, "SVC_CHAIN_NOT_SUPPORTED: chain \"1\" is not served") {
+		t.Errorf("a chain with an upstream that is not on the list: %s", got)
+	}
 	if got := reason(t, b.do(Bundler, "1", body, "")); !strings.Contains(got, "SVC_CHAIN_NOT_SUPPORTED: chain 1 has no upstream for /bundler") {
 		t.Errorf("a chain without a bundler: %s", got)
 	}
@@ -113,11 +121,22 @@ func TestReads(t *testing.T) {
 	for _, name := range []string{
 		"eth_sendTransaction", "eth_SendRawTransaction", "eth_sendRawTransaction ", "eth_sendRawTransactionSync", "personal_sign", "eth_sign",
 		"eth_sendUserOperation", "debug_traceCall", "admin_peers", "anvil_setBalance", "evm_mine", "eth_newFilter", "eth_subscribe", "eth_accounts",
+		"eth_sendRawTransactionConditional", "eth_sendPrivateTransaction", "eth_sendPrivateRawTransaction", "eth_sendBundle", "mev_sendBundle",
+		"eth_signTransaction", "eth_submitWork", "wallet_sendCalls", "engine_newPayloadV4", "miner_setGasPrice", `eth_sendRawTransaction\u0000`,
+		"debug_bundler_sendBundleNow", "pimlico_sendUserOperationNow", "eth_call ", "eth_getLogs\u200b",
 	} {
-		got := reason(t, b.do(RPC, "8453", `{"jsonrpc":"2.0","id":1,"method":"`+name+`","params":[]}`, ""))
-		if !strings.HasPrefix(got, "-32601 SVC_RPC_METHOD_NOT_ALLOWED: ") {
-			t.Errorf("%s: %s", name, got)
+		for _, e := range []Endpoint{RPC, Bundler} {
+			if e == Bundler && name == "eth_sendUserOperation" {
+				continue
+			}
+			got := reason(t, b.do(e, "8453", `{"jsonrpc":"2.0","id":1,"method":"`+name+`","params":[]}`, ""))
+			if !strings.HasPrefix(got, "-32601 SVC_RPC_METHOD_NOT_ALLOWED: ") {
+				t.Errorf("/%s: %s: %s", e, name, got)
+			}
 		}
+	}
+	if got := reason(t, b.do(Bundler, "8453", rawBody([]byte{1}), "")); !strings.HasPrefix(got, "-32601 ") {
+		t.Errorf("a transaction at the bundler: %s", got)
 	}
 	if after := len(b.node.sent()); after != before {
 		t.Errorf("%d methods that are not let through went upstream", after-before)
@@ -366,123 +385,6 @@ func TestUseIsRecorded(t *testing.T) {
 	if last.Kind != ledger.AttestationUsed || last.Event.Endpoint != "/rpc/8453" || fmt.Sprintf("%x", last.Event.Commitment) != claims.TxCommit ||
 		last.Event.ChainID != chain || fmt.Sprintf("%x", last.Event.PolicyHash) != claims.PolicyHash {
 		t.Errorf("recorded: %+v", last)
-	}
-}
-
-// Whatever an upstream does, the client gets a JSON-RPC answer under its id, which does not name the upstream.
-func TestUpstreamTrouble(t *testing.T) {
-	handle := func(status int, body string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); fmt.Fprint(w, body) }
-	}
-	for _, c := range []struct {
-		name    string
-		handler http.HandlerFunc
-		want    string // of the reason; of the body where it begins with a brace
-	}{
-		{"a result", handle(200, `{"id":1,"jsonrpc":"2.0","result":{"a":[1,1e400]}}`), `{"jsonrpc":"2.0","id":9,"result":{"a":[1,1e400]}}`},
-		{"null", handle(200, `{"jsonrpc":"2.0","id":1,"result":null}`), `{"jsonrpc":"2.0","id":9,"result":null}`},
-		{"an error", handle(200, `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"execution reverted","data":"0x"}}`), `{"jsonrpc":"2.0","id":9,"error":{"code":3,"message":"execution reverted","data":"0x"}}`},
-		{"an error with HTTP 400", handle(400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602}}`), `{"jsonrpc":"2.0","id":9,"error":{"code":-32602}}`},
-		{"a result with HTTP 500", handle(500, `{"jsonrpc":"2.0","id":1,"result":1}`), "HTTP 500"},
-		{"no JSON", handle(200, `<html>`), "no JSON-RPC response"},
-		{"nothing", handle(200, ``), "no JSON-RPC response"},
-		{"an array", handle(200, `[{"jsonrpc":"2.0","id":1,"result":1}]`), "no JSON-RPC response"},
-		{"another id", handle(200, `{"jsonrpc":"2.0","id":2,"result":1}`), "another request's"},
-		{"no id", handle(200, `{"jsonrpc":"2.0","result":1}`), "no id"},
-		{"no outcome", handle(200, `{"jsonrpc":"2.0","id":1}`), "neither result nor error"},
-		{"two outcomes", handle(200, `{"jsonrpc":"2.0","id":1,"result":1,"error":{}}`), "two outcomes"},
-		{"cut off", handle(200, `{"jsonrpc":"2.0","id":1,"result":{"a":`), "no JSON-RPC response"},
-		{"too large", handle(200, `{"jsonrpc":"2.0","id":1,"result":"`+strings.Repeat("x", 5000)+`"}`), "too large"},
-		{"too large, in chunks", func(w http.ResponseWriter, _ *http.Request) {
-			for range 100 {
-				fmt.Fprint(w, strings.Repeat(" ", 100))
-				w.(http.Flusher).Flush()
-			}
-		}, "too large"},
-		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
-		}, "HTTP 307"},
-		{"slow", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "in time"},
-		{"hangs up", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "connection to the upstream failed"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, func(c *Config) { c.Timeout, c.MaxResponse = 300*time.Millisecond, 4096 })
-			b.node.answer.Store(&c.handler)
-			got := b.do(RPC, "8453", `{"jsonrpc":"2.0","id":9,"method":"eth_blockNumber"}`, "")
-			if strings.HasPrefix(c.want, "{") {
-				if string(got.Body) != c.want {
-					t.Errorf("%s, want %s", got.Body, c.want)
-				}
-				return
-			}
-			text := reason(t, got)
-			if !strings.HasPrefix(text, "-32000 SVC_UPSTREAM_UNAVAILABLE: ") || !strings.Contains(text, c.want) || strings.Contains(text, "127.0.0.1") {
-				t.Errorf("%q, want %q", text, c.want)
-			}
-			if !strings.Contains(string(got.Body), `"id":9`) {
-				t.Errorf("%s does not carry the id", got.Body)
-			}
-		})
-	}
-}
-
-func TestUpstreamUnreachable(t *testing.T) {
-	b := newBench(t)
-	b.node.server.Close()
-	raw := sign(t, dynamic(payee, 5, nil), chain)
-	got := reason(t, b.send(raw, b.token(b.claims(raw))))
-	if !strings.Contains(got, "can't be reached; the write was not sent, and its attestation is used up") {
-		t.Error(got)
-	}
-}
-
-// An upstream that hangs keeps its own requests waiting, and nobody else's; a write that finds no place keeps its
-// attestation.
-func TestOneSlowUpstream(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.MaxInFlight, c.Timeout = 2, 500*time.Millisecond })
-	hang := make(chan struct{})
-	slow := &node{}
-	var now, most atomic.Int32
-	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if n := now.Add(1); n > most.Load() {
-			most.Store(n)
-		}
-		defer now.Add(-1)
-		select {
-		case <-hang:
-		case <-r.Context().Done():
-		}
-	})
-	slow.answer.Store(&handler)
-	server := newServer(t, slow)
-	defer close(hang)
-	config := b.gateway.Config
-	config.Upstreams = []Upstream{{RPC, chain, b.node.server.URL}, {RPC, 1, server}}
-	var err error
-	if b.gateway, err = New(config); err != nil {
-		t.Fatal(err)
-	}
-	const body = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}`
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			if got := reason(t, b.do(RPC, "1", body, "")); !strings.Contains(got, "in time") && !strings.Contains(got, "too many requests") {
-				t.Errorf("the slow one: %q", got)
-			}
-		})
-	}
-	for len(slow.sent()) < 2 {
-		time.Sleep(time.Millisecond)
-	}
-	for range 20 {
-		started := time.Now()
-		if got := reason(t, b.do(RPC, "8453", body, "")); got != "" || time.Since(started) > 250*time.Millisecond {
-			t.Errorf("the fast one: %q after %s", got, time.Since(started))
-		}
-	}
-	group.Wait()
-	if most.Load() > 3 { // one that was given up may end a moment after the next has begun
-		t.Errorf("%d requests at once went to an upstream with room for 2", most.Load())
 	}
 }
 

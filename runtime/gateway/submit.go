@@ -32,7 +32,7 @@ func (g *Gateway) submit(ctx context.Context, r *Request, claims *attest.Claims)
 		return nil, err
 	}
 	// A place in the upstream's queue comes first: an attestation is not used up for a write that has to turn back.
-	release, err := r.upstream.enter(ctx)
+	release, err := r.upstream.enter(ctx, r.write)
 	if err != nil {
 		return nil, err
 	}

@@ -120,9 +120,8 @@ const (
 	maxInitCode    = 49_152
 )
 
-// intrinsicGas returns the least gas limit that a transaction needs since Shanghai (the floor of EIP-7623 is for the node to judge, as
-// chains differ); more than there is for init code
-// that is too long (EIP-3860).
+// intrinsicGas returns the least gas limit that a transaction needs since Shanghai (the floor of EIP-7623 is for the node
+// to judge, as chains differ); more than there is for init code that is too long (EIP-3860).
 func intrinsicGas(tx *types.Transaction) uint64 {
 	size := uint64(len(tx.Data()))
 	zeros := uint64(bytes.Count(tx.Data(), []byte{0}))

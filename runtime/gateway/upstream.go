@@ -40,8 +40,9 @@ type upstream struct {
 	url         *url.URL
 	write, read http.Header // of every such request; never changed
 	transport   http.RoundTripper
-	slots       chan struct{}
-	maxResponse int64
+	// Writes have places of their own: reads are public, and however many are under way, they hold up no write.
+	writes, reads chan struct{}
+	maxResponse   int64
 }
 
 func (c *Config) timeout() time.Duration {
@@ -63,7 +64,7 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 	if maxResponse <= 0 {
 		maxResponse = DefaultMaxResponse
 	}
-	transport := transportTo(where, inFlight)
+	transport := transportTo(where, 2*inFlight)
 	if c.Transport != nil {
 		transport = c.Transport()
 	}
@@ -76,7 +77,7 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 	// Not sent. It tells the transport that a read may be sent again where the upstream closed an idle connection.
 	read := maps.Clone(header)
 	read["X-Idempotency-Key"] = nil
-	return &upstream{where, header, read, transport, make(chan struct{}, inFlight), maxResponse}, nil
+	return &upstream{where, header, read, transport, make(chan struct{}, inFlight), make(chan struct{}, inFlight), maxResponse}, nil
 }
 
 // transportTo returns a transport with a pool of its own: for plain HTTP without a proxy one that is faster.
@@ -115,22 +116,26 @@ func upstreamFailure(r *Request, err error) *Response {
 	return rpcError(r.call.id, rpcServerError, code.UpstreamUnavailable, err.Error())
 }
 
-// enter takes one of the upstream's places; release gives it back.
-func (u *upstream) enter(ctx context.Context) (release func(), err error) {
+// enter takes one of the upstream's places for writes or for reads; release gives it back.
+func (u *upstream) enter(ctx context.Context, write bool) (release func(), err error) {
+	slots := u.reads
+	if write {
+		slots = u.writes
+	}
 	select {
-	case u.slots <- struct{}{}:
+	case slots <- struct{}{}:
 	default:
 		select {
-		case u.slots <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 			return nil, &upstreamError{"the upstream has too many requests under way; nothing was sent to it"}
 		}
 	}
 	if ctx.Err() != nil { // both had come
-		<-u.slots
+		<-slots
 		return nil, &upstreamError{"the upstream has too many requests under way; nothing was sent to it"}
 	}
-	return func() { <-u.slots }, nil
+	return func() { <-slots }, nil
 }
 
 // upstreamID is the id of every request to an upstream: a connection carries one at a time.
@@ -198,47 +203,84 @@ func (u *upstream) readBody(response *http.Response) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// readAnswer reads a JSON-RPC response: the name and the value of its one outcome, result or error.
+// An answer is a JSON-RPC response as an upstream wrote it. Members that are missing are empty.
+type answer struct {
+	result, failure jsontext.Value
+	matched         bool // the id is that of the request
+}
+
+// readAnswer reads a JSON-RPC response: the name and the value of its one outcome, result or error. Some servers write
+// both, the one that there is not as null (JSON-RPC 1.0, section 1.2).
 func readAnswer(text []byte) (name string, value jsontext.Value, err error) {
+	a, err := scanAnswer(text)
+	if err == nil && string(a.failure) == "null" {
+		a.failure = nil
+	}
+	switch {
+	case err != nil:
+		return "", nil, err
+	case !a.matched || a.failure == nil && a.result == nil:
+		return "", nil, errors.New("it has no id, or neither result nor error")
+	case a.failure == nil:
+		return "result", a.result, nil
+	case a.result != nil && string(a.result) != "null":
+		return "", nil, errors.New("it has two outcomes")
+	case a.failure.Kind() != '{':
+		return "", nil, errors.New("its error is no object")
+	}
+	return "error", a.failure, nil
+}
+
+// scanAnswer takes the members out of a response, and sees to it that all of it is JSON and nothing follows.
+func scanAnswer(text []byte) (a answer, err error) {
 	d := openDecoder(text, jsontext.AllowDuplicateNames(true))
 	defer d.close()
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
-		return "", nil, errors.New("it is no JSON object")
+		return a, errors.New("it is no JSON object")
 	}
-	matched := false
 	for d.PeekKind() == '"' {
-		member, err := d.ReadToken()
-		if err != nil {
-			return "", nil, err
-		}
-		switch key := member.String(); key {
-		case "result", "error":
-			if name != "" {
-				return "", nil, errors.New("it has two outcomes")
-			}
-			start := d.InputOffset()
-			if err := d.SkipValue(); err != nil {
-				return "", nil, errors.New("it is not valid JSON")
-			}
-			name, value = key, bytes.TrimLeft(text[start:d.InputOffset()], ": \t\r\n")
-		case "id":
-			id, err := d.ReadValue()
-			if matched = err == nil && string(id) == upstreamID; !matched {
-				return "", nil, errors.New("its id is another request's")
-			}
-		default:
-			if err := d.SkipValue(); err != nil {
-				return "", nil, errors.New("it is not valid JSON")
-			}
+		if err := a.readMember(d, text); err != nil {
+			return a, err
 		}
 	}
-	if token, err := d.ReadToken(); err != nil || token.Kind() != '}' {
-		return "", nil, errors.New("it is not valid JSON")
+	if token, err := d.ReadToken(); err != nil || token.Kind() != '}' || len(bytes.TrimLeft(text[d.InputOffset():], " \t\r\n")) > 0 {
+		return a, errNotJSON
 	}
-	if name == "" || !matched {
-		return "", nil, errors.New("it has no id, or neither result nor error")
+	return a, nil
+}
+
+var errNotJSON = errors.New("it is not valid JSON")
+
+// readMember reads a member. One that tells what came of the request comes once.
+func (a *answer) readMember(d *decoder, text []byte) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return errNotJSON
 	}
-	return name, value, nil
+	key := token.String()
+	start := d.InputOffset()
+	if err := d.SkipValue(); err != nil {
+		return errNotJSON
+	}
+	value := jsontext.Value(bytes.TrimLeft(text[start:d.InputOffset()], ": \t\r\n"))
+	into := &a.result
+	switch key {
+	case "id":
+		if a.matched = string(value) == upstreamID; !a.matched {
+			return errors.New("its id is another request's")
+		}
+		return nil
+	case "result":
+	case "error":
+		into = &a.failure
+	default:
+		return nil
+	}
+	if *into != nil {
+		return errors.New("it has two outcomes")
+	}
+	*into = value
+	return nil
 }
 
 // reasonOf says in words why there is no answer. The error itself may name the upstream's address, whose path is a

@@ -280,8 +280,11 @@ func isHex(digits string) bool {
 // errNoCall says that the call inside a user operation can't be told.
 var errNoCall = errors.New("its callData is no execute(address,uint256,bytes)")
 
-// Call returns the one call that the operation makes.
+// Call returns the one call that the operation makes. It can't be told of a wallet that is delegated to unknown code.
 func (op *UserOperation) Call() (*Call, error) {
+	if a := op.Authorization; a != nil && !commonDelegates[a.Delegate] {
+		return nil, fmt.Errorf("it delegates the wallet (EIP-7702) to the code at %s, which is none that is known here", spell(a.Delegate))
+	}
 	c, ok := readExecute(op.CallData)
 	if !ok {
 		return nil, errNoCall

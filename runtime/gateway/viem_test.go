@@ -311,6 +311,16 @@ func TestUserOperations(t *testing.T) {
 		{"token, transferFrom the account", execute(usdc, 0, tokenData(selTransferFrom, stranger, payee, 7)), same, usdcOp, ""},
 		{"token, too much", execute(usdc, 0, tokenData(selTransfer, payee, 8)), same, usdcOp, "moves 8"},
 		{"token, approve", execute(usdc, 0, tokenData(selApprove, payee, 7)), same, usdcOp, "has to be declared"},
+		{"token, approve, declared", execute(usdc, 0, tokenData(selApprove, payee, 7)), same, func(b *bench, c *attest.Claims) {
+			usdcOp(b, c)
+			c.Intent.CalldataHash = hashOf(tokenData(selApprove, payee, 7))
+		}, ""},
+		{"token, other data than declared", execute(usdc, 0, tokenData(selTransfer, stranger, 7)), same, func(b *bench, c *attest.Claims) {
+			usdcOp(b, c)
+			c.Intent.CalldataHash = hashOf(tokenData(selTransfer, payee, 7))
+		}, "not the calldata"},
+		{"token, value beside", execute(usdc, 1, tokenData(selTransfer, payee, 7)), same, usdcOp, "carries no native value"},
+		{"token, transferFrom another", execute(usdc, 0, tokenData(selTransferFrom, payee, payee, 7)), same, usdcOp, "takes from"},
 		{"more value", execute(payee, 6, nil), same, nil, "value is 6"},
 		{"another target", execute(stranger, 5, nil), same, nil, "goes to"},
 		{"undeclared data", execute(payee, 5, []byte{1}), same, nil, "declared no calldata"},
@@ -385,22 +395,28 @@ func TestEntryPoints(t *testing.T) {
 	}
 }
 
-// A delegation is the sender's own, for this chain.
+// simple7702 is to what viem's toSimple7702SmartAccount delegates with EntryPoint 0.8.
+const simple7702 = "0xe6cae83bde06e4c305530e199d7217f42808555b"
+
+// A delegation is the sender's own, for this chain, and to code whose calls mean what they say.
 func TestDelegations(t *testing.T) {
 	key, sender := account(5)
 	for _, c := range []struct {
-		name  string
-		chain uint64
-		by    *ecdsa.PrivateKey
-		want  string
+		name     string
+		chain    uint64
+		by       *ecdsa.PrivateKey
+		delegate string
+		want     string
 	}{
-		{"its own", chain, key, ""},
-		{"for another chain", 1, key, "is for chain 1"},
-		{"for every chain", 0, key, "is for chain 0"},
-		{"by somebody else", chain, func() *ecdsa.PrivateKey { k, _ := account(6); return k }(), "not signed by the sender"},
+		{"its own", chain, key, simple7702, ""},
+		{"for another chain", 1, key, simple7702, "is for chain 1"},
+		{"for every chain", 0, key, simple7702, "is for chain 0"},
+		{"by somebody else", chain, func() *ecdsa.PrivateKey { k, _ := account(6); return k }(), simple7702, "not signed by the sender"},
+		{"to unknown code", chain, key, payee, "delegates the wallet (EIP-7702) to the code at " + payee},
+		{"taken back", chain, key, "0x" + strings.Repeat("0", 40), "delegates the wallet"},
 	} {
 		b := newBench(t)
-		signed, err := types.SignSetCode(c.by, types.SetCodeAuthorization{ChainID: *uint256.NewInt(c.chain), Address: common.HexToAddress(payee), Nonce: 3})
+		signed, err := types.SignSetCode(c.by, types.SetCodeAuthorization{ChainID: *uint256.NewInt(c.chain), Address: common.HexToAddress(c.delegate), Nonce: 3})
 		if err != nil {
 			t.Fatal(err)
 		}

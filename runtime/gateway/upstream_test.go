@@ -1,0 +1,228 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bailiff/runtime/attest"
+)
+
+// handle answers every request in the same way.
+func handle(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); fmt.Fprint(w, body) }
+}
+
+// troubles are answers of upstreams, and what the client gets for them.
+var troubles = []struct {
+	name    string
+	handler http.HandlerFunc
+	want    string // of the reason; of the body where it begins with a brace
+}{
+	{"a result", handle(200, `{"id":1,"jsonrpc":"2.0","result":{"a":[1,1e400]}}`), `{"jsonrpc":"2.0","id":9,"result":{"a":[1,1e400]}}`},
+	{"null", handle(200, `{"jsonrpc":"2.0","id":1,"result":null}`), `{"jsonrpc":"2.0","id":9,"result":null}`},
+	{"an error", handle(200, `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"execution reverted","data":"0x"}}`), `{"jsonrpc":"2.0","id":9,"error":{"code":3,"message":"execution reverted","data":"0x"}}`},
+	{"an error with HTTP 400", handle(400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602}}`), `{"jsonrpc":"2.0","id":9,"error":{"code":-32602}}`},
+	{"a result with HTTP 500", handle(500, `{"jsonrpc":"2.0","id":1,"result":1}`), "HTTP 500"},
+	{"no JSON", handle(200, `<html>`), "no JSON-RPC response"},
+	{"nothing", handle(200, ``), "no JSON-RPC response"},
+	{"an array", handle(200, `[{"jsonrpc":"2.0","id":1,"result":1}]`), "no JSON-RPC response"},
+	{"another id", handle(200, `{"jsonrpc":"2.0","id":2,"result":1}`), "another request's"},
+	{"no id", handle(200, `{"jsonrpc":"2.0","result":1}`), "no id"},
+	{"no outcome", handle(200, `{"jsonrpc":"2.0","id":1}`), "neither result nor error"},
+	{"two outcomes", handle(200, `{"jsonrpc":"2.0","id":1,"result":1,"error":{}}`), "two outcomes"},
+	{"two results", handle(200, `{"jsonrpc":"2.0","id":1,"result":1,"re\u0073ult":2}`), "two outcomes"},
+	{"two ids", handle(200, `{"jsonrpc":"2.0","id":1,"result":1,"id":2}`), "another request's"},
+	{"no error beside a result", handle(200, `{"id":1,"error":null,"result":1}`), `{"jsonrpc":"2.0","id":9,"result":1}`},
+	{"no result beside an error", handle(200, `{"result" : null, "error" : {"code":1},"id":1}`), `{"jsonrpc":"2.0","id":9,"error":{"code":1}}`},
+	{"an error that is none", handle(200, `{"jsonrpc":"2.0","id":1,"error":"no"}`), "error is no object"},
+	{"null as its only outcome", handle(200, `{"jsonrpc":"2.0","id":1,"error":null}`), "neither result nor error"},
+	{"something behind", handle(200, `{"jsonrpc":"2.0","id":1,"result":1}{"jsonrpc":"2.0","id":1,"result":2}`), "not valid JSON"},
+	{"invalid UTF-8", handle(200, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\"}"), "not valid JSON"},
+	{"a line end behind", handle(200, `{"jsonrpc":"2.0","id":1,"result":1}`+"\n"), `{"jsonrpc":"2.0","id":9,"result":1}`},
+	{"cut off", handle(200, `{"jsonrpc":"2.0","id":1,"result":{"a":`), "no JSON-RPC response"},
+	{"too large", handle(200, `{"jsonrpc":"2.0","id":1,"result":"`+strings.Repeat("x", 5000)+`"}`), "too large"},
+	{"too large, in chunks", func(w http.ResponseWriter, _ *http.Request) {
+		for range 100 {
+			fmt.Fprint(w, strings.Repeat(" ", 100))
+			w.(http.Flusher).Flush()
+		}
+	}, "too large"},
+	{"a redirect", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+	}, "HTTP 307"},
+	{"slow", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "in time"},
+	{"hangs up", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "connection to the upstream failed"},
+}
+
+// Whatever an upstream does, the client gets a JSON-RPC answer under its id, which does not name the upstream.
+func TestUpstreamTrouble(t *testing.T) {
+	for _, c := range troubles {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, func(c *Config) { c.Timeout, c.MaxResponse = 300*time.Millisecond, 4096 })
+			b.node.answer.Store(&c.handler)
+			got := b.do(RPC, "8453", `{"jsonrpc":"2.0","id":9,"method":"eth_blockNumber"}`, "")
+			if strings.HasPrefix(c.want, "{") {
+				if string(got.Body) != c.want {
+					t.Errorf("%s, want %s", got.Body, c.want)
+				}
+				return
+			}
+			text := reason(t, got)
+			if !strings.HasPrefix(text, "-32000 SVC_UPSTREAM_UNAVAILABLE: ") || !strings.Contains(text, c.want) || strings.Contains(text, "127.0.0.1") {
+				t.Errorf("%q, want %q", text, c.want)
+			}
+			if !strings.Contains(string(got.Body), `"id":9`) {
+				t.Errorf("%s does not carry the id", got.Body)
+			}
+		})
+	}
+}
+
+func TestUpstreamUnreachable(t *testing.T) {
+	b := newBench(t)
+	b.node.server.Close()
+	raw := sign(t, dynamic(payee, 5, nil), chain)
+	got := reason(t, b.send(raw, b.token(b.claims(raw))))
+	if !strings.Contains(got, "can't be reached; the write was not sent, and its attestation is used up") {
+		t.Error(got)
+	}
+}
+
+// An upstream that hangs keeps its own requests waiting, and nobody else's; a write that finds no place keeps its
+// attestation.
+func TestOneSlowUpstream(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxInFlight, c.Timeout = 2, 500*time.Millisecond })
+	hang := make(chan struct{})
+	slow := &node{}
+	var now, most atomic.Int32
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		defer now.Add(-1)
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	})
+	slow.answer.Store(&handler)
+	server := newServer(t, slow)
+	defer close(hang)
+	config := b.gateway.Config
+	config.Upstreams = []Upstream{{RPC, chain, b.node.server.URL}, {RPC, 1, server}}
+	var err error
+	if b.gateway, err = New(config); err != nil {
+		t.Fatal(err)
+	}
+	const body = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}`
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if got := reason(t, b.do(RPC, "1", body, "")); !strings.Contains(got, "in time") && !strings.Contains(got, "too many requests") {
+				t.Errorf("the slow one: %q", got)
+			}
+		})
+	}
+	for len(slow.sent()) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 20 {
+		started := time.Now()
+		if got := reason(t, b.do(RPC, "8453", body, "")); got != "" || time.Since(started) > 250*time.Millisecond {
+			t.Errorf("the fast one: %q after %s", got, time.Since(started))
+		}
+	}
+	group.Wait()
+	if most.Load() > 3 { // one that was given up may end a moment after the next has begun
+		t.Errorf("%d requests at once went to an upstream with room for 2", most.Load())
+	}
+}
+
+// Reads are public: however many of them wait for a slow node, a write finds a place.
+func TestReadsHoldUpNoWrite(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxInFlight, c.Timeout = 2, 5*time.Second })
+	hang := make(chan struct{})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if sent := b.node.sent(); !strings.Contains(sent[len(sent)-1], "eth_sendRawTransaction") {
+			<-hang
+		}
+		fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":"0x01"}`)
+	})
+	b.node.answer.Store(&handler)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() { b.do(RPC, "8453", `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}`, "") })
+	}
+	for len(b.node.sent()) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	raw := sign(t, dynamic(payee, 5, nil), chain)
+	if got := reason(t, b.send(raw, b.token(b.claims(raw)))); got != "" {
+		t.Errorf("a write behind slow reads: %s", got)
+	}
+	close(hang)
+	group.Wait()
+}
+
+// Neither what is logged nor what is answered holds an attestation, or the upstream's address and the account in it.
+func TestSecretsStay(t *testing.T) {
+	var log bytes.Buffer
+	b := newBench(t, func(c *Config) {
+		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		address, _ := url.Parse(c.Upstreams[0].URL)
+		address.User, address.Path = url.UserPassword("user", "hunter2"), "/v3/hunter3"
+		c.Upstreams[0].URL = address.String()
+	})
+	raw := sign(t, dynamic(payee, 5, nil), chain)
+	good, late, spare := b.token(b.claims(raw)), b.claims(raw), b.token(b.claims(raw))
+	late.IssuedAt -= attest.LifetimeSeconds
+	var answers []string
+	say := func(r *Response) { answers = append(answers, string(r.Code), r.Message, string(r.Body)) }
+	say(b.send(flip(raw, 20), good))
+	say(b.send(raw, good))
+	say(b.send(raw, good))
+	say(b.send(raw, b.token(late)))
+	say(b.send(raw, good[:len(good)-2]))
+	b.node.server.Close()
+	say(b.send(raw, spare))
+	all := log.String() + strings.Join(answers, "\n")
+	if strings.Count(log.String(), "write refused") < 2 {
+		t.Errorf("logged: %s", log.String())
+	}
+	for _, secret := range []string{good[:40], good[len(good)-80:], spare[len(spare)-80:], "hunter", "127.0.0.1", "dXNlcjpodW50ZXIy"} {
+		if strings.Contains(all, secret) {
+			t.Errorf("%q got out:\n%s", secret, all)
+		}
+	}
+}
+
+// A write that an upstream leaves without an answer may have arrived: its attestation is gone, and nothing is sent again.
+func TestUnansweredWrites(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"in time":                           func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"connection to the upstream failed": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"no JSON-RPC response":              func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
+		"HTTP 307":                          func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) },
+		"too large":                         func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat(" ", 5000)) },
+	} {
+		b := newBench(t, func(c *Config) { c.Timeout, c.MaxResponse = 300*time.Millisecond, 4096 })
+		b.node.answer.Store(&handler)
+		raw := sign(t, dynamic(payee, 5, nil), chain)
+		token := b.token(b.claims(raw))
+		first, second := reason(t, b.send(raw, token)), reason(t, b.send(raw, token))
+		if !strings.HasPrefix(first, "-32000 SVC_UPSTREAM_UNAVAILABLE: ") || !strings.Contains(first, name) || !strings.Contains(first, "may have arrived, and its attestation is used up") {
+			t.Errorf("%s: %q", name, first)
+		}
+		if !strings.Contains(second, "used before") || len(b.node.sent()) != 1 {
+			t.Errorf("%s, again: %q; %d sent", name, second, len(b.node.sent()))
+		}
+	}
+}
