@@ -82,6 +82,8 @@ var mayImport = map[string][]string{
 	"fuzz":                      {""},
 	"fuzz/oracle":               {"grammar", "runtime/intent", "runtime/code", "vm"}, // of vm the kinds of values alone
 	"runtime/ledger/ledgertest": {""},
+	"runtime/attest/peer":       {"fuzz/npm"},
+	"runtime/gateway/peer":      {"fuzz/npm"},
 }
 
 // benchmarkImports are heavy dependencies that benchmarks may use as floors to measure against.

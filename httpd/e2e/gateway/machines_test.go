@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/runtime/gateway/peer"
+	"bailiff/fuzz/npm"
 )
 
 //go:embed package.json package-lock.json setup.mjs drive.mjs
@@ -51,7 +51,7 @@ type stage struct {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{t: t, dir: peer.Install(t, "gateway-e2e", files), nodes: map[int]string{}}
+	s := &stage{t: t, dir: npm.Install(t, "gateway-e2e", files), nodes: map[int]string{}}
 	s.work = s.workFolder()
 	s.binary = filepath.Join(t.TempDir(), "bailiff")
 	s.must(exec.Command("go", "build", "-o", s.binary, "bailiff/cmd/bailiff"))

@@ -1,3 +1,4 @@
+// Package peer asks viem, a client library of Ethereum, for transactions and hashes, for tests of the gateways.
 package peer
 
 import (
@@ -5,6 +6,8 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"bailiff/fuzz/npm"
 )
 
 //go:embed package.json package-lock.json viem.mjs
@@ -14,7 +17,7 @@ var viemFiles embed.FS
 type Viem string
 
 // InstallViem installs viem, or skips the test.
-func InstallViem(t testing.TB) Viem { return Viem(Install(t, "viem", viemFiles)) }
+func InstallViem(t testing.TB) Viem { return Viem(npm.Install(t, "viem", viemFiles)) }
 
 // Question is what viem is asked. Members of transactions and operations are those of viem, numbers as strings of
 // digits or hexadecimal.
@@ -51,7 +54,7 @@ func (v Viem) Ask(t testing.TB, q Question) Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	output, err := Run(t, 2*time.Minute, string(v), input, "node", "viem.mjs")
+	output, err := npm.Run(t, 2*time.Minute, string(v), input, "node", "viem.mjs")
 	if err != nil {
 		t.Fatalf("node viem.mjs: %v", err)
 	}

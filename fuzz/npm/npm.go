@@ -1,6 +1,6 @@
-// Package peer lets other people's software take part in tests of the gateways: it installs packages from the npm
-// registry, and asks viem, a client library of Ethereum, for transactions and hashes.
-package peer
+// Package npm lets other people's software take part in tests: it installs packages from the npm registry and runs them
+// on Node.
+package npm
 
 import (
 	"bytes"
@@ -67,7 +67,7 @@ func unavailable(t testing.TB, format string, args ...any) {
 func cacheFolder(t testing.TB) string {
 	t.Helper()
 	_, file, _, _ := runtime.Caller(0)
-	cache := filepath.Join(filepath.Dir(file), "..", "..", "..", ".cache")
+	cache := filepath.Join(filepath.Dir(file), "..", "..", ".cache")
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		t.Fatal(err)
 	}
