@@ -210,8 +210,10 @@ func TestUnansweredWrites(t *testing.T) {
 		"in time":                           func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"connection to the upstream failed": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"no JSON-RPC response":              func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
-		"HTTP 307":                          func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) },
-		"too large":                         func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat(" ", 5000)) },
+		"HTTP 307": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		},
+		"too large": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat(" ", 5000)) },
 	} {
 		b := newBench(t, func(c *Config) { c.Timeout, c.MaxResponse = 300*time.Millisecond, 4096 })
 		b.node.answer.Store(&handler)
