@@ -24,7 +24,7 @@ const (
 )
 
 // longCommand is a script of about 4 KiB.
-var longCommand = strings.Repeat("for f in $(ls /srv/app); do echo \"checking $f\" && grep -c 'TODO' \"$f\" | sort -n; done\n", 46)
+var longCommand = strings.Repeat("for f in $(ls /srv/app); do echo \"checking $f\" && grep -c 'WARN' \"$f\" | sort -n; done\n", 46)
 
 var errUnreadable = errors.New("the input can't be read")
 

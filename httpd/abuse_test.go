@@ -1,7 +1,6 @@
 package httpd
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/fuzz/rawhttp"
 	"bailiff/runtime/authority"
 )
 
@@ -37,31 +36,10 @@ func (w *world) listen(config Config) string {
 	return listener.Addr().String()
 }
 
-// answers writes bytes to a connection and returns the status of every answer, and "closed" where the other end closed
-// it instead of waiting for more.
+// answers is rawhttp.Statuses with the pause that suits here.
 func answers(t *testing.T, address, raw string) string {
 	t.Helper()
-	connection, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer connection.Close()
-	go func() { _, _ = io.WriteString(connection, raw) }()
-	reader := bufio.NewReader(connection)
-	var seen []string
-	for {
-		_ = connection.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-		response, err := http.ReadResponse(reader, nil)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return strings.Join(seen, " ")
-		}
-		if err != nil {
-			return strings.Join(append(seen, "closed"), " ")
-		}
-		_, _ = io.Copy(io.Discard, response.Body)
-		response.Body.Close()
-		seen = append(seen, fmt.Sprint(response.StatusCode))
-	}
+	return rawhttp.Statuses(t, address, raw, 200*time.Millisecond)
 }
 
 // shapes are requests of which two readers could think differently, each with what comes of it and of a good request

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,36 +15,17 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bailiff/fuzz/rawhttp"
 )
 
 // address is host and port of a service.
 func (r *running) address() string { return strings.TrimPrefix(r.base, "http://") }
 
-// raw writes bytes to a connection and returns the status of every answer, and "closed" where the other end closed it
-// instead of waiting for more.
+// raw is rawhttp.Statuses with the pause that suits here.
 func raw(t *testing.T, address, request string) string {
 	t.Helper()
-	connection, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer connection.Close()
-	go func() { _, _ = io.WriteString(connection, request) }()
-	reader := bufio.NewReader(connection)
-	var seen []string
-	for {
-		_ = connection.SetReadDeadline(time.Now().Add(400 * time.Millisecond))
-		response, err := http.ReadResponse(reader, nil)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return strings.Join(seen, " ")
-		}
-		if err != nil {
-			return strings.Join(append(seen, "closed"), " ")
-		}
-		_, _ = io.Copy(io.Discard, response.Body)
-		response.Body.Close()
-		seen = append(seen, fmt.Sprint(response.StatusCode))
-	}
+	return rawhttp.Statuses(t, address, request, 400*time.Millisecond)
 }
 
 // smuggled is a request that another reader might see as two, with a second one that must not be read behind it.
