@@ -14,7 +14,6 @@
 package reopen
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -150,7 +149,11 @@ func (l *Ledger) keep() {
 		}
 		s := l.current.Load().session
 		if err := s.inner.Health(); lost(err) {
-			pause, well = l.heal(s, err, pause), 0
+			var healed bool
+			if pause, healed = l.heal(s, err, pause); !healed {
+				return
+			}
+			well = 0
 			continue
 		}
 		l.outbox.settle(s.inner)
@@ -163,8 +166,9 @@ func lost(health error) bool {
 	return errors.Is(health, ledger.ErrUnavailable) && !errors.Is(health, ledger.ErrBusy)
 }
 
-// heal replaces a session that has failed. It returns the pause to begin with should the next one fail soon.
-func (l *Ledger) heal(s *session, cause error, pause time.Duration) time.Duration {
+// heal replaces a session that has failed. It returns the pause to begin with should the next one fail soon, and false
+// where Close came first: the session has ended then, and no other has begun.
+func (l *Ledger) heal(s *session, cause error, pause time.Duration) (next time.Duration, healed bool) {
 	l.end(s, cause)
 	l.options.Log.Error("the ledger has failed; everything is refused until it is open again", "cause", cause)
 	told := false
@@ -176,7 +180,7 @@ func (l *Ledger) heal(s *session, cause error, pause time.Duration) time.Duratio
 		}
 	}
 	if !l.await(l.release(s), cause, stuck) {
-		return pause
+		return pause, false
 	}
 	for attempt := 1; l.sleep(pause); attempt++ {
 		pause = min(2*pause, l.options.Most)
@@ -185,7 +189,7 @@ func (l *Ledger) heal(s *session, cause error, pause time.Duration) time.Duratio
 			l.begin(inner)
 			signal(l.outboxed) // what waited before may have been told to nobody
 			l.options.Log.Info("the ledger is open again", "attempt", attempt)
-			break
+			return pause, true
 		}
 		l.current.Store(&status{session: s, cause: fmt.Errorf("%w: it failed (%v) and does not open again: %v", ledger.ErrUnavailable, cause, err)}) //nolint:errorlint // nothing but that may shine through
 		l.options.Log.Error("the ledger does not open again", "attempt", attempt, "error", err)
@@ -193,7 +197,7 @@ func (l *Ledger) heal(s *session, cause error, pause time.Duration) time.Duratio
 			stuck(err)
 		}
 	}
-	return pause
+	return pause, false
 }
 
 // end has everything refused because of cause.
@@ -277,33 +281,32 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Close implements ledger.Ledger. It waits for a ledger that does not close no longer than Patience, and returns why
-// the ledger failed where it ends in that state.
+// Close implements ledger.Ledger. It waits for a ledger that does not close, or that is being opened, no longer than
+// Patience, and returns why the ledger failed where it ends in that state. Whatever it does not wait for is still
+// closed.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
 		close(l.ending)
-		ctx, cancel := context.WithTimeout(context.Background(), l.options.Patience)
-		defer cancel()
-		l.closeErr = l.closeNow(ctx)
+		closed := make(chan error, 1)
+		go func() { closed <- l.closeLast() }()
+		patience := time.NewTimer(l.options.Patience)
+		defer patience.Stop()
+		select {
+		case l.closeErr = <-closed:
+		case <-patience.C:
+			l.closeErr = fmt.Errorf("ledger: it has not closed within %v", l.options.Patience)
+		}
 	})
 	return l.closeErr
 }
 
-func (l *Ledger) closeNow(ctx context.Context) error {
-	select {
-	case <-l.kept:
-	case <-ctx.Done():
-		return fmt.Errorf("ledger: it is still being opened: %w", ctx.Err())
-	}
+// closeLast closes the session that serves when the keeper has ended.
+func (l *Ledger) closeLast() error {
+	<-l.kept
 	now := l.current.Load()
 	if now.cause != nil {
 		return now.cause
 	}
 	l.end(now.session, ledger.ErrClosed)
-	select {
-	case err := <-l.release(now.session):
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("ledger: it does not close: %w", ctx.Err())
-	}
+	return <-l.release(now.session)
 }

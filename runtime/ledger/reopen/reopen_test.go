@@ -324,6 +324,30 @@ func TestCloseInTime(t *testing.T) {
 	}
 }
 
+// TestCloseWhileOpening closes the wrapper while a failed ledger is being opened again: nobody waits for it, and what
+// opens in the end is closed.
+func TestCloseWhileOpening(t *testing.T) {
+	opening, open, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	ps := &parts{change: func(n int, p *part) {
+		if n == 1 {
+			close(opening)
+			<-open
+			p.close = func() error { close(closed); return nil }
+		}
+	}}
+	options := quick
+	options.Patience = 20 * time.Millisecond
+	l := mustOpen(t, ps.open, options)
+	ps.sick[0].Store(true)
+	<-opening
+	if err := l.Close(); err == nil {
+		t.Error("closed while it is being opened")
+	}
+	close(open)
+	<-closed
+	eventually(t, "refusal", func() bool { return errors.Is(l.Submit(plan()).Wait(context.Background()), ledger.ErrClosed) })
+}
+
 // TestPanics has closing and opening panic.
 func TestPanics(t *testing.T) {
 	ps := &parts{change: func(n int, p *part) {
