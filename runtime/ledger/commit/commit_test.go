@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/s2"
 	"go.uber.org/goleak"
 
 	"bailiff/runtime/ledger"
@@ -247,6 +248,17 @@ func reseal(group []byte) {
 	binary.BigEndian.PutUint32(group[len(body):], crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
 
+// repack edits the records of a group, which begin with a record's length in four bytes, and seals it again.
+func repack(group *[]byte, edit func(records []byte)) {
+	records, err := s2.Decode(nil, (*group)[64:len(*group)-4])
+	if err != nil {
+		panic(err) // it was written a moment ago
+	}
+	edit(records)
+	*group = append(append((*group)[:64:64], s2.Encode(nil, records)...), 0, 0, 0, 0)
+	reseal(*group)
+}
+
 // TestCorruption edits a log of four groups. Where it opens all the same, cut is the group that was removed.
 func TestCorruption(t *testing.T) {
 	other := written(t)
@@ -267,13 +279,18 @@ func TestCorruption(t *testing.T) {
 		}, "stands where 2 is expected", 0},
 		"middle: moved":        {func(l *editedLog) { l.groups[1], l.groups[2] = l.groups[2], l.groups[1] }, "it calls itself 3", 0},
 		"first: missing":       {func(l *editedLog) { l.firsts, l.groups = l.firsts[1:], l.groups[1:] }, "where 1 is expected", 0},
-		"altered and resealed": {func(l *editedLog) { l.groups[1][150] ^= 1; reseal(l.groups[1]) }, "follows a group of the hash|counter|record 2", 0},
+		"altered and resealed": {func(l *editedLog) { repack(&l.groups[1], func(r []byte) { r[86] ^= 1 }) }, "follows a group of the hash|counter|record 2", 0},
 		"another stream":       {func(l *editedLog) { l.groups[2] = other.groups[2] }, "belongs to the stream", 0},
-		"another version":      {func(l *editedLog) { l.groups[3][3] = '2'; reseal(l.groups[3]) }, "another version wrote it", 0},
+		"another version":      {func(l *editedLog) { l.groups[3][3] = '3'; reseal(l.groups[3]) }, "another version wrote it", 0},
 		"count too small":      {func(l *editedLog) { l.groups[3][31] = 0; reseal(l.groups[3]) }, "0 records, and", 0},
 		"count too large":      {func(l *editedLog) { l.groups[3][31] = 2; reseal(l.groups[3]) }, "record 5 is missing", 0},
-		"length too large":     {func(l *editedLog) { l.groups[3][64] = 1; reseal(l.groups[3]) }, "record 4 is cut short", 0},
-		"an unknown record":    {func(l *editedLog) { l.groups[3][68] = 99; reseal(l.groups[3]) }, "unknown kind", 0},
+		"length too large":     {func(l *editedLog) { repack(&l.groups[3], func(r []byte) { r[0] = 1 }) }, "record 4 is cut short", 0},
+		"an unknown record":    {func(l *editedLog) { repack(&l.groups[3], func(r []byte) { r[4] = 99 }) }, "unknown kind", 0},
+		"packed wrongly":       {func(l *editedLog) { l.groups[3][66] = 0xff; reseal(l.groups[3]) }, "don't unpack", 0},
+		"packed too large": {func(l *editedLog) {
+			l.groups[3] = append(append(l.groups[3][:64:64], s2.Encode(nil, make([]byte, 16<<20))...), 0, 0, 0, 0)
+			reseal(l.groups[3])
+		}, "of at most", 0},
 	} {
 		log := written(t)
 		c.edit(log)

@@ -1,32 +1,41 @@
 package commit
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
+
+	"github.com/klauspost/compress/s2"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/state"
 )
 
-// A group of version 1 is what one sync makes durable:
+// A group of version 2 is what one sync makes durable:
 //
-//	offset  0  magic "blg1"; the digit is the version of group and records
+//	offset  0  magic "blg2"; the digit is the version of the group
 //	        4  stream id, 16 bytes, the same in every group of a log
 //	       20  first LSN, 8 bytes
 //	       28  number of records, 4 bytes, at least 1
 //	       32  SHA-256 of the whole group before; zeros in the first group
-//	       64  records, each with its length before it in 4 bytes
+//	       64  records, each with its length before it in 4 bytes, together as one S2 block
 //	   end-4   CRC-32C of all bytes before
 //
 // Integers are big-endian. The chain of hashes makes a removed, exchanged or altered group visible wherever it is.
+// Records of one group repeat each other's names and hashes, so that packed they take a third of the bytes, all of which
+// are copied, summed, hashed and written several times on their way to the disk. A group of version 1, "blg1", has them
+// as they are, and is read as well.
 const (
-	magic       = "blg1"
+	magic       = "blg2"
+	magicPlain  = "blg1"
 	headerBytes = 64
 	sumBytes    = 4
 	lengthBytes = 4
+	// maxUnpacked bounds what a group may unpack to: a full group whose last record is the largest that there is.
+	maxUnpacked = groupBytes + ledger.MaxProgram + ledger.MaxPolicyText + 64<<10
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -39,7 +48,7 @@ var errTorn = errors.New("the group's checksum does not fit")
 type group struct {
 	first      uint64
 	count      uint32
-	buf        []byte // header, then records; sealed by seal
+	records    []byte // each after its length
 	wanted     bool   // somebody waits, or it is large enough: do not wait for more records
 	underWay   bool   // the committer has it
 	keys       []ledger.Key
@@ -48,18 +57,15 @@ type group struct {
 	commitment *ledger.Commitment
 }
 
-func newGroup(first uint64, buf []byte) *group {
-	if cap(buf) < headerBytes {
-		buf = make([]byte, headerBytes, 16<<10)
-	}
-	return &group{first: first, buf: buf[:headerBytes], times: noTime, commitment: ledger.NewCommitment()}
+func newGroup(first uint64, memory []byte) *group {
+	return &group{first: first, records: memory[:0], times: noTime, commitment: ledger.NewCommitment()}
 }
 
 // add appends a record.
 func (g *group) add(r *state.Record) {
-	start := len(g.buf)
-	g.buf = r.Append(append(g.buf, 0, 0, 0, 0))
-	binary.BigEndian.PutUint32(g.buf[start:], uint32(len(g.buf)-start-lengthBytes))
+	start := len(g.records)
+	g.records = r.Append(append(g.records, 0, 0, 0, 0))
+	binary.BigEndian.PutUint32(g.records[start:], uint32(len(g.records)-start-lengthBytes))
 	g.count++
 	g.times = g.times.with(r.Now)
 }
@@ -73,14 +79,17 @@ func (g *group) tell(lsn uint64, r *state.Record) {
 	}
 }
 
-// seal completes the group's bytes.
-func (g *group) seal(stream [16]byte, before [32]byte) {
-	header := append(g.buf[:0], magic...)
-	header = append(header, stream[:]...)
-	header = binary.BigEndian.AppendUint64(header, g.first)
-	header = binary.BigEndian.AppendUint32(header, g.count)
-	copy(g.buf[len(header):headerBytes], before[:])
-	g.buf = binary.BigEndian.AppendUint32(g.buf, crc32.Checksum(g.buf, castagnoli))
+// seal returns the group's bytes for the log, written over dst.
+func (g *group) seal(dst []byte, stream [16]byte, before [32]byte) []byte {
+	dst = append(dst[:0], magic...)
+	dst = append(dst, stream[:]...)
+	dst = binary.BigEndian.AppendUint64(dst, g.first)
+	dst = binary.BigEndian.AppendUint32(dst, g.count)
+	dst = append(dst, before[:]...)
+	dst = slices.Grow(dst, s2.MaxEncodedLen(len(g.records))+sumBytes)
+	packed := s2.Encode(dst[len(dst):cap(dst)], g.records)
+	dst = dst[:len(dst)+len(packed)]
+	return binary.BigEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
 }
 
 // holds reports whether the record with the LSN is in the group.
@@ -105,15 +114,35 @@ func parse(b []byte) (sealed, error) {
 	if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(b[len(body):]) {
 		return s, errTorn
 	}
-	if !bytes.HasPrefix(b, []byte(magic)) {
-		return s, fmt.Errorf("it starts with %q instead of %q: another version wrote it", b[:len(magic)], magic)
+	records, err := unpack(string(b[:len(magic)]), body[headerBytes:])
+	if err != nil {
+		return s, err
 	}
 	s.stream = [16]byte(body[4:20])
 	s.first = binary.BigEndian.Uint64(body[20:28])
 	s.count = binary.BigEndian.Uint32(body[28:32])
 	s.before = [32]byte(body[32:64])
-	s.records = string(body[headerBytes:])
+	s.records = string(records)
 	return s, nil
+}
+
+// unpack returns the records of a group that starts with a magic.
+func unpack(magicOf string, packed []byte) ([]byte, error) {
+	switch magicOf {
+	case magicPlain:
+		return packed, nil
+	case magic:
+	default:
+		return nil, fmt.Errorf("it starts with %q instead of %q: another version wrote it", magicOf, magic)
+	}
+	if size, err := s2.DecodedLen(packed); err != nil || size > maxUnpacked {
+		return nil, fmt.Errorf("its records unpack to %d bytes, of at most %d, %w", size, maxUnpacked, cmp.Or(err, s2.ErrTooLarge))
+	}
+	records, err := s2.Decode(nil, packed)
+	if err != nil {
+		return nil, fmt.Errorf("its records don't unpack: %w", err)
+	}
+	return records, nil
 }
 
 // each decodes the records in order into r and calls visit for each, until visit returns an error.

@@ -41,14 +41,15 @@ const (
 
 // A Ledger is a ledger.Ledger over a Log.
 type Ledger struct {
-	log   Log
-	watch Observer // nil for none
-	clock func() time.Time
-	keys  keyTable
-	wake  chan struct{} // one token: a group is wanted, or the ledger is closed
-	done  chan struct{} // closed when the committer has ended
-	told  chan struct{} // one token: deliveries have become durable
-	grown atomic.Uint64 // records ever appended
+	log    Log
+	watch  Observer // nil for none
+	clock  func() time.Time
+	keys   keyTable
+	wake   chan struct{} // one token: a group is wanted, or the ledger is closed
+	done   chan struct{} // closed when the committer has ended
+	told   chan struct{} // one token: deliveries have become durable
+	grown  atomic.Uint64 // records ever appended
+	sealed []byte        // the committer's: the group that it is writing
 	// pending says that a group has become wanted and the committer has not been told.
 	pending atomic.Bool
 
@@ -60,7 +61,7 @@ type Ledger struct {
 	times   timeIndex    // of the durable records
 	outbox  outbox       // the deliveries that nobody has been handed, and whose events are durable
 	groups  []*group     // not durable yet, in order; the last one is open
-	spare   []byte       // buffer of a group that was written
+	spare   []byte       // memory of a group that was written
 	failure error        // why the ledger refuses; nil while it works
 	closed  bool
 
@@ -149,7 +150,7 @@ func (l *Ledger) append() (lsn uint64, err error) {
 	}
 	l.next++
 	l.grown.Add(1)
-	if !g.wanted && (!l.record.Rides() || len(g.buf) >= rideBytes) {
+	if !g.wanted && (!l.record.Rides() || len(g.records) >= rideBytes) {
 		g.wanted = true
 		l.pending.Store(true)
 	}
@@ -173,7 +174,7 @@ func (l *Ledger) signal() {
 
 // closeLargeGroup opens a new group where the open one is large enough.
 func (l *Ledger) closeLargeGroup() {
-	if len(l.open().buf) >= groupBytes {
+	if len(l.open().records) >= groupBytes {
 		l.groups = append(l.groups, newGroup(l.next, nil))
 	}
 }
@@ -242,16 +243,16 @@ func (l *Ledger) take() *group {
 
 // write makes a group durable and wakes its waiters.
 func (l *Ledger) write(g *group) {
-	g.seal(l.head.Stream, l.head.Hash)
-	took, err := l.appendGroup(g)
+	l.sealed = g.seal(l.sealed, l.head.Stream, l.head.Hash)
+	took, err := l.appendGroup(g.first, l.sealed)
 	if err != nil {
 		l.Fail(fmt.Errorf("writing group %d: %w", g.first, err))
 		return
 	}
 	if l.watch != nil {
-		l.watch.Group(int(g.count), len(g.buf), took)
+		l.watch.Group(int(g.count), len(l.sealed), took)
 	}
-	hash := sha256.Sum256(g.buf)
+	hash := sha256.Sum256(l.sealed)
 	if len(g.keys) > 0 {
 		l.keys.publish(g.keys...)
 	}
@@ -263,13 +264,13 @@ func (l *Ledger) write(g *group) {
 	}
 }
 
-// appendGroup makes g durable, and says how long that took where somebody wants to know.
-func (l *Ledger) appendGroup(g *group) (took time.Duration, err error) {
+// appendGroup makes a group durable, and says how long that took where somebody wants to know.
+func (l *Ledger) appendGroup(first uint64, sealed []byte) (took time.Duration, err error) {
 	if l.watch == nil {
-		return 0, l.log.Append(g.first, g.buf)
+		return 0, l.log.Append(first, sealed)
 	}
 	start := l.clock()
-	err = l.log.Append(g.first, g.buf)
+	err = l.log.Append(first, sealed)
 	return l.clock().Sub(start), err
 }
 
@@ -296,8 +297,8 @@ func (l *Ledger) written(g *group, hash [32]byte) bool {
 	copy(l.groups, l.groups[1:])
 	l.groups[len(l.groups)-1] = nil
 	l.groups = l.groups[:len(l.groups)-1]
-	if cap(g.buf) <= groupBytes {
-		l.spare = g.buf
+	if cap(g.records) <= groupBytes {
+		l.spare = g.records
 	}
 	return true
 }

@@ -242,8 +242,8 @@ func TestVerifyLog(t *testing.T) {
 	}{
 		"untouched":      {func(*editedLog) {}, "", 4, true},
 		"an edit":        {func(l *editedLog) { l.groups[1][70] ^= 1 }, "group 2", 1, false},
-		"edit, resealed": {func(l *editedLog) { l.groups[1][80] ^= 1; reseal(l.groups[1]) }, "group 3: it follows", 2, false},
-		"a bad record":   {func(l *editedLog) { l.groups[1][68] = 99; reseal(l.groups[1]) }, "unknown kind", 1, false},
+		"edit, resealed": {func(l *editedLog) { repack(&l.groups[1], func(r []byte) { r[16] ^= 1 }) }, "group 3: it follows", 2, false},
+		"a bad record":   {func(l *editedLog) { repack(&l.groups[1], func(r []byte) { r[4] = 99 }) }, "unknown kind", 1, false},
 		"a gap": {func(l *editedLog) {
 			l.firsts, l.groups = append(l.firsts[:1:1], l.firsts[2:]...), append(l.groups[:1:1], l.groups[2:]...)
 		}, "missing", 1, false},
