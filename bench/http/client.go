@@ -34,6 +34,7 @@ type client struct {
 	connection net.Conn
 	request    []byte
 	buffer     []byte
+	body       []byte // of the last answer
 	expect     *expectation
 	count      int64 // of all answers
 	latency    *hdrhistogram.Histogram
@@ -77,16 +78,16 @@ func (c *client) exchange() error {
 	if _, err := c.connection.Write(c.request); err != nil {
 		return err
 	}
-	body, err := c.read()
-	if err != nil {
-		return err
-	}
-	if c.count%sampleEvery == 0 {
-		if err := c.expect.body(body); err != nil {
-			return fmt.Errorf("%w: %.300s", err, body)
+	for filled, whole := 0, false; !whole; {
+		n, err := c.connection.Read(c.buffer[filled:])
+		if err != nil {
+			return fmt.Errorf("the answer ends after %d bytes: %w", filled, err)
+		}
+		filled += n
+		if whole, err = c.accept(filled); err != nil {
+			return err
 		}
 	}
-	c.count++
 	return nil
 }
 
@@ -96,29 +97,29 @@ var (
 	headersEnd    = []byte("\r\n\r\n")
 )
 
-// read reads one answer whole and returns its body, which is valid until the next. An answer is expected to be as
-// small as the buffer, to have a Content-Length, and to be followed by nothing.
-func (c *client) read() ([]byte, error) {
-	filled, need, head := 0, -1, 0
-	for need < 0 || filled < need {
-		n, err := c.connection.Read(c.buffer[filled:])
-		if err != nil {
-			return nil, fmt.Errorf("the answer ends after %d bytes: %w", filled, err)
+// accept looks at an answer of which so many bytes have been read, and counts and checks it when it is whole. An answer
+// is expected to be as small as the buffer, to have a Content-Length, and to be followed by nothing.
+func (c *client) accept(filled int) (whole bool, err error) {
+	start, end, err := c.frame(c.buffer[:filled])
+	switch {
+	case err != nil:
+		return false, err
+	case end < 0 || filled < end:
+		if filled == len(c.buffer) {
+			return false, io.ErrShortBuffer
 		}
-		filled += n
-		if need < 0 {
-			if head, need, err = c.frame(c.buffer[:filled]); err != nil {
-				return nil, err
-			}
-		}
-		if filled == len(c.buffer) && filled != need {
-			return nil, io.ErrShortBuffer
+		return false, nil
+	case filled > end:
+		return false, fmt.Errorf("%d bytes follow the answer", filled-end)
+	}
+	c.body = c.buffer[start:end]
+	if c.count%sampleEvery == 0 {
+		if err := c.expect.body(c.body); err != nil {
+			return false, fmt.Errorf("%w: %.300s", err, c.body)
 		}
 	}
-	if filled > need {
-		return nil, fmt.Errorf("%d bytes follow the answer", filled-need)
-	}
-	return c.buffer[head:filled], nil
+	c.count++
+	return true, nil
 }
 
 // frame returns where the body of an answer starts and ends; the end is -1 while the headers are not complete.

@@ -164,7 +164,7 @@ func TestBusyMachine(t *testing.T) {
 }
 
 func TestSummaryEndsWithTheRatios(t *testing.T) {
-	rounds := []ratios{{0.9, 0.5, 1, 0.5, halves{2, 5, 1}}, {0.7, 0.7, 0.8, 0.6, halves{2, 4, 3}}, {0.805, 0.6, 0.954, 2, halves{9, 3, 2}}}
+	rounds := []ratios{{0.9, 0.5, 1, 0.5, halves{7, 2, 5, 8, 1}}, {0.7, 0.7, 0.8, 0.6, halves{3, 2, 4, 8, 3}}, {0.805, 0.6, 0.954, 2, halves{3, 9, 3, 8, 2}}}
 	turns := []single{{echo: 20 * time.Microsecond, allowed: 300 * time.Microsecond, sync: 100 * time.Microsecond, sign: 120 * time.Microsecond}}
 	var out bytes.Buffer
 	printSummary(&out, rounds, turns)
@@ -172,7 +172,7 @@ func TestSummaryEndsWithTheRatios(t *testing.T) {
 	if last := lines[len(lines)-1]; last != "ratios: test-run 0.81 denied 0.60 allowed 0.95" {
 		t.Errorf("the last line is %q", last)
 	}
-	if !strings.Contains(out.String(), "denied at half rate, p99 of p50  4.00   target below 4.00     MISSED") {
+	if !strings.Contains(out.String(), "denied at half rate, p99 of p50  4.00   target below 4.00     MISSED, the floor's: 3.00\n") {
 		t.Errorf("a missed tail is not told:\n%s", &out)
 	}
 	if !strings.Contains(out.String(), "single client, of the least     1.25   target 1.00 or less   MISSED") {

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"sync"
+	"math"
 	"time"
 )
 
@@ -11,52 +11,37 @@ import (
 // recover, as it is by clients that wait for their answers. A request that no connection is free for waits for one, and
 // its time runs.
 
+// errOpenLoop says that this system has no way to keep a pace of some ten microseconds.
+var errOpenLoop = errors.New("the open loop needs Linux 5.11 or later")
+
 // openLoop drives the first connections of t at a rate, for a length. The server's processor time is not measured.
 func (t *target) openLoop(connections int, rate float64, length time.Duration) (sample, error) {
 	clients := t.clients[:connections]
-	requests := max(1, int(rate*length.Seconds()))
-	due := make(chan time.Time, requests) // room for all of them, so that the pace is kept
-	faults := make([]error, len(clients))
-	var all sync.WaitGroup
-	for i, one := range clients {
-		all.Go(func() { faults[i] = one.answerTo(due, time.Now().Add(length)) })
+	for _, one := range clients {
+		one.latency.Reset()
 	}
-	pace(due, requests, time.Duration(float64(time.Second)/rate))
-	close(due)
-	all.Wait()
-	if err := errors.Join(faults...); err != nil {
+	p := pace{requests: max(1, int(rate*length.Seconds())), interval: time.Duration(float64(time.Second) / rate)}
+	if err := p.drive(clients, length+stopTimeout); err != nil {
 		return sample{}, fmt.Errorf("%s: %w", t.name, err)
 	}
 	return summarize(clients, length), nil
 }
 
-// pace makes requests due, one every interval. A request counts from when it was made due: the machine's timers are
-// not the server's.
-func pace(due chan<- time.Time, requests int, interval time.Duration) {
-	start := time.Now()
-	for made := 0; made < requests; {
-		now := time.Now()
-		for ; made < requests && start.Add(time.Duration(made)*interval).Before(now); made++ {
-			due <- now
-		}
-		rest(time.Until(start.Add(time.Duration(made) * interval)))
-	}
+// A pace is which requests are due when.
+type pace struct {
+	requests int
+	interval time.Duration
+	start    time.Time
+	sent     int
 }
 
-// answerTo sends a request for each that is due, and records how long that took. It ends with due, or at the first
-// answer that is not the expected one.
-func (c *client) answerTo(due <-chan time.Time, end time.Time) error {
-	c.latency.Reset()
-	if err := c.connection.SetDeadline(end.Add(stopTimeout)); err != nil {
-		return err
+// due returns when request n is.
+func (p *pace) due(n int) time.Time { return p.start.Add(time.Duration(n) * p.interval) }
+
+// waiting returns for how long nothing is due: zero or less where a request is, for ever where none is left.
+func (p *pace) waiting() time.Duration {
+	if p.sent == p.requests {
+		return math.MaxInt64
 	}
-	for made := range due {
-		if err := c.exchange(); err != nil {
-			return err
-		}
-		if err := c.latency.RecordValue(time.Since(made).Microseconds()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return time.Until(p.due(p.sent))
 }

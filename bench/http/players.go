@@ -120,16 +120,12 @@ func (p *players) verifyAttestations(ctx context.Context) error {
 // attestation asks for an ALLOWED and returns the verified claims.
 func (p *players) attestation(verifier *attest.Verifier) (*attest.Claims, error) {
 	one := p.allowed.clients[0]
-	if _, err := one.connection.Write(one.request); err != nil {
-		return nil, err
-	}
-	body, err := one.read()
-	if err != nil {
+	if err := one.exchange(); err != nil {
 		return nil, err
 	}
 	var a answer
-	if err := json.Unmarshal(body, &a); err != nil || a.Attestation == nil {
-		return nil, fmt.Errorf("there is none in %.300s", body)
+	if err := json.Unmarshal(one.body, &a); err != nil || a.Attestation == nil {
+		return nil, fmt.Errorf("there is none in %.300s", one.body)
 	}
 	return verifier.Verify(*a.Attestation, time.Now())
 }

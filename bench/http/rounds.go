@@ -15,8 +15,8 @@ type ratios struct {
 	half                           halves
 }
 
-// halves are p99 by p50 of the service's targets, each at half of the rate that it had in the round.
-type halves struct{ testRun, denied, allowed float64 }
+// halves are p99 by p50 of the service's targets and of their floors, each at half of the rate that it had in the round.
+type halves struct{ decode, testRun, denied, sign, allowed float64 }
 
 // measureRounds measures the five targets one after the other, round after round, so that a machine whose speed
 // drifts drifts for all of them.
@@ -44,7 +44,7 @@ func measureRounds(ctx context.Context, o *options, p *players, out io.Writer) (
 		if err != nil {
 			return nil, err
 		}
-		half, err := measureHalves(ctx, o, p, out, testRun.rate, denied.rate, allowed.rate)
+		half, err := measureHalves(ctx, o, p, out, &rates{decode.rate, testRun.rate, denied.rate, sign.rate, allowed.rate})
 		if err != nil {
 			return nil, err
 		}
@@ -57,13 +57,19 @@ func measureRounds(ctx context.Context, o *options, p *players, out io.Writer) (
 	return rounds, nil
 }
 
-// measureHalves drives the service's targets at half of their rates, in an open loop of a fourth of a phase each.
-func measureHalves(ctx context.Context, o *options, p *players, out io.Writer, testRun, denied, allowed float64) (h halves, err error) {
+// rates are a round's, of closed loops.
+type rates struct{ decode, testRun, denied, sign, allowed float64 }
+
+// measureHalves drives every target at half of its rate, in an open loop of a fourth of a phase each.
+func measureHalves(ctx context.Context, o *options, p *players, out io.Writer, peak *rates) (h halves, err error) {
 	for _, row := range []struct {
 		to   *target
 		rate float64
 		over *float64
-	}{{p.testRun, testRun, &h.testRun}, {p.denied, denied, &h.denied}, {p.allowed, allowed, &h.allowed}} {
+	}{
+		{p.decode, peak.decode, &h.decode}, {p.testRun, peak.testRun, &h.testRun}, {p.denied, peak.denied, &h.denied},
+		{p.sign, peak.sign, &h.sign}, {p.allowed, peak.allowed, &h.allowed},
+	} {
 		if err := ctx.Err(); err != nil {
 			return h, fmt.Errorf("interrupted: %w", err)
 		}
@@ -72,7 +78,7 @@ func measureHalves(ctx context.Context, o *options, p *players, out io.Writer, t
 			return h, err
 		}
 		*row.over = s.p99.Seconds() / s.p50.Seconds()
-		fmt.Fprintf(out, "  %-24s %14.0f %9.2f %9.2f %9s %8s   p99 %.1f times p50\n",
+		fmt.Fprintf(out, "  %-32s %6.0f %9.2f %9.2f %9s %8s   p99 %.1f times p50\n",
 			row.to.name+", half the rate", s.rate, milliseconds(s.p50), milliseconds(s.p99), "", "", *row.over)
 	}
 	return h, nil

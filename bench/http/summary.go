@@ -25,16 +25,20 @@ func printSummary(out io.Writer, rounds []ratios, turns []single) {
 	fmt.Fprintf(out, "denied, of floor 1's rate      %5.2f   target %.2f or more   %s\n", denied, leastDenied, verdict(denied >= leastDenied))
 	fmt.Fprintf(out, "allowed, of floor 2's rate     %5.2f   target %.2f or more   %s\n", allowed, leastAllowed, verdict(allowed >= leastAllowed))
 	fmt.Fprintf(out, "allowed, p99 of floor 2's p99  %5.2f   target below 1.00     %s\n", tail, verdict(tail < 1))
-	printHalf(out, "test-run", median(rounds, func(r ratios) float64 { return r.half.testRun }))
-	printHalf(out, "denied", median(rounds, func(r ratios) float64 { return r.half.denied }))
-	printHalf(out, "allowed", median(rounds, func(r ratios) float64 { return r.half.allowed }))
+	decode := median(rounds, func(r ratios) float64 { return r.half.decode })
+	printHalf(out, "test-run", median(rounds, func(r ratios) float64 { return r.half.testRun }), decode)
+	printHalf(out, "denied", median(rounds, func(r ratios) float64 { return r.half.denied }), decode)
+	sign := median(rounds, func(r ratios) float64 { return r.half.sign })
+	printHalf(out, "allowed", median(rounds, func(r ratios) float64 { return r.half.allowed }), sign)
 	over := median(turns, single.over)
 	fmt.Fprintf(out, "single client, of the least    %5.2f   target 1.00 or less   %s\n\n", over, verdict(over <= 1))
 	fmt.Fprintf(out, "ratios: test-run %.2f denied %.2f allowed %.2f\n", testRun, denied, allowed)
 }
 
-func printHalf(out io.Writer, name string, over float64) {
-	fmt.Fprintf(out, "%-30s %5.2f   target below %d.00     %s\n", name+" at half rate, p99 of p50", over, mostHalf, verdict(over < mostHalf))
+// printHalf says the same of the floor: a machine on which the floor misses the target has no service that meets it.
+func printHalf(out io.Writer, name string, over, floor float64) {
+	fmt.Fprintf(out, "%-30s %5.2f   target below %d.00     %s, the floor's: %.2f\n",
+		name+" at half rate, p99 of p50", over, mostHalf, verdict(over < mostHalf), floor)
 }
 
 // over is what one client waits for an ALLOWED, by echo, sync and signing time together.

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A driver keeps a pace over connections, as one thread with one wait for all of them. Goroutines would do it in half of
+// the code, but their scheduler takes as much of the machine's cores as the server under test needs, wakes them
+// milliseconds late while the cores are busy, and so measures itself.
+type driver struct {
+	pace
+	poll   int // epoll's file descriptor
+	events []unix.EpollEvent
+	free   []*flight
+	left   int // requests without an answer
+}
+
+// A flight is a connection with the request that is under way on it.
+type flight struct {
+	*client
+	socket int
+	due    time.Time
+	filled int // bytes of the answer that have arrived
+}
+
+// drive makes requests as they are due until all are answered, and records how long each took from then. It ends at the
+// first answer that is not the expected one.
+func (p *pace) drive(clients []*client, patience time.Duration) (err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	d := &driver{pace: *p, events: make([]unix.EpollEvent, len(clients)), left: p.requests}
+	if d.poll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return err
+	}
+	defer unix.Close(d.poll)
+	flights, err := d.enter(clients)
+	if err != nil {
+		return err
+	}
+	d.free = slices.Clone(flights)
+	d.start = time.Now()
+	for end := d.start.Add(patience); d.left > 0; {
+		if err := d.turn(flights, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter has epoll watch the connections. They are the runtime's too, which is told of their answers and has nobody to
+// wake.
+func (d *driver) enter(clients []*client) (flights []*flight, err error) {
+	for i, one := range clients {
+		raw, err := one.connection.(*net.TCPConn).SyscallConn()
+		if err != nil {
+			return nil, err
+		}
+		f := &flight{client: one}
+		if err := raw.Control(func(socket uintptr) { f.socket = int(socket) }); err != nil {
+			return nil, err
+		}
+		if err := unix.EpollCtl(d.poll, unix.EPOLL_CTL_ADD, f.socket, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}); err != nil {
+			return nil, fmt.Errorf("watching a connection: %w", err)
+		}
+		flights = append(flights, f)
+	}
+	return flights, nil
+}
+
+// turn sends what is due, waits until something is or has arrived, and reads that.
+func (d *driver) turn(flights []*flight, end time.Time) error {
+	for len(d.free) > 0 && d.waiting() <= 0 {
+		f := d.free[len(d.free)-1]
+		d.free = d.free[:len(d.free)-1]
+		f.due, f.filled = d.due(d.sent), 0
+		d.sent++
+		if err := f.send(); err != nil {
+			return err
+		}
+	}
+	rest := time.Until(end)
+	if rest <= 0 {
+		return fmt.Errorf("%d requests have no answer", d.left)
+	}
+	if len(d.free) > 0 {
+		rest = min(rest, max(0, d.waiting()))
+	}
+	n, err := d.wait(rest)
+	for _, e := range d.events[:n] {
+		if err := d.receive(flights[e.Fd]); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// wait waits for answers, to some microseconds. The runtime is not told that the thread waits: it would look after it
+// fifty thousand times a second.
+func (d *driver) wait(rest time.Duration) (int, error) {
+	length := unix.NsecToTimespec(rest.Nanoseconds())
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(d.poll), uintptr(unsafe.Pointer(&d.events[0])), uintptr(len(d.events)),
+		uintptr(unsafe.Pointer(&length)), 0, 0)
+	switch errno {
+	case 0:
+		return int(n), nil
+	case syscall.EINTR:
+		return 0, nil
+	case syscall.ENOSYS:
+		return 0, errOpenLoop
+	}
+	return 0, fmt.Errorf("waiting for answers: %w", errno)
+}
+
+// send writes the request. A connection without anything under way takes it whole.
+func (f *flight) send() error {
+	n, err := retried(unix.SYS_WRITE, f.socket, f.request)
+	if err == nil && n < len(f.request) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
+// receive reads what has arrived of an answer, and frees the connection where that is all of it.
+func (d *driver) receive(f *flight) error {
+	n, err := retried(unix.SYS_READ, f.socket, f.buffer[f.filled:])
+	switch {
+	case errors.Is(err, syscall.EAGAIN):
+		return nil
+	case err != nil:
+		return err
+	case n == 0:
+		return fmt.Errorf("the answer ends after %d bytes: %w", f.filled, io.ErrUnexpectedEOF)
+	}
+	f.filled += n
+	whole, err := f.accept(f.filled)
+	if !whole || err != nil {
+		return err
+	}
+	d.left--
+	d.free = append(d.free, f)
+	return f.latency.RecordValue(time.Since(f.due).Microseconds())
+}
+
+// retried is a read or write until it is not interrupted.
+func retried(call uintptr, socket int, b []byte) (int, error) {
+	for {
+		n, _, errno := unix.RawSyscall(call, uintptr(socket), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+		switch errno {
+		case 0:
+			return int(n), nil
+		case syscall.EINTR:
+		default:
+			return 0, errno
+		}
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+import "time"
+
+func (p *pace) drive([]*client, time.Duration) error { return errOpenLoop }
