@@ -153,7 +153,7 @@ func TestAccountCanary(t *testing.T) {
 
 // TestProduceCanary shows that tokens in an order that the productions do not take are refused.
 func TestProduceCanary(t *testing.T) {
-	_, err := produce([]lexer.Token{token(tokenName, 3, "a"), token(tokenComma, 4, ","), lexer.EOFToken(lexer.Position{})})
+	_, err := produce(&scanner{tokens: []lexer.Token{token(tokenName, 3, "a"), token(tokenItem, 4, "b")}})
 	if err == nil {
 		t.Fatal("accepted")
 	}

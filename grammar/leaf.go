@@ -1,17 +1,59 @@
 package grammar
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// The leaves of the tree are one token each, and know where it stands. Keys and values are rows of leaves, and read by
-// hand, too: they are most of a policy, and productions take three times as long for them.
+// Sections are productions; the lines in them are read by hand: they are most of a policy, and productions take some
+// times as long for them.
 
-// Parse takes a name. It is participle's interface, as are the other Parse methods of leaves.
+// Parse takes an entry: Key Colon ( Value EOL | EOL BlockLine* ). It is participle's interface, as are the other Parse
+// methods.
+func (e *Entry) Parse(tokens *lexer.PeekingLexer) error {
+	if tokens.Peek().Type != tokenName {
+		return participle.NextMatch
+	}
+	e.Key = takeKey(tokens)
+	if _, err := take(tokens, tokenColon); err != nil {
+		return err
+	}
+	e.Value = takeValue(tokens)
+	if _, err := take(tokens, tokenEOL); err != nil {
+		return err
+	}
+	for e.Value == nil && tokens.Peek().Type == tokenIndent {
+		line := new(BlockLine)
+		if err := line.Parse(tokens); err != nil {
+			return err
+		}
+		e.Block = append(e.Block, line)
+	}
+	return nil
+}
+
+// Parse takes a block line: Indent Segment Colon [ Value ] EOL.
+func (b *BlockLine) Parse(tokens *lexer.PeekingLexer) error {
+	if tokens.Peek().Type != tokenIndent {
+		return participle.NextMatch
+	}
+	tokens.Next()
+	name, err := take(tokens, tokenName)
+	if err != nil {
+		return err
+	}
+	b.Key = Segment{name.Value, spanOf(name)}
+	if _, err := take(tokens, tokenColon); err != nil {
+		return err
+	}
+	b.Value = takeValue(tokens)
+	_, err = take(tokens, tokenEOL)
+	return err
+}
+
+// Parse takes the name of a heading.
 func (s *Segment) Parse(tokens *lexer.PeekingLexer) error {
 	t, err := take(tokens, tokenName)
 	if err != nil {
@@ -21,102 +63,70 @@ func (s *Segment) Parse(tokens *lexer.PeekingLexer) error {
 	return nil
 }
 
-// Parse takes a scope.
-func (s *Scope) Parse(tokens *lexer.PeekingLexer) error {
-	t, err := take(tokens, tokenScope)
-	if err != nil {
-		return err
-	}
-	s.Span = spanOf(t)
-	s.Pattern.Text = strings.TrimSuffix(strings.TrimPrefix(t.Value, scopeOpen), "]")
-	s.Pattern.Span = Span{s.Span.Start + len(scopeOpen), s.Span.End - len("]")}
-	return nil
-}
-
-// Parse takes a key: Segment ( Dot Segment )* [ Scope ( Dot Segment )* ] Word*.
-func (k *Key) Parse(tokens *lexer.PeekingLexer) (err error) {
-	if k.Segments, err = takeSegments(tokens); err != nil {
-		return err
-	}
+// takeKey takes a key, whose first token is there: Name [ Scope [ Name ] ] Word*.
+func takeKey(tokens *lexer.PeekingLexer) *Key {
+	k := &Key{Segments: segments(tokens.Next())}
 	if tokens.Peek().Type == tokenScope {
-		k.Scope = new(Scope)
-		if err := k.Scope.Parse(tokens); err != nil {
-			return err
-		}
-		if tokens.Peek().Type == tokenDot {
-			tokens.Next()
-			if k.Path, err = takeSegments(tokens); err != nil {
-				return err
-			}
+		k.Scope = scope(tokens.Next())
+		if tokens.Peek().Type == tokenName {
+			k.Path = segments(tokens.Next())
 		}
 	}
 	for tokens.Peek().Type == tokenWord {
-		var w Word
-		if err := w.Parse(tokens); err != nil {
-			return err
-		}
-		k.Words = append(k.Words, w)
+		t := tokens.Next()
+		k.Words = append(k.Words, Word{t.Value, spanOf(t)})
 	}
-	return nil
+	return k
 }
 
-// takeSegments takes segments between dots.
-func takeSegments(tokens *lexer.PeekingLexer) (segments []Segment, err error) {
-	for {
-		var s Segment
-		if err := s.Parse(tokens); err != nil {
-			return nil, err
-		}
-		segments = append(segments, s)
-		if tokens.Peek().Type != tokenDot {
-			return segments, nil
-		}
+// segments divides a dotted name.
+func segments(t *lexer.Token) []Segment {
+	row := make([]Segment, 0, 1+strings.Count(t.Value, "."))
+	at := t.Pos.Offset
+	for text := range strings.SplitSeq(t.Value, ".") {
+		row = append(row, Segment{text, Span{at, at + len(text)}})
+		at += len(text) + len(".")
+	}
+	return row
+}
+
+func scope(t *lexer.Token) *Scope {
+	span := spanOf(t)
+	return &Scope{Span: span, Pattern: Segment{
+		Text: strings.TrimSuffix(strings.TrimPrefix(t.Value, scopeOpen), "]"),
+		Span: Span{span.Start + len(scopeOpen), span.End - len("]")},
+	}}
+}
+
+// takeValue takes the items of a value; nil where none stands here.
+func takeValue(tokens *lexer.PeekingLexer) *Value {
+	first := tokens.RawCursor()
+	for kind := tokens.Peek().Type; kind == tokenItem || kind == tokenQuoted; kind = tokens.Peek().Type {
 		tokens.Next()
 	}
+	row := tokens.Range(first, tokens.RawCursor())
+	if len(row) == 0 {
+		return nil
+	}
+	v := &Value{Items: make([]Item, len(row))}
+	for i := range row {
+		v.Items[i] = item(&row[i])
+	}
+	return v
 }
 
-// Parse takes items between commas.
-func (v *Value) Parse(tokens *lexer.PeekingLexer) error {
-	for {
-		var i Item
-		if err := i.Parse(tokens); err != nil {
-			return err
-		}
-		v.Items = append(v.Items, i)
-		if tokens.Peek().Type != tokenComma {
-			return nil
-		}
-		tokens.Next()
-	}
-}
-
-// Parse takes a word.
-func (w *Word) Parse(tokens *lexer.PeekingLexer) error {
-	t, err := take(tokens, tokenWord)
-	if err != nil {
-		return err
-	}
-	w.Text, w.Span = t.Value, spanOf(t)
-	return nil
-}
-
-// Parse takes an item.
-func (i *Item) Parse(tokens *lexer.PeekingLexer) error {
-	t, err := take(tokens, tokenItem, tokenQuoted)
-	if err != nil {
-		return err
-	}
-	i.Text, i.Raw, i.Span, i.Quoted = t.Value, t.Value, spanOf(t), t.Type == tokenQuoted
+func item(t *lexer.Token) Item {
+	i := Item{Text: t.Value, Raw: t.Value, Span: spanOf(t), Quoted: t.Type == tokenQuoted}
 	if i.Quoted {
 		i.Text = i.Text[1 : len(i.Text)-1]
 	}
-	return nil
+	return i
 }
 
-// take returns the next token if it is of one of the kinds.
-func take(tokens *lexer.PeekingLexer, kinds ...lexer.TokenType) (*lexer.Token, error) {
-	if !slices.Contains(kinds, tokens.Peek().Type) {
-		return nil, participle.NextMatch
+// take returns the next token if it is of a kind.
+func take(tokens *lexer.PeekingLexer, kind lexer.TokenType) (*lexer.Token, error) {
+	if t := tokens.Peek(); t.Type != kind {
+		return nil, &participle.UnexpectedTokenError{Unexpected: *t}
 	}
 	return tokens.Next(), nil
 }

@@ -11,37 +11,37 @@ import (
 // The kinds of tokens. Each line of a policy becomes one of
 //
 //	Heading Name EOL
-//	Name (Dot Name)* (Scope (Dot Name)*)? Word* Colon [Item (Comma Item)*] EOL
-//	Indent Name Colon [Item (Comma Item)*] EOL
+//	Name [Scope [Name]] Word* Colon Item* EOL
+//	Indent Name Colon Item* EOL
 //
-// Blank lines and comments become none, and neither does a line that was refused: its error is in
+// where Item is an Item or Quoted, and a key's Name is all of its names, with the dots between. Blank lines and comments become none, and neither does a line that was refused: its error is in
 // scanner.found, and the productions go on with the next line. So one pass finds every error, and the
 // productions need a single token to tell what comes.
 const (
 	tokenHeading lexer.TokenType = lexer.EOF - 1 - iota
 	tokenName
-	tokenDot
 	tokenScope
 	tokenWord
 	tokenColon
 	tokenIndent
 	tokenItem
 	tokenQuoted
-	tokenComma
 	tokenEOL
 )
 
 var symbols = map[string]lexer.TokenType{
-	"EOF": lexer.EOF, "Heading": tokenHeading, "Name": tokenName, "Dot": tokenDot, "Scope": tokenScope,
+	"EOF": lexer.EOF, "Heading": tokenHeading, "Name": tokenName, "Scope": tokenScope,
 	"Word": tokenWord, "Colon": tokenColon, "Indent": tokenIndent, "Item": tokenItem, "Quoted": tokenQuoted,
-	"Comma": tokenComma, "EOL": tokenEOL,
+	"EOL": tokenEOL,
 }
 
-// scanner cuts a text into tokens, in one pass and in linear time.
+// scanner cuts a text into tokens, in one pass and in linear time. It cuts a line when the tokens of the one before have
+// been taken.
 type scanner struct {
 	text     string
-	next     int // where the next line starts
-	tokens   []lexer.Token
+	next     int           // where the next line starts
+	tokens   []lexer.Token // of the line that was cut last
+	taken    int           // how many of them were handed on
 	comments []Comment
 	found    collector
 	unclosed bool // there is no "-->" any more
@@ -53,14 +53,6 @@ type line struct {
 	at    int // its first character that is no white space
 	end   int
 	full  int // its end, with white space
-}
-
-func (s *scanner) scan() {
-	s.tokens = make([]lexer.Token, 0, 16+len(s.text)/6) // somewhat more than policies have
-	for s.next < len(s.text) {
-		s.scanLine(s.cut())
-	}
-	s.tokens = append(s.tokens, lexer.EOFToken(lexer.Position{Offset: len(s.text)}))
 }
 
 // cut takes the next line.
@@ -179,14 +171,15 @@ func token(kind lexer.TokenType, offset int, value string) lexer.Token {
 	return lexer.Token{Type: kind, Value: value, Pos: lexer.Position{Offset: offset}}
 }
 
-// stream hands the tokens to participle. It is its lexer's definition, too, which names the tokens.
-type stream struct{ tokens []lexer.Token }
-
 // Next implements lexer.Lexer.
-func (t *stream) Next() (lexer.Token, error) {
-	first := t.tokens[0]
-	if len(t.tokens) > 1 {
-		t.tokens = t.tokens[1:]
+func (s *scanner) Next() (lexer.Token, error) {
+	for s.taken == len(s.tokens) {
+		if s.next >= len(s.text) {
+			return lexer.EOFToken(lexer.Position{Offset: len(s.text)}), nil
+		}
+		s.tokens, s.taken = s.tokens[:0], 0
+		s.scanLine(s.cut())
 	}
-	return first, nil
+	s.taken++
+	return s.tokens[s.taken-1], nil
 }

@@ -31,8 +31,7 @@ func Parse(src *Source) (*File, Diagnostics) {
 	if strings.HasPrefix(scan.text, byteOrderMark) {
 		scan.next = len(byteOrderMark) // an error already; the first line is read as it was meant
 	}
-	scan.scan()
-	file, err := produce(scan.tokens)
+	file, err := produce(&scan)
 	if err != nil {
 		return empty, append(found, unexpected(err)).Sorted()
 	}
@@ -45,8 +44,8 @@ func Parse(src *Source) (*File, Diagnostics) {
 
 // produce runs the productions of ast.go over the tokens. The scanner makes only such sequences as the
 // productions take, so an error is a defect; it is returned, and the policy refused.
-func produce(tokens []lexer.Token) (*File, error) {
-	peeking, err := lexer.Upgrade(&stream{tokens})
+func produce(tokens lexer.Lexer) (*File, error) {
+	peeking, err := lexer.Upgrade(tokens)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +80,5 @@ func (definition) Lex(_ string, text io.Reader) (lexer.Lexer, error) {
 	if err != nil {
 		return nil, err
 	}
-	scan := scanner{text: string(all)}
-	scan.scan()
-	return &stream{scan.tokens}, nil
+	return &scanner{text: string(all)}, nil
 }

@@ -44,9 +44,9 @@ func (s *scanner) scanEntry(l line) bool {
 	return s.scanColon(&k) && scan(k.at, k.end)
 }
 
-// scanNames cuts names with dots between.
+// scanNames cuts names with dots between. All of them are one token.
 func (s *scanner) scanNames(k *keyScan) bool {
-	for {
+	for start := k.at; ; k.at++ {
 		from := k.at
 		for k.names > 0 && s.byteAt(from, k.end) == '-' { // only a key's first name can't be taken for a list's dash
 			from++
@@ -61,13 +61,11 @@ func (s *scanner) scanNames(k *keyScan) bool {
 		if k.names++; k.names > MaxSegments {
 			return s.refuse(At(CodeTooManySegs, Span{k.at, nameEnd}, "a key has at most %d names", MaxSegments))
 		}
-		s.emit(tokenName, k.at, nameEnd)
 		k.at = nameEnd
 		if s.byteAt(k.at, k.end) != '.' {
+			s.emit(tokenName, start, k.at)
 			return true
 		}
-		s.emit(tokenDot, k.at, k.at+1)
-		k.at++
 	}
 }
 
@@ -87,7 +85,6 @@ func (s *scanner) scanScope(k *keyScan) bool {
 	if s.byteAt(k.at, k.end) != '.' {
 		return true
 	}
-	s.emit(tokenDot, k.at, k.at+1)
 	k.at++
 	return s.scanNames(k)
 }

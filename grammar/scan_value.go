@@ -2,7 +2,7 @@ package grammar
 
 import "strings"
 
-// scanValue cuts a value into items and commas. No items at all are no error here: the key may have a block.
+// scanValue cuts a value into items, at its commas. No items at all are no error here: the key may have a block.
 //
 // An item that begins with a quote, single or double, reaches to the next such quote, takes all between as
 // it is, and is followed by a comma or the end of the line. A quote anywhere else is an ordinary character
@@ -21,7 +21,6 @@ func (s *scanner) scanValue(at, end int) bool {
 		if !ok || next == end {
 			return ok
 		}
-		s.emit(tokenComma, next, next+1)
 		at = next + 1
 	}
 }
