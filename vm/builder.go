@@ -3,6 +3,7 @@ package vm
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"bailiff/vm/amount"
 )
@@ -35,8 +36,12 @@ type Case struct {
 // returned by [Builder.Program], so that an emitter need not look after each step.
 type Builder struct {
 	program Program
-	index   map[string]int // of what is interned, by table and encoding
-	labels  []int          // the place of each label, or unplaced
+	fields  map[string]int // where what is interned stands
+	rules   map[Rule]int
+	counts  map[string]int // counters by name
+	sets    map[string]int // constants by encoding
+	scratch []byte
+	labels  []int // the place of each label, or unplaced
 	patches []patch
 	span    Span
 	debug   bool
@@ -55,8 +60,14 @@ type patch struct {
 
 // NewBuilder returns a builder for a policy of that version of the policy format.
 func NewBuilder(policy string) *Builder {
-	return &Builder{program: Program{policy: policy}, index: map[string]int{}}
+	b := &Builder{fields: map[string]int{}, rules: map[Rule]int{}, counts: map[string]int{}, sets: map[string]int{}}
+	b.program = Program{policy: policy, code: make([]Instruction, 0, usualCode), debug: make([]Span, 0, usualCode)}
+	b.patches = make([]patch, 0, usualCode)
+	return b
 }
+
+// usualCode is how many instructions most programs do not have more of.
+const usualCode = 256
 
 // failf collects an error.
 func (b *Builder) failf(format string, args ...any) {
@@ -64,21 +75,21 @@ func (b *Builder) failf(format string, args ...any) {
 }
 
 // intern returns the index of what key stands for: the known one, or next, which is then to be appended.
-func (b *Builder) intern(key string, next int) (index int, known bool) {
-	if index, known = b.index[key]; known {
-		return index, true
+func intern[K comparable](b *Builder, index map[K]int, key K, next int) (at int, known bool) {
+	if at, known = index[key]; known {
+		return at, true
 	}
 	if next > MaxEntries {
 		b.failf("a table of the program grows beyond %d rows", MaxEntries)
 		return 0, true
 	}
-	b.index[key] = next
+	index[key] = next
 	return next, false
 }
 
 // Field returns the slot with that name.
 func (b *Builder) Field(name string) uint16 {
-	i, known := b.intern("field "+name, len(b.program.fields))
+	i, known := intern(b, b.fields, name, len(b.program.fields))
 	if !known {
 		b.program.fields = append(b.program.fields, name)
 	}
@@ -87,8 +98,7 @@ func (b *Builder) Field(name string) uint16 {
 
 // Rule returns the index of a rule.
 func (b *Builder) Rule(r Rule) uint16 {
-	key := fmt.Append(nil, "rule ", len(r.Name), " ", len(r.Code), " ")
-	i, known := b.intern(string(key)+r.Name+r.Code+r.Message, len(b.program.rules))
+	i, known := intern(b, b.rules, r, len(b.program.rules))
 	if !known {
 		b.program.rules = append(b.program.rules, r)
 	}
@@ -100,7 +110,7 @@ func (b *Builder) Counter(c Counter) uint16 {
 	if c.SubgroupName == "" {
 		c.Subgroup = NoSlot
 	}
-	i, known := b.intern("counter "+c.Name, len(b.program.counters))
+	i, known := intern(b, b.counts, c.Name, len(b.program.counters))
 	if !known {
 		b.program.counters = append(b.program.counters, c)
 	} else if i < len(b.program.counters) && b.program.counters[i] != c {
@@ -111,7 +121,11 @@ func (b *Builder) Counter(c Counter) uint16 {
 
 // constant returns the index of a constant.
 func (b *Builder) constant(c constant) Const {
-	i, known := b.intern("constant "+string(appendConstant(nil, &c)), len(b.program.constants))
+	b.scratch = appendConstant(b.scratch[:0], &c)
+	if i, known := b.sets[string(b.scratch)]; known { // without a copy of the encoding
+		return Const(i)
+	}
+	i, known := intern(b, b.sets, string(b.scratch), len(b.program.constants))
 	if !known {
 		b.program.constants = append(b.program.constants, c)
 	}
@@ -121,20 +135,45 @@ func (b *Builder) constant(c constant) Const {
 // Texts returns the set of texts for `in`, `starts`, `ends`, `contains` and `scan`. The addresses of folded entries are put
 // into lower case; an entry that stands there already is left out.
 func (b *Builder) Texts(entries ...Entry) Const {
-	var kept []Entry
-	seen := map[string]int{}
+	kept := distinct{entries: make([]Entry, 0, len(entries))}
 	for _, e := range entries {
 		if e.Fold {
 			e.Text = lowerAddresses(e.Text)
 		}
-		if at, double := seen[e.Text]; double {
-			kept[at].Fold = kept[at].Fold || e.Fold
-			continue
-		}
-		seen[e.Text] = len(kept)
-		kept = append(kept, e)
+		at := kept.add(e.Text)
+		kept.entries[at].Fold = kept.entries[at].Fold || e.Fold
 	}
-	return b.constant(constant{kind: textsConstant, entries: kept})
+	return b.constant(constant{kind: textsConstant, entries: kept.entries})
+}
+
+// A distinct is a list of entries, each of which stands there once.
+type distinct struct {
+	entries []Entry
+	index   map[string]int // where they stand; nil while they are few
+}
+
+// add returns the place of an entry with that text, which is put at the end if there is none.
+func (d *distinct) add(text string) int {
+	at, known := d.index[text]
+	if d.index == nil {
+		at = slices.IndexFunc(d.entries, func(e Entry) bool { return e.Text == text })
+		known = at >= 0
+	}
+	if known {
+		return at
+	}
+	at = len(d.entries)
+	d.entries = append(d.entries, Entry{Text: text})
+	switch {
+	case d.index != nil:
+		d.index[text] = at
+	case at == fewEntries:
+		d.index = make(map[string]int, cap(d.entries))
+		for i := range d.entries {
+			d.index[d.entries[i].Text] = i
+		}
+	}
+	return at
 }
 
 // Hosts returns the set of hosts for `host`: `example.com` covers itself and what is below, `.example.com`
@@ -150,13 +189,11 @@ func (b *Builder) Paths(patterns ...string) Const {
 
 // strings returns c, a set, with those entries.
 func (b *Builder) strings(c constant, texts []string) Const {
-	seen := map[string]bool{}
+	kept := distinct{entries: make([]Entry, 0, len(texts))}
 	for _, text := range texts {
-		if !seen[text] {
-			seen[text] = true
-			c.entries = append(c.entries, Entry{Text: text})
-		}
+		kept.add(text)
 	}
+	c.entries = kept.entries
 	return b.constant(c)
 }
 
@@ -241,7 +278,7 @@ func (b *Builder) Reserve(counter uint16) { b.emit(Instruction{Op: OpReserve, C:
 
 // Switch goes on where the cases say for the slot's text, else at otherwise. Their order does not matter.
 func (b *Builder) Switch(slot uint16, otherwise Label, cases ...Case) {
-	t := table{}
+	t := table{cases: make([]switchCase, 0, len(cases))}
 	for i, c := range cases {
 		t.cases = append(t.cases, switchCase{text: c.Text, prefix: c.Prefix})
 		b.patches = append(b.patches, patch{label: c.To, pc: len(b.program.code), table: len(b.program.tables), at: i})
@@ -256,7 +293,7 @@ func (b *Builder) Kind(when When, slot uint16, mask KindMask, to Label) {
 }
 
 // Test jumps by the outcome of a test of texts: `in`, `starts`, `ends`, `contains`, `host`, `path`, `match` or
-// `glob`. // What can't be judged does not jump, so that the denial belongs behind it.
+// `glob`. What can't be judged does not jump, so that the denial belongs behind it.
 func (b *Builder) Test(op Op, when When, slot uint16, c Const, to Label) {
 	if !op.known() || specs[op].a != aQuantified {
 		b.failf("instruction %d: %q is no test of texts", len(b.program.code), op)
@@ -322,7 +359,7 @@ func (b *Builder) Program() (*Program, error) {
 		p.debug = nil
 	}
 	for i := range p.tables {
-		p.tables[i].cases = sorted(p.tables[i].cases)
+		slices.SortFunc(p.tables[i].cases, switchCase.order)
 	}
 	if err := p.renumber(); err != nil {
 		return nil, err

@@ -76,16 +76,17 @@ func (p *Program) checkTexts() error {
 // checkConstants looks at constants and tables by themselves.
 func (p *Program) checkConstants() error {
 	seen := make(map[string]bool, len(p.constants))
+	var key []byte
 	for i := range p.constants {
 		c := &p.constants[i]
 		if err := c.validate(); err != nil {
 			return fmt.Errorf("constant %d (%s): %w", i, constantNames[c.kind], err)
 		}
-		key := string(appendConstant(nil, c))
-		if seen[key] {
+		key = appendConstant(key[:0], c)
+		if seen[string(key)] {
 			return fmt.Errorf("constant %d (%s): it stands in the table twice", i, constantNames[c.kind])
 		}
-		seen[key] = true
+		seen[string(key)] = true
 	}
 	for i := range p.tables {
 		if err := p.tables[i].validate(); err != nil {
