@@ -19,18 +19,28 @@ func (c *checker) pattern(text string, span grammar.Span) bool {
 		c.add(grammar.At(CodePatternLong, span, "a pattern has at most %d characters, and this one %d", maxPattern, n))
 		return false
 	}
-	if _, err := syntax.Parse(text, syntax.Perl); err != nil {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
 		c.add(grammar.At(CodePatternSyntax, span, "this pattern does not compile: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
 			WithHint("patterns are RE2, without back references and look-around"))
 		return false
 	}
-	return c.bounded(machinePattern([]string{text}), span)
+	if machine := machinePattern([]string{text}); machine != text {
+		return c.bounded(machine, span)
+	}
+	return c.boundedTree(text, tree, span)
 }
 
 // bounded reports a pattern that the machine refuses because of its size.
 func (c *checker) bounded(machine string, span grammar.Span) bool {
+	tree, _ := syntax.Parse(machine, syntax.Perl)
+	return c.boundedTree(machine, tree, span)
+}
+
+// boundedTree is bounded for a pattern that has been parsed; its tree is nil where it is too large for one.
+func (c *checker) boundedTree(machine string, tree *syntax.Regexp, span grammar.Span) bool {
 	steps := 0
-	if tree, err := syntax.Parse(machine, syntax.Perl); err == nil {
+	if tree != nil {
 		if program, err := syntax.Compile(tree.Simplify()); err == nil {
 			steps = len(program.Inst)
 		}

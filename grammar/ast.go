@@ -3,8 +3,8 @@ package grammar
 import "strings"
 
 // The structs below are the participle grammar and the syntax tree at once: the `parser` tags are the
-// productions, over the tokens that lexer.go cuts, down to entries and block lines, which leaf.go reads. Spans of what
-// has parts, and texts as written, are filled in once all is read. Every production is decided by one token of lookahead.
+// productions, over the tokens that lexer.go cuts, down to sections, entries and block lines, which leaf.go reads. Spans
+// of what has parts, and texts as written, are filled in once all is read. Every production is decided by one token.
 
 // File is the syntax tree of one policy. Everything that was written is kept: entries in order, comments in
 // File.Comments, and blank lines in the source between the spans.
@@ -70,13 +70,13 @@ type Section struct {
 	Span Span
 
 	// Heading is the name as written.
-	Heading Segment `parser:"Heading @@ EOL"`
+	Heading Segment
 
 	// Entries holds the section's entries in order.
-	Entries []*Entry `parser:"( @@"`
+	Entries []*Entry
 
 	// Strays holds block lines outside a block. Each is an error.
-	Strays []*BlockLine `parser:"| @@ )*"`
+	Strays []*BlockLine
 }
 
 // Entry is one `key: value` line, or a key that stands alone with the block below it.
@@ -123,6 +123,9 @@ func (k *Key) Name() string { return joinSegments(k.Segments) }
 // String returns the key in its one canonical spelling, so that two keys are the same key exactly if
 // their strings are equal.
 func (k *Key) String() string {
+	if k.Scope == nil && len(k.Words) == 0 {
+		return k.Name()
+	}
 	var b strings.Builder
 	b.WriteString(k.Name())
 	if k.Scope != nil {

@@ -7,11 +7,38 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// Sections are productions; the lines in them are read by hand: they are most of a policy, and productions take some
-// times as long for them.
+// What productions say of a section and its lines is read by hand: that is all of a policy but its first lines, and
+// productions take some times as long for it.
 
-// Parse takes an entry: Key Colon ( Value EOL | EOL BlockLine* ). It is participle's interface, as are the other Parse
+// Parse takes a section: Heading Name EOL ( Entry | BlockLine )*. It is participle's interface, as are the other Parse
 // methods.
+func (s *Section) Parse(tokens *lexer.PeekingLexer) error {
+	if tokens.Peek().Type != tokenHeading {
+		return participle.NextMatch
+	}
+	tokens.Next()
+	name, err := take(tokens, tokenName)
+	if err != nil {
+		return err
+	}
+	s.Heading = Segment{name.Value, spanOf(name)}
+	_, err = take(tokens, tokenEOL)
+	for err == nil {
+		switch tokens.Peek().Type {
+		case tokenName:
+			entry := new(Entry)
+			s.Entries, err = append(s.Entries, entry), entry.Parse(tokens)
+		case tokenIndent:
+			line := new(BlockLine)
+			s.Strays, err = append(s.Strays, line), line.Parse(tokens)
+		default:
+			return nil
+		}
+	}
+	return err
+}
+
+// Parse takes an entry: Key Colon ( Value EOL | EOL BlockLine* ).
 func (e *Entry) Parse(tokens *lexer.PeekingLexer) error {
 	if tokens.Peek().Type != tokenName {
 		return participle.NextMatch
@@ -51,16 +78,6 @@ func (b *BlockLine) Parse(tokens *lexer.PeekingLexer) error {
 	b.Value = takeValue(tokens)
 	_, err = take(tokens, tokenEOL)
 	return err
-}
-
-// Parse takes the name of a heading.
-func (s *Segment) Parse(tokens *lexer.PeekingLexer) error {
-	t, err := take(tokens, tokenName)
-	if err != nil {
-		return err
-	}
-	s.Text, s.Span = t.Value, spanOf(t)
-	return nil
 }
 
 // takeKey takes a key, whose first token is there: Name [ Scope [ Name ] ] Word*.

@@ -54,20 +54,28 @@ const unplaced = -1
 // A patch is an operand that waits for the place of a label.
 type patch struct {
 	label     Label
-	pc        int
-	table, at int // the case that waits, or table -1: operand D
+	pc        int32
+	table, at int32 // the case that waits, or table -1: operand D
 }
 
 // NewBuilder returns a builder for a policy of that version of the policy format.
 func NewBuilder(policy string) *Builder {
-	b := &Builder{fields: map[string]int{}, rules: map[Rule]int{}, counts: map[string]int{}, sets: map[string]int{}}
-	b.program = Program{policy: policy, code: make([]Instruction, 0, usualCode), debug: make([]Span, 0, usualCode)}
-	b.patches = make([]patch, 0, usualCode)
-	return b
+	return &Builder{
+		program: Program{
+			policy: policy, constants: make([]constant, 0, usualSets), rules: make([]Rule, 0, usualRules),
+			code: make([]Instruction, 0, usualCode), debug: make([]Span, 0, usualCode),
+		},
+		fields: map[string]int{}, rules: make(map[Rule]int, usualRules), counts: map[string]int{}, sets: make(map[string]int, usualSets),
+		labels: make([]int, 0, usualCode), patches: make([]patch, 0, usualCode),
+	}
 }
 
-// usualCode is how many instructions most programs do not have more of.
-const usualCode = 256
+// What a program of some fifty lines of policy has of each. Room for it spares most of the growing.
+const (
+	usualCode  = 256
+	usualRules = 64
+	usualSets  = 48
+)
 
 // failf collects an error.
 func (b *Builder) failf(format string, args ...any) {
@@ -246,7 +254,7 @@ func (b *Builder) emit(in Instruction) {
 
 // emitTo appends an instruction that goes on at a label.
 func (b *Builder) emitTo(in Instruction, to Label) {
-	b.patches = append(b.patches, patch{label: to, pc: len(b.program.code), table: -1})
+	b.patches = append(b.patches, patch{label: to, pc: int32(len(b.program.code)), table: -1})
 	b.emit(in)
 }
 
@@ -281,7 +289,7 @@ func (b *Builder) Switch(slot uint16, otherwise Label, cases ...Case) {
 	t := table{cases: make([]switchCase, 0, len(cases))}
 	for i, c := range cases {
 		t.cases = append(t.cases, switchCase{text: c.Text, prefix: c.Prefix})
-		b.patches = append(b.patches, patch{label: c.To, pc: len(b.program.code), table: len(b.program.tables), at: i})
+		b.patches = append(b.patches, patch{label: c.To, pc: int32(len(b.program.code)), table: int32(len(b.program.tables)), at: int32(i)})
 	}
 	b.emitTo(Instruction{Op: OpSwitch, B: slot, C: uint16(len(b.program.tables))}, otherwise)
 	b.program.tables = append(b.program.tables, t)
@@ -377,7 +385,7 @@ func (b *Builder) resolve(p patch) {
 		return
 	}
 	place := b.labels[p.label]
-	if place <= p.pc || place >= MaxInstructions {
+	if place <= int(p.pc) || place >= MaxInstructions {
 		b.failf("instruction %d: label %d stands at %d; jumps go forward, to at most %d", p.pc, p.label, place, MaxInstructions-1)
 		return
 	}

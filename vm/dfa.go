@@ -2,6 +2,7 @@ package vm
 
 import (
 	"regexp/syntax"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -55,6 +56,8 @@ type determiner struct {
 	states map[string]uint16
 	sets   [][]uint32 // for each state its instructions: those that read a rune, and what waits for the end
 	mark   []uint32   // the round in which an instruction was last added
+	set    []uint32   // room for the one that is being made
+	key    []byte     // of that set
 	round  uint32
 	steps  int
 	failed bool
@@ -133,8 +136,7 @@ func (d *determiner) extend(state int) {
 // after returns the state behind a set for a rune.
 func (d *determiner) after(from []uint32, r rune) uint16 {
 	d.round++
-	var set []uint32
-	matched := false
+	set, matched := d.set[:0], false
 	for _, pc := range from {
 		in := &d.prog.Inst[pc]
 		if in.Op == syntax.InstEmptyWidth || in.Op == syntax.InstMatch || !in.MatchRune(r) {
@@ -149,6 +151,7 @@ func (d *determiner) after(from []uint32, r rune) uint16 {
 		set, found = d.follow(set, uint32(d.prog.Start), 0)
 		matched = matched || found
 	}
+	d.set = set
 	if matched && !d.whole {
 		return matchState * d.columns
 	}
@@ -192,16 +195,16 @@ func (d *determiner) follow(set []uint32, pc uint32, at syntax.EmptyOp) (_ []uin
 	return set, false
 }
 
-// add returns the state for a set, which is a new one where it stands at the start of the text.
+// add returns the state for a set, of which it keeps a copy. It is a new one where it stands at the start of the text.
 func (d *determiner) add(set []uint32, at syntax.EmptyOp) uint16 {
 	if len(set) == 0 && at == 0 {
 		return deadState
 	}
-	key := make([]byte, 0, 2*len(set))
+	d.key = d.key[:0]
 	for _, pc := range set {
-		key = append(key, byte(pc>>8), byte(pc))
+		d.key = append(d.key, byte(pc>>8), byte(pc))
 	}
-	if state, ok := d.states[string(key)]; ok && at == 0 {
+	if state, ok := d.states[string(d.key)]; ok && at == 0 {
 		return state
 	}
 	state := uint16(len(d.next))
@@ -209,9 +212,10 @@ func (d *determiner) add(set []uint32, at syntax.EmptyOp) uint16 {
 		return deadState
 	}
 	if at == 0 {
-		d.states[string(key)] = state
+		d.states[string(d.key)] = state
 	}
 	d.next = append(d.next, make([]uint16, d.columns)...)
+	set = slices.Clone(set)
 	d.sets, d.matches = append(d.sets, set), append(d.matches, d.ends(set, at))
 	return state
 }
@@ -221,7 +225,7 @@ func (d *determiner) ends(set []uint32, at syntax.EmptyOp) bool {
 	d.round++
 	for _, pc := range set {
 		if in := &d.prog.Inst[pc]; in.Op == syntax.InstMatch || in.Op == syntax.InstEmptyWidth {
-			if _, matched := d.follow(nil, pc, at|syntax.EmptyEndText); matched {
+			if _, matched := d.follow(d.set[:0], pc, at|syntax.EmptyEndText); matched {
 				return true
 			}
 		}
