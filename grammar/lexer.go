@@ -14,9 +14,9 @@ import (
 //	Name [Scope [Name]] Word* Colon Item* EOL
 //	Indent Name Colon Item* EOL
 //
-// where Item is an Item or Quoted, and a key's Name is all of its names, with the dots between. Blank lines and comments become none, and neither does a line that was refused: its error is in
-// scanner.found, and the productions go on with the next line. So one pass finds every error, and the
-// productions need a single token to tell what comes.
+// where Item stands for Quoted, too, and a key's Name is all of its names, with the dots between. Blank lines and
+// comments become none, and neither does a line that was refused: its error is in scanner.found, and the productions go
+// on with the next line. So one pass finds every error, and the productions need a single token to tell what comes.
 const (
 	tokenHeading lexer.TokenType = lexer.EOF - 1 - iota
 	tokenName
