@@ -3,8 +3,8 @@ package grammar
 import "strings"
 
 // The structs below are the participle grammar and the syntax tree at once: the `parser` tags are the
-// productions, over the tokens that lexer.go cuts, down to sections, entries and block lines, which leaf.go reads. Spans
-// of what has parts, and texts as written, are filled in once all is read. Every production is decided by one token.
+// productions, over the tokens that lexer.go cuts, down to keys and values, which leaf.go reads. Spans, and fields
+// without a tag, are filled in once the productions have matched. Every production is decided by one token of lookahead.
 
 // File is the syntax tree of one policy. Everything that was written is kept: entries in order, comments in
 // File.Comments, and blank lines in the source between the spans.
@@ -70,13 +70,13 @@ type Section struct {
 	Span Span
 
 	// Heading is the name as written.
-	Heading Segment
+	Heading Segment `parser:"Heading @@ EOL"`
 
 	// Entries holds the section's entries in order.
-	Entries []*Entry
+	Entries []*Entry `parser:"( @@"`
 
 	// Strays holds block lines outside a block. Each is an error.
-	Strays []*BlockLine
+	Strays []*BlockLine `parser:"| @@ )*"`
 }
 
 // Entry is one `key: value` line, or a key that stands alone with the block below it.
@@ -84,14 +84,14 @@ type Entry struct {
 	// Span reaches from the key to the end of the value or of the block.
 	Span Span
 
-	Key *Key
+	Key *Key `parser:"@@ Colon"`
 
 	// Value is nil where the key stands alone on its line. An entry with neither Value nor Block has been
 	// reported already.
-	Value *Value
+	Value *Value `parser:"( @@ EOL"`
 
 	// Block holds the indented lines below a key that stands alone.
-	Block []*BlockLine
+	Block []*BlockLine `parser:"| EOL @@* )"`
 }
 
 // Key is what stands before an entry's colon: `seg.seg`, `seg[action=pattern].seg.seg word word`, or the
@@ -206,6 +206,6 @@ type Item struct {
 // BlockLine is one indented `"8453": a, b` line of a block.
 type BlockLine struct {
 	Span  Span
-	Key   Segment
-	Value *Value // nil has been reported already
+	Key   Segment `parser:"Indent @@ Colon"`
+	Value *Value  `parser:"@@? EOL"` // nil has been reported already
 }

@@ -7,82 +7,17 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// What productions say of a section and its lines is read by hand: that is all of a policy but its first lines, and
-// productions take some times as long for it.
+// The leaves of the tree are one token each, and know where it stands. Keys and values are rows of leaves, and read by
+// hand, too: they are most of a policy, and productions take some times as long for them. Each Parse method is
+// participle's interface.
 
-// Parse takes a section: Heading Name EOL ( Entry | BlockLine )*. It is participle's interface, as are the other Parse
-// methods.
-func (s *Section) Parse(tokens *lexer.PeekingLexer) error {
-	if tokens.Peek().Type != tokenHeading {
-		return participle.NextMatch
-	}
-	tokens.Next()
+// Parse takes a key: Name [ Scope [ Name ] ] Word*.
+func (k *Key) Parse(tokens *lexer.PeekingLexer) error {
 	name, err := take(tokens, tokenName)
 	if err != nil {
 		return err
 	}
-	s.Heading = Segment{name.Value, spanOf(name)}
-	_, err = take(tokens, tokenEOL)
-	for err == nil {
-		switch tokens.Peek().Type {
-		case tokenName:
-			entry := new(Entry)
-			s.Entries, err = append(s.Entries, entry), entry.Parse(tokens)
-		case tokenIndent:
-			line := new(BlockLine)
-			s.Strays, err = append(s.Strays, line), line.Parse(tokens)
-		default:
-			return nil
-		}
-	}
-	return err
-}
-
-// Parse takes an entry: Key Colon ( Value EOL | EOL BlockLine* ).
-func (e *Entry) Parse(tokens *lexer.PeekingLexer) error {
-	if tokens.Peek().Type != tokenName {
-		return participle.NextMatch
-	}
-	e.Key = takeKey(tokens)
-	if _, err := take(tokens, tokenColon); err != nil {
-		return err
-	}
-	e.Value = takeValue(tokens)
-	if _, err := take(tokens, tokenEOL); err != nil {
-		return err
-	}
-	for e.Value == nil && tokens.Peek().Type == tokenIndent {
-		line := new(BlockLine)
-		if err := line.Parse(tokens); err != nil {
-			return err
-		}
-		e.Block = append(e.Block, line)
-	}
-	return nil
-}
-
-// Parse takes a block line: Indent Segment Colon [ Value ] EOL.
-func (b *BlockLine) Parse(tokens *lexer.PeekingLexer) error {
-	if tokens.Peek().Type != tokenIndent {
-		return participle.NextMatch
-	}
-	tokens.Next()
-	name, err := take(tokens, tokenName)
-	if err != nil {
-		return err
-	}
-	b.Key = Segment{name.Value, spanOf(name)}
-	if _, err := take(tokens, tokenColon); err != nil {
-		return err
-	}
-	b.Value = takeValue(tokens)
-	_, err = take(tokens, tokenEOL)
-	return err
-}
-
-// takeKey takes a key, whose first token is there: Name [ Scope [ Name ] ] Word*.
-func takeKey(tokens *lexer.PeekingLexer) *Key {
-	k := &Key{Segments: segments(tokens.Next())}
+	k.Segments = segments(name)
 	if tokens.Peek().Type == tokenScope {
 		k.Scope = scope(tokens.Next())
 		if tokens.Peek().Type == tokenName {
@@ -93,7 +28,17 @@ func takeKey(tokens *lexer.PeekingLexer) *Key {
 		t := tokens.Next()
 		k.Words = append(k.Words, Word{t.Value, spanOf(t)})
 	}
-	return k
+	return nil
+}
+
+// Parse takes a name of one segment: that of a section, or of a line of a block.
+func (s *Segment) Parse(tokens *lexer.PeekingLexer) error {
+	name, err := take(tokens, tokenName)
+	if err != nil {
+		return err
+	}
+	s.Text, s.Span = name.Value, spanOf(name)
+	return nil
 }
 
 // segments divides a dotted name.
@@ -115,21 +60,21 @@ func scope(t *lexer.Token) *Scope {
 	}}
 }
 
-// takeValue takes the items of a value; nil where none stands here.
-func takeValue(tokens *lexer.PeekingLexer) *Value {
+// Parse takes the items of a value, at least one.
+func (v *Value) Parse(tokens *lexer.PeekingLexer) error {
 	first := tokens.RawCursor()
 	for kind := tokens.Peek().Type; kind == tokenItem || kind == tokenQuoted; kind = tokens.Peek().Type {
 		tokens.Next()
 	}
 	row := tokens.Range(first, tokens.RawCursor())
 	if len(row) == 0 {
-		return nil
+		return participle.NextMatch
 	}
-	v := &Value{Items: make([]Item, len(row))}
+	v.Items = make([]Item, len(row))
 	for i := range row {
 		v.Items[i] = item(&row[i])
 	}
-	return v
+	return nil
 }
 
 func item(t *lexer.Token) Item {
@@ -142,8 +87,8 @@ func item(t *lexer.Token) Item {
 
 // take returns the next token if it is of a kind.
 func take(tokens *lexer.PeekingLexer, kind lexer.TokenType) (*lexer.Token, error) {
-	if t := tokens.Peek(); t.Type != kind {
-		return nil, &participle.UnexpectedTokenError{Unexpected: *t}
+	if tokens.Peek().Type != kind {
+		return nil, participle.NextMatch
 	}
 	return tokens.Next(), nil
 }
