@@ -28,6 +28,7 @@ func TestDefaultLimits(t *testing.T) {
 		{authority.Production, "ip", "POST /v1/authorize\n\n{}", limit.Window{Limit: 1500, Per: time.Minute}},
 		{authority.Test, "ip", "POST /v1/authorize\n\n{}", limit.Window{Limit: 1000, Per: time.Minute}},
 		{authority.Production, "holds", "GET /v1/holds/x\nAuthorization: Bearer $agent", limit.Window{Limit: 30, Per: time.Minute}},
+		{authority.Test, "manage", "GET /v1/events\nAuthorization: Bearer $agent", limit.Window{Limit: 120, Per: time.Minute}},
 		{authority.Production, "register", "POST /v1/keys/register\n\n{}", limit.Window{Limit: 5, Per: time.Hour}},
 	} {
 		w := newWorld(t)

@@ -134,6 +134,7 @@ func (s settings) limits() httpd.Limits {
 		"SVC_RATE_LIMIT_IP":       {&limits.IP, time.Minute},
 		"SVC_RATE_LIMIT_HOLDS":    {&limits.Holds, time.Minute},
 		"SVC_RATE_LIMIT_REGISTER": {&limits.Register, time.Hour},
+		"SVC_RATE_LIMIT_MANAGE":   {&limits.Manage, time.Minute},
 	} {
 		if s[name] != "" {
 			*row.window, _ = parseWindow(s[name], row.per) // isWindow has passed it

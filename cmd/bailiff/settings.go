@@ -40,6 +40,7 @@ var settingTable = []setting{
 	{"SVC_RATE_LIMIT_IP", "", "the same per IP address, before the key is looked at (default 1500/60s hosted, 1000/60s in test)", isWindow},
 	{"SVC_RATE_LIMIT_HOLDS", "", "reading holds, per API key (default 30/60s hosted)", isWindow},
 	{"SVC_RATE_LIMIT_REGISTER", "", "registering keys, per IP address (default 5/3600s hosted)", isWindow},
+	{"SVC_RATE_LIMIT_MANAGE", "", "deployments, webhooks and events together, per API key (default 120/60s hosted)", isWindow},
 	{"SVC_REFUSE_ROLLBACK", "false", "true refuses to deploy a policy that an earlier deployment had", isBool},
 	{"SVC_TRUSTED_SHIMS", "", "JSON file of the trusted shims: keys, issuers, identities, versions", nil},
 	{"SVC_WEBHOOK_ALLOW_PRIVATE", "false", "true lets webhooks go to http and to private addresses; for development", isBool},

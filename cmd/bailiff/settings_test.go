@@ -62,21 +62,24 @@ func TestUnknownSettings(t *testing.T) {
 // TestLimits: hosted, the specification's limits apply and can be lifted; self-hosted, only what is set.
 func TestLimits(t *testing.T) {
 	for _, row := range []struct {
-		environ  []string
-		key, reg limit.Window
+		environ          []string
+		key, reg, manage limit.Window
 	}{
-		{nil, limit.Window{}, limit.Window{}},
-		{[]string{"SVC_RATE_LIMIT_REGISTER=3"}, limit.Window{}, limit.Window{Limit: 3, Per: time.Hour}},
-		{[]string{"SVC_HOSTED=true"}, limit.Window{Limit: 180, Per: time.Minute}, limit.Window{Limit: 5, Per: time.Hour}},
-		{[]string{"SVC_HOSTED=1", "SVC_ENV=test"}, limit.Window{Limit: 120, Per: time.Minute}, limit.Window{Limit: 5, Per: time.Hour}},
-		{[]string{"SVC_HOSTED=true", "SVC_RATE_LIMIT_KEY=0"}, limit.Window{Per: time.Minute}, limit.Window{Limit: 5, Per: time.Hour}},
+		{nil, limit.Window{}, limit.Window{}, limit.Window{}},
+		{[]string{"SVC_RATE_LIMIT_REGISTER=3", "SVC_RATE_LIMIT_MANAGE=7"}, limit.Window{}, per(3, time.Hour), per(7, time.Minute)},
+		{[]string{"SVC_HOSTED=true"}, per(180, time.Minute), per(5, time.Hour), per(120, time.Minute)},
+		{[]string{"SVC_HOSTED=1", "SVC_ENV=test"}, per(120, time.Minute), per(5, time.Hour), per(120, time.Minute)},
+		{[]string{"SVC_HOSTED=true", "SVC_RATE_LIMIT_KEY=0", "SVC_RATE_LIMIT_MANAGE=0"}, per(0, time.Minute), per(5, time.Hour), per(0, time.Minute)},
+		{[]string{"SVC_HOSTED=true", "SVC_RATE_LIMIT_MANAGE=20/1h"}, per(180, time.Minute), per(5, time.Hour), per(20, time.Hour)},
 	} {
 		s, err := readSettings(row.environ)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.limits(); got.Key != row.key || got.Register != row.reg {
+		if got := s.limits(); got.Key != row.key || got.Register != row.reg || got.Manage != row.manage {
 			t.Errorf("%v: %+v", row.environ, got)
 		}
 	}
 }
+
+func per(n int, period time.Duration) limit.Window { return limit.Window{Limit: n, Per: period} }
