@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"time"
 
 	"bailiff/runtime/authority"
@@ -24,7 +25,7 @@ type Config struct {
 	PublicURL string // of the service as clients reach it, without a trailing slash; documents point there. Empty: relative
 
 	Limits         Limits
-	Store          limit.Store    // counts the requests; required where a limit is set
+	Stores         Stores         // count the requests
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 
 	Gateway *gateway.Gateway // nil where the service has no gateways
@@ -64,6 +65,15 @@ type Limits struct {
 	Manage   limit.Window // deployments, webhooks and events together, per API key
 }
 
+// Stores count what the limits bound, each apart from the others: nobody chooses the keys there are, but whoever has
+// a large network has as many sources as a store holds, and those that register are remembered for long. What is
+// required is what a limit is set for.
+type Stores struct {
+	Sources       limit.Store // of Limits.IP
+	Registrations limit.Store // of Limits.Register
+	Keys          limit.Store // of all that counts by key; and of Limits.IP, by key, where Sources is full
+}
+
 // DefaultLimits are the limits of the specification where a service is hosted, and none where it is self-hosted. That of
 // deployments, webhooks and events is this implementation's own.
 func DefaultLimits(environment string, hosted bool) Limits {
@@ -88,11 +98,20 @@ func (c *Config) check() error {
 	if c.Authority == nil || c.Log == nil || c.Clock == nil || c.Random == nil {
 		return errors.New("a server needs an authority, a log, a clock and randomness")
 	}
-	for _, w := range []limit.Window{c.Limits.Key, c.Limits.IP, c.Limits.Holds, c.Limits.Register, c.Limits.Manage} {
-		switch {
+	for _, row := range []struct {
+		window limit.Window
+		stores []limit.Store
+	}{
+		{c.Limits.Key, []limit.Store{c.Stores.Keys}},
+		{c.Limits.IP, []limit.Store{c.Stores.Sources, c.Stores.Keys}},
+		{c.Limits.Holds, []limit.Store{c.Stores.Keys}},
+		{c.Limits.Register, []limit.Store{c.Stores.Registrations}},
+		{c.Limits.Manage, []limit.Store{c.Stores.Keys}},
+	} {
+		switch w := row.window; {
 		case w.Limit < 0 || w.Limit > 0 && w.Per <= 0:
 			return errors.New("a rate limit is a number of requests in a time, both greater than zero")
-		case w.Limit > 0 && c.Store == nil:
+		case w.Limit > 0 && slices.Contains(row.stores, nil):
 			return errors.New("a rate limit needs a store that counts")
 		}
 	}

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -27,38 +28,67 @@ const (
 	gatewayLimit            // per source: reads, which the handler counts, and writes without a good attestation
 )
 
-// A policy is a limit with its name in the fields of answers and in front of the names that are counted.
+// A policy is a limit with its name in the fields of answers and in front of the names that are counted, and what
+// counts them.
 type policy struct {
 	name   string
 	window limit.Window
+	store  limit.Store
 }
 
-func (s *Server) sourcePolicy() policy   { return policy{"ip", s.config.Limits.IP} }
-func (s *Server) registerPolicy() policy { return policy{"register", s.config.Limits.Register} }
+// sourcePolicy is the guard of sources, as one of the stores counts it.
+func (s *Server) sourcePolicy(store limit.Store) policy {
+	return policy{"ip", s.config.Limits.IP, store}
+}
+
+func (s *Server) registerPolicy() policy {
+	return policy{"register", s.config.Limits.Register, s.config.Stores.Registrations}
+}
 
 // keyPolicy is the limit of a kind of routes that counts by key. It has no window where there is none.
 func (s *Server) keyPolicy(kind limitKind) policy {
+	keys := s.config.Stores.Keys
 	switch kind {
 	case decisionLimit:
-		return policy{"key", s.config.Limits.Key}
+		return policy{"key", s.config.Limits.Key, keys}
 	case holdLimit:
-		return policy{"holds", s.config.Limits.Holds}
+		return policy{"holds", s.config.Limits.Holds, keys}
 	case manageLimit:
-		return policy{"manage", s.config.Limits.Manage}
+		return policy{"manage", s.config.Limits.Manage, keys}
 	case noLimit, registerLimit, gatewayLimit:
 	}
 	return policy{}
 }
 
-// limitSource holds a request to the limit of its source.
-func (s *Server) limitSource(c *call) *authority.Failure { return s.takeSource(c, s.sourcePolicy()) }
+// limitSource holds a request to the limit of its source. Where so many sources are counted that there is no room for
+// another, a request with a good key counts by its key instead: a flood from everywhere shuts out none but the unknown.
+func (s *Server) limitSource(c *call) *authority.Failure {
+	fault, full := s.takeSource(c, s.sourcePolicy(s.config.Stores.Sources))
+	if !full || !c.route.access.keyed {
+		return fault
+	}
+	key, bad := s.authenticate(c)
+	if bad != nil {
+		return fault
+	}
+	return s.takeKey(c, s.sourcePolicy(s.config.Stores.Keys), key)
+}
 
-func (s *Server) takeSource(c *call, p policy) *authority.Failure {
+func (s *Server) takeSource(c *call, p policy) (fault *authority.Failure, full bool) {
 	if p.window.Limit == 0 {
-		return nil
+		return nil, false
 	}
 	c.name = s.source(c.RequestCtx).AppendTo(append(append(c.name[:0], p.name...), ':'))
 	return s.take(c, p)
+}
+
+func (s *Server) takeKey(c *call, p policy, key *ledger.Key) *authority.Failure {
+	if p.window.Limit == 0 {
+		return nil
+	}
+	c.name = append(append(append(c.name[:0], p.name...), ':'), key.ID[:]...)
+	fault, _ := s.take(c, p)
+	return fault
 }
 
 // admitEarly holds a request to what counts before its key is looked at.
@@ -68,7 +98,7 @@ func (s *Server) admitEarly(c *call) *authority.Failure {
 	}
 	fault := s.limitSource(c)
 	if fault == nil && c.route.limit == registerLimit {
-		fault = s.takeSource(c, s.registerPolicy())
+		fault, _ = s.takeSource(c, s.registerPolicy())
 	}
 	return fault
 }
@@ -87,34 +117,30 @@ func (s *Server) countUnattested(c *call) {
 
 // admitKey holds a request to the limit of its key.
 func (s *Server) admitKey(c *call, key *ledger.Key) *authority.Failure {
-	p := s.keyPolicy(c.route.limit)
-	if p.window.Limit == 0 {
-		return nil
-	}
-	c.name = append(append(append(c.name[:0], p.name...), ':'), key.ID[:]...)
-	return s.take(c, p)
+	return s.takeKey(c, s.keyPolicy(c.route.limit), key)
 }
 
 // Admit implements authority.Admitter: the limit of decisions counts between the body's validation and the policy
 // (decisions, section 3, "Order").
 func (c *call) Admit(key *ledger.Key) *authority.Failure { return c.server.admitKey(c, key) }
 
-// take counts a request under the call's name, and says in the answer how much is left. A store that cannot tell refuses.
-func (s *Server) take(c *call, p policy) *authority.Failure {
+// take counts a request under the call's name, and says in the answer how much is left. A store that cannot tell
+// refuses; full says that it has no room for the name.
+func (s *Server) take(c *call, p policy) (fault *authority.Failure, full bool) {
 	name := unsafe.String(unsafe.SliceData(c.name), len(c.name)) // a store keeps a copy
-	result, err := s.config.Store.Take(name, p.window, s.config.Clock())
+	result, err := p.store.Take(name, p.window, s.config.Clock())
 	if err != nil {
 		s.limitTrouble(p, err)
-		return &authority.Failure{Code: code.LimitStoreUnavailable, Message: "the rate limit can't be counted, so nothing is let through; ask again later"}
+		return &authority.Failure{Code: code.LimitStoreUnavailable, Message: "the rate limit can't be counted, so nothing is let through; ask again later"}, errors.Is(err, limit.ErrFull)
 	}
 	reset := wholeSeconds(result.Reset)
 	c.Response.Header.Add("RateLimit-Policy", p.field("q", int64(p.window.Limit), "w", wholeSeconds(p.window.Per)))
 	c.Response.Header.Add("RateLimit", p.field("r", int64(result.Remaining), "t", reset))
 	if result.Allowed {
-		return nil
+		return nil, false
 	}
 	c.Response.Header.Set("Retry-After", strconv.FormatInt(reset, 10))
-	return &authority.Failure{Code: code.RateLimited, Message: fmt.Sprintf("more requests than %d in %d s (limit %s); ask again in %d s", p.window.Limit, wholeSeconds(p.window.Per), p.name, reset)}
+	return &authority.Failure{Code: code.RateLimited, Message: fmt.Sprintf("more requests than %d in %d s (limit %s); ask again in %d s", p.window.Limit, wholeSeconds(p.window.Per), p.name, reset)}, false
 }
 
 // field is an item of the fields RateLimit-Policy or RateLimit (draft-ietf-httpapi-ratelimit-headers-10, sections 3
@@ -137,6 +163,6 @@ func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / 
 func (s *Server) limitTrouble(p policy, err error) {
 	now := s.config.Clock().Unix()
 	if last := s.troubled.Load(); now != last && s.troubled.CompareAndSwap(last, now) {
-		s.log.Error("a rate limit could not be counted; requests are refused", "limit", p.name, "error", err)
+		s.log.Error("a rate limit could not be counted; requests are refused, unless their API key can count for their source", "limit", p.name, "error", err)
 	}
 }

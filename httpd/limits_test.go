@@ -56,6 +56,52 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
+// TestFloodOfSources fills the store of sources, as a flood from many networks does: who has a good key goes on, by the
+// same limit and however often, and nobody else does. Registrations have a store of their own, and so have keys.
+func TestFloodOfSources(t *testing.T) {
+	w := newWorld(t)
+	config := w.config(w.authority("", false))
+	full := limit.NewMemory(1)
+	if _, err := full.Take("ip:2001:db8:1:2::", limit.Window{Limit: 1, Per: time.Hour}, w.now); err != nil {
+		t.Fatal(err)
+	}
+	config.Stores.Sources = full
+	config.Limits = Limits{IP: limit.Window{Limit: 3, Per: time.Minute}, Key: limit.Window{Limit: 100, Per: time.Minute}}
+	w.serve(config)
+	w.createKey("agent", authority.NewKey{})
+	for _, x := range []struct {
+		request string
+		status  int
+	}{
+		{"POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent, 409}, // there is no policy: it was let through
+		{"GET /v1/events\nAuthorization: Bearer $agent", 200},
+		{"POST /v1/authorize\nAuthorization: Bearer $agent\n\n{}", 400}, // what is malformed counts, too
+		{"GET /v1/events\nAuthorization: Bearer $agent", 429},
+		{"POST /v1/authorize\n\n" + bashIntent, 503},
+		{"POST /v1/authorize\nAuthorization: Bearer sk_svc_" + strings.Repeat("0", 64) + "\n\n" + bashIntent, 503},
+		{"GET /v1/webhooks\nAuthorization: Bearer $agent", 503}, // the key lacks the scope
+		{"POST /v1/keys/register\n\n{}", 503},
+		{"GET /healthz", 200},
+	} {
+		if response, body := w.send(w.request(x.request)); response.StatusCode != x.status {
+			t.Errorf("%s is answered %d, want %d: %s", x.request, response.StatusCode, x.status, body)
+		}
+	}
+
+	config.Stores = Stores{limit.NewMemory(10), full, limit.NewMemory(10)}
+	config.Limits.Register = limit.Window{Limit: 3, Per: time.Hour}
+	w.serve(config)
+	for request, status := range map[string]int{
+		"POST /v1/keys/register\n\n{}":                 503,
+		"GET /v1/events\nAuthorization: Bearer $agent": 200,
+		"POST /v1/authorize\n\n" + bashIntent:          401,
+	} {
+		if response, body := w.send(w.request(request)); response.StatusCode != status {
+			t.Errorf("no room for registrations: %s is answered %d, want %d: %s", request, response.StatusCode, status, body)
+		}
+	}
+}
+
 // TestRateLimitFields reads the fields as structured fields: a list of the limits' names, with numbers.
 func TestRateLimitFields(t *testing.T) {
 	w := newWorld(t)

@@ -251,7 +251,9 @@ func TestConfigIsChecked(t *testing.T) {
 		"no clock":         func(c *Config) { c.Clock = nil },
 		"no randomness":    func(c *Config) { c.Random = nil },
 		"empty randomness": func(c *Config) { c.Random = bytes.NewReader(nil) },
-		"no store":         func(c *Config) { c.Store, c.Limits = nil, DefaultLimits(authority.Test, true) },
+		"no sources":       func(c *Config) { c.Stores.Sources, c.Limits = nil, DefaultLimits(authority.Test, true) },
+		"no registrations": func(c *Config) { c.Stores.Registrations, c.Limits = nil, DefaultLimits(authority.Test, true) },
+		"no keys":          func(c *Config) { c.Stores.Keys, c.Limits = nil, DefaultLimits(authority.Test, true) },
 		"no time":          func(c *Config) { c.Limits.Key.Limit = 5 },
 		"less than none":   func(c *Config) { c.Limits.Key.Limit = -5 },
 	} {
@@ -262,7 +264,7 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 	config := w.config(w.authority("", false))
-	config.Store, config.Metrics = nil, nil
+	config.Stores, config.Metrics = Stores{}, nil
 	if _, err := New(config); err != nil {
 		t.Errorf("without limits and metrics: %v", err)
 	}

@@ -51,7 +51,7 @@ func (w *world) setUp(t *testing.T, d *datadriven.TestData) {
 		config.Gateway = w.gateway()
 	}
 	if d.HasArg("broken-store") {
-		config.Store = brokenStore{}
+		config.Stores = Stores{brokenStore{}, brokenStore{}, brokenStore{}}
 	}
 	w.serve(config)
 }

@@ -127,7 +127,7 @@ func (w *world) gateway() *gateway.Gateway {
 func (w *world) config(decider *authority.Authority) Config {
 	return Config{
 		Authority: decider, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Random: rand.NewChaCha8([32]byte{2}), Commit: testCommit,
-		PublicURL: "https://svc.example", Store: limit.NewMemory(1000), Metrics: w.metrics,
+		PublicURL: "https://svc.example", Stores: Stores{limit.NewMemory(1000), limit.NewMemory(1000), limit.NewMemory(1000)}, Metrics: w.metrics,
 	}
 }
 

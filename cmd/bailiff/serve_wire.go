@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -18,8 +19,8 @@ import (
 	"bailiff/runtime/webhook"
 )
 
-// maxLimitNames bounds how many keys and sources are counted at once, for the windows' memory: beyond it requests of
-// further ones are refused until others have left their windows.
+// maxLimitNames bounds how many sources, registering sources and keys are counted at once, each for itself, for the
+// windows' memory: beyond it requests of further ones are refused until others have left their windows.
 const maxLimitNames = 1 << 18
 
 // openLedger opens the ledger, in a way that opens it again when it has failed.
@@ -43,7 +44,7 @@ func (r *service) wire() error {
 	if err != nil {
 		return err
 	}
-	store, err := r.countLimits()
+	stores, err := r.countLimits()
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (r *service) wire() error {
 	proxies, _ := parsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
 	server, err := httpd.New(httpd.Config{
 		Authority: r.decider, Log: r.log, Clock: r.clock, Random: rand.Reader, Commit: commit(), PublicURL: r.publicURL(),
-		Limits: r.settings.limits(), Store: store, TrustedProxies: proxies, Metrics: r.metrics, Gateway: passage,
+		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: passage,
 	})
 	if err != nil {
 		return err
@@ -143,10 +144,13 @@ func (s settings) limits() httpd.Limits {
 	return limits
 }
 
-// countLimits makes the store of the rate limits.
-func (r *service) countLimits() (limit.Store, error) {
-	store := limit.NewMemory(maxLimitNames)
-	return store, r.metrics.Queue("rate_limit_names", store.Names)
+// countLimits makes the stores of the rate limits, each with a metric of how many names it holds.
+func (r *service) countLimits() (httpd.Stores, error) {
+	sources, registrations, keys := limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames)
+	return httpd.Stores{Sources: sources, Registrations: registrations, Keys: keys}, errors.Join(
+		r.metrics.Queue("rate_limit_sources", sources.Names),
+		r.metrics.Queue("rate_limit_registrations", registrations.Names),
+		r.metrics.Queue("rate_limit_keys", keys.Names))
 }
 
 // publicURL is where clients reach the API; empty where nobody says so, and the address listened on is none to connect to.
