@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"bailiff/runtime/authority"
 )
@@ -18,7 +19,8 @@ type usageCommand struct {
 // Help says what is counted.
 func (c *usageCommand) Help() string {
 	return `The governed actions (ALLOWED decisions) of a month per key, and what a hosted service would bill for them.
-Works on the service that runs on SVC_DATA_DIR (default: data) or, where none does, on the data there.`
+Works on the service that runs on SVC_DATA_DIR (default: data) or, where none does, on the data there. In csv a cell that
+begins as a formula does (an e-mail address may) has a ' in front, so that no spreadsheet runs it; json has it as it is.`
 }
 
 // usageHeading names the columns, in CSV as in JSON.
@@ -52,7 +54,7 @@ func usageRow(v *authority.UsageView) []string {
 	}
 }
 
-// printUsageCSV prints the months as RFC 4180 has it. What a spreadsheet would take for a formula is made a text.
+// printUsageCSV prints the months as RFC 4180 has it.
 func printUsageCSV(w io.Writer, views []authority.UsageView) error {
 	table := csv.NewWriter(w)
 	if err := table.Write(usageHeading); err != nil {
@@ -60,10 +62,8 @@ func printUsageCSV(w io.Writer, views []authority.UsageView) error {
 	}
 	for i := range views {
 		row := usageRow(&views[i])
-		for j, cell := range row {
-			if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
-				row[j] = "'" + cell
-			}
+		for j := range row {
+			row[j] = noFormula(row[j])
 		}
 		if err := table.Write(row); err != nil {
 			return err
@@ -71,4 +71,15 @@ func printUsageCSV(w io.Writer, views []authority.UsageView) error {
 	}
 	table.Flush()
 	return table.Error()
+}
+
+// formulas begin what a spreadsheet runs as a formula; the wide ones do where East Asian languages are set.
+const formulas = "=+-@\t\r＝＋－＠"
+
+// noFormula returns a cell that a spreadsheet takes for the text it is: whoever registers a key chooses its e-mail address.
+func noFormula(cell string) string {
+	if first, _ := utf8.DecodeRuneInString(cell); cell != "" && strings.ContainsRune(formulas, first) {
+		return "'" + cell
+	}
+	return cell
 }
