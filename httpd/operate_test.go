@@ -179,7 +179,7 @@ func TestAdminRoutes(t *testing.T) {
 		{"GET", "/usage?month=2026-10", "", 200, "[]"}, // there was no key yet
 		{"GET", "/usage?month=x", "", 400, ""},
 		{"GET", "/events?limit=1", "", 200, `"more":true`},
-		{"GET", "/events?key=" + key.ID, "", 200, "key.changed"},
+		{"GET", "/events?key=" + key.ID, "", 200, `"event":"key.changed","keyId":"` + key.ID + `","timestamp":"2026-11-21T12:00:00Z","plan":"growth","scopes":["authorize","warranty:deploy","webhooks:write"]`},
 		{"GET", "/events?key=x", "", 400, ""},
 		{"GET", "/events?limit=x", "", 400, "limit"},
 		{"GET", "/deployments/" + key.ID, "", 200, "[]"},

@@ -216,7 +216,7 @@ func eventLine(raw json.RawMessage) (string, error) {
 		what = e.Decision
 	}
 	parts := []string{e.Timestamp.Format(time.RFC3339), fmt.Sprintf("%-15s", what)}
-	for _, part := range []string{e.AgentID, e.Action, e.Code, e.Rule, e.Message, named("hold", e.HoldID), named("is", e.HoldStatus), named("policy", e.PolicyHash), named("webhook", e.WebhookID), named("key", e.KeyID)} {
+	for _, part := range []string{e.AgentID, e.Action, e.Code, e.Rule, e.Message, named("hold", e.HoldID), named("is", e.HoldStatus), named("policy", e.PolicyHash), named("webhook", e.WebhookID), e.WebhookChange, named("plan", e.Plan), named("scopes", strings.Join(e.Scopes, ",")), named("key", e.KeyID)} {
 		if part != "" {
 			parts = append(parts, part)
 		}

@@ -41,8 +41,13 @@ type Event struct {
 	HoldStatus    string `json:"holdStatus,omitempty"`    // PENDING, ALLOWED, DENIED or EXPIRED, where it changed
 	HoldExpiresAt int64  `json:"holdExpiresAt,omitempty"` // Unix seconds
 
-	Rollback  bool   `json:"rollback,omitempty"` // the policy was deployed before, and another one since
-	WebhookID string `json:"webhookId,omitempty"`
+	Rollback      bool   `json:"rollback,omitempty"` // the policy was deployed before, and another one since
+	WebhookID     string `json:"webhookId,omitempty"`
+	WebhookChange string `json:"webhookChange,omitempty"` // registered, removed or disabled
+
+	// Of an API key's creation and change: what it has from then on.
+	Plan   string   `json:"plan,omitempty"`
+	Scopes []string `json:"scopes,omitempty"`
 }
 
 // names are the values of the field event.
@@ -59,7 +64,13 @@ func View(e *ledger.LoggedEvent) Event {
 		Endpoint: e.Event.Endpoint, RequestID: e.Event.RequestID, AgentID: e.Event.AgentID, Action: e.Event.Action,
 		ChainID: e.Event.ChainID, Commitment: digest(e.Event.Commitment), PolicyHash: digest(e.Event.PolicyHash),
 		HoldID: id(e.Hold), HoldExpiresAt: e.HoldExpires / int64(time.Second), WebhookID: id(e.Webhook),
-		Rollback: e.Rollback,
+		Rollback: e.Rollback, Plan: e.Tier,
+	}
+	if e.WebhookChange != 0 {
+		view.WebhookChange = e.WebhookChange.String()
+	}
+	if e.Scopes != 0 {
+		view.Scopes = e.Scopes.Names()
 	}
 	if e.Event.Class != 0 {
 		view.Kind = vm.Class(e.Event.Class).String()

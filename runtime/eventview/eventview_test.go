@@ -19,10 +19,10 @@ func TestView(t *testing.T) {
 		event ledger.LoggedEvent
 		want  string
 	}{
-		{ledger.LoggedEvent{LSN: 7, Kind: ledger.KeyCreated}, `"event":"key.created"`},
+		{ledger.LoggedEvent{LSN: 7, Kind: ledger.KeyCreated, Tier: "developer", Scopes: ledger.ScopeAuthorize}, `"event":"key.created" "plan":"developer" "scopes":["authorize"]`},
 		{ledger.LoggedEvent{LSN: 7, Kind: ledger.KeyWasRevoked}, `"event":"key.revoked"`},
-		{ledger.LoggedEvent{LSN: 7, Kind: ledger.KeyChanged}, `"event":"key.changed"`},
-		{ledger.LoggedEvent{LSN: 7, Kind: ledger.WebhookChanged, Webhook: ledger.ID{2}}, `"event":"webhook.changed" "webhookId":"02000000-0000-0000-0000-000000000000"`},
+		{ledger.LoggedEvent{LSN: 7, Kind: ledger.KeyChanged, Tier: "growth", Scopes: ledger.ScopeAuthorize | ledger.ScopeWebhooks}, `"event":"key.changed" "plan":"growth" "scopes":["authorize","webhooks:write"]`},
+		{ledger.LoggedEvent{LSN: 7, Kind: ledger.WebhookChanged, Webhook: ledger.ID{2}, WebhookChange: ledger.WebhookDisabled}, `"event":"webhook.changed" "webhookId":"02000000-0000-0000-0000-000000000000" "webhookChange":"disabled"`},
 		{ledger.LoggedEvent{LSN: 7, Kind: ledger.PolicyBound, Rollback: true, Event: ledger.Event{PolicyHash: [32]byte{0xab}}}, `"event":"policy.deployed" "policyHash":"ab` + strings.Repeat("0", 62) + `" "rollback":true`},
 		{ledger.LoggedEvent{LSN: 7, Kind: ledger.HoldResolved, Hold: ledger.ID{3}, HoldState: ledger.HoldRefused}, `"event":"hold.resolved" "holdId":"03000000-0000-0000-0000-000000000000" "holdStatus":"DENIED"`},
 		{ledger.LoggedEvent{LSN: 7, Kind: ledger.HoldExpired, Hold: ledger.ID{3}}, `"event":"hold.expired" "holdId":"03000000-0000-0000-0000-000000000000" "holdStatus":"EXPIRED"`},

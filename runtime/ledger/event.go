@@ -108,7 +108,32 @@ type LoggedEvent struct {
 	Token ID
 
 	// Of a webhook's change.
-	Webhook ID
+	Webhook       ID
+	WebhookChange WebhookChange
+
+	// Of a key's creation and change: what it has from then on.
+	Tier   string
+	Scopes Scopes
+}
+
+// A WebhookChange is what became of a webhook.
+type WebhookChange uint8
+
+// The changes of webhooks.
+const (
+	WebhookRegistered WebhookChange = iota + 1
+	WebhookRemoved
+	WebhookDisabled // after repeated failure
+)
+
+var changeNames = [...]string{"", "registered", "removed", "disabled"}
+
+// String returns the change in one word.
+func (c WebhookChange) String() string {
+	if c > 0 && int(c) < len(changeNames) {
+		return changeNames[c]
+	}
+	return fmt.Sprintf("WebhookChange(%d)", uint8(c))
 }
 
 // A CounterValue is a counter and how far it has come.

@@ -48,6 +48,9 @@ func testChangeKey(f *fixture) {
 	if found, ok := f.l.LookupKeyID(f.key.ID); !ok || *found != want {
 		f.Fatalf("looked up: %+v", found)
 	}
+	log := f.events()
+	f.equal("event", log[len(log)-1], ledger.LoggedEvent{LSN: log[len(log)-1].LSN, Kind: ledger.KeyChanged, Key: f.key.ID, At: f.at, Tier: "growth", Scopes: ledger.AllScopes})
+	f.equal("event of the creation", log[0], ledger.LoggedEvent{LSN: 1, Kind: ledger.KeyCreated, Key: f.key.ID, At: log[0].At, Tier: f.key.Tier, Scopes: f.key.Scopes})
 	f.allow(f.plan()) // the epoch stays
 	for name, spoil := range map[string]func(*ledger.KeyChange){
 		"tier": func(c *ledger.KeyChange) { c.Tier = "" }, "scopes": func(c *ledger.KeyChange) { c.Scopes = 8 }, "time": func(c *ledger.KeyChange) { c.At = -1 },

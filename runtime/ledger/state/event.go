@@ -10,11 +10,11 @@ func (r *Record) View(lsn uint64) ledger.LoggedEvent {
 	case Decision, TestRun:
 		r.viewDecision(&e)
 	case KeyCreated:
-		e.Kind = ledger.KeyCreated
+		e.Kind, e.Tier, e.Scopes = ledger.KeyCreated, r.Created.Tier, r.Created.Scopes
 	case KeyRevoked:
 		e.Kind = ledger.KeyWasRevoked
 	case KeyChanged:
-		e.Kind = ledger.KeyChanged
+		e.Kind, e.Tier, e.Scopes = ledger.KeyChanged, r.Created.Tier, r.Created.Scopes
 	case HoldResolved:
 		e.Kind, e.Hold, e.HoldState = ledger.HoldResolved, r.Hold.ID, r.Hold.State
 	case HoldExpired:
@@ -23,11 +23,13 @@ func (r *Record) View(lsn uint64) ledger.LoggedEvent {
 		e.Kind, e.Event.PolicyHash, e.Rollback = ledger.PolicyBound, r.Deployed.PolicyHash, r.Deployed.Rollback
 	case AttestationUsed:
 		e.Kind, e.Token, e.Event = ledger.AttestationUsed, r.Token, r.Event
-	case WebhookCreated, WebhookRemoved:
-		e.Kind, e.Webhook = ledger.WebhookChanged, r.Webhook.ID
+	case WebhookCreated:
+		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookRegistered
+	case WebhookRemoved:
+		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookRemoved
 	case DeliverySettled:
 		if r.Settled.Action == DeliveryDisables {
-			e.Kind, e.Webhook = ledger.WebhookChanged, r.Webhook.ID
+			e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookDisabled
 		}
 	}
 	return e
