@@ -99,6 +99,10 @@ func runs(p *Program, frame []Value, action string) string {
 		return describe("without violations the modes differ")
 	case (first.Status == Denied || first.Status == Rejected) != (len(first.Violations) > 0) || len(first.Violations) > 0 && len(first.Reservations) > 0:
 		return describe("status, violations and reservations do not fit")
+	case len(first.Violations) == 0 && !reflect.DeepEqual(first.Reached, first.Reservations):
+		return describe("a plan is not what the run came to")
+	case len(first.Reached) > len(all.Reached) || !slices.Equal(first.Reached, all.Reached[:len(first.Reached)]):
+		return describe("first came to what all did not")
 	case first.Status == Pending != (len(first.Violations) == 0 && len(first.Holds) > 0):
 		return describe("pending without a hold, or a hold without pending")
 	case !reflect.DeepEqual(first, snapshot(machine.Run(p, frame, First))):
@@ -162,7 +166,7 @@ func snapshot(r *Result) Result {
 	c := *r
 	c.Violations = append([]Violation(nil), r.Violations...)
 	c.Holds, c.Notes = append([]uint16(nil), r.Holds...), append([]uint16(nil), r.Notes...)
-	c.Reservations = append([]Reservation(nil), r.Reservations...)
+	c.Reservations, c.Reached = append([]Reservation(nil), r.Reservations...), append([]Reservation(nil), r.Reached...)
 	return c
 }
 

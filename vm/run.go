@@ -62,6 +62,7 @@ type Result struct {
 	Notes      []uint16 // rules, in order
 	// Reservations are in order, and empty for Denied and Rejected.
 	Reservations []Reservation
+	Reached      []Reservation // all that the run came to, of Denied too
 	Amounts      [2]Register
 }
 
@@ -122,6 +123,7 @@ func (r *Result) settle() *Result {
 	case r.Status == Allowed && len(r.Holds) > 0:
 		r.Status = Pending
 	}
+	r.Reached = r.Reservations
 	if r.Status <= Rejected {
 		r.Reservations = r.Reservations[:0]
 	}

@@ -24,7 +24,7 @@ type Explanation struct {
 	Omitted    int        // violated rules beyond those
 	Holds      []Finding  // the rules that ask for a human decision
 	Notes      []Finding  // the rules that the message only mentions
-	Limits     []Headroom // that bind the intent or, where a rule denies it, may
+	Limits     []Headroom // that bind the intent, whether or not a rule denies it
 	Change     *Change    // the smallest change of the intent that helps; nil where none is known
 	Named      []Place    // the rules that the answer itself names: matched_rule and notes
 }
@@ -248,19 +248,18 @@ func (w *worker) exceeds(limit *Headroom, by vm.Reservation) bool {
 	return limit.Used.Cmp(limit.Limit) > 0 || by.Amount.Cmp(limit.Left()) > 0
 }
 
-// binding appends the limits that bind the intent. Of an intent that a rule denies the machine keeps no reservations; but
-// had it come to a limit for which the intent lacks a value, that would be among the violations.
+// binding appends the limits that bind the intent: those that its run came to, whichever way it ended. One for which the
+// intent lacks a value is among the violations instead.
 func (w *worker) binding(limits []Headroom) []Headroom {
 	for i := range w.limits {
-		number, limit := uint16(i), &w.limits[i]
-		reserved := slices.ContainsFunc(w.result.Reservations, func(r vm.Reservation) bool { return r.Counter == number })
-		violated := func(v vm.Violation) bool {
+		number := uint16(i)
+		reached := slices.ContainsFunc(w.result.Reached, func(r vm.Reservation) bool { return r.Counter == number })
+		violated := slices.ContainsFunc(w.result.Violations, func(v vm.Violation) bool {
 			in := w.policy.program.Instruction(v.PC)
 			return in.Op == vm.OpReserve && in.C == number
-		}
-		denied := w.result.Status == vm.Denied && (len(limit.Missing) == 0 || slices.ContainsFunc(w.result.Violations, violated))
-		if reserved || denied {
-			limits = append(limits, *limit)
+		})
+		if reached || violated {
+			limits = append(limits, w.limits[i])
 		}
 	}
 	return limits
