@@ -14,8 +14,9 @@ import (
 type checkCommand struct {
 	Format string   `enum:"text,json,sarif,github" default:"text" help:"text, json, sarif (SARIF 2.1.0) or github (annotations of GitHub Actions)."`
 	Color  string   `enum:"auto,always,never" default:"auto" help:"Colour in text: auto (on a terminal, unless NO_COLOR is set), always or never."`
-	Fix    bool     `help:"First make every fix that there is, in the files themselves."`
-	Key    string   `help:"With --fix: sign signed files anew with the operator's private key." placeholder:"FILE"`
+	Fix    bool     `help:"First mend, in the files themselves, what keeps them from compiling, where lines, headings and keys are only written wrong. Other fixes are printed."`
+	Unsafe bool     `name:"fix-unsafe" help:"Make the other fixes, too: they take a guess at what was meant, and may change what is allowed. Read what they changed."`
+	Key    string   `help:"With --fix or --fix-unsafe: sign signed files anew with the operator's private key." placeholder:"FILE"`
 	Files  []string `arg:"" name:"file" help:"The policies, signed or not; - is standard input."`
 }
 

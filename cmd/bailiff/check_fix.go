@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"bailiff/compiler"
 	"bailiff/grammar"
@@ -11,22 +12,29 @@ import (
 // maxRounds bounds how often fixes are looked for: one may bring another to light, but not for ever.
 const maxRounds = 20
 
-// mender makes the fixes of check --fix; a nil one makes none.
-type mender struct{ *resigner }
+// mender makes the fixes of check --fix and --fix-unsafe; a nil one makes none.
+type mender struct {
+	*resigner
+	makes func(grammar.Diagnostic) bool // which fixes
+}
 
 func (c *checkCommand) mender(std streams) (*mender, error) {
 	switch {
-	case !c.Fix && c.Key != "":
-		return nil, usage("--key goes with --fix")
-	case !c.Fix:
+	case !c.Fix && !c.Unsafe && c.Key != "":
+		return nil, usage("--key goes with --fix or --fix-unsafe")
+	case !c.Fix && !c.Unsafe:
 		return nil, nil
 	}
+	makes := isSafe
+	if c.Unsafe {
+		makes = isFix
+	}
 	signer, err := newResigner(std, c.Key)
-	return &mender{signer}, err
+	return &mender{signer, makes}, err
 }
 
-// mend makes every fix of a policy in its file, round by round until there is none left, and returns what the file then
-// holds, errors or not.
+// mend makes its fixes of a policy in the file, round by round until there is none left, says which others there are,
+// and returns what the file then holds, errors or not.
 func (m *mender) mend(src *grammar.Source) (*grammar.Source, error) {
 	if m == nil {
 		return src, nil
@@ -34,17 +42,23 @@ func (m *mender) mend(src *grammar.Source) (*grammar.Source, error) {
 	if src.Name == "-" {
 		return src, usage("--fix works on files: standard input can't be changed")
 	}
-	mended, _ := mendAll(src, m.say)
-	if bytes.Equal(mended.Text, src.Text) {
-		return src, nil
+	mended, _ := mendAll(src, m.makes, m.say)
+	if !bytes.Equal(mended.Text, src.Text) {
+		var err error
+		if mended, err = m.replace(src, mended); err != nil {
+			return src, err
+		}
 	}
-	return m.replace(src, mended)
+	m.suggest(mended)
+	return mended, nil
 }
 
-// mendAll makes fixes until there is none left, and tells say of each; done is false where maxRounds were not enough.
-func mendAll(src *grammar.Source, say func(*grammar.Source, grammar.Diagnostic)) (mended *grammar.Source, done bool) {
+// mendAll makes the fixes that makes wants until there is none left, and tells say of each; done is false where
+// maxRounds were not enough.
+func mendAll(src *grammar.Source, makes func(grammar.Diagnostic) bool, say func(*grammar.Source, grammar.Diagnostic)) (mended *grammar.Source, done bool) {
 	for range maxRounds {
 		_, found := compiler.Compile(src)
+		found = slices.DeleteFunc(found, func(d grammar.Diagnostic) bool { return !makes(d) })
 		text, made := src.Mend(found)
 		if len(made) == 0 {
 			return src, true
@@ -62,6 +76,20 @@ func (m *mender) say(src *grammar.Source, d grammar.Diagnostic) {
 	at := src.Position(d.Fix.Span.Start)
 	fmt.Fprintf(m.std.err, "%s:%d:%d: fixed %s: `%s` became `%s`\n", src.Name, at.Line, at.Column, d.Code,
 		oneLineOf(src.Slice(d.Fix.Span)), oneLineOf(d.Fix.Replacement))
+}
+
+// suggest says on the error stream which fixes of a policy were not made.
+func (m *mender) suggest(src *grammar.Source) {
+	_, found := compiler.Compile(src)
+	_, left := src.Mend(slices.DeleteFunc(found, m.makes))
+	for _, d := range left {
+		at := src.Position(d.Fix.Span.Start)
+		fmt.Fprintf(m.std.err, "%s:%d:%d: not fixed %s: `%s` would become `%s`\n", src.Name, at.Line, at.Column, d.Code,
+			oneLineOf(src.Slice(d.Fix.Span)), oneLineOf(d.Fix.Replacement))
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(m.std.err, "bailiff: %s: %s left, since fixing may change what is allowed: change what was meant, or let --fix-unsafe do so and read what it changed\n", src.Name, count(len(left), "finding"))
+	}
 }
 
 // replace writes the mended policy in place of what the file held.

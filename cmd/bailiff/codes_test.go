@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,8 +22,11 @@ func diagnosticsPage() string {
 	var b strings.Builder
 	b.WriteString("# Diagnostics\n\nEverything that `bailiff check` can say about a policy, one section a code. Codes that begin with E are errors: the\n" +
 		"policy is refused. W are warnings, N notes. `bailiff explain-code CODE` prints the same. Where an example has `…` there\n" +
-		"is more of the same than a page holds. The page is made from the tables in `grammar` and `compiler`; `make golden`\n" +
-		"makes it anew.\n")
+		"is more of the same than a page holds. The page is made from the tables in `grammar`, `compiler` and `cmd/bailiff`;\n" +
+		"`make golden` makes it anew.\n\n" +
+		"`check --fix` changes nothing in a policy that compiles. In one that is refused it puts right how lines, headings and keys\n" +
+		"are written, and never a value, an operator, a path or a scope: what those allow is for the author to say. All other\n" +
+		"fixes it prints; `check --fix-unsafe` makes them as well, and what it changed is to be read before it is signed.\n")
 	for _, info := range codeTable() {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n%s", info.Code, info.Title, report.Markdown(info))
 	}
@@ -99,7 +103,7 @@ func TestFixesEnd(t *testing.T) {
 	for _, info := range codeTable() {
 		made := false
 		src := grammar.NewSource("wrong", []byte(strings.Replace(info.Wrong, "…", fillings[info.Code], 1)))
-		after, done := mendAll(src, func(_ *grammar.Source, d grammar.Diagnostic) { made = made || d.Code == info.Code })
+		after, done := mendAll(src, isFix, func(_ *grammar.Source, d grammar.Diagnostic) { made = made || d.Code == info.Code })
 		if !done {
 			t.Errorf("%s: fixes go on for ever; %s", info.Code, after.Text)
 		}
@@ -112,6 +116,85 @@ func TestFixesEnd(t *testing.T) {
 	}
 	if mended < 10 {
 		t.Errorf("only %d examples were mended", mended)
+	}
+}
+
+// TestFixesAreKnown: every finding with a fix says which option makes it, and every one of those has a fix somewhere.
+func TestFixesAreKnown(t *testing.T) {
+	seen := map[grammar.Code]bool{}
+	for src := range policiesOfTests(t) {
+		_, found := compiler.Compile(src)
+		for _, d := range found {
+			if d.Fix == nil {
+				continue
+			}
+			seen[d.Code] = true
+			if safe := slices.Contains(safeFixes, d.Code); safe == slices.Contains(otherFixes, d.Code) || safe && d.Severity != grammar.Error {
+				t.Errorf("%s has a fix, and is not in one of the lists: %s", d.Code, src.Render(d))
+			}
+		}
+	}
+	for _, code := range slices.Concat(safeFixes, otherFixes) {
+		if !seen[code] {
+			t.Errorf("%s is listed, and has no fix in any test", code)
+		}
+	}
+}
+
+// TestSafeFixes: --fix leaves every policy alone that compiles, and of the others every value.
+func TestSafeFixes(t *testing.T) {
+	mended := 0
+	for src := range policiesOfTests(t) {
+		_, found := compiler.Compile(src)
+		after, done := mendAll(src, isSafe, func(src *grammar.Source, d grammar.Diagnostic) {
+			mended++
+			if strings.ContainsAny(src.Slice(d.Fix.Span), ",\"'") && d.Code != grammar.CodeBadVersion {
+				t.Errorf("%s changes a value: %s", d.Code, src.Render(d))
+			}
+		})
+		if !done {
+			t.Errorf("fixes go on for ever:\n%s", after.Text)
+		}
+		if !found.HasErrors() && !bytes.Equal(after.Text, src.Text) {
+			t.Errorf("a policy that compiles was changed:\n%s\ninto\n%s", src.Text, after.Text)
+		}
+	}
+	if mended < 20 {
+		t.Errorf("only %d fixes were made", mended)
+	}
+}
+
+// policiesOfTests yields the examples of all codes, and the policies of the compiler's and the grammar's golden files.
+func policiesOfTests(t *testing.T) func(yield func(*grammar.Source) bool) {
+	t.Helper()
+	texts := []string{
+		"Version: 2.1.0\n\n## tool_calls\nallowed: bash\n",
+		"version: 2.1.0\n\n## evm\nallowed_chains: 8453\nmax_transaction_eth: 1\nchain_actions:\n8453: wallet.transfer\n",
+	}
+	for _, info := range codeTable() {
+		texts = append(texts, strings.Replace(info.Wrong, "…", fillings[info.Code], 1), info.Right)
+	}
+	golden, err := filepath.Glob("../../*/testdata/*/*")
+	if err != nil || len(golden) == 0 {
+		t.Fatal(golden, err)
+	}
+	for _, name := range golden {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // a folder
+		}
+		for _, part := range strings.Split("\n"+string(text), "\n----\n") {
+			if _, policy, isPolicy := strings.Cut(part, "\nversion:"); isPolicy {
+				texts = append(texts, "version:"+policy+"\n")
+			}
+		}
+	}
+	return func(yield func(*grammar.Source) bool) {
+		for _, text := range texts {
+			if !yield(grammar.NewSource("policy", []byte(text))) {
+				return
+			}
+		}
 	}
 }
 

@@ -36,9 +36,12 @@ func (c *explainCodeCommand) Run(std streams) error {
 	return nil
 }
 
-// codeTable returns the codes of all diagnostics: errors, then warnings, then notes, each in order.
+// codeTable returns the codes of all diagnostics, with what mends them: errors, then warnings, then notes, each in order.
 func codeTable() []grammar.CodeInfo {
 	table := slices.Concat(grammar.Codes(), compiler.Codes())
+	for i := range table {
+		table[i].Explanation += aboutFixes(table[i].Code)
+	}
 	slices.SortStableFunc(table, func(a, b grammar.CodeInfo) int {
 		if a.Severity() != b.Severity() {
 			return int(a.Severity() - b.Severity())
