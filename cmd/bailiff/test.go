@@ -41,7 +41,8 @@ func (c *testCommand) Help() string {
         - expect: {status: DENIED, rule: execution_limits.max_tool_calls_per_task}
 
 expect can have status, code, rule and a part of the message; a step can have shim, repeat, advance (1h), approve
-and deny. The exit code is 1 where a test fails, 2 where there is none or a file can't be read.`
+and deny. The exit code is 1 where a test fails, 2 where there is none, or a file can't be read or names a rule that the
+policy does not have.`
 }
 
 // Run runs the tests of each policy.
@@ -118,6 +119,11 @@ func (s *suite) run(std streams, selected *regexp.Regexp, options intent.Options
 	_, policy, err := loadPolicy(std, s.policy)
 	if err != nil {
 		return report, err
+	}
+	for _, file := range s.files {
+		if err := file.Check(policy); err != nil {
+			return report, usage("%v", err)
+		}
 	}
 	for _, file := range s.files {
 		for i := range file.Tests {

@@ -38,6 +38,9 @@
 // with the same expectation; advance moves the clock first (90m, 24h); approve or deny, if true, first resolves the
 // hold that was opened last. An agent's key and a shim's have counters of their own, as any two keys do.
 //
+// A rule that no verdict of the policy can name is an error ([File.Check]): a test that names one that was misspelt, or
+// that the policy has lost, would otherwise only say that another rule was matched.
+//
 // Unknown keys, keys that stand twice, aliases and tags are errors, with line and column.
 //
 // # Coverage

@@ -60,7 +60,12 @@ type Expectation struct {
 	Code    string
 	Rule    string
 	Message string // a part of the message
+
+	ruleAt place // where the file names Rule
 }
+
+// place is a place in a test file, from 1.
+type place struct{ line, column int }
 
 // String returns the expectation in words.
 func (e *Expectation) String() string { return describe(e.Status, e.Code, e.Rule, e.Message) }
@@ -291,8 +296,12 @@ var statuses = []string{"ALLOWED", "DENIED", "PENDING", statusError}
 // expectation reads what is expected.
 func (r *reader) expectation(node *yaml.Node, e *Expectation) error {
 	var status, denial *yaml.Node
+	rule := func(node *yaml.Node) error {
+		e.ruleAt = place{node.Line, node.Column}
+		return r.text(&e.Rule)(node)
+	}
 	if err := r.fields(node, "expect", map[string]func(*yaml.Node) error{
-		"status": keep(&status), "code": keep(&denial), "rule": r.text(&e.Rule), "message": r.text(&e.Message),
+		"status": keep(&status), "code": keep(&denial), "rule": rule, "message": r.text(&e.Message),
 	}); err != nil {
 		return err
 	}

@@ -95,6 +95,34 @@ func TestMeets(t *testing.T) {
 	}
 }
 
+// TestCheck: an expected rule that the policy has not is an error, with the nearest one.
+func TestCheck(t *testing.T) {
+	policy := compile(t, shellPolicy)
+	for rule, want := range map[string]string{
+		"tool_calls.bash.blocked_commands": "", "tool_calls.allowed": "", "mcp.allowed_tools": "",
+		"tool_calls.bash.blocked_comands": "did you mean tool_calls.bash.blocked_commands?",
+		"Tool_Calls.allowed":              "did you mean tool_calls.allowed?",
+		"bash.blocked_commands":           "did you mean tool_calls.bash.blocked_commands?",
+		"soft_limits.cap.x.max_count":     "it has evm.allowed_actions, mcp.allowed_tools, tool_calls.allowed, tool_calls.bash.blocked_commands",
+	} {
+		file, err := Parse("p.test.yaml", []byte("tests:\n  - name: x\n    steps:\n      - {intent: {action: bash, command: ls}, expect: {status: ALLOWED}}\n"+
+			"      - expect: {status: DENIED, rule: "+rule+"}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = file.Check(policy)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", rule, err)
+			}
+			continue
+		}
+		if wanted := `p.test.yaml:5:40: the policy has no rule "` + rule + `" that a verdict could name; ` + want; err == nil || err.Error() != wanted {
+			t.Errorf("%v\nwant\n%s", err, wanted)
+		}
+	}
+}
+
 // TestCover counts the rules that verdicts named, and nothing that a failed step named.
 func TestCover(t *testing.T) {
 	policy := compile(t, shellPolicy)

@@ -108,9 +108,9 @@ func (r *run) resolve(how Resolution) string {
 // answered is an answer, or a failure, in the terms of an expectation.
 func answered(answer *authority.Answer, fault *authority.Failure) *Expectation {
 	if fault != nil {
-		return &Expectation{code.Lookup(fault.Code).Status, string(fault.Code), "", fault.Message}
+		return &Expectation{Status: code.Lookup(fault.Code).Status, Code: string(fault.Code), Message: fault.Message}
 	}
-	return &Expectation{answer.Status, string(answer.Code), answer.Rule, string(answer.Message)}
+	return &Expectation{Status: answer.Status, Code: string(answer.Code), Rule: answer.Rule, Message: string(answer.Message)}
 }
 
 // meets reports whether an answer is what was expected.
