@@ -55,7 +55,7 @@ func (b *background) stop(ctx context.Context) error {
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		return errors.New("the work in the background does not end")
+		return ctx.Err()
 	}
 	return errors.Join(b.faults...)
 }

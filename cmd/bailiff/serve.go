@@ -19,7 +19,7 @@ import (
 	"bailiff/runtime/metrics"
 )
 
-// shutdownTimeout bounds how long what is in flight may take to finish.
+// shutdownTimeout bounds how long the service takes to end, all in all.
 const shutdownTimeout = 20 * time.Second
 
 // collectAtPercent is how far the heap grows before it is collected, unless GOGC says otherwise. What lives is small,
@@ -146,19 +146,7 @@ func (r *service) run(signals context.Context, stop func()) error {
 	return errors.Join(fault, r.close())
 }
 
-// close ends in the order in which the parts need each other: clients are answered, then the work behind them ends, then
-// the operator's ways in are closed, and last the ledger, which makes durable what was submitted.
-func (r *service) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-	defer cancel()
-	faults := []error{shutDown(ctx, r.clients)}
-	faults = append(faults, r.work.stop(ctx))
-	if r.work.started {
-		faults = append(faults, r.keepCheckpoint(ctx))
-	}
-	faults = append(faults, shutDown(ctx, r.operator), r.ledger.Close())
-	return errors.Join(faults...)
-}
+func (r *service) close() error { return r.closeWithin(shutdownTimeout) }
 
 // commit is the full id of the commit that this build is bound to; empty where it was built from none, or from
 // a tree that had changed since.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 
 	"bailiff/httpd"
@@ -20,15 +21,19 @@ type server struct {
 	listener net.Listener
 }
 
-// shutDown stops servers, and finishes what is in flight.
+// shutDown stops servers at the same time, and finishes what is in flight.
 func shutDown(ctx context.Context, servers []server) error {
-	var faults []error
-	for _, one := range servers {
-		if one.http != nil {
-			faults = append(faults, one.http.Shutdown(ctx))
-		}
-		one.listener.Close() // closed already, unless its server never ran
+	faults := make([]error, len(servers))
+	var all sync.WaitGroup
+	for i, one := range servers {
+		all.Go(func() {
+			if one.http != nil {
+				faults[i] = one.http.Shutdown(ctx)
+			}
+			one.listener.Close() // closed already, unless its server never ran
+		})
 	}
+	all.Wait()
 	return errors.Join(faults...)
 }
 
