@@ -9,18 +9,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
-	"bailiff/httpd"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
@@ -65,7 +58,7 @@ var gatewayBodies = []body{
 	}},
 	{"whole but verify", func(tb testing.TB) func() error {
 		s := newWrites(tb)
-		g := s.gateway(tb, s, nil)
+		g := s.gateway(tb, s, "")
 		credential := gateway.Credential{Receipt: [][]byte{[]byte("x")}}
 		return func() error {
 			request, refused := g.Parse(gateway.RPC, "8453", []byte(writeBody))
@@ -153,16 +146,16 @@ func (s *writes) RoundTrip(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// gateway returns a gateway in front of an upstream; without one writes answers itself.
-func (s *writes) gateway(tb testing.TB, verifier gateway.Verifier, upstream net.Listener) *gateway.Gateway {
+// gateway returns a gateway in front of the upstream at an address; without one writes answers itself.
+func (s *writes) gateway(tb testing.TB, verifier gateway.Verifier, upstream string) *gateway.Gateway {
 	tb.Helper()
 	c := gateway.Config{
 		Verifier: verifier, Ledger: s.ledger, BootPolicy: []byte(transferPolicy), Environment: "production",
 		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: 8453, URL: "http://127.0.0.1:1"}},
 		Clock:     func() time.Time { return s.now }, Log: slog.New(slog.DiscardHandler),
 	}
-	if upstream != nil {
-		c.Upstreams[0].URL = "http://" + upstream.Addr().String()
+	if upstream != "" {
+		c.Upstreams[0].URL = "http://" + upstream
 	} else {
 		c.Transport = func() http.RoundTripper { return s }
 	}
@@ -171,125 +164,4 @@ func (s *writes) gateway(tb testing.TB, verifier gateway.Verifier, upstream net.
 		tb.Fatal(err)
 	}
 	return g
-}
-
-// How reads are measured: every connection asks once in readPause, so that neither side waits for the processor more
-// than the machine makes it.
-const (
-	readConnections = 64
-	readPause       = 32 * time.Millisecond
-)
-
-// BenchmarkGatewayRead is the latency of a read over 64 connections at 2,000 requests a second: the upstream asked
-// directly, through a bare hop, and through the gateway, by turns. Run it with -benchtime 20000x.
-func BenchmarkGatewayRead(b *testing.B) {
-	direct, through := listen(b), listen(b)
-	node := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		ctx.SetContentType("application/json")
-		ctx.SetBodyString(readAnswer)
-	}}
-	go node.Serve(direct)
-	s := newWrites(b)
-	a, _ := newAuthority(b)
-	server, err := httpd.New(httpd.Config{
-		Authority: a, Log: slog.New(slog.DiscardHandler), Clock: authority.SystemClock(), Random: rand.Reader, Gateway: s.gateway(b, s.verifier, direct),
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	go server.Serve(through)
-	compare(b, []*subject{
-		{name: "direct", url: "http://" + direct.Addr().String()},
-		{name: "hop", url: "http://" + hop(b, direct)},
-		{name: "gateway", url: "http://" + through.Addr().String() + "/rpc/8453"},
-	})
-}
-
-// hop serves the least that a relay can be made of with the same two HTTP libraries: it reads nothing of what it passes.
-func hop(b *testing.B, upstream net.Listener) string {
-	listener, transport := listen(b), &http.Transport{MaxIdleConnsPerHost: readConnections}
-	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		request, _ := http.NewRequest(http.MethodPost, "http://"+upstream.Addr().String(), bytes.NewReader(ctx.PostBody()))
-		response, err := transport.RoundTrip(request)
-		if err != nil {
-			ctx.Error(err.Error(), http.StatusBadGateway)
-			return
-		}
-		defer response.Body.Close()
-		answer, _ := io.ReadAll(response.Body)
-		ctx.SetBody(answer)
-	}}
-	go server.Serve(listener)
-	return listener.Addr().String()
-}
-
-// A subject is a server whose latency is measured.
-type subject struct {
-	name, url string
-	took      []time.Duration
-}
-
-// compare asks all subjects by turns, and reports the first one's latency and what the others take beyond it.
-func compare(b *testing.B, subjects []*subject) {
-	for _, s := range subjects {
-		measure(b, s.url, 2*readConnections) // warms up
-	}
-	b.ResetTimer()
-	turn := 4 * readConnections
-	for rest := b.N; rest > 0; rest -= turn {
-		for _, s := range subjects {
-			s.took = append(s.took, measure(b, s.url, turn)...)
-		}
-	}
-	for i, s := range subjects {
-		slices.Sort(s.took)
-		half := s.took[len(s.took)/2]
-		b.ReportMetric(micros(half), s.name+"-p50-µs")
-		b.ReportMetric(micros(s.took[len(s.took)*99/100]), s.name+"-p99-µs")
-		if i > 0 {
-			b.ReportMetric(micros(half-subjects[0].took[len(s.took)/2]), s.name+"-over-"+subjects[0].name+"-µs")
-		}
-	}
-}
-
-func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
-
-func listen(b *testing.B) net.Listener {
-	b.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { listener.Close() })
-	return listener
-}
-
-// measure sends n reads over readConnections connections, evenly spread in time, and returns how long each took.
-func measure(b *testing.B, url string, n int) []time.Duration {
-	client := &fasthttp.Client{MaxConnsPerHost: readConnections}
-	defer client.CloseIdleConnections()
-	took := make([]time.Duration, n)
-	var group sync.WaitGroup
-	started := time.Now()
-	for connection := range readConnections {
-		group.Go(func() {
-			request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
-			request.SetRequestURI(url)
-			request.Header.SetMethod("POST")
-			request.SetBodyString(readBody)
-			for i := connection; i < n; i += readConnections {
-				turn := time.Duration(i)*readPause/readConnections + time.Millisecond
-				time.Sleep(turn - time.Since(started))
-				sent := time.Now()
-				err := client.Do(request, response)
-				took[i] = time.Since(sent)
-				if err != nil || string(response.Body()) != readAnswer {
-					b.Errorf("%v: HTTP %d %s", err, response.StatusCode(), response.Body())
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-	return took
 }
