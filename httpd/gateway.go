@@ -30,15 +30,25 @@ func (s *Server) relay(c *call, endpoint gateway.Endpoint) {
 	}
 	if answer == nil {
 		// The wait for the store and the upstream ends with their answers alone: a client that goes away changes nothing.
-		answer = s.gateway.Serve(context.Background(), request, gateway.Credential{
-			Authorization: slices.Clone(c.Request.Header.PeekAll("Authorization")), // PeekAll uses its slice again
-			Receipt:       c.Request.Header.PeekAll("Svc-Receipt"),
-		})
+		answer = s.gateway.Serve(context.Background(), request, credentialOf(c, request))
 	}
 	if answer.Code != "" {
 		s.fail(c, &authority.Failure{Code: answer.Code, Message: answer.Message})
 		return
 	}
 	c.Response.Header.SetCanonical(cacheControl, noStore)
-	writeJSON(c.RequestCtx, fasthttp.StatusOK, answer.Body)
+	c.SetStatusCode(fasthttp.StatusOK)
+	c.SetContentType("application/json")
+	c.Response.SetBodyRaw(answer.Body) // nobody uses it again
+}
+
+// credentialOf returns what a write is let through for; nothing for a read.
+func credentialOf(c *call, r *gateway.Request) gateway.Credential {
+	if !r.Write() {
+		return gateway.Credential{}
+	}
+	return gateway.Credential{
+		Authorization: slices.Clone(c.Request.Header.PeekAll("Authorization")), // PeekAll uses its slice again
+		Receipt:       c.Request.Header.PeekAll("Svc-Receipt"),
+	}
 }

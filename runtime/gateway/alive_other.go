@@ -4,5 +4,6 @@ package gateway
 
 import "net"
 
-// alive reports whether an idle connection is still open. It can't be told here, so that none is used again.
-func alive(net.Conn) bool { return false }
+// prober returns what reports whether a connection that is idle is still open. It can't be told here, so that none is
+// used again.
+func prober(net.Conn) (alive func() bool) { return func() bool { return false } }

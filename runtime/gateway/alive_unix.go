@@ -8,23 +8,24 @@ import (
 	"syscall"
 )
 
-// alive reports whether an idle connection is still open and silent. One that the other side has closed reads as ended,
-// and one on which something came unasked is out of step: neither is used again.
-func alive(connection net.Conn) bool {
+// prober returns what reports whether a connection that is idle is still open and silent. One that the other side has
+// closed reads as ended, and one on which something came unasked is out of step: neither is used again.
+func prober(connection net.Conn) (alive func() bool) {
+	never := func() bool { return false }
 	raw, ok := connection.(syscall.Conn)
 	if !ok {
-		return false
+		return never
 	}
 	inner, err := raw.SyscallConn()
 	if err != nil {
-		return false
+		return never
 	}
 	var one [1]byte
-	open := false
-	err = inner.Read(func(fd uintptr) bool {
+	silent := false
+	look := func(fd uintptr) bool {
 		_, fault := syscall.Read(int(fd), one[:])
-		open = errors.Is(fault, syscall.EAGAIN)
+		silent = errors.Is(fault, syscall.EAGAIN)
 		return true
-	})
-	return err == nil && open
+	}
+	return func() bool { return inner.Read(look) == nil && silent }
 }

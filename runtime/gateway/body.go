@@ -92,7 +92,7 @@ func (c *call) setID(raw jsontext.Value) error {
 	if len(raw) > maxID {
 		return fmt.Errorf("id has %d bytes; %d are the most", len(raw), maxID)
 	}
-	c.id = raw
+	c.id = bytes.Clone(raw)
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (c *call) setParams(raw jsontext.Value) error {
 	return nil
 }
 
-// A member is a name and what stands behind it, as it was written.
+// A member is a name and what stands behind it, as it was written: a part of the text.
 type member struct {
 	name  string
 	value jsontext.Value
@@ -136,16 +136,17 @@ type member struct {
 
 // readObject reads text as one JSON object and nothing behind it.
 func readObject(text []byte) ([]member, error) {
-	var members []member
+	members := make([]member, 0, 4) // as many as a request has
 	err := readComposite(text, '{', func(d *decoder) error {
 		token, err := d.ReadToken()
 		if err != nil {
 			return err
 		}
-		m := member{name: token.String()}
-		if m.value, err = d.ReadValue(); err == nil {
-			m.value = bytes.Clone(m.value)
-			members = append(members, m)
+		name := token.String()
+		value, err := d.ReadValue()
+		if err == nil {
+			end := d.InputOffset()
+			members = append(members, member{name, text[end-int64(len(value)) : end : end]})
 		}
 		return err
 	})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -37,12 +36,15 @@ type Upstream struct {
 
 // An upstream has a connection pool and a bound of its own, so that one that is slow slows no other.
 type upstream struct {
-	url         *url.URL
-	write, read http.Header // of every such request; never changed
-	transport   http.RoundTripper
+	transport
 	// Writes have places of their own: reads are public, and however many are under way, they hold up no write.
 	writes, reads chan struct{}
-	maxResponse   int64
+}
+
+// A transport posts a body to an upstream and reads the answer. Of the client's headers it sends nothing, and a redirect
+// is an answer like any other, and followed by nobody.
+type transport interface {
+	post(ctx context.Context, body []byte, write bool) (status int, answer []byte, err error)
 }
 
 func (c *Config) timeout() time.Duration {
@@ -64,33 +66,43 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 	if maxResponse <= 0 {
 		maxResponse = DefaultMaxResponse
 	}
-	transport := transportTo(where, 2*inFlight)
-	if c.Transport != nil {
-		transport = c.Transport()
-	}
 	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"bailiff"}}
 	if user := where.User; user != nil {
 		password, _ := user.Password()
 		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 		where.User = nil
 	}
-	// Not sent. It tells the transport that a read may be sent again where the upstream closed an idle connection.
-	read := maps.Clone(header)
-	read["X-Idempotency-Key"] = nil
-	return &upstream{where, header, read, transport, make(chan struct{}, inFlight), make(chan struct{}, inFlight), maxResponse}, nil
+	write := &http.Request{Method: http.MethodPost, URL: where, Host: where.Host, Header: header}
+	read := write.Clone(context.Background())
+	// Not sent. It tells the library's transport that a read may be sent again where the upstream closed an idle connection.
+	read.Header["X-Idempotency-Key"] = nil
+	over := &tripper{write, read, pooled(2 * inFlight), maxResponse}
+	opened := &upstream{over, make(chan struct{}, inFlight), make(chan struct{}, inFlight)}
+	if c.Transport != nil {
+		over.RoundTripper = c.Transport()
+		return opened, nil
+	}
+	if plain(where) {
+		if opened.transport, err = newWire(hostPort(where), write, maxResponse); err != nil {
+			return nil, fmt.Errorf("the upstream of /%s/%d: no request can be made to it; look at its URL", u.Endpoint, u.Chain)
+		}
+	}
+	return opened, nil
 }
 
-// transportTo returns a transport with a pool of its own: for plain HTTP without a proxy one that is faster.
-func transportTo(where *url.URL, connections int) http.RoundTripper {
+// plain reports whether an upstream is spoken to over plain HTTP and without a proxy, for which there is a faster transport.
+func plain(where *url.URL) bool {
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: where})
-	if where.Scheme == "https" || proxy != nil || err != nil {
-		return pooled(connections)
-	}
+	return where.Scheme == "http" && proxy == nil && err == nil
+}
+
+// hostPort returns the host:port of a URL of plain HTTP.
+func hostPort(where *url.URL) string {
 	port := where.Port()
 	if port == "" {
 		port = "80"
 	}
-	return &wire{address: net.JoinHostPort(where.Hostname(), port), dialer: net.Dialer{Timeout: dialTimeout}}
+	return net.JoinHostPort(where.Hostname(), port)
 }
 
 func pooled(connections int) *http.Transport {
@@ -143,7 +155,9 @@ const upstreamID = "1"
 
 // ask sends a request upstream, made anew, and returns the answer under the client's id.
 func (u *upstream) ask(ctx context.Context, r *Request, params []byte) *Response {
-	body := append([]byte(`{"jsonrpc":"2.0","id":`+upstreamID+`,"method":"`), r.call.method...)
+	const head = `{"jsonrpc":"2.0","id":` + upstreamID + `,"method":"`
+	body := make([]byte, 0, len(head)+len(r.call.method)+len(params)+16)
+	body = append(append(body, head...), r.call.method...)
 	body = append(append(append(body, `","params":`...), params...), '}')
 	status, answer, err := u.post(ctx, body, r.write)
 	if err != nil {
@@ -162,42 +176,48 @@ func (u *upstream) ask(ctx context.Context, r *Request, params []byte) *Response
 	return &Response{Body: append(out, '}')}
 }
 
-// post sends a body and reads the answer. Of the client's headers nothing is sent. The transport is asked directly: a
-// redirect is an answer like any other, and followed by nobody.
-func (u *upstream) post(ctx context.Context, body []byte, write bool) (status int, answer []byte, err error) {
-	header := u.read
+// A tripper is a transport over one of the library's.
+type tripper struct {
+	write, read *http.Request // all are like these, but for their bodies
+	http.RoundTripper
+	maxResponse int64 // bytes
+}
+
+// post implements transport.
+func (t *tripper) post(ctx context.Context, body []byte, write bool) (status int, answer []byte, err error) {
+	like := t.read
 	if write {
-		header = u.write
+		like = t.write
 	}
-	request := (&http.Request{
-		Method: http.MethodPost, URL: u.url, Host: u.url.Host, Header: header, ContentLength: int64(len(body)),
-		Body:    io.NopCloser(bytes.NewReader(body)),
-		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
-	}).WithContext(ctx)
-	response, err := u.transport.RoundTrip(request)
+	request := like.WithContext(ctx)
+	request.ContentLength = int64(len(body))
+	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	request.Body, _ = request.GetBody()
+	response, err := t.RoundTrip(request) // directly: a client would follow redirects
 	if err != nil {
 		return 0, nil, err
 	}
 	defer response.Body.Close()
-	answer, err = u.readBody(response)
+	answer, err = readBody(response.Body, response.ContentLength, t.maxResponse)
 	return response.StatusCode, answer, err
 }
 
 // errTooLarge says that an upstream's answer exceeds the bound.
 var errTooLarge = errors.New("its answer is too large")
 
-func (u *upstream) readBody(response *http.Response) ([]byte, error) {
-	if response.ContentLength > u.maxResponse {
+// readBody reads a body up to its end, of at most so many bytes. Its length is negative where it is not known.
+func readBody(body io.Reader, length, most int64) ([]byte, error) {
+	if length > most {
 		return nil, errTooLarge
 	}
 	var buffer bytes.Buffer
-	if response.ContentLength > 0 {
-		buffer.Grow(int(response.ContentLength) + bytes.MinRead)
+	if length > 0 {
+		buffer.Grow(int(length) + bytes.MinRead)
 	}
-	if _, err := buffer.ReadFrom(io.LimitReader(response.Body, u.maxResponse+1)); err != nil {
+	if _, err := buffer.ReadFrom(io.LimitReader(body, most+1)); err != nil {
 		return nil, err
 	}
-	if int64(buffer.Len()) > u.maxResponse {
+	if int64(buffer.Len()) > most {
 		return nil, errTooLarge
 	}
 	return buffer.Bytes(), nil

@@ -2,72 +2,87 @@ package gateway
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
 
 // A wire is the transport to an upstream over plain HTTP/1.1: a node on the same machine or in the same network. It
 // writes and reads where it is called, instead of handing both to goroutines of a connection as http.Transport does, and
-// so saves two wake-ups a request: most of what a read costs over the direct call.
+// so saves two wake-ups a request. What it sends is made beforehand but for the length and the body, and goes out in one
+// write; the usual answer is read without the library's help, any other one with it.
 //
 // A connection that the upstream has closed meanwhile is found before a request is written to it. Where one breaks
 // all the same, a read is sent again on a fresh one; a write never is.
 type wire struct {
-	address string // host:port
-	dialer  net.Dialer
-	mu      sync.Mutex
-	idle    []*wireConn // the one that was used last is last
+	address     string // host:port
+	dialer      net.Dialer
+	before      []byte // of every request, up to the length of its body
+	after       []byte // the rest of the header
+	maxResponse int64  // bytes
+	mu          sync.Mutex
+	idle        []*wireConn // the one that was used last is last
 }
 
-// maxHeaderBytes bounds the header of an answer.
-const maxHeaderBytes = 64 << 10
+const (
+	maxHeaderBytes = 64 << 10 // bounds the header of an answer
+	maxKeptBytes   = 64 << 10 // bounds what a connection keeps of a request's memory
+)
 
 // A wireConn is one connection of a wire.
 type wireConn struct {
 	net.Conn
-	limit  io.LimitedReader // bounds the header of an answer, not its body
-	reader *bufio.Reader
-	writer *bufio.Writer
-	expiry *time.Timer // closes it when it has been idle for too long
+	limit   io.LimitedReader // bounds the header of an answer, not its body
+	reader  *bufio.Reader
+	alive   func() bool // whether it may be used again; asked while nothing is under way
+	request []byte      // memory that is used again
+	expiry  *time.Timer // closes it when it has been idle for too long
 }
 
-// RoundTrip implements http.RoundTripper. The context's deadline holds until the body has been read.
-func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	ctx := r.Context()
-	_, replayable := r.Header["X-Idempotency-Key"]
+// newWire returns a wire to the host of a request that stands for all: they differ in their bodies only.
+func newWire(address string, like *http.Request, maxResponse int64) (*wire, error) {
+	var text bytes.Buffer
+	if err := like.Write(&text); err != nil {
+		return nil, err
+	}
+	const field = "Content-Length: "
+	before, after, _ := bytes.Cut(text.Bytes(), []byte(field+"0"))
+	return &wire{
+		address: address, dialer: net.Dialer{Timeout: dialTimeout}, before: append(slices.Clone(before), field...), after: after,
+		maxResponse: maxResponse,
+	}, nil
+}
+
+// post implements transport. The context's deadline holds until the answer has been read.
+func (w *wire) post(ctx context.Context, body []byte, write bool) (status int, answer []byte, err error) {
 	for {
 		c, reused, err := w.take(ctx)
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
-		response, err := w.exchange(c, r)
+		h, err := w.exchange(c, body)
 		if err == nil {
-			return response, nil
+			return w.finish(c, h)
 		}
 		_ = c.Close()
-		if !reused || !replayable || ctx.Err() != nil {
-			return nil, err
-		}
-		if r.Body, err = r.GetBody(); err != nil {
-			return nil, err
+		if !reused || write || ctx.Err() != nil {
+			return 0, nil, err
 		}
 	}
 }
 
-// take returns a connection that was idle and still lives, or a new one.
+// take returns a connection that was idle and still lives, or a new one. It has the context's deadline.
 func (w *wire) take(ctx context.Context) (c *wireConn, reused bool, err error) {
-	for {
-		c := w.pop()
-		if c == nil {
-			break
-		}
-		if c.expiry.Stop() && alive(c.Conn) {
+	deadline, _ := ctx.Deadline() // none: the zero time, which is none
+	for c := w.pop(); c != nil; c = w.pop() {
+		if c.expiry.Stop() && c.SetDeadline(deadline) == nil && c.alive() {
 			return c, true, nil
 		}
 		_ = c.Close()
@@ -76,10 +91,11 @@ func (w *wire) take(ctx context.Context) (c *wireConn, reused bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	c = &wireConn{Conn: connection, writer: bufio.NewWriter(connection)}
+	c = &wireConn{Conn: connection, alive: prober(connection)}
+
 	c.limit.R = connection
 	c.reader = bufio.NewReader(&c.limit)
-	return c, false, nil
+	return c, false, c.SetDeadline(deadline)
 }
 
 func (w *wire) pop() *wireConn {
@@ -94,15 +110,15 @@ func (w *wire) pop() *wireConn {
 	return c
 }
 
-// push keeps a connection for the next request.
+// push keeps a connection for the next request, which will set a deadline of its own.
 func (w *wire) push(c *wireConn) {
-	if c.SetDeadline(time.Time{}) != nil { // that of the request is over
-		_ = c.Close()
-		return
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c.expiry = time.AfterFunc(idleTimeout, func() { w.expire(c) })
+	if c.expiry == nil {
+		c.expiry = time.AfterFunc(idleTimeout, func() { w.expire(c) })
+	} else {
+		c.expiry.Reset(idleTimeout)
+	}
 	w.idle = append(w.idle, c)
 }
 
@@ -115,58 +131,117 @@ func (w *wire) expire(c *wireConn) {
 	}
 }
 
+// A header is what the header of an answer says. The usual one has no reader of its own for the body.
+type header struct {
+	status int
+	length int64     // of the body; -1 where it does not say
+	keep   bool      // the upstream keeps the connection
+	body   io.Reader // the library's
+}
+
 // exchange writes a request and reads the header of its answer.
-func (w *wire) exchange(c *wireConn, r *http.Request) (*http.Response, error) {
-	deadline, _ := r.Context().Deadline() // none: the zero time, which is none
-	if err := c.SetDeadline(deadline); err != nil {
-		return nil, err
+func (w *wire) exchange(c *wireConn, body []byte) (header, error) {
+	text := strconv.AppendInt(append(c.request[:0], w.before...), int64(len(body)), 10)
+	text = append(append(text, w.after...), body...)
+	if c.request = text; cap(text) > maxKeptBytes {
+		c.request = nil
 	}
-	c.writer.Reset(c.Conn)
-	if err := r.Write(c.writer); err != nil {
-		return nil, err
-	}
-	if err := c.writer.Flush(); err != nil {
-		return nil, err
+	if _, err := c.Write(text); err != nil {
+		return header{}, err
 	}
 	c.limit.N = maxHeaderBytes
-	response, err := http.ReadResponse(c.reader, r)
-	for err == nil && response.StatusCode < 200 && response.StatusCode != http.StatusSwitchingProtocols { // RFC 9110, section 15.2
-		response, err = http.ReadResponse(c.reader, r)
+	if _, err := c.reader.Peek(1); err != nil {
+		return header{}, fmt.Errorf("waiting for the answer: %w", err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the header of the answer: %w", err)
+	come, _ := c.reader.Peek(c.reader.Buffered())
+	if end, length := usualHeader(come); end > 0 {
+		_, err := c.reader.Discard(end)
+		return header{status: http.StatusOK, length: int64(length), keep: true}, err
 	}
-	c.limit.N = 1<<63 - 1 // the body's bound is for whoever reads it
-	response.Body = &wireBody{response.Body, w, c, !response.Close && response.ProtoAtLeast(1, 1) && response.StatusCode >= 200, false}
-	return response, nil
+	return readHeader(c.reader)
 }
 
-// A wireBody is the body of an answer. When it was read to its end, its connection is kept.
-type wireBody struct {
-	io.ReadCloser
-	wire  *wire
-	conn  *wireConn
-	keep  bool // the upstream keeps the connection
-	ended bool
+// readHeader reads any header. What goes before the answer (RFC 9110, section 15.2) is passed over.
+func readHeader(reader *bufio.Reader) (header, error) {
+	for {
+		r, err := http.ReadResponse(reader, nil) //nolint:bodyclose // that would wait for what is not read; the connection is closed
+		if err != nil {
+			return header{}, fmt.Errorf("reading the header of the answer: %w", err)
+		}
+		if r.StatusCode >= 200 || r.StatusCode == http.StatusSwitchingProtocols {
+			keep := !r.Close && r.ProtoAtLeast(1, 1) && r.StatusCode >= 200
+			return header{r.StatusCode, r.ContentLength, keep, r.Body}, nil
+		}
+	}
 }
 
-// Read implements io.Reader.
-func (b *wireBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.ended = b.ended || err == io.EOF
-	return n, err
+// finish reads the body of an answer, and keeps its connection or closes it. What is not read is not waited for.
+func (w *wire) finish(c *wireConn, h header) (status int, answer []byte, err error) {
+	c.limit.N = 1<<63 - 1 // the body has a bound of its own
+	switch {
+	case h.body != nil:
+		answer, err = readBody(h.body, h.length, w.maxResponse)
+	case h.length > w.maxResponse:
+		err = errTooLarge
+	default:
+		answer = make([]byte, h.length)
+		_, err = io.ReadFull(c.reader, answer)
+	}
+	if err == nil && h.keep && c.reader.Buffered() == 0 {
+		w.push(c)
+	} else {
+		_ = c.Close()
+	}
+	return h.status, answer, err
 }
 
-// Close gives the connection back or closes it. What was not read is not waited for.
-func (b *wireBody) Close() error {
-	if b.conn == nil {
-		return nil
+// usualHeader reads the header of an answer as nearly all upstreams write it: HTTP/1.1 and status 200, a length, and
+// nothing on the connection but that it is kept. It returns where the header ends and how long the body is; end is 0
+// for every other header, and for one that has not come as a whole.
+func usualHeader(text []byte) (end, length int) {
+	head, _, found := bytes.Cut(text, []byte("\r\n\r\n"))
+	first, rest, _ := bytes.Cut(head, []byte("\r\n"))
+	if !found || !bytes.HasPrefix(first, []byte("HTTP/1.1 200 ")) || bytes.ContainsAny(first, "\r\n") {
+		return 0, 0
 	}
-	c := b.conn
-	b.conn = nil
-	if b.ended && b.keep && c.reader.Buffered() == 0 {
-		b.wire.push(c)
-		return nil
+	length = -1
+	for len(rest) > 0 {
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
+		name, value, found := bytes.Cut(line, []byte(":"))
+		if !found || !usualField(name, bytes.Trim(value, " \t"), &length) {
+			return 0, 0
+		}
 	}
-	return c.Close()
+	if length < 0 {
+		return 0, 0
+	}
+	return len(head) + len("\r\n\r\n"), length
+}
+
+// usualField looks at a field, which may tell the length, and reports whether it leaves the answer a usual one.
+func usualField(name, value []byte, length *int) bool {
+	for _, c := range name {
+		if c != '-' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	for _, c := range value {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	switch {
+	case bytes.EqualFold(name, []byte("Content-Length")):
+		n, err := strconv.ParseUint(string(value), 10, 31)
+		if err != nil || *length >= 0 {
+			return false
+		}
+		*length = int(n)
+	case bytes.EqualFold(name, []byte("Connection")):
+		return bytes.EqualFold(value, []byte("keep-alive"))
+	case bytes.EqualFold(name, []byte("Transfer-Encoding")):
+		return false
+	}
+	return len(name) > 0
 }

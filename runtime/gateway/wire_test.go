@@ -2,11 +2,13 @@ package gateway
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
+	"net/http/httptest"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -99,6 +101,11 @@ func TestWire(t *testing.T) {
 		connections int32 // of three writes
 	}{
 		{"kept", always(httpAnswer("", "a"), false), "200 a", 1},
+		{"kept, as it says", always(httpAnswer("CONNECTION: Keep-Alive\r\nX-Y: z\r\n", "a"), false), "200 a", 1},
+		{"another status", always("HTTP/1.1 503 Busy\r\nContent-Length: 1\r\n\r\na", false), "503 a", 1},
+		{"empty", always(httpAnswer("", ""), false), "200 ", 1},
+		{"two lengths that differ", always(httpAnswer("Content-Length: 2\r\n", "a"), true), "error: ", 3},
+		{"cut off", always("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na", true), "error: ", 3},
 		{"in chunks", always("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", false), "200 a", 1},
 		{"early hints", always("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"+httpAnswer("", "a"), false), "200 a", 1},
 		{"closed, as it says", always(httpAnswer("Connection: close\r\n", "a"), true), "200 a", 3},
@@ -128,6 +135,106 @@ func TestWire(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A header that comes in two parts is one header, and a long body is read to its end.
+func TestWireInParts(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	body := strings.Repeat("x", 300_000)
+	answer := httpAnswer("A: b\r\n", body)
+	go func() {
+		c, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		reader := bufio.NewReader(c)
+		for _, cut := range []int{1, 10, 40, len(answer) - len(body) - 2, len(answer) - 1} {
+			request, err := http.ReadRequest(reader)
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, request.Body)
+			_, _ = io.WriteString(c, answer[:cut])
+			time.Sleep(5 * time.Millisecond)
+			_, _ = io.WriteString(c, answer[cut:])
+		}
+	}()
+	u := openRough(t, &rough{address: listener.Addr().String()})
+	for i := range 5 { // over one connection, since no second one is accepted
+		if got := u.try(t, true); got != "200 "+body {
+			t.Errorf("answer %d: %.100q with %d bytes", i, got, len(got))
+		}
+	}
+}
+
+// What is sent is what the library would send: the same header, and the body after its length.
+func TestWireRequest(t *testing.T) {
+	sent := make(chan *http.Request, 2)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		sent <- r
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(server.Close)
+	where := Upstream{RPC, chain, strings.Replace(server.URL, "http://", "http://user:secret@", 1) + "/v3/a%2Fb?key=1"}
+	opened, err := (&Config{}).openUpstream(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	library, err := (&Config{Transport: func() http.RoundTripper { return pooled(1) }}).openUpstream(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{"{}", strings.Repeat("x", 2*maxKeptBytes), "[]"} {
+		var requests [2]*http.Request
+		for i, u := range []*upstream{opened, library} {
+			if _, _, err := u.post(t.Context(), []byte(body), i == 0); err != nil {
+				t.Fatal(err)
+			}
+			requests[i] = <-sent
+		}
+		a, b := requests[0], requests[1]
+		b.Header.Del("Accept-Encoding") // the library asks for compression, and undoes it
+		got, _ := io.ReadAll(a.Body)
+		if string(got) != body || a.ContentLength != b.ContentLength || a.RequestURI != b.RequestURI || a.Host != b.Host || !reflect.DeepEqual(a.Header, b.Header) {
+			t.Errorf("%s %s %v with %d bytes, the library %s %s %v", a.RequestURI, a.Host, a.Header, len(got), b.RequestURI, b.Host, b.Header)
+		}
+	}
+}
+
+// Where the header of an answer is taken for a usual one, the library reads the same out of it.
+func FuzzUsualHeader(f *testing.F) {
+	for _, text := range []string{
+		httpAnswer("", "a"), httpAnswer("Connection: keep-alive\r\nServer: x\r\n", "a"), httpAnswer("Connection: close\r\n", "a"),
+		httpAnswer("Content-Length: 1\r\n", "a"), httpAnswer("Transfer-Encoding: chunked\r\n", "a"), httpAnswer("A: b\r\n c\r\n", "a"),
+		httpAnswer("A: b\nContent-Length: 5\r\n", "a"), httpAnswer("A : b\r\n", "a"), "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\na",
+		"HTTP/1.1 200 \r\ncontent-length:\t1 \r\n\r\n", "HTTP/1.1 200 OK\n\nA: b\r\nContent-Length: 1\r\n\r\n", "HTTP/1.1 204 No\r\nContent-Length: 1\r\n\r\n",
+		"HTTP/1.1 200 OK\r\n\r\n", httpAnswer("Connection: keep-alive, close\r\n", "a"), httpAnswer(": x\r\n", "a"), httpAnswer("A: \x00\r\n", "a"),
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		end, length := usualHeader(text)
+		if end == 0 {
+			return
+		}
+		source := bytes.NewReader(text)
+		reader := bufio.NewReaderSize(source, len(text)+16)
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			t.Fatalf("%q: usual, but %v", text, err)
+		}
+		left := reader.Buffered() + source.Len()
+		if response.StatusCode != http.StatusOK || response.Close || !response.ProtoAtLeast(1, 1) || response.ContentLength != int64(length) || left != len(text)-end {
+			t.Fatalf("%q: usual with %d bytes from %d on; the library: %+v, %d bytes left", text, length, end, response, left)
+		}
+	})
 }
 
 // settle waits until the end of a connection, or what came unasked, has certainly arrived.
@@ -162,19 +269,20 @@ func TestTransports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := u.transport.(*http.Transport); !ok {
-		t.Errorf("HTTPS goes over %T", u.transport)
+	over, ok := u.transport.(*tripper)
+	if !ok {
+		t.Fatalf("HTTPS goes over %T", u.transport)
 	}
-	if u.url.String() != "https://node.example/path" || u.write.Get("Authorization") != "Basic dXNlcjpzZWNyZXQ=" {
-		t.Errorf("%s with %v", u.url, u.write)
+	if over.write.URL.String() != "https://node.example/path" || over.write.Header.Get("Authorization") != "Basic dXNlcjpzZWNyZXQ=" {
+		t.Errorf("%s with %v", over.write.URL, over.write.Header)
 	}
 	for text, want := range map[string]string{"http://127.0.0.1/x": "127.0.0.1:80", "http://[::1]:8545": "[::1]:8545"} {
-		where, err := url.Parse(text)
+		u, err := (&Config{}).openUpstream(Upstream{RPC, chain, text})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w, ok := transportTo(where, 1).(*wire); !ok || w.address != want {
-			t.Errorf("%s: %+v", text, w)
+		if w, ok := u.transport.(*wire); !ok || w.address != want {
+			t.Errorf("%s: %+v", text, u.transport)
 		}
 	}
 }
