@@ -121,23 +121,49 @@ func shortDigits(text string) (word uint64, fraction int, ok bool) {
 	if len(text) > wordDigits+1 {
 		return 0, 0, false
 	}
-	point := len(text)
-	for i := 0; i < len(text); i++ {
-		digit := text[i] - '0'
+	word, end := digitsAfter(0, text)
+	if end == len(text) {
+		return word, 0, 0 < end && end <= wordDigits
+	}
+	if end == 0 || text[end] != '.' {
+		return 0, 0, false
+	}
+	word, fraction = digitsAfter(word, text[end+1:])
+	return word, fraction, fraction > 0 && end+1+fraction == len(text)
+}
+
+// digitsAfter appends the digits that text starts with to those of a word, and returns how many they are. What does not
+// fit into the word is lost.
+func digitsAfter(word uint64, text string) (_ uint64, n int) {
+	for len(text)-n >= 8 {
+		eight, ok := eightDigits(text[n:])
+		if !ok {
+			break
+		}
+		word, n = word*1e8+eight, n+8
+	}
+	for ; n < len(text); n++ {
+		digit := text[n] - '0'
 		if digit > 9 {
-			if text[i] != '.' || point < len(text) {
-				return 0, 0, false
-			}
-			point = i
-			continue
+			break
 		}
 		word = word*10 + uint64(digit)
 	}
-	if point == len(text) {
-		return word, 0, 0 < point && point <= wordDigits
+	return word, n
+}
+
+// eightDigits returns the value of the first eight bytes of text, if all of them are digits. It adds neighbours up three
+// times: digits to numbers of two, these to numbers of four, and those to one of eight.
+func eightDigits(text string) (value uint64, ok bool) {
+	_ = text[7]
+	w := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
+		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
+	w ^= 0x3030303030303030
+	if (w|(w+0x7676767676767676))&0x8080808080808080 != 0 {
+		return 0, false
 	}
-	fraction = len(text) - 1 - point
-	return word, fraction, point > 0 && fraction > 0
+	w = w*10 + w>>8
+	return ((w&0x000000ff000000ff)*(100+1000000<<32) + (w>>16&0x000000ff000000ff)*(1+10000<<32)) >> 32, true
 }
 
 // setLong is Set for every text. It leaves anything in a where it is wrong.
