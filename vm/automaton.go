@@ -276,7 +276,7 @@ func (a *automaton) scan(text string, m *Machine, element int32) {
 func (a *automaton) ends(text string, state uint32, m *Machine, element int32) bool {
 	for {
 		for i := a.ending[state/a.columns]; i != 0; i = a.same[i-1] {
-			if a.verify && !a.set[i-1].suffixes(text) {
+			if a.verify && !a.set[i-1].suffixes(text, tailWord(text)) {
 				continue
 			}
 			if m == nil {

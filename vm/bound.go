@@ -11,12 +11,12 @@ type Comparison struct {
 
 // Compared returns what the last run held against bounds, in order. Only mode All collects it. It is valid until the
 // next run.
-func (m *Machine) Compared() []Comparison { return m.compared }
+func (m *Machine) Compared() []Comparison { return m.comparisons }
 
 // recordComparison keeps what a step compares, for explanations.
 func (m *Machine) recordComparison(s *step) {
 	n := s.A & bitRegister / bitRegister
-	m.compared = append(m.compared, Comparison{PC: s.pc, Slot: m.loaded[n], Register: m.result.Amounts[n]})
+	m.comparisons = append(m.comparisons, Comparison{PC: s.pc, Slot: m.loaded[n], Register: m.result.Amounts[n]})
 }
 
 // Bound returns what the instruction at pc holds an amount against, in base units of 10^-decimals. It is ok for `gt`

@@ -53,16 +53,17 @@ type constant struct {
 	style    GlobStyle // globs
 
 	// What follows is built when the program is loaded, as far as the operations that use the constant need it.
-	set    []entry   // for globs those without a star only
-	globs  []glob    // the others
-	equals *lookup   // in, glob
-	heads  *lookup   // starts
-	tails  *lookup   // ends, host
-	search *searcher // contains, scan
-	paths  *pathSet  // path
-	re     *regexp.Regexp
-	dfa    *dfa // match, where there is one: it comes first
-	steps  int  // of the compiled pattern
+	set     []entry   // for globs those without a star only
+	lengths uint64    // by lengthBit: those of the set
+	globs   []glob    // the others
+	equals  *lookup   // in, glob
+	heads   *lookup   // starts
+	tails   *lookup   // ends, host
+	search  *searcher // contains, scan
+	paths   *pathSet  // path
+	re      *regexp.Regexp
+	dfa     *dfa // match, where there is one: it comes first
+	steps   int  // of the compiled pattern
 }
 
 // isSet reports whether the constant has entries.
@@ -212,6 +213,9 @@ func (c *constant) build(op Op) (memory int, err error) {
 			c.globs, plain = newGlobs(c.style, c.entries)
 		}
 		c.set = newEntries(plain)
+		for i := range c.set {
+			c.lengths |= lengthBit(c.set[i].text)
+		}
 	}
 	switch op {
 	case OpIn, OpStarts, OpEnds, OpHost, OpGlob:
@@ -287,26 +291,25 @@ func answerOf(b bool) answer {
 	return no
 }
 
+// contains reports whether an entry stands in text.
+func (c *constant) contains(text string) bool { return c.search.contains(text) }
+
+// covers reports whether a pattern covers the cleaned path.
+func (c *constant) covers(path string) bool { return c.paths.covers(path) }
+
+// A predicate reports whether a text satisfies a test by a constant.
+type predicate func(c *constant, text string) bool
+
+// predicates are the tests of texts.
+var predicates = [opCount]predicate{
+	OpIn: (*constant).in, OpStarts: (*constant).starts, OpEnds: (*constant).ends, OpContains: (*constant).contains,
+	OpHost: (*constant).host, OpPath: (*constant).covers, OpGlob: (*constant).glob, OpMatch: (*constant).match,
+}
+
 // judge tests one text.
 func (c *constant) judge(op Op, text string) answer {
-	switch op {
-	case OpIn:
-		return answerOf(c.in(text))
-	case OpStarts:
-		return answerOf(c.starts(text))
-	case OpEnds:
-		return answerOf(c.ends(text))
-	case OpContains:
-		return answerOf(c.search.contains(text))
-	case OpHost:
-		return answerOf(c.host(text))
-	case OpPath:
-		return answerOf(c.paths.covers(text))
-	case OpGlob:
-		return answerOf(c.glob(text))
-	}
-	if len(text) > MaxSubject {
+	if op == OpMatch && len(text) > MaxSubject {
 		return unjudged
 	}
-	return answerOf(c.match(text))
+	return answerOf(predicates[op](c, text))
 }

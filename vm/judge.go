@@ -2,73 +2,105 @@ package vm
 
 import "strings"
 
-// after returns where a test goes on: at its target, or at the next step where it does not jump and where it can't be
-// judged.
-func (s *step) after(a answer) uint16 {
-	if a == unjudged {
-		return s.next
-	}
-	return s.jump(a == yes)
-}
+// The tests of texts, each with its own step: what they share are few instructions, and a call would take longer.
 
-// jump is after for a test that can be judged.
-func (s *step) jump(holds bool) uint16 {
-	if holds == (s.A&bitUnless != 0) {
-		return s.next
-	}
-	return s.D
-}
-
-// test runs a test of a text, or of the elements of a list.
-func (m *Machine) test(s *step) uint16 {
-	v := m.value(s.B)
-	if v.Kind&textual == 0 {
-		return s.after(m.testOther(s, v))
-	}
-	return s.after(s.constant.judge(s.Op, v.Text))
-}
-
-// in is test for `in`, the test that most rules are: without the calls between it and the comparison.
-func (m *Machine) in(s *step) uint16 {
+// in is a test whose answer the length of a text mostly tells.
+func (m *Machine) in(s *step) *step {
 	v, c := m.value(s.B), s.constant
-	if v.Kind&textual == 0 {
-		return s.after(m.testOther(s, v))
+	switch {
+	case v.Kind&textual == 0:
+		return m.testOther(s, v)
+	case c.equals != nil:
+		return s.after(c.equals.in(v.Text))
+	case c.lengths&lengthBit(v.Text) == 0:
+		return s.no
 	}
-	if c.equals != nil {
-		return s.jump(c.equals.in(v.Text))
-	}
-	for i := range c.set {
-		if e := &c.set[i]; same(v.Text, e.text) || e.folded != nil && e.equal(v.Text) {
-			return s.jump(true)
-		}
-	}
-	return s.jump(false)
+	return s.after(c.inFew(v.Text))
 }
 
-// contains is test for `contains`, which often looks for one or two texts.
-func (m *Machine) contains(s *step) uint16 {
+func (m *Machine) starts(s *step) *step {
 	v := m.value(s.B)
 	if v.Kind&textual == 0 {
-		return s.after(m.testOther(s, v))
+		return m.testOther(s, v)
 	}
-	few := s.constant.search.few
-	if len(few) == 0 || len(few) > 2 {
-		return s.jump(s.constant.search.contains(v.Text))
+	return s.after(s.constant.starts(v.Text))
+}
+
+func (m *Machine) ends(s *step) *step {
+	v := m.value(s.B)
+	if v.Kind&textual == 0 {
+		return m.testOther(s, v)
 	}
-	for i := range few {
-		if at := strings.IndexByte(v.Text, few[i].scarce); at >= 0 && few[i].insideFrom(v.Text, at) {
-			return s.jump(true)
-		}
+	return s.after(s.constant.ends(v.Text))
+}
+
+func (m *Machine) contains(s *step) *step {
+	v := m.value(s.B)
+	if v.Kind&textual == 0 {
+		return m.testOther(s, v)
 	}
-	return s.jump(false)
+	return s.after(s.constant.contains(v.Text))
+}
+
+// containsOne is contains for a single text to look for.
+func (m *Machine) containsOne(s *step) *step {
+	v := m.value(s.B)
+	if v.Kind&textual == 0 {
+		return m.testOther(s, v)
+	}
+	e := &s.constant.set[0]
+	if at := strings.IndexByte(v.Text, e.scarce); at >= 0 && e.insideFrom(v.Text, at) {
+		return s.yes
+	}
+	return s.no
+}
+
+func (m *Machine) host(s *step) *step {
+	v := m.value(s.B)
+	if v.Kind&textual == 0 {
+		return m.testOther(s, v)
+	}
+	return s.after(s.constant.host(v.Text))
+}
+
+func (m *Machine) path(s *step) *step {
+	v := m.value(s.B)
+	if v.Kind&textual == 0 {
+		return m.testOther(s, v)
+	}
+	return s.after(s.constant.covers(v.Text))
+}
+
+func (m *Machine) glob(s *step) *step {
+	v := m.value(s.B)
+	if v.Kind&textual == 0 {
+		return m.testOther(s, v)
+	}
+	return s.after(s.constant.glob(v.Text))
+}
+
+// match does not look into long texts.
+func (m *Machine) match(s *step) *step {
+	v := m.value(s.B)
+	switch {
+	case v.Kind&textual == 0:
+		return m.testOther(s, v)
+	case len(v.Text) > MaxSubject:
+		return s.behind()
+	}
+	return s.after(s.constant.match(v.Text))
 }
 
 // testOther tests what has no text itself: the elements of a list, or nothing.
-func (m *Machine) testOther(s *step, v *Value) answer {
+func (m *Machine) testOther(s *step, v *Value) *step {
+	a := untestable(v)
 	if v.Kind == List {
-		return m.testList(s, v.Elems)
+		a = m.testList(s, v.Elems)
 	}
-	return untestable(v)
+	if a == unjudged {
+		return s.behind()
+	}
+	return s.after(a == yes)
 }
 
 // untestable returns what a value without text and elements gives.
@@ -89,7 +121,7 @@ func (m *Machine) testList(s *step, elems []Value) answer {
 	if len(elems) == 0 {
 		return no
 	}
-	decided := false
+	decided, holds := false, predicates[s.Op]
 	for i := range elems {
 		e := &elems[i]
 		a := untestable(e)
@@ -97,10 +129,8 @@ func (m *Machine) testList(s *step, elems []Value) answer {
 			if decided && (s.Op != OpMatch || len(e.Text) <= MaxSubject) {
 				continue
 			}
-			if s.Op == OpIn {
-				a = answerOf(s.constant.in(e.Text))
-			} else {
-				a = s.constant.judge(s.Op, e.Text)
+			if a = unjudged; s.Op != OpMatch || len(e.Text) <= MaxSubject {
+				a = answerOf(holds(s.constant, e.Text))
 			}
 		}
 		if a == unjudged || a == decisive && !decided {
@@ -118,10 +148,10 @@ func (m *Machine) testList(s *step, elems []Value) answer {
 }
 
 // kind tests the kind of a slot.
-func (m *Machine) kind(s *step) uint16 {
+func (m *Machine) kind(s *step) *step {
 	bit := uint16(m.value(s.B).Kind)
 	if bit == 0 {
 		bit = missingBit
 	}
-	return s.jump(bit&s.C != 0)
+	return s.after(bit&s.C != 0)
 }

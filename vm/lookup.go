@@ -89,13 +89,6 @@ func hashWhole(text string) uint64 {
 	return mix(h, last)
 }
 
-// eightBytes returns the first eight bytes of a text.
-func eightBytes(text string) uint64 {
-	_ = text[7]
-	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
-		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
-}
-
 // mix adds eight bytes to a hash, without the bits that tell small letters from capitals.
 func mix(h, word uint64) uint64 {
 	high, low := bits.Mul64(h^word&^0x2020202020202020, mixFactor)

@@ -140,6 +140,9 @@ type spec struct {
 	doc                             string
 }
 
+// tests reports whether the operation has a sense: whether it jumps if its test holds or unless it does.
+func (s *spec) tests() bool { return s.a == aSense || s.a == aQuantified || s.a == aRegisterCmp }
+
 // specs is the table of operations.
 var specs = [opCount]spec{
 	OpEnd: {name: "end", flow: flowEnd, fixed: 2,

@@ -117,28 +117,36 @@ func runs(p *Program, frame []Value, action string) string {
 // plain holds that routes change nothing: the same program, instruction by instruction, gives the same results.
 func plain(p *Program, frame []Value, first, all Result) string {
 	for mode, want := range []Result{First: first, All: all} {
-		m := new(Machine)
-		m.reset(frame)
-		m.run(p, plainSteps(p), Mode(mode))
-		if got := snapshot(m.result.settle()); !reflect.DeepEqual(got, want) {
+		if got := plainRun(p, frame, Mode(mode)); !reflect.DeepEqual(got, want) {
 			return fmt.Sprintf("without routes it is %+v", got)
 		}
 	}
 	return ""
 }
 
+// plainRun runs a program instruction by instruction.
+func plainRun(p *Program, frame []Value, mode Mode) Result {
+	m := new(Machine)
+	m.reset(p, frame, mode)
+	for s := &plainSteps(p)[0]; s != nil; {
+		s = s.run(m, s)
+	}
+	return snapshot(m.result.settle())
+}
+
 // plainSteps returns a program's instructions as steps.
 func plainSteps(p *Program) []step {
-	steps := make([]step, len(p.code))
+	steps, same := make([]step, len(p.code)), make([]uint16, len(p.code)+1)
 	for pc, in := range p.code {
-		s := step{Instruction: in, next: uint16(pc + 1), pc: uint16(pc)}
+		same[pc] = uint16(pc)
+		steps[pc] = step{Instruction: in, next: uint16(pc + 1), pc: uint16(pc)}
 		if in.Op == OpSwitch {
-			s.table = &p.tables[in.C]
+			steps[pc].table = p.tables[in.C].clone()
 		}
-		if space, ok := specs[in.Op].c.space(); ok && space == constantSpace {
-			s.constant = &p.constants[in.C]
-		}
-		steps[pc] = s
+		steps[pc].settle(p)
+	}
+	for i := range steps {
+		steps[i].link(steps, same)
 	}
 	return steps
 }

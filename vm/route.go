@@ -2,18 +2,41 @@ package vm
 
 import "slices"
 
-// A step is an instruction as it runs: with both places where it goes on, and what operand C names at hand.
+// A step is an instruction as it runs.
 type step struct {
-	Instruction        // D is a step of the route
-	next        uint16 // the step behind it
+	run func(*Machine, *step) *step // does it, and returns the next step
+	// Where it goes on: a test where it holds and where it does not; all others at D (yes) or at the next step (no).
+	yes, no     *step
+	constant    *constant // of a test
+	table       *table    // of a switch; its targets are steps of the route
+	guard       *guard
+	Instruction        // D is an instruction of the program, as is
+	next        uint16 // the one behind it
 	pc          uint16 // where the instruction stands in the program
-	constant    *constant
-	table       *table // its targets are steps of the route
+}
+
+// after returns where a test goes on.
+func (s *step) after(holds bool) *step {
+	if holds {
+		return s.yes
+	}
+	return s.no
+}
+
+// behind returns the step behind a test, where it goes on if it can't be judged.
+func (s *step) behind() *step {
+	if s.A&bitUnless != 0 {
+		return s.yes
+	}
+	return s.no
 }
 
 // opLook is no operation of programs. It is what is left of a test of the action whose outcome is known: it looks at
 // slot B, which a violation behind it may have to name, and goes on at D.
 const opLook = opCount
+
+// opGuard is no operation of programs either, but a [guard] in front of tests.
+const opGuard = opCount + 1
 
 // A route is a program as it runs for some actions: what can't be reached is left out, and so are jumps and the tests
 // of the action, whose outcomes are known.
@@ -39,17 +62,24 @@ type router struct {
 	// covered says for each instruction that whatever the last test looked at is forgotten before a violation could
 	// name it.
 	covered []bool
+	// guards are those of all routes, by their tests.
+	guards map[string]*guard
+	key    []byte
 	// Of the route that is being laid out: where each test of the action goes on, 0 elsewhere; what can be reached;
 	// and which step that is.
 	outcomes []uint16
 	reached  []bool
+	inGuard  []bool   // what a guard in front of an earlier test was tried for
+	tests    []uint16 // those of the last guard
 	at       []uint16
 	steps    []step
 }
 
 func newRouter(p *Program) *router {
-	r := &router{p: p, covered: make([]bool, len(p.code)), reached: make([]bool, len(p.code)), at: make([]uint16, len(p.code))}
-	for pc := len(p.code) - 1; pc >= 0; pc-- {
+	n := len(p.code)
+	r := &router{p: p, covered: make([]bool, n), guards: map[string]*guard{}, reached: make([]bool, n), inGuard: make([]bool, n), at: make([]uint16, n),
+		steps: make([]step, 0, n)}
+	for pc := n - 1; pc >= 0; pc-- {
 		r.covered[pc] = r.covers(pc)
 	}
 	return r
@@ -76,6 +106,7 @@ func (r *router) covers(pc int) bool {
 // route lays out the route for outcomes.
 func (r *router) route(outcomes []uint16) route {
 	clear(r.reached)
+	clear(r.inGuard)
 	r.outcomes = outcomes
 	reads := make(SlotSet, (len(r.p.fields)+63)/64)
 	reads.add(r.p.actionSlot)
@@ -86,13 +117,17 @@ func (r *router) route(outcomes []uint16) route {
 			continue
 		}
 		r.at[pc] = uint16(len(r.steps))
+		if s, ok := r.guardStep(pc); ok {
+			r.steps = append(r.steps, s)
+		}
 		r.steps = append(r.steps, r.step(pc))
 		r.p.addReads(reads, in)
 	}
-	for i := range r.steps {
-		r.settle(&r.steps[i])
+	steps := slices.Clone(r.steps)
+	for i := range steps {
+		steps[i].link(steps, r.at)
 	}
-	return route{steps: slices.Clone(r.steps), reads: reads}
+	return route{steps: steps, reads: reads}
 }
 
 // follow returns where a way that leads to pc really goes on.
@@ -114,6 +149,7 @@ func (r *router) step(pc int) step {
 	s := step{Instruction: r.p.code[pc], pc: uint16(pc)}
 	if target := r.outcomes[pc]; target != 0 {
 		s.Instruction = Instruction{Op: opLook, B: s.B, D: r.reach(target)}
+		s.settle(r.p)
 		return s
 	}
 	if s.falls() {
@@ -129,9 +165,7 @@ func (r *router) step(pc int) step {
 	if specs[s.Op].d == dTarget {
 		s.D = r.reach(r.afterScan(s.Op, s.D))
 	}
-	if space, ok := specs[s.Op].c.space(); ok && space == constantSpace {
-		s.constant = &r.p.constants[s.C]
-	}
+	s.settle(r.p)
 	return s
 }
 
@@ -158,13 +192,34 @@ func (r *router) afterScan(op Op, pc uint16) uint16 {
 	return pc
 }
 
-// settle turns the program's targets into steps of the route.
-func (r *router) settle(s *step) {
+// settle gives a step what its operation needs of the program.
+func (s *step) settle(p *Program) {
+	s.run = handlers[s.Op]
+	if s.Op >= opCount {
+		return
+	}
+	if space, ok := specs[s.Op].c.space(); ok && space == constantSpace {
+		s.constant = &p.constants[s.C]
+	}
+	if s.Op == OpContains && len(s.constant.set) == 1 {
+		s.run = (*Machine).containsOne
+	}
+}
+
+// link makes a step go on at the steps of a route, of which at says which is which instruction's.
+func (s *step) link(steps []step, at []uint16) {
 	if s.table != nil {
+		s.table.steps = steps
 		for i := range s.table.cases {
 			c := &s.table.cases[i]
-			c.target = r.at[c.target]
+			c.target = at[c.target]
 		}
 	}
-	s.next, s.D = r.at[s.next], r.at[s.D]
+	s.yes, s.no = &steps[at[s.D]], &steps[at[s.next]]
+	if s.Op == opGuard {
+		s.no = &steps[at[s.next]+1] // the test itself
+	}
+	if s.Op < opCount && specs[s.Op].tests() && s.A&bitUnless != 0 {
+		s.yes, s.no = s.no, s.yes
+	}
 }

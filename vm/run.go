@@ -69,14 +69,16 @@ type Result struct {
 // A Machine is the state of a run, to be used again for the next one. The zero Machine is ready. A machine
 // runs one program at a time; callers keep a pool.
 type Machine struct {
-	result Result
-	frame  []Value
+	result   Result
+	frame    []Value
+	mode     Mode
+	counters []Counter // the program's
 	// What the last test looked at, for the violation that may follow.
 	slot    uint16
 	element int32
 	loaded  [2]uint16 // the slots that the registers were read from
 	// What was held against bounds, in mode All.
-	compared []Comparison
+	comparisons []Comparison
 	// What the last scan found.
 	hits         []uint64 // a bit for each entry
 	hitElements  []int32  // the element of the entry's first find; valid where the bit is set
@@ -91,27 +93,30 @@ type Machine struct {
 // run, and it refers to nothing of the frame. A machine grows as its largest result needs; beyond that, Run
 // allocates nothing.
 func (m *Machine) Run(p *Program, frame []Value, mode Mode) *Result {
-	m.reset(frame)
-	m.run(p, p.route(frame).steps, mode)
-	m.frame = nil
+	m.reset(p, frame, mode)
+	for s := &p.route(frame).steps[0]; s != nil; {
+		s = s.run(m, s)
+	}
+	m.frame, m.counters = nil, nil
 	return m.result.settle()
 }
 
 // reset forgets the last run.
-func (m *Machine) reset(frame []Value) {
+func (m *Machine) reset(p *Program, frame []Value, mode Mode) {
 	r := &m.result
 	r.Status, r.Class = Denied, NoClass
 	r.Violations = r.Violations[:0]
 	r.Holds = r.Holds[:0]
 	r.Notes = r.Notes[:0]
 	r.Reservations = r.Reservations[:0]
-	m.compared = m.compared[:0]
+	m.comparisons = m.comparisons[:0]
 	for i := range r.Amounts {
 		if r.Amounts[i].Set {
 			r.Amounts[i] = Register{}
 		}
 	}
-	m.frame, m.slot, m.element = frame, NoSlot, NoElement
+	m.counters = p.counters
+	m.frame, m.mode, m.slot, m.element = frame, mode, NoSlot, NoElement
 	m.loaded = [2]uint16{NoSlot, NoSlot}
 }
 
@@ -130,66 +135,60 @@ func (r *Result) settle() *Result {
 	return r
 }
 
-// run is the machine. Every case either goes on at a later step or returns, and the verifier has seen to it that what
-// goes on stays inside the code, so that the loop ends.
-func (m *Machine) run(p *Program, steps []step, mode Mode) {
-	r := &m.result
-	for at := uint16(0); ; {
-		s := &steps[at]
-		switch s.Op {
-		case OpIn:
-			at = m.in(s)
-		case OpContains:
-			at = m.contains(s)
-		case OpStarts, OpEnds, OpHost, OpPath, OpMatch, OpGlob:
-			at = m.test(s)
-		case OpKind:
-			at = m.kind(s)
-		case OpSwitch:
-			at = m.branch(s)
-		case OpJump:
-			at = s.D
-		case opLook:
-			m.slot, m.element = s.B, NoElement
-			at = s.D
-		case OpScan:
-			at = m.scan(s)
-		case OpHit:
-			at = m.hit(s)
-		case OpAmount:
-			at = m.load(s)
-		case OpGreater, OpAtLeast:
-			at = m.compare(s, mode)
-		case OpClass:
-			r.Class = Class(s.A)
-			at = s.next
-		case OpHold:
-			r.Holds = append(r.Holds, s.C)
-			at = s.next
-		case OpNote:
-			r.Notes = append(r.Notes, s.C)
-			at = s.next
-		case OpReserve:
-			if !m.reserve(&p.counters[s.C], s) && mode == First {
-				return
-			}
-			at = s.next
-		case OpDeny:
-			m.violate(s.C, s.pc)
-			if mode == First {
-				return
-			}
-			at = s.D
-		case OpReject:
-			m.reject(s.C, s.pc)
-			return
-		case OpEnd:
-			r.Status = Allowed
-			return
-		default: // the verifier lets nothing else through; if it did, nothing would be allowed
-			return
-		}
+// handlers are how the operations run: each does its step and returns the next one, or nil where the run ends. Every step
+// goes on at a later one, which the verifier has seen to, so that a run ends.
+var handlers = [...]func(*Machine, *step) *step{
+	OpIn: (*Machine).in, OpStarts: (*Machine).starts, OpEnds: (*Machine).ends, OpContains: (*Machine).contains, OpHost: (*Machine).host,
+	OpPath: (*Machine).path, OpGlob: (*Machine).glob, OpMatch: (*Machine).match,
+	OpKind: (*Machine).kind, OpSwitch: (*Machine).branch, OpJump: (*Machine).jump, opLook: (*Machine).look,
+	OpScan: (*Machine).scan, OpHit: (*Machine).hit, OpAmount: (*Machine).load, OpGreater: (*Machine).greater, OpAtLeast: (*Machine).atLeast,
+	OpClass: (*Machine).class, OpHold: (*Machine).hold, OpNote: (*Machine).note, OpReserve: (*Machine).reserve,
+	OpDeny: (*Machine).deny, OpReject: (*Machine).reject, OpEnd: (*Machine).end,
+}
+
+func (m *Machine) jump(s *step) *step { return s.yes }
+
+func (m *Machine) look(s *step) *step {
+	m.slot, m.element = s.B, NoElement
+	return s.yes
+}
+
+func (m *Machine) class(s *step) *step {
+	m.result.Class = Class(s.A)
+	return s.no
+}
+
+func (m *Machine) hold(s *step) *step {
+	m.result.Holds = append(m.result.Holds, s.C)
+	return s.no
+}
+
+func (m *Machine) note(s *step) *step {
+	m.result.Notes = append(m.result.Notes, s.C)
+	return s.no
+}
+
+// deny ends the run in mode First.
+func (m *Machine) deny(s *step) *step {
+	m.violate(s.C, s.pc)
+	if m.mode == First {
+		return nil
 	}
+	return s.yes
+}
+
+// reject refuses the request, unless a rule before it already has.
+func (m *Machine) reject(s *step) *step {
+	if len(m.result.Violations) == 0 {
+		m.violate(s.C, s.pc)
+		m.result.Status = Rejected
+	}
+	return nil
+}
+
+func (m *Machine) end(*step) *step {
+	m.result.Status = Allowed
+	return nil
 }
 
 // missing is what a slot outside the frame holds.
@@ -219,36 +218,27 @@ func (m *Machine) violate(rule, pc uint16) {
 		Violation{Rule: rule, Slot: m.slot, PC: pc, Element: m.element})
 }
 
-// reject refuses the request, unless a rule before it already has.
-func (m *Machine) reject(rule, pc uint16) {
-	if len(m.result.Violations) > 0 {
-		return
-	}
-	m.violate(rule, pc)
-	m.result.Status = Rejected
-}
-
 // branch returns where a switch goes on.
-func (m *Machine) branch(s *step) uint16 {
+func (m *Machine) branch(s *step) *step {
 	if text, ok := m.text(s.B); ok {
 		if target := s.table.find(text); target != 0 {
-			return target
+			return &s.table.steps[target]
 		}
 	}
-	return s.D
+	return s.yes
 }
 
 // load reads an amount into a register.
-func (m *Machine) load(s *step) uint16 {
+func (m *Machine) load(s *step) *step {
 	n := s.A & bitRegister / bitRegister
 	register := &m.result.Amounts[n]
 	m.loaded[n] = s.B
 	register.Decimals = uint8(s.C)
 	if register.Set = parseAmount(&register.Value, m.value(s.B), uint8(s.C)); !register.Set {
 		*register = Register{}
-		return s.next
+		return s.no
 	}
-	return s.D
+	return s.yes
 }
 
 // parseAmount reads the text of v as an amount into a, which spares copies of 32 bytes on the hot path.
@@ -262,26 +252,43 @@ func parseAmount(a *amount.Amount, v *Value, decimals uint8) bool {
 	return a.Set(v.Text, decimals) == nil
 }
 
-// compare holds a register against an amount.
-func (m *Machine) compare(s *step, mode Mode) uint16 {
-	if mode == All {
+// greater holds a register against an amount.
+func (m *Machine) greater(s *step) *step {
+	register := m.compared(s)
+	switch {
+	case !register.Set:
+		return s.behind()
+	case amount.Less(&s.constant.amount, &register.Value):
+		return s.yes
+	}
+	return s.no
+}
+
+// atLeast holds a register against an amount.
+func (m *Machine) atLeast(s *step) *step {
+	register := m.compared(s)
+	switch {
+	case !register.Set:
+		return s.behind()
+	case amount.Less(&register.Value, &s.constant.amount):
+		return s.no
+	}
+	return s.yes
+}
+
+// compared returns the register of a comparison, and looks at where it was read from.
+func (m *Machine) compared(s *step) *Register {
+	if m.mode == All {
 		m.recordComparison(s)
 	}
-	n, bound := s.A&bitRegister/bitRegister, &s.constant.amount
-	register := &m.result.Amounts[n]
+	n := s.A & bitRegister / bitRegister
 	m.slot, m.element = m.loaded[n], NoElement
-	if !register.Set {
-		return s.next
-	}
-	if s.Op == OpGreater {
-		return s.jump(amount.Less(bound, &register.Value))
-	}
-	return s.jump(!amount.Less(&register.Value, bound))
+	return &m.result.Amounts[n]
 }
 
 // reserve plans to advance a counter, or records that it can't be told by how much or for whom.
-func (m *Machine) reserve(c *Counter, s *step) bool {
-	r := &m.result
+func (m *Machine) reserve(s *step) *step {
+	r, c := &m.result, &m.counters[s.C]
 	n := len(r.Reservations)
 	if n == cap(r.Reservations) {
 		r.Reservations = append(r.Reservations, Reservation{})[:n]
@@ -299,12 +306,15 @@ func (m *Machine) reserve(c *Counter, s *step) bool {
 	if known && c.Subgroup != NoSlot {
 		_, known = m.text(c.Subgroup)
 	}
-	if !known {
-		m.violate(c.Rule, s.pc)
-		return false
+	if known {
+		r.Reservations = r.Reservations[:n+1]
+		return s.no
 	}
-	r.Reservations = r.Reservations[:n+1]
-	return true
+	m.violate(c.Rule, s.pc)
+	if m.mode == First {
+		return nil
+	}
+	return s.no
 }
 
 // counted reads what a sum advances by or a maximum rises to; a missing amount is zero.

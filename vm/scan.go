@@ -1,7 +1,7 @@
 package vm
 
 // scan looks for a set's entries in a slot and keeps which were found.
-func (m *Machine) scan(s *step) uint16 {
+func (m *Machine) scan(s *step) *step {
 	v, c := m.value(s.B), s.constant
 	m.clearHits(len(c.entries), s.B)
 	anything := v.Kind&textual != 0 && m.scanText(c, v.Text, NoElement)
@@ -20,9 +20,9 @@ func (m *Machine) scan(s *step) uint16 {
 		m.spoil(NoElement)
 	}
 	if anything || m.scanInvalid {
-		return s.next
+		return s.no
 	}
-	return s.D
+	return s.yes
 }
 
 // clearHits makes room for n entries, none of them found.
@@ -59,7 +59,7 @@ func (m *Machine) spoil(element int32) {
 }
 
 // hit tests one entry of the last scan.
-func (m *Machine) hit(s *step) uint16 {
+func (m *Machine) hit(s *step) *step {
 	m.slot, m.element = m.scanSlot, NoElement
 	found := m.hits[s.C/64]&(1<<(s.C%64)) != 0
 	switch {
@@ -69,7 +69,7 @@ func (m *Machine) hit(s *step) uint16 {
 		m.element = m.spoilElement
 	}
 	if m.scanInvalid {
-		return s.next
+		return s.behind()
 	}
-	return s.jump(found)
+	return s.after(found)
 }

@@ -11,6 +11,8 @@ const addressLength = 42
 // An entry is a loaded Entry.
 type entry struct {
 	text string
+	// What tells most texts apart from text, and which of its bits are text's.
+	head, headMask, tail, tailMask uint64
 	// folded are the offsets of the address literals that match without regard to case. The first byte of a
 	// literal is a digit, so that the first byte of an entry never folds.
 	folded []int32
@@ -23,7 +25,8 @@ type entry struct {
 func newEntries(from []Entry) []entry {
 	entries := make([]entry, len(from))
 	for i, e := range from {
-		entries[i].text = e.Text
+		n := len(e.Text)
+		entries[i] = entry{text: e.Text, head: headWord(e.Text), headMask: headMask(n), tail: tailWord(e.Text), tailMask: tailMask(n)}
 		if e.Fold {
 			entries[i].folded = addressLiterals(e.Text)
 		} else {
@@ -131,12 +134,36 @@ func (e *entry) equalFolded(text string) bool {
 	return text[at:] == e.text[at:]
 }
 
-func (e *entry) prefixes(text string) bool {
-	return len(text) >= len(e.text) && text[0] == e.text[0] && e.equal(text[:len(e.text)])
+// prefixes reports whether text, whose head is given, starts with the entry.
+func (e *entry) prefixes(text string, head uint64) bool {
+	n := len(e.text)
+	switch {
+	case n > len(text):
+		return false
+	case e.folded != nil:
+		return e.equalFolded(text[:n])
+	case (head^e.head)&e.headMask != 0:
+		return false
+	case n <= 16:
+		return n <= 8 || eightBytes(text[n-8:]) == e.tail
+	}
+	return text[:n] == e.text
 }
 
-func (e *entry) suffixes(text string) bool {
-	return (mayEnd(text, e.text) || e.folded != nil && len(text) >= len(e.text)) && e.equal(text[len(text)-len(e.text):])
+// suffixes reports whether text, whose tail is given, ends with the entry.
+func (e *entry) suffixes(text string, tail uint64) bool {
+	at := len(text) - len(e.text)
+	switch {
+	case at < 0:
+		return false
+	case e.folded != nil:
+		return e.equalFolded(text[at:])
+	case (tail^e.tail)&e.tailMask != 0:
+		return false
+	case len(e.text) <= 16:
+		return len(e.text) <= 8 || eightBytes(text[at:]) == e.head
+	}
+	return text[at:] == e.text
 }
 
 // inside reports whether the entry stands anywhere in text.
@@ -187,14 +214,35 @@ func (e *entry) search(text string) bool {
 	return false
 }
 
+// lengthBit stands for the length of a text; long texts share one.
+func lengthBit(text string) uint64 { return 1 << min(uint(len(text)), 63) }
+
 // in reports whether text equals an entry.
 func (c *constant) in(text string) bool {
 	if l := c.equals; l != nil {
 		return l.in(text)
 	}
-	for i := range c.set {
-		if e := &c.set[i]; same(text, e.text) || e.folded != nil && e.equal(text) {
-			return true
+	return c.lengths&lengthBit(text) != 0 && c.inFew(text)
+}
+
+// inFew reports whether text, whose length an entry has, equals one of a few entries.
+func (c *constant) inFew(text string) bool {
+	set := c.set
+	if len(text) < 8 {
+		head := shortWord(text)
+		for i := range set {
+			if e := &set[i]; head == e.head && len(e.text) == len(text) {
+				return true
+			}
+		}
+		return false
+	}
+	head, tail := eightBytes(text), eightBytes(text[len(text)-8:])
+	for i := range set {
+		if e := &set[i]; len(e.text) == len(text) && (head == e.head && tail == e.tail || e.folded != nil) {
+			if len(text) <= 16 || e.equal(text) {
+				return true
+			}
 		}
 	}
 	return false
@@ -205,8 +253,9 @@ func (c *constant) starts(text string) bool {
 	if l := c.heads; l != nil {
 		return l.starts(text)
 	}
-	for i := range c.set {
-		if c.set[i].prefixes(text) {
+	set, head := c.set, headWord(text)
+	for i := range set {
+		if e := &set[i]; ((head^e.head)&e.headMask == 0 || e.folded != nil) && e.prefixes(text, head) {
 			return true
 		}
 	}
@@ -218,8 +267,9 @@ func (c *constant) ends(text string) bool {
 	if l := c.tails; l != nil {
 		return l.ends(text)
 	}
-	for i := range c.set {
-		if c.set[i].suffixes(text) {
+	set, tail := c.set, tailWord(text)
+	for i := range set {
+		if e := &set[i]; ((tail^e.tail)&e.tailMask == 0 || e.folded != nil) && e.suffixes(text, tail) {
 			return true
 		}
 	}
@@ -231,17 +281,13 @@ func (c *constant) host(text string) bool {
 	if l := c.tails; l != nil {
 		return l.host(text)
 	}
-	for i := range c.set {
-		if entry := c.set[i].text; mayEnd(text, entry) && coversHost(entry, text) {
+	set, tail := c.set, tailWord(text)
+	for i := range set {
+		if e := &set[i]; (tail^e.tail)&e.tailMask == 0 && coversHost(e.text, text) {
 			return true
 		}
 	}
 	return false
-}
-
-// same reports whether texts are equal. Their lengths and last bytes tell most of them apart without a call.
-func same(a, b string) bool {
-	return len(a) == len(b) && (a == "" || a[len(a)-1] == b[len(b)-1] && a == b)
 }
 
 // mayEnd reports whether text is long enough to end with a text that is not empty, and has its last byte. It spares

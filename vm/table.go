@@ -11,6 +11,8 @@ type switchCase struct {
 	text   string
 	prefix bool // texts that start with it, instead of it alone
 	target uint16
+	// The head of text, and which of its bits a text has to share: what tells most apart. Built when the program is loaded.
+	head, mask uint64
 }
 
 // A table says where a switch goes on. Its cases are sorted by text, exact ones before prefixes.
@@ -19,6 +21,7 @@ type table struct {
 	// outer holds for each case 1 + the longest other prefix case that its text starts with. It is built when
 	// the program is loaded.
 	outer []int32
+	steps []step // of the route, for a table of a step
 }
 
 // fewCases is the number of cases up to which looking at each is faster than a binary search, whose comparisons
@@ -69,7 +72,9 @@ func (t *table) build() {
 			top = t.outer[top-1]
 		}
 		t.outer[i] = top
-		if t.cases[i].prefix {
+		c := &t.cases[i]
+		if c.head, c.mask = headWord(c.text), ^uint64(0); c.prefix {
+			c.mask = headMask(len(c.text))
 			top = int32(i + 1)
 		}
 	}
@@ -101,14 +106,16 @@ func (t *table) find(text string) uint16 {
 
 // findInTurn is find, case by case. Of the prefixes that a text has the longest stands last.
 func (t *table) findInTurn(text string) (target uint16) {
+	head := headWord(text)
 	for i := range t.cases {
 		c := &t.cases[i]
 		switch {
+		case (head^c.head)&c.mask != 0:
 		case !c.prefix:
-			if same(c.text, text) {
+			if len(text) == len(c.text) && (len(text) <= 8 || text == c.text) {
 				return c.target
 			}
-		case len(text) >= len(c.text) && text[0] == c.text[0] && text[:len(c.text)] == c.text:
+		case len(text) >= len(c.text) && text[:len(c.text)] == c.text:
 			target = c.target
 		}
 	}

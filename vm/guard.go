@@ -1,0 +1,127 @@
+package vm
+
+// A guard stands in front of tests of one slot that follow each other, each where the one before does not hold: several
+// denied hosts, say, or blocked commands. It tells most texts for which none of them holds, at about the cost of one
+// test. Where it can't tell, the tests run.
+type guard struct {
+	// For tests by whole texts or by endings: the entries' last bytes, as guardBit has them of a tail without its lowest
+	// bits. No entry has less than those.
+	last    uint64
+	without uint8
+	// For tests of what stands in a text: all entries.
+	inside *pairs
+}
+
+const (
+	// minGuarded is from how many tests on a guard pays, also if it now and then does not tell.
+	minGuarded = 3
+	// maxGuarded is how many entries a guard has at most: the more, the more texts seem to have one.
+	maxGuarded = 16
+	// maxGuardBytes is how many last bytes of entries a guard looks at.
+	maxGuardBytes = 4
+)
+
+// guardBit stands for the last bytes of a text, in capitals or not.
+func guardBit(last uint64) uint64 {
+	return 1 << ((last &^ 0x2020202020202020) * mixFactor >> 58)
+}
+
+// newGuard returns the guard for tests whose entries are set, or nil where it would tell little. The tests are guarded as
+// op.
+func newGuard(op Op, set []entry) *guard {
+	if len(set) > maxGuarded {
+		return nil
+	}
+	if op == OpContains {
+		p := newPairs(set)
+		if p == nil {
+			return nil
+		}
+		return &guard{inside: p}
+	}
+	bytes := maxGuardBytes
+	for i := range set {
+		bytes = min(bytes, len(set[i].text))
+	}
+	g := &guard{without: uint8(64 - 8*bytes)}
+	for i := range set {
+		g.last |= guardBit(set[i].tail >> g.without)
+	}
+	return g
+}
+
+// excludes reports whether none of the tests holds for a text. It may miss that.
+func (g *guard) excludes(text string) bool {
+	if g.inside != nil {
+		in, left := g.inside.search(text, true)
+		return in|left == 0
+	}
+	return g.last&guardBit(tailWord(text)>>g.without) == 0
+}
+
+// guarded returns how a test is guarded: by its operation, tests by endings alike; 0 where it is not.
+func guarded(op Op) Op {
+	switch op {
+	case OpIn, OpEnds, OpHost:
+		return OpEnds
+	case OpContains:
+		return OpContains
+	}
+	return 0
+}
+
+// guardStep makes the guard for the tests from pc on, if there are enough of them. It goes on behind the last of them, or
+// at pc.
+func (r *router) guardStep(pc int) (s step, ok bool) {
+	first := r.p.code[pc]
+	if r.inGuard[pc] || guarded(first.Op) == 0 {
+		return step{}, false
+	}
+	tests, at := r.tests[:0], uint16(pc)
+	for in := first; r.outcomes[at] == 0 && in.B == first.B && guarded(in.Op) == guarded(first.Op); in = r.p.code[at] {
+		tests = append(tests, at)
+		r.inGuard[at] = true
+		if at = in.D; in.A&bitUnless == 0 {
+			at = tests[len(tests)-1] + 1
+		}
+		at = r.follow(at)
+	}
+	if r.tests = tests; len(tests) < minGuarded {
+		return step{}, false
+	}
+	s = step{Instruction: Instruction{Op: opGuard, B: first.B, D: at}, next: uint16(pc), pc: uint16(pc), run: (*Machine).guard}
+	s.guard = r.guardOf(tests)
+	return s, s.guard != nil
+}
+
+// guardOf returns the guard for tests, which routes share.
+func (r *router) guardOf(tests []uint16) *guard {
+	r.key = r.key[:0]
+	for _, pc := range tests {
+		r.key = append(r.key, byte(pc>>8), byte(pc))
+	}
+	g, ok := r.guards[string(r.key)]
+	if !ok {
+		var set []entry
+		for _, pc := range tests {
+			set = append(set, r.p.constants[r.p.code[pc].C].set...)
+		}
+		g = newGuard(guarded(r.p.code[tests[0]].Op), set)
+		r.guards[string(r.key)] = g
+	}
+	return g
+}
+
+// guard goes on behind the tests that it guards if none of them holds. They would look at its slot, too.
+func (m *Machine) guard(s *step) *step {
+	v := m.value(s.B)
+	switch {
+	case v.Kind&textual != 0:
+		if s.guard.excludes(v.Text) {
+			return s.yes
+		}
+	case v.Kind&(Invalid|List) == 0:
+		return s.yes
+	}
+	return s.no
+}

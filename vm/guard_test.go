@@ -1,0 +1,136 @@
+package vm
+
+import (
+	"fmt"
+	"math/rand"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// guardedProgram returns a program of several tests of slot x, and a text that some of them may hold for.
+func (g source) guardedProgram() (*Program, string) {
+	b, kind := NewBuilder("2.1.0"), g.Intn(2)
+	for i := range 2 + g.Intn(4) {
+		op := [][]Op{{OpIn, OpEnds, OpHost}, {OpContains}}[kind][g.Intn(3-2*kind)]
+		var entries []Entry
+		for range 1 + g.Intn(2) {
+			entries = append(entries, Entry{Text: g.word(3) + string(rune('c'+len(entries)))})
+		}
+		c := b.Texts
+		if op == OpHost {
+			c = func(e ...Entry) Const { return b.Hosts(e[0].Text) }
+		}
+		over := b.NewLabel()
+		when := Unless
+		if i == 0 && g.Intn(4) == 0 {
+			when = If
+		}
+		b.Test(op, when, b.Field("x"), c(entries...), over)
+		b.Deny(b.Rule(Rule{Name: fmt.Sprint("rule", i), Code: "DENIED", Message: "denied"}), over)
+		b.Place(over)
+	}
+	b.End()
+	p, err := b.Program()
+	if err != nil {
+		return nil, ""
+	}
+	text := g.word(12)
+	if n := len(p.constants); g.Intn(2) == 0 {
+		text += p.constants[g.Intn(n)].entries[0].Text
+	}
+	return p, text
+}
+
+// word returns at most n letters of two.
+func (g source) word(n int) string {
+	b := new(strings.Builder)
+	for range g.Intn(n + 1) {
+		b.WriteByte("ab"[g.Intn(2)])
+	}
+	return b.String()
+}
+
+// guards compares guarded programs with the same ones step by step. It returns how often a guard told that no test holds,
+// and how often it did not.
+func guards(t *testing.T, report func(string), spoil func(*guard)) (told, not int) {
+	check(t, 4000, func(r *rand.Rand) string {
+		g := source{r}
+		p, word := g.guardedProgram()
+		if p == nil {
+			return ""
+		}
+		steps := p.actions.any.steps
+		if steps[0].guard == nil {
+			return ""
+		}
+		if spoil != nil {
+			spoil(steps[0].guard)
+		}
+		for _, v := range []Value{text(word), texts(word), texts(word, "b"), {Kind: Invalid}, {Kind: Object}, {}} {
+			if v.Kind == String && steps[0].guard.excludes(word) {
+				told++
+			} else {
+				not++
+			}
+			frame := p.frameOf(map[string]Value{"x": v})
+			for _, mode := range []Mode{First, All} {
+				got, want := snapshot(new(Machine).Run(p, frame, mode)), plainRun(p, frame, mode)
+				if !reflect.DeepEqual(got, want) {
+					report(fmt.Sprintf("%q: guarded %+v, without %+v\n%s", word, got, want, p.Disassemble()))
+				}
+			}
+		}
+		return ""
+	})
+	return told, not
+}
+
+// TestGuards holds that guards change no result.
+func TestGuards(t *testing.T) {
+	told, not := guards(t, func(wrong string) { t.Error(wrong) }, nil)
+	if told < 200 || not < 200 {
+		t.Errorf("guards told %d times that nothing holds, and not %d times; the test sees too few", told, not)
+	}
+}
+
+// TestGuardsNoticed is the canary of TestGuards: a guard that lacks an entry is noticed.
+func TestGuardsNoticed(t *testing.T) {
+	noticed := 0
+	guards(t, func(string) { noticed++ }, func(g *guard) {
+		g.last &= g.last - 1
+		if g.inside != nil {
+			g.inside.first = [256]uint64{}
+		}
+	})
+	if noticed == 0 {
+		t.Error("a guard that lacks an entry is not noticed")
+	}
+}
+
+// TestWords holds heads and tails against looking at each byte.
+func TestWords(t *testing.T) {
+	const all = "abcdefghijklmnopq"
+	for n := range len(all) + 1 {
+		head, tail := uint64(0), uint64(0)
+		for i := range min(n, 8) {
+			head |= uint64(all[i]) << (8 * i)
+			tail |= uint64(all[n-1-i]) << (56 - 8*i)
+		}
+		if got := headWord(all[:n]); got != head || got&headMask(n) != got {
+			t.Errorf("the head of %q is %x, not %x", all[:n], got, head)
+		}
+		if got := tailWord(all[:n]); got != tail || got&tailMask(n) != got {
+			t.Errorf("the tail of %q is %x, not %x", all[:n], got, tail)
+		}
+	}
+}
+
+// TestHandlers holds that every operation can run, and every test of texts also on lists.
+func TestHandlers(t *testing.T) {
+	for op := Op(1); op < opCount; op++ {
+		if handlers[op] == nil || specs[op].a == aQuantified && predicates[op] == nil {
+			t.Errorf("%s has no handler", op)
+		}
+	}
+}
