@@ -53,14 +53,15 @@ type constant struct {
 	style    GlobStyle // globs
 
 	// What follows is built when the program is loaded, as far as the operations that use the constant need it.
-	set     []entry   // for globs those without a star only
-	lengths uint64    // by lengthBit: those of the set
-	globs   []glob    // the others
-	equals  *lookup   // in, glob
-	heads   *lookup   // starts
-	tails   *lookup   // ends, host
-	search  *searcher // contains, scan
-	paths   *pathSet  // path
+	set     []entry      // for globs those without a star only
+	lengths uint64       // by lengthBit: those of the set
+	globs   []glob       // the others
+	equals  *lookup      // in, glob
+	heads   *lookup      // starts
+	tails   *lookup      // ends, host
+	search  *searcher    // contains, scan
+	paths   *pathSet     // path
+	prog    *syntax.Prog // of a pattern, from validating it to building it
 	re      *regexp.Regexp
 	dfa     *dfa // match, where there is one: it comes first
 	steps   int  // of the compiled pattern
@@ -188,6 +189,7 @@ func (c *constant) validatePattern() error {
 	if steps := len(prog.Inst); steps > MaxPatternSteps {
 		return fmt.Errorf("pattern %q compiles to %d steps: at most %d; use smaller repetitions", c.text, steps, MaxPatternSteps)
 	}
+	c.prog = prog
 	return nil
 }
 
@@ -252,7 +254,10 @@ func (c *constant) lookup(op Op) **lookup {
 
 // buildPattern compiles a pattern. It is known to be one by itself, so that wrapping can't change its meaning.
 func (c *constant) buildPattern() error {
-	prog, err := patternProg(c.text)
+	prog, err := c.prog, error(nil)
+	if c.prog = nil; prog == nil {
+		prog, err = patternProg(c.text)
+	}
 	if err != nil {
 		return err
 	}

@@ -123,23 +123,23 @@ func (p *Program) renumber() error {
 		return err
 	}
 	var order [spaceCount][]uint16
-	var moved [spaceCount]map[uint16]uint16
-	for s := range moved {
-		moved[s] = map[uint16]uint16{}
-	}
+	var moved [spaceCount][]uint16 // 1 + where a row goes
 	sizes := p.sizes()
+	for s, size := range sizes {
+		moved[s], order[s] = make([]uint16, size), make([]uint16, 0, size)
+	}
 	err := p.walk(func(s space, index *uint16) (bool, error) {
 		if int(*index) >= sizes[s] {
 			return false, fmt.Errorf("%s %d: the program has %d", spaceNames[s], *index, sizes[s])
 		}
-		to, known := moved[s][*index]
-		if !known {
-			to = uint16(len(order[s]))
-			moved[s][*index] = to
+		to := &moved[s][*index]
+		first := *to == 0
+		if first {
 			order[s] = append(order[s], *index)
+			*to = uint16(len(order[s]))
 		}
-		*index = to
-		return !known, nil
+		*index = *to - 1
+		return first, nil
 	})
 	if err != nil {
 		return err
