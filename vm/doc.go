@@ -25,8 +25,8 @@
 // Tests jump if they hold, or with `unless` if they do not. Those of texts take a list, too: it satisfies them
 // if any element does, or with `all` if it has elements and all of them do. `kind` looks at the kind of a
 // slot; `in`, `starts`, `ends` and `contains` hold a text against a set; `host` and `path` do so at dots and at
-// slashes; `glob` holds it against patterns with stars; `match` runs an RE2 expression; `scan` looks for many texts at once, and `hit` asks for one of them;
-// `amount` reads a text into one of two registers, and `gt` and `ge` compare it.
+// slashes; `glob` holds it against patterns with stars; `match` runs an RE2 expression; `scan` looks for many texts at
+// once, and `hit` asks for one of them; `amount` reads a text into one of two registers, and `gt` and `ge` compare it.
 //
 // # What can't be judged
 //
@@ -51,12 +51,14 @@
 // cleaned path in lower case, segment by segment from its start, and all that is below: `/etc`, `~/x`, and with
 // `*` for any one segment `/home/*/x`; behind `**/` they may start at any segment. `/` covers every absolute
 // path. Globs cover whole texts, byte for byte, and `*` stands for any run, even an empty one, without `@` (style
-// mailbox) or without `.` (style dotted; at the end of a pattern for any run at all). Amounts are 256-bit integers in base units, with their number of decimals. What makes large sets fast,
-// hash tables and automata, and what runs regular expressions is built when a program is loaded, and is no
-// part of its bytes.
+// mailbox) or without `.` (style dotted; at the end of a pattern for any run at all). Amounts are 256-bit integers in base
+// units, with their number of decimals. What makes large sets fast, hash tables and automata, and what runs regular
+// expressions is built when a program is loaded, and is no part of its bytes.
 //
 // So are routes: the program as it runs for the actions that its tests tell apart, with the outcomes of those tests
-// known. A run takes the route of the text in slot [ActionField]; it finds what the instructions one by one would find.
+// known, and where several tests of one slot follow each other, a step in front that tells most texts for which none
+// of them holds. A run takes the route of the text in slot [ActionField]; it finds what the instructions one by one would
+// find.
 //
 // # Verdicts
 //
@@ -64,7 +66,7 @@
 // the run collects every rule that was violated; the first of them is the same. A [Violation] names the rule,
 // and the slot and the element that the last test looked at: the element that decided it, where one did. A
 // result is rejected, denied where a rule was violated, pending where a hold was recorded, or allowed. Reservations
-// are a plan, in order; a denied or rejected result has none. A count advances by one; a sum advances by the amount
+// are a plan, in order; a denied or rejected result has none, and for explanations all that the run came to. A count advances by one; a sum advances by the amount
 // in its counter's slot, a maximum rises to it where it was lower: if it is missing, zero; if it can't be read, the
 // counter's rule is violated. Totals are kept apart by the text of the counter's group, and each group's again by that
 // of its subgroup: if one of them has no text, the counter's rule is violated, too. A `reject` behind a violation
