@@ -24,6 +24,7 @@ type call struct {
 	id        ledger.ID   // of the request; a decision has the same
 	requestID []byte      // the id as the answer names it: what the client sent, in the request's memory, or id, in made
 	sent      bool        // the client sent requestID
+	unfit     bool        // a gateway has refused a write that does not fit its attestation
 
 	made   [madeRequestID]byte
 	name   []byte           // that is counted for a limit
@@ -43,7 +44,7 @@ var (
 // dispatch takes a request to its route and counts the answer.
 func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 	c := calls.Get().(*call)
-	c.RequestCtx, c.server, c.key = ctx, s, nil
+	c.RequestCtx, c.server, c.key, c.unfit = ctx, s, nil, false
 	s.identify(c)
 	resource, parameter := find(pathOf(&ctx.Request.Header))
 	counter := s.others
@@ -97,7 +98,7 @@ func (s *Server) serve(c *call, r *resource) {
 		return
 	}
 	c.route.handle(s, c)
-	s.countUnattested(c)
+	s.countRefused(c)
 }
 
 // fail answers with an error body.

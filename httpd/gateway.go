@@ -31,6 +31,7 @@ func (s *Server) relay(c *call, endpoint gateway.Endpoint) {
 	if answer == nil {
 		// The wait for the store and the upstream ends with their answers alone: a client that goes away changes nothing.
 		answer = s.gateway.Serve(context.Background(), request, credentialOf(c, request))
+		c.unfit = answer.Unfit
 	}
 	if answer.Code != "" {
 		s.fail(c, &authority.Failure{Code: answer.Code, Message: answer.Message})

@@ -25,7 +25,7 @@ const (
 	holdLimit               // per key
 	registerLimit           // per source
 	manageLimit             // per key
-	gatewayLimit            // per source: reads, which the handler counts, and writes without a good attestation
+	gatewayLimit            // per source: reads, which the handler counts, and writes that are refused
 )
 
 // A policy is a limit with its name in the fields of answers and in front of the names that are counted, and what
@@ -103,10 +103,11 @@ func (s *Server) admitEarly(c *call) *authority.Failure {
 	return fault
 }
 
-// countUnattested counts a write that a gateway has refused for want of a good attestation: verifying costs, and whoever
-// has no attestation has not been counted anywhere else. Beyond the limit of the source it says so instead.
-func (s *Server) countUnattested(c *call) {
-	if c.route.limit != gatewayLimit || c.Response.StatusCode() != fasthttp.StatusUnauthorized {
+// countRefused counts a write that a gateway has refused for want of a good attestation that it fits: verifying costs,
+// and such a write has not been counted anywhere else, however often it is repeated. Beyond the limit of the source it
+// says so instead.
+func (s *Server) countRefused(c *call) {
+	if c.route.limit != gatewayLimit || !c.unfit && c.Response.StatusCode() != fasthttp.StatusUnauthorized {
 		return
 	}
 	if fault := s.limitSource(c); fault != nil {

@@ -48,6 +48,35 @@ func oneWrite(answers []answer, came int64) error {
 	return nil
 }
 
+// TestUnfitWrites repeats a write whose attestation is used up: beyond the limit of the source it is told to wait, and a
+// write that fits its attestation goes through all the same.
+func TestUnfitWrites(t *testing.T) {
+	var node writes
+	upstream := httptest.NewServer(&node)
+	defer upstream.Close()
+	s := newSite(t, paymentPolicy, "SVC_RPC_URL_1="+upstream.URL, "SVC_RATE_LIMIT_IP=10")
+	key, service := s.apiKey(), s.start()
+	first := service.ask("/v1/authorize", key, paymentIntent).Attestation
+	second := service.ask("/v1/authorize", key, paymentIntent).Attestation
+	if got := service.ask("/rpc/1", first, payment); !strings.Contains(string(got.Raw), `"result"`) {
+		t.Fatalf("a good write is answered %d %s", got.HTTP, got.Raw)
+	}
+	refused := 0
+	for range 9 {
+		if got := service.ask("/rpc/1", first, payment); got.HTTP == 429 {
+			refused++
+		} else if !strings.Contains(string(got.Raw), "used before") {
+			t.Fatalf("a repeated write is answered %d %s", got.HTTP, got.Raw)
+		}
+	}
+	if refused != 1 { // two authorizations and eight repetitions fit
+		t.Errorf("%d repetitions were told to wait", refused)
+	}
+	if got := service.ask("/rpc/1", second, payment); !strings.Contains(string(got.Raw), `"result"`) || node.n.Load() != 2 {
+		t.Errorf("a good write beyond the limit is answered %d %s, %d came to the node", got.HTTP, got.Raw, node.n.Load())
+	}
+}
+
 // TestOneWrite has 32 clients submit a transaction under one attestation at once, over a ledger on the disk, 50 times: one
 // write goes upstream. So it stays when the service is killed and started again.
 func TestOneWrite(t *testing.T) {

@@ -195,7 +195,9 @@ func (g *Gateway) refuse(r *Request, claims *attest.Claims, err error) *Response
 	var trouble *upstreamError
 	switch {
 	case errors.As(err, &wrong):
-		return rpcError(r.call.id, rpcInvalidParams, code.PolicyViolation, string(wrong))
+		response := rpcError(r.call.id, rpcInvalidParams, code.PolicyViolation, string(wrong))
+		response.Unfit = true
+		return response
 	case errors.Is(err, ledger.ErrExpired):
 		return httpFailure(code.AttestationExpired, "the attestation has expired; ask for a new authorization")
 	case errors.As(err, &trouble):

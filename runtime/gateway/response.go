@@ -18,6 +18,8 @@ type Response struct {
 	Code    code.Code
 	Message string
 	Body    []byte
+	// Unfit says that a write with a good attestation was refused: it does not fit, or the attestation is used up.
+	Unfit bool
 }
 
 func httpFailure(c code.Code, message string) *Response { return &Response{Code: c, Message: message} }
