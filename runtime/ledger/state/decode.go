@@ -124,7 +124,7 @@ func (r *Record) decodeWhat(d *decoder) {
 
 func (r *Record) decodeCounters(d *decoder) {
 	n := d.uvarint()
-	d.check(n <= ledger.MaxReservations, "too many counters")
+	d.check(n <= ledger.MaxSightings+ledger.MaxReservations, "too many counters")
 	for i := uint64(0); i < n && d.problem == ""; i++ {
 		var c CounterEffect
 		c.Counter.Limit = d.text(ledger.MaxLimitName)
