@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/s2"
+
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/ledgertest"
@@ -62,4 +64,39 @@ func TestLongestRecords(t *testing.T) {
 	}
 	must(t, l.Close())
 	must(t, open(t, log).Close())
+}
+
+// TestLargestGroup opens a log again whose second group is as large as one gets: it was nearly full when the largest
+// record came.
+func TestLargestGroup(t *testing.T) {
+	log := slowLog{memory.NewLog(), make(chan struct{}, 1), make(chan error)}
+	l := open(t, log.Log)
+	must(t, l.CreateKey(context.Background(), ledgertest.NewKey(1)))
+	must(t, l.Close())
+	l = open(t, log)
+	l.Submit(plan())
+	<-log.entered // and hangs, so that the next group fills
+	rider := plan()
+	rider.TestRun = true
+	rider.Event.Value, rider.Event.Detail = strings.Repeat("v", ledger.MaxEventText), strings.Repeat("d", ledger.MaxEventDetail)
+	for range 472 {
+		l.Submit(rider)
+	}
+	last := l.Submit(largest())
+	go func() {
+		for range log.entered { // every other group is written at once
+			log.gate <- nil
+		}
+	}()
+	log.gate <- nil
+	must(t, last.Wait(context.Background()))
+	must(t, l.Close())
+	close(log.entered)
+	var groups [][]byte
+	must(t, log.Read(0, func(_ uint64, g []byte) bool { groups = append(groups, g); return true }))
+	records, err := s2.Decode(nil, groups[len(groups)-1][64:len(groups[len(groups)-1])-4])
+	if err != nil || len(groups) != 3 || len(records) < 5_500_000 {
+		t.Fatalf("%d groups, the last one of %d bytes, %v", len(groups), len(records), err)
+	}
+	must(t, open(t, log.Log).Close())
 }
