@@ -10,7 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -56,7 +58,7 @@ func (c *Config) timeout() time.Duration {
 
 func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 	where, err := url.Parse(u.URL)
-	if err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {
+	if err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" || strings.Contains(where.RawQuery, " ") {
 		return nil, fmt.Errorf("the upstream of /%s/%d is no http or https URL", u.Endpoint, u.Chain)
 	}
 	inFlight, maxResponse := c.MaxInFlight, c.MaxResponse
@@ -91,9 +93,11 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 }
 
 // plain reports whether an upstream is spoken to over plain HTTP and without a proxy, for which there is a faster transport.
+// The library translates names that are not ASCII.
 func plain(where *url.URL) bool {
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: where})
-	return where.Scheme == "http" && proxy == nil && err == nil
+	ascii := !strings.ContainsFunc(where.Host, func(r rune) bool { return r > unicode.MaxASCII })
+	return where.Scheme == "http" && proxy == nil && err == nil && ascii
 }
 
 // hostPort returns the host:port of a URL of plain HTTP.

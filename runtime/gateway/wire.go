@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -52,8 +54,11 @@ func newWire(address string, like *http.Request, maxResponse int64) (*wire, erro
 	if err := like.Write(&text); err != nil {
 		return nil, err
 	}
-	const field = "Content-Length: "
-	before, after, _ := bytes.Cut(text.Bytes(), []byte(field+"0"))
+	const field = "\r\nContent-Length: " // from the line's start: an address may hold the name, but no line ends
+	before, after, found := bytes.Cut(text.Bytes(), []byte(field+"0"))
+	if !found {
+		return nil, errors.New("the request has no length")
+	}
 	return &wire{
 		address: address, dialer: net.Dialer{Timeout: dialTimeout}, before: append(slices.Clone(before), field...), after: after,
 		maxResponse: maxResponse,
@@ -72,7 +77,7 @@ func (w *wire) post(ctx context.Context, body []byte, write bool) (status int, a
 			return w.finish(c, h)
 		}
 		_ = c.Close()
-		if !reused || write || ctx.Err() != nil {
+		if !reused || write || errors.Is(err, os.ErrDeadlineExceeded) {
 			return 0, nil, err
 		}
 	}
@@ -91,11 +96,14 @@ func (w *wire) take(ctx context.Context) (c *wireConn, reused bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	if err := connection.SetDeadline(deadline); err != nil {
+		_ = connection.Close()
+		return nil, false, err
+	}
 	c = &wireConn{Conn: connection, alive: prober(connection)}
-
 	c.limit.R = connection
 	c.reader = bufio.NewReader(&c.limit)
-	return c, false, c.SetDeadline(deadline)
+	return c, false, nil
 }
 
 func (w *wire) pop() *wireConn {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -276,6 +277,12 @@ func TestTransports(t *testing.T) {
 	if over.write.URL.String() != "https://node.example/path" || over.write.Header.Get("Authorization") != "Basic dXNlcjpzZWNyZXQ=" {
 		t.Errorf("%s with %v", over.write.URL, over.write.Header)
 	}
+	if u, err = (&Config{}).openUpstream(Upstream{RPC, chain, "http://b\u00fccher.example"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := u.transport.(*tripper); !ok {
+		t.Errorf("a name that is to be translated goes over %T", u.transport)
+	}
 	for text, want := range map[string]string{"http://127.0.0.1/x": "127.0.0.1:80", "http://[::1]:8545": "[::1]:8545"} {
 		u, err := (&Config{}).openUpstream(Upstream{RPC, chain, text})
 		if err != nil {
@@ -284,5 +291,60 @@ func TestTransports(t *testing.T) {
 		if w, ok := u.transport.(*wire); !ok || w.address != want {
 			t.Errorf("%s: %+v", text, u.transport)
 		}
+	}
+}
+
+// An address never becomes a part of the header, nor its spaces a part of the first line.
+func TestWireAddress(t *testing.T) {
+	for path, opens := range map[string]bool{
+		"/x?Content-Length:%200": true, "/Content-Length:%200": true, "/x?Content-Length: 0": false, "/x?a b": false, "/a b": true, "/x?\u00e9": true,
+	} {
+		r := newRough(t, func(int, int) (string, bool) { return httpAnswer("", "a"), false })
+		u, err := (&Config{}).openUpstream(Upstream{RPC, chain, "http://" + r.address + path})
+		if (err == nil) != opens {
+			t.Errorf("%s: %v", path, err)
+		}
+		if err != nil {
+			continue
+		}
+		if got := u.try(t, true) + u.try(t, true); got != "200 a200 a" || r.requests.Load() != 2 || r.connections.Load() != 1 {
+			t.Errorf("%s: %q, of %d requests over %d connections", path, got, r.requests.Load(), r.connections.Load())
+		}
+	}
+}
+
+// A read that got no answer in time is not sent again, and what else is idle stays open. It is tried often, since the
+// connection's time and the context's end in any order.
+func TestWireTimeout(t *testing.T) {
+	for range 20 {
+		hang := make(chan struct{})
+		r := newRough(t, func(connection, request int) (string, bool) {
+			if connection == 2 && request == 2 {
+				<-hang
+			}
+			return httpAnswer("", "a"), false
+		})
+		u := openRough(t, r)
+		w := u.transport.(*wire)
+		var kept [2]*wireConn
+		for i := range kept {
+			if got := u.try(t, false); got != "200 a" {
+				t.Fatal(got)
+			}
+			kept[i] = w.pop()
+		}
+		w.push(kept[0])
+		w.push(kept[1])
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		_, _, err := u.post(ctx, []byte("{}"), false)
+		cancel()
+		var operation *net.OpError
+		if !errors.As(err, &operation) || operation.Op != "read" || !operation.Timeout() {
+			t.Errorf("%v", err)
+		}
+		if w.pop() != kept[0] {
+			t.Error("the other connection was not left alone")
+		}
+		close(hang)
 	}
 }
