@@ -23,6 +23,13 @@ func Closest(word string, candidates []string) string {
 	return best
 }
 
+// Misspelt reports whether word is name, but for one edit at most, for case, and for hyphens in place of underscores. What
+// is farther from it may have been meant otherwise.
+func Misspelt(word, name string) bool {
+	plain := strings.NewReplacer("-", "_").Replace
+	return editDistance(plain(strings.ToLower(word)), plain(strings.ToLower(name))) <= 1
+}
+
 // editDistance returns the optimal string alignment distance of two short strings, in bytes.
 func editDistance(a, b string) int {
 	var rows [3][maxWord * 4]int // lower case can be longer than what it comes from

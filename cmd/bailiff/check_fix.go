@@ -15,7 +15,7 @@ const maxRounds = 20
 // mender makes the fixes of check --fix and --fix-unsafe; a nil one makes none.
 type mender struct {
 	*resigner
-	makes func(grammar.Diagnostic) bool // which fixes
+	makes whichFixes
 }
 
 func (c *checkCommand) mender(std streams) (*mender, error) {
@@ -55,10 +55,10 @@ func (m *mender) mend(src *grammar.Source) (*grammar.Source, error) {
 
 // mendAll makes the fixes that makes wants until there is none left, and tells say of each; done is false where
 // maxRounds were not enough.
-func mendAll(src *grammar.Source, makes func(grammar.Diagnostic) bool, say func(*grammar.Source, grammar.Diagnostic)) (mended *grammar.Source, done bool) {
+func mendAll(src *grammar.Source, makes whichFixes, say func(*grammar.Source, grammar.Diagnostic)) (mended *grammar.Source, done bool) {
 	for range maxRounds {
 		_, found := compiler.Compile(src)
-		found = slices.DeleteFunc(found, func(d grammar.Diagnostic) bool { return !makes(d) })
+		found = slices.DeleteFunc(found, func(d grammar.Diagnostic) bool { return !makes(src, d) })
 		text, made := src.Mend(found)
 		if len(made) == 0 {
 			return src, true
@@ -81,7 +81,7 @@ func (m *mender) say(src *grammar.Source, d grammar.Diagnostic) {
 // suggest says on the error stream which fixes of a policy were not made.
 func (m *mender) suggest(src *grammar.Source) {
 	_, found := compiler.Compile(src)
-	_, left := src.Mend(slices.DeleteFunc(found, m.makes))
+	_, left := src.Mend(slices.DeleteFunc(found, func(d grammar.Diagnostic) bool { return m.makes(src, d) }))
 	for _, d := range left {
 		at := src.Position(d.Fix.Span.Start)
 		fmt.Fprintf(m.std.err, "%s:%d:%d: not fixed %s: `%s` would become `%s`\n", src.Name, at.Line, at.Column, d.Code,

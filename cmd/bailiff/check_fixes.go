@@ -31,25 +31,32 @@ var otherFixes = []grammar.Code{
 	compiler.CodeActionPrefix, compiler.CodeListBrackets, compiler.CodeShimNotRequired,
 }
 
-// isSafe reports whether check --fix makes the fix of a finding.
-func isSafe(d grammar.Diagnostic) bool {
+// whichFixes tells of a finding of a policy whether its fix is made.
+type whichFixes func(*grammar.Source, grammar.Diagnostic) bool
+
+// isSafe lets those pass that check --fix makes.
+func isSafe(src *grammar.Source, d grammar.Diagnostic) bool {
 	switch {
-	case d.Severity != grammar.Error || !slices.Contains(safeFixes, d.Code):
+	case d.Fix == nil || d.Severity != grammar.Error || !slices.Contains(safeFixes, d.Code):
 		return false
 	case d.Code == grammar.CodeByteOrderMark:
-		return d.Fix != nil && d.Fix.Span.Start == 0 // elsewhere it may be part of a value
+		return d.Fix.Span.Start == 0 // elsewhere it may be part of a value
+	case d.Code == compiler.CodeUnknownKey || d.Code == grammar.CodeUnknownSection:
+		return grammar.Misspelt(src.Slice(d.Fix.Span), d.Fix.Replacement) // another name is a guess: another limit, or a block for a grant
 	}
 	return true
 }
 
 // isFix lets every fix pass.
-func isFix(grammar.Diagnostic) bool { return true }
+func isFix(*grammar.Source, grammar.Diagnostic) bool { return true }
 
 // aboutFixes says how a finding of a code can be mended by command; empty where it can't.
 func aboutFixes(code grammar.Code) string {
 	switch {
 	case code == grammar.CodeByteOrderMark:
 		return " `check --fix` removes one at the start of the file, and `check --fix-unsafe` every one."
+	case code == compiler.CodeUnknownKey || code == grammar.CodeUnknownSection:
+		return " `check --fix` mends a name with one wrong letter, and `check --fix-unsafe` what is farther from any."
 	case slices.Contains(safeFixes, code):
 		return " `check --fix` mends it, where what was meant can be told."
 	case slices.Contains(otherFixes, code):

@@ -164,6 +164,30 @@ func TestSafeFixes(t *testing.T) {
 	}
 }
 
+// TestGuessedNames: a key or a section that is another name, and not one with a wrong letter, is not put in place of what
+// is there: it may be another limit, or block what was to be granted.
+func TestGuessedNames(t *testing.T) {
+	for text, fixed := range map[string]bool{
+		"## tool_calls\nallowd: bash\n":                                             true,
+		"## Tool-Call\nallowed: bash\n":                                             true,
+		"## tool_calls\nallowed: bash\nBash.blocked-commands: rm\n":                 true,
+		"## tool_calls\nallowed: bash\nbash: ls\n":                                  false, // a list of what is blocked
+		"## tool_calls\nallowed: bash, web_fetch\nweb_fetch.blocked_commands: rm\n": false, // bash's
+		"## execution_limits\nmax_model_calls_per_task: 5\n":                        false, // dollars
+		"## execution_limits\nmax_model_spend_eth_per_task: 5\n":                    false, // tokens
+		"## db\nread_only: true\n":                                                  false,
+	} {
+		src := grammar.NewSource("policy", []byte("version: 2.3.0\n\n"+text))
+		after, _ := mendAll(src, isSafe, func(*grammar.Source, grammar.Diagnostic) {})
+		if made := !bytes.Equal(after.Text, src.Text); made != fixed {
+			t.Errorf("%s became\n%s", src.Text, after.Text)
+		}
+		if after, _ = mendAll(src, isFix, func(*grammar.Source, grammar.Diagnostic) {}); bytes.Equal(after.Text, src.Text) {
+			t.Errorf("no fix of\n%s", src.Text)
+		}
+	}
+}
+
 // policiesOfTests yields the examples of all codes, and the policies of the compiler's and the grammar's golden files.
 func policiesOfTests(t *testing.T) func(yield func(*grammar.Source) bool) {
 	t.Helper()
