@@ -350,6 +350,36 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
+// FuzzRecords opens a log whose last group holds any records, packed and sealed as they should be: any bytes there, as
+// FuzzOpen has them, seldom unpack. It may refuse, never panic, and what opens works.
+func FuzzRecords(f *testing.F) {
+	base := written(f)
+	last := base.groups[3]
+	records, err := s2.Decode(nil, last[64:len(last)-4])
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(records, uint8(1))
+	f.Add(append(records, records...), uint8(2))
+	f.Fuzz(func(t *testing.T, records []byte, count uint8) {
+		group := append(append(last[:64:64], s2.Encode(nil, records)...), 0, 0, 0, 0)
+		group[31] = count
+		reseal(group)
+		log := &editedLog{Log: memory.NewLog(), firsts: base.firsts, groups: append(base.groups[:3:3], group)}
+		l, err := commit.Open(log, commit.Options{Random: rand.Reader})
+		if err != nil {
+			if !errors.Is(err, ledger.ErrCorrupt) {
+				t.Fatal(err)
+			}
+			return
+		}
+		defer l.Close()
+		if err := l.Submit(plan()).Wait(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // TestAllocations bounds what a submission and a look-up cost.
 func TestAllocations(t *testing.T) {
 	l := open(t, memory.NewLog())
