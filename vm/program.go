@@ -29,7 +29,7 @@ const (
 	MaxRules        = 1 << 15
 	MaxConstants    = 1 << 15
 	MaxTables       = 4096
-	MaxCounters     = 4096
+	MaxCounters     = 1024    // as many as a ledger moves in one step
 	MaxEntries      = 1 << 15 // of one set or table
 	MaxText         = 1 << 14 // bytes of any one text
 	MaxPattern      = 256     // bytes of a regular expression (decisions, section 2, "Matching")

@@ -54,15 +54,31 @@ func freePort() (string, error) {
 // patience is how long a service may take to start.
 const patience = 20 * time.Second
 
-// await waits until something listens on a port: await PORT.
+// await waits until something on a port answers: await PORT. A service listens before all of it is there.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if connection, err := net.Dial("tcp", "127.0.0.1:"+args[0]); err == nil {
-			connection.Close()
+		if answers("127.0.0.1:"+args[0], deadline) == nil {
 			return
 		}
 	}
-	ts.Fatalf("nothing listens on port %s", args[0])
+	ts.Fatalf("nothing answers on port %s", args[0])
+}
+
+// answers asks whether anything comes back from an address, be it that it speaks TLS.
+func answers(address string, deadline time.Time) error {
+	connection, err := net.Dial("tcp", address)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	if err := connection.SetDeadline(deadline); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(connection, "GET /healthz HTTP/1.1\r\nHost: "+address+"\r\n\r\n"); err != nil {
+		return err
+	}
+	_, err = connection.Read(make([]byte, 1))
+	return err
 }
 
 // ask sends a request with a body, "" for none, and prints status and answer: ask METHOD URL KEYFILE [BODYFILE].

@@ -284,6 +284,9 @@ func (a *Authority) makePlan(w *worker) error {
 	return nil
 }
 
+// A plan has room for every counter of a program.
+const _ = uint(ledger.MaxReservations - vm.MaxCounters)
+
 // reserve turns the machine's reservations into the ledger's.
 func (w *worker) reserve() {
 	program := w.policy.program
