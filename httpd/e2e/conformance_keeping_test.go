@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	pebbleledger "bailiff/runtime/ledger/pebble"
 )
 
 // TestNothingSecretIsKept lives the life of a key, looks through everything that the service has written, and finds
@@ -51,6 +53,13 @@ func TestNothingSecretIsKept(t *testing.T) {
 		text, err := os.ReadFile(path)
 		written.Write(text)
 		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = pebbleledger.Records(s.path("data/ledger"), pebbleledger.Options{}, func(_ uint64, record string) error {
+		written.WriteString(record)
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

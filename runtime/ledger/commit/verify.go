@@ -55,6 +55,23 @@ func VerifyLog(log Log, visit func(ledger.Head) error) (ledger.Head, error) {
 	return head, stopped
 }
 
+// Records calls visit with the encoding of every record of a log that no ledger has open, until visit returns an error,
+// which it returns. It is for whoever looks for something in what was written: groups are packed.
+func Records(log Log, visit func(lsn uint64, record string) error) error {
+	var problem error
+	err := log.Read(0, func(first uint64, b []byte) bool {
+		s, err := parse(b)
+		if err == nil {
+			err = s.scan(visit)
+		}
+		if err != nil {
+			problem = fmt.Errorf("group %d: %w", first, err)
+		}
+		return err == nil
+	})
+	return errors.Join(problem, err)
+}
+
 // follow checks that a group, kept under the LSN first, follows the chain up to head, and takes it apart. Its records
 // are not looked at. head moves to the group's end.
 func follow(head *ledger.Head, first uint64, b []byte) (sealed, error) {

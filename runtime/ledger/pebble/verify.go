@@ -29,13 +29,7 @@ type Chain struct {
 // every record. It changes nothing. Its errors wrap ledger.ErrLocked where a process holds dir, and ledger.ErrCorrupt,
 // with the group's number, where the log is not what was written; the Chain then is of what comes before.
 func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error) {
-	if options.FS == nil {
-		options.FS = vfs.Default
-	}
-	if _, err := options.FS.Stat(dir); err != nil {
-		return chain, fmt.Errorf("ledger: there is none: %w", err)
-	}
-	log, err := openReadOnly(dir, options)
+	log, err := openExisting(dir, options)
 	if err != nil {
 		return chain, err
 	}
@@ -54,4 +48,25 @@ func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error
 		chain.Torn, err = true, nil
 	}
 	return chain, err
+}
+
+// Records is [commit.Records] of the log in dir. It changes nothing; its errors wrap ledger.ErrLocked where a process
+// holds dir.
+func Records(dir string, options Options, visit func(lsn uint64, record string) error) error {
+	log, err := openExisting(dir, options)
+	if err != nil {
+		return err
+	}
+	return errors.Join(commit.Records(log, visit), log.Close())
+}
+
+// openExisting opens the log in dir to be read.
+func openExisting(dir string, options Options) (*log, error) {
+	if options.FS == nil {
+		options.FS = vfs.Default
+	}
+	if _, err := options.FS.Stat(dir); err != nil {
+		return nil, fmt.Errorf("ledger: there is none: %w", err)
+	}
+	return openReadOnly(dir, options)
 }
