@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 )
 
@@ -103,7 +104,11 @@ func (p *patient) examineRecord() {
 	if err == nil {
 		err = fits(chain, kept, alone)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ledger.ErrLocked):
+		p.add(doubt, "record", "it is not verified: %v", err)
+		return
+	case err != nil:
 		p.add(trouble, "record", "%v; restore the data from a backup, and find out who changed it", err)
 		return
 	}
