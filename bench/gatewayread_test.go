@@ -34,7 +34,7 @@ const (
 // directly, through a bare hop, and through the gateway, by turns of 256 requests. All connections are open before the
 // first request that counts, and each asks in its turn. In one process with the client, the servers take what there is
 // to do from each other without waiting for the system, so that it is their own work that is measured; where each is a
-// process of its own, as with a user, most of the time goes into the system waking them up. Run it with -benchtime 20000x.
+// process of its own, as with a user, most of the time goes into the system waking them up. Run it with -benchtime 10000x.
 func BenchmarkGatewayRead(b *testing.B) {
 	for _, c := range []struct {
 		name  string

@@ -54,7 +54,7 @@ var settingTable = []setting{
 	{"SVC_MIRROR_CA", "", "certificates (PEM) of whom the service's certificate has to come from", nil},
 	{"SVC_RPC_URL_" + chainSuffix, "", "JSON-RPC address of a chain's node, for /rpc", isUpstream},
 	{"SVC_BUNDLER_URL_" + chainSuffix, "", "JSON-RPC address of a chain's bundler, for /bundler", isUpstream},
-	{"SVC_RPC_CHAINS", "1,8453", "chains that /rpc takes", isChains},
+	{"SVC_RPC_CHAINS", "1,8453", "chains that /rpc and /bundler take", isChains},
 	{"SVC_ENTRY_POINTS", "", "entry points that /bundler takes, VERSION:ADDRESS, comma-separated (default: the canonical ones of 0.6, 0.7 and 0.8)", isEntryPoints},
 }
 

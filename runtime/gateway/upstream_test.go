@@ -2,9 +2,12 @@ package gateway
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -62,27 +65,86 @@ var troubles = []struct {
 	{"hangs up", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "connection to the upstream failed"},
 }
 
-// Whatever an upstream does, the client gets a JSON-RPC answer under its id, which does not name the upstream.
+// benches make benches whose node is spoken to in one of the ways that there are.
+var benches = []struct {
+	name string
+	make func(t *testing.T, adjust ...func(*Config)) *bench
+	seen string // by the node, of the requests
+}{
+	{"http", func(t *testing.T, adjust ...func(*Config)) *bench { return newBench(t, adjust...) }, "HTTP/1.1, TLS false"},
+	{"https", func(t *testing.T, adjust ...func(*Config)) *bench { return newTLSBench(t, false, adjust...) }, "HTTP/1.1, TLS true"},
+	{"https with HTTP 2", func(t *testing.T, adjust ...func(*Config)) *bench { return newTLSBench(t, true, adjust...) }, "HTTP/2.0, TLS true"},
+}
+
+// newTLSBench returns a bench whose upstreams are spoken to over HTTPS. The transport is the gateway's own; all that is
+// changed is whom it trusts.
+func newTLSBench(t *testing.T, http2 bool, adjust ...func(*Config)) *bench {
+	t.Helper()
+	n := new(node)
+	n.server = httptest.NewUnstartedServer(n)
+	n.server.EnableHTTP2 = http2
+	n.server.StartTLS()
+	t.Cleanup(n.server.Close)
+	b := newBench(t, append(adjust, func(c *Config) {
+		for i := range c.Upstreams {
+			c.Upstreams[i].URL = n.server.URL
+		}
+	})...)
+	b.node = n
+	trusted := x509.NewCertPool()
+	trusted.AddCert(n.server.Certificate())
+	for _, u := range b.gateway.upstreams {
+		u.transport.(*tripper).RoundTripper.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: trusted}
+	}
+	return b
+}
+
+// The rows below say something of a transport only where the requests go over it.
+func TestUpstreamTransports(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":"%s, TLS %v"}`, r.Proto, r.TLS != nil)
+	})
+	for _, with := range benches {
+		b := with.make(t)
+		b.node.answer.Store(&handler)
+		got := string(b.do(RPC, "8453", `{"jsonrpc":"2.0","id":9,"method":"eth_blockNumber"}`, "").Body)
+		if want := `{"jsonrpc":"2.0","id":9,"result":"` + with.seen + `"}`; got != want {
+			t.Errorf("%s: %s, want %s", with.name, got, want)
+		}
+	}
+}
+
+// Whatever an upstream does, the client gets a JSON-RPC answer under its id, which does not name the upstream. It is asked
+// once: its redirects are followed nowhere.
 func TestUpstreamTrouble(t *testing.T) {
-	for _, c := range troubles {
-		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, func(c *Config) { c.Timeout, c.MaxResponse = 300*time.Millisecond, 4096 })
-			b.node.answer.Store(&c.handler)
-			got := b.do(RPC, "8453", `{"jsonrpc":"2.0","id":9,"method":"eth_blockNumber"}`, "")
-			if strings.HasPrefix(c.want, "{") {
-				if string(got.Body) != c.want {
-					t.Errorf("%s, want %s", got.Body, c.want)
+	for _, with := range benches {
+		for _, c := range troubles {
+			t.Run(with.name+"/"+c.name, func(t *testing.T) {
+				b := with.make(t, func(c *Config) { c.Timeout, c.MaxResponse = 500*time.Millisecond, 4096 })
+				b.node.answer.Store(&c.handler)
+				checkTrouble(t, b.do(RPC, "8453", `{"jsonrpc":"2.0","id":9,"method":"eth_blockNumber"}`, ""), c.want)
+				if n := len(b.node.sent()); n != 1 {
+					t.Errorf("%d requests were sent for one", n)
 				}
-				return
-			}
-			text := reason(t, got)
-			if !strings.HasPrefix(text, "-32000 SVC_UPSTREAM_UNAVAILABLE: ") || !strings.Contains(text, c.want) || strings.Contains(text, "127.0.0.1") {
-				t.Errorf("%q, want %q", text, c.want)
-			}
-			if !strings.Contains(string(got.Body), `"id":9`) {
-				t.Errorf("%s does not carry the id", got.Body)
-			}
-		})
+			})
+		}
+	}
+}
+
+func checkTrouble(t *testing.T, got *Response, want string) {
+	t.Helper()
+	if strings.HasPrefix(want, "{") {
+		if string(got.Body) != want {
+			t.Errorf("%s, want %s", got.Body, want)
+		}
+		return
+	}
+	text := reason(t, got)
+	if !strings.HasPrefix(text, "-32000 SVC_UPSTREAM_UNAVAILABLE: ") || !strings.Contains(text, want) || strings.Contains(text, "127.0.0.1") {
+		t.Errorf("%q, want %q", text, want)
+	}
+	if !strings.Contains(string(got.Body), `"id":9`) {
+		t.Errorf("%s does not carry the id", got.Body)
 	}
 }
 
@@ -204,27 +266,44 @@ func TestSecretsStay(t *testing.T) {
 	}
 }
 
+// unanswered are upstreams that leave a write without an answer, by what the client is told.
+var unanswered = map[string]http.HandlerFunc{
+	"in time":                           func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	"connection to the upstream failed": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	"no JSON-RPC response":              func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
+	"HTTP 307": func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+	},
+	"too large": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat(" ", 5000)) },
+}
+
 // A write that an upstream leaves without an answer may have arrived: its attestation is gone, and nothing is sent again.
+// A transport is most inclined to send again what it sent over a connection that was used before, so there is one.
 func TestUnansweredWrites(t *testing.T) {
-	for name, handler := range map[string]http.HandlerFunc{
-		"in time":                           func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"connection to the upstream failed": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-		"no JSON-RPC response":              func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
-		"HTTP 307": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
-		},
-		"too large": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat(" ", 5000)) },
-	} {
-		b := newBench(t, func(c *Config) { c.Timeout, c.MaxResponse = 300*time.Millisecond, 4096 })
-		b.node.answer.Store(&handler)
-		raw := sign(t, dynamic(payee, 5, nil), chain)
-		token := b.token(b.claims(raw))
-		first, second := reason(t, b.send(raw, token)), reason(t, b.send(raw, token))
-		if !strings.HasPrefix(first, "-32000 SVC_UPSTREAM_UNAVAILABLE: ") || !strings.Contains(first, name) || !strings.Contains(first, "may have arrived, and its attestation is used up") {
-			t.Errorf("%s: %q", name, first)
+	for _, with := range benches {
+		for want, handler := range unanswered {
+			t.Run(with.name+"/"+want, func(t *testing.T) {
+				b := with.make(t, func(c *Config) { c.Timeout, c.MaxResponse = 500*time.Millisecond, 4096 })
+				if got := reason(t, b.do(RPC, "8453", `{"jsonrpc":"2.0","id":9,"method":"eth_blockNumber"}`, "")); got != "" {
+					t.Fatal(got)
+				}
+				b.node.answer.Store(&handler)
+				checkUnanswered(t, b, want)
+			})
 		}
-		if !strings.Contains(second, "used before") || len(b.node.sent()) != 1 {
-			t.Errorf("%s, again: %q; %d sent", name, second, len(b.node.sent()))
-		}
+	}
+}
+
+func checkUnanswered(t *testing.T, b *bench, want string) {
+	t.Helper()
+	before := len(b.node.sent())
+	raw := sign(t, dynamic(payee, 5, nil), chain)
+	token := b.token(b.claims(raw))
+	first, second := reason(t, b.send(raw, token)), reason(t, b.send(raw, token))
+	if !strings.HasPrefix(first, "-32000 SVC_UPSTREAM_UNAVAILABLE: ") || !strings.Contains(first, want) || !strings.Contains(first, "may have arrived, and its attestation is used up") {
+		t.Errorf("%q, want %q", first, want)
+	}
+	if n := len(b.node.sent()) - before; n != 1 || !strings.Contains(second, "used before") {
+		t.Errorf("again: %q; %d sent", second, n)
 	}
 }

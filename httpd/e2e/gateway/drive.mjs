@@ -78,7 +78,7 @@ process.stdout.write(JSON.stringify({
   denied,
   received: [String(await balance() - before[0]), String(await tokens() - before[1])],
   value: await raw({ to: payee, value: parseEther('0.01') }),
-  token: await raw({ to: task.token, data: encodeFunctionData({ abi: erc20, functionName: 'transfer', args: [payee, parseEther('3')] }) }),
+  token: await raw({ nonce: nonce + 1, to: task.token, data: encodeFunctionData({ abi: erc20, functionName: 'transfer', args: [payee, parseEther('3')] }) }),
   operation: formatUserOperationRequest(prepared),
   operationHash: getUserOperationHash({ chainId: base.id, entryPointAddress: task.entryPoint, entryPointVersion: '0.7', userOperation: prepared }),
 }))

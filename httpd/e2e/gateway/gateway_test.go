@@ -69,6 +69,11 @@ func TestGateways(t *testing.T) {
 	if !strings.Contains(d.Denied, "SVC_POLICY_VIOLATION_AMOUNT_EXCEEDED") {
 		t.Errorf("a transfer above the limit: %s", d.Denied)
 	}
+	for path, id := range map[string]string{"/rpc/1": "0x1", "/rpc/8453": "0x2105", "/bundler/8453": "0x2105"} {
+		if answer := r.read(path, "eth_chainId"); answer != id {
+			t.Errorf("%s leads to chain %v", path, answer)
+		}
+	}
 	before := r.standing()
 	t.Run("malformed", func(t *testing.T) { r.malformed(t) })
 	t.Run("refused", func(t *testing.T) { r.refusals(t, apiKey, d) })
@@ -76,6 +81,7 @@ func TestGateways(t *testing.T) {
 		t.Errorf("something that should have been refused was mined: %s, and before %s", after, before)
 	}
 	t.Run("send", func(t *testing.T) { r.send(t, apiKey, d.Value) })
+	t.Run("controls", func(t *testing.T) { r.controls(t, apiKey, d) })
 	t.Run("example", func(t *testing.T) { r.example(t, apiKey) })
 	t.Run("restart", func(t *testing.T) { r.restart(t, d) })
 }
@@ -99,17 +105,41 @@ func (r *service) drive(apiKey string) driven {
 	return d
 }
 
-// standing is how many transactions of the wallet and of the account were mined, and what both have.
+// read returns the result of a read.
+func (r *service) read(path, method string, params ...any) any {
+	r.t.Helper()
+	_, answer := r.post(path, "", map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": append([]any{}, params...)})
+	return answer["result"]
+}
+
+// standing is how many transactions of the wallet and of the account were mined on either chain, and what they and those
+// whom they pay have, of the token too.
 func (r *service) standing() string {
 	r.t.Helper()
 	var all []string
 	for _, owner := range []string{r.Wallet, r.SmartAccount, payee, stranger} {
-		for _, method := range []string{"eth_getTransactionCount", "eth_getBalance"} {
-			_, answer := r.post("/rpc/8453", "", map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": []string{owner, "latest"}})
-			all = append(all, fmt.Sprint(answer["result"]))
+		for _, path := range []string{"/rpc/1", "/rpc/8453"} {
+			for _, method := range []string{"eth_getTransactionCount", "eth_getBalance"} {
+				all = append(all, fmt.Sprint(r.read(path, method, owner, "latest")))
+			}
 		}
+		balanceOf := map[string]string{"to": r.Token, "data": "0x70a08231" + strings.Repeat("0", 24) + strings.TrimPrefix(owner, "0x")}
+		all = append(all, fmt.Sprint(r.read("/rpc/8453", "eth_call", balanceOf, "latest")))
 	}
 	return strings.Join(all, " ")
+}
+
+// receipt waits until a write is mined.
+func (r *service) receipt(t *testing.T, path, method, hash string) map[string]any {
+	t.Helper()
+	for range 100 {
+		if receipt, ok := r.read(path, method, hash).(map[string]any); ok {
+			return receipt
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("no receipt of %q came", hash)
+	return nil
 }
 
 // An intent with the fields that differ from a good one's.
@@ -213,17 +243,54 @@ func (r *service) authorize(t *testing.T, apiKey string, commit, declared intent
 	return token
 }
 
-// violation expects the refusal of a write that does not fit its attestation.
-func (r *service) violation(t *testing.T, name, path, token, body string) {
+// reasons is what a refusal says, in part.
+var reasons = map[string]string{
+	"replayed":                "used before",
+	"altered in a byte":       ", and the attestation is for ",
+	"sent to the other chain": "for chain 8453, and this is chain 1",
+	"more value":              ", and the intent declared ",
+	"other data":              "not the calldata that the intent declared",
+	"another recipient":       ", and the intent declared " + stranger,
+	"a shell's attestation":   "of kind tool (bash)",
+	"another policy":          "and the policy in force is ",
+}
+
+// violation expects the refusal of a write that does not fit its attestation, for its reason and no other.
+func (r *service) violation(t *testing.T, name, how, path, token, body string) {
 	t.Helper()
+	var request struct{ ID any }
+	if err := json.Unmarshal([]byte(body), &request); err != nil {
+		t.Fatal(err)
+	}
 	status, answer := r.post(path, token, body)
 	failure, _ := answer["error"].(map[string]any)
 	data, _ := failure["data"].(map[string]any)
-	if status != 200 || answer["id"] == nil || failure["code"] != -32602.0 || failure["message"] != "SVC_POLICY_VIOLATION" || data["reason"] == "" {
-		t.Errorf("%s: HTTP %d %v", name, status, answer)
-		return
+	reason, _ := data["reason"].(string)
+	if status != 200 || answer["id"] != request.ID || failure["code"] != -32602.0 || failure["message"] != "SVC_POLICY_VIOLATION" {
+		t.Errorf("%s, %s: HTTP %d %v", name, how, status, answer)
 	}
-	t.Logf("%s: %s", name, data["reason"])
+	if says, known := reasons[how]; !known || !strings.Contains(reason, says) {
+		t.Errorf("%s, %s: refused for %q, want %q", name, how, reason, says)
+	}
+}
+
+// controls submits what was refused in so many ways: an attestation that fits is all that it lacked.
+func (r *service) controls(t *testing.T, apiKey string, d driven) {
+	for _, w := range r.writes(d)[1:] { // the first was sent by the command
+		_, answer := r.post(w.endpoint+"8453", r.authorize(t, apiKey, w.commit, w.declared), w.body)
+		hash, _ := answer["result"].(string)
+		if hash == "" {
+			t.Errorf("%s: %v", w.name, answer)
+			continue
+		}
+		if w.endpoint == "/rpc/" {
+			if receipt := r.receipt(t, "/rpc/8453", "eth_getTransactionReceipt", hash); receipt["status"] != "0x1" {
+				t.Errorf("%s: receipt %v", w.name, receipt)
+			}
+		} else if receipt := r.receipt(t, "/bundler/8453", "eth_getUserOperationReceipt", hash); receipt["success"] != true {
+			t.Errorf("%s: receipt %v", w.name, receipt)
+		}
+	}
 }
 
 // malformed is what never gets as far as a decision.
@@ -265,13 +332,13 @@ func (r *service) refusals(t *testing.T, apiKey string, d driven) {
 	for _, w := range writes {
 		path := w.endpoint + "8453"
 		sent := d.Sent[w.name]
-		r.violation(t, w.name+" replayed", path, sent.Attestation, sent.Body)
-		r.violation(t, w.name+" altered in a byte", path, r.authorize(t, apiKey, w.commit, w.declared), w.altered)
-		r.violation(t, w.name+" sent to the other chain", w.endpoint+"1", r.authorize(t, apiKey, w.commit, w.declared), w.body)
+		r.violation(t, w.name, "replayed", path, sent.Attestation, sent.Body)
+		r.violation(t, w.name, "altered in a byte", path, r.authorize(t, apiKey, w.commit, w.declared), w.altered)
+		r.violation(t, w.name, "sent to the other chain", w.endpoint+"1", r.authorize(t, apiKey, w.commit, w.declared), w.body)
 		for what, declared := range w.wrong {
-			r.violation(t, w.name+" with "+what, path, r.authorize(t, apiKey, w.commit, declared), w.body)
+			r.violation(t, w.name, what, path, r.authorize(t, apiKey, w.commit, declared), w.body)
 		}
-		r.violation(t, w.name+" with a shell's attestation", path, r.authorize(t, apiKey, w.asCommit(), intent{"action": "bash", "command": "ls"}), w.body)
+		r.violation(t, w.name, "a shell's attestation", path, r.authorize(t, apiKey, w.asCommit(), intent{"action": "bash", "command": "ls"}), w.body)
 		if status, answer := r.post(path, "", w.body); status != 401 || answer["error_code"] != "SVC_ATTESTATION_REQUIRED" {
 			t.Errorf("%s without an attestation: HTTP %d %v", w.name, status, answer)
 		}
@@ -284,7 +351,7 @@ func (r *service) refusals(t *testing.T, apiKey string, d driven) {
 	r.bailiff("sign", "--key", r.path("operator.key"), r.path("next.md"))
 	r.bailiff("deploy", "--url", r.url, "--api-key", deployer, "--key", r.path("operator.key"), r.path("next.md"))
 	for _, w := range writes {
-		r.violation(t, w.name+" with another policy", w.endpoint+"8453", replaced[w.name], w.body)
+		r.violation(t, w.name, "another policy", w.endpoint+"8453", replaced[w.name], w.body)
 	}
 	time.Sleep(time.Until(authorized.Add(61 * time.Second)))
 	for _, w := range writes {
@@ -298,17 +365,9 @@ func (r *service) refusals(t *testing.T, apiKey string, d driven) {
 func (r *service) send(t *testing.T, apiKey, transaction string) {
 	output := r.bailiff("send", "--url", r.url, "--api-key", apiKey, "--chain", "8453", "--raw", transaction)
 	hash := strings.TrimSpace(string(output))
-	for range 50 {
-		_, answer := r.post("/rpc/8453", "", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "eth_getTransactionReceipt", "params": []string{hash}})
-		if receipt, ok := answer["result"].(map[string]any); ok {
-			if receipt["status"] != "0x1" || receipt["to"] != payee {
-				t.Errorf("receipt %v", receipt)
-			}
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
+	if receipt := r.receipt(t, "/rpc/8453", "eth_getTransactionReceipt", hash); receipt["status"] != "0x1" || receipt["to"] != payee {
+		t.Errorf("receipt %v", receipt)
 	}
-	t.Errorf("bailiff send printed %q, and no receipt came", hash)
 }
 
 // example runs the program that the documentation shows.

@@ -10,10 +10,13 @@
 import {
   custom,
   decodeFunctionData,
+  encodeFunctionData,
   hexToBigInt,
+  HttpRequestError,
   isAddressEqual,
   parseAbi,
   parseTransaction,
+  RpcRequestError,
   sha256,
   type Address,
   type CustomTransport,
@@ -34,7 +37,7 @@ export type BailiffConfig = {
   framework?: string
   /**
    * Token contracts whose transfers and approvals are declared as token intents, for the token rules of the policy.
-   * A call of any other contract is declared as contract.call with its call data.
+   * Any other call, of these contracts or of others, is declared as contract.call with its call data.
    */
   tokens?: readonly Address[]
   /** Is told of every write before it is submitted: what was authorized, by what, and the JSON-RPC body. */
@@ -54,14 +57,6 @@ export class NotAuthorizedError extends Error {
     readonly holdId?: string,
   ) {
     super(`${status} ${errorCode}: ${message}`)
-  }
-}
-
-/** A JSON-RPC error of the gateway or the node, as viem reads it. */
-class RpcFailure extends Error {
-  override name = 'RpcFailure'
-  constructor(readonly code: number, message: string, readonly data: unknown) {
-    super(message)
   }
 }
 
@@ -114,10 +109,10 @@ function describe(config: BailiffConfig, call: Call) {
     amount: call.value.toString(),
     amount_unit: 'base',
   }
-  if (!config.tokens?.some((token) => isAddressEqual(token, call.to))) {
-    return call.data === '0x' ? intent : { ...intent, calldata: call.data }
-  }
-  const { functionName, args } = decodeFunctionData({ abi: tokenMethods, data: call.data })
+  const listed = config.tokens?.some((token) => isAddressEqual(token, call.to))
+  const method = listed ? readTokenMethod(call.data) : undefined
+  if (!method) return call.data === '0x' ? intent : { ...intent, calldata: call.data }
+  const { functionName, args } = method
   const [to, amount] = functionName === 'transferFrom' ? [args[1], args[2]] : args
   const action = call.action === 'erc4337.userop' ? call.action
     : functionName === 'approve' ? 'token.approve' : 'wallet.transfer'
@@ -128,6 +123,16 @@ function describe(config: BailiffConfig, call: Call) {
     amount: amount.toString(),
     to: to.toLowerCase(),
     ...(functionName === 'approve' && action === 'erc4337.userop' ? { calldata: call.data } : {}),
+  }
+}
+
+/** Reads data that is exactly a token's transfer, transferFrom or approve, which is what the gateway takes for one. */
+function readTokenMethod(data: Hex) {
+  try {
+    const method = decodeFunctionData({ abi: tokenMethods, data })
+    return encodeFunctionData({ abi: tokenMethods, ...method }) === data ? method : undefined
+  } catch {
+    return undefined
   }
 }
 
@@ -154,6 +159,8 @@ function versionOf(entryPoint: Address): EntryPointVersion {
   return version
 }
 
+const writes = new Set(['eth_sendRawTransaction', 'eth_sendUserOperation'])
+
 type Envelope = { chainId: number; intent: unknown } & ({ txCommit: string } | { userOpHash: string })
 
 function transport(
@@ -161,7 +168,6 @@ function transport(
   endpoint: 'rpc' | 'bundler',
   envelopeOf: (request: Request, chainId: number) => Promise<Envelope | undefined>,
 ): CustomTransport {
-  // A write is never tried twice: its attestation is good for one.
   return (options) => {
     let id = 0
     const chain = async () => {
@@ -180,7 +186,13 @@ function transport(
       }
       return submit(`${config.url}/${endpoint}/${chainId}`, headers, body)
     }
-    return custom({ request }, { key: 'bailiff', name: 'Bailiff', retryCount: 0 })(options)
+    const inner = custom({ request }, { key: 'bailiff', name: 'Bailiff' })(options)
+    return {
+      ...inner,
+      // A write is never tried twice: its attestation is good for one. Reads are retried as with any transport.
+      request: (request, options) =>
+        inner.request(request, writes.has(request.method) ? { ...options, retryCount: 0 } : options),
+    }
   }
 }
 
@@ -199,10 +211,15 @@ async function authorize(config: BailiffConfig, envelope: Envelope): Promise<str
 async function submit(url: string, headers: Record<string, string>, body: string): Promise<unknown> {
   const response = await fetch(url, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body })
   const answer = await response.json()
-  if (answer.error_code) throw new NotAuthorizedError(answer.status, answer.error_code, answer.message)
+  if (answer.error_code) {
+    if (headers.authorization) throw new NotAuthorizedError(answer.status, answer.error_code, answer.message)
+    const details = `${answer.error_code}: ${answer.message}`
+    throw new HttpRequestError({ url, status: response.status, headers: response.headers, details })
+  }
   if (answer.error) {
     const { code, message, data } = answer.error
-    throw new RpcFailure(code, data?.reason ? `${message}: ${data.reason}` : message, data)
+    const error = { code, data, message: data?.reason ? `${message}: ${data.reason}` : message }
+    throw new RpcRequestError({ url, body: JSON.parse(body), error })
   }
   return answer.result
 }

@@ -1,5 +1,5 @@
-// Sends a value transfer. Set BAILIFF_URL, BAILIFF_API_KEY, PRIVATE_KEY, TO, and VALUE in ether; the last two lines of
-// the client are all that is special about it.
+// Sends a value transfer. Set BAILIFF_URL, BAILIFF_API_KEY, PRIVATE_KEY, TO, and VALUE in ether. The import of
+// ./bailiff.js and the line of `transport` are all that is special about it.
 
 import { createPublicClient, createWalletClient, parseEther, type Address, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
