@@ -36,18 +36,21 @@ const (
 // to do from each other without waiting for the system, so that it is their own work that is measured; where each is a
 // process of its own, as with a user, most of the time goes into the system waking them up. Run it with -benchtime 10000x.
 func BenchmarkGatewayRead(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		start func(tb testing.TB, name, upstream string) (address string)
-	}{{"one-process", startHere}, {"processes", startProcess}} {
-		b.Run(c.name, func(b *testing.B) {
-			node := c.start(b, "node", "")
-			compare(b, []*subject{
-				{name: "direct", address: node, path: "/"},
-				{name: "hop", address: c.start(b, "hop", node), path: "/"},
-				{name: "gateway", address: c.start(b, "gateway", node), path: "/rpc/8453"},
-			})
-		})
+	for name, start := range starts {
+		b.Run(name, func(b *testing.B) { compare(b, startSubjects(b, start)) })
+	}
+}
+
+// starts are the ways to start a server of servers by its name, for the node at upstream. They return its address.
+var starts = map[string]func(tb testing.TB, name, upstream string) string{"one-process": startHere, "processes": startProcess}
+
+// startSubjects starts what is compared.
+func startSubjects(tb testing.TB, start func(tb testing.TB, name, upstream string) string) []*subject {
+	node := start(tb, "node", "")
+	return []*subject{
+		{name: "direct", address: node, path: "/"},
+		{name: "hop", address: start(tb, "hop", node), path: "/"},
+		{name: "gateway", address: start(tb, "gateway", node), path: "/rpc/8453"},
 	}
 }
 
@@ -115,14 +118,31 @@ func startHere(tb testing.TB, name, upstream string) string {
 	return listener.Addr().String()
 }
 
-// TestServe is a process of the benchmark's: it prints where it listens, and serves until its input ends.
+// TestServe asks every server for a read. Told which by the environment, it is a process of the benchmark's instead: it
+// prints where it listens, and serves until its input ends.
 func TestServe(t *testing.T) {
-	name := os.Getenv(serveVariable)
-	if name == "" {
-		t.Skip("serves for BenchmarkGatewayRead")
+	if name := os.Getenv(serveVariable); name != "" {
+		fmt.Println(startHere(t, name, os.Getenv(upstreamVariable)))
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
 	}
-	fmt.Println(startHere(t, name, os.Getenv(upstreamVariable)))
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	for name, start := range starts {
+		for _, s := range startSubjects(t, start) {
+			if body, err := s.ask(); err != nil || string(body) != readAnswer {
+				t.Errorf("%s, %s: %s, %v", name, s.name, body, err)
+			}
+		}
+	}
+}
+
+// ask sends one read.
+func (s *subject) ask() ([]byte, error) {
+	response, err := http.Post("http://"+s.address+s.path, "application/json", strings.NewReader(readBody))
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return io.ReadAll(response.Body)
 }
 
 // startProcess starts a server as a process of its own and returns its address.
