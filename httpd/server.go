@@ -121,7 +121,7 @@ func (l *closeOnce) Close() error {
 
 // Serve answers on a listener until Shutdown. It is called once.
 func (s *Server) Serve(listener net.Listener) error {
-	once := &closeOnce{Listener: listener}
+	once := &closeOnce{Listener: keepDeadlines(listener, deadlineRound)}
 	s.listener.Store(once)
 	return s.http.Serve(once)
 }

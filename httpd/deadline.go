@@ -1,0 +1,169 @@
+package httpd
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// deadlineRound is how often the deadlines of connections are looked at.
+	deadlineRound = time.Second
+	// farRounds is how many rounds ahead a deadline has to be to be kept. What is nearer is the operating system's.
+	farRounds = 4
+)
+
+// A deadlines is a listener that keeps the deadlines of its connections itself. A server moves three of them for each
+// request, and hardly any is ever reached; to set one takes the runtime a timer, and a twentieth of what a test-run takes.
+// Here it is a store, and once a round somebody looks which have passed. So a deadline may be late by a round, never
+// early. One that is near, or over, is set as ever.
+type deadlines struct {
+	net.Listener
+	round time.Duration
+	start time.Time
+	now   atomic.Int64 // nanoseconds since start, as of the last round
+
+	mu          sync.Mutex
+	connections map[*connection]struct{}
+	closed      bool
+	ended       chan struct{} // closed when the listener is closed and no connection is left
+}
+
+// keepDeadlines returns a listener over another one. Its rounds end when it is closed, and all of its connections are.
+func keepDeadlines(listener net.Listener, round time.Duration) *deadlines {
+	d := &deadlines{
+		Listener: listener, round: round, start: time.Now(),
+		connections: map[*connection]struct{}{}, ended: make(chan struct{}),
+	}
+	go d.run()
+	return d
+}
+
+// Accept implements net.Listener.
+func (d *deadlines) Accept() (net.Conn, error) {
+	accepted, err := d.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{Conn: accepted, kept: d}
+	d.mu.Lock()
+	d.connections[c] = struct{}{}
+	d.mu.Unlock()
+	return c, nil
+}
+
+// Close implements net.Listener. It is called once.
+func (d *deadlines) Close() error {
+	err := d.Listener.Close()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	d.endWithoutConnections()
+	return err
+}
+
+func (d *deadlines) remove(c *connection) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, open := d.connections[c]; !open {
+		return
+	}
+	delete(d.connections, c)
+	d.endWithoutConnections()
+}
+
+func (d *deadlines) endWithoutConnections() {
+	if d.closed && len(d.connections) == 0 {
+		close(d.ended)
+	}
+}
+
+func (d *deadlines) run() {
+	rounds := time.NewTicker(d.round)
+	defer rounds.Stop()
+	for {
+		select {
+		case <-d.ended:
+			return
+		case <-rounds.C:
+			d.look()
+		}
+	}
+}
+
+// look lets everything that has passed its deadline fail.
+func (d *deadlines) look() {
+	now := int64(time.Since(d.start))
+	d.now.Store(now)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := range d.connections {
+		c.read.look(now, c.Conn.SetReadDeadline)
+		c.write.look(now, c.Conn.SetWriteDeadline)
+	}
+}
+
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
+
+// A connection is a connection of deadlines. Its deadlines may be set by several goroutines, as a net.Conn's.
+type connection struct {
+	net.Conn
+	kept        *deadlines
+	read, write deadline
+}
+
+// A deadline is one of a connection's two.
+type deadline struct {
+	at  atomic.Int64 // nanoseconds since the listener's start; 0 where it is not kept
+	set atomic.Bool  // the connection below has one as well
+}
+
+// look has what waits fail where a deadline that is kept has passed.
+func (d *deadline) look(now int64, set func(time.Time) error) {
+	if at := d.at.Load(); at != 0 && at <= now {
+		d.set.Store(true)
+		_ = set(longAgo) // it fails where the connection is closed already
+	}
+}
+
+// move keeps a deadline that is far away, and sets any other.
+func (d *deadline) move(of *deadlines, t time.Time, set func(time.Time) error) error {
+	at := int64(t.Sub(of.start))
+	if t.IsZero() || at < of.now.Load()+farRounds*int64(of.round) {
+		d.at.Store(0)
+		d.set.Store(true)
+		return set(t)
+	}
+	d.at.Store(at)
+	if d.set.Load() {
+		d.set.Store(false)
+		return set(time.Time{})
+	}
+	return nil
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *connection) SetReadDeadline(t time.Time) error {
+	return c.read.move(c.kept, t, c.Conn.SetReadDeadline)
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *connection) SetWriteDeadline(t time.Time) error {
+	return c.write.move(c.kept, t, c.Conn.SetWriteDeadline)
+}
+
+// SetDeadline implements net.Conn.
+func (c *connection) SetDeadline(t time.Time) error {
+	if err := c.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
+}
+
+// Close implements net.Conn.
+func (c *connection) Close() error {
+	c.kept.remove(c)
+	return c.Conn.Close()
+}

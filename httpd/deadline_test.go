@@ -1,0 +1,146 @@
+package httpd
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+const testRound = 20 * time.Millisecond
+
+// far is a deadline that is kept, and not set.
+const far = (farRounds + 2) * testRound
+
+// accepted returns both ends of a connection whose deadlines are kept.
+func accepted(t *testing.T, round time.Duration) (ours *connection, theirs net.Conn, listener *deadlines) {
+	t.Helper()
+	below, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener = keepDeadlines(below, round)
+	theirs, err = net.Dial("tcp", below.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Close() // may have been closed by the test
+		theirs.Close()
+		_ = listener.Listener.Close()
+	})
+	return c.(*connection), theirs, listener
+}
+
+// readFor reports how long a read waits until its deadline.
+func readFor(t *testing.T, c net.Conn) time.Duration {
+	t.Helper()
+	begun := time.Now()
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the read ended with %v", err)
+	}
+	return time.Since(begun)
+}
+
+// TestDeadlineKept has reads and writes fail by deadlines that are far away when they are set, not before these, and
+// by near ones. Where nobody looks, far ones never come: so it is the rounds that this sees.
+func TestDeadlineKept(t *testing.T) {
+	ours, _, _ := accepted(t, testRound)
+	for name, in := range map[string]time.Duration{"far": far, "near": testRound} {
+		if err := ours.SetReadDeadline(time.Now().Add(in)); err != nil {
+			t.Fatal(err)
+		}
+		if kept := ours.read.at.Load() != 0; kept != (in == far) {
+			t.Errorf("%s: kept: %v", name, kept)
+		}
+		if waited := readFor(t, ours); waited < in-time.Millisecond {
+			t.Errorf("%s: the read failed after %v", name, waited)
+		}
+		if err := ours.SetReadDeadline(time.Now().Add(far)); err != nil { // opens it again
+			t.Fatal(err)
+		}
+	}
+	if err := ours.SetWriteDeadline(time.Now().Add(far)); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	for { // nobody reads at the other end
+		if _, err := ours.Write(make([]byte, 1<<20)); err != nil {
+			if !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) < far-time.Millisecond {
+				t.Errorf("the write failed after %v: %v", time.Since(begun), err)
+			}
+			break
+		}
+	}
+
+	unwatched, _, _ := accepted(t, time.Hour)
+	unwatched.read.at.Store(1)
+	unwatched.Conn.SetReadDeadline(time.Now().Add(far))
+	readFor(t, unwatched)
+}
+
+// TestDeadlineMoved moves deadlines before they come, takes one back, and puts a far one in the place of one that was set,
+// and of one that has passed.
+func TestDeadlineMoved(t *testing.T) {
+	ours, theirs, _ := accepted(t, testRound)
+	for range 10 {
+		if err := ours.SetReadDeadline(time.Now().Add(far)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(far / 3)
+	}
+	for _, in := range []time.Time{time.Now().Add(testRound), time.Now().Add(100 * far), {}} {
+		if err := ours.SetDeadline(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ours.SetReadDeadline(time.Now().Add(testRound)); err != nil {
+		t.Fatal(err)
+	}
+	if err := ours.SetReadDeadline(time.Now().Add(100 * far)); err != nil {
+		t.Fatal(err)
+	}
+	readLate := func() {
+		t.Helper()
+		time.AfterFunc(2*far, func() { _, _ = io.WriteString(theirs, "x") })
+		if _, err := ours.Read(make([]byte, 1)); err != nil {
+			t.Errorf("the read ended before its deadline: %v", err)
+		}
+	}
+	readLate()
+	if err := ours.SetReadDeadline(time.Now().Add(far)); err != nil {
+		t.Fatal(err)
+	}
+	readFor(t, ours)
+	if err := ours.SetReadDeadline(time.Now().Add(100 * far)); err != nil {
+		t.Fatal(err)
+	}
+	readLate()
+}
+
+// TestDeadlinesEnd has the rounds end with the last connection, the listener being closed, whichever comes first.
+func TestDeadlinesEnd(t *testing.T) {
+	for name, steps := range map[string]func(*deadlines, *connection){
+		"listener first":   func(l *deadlines, c *connection) { l.Close(); c.Close() },
+		"connection first": func(l *deadlines, c *connection) { c.Close(); c.Close(); l.Close() },
+	} {
+		ours, _, listener := accepted(t, testRound)
+		select {
+		case <-listener.ended:
+			t.Errorf("%s: ended too early", name)
+		default:
+		}
+		steps(listener, ours)
+		select {
+		case <-listener.ended:
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s: not ended", name)
+		}
+	}
+}
