@@ -21,8 +21,8 @@ const (
 type deadlines struct {
 	net.Listener
 	round time.Duration
-	start time.Time
-	now   atomic.Int64 // nanoseconds since start, as of the last round
+	first time.Time    // when the first round was; to be read once now is not 0
+	now   atomic.Int64 // nanoseconds from first to the last round, and one more; 0 before the first
 
 	mu          sync.Mutex
 	connections map[*connection]struct{}
@@ -33,7 +33,7 @@ type deadlines struct {
 // keepDeadlines returns a listener over another one. Its rounds end when it is closed, and all of its connections are.
 func keepDeadlines(listener net.Listener, round time.Duration) *deadlines {
 	d := &deadlines{
-		Listener: listener, round: round, start: time.Now(),
+		Listener: listener, round: round,
 		connections: map[*connection]struct{}{}, ended: make(chan struct{}),
 	}
 	go d.run()
@@ -86,15 +86,20 @@ func (d *deadlines) run() {
 		select {
 		case <-d.ended:
 			return
-		case <-rounds.C:
-			d.look()
+		case now := <-rounds.C:
+			if d.first.IsZero() {
+				d.first = now
+			}
+			d.look(d.since(now))
 		}
 	}
 }
 
+// since is a time as now has it.
+func (d *deadlines) since(t time.Time) int64 { return int64(t.Sub(d.first)) + 1 }
+
 // look lets everything that has passed its deadline fail.
-func (d *deadlines) look() {
-	now := int64(time.Since(d.start))
+func (d *deadlines) look(now int64) {
 	d.now.Store(now)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,7 +121,7 @@ type connection struct {
 
 // A deadline is one of a connection's two.
 type deadline struct {
-	at  atomic.Int64 // nanoseconds since the listener's start; 0 where it is not kept
+	at  atomic.Int64 // as the listener's now; 0 where it is not kept
 	set atomic.Bool  // the connection below has one as well
 }
 
@@ -130,13 +135,13 @@ func (d *deadline) look(now int64, set func(time.Time) error) {
 
 // move keeps a deadline that is far away, and sets any other.
 func (d *deadline) move(of *deadlines, t time.Time, set func(time.Time) error) error {
-	at := int64(t.Sub(of.start))
-	if t.IsZero() || at < of.now.Load()+farRounds*int64(of.round) {
+	now := of.now.Load()
+	if now == 0 || of.since(t) < now+farRounds*int64(of.round) {
 		d.at.Store(0)
 		d.set.Store(true)
 		return set(t)
 	}
-	d.at.Store(at)
+	d.at.Store(of.since(t))
 	if d.set.Load() {
 		d.set.Store(false)
 		return set(time.Time{})

@@ -51,7 +51,10 @@ func readFor(t *testing.T, c net.Conn) time.Duration {
 // TestDeadlineKept has reads and writes fail by deadlines that are far away when they are set, not before these, and
 // by near ones. Where nobody looks, far ones never come: so it is the rounds that this sees.
 func TestDeadlineKept(t *testing.T) {
-	ours, _, _ := accepted(t, testRound)
+	ours, _, listener := accepted(t, testRound)
+	for listener.now.Load() == 0 { // before the first round all deadlines are set
+		time.Sleep(time.Millisecond)
+	}
 	for name, in := range map[string]time.Duration{"far": far, "near": testRound} {
 		if err := ours.SetReadDeadline(time.Now().Add(in)); err != nil {
 			t.Fatal(err)
@@ -79,10 +82,11 @@ func TestDeadlineKept(t *testing.T) {
 		}
 	}
 
-	unwatched, _, _ := accepted(t, time.Hour)
-	unwatched.read.at.Store(1)
-	unwatched.Conn.SetReadDeadline(time.Now().Add(far))
-	readFor(t, unwatched)
+	early, _, _ := accepted(t, time.Hour)
+	if err := early.SetReadDeadline(time.Now().Add(far)); err != nil {
+		t.Fatal(err)
+	}
+	readFor(t, early)
 }
 
 // TestDeadlineMoved moves deadlines before they come, takes one back, and puts a far one in the place of one that was set,

@@ -111,6 +111,10 @@ func (p *patient) examineRecord() {
 	case err != nil:
 		p.add(trouble, "record", "%v; restore the data from a backup, and find out who changed it", err)
 		return
+	case chain.SnapshotChanged:
+		p.add(trouble, "record", "the chain of %d records is whole, but its snapshot is not what it comes to; remove %s, and find out who changed it",
+			chain.Records, pebbleledger.SnapshotPath(s.ledgerPath()))
+		return
 	}
 	p.add(sound, "record", "the chain of %d records is whole, and fits the last checkpoint", chain.Records)
 }

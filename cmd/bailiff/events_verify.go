@@ -52,9 +52,16 @@ func (c *eventsVerifyCommand) Run(std streams) error {
 	if err := fits(chain, kept, c.NoCheckpoint); err != nil {
 		return err
 	}
+	if chain.SnapshotChanged {
+		return fail("the snapshot was CHANGED: the record is whole, and comes to something else; remove %s, which the service makes anew, "+
+			"and find out who changed it: limits may have been exceeded since", pebbleledger.SnapshotPath(s.ledgerPath()))
+	}
 	fmt.Fprintf(std.out, "verified: %d records in %d groups, stream %x, head %x\n", chain.Records, chain.Groups, chain.Head.Stream, chain.Head.Hash)
 	if chain.Torn {
 		fmt.Fprintln(std.out, "behind them is an unfinished group, as a crash leaves one; it was never acknowledged")
+	}
+	if chain.Snapshot > 0 {
+		fmt.Fprintf(std.out, "the snapshot is what the first %d records come to\n", chain.Snapshot)
 	}
 	if !c.NoCheckpoint {
 		fmt.Fprintf(std.out, "the checkpoint of %s at record %d fits; %d records came after it\n", kept.At.Format(time.RFC3339), kept.LSN, chain.Head.LSN-kept.LSN)

@@ -53,12 +53,13 @@ type Ledger struct {
 	// pending says that a group has become wanted and the committer has not been told.
 	pending atomic.Bool
 
+	secret    state.Secret
+	snapshots *snapshotter // nil where the log keeps none
+
 	mu      sync.Mutex
-	state   *state.State
+	past                 // the state is ahead of the head and the times, which are those of what is durable
 	record  state.Record // scratch of the step under way
 	next    uint64       // LSN of the next record
-	head    ledger.Head  // the chain's durable end; only the committer changes it
-	times   timeIndex    // of the durable records
 	outbox  outbox       // the deliveries that nobody has been handed, and whose events are durable
 	groups  []*group     // not durable yet, in order; the last one is open
 	spare   []byte       // memory of a group that was written
@@ -291,6 +292,7 @@ func (l *Ledger) written(g *group, hash [32]byte) bool {
 	}
 	l.head.LSN, l.head.Hash = g.first+uint64(g.count)-1, hash
 	l.times.add(g.first, g.count, g.times)
+	l.snapshots.grown(l.head.LSN)
 	for _, w := range g.outbox {
 		l.outbox.add(w)
 	}
@@ -345,6 +347,7 @@ func (l *Ledger) Close() error {
 		l.mu.Unlock()
 		l.signal()
 		<-l.done
+		l.snapshots.end(l.failure != nil)
 		l.closeErr = l.closeLog()
 	})
 	return l.closeErr

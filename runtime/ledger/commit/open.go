@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,15 +13,18 @@ import (
 
 // Options are what a ledger needs besides its log.
 type Options struct {
-	// Random gives the stream id of a new log.
+	// Random gives the stream id of a new log, and the secret that counters are kept under in memory.
 	Random io.Reader
-	// Logger reports what somebody should know of although the ledger works: that an unfinished last group was removed.
-	// nil drops it.
+	// Logger reports what somebody should know of although the ledger works: that an unfinished last group was removed,
+	// or that a snapshot could not be made or used. nil drops it.
 	Logger func(format string, args ...any)
 	// Observer is told of every group that was made durable, with Clock's measure of it; nil for none.
 	Observer Observer
 	// Clock measures time for Observer; time.Now in service. Not needed without.
 	Clock func() time.Time
+	// SnapshotEvery is how many records are written between two snapshots, where the log keeps any; 0 means the
+	// constant SnapshotEvery.
+	SnapshotEvery uint64
 }
 
 // An Observer watches the committer, which waits for it.
@@ -29,27 +33,26 @@ type Observer interface {
 	Group(records, bytes int, took time.Duration)
 }
 
-// Open replays a log and returns the ledger that continues it. An error that wraps ledger.ErrCorrupt says that the
-// log is not what was written, and where; nothing is changed then. Only a last group whose checksum is wrong is
-// taken for a write that was never acknowledged, and removed.
+// Open replays a log, from its snapshot on where it has one, and returns the ledger that continues it. An error that
+// wraps ledger.ErrCorrupt says that the log is not what was written, and where; nothing is changed then. Only a last
+// group whose checksum is wrong is taken for a write that was never acknowledged, and removed.
 //
 // The ledger owns the log: its Close closes a log that is an io.Closer.
 func Open(log Log, options Options) (*Ledger, error) {
 	l := &Ledger{
-		log: log, state: state.New(),
+		log:  log,
 		wake: make(chan struct{}, 1), done: make(chan struct{}), told: make(chan struct{}, 1),
 		keys: newKeyTable(), clock: options.Clock,
 	}
 	if options.Clock != nil {
 		l.watch = options.Observer
 	}
-	if err := l.replay(&options); err != nil {
+	if err := l.draw(options.Random); err != nil {
 		return nil, err
 	}
-	if l.head.LSN == 0 {
-		if _, err := io.ReadFull(options.Random, l.head.Stream[:]); err != nil {
-			return nil, fmt.Errorf("ledger: reading randomness for the stream id: %w", err)
-		}
+	snapshot := l.recall(&options)
+	if err := l.replay(&options); err != nil {
+		return nil, err
 	}
 	l.state.Waiting(l.outbox.add)
 	if l.outbox.queue.Len() > 0 {
@@ -57,8 +60,38 @@ func Open(log Log, options Options) (*Ledger, error) {
 	}
 	l.next = l.head.LSN + 1
 	l.groups = []*group{newGroup(l.next, nil)}
+	if l.snapshots = newSnapshotter(log, options.SnapshotEvery, snapshot); l.snapshots != nil {
+		l.snapshots.grown(l.head.LSN)
+		go l.makeSnapshots(options.Logger)
+	}
 	go l.commitAll()
 	return l, nil
+}
+
+// draw starts l without a past: with a secret, and with the stream id of a new log.
+func (l *Ledger) draw(random io.Reader) error {
+	var b [32]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return fmt.Errorf("ledger: reading randomness for the stream id: %w", err)
+	}
+	copy(l.head.Stream[:], b[:])
+	l.secret = state.Secret{binary.BigEndian.Uint64(b[16:]), binary.BigEndian.Uint64(b[24:])}
+	l.state = state.New(l.secret)
+	return nil
+}
+
+// recall starts l with the past of the log's snapshot, where it has one that can be used, and returns its LSN.
+func (l *Ledger) recall(options *Options) uint64 {
+	p, err := load(l.log)
+	if err != nil && options.Logger != nil {
+		options.Logger("%v: the log is read from its beginning", err)
+	}
+	if p == nil || err != nil {
+		return 0
+	}
+	l.past = *p
+	l.state.Keys(func(key ledger.Key) { l.keys.publish(key) })
+	return l.head.LSN
 }
 
 // replay applies every record of the log.
@@ -69,8 +102,11 @@ func (l *Ledger) replay(options *Options) error {
 	}
 	torn, size := false, 0
 	var problem error
-	err = l.log.Read(0, func(first uint64, b []byte) bool {
-		problem = l.replayGroup(first, b)
+	err = l.log.Read(l.head.LSN+1, func(first uint64, b []byte) bool {
+		if first <= l.head.LSN { // the snapshot's last group, which is the log's
+			return true
+		}
+		problem = l.past.replay(&l.record, first, b, l.replayed)
 		torn, size = first == head && errors.Is(problem, errTorn), len(b)
 		return problem == nil
 	})
@@ -97,32 +133,11 @@ func (l *Ledger) removeTorn(head uint64, size int, problem error, options *Optio
 	return nil
 }
 
-// replayGroup checks that a group follows those before and applies its records.
-func (l *Ledger) replayGroup(first uint64, b []byte) error {
-	s, err := follow(&l.head, first, b)
-	if err != nil {
-		return err
-	}
-	times := noTime
-	err = s.each(&l.record, func(lsn uint64) error {
-		times = times.with(l.record.Now)
-		return l.replayRecord(lsn)
-	})
-	if err != nil {
-		return fmt.Errorf("group %d: %w", first, err)
-	}
-	l.times.add(first, s.count, times)
-	return nil
-}
-
-func (l *Ledger) replayRecord(lsn uint64) error {
-	if err := l.state.Apply(lsn, &l.record); err != nil {
-		return err
-	}
+// replayed makes what a record says of a key known.
+func (l *Ledger) replayed() {
 	switch l.record.Kind {
 	case state.KeyCreated, state.KeyRevoked, state.KeyChanged, state.PolicyDeployed:
 		key, _ := l.state.Key(l.record.Key)
 		l.keys.publish(key)
 	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -88,4 +89,37 @@ func follow(head *ledger.Head, first uint64, b []byte) (sealed, error) {
 	}
 	*head = ledger.Head{Stream: s.stream, LSN: head.LSN + uint64(s.count), Hash: sha256.Sum256(b)}
 	return s, nil
+}
+
+// ErrSnapshotChanged is a ledger.ErrCorrupt of VerifySnapshot: the log is whole, and its snapshot is not what it comes to.
+var ErrSnapshotChanged = fmt.Errorf("%w: the snapshot is not what the log comes to", ledger.ErrCorrupt)
+
+// VerifySnapshot compares the snapshot of a log that no ledger has open with what the log comes to: nobody reads the
+// records before it when the log is opened, so an edited one would change the past. It returns the LSN that the snapshot
+// covers, 0 where there is none, or none that opening would use. It fails with [ErrSnapshotChanged], or as [VerifyLog]
+// does, or with a ledger.ErrCorrupt where records can't follow each other.
+func VerifySnapshot(log Log) (covers uint64, err error) {
+	p, err := load(log)
+	if p == nil || errors.Is(err, errSnapshot) {
+		return 0, nil
+	}
+	again := past{state: p.state.Fresh()}
+	var r state.Record
+	var problem error
+	err = log.Read(0, func(first uint64, b []byte) bool {
+		if first > p.head.LSN {
+			return false
+		}
+		problem = again.replay(&r, first, b, func() {})
+		return problem == nil
+	})
+	switch {
+	case problem != nil:
+		return 0, fmt.Errorf("%w: %w", ledger.ErrCorrupt, problem)
+	case err != nil:
+		return 0, fmt.Errorf("ledger: reading the log: %w", err)
+	case !bytes.Equal(again.appendSnapshot(nil), p.appendSnapshot(nil)):
+		return 0, fmt.Errorf("%w, up to record %d", ErrSnapshotChanged, p.head.LSN)
+	}
+	return p.head.LSN, nil
 }

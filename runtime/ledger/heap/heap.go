@@ -10,6 +10,12 @@ type Item[T any] interface {
 // A Heap gives back the first of its items. The zero value is empty and ready. It is not safe for concurrent use.
 type Heap[T Item[T]] struct{ items []T }
 
+// Restore returns the heap that had the items, in the order in which Items gave them.
+func Restore[T Item[T]](items []T) Heap[T] { return Heap[T]{items} }
+
+// Items returns all items, in the heap's own order. They are the heap's.
+func (h *Heap[T]) Items() []T { return h.items }
+
 // Len returns the number of items.
 func (h *Heap[T]) Len() int { return len(h.items) }
 

@@ -29,6 +29,8 @@ const (
 // A log is a commit.Log over Pebble.
 type log struct {
 	db       *pebble.DB
+	fs       vfs.FS
+	dir      string
 	lock     *pebble.Lock
 	write    *pebble.WriteOptions // Sync; tests show that anything less is noticed
 	patience time.Duration        // closePatience
@@ -54,7 +56,7 @@ func openAs(dir string, options Options, readOnly bool) (l *log, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l = &log{lock: held, write: pebble.Sync, patience: closePatience}
+	l = &log{fs: options.FS, dir: dir, lock: held, write: pebble.Sync, patience: closePatience}
 	defer func() {
 		if err != nil {
 			l, err = nil, errors.Join(err, held.Close())

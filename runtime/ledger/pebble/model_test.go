@@ -24,12 +24,15 @@ type world struct {
 	broken *errorfs.Toggle
 	rng    *mathrand.Rand
 
+	every  uint64 // records between two snapshots
+	loaded *int   // counts the snapshots that were there when the ledger was opened
+
 	write *pebble.WriteOptions              // instead of Sync
 	wrap  func(ledger.Ledger) ledger.Ledger // around what Open returns
 }
 
 func newWorld() *world {
-	return &world{disk: vfs.NewCrashableMem(), rng: mathrand.New(mathrand.NewPCG(1, 2)), write: pebble.Sync}
+	return &world{disk: vfs.NewCrashableMem(), rng: mathrand.New(mathrand.NewPCG(1, 2)), every: 8, loaded: new(int), write: pebble.Sync}
 }
 
 func (w *world) Open() (ledger.Ledger, error) {
@@ -40,7 +43,14 @@ func (w *world) Open() (ledger.Ledger, error) {
 	}
 	log.write = w.write
 	log.patience = 50 * time.Millisecond
-	l, err := commit.Open(log, commit.Options{Random: rand.Reader})
+	covers, err := commit.VerifySnapshot(log)
+	if err != nil {
+		return nil, err
+	}
+	if covers > 0 {
+		*w.loaded++
+	}
+	l, err := commit.Open(log, commit.Options{Random: rand.Reader, SnapshotEvery: w.every})
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +75,17 @@ func (w *world) Mend(l ledger.Ledger, luck int) {
 	w.disk = w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: luck, RNG: w.rng})
 }
 
+// TestModel has the ledger make snapshots all the time, each of which has to be what the log comes to.
 func TestModel(t *testing.T) {
-	ledgertest.Model(t, 200, func() ledgertest.World { return newWorld() })
+	loaded := 0
+	ledgertest.Model(t, 200, func() ledgertest.World {
+		w := newWorld()
+		w.loaded = &loaded
+		return w
+	})
+	if t.Logf("opened with a snapshot: %d times", loaded); loaded < 50 && !t.Failed() {
+		t.Error("hardly any ledger was opened with a snapshot")
+	}
 }
 
 // TestModelCatches plants faults that Model must find, and find for what they are.
@@ -75,7 +94,7 @@ func TestModelCatches(t *testing.T) {
 		plant func(*world)
 		says  string // a regular expression
 	}{
-		"a dropped sync":    {func(w *world) { w.write = pebble.NoSync }, "acknowledged"},
+		"a dropped sync":    {func(w *world) { w.write = pebble.NoSync }, "acknowledged|a log that is not this one"},
 		"an early answer":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.noWait = true }) }, "acknowledged|is not handed out"},
 		"a lost expiry":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = longerHold }) }, "HoldExpires"},
 		"a lost window":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = dayForHour }) }, "counter|Result|refused"},

@@ -1,11 +1,14 @@
 package pebbleledger
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -16,7 +19,7 @@ import (
 func TestConformance(t *testing.T) {
 	var fs vfs.FS
 	open := func(t *testing.T) ledger.Ledger {
-		l, err := Open("ledger", Options{FS: fs, Random: rand.Reader, Errorf: t.Logf})
+		l, err := Open("ledger", Options{FS: fs, Random: rand.Reader, Errorf: t.Logf, SnapshotEvery: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,5 +98,59 @@ func TestVerifyChain(t *testing.T) {
 	alter(2)
 	if got, err := verify(); !errors.Is(err, ledger.ErrCorrupt) || !strings.Contains(err.Error(), "group 2") || got.Groups != 1 || got.Torn {
 		t.Fatalf("an altered group: %+v, %v", got, err)
+	}
+}
+
+// TestVerifySnapshot verifies a directory with a snapshot, with one that was edited, and with one that can't be read.
+func TestVerifySnapshot(t *testing.T) {
+	options := Options{FS: vfs.NewMem(), Random: rand.Reader, SnapshotEvery: 1}
+	l, err := Open("ledger", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := ledgertest.NewKey(1)
+	if err := l.CreateKey(context.Background(), key); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if _, err := options.FS.Stat(SnapshotPath("ledger")); err == nil {
+			break
+		}
+	}
+	l.Close()
+	for _, c := range []struct {
+		what    string
+		edit    func([]byte)
+		covers  uint64
+		changed bool
+	}{
+		{"as it was written", func([]byte) {}, 1, false},
+		{"another e-mail address", func(b []byte) { b[bytes.Index(b, []byte(key.Email))] ^= 1 }, 0, true},
+		{"another version", func(b []byte) { b[0] ^= 1 }, 0, false},
+	} {
+		editSnapshot(t, options, c.edit)
+		chain, err := VerifyChain("ledger", options, 0)
+		if err != nil || chain.Snapshot != c.covers || chain.SnapshotChanged != c.changed || chain.Records != 1 {
+			t.Errorf("%s: %+v, %v", c.what, chain, err)
+		}
+	}
+}
+
+// editSnapshot edits the snapshot, and puts a good checksum under it.
+func editSnapshot(t *testing.T, options Options, edit func([]byte)) {
+	t.Helper()
+	log, err := openLog("ledger", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	b, err := log.LoadSnapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(b)
+	sum := sha256.Sum256(b[:len(b)-sha256.Size])
+	if err := log.SaveSnapshot(append(b[:len(b)-sha256.Size], sum[:]...)); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -23,10 +23,15 @@ type Chain struct {
 	// Torn says that a last group follows whose checksum is wrong: a write that was cut off and never acknowledged, or an
 	// alteration. Opening the ledger removes it.
 	Torn bool
+
+	// Snapshot is the LSN up to which the snapshot is what the log comes to, 0 where there is none. SnapshotChanged says
+	// that there is one, and that it is something else.
+	Snapshot        uint64
+	SnapshotChanged bool
 }
 
 // VerifyChain walks the whole log in dir: every group's checksum, place, and hash of the group before, and the form of
-// every record. It changes nothing. Its errors wrap ledger.ErrLocked where a process holds dir, and ledger.ErrCorrupt,
+// every record, and what they come to beside the snapshot. It changes nothing. Its errors wrap ledger.ErrLocked where a process holds dir, and ledger.ErrCorrupt,
 // with the group's number, where the log is not what was written; the Chain then is of what comes before.
 func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error) {
 	log, err := openExisting(dir, options)
@@ -46,6 +51,13 @@ func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error
 	})
 	if errors.Is(err, commit.ErrUnfinished) {
 		chain.Torn, err = true, nil
+	}
+	if err != nil {
+		return chain, err
+	}
+	chain.Snapshot, err = commit.VerifySnapshot(log)
+	if errors.Is(err, commit.ErrSnapshotChanged) {
+		chain.SnapshotChanged, err = true, nil
 	}
 	return chain, err
 }

@@ -3,15 +3,16 @@ package state
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
+
+	"github.com/dchest/siphash"
 
 	"bailiff/runtime/ledger"
 	"bailiff/vm/amount"
 )
 
-// A counterID stands for a counter's name in memory: two hashes of it under random seeds. Agents choose groups, so
-// nobody may be able to find names that collide, and nobody sees a hash; a collision within a key could only count too
-// much.
+// A counterID stands for a counter's name in memory: its SipHash of 128 bits under the state's secret. Agents choose
+// groups, so nobody may be able to find names that collide, and nobody sees a hash; a collision within a key could only
+// count too much.
 type counterID struct {
 	hash  [2]uint64
 	known bool
@@ -24,11 +25,9 @@ func (s *State) identify(c ledger.Counter) counterID {
 	b = append(b, c.Limit...)
 	b = append(b, c.Group...)
 	s.name = b
-	return counterID{hash: [2]uint64{maphash.Bytes(seeds[0], b), maphash.Bytes(seeds[1], b)}, known: true}
+	high, low := siphash.Hash128(s.secret[0], s.secret[1], b)
+	return counterID{hash: [2]uint64{high, low}, known: true}
 }
-
-// seeds are this process's: ids are in memory only, and logs have the names.
-var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
 // A counter is a value and the time from which it counts as zero again. There are no pointers in it, so that the
 // collector need not look into a table of millions.

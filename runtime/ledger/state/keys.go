@@ -66,12 +66,17 @@ func (s *State) applyKeyCreated(lsn uint64, r *Record) error {
 	if _, taken := s.byHash[r.Created.Hash]; taken {
 		return fmt.Errorf("another key has the hash %x", r.Created.Hash)
 	}
-	key := r.Created
-	key.Organization = strings.Clone(key.Organization)
-	key.Email, key.Environment, key.Tier = strings.Clone(key.Email), strings.Clone(key.Environment), strings.Clone(key.Tier)
-	s.keys[key.ID] = &keyState{key: key, now: r.Now, lsn: lsn}
+	key := detached(r.Created)
+	s.keys[key.ID] = &keyState{key: key, now: r.Now, lsn: lsn, created: lsn}
 	s.byHash[key.Hash] = key.ID
 	return nil
+}
+
+// detached returns a key whose texts are its own: those of a record share its memory.
+func detached(key ledger.Key) ledger.Key {
+	key.Organization = strings.Clone(key.Organization)
+	key.Email, key.Environment, key.Tier = strings.Clone(key.Email), strings.Clone(key.Environment), strings.Clone(key.Tier)
+	return key
 }
 
 func (k *keyState) applyRevoked(r *Record) error {

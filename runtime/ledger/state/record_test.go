@@ -241,7 +241,7 @@ func FuzzApply(f *testing.F) {
 		f.Add(r.Append(nil), r.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		s := New()
+		s := New(Secret{})
 		var r Record
 		key := ledger.Key{ID: ledger.ID{1}, Hash: [32]byte{1}, Email: "e", Environment: "test", Tier: "t", Scopes: 1}
 		if err := s.CreateKey(&key, &r); err != nil || s.Apply(1, &r) != nil {

@@ -18,6 +18,7 @@ import (
 
 // A State is what the records applied so far add up to. It is not safe for concurrent use.
 type State struct {
+	secret Secret
 	keys   map[ledger.ID]*keyState
 	byHash map[[32]byte]ledger.ID
 
@@ -33,9 +34,10 @@ type State struct {
 
 // A keyState is all that the ledger knows about one key.
 type keyState struct {
-	key ledger.Key
-	now int64  // the latest time of a step of this key
-	lsn uint64 // of the last record that changed this key
+	key     ledger.Key
+	now     int64  // the latest time of a step of this key
+	lsn     uint64 // of the last record that changed this key
+	created uint64 // LSN of the record that created it
 
 	counters counterTable
 	holds    holdTable
@@ -45,10 +47,17 @@ type keyState struct {
 	hooks       *hookTable              // nil where there are none
 }
 
+// A Secret is what names of counters are hashed with in memory. It is drawn at random, and belongs to a state and to its
+// snapshots; logs have the names.
+type Secret [2]uint64
+
 // New returns the state of an empty log.
-func New() *State {
-	return &State{keys: map[ledger.ID]*keyState{}, byHash: map[[32]byte]ledger.ID{}}
+func New(secret Secret) *State {
+	return &State{secret: secret, keys: map[ledger.ID]*keyState{}, byHash: map[[32]byte]ledger.ID{}}
 }
+
+// Fresh returns the state of an empty log with the secret of s.
+func (s *State) Fresh() *State { return New(s.secret) }
 
 // LSN returns the LSN of the last record that changed the key, 0 where there is none.
 func (s *State) LSN(key ledger.ID) uint64 {

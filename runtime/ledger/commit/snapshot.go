@@ -1,0 +1,276 @@
+package commit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/state"
+)
+
+// A snapshot is what the log came to up to some group, so that opening need not read what was before. It is a copy and
+// never the truth: one that does not fit the log is passed over, and the log read from its beginning.
+//
+//	offset  0  magic "bls1"; the digit is the version
+//	        4  stream id, 16 bytes
+//	       20  LSN of the last record, 8 bytes
+//	       28  SHA-256 of the group that it ends
+//	       60  the index of times: number of segments, and of each its first LSN, count, first and last time as varints
+//	           the state, as its own package writes it
+//	   end-32  SHA-256 of all bytes before
+//
+// It is made beside the ledger, from the snapshot before and the log, so that no decision waits for it, and is therefore
+// as true as a replay is: it is one.
+const (
+	snapshotMagic  = "bls1"
+	snapshotHeader = 60
+
+	// SnapshotEvery is how many records are written between two snapshots, unless Options say otherwise: about ten
+	// seconds' reading when the ledger is opened.
+	SnapshotEvery = 4 << 20
+	// closingPatience bounds how long Close waits for a snapshot under way once the log has failed.
+	closingPatience = time.Second
+)
+
+// Snapshots is what a Log has that can keep a snapshot as well. Both are called by one goroutine at a time, beside the
+// Log's own methods.
+type Snapshots interface {
+	// SaveSnapshot durably puts a snapshot in the place of the one before. After an error either is there.
+	SaveSnapshot(snapshot []byte) error
+	// LoadSnapshot returns the snapshot, nil where there is none.
+	LoadSnapshot() ([]byte, error)
+}
+
+// A past is what a ledger knows from its durable log.
+type past struct {
+	state *state.State
+	head  ledger.Head
+	times timeIndex
+}
+
+// replay adds a group, and calls visit after each of its records.
+func (p *past) replay(r *state.Record, first uint64, b []byte, visit func()) error {
+	s, err := follow(&p.head, first, b)
+	if err != nil {
+		return err
+	}
+	times := noTime
+	err = s.each(r, func(lsn uint64) error {
+		times = times.with(r.Now)
+		if err := p.state.Apply(lsn, r); err != nil {
+			return err
+		}
+		visit()
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("group %d: %w", first, err)
+	}
+	p.times.add(first, s.count, times)
+	return nil
+}
+
+// appendSnapshot appends the snapshot of p.
+func (p *past) appendSnapshot(b []byte) []byte {
+	b = append(b, snapshotMagic...)
+	b = append(b, p.head.Stream[:]...)
+	b = binary.BigEndian.AppendUint64(b, p.head.LSN)
+	b = append(b, p.head.Hash[:]...)
+	b = binary.AppendUvarint(b, uint64(len(p.times.segments)))
+	for _, s := range p.times.segments {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, s.first), s.count)
+		b = binary.AppendVarint(binary.AppendVarint(b, s.times.from), s.times.to)
+	}
+	b = p.state.AppendSnapshot(b)
+	sum := sha256.Sum256(b)
+	return append(b, sum[:]...)
+}
+
+var errSnapshot = errors.New("ledger: the snapshot can't be used")
+
+// readSnapshot returns the past of a snapshot.
+func readSnapshot(b []byte) (*past, error) {
+	end := len(b) - sha256.Size
+	switch {
+	case end < snapshotHeader || sha256.Sum256(b[:end]) != [sha256.Size]byte(b[end:]):
+		return nil, fmt.Errorf("%w: it is not as it was written", errSnapshot)
+	case string(b[:len(snapshotMagic)]) != snapshotMagic:
+		return nil, fmt.Errorf("%w: another version wrote it", errSnapshot)
+	}
+	p := &past{head: ledger.Head{LSN: binary.BigEndian.Uint64(b[20:])}}
+	copy(p.head.Stream[:], b[4:])
+	copy(p.head.Hash[:], b[28:])
+	rest := bytes.NewReader(b[snapshotHeader:end])
+	segments, err := readSegments(rest)
+	if err != nil {
+		return nil, fmt.Errorf("%w: its index of times: %w", errSnapshot, err)
+	}
+	p.times.segments = segments
+	if p.state, err = state.ReadSnapshot(b[end-rest.Len() : end]); err != nil {
+		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
+	}
+	return p, nil
+}
+
+func readSegments(r *bytes.Reader) (segments []segment, err error) {
+	n, err := binary.ReadUvarint(r)
+	for ; n > 0 && err == nil; n-- {
+		var s segment
+		var problems [4]error
+		s.first, problems[0] = binary.ReadUvarint(r)
+		s.count, problems[1] = binary.ReadUvarint(r)
+		s.times.from, problems[2] = binary.ReadVarint(r)
+		s.times.to, problems[3] = binary.ReadVarint(r)
+		segments, err = append(segments, s), errors.Join(problems[:]...)
+	}
+	return segments, err
+}
+
+// load returns the past of the log's snapshot, nil where there is none. An error says why it can't be used.
+func load(log Log) (*past, error) {
+	store, ok := log.(Snapshots)
+	if !ok {
+		return nil, nil
+	}
+	b, err := store.LoadSnapshot()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
+	}
+	if b == nil {
+		return nil, nil
+	}
+	p, err := readSnapshot(b)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.fits(log)
+}
+
+// fits returns why a past is not that of a log: the log has to have the group that the past ends with.
+func (p *past) fits(log Log) error {
+	found := ledger.Head{}
+	err := log.Read(p.head.LSN, func(_ uint64, b []byte) bool {
+		if s, err := parse(b); err == nil {
+			found = ledger.Head{Stream: s.stream, LSN: s.first + uint64(s.count) - 1, Hash: sha256.Sum256(b)}
+		}
+		return false
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", errSnapshot, err)
+	}
+	if found != p.head {
+		return fmt.Errorf("%w: it ends with record %d of a log that is not this one", errSnapshot, p.head.LSN)
+	}
+	return nil
+}
+
+// A snapshotter makes snapshots of a ledger.
+type snapshotter struct {
+	store  Snapshots
+	every  uint64
+	covers uint64        // the LSN of the last snapshot, or of the last attempt; under the ledger's lock
+	wake   chan struct{} // one token: it is time
+	stop   chan struct{} // closed by Close
+	done   chan struct{} // closed when the snapshotter has ended
+}
+
+func newSnapshotter(log Log, every uint64, covers uint64) *snapshotter {
+	store, ok := log.(Snapshots)
+	if !ok {
+		return nil
+	}
+	if every == 0 {
+		every = SnapshotEvery
+	}
+	return &snapshotter{
+		store: store, every: every, covers: covers,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// grown is called, under the lock, when the log has become longer.
+func (n *snapshotter) grown(head uint64) {
+	if n == nil || head < n.covers+n.every {
+		return
+	}
+	n.covers = head
+	select {
+	case n.wake <- struct{}{}:
+	default: // it is at one
+	}
+}
+
+// end stops the snapshotter, and waits for it: for a moment only where the log has failed, since it may be waiting for
+// that.
+func (n *snapshotter) end(failed bool) {
+	if n == nil {
+		return
+	}
+	close(n.stop)
+	if !failed {
+		<-n.done
+		return
+	}
+	select {
+	case <-n.done:
+	case <-time.After(closingPatience):
+	}
+}
+
+// makeSnapshots makes snapshots until Close.
+func (l *Ledger) makeSnapshots(logger func(format string, args ...any)) {
+	defer close(l.snapshots.done)
+	for {
+		select {
+		case <-l.snapshots.stop:
+			return
+		case <-l.snapshots.wake:
+		}
+		if err := l.makeSnapshot(); err != nil && !errors.Is(err, ledger.ErrClosed) && logger != nil {
+			logger("%v: opening the ledger will take longer; the next one is tried %d records on", err, l.snapshots.every)
+		}
+	}
+}
+
+// makeSnapshot makes one of the log as far as it is durable now.
+func (l *Ledger) makeSnapshot() error {
+	l.mu.Lock()
+	target := l.head
+	l.mu.Unlock()
+	p, err := load(l.log)
+	if p == nil || err != nil { // what can't be used is put right by this one
+		p = &past{state: state.New(l.secret)}
+	}
+	var r state.Record
+	var problem error
+	err = l.log.Read(p.head.LSN+1, func(first uint64, b []byte) bool {
+		select {
+		case <-l.snapshots.stop:
+			problem = ledger.ErrClosed
+			return false
+		default:
+		}
+		switch {
+		case first > target.LSN:
+			return false
+		case first > p.head.LSN:
+			problem = p.replay(&r, first, b, func() {})
+		}
+		return problem == nil
+	})
+	switch err = errors.Join(problem, err); {
+	case err != nil:
+	case p.head != target:
+		err = fmt.Errorf("reading the log led to record %d instead of %d", p.head.LSN, target.LSN)
+	default:
+		err = l.snapshots.store.SaveSnapshot(p.appendSnapshot(nil))
+	}
+	if err != nil {
+		return fmt.Errorf("ledger: making a snapshot: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/heap"
+)
+
+// Encoding of a snapshot, version 1, in the terms of records (encode.go). What a state finds by one thing and by another
+// stands there once. Queues stand as they are in memory, so that a state that was read goes on exactly as the one that
+// was written would have.
+//
+//	snapshot    = 1 secret n (key)*n tokens activations expiring       keys in the order of their creation
+//	key         = id created-lsn created stored now lsn counters holds n (usage)*n n (deployment)*n hooks
+//	stored      = operator organization created revoked policy-hash policy-lsn
+//	counters    = next-death n (id dies amount)*n
+//	holds       = next-expiry n (id intent policy created expires resolved lsn state found)*n
+//	deployment  = policy-hash at lsn rollback
+//	hooks       = 0 | 1 n (webhook disabled dropped n (lsn next attempts topic)*n)*n
+//	tokens      = forgotten n (expires id)*n                           activations likewise
+//	expiring    = n (at key id pending)*n
+const snapshotVersion = 1
+
+var errSnapshot = errors.New("state: snapshot")
+
+// AppendSnapshot appends all that s knows to b. Equal states have equal snapshots.
+func (s *State) AppendSnapshot(b []byte) []byte {
+	b = append(b, snapshotVersion)
+	for _, half := range s.secret {
+		b = binary.BigEndian.AppendUint64(b, half)
+	}
+	keys := s.inOrder()
+	b = appendCount(b, len(keys))
+	for _, k := range keys {
+		b = k.appendSnapshot(b)
+	}
+	b = s.tokens.appendSnapshot(b, func(b []byte, id ledger.ID) []byte { return append(b, id[:]...) })
+	b = s.activations.appendSnapshot(b, func(b []byte, id [32]byte) []byte { return append(b, id[:]...) })
+	return s.expiring.appendSnapshot(b)
+}
+
+// inOrder returns the keys in the order of their creation.
+func (s *State) inOrder() []*keyState {
+	return slices.SortedFunc(maps.Values(s.keys), func(a, b *keyState) int { return cmp.Compare(a.created, b.created) })
+}
+
+// Keys calls yield with every key, in the order of their creation.
+func (s *State) Keys(yield func(ledger.Key)) {
+	for _, k := range s.inOrder() {
+		yield(k.key)
+	}
+}
+
+func appendCount(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)) }
+
+func appendMoment(b []byte, at int64) []byte { return binary.AppendUvarint(b, uint64(at)) }
+
+func (k *keyState) appendSnapshot(b []byte) []byte {
+	b = append(b, k.key.ID[:]...)
+	b = binary.AppendUvarint(b, k.created)
+	b = appendKey(b, &k.key)
+	b = append(b, k.key.Operator[:]...)
+	b = appendText(b, k.key.Organization)
+	b = appendMoment(appendMoment(b, k.key.Created), k.key.Revoked)
+	b = append(b, k.key.PolicyHash[:]...)
+	b = binary.AppendUvarint(b, k.key.PolicyLSN)
+	b = appendMoment(b, k.now)
+	b = binary.AppendUvarint(b, k.lsn)
+	b = k.counters.appendSnapshot(b)
+	b = k.holds.appendSnapshot(b)
+	b = appendCount(b, len(k.usage))
+	for _, u := range k.usage {
+		b = appendUsage(b, u)
+	}
+	b = appendCount(b, len(k.deployments))
+	for _, d := range k.deployments {
+		b = appendMoment(append(b, d.PolicyHash[:]...), d.At)
+		b = append(binary.AppendUvarint(b, d.LSN), bit(d.Rollback))
+	}
+	return k.hooks.appendSnapshot(b)
+}
+
+func (t *counterTable) appendSnapshot(b []byte) []byte {
+	b = appendCount(appendMoment(b, t.nextDeath), len(t.live))
+	ids := slices.SortedFunc(maps.Keys(t.live), func(a, b [2]uint64) int { return slices.Compare(a[:], b[:]) })
+	for _, id := range ids {
+		c := t.live[id]
+		for _, half := range id {
+			b = binary.BigEndian.AppendUint64(b, half)
+		}
+		b = appendAmount(appendMoment(b, c.dies), c.value)
+	}
+	return b
+}
+
+func (t *holdTable) appendSnapshot(b []byte) []byte {
+	b = appendCount(appendMoment(b, t.nextExpiry), len(t.byID))
+	ids := slices.SortedFunc(maps.Keys(t.byID), func(a, b ledger.ID) int { return bytes.Compare(a[:], b[:]) })
+	for _, id := range ids {
+		h := t.byID[id]
+		b = append(b, id[:]...)
+		b = append(b, h.intent.intentHash[:]...)
+		b = append(b, h.intent.policyHash[:]...)
+		b = appendMoment(appendMoment(appendMoment(b, h.created), h.expires), h.resolved)
+		b = binary.AppendUvarint(b, h.lsn)
+		b = append(b, byte(h.state), bit(t.byIntent[h.intent] == id))
+	}
+	return b
+}
+
+func (t *hookTable) appendSnapshot(b []byte) []byte {
+	b = append(b, bit(t != nil))
+	if t == nil {
+		return b
+	}
+	b = appendCount(b, len(t.list))
+	for _, h := range t.list {
+		b = appendWebhook(b, &h.Webhook)
+		b = binary.AppendUvarint(appendMoment(b, h.Disabled), h.Dropped)
+		b = appendCount(b, len(h.queue))
+		for _, lsn := range slices.Sorted(maps.Keys(h.queue)) {
+			d := h.queue[lsn]
+			b = appendMoment(binary.AppendUvarint(b, lsn), d.next)
+			b = append(binary.AppendUvarint(b, uint64(d.attempts)), byte(d.topic))
+		}
+	}
+	return b
+}
+
+func (t *onceTable[K]) appendSnapshot(b []byte, id func([]byte, K) []byte) []byte {
+	b = appendCount(appendMoment(b, t.forgotten), t.order.Len())
+	for _, e := range t.order.Items() {
+		b = id(appendMoment(b, e.expires), e.id)
+	}
+	return b
+}
+
+func (t *expiryTable) appendSnapshot(b []byte) []byte {
+	b = appendCount(b, t.order.Len())
+	for _, e := range t.order.Items() {
+		b = append(appendMoment(b, e.at), e.hold.key[:]...)
+		at, pending := t.pending[e.hold]
+		b = append(append(b, e.hold.id[:]...), bit(pending && at == e.at))
+	}
+	return b
+}
+
+// ReadSnapshot returns the state of a snapshot. An error says what is wrong with it, and where. It takes what
+// AppendSnapshot wrote; of anything else it does not promise that it is refused, so a snapshot needs a checksum.
+func ReadSnapshot(b []byte) (*State, error) {
+	d := decoder{rest: string(b)}
+	d.check(d.byte() == snapshotVersion, "another version wrote it")
+	s := New(Secret{d.half(), d.half()})
+	for range d.count() {
+		s.readKey(&d)
+	}
+	s.tokens.readSnapshot(&d, func(id *ledger.ID) { d.copy(id[:]) })
+	s.activations.readSnapshot(&d, func(id *[32]byte) { d.copy(id[:]) })
+	s.expiring.readSnapshot(&d)
+	d.check(d.rest == "", "bytes after the end")
+	if d.problem != "" {
+		return nil, fmt.Errorf("%w: %s at byte %d", errSnapshot, d.problem, len(b)-len(d.rest))
+	}
+	return s, nil
+}
+
+// half reads eight bytes.
+func (d *decoder) half() uint64 {
+	var b [8]byte
+	d.copy(b[:])
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// count reads how many of something follow. Each takes a byte at least, so that no count asks for more memory than the
+// snapshot has.
+func (d *decoder) count() int {
+	n := d.uvarint()
+	if n > uint64(len(d.rest)) {
+		d.fail("a count of more than there is")
+		return 0
+	}
+	return int(n)
+}
+
+// moment reads a time, which may be one that never comes.
+func (d *decoder) moment() int64 {
+	at := d.uvarint()
+	if at > never {
+		d.fail("a time out of range")
+		return 0
+	}
+	return int64(at)
+}
+
+func (s *State) readKey(d *decoder) {
+	r := Record{}
+	d.copy(r.Key[:])
+	k := &keyState{created: d.uvarint()}
+	r.decodeKey(d)
+	k.key = r.Created
+	d.copy(k.key.Operator[:])
+	k.key.Organization = d.text(ledger.MaxKeyText)
+	k.key.Created, k.key.Revoked = d.moment(), d.moment()
+	d.copy(k.key.PolicyHash[:])
+	k.key.PolicyLSN = d.uvarint()
+	k.key = detached(k.key)
+	k.now, k.lsn = d.moment(), d.uvarint()
+	k.counters.readSnapshot(d)
+	k.holds.readSnapshot(d)
+	for range d.count() {
+		r.decodeUsage(d)
+		k.usage = append(k.usage, r.Usage)
+	}
+	for range d.count() {
+		k.deployments = append(k.deployments, readDeployment(d))
+	}
+	if d.bool() {
+		s.readHooks(k, d)
+	}
+	_, twice := s.keys[k.key.ID]
+	d.check(!twice, "a key that stands there twice")
+	s.keys[k.key.ID], s.byHash[k.key.Hash] = k, k.key.ID
+}
+
+func readDeployment(d *decoder) (v ledger.DeploymentView) {
+	d.copy(v.PolicyHash[:])
+	v.At, v.LSN, v.Rollback = d.moment(), d.uvarint(), d.bool()
+	return v
+}
+
+func (t *counterTable) readSnapshot(d *decoder) {
+	t.nextDeath = d.moment()
+	n := d.count()
+	if n == 0 {
+		if t.nextDeath != 0 {
+			t.live = map[[2]uint64]counter{}
+		}
+		return
+	}
+	t.live = make(map[[2]uint64]counter, n)
+	for range n {
+		id := [2]uint64{d.half(), d.half()}
+		t.live[id] = counter{dies: d.moment(), value: d.amount()}
+	}
+}
+
+func (t *holdTable) readSnapshot(d *decoder) {
+	t.nextExpiry = d.moment()
+	n := d.count()
+	if n == 0 && t.nextExpiry == 0 {
+		return
+	}
+	t.byID, t.byIntent = make(map[ledger.ID]hold, n), make(map[holdIntent]ledger.ID, n)
+	for range n {
+		var id ledger.ID
+		var h hold
+		d.copy(id[:])
+		d.copy(h.intent.intentHash[:])
+		d.copy(h.intent.policyHash[:])
+		h.created, h.expires, h.resolved = d.moment(), d.moment(), d.moment()
+		h.lsn, h.state = d.uvarint(), ledger.HoldState(d.byte())
+		t.byID[id] = h
+		if d.bool() {
+			t.byIntent[h.intent] = id
+		}
+		if h.state == ledger.HoldPending {
+			t.pending++
+		}
+	}
+}
+
+func (s *State) readHooks(k *keyState, d *decoder) {
+	k.hooks = &hookTable{}
+	for range d.count() {
+		r := Record{Key: k.key.ID}
+		r.decodeWebhook(d)
+		h := &hook{Webhook: *r.Webhook}
+		h.URL = string([]byte(h.URL))
+		h.Disabled, h.Dropped = d.moment(), d.uvarint()
+		n := d.count()
+		if n > 0 {
+			h.queue = make(map[uint64]delivery, n)
+		}
+		for range n {
+			lsn := d.uvarint()
+			h.queue[lsn] = delivery{next: d.moment(), attempts: uint32(d.uvarint()), topic: ledger.Topics(d.byte())}
+		}
+		k.hooks.list = append(k.hooks.list, h)
+		s.wait(k, len(h.queue))
+	}
+}
+
+func (t *onceTable[K]) readSnapshot(d *decoder, id func(*K)) {
+	t.forgotten = d.moment()
+	items := make([]onceEntry[K], d.count())
+	if len(items) > 0 {
+		t.used = make(map[K]int64, len(items))
+	}
+	for i := range items {
+		items[i].expires = d.moment()
+		id(&items[i].id)
+		t.used[items[i].id] = items[i].expires
+	}
+	t.order = heap.Restore(items)
+}
+
+func (t *expiryTable) readSnapshot(d *decoder) {
+	items := make([]expiry, d.count())
+	if len(items) > 0 {
+		t.pending = map[holdRef]int64{}
+	}
+	for i := range items {
+		items[i].at = d.moment()
+		d.copy(items[i].hold.key[:])
+		d.copy(items[i].hold.id[:])
+		if d.bool() {
+			t.pending[items[i].hold] = items[i].at
+		}
+	}
+	t.order = heap.Restore(items)
+}
