@@ -51,7 +51,8 @@ func mutualTLS(certFile, keyFile, caFile string) (*tls.Config, error) {
 }
 
 // listenMutual listens for those who have a certificate.
-func listenMutual(s settings) (net.Listener, error) {
+func (r *service) listenMutual() (net.Listener, error) {
+	s := r.settings
 	config, err := mutualTLS(s["SVC_INTERNAL_CERT"], s["SVC_INTERNAL_KEY"], s["SVC_INTERNAL_CA"])
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func listenMutual(s settings) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tls.NewListener(plain, config), nil
+	return tls.NewListener(steady(plain, r.places, r.clock, r.log), config), nil
 }
 
 // mirror fetches keys from the production service; it is an authority.Mirror.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestMutual: whoever shows no certificate, or that of another authority, is told nothing by the internal endpoint.
@@ -15,9 +16,10 @@ func TestMutual(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	listener, err := listenMutual(settings{
+	r := &service{log: noLog, clock: time.Now, settings: settings{
 		"SVC_INTERNAL_LISTEN": "127.0.0.1:0", "SVC_INTERNAL_CERT": at("server.pem"), "SVC_INTERNAL_KEY": at("server.key"), "SVC_INTERNAL_CA": at("ca.pem"),
-	})
+	}}
+	listener, err := r.listenMutual()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,6 +62,7 @@ type service struct {
 	admin    *authority.Admin
 	clients  []server // who asks from outside; stopped first
 	operator []server // admin socket and monitor; stopped last
+	places   places   // of the connections of clients
 	work     background
 	failed   chan error // of whatever can't go on
 	address  string     // where the API is
@@ -103,7 +104,7 @@ func start(s settings, log *slog.Logger) (*service, error) {
 	}
 	running := &service{
 		settings: s, log: log, clock: authority.SystemClock(), signer: signer, boot: boot, metrics: metrics.New(),
-		failed: make(chan error, 16),
+		places: newPlaces(), failed: make(chan error, 16),
 	}
 	if running.ledger, err = running.openLedger(); err != nil {
 		return nil, startup("%v", err)

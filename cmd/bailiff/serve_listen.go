@@ -44,14 +44,14 @@ func (r *service) listenAPI() (index int, err error) {
 		return 0, fmt.Errorf("SVC_LISTEN: %w", err)
 	}
 	r.address = api.Addr().String()
-	r.clients = append(r.clients, server{listener: api})
+	r.clients = append(r.clients, server{listener: steady(api, r.places, r.clock, r.log)})
 	return len(r.clients) - 1, nil
 }
 
 // listenBeside opens the listeners beside the API's: the internal one, the admin socket, the monitor.
 func (r *service) listenBeside() error {
 	if r.settings["SVC_INTERNAL_LISTEN"] != "" {
-		internal, err := listenMutual(r.settings)
+		internal, err := r.listenMutual()
 		if err != nil {
 			return fmt.Errorf("SVC_INTERNAL_LISTEN, _CERT, _KEY, _CA: %w", err)
 		}
@@ -61,7 +61,7 @@ func (r *service) listenBeside() error {
 	if err != nil {
 		return fmt.Errorf("the admin socket: %w", err)
 	}
-	r.operator = append(r.operator, server{httpd.NewAdmin(r.admin, r.log), socket})
+	r.operator = append(r.operator, server{httpd.NewAdmin(r.admin, r.log), steady(socket, nil, r.clock, r.log)})
 	monitor, err := r.listenMonitor()
 	if monitor != nil {
 		r.operator = append(r.operator, server{httpd.NewMonitor(r.metrics, r.log), monitor})

@@ -135,7 +135,7 @@ func TestSlowClients(t *testing.T) {
 func TestIdleConnections(t *testing.T) {
 	const many = 10_000
 	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Max < many+1000 {
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Max < many*4/3+1000 { // the service keeps a quarter for itself
 		t.Skipf("a process may have %d files, and %d connections are to be opened (%v)", files.Max, many, err)
 	}
 	files.Cur = files.Max
@@ -184,6 +184,60 @@ func TestIdleConnections(t *testing.T) {
 		t.Errorf("an idle connection had its answer: %v", err)
 	}
 	t.Logf("slowest of 200: %v, memory of the service: %s", slowest, resident(t, service))
+}
+
+// TestFewFiles opens more connections than a service may have files: new ones wait, what is open is served, the record and
+// the operator have files, and when the others go, whoever waited is answered. The service ends in order in between, too.
+func TestFewFiles(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, mailPolicy)
+	s.files = 128
+	service, key := s.start(), s.apiKey()
+	crowd := func() (leave func()) {
+		var connections []net.Conn
+		for range 3 * s.files {
+			c, err := net.DialTimeout("tcp", service.address(), time.Second)
+			if err != nil {
+				break // the queue of those who wait is full
+			}
+			connections = append(connections, c)
+			if _, err := io.WriteString(c, healthy); err != nil {
+				t.Errorf("connection %d: %v", len(connections), err)
+			}
+		}
+		if len(connections) == 0 {
+			t.Fatalf("nobody is let in:\n%s", service.log)
+		}
+		_ = connections[0].SetReadDeadline(time.Now().Add(5 * time.Second))
+		if response, err := http.ReadResponse(bufio.NewReader(connections[0]), nil); err != nil || response.StatusCode != 200 {
+			t.Errorf("the first connection had its answer: %v", err)
+		}
+		return func() {
+			for _, c := range connections {
+				c.Close()
+			}
+		}
+	}
+	leave := crowd()
+	s.must("keys", "list")
+	waited := make(chan error, 1)
+	go func() {
+		a, err := service.post("/v1/authorize", key, listing)
+		if err == nil && a.Status != "ALLOWED" {
+			err = fmt.Errorf("the answer is %+v", a)
+		}
+		waited <- err
+	}()
+	time.Sleep(200 * time.Millisecond)
+	leave()
+	if err := <-waited; err != nil {
+		t.Error(err)
+	}
+	leave = crowd()
+	defer leave()
+	if err := service.stop(); err != nil {
+		t.Errorf("it ended with %v\n%s", err, service.log)
+	}
 }
 
 // resident is the resident memory of a service as the kernel counts it.

@@ -50,9 +50,10 @@ func build(m *testing.M) int {
 
 // site is a folder with an operator key, a signed policy and the data of a service.
 type site struct {
-	t   *testing.T
-	dir string
-	env []string
+	t     *testing.T
+	dir   string
+	env   []string
+	files int // that the service may open; 0: as many as the test
 }
 
 // newSite makes a site with a policy, and settings of NAME=value.
@@ -144,6 +145,9 @@ func (s *site) quickstart() *running { return s.launch("quickstart") }
 func (s *site) launch(subcommand string) *running {
 	s.t.Helper()
 	command := exec.Command(binary, subcommand)
+	if s.files > 0 {
+		command = exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$1"`, s.files), binary, subcommand)
+	}
 	command.Env, command.Dir = s.env, s.dir
 	var printed lockedBuffer
 	command.Stdout = &printed
