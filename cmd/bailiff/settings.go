@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -34,7 +35,7 @@ var settingTable = []setting{
 	{"SVC_DATA_DIR", "data", "folder of everything that is kept; made if missing", nil},
 	{"SVC_KEY_DIR", "SVC_DATA_DIR/keys", "folder of the signing keys; made at the first start", nil},
 	{"SVC_SIGNING_KEY_FILE", "", "file of the signing keys, in place of SVC_KEY_DIR; nothing is ever made there", nil},
-	{"SVC_ISSUER", "svc-core", "the claim iss of attestations", nil},
+	{"SVC_ISSUER", "svc-core", "the claim iss of attestations", isIssuer},
 	{"SVC_INTEGER_AMOUNTS", "decimal", "base reads amounts without a point as base units, for hook clients that send them so", oneOf("decimal", "base")},
 	{"SVC_RATE_LIMIT_KEY", "", "authorize and test-run per API key, N or N/DURATION, 0 for none (default 180/60s hosted, 120/60s in test)", isWindow},
 	{"SVC_RATE_LIMIT_IP", "", "the same per IP address, before the key is looked at (default 1500/60s hosted, 1000/60s in test)", isWindow},
@@ -84,7 +85,7 @@ func readSettings(environ []string) (settings, error) {
 		}
 		if row.check != nil {
 			if err := row.check(value); err != nil {
-				return nil, fmt.Errorf("%s is %q; %w", name, value, err)
+				return nil, fmt.Errorf("%s is %s; %w", name, row.shown(value), err)
 			}
 		}
 		s[name] = value
@@ -93,6 +94,14 @@ func readSettings(environ []string) (settings, error) {
 		s["SVC_KEY_DIR"] = filepath.Join(s["SVC_DATA_DIR"], "keys")
 	}
 	return s, errors.Join(s.wholeGroup("SVC_INTERNAL_LISTEN", "production"), s.wholeGroup("SVC_MIRROR_URL", "test"))
+}
+
+// shown is a value as an error shows it. Addresses of nodes carry their accounts' keys, and errors end up in logs.
+func (row *setting) shown(value string) string {
+	if strings.HasSuffix(row.name, chainSuffix) {
+		return "not good"
+	}
+	return strconv.Quote(value)
 }
 
 // rowOf finds the row of a variable's name, nil where there is none.

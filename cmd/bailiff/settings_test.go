@@ -34,6 +34,13 @@ func TestSettings(t *testing.T) {
 		{"SVC_RPC_CHAINS=01", "is no chain id"},
 		{"SVC_RPC_URL_8453=http://127.0.0.1:1/key", ""},
 		{"SVC_RPC_URL_8453=127.0.0.1:1", "an http or https address"},
+		{"SVC_RPC_URL_8453=wss://node.example/v3/hush", "SVC_RPC_URL_8453 is not good; it has to be an http or https address"},
+		{"SVC_BUNDLER_URL_1=http://%zz/hush", "SVC_BUNDLER_URL_1 is not good"},
+		{"SVC_ISSUER=https://bailiff.example.com/", ""},
+		{"SVC_ISSUER=bailiff core", "printable ASCII"},
+		{"SVC_ISSUER=bailiff\n", "printable ASCII"},
+		{"SVC_ISSUER=bailiff\xff", "printable ASCII"},
+		{"SVC_ISSUER=" + strings.Repeat("x", 257), "it can have 256 characters"},
 		{"SVC_ENTRY_POINTS=0.7:0x0000000071727de22e5e9d8baf0edac6f37da032", ""},
 		{"SVC_ENTRY_POINTS=0x0000000071727de22e5e9d8baf0edac6f37da032", "VERSION:ADDRESS"},
 		{"SVC_REFUSE_ROLLBACK=on", "it can be true or false"},
@@ -48,6 +55,9 @@ func TestSettings(t *testing.T) {
 		_, err := readSettings(environ)
 		if row.fault == "" && err != nil || row.fault != "" && (err == nil || !strings.Contains(err.Error(), row.fault)) {
 			t.Errorf("%s: %v", row.environ, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "hush") {
+			t.Errorf("an address of a node is shown: %v", err)
 		}
 	}
 }

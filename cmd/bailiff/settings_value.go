@@ -73,6 +73,22 @@ func isUpstream(value string) error {
 	return nil
 }
 
+// maxIssuer bounds the claim iss: an attestation has to stay below 8 KiB.
+const maxIssuer = 256
+
+// isIssuer takes what verifiers compare, and people copy.
+func isIssuer(value string) error {
+	for _, c := range []byte(value) {
+		if c <= ' ' || c > '~' {
+			return errors.New("it has to be printable ASCII without spaces")
+		}
+	}
+	if len(value) > maxIssuer {
+		return fmt.Errorf("it can have %d characters", maxIssuer)
+	}
+	return nil
+}
+
 // isPrefixes takes networks.
 func isPrefixes(value string) error {
 	_, err := parsePrefixes(value)
