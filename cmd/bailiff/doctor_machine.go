@@ -19,6 +19,13 @@ const (
 	noBytes     = 128 << 20
 )
 
+// freeBytes is how much is free on the disk of a folder.
+func freeBytes(dir string) (uint64, error) {
+	var disk syscall.Statfs_t
+	err := syscall.Statfs(dir, &disk)
+	return disk.Bavail * uint64(disk.Bsize), err
+}
+
 // examineDisk looks at what is free where the data is.
 func (p *patient) examineDisk() {
 	dir := p.settings["SVC_DATA_DIR"]

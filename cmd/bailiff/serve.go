@@ -79,7 +79,7 @@ func serve(s settings, log *slog.Logger, ready func(*service) error) error {
 	}
 	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	running, err := start(s, log)
+	running, err := startUnless(signals.Done(), func() (*service, error) { return start(s, log) })
 	if err != nil {
 		return err
 	}
@@ -87,6 +87,26 @@ func serve(s settings, log *slog.Logger, ready func(*service) error) error {
 		return errors.Join(err, running.close())
 	}
 	return running.run(signals, stop)
+}
+
+// startUnless starts a service, or gives up on it when the process is asked to end: a large record takes its time to open,
+// and one on a full disk opens only when there is room. Nothing was answered by then, so that nothing has to be finished.
+func startUnless(asked <-chan struct{}, start func() (*service, error)) (*service, error) {
+	type result struct {
+		running *service
+		err     error
+	}
+	began := make(chan result, 1)
+	go func() {
+		running, err := start()
+		began <- result{running, err}
+	}()
+	select {
+	case r := <-began:
+		return r.running, r.err
+	case <-asked:
+		return nil, startup("asked to end while starting; nothing was served")
+	}
 }
 
 // start opens everything that a service needs. What fails here is a startup error.

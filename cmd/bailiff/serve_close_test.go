@@ -123,3 +123,17 @@ func TestLastCheckpoint(t *testing.T) {
 		}
 	}
 }
+
+// TestStartUnless: a start that does not end is given up when the process is asked to end, and otherwise tells what came of it.
+func TestStartUnless(t *testing.T) {
+	want, fault := &service{}, errors.New("no start")
+	if got, err := startUnless(nil, func() (*service, error) { return want, fault }); got != want || !errors.Is(err, fault) {
+		t.Errorf("it returns %v, %v", got, err)
+	}
+	asked, over := make(chan struct{}), make(chan struct{})
+	defer close(over)
+	close(asked)
+	if got, err := startUnless(asked, func() (*service, error) { <-over; return want, nil }); got != nil || err == nil {
+		t.Errorf("a start that was given up returns %v, %v", got, err)
+	}
+}

@@ -28,7 +28,10 @@ func (r *service) openLedger() (ledger.Ledger, error) {
 	report := func(format string, arguments ...any) {
 		r.log.Error("store", "message", fmt.Sprintf(format, arguments...))
 	}
-	open := func() (ledger.Ledger, error) { return openLedger(r.settings, report, r.metrics) }
+	open := func() (ledger.Ledger, error) {
+		defer sayWhile(openPatience, openLogEvery, r.slowOpening)()
+		return openLedger(r.settings, report, r.metrics)
+	}
 	opened, err := reopen.Open(open, reopen.Options{Log: r.log, Random: rand.Reader, Stuck: func(err error) {
 		r.failed <- fmt.Errorf("the ledger has failed and does not close, so it can't be opened again: %w", err)
 	}})
@@ -36,6 +39,38 @@ func (r *service) openLedger() (ledger.Ledger, error) {
 		return nil, err // not opened: a nil *reopen.Ledger would be no nil ledger.Ledger
 	}
 	return opened, nil
+}
+
+const (
+	// openPatience is how long the ledger may take to open before the log says so, and then every openLogEvery.
+	openPatience = 5 * time.Second
+	openLogEvery = time.Minute
+)
+
+// slowOpening says that the ledger does not open, and what most likely keeps it from that.
+func (r *service) slowOpening() {
+	free, err := freeBytes(r.settings["SVC_DATA_DIR"])
+	if err == nil && free < noBytes {
+		r.log.Error("the ledger does not open, for its disk is full; make room, and it will", "path", r.settings.ledgerPath(), "freeMiB", free>>20)
+		return
+	}
+	r.log.Warn("the ledger is still being opened; a large one takes long", "path", r.settings.ledgerPath())
+}
+
+// sayWhile calls say when something takes longer than patience, and then again after each period, until it is done.
+func sayWhile(patience, period time.Duration, say func()) (done func()) {
+	ended := make(chan struct{})
+	go func() {
+		for wait := patience; ; wait = period {
+			select {
+			case <-ended:
+				return
+			case <-time.After(wait):
+				say()
+			}
+		}
+	}()
+	return func() { close(ended) }
 }
 
 // wire makes authority, gateway and servers, and opens their listeners.

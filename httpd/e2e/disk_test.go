@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -193,6 +194,60 @@ func TestFullDisk(t *testing.T) {
 		if _, problem, code := s.run("serve"); code != 1 || !strings.Contains(problem, "[Svc]") {
 			t.Errorf("a start without space: exit %d, %s", code, problem)
 		}
+	}
+}
+
+// TestStartOnFullDisk starts a service whose disk has become full meanwhile: it says what is wrong, ends when it is asked to,
+// and serves as soon as there is room.
+func TestStartOnFullDisk(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, mailPolicy)
+	mountSmall(t, s, "disk")
+	s.env = append(s.env, "SVC_DATA_DIR="+s.path("disk/data"))
+	service, key := s.start(), s.apiKey()
+	service.decides(t, "with room", key, listing, "ALLOWED")
+	if err := service.stop(); err != nil {
+		t.Fatal(err)
+	}
+	release := fill(t, s.path("disk/ballast"))
+	var log lockedBuffer
+	begin := func() (command *exec.Cmd, ended chan error) {
+		command, ended = exec.Command(binary, "serve"), make(chan error, 1)
+		command.Env, command.Dir, command.Stderr = s.env, s.dir, &log
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { ended <- command.Wait() }()
+		return command, ended
+	}
+	says := func(what string, within time.Duration) {
+		t.Helper()
+		for end := time.Now().Add(slowness * within); !strings.Contains(log.String(), what); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("the log does not say %q: %s", what, log.String())
+			}
+		}
+	}
+	command, ended := begin()
+	defer command.Process.Kill()
+	says("its disk is full; make room", 20*time.Second)
+	_ = command.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-ended:
+	case <-time.After(slowness * 5 * time.Second):
+		t.Fatal("SIGTERM does not end a service that starts")
+	}
+	says("[Svc] asked to end while starting", time.Second)
+	if code := command.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	command, ended = begin()
+	defer command.Process.Kill()
+	release()
+	says("msg=serving", 20*time.Second)
+	_ = command.Process.Signal(syscall.SIGTERM)
+	if err := <-ended; err != nil {
+		t.Errorf("%v: %s", err, log.String())
 	}
 }
 
