@@ -71,6 +71,7 @@ type Authority struct {
 	mirrored mirrored
 	workers  sync.Pool // of *worker
 	unknown  frameworks
+	troubles troubles
 }
 
 // New returns an authority, or what is missing for one.

@@ -97,6 +97,25 @@ const (
 	deniedIntent   = `{"action":"wallet.transfer","amount":"7"}`
 )
 
+// TestTroubles: while the store fails the log gets a line in a second, however many requests meet it, and none is uncounted.
+func TestTroubles(t *testing.T) {
+	h := newHouse(t, rand.Reader)
+	now := h.Clock()
+	h.Clock = func() time.Time { return now }
+	h.ledger.Fail(errors.New("the disk is gone"))
+	for range 50 {
+		h.decide(bashIntent, false)
+	}
+	now = now.Add(time.Second)
+	for range 3 {
+		h.decide(transferIntent, false)
+	}
+	lines := strings.Split(strings.TrimSpace(h.log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "the disk is gone") || !strings.Contains(lines[1], "alsoBefore=49") {
+		t.Errorf("the log is %q", lines)
+	}
+}
+
 // TestStoreFailure: once the store has failed nothing is allowed, denied or held any more. What needs a counter is
 // denied for want of it, everything else is unavailable.
 func TestStoreFailure(t *testing.T) {

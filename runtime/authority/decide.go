@@ -191,7 +191,7 @@ func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, aga
 	}
 	if w.explain { // before the plan advances what it tells
 		if err := a.measure(ctx, w); err != nil {
-			a.Log.Error("the limits of an explanation could not be read", "error", err)
+			a.troubles.report(a.Log, a.Clock(), "the limits of an explanation could not be read", err)
 			return w.unstored()
 		}
 	}
@@ -216,7 +216,7 @@ func (a *Authority) carryOut(ctx context.Context, w *worker, claims *attest.Clai
 	err := ticket.Wait(ctx)
 	a.lap(w, metrics.StageStore, moment)
 	if err != nil {
-		a.Log.Error("a decision could not be stored", "error", err)
+		a.troubles.report(a.Log, a.Clock(), "a decision could not be stored", err)
 		return w.unstored()
 	}
 	if signing != nil {

@@ -124,7 +124,7 @@ func (a *Authority) answerLookup(hash [32]byte, question *lookup) {
 	case errors.Is(err, ErrNotMirrored):
 		found, question.fault = false, nil
 	case err != nil:
-		a.Log.Error("a key could not be mirrored from the production service", "error", err)
+		a.troubles.report(a.Log, a.Clock(), "a key could not be mirrored from the production service", err)
 		question.fault = failure(code.StoreUnavailable, "the key could not be looked up in the production service; ask again later")
 	default:
 		question.fault = nil
