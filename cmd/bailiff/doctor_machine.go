@@ -115,6 +115,9 @@ func (p *patient) examineRecord() {
 	case errors.Is(err, ledger.ErrLocked):
 		p.add(doubt, "record", "it is not verified: %v", err)
 		return
+	case ofTheSystem(err):
+		p.add(trouble, "record", "it can't be read, so it is not verified: %v; run doctor as the service's user, and look after the disk", err)
+		return
 	case err != nil:
 		p.add(trouble, "record", "%v; restore the data from a backup, and find out who changed it", err)
 		return

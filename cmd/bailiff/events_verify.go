@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"bailiff/runtime/attest"
@@ -46,6 +47,8 @@ func (c *eventsVerifyCommand) Run(std streams) error {
 		return fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s["SVC_DATA_DIR"])
 	case errors.Is(err, ledger.ErrLocked):
 		return fail("a service has %s open; stop it first, or verify a copy of its data", s.ledgerPath())
+	case ofTheSystem(err):
+		return fail("the record can't be read, so nothing is known of it: %v; run this as the owner of the data, or on a copy that can be written to", err)
 	case err != nil:
 		return fail("the record is NOT what was written: %v (%d records before that are whole)", err, chain.Head.LSN)
 	}
@@ -67,6 +70,16 @@ func (c *eventsVerifyCommand) Run(std streams) error {
 		fmt.Fprintf(std.out, "the checkpoint of %s at record %d fits; %d records came after it\n", kept.At.Format(time.RFC3339), kept.LSN, chain.Head.LSN-kept.LSN)
 	}
 	return nil
+}
+
+// ofTheSystem reports whether an error is the system's, of files that may be as they were written.
+func ofTheSystem(err error) bool {
+	for _, cause := range []error{fs.ErrPermission, syscall.EROFS, syscall.EIO, syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return false
 }
 
 // fits holds a whole chain against a checkpoint.

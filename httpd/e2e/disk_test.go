@@ -251,6 +251,29 @@ func TestStartOnFullDisk(t *testing.T) {
 	}
 }
 
+// TestReadOnlyDisk: that a record can't be read says nothing about who changed it.
+func TestReadOnlyDisk(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, mailPolicy)
+	mountSmall(t, s, "disk")
+	s.env = append(s.env, "SVC_DATA_DIR="+s.path("disk/data"))
+	service, key := s.start(), s.apiKey()
+	service.decides(t, "with room", key, listing, "ALLOWED")
+	if err := service.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("", s.path("disk"), "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Skipf("the disk can't be made read-only here: %v", err)
+	}
+	for _, arguments := range [][]string{{"events", "verify"}, {"doctor"}} {
+		out, problem, code := s.run(arguments...)
+		said := out + problem
+		if code != 1 || !strings.Contains(said, "can't be read, so") || strings.Contains(said, "NOT what") || strings.Contains(said, "who changed it") {
+			t.Errorf("%v: exit %d, %s", arguments, code, said)
+		}
+	}
+}
+
 // refusals asks for everything that writes, while nothing can be written.
 func refusals(t *testing.T, service *running, key string, mine operator) {
 	t.Helper()
