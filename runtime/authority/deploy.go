@@ -237,7 +237,8 @@ type DeploymentView struct {
 	Rollback   bool      `json:"rollback"`
 }
 
-// Deployments lists the deployments of the key of an id, oldest first.
+// Deployments lists the deployments of the key of an id, oldest first. An error that wraps ledger.ErrNotFound says that
+// there is no such key.
 func (a *Admin) Deployments(ctx context.Context, id string) ([]DeploymentView, error) {
 	key, err := ledger.ParseID(id)
 	if err != nil {
@@ -246,6 +247,9 @@ func (a *Admin) Deployments(ctx context.Context, id string) ([]DeploymentView, e
 	log, err := a.Ledger.Deployments(ctx, key)
 	if err != nil {
 		return nil, err
+	}
+	if _, found := a.Ledger.LookupKeyID(key); !found {
+		return nil, fmt.Errorf("%w: no key has the id %s", ledger.ErrNotFound, key)
 	}
 	views := []DeploymentView{}
 	for i := range log {
