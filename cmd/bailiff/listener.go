@@ -44,7 +44,7 @@ func newPlaces() places {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return nil
 	}
-	return make(places, placesFor(uint64(limit.Cur)))
+	return make(places, placesFor(limit.Cur))
 }
 
 // A steadyListener goes on where a connection can't be accepted for want of files or memory, which a server would take for

@@ -133,6 +133,9 @@ func TestCheckURL(t *testing.T) {
 			if (err == nil) != (passes&mode != 0) || err != nil && !errors.Is(err, ErrURL) {
 				t.Errorf("%.80q, private %t: %v", raw, allow, err)
 			}
+			if err != nil && strings.Contains(raw, ".example") && strings.Contains(err.Error(), "10.0.0") {
+				t.Errorf("%.80q: the error tells what address the name has here: %v", raw, err)
+			}
 		}
 	}
 	if err := CheckURL(t.Context(), "http://127.0.0.1/", true); err != nil {

@@ -22,7 +22,8 @@ const resolveTimeout = 3 * time.Second
 
 // CheckURL returns why a URL cannot be a webhook's, or nil. It must be of https, have a host in its canonical spelling,
 // neither user information nor a fragment, and lead to public addresses. With allowPrivate, http and all addresses
-// pass. Every error wraps [ErrURL].
+// pass. Every error wraps [ErrURL], and tells no address that the caller has not written: whoever registers must not learn
+// the names and addresses of the network that the service is in.
 //
 // A name that does not exist is refused. One that cannot be looked up at the moment passes: the address of every
 // connection is checked when it is made.
@@ -38,8 +39,11 @@ func checkURL(ctx context.Context, g *guard, raw string) error {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	_, err = g.addresses(ctx, target.Hostname())
+	_, notAddress := netip.ParseAddr(target.Hostname())
 	var lookup *net.DNSError
 	switch {
+	case errors.Is(err, ErrAddress) && notAddress != nil:
+		return fmt.Errorf("%w: the host %.253q: %w", ErrURL, target.Hostname(), ErrAddress) // which one is the network's own business
 	case errors.Is(err, ErrAddress):
 		return fmt.Errorf("%w: %w", ErrURL, err)
 	case errors.As(err, &lookup) && lookup.IsNotFound:
