@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
+	"unicode/utf16"
 )
 
 // orPrint prints a value as JSON unless there is an error.
@@ -17,11 +18,47 @@ func orPrint(w io.Writer, value any, err error) error {
 	return printJSON(w, value)
 }
 
+// printJSON prints a value as indented JSON. What an agent chose is in it as it is, but for what would steer the terminal, or
+// show the text in another order: that is escaped, which is the same JSON.
 func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, escapeUnseen(text.String()))
+	return err
+}
+
+// escapeUnseen escapes the characters of a JSON text that show as nothing or as something else: in JSON they can only stand
+// in strings. Below U+0020 the encoder has escaped them, other than the line ends between values.
+func escapeUnseen(text string) string {
+	unseen := func(r rune) bool { return r >= 0x7f && !unicode.IsGraphic(r) }
+	if !strings.ContainsFunc(text, unseen) {
+		return text
+	}
+	var escaped strings.Builder
+	for _, r := range text {
+		if !unseen(r) {
+			escaped.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&escaped, `\u%04x`, unit)
+		}
+	}
+	return escaped.String()
+}
+
+// seenWriter escapes what is written to it, a JSON text with every write.
+type seenWriter struct{ io.Writer }
+
+// Write implements io.Writer.
+func (w seenWriter) Write(text []byte) (int, error) {
+	_, err := io.WriteString(w.Writer, escapeUnseen(string(text)))
+	return len(text), err
 }
 
 // printTable prints a heading and a line for each row, in columns.

@@ -81,7 +81,7 @@ func (c *webhooksListenCommand) receiver(std streams) (*countingReceiver, error)
 	if err != nil {
 		return nil, usage("the secret: %v", err)
 	}
-	inner, err := webhook.NewReceiver(secret, std.out)
+	inner, err := webhook.NewReceiver(secret, seenWriter{std.out})
 	if err != nil {
 		return nil, err
 	}
