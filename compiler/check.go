@@ -13,9 +13,13 @@ type checker struct {
 	policy *Policy
 	found  grammar.Diagnostics
 
-	// partial says that the policy lacks something that was refused, here or by the grammar. Then nothing is
-	// reported as missing, and nothing is linted.
+	grammar grammar.Diagnostics // what the grammar found
+
+	// partial says that the policy lacks something that was refused, here or by the grammar. Then nothing is linted.
 	partial bool
+
+	// refused are the lines with errors, once all sections are read: what they may have said is not missing.
+	refused []refusal
 
 	tokens  map[string]*Token              // by symbol in lower case
 	amounts map[*Token]tokenAmounts        // the lines that need the token's decimals
@@ -25,13 +29,13 @@ type checker struct {
 	listed  map[*Allowance]map[string]bool // the values of rules of several lines
 }
 
-func newChecker(file *grammar.File, partial bool) *checker {
+func newChecker(file *grammar.File, found grammar.Diagnostics) *checker {
 	policy := new(Policy)
 	if file.Version != nil {
 		policy.Version = *file.Version
 	}
 	return &checker{
-		file: file, policy: policy, partial: partial,
+		file: file, policy: policy, grammar: found, partial: found.HasErrors(),
 		tokens: map[string]*Token{}, amounts: map[*Token]tokenAmounts{}, pinned: map[string]*Token{}, allowed: map[string]*Allowance{},
 		listed: map[*Allowance]map[string]bool{}, caps: map[string]*Cap{},
 	}
@@ -44,6 +48,7 @@ func (c *checker) check() {
 	for _, section := range c.file.Sections {
 		c.section(section)
 	}
+	c.refused = append(c.refusals(c.grammar), c.refusals(c.found)...)
 	c.finishEVM()
 	c.finishTools()
 	c.finishCustom()
@@ -198,7 +203,7 @@ func (c *checker) controls(section string) *Controls {
 func (c *checker) finishControls() {
 	for _, section := range c.file.Sections {
 		controls := c.controls(section.Name)
-		if controls == nil || c.partial || len(section.Entries) != 1 || controls.Shim == nil || controls.Shim.On {
+		if controls == nil || c.lost(section.Name, "") || len(section.Entries) != 1 || controls.Shim == nil || controls.Shim.On {
 			continue
 		}
 		c.add(grammar.At(CodeOnlyShimFalse, controls.Shim.Span, "section `%s` says nothing but `require_shim: false`, which does nothing", section.Name).

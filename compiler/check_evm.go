@@ -207,14 +207,11 @@ func (c *checker) finishEVM() {
 		c.add(grammar.At(CodeSelectorUnused, e.UnknownSelector.Span, "`calldata_unknown_selector` needs `require_calldata_enrichment: true`").
 			WithHint("add that line, or remove this one: without it nobody says which method is called"))
 	}
-	if c.partial {
-		return
-	}
-	if e.AllowedChains == nil {
+	if e.AllowedChains == nil && !c.lost("evm", "chains") {
 		c.add(grammar.At(CodeEVMGrantsNothing, e.Span, "`## evm` has no `allowed_chains`, so it grants nothing").
 			WithHint("name the chains: `allowed_chains: 1, 8453`"))
 	}
-	if e.AllowedActions == nil && len(e.ChainActions) == 0 {
+	if e.AllowedActions == nil && len(e.ChainActions) == 0 && !c.lost("evm", "actions") {
 		c.add(grammar.At(CodeEVMGrantsNothing, e.Span, "`## evm` has neither `allowed_actions` nor `chain_actions`, so it grants nothing").
 			WithHint("name the actions: `allowed_actions: wallet.transfer`"))
 	}
@@ -246,7 +243,7 @@ func (c *checker) tokenLimit(token *Token, entry *grammar.Entry) *Limit {
 }
 
 func (c *checker) incomplete(token *Token, key string) {
-	if !c.partial {
+	if !c.lostPart("evm", token.Symbol) {
 		c.add(grammar.At(CodeTokenIncomplete, token.Span, "the rule for token `%s` has no `%s`", token.Symbol, key).
 			WithHint("add `token.%s.%s: …`", token.Symbol, key))
 	}

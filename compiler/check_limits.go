@@ -132,10 +132,13 @@ func (c *checker) belowMembers(path *Text) bool {
 
 // finishCaps checks that each cap has what it needs, and nothing that excludes it.
 func (c *checker) finishCaps() {
-	if c.policy.SoftLimits == nil || c.partial {
+	if c.policy.SoftLimits == nil {
 		return
 	}
 	for _, one := range c.policy.SoftLimits.Caps {
+		if c.lostPart("soft_limits", one.Name) {
+			continue
+		}
 		switch {
 		case one.Count != nil && one.SumUSD != nil:
 			c.add(grammar.At(CodeCapForm, one.SumUSD.Span, "cap `%s` has `max_count` too, and is either a count or a sum", one.Name).

@@ -66,10 +66,10 @@ func (c *checker) toolPattern(item grammar.Item) bool {
 // finishMCP checks what concerns several entries of `## mcp`.
 func (c *checker) finishMCP() {
 	m := c.policy.MCP
-	if m == nil || c.partial {
+	if m == nil {
 		return
 	}
-	if !m.grants() && m.BlockedTools == nil {
+	if !m.grants() && m.BlockedTools == nil && !c.lost("mcp", "tools") && !c.lost("mcp", "servers") {
 		c.add(grammar.At(CodeMCPGrantsNothing, m.Span, "`## mcp` has none of `allowed_servers`, `allowed_tools` and `blocked_tools`").
 			WithHint("name what is granted: `allowed_servers: files` or `allowed_tools: files.read_*`"))
 		c.partial = true

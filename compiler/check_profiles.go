@@ -176,16 +176,16 @@ func (c *checker) readDatabaseLimits(row *Key, entry *grammar.Entry) bool {
 // finishProfiles checks what concerns several entries of the resource profiles.
 func (c *checker) finishProfiles() {
 	p := &c.policy.Profiles
-	if r := p.Repository; r != nil && isOn(r.BlockOutsideWrites) && r.Roots == nil && !c.partial {
+	if r := p.Repository; r != nil && isOn(r.BlockOutsideWrites) && r.Roots == nil && !c.lost("repository", "roots") {
 		c.add(grammar.At(CodeOutsideOfNothing, r.BlockOutsideWrites.Span, "`block_outside_writes` needs `roots`, outside of which nothing is written").
 			WithHint("name them: `roots: .` for those that the shim reports, or `roots: /workspace/repository`"))
 	}
 	if g := p.Git; g != nil {
 		c.checkBlocked(g.Allowed, g.Blocked)
-		c.checkApproval(g.Allowed, g.Approval)
+		c.checkApproval("git", g.Allowed, g.Approval)
 	}
 	if d := p.Database; d != nil {
-		c.checkApproval(d.Allowed, d.Approval)
+		c.checkApproval("database", d.Allowed, d.Approval)
 	}
 }
 
@@ -203,8 +203,8 @@ func (c *checker) checkBlocked(allowed, blocked *List) {
 }
 
 // checkApproval reports operations on which a person would have to decide, and which are denied before.
-func (c *checker) checkApproval(allowed, approval *List) {
-	if allowed == nil || approval == nil || c.partial {
+func (c *checker) checkApproval(section string, allowed, approval *List) {
+	if allowed == nil || approval == nil || c.lost(section, "allowed_operations") {
 		return
 	}
 	for _, item := range approval.Items {

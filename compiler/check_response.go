@@ -110,7 +110,7 @@ func (c *checker) jsonText(entry *grammar.Entry) *Text {
 
 // finishResponse checks what the keys about results need of others.
 func (c *checker) finishResponse() {
-	if c.partial {
+	if c.lost("mcp", "tools") || c.lost("mcp", "response.") {
 		return
 	}
 	before := len(c.found)
@@ -122,7 +122,7 @@ func (c *checker) finishResponse() {
 	if m != nil && m.Response.covers() {
 		c.finishCoverage(m)
 	}
-	c.partial = c.found[before:].HasErrors()
+	c.partial = c.partial || c.found[before:].HasErrors()
 }
 
 // finishCoverage checks the tools whose results are inspected.

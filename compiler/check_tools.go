@@ -154,7 +154,7 @@ func recipient(text string) ([]string, error) {
 // finishTools checks what concerns several entries of `## tool_calls`.
 func (c *checker) finishTools() {
 	t := c.policy.ToolCalls
-	if t == nil || t.Allowed != nil || c.partial || c.policy.Profiles.declared() {
+	if t == nil || t.Allowed != nil || c.lost("tool_calls", "allowed") || c.policy.Profiles.declared() {
 		return
 	}
 	c.add(grammar.At(CodeToolsGrantNothing, t.Span, "`## tool_calls` has no `allowed`, so it grants nothing").

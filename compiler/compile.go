@@ -34,7 +34,7 @@ type Compiled struct {
 // package, sorted by position; errors leave Program nil, warnings do not.
 func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
 	file, found := grammar.Parse(src)
-	c := newChecker(file, found.HasErrors())
+	c := newChecker(file, found)
 	c.check()
 	found = append(nameSymbols(src, found), c.found...)
 	result := &Compiled{

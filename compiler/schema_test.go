@@ -124,7 +124,7 @@ func TestUnreadKeysAreRefused(t *testing.T) {
 	for _, section := range Sections() {
 		src := grammar.NewSource("canary", []byte("version: 2.3.0\n## "+section.Name+"\nnew.key: 1\n"))
 		file, _ := grammar.Parse(src)
-		c := newChecker(file, false)
+		c := newChecker(file, nil)
 		c.open(file.Sections[0])
 		c.read(&Key{Section: section.Name, Name: "new.key"}, file.Sections[0].Entries[0])
 		if len(c.found) != 1 || c.found[0].Code != CodeKeyUnsupported {

@@ -1,0 +1,72 @@
+package compiler
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"bailiff/grammar"
+)
+
+// A refusal is a line of the policy with an error. What seems to be missing may stand there.
+type refusal struct {
+	code grammar.Code
+	at   int    // where the line begins
+	text string // in lower case
+}
+
+// loosening are the errors after which nobody can tell which section a line belongs to, or whether it is read at all.
+var loosening = []grammar.Code{
+	grammar.CodeOpenComment, grammar.CodeCommentEnd, grammar.CodeBadHeading, grammar.CodeIndentedHead, grammar.CodeUnknownSection,
+	grammar.CodeSecondSection, grammar.CodeNoSection, grammar.CodeSecondSigHead, grammar.CodeOtherSigHead, grammar.CodeAfterSignature,
+	grammar.CodeUnexpected, grammar.CodeMore, CodeSectionVersion,
+}
+
+// refusals returns the lines with errors, each at least once.
+func (c *checker) refusals(found grammar.Diagnostics) (lines []refusal) {
+	text := c.file.Source.Text
+	for _, d := range found {
+		if d.Severity != grammar.Error && d.Code != grammar.CodeMore {
+			continue
+		}
+		start := bytes.LastIndexByte(text[:min(d.Span.Start, len(text))], '\n') + 1
+		if n := len(lines); n > 0 && lines[n-1].at == start && lines[n-1].code == d.Code {
+			continue
+		}
+		line, _, _ := bytes.Cut(text[start:min(len(text), start+maxTextBytes)], []byte("\n"))
+		lines = append(lines, refusal{d.Code, start, strings.ToLower(string(line))})
+	}
+	return lines
+}
+
+// lost reports whether a line of the section that was refused may have been the entry of a key that is missing: one that
+// is no entry, one of an unknown key, or one of that key.
+func (c *checker) lost(section, key string) bool {
+	return c.lostLine(section, func(r refusal) bool {
+		aboutValue := r.code >= CodeWord // then the line begins with a key that is known
+		return !aboutValue || strings.Contains(r.text, key) || strings.ContainsAny(r.text[:min(1, len(r.text))], " \t") // of a block
+	})
+}
+
+// lostPart reports whether a line of the section that was refused names a part that its keys have in common: the symbol
+// of a token, or the name of a cap.
+func (c *checker) lostPart(section, name string) bool {
+	name = strings.ToLower(name)
+	return c.lostLine(section, func(r refusal) bool { return strings.Contains(r.text, "."+name+".") })
+}
+
+func (c *checker) lostLine(section string, maybe func(refusal) bool) bool {
+	from, to := 0, len(c.file.Source.Text)
+	for i, s := range c.file.Sections {
+		if s.Name != section {
+			continue
+		}
+		from = s.Heading.Span.Start
+		if i+1 < len(c.file.Sections) {
+			to = c.file.Sections[i+1].Heading.Span.Start
+		}
+	}
+	return slices.ContainsFunc(c.refused, func(r refusal) bool {
+		return slices.Contains(loosening, r.code) || r.at >= from && r.at < to && maybe(r)
+	})
+}
