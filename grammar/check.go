@@ -7,10 +7,11 @@ import (
 )
 
 // check reports what the productions take but the format does not. It reads the version, and takes out of
-// the tree the sections of unknown name and the version lines that stand in sections.
-func (f *File) check() Diagnostics {
+// the tree the sections of unknown name and the version lines that stand in sections. A version line that was refused is
+// not missing.
+func (f *File) check(versionRefused bool) Diagnostics {
 	var found collector
-	f.checkVersion(&found)
+	f.checkVersion(&found, versionRefused)
 	for _, entry := range f.Preamble {
 		if entry.Key.Text != versionKey && (f.Version != nil || !resemblesVersion(entry)) {
 			found.add(At(CodeNoSection, entry.Span, "this entry stands before the first section").
@@ -30,9 +31,9 @@ func (f *File) check() Diagnostics {
 const versionKey = "version"
 
 // checkVersion reads the version line and reports all that is wrong with it, or with a second one.
-func (f *File) checkVersion(found *collector) {
+func (f *File) checkVersion(found *collector, refused bool) {
 	versions := f.takeVersions()
-	if len(versions) == 0 {
+	if len(versions) == 0 && !refused {
 		found.add(f.missingVersion())
 	}
 	for i, entry := range versions {
@@ -186,7 +187,11 @@ func unknownSection(heading Segment) Diagnostic {
 	default:
 		return d.WithHint("did you mean `%s`?", near).WithFix(heading.Span, near)
 	}
-	return d.WithHint("the sections are %s", strings.Join(sectionNames, ", "))
+	hint := "the sections are " + strings.Join(sectionNames, ", ")
+	if other := Foreign(heading.Text); other != "" {
+		hint = other + " is no letter of ASCII; " + hint
+	}
+	return d.WithHint("%s", hint)
 }
 
 // otherSections are what a section is called that is not spelled nearly so.
@@ -219,8 +224,12 @@ func checkEntries(section *Section, found *collector) {
 
 func checkValue(entry *Entry, found *collector) {
 	if entry.Value == nil && len(entry.Block) == 0 {
-		found.add(At(CodeNoValue, entry.Span, "key %s has no value", shown(entry.Key.Text)).
-			WithHint("write the value after the colon, or remove the line"))
+		d := At(CodeNoValue, entry.Span, "key %s has no value", shown(entry.Key.Text)).
+			WithHint("write the value after the colon, or remove the line")
+		if entry.Key.Text == "chain_actions" {
+			d = d.WithHint("write the chains below it, indented: `  \"8453\": wallet.transfer`")
+		}
+		found.add(d)
 	}
 }
 

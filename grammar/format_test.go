@@ -194,3 +194,13 @@ func TestFormatBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestUTF16 holds that a file in UTF-16, as some editors and shells write it, is one finding.
+func TestUTF16(t *testing.T) {
+	for _, text := range []string{"\xff\xfev\x00e\x00r\x00\n\x00", "\xfe\xff\x00v\x00e\x00r\x00\n"} {
+		_, found := Parse(NewSource("policy", []byte(text)))
+		if len(found) != 1 || found[0].Code != CodeInvalidUTF8 || found[0].Fix != nil {
+			t.Errorf("%q: %v", text, found)
+		}
+	}
+}

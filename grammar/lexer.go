@@ -45,6 +45,8 @@ type scanner struct {
 	comments []Comment
 	found    collector
 	unclosed bool // there is no "-->" any more
+
+	versionRefused bool // a line was refused that begins like the version's
 }
 
 // line is one line without its line end, and without white space after it.
@@ -93,6 +95,7 @@ func (s *scanner) scanRule(l line) {
 	}
 	if !scan(l) {
 		s.tokens = s.tokens[:mark]
+		s.versionRefused = s.versionRefused || strings.HasPrefix(strings.ToLower(strings.TrimLeft(s.text[l.at:l.end], "*_`-\"' ")), versionKey)
 		return
 	}
 	s.emit(tokenEOL, l.end, l.end)

@@ -22,6 +22,9 @@ func Parse(src *Source) (*File, Diagnostics) {
 	if len(src.Text) > MaxBytes {
 		return empty, found
 	}
+	if d, wide := checkEncoding(src.Text); wide {
+		return empty, append(found, d)
+	}
 	found = append(found, checkText(src.Text)...)
 	if lines := checkLines(src.Text); lines.HasErrors() {
 		return empty, append(found, lines...).Sorted()
@@ -38,7 +41,7 @@ func Parse(src *Source) (*File, Diagnostics) {
 	file.Source, file.Framed, file.Comments = src, framed, scan.comments
 	file.finish(scan.text)
 	found = append(found, scan.found.list...)
-	found = append(found, file.check()...)
+	found = append(found, file.check(scan.versionRefused)...)
 	return file, found.Sorted()
 }
 

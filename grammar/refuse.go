@@ -31,6 +31,10 @@ func (s *scanner) refuseKey(k *keyScan) bool {
 		return s.refuse(At(CodeBadKey, Span{k.at, k.at + 1}, "a dot must follow a scope").
 			WithHint("write it as `allow_only[action=bash].metadata.team`").WithFix(at, "."))
 	}
+	if space := lineStart + len(allowOnly); k.first == allowOnly && s.text[space] == ' ' && s.text[k.at] == '.' {
+		at := Span{space, s.skip(space, k.end)}
+		return s.refuse(At(CodeBadKey, at, "the path follows its key at once, after a dot").WithHint("write it as `allow_only.metadata.team`").WithFix(at, "."))
+	}
 	length := len(firstCharacter(s.text[k.at:k.end]))
 	span := Span{k.at, k.at + length}
 	if before := s.text[max(k.at-1, lineStart)]; s.text[k.at] == '.' && k.names > 1 && before != '.' && before != ' ' && before != '\t' {
@@ -104,6 +108,9 @@ func (s *scanner) refuseBlockKey(l line, numberEnd int) bool {
 // assignment is a key with an equals sign in place of its colon.
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*([ \t]*=[ \t]*)[^=\s]`)
 
+// decorated is an entry behind the dash or star of a list, or with its key in bold, italics or code.
+var decorated = regexp.MustCompile("^(?:[-*+] +[*_`]*|[*_`]+)([A-Za-z][A-Za-z0-9_.-]*?)[*_`]*:[*_`]*(?: |$)")
+
 // refuseLine reports a line that is nothing a policy has.
 func (s *scanner) refuseLine(span Span) bool {
 	line := s.text[span.Start:span.End]
@@ -111,6 +118,13 @@ func (s *scanner) refuseLine(span Span) bool {
 		sign := Span{span.Start + at[2], span.Start + at[3]}
 		return s.refuse(At(CodeNotAnEntry, sign, "a key and its value have a colon between them").
 			WithHint("write %s", shown(line[:at[2]]+": …")).WithFix(sign, ": "))
+	}
+	if key := decorated.FindStringSubmatch(line); key != nil {
+		return s.refuse(At(CodeNotAnEntry, span, "a key has no dash before it, and no marks of Markdown").
+			WithHint("write %s", shown(key[1]+": …")))
+	}
+	if strings.Trim(line, "-") == "" || strings.HasPrefix(line, "```") {
+		return s.refuse(At(CodeNotAnEntry, span, "this line is no entry, comment or heading").WithHint("remove it: a policy is neither ruled off nor fenced"))
 	}
 	if strings.HasPrefix(line, "- ") {
 		return s.refuse(At(CodeNotAnEntry, span, "this line is no entry, comment or heading").

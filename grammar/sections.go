@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -69,4 +70,15 @@ func shown(text string) string {
 		text = string(runes[:most]) + "…"
 	}
 	return "`" + strings.ToValidUTF8(text, "\uFFFD") + "`"
+}
+
+// Foreign names the first character of a text that is no printable ASCII, by its number, for it may look like one that
+// is; "" where there is none.
+func Foreign(text string) string {
+	for _, r := range text {
+		if r < ' ' || r > '~' {
+			return fmt.Sprintf("%s (U+%04X)", shown(string(r)), r)
+		}
+	}
+	return ""
 }

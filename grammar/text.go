@@ -34,6 +34,14 @@ func checkLines(text []byte) Diagnostics {
 	return found.list
 }
 
+// checkEncoding reports a text that begins as UTF-16 does. Nothing in it is what it would be in UTF-8.
+func checkEncoding(text []byte) (d Diagnostic, wide bool) {
+	if !bytes.HasPrefix(text, []byte{0xff, 0xfe}) && !bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
+		return Diagnostic{}, false
+	}
+	return At(CodeInvalidUTF8, Span{0, 2}, "this file is UTF-16").WithHint("save the file as UTF-8 without a byte-order mark"), true
+}
+
 // checkText checks the characters: that they are UTF-8, that none of them ends a text or a line for some
 // readers only, and that all of them can be seen.
 func checkText(text []byte) Diagnostics {
