@@ -221,6 +221,8 @@ func (c *checker) unknownKey(section string, key *grammar.Key) {
 	d := grammar.At(CodeUnknownKey, key.Span, "section `%s` has no key `%s`", section, shorten(key.Name()))
 	elsewhere := sectionsWith(key)
 	switch near := closestKey(section, key); {
+	case key.Name() == "svc-sig":
+		d = d.WithHint("it belongs below `## signature`, at the end; signing the policy writes both")
 	case len(elsewhere) > 0:
 		d = d.WithHint("`%s` belongs below `## %s`", key.Name(), elsewhere[0])
 	case near != "" && key.Scope == nil:

@@ -46,6 +46,7 @@ func (c *checker) lowered(entry *grammar.Entry, check func(grammar.Item) bool) *
 // server reports an item that is no name of an MCP server.
 func (c *checker) server(item grammar.Item) bool {
 	if isAction(item.Text) && !strings.ContainsAny(item.Text, ".*") {
+		c.lintDivided(item)
 		return true
 	}
 	c.add(grammar.At(CodeServer, item.Span, "`%s` is no name of an MCP server", shorten(item.Text)).
@@ -56,6 +57,11 @@ func (c *checker) server(item grammar.Item) bool {
 // toolPattern reports an item that is no pattern of MCP tools.
 func (c *checker) toolPattern(item grammar.Item) bool {
 	if isAction(item.Text) && strings.Count(item.Text, "*") <= vm.MaxStars {
+		c.lintDivided(item)
+		c.lintWildcards(item)
+		if strings.HasPrefix(item.Text, ".") || strings.HasSuffix(item.Text, ".") {
+			c.add(grammar.At(CodeNeverMatches, item.Span, "no MCP tool is called `%s`: a name stands on either side of a dot", shorten(item.Text)))
+		}
 		return true
 	}
 	c.add(grammar.At(CodeToolPattern, item.Span, "`%s` is no pattern of MCP tools", shorten(item.Text)).

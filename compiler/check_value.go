@@ -64,12 +64,22 @@ func (c *checker) limit(entry *grammar.Entry, decimals uint8, unit string) *Limi
 		words := strings.Fields(strings.TrimSuffix(unit, " has"))
 		c.add(suggestDecimal(grammar.At(CodeDecimal, value.Span, "`%s` is no plain decimal", shorten(value.Text)), value, words[len(words)-1], decimals))
 	case parsed.IsZero():
-		c.add(grammar.At(CodeNotPositive, value.Span, "a limit must be above zero").
-			WithHint("to deny it altogether, leave out what grants it"))
+		c.add(grammar.At(CodeNotPositive, value.Span, "a limit must be above zero").WithHint("%s", zeroHint(entry.Key.Name())))
 	default:
 		return &Limit{Span: entry.Span, Amount: parsed, Decimals: decimals}
 	}
 	return nil
+}
+
+// zeroHint returns how a policy says what a limit of zero would.
+func zeroHint(key string) string {
+	switch {
+	case key == "max_transaction_eth":
+		return "leave the line out: then every native amount above zero is denied"
+	case strings.Contains(key, "consensus_threshold"):
+		return "to hold every intent, name its action in `require_approval` (from version 2.0); to hold none, leave the line out"
+	}
+	return "to deny it altogether, leave out what grants it"
 }
 
 // limitOfAny checks a limit whose unit is not known for what would be wrong in every unit.
@@ -180,7 +190,7 @@ func (c *checker) patterns(entry *grammar.Entry) *List {
 	for _, item := range c.list(entry) {
 		lower := strings.ToLower(item.Text)
 		switch {
-		case !c.actionPattern(item.Text, item.Span):
+		case !c.patternItem(item):
 		case seen[lower]:
 			c.repeatedCase(item, lower)
 		default:
@@ -189,6 +199,16 @@ func (c *checker) patterns(entry *grammar.Entry) *List {
 		seen[lower] = true
 	}
 	return list
+}
+
+// patternItem reports an item that is no action pattern.
+func (c *checker) patternItem(item grammar.Item) bool {
+	if !c.actionPattern(item.Text, item.Span) {
+		return false
+	}
+	c.lintDivided(item)
+	c.lintWildcards(item)
+	return true
 }
 
 // actionPattern reports a text that is no action pattern.
@@ -217,6 +237,7 @@ func (c *checker) actions(span grammar.Span, value *grammar.Value) *List {
 	c.lintBrackets(items)
 	for _, item := range items {
 		if c.action(item) {
+			c.lintDivided(item)
 			list.Items = append(list.Items, Item{item.Text, item.Span})
 		}
 	}
@@ -227,7 +248,11 @@ func (c *checker) actions(span grammar.Span, value *grammar.Value) *List {
 func (c *checker) action(item grammar.Item) bool {
 	switch {
 	case !isAction(item.Text):
-		c.add(grammar.At(CodeAction, item.Span, "an action is 1 to %d characters of printable ASCII", maxActionBytes))
+		d := grammar.At(CodeAction, item.Span, "an action is 1 to %d characters of printable ASCII", maxActionBytes)
+		if other := grammar.Foreign(item.Text); other != "" {
+			d = d.WithHint("%s is not; type it anew", other)
+		}
+		c.add(d)
 	case strings.Contains(item.Text, "*"):
 		c.add(grammar.At(CodeActionWildcard, item.Span, "a list that grants has no wildcards").
 			WithHint("write every action out"))

@@ -108,6 +108,11 @@ const (
 	CodeListBrackets        grammar.Code = "W2036"
 	CodeAllowedDead         grammar.Code = "W2037"
 	CodeFetchHasNoMethod    grammar.Code = "W2038"
+	CodeOtherSpelling       grammar.Code = "W2039"
+	CodeNotDivided          grammar.Code = "W2040"
+	CodeLiteralWildcard     grammar.Code = "W2041"
+	CodeServerNotAllowed    grammar.Code = "W2042"
+	CodeWei                 grammar.Code = "W2043"
 )
 
 // Codes returns the table of this package's codes, in order.

@@ -121,7 +121,7 @@ func (e *emitter) native(done vm.Label) {
 	}
 	valid := e.NewLabel()
 	e.Load(0, e.Field(slotAmount), NativeDecimals, valid)
-	e.deny(rule, code.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits", done)
+	e.deny(rule, code.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits (in base units: no integer), or 2^256 base units or more", done)
 	e.Place(valid)
 	within := e.NewLabel()
 	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, NativeDecimals), within)
@@ -184,7 +184,7 @@ func (e *emitter) token(token *Token, bySymbol vm.Label, byAddress map[string]vm
 	}
 	e.Place(judge)
 	e.tokenAmount(0, slotAmount, token, done,
-		fmt.Sprintf("the token amount is missing, or no decimal of at most %d fraction digits", token.Decimals.N),
+		fmt.Sprintf("the token amount is missing, or no decimal of at most %d fraction digits (in base units: no integer), or 2^256 base units or more", token.Decimals.N),
 		"the token amount")
 }
 

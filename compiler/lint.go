@@ -29,6 +29,7 @@ func (c *checker) lint() {
 		c.lintResponse()
 	}
 	c.lintCovered()
+	c.lintSpellings()
 	c.lintPasses()
 	c.lintLimits()
 	c.lintSoftLimits()
@@ -113,6 +114,8 @@ func (c *checker) lintChain(chain Item) {
 
 func (c *checker) lintAmounts() {
 	e := c.policy.EVM
+	c.lintWei(e.MaxTransaction)
+	c.lintWei(e.Consensus)
 	if e.MaxTransaction == nil {
 		c.add(grammar.At(CodeNoNativeMaximum, e.Span, "without `max_transaction_eth` every native amount above zero is denied").
 			WithHint("add `max_transaction_eth: …` if native amounts are meant to pass"))
@@ -201,8 +204,8 @@ func (c *checker) lintTools() {
 				c.add(grammar.At(CodeGrantsOtherKind, tool.Span, "`%s` is %s action, which `tool_calls.allowed` does not grant", tool.Text, kind).
 					WithHint("remove it%s", grantedElsewhere[kind]))
 			}
-			if slices.Contains(foreignTools, lower) && lower != tool.Text && !slices.Contains(texts, lower) {
-				c.misspelled(tool, lower)
+			if known := nearTool(lower); known != "" && known != tool.Text && !slices.Contains(texts, known) {
+				c.misspelled(tool, known)
 			}
 		}
 	}
@@ -213,6 +216,18 @@ func (c *checker) lintTools() {
 				WithHint("add `%s` to `allowed`, or remove the line", about.tools[0]))
 		}
 	}
+}
+
+// nearTool returns the well-known tool that a name in lower case nearly is, or "".
+func nearTool(lower string) string {
+	bare := strings.NewReplacer("_", "", ".", "", "-", "").Replace
+	const shortest = 5 // of what is shorter one letter makes another word
+	for _, known := range foreignTools {
+		if bare(lower) == bare(known) || len(known) >= shortest && oneEdit(lower, known) {
+			return known
+		}
+	}
+	return ""
 }
 
 // grantedElsewhere says what grants the actions of a kind.

@@ -147,6 +147,7 @@ func (c *checker) lintSoftLimits() {
 		c.add(grammar.At(CodeInformational, s.Span, "under version %s soft limits only inform, and deny nothing", c.policy.Version.Text).
 			WithHint("write `version: 2.0.0` to have them enforced"))
 	}
+	c.lintWei(s.DailyEVM)
 	granted := c.policy.grantable(true, true, true)
 	for _, one := range s.Caps {
 		if !granted.overlaps(one.Action.Text) {
@@ -175,6 +176,7 @@ func (c *checker) lintMCP() {
 			c.lintToolPrefix(list)
 		}
 	}
+	c.lintServers(m)
 	if m.AllowedTools != nil && m.AllowedServers == nil {
 		for _, pattern := range m.AllowedTools.Items {
 			if strings.Trim(pattern.Text, "*.") == "" {

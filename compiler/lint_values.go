@@ -51,8 +51,20 @@ func neverCompares(path, text string, whole bool) (fix string, never bool) {
 		}
 		return host, host != text
 	case slotTarget:
-		_, err := address.Normalize(text)
-		return "", whole && err != nil
+		if _, err := address.Normalize(text); whole || err == nil {
+			return "", err != nil
+		}
+		return partOfAddress(text)
+	case slotToken:
+		if _, err := address.Normalize(text); err == nil || !strings.HasPrefix(strings.ToLower(text), "0x") {
+			return "", false
+		}
+		if whole {
+			return "", true
+		}
+		return partOfAddress(text)
+	case slotCalldata:
+		return "", strings.Trim(strings.ToLower(text), "0123456789abcdefx") != ""
 	case slotTaskID:
 		return "", len(text) > maxActionBytes || strings.Trim(text, nameLetters) != ""
 	case "framework":
@@ -69,6 +81,15 @@ func neverCompares(path, text string, whole bool) (fix string, never bool) {
 	return "", false
 }
 
+// partOfAddress is neverCompares for what is to be a part of an address, which every rule sees in lower case.
+func partOfAddress(text string) (fix string, never bool) {
+	lower := strings.ToLower(text)
+	if len(text) > len("0x")+40 || strings.Trim(lower, "0123456789abcdefx") != "" {
+		return "", true
+	}
+	return lower, lower != text
+}
+
 // neverOneOf is neverCompares for a field that has one of few values; other is another form of the text.
 func neverOneOf(values []string, text, other string, whole bool) (fix string, never bool) {
 	has := func(text string) bool {
@@ -83,6 +104,19 @@ func neverOneOf(values []string, text, other string, whole bool) (fix string, ne
 		return other, true
 	}
 	return "", true
+}
+
+// asItem returns a text as an item of a list says it: between quotes where it would be divided, or read otherwise.
+func asItem(text string) string {
+	if text == strings.TrimSpace(text) && !strings.ContainsAny(text, ",\"'#<") {
+		return text
+	}
+	for _, quote := range []string{`"`, `'`} {
+		if !strings.Contains(text, quote) {
+			return quote + text + quote
+		}
+	}
+	return text
 }
 
 // lintPlain warns of a pattern that is a plain text, for which there is a plain operator.
@@ -117,5 +151,5 @@ func (c *checker) lintPlain(operator, plain Operator, item grammar.Item) {
 		return
 	}
 	c.add(grammar.At(CodePlainPattern, item.Span, "this pattern is a plain text").
-		WithHint("write `%s` and `%s`, which says the same and reads no pattern", found, shorten(text)))
+		WithHint("write `%s` and `%s`, which says the same and reads no pattern", found, shorten(asItem(text))))
 }

@@ -43,7 +43,7 @@ func (c *checker) refusals(found grammar.Diagnostics) (lines []refusal) {
 // is no entry, one of an unknown key, or one of that key.
 func (c *checker) lost(section, key string) bool {
 	return c.lostLine(section, func(r refusal) bool {
-		aboutValue := r.code >= CodeWord // then the line begins with a key that is known
+		aboutValue := r.code >= CodeWord                                                                                // then the line begins with a key that is known
 		return !aboutValue || strings.Contains(r.text, key) || strings.ContainsAny(r.text[:min(1, len(r.text))], " \t") // of a block
 	})
 }

@@ -272,11 +272,12 @@ func joinSegments(segments []grammar.Segment) string {
 	return strings.Join(texts, ".")
 }
 
-// sectionsWith returns the sections that have a key of exactly that name.
+// sectionsWith returns the sections that have a key of exactly that form.
 func sectionsWith(key *grammar.Key) []string {
 	var names []string
+	segments := keySegments(key)
 	for i := range schema {
-		if row := &schema[i]; !row.Reserved && row.Name == key.Name() {
+		if row := &schema[i]; !row.Reserved && !row.Modifies && matchNames(row.names(), segments) {
 			names = append(names, row.Section)
 		}
 	}

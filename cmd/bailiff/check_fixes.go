@@ -28,7 +28,7 @@ var otherFixes = []grammar.Code{
 	compiler.CodeJSONString, compiler.CodeTime,
 	compiler.CodeQuotedInProfile, compiler.CodeRoot,
 	compiler.CodeCurlyQuotes, compiler.CodeNumberForm, compiler.CodeNearAction, compiler.CodeNeverMatches,
-	compiler.CodeActionPrefix, compiler.CodeListBrackets, compiler.CodeShimNotRequired,
+	compiler.CodeActionPrefix, compiler.CodeListBrackets, compiler.CodeShimNotRequired, compiler.CodeNotDivided,
 }
 
 // whichFixes tells of a finding of a policy whether its fix is made.
