@@ -110,7 +110,7 @@ func (c *checker) jsonText(entry *grammar.Entry) *Text {
 
 // finishResponse checks what the keys about results need of others.
 func (c *checker) finishResponse() {
-	if c.lost("mcp", "tools") || c.lost("mcp", "response.") {
+	if c.lost("mcp", "tools") {
 		return
 	}
 	before := len(c.found)
@@ -143,7 +143,7 @@ func (c *checker) finishCoverage(m *MCP) {
 					WithHint("a covered tool is written out in `allowed_tools`, in the same words"))
 			}
 		}
-		if r.Ruleset == nil {
+		if r.Ruleset == nil && !c.lost("mcp", "response.deterministic_ruleset") {
 			c.add(grammar.At(CodeResponseRuleset, list.Span, "tools are covered, and there is no `response.deterministic_ruleset`").
 				WithHint("add `response.deterministic_ruleset: sof-response-rules-v1`"))
 			return
