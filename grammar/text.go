@@ -12,7 +12,7 @@ func checkSize(src *Source) Diagnostics {
 	if len(src.Text) <= MaxBytes {
 		return nil
 	}
-	return Diagnostics{At(CodeTooLarge, Span{MaxBytes, MaxBytes}, "a policy has at most %d bytes, and this one has %d", MaxBytes, len(src.Text)).
+	return Diagnostics{At(CodeTooLarge, Span{MaxBytes, MaxBytes}, "a policy has at most %d bytes, and this one has more", MaxBytes).
 		WithHint("shorten it, or divide what it governs among several keys")}
 }
 
