@@ -97,6 +97,9 @@ func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(st
 	seen := map[string]bool{}
 	for _, item := range c.list(entry) {
 		c.literals(item.Text, item.Span)
+		if code == CodeBlockedCommand {
+			c.lintCommand(item)
+		}
 		needles, err := parse(item.Text)
 		if err != nil {
 			c.add(problemWith(code, item.Span, err))

@@ -65,7 +65,7 @@ var warningCodes = []grammar.CodeInfo{
 		Wrong:       customPolicy("deny_if.metadata.environment equals production, staging"),
 		Right:       customPolicy("deny_if.metadata.environment equals production\ndeny_if.metadata.environment equals staging")},
 	{Code: CodeLiteralStar, Title: "a star that stands for itself",
-		Explanation: "`equals` and `not_equals` compare whole texts, and `*` is a character like any other. `starts_with`, `ends_with`, `contains` and `matches` compare parts. Where the star is meant, put the value between quotes.",
+		Explanation: "In the values of custom rules and in blocked commands `*` is a character like any other, so that `curl*` is found in no command. `equals` and `not_equals` compare whole texts; `starts_with`, `ends_with`, `contains` and `matches` compare parts, and a blocked command is sought anywhere. Where the star is meant, put the value between quotes.",
 		Wrong:       customPolicy("deny_if.metadata.environment equals prod*"),
 		Right:       customPolicy("deny_if.metadata.environment starts_with prod")},
 	{Code: CodeNumberForm, Title: "a number in a form that no number has",

@@ -108,16 +108,39 @@ func dividing(operator Operator, value *grammar.Value) bool {
 
 // lintEqual warns of a text without quotes that no value, or not what it looks like, can be equal to.
 func (c *checker) lintEqual(path string, operator Operator, item grammar.Item) {
-	if item.Quoted || operator != Equals && operator != NotEquals {
+	if item.Quoted || operator == Matches {
 		return
 	}
+	whole, starred := operator == Equals || operator == NotEquals, strings.HasPrefix(item.Text, "*") || strings.HasSuffix(item.Text, "*")
 	switch {
-	case strings.HasPrefix(item.Text, "*") || strings.HasSuffix(item.Text, "*"):
+	case starred && !whole:
+		c.add(grammar.At(CodeLiteralStar, item.Span, "`*` stands for itself here, and for no other text").
+			WithHint("leave it out: `%s` compares a part anyway; if the `*` is meant, put the value between quotes", operator))
+	case starred:
 		c.add(grammar.At(CodeLiteralStar, item.Span, "`*` stands for itself here, and for no other text").
 			WithHint("%s; if the `*` is meant, put the value between quotes", insteadOfStar(operator, item.Text)))
-	case holdsNumbers(path) && jsonNumber.MatchString(item.Text) && shortestNumber(item.Text) != item.Text:
+	case whole && holdsNumbers(path) && jsonNumber.MatchString(item.Text) && shortestNumber(item.Text) != item.Text:
 		c.add(otherNumber(item))
 	}
+}
+
+// lintCommand warns of a blocked command without quotes that is written as a pattern: it is sought as it stands.
+func (c *checker) lintCommand(item grammar.Item) {
+	if item.Quoted {
+		return
+	}
+	plain := strings.ReplaceAll(strings.Trim(item.Text, "*^$"), `\b`, "")
+	plain = strings.TrimSuffix(strings.TrimPrefix(plain, "."), ".")
+	d := grammar.At(CodeLiteralStar, item.Span, "a blocked command is no pattern: this is sought as it stands")
+	switch {
+	case !strings.Contains(item.Text, "*") && !strings.HasPrefix(item.Text, "^") && !strings.Contains(item.Text, `\b`):
+		return
+	case plain == "" || strings.Contains(plain, "*"):
+		d = d.WithHint("write a part of the commands that are meant; if the characters are meant, put the entry between quotes")
+	default:
+		d = d.WithHint("write `%s`, which blocks what has it anywhere; if the characters are meant, put the entry between quotes", shorten(asItem(plain)))
+	}
+	c.add(d)
 }
 
 // insteadOfStar returns what says what a star in a value probably was meant to.
