@@ -151,5 +151,5 @@ func (c *checker) lintPlain(operator, plain Operator, item grammar.Item) {
 		return
 	}
 	c.add(grammar.At(CodePlainPattern, item.Span, "this pattern is a plain text").
-		WithHint("write `%s` and `%s`, which says the same and reads no pattern", found, shorten(asItem(text))))
+		WithHint("write `%s` and `%s`, which reads no pattern, and texts of any length", found, shorten(asItem(text))))
 }
