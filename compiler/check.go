@@ -219,10 +219,14 @@ func unsupported(row *Key, key *grammar.Key) grammar.Diagnostic {
 
 func (c *checker) unknownKey(section string, key *grammar.Key) {
 	d := grammar.At(CodeUnknownKey, key.Span, "section `%s` has no key `%s`", section, shorten(key.Name()))
-	elsewhere := sectionsWith(key)
+	elsewhere, longer := sectionsWith(key), keysEndingIn(section, key)
 	switch near := closestKey(section, key); {
 	case key.Name() == "svc-sig":
 		d = d.WithHint("it belongs below `## signature`, at the end; signing the policy writes both")
+	case len(longer) == 1:
+		d = d.WithHint("did you mean `%s`?", longer[0]).WithFix(key.Segments[0].Span.To(key.Segments[len(key.Segments)-1].Span), longer[0])
+	case len(longer) > 1:
+		d = d.WithHint("did you mean %s?", alternatives(longer))
 	case len(elsewhere) > 0:
 		d = d.WithHint("`%s` belongs below `## %s`", key.Name(), elsewhere[0])
 	case near != "" && key.Scope == nil:

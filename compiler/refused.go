@@ -43,8 +43,8 @@ func (c *checker) refusals(found grammar.Diagnostics) (lines []refusal) {
 // is no entry, one of an unknown key, or one of that key.
 func (c *checker) lost(section, key string) bool {
 	return c.lostLine(section, func(r refusal) bool {
-		aboutValue := r.code >= CodeWord                                                                                // then the line begins with a key that is known
-		return !aboutValue || strings.Contains(r.text, key) || strings.ContainsAny(r.text[:min(1, len(r.text))], " \t") // of a block
+		aboutValue := r.code >= CodeWord // then the line begins with a key that is known, or is one of a block
+		return !aboutValue || strings.Contains(r.text, key) || strings.HasPrefix(r.text, " ") || strings.HasPrefix(r.text, "\t")
 	})
 }
 
@@ -55,7 +55,12 @@ func (c *checker) lostPart(section, name string) bool {
 	return c.lostLine(section, func(r refusal) bool { return strings.Contains(r.text, "."+name+".") })
 }
 
+// lostLine reports whether maybe holds of a line of the section that was refused. Where as many lines were refused as are
+// reported nothing else need be, and the work stays within bounds.
 func (c *checker) lostLine(section string, maybe func(refusal) bool) bool {
+	if len(c.refused) > grammar.MaxDiagnostics {
+		return true
+	}
 	from, to := 0, len(c.file.Source.Text)
 	for i, s := range c.file.Sections {
 		if s.Name != section {

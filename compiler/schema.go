@@ -232,6 +232,22 @@ func closestKey(section string, key *grammar.Key) string {
 	return grammar.Closest(written, slices.DeleteFunc(candidates, func(name string) bool { return !sameWords(written, name) }))
 }
 
+// keysEndingIn returns the keys of the section that end in an unknown one, of which its author left out the start.
+func keysEndingIn(section string, key *grammar.Key) []string {
+	const least = 5 // fewer letters are the end of anything
+	if key.Scope != nil || len(key.Words) > 0 || len(key.Name()) < least {
+		return nil
+	}
+	var names []string
+	for _, row := range bySection[section] {
+		open := row.Modifies || row.Reserved || strings.Contains(row.Name, "<")
+		if !open && (strings.HasSuffix(row.Name, "."+key.Name()) || strings.HasSuffix(row.Name, "_"+key.Name())) {
+			names = append(names, row.Name)
+		}
+	}
+	return names
+}
+
 // onlyContinuation returns the one candidate, without placeholders, that goes on where start ends, or "".
 func onlyContinuation(start string, candidates []string) string {
 	const least = 3 // fewer letters are the beginning of anything
