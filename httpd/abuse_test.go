@@ -177,6 +177,44 @@ func TestSlow(t *testing.T) {
 	}
 }
 
+// TestShutdownOfTheSilent shuts down while clients say nothing, or only half of something: it does not wait for them as long
+// as they may take. What is being answered is answered.
+func TestShutdownOfTheSilent(t *testing.T) {
+	w := newWorld(t)
+	server, err := New(w.config(w.authority("", false)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	for _, said := range []string{
+		"", "GET /healthz HTTP/1.1\r\nHo", "POST /v1/authorize HTTP/1.1\r\nHost: h\r\nContent-Length: 90000\r\n\r\n{",
+		"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n",
+	} {
+		connection, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer connection.Close()
+		if _, err := io.WriteString(connection, said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(50 * time.Millisecond) // they arrive
+	ctx, cancel := context.WithTimeout(t.Context(), transferTimeout/2)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
 // TestIdle keeps many connections open that say nothing, and wants an answer on another one meanwhile.
 func TestIdle(t *testing.T) {
 	const idle = 2000

@@ -23,6 +23,7 @@ type deadlines struct {
 	round time.Duration
 	first time.Time    // when the first round was; to be read once now is not 0
 	now   atomic.Int64 // nanoseconds from first to the last round, and one more; 0 before the first
+	over  atomic.Bool  // nothing more is read
 
 	mu          sync.Mutex
 	connections map[*connection]struct{}
@@ -51,6 +52,16 @@ func (d *deadlines) Accept() (net.Conn, error) {
 	d.connections[c] = struct{}{}
 	d.mu.Unlock()
 	return c, nil
+}
+
+// endReading has all that is read from now on fail: nobody waits any longer for requests to come, or to come to an end.
+func (d *deadlines) endReading() {
+	d.over.Store(true)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := range d.connections {
+		_ = c.Conn.SetReadDeadline(longAgo) // it fails where the connection is closed already
+	}
 }
 
 // Close implements net.Listener. It is called once.
@@ -151,6 +162,9 @@ func (d *deadline) move(of *deadlines, t time.Time, set func(time.Time) error) e
 
 // SetReadDeadline implements net.Conn.
 func (c *connection) SetReadDeadline(t time.Time) error {
+	if c.kept.over.Load() {
+		t = longAgo
+	}
 	return c.read.move(c.kept, t, c.Conn.SetReadDeadline)
 }
 

@@ -29,6 +29,8 @@ const (
 	// On shutdown clients are given so long to send their next request and be told to close.
 	drainTime = 500 * time.Millisecond
 	drainStep = 10 * time.Millisecond
+	// Then what has begun to arrive is given so long.
+	arrivalTime = time.Second
 )
 
 // Server serves the API of an authority over HTTP.
@@ -43,6 +45,7 @@ type Server struct {
 	others    *metrics.Route   // of paths that lead nowhere
 	troubled  atomic.Int64     // Unix second of the latest log line about a store of limits
 	listener  atomic.Pointer[closeOnce]
+	deadlines atomic.Pointer[deadlines]
 	// draining asks every client to go: its next answer closes the connection.
 	draining atomic.Bool
 }
@@ -121,14 +124,16 @@ func (l *closeOnce) Close() error {
 
 // Serve answers on a listener until Shutdown. It is called once.
 func (s *Server) Serve(listener net.Listener) error {
-	once := &closeOnce{Listener: keepDeadlines(listener, deadlineRound)}
+	kept := keepDeadlines(listener, deadlineRound)
+	once := &closeOnce{Listener: kept}
+	s.deadlines.Store(kept)
 	s.listener.Store(once)
 	return s.http.Serve(once)
 }
 
 // Shutdown accepts nothing more, finishes what is in flight, and returns when that is done or ctx ends. Clients that
 // keep their connection get a moment in which their next answer tells them to close it: a connection that is merely
-// idle may have a request on its way.
+// idle may have a request on its way. What has begun to arrive gets a moment more to do so.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if listener := s.listener.Load(); listener != nil {
 		_ = listener.Close() // Serve returns what is wrong with it
@@ -136,6 +141,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.draining.Store(true)
 	for wait := drainTime; wait > 0 && s.http.GetOpenConnectionsCount() > 0 && ctx.Err() == nil; wait -= drainStep {
 		time.Sleep(drainStep)
+	}
+	if kept := s.deadlines.Load(); kept != nil {
+		defer time.AfterFunc(arrivalTime, kept.endReading).Stop()
 	}
 	return s.http.ShutdownWithContext(ctx)
 }
