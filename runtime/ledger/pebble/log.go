@@ -24,6 +24,9 @@ const (
 	memTableBytes = 2 << 20
 	// closePatience is how long Close waits for Pebble after a failure. Pebble may have failed with a lock held.
 	closePatience = 5 * time.Second
+	// fullPause is how long a write waits that has met a full disk, before it is tried once more: Pebble tries to write a
+	// table again at once, and for ever.
+	fullPause = 100 * time.Millisecond
 )
 
 // A log is a commit.Log over Pebble.
@@ -52,6 +55,7 @@ func openAs(dir string, options Options, readOnly bool) (l *log, err error) {
 	if options.FS == nil {
 		options.FS = vfs.Default
 	}
+	options.FS = vfs.OnDiskFull(options.FS, func() { time.Sleep(fullPause) })
 	held, err := lock(dir, &options)
 	if err != nil {
 		return nil, err
