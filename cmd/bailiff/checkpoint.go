@@ -21,6 +21,9 @@ var errMissing = errors.New("records are missing")
 // errMissing where the ledger does not reach the checkpoint that is there. One that can't be verified, since other keys
 // signed it, is put aside.
 func (r *service) keepCheckpoint(ctx context.Context) error {
+	if err := r.ledger.Flush(ctx); err != nil { // so that nothing can be cut off that rides along only
+		return err
+	}
 	head, err := r.ledger.Head(ctx)
 	if err != nil {
 		return err

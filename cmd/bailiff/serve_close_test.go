@@ -48,8 +48,9 @@ func (s *stuck) Close() error                   { return s.end() }
 func (s *stuck) Head(context.Context) (ledger.Head, error) {
 	return ledger.Head{}, errors.Join(s.end(), errors.New("a test has no log"))
 }
-func (s *stuck) Accept() (net.Conn, error) { return nil, net.ErrClosed }
-func (s *stuck) Addr() net.Addr            { return nil }
+func (s *stuck) Flush(context.Context) error { return nil }
+func (s *stuck) Accept() (net.Conn, error)   { return nil, net.ErrClosed }
+func (s *stuck) Addr() net.Addr              { return nil }
 
 // partOf is what the error calls each of the parts that can hang.
 var partOf = map[string]string{

@@ -124,6 +124,10 @@ type Ledger interface {
 	// Head returns the chain's durable end: the stream, the LSN of the last record, and the SHA-256 of the last group.
 	Head(ctx context.Context) (Head, error)
 
+	// Flush returns when all that was submitted before is durable: test-runs and results of deliveries too, which otherwise
+	// wait for a decision to come along, or for Close.
+	Flush(ctx context.Context) error
+
 	// Health returns nil while the ledger works, and otherwise what is wrong with it. Some troubles (a full disk
 	// in a background flush) are reported here before they stop the ledger.
 	Health() error

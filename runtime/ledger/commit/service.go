@@ -152,3 +152,32 @@ func (l *Ledger) Head(context.Context) (ledger.Head, error) {
 	}
 	return l.head, nil
 }
+
+// Flush implements ledger.Ledger.
+func (l *Ledger) Flush(ctx context.Context) error {
+	submitted, err := l.submitted()
+	if err != nil || submitted == nil {
+		return err
+	}
+	l.rouse()
+	return submitted.Wait(ctx)
+}
+
+// submitted returns the commitment of all records there are, nil where they are durable, and has those written that would
+// ride along.
+func (l *Ledger) submitted() (*ledger.Commitment, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.refusal(); err != nil {
+		return nil, err
+	}
+	if g := l.open(); g.count > 0 {
+		g.wanted = true
+		l.pending.Store(true)
+		return g.commitment, nil
+	}
+	if n := len(l.groups); n > 1 {
+		return l.groups[n-2].commitment, nil
+	}
+	return nil, nil
+}

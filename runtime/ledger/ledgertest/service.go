@@ -410,4 +410,15 @@ func testHead(f *fixture) {
 	if err != nil || two.LSN != lsn || two.Hash == one.Hash || two.Stream != one.Stream {
 		f.Fatalf("Head: %+v, %v", two, err)
 	}
+	dry := f.plan()
+	dry.TestRun = true
+	lsn = f.submit(dry).LSN // nobody waits for it
+	for range 2 {
+		if err := f.l.Flush(f.Context()); err != nil {
+			f.Fatalf("Flush: %v", err)
+		}
+	}
+	if three, err := f.l.Head(f.Context()); err != nil || three.LSN != lsn || lsn == two.LSN {
+		f.Fatalf("Head after a test-run: %+v, %v; its record is %d", three, err, lsn)
+	}
 }

@@ -193,3 +193,8 @@ func (l *Ledger) Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook,
 func (l *Ledger) Head(ctx context.Context) (ledger.Head, error) {
 	return call(l, func(in ledger.Ledger) (ledger.Head, error) { return in.Head(ctx) })
 }
+
+// Flush implements ledger.Ledger.
+func (l *Ledger) Flush(ctx context.Context) error {
+	return l.do(func(in ledger.Ledger) error { return in.Flush(ctx) })
+}
