@@ -55,6 +55,8 @@ type constant struct {
 	// What follows is built when the program is loaded, as far as the operations that use the constant need it.
 	set     []entry      // for globs those without a star only
 	lengths uint64       // by lengthBit: those of the set
+	firsts  []uint64     // the heads of the set
+	folded  bool         // an entry ignores case somewhere, so that a text may have another head
 	globs   []glob       // the others
 	equals  *lookup      // in, glob
 	heads   *lookup      // starts
@@ -216,7 +218,10 @@ func (c *constant) build(op Op) (memory int, err error) {
 		}
 		c.set = newEntries(plain)
 		for i := range c.set {
-			c.lengths |= lengthBit(c.set[i].text)
+			e := &c.set[i]
+			c.lengths |= lengthBit(e.text)
+			c.firsts = append(c.firsts, e.head)
+			c.folded = c.folded || e.folded != nil
 		}
 	}
 	switch op {

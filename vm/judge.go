@@ -9,6 +9,9 @@ func (m *Machine) in(s *step) *step {
 	v, c := m.value(s.B), s.constant
 	switch {
 	case v.Kind&textual == 0:
+		if v.Kind == List && s.A&bitAll == 0 && c.outlie(v.Elems) {
+			return s.no
+		}
 		return m.testOther(s, v)
 	case c.equals != nil:
 		return s.after(c.equals.in(v.Text))
@@ -20,16 +23,22 @@ func (m *Machine) in(s *step) *step {
 
 func (m *Machine) starts(s *step) *step {
 	v := m.value(s.B)
-	if v.Kind&textual == 0 {
+	switch {
+	case v.Kind&textual == 0:
 		return m.testOther(s, v)
+	case s.constant.outgrow(v.Text):
+		return s.no
 	}
 	return s.after(s.constant.starts(v.Text))
 }
 
 func (m *Machine) ends(s *step) *step {
 	v := m.value(s.B)
-	if v.Kind&textual == 0 {
+	switch {
+	case v.Kind&textual == 0:
 		return m.testOther(s, v)
+	case s.constant.outgrow(v.Text):
+		return s.no
 	}
 	return s.after(s.constant.ends(v.Text))
 }
@@ -45,8 +54,11 @@ func (m *Machine) contains(s *step) *step {
 // containsOne is contains for a single text to look for.
 func (m *Machine) containsOne(s *step) *step {
 	v := m.value(s.B)
-	if v.Kind&textual == 0 {
+	switch {
+	case v.Kind&textual == 0:
 		return m.testOther(s, v)
+	case s.constant.outgrow(v.Text):
+		return s.no
 	}
 	e := &s.constant.set[0]
 	if at := strings.IndexByte(v.Text, e.scarce); at >= 0 && e.insideFrom(v.Text, at) {
@@ -93,9 +105,12 @@ func (m *Machine) match(s *step) *step {
 
 // testOther tests what has no text itself: the elements of a list, or nothing.
 func (m *Machine) testOther(s *step, v *Value) *step {
-	a := untestable(v)
-	if v.Kind == List {
+	a := no
+	switch {
+	case v.Kind == List:
 		a = m.testList(s, v.Elems)
+	case v.Kind&Invalid != 0:
+		a = unjudged
 	}
 	if a == unjudged {
 		return s.behind()
@@ -103,55 +118,77 @@ func (m *Machine) testOther(s *step, v *Value) *step {
 	return s.after(a == yes)
 }
 
-// untestable returns what a value without text and elements gives.
-func untestable(v *Value) answer {
-	if v.Kind&Invalid != 0 {
-		return unjudged
+// outlie reports whether all of elems are texts of lengths that no entry has.
+func (c *constant) outlie(elems []Value) bool {
+	for i := range elems {
+		if e := &elems[i]; e.Kind&textual == 0 || c.lengths&lengthBit(e.Text) != 0 {
+			return false
+		}
 	}
-	return no
+	return true
 }
 
 // testList judges the elements of a list by the quantifier. A list with an element that can't be judged can't
 // be judged, wherever that element stands.
 func (m *Machine) testList(s *step, elems []Value) answer {
-	decisive, result := yes, no
-	if s.A&bitAll != 0 {
-		decisive, result = no, yes
-	}
 	if len(elems) == 0 {
 		return no
 	}
-	decided, holds := false, predicates[s.Op]
+	all, holds := s.A&bitAll != 0, s.predicate()
 	for i := range elems {
-		e := &elems[i]
-		a := untestable(e)
-		if e.Kind&textual != 0 {
-			if decided && (s.Op != OpMatch || len(e.Text) <= MaxSubject) {
-				continue
-			}
-			if a = unjudged; s.Op != OpMatch || len(e.Text) <= MaxSubject {
-				a = answerOf(holds(s.constant, e.Text))
-			}
-		}
-		if a == unjudged || a == decisive && !decided {
+		e, held := &elems[i], false
+		if s.unjudgeable(e) {
 			m.element = int32(i)
-		}
-		if a == unjudged {
 			return unjudged
 		}
-		decided = decided || a == decisive
+		if e.Kind&textual != 0 {
+			held = holds(s.constant, e.Text)
+		}
+		if held != all {
+			return m.decide(s, elems, i)
+		}
 	}
-	if decided {
-		return decisive
-	}
-	return result
+	return answerOf(all)
 }
 
-// kind tests the kind of a slot.
-func (m *Machine) kind(s *step) *step {
-	bit := uint16(m.value(s.B).Kind)
-	if bit == 0 {
-		bit = missingBit
+// predicate returns the test of one text.
+func (s *step) predicate() predicate {
+	if s.Op == OpIn && s.constant.equals == nil {
+		return (*constant).inFew
 	}
-	return s.after(bit&s.C != 0)
+	return predicates[s.Op]
+}
+
+// decide returns what a list gives that element i decides, unless one behind it can't be judged.
+func (m *Machine) decide(s *step, elems []Value, i int) answer {
+	m.element = int32(i)
+	for i++; i < len(elems); i++ {
+		if s.unjudgeable(&elems[i]) {
+			m.element = int32(i)
+			return unjudged
+		}
+	}
+	return answerOf(s.A&bitAll == 0)
+}
+
+// unjudgeable reports whether an element of a list can't be judged.
+func (s *step) unjudgeable(e *Value) bool {
+	if e.Kind&textual != 0 {
+		return s.Op == OpMatch && len(e.Text) > MaxSubject
+	}
+	return e.Kind&Invalid != 0
+}
+
+// kind tests the kind of a slot, and goes on while tests of kinds follow: most rules begin with some.
+func (m *Machine) kind(s *step) *step {
+	for frame := m.frame; ; {
+		slot, bit := s.B, uint16(missingBit)
+		if int(slot) < len(frame) && frame[slot].Kind != Missing {
+			bit = uint16(frame[slot].Kind)
+		}
+		if s = s.after(bit&s.C != 0); s.Op != OpKind {
+			m.slot, m.element = slot, NoElement
+			return s
+		}
+	}
 }

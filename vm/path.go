@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type pathSet struct {
 type prefixes struct {
 	patterns      []string
 	first, second [256]uint64
+	pairs         uint64 // by pairBit; all bits where a pattern has one byte
 }
 
 // add adds a pattern. What follows a pattern of one byte may be anything.
@@ -28,12 +30,20 @@ func (p *prefixes) add(pattern string) {
 	p.first[pattern[0]] |= bit
 	if len(pattern) > 1 {
 		p.second[pattern[1]] |= bit
+		p.pairs |= pairBit(pattern)
 		return
 	}
+	p.pairs = math.MaxUint64
 	for i := range p.second {
 		p.second[i] |= bit
 	}
 }
+
+// pairBit stands for the first two bytes of a path.
+func pairBit(path string) uint64 { return 1 << ((path[0]*7 + path[1]) & 63) }
+
+// mayCover tells most paths that cover does not hold for, without a call.
+func (p *prefixes) mayCover(path string) bool { return len(path) < 2 || p.pairs&pairBit(path) != 0 }
 
 // cover reports whether a pattern is path, or ends in it at a slash. Where it would have to end, and the byte before,
 // tell most patterns apart from a path without a call.
@@ -57,8 +67,28 @@ func (p *prefixes) cover(path string) bool {
 	return false
 }
 
-// A starred is a pattern with a segment `*`, and what stands before its first star.
-type starred struct{ head, text string }
+// A starred is patterns with a segment `*` that share what stands before their first star.
+type starred struct {
+	head  string
+	texts []string
+}
+
+// precedes reports whether path starts with what the patterns share.
+func (s *starred) precedes(path string) bool {
+	n := len(s.head)
+	return n == 0 || len(path) >= n && path[n-1] == s.head[n-1] && path[:n] == s.head
+}
+
+// addStarred adds a pattern with a segment `*`.
+func (s *pathSet) addStarred(text string) {
+	head, _, _ := strings.Cut(text, "*") // that of `**/` is empty
+	i := slices.IndexFunc(s.starred, func(have starred) bool { return have.head == head })
+	if i < 0 {
+		i = len(s.starred)
+		s.starred = append(s.starred, starred{head: head})
+	}
+	s.starred[i].texts = append(s.starred[i].texts, text)
+}
 
 // newPathSet sorts patterns by how they are compared.
 func newPathSet(set []entry) *pathSet {
@@ -70,8 +100,7 @@ func newPathSet(set []entry) *pathSet {
 		case text == "/":
 			s.root = true
 		case slices.Contains(strings.Split(rest, "/"), "*"):
-			head, _, _ := strings.Cut(text, "*") // that of `**/` is empty
-			s.starred = append(s.starred, starred{head, text})
+			s.addStarred(text)
 		case floats:
 			s.floating.add(rest)
 		default:
@@ -83,11 +112,11 @@ func newPathSet(set []entry) *pathSet {
 
 // covers reports whether a pattern covers the cleaned path.
 func (s *pathSet) covers(path string) bool {
-	if s.root && path != "" && path[0] == '/' || s.anchored.cover(path) || len(s.floating.patterns) > 0 && s.coversInside(path) {
+	if s.root && path != "" && path[0] == '/' || s.anchored.mayCover(path) && s.anchored.cover(path) || len(s.floating.patterns) > 0 && s.coversInside(path) {
 		return true
 	}
-	for _, p := range s.starred {
-		if len(path) >= len(p.head) && path[:len(p.head)] == p.head && coversPath(p.text, path) {
+	for i := range s.starred {
+		if p := &s.starred[i]; p.precedes(path) && slices.ContainsFunc(p.texts, func(text string) bool { return coversPath(text, path) }) {
 			return true
 		}
 	}
@@ -96,12 +125,30 @@ func (s *pathSet) covers(path string) bool {
 
 // coversInside reports whether a floating pattern covers path from one of its segments.
 func (s *pathSet) coversInside(path string) bool {
-	for at := range len(path) {
-		if (at == 0 || path[at-1] == '/') && s.floating.first[path[at]] != 0 && s.floating.cover(path[at:]) {
+	if s.floating.mayCover(path) && s.floating.cover(path) {
+		return true
+	}
+	rest := path
+	for ; len(rest) >= 8; rest = rest[8:] {
+		for slashes := slashBits(eightBytes(rest)); slashes != 0; slashes &= slashes - 1 {
+			if behind := rest[bits.TrailingZeros64(slashes)/8+1:]; s.floating.mayCover(behind) && s.floating.cover(behind) {
+				return true
+			}
+		}
+	}
+	for i := range len(rest) {
+		if rest[i] == '/' && s.floating.cover(rest[i+1:]) {
 			return true
 		}
 	}
 	return false
+}
+
+// slashBits returns the highest bit of each byte of a word that is a slash, and no other bit.
+func slashBits(word uint64) uint64 {
+	const each, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
+	word ^= '/' * each
+	return ^(word&low + low | word | low)
 }
 
 // floating stands in front of a pattern that may start at any segment.

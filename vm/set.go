@@ -38,7 +38,7 @@ func newEntries(from []Entry) []entry {
 }
 
 // commonBytes are the bytes that texts, commands and identifiers are mostly made of, the commonest first.
-const commonBytes = " etaoinsrlcdhmupgfywbvk0123456789.-/_xjqz\"=:,"
+const commonBytes = " etaoinsrlcdhmupgfywbvk0123456789/.-_xjqz\"=:,"
 
 // scarcest returns where the byte of text stands that is the least likely in other texts. Only speed depends on it.
 func scarcest(text string) (at int32) {
@@ -134,22 +134,6 @@ func (e *entry) equalFolded(text string) bool {
 	return text[at:] == e.text[at:]
 }
 
-// prefixes reports whether text, whose head is given, starts with the entry.
-func (e *entry) prefixes(text string, head uint64) bool {
-	n := len(e.text)
-	switch {
-	case n > len(text):
-		return false
-	case e.folded != nil:
-		return e.equalFolded(text[:n])
-	case (head^e.head)&e.headMask != 0:
-		return false
-	case n <= 16:
-		return n <= 8 || eightBytes(text[n-8:]) == e.tail
-	}
-	return text[:n] == e.text
-}
-
 // suffixes reports whether text, whose tail is given, ends with the entry.
 func (e *entry) suffixes(text string, tail uint64) bool {
 	at := len(text) - len(e.text)
@@ -217,6 +201,9 @@ func (e *entry) search(text string) bool {
 // lengthBit stands for the length of a text; long texts share one.
 func lengthBit(text string) uint64 { return 1 << min(uint(len(text)), 63) }
 
+// outgrow reports whether all entries are longer than text.
+func (c *constant) outgrow(text string) bool { return c.lengths&(2<<min(uint(len(text)), 63)-1) == 0 }
+
 // in reports whether text equals an entry.
 func (c *constant) in(text string) bool {
 	if l := c.equals; l != nil {
@@ -225,24 +212,31 @@ func (c *constant) in(text string) bool {
 	return c.lengths&lengthBit(text) != 0 && c.inFew(text)
 }
 
-// inFew reports whether text, whose length an entry has, equals one of a few entries.
+// inFew reports whether text equals one of a few entries. Few of them have its head.
 func (c *constant) inFew(text string) bool {
-	set := c.set
 	if len(text) < 8 {
 		head := shortWord(text)
-		for i := range set {
-			if e := &set[i]; head == e.head && len(e.text) == len(text) {
+		for i, first := range c.firsts {
+			if first == head && len(c.set[i].text) == len(text) {
 				return true
 			}
 		}
 		return false
 	}
 	head, tail := eightBytes(text), eightBytes(text[len(text)-8:])
-	for i := range set {
-		if e := &set[i]; len(e.text) == len(text) && (head == e.head && tail == e.tail || e.folded != nil) {
-			if len(text) <= 16 || e.equal(text) {
-				return true
-			}
+	for i, first := range c.firsts {
+		if e := &c.set[i]; first == head && tail == e.tail && len(e.text) == len(text) {
+			return len(text) <= 16 || c.inTurn(text)
+		}
+	}
+	return c.folded && c.inTurn(text)
+}
+
+// inTurn is inFew, entry by entry.
+func (c *constant) inTurn(text string) bool {
+	for i := range c.set {
+		if c.set[i].equal(text) {
+			return true
 		}
 	}
 	return false
@@ -253,9 +247,22 @@ func (c *constant) starts(text string) bool {
 	if l := c.heads; l != nil {
 		return l.starts(text)
 	}
-	set, head := c.set, headWord(text)
-	for i := range set {
-		if e := &set[i]; ((head^e.head)&e.headMask == 0 || e.folded != nil) && e.prefixes(text, head) {
+	head := headWord(text)
+	for i := range c.set {
+		e := &c.set[i]
+		n := len(e.text)
+		if (head^e.head)&e.headMask != 0 || n > len(text) || n > 8 && eightBytes(text[n-8:]) != e.tail {
+			continue
+		}
+		return n <= 16 || c.startsInTurn(text)
+	}
+	return c.folded && c.startsInTurn(text)
+}
+
+// startsInTurn is starts for a few entries, all of which are compared.
+func (c *constant) startsInTurn(text string) bool {
+	for i := range c.set {
+		if e := &c.set[i]; len(text) >= len(e.text) && e.equal(text[:len(e.text)]) {
 			return true
 		}
 	}
@@ -267,9 +274,22 @@ func (c *constant) ends(text string) bool {
 	if l := c.tails; l != nil {
 		return l.ends(text)
 	}
-	set, tail := c.set, tailWord(text)
-	for i := range set {
-		if e := &set[i]; ((tail^e.tail)&e.tailMask == 0 || e.folded != nil) && e.suffixes(text, tail) {
+	tail := tailWord(text)
+	for i := range c.set {
+		e := &c.set[i]
+		at := len(text) - len(e.text)
+		if (tail^e.tail)&e.tailMask != 0 || at < 0 || len(e.text) > 8 && eightBytes(text[at:]) != e.head {
+			continue
+		}
+		return len(e.text) <= 16 || c.endsInTurn(text)
+	}
+	return c.folded && c.endsInTurn(text)
+}
+
+// endsInTurn is ends for a few entries, all of which are compared.
+func (c *constant) endsInTurn(text string) bool {
+	for i := range c.set {
+		if e := &c.set[i]; len(text) >= len(e.text) && e.equal(text[len(text)-len(e.text):]) {
 			return true
 		}
 	}

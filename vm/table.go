@@ -2,6 +2,7 @@ package vm
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,9 @@ type table struct {
 	// outer holds for each case 1 + the longest other prefix case that its text starts with. It is built when
 	// the program is loaded.
 	outer []int32
+	// exact finds the exact cases by their hash: 1 + the case, at the first free place from there on. It is built when
+	// the program is loaded, unless it would not pay.
+	exact []int32
 	steps []step // of the route, for a table of a step
 }
 
@@ -78,10 +82,54 @@ func (t *table) build() {
 			top = int32(i + 1)
 		}
 	}
+	t.buildExact()
+}
+
+// fewExact is the number of exact cases up to which looking at each is as fast as a hash.
+const fewExact = 8
+
+// buildExact fills the table of the exact cases, a quarter of it at most.
+func (t *table) buildExact() {
+	exact, size := 0, 4
+	for i := range t.cases {
+		if exact += 1; t.cases[i].prefix {
+			exact--
+		}
+	}
+	if exact <= fewExact {
+		return
+	}
+	for size < 4*exact {
+		size *= 2
+	}
+	t.exact = make([]int32, size)
+	for i := range t.cases {
+		if t.cases[i].prefix {
+			continue
+		}
+		at := t.place(t.cases[i].text)
+		for t.exact[at] != 0 {
+			at = (at + 1) & (size - 1)
+		}
+		t.exact[at] = int32(i + 1)
+	}
+}
+
+// place returns from where on a text stands among the exact cases.
+func (t *table) place(text string) int {
+	head, tail := headWord(text), tailWord(text)
+	return int((head^bits.RotateLeft64(tail, 29)^uint64(len(text)))*mixFactor>>32) & (len(t.exact) - 1)
 }
 
 // find returns the target for a text: of its exact case, else of the longest case that it starts with, else 0.
 func (t *table) find(text string) uint16 {
+	if t.exact != nil {
+		for at := t.place(text); t.exact[at] != 0; at = (at + 1) & (len(t.exact) - 1) {
+			if c := &t.cases[t.exact[at]-1]; c.text == text {
+				return c.target
+			}
+		}
+	}
 	if len(t.cases) <= fewCases {
 		return t.findInTurn(text)
 	}
@@ -138,7 +186,7 @@ func (t *table) last(text string) int {
 
 // clone returns a copy whose targets may be changed.
 func (t *table) clone() *table {
-	return &table{cases: slices.Clone(t.cases), outer: t.outer}
+	return &table{cases: slices.Clone(t.cases), outer: t.outer, exact: t.exact}
 }
 
 // cost returns what finding a text takes at most, beside one step for each of its bytes.

@@ -15,6 +15,7 @@ package amount
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/bits"
 	"strconv"
@@ -118,47 +119,40 @@ func (a *Amount) Set(text string, decimals uint8) error {
 // returns them without the point and how many stand behind it. It says no more of a text than that it is not
 // one of those.
 func shortDigits(text string) (word uint64, fraction int, ok bool) {
+	point, i := -1, 0
 	if len(text) > wordDigits+1 {
 		return 0, 0, false
 	}
-	word, end := digitsAfter(0, text)
-	if end == len(text) {
-		return word, 0, 0 < end && end <= wordDigits
-	}
-	if end == 0 || text[end] != '.' {
-		return 0, 0, false
-	}
-	word, fraction = digitsAfter(word, text[end+1:])
-	return word, fraction, fraction > 0 && end+1+fraction == len(text)
-}
-
-// digitsAfter appends the digits that text starts with to those of a word, and returns how many they are. What does not
-// fit into the word is lost.
-func digitsAfter(word uint64, text string) (_ uint64, n int) {
-	for len(text)-n >= 8 {
-		eight, ok := eightDigits(text[n:])
-		if !ok {
+	for {
+		for len(text)-i >= 8 {
+			eight, ok := eightDigits(text[i:])
+			if !ok {
+				break
+			}
+			word, i = word*1e8+eight, i+8
+		}
+		for ; i < len(text) && text[i]-'0' <= 9; i++ {
+			word = word*10 + uint64(text[i]-'0')
+		}
+		if i == len(text) {
 			break
 		}
-		word, n = word*1e8+eight, n+8
-	}
-	for ; n < len(text); n++ {
-		digit := text[n] - '0'
-		if digit > 9 {
-			break
+		if text[i] != '.' || i == 0 || point >= 0 {
+			return 0, 0, false
 		}
-		word = word*10 + uint64(digit)
+		point, i = i, i+1
 	}
-	return word, n
+	if point < 0 {
+		return word, 0, 0 < i && i <= wordDigits
+	}
+	fraction = i - 1 - point
+	return word, fraction, fraction > 0
 }
 
 // eightDigits returns the value of the first eight bytes of text, if all of them are digits. It adds neighbours up three
 // times: digits to numbers of two, these to numbers of four, and those to one of eight.
 func eightDigits(text string) (value uint64, ok bool) {
-	_ = text[7]
-	w := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
-		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
-	w ^= 0x3030303030303030
+	w := binary.LittleEndian.Uint64([]byte(text[:8])) ^ 0x3030303030303030
 	if (w|(w+0x7676767676767676))&0x8080808080808080 != 0 {
 		return 0, false
 	}
