@@ -8,9 +8,10 @@ import (
 
 // A searcher finds the entries of a set in a text, in one pass whatever their number.
 type searcher struct {
-	// few are looked for one by one, or in a short text by pairs, where it is.
-	few   []entry
-	pairs *pairs
+	// few are looked for one by one, or by landmarks, or in a short text by pairs, where they are.
+	few       []entry
+	landmarks *landmarks
+	pairs     *pairs
 	// exact finds the entries that are compared exactly, folded those with an address that ignores case. The
 	// second ignores the case of all letters, and what it finds is then compared as the entry says.
 	exact, folded *automaton
@@ -26,7 +27,7 @@ const pairsPay = 64
 // newSearcher makes the searcher for a set, and returns the memory that its automata take.
 func newSearcher(set []entry) (s *searcher, memory int, err error) {
 	if len(set) <= fewSearched {
-		return &searcher{few: set, pairs: newPairs(set)}, 0, nil
+		return &searcher{few: set, landmarks: newLandmarks(set), pairs: newPairs(set)}, 0, nil
 	}
 	var exact, folded []int
 	for i := range set {
@@ -49,7 +50,10 @@ func newSearcher(set []entry) (s *searcher, memory int, err error) {
 // fewIn returns a bit for each of few that stands in text or, where one will do, for at least one of them.
 func (s *searcher) fewIn(text string, one bool) (in uint32) {
 	left := uint32(1<<len(s.few) - 1)
-	if s.pairs != nil && len(text) <= pairsPay*len(s.few) {
+	if s.landmarks != nil {
+		in, left = s.landmarks.search(text, one)
+	}
+	if left != 0 && s.pairs != nil && len(text) <= pairsPay*len(s.few) {
 		in, left = s.pairs.search(text, one)
 	}
 	for ; left != 0 && (in == 0 || !one); left &= left - 1 {
@@ -62,6 +66,11 @@ func (s *searcher) fewIn(text string, one bool) (in uint32) {
 
 // contains reports whether an entry stands in text.
 func (s *searcher) contains(text string) bool {
+	if s.landmarks != nil {
+		if in, left := s.landmarks.search(text, true); in|left == 0 {
+			return false
+		}
+	}
 	return s.fewIn(text, true) != 0 || s.exact != nil && s.exact.contains(text) || s.folded != nil && s.folded.contains(text)
 }
 

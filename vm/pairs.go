@@ -10,11 +10,14 @@ import (
 // stands in the text, one of them is met.
 type pairs struct {
 	set           []entry
-	at            []int              // where the pairs of each entry begin
+	at            []pairPlace        // of each pair
 	may           [1 << mayBits]bool // by mayIndex: whether two bytes may be a pair
 	first, second [256]uint64        // for each byte a bit for each pair that has it there: step bits an entry
 	step          int
 }
+
+// A pairPlace is which entry has a pair, and how many bytes of it stand before.
+type pairPlace struct{ entry, before int32 }
 
 const (
 	// maxPairStep bounds a step: the more pairs stand for an entry, the more texts have one of them.
@@ -37,7 +40,7 @@ func newPairs(set []entry) *pairs {
 	if len(set) < 3 || len(set) > fewSearched || step < 1 {
 		return nil
 	}
-	p := &pairs{set: set, at: make([]int, len(set)), step: step}
+	p := &pairs{set: set, at: make([]pairPlace, len(set)*step), step: step}
 	for i := range set {
 		p.add(i)
 	}
@@ -56,8 +59,8 @@ func (p *pairs) add(n int) {
 			best, at = rank, i
 		}
 	}
-	p.at[n] = at
 	for i := range p.step {
+		p.at[n*p.step+i] = pairPlace{int32(n), int32(at + i)}
 		a, b := text[at+i:at+i+1], text[at+i+1:at+i+2]
 		if p.set[n].folded != nil {
 			a, b = a+string(upper(a[0])), b+string(upper(b[0]))
@@ -94,9 +97,9 @@ func (p *pairs) search(text string, one bool) (in, left uint32) {
 			break
 		}
 		for may := p.first[text[i-1]] & p.second[text[i]]; may != 0; may &= may - 1 {
-			pair := bits.TrailingZeros64(may)
-			n := pair / step
-			switch begin := i - 1 - p.at[n] - pair%step; {
+			place := p.at[bits.TrailingZeros64(may)]
+			n := int(place.entry)
+			switch begin := i - 1 - int(place.before); {
 			case in&(1<<n) != 0:
 			case p.standsAt(n, text, begin):
 				if in |= 1 << n; one {
