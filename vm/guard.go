@@ -81,8 +81,9 @@ func (r *router) guardStep(pc int) (s step, ok bool) {
 	for in := first; r.outcomes[at] == 0 && in.B == first.B && guarded(in.Op) == guarded(first.Op); in = r.p.code[at] {
 		tests = append(tests, at)
 		r.inGuard[at] = true
-		if at = in.D; in.A&bitUnless == 0 {
-			at = tests[len(tests)-1] + 1
+		last := at
+		if at = r.ways.jump[last]; in.A&bitUnless == 0 {
+			at = r.ways.next[last]
 		}
 		at = r.follow(at)
 	}

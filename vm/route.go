@@ -62,10 +62,12 @@ type router struct {
 	// covered says for each instruction that whatever the last test looked at is forgotten before a violation could
 	// name it.
 	covered []bool
+	// ways says where instructions go on.
+	ways *tracker
 	// guards are those of all routes, by their tests.
 	guards map[string]*guard
 	key    []byte
-	// Of the route that is being laid out: where each test of the action goes on, 0 elsewhere; what can be reached;
+	// Of the route that is being laid out: where each test goes on that is decided, 0 elsewhere; what can be reached;
 	// and which step that is.
 	outcomes []uint16
 	reached  []bool
@@ -82,6 +84,7 @@ func newRouter(p *Program) *router {
 	for pc := n - 1; pc >= 0; pc-- {
 		r.covered[pc] = r.covers(pc)
 	}
+	r.ways = newTracker(p, r.covered)
 	return r
 }
 
@@ -107,7 +110,8 @@ func (r *router) covers(pc int) bool {
 func (r *router) route(outcomes []uint16) route {
 	clear(r.reached)
 	clear(r.inGuard)
-	r.outcomes = outcomes
+	r.ways.track(outcomes)
+	r.outcomes = r.ways.outcomes
 	reads := make(SlotSet, (len(r.p.fields)+63)/64)
 	reads.add(r.p.actionSlot)
 	r.steps = r.steps[:0]
@@ -153,7 +157,7 @@ func (r *router) step(pc int) step {
 		return s
 	}
 	if s.falls() {
-		s.next = r.reach(s.pc + 1)
+		s.next = r.reach(r.ways.next[pc])
 	}
 	if s.Op == OpSwitch {
 		s.table = r.p.tables[s.C].clone()
@@ -163,7 +167,7 @@ func (r *router) step(pc int) step {
 		}
 	}
 	if specs[s.Op].d == dTarget {
-		s.D = r.reach(r.afterScan(s.Op, s.D))
+		s.D = r.reach(r.afterScan(s.Op, r.ways.jump[pc]))
 	}
 	s.settle(r.p)
 	return s
@@ -201,8 +205,13 @@ func (s *step) settle(p *Program) {
 	if space, ok := specs[s.Op].c.space(); ok && space == constantSpace {
 		s.constant = &p.constants[s.C]
 	}
-	if s.Op == OpContains && len(s.constant.set) == 1 {
+	switch {
+	case s.Op == OpContains && len(s.constant.set) == 1:
 		s.run = (*Machine).containsOne
+	case s.Op == OpScan && len(s.constant.set) == 1:
+		s.run = (*Machine).scanOne
+	case s.Op == OpSwitch && len(s.table.cases) == 1 && !s.table.cases[0].prefix:
+		s.run = (*Machine).branchOne
 	}
 }
 

@@ -228,6 +228,15 @@ func (m *Machine) branch(s *step) *step {
 	return s.yes
 }
 
+// branchOne is branch for a table of one text.
+func (m *Machine) branchOne(s *step) *step {
+	c := &s.table.cases[0]
+	if text, ok := m.text(s.B); ok && text == c.text {
+		return &s.table.steps[c.target]
+	}
+	return s.yes
+}
+
 // load reads an amount into a register.
 func (m *Machine) load(s *step) *step {
 	n := s.A & bitRegister / bitRegister

@@ -25,6 +25,15 @@ func (m *Machine) scan(s *step) *step {
 	return s.yes
 }
 
+// scanOne is scan for a single text to look for, which mostly is not there.
+func (m *Machine) scanOne(s *step) *step {
+	if v := m.value(s.B); v.Kind&textual != 0 && !s.constant.set[0].inside(v.Text) {
+		m.clearHits(1, s.B)
+		return s.yes
+	}
+	return m.scan(s)
+}
+
 // clearHits makes room for n entries, none of them found.
 func (m *Machine) clearHits(n int, slot uint16) {
 	m.scanSlot, m.scanInvalid, m.scanFound = slot, false, false
