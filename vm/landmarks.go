@@ -48,15 +48,16 @@ func newLandmarks(set []entry) *landmarks {
 // bestLandmark returns the scarce byte that most of those entries have that are left, and which have it. Entries that fold
 // have none.
 func bestLandmark(set []entry, left uint32) (best byte, having uint32) {
-	for c := range 256 {
-		if scarcity(byte(c)) < scarcity('.') {
-			continue
+	var by [256]uint32
+	for ; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros32(left)
+		for j := 0; j < len(set[i].text) && set[i].folded == nil; j++ {
+			by[set[i].text[j]] |= 1 << i
 		}
-		have := uint32(0)
-		for i := range set {
-			if left&(1<<i) != 0 && set[i].folded == nil && strings.IndexByte(set[i].text, byte(c)) >= 0 {
-				have |= 1 << i
-			}
+	}
+	for c, have := range by {
+		if have == 0 || scarcity(byte(c)) < scarcity('.') {
+			continue
 		}
 		more := bits.OnesCount32(have) - bits.OnesCount32(having)
 		if more > 0 || more == 0 && scarcity(byte(c)) > scarcity(best) {
