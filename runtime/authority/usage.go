@@ -35,7 +35,7 @@ func (a *Admin) Usage(ctx context.Context, month string) ([]UsageView, error) {
 	if month != "" {
 		var err error
 		if start, err = time.Parse(monthForm, month); err != nil {
-			return nil, fmt.Errorf("%w: %.32q is no month: write it as %s", ledger.ErrInvalid, month, monthForm)
+			return nil, fmt.Errorf("%w: %.32q is no month: write it as YYYY-MM", ledger.ErrInvalid, month)
 		}
 	}
 	keys, err := a.Ledger.Keys(ctx)

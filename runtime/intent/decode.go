@@ -125,7 +125,7 @@ func (in *Intent) checkType(i int32, accepted Type) string {
 			return ""
 		}
 	case vm.Null:
-		return "must not be null; leave it out"
+		return "is null; it must be of type " + accepted.String() + ", or, where it need not be there, be left out"
 	}
 	return "must be of type " + accepted.String()
 }
@@ -198,7 +198,7 @@ func (in *Intent) checkCommitment() *Error {
 	case !tx && !op && in.action == userOp:
 		return invalid("userOpHash", "is missing; send 0x and 64 hexadecimal digits, or txCommit")
 	case !tx && !op:
-		return invalid("txCommit", "is missing; send the SHA-256 in 64 lower-case hexadecimal digits")
+		return invalid("txCommit", "is missing; send the SHA-256 in 64 lower-case hexadecimal digits (with the action "+userOp+": or userOpHash)")
 	}
 	return nil
 }

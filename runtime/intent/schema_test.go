@@ -355,7 +355,7 @@ func TestSchema(t *testing.T) {
 
 // TestSchemaCanary plants faults into the decoder and expects the search of TestSchema to find each.
 func TestSchemaCanary(t *testing.T) {
-	for _, fault := range []string{"is no field of a request", "must not be null", "is not a supported chain",
+	for _, fault := range []string{"is no field of a request", "is null", "is not a supported chain",
 		"differs from the action", "EIP-55", "web_fetch has no method", "differs from intent.action", "is not exactly a double"} {
 		decoder := NewDecoder(Options{})
 		found, _ := search(t, rand.New(rand.NewSource(1)), 30_000, func(body []byte) error {

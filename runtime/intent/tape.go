@@ -159,7 +159,7 @@ func (r *reader) scalar(t *tape, name string, raw []byte) *Error {
 		}
 		if !ok {
 			return invalid(dotted(r.tokens.StackPointer()), "the number "+quote(string(raw))+
-				" is not exactly a double, or is an integer beyond ±(2^53-1); send it as a string")
+				" is not exactly a double, or is an integer beyond ±(2^53-1); send another one, or a string where the field takes one")
 		}
 	}
 	t.nodes = append(t.nodes, n)
