@@ -49,8 +49,12 @@ func (d *deadlines) Accept() (net.Conn, error) {
 	}
 	c := &connection{Conn: accepted, kept: d}
 	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed { // it came at the last moment, and nobody would look at it any more
+		_ = accepted.Close()
+		return nil, net.ErrClosed
+	}
 	d.connections[c] = struct{}{}
-	d.mu.Unlock()
 	return c, nil
 }
 
@@ -60,7 +64,7 @@ func (d *deadlines) endReading() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for c := range d.connections {
-		_ = c.Conn.SetReadDeadline(longAgo) // it fails where the connection is closed already
+		_ = c.SetReadDeadline(longAgo) // it fails where the connection is closed already
 	}
 }
 
@@ -130,31 +134,34 @@ type connection struct {
 	read, write deadline
 }
 
-// A deadline is one of a connection's two.
+// A deadline is one of a connection's two. Its lock is held while the connection below is told, so that a look that has
+// seen one passed can't end the one that was just put in its place.
 type deadline struct {
-	at  atomic.Int64 // as the listener's now; 0 where it is not kept
-	set atomic.Bool  // the connection below has one as well
+	mu  sync.Mutex
+	at  int64 // as the listener's now; 0 where it is not kept
+	set bool  // the connection below has one
 }
 
 // look has what waits fail where a deadline that is kept has passed.
 func (d *deadline) look(now int64, set func(time.Time) error) {
-	if at := d.at.Load(); at != 0 && at <= now {
-		d.set.Store(true)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.at != 0 && d.at <= now {
+		d.at, d.set = 0, true
 		_ = set(longAgo) // it fails where the connection is closed already
 	}
 }
 
-// move keeps a deadline that is far away, and sets any other.
+// move keeps a deadline that is far away, and sets any other. Its caller has the lock.
 func (d *deadline) move(of *deadlines, t time.Time, set func(time.Time) error) error {
 	now := of.now.Load()
 	if now == 0 || of.since(t) < now+farRounds*int64(of.round) {
-		d.at.Store(0)
-		d.set.Store(true)
+		d.at, d.set = 0, true
 		return set(t)
 	}
-	d.at.Store(of.since(t))
-	if d.set.Load() {
-		d.set.Store(false)
+	d.at = of.since(t)
+	if d.set {
+		d.set = false
 		return set(time.Time{})
 	}
 	return nil
@@ -162,6 +169,8 @@ func (d *deadline) move(of *deadlines, t time.Time, set func(time.Time) error) e
 
 // SetReadDeadline implements net.Conn.
 func (c *connection) SetReadDeadline(t time.Time) error {
+	c.read.mu.Lock()
+	defer c.read.mu.Unlock()
 	if c.kept.over.Load() {
 		t = longAgo
 	}
@@ -170,6 +179,8 @@ func (c *connection) SetReadDeadline(t time.Time) error {
 
 // SetWriteDeadline implements net.Conn.
 func (c *connection) SetWriteDeadline(t time.Time) error {
+	c.write.mu.Lock()
+	defer c.write.mu.Unlock()
 	return c.write.move(c.kept, t, c.Conn.SetWriteDeadline)
 }
 

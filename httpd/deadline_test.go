@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"testing"
 	"time"
 )
@@ -59,7 +60,10 @@ func TestDeadlineKept(t *testing.T) {
 		if err := ours.SetReadDeadline(time.Now().Add(in)); err != nil {
 			t.Fatal(err)
 		}
-		if kept := ours.read.at.Load() != 0; kept != (in == far) {
+		ours.read.mu.Lock()
+		kept := ours.read.at != 0
+		ours.read.mu.Unlock()
+		if kept != (in == far) {
 			t.Errorf("%s: kept: %v", name, kept)
 		}
 		if waited := readFor(t, ours); waited < in-time.Millisecond {
@@ -146,5 +150,96 @@ func TestDeadlinesEnd(t *testing.T) {
 		case <-time.After(5 * time.Second):
 			t.Errorf("%s: not ended", name)
 		}
+	}
+}
+
+// A told is a connection that knows its last deadlines. To be told that one has passed takes it a while.
+type told struct {
+	net.Conn
+	mu    sync.Mutex
+	last  time.Time
+	begun chan struct{}
+}
+
+func (c *told) SetWriteDeadline(t time.Time) error {
+	if t.Equal(longAgo) {
+		close(c.begun)
+		time.Sleep(testRound)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = t
+	return nil
+}
+
+func (c *told) SetReadDeadline(t time.Time) error { return c.SetWriteDeadline(t) }
+func (c *told) Close() error                      { return nil }
+
+// TestDeadlineMovedWhileLookedAt moves a deadline that has passed while somebody looks at it: the new one holds.
+func TestDeadlineMovedWhileLookedAt(t *testing.T) {
+	for name, of := range map[string]func(*connection) func(time.Time) error{
+		"read":  func(c *connection) func(time.Time) error { return c.SetReadDeadline },
+		"write": func(c *connection) func(time.Time) error { return c.SetWriteDeadline },
+	} {
+		listener := &deadlines{round: testRound, first: time.Now(), connections: map[*connection]struct{}{}}
+		listener.now.Store(1)
+		below := &told{begun: make(chan struct{})}
+		c := &connection{Conn: below, kept: listener}
+		listener.connections[c] = struct{}{}
+		set := of(c)
+		if err := set(time.Now().Add(far)); err != nil {
+			t.Fatal(err)
+		}
+		looked := make(chan struct{})
+		go func() {
+			defer close(looked)
+			listener.look(int64(2 * far))
+		}()
+		<-below.begun
+		if err := set(listener.first.Add(4 * far)); err != nil {
+			t.Fatal(err)
+		}
+		<-looked
+		if !below.last.IsZero() {
+			t.Errorf("%s: the connection below was last told %v", name, below.last)
+		}
+	}
+}
+
+// A late is a listener that is closed while it accepts.
+type late struct {
+	net.Listener
+	accepting, closed chan struct{}
+	accepted          net.Conn
+}
+
+func (l *late) Accept() (net.Conn, error) {
+	close(l.accepting)
+	<-l.closed
+	return l.accepted, nil
+}
+
+func (l *late) Close() error { return nil }
+
+// TestAcceptedLate has a connection accepted when the listener has just been closed: nobody looks at its deadlines any
+// more, so it is refused, and nothing is ended twice.
+func TestAcceptedLate(t *testing.T) {
+	ours, theirs := net.Pipe()
+	below := &late{accepting: make(chan struct{}), closed: make(chan struct{}), accepted: ours}
+	listener := keepDeadlines(below, testRound)
+	go func() {
+		<-below.accepting
+		_ = listener.Close()
+		close(below.closed)
+	}()
+	c, err := listener.Accept()
+	if err == nil {
+		_ = c.Close()
+	}
+	if !errors.Is(err, net.ErrClosed) {
+		t.Errorf("accepted: %v", err)
+	}
+	if _, err := theirs.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the other end: %v", err)
 	}
 }
