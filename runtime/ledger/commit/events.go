@@ -24,7 +24,11 @@ func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (ledger.Ev
 		case !found:
 			return p.page, nil
 		}
+		p.expected = start
 		err = l.log.Read(start, p.group)
+		if err == nil && p.problem == nil && !p.page.More {
+			p.missing(p.end)
+		}
 		if err = errors.Join(p.problem, err); err != nil {
 			return ledger.EventPage{}, fmt.Errorf("ledger: reading events after %d: %w", p.page.Next, err)
 		}
@@ -63,20 +67,21 @@ func (l *Ledger) stretch(p *pager) (start uint64, found bool, err error) {
 
 // A pager fills one page of events.
 type pager struct {
-	ctx     context.Context
-	query   ledger.EventQuery
-	end     uint64 // of the stretch that is being read: the LSN after it
-	left    int    // how many records may be looked at, where query.Examine says how many
-	record  state.Record
-	page    ledger.EventPage
-	problem error
+	ctx      context.Context
+	query    ledger.EventQuery
+	end      uint64 // of the stretch that is being read: the LSN after it
+	expected uint64 // the LSN that the next group has to have, or to start with
+	left     int    // how many records may be looked at, where query.Examine says how many
+	record   state.Record
+	page     ledger.EventPage
+	problem  error
 }
 
 var errPageFull = errors.New("the page is full")
 
 // group adds the events of one group, and reports whether the page wants more.
 func (p *pager) group(first uint64, b []byte) bool {
-	if first >= p.end {
+	if p.missing(first) || first >= p.end {
 		return false
 	}
 	s, err := parse(b)
@@ -90,9 +95,20 @@ func (p *pager) group(first uint64, b []byte) bool {
 	case err != nil:
 		p.problem = fmt.Errorf("%w: group %d: %w", ledger.ErrCorrupt, first, err)
 	default:
+		p.expected = first + uint64(s.count)
 		p.problem = context.Cause(p.ctx)
 	}
 	return p.problem == nil
+}
+
+// missing reports whether there should be a group before a record: nobody looks at what is before the snapshot when the log
+// is opened, and a page with a hole in it would pass for the whole.
+func (p *pager) missing(before uint64) bool {
+	if before <= p.expected {
+		return false
+	}
+	p.problem = fmt.Errorf("%w: records %d to %d are missing", ledger.ErrCorrupt, p.expected, before-1)
+	return true
 }
 
 func (p *pager) event(lsn uint64, data string) error {

@@ -57,13 +57,14 @@ type Ledger struct {
 	snapshots *snapshotter // nil where the log keeps none
 
 	mu      sync.Mutex
-	past                 // the state is ahead of the head and the times, which are those of what is durable
-	record  state.Record // scratch of the step under way
-	next    uint64       // LSN of the next record
-	outbox  outbox       // the deliveries that nobody has been handed, and whose events are durable
-	groups  []*group     // not durable yet, in order; the last one is open
-	spare   []byte       // memory of a group that was written
-	failure error        // why the ledger refuses; nil while it works
+	past                  // the state is ahead of the head and the times, which are those of what is durable
+	record  state.Record  // scratch of the step under way
+	next    uint64        // LSN of the next record
+	outbox  outbox        // the deliveries that nobody has been handed, and whose events are durable
+	groups  []*group      // not durable yet, in order; the last one is open
+	spare   []byte        // memory of a group that was written
+	failure error         // why the ledger refuses; nil while it works
+	failed  chan struct{} // closed with the first failure
 	closed  bool
 
 	closing  sync.Once
@@ -318,6 +319,7 @@ func (l *Ledger) failLocked(err error) {
 		return
 	}
 	l.failure = err
+	close(l.failed)
 	for _, g := range l.groups {
 		kind := ledger.ErrUnavailable
 		if g.underWay {
@@ -347,14 +349,16 @@ func (l *Ledger) Close() error {
 		l.mu.Unlock()
 		l.signal()
 		<-l.done
-		l.snapshots.end(l.failure != nil)
+		l.snapshots.end(l.failed)
 		l.closeErr = l.closeLog()
 	})
 	return l.closeErr
 }
 
 func (l *Ledger) closeLog() error {
+	l.mu.Lock()
 	err := l.failure
+	l.mu.Unlock()
 	if log, ok := l.log.(io.Closer); ok {
 		err = errors.Join(err, log.Close())
 	}

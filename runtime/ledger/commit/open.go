@@ -42,7 +42,8 @@ func Open(log Log, options Options) (*Ledger, error) {
 	l := &Ledger{
 		log:  log,
 		wake: make(chan struct{}, 1), done: make(chan struct{}), told: make(chan struct{}, 1),
-		keys: newKeyTable(), clock: options.Clock,
+		failed: make(chan struct{}),
+		keys:   newKeyTable(), clock: options.Clock,
 	}
 	if options.Clock != nil {
 		l.watch = options.Observer

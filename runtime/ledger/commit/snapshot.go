@@ -204,16 +204,17 @@ func (n *snapshotter) grown(head uint64) {
 	}
 }
 
-// end stops the snapshotter, and waits for it: for a moment only where the log has failed, since it may be waiting for
+// end stops the snapshotter, and waits for it: for a moment only once the log has failed, since it may be waiting for
 // that.
-func (n *snapshotter) end(failed bool) {
+func (n *snapshotter) end(failed <-chan struct{}) {
 	if n == nil {
 		return
 	}
 	close(n.stop)
-	if !failed {
-		<-n.done
+	select {
+	case <-n.done:
 		return
+	case <-failed:
 	}
 	select {
 	case <-n.done:

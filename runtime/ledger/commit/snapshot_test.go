@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -253,5 +254,72 @@ func TestSnapshotFails(t *testing.T) {
 	}
 	if got := said.String(); !strings.Contains(got, "no room") || !strings.Contains(got, "10 records on") || k.saved == 0 {
 		t.Errorf("the log says %q", got)
+	}
+}
+
+// TestSnapshotOfTheHung closes a ledger whose log hangs while a snapshot is made, and fails only then.
+func TestSnapshotOfTheHung(t *testing.T) {
+	k := &hung{keeper: keeper{Log: memory.NewLog()}, reading: make(chan struct{}), end: make(chan struct{})}
+	defer close(k.end)
+	l, err := commit.Open(k, commit.Options{Random: rand.Reader, SnapshotEvery: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.hangs.Store(true)
+	if err := l.CreateKey(context.Background(), ledgertest.NewKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	<-k.reading
+	time.AfterFunc(50*time.Millisecond, func() { l.Fail(errors.New("the disk is gone")) })
+	closed := make(chan error, 1)
+	go func() { closed <- l.Close() }()
+	select {
+	case err := <-closed:
+		if err == nil || !strings.Contains(err.Error(), "the disk is gone") {
+			t.Errorf("Close: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("Close waits for a log that has failed")
+	}
+}
+
+// A hung is a keeper that can't be read.
+type hung struct {
+	keeper
+	hangs        atomic.Bool
+	reading, end chan struct{}
+}
+
+func (k *hung) Read(from uint64, yield func(uint64, []byte) bool) error {
+	if k.hangs.Load() {
+		close(k.reading)
+		<-k.end
+	}
+	return k.keeper.Read(from, yield)
+}
+
+// TestEventsMissing opens logs that lack groups before their snapshot: reading events there fails, wherever the hole is,
+// and what is after it can be read.
+func TestEventsMissing(t *testing.T) {
+	k := kept(t)
+	for _, hole := range []uint64{1, 10, 15} {
+		other := &keeper{Log: memory.NewLog(), snapshot: k.snapshot, every: 1000}
+		err := k.Log.Read(0, func(first uint64, group []byte) bool {
+			return first == hole || other.Append(first, group) == nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, said := other.open(t)
+		if said.Len() > 0 {
+			t.Errorf("hole at %d: the snapshot is not used: %s", hole, said)
+		}
+		for after, whole := range map[uint64]bool{0: false, hole - 1: false, hole: true} {
+			_, err := l.Events(context.Background(), ledger.EventQuery{After: after, Limit: 100})
+			if whole != (err == nil) || !whole && !errors.Is(err, ledger.ErrCorrupt) {
+				t.Errorf("hole at %d: events after %d: %v", hole, after, err)
+			}
+		}
+		l.Close()
 	}
 }

@@ -211,9 +211,10 @@ func TestHealsCanary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Truncate(head); err != nil {
+	if err := errors.Join(l.Close(), d.Truncate(head)); err != nil {
 		t.Fatal(err)
 	}
+	l = mustOpen(t, d.open, quick)
 	if err := checkKept(t.Context(), l, acknowledged); err == nil || !strings.Contains(err.Error(), "lost") {
 		t.Errorf("a lost record goes unnoticed: %v", err)
 	}
