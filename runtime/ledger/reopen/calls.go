@@ -194,7 +194,7 @@ func (l *Ledger) Head(ctx context.Context) (ledger.Head, error) {
 	return call(l, func(in ledger.Ledger) (ledger.Head, error) { return in.Head(ctx) })
 }
 
-// Flush implements ledger.Ledger.
+// Flush implements ledger.Ledger. What rode along when the ledger failed is lost, and not waited for.
 func (l *Ledger) Flush(ctx context.Context) error {
 	return l.do(func(in ledger.Ledger) error { return in.Flush(ctx) })
 }

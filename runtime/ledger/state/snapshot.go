@@ -17,6 +17,9 @@ import (
 // stands there once. Queues stand as they are in memory, so that a state that was read goes on exactly as the one that
 // was written would have.
 //
+// The version stands for what is forgotten when as well: verifying compares the bytes with those of a replay, so that with
+// another order of sweeping an honest snapshot of before would pass for an edited one.
+//
 //	snapshot    = 1 secret n (key)*n tokens activations expiring       keys in the order of their creation
 //	key         = id created-lsn created stored now lsn counters holds n (usage)*n n (deployment)*n hooks
 //	stored      = operator organization created revoked policy-hash policy-lsn
