@@ -104,8 +104,8 @@ func (a *Amount) Set(text string, decimals uint8) error {
 		return ErrDecimals
 	}
 	if word, fraction, ok := shortDigits(text); ok && fraction <= int(decimals) && int(decimals)-fraction <= wordDigits {
-		high, low := bits.Mul64(word, powers[int(decimals)-fraction])
-		*a = Amount{low, high}
+		a[1], a[0] = bits.Mul64(word, powers[int(decimals)-fraction])
+		a[2], a[3] = 0, 0
 		return nil
 	}
 	err := a.setLong(text, decimals)
