@@ -8,10 +8,9 @@ import "strings"
 func (m *Machine) in(s *step) *step {
 	v, c := m.value(s.B), s.constant
 	switch {
+	case v.Kind == List:
+		return m.inList(s, v.Elems)
 	case v.Kind&textual == 0:
-		if v.Kind == List && s.A&bitAll == 0 && c.outlie(v.Elems) {
-			return s.no
-		}
 		return m.testOther(s, v)
 	case c.equals != nil:
 		return s.after(c.equals.in(v.Text))
@@ -103,29 +102,44 @@ func (m *Machine) match(s *step) *step {
 	return s.after(s.constant.match(v.Text))
 }
 
+// inList is in for a list, mostly of texts and mostly of short ones.
+func (m *Machine) inList(s *step, elems []Value) *step {
+	c, all := s.constant, s.A&bitAll != 0
+	for i := range elems {
+		e := &elems[i]
+		if e.Kind&textual == 0 {
+			return s.answered(m.testList(s, elems))
+		}
+		held := c.lengths&lengthBit(e.Text) != 0
+		if held && c.equals == nil {
+			held = c.inFew(e.Text)
+		} else if held {
+			held = c.equals.in(e.Text)
+		}
+		if held != all {
+			return s.answered(m.decide(s, elems, i))
+		}
+	}
+	return s.after(all && len(elems) > 0)
+}
+
 // testOther tests what has no text itself: the elements of a list, or nothing.
 func (m *Machine) testOther(s *step, v *Value) *step {
-	a := no
 	switch {
 	case v.Kind == List:
-		a = m.testList(s, v.Elems)
+		return s.answered(m.testList(s, v.Elems))
 	case v.Kind&Invalid != 0:
-		a = unjudged
+		return s.behind()
 	}
+	return s.no
+}
+
+// answered returns where a test goes on.
+func (s *step) answered(a answer) *step {
 	if a == unjudged {
 		return s.behind()
 	}
 	return s.after(a == yes)
-}
-
-// outlie reports whether all of elems are texts of lengths that no entry has.
-func (c *constant) outlie(elems []Value) bool {
-	for i := range elems {
-		if e := &elems[i]; e.Kind&textual == 0 || c.lengths&lengthBit(e.Text) != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // testList judges the elements of a list by the quantifier. A list with an element that can't be judged can't
@@ -134,7 +148,7 @@ func (m *Machine) testList(s *step, elems []Value) answer {
 	if len(elems) == 0 {
 		return no
 	}
-	all, holds := s.A&bitAll != 0, s.predicate()
+	all, holds := s.A&bitAll != 0, predicates[s.Op]
 	for i := range elems {
 		e, held := &elems[i], false
 		if s.unjudgeable(e) {
@@ -149,14 +163,6 @@ func (m *Machine) testList(s *step, elems []Value) answer {
 		}
 	}
 	return answerOf(all)
-}
-
-// predicate returns the test of one text.
-func (s *step) predicate() predicate {
-	if s.Op == OpIn && s.constant.equals == nil {
-		return (*constant).inFew
-	}
-	return predicates[s.Op]
 }
 
 // decide returns what a list gives that element i decides, unless one behind it can't be judged.
