@@ -295,35 +295,34 @@ func (m *Machine) compared(s *step) *Register {
 	return &m.result.Amounts[n]
 }
 
-// reserve plans to advance a counter, or records that it can't be told by how much or for whom.
+// reserve plans to advance a counter, and goes on while others follow, or records that it can't be told by how much or for
+// whom.
 func (m *Machine) reserve(s *step) *step {
-	r, c := &m.result, &m.counters[s.C]
-	n := len(r.Reservations)
-	if n == cap(r.Reservations) {
-		r.Reservations = append(r.Reservations, Reservation{})[:n]
+	for r := &m.result; ; {
+		n := len(r.Reservations)
+		if n == cap(r.Reservations) {
+			r.Reservations = append(r.Reservations, Reservation{})[:n]
+		}
+		one, c, known := &r.Reservations[:n+1][n], &m.counters[s.C], true
+		if one.Counter = s.C; c.Op == Count {
+			one.Amount = amount.Amount{1}
+		} else {
+			known = m.counted(&one.Amount, c)
+		}
+		if known && m.grouped(c.Group) && m.grouped(c.Subgroup) {
+			r.Reservations = r.Reservations[:n+1]
+		} else if m.violate(c.Rule, s.pc); m.mode == First {
+			return nil
+		}
+		if s = s.no; s.Op != OpReserve {
+			return s
+		}
 	}
-	one, known := &r.Reservations[:n+1][n], true
-	one.Counter = s.C
-	if c.Op == Count {
-		one.Amount = amount.Amount{1}
-	} else {
-		known = m.counted(&one.Amount, c)
-	}
-	if known && c.Group != NoSlot {
-		_, known = m.text(c.Group)
-	}
-	if known && c.Subgroup != NoSlot {
-		_, known = m.text(c.Subgroup)
-	}
-	if known {
-		r.Reservations = r.Reservations[:n+1]
-		return s.no
-	}
-	m.violate(c.Rule, s.pc)
-	if m.mode == First {
-		return nil
-	}
-	return s.no
+}
+
+// grouped reports whether a group can be told, or there is none.
+func (m *Machine) grouped(slot uint16) bool {
+	return slot == NoSlot || m.value(slot).Kind&textual != 0
 }
 
 // counted reads what a sum advances by or a maximum rises to; a missing amount is zero.
