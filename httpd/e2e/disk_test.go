@@ -197,10 +197,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestStartOnFullDisk starts a service whose disk has become full meanwhile: it says what is wrong, ends when it is asked to,
-// and serves as soon as there is room.
-func TestStartOnFullDisk(t *testing.T) {
-	t.Parallel()
+// usedDisk returns a site with a small disk of its own, on which a service has decided once and has ended.
+func usedDisk(t *testing.T) *site {
+	t.Helper()
 	s := newSite(t, mailPolicy)
 	mountSmall(t, s, "disk")
 	s.env = append(s.env, "SVC_DATA_DIR="+s.path("disk/data"))
@@ -209,6 +208,14 @@ func TestStartOnFullDisk(t *testing.T) {
 	if err := service.stop(); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// TestStartOnFullDisk starts a service whose disk has become full meanwhile: it says what is wrong, ends when it is asked to,
+// and serves as soon as there is room.
+func TestStartOnFullDisk(t *testing.T) {
+	t.Parallel()
+	s := usedDisk(t)
 	release := fill(t, s.path("disk/ballast"))
 	var log lockedBuffer
 	begin := func() (command *exec.Cmd, ended chan error) {
@@ -254,14 +261,7 @@ func TestStartOnFullDisk(t *testing.T) {
 // TestReadOnlyDisk: that a record can't be read says nothing about who changed it.
 func TestReadOnlyDisk(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, mailPolicy)
-	mountSmall(t, s, "disk")
-	s.env = append(s.env, "SVC_DATA_DIR="+s.path("disk/data"))
-	service, key := s.start(), s.apiKey()
-	service.decides(t, "with room", key, listing, "ALLOWED")
-	if err := service.stop(); err != nil {
-		t.Fatal(err)
-	}
+	s := usedDisk(t)
 	if err := syscall.Mount("", s.path("disk"), "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Skipf("the disk can't be made read-only here: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/heap"
@@ -285,7 +286,7 @@ func (s *State) readHooks(k *keyState, d *decoder) {
 		r := Record{Key: k.key.ID}
 		r.decodeWebhook(d)
 		h := &hook{Webhook: *r.Webhook}
-		h.URL = string([]byte(h.URL))
+		h.URL = strings.Clone(h.URL)
 		h.Disabled, h.Dropped = d.moment(), d.uvarint()
 		n := d.count()
 		if n > 0 {
