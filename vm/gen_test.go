@@ -178,7 +178,7 @@ func (g source) value(lists bool) Value {
 	case 3:
 		return Value{Kind: Object}
 	case 4:
-		return Value{Kind: Kind(g.Intn(256)), Text: v.Text}
+		v.Kind = Bool
 	case 5:
 		v.Kind, v.BaseUnits = Number, true
 	case 6, 7:

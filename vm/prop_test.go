@@ -217,6 +217,27 @@ func TestMutatedBytes(t *testing.T) {
 	}
 }
 
+// TestUnknownKinds holds that values of no kind there is do not keep a run from its result.
+func TestUnknownKinds(t *testing.T) {
+	check(t, 1000, func(r *rand.Rand) string {
+		g := source{r}
+		p, err := g.program()
+		if err != nil {
+			return err.Error()
+		}
+		frame := g.frame(len(p.fields))
+		for i := range frame {
+			frame[i].Kind = Kind(r.Intn(256))
+		}
+		for _, mode := range []Mode{First, All} {
+			if got := new(Machine).Run(p, frame, mode); (got.Status <= Rejected) != (len(got.Violations) > 0) {
+				return fmt.Sprintf("%+v\n%s", got, p.Disassemble())
+			}
+		}
+		return ""
+	})
+}
+
 // naive is what a set means, said as simply as can be.
 func naive(op Op, e Entry, text string) bool {
 	equal := func(have string) bool {

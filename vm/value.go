@@ -18,6 +18,8 @@ const (
 // Value is what one slot holds for one request. Text and Elems point into memory of whoever filled the
 // frame and are only read by the machine.
 type Value struct {
+	// Kind is one of the kinds above. Several at once, which nothing fills in, do not panic, but what tests then say is
+	// not settled: a machine leaves out tests that earlier ones decide.
 	Kind Kind
 	// BaseUnits marks an amount that is an integer in base units, whatever decimals the rule has.
 	BaseUnits bool
