@@ -8,6 +8,9 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # The length of one fuzz target's run.
 FUZZTIME ?= 20s
 
+# Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
+test race e2e-gateways lint fuzz differential mutants crash borders: export GOFLAGS += -pgo=off
+
 .PHONY: help
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -62,8 +65,8 @@ mutants: ## faults planted in the compiler, each of which the differential run h
 	$(GO) test -tags mutants ./fuzz/mutants -timeout 20m
 
 .PHONY: bench
-bench: ## the Go benchmarks of every layer
-	$(GO) test ./bench/... -run '^$$' -bench . -benchmem
+bench: ## the Go benchmarks of every layer, optimised as the command is
+	$(GO) test -pgo=$(CURDIR)/cmd/bailiff/default.pgo ./bench/... -run '^$$' -bench . -benchmem
 
 .PHONY: bench-peers
 bench-peers: ## other policy engines at library level, in one run; writes their table into bench/RESULTS.md
@@ -72,6 +75,18 @@ bench-peers: ## other policy engines at library level, in one run; writes their 
 .PHONY: bench-http
 bench-http: build ## the running service over loopback, beside its floors; ends with the ratios
 	$(GO) run ./bench/http -service $(BIN)
+
+PROFILES := .cache/profiles
+
+.PHONY: profile
+profile: build ## measure what is hot, for the compiler: default.pgo of the command and of the benchmarks beside it
+	mkdir -p $(PROFILES)
+	$(GO) run -trimpath ./bench/http -service $(BIN) -profiles $(PROFILES) -measure 6s
+	$(GO) test -trimpath ./bench -run '^$$' -bench 'Run/|Sections/run/|Compile' -o $(PROFILES)/bench.test -cpuprofile $(PROFILES)/library.pprof
+	cd bench/peers && $(GO) run -trimpath . -rounds 3 -cpuprofile ../../$(PROFILES)/peers.pprof
+	$(GO) run ./bench/profile cmd/bailiff/default.pgo $(PROFILES)/service-*.pprof $(PROFILES)/library.pprof
+	$(GO) run ./bench/profile bench/http/default.pgo $(addprefix $(PROFILES)/,floor-decode.pprof floor-sign.pprof client.pprof)
+	$(GO) run ./bench/profile bench/peers/default.pgo $(PROFILES)/peers.pprof
 
 # How often the service is killed.
 KILLS ?= 200

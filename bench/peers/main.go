@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"runtime/pprof"
 	"testing"
 	"time"
 )
@@ -20,6 +22,7 @@ func run(arguments []string) error {
 	rounds := flags.Int("rounds", 5, "how often everybody has a turn; medians are printed")
 	length := flags.Duration("for", 100*time.Millisecond, "how long a turn takes")
 	write := flags.String("write", "", "the Markdown file whose tables are replaced, between its marks")
+	cpu := flags.String("cpuprofile", "", "the file that a CPU profile of the measurements is written to")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
@@ -30,7 +33,19 @@ func run(arguments []string) error {
 	if err := flag.Set("test.benchtime", length.String()); err != nil {
 		return err
 	}
-	return contend(*rounds, *write)
+	if *cpu == "" {
+		return contend(*rounds, *write)
+	}
+	file, err := os.Create(*cpu)
+	if err != nil {
+		return err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	err = contend(*rounds, *write)
+	pprof.StopCPUProfile()
+	return errors.Join(err, file.Close())
 }
 
 // contend measures, prints, and writes where it is asked to.
