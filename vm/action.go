@@ -61,7 +61,7 @@ func (p *Program) findActions() {
 			known[string(key)] = n
 			found := r.route(outcomes)
 			if steps += found.size(); steps > maxRouteSteps {
-				found.steps = a.any.steps
+				found.take(a.any.steps)
 			}
 			a.routes = append(a.routes, found)
 		}

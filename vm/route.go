@@ -42,6 +42,8 @@ const opGuard = opCount + 1
 // of the action, whose outcomes are known.
 type route struct {
 	steps []step
+	start *step
+	class Class   // what start need not set, since all that stands before it does
 	reads SlotSet // the slots that a run can read
 }
 
@@ -131,7 +133,17 @@ func (r *router) route(outcomes []uint16) route {
 	for i := range steps {
 		steps[i].link(steps, r.at)
 	}
-	return route{steps: steps, reads: reads}
+	found := route{reads: reads}
+	found.take(steps)
+	return found
+}
+
+// take gives a route its steps.
+func (r *route) take(steps []step) {
+	r.steps, r.start, r.class = steps, &steps[0], NoClass
+	for ; r.start.Op == OpClass; r.start = r.start.no {
+		r.class = Class(r.start.A)
+	}
 }
 
 // follow returns where a way that leads to pc really goes on.

@@ -94,7 +94,9 @@ type Machine struct {
 // allocates nothing.
 func (m *Machine) Run(p *Program, frame []Value, mode Mode) *Result {
 	m.reset(p, frame, mode)
-	for s := &p.route(frame).steps[0]; s != nil; {
+	r := p.route(frame)
+	m.result.Class = r.class
+	for s := r.start; s != nil; {
 		s = s.run(m, s)
 	}
 	m.frame, m.counters = nil, nil
@@ -237,7 +239,7 @@ func (m *Machine) branchOne(s *step) *step {
 	return s.yes
 }
 
-// load reads an amount into a register.
+// load reads an amount into a register, and holds it against a limit if that comes next: it mostly does.
 func (m *Machine) load(s *step) *step {
 	n := s.A & bitRegister / bitRegister
 	register := &m.result.Amounts[n]
@@ -247,7 +249,11 @@ func (m *Machine) load(s *step) *step {
 		*register = Register{}
 		return s.no
 	}
-	return s.yes
+	next := s.yes
+	if next.Op != OpGreater || (next.A^s.A)&bitRegister != 0 || m.mode == All {
+		return next
+	}
+	return next.after(amount.Less(&next.constant.amount, &register.Value))
 }
 
 // parseAmount reads the text of v as an amount into a, which spares copies of 32 bytes on the hot path.
