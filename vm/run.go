@@ -244,11 +244,15 @@ func (m *Machine) load(s *step) *step {
 	n := s.A & bitRegister / bitRegister
 	register := &m.result.Amounts[n]
 	m.loaded[n] = s.B
-	register.Decimals = uint8(s.C)
-	if register.Set = parseAmount(&register.Value, m.value(s.B), uint8(s.C)); !register.Set {
+	v, decimals := m.value(s.B), uint8(s.C)
+	if v.BaseUnits {
+		decimals = 0
+	}
+	if v.Kind&(String|Number) == 0 || register.Value.Set(v.Text, decimals) != nil {
 		*register = Register{}
 		return s.no
 	}
+	register.Decimals, register.Set = uint8(s.C), true
 	next := s.yes
 	if next.Op != OpGreater || (next.A^s.A)&bitRegister != 0 || m.mode == All {
 		return next
