@@ -78,13 +78,14 @@ func wholeNumber(text string, most uint64) (n uint64, ok bool) {
 	return n, err == nil && n <= most && strconv.FormatUint(n, 10) == text
 }
 
-// moment reads a time. Before 1970 nothing has happened, and the zero time would stand for none.
+// moment reads a time. Parse also takes an hour of one digit and a comma before the fraction, which RFC 3339 does not
+// know. Before 1970 nothing has happened, and the zero time would stand for none.
 func moment(text string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, text)
 	if t.Unix() < 0 {
 		t = time.Unix(0, 0)
 	}
-	return t, err == nil
+	return t, err == nil && text[13] == ':' && text[19] != ','
 }
 
 func decisionNamed(text string) (ledger.Decision, bool) {
