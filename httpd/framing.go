@@ -60,7 +60,36 @@ func ambiguousFraming(header *fasthttp.RequestHeader) string {
 	if lengths+encodings > 1 {
 		return "the request has both Content-Length and Transfer-Encoding, or one of them twice; send one"
 	}
+	if encodings > 0 && hasTrailer(header) {
+		return "headers come behind the body; send them before it"
+	}
 	return ""
+}
+
+// endOfHeaders is a header that is put behind those of a request in chunks before its body is read. Fields of a trailer,
+// which nobody has held to the rules above, then stand behind it: fasthttp takes them for headers (against RFC 9110,
+// section 6.5.1).
+const endOfHeaders = "Bailiff-End-Of-Headers"
+
+// markEnd is called when a request's headers have come.
+func markEnd(header *fasthttp.RequestHeader) {
+	if header.ContentLength() == -1 { // chunks
+		header.Add(endOfHeaders, "")
+	}
+}
+
+// hasTrailer reports whether a request whose end of headers was marked has fields in a trailer.
+func hasTrailer(header *fasthttp.RequestHeader) bool {
+	marked := false
+	for name := range header.All() {
+		switch {
+		case marked && string(name) != fasthttp.HeaderConnection: // is kept apart, and refused in a trailer
+			return true
+		case string(name) == endOfHeaders:
+			marked = true
+		}
+	}
+	return false
 }
 
 // otherVersion reports whether a request is of a version that is not spoken here. It would be read as HTTP/1.1 reads it.

@@ -236,6 +236,7 @@ func pathOf(header *fasthttp.RequestHeader) []byte {
 
 // boundBody sets a request's body bound when its headers have come, before its body is read.
 func boundBody(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	markEnd(header)
 	bound := otherBodyBytes
 	if r, _ := find(pathOf(header)); r != nil && r.bodyBytes > 0 {
 		bound = r.bodyBytes
