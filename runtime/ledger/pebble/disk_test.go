@@ -195,6 +195,27 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestIdleStarts opens a ledger several times and writes nothing: a log without entries makes no table when it is flushed,
+// which Pebble calls an error of that flush, and which is no trouble.
+func TestIdleStarts(t *testing.T) {
+	options := Options{FS: vfs.NewMem(), Random: rand.Reader}
+	for start := range 4 {
+		l, err := Open("ledger", options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Health(); err != nil {
+			t.Errorf("start %d: %v", start, err)
+		}
+		if start == 0 {
+			err = l.CreateKey(t.Context(), ledgertest.NewKey(1))
+		}
+		if err = errors.Join(err, l.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestFatalInBackground has Pebble fail for good in a goroutine of its own.
 func TestFatalInBackground(t *testing.T) {
 	manifest := errorfs.InjectorFunc(func(op errorfs.Op) error {

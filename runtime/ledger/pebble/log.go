@@ -86,7 +86,7 @@ func (l *log) options(options *Options) *pebble.Options {
 		Logger:             &logger{log: l, errorf: options.Errorf},
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { l.setTrouble(err) },
-			FlushEnd:        func(info pebble.FlushInfo) { l.setTrouble(info.Err) },
+			FlushEnd:        l.flushed,
 		},
 	}
 }
@@ -119,6 +119,14 @@ func (l *log) setTrouble(err error) {
 	l.mu.Lock()
 	l.trouble = err
 	l.mu.Unlock()
+}
+
+// flushed notes the end of a flush. Of one that failed Pebble tells as a background error, too. One that had nothing to
+// write, as at a start after which nothing had been written, has worked, and carries an error all the same.
+func (l *log) flushed(info pebble.FlushInfo) {
+	if info.Err == nil {
+		l.setTrouble(nil)
+	}
 }
 
 // Health returns what keeps the log from working, or soon will.
