@@ -42,12 +42,16 @@ func (m *mender) mend(src *grammar.Source) (*grammar.Source, error) {
 	if src.Name == "-" {
 		return src, usage("--fix works on files: standard input can't be changed")
 	}
-	mended, _ := mendAll(src, m.makes, m.say)
+	var made []string // said once the file holds them
+	mended, _ := mendAll(src, m.makes, func(at *grammar.Source, d grammar.Diagnostic) { made = append(made, fixedLine(at, d)) })
 	if !bytes.Equal(mended.Text, src.Text) {
 		var err error
 		if mended, err = m.replace(src, mended); err != nil {
 			return src, err
 		}
+	}
+	for _, line := range made {
+		fmt.Fprintln(m.std.err, line)
 	}
 	m.suggest(mended)
 	return mended, nil
@@ -71,10 +75,10 @@ func mendAll(src *grammar.Source, makes whichFixes, say func(*grammar.Source, gr
 	return src, false
 }
 
-// say says on the error stream what a fix changes.
-func (m *mender) say(src *grammar.Source, d grammar.Diagnostic) {
+// fixedLine says what a fix changed.
+func fixedLine(src *grammar.Source, d grammar.Diagnostic) string {
 	at := src.Position(d.Fix.Span.Start)
-	fmt.Fprintf(m.std.err, "%s:%d:%d: fixed %s: `%s` became `%s`\n", src.Name, at.Line, at.Column, d.Code,
+	return fmt.Sprintf("%s:%d:%d: fixed %s: `%s` became `%s`", src.Name, at.Line, at.Column, d.Code,
 		oneLineOf(src.Slice(d.Fix.Span)), oneLineOf(d.Fix.Replacement))
 }
 

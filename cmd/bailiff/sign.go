@@ -2,7 +2,9 @@ package main
 
 import (
 	"crypto/ed25519"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -123,7 +125,8 @@ func printed(std streams, src *grammar.Source, found grammar.Diagnostics) error 
 }
 
 // replaceFile writes a file whole or not at all, and keeps the mode of the one it replaces. A link is followed.
-func replaceFile(path string, content []byte) error {
+func replaceFile(path string, content []byte) (err error) {
+	defer func() { err = unwritable(path, err) }()
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
@@ -146,4 +149,20 @@ func replaceFile(path string, content []byte) error {
 		return err
 	}
 	return os.Rename(file.Name(), path)
+}
+
+// unwritable is the error of a file that can't be written, nil for nil. The new file beside it had a name of its own for
+// as long as it was written, which tells nobody anything.
+func unwritable(path string, err error) error {
+	var one *fs.PathError
+	var two *os.LinkError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &one):
+		err = one.Err
+	case errors.As(err, &two):
+		err = two.Err
+	}
+	return fail("%s can't be written: %v", path, err)
 }
