@@ -22,6 +22,12 @@ type evalCommand struct {
 	Intent  string `arg:"" help:"File of the intent, a request body; - is standard input."`
 }
 
+// Help says what scripts branch on.
+func (c *evalCommand) Help() string {
+	return `Decides as a test-run does, with every counter at zero and no holds. The exit code is 0 for ALLOWED, 3 for DENIED, 4 for
+PENDING, 2 for an intent that is none or a file that can't be read, and 1 for a policy that does not compile.`
+}
+
 // Run decides the intent as a test-run would. Counters start at zero, and there are no holds.
 func (c *evalCommand) Run(std streams) error {
 	src, policy, err := loadPolicy(std, c.Policy)
