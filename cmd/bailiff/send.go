@@ -18,8 +18,8 @@ const maxRawBytes = gateway.MaxBody
 type sendCommand struct {
 	apiFlags
 	Chain     uint64          `required:"" help:"The chain's id." placeholder:"ID"`
-	Raw       string          `help:"The signed transaction: 0x and hexadecimal digits." placeholder:"HEX" xor:"raw" required:""`
-	RawFile   string          `name:"raw-file" help:"File of the signed transaction; - is standard input." placeholder:"FILE" xor:"raw" required:""`
+	Raw       string          `help:"The signed transaction: 0x and hexadecimal digits." placeholder:"HEX" xor:"raw"`
+	RawFile   string          `name:"raw-file" help:"File of the signed transaction; - is standard input." placeholder:"FILE" xor:"raw"`
 	Token     string          `help:"The token, by symbol or address, whose transfer or approval this is; without it a call is declared as contract.call." placeholder:"TOKEN"`
 	TaskID    string          `name:"task-id" help:"The task, where the policy limits tasks." placeholder:"ID"`
 	Metadata  json.RawMessage `help:"JSON object of the intent's metadata, where the policy asks for some." placeholder:"JSON"`
@@ -72,6 +72,9 @@ func (c *sendCommand) Run(std streams) error {
 
 // transaction returns the raw bytes.
 func (c *sendCommand) transaction(std streams) ([]byte, error) {
+	if c.Raw == "" && c.RawFile == "" {
+		return nil, usage("there is no transaction; give --raw HEX or --raw-file FILE")
+	}
 	text := c.Raw
 	if c.RawFile != "" {
 		read, err := readBounded(std, c.RawFile, maxRawBytes)

@@ -17,8 +17,8 @@ import (
 
 type webhooksListenCommand struct {
 	Port       uint16 `default:"8789" help:"Port on 127.0.0.1 (${default}; 0: any that is free)." placeholder:"PORT"`
-	Secret     string `help:"The webhook's secret (whsec_…)." placeholder:"SECRET" xor:"secret" required:""`
-	SecretFile string `help:"File of the secret." placeholder:"FILE" xor:"secret" required:""`
+	Secret     string `help:"The webhook's secret (whsec_…)." placeholder:"SECRET" xor:"secret"`
+	SecretFile string `help:"File of the secret." placeholder:"FILE" xor:"secret"`
 	Count      int    `help:"End after so many deliveries that verify." placeholder:"N"`
 	Status     int    `default:"204" help:"The status to answer good deliveries with (${default}); another shows how the service tries again." placeholder:"STATUS"`
 }
@@ -68,6 +68,9 @@ type countingReceiver struct {
 func (c *webhooksListenCommand) receiver(std streams) (*countingReceiver, error) {
 	if c.Status < 200 || c.Status > 599 {
 		return nil, usage("--status %d: give 200 to 599", c.Status)
+	}
+	if c.Secret == "" && c.SecretFile == "" {
+		return nil, usage("there is no secret; give --secret-file FILE or --secret SECRET")
 	}
 	text := c.Secret
 	if c.SecretFile != "" {
