@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// readBufferBytes bounds a request's headers. An attestation takes 6.5 KB of them, and proxies add theirs.
+	// readBufferBytes bounds a request's headers. An attestation takes up to 8 KiB of them, and proxies add theirs.
 	readBufferBytes = 32 << 10
 	// writeBufferBytes takes an answer with its attestation in one write.
 	writeBufferBytes = 16 << 10

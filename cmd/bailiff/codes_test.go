@@ -47,7 +47,7 @@ func TestDiagnosticsPage(t *testing.T) {
 	}
 }
 
-// withoutExample are the codes that no policy shows, or none that fits a page. or none that fits on a page.
+// withoutExample are the codes that no policy shows, or none that fits on a page.
 var withoutExample = []grammar.Code{grammar.CodeUnexpected, compiler.CodeTooLarge}
 
 // fillings are what the `…` of an example stands for where it matters.
