@@ -201,6 +201,43 @@ func TestCheckerCatches(t *testing.T) {
 	}
 }
 
+// TestRPCRequests holds what the document says of a gateway's bodies to what a gateway takes.
+func TestRPCRequests(t *testing.T) {
+	c := newChecker(t)
+	w := newWorld(t)
+	config := w.config(w.authority("", false))
+	config.Gateway = w.gateway()
+	w.serve(config)
+	for _, x := range []struct {
+		body  string
+		taken bool
+	}{
+		{`{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}`, true},
+		{`{"jsonrpc":"2.0","id":"a","method":"eth_chainId","params":[]}`, true},
+		{`{"jsonrpc":"2.0","id":null,"method":"eth_call","params":[{"to":"0x00"},"latest"]}`, true},
+		{`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[` + strings.Repeat("0,", 15) + `0]}`, true},
+		{`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[` + strings.Repeat("0,", 16) + `0]}`, false},
+		{`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":{"to":"0x00"}}`, false},
+		{`{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":{}}`, false},
+		{`{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":null}`, false},
+		{`{"jsonrpc":"2.0","id":1,"method":"eth_chainId","extra":1}`, false},
+		{`{"jsonrpc":"2.0","id":{},"method":"eth_chainId"}`, false},
+		{`{"jsonrpc":"2.0","id":1,"method":""}`, false},
+		{`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("a", 129) + `"}`, false},
+		{`{"jsonrpc":"1.0","id":1,"method":"eth_chainId"}`, false},
+		{`{"id":1,"method":"eth_chainId"}`, false},
+		{`[{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}]`, false},
+	} {
+		raw := w.request("POST /rpc/1\nContent-Type: application/json\n\n" + x.body)
+		if response, body := w.send(raw); (response.StatusCode == http.StatusOK) != x.taken {
+			t.Errorf("%s is answered %d %s", x.body, response.StatusCode, body)
+		}
+		if err := openapi3filter.ValidateRequest(context.Background(), c.input(raw)); (err == nil) != x.taken {
+			t.Errorf("%s: the document says %v", x.body, err)
+		}
+	}
+}
+
 // TestCapabilities holds the registry to what the compiler accepts.
 func TestCapabilities(t *testing.T) {
 	all := newCapabilities()
