@@ -195,8 +195,10 @@ func (t *tripper) post(ctx context.Context, body []byte, write bool) (status int
 	}
 	request := like.WithContext(ctx)
 	request.ContentLength = int64(len(body))
-	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	request.Body, _ = request.GetBody()
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	if !write { // HTTP/2 would send a write again, too, where the upstream resets its stream
+		request.GetBody = again(body)
+	}
 	response, err := t.RoundTrip(request) // directly: a client would follow redirects
 	if err != nil {
 		return 0, nil, err
@@ -204,6 +206,24 @@ func (t *tripper) post(ctx context.Context, body []byte, write bool) (status int
 	defer response.Body.Close()
 	answer, err = readBody(response.Body, response.ContentLength, t.maxResponse)
 	return response.StatusCode, answer, err
+}
+
+// maxAgain bounds how often a read is sent again: where the upstream resets every stream, the library goes on until the
+// time is over, as fast as it can. One broken connection takes two.
+const maxAgain = 4
+
+// errAgain says that a read was sent again often enough.
+var errAgain = errors.New("it was sent again too often")
+
+// again gives a transport a body anew, so often and no more.
+func again(body []byte) func() (io.ReadCloser, error) {
+	left := maxAgain
+	return func() (io.ReadCloser, error) {
+		if left--; left < 0 {
+			return nil, errAgain
+		}
+		return io.NopCloser(bytes.NewReader(body)), nil
+	}
 }
 
 // errTooLarge says that an upstream's answer exceeds the bound.

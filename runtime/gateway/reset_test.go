@@ -1,0 +1,76 @@
+package gateway
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// resetting is an upstream over HTTP/2 that takes every request as a whole, and then resets its stream.
+type resetting struct {
+	code  http2.ErrCode
+	taken atomic.Int32
+}
+
+// serve speaks HTTP/2 on a connection as far as it has to.
+func (r *resetting) serve(_ *http.Server, c *tls.Conn, _ http.Handler) {
+	if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
+		return
+	}
+	framer := http2.NewFramer(c, c)
+	err := framer.WriteSettings()
+	for err == nil {
+		var frame http2.Frame
+		if frame, err = framer.ReadFrame(); err != nil {
+			return
+		}
+		switch frame := frame.(type) {
+		case *http2.SettingsFrame:
+			if !frame.IsAck() {
+				err = framer.WriteSettingsAck()
+			}
+		case *http2.DataFrame:
+			if frame.StreamEnded() {
+				r.taken.Add(1)
+				err = framer.WriteRSTStream(frame.StreamID, r.code)
+			}
+		}
+	}
+}
+
+// A write whose stream an upstream resets is not sent again, whatever the reset says, and a read is so a few times:
+// the library takes some resets for a promise that nothing came of the request, and would go on until the time is over.
+func TestResets(t *testing.T) {
+	for _, code := range []http2.ErrCode{http2.ErrCodeProtocol, http2.ErrCodeRefusedStream, http2.ErrCodeInternal} {
+		r := &resetting{code: code}
+		server := httptest.NewUnstartedServer(nil)
+		server.EnableHTTP2 = true
+		server.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": r.serve}
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		b := newBench(t, func(c *Config) { c.Upstreams, c.Timeout = []Upstream{{RPC, chain, server.URL}}, time.Second })
+		trusted := x509.NewCertPool()
+		trusted.AddCert(server.Certificate())
+		for _, u := range b.gateway.upstreams {
+			u.transport.(*tripper).RoundTripper.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: trusted}
+		}
+		raw := sign(t, dynamic(payee, 5, nil), chain)
+		got := reason(t, b.send(raw, b.token(b.claims(raw))))
+		if n := r.taken.Load(); n != 1 || !strings.Contains(got, "may have arrived, and its attestation is used up") {
+			t.Errorf("%v: the write came %d times and is answered %q", code, n, got)
+		}
+		r.taken.Store(0)
+		got = reason(t, b.do(RPC, "8453", `{"jsonrpc":"2.0","id":9,"method":"eth_blockNumber"}`, ""))
+		if n := r.taken.Load(); n > 1+maxAgain || !strings.Contains(got, "SVC_UPSTREAM_UNAVAILABLE") {
+			t.Errorf("%v: the read came %d times and is answered %q", code, n, got)
+		}
+	}
+}
