@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -195,10 +196,8 @@ func (t *tripper) post(ctx context.Context, body []byte, write bool) (status int
 	}
 	request := like.WithContext(ctx)
 	request.ContentLength = int64(len(body))
-	request.Body = io.NopCloser(bytes.NewReader(body))
-	if !write { // HTTP/2 would send a write again, too, where the upstream resets its stream
-		request.GetBody = again(body)
-	}
+	request.GetBody = again(body, write)
+	request.Body, _ = request.GetBody()
 	response, err := t.RoundTrip(request) // directly: a client would follow redirects
 	if err != nil {
 		return 0, nil, err
@@ -208,22 +207,35 @@ func (t *tripper) post(ctx context.Context, body []byte, write bool) (status int
 	return response.StatusCode, answer, err
 }
 
-// maxAgain bounds how often a read is sent again: where the upstream resets every stream, the library goes on until the
+// maxAgain bounds how often a request is sent again: where the upstream resets every stream, the library goes on until the
 // time is over, as fast as it can. One broken connection takes two.
 const maxAgain = 4
 
-// errAgain says that a read was sent again often enough.
-var errAgain = errors.New("it was sent again too often")
+// errAgain says that a request is not sent again.
+var errAgain = errors.New("it is not sent again")
 
-// again gives a transport a body anew, so often and no more.
-func again(body []byte) func() (io.ReadCloser, error) {
-	left := maxAgain
+// again gives a transport a body, and gives it anew so often and no more; that of a write only while none of it has been
+// taken: HTTP/2 would send a write again, too, where the upstream resets its stream.
+func again(body []byte, write bool) func() (io.ReadCloser, error) {
+	left, taken := 1+maxAgain, new(atomic.Bool)
 	return func() (io.ReadCloser, error) {
-		if left--; left < 0 {
+		if left--; left < 0 || write && taken.Load() {
 			return nil, errAgain
 		}
-		return io.NopCloser(bytes.NewReader(body)), nil
+		return io.NopCloser(&given{bytes.NewReader(body), taken}), nil
 	}
+}
+
+// given is a body that notes that something of it was taken.
+type given struct {
+	from  *bytes.Reader
+	taken *atomic.Bool
+}
+
+// Read implements io.Reader.
+func (g *given) Read(into []byte) (int, error) {
+	g.taken.Store(true)
+	return g.from.Read(into)
 }
 
 // errTooLarge says that an upstream's answer exceeds the bound.
