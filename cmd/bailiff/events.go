@@ -47,14 +47,20 @@ type eventsPage struct {
 	More   bool              `json:"more"`
 }
 
+// leastEvery is how often the service is asked for new events at most.
+const leastEvery = 10 * time.Millisecond
+
 // pager fetches a page.
 type pager func(context.Context, authority.EventQuery) (eventsPage, error)
 
 // Run prints the events, page by page.
 func (c *eventsListCommand) Run(std streams) error {
 	query, err := c.query(authority.SystemClock()())
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case c.Every < leastEvery:
+		return usage("--every %s: at least %s", c.Every, leastEvery)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -124,21 +124,26 @@ func printed(std streams, src *grammar.Source, found grammar.Diagnostics) error 
 	return &exit{code: exitFailed}
 }
 
-// replaceFile writes a file whole or not at all, and keeps the mode of the one it replaces. A link is followed.
+// replaceFile writes a file whole or not at all, and keeps the mode of the one it replaces and, where the system lets it, the
+// owner: who signs as root a policy that a service reads as a group must not shut it out. A link is followed.
 func replaceFile(path string, content []byte) (err error) {
 	defer func() { err = unwritable(path, err) }()
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
 	mode := os.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
+	before, statErr := os.Stat(path)
+	if statErr == nil {
+		mode = before.Mode().Perm()
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".bailiff-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file.Name()) // fails once the file has its name
+	if statErr == nil {
+		keepOwner(file, before)
+	}
 	_, err = file.Write(content)
 	for _, step := range []func() error{func() error { return file.Chmod(mode) }, file.Sync, file.Close} {
 		if stepErr := step(); err == nil {
