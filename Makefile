@@ -79,13 +79,11 @@ bench-http: build ## the running service over loopback, beside its floors; ends 
 PROFILES := .cache/profiles
 
 .PHONY: profile
-profile: build ## measure what is hot, for the compiler: default.pgo of the command and of the benchmarks beside it
+profile: ## measure what is hot in the machine and the compiler, for builds: default.pgo of the command and of the peers
 	mkdir -p $(PROFILES)
-	$(GO) run -trimpath ./bench/http -service $(BIN) -profiles $(PROFILES) -measure 6s
 	$(GO) test -trimpath ./bench -run '^$$' -bench 'Run/|Sections/run/|Compile' -o $(PROFILES)/bench.test -cpuprofile $(PROFILES)/library.pprof
 	cd bench/peers && $(GO) run -trimpath . -rounds 3 -cpuprofile ../../$(PROFILES)/peers.pprof
-	$(GO) run ./bench/profile cmd/bailiff/default.pgo $(PROFILES)/service-*.pprof $(PROFILES)/library.pprof
-	$(GO) run ./bench/profile bench/http/default.pgo $(addprefix $(PROFILES)/,floor-decode.pprof floor-sign.pprof client.pprof)
+	$(GO) run ./bench/profile cmd/bailiff/default.pgo $(PROFILES)/library.pprof
 	$(GO) run ./bench/profile bench/peers/default.pgo $(PROFILES)/peers.pprof
 
 # How often the service is killed.

@@ -38,7 +38,6 @@ type options struct {
 	processors  int           // GOMAXPROCS of service and floors
 	floor       string
 	only        string
-	profiles    string
 }
 
 func readOptions() *options {
@@ -53,7 +52,6 @@ func readOptions() *options {
 	flag.DurationVar(&o.single, "single", 400*time.Millisecond, "length of a turn of the single client")
 	flag.IntVar(&o.processors, "procs", 2*runtime.NumCPU(), "GOMAXPROCS of service and floors; the service's own choice is twice the cores")
 	flag.StringVar(&o.only, "only", "", "for profilers: measure only test-run, denied or allowed, round after round, and print no ratios")
-	flag.StringVar(&o.profiles, "profiles", "", "an existing folder: write CPU profiles of service, floors and client there, and print no ratios")
 	flag.StringVar(&o.floor, "floor", "", "be a floor instead: decode, sign or echo")
 	flag.Parse()
 	return o
@@ -62,7 +60,7 @@ func readOptions() *options {
 func main() {
 	o := readOptions()
 	if o.floor != "" {
-		exit(profiled(o.profiles, "floor-"+o.floor, func() error { return serveFloor(o.floor, os.Stdin, os.Stdout) }))
+		exit(serveFloor(o.floor, os.Stdin, os.Stdout))
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -90,10 +88,7 @@ func run(ctx context.Context, o *options, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, p.stop()) }()
 	fmt.Fprintf(out, "%d cores, GOMAXPROCS %d in service and floors, %d in the client, %d connections, %d rounds of %s, %s\n\n",
 		runtime.NumCPU(), o.processors, runtime.GOMAXPROCS(0), o.connections, o.rounds, o.measure, runtime.Version())
-	switch {
-	case o.profiles != "":
-		return measureProfiles(ctx, o, p, out)
-	case o.only != "":
+	if o.only != "" {
 		return measureOnly(ctx, o, p, out)
 	}
 	rounds, err := measureRounds(ctx, o, p, out)

@@ -41,7 +41,7 @@ func (p *players) start(ctx context.Context, o *options) (err error) {
 	}
 	servers := map[string]*process{"service": p.service.process}
 	for _, kind := range []string{floorDecode, floorSign, floorEcho} {
-		floor, err := startFloor(kind, o)
+		floor, err := startFloor(kind, o.processors)
 		if err != nil {
 			return err
 		}

@@ -56,13 +56,13 @@ func (p *process) stop() error {
 }
 
 // startFloor runs this program again as a floor. It says on its output where it listens.
-func startFloor(kind string, o *options) (*process, error) {
+func startFloor(kind string, processors int) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	p := &process{name: "floor " + kind, command: exec.Command(self, "-floor", kind, "-profiles", o.profiles)}
-	p.command.Env = childEnvironment(o.processors)
+	p := &process{name: "floor " + kind, command: exec.Command(self, "-floor", kind)}
+	p.command.Env = childEnvironment(processors)
 	output, err := p.command.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -6,18 +6,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/pprof/profile"
 )
 
 // TestMain lets the test binary be a floor, as the program itself is when it starts itself again.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "-floor" {
-		main()
+	if len(os.Args) == 3 && os.Args[1] == "-floor" {
+		exit(serveFloor(os.Args[2], os.Stdin, os.Stdout))
 		return
 	}
 	os.Exit(m.Run())
@@ -32,34 +29,6 @@ func TestRun(t *testing.T) {
 	}
 	if !regexp.MustCompile(`\nratios: test-run \d+\.\d\d denied \d+\.\d\d allowed \d+\.\d\d\n$`).Match(out.Bytes()) {
 		t.Errorf("the last line is not that of the ratios:\n%s", &out)
-	}
-	nothingLeft(t, o.dir)
-}
-
-// TestProfiles holds that profiles are of what the compiler is to know.
-func TestProfiles(t *testing.T) {
-	o := shortRun(t)
-	o.profiles = t.TempDir()
-	o.measure = time.Second
-	var out bytes.Buffer
-	if err := run(t.Context(), o, &out); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
-	}
-	for name, part := range map[string]string{
-		"service-test-run": "fasthttp", "service-denied": "fasthttp", "service-allowed": "fasthttp",
-		"floor-decode": "fasthttp", "floor-sign": "mldsa", "client": "(*client).exchange",
-	} {
-		data, err := os.ReadFile(profilePath(o.profiles, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := profile.ParseData(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.ContainsFunc(p.Function, func(f *profile.Function) bool { return strings.Contains(f.Name, part) }) {
-			t.Errorf("the profile %s does not know %s", name, part)
-		}
 	}
 	nothingLeft(t, o.dir)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -18,7 +20,6 @@ const startTimeout = 10 * time.Second
 type service struct {
 	*process
 	apiKey string
-	admin  string // where its profiles are, or "off"
 }
 
 // startService makes an operator key, signs the policy with it, makes an API key, and serves, all through the
@@ -37,20 +38,14 @@ func startService(ctx context.Context, o *options, dir string) (*service, error)
 	if err != nil {
 		return nil, err
 	}
-	admin := "off"
-	if o.profiles != "" {
-		if admin, err = freeAddress(); err != nil {
-			return nil, err
-		}
-	}
 	environment = childEnvironment(o.processors,
 		"SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(string(public)), "WARRANTY_PATH="+policy,
-		"SVC_LISTEN="+address, "SVC_ADMIN_LISTEN="+admin, "SVC_DATA_DIR="+filepath.Join(dir, "data"))
+		"SVC_LISTEN="+address, "SVC_ADMIN_LISTEN=off", "SVC_DATA_DIR="+filepath.Join(dir, "data"))
 	key, err := createKey(ctx, o.service, environment)
 	if err != nil {
 		return nil, err
 	}
-	s := &service{apiKey: key, admin: admin, process: &process{name: "the service", address: address, command: exec.Command(o.service, "serve")}}
+	s := &service{apiKey: key, process: &process{name: "the service", address: address, command: exec.Command(o.service, "serve")}}
 	s.command.Env = environment
 	if err := s.start(); err != nil {
 		return nil, err
@@ -104,5 +99,18 @@ func (s *service) await(ctx context.Context) error {
 
 // get fetches one of the service's public documents.
 func (s *service) get(ctx context.Context, path string) ([]byte, error) {
-	return fetch(ctx, "http://"+s.address+path)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", path, response.Status)
+	}
+	return body, err
 }

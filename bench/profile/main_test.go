@@ -66,7 +66,6 @@ func TestRefused(t *testing.T) {
 func TestKept(t *testing.T) {
 	for path, function := range map[string]string{
 		"../../cmd/bailiff/default.pgo": "bailiff/vm.(*Machine).Run",
-		"../http/default.pgo":           "bailiff/runtime/intent.(*Decoder).Decode",
 		"../peers/default.pgo":          "bailiff/vm.(*Machine).Run",
 	} {
 		p := parse(t, path)
