@@ -74,3 +74,29 @@ func TestResets(t *testing.T) {
 		}
 	}
 }
+
+// TestAgain holds that a body is given so often and no more, and that of a write not once anything of it was taken.
+func TestAgain(t *testing.T) {
+	for _, write := range []bool{false, true} {
+		give := again([]byte("body"), write)
+		first, err := give()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := give(); err != nil {
+			t.Errorf("write %v: nothing was taken, and it is not given again: %v", write, err)
+		}
+		if text, err := io.ReadAll(first); err != nil || string(text) != "body" {
+			t.Errorf("write %v: it is given as %q, %v", write, text, err)
+		}
+		if _, err := give(); (err != nil) != write {
+			t.Errorf("write %v: all of it was taken, and giving it again is answered %v", write, err)
+		}
+		for range maxAgain {
+			_, err = give()
+		}
+		if err == nil {
+			t.Errorf("write %v: it is given without a bound", write)
+		}
+	}
+}
