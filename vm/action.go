@@ -27,7 +27,12 @@ const (
 const noCase = "\xff"
 
 // of returns the route for an action.
-func (a *actions) of(action string) *route { return &a.routes[a.cases.find(action)] }
+func (a *actions) of(action string) *route {
+	if a.cases.few() {
+		return &a.routes[a.cases.findInTurn(action)]
+	}
+	return &a.routes[a.cases.find(action)]
+}
 
 // route returns the route for a frame.
 func (p *Program) route(frame []Value) *route {

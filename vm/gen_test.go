@@ -40,16 +40,15 @@ func (g source) program() (*Program, error) {
 		}
 		later := blocks[i+1:]
 		next := func() Label { return later[g.Intn(len(later))] }
-		g.test(b, next, blocks[i+1])
+		g.test(b, b.Field(g.field()), next, blocks[i+1])
 	}
 	b.Place(blocks[len(blocks)-1])
 	b.End()
 	return b.Program()
 }
 
-// test emits a block, all of whose instructions can be reached; what stands after it begins at following.
-func (g source) test(b *Builder, next func() Label, following Label) {
-	slot := b.Field(g.field())
+// test emits a block that tests a slot, and all of whose instructions can be reached; what stands after it begins at following.
+func (g source) test(b *Builder, slot uint16, next func() Label, following Label) {
 	over := b.NewLabel()
 	switch g.Intn(10) {
 	case 0:

@@ -1,7 +1,5 @@
 package vm
 
-import "strings"
-
 // The tests of texts, each with its own step: what they share are few instructions, and a call would take longer.
 
 // in is a test whose answer the length of a text mostly tells.
@@ -23,6 +21,8 @@ func (m *Machine) in(s *step) *step {
 func (m *Machine) starts(s *step) *step {
 	v := m.value(s.B)
 	switch {
+	case v.Kind == List:
+		return m.list(s, v.Elems)
 	case v.Kind&textual == 0:
 		return m.testOther(s, v)
 	case s.constant.outgrow(v.Text):
@@ -34,6 +34,8 @@ func (m *Machine) starts(s *step) *step {
 func (m *Machine) ends(s *step) *step {
 	v := m.value(s.B)
 	switch {
+	case v.Kind == List:
+		return m.list(s, v.Elems)
 	case v.Kind&textual == 0:
 		return m.testOther(s, v)
 	case s.constant.outgrow(v.Text):
@@ -44,7 +46,10 @@ func (m *Machine) ends(s *step) *step {
 
 func (m *Machine) contains(s *step) *step {
 	v := m.value(s.B)
-	if v.Kind&textual == 0 {
+	switch {
+	case v.Kind == List:
+		return m.list(s, v.Elems)
+	case v.Kind&textual == 0:
 		return m.testOther(s, v)
 	}
 	return s.after(s.constant.contains(v.Text))
@@ -54,21 +59,20 @@ func (m *Machine) contains(s *step) *step {
 func (m *Machine) containsOne(s *step) *step {
 	v := m.value(s.B)
 	switch {
+	case v.Kind == List:
+		return m.list(s, v.Elems)
 	case v.Kind&textual == 0:
 		return m.testOther(s, v)
-	case s.constant.outgrow(v.Text):
-		return s.no
 	}
-	e := &s.constant.set[0]
-	if at := strings.IndexByte(v.Text, e.scarce); at >= 0 && e.insideFrom(v.Text, at) {
-		return s.yes
-	}
-	return s.no
+	return s.after(s.constant.set[0].inside(v.Text))
 }
 
 func (m *Machine) host(s *step) *step {
 	v := m.value(s.B)
-	if v.Kind&textual == 0 {
+	switch {
+	case v.Kind == List:
+		return m.list(s, v.Elems)
+	case v.Kind&textual == 0:
 		return m.testOther(s, v)
 	}
 	return s.after(s.constant.host(v.Text))
@@ -76,7 +80,10 @@ func (m *Machine) host(s *step) *step {
 
 func (m *Machine) path(s *step) *step {
 	v := m.value(s.B)
-	if v.Kind&textual == 0 {
+	switch {
+	case v.Kind == List:
+		return m.list(s, v.Elems)
+	case v.Kind&textual == 0:
 		return m.testOther(s, v)
 	}
 	return s.after(s.constant.covers(v.Text))
@@ -84,7 +91,10 @@ func (m *Machine) path(s *step) *step {
 
 func (m *Machine) glob(s *step) *step {
 	v := m.value(s.B)
-	if v.Kind&textual == 0 {
+	switch {
+	case v.Kind == List:
+		return m.list(s, v.Elems)
+	case v.Kind&textual == 0:
 		return m.testOther(s, v)
 	}
 	return s.after(s.constant.glob(v.Text))
@@ -123,11 +133,31 @@ func (m *Machine) inList(s *step, elems []Value) *step {
 	return s.after(all && len(elems) > 0)
 }
 
-// testOther tests what has no text itself: the elements of a list, or nothing.
+// list judges the elements of a list by the quantifier: mostly they are texts.
+func (m *Machine) list(s *step, elems []Value) *step {
+	c, all, holds := s.constant, s.A&bitAll != 0, predicates[s.Op]
+	for i := range elems {
+		e := &elems[i]
+		if e.Kind&textual == 0 {
+			return s.answered(m.testList(s, elems))
+		}
+		if holds(c, e.Text) != all {
+			return s.answered(m.decide(s, elems, i))
+		}
+	}
+	return s.after(all && len(elems) > 0)
+}
+
+// testOther tests what has no text itself: the elements of a list, or nothing. It stays a call, so that the tests of texts
+// need no room for it.
+//
+//go:noinline
 func (m *Machine) testOther(s *step, v *Value) *step {
 	switch {
 	case v.Kind == List:
 		return s.answered(m.testList(s, v.Elems))
+	case s.aside != nil:
+		return s.aside
 	case v.Kind&Invalid != 0:
 		return s.behind()
 	}

@@ -127,7 +127,7 @@ func plain(p *Program, frame []Value, first, all Result) string {
 // plainRun runs a program instruction by instruction.
 func plainRun(p *Program, frame []Value, mode Mode) Result {
 	m := new(Machine)
-	m.reset(p, frame, mode)
+	m.reset(frame, mode)
 	for s := &plainSteps(p)[0]; s != nil; {
 		s = s.run(m, s)
 	}

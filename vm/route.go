@@ -9,7 +9,10 @@ type step struct {
 	yes, no     *step
 	constant    *constant // of a test
 	table       *table    // of a switch; its targets are steps of the route
+	counter     *Counter  // of a reservation
 	guard       *guard
+	aside       *step  // a test of kinds in whose place it stands: where it goes on for values that it is not for
+	accepts     Kind   // of a switch: the texts that it is for
 	Instruction        // D is an instruction of the program, as is
 	next        uint16 // the one behind it
 	pc          uint16 // where the instruction stands in the program
@@ -133,6 +136,7 @@ func (r *router) route(outcomes []uint16) route {
 	for i := range steps {
 		steps[i].link(steps, r.at)
 	}
+	asides(steps)
 	found := route{reads: reads}
 	found.take(steps)
 	return found
@@ -210,12 +214,15 @@ func (r *router) afterScan(op Op, pc uint16) uint16 {
 
 // settle gives a step what its operation needs of the program.
 func (s *step) settle(p *Program) {
-	s.run = handlers[s.Op]
+	s.run, s.accepts = handlers[s.Op], textual
 	if s.Op >= opCount {
 		return
 	}
-	if space, ok := specs[s.Op].c.space(); ok && space == constantSpace {
+	switch space, _ := specs[s.Op].c.space(); space {
+	case constantSpace:
 		s.constant = &p.constants[s.C]
+	case counterSpace:
+		s.counter = &p.counters[s.C]
 	}
 	switch {
 	case s.Op == OpContains && len(s.constant.set) == 1:
@@ -224,6 +231,8 @@ func (s *step) settle(p *Program) {
 		s.run = (*Machine).scanOne
 	case s.Op == OpSwitch && len(s.table.cases) == 1 && !s.table.cases[0].prefix:
 		s.run = (*Machine).branchOne
+	case s.Op == OpSwitch && s.table.few():
+		s.run = (*Machine).branchFew
 	}
 }
 

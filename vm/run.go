@@ -69,10 +69,9 @@ type Result struct {
 // A Machine is the state of a run, to be used again for the next one. The zero Machine is ready. A machine
 // runs one program at a time; callers keep a pool.
 type Machine struct {
-	result   Result
-	frame    []Value
-	mode     Mode
-	counters []Counter // the program's
+	result Result
+	frame  []Value
+	mode   Mode
 	// What the last test looked at, for the violation that may follow.
 	slot    uint16
 	element int32
@@ -93,18 +92,18 @@ type Machine struct {
 // run, and it refers to nothing of the frame. A machine grows as its largest result needs; beyond that, Run
 // allocates nothing.
 func (m *Machine) Run(p *Program, frame []Value, mode Mode) *Result {
-	m.reset(p, frame, mode)
+	m.reset(frame, mode)
 	r := p.route(frame)
 	m.result.Class = r.class
 	for s := r.start; s != nil; {
 		s = s.run(m, s)
 	}
-	m.frame, m.counters = nil, nil
+	m.frame = nil
 	return m.result.settle()
 }
 
 // reset forgets the last run.
-func (m *Machine) reset(p *Program, frame []Value, mode Mode) {
+func (m *Machine) reset(frame []Value, mode Mode) {
 	r := &m.result
 	r.Status, r.Class = Denied, NoClass
 	r.Violations = r.Violations[:0]
@@ -112,12 +111,7 @@ func (m *Machine) reset(p *Program, frame []Value, mode Mode) {
 	r.Notes = r.Notes[:0]
 	r.Reservations = r.Reservations[:0]
 	m.comparisons = m.comparisons[:0]
-	for i := range r.Amounts {
-		if r.Amounts[i].Set {
-			r.Amounts[i] = Register{}
-		}
-	}
-	m.counters = p.counters
+	r.Amounts = [2]Register{}
 	m.frame, m.mode, m.slot, m.element = frame, mode, NoSlot, NoElement
 	m.loaded = [2]uint16{NoSlot, NoSlot}
 }
@@ -208,12 +202,6 @@ func (m *Machine) value(slot uint16) *Value {
 	return &missing
 }
 
-// text returns the text of a slot, if it has one.
-func (m *Machine) text(slot uint16) (text string, ok bool) {
-	v := m.value(slot)
-	return v.Text, v.Kind&textual != 0
-}
-
 // violate records a violation by what was looked at last.
 func (m *Machine) violate(rule, pc uint16) {
 	m.result.Violations = append(m.result.Violations,
@@ -222,19 +210,46 @@ func (m *Machine) violate(rule, pc uint16) {
 
 // branch returns where a switch goes on.
 func (m *Machine) branch(s *step) *step {
-	if text, ok := m.text(s.B); ok {
-		if target := s.table.find(text); target != 0 {
-			return &s.table.steps[target]
-		}
+	v := m.value(s.B)
+	if v.Kind&s.accepts == 0 {
+		return s.unfit()
 	}
-	return s.yes
+	return s.at(s.table.find(v.Text))
+}
+
+// branchFew is branch for a table of few cases.
+func (m *Machine) branchFew(s *step) *step {
+	v := m.value(s.B)
+	if v.Kind&s.accepts == 0 {
+		return s.unfit()
+	}
+	return s.at(s.table.findInTurn(v.Text))
+}
+
+// at returns the step that a switch found, 0 where it found none.
+func (s *step) at(target uint16) *step {
+	if target == 0 {
+		return s.yes
+	}
+	return &s.table.steps[target]
 }
 
 // branchOne is branch for a table of one text.
 func (m *Machine) branchOne(s *step) *step {
-	c := &s.table.cases[0]
-	if text, ok := m.text(s.B); ok && text == c.text {
+	v, c := m.value(s.B), &s.table.cases[0]
+	switch {
+	case v.Kind&s.accepts == 0:
+		return s.unfit()
+	case v.Text == c.text:
 		return &s.table.steps[c.target]
+	}
+	return s.yes
+}
+
+// unfit returns where a switch goes on for a value that it is not for.
+func (s *step) unfit() *step {
+	if s.aside != nil {
+		return s.aside
 	}
 	return s.yes
 }
@@ -244,8 +259,11 @@ func (m *Machine) branchOne(s *step) *step {
 func (m *Machine) load(s *step) *step {
 	n := s.A & bitRegister / bitRegister
 	register := &m.result.Amounts[n]
-	m.loaded[n] = s.B
 	v, decimals := m.value(s.B), uint8(s.C)
+	if s.aside != nil && v.Kind&(String|Number) == 0 {
+		return s.aside
+	}
+	m.loaded[n] = s.B
 	if v.BaseUnits {
 		decimals = 0
 	}
@@ -314,7 +332,7 @@ func (m *Machine) reserve(s *step) *step {
 		if n == cap(r.Reservations) {
 			r.Reservations = append(r.Reservations, Reservation{})[:n]
 		}
-		one, c, known := &r.Reservations[:n+1][n], &m.counters[s.C], true
+		one, c, known := &r.Reservations[:n+1][n], s.counter, true
 		if one.Counter = s.C; c.Op == Count {
 			one.Amount = amount.Amount{1}
 		} else {

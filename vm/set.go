@@ -150,34 +150,36 @@ func (e *entry) suffixes(text string, tail uint64) bool {
 	return text[at:] == e.text
 }
 
-// inside reports whether the entry stands anywhere in text.
+// inside reports whether the entry stands anywhere in text. The scarce byte is sought only where there is room for what
+// stands around it.
 func (e *entry) inside(text string) bool {
-	at := strings.IndexByte(text, e.scarce)
+	places := len(text) - len(e.text) + 1
+	if places <= 0 {
+		return false
+	}
+	at := strings.IndexByte(text[e.before:int(e.before)+places], e.scarce)
 	return at >= 0 && e.insideFrom(text, at)
 }
 
 // scarceTries is at how many places of the scarce byte the entry is compared before all of it is searched for.
 const scarceTries = 4
 
-// insideFrom reports whether the entry stands in text, whose first scarce byte is at from. The standard library
+// insideFrom reports whether the entry stands in text, where it may begin at at and not before. The standard library
 // finds a byte some times as fast as a text, and mostly there are few.
-func (e *entry) insideFrom(text string, from int) bool {
-	before, after := int(e.before), len(e.text)-int(e.before)
+func (e *entry) insideFrom(text string, at int) bool {
+	before, places := int(e.before), len(text)-len(e.text)+1
 	for range scarceTries {
-		if len(text)-from < after {
-			return false
-		}
-		if begin := from - before; begin >= 0 && text[begin] == e.text[0] && e.equal(text[begin:from+after]) {
+		if text[at] == e.text[0] && e.equal(text[at:at+len(e.text)]) {
 			return true
 		}
-		from++
-		next := strings.IndexByte(text[from:], e.scarce)
+		at++
+		next := strings.IndexByte(text[before+at:before+places], e.scarce)
 		if next < 0 {
 			return false
 		}
-		from += next
+		at += next
 	}
-	return e.search(text[max(0, from-before):])
+	return e.search(text[at:])
 }
 
 // search looks for the entry place by place.

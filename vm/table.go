@@ -152,6 +152,9 @@ func (t *table) find(text string) uint16 {
 	return 0
 }
 
+// few reports whether findInTurn finds what find does as fast.
+func (t *table) few() bool { return t.exact == nil && len(t.cases) <= fewCases }
+
 // findInTurn is find, case by case. Of the prefixes that a text has the longest stands last.
 func (t *table) findInTurn(text string) (target uint16) {
 	head := headWord(text)
