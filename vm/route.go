@@ -1,15 +1,20 @@
 package vm
 
-import "slices"
+import (
+	"slices"
+
+	"bailiff/vm/amount"
+)
 
 // A step is an instruction as it runs.
 type step struct {
 	run func(*Machine, *step) *step // does it, and returns the next step
 	// Where it goes on: a test where it holds and where it does not; all others at D (yes) or at the next step (no).
 	yes, no     *step
-	constant    *constant // of a test
-	table       *table    // of a switch; its targets are steps of the route
-	counter     *Counter  // of a reservation
+	constant    *constant      // of a test
+	table       *table         // of a switch; its targets are steps of the route
+	counter     *Counter       // of a reservation
+	limit       *amount.Amount // of an amount: what the next step holds it against, if it does
 	guard       *guard
 	aside       *step  // a test of kinds in whose place it stands: where it goes on for values that it is not for
 	accepts     Kind   // of a switch: the texts that it is for
@@ -251,5 +256,8 @@ func (s *step) link(steps []step, at []uint16) {
 	}
 	if s.Op < opCount && specs[s.Op].tests() && s.A&bitUnless != 0 {
 		s.yes, s.no = s.no, s.yes
+	}
+	if s.Op == OpAmount && s.yes.Op == OpGreater && (s.yes.A^s.A)&bitRegister == 0 {
+		s.limit = &s.yes.constant.amount
 	}
 }

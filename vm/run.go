@@ -272,11 +272,10 @@ func (m *Machine) load(s *step) *step {
 		return s.no
 	}
 	register.Decimals, register.Set = uint8(s.C), true
-	next := s.yes
-	if next.Op != OpGreater || (next.A^s.A)&bitRegister != 0 || m.mode == All {
-		return next
+	if s.limit == nil || m.mode == All {
+		return s.yes
 	}
-	return next.after(amount.Less(&next.constant.amount, &register.Value))
+	return s.yes.after(amount.Less(s.limit, &register.Value))
 }
 
 // parseAmount reads the text of v as an amount into a, which spares copies of 32 bytes on the hot path.

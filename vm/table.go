@@ -157,7 +157,12 @@ func (t *table) few() bool { return t.exact == nil && len(t.cases) <= fewCases }
 
 // findInTurn is find, case by case. Of the prefixes that a text has the longest stands last.
 func (t *table) findInTurn(text string) (target uint16) {
-	head := headWord(text)
+	var head uint64
+	if len(text) >= 8 {
+		head = eightBytes(text)
+	} else {
+		head = shortWord(text)
+	}
 	for i := range t.cases {
 		c := &t.cases[i]
 		switch {
