@@ -41,7 +41,9 @@ func (m *Machine) clearHits(n int, slot uint16) {
 	if len(m.hitElements) < n {
 		m.hits, m.hitElements = make([]uint64, words), make([]int32, n)
 	}
-	clear(m.hits[:words])
+	if m.hits[0] = 0; words > 1 {
+		clear(m.hits[:words])
+	}
 }
 
 // scanText looks for the entries in one text, and reports whether any was found by now.
