@@ -2,10 +2,11 @@ package main
 
 import (
 	"bytes"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"bailiff/fuzz/built"
 )
 
 // TestRun goes through a whole run with few keys. Its figures say nothing; that it ends says that every key's policy is
@@ -13,8 +14,9 @@ import (
 func TestRun(t *testing.T) {
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "bailiff")
-	if printed, err := exec.Command("go", "build", "-o", binary, "bailiff/cmd/bailiff").CombinedOutput(); err != nil {
-		t.Fatalf("building the service: %v\n%s", err, printed)
+	built.Track(t)
+	if err := built.Command(binary); err != nil {
+		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	if err := run(t.Context(), options{service: binary, dir: folder, keys: 200}, &out); err != nil {
@@ -29,8 +31,9 @@ func TestRun(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "bailiff")
-	if printed, err := exec.Command("go", "build", "-o", binary, "bailiff/cmd/bailiff").CombinedOutput(); err != nil {
-		t.Fatalf("building the service: %v\n%s", err, printed)
+	built.Track(t)
+	if err := built.Command(binary); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := measure(t.Context(), binary, filepath.Join(folder, "data"), []string{"sk_svc_nobody"}); err == nil {
 		t.Error("keys that nobody has are measured")

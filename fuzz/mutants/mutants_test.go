@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bailiff/fuzz/built"
 )
 
 // found is what the differential test says where it has found a difference. Anything else that makes it fail, a panic or
@@ -43,6 +45,7 @@ func TestMutants(t *testing.T) {
 
 // TestNoMutant: without a fault nothing is found, so that the finds above are due to the faults.
 func TestNoMutant(t *testing.T) {
+	built.Track(t, "bailiff/fuzz/differential")
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)

@@ -219,7 +219,7 @@ func TestStartOnFullDisk(t *testing.T) {
 	release := fill(t, s.path("disk/ballast"))
 	var log lockedBuffer
 	begin := func() (command *exec.Cmd, ended chan error) {
-		command, ended = exec.Command(binary, "serve"), make(chan error, 1)
+		command, ended = exec.Command(program(t), "serve"), make(chan error, 1)
 		command.Env, command.Dir, command.Stderr = s.env, s.dir, &log
 		if err := command.Start(); err != nil {
 			t.Fatal(err)

@@ -423,7 +423,7 @@ func TestKillEverything(t *testing.T) {
 	kills := times(t, "BAILIFF_KILLS", 15)
 	for round := 0; round < kills && !t.Failed(); round++ {
 		if o.random.IntN(5) == 0 { // while it starts
-			starting := exec.Command(binary, "serve")
+			starting := exec.Command(program(t), "serve")
 			starting.Env, starting.Dir = o.s.env, o.s.dir
 			if err := starting.Start(); err != nil {
 				t.Fatal(err)

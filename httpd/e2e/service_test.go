@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bailiff/fuzz/built"
 )
 
 var (
@@ -25,6 +27,7 @@ var (
 	buildFlags []string // -race where the tests are built so
 	// slowness is by how much the service may be slower than it is in use.
 	slowness time.Duration = 1
+	tracked  sync.Once
 )
 
 func TestMain(m *testing.M) {
@@ -40,12 +43,18 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "bailiff")
-	command := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-buildvcs=auto", "-o", binary, "bailiff/cmd/bailiff")...)
-	if output, err := command.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the command: %v\n%s", err, output)
+	if err := built.Command(binary, append(buildFlags, "-buildvcs=auto")...); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
+}
+
+// program returns the path of the command. What it is built from the results of tests depend on.
+func program(t *testing.T) string {
+	t.Helper()
+	tracked.Do(func() { built.Track(t) })
+	return binary
 }
 
 // site is a folder with an operator key, a signed policy and the data of a service.
@@ -99,7 +108,7 @@ func (s *site) must(arguments ...string) string {
 // run runs a subcommand.
 func (s *site) run(arguments ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
-	command := exec.Command(binary, arguments...)
+	command := exec.Command(program(s.t), arguments...)
 	command.Env = s.env
 	command.Dir = s.dir
 	var out, errors bytes.Buffer
@@ -144,9 +153,9 @@ func (s *site) quickstart() *running { return s.launch("quickstart") }
 
 func (s *site) launch(subcommand string) *running {
 	s.t.Helper()
-	command := exec.Command(binary, subcommand)
+	command := exec.Command(program(s.t), subcommand)
 	if s.files > 0 {
-		command = exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$1"`, s.files), binary, subcommand)
+		command = exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$1"`, s.files), program(s.t), subcommand)
 	}
 	command.Env, command.Dir = s.env, s.dir
 	var printed lockedBuffer

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/fuzz/built"
 	"bailiff/fuzz/npm"
 )
 
@@ -54,7 +55,10 @@ func newStage(t *testing.T) *stage {
 	s := &stage{t: t, dir: npm.Install(t, "gateway-e2e", files), nodes: map[int]string{}}
 	s.work = s.workFolder()
 	s.binary = filepath.Join(t.TempDir(), "bailiff")
-	s.must(exec.Command("go", "build", "-o", s.binary, "bailiff/cmd/bailiff"))
+	built.Track(t)
+	if err := built.Command(s.binary); err != nil {
+		t.Fatal(err)
+	}
 	for _, chain := range []int{1, 8453} {
 		s.nodes[chain] = s.node(chain)
 	}
