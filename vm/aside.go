@@ -4,7 +4,8 @@ package vm
 // has to look at its kind once more. If the first leads to the second for all kinds that the second is about, the second
 // runs in the place of both, and puts the first aside for values of other kinds.
 
-// needs are the kinds of values that an operation is about: none for those that never run in the place of another.
+// needs are the kinds of values for which an operation must be what follows, if it is to run in the place of a test of kinds:
+// the others are the steps' slow way. None are for operations that never do. A switch knows of each step which texts it is for.
 var needs = [opGuard + 1]Kind{
 	OpSwitch: String, OpAmount: String | Number,
 	OpIn: textual | List, OpStarts: textual | List, OpEnds: textual | List, OpContains: textual | List, OpHost: textual | List,
@@ -21,7 +22,7 @@ func asides(steps []step) {
 		if needed := needs[test.Op]; needed != 0 && accepts&needed == needed {
 			kind := steps[i]
 			steps[i] = *test
-			steps[i].aside, steps[i].accepts = &kind, accepts
+			steps[i].aside, steps[i].accepts = &kind, accepts&textual
 		}
 	}
 }

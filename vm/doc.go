@@ -56,8 +56,9 @@
 // expressions is built when a program is loaded, and is no part of its bytes.
 //
 // So are routes: the program as it runs for the actions that its tests tell apart, with the outcomes of those tests
-// known, and those of tests of kinds that others before them decide; and where several tests of one slot follow each other,
-// a step in front that tells most texts for which none of them holds. A run takes the route of the text in slot
+// known, and those of tests of kinds that others before them decide; where several tests of one slot follow each other, a
+// step in front that tells most texts for which none of them holds; and where a rule denies for lack of a value, the test of
+// the value in the place of the test whether it is there. A run takes the route of the text in slot
 // [ActionField]; it finds what the instructions one by one would find.
 //
 // # Verdicts

@@ -3,7 +3,6 @@ package vm
 import (
 	"fmt"
 	"math/rand"
-	"reflect"
 	"strings"
 	"testing"
 )
@@ -75,9 +74,8 @@ func guards(t *testing.T, report func(string), spoil func(*guard)) (told, not in
 			}
 			frame := p.frameOf(map[string]Value{"x": v})
 			for _, mode := range []Mode{First, All} {
-				got, want := snapshot(new(Machine).Run(p, frame, mode)), plainRun(p, frame, mode)
-				if !reflect.DeepEqual(got, want) {
-					report(fmt.Sprintf("%q: guarded %+v, without %+v\n%s", word, got, want, p.Disassemble()))
+				if wrong := differs(new(Machine), p, frame, mode); wrong != "" {
+					report(wrong)
 				}
 			}
 		}

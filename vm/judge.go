@@ -148,8 +148,8 @@ func (m *Machine) list(s *step, elems []Value) *step {
 	return s.after(all && len(elems) > 0)
 }
 
-// testOther tests what has no text itself: the elements of a list, or nothing. It stays a call, so that the tests of texts
-// need no room for it.
+// testOther tests what has no text itself: nothing, or for a pattern, which may find a text too long, the elements of a list. It
+// stays a call, so that the tests of texts need no room for it.
 //
 //go:noinline
 func (m *Machine) testOther(s *step, v *Value) *step {

@@ -3,7 +3,6 @@ package vm
 import (
 	"fmt"
 	"math/rand"
-	"reflect"
 	"testing"
 )
 
@@ -50,9 +49,8 @@ func trackKinds(t *testing.T, report func(string), spoil func(*tracker)) (spared
 			for _, y := range values {
 				frame := p.frameOf(map[string]Value{"x": x, "y": y})
 				for _, mode := range []Mode{First, All} {
-					got, want := snapshot(new(Machine).Run(p, frame, mode)), plainRun(p, frame, mode)
-					if !reflect.DeepEqual(got, want) {
-						report(fmt.Sprintf("x %+v, y %+v: tracked %+v, step by step %+v\n%s", x, y, got, want, p.Disassemble()))
+					if wrong := differs(new(Machine), p, frame, mode); wrong != "" {
+						report(wrong)
 					}
 				}
 			}

@@ -108,47 +108,31 @@ func runs(p *Program, frame []Value, action string) string {
 	case !reflect.DeepEqual(first, snapshot(machine.Run(p, frame, First))):
 		return describe("a used machine says something else")
 	}
-	if wrong := plain(p, frame, first, all); wrong != "" {
+	if wrong := plain(p, frame); wrong != "" {
 		return describe(wrong)
 	}
 	return needsEnough(p, frame, action, first)
 }
 
-// plain holds that routes change nothing: the same program, instruction by instruction, gives the same results.
-func plain(p *Program, frame []Value, first, all Result) string {
-	for mode, want := range []Result{First: first, All: all} {
-		if got := plainRun(p, frame, Mode(mode)); !reflect.DeepEqual(got, want) {
-			return fmt.Sprintf("without routes it is %+v", got)
+// plain holds that the machine does what the operations say: the same program gives the same, instruction by instruction.
+func plain(p *Program, frame []Value) string {
+	for _, mode := range []Mode{First, All} {
+		if wrong := differs(new(Machine), p, frame, mode); wrong != "" {
+			return wrong
 		}
 	}
 	return ""
 }
 
-// plainRun runs a program instruction by instruction.
-func plainRun(p *Program, frame []Value, mode Mode) Result {
-	m := new(Machine)
-	m.reset(frame, mode)
-	for s := &plainSteps(p)[0]; s != nil; {
-		s = s.run(m, s)
+// differs says where a machine, which may have run before, and the interpreter disagree.
+func differs(m *Machine, p *Program, frame []Value, mode Mode) string {
+	got, compared := snapshot(m.Run(p, frame, mode)), slices.Clone(m.Compared())
+	want, wanted := interpret(p, frame, mode)
+	if reflect.DeepEqual(got, want) && slices.Equal(compared, wanted) {
+		return ""
 	}
-	return snapshot(m.result.settle())
-}
-
-// plainSteps returns a program's instructions as steps.
-func plainSteps(p *Program) []step {
-	steps, same := make([]step, len(p.code)), make([]uint16, len(p.code)+1)
-	for pc, in := range p.code {
-		same[pc] = uint16(pc)
-		steps[pc] = step{Instruction: in, next: uint16(pc + 1), pc: uint16(pc)}
-		if in.Op == OpSwitch {
-			steps[pc].table = p.tables[in.C].clone()
-		}
-		steps[pc].settle(p)
-	}
-	for i := range steps {
-		steps[i].link(steps, same)
-	}
-	return steps
+	return fmt.Sprintf("mode %d, frame %+v:\n%+v, compared %+v\ninstruction by instruction\n%+v, compared %+v\n%s",
+		mode, frame, got, compared, want, wanted, p.Disassemble())
 }
 
 // needsEnough holds that slots outside Needs say nothing.

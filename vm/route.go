@@ -17,7 +17,7 @@ type step struct {
 	limit       *amount.Amount // of an amount: what the next step holds it against, if it does
 	guard       *guard
 	aside       *step  // a test of kinds in whose place it stands: where it goes on for values that it is not for
-	accepts     Kind   // of a switch: the texts that it is for
+	accepts     Kind   // of a switch: the kinds of texts that it is for
 	Instruction        // D is an instruction of the program, as is
 	next        uint16 // the one behind it
 	pc          uint16 // where the instruction stands in the program
@@ -209,9 +209,9 @@ func (r *router) afterScan(op Op, pc uint16) uint16 {
 	}
 	for pc = r.follow(pc); r.p.code[pc].Op == OpHit; pc = r.follow(pc) {
 		if r.p.code[pc].A&bitUnless == 0 {
-			pc++
+			pc = r.ways.next[pc]
 		} else {
-			pc = r.p.code[pc].D
+			pc = r.ways.jump[pc]
 		}
 	}
 	return pc

@@ -164,7 +164,7 @@ func (e *entry) inside(text string) bool {
 // scarceTries is at how many places of the scarce byte the entry is compared before all of it is searched for.
 const scarceTries = 4
 
-// insideFrom reports whether the entry stands in text, where it may begin at at and not before. The standard library
+// insideFrom reports whether the entry stands in text, where it may begin at a place and not before. The standard library
 // finds a byte some times as fast as a text, and mostly there are few.
 func (e *entry) insideFrom(text string, at int) bool {
 	before, places := int(e.before), len(text)-len(e.text)+1

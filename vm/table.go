@@ -152,7 +152,7 @@ func (t *table) find(text string) uint16 {
 	return 0
 }
 
-// few reports whether findInTurn finds what find does as fast.
+// few reports whether findInTurn serves as well as find.
 func (t *table) few() bool { return t.exact == nil && len(t.cases) <= fewCases }
 
 // findInTurn is find, case by case. Of the prefixes that a text has the longest stands last.
