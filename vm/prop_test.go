@@ -108,31 +108,24 @@ func runs(p *Program, frame []Value, action string) string {
 	case !reflect.DeepEqual(first, snapshot(machine.Run(p, frame, First))):
 		return describe("a used machine says something else")
 	}
-	if wrong := plain(p, frame); wrong != "" {
+	if wrong := differs(new(Machine), p, frame); wrong != "" {
 		return describe(wrong)
 	}
 	return needsEnough(p, frame, action, first)
 }
 
-// plain holds that the machine does what the operations say: the same program gives the same, instruction by instruction.
-func plain(p *Program, frame []Value) string {
+// differs says where a machine, which may have run before, and the interpreter disagree: the machine does what the operations
+// say, instruction by instruction, in both modes.
+func differs(m *Machine, p *Program, frame []Value) string {
 	for _, mode := range []Mode{First, All} {
-		if wrong := differs(new(Machine), p, frame, mode); wrong != "" {
-			return wrong
+		got, compared := snapshot(m.Run(p, frame, mode)), slices.Clone(m.Compared())
+		want, wanted := interpret(p, frame, mode)
+		if !reflect.DeepEqual(got, want) || !slices.Equal(compared, wanted) {
+			return fmt.Sprintf("mode %d, frame %+v:\n%+v, compared %+v\ninstruction by instruction\n%+v, compared %+v\n%s",
+				mode, frame, got, compared, want, wanted, p.Disassemble())
 		}
 	}
 	return ""
-}
-
-// differs says where a machine, which may have run before, and the interpreter disagree.
-func differs(m *Machine, p *Program, frame []Value, mode Mode) string {
-	got, compared := snapshot(m.Run(p, frame, mode)), slices.Clone(m.Compared())
-	want, wanted := interpret(p, frame, mode)
-	if reflect.DeepEqual(got, want) && slices.Equal(compared, wanted) {
-		return ""
-	}
-	return fmt.Sprintf("mode %d, frame %+v:\n%+v, compared %+v\ninstruction by instruction\n%+v, compared %+v\n%s",
-		mode, frame, got, compared, want, wanted, p.Disassemble())
 }
 
 // needsEnough holds that slots outside Needs say nothing.

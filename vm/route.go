@@ -62,6 +62,9 @@ func (r *route) size() int {
 		if t := r.steps[i].table; t != nil {
 			size += len(t.cases)
 		}
+		if r.steps[i].aside != nil {
+			size++
+		}
 	}
 	return size
 }

@@ -157,7 +157,7 @@ func (t *table) few() bool { return t.exact == nil && len(t.cases) <= fewCases }
 
 // findInTurn is find, case by case. Of the prefixes that a text has the longest stands last.
 func (t *table) findInTurn(text string) (target uint16) {
-	var head uint64
+	var head uint64 // headWord, which would be a call here
 	if len(text) >= 8 {
 		head = eightBytes(text)
 	} else {
