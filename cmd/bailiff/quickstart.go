@@ -38,6 +38,7 @@ out: in earnest the operator's private key belongs on no machine that runs the s
 
 // Run makes what is missing and serves.
 func (c *quickstartCommand) Run(std streams) error {
+	relaxTimers()
 	s, err := readSettings(os.Environ())
 	if err != nil {
 		return startup("%v", err)

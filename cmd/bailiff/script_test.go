@@ -16,9 +16,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"bailiff": main})
-}
+// commands are what tests can run as programs.
+var commands = map[string]func(){"bailiff": main}
+
+func TestMain(m *testing.M) { testscript.Main(m, commands) }
 
 // TestScripts runs the command as its users do: each script in testdata/script is a session in a fresh folder. Services
 // that a script starts are real ones, on ports that nobody else has: $API, $MONITOR, $INTERNAL and $HOOKS.

@@ -33,6 +33,7 @@ func (c *serveCommand) Help() string { return settingsHelp() }
 
 // Run serves until SIGTERM or SIGINT.
 func (c *serveCommand) Run(std streams) error {
+	relaxTimers()
 	s, err := readSettings(os.Environ())
 	if err != nil {
 		return startup("%v", err)

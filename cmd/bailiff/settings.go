@@ -167,6 +167,7 @@ func settingsHelp() string {
 	table.Flush()
 	text.WriteString("\nA limit without a duration is for a minute; for registration, for an hour. Self-hosted, only limits that are set apply.\n")
 	text.WriteString("\nGOMAXPROCS and GOGC work as ever; without them the service uses twice the processors, and 800.\n")
+	text.WriteString("On Linux it executes itself once more at start, with half a millisecond of timer slack (prctl(2)), unless it has that.\n")
 	return text.String()
 }
 

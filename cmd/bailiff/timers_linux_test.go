@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// timers is what a process says of itself after relaxTimers.
+type timers struct {
+	Process   int
+	Arguments []string
+	Slacks    [2]int // of the first thread, and of one made later
+	Marker    string
+}
+
+func init() { commands["timers"] = printTimers }
+
+// printTimers is a program of its own.
+func printTimers() {
+	relaxTimers()
+	of := timers{Process: os.Getpid(), Arguments: os.Args[1:], Marker: os.Getenv(timersRelaxed)}
+	for i := range of.Slacks {
+		made := make(chan struct{})
+		go func() {
+			runtime.LockOSThread() // for good: the next one needs another thread
+			of.Slacks[i], _ = unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+			close(made)
+			select {}
+		}()
+		<-made
+	}
+	_ = json.NewEncoder(os.Stdout).Encode(of)
+}
+
+// TestRelaxTimers: the process stays the same one, with the same arguments, and all of its threads have the slack. One
+// that has been started anew before, as the marker says, keeps what it has.
+func TestRelaxTimers(t *testing.T) {
+	inherited, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for marker, slack := range map[string]int{"": max(inherited, timerSlack), "1": inherited} {
+		command := exec.Command("timers", "serve", "two words", "")
+		command.Env = append(os.Environ(), timersRelaxed+"="+marker)
+		printed, err := command.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got timers
+		if err := json.Unmarshal(printed, &got); err != nil {
+			t.Fatalf("%v: %s", err, printed)
+		}
+		want := timers{Process: command.Process.Pid, Arguments: command.Args[1:], Slacks: [2]int{slack, slack}}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("with the marker %q: got %+v, want %+v", marker, got, want)
+		}
+	}
+}
