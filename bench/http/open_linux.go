@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"slices"
 	"syscall"
@@ -28,7 +29,8 @@ type driver struct {
 // A flight is a connection with the request that is under way on it.
 type flight struct {
 	*client
-	socket int
+	file   *os.File // of its connection
+	socket int      // its descriptor
 	due    time.Time
 	filled int // bytes of the answer that have arrived
 }
@@ -44,6 +46,11 @@ func (p *pace) drive(clients []*client, patience time.Duration) (err error) {
 	}
 	defer unix.Close(d.poll)
 	flights, err := d.enter(clients)
+	defer func() {
+		for _, f := range flights {
+			err = errors.Join(err, f.file.Close())
+		}
+	}()
 	if err != nil {
 		return err
 	}
@@ -57,24 +64,37 @@ func (p *pace) drive(clients []*client, patience time.Duration) (err error) {
 	return nil
 }
 
-// enter has epoll watch the connections. They are the runtime's too, which is told of their answers and has nobody to
-// wake.
+// enter opens a connection beside each client's, and has epoll watch it. The clients' are the runtime's, one of whose
+// threads would be woken for every answer, on the cores that are measured.
 func (d *driver) enter(clients []*client) (flights []*flight, err error) {
 	for i, one := range clients {
-		raw, err := one.connection.(*net.TCPConn).SyscallConn()
-		if err != nil {
-			return nil, err
-		}
 		f := &flight{client: one}
-		if err := raw.Control(func(socket uintptr) { f.socket = int(socket) }); err != nil {
-			return nil, err
-		}
-		if err := unix.EpollCtl(d.poll, unix.EPOLL_CTL_ADD, f.socket, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}); err != nil {
-			return nil, fmt.Errorf("watching a connection: %w", err)
+		if f.file, err = one.beside(); err != nil {
+			return flights, err
 		}
 		flights = append(flights, f)
+		f.socket = int(f.file.Fd()) // which makes it wait
+		if err := unix.SetNonblock(f.socket, true); err != nil {
+			return flights, err
+		}
+		if err := unix.EpollCtl(d.poll, unix.EPOLL_CTL_ADD, f.socket, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}); err != nil {
+			return flights, fmt.Errorf("watching a connection: %w", err)
+		}
 	}
 	return flights, nil
+}
+
+// beside opens another connection like the client's, which has had one answer. The runtime knows nothing of its file.
+func (c *client) beside() (*os.File, error) {
+	another, err := dial(c.connection.RemoteAddr().String(), c.request, c.expect)
+	if err != nil {
+		return nil, err
+	}
+	defer another.connection.Close()
+	if err := another.exchange(); err != nil {
+		return nil, err
+	}
+	return another.connection.(*net.TCPConn).File()
 }
 
 // turn sends what is due, waits until something is or has arrived, and reads that.
