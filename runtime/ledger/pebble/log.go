@@ -55,7 +55,7 @@ func openAs(dir string, options Options, readOnly bool) (l *log, err error) {
 	if options.FS == nil {
 		options.FS = vfs.Default
 	}
-	options.FS = vfs.OnDiskFull(options.FS, func() { time.Sleep(fullPause) })
+	options.FS = vfs.OnDiskFull(filled{options.FS}, func() { time.Sleep(fullPause) })
 	held, err := lock(dir, &options)
 	if err != nil {
 		return nil, err
