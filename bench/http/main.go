@@ -47,7 +47,7 @@ func readOptions() *options {
 	flag.StringVar(&o.dir, "dir", "", "where the temporary folder is made (default: the system's place for them); a disk, or durability costs nothing")
 	flag.IntVar(&o.connections, "connections", 64, "keep-alive connections")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds")
-	flag.DurationVar(&o.measure, "measure", 1200*time.Millisecond, "length of a phase")
+	flag.DurationVar(&o.measure, "measure", 1100*time.Millisecond, "length of a phase")
 	flag.DurationVar(&o.warmUp, "warm-up", 200*time.Millisecond, "length of the warm-up before a phase")
 	flag.DurationVar(&o.single, "single", 400*time.Millisecond, "length of a turn of the single client")
 	flag.IntVar(&o.processors, "procs", 2*runtime.NumCPU(), "GOMAXPROCS of service and floors; the service's own choice is twice the cores")
