@@ -35,5 +35,10 @@ func relaxTimers() {
 	if err != nil || unix.Prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0) != nil {
 		return
 	}
+	var files syscall.Rlimit
+	known := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files)
 	_ = syscall.Exec(path, os.Args, append(os.Environ(), timersRelaxed+"=1"))
+	if known == nil { // Exec has put it back to what the process was started with, which may be a thousand
+		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files)
+	}
 }

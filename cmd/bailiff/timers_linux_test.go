@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -17,12 +21,16 @@ type timers struct {
 	Arguments []string
 	Slacks    [2]int // of the first thread, and of one made later
 	Marker    string
+	Files     uint64 // how many it may open
 }
 
 func init() { commands["timers"] = printTimers }
 
 // printTimers is a program of its own.
 func printTimers() {
+	if self, err := os.Executable(); err == nil && slices.Contains(os.Args, "--vanish") {
+		os.Remove(self)
+	}
 	relaxTimers()
 	of := timers{Process: os.Getpid(), Arguments: os.Args[1:], Marker: os.Getenv(timersRelaxed)}
 	for i := range of.Slacks {
@@ -35,6 +43,9 @@ func printTimers() {
 		}()
 		<-made
 	}
+	var files syscall.Rlimit
+	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files)
+	of.Files = files.Cur
 	_ = json.NewEncoder(os.Stdout).Encode(of)
 }
 
@@ -57,8 +68,40 @@ func TestRelaxTimers(t *testing.T) {
 			t.Fatalf("%v: %s", err, printed)
 		}
 		want := timers{Process: command.Process.Pid, Arguments: command.Args[1:], Slacks: [2]int{slack, slack}}
+		want.Files = got.Files // another test's matter
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("with the marker %q: got %+v, want %+v", marker, got, want)
 		}
+	}
+}
+
+// TestNotRelaxed: where the process can't be executed again, it goes on and may open as many files as Go lets every
+// process open, not only as many as it was started with.
+func TestNotRelaxed(t *testing.T) {
+	path, err := exec.LookPath("timers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const soft = 256
+	alone := filepath.Join(t.TempDir(), "timers")
+	if err := os.WriteFile(alone, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -Sn %d && exec "$0" --vanish`, soft), alone)
+	command.Env = append(os.Environ(), timersRelaxed+"=")
+	printed, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got timers
+	if err := json.Unmarshal(printed, &got); err != nil {
+		t.Fatalf("%v: %s", err, printed)
+	}
+	if _, err := os.Stat(alone); err == nil || got.Files <= soft {
+		t.Errorf("it may open %d files; its own is gone: %v", got.Files, err)
 	}
 }
