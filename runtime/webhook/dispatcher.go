@@ -44,6 +44,7 @@ type Dispatcher struct {
 	client   *http.Client
 	lanes    lanes
 	later    []ledger.Delivery // could not be looked up; tried again after a pause
+	retry    <-chan time.Time  // the end of that pause, whatever happens in between; nil while nothing waits for it
 	finished chan outcome
 	waiting  atomic.Int64 // deliveries in the lanes and under way
 	poll     time.Duration
@@ -142,10 +143,11 @@ func (d *Dispatcher) wait(ctx context.Context, pause time.Duration) {
 	case <-ctx.Done():
 	case <-d.config.Ledger.Outboxed():
 	case <-timer.C:
+	case <-d.retry:
 		for _, item := range d.later {
 			d.lanes.add(item)
 		}
-		d.later = nil
+		d.later, d.retry = nil, nil
 	case o := <-d.finished:
 		d.finish(o)
 		for len(d.finished) > 0 {
@@ -159,6 +161,9 @@ func (d *Dispatcher) finish(o outcome) {
 	if o.unread {
 		d.config.Log.Debug("a webhook's delivery has to wait", "webhook", o.item.Webhook.ID, "event", o.item.LSN, "error", o.err)
 		d.later = append(d.later, o.item)
+		if d.retry == nil {
+			d.retry = time.After(d.poll)
+		}
 		d.lanes.done(o.lane, o.slot, o.lane.slow)
 		d.count()
 		return

@@ -36,10 +36,11 @@ type world struct {
 	stop  func()
 	away  atomic.Bool // the ledger cannot be read
 	plans atomic.Uint64
+	poll  time.Duration // of the next dispatcher
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, log: memory.NewLog(), stop: func() {}}
+	w := &world{T: t, log: memory.NewLog(), stop: func() {}, poll: 2 * time.Millisecond}
 	w.now.Store(ledgertest.Start)
 	w.open()
 	t.Cleanup(func() { w.shut() })
@@ -62,7 +63,7 @@ func (w *world) open() {
 	}
 	w.l = l
 	d := New(Config{Ledger: visible{l, &w.away}, AllowPrivate: true, Clock: w.clock, Random: rand.Reader, Metrics: metrics.New()})
-	d.poll = 2 * time.Millisecond
+	d.poll = w.poll
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); d.Run(ctx) }()
@@ -504,6 +505,29 @@ func TestLedgerAway(t *testing.T) {
 	if len(missing) > 0 {
 		t.Errorf("not delivered: %v", missing)
 	}
+}
+
+// TestBusyAfterAway: what could not be looked up while the ledger was away is tried again after a pause, however much else
+// there is to deliver by then.
+func TestBusyAfterAway(t *testing.T) {
+	w := newWorld(t)
+	w.shut()
+	w.poll = 50 * time.Millisecond
+	w.open()
+	url, got := receive(t, status(200))
+	w.hook(1, url, ledger.AllTopics)
+	w.away.Store(true)
+	first := fmt.Sprintf("%s.%d", ledgertest.ID('w', 1), w.deny())
+	none(t, got)
+	w.away.Store(false)
+	for range 200 {
+		w.deny()
+		if take(t, got).id() == first {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Error("the first delivery waits for as long as others come")
 }
 
 // TestRemoved removes a webhook while deliveries wait: those under way come, and no others.
