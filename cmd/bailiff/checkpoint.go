@@ -19,7 +19,7 @@ var errMissing = errors.New("records are missing")
 
 // keepCheckpoint signs how far the ledger has come and keeps that in the data folder, where it has moved. The error wraps
 // errMissing where the ledger does not reach the checkpoint that is there. One that can't be verified, since other keys
-// signed it, is put aside.
+// signed it, is put aside; one that can't even be read stays, since it may say that records are missing.
 func (r *service) keepCheckpoint(ctx context.Context) error {
 	if err := r.ledger.Flush(ctx); err != nil { // so that nothing can be cut off that rides along only
 		return err
@@ -30,8 +30,11 @@ func (r *service) keepCheckpoint(ctx context.Context) error {
 	}
 	path := r.settings.checkpointPath()
 	kept, err := readCheckpoint(path, r.signer.CheckpointVerifier())
+	var unread *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, &unread):
+		return fmt.Errorf("the last checkpoint can't be read, so nobody knows whether records are missing: %w; see who owns it, or move it elsewhere to go on without it", err)
 	case err != nil:
 		aside := fmt.Sprintf("%s-%d", path, r.clock().Unix())
 		r.log.Error("the last checkpoint can't be verified; it is put aside", "as", aside, "error", err)
