@@ -145,6 +145,9 @@ func (a *Admin) change(ctx context.Context, id string, edit func(*ledger.KeyChan
 	}
 	change := ledger.KeyChange{ID: parsed, At: a.Clock().UnixNano(), Tier: key.Tier, Scopes: key.Scopes}
 	edit(&change)
+	if change.Scopes == 0 { // it had those of its plan alone
+		return KeyView{}, fmt.Errorf("%w: the key would have no scope left; revoke it instead", ledger.ErrInvalid)
+	}
 	changed, err := a.Ledger.ChangeKey(ctx, change)
 	if err != nil {
 		return KeyView{}, err

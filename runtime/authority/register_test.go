@@ -158,6 +158,13 @@ func TestAdminKeys(t *testing.T) {
 			t.Errorf("%s: %+v %v", row.plan, view, err)
 		}
 	}
+	hooks, err := admin.CreateKey(ctx, NewKey{Email: "a@example.com", Plan: "growth", Scopes: []string{"webhooks:write"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.SetPlan(ctx, hooks.ID, "developer"); !errors.Is(err, ledger.ErrInvalid) || !strings.Contains(err.Error(), "revoke it instead") {
+		t.Error(err) // it would have no scope left
+	}
 	if _, err := admin.SetPlan(ctx, id, "gold"); !errors.Is(err, ledger.ErrInvalid) {
 		t.Error(err)
 	}
