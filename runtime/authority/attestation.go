@@ -42,8 +42,9 @@ func (a *Authority) precheck(w *worker) (*attest.Claims, *Failure) {
 	return claims, nil
 }
 
-// claims says of the intent what its attestation will (decisions, section 4). IssuedAt and Mode are set when the
-// decision is known.
+// claims says of the intent what its attestation will (decisions, section 4). Mode is set when the decision is known. It is
+// issued now by the clock, and not at the time of the key: where a clock that was ahead has been put right, that is still
+// ahead, and so would be the end of the attestation's 60 seconds.
 func (w *worker) claims(issuer string, id attest.TokenID) *attest.Claims {
 	hash := w.in.Hash()
 	claims := &attest.Claims{

@@ -148,6 +148,27 @@ func (l *stuckLog) Append(first uint64, group []byte) error {
 	return l.Log.Append(first, group)
 }
 
+// TestClockPutRight: where the clock was ahead, a key's time stays there, and what is issued from then on is good for 60
+// seconds from now all the same.
+func TestClockPutRight(t *testing.T) {
+	h := newHouse(t, rand.Reader)
+	right := h.Clock
+	for _, ahead := range []time.Duration{2 * time.Hour, 0} {
+		h.Clock = func() time.Time { return right().Add(ahead) }
+		answer, fault := h.decide(transferIntent, false)
+		if fault != nil || answer.Status != "ALLOWED" {
+			t.Fatalf("%v ahead: %+v %v", ahead, answer, fault)
+		}
+		verifier, err := h.Signer.Verifier("svc-core")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if claims, err := verifier.Verify(string(answer.Attestation), h.Clock()); err != nil || claims.IssuedAt != h.Clock().Unix() {
+			t.Errorf("%v ahead: %+v %v", ahead, claims, err)
+		}
+	}
+}
+
 // TestWaitEnds: a decision whose record is not durable when the wait ends is unknown, and no attestation leaves.
 func TestWaitEnds(t *testing.T) {
 	log := &stuckLog{Log: memory.NewLog()}

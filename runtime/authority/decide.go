@@ -205,7 +205,6 @@ func (a *Authority) carryOut(ctx context.Context, w *worker, claims *attest.Clai
 	var token []byte
 	var signing error
 	if outcome.Decision == ledger.Allowed && a.Signer != nil && !w.testRun {
-		claims.IssuedAt = seconds(outcome.Now)
 		claims.Mode = mode(outcome.Observed)
 		// Whoever else is ready submits first: signing takes so long that a group would miss them all.
 		runtime.Gosched()
