@@ -1,8 +1,10 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +34,7 @@ func relaxTimers() {
 		return
 	}
 	path, err := os.Executable()
-	if err != nil || unix.Prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0) != nil {
+	if err != nil || !isThis(path) || unix.Prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0) != nil {
 		return
 	}
 	var files syscall.Rlimit
@@ -41,4 +43,12 @@ func relaxTimers() {
 	if known == nil { // Exec has put it back to what the process was started with, which may be a thousand
 		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files)
 	}
+}
+
+// isThis reports whether a file is this program. Where the dynamic loader was told to run it, os.Executable names the
+// loader, which would take the first argument for a program.
+func isThis(path string) bool {
+	there, err := buildinfo.ReadFile(path)
+	here, ok := debug.ReadBuildInfo()
+	return err == nil && ok && there.Path == here.Path
 }
