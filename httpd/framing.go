@@ -27,25 +27,27 @@ var nameBytes = func() (all [256]bool) {
 	return all
 }()
 
-// ambiguousFraming says in words why two readers could see the request end, or a header begin, in two places (RFC
-// 9112, sections 2.2, 5.1, 5.2 and 6.3), and is empty for a request that all read alike.
-func ambiguousFraming(header *fasthttp.RequestHeader) string {
+// framing says in words why two readers could see the request end, or a header begin, in two places (RFC 9112, sections
+// 2.2, 5.1, 5.2 and 6.3), and is empty for a request that all read alike. last reports whether the client asks for the
+// connection to be closed behind the answer (RFC 9112, section 9.6): fasthttp sees that where the option is the only one
+// of the last field Connection, in lower case.
+func framing(header *fasthttp.RequestHeader) (ambiguous string, last bool) {
 	lengths, encodings := 0, 0
 	for line := range bytes.Lines(header.RawHeaders()) {
 		switch {
 		case len(line) < 2 || line[len(line)-2] != '\r':
-			return "a line of the headers ends without a carriage return"
+			return "a line of the headers ends without a carriage return", true
 		case len(line) == 2:
 			continue // the end of the headers
 		case line[0] == ' ' || line[0] == '\t':
-			return "a header goes on in a second line; write it in one"
+			return "a header goes on in a second line; write it in one", true
 		}
 		colon := 0
 		for colon < len(line) && nameBytes[line[colon]] {
 			colon++
 		}
 		if colon == 0 || line[colon] != ':' {
-			return "the name of a header has a character that names don't have"
+			return "the name of a header has a character that names don't have", true
 		}
 		switch name := line[:colon]; {
 		case len(name) == len("Content-Length") && bytes.EqualFold(name, []byte("Content-Length")):
@@ -53,17 +55,32 @@ func ambiguousFraming(header *fasthttp.RequestHeader) string {
 		case len(name) == len("Transfer-Encoding") && bytes.EqualFold(name, []byte("Transfer-Encoding")):
 			encodings++
 			if !bytes.EqualFold(bytes.TrimSpace(line[colon+1:]), []byte("chunked")) {
-				return "the request has a Transfer-Encoding other than chunked; send it as it is"
+				return "the request has a Transfer-Encoding other than chunked; send it as it is", true
 			}
+		case len(name) == len("Connection") && bytes.EqualFold(name, []byte("Connection")):
+			last = last || hasClose(line[colon+1:])
 		}
 	}
 	if lengths+encodings > 1 {
-		return "the request has both Content-Length and Transfer-Encoding, or one of them twice; send one"
+		return "the request has both Content-Length and Transfer-Encoding, or one of them twice; send one", true
 	}
 	if encodings > 0 && hasTrailer(header) {
-		return "headers come behind the body; send them before it"
+		return "headers come behind the body; send them before it", true
 	}
-	return ""
+	return "", last
+}
+
+// hasClose reports whether the option close is among those of a field Connection. Their case does not count (RFC 9110,
+// section 7.6.1).
+func hasClose(options []byte) bool {
+	for len(options) > 0 {
+		var option []byte
+		option, options, _ = bytes.Cut(options, []byte(","))
+		if bytes.EqualFold(bytes.TrimSpace(option), []byte("close")) {
+			return true
+		}
+	}
+	return false
 }
 
 // endOfHeaders is a header that is put behind those of a request in chunks before its body is read. Fields of a trailer,

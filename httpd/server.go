@@ -164,12 +164,16 @@ func guard(log *slog.Logger, handler fasthttp.RequestHandler) fasthttp.RequestHa
 			ctx.SetConnectionClose()
 			return
 		}
-		if problem := ambiguousFraming(&ctx.Request.Header); problem != "" {
-			writeFailure(ctx, schemaFailure(problem))
+		ambiguous, last := framing(&ctx.Request.Header)
+		if ambiguous != "" {
+			writeFailure(ctx, schemaFailure(ambiguous))
 			ctx.SetConnectionClose()
 			return
 		}
 		handler(ctx)
+		if last {
+			ctx.SetConnectionClose()
+		}
 	}
 }
 
