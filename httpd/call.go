@@ -87,7 +87,7 @@ func (s *Server) serve(c *call, r *resource) {
 	if fault == nil && c.route.access.keyed {
 		c.key, fault = s.authenticate(c)
 	}
-	if fault == nil && c.route.bodyBytes > 0 && len(c.Request.Header.ContentEncoding()) > 0 {
+	if fault == nil && c.route.bodyBytes > 0 && encoded(&c.Request.Header) {
 		fault = schemaFailure("the body has a Content-Encoding; send it as it is")
 	}
 	if fault == nil && c.key != nil && c.route.limit != decisionLimit {
@@ -99,6 +99,16 @@ func (s *Server) serve(c *call, r *resource) {
 	}
 	c.route.handle(s, c)
 	s.countRefused(c)
+}
+
+// encoded reports whether a body has a content encoding, in whichever of several fields.
+func encoded(header *fasthttp.RequestHeader) bool {
+	for _, encoding := range header.PeekAll("Content-Encoding") {
+		if len(encoding) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // fail answers with an error body.
