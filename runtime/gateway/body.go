@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -240,7 +241,7 @@ func scan(text []byte) error {
 		case c == '-' || '0' <= c && c <= '9':
 			end := numberEnd(text, i)
 			if !exact(string(text[i:end])) {
-				return fmt.Errorf("the number %.32s at byte %d is one that readers differ on; write an integer of up to 2^53-1, a fraction of up to 15 digits, or a hexadecimal string", text[i:end], i)
+				return fmt.Errorf("the number %.32s at byte %d is one that readers differ on; write an integer of up to 2^53-1, one of up to 15 digits with a fraction, or a hexadecimal string", text[i:end], i)
 			}
 			i = end - 1
 		}
@@ -276,5 +277,6 @@ func exact(text string) bool {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return -maxInteger <= n && n <= maxInteger
 	}
-	return len(text) <= exactDigits && !bytes.ContainsAny([]byte(text), "eE")
+	digits := len(text) - strings.Count(text, "-") - strings.Count(text, ".")
+	return digits <= exactDigits && !strings.ContainsAny(text, "eE")
 }

@@ -50,6 +50,8 @@ func TestBodies(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}`, "params has"},
 		{`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[9007199254740993]}`, "readers differ"},
 		{`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[1e3]}`, "readers differ"},
+		{`{"jsonrpc":"2.0","id":1,"method":"eth_feeHistory","params":["0x4","latest",[33.3333333333333,-0.12345678901234]]}`, ""},
+		{`{"jsonrpc":"2.0","id":1,"method":"eth_feeHistory","params":["0x4","latest",[33.33333333333333]]}`, "readers differ"},
 		{`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":["` + "\xff" + `"]}`, "UTF-8"},
 		{`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":["\ud800"]}`, "surrogate"},
 		{`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":` + deep(32) + `}`, "nests deeper"},
