@@ -88,7 +88,7 @@ func (s *Server) serve(c *call, r *resource) {
 		c.key, fault = s.authenticate(c)
 	}
 	if fault == nil && c.route.bodyBytes > 0 && encoded(&c.Request.Header) {
-		fault = schemaFailure("the body has a Content-Encoding; send it as it is")
+		fault = s.refuseEncoding(c)
 	}
 	if fault == nil && c.key != nil && c.route.limit != decisionLimit {
 		fault = s.admitKey(c, c.key)
@@ -99,6 +99,17 @@ func (s *Server) serve(c *call, r *resource) {
 	}
 	c.route.handle(s, c)
 	s.countRefused(c)
+}
+
+// refuseEncoding refuses a body for its content encoding. On a gateway, whose handler is not come to, that counts for the
+// source as everything does there that is malformed.
+func (s *Server) refuseEncoding(c *call) *authority.Failure {
+	if c.route.limit == gatewayLimit {
+		if fault := s.limitSource(c); fault != nil {
+			return fault
+		}
+	}
+	return schemaFailure("the body has a Content-Encoding; send it as it is")
 }
 
 // encoded reports whether a body has a content encoding, in whichever of several fields.
