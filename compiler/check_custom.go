@@ -181,7 +181,6 @@ func (c *checker) values(path string, operator Operator, entry *grammar.Entry) [
 		c.literals(item.Text, item.Span)
 		c.lintEqual(path, operator, item)
 		c.lintUnmatched(path, operator, item)
-		c.lintPlain(operator, Equals, item)
 		values = append(values, Item{item.Text, item.Span})
 	}
 	return values
@@ -233,7 +232,11 @@ func (c *checker) finishCustom() {
 		return
 	}
 	for _, rule := range c.policy.Custom.Allowances {
-		if rule.Operator == Matches && len(rule.Values) > 1 {
+		if rule.Operator != Matches {
+			continue
+		}
+		c.lintPlainAllowance(rule)
+		if len(rule.Values) > 1 {
 			c.bounded(machinePattern(rule.texts()), rule.Span)
 		}
 	}

@@ -91,7 +91,7 @@ func (c *checker) lintDenial(d Denial, value *grammar.Value) {
 	item := grammar.Item{Text: value.Text, Span: value.Span, Quoted: value.Quoted}
 	c.lintEqual(d.Path, d.Operator, item)
 	c.lintUnmatched(d.Path, d.Operator, item)
-	c.lintPlain(d.Operator, Contains, item)
+	c.lintPlain(d.Operator, Contains, item.Span, item.Text)
 }
 
 // dividing reports whether a value has a comma that could be meant to divide it. Those inside the brackets of a pattern

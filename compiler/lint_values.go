@@ -120,19 +120,40 @@ func asItem(text string) string {
 }
 
 // lintPlain warns of a pattern that is a plain text, for which there is a plain operator.
-func (c *checker) lintPlain(operator, plain Operator, item grammar.Item) {
+func (c *checker) lintPlain(operator, plain Operator, span grammar.Span, pattern string) {
 	if operator != Matches {
 		return
 	}
-	tree, err := syntax.Parse(item.Text, syntax.Perl)
-	if err != nil {
-		return
+	if found, text, ok := plainText(pattern, plain); ok {
+		c.add(grammar.At(CodePlainPattern, span, "this pattern is a plain text").
+			WithHint("write `%s` and `%s`, which reads no pattern, and texts of any length", found, shorten(asItem(text))))
 	}
-	var text string
-	found := plain
+}
+
+// lintPlainAllowance warns of the patterns of an allow_only where all of them are plain texts: one rule has one operator, so
+// that beside a real pattern a plain text has to be one, too.
+func (c *checker) lintPlainAllowance(rule *Allowance) {
+	for _, value := range rule.Values {
+		if _, _, ok := plainText(value.Text, Equals); !ok {
+			return
+		}
+	}
+	for _, value := range rule.Values {
+		c.lintPlain(rule.Operator, Equals, value.Span, value.Text)
+	}
+}
+
+// plainText returns the text that a pattern stands for, and the operator that says the same of it; plain is the one of a
+// text without anchors.
+func plainText(pattern string, plain Operator) (found Operator, text string, ok bool) {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return plain, "", false
+	}
+	literal := func(r *syntax.Regexp) bool { return r.Op == syntax.OpLiteral && r.Flags&syntax.FoldCase == 0 }
 	switch sub := tree.Sub; {
-	case tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0:
-		text = string(tree.Rune)
+	case literal(tree):
+		return plain, string(tree.Rune), true
 	case tree.Op == syntax.OpConcat && plain == Contains:
 		starts, ends := sub[0].Op == syntax.OpBeginText, sub[len(sub)-1].Op == syntax.OpEndText
 		middle := sub
@@ -142,14 +163,10 @@ func (c *checker) lintPlain(operator, plain Operator, item grammar.Item) {
 		if ends {
 			middle = middle[:max(len(middle)-1, 0)]
 		}
-		if len(middle) != 1 || middle[0].Op != syntax.OpLiteral || middle[0].Flags&syntax.FoldCase != 0 {
-			return
+		if len(middle) == 1 && literal(middle[0]) {
+			found = map[[2]bool]Operator{{true, true}: Equals, {true, false}: StartsWith, {false, true}: EndsWith}[[2]bool{starts, ends}]
+			return found, string(middle[0].Rune), true
 		}
-		text = string(middle[0].Rune)
-		found = map[[2]bool]Operator{{true, true}: Equals, {true, false}: StartsWith, {false, true}: EndsWith}[[2]bool{starts, ends}]
-	default:
-		return
 	}
-	c.add(grammar.At(CodePlainPattern, item.Span, "this pattern is a plain text").
-		WithHint("write `%s` and `%s`, which reads no pattern, and texts of any length", found, shorten(asItem(text))))
+	return plain, "", false
 }
