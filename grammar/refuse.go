@@ -79,6 +79,11 @@ func (s *scanner) refuseScope(span Span) bool {
 func (s *scanner) refuseSpace(start, colon int, surely bool) bool {
 	d := At(CodeSpaceColon, Span{start, colon + 1}, "no space may stand before the colon of a key").
 		WithHint("remove the space; a value that begins with a colon must be quoted")
+	if next := s.byteAt(colon+1, len(s.text)); surely && isSign(next) {
+		sign := Span{start, colon + 2}
+		return s.refuse(At(CodeSpaceColon, sign, "a key and its value have a colon between them, and %s is none", shown(strings.TrimSpace(s.text[start:sign.End]))).
+			WithHint("write `: ` there, and quotes around a value that begins with `%c`", next))
+	}
 	if surely {
 		d = d.WithFix(Span{start, colon}, "")
 	}
@@ -105,8 +110,13 @@ func (s *scanner) refuseBlockKey(l line, numberEnd int) bool {
 	return s.refuse(At(CodeBadKey, span, "keys are not quoted").WithHint("remove the quotes"))
 }
 
-// assignment is a key with an equals sign in place of its colon.
-var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*([ \t]*=[ \t]*)[^=\s]`)
+// isSign reports whether a byte at once behind a colon makes one sign of both, such as `:=`: the value was not meant to begin
+// with it.
+func isSign(b byte) bool { return b == '=' || b == '>' || b == ':' }
+
+// assignment is a key with an equals sign in place of its colon. `=>` and `==` are none, since a value would begin with
+// their second half.
+var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*([ \t]*=[ \t]*)[^=>\s]`)
 
 // decorated is an entry behind the dash or star of a list, or with its key in bold, italics or code.
 var decorated = regexp.MustCompile("^(?:[-*+] +[*_`]*|[*_`]+)([A-Za-z][A-Za-z0-9_.-]*?)[*_`]*:[*_`]*(?: |$)")
