@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"bailiff/grammar"
@@ -54,7 +55,7 @@ func (c *quickstartCommand) Run(std streams) error {
 		if err := keepAPIKey(running); err != nil {
 			return err
 		}
-		printTries(std, running)
+		fmt.Fprint(std.out, triesFor(running.settings, running.address))
 		return nil
 	})
 }
@@ -137,7 +138,7 @@ ALLOWED, with an attestation:
     "txCommit": "b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c",
     "intent": {"action": "wallet.transfer", "targetAddress": "0x00000000000000000000000000000000000000aa", "amount": "0.1", "metadata": {"desk": "desk-1"}}}'
 
-DENIED, by %[4]s:
+%[4]s:
 
   curl -s http://%[1]s/v1/authorize -H "Authorization: Bearer $(cat %[3]s)" -d '{
     "framework": "custom", "agentId": "trader-1",
@@ -151,8 +152,22 @@ The keys that verify attestations:
 
 `
 
-// printTries prints what to paste. The API key itself stays in its file: terminals are recorded.
-func printTries(std streams, running *service) {
-	s := running.settings
-	fmt.Fprintf(std.out, tries, running.address, s["WARRANTY_PATH"], s.apiKeyPath(), "tool_calls.bash.blocked_commands")
+// triesFor is what to paste. The API key itself stays in its file: terminals are recorded.
+func triesFor(s settings, address string) string {
+	denied := "DENIED, by tool_calls.bash.blocked_commands"
+	if s.observe() {
+		denied = "What tool_calls.bash.blocked_commands denies, and OBSERVE mode lets pass"
+	}
+	return fmt.Sprintf(tries, address, s["WARRANTY_PATH"], shellWord(s.apiKeyPath()), denied)
+}
+
+// plainWord is what a shell takes as one word without quotes.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
+
+// shellWord returns a text as a shell reads it as one word.
+func shellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
