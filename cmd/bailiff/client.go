@@ -104,7 +104,7 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("the service refused (%d %s): %s", r.HTTP, r.Code, strings.Map(oneLine, r.Message))
 }
 
-// call sends one request and decodes its answer into answer, where that is not nil. Body may be nil. The error of an
+// call sends one request and decodes its answer into answer; nil where nothing is to come back (204). Body may be nil. The error of an
 // answer that is no success is a *refusal.
 func (c *client) call(ctx context.Context, method, path string, body, answer any) error {
 	var content io.Reader
@@ -137,8 +137,11 @@ func (c *client) call(ctx context.Context, method, path string, body, answer any
 		_ = json.Unmarshal(text, refused) // what is no JSON is told by its status
 		return refused
 	}
-	if answer == nil {
+	if answer == nil && response.StatusCode == http.StatusNoContent {
 		return nil
+	}
+	if answer == nil {
+		return fail("the service answered %d %s, and not 204; is %s the service?", response.StatusCode, http.StatusText(response.StatusCode), c.base)
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
 		return fail("the answer can't be read; is %s the service? %v", c.base, err)

@@ -145,7 +145,7 @@ func (c *resolveFlags) resolve(std streams, decision string) error {
 		return err
 	}
 	body := signResolution(private, hold, decision, authority.SystemClock()().Unix())
-	if err := service.call(context.Background(), "POST", holdRoute(c.ID)+"/resolution", body, nil); err != nil {
+	if err := service.call(context.Background(), "POST", holdRoute(c.ID)+"/resolution", body, new(json.RawMessage)); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "%s %s\n", hold.HoldID, decision)

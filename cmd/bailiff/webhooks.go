@@ -77,6 +77,9 @@ func (c *webhooksAddCommand) Run(std streams) error {
 	if err := json.Unmarshal(raw, &added); err != nil {
 		return fail("the webhook is registered, and the answer can't be read: %v", err)
 	}
+	if added.Secret == "" {
+		return fail("the answer holds no secret; is %s the service?", service.base)
+	}
 	fmt.Fprintln(std.out, added.Secret)
 	fmt.Fprintf(std.err, "webhook %s sends to %s; its secret is not shown again\n", added.ID, added.URL)
 	return nil
