@@ -43,7 +43,8 @@ func (c *evalCommand) Run(std streams) error {
 		return err
 	}
 	defer simulation.Close()
-	answer, fault := simulation.Decide(body, c.Shim, true)
+	// Explaining reads on behind a denial, and the message shows what was read: only who asks a test-run for it gets that.
+	answer, fault := simulation.Decide(body, c.Shim, authority.Call{TestRun: true, Explain: c.Explain})
 	if fault != nil {
 		if _, err := std.out.Write(httpd.AppendFailure(nil, fault)); err != nil {
 			return err
@@ -78,9 +79,6 @@ func loadPolicy(std streams, name string) (*grammar.Source, *authority.Policy, e
 func (c *evalCommand) print(std streams, src *grammar.Source, answer *authority.Answer) error {
 	explanation := answer.Explanation
 	if c.JSON {
-		if !c.Explain {
-			answer.Explanation = nil
-		}
 		_, err := std.out.Write(httpd.AppendAnswer(nil, answer))
 		return err
 	}

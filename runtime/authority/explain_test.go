@@ -40,10 +40,10 @@ func TestChange(t *testing.T) {
 			if before <= min(most, daily) {
 				left -= before
 			}
-			if _, fault := s.Decide(transferOf(before), false, false); fault != nil {
+			if _, fault := s.Decide(transferOf(before), false, Call{Explain: true}); fault != nil {
 				return "", fault
 			}
-			answer, fault := s.Decide(transferOf(wanted), false, true)
+			answer, fault := s.Decide(transferOf(wanted), false, Call{TestRun: true, Explain: true})
 			if fault != nil {
 				return "", fault
 			}
@@ -117,7 +117,7 @@ func TestExplainBounded(t *testing.T) {
 	for i := range rules {
 		members = append(members, fmt.Sprintf(`"m%d":"bad"`, i))
 	}
-	answer, fault := s.Decide(requestOf(`{"action":"x","metadata":{`+strings.Join(members, ",")+`}}`), false, true)
+	answer, fault := s.Decide(requestOf(`{"action":"x","metadata":{`+strings.Join(members, ",")+`}}`), false, Call{TestRun: true, Explain: true})
 	if fault != nil {
 		t.Fatal(fault)
 	}
@@ -125,7 +125,7 @@ func TestExplainBounded(t *testing.T) {
 	if len(e.Violations) != MaxFindings || e.Omitted != rules-MaxFindings {
 		t.Fatalf("%d violations, %d omitted", len(e.Violations), e.Omitted)
 	}
-	if _, fault := s.Decide(requestOf(`{"action":"y","metadata":{"other":"`+strings.Repeat("z", 4000)+`"}}`), false, true); fault != nil {
+	if _, fault := s.Decide(requestOf(`{"action":"y","metadata":{"other":"`+strings.Repeat("z", 4000)+`"}}`), false, Call{TestRun: true, Explain: true}); fault != nil {
 		t.Fatal(fault)
 	}
 	if got := e.Violations[7]; got.Value != "bad" || got.Line != 10 || got.Rule != "custom.deny_if.metadata.m7" {

@@ -51,11 +51,11 @@ func (s *Simulation) createKey(shim bool) error {
 	return nil
 }
 
-// Decide takes an intent to its answer, with an explanation: as authorize does for the key of a shim or of an agent
-// or, with testRun, without any effect. Nothing is attested.
-func (s *Simulation) Decide(body []byte, shim, testRun bool) (*Answer, *Failure) {
+// Decide takes an intent to its answer, for the key of a shim or of an agent: as authorize does or, where the call is a
+// test-run, without any effect. Unlike authorize it explains where the call asks for it. Nothing is attested.
+func (s *Simulation) Decide(body []byte, shim bool, call Call) (*Answer, *Failure) {
 	answer := new(Answer)
-	fault := s.authority.Judge(context.Background(), s.keys[shim], body, Call{TestRun: testRun, Explain: true}, answer)
+	fault := s.authority.Judge(context.Background(), s.keys[shim], body, call, answer)
 	if fault != nil {
 		return nil, fault
 	}

@@ -94,7 +94,7 @@ func TestStories(t *testing.T) {
 				s = newStory(t, d.Input+"\n")
 				return ""
 			case "decide":
-				answer, fault := s.Decide(requestOf(d.Input), d.HasArg("shim"), d.HasArg("test-run"))
+				answer, fault := s.Decide(requestOf(d.Input), d.HasArg("shim"), Call{TestRun: d.HasArg("test-run"), Explain: true})
 				if fault != nil {
 					return fmt.Sprintf("%s\n%s\n", fault.Code, fault.Message)
 				}

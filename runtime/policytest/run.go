@@ -69,7 +69,7 @@ func (r *run) take(step *Step) bool {
 		return false
 	}
 	for n := range step.Repeat {
-		answer, fault := r.simulation.Decide(step.Body, step.Shim, false)
+		answer, fault := r.simulation.Decide(step.Body, step.Shim, authority.Call{Explain: true})
 		got := answered(answer, fault)
 		if !got.meets(&step.Expect) {
 			r.result.Expected, r.result.Got = step.Expect.String(), got.String()
