@@ -68,7 +68,9 @@ func (f *apiFlags) key(std streams) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		key = string(text)
+		if key = string(text); strings.TrimSpace(key) == "" { // SVC_API_KEY may be another's
+			return "", usage("%s holds no API key", f.APIKeyFile)
+		}
 	}
 	if key == "" {
 		key = os.Getenv("SVC_API_KEY")

@@ -24,8 +24,19 @@ func readBounded(std streams, name string, bound int64) ([]byte, error) {
 	if name != "-" {
 		return readFile(name, bound)
 	}
+	if in, ok := std.in.(*onceInput); ok && in.taken {
+		return nil, usage("standard input can be read once only: give - for one file, and names for the others")
+	} else if ok {
+		in.taken = true
+	}
 	text, err := io.ReadAll(io.LimitReader(std.in, bound+1))
 	return text, unreadable(err)
+}
+
+// onceInput is standard input. Who reads it a second time would find it empty, and take that for an empty file.
+type onceInput struct {
+	io.Reader
+	taken bool
 }
 
 // readFile reads at most one byte more than bound from a file.

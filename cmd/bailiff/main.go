@@ -87,6 +87,7 @@ func main() {
 
 // run parses the arguments, runs the subcommand and returns the exit code.
 func run(arguments []string, std streams) int {
+	std.in = &onceInput{Reader: std.in}
 	finished := -1
 	parser, err := kong.New(&command{},
 		kong.Name("bailiff"),
