@@ -31,7 +31,11 @@ func (c *compileCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(c.Output, encoded)
+	if c.Output == "-" {
+		_, err := std.out.Write(encoded)
+		return err
+	}
+	return writeFile(c.Output, encoded)
 }
 
 type disasmCommand struct {

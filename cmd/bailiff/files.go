@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"bailiff/grammar"
 )
@@ -60,4 +61,70 @@ func unreadable(err error) error {
 		return usage("%s can't be read: %v", path.Path, path.Err)
 	}
 	return usage("%v", err)
+}
+
+// writeFile writes an output where the command line wants it: into a device or a pipe that is there, such as /dev/stdout, and
+// otherwise as replaceFile does.
+func writeFile(path string, content []byte) error {
+	if info, err := os.Stat(path); err != nil || info.IsDir() || info.Mode().IsRegular() {
+		return replaceFile(path, content)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return unwritable(path, err)
+	}
+	_, err = file.Write(content)
+	return unwritable(path, errors.Join(err, file.Close()))
+}
+
+// replaceFile writes a file whole or not at all, and keeps the mode of the one it replaces and, where the system lets it, the
+// owner: who signs as root a policy that a service reads as a group must not shut it out. A link is followed. A device or a pipe is no file
+// that another could stand in place of: root would put one in place of /dev/null.
+func replaceFile(path string, content []byte) (err error) {
+	defer func() { err = unwritable(path, err) }()
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	mode := os.FileMode(0o644)
+	before, statErr := os.Stat(path)
+	if statErr == nil {
+		if !before.Mode().IsRegular() {
+			return errors.New("it is no regular file")
+		}
+		mode = before.Mode().Perm()
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".bailiff-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // fails once the file has its name
+	if statErr == nil {
+		keepOwner(file, before)
+	}
+	_, err = file.Write(content)
+	for _, step := range []func() error{func() error { return file.Chmod(mode) }, file.Sync, file.Close} {
+		if stepErr := step(); err == nil {
+			err = stepErr
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// unwritable is the error of a file that can't be written, nil for nil. The new file beside it had a name of its own for
+// as long as it was written, which tells nobody anything.
+func unwritable(path string, err error) error {
+	var one *fs.PathError
+	var two *os.LinkError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &one):
+		err = one.Err
+	case errors.As(err, &two):
+		err = two.Err
+	}
+	return fail("%s can't be written: %v", path, err)
 }

@@ -2,11 +2,7 @@ package main
 
 import (
 	"crypto/ed25519"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"bailiff/compiler"
 	"bailiff/grammar"
@@ -41,7 +37,11 @@ func (c *signCommand) Run(std streams) error {
 		_, err := std.out.Write(signed)
 		return err
 	}
-	if err := replaceFile(output, signed); err != nil {
+	write := replaceFile
+	if c.Output != "" {
+		write = writeFile
+	}
+	if err := write(output, signed); err != nil {
 		return err
 	}
 	fmt.Fprintln(std.out, hash)
@@ -122,52 +122,4 @@ func printed(std streams, src *grammar.Source, found grammar.Diagnostics) error 
 		return err
 	}
 	return &exit{code: exitFailed}
-}
-
-// replaceFile writes a file whole or not at all, and keeps the mode of the one it replaces and, where the system lets it, the
-// owner: who signs as root a policy that a service reads as a group must not shut it out. A link is followed.
-func replaceFile(path string, content []byte) (err error) {
-	defer func() { err = unwritable(path, err) }()
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	mode := os.FileMode(0o644)
-	before, statErr := os.Stat(path)
-	if statErr == nil {
-		mode = before.Mode().Perm()
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".bailiff-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // fails once the file has its name
-	if statErr == nil {
-		keepOwner(file, before)
-	}
-	_, err = file.Write(content)
-	for _, step := range []func() error{func() error { return file.Chmod(mode) }, file.Sync, file.Close} {
-		if stepErr := step(); err == nil {
-			err = stepErr
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
-}
-
-// unwritable is the error of a file that can't be written, nil for nil. The new file beside it had a name of its own for
-// as long as it was written, which tells nobody anything.
-func unwritable(path string, err error) error {
-	var one *fs.PathError
-	var two *os.LinkError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &one):
-		err = one.Err
-	case errors.As(err, &two):
-		err = two.Err
-	}
-	return fail("%s can't be written: %v", path, err)
 }
