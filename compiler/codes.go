@@ -113,6 +113,7 @@ const (
 	CodeLiteralWildcard     grammar.Code = "W2041"
 	CodeServerNotAllowed    grammar.Code = "W2042"
 	CodeWei                 grammar.Code = "W2043"
+	CodeSignBehindColon     grammar.Code = "W2044"
 )
 
 // Codes returns the table of this package's codes, in order.

@@ -176,4 +176,8 @@ var warningCodes = []grammar.CodeInfo{
 		Explanation: "Native amounts of a policy are in ETH, or the chain's own currency. This one is more than there is, as when somebody writes it in wei: a limit that limits nothing.",
 		Wrong:       "version: 2.0.0\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\nmax_transaction_eth: 500000000000000000\n",
 		Right:       "version: 2.0.0\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\nmax_transaction_eth: 0.5\n"},
+	{Code: CodeSignBehindColon, Title: "a sign at once behind the colon",
+		Explanation: "A key and its value have one colon between them. Signs such as `:=` and `::` leave their second half to the value, which then is not the one that was meant, and blocks or grants nothing.",
+		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: bash\nbash.blocked_commands:= rm -rf\n",
+		Right:       "version: 2.0.0\n## tool_calls\nallowed: bash\nbash.blocked_commands: rm -rf\n"},
 }

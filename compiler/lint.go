@@ -12,6 +12,7 @@ func (c *checker) lint() {
 	if c.partial {
 		return
 	}
+	c.lintSigns()
 	if c.policy.EVM != nil {
 		c.lintConsensus()
 		c.lintChains()

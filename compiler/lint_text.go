@@ -38,6 +38,24 @@ func (c *checker) lintQuotes(items []grammar.Item) {
 	}
 }
 
+// lintSigns warns of values that begin at once behind the colon of their key, with what makes one sign of both.
+func (c *checker) lintSigns() {
+	for _, section := range c.file.Sections {
+		for _, entry := range section.Entries {
+			if entry.Value == nil {
+				continue
+			}
+			start := entry.Value.Span.Start
+			span := grammar.Span{Start: start - 1, End: start + 1}
+			switch sign := c.file.Source.Slice(span); sign {
+			case ":=", "::", ":>":
+				c.add(grammar.At(CodeSignBehindColon, span, "a key and its value have a colon between them, and `%s` is part of the value", sign[1:]).
+					WithHint("write `: `; if the value begins with it, put a space in front or quotes around"))
+			}
+		}
+	}
+}
+
 // lintBrackets warns of a list that is written as in YAML or JSON: its brackets are part of the first and last item.
 func (c *checker) lintBrackets(items []grammar.Item) {
 	if len(items) == 0 {
