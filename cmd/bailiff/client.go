@@ -106,8 +106,8 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("the service refused (%d %s): %s", r.HTTP, r.Code, strings.Map(oneLine, r.Message))
 }
 
-// call sends one request and decodes its answer into answer; nil where nothing is to come back (204). Body may be nil. The error of an
-// answer that is no success is a *refusal.
+// call sends one request and decodes its answer into answer; nil where nothing is to come back (204). Body may be nil.
+// The error of an answer that is no success is a *refusal.
 func (c *client) call(ctx context.Context, method, path string, body, answer any) error {
 	var content io.Reader
 	if body != nil {

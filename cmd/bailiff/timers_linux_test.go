@@ -28,7 +28,7 @@ type timers struct {
 
 func init() { commands["timers"] = printTimers }
 
-// printTimers is a program of its own.
+// printTimers is a program of its own. With --refuse it first lets nobody execute its file any more.
 func printTimers() {
 	if self, err := os.Executable(); err == nil && slices.Contains(os.Args, "--refuse") {
 		os.Chmod(self, 0o600)
@@ -51,6 +51,17 @@ func printTimers() {
 	_ = json.NewEncoder(os.Stdout).Encode(of)
 }
 
+// said runs a command that ends in printTimers, with that marker.
+func said(t *testing.T, command *exec.Cmd, marker string) (got timers) {
+	t.Helper()
+	command.Env = append(os.Environ(), timersRelaxed+"="+marker)
+	printed, err := command.CombinedOutput()
+	if err != nil || json.Unmarshal(printed, &got) != nil {
+		t.Fatalf("%v: %s", err, printed)
+	}
+	return got
+}
+
 // TestRelaxTimers: the process stays the same one, with the same arguments, and all of its threads have the slack. One
 // that has been started anew before, as the marker says, keeps what it has.
 func TestRelaxTimers(t *testing.T) {
@@ -60,15 +71,7 @@ func TestRelaxTimers(t *testing.T) {
 	}
 	for marker, slack := range map[string]int{"": max(inherited, timerSlack), "1": inherited} {
 		command := exec.Command("timers", "serve", "two words", "")
-		command.Env = append(os.Environ(), timersRelaxed+"="+marker)
-		printed, err := command.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got timers
-		if err := json.Unmarshal(printed, &got); err != nil {
-			t.Fatalf("%v: %s", err, printed)
-		}
+		got := said(t, command, marker)
 		want := timers{Process: command.Process.Pid, Arguments: command.Args[1:], Slacks: [2]int{slack, slack}}
 		want.Files = got.Files // another test's matter
 		if !reflect.DeepEqual(got, want) {
@@ -97,11 +100,8 @@ func TestOfLoader(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := exec.Command(strings.TrimRight(string(loader), "\x00"), path, "serve")
-	command.Env = append(os.Environ(), timersRelaxed+"=")
-	printed, err := command.CombinedOutput()
-	var got timers
-	if err != nil || json.Unmarshal(printed, &got) != nil || !slices.Equal(got.Arguments, []string{"serve"}) {
-		t.Errorf("%v: %s", err, printed)
+	if got := said(t, command, ""); !slices.Equal(got.Arguments, []string{"serve"}) {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -122,16 +122,7 @@ func TestNotRelaxed(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -Sn %d && exec "$0" --refuse`, soft), alone)
-	command.Env = append(os.Environ(), timersRelaxed+"=")
-	printed, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got timers
-	if err := json.Unmarshal(printed, &got); err != nil {
-		t.Fatalf("%v: %s", err, printed)
-	}
-	if got.Files <= soft {
+	if got := said(t, command, ""); got.Files <= soft {
 		t.Errorf("it may open %d files, as many as it was started with", got.Files)
 	}
 }
