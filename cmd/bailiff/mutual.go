@@ -57,7 +57,7 @@ func (r *service) listenMutual() (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := net.Listen("tcp", s["SVC_INTERNAL_LISTEN"])
+	plain, err := listenTCP(s["SVC_INTERNAL_LISTEN"])
 	if err != nil {
 		return nil, err
 	}

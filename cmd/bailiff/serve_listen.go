@@ -39,7 +39,7 @@ func shutDown(ctx context.Context, servers []server) error {
 
 // listenAPI opens the API's listener, and returns where its server belongs.
 func (r *service) listenAPI() (index int, err error) {
-	api, err := net.Listen("tcp", r.settings["SVC_LISTEN"])
+	api, err := listenTCP(r.settings["SVC_LISTEN"])
 	if err != nil {
 		return 0, fmt.Errorf("SVC_LISTEN: %w", err)
 	}

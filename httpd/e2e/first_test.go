@@ -93,18 +93,28 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestStopUnderLoad stops the service while 32 clients keep it busy over connections that stay open: whoever sent a
-// request over a connection that the service had accepted gets an answer.
+// TestStopUnderLoad stops the service while 32 clients keep it busy, over connections that stay open, and over one for
+// each request: whoever could connect gets an answer, and after that nobody can.
 func TestStopUnderLoad(t *testing.T) {
+	for name, anew := range map[string]bool{"connections that stay": false, "a connection each": true} {
+		t.Run(name, func(t *testing.T) { stopUnderLoad(t, anew) })
+	}
+}
+
+func stopUnderLoad(t *testing.T, anew bool) {
 	s := newSite(t, example(t))
 	key := s.apiKey()
 	service := s.start()
+	busy := &http.Client{
+		Timeout:   client.Timeout,
+		Transport: &http.Transport{MaxIdleConnsPerHost: 128, DisableKeepAlives: anew},
+	}
 	var wait sync.WaitGroup
 	var answered atomic.Int64
 	for range 32 {
 		wait.Go(func() {
 			for {
-				got, err := service.post("/v1/authorize", key, transfer)
+				got, err := service.postBy(busy, "/v1/authorize", key, transfer)
 				if err != nil {
 					if !errors.Is(err, syscall.ECONNREFUSED) {
 						t.Errorf("a request was lost: %v", err)

@@ -266,6 +266,11 @@ var client = &http.Client{
 
 // post sends a body and returns the answer, or an error where none came.
 func (r *running) post(path, key, body string) (answer, error) {
+	return r.postBy(client, path, key, body)
+}
+
+// postBy is post by a client of its own.
+func (r *running) postBy(client *http.Client, path, key, body string) (answer, error) {
 	request, err := http.NewRequest(http.MethodPost, r.base+path, strings.NewReader(body))
 	if err != nil {
 		return answer{}, err
