@@ -27,10 +27,17 @@ func (f filled) Create(name string, category vfs.DiskWriteCategory) (vfs.File, e
 	return f.OpenReadWrite(name, category)
 }
 
+// fillStep is how many bytes are filled at once. Linux caches a file in pieces as large as the writes that made them, and
+// each later write and sync of some bytes looks at all blocks of their piece: those of a whole file made a denial 8 % slower.
+const fillStep = 4096
+
 // fill gives a file its zeros, and these their room on the disk.
 func fill(file vfs.File) error {
-	if _, err := file.Write(make([]byte, fillBytes)); err != nil {
-		return err
+	page := make([]byte, fillStep)
+	for written := 0; written < fillBytes; written += len(page) {
+		if _, err := file.Write(page[:min(len(page), fillBytes-written)]); err != nil {
+			return err
+		}
 	}
 	return file.Sync()
 }
