@@ -23,6 +23,7 @@ import (
 // The floors.
 const (
 	floorDecode = "decode" // decodes the intent, answers as long as a test-run does
+	floorKeep   = "keep"   // decodes the intent, has bare Pebble keep a part of it, answers as long as a test-run does
 	floorSign   = "sign"   // decodes the intent, signs with both algorithms, answers with the token
 	floorEcho   = "echo"   // answers with the request's body
 )
@@ -77,6 +78,8 @@ func floorHandler(kind string) (fasthttp.RequestHandler, error) {
 	switch kind {
 	case floorDecode:
 		return decodeOnly, nil
+	case floorKeep:
+		return decodeAndKeep()
 	case floorSign:
 		return decodeAndSign()
 	case floorEcho:

@@ -63,9 +63,10 @@ func TestFloors(t *testing.T) {
 		kind   string
 		expect *expectation
 	}{
-		{floorDecode, expectTestRun}, {floorSign, expectSigned}, {floorEcho, expectEcho},
+		{floorDecode, expectTestRun}, {floorKeep, expectTestRun}, {floorSign, expectSigned}, {floorEcho, expectEcho},
 	} {
 		t.Run(row.kind, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
 			handler, err := floorHandler(row.kind)
 			if err != nil {
 				t.Fatal(err)
@@ -164,7 +165,7 @@ func TestBusyMachine(t *testing.T) {
 }
 
 func TestSummaryEndsWithTheRatios(t *testing.T) {
-	rounds := []ratios{{0.9, 0.5, 1, 0.5, halves{7, 2, 5, 8, 1}}, {0.7, 0.7, 0.8, 0.6, halves{3, 2, 4, 8, 3}}, {0.805, 0.6, 0.954, 2, halves{3, 9, 3, 8, 2}}}
+	rounds := []ratios{{0.9, 0.5, 1, 0.5, 0.8, halves{7, 2, 5, 8, 1}}, {0.7, 0.7, 0.8, 0.6, 0.7, halves{3, 2, 4, 8, 3}}, {0.805, 0.6, 0.954, 2, 0.9, halves{3, 9, 3, 8, 2}}}
 	turns := []single{{echo: 20 * time.Microsecond, allowed: 300 * time.Microsecond, sync: 100 * time.Microsecond, sign: 120 * time.Microsecond}}
 	var out bytes.Buffer
 	printSummary(&out, rounds, turns)

@@ -19,7 +19,7 @@ type players struct {
 	floors  []*process
 	targets []*target
 
-	decode, testRun, denied, sign, allowed, echo *target
+	decode, testRun, keep, denied, sign, allowed, echo *target
 }
 
 // startPlayers starts the processes and connects to them.
@@ -40,8 +40,8 @@ func (p *players) start(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	servers := map[string]*process{"service": p.service.process}
-	for _, kind := range []string{floorDecode, floorSign, floorEcho} {
-		floor, err := startFloor(kind, o.processors)
+	for _, kind := range []string{floorDecode, floorKeep, floorSign, floorEcho} {
+		floor, err := startFloor(kind, o.processors, p.folder)
 		if err != nil {
 			return err
 		}
@@ -58,6 +58,7 @@ func (p *players) start(ctx context.Context, o *options) (err error) {
 	}{
 		{&p.decode, "floor 1: decode", floorDecode, testRun, bench.AllowedIntent, expectTestRun, o.connections},
 		{&p.testRun, "test-run", "service", testRun, bench.AllowedIntent, expectTestRun, o.connections},
+		{&p.keep, "decode, keep by bare Pebble", floorKeep, testRun, bench.AllowedIntent, expectTestRun, o.connections},
 		{&p.denied, "denied", "service", authorize, bench.DeniedIntent, expectDenied, o.connections},
 		{&p.sign, "floor 2: decode, sign", floorSign, authorize, bench.AllowedIntent, expectSigned, o.connections},
 		{&p.allowed, "allowed", "service", authorize, bench.AllowedIntent, expectSigned, o.connections},

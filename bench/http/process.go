@@ -55,14 +55,14 @@ func (p *process) stop() error {
 	return nil
 }
 
-// startFloor runs this program again as a floor. It says on its output where it listens.
-func startFloor(kind string, processors int) (*process, error) {
+// startFloor runs this program again as a floor, with a folder for its files. It says on its output where it listens.
+func startFloor(kind string, processors int, folder string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	p := &process{name: "floor " + kind, command: exec.Command(self, "-floor", kind)}
-	p.command.Env = childEnvironment(processors)
+	p.command.Env = childEnvironment(processors, "TMPDIR="+folder)
 	output, err := p.command.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -9,26 +9,30 @@ import (
 )
 
 // ratios are one round's: rates of the service, each by the rate of its floor in the same round, the p99 of ALLOWED by
-// that of its floor, and the p99 by the p50 at half of the rate.
+// that of its floor, and the p99 by the p50 at half of the rate. That of kept is a denial's by the least that is durable.
 type ratios struct {
-	testRun, denied, allowed, tail float64
-	half                           halves
+	testRun, denied, allowed, tail, kept float64
+	half                                 halves
 }
 
 // halves are p99 by p50 of the service's targets and of their floors, each at half of the rate that it had in the round.
 type halves struct{ decode, testRun, denied, sign, allowed float64 }
 
-// measureRounds measures the five targets one after the other, round after round, so that a machine whose speed
+// measureRounds measures the six targets one after the other, round after round, so that a machine whose speed
 // drifts drifts for all of them.
 func measureRounds(ctx context.Context, o *options, p *players, out io.Writer) ([]ratios, error) {
 	var rounds []ratios
 	for number := range o.rounds {
-		fmt.Fprintf(out, "round %d %18s %14s %9s %9s %9s %8s\n", number+1, "", "requests/s", "p50 ms", "p99 ms", "cpu µs", "ratio")
+		fmt.Fprintf(out, "round %d %21s %14s %9s %9s %9s %8s\n", number+1, "", "requests/s", "p50 ms", "p99 ms", "cpu µs", "ratio")
 		decode, err := phase(ctx, o, p.decode, out, nil)
 		if err != nil {
 			return nil, err
 		}
 		testRun, err := phase(ctx, o, p.testRun, out, &decode)
+		if err != nil {
+			return nil, err
+		}
+		keep, err := phase(ctx, o, p.keep, out, &decode)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +55,7 @@ func measureRounds(ctx context.Context, o *options, p *players, out io.Writer) (
 		fmt.Fprintln(out)
 		rounds = append(rounds, ratios{
 			testRun.rate / decode.rate, denied.rate / decode.rate, allowed.rate / sign.rate,
-			allowed.p99.Seconds() / sign.p99.Seconds(), half,
+			allowed.p99.Seconds() / sign.p99.Seconds(), denied.rate / keep.rate, half,
 		})
 	}
 	return rounds, nil
@@ -78,7 +82,7 @@ func measureHalves(ctx context.Context, o *options, p *players, out io.Writer, p
 			return h, err
 		}
 		*row.over = s.p99.Seconds() / s.p50.Seconds()
-		fmt.Fprintf(out, "  %-32s %6.0f %9.2f %9.2f %9s %8s   p99 %.1f times p50\n",
+		fmt.Fprintf(out, "  %-35s %6.0f %9.2f %9.2f %9s %8s   p99 %.1f times p50\n",
 			row.to.name+", half the rate", s.rate, milliseconds(s.p50), milliseconds(s.p99), "", "", *row.over)
 	}
 	return h, nil
@@ -109,7 +113,7 @@ func phase(ctx context.Context, o *options, t *target, out io.Writer, floor *sam
 	if err != nil {
 		return sample{}, err
 	}
-	fmt.Fprintf(out, "  %-24s %14.0f %9.2f %9.2f %9.1f", t.name, s.rate, milliseconds(s.p50), milliseconds(s.p99), s.cpu.Seconds()*1e6)
+	fmt.Fprintf(out, "  %-27s %14.0f %9.2f %9.2f %9.1f", t.name, s.rate, milliseconds(s.p50), milliseconds(s.p99), s.cpu.Seconds()*1e6)
 	if floor != nil {
 		fmt.Fprintf(out, " %8.2f", s.rate/floor.rate)
 	}

@@ -23,6 +23,8 @@ func printSummary(out io.Writer, rounds []ratios, turns []single) {
 	printSingle(out, turns)
 	fmt.Fprintf(out, "\ntest-run, of floor 1's rate    %5.2f   target %.2f or more   %s\n", testRun, leastTestRun, verdict(testRun >= leastTestRun))
 	fmt.Fprintf(out, "denied, of floor 1's rate      %5.2f   target %.2f or more   %s\n", denied, leastDenied, verdict(denied >= leastDenied))
+	kept := median(rounds, func(r ratios) float64 { return r.kept })
+	fmt.Fprintf(out, "denied, of bare Pebble's rate  %5.2f\n", kept)
 	fmt.Fprintf(out, "allowed, of floor 2's rate     %5.2f   target %.2f or more   %s\n", allowed, leastAllowed, verdict(allowed >= leastAllowed))
 	fmt.Fprintf(out, "allowed, p99 of floor 2's p99  %5.2f   target below 1.00     %s\n", tail, verdict(tail < 1))
 	decode := median(rounds, func(r ratios) float64 { return r.half.decode })
