@@ -25,7 +25,7 @@ func listenTCP(address string) (net.Listener, error) {
 	return leavingListener{listener.(*net.TCPListener)}, nil
 }
 
-// Close implements net.Listener.
+// Close implements net.Listener. Where the system has no such filter, or not for this user, it ends at once.
 func (l leavingListener) Close() error {
 	if stopConnecting(l.TCPListener) == nil {
 		time.Sleep(leaveTime)

@@ -94,7 +94,8 @@ func TestRestart(t *testing.T) {
 }
 
 // TestStopUnderLoad stops the service while 32 clients keep it busy, over connections that stay open, and over one for
-// each request: whoever could connect gets an answer, and after that nobody can.
+// each request: whoever could connect gets an answer, and after that nobody can. A user whom the system lets filter nothing
+// may see connections of the last moment reset.
 func TestStopUnderLoad(t *testing.T) {
 	for name, anew := range map[string]bool{"connections that stay": false, "a connection each": true} {
 		t.Run(name, func(t *testing.T) { stopUnderLoad(t, anew) })
@@ -109,6 +110,12 @@ func stopUnderLoad(t *testing.T, anew bool) {
 		Timeout:   client.Timeout,
 		Transport: &http.Transport{MaxIdleConnsPerHost: 128, DisableKeepAlives: anew},
 	}
+	lost := func(err error) bool { return !errors.Is(err, syscall.ECONNREFUSED) }
+	if anew && os.Geteuid() != 0 {
+		lost = func(err error) bool {
+			return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET)
+		}
+	}
 	var wait sync.WaitGroup
 	var answered atomic.Int64
 	for range 32 {
@@ -116,7 +123,7 @@ func stopUnderLoad(t *testing.T, anew bool) {
 			for {
 				got, err := service.postBy(busy, "/v1/authorize", key, transfer)
 				if err != nil {
-					if !errors.Is(err, syscall.ECONNREFUSED) {
+					if lost(err) {
 						t.Errorf("a request was lost: %v", err)
 					}
 					return
