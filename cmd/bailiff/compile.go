@@ -35,6 +35,9 @@ func (c *compileCommand) Run(std streams) error {
 		_, err := std.out.Write(encoded)
 		return err
 	}
+	if err := keepInput(c.Output, c.File, "the policy itself"); err != nil {
+		return err
+	}
 	return writeFile(c.Output, encoded)
 }
 

@@ -63,6 +63,19 @@ func unreadable(err error) error {
 	return usage("%v", err)
 }
 
+// keepInput refuses to write an output in place of a file that the same command reads: nobody means that, and neither a private
+// key nor a policy without its text can be made again.
+func keepInput(output, input, what string) error {
+	out, err := os.Stat(output)
+	if err != nil || !out.Mode().IsRegular() {
+		return nil
+	}
+	if in, err := os.Stat(input); err == nil && os.SameFile(out, in) {
+		return usage("%s is %s, and is not overwritten", output, what)
+	}
+	return nil
+}
+
 // writeFile writes an output where the command line wants it: into a device or a pipe that is there, such as /dev/stdout, and
 // otherwise as replaceFile does.
 func writeFile(path string, content []byte) error {

@@ -12,7 +12,7 @@ import (
 )
 
 type keygenCommand struct {
-	Output string `short:"o" default:"operator.key" help:"File of the private key (PKCS#8 PEM, mode 0600)." placeholder:"FILE"`
+	Output string `short:"o" default:"operator.key" help:"File of the private key (PKCS#8 PEM, mode 0600; ${default})." placeholder:"FILE"`
 }
 
 // Run makes the key and prints the public one, as SVC_OPERATOR_PUBLIC_KEY takes it.

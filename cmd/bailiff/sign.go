@@ -25,13 +25,16 @@ func (c *signCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	signed, hash, err := signPolicy(std, src, private)
-	if err != nil {
-		return err
-	}
 	output := c.Output
 	if output == "" {
 		output = c.File
+	}
+	if err := keepInput(output, c.Key, "the key that signs"); err != nil {
+		return err
+	}
+	signed, hash, err := signPolicy(std, src, private)
+	if err != nil {
+		return err
 	}
 	if output == "-" {
 		_, err := std.out.Write(signed)
