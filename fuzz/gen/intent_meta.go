@@ -83,6 +83,8 @@ func (w *Writer) custom() {
 		switch {
 		case rule.operator == "not_equals" && w.probe() && strings.HasPrefix(rule.path, "metadata."):
 			w.intent.set(rule.path, "["+Quote(rule.values[0])+","+Quote(w.near(rule))+"]")
+		case w.slip() && strings.HasPrefix(rule.path, "metadata.") && r.Chance(20):
+			w.intent.set(rule.path, r.Pick("[[", "[{},[")+Quote(w.near(rule))+"]]")
 		case w.slip() && rule.path == "":
 			w.intent.text("metadata.said", "… "+w.near(rule)+" …")
 		case w.slip():
@@ -118,7 +120,7 @@ func (w *Writer) allowed(rule rule) {
 		}
 		w.intent.set(rule.path, "["+Quote(value)+","+Quote(other)+"]")
 	case underMetadata && w.slip():
-		w.intent.set(rule.path, w.r.Pick("{}", "[]", "null", "[[]]", `[{"a":1}]`, "[null]"))
+		w.intent.set(rule.path, w.r.Pick("{}", "[]", "null", "[[]]", `[{"a":1}]`, "[null]", "[["+Quote(value)+"]]"))
 	case underMetadata && (value == "1" || value == "true") && w.r.Chance(50):
 		w.intent.set(rule.path, value)
 	default:

@@ -161,7 +161,7 @@ func (r denyRule) denies(v value) bool {
 	if v.kind == listKind {
 		elements := v.elements()
 		for _, element := range elements {
-			if r.matches(element) {
+			if r.matches(element) || element.kind == listKind && r.denies(element) {
 				return true
 			}
 		}
