@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -51,6 +53,9 @@ func withAdmin(std streams, ledgerIs presence, use func(context.Context, admin) 
 		return use(ctx, remote)
 	}
 	if _, err := os.Stat(s.ledgerPath()); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return hidden(err)
+		}
 		if ledgerIs == mustExist {
 			return fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s["SVC_DATA_DIR"])
 		}

@@ -98,7 +98,7 @@ func (p *patient) examineRecord() {
 	}
 	signer, err := existingSigner(s)
 	if err != nil {
-		p.add(doubt, "record", "it is not verified, for there are no signing keys to verify the checkpoint with")
+		p.add(doubt, "record", "it is not verified, for there are no signing keys that could be read to verify the checkpoint with")
 		return
 	}
 	kept, err := readCheckpoint(s.checkpointPath(), signer.CheckpointVerifier())

@@ -147,7 +147,9 @@ func (c *eventsVerifyCommand) verifier(s settings) (*attest.CheckpointVerifier, 
 // existingSigner reads the service's signing keys, and makes none.
 func existingSigner(s settings) (*attest.Signer, error) {
 	if s["SVC_SIGNING_KEY_FILE"] == "" {
-		if _, err := os.Stat(s.signingKeyPath()); err != nil {
+		if _, err := os.Stat(s.signingKeyPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, hidden(err)
+		} else if err != nil {
 			return nil, fail("there are no signing keys in %s; give --jwks and --pqc-keys", s["SVC_KEY_DIR"])
 		}
 		return attest.LoadOrCreate(s["SVC_KEY_DIR"], rand.Reader)

@@ -63,6 +63,15 @@ func unreadable(err error) error {
 	return usage("%v", err)
 }
 
+// hidden is the error of a path that can't be looked at: what is there is not known, least of all that nothing is.
+func hidden(err error) error {
+	var path *fs.PathError
+	if !errors.As(err, &path) {
+		return err
+	}
+	return fail("%s can't be looked at: %v; run this as the service's user, or set SVC_DATA_DIR", path.Path, path.Err)
+}
+
 // keepInput refuses to write an output in place of a file that the same command reads: nobody means that, and neither a private
 // key nor a policy without its text can be made again.
 func keepInput(output, input, what string) error {
