@@ -15,7 +15,7 @@ type Webhook struct {
 	Created int64  // Unix nanoseconds
 	// Disabled is when deliveries stopped after repeated failure: Unix nanoseconds, 0 while it works.
 	Disabled int64
-	// Dropped is the number of events that the queue had no room for.
+	// Dropped is the number of events that the outbox had no room for.
 	Dropped uint64
 }
 
@@ -28,8 +28,10 @@ const (
 	MinWebhookSecret = 24
 	MaxWebhookSecret = 64
 
-	// MaxOutbox is how many deliveries of one key may wait. More are dropped, and counted.
-	MaxOutbox = 10_000
+	// MaxOutbox is how many deliveries of one key may wait. More are dropped, and counted: but each of its webhooks has
+	// room for OutboxShare, so that one whose receiver is down does not take it all from the others.
+	MaxOutbox   = 10_000
+	OutboxShare = 500
 )
 
 // Topics is a set of what webhooks are told (decisions, section 5, "Webhooks").

@@ -185,6 +185,9 @@ func (d *Dispatcher) result(o *outcome) ledger.DeliveryResult {
 	failures := o.item.Attempts + 1
 	again, more := next(at, failures, d.config.Random)
 	log := d.config.Log.With("webhook", hook.ID, "event", o.item.LSN, "attempt", failures, "status", o.status, "error", o.err)
+	if hook.Dropped > 0 {
+		log = log.With("dropped", hook.Dropped)
+	}
 	switch {
 	case o.gone:
 		r.Delivered = true // there is nobody to deliver it to

@@ -222,7 +222,8 @@ func testDisable(f *fixture) {
 	}
 }
 
-// testOutboxBound fills a key's outbox: what does not fit is counted, and another key has room.
+// testOutboxBound fills a key's outbox: what does not fit is counted. The key's other webhook still has its share, and
+// another key has room.
 func testOutboxBound(f *fixture) {
 	w := f.hook(1, ledger.AllTopics)
 	f.hook(2, ledger.IntentDenied)
@@ -233,15 +234,19 @@ func testOutboxBound(f *fixture) {
 	if err := last.Wait(f.Context()); err != nil {
 		f.Fatal(err)
 	}
-	f.want(f.denied(), ledger.Passed, ledger.Denied)
-	if got := f.webhooks(); got[0].Dropped != 6 || got[1].Dropped != 1 {
+	for range ledger.OutboxShare + 1 {
+		f.want(f.denied(), ledger.Passed, ledger.Denied)
+	}
+	if got := f.webhooks(); got[0].Dropped != 5+ledger.OutboxShare+1 || got[1].Dropped != 1 {
 		f.Fatalf("dropped %d and %d", got[0].Dropped, got[1].Dropped)
 	}
-	due := f.due(ledger.MaxOutbox)
-	if len(due) != ledger.MaxOutbox {
+	due := f.due(ledger.MaxOutbox + ledger.OutboxShare + 1)
+	if len(due) != ledger.MaxOutbox+ledger.OutboxShare {
 		f.Fatalf("%d wait", len(due))
 	}
-	f.settle(due[0], delivered)
+	for _, d := range due[:ledger.OutboxShare+1] {
+		f.settle(d, delivered)
+	}
 	f.allow(f.plan()) // there is room for one again
 	if got := f.due(2); len(got) != 1 || got[0].Webhook.ID != w.ID {
 		f.Fatalf("after one was delivered: %+v", got)

@@ -43,13 +43,22 @@ func (k *keyState) tell(topic ledger.Topics, r *Record) {
 	if k.hooks == nil || topic == 0 {
 		return
 	}
-	room := ledger.MaxOutbox - k.hooks.waiting
+	waiting := k.hooks.waiting
 	for _, h := range k.hooks.list {
-		if h.Topics&topic != 0 && h.Disabled == 0 {
-			r.Outbox = append(r.Outbox, OutboxEffect{Webhook: h.ID, Dropped: room <= 0})
-			room--
+		if h.Topics&topic == 0 || h.Disabled != 0 {
+			continue
 		}
+		dropped := !h.room(waiting)
+		if !dropped {
+			waiting++
+		}
+		r.Outbox = append(r.Outbox, OutboxEffect{Webhook: h.ID, Dropped: dropped})
 	}
+}
+
+// room reports whether another delivery may wait for h, where so many wait for all webhooks of its key.
+func (h *hook) room(waiting int) bool {
+	return waiting < ledger.MaxOutbox || len(h.queue) < ledger.OutboxShare
 }
 
 // topic returns what r is to webhooks, 0 where it is nothing.
@@ -91,7 +100,7 @@ func (s *State) applyOutbox(k *keyState, lsn uint64, r *Record) error {
 			h.Dropped++
 			continue
 		}
-		if _, twice := h.queue[lsn]; twice || k.hooks.waiting >= ledger.MaxOutbox {
+		if _, twice := h.queue[lsn]; twice || !h.room(k.hooks.waiting) {
 			return fmt.Errorf("webhook %s is told twice, or the outbox is full", e.Webhook)
 		}
 		if h.queue == nil {
