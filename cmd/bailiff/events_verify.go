@@ -43,7 +43,7 @@ func (c *eventsVerifyCommand) Run(std streams) error {
 	}
 	chain, err := pebbleledger.VerifyChain(s.ledgerPath(), pebbleledger.Options{AdminSocket: s.adminSocket()}, kept.LSN)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && isMissing(s.ledgerPath()): // otherwise it is one of the record's files that is gone
 		return fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s["SVC_DATA_DIR"])
 	case errors.Is(err, ledger.ErrLocked):
 		return fail("a service has %s open; stop it first, or verify a copy of its data", s.ledgerPath())
@@ -70,6 +70,12 @@ func (c *eventsVerifyCommand) Run(std streams) error {
 		fmt.Fprintf(std.out, "the checkpoint of %s at record %d fits; %d records came after it\n", kept.At.Format(time.RFC3339), kept.LSN, chain.Head.LSN-kept.LSN)
 	}
 	return nil
+}
+
+// isMissing reports whether nothing is at a path.
+func isMissing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // ofTheSystem reports whether an error is the system's, of files that may be as they were written.

@@ -78,15 +78,17 @@ func openAs(dir string, options Options, readOnly bool) (l *log, err error) {
 }
 
 func (l *log) options(options *Options) *pebble.Options {
+	told := &logger{log: l, errorf: options.Errorf}
 	return &pebble.Options{
 		FS:                 options.FS,
 		Lock:               l.lock,
 		FormatMajorVersion: format,
 		MemTableSize:       memTableBytes,
-		Logger:             &logger{log: l, errorf: options.Errorf},
+		Logger:             told,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { l.setTrouble(err) },
 			FlushEnd:        l.flushed,
+			DataCorruption:  told.damaged,
 		},
 	}
 }

@@ -40,6 +40,11 @@ func (l *logger) Fatalf(format string, args ...any) {
 	select {}
 }
 
+// damaged is fatal, as Pebble has it of a file that is not what was written. Its own words for that hold the stack.
+func (l *logger) damaged(info pebble.DataCorruptionInfo) {
+	l.Fatalf("%s is damaged: %v", info.Path, info.Details)
+}
+
 // underLog reports whether a method of log is on this goroutine's stack.
 func underLog() bool {
 	var callers [128]uintptr
