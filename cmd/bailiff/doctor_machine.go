@@ -93,12 +93,15 @@ func (p *patient) examineRecord() {
 		p.add(sound, "record", "the service has it open; bailiff events verify reads it when that is stopped, or a copy")
 		return
 	}
-	if _, err := os.Stat(s.ledgerPath()); errors.Is(err, fs.ErrNotExist) {
+	if isMissing(s.ledgerPath()) {
+		if !isMissing(s.checkpointPath()) {
+			p.add(trouble, "record", "%s is gone, and %s says that there was one; restore the data from a backup", s.ledgerPath(), s.checkpointPath())
+		}
 		return
 	}
 	signer, err := existingSigner(s)
 	if err != nil {
-		p.add(doubt, "record", "it is not verified, for there are no signing keys that could be read to verify the checkpoint with")
+		p.add(doubt, "record", "it is not verified, for there are no signing keys that can be used to verify the checkpoint with")
 		return
 	}
 	kept, err := readCheckpoint(s.checkpointPath(), signer.CheckpointVerifier())

@@ -55,6 +55,9 @@ func (p *patient) examineData() {
 	dir := p.settings["SVC_DATA_DIR"]
 	info, err := os.Stat(dir)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && !isMissing(dir):
+		p.add(trouble, "data", "%s is a link to what is not there; make that, or mount it", dir)
+		return
 	case errors.Is(err, fs.ErrNotExist):
 		p.add(doubt, "data", "%s is not there; the first start makes it, or set SVC_DATA_DIR to where the data is", dir)
 		return
@@ -145,9 +148,12 @@ func (p *patient) examineAddresses() {
 	} else if _, err := os.Lstat(s.adminSocket()); err == nil {
 		p.add(sound, "socket", "%s is left over; the next start replaces it", s.adminSocket())
 	}
-	for _, name := range []string{"SVC_LISTEN", "SVC_ADMIN_LISTEN", "SVC_INTERNAL_LISTEN"} {
-		if s[name] != "" && s[name] != "off" {
-			p.examineAddress(name, s[name])
+	for _, name := range []string{"SVC_LISTEN", "SVC_INTERNAL_LISTEN", "SVC_ADMIN_LISTEN"} { // as the service does
+		if s[name] == "" || s[name] == "off" {
+			continue
+		}
+		if listener := p.examineAddress(name, s[name]); listener != nil {
+			defer listener.Close() // no sooner: two settings may name one address
 		}
 	}
 	if host, _, _ := net.SplitHostPort(s["SVC_ADMIN_LISTEN"]); s["SVC_ADMIN_LISTEN"] != "off" && !loopback(host) {
@@ -159,25 +165,30 @@ func (p *patient) examineAddresses() {
 	p.examineFiles()
 }
 
-// examineAddress tries whether an address is free or, where the service runs, whether it is in use.
-func (p *patient) examineAddress(name, address string) {
+// examineAddress tries whether an address is free, and returns what listens there then, or, where the service runs,
+// whether it is in use.
+func (p *patient) examineAddress(name, address string) net.Listener {
 	if p.running {
 		connection, err := net.DialTimeout("tcp", dialable(address), clientTimeout)
 		if err != nil {
 			p.add(doubt, "addresses", "nothing answers on %s (%s), though a service runs; it was started with another setting", address, name)
-			return
+			return nil
 		}
 		connection.Close()
 		p.add(sound, "addresses", "something answers on %s (%s)", address, name)
-		return
+		return nil
 	}
 	listener, err := net.Listen("tcp", address)
-	if err != nil {
+	switch {
+	case err == nil:
+		p.add(sound, "addresses", "%s is free (%s)", address, name)
+		return listener
+	case name == "SVC_ADMIN_LISTEN" && doesWithout(address, err):
+		p.add(doubt, "addresses", "%s: %v; no metrics are served then: stop what has it, or set another, or off", name, err)
+	default:
 		p.add(trouble, "addresses", "%s: %v; stop what has it, or set another", name, err)
-		return
 	}
-	listener.Close()
-	p.add(sound, "addresses", "%s is free (%s)", address, name)
+	return nil
 }
 
 // dialable is an address to listen on as one to connect to.

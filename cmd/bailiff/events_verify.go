@@ -153,10 +153,11 @@ func (c *eventsVerifyCommand) verifier(s settings) (*attest.CheckpointVerifier, 
 // existingSigner reads the service's signing keys, and makes none.
 func existingSigner(s settings) (*attest.Signer, error) {
 	if s["SVC_SIGNING_KEY_FILE"] == "" {
-		if _, err := os.Stat(s.signingKeyPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, hidden(err)
-		} else if err != nil {
+		switch _, err := os.Stat(s.signingKeyPath()); {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil, fail("there are no signing keys in %s; give --jwks and --pqc-keys", s["SVC_KEY_DIR"])
+		case err != nil:
+			return nil, hidden(err)
 		}
 		return attest.LoadOrCreate(s["SVC_KEY_DIR"], rand.Reader)
 	}

@@ -80,11 +80,16 @@ func (r *service) listenMonitor() (net.Listener, error) {
 	switch {
 	case err == nil:
 		return listener, nil
-	case address == adminListenDefault && errors.Is(err, syscall.EADDRINUSE):
+	case doesWithout(address, err):
 		r.log.Warn("no metrics are served: the address is in use; set SVC_ADMIN_LISTEN to another, or to off", "address", address)
 		return nil, nil
 	}
 	return nil, fmt.Errorf("SVC_ADMIN_LISTEN: %w", err)
+}
+
+// doesWithout reports whether a service goes on without metrics where it can't listen for who reads them.
+func doesWithout(address string, err error) bool {
+	return address == adminListenDefault && errors.Is(err, syscall.EADDRINUSE)
 }
 
 // maxSocketPath is the longest path of a Unix socket on Linux, in bytes.
