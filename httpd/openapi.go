@@ -139,6 +139,9 @@ func headers(status int, row *route) object {
 	if status == 429 {
 		all["Retry-After"] = object{"description": "seconds to wait, where a rate limit refuses", "schema": object{"type": "integer"}}
 	}
+	if status == 401 {
+		all["WWW-Authenticate"] = text("how to authenticate: Bearer")
+	}
 	if row.limit == decisionLimit {
 		all["Server-Timing"] = text("how long the stages took, where the request asked")
 	}

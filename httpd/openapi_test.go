@@ -89,10 +89,30 @@ func (c *checker) problem(raw []byte, response *http.Response, body string) erro
 		}
 	}
 	c.seen[fmt.Sprintf("%s %s %d", input.Route.Method, input.Route.Path, response.StatusCode)] = true
+	if documented := input.Route.Operation.Responses.Status(response.StatusCode); documented != nil {
+		for field := range response.Header {
+			if !isDocumented(documented.Value.Headers, field) {
+				return fmt.Errorf("the field %s is not documented", field)
+			}
+		}
+	}
 	return openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: input, Status: response.StatusCode, Header: response.Header, Options: input.Options,
 		Body: io.NopCloser(strings.NewReader(body)),
 	})
+}
+
+// everyAnswer is the fields that any answer of HTTP may have, and that are told of no route.
+var everyAnswer = []string{"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Server"}
+
+// isDocumented reports whether a field is among those of a response, however it is spelled.
+func isDocumented(fields openapi3.Headers, name string) bool {
+	for field := range fields {
+		if strings.EqualFold(field, name) {
+			return true
+		}
+	}
+	return slices.Contains(everyAnswer, name)
 }
 
 func (c *checker) check(t *testing.T, raw []byte, response *http.Response, body string) {
