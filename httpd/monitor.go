@@ -18,7 +18,10 @@ const monitorTimeout = 10 * time.Second
 
 // Monitor serves what operators watch a service by: /metrics, /debug/pprof/ and /healthz. It knows no keys, and a profile
 // shows what is in memory: it belongs on a loopback address.
-type Monitor struct{ http *http.Server }
+type Monitor struct {
+	http *http.Server
+	end  context.CancelFunc // of the context of all requests
+}
 
 // NewMonitor returns the server of metrics and profiles.
 func NewMonitor(m *metrics.Metrics, log *slog.Logger) *Monitor {
@@ -34,9 +37,11 @@ func NewMonitor(m *metrics.Metrics, log *slog.Logger) *Monitor {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"status":"ok"}`)) // whoever asked has gone
 	})
+	requests, end := context.WithCancel(context.Background())
 	return &Monitor{&http.Server{
 		Handler: routes, ReadTimeout: monitorTimeout, IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}}
+		BaseContext: func(net.Listener) context.Context { return requests },
+	}, end}
 }
 
 // Serve answers on a listener until Shutdown.
@@ -47,8 +52,10 @@ func (m *Monitor) Serve(listener net.Listener) error {
 	return nil
 }
 
-// Shutdown finishes what is in flight, or breaks it off when ctx ends.
+// Shutdown finishes what is in flight, or breaks it off when ctx ends. A profile that is being measured ends at once, and
+// is of the time until then.
 func (m *Monitor) Shutdown(ctx context.Context) error {
+	m.end()
 	if err := m.http.Shutdown(ctx); err != nil {
 		return errors.Join(err, m.http.Close())
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"runtime/trace"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,41 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
 )
+
+// TestProfileEnds: a trace for a minute that is under way when the service ends keeps it from nothing, and is answered.
+func TestProfileEnds(t *testing.T) {
+	listener := fasthttputil.NewInmemoryListener()
+	monitor := NewMonitor(metrics.New(), slog.New(slog.DiscardHandler))
+	go monitor.Serve(listener)
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial() },
+	}}
+	answered := make(chan error, 1)
+	var measured []byte
+	go func() {
+		response, err := client.Get("http://monitor/debug/pprof/trace?seconds=60")
+		if err == nil {
+			measured, err = io.ReadAll(response.Body)
+			response.Body.Close()
+		}
+		answered <- err
+	}()
+	for patience := time.Now().Add(30 * time.Second); !trace.IsEnabled(); time.Sleep(time.Millisecond) {
+		if time.Now().After(patience) {
+			t.Fatal("nothing is traced")
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := monitor.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := <-answered; err != nil || len(measured) == 0 {
+		t.Errorf("%d bytes of a trace, %v", len(measured), err)
+	}
+}
 
 // TestServerTiming asks for the times of a decision's stages, and gets none without asking.
 func TestServerTiming(t *testing.T) {
