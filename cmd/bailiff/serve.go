@@ -78,6 +78,8 @@ func serve(s settings, log *slog.Logger, ready func(*service) error) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAtPercent)
 	}
+	// Whoever reads the log may go, as tee does at Ctrl-C. Go ends a process that then writes to it.
+	signal.Ignore(syscall.SIGPIPE)
 	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	running, err := startUnless(signals.Done(), func() (*service, error) { return start(s, log) })
