@@ -160,14 +160,19 @@ func (r *service) run(signals context.Context, stop func()) error {
 		return errors.Join(err, r.close())
 	}
 	r.announce()
-	var fault error
+	return errors.Join(r.await(signals, stop), r.close())
+}
+
+// await returns when signals ends, or what has failed before.
+func (r *service) await(signals context.Context, stop func()) error {
 	select {
 	case <-signals.Done():
+		stop() // first of all: whoever reads the log may keep its next line waiting
 		r.log.Info("stopping; a second signal ends at once")
-		stop()
-	case fault = <-r.failed:
+		return nil
+	case fault := <-r.failed:
+		return fault
 	}
-	return errors.Join(fault, r.close())
 }
 
 func (r *service) close() error { return r.closeWithin(shutdownTimeout) }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -51,6 +53,21 @@ func (s *stuck) Head(context.Context) (ledger.Head, error) {
 func (s *stuck) Flush(context.Context) error { return nil }
 func (s *stuck) Accept() (net.Conn, error)   { return nil, net.ErrClosed }
 func (s *stuck) Addr() net.Addr              { return nil }
+
+// TestSecondSignal: a second signal is nothing that the service waits for, though its log takes no line any more.
+func TestSecondSignal(t *testing.T) {
+	unread, log := io.Pipe()
+	defer unread.Close()
+	signals, come := context.WithCancel(context.Background())
+	come()
+	left := make(chan struct{})
+	go (&service{log: slog.New(slog.NewTextHandler(log, nil))}).await(signals, func() { close(left) })
+	select {
+	case <-left:
+	case <-time.After(10 * time.Second):
+		t.Error("signals are still the service's")
+	}
+}
 
 // partOf is what the error calls each of the parts that can hang.
 var partOf = map[string]string{
