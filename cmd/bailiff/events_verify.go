@@ -157,7 +157,7 @@ func existingSigner(s settings) (*attest.Signer, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, fail("there are no signing keys in %s; give --jwks and --pqc-keys", s["SVC_KEY_DIR"])
 		case err != nil:
-			return nil, hidden(err)
+			return nil, fail("the signing keys can't be read: %v", err)
 		}
 		return attest.LoadOrCreate(s["SVC_KEY_DIR"], rand.Reader)
 	}

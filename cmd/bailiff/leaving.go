@@ -9,9 +9,9 @@ import (
 // leaveTime is how long a listener that is closed goes on to accept whom the kernel has connected already.
 const leaveTime = 50 * time.Millisecond
 
-// A leavingListener resets nobody when it is closed. The kernel connects clients before they are accepted, and a listener
-// that ends takes those who still wait with it, requests and all. So first it takes no new ones, then it gives Accept the
-// time to come to the end of those who wait.
+// A leavingListener resets nobody for whom there is room when it is closed. The kernel connects clients before they are
+// accepted, and a listener that ends takes those who still wait with it, requests and all. So first it takes no new ones,
+// then it gives Accept the time to come to the end of those who wait.
 type leavingListener struct{ *net.TCPListener }
 
 // listenTCP listens for clients at an address, without Multipath TCP, whose sockets take no filter.
