@@ -67,7 +67,8 @@ func (e *emitter) repositoryGit() {
 	}
 }
 
-// repositoryRoots keeps the roots themselves from being written to, and whatever is outside of them.
+// repositoryRoots keeps the roots themselves from being written to, with the directories that they are in, and whatever is
+// outside of them.
 func (e *emitter) repositoryRoots() {
 	r := e.policy.Profiles.Repository
 	failed := e.NewLabel()
@@ -76,18 +77,36 @@ func (e *emitter) repositoryRoots() {
 	whole, own := rootTexts(r.Roots)
 	if whole = which(whole, func(root string) bool { return root != "/" }); len(whole) > 0 { // no target is "/"
 		e.unless(func(pass vm.Label) {
-			e.Test(vm.OpIn, vm.Unless, e.Field(slotWritten), e.exactly(whole...), pass)
-		}, keyRepoRoots.Rule, keyRepoRoots.Code, "the intent writes to a root of the repository itself")
+			e.Test(vm.OpIn, vm.Unless, e.Field(slotWritten), e.exactly(holders(whole)...), pass)
+		}, keyRepoRoots.Rule, keyRepoRoots.Code, "the intent writes to a root of the repository itself, or to a directory that holds one")
 	}
 	if own {
 		e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotWrittenRoots), missing, pass) },
-			keyRepoRoots.Rule, keyRepoRoots.Code, "the intent writes to one of the shim's writable roots itself")
+			keyRepoRoots.Rule, keyRepoRoots.Code, "the intent writes to one of the shim's writable roots itself, or to a directory that holds one")
 	}
 	if isOn(r.BlockOutsideWrites) {
 		e.at(r.BlockOutsideWrites.Span)
 		e.inside(keyRepoOutside, r.Roots, slotWritten, "the intent writes outside of repository.roots")
 	}
 	e.Place(failed)
+}
+
+// holders returns roots and the directories above them, each once: who deletes or renames one of those takes the root
+// along. "/" is none of them, which no target is. Where the machine won't take them it ends: deep roots have more than
+// there is memory for.
+func holders(whole []string) []string {
+	seen := map[string]bool{"/": true}
+	var all []string
+	bytes := 0
+	for _, path := range whole {
+		for !seen[path] && bytes <= vm.MaxBytes {
+			seen[path] = true
+			all = append(all, path)
+			bytes += len(path)
+			path = path[:strings.LastIndexByte(path[:len(path)-1], '/')+1]
+		}
+	}
+	return all
 }
 
 // gitFolders are the spellings of what paths below a git folder hold. There are few enough to write them out.

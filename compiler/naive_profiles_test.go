@@ -305,7 +305,9 @@ func (e *naiveEvidence) roots(r *Repository) string {
 	if e.code != "" {
 		return "denied repository.roots " + e.code
 	}
-	if e.writes() && e.touches(func(text string) bool { return slices.Contains(wholeRoots(r.Roots, e.writable), text) }) {
+	if e.writes() && e.touches(func(text string) bool {
+		return slices.ContainsFunc(wholeRoots(r.Roots, e.writable), func(root string) bool { return strings.HasPrefix(root+"/", text+"/") })
+	}) {
 		return "denied repository.roots REPOSITORY_ROOT_MUTATION"
 	}
 	if isOn(r.BlockOutsideWrites) && e.writes() && e.outside(r.Roots, e.writable) {

@@ -18,6 +18,7 @@ func outsized() iter.Seq[*grammar.Source] {
 		"version: 2.0.0\n## tool_calls\nallowed: " + strings.Repeat("x", maxActionBytes+1) + "\n",
 		"version: 2.0.0\n## custom\ndeny_if.metadata.a matches " + strings.Repeat("x", maxPattern+1) + "\n",
 		manyRules(5000),
+		deepRoots(15),
 	}
 	return func(yield func(*grammar.Source) bool) {
 		for _, text := range texts {
@@ -36,4 +37,13 @@ func manyRules(n int) string {
 		fmt.Fprintf(&b, "deny_if.metadata.a%d equals x\n", i)
 	}
 	return b.String()
+}
+
+// deepRoots returns a policy of n roots, each with two thousand directories above it.
+func deepRoots(n int) string {
+	roots := make([]string, n)
+	for i := range roots {
+		roots[i] = fmt.Sprintf("/%d", i) + strings.Repeat("/a", 2000)
+	}
+	return "version: 2.1.0\n## tool_calls\nallowed: bash\n## repository\nrequire_shim: true\nroots: " + strings.Join(roots, ", ") + "\n"
 }

@@ -176,7 +176,8 @@ func (j *judgement) repositoryRules() {
 	}
 }
 
-// repositoryRoots: evidence, and "a write to a root itself (`.`: to one of the shim's writable roots)".
+// repositoryRoots: evidence, and "a write to a root itself (`.`: to one of the shim's writable roots), or to a directory that
+// holds one".
 func (j *judgement) repositoryRoots() {
 	e, fault := j.evidence()
 	if fault != "" {
@@ -184,9 +185,11 @@ func (j *judgement) repositoryRoots() {
 		return
 	}
 	for _, path := range e.paths() {
-		if e.writes() && contains(j.roots(j.p.repository.list("roots"), writable), path) {
-			j.deny("repository.roots", code.RootMutation)
-			return
+		for _, root := range j.roots(j.p.repository.list("roots"), writable) {
+			if e.writes() && inside(root, path) {
+				j.deny("repository.roots", code.RootMutation)
+				return
+			}
 		}
 	}
 }

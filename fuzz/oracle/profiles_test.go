@@ -95,6 +95,18 @@ shim {"action":"fs.x","metadata":{"execution":{}}} => DENIED FILE_EFFECT_REQUIRE
 ` + files("fs.x", "delete", "/w/a>/w:none:-1", "") + ` => DENIED IMPACT_LIMIT filesystem.max_bytes_deleted_per_task
 ` + strings.Replace(files("fs.x", "read", "/w/a>/w:none", ""), `,"task_id":"T"`, "", 1) + ` => DENIED TASK_ID_REQUIRED filesystem.max_bytes_written_per_task
 `},
+	{"above a root", `version: 2.1.0
+## tool_calls
+allowed: bash
+## repository
+require_shim: true
+roots: /a/b/repo
+`, `
+` + files("bash", "delete", "/a>/", "") + ` => DENIED REPOSITORY_ROOT_MUTATION repository.roots
+` + files("bash", "rename", "/x>/:none /b>/a", "") + ` => DENIED REPOSITORY_ROOT_MUTATION repository.roots
+` + files("bash", "read", "/a>/", "") + ` => ALLOWED
+` + files("bash", "delete", "/a/bb>/a", "") + ` => ALLOWED
+`},
 	{"repository", `version: 2.1.0
 ## tool_calls
 allowed: bash, file_write, web_fetch

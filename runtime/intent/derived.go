@@ -58,7 +58,7 @@ var derived = []DerivedInfo{
 	{"@fs.read", "the targets where an effect reads", derivedRead},
 	{"@fs.written.beyond", "written targets in none of the shim's writable_roots", derivedWrittenBeyond},
 	{"@fs.read.beyond", "read targets in none of the shim's readable_roots", derivedReadBeyond},
-	{"@fs.written.roots", "written targets that are themselves one of the shim's writable_roots", derivedWrittenRoots},
+	{"@fs.written.roots", "written targets that are one of the shim's writable_roots themselves, or a directory that holds one", derivedWrittenRoots},
 	{"@fs.paths", "both paths of every target in the form of @path; an element of which nobody can tell what it means is invalid", derivedPaths},
 	{"@fs.classes", "the classification of every target; invalid where one has none", derivedClasses},
 	{"@fs.files", "the number of targets", derivedFiles},

@@ -147,7 +147,7 @@ func derivedWrittenRoots(in *Intent, from Provenance) vm.Value {
 	if written.Kind != vm.List {
 		return vm.Value{}
 	}
-	return in.keep(written, (*roots).has, in.writable(), true)
+	return in.keep(written, (*roots).holds, in.writable(), true)
 }
 
 // derivedPaths brings the paths of targets into the form that blocked paths have. A path that is not canonical is read

@@ -198,7 +198,7 @@ func naiveFiles(metadata object) map[string]string {
 	shown["@fs.written.roots"] = "missing"
 	if written.kind == "list" {
 		shown["@fs.written.roots"] = written.show(func(names []string) bool {
-			return slices.ContainsFunc(writable, func(root []string) bool { return slices.Equal(root, names) })
+			return slices.ContainsFunc(writable, func(root []string) bool { return insideAny(root, [][]string{names}) })
 		})
 	}
 	shown["@fs.files"] = fmt.Sprintf("number %q", fmt.Sprint(len(targets)))

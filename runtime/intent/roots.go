@@ -77,10 +77,11 @@ func (r *roots) cover(path string) bool {
 	return found || at > 0 && strings.HasPrefix(path, r.outer[at-1].Text)
 }
 
-// has reports whether path, which ends in a slash, is a root.
-func (r *roots) has(path string) bool {
-	_, found := find(r.all, path)
-	return found
+// holds reports whether path, which ends in a slash, is a root or has one inside: the first of those that path begins
+// stands where path would.
+func (r *roots) holds(path string) bool {
+	at, _ := find(r.all, path)
+	return at < len(r.all) && strings.HasPrefix(r.all[at].Text, path)
 }
 
 // keep returns those elements of a list for which holds is as wanted, and missing where there are none. What is no list
