@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,7 @@ var (
 	naiveDeletesBytes = strings.Fields("delete truncate")
 	naiveOrdinary     = strings.Fields("none normal ordinary public source")
 	naiveGit          = strings.Fields("status diff log add commit fetch pull_ff_only push_fast_forward create_branch create_tag reset_hard clean rewrite_history delete_ref force_push mirror_push prune_remote change_remote change_protection change_credentials delete_repository")
+	noRef             = regexp.MustCompile(`^$|^[+-]|[ :~^*]|//|\.\.|/$`) // of what the tests say
 	naiveHistory      = strings.Fields("reset_hard rewrite_history delete_ref force_push mirror_push prune_remote")
 	naiveRemote       = strings.Fields("fetch pull_ff_only push_fast_forward force_push mirror_push prune_remote change_remote")
 	naiveNeedsRefs    = strings.Fields("push_fast_forward force_push mirror_push delete_ref rewrite_history create_branch create_tag")
@@ -381,7 +383,7 @@ func (n *naiveProfiles) git() string {
 		malformed = !ok || len(all) == 0
 		for _, update := range all {
 			ref, forward := update.Member("ref"), update.Member("fast_forward")
-			malformed = malformed || update.Kind() != vm.Object || ref.Kind() != vm.String
+			malformed = malformed || update.Kind() != vm.Object || ref.Kind() != vm.String || noRef.MatchString(ref.Text())
 			refs = append(refs, ref.Text())
 			forced = forced || forward.Kind() != vm.Bool || forward.Text() != "true"
 		}

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"regexp"
 	"strings"
 
 	"bailiff/runtime/code"
@@ -85,11 +86,14 @@ func (j *judgement) gitEvidence() code.Code {
 	return ""
 }
 
-// refUpdates reports whether v is an "array of objects with a text `ref`", and not empty.
+// notRef finds what no name of a ref has (git check-ref-format), and the sign or dash that begins a refspec or an option.
+var notRef = regexp.MustCompile(`^$|^@$|^[+-]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|\.$|(^|/)(\.|/|$)|\.lock(/|$)`)
+
+// refUpdates reports whether v is an "array of objects with the name of a ref as `ref`", and not empty.
 func refUpdates(v value) bool {
 	updates := v.elements()
 	for _, update := range updates {
-		if update.member("ref").kind != textKind {
+		if ref := update.member("ref"); ref.kind != textKind || notRef.MatchString(ref.text) {
 			return false
 		}
 	}

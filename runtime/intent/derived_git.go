@@ -19,8 +19,8 @@ func derivedOperation(in *Intent, _ Provenance) vm.Value {
 
 func (in *Intent) refUpdates() int32 { return in.given(in.evidence(gitEvidence), "ref_updates") }
 
-// refs returns the refs of all updates, or of those alone that are not said to be fast-forwards. An update without a
-// ref makes the whole list unreadable.
+// refs returns the refs of all updates, or of those alone that are not said to be fast-forwards. An update without
+// the name of a ref makes the whole list unreadable.
 func (in *Intent) refs(forced bool) vm.Value {
 	list := in.refUpdates()
 	switch {
@@ -32,7 +32,7 @@ func (in *Intent) refs(forced bool) vm.Value {
 	start := len(in.elements)
 	for i := list + 1; i < in.nodes[list].next; i = in.nodes[i].next {
 		ref, ok := in.givenText(i, "ref")
-		if !ok {
+		if !ok || whyNoRef(ref) != "" {
 			in.elements = in.elements[:start]
 			return unreadable
 		}

@@ -234,8 +234,12 @@ func whyRefs(in *Intent) string {
 		return "metadata.git.ref_updates must be an array with one update or more"
 	}
 	for i := list + 1; i < in.nodes[list].next; i = in.nodes[i].next {
-		if _, ok := in.givenText(i, "ref"); !ok {
+		ref, ok := in.givenText(i, "ref")
+		if !ok {
 			return in.inMetadata(i) + ".ref is missing or no text"
+		}
+		if why := whyNoRef(ref); why != "" {
+			return in.inMetadata(i) + ".ref " + why
 		}
 	}
 	return ""
