@@ -78,7 +78,7 @@ func TestResets(t *testing.T) {
 // TestAgain holds that a body is given so often and no more, and that of a write not once anything of it was taken.
 func TestAgain(t *testing.T) {
 	for _, write := range []bool{false, true} {
-		give := again([]byte("body"), write)
+		give := again([]byte("body"), write, new(atomic.Bool))
 		first, err := give()
 		if err != nil {
 			t.Fatal(err)

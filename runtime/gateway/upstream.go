@@ -196,9 +196,13 @@ func (t *tripper) post(ctx context.Context, body []byte, write bool) (status int
 	}
 	request := like.WithContext(ctx)
 	request.ContentLength = int64(len(body))
-	request.GetBody = again(body, write)
+	taken := new(atomic.Bool)
+	request.GetBody = again(body, write, taken)
 	request.Body, _ = request.GetBody()
 	response, err := t.RoundTrip(request) // directly: a client would follow redirects
+	if err != nil && !taken.Load() && ctx.Err() == nil {
+		return 0, nil, fmt.Errorf("%w: %w", errUnsent, err) // where time is over, the transport may be about to
+	}
 	if err != nil {
 		return 0, nil, err
 	}
@@ -214,10 +218,13 @@ const maxAgain = 4
 // errAgain says that a request is not sent again.
 var errAgain = errors.New("it is not sent again")
 
+// errUnsent says that a request ended before any of its body was sent.
+var errUnsent = errors.New("nothing was sent")
+
 // again gives a transport a body, and gives it anew so often and no more; that of a write only while none of it has been
 // taken: HTTP/2 would send a write again, too, where the upstream resets its stream.
-func again(body []byte, write bool) func() (io.ReadCloser, error) {
-	left, taken := 1+maxAgain, new(atomic.Bool)
+func again(body []byte, write bool, taken *atomic.Bool) func() (io.ReadCloser, error) {
+	left := 1 + maxAgain
 	return func() (io.ReadCloser, error) {
 		if left--; left < 0 || write && taken.Load() {
 			return nil, errAgain
@@ -344,15 +351,19 @@ func (a *answer) readMember(d *decoder, text []byte) error {
 func reasonOf(err error, write bool) string {
 	var network net.Error
 	var operation *net.OpError
+	outcome := uncertain
+	if errors.Is(err, errUnsent) {
+		outcome = usedUp
+	}
 	switch {
 	case errors.Is(err, errTooLarge):
-		return "the upstream's answer is too large" + uncertain(write)
+		return "the upstream's answer is too large" + outcome(write)
 	case errors.As(err, &network) && network.Timeout():
-		return "the upstream did not answer in time" + uncertain(write)
+		return "the upstream did not answer in time" + outcome(write)
 	case errors.As(err, &operation) && operation.Op == "dial":
 		return "the upstream can't be reached" + usedUp(write)
 	}
-	return "the connection to the upstream failed" + uncertain(write)
+	return "the connection to the upstream failed" + outcome(write)
 }
 
 // uncertain and usedUp say what a failure means for a write: its attestation is gone either way.

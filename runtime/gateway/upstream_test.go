@@ -158,6 +158,26 @@ func TestUpstreamUnreachable(t *testing.T) {
 	}
 }
 
+// A node whose certificate nobody vouches for is sent nothing, and a write says so.
+func TestUpstreamNotTrusted(t *testing.T) {
+	b := newBench(t)
+	node := httptest.NewUnstartedServer(b.node)
+	node.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	node.StartTLS()
+	defer node.Close()
+	config := b.gateway.Config
+	config.Upstreams = []Upstream{{RPC, chain, node.URL}}
+	var err error
+	if b.gateway, err = New(config); err != nil {
+		t.Fatal(err)
+	}
+	raw := sign(t, dynamic(payee, 5, nil), chain)
+	got := reason(t, b.send(raw, b.token(b.claims(raw))))
+	if !strings.Contains(got, "connection to the upstream failed; the write was not sent, and its attestation is used up") || len(b.node.sent()) > 0 {
+		t.Errorf("%s; the node was sent %q", got, b.node.sent())
+	}
+}
+
 // An upstream that hangs keeps its own requests waiting, and nobody else's; a write that finds no place keeps its
 // attestation.
 func TestOneSlowUpstream(t *testing.T) {
