@@ -163,15 +163,31 @@ func (e *emitter) byTask(c *vm.Counter, rule, message string, next vm.Label) {
 // byGroup lets a counter count by the value of a field, within the task where it counts by task, and denies intents
 // whose value is no single text.
 func (e *emitter) byGroup(c *vm.Counter, rule, path string, next vm.Label) {
-	has, slot := e.NewLabel(), e.Field(path)
+	slot := e.Field(groupSlot(path))
 	if c.Group == vm.NoSlot {
 		c.Group, c.GroupName = slot, path
 	} else {
 		c.Subgroup, c.SubgroupName = slot, path
 	}
+	if path == slotAction { // which every intent has
+		return
+	}
+	has := e.NewLabel()
 	e.Kind(vm.If, slot, vm.Kinds(vm.String, vm.Number, vm.Bool), has)
 	e.deny(rule, code.AggregateField, path+" is missing or no single value, and the cap groups by it", next)
 	e.Place(has)
+}
+
+// groupSlot returns the slot by whose text a path groups. Actions and symbols of tokens mean the same in any case, so that
+// another spelling must not have a count of its own.
+func groupSlot(path string) string {
+	switch path {
+	case slotAction:
+		return slotLowerAction
+	case slotToken:
+		return slotLowerToken
+	}
+	return path
 }
 
 // sumOf lets a counter add up the amount of a field, and denies intents whose value is none.

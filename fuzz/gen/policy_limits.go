@@ -26,7 +26,7 @@ func (b *builder) cap(s *Section, key string) {
 	s.scalar(key+"window", b.r.Pick("day", "hour", "task"))
 	s.scalar(key+"action", b.r.Pick(append([]string{"*"}, actionPatterns...)...))
 	if b.r.Chance(50) {
-		s.scalar(key+"group_by", b.r.Pick("metadata.customer.id", "metadata.team", "agentId", "targetAddress", "chainId", "metadata.tags"))
+		s.scalar(key+"group_by", b.r.Pick("metadata.customer.id", "metadata.team", "agentId", "targetAddress", "chainId", "metadata.tags", "action", "token"))
 	}
 }
 

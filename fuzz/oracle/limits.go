@@ -245,6 +245,9 @@ func (j *judgement) cap(c limitCap) {
 			j.deny(c.rule, code.AggregateField)
 			return
 		}
+		if c.groupBy == "action" || c.groupBy == "token" { // both mean the same in any case
+			group.text = asciiLower(group.text)
+		}
 		parts = append(parts, group.text)
 	}
 	op, amount := count, big.NewInt(1)

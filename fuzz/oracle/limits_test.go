@@ -54,15 +54,20 @@ cap.a.window: day
 cap.a.action: P*
 cap.a.max_count: 7
 cap.c.window: hour
-cap.c.action: mcp.a.*
+cap.c.action: mcp.a.x*
 cap.c.max_count: 1
 cap.c.group_by: intent.metadata.toolName
+cap.d.window: day
+cap.d.action: mcp.a.do*
+cap.d.max_count: 2
+cap.d.group_by: action
 `, `
 {"action":"bash"} => ALLOWED | soft_limits.daily_tool_calls day "" count 1/3
 chain:1 {"action":"wallet.transfer"} => ALLOWED | soft_limits.daily_evm_limit_eth day "" sum 0/2500000000000000000
 chain:1 {"action":"wallet.transfer","amount":"1"} => PENDING CONSENSUS_REQUIRED evm.consensus_threshold_eth | soft_limits.daily_evm_limit_eth day "" sum 1000000000000000000/2500000000000000000
 chain:1 {"action":"wallet.transfer","token":"DAI","amount":"1"} => ALLOWED |
-{"action":"mcp.a.X"} => ALLOWED | soft_limits.daily_tool_calls day "" count 1/3 | soft_limits.cap.c.max_count[action=mcp.a.*,group_by=metadata.toolName] hour "x" count 1/1
+{"action":"mcp.a.X"} => ALLOWED | soft_limits.daily_tool_calls day "" count 1/3 | soft_limits.cap.c.max_count[action=mcp.a.x*,group_by=metadata.toolName] hour "x" count 1/1
+{"action":"MCP.a.DO.It"} => ALLOWED | soft_limits.daily_tool_calls day "" count 1/3 | soft_limits.cap.d.max_count[action=mcp.a.do*,group_by=action] day "mcp.a.do.it" count 1/2
 {"action":"pay"} => DENIED TASK_ID_REQUIRED soft_limits.cap.b.max_sum_usd
 {"action":"pay","task_id":"T"} => DENIED AGGREGATE_FIELD_MISSING soft_limits.cap.b.max_sum_usd
 {"action":"pay","task_id":"T","metadata":{"customer":["c"],"usd":"1"}} => DENIED AGGREGATE_FIELD_MISSING soft_limits.cap.b.max_sum_usd
