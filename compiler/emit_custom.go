@@ -72,14 +72,29 @@ func (e *emitter) denyIf(d *Denial) {
 	if d.Operator == NotEquals { // pass only if there is a value and all of it is equal
 		when = vm.If | vm.Every
 	}
-	slot := e.Field(d.Path)
+	slot, found := e.Field(d.Path), e.NewLabel()
+	e.inLower(d, found)
 	if d.Operator == Matches {
 		e.Test(vm.OpMatch, when, slot, e.Pattern(machinePattern([]string{d.Value.Text}), false), next)
 	} else {
 		e.Test(operations[d.Operator], when, slot, e.folded(d.Value.Text), next)
 	}
+	e.Place(found)
 	e.deny(keyDenyIf.ruleOf(d.Path), keyDenyIf.Code, d.Path+" "+conditions[d.Operator], next)
 	e.Place(next)
+}
+
+// mcpParts are the paths of the parts of an MCP action, with the slots that hold them for MCP intents alone.
+var mcpParts = map[string]string{"metadata.serverId": slotServer, "metadata.toolName": slotTool}
+
+// inLower jumps to found where a part of an MCP action compares as the rule says with its text in lower case. The parts
+// are judged in lower case, however they are sent, so that a text in another case would deny none.
+func (e *emitter) inLower(d *Denial, found vm.Label) {
+	part, lower := mcpParts[d.Path], strings.ToLower(d.Value.Text)
+	if part == "" || lower == d.Value.Text || d.Operator == NotEquals || d.Operator == Matches {
+		return
+	}
+	e.Test(operations[d.Operator], vm.If, e.Field(part), e.folded(lower), found)
 }
 
 // operations says which operation compares by which operator.

@@ -126,10 +126,21 @@ func (p *Policy) accumulate(added allowRule) {
 // customDenials is step 2, "`deny_string` and `deny_if`, in file order".
 func (j *judgement) customDenials() {
 	for _, rule := range j.p.denials {
-		if rule.path == "" && j.anyString(rule.needle) || rule.path != "" && rule.denies(j.at(rule.path)) {
+		if rule.path == "" && j.anyString(rule.needle) || rule.path != "" && rule.denies(j.at(rule.path)) || j.deniesPart(rule) {
 			j.deny(rule.rule, code.CustomRule)
 		}
 	}
+}
+
+// deniesPart judges a rule about a part of an MCP action once more, with its text in lower case: the parts are "without
+// regard to case", and what is derived of them is in lower case.
+func (j *judgement) deniesPart(rule denyRule) bool {
+	ofPart := rule.path == "metadata.serverId" || rule.path == "metadata.toolName"
+	if j.kind != mcpIntent || !ofPart || rule.operator == "not_equals" || rule.operator == "matches" {
+		return false
+	}
+	rule.needle = newNeedle(strings.ToLower(rule.needle.text))
+	return rule.denies(j.at(rule.path))
 }
 
 // anyString looks "into every string value of the whole request, keys excluded".

@@ -88,10 +88,12 @@ allowed_servers: github
 ## custom
 allow_only.metadata.serverId: github
 deny_if.metadata.toolName equals drop.it
+deny_if.metadata.toolName contains Wipe
 require_approval: mcp.github.ask
 `, `
 {"action":"mcp.GitHub.x"} => ALLOWED
 {"action":"mcp.github.Drop.It","metadata":{"toolName":"DROP.it"}} => DENIED CUSTOM_RULE custom.deny_if.metadata.toolName
+{"action":"mcp.github.Wipe_All","metadata":{"toolName":"Wipe_All"}} => DENIED CUSTOM_RULE custom.deny_if.metadata.toolName
 {"action":"mcp.github.ask"} => PENDING APPROVAL_REQUIRED custom.require_approval
 `},
 	{"generic controls", `version: 2.0.0
