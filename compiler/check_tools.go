@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"unicode/utf8"
 
 	"bailiff/grammar"
 	"bailiff/vm"
@@ -145,13 +146,33 @@ func allowedHost(text string) ([]string, error) {
 	return []string{pattern}, err
 }
 
-// recipient reads an entry of a list of recipients.
+// recipient reads an entry of a list of recipients. Its domain is in ASCII, as those of intents are.
 func recipient(text string) ([]string, error) {
 	pattern, err := mailbox.Entry(text)
+	if err == nil {
+		pattern, err = asciiDomain(pattern)
+	}
 	if err == nil && strings.Count(pattern, "*") > vm.MaxStars {
 		err = fmt.Errorf("a recipient has at most %d stars: write fewer", vm.MaxStars)
 	}
 	return []string{pattern}, err
+}
+
+// asciiDomain puts the domain of a recipient's pattern into ASCII.
+func asciiDomain(pattern string) (string, error) {
+	at := strings.Index(pattern, "@") + 1
+	for strings.HasPrefix(pattern[at:], "*.") {
+		at += len("*.")
+	}
+	domain := pattern[at:]
+	if !strings.ContainsFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return pattern, nil
+	}
+	host, err := weburl.Host(domain)
+	if err != nil {
+		return "", fmt.Errorf("recipient %q: %q is no domain: write it out, with a star only in front, as in *@*.example.com", pattern, domain)
+	}
+	return pattern[:at] + host, nil
 }
 
 // finishTools checks what concerns several entries of `## tool_calls`.

@@ -259,7 +259,7 @@ func (w *Writer) recipient() string {
 		}
 		if r.Chance(35) {
 			return r.Pick("not an address", "", "a@b@c", "ann@example.com, bob@example.com", "@example.com", "ann@", "ann@example.com.",
-				`"a b"@example.com`, "ann@[127.0.0.1]", "ann(x)@example.com", "ann@sub.example.com", "xann@example.com", "ann@example.comx", "group: ann@example.com;")
+				`"a b"@example.com`, "ann@[127.0.0.1]", "ann(x)@example.com", "ann@sub.example.com", "xann@example.com", "ann@example.comx", "ann@ｅxample.com", "ann@example。com", "group: ann@example.com;")
 		}
 	}
 	address := One(r, from)

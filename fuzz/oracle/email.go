@@ -15,13 +15,29 @@ import (
 func recipientPatterns(list []string) []*regexp.Regexp {
 	var all []*regexp.Regexp
 	for _, entry := range list {
-		parts := strings.Split(strings.ToLower(entry), "*")
+		parts := strings.Split(domainInASCII(strings.ToLower(entry), "*."), "*")
 		for i := range parts {
 			parts[i] = regexp.QuoteMeta(parts[i])
 		}
 		all = append(all, regexp.MustCompile(`\A`+strings.Join(parts, `[^@]*`)+`\z`))
 	}
 	return all
+}
+
+// domainInASCII returns an address, or an entry of a list, with a domain outside of ASCII "in the ASCII form by which
+// mail finds it", behind characters that may stand in front of it. It is "" where there is no such form.
+func domainInASCII(address, front string) string {
+	at := strings.LastIndex(address, "@") + 1
+	wild := len(address[at:]) - len(strings.TrimLeft(address[at:], front))
+	domain := address[at+wild:]
+	if !strings.ContainsFunc(domain, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return address
+	}
+	host := canonicalHost(domain)
+	if host == "" {
+		return ""
+	}
+	return address[:at+wild] + host
 }
 
 // recipients judges the recipients of `email.send`, "where one of the two lists is declared".
@@ -61,9 +77,11 @@ func (j *judgement) addresses() (bare []string, count int, readable bool) {
 	readable = true
 	for _, recipient := range all {
 		address, ok := readAddress(recipient.text)
-		if readable = readable && ok; ok {
+		address = domainInASCII(address, "")
+		if ok = ok && address != ""; ok {
 			bare = append(bare, address)
 		}
+		readable = readable && ok
 	}
 	return bare, len(all), readable
 }

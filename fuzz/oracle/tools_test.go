@@ -209,6 +209,7 @@ require_approval: oth*
 {"action":"email.send","to":"Ann <ann@mail.example.org>"} => PENDING APPROVAL_REQUIRED tool_calls.email.require_approval
 {"action":"email.send","to":["ann@example.com","ann@evil.com"]} => DENIED RECIPIENT_NOT_ALLOWED tool_calls.email.allowed_recipients
 {"action":"email.send","to":"ann@example.org"} => DENIED RECIPIENT_NOT_ALLOWED tool_calls.email.allowed_recipients
+{"action":"email.send","to":"ceo@ｅxample。com"} => DENIED BLOCKED_RECIPIENT tool_calls.email.blocked_recipients
 {"action":"email.send","to":"\"x@evil.com\"@example.com"} => DENIED BLOCKED_RECIPIENT tool_calls.email.blocked_recipients
 {"action":"email.send","to":"ann@example.com <bob@evil.com>"} => DENIED BLOCKED_RECIPIENT tool_calls.email.blocked_recipients
 {"action":"email.send","to":"ann@example.com, bob@evil.com"} => DENIED BLOCKED_RECIPIENT tool_calls.email.blocked_recipients

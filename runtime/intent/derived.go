@@ -40,7 +40,7 @@ var derived = []DerivedInfo{
 	{"@server", "the server of an MCP action, in lower case", derivedServer},
 	{"@tool", "the tool of an MCP action, in lower case", derivedTool},
 	{"@mcp", "<server>.<tool> of an MCP action, in lower case", derivedMCP},
-	{"@recipients", "the bare addresses in `to`, in lower case; an element that is no address is invalid; missing without any", derivedRecipients},
+	{"@recipients", "the bare addresses in `to`, in lower case and with ASCII domains; an element that is no address is invalid; missing without any", derivedRecipients},
 	{"@text", "every string value of the request, joined by Separator", derivedText},
 
 	{"@usage.spend", "the spend that metadata.model_usage reports, in micro-USD", derivedSpend},
