@@ -7,6 +7,10 @@ import (
 	"bailiff/vm"
 )
 
+// Revision tells programs of one text apart: it rises with every change to what a policy that compiles is compiled to, so
+// that programs which are kept are made anew.
+const Revision = 1
+
 // Compiled is a policy on its way from text to program, as far as it came.
 type Compiled struct {
 	// Source is the text, and File its syntax tree; both are there even if there are errors.

@@ -14,7 +14,6 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
-	"bailiff/vm"
 )
 
 // MaxDeployBody is the largest body of a deployment, in bytes (decisions, section 3).
@@ -182,7 +181,7 @@ func storable(key ledger.ID, request *deployment, policy *Policy, now time.Time,
 	}
 	return &ledger.Deployment{
 		Key: key, At: now.UnixNano(), Operator: request.operator, PolicyHash: policy.digest, PolicyVersion: policy.Version,
-		Text: request.src.Text, Program: program, Machine: vm.MachineVersion, Activation: activation, RefuseRollback: refuse,
+		Text: request.src.Text, Program: program, Machine: programVersion, Activation: activation, RefuseRollback: refuse,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm"
 )
 
 // TestDeploy: a policy is in force from the answer on, and only for its key.
@@ -305,7 +306,11 @@ func TestOpenPolicy(t *testing.T) {
 		edit func(*ledger.StoredPolicy)
 		good bool
 	}{
-		"as it is":         {func(*ledger.StoredPolicy) {}, true},
+		"as it is": {func(*ledger.StoredPolicy) {}, true},
+		"before revisions": {func(p *ledger.StoredPolicy) {
+			p.Machine = vm.MachineVersion
+			p.Program, _ = other.program.MarshalBinary()
+		}, true},
 		"another machine":  {func(p *ledger.StoredPolicy) { p.Machine++; p.Program, _ = other.program.MarshalBinary() }, true},
 		"no program":       {func(p *ledger.StoredPolicy) { p.Program = nil }, true},
 		"a broken program": {func(p *ledger.StoredPolicy) { p.Program = p.Program[:len(p.Program)-1] }, true},

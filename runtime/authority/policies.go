@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/code"
@@ -164,8 +165,11 @@ func (a *Authority) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, e
 	return openPolicy(&stored)
 }
 
+// programVersion says by which compiler, and for which machine, stored programs are.
+const programVersion = compiler.Revision<<8 | vm.MachineVersion
+
 // openPolicy makes a stored policy ready to judge. Its text is the truth: the signature is verified again. The compiled
-// program is a cache; where it is of another machine, or is no program, the text is compiled anew.
+// program is a cache; where it is of another machine or compiler, or is no program, the text is compiled anew.
 func openPolicy(stored *ledger.StoredPolicy) (*Policy, error) {
 	src := grammar.NewSource("warranty.md", stored.Text)
 	framed, found := grammar.Split(src)
@@ -175,7 +179,7 @@ func openPolicy(stored *ledger.StoredPolicy) (*Policy, error) {
 	if err := attest.VerifyPolicy(stored.Operator[:], framed.Body, framed.Signature); err != nil {
 		return nil, err
 	}
-	if stored.Machine == vm.MachineVersion {
+	if stored.Machine == programVersion {
 		program, err := vm.Decode(stored.Program)
 		if err == nil && program.Policy() == stored.Version {
 			return newPolicy(program, stored.PolicyHash)

@@ -12,7 +12,7 @@ type Deployment struct {
 	PolicyVersion string      // of the policy format; at most MaxKeyText bytes
 	Text          []byte      // the file exactly as it was signed, its signature block included; at most MaxPolicyText
 	Program       []byte      // canonical encoding of the compiled program; at most MaxProgram
-	Machine       uint32      // version of the machine that the program is for
+	Machine       uint32      // version of the compiler and the machine that the program is for
 	Activation    *Activation // the trusted shim's; nil where none is needed
 	// RefuseRollback refuses a policy that an earlier deployment of the key had and a later one replaced.
 	RefuseRollback bool
