@@ -3,10 +3,12 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -42,6 +44,9 @@ type upstream struct {
 	transport
 	// Writes have places of their own: reads are public, and however many are under way, they hold up no write.
 	writes, reads chan struct{}
+	log           *slog.Logger
+	clock         func() time.Time
+	told          atomic.Int64 // Unix second of the latest line in the log
 }
 
 // A transport posts a body to an upstream and reads the answer. Of the client's headers it sends nothing, and a redirect
@@ -80,7 +85,10 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 	// Not sent. It tells the library's transport that a read may be sent again where the upstream closed an idle connection.
 	read.Header["X-Idempotency-Key"] = nil
 	over := &tripper{write, read, pooled(2 * inFlight), maxResponse}
-	opened := &upstream{over, make(chan struct{}, inFlight), make(chan struct{}, inFlight)}
+	opened := &upstream{
+		transport: over, writes: make(chan struct{}, inFlight), reads: make(chan struct{}, inFlight),
+		log: c.Log.With("endpoint", u.Endpoint, "chain", u.Chain), clock: c.Clock,
+	}
 	if c.Transport != nil {
 		over.RoundTripper = c.Transport()
 		return opened, nil
@@ -166,7 +174,7 @@ func (u *upstream) ask(ctx context.Context, r *Request, params []byte) *Response
 	body = append(append(append(body, `","params":`...), params...), '}')
 	status, answer, err := u.post(ctx, body, r.write)
 	if err != nil {
-		return upstreamFailure(r, &upstreamError{reasonOf(err, r.write)})
+		return u.failed(r, reasonOf(err, r.write))
 	}
 	name, value, err := readAnswer(answer)
 	if err != nil || status != http.StatusOK && name != "error" {
@@ -174,11 +182,19 @@ func (u *upstream) ask(ctx context.Context, r *Request, params []byte) *Response
 		if status == http.StatusOK {
 			reason = "the upstream's answer is no JSON-RPC response: " + err.Error()
 		}
-		return upstreamFailure(r, &upstreamError{reason + uncertain(r.write)})
+		return u.failed(r, reason+uncertain(r.write))
 	}
 	out := appendID(make([]byte, 0, len(r.call.id)+len(value)+48), r.call.id)
 	out = append(append(append(append(out, `,"`...), name...), `":`...), value...)
 	return &Response{Body: append(out, '}')}
+}
+
+// failed tells why there is no answer: the client each time, the log once in a second.
+func (u *upstream) failed(r *Request, reason string) *Response {
+	if now, last := u.clock().Unix(), u.told.Load(); now != last && u.told.CompareAndSwap(last, now) {
+		u.log.Warn("an upstream gave no answer", "method", r.call.method, "reason", reason)
+	}
+	return upstreamFailure(r, &upstreamError{reason})
 }
 
 // A tripper is a transport over one of the library's.
@@ -351,6 +367,7 @@ func (a *answer) readMember(d *decoder, text []byte) error {
 func reasonOf(err error, write bool) string {
 	var network net.Error
 	var operation *net.OpError
+	var untrusted *tls.CertificateVerificationError
 	outcome := uncertain
 	if errors.Is(err, errUnsent) {
 		outcome = usedUp
@@ -362,6 +379,8 @@ func reasonOf(err error, write bool) string {
 		return "the upstream did not answer in time" + outcome(write)
 	case errors.As(err, &operation) && operation.Op == "dial":
 		return "the upstream can't be reached" + usedUp(write)
+	case errors.As(err, &untrusted):
+		return "the upstream's certificate is not to be trusted" + outcome(write)
 	}
 	return "the connection to the upstream failed" + outcome(write)
 }

@@ -167,14 +167,21 @@ func TestUpstreamNotTrusted(t *testing.T) {
 	defer node.Close()
 	config := b.gateway.Config
 	config.Upstreams = []Upstream{{RPC, chain, node.URL}}
+	var log bytes.Buffer
+	config.Log = slog.New(slog.NewTextHandler(&log, nil))
 	var err error
 	if b.gateway, err = New(config); err != nil {
 		t.Fatal(err)
 	}
-	raw := sign(t, dynamic(payee, 5, nil), chain)
-	got := reason(t, b.send(raw, b.token(b.claims(raw))))
-	if !strings.Contains(got, "connection to the upstream failed; the write was not sent, and its attestation is used up") || len(b.node.sent()) > 0 {
-		t.Errorf("%s; the node was sent %q", got, b.node.sent())
+	for range 3 {
+		raw := sign(t, dynamic(payee, 5, nil), chain)
+		got := reason(t, b.send(raw, b.token(b.claims(raw))))
+		if !strings.Contains(got, "certificate is not to be trusted; the write was not sent, and its attestation is used up") || len(b.node.sent()) > 0 {
+			t.Errorf("%s; the node was sent %q", got, b.node.sent())
+		}
+	}
+	if strings.Count(log.String(), "gave no answer") != 1 || !strings.Contains(log.String(), "not to be trusted") || strings.Contains(log.String(), node.Listener.Addr().String()) {
+		t.Errorf("the log says, of three writes in one second: %s", &log)
 	}
 }
 

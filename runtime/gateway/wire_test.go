@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,9 @@ import (
 	"testing"
 	"time"
 )
+
+// bare is what an upstream needs of a gateway.
+var bare = &Config{Log: slog.New(slog.DiscardHandler), Clock: time.Now}
 
 // rough is an upstream that speaks HTTP by hand.
 type rough struct {
@@ -70,7 +74,7 @@ func httpAnswer(headers, body string) string {
 // openRough returns an upstream over a wire.
 func openRough(t *testing.T, r *rough) *upstream {
 	t.Helper()
-	u, err := (&Config{}).openUpstream(Upstream{RPC, chain, "http://" + r.address})
+	u, err := bare.openUpstream(Upstream{RPC, chain, "http://" + r.address})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,11 +188,11 @@ func TestWireRequest(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	where := Upstream{RPC, chain, strings.Replace(server.URL, "http://", "http://user:secret@", 1) + "/v3/a%2Fb?key=1"}
-	opened, err := (&Config{}).openUpstream(where)
+	opened, err := bare.openUpstream(where)
 	if err != nil {
 		t.Fatal(err)
 	}
-	library, err := (&Config{Transport: func() http.RoundTripper { return pooled(1) }}).openUpstream(where)
+	library, err := (&Config{Transport: func() http.RoundTripper { return pooled(1) }, Log: bare.Log, Clock: bare.Clock}).openUpstream(where)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +270,7 @@ func TestWireBreaks(t *testing.T) {
 
 // HTTPS goes over the library's own transport, and user and password never leave as part of the URL.
 func TestTransports(t *testing.T) {
-	u, err := (&Config{}).openUpstream(Upstream{RPC, chain, "https://user:secret@node.example/path"})
+	u, err := bare.openUpstream(Upstream{RPC, chain, "https://user:secret@node.example/path"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,14 +281,14 @@ func TestTransports(t *testing.T) {
 	if over.write.URL.String() != "https://node.example/path" || over.write.Header.Get("Authorization") != "Basic dXNlcjpzZWNyZXQ=" {
 		t.Errorf("%s with %v", over.write.URL, over.write.Header)
 	}
-	if u, err = (&Config{}).openUpstream(Upstream{RPC, chain, "http://b\u00fccher.example"}); err != nil {
+	if u, err = bare.openUpstream(Upstream{RPC, chain, "http://b\u00fccher.example"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := u.transport.(*tripper); !ok {
 		t.Errorf("a name that is to be translated goes over %T", u.transport)
 	}
 	for text, want := range map[string]string{"http://127.0.0.1/x": "127.0.0.1:80", "http://[::1]:8545": "[::1]:8545"} {
-		u, err := (&Config{}).openUpstream(Upstream{RPC, chain, text})
+		u, err := bare.openUpstream(Upstream{RPC, chain, text})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +304,7 @@ func TestWireAddress(t *testing.T) {
 		"/x?Content-Length:%200": true, "/Content-Length:%200": true, "/x?Content-Length: 0": false, "/x?a b": false, "/a b": true, "/x?\u00e9": true,
 	} {
 		r := newRough(t, func(int, int) (string, bool) { return httpAnswer("", "a"), false })
-		u, err := (&Config{}).openUpstream(Upstream{RPC, chain, "http://" + r.address + path})
+		u, err := bare.openUpstream(Upstream{RPC, chain, "http://" + r.address + path})
 		if (err == nil) != opens {
 			t.Errorf("%s: %v", path, err)
 		}
