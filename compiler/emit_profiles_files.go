@@ -103,7 +103,7 @@ func holders(whole []string) []string {
 			seen[path] = true
 			all = append(all, path)
 			bytes += len(path)
-			path = path[:strings.LastIndexByte(path[:len(path)-1], '/')+1]
+			path = path[:strings.LastIndexByte(strings.TrimSuffix(path, "/"), '/')+1]
 		}
 	}
 	return all

@@ -107,7 +107,10 @@ func (w *Writer) targetNode() *Node {
 	}
 	switch {
 	case w.probe() && r.Chance(40):
-		path = w.root() // a root itself must not change
+		path = w.root() // a root itself must not change, nor what it is in
+		if above := path[:strings.LastIndexByte(path, '/')]; above != "" && w.r.Chance(50) {
+			path = above
+		}
 	case w.probe() && r.Chance(30):
 		path = folder + r.Pick("/.git", "/.Git/config", "/.GIT/HEAD", "/.gitignore", "/sub/.gIT/x")
 	case w.slip():

@@ -72,6 +72,11 @@ func customValue(r *Rand, path string) string {
 		return r.Pick("agent-1", "agent", "custom", "nonce", "task-1", "t")
 	case "amount":
 		return r.Pick("0.5", "1", "0")
+	case "metadata.serverId":
+		return r.Pick("github", "GitHub", "files")
+	case "metadata.toolName":
+		tool := One(r, mcpTools)
+		return r.Pick(tool, strings.ToUpper(tool))
 	}
 	return One(r, words)
 }

@@ -53,6 +53,7 @@ var order = []Mutant{
 var custom = []Mutant{
 	{"one listed element of an array is enough for allow_only", fileCustom, "e.Test(op, vm.If|vm.Every,", "e.Test(op, vm.If,"},
 	{"not_equals is content with one equal element", fileCustom, "when = vm.If | vm.Every", "when = vm.If"},
+	{"the parts of an MCP action are sought as they are written alone", fileCustom, "\te.inLower(d, found)\n", ""},
 	{"the scope of allow_only is forgotten", fileCustom, "\te.scope(rule.Scope, next)\n", ""},
 	{"the scope looks at the action as it was sent", fileCustom,
 		"switch action := e.Field(slotLowerAction); {", "switch action := e.Field(slotAction); {"},
@@ -87,6 +88,7 @@ var mcp = []Mutant{
 }
 
 var limits = []Mutant{
+	{"every spelling of a token has a count of its own", fileLimits, "\t\treturn slotLowerToken\n", "\t\treturn slotToken\n"},
 	{"a limit by task lets pass what names no task", fileLimits, "e.deny(rule, code.TaskIDRequired, message, next)", "e.Jump(next)"},
 	{"calls of an hour are counted by the day", fileLimits, "counterOf(keyPerHour, vm.Hour,", "counterOf(keyPerHour, vm.Day,"},
 	{"amounts of tokens count as native ones", fileLimits, "\te.Kind(vm.Unless, e.Field(slotToken), absent, next)\n", ""},
@@ -105,6 +107,7 @@ var controls = []Mutant{
 
 var files = []Mutant{
 	{"roots cover what only begins like them", fileFiles, `strings.TrimSuffix(root, "/") + "/" }`, `strings.TrimSuffix(root, "/") }`},
+	{"a directory that holds a root may go", fileFiles, "e.exactly(holders(whole)...)", "e.exactly(whole...)"},
 	{"one allowed effect is enough", fileFiles,
 		"e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotEffects)", "e.Test(vm.OpIn, vm.If, e.Field(slotEffects)"},
 	{"reads are judged as if they were writes", fileFiles, "e.inside(keyReadRoots, f.ReadRoots, slotRead,", "e.inside(keyReadRoots, f.ReadRoots, slotWritten,"},
