@@ -8,7 +8,8 @@ import (
 )
 
 // MachineVersion is the version of the encoding and of the operations' meaning. A program carries it, and a
-// machine of another version refuses the program, so that a cache of compiled programs is keyed by it.
+// machine of another version refuses the program, so that a cache of compiled programs is keyed by it, and by what its
+// compiler made of texts then (compiler.Revision).
 const MachineVersion = 2
 
 // NoSlot stands where a slot could be named and none is.

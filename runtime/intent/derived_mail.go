@@ -2,7 +2,6 @@ package intent
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"bailiff/vm"
 	"bailiff/vm/mailbox"
@@ -36,8 +35,4 @@ func mailboxOf(recipient string) (bare string, ok bool) {
 	}
 	host, err := weburl.Host(domain)
 	return local + "@" + host, err == nil
-}
-
-func isASCII(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }

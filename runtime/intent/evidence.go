@@ -100,12 +100,19 @@ func (in *Intent) join(parts ...string) string {
 
 // lowerUnicode returns text in lower case, as strings.ToLower does.
 func (in *Intent) lowerUnicode(text string) string {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return strings.ToLower(text)
-		}
+	if !isASCII(text) {
+		return strings.ToLower(text)
 	}
 	return in.lower(text)
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // count returns a number of things.
