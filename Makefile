@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test race e2e-gateways lint fuzz differential mutants crash borders: export GOFLAGS += -pgo=off
+test race e2e-gateways lint fuzz differential evm mutants bash crash borders mcp-conformance: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -20,8 +20,8 @@ build: ## build bin/bailiff, bound to the commit it is built from
 	$(GO) build -buildvcs=auto -trimpath -o $(BIN) ./cmd/bailiff
 
 .PHONY: run
-run: build ## make keys and an example policy where there are none, start the service, print what to paste
-	$(BIN) quickstart
+run: build ## make keys and an example policy where there are none, start the service, print what to paste; RPC_URL=… sets a node
+	@$(BIN) quickstart $(if $(RPC_URL),--rpc-url '$(RPC_URL)')
 
 .PHONY: test
 test: ## every test (with Node and npm: also the independent verifiers of attestations)
@@ -47,6 +47,7 @@ lint: ## gofmt, vet, golangci-lint, govulncheck where its database can be reache
 .PHONY: golden
 golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./cmd/bailiff -run TestDiagnosticsPage -rewrite
+	$(GO) test ./runtime/attest -run TestVectors -rewrite
 	$(GO) test ./grammar ./vm ./compiler ./runtime/intent ./httpd -rewrite
 
 .PHONY: fuzz
@@ -60,9 +61,17 @@ N ?= 10000000
 differential: ## hold the machine against the independent oracle on N generated pairs (10,000,000)
 	$(GO) test ./fuzz/differential -run TestDifferential -pairs $(N) -v -timeout 0
 
+# How many writes the attack on the gateways generates, for each way in.
+WRITES ?= 10000
+
+.PHONY: evm
+evm: ## attack the gateways with WRITES generated transactions and operations (10,000), executed by a real EVM
+	$(GO) test ./fuzz/evm -run TestAttack -plans $(WRITES) -v -count 1 -timeout 0
+
 .PHONY: mutants
-mutants: ## faults planted in the compiler, each of which the differential run has to catch
-	$(GO) test -tags mutants ./fuzz/mutants -timeout 20m
+mutants: ## faults planted in compiler, gateways and budgets, each of which the differential run, the attack or a test has to catch
+	$(GO) test -tags mutants ./fuzz/mutants -timeout 40m
+	$(GO) test -tags mutants ./bench/worst -run TestPlanted -timeout 40m
 
 .PHONY: bench
 bench: ## the Go benchmarks of every layer, optimised as the command is
@@ -76,6 +85,10 @@ bench-peers: ## other policy engines at library level, in one run; writes their 
 bench-http: build ## the running service over loopback, beside its floors; ends with the ratios
 	$(GO) run ./bench/http -service $(BIN)
 
+.PHONY: bench-hook
+bench-hook: build ## what a coding agent waits for `bailiff hook` and for the HTTP hook, beside the least program
+	$(GO) run ./bench/hook -service $(BIN)
+
 PROFILES := .cache/profiles
 
 .PHONY: profile
@@ -86,12 +99,26 @@ profile: ## measure what is hot in the machine and the compiler, for builds: def
 	$(GO) run ./bench/profile cmd/bailiff/default.pgo $(PROFILES)/library.pprof
 	$(GO) run ./bench/profile bench/peers/default.pgo $(PROFILES)/peers.pprof
 
+# How long commands are compared with a real bash.
+BASHTIME ?= 2h
+
+.PHONY: bash
+bash: ## run generated commands that a block list lets pass in a real bash for BASHTIME (2h), in a sandbox
+	$(GO) test ./fuzz/bash -run 'TestHunt$$' -commands 0 -for $(BASHTIME) -v -timeout 0
+
 # How often the service is killed.
 KILLS ?= 200
 
 .PHONY: bench-scale
 bench-scale: build ## start time and memory of 100,000 keys with policies
 	$(GO) run ./bench/scale -service $(BIN)
+
+# How long the attacks of bench-worst take together, or each.
+WORST ?= -total 45s
+
+.PHONY: bench-worst
+bench-worst: build ## attack a hosted service in a control group of 1 GiB in every way that has killed one (WORST="-each 5m -floors")
+	$(GO) run ./bench/worst -service $(BIN) $(WORST)
 
 .PHONY: crash
 crash: ## kill the service KILLS times (200) under mixed load, and hold what is left against what clients were told
@@ -101,10 +128,23 @@ crash: ## kill the service KILLS times (200) under mixed load, and hold what is 
 borders: ## many clients at the borders of limits, of 200 quotas, at first deployments and approved holds, 1,000 times each
 	BAILIFF_ROUNDS=1000 BAILIFF_QUOTAS=200 $(GO) test ./httpd/e2e -run 'TestBorders|TestFirstDeployments|TestOneHold|TestQuotaOfKeys' -count 1 -v -timeout 1h
 
+.PHONY: hosts
+hosts: ## find the evidence of what coding agents make of hooks in their npm packages (downloads 0.7 GB)
+	BAILIFF_HOSTS=true $(GO) test ./fuzz/hosts -run TestEvidence -count 1 -v -timeout 30m
+
+.PHONY: bench-mcp
+bench-mcp: build ## what mcp-proxy adds to a call of a tool, beside the same server without it; fails above 300 µs
+	$(GO) run ./bench/mcp -service $(BIN)
+
+.PHONY: mcp-conformance
+mcp-conformance: ## the protocol's conformance suites, for servers and clients, with and without mcp-proxy (needs Node and npm)
+	$(GO) test ./httpd/mcpproxy/e2e -run Conformance -conformance -count 1 -v -timeout 20m
+
 .PHONY: nightly
-nightly: race differential mutants crash borders ## what takes too long for every change
+nightly: race differential evm mutants bash crash borders hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
-	$(MAKE) bench bench-http
+	$(MAKE) bench bench-http bench-mcp
+	$(MAKE) bench-worst WORST="-each 5m -floors"
 
 .PHONY: clean
 clean: ## remove what was built (not data/ and config/)

@@ -25,6 +25,7 @@ const (
 var onlyImporters = map[string]string{
 	"github.com/alecthomas/participle":               "grammar",
 	"github.com/alecthomas/kong":                     "cmd/bailiff",
+	"github.com/KimMachineGun/automemlimit":          "cmd/bailiff",
 	"github.com/owenrumney/go-sarif":                 "cmd/bailiff",
 	"github.com/cockroachdb/pebble":                  "runtime/ledger/pebble",
 	"github.com/go-jose/go-jose":                     "runtime/attest",
@@ -37,14 +38,18 @@ var onlyImporters = map[string]string{
 	"github.com/standard-webhooks/standard-webhooks": "runtime/webhook",
 	"github.com/ethereum/go-ethereum":                "runtime/gateway",
 	"github.com/go-json-experiment":                  "runtime/intent",
+	"github.com/modelcontextprotocol/go-sdk":         "httpd/mcpproxy",
 	"mvdan.cc/sh":                                    "vm/command",
 	"golang.org/x/net/idna":                          "vm/weburl",
 	"go.yaml.in/yaml":                                "runtime/policytest",
+	"github.com/tailscale/hujson":                    "runtime/hook/setup",
 }
 
 // alsoImport names further folders that may import a heavy dependency, each for the reason behind it.
 var alsoImport = map[string][]string{
-	"github.com/go-json-experiment": {"runtime/gateway"}, // the strict reading of JSON-RPC bodies
+	"github.com/go-json-experiment":   {"runtime/gateway", "runtime/hook", "runtime/response", "httpd/mcpproxy"}, // the strict reading of JSON-RPC bodies, events, results and MCP messages
+	"github.com/ethereum/go-ethereum": {"fuzz/evm"},                                                              // the machine that executes what the gateways forward
+	"go.yaml.in/yaml":                 {"runtime/hook/setup"},                                                    // settings files of hosts
 }
 
 // mayImport lists, for each package of the project, the project's packages that its production code may
@@ -59,28 +64,39 @@ var mayImport = map[string][]string{
 	"vm/command":            {},
 	"vm/mailbox":            {},
 	"vm/resource":           {},
+	"vm/calldata":           {"vm/amount"},
+	"vm/slot":               {"vm/address", "vm/amount", "vm/mailbox", "vm/weburl"},
 	"compiler":              {"grammar", "vm", "runtime/code"},
 	"runtime/code":          {},
-	"runtime/intent":        {"vm", "runtime/code", "runtime/canonical"},
+	"runtime/intent":        {"vm", "grammar", "runtime/code", "runtime/canonical"},
 	"runtime/canonical":     {},
 	"runtime/ledger":        {"vm/amount", "runtime/code", "runtime/ledger"},
 	"runtime/ledger/reopen": {"vm/amount", "runtime/ledger"},
 	"runtime/attest":        {"runtime/canonical"},
+	"runtime/response":      {"runtime/attest"},
 	"runtime/limit":         {},
+	"runtime/budget":        {},
+	"runtime/hook":          {"runtime/canonical"},
 	"runtime/metrics":       {"runtime/code"},
 	"runtime/eventview":     {"runtime/ledger", "vm"},
 	"runtime/webhook":       {"vm/weburl", "runtime/ledger", "runtime/eventview", "runtime/metrics"},
 	"runtime/authority":     {"grammar", "compiler", "vm", "runtime"},
-	"runtime/gateway":       {"grammar", "compiler", "vm", "runtime/attest", "runtime/ledger", "runtime/code", "runtime/canonical"},
+	"runtime/gateway":       {"grammar", "compiler", "vm", "runtime/attest", "runtime/budget", "runtime/ledger", "runtime/code", "runtime/canonical"},
+	"runtime/hook/setup":    {"runtime/hook"},
 	"runtime/policytest":    {"grammar", "runtime/authority", "runtime/intent", "runtime/code"},
 	"httpd": {
-		"runtime/authority", "runtime/code", "runtime/canonical", "runtime/ledger", "runtime/limit", "runtime/metrics",
-		"runtime/eventview", "runtime/gateway", "runtime/intent", "compiler", "vm",
+		"runtime/authority", "runtime/budget", "runtime/code", "runtime/canonical", "runtime/ledger", "runtime/limit", "runtime/metrics",
+		"runtime/eventview", "runtime/gateway", "runtime/hook", "runtime/intent", "compiler", "vm", "grammar",
 	},
+	"httpd/client":              {},
+	"httpd/client/verify":       {"httpd/client", "runtime/attest"},
+	"httpd/client/typescript":   {"fuzz/npm"},
+	"httpd/client/python":       {"httpd/client/drive"},
+	"httpd/mcpproxy":            {"httpd/client", "runtime/canonical"},
 	"cmd":                       {""},
 	"bench":                     {""},
 	"fuzz":                      {""},
-	"fuzz/oracle":               {"grammar", "runtime/intent", "runtime/code", "vm"}, // of vm the kinds of values alone
+	"fuzz/oracle":               {"grammar", "runtime/code"},
 	"runtime/ledger/ledgertest": {""},
 	"runtime/attest/peer":       {"fuzz/npm"},
 	"runtime/gateway/peer":      {"fuzz/npm"},

@@ -65,7 +65,9 @@ var gatewayBodies = []body{
 			if refused != nil {
 				return errors.New(refused.Message)
 			}
-			if answer := g.Serve(context.Background(), request, credential); !bytes.Contains(answer.Body, []byte("result")) {
+			answer := g.Serve(context.Background(), request, credential)
+			defer answer.Release()
+			if !bytes.Contains(answer.Body, []byte("result")) {
 				return errors.New(string(answer.Body) + answer.Message)
 			}
 			return nil

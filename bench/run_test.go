@@ -42,7 +42,7 @@ func compiled(tb testing.TB) (*vm.Program, *intent.Binding) {
 	if result.Program == nil {
 		tb.Fatalf("the example policy has errors: %v", found)
 	}
-	binding, err := intent.NewBinding(result.Program.Fields())
+	binding, err := intent.NewBinding(result.Program.Fields(), result.Program.Tokens())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -81,9 +81,9 @@ func machine(text string, want vm.Status) func(testing.TB) func() error {
 
 // fields are what the rules of the example policy look at, for intents like those of the benchmarks.
 type fields struct {
-	action, chain, token, target, amount vm.Value
-	environment, desk                    vm.Value
-	text                                 vm.Value // every text of the request, joined
+	action, chain, token, target, amount, fee vm.Value
+	environment, desk                         vm.Value
+	text                                      vm.Value // every text of the request, joined
 }
 
 func byHand(text string, want vm.Status) func(testing.TB) func() error {
@@ -98,7 +98,7 @@ func byHand(text string, want vm.Status) func(testing.TB) func() error {
 		}
 		request := &fields{
 			action: take("action"), chain: take("chainId"), token: take("token"), target: take("targetAddress"),
-			amount: take("amount"), environment: take("metadata.environment"), desk: take("metadata.desk"),
+			amount: take("amount"), fee: take("maxFee"), environment: take("metadata.environment"), desk: take("metadata.desk"),
 			text: take("@text"),
 		}
 		return func() error {
@@ -113,6 +113,7 @@ func byHand(text string, want vm.Status) func(testing.TB) func() error {
 // The numbers of the example policy, in base units.
 var (
 	maxTransaction = mustAmount("0.5", 18)
+	maxFee         = mustAmount("0.01", 18)
 	consensus      = mustAmount("0.25", 18)
 	maxUSDC        = mustAmount("250", 6)
 )
@@ -141,10 +142,13 @@ func (f *fields) judge() vm.Status {
 		return vm.Denied
 	}
 	status := f.judgeAmount()
-	if status == vm.Denied {
+	if status == vm.Denied || !f.judgeFee() {
 		return vm.Denied
 	}
 	if f.action.Text == "wallet.transfer" && f.desk.Text != "desk-1" && f.desk.Text != "desk-2" {
+		return vm.Denied
+	}
+	if f.action.Text == "contract.call" && f.target.Text != "0x4200000000000000000000000000000000000006" {
 		return vm.Denied
 	}
 	return status
@@ -155,7 +159,7 @@ func (f *fields) judgeAmount() vm.Status {
 		return f.judgeToken()
 	}
 	if f.amount.Kind == vm.Missing {
-		return vm.Allowed
+		return vm.Denied
 	}
 	value, err := amount.Parse(f.amount.Text, 18)
 	switch {
@@ -167,8 +171,15 @@ func (f *fields) judgeAmount() vm.Status {
 	return vm.Allowed
 }
 
+// judgeFee reports whether the fee is within its maximum. The floor looks at no call data, which its intents do not have.
+func (f *fields) judgeFee() bool {
+	value, err := amount.Parse(f.fee.Text, 18)
+	return err == nil && value.Cmp(maxFee) <= 0
+}
+
 func (f *fields) judgeToken() vm.Status {
-	pinned := f.target.Text == "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" || f.target.Text == "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
+	pinned := f.chain.Text == "1" && f.target.Text == "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" ||
+		f.chain.Text == "8453" && f.target.Text == "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
 	value, err := amount.Parse(f.amount.Text, 6)
 	if !strings.EqualFold(f.token.Text, "USDC") || !pinned || err != nil || value.Cmp(maxUSDC) > 0 {
 		return vm.Denied

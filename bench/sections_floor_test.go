@@ -149,11 +149,15 @@ func TestTransferByHand(t *testing.T) {
 		f, frame, machine := new(transfer), make([]vm.Value, len(program.Fields())), new(vm.Machine)
 		f.take(t, in)
 		binding.Fill(in, intent.Shim, nil, frame)
-		if slot, ok := program.Slot(name); ok {
-			*f.fields()[name] = vm.Value{Kind: vm.String, Text: spoilt}
-			frame[slot] = *f.fields()[name]
-		} else if name != "" {
-			t.Fatalf("the program has no slot %s", name)
+		found := name == ""
+		for _, read := range []string{name, "@" + name, intent.EachPrefix + name} { // the slots by which rules read it
+			if slot, ok := program.Slot(read); ok {
+				*f.fields()[name] = vm.Value{Kind: vm.String, Text: spoilt}
+				frame[slot], found = *f.fields()[name], true
+			}
+		}
+		if !found {
+			t.Fatalf("the program has no slot of %s", name)
 		}
 		got, want := f.allowed(), machine.Run(program, frame, vm.First).Status == vm.Allowed
 		if got != want || want != (name == "") {

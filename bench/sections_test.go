@@ -53,10 +53,10 @@ func sectionCases(tb testing.TB) (cases []sectionCase) {
 func sections(tb testing.TB) (*vm.Program, *intent.Binding) {
 	tb.Helper()
 	result, found := compiler.Compile(grammar.NewSource(allSections, read(tb, allSections)))
-	if result.Program == nil || len(found) > 0 {
-		tb.Fatalf("the policy of all sections has findings: %v", found)
+	if result.Program == nil || found.HasErrors() {
+		tb.Fatalf("the policy of all sections does not compile: %v", found)
 	}
-	binding, err := intent.NewBinding(result.Program.Fields())
+	binding, err := intent.NewBinding(result.Program.Fields(), result.Program.Tokens())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -124,9 +124,10 @@ func replaceLine(pattern, with string) func(string) string {
 	return func(line string) string { return re.ReplaceAllString(line, with) }
 }
 
-// scalars are slots that never hold a list, so that any and all are the same.
-var scalars = regexp.MustCompile(`"(action|chainId|targetAddress|framework|agentId|command|host|url|method|query|@action|@provenance|@host|@path|@query|@server|@tool|@mcp|@evm\.call|@evm\.call\.token|@evm\.call\.amount|` +
-	`@git\.(?:operation|provider|remote_scheme|worktree|worktree\.beyond)|@db\.environment)"`)
+// scalars are slots that never hold a list, or one of paths alone that is asked whether it is there, so that any and all are
+// the same.
+var scalars = regexp.MustCompile(`"(action|chainId|targetAddress|token|amount|calldata|framework|agentId|command|host|path|url|method|query|@action|@provenance|@host|@path|@token|@caseless|@sent\.(?:url|host|query|path|amount|token)|@each\.metadata\.(?:serverId|toolName)|@path\.decoded|@url\.decoded|@git\.branch|@query|@server|@tool|@mcp|@evm\.call|@evm\.call\.token|@evm\.call\.amount|@evm\.call\.symbol|@token\.stray|@target\.token|@calldata\.(?:method|runs|mismatch)|@moved|` +
+	`@fs\.(?:git|taken|taken\.tree|taken\.roots)|@git\.(?:operation|provider|remote_scheme|worktree|worktree\.beyond)|@db\.environment)"`)
 
 // goldenRuns returns the programs of the golden files, and the intents of all of them.
 func goldenRuns(t *testing.T) (programs []*vm.Program, lines []string) {

@@ -13,10 +13,16 @@ type checker struct {
 	policy *Policy
 	found  grammar.Diagnostics
 
-	grammar grammar.Diagnostics // what the grammar found
+	grammar  grammar.Diagnostics // what the grammar found
+	deferred []grammar.Code      // errors that are warnings here
+	stop     func() bool         // whether there is no time left; nil: never
+	late     bool                // it said so
 
 	// partial says that the policy lacks something that was refused, here or by the grammar. Then nothing is linted.
 	partial bool
+
+	// foreign are the parts of lists that are written in the form of another format: what they say is not known.
+	foreign []grammar.Span
 
 	// refused are the lines with errors, once all sections are read: what they may have said is not missing.
 	refused []refusal
@@ -24,48 +30,57 @@ type checker struct {
 	tokens  map[string]*Token              // by symbol in lower case
 	amounts map[*Token]tokenAmounts        // the lines that need the token's decimals
 	caps    map[string]*Cap                // by name
-	pinned  map[string]*Token              // by address
+	pinned  map[string][]pinnedToken       // by address
+	daily   []*grammar.Entry               // the limits of tokens, which need their decimals
 	allowed map[string]*Allowance          // by path and scope
 	listed  map[*Allowance]map[string]bool // the values of rules of several lines
 }
 
-func newChecker(file *grammar.File, found grammar.Diagnostics) *checker {
+func newChecker(file *grammar.File, found grammar.Diagnostics, by way) *checker {
 	policy := new(Policy)
 	if file.Version != nil {
 		policy.Version = *file.Version
 	}
 	return &checker{
-		file: file, policy: policy, grammar: found, partial: found.HasErrors(),
-		tokens: map[string]*Token{}, amounts: map[*Token]tokenAmounts{}, pinned: map[string]*Token{}, allowed: map[string]*Allowance{},
+		file: file, policy: policy, grammar: found, deferred: by.deferred, stop: by.limit.Stop, partial: found.HasErrors(),
+		tokens: map[string]*Token{}, amounts: map[*Token]tokenAmounts{}, pinned: map[string][]pinnedToken{}, allowed: map[string]*Allowance{},
 		listed: map[*Allowance]map[string]bool{}, caps: map[string]*Cap{},
 	}
 }
 
-func (c *checker) add(d grammar.Diagnostic) { c.found = append(c.found, d) }
+func (c *checker) add(d grammar.Diagnostic) { c.found = append(c.found, deferring(d, c.deferred)) }
 
 // check reads all sections, then checks what concerns several entries.
 func (c *checker) check() {
 	for _, section := range c.file.Sections {
 		c.section(section)
 	}
+	if c.expired() {
+		return
+	}
 	c.refused = append(c.refusals(c.grammar), c.refusals(c.found)...)
-	c.finishEVM()
-	c.finishTools()
-	c.finishCustom()
-	c.finishMCP()
-	c.finishResponse()
-	c.finishCaps()
-	c.finishProfiles()
-	c.finishControls()
-	c.finishPolicy()
-	c.lint()
+	for _, finish := range []func(){
+		c.finishEVM, c.finishTools, c.finishCustom, c.finishMCP, c.finishResponse, c.finishDailyTokens, c.finishCaps,
+		c.finishProfiles, c.finishControls, c.finishPolicy, c.lint,
+	} {
+		if c.expired() {
+			return
+		}
+		finish()
+	}
+}
+
+// expired reports that there is no time left. Then nothing that was found means anything.
+func (c *checker) expired() bool {
+	c.late = c.late || c.stop != nil && c.stop()
+	return c.late
 }
 
 // section reads the entries of one section.
 func (c *checker) section(section *grammar.Section) {
 	if row, version := findSection(section.Name), c.file.Version; version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor) {
 		c.add(grammar.At(CodeSectionVersion, section.Heading.Span, "section `%s` needs version %s, and this policy has %s", section.Name, row.Since, version.Text).
-			WithHint("write `version: %s.0`, or do without", row.Since))
+			WithHint("write `version: %s.0` to have it", row.Since))
 		c.partial = true
 		return
 	}
@@ -74,8 +89,13 @@ func (c *checker) section(section *grammar.Section) {
 			WithHint("add its entries, or remove the heading"))
 	}
 	c.open(section)
-	for _, entry := range section.Entries {
-		c.entry(section.Name, entry)
+	for i := 0; i < len(section.Entries) && !c.expired(); i++ {
+		if n := capitals(section.Name, section.Entries[i:]); n > 0 {
+			c.capitalKeys(section.Entries[i : i+n])
+			i += n - 1
+			continue
+		}
+		c.entry(section.Name, section.Entries[i])
 	}
 }
 
@@ -119,6 +139,10 @@ func (c *checker) open(section *grammar.Section) {
 		}
 	case "repository", "filesystem", "git", "database":
 		c.openProfile(section)
+	case "deployment":
+		if p.Deployment == nil {
+			p.Deployment = &Deployment{}
+		}
 	}
 }
 
@@ -126,7 +150,7 @@ func (c *checker) open(section *grammar.Section) {
 func (c *checker) entry(section string, entry *grammar.Entry) {
 	rows := rowsFor(section, entry.Key)
 	if len(rows) == 0 {
-		c.unknownKey(section, entry.Key)
+		c.unknownKey(section, entry)
 		return
 	}
 	ok := c.checkKeyForm(rows[0], entry.Key)
@@ -143,6 +167,12 @@ func (c *checker) entry(section string, entry *grammar.Entry) {
 // read hands an entry to the reader of its key. A key of the schema that nobody reads is refused, lest it be ignored.
 func (c *checker) read(row *Key, entry *grammar.Entry) {
 	before := len(c.found)
+	if !c.foreignValue(row, entry) {
+		c.partial = true
+		return
+	}
+	read := len(c.found)
+	defer func() { c.partial = c.partial || c.found[before:].HasErrors() }()
 	var known bool
 	switch controls := c.controls(row.Section); {
 	case controls != nil && row.Name == nameApproval && row.Section != "mcp":
@@ -155,7 +185,9 @@ func (c *checker) read(row *Key, entry *grammar.Entry) {
 	if !known {
 		c.add(unsupported(row, entry.Key))
 	}
-	c.partial = c.partial || c.found[before:].HasErrors()
+	if row.Type != TypeActions && !entry.Key.Has(Matches.String()) {
+		c.foreignList(row, entry.Value, read)
+	}
 }
 
 // readSection hands an entry to the reader of its section, and reports whether that knows the key.
@@ -175,6 +207,8 @@ func (c *checker) readSection(row *Key, entry *grammar.Entry) (known bool) {
 		known = c.readLimits(row, entry)
 	case "repository", "filesystem", "git", "database":
 		known = c.readProfile(row, entry)
+	case "deployment":
+		known = c.readDeployment(row, entry)
 	}
 	return known
 }
@@ -207,28 +241,51 @@ func (c *checker) finishControls() {
 			continue
 		}
 		c.add(grammar.At(CodeOnlyShimFalse, controls.Shim.Span, "section `%s` says nothing but `require_shim: false`, which does nothing", section.Name).
-			WithHint("remove the section, or write `require_shim: true` if a shim is meant"))
+			WithHint("write `require_shim: true` if a shim is meant, or what else the section should say"))
 		c.partial = true
 	}
 }
 
 func unsupported(row *Key, key *grammar.Key) grammar.Diagnostic {
 	return grammar.At(CodeKeyUnsupported, key.Span, "key `%s` is not supported yet by this version of bailiff", shorten(row.Name)).
-		WithHint("remove the line; it would not be enforced")
+		WithHint("%s", instead(row))
 }
 
-func (c *checker) unknownKey(section string, key *grammar.Key) {
+// instead returns which keys say what a key would that is not supported.
+func instead(row *Key) string {
+	if row.Section == "soft_limits" {
+		return "it would not be enforced; a cap starts again by `cap.<name>.window`: `day`, `hour` or `task`, in UTC"
+	}
+	return "it would not be enforced; say it with the keys that are supported"
+}
+
+func (c *checker) unknownKey(section string, entry *grammar.Entry) {
+	key := entry.Key
 	d := grammar.At(CodeUnknownKey, key.Span, "section `%s` has no key `%s`", section, shorten(key.Name()))
-	elsewhere, longer := sectionsWith(key), keysEndingIn(section, key)
+	if len(c.found) > 2*grammar.MaxDiagnostics { // more than are shown: what was meant is not looked for
+		c.add(d)
+		c.partial = true
+		return
+	}
+	elsewhere, longer, other := sectionsWith(key), keysEndingIn(section, key), calledOtherwise(section, key)
+	if other == "allowed" && strings.Contains(c.file.Source.Slice(entry.Span), ".") {
+		other = "" // MCP tools, which another section grants
+	}
 	switch near := closestKey(section, key); {
 	case key.Name() == "svc-sig":
 		d = d.WithHint("it belongs below `## signature`, at the end; signing the policy writes both")
+	case tokenShorthand(section, key) != "":
+		meant := tokenShorthand(section, key)
+		value := strings.TrimLeft(c.file.Source.Slice(grammar.Span{Start: key.Span.End, End: entry.Span.End}), ":")
+		d = d.WithHint("write `%s:%s`; a token needs `%s.decimals`, too", meant, shorten(value), key.Name()).WithFix(key.Span, meant)
+	case other != "":
+		d = d.WithHint("did you mean `%s`?", other).WithFix(key.Span, other)
 	case len(longer) == 1:
 		d = d.WithHint("did you mean `%s`?", longer[0]).WithFix(key.Segments[0].Span.To(key.Segments[len(key.Segments)-1].Span), longer[0])
 	case len(longer) > 1:
 		d = d.WithHint("did you mean %s?", alternatives(longer))
 	case len(elsewhere) > 0:
-		d = d.WithHint("`%s` belongs below `## %s`", key.Name(), elsewhere[0])
+		d = d.WithHint("it belongs below `## %s`: write `%s` there", elsewhere[0], shorten(c.file.Source.Slice(entry.Span)))
 	case near != "" && key.Scope == nil:
 		d = d.WithHint("did you mean `%s`?", near).
 			WithFix(key.Segments[0].Span.To(key.Segments[len(key.Segments)-1].Span), near)
@@ -260,7 +317,7 @@ func (c *checker) checkKeyForm(row *Key, key *grammar.Key) bool {
 			WithHint("a scope stands straight after `allow_only`, as in `allow_only[action=bash].metadata.team`"))
 	case len(key.Words) > 0 && !row.takesWords():
 		c.add(grammar.At(CodeKeyForm, key.Words[0].Span, "key `%s` takes no word after its name", shorten(row.Name)).
-			WithHint("remove it; the colon follows the key at once"))
+			WithHint("the colon follows the key at once"))
 	default:
 		return true
 	}
@@ -275,7 +332,7 @@ func (c *checker) available(row *Key, key *grammar.Key) bool {
 		c.add(unsupported(row, key))
 	case version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor):
 		c.add(grammar.At(CodeKeyVersion, key.Span, "`%s` needs version %s, and this policy has %s", shorten(row.Name), row.Since, version.Text).
-			WithHint("write `version: %s.0`, or do without", row.Since))
+			WithHint("write `version: %s.0` to have it", row.Since))
 	default:
 		return true
 	}
@@ -304,15 +361,27 @@ func (c *checker) finishPolicy() {
 	if c.partial || c.file.Version == nil || c.policy.enforces() {
 		return
 	}
-	hint := "add `## tool_calls`, `## evm` or `## custom` rules"
-	if c.policy.MCP != nil {
-		hint = "blocking alone grants nothing: add `allowed_servers` or `allowed_tools` to `## mcp`, or " + strings.TrimPrefix(hint, "add ")
-	}
-	if !c.file.Version.AtLeast(2, 0) && (c.policy.SoftLimits.limits() || c.policy.ExecutionLimits.limits()) {
-		hint += ", or raise the version to 2.0.0, where a limit is enough"
-	}
-	c.add(grammar.At(CodeEnforcesNothing, c.file.Version.Span, "this policy enforces nothing").WithHint("%s", hint))
+	c.add(c.enforcesNothing())
 	c.partial = true // then there is nothing else to say about what it passes
+}
+
+// enforcesNothing reports a policy that lacks what one must have, by what it has.
+func (c *checker) enforcesNothing() grammar.Diagnostic {
+	const remedy = "add `## tool_calls`, `## evm` or `## custom` rules"
+	p, span := c.policy, c.file.Version.Span
+	old := !c.file.Version.AtLeast(2, 0)
+	switch {
+	case p.MCP != nil:
+		return grammar.At(CodeEnforcesNothing, span, "this policy grants nothing: `blocked_tools` only narrows what is granted").
+			WithHint("add `allowed_servers` or `allowed_tools` to `## mcp`, or %s", strings.TrimPrefix(remedy, "add "))
+	case old && p.ExecutionLimits.limits():
+		return grammar.At(CodeEnforcesNothing, span, "a limit on tool calls alone is not a policy of version %s", p.Version.Text).
+			WithHint(remedy + ", or raise the version to 2.0.0, where a limit is enough")
+	case old && p.SoftLimits.limits():
+		return grammar.At(CodeEnforcesNothing, span, "this policy enforces nothing: under version %s soft limits only inform", p.Version.Text).
+			WithHint(remedy + ", or raise the version to 2.0.0, where a limit is enough")
+	}
+	return grammar.At(CodeEnforcesNothing, span, "this policy enforces nothing").WithHint(remedy)
 }
 
 // enforces reports whether the policy has what a policy of its version must have at least.
@@ -321,7 +390,14 @@ func (p *Policy) enforces() bool {
 		return true
 	}
 	return p.Version.AtLeast(2, 0) &&
-		(p.MCP.grants() || p.Profiles.declared() || p.SoftLimits.limits() || p.ExecutionLimits.limits())
+		(p.MCP.grants() || p.Profiles.declared() || p.SoftLimits.limits() || p.ExecutionLimits.limits() || p.controls())
+}
+
+// controls reports whether a section that binds intents of every kind asks for approvals or a shim.
+func (p *Policy) controls() bool {
+	asks := func(c Controls) bool { return c.Approval != nil || isOn(c.Shim) }
+	return p.Custom != nil && asks(p.Custom.Controls) || p.SoftLimits != nil && asks(p.SoftLimits.Controls) ||
+		p.ExecutionLimits != nil && asks(p.ExecutionLimits.Controls)
 }
 
 // shorten returns text for a message, without control over its length to whoever wrote it.

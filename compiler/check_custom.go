@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
+	"bailiff/vm/slot"
 )
 
 // readCustom reads one entry of `## custom`, and reports whether it knows the key.
@@ -14,6 +15,7 @@ func (c *checker) readCustom(row *Key, entry *grammar.Entry) bool {
 	case "deny_if":
 		c.readDenyIf(entry)
 	case "deny_string":
+		c.lintText(entry.Value)
 		c.deny(Denial{Span: entry.Span, Operator: Contains}, entry.Value)
 	case "response":
 		c.policy.Custom.ResponseDeny = c.jsonText(entry)
@@ -48,7 +50,7 @@ func (c *checker) deny(d Denial, value *grammar.Value) {
 	case len(value.Text) > maxTextBytes:
 		c.add(grammar.At(CodeTextLong, value.Span, "a value has at most %d bytes, and this one %d", maxTextBytes, len(value.Text)))
 		return
-	case d.Operator == Matches && !c.pattern(value.Text, value.Span):
+	case d.Operator == Matches && !c.pattern(value.Text, value.Span, slot.At(d.Path).Forms()...):
 		return
 	}
 	c.literals(value.Text, value.Span)
@@ -67,7 +69,7 @@ func (c *checker) operator(word grammar.Word, denies bool) (Operator, bool) {
 			return Operator(i), true
 		}
 	}
-	d := grammar.At(CodeOperator, word.Span, "`%s` is no operator here", shorten(word.Text))
+	d := grammar.At(CodeOperator, word.Span, "`%s` is not an operator here", shorten(word.Text))
 	c.add(suggestOperator(d, word, denies))
 	return 0, false
 }
@@ -84,15 +86,15 @@ func (c *checker) path(segments []grammar.Segment) (string, bool) {
 	}
 	path := joinSegments(segments)
 	span := segments[0].Span.To(segments[len(segments)-1].Span)
-	first := findField(segments[0].Text)
+	first, known := slot.Find(segments[0].Text)
 	switch {
-	case first == nil:
+	case !known:
 		c.add(unknownField(segments[0], path))
-	case first.members && len(segments) == 1:
-		c.add(grammar.At(CodePathObject, span, "`%s` is an object, and rules compare texts", first.name).
-			WithHint("name a member of it, such as `%s.env`", first.name))
-	case !first.members && len(segments) > 1:
-		c.add(grammar.At(CodePathObject, span, "`%s` has no members, so `%s` can't exist", first.name, shorten(path)).
+	case first.Members && len(segments) == 1:
+		c.add(grammar.At(CodePathObject, span, "`%s` is an object, and rules compare texts", first.Name).
+			WithHint("name a member of it, such as `%s.env`", first.Name))
+	case !first.Members && len(segments) > 1:
+		c.add(grammar.At(CodePathObject, span, "`%s` has no members, so `%s` can't exist", first.Name, shorten(path)).
 			WithHint("data of your own is below `metadata`"))
 	case len(path) > maxPathBytes:
 		c.add(grammar.At(CodeTextLong, span, "a path has at most %d bytes, and this one %d", maxPathBytes, len(path)))
@@ -143,7 +145,7 @@ func (c *checker) readWords(line *Allowance, key *grammar.Key) bool {
 		return true
 	}
 	if len(words) > 1 && !line.Attested && grammar.Closest(words[0].Text, []string{wordAttested}) != "" {
-		c.add(grammar.At(CodeOperator, words[0].Span, "`%s` is no operator here", shorten(words[0].Text)).
+		c.add(grammar.At(CodeOperator, words[0].Span, "`%s` is not an operator here", shorten(words[0].Text)).
 			WithHint("did you mean `%s`?", wordAttested).WithFix(words[0].Span, wordAttested))
 		return false
 	}
@@ -175,7 +177,7 @@ func (c *checker) values(path string, operator Operator, entry *grammar.Entry) [
 	var values []Item
 	cut := operator == Matches && c.cut(entry.Value)
 	for _, item := range c.list(entry) {
-		if operator == Matches && (cut || !c.pattern(item.Text, item.Span)) {
+		if operator == Matches && (cut || !c.pattern(item.Text, item.Span, slot.At(path).Forms()...)) {
 			continue
 		}
 		c.literals(item.Text, item.Span)
@@ -237,7 +239,9 @@ func (c *checker) finishCustom() {
 		}
 		c.lintPlainAllowance(rule)
 		if len(rule.Values) > 1 {
-			c.bounded(machinePattern(rule.texts()), rule.Span)
+			for _, form := range slot.At(rule.Path).Forms() {
+				c.bounded(machinePattern(rule.texts(), form), rule.Span)
+			}
 		}
 	}
 }

@@ -1,11 +1,14 @@
 package compiler
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"bailiff/grammar"
+	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/calldata"
 )
 
 // readEVM reads one entry of `## evm`, and reports whether it knows the key.
@@ -20,12 +23,22 @@ func (c *checker) readEVM(row *Key, entry *grammar.Entry) bool {
 		c.readChainActions(entry)
 	case "max_transaction_eth":
 		e.MaxTransaction = c.limit(entry, NativeDecimals, "ETH has")
+	case "max_fee_eth":
+		e.MaxFee = c.limit(entry, NativeDecimals, "ETH has")
+	case "paymaster_fees":
+		if word := c.word(row, entry); word != nil {
+			e.PaymasterFees = &Flag{Span: entry.Span, On: word.Text == wordCount}
+		}
 	case "consensus_threshold_eth":
 		e.Consensus = c.limit(entry, NativeDecimals, "ETH has")
 	case "consensus_require_hold":
 		e.RequireHold = c.boolean(entry)
-	case "token.<SYM>.decimals", "token.<SYM>.max_transaction", "token.<SYM>.addresses", "token.<SYM>.consensus_threshold":
+	case "token.<SYM>.decimals", "token.<SYM>.max_transaction", "token.<SYM>.addresses", "token.<SYM>.methods", "token.<SYM>.consensus_threshold":
 		c.readToken(entry)
+	case "account_calls":
+		if word := c.word(row, entry); word != nil {
+			e.AccountCalls = &Flag{Span: entry.Span, On: word.Text == wordAllow}
+		}
 	case "require_calldata_enrichment":
 		e.Enrichment = c.boolean(entry)
 	case "calldata_unknown_selector":
@@ -91,8 +104,14 @@ func isMCP(lower string) bool { return strings.HasPrefix(lower, mcpPrefix) }
 // approveAction is the EVM action that is always about a token.
 const approveAction = "token.approve"
 
+// transferAction is the EVM action that pays, in the native currency or a token.
+const transferAction = "wallet.transfer"
+
+// CoreEVMActions returns the actions that are EVM actions under every policy, in lower case.
+func CoreEVMActions() []string { return slices.Clone(coreEVMActions) }
+
 // coreEVMActions are EVM actions under every policy, in lower case.
-var coreEVMActions = []string{"wallet.transfer", "contract.call", approveAction, "erc4337.userop"}
+var coreEVMActions = []string{transferAction, callAction, approveAction, "erc4337.userop"}
 
 // readChainActions reads the block of chains and their actions.
 func (c *checker) readChainActions(entry *grammar.Entry) {
@@ -130,6 +149,8 @@ func (c *checker) readToken(entry *grammar.Entry) {
 		token.Decimals = c.integer(entry, 0, amount.MaxDecimals)
 	case "addresses":
 		c.pin(token, entry)
+	case "methods":
+		c.methods(token, entry)
 	default: // these are read when the decimals are known
 		lines := c.amounts[token]
 		if key == "max_transaction" {
@@ -176,14 +197,15 @@ func (c *checker) pin(token *Token, entry *grammar.Entry) {
 		token.Addresses = &List{Span: entry.Span}
 	}
 	for _, item := range c.list(entry) {
-		normal := c.address(item.Text, item.Span)
-		if normal == "" {
+		pin, ok := c.readPin(item)
+		if !ok {
 			continue
 		}
-		switch holder := c.pinned[normal]; holder {
+		holder := c.pinnedBy(pin)
+		switch holder {
 		case nil:
-			c.pinned[normal] = token
-			token.Addresses.Items = append(token.Addresses.Items, Item{normal, item.Span})
+			c.pinned[pin.Address] = append(c.pinned[pin.Address], pinnedToken{pin.Chain, token})
+			token.Addresses.Items = append(token.Addresses.Items, Item{pin.String(), item.Span})
 		case token:
 			c.add(grammar.At(CodeRepeatedItem, item.Span, "`%s` pins this address already", token.Symbol))
 		default:
@@ -191,6 +213,69 @@ func (c *checker) pin(token *Token, entry *grammar.Entry) {
 				WithHint("a contract has one symbol, one `decimals` and one `max_transaction`"))
 		}
 	}
+}
+
+// readPin reads an address, with the id of its chain in front from version 2.4 on.
+func (c *checker) readPin(item grammar.Item) (pin vm.Pin, ok bool) {
+	chain, text, found := strings.Cut(item.Text, ":")
+	if !found {
+		pin.Address = c.address(item.Text, item.Span)
+		return pin, pin.Address != ""
+	}
+	if version := c.file.Version; version != nil && !version.AtLeast(v24.Major, v24.Minor) {
+		c.add(grammar.At(CodeKeyVersion, item.Span, "an address with a chain needs version %s, and this policy has %s", v24, version.Text).
+			WithHint("write `version: %s.0`, or the address alone, which pins it on all chains", v24))
+		return pin, false
+	}
+	pin = vm.Pin{Chain: c.chain(chain, item.Span), Address: c.address(text, item.Span)}
+	return pin, pin.Chain != "" && pin.Address != ""
+}
+
+// A pinnedToken is a token whose rule pins an address on a chain, or, where that is "", on all.
+type pinnedToken struct {
+	chain string
+	token *Token
+}
+
+// pinnedBy returns the token whose rule pins the same contract already, or nil.
+func (c *checker) pinnedBy(pin vm.Pin) *Token {
+	for _, other := range c.pinned[pin.Address] {
+		if other.chain == pin.Chain || other.chain == "" || pin.Chain == "" {
+			return other.token
+		}
+	}
+	return nil
+}
+
+// methods reads the selectors and signatures of a token's further methods.
+func (c *checker) methods(token *Token, entry *grammar.Entry) {
+	token.Methods = &List{Span: entry.Span}
+	seen := map[calldata.Selector]bool{}
+	for _, item := range c.list(entry) {
+		selector, err := calldata.ParseSelector(item.Text)
+		switch {
+		case err != nil:
+			c.add(notMethod(item, err))
+		case seen[selector]:
+			c.add(grammar.At(CodeRepeatedItem, item.Span, "`%s` is in the list already, as another spelling of its selector %s", shorten(item.Text), selector).
+				WithHint("remove it"))
+		default:
+			seen[selector] = true
+			token.Methods.Items = append(token.Methods.Items, Item{selector.String(), item.Span})
+		}
+	}
+}
+
+// notMethod reports what names no method.
+func notMethod(item grammar.Item, problem error) grammar.Diagnostic {
+	d := grammar.At(CodeMethod, item.Span, "`%s` names no method: it is %s", shorten(item.Text), problem)
+	switch {
+	case strings.Count(item.Text, "(") != strings.Count(item.Text, ")"):
+		return d.WithHint("a comma divides a list; write the whole signature between quotes: `\"mint(address,uint256)\"`")
+	case errors.Is(problem, calldata.ErrSelector):
+		return d.WithHint("write the first four bytes of the call data, such as 0xa9059cbb")
+	}
+	return d.WithHint("write the signature as Solidity hashes it, without spaces and names of arguments")
 }
 
 // finishEVM checks what concerns several entries of `## evm`.

@@ -40,6 +40,10 @@ func (c *checker) readSoftLimits(row *Key, entry *grammar.Entry) bool {
 		}
 	case name == "daily_evm_limit_eth":
 		s.DailyEVM = c.limit(entry, NativeDecimals, "ETH has")
+	case name == "daily_fee_eth":
+		s.DailyFee = c.limit(entry, NativeDecimals, "ETH has")
+	case name == "daily_token.<SYM>":
+		c.daily = append(c.daily, entry)
 	case name == "daily_tool_calls":
 		s.DailyCalls = c.integer(entry, 1, maxCount)
 	default:
@@ -95,6 +99,34 @@ func (c *checker) cap(entry *grammar.Entry) *Cap {
 }
 
 const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+// finishDailyTokens reads the daily limits of tokens by their rules.
+func (c *checker) finishDailyTokens() {
+	if len(c.daily) == 0 {
+		return
+	}
+	seen := map[*Token]bool{}
+	for _, entry := range c.daily {
+		symbol := entry.Key.Segments[1]
+		token := c.tokens[strings.ToLower(symbol.Text)]
+		switch {
+		case token == nil && !c.lostPart("evm", symbol.Text):
+			c.add(grammar.At(CodeTokenUnknown, symbol.Span, "no rule of `## evm` is for token `%s`", shorten(symbol.Text)).
+				WithHint("add `token.%s.decimals` and `token.%s.max_transaction` there", shorten(symbol.Text), shorten(symbol.Text)))
+			continue
+		case token == nil:
+			continue
+		case token.Symbol != symbol.Text:
+			c.add(grammar.At(CodeSymbolCase, symbol.Span, "`%s` and `%s` differ only in case, and are one token", symbol.Text, token.Symbol).
+				WithHint("spell it `%s` everywhere", token.Symbol).WithFix(symbol.Span, token.Symbol))
+		}
+		if most := c.tokenLimit(token, entry); most != nil && !seen[token] {
+			seen[token] = true
+			c.policy.SoftLimits.DailyToken = append(c.policy.SoftLimits.DailyToken, DailyToken{token, most})
+		}
+	}
+	c.partial = c.partial || c.found.HasErrors()
+}
 
 // fieldPath reads a value that is the path of a field, without `intent.` in front, or returns nil after reporting.
 func (c *checker) fieldPath(entry *grammar.Entry) *Text {

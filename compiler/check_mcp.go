@@ -46,7 +46,6 @@ func (c *checker) lowered(entry *grammar.Entry, check func(grammar.Item) bool) *
 // server reports an item that is no name of an MCP server.
 func (c *checker) server(item grammar.Item) bool {
 	if isAction(item.Text) && !strings.ContainsAny(item.Text, ".*") {
-		c.lintDivided(item)
 		return true
 	}
 	c.add(grammar.At(CodeServer, item.Span, "`%s` is no name of an MCP server", shorten(item.Text)).
@@ -57,7 +56,6 @@ func (c *checker) server(item grammar.Item) bool {
 // toolPattern reports an item that is no pattern of MCP tools.
 func (c *checker) toolPattern(item grammar.Item) bool {
 	if isAction(item.Text) && strings.Count(item.Text, "*") <= vm.MaxStars {
-		c.lintDivided(item)
 		c.lintWildcards(item)
 		if strings.HasPrefix(item.Text, ".") || strings.HasSuffix(item.Text, ".") {
 			c.add(grammar.At(CodeNeverMatches, item.Span, "no MCP tool is called `%s`: a name stands on either side of a dot", shorten(item.Text)))
@@ -83,11 +81,11 @@ func (c *checker) finishMCP() {
 	if m.AllowedTools == nil || m.BlockedTools == nil {
 		return
 	}
-	blocked := newGlobIndex(vm.Dotted, m.BlockedTools.texts())
+	blocked := newGlobIndex(vm.Unbounded, m.BlockedTools.texts())
 	for _, item := range m.AllowedTools.Items {
 		if by, covered := blocked.coversTool(item.Text); covered {
 			c.add(grammar.At(CodeAllowedBlocked, item.Span, "`blocked_tools` covers this with `%s`, so it is never allowed", shorten(by)).
-				WithHint("remove one of the two"))
+				WithHint("remove it from `allowed_tools`, or narrow the pattern if part of it is meant to pass"))
 			c.partial = true
 		}
 	}

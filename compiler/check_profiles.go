@@ -189,15 +189,15 @@ func (c *checker) finishProfiles() {
 	}
 }
 
-// checkBlocked reports operations that are both allowed and blocked.
+// checkBlocked warns of operations that are both allowed and blocked.
 func (c *checker) checkBlocked(allowed, blocked *List) {
 	if blocked == nil {
 		return
 	}
 	for _, item := range blocked.Items {
 		if slices.Contains(allowed.texts(), item.Text) {
-			c.add(grammar.At(CodeAllowedAndBlocked, item.Span, "`%s` is in `allowed_operations` too", item.Text).
-				WithHint("remove it from one of the two lists"))
+			c.add(grammar.At(CodeAllowedAndBlocked, item.Span, "`%s` is in `allowed_operations` too, and is denied", item.Text).
+				WithHint("remove it from `allowed_operations`"))
 		}
 	}
 }
@@ -210,7 +210,7 @@ func (c *checker) checkApproval(section string, allowed, approval *List) {
 	for _, item := range approval.Items {
 		if !slices.Contains(allowed.texts(), item.Text) {
 			c.add(grammar.At(CodeApprovalDenied, item.Span, "`%s` is not in `allowed_operations`, so it is denied before anybody could approve it", item.Text).
-				WithHint("add it to `allowed_operations`, or remove it here"))
+				WithHint("add it to `allowed_operations` if a person is to decide; as it is, it is denied"))
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestUnshimmed(t *testing.T) {
 	if got := strings.Join(p.Profiles.Names(), " "); got != "repository filesystem git" {
 		t.Errorf("the profiles are %q", got)
 	}
-	if got := strings.Join(p.Unshimmed(), " "); got != "filesystem git execution_limits" {
+	if got := strings.Join(p.Unshimmed(), " "); got != "filesystem git" {
 		t.Errorf("%q don't require a shim", got)
 	}
 	compiled, _ = compileText("version: 2.1.0\n## execution_limits\nmax_tool_calls_per_task: 1\n")
@@ -178,7 +178,7 @@ func governedLine(r *rand.Rand) string {
 	if !strings.HasPrefix(action, "git") && !strings.HasPrefix(action, "db") {
 		unsound(r, metadata, "filesystem", someFiles(r))
 	}
-	if strings.HasPrefix(action, "git") || action == "vcs.x" {
+	if strings.HasPrefix(action, "git") || action == "vcs.x" || r.Intn(8) == 0 {
 		unsound(r, metadata, "git", someGit(r))
 	}
 	if strings.HasPrefix(action, "db") {
@@ -200,14 +200,14 @@ func someFiles(r *rand.Rand) map[string]any {
 	for range among(r, 1, 1, 1, 2, 3) {
 		target := map[string]any{}
 		dir := among(r, "/work/repo", "/work/repo", "/srv", "/srv/a", "/srv/secrets", "/work/repo/.Git", "/etc", "/work")
-		unsound(r, target, "absolute", dir+among(r, "/x", "/y", "/.env", "/repo", "/.git", "/$HOME", "/x/"))
+		unsound(r, target, "absolute", dir+among(r, "/x", "/y", "/.env", "/repo", "/.git", "/.GIT.", "/git~1", "/Secrets", "", "", "/$HOME", "/x/"))
 		unsound(r, target, "resolved_parent", among(r, dir, dir, dir, dir, "/srv", "/work", "/etc", "/"))
 		unsound(r, target, "classification", among(r, "none", "none", "public", "source", "secret", "other"))
 		unsound(r, target, "bytes", among(r, 0, 1, 50, 90, -1))
 		targets = append(targets, target)
 	}
 	unsound(r, files, "targets", targets)
-	unsound(r, files, "effects", someOf(r, "read", "read", "create", "overwrite", "delete", "delete", "egress", "copy", "rename", "chmod", "execute"))
+	unsound(r, files, "effects", someOf(r, "read", "read", "create", "overwrite", "delete", "delete", "egress", "copy", "rename", "chmod", "hard_link", "execute"))
 	return files
 }
 
@@ -222,6 +222,7 @@ func someGit(r *rand.Rand) map[string]any {
 	unsound(r, git, "operation", among(r, append([]string{"status", "commit", "push_fast_forward", "create_branch"}, naiveGit...)...))
 	unsound(r, git, "repository_id", "r")
 	unsound(r, git, "worktree", among(r, "/work/repo", "/work/repo", "/srv", "/etc"))
+	unsound(r, git, "branch", among(r, "x", "x", "main", "release/1", "HEAD", "a b"))
 	unsound(r, git, "provider", among(r, "github", "github", "gitlab", "generic"))
 	unsound(r, git, "remote_scheme", among(r, "https", "HTTPS", "ssh"))
 	if r.Intn(3) > 0 {
@@ -234,7 +235,7 @@ func someDatabase(r *rand.Rand) map[string]any {
 	db := map[string]any{}
 	unsound(r, db, "operations", someOf(r, append([]string{"select", "select", "select", "select", "insert", "execute_routine", "execute_routine", "create_routine", "create_table"}, naiveDatabase...)...))
 	unsound(r, db, "statement_count", among(r, 1, 2, 1, 1, 0))
-	unsound(r, db, "environment", among(r, "dev", "dev", "Production"))
+	unsound(r, db, "environment", among(r, "dev", "dev", "Production", "production "))
 	unsound(r, db, "resources", someOf(r, "app.public.users", "app.public.users", "app.public.refresh", "app.public.refresh", "reports", "app.private.x"))
 	unsound(r, db, "credential_capabilities", someOf(r, "read", "Read_Only", "select", "write"))
 	return db

@@ -8,7 +8,6 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
-	"bailiff/vm/pathname"
 	"bailiff/vm/resource"
 )
 
@@ -67,7 +66,7 @@ func (c *checker) blockedFiles(entry *grammar.Entry) *List {
 	list := &List{Span: entry.Span}
 	seen := map[string]bool{}
 	for _, item := range c.list(entry) {
-		patterns, err := pathname.ParseEntry(item.Text)
+		patterns, err := blockedPath(item.Text)
 		if err != nil {
 			c.add(grammar.At(CodeBlockedPath, item.Span, "%s", err))
 		}
@@ -91,8 +90,8 @@ type problem struct {
 func (c *checker) nameList(entry *grammar.Entry, check func(text string) problem) *List {
 	list := &List{Span: entry.Span}
 	for _, item := range c.list(entry) {
-		if c.refuseName(check(item.Text), item.Span) {
-			continue
+		if found := check(item.Text); c.refuseName(found, item.Span) && found.code != CodeRef {
+			continue // a ref is kept: in a policy that is in force the finding is a warning
 		}
 		list.Items = append(list.Items, Item{item.Text, item.Span})
 	}
@@ -133,7 +132,7 @@ func checkName(text string) problem {
 	case len(text) > maxNameBytes:
 		return problem{CodeName, fmt.Sprintf("a name has at most %d bytes, and this one %d", maxNameBytes, len(text)), "shorten it"}
 	case strings.ContainsFunc(text, unicode.IsControl):
-		return problem{CodeName, "a name holds no control characters", "remove them"}
+		return problem{CodeName, "a name cannot contain control characters", "write it without them"}
 	}
 	return problem{}
 }
@@ -142,6 +141,13 @@ func checkName(text string) problem {
 func checkRef(text string) problem {
 	if strings.Contains(strings.TrimSuffix(text, "*"), "*") {
 		return problem{CodeRef, "`" + shorten(text) + "` has a `*` that is not at its end", "write a ref, or the beginning of refs and one `*` at its end"}
+	}
+	name, open := strings.CutSuffix(text, "*")
+	if open {
+		name += "x" // any that the pattern covers
+	}
+	if why := resource.WhyNoRef(name); why != "" && text != "" {
+		return problem{CodeRef, "`" + shorten(text) + "` covers no ref: it " + why, "write a name that `git check-ref-format` takes, such as `main` or `refs/heads/release/*`"}
 	}
 	return checkName(text)
 }

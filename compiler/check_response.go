@@ -132,7 +132,7 @@ func (c *checker) finishCoverage(m *MCP) {
 	for _, text := range m.AllowedTools.texts() {
 		allowed[text] = true
 	}
-	blocked := newGlobIndex(vm.Dotted, m.BlockedTools.texts())
+	blocked := newGlobIndex(vm.Unbounded, m.BlockedTools.texts())
 	for _, list := range []*List{r.WebFetchTools, r.HTTPTools} {
 		if list == nil {
 			continue
@@ -147,6 +147,19 @@ func (c *checker) finishCoverage(m *MCP) {
 			c.add(grammar.At(CodeResponseRuleset, list.Span, "tools are covered, and there is no `response.deterministic_ruleset`").
 				WithHint("add `response.deterministic_ruleset: sof-response-rules-v1`"))
 			return
+		}
+	}
+}
+
+// lintElsewhere warns, once, of the rules that a client has to enforce.
+func (c *checker) lintElsewhere() {
+	for _, section := range c.file.Sections {
+		for _, entry := range section.Entries {
+			if first := entry.Key.Segments[0]; first.Text == "response" {
+				c.add(grammar.At(CodeResponseElsewhere, entry.Key.Span, "`response` rules are for a client that inspects results: this service does not enforce them").
+					WithHint("see to it that the client that runs the tools does"))
+				return
+			}
 		}
 	}
 }
@@ -171,7 +184,7 @@ func (c *checker) lintResponse() {
 		}
 	}
 	if r.ObserveUntil != nil && r.ObserveClasses == nil {
-		c.add(grammar.At(CodeResponseUnused, r.ObserveUntil.Span, "there are no `response.observe_classes`, so this does nothing").WithHint("add them, or remove the line"))
+		c.add(grammar.At(CodeResponseUnused, r.ObserveUntil.Span, "there are no `response.observe_classes`, so this does nothing").WithHint("name them in `response.observe_classes`"))
 	}
 	if r.ObserveClasses != nil && r.ObserveUntil == nil {
 		c.add(grammar.At(CodeResponseUnused, r.ObserveClasses.Span, "without `response.observe_until` nothing says when observing ends").

@@ -12,6 +12,7 @@ import (
 	"bailiff/vm/command"
 	"bailiff/vm/mailbox"
 	"bailiff/vm/pathname"
+	"bailiff/vm/slot"
 	"bailiff/vm/weburl"
 )
 
@@ -21,14 +22,26 @@ func (c *checker) readTools(row *Key, entry *grammar.Entry) bool {
 	switch row.Name {
 	case "allowed":
 		t.Allowed = c.actions(entry.Span, entry.Value)
-	case "bash.blocked_commands":
+	case nameBlockedCommands:
 		t.BlockedCommands = c.blocked(entry, CodeBlockedCommand, command.Entry)
 	case "web_fetch.blocked_domains":
 		t.BlockedDomains = c.blocked(entry, CodeBlockedDomain, blockedDomain)
+	case nameListedCommands:
+		t.ListedCommands = c.blocked(entry, CodeAllowedCommand, listedCommand)
+	case nameHeldCommands:
+		t.HeldCommands = c.blocked(entry, CodeBlockedCommand, command.Entry)
 	case "file_write.blocked_paths":
-		t.BlockedPaths = c.blocked(entry, CodeBlockedPath, pathname.ParseEntry)
+		t.Write.Blocked = c.blocked(entry, CodeBlockedPath, blockedPath)
+	case "file_write.allowed_paths":
+		t.Write.Allowed = c.blocked(entry, CodeAllowedPath, allowedPath)
+	case "file_read.blocked_paths":
+		t.Read.Blocked = c.blocked(entry, CodeBlockedPath, blockedPath)
+	case "file_read.allowed_paths":
+		t.Read.Allowed = c.blocked(entry, CodeAllowedPath, allowedPath)
 	case "email.require_approval":
 		t.Email.Approval = c.boolean(entry)
+	case "email.approval_exempt_recipients":
+		t.Email.Exempt = c.blocked(entry, CodeRecipient, recipient)
 	case "email.allowed_recipients":
 		t.Email.Allowed = c.blocked(entry, CodeRecipient, recipient)
 	case "email.blocked_recipients":
@@ -89,10 +102,10 @@ func (c *checker) queryPattern(value *grammar.Value) bool {
 			WithHint("write what queries have to look like, such as `q=[a-z]+`"))
 		return false
 	}
-	return c.pattern(value.Text, value.Span)
+	return c.pattern(value.Text, value.Span, slot.Escapes)
 }
 
-// blocked reads a list of blocked things. What parse returns for an item is what the machine seeks.
+// blocked reads a list of things that are blocked, held or allowed. What parse returns for an item is what the machine seeks.
 func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(string) ([]string, error)) *List {
 	list := &List{Span: entry.Span}
 	seen := map[string]bool{}
@@ -100,6 +113,7 @@ func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(st
 		c.literals(item.Text, item.Span)
 		if code == CodeBlockedCommand {
 			c.lintCommand(item)
+			c.lintCommandWords(item)
 		}
 		needles, err := parse(item.Text)
 		if err != nil {
@@ -114,7 +128,7 @@ func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(st
 			}
 		}
 		if len(list.Items) == before {
-			c.repeatedCase(item, needles[0])
+			c.repeatedCase(item, command.ShowListed(needles[0]))
 		}
 	}
 	return list
@@ -134,6 +148,28 @@ func problemWith(code grammar.Code, span grammar.Span, err error) grammar.Diagno
 		d = d.WithHint("write `%s`", shorten(host.Fix)).WithFix(span, host.Fix)
 	}
 	return d
+}
+
+// blockedPath reads an entry of a list of blocked paths.
+func blockedPath(text string) ([]string, error) {
+	if strings.Count(text, "*") > vm.MaxStars {
+		return nil, fmt.Errorf("a blocked path has at most %d stars: write the directory above", vm.MaxStars)
+	}
+	return pathname.ParseEntry(text)
+}
+
+func listedCommand(text string) ([]string, error) {
+	beginning, err := command.ListedEntry(text)
+	return []string{beginning}, err
+}
+
+// allowedPath reads an entry of a list of allowed paths.
+func allowedPath(text string) ([]string, error) {
+	if strings.Count(text, "*") > vm.MaxStars {
+		return nil, fmt.Errorf("an allowed path has at most %d stars: write the directory above", vm.MaxStars)
+	}
+	pattern, err := pathname.AllowedEntry(text)
+	return []string{pattern}, err
 }
 
 func blockedDomain(text string) ([]string, error) {

@@ -3,6 +3,7 @@ package compiler
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,6 @@ func (c *checker) list(entry *grammar.Entry) []grammar.Item { return c.items(ent
 func (c *checker) items(value *grammar.Value) []grammar.Item {
 	items, found := value.List()
 	c.found = append(c.found, found...)
-	c.lintQuotes(items)
 	seen := make(map[string]bool, len(items))
 	kept := make([]grammar.Item, 0, len(items))
 	for _, item := range items {
@@ -62,7 +62,7 @@ func (c *checker) limit(entry *grammar.Entry, decimals uint8, unit string) *Limi
 			WithHint("no balance is that large; write the limit that is meant"))
 	case err != nil:
 		words := strings.Fields(strings.TrimSuffix(unit, " has"))
-		c.add(suggestDecimal(grammar.At(CodeDecimal, value.Span, "`%s` is no plain decimal", shorten(value.Text)), value, words[len(words)-1], decimals))
+		c.add(suggestDecimal(grammar.At(CodeDecimal, value.Span, "`%s` is not a plain decimal number", shorten(value.Text)), value, words[len(words)-1], decimals))
 	case parsed.IsZero():
 		c.add(grammar.At(CodeNotPositive, value.Span, "a limit must be above zero").WithHint("%s", zeroHint(entry.Key.Name())))
 	default:
@@ -76,8 +76,10 @@ func zeroHint(key string) string {
 	switch {
 	case key == "max_transaction_eth":
 		return "leave the line out: then every native amount above zero is denied"
+	case key == "max_fee_eth" || key == "daily_fee_eth":
+		return "no transaction is free of gas; write the most that it may cost"
 	case strings.Contains(key, "consensus_threshold"):
-		return "to hold every intent, name its action in `require_approval` (from version 2.0); to hold none, leave the line out"
+		return "to hold every intent, name its action in `require_approval` (from version 2.0)"
 	}
 	return "to deny it altogether, leave out what grants it"
 }
@@ -93,11 +95,23 @@ func (c *checker) integer(entry *grammar.Entry, least, most uint64) *Count {
 	text := entry.Value.Text
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n < least || n > most || text[0] == '+' || len(text) > 1 && text[0] == '0' {
-		c.add(grammar.At(CodeInteger, entry.Value.Span, "`%s` is no integer from %d to %d", shorten(text), least, most).
-			WithHint("%s", integerHint(text, least, most)))
+		d := grammar.At(CodeInteger, entry.Value.Span, "`%s` is not a whole number from %d to %d", shorten(text), least, most)
+		if plain := plainNumber(text); plain != text && inRange(plain, least, most) && !unitOfTime.MatchString(text) {
+			c.add(d.WithHint("write `%s`", plain).WithFix(entry.Value.Span, plain))
+		} else {
+			c.add(d.WithHint("%s", integerHint(text, least, most)))
+		}
 		return nil
 	}
 	return &Count{Span: entry.Span, N: n}
+}
+
+// unitOfTime is a number with a unit of time, which the key may count otherwise.
+var unitOfTime = regexp.MustCompile(`^[0-9.]+[ \t]*(?:s|m|h|d|ms|min|sec|seconds?|minutes?|hours?|days?)$`)
+
+func inRange(text string, least, most uint64) bool {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return err == nil && n >= least && n <= most && text[0] != '0'
 }
 
 // integerHint returns what to do about a text that is no integer in range.
@@ -110,20 +124,27 @@ func integerHint(text string, least, most uint64) string {
 	case err == nil && !negative && n > most || errors.Is(err, strconv.ErrRange):
 		return fmt.Sprintf("%d is the largest that there can be", most)
 	}
+	if unitOfTime.MatchString(text) {
+		return "write it in plain digits, in the unit that the key names"
+	}
 	return "write it in plain digits, without sign and leading zeros"
 }
 
-// boolean reads true or false, in any case. It returns nil after reporting.
+// boolean reads true or false, in any case of ASCII. It returns nil after reporting what is neither; letters of other
+// alphabets are reported, and read as the ones that they fold to.
 func (c *checker) boolean(entry *grammar.Entry) *Flag {
-	switch text := entry.Value.Text; {
-	case strings.EqualFold(text, "true"):
-		return &Flag{Span: entry.Span, On: true}
-	case strings.EqualFold(text, "false"):
-		return &Flag{Span: entry.Span}
-	default:
+	text := entry.Value.Text
+	on := strings.EqualFold(text, "true")
+	if !on && !strings.EqualFold(text, "false") {
 		c.add(notBoolean(entry.Value))
 		return nil
 	}
+	if other := grammar.Foreign(text); other != "" {
+		plain := strconv.FormatBool(on)
+		c.add(grammar.At(CodeBooleanLetters, entry.Value.Span, "`%s` has %s, which is not an ASCII letter", shorten(text), other).
+			WithHint("write `%s`", plain).WithFix(entry.Value.Span, plain))
+	}
+	return &Flag{Span: entry.Span, On: on}
 }
 
 // otherBooleans are the words that other formats have for true and false.
@@ -206,7 +227,6 @@ func (c *checker) patternItem(item grammar.Item) bool {
 	if !c.actionPattern(item.Text, item.Span) {
 		return false
 	}
-	c.lintDivided(item)
 	c.lintWildcards(item)
 	return true
 }
@@ -233,14 +253,13 @@ func (c *checker) repeatedCase(item grammar.Item, normal string) {
 // actions reads a list of exact actions.
 func (c *checker) actions(span grammar.Span, value *grammar.Value) *List {
 	list := &List{Span: span}
-	items := c.items(value)
-	c.lintBrackets(items)
-	for _, item := range items {
+	before := len(c.found)
+	for _, item := range c.items(value) {
 		if c.action(item) {
-			c.lintDivided(item)
 			list.Items = append(list.Items, Item{item.Text, item.Span})
 		}
 	}
+	c.foreignList(&Key{Type: TypeActions}, value, before)
 	return list
 }
 
@@ -255,7 +274,7 @@ func (c *checker) action(item grammar.Item) bool {
 		c.add(d)
 	case strings.Contains(item.Text, "*"):
 		c.add(grammar.At(CodeActionWildcard, item.Span, "a list that grants has no wildcards").
-			WithHint("write every action out"))
+			WithHint("name each one, as in `allowed: bash, file_write` or `allowed_actions: wallet.transfer, contract.call`"))
 	default:
 		return true
 	}
@@ -285,17 +304,28 @@ func (c *checker) chain(text string, span grammar.Span) string {
 	return digits
 }
 
+// decimalID returns the chain id that is written in the hexadecimal form of JSON-RPC, or "".
+func decimalID(text string) string {
+	if n, err := strconv.ParseUint(text, 0, 64); err == nil && n > 0 && hexID.MatchString(text) {
+		return strconv.FormatUint(n, 10)
+	}
+	return ""
+}
+
 // notChain reports what is no chain id. A name has no fix: what it names is for the author to say.
 func notChain(text string, span grammar.Span) grammar.Diagnostic {
 	d := grammar.At(CodeChainID, span, "`%s` is no chain id", shorten(text))
 	if id := chainNames[strings.ToLower(text)]; id != "" {
 		return d.WithHint("chains are numbers; the id of `%s` is %s", text, id)
 	}
-	if n, err := strconv.ParseUint(text, 0, 64); err == nil && n > 0 && hexID.MatchString(text) {
-		return d.WithHint("write `%d`", n).WithFix(span, strconv.FormatUint(n, 10))
+	if id := decimalID(text); id != "" {
+		return d.WithHint("write `%s`", id).WithFix(span, id)
 	}
 	if inner := strings.Trim(text, "[]"); inner != text && inner != "" && strings.Trim(inner, "0123456789") == "" {
 		return d.WithHint("a list has no brackets; write `%s`", inner).WithFix(span, inner)
+	}
+	if id, isCAIP := strings.CutPrefix(text, "eip155:"); isCAIP && id != "" && strings.Trim(id, "0123456789") == "" {
+		return d.WithHint("write `%s`", id).WithFix(span, id)
 	}
 	return d.WithHint("write a positive integer, such as 8453")
 }
@@ -308,11 +338,21 @@ func (c *checker) address(text string, span grammar.Span) string {
 		c.add(grammar.At(CodeChecksum, span, "the checksum of this address is wrong").
 			WithHint("compare it with its source; in lower case its case is not checked"))
 	case err != nil:
-		c.add(grammar.At(CodeAddress, span, "`%s` is no address", shorten(text)).
-			WithHint("write 0x and 40 hexadecimal digits"))
+		d := grammar.At(CodeAddress, span, "`%s` is not an address", shorten(text)).WithHint("write the address itself, 0x and 40 hexadecimal digits")
+		switch {
+		case strings.Contains(text, "…") || strings.Contains(text, "..."):
+			d.Message += ": it is shortened"
+			d = d.WithHint("write the whole address, 0x and all 40 hexadecimal digits")
+		case isNameOfAddress(text):
+			d = d.WithHint("names are not resolved; write the address itself, 0x and 40 hexadecimal digits")
+		}
+		c.add(d)
 	}
 	return normal
 }
+
+// isNameOfAddress reports whether a text is a name of the Ethereum Name Service.
+func isNameOfAddress(text string) bool { return strings.HasSuffix(strings.ToLower(text), ".eth") }
 
 // literals reports every address literal inside a text whose checksum is wrong.
 func (c *checker) literals(text string, span grammar.Span) {

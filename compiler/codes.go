@@ -21,6 +21,7 @@ const (
 	CodeNotPositive         grammar.Code = "E2012"
 	CodeFraction            grammar.Code = "E2013"
 	CodeInteger             grammar.Code = "E2014"
+	CodeBooleanLetters      grammar.Code = "E2015"
 	CodeAction              grammar.Code = "E2020"
 	CodeActionWildcard      grammar.Code = "E2021"
 	CodeActionKind          grammar.Code = "E2022"
@@ -33,6 +34,8 @@ const (
 	CodeChecksum            grammar.Code = "E2034"
 	CodePinnedTwice         grammar.Code = "E2035"
 	CodeSelectorUnused      grammar.Code = "E2036"
+	CodeMethod              grammar.Code = "E2037"
+	CodeTokenUnknown        grammar.Code = "E2038"
 	CodeEVMGrantsNothing    grammar.Code = "E2040"
 	CodeToolsGrantNothing   grammar.Code = "E2041"
 	CodeEnforcesNothing     grammar.Code = "E2042"
@@ -40,11 +43,17 @@ const (
 	CodeAllowedBlocked      grammar.Code = "E2044"
 	CodeServer              grammar.Code = "E2045"
 	CodeToolPattern         grammar.Code = "E2046"
+	CodeClientName          grammar.Code = "E2047"
 	CodeBlockedCommand      grammar.Code = "E2050"
 	CodeBlockedDomain       grammar.Code = "E2051"
 	CodeBlockedPath         grammar.Code = "E2052"
 	CodeRecipient           grammar.Code = "E2053"
 	CodeAllowedHost         grammar.Code = "E2054"
+	CodeListQuoted          grammar.Code = "E2055"
+	CodeListMarks           grammar.Code = "E2056"
+	CodeListSeparator       grammar.Code = "E2057"
+	CodePlaceholder         grammar.Code = "E2058"
+	CodeSlashComment        grammar.Code = "E2059"
 	CodePathField           grammar.Code = "E2060"
 	CodePathObject          grammar.Code = "E2061"
 	CodeOperator            grammar.Code = "E2062"
@@ -63,6 +72,9 @@ const (
 	CodeCapForm             grammar.Code = "E2075"
 	CodeCapAmount           grammar.Code = "E2076"
 	CodeTooLarge            grammar.Code = "E2080"
+	CodeMemory              grammar.Code = "E2081"
+	CodeEffort              grammar.Code = "E2082"
+	CodeCompileTime         grammar.Code = "E2083"
 	CodeJSONString          grammar.Code = "E2090"
 	CodeTime                grammar.Code = "E2091"
 	CodeIdentifier          grammar.Code = "E2092"
@@ -70,6 +82,10 @@ const (
 	CodeResponseUncovered   grammar.Code = "E2094"
 	CodeResponseTool        grammar.Code = "E2095"
 	CodeResponseRuleset     grammar.Code = "E2096"
+	CodeAllowedPath         grammar.Code = "E2097"
+	CodeAllowedCommand      grammar.Code = "E2098"
+	CodeKeyID               grammar.Code = "E2110"
+	CodeEveryKey            grammar.Code = "E2111"
 	CodePassesTools         grammar.Code = "W2001"
 	CodeNoNativeMaximum     grammar.Code = "W2002"
 	CodeTokenUnpinned       grammar.Code = "W2003"
@@ -108,12 +124,27 @@ const (
 	CodeListBrackets        grammar.Code = "W2036"
 	CodeAllowedDead         grammar.Code = "W2037"
 	CodeFetchHasNoMethod    grammar.Code = "W2038"
-	CodeOtherSpelling       grammar.Code = "W2039"
 	CodeNotDivided          grammar.Code = "W2040"
 	CodeLiteralWildcard     grammar.Code = "W2041"
 	CodeServerNotAllowed    grammar.Code = "W2042"
 	CodeWei                 grammar.Code = "W2043"
 	CodeSignBehindColon     grammar.Code = "W2044"
+	CodePinOnAllChains      grammar.Code = "W2045"
+	CodePinUnused           grammar.Code = "W2046"
+	CodeMethodsUnused       grammar.Code = "W2047"
+	CodeAccountCalls        grammar.Code = "W2048"
+	CodeOpenCalls           grammar.Code = "W2049"
+	CodeFeesUnlimited       grammar.Code = "W2050"
+	CodeNoRealMaximum       grammar.Code = "W2051"
+	CodeTokenBase           grammar.Code = "W2052"
+	CodeCommandWords        grammar.Code = "W2053"
+	CodeTextMarks           grammar.Code = "W2054"
+	CodeFlagOrder           grammar.Code = "W2055"
+	CodeResponseElsewhere   grammar.Code = "W2060"
+	CodeNegatedItem         grammar.Code = "W2061"
+	CodeContentsUnseen      grammar.Code = "W2062"
+	CodeRunsOthers          grammar.Code = "W2063"
+	CodeAmountPart          grammar.Code = "W2070"
 )
 
 // Codes returns the table of this package's codes, in order.
@@ -127,8 +158,17 @@ func evmPolicy(lines string) string {
 	return "version: 2.0.0\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\nmax_transaction_eth: 1\n" + ended(lines)
 }
 
+// feePolicy is evmPolicy in version 2.4, which can limit fees.
+func feePolicy(lines string) string {
+	return "version: 2.4.0\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\nmax_transaction_eth: 1\nmax_fee_eth: 0.01\n" + ended(lines)
+}
+
 func toolPolicy(lines string) string {
 	return "version: 2.0.0\n## tool_calls\nallowed: bash\n" + ended(lines)
+}
+
+func deploymentPolicy(lines string) string {
+	return "version: 2.4.0\n## tool_calls\nallowed: bash\n## deployment\n" + ended(lines)
 }
 
 func customPolicy(lines string) string { return "version: 2.0.0\n## custom\n" + ended(lines) }

@@ -10,7 +10,6 @@ const (
 	CodeRef               grammar.Code = "E2403"
 	CodeResource          grammar.Code = "E2404"
 	CodeOutsideOfNothing  grammar.Code = "E2405"
-	CodeAllowedAndBlocked grammar.Code = "E2406"
 	CodeApprovalDenied    grammar.Code = "E2407"
 	CodeShimNotRequired   grammar.Code = "W2400"
 	CodeGovernsNothing    grammar.Code = "W2401"
@@ -23,6 +22,7 @@ const (
 	CodeTimeoutAlone      grammar.Code = "W2409"
 	CodeFilesUnjudged     grammar.Code = "W2410"
 	CodeRoutineStar       grammar.Code = "W2411"
+	CodeAllowedAndBlocked grammar.Code = "W2412"
 )
 
 // profileErrors and profileWarnings are the rows of these codes in the table.
@@ -41,7 +41,7 @@ var (
 			Wrong:       filesystemPolicy("allowed_effects: read\nprotected_file_classes: secret\nprotected_class_catalog: ours, theirs"),
 			Right:       filesystemPolicy("allowed_effects: read\nprotected_file_classes: secret\nprotected_class_catalog: ours")},
 		{Code: CodeRef, Title: "a malformed protected ref",
-			Explanation: "A protected ref is exact, or the beginning of refs and one `*` at its end, which stands for any characters, slashes too.",
+			Explanation: "A protected ref is exact, or the beginning of refs and one `*` at its end, which stands for any characters, slashes too. What `git check-ref-format` refuses, and `HEAD`, names no ref, so that the entry would protect nothing.",
 			Wrong:       gitPolicy("protected_refs: release/*/stable"),
 			Right:       gitPolicy("protected_refs: release/*")},
 		{Code: CodeResource, Title: "a malformed resource pattern",
@@ -52,10 +52,6 @@ var (
 			Explanation: "Only `roots` say what is outside of the repository.",
 			Wrong:       repositoryPolicy("block_outside_writes: true"),
 			Right:       repositoryPolicy("roots: .\nblock_outside_writes: true")},
-		{Code: CodeAllowedAndBlocked, Title: "an operation that is both allowed and blocked",
-			Explanation: "The two lists contradict each other, and nobody can tell which one was meant.",
-			Wrong:       gitPolicy("allowed_operations: status, commit, force_push\nblocked_operations: force_push"),
-			Right:       gitPolicy("allowed_operations: status, commit")},
 		{Code: CodeApprovalDenied, Title: "an approval of what is not allowed",
 			Explanation: "`require_approval` is a part of `allowed_operations`: what is not allowed is denied, and no approval changes that.",
 			Wrong:       databasePolicy("allowed_operations: select, insert\nrequire_approval: update"),
@@ -63,7 +59,7 @@ var (
 	}
 	profileWarnings = []grammar.CodeInfo{
 		{Code: CodeShimNotRequired, Title: "a resource profile without require_shim: true",
-			Explanation: "The policy compiles and can be tried out, and deployment refuses it: a profile is only as good as the shim that reports what happens. Beside a profile `## execution_limits` needs it too.",
+			Explanation: "The policy compiles and can be tried out, and deployment refuses it: a profile is only as good as the shim that reports what happens.",
 			Wrong:       "version: 2.1.0\n## repository\nroots: .\nrequire_shim: false\n",
 			Right:       repositoryPolicy("roots: .")},
 		{Code: CodeGovernsNothing, Title: "a resource profile without actions",
@@ -106,6 +102,10 @@ var (
 			Explanation: "The catalogue lists reviewed routines by their exact names; a `*` covers nothing but itself.",
 			Wrong:       databasePolicy("routine_catalog: app.*"),
 			Right:       databasePolicy("routine_catalog: app.refresh_totals")},
+		{Code: CodeAllowedAndBlocked, Title: "an operation that is both allowed and blocked",
+			Explanation: "`blocked_operations` wins: the operation is denied. Remove it from the list in which it is not meant.",
+			Wrong:       gitPolicy("allowed_operations: status, commit, force_push\nblocked_operations: force_push"),
+			Right:       gitPolicy("allowed_operations: status, commit")},
 	}
 )
 

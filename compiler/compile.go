@@ -9,7 +9,7 @@ import (
 
 // Revision tells programs of one text apart: it rises with every change to what a policy that compiles is compiled to, so
 // that programs which are kept are made anew.
-const Revision = 1
+const Revision = 4
 
 // Compiled is a policy on its way from text to program, as far as it came.
 type Compiled struct {
@@ -37,10 +37,50 @@ type Compiled struct {
 // Compile compiles a policy, signed or not. It returns all findings about the text, of the grammar and of this
 // package, sorted by position; errors leave Program nil, warnings do not.
 func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
+	return compile(src, way{limit: vm.Limit{Memory: MaxMemory}})
+}
+
+// CompileWithin is Compile until stop says that there is no time left: then the one finding is CodeCompileTime.
+func CompileWithin(src *grammar.Source, stop func() bool) (*Compiled, grammar.Diagnostics) {
+	return compile(src, way{limit: vm.Limit{Memory: MaxMemory, Stop: stop}})
+}
+
+// CompileInForce is Compile for a text that is in force already: what is an error since then is a warning, and the text
+// means what it meant (decisions, section 2, "Matching").
+func CompileInForce(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
+	return compile(src, way{deferred: []grammar.Code{
+		grammar.CodeSectionLetters, grammar.CodeLookalike, CodeBooleanLetters, CodeAllowedBlocked, CodeRef, CodeMemory, CodeEffort,
+		CodeListQuoted, CodeListMarks, CodeListSeparator, CodePlaceholder, CodeSlashComment, CodeClientName,
+	}})
+}
+
+// A way is how a policy is compiled.
+type way struct {
+	deferred []grammar.Code // errors that are warnings
+	limit    vm.Limit
+}
+
+// deferring returns a finding, as a warning where its code is among those that are deferred.
+func deferring(d grammar.Diagnostic, deferred []grammar.Code) grammar.Diagnostic {
+	if slices.Contains(deferred, d.Code) {
+		d.Severity = grammar.Warning
+	}
+	return d
+}
+
+func compile(src *grammar.Source, by way) (*Compiled, grammar.Diagnostics) {
 	file, found := grammar.Parse(src)
-	c := newChecker(file, found)
+	for i := range found {
+		found[i] = deferring(found[i], by.deferred)
+	}
+	found = append(withVersion(file, found), strayHeadings(file)...)
+	c := newChecker(file, found, by)
 	c.check()
-	found = append(nameSymbols(src, found), c.found...)
+	if rechecked, formal := recheck(src, found, by.limit, maxRechecks); formal {
+		found = rechecked
+	} else {
+		found = append(nameSymbols(src, found), c.found...)
+	}
 	result := &Compiled{
 		Source:    src,
 		File:      file,
@@ -51,10 +91,20 @@ func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
 	if file.Version != nil {
 		result.Version = file.Version.Text
 	}
+	if c.expired() {
+		return result, grammar.Diagnostics{tooLong(c.policy)}
+	}
 	if !found.HasErrors() {
-		program, problem := emit(c.policy, file)
-		result.Program = program
-		found = append(found, problem...)
+		program, problems := emit(c.policy, file, by.limit)
+		if len(problems) == 1 && problems[0].Code == CodeCompileTime {
+			return result, problems
+		}
+		for _, d := range problems {
+			found = append(found, deferring(d, by.deferred))
+		}
+		if !found.HasErrors() {
+			result.Program = program
+		}
 	}
 	return result, found.Sorted()
 }

@@ -42,6 +42,8 @@ func (d *dumper) evm(e *EVM) {
 		d.list("evm.chain_actions "+line.Chain.Text, &line.Actions)
 	}
 	d.limit("evm.max_transaction_eth", e.MaxTransaction)
+	d.limit("evm.max_fee_eth", e.MaxFee)
+	d.flag("evm.paymaster_fees counts", e.PaymasterFees)
 	d.limit("evm.consensus_threshold_eth", e.Consensus)
 	d.flag("evm.consensus_require_hold", e.RequireHold)
 	for _, token := range e.Tokens {
@@ -59,8 +61,14 @@ func (d *dumper) tools(t *ToolCalls) {
 	d.list("tool_calls.allowed", t.Allowed)
 	d.list("tool_calls.bash.blocked_commands", t.BlockedCommands)
 	d.list("tool_calls.web_fetch.blocked_domains", t.BlockedDomains)
-	d.list("tool_calls.file_write.blocked_paths", t.BlockedPaths)
+	d.list("tool_calls.bash.allowed_commands", t.ListedCommands)
+	d.list("tool_calls.bash.require_approval", t.HeldCommands)
+	d.list("tool_calls.file_write.blocked_paths", t.Write.Blocked)
+	d.list("tool_calls.file_write.allowed_paths", t.Write.Allowed)
+	d.list("tool_calls.file_read.blocked_paths", t.Read.Blocked)
+	d.list("tool_calls.file_read.allowed_paths", t.Read.Allowed)
 	d.flag("tool_calls.email.require_approval", t.Email.Approval)
+	d.list("tool_calls.email.approval_exempt_recipients", t.Email.Exempt)
 	d.list("tool_calls.email.allowed_recipients", t.Email.Allowed)
 	d.list("tool_calls.email.blocked_recipients", t.Email.Blocked)
 	d.list("tool_calls.http.blocked_methods", t.HTTP.BlockedMethods)
@@ -99,6 +107,7 @@ func (d *dumper) mcp(m *MCP) {
 
 func (d *dumper) soft(s *SoftLimits) {
 	d.limit("soft_limits.daily_evm_limit_eth", s.DailyEVM)
+	d.limit("soft_limits.daily_fee_eth", s.DailyFee)
 	d.count("soft_limits.daily_tool_calls", s.DailyCalls)
 	for _, one := range s.Caps {
 		name := "soft_limits.cap." + one.Name

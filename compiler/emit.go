@@ -23,6 +23,7 @@ import (
 type emitter struct {
 	*vm.Builder
 	policy *Policy
+	text   []byte
 	lines  []int // the offset of each line's start
 }
 
@@ -32,8 +33,11 @@ var (
 	keyActions        = mustFind("evm", "allowed_actions")
 	keyChainActions   = mustFind("evm", "chain_actions")
 	keyMaximum        = mustFind("evm", "max_transaction_eth")
+	keyMaxFee         = mustFind("evm", "max_fee_eth")
 	keyConsensus      = mustFind("evm", "consensus_threshold_eth")
 	keyTokenMaximum   = mustFind("evm", "token.<SYM>.max_transaction")
+	keyTokenMethods   = mustFind("evm", "token.<SYM>.methods")
+	keyAccountCalls   = mustFind("evm", "account_calls")
 	keyTokenPins      = mustFind("evm", "token.<SYM>.addresses")
 	keyTokenConsensus = mustFind("evm", "token.<SYM>.consensus_threshold")
 	keyEnrichment     = mustFind("evm", "require_calldata_enrichment")
@@ -42,6 +46,11 @@ var (
 	keyCommands       = mustFind("tool_calls", "bash.blocked_commands")
 	keyDomains        = mustFind("tool_calls", "web_fetch.blocked_domains")
 	keyPaths          = mustFind("tool_calls", "file_write.blocked_paths")
+	keyListedCommands = mustFind("tool_calls", nameListedCommands)
+	keyHeldCommands   = mustFind("tool_calls", nameHeldCommands)
+	keyWritable       = mustFind("tool_calls", "file_write.allowed_paths")
+	keyUnreadable     = mustFind("tool_calls", "file_read.blocked_paths")
+	keyReadable       = mustFind("tool_calls", "file_read.allowed_paths")
 	keyEmailApproval  = mustFind("tool_calls", "email.require_approval")
 	keyRecipients     = mustFind("tool_calls", "email.allowed_recipients")
 	keyNoRecipients   = mustFind("tool_calls", "email.blocked_recipients")
@@ -61,6 +70,8 @@ var (
 	keySpend          = mustFind("execution_limits", "max_model_spend_usd_per_task")
 	keyTokens         = mustFind("execution_limits", "max_model_tokens_per_task")
 	keyDailyEVM       = mustFind("soft_limits", "daily_evm_limit_eth")
+	keyDailyFee       = mustFind("soft_limits", "daily_fee_eth")
+	keyDailyToken     = mustFind("soft_limits", "daily_token.<SYM>")
 	keyDailyCalls     = mustFind("soft_limits", "daily_tool_calls")
 	keyCapCount       = mustFind("soft_limits", "cap.<name>.max_count")
 	keyCapSum         = mustFind("soft_limits", "cap.<name>.max_sum_usd")
@@ -75,25 +86,30 @@ const (
 // absent is what a field holds that was not sent: nothing, or null inside metadata.
 var absent = vm.Kinds(vm.Missing, vm.Null)
 
-// emit returns the program, or why the machine does not take it.
-func emit(policy *Policy, file *grammar.File) (*vm.Program, grammar.Diagnostics) {
-	e := &emitter{Builder: vm.NewBuilder(policy.Version.Text), policy: policy, lines: lineStarts(file.Source.Text)}
+// emit returns the program, and why a text that is not in force yet may not be put in force with it; no program where the
+// machine does not take it.
+func emit(policy *Policy, file *grammar.File, limit vm.Limit) (*vm.Program, grammar.Diagnostics) {
+	e := &emitter{Builder: vm.NewBuilder(policy.Version.Text), policy: policy, text: file.Source.Text, lines: lineStarts(file.Source.Text)}
+	e.Within(limit)
 	e.at(policy.Version.Span)
+	e.tokenTable()
 	e.program()
 	program, err := e.Program()
 	if err != nil {
-		return nil, grammar.Diagnostics{tooLarge(policy, file, err)}
+		return nil, e.refused(file, err)
 	}
-	return program, nil
+	return program, e.weigh(program, file)
 }
+
+// longList is how many items a list has that is likely what weighs too much.
+const longList = 100
 
 // tooLarge reports that the machine does not take a policy. It points at the longest list, if there is a long one:
 // mostly that is what is too much.
 func tooLarge(policy *Policy, file *grammar.File, err error) grammar.Diagnostic {
-	const long = 100
 	problem := strings.TrimPrefix(err.Error(), "vm: ")
 	section, entry := longestList(file)
-	if entry == nil || len(entry.Value.Items) < long {
+	if entry == nil || len(entry.Value.Items) < longList {
 		return grammar.At(CodeTooLarge, policy.Version.Span, "the machine does not take this policy: %s", problem).
 			WithHint("use fewer rules, or divide what they govern among several keys, each with a policy of its own")
 	}
@@ -118,7 +134,7 @@ func longestList(file *grammar.File) (section string, longest *grammar.Entry) {
 func remedyForList(section, key string) string {
 	const otherwise = ", or divide what it governs among several keys, each with a policy of its own"
 	switch key {
-	case "file_write.blocked_paths", "blocked_paths":
+	case "file_write.blocked_paths", "file_read.blocked_paths", "blocked_paths":
 		return "block a folder in place of what lies below it, and write whole paths where they are known: names that may stand anywhere (`.env`, `~/x`) cost most" + otherwise
 	case "web_fetch.blocked_domains":
 		return "block a domain in place of its subdomains" + otherwise
@@ -142,11 +158,14 @@ func lineStarts(text []byte) []int {
 	return starts
 }
 
-// at says which text the instructions that follow come from.
+// at says which text the instructions that follow come from. They are about no list.
 func (e *emitter) at(span grammar.Span) {
-	line := sort.SearchInts(e.lines, span.Start+1)
-	e.SetSpan(vm.Span{Start: int32(span.Start), End: int32(span.End), Line: int32(line)})
+	e.SetSpan(vm.Span{Start: int32(span.Start), End: int32(span.End), Line: int32(e.line(span))})
+	e.Words(nil)
 }
+
+// line returns the line, from 1, that a span begins in.
+func (e *emitter) line(span grammar.Span) int { return sort.SearchInts(e.lines, span.Start+1) }
 
 // A step is a part of the program: either shared by all classes, or one for each.
 type step struct {
@@ -285,7 +304,7 @@ func (e *emitter) validate(class vm.Class) {
 		e.require(slotChainID, "chainId: is missing; an EVM intent names its chain")
 		return
 	}
-	for _, name := range []string{slotTarget, slotToken, slotAmount, slotAmountUnit, slotCalldata} {
+	for _, name := range []string{slotTarget, slotToken, fieldAmount, slotAmountUnit, slotCalldata, slotMaxFee} {
 		e.forbid(name)
 	}
 }
@@ -301,7 +320,11 @@ func (e *emitter) require(name, message string) {
 // forbid refuses a request with the field.
 func (e *emitter) forbid(name string) {
 	ok := e.NewLabel()
-	e.Kind(vm.If, e.Field(name), absent, ok)
+	read := name
+	if sent := map[string]string{slotToken: slotLowerToken, fieldAmount: slotAmount}[name]; sent != "" { // there in any form
+		read = sent
+	}
+	e.Kind(vm.If, e.Field(read), absent, ok)
 	e.Reject(e.Rule(vm.Rule{Name: name, Code: string(code.ValidationSchema), Message: name + ": is accepted on EVM intents only; leave it out"}))
 	e.Place(ok)
 }
@@ -315,8 +338,6 @@ func (e *emitter) section(class vm.Class) {
 	case vm.MCP:
 		e.chainIfPresent()
 		e.mcp()
-	case vm.Model:
-		e.chainIfPresent()
 	case vm.Tool:
 		e.chainIfPresent()
 		e.tools()
@@ -327,8 +348,8 @@ func (e *emitter) section(class vm.Class) {
 func (e *emitter) skipsSection(class vm.Class) bool {
 	p := e.policy
 	switch class {
-	case vm.Model:
-		return p.EVM == nil
+	case vm.Model: // which is on no chain, whatever chain it names
+		return true
 	case vm.Tool:
 		return p.passesTools()
 	}
@@ -345,14 +366,20 @@ func (e *emitter) deny(name string, c code.Code, message string, resume vm.Label
 	e.Deny(e.Rule(vm.Rule{Name: name, Code: string(c), Message: message}), resume)
 }
 
-// refuse denies whatever arrives here because of its action, and goes on behind it. A violation shows what was looked
-// at last, and the switch, all of whose ways are one, sees to it that this is the action.
+// refuse denies every intent that gets here, blaming its action, and continues with the next instruction.
 func (e *emitter) refuse(name string, c code.Code, message string) {
-	here, next := e.NewLabel(), e.NewLabel()
-	e.Switch(e.Field(slotAction), here, vm.Case{Text: modelAction, To: here})
-	e.Place(here)
+	next := e.NewLabel()
+	e.lookAt(slotAction)
 	e.deny(name, c, message, next)
 	e.Place(next)
+}
+
+// lookAt makes a slot the one that was looked at last, whose value a violation that follows shows: all ways of the switch
+// are one.
+func (e *emitter) lookAt(slot string) {
+	here := e.NewLabel()
+	e.Switch(e.Field(slot), here, vm.Case{Text: modelAction, To: here})
+	e.Place(here)
 }
 
 // unless denies where a test does not let the intent jump, and goes on behind it.
@@ -370,6 +397,15 @@ func (e *emitter) exactly(texts ...string) vm.Const {
 		entries[i] = vm.Entry{Text: text}
 	}
 	return e.Texts(entries...)
+}
+
+// lowered returns the set of the actions of a list, which have no case.
+func (e *emitter) lowered(actions *List) vm.Const {
+	texts := actions.texts()
+	for i, text := range texts {
+		texts[i] = strings.ToLower(text)
+	}
+	return e.exactly(texts...)
 }
 
 // A setTest is a test of a text by a set.

@@ -68,8 +68,13 @@ func (e *emitter) gates() (steps []step) {
 // approvals returns the steps that hold intents on which a person has to decide.
 func (e *emitter) approvals() (steps []step) {
 	for _, c := range e.controls() {
-		if t := e.policy.ToolCalls; c.section == "tool_calls" && isOn(t.Email.Approval) {
-			steps = append(steps, c.step(e.emailApproval))
+		if t := e.policy.ToolCalls; c.section == "tool_calls" {
+			if t.HeldCommands != nil {
+				steps = append(steps, c.step(e.commandApproval))
+			}
+			if isOn(t.Email.Approval) {
+				steps = append(steps, c.step(e.emailApproval))
+			}
 		}
 		switch {
 		case c.Approval == nil:
@@ -96,11 +101,26 @@ func (e *emitter) approval(section string, patterns *List) {
 	e.Place(next)
 }
 
-// emailApproval holds every e-mail.
+// commandApproval holds commands in which an entry is found, and what can't be read: a test of that never jumps.
+func (e *emitter) commandApproval() {
+	held, hold, next := e.policy.ToolCalls.HeldCommands, e.NewLabel(), e.NewLabel()
+	e.at(held.Span)
+	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly("bash"), next)
+	e.Kind(vm.If, e.Field(slotCommand), absent, hold)
+	e.Test(vm.OpContains, vm.Unless, e.Field(slotCommand), e.exactly(held.texts()...), next)
+	e.Place(hold)
+	e.hold(keyHeldCommands, "a person has to decide on this command")
+	e.Place(next)
+}
+
+// emailApproval holds every e-mail but those whose recipients are all exempt.
 func (e *emitter) emailApproval() {
 	next := e.NewLabel()
 	e.at(e.policy.ToolCalls.Email.Approval.Span)
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(emailAction), next)
+	if exempt := e.policy.ToolCalls.Email.Exempt; exempt != nil {
+		e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(slotRecipients), e.Globs(vm.Mailbox, exempt.texts()...), next)
+	}
 	e.hold(keyEmailApproval, "a person has to decide on every e-mail")
 	e.Place(next)
 }

@@ -1,10 +1,13 @@
 package compiler
 
 import (
+	"slices"
 	"strings"
 
 	"bailiff/runtime/code"
 	"bailiff/vm"
+	"bailiff/vm/address"
+	"bailiff/vm/slot"
 )
 
 func (e *emitter) denials() []Denial {
@@ -21,6 +24,14 @@ func (e *emitter) allowances() []*Allowance {
 	return e.policy.Custom.Allowances
 }
 
+// shown is the operator that an answer names before the text of a denial: a deny_string has none.
+func (d *Denial) shown() Operator {
+	if d.isString() {
+		return Equals
+	}
+	return d.Operator
+}
+
 // isString reports whether a denial is a deny_string.
 func (d *Denial) isString() bool { return d.Path == "" }
 
@@ -32,6 +43,7 @@ func (e *emitter) emitDenials() {
 	for i := range e.denials() {
 		d := &e.denials()[i]
 		e.at(d.Span)
+		e.listed(d.Operator == NotEquals, operated(d.shown(), e.words([]Item{d.Value})))
 		if !d.isString() {
 			e.denyIf(d)
 			continue
@@ -58,43 +70,257 @@ func (e *emitter) scan() vm.Const {
 	return set
 }
 
+// denyString denies if a value contains the text: as it was sent or in its normal form, ignoring case where that form has
+// none. Call data contains addresses and methods without their 0x.
 func (e *emitter) denyString(d *Denial, sought vm.Const) {
-	next := e.NewLabel()
-	e.Hit(vm.Unless, sought, entryOf(d.Value.Text), next)
+	next, found := e.NewLabel(), e.NewLabel()
+	small, digits := strings.ToLower(d.Value.Text), slot.Hex.Rule(d.Value.Text, slot.Inside)
+	var others []test
+	if small != d.Value.Text {
+		others = append(others, test{e.Field(slotCaseless), vm.OpContains, e.exactly(small)})
+	}
+	if strings.HasPrefix(small, "0x") && digits != "0x" && isHex(digits) {
+		others = append(others, test{e.Field(slotCalldata), vm.OpContains, e.exactly(digits)})
+	}
+	others = append(others, e.rewritten(d.Value.Text, slot.URL, slot.URLField.Name)...)
+	others = append(others, e.rewritten(d.Value.Text, slot.Path, slot.Cwd.Name)...)
+	withURL, without := e.rewritten(d.Value.Text, slot.Escapes, slot.PathField.Name, slot.Query.Name), e.rewritten(d.Value.Text, slot.Path, slot.PathField.Name)
+	switch {
+	case len(others)+len(withURL)+len(without) == 0:
+		e.Hit(vm.Unless, sought, entryOf(d.Value.Text), next)
+	case len(withURL)+len(without) == 0:
+		e.Hit(vm.If, sought, entryOf(d.Value.Text), found)
+		e.any(others, found, next)
+	default:
+		e.Hit(vm.If, sought, entryOf(d.Value.Text), found)
+		usual := e.NewLabel()
+		e.unlessForm(slot.WithURL, usual)
+		e.anyOrJump(append(withURL, others...), found, next)
+		e.Place(usual)
+		e.anyOrJump(append(without, others...), found, next)
+	}
+	e.Place(found)
 	e.deny(keyDenyString.Rule, keyDenyString.Code, "a text of the request holds what custom.deny_string denies", next)
 	e.Place(next)
 }
 
+// rewritten returns the tests for a text that a form spells differently, on the fields of that form: on their normal values
+// and on the values as sent.
+func (e *emitter) rewritten(text string, form slot.Form, fields ...string) (tests []test) {
+	part := form.Rule(text, slot.Inside)
+	if part == text || part == address.FoldLiterals(text) {
+		return nil
+	}
+	for _, name := range fields {
+		for _, read := range []string{name, sentPrefix + name} {
+			tests = append(tests, test{e.Field(read), vm.OpContains, e.folded(part)})
+		}
+	}
+	return tests
+}
+
+// anyOrJump continues at found if one of the tests holds, and at next otherwise.
+func (e *emitter) anyOrJump(tests []test, found, next vm.Label) {
+	if len(tests) > 0 {
+		e.any(tests, found, next)
+		e.Jump(found)
+		return
+	}
+	e.Jump(next)
+}
+
+// isHex reports whether a text, in lower case, is made of hexadecimal digits.
+func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
+
+// A test holds the value of a slot against a constant.
+type test struct {
+	slot uint16
+	op   vm.Op
+	set  vm.Const
+}
+
+// any continues at next if none of the tests holds, and at found if one does or cannot be judged. The last test falls
+// through to the code that follows.
+func (e *emitter) any(tests []test, found, next vm.Label) {
+	last := len(tests) - 1
+	for _, t := range tests[:last] {
+		if t.op != vm.OpMatch { // only a pattern can meet what it can't judge
+			e.Test(t.op, vm.If, t.slot, t.set, found)
+			continue
+		}
+		other := e.NewLabel()
+		e.Test(t.op, vm.Unless, t.slot, t.set, other)
+		e.Jump(found)
+		e.Place(other)
+	}
+	e.Test(tests[last].op, vm.Unless, tests[last].slot, tests[last].set, next)
+}
+
 // denyIf denies where the value compares as the rule says. A missing value compares so only by not_equals.
 func (e *emitter) denyIf(d *Denial) {
-	next := e.NewLabel()
-	when := vm.Unless
-	if d.Operator == NotEquals { // pass only if there is a value and all of it is equal
-		when = vm.If | vm.Every
-	}
-	slot, found := e.Field(d.Path), e.NewLabel()
-	e.inLower(d, found)
-	if d.Operator == Matches {
-		e.Test(vm.OpMatch, when, slot, e.Pattern(machinePattern([]string{d.Value.Text}), false), next)
-	} else {
-		e.Test(operations[d.Operator], when, slot, e.folded(d.Value.Text), next)
-	}
+	next, found := e.NewLabel(), e.NewLabel()
+	e.byForm(formed{d.Path, "", d.Operator, []string{d.Value.Text}}, func(form slot.Form) { e.compare(d, form, found, next) }, found)
 	e.Place(found)
 	e.deny(keyDenyIf.ruleOf(d.Path), keyDenyIf.Code, d.Path+" "+conditions[d.Operator], next)
 	e.Place(next)
 }
 
-// mcpParts are the paths of the parts of an MCP action, with the slots that hold them for MCP intents alone.
-var mcpParts = map[string]string{"metadata.serverId": slotServer, "metadata.toolName": slotTool}
-
-// inLower jumps to found where a part of an MCP action compares as the rule says with its text in lower case. The parts
-// are judged in lower case, however they are sent, so that a text in another case would deny none.
-func (e *emitter) inLower(d *Denial, found vm.Label) {
-	part, lower := mcpParts[d.Path], strings.ToLower(d.Value.Text)
-	if part == "" || lower == d.Value.Text || d.Operator == NotEquals || d.Operator == Matches {
+// byForm emits a rule for each form that values at the path have, where the texts of the rule are not the same in both.
+// If it is emitted for two forms, the code of the first ends with a jump to arrived.
+func (e *emitter) byForm(rule formed, emit func(slot.Form), arrived vm.Label) {
+	row := slot.At(rule.path)
+	switch scope := strings.ToLower(rule.scope); {
+	case row.When == slot.ByEmail && scope == emailAction:
+		emit(row.Other)
+		return
+	case row.When == slot.Never, row.When == slot.ByEmail && scope != "" && !strings.HasSuffix(scope, "*"):
+		emit(row.Form)
+		return
+	case slices.Equal(rule.spelled(row.Form), rule.spelled(row.Other)):
+		if rule.respelled(row.Other) { // what is read besides is missing where it says nothing
+			row.Form = row.Other
+		}
+		emit(row.Form)
 		return
 	}
-	e.Test(operations[d.Operator], vm.If, e.Field(part), e.folded(lower), found)
+	usual := e.NewLabel()
+	e.unlessForm(row.When, usual)
+	emit(row.Other)
+	e.Jump(arrived)
+	e.Place(usual)
+	emit(row.Form)
+}
+
+// formed is a rule whose texts are put into the forms of a path.
+type formed struct {
+	path     string
+	scope    string // of an allow_only
+	operator Operator
+	texts    []string
+}
+
+// spelled returns the texts as they are compared by a form.
+func (r formed) spelled(form slot.Form) []string {
+	all := make([]string, 0, 2*len(r.texts))
+	for _, text := range r.texts {
+		if r.operator == Matches {
+			all = append(all, form.Pattern(text))
+		} else {
+			all = append(all, form.Rule(text, places[r.operator]), form.Fold(text))
+		}
+	}
+	return all
+}
+
+// respelled reports whether the texts can compare with a value of a form as it was sent alone.
+func (r formed) respelled(form slot.Form) bool {
+	return slices.ContainsFunc(r.texts, func(text string) bool {
+		if r.operator == Matches {
+			return form.PatternRespelled(text)
+		}
+		return form.Respelled(text, places[r.operator])
+	})
+}
+
+// unlessForm jumps where values have their usual form.
+func (e *emitter) unlessForm(when slot.Condition, usual vm.Label) {
+	switch when {
+	case slot.ByEmail:
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(emailAction), usual)
+	case slot.WithURL:
+		e.Kind(vm.If, e.Field(slotHost), absent, usual)
+	case slot.ForMCP:
+		e.Kind(vm.If, e.Field(slotServer), absent, usual)
+	}
+}
+
+// places says where in a value the text of a rule stands by which operator.
+var places = [...]slot.Where{Equals: slot.Whole, NotEquals: slot.Whole, Contains: slot.Inside, StartsWith: slot.Start, EndsWith: slot.End}
+
+// compare goes on at next unless a value of the form compares as a denial says, and behind it where it does or can't be
+// judged: its normal form or, but by not_equals, the text as it was sent. Address literals of the rule match in any case.
+func (e *emitter) compare(d *Denial, form slot.Form, found, next vm.Label) {
+	path, respelled := slot.Canonical(d.Path), formed{d.Path, "", d.Operator, []string{d.Value.Text}}.respelled(form)
+	normal := e.Field(path)
+	if slot.At(path).Members {
+		normal = e.Field(eachPrefix + path)
+	}
+	switch {
+	case form == slot.Token && e.comparePinned(d, found, next):
+		return
+	case d.Operator == NotEquals: // pass only if there is a value and all of it is equal
+		e.Test(vm.OpIn, vm.If|vm.Every, normal, e.exactly(form.Rule(d.Value.Text, slot.Whole)), next)
+		return
+	case d.Operator == Matches:
+		pattern := e.Pattern(form.Pattern(d.Value.Text), false)
+		tests := []test{{normal, vm.OpMatch, pattern}}
+		for _, read := range e.besides(path, respelled) {
+			tests = append(tests, test{read, vm.OpMatch, pattern})
+		}
+		e.any(tests, found, next)
+		return
+	}
+	op, set := operations[d.Operator], e.folded(slices.Compact([]string{form.Rule(d.Value.Text, places[d.Operator]), form.Fold(d.Value.Text)})...)
+	tests := []test{{normal, op, set}}
+	for _, read := range e.besides(path, respelled) {
+		tests = append(tests, test{read, op, set})
+	}
+	e.any(tests, found, next)
+}
+
+// The prefixes of slots that hold what denials read of a path, beside its normal form.
+const (
+	eachPrefix = "@each."
+	sentPrefix = "@sent."
+)
+
+// decodedSlots are the paths of a web address and its path, with the slots that hold them as a server may read them that
+// decodes escapes and takes runs of / for one. They are missing where that changes nothing.
+var decodedSlots = map[string]string{"url": "@url.decoded", "path": "@path.decoded"}
+
+// besides returns the slots that a denial reads beside that of the normal form: the text as it was sent where that can
+// differ, and a web address with its path decoded.
+func (e *emitter) besides(path string, respelled bool) (slots []uint16) {
+	if decoded := decodedSlots[path]; decoded != "" {
+		slots = append(slots, e.Field(decoded))
+	}
+	if respelled {
+		slots = append(slots, e.Field(sentPrefix+path))
+	}
+	return slots
+}
+
+// comparePinned is compare for a denial about a token by an address that a rule pins: that is the contract, by whichever
+// name the token is sent. It reports false for any other denial.
+func (e *emitter) comparePinned(d *Denial, found, next vm.Label) bool {
+	pinned := strings.ToLower(d.Value.Text)
+	symbols := e.policy.pinning(pinned)
+	if len(symbols) == 0 || d.Operator == Matches {
+		return false
+	}
+	symbol := e.exactly(symbols...)
+	if d.Operator == NotEquals {
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotToken), symbol, found)
+		e.Test(vm.OpIn, vm.If, e.Field(slotTarget), e.exactly(pinned), next)
+		return true
+	}
+	e.Test(vm.OpIn, vm.If, e.Field(slotLowerToken), e.exactly(pinned), found)
+	e.Test(vm.OpIn, vm.Unless, e.Field(slotToken), symbol, next)
+	e.Test(vm.OpIn, vm.Unless, e.Field(slotTarget), e.exactly(pinned), next)
+	return true
+}
+
+// pinning returns the symbols, in lower case, of the tokens whose rules pin an address on some chain.
+func (p *Policy) pinning(address string) (symbols []string) {
+	if p.EVM == nil {
+		return nil
+	}
+	for _, token := range p.EVM.Tokens {
+		if slices.ContainsFunc(token.Pins(), func(pin vm.Pin) bool { return pin.Address == address }) {
+			symbols = append(symbols, strings.ToLower(token.Symbol))
+		}
+	}
+	return symbols
 }
 
 // operations says which operation compares by which operator.
@@ -128,8 +354,13 @@ func (e *emitter) allowOnly(rule *Allowance) {
 		e.deny(name, code.ProvenanceRequired, rule.Path+" counts only from a key whose provenance is a shim", next)
 		e.Place(attested)
 	}
-	op, set := e.allowed(rule)
-	e.Test(op, vm.If|vm.Every, e.Field(rule.Path), set, next)
+	e.listed(true, operated(rule.Operator, e.words(rule.Values)))
+	denied := e.NewLabel()
+	e.byForm(formed{rule.Path, rule.Scope, rule.Operator, rule.texts()}, func(form slot.Form) {
+		op, set := e.allowed(rule, form)
+		e.Test(op, vm.If|vm.Every, e.Field(slot.Canonical(rule.Path)), set, next)
+	}, denied)
+	e.Place(denied)
 	e.deny(name, keyAllowances.Code, rule.Path+" is missing, or not on custom.allow_only's list", next)
 	e.Place(next)
 }
@@ -147,10 +378,18 @@ func (e *emitter) scope(pattern string, outside vm.Label) {
 	}
 }
 
-// allowed returns the test for a rule's values.
-func (e *emitter) allowed(rule *Allowance) (vm.Op, vm.Const) {
+// allowed returns the test for a rule's values, in which what grants is exact: an address written otherwise than in a normal
+// form (0X…) denies, but counts as another value in groups.
+func (e *emitter) allowed(rule *Allowance, form slot.Form) (vm.Op, vm.Const) {
+	texts := rule.texts()
 	if rule.Operator == Matches {
-		return vm.OpMatch, e.Pattern(machinePattern(rule.texts()), true)
+		return vm.OpMatch, e.Pattern(machinePattern(texts, form), true)
 	}
-	return operations[rule.Operator], e.folded(rule.texts()...)
+	for i, text := range texts {
+		texts[i] = form.Rule(text, places[rule.Operator])
+		if symbols := e.policy.pinning(texts[i]); form == slot.Token && len(symbols) == 1 {
+			texts[i] = symbols[0]
+		}
+	}
+	return operations[rule.Operator], e.exactly(texts...)
 }

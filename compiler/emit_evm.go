@@ -7,7 +7,20 @@ import (
 	"bailiff/runtime/code"
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/calldata"
 )
+
+// tokenTable tells those who fill frames what the policy says of tokens.
+func (e *emitter) tokenTable() {
+	if e.policy.EVM == nil {
+		return
+	}
+	for _, token := range e.policy.EVM.Tokens {
+		row := vm.Token{Symbol: strings.ToLower(token.Symbol), Decimals: uint8(token.Decimals.N)}
+		row.Pins = token.Pins()
+		e.Token(row)
+	}
+}
 
 // evm judges an EVM intent: chain, action, token rule, pinned address, form of the amount, maximum, call data.
 func (e *emitter) evm() {
@@ -25,7 +38,7 @@ func (e *emitter) evm() {
 // chain denies a chain that is not allowed.
 func (e *emitter) chain() {
 	chains := e.policy.EVM.AllowedChains
-	e.at(chains.Span)
+	e.allowing(chains)
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.If, e.Field(slotChainID), e.exactly(chains.texts()...), pass)
 	}, keyChains.Rule, keyChains.Code, "the chain is not in evm.allowed_chains")
@@ -53,8 +66,10 @@ func (e *emitter) evmAction() {
 	e.Place(global)
 	e.at(p.Span)
 	if p.AllowedActions != nil {
-		e.at(p.AllowedActions.Span)
-		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.exactly(p.AllowedActions.texts()...), done)
+		e.allowing(p.AllowedActions)
+		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.lowered(p.AllowedActions), done)
+	} else {
+		e.lookAt(slotAction)
 	}
 	e.deny(keyActions.Rule, keyActions.Code, "the action is not in evm.allowed_actions", done)
 	e.Place(done)
@@ -71,8 +86,8 @@ func (e *emitter) chainActions(global, done vm.Label) {
 	e.Switch(e.Field(slotChainID), global, cases...)
 	for i, line := range lines {
 		e.Place(cases[i].To)
-		e.at(line.Actions.Span)
-		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.exactly(line.Actions.texts()...), done)
+		e.allowing(&line.Actions)
+		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.lowered(&line.Actions), done)
 		e.deny(keyChainActions.Rule, keyChainActions.Code, "the action is not among this chain's evm.chain_actions", done)
 	}
 }
@@ -81,12 +96,13 @@ func (e *emitter) chainActions(global, done vm.Label) {
 func (e *emitter) amounts() {
 	callData, native := e.NewLabel(), e.NewLabel()
 	e.at(e.policy.EVM.Span)
-	e.Kind(vm.If, e.Field(slotToken), absent, native)
+	e.Kind(vm.If, e.Field(slotLowerToken), absent, native)
 	e.tokens(callData)
 	e.Place(native)
 	e.approves(callData)
 	e.native(callData)
 	e.Place(callData)
+	e.fee()
 	e.callData()
 	if e.policy.EVM.enriched() {
 		e.enrichment()
@@ -130,57 +146,88 @@ func (e *emitter) native(done vm.Label) {
 	e.consensus(done)
 }
 
-// tokens judges an amount of a token by the token's rule.
+// fee judges what the intent says that gas may cost. Where the policy limits no fees, a declared one still has to be an
+// amount, because the attestation claims it.
+func (e *emitter) fee() {
+	slot, done, valid := e.Field(slotMaxFee), e.NewLabel(), e.NewLabel()
+	e.at(e.policy.EVM.Span)
+	most := e.policy.EVM.MaxFee
+	if most == nil {
+		e.Kind(vm.If, slot, absent, done)
+	} else {
+		given := e.NewLabel()
+		e.at(most.Span)
+		e.Kind(vm.Unless, slot, absent, given)
+		e.deny(keyMaxFee.Rule, code.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", done)
+		e.Place(given)
+	}
+	e.Load(1, slot, NativeDecimals, valid)
+	e.deny(keyMaxFee.Rule, code.AmountInvalid, "maxFee is not an amount of at most 18 fraction digits below 2^256 wei; write native units, such as 0.01", done)
+	e.Place(valid)
+	if most != nil {
+		e.Compare(vm.OpGreater, vm.Unless, 1, e.Amount(most.Amount, NativeDecimals), done)
+		e.deny(keyMaxFee.Rule, keyMaxFee.Code, "maxFee is above evm.max_fee_eth", done)
+	}
+	e.Place(done)
+}
+
+// tokens judges an amount of a token by the token's rule. The machine sees the symbol of the rule, however the intent gives
+// the token.
 func (e *emitter) tokens(done vm.Label) {
-	unknown := e.NewLabel()
-	tokens := e.policy.EVM.Tokens
-	bySymbol := make([]vm.Label, len(tokens))
-	byAddress := map[string]vm.Label{}
-	var cases []vm.Case
-	add := func(text string) vm.Label {
-		to := e.NewLabel()
-		cases = append(cases, vm.Case{Text: text, To: to})
-		return to
-	}
-	for i, token := range tokens {
-		bySymbol[i] = add(strings.ToLower(token.Symbol))
-		for _, address := range token.Addresses.texts() {
-			byAddress[address] = add(address)
-		}
-	}
+	unknown, cases := e.NewLabel(), e.tokenCases(nil)
+	e.at(e.policy.EVM.Span)
 	if len(cases) > 0 {
-		e.Switch(e.Field(slotLowerToken), unknown, cases...)
+		e.Switch(e.Field(slotToken), unknown, cases...)
 	}
 	e.Place(unknown)
+	e.listed(true, e.symbols())
 	e.deny(ruleNoToken, code.TokenNotAllowed, "no evm.token rule is for this token", done)
-	pinned := vm.Const(0)
-	if pins := e.policy.EVM.pins(); len(pins) > 0 {
-		pinned = e.exactly(pins...)
-	}
-	for i, token := range tokens {
-		e.token(token, bySymbol[i], byAddress, pinned, done)
+	for i, token := range e.policy.EVM.Tokens {
+		e.Place(cases[i].To)
+		e.token(token, done)
 	}
 }
 
-// token judges by one token's rule what names it by symbol or by address. Without addresses of its own the rule is for
-// any contract but those that other rules pin: each contract has one maximum. The addresses of all rules are in pinned,
-// the labels of those that name the token in byAddress.
-func (e *emitter) token(token *Token, bySymbol vm.Label, byAddress map[string]vm.Label, pinned vm.Const, done vm.Label) {
-	judge := e.NewLabel()
-	for _, address := range token.Addresses.texts() {
-		e.at(token.Addresses.Span)
-		e.Place(byAddress[address])
-		e.Test(vm.OpIn, vm.If, e.Field(slotTarget), e.exactly(address), judge)
-		e.deny(keyTokenPins.ruleOf(token.Symbol), keyTokenPins.Code, "targetAddress is not the token's own address", judge)
+// symbols returns the tokens that have a rule.
+func (e *emitter) symbols() (words []word) {
+	for _, token := range e.policy.EVM.Tokens {
+		words = append(words, word{token.Symbol, token.Symbol})
 	}
-	e.Place(bySymbol)
-	if token.Addresses != nil {
-		e.Test(vm.OpIn, vm.If, e.Field(slotTarget), e.exactly(token.Addresses.texts()...), judge)
-		e.deny(keyTokenPins.ruleOf(token.Symbol), keyTokenPins.Code, "targetAddress is not an address that the token's rule pins", judge)
-	} else if len(byAddress) > 0 {
+	return words
+}
+
+// tokenCases returns a case for the symbol of each token that is wanted, in order; nil wants all.
+func (e *emitter) tokenCases(wanted func(*Token) bool) (cases []vm.Case) {
+	for _, token := range e.policy.EVM.Tokens {
+		if wanted == nil || wanted(token) {
+			cases = append(cases, vm.Case{Text: strings.ToLower(token.Symbol), To: e.NewLabel()})
+		}
+	}
+	return cases
+}
+
+// token judges an intent by its token's rule. Without addresses of its own the rule is for any contract but those that
+// other rules pin: each contract has one maximum.
+func (e *emitter) token(token *Token, done vm.Label) {
+	rule, judge := keyTokenPins.ruleOf(token.Symbol), e.NewLabel()
+	switch {
+	case token.Addresses != nil:
+		e.allowing(token.Addresses)
+		if token.hasTwins() {
+			own := e.NewLabel()
+			e.Kind(vm.If, e.Field(slotStray), absent, own)
+			e.lookAt(slotTarget)
+			e.deny(rule, keyTokenPins.Code, "targetAddress is not the token's own address", judge)
+			e.Place(own)
+		}
+		e.Test(vm.OpIn, vm.If, e.Field(slotTargetToken), e.exactly(strings.ToLower(token.Symbol)), judge)
+		e.lookAt(slotTarget)
+		e.deny(rule, keyTokenPins.Code, "targetAddress is not an address that the token's rule pins on this chain", judge)
+	case e.policy.EVM.pins():
 		e.at(token.Span)
-		e.Test(vm.OpIn, vm.Unless, e.Field(slotTarget), pinned, judge)
-		e.deny(keyTokenPins.ruleOf(token.Symbol), keyTokenPins.Code, "the rule of another token pins this targetAddress", judge)
+		e.Kind(vm.If, e.Field(slotTargetToken), absent, judge)
+		e.lookAt(slotTarget)
+		e.deny(rule, keyTokenPins.Code, "the rule of another token pins this targetAddress", judge)
 	}
 	e.Place(judge)
 	e.tokenAmount(0, slotAmount, token, done,
@@ -212,57 +259,156 @@ func (e *emitter) tokenAmount(register int, slot string, token *Token, done vm.L
 	}
 }
 
-// callData judges the amount in declared call data by the rule that pins its target. It binds every EVM action:
-// whatever an intent is called, the contract does what the call data says.
+// callData judges declared call data, whatever the intent is called: the contract does what the call data says.
 func (e *emitter) callData() {
-	pinned, cases := e.pinnedTokens()
-	if len(pinned) == 0 {
+	e.at(e.policy.EVM.Span)
+	e.accountCalls()
+	e.matches()
+	e.pinnedCalls()
+}
+
+// accountCalls denies call data that makes its target run further calls.
+func (e *emitter) accountCalls() {
+	if flag := e.policy.EVM.AccountCalls; flag != nil {
+		e.at(flag.Span)
+		if flag.On {
+			return
+		}
+	}
+	next := e.NewLabel()
+	e.Kind(vm.If, e.Field(slotCalldataRuns), absent, next)
+	e.deny(keyAccountCalls.Rule, keyAccountCalls.Code, "the calldata makes the target run further calls, whose amounts no rule sees", next)
+	e.Place(next)
+}
+
+// matches denies call data that is not the call which the rest of the intent describes.
+func (e *emitter) matches() {
+	done := e.NewLabel()
+	e.atActions()
+	e.Kind(vm.If, e.Field(slotMismatch), absent, done)
+	if len(e.policy.EVM.Tokens) > 0 { // without, an intent about one has been denied
+		e.tokenMismatch(done)
+	}
+	e.lookAt(slotCalldata)
+	e.deny(keyActions.Rule, keyActions.Code, "a native wallet.transfer has no calldata; declare a contract.call, or a token", done)
+	e.Place(done)
+}
+
+// atActions says that what follows comes from the list of actions, or, without one, from the section.
+func (e *emitter) atActions() {
+	e.at(e.policy.EVM.Span)
+	if actions := e.policy.EVM.AllowedActions; actions != nil {
+		e.at(actions.Span)
+	}
+}
+
+// tokenMismatch denies what is wrong with the call data of a token intent, and goes on behind it for a native one. A call of
+// a pinned contract that is cut off is left to the rule about that.
+func (e *emitter) tokenMismatch(done vm.Label) {
+	native, other := e.NewLabel(), e.NewLabel()
+	amounts, cut, recipient := e.NewLabel(), e.NewLabel(), e.NewLabel()
+	e.Switch(e.Field(slotMismatch), other,
+		vm.Case{Text: calldata.NativeData.String(), To: native}, vm.Case{Text: calldata.OtherRecipient.String(), To: recipient},
+		vm.Case{Text: calldata.LargerAmount.String(), To: amounts}, vm.Case{Text: calldata.CutOff.String(), To: cut})
+	e.Place(recipient)
+	e.lookAt(slotTo)
+	e.deny(keyActions.Rule, keyActions.Code, "the calldata is for another recipient or spender than to declares", done)
+	e.Place(other)
+	e.lookAt(slotCalldataMethod)
+	e.deny(keyActions.Rule, keyActions.Code, "the calldata calls no method of the token that the action stands for", done)
+	e.Place(amounts)
+	e.mismatchedAmount(nil, keyTokenMaximum.Code, "the calldata moves or approves more than the declared amount", done)
+	e.Place(cut)
+	e.mismatchedAmount(func(t *Token) bool { return !pinned(t) }, code.TokenAmountInvalid, "the declared calldata calls a method of the token, and is cut off", done)
+	e.Place(native)
+	e.atActions()
+}
+
+// mismatchedAmount denies by the rule of the intent's token, where that is wanted, and else goes on at done.
+func (e *emitter) mismatchedAmount(wanted func(*Token) bool, c code.Code, message string, done vm.Label) {
+	cases := e.tokenCases(wanted)
+	if len(cases) == 0 {
+		e.Jump(done)
 		return
 	}
-	done := e.NewLabel()
+	e.Switch(e.Field(slotToken), done, cases...)
+	for _, token := range e.policy.EVM.Tokens {
+		if wanted != nil && !wanted(token) {
+			continue
+		}
+		e.Place(cases[0].To)
+		cases = cases[1:]
+		e.at(token.MaxTransaction.Span)
+		e.lookAt(slotCalldata)
+		e.deny(keyTokenMaximum.ruleOf(token.Symbol), c, message, done)
+	}
+}
+
+// pinnedCalls judges a call of a contract that a token's rule pins: what it moves or approves by the rule's amounts; every
+// other method only passes where the rule names it. Without data it is a native transfer.
+func (e *emitter) pinnedCalls() {
+	done, cases := e.NewLabel(), e.tokenCases(pinned)
+	if len(cases) == 0 {
+		e.Place(done)
+		return
+	}
 	e.at(e.policy.EVM.Span)
-	e.Kind(vm.If, e.Field(slotCalldataAmount), absent, done)
-	e.Switch(e.Field(slotTarget), done, cases...)
-	for _, token := range pinned {
-		e.Place(token.at)
-		e.tokenAmount(1, slotCalldataAmount, token.Token, done,
-			"the declared calldata calls a method of the token, and is cut off or malformed",
-			"the token amount in calldata")
+	e.Kind(vm.If, e.Field(slotCalldataMethod), absent, done)
+	e.Switch(e.Field(slotTargetToken), done, cases...)
+	for _, token := range e.policy.EVM.Tokens {
+		if !pinned(token) {
+			continue
+		}
+		judge := e.NewLabel()
+		e.Place(cases[0].To)
+		cases = cases[1:]
+		e.at(token.Addresses.Span)
+		e.Kind(vm.Unless, e.Field(slotCalldataAmount), absent, judge)
+		method := e.Field(slotCalldataMethod)
+		if token.Methods != nil {
+			e.allowing(token.Methods)
+			e.Test(vm.OpIn, vm.If, method, e.exactly(token.Methods.texts()...), done)
+		} else {
+			e.lookAt(slotCalldataMethod)
+		}
+		rule := keyTokenMethods.ruleOf(token.Symbol)
+		e.deny(rule, keyTokenMethods.Code, "the method is none whose amount the token's rule can judge, and "+rule+" does not name it", done)
+		e.Place(judge)
+		e.tokenAmount(1, slotCalldataAmount, token, done, "the declared calldata calls a method of the token, and is cut off", "the token amount in calldata")
 	}
 	e.Place(done)
 }
 
-// A labelled token is one that has addresses, and where amounts that move it are judged.
-type labelled struct {
-	*Token
-	at vm.Label
-}
-
-// pinnedTokens returns the tokens that have addresses, and a case for each address.
-func (e *emitter) pinnedTokens() (pinned []labelled, cases []vm.Case) {
-	for _, token := range e.policy.EVM.Tokens {
-		if token.Addresses == nil || len(token.Addresses.Items) == 0 {
-			continue
+// hasTwins reports whether a token's rule pins two contracts on one chain: one given as `token` may then stand beside the
+// other as the target.
+func (t *Token) hasTwins() bool {
+	chains := map[string]bool{}
+	for _, pin := range t.Pins() {
+		if chains[pin.Chain] || chains[""] || pin.Chain == "" && len(chains) > 0 {
+			return true
 		}
-		pinned = append(pinned, labelled{token, e.NewLabel()})
-		for _, address := range token.Addresses.texts() {
-			cases = append(cases, vm.Case{Text: address, To: pinned[len(pinned)-1].at})
-		}
+		chains[pin.Chain] = true
 	}
-	return pinned, cases
+	return false
 }
 
-// enrichment judges a contract.call by what a trusted shim says of its call data.
+// pinned reports whether a token's rule pins an address.
+func pinned(token *Token) bool { return token.Addresses != nil && len(token.Addresses.Items) > 0 }
+
+// enrichment judges call data by what a trusted shim says of it: of every contract.call, and of every intent that declares
+// some.
 func (e *emitter) enrichment() {
-	done, told := e.NewLabel(), e.NewLabel()
+	done, bound, told := e.NewLabel(), e.NewLabel(), e.NewLabel()
 	other, approve, judge := e.NewLabel(), e.NewLabel(), e.NewLabel()
 	call, value := e.Field(slotCall), e.Field(slotCallAmount)
 	e.at(e.policy.EVM.Enrichment.Span)
+	e.Kind(vm.Unless, e.Field(slotCalldata), absent, bound)
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(callAction), done)
+	e.Place(bound)
 	e.Kind(vm.If, call, vm.Kinds(vm.String), told)
-	e.deny(keyEnrichment.Rule, keyEnrichment.Code, "contract.call needs metadata.evm from a shim, with the selector and what it moves, and it is missing or malformed", done)
+	e.deny(keyEnrichment.Rule, keyEnrichment.Code, "call data needs metadata.evm from a shim, with the selector and what it moves, and it is missing or malformed", done)
 	e.Place(told)
-	e.Switch(call, other, vm.Case{Text: "transfer", To: judge}, vm.Case{Text: "transferFrom", To: judge}, vm.Case{Text: "approve", To: approve})
+	e.Switch(call, other, vm.Case{Text: "transfer", To: judge}, vm.Case{Text: "approve", To: approve})
 	e.Place(other)
 	e.unknownSelector(done)
 	e.Place(approve)
@@ -281,30 +427,41 @@ const unbounded = "1157920892373161954235709850086879078532699846656405640394575
 // callAction is the EVM action that calls any method of a contract.
 const callAction = "contract.call"
 
-// unknownSelector decides on a method that moves or approves no token.
+// unknownSelector decides on a method that moves no amount that the service knows of. One that runs further calls is denied
+// as declared call data that does so.
 func (e *emitter) unknownSelector(done vm.Label) {
 	if flag := e.policy.EVM.UnknownSelector; flag != nil {
 		e.at(flag.Span)
 		if flag.On {
-			e.Jump(done)
+			if !isOn(e.policy.EVM.AccountCalls) {
+				e.Test(vm.OpIn, vm.Unless, e.Field(slotCall), e.exactly("run"), done)
+				e.deny(keyAccountCalls.Rule, keyAccountCalls.Code, "the call that the shim reports makes its target run further calls, whose amounts no rule sees", done)
+			} else {
+				e.Jump(done)
+			}
 			return
 		}
 	}
-	e.deny(keySelector.Rule, keySelector.Code, "the call is of a method that is none of transfer, transferFrom and approve", done)
+	e.deny(keySelector.Rule, keySelector.Code, "the call is of a method that moves and approves no amount that the service knows of", done)
 }
 
 // callByShim judges what a shim says that a call moves or approves by the rule that pins the token.
 func (e *emitter) callByShim(done vm.Label) {
-	pinned, cases := e.pinnedTokens()
+	cases := e.tokenCases(pinned)
 	unpinned := e.NewLabel()
 	if len(cases) > 0 {
-		e.Switch(e.Field(slotCallToken), unpinned, cases...)
+		e.Switch(e.Field(slotCallSymbol), unpinned, cases...)
 	}
 	e.Place(unpinned)
+	e.lookAt(slotCallToken)
 	e.deny(ruleNoToken, code.TokenNotAllowed, "no evm.token rule pins the token that the call moves or approves", done)
-	for _, token := range pinned {
-		e.Place(token.at)
-		e.tokenAmount(1, slotCallAmount, token.Token, done,
+	for _, token := range e.policy.EVM.Tokens {
+		if !pinned(token) {
+			continue
+		}
+		e.Place(cases[0].To)
+		cases = cases[1:]
+		e.tokenAmount(1, slotCallAmount, token, done,
 			"the shim's token_amount is no string of digits below 2^256",
 			"the token amount that the shim reports")
 	}

@@ -1,9 +1,12 @@
 package compiler
 
 import (
+	"strings"
+
 	"bailiff/runtime/code"
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/slot"
 )
 
 // limits returns the steps that plan counters: execution limits, then, from 2.0, soft limits.
@@ -22,6 +25,12 @@ func (e *emitter) limits() (steps []step) {
 	}
 	if s.DailyEVM != nil {
 		steps = append(steps, only(e.dailyEVM, vm.EVM))
+	}
+	if s.DailyFee != nil {
+		steps = append(steps, only(e.dailyFee, vm.EVM))
+	}
+	if len(s.DailyToken) > 0 {
+		steps = append(steps, only(e.dailyTokens, vm.EVM))
 	}
 	if s.DailyCalls != nil {
 		steps = append(steps, only(e.dailyCalls, vm.Tool, vm.MCP))
@@ -66,12 +75,19 @@ func (e *emitter) budgets() {
 	}
 }
 
-// budget plans a counter that rises to what the intent reports.
+// budget plans a counter that rises to what the intent reports. Where one that is not a model's brings no usage, the plan
+// asks for what was seen for its task (ledger.Reservation).
 func (e *emitter) budget(c vm.Counter, key *Key, slot, unknown, above string) {
-	next, known := e.NewLabel(), e.NewLabel()
+	next, others, unsaid, known := e.NewLabel(), e.NewLabel(), e.NewLabel(), e.NewLabel()
 	e.byTask(&c, key.Rule, "the policy limits what a task uses of models, and the intent has no task_id", next)
 	c.Op, c.Amount = vm.Max, e.Field(slot)
+	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(modelAction), others)
 	e.Kind(vm.Unless, c.Amount, absent, known)
+	e.Jump(unsaid)
+	e.Place(others)
+	e.Kind(vm.Unless, c.Amount, absent, known)
+	e.Kind(vm.If, e.Field(slotUsage), absent, known) // what was seen of the task counts
+	e.Place(unsaid)
 	e.deny(key.Rule, code.ModelUsage, unknown, next)
 	e.Place(known)
 	e.reserve(c, key.Code, above)
@@ -85,7 +101,7 @@ func (e *emitter) dailyEVM() {
 	c := counterOf(keyDailyEVM, vm.Day, limit.Amount)
 	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotAmount), NativeDecimals
 	e.at(limit.Span)
-	e.Kind(vm.Unless, e.Field(slotToken), absent, next)
+	e.Kind(vm.Unless, e.Field(slotLowerToken), absent, next)
 	if !e.policy.Version.AtLeast(2, 1) { // from then on a missing amount has been denied
 		e.Kind(vm.If, c.Amount, absent, count)
 	}
@@ -93,6 +109,47 @@ func (e *emitter) dailyEVM() {
 	e.Jump(next)
 	e.Place(count)
 	e.reserve(c, keyDailyEVM.Code, "the native amounts of this day (UTC) reach soft_limits.daily_evm_limit_eth")
+	e.Place(next)
+}
+
+// dailyFee plans the counter of a day's fees, as far as intents declare them. What is no amount has been denied.
+func (e *emitter) dailyFee() {
+	limit := e.policy.SoftLimits.DailyFee
+	given, count, next := e.NewLabel(), e.NewLabel(), e.NewLabel()
+	c := counterOf(keyDailyFee, vm.Day, limit.Amount)
+	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotMaxFee), NativeDecimals
+	e.at(limit.Span)
+	e.Kind(vm.Unless, c.Amount, absent, given)
+	e.deny(keyDailyFee.Rule, code.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", next)
+	e.Place(given)
+	e.Load(1, c.Amount, NativeDecimals, count)
+	e.Jump(next)
+	e.Place(count)
+	e.reserve(c, keyDailyFee.Code, "the fees of this day (UTC) reach soft_limits.daily_fee_eth")
+	e.Place(next)
+}
+
+// dailyTokens plans the counters of what is moved of tokens in a day.
+func (e *emitter) dailyTokens() {
+	limits := e.policy.SoftLimits.DailyToken
+	next := e.NewLabel()
+	cases := make([]vm.Case, len(limits))
+	for i, limit := range limits {
+		cases[i] = vm.Case{Text: strings.ToLower(limit.Token.Symbol), To: e.NewLabel()}
+	}
+	e.at(limits[0].Most.Span)
+	e.Switch(e.Field(slotMoved), next, cases...)
+	for i, limit := range limits {
+		e.Place(cases[i].To)
+		e.at(limit.Most.Span)
+		rule := keyDailyToken.ruleOf(limit.Token.Symbol)
+		c := counterOf(keyDailyToken, vm.Day, limit.Most.Amount)
+		c.Name = keyDailyToken.ruleOf(cases[i].Text) // the symbol's case makes no other counter
+		c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotMovedAmount), limit.Most.Decimals
+		c.Rule = e.Rule(vm.Rule{Name: rule, Code: string(keyDailyToken.Code), Message: "what is moved of the token on this day (UTC) reaches " + rule})
+		e.Reserve(e.Counter(c))
+		e.Jump(next)
+	}
 	e.Place(next)
 }
 
@@ -119,13 +176,14 @@ func (e *emitter) cap(one *Cap) {
 	var limit amount.Amount
 	if one.Count != nil {
 		limit = amount.FromUint64(one.Count.N)
+		e.at(one.Count.Span)
 	} else {
 		key, limit = keyCapSum, one.SumUSD.Amount
+		e.at(one.SumUSD.Span)
 	}
 	rule := key.ruleOf(one.Name)
 	c := counterOf(key, windows[one.Window.Text], limit)
 	c.Name = one.counterName(rule)
-	e.at(one.Span)
 	e.scope(one.Action.Text, next)
 	if c.Window == vm.Task {
 		e.byTask(&c, rule, "the cap counts by task, and the intent has no task_id", next)
@@ -163,39 +221,27 @@ func (e *emitter) byTask(c *vm.Counter, rule, message string, next vm.Label) {
 // byGroup lets a counter count by the value of a field, within the task where it counts by task, and denies intents
 // whose value is no single text.
 func (e *emitter) byGroup(c *vm.Counter, rule, path string, next vm.Label) {
-	slot := e.Field(groupSlot(path))
+	group := e.Field(slot.Canonical(path))
 	if c.Group == vm.NoSlot {
-		c.Group, c.GroupName = slot, path
+		c.Group, c.GroupName = group, path
 	} else {
-		c.Subgroup, c.SubgroupName = slot, path
+		c.Subgroup, c.SubgroupName = group, path
 	}
 	if path == slotAction { // which every intent has
 		return
 	}
 	has := e.NewLabel()
-	e.Kind(vm.If, slot, vm.Kinds(vm.String, vm.Number, vm.Bool), has)
+	e.Kind(vm.If, group, vm.Kinds(vm.String, vm.Number, vm.Bool), has)
 	e.deny(rule, code.AggregateField, path+" is missing or no single value, and the cap groups by it", next)
 	e.Place(has)
 }
 
-// groupSlot returns the slot by whose text a path groups. Actions and symbols of tokens mean the same in any case, so that
-// another spelling must not have a count of its own.
-func groupSlot(path string) string {
-	switch path {
-	case slotAction:
-		return slotLowerAction
-	case slotToken:
-		return slotLowerToken
-	}
-	return path
-}
-
 // sumOf lets a counter add up the amount of a field, and denies intents whose value is none.
 func (e *emitter) sumOf(c *vm.Counter, rule, path string, next vm.Label) {
-	bad, valid, slot := e.NewLabel(), e.NewLabel(), e.Field(path)
-	c.Op, c.Amount, c.Decimals = vm.Sum, slot, sumDecimals
-	e.Kind(vm.Unless, slot, vm.Kinds(vm.String), bad)
-	e.Load(1, slot, sumDecimals, valid)
+	bad, valid, value := e.NewLabel(), e.NewLabel(), e.Field(slot.Canonical(path))
+	c.Op, c.Amount, c.Decimals = vm.Sum, value, sumDecimals
+	e.Kind(vm.Unless, value, vm.Kinds(vm.String), bad)
+	e.Load(1, value, sumDecimals, valid)
 	e.Place(bad)
 	e.deny(rule, code.AggregateField, path+" is missing, or no decimal string, and the cap adds it up", next)
 	e.Place(valid)

@@ -15,7 +15,7 @@ func (e *emitter) mcp() {
 		return
 	}
 	if servers := m.AllowedServers; servers != nil {
-		e.at(servers.Span)
+		e.allowing(servers)
 		e.unless(func(pass vm.Label) {
 			e.Test(vm.OpIn, vm.If, e.Field(slotServer), e.exactly(servers.texts()...), pass)
 		}, keyServers.Rule, keyServers.Code, "the server is not in mcp.allowed_servers")
@@ -47,7 +47,7 @@ func (e *emitter) allowedTools() {
 			plain = append(plain, pattern)
 		}
 	}
-	e.at(m.AllowedTools.Span)
+	e.allowing(m.AllowedTools)
 	e.unless(func(pass vm.Label) {
 		if len(dotted) > 0 {
 			e.Test(vm.OpGlob, vm.If, e.Field(slotMCP), e.Globs(vm.Dotted, dotted...), pass)
@@ -59,11 +59,11 @@ func (e *emitter) allowedTools() {
 }
 
 // eitherWay goes on at the next instruction where a pattern covers the tool, with or without its server, or where nobody
-// can say, and otherwise at outside.
+// can say, and otherwise at outside. A star of these lists, which narrow what is granted, crosses dots.
 func (e *emitter) eitherWay(patterns *List, outside vm.Label) {
 	covered := e.NewLabel()
-	set := e.Globs(vm.Dotted, patterns.texts()...)
-	e.at(patterns.Span)
+	set := e.Globs(vm.Unbounded, patterns.texts()...)
+	e.blocking(patterns)
 	e.Test(vm.OpGlob, vm.If, e.Field(slotMCP), set, covered)
 	e.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, outside)
 	e.Place(covered)

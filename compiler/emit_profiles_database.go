@@ -33,13 +33,13 @@ func (e *emitter) database() {
 		e.environment(d.Environments)
 	}
 	if d.Allowed != nil {
-		e.at(d.Allowed.Span)
+		e.allowing(d.Allowed)
 		e.unless(func(pass vm.Label) {
 			e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBOperations), e.exactly(d.Allowed.texts()...), pass)
 		}, keyDBAllowed.Rule, keyDBAllowed.Code, "an operation is not in database.allowed_operations")
 	}
 	if d.Resources != nil {
-		e.at(d.Resources.Span)
+		e.allowing(d.Resources)
 		e.unless(func(pass vm.Label) {
 			e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(slotDBResources), e.Globs(vm.Dotted, d.Resources.texts()...), pass)
 		}, keyResources.Rule, keyResources.Code, "metadata.database.resources is missing, or holds what is not in database.allowed_resources")
@@ -83,9 +83,9 @@ func (e *emitter) databaseEvidence(failed vm.Label) {
 func (e *emitter) environment(environments *List) {
 	next, named := e.NewLabel(), e.NewLabel()
 	environment := e.Field(slotDBEnvironment)
-	e.at(environments.Span)
+	e.blocking(environments)
 	e.Kind(vm.If, environment, aText, named)
-	e.deny(keyEnvironments.Rule, code.DatabaseMetadata, "metadata.database.environment is missing", next)
+	e.deny(keyEnvironments.Rule, code.DatabaseMetadata, "metadata.database.environment is missing, or has white space", next)
 	e.Place(named)
 	e.Test(vm.OpIn, vm.Unless, environment, e.exactly(environments.texts()...), next)
 	e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBOperations), e.exactly(resource.Select), next)
@@ -95,7 +95,7 @@ func (e *emitter) environment(environments *List) {
 
 // routines denies the execution of routines that the catalogue lacks.
 func (e *emitter) routines(catalog *List) {
-	e.at(catalog.Span)
+	e.allowing(catalog)
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotDBOperations), e.exactly(resource.ExecuteRoutine), pass)
 		e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBResources), e.exactly(catalog.texts()...), pass)

@@ -7,6 +7,7 @@ import (
 	"bailiff/runtime/code"
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/pathname"
 	"bailiff/vm/resource"
 )
 
@@ -86,6 +87,7 @@ func (e *emitter) repositoryRoots() {
 	}
 	if isOn(r.BlockOutsideWrites) {
 		e.at(r.BlockOutsideWrites.Span)
+		e.listed(true, e.words(r.Roots.Items))
 		e.inside(keyRepoOutside, r.Roots, slotWritten, "the intent writes outside of repository.roots")
 	}
 	e.Place(failed)
@@ -109,18 +111,49 @@ func holders(whole []string) []string {
 	return all
 }
 
-// gitFolders are the spellings of what paths below a git folder hold. There are few enough to write them out.
-var gitFolders = []string{"/.git/", "/.giT/", "/.gIt/", "/.gIT/", "/.Git/", "/.GiT/", "/.GIt/", "/.GIT/"}
-
-// gitFolder denies writes to a `.git`, or below one.
+// gitFolder denies writes to a `.git`, or below one, and effects on a directory that reach the `.git` inside of it.
 func (e *emitter) gitFolder() {
 	failed := e.NewLabel()
 	e.at(e.policy.Profiles.Repository.ProtectGitHistory.Span)
 	e.evidence(keyRepoHistory, failed)
-	e.unless(func(pass vm.Label) {
-		e.Test(vm.OpContains, vm.Unless, e.Field(slotWritten), e.exactly(gitFolders...), pass)
-	}, keyRepoHistory.Rule, code.FileBlockedPath, "the intent writes to .git, or below it")
+	e.unless(func(pass vm.Label) { e.unlessAnyPath(slotGitFolders, pass) },
+		keyRepoHistory.Rule, code.FileBlockedPath, "the intent writes to .git, or below it")
+	e.unless(e.keepsTrees, keyRepoHistory.Rule, code.FileBlockedPath,
+		"the intent takes a work tree of git along, or a directory that holds one, and the .git inside of it")
 	e.Place(failed)
+}
+
+// keepsTrees jumps to pass where no effect reaches what a work tree holds: that of metadata.git, and the roots of the
+// repository, whose .git lies at once below them.
+func (e *emitter) keepsTrees(pass vm.Label) {
+	whole, own := rootTexts(e.policy.Profiles.Repository.Roots)
+	taken := e.NewLabel()
+	e.unlessAnyPath(slotTaken, pass)
+	slots := []string{slotTakenTree}
+	if own {
+		slots = append(slots, slotTakenRoots)
+	}
+	for _, slot := range slots {
+		next := e.NewLabel()
+		e.unlessAnyPath(slot, next)
+		e.Jump(taken)
+		e.Place(next)
+	}
+	for i, root := range whole {
+		clean, _ := pathname.Clean(root)
+		whole[i] = below(clean)
+	}
+	if whole = which(whole, func(root string) bool { return root != "/" }); len(whole) > 0 {
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotTaken), e.exactly(holders(whole)...), pass)
+	} else {
+		e.Jump(pass)
+	}
+	e.Place(taken)
+}
+
+// unlessAnyPath goes on at none where a slot of whole paths has none. A violation shows the first of them.
+func (e *emitter) unlessAnyPath(slot string, none vm.Label) {
+	e.Test(vm.OpStarts, vm.Unless, e.Field(slot), e.exactly("/"), none)
 }
 
 // history denies git operations that can lose commits or refs.
@@ -179,7 +212,7 @@ func (e *emitter) sensitive(key *Key, message string, test func(pass vm.Label)) 
 // worktree denies git repositories outside of the roots.
 func (e *emitter) worktree() {
 	roots := e.policy.Profiles.Repository.Roots
-	e.at(roots.Span)
+	e.allowing(roots)
 	e.insideAs(keyRepoRoots.Rule, code.GitTopology, roots, slotWorktree, "the git worktree is outside of repository.roots")
 }
 
@@ -253,24 +286,21 @@ func (e *emitter) filesystem() {
 	e.at(f.Span)
 	e.evidence(keyFileActions, failed)
 	if f.AllowedEffects != nil {
-		e.at(f.AllowedEffects.Span)
+		e.allowing(f.AllowedEffects)
 		e.unless(func(pass vm.Label) {
 			e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotEffects), e.exactly(f.AllowedEffects.texts()...), pass)
 		}, keyEffects.Rule, keyEffects.Code, "an effect is not in filesystem.allowed_effects")
 	}
 	if f.WriteRoots != nil {
-		e.at(f.WriteRoots.Span)
+		e.allowing(f.WriteRoots)
 		e.inside(keyWriteRoots, f.WriteRoots, slotWritten, "the intent writes outside of filesystem.write_roots")
 	}
 	if f.ReadRoots != nil {
-		e.at(f.ReadRoots.Span)
+		e.allowing(f.ReadRoots)
 		e.inside(keyReadRoots, f.ReadRoots, slotRead, "the intent reads outside of filesystem.read_roots")
 	}
 	if f.BlockedPaths != nil {
-		e.at(f.BlockedPaths.Span)
-		e.unless(func(pass vm.Label) {
-			e.unlessAny(e.Field(slotFilePaths), e.pathTests(f.BlockedPaths.texts()), pass)
-		}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or nobody can tell which file it is")
+		e.blockedFiles(f.BlockedPaths)
 	}
 	if f.ProtectedClasses != nil {
 		e.protectedClasses(f)
@@ -281,6 +311,22 @@ func (e *emitter) filesystem() {
 	e.Place(failed)
 }
 
+// blockedFiles denies blocked paths, and effects on a directory that reach a blocked path inside of it.
+func (e *emitter) blockedFiles(blocked *List) {
+	e.blocking(blocked)
+	e.unless(func(pass vm.Label) {
+		e.unlessAny(e.Field(slotFilePaths), e.pathTests(blocked.texts()), pass)
+	}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or nobody can tell which file it is")
+	above := pathname.Above(blocked.texts())
+	if len(above) == 0 {
+		return
+	}
+	e.unless(func(pass vm.Label) {
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(which(resource.Effects(), resource.TakesAlong)...), pass)
+		e.Test(vm.OpGlob, vm.Unless, e.Field(slotFilePaths), e.Globs(vm.Segmented, above...), pass)
+	}, keyFilePaths.Rule, keyFilePaths.Code, "a directory holds an entry of filesystem.blocked_paths, which the effect would reach")
+}
+
 // protectedClasses denies files of protected classes, all effects on them or those that are named.
 func (e *emitter) protectedClasses(f *Filesystem) {
 	next := e.NewLabel()
@@ -289,8 +335,8 @@ func (e *emitter) protectedClasses(f *Filesystem) {
 	if f.ProtectedEffects != nil {
 		e.at(f.ProtectedEffects.Span)
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(f.ProtectedEffects.texts()...), next)
-		e.at(f.ProtectedClasses.Span)
 	}
+	e.blocking(f.ProtectedClasses)
 	e.sensitive(keyClasses, "the file is of a class in filesystem.protected_file_classes", func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotClasses), e.exactly(f.ProtectedClasses.texts()...), pass)
 	})

@@ -39,7 +39,7 @@ func (e *emitter) git() {
 		e.remoteScheme(g.RemoteSchemes)
 	}
 	if g.Blocked != nil {
-		e.at(g.Blocked.Span)
+		e.blocking(g.Blocked)
 		next := e.NewLabel()
 		e.denyOperations(keyGitBlocked, g.Blocked.texts(), "the operation is in git.blocked_operations", next)
 		e.Place(next)
@@ -58,13 +58,16 @@ func (e *emitter) git() {
 // gitEvidence denies where the shim does not say which operation it is, on what and where.
 func (e *emitter) gitEvidence(failed vm.Label) {
 	operation, refs := e.Field(slotGitOperation), e.Field(slotGitRefs)
-	known, whole, ok := e.NewLabel(), e.NewLabel(), e.NewLabel()
+	known, whole, named, ok := e.NewLabel(), e.NewLabel(), e.NewLabel(), e.NewLabel()
 	e.Kind(vm.If, operation, aText, known)
 	e.deny(keyGitActions.Rule, code.GitMetadata, "metadata.git.operation is missing, or no git operation", failed)
 	e.Place(known)
 	e.Kind(vm.Unless, refs, unreadable, whole)
 	e.deny(keyGitActions.Rule, code.GitMetadata, "metadata.git.ref_updates is empty, or no array of objects with a ref", failed)
 	e.Place(whole)
+	e.Kind(vm.Unless, e.Field(slotGitBranch), unreadable, named)
+	e.deny(keyGitActions.Rule, code.GitMetadata, "metadata.git.branch names no branch", failed)
+	e.Place(named)
 	e.Kind(vm.If, refs, aList, ok)
 	e.Test(vm.OpIn, vm.Unless, operation, e.exactly(which(resource.GitOperations(), resource.NeedsRefs)...), ok)
 	e.deny(keyGitActions.Rule, code.GitMetadata, "metadata.git.ref_updates is missing, and the operation updates refs", failed)
@@ -75,7 +78,7 @@ func (e *emitter) gitEvidence(failed vm.Label) {
 
 // provider denies hosts of repositories that a list lacks.
 func (e *emitter) provider(key *Key, providers *List) {
-	e.at(providers.Span)
+	e.allowing(providers)
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.If, e.Field(slotGitProvider), e.exactly(providers.texts()...), pass)
 	}, key.Rule, key.Code, "metadata.git.provider is missing, or not in "+key.Rule)
@@ -83,7 +86,7 @@ func (e *emitter) provider(key *Key, providers *List) {
 
 // remoteScheme denies remotes that are not reached as the list says.
 func (e *emitter) remoteScheme(schemes *List) {
-	e.at(schemes.Span)
+	e.allowing(schemes)
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), resource.UsesRemote)...), pass)
 		e.Test(vm.OpIn, vm.If, e.Field(slotRemoteScheme), e.exactly(schemes.texts()...), pass)
@@ -113,7 +116,7 @@ func (e *emitter) allowedOperations(allowed *List) {
 	const message = "the operation is not in git.allowed_operations"
 	next, local := e.NewLabel(), e.NewLabel()
 	operation := e.Field(slotGitOperation)
-	e.at(allowed.Span)
+	e.allowing(allowed)
 	e.Test(vm.OpIn, vm.If, operation, e.exactly(allowed.texts()...), next)
 	atProvider := which(resource.GitOperations(), func(text string) bool {
 		return resource.AtProvider(text) && !slices.Contains(allowed.texts(), text)
@@ -135,7 +138,8 @@ func (e *emitter) fastForward() {
 	}, keyGitAllowed.Rule, code.GitOperation, "an update is not said to be a fast-forward, whatever the operation is called")
 }
 
-// protectedRefs denies updates of protected refs.
+// protectedRefs denies updates of protected refs, that of the work tree's branch included, and what may change one without
+// naming it.
 func (e *emitter) protectedRefs(refs *List) {
 	forms := formsOf(refs)
 	var tests []setTest
@@ -148,11 +152,36 @@ func (e *emitter) protectedRefs(refs *List) {
 	if forms.hasShort {
 		tests = append(tests, setTest{vm.OpMatch, e.Pattern(shortPattern(forms.short), false)})
 	}
-	next := e.NewLabel()
 	e.at(refs.Span)
-	e.unlessAny(e.Field(slotGitRefs), tests, next)
-	e.deny(keyGitRefs.Rule, keyGitRefs.Code, "an update is of a ref in git.protected_refs", next)
-	e.Place(next)
+	e.listed(false, e.refWords(refs))
+	deny := func(message string, test func(pass vm.Label)) {
+		e.unless(test, keyGitRefs.Rule, keyGitRefs.Code, message)
+	}
+	deny("an update is of a ref in git.protected_refs", func(pass vm.Label) { e.unlessAny(e.Field(slotGitRefs), tests, pass) })
+	deny("the operation moves a branch in git.protected_refs", func(pass vm.Label) { e.unlessAny(e.Field(slotGitBranch), tests, pass) })
+	e.at(refs.Span)
+	operation := func(is func(string) bool, pass vm.Label) {
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), is)...), pass)
+	}
+	deny("the operation moves a branch, and metadata.git.branch does not say which", func(pass vm.Label) {
+		e.Kind(vm.Unless, e.Field(slotGitBranch), missing, pass)
+		operation(resource.NeedsBranch, pass)
+	})
+	deny("the operation takes the protection of refs away", func(pass vm.Label) { operation(resource.Unprotects, pass) })
+}
+
+// refWords returns protected refs with all forms that refs of updates may have.
+func (e *emitter) refWords(refs *List) (words []word) {
+	for _, item := range refs.Items {
+		text, forms := e.asWritten(item), formsOf(&List{Items: []Item{item}})
+		for _, form := range forms.exact {
+			words = append(words, word{text, form})
+		}
+		for _, start := range forms.starts {
+			words = append(words, word{text, start + "*"})
+		}
+	}
+	return words
 }
 
 // refNamespace begins whole names of refs. One without it is a short name, which git looks up in the spaces of

@@ -5,6 +5,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
+	"bailiff/vm/weburl"
 )
 
 // tools judges a tool intent: whether it is granted, then what it touches.
@@ -28,8 +29,8 @@ func (e *emitter) toolGrants() {
 		e.at(e.policy.wantsGrants())
 		e.refuse(keyTools.Rule, keyTools.Code, "neither tool_calls.allowed nor a profile grants the tool")
 	} else {
-		e.at(t.Allowed.Span)
-		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.exactly(t.Allowed.texts()...), granted)
+		e.allowing(t.Allowed)
+		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.lowered(t.Allowed), granted)
 		e.deny(keyTools.Rule, keyTools.Code, "the tool is not in tool_calls.allowed", granted)
 	}
 	e.Place(granted)
@@ -60,25 +61,30 @@ func (p *Policy) wantsGrants() grammar.Span {
 
 func (e *emitter) commands() blockList {
 	return blockList{list: e.policy.ToolCalls.BlockedCommands, key: keyCommands, slot: slotCommand,
-		tests:      func(texts []string) []setTest { return []setTest{{vm.OpContains, e.folded(texts...)}} },
+		tests:      func(texts []string) []setTest { return []setTest{{vm.OpContains, e.exactly(texts...)}} },
 		missing:    "the policy blocks commands, and the intent has no command",
 		unreadable: "the policy blocks commands, and this one can't be read",
 		blocked:    "the command holds an entry of tool_calls.bash.blocked_commands"}
 }
 
+// domains reads also the IPv4 addresses in IPv6 literals where the list has one that they could be.
 func (e *emitter) domains() blockList {
-	return blockList{list: e.policy.ToolCalls.BlockedDomains, key: keyDomains, slot: slotHost,
+	domains, slot := e.policy.ToolCalls.BlockedDomains, slotHost
+	if slices.ContainsFunc(domains.texts(), weburl.IsIPv4) {
+		slot = slotHosts
+	}
+	return blockList{list: domains, key: keyDomains, slot: slot,
 		tests:   func(texts []string) []setTest { return []setTest{{vm.OpHost, e.Hosts(texts...)}} },
 		missing: "the policy blocks domains, and the intent has no url",
 		blocked: "the host is an entry of tool_calls.web_fetch.blocked_domains, or below one"}
 }
 
-func (e *emitter) paths() blockList {
-	return blockList{list: e.policy.ToolCalls.BlockedPaths, key: keyPaths, slot: slotPath,
+func (e *emitter) paths(list *List, key *Key) blockList {
+	return blockList{list: list, key: key, slot: slotPath,
 		tests:      e.pathTests,
 		missing:    "the policy blocks paths, and the intent has no path",
 		unreadable: "the policy blocks paths, and nobody can tell which file this one means",
-		blocked:    "the path is an entry of tool_calls.file_write.blocked_paths, or below one"}
+		blocked:    "the path is an entry of " + key.Rule + ", or below one"}
 }
 
 // A subject is what some tools touch, and the rules about it.
@@ -90,12 +96,14 @@ type subject struct {
 
 func (e *emitter) allSubjects() []subject {
 	t := e.policy.ToolCalls
-	block := func(list blockList, actions ...string) subject {
-		return subject{actions, list.list != nil, func(done vm.Label) { e.blocked(list, done) }}
+	files := func(paths *Paths, blocked, allowed *Key, action string) subject {
+		return subject{[]string{action}, paths.Blocked != nil || paths.Allowed != nil,
+			func(done vm.Label) { e.files(paths, blocked, allowed, done) }}
 	}
 	return []subject{
-		block(e.commands(), "bash"),
-		block(e.paths(), "file_write"),
+		{[]string{"bash"}, t.BlockedCommands != nil || t.ListedCommands != nil, e.bash},
+		files(&t.Write, keyPaths, keyWritable, "file_write"),
+		files(&t.Read, keyUnreadable, keyReadable, "file_read"),
 		{[]string{"web_fetch", "http"}, t.BlockedDomains != nil || t.HTTP.rules(), e.web},
 		{[]string{emailAction}, t.Email.lists(), e.email},
 	}
@@ -128,11 +136,44 @@ func (e *emitter) subjects() {
 	e.Place(done)
 }
 
+// bash judges a command: by the blocked ones first.
+func (e *emitter) bash(done vm.Label) {
+	t := e.policy.ToolCalls
+	if t.ListedCommands == nil {
+		e.blocked(e.commands(), done)
+		return
+	}
+	if t.BlockedCommands != nil {
+		next := e.NewLabel()
+		e.blocked(e.commands(), next)
+		e.Place(next)
+	}
+	e.allowing(t.ListedCommands)
+	e.Test(vm.OpStarts, vm.If|vm.Every, e.Field(slotCalls), e.exactly(t.ListedCommands.texts()...), done)
+	e.deny(keyListedCommands.Rule, keyListedCommands.Code, "the command is missing, or not in tool_calls.bash.allowed_commands", done)
+}
+
+// files judges the paths of a tool: the blocked ones first.
+func (e *emitter) files(paths *Paths, blocked, allowed *Key, done vm.Label) {
+	if paths.Allowed == nil {
+		e.blocked(e.paths(paths.Blocked, blocked), done)
+		return
+	}
+	if paths.Blocked != nil {
+		next := e.NewLabel()
+		e.blocked(e.paths(paths.Blocked, blocked), next)
+		e.Place(next)
+	}
+	e.allowing(paths.Allowed)
+	e.Test(vm.OpPath, vm.If|vm.Every, e.Field(slotFiles), e.Paths(paths.Allowed.texts()...), done)
+	e.deny(allowed.Rule, allowed.Code, "the path is missing, or not in "+allowed.Rule, done)
+}
+
 // blocked judges what a tool touches by one list. A missing or unreadable subject is denied by the same rule.
 func (e *emitter) blocked(list blockList, done vm.Label) {
 	present, readable := e.NewLabel(), e.NewLabel()
 	slot := e.Field(list.slot)
-	e.at(list.list.Span)
+	e.blocking(list.list)
 	e.Kind(vm.Unless, slot, absent, present)
 	e.deny(list.key.Rule, list.key.Code, list.missing, done)
 	e.Place(present)

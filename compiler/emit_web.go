@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"bailiff/vm"
+	"bailiff/vm/slot"
 )
 
 // web judges `http` and `web_fetch`: blocked methods, allowed methods, hosts, method rules, blocked domains. A
@@ -14,13 +15,13 @@ func (e *emitter) web(done vm.Label) {
 	h := &t.HTTP
 	if h.BlockedMethods != nil {
 		next := e.NewLabel()
-		e.at(h.BlockedMethods.Span)
+		e.blocking(h.BlockedMethods)
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotMethod), e.exactly(h.BlockedMethods.texts()...), next)
 		e.deny(keyNoMethods.Rule, keyNoMethods.Code, "the method is in tool_calls.http.blocked_methods", next)
 		e.Place(next)
 	}
 	if h.AllowedMethods != nil {
-		e.at(h.AllowedMethods.Span)
+		e.allowing(h.AllowedMethods)
 		e.unless(func(pass vm.Label) {
 			e.Test(vm.OpIn, vm.If, e.Field(slotMethod), e.exactly(h.AllowedMethods.texts()...), pass)
 		}, keyMethods.Rule, keyMethods.Code, "the intent has no method that is in tool_calls.http.allowed_methods")
@@ -46,7 +47,7 @@ func (e *emitter) allowedHosts(hosts *List) {
 			exact = append(exact, host)
 		}
 	}
-	e.at(hosts.Span)
+	e.allowing(hosts)
 	e.unless(func(pass vm.Label) {
 		if len(exact) > 0 {
 			e.Test(vm.OpIn, vm.If, e.Field(slotHost), e.exactly(exact...), pass)
@@ -96,7 +97,7 @@ func (e *emitter) methodRule(rule *MethodRule, next vm.Label) {
 	}
 	e.at(rule.Query.Span)
 	bad, query := e.NewLabel(), e.Field(slotQuery)
-	pattern := machinePattern([]string{rule.Query.Pattern.Text})
+	pattern := machinePattern([]string{rule.Query.Pattern.Text}, slot.Escapes)
 	if matchesEmpty(pattern) {
 		e.Test(vm.OpMatch, vm.Unless, query, e.Pattern("(?s:.)", false), bad)
 	}
@@ -119,19 +120,21 @@ func (e *emitter) email(done vm.Label) {
 	e.at(m.span())
 	if m.Allowed == nil {
 		first = keyNoRecipients
+	} else {
+		e.allowing(m.Allowed)
 	}
 	e.Kind(vm.Unless, recipients, absent, present)
 	e.deny(first.Rule, keyRecipients.Code, "the policy restricts recipients, and the intent has none", done)
 	e.Place(present)
 	if m.Blocked != nil {
 		next := e.NewLabel()
-		e.at(m.Blocked.Span)
+		e.blocking(m.Blocked)
 		e.Test(vm.OpGlob, vm.Unless, recipients, e.Globs(vm.Mailbox, m.Blocked.texts()...), next)
 		e.deny(keyNoRecipients.Rule, keyNoRecipients.Code, "a recipient is in tool_calls.email.blocked_recipients, or no address", next)
 		e.Place(next)
 	}
 	if m.Allowed != nil {
-		e.at(m.Allowed.Span)
+		e.allowing(m.Allowed)
 		e.Test(vm.OpGlob, vm.If|vm.Every, recipients, e.Globs(vm.Mailbox, m.Allowed.texts()...), done)
 		e.deny(keyRecipients.Rule, keyRecipients.Code, "a recipient is not in tool_calls.email.allowed_recipients", done)
 	} else {

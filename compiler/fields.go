@@ -1,53 +1,12 @@
 package compiler
 
-// field is a field of a request as the path of a custom rule may begin with it.
-type field struct {
-	name    string
-	members bool // an object, whose members a path has to name
-}
+import "bailiff/vm/slot"
 
-// fields are the fields of a request (decisions, section 3), the top-level ones first. Its copy in the decoder
-// of requests is the one that counts; a test holds the two together.
-var fields = []field{
-	{name: "framework"},
-	{name: "agentId"},
-	{name: "txCommit"},
-	{name: "userOpHash"},
-	{name: "chainId"},
-	{name: "context"},
-	{name: "request_nonce"},
-	{name: "action"},
-	{name: "targetAddress"},
-	{name: "token"},
-	{name: "amount"},
-	{name: "amount_unit"},
-	{name: "to"},
-	{name: "task_id"},
-	{name: "command"},
-	{name: "path"},
-	{name: "url"},
-	{name: "method"},
-	{name: "host"},
-	{name: "query"},
-	{name: "calldata"},
-	{name: "arguments", members: true},
-	{name: "metadata", members: true},
-}
-
-// findField returns the field of that name, or nil.
-func findField(name string) *field {
-	for i := range fields {
-		if fields[i].name == name {
-			return &fields[i]
-		}
-	}
-	return nil
-}
-
+// fieldNames returns the names of the fields that the path of a rule may begin with.
 func fieldNames() []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
+	var names []string
+	for _, row := range slot.Rows() {
+		names = append(names, row.Name)
 	}
 	return names
 }
@@ -61,27 +20,43 @@ const (
 	slotChainID        = "chainId"
 	slotTarget         = "targetAddress"
 	slotToken          = "token"
-	slotAmount         = "amount"
+	fieldAmount        = "amount"
+	slotAmount         = "@amount"
 	slotAmountUnit     = "amount_unit"
 	slotCalldata       = "calldata"
+	slotMaxFee         = "maxFee"
+	slotTo             = "to"
 	slotTaskID         = "task_id"
 	slotLowerAction    = "@action"
 	slotLowerToken     = "@token"
 	slotProvenance     = "@provenance"
 	slotCommand        = "@command"
+	slotCalls          = "@calls"
 	slotHost           = "@host"
+	slotHosts          = "@hosts"
 	slotPath           = "@path"
+	slotFiles          = "@files"
 	slotText           = "@text"
+	slotCaseless       = "@caseless"
 	slotCalldataAmount = "@calldata.amount"
+	slotCalldataMethod = "@calldata.method"
+	slotCalldataRuns   = "@calldata.runs"
+	slotMismatch       = "@calldata.mismatch"
+	slotTargetToken    = "@target.token"
+	slotStray          = "@token.stray"
+	slotMoved          = "@moved"
+	slotMovedAmount    = "@moved.amount"
 	slotMethod         = "method"
 	slotQuery          = "@query"
 	slotRecipients     = "@recipients"
 	slotServer         = "@server"
 	slotTool           = "@tool"
 	slotMCP            = "@mcp"
+	slotUsage          = "@usage"
 	slotSpend          = "@usage.spend"
 	slotTokens         = "@usage.tokens"
 	slotCall           = "@evm.call"
 	slotCallToken      = "@evm.call.token"
+	slotCallSymbol     = "@evm.call.symbol"
 	slotCallAmount     = "@evm.call.amount"
 )

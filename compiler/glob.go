@@ -103,10 +103,8 @@ func (g *globIndex) coversTool(pattern string) (by string, ok bool) {
 
 // globMatch reports whether a pattern covers all of a text, as the machine has it.
 func globMatch(style vm.GlobStyle, pattern, text string) bool {
-	separator := byte('.')
-	if style == vm.Mailbox {
-		separator = '@'
-	}
+	separator := map[vm.GlobStyle]string{vm.Mailbox: "@", vm.Dotted: ".", vm.Segmented: "/"}[style]
+	crosses := func(run string) bool { return separator != "" && strings.Contains(run, separator) }
 	parts := strings.Split(pattern, "*")
 	last := len(parts) - 1
 	if last == 0 {
@@ -118,10 +116,10 @@ func globMatch(style vm.GlobStyle, pattern, text string) bool {
 	text = text[len(parts[0]) : len(text)-len(parts[last])]
 	for _, part := range parts[1:last] {
 		at := strings.Index(text, part)
-		if at < 0 || strings.IndexByte(text[:at], separator) >= 0 {
+		if at < 0 || crosses(text[:at]) {
 			return false
 		}
 		text = text[at+len(part):]
 	}
-	return style == vm.Dotted && parts[last] == "" || strings.IndexByte(text, separator) < 0
+	return style == vm.Dotted && parts[last] == "" || !crosses(text)
 }

@@ -112,7 +112,7 @@ func readIntent(line string) (*intent.Intent, intent.Provenance, error) {
 // bind fills the frame of a program as the service does: only what the program needs for this action.
 func bind(t testing.TB, p *vm.Program, in *intent.Intent, from intent.Provenance) []vm.Value {
 	t.Helper()
-	binding, err := intent.NewBinding(p.Fields())
+	binding, err := intent.NewBinding(p.Fields(), p.Tokens())
 	if err != nil {
 		t.Fatalf("the program asks for what no request has: %v", err)
 	}

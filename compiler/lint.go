@@ -12,6 +12,8 @@ func (c *checker) lint() {
 	if c.partial {
 		return
 	}
+	before := len(c.found)
+	defer func() { c.found = append(c.found[:before], c.withoutForeign(c.found[before:])...) }()
 	c.lintSigns()
 	if c.policy.EVM != nil {
 		c.lintConsensus()
@@ -19,9 +21,11 @@ func (c *checker) lint() {
 		c.lintAmounts()
 		c.lintActions()
 		c.lintEnrichment()
+		c.lintMoney()
 	}
 	if c.policy.ToolCalls != nil {
 		c.lintTools()
+		c.lintContents()
 		c.lintMethods()
 		c.lintFetch()
 	}
@@ -29,13 +33,26 @@ func (c *checker) lint() {
 		c.lintMCP()
 		c.lintResponse()
 	}
+	c.lintElsewhere()
 	c.lintCovered()
-	c.lintSpellings()
 	c.lintPasses()
 	c.lintLimits()
 	c.lintSoftLimits()
 	c.lintApprovals()
 	c.lintProfiles()
+}
+
+// ungranted are the warnings about what is not granted.
+var ungranted = []grammar.Code{
+	CodeListUnused, CodeLimitUnused, CodeCapUnused, CodeApprovalUnused, CodeServerNotAllowed, CodeBlockedOnly, CodeGovernsNothing,
+}
+
+// withoutForeign leaves out the warnings that follow from lists in the form of another format: those about their parts,
+// and that something is not granted.
+func (c *checker) withoutForeign(found grammar.Diagnostics) grammar.Diagnostics {
+	return slices.DeleteFunc(found, func(d grammar.Diagnostic) bool {
+		return len(c.foreign) > 0 && slices.Contains(ungranted, d.Code) || slices.ContainsFunc(c.foreign, d.Span.Overlaps)
+	})
 }
 
 // lintPasses warns of a policy under which tools need no grant.
@@ -69,13 +86,13 @@ func (c *checker) lintConsensus() {
 			WithHint("say so: `consensus_require_hold: true`; or `false`, which only notes it"))
 	case first == nil && e.RequireHold != nil:
 		c.add(grammar.At(CodeHoldUseless, e.RequireHold.Span, "there is no threshold, so this does nothing").
-			WithHint("add `consensus_threshold_eth`, or remove the line"))
+			WithHint("add `consensus_threshold_eth: …`, the amount from which on a person decides"))
 	}
 }
 
 // lintEnrichment warns of a shim's account that no token rule can be held against.
 func (c *checker) lintEnrichment() {
-	if e := c.policy.EVM; e.enriched() && len(e.pins()) == 0 {
+	if e := c.policy.EVM; e.enriched() && !e.pins() {
 		c.add(grammar.At(CodeEnrichmentUnpinned, e.Enrichment.Span, "no token rule pins an address, so every transfer and approval by `contract.call` is denied").
 			WithHint("add `token.<SYM>.addresses` for the tokens that are meant"))
 	}
@@ -116,6 +133,7 @@ func (c *checker) lintChain(chain Item) {
 func (c *checker) lintAmounts() {
 	e := c.policy.EVM
 	c.lintWei(e.MaxTransaction)
+	c.lintWei(e.MaxFee)
 	c.lintWei(e.Consensus)
 	if e.MaxTransaction == nil {
 		c.add(grammar.At(CodeNoNativeMaximum, e.Span, "without `max_transaction_eth` every native amount above zero is denied").
@@ -138,7 +156,7 @@ func (c *checker) lintActions() {
 	for _, action := range c.policy.EVM.actions() {
 		lower := strings.ToLower(action.Text)
 		for _, known := range coreEVMActions {
-			if action.Text != known && oneEdit(lower, known) {
+			if lower != known && oneEdit(lower, known) {
 				c.misspelled(action, known)
 			}
 		}
@@ -179,7 +197,7 @@ func (c *checker) lintLimits() {
 
 func (c *checker) unusedLimit(span grammar.Span) {
 	c.add(grammar.At(CodeLimitUnused, span, "no tool is granted, so this limit counts nothing").
-		WithHint("grant tools by `## tool_calls` with `allowed: …`, or remove the limit"))
+		WithHint("it counts nothing until `## tool_calls` grants tools by `allowed: …`"))
 }
 
 // grantsTools reports whether any tool or MCP intent can pass.
@@ -205,7 +223,7 @@ func (c *checker) lintTools() {
 				c.add(grammar.At(CodeGrantsOtherKind, tool.Span, "`%s` is %s action, which `tool_calls.allowed` does not grant", tool.Text, kind).
 					WithHint("remove it%s", grantedElsewhere[kind]))
 			}
-			if known := nearTool(lower); known != "" && known != tool.Text && !slices.Contains(texts, known) {
+			if known := nearTool(lower); known != "" && known != lower && !slices.Contains(texts, known) {
 				c.misspelled(tool, known)
 			}
 		}
@@ -214,7 +232,7 @@ func (c *checker) lintTools() {
 	for _, about := range t.toolKeys() {
 		if !slices.ContainsFunc(about.tools, granted.overlaps) {
 			c.add(grammar.At(CodeListUnused, about.span, "`%s` is not allowed, so this does nothing", about.tools[0]).
-				WithHint("add `%s` to `allowed`, or remove the line", about.tools[0]))
+				WithHint("it does nothing until `allowed` has `%s`, and may stay", about.tools[0]))
 		}
 	}
 }
@@ -251,7 +269,13 @@ func (t *ToolCalls) toolKeys() (keys []toolKey) {
 	}
 	list(t.BlockedCommands, "bash")
 	list(t.BlockedDomains, "web_fetch", "http")
-	list(t.BlockedPaths, "file_write")
+	list(t.ListedCommands, "bash")
+	list(t.HeldCommands, "bash")
+	list(t.Write.Blocked, "file_write")
+	list(t.Write.Allowed, "file_write")
+	list(t.Read.Blocked, "file_read")
+	list(t.Read.Allowed, "file_read")
+	list(t.Email.Exempt, emailAction)
 	list(t.Email.Allowed, emailAction)
 	list(t.Email.Blocked, emailAction)
 	if t.Email.Approval != nil {
@@ -307,7 +331,7 @@ func (c *checker) lintFetch() {
 }
 
 func (c *checker) methodUnused(span grammar.Span, method, why string) {
-	c.add(grammar.At(CodeMethodUnused, span, "this does nothing for `%s`: %s", method, why).WithHint("remove one of the two"))
+	c.add(grammar.At(CodeMethodUnused, span, "this does nothing for `%s`: %s", method, why).WithHint("it does no harm; the other one decides"))
 }
 
 // otherKind returns which kind of action a tool's name stands for, with its article, or "".

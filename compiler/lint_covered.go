@@ -9,6 +9,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/address"
+	"bailiff/vm/pathname"
 )
 
 // A claim is a text with what a rule says about it: that it, or what it is a part of, is denied or allowed.
@@ -25,12 +26,15 @@ func (c *checker) lintCovered() {
 	if t := c.policy.ToolCalls; t != nil {
 		if t.BlockedCommands != nil {
 			c.lintCommands(t.BlockedCommands)
+			c.lintFlagOrder(t.BlockedCommands)
 		}
 		if t.BlockedDomains != nil {
 			c.lintBelow(t.BlockedDomains, parentDomains)
 		}
-		if t.BlockedPaths != nil {
-			c.lintBelow(t.BlockedPaths, parentPaths)
+		for _, paths := range []*Paths{&t.Write, &t.Read} {
+			if paths.Blocked != nil {
+				c.lintBelow(paths.Blocked, parentPaths)
+			}
 		}
 		if t.Email.Blocked != nil {
 			c.lintGlobs(t.Email.Blocked, vm.Mailbox)
@@ -38,14 +42,17 @@ func (c *checker) lintCovered() {
 		c.lintAllowedDead(t)
 	}
 	if m := c.policy.MCP; m != nil && m.BlockedTools != nil {
-		c.lintGlobs(m.BlockedTools, vm.Dotted)
-		index := newGlobIndex(vm.Dotted, m.BlockedTools.texts())
+		c.lintGlobs(m.BlockedTools, vm.Unbounded)
+		index := newGlobIndex(vm.Unbounded, m.BlockedTools.texts())
 		c.allowedDead(m.AllowedServers, "blocked_tools", func(server string) (string, bool) { return index.coversTool(server + ".*") })
 	}
 }
 
-// lintAllowedDead warns of hosts and recipients that are allowed and blocked.
+// lintAllowedDead warns of paths, hosts and recipients that are allowed and blocked.
 func (c *checker) lintAllowedDead(t *ToolCalls) {
+	c.lintListed(t)
+	c.lintPathsDead(&t.Write, "file_write")
+	c.lintPathsDead(&t.Read, "file_read")
 	if t.BlockedDomains != nil {
 		blocked := map[string]bool{}
 		for _, domain := range t.BlockedDomains.texts() {
@@ -64,6 +71,26 @@ func (c *checker) lintAllowedDead(t *ToolCalls) {
 	}
 }
 
+// lintPathsDead warns of paths that are allowed and blocked.
+func (c *checker) lintPathsDead(paths *Paths, tool string) {
+	if paths.Blocked == nil {
+		return
+	}
+	blocked := map[string]bool{}
+	for _, pattern := range paths.Blocked.texts() {
+		blocked[pattern] = true
+	}
+	c.allowedDead(paths.Allowed, tool+".blocked_paths", func(allowed string) (by string, ok bool) {
+		is := func(pattern string) bool { by = pattern; return blocked[pattern] }
+		folded, _ := pathname.Clean(allowed)
+		if strings.HasPrefix(allowed, ".") && folded != "." {
+			folded = "**/" + folded
+		}
+		ok = is("/") || is(folded) || parentPaths(folded, is)
+		return strings.TrimPrefix(by, "**/"), ok
+	})
+}
+
 // allowedDead warns of the entries of a list that grants, all of which an entry of a block list covers.
 func (c *checker) allowedDead(list *List, key string, covered func(text string) (by string, ok bool)) {
 	if list == nil {
@@ -72,7 +99,7 @@ func (c *checker) allowedDead(list *List, key string, covered func(text string) 
 	for _, item := range list.Items {
 		if by, ok := covered(item.Text); ok {
 			c.add(grammar.At(CodeAllowedDead, item.Span, "`%s` covers this with `%s`, so it is never allowed", key, shorten(by)).
-				WithHint("remove one of the two"))
+				WithHint("remove it here"))
 		}
 	}
 }
@@ -80,7 +107,7 @@ func (c *checker) allowedDead(list *List, key string, covered func(text string) 
 // covered warns of an entry of a block list that another covers.
 func (c *checker) covered(span, by grammar.Span) {
 	c.add(grammar.At(CodeCovered, span, "`%s` in line %d blocks this already", shorten(c.file.Source.Slice(by)), c.line(by)).
-		WithHint("remove it"))
+		WithHint("it does no harm; the wider entry is enough"))
 }
 
 func (c *checker) line(span grammar.Span) int { return c.file.Source.Position(span.Start).Line }
@@ -116,10 +143,10 @@ func (c *checker) lintClaims() {
 			case by < 0:
 			case claims[i].allows:
 				c.add(grammar.At(CodeDeadValue, claims[i].span, "line %d denies this value, so it is never allowed", c.line(claims[by].span)).
-					WithHint("denials come first; remove one of the two"))
+					WithHint("denials come first; leave the value out here"))
 			default:
 				c.add(grammar.At(CodeCovered, claims[i].span, "line %d denies all that this does", c.line(claims[by].span)).
-					WithHint("remove this line"))
+					WithHint("it does no harm; the wider rule is enough"))
 			}
 		}
 	}

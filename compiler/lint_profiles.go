@@ -30,9 +30,9 @@ func (c *checker) lintProfiles() {
 	}
 }
 
-// lintShims warns of sections without which deployment refuses the policy.
+// lintShims warns of profiles that deployment refuses.
 func (c *checker) lintShims() {
-	for _, profile := range c.policy.guarded() {
+	for _, profile := range c.policy.Profiles.all() {
 		span := profile.span
 		if profile.requireShim != nil {
 			span = profile.requireShim.Span
@@ -150,7 +150,7 @@ func can(allowed *List, does func(string) bool) bool {
 // protectsNothing warns of what says more about protected classes that are not there.
 func (c *checker) protectsNothing(span grammar.Span, name string) {
 	c.add(grammar.At(CodeProtectsNothing, span, "without `protected_file_classes`, `%s` does nothing", name).
-		WithHint("name the classes: `protected_file_classes: secret`; or remove the line"))
+		WithHint("name the classes: `protected_file_classes: secret`"))
 }
 
 // lintNever warns of a limit on what nothing that is allowed does.
@@ -161,7 +161,7 @@ func (c *checker) lintNever(limit *Count, name, what string, allowed *List, does
 }
 
 func never(span grammar.Span, name, why string) grammar.Diagnostic {
-	return grammar.At(CodeNeverApplies, span, "`%s` never applies: %s", name, why).WithHint("remove the line, or allow what it is about")
+	return grammar.At(CodeNeverApplies, span, "`%s` never applies: %s", name, why).WithHint("it does nothing as long as that is so")
 }
 
 func (c *checker) lintGit() {
@@ -188,7 +188,7 @@ func (c *checker) lintRefs(refs *List) {
 	for _, item := range refs.Items {
 		for _, form := range shortNames {
 			if short, found := strings.CutPrefix(item.Text, form); found && listed[short] {
-				c.add(grammar.At(CodeSameRef, item.Span, "`%s` covers `%s`", shorten(short), shorten(item.Text)).WithHint("remove it"))
+				c.add(grammar.At(CodeSameRef, item.Span, "`%s` covers `%s`", shorten(short), shorten(item.Text)).WithHint("it does no harm; the shorter one is enough"))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
+	"bailiff/vm/command"
 )
 
 // usualDecimals are the decimals of well-known tokens on Ethereum, by symbol in upper case. Some have others elsewhere.
@@ -120,7 +121,7 @@ func (c *checker) lintApprovals() {
 		for _, pattern := range list.Items {
 			if !granted.overlaps(pattern.Text) {
 				c.add(grammar.At(CodeApprovalUnused, pattern.Span, "nothing that `%s` covers is granted to intents of `## %s`, so nothing is ever held", shorten(pattern.Text), section).
-					WithHint("grant it, or remove the entry"))
+					WithHint("it holds nothing until that is granted; compare it with the names that are"))
 			}
 		}
 	}
@@ -137,6 +138,56 @@ func (c *checker) lintApprovals() {
 	}
 }
 
+// lintContents warns of texts that files must not contain, which a request does not show, and of an exception to an
+// approval that is not asked for.
+func (c *checker) lintContents() {
+	t, custom := c.policy.ToolCalls, c.policy.Custom
+	if t.Email.Exempt != nil && !isOn(t.Email.Approval) {
+		c.add(grammar.At(CodeListUnused, t.Email.Exempt.Span, "`email.require_approval` is not true, so this does nothing").
+			WithHint("write `email.require_approval: true`, or remove it"))
+	}
+	if custom == nil || !slices.ContainsFunc(t.Allowed.texts(), func(tool string) bool { return strings.EqualFold(tool, "file_write") }) {
+		return
+	}
+	plain := func(d Denial) bool { // quotes say that it is meant so
+		return d.isString() && !strings.ContainsAny(c.file.Source.Slice(d.Value.Span)[:1], `"'`)
+	}
+	if at := slices.IndexFunc(custom.Denials, plain); at >= 0 {
+		c.add(grammar.At(CodeContentsUnseen, custom.Denials[at].Value.Span, "a request to write a file does not show what will be in it, so this is not sought there").
+			WithHint("name the files that are not meant, `file_write.blocked_paths: …`; if the rest of a request is meant, put the text between quotes"))
+	}
+}
+
+// runsOthers are programs that run what their arguments, files or settings name, beside interpreters. Those of the first
+// list do so behind any of their words, those of the second by another first argument.
+var (
+	runsAnything = strings.Fields("find awk gawk mawk nawk sed tar rsync gdb strace ltrace vi vim nvim ex ed emacs less more man crontab at batch stdbuf ionice taskset chrt unshare nsenter runuser setpriv prlimit systemd-run expect")
+	runsOthers   = strings.Fields("git npm npx yarn pnpm bun deno node nodejs python python2 python3 perl ruby php lua Rscript java go cargo make cmake ninja gradle mvn ant bazel just task docker podman nerdctl kubectl helm terraform ansible ansible-playbook pip pip3 pipx uv poetry apt apt-get dpkg rpm yum dnf brew psql mysql sqlite3 scp sftp socat nc ncat tclsh osascript pwsh powershell direnv rake bundle composer")
+)
+
+// lintListed warns of allowed commands that run others, and of those that are blocked.
+func (c *checker) lintListed(t *ToolCalls) {
+	if t.ListedCommands == nil {
+		return
+	}
+	for _, item := range t.ListedCommands.Items {
+		words := strings.Fields(command.ShowListed(item.Text))
+		name := words[0][strings.LastIndexByte(words[0], '/')+1:]
+		if slices.Contains(runsAnything, name) || slices.Contains(runsOthers, name) && (len(words) == 1 || strings.HasPrefix(words[1], "-")) {
+			c.add(grammar.At(CodeRunsOthers, item.Span, "`%s` runs what its arguments or settings name, and this allows it with any", shorten(name)).
+				WithHint("list what is meant with more of its words, such as `git status`; or allow a script that does it, which the agent cannot write"))
+		}
+	}
+	blocked := t.BlockedCommands.texts()
+	c.allowedDead(t.ListedCommands, nameBlockedCommands, func(listed string) (by string, ok bool) {
+		i := slices.IndexFunc(blocked, func(text string) bool { return strings.Contains(strings.ToLower(command.ShowListed(listed)), text) })
+		if i < 0 {
+			return "", false
+		}
+		return blocked[i], true
+	})
+}
+
 // lintSoftLimits warns of soft limits that only inform, and of caps on what is never granted.
 func (c *checker) lintSoftLimits() {
 	s := c.policy.SoftLimits
@@ -148,19 +199,25 @@ func (c *checker) lintSoftLimits() {
 			WithHint("write `version: 2.0.0` to have them enforced"))
 	}
 	c.lintWei(s.DailyEVM)
+	c.lintWei(s.DailyFee)
+	for _, limit := range s.DailyToken {
+		c.lintTokenAmount(limit.Most)
+	}
 	granted := c.policy.grantable(true, true, true)
 	for _, one := range s.Caps {
 		if !granted.overlaps(one.Action.Text) {
 			c.add(grammar.At(CodeCapUnused, one.Action.Item.Span, "nothing that `%s` covers is granted, so cap `%s` counts nothing", shorten(one.Action.Text), one.Name).
-				WithHint("grant the action, or remove the cap"))
+				WithHint("it counts nothing until that is granted; compare it with the names that are"))
 		}
 	}
 	if s.DailyCalls != nil && !c.policy.grantsTools() {
 		c.unusedLimit(s.DailyCalls.Span)
 	}
-	if s.DailyEVM != nil && c.policy.EVM == nil {
-		c.add(grammar.At(CodeLimitUnused, s.DailyEVM.Span, "there is no `## evm`, so this limit adds nothing up").
-			WithHint("grant EVM actions, or remove the limit"))
+	for _, limit := range []*Limit{s.DailyEVM, s.DailyFee} {
+		if limit != nil && c.policy.EVM == nil {
+			c.add(grammar.At(CodeLimitUnused, limit.Span, "there is no `## evm`, so this limit adds nothing up").
+				WithHint("it counts nothing until `## evm` grants actions"))
+		}
 	}
 }
 
@@ -169,7 +226,7 @@ func (c *checker) lintMCP() {
 	m := c.policy.MCP
 	if !m.grants() {
 		c.add(grammar.At(CodeBlockedOnly, m.BlockedTools.Span, "nothing grants an MCP tool, and this never does").
-			WithHint("add `allowed_servers` or `allowed_tools`, or remove the section"))
+			WithHint("to grant MCP tools, add `allowed_servers` or `allowed_tools`; as it is, all are denied"))
 	}
 	for _, list := range []*List{m.AllowedTools, m.BlockedTools, m.Approval} {
 		if list != nil {
@@ -188,11 +245,11 @@ func (c *checker) lintMCP() {
 	if m.Approval == nil {
 		return
 	}
-	blocked := newGlobIndex(vm.Dotted, m.BlockedTools.texts())
+	blocked := newGlobIndex(vm.Unbounded, m.BlockedTools.texts())
 	for _, pattern := range m.Approval.Items {
 		if _, covered := blocked.coversTool(pattern.Text); covered || !m.mayGrant(pattern.Text) {
 			c.add(grammar.At(CodeApprovalUnused, pattern.Span, "nothing that `%s` covers is granted, so nothing is ever held", shorten(pattern.Text)).
-				WithHint("grant it, or remove the entry"))
+				WithHint("it holds nothing until that is granted; compare it with the names that are"))
 		}
 	}
 }

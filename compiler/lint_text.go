@@ -3,11 +3,13 @@ package compiler
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"bailiff/grammar"
+	"bailiff/vm/slot"
 )
 
 // curlyQuotes are what word processors put in place of plain quotes. In a policy they are letters like any other.
@@ -21,21 +23,6 @@ func opensCurly(text string) bool {
 func closesCurly(text string) bool {
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return strings.ContainsRune(curlyQuotes, last)
-}
-
-// lintQuotes warns of items that begin or end with a curly quote. What stands between two of them may have commas,
-// which divide it: then the items are one finding.
-func (c *checker) lintQuotes(items []grammar.Item) {
-	for i := 0; i < len(items); i++ {
-		first := items[i]
-		if first.Quoted || !opensCurly(first.Text) && !closesCurly(first.Text) {
-			continue
-		}
-		if !closesCurly(first.Text) {
-			i = closingItem(items, i)
-		}
-		c.curlyQuoted(first.Span.To(items[i].Span))
-	}
 }
 
 // lintSigns warns of values that begin at once behind the colon of their key, with what makes one sign of both.
@@ -56,23 +43,6 @@ func (c *checker) lintSigns() {
 	}
 }
 
-// lintBrackets warns of a list that is written as in YAML or JSON: its brackets are part of the first and last item.
-func (c *checker) lintBrackets(items []grammar.Item) {
-	if len(items) == 0 {
-		return
-	}
-	first, last := items[0], items[len(items)-1]
-	if first.Quoted || last.Quoted || !strings.HasPrefix(first.Text, "[") || !strings.HasSuffix(last.Text, "]") {
-		return
-	}
-	span := first.Span.To(last.Span)
-	d := grammar.At(CodeListBrackets, span, "a list has no brackets: these are part of its items")
-	if inner := strings.TrimSpace(strings.Trim(c.file.Source.Slice(span), "[]")); inner != "" {
-		d = d.WithHint("write `%s`", shorten(inner)).WithFix(span, inner)
-	}
-	c.add(d)
-}
-
 // closingItem returns which item ends the quote that item i opens: i itself where none does.
 func closingItem(items []grammar.Item, i int) int {
 	for j := i + 1; j < len(items) && !items[j].Quoted && !opensCurly(items[j].Text); j++ {
@@ -86,8 +56,7 @@ func closingItem(items []grammar.Item, i int) int {
 // curlyQuoted reports a text between curly quotes. The fix is there where plain quotes can take their place.
 func (c *checker) curlyQuoted(span grammar.Span) {
 	inner := strings.Trim(c.file.Source.Slice(span), curlyQuotes)
-	d := grammar.At(CodeCurlyQuotes, span, "curly quotes are part of the text here").
-		WithHint("write plain quotes, or none; to mean a curly quote, put plain quotes around it")
+	d := grammar.At(CodeCurlyQuotes, span, "%s", curlyMessage).WithHint("%s", curlyHint)
 	for _, quote := range []string{`"`, `'`} {
 		if inner != "" && !strings.ContainsAny(inner, quote+curlyQuotes) {
 			c.add(d.WithFix(span, quote+inner+quote))
@@ -104,12 +73,23 @@ func (c *checker) lintDenial(d Denial, value *grammar.Value) {
 	}
 	if dividing(d.Operator, value) {
 		c.add(grammar.At(CodeCommaInText, value.Span, "the comma does not divide this value: all of it is one text").
-			WithHint("write one line for each value; if one text is meant, put it between quotes"))
+			WithHint("write one line for each value: %s; if one text is meant, put it between quotes", c.lineEach(value)))
 	}
 	item := grammar.Item{Text: value.Text, Span: value.Span, Quoted: value.Quoted}
 	c.lintEqual(d.Path, d.Operator, item)
 	c.lintUnmatched(d.Path, d.Operator, item)
 	c.lintPlain(d.Operator, Contains, item.Span, item.Text)
+}
+
+// lineEach returns the lines that have each item of a value by itself.
+func (c *checker) lineEach(value *grammar.Value) string {
+	start := strings.LastIndexByte(string(c.file.Source.Text[:value.Span.Start]), '\n') + 1
+	key := c.file.Source.Slice(grammar.Span{Start: start, End: value.Span.Start})
+	var lines []string
+	for _, item := range value.Items[:min(len(value.Items), 5)] {
+		lines = append(lines, "`"+shorten(key+item.Raw)+"`")
+	}
+	return strings.Join(lines, ", ")
 }
 
 // dividing reports whether a value has a comma that could be meant to divide it. Those inside the brackets of a pattern
@@ -132,10 +112,10 @@ func (c *checker) lintEqual(path string, operator Operator, item grammar.Item) {
 	whole, starred := operator == Equals || operator == NotEquals, strings.HasPrefix(item.Text, "*") || strings.HasSuffix(item.Text, "*")
 	switch {
 	case starred && !whole:
-		c.add(grammar.At(CodeLiteralStar, item.Span, "`*` stands for itself here, and for no other text").
+		c.add(grammar.At(CodeLiteralStar, item.Span, "`*` is a plain character here, not a wildcard").
 			WithHint("leave it out: `%s` compares a part anyway; if the `*` is meant, put the value between quotes", operator))
 	case starred:
-		c.add(grammar.At(CodeLiteralStar, item.Span, "`*` stands for itself here, and for no other text").
+		c.add(grammar.At(CodeLiteralStar, item.Span, "`*` is a plain character here, not a wildcard").
 			WithHint("%s; if the `*` is meant, put the value between quotes", insteadOfStar(operator, item.Text)))
 	case whole && holdsNumbers(path) && jsonNumber.MatchString(item.Text) && shortestNumber(item.Text) != item.Text:
 		c.add(otherNumber(item))
@@ -149,7 +129,7 @@ func (c *checker) lintCommand(item grammar.Item) {
 	}
 	plain := strings.ReplaceAll(strings.Trim(item.Text, "*^$"), `\b`, "")
 	plain = strings.TrimSuffix(strings.TrimPrefix(plain, "."), ".")
-	d := grammar.At(CodeLiteralStar, item.Span, "a blocked command is no pattern: this is sought as it stands")
+	d := grammar.At(CodeLiteralStar, item.Span, "a blocked command is not a pattern: it is searched for as written")
 	switch {
 	case !strings.Contains(item.Text, "*") && !strings.HasPrefix(item.Text, "^") && !strings.Contains(item.Text, `\b`):
 		return
@@ -159,6 +139,31 @@ func (c *checker) lintCommand(item grammar.Item) {
 		d = d.WithHint("write `%s`, which blocks what has it anywhere; if the characters are meant, put the entry between quotes", shorten(asItem(plain)))
 	}
 	c.add(d)
+}
+
+// flagOrders are commands that are blocked by two flags in one, which can stand in either order.
+var flagOrders = regexp.MustCompile(`(?i)\b(rm -)(r)(f)|\b(rm -)(f)(r)|\b(git clean -)(f)(d)|\b(git clean -)(d)(f)`)
+
+// lintFlagOrder warns of flags that are blocked in one order and pass in the other.
+func (c *checker) lintFlagOrder(list *List) {
+	for i, item := range list.Items {
+		if i > 0 && item.Span == list.Items[i-1].Span { // the same item without its escapes
+			continue
+		}
+		match := flagOrders.FindStringSubmatchIndex(item.Text)
+		if match == nil || strings.ContainsAny(item.Text[:1], "=:>") {
+			continue
+		}
+		at := match[1] - 2 // where the two flags stand
+		other := item.Text[:at] + item.Text[at+1:at+2] + item.Text[at:at+1] + item.Text[at+2:]
+		name := strings.TrimSpace(strings.TrimRight(item.Text[match[0]:at], "-"))
+		if slices.ContainsFunc(list.Items, func(i Item) bool { return strings.Contains(strings.ToLower(other), strings.ToLower(i.Text)) }) {
+			continue
+		}
+		c.add(grammar.At(CodeFlagOrder, item.Span, "`%s` is searched for as written, and `%s` passes", shorten(item.Text), shorten(other)).
+			WithHint("write `%s, %s`; or block `%s`, whatever its flags are", shorten(item.Text), shorten(other), name).
+			WithFix(item.Span, c.file.Source.Slice(item.Span)+", "+asItem(other)))
+	}
 }
 
 // insteadOfStar returns what says what a star in a value probably was meant to.
@@ -182,8 +187,8 @@ func insteadOfStar(operator Operator, text string) string {
 // holdsNumbers reports whether a request can have a number at a path.
 func holdsNumbers(path string) bool {
 	first, _, _ := strings.Cut(path, ".")
-	f := findField(first)
-	return f != nil && (f.members || f.name == slotChainID)
+	row, _ := slot.Find(first)
+	return row.Members || row.Name == slotChainID
 }
 
 // jsonNumber is the form of numbers in requests.

@@ -7,12 +7,17 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm/address"
+	"bailiff/vm/slot"
 	"bailiff/vm/weburl"
 )
 
 // lintUnmatched warns of a text that no value of a field ever compares with as the rule says: the decoder takes no such
 // value, or gives it another form.
 func (c *checker) lintUnmatched(path string, operator Operator, item grammar.Item) {
+	if form := slot.At(path).Form; (form == slot.Amount || form == slot.Decimal) && operator != Equals && operator != NotEquals {
+		c.add(grammar.At(CodeAmountPart, item.Span, "`%s` compares a part of an amount, which is written `0.2` however it is sent", operator).
+			WithHint("use `equals` for one amount, and the maximums of the sections for all above one"))
+	}
 	if operator == Matches {
 		return
 	}
@@ -25,8 +30,11 @@ func (c *checker) lintUnmatched(path string, operator Operator, item grammar.Ite
 	if whole {
 		d = grammar.At(CodeNeverMatches, item.Span, "no request has the `%s` `%s`", path, shorten(item.Text))
 	}
-	if fix != "" {
+	switch {
+	case fix != "":
 		d = d.WithHint("write `%s`", fix).WithFix(item.Span, fix)
+	case slot.At(path).Form == slot.Address || path == slotTarget:
+		d = d.WithHint("it is always an address, and names are not resolved: write 0x and 40 hexadecimal digits")
 	}
 	c.add(d)
 }
@@ -45,16 +53,13 @@ func neverCompares(path, text string, whole bool) (fix string, never bool) {
 	case slotAmountUnit:
 		return neverOneOf([]string{"base"}, text, strings.ToLower(text), whole)
 	case "host":
-		host := strings.ToLower(text)
-		if whole {
-			host, _ = weburl.Host(text)
-		}
-		return host, host != text
+		_, err := weburl.Host(text)
+		return "", whole && err != nil
 	case slotTarget:
 		if _, err := address.Normalize(text); whole || err == nil {
 			return "", err != nil
 		}
-		return partOfAddress(text)
+		return "", noPartOfAddress(text)
 	case slotToken:
 		if _, err := address.Normalize(text); err == nil || !strings.HasPrefix(strings.ToLower(text), "0x") {
 			return "", false
@@ -62,7 +67,7 @@ func neverCompares(path, text string, whole bool) (fix string, never bool) {
 		if whole {
 			return "", true
 		}
-		return partOfAddress(text)
+		return "", noPartOfAddress(text)
 	case slotCalldata:
 		return "", strings.Trim(strings.ToLower(text), "0123456789abcdefx") != ""
 	case slotTaskID:
@@ -81,13 +86,9 @@ func neverCompares(path, text string, whole bool) (fix string, never bool) {
 	return "", false
 }
 
-// partOfAddress is neverCompares for what is to be a part of an address, which every rule sees in lower case.
-func partOfAddress(text string) (fix string, never bool) {
-	lower := strings.ToLower(text)
-	if len(text) > len("0x")+40 || strings.Trim(lower, "0123456789abcdefx") != "" {
-		return "", true
-	}
-	return lower, lower != text
+// noPartOfAddress reports whether no address has a text in it, in whatever case.
+func noPartOfAddress(text string) bool {
+	return len(text) > len("0x")+40 || strings.Trim(strings.ToLower(text), "0123456789abcdefx") != ""
 }
 
 // neverOneOf is neverCompares for a field that has one of few values; other is another form of the text.

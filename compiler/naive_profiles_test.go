@@ -52,7 +52,8 @@ var (
 	naiveDeletesBytes = strings.Fields("delete truncate")
 	naiveOrdinary     = strings.Fields("none normal ordinary public source")
 	naiveGit          = strings.Fields("status diff log add commit fetch pull_ff_only push_fast_forward create_branch create_tag reset_hard clean rewrite_history delete_ref force_push mirror_push prune_remote change_remote change_protection change_credentials delete_repository")
-	noRef             = regexp.MustCompile(`^$|^[+-]|[ :~^*]|//|\.\.|/$`) // of what the tests say
+	naiveTakesAlong   = strings.Fields("delete rename copy chmod chown xattr hard_link egress")
+	noRef             = regexp.MustCompile(`(?i)^$|^[+-]|[ :~^*]|//|\.\.|/$|^HEAD$`) // of what the tests say
 	naiveHistory      = strings.Fields("reset_hard rewrite_history delete_ref force_push mirror_push prune_remote")
 	naiveRemote       = strings.Fields("fetch pull_ff_only push_fast_forward force_push mirror_push prune_remote change_remote")
 	naiveNeedsRefs    = strings.Fields("push_fast_forward force_push mirror_push delete_ref rewrite_history create_branch create_tag")
@@ -257,7 +258,7 @@ func (n *naiveProfiles) repository() string {
 		if files && e.code != "" {
 			return "denied repository.protect_git_history " + e.code
 		}
-		if files && e.writes() && e.touches(func(text string) bool { return slices.Contains(strings.Split(strings.ToLower(text), "/"), ".git") }) {
+		if files && (e.writes() && e.touches(inGitFolder) || e.takesTree(wholeRoots(r.Roots, e.writable), n.metadata("git").Member("worktree"))) {
 			return "denied repository.protect_git_history FILE_BLOCKED_PATH"
 		}
 	}
@@ -354,6 +355,8 @@ func (n *naiveProfiles) filesystem() string {
 		return f.BlockedPaths != nil && (suspicious || slices.ContainsFunc(f.BlockedPaths.texts(), func(entry string) bool { return pathname.Match(entry, clean) }))
 	}):
 		return "denied filesystem.blocked_paths FILE_BLOCKED_PATH"
+	case someIn(e.effects, naiveTakesAlong) && e.touches(func(text string) bool { return takesBlocked(f.BlockedPaths.texts(), text) }):
+		return "denied filesystem.blocked_paths FILE_BLOCKED_PATH"
 	}
 	if f.ProtectedClasses != nil {
 		verdict := e.classified("filesystem.protected_file_classes", func(class string) bool {
@@ -388,6 +391,12 @@ func (n *naiveProfiles) git() string {
 			forced = forced || forward.Kind() != vm.Bool || forward.Text() != "true"
 		}
 	}
+	moves := slices.Contains([]string{"commit", "reset_hard", "rewrite_history"}, operation)
+	branch, hasBranch := n.metadata("git").Member("branch"), false
+	if moves && branch.Kind() != vm.Missing && branch.Kind() != vm.Null {
+		hasBranch = true
+		malformed = malformed || branch.Kind() != vm.String || noRef.MatchString(branch.Text())
+	}
 	blocked := "GIT_OPERATION_BLOCKED"
 	if slices.Contains(naiveProvider, operation) {
 		blocked = "PROVIDER_OPERATION_BLOCKED"
@@ -412,7 +421,12 @@ func (n *naiveProfiles) git() string {
 		return "denied git.allowed_operations " + blocked
 	case forced && (operation == "push_fast_forward" || operation == "pull_ff_only"):
 		return "denied git.allowed_operations GIT_OPERATION_BLOCKED"
-	case slices.ContainsFunc(refs, func(ref string) bool { return refCovered(g.ProtectedRefs, ref) }):
+	case g.ProtectedRefs == nil:
+		return ""
+	case slices.ContainsFunc(refs, func(ref string) bool { return refCovered(g.ProtectedRefs, ref) }),
+		hasBranch && refCovered(g.ProtectedRefs, branch.Text()),
+		!hasBranch && moves && operation != "commit",
+		operation == "change_protection", operation == "delete_repository":
 		return "denied git.protected_refs GIT_REF_NOT_ALLOWED"
 	}
 	return ""
@@ -458,7 +472,7 @@ func (n *naiveProfiles) database() string {
 		return "denied database.actions DATABASE_METADATA_REQUIRED"
 	case operations == nil || !allIn(operations, naiveDatabase) || !counted:
 		return "denied database.actions DATABASE_PARSE_FAILED"
-	case d.Environments != nil && environment == "":
+	case d.Environments != nil && (environment == "" || strings.ContainsAny(environment, " \t\n")):
 		return "denied database.protected_environments DATABASE_METADATA_REQUIRED"
 	case slices.Contains(d.Environments.texts(), environment) && !onlySelect:
 		return "denied database.protected_environments DATABASE_OPERATION_NOT_ALLOWED"
@@ -481,21 +495,6 @@ func (n *naiveProfiles) database() string {
 		return "denied database.deny_unreviewed_indirect_effects DATABASE_ROUTINE_NOT_ALLOWED"
 	}
 	return ""
-}
-
-func resourceCovered(list *List, name string) bool {
-	return slices.ContainsFunc(list.texts(), func(pattern string) bool { return starMatch(pattern, name) })
-}
-
-// starMatch matches a pattern character by character. `*` stands for what has no dot, or at the end for anything.
-func starMatch(pattern, name string) bool {
-	if pattern == "" || pattern == "*" {
-		return pattern == name || pattern == "*"
-	}
-	if pattern[0] != '*' {
-		return name != "" && name[0] == pattern[0] && starMatch(pattern[1:], name[1:])
-	}
-	return starMatch(pattern[1:], name) || name != "" && name[0] != '.' && starMatch(pattern, name[1:])
 }
 
 // held returns the first hold, or that there is none.

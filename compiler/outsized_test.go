@@ -19,6 +19,8 @@ func outsized() iter.Seq[*grammar.Source] {
 		"version: 2.0.0\n## custom\ndeny_if.metadata.a matches " + strings.Repeat("x", maxPattern+1) + "\n",
 		manyRules(5000),
 		deepRoots(15),
+		heavyPatterns(200),
+		customPolicy(`deny_if.metadata.note matches N?.{0,300}.{0,180}xN$`),
 	}
 	return func(yield func(*grammar.Source) bool) {
 		for _, text := range texts {
@@ -46,4 +48,14 @@ func deepRoots(n int) string {
 		roots[i] = fmt.Sprintf("/%d", i) + strings.Repeat("/a", 2000)
 	}
 	return "version: 2.1.0\n## tool_calls\nallowed: bash\n## repository\nrequire_shim: true\nroots: " + strings.Join(roots, ", ") + "\n"
+}
+
+// heavyPatterns returns a policy of n patterns that keep much live each: of many steps, and of classes with many ranges.
+func heavyPatterns(n int) string {
+	var b strings.Builder
+	b.WriteString("version: 2.0.0\n## custom\n")
+	for i := range n {
+		fmt.Fprintf(&b, "deny_if.metadata.a%d matches .{0,300}%sx%d$\n", i, strings.Repeat(`\pL\pN`, 8), i)
+	}
+	return b.String()
 }

@@ -7,16 +7,19 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
-	"bailiff/vm/address"
+	"bailiff/vm/slot"
 )
 
 // maxPattern is the longest pattern, in characters (decisions, section 2, "Matching").
 const maxPattern = 256
 
-// pattern reports a pattern that is too long or does not compile.
-func (c *checker) pattern(text string, span grammar.Span) bool {
+// pattern reports a pattern that is too long or does not compile, as it is or for values of the forms.
+func (c *checker) pattern(text string, span grammar.Span, forms ...slot.Form) bool {
 	if n := utf8.RuneCountInString(text); n > maxPattern {
 		c.add(grammar.At(CodePatternLong, span, "a pattern has at most %d characters, and this one %d", maxPattern, n))
+		return false
+	}
+	if c.expired() {
 		return false
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
@@ -25,8 +28,10 @@ func (c *checker) pattern(text string, span grammar.Span) bool {
 			WithHint("patterns are RE2, without back references and look-around"))
 		return false
 	}
-	if machine := machinePattern([]string{text}); machine != text {
-		return c.bounded(machine, span)
+	for _, form := range forms {
+		if machine := machinePattern([]string{text}, form); machine != text && !c.bounded(machine, span) {
+			return false
+		}
 	}
 	return c.boundedTree(text, tree, span)
 }
@@ -40,7 +45,7 @@ func (c *checker) bounded(machine string, span grammar.Span) bool {
 // boundedTree is bounded for a pattern that has been parsed; its tree is nil where it is too large for one.
 func (c *checker) boundedTree(machine string, tree *syntax.Regexp, span grammar.Span) bool {
 	steps := 0
-	if tree != nil {
+	if tree != nil && repeated(tree) <= mostRepeated {
 		if program, err := syntax.Compile(tree.Simplify()); err == nil {
 			steps = len(program.Inst)
 		}
@@ -58,62 +63,36 @@ func (c *checker) boundedTree(machine string, tree *syntax.Regexp, span grammar.
 	return false
 }
 
-// machinePattern returns the one pattern that matches what any of the texts matches, with address literals in
-// any case. All texts compile.
-func machinePattern(texts []string) string {
+// mostRepeated is more than any pattern that the machine takes has when it is written out: writing out what has more is work
+// in vain.
+const mostRepeated = 4 * vm.MaxPatternSteps
+
+// repeated returns about how many steps a pattern has when its counted repetitions are written out.
+func repeated(tree *syntax.Regexp) int {
+	steps := max(1, len(tree.Rune))
+	if tree.Op == syntax.OpCharClass {
+		steps = 1
+	}
+	for _, sub := range tree.Sub {
+		steps += repeated(sub)
+	}
+	if tree.Op == syntax.OpRepeat {
+		steps *= max(1, tree.Min, tree.Max)
+	}
+	return min(steps, mostRepeated+1)
+}
+
+// machinePattern returns the one pattern that matches the values of a form that any of the texts matches. All texts
+// compile.
+func machinePattern(texts []string, form slot.Form) string {
+	if len(texts) == 1 {
+		return form.Pattern(texts[0])
+	}
 	parts := make([]string, len(texts))
 	for i, text := range texts {
-		parts[i] = foldPattern(text)
-		if len(texts) > 1 {
-			parts[i] = "(?:" + parts[i] + ")"
-		}
+		parts[i] = "(?:" + form.Pattern(text) + ")"
 	}
 	return strings.Join(parts, "|")
-}
-
-// foldPattern makes the address literals of a pattern match without regard to case. It works on the parsed
-// pattern, so that digits inside a class or a repetition are left alone.
-func foldPattern(text string) string {
-	for range address.Literals(text) {
-		tree, err := syntax.Parse(text, syntax.Perl)
-		if err != nil {
-			return text
-		}
-		return foldTree(tree).String()
-	}
-	return text
-}
-
-func foldTree(tree *syntax.Regexp) *syntax.Regexp {
-	if tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0 {
-		return foldLiteral(tree)
-	}
-	for i, sub := range tree.Sub {
-		tree.Sub[i] = foldTree(sub)
-	}
-	return tree
-}
-
-// foldLiteral divides a literal into its addresses, which fold, and the rest, which does not.
-func foldLiteral(literal *syntax.Regexp) *syntax.Regexp {
-	text := string(literal.Rune)
-	whole := &syntax.Regexp{Op: syntax.OpConcat, Flags: literal.Flags}
-	part := func(text string, flags syntax.Flags) {
-		if text != "" {
-			whole.Sub = append(whole.Sub, &syntax.Regexp{Op: syntax.OpLiteral, Flags: flags, Rune: []rune(text)})
-		}
-	}
-	done := 0
-	for at := range address.Literals(text) {
-		part(text[done:at.Start], literal.Flags)
-		part(strings.ToLower(text[at.Start:at.End]), literal.Flags|syntax.FoldCase)
-		done = at.End
-	}
-	part(text[done:], literal.Flags)
-	if done == 0 {
-		return literal
-	}
-	return whole
 }
 
 // cut reports a list in which a comma divides an unquoted pattern inside its brackets.

@@ -1,9 +1,12 @@
 package compiler
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/vm"
 	"bailiff/vm/amount"
 )
 
@@ -18,6 +21,7 @@ type Policy struct {
 	SoftLimits      *SoftLimits
 	ExecutionLimits *ExecutionLimits
 	Profiles        Profiles
+	Deployment      *Deployment
 }
 
 // Controls are what every section but the profiles can say of its intents as a whole.
@@ -77,9 +81,13 @@ type EVM struct {
 	AllowedChains  *List        // decimal, without leading zeros
 	ChainActions   []ChainActions
 	MaxTransaction *Limit // in wei
+	MaxFee         *Limit // in wei
+	PaymasterFees  *Flag  // whether they count; nil for yes
 	Consensus      *Limit // in wei
 	RequireHold    *Flag
 	Tokens         []*Token // in the order of their first lines
+
+	AccountCalls *Flag // whether call data may run further calls; nil for no
 
 	// Enrichment asks for a shim's account of every call; UnknownSelector is set where other methods than the known
 	// ones are to be allowed (On) or denied.
@@ -90,13 +98,9 @@ type EVM struct {
 // enriched reports whether calls need a shim's account.
 func (e *EVM) enriched() bool { return isOn(e.Enrichment) }
 
-// pins returns the addresses of all token rules.
-func (e *EVM) pins() []string {
-	var all []string
-	for _, token := range e.Tokens {
-		all = append(all, token.Addresses.texts()...)
-	}
-	return all
+// pins reports whether a token rule pins an address.
+func (e *EVM) pins() bool {
+	return slices.ContainsFunc(e.Tokens, func(token *Token) bool { return token.Addresses != nil })
 }
 
 // ChainActions is one line of the block `chain_actions`: the actions of one chain, in place of AllowedActions.
@@ -111,8 +115,26 @@ type Token struct {
 	Span           grammar.Span
 	Decimals       *Count // 0 to 36
 	MaxTransaction *Limit // in base units of the token
-	Addresses      *List  // lower case; Span is of the first line
+	Addresses      *List  // lower case, with the chain's id and a colon in front where one is named; Span is of the first line
+	Methods        *List  // selectors: 0x and eight digits in lower case
 	Consensus      *Limit // in base units of the token
+}
+
+// Pins returns the contracts that the rule pins.
+func (t *Token) Pins() []vm.Pin {
+	var pins []vm.Pin
+	for _, text := range t.Addresses.texts() {
+		pins = append(pins, pinOf(text))
+	}
+	return pins
+}
+
+// pinOf reads an address with or without a chain in front.
+func pinOf(text string) vm.Pin {
+	if chain, address, found := strings.Cut(text, ":"); found {
+		return vm.Pin{Chain: chain, Address: address}
+	}
+	return vm.Pin{Address: text}
 }
 
 // ToolCalls is the section `## tool_calls`.
@@ -122,14 +144,23 @@ type ToolCalls struct {
 	Allowed         *List        // exact
 	BlockedCommands *List        // the texts to seek
 	BlockedDomains  *List        // canonical hosts
-	BlockedPaths    *List        // patterns over cleaned paths
+	HeldCommands    *List        // the texts to seek
+	ListedCommands  *List        // the beginnings of simple commands
+	Write, Read     Paths
 	Email           Email
 	HTTP            HTTP
+}
+
+// Paths is what the keys of a tool for files say.
+type Paths struct {
+	Blocked *List // patterns over cleaned paths
+	Allowed *List // patterns over the exact readings of paths
 }
 
 // Email is what the keys `email.…` say.
 type Email struct {
 	Approval *Flag
+	Exempt   *List // patterns over mailboxes
 	Allowed  *List // patterns over mailboxes
 	Blocked  *List // patterns over mailboxes
 }
@@ -256,13 +287,21 @@ type SoftLimits struct {
 	Controls
 	Span       grammar.Span // of the heading
 	DailyEVM   *Limit       // in wei
+	DailyFee   *Limit       // in wei
+	DailyToken []DailyToken // in the order of their lines
 	DailyCalls *Count
 	Caps       []*Cap // in the order of their first lines
 }
 
 // limits reports whether the section limits anything.
 func (s *SoftLimits) limits() bool {
-	return s != nil && (s.DailyEVM != nil || s.DailyCalls != nil || len(s.Caps) > 0)
+	return s != nil && (s.DailyEVM != nil || s.DailyFee != nil || len(s.DailyToken) > 0 || s.DailyCalls != nil || len(s.Caps) > 0)
+}
+
+// DailyToken is one line `daily_token.<SYM>`.
+type DailyToken struct {
+	Token *Token
+	Most  *Limit // in base units of the token
 }
 
 // Cap is what the keys `cap.<name>.…` say of one cap.

@@ -75,7 +75,7 @@ type Database struct {
 	RequireShim        *Flag
 }
 
-// A declaredProfile is what all profiles have, and what else a shim has to watch over.
+// A declaredProfile is what all profiles have.
 type declaredProfile struct {
 	name        string
 	span        grammar.Span
@@ -112,24 +112,13 @@ func (p *Profiles) Names() []string {
 	return names
 }
 
-// guarded returns the sections that deployment takes with `require_shim: true` only: the profiles, and beside one of them
-// `## execution_limits`.
-func (p *Policy) guarded() []declaredProfile {
-	all := p.Profiles.all()
-	if l := p.ExecutionLimits; l != nil && len(all) > 0 {
-		all = append(all, declaredProfile{"execution_limits", l.Span, l.Shim})
-	}
-	return all
-}
-
-// Unshimmed returns the names of the sections that would have to say `require_shim: true` and do not: of resource
-// profiles, and of `execution_limits` where it stands beside one. Deployment refuses a policy that has any (decisions,
-// section 3, "Trusted shim").
+// Unshimmed returns the names of the profiles that would have to say `require_shim: true` and do not. Deployment refuses
+// a policy that has any (decisions, section 5, "Trusted shim").
 func (p *Policy) Unshimmed() []string {
 	var names []string
-	for _, section := range p.guarded() {
-		if !isOn(section.requireShim) {
-			names = append(names, section.name)
+	for _, profile := range p.Profiles.all() {
+		if !isOn(profile.requireShim) {
+			names = append(names, profile.name)
 		}
 	}
 	return names

@@ -376,7 +376,7 @@ func TestExample(t *testing.T) {
 	for _, d := range found {
 		t.Error(src.Render(d))
 	}
-	if compiled.Version != "2.0.0" || compiled.Signature != nil || compiled.Hash != grammar.PolicyHash(src.Text) {
+	if compiled.Version != "2.4.0" || compiled.Signature != nil || compiled.Hash != grammar.PolicyHash(src.Text) {
 		t.Errorf("version %q, signature %x, hash %s", compiled.Version, compiled.Signature, compiled.Hash)
 	}
 	signed, err := grammar.Join(src.Text, make([]byte, 64))
@@ -387,21 +387,21 @@ func TestExample(t *testing.T) {
 		t.Errorf("signed, the example has hash %s and signature %x", s.Hash, s.Signature)
 	}
 	for line, want := range map[string]string{
-		`1 {"action":"wallet.transfer","amount":"0.2","metadata":{"desk":"desk-1"}}`:                                                        "allowed",
-		`8453 {"action":"wallet.transfer","amount":"0.25","metadata":{"desk":"desk-2"}}`:                                                    "pending evm.consensus_threshold_eth",
-		`1 {"action":"wallet.transfer","amount":"0.6","metadata":{"desk":"desk-1"}}`:                                                        "denied evm.max_transaction_eth AMOUNT_EXCEEDED",
-		`10 {"action":"contract.call"}`:                                                                                                     "denied evm.allowed_chains CHAIN_NOT_ALLOWED",
-		`1 {"action":"wallet.transfer","amount":"0.2","metadata":{"desk":"desk-9"}}`:                                                        "denied custom.allow_only.metadata.desk NOT_ON_ALLOWLIST",
-		`8453 {"action":"wallet.transfer","token":"USDC","targetAddress":"` + usdcOnBase + `","amount":"250","metadata":{"desk":"desk-1"}}`: "allowed",
-		`8453 {"action":"wallet.transfer","token":"USDC","targetAddress":"` + daiOnMain + `","amount":"1","metadata":{"desk":"desk-1"}}`:    "denied evm.token.USDC.addresses TOKEN_NOT_ALLOWED",
-		`{"action":"bash","command":"ls -l","task_id":"t"}`:                                                                                 "allowed",
-		`{"action":"bash","command":"sudo ls","task_id":"t"}`:                                                                               "denied tool_calls.bash.blocked_commands BLOCKED_COMMAND",
-		`{"action":"bash","command":"ls -l"}`:                                                                                               "denied execution_limits.max_tool_calls_per_task TASK_ID_REQUIRED",
-		`{"action":"web_fetch","url":"http://169.254.169.254/","task_id":"t"}`:                                                              "denied tool_calls.web_fetch.blocked_domains BLOCKED_DOMAIN",
-		`{"action":"file_write","path":"~/.ssh/config","task_id":"t"}`:                                                                      "denied tool_calls.file_write.blocked_paths BLOCKED_PATH",
-		`{"action":"file_write","path":"notes.md","task_id":"t","metadata":{"environment":"production"}}`:                                   "denied custom.deny_if.metadata.environment CUSTOM_RULE",
-		`{"action":"bash","command":"echo -----BEGIN OPENSSH PRIVATE KEY-----","task_id":"t"}`:                                              "denied custom.deny_string CUSTOM_RULE",
-		`{"action":"email.send","to":"a@example.com","task_id":"t"}`:                                                                        "denied tool_calls.allowed TOOL_CALL_NOT_ALLOWED",
+		`1 {"action":"wallet.transfer","maxFee":"0.001","amount":"0.2","metadata":{"desk":"desk-1"}}`:                                                        "allowed",
+		`8453 {"action":"wallet.transfer","maxFee":"0.001","amount":"0.25","metadata":{"desk":"desk-2"}}`:                                                    "pending evm.consensus_threshold_eth",
+		`1 {"action":"wallet.transfer","maxFee":"0.001","amount":"0.6","metadata":{"desk":"desk-1"}}`:                                                        "denied evm.max_transaction_eth AMOUNT_EXCEEDED",
+		`10 {"action":"contract.call","maxFee":"0.001"}`:                                                                                                     "denied evm.allowed_chains CHAIN_NOT_ALLOWED",
+		`1 {"action":"wallet.transfer","maxFee":"0.001","amount":"0.2","metadata":{"desk":"desk-9"}}`:                                                        "denied custom.allow_only.metadata.desk NOT_ON_ALLOWLIST",
+		`8453 {"action":"wallet.transfer","maxFee":"0.001","token":"USDC","targetAddress":"` + usdcOnBase + `","amount":"250","metadata":{"desk":"desk-1"}}`: "allowed",
+		`8453 {"action":"wallet.transfer","maxFee":"0.001","token":"USDC","targetAddress":"` + daiOnMain + `","amount":"1","metadata":{"desk":"desk-1"}}`:    "denied evm.token.USDC.addresses TOKEN_NOT_ALLOWED",
+		`{"action":"bash","command":"ls -l","task_id":"t"}`:                                                                                                  "allowed",
+		`{"action":"bash","command":"sudo ls","task_id":"t"}`:                                                                                                "denied tool_calls.bash.blocked_commands BLOCKED_COMMAND",
+		`{"action":"bash","command":"ls -l"}`:                                                                                                                "denied execution_limits.max_tool_calls_per_task TASK_ID_REQUIRED",
+		`{"action":"web_fetch","url":"http://169.254.169.254/","task_id":"t"}`:                                                                               "denied tool_calls.web_fetch.blocked_domains BLOCKED_DOMAIN",
+		`{"action":"file_write","path":"~/.ssh/config","task_id":"t"}`:                                                                                       "denied tool_calls.file_write.blocked_paths BLOCKED_PATH",
+		`{"action":"file_write","path":"notes.md","task_id":"t","metadata":{"environment":"production"}}`:                                                    "denied custom.deny_if.metadata.environment CUSTOM_RULE",
+		`{"action":"bash","command":"echo -----BEGIN OPENSSH PRIVATE KEY-----","task_id":"t"}`:                                                               "denied custom.deny_string CUSTOM_RULE",
+		`{"action":"email.send","to":"a@example.com","task_id":"t"}`:                                                                                         "denied tool_calls.allowed TOOL_CALL_NOT_ALLOWED",
 	} {
 		if got := judge(t, compiled, line); got != want {
 			t.Errorf("%s:\n%s, want %s", line, got, want)

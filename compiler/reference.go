@@ -17,12 +17,13 @@ func Reference() string {
 
 Made from the tables of the compiler; docs/judging.md says what the keys do together.
 
-A policy begins with ` + "`version: X.Y.Z`" + `, which names the version of the format: 1.x, 2.0, 2.1, 2.2 or 2.3. Then sections
+A policy begins with ` + "`version: X.Y.Z`" + `, which names the version of the format: 1.x or 2.0 to 2.4. Then sections
 follow, each a heading ` + "`## name`" + ` and lines ` + "`key: value`" + `. Lists are divided by commas; single or double quotes protect a
 comma. A line whose first character is ` + "`#`" + ` is a comment.
 
 In the names of keys, what stands between ` + "`<` and `>`" + ` is chosen by the author of the policy. "Since" is the first version
-of the format that has a key; an earlier one refuses it.
+of the format that has a key; an earlier one refuses it. Version 2.4 is Bailiff's own extension of the format, and so are
+the keys marked as such: other engines refuse them.
 
 `)
 	for i := range sections {
@@ -61,7 +62,7 @@ func writeKey(b *strings.Builder, row *Key) {
 	if len(row.Values) > 0 {
 		kind += " of " + alternatives(row.Values)
 	}
-	fmt.Fprintf(b, "- Type: %s\n- Since: %s\n", kind, row.Since)
+	fmt.Fprintf(b, "- Type: %s\n- Since: %s\n", kind, since(row.Since))
 	if row.Default != "" {
 		fmt.Fprintf(b, "- Default: `%s`\n", row.Default)
 	}
@@ -76,4 +77,12 @@ func writeKey(b *strings.Builder, row *Key) {
 		fmt.Fprintf(b, "- Codes: %s\n", strings.Join(texts, ", "))
 	}
 	fmt.Fprintf(b, "\n```\n%s\n```\n\n", row.Example)
+}
+
+// since returns a version as the reference shows it beside a key.
+func since(v FormatVersion) string {
+	if v.extends() {
+		return v.String() + ", an extension of Bailiff"
+	}
+	return v.String()
 }

@@ -52,7 +52,9 @@ func (c *checker) lost(section, key string) bool {
 // of a token, or the name of a cap.
 func (c *checker) lostPart(section, name string) bool {
 	name = strings.ToLower(name)
-	return c.lostLine(section, func(r refusal) bool { return strings.Contains(r.text, "."+name+".") })
+	return c.lostLine(section, func(r refusal) bool {
+		return strings.Contains(r.text, "."+name+".") || strings.Contains(r.text, "."+name+":")
+	})
 }
 
 // lostLine reports whether maybe holds of a line of the section that was refused. Where as many lines were refused as are

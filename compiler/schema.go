@@ -39,6 +39,8 @@ const (
 	TypeJSON       Type = "JSON string"
 	TypeTime       Type = "time (RFC 3339, UTC)"
 	TypeName       Type = "name"
+	TypeKeyIDs     Type = "list of key ids, or *"
+	TypeMethods    Type = "list of selectors and signatures"
 )
 
 // FormatVersion is a version of the policy format, without the patch level.
@@ -47,12 +49,16 @@ type FormatVersion struct{ Major, Minor int }
 // String returns the version as "2.1".
 func (v FormatVersion) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
+// extends reports whether the version is Bailiff's own extension of the format, which other engines refuse.
+func (v FormatVersion) extends() bool { return v == v24 }
+
 var (
 	v10 = FormatVersion{1, 0}
 	v20 = FormatVersion{2, 0}
 	v21 = FormatVersion{2, 1}
 	v22 = FormatVersion{2, 2}
 	v23 = FormatVersion{2, 3}
+	v24 = FormatVersion{2, 4}
 )
 
 // Section is one row of the table of sections.
@@ -72,6 +78,10 @@ type Key struct {
 
 	Type  Type
 	Since FormatVersion
+
+	// Blocks marks a list that denies or holds what it names: an item that is not what its author meant lets something
+	// through.
+	Blocks bool
 
 	// Reserved marks a key that the format sets aside. It is refused: nobody enforces it.
 	Reserved bool
@@ -120,10 +130,11 @@ var sections = []Section{
 	{Name: "filesystem", Since: v21, Doc: "A resource profile: effects on files."},
 	{Name: "git", Since: v21, Doc: "A resource profile: operations on git."},
 	{Name: "database", Since: v21, Doc: "A resource profile: operations on databases."},
+	{Name: "deployment", Since: v24, Doc: "Which API keys the policy is for, and which texts it replaces. It judges no intent."},
 }
 
 // schema is the one table of keys, section by section.
-var schema = withParts(slices.Concat(evmKeys, toolKeys, customKeys, mcpKeys, softLimitKeys, executionLimitKeys, profileKeys))
+var schema = withParts(slices.Concat(evmKeys, toolKeys, customKeys, mcpKeys, softLimitKeys, executionLimitKeys, profileKeys, deploymentKeys))
 
 // withParts works out the parts of the keys' names.
 func withParts(keys []Key) []Key {
@@ -160,7 +171,7 @@ func (k *Key) appliesTo(key *grammar.Key, segments []grammar.Segment) bool {
 	if !matchNames(k.names(), segments) {
 		return false
 	}
-	hasAttested := slices.ContainsFunc(key.Words, func(w grammar.Word) bool { return w.Text == wordAttested })
+	hasAttested := key.Has(wordAttested)
 	switch {
 	case !k.Modifies:
 		return true
@@ -218,16 +229,22 @@ func keySegments(key *grammar.Key) []grammar.Segment {
 // closestKey returns the key of the section that an unknown key was probably meant to be: one that is spelled nearly so,
 // or the only one that it is the beginning of; else "".
 func closestKey(section string, key *grammar.Key) string {
-	var candidates []string
+	var common, candidates []string // common are the keys that other engines have as well, which are meant rather
 	segments := keySegments(key)
 	for _, row := range bySection[section] {
-		if !row.Modifies && !row.Reserved {
-			candidates = append(candidates, row.spelledLike(segments))
+		if row.Modifies || row.Reserved {
+			continue
+		}
+		candidates = append(candidates, row.spelledLike(segments))
+		if !row.Since.extends() {
+			common = append(common, row.spelledLike(segments))
 		}
 	}
 	written := joinSegments(segments)
-	if longer := onlyContinuation(written, candidates); longer != "" {
-		return longer
+	for _, names := range [][]string{common, candidates} {
+		if longer := onlyContinuation(written, names); longer != "" {
+			return longer
+		}
 	}
 	return grammar.Closest(written, slices.DeleteFunc(candidates, func(name string) bool { return !sameWords(written, name) }))
 }

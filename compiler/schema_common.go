@@ -4,7 +4,7 @@ import "bailiff/runtime/code"
 
 // approvalKey returns the row of `require_approval` of a section whose intents the sentence names.
 func approvalKey(section, about, example string) Key {
-	return Key{Section: section, Name: "require_approval", Type: TypePatterns, Since: v20,
+	return Key{Section: section, Name: "require_approval", Type: TypePatterns, Since: v20, Blocks: true,
 		Rule: section + ".require_approval", Code: code.HoldApproval,
 		Doc:     "The actions of " + about + " on which a person has to decide: an action, or the beginning of actions and `*`.",
 		Example: "require_approval: " + example}

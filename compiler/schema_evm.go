@@ -21,6 +21,15 @@ var evmKeys = []Key{
 		Default: "0",
 		Doc:     "The largest native amount of one intent, in ETH; without it every native amount above zero is denied.",
 		Example: "max_transaction_eth: 0.5"},
+	{Section: "evm", Name: "max_fee_eth", Type: TypeDecimal, Since: v24,
+		Rule: "evm.max_fee_eth", Code: code.AmountExceeded, Codes: []code.Code{code.AmountInvalid, code.AmountRequired},
+		Doc: "The largest `maxFee` of one intent: the most that its gas may cost, in the chain's native unit. An intent has to declare it then, " +
+			"and the gateways hold transactions and operations to it.",
+		Example: "max_fee_eth: 0.01"},
+	{Section: "evm", Name: "paymaster_fees", Type: TypeWord, Since: v24, Values: []string{wordCount, wordIgnore}, Default: wordCount,
+		Doc: "Whether the gateway counts the gas of a user operation that a paymaster pays for as the intent's fee (`count`) or not (`ignore`). " +
+			"What a paymaster takes in tokens is not seen either way.",
+		Example: "paymaster_fees: ignore"},
 	{Section: "evm", Name: "consensus_threshold_eth", Type: TypeDecimal, Since: v10,
 		Rule: "evm.consensus_threshold_eth", Code: code.HoldConsensus,
 		Doc:     "The native amount, in ETH, from which on a person has to decide.",
@@ -37,20 +46,31 @@ var evmKeys = []Key{
 		Example: "token.USDC.max_transaction: 250"},
 	{Section: "evm", Name: "token.<SYM>.addresses", Type: TypeAddresses, Since: v10,
 		Rule: "evm.token.<SYM>.addresses", Code: code.TokenNotAllowed,
-		Doc:     "The token's contracts: an intent for the token must have one of them as its `targetAddress`, and one for a token without addresses must not. Lines add up.",
+		Doc: "The token's contracts: an intent for the token must have one of them as its `targetAddress`, and one for a token without addresses must not. Lines add up. " +
+			"From version 2.4 on an address may have the id of its chain in front, `8453:0x…`; without one it is pinned on all.",
 		Example: "token.USDC.addresses: 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"},
+	{Section: "evm", Name: "token.<SYM>.methods", Type: TypeMethods, Since: v24,
+		Rule: "evm.token.<SYM>.methods", Code: code.TokenNotAllowed,
+		Doc: "Further methods of the token's contracts that may be called: selectors, or signatures between quotes. The methods that move an amount or let others move one " +
+			"are known, and judged by the token's rule; every other is denied unless it is named here. What a named one moves is not seen.",
+		Example: "token.USDC.methods: \"cancelAuthorization(address,bytes32)\", 0x5c975abb"},
 	{Section: "evm", Name: "token.<SYM>.consensus_threshold", Type: TypeDecimal, Since: v10,
 		Rule: "evm.token.<SYM>.consensus_threshold", Code: code.HoldConsensus,
 		Doc:     "The amount of the token from which on a person has to decide, in calls that call data or a shim describes too.",
 		Example: "token.USDC.consensus_threshold: 100"},
+	{Section: "evm", Name: "account_calls", Type: TypeWord, Since: v24, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
+		Rule: "evm.account_calls", Code: code.ActionNotAllowed,
+		Doc: "What becomes of call data by which accounts, entry points and, on a pinned token, multicalls run further calls (`execute`, `executeBatch`, `execTransaction`, `handleOps` and their like). " +
+			"Amounts inside them are not seen by any rule.",
+		Example: "account_calls: deny"},
 	{Section: "evm", Name: "require_calldata_enrichment", Type: TypeBoolean, Since: v21, Default: "false",
 		Rule: "evm.require_calldata_enrichment", Code: code.CalldataEnrichment,
-		Doc: "Whether every `contract.call` needs a trusted shim's account of its call data (`metadata.evm`), by which the token rules judge it. " +
+		Doc: "Whether every `contract.call`, and every EVM intent that declares `calldata`, needs a trusted shim's account of its call data (`metadata.evm`), by which the token rules judge it. " +
 			"An unbounded approval is denied as `evm.calldata.unbounded_approval`.",
 		Example: "require_calldata_enrichment: true"},
 	{Section: "evm", Name: "calldata_unknown_selector", Type: TypeWord, Since: v21, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
 		Rule: "evm.calldata_unknown_selector", Code: code.TokenNotAllowed,
-		Doc:     "What becomes of a `contract.call` of a method that is none of transfer, transferFrom and approve; needs `require_calldata_enrichment: true`.",
+		Doc:     "What becomes of a call of a method that moves no amount of a token and lets nobody move one, as far as the service knows; needs `require_calldata_enrichment: true`.",
 		Example: "calldata_unknown_selector: deny"},
 	approvalKey("evm", "EVM intents", "contract.call"),
 	shimKey("evm", "EVM intents"),
@@ -60,4 +80,10 @@ var evmKeys = []Key{
 const (
 	wordAllow = "allow"
 	wordDeny  = "deny"
+)
+
+// The words of paymaster_fees.
+const (
+	wordCount  = "count"
+	wordIgnore = "ignore"
 )

@@ -81,38 +81,54 @@ func sameWords(written, meant string) bool {
 	return true
 }
 
-// thousands is a number with commas between its thousands.
-var thousands = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?$`)
+// thousands is a number with commas between its thousands, and decimalComma one with a comma before its fraction.
+var (
+	thousands    = regexp.MustCompile(`^[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?$`)
+	decimalComma = regexp.MustCompile(`^[0-9]+,[0-9]+$`)
+)
 
-// suggestDecimal adds how to write what is no plain decimal. Decimals of unit have at most that many fraction digits.
-func suggestDecimal(d grammar.Diagnostic, value *grammar.Value, unit string, decimals uint8) grammar.Diagnostic {
-	if thousands.MatchString(value.Text) {
-		return d.WithHint("a decimal has no commas; write `%s` if they divide thousands", strings.ReplaceAll(value.Text, ",", ""))
+// numberParts are a number with what people write around it: a currency in front; a unit, a rate or a type behind.
+var numberParts = regexp.MustCompile(`^(?:[$€£Ξ¥]|[A-Za-z]{2,5})?[ \t]*([0-9.][0-9._,]*)[ \t]*((?:[A-Za-z]+|[$€£Ξ])?(?:[ \t]*/[ \t]*[A-Za-z]+|[ \t]+per[ \t]+[A-Za-z]+)?[ \t]*(?:\([A-Za-z ]+\))?)$`)
+
+// plainNumber returns the number in a text, without what is around it.
+func plainNumber(text string) string {
+	parts := numberParts.FindStringSubmatch(text)
+	if parts == nil {
+		return ""
 	}
-	plain := strings.ReplaceAll(value.Text, "_", "")
-	plain = trimFold(trimFold(plain, unit), map[string]string{"USD": "$", "ETH": "Ξ"}[unit])
+	plain := strings.ReplaceAll(parts[1], "_", "")
+	switch {
+	case thousands.MatchString(plain):
+		plain = strings.ReplaceAll(plain, ",", "")
+	case decimalComma.MatchString(plain):
+		plain = strings.Replace(plain, ",", ".", 1)
+	}
 	if strings.HasPrefix(plain, ".") {
 		plain = "0" + plain
 	}
-	plain = strings.TrimSuffix(plain, ".")
-	if parsed, err := amount.Parse(plain, decimals); err == nil && !parsed.IsZero() {
-		return d.WithHint("write `%s`", plain).WithFix(value.Span, plain)
+	return strings.TrimSuffix(plain, ".")
+}
+
+// suggestDecimal adds how to write what is not a plain decimal number. Decimals of unit have at most that many fraction digits.
+func suggestDecimal(d grammar.Diagnostic, value *grammar.Value, unit string, decimals uint8) grammar.Diagnostic {
+	text := strings.ToLower(value.Text)
+	otherUnit := strings.HasSuffix(text, "wei") && !strings.EqualFold(unit, "wei") || hasMultiple.MatchString(text)
+	switch plain := plainNumber(value.Text); {
+	case strings.Contains(value.Text, "%"):
+		return d.WithHint("a limit is an amount and no share of another one; write the amount, such as 0.25")
+	case otherUnit:
+		return d.WithHint("an amount is in the unit of its key; write it in that unit, such as 0.5")
+	case plain == "":
+	default:
+		if parsed, err := amount.Parse(plain, decimals); err == nil && !parsed.IsZero() {
+			return d.WithHint("write `%s`", plain).WithFix(value.Span, plain)
+		}
 	}
 	return d.WithHint("write digits, or digits, a point and digits, such as 0.5")
 }
 
-// trimFold takes a word off the start or the end of a text, in any case, with the spaces beside it.
-func trimFold(text, word string) string {
-	n := len(text) - len(word)
-	switch {
-	case n < 0 || word == "":
-	case strings.EqualFold(text[n:], word):
-		return strings.TrimRight(text[:n], " ")
-	case strings.EqualFold(text[:len(word)], word):
-		return strings.TrimLeft(text[len(word):], " ")
-	}
-	return text
-}
+// hasMultiple is a number in thousands or millions, by a letter.
+var hasMultiple = regexp.MustCompile(`[0-9][kmb]$`)
 
 // chainNames are the names of the supported chains.
 var chainNames = map[string]string{

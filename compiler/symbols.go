@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
+	"strings"
 
 	"bailiff/grammar"
 )
@@ -36,9 +37,11 @@ func nameSymbols(src *grammar.Source, found grammar.Diagnostics) grammar.Diagnos
 // symbol reports a symbol in place of an operator. The value begins at rest.
 func symbol(src *grammar.Source, allows bool, span grammar.Span, rest int) grammar.Diagnostic {
 	text := src.Slice(span)
-	d := grammar.At(CodeOperator, span, "`%s` is no operator here", shorten(text))
+	d := grammar.At(CodeOperator, span, "`%s` is not an operator here", shorten(text))
 	operator, known := symbolOperators[text]
 	switch {
+	case !known && strings.ContainsAny(text, "<>"):
+		return d.WithHint("no operator compares numbers: amounts have limits such as `max_transaction_eth`, and sums `cap.<name>.max_sum_usd` in `## soft_limits`")
 	case !known:
 		return d.WithHint("%s", listOfOperators)
 	case allows && operator == NotEquals:

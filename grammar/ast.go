@@ -1,6 +1,9 @@
 package grammar
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The structs below are the participle grammar and the syntax tree at once: the `parser` tags are the
 // productions, over the tokens that lexer.go cuts, down to keys and values, which leaf.go reads. Spans, and fields
@@ -138,6 +141,11 @@ func (k *Key) String() string {
 		b.WriteString(" " + word.Text)
 	}
 	return b.String()
+}
+
+// Has reports whether a word stands behind the key's name.
+func (k *Key) Has(word string) bool {
+	return slices.ContainsFunc(k.Words, func(w Word) bool { return w.Text == word })
 }
 
 func joinSegments(segments []Segment) string {

@@ -34,6 +34,10 @@ const versionKey = "version"
 func (f *File) checkVersion(found *collector, refused bool) {
 	versions := f.takeVersions()
 	if len(versions) == 0 && !refused {
+		if d, near := f.nearVersion(); near {
+			found.add(d)
+			return
+		}
 		found.add(f.missingVersion())
 	}
 	for i, entry := range versions {
@@ -57,11 +61,44 @@ func (f *File) missingVersion() Diagnostic {
 	} else if len(f.Sections) > 0 {
 		at = f.Sections[0].Heading.Span
 	}
-	d := At(CodeNoVersion, at, "the version line is missing")
-	if len(f.Preamble) > 0 && resemblesVersion(f.Preamble[0]) {
-		return d.WithHint("did you mean `%s`?", versionKey).WithFix(f.Preamble[0].Key.Span, versionKey)
+	start := strings.LastIndexByte(string(f.Source.Text[:at.Start]), '\n') + 1
+	line := "version: " + DefaultVersion + "\n"
+	if len(f.Preamble) == 0 {
+		line += "\n"
 	}
-	return d.WithHint("the first line that is neither blank nor a comment is `version: X.Y.Z`")
+	return At(CodeNoVersion, at, "the version line is missing").
+		WithHint("write `version: %s` as the first line, before all other entries and headings", DefaultVersion).
+		WithFix(Span{start, start}, line)
+}
+
+// DefaultVersion is the version that a policy without one should have, if it has no key that is newer.
+const DefaultVersion = "2.0.0"
+
+// nearVersion reports a first line that is a misspelt version line, and how to write it. One without numbers, or with those
+// of another format, has no fix.
+func (f *File) nearVersion() (d Diagnostic, near bool) {
+	if len(f.Preamble) == 0 || !resemblesVersion(f.Preamble[0]) {
+		return d, false
+	}
+	entry := f.Preamble[0]
+	d = At(CodeNoVersion, entry.Span, "the version line is written `version: X.Y.Z`, in small letters, with the version of the format")
+	if entry.Value == nil {
+		return d.WithHint("write `version: %s`", DefaultVersion), true
+	}
+	if meant, ok := meantVersion(entry.Value); ok {
+		return d.WithHint("write `version: %s`", meant).WithFix(entry.Span, "version: "+meant), true
+	}
+	return d.WithHint("write `version: %s`; the supported versions are 1.x and 2.0 to 2.%d", DefaultVersion, newestMinor), true
+}
+
+// meantVersion returns the supported version that a value is but for quotes, a letter in front or a number that is missing.
+func meantVersion(value *Value) (meant string, ok bool) {
+	meant = strings.TrimPrefix(strings.ToLower(strings.Trim(value.Raw, `"'`)), "v")
+	if strings.Count(meant, ".") == 1 {
+		meant += ".0"
+	}
+	numbers, ok := versionNumbers(meant)
+	return meant, ok && supported(numbers)
 }
 
 // resemblesVersion reports whether an entry's key is a misspelt `version`.
@@ -115,14 +152,10 @@ func (f *File) readVersion(entry *Entry, found *collector) {
 // notVersion reports what is no version. Where a part of one is there, the fix completes it.
 func notVersion(value *Value) Diagnostic {
 	d := At(CodeBadVersion, value.Span, "%s is no version", shown(value.Raw))
-	meant := strings.TrimPrefix(strings.ToLower(strings.Trim(value.Raw, `"'`)), "v")
-	if strings.Count(meant, ".") == 1 {
-		meant += ".0"
-	}
-	if numbers, ok := versionNumbers(meant); ok && supported(numbers) {
+	if meant, ok := meantVersion(value); ok {
 		return d.WithHint("write `%s`", meant).WithFix(value.Span, meant)
 	}
-	return d.WithHint("write three numbers with dots between, such as 2.1.0")
+	return d.WithHint("write three numbers with dots between, such as %s", DefaultVersion)
 }
 
 // supported reports whether this package reads a version of the format.
@@ -131,7 +164,7 @@ func supported(numbers [3]int) bool {
 }
 
 // newestMinor is the last supported format of 2.x.
-const newestMinor = 3
+const newestMinor = 4
 
 // versionNumbers reads three numbers without leading zeros, of at most six digits each.
 func versionNumbers(text string) (numbers [3]int, ok bool) {
@@ -169,7 +202,11 @@ func (f *File) checkHeadings(found *collector) {
 			}
 			section.Name = near
 			present[near] = true
-		case seen[section.Name]:
+		case section.Name != lowerASCII(section.Heading.Text):
+			found.add(At(CodeSectionLetters, section.Heading.Span, "section %s has %s, which is not an ASCII letter", shown(section.Heading.Text), Foreign(section.Heading.Text)).
+				WithHint("write `%s`", section.Name).WithFix(section.Heading.Span, section.Name))
+		}
+		if seen[section.Name] {
 			found.add(At(CodeSecondSection, section.Heading.Span, "section %s is repeated", shown(section.Name)).
 				WithHint("move its entries to the first one"))
 		}
@@ -189,7 +226,7 @@ func unknownSection(heading Segment) Diagnostic {
 	}
 	hint := "the sections are " + strings.Join(sectionNames, ", ")
 	if other := Foreign(heading.Text); other != "" {
-		hint = other + " is no letter of ASCII; " + hint
+		hint = other + " is not an ASCII letter; " + hint
 	}
 	return d.WithHint("%s", hint)
 }
@@ -213,6 +250,10 @@ func checkEntries(section *Section, found *collector) {
 	seen := make(map[string]bool, len(section.Entries))
 	for _, entry := range section.Entries {
 		checkValue(entry, found)
+		checkLookalikes(entry.Value, found)
+		for _, line := range entry.Block {
+			checkLookalikes(line.Value, found)
+		}
 		key := entry.Key.String()
 		if seen[key] && !accumulates(section.Name, entry.Key) {
 			found.add(At(CodeSecondKey, entry.Key.Span, "key %s is repeated", shown(key)).
@@ -225,7 +266,7 @@ func checkEntries(section *Section, found *collector) {
 func checkValue(entry *Entry, found *collector) {
 	if entry.Value == nil && len(entry.Block) == 0 {
 		d := At(CodeNoValue, entry.Span, "key %s has no value", shown(entry.Key.Text)).
-			WithHint("write the value after the colon, or remove the line")
+			WithHint("write the value after the colon")
 		if entry.Key.Text == "chain_actions" {
 			d = d.WithHint("write the chains below it, indented: `  \"8453\": wallet.transfer`")
 		}

@@ -122,7 +122,7 @@ func FuzzFormat(f *testing.F) {
 		case formatted == nil && !said.HasErrors():
 			t.Fatal("no text, and nobody says why")
 		case formatted == nil && !found.HasErrors() && said[0].Code != CodeTooLarge && said[0].Code != CodeLineTooLong && said[0].Code != CodeTooManyLines:
-			t.Fatalf("refused: %s", said[0].Message)
+			t.Fatalf("refused: %s\n%q", said[0].Message, text)
 		case formatted != nil && found.HasErrors():
 			t.Fatal("a text with errors was formatted")
 		case formatted == nil:

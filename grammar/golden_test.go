@@ -27,7 +27,7 @@ import (
 //
 // "escaped" takes Go's escapes in the input.
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"bounds", "entries", "format", "keys", "signature", "text"} {
+	for _, name := range []string{"bounds", "entries", "foreign", "format", "keys", "lookalikes", "signature", "text"} {
 		path := filepath.Join("testdata", name)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			text := goldenText(t, d)

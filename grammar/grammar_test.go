@@ -309,3 +309,13 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// TestForeignLineEnds: what takes the place of lines ends as they do.
+func TestForeignLineEnds(t *testing.T) {
+	src := NewSource("policy", []byte("version: 2.1.0\r\n\r\n## evm\r\nallowed_chains:\r\n  # Two.\r\n  - 1\r\n  - 10\r\nmax_transaction_eth: 1\r\n"))
+	_, found := Parse(src)
+	mended, _ := src.Mend(found)
+	if want := "version: 2.1.0\r\n\r\n## evm\r\n# Two.\r\nallowed_chains: 1, 10\r\nmax_transaction_eth: 1\r\n"; string(mended) != want {
+		t.Errorf("%q", mended)
+	}
+}

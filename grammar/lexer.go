@@ -46,6 +46,9 @@ type scanner struct {
 	found    collector
 	unclosed bool // there is no "-->" any more
 
+	significant bool // a line was cut that is neither blank nor a comment
+	prose       bool // the last one of these was refused as nothing that a policy has
+
 	versionRefused bool // a line was refused that begins like the version's
 }
 
@@ -74,6 +77,7 @@ func (s *scanner) scanLine(l line) {
 	rest := s.text[l.at:l.end]
 	switch {
 	case rest == "":
+		return
 	case strings.HasPrefix(rest, commentOpen):
 		s.scanComment(l.at)
 	case strings.HasPrefix(rest, "##"):
@@ -81,29 +85,39 @@ func (s *scanner) scanLine(l line) {
 	case rest[0] == '#':
 		s.comments = append(s.comments, Comment{Span{l.at, l.end}, rest})
 		s.refuseCommentIn(l.at, l.end)
+		return
+	case s.scanForeign(l):
+		s.prose = false
 	default:
 		s.scanRule(l)
 	}
+	s.significant = true
 }
 
 // scanRule cuts an entry or a block line, and takes its tokens back if it is refused.
 func (s *scanner) scanRule(l line) {
-	mark := len(s.tokens)
+	mark, before := len(s.tokens), s.found
 	scan := s.scanEntry
 	if l.at > l.start {
 		scan = s.scanBlockLine
 	}
 	if !scan(l) {
 		s.tokens = s.tokens[:mark]
+		if d, is := s.refusedFlow(l); is {
+			s.found = before
+			s.found.add(d)
+		}
 		s.versionRefused = s.versionRefused || strings.HasPrefix(strings.ToLower(strings.TrimLeft(s.text[l.at:l.end], "*_`-\"' ")), versionKey)
 		return
 	}
+	s.prose = false
 	s.emit(tokenEOL, l.end, l.end)
 }
 
 // scanHeading cuts a heading. One that is misspelt but can be recognised still opens its section, so that
 // what stands below it is read as what it was meant to be; of any other the name is left empty.
 func (s *scanner) scanHeading(l line) {
+	s.prose = false
 	name := strings.Trim(s.text[l.at:l.end], "# \t:")
 	at := l.at + strings.Index(s.text[l.at:l.end], name)
 	known := isSection(strings.ToLower(name))

@@ -42,7 +42,7 @@ func Parse(src *Source) (*File, Diagnostics) {
 	file.finish(scan.text)
 	found = append(found, scan.found.list...)
 	found = append(found, file.check(scan.versionRefused)...)
-	return file, found.Sorted()
+	return file, withoutSeen(found).Sorted()
 }
 
 // produce runs the productions of ast.go over the tokens. The scanner makes only such sequences as the

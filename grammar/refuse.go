@@ -1,9 +1,6 @@
 package grammar
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // refuse reports an error and returns false, for callers that give up on the line with it.
 func (s *scanner) refuse(d Diagnostic) bool {
@@ -38,7 +35,7 @@ func (s *scanner) refuseKey(k *keyScan) bool {
 	length := len(firstCharacter(s.text[k.at:k.end]))
 	span := Span{k.at, k.at + length}
 	if before := s.text[max(k.at-1, lineStart)]; s.text[k.at] == '.' && k.names > 1 && before != '.' && before != ' ' && before != '\t' {
-		return s.refuse(At(CodeBadKey, span, "a name holds no white space").WithHint("join its words by `_` or `-`"))
+		return s.refuse(At(CodeBadKey, span, "a name cannot contain white space").WithHint("join its words by `_` or `-`"))
 	}
 	if s.text[k.at] == '.' || s.text[k.at] == ':' {
 		return s.refuse(At(CodeBadKey, span, "a name is missing here"))
@@ -93,8 +90,14 @@ func (s *scanner) refuseSpace(start, colon int, surely bool) bool {
 // refuseDenyIf reports a deny_if that lacks a part.
 func (s *scanner) refuseDenyIf(k *keyScan) bool {
 	lineStart := strings.LastIndexByte(s.text[:k.at], '\n') + 1
-	return s.refuse(At(CodeBadDenyIf, Span{lineStart, k.end}, "a deny_if needs a path, an operator and a value").
-		WithHint("write it as `deny_if.metadata.env equals production`"))
+	d := At(CodeBadDenyIf, Span{lineStart, k.end}, "a deny_if needs a path, an operator and a value")
+	line := s.text[lineStart:k.end]
+	path, value, hasValue := strings.Cut(strings.TrimSpace(line), ":")
+	value = strings.TrimSpace(value)
+	if hasValue && value != "" && value != "equals" && strings.HasPrefix(path, denyIf+".") && !strings.ContainsAny(path+value, " \t") {
+		return s.refuse(d.WithHint("write it as `%s equals %s`, or with another operator", path, beginning(value)))
+	}
+	return s.refuse(d.WithHint("write it as `deny_if.metadata.env equals production`"))
 }
 
 // refuseBlockKey reports a line that starts with a number or a quote at the start of its line.
@@ -114,47 +117,59 @@ func (s *scanner) refuseBlockKey(l line, numberEnd int) bool {
 // with it.
 func isSign(b byte) bool { return b == '=' || b == '>' || b == ':' }
 
-// assignment is a key with an equals sign in place of its colon. `=>` and `==` are none, since a value would begin with
-// their second half.
-var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*([ \t]*=[ \t]*)[^=>\s]`)
-
-// decorated is an entry behind the dash or star of a list, or with its key in bold, italics or code.
-var decorated = regexp.MustCompile("^(?:[-*+] +[*_`]*|[*_`]+)([A-Za-z][A-Za-z0-9_.-]*?)[*_`]*:[*_`]*(?: |$)")
-
 // refuseLine reports a line that is nothing a policy has.
 func (s *scanner) refuseLine(span Span) bool {
 	line := s.text[span.Start:span.End]
-	if at := assignment.FindStringSubmatchIndex(line); at != nil {
-		sign := Span{span.Start + at[2], span.Start + at[3]}
-		return s.refuse(At(CodeNotAnEntry, sign, "a key and its value have a colon between them").
-			WithHint("write %s", shown(line[:at[2]]+": …")).WithFix(sign, ": "))
+	if s.prose { // one finding says it of all lines that follow one another
+		return false
 	}
-	if key := decorated.FindStringSubmatch(line); key != nil {
-		return s.refuse(At(CodeNotAnEntry, span, "a key has no dash before it, and no marks of Markdown").
-			WithHint("write %s", shown(key[1]+": …")))
-	}
-	if strings.Trim(line, "-") == "" || strings.HasPrefix(line, "```") {
-		return s.refuse(At(CodeNotAnEntry, span, "this line is no entry, comment or heading").WithHint("remove it: a policy is neither ruled off nor fenced"))
-	}
+	s.prose = true
 	if strings.HasPrefix(line, "- ") {
-		return s.refuse(At(CodeNotAnEntry, span, "this line is no entry, comment or heading").
-			WithHint("the items of a list stand on the line of their key, with commas between: `allowed: bash, http`"))
+		return s.refuse(At(CodeNotAnEntry, span, "this line is not an entry, a comment or a heading").
+			WithHint("a list is on the line of its key, with commas between its items: `allowed: bash, http`"))
 	}
-	return s.refuse(At(CodeNotAnEntry, span, "this line is no entry, comment or heading").
-		WithHint("an entry is `key: value`, a comment starts with `#`, a heading is `## name`"))
+	if strings.HasPrefix(line, `\#`) {
+		return s.refuse(At(CodeNotAnEntry, span, "this line is not an entry, a comment or a heading").
+			WithHint("a comment begins with `#`, without a backslash before it"))
+	}
+	if strings.HasPrefix(line, denyIf) || strings.HasPrefix(line, allowOnly) {
+		return s.refuse(At(CodeNotAnEntry, span, "this line is not an entry, a comment or a heading").
+			WithHint("write `deny_if.<path> <operator> <value>` or `allow_only.<path>: <values>`, with single dots between the names of the path"))
+	}
+	if before := s.lineBefore(span.Start); !strings.HasPrefix(before, "#") && (strings.HasSuffix(before, `\`) || strings.HasSuffix(before, ",")) {
+		return s.refuse(At(CodeNotAnEntry, span, "this line is not an entry, a comment or a heading").
+			WithHint("a value ends with its line: write the whole list on the line of its key, with commas between"))
+	}
+	if first, _, _ := strings.Cut(line, " "); strings.ContainsAny(line, "=<{}") || strings.HasPrefix(line, "**") || strings.Contains(first, "_") || strings.Contains(strings.TrimRight(first, "."), ".") {
+		return s.refuse(At(CodeNotAnEntry, span, "this line is not an entry, a comment or a heading").
+			WithHint("an entry is `key: value`, a heading is `## name`, a comment begins with `#`"))
+	}
+	return s.refuse(At(CodeNotAnEntry, span, "this line is not an entry, a comment or a heading").
+		WithHint("if it is a comment, begin it with `#`: `# %s`; a rule is one line, `key: value`; a heading is `## name`", beginning(line)))
+}
+
+// lineBefore returns the line before the one at an offset, without the white space around it.
+func (s *scanner) lineBefore(at int) string {
+	before := s.text[:strings.LastIndexByte(s.text[:at], '\n')+1]
+	before = strings.TrimSuffix(before, "\n")
+	return strings.TrimSpace(before[strings.LastIndexByte(before, '\n')+1:])
+}
+
+// beginning returns a line for a message, at most a screen wide.
+func beginning(line string) string {
+	const most = 100
+	if runes := []rune(line); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return line
 }
 
 // refuseIndented reports an indented line that is no line of a block.
 func (s *scanner) refuseIndented(l line) bool {
 	rest := s.text[l.at:l.end]
-	switch {
-	case isQuote(rest[0]):
+	if isQuote(rest[0]) {
 		return s.refuse(At(CodeBadBlockLine, Span{l.at, l.end}, "a line of a block has a number before its colon").
 			WithHint(`write it as "8453": a, b`))
-	case s.nameEnd(l.at, l.end) > l.at && (strings.Contains(rest, ":") || strings.HasPrefix(rest, denyIf)):
-		return s.refuse(At(CodeIndentedEntry, Span{l.start, l.end}, "an entry stands at the start of its line").
-			WithHint("remove the white space before it; only lines such as `\"8453\": a, b` are indented").
-			WithFix(Span{l.start, l.at}, ""))
 	}
 	return s.refuseLine(Span{l.at, l.end})
 }

@@ -103,6 +103,9 @@ func (s *scanner) inlineComment(sign, item, end int) Diagnostic {
 	if s.byteAt(sign+1, end) == ' ' || sign > item {
 		start := strings.LastIndexByte(s.text[:sign], '\n') + 1
 		moved := s.text[sign:end] + "\n" + strings.TrimRight(s.text[start:sign], " \t")
+		if note := strings.TrimSpace(s.text[sign:end]); note != "#" {
+			d = d.WithHint("move it above this line: `%s`; or quote the value if the `#` belongs to it", beginning(note))
+		}
 		return d.WithFix(Span{start, end}, moved)
 	}
 	itemEnd := end

@@ -9,7 +9,7 @@ import (
 // sectionNames is the one table of the sections that a policy may have.
 var sectionNames = []string{
 	"evm", "tool_calls", "custom", "mcp", "soft_limits", "execution_limits",
-	"repository", "filesystem", "git", "database", signatureSection,
+	"repository", "filesystem", "git", "database", "deployment", signatureSection,
 }
 
 // signatureSection is the name of the section that framing takes off before the productions run.
@@ -24,12 +24,16 @@ func isSection(name string) bool { return slices.Contains(sectionNames, name) }
 func accumulates(section string, key *Key) bool {
 	switch first := key.Segments[0].Text; section {
 	case "evm":
-		return len(key.Segments) == 3 && first == "token" && key.Segments[2].Text == "addresses" &&
-			key.Scope == nil && len(key.Words) == 0
+		return isTokenKey(key, "addresses")
 	case "custom":
 		return first == allowOnly || first == denyIf || key.String() == "deny_string"
 	}
 	return false
+}
+
+// isTokenKey reports whether a key is `token.<SYM>.` and that name.
+func isTokenKey(key *Key, name string) bool {
+	return len(key.Segments) == 3 && key.Segments[0].Text == "token" && key.Segments[2].Text == name && key.Scope == nil && len(key.Words) == 0
 }
 
 // isList reports whether the value of a key is a list. It knows the lists rather than the texts, so that the value of
@@ -41,7 +45,7 @@ func isList(section string, key *Key) bool {
 	case key.Scope != nil || len(key.Words) > 0:
 		return false
 	default:
-		return name == "require_approval" || section == "evm" && accumulates(section, key) ||
+		return name == "require_approval" || section == "evm" && (accumulates(section, key) || isTokenKey(key, "methods")) ||
 			slices.Contains(listKeys[section], name)
 	}
 }
@@ -51,7 +55,8 @@ func isList(section string, key *Key) bool {
 var listKeys = map[string][]string{
 	"evm": {"allowed_chains", "allowed_actions"},
 	"tool_calls": {"allowed", "bash.blocked_commands", "web_fetch.blocked_domains", "file_write.blocked_paths",
-		"email.allowed_recipients", "email.blocked_recipients",
+		"bash.require_approval", "bash.allowed_commands", "file_write.allowed_paths", "file_read.blocked_paths", "file_read.allowed_paths",
+		"email.allowed_recipients", "email.blocked_recipients", "email.approval_exempt_recipients",
 		"http.allowed_methods", "http.blocked_methods", "http.allowed_hosts"},
 	"mcp": {"allowed_servers", "allowed_tools", "blocked_tools", "response.web_fetch_tools", "response.http_tools",
 		"response.block_classes", "response.redact_classes", "response.scanner.classes", "response.observe_classes"},
@@ -60,7 +65,8 @@ var listKeys = map[string][]string{
 		"protected_file_classes", "protected_effects"},
 	"git": {"actions", "filesystem_actions", "providers", "allowed_remote_schemes", "allowed_operations",
 		"blocked_operations", "protected_refs"},
-	"database": {"actions", "protected_environments", "allowed_operations", "allowed_resources", "routine_catalog"},
+	"deployment": {"keys"},
+	"database":   {"actions", "protected_environments", "allowed_operations", "allowed_resources", "routine_catalog"},
 }
 
 // shown returns text for use in a message, between backquotes and not too long.

@@ -21,6 +21,9 @@ type Span struct {
 	Start, End int
 }
 
+// Overlaps reports whether two spans have a byte in common.
+func (s Span) Overlaps(other Span) bool { return s.Start < other.End && other.Start < s.End }
+
 // To returns the span from the start of s to the end of t.
 func (s Span) To(t Span) Span { return Span{s.Start, t.End} }
 

@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -54,8 +55,7 @@ func checkText(text []byte) Diagnostics {
 		}
 		if !crlf && bytes.HasPrefix(text[at:], []byte("\r\n")) {
 			crlf = true
-			found.add(At(CodeCRLF, Span{at, at + 1}, "lines end in CR LF").
-				WithHint("prefer LF: a tool that changes line ends breaks the signature"))
+			found.add(windowsEnds(text, at))
 		}
 		size := runLength(text[at:])
 		if d, wrong := checkCharacter(text[at:], Span{at, at + size}); wrong {
@@ -64,6 +64,15 @@ func checkText(text []byte) Diagnostics {
 		at += size
 	}
 	return found.list
+}
+
+// windowsEnds reports line ends in CR LF, of which the first is at an offset.
+func windowsEnds(text []byte, at int) Diagnostic {
+	d := At(CodeCRLF, Span{at, at + 1}, "lines end in CR LF")
+	if bytes.Count(text, newline) != bytes.Count(text, []byte("\r\n")) {
+		d.Message = "some lines end in CR LF and others in LF"
+	}
+	return d.WithHint("write every line end as LF: a tool that changes line ends breaks the signature")
 }
 
 // runLength returns how many bytes the first character takes. Repeated NULs and invalid bytes count as
@@ -102,4 +111,14 @@ func checkCharacter(text []byte, span Span) (d Diagnostic, wrong bool) {
 			WithHint("remove it, unless a rule is about it"), true
 	}
 	return Diagnostic{}, false
+}
+
+// lowerASCII returns text with its ASCII letters in lower case, and all others as they are: `İ` is no `i`.
+func lowerASCII(text string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, text)
 }

@@ -133,16 +133,26 @@ var shapes = []struct{ name, raw, want string }{
 	{"TLS", "\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03", "400 closed"},
 }
 
+// TestSmuggling sends each shape twice: without a key, when the body is not used, and with one, when it is.
 func TestSmuggling(t *testing.T) {
 	w := newWorld(t)
 	address := w.listen(w.config(w.authority("", false)))
+	key := w.createKey("agent", authority.NewKey{}).APIKey
 	for _, shape := range shapes {
-		t.Run(shape.name, func(t *testing.T) {
-			t.Parallel()
-			if got := answers(t, address, shape.raw+"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"); got != shape.want {
-				t.Errorf("%q: %s, want %s", shape.raw, got, shape.want)
-			}
-		})
+		for name, x := range map[string]struct{ raw, want string }{
+			"": {shape.raw, shape.want},
+			" with a key": {
+				strings.Replace(shape.raw, "Host: h\r\n", "Host: h\r\nAuthorization: Bearer "+key+"\r\n", 1),
+				strings.Replace(shape.want, "401", "400", 1),
+			},
+		} {
+			t.Run(shape.name+name, func(t *testing.T) {
+				t.Parallel()
+				if got := answers(t, address, x.raw+"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"); got != x.want {
+					t.Errorf("%q: %s, want %s", x.raw, got, x.want)
+				}
+			})
+		}
 	}
 }
 
@@ -152,12 +162,16 @@ func TestSlow(t *testing.T) {
 	config := w.config(w.authority("", false))
 	config.Timeouts = Timeouts{Transfer: 300 * time.Millisecond, Idle: 300 * time.Millisecond}
 	address := w.listen(config)
-	for name, head := range map[string]string{
-		"headers": "GET /healthz HTTP/1.1\r\nHost: h\r\nX: ",
-		"body":    "POST /v1/authorize HTTP/1.1\r\nHost: h\r\nContent-Length: 90000\r\n\r\n",
-		"chunks":  "POST /v1/authorize HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n",
-		"nothing": "",
+	key := w.createKey("agent", authority.NewKey{}).APIKey
+	for name, x := range map[string]struct{ head, want string }{
+		"headers":           {"GET /healthz HTTP/1.1\r\nHost: h\r\nX: ", "408"},
+		"body":              {"POST /v1/authorize HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + key + "\r\nContent-Length: 90000\r\n\r\n", "408"},
+		"chunks":            {"POST /v1/authorize HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + key + "\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n", "408"},
+		"body without key":  {"POST /v1/authorize HTTP/1.1\r\nHost: h\r\nContent-Length: 90000\r\n\r\n", "401"},
+		"chunk without key": {"POST /v1/authorize HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n", "401"},
+		"nothing":           {"", ""},
 	} {
+		head := x.head
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			connection, err := net.Dial("tcp", address)
@@ -183,7 +197,7 @@ func TestSlow(t *testing.T) {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Fatal("the connection is still open")
 			}
-			if head != "" && len(answer) > 0 && !bytes.HasPrefix(answer, []byte("HTTP/1.1 408 ")) {
+			if head != "" && len(answer) > 0 && !bytes.HasPrefix(answer, []byte("HTTP/1.1 "+x.want+" ")) {
 				t.Errorf("answered %.80q", answer)
 			}
 		})

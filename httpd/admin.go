@@ -53,6 +53,7 @@ var adminRoutes = []struct {
 		reply(ctx, fasthttp.StatusOK)(s.admin.RevokeKey(ctx, id))
 	}},
 	{"PUT", "/keys/", "/plan", (*Admin).setPlan},
+	{"PUT", "/keys/", "/scopes", (*Admin).changeScopes},
 	{"PUT", "/keys/", "/full-grant", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.GrantAll(ctx, id))
 	}},
@@ -62,6 +63,9 @@ var adminRoutes = []struct {
 	}},
 	{"GET", "/deployments/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Deployments(ctx, id))
+	}},
+	{"POST", "/clock/accept", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.AcceptClock(ctx))
 	}},
 	{"GET", "/events", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) { s.events(ctx) }},
 }
@@ -92,6 +96,14 @@ func (s *Admin) setPlan(ctx *fasthttp.RequestCtx, id string) {
 		return
 	}
 	reply(ctx, fasthttp.StatusOK)(s.admin.SetPlan(ctx, id, request.Plan))
+}
+
+func (s *Admin) changeScopes(ctx *fasthttp.RequestCtx, id string) {
+	var change authority.ScopeChange
+	if !readRequest(ctx, &change) {
+		return
+	}
+	reply(ctx, fasthttp.StatusOK)(s.admin.ChangeScopes(ctx, id, change))
 }
 
 // events lists the events of all keys, or of the one that the parameter key names; the rest is as in GET /v1/events.

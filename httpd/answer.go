@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/valyala/fasthttp"
@@ -10,27 +11,99 @@ import (
 	"bailiff/runtime/code"
 )
 
-// writeFailure answers with an error body.
+// writeFailure answers with an error body: on the routes that decide, one that says `DENIED`; on that of a hook, a denial as the
+// hook's host reads it.
 func writeFailure(ctx *fasthttp.RequestCtx, f *authority.Failure) {
-	status := code.Lookup(f.Code).HTTP
-	writeJSON(ctx, status, AppendFailure(nil, f))
+	if string(pathOf(&ctx.Request.Header)) == claudeHookPath {
+		writeHookDenial(ctx, f)
+		return
+	}
+	status, write := cmp.Or(f.HTTP, code.Lookup(f.Code).HTTP), AppendFailure
+	if decides(pathOf(&ctx.Request.Header)) {
+		write = AppendRefusal
+	}
+	writeJSON(ctx, status, write(nil, f))
 	ctx.Response.Header.Set("Cache-Control", "no-store")
+	if f.RetryAfter > 0 {
+		ctx.Response.Header.Set("Retry-After", strconv.FormatInt(wholeSeconds(f.RetryAfter), 10))
+	}
 	if status == fasthttp.StatusUnauthorized {
 		ctx.Response.Header.Set("WWW-Authenticate", "Bearer") // RFC 9110, section 11.6.1
 	}
 }
 
-// AppendFailure appends the JSON of an error body: status, error_code and message (decisions, section 3), and
-// the diagnostics of a policy.
+// AppendFailure appends the JSON of an error body: status, error_code and message (decisions, section 3), with
+// the diagnostics of a policy or the faults of a request's body.
 func AppendFailure(dst []byte, f *authority.Failure) []byte {
+	if f.HTTP == fasthttp.StatusUnauthorized {
+		return appendFailure(dst, unauthorized, f)
+	}
+	return appendFailure(dst, code.Lookup(f.Code).Status, f)
+}
+
+// unauthorized is the status of every 401.
+const unauthorized = "UNAUTHORIZED"
+
+// denied is the status of a refusal by a route that decides, so that a client that reads nothing else fails closed. It is a
+// decision only where there is a policyHash, too (decisions, section 3).
+const denied = "DENIED"
+
+// AppendRefusal is AppendFailure for a request to decide on an intent: what the client can mend or repeat (a 4xx) has the
+// status of a denial.
+func AppendRefusal(dst []byte, f *authority.Failure) []byte {
 	info := code.Lookup(f.Code)
-	dst = canonical.AppendString(append(dst, `{"status":`...), info.Status)
+	if info.HTTP >= fasthttp.StatusBadRequest && info.HTTP < fasthttp.StatusInternalServerError {
+		return appendFailure(dst, denied, f)
+	}
+	return appendFailure(dst, info.Status, f)
+}
+
+func appendFailure(dst []byte, status string, f *authority.Failure) []byte {
+	info := code.Lookup(f.Code)
+	dst = canonical.AppendString(append(dst, `{"status":`...), status)
 	dst = canonical.AppendString(append(dst, `,"error_code":`...), string(info.Code))
 	dst = canonical.AppendString(append(dst, `,"message":`...), f.Message)
 	if f.Diagnostics != nil {
 		dst = append(append(dst, `,"diagnostics":`...), f.Diagnostics...)
 	}
+	if len(f.Faults) > 0 {
+		dst = appendFaults(append(dst, `,"errors":`...), f.Faults)
+	}
 	return append(dst, "}\n"...)
+}
+
+// appendDetails appends both sides of a decision, without what does not apply.
+func appendDetails(dst []byte, d *authority.Details) []byte {
+	start := len(dst)
+	dst = appendOptional(dst, `,"value":`, d.Value)
+	dst = appendOptional(dst, `,"limit":`, d.Limit)
+	if len(d.Allowed) > 0 {
+		dst = append(dst, `,"allowed":[`...)
+		for i, text := range d.Allowed {
+			dst = canonical.AppendString(appendComma(dst, i), text)
+		}
+		dst = append(dst, ']')
+	}
+	if d.Count > len(d.Allowed) {
+		dst = strconv.AppendInt(append(dst, `,"allowed_count":`...), int64(d.Count), 10)
+	}
+	dst = appendOptional(dst, `,"entry":`, d.Entry)
+	if d.Line > 0 {
+		dst = strconv.AppendInt(append(dst, `,"line":`...), int64(d.Line), 10)
+	}
+	dst[start] = '{' // in the place of the first comma
+	return append(dst, '}')
+}
+
+// appendFaults appends the faults of a request's body.
+func appendFaults(dst []byte, faults []authority.Fault) []byte {
+	dst = append(dst, '[')
+	for i := range faults {
+		dst = canonical.AppendString(append(appendComma(dst, i), `{"error_code":`...), string(faults[i].Code))
+		dst = canonical.AppendString(append(dst, `,"field":`...), faults[i].Field)
+		dst = append(canonical.AppendString(append(dst, `,"message":`...), faults[i].Message), '}')
+	}
+	return append(dst, ']')
 }
 
 func writeJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
@@ -44,8 +117,8 @@ func (c *call) writeAnswer() {
 	c.SetStatusCode(c.answer.HTTP)
 	c.SetContentType("application/json")
 	c.Response.Header.SetCanonical(cacheControl, noStore)
-	c.body = AppendAnswer(c.body[:0], &c.answer)
-	c.Response.SetBody(c.body)
+	c.output = AppendAnswer(c.output[:0], &c.answer)
+	c.Response.SetBody(c.output)
 }
 
 // AppendAnswer appends the JSON of a decision (specification, "Authorization response").
@@ -61,6 +134,9 @@ func AppendAnswer(dst []byte, a *authority.Answer) []byte {
 	dst = appendOptional(dst, `,"error_code":`, string(a.Code))
 	dst = appendOptional(dst, `,"matched_rule":`, a.Rule)
 	dst = canonical.AppendString(append(dst, `,"message":`...), a.Message)
+	if !a.Details.IsZero() {
+		dst = appendDetails(append(dst, `,"details":`...), &a.Details)
+	}
 	if a.HoldID != "" {
 		dst = canonical.AppendString(append(dst, `,"holdId":`...), a.HoldID)
 		dst = strconv.AppendInt(append(dst, `,"expiresAt":`...), a.ExpiresAt, 10)
@@ -73,6 +149,9 @@ func AppendAnswer(dst []byte, a *authority.Answer) []byte {
 		dst = strconv.AppendBool(dst, a.Observe)
 	}
 	dst = appendOptional(dst, `,"request_nonce":`, a.Nonce)
+	if a.Replayed {
+		dst = append(dst, `,"replayed":true`...)
+	}
 	if a.Explanation != nil {
 		dst = appendExplanation(dst, a.Explanation)
 	}

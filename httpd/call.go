@@ -25,11 +25,14 @@ type call struct {
 	requestID []byte      // the id as the answer names it: what the client sent, in the request's memory, or id, in made
 	sent      bool        // the client sent requestID
 	unfit     bool        // a gateway has refused a write that does not fit its attestation
+	counted   bool        // the limit of its source has counted it, before it was known to be a read
+	input     []byte      // the request's body
+	body      body
 
 	made   [madeRequestID]byte
 	name   []byte           // that is counted for a limit
 	answer authority.Answer // a decision,
-	body   []byte           // and its JSON, before that is copied into the response
+	output []byte           // and its JSON, before that is copied into the response
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -44,7 +47,13 @@ var (
 // dispatch takes a request to its route and counts the answer.
 func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 	c := calls.Get().(*call)
-	c.RequestCtx, c.server, c.key, c.unfit = ctx, s, nil, false
+	c.RequestCtx, c.server, c.key, c.unfit, c.counted = ctx, s, nil, false, false
+	done := false
+	defer func() {
+		if !done { // a panic: the memory is not used again
+			c.giveBack()
+		}
+	}()
 	s.identify(c)
 	resource, parameter := find(pathOf(&ctx.Request.Header))
 	counter := s.others
@@ -56,13 +65,20 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 		c.parameter = string(parameter)
 		s.serve(c, resource)
 	}
+	c.leave()
 	counter.Count(ctx.Response.StatusCode())
 	if s.draining.Load() {
 		ctx.SetConnectionClose()
 	}
+	c.dropBody()
+	if cap(c.output) > keptBufferBytes {
+		c.output = nil
+	}
 	c.RequestCtx, c.key, c.requestID = nil, nil, nil
 	c.answer.Explanation = nil // it is large, and nobody's to use again
-	calls.Put(c)               // not deferred: after a panic it may be in use
+	c.answer.Details = authority.Details{}
+	done = true
+	calls.Put(c) // not deferred: after a panic it may be in use
 }
 
 // identify gives the request an id, which the answer names unless the client has sent one of its own.
@@ -75,8 +91,8 @@ func (s *Server) identify(c *call) {
 	c.Response.Header.SetCanonical(requestIDHeader, c.requestID)
 }
 
-// serve admits a request in the decided order: source, key, scope, framing of the body, limit of the key. What follows
-// is the handler's.
+// serve admits a request in the decided order: source, key, scope, body, limit of the key. What follows is the handler's.
+// Nothing of the body is used before the key has been looked at, nor anything done before the body has come as a whole.
 func (s *Server) serve(c *call, r *resource) {
 	if c.route = r.route(c.Method()); c.route == nil {
 		s.fail(c, &authority.Failure{Code: code.MethodNotAllowed, Message: "this route takes " + strings.ReplaceAll(r.allow, ", ", " and ")})
@@ -89,6 +105,16 @@ func (s *Server) serve(c *call, r *resource) {
 	}
 	if fault == nil && c.route.bodyBytes > 0 && encoded(&c.Request.Header) {
 		fault = s.refuseEncoding(c)
+	}
+	if fault == nil && c.route.limit == gatewayLimit {
+		fault = s.admitUnattested(c)
+	}
+	if fault == nil {
+		var err error
+		if fault, err = c.readBody(c.route.maxBody()); err != nil {
+			refuseUnread(c.RequestCtx, err)
+			return
+		}
 	}
 	if fault == nil && c.key != nil && c.route.limit != decisionLimit {
 		fault = s.admitKey(c, c.key)

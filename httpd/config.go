@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/runtime/authority"
+	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/limit"
 	"bailiff/runtime/metrics"
@@ -21,14 +22,18 @@ type Config struct {
 	Clock     authority.Clock
 	Random    io.Reader // for the ids of requests
 
-	Commit    string // full id of the commit that the build is bound to, or empty
-	PublicURL string // of the service as clients reach it, without a trailing slash; documents point there. Empty: relative
+	Commit     string    // full id of the commit that the build is bound to, or empty
+	CommitTime time.Time // of that commit, or zero
+	PublicURL  string    // of the service as clients reach it, without a trailing slash; documents point there. Empty: relative
+	Contact    string    // of who runs the service, for the conformance descriptor; may be empty
 
 	Limits         Limits
 	Stores         Stores         // count the requests
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 
 	Gateway *gateway.Gateway // nil where the service has no gateways
+
+	Bodies *budget.Budget // counts the memory of request bodies; nil: NewBodies
 
 	Metrics  *metrics.Metrics // nil where nobody reads them
 	Timeouts Timeouts
@@ -63,6 +68,7 @@ type Limits struct {
 	Holds    limit.Window // reads and resolutions of holds, per API key
 	Register limit.Window // attempts to register an API key, per source
 	Manage   limit.Window // deployments, webhooks and events together, per API key
+	Deploy   limit.Window // policies that are compiled, per API key; the authority counts them
 }
 
 // Stores count what the limits bound, each apart from the others: nobody chooses the keys there are, but whoever has
@@ -86,6 +92,7 @@ func DefaultLimits(environment string, hosted bool) Limits {
 		Holds:    limit.Window{Limit: 30, Per: time.Minute},
 		Register: limit.Window{Limit: 5, Per: time.Hour},
 		Manage:   limit.Window{Limit: 120, Per: time.Minute},
+		Deploy:   limit.Window{Limit: 10, Per: time.Hour},
 	}
 	if environment == authority.Test {
 		limits.Key.Limit, limits.IP.Limit = 120, 1000
@@ -107,6 +114,7 @@ func (c *Config) check() error {
 		{c.Limits.Holds, []limit.Store{c.Stores.Keys}},
 		{c.Limits.Register, []limit.Store{c.Stores.Registrations}},
 		{c.Limits.Manage, []limit.Store{c.Stores.Keys}},
+		{c.Limits.Deploy, nil},
 	} {
 		switch w := row.window; {
 		case w.Limit < 0 || w.Limit > 0 && w.Per <= 0:

@@ -1,12 +1,16 @@
 package httpd
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"bailiff/runtime/authority"
 )
@@ -42,10 +46,10 @@ func TestVersionOfTheAPI(t *testing.T) {
 
 // scopes says for every route what its key needs: a scope, a plan, or no key at all ("Authentication").
 var scopes = map[string]string{
-	"POST /v1/authorize": "authorize", "POST /v1/authorize/test-run": "authorize",
-	"GET /v1/holds/{holdId}": "authorize", "POST /v1/holds/{holdId}/resolution": "authorize",
+	"POST /v1/authorize": "authorize", "POST /v1/authorize/test-run": "authorize", "POST /v1/hooks/claude-code": "authorize",
+	"GET /v1/holds/{holdId}": "authorize", "GET /v1/response-policy": "authorize", "POST /v1/holds/{holdId}/resolution": "authorize",
 	"GET /v1/events": "authorize", "GET /v1/events/checkpoint": "authorize", "POST /v1/warranty/deploy": "warranty:deploy",
-	"GET /v1/webhooks": "webhooks:write", "DELETE /v1/webhooks/{id}": "webhooks:write", "POST /v1/webhooks": "a plan",
+	"GET /v1/webhooks": "webhooks:write", "DELETE /v1/webhooks/{id}": "webhooks:write", "POST /v1/webhooks/{id}/enable": "webhooks:write", "POST /v1/webhooks": "a plan",
 	"POST /v1/keys/register": "", "POST /rpc/{chainId}": "", "POST /bundler/{chainId}": "", "GET /healthz": "", "GET /openapi.json": "",
 	"GET /.well-known/jwks.json": "", "GET /.well-known/svc-pqc-keys.json": "", "GET /v1/pqc-keys": "", "GET /v1/capabilities": "",
 	"GET /.well-known/svc-conformance.json": "", "GET /v1/svc-conformance": "", "GET /v1/service-metadata": "",
@@ -88,6 +92,9 @@ func TestEveryRouteAsksForItsKey(t *testing.T) {
 				response, body = w.send(w.request(head + "\n\n{}"))
 			}
 			status, code, _ := strings.Cut(want, " ")
+			if route.always { // in the words of its answer
+				status, body = "200", strings.NewReplacer("(", `"error_code":"`, ")", `"`).Replace(body)
+			}
 			refused := strings.Contains(body, `"error_code":"SVC_API_KEY_`) || strings.Contains(body, `"error_code":"SVC_TIER_`)
 			if refused != (want != "") || refused && (fmt.Sprint(response.StatusCode) != status || !strings.Contains(body, `"`+code+`"`)) {
 				t.Errorf("%s with %q: %d %s, and not %q", head, credential, response.StatusCode, body, want)
@@ -122,5 +129,57 @@ func TestInternalError(t *testing.T) {
 	response, body := w.send(w.request("POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent))
 	if response.StatusCode != 500 || !strings.Contains(body, `"error_code":"SVC_INTERNAL_ERROR"`) || !strings.Contains(body, `"status":"ERROR"`) || strings.Contains(body, "planted") {
 		t.Errorf("%d %s", response.StatusCode, body)
+	}
+}
+
+// descriptorFields are the members that the conformance descriptor has in the reference.
+var descriptorFields = []string{
+	"spec_version", "policy_schema_versions_supported", "conformance_level", "extended_capabilities", "implementation_name", "implementer",
+	"contact", "jwks_uri", "pqc_keys_uri", "attestation_algorithms", "self_asserted", "asserted_at",
+}
+
+// TestConformanceDescriptor: who asserts what, when and against what, on both routes, and of builds with and without a commit.
+func TestConformanceDescriptor(t *testing.T) {
+	if text, err := os.ReadFile("../../shared/facts/policy-format.md"); err == nil {
+		_, line, _ := strings.Cut(string(text), "The conformance descriptor: ")
+		line, _, _ = strings.Cut(line, "\n")
+		var facts []string
+		for _, quoted := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(line, -1) {
+			facts = append(facts, quoted[1])
+		}
+		if !slices.Equal(facts, descriptorFields) {
+			t.Errorf("the reference has %q", facts)
+		}
+	}
+	w := newWorld(t)
+	for _, commit := range []string{testCommit, ""} {
+		config := w.config(w.authority("", false))
+		config.Commit = commit
+		if commit == "" {
+			config.CommitTime = time.Time{}
+		}
+		w.serve(config)
+		for _, path := range []string{"/v1/svc-conformance", "/.well-known/svc-conformance.json"} {
+			_, body := w.send(w.request("GET " + path))
+			var d map[string]any
+			if err := json.Unmarshal([]byte(body), &d); err != nil {
+				t.Fatal(err)
+			}
+			for _, field := range append(descriptorFields, "evaluated_against", "classes") {
+				if _, there := d[field]; !there {
+					t.Errorf("%s lacks %s", path, field)
+				}
+			}
+			at, err := time.Parse(time.RFC3339, fmt.Sprint(d["asserted_at"]))
+			if bound := err == nil && at.Equal(config.CommitTime); err != nil || at.IsZero() || bound != (commit != "") {
+				t.Errorf("%s of the commit %q: asserted at %v, %v", path, commit, d["asserted_at"], err)
+			}
+			if named := strings.Contains(fmt.Sprint(d["evaluated_against"]), testCommit); named != (commit != "") {
+				t.Errorf("evaluated against %v", d["evaluated_against"])
+			}
+			if d["spec_version"] != "2.0.0" || d["self_asserted"] != true || d["contact"] != config.Contact || d["conformance_level"] != "core" {
+				t.Errorf("%s: %s", path, body)
+			}
+		}
 	}
 }

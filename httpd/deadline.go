@@ -1,7 +1,11 @@
 package httpd
 
 import (
+	"context"
+	"errors"
+	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -132,6 +136,71 @@ type connection struct {
 	net.Conn
 	kept        *deadlines
 	read, write deadline
+	ended       bool // a read came to the end; only the reader looks
+	early       [1]byte
+	hasEarly    bool // early was read while the client was watched
+	bounded     bool // no more than room is read
+	room        int  // bytes
+}
+
+// Read implements net.Conn.
+func (c *connection) Read(b []byte) (int, error) {
+	if c.hasEarly && len(b) > 0 {
+		c.hasEarly = false
+		return copy(b, c.early[:]), nil
+	}
+	if c.bounded {
+		if c.room <= 0 {
+			return 0, errExtensions
+		}
+		b = b[:min(len(b), c.room)]
+	}
+	n, err := c.Conn.Read(b)
+	c.room -= n
+	if err == io.EOF { //nolint:errorlint // connections return it as it is, and this is done for each request
+		c.ended = true
+	}
+	return n, err
+}
+
+// watch returns a context that ends when ctx does, or when the client goes away: a request that waits need not wait for
+// nobody. Until stop is called nothing else may read; what came meanwhile is read first afterwards.
+func watch(ctx context.Context, conn net.Conn) (watched context.Context, stop func()) {
+	c, ok := conn.(*connection)
+	if !ok {
+		return ctx, func() {}
+	}
+	watched, gone := context.WithCancel(ctx)
+	_ = c.SetReadDeadline(time.Time{}) // that of the request, which has been read
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		n, err := c.Conn.Read(c.early[:])
+		c.hasEarly = n > 0
+		if n == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
+			gone()
+		}
+	}()
+	return watched, func() {
+		c.interrupt()
+		<-read
+		gone()
+		_ = c.SetReadDeadline(time.Time{}) // until the server sets that of the next request
+	}
+}
+
+// interrupt has a read that is under way fail.
+func (c *connection) interrupt() {
+	c.read.mu.Lock()
+	defer c.read.mu.Unlock()
+	c.read.at, c.read.set = 0, true
+	_ = c.Conn.SetReadDeadline(longAgo) // it fails where the connection is closed already
+}
+
+// ended reports whether a read of a connection came to its end.
+func ended(c net.Conn) bool {
+	kept, ok := c.(*connection)
+	return !ok || kept.ended
 }
 
 // A deadline is one of a connection's two. Its lock is held while the connection below is told, so that a look that has

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -43,27 +44,52 @@ func newDocuments(c *Config) (d documents, err error) {
 	return d, nil
 }
 
-// conformance is the conformance descriptor: what is done here, and where others find what they verify with.
+// specVersion is the version of the API's specification ("Versioning").
+const specVersion = "2.0.0"
+
+// conformance is the conformance descriptor: what is done here, who says so, and where others find what they verify with.
 type conformance struct {
-	Classes      []string `json:"classes"`
-	Algorithms   []string `json:"attestation_algorithms"`
-	Issuer       string   `json:"issuer"`
-	JWKS         string   `json:"jwks_uri"`
-	PQCKeys      string   `json:"pqc_keys_uri"` // differs by the route of the descriptor (specification, "Endpoints")
-	Capabilities string   `json:"capabilities_uri"`
-	OpenAPI      string   `json:"openapi_uri"`
+	SpecVersion    string   `json:"spec_version"`
+	PolicyVersions []string `json:"policy_schema_versions_supported"`
+	Level          string   `json:"conformance_level"`     // full, or core where there are no gateways
+	Classes        []string `json:"classes"`               // the parts of the specification that are served
+	Extended       []string `json:"extended_capabilities"` // what is beyond the specification
+	Implementation string   `json:"implementation_name"`
+	Implementer    string   `json:"implementer"`
+	Contact        string   `json:"contact"` // of who runs the service; "" where it is not set
+	Evaluated      string   `json:"evaluated_against"`
+	SelfAsserted   bool     `json:"self_asserted"` // nobody else has certified it
+	AssertedAt     string   `json:"asserted_at"`   // RFC 3339, of the commit that was evaluated; of the start without one
+	Algorithms     []string `json:"attestation_algorithms"`
+	Issuer         string   `json:"issuer"`
+	JWKS           string   `json:"jwks_uri"`
+	PQCKeys        string   `json:"pqc_keys_uri"` // differs by the route of the descriptor (specification, "Endpoints")
+	Capabilities   string   `json:"capabilities_uri"`
+	OpenAPI        string   `json:"openapi_uri"`
 }
 
 func newConformance(c *Config, pqcKeys string) conformance {
-	classes := []string{"authorization", "simulation", "holds", "policy-deployment", "webhooks", "events"}
+	classes, level := []string{"authorization", "simulation", "holds", "policy-deployment", "webhooks", "events"}, "core"
 	if c.Gateway != nil {
-		classes = append(classes, "rpc-gateway", "bundler-gateway")
+		classes, level = append(classes, "rpc-gateway", "bundler-gateway"), "full"
 	}
 	if c.Authority.Hosted {
 		classes = append(classes, "key-registration")
 	}
+	asserted := c.CommitTime
+	if asserted.IsZero() {
+		asserted = c.Clock()
+	}
+	evaluated := "Intent Authorization Service Specification " + specVersion + ", line by line (docs/conformance.md)"
+	if c.Commit != "" {
+		evaluated += ", at commit " + c.Commit
+	}
 	return conformance{
-		Classes: classes, Algorithms: []string{"EdDSA", "ML-DSA-65"}, Issuer: c.Authority.Issuer,
+		SpecVersion: specVersion, PolicyVersions: newCapabilities().Versions, Level: level, Classes: classes,
+		Extended:       []string{"policy-format-2.4", "test-run-explanations", "event-checkpoints", "openapi"},
+		Implementation: "Bailiff", Implementer: "the maintainers of Bailiff", Contact: c.Contact, Evaluated: evaluated,
+		SelfAsserted: true, AssertedAt: asserted.UTC().Format(time.RFC3339),
+		Algorithms: []string{"EdDSA", "ML-DSA-65"}, Issuer: c.Authority.Issuer,
 		JWKS: c.PublicURL + "/.well-known/jwks.json", PQCKeys: c.PublicURL + pqcKeys,
 		Capabilities: c.PublicURL + "/v1/capabilities", OpenAPI: c.PublicURL + "/openapi.json",
 	}

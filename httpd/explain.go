@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -11,26 +12,27 @@ import (
 	"bailiff/runtime/canonical"
 )
 
-// explainQuery reads the query parameter explain. A query of anything else is left alone, as on every route.
-func explainQuery(ctx *fasthttp.RequestCtx, testRun bool) (explain bool, fault *authority.Failure) {
+// explainParameter is the one parameter of authorize and test-run.
+const explainParameter = "explain"
+
+// explainQuery reads the query parameter explain, and refuses all others: a misspelt one would go unnoticed.
+func explainQuery(ctx *fasthttp.RequestCtx) (explain bool, fault *authority.Failure) {
 	if bytes.IndexByte(ctx.Request.Header.RequestURI(), '?') < 0 {
 		return false, nil // what nearly all requests are
 	}
-	values := ctx.QueryArgs().PeekMulti("explain")
-	switch {
-	case len(values) == 0:
-		return false, nil
-	case !testRun:
-		return false, schemaFailure("explain: belongs to /v1/authorize/test-run; send the request there")
-	case len(values) == 1 && string(values[0]) == "true":
-		return true, nil
-	case len(values) == 1 && string(values[0]) == "false":
-		return false, nil
+	arguments := ctx.QueryArgs()
+	if fault := checkParameters(arguments, []string{explainParameter}); fault != nil || !arguments.Has(explainParameter) {
+		return false, fault
 	}
-	return false, schemaFailure("explain: is true or false, once")
+	switch text := string(arguments.Peek(explainParameter)); text {
+	case "true", "false":
+		return text == "true", nil
+	default:
+		return false, schemaFailure(fmt.Sprintf("explain: is %.64q; it must be true or false", text))
+	}
 }
 
-// appendExplanation appends the member `explanation` of a test-run's answer.
+// appendExplanation appends the member `explanation` of an answer.
 func appendExplanation(dst []byte, e *authority.Explanation) []byte {
 	dst = appendFindings(append(dst, `,"explanation":{"violations":`...), e.Violations)
 	if e.Omitted > 0 {
@@ -68,7 +70,11 @@ func appendFindings(dst []byte, findings []authority.Finding) []byte {
 		dst = canonical.AppendString(append(dst, `,"error_code":`...), string(f.Code))
 		dst = canonical.AppendString(append(dst, `,"message":`...), f.Message)
 		dst = strconv.AppendInt(append(dst, `,"line":`...), int64(f.Line), 10)
-		dst = append(appendOptional(dst, `,"value":`, f.Value), '}')
+		dst = appendOptional(dst, `,"value":`, f.Value)
+		if !f.Details.IsZero() {
+			dst = appendDetails(append(dst, `,"details":`...), &f.Details)
+		}
+		dst = append(dst, '}')
 	}
 	return append(dst, ']')
 }

@@ -17,6 +17,8 @@ const (
 	// pauses for so long: while it is still sending it would see a broken connection instead of the answer.
 	discardBytes = 16 << 20
 	discardPause = 100 * time.Millisecond
+	// discardChunks is how much of a body is thrown away that comes in too many chunks: nobody who means well sends one.
+	discardChunks = 256 << 10
 )
 
 // nameBytes are the characters of header names (RFC 9110, section 5.6.2).
@@ -63,9 +65,6 @@ func framing(header *fasthttp.RequestHeader) (ambiguous string, last bool) {
 	}
 	if lengths+encodings > 1 {
 		return "the request has both Content-Length and Transfer-Encoding, or one of them twice; send one", true
-	}
-	if encodings > 0 && hasTrailer(header) {
-		return "headers come behind the body; send them before it", true
 	}
 	return "", last
 }
@@ -115,32 +114,33 @@ func otherVersion(header *fasthttp.RequestHeader) bool {
 	return string(version) != "HTTP/1.1" && string(version) != "HTTP/1.0"
 }
 
-// refuseUnread answers a request that could not be read at all.
+// refuseUnread answers a request that could not be read as a whole.
 func refuseUnread(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
 	switch {
+	case errors.Is(err, errTrailer):
+		writeFailure(ctx, schemaFailure(err.Error()))
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		discard(ctx.Conn())
+		discard(ctx.Conn(), discardBytes)
 		writeFailure(ctx, &authority.Failure{Code: code.BodyTooLarge, Message: "the body is larger than this route accepts"})
 	case errors.As(err, &small):
-		writeFailure(ctx, schemaFailure("the headers are larger than 32 KiB"))
-		ctx.SetStatusCode(fasthttp.StatusRequestHeaderFieldsTooLarge)
+		writeFailure(ctx, statusFailure(fasthttp.StatusRequestHeaderFieldsTooLarge, "the headers are larger than 32 KiB"))
 	case errors.As(err, &network) && network.Timeout():
-		writeFailure(ctx, schemaFailure("the request did not arrive in time"))
-		ctx.SetStatusCode(fasthttp.StatusRequestTimeout)
+		writeFailure(ctx, statusFailure(fasthttp.StatusRequestTimeout, "the request did not arrive in time"))
 	default:
 		writeFailure(ctx, schemaFailure("the request is not well-formed HTTP"))
 	}
 	ctx.SetConnectionClose()
 }
 
-// discard reads on behalf of a client that is still sending, until it pauses: then it is waiting for the answer.
-func discard(connection net.Conn) {
+// discard reads at most so many bytes on behalf of a client that is still sending, until it pauses: then it is waiting for the
+// answer.
+func discard(connection net.Conn, most int) {
 	buffer := make([]byte, readBufferBytes)
 	pause := time.AfterFunc(discardPause, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })
 	defer pause.Stop()
-	for read := 0; read < discardBytes; {
+	for read := 0; read < most; {
 		n, err := connection.Read(buffer)
 		if err != nil || !pause.Reset(discardPause) {
 			return

@@ -25,7 +25,7 @@ func (s *Server) testRun(c *call) { s.decide(c, true) }
 // decide answers authorize and test-run. The wait for the store ends with the store's answer alone: a client that goes
 // away changes nothing.
 func (s *Server) decide(c *call, testRun bool) {
-	explain, fault := explainQuery(c.RequestCtx, testRun)
+	explain, fault := explainQuery(c.RequestCtx)
 	if fault != nil {
 		s.fail(c, fault)
 		return
@@ -35,7 +35,7 @@ func (s *Server) decide(c *call, testRun bool) {
 	if s.config.Limits.Key.Limit > 0 {
 		want.Admit = c
 	}
-	fault = s.config.Authority.Judge(context.Background(), c.key, c.PostBody(), want, &c.answer)
+	fault = s.config.Authority.Judge(context.Background(), c.key, c.input, want, &c.answer)
 	if want.Timed {
 		c.Response.Header.Set("Server-Timing", timing(&c.answer))
 	}
@@ -62,23 +62,41 @@ func timing(answer *authority.Answer) string {
 	return string(field)
 }
 
+// hold answers with a hold; with ?wait when it is resolved, the wait is over, the client has gone, or the server is about to end.
 func (s *Server) hold(c *call) {
-	view, fault := s.config.Authority.Hold(context.Background(), c.key, c.parameter)
+	wait, fault := waitQuery(c.QueryArgs())
+	if fault != nil {
+		s.fail(c, fault)
+		return
+	}
+	if wait == 0 {
+		view, fault := s.config.Authority.Hold(context.Background(), c.key, c.parameter)
+		s.reply(c, fasthttp.StatusOK, view, fault)
+		return
+	}
+	ctx, stop := watch(s.serving, c.Conn())
+	defer stop()
+	view, fault := s.config.Authority.WaitHold(ctx, c.key, c.parameter, wait)
+	s.reply(c, fasthttp.StatusOK, view, fault)
+}
+
+func (s *Server) responsePolicy(c *call) {
+	view, fault := s.config.Authority.ResponsePolicy(context.Background(), c.key)
 	s.reply(c, fasthttp.StatusOK, view, fault)
 }
 
 func (s *Server) resolveHold(c *call) {
-	view, fault := s.config.Authority.ResolveHold(context.Background(), c.key, c.parameter, c.PostBody())
+	view, fault := s.config.Authority.ResolveHold(context.Background(), c.key, c.parameter, c.input)
 	s.reply(c, fasthttp.StatusOK, view, fault)
 }
 
 func (s *Server) register(c *call) {
-	view, fault := s.config.Authority.Register(context.Background(), c.PostBody())
+	view, fault := s.config.Authority.Register(context.Background(), c.input)
 	s.reply(c, fasthttp.StatusCreated, view, fault)
 }
 
 func (s *Server) deploy(c *call) {
-	view, fault := s.config.Authority.Deploy(context.Background(), c.key, c.PostBody())
+	view, fault := s.config.Authority.Deploy(context.Background(), c.key, c.input)
 	s.reply(c, fasthttp.StatusOK, view, fault)
 }
 
@@ -89,12 +107,21 @@ func (s *Server) listWebhooks(c *call) {
 
 // createWebhook leaves plan and scope to the authority, which looks at the plan first.
 func (s *Server) createWebhook(c *call) {
-	view, fault := s.config.Authority.CreateWebhook(context.Background(), c.key, c.PostBody())
+	view, fault := s.config.Authority.CreateWebhook(context.Background(), c.key, c.input)
 	s.reply(c, fasthttp.StatusCreated, view, fault)
 }
 
 func (s *Server) removeWebhook(c *call) {
-	if fault := s.config.Authority.RemoveWebhook(context.Background(), c.key, c.parameter); fault != nil {
+	s.noContent(c, s.config.Authority.RemoveWebhook(context.Background(), c.key, c.parameter))
+}
+
+func (s *Server) enableWebhook(c *call) {
+	s.noContent(c, s.config.Authority.EnableWebhook(context.Background(), c.key, c.parameter))
+}
+
+// noContent answers a request that leaves nothing to say, or why it failed.
+func (s *Server) noContent(c *call, fault *authority.Failure) {
+	if fault != nil {
 		s.fail(c, fault)
 		return
 	}

@@ -107,7 +107,7 @@ func (s *Server) admitEarly(c *call) *authority.Failure {
 // and such a write has not been counted anywhere else, however often it is repeated. Beyond the limit of the source it
 // says so instead.
 func (s *Server) countRefused(c *call) {
-	if c.route.limit != gatewayLimit || !c.unfit && c.Response.StatusCode() != fasthttp.StatusUnauthorized {
+	if c.counted || c.route.limit != gatewayLimit || !c.unfit && c.Response.StatusCode() != fasthttp.StatusUnauthorized {
 		return
 	}
 	if fault := s.limitSource(c); fault != nil {

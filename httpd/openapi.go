@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/runtime/authority"
 	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 )
@@ -55,7 +57,7 @@ func newOpenAPI(c *Config) (object, error) {
 	return object{
 		"openapi": "3.1.0",
 		"info": object{
-			"title": "Bailiff", "version": "2.0.0", // of the API's specification ("Versioning")
+			"title": "Bailiff", "version": specVersion,
 			"description": "Decides whether an agent may do what it intends to, by a policy that its operator has signed.",
 		},
 		"servers": []object{{"url": server}},
@@ -96,18 +98,24 @@ func operation(row *route) object {
 
 // responses are the route's own answers, and what every route answers that is bounded as it is.
 func responses(row *route) object {
-	all := map[int]string{500: "Error"}
+	all, refusal := map[int]string{500: "Error"}, "Error"
+	if row.always {
+		return object{"200": object{"description": fasthttp.StatusMessage(fasthttp.StatusOK), "headers": headers(fasthttp.StatusOK, row), "content": content(row.answers[0].schema)}}
+	}
+	if row.limit == decisionLimit {
+		refusal = "Refusal"
+	}
 	if row.limit != noLimit {
-		all[429], all[503] = "Error", "Error"
+		all[429], all[503] = refusal, "Error"
 	}
 	if row.access.keyed {
-		all[401] = "Error"
+		all[401] = refusal
 	}
 	if row.access.scope != 0 {
-		all[403] = "Error"
+		all[403] = refusal
 	}
 	if row.bodyBytes > 0 {
-		all[400], all[413] = "Error", "Error"
+		all[400], all[413] = refusal, refusal
 	}
 	for _, a := range row.answers {
 		all[a.status] = a.schema
@@ -128,21 +136,18 @@ func headers(status int, row *route) object {
 	text := func(description string) object {
 		return object{"description": description, "schema": object{"type": "string"}}
 	}
-	if status == fasthttp.StatusRequestEntityTooLarge {
-		return object{} // refused before the request is looked at
-	}
 	all := object{"X-Request-Id": text("the request's own, if it was well-formed, or a new one")}
 	if row.limit != noLimit {
 		all["RateLimit-Policy"] = text("the limits that count the request")
 		all["RateLimit"] = text("what they leave")
 	}
-	if status == 429 {
-		all["Retry-After"] = object{"description": "seconds to wait, where a rate limit refuses", "schema": object{"type": "integer"}}
+	if status == 429 || status == 503 && row.bodyBytes > 0 || row.always {
+		all["Retry-After"] = object{"description": "seconds to wait, where a rate limit refuses or the body has no room", "schema": object{"type": "integer"}}
 	}
 	if status == 401 {
 		all["WWW-Authenticate"] = text("how to authenticate: Bearer")
 	}
-	if row.limit == decisionLimit {
+	if row.limit == decisionLimit && !row.always {
 		all["Server-Timing"] = text("how long the stages took, where the request asked")
 	}
 	return all
@@ -165,6 +170,7 @@ func pathParameter(name string) object {
 // queryParameters are the schemas of all parameters of queries.
 var queryParameters = object{
 	"explain":  object{"type": "string", "enum": []string{"true", "false"}},
+	"wait":     object{"type": "integer", "minimum": 0, "maximum": int(authority.MaxHoldWait / time.Second), "description": "seconds in which the hold may be resolved before the answer comes; 0 unless it is set"},
 	"after":    object{"type": "string", "pattern": "^(0|[1-9][0-9]*)$"},
 	"from":     reference("Time"),
 	"to":       reference("Time"),
@@ -178,7 +184,7 @@ func parameters(row *route) []object {
 	for _, name := range row.query {
 		all = append(all, object{"name": name, "in": "query", "schema": queryParameters[name]})
 	}
-	if row.limit == decisionLimit {
+	if row.limit == decisionLimit && !row.always {
 		all = append(all, object{
 			"name": timingRequest, "in": "header", "schema": object{"type": "string"},
 			"description": "on: the answer says how long its stages took",

@@ -82,7 +82,8 @@ func (c *checker) problem(raw []byte, response *http.Response, body string) erro
 	if input == nil {
 		return nil
 	}
-	if response.StatusCode < 300 || response.StatusCode == http.StatusForbidden && strings.Contains(body, `"DENIED"`) {
+	refused := strings.Contains(body, `"permissionDecision":"deny"`) // by a hook, with the status 200
+	if response.StatusCode < 300 && !refused || response.StatusCode == http.StatusForbidden && strings.Contains(body, `"policyHash"`) {
 		input.Request.Header.Set("Content-Type", "application/json") // the API does not ask for it
 		if err := openapi3filter.ValidateRequest(context.Background(), input); err != nil {
 			return fmt.Errorf("an accepted request: %w", err)
@@ -135,8 +136,8 @@ func (c *checker) complete(t *testing.T) {
 	}
 	elsewhere := []string{
 		"POST /v1/authorize 503", "POST /v1/authorize/test-run 503", // TestStoreFails
-		"GET /v1/events 503", "GET /v1/events/checkpoint 503", "POST /v1/warranty/deploy 503", "POST /v1/keys/register 503",
-		"GET /v1/webhooks 503", "POST /v1/webhooks 503", "DELETE /v1/webhooks/{id} 503", "POST /v1/holds/{holdId}/resolution 503",
+		"GET /v1/events 503", "GET /v1/response-policy 503", "GET /v1/events/checkpoint 503", "POST /v1/warranty/deploy 503", "POST /v1/keys/register 503",
+		"GET /v1/webhooks 503", "POST /v1/webhooks 503", "DELETE /v1/webhooks/{id} 503", "POST /v1/webhooks/{id}/enable 503", "POST /v1/holds/{holdId}/resolution 503",
 		"GET /v1/service-metadata 503", // TestMetadataWithoutCommit
 		"POST /v1/webhooks 409",        // TestTooManyWebhooks
 	}
@@ -261,7 +262,7 @@ func TestRPCRequests(t *testing.T) {
 // TestCapabilities holds the registry to what the compiler accepts.
 func TestCapabilities(t *testing.T) {
 	all := newCapabilities()
-	if want := []string{"1.x", "2.0", "2.1", "2.2", "2.3"}; !slices.Equal(all.Versions, want) {
+	if want := []string{"1.x", "2.0", "2.1", "2.2", "2.3", "2.4"}; !slices.Equal(all.Versions, want) {
 		t.Errorf("versions %q, want %q", all.Versions, want)
 	}
 	for _, key := range []string{"evm.max_transaction_eth", "tool_calls.bash.blocked_commands", "soft_limits.cap.<name>.max_count", "custom.deny_string"} {
@@ -278,7 +279,7 @@ func TestCapabilities(t *testing.T) {
 			t.Errorf("the compiler refuses version %s: %v", version, err)
 		}
 	}
-	for _, version := range []string{"2.4.0", "3.0.0"} {
+	for _, version := range []string{"2.5.0", "3.0.0"} {
 		if _, err := authority.CompilePolicy(grammar.NewSource("policy.md", []byte("version: "+version+"\n\n## tool_calls\nallowed: bash\n"))); err == nil {
 			t.Errorf("the compiler accepts version %s, which the registry does not have", version)
 		}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/grammar"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 )
@@ -56,20 +58,48 @@ var eventParameters = []eventParameter{
 // what was not asked for.
 func eventQuery(arguments *fasthttp.Args) (q authority.EventQuery, fault *authority.Failure) {
 	q.Limit = usualEvents
-	var seen []string
-	for name, value := range arguments.All() {
-		i := slices.IndexFunc(eventParameters, func(p eventParameter) bool { return p.name == string(name) })
-		switch {
-		case i < 0:
-			return q, schemaFailure(fmt.Sprintf("%.64q: events know no such parameter; they know after, from, to, decision, rule and limit", name))
-		case slices.Contains(seen, eventParameters[i].name):
-			return q, schemaFailure(eventParameters[i].name + ": is in the query twice; send it once")
-		case !eventParameters[i].read(string(value), &q):
-			return q, schemaFailure(eventParameters[i].name + ": " + eventParameters[i].takes)
+	if fault := checkParameters(arguments, eventParameterNames); fault != nil {
+		return q, fault
+	}
+	for _, p := range eventParameters {
+		if arguments.Has(p.name) && !p.read(string(arguments.Peek(p.name)), &q) {
+			return q, schemaFailure(p.name + ": " + p.takes)
 		}
-		seen = append(seen, eventParameters[i].name)
 	}
 	return q, nil
+}
+
+// eventParameterNames are the names of the parameters, in the order of the table.
+var eventParameterNames = func() (names []string) {
+	for _, p := range eventParameters {
+		names = append(names, p.name)
+	}
+	return names
+}()
+
+// checkParameters refuses a query with a parameter that the route does not have, or with one twice.
+func checkParameters(arguments *fasthttp.Args, names []string) *authority.Failure {
+	seen := 0
+	for name := range arguments.All() {
+		i := slices.Index(names, string(name))
+		switch {
+		case i < 0:
+			return schemaFailure(unknownParameter(string(name), names))
+		case seen&(1<<i) != 0:
+			return schemaFailure(names[i] + ": is in the query twice; send it once")
+		}
+		seen |= 1 << i
+	}
+	return nil
+}
+
+// unknownParameter says what was probably meant, or what there is.
+func unknownParameter(name string, names []string) string {
+	hint := "this route has " + strings.Join(names, ", ")
+	if near := grammar.Closest(name, names); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return fmt.Sprintf("%.64q: is not a query parameter of this route; %s", name, hint)
 }
 
 // wholeNumber reads decimal digits, of which there is no second spelling.
@@ -95,4 +125,18 @@ func decisionNamed(text string) (ledger.Decision, bool) {
 		}
 	}
 	return 0, false
+}
+
+// waitQuery reads the query parameter wait of a hold: whole seconds. A query of anything else is left alone, as on every
+// route.
+func waitQuery(arguments *fasthttp.Args) (wait time.Duration, fault *authority.Failure) {
+	const most = uint64(authority.MaxHoldWait / time.Second)
+	values := arguments.PeekMulti("wait")
+	if len(values) == 0 {
+		return 0, nil
+	}
+	if seconds, ok := wholeNumber(string(values[0]), most); ok && len(values) == 1 {
+		return time.Duration(seconds) * time.Second, nil
+	}
+	return 0, schemaFailure(fmt.Sprintf("wait: must be a number of seconds from 0 to %d, and be sent once", most))
 }

@@ -17,7 +17,8 @@ const (
 	deployBodyBytes    = 400_000
 	gatewayBodyBytes   = 1 << 20
 	smallBodyBytes     = 16_000
-	// otherBodyBytes bounds a body that nobody looks at, so that the route is answered as what it is.
+	hookBodyBytes      = 400_000 // an event has the contents of files, which the request made of it has not
+	// otherBodyBytes bounds a body that is not used.
 	otherBodyBytes = 400_000
 )
 
@@ -32,6 +33,7 @@ type route struct {
 	request      string // the schema of the body; empty where there is none
 	answers      []answer
 	query        []string // names of the document's parameters
+	always       bool     // every answer has the status 200, because its reader reads no status
 	handle       func(*Server, *call)
 }
 
@@ -52,20 +54,30 @@ var (
 // routes is the table of the API's routes (specification, "Endpoints").
 var routes = []route{
 	{
-		path: "/v1/authorize", method: "POST", id: "authorize", summary: "Decide on an intent.",
-		access: authorizes, limit: decisionLimit, bodyBytes: authorizeBodyBytes, request: "Intent",
-		answers: decided(answer{202, "Decision"}, answer{403, "DecisionOrError"}),
+		path: authorizePath, method: "POST", id: "authorize", summary: "Decide on an intent.",
+		access: authorizes, limit: decisionLimit, bodyBytes: authorizeBodyBytes, request: "Intent", query: []string{explainParameter},
+		answers: decided(answer{202, "Decision"}, answer{403, "DecisionOrRefusal"}),
 		handle:  (*Server).authorize,
 	},
 	{
-		path: "/v1/authorize/test-run", method: "POST", id: "testRun", summary: "Decide on an intent without any effect.",
-		access: authorizes, limit: decisionLimit, bodyBytes: authorizeBodyBytes, request: "Intent", query: []string{"explain"},
+		path: testRunPath, method: "POST", id: "testRun", summary: "Decide on an intent without any effect.",
+		access: authorizes, limit: decisionLimit, bodyBytes: authorizeBodyBytes, request: "Intent", query: []string{explainParameter},
 		answers: decided(), handle: (*Server).testRun,
 	},
 	{
-		path: "/v1/holds/{holdId}", method: "GET", id: "hold", summary: "Read a hold.",
-		access: authorizes, limit: holdLimit,
-		answers: []answer{{200, "Hold"}, {404, "Error"}, {503, "Error"}}, handle: (*Server).hold,
+		path: claudeHookPath, method: "POST", id: "claudeCodeHook", summary: "Answer an event of Claude Code before it calls a tool.",
+		access: authorizes, limit: decisionLimit, bodyBytes: hookBodyBytes, request: "HookEvent", answers: []answer{{200, "HookAnswer"}},
+		always: true, handle: (*Server).claudeHook,
+	},
+	{
+		path: responsePolicyPath, method: "GET", id: "responsePolicy", summary: "Read the response rules of the policy in force, signed for the API key.",
+		access: authorizes, limit: manageLimit,
+		answers: []answer{{200, "ResponsePolicy"}, {409, "Error"}, {503, "Error"}}, handle: (*Server).responsePolicy,
+	},
+	{
+		path: "/v1/holds/{holdId}", method: "GET", id: "hold", summary: "Read a hold, and wait until it is resolved.",
+		access: authorizes, limit: holdLimit, query: []string{"wait"},
+		answers: []answer{{200, "Hold"}, {400, "Error"}, {404, "Error"}, {503, "Error"}}, handle: (*Server).hold,
 	},
 	{
 		path: "/v1/holds/{holdId}/resolution", method: "POST", id: "resolveHold", summary: "Resolve a hold, signed by the operator.",
@@ -96,8 +108,12 @@ var routes = []route{
 		access: webhooks, limit: manageLimit, answers: []answer{{204, ""}, {404, "Error"}, {503, "Error"}}, handle: (*Server).removeWebhook,
 	},
 	{
+		path: "/v1/webhooks/{id}/enable", method: "POST", id: "enableWebhook", summary: "Enable a webhook that was disabled.",
+		access: webhooks, limit: manageLimit, answers: []answer{{204, ""}, {404, "Error"}, {503, "Error"}}, handle: (*Server).enableWebhook,
+	},
+	{
 		path: "/v1/events", method: "GET", id: "events", summary: "Read the key's events.",
-		access: authorizes, limit: manageLimit, query: []string{"after", "from", "to", "decision", "rule", "limit"},
+		access: authorizes, limit: manageLimit, query: eventParameterNames,
 		answers: []answer{{200, "Events"}, {400, "Error"}, {503, "Error"}}, handle: (*Server).events,
 	},
 	{
@@ -127,8 +143,20 @@ var routes = []route{
 
 // decided is what authorize and test-run have in common.
 func decided(more ...answer) []answer {
-	return append(more, answer{200, "Decision"}, answer{409, "Error"}, answer{503, "Error"})
+	return append(more, answer{200, "Decision"}, answer{409, "Refusal"}, answer{503, "Error"})
 }
+
+// The paths of the routes that decide on intents.
+const (
+	authorizePath = "/v1/authorize"
+	testRunPath   = authorizePath + "/test-run"
+)
+
+// responsePolicyPath is the path of the signed response rules.
+const responsePolicyPath = "/v1/response-policy"
+
+// decides reports whether a path is of a route that decides on intents.
+func decides(path []byte) bool { return string(path) == authorizePath || string(path) == testRunPath }
 
 // gatewayAnswers are those of both gateways, whose handlers hold reads to the limit of sources. Upstream trouble is a
 // JSON-RPC error.
@@ -149,8 +177,7 @@ type resource struct {
 	parameter      string // its name; empty where the path has none
 	byMethod       []*route
 	allow          string // the value of the field Allow
-	bodyBytes      int
-	index          int // among the resources
+	index          int    // among the resources
 }
 
 // resources are the paths in the order of the table, and exact those without a parameter.
@@ -185,7 +212,6 @@ func newResource(path string, index int) *resource {
 
 func (r *resource) add(row *route) {
 	r.byMethod = append(r.byMethod, row)
-	r.bodyBytes = max(r.bodyBytes, row.bodyBytes)
 	methods := make([]string, 0, 2*len(r.byMethod))
 	for _, one := range r.byMethod {
 		methods = append(methods, one.method)
@@ -234,12 +260,10 @@ func pathOf(header *fasthttp.RequestHeader) []byte {
 	return target
 }
 
-// boundBody sets a request's body bound when its headers have come, before its body is read.
-func boundBody(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	markEnd(header)
-	bound := otherBodyBytes
-	if r, _ := find(pathOf(header)); r != nil && r.bodyBytes > 0 {
-		bound = r.bodyBytes
+// maxBody is the largest body that the route reads.
+func (r *route) maxBody() int {
+	if r.bodyBytes == 0 {
+		return otherBodyBytes
 	}
-	return fasthttp.RequestConfig{MaxRequestBodySize: bound}
+	return r.bodyBytes
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
+	"bailiff/runtime/budget"
 	"bailiff/runtime/code"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
@@ -26,6 +27,8 @@ const (
 	readBufferBytes = 32 << 10
 	// writeBufferBytes takes an answer with its attestation in one write.
 	writeBufferBytes = 16 << 10
+	// idleWorker is after how long a goroutine ends that has no connection to serve: after a flood there are thousands.
+	idleWorker = 2 * time.Second
 	// On shutdown clients are given so long to send their next request and be told to close.
 	drainTime = 500 * time.Millisecond
 	drainStep = 10 * time.Millisecond
@@ -46,8 +49,11 @@ type Server struct {
 	troubled  atomic.Int64     // Unix second of the latest log line about a store of limits
 	listener  atomic.Pointer[closeOnce]
 	deadlines atomic.Pointer[deadlines]
+	bodies    *budget.Budget
 	// draining asks every client to go: its next answer closes the connection.
 	draining atomic.Bool
+	serving  context.Context // ends when Shutdown begins: what waits is answered then
+	leaving  context.CancelFunc
 }
 
 // New returns a server, or what is missing for one.
@@ -55,7 +61,10 @@ func New(c Config) (*Server, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: c.Log, gateway: c.Gateway}
+	s := &Server{config: c, log: c.Log, gateway: c.Gateway, bodies: c.Bodies}
+	if s.bodies == nil {
+		s.bodies = NewBodies(c.Clock, c.Log)
+	}
 	if err := s.ids.init(c.Random); err != nil {
 		return nil, err
 	}
@@ -67,13 +76,17 @@ func New(c Config) (*Server, error) {
 		s.counters = append(s.counters, c.Metrics.Route(r.path))
 	}
 	s.others = c.Metrics.Route("other")
+	s.serving, s.leaving = context.WithCancel(context.Background())
 	s.http = newHTTP(c.Log, guard(c.Log, s.dispatch), c.Timeouts)
-	s.http.HeaderReceived = boundBody
+	s.http.HeaderReceived = awaitBody
+	s.http.StreamRequestBody = true
 	return s, nil
 }
 
 func newHTTP(log *slog.Logger, handler fasthttp.RequestHandler, timeouts Timeouts) *fasthttp.Server {
 	timeouts = timeouts.orDefault()
+	// An idle connection keeps no more than this of the memory of its last request and answer.
+	fasthttp.SetBodySizePoolLimit(keptBufferBytes, keptBufferBytes)
 	return &fasthttp.Server{
 		Handler:               handler,
 		ErrorHandler:          refuseUnread,
@@ -83,6 +96,7 @@ func newHTTP(log *slog.Logger, handler fasthttp.RequestHandler, timeouts Timeout
 		ReadTimeout:           timeouts.Transfer,
 		WriteTimeout:          timeouts.Transfer,
 		IdleTimeout:           timeouts.Idle,
+		MaxIdleWorkerDuration: idleWorker,
 		MaxRequestBodySize:    otherBodyBytes,
 		CloseOnShutdown:       true,
 		SecureErrorLogMessage: true, // requests carry keys and commands
@@ -139,6 +153,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		_ = listener.Close() // Serve returns what is wrong with it
 	}
 	s.draining.Store(true)
+	s.leaving()
 	for wait := drainTime; wait > 0 && s.http.GetOpenConnectionsCount() > 0 && ctx.Err() == nil; wait -= drainStep {
 		time.Sleep(drainStep)
 	}
@@ -156,18 +171,18 @@ func guard(log *slog.Logger, handler fasthttp.RequestHandler) fasthttp.RequestHa
 				log.Error("a request failed", "path", string(pathOf(&ctx.Request.Header)), "fault", fault, "stack", string(debug.Stack()))
 				ctx.Response.Reset()
 				writeFailure(ctx, &authority.Failure{Code: code.Internal, Message: "the service failed on this request; nothing was allowed"})
+				ctx.SetConnectionClose() // some of its body may be left
 			}
 		}()
 		if otherVersion(&ctx.Request.Header) {
-			writeFailure(ctx, schemaFailure("the version of HTTP is not spoken here; use HTTP/1.1"))
-			ctx.SetStatusCode(fasthttp.StatusHTTPVersionNotSupported)
-			ctx.SetConnectionClose()
+			writeFailure(ctx, statusFailure(fasthttp.StatusHTTPVersionNotSupported, "the version of HTTP is not spoken here; use HTTP/1.1"))
+			turnAway(ctx)
 			return
 		}
 		ambiguous, last := framing(&ctx.Request.Header)
 		if ambiguous != "" {
 			writeFailure(ctx, schemaFailure(ambiguous))
-			ctx.SetConnectionClose()
+			turnAway(ctx)
 			return
 		}
 		handler(ctx)
@@ -177,6 +192,17 @@ func guard(log *slog.Logger, handler fasthttp.RequestHandler) fasthttp.RequestHa
 	}
 }
 
-func schemaFailure(message string) *authority.Failure {
-	return &authority.Failure{Code: code.ValidationSchema, Message: message}
+// turnAway closes the connection after the answer, and meanwhile reads what the client still sends.
+func turnAway(ctx *fasthttp.RequestCtx) {
+	if ctx.Request.IsBodyStream() {
+		discard(ctx.Conn(), discardBytes)
+	}
+	ctx.SetConnectionClose()
+}
+
+func schemaFailure(message string) *authority.Failure { return statusFailure(0, message) }
+
+// statusFailure is a schemaFailure with a status of its own.
+func statusFailure(status int, message string) *authority.Failure {
+	return &authority.Failure{Code: code.ValidationSchema, Message: message, HTTP: status}
 }

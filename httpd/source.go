@@ -2,8 +2,10 @@ package httpd
 
 import (
 	"bytes"
+	"encoding/binary"
 	"net"
 	"net/netip"
+	"strconv"
 
 	"github.com/valyala/fasthttp"
 )
@@ -15,11 +17,17 @@ const networkBits = 64
 // right-most hop of X-Forwarded-For that is no trusted proxy. It is the zero address where there is none.
 func (s *Server) source(ctx *fasthttp.RequestCtx) netip.Addr {
 	peer := socketAddress(ctx.RemoteAddr())
+	if _, user := ctx.RemoteAddr().(UnixPeer); user { // no proxy, though every address were trusted
+		return peer
+	}
 	if len(s.config.TrustedProxies) > 0 && s.trusts(peer) {
 		peer = s.forwardedFor(ctx, peer)
 	}
 	return network(peer)
 }
+
+// SourceOf is what the other end of a connection counts as where no proxy is trusted; zero for one without an address.
+func SourceOf(peer net.Addr) netip.Addr { return network(socketAddress(peer)) }
 
 // forwardedFor walks the hops from the right. Where one can't be read, nobody knows who is behind the proxy that named
 // it, and it is the proxy that counts.
@@ -63,10 +71,37 @@ func (s *Server) trusts(address netip.Addr) bool {
 	return false
 }
 
-// socketAddress is the address of a connection's other end; zero for one that has none, such as a Unix socket's.
+// A UnixPeer is the other end of a connection over a Unix socket: the id of its user. It is a source like an address.
+type UnixPeer uint32
+
+// UnknownPeer is a user that the system does not name. (uid_t)-1 is no user's id.
+const UnknownPeer UnixPeer = 1<<32 - 1
+
+// Network implements net.Addr.
+func (p UnixPeer) Network() string { return "unix" }
+
+// String implements net.Addr.
+func (p UnixPeer) String() string {
+	if p == UnknownPeer {
+		return "an unknown user"
+	}
+	return "uid " + strconv.FormatUint(uint64(p), 10)
+}
+
+// address is what limits count a user by: a network of 0100::/8, which the IETF keeps, so that no client has it.
+func (p UnixPeer) address() netip.Addr {
+	name := [16]byte{0: 0x01, 2: 'u', 3: 'i'}
+	binary.BigEndian.PutUint32(name[4:8], uint32(p))
+	return netip.AddrFrom16(name)
+}
+
+// socketAddress is the address of a connection's other end; zero for one that has none, such as the admin socket's.
 func socketAddress(of net.Addr) netip.Addr {
-	if tcp, ok := of.(*net.TCPAddr); ok {
-		return plain(tcp.AddrPort().Addr())
+	switch peer := of.(type) {
+	case *net.TCPAddr:
+		return plain(peer.AddrPort().Addr())
+	case UnixPeer:
+		return peer.address()
 	}
 	return netip.Addr{}
 }

@@ -18,8 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/fasthttputil"
-
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
@@ -44,7 +42,7 @@ type world struct {
 	operator ed25519.PrivateKey // $operator is its public key
 	stranger ed25519.PrivateKey // $stranger
 	said     map[string]string  // what $NAME stands for: keys' secrets, policies, ids
-	listener *fasthttputil.InmemoryListener
+	listener net.Listener
 	metrics  *metrics.Metrics
 }
 
@@ -102,7 +100,7 @@ type node struct{}
 
 // RoundTrip implements http.RoundTripper.
 func (node) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"jsonrpc":"2.0","id":1,"result":"0x1"}`))}, nil
+	return &http.Response{StatusCode: 200, ContentLength: -1, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"jsonrpc":"2.0","id":1,"result":"0x1"}`))}, nil
 }
 
 // gateway returns a gateway to chain 1.
@@ -127,7 +125,7 @@ func (w *world) gateway() *gateway.Gateway {
 func (w *world) config(decider *authority.Authority) Config {
 	return Config{
 		Authority: decider, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Random: rand.NewChaCha8([32]byte{2}), Commit: testCommit,
-		PublicURL: "https://svc.example", Stores: Stores{limit.NewMemory(1000), limit.NewMemory(1000), limit.NewMemory(1000)}, Metrics: w.metrics,
+		CommitTime: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Contact: "ops@svc.example", PublicURL: "https://svc.example", Stores: Stores{limit.NewMemory(1000), limit.NewMemory(1000), limit.NewMemory(1000)}, Metrics: w.metrics,
 	}
 }
 
@@ -138,12 +136,30 @@ func (w *world) serve(config Config) *Server {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.listener = fasthttputil.NewInmemoryListener()
-	listener := w.listener
-	go func() { _ = server.Serve(listener) }()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.listener = listener
+	go func() { _ = server.Serve(anywhere{listener}) }()
 	w.t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
 	return server
 }
+
+// anywhere is a listener whose clients have no address, as if they came over a Unix socket.
+type anywhere struct{ net.Listener }
+
+func (l anywhere) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return unnamed{c}, nil
+}
+
+type unnamed struct{ net.Conn }
+
+func (unnamed) RemoteAddr() net.Addr { return &net.UnixAddr{} }
 
 // createKey makes an API key that $name stands for.
 func (w *world) createKey(name string, request authority.NewKey) authority.KeyView {
@@ -198,7 +214,7 @@ func (w *world) resolve(name, hold, decision string) {
 // send writes a request as it is and reads the answer.
 func (w *world) send(raw []byte) (*http.Response, string) {
 	w.t.Helper()
-	connection, err := w.listener.Dial()
+	connection, err := net.Dial("tcp", w.listener.Addr().String())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -256,6 +272,8 @@ func (w *world) request(input string) []byte {
 
 var token = regexp.MustCompile(`"intent_attestation":"([^"]+)"`)
 
+var responsePolicy = regexp.MustCompile(`"responsePolicy":"([^"]+)"`)
+
 // shownHeaders are the headers that golden files show.
 var shownHeaders = []string{"Allow", "Cache-Control", "Content-Type", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate"}
 
@@ -283,6 +301,19 @@ func (w *world) describe(response *http.Response, body string) string {
 		claimed = fmt.Sprintf("attested: kind %s, action %s, amountBase %q, txCommit %.8s…, mode %q\n",
 			claims.Kind, claims.Intent.Action, claims.Intent.AmountBase, claims.TxCommit, claims.Mode)
 		return `"intent_attestation":"…"`
+	})
+	body = responsePolicy.ReplaceAllStringFunc(body, func(member string) string {
+		verifier, err := w.signer.Verifier("svc-core")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		p, err := verifier.VerifyResponsePolicy(responsePolicy.FindStringSubmatch(member)[1], "", w.now)
+		if err != nil {
+			w.t.Errorf("the response policy does not verify: %v", err)
+			return member
+		}
+		claimed = fmt.Sprintf("signed: epoch %d, rules %s\n", p.Epoch, p.Rules)
+		return `"responsePolicy":"…"`
 	})
 	fmt.Fprintf(&out, "%s\n%s", strings.TrimSuffix(body, "\n"), claimed)
 	return out.String()

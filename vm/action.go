@@ -19,7 +19,7 @@ const (
 	maxRouteWork = 1 << 23
 	// maxRouteSteps bounds the steps of all routes together, and their cases. Beyond it an action's slots are known, and its steps are
 	// those of the route that knows no action.
-	maxRouteSteps = 1 << 17
+	maxRouteSteps = 1 << 15
 )
 
 // noCase stands for an action that has no case, and behind a prefix for one that has no longer case: no case goes on
@@ -42,8 +42,8 @@ func (p *Program) route(frame []Value) *route {
 	return &p.actions.any
 }
 
-// findActions lays out the routes.
-func (p *Program) findActions() {
+// findActions lays out the routes. The error says that the program's making was stopped.
+func (p *Program) findActions() error {
 	r := newRouter(p)
 	a := actions{any: r.route(make([]uint16, len(p.code)))}
 	tests := p.actionTests()
@@ -54,7 +54,7 @@ func (p *Program) findActions() {
 	}
 	if len(cases) >= math.MaxUint16 || (len(cases)+1)*size > maxRouteWork {
 		p.actions = actions{routes: []route{a.any}, any: a.any}
-		return
+		return nil
 	}
 	steps, known, outcomes := 0, map[string]uint16{}, make([]uint16, len(p.code))
 	var key []byte
@@ -74,6 +74,9 @@ func (p *Program) findActions() {
 	}
 	find(noCase)
 	for i := range cases {
+		if p.limit.stopped() {
+			return ErrStopped
+		}
 		action := cases[i].text
 		if cases[i].prefix {
 			action += noCase
@@ -83,6 +86,7 @@ func (p *Program) findActions() {
 	a.cases.cases = cases
 	a.cases.build()
 	p.actions = a
+	return nil
 }
 
 // actionTests returns where the tests of the action stand whose outcome its most specific case decides.

@@ -3,6 +3,7 @@ package vm
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +83,7 @@ func (a *assembler) line(source string) error {
 // machine reads the first line.
 func (a *assembler) machine(keyword string) {
 	a.headers++
-	if v := a.number(255); keyword != "machine" || v != MachineVersion {
+	if v := a.number(); keyword != "machine" || v != MachineVersion {
 		a.err = fmt.Errorf("the text has to begin with \"machine %d\"", MachineVersion)
 	}
 }
@@ -109,6 +110,8 @@ func (a *assembler) row(keyword string) {
 		p.rules = append(p.rules, Rule{Name: a.quoted(), Code: a.quoted(), Message: a.quoted()})
 	case keyword == "table":
 		p.tables = append(p.tables, a.table())
+	case keyword == "token":
+		p.tokens = append(p.tokens, a.token())
 	case keyword == "counter":
 		p.counters = append(p.counters, a.counter())
 	case slices.Contains(constantNames[1:], keyword):
@@ -179,8 +182,8 @@ func (a *assembler) peek(keyword string) bool {
 	return true
 }
 
-// number reads a number in its shortest form.
-func (a *assembler) number(largest int) int { return a.prefixed("", largest) }
+// number reads a number of one byte in its shortest form.
+func (a *assembler) number() int { return a.prefixed("", math.MaxUint8) }
 
 // prefixed reads a number behind a fixed word.
 func (a *assembler) prefixed(prefix string, largest int) int {
@@ -232,7 +235,7 @@ func (a *assembler) constant(kind constantKind) constant {
 	case amountConstant:
 		c.amount = a.amount()
 		a.expect("decimals")
-		c.decimals = uint8(a.number(0xff))
+		c.decimals = uint8(a.number())
 		return c
 	case globsConstant:
 		c.style = a.globStyle()
@@ -265,7 +268,7 @@ func (a *assembler) counter() Counter {
 	if c.Op = a.counterOp(); c.Op != Count {
 		c.Amount = a.slot()
 		a.expect("decimals")
-		c.Decimals = uint8(a.number(0xff))
+		c.Decimals = uint8(a.number())
 	}
 	if a.peek("group") {
 		c.Group = a.slot()
@@ -293,7 +296,7 @@ func (a *assembler) globStyle() GlobStyle {
 	name := a.bare()
 	style := GlobStyle(max(0, slices.Index(globStyleNames[:], name)))
 	if style == 0 {
-		a.failf("%q: mailbox or dotted is wanted", name)
+		a.failf("%q: mailbox, dotted, segmented or unbounded is wanted", name)
 	}
 	return style
 }

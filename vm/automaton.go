@@ -311,7 +311,7 @@ func (a *automaton) memory() int {
 func (s *searcher) cost(all bool) int {
 	cost := 0
 	for i := range s.few {
-		cost += 3 // for the scarce byte, a try, and all of the entry
+		cost++ // for the scarce byte, a try, and all of the entry (TestEfforts)
 		if len(s.few[i].folded) > 0 {
 			cost += len(s.few[i].text)
 		}

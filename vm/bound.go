@@ -19,6 +19,13 @@ func (m *Machine) recordComparison(s *step) {
 	m.comparisons = append(m.comparisons, Comparison{PC: s.pc, Slot: m.loaded[n], Register: m.result.Amounts[n]})
 }
 
+// Register returns the register that the instruction at pc compares. It is ok for `gt` and `ge` only. pc must be less than
+// [Program.Len].
+func (p *Program) Register(pc uint16) (register int, ok bool) {
+	in := &p.code[pc]
+	return int(in.A & bitRegister / bitRegister), in.Op == OpGreater || in.Op == OpAtLeast
+}
+
 // Bound returns what the instruction at pc holds an amount against, in base units of 10^-decimals. It is ok for `gt`
 // and `ge` only. pc must be less than [Program.Len].
 func (p *Program) Bound(pc uint16) (bound amount.Amount, decimals uint8, ok bool) {

@@ -45,6 +45,7 @@ type Builder struct {
 	patches []patch
 	span    Span
 	debug   bool
+	listed  int // the list that denials are about, or noList
 	errs    []error
 }
 
@@ -65,7 +66,7 @@ func NewBuilder(policy string) *Builder {
 			policy: policy, constants: make([]constant, 0, usualSets), rules: make([]Rule, 0, usualRules),
 			code: make([]Instruction, 0, usualCode), debug: make([]Span, 0, usualCode),
 		},
-		fields: map[string]int{}, rules: make(map[Rule]int, usualRules), counts: map[string]int{}, sets: make(map[string]int, usualSets),
+		listed: noList, fields: map[string]int{}, rules: make(map[Rule]int, usualRules), counts: map[string]int{}, sets: make(map[string]int, usualSets),
 		labels: make([]int, 0, usualCode), patches: make([]patch, 0, usualCode),
 	}
 }
@@ -76,6 +77,9 @@ const (
 	usualRules = 64
 	usualSets  = 48
 )
+
+// Within bounds what [Builder.Program] makes.
+func (b *Builder) Within(limit Limit) { b.program.limit = limit }
 
 // failf collects an error.
 func (b *Builder) failf(format string, args ...any) {
@@ -269,6 +273,9 @@ func (b *Builder) Class(c Class) { b.emit(Instruction{Op: OpClass, A: uint8(c)})
 
 // Deny records a violation of a rule. In mode All the run goes on at resume.
 func (b *Builder) Deny(rule uint16, resume Label) {
+	if b.listed != noList {
+		b.program.listed = append(b.program.listed, wordsAt{uint16(len(b.program.code)), uint16(b.listed)})
+	}
 	b.emitTo(Instruction{Op: OpDeny, C: rule}, resume)
 }
 
@@ -362,9 +369,10 @@ func (b *Builder) Program() (*Program, error) {
 	if len(b.errs) > 0 {
 		return nil, errors.Join(b.errs...)
 	}
-	p := &b.program
+	made := b.program // a pointer into the builder would keep all of it
+	p := &made
 	if !b.debug {
-		p.debug = nil
+		p.debug, p.lists, p.listed = nil, nil, nil
 	}
 	for i := range p.tables {
 		slices.SortFunc(p.tables[i].cases, switchCase.order)
@@ -372,6 +380,8 @@ func (b *Builder) Program() (*Program, error) {
 	if err := p.renumber(); err != nil {
 		return nil, err
 	}
+	p.constants, p.rules = slices.Clone(p.constants), slices.Clone(p.rules)
+	p.code, p.debug = slices.Clone(p.code), slices.Clone(p.debug)
 	if err := p.load(); err != nil {
 		return nil, err
 	}

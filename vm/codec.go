@@ -33,7 +33,7 @@ func (p *Program) MarshalBinary() ([]byte, error) {
 		b = binary.AppendVarint(b, int64(s.Line)-int64(last.Line))
 		last = s
 	}
-	return b, nil
+	return p.appendWords(b), nil
 }
 
 // Canonical returns the bytes that [Program.Hash] is the hash of. The caller must not change them.
@@ -45,32 +45,38 @@ func (p *Program) appendCanonical(b []byte) []byte {
 	b = append(b, magic...)
 	b = append(b, MachineVersion)
 	b = appendText(b, p.policy)
-	b = binary.AppendUvarint(b, uint64(len(p.fields)))
+	b = appendCount(b, len(p.fields))
 	for _, name := range p.fields {
 		b = appendText(b, name)
 	}
-	b = binary.AppendUvarint(b, uint64(len(p.rules)))
+	b = appendCount(b, len(p.rules))
 	for _, r := range p.rules {
 		b = appendText(appendText(appendText(b, r.Name), r.Code), r.Message)
 	}
-	b = binary.AppendUvarint(b, uint64(len(p.constants)))
+	b = appendCount(b, len(p.constants))
 	for i := range p.constants {
 		b = appendConstant(b, &p.constants[i])
 	}
-	b = binary.AppendUvarint(b, uint64(len(p.tables)))
+	b = appendCount(b, len(p.tables))
 	for i := range p.tables {
 		b = appendTable(b, &p.tables[i])
 	}
-	b = binary.AppendUvarint(b, uint64(len(p.counters)))
+	b = appendCount(b, len(p.counters))
 	for i := range p.counters {
 		b = appendCounter(b, &p.counters[i])
 	}
-	b = binary.AppendUvarint(b, uint64(len(p.code)))
+	b = appendCount(b, len(p.tokens))
+	for i := range p.tokens {
+		b = appendToken(b, &p.tokens[i])
+	}
+	b = appendCount(b, len(p.code))
 	for _, in := range p.code {
 		b = appendInstruction(b, in)
 	}
 	return b
 }
+
+func appendCount(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)) }
 
 func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
@@ -98,7 +104,7 @@ func appendConstant(b []byte, c *constant) []byte {
 	case globsConstant:
 		b = append(b, byte(c.style))
 	}
-	b = binary.AppendUvarint(b, uint64(len(c.entries)))
+	b = appendCount(b, len(c.entries))
 	for _, e := range c.entries {
 		b = appendFlagged(b, e.Text, e.Fold)
 	}
@@ -112,7 +118,7 @@ func appendAmount(b []byte, a amount.Amount) []byte {
 }
 
 func appendTable(b []byte, t *table) []byte {
-	b = binary.AppendUvarint(b, uint64(len(t.cases)))
+	b = appendCount(b, len(t.cases))
 	for _, c := range t.cases {
 		b = binary.BigEndian.AppendUint16(appendFlagged(b, c.text, c.prefix), c.target)
 	}
@@ -146,6 +152,7 @@ func Decode(data []byte) (*Program, error) {
 	p := r.program()
 	if r.err == nil && len(r.rest) > 0 {
 		p.debug = r.debug(len(p.code))
+		r.words(p)
 	}
 	if r.err == nil && len(r.rest) > 0 {
 		r.failf("%d bytes stand behind the program", len(r.rest))
@@ -273,6 +280,7 @@ func (r *reader) program() *Program {
 	p.constants = rows(r, 2, (*reader).constant)
 	p.tables = rows(r, 1, (*reader).table)
 	p.counters = rows(r, 46, (*reader).counter)
+	p.tokens = rows(r, 3, (*reader).token)
 	p.code = rows(r, 8, (*reader).instruction)
 	return p
 }

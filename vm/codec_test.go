@@ -9,7 +9,7 @@ import (
 
 // TestDecodeRefuses holds that a program has one encoding.
 func TestDecodeRefuses(t *testing.T) {
-	const text = "machine 2\npolicy \"\"\nfield \"a\"\n0: kind if \"a\" null @1\n1: end\n"
+	const text = "machine 4\npolicy \"\"\nfield \"a\"\n0: kind if \"a\" null @1\n1: end\n"
 	p, err := Assemble(text)
 	if err != nil {
 		t.Fatal(err)
@@ -17,6 +17,7 @@ func TestDecodeRefuses(t *testing.T) {
 	plain, _ := p.MarshalBinary()
 	p.debug = []Span{{1, 2, 3}, {4, 9, 2}}
 	debug, _ := p.MarshalBinary()
+	spans := debug[:len(debug)-2] // before the lists of words, of which there are none
 	for n := range debug {
 		if _, err := Decode(debug[:n]); (err == nil) != (n == len(plain)) {
 			t.Errorf("the first %d bytes: %v", n, err)
@@ -48,8 +49,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"no style":            {globs(0), "no style"},
 		"a byte behind":       {append(bytes.Clone(plain), 0), "cut off"},
 		"a byte behind debug": {append(bytes.Clone(debug), 0), "behind the program"},
-		"a padded offset":     {append(bytes.Clone(debug[:len(debug)-1]), debug[len(debug)-1]|0x80, 0), "shortest form"},
-		"too far an offset":   {append(bytes.Clone(debug[:len(debug)-1]), 0xfe, 0xff, 0xff, 0xff, 0x7f), "32 bits"},
+		"a padded offset":     {append(bytes.Clone(spans[:len(spans)-1]), spans[len(spans)-1]|0x80, 0), "shortest form"},
+		"too far an offset":   {append(bytes.Clone(spans[:len(spans)-1]), 0xfe, 0xff, 0xff, 0xff, 0x7f, 0, 0), "32 bits"},
 	} {
 		if _, err := Decode(test.data); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
@@ -143,7 +144,7 @@ func TestBuilderOrder(t *testing.T) {
 
 // TestNeeds holds which slots an action needs, where several switches tell actions apart.
 func TestNeeds(t *testing.T) {
-	p, err := Assemble(`machine 2
+	p, err := Assemble(`machine 4
 policy ""
 field "@action"
 field "exact"

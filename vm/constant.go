@@ -53,20 +53,21 @@ type constant struct {
 	style    GlobStyle // globs
 
 	// What follows is built when the program is loaded, as far as the operations that use the constant need it.
-	set     []entry      // for globs those without a star only
-	lengths uint64       // by lengthBit: those of the set
-	firsts  []uint64     // the heads of the set
-	folded  bool         // an entry ignores case somewhere, so that a text may have another head
-	globs   []glob       // the others
-	equals  *lookup      // in, glob
-	heads   *lookup      // starts
-	tails   *lookup      // ends, host
-	search  *searcher    // contains, scan
-	paths   *pathSet     // path
-	prog    *syntax.Prog // of a pattern, from validating it to building it
-	re      *regexp.Regexp
-	dfa     *dfa // match, where there is one: it comes first
-	steps   int  // of the compiled pattern
+	set           []entry        // for globs those without a star only
+	lengths       uint64         // by lengthBit: those of the set
+	firsts        []uint64       // the heads of the set
+	folded        bool           // an entry ignores case somewhere, so that a text may have another head
+	globs         []glob         // the others
+	equals        *lookup        // in, glob
+	heads         *lookup        // starts
+	tails         *lookup        // ends, host
+	search        *searcher      // contains, scan
+	paths         *pathSet       // path
+	prog          *syntax.Prog   // of a pattern, from validating it to building it
+	dfa           *dfa           // match
+	re            *regexp.Regexp // match, where the pattern is too large for a dfa
+	steps         int            // of the compiled pattern
+	patternMemory int            // bytes of dfa or re
 }
 
 // isSet reports whether the constant has entries.
@@ -159,14 +160,14 @@ func validatePath(e *Entry) error {
 	if rest == e.Text {
 		rest = strings.TrimPrefix(rest, "/")
 	}
-	bad := e.Fold || hasUpper(e.Text) || rest == "" && e.Text != "/"
+	bad := e.Fold || rest == "" && e.Text != "/"
 	if rest != "" {
 		for segment := range strings.SplitSeq(rest, "/") {
 			bad = bad || segment == "" || segment == "**"
 		}
 	}
 	if bad {
-		return fmt.Errorf("%q is not a path pattern in lower case such as /etc, /home/*/x or **/.env", e.Text)
+		return fmt.Errorf("%q is not a path pattern such as /etc, /home/*/x or **/.env", e.Text)
 	}
 	return nil
 }
@@ -266,21 +267,27 @@ func (c *constant) buildPattern() error {
 	if err != nil {
 		return err
 	}
-	c.steps, c.dfa = len(prog.Inst), newDFA(prog, c.whole)
-	text := c.text
-	if c.whole {
-		text = `\A(?:` + text + `)\z`
+	if c.steps, c.dfa = len(prog.Inst), newDFA(prog, c.whole); c.dfa != nil {
+		c.patternMemory = c.dfa.memory()
+		return nil
 	}
-	c.re, err = regexp.Compile(text)
+	c.patternMemory = regexpMemory(prog, c.text, c.whole || prog.StartCond()&syntax.EmptyBeginText != 0)
+	c.re, err = regexp.Compile(wholePattern(c.text, c.whole))
 	return err
+}
+
+// wholePattern returns the pattern that matches where text does and, with whole, matches all of a text.
+func wholePattern(text string, whole bool) string {
+	if whole {
+		return `\A(?:` + text + `)\z`
+	}
+	return text
 }
 
 // match reports whether the pattern matches.
 func (c *constant) match(text string) bool {
 	if c.dfa != nil {
-		if matches, ok := c.dfa.match(text); ok {
-			return matches
-		}
+		return c.dfa.match(text)
 	}
 	return c.re.MatchString(text)
 }

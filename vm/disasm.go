@@ -27,6 +27,9 @@ func (p *Program) Disassemble() string {
 	for i := range p.counters {
 		b.WriteString(p.counterAssembly(&p.counters[i]) + "\n")
 	}
+	for i := range p.tokens {
+		b.WriteString(p.tokens[i].assembly() + "\n")
+	}
 	for pc, in := range p.code {
 		fmt.Fprintf(b, "%d: %s\n", pc, p.assembly(in))
 	}

@@ -23,7 +23,8 @@
 // `reject` says that the request is not valid under this policy. `end` ends.
 //
 // Tests jump if they hold, or with `unless` if they do not. Those of texts take a list, too: it satisfies them
-// if any element does, or with `all` if it has elements and all of them do. `kind` looks at the kind of a
+// if any element does, or with `all` if it has elements and all of them do. An element that is a list holds the
+// readings of one thing, and satisfies a test if one of them does. `kind` looks at the kind of a
 // slot; `in`, `starts`, `ends` and `contains` hold a text against a set; `host` and `path` do so at dots and at
 // slashes; `glob` holds it against patterns with stars; `match` runs an RE2 expression; `scan` looks for many texts at
 // once, and `hit` asks for one of them; `amount` reads a text into one of two registers, and `gt` and `ge` compare it.
@@ -48,7 +49,7 @@
 // Sets of texts match exactly, byte for byte. Only where an entry says so, the address literals in it (`0x` and
 // exactly 40 hex digits) match without regard to the case of ASCII letters. Hosts are names in lower case:
 // `example.com` covers itself and every name below it, `.example.com` only what is below. Path patterns cover a
-// cleaned path in lower case, segment by segment from its start, and all that is below: `/etc`, `~/x`, and with
+// cleaned path, segment by segment from its start, and all that is below: `/etc`, `~/x`, and with
 // `*` for any one segment `/home/*/x`; behind `**/` they may start at any segment. `/` covers every absolute
 // path. Globs cover whole texts, byte for byte, and `*` stands for any run, even an empty one, without `@` (style
 // mailbox) or without `.` (style dotted; at the end of a pattern for any run at all). Amounts are 256-bit integers in base
@@ -61,11 +62,17 @@
 // the value in the place of the test whether it is there. A run takes the route of the text in slot
 // [ActionField]; it finds what the instructions one by one would find.
 //
+// # Tokens
+//
+// A program carries what its policy says of tokens: symbol, decimals and pinned contracts. The machine does not read it.
+// Whoever fills frames does, so that a symbol and a pinned address, and an amount in either unit, have one form.
+//
 // # Verdicts
 //
 // In mode [First] a run ends at the first violation: that is the verdict. In mode [All] `deny` goes on at D, and
 // the run collects every rule that was violated; the first of them is the same. A [Violation] names the rule,
-// and the slot and the element that the last test looked at: the element that decided it, where one did. A
+// and the slot and the element that the last test looked at: the element that decided it, where one did; of several that each
+// lead to the denial, the first. A
 // result is rejected, denied where a rule was violated, pending where a hold was recorded, or allowed. Reservations
 // are a plan, in order; a denied or rejected result has none, and for explanations all that the run came to. A count advances by one; a sum advances by the amount
 // in its counter's slot, a maximum rises to it where it was lower: if it is missing, zero; if it can't be read, the
@@ -87,7 +94,7 @@
 // # Bytes
 //
 // The canonical bytes are the magic "blfp", the version of the machine, the version of the policy format, and
-// the tables of fields, rules, constants, switch tables, counters and instructions. Numbers of rows and
+// the tables of fields, rules, constants, switch tables, counters, tokens and instructions. Numbers of rows and
 // lengths are varints in their shortest form; all else has a fixed size and is big-endian. [Program.Hash] is
 // their SHA-256. A program has one encoding: what [Decode] accepts is what [Program.MarshalBinary] gives back. Behind the
 // canonical bytes may stand a debug section, which says for each instruction which part of the policy it was

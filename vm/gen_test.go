@@ -20,6 +20,16 @@ func (g source) text() string { return genTexts[g.Intn(len(genTexts))] }
 
 func (g source) oneOf(texts ...string) string { return texts[g.Intn(len(texts))] }
 
+// token returns a token that shares no contract with those of other numbers.
+func (g source) token(number int) Token {
+	t := Token{Symbol: fmt.Sprintf("t%d", number), Decimals: uint8(g.Intn(amount.MaxDecimals + 1))}
+	for range g.Intn(3) {
+		address := fmt.Sprintf("0x%038x%02x", len(t.Pins), number)
+		t.Pins = append(t.Pins, Pin{Chain: g.oneOf("", "1", "8453"), Address: address})
+	}
+	return t
+}
+
 func (g source) field() string {
 	return g.oneOf(ActionField, ActionField, "a", "b", "c", "d")
 }
@@ -44,6 +54,9 @@ func (g source) program() (*Program, error) {
 	}
 	b.Place(blocks[len(blocks)-1])
 	b.End()
+	for i := range g.Intn(3) {
+		b.Token(g.token(i))
+	}
 	return b.Program()
 }
 
@@ -79,7 +92,7 @@ func (g source) test(b *Builder, slot uint16, next func() Label, following Label
 	case 6:
 		b.Test(OpPath, g.when(), slot, b.Paths(g.oneOf("/a", "**/b", "/", "*/b", "~/a")), over)
 	case 7:
-		style := Mailbox + GlobStyle(g.Intn(2))
+		style := Mailbox + GlobStyle(g.Intn(int(globStyleCount-Mailbox)))
 		b.Test(OpGlob, g.when(), slot, b.Globs(style, g.oneOf("a", "*", "a*b"), g.oneOf("*.*", "mcp.*", "*@*", "b")), over)
 	default:
 		b.Test(OpIn+Op(g.Intn(4)), g.when(), slot, b.Texts(g.entries(1+g.Intn(3))...), over)

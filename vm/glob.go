@@ -10,15 +10,17 @@ type GlobStyle uint8
 
 // The styles. A run may be empty.
 const (
-	Mailbox GlobStyle = 1 + iota // any run of bytes without '@'
-	Dotted                       // any run without '.', but at the end of a pattern any run at all
+	Mailbox   GlobStyle = 1 + iota // any run of bytes without '@'
+	Dotted                         // any run without '.', but at the end of a pattern any run at all
+	Segmented                      // any run without '/'
+	Unbounded                      // any run at all
 	globStyleCount
 )
 
-var globStyleNames = [globStyleCount]string{Mailbox: "mailbox", Dotted: "dotted"}
+var globStyleNames = [globStyleCount]string{Mailbox: "mailbox", Dotted: "dotted", Segmented: "segmented", Unbounded: "unbounded"}
 
-// separators are what `*` does not stand for.
-var separators = [globStyleCount]byte{Mailbox: '@', Dotted: '.'}
+// separators are what `*` does not stand for, 0 for nothing.
+var separators = [globStyleCount]byte{Mailbox: '@', Dotted: '.', Segmented: '/'}
 
 // String returns the name that the assembler uses, or "" for what is no style.
 func (s GlobStyle) String() string {
@@ -46,8 +48,8 @@ func validateGlob(e *Entry) error {
 type glob struct {
 	head, tail string   // before the first star and behind the last
 	middle     []string // between two stars; none is empty
-	separator  byte
-	open       bool // the last star stands for any run at all
+	separator  byte     // 0 where there is none
+	open       bool     // the last star stands for any run at all
 }
 
 // newGlobs returns the patterns that have a star, loaded, and the others.
@@ -60,7 +62,7 @@ func newGlobs(style GlobStyle, patterns []Entry) (globs []glob, plain []Entry) {
 			continue
 		}
 		g := glob{head: parts[0], tail: parts[last], separator: separators[style]}
-		g.open = style == Dotted && g.tail == ""
+		g.open = style == Unbounded || style == Dotted && g.tail == ""
 		for _, part := range parts[1:last] {
 			if part != "" {
 				g.middle = append(g.middle, part)
@@ -95,7 +97,7 @@ func (g *glob) covers(text string) bool {
 	text = text[len(g.head):end]
 	for _, part := range g.middle {
 		at := strings.Index(text, part)
-		if at < 0 || strings.IndexByte(text[:at], g.separator) >= 0 {
+		if at < 0 || g.separator != 0 && strings.IndexByte(text[:at], g.separator) >= 0 {
 			return false
 		}
 		text = text[at+len(part):]

@@ -18,7 +18,7 @@ func naiveGlob(style GlobStyle, pattern, text string) bool {
 	if style == Dotted && pattern == "*" {
 		return true
 	}
-	separator := map[GlobStyle]byte{Mailbox: '@', Dotted: '.'}[style]
+	separator := map[GlobStyle]byte{Mailbox: '@', Dotted: '.', Segmented: '/', Unbounded: 0xff}[style]
 	for n := 0; ; n++ {
 		if naiveGlob(style, pattern[1:], text[n:]) {
 			return true
@@ -42,20 +42,20 @@ func (g source) globText(letters string, n int) string {
 func globsHold(t *testing.T, report func(string), judge func(c *constant, text string) bool) (held [globStyleCount]int) {
 	check(t, 3000, func(r *rand.Rand) string {
 		g := source{r}
-		style := Mailbox + GlobStyle(r.Intn(2))
+		style := Mailbox + GlobStyle(r.Intn(int(globStyleCount-Mailbox)))
 		c := constant{kind: globsConstant, style: style}
 		size := 1 + r.Intn(2)
 		if r.Intn(4) == 0 {
 			size = 2 * fewEntries
 		}
 		for range size {
-			c.entries = append(c.entries, Entry{Text: "a" + g.globText("**ab.@", 6)}, Entry{Text: g.globText("***ab.@", 8) + "*"})
+			c.entries = append(c.entries, Entry{Text: "a" + g.globText("**ab.@/", 6)}, Entry{Text: g.globText("***ab.@/", 8) + "*"})
 		}
 		if _, err := c.build(OpGlob); err != nil {
 			return err.Error()
 		}
 		for range 8 {
-			text, want := g.globText("aabb.@", 12), false
+			text, want := g.globText("aabb.@/", 12), false
 			for _, e := range c.entries {
 				want = want || naiveGlob(style, e.Text, text)
 			}
@@ -75,7 +75,7 @@ func globsHold(t *testing.T, report func(string), judge func(c *constant, text s
 func TestGlobs(t *testing.T) {
 	held := globsHold(t, func(wrong string) { t.Error(wrong) },
 		func(c *constant, text string) bool { return c.judge(OpGlob, text) == yes })
-	if held[Mailbox] < 1000 || held[Dotted] < 1000 {
+	if held[Mailbox] < 1000 || held[Dotted] < 1000 || held[Segmented] < 1000 || held[Unbounded] < 1000 {
 		t.Errorf("patterns held %v times; the test sees too few", held)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// guardedProgram returns a program of several tests of slot x, and a text that some of them may hold for.
+// guardedProgram returns a program of several tests of slot x, some of them with a test of another slot behind them, and a
+// text that some of them may hold for.
 func (g source) guardedProgram() (*Program, string) {
 	b, kind := NewBuilder("2.1.0"), g.Intn(2)
 	for i := range 2 + g.Intn(4) {
@@ -26,6 +27,12 @@ func (g source) guardedProgram() (*Program, string) {
 			when = If
 		}
 		b.Test(op, when, b.Field("x"), c(entries...), over)
+		if when == Unless && g.Intn(3) == 0 { // as a denial reads a text as sent besides
+			b.Deny(b.Rule(Rule{Name: fmt.Sprint("rule", i), Code: "DENIED", Message: "denied"}), over)
+			b.Place(over)
+			over = b.NewLabel()
+			b.Test([]Op{OpIn, OpEnds, OpContains}[g.Intn(3)], Unless, b.Field([]string{"y", "z", "v"}[g.Intn(3)]), b.Texts(entries...), over)
+		}
 		b.Deny(b.Rule(Rule{Name: fmt.Sprint("rule", i), Code: "DENIED", Message: "denied"}), over)
 		b.Place(over)
 	}
@@ -72,6 +79,12 @@ func guards(t *testing.T, report func(string), spoil func(*guard)) (told, not in
 			} else {
 				not++
 			}
+			for _, other := range []Value{{}, {Kind: Null}, text(word), texts(word), {Kind: Object}, {Kind: Invalid}} {
+				frame := p.frameOf(map[string]Value{"x": v, "y": other, "z": v})
+				if wrong := differs(new(Machine), p, frame); wrong != "" {
+					report(wrong)
+				}
+			}
 			frame := p.frameOf(map[string]Value{"x": v})
 			if wrong := differs(new(Machine), p, frame); wrong != "" {
 				report(wrong)
@@ -94,13 +107,18 @@ func TestGuards(t *testing.T) {
 func TestGuardsNoticed(t *testing.T) {
 	noticed := 0
 	guards(t, func(string) { noticed++ }, func(g *guard) {
-		g.last &= g.last - 1
+		g.ends &= g.ends - 1
 		if g.inside != nil {
 			g.inside.first = [256]uint64{}
 		}
 	})
 	if noticed == 0 {
 		t.Error("a guard that lacks an entry is not noticed")
+	}
+	noticed = 0
+	guards(t, func(string) { noticed++ }, func(g *guard) { g.others = nil })
+	if noticed == 0 {
+		t.Error("a guard that does not look at another slot is not noticed")
 	}
 }
 

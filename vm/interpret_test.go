@@ -235,6 +235,9 @@ func (m *interpreter) test(in Instruction) {
 		return
 	}
 	for i, e := range v.Elems {
+		if decided != NoElement && all != (in.A&bitUnless != 0) {
+			break // the test falls through, whatever follows
+		}
 		if m.invalid(in, e) {
 			m.element = int32(i)
 			m.pc++
@@ -252,13 +255,19 @@ func (m *interpreter) test(in Instruction) {
 	m.jumpIf(in, all && len(v.Elems) > 0)
 }
 
-// invalid reports whether a test can't judge a value.
+// invalid reports whether a test can't judge a value, or a reading of an element.
 func (m *interpreter) invalid(in Instruction, v Value) bool {
+	if v.Kind == List {
+		return slices.ContainsFunc(v.Elems, func(e Value) bool { return e.Kind != List && m.invalid(in, e) })
+	}
 	return v.Kind == Invalid || in.Op == OpMatch && v.Kind&textual != 0 && len(v.Text) > MaxSubject
 }
 
-// holds reports whether a test holds for a value that is no list.
+// holds reports whether a test holds for a value, or for a reading of an element.
 func (m *interpreter) holds(in Instruction, v Value) bool {
+	if v.Kind == List {
+		return slices.ContainsFunc(v.Elems, func(e Value) bool { return e.Kind != List && m.holds(in, e) })
+	}
 	c := &m.p.constants[in.C]
 	switch in.Op {
 	case OpIn, OpStarts, OpEnds, OpContains:

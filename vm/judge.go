@@ -1,5 +1,7 @@
 package vm
 
+import "slices"
+
 // The tests of texts, each with its own step: what they share are few instructions, and a call would take longer.
 
 // in is a test whose answer the length of a text mostly tells.
@@ -187,6 +189,8 @@ func (m *Machine) testList(s *step, elems []Value) answer {
 		}
 		if e.Kind&textual != 0 {
 			held = holds(s.constant, e.Text)
+		} else if e.Kind == List {
+			held = slices.ContainsFunc(e.Elems, func(v Value) bool { return v.Kind&textual != 0 && holds(s.constant, v.Text) })
 		}
 		if held != all {
 			return m.decide(s, elems, i)
@@ -195,9 +199,13 @@ func (m *Machine) testList(s *step, elems []Value) answer {
 	return answerOf(all)
 }
 
-// decide returns what a list gives that element i decides, unless one behind it can't be judged.
+// decide returns what a list gives that element i decides, unless one after it can't be judged. Where the test does not jump
+// either way, the first of them decides it, so that the element is the first that leads to what follows.
 func (m *Machine) decide(s *step, elems []Value, i int) answer {
 	m.element = int32(i)
+	if holds := s.A&bitAll == 0; holds == (s.A&bitUnless != 0) {
+		return answerOf(holds)
+	}
 	for i++; i < len(elems); i++ {
 		if s.unjudgeable(&elems[i]) {
 			m.element = int32(i)
@@ -207,8 +215,16 @@ func (m *Machine) decide(s *step, elems []Value, i int) answer {
 	return answerOf(s.A&bitAll == 0)
 }
 
-// unjudgeable reports whether an element of a list can't be judged.
+// unjudgeable reports whether an element of a list, or one of its readings, can't be judged.
 func (s *step) unjudgeable(e *Value) bool {
+	if e.Kind == List {
+		return slices.ContainsFunc(e.Elems, func(v Value) bool { return s.opaque(&v) })
+	}
+	return s.opaque(e)
+}
+
+// opaque is unjudgeable for a value that is no list.
+func (s *step) opaque(e *Value) bool {
 	if e.Kind&textual != 0 {
 		return s.Op == OpMatch && len(e.Text) > MaxSubject
 	}

@@ -16,6 +16,9 @@ func (p *Program) Listing(source []string) string {
 	data, _ := p.MarshalBinary()
 	fmt.Fprintf(b, "program %x\npolicy %s, machine %d, %d bytes (%d with debug section), %d instructions\nat most %d steps and %d for each byte of the request\n",
 		p.hash, p.policy, MachineVersion, len(p.canonical), len(data), len(p.code), p.cost.Fixed, p.cost.PerByte)
+	for i := range p.tokens {
+		b.WriteString("token " + p.tokens[i].words() + "\n")
+	}
 	line := int32(0)
 	for pc, in := range p.code {
 		if at := p.Span(uint16(pc)).Line; at != line && at > 0 {

@@ -34,12 +34,17 @@ func (p *Program) build() error {
 	for i := range p.tables {
 		p.tables[i].build()
 	}
-	memory := 0
+	memory, kept := 0, 0
 	for pc, in := range p.code {
 		if s, ok := specs[in.Op].c.space(); !ok || s != constantSpace {
 			continue
 		}
+		before := p.constants[in.C].memory()
 		took, err := p.constants[in.C].build(in.Op)
+		kept += p.constants[in.C].memory() - before
+		if beyond := p.within(kept); beyond != nil {
+			return beyond
+		}
 		if memory += took; err == nil && memory > MaxMemory {
 			err = fmt.Errorf("the program's texts to search for take more than %d bytes of memory; use fewer or shorter ones", MaxMemory)
 		}
@@ -50,6 +55,11 @@ func (p *Program) build() error {
 	if err := p.findCost(); err != nil {
 		return err
 	}
-	p.findActions()
-	return nil
+	if err := p.findActions(); err != nil {
+		return err
+	}
+	p.findMemory()
+	err := p.within(p.memory)
+	p.limit = Limit{} // whose function may hold what the program must not keep
+	return err
 }

@@ -67,7 +67,7 @@ func (p *prefixes) cover(path string) bool {
 	return false
 }
 
-// A starred is patterns with a segment `*` that share what stands before their first star.
+// A starred is patterns with a star that share what stands before the first one.
 type starred struct {
 	head  string
 	texts []string
@@ -79,7 +79,7 @@ func (s *starred) precedes(path string) bool {
 	return n == 0 || len(path) >= n && path[n-1] == s.head[n-1] && path[:n] == s.head
 }
 
-// addStarred adds a pattern with a segment `*`.
+// addStarred adds a pattern with a star.
 func (s *pathSet) addStarred(text string) {
 	head, _, _ := strings.Cut(text, "*") // that of `**/` is empty
 	i := slices.IndexFunc(s.starred, func(have starred) bool { return have.head == head })
@@ -99,7 +99,7 @@ func newPathSet(set []entry) *pathSet {
 		switch {
 		case text == "/":
 			s.root = true
-		case slices.Contains(strings.Split(rest, "/"), "*"):
+		case strings.Contains(rest, "*"):
 			s.addStarred(text)
 		case floats:
 			s.floating.add(rest)
@@ -177,7 +177,7 @@ func coversFrom(pattern, path string) bool {
 	for {
 		want, patternRest, more := strings.Cut(pattern, "/")
 		have, pathRest, deeper := strings.Cut(path, "/")
-		if want != have && (want != "*" || have == "") {
+		if want != have && !coversSegment(want, have) {
 			return false
 		}
 		if !more {
@@ -187,5 +187,30 @@ func coversFrom(pattern, path string) bool {
 			return false
 		}
 		pattern, path = patternRest, pathRest
+	}
+}
+
+// coversSegment reports whether a segment is what pattern names: `*` stands for any characters, and alone for at least
+// one. It takes what stands between two stars where it comes first, as a later place leaves less behind it.
+func coversSegment(pattern, segment string) bool {
+	part, rest, starred := strings.Cut(pattern, "*")
+	switch {
+	case !starred:
+		return pattern == segment
+	case pattern == "*":
+		return segment != ""
+	case !strings.HasPrefix(segment, part):
+		return false
+	}
+	for segment = segment[len(part):]; ; {
+		part, rest, starred = strings.Cut(rest, "*")
+		if !starred {
+			return strings.HasSuffix(segment, part)
+		}
+		at := strings.Index(segment, part)
+		if at < 0 {
+			return false
+		}
+		segment = segment[at+len(part):]
 	}
 }

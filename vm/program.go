@@ -10,7 +10,7 @@ import (
 // MachineVersion is the version of the encoding and of the operations' meaning. A program carries it, and a
 // machine of another version refuses the program, so that a cache of compiled programs is keyed by it, and by what its
 // compiler made of texts then (compiler.Revision).
-const MachineVersion = 2
+const MachineVersion = 4
 
 // NoSlot stands where a slot could be named and none is.
 const NoSlot = math.MaxUint16
@@ -30,16 +30,17 @@ const (
 	MaxRules        = 1 << 15
 	MaxConstants    = 1 << 15
 	MaxTables       = 4096
-	MaxCounters     = 1024    // as many as a ledger moves in one step
+	MaxCounters     = 1024 // as many as a ledger moves in one step
+	MaxTokens       = 4096
 	MaxEntries      = 1 << 15 // of one set or table
 	MaxText         = 1 << 14 // bytes of any one text
 	MaxPattern      = 256     // bytes of a regular expression (decisions, section 2, "Matching")
-	MaxPatternSteps = 1000    // instructions of a compiled regular expression: 4 KiB of subject take at most some 50 ms
+	MaxPatternSteps = 1000    // instructions of a compiled regular expression: 4 KiB of subject take some 50 ms at most
 	MaxSubject      = 4096    // bytes that a regular expression looks at
 	MaxBytes        = 1 << 21 // of the encoding
 	MaxMemory       = 1 << 24 // bytes of all automata of a loaded program
 	MaxFixed        = 1 << 22 // of Cost.Fixed
-	MaxPerByte      = 1 << 14 // of Cost.PerByte
+	MaxPerByte      = 1 << 16 // of Cost.PerByte
 )
 
 // A Program is verified code with its tables. It can be had from [Builder.Program], [Decode] and [Assemble]
@@ -51,13 +52,18 @@ type Program struct {
 	constants []constant
 	tables    []table
 	counters  []Counter
+	tokens    []Token
 	code      []Instruction
 	debug     []Span // nil, or one for each instruction
+	lists     []WordList
+	listed    []wordsAt // in the order of instructions
 
 	// What follows is derived when the program is loaded.
 	canonical []byte
 	hash      [sha256.Size]byte
 	cost      Cost
+	memory    int
+	limit     Limit // of its making
 	slots     map[string]uint16
 	actions   actions
 	// actionSlot is the slot of ActionField, or NoSlot.

@@ -10,7 +10,7 @@ import (
 // verify reports the first thing that is wrong with a program.
 func (p *Program) verify() error {
 	for _, check := range []func() error{
-		p.checkLimits, p.checkTexts, p.checkConstants, p.checkCode, p.checkOrder, p.checkCounters, p.checkFlow,
+		p.checkLimits, p.checkTexts, p.checkTokens, p.checkConstants, p.checkCode, p.checkOrder, p.checkCounters, p.checkFlow,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -40,7 +40,7 @@ func (p *Program) checkLimits() error {
 			return fmt.Errorf("instruction %d: %d is no operation", pc, in.Op)
 		}
 	}
-	return nil
+	return p.checkWords()
 }
 
 // checkTexts bounds the names and messages.
@@ -73,14 +73,27 @@ func (p *Program) checkTexts() error {
 	return nil
 }
 
+// maxKeptProgs is how many bytes of compiled patterns are kept from validating to building, so that what compiling a policy
+// takes for a while is bounded, too.
+const maxKeptProgs = 4 << 20
+
 // checkConstants looks at constants and tables by themselves.
 func (p *Program) checkConstants() error {
 	seen := make(map[string]bool, len(p.constants))
 	var key []byte
+	kept := 0
 	for i := range p.constants {
 		c := &p.constants[i]
+		if p.limit.stopped() {
+			return ErrStopped
+		}
 		if err := c.validate(); err != nil {
 			return fmt.Errorf("constant %d (%s): %w", i, constantNames[c.kind], err)
+		}
+		if c.prog != nil {
+			if kept += regexpMemory(c.prog, c.text, false); kept > maxKeptProgs {
+				c.prog = nil // it is compiled again when it is built
+			}
 		}
 		key = appendConstant(key[:0], c)
 		if seen[string(key)] {

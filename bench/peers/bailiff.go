@@ -56,7 +56,7 @@ func frameOf(program *vm.Program, body string) ([]vm.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	binding, err := intent.NewBinding(program.Fields())
+	binding, err := intent.NewBinding(program.Fields(), program.Tokens())
 	if err != nil {
 		return nil, err
 	}

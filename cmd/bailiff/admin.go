@@ -28,9 +28,11 @@ type admin interface {
 	Keys(context.Context) ([]authority.KeyView, error)
 	RevokeKey(context.Context, string) (authority.KeyView, error)
 	SetPlan(ctx context.Context, id, plan string) (authority.KeyView, error)
+	ChangeScopes(ctx context.Context, id string, change authority.ScopeChange) (authority.KeyView, error)
 	Usage(ctx context.Context, month string) ([]authority.UsageView, error)
 	Deployments(ctx context.Context, keyID string) ([]authority.DeploymentView, error)
 	Holds(context.Context) ([]authority.HoldView, error)
+	AcceptClock(context.Context) (authority.ClockView, error)
 	Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error)
 }
 
@@ -128,6 +130,12 @@ func (r *remoteAdmin) SetPlan(ctx context.Context, id, plan string) (view author
 	return view, err
 }
 
+// ChangeScopes gives a key scopes, and takes some away.
+func (r *remoteAdmin) ChangeScopes(ctx context.Context, id string, change authority.ScopeChange) (view authority.KeyView, err error) {
+	err = r.call(ctx, "PUT", "/keys/"+url.PathEscape(id)+"/scopes", change, &view)
+	return view, err
+}
+
 // Usage returns a month's usage of all keys.
 func (r *remoteAdmin) Usage(ctx context.Context, month string) (views []authority.UsageView, err error) {
 	query := url.Values{}
@@ -160,6 +168,12 @@ func (r *remoteAdmin) Events(ctx context.Context, keyID string, query authority.
 	return view, r.call(ctx, "GET", "/events?"+values.Encode(), nil, view)
 }
 
+// AcceptClock has the service accept its clock.
+func (r *remoteAdmin) AcceptClock(ctx context.Context) (view authority.ClockView, err error) {
+	err = r.call(ctx, "POST", "/clock/accept", nil, &view)
+	return view, err
+}
+
 // call sends one request and reads its answer, or the refusal's message as an error.
 func (r *remoteAdmin) call(ctx context.Context, method, path string, body, answer any) error {
 	encoded, err := json.Marshal(body)
@@ -184,7 +198,7 @@ func (r *remoteAdmin) call(ctx context.Context, method, path string, body, answe
 		if json.Unmarshal(text, &refusal) != nil || refusal.Message == "" {
 			refusal.Message = response.Status
 		}
-		return fmt.Errorf("the service refused: %s", refusal.Message)
+		return fail("the service refused: %s", withoutLayer(refusal.Message))
 	}
 	return json.Unmarshal(text, answer)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,9 @@ func (r *service) announce() {
 		mode = "OBSERVE"
 	}
 	r.log.Info("serving", "hosting", hosting, "mode", mode, "address", r.address, "environment", s["SVC_ENV"], "publicURL", r.publicURL())
+	if socket := s["SVC_LISTEN_UNIX"]; socket != "" {
+		r.log.Info("serving on a socket", "path", socket, "mode", s["SVC_LISTEN_UNIX_MODE"])
+	}
 	if r.publicURL() == "" {
 		r.log.Warn("SVC_PUBLIC_URL is not set: documents name their routes without a host, and activations of trusted shims are refused")
 	}
@@ -29,16 +33,32 @@ func (r *service) announce() {
 	}
 	limits := s.limits()
 	r.log.Info("rate limits", "key", spell(limits.Key), "ip", spell(limits.IP), "holds", spell(limits.Holds),
-		"register", spell(limits.Register), "manage", spell(limits.Manage))
+		"register", spell(limits.Register), "manage", spell(limits.Manage), "deploy", spell(limits.Deploy))
 	r.announceGateways()
 	if s.observe() {
 		r.log.Warn("OBSERVE mode: what the policy denies is approved; nothing is enforced")
 	}
+	r.announceRisks()
 	if s["SVC_INTEGER_AMOUNTS"] == "base" {
 		r.log.Warn("amounts without a point are read as base units")
 	}
 	if s.on("SVC_WEBHOOK_ALLOW_PRIVATE") {
 		r.log.Warn("webhooks may go to private addresses: whoever registers one can reach this network")
+	}
+}
+
+// announceRisks warns of settings that do less, or let in more, than they seem to (decisions, section 7).
+func (r *service) announceRisks() {
+	s := r.settings
+	if mode := s["SVC_MODE"]; mode != "" && mode != modeEnforce && mode != modeObserve {
+		r.log.Warn("SVC_MODE is neither OBSERVE nor ENFORCE; the policy is enforced", "value", mode)
+	}
+	if at, err := netip.ParseAddrPort(r.address); err == nil && at.Addr().IsUnspecified() {
+		r.log.Warn("SVC_LISTEN listens on all addresses without TLS: API keys and attestations can be read on the way; put a proxy with TLS in front, or listen on one address", "address", r.address)
+	}
+	proxies, _ := parsePrefixes(s["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
+	if slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Bits() == 0 }) {
+		r.log.Warn("SVC_TRUSTED_PROXIES trusts every address: any client can name its own source in X-Forwarded-For, and has no limit by IP address; name the proxies' networks")
 	}
 }
 
@@ -81,6 +101,11 @@ func (r *service) announceGateways() {
 			rpc = append(rpc, chain)
 		} else {
 			bundler = append(bundler, chain)
+		}
+	}
+	for chain, most := range r.settings.maxFees() {
+		if most.IsZero() {
+			r.log.Warn("the gas of a write may cost anything where its intent declares no maxFee", "chain", chain)
 		}
 	}
 	slices.Sort(rpc)

@@ -16,6 +16,8 @@ const (
 	checkpointEvery = 10 * time.Second
 	// dropEvery is how often policies that nobody has used for long are looked for.
 	dropEvery = time.Minute
+	// crowdedEvery is how often keys are looked for that have few counter groups left.
+	crowdedEvery = 10 * time.Second
 )
 
 // background is the work that goes on behind the servers.
@@ -63,6 +65,7 @@ func (b *background) stop(ctx context.Context) error {
 // startWork starts the deliveries of webhooks, which see to the expiry of holds too, the checkpoints, and the
 // dropping of policies out of use.
 func (r *service) startWork() error {
+	r.warnOfOutdatedHolds()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.work.cancel, r.work.started = cancel, true
 	dispatcher := webhook.New(webhook.Config{
@@ -72,11 +75,21 @@ func (r *service) startWork() error {
 	fault := func(err error) { r.failed <- err }
 	r.work.start(ctx, dispatcher.Run, fault)
 	r.work.start(ctx, every(checkpointEvery, r.renewCheckpoint), fault)
+	r.work.start(ctx, every(clockEvery, r.watchClock), fault)
 	r.work.start(ctx, every(dropEvery, func(context.Context) error {
 		r.decider.DropUnused(r.clock())
 		return nil
 	}), fault)
-	return r.metrics.Queue("webhook_outbox", dispatcher.Waiting)
+	crowded := crowdedKeys{ledger: r.ledger, clock: r.clock, log: r.log}
+	r.work.start(ctx, every(crowdedEvery, crowded.look), fault)
+	return errors.Join(r.metrics.Queue("webhook_outbox", dispatcher.Waiting), r.metrics.Queue("crowded_keys", crowded.count))
+}
+
+// warnOfOutdatedHolds tells of holds that expire because a newer release finds intents by another hash.
+func (r *service) warnOfOutdatedHolds() {
+	if n, err := r.ledger.OutdatedHolds(); err == nil && n > 0 {
+		r.log.Warn("open holds of an older release expire now: approvals are found by another hash; ask for these intents again", "holds", n)
+	}
 }
 
 // every returns a task that takes a step at once and then after each period, until one fails.

@@ -17,7 +17,8 @@ type checkCommand struct {
 	Fix    bool     `help:"First mend, in the files themselves, what keeps them from compiling, where lines, headings and keys are only written wrong. Other fixes are printed."`
 	Unsafe bool     `name:"fix-unsafe" help:"Make the other fixes, too: they take a guess at what was meant, and may change what is allowed. Read what they changed."`
 	Key    string   `help:"With --fix or --fix-unsafe: sign signed files anew with the operator's private key." placeholder:"FILE"`
-	Files  []string `arg:"" name:"file" help:"The policies, signed or not; - is standard input."`
+	Deny   bool     `name:"deny-warnings" help:"Exit with 1 where there are warnings, too."`
+	Files  []string `arg:"" name:"path" help:"The policies, signed or not: files, folders (the policies in and below them), patterns such as 'policies/**/*.md', or - for standard input."`
 }
 
 // checked is the report of one file.
@@ -30,15 +31,22 @@ type checked struct {
 	found  grammar.Diagnostics
 }
 
-// Run reports what is wrong with each policy. Warnings alone leave the exit code at 0.
+// Run reports what is wrong with each policy. Warnings alone leave the exit code at 0, unless they are denied.
 func (c *checkCommand) Run(std streams) error {
 	mender, err := c.mender(std)
 	if err != nil {
 		return err
 	}
 	worst := exitDone
-	reports := []checked{}
-	for _, name := range c.Files {
+	var search policySearch
+	for _, path := range c.Files {
+		worst = max(worst, conclude(std, search.add(path)))
+	}
+	if skipped := search.skippedLine(); skipped != "" {
+		fmt.Fprintln(std.err, skipped)
+	}
+	reports, denied := []checked{}, false
+	for _, name := range search.found {
 		src, err := readPolicy(std, name)
 		if err == nil {
 			src, err = mender.mend(src)
@@ -51,13 +59,19 @@ func (c *checkCommand) Run(std streams) error {
 		if checked.found.HasErrors() {
 			worst = max(worst, exitFailed)
 		}
+		denied = denied || c.Deny && slices.ContainsFunc(checked.found, isWarning)
 		reports = append(reports, checked)
 	}
 	if err := c.print(std, reports); err != nil {
 		return err
 	}
+	if denied && worst == exitDone {
+		return fail("there are warnings, and --deny-warnings denies them")
+	}
 	return exitWith(worst)
 }
+
+func isWarning(d grammar.Diagnostic) bool { return d.Severity == grammar.Warning }
 
 func checkPolicy(src *grammar.Source) checked {
 	compiled, found := compiler.Compile(src)

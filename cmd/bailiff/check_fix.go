@@ -125,5 +125,10 @@ func (m *mender) signed(src, mended *grammar.Source) ([]byte, error) {
 
 // oneLineOf returns a piece of a policy so that it can be shown within a line.
 func oneLineOf(text string) string {
-	return string(bytes.ReplaceAll([]byte(grammar.Visible(text)), []byte("\n"), []byte("␊")))
+	const most = 200
+	line := string(bytes.ReplaceAll([]byte(grammar.Visible(text)), []byte("\n"), []byte("␊")))
+	if runes := []rune(line); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return line
 }

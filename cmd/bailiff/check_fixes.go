@@ -14,21 +14,22 @@ var safeFixes = []grammar.Code{
 	grammar.CodeByteOrderMark, // at the start of the file: see isSafe
 	grammar.CodeNoVersion, grammar.CodeBadVersion,
 	grammar.CodeBadHeading, grammar.CodeIndentedHead, grammar.CodeUnknownSection,
-	grammar.CodeNotAnEntry, grammar.CodeSpaceColon, grammar.CodeIndentedEntry, grammar.CodeBadKey, grammar.CodeStrayBlockLine,
+	grammar.CodeForeignForm, grammar.CodeNotAnEntry, grammar.CodeSpaceColon, grammar.CodeIndentedEntry, grammar.CodeBadKey, grammar.CodeStrayBlockLine,
 	compiler.CodeUnknownKey, compiler.CodeSymbolCase,
 }
 
 // otherFixes are those that --fix-unsafe makes as well. Each takes a guess at what the author meant: a policy that they
 // are made in may allow or deny something else.
 var otherFixes = []grammar.Code{
-	grammar.CodeNUL, grammar.CodeBareCR, grammar.CodeInlineComment, grammar.CodeBadScope,
-	compiler.CodeWord, compiler.CodeBoolean, compiler.CodeDecimal, compiler.CodeChainID,
+	grammar.CodeLookalike, grammar.CodeSectionLetters, grammar.CodeNUL, grammar.CodeBareCR, grammar.CodeInlineComment, grammar.CodeBadScope,
+	compiler.CodeWord, compiler.CodeBoolean, compiler.CodeBooleanLetters, compiler.CodeDecimal, compiler.CodeChainID,
 	compiler.CodeBlockedDomain, compiler.CodeAllowedHost,
 	compiler.CodePathField, compiler.CodeOperator,
 	compiler.CodeJSONString, compiler.CodeTime,
 	compiler.CodeQuotedInProfile, compiler.CodeRoot,
 	compiler.CodeCurlyQuotes, compiler.CodeNumberForm, compiler.CodeNearAction, compiler.CodeNeverMatches,
 	compiler.CodeActionPrefix, compiler.CodeListBrackets, compiler.CodeShimNotRequired, compiler.CodeNotDivided,
+	compiler.CodeClientName, compiler.CodeFlagOrder, compiler.CodeInteger, compiler.CodeListQuoted, compiler.CodeListMarks, compiler.CodeListSeparator, compiler.CodeCommandWords, compiler.CodeSlashComment,
 }
 
 // whichFixes tells of a finding of a policy whether its fix is made.

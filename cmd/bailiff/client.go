@@ -1,17 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
 	"time"
+
+	api "bailiff/httpd/client"
 )
 
 // Bounds of what a client waits for and reads.
@@ -23,16 +23,13 @@ const (
 
 // apiFlags say which service a command asks, and as whom.
 type apiFlags struct {
-	URL        string `default:"http://127.0.0.1:8787" env:"SVC_API_URL" help:"Address of the service (${default})." placeholder:"URL"`
+	URL        string `default:"http://127.0.0.1:8787" env:"SVC_API_URL" help:"Address of the service (${default}), or unix: and the path of its socket." placeholder:"URL"`
 	APIKey     string `name:"api-key" help:"The API key. Others can see a command line: --api-key-file or SVC_API_KEY keep it to yourself." placeholder:"KEY"`
 	APIKeyFile string `name:"api-key-file" help:"File of the API key; - is standard input." placeholder:"FILE"`
 }
 
 // client asks the API of a service.
-type client struct {
-	base, key string
-	http      *http.Client
-}
+type client struct{ api *api.Client }
 
 // client returns a client, or says what is missing for one.
 func (f *apiFlags) client(std streams) (*client, error) {
@@ -40,16 +37,15 @@ func (f *apiFlags) client(std streams) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := strings.TrimSuffix(f.URL, "/")
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, usage("--url %s: it has to be http:// or https:// and a host", f.URL)
+	service, err := api.New(api.Config{URL: f.URL, Key: key, Timeout: clientTimeout, MaxAnswer: maxAnswerBytes, UserAgent: "bailiff"})
+	if err != nil {
+		return nil, usage("--url: %v", err)
 	}
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
+	u, err := url.Parse(service.Base())
+	if err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
 		fmt.Fprintf(std.err, "bailiff: the API key goes to %s unencrypted; use https\n", u.Host)
 	}
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &client{base, key, &http.Client{Timeout: clientTimeout, CheckRedirect: stay}}, nil
+	return &client{service}, nil
 }
 
 // given reports whether an API key is named at all.
@@ -69,7 +65,7 @@ func (f *apiFlags) key(std streams) (string, error) {
 			return "", err
 		}
 		if key = string(text); strings.TrimSpace(key) == "" { // SVC_API_KEY may be another's
-			return "", usage("%s holds no API key", f.APIKeyFile)
+			return "", usage("%s does not contain an API key", f.APIKeyFile)
 		}
 	}
 	if key == "" {
@@ -80,7 +76,7 @@ func (f *apiFlags) key(std streams) (string, error) {
 	case key == "":
 		return "", usage("there is no API key; give --api-key-file FILE, or set SVC_API_KEY")
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", usage("the API key holds characters that no API key has")
+		return "", usage("the API key contains characters that API keys do not have")
 	}
 	return key, nil
 }
@@ -92,10 +88,10 @@ func loopback(host string) bool {
 
 // refusal is an answer of the service that is not the one hoped for.
 type refusal struct {
-	HTTP        int             `json:"-"`
-	Code        string          `json:"error_code"`
-	Message     string          `json:"message"`
-	Diagnostics json.RawMessage `json:"diagnostics"`
+	HTTP        int
+	Code        string
+	Message     string
+	Diagnostics json.RawMessage
 }
 
 // Error says what the service said.
@@ -109,46 +105,35 @@ func (r *refusal) Error() string {
 // call sends one request and decodes its answer into answer; nil where nothing is to come back (204). Body may be nil.
 // The error of an answer that is no success is a *refusal.
 func (c *client) call(ctx context.Context, method, path string, body, answer any) error {
-	var content io.Reader
-	if body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		content = bytes.NewReader(encoded)
-	}
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+c.key)
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return fail("the service can't be reached: %v", err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
-	if err != nil {
-		return fail("the answer broke off, so nobody knows whether it was done: %v", err)
-	}
-	if response.StatusCode >= 300 {
-		refused := &refusal{HTTP: response.StatusCode}
-		_ = json.Unmarshal(text, refused) // what is no JSON is told by its status
-		return refused
-	}
-	if answer == nil && response.StatusCode == http.StatusNoContent {
+	status, text, err := c.api.Do(ctx, method, path, body)
+	switch {
+	case err != nil:
+		return clientFault(err)
+	case answer == nil && status == http.StatusNoContent:
 		return nil
-	}
-	if answer == nil {
-		return fail("the service answered %d %s, and not 204; is %s the service?", response.StatusCode, http.StatusText(response.StatusCode), c.base)
+	case answer == nil:
+		return fail("the service answered %d %s, and not 204; is %s the service?", status, http.StatusText(status), c.api.Base())
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
-		return fail("the answer can't be read; is %s the service? %v", c.base, err)
+		return fail("the answer can't be read; is %s the service? %v", c.api.Base(), err)
 	}
 	return nil
+}
+
+// clientFault says what an error of the client is to the command's user.
+func clientFault(err error) error {
+	var refused *api.Refused
+	var status *api.Status
+	var gone *api.Unreachable
+	switch {
+	case errors.As(err, &refused):
+		return &refusal{refused.Status, refused.Code, refused.Message, refused.Details}
+	case errors.As(err, &status):
+		return &refusal{status.HTTP, status.Code, status.Message, nil}
+	case errors.As(err, &gone):
+		return fail("the service can't be reached: %v; start it, or name its address with --url or SVC_API_URL", gone.Err)
+	}
+	return err
 }
 
 // refusedWith returns the refusal that an error is, nil where it is none.

@@ -13,6 +13,7 @@ import (
 	"bailiff/cmd/bailiff/report"
 	"bailiff/compiler"
 	"bailiff/grammar"
+	"bailiff/runtime/code"
 
 	_ "github.com/cockroachdb/datadriven" // for its flag -rewrite
 )
@@ -25,30 +26,44 @@ func diagnosticsPage() string {
 		"is more of the same than a page holds. The page is made from the tables in `grammar`, `compiler` and `cmd/bailiff`;\n" +
 		"`make golden` makes it anew.\n\n" +
 		"`check --fix` changes nothing in a policy that compiles. In one that is refused it puts right how lines, headings and keys\n" +
-		"are written, and never a value, an operator, a path or a scope: what those allow is for the author to say. All other\n" +
-		"fixes it prints; `check --fix-unsafe` makes them as well, and what it changed is to be read before it is signed.\n")
+		"are written, forms of other formats (YAML, JSON, TOML, Markdown) included, and never what a value, an operator, a path or a\n" +
+		"scope says: what those allow is for the author to say. All other fixes it prints; `check --fix-unsafe` makes them as well, and what it changed is to be read before it is signed.\n")
 	for _, info := range codeTable() {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n%s", info.Code, info.Title, report.Markdown(info))
 	}
 	return b.String()
 }
 
-// TestDiagnosticsPage holds docs/diagnostics.md to the tables of codes; with -rewrite it writes the page.
-func TestDiagnosticsPage(t *testing.T) {
-	const path = "../../docs/diagnostics.md"
-	want := diagnosticsPage()
-	if flag.Lookup("rewrite").Value.String() == "true" {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+// errorsPage is the reference of the error codes of answers, as docs/error-codes.md has it.
+func errorsPage() string {
+	var b strings.Builder
+	b.WriteString("# Error codes\n\nEvery `error_code` that an answer can carry: what it means, what to do, and whether a client may send the same request\n" +
+		"again. `bailiff explain-code CODE` prints the same. The page is made from the table in `runtime/code`; `make golden` makes\n" +
+		"it anew.\n")
+	for _, info := range code.Table {
+		_, rest, _ := strings.Cut(answerPage(info), "\n")
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n%s", info.Code, upperFirst(info.Meaning), rest)
 	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != want {
-		t.Errorf("docs/diagnostics.md is not what the tables say (%v); run: go test ./cmd/bailiff -run TestDiagnosticsPage -rewrite", err)
+	return b.String()
+}
+
+// TestDiagnosticsPages holds the pages of codes in docs to the tables; with -rewrite it writes the pages.
+func TestDiagnosticsPages(t *testing.T) {
+	for name, want := range map[string]string{"diagnostics.md": diagnosticsPage(), "error-codes.md": errorsPage()} {
+		path := filepath.Join("../../docs", name)
+		if flag.Lookup("rewrite").Value.String() == "true" {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("docs/%s is not what the tables say (%v); run: go test ./cmd/bailiff -run TestDiagnosticsPage -rewrite", name, err)
+		}
 	}
 }
 
 // withoutExample are the codes that no policy shows, or none that fits on a page.
-var withoutExample = []grammar.Code{grammar.CodeUnexpected, compiler.CodeTooLarge}
+var withoutExample = []grammar.Code{grammar.CodeUnexpected, compiler.CodeTooLarge, compiler.CodeMemory, compiler.CodeCompileTime}
 
 // fillings are what the `…` of an example stands for where it matters.
 var fillings = map[grammar.Code]string{
@@ -57,7 +72,7 @@ var fillings = map[grammar.Code]string{
 	grammar.CodeLineTooLong:  strings.Repeat("x", grammar.MaxLineBytes),
 	grammar.CodeTooManySegs:  strings.Repeat("d.", grammar.MaxSegments) + "d",
 	grammar.CodeTooManyItems: strings.Repeat("ops, ", grammar.MaxItems) + "ops",
-	grammar.CodeMore:         strings.Repeat("allow bash\n", grammar.MaxDiagnostics),
+	grammar.CodeMore:         strings.Repeat("allow : bash\n", grammar.MaxDiagnostics),
 }
 
 // TestExamples compiles the examples of every code: the wrong one has the finding, and the right one has neither it nor
@@ -148,7 +163,7 @@ func TestSafeFixes(t *testing.T) {
 		_, found := compiler.Compile(src)
 		after, done := mendAll(src, isSafe, func(src *grammar.Source, d grammar.Diagnostic) {
 			mended++
-			if strings.ContainsAny(src.Slice(d.Fix.Span), ",\"'") && d.Code != grammar.CodeBadVersion {
+			if strings.ContainsAny(src.Slice(d.Fix.Span), ",\"'") && d.Code != grammar.CodeBadVersion && d.Code != grammar.CodeForeignForm && !sameButForm(src.Slice(d.Fix.Span), d.Fix.Replacement) {
 				t.Errorf("%s changes a value: %s", d.Code, src.Render(d))
 			}
 		})
@@ -162,6 +177,62 @@ func TestSafeFixes(t *testing.T) {
 	if mended < 20 {
 		t.Errorf("only %d fixes were made", mended)
 	}
+}
+
+// sameButForm reports whether two texts are the same but for case, white space and signs of headings.
+func sameButForm(a, b string) bool {
+	plain := strings.NewReplacer(" ", "", "\t", "", "#", "").Replace
+	return strings.EqualFold(plain(a), plain(b))
+}
+
+// TestForeignFixes applies all fixes to policies with habits of other formats, and to a grant with a trailing comment. The
+// result must contain the lines that were meant, no empty key, and no grant that the author did not write.
+func TestForeignFixes(t *testing.T) {
+	expected, err := os.ReadFile("../../compiler/testdata/habits/expected")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mended := 0
+	for part := range strings.SplitSeq(string(expected), "== ") {
+		name, rest, found := strings.Cut(part, "\n")
+		if !found {
+			continue
+		}
+		text, err := os.ReadFile("../../compiler/testdata/habits/" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, done := mendAll(grammar.NewSource(name, text), isFix, func(*grammar.Source, grammar.Diagnostic) {})
+		lines := strings.Split(strings.ReplaceAll(string(after.Text), "\r", ""), "\n")
+		for line := range strings.Lines(rest) {
+			remedy, is := strings.CutPrefix(strings.TrimRight(line, "\n"), "remedy: ")
+			switch {
+			case !is:
+			case slices.Contains(lines, remedy):
+				mended++
+			case !slices.Contains(authors, remedy):
+				t.Errorf("%s: %q is not what became of it:\n%s", name, remedy, after.Text)
+			}
+		}
+		if _, left := compiler.Compile(after); !done || has(left, grammar.CodeNoValue) && !bytes.Equal(text, after.Text) {
+			t.Errorf("%s: the fixes go on, or leave a key without a value:\n%s", name, after.Text)
+		}
+	}
+	if mended < 55 {
+		t.Errorf("only %d lines were mended", mended)
+	}
+	src := grammar.NewSource("policy", []byte("version: 2.1.0\n\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer // only transfers\nmax_transaction_eth: 1\n"))
+	after, _ := mendAll(src, isFix, func(*grammar.Source, grammar.Diagnostic) {})
+	if want := strings.Replace(string(src.Text), "allowed_actions: wallet.transfer // only transfers", "# only transfers\nallowed_actions: wallet.transfer", 1); string(after.Text) != want {
+		t.Errorf("%s", after.Text)
+	}
+}
+
+// authors are the remedies that no fix makes, since they take more than the text: what a comment was, which section a line
+// belongs to, which version or amount was meant.
+var authors = []string{
+	"# The support agent answers mails and reads our own documentation, nothing else.", "version: 2.0.0", "## soft_limits",
+	"max_transaction_eth: 0.5", "deny_string: BEGIN OPENSSH PRIVATE KEY", "deny_string: AKIAIOSFODNN", "deny_string: ghp_",
 }
 
 // TestGuessedNames: a key or a section that is another name, and not one with a wrong letter, is not put in place of what
@@ -193,6 +264,7 @@ func policiesOfTests(t *testing.T) func(yield func(*grammar.Source) bool) {
 	t.Helper()
 	texts := []string{
 		"Version: 2.1.0\n\n## tool_calls\nallowed: bash\n",
+		"version: 2.1.0\n\n## custom\ndenyif.metadata.team equals x\n",
 		"version: 2.1.0\n\n## evm\nallowed_chains: 8453\nmax_transaction_eth: 1\nchain_actions:\n8453: wallet.transfer\n",
 	}
 	for _, info := range codeTable() {

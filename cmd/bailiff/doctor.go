@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"bailiff/runtime/authority"
 )
@@ -41,7 +42,7 @@ type patient struct {
 }
 
 func (p *patient) add(verdict, about, format string, arguments ...any) {
-	p.findings = append(p.findings, finding{verdict, about, fmt.Sprintf(format, arguments...)})
+	p.findings = append(p.findings, finding{verdict, about, plainf(format, arguments...)})
 }
 
 // Run examines everything and prints what was found.
@@ -80,7 +81,7 @@ func (c *doctorCommand) report(std streams, p *patient) error {
 		return exitWith(code)
 	}
 	for _, f := range p.findings {
-		fmt.Fprintf(std.out, "%-8s %-12s %s\n", f.Verdict, f.About, f.Message)
+		fmt.Fprintf(std.out, "%-8s %-12s %s\n", f.Verdict, f.About, strings.Map(keepLines, f.Message))
 	}
 	return exitWith(code)
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 )
@@ -66,7 +67,7 @@ func (p *patient) examineClock() {
 	if info, err := os.Stat(p.settings.checkpointPath()); err == nil && info.ModTime().Sub(now) > clockAhead {
 		p.add(trouble, "clock", "it says %s, and the last checkpoint was written at %s; set it", now.UTC().Format(time.RFC3339), info.ModTime().UTC().Format(time.RFC3339))
 	}
-	if clockAdrift() {
+	if synchronised, known := authority.Synchronised(); known && !synchronised {
 		p.add(doubt, "clock", "nothing keeps it in step, as far as the system knows; attestations live for 60 seconds, so run a time service such as chrony")
 	}
 	if before == len(p.findings) {
@@ -106,6 +107,10 @@ func (p *patient) examineRecord() {
 	}
 	kept, err := readCheckpoint(s.checkpointPath(), signer.CheckpointVerifier())
 	alone := errors.Is(err, fs.ErrNotExist)
+	if alone && !isMissing(s.signerPath()) {
+		p.add(trouble, "record", "%s is gone, so missing records cannot be ruled out; put it back, or start with bailiff serve --checkpoint FILE, a copy that was kept elsewhere; if no record can be missing, start once with bailiff serve --no-checkpoint", s.checkpointPath())
+		return
+	}
 	if err != nil && !alone {
 		p.add(trouble, "record", "%s: %v; hold the record against one that you kept: bailiff events verify --checkpoint FILE", s.checkpointPath(), err)
 		return
@@ -127,6 +132,10 @@ func (p *patient) examineRecord() {
 	case chain.SnapshotChanged:
 		p.add(trouble, "record", "the chain of %d records is whole, but its snapshot is not what it comes to; remove %s, and find out who changed it",
 			chain.Records, pebbleledger.SnapshotPath(s.ledgerPath()))
+		return
+	case chain.IndexChanged:
+		p.add(trouble, "record", "the chain of %d records is whole, but its index of keys is not what it comes to; remove %s, and find out who changed it",
+			chain.Records, pebbleledger.IndexPath(s.ledgerPath()))
 		return
 	}
 	p.add(sound, "record", "the chain of %d records is whole, and fits the last checkpoint", chain.Records)

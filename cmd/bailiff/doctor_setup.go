@@ -28,11 +28,18 @@ func (p *patient) examineHosting() {
 	p.add(sound, "mode", "self-hosted")
 	boot, err := readBoot(s)
 	if err != nil {
-		p.add(trouble, "policy", "%v", err)
+		advice := ""
+		if s["SVC_OPERATOR_PUBLIC_KEY"] == "" {
+			advice = " Doctor reads its own environment: run it with the service's. quickstart (make run) sets this by itself."
+		}
+		p.add(trouble, "policy", "%s%s", strings.TrimPrefix(err.Error(), "[Svc] "), advice)
 		return
 	}
 	p.add(sound, "policy", "%s verifies, policyHash %s", s["WARRANTY_PATH"], boot.policy.Hash)
 	src := grammar.NewSource(s["WARRANTY_PATH"], boot.text)
+	if boot.policy.Refused != nil {
+		p.add(doubt, "policy", "%s has errors by this release, which the next lines name: it stays in force where it was before, and starts nowhere else; mend it and sign it again", s["WARRANTY_PATH"])
+	}
 	for _, warning := range boot.policy.Warnings {
 		p.add(doubt, "policy", "%s", strings.TrimSpace(src.Render(warning)))
 	}
@@ -148,6 +155,7 @@ func (p *patient) examineAddresses() {
 	} else if _, err := os.Lstat(s.adminSocket()); err == nil {
 		p.add(sound, "socket", "%s is left over; the next start replaces it", s.adminSocket())
 	}
+	p.examineSocket(s["SVC_LISTEN_UNIX"])
 	for _, name := range []string{"SVC_LISTEN", "SVC_INTERNAL_LISTEN", "SVC_ADMIN_LISTEN"} { // as the service does
 		if s[name] == "" || s[name] == "off" {
 			continue
@@ -163,6 +171,32 @@ func (p *patient) examineAddresses() {
 		p.add(doubt, "addresses", "SVC_LISTEN is %s: API keys travel in the open unless something in front speaks TLS", s["SVC_LISTEN"])
 	}
 	p.examineFiles()
+}
+
+// examineSocket looks at the API's socket, if there is to be one.
+func (p *patient) examineSocket(path string) {
+	if path == "" {
+		return
+	}
+	connection, dialed := net.Dial("unix", path)
+	if dialed == nil {
+		connection.Close()
+	}
+	_, missing := os.Stat(filepath.Dir(path))
+	switch err := checkSocketPath(path); {
+	case err != nil:
+		p.add(trouble, "socket", "SVC_LISTEN_UNIX: %v", err)
+	case missing != nil:
+		p.add(trouble, "socket", "SVC_LISTEN_UNIX: %v; make the folder", missing)
+	case p.running && dialed != nil:
+		p.add(doubt, "socket", "nothing answers on %s (SVC_LISTEN_UNIX), though a service runs: %v", path, dialed)
+	case p.running:
+		p.add(sound, "socket", "something answers on %s (SVC_LISTEN_UNIX)", path)
+	case dialed == nil:
+		p.add(trouble, "socket", "another process listens on %s (SVC_LISTEN_UNIX); stop it, or choose another path", path)
+	default:
+		p.add(sound, "socket", "%s is free (SVC_LISTEN_UNIX)", path)
+	}
 }
 
 // examineAddress tries whether an address is free, and returns what listens there then, or, where the service runs,

@@ -46,7 +46,7 @@ func (c *evalCommand) Run(std streams) error {
 	// Explaining reads on behind a denial, and the message shows what was read: only who asks a test-run for it gets that.
 	answer, fault := simulation.Decide(body, c.Shim, authority.Call{TestRun: true, Explain: c.Explain})
 	if fault != nil {
-		if _, err := std.out.Write(httpd.AppendFailure(nil, fault)); err != nil {
+		if _, err := std.out.Write(httpd.AppendRefusal(nil, fault)); err != nil {
 			return err
 		}
 		return &exit{code: exitUsage}

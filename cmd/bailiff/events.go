@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"bailiff/grammar"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/eventview"
 	"bailiff/runtime/ledger"
@@ -28,7 +29,7 @@ type eventsListCommand struct {
 	KeyID    string        `name:"key-id" help:"Of all keys' events, those of this key; without an API key only." placeholder:"ID"`
 	Follow   bool          `short:"f" help:"Go on with what happens from now on."`
 	Since    string        `help:"Only events from then on: RFC 3339, or a duration such as 2h." placeholder:"TIME"`
-	Decision string        `help:"Only ALLOWED, DENIED, PENDING or TEST_RUN." enum:",ALLOWED,DENIED,PENDING,TEST_RUN" default:"" placeholder:"DECISION"`
+	Decision string        `help:"Only ALLOWED, DENIED, PENDING or TEST_RUN, in any case." placeholder:"DECISION"`
 	Rule     string        `help:"Only events with this matched_rule." placeholder:"RULE"`
 	JSON     bool          `name:"json" help:"Print one JSON object a line."`
 	Every    time.Duration `default:"1s" help:"With --follow, how often to ask (${default})." placeholder:"DURATION"`
@@ -156,16 +157,28 @@ const eventsAtOnce = 1000
 // query is what the flags ask for.
 func (c *eventsListCommand) query(now time.Time) (authority.EventQuery, error) {
 	query := authority.EventQuery{Rule: c.Rule, Limit: eventsAtOnce}
-	for _, decision := range decisions {
-		if decision.String() == c.Decision {
-			query.Decision = decision
+	var err error
+	if c.Decision != "" {
+		if query.Decision, err = parseDecision(c.Decision); err != nil {
+			return query, err
 		}
 	}
-	var err error
 	if c.Since != "" {
 		query.From, err = parseSince(c.Since, now)
 	}
 	return query, err
+}
+
+// parseDecision reads the name of a decision, in any case.
+func parseDecision(text string) (ledger.Decision, error) {
+	var names []string
+	for _, decision := range decisions {
+		if strings.EqualFold(decision.String(), text) {
+			return decision, nil
+		}
+		names = append(names, decision.String())
+	}
+	return ledger.NoDecision, usage("--decision %s: give one of %s", grammar.Visible(text), strings.Join(names, ", "))
 }
 
 // encodeQuery is a query as the routes take it.

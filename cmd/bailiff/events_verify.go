@@ -59,12 +59,19 @@ func (c *eventsVerifyCommand) Run(std streams) error {
 		return fail("the snapshot was CHANGED: the record is whole, and comes to something else; remove %s, which the service makes anew, "+
 			"and find out who changed it: limits may have been exceeded since", pebbleledger.SnapshotPath(s.ledgerPath()))
 	}
+	if chain.IndexChanged {
+		return fail("the index of keys was CHANGED: the record is whole, and comes to something else; remove %s, which the service makes anew, "+
+			"and find out who changed it: pages of a key's events may have missed some since", pebbleledger.IndexPath(s.ledgerPath()))
+	}
 	fmt.Fprintf(std.out, "verified: %d records in %d groups, stream %x, head %x\n", chain.Records, chain.Groups, chain.Head.Stream, chain.Head.Hash)
 	if chain.Torn {
 		fmt.Fprintln(std.out, "behind them is an unfinished group, as a crash leaves one; it was never acknowledged")
 	}
 	if chain.Snapshot > 0 {
 		fmt.Fprintf(std.out, "the snapshot is what the first %d records come to\n", chain.Snapshot)
+	}
+	if chain.Index > 0 {
+		fmt.Fprintf(std.out, "the index of keys is what the first %d records come to\n", chain.Index)
 	}
 	if !c.NoCheckpoint {
 		fmt.Fprintf(std.out, "the checkpoint of %s at record %d fits; %d records came after it\n", kept.At.Format(time.RFC3339), kept.LSN, chain.Head.LSN-kept.LSN)

@@ -15,9 +15,11 @@ import (
 
 	"github.com/gowebpki/jcs"
 
+	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
+	"bailiff/vm"
 )
 
 type holdsCommand struct {
@@ -55,6 +57,7 @@ type holdAnswer struct {
 	Status     string          `json:"status"`
 	IntentHash string          `json:"intentHash"`
 	PolicyHash string          `json:"policyHash"`
+	MaxFeeBase string          `json:"maxFeeBase"`
 	Intent     json.RawMessage `json:"intent"`
 }
 
@@ -83,25 +86,41 @@ func readHold(c *client, id string) (raw json.RawMessage, hold holdAnswer, err e
 
 type holdsShowCommand struct {
 	apiFlags
+	heldPolicy
 	ID string `arg:"" help:"The hold's id."`
 }
 
-// Run prints the hold as the service has it.
+// Run prints the hold as the service has it and, on the error stream, its amounts for people.
 func (c *holdsShowCommand) Run(std streams) error {
 	service, err := c.client(std)
 	if err != nil {
 		return err
 	}
-	raw, _, err := readHold(service, c.ID)
-	return orPrint(std.out, raw, err)
+	raw, hold, err := readHold(service, c.ID)
+	if err != nil {
+		return err
+	}
+	program, err := c.program(std, hold.PolicyHash)
+	if err != nil {
+		return err
+	}
+	if err := printJSON(std.out, raw); err != nil {
+		return err
+	}
+	return showAmounts(std.err, &hold, program)
+}
+
+// heldPolicy is the operator's own copy of the policy.
+type heldPolicy struct {
+	Policy string `help:"File of the policy that the hold has to be under; amounts of its tokens are shown in their units." placeholder:"FILE"`
 }
 
 // resolveFlags are what approving and denying take.
 type resolveFlags struct {
 	apiFlags
-	Key    string `required:"" help:"File of the operator's private key, which stays here." placeholder:"FILE"`
-	Policy string `help:"File of the policy that the hold has to be under." placeholder:"FILE"`
-	ID     string `arg:"" help:"The hold's id."`
+	heldPolicy
+	Key string `required:"" help:"File of the operator's private key, which stays here." placeholder:"FILE"`
+	ID  string `arg:"" help:"The hold's id."`
 }
 
 type holdsApproveCommand struct{ resolveFlags }
@@ -138,10 +157,14 @@ func (c *resolveFlags) resolve(std streams, decision string) error {
 	if hold.Status != "PENDING" {
 		return fail("the hold is %s already; nothing was signed", hold.Status)
 	}
-	if err := c.checkPolicy(std, hold.PolicyHash); err != nil {
+	program, err := c.program(std, hold.PolicyHash)
+	if err != nil {
 		return err
 	}
 	if err := showIntent(std.err, hold.Intent); err != nil {
+		return err
+	}
+	if err := showAmounts(std.err, &hold, program); err != nil {
 		return err
 	}
 	body := signResolution(private, hold, decision, authority.SystemClock()().Unix())
@@ -152,23 +175,25 @@ func (c *resolveFlags) resolve(std streams, decision string) error {
 	return nil
 }
 
-// checkPolicy refuses a hold that is under another policy than the operator's file.
-func (c *resolveFlags) checkPolicy(std streams, hash string) error {
+// program returns the program of the operator's copy, nil where there is none or it does not compile any more. It refuses a
+// hold that is under another policy.
+func (c *heldPolicy) program(std streams, hash string) (*vm.Program, error) {
 	if c.Policy == "" {
-		return nil
+		return nil, nil
 	}
 	src, err := readPolicy(std, c.Policy)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	body, found := grammar.Unsigned(src)
 	if found.HasErrors() {
-		return printed(std, src, found)
+		return nil, printed(std, src, found)
 	}
 	if own := grammar.PolicyHash(body); own != hash {
-		return fail("the hold is under the policy %s, and %s is %s; nothing was signed", hash, c.Policy, own)
+		return nil, fail("the hold is under the policy %s, and %s is %s; nothing was signed", hash, c.Policy, own)
 	}
-	return nil
+	compiled, _ := compiler.Compile(src)
+	return compiled.Program, nil
 }
 
 // showIntent prints what is decided about. Control characters are escaped in JSON, others that steer a terminal here.

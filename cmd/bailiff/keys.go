@@ -14,6 +14,7 @@ type keysCommand struct {
 	List    keysListCommand        `cmd:"" help:"List the API keys."`
 	Revoke  keysRevokeCommand      `cmd:"" help:"Revoke an API key."`
 	SetPlan keysSetPlanCommand     `cmd:"" help:"Set the plan that an API key's account pays for."`
+	Scopes  keysScopesCommand      `cmd:"" help:"Give an API key scopes, or take some away."`
 	Log     keysDeploymentsCommand `cmd:"" name:"deployments" help:"List the policies that were deployed on an API key."`
 }
 
@@ -101,6 +102,27 @@ func (c *keysSetPlanCommand) Run(std streams) error {
 			return err
 		}
 		fmt.Fprintf(std.out, "%s of %s has the plan %s, with scopes %s\n", key.ID, key.Email, key.Plan, strings.Join(key.Scopes, ", "))
+		return nil
+	})
+}
+
+type keysScopesCommand struct {
+	ID     string   `arg:"" help:"The key's id, as keys list shows it."`
+	Add    []string `help:"A scope to give: authorize, warranty:deploy, webhooks:write. Can be given more than once." placeholder:"SCOPE"`
+	Remove []string `help:"A scope to take away. Can be given more than once." placeholder:"SCOPE"`
+}
+
+// Run changes the key's scopes, and prints those that it has then.
+func (c *keysScopesCommand) Run(std streams) error {
+	if len(c.Add)+len(c.Remove) == 0 {
+		return usage("name a scope to --add or to --remove: authorize, warranty:deploy, webhooks:write")
+	}
+	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
+		key, err := a.ChangeScopes(ctx, c.ID, authority.ScopeChange{Add: c.Add, Remove: c.Remove})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(std.out, "%s of %s has the scopes %s\n", key.ID, key.Email, strings.Join(key.Scopes, ", "))
 		return nil
 	})
 }

@@ -14,6 +14,8 @@ import (
 // TestLeaving closes a listener while clients are connected whom nobody has accepted yet: each is, and nobody else is
 // connected meanwhile.
 func TestLeaving(t *testing.T) {
+	defer func(usual time.Duration) { leaveTime = usual }(leaveTime)
+	leaveTime = 2 * time.Second
 	listener, err := listenTCP("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -19,34 +19,6 @@ const (
 	acceptLogEvery = time.Minute
 )
 
-// places bounds how many connections are open at once, of all listeners that share it. It is nil where nothing does.
-type places chan struct{}
-
-// Of the files that the process may open, at least these and a quarter stay for the record, for deliveries, for the
-// chains' nodes and for the operator; maxPlaces is how many connections a server of httpd takes at most.
-const (
-	reservedFiles = 64
-	maxPlaces     = 256 << 10
-)
-
-// placesFor is how many connections may be open where the process may open so many files.
-func placesFor(files uint64) int {
-	reserved := max(reservedFiles, files/4)
-	if files <= reserved {
-		return 1
-	}
-	return int(min(files-reserved, maxPlaces))
-}
-
-// newPlaces bounds connections by the files that this process may open.
-func newPlaces() places {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return nil
-	}
-	return make(places, placesFor(limit.Cur))
-}
-
 // A steadyListener goes on where a connection can't be accepted for want of files or memory, which a server would take for
 // the end of its listener: otherwise whoever opens connections until there are no files left ends the service. And it
 // accepts no more of them than there are places.
@@ -54,14 +26,14 @@ type steadyListener struct {
 	net.Listener
 	log    *slog.Logger
 	clock  authority.Clock
-	places places
+	places *places
 	closed chan struct{}
 	close  func() error
 	told   time.Time // of the last line in the log; only Accept looks at it
 }
 
 // steady makes a listener steady. Accept is then called by one goroutine at a time.
-func steady(inner net.Listener, p places, clock authority.Clock, log *slog.Logger) *steadyListener {
+func steady(inner net.Listener, p *places, clock authority.Clock, log *slog.Logger) *steadyListener {
 	l := &steadyListener{Listener: inner, log: log, clock: clock, places: p, closed: make(chan struct{})}
 	l.close = sync.OnceValue(func() error {
 		close(l.closed)
@@ -81,7 +53,13 @@ func (l *steadyListener) Accept() (net.Conn, error) {
 	for pause := acceptPause; ; pause = min(2*pause, mostAcceptPause) {
 		connection, err := l.Listener.Accept()
 		if err == nil && l.places != nil {
-			return &placedConn{connection, sync.OnceFunc(l.leave)}, nil
+			if placed := l.places.place(connection); placed != nil {
+				return placed, nil
+			}
+			l.tell("a source has as many connections as it may have, and more of it are closed", "connections", maxPerSource, "source", connection.RemoteAddr().String())
+			connection.Close()
+			pause = acceptPause
+			continue
 		}
 		if !passing(err) {
 			if err != nil {
@@ -104,28 +82,33 @@ func passing(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
 }
 
-// enter waits for a place, and reports false where the listener is closed first.
+// enter takes a place, for which the longest idle connection may have to end, and reports false where the listener is closed
+// first.
 func (l *steadyListener) enter() bool {
 	if l.places == nil {
 		return true
 	}
-	select {
-	case l.places <- struct{}{}:
-		return true
-	default:
-	}
-	l.tell("as many connections are open as the limit of open files allows, and new ones wait; raise it (ulimit -n, LimitNOFILE)", "connections", cap(l.places))
-	select {
-	case l.places <- struct{}{}:
-		return true
-	case <-l.closed:
-		return false
+	for {
+		select {
+		case l.places.slots <- struct{}{}:
+			return true
+		default:
+		}
+		l.tell("as many connections are open as the limit of open files allows: idle ones are closed, or new ones wait; raise it (ulimit -n, LimitNOFILE)", "connections", cap(l.places.slots))
+		l.places.endIdle()
+		select {
+		case l.places.slots <- struct{}{}:
+			return true
+		case <-l.closed:
+			return false
+		case <-time.After(endIdleEvery):
+		}
 	}
 }
 
 func (l *steadyListener) leave() {
 	if l.places != nil {
-		<-l.places
+		<-l.places.slots
 	}
 }
 
@@ -135,16 +118,4 @@ func (l *steadyListener) tell(message string, arguments ...any) {
 		l.told = now
 		l.log.Warn(message, append(arguments, "address", l.Addr().String())...)
 	}
-}
-
-// A placedConn has a place, which it leaves when it is closed.
-type placedConn struct {
-	net.Conn
-	leave func()
-}
-
-// Close implements net.Conn.
-func (c *placedConn) Close() error {
-	c.leave()
-	return c.Conn.Close()
 }

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -25,12 +27,13 @@ const (
 
 // command is the whole command line. Its doc texts are the help.
 type command struct {
+	Init       initCommand        `cmd:"" help:"Write a policy to start from, with its tests."`
 	Keygen     keygenCommand      `cmd:"" help:"Make an operator key pair."`
 	Sign       signCommand        `cmd:"" help:"Sign a policy with the operator's key."`
 	Verify     verifyCommand      `cmd:"" help:"Verify a policy's signature."`
 	Check      checkCommand       `cmd:"" help:"Report everything that is wrong with policies, and mend it."`
 	Fmt        fmtCommand         `cmd:"" help:"Lay policies out in the one canonical way."`
-	Explain    explainCodeCommand `cmd:"" name:"explain-code" help:"Explain the code of a finding, with an example."`
+	Explain    explainCodeCommand `cmd:"" name:"explain-code" help:"Explain the code of a finding or of an answer, and what to do about it."`
 	Compile    compileCommand     `cmd:"" help:"Compile a policy to a program."`
 	Disasm     disasmCommand      `cmd:"" help:"List the program of a policy, or of a compiled program."`
 	Eval       evalCommand        `cmd:"" help:"Decide an intent without a service."`
@@ -43,9 +46,13 @@ type command struct {
 	Deploy     deployCommand      `cmd:"" help:"Bind a signed policy to an API key."`
 	Holds      holdsCommand       `cmd:"" help:"List, show, approve and deny holds."`
 	Webhooks   webhooksCommand    `cmd:"" help:"Register webhooks, and receive their deliveries."`
+	Clock      clockCommand       `cmd:"" help:"Confirm the clock of a service that doubts it."`
 	Events     eventsCommand      `cmd:"" help:"Print the events of an API key, or verify the whole record."`
 	Send       sendCommand        `cmd:"" help:"Authorize a signed transaction and submit it."`
 	Attest     attestCommand      `cmd:"" help:"Work with attestations."`
+	Hook       hookCommand        `cmd:"" help:"Stand between a coding agent and its tools."`
+	MCPProxy   mcpProxyCommand    `cmd:"" name:"mcp-proxy" help:"Stand between an MCP client and a server, and let through what the policy allows."`
+	MCP        mcpCommand         `cmd:"" name:"mcp" help:"Look at the tools that mcp-proxy has pinned, and accept those that changed."`
 }
 
 // streams are what a subcommand reads from and writes to.
@@ -64,13 +71,13 @@ type exit struct {
 // Error returns the message.
 func (e *exit) Error() string { return e.message }
 
-// fail returns an exit with exitFailed, usage one with exitUsage.
+// fail returns an exit with exitFailed, usage one with exitUsage. Both say errors in plain words.
 func fail(format string, arguments ...any) error {
-	return &exit{code: exitFailed, message: fmt.Sprintf(format, arguments...)}
+	return &exit{code: exitFailed, message: plainf(format, arguments...)}
 }
 
 func usage(format string, arguments ...any) error {
-	return &exit{code: exitUsage, message: fmt.Sprintf(format, arguments...)}
+	return &exit{code: exitUsage, message: plainf(format, arguments...)}
 }
 
 // exitWith returns the exit of a command that said everything already, nil for exitDone.
@@ -89,11 +96,12 @@ func main() {
 func run(arguments []string, std streams) int {
 	std.in = &onceInput{Reader: std.in}
 	finished := -1
-	parser, err := kong.New(&command{},
+	parser, err := kong.New(grammarFor(arguments),
 		kong.Name("bailiff"),
 		kong.Description("A deterministic firewall in front of what AI agents do."),
 		kong.Writers(std.out, std.err),
 		kong.Exit(func(code int) { finished = code }),
+		kong.Vars{"starters": strings.Join(starterNames(), ",")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
@@ -107,9 +115,40 @@ func run(arguments []string, std streams) int {
 		return finished // --help was printed
 	}
 	if err != nil {
-		return conclude(std, usage("%v; see bailiff --help", err))
+		return conclude(std, usage("%v; see %s --help", err, helpedBy(err)))
 	}
 	return conclude(std, parsed.Run(std))
+}
+
+// helpedBy returns the command whose help shows what a command line that could not be read got wrong.
+func helpedBy(err error) string {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		if command := parse.Context.Selected(); command != nil && !command.Hidden {
+			return command.FullPath()
+		}
+	}
+	return "bailiff"
+}
+
+// grammarFor returns the command line that arguments are read by: the whole one, but for an event of a hook. An agent waits
+// for that before each of its calls, and making the whole one takes longer than the decision.
+func grammarFor(arguments []string) any {
+	if len(arguments) > 0 && arguments[0] == "hook" && !slices.ContainsFunc(arguments, needsWhole) {
+		return &struct {
+			Hook hookAnswer `cmd:""`
+		}{}
+	}
+	return &command{}
+}
+
+// needsWhole reports whether an argument behind "hook" may be one of its subcommands, or asks for help.
+func needsWhole(argument string) bool {
+	switch argument {
+	case "install", "uninstall", "status", "doctor", "log", "canary", "answer", "--help", "-h":
+		return true
+	}
+	return false
 }
 
 // conclude prints an error and returns its exit code.
@@ -117,7 +156,7 @@ func conclude(std streams, err error) int {
 	if err == nil {
 		return exitDone
 	}
-	coded := &exit{code: exitFailed, message: err.Error()}
+	coded := &exit{code: exitFailed, message: plain(err)}
 	errors.As(err, &coded)
 	switch {
 	case coded.plain:

@@ -3,31 +3,35 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
-	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/hook/setup"
 )
-
-// examplePolicy is the policy of a first run, unsigned.
-//
-//go:embed example/warranty.md
-var examplePolicy []byte
 
 // quickstartEmail is the account of the API key that a first run makes.
 const quickstartEmail = "operator@localhost.localdomain"
 
+// maxChainAnswer bounds, in bytes, what is read of a node's answer about its chain.
+const maxChainAnswer = 64 << 10
+
 type quickstartCommand struct {
+	For         string `default:"trader" enum:"${starters}" help:"Whom the example policy is for, as bailiff init has it: ${enum} (${default})." placeholder:"AGENT"`
 	OperatorKey string `default:"config/operator.key" help:"File of the operator's private key; made if missing (${default})." placeholder:"FILE"`
+	RPCURL      string `name:"rpc-url" help:"JSON-RPC address of a node, which is asked for its chain: sets SVC_RPC_URL_<chainId>." placeholder:"URL"`
 }
 
 // Help says what is made where.
@@ -47,23 +51,66 @@ func (c *quickstartCommand) Run(std streams) error {
 	if s.hosted() {
 		return startup("quickstart sets up a self-hosted service; SVC_HOSTED is set, so use bailiff serve")
 	}
+	if err := c.connect(std, s); err != nil {
+		return err
+	}
 	if err := c.prepare(std, s); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(std.err, nil))
-	return serve(s, log, func(running *service) error {
+	return serve(s, serviceLog(std, os.Environ()), proof{}, func(running *service) error {
 		if err := keepAPIKey(running); err != nil {
 			return err
 		}
-		fmt.Fprint(std.out, triesFor(running.settings, running.address))
+		fmt.Fprint(std.out, c.next(running.settings, running.address))
 		return nil
 	})
+}
+
+// connect sets the node of --rpc-url as the upstream of its chain. Errors leave the address out: it may hold an account's key.
+func (c *quickstartCommand) connect(std streams, s settings) error {
+	if c.RPCURL == "" {
+		return nil
+	}
+	if err := isUpstream(c.RPCURL); err != nil {
+		return usage("--rpc-url is not good; %v", err)
+	}
+	chain, err := chainOf(c.RPCURL)
+	if err != nil {
+		return fail("the node of --rpc-url did not tell its chain: %v; give the JSON-RPC address of a node that runs", err)
+	}
+	if !slices.Contains(parseChains(s["SVC_RPC_CHAINS"]), chain) {
+		return fail("the node of --rpc-url is of chain %d, and SVC_RPC_CHAINS is %s; give a node of one of these, or set SVC_RPC_CHAINS", chain, s["SVC_RPC_CHAINS"])
+	}
+	s[fmt.Sprintf("SVC_RPC_URL_%d", chain)] = c.RPCURL
+	fmt.Fprintf(std.out, "/rpc/%d leads to the node of --rpc-url\n", chain)
+	return nil
+}
+
+// chainOf asks a node for the id of its chain.
+func chainOf(node string) (uint64, error) {
+	asking := http.Client{Timeout: clientTimeout}
+	response, err := asking.Post(node, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}`))
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	var answer struct{ Result string }
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxChainAnswer))
+	if err != nil {
+		return 0, err
+	}
+	_ = json.Unmarshal(text, &answer) // what is not JSON has no result
+	chain, err := strconv.ParseUint(strings.TrimPrefix(answer.Result, "0x"), 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("it answered eth_chainId with HTTP %d, and not with a chain", response.StatusCode)
+	}
+	return chain, nil
 }
 
 // prepare makes operator key and policy where there are none, and sets the operator's public key.
 func (c *quickstartCommand) prepare(std streams, s settings) error {
 	if err := os.MkdirAll(filepath.Dir(c.OperatorKey), 0o700); err != nil {
-		return err
+		return fail("the folder of the operator key can't be made: %v; --operator-key names it", err)
 	}
 	if _, err := os.Stat(c.OperatorKey); errors.Is(err, fs.ErrNotExist) {
 		if _, err := makeOperatorKey(c.OperatorKey); err != nil {
@@ -80,7 +127,11 @@ func (c *quickstartCommand) prepare(std streams, s settings) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // one that can't be used says so when it is loaded
 	}
-	signed, _, err := signPolicy(std, grammar.NewSource(path, examplePolicy), private)
+	example, _, err := starterOf(c.For)
+	if err != nil {
+		return err
+	}
+	signed, _, err := signPolicy(std, grammar.NewSource(path, example), private, false)
 	if err != nil {
 		return err
 	}
@@ -136,7 +187,7 @@ ALLOWED, with an attestation:
   curl -s http://%[1]s/v1/authorize -H "Authorization: Bearer $(cat %[3]s)" -d '{
     "framework": "custom", "agentId": "trader-1", "chainId": 8453,
     "txCommit": "b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c",
-    "intent": {"action": "wallet.transfer", "targetAddress": "0x00000000000000000000000000000000000000aa", "amount": "0.1", "metadata": {"desk": "desk-1"}}}'
+    "intent": {"action": "wallet.transfer", "targetAddress": "0x00000000000000000000000000000000000000aa", "amount": "0.1", "maxFee": "0.001", "metadata": {"desk": "desk-1"}}}'
 
 %[4]s:
 
@@ -149,6 +200,25 @@ The keys that verify attestations:
 
   curl -s http://%[1]s/.well-known/jwks.json
   curl -s http://%[1]s/v1/pqc-keys
+
+`
+
+// next is what to paste: an agent's hook, or the first intents.
+func (c *quickstartCommand) next(s settings, address string) string {
+	if setup.Find(c.For) == nil {
+		return triesFor(s, address)
+	}
+	return fmt.Sprintf(guards, address, s["WARRANTY_PATH"], c.For, shellWord(s.apiKeyPath()))
+}
+
+// guards is how a coding agent is put behind the service.
+const guards = `
+%[1]s serves the policy %[2]s.
+
+Have %[3]s ask before each tool call, from another terminal in this folder:
+
+  bailiff hook install %[3]s --url http://%[1]s --api-key-file %[4]s
+  bailiff hook status
 
 `
 

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,4 +38,35 @@ func TestTriesObserve(t *testing.T) {
 	if text := triesFor(settings{"SVC_MODE": "OBSERVE"}, "127.0.0.1:8787"); strings.Contains(text, "DENIED") {
 		t.Error(text)
 	}
+}
+
+// TestConnect: the node of --rpc-url becomes the upstream of the chain that it tells, and no error shows its address, which may
+// hold the key of an account.
+func TestConnect(t *testing.T) {
+	answer := `{"jsonrpc":"2.0","id":1,"result":"0x2105"}`
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
+	defer node.Close()
+	connect := func(url string) (settings, error) {
+		s := settings{"SVC_RPC_CHAINS": "1,8453"}
+		return s, (&quickstartCommand{RPCURL: url}).connect(streams{out: io.Discard}, s)
+	}
+	if s, err := connect(node.URL + "/hush"); err != nil || s["SVC_RPC_URL_8453"] != node.URL+"/hush" {
+		t.Errorf("%v %v", s, err)
+	}
+	if s, err := connect(""); err != nil || len(s) != 1 {
+		t.Errorf("%v %v", s, err)
+	}
+	refused := func(url, want string) {
+		t.Helper()
+		s, err := connect(url)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") || len(s) != 1 {
+			t.Errorf("%s: %v, and not %q", url, err, want)
+		}
+	}
+	answer = `{"jsonrpc":"2.0","id":1,"result":"0xa"}`
+	refused(node.URL+"/hush", "is of chain 10, and SVC_RPC_CHAINS is 1,8453; give a node of one of these, or set SVC_RPC_CHAINS")
+	answer = `<html>`
+	refused(node.URL+"/hush", "with HTTP 200, and not with a chain")
+	refused("http://"+closedPort(t)+"/hush", "connection refused; give the JSON-RPC address of a node that runs")
+	refused("hush.example", "has to be an http or https address")
 }

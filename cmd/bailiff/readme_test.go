@@ -1,12 +1,20 @@
 package main
 
 import (
+	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"bailiff/httpd"
+	"bailiff/runtime/authority"
+	"bailiff/runtime/budget"
 	"bailiff/runtime/code"
+	"bailiff/runtime/gateway"
+	"bailiff/runtime/metrics"
 )
 
 // TestReadme holds the README to the product: it shows the example policy as it is.
@@ -16,7 +24,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := ""
-	for line := range strings.Lines(string(examplePolicy)) {
+	for line := range strings.Lines(string(exampleOf(t))) {
 		if line != "\n" {
 			line = "    " + line
 		}
@@ -29,7 +37,7 @@ func TestReadme(t *testing.T) {
 
 // TestDocuments holds documents to the product: they name no subcommand, no flag and no setting that does not exist.
 func TestDocuments(t *testing.T) {
-	for _, name := range []string{"README.md", "docs/operating.md"} {
+	for _, name := range []string{"README.md", "docs/operating.md", "docs/error-codes.md", "docs/hooks.md"} {
 		text, err := os.ReadFile("../../" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -44,6 +52,71 @@ func TestDocuments(t *testing.T) {
 		if len(documentFaults(wrong+"\n")) == 0 {
 			t.Errorf("%q: nothing was found", wrong)
 		}
+	}
+}
+
+// TestBudgetsTable holds docs/operating.md to the budgets: each has a row with its unit, its bound and what is beyond it, and no
+// row is of another one.
+func TestBudgetsTable(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range budgetFaults(string(text)) {
+		t.Error(fault)
+	}
+	for _, wrong := range [][2]string{
+		{"| `storage` | bytes", "| `stored` | bytes"}, {"| 20 MiB of a free key |", "| |"}, {"256 MiB; 64 MiB of", "256 MiB; 65 MiB of"},
+		{"| 256 MiB; 96 MiB of", "| 255 MiB; 96 MiB of"}, {"| 4,096, or", "| 4,095, or"},
+	} {
+		changed := strings.Replace(string(text), wrong[0], wrong[1], 1)
+		if changed == string(text) || len(budgetFaults(changed)) == 0 {
+			t.Errorf("%q: nothing was found", wrong)
+		}
+	}
+}
+
+// budgetFaults says what is wrong with a table of budgets.
+func budgetFaults(text string) (faults []string) {
+	_, table, _ := strings.Cut(text, "| Budget | Unit | Bound | Beyond it |\n|---|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	bounds := map[string]string{}
+	for row := range strings.Lines(table + "\n") {
+		cells := strings.Split(strings.TrimSpace(row), " | ")
+		if len(cells) != 4 || slices.ContainsFunc(cells, func(cell string) bool { return strings.Trim(cell, "| ") == "" }) {
+			faults = append(faults, "not a row of four cells: "+row)
+			continue
+		}
+		bounds[strings.Trim(cells[0], "|` ")] = cells[2]
+	}
+	for b := metrics.Budget(0); !strings.HasPrefix(b.String(), "Budget("); b++ {
+		if bounds[b.String()] == "" {
+			faults = append(faults, "no row of "+b.String())
+		} else if want := boundOf(b); !strings.HasPrefix(bounds[b.String()], want) {
+			faults = append(faults, fmt.Sprintf("%s has the bound %q, want %q", b, bounds[b.String()], want))
+		}
+		delete(bounds, b.String())
+	}
+	for name := range bounds {
+		faults = append(faults, "no budget "+name)
+	}
+	return faults
+}
+
+// boundOf is how the bound of a budget begins, where other packages can see it.
+func boundOf(b metrics.Budget) string {
+	memory := func(b *budget.Budget) string {
+		return fmt.Sprintf("%d MiB; %d MiB of one address", b.Most>>20, b.Share>>20)
+	}
+	switch b {
+	case metrics.RequestBodies:
+		return memory(httpd.NewBodies(time.Now, slog.New(slog.DiscardHandler)))
+	case metrics.UpstreamAnswers:
+		return memory(gateway.NewAnswers(time.Now, slog.New(slog.DiscardHandler)))
+	case metrics.Waiting:
+		return fmt.Sprintf("%d,%03d,", authority.MaxHoldWaits/1000, authority.MaxHoldWaits%1000)
+	default:
+		return ""
 	}
 }
 

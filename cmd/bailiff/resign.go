@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"fmt"
 
+	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 )
@@ -28,7 +29,7 @@ func newResigner(std streams, keyFile string) (*resigner, error) {
 // on the error stream.
 //
 // Only what the same key had signed is signed anew: a signature that does not verify says that somebody else changed
-// the text, and a formatter must not give that its blessing.
+// the text, and a formatter must not give that its blessing. Nor is a policy signed anew that still has errors.
 func (r *resigner) successor(src *grammar.Source, body []byte) ([]byte, error) {
 	framed, _ := grammar.Split(src)
 	switch {
@@ -41,7 +42,11 @@ func (r *resigner) successor(src *grammar.Source, body []byte) ([]byte, error) {
 	if err := attest.VerifyPolicy(r.private.Public().(ed25519.PublicKey), framed.Body, framed.Signature); err != nil {
 		return nil, fail("%s: its signature does not verify with this key, so it is not signed anew: somebody may have changed it; read it, then sign it with bailiff sign", src.Name)
 	}
-	signed, hash, err := signPolicy(r.std, grammar.NewSource(src.Name, body), r.private)
+	next := grammar.NewSource(src.Name, body)
+	if _, found := compiler.Compile(next); found.HasErrors() {
+		return nil, fail("%s: it would still have errors, so it is neither changed nor signed anew; correct what bailiff check %s reports, or leave --key out and sign it afterwards", src.Name, src.Name)
+	}
+	signed, hash, err := signPolicy(r.std, next, r.private, false)
 	if err == nil {
 		fmt.Fprintf(r.std.err, "bailiff: %s: signed anew, policyHash %s\n", src.Name, hash)
 	}

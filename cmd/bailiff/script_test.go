@@ -17,7 +17,7 @@ import (
 )
 
 // commands are what tests can run as programs.
-var commands = map[string]func(){"bailiff": main}
+var commands = map[string]func(){"bailiff": mainOnWall}
 
 func TestMain(m *testing.M) { testscript.Main(m, commands) }
 
@@ -36,6 +36,12 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("SVC_ADMIN_LISTEN", "off")
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, fmt.Errorf("unknown condition %s", name)
+			}
+			return os.Geteuid() == 0, nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"await": await, "ask": ask, "field": field, "spoil": spoil, "flip": flip, "certify": certify},
 	})

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
+	api "bailiff/httpd/client"
 	"bailiff/runtime/gateway"
 )
 
@@ -35,26 +37,13 @@ moment. It signs nothing. It prints the transaction's hash. It exits with 3 wher
 person has to approve first: run it again, unchanged, when that is done.`
 }
 
-// envelope is the body of authorize.
-type envelope struct {
-	Framework string `json:"framework"`
-	AgentID   string `json:"agentId"`
-	TxCommit  string `json:"txCommit"`
-	ChainID   uint64 `json:"chainId"`
-	Intent    struct {
-		*gateway.Declaration
-		TaskID   string          `json:"task_id,omitempty"`
-		Metadata json.RawMessage `json:"metadata,omitempty"`
-	} `json:"intent"`
-}
-
 // Run authorizes and submits.
 func (c *sendCommand) Run(std streams) error {
 	raw, err := c.transaction(std)
 	if err != nil {
 		return err
 	}
-	body, err := c.envelope(raw)
+	request, err := c.request(raw)
 	if err != nil {
 		return err
 	}
@@ -63,11 +52,11 @@ func (c *sendCommand) Run(std streams) error {
 		return err
 	}
 	ctx := context.Background()
-	attestation, err := authorize(ctx, service, body)
+	attestation, err := authorize(ctx, service.api, request)
 	if err != nil {
 		return err
 	}
-	return c.submit(ctx, std, &client{service.base, attestation, service.http}, raw)
+	return c.submit(ctx, std, service.api, attestation, raw)
 }
 
 // transaction returns the raw bytes.
@@ -91,8 +80,8 @@ func (c *sendCommand) transaction(std streams) ([]byte, error) {
 	return raw, nil
 }
 
-// envelope describes the transaction. What no gateway would submit is found before anything is asked for.
-func (c *sendCommand) envelope(raw []byte) (*envelope, error) {
+// request describes the transaction. What no gateway would submit is found before anything is asked for.
+func (c *sendCommand) request(raw []byte) (*api.Request, error) {
 	tx, err := gateway.DecodeTransaction(raw)
 	if err != nil {
 		return nil, usage("the transaction: %v", err)
@@ -104,65 +93,74 @@ func (c *sendCommand) envelope(raw []byte) (*envelope, error) {
 	if err != nil {
 		return nil, usage("the transaction: %v", err)
 	}
-	e := &envelope{Framework: c.Framework, AgentID: c.AgentID, TxCommit: hex.EncodeToString(tx.Commitment[:]), ChainID: c.Chain}
-	e.Intent.Declaration, e.Intent.TaskID, e.Intent.Metadata = declared, c.TaskID, c.Metadata
-	return e, nil
+	request := &api.Request{Framework: c.Framework, AgentID: c.AgentID, TxCommit: hex.EncodeToString(tx.Commitment[:]), ChainID: c.Chain}
+	request.Intent = api.Intent{
+		Action: declared.Action, TargetAddress: declared.TargetAddress, Token: declared.Token, Amount: declared.Amount,
+		AmountUnit: declared.AmountUnit, Calldata: declared.Calldata, MaxFee: declared.MaxFee, TaskID: c.TaskID,
+	}
+	if declared.To != "" {
+		request.Intent.To = api.Recipients{declared.To}
+	}
+	if c.Metadata != nil {
+		request.Intent.Metadata = c.Metadata
+	}
+	return request, nil
 }
 
 // authorize returns the attestation of an intent that is allowed.
-func authorize(ctx context.Context, service *client, body *envelope) (string, error) {
-	var answer struct {
-		Status      string
-		Attestation string `json:"intent_attestation"`
-		Message     string
-		HoldID      string
+func authorize(ctx context.Context, service *api.Client, request *api.Request) (string, error) {
+	answer, err := service.Authorize(ctx, request)
+	if err != nil {
+		return "", clientFault(err)
 	}
-	err := service.call(ctx, http.MethodPost, "/v1/authorize", body, &answer)
-	if refused := refusedWith(err); refused != nil && refused.HTTP == http.StatusForbidden && refused.Code != "SVC_API_KEY_SCOPE_INSUFFICIENT" {
+	switch answer.Status {
+	case api.Denied:
+		refused := &refusal{HTTP: http.StatusForbidden, Code: answer.ErrorCode, Message: answer.Message}
 		return "", &exit{code: exitDenied, message: "denied: " + refused.Error()}
-	}
-	switch {
-	case err != nil:
-		return "", err
-	case answer.Status == "PENDING":
-		return "", &exit{code: exitPending, message: "hold " + answer.HoldID + ": " + strings.Map(oneLine, answer.Message)}
-	case answer.Status != "ALLOWED" || answer.Attestation == "":
-		return "", fail("the service answered %.32q without an attestation", answer.Status)
+	case api.Pending:
+		return "", &exit{code: exitPending, message: "hold " + strings.Map(oneLine, answer.HoldID+": "+answer.Message)}
 	}
 	return answer.Attestation, nil
 }
 
 // submit presents the attestation with the transaction, and prints what comes of it.
-func (c *sendCommand) submit(ctx context.Context, std streams, service *client, raw []byte) error {
-	request := map[string]any{"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction", "params": []string{"0x" + hex.EncodeToString(raw)}}
-	var response json.RawMessage
-	if err := service.call(ctx, http.MethodPost, fmt.Sprintf("/rpc/%d", c.Chain), request, &response); err != nil {
-		return err
-	}
-	var answer struct {
-		Result string
-		Error  *struct {
-			Message string
-			Data    json.RawMessage
-		}
-	}
-	err := json.Unmarshal(response, &answer)
-	if err == nil && answer.Error == nil && answer.Result == "" {
-		err = errors.New("it has neither a hash nor an error")
-	}
-	if err != nil {
-		return fail("the answer can't be read: %v", err)
+func (c *sendCommand) submit(ctx context.Context, std streams, service *api.Client, attestation string, raw []byte) error {
+	result, err := service.Submit(ctx, api.RPC, c.Chain, attestation, "eth_sendRawTransaction", "0x"+hex.EncodeToString(raw))
+	var failure *api.RPCError
+	if err != nil && !errors.As(err, &failure) {
+		return clientFault(err)
 	}
 	if c.JSON {
-		fmt.Fprintln(std.out, string(response))
+		if err := printResponse(std.out, result, failure); err != nil {
+			return err
+		}
 	}
-	if answer.Error != nil {
-		return fail("not submitted: %s %s", strings.Map(oneLine, answer.Error.Message), strings.Map(oneLine, reasonIn(answer.Error.Data)))
+	if failure != nil {
+		return fail("not submitted: %s %s", strings.Map(oneLine, failure.Message), strings.Map(oneLine, reasonIn(failure.Data)))
+	}
+	var hash string
+	if err := json.Unmarshal(result, &hash); err != nil {
+		return fail("the answer can't be read: %v", err)
 	}
 	if !c.JSON {
-		fmt.Fprintln(std.out, strings.Map(oneLine, answer.Result))
+		fmt.Fprintln(std.out, strings.Map(oneLine, hash))
 	}
 	return nil
+}
+
+// printResponse prints a JSON-RPC response on one line.
+func printResponse(w io.Writer, result json.RawMessage, failure *api.RPCError) error {
+	text, err := json.Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      int             `json:"id"`
+		Result  json.RawMessage `json:"result,omitempty"`
+		Error   *api.RPCError   `json:"error,omitempty"`
+	}{"2.0", 1, result, failure})
+	if err != nil {
+		return fail("the answer can't be printed: %v", err)
+	}
+	_, err = fmt.Fprintln(w, string(text))
+	return err
 }
 
 // reasonIn returns the gateway's words in an error's data, or the data of a node's error.

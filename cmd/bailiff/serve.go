@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -12,6 +11,8 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
@@ -26,7 +27,10 @@ const shutdownTimeout = 20 * time.Second
 // the counters of some keys; what a request leaves behind is cheaper to collect seldom.
 const collectAtPercent = 800
 
-type serveCommand struct{}
+type serveCommand struct {
+	Checkpoint   string `help:"Hold the data against this checkpoint instead of the one in SVC_DATA_DIR." placeholder:"FILE" xor:"checkpoint"`
+	NoCheckpoint bool   `help:"Start although the checkpoint is missing or not good, having decided that no record is missing." xor:"checkpoint"`
+}
 
 // Help lists the environment variables.
 func (c *serveCommand) Help() string { return settingsHelp() }
@@ -38,16 +42,21 @@ func (c *serveCommand) Run(std streams) error {
 	if err != nil {
 		return startup("%v", err)
 	}
+	return serve(s, serviceLog(std, os.Environ()), proof{c.Checkpoint, c.NoCheckpoint}, func(*service) error { return nil })
+}
+
+// serviceLog returns the log of a service, after warning of every name in environ that is most likely a misspelt setting.
+func serviceLog(std streams, environ []string) *slog.Logger {
 	log := slog.New(slog.NewTextHandler(std.err, nil))
-	for _, name := range unknownSettings(os.Environ()) {
+	for _, name := range unknownSettings(environ) {
 		log.Warn("unknown setting is ignored", "name", name)
 	}
-	return serve(s, log, func(*service) error { return nil })
+	return log
 }
 
 // startup is an error in the form of the specification's startup errors; the process exits with 1.
 func startup(format string, arguments ...any) error {
-	return &exit{code: exitFailed, message: fmt.Sprintf("[Svc] "+format, arguments...), plain: true}
+	return &exit{code: exitFailed, message: plainf("[Svc] "+format, arguments...), plain: true}
 }
 
 // service is a service that runs.
@@ -55,22 +64,25 @@ type service struct {
 	settings settings
 	log      *slog.Logger
 	clock    authority.Clock
+	guard    *authority.GuardedClock // of clock
+	watch    clockWatch
 	ledger   ledger.Ledger
 	signer   *attest.Signer
 	metrics  *metrics.Metrics
 	boot     boot
+	signed   ledger.Head // the head that the checkpoint in the data folder is of
 	decider  *authority.Authority
 	admin    *authority.Admin
 	clients  []server // who asks from outside; stopped first
 	operator []server // admin socket and monitor; stopped last
-	places   places   // of the connections of clients
+	places   *places  // of the connections of clients
 	work     background
 	failed   chan error // of whatever can't go on
 	address  string     // where the API is
 }
 
 // serve starts the service, calls ready, and runs it until a signal comes or it fails.
-func serve(s settings, log *slog.Logger, ready func(*service) error) error {
+func serve(s settings, log *slog.Logger, by proof, ready func(*service) error) error {
 	if os.Getenv("GOMAXPROCS") == "" {
 		// One processor is stuck in fdatasync at nearly all times; twice the cores keep the others busy.
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
@@ -78,11 +90,15 @@ func serve(s settings, log *slog.Logger, ready func(*service) error) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAtPercent)
 	}
+	if _, err := memlimit.Set(); err != nil && !errors.Is(err, memlimit.ErrNoCgroup) && !errors.Is(err, memlimit.ErrCgroupsNotSupported) {
+		log.Warn("the memory limit of the control group can't be read; set GOMEMLIMIT to nine tenths of it", "error", err)
+	}
 	// Whoever reads the log may go, as tee does at Ctrl-C. Go ends a process that then writes to it.
 	signal.Ignore(syscall.SIGPIPE)
+	defer outliveHangUps(log)()
 	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	running, err := startUnless(signals.Done(), func() (*service, error) { return start(s, log) })
+	running, err := startUnless(signals.Done(), func() (*service, error) { return start(s, log, by) })
 	if err != nil {
 		return err
 	}
@@ -90,6 +106,22 @@ func serve(s settings, log *slog.Logger, ready func(*service) error) error {
 		return errors.Join(err, running.close())
 	}
 	return running.run(signals, stop)
+}
+
+// outliveHangUps keeps SIGHUP from ending the process, until the function that it returns is called: a terminal sends it
+// when it closes, and operators send it to have a service read its settings again.
+func outliveHangUps(log *slog.Logger) (stop func()) {
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP)
+	go func() {
+		for range hangUps {
+			log.Warn("SIGHUP changes nothing; restart the service to have it read its policy and settings again")
+		}
+	}()
+	return func() {
+		signal.Stop(hangUps)
+		close(hangUps)
+	}
 }
 
 // startUnless starts a service, or gives up on it when the process is asked to end: a large record takes its time to open,
@@ -113,27 +145,33 @@ func startUnless(asked <-chan struct{}, start func() (*service, error)) (*servic
 }
 
 // start opens everything that a service needs. What fails here is a startup error.
-func start(s settings, log *slog.Logger) (*service, error) {
+func start(s settings, log *slog.Logger, by proof) (*service, error) {
 	boot, err := readBoot(s)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
-		return nil, startup("%v", err)
+		return nil, startup("the data folder can't be made: %v; SVC_DATA_DIR names it", err)
 	}
 	signer, err := readSigner(s)
 	if err != nil {
 		return nil, startup("signing keys: %v", err)
 	}
+	guard := authority.NewGuardedClock(timeSources())
+	clock := authority.Clock(guard.Now)
+	proxies, _ := parsePrefixes(s["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
 	running := &service{
-		settings: s, log: log, clock: authority.SystemClock(), signer: signer, boot: boot, metrics: metrics.New(),
-		places: newPlaces(), failed: make(chan error, 16),
+		settings: s, log: log, clock: clock, guard: guard, signer: signer, boot: boot, metrics: metrics.New(),
+		places: newPlaces(clock, proxies), failed: make(chan error, 16),
 	}
 	if running.ledger, err = running.openLedger(); err != nil {
 		return nil, startup("%v", err)
 	}
 	debug.FreeOSMemory() // what replaying left behind would stay for long: the heap may grow many times over
-	if err := running.keepCheckpoint(context.Background()); err != nil {
+	if err := running.checkRecord(context.Background(), by); err != nil {
+		return nil, errors.Join(startup("%v", err), running.close())
+	}
+	if err := running.beginClock(context.Background()); err != nil {
 		return nil, errors.Join(startup("%v", err), running.close())
 	}
 	if err := running.wire(); err != nil {
@@ -177,19 +215,26 @@ func (r *service) await(signals context.Context, stop func()) error {
 
 func (r *service) close() error { return r.closeWithin(shutdownTimeout) }
 
-// commit is the full id of the commit that this build is bound to; empty where it was built from none, or from
+// A binding is the commit that a build is bound to, and when that was made; zero where the build was made from none, or from
 // a tree that had changed since.
-func commit() string {
+type binding struct {
+	commit string // full id
+	time   time.Time
+}
+
+func boundTo() (b binding) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return ""
+		return b
 	}
 	values := map[string]string{}
 	for _, setting := range info.Settings {
 		values[setting.Key] = setting.Value
 	}
 	if values["vcs.modified"] == "true" {
-		return ""
+		return b
 	}
-	return values["vcs.revision"]
+	b.commit = values["vcs.revision"]
+	b.time, _ = time.Parse(time.RFC3339, values["vcs.time"])
+	return b
 }

@@ -34,19 +34,23 @@ func readBoot(s settings) (boot, error) {
 		return boot{}, startup("the policy %v; WARRANTY_PATH names it", err)
 	}
 	src := grammar.NewSource(path, text)
-	policy, err := authority.LoadPolicy(src, operator)
+	policy, err := authority.LoadDefaultPolicy(src, operator)
 	var invalid *authority.InvalidPolicy
 	if errors.As(err, &invalid) {
-		var report []byte
-		for _, d := range invalid.Diagnostics {
-			report = append(append(report, '\n'), src.Render(d)...)
-		}
-		return boot{}, startup("%s: %v%s", path, err, report)
+		return boot{}, startup("%s: %v%s", path, err, reportOf(invalid))
 	}
 	if err != nil {
 		return boot{}, startup("%s: %v; sign it with: bailiff sign --key operator.key %s", path, err, path)
 	}
 	return boot{policy, text, [32]byte(operator)}, nil
+}
+
+// reportOf returns the findings about a policy, each on lines of its own.
+func reportOf(invalid *authority.InvalidPolicy) (report []byte) {
+	for _, d := range invalid.Diagnostics {
+		report = append(append(report, '\n'), invalid.Source.Render(d)...)
+	}
+	return report
 }
 
 // maxShimsBytes bounds the file of trusted shims.

@@ -48,8 +48,11 @@ func (r *service) listenAPI() (index int, err error) {
 	return len(r.clients) - 1, nil
 }
 
-// listenBeside opens the listeners beside the API's: the internal one, the admin socket, the monitor.
-func (r *service) listenBeside() error {
+// listenBeside opens the listeners beside the API's: the API's socket, the internal one, the admin socket, the monitor.
+func (r *service) listenBeside(config httpd.Config) error {
+	if err := r.listenSocket(config); err != nil {
+		return err
+	}
 	if r.settings["SVC_INTERNAL_LISTEN"] != "" {
 		internal, err := r.listenMutual()
 		if err != nil {
@@ -67,6 +70,25 @@ func (r *service) listenBeside() error {
 		r.operator = append(r.operator, server{httpd.NewMonitor(r.metrics, r.log), monitor})
 	}
 	return err
+}
+
+// listenSocket opens the socket of the API, if there is to be one. Its server has limits, budgets and connections in common
+// with the other.
+func (r *service) listenSocket(config httpd.Config) error {
+	path := r.settings["SVC_LISTEN_UNIX"]
+	if path == "" {
+		return nil
+	}
+	socket, err := listenUnix(path, socketMode(r.settings["SVC_LISTEN_UNIX_MODE"]))
+	if err != nil {
+		return fmt.Errorf("SVC_LISTEN_UNIX: %w", err)
+	}
+	api, err := httpd.New(config)
+	if err != nil {
+		return errors.Join(err, socket.Close())
+	}
+	r.clients = append(r.clients, server{api, steady(socket, r.places, r.clock, r.log)})
+	return nil
 }
 
 // listenMonitor opens the listener of metrics and profiles, nil for none. Where somebody else has the default port, as
@@ -98,7 +120,7 @@ const maxSocketPath = 107
 // checkSocketPath says why a socket can't be made at a path.
 func checkSocketPath(path string) error {
 	if len(path) > maxSocketPath {
-		return fmt.Errorf("its path %s has %d bytes, and %d are the most; use a shorter SVC_DATA_DIR", path, len(path), maxSocketPath)
+		return fmt.Errorf("its path %s has %d bytes, and %d are the most; use a shorter SVC_DATA_DIR or SVC_LISTEN_UNIX", path, len(path), maxSocketPath)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
 		return fmt.Errorf("%s is in the way and is no socket; move it elsewhere", path)

@@ -11,11 +11,13 @@ import (
 
 	"bailiff/httpd"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/limit"
+	"bailiff/runtime/metrics"
 	"bailiff/runtime/webhook"
 )
 
@@ -86,23 +88,43 @@ func (r *service) wire() error {
 	if r.decider, err = r.newAuthority(); err != nil {
 		return err
 	}
+	var invalid *authority.InvalidPolicy
+	if err := r.decider.BindDefault(context.Background()); errors.As(err, &invalid) {
+		return fmt.Errorf("%s: %w%s", r.settings["WARRANTY_PATH"], err, reportOf(invalid))
+	} else if err != nil {
+		return err
+	}
 	passage, err := r.newGateway()
 	if err != nil {
 		return err
 	}
+	bodies := httpd.NewBodies(r.clock, r.log)
+	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, passage.Answers)); err != nil {
+		return err
+	}
 	proxies, _ := parsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
-	server, err := httpd.New(httpd.Config{
-		Authority: r.decider, Log: r.log, Clock: r.clock, Random: rand.Reader, Commit: commit(), PublicURL: r.publicURL(),
+	build := boundTo()
+	config := httpd.Config{
+		Authority: r.decider, Log: r.log, Clock: r.clock, Random: rand.Reader, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
+		Commit: build.commit, CommitTime: build.time,
 		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: passage,
-	})
+		Bodies: bodies,
+	}
+	server, err := httpd.New(config)
 	if err != nil {
 		return err
 	}
 	r.clients[api].http = server
 	r.admin = &authority.Admin{
-		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Random: rand.Reader, Hosted: r.settings.hosted(),
+		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: rand.Reader, Hosted: r.settings.hosted(),
 	}
-	return r.listenBeside()
+	return r.listenBeside(config)
+}
+
+// countBudget adds a budget of memory to the metrics. Nobody uses it yet.
+func (r *service) countBudget(as metrics.Budget, b *budget.Budget) error {
+	b.Exceeded = func() { r.metrics.Beyond(as) }
+	return r.metrics.Use(as, float64(b.Most), func() float64 { return float64(b.Held()) })
 }
 
 // newAuthority makes the authority.
@@ -119,10 +141,10 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 	return authority.New(authority.Config{
 		Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"],
 		Observe: s.observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
-		Clock: r.clock, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
+		Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
 		Hosted: s.hosted(), Policy: r.boot.policy, Operator: r.boot.operator,
-		RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Shims: shims, DeployURL: r.deployURL(),
-		Mirror: mirror,
+		RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Deployments: s.limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
+		Mirror: mirror, HoldWaits: r.places.holdWaits(),
 		CheckURL: func(ctx context.Context, url string) error {
 			return webhook.CheckURL(ctx, url, s.on("SVC_WEBHOOK_ALLOW_PRIVATE"))
 		},
@@ -142,8 +164,8 @@ func (r *service) newGateway() (*gateway.Gateway, error) {
 	}
 	return gateway.New(gateway.Config{
 		Verifier: verifier, Ledger: r.ledger, BootPolicy: r.boot.text, Upstreams: s.upstreams(),
-		Chains: parseChains(s["SVC_RPC_CHAINS"]), EntryPoints: points, Environment: s["SVC_ENV"],
-		Observe: s.observe(), Clock: r.clock, Log: r.log,
+		Chains: parseChains(s["SVC_RPC_CHAINS"]), EntryPoints: points, MaxFees: s.maxFees(), Environment: s["SVC_ENV"],
+		Observe: s.observe(), Clock: r.clock, ClockDoubt: func() bool { return r.guard.Doubt() != nil }, Log: r.log,
 	})
 }
 
@@ -159,6 +181,17 @@ func (s settings) upstreams() (list []gateway.Upstream) {
 	return list
 }
 
+// maxFees are the limits of fees that the settings name, by chain.
+func (s settings) maxFees() gateway.MaxFees {
+	fees := gateway.MaxFees{}
+	for name, value := range s {
+		if chain, found := strings.CutPrefix(name, "SVC_MAX_FEE_"); found {
+			fees[parseChains(chain)[0]], _ = gateway.ParseMaxFee(value) // isMaxFee has passed it
+		}
+	}
+	return fees
+}
+
 // limits are the rate limits: those of the specification where the service is hosted, and what is set.
 func (s settings) limits() httpd.Limits {
 	limits := httpd.DefaultLimits(s["SVC_ENV"], s.hosted())
@@ -171,6 +204,7 @@ func (s settings) limits() httpd.Limits {
 		"SVC_RATE_LIMIT_HOLDS":    {&limits.Holds, time.Minute},
 		"SVC_RATE_LIMIT_REGISTER": {&limits.Register, time.Hour},
 		"SVC_RATE_LIMIT_MANAGE":   {&limits.Manage, time.Minute},
+		"SVC_RATE_LIMIT_DEPLOY":   {&limits.Deploy, time.Hour},
 	} {
 		if s[name] != "" {
 			*row.window, _ = parseWindow(s[name], row.per) // isWindow has passed it
@@ -179,13 +213,14 @@ func (s settings) limits() httpd.Limits {
 	return limits
 }
 
-// countLimits makes the stores of the rate limits, each with a metric of how many names it holds.
+// countLimits makes the stores of the rate limits, each with a metric of how many names it holds, and the metric of the clock.
 func (r *service) countLimits() (httpd.Stores, error) {
 	sources, registrations, keys := limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames)
 	return httpd.Stores{Sources: sources, Registrations: registrations, Keys: keys}, errors.Join(
 		r.metrics.Queue("rate_limit_sources", sources.Names),
 		r.metrics.Queue("rate_limit_registrations", registrations.Names),
-		r.metrics.Queue("rate_limit_keys", keys.Names))
+		r.metrics.Queue("rate_limit_keys", keys.Names),
+		r.metrics.ClockDoubt(func() bool { return r.guard.Doubt() != nil }))
 }
 
 // publicURL is where clients reach the API; empty where nobody says so, and the address listened on is none to connect to.

@@ -26,11 +26,14 @@ var settingTable = []setting{
 	{"SVC_HOSTED", "false", "true: no boot policy, open registration, plans with quotas, rate limits; else self-hosted", isBool},
 	{"SVC_OPERATOR_PUBLIC_KEY", "", "the operator's Ed25519 public key, unpadded base64url; required when self-hosted", nil},
 	{"WARRANTY_PATH", "config/warranty.md", "the signed policy; self-hosted only", nil},
-	{"SVC_MODE", "", "OBSERVE approves what the policy would deny, and records it; anything else enforces", nil},
+	{"SVC_MODE", "", "OBSERVE approves what the policy would deny, and records it; anything else enforces", isMode},
 	{"SVC_ENV", "production", "production or test: which API keys are accepted", oneOf("production", "test")},
 	{"SVC_LISTEN", "127.0.0.1:8787", "address and port of the API", isAddress},
+	{"SVC_LISTEN_UNIX", "", "path of a Unix socket on which the API is served as well, for agents on this machine", isSocketPath},
+	{"SVC_LISTEN_UNIX_MODE", "0600", "mode of that socket: 0600 for the service's user, 0660 for its group too, 0666 for all users of the machine", oneOf(socketModes...)},
 	{"SVC_ADMIN_LISTEN", adminListenDefault, "address and port of metrics and profiles (no keys asked); off for none", isAddressOrOff},
 	{"SVC_PUBLIC_URL", "", "where clients reach the API, for documents and activations (default http:// and SVC_LISTEN, where that names one address)", isBaseURL},
+	{"SVC_CONTACT", "", "how to reach who runs the service (an e-mail or web address), for the conformance descriptor", isContact},
 	{"SVC_TRUSTED_PROXIES", "", "networks (CIDR, comma-separated) whose X-Forwarded-For names the client", isPrefixes},
 	{"SVC_DATA_DIR", "data", "folder of everything that is kept; made if missing", nil},
 	{"SVC_KEY_DIR", "SVC_DATA_DIR/keys", "folder of the signing keys; made at the first start", nil},
@@ -42,7 +45,8 @@ var settingTable = []setting{
 	{"SVC_RATE_LIMIT_HOLDS", "", "reading and resolving holds, per API key (default 30/60s hosted)", isWindow},
 	{"SVC_RATE_LIMIT_REGISTER", "", "registering keys, per IP address (default 5/3600s hosted)", isWindow},
 	{"SVC_RATE_LIMIT_MANAGE", "", "deployments, webhooks and events together, per API key (default 120/60s hosted)", isWindow},
-	{"SVC_REFUSE_ROLLBACK", "false", "true refuses to deploy a policy that an earlier deployment had", isBool},
+	{"SVC_RATE_LIMIT_DEPLOY", "", "policies that are compiled to be deployed, refused ones included, per API key (default 10/3600s hosted)", isWindow},
+	{"SVC_REFUSE_ROLLBACK", "true", "false lets a key deploy a policy that governed it before and was replaced since", isBool},
 	{"SVC_TRUSTED_SHIMS", "", "JSON file of the trusted shims: keys, issuers, identities, versions", nil},
 	{"SVC_WEBHOOK_ALLOW_PRIVATE", "false", "true lets webhooks go to http and to private addresses; for development", isBool},
 	{"SVC_INTERNAL_LISTEN", "", "production: address and port on which test environments fetch keys (mutual TLS)", isAddress},
@@ -56,6 +60,7 @@ var settingTable = []setting{
 	{"SVC_RPC_URL_" + chainSuffix, "", "JSON-RPC address of a chain's node, for /rpc", isUpstream},
 	{"SVC_BUNDLER_URL_" + chainSuffix, "", "JSON-RPC address of a chain's bundler, for /bundler", isUpstream},
 	{"SVC_RPC_CHAINS", "1,8453", "chains that /rpc and /bundler take", isChains},
+	{"SVC_MAX_FEE_" + chainSuffix, "", "the most that the gas of a write on a chain may cost whose intent declares no maxFee, in native units; 0 for no limit (default 1; 100 on chain 137)", isMaxFee},
 	{"SVC_ENTRY_POINTS", "", "entry points that /bundler takes, VERSION:ADDRESS, comma-separated (default: the canonical ones of 0.6, 0.7 and 0.8)", isEntryPoints},
 }
 
@@ -63,7 +68,9 @@ var settingTable = []setting{
 const adminListenDefault = "127.0.0.1:8788"
 
 // clientVariables belong to the commands that ask a service; the service has no use for them.
-var clientVariables = []string{"SVC_API_KEY", "SVC_API_URL", "SVC_TASK_ID"}
+var clientVariables = []string{
+	"SVC_API_KEY", "SVC_API_URL", "SVC_TASK_ID", "SVC_AGENT_ID", "SVC_FRAMEWORK", "SVC_FAIL_MODE", "SVC_HOOK_CONFIG",
+}
 
 // settings are the environment as the service reads it.
 type settings map[string]string
@@ -98,7 +105,7 @@ func readSettings(environ []string) (settings, error) {
 
 // shown is a value as an error shows it. Addresses of nodes carry their accounts' keys, and errors end up in logs.
 func (row *setting) shown(value string) string {
-	if strings.HasSuffix(row.name, chainSuffix) {
+	if strings.HasSuffix(row.name, "_URL_"+chainSuffix) {
 		return "not good"
 	}
 	return strconv.Quote(value)
@@ -167,6 +174,7 @@ func settingsHelp() string {
 	table.Flush()
 	text.WriteString("\nA limit without a duration is for a minute; for registration, for an hour. Self-hosted, only limits that are set apply.\n")
 	text.WriteString("\nGOMAXPROCS and GOGC work as ever; without them the service uses twice the processors, and 800.\n")
+	text.WriteString("GOMEMLIMIT, unless it is set, is nine tenths of the memory that the service's control group may have.\n")
 	text.WriteString("On Linux it executes itself once more at start, with half a millisecond of timer slack (prctl(2)), unless it has that.\n")
 	return text.String()
 }
@@ -177,11 +185,18 @@ func (s settings) hosted() bool { return s.on("SVC_HOSTED") }
 // on is a setting of isBool.
 func (s settings) on(name string) bool { return s[name] == "true" || s[name] == "1" }
 
+// The values of SVC_MODE. Every value but modeObserve enforces.
+const (
+	modeObserve = "OBSERVE"
+	modeEnforce = "ENFORCE"
+)
+
 // observe reports whether what the policy denies is approved.
-func (s settings) observe() bool { return s["SVC_MODE"] == "OBSERVE" }
+func (s settings) observe() bool { return s["SVC_MODE"] == modeObserve }
 
 // Where things lie below the data folder.
 func (s settings) ledgerPath() string     { return filepath.Join(s["SVC_DATA_DIR"], "ledger") }
 func (s settings) adminSocket() string    { return filepath.Join(s["SVC_DATA_DIR"], "admin.sock") }
 func (s settings) checkpointPath() string { return filepath.Join(s["SVC_DATA_DIR"], "checkpoint") }
+func (s settings) signerPath() string     { return filepath.Join(s.ledgerPath(), "signer") }
 func (s settings) signingKeyPath() string { return filepath.Join(s["SVC_KEY_DIR"], attest.KeyFileName) }

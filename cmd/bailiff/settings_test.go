@@ -17,7 +17,6 @@ func TestSettings(t *testing.T) {
 		{"SVC_RATE_LIMIT_KEY=-1", "it has to be N or N/DURATION"},
 		{"SVC_RATE_LIMIT_KEY=5/", "it has to be N"},
 		{"SVC_RATE_LIMIT_KEY=5/1ms", "from 1s to 24h"},
-		{"SVC_RATE_LIMIT_KEY=5/25h", "from 1s to 24h"},
 		{"SVC_RATE_LIMIT_KEY=1000001", "up to 1000000"},
 		{"SVC_TRUSTED_PROXIES=10.0.0.0/8, fd00::/8,192.0.2.1", ""},
 		{"SVC_TRUSTED_PROXIES=10.0.0.0/8,", `"" is no network`},
@@ -41,8 +40,14 @@ func TestSettings(t *testing.T) {
 		{"SVC_ISSUER=bailiff\n", "printable ASCII"},
 		{"SVC_ISSUER=bailiff\xff", "printable ASCII"},
 		{"SVC_ISSUER=" + strings.Repeat("x", 257), "it can have 256 characters"},
+		{"SVC_MAX_FEE_8453=0.05", ""},
+		{"SVC_MAX_FEE_137=0", ""},
+		{"SVC_MAX_FEE_8453=-1", `SVC_MAX_FEE_8453 is "-1"; it has to be a decimal of native units`},
+		{"SVC_MAX_FEE_8453=1e18", "a decimal of native units"},
 		{"SVC_ENTRY_POINTS=0.7:0x0000000071727de22e5e9d8baf0edac6f37da032", ""},
 		{"SVC_ENTRY_POINTS=0x0000000071727de22e5e9d8baf0edac6f37da032", "VERSION:ADDRESS"},
+		{"SVC_MODE=OBSERVE", ""},
+		{"SVC_MODE=observe", `SVC_MODE is "observe"; write OBSERVE in capitals to observe, or ENFORCE to enforce`},
 		{"SVC_REFUSE_ROLLBACK=on", "it can be true or false"},
 		{"SVC_INTERNAL_CA=x", "SVC_INTERNAL_CA is set, and SVC_INTERNAL_LISTEN"},
 		{"SVC_ENV=test SVC_INTERNAL_LISTEN=:1 SVC_INTERNAL_CERT=a SVC_INTERNAL_KEY=b SVC_INTERNAL_CA=c", "works in the environment production only"},
@@ -66,6 +71,15 @@ func TestUnknownSettings(t *testing.T) {
 	environ := []string{"SVC_ISUER=x", "SVC_ISSUER=x", "SVC_RPC_URL_1=x", "SVC_RPC_URL_base=x", "SVC_API_KEY=x", "PATH=x", "WARRANTY_PATH=x"}
 	if got := strings.Join(unknownSettings(environ), " "); got != "SVC_ISUER SVC_RPC_URL_base" {
 		t.Errorf("unknown are %q", got)
+	}
+}
+
+// TestUnknownSettingsAreLogged: the log of a service begins with the settings that nothing reads.
+func TestUnknownSettingsAreLogged(t *testing.T) {
+	var text strings.Builder
+	serviceLog(streams{err: &text}, []string{"SVC_HOSTD=true", "SVC_HOSTED=true"})
+	if got := text.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "name=SVC_HOSTD") {
+		t.Errorf("the log has %q", got)
 	}
 }
 
@@ -93,3 +107,16 @@ func TestLimits(t *testing.T) {
 }
 
 func per(n int, period time.Duration) limit.Window { return limit.Window{Limit: n, Per: period} }
+
+// The limits of fees reach the gateways by their chains.
+func TestMaxFees(t *testing.T) {
+	s, err := readSettings([]string{"SVC_MAX_FEE_1=0.5", "SVC_MAX_FEE_8453=0", "SVC_RPC_URL_10=http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fees := s.maxFees()
+	lifted, set := fees[8453]
+	if ethereum := fees[1]; len(fees) != 2 || ethereum.Format(18) != "0.5" || !set || !lifted.IsZero() {
+		t.Errorf("%v", fees)
+	}
+}

@@ -6,10 +6,12 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/limit"
@@ -30,11 +32,28 @@ func oneOf(words ...string) func(string) error {
 	}
 }
 
+// isMode rejects other spellings of OBSERVE: they would enforce although the operator meant to observe (decisions,
+// section 7). Any other value is accepted.
+func isMode(value string) error {
+	if value != modeObserve && strings.EqualFold(strings.TrimSpace(value), modeObserve) {
+		return errors.New("write OBSERVE in capitals to observe, or ENFORCE to enforce")
+	}
+	return nil
+}
+
 // isAddress takes a host and a port; the host may be empty, for all addresses.
 func isAddress(value string) error {
 	_, port, err := net.SplitHostPort(value)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
 		return errors.New("it has to be HOST:PORT")
+	}
+	return nil
+}
+
+// isSocketPath takes an absolute path, which clients have to name as well.
+func isSocketPath(value string) error {
+	if !filepath.IsAbs(value) || strings.ContainsRune(value, 0) {
+		return errors.New("it has to be an absolute path, such as /run/bailiff/api.sock")
 	}
 	return nil
 }
@@ -85,6 +104,17 @@ func isIssuer(value string) error {
 	}
 	if len(value) > maxIssuer {
 		return fmt.Errorf("it can have %d characters", maxIssuer)
+	}
+	return nil
+}
+
+// maxContact bounds SVC_CONTACT, in bytes.
+const maxContact = 256
+
+// isContact takes what can be shown on one line.
+func isContact(value string) error {
+	if len(value) > maxContact || strings.Map(oneLine, value) != value || !utf8.ValidString(value) {
+		return fmt.Errorf("it has to be a line of at most %d bytes without control characters", maxContact)
 	}
 	return nil
 }
@@ -143,6 +173,12 @@ func parseChains(value string) (chains []uint64) {
 // isEntryPoints takes a list of VERSION:ADDRESS.
 func isEntryPoints(value string) error {
 	_, err := gateway.ParseEntryPoints(value)
+	return err
+}
+
+// isMaxFee takes a decimal of native units.
+func isMaxFee(value string) error {
+	_, err := gateway.ParseMaxFee(value)
 	return err
 }
 

@@ -12,10 +12,11 @@ import (
 type signCommand struct {
 	Key    string `required:"" help:"File of the operator's private key." placeholder:"FILE"`
 	Output string `short:"o" help:"Write the signed policy there instead of in place." placeholder:"FILE"`
+	Force  bool   `help:"Sign a policy with errors all the same, for a service of another version."`
 	File   string `arg:"" help:"The policy."`
 }
 
-// Run signs the policy, replacing a signature that it has, and prints the policyHash.
+// Run signs the policy, replacing a signature that it has, and prints the policyHash. One with errors is not signed.
 func (c *signCommand) Run(std streams) error {
 	private, err := attest.ReadOperatorKey(c.Key)
 	if err != nil {
@@ -32,7 +33,7 @@ func (c *signCommand) Run(std streams) error {
 	if err := keepInput(output, c.Key, "the key that signs"); err != nil {
 		return err
 	}
-	signed, hash, err := signPolicy(std, src, private)
+	signed, hash, err := signPolicy(std, src, private, c.Force)
 	if err != nil {
 		return err
 	}
@@ -51,9 +52,9 @@ func (c *signCommand) Run(std streams) error {
 	return nil
 }
 
-// signPolicy returns the policy with a fresh signature block, and its policyHash. What is signed is what
-// stands before the old block; only where that does not end its last line is a line end added.
-func signPolicy(std streams, src *grammar.Source, private ed25519.PrivateKey) ([]byte, string, error) {
+// signPolicy returns the policy with a fresh signature block, and its policyHash. The signature covers the text before the
+// old block, to which a line end is added if it lacks one. A policy with errors is refused unless force is set.
+func signPolicy(std streams, src *grammar.Source, private ed25519.PrivateKey, force bool) ([]byte, string, error) {
 	body, found := grammar.Unsigned(src)
 	if found.HasErrors() {
 		return nil, "", printed(std, src, found)
@@ -61,24 +62,30 @@ func signPolicy(std streams, src *grammar.Source, private ed25519.PrivateKey) ([
 	if len(body) > 0 && body[len(body)-1] != '\n' {
 		body = append(body[:len(body):len(body)], '\n')
 	}
+	if err := signable(std, grammar.NewSource(src.Name, body), force); err != nil {
+		return nil, "", err
+	}
 	signed, err := grammar.Join(body, attest.SignPolicy(private, body))
 	if err != nil {
 		return nil, "", fail("%s: %v", src.Name, err)
 	}
-	return signed, grammar.PolicyHash(body), warn(std, grammar.NewSource(src.Name, body))
+	return signed, grammar.PolicyHash(body), nil
 }
 
-// warn says what is wrong with a policy that is being signed. A signature says who wrote a text, not that it is right,
-// and another version may know more; but no service of this one will start with it.
-func warn(std streams, src *grammar.Source) error {
+// signable prints what is wrong with a policy that is to be signed, and refuses one with errors unless force is set.
+func signable(std streams, src *grammar.Source, force bool) error {
 	_, found := compiler.Compile(src)
 	if err := src.RenderAll(std.err, found); err != nil {
 		return err
 	}
-	if found.HasErrors() {
-		fmt.Fprintf(std.err, "bailiff: %s is signed, but it has errors: no service of this version starts with it\n", src.Name)
+	switch {
+	case !found.HasErrors():
+		return nil
+	case force:
+		fmt.Fprintf(std.err, "bailiff: WARN: %s has errors and is signed all the same, since --force says so; a service of this version accepts it only if it is in force there already\n", src.Name)
+		return nil
 	}
-	return nil
+	return fail("%s has errors and is not signed; correct them, or sign it for a service of another version with --force", src.Name)
 }
 
 type verifyCommand struct {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -217,17 +215,11 @@ func noTests(where string) error {
 	return usage("there are no tests in %s: the tests of NAME.md are in NAME.test.yaml beside it", where)
 }
 
-// testsBelow looks through a folder, hidden ones excepted.
+// testsBelow looks through a folder, hidden files and folders excepted.
 func testsBelow(root string) (tests, policies []string, err error) {
-	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
+	err = walkFiles(root, func(path string) error {
 		_, isTest := policytest.PolicyFor(path)
 		switch {
-		case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
-			return fs.SkipDir
-		case entry.IsDir():
 		case isTest:
 			tests = append(tests, path)
 		case filepath.Ext(path) == ".md":
@@ -241,19 +233,5 @@ func testsBelow(root string) (tests, policies []string, err error) {
 		}
 		return nil
 	})
-	var coded *exit
-	if errors.As(err, &coded) {
-		return nil, nil, err
-	}
-	return tests, policies, unreadable(err)
-}
-
-// isPolicy reports whether a Markdown file is a policy: it has a version line.
-func isPolicy(text []byte) bool {
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "version:") {
-			return true
-		}
-	}
-	return false
+	return tests, policies, err
 }

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"bailiff/runtime/code"
 )
 
 type webhooksCommand struct {
 	Listen webhooksListenCommand `cmd:"" help:"Receive deliveries, verify and print them; for development."`
 	List   webhooksListCommand   `cmd:"" help:"List the webhooks of an API key."`
 	Add    webhooksAddCommand    `cmd:"" help:"Register a webhook; its secret is shown once."`
+	Enable webhooksEnableCommand `cmd:"" help:"Enable a webhook that was disabled because its receiver failed."`
 	Remove webhooksRemoveCommand `cmd:"" help:"Remove a webhook."`
 }
 
@@ -71,17 +74,47 @@ func (c *webhooksAddCommand) Run(std streams) error {
 	}
 	var raw json.RawMessage
 	if err := service.call(context.Background(), "POST", "/v1/webhooks", body, &raw); err != nil || c.JSON {
-		return orPrint(std.out, raw, err)
+		return orPrint(std.out, raw, aboutPrivate(err, c.Target))
 	}
 	var added webhookAnswer
 	if err := json.Unmarshal(raw, &added); err != nil {
 		return fail("the webhook is registered, and the answer can't be read: %v", err)
 	}
 	if added.Secret == "" {
-		return fail("the answer holds no secret; is %s the service?", service.base)
+		return fail("the answer contains no secret; is %s the service?", service.api.Base())
 	}
 	fmt.Fprintln(std.out, added.Secret)
 	fmt.Fprintf(std.err, "webhook %s sends to %s; its secret is not shown again\n", added.ID, added.URL)
+	return nil
+}
+
+// aboutPrivate adds to the refusal of an address of http, or of this machine, how a service for development takes it.
+func aboutPrivate(err error, target string) error {
+	refused, address := refusedWith(err), new(url.URL)
+	if parsed, failed := url.Parse(target); failed == nil {
+		address = parsed
+	}
+	if refused != nil && refused.Code == string(code.WebhookURL) && (address.Scheme == "http" || loopback(address.Hostname())) {
+		return fail("%v; for development, start a service of your own with SVC_WEBHOOK_ALLOW_PRIVATE=true: it delivers to http and to private addresses too", err)
+	}
+	return err
+}
+
+type webhooksEnableCommand struct {
+	apiFlags
+	ID string `arg:"" help:"The webhook's id."`
+}
+
+// Run enables the webhook; what happened while it was disabled is not delivered.
+func (c *webhooksEnableCommand) Run(std streams) error {
+	service, err := c.client(std)
+	if err != nil {
+		return err
+	}
+	if err := service.call(context.Background(), "POST", "/v1/webhooks/"+url.PathEscape(c.ID)+"/enable", nil, nil); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.out, "enabled", c.ID)
 	return nil
 }
 

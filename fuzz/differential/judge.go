@@ -34,12 +34,15 @@ func Compile(text []byte) (*Bound, error) {
 	if compiled.Program == nil {
 		return nil, fmt.Errorf("%w: %s", ErrInvalid, firstError(found))
 	}
-	binding, err := intent.NewBinding(compiled.Program.Fields())
+	binding, err := intent.NewBinding(compiled.Program.Fields(), compiled.Program.Tokens())
 	if err != nil {
 		return nil, fmt.Errorf("the program asks for what no request has: %w", err)
 	}
 	return &Bound{compiled, compiled.Program, binding}, nil
 }
+
+// Tokens returns what the decoder needs of the policy to hash an intent.
+func (b *Bound) Tokens() *intent.Tokens { return b.binding.Tokens() }
 
 // NewSubject compiles a policy and gives it to the oracle. An error other than ErrInvalid is a divergence: the oracle or
 // the decoder can't read what the compiler accepts.
@@ -82,12 +85,12 @@ func (j *Judge) Pair(s *Subject, c *gen.Case) (machine, oracle *Verdict, invalid
 }
 
 // Body is Pair for a body as bytes.
-func (j *Judge) Body(s *Subject, body []byte, from intent.Provenance) (machine, oracle *Verdict, invalid error) {
+func (j *Judge) Body(s *Subject, body []byte, from intent.Provenance) (machine, second *Verdict, invalid error) {
 	in, err := j.decoder.Decode(body)
 	if err != nil {
 		return nil, nil, err
 	}
-	judged := s.oracle.Judge(in, from)
+	judged := s.oracle.Judge(body, oracle.Sender{Shim: from == intent.Shim})
 	return j.machine(s.Bound, in, from), ofOracle(&judged), nil
 }
 

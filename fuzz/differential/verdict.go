@@ -106,8 +106,17 @@ func ofReservation(p *vm.Program, frame []vm.Value, reservation vm.Reservation) 
 	rule := p.Rule(counter.Rule)
 	return Reservation{
 		Counter: counter.Name, Window: counter.Window.String(), Group: group(frame, counter), Op: counter.Op.String(),
-		Amount: reservation.Amount.String(), Limit: counter.Limit.String(), Code: rule.Code, Rule: rule.Name,
+		Amount: amountOf(frame, counter, reservation), Limit: counter.Limit.String(), Code: rule.Code, Rule: rule.Name,
 	}
+}
+
+// amountOf is by how much the counter advances. A maximum that the intent says nothing of is judged by what was seen for
+// the task, and the machine gives it as zero.
+func amountOf(frame []vm.Value, counter *vm.Counter, reservation vm.Reservation) string {
+	if counter.Op == vm.Max && frame[counter.Amount].Kind == vm.Missing {
+		return number(nil)
+	}
+	return reservation.Amount.String()
 }
 
 // group is what the counter's totals are kept apart by, as the service gives it to the ledger: the text of its slot or,

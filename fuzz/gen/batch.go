@@ -15,13 +15,20 @@ type Batch struct {
 	Cases  []*Case
 }
 
-// NewBatch makes the batch of a seed with n requests.
+// NewBatch makes the batch of a seed with n requests. One in ten is one of NewFocused, and some requests are respelled.
 func NewBatch(seed int64, n int) *Batch {
 	r := NewRand(seed)
+	if r.N(10) == 0 {
+		return NewFocused(seed, n)
+	}
 	b := &Batch{Seed: seed, Policy: NewPolicy(r)}
-	writer := NewWriter(b.Policy)
+	writer, speller := NewWriter(b.Policy), NewSpeller(b.Policy)
 	for range n {
-		b.Cases = append(b.Cases, writer.Case(r))
+		c := writer.Case(r)
+		if r.Chance(15) {
+			c.Body, _ = speller.Respell(r, c.Body)
+		}
+		b.Cases = append(b.Cases, c)
 	}
 	return b
 }

@@ -2,12 +2,15 @@
 //
 // A [Policy] is a draft: sections and entries, apart from how they are spelled, so that the same policy can be
 // written in several ways, changed by a law, and shrunk. [Policies] and [Cases] are its generators for gopter;
-// [NewPolicy] makes one from a [Rand] alone. Policies cover every section and key of the formats 1.x to 2.3, from
-// one line to everything at once.
+// [NewPolicy] makes one from a [Rand] alone. Policies cover every section and key of the formats 1.x to 2.4, from
+// one line to everything at once; [NewFocused] makes small ones whose rules are about how values are spelled.
 //
 // A request is written for a policy by its [Writer]: each begins as one that the policy would allow, and then some
 // aspects slip, by a little: another case, one wei more, a subdomain, a quote in the middle of a word. So all of
 // ALLOWED, PENDING, DENIED and 400 occur often, and the borders of rules most of all.
+//
+// A [Speller] puts a request into its normal spelling, and into others that say the same; [RespellRules] does so for the
+// rules of a policy.
 //
 // It promises:
 //

@@ -121,21 +121,21 @@ const (
 func (w *Writer) envelope() {
 	r := w.r
 	w.request.text("framework", r.Pick("custom", "agent-1", "langchain"))
-	w.request.text("agentId", r.Pick("agent-1", "agent", "a", "エージェント"))
+	w.request.text("agentId", r.Pick("agent-1", "agent", "a", "エージェント", "agent-1", "agent", anAddress(r)))
 	if w.lower == "erc4337.userop" && r.Chance(60) {
 		w.request.set("userOpHash", userOpHash)
 	} else {
 		w.request.set("txCommit", commitment)
 	}
 	if r.Chance(10) {
-		w.request.text("context", r.Pick("because", "prod", "it's", "agent-1"))
+		w.request.text("context", r.Pick("because", "prod", "it's", "agent-1", "for "+anAddress(r)))
 	}
 	if r.Chance(10) {
 		w.request.text("request_nonce", r.Pick("nonce", "1", "agent-1"))
 	}
 	w.intent.text("action", w.action)
 	if w.needsTask() != w.slip() {
-		w.intent.text("task_id", r.Pick("t", "task-1", "T_2"))
+		w.intent.text("task_id", r.Pick("t", "task-1", "T_2", "t", "task-1", "T_2", anAddress(r)))
 	}
 }
 

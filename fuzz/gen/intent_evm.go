@@ -14,6 +14,7 @@ func (w *Writer) evmFields() {
 	if r.Chance(20) {
 		w.intent.text("to", w.address(One(r, addresses)))
 	}
+	w.maxFee()
 	if len(w.lore.tokens) > 0 && (r.Chance(45) || w.lower == "token.approve") {
 		w.tokenIntent()
 		return
@@ -34,12 +35,27 @@ func (w *Writer) evmFields() {
 
 // target returns some contract; one that a rule pins only now and then.
 func (w *Writer) target() string {
-	if len(w.lore.tokens) > 0 && w.r.Chance(25) {
-		if pins := One(w.r, w.lore.tokens).pins; len(pins) > 0 {
+	if len(w.lore.tokens) > 0 && w.r.Chance(45) {
+		if pins := w.pins(One(w.r, w.lore.tokens)); len(pins) > 0 {
 			return One(w.r, pins)
 		}
 	}
 	return One(w.r, addresses)
+}
+
+// pins returns the addresses that a rule pins on the chain of the request, and now and then those of other chains.
+func (w *Writer) pins(t token) []string {
+	if w.slip() {
+		return t.pinnedOn("")
+	}
+	chain := ""
+	if node := w.request.member("chainId"); node != nil {
+		chain = node.Raw
+	}
+	if pinned := t.pinnedOn(chain); len(pinned) > 0 {
+		return pinned
+	}
+	return t.pinnedOn("")
 }
 
 // evmChain writes a chain on which the action is granted.
@@ -67,16 +83,17 @@ func (w *Writer) evmChain() {
 func (w *Writer) tokenIntent() {
 	r := w.r
 	token := One(r, w.lore.tokens)
+	pins := w.pins(token)
 	name := r.Pick(token.symbol, strings.ToLower(token.symbol))
-	if len(token.pins) > 0 && r.Chance(30) {
-		name = w.address(One(r, token.pins))
+	if len(pins) > 0 && r.Chance(30) {
+		name = w.address(One(r, pins))
 	}
 	target := ""
 	switch {
-	case len(token.pins) > 0 && strings.HasPrefix(name, "0x"):
+	case len(pins) > 0 && strings.HasPrefix(name, "0x"):
 		target = name
-	case len(token.pins) > 0:
-		target = One(r, token.pins)
+	case len(pins) > 0:
+		target = One(r, pins)
 	case r.Chance(60):
 		target = One(r, addresses)
 	}
@@ -93,9 +110,34 @@ func (w *Writer) tokenIntent() {
 	if !w.slip() || r.Chance(50) {
 		w.amount(&token.amounts)
 	}
-	if w.lower == "contract.call" {
+	switch {
+	case w.lower == "contract.call":
 		w.calldata()
+	case r.Chance(50):
+		w.ownData(&token)
 	}
+}
+
+// maxFee writes the most that gas may cost, where the policy asks for it or now and then.
+func (w *Writer) maxFee() {
+	if w.lore.minor < 4 && !w.r.Chance(5) || w.lore.minor >= 4 && !w.lore.needsFee && !w.r.Chance(20) {
+		return
+	}
+	if w.lore.needsFee && w.slip() {
+		return
+	}
+	a := w.lore.fees
+	text, _ := a.pick(w.r, false)
+	if !strings.Contains(text, ".") && len(text) > 6 {
+		text = One(w.r, a.within)
+	}
+	switch {
+	case w.probe() && w.r.Chance(30):
+		text = One(w.r, malformed)
+	case w.probe():
+		text = One(w.r, a.beyond)
+	}
+	w.intent.text("maxFee", text)
 }
 
 // address spells an address: by its checksum, in lower or in upper case, and rarely with a wrong checksum.
@@ -135,45 +177,86 @@ func (w *Writer) amount(a *amounts) {
 	}
 }
 
-// The methods of tokens that call data may name, and one more.
-const (
-	selectorTransfer = "a9059cbb"
-	selectorFrom     = "23b872dd"
-	selectorApprove  = "095ea7b3"
-	selectorIncrease = "39509351"
-)
-
 // calldata writes the call data of a contract.call, and what a shim says of it.
 func (w *Writer) calldata() {
 	r := w.r
-	selector := r.Pick(selectorTransfer, selectorFrom, selectorApprove, selectorIncrease, "deadbeef", selectorTransfer)
+	m := anyMethod(r)
+	if w.probe() && r.Chance(60) { // a rule for the token has to name it
+		m = One(r, []contractMethod{methodOf("mint"), methodOf("pause")})
+	} else if w.slips == 0 && r.Chance(60) {
+		m = contractMethods[r.N(usual)]
+	}
 	units := w.tokenUnits(w.pinnedToken())
-	if selector == selectorApprove && w.probe() {
+	if m.arguments == "pv" && m.selector != methodOf("transfer").selector && w.probe() {
 		units = maximum
 	}
 	if r.Chance(65) {
-		word := func(n *big.Int) string { return fmt.Sprintf("%064x", n) }
-		account := word(big.NewInt(int64(r.N(1000))))
-		data := "0x" + selector + account
-		if selector == selectorFrom {
-			data += account
-		}
-		data += word(units)
-		if w.slip() {
-			data = r.Pick(data[:len(data)-2], data+"00", data[:10], "0x", "0x"+strings.ToUpper(data[2:]), data[2:])
-		}
-		w.intent.text("calldata", data)
+		w.data(m, call{w.account(), w.account(), units})
 	}
 	if w.lore.enriched != w.slip() {
-		w.enrichment("0x"+selector, units)
+		w.enrichment("0x"+m.selector, units)
 	}
+}
+
+// account returns the digits of one of this package's addresses, or of some other account.
+func (w *Writer) account() string {
+	if w.r.Chance(60) {
+		return hexOf(One(w.r, addresses))
+	}
+	return fmt.Sprintf("%040x", w.r.N(1000))
+}
+
+// data writes call data that, where it slips, is cut off, too long, empty or no hexadecimal digits.
+func (w *Writer) data(m contractMethod, c call) {
+	data := m.data(w.r, c)
+	if w.slip() {
+		data = w.r.Pick(data[:len(data)-2], data+"00", data[:10], "0x", "0x"+strings.ToUpper(data[2:]), data[2:])
+	}
+	w.intent.text("calldata", data)
+}
+
+// ownData writes the call data of a token intent: its action's own method with the declared amount and recipient or,
+// where it slips, with a little more, another recipient, or another method.
+func (w *Writer) ownData(t *token) {
+	r := w.r
+	text, ok := w.intent.member("amount").plain()
+	units, isNumber := parseFixed(text, t.decimals)
+	if w.intent.member("amount_unit") != nil {
+		units, isNumber = new(big.Int).SetString(text, 10)
+	}
+	if !ok || !isNumber || units.Sign() < 0 || units.Cmp(maximum) > 0 {
+		return
+	}
+	m := contractMethods[r.N(2)]
+	if w.lower == "token.approve" {
+		m = One(r, []contractMethod{methodOf("approve"), methodOf("increaseAllowance")})
+	}
+	c := call{w.account(), w.account(), units}
+	if to, ok := w.intent.member("to").plain(); ok && len(to) == 42 {
+		c.party = hexOf(to)
+	}
+	switch {
+	case r.Chance(10) && units.Sign() > 0:
+		c.units = new(big.Int).Sub(units, big.NewInt(1))
+	case w.probe() && r.Chance(80):
+		if more := new(big.Int).Add(units, big.NewInt(1)); more.Cmp(maximum) <= 0 {
+			c.units = more
+		}
+	}
+	if w.probe() && r.Chance(30) {
+		c.party = w.account()
+	}
+	if w.probe() && r.Chance(40) {
+		m = anyMethod(r)
+	}
+	w.data(m, c)
 }
 
 // pinnedToken returns the token whose contract the request targets, or any.
 func (w *Writer) pinnedToken() *token {
 	if target := w.intent.member("targetAddress"); target != nil {
 		for i, token := range w.lore.tokens {
-			for _, pin := range token.pins {
+			for _, pin := range w.pins(token) {
 				if strings.EqualFold(Quote(pin), target.Raw) {
 					return &w.lore.tokens[i]
 				}
@@ -214,8 +297,8 @@ func (w *Writer) enrichment(selector string, units *big.Int) {
 	}
 	leaf("selector", selector)
 	pin := One(r, addresses)
-	if t := w.pinnedToken(); t != nil && len(t.pins) > 0 && !w.slip() {
-		pin = One(r, t.pins)
+	if t := w.pinnedToken(); t != nil && len(w.pins(*t)) > 0 && !w.slip() {
+		pin = One(r, w.pins(*t))
 	}
 	leaf("token_target", r.Pick(pin, strings.ToLower(pin)))
 	leaf("token_amount", units.String())

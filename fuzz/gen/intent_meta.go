@@ -1,6 +1,9 @@
 package gen
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // metadata writes what sections other than the action's own look at.
 func (w *Writer) metadata() {
@@ -9,7 +12,7 @@ func (w *Writer) metadata() {
 	w.evidence()
 	for _, c := range w.lore.caps {
 		if c.group != "" {
-			w.member(c.group, w.r.Pick(`"acme"`, `"7"`, "7", "true"), `{}`, `[]`, `["a"]`, "null", `""`)
+			w.member(c.group, w.r.Pick(`"acme"`, `"7"`, "7", "true", Quote(anAddress(w.r))), `{}`, `[]`, `["a"]`, "null", `""`)
 		}
 		if c.field != "" {
 			w.member(c.field, w.r.Pick(`"1"`, `"0.01"`, `"250.50"`, `"0"`, `"1000000"`), "1", `"x"`, `"-1"`, "null", `"0.0000000000000000001"`,
@@ -61,6 +64,10 @@ func (w *Writer) usage() {
 		w.intent.text(at+"estimated_spend_usd", r.Pick("0", "2.5", "2.50", "0.0000001", "0.000001", "10.000000000000000001", "1000000"))
 	}
 	switch {
+	case r.Chance(15):
+		w.intent.set(at+"input_tokens", r.Pick("0", "7", "40"))
+		w.intent.set(at+"output_tokens", r.Pick("0", "3", "40"))
+		w.intent.set(at+"total_tokens", r.Pick("0", "5", "80", "1000"))
 	case r.Chance(50):
 		w.intent.set(at+"total_tokens", r.Pick("0", "1", "10", "1000", "9007199254740991"))
 	case !w.slip():
@@ -87,6 +94,8 @@ func (w *Writer) custom() {
 			w.intent.set(rule.path, r.Pick("[[", "[{},[")+Quote(w.near(rule))+"]]")
 		case w.slip() && rule.path == "":
 			w.intent.text("metadata.said", "… "+w.near(rule)+" …")
+		case w.slip() && r.Chance(25) && strings.Count(rule.path, ".") > 1 && strings.HasPrefix(rule.path, "metadata."):
+			w.listOfObjects(rule)
 		case w.slip():
 			w.place(rule.path, w.near(rule))
 		case rule.operator == "not_equals":
@@ -94,7 +103,7 @@ func (w *Writer) custom() {
 		}
 	}
 	if r.Chance(30) {
-		w.intent.text("metadata.note", One(r, words))
+		w.intent.text("metadata.note", metadataValue(r))
 	}
 	if r.Chance(30) {
 		w.intent.set("metadata.n", r.Pick("1", "1.0", "true", "0.1", "1e3", "null", `"1"`, "[]"))
@@ -128,6 +137,25 @@ func (w *Writer) allowed(rule rule) {
 	}
 }
 
+// listOfObjects writes a value in one of several objects, in a list where the rule's path has an object.
+func (w *Writer) listOfObjects(rule rule) {
+	above, name, _ := cutLast(rule.path)
+	found, other := Quote(name)+":"+Quote(w.near(rule)), Quote(name)+":"+Quote(One(w.r, words))
+	w.intent.set(above, w.r.Pick("[{"+found+"}]", "[{"+other+"},{"+found+"}]", "[{},{"+found+`}]`, `["x",{`+found+"}]", "[[{"+found+"}]]"))
+}
+
+// cutLast cuts the last segment off a path.
+func cutLast(path string) (above, name string, deeper bool) {
+	at := strings.LastIndexByte(path, '.')
+	if at < 0 {
+		return "", path, false
+	}
+	return path[:at], path[at+1:], true
+}
+
+// shapedFields are fields that only a value of their own shape may replace.
+var shapedFields = []string{"url", "cwd", "host", "amount", "token", "targetAddress", "calldata", "query"}
+
 // place writes a text at a path. Fields that the request has keep their value mostly, since it was chosen with care.
 func (w *Writer) place(path, value string) {
 	first, _, deeper := strings.Cut(path, ".")
@@ -139,6 +167,16 @@ func (w *Writer) place(path, value string) {
 		w.request.drop(first)
 		w.request.text(first, value)
 		return
+	case slices.Contains(shapedFields, first):
+		if w.intent.member(first) != nil && w.r.Chance(60) {
+			if first == "url" && !strings.HasPrefix(strings.ToLower(value), "http") {
+				value = "https://api.example.com/" + strings.TrimLeft(value, "/")
+			}
+			w.intent.drop(first)
+			w.intent.text(first, value)
+		}
+	case first == "path" && w.intent.member("paths") != nil:
+		w.addPath(value)
 	case first == "command" || first == "path" || first == "to" || first == "task_id":
 		if w.intent.member(first) != nil || first == "to" || first == "task_id" {
 			w.intent.drop(first)
@@ -158,7 +196,7 @@ func (w *Writer) good(rule rule) string {
 	case "ends_with":
 		return w.r.Pick("", "x-") + value
 	case "matches":
-		return goodTexts[value]
+		return goodText(w.r, value)
 	}
 	return value
 }
@@ -167,7 +205,7 @@ func (w *Writer) good(rule rule) string {
 func (w *Writer) near(rule rule) string {
 	value := One(w.r, rule.values)
 	if rule.operator == "matches" {
-		value = goodTexts[value]
+		value = goodText(w.r, value)
 	}
 	switch w.r.N(8) {
 	case 0:

@@ -215,7 +215,7 @@ func (w *Writer) refUpdates(path, operation string) {
 			ref = r.Pick("", "refs/", "heads/", "refs/heads/", "refs/tags/") + strings.TrimPrefix(ref, r.Pick("", "refs/", "refs/heads/"))
 		}
 		forward := "true"
-		if w.slip() || strings.Contains(operation, "force") {
+		if w.slip() || strings.Contains(operation, "force") || strings.Contains(operation, "fast_forward") && w.probe() {
 			forward = r.Pick("false", "null", `"true"`, "true")
 		}
 		updates = append(updates, `{"ref":`+Quote(ref)+`,"fast_forward":`+forward+`}`)

@@ -7,11 +7,14 @@ import (
 
 // toolFields writes the subjects of tools: command, path, URL, recipients.
 func (w *Writer) toolFields() {
+	if w.r.Chance(25) {
+		w.intent.text("cwd", w.r.Pick("/workspace/repo", "/work", "/home/bob", "/etc", "/"+strings.TrimLeft(w.path(), "~/")))
+	}
 	switch w.lower {
 	case "bash":
 		w.subject("command", w.command)
-	case "file_write":
-		w.subject("path", w.path)
+	case "file_write", "file_read":
+		w.filePaths()
 	case "http", "web_fetch":
 		w.web()
 	case "email.send":
@@ -26,6 +29,53 @@ func (w *Writer) toolFields() {
 	}
 }
 
+// allowedCommand returns a command of which a list allows all or, where it slips, not quite all.
+func (w *Writer) allowedCommand(list []string) string {
+	r := w.r
+	one, other := One(r, list), One(r, list)
+	text := one + r.Pick("", "", " -x", " $x", " 'a b'", " *.go") + r.Pick("", "", " && ", " | ", "; ", " || ", "\n", " & ")
+	if strings.HasSuffix(text, " ") || strings.HasSuffix(text, "\n") {
+		text += other + r.Pick("", " y")
+	}
+	if !w.probe() {
+		return strings.Replace(
+			r.Pick("%", "%", "(%)", "{ %; }", "! %", "if %; then "+other+"; fi", "while %; do "+other+"; done", "% 2>/dev/null", "% <f", "[[ -n $x ]] && %", "cat <<E\n$(%)\nE", "echo \"$(%)\"", "echo $(%)"), "%", text, 1)
+	}
+	if r.Chance(40) {
+		return r.Pick("", "", "", "X=1 ", "PATH=/x; ") + one + r.Pick("", " >f", " >>/tmp/x", ">&f", " <>f", " &>f", " 2>f", " >|f", " </dev/tcp/h/1", " <$x", " {fd}>/dev/null", " >/dev/null", " 2>&1", " >&-")
+	}
+	return strings.Replace(r.Pick("X=1 %", "X=1; %", "for i in a; do %; done", "f() { %; }; f", "alias a=b; %", "time %", "echo $((1)) %",
+		"eval %", "bash -c '%'", "env %", "sudo %", "xargs %", "find . -exec % {} +", "find . -name x; %", "printf -v x y; %", "test -v x; %", "[ -n \"$x\" ] && %", "[[ x -eq 1 ]] && %",
+		"echo ${x:=y}; %", "echo ${x:-y}; %", "echo ${!x}; %", "echo ${x[1]}; %", "echo ${x[@]}; %", "echo '$(rm)'; %", "echo $(rm x); %", "echo ~/x; ~/%", "read x; %", "export x=1; %", "set -x; %", "rm x; %", "% x; rm x",
+		"G%", "%x", "'%'", "\\%", "$x %", "((x)); %", "let x=1; %", "coproc %", "declare x; %", "cat <(%)", "echo `%`", ">f; %"), "%", text, 1)
+}
+
+// filePaths writes the path of a tool that takes several, or several: mostly a few, so that often one alone is blocked.
+func (w *Writer) filePaths() {
+	if !w.r.Chance(25) {
+		w.subject("path", w.path)
+		return
+	}
+	list := &Node{Name: "paths", List: true, Kids: []*Node{}}
+	for range 1 + w.r.N(4) {
+		list.Kids = append(list.Kids, &Node{Raw: Quote(w.path())})
+	}
+	w.intent.Kids = append(w.intent.Kids, list)
+}
+
+// addPath puts a path in front of others, or behind them, or in the place of all.
+func (w *Writer) addPath(path string) {
+	list, one := w.intent.member("paths"), &Node{Raw: Quote(path)}
+	switch w.r.N(3) {
+	case 0:
+		list.Kids = append([]*Node{one}, list.Kids...)
+	case 1:
+		list.Kids = append(list.Kids, one)
+	default:
+		list.Kids = []*Node{one}
+	}
+}
+
 func (w *Writer) subject(name string, value func() string) {
 	if !w.slip() || w.r.Chance(70) {
 		w.intent.text(name, value())
@@ -35,11 +85,15 @@ func (w *Writer) subject(name string, value func() string) {
 // command returns a command that is mostly fine or, where it slips, one that holds a blocked command in some guise.
 func (w *Writer) command() string {
 	r := w.r
+	if list := w.lore.policy.List("tool_calls", "bash.allowed_commands"); len(list) > 0 && r.Chance(90) {
+		return w.allowedCommand(list)
+	}
 	if !w.probe() {
-		return r.Pick("ls -la", "git status", `echo "hello world"`, "make test | tee log", "cat <<EOF\nx\nEOF", "go test ./...", "ls")
+		return r.Pick("ls -la", "git status", `echo "hello world"`, "make test | tee log", "cat <<EOF\nx\nEOF", "go test ./...", "ls", "cast send "+anAddress(r))
 	}
 	blocked := One(r, commands)
-	if list := w.lore.policy.List("tool_calls", "bash.blocked_commands"); len(list) > 0 && r.Chance(85) {
+	list := slices.Concat(w.lore.policy.List("tool_calls", "bash.blocked_commands"), w.lore.policy.List("tool_calls", "bash.require_approval"))
+	if len(list) > 0 && r.Chance(85) {
 		blocked = One(r, list)
 	}
 	switch r.N(20) {
@@ -75,6 +129,8 @@ func (w *Writer) command() string {
 		return "$'" + blocked + "'"
 	case 15:
 		return ""
+	case 16:
+		return strings.NewReplacer(" && ", r.Pick("&&", " &&", "&& \t"), " > ", r.Pick(">", " >", "> "), "| ", r.Pick("ls|", "ls |\t")).Replace(blocked)
 	}
 	return r.Pick("", "cd / && ", "true || ") + blocked + r.Pick("", " x", " | cat")
 }
@@ -82,12 +138,25 @@ func (w *Writer) command() string {
 // path returns a path that is mostly fine or, where it slips, one at, below or beside a blocked one.
 func (w *Writer) path() string {
 	r := w.r
+	allowed := w.lore.policy.List("tool_calls", w.lower+".allowed_paths")
+	if len(allowed) > 0 && r.Chance(70) {
+		return w.allowedPath(One(r, allowed))
+	}
 	if !w.probe() {
+		if r.Chance(15) {
+			return r.Pick(One(r, pathTexts), "/wallets/"+anAddress(r)+"/x")
+		}
 		return r.Pick("src/main.go", "/workspace/repo/a.txt", "README.md", "./a/b", "/home/bob/notes", "a/../b")
 	}
 	blocked := One(r, paths)
-	if list := w.lore.policy.List("tool_calls", "file_write.blocked_paths"); len(list) > 0 && r.Chance(85) {
+	if list := w.lore.policy.List("tool_calls", w.lower+".blocked_paths"); len(list) > 0 && r.Chance(85) {
 		blocked = One(r, list)
+	}
+	if i := strings.IndexByte(blocked, '*'); i >= 0 && r.Chance(90) {
+		blocked = blocked[:i] + strings.ReplaceAll(blocked[i:], "*", r.Pick("", "x", ".local", "x/y"))
+	}
+	if blocked[0] == '~' && r.Chance(40) {
+		return r.Pick("./", "a/../", ".//") + blocked
 	}
 	home := strings.TrimPrefix(blocked, "~")
 	switch r.N(20) {
@@ -115,12 +184,46 @@ func (w *Writer) path() string {
 	return blocked + r.Pick("", "/x", "/a/b")
 }
 
+// allowedPath returns a path that an entry of a list of allowed ones covers or, where it slips, nearly does.
+func (w *Writer) allowedPath(entry string) string {
+	r := w.r
+	path := strings.ReplaceAll(entry, "*", r.Pick("x", "ann", "main"))
+	if entry == "." {
+		path = r.Pick(".", "main.go", "./x", "/workspace/repo/x")
+	}
+	path += r.Pick("", "", "/x", "/a/b.go")
+	if !w.probe() {
+		return path
+	}
+	switch r.N(10) {
+	case 0:
+		return strings.ToUpper(path)
+	case 1:
+		return path + "/../y"
+	case 2:
+		return strings.ReplaceAll(path, "/", `\`)
+	case 3:
+		return path + "x"
+	case 4:
+		return "/" + strings.TrimLeft(path, "~/")
+	case 5:
+		return strings.TrimLeft(path, "~/")
+	case 6:
+		return "/workspace/repo/" + strings.TrimLeft(path, "~/")
+	case 7:
+		return r.Pick("", "./", ".//", "~/", "./~/", "C:", "$HOME/", "../") + path
+	case 8:
+		return strings.ReplaceAll(path, "/", "//") + "/."
+	}
+	return r.Pick("/work/src", "c:/Work/x", `C:\Work\x`, "/C:/Work", "/tmp/nai\u0308ve", "/", "~", "..", "src")
+}
+
 // web writes url and method, and what may stand beside them.
 func (w *Writer) web() {
 	r := w.r
 	host, method := w.host(), w.method()
 	query := w.query(method)
-	url := r.Pick("https://", "http://", "HTTPS://") + host + r.Pick("", ":8443", "/v1/x", "/") + query
+	url := r.Pick("https://", "http://", "HTTPS://") + host + r.Pick("", ":8443", "/v1/x", "/", ":443/v1/x", "/%7ea%2fb", "/address/"+anAddress(r)) + query
 	if w.slip() {
 		url = r.Pick("ftp://"+host, "https://user@"+host+"/", `https:\\`+host, "//"+host, "https://", "https://"+host+" x", url)
 	}
@@ -250,6 +353,9 @@ func (w *Writer) recipients() {
 func (w *Writer) recipient() string {
 	r, p := w.r, w.lore.policy
 	from := p.List("tool_calls", "email.allowed_recipients")
+	if exempt := p.List("tool_calls", "email.approval_exempt_recipients"); len(from) == 0 || len(exempt) > 0 && r.Chance(40) {
+		from = exempt
+	}
 	if len(from) == 0 {
 		from = []string{"carol@example.edu"}
 	}

@@ -15,6 +15,8 @@ type lore struct {
 	evm        []string            // actions of all EVM lists
 	granted    map[string][]string // by chain, where chain_actions names it; "" for the others
 	native     amounts
+	fees       amounts
+	needsFee   bool
 	tokens     []token
 	enriched   bool
 	tools      []string
@@ -34,7 +36,22 @@ type token struct {
 	symbol   string
 	decimals int
 	amounts  amounts
-	pins     []string
+	pins     []string // addresses, some behind a chain: 8453:0x…
+}
+
+// pinnedOn returns the addresses that the rule pins on a chain; on any for "".
+func (t *token) pinnedOn(chain string) []string {
+	var pinned []string
+	for _, pin := range t.pins {
+		scope, address, scoped := strings.Cut(pin, ":")
+		switch {
+		case !scoped:
+			pinned = append(pinned, pin)
+		case scope == chain || chain == "":
+			pinned = append(pinned, address)
+		}
+	}
+	return pinned
 }
 
 // rule is a custom rule.
@@ -90,6 +107,8 @@ func (l *lore) readEVM() {
 		}
 	}
 	l.native = newAmounts(18, l.policy.Value("evm", "max_transaction_eth"), l.policy.Value("evm", "consensus_threshold_eth"))
+	l.fees = newAmounts(18, l.policy.Value("evm", "max_fee_eth"), "")
+	l.needsFee = l.policy.Value("evm", "max_fee_eth")+l.policy.Value("soft_limits", "daily_fee_eth") != ""
 	l.enriched = l.policy.Value("evm", "require_calldata_enrichment") == "true"
 	l.needsShim = l.enriched
 	for _, known := range tokens {

@@ -76,12 +76,13 @@ func (n *Node) Clone() *Node {
 // Append appends the JSON text.
 func (n *Node) Append(dst []byte) []byte { return n.write(dst, nil) }
 
-// NoisyAppend appends the JSON text with white space, and with the members of objects in any order.
+// NoisyAppend appends the JSON text with white space, with the members of objects in any order, and with escapes where
+// none are needed.
 func (n *Node) NoisyAppend(dst []byte, r *Rand) []byte { return n.write(dst, r) }
 
 func (n *Node) write(dst []byte, noise *Rand) []byte {
 	if n.Kids == nil {
-		return append(dst, n.Raw...)
+		return append(dst, escaped(noise, n.Raw)...)
 	}
 	opening, closing, kids := byte('{'), byte('}'), n.Kids
 	if n.List {
@@ -97,7 +98,7 @@ func (n *Node) write(dst []byte, noise *Rand) []byte {
 		}
 		dst = append(dst, blank(noise)...)
 		if !n.List {
-			dst = append(dst, Quote(kid.Name)...)
+			dst = append(dst, escaped(noise, Quote(kid.Name))...)
 			dst = append(dst, blank(noise)...)
 			dst = append(dst, ':')
 			dst = append(dst, blank(noise)...)
@@ -113,6 +114,18 @@ func blank(noise *Rand) string {
 		return ""
 	}
 	return noise.Pick("", "", " ", "\n\t", "\r\n  ")
+}
+
+// escaped escapes a letter of a JSON string now and then.
+func escaped(noise *Rand, raw string) string {
+	if noise == nil || !strings.HasPrefix(raw, `"`) || strings.Contains(raw, `\`) || !noise.Chance(6) {
+		return raw
+	}
+	at := 1 + noise.N(max(len(raw)-2, 1))
+	if c := raw[at]; c < utf8.RuneSelf && c != '"' {
+		return raw[:at] + noise.Pick(`\u00`+strconv.FormatInt(int64(c)+0x100, 16)[1:], `\u00`+strings.ToUpper(strconv.FormatInt(int64(c)+0x100, 16)[1:])) + raw[at+1:]
+	}
+	return raw
 }
 
 // Smaller returns the trees that lack one member or element of n, however deep: the steps of shrinking.

@@ -14,7 +14,7 @@ type builder struct {
 }
 
 // versions are drawn evenly.
-var versions = [][2]int{{1, 0}, {1, 4}, {2, 0}, {2, 1}, {2, 1}, {2, 2}, {2, 3}}
+var versions = [][2]int{{1, 0}, {1, 4}, {2, 0}, {2, 1}, {2, 1}, {2, 2}, {2, 3}, {2, 4}, {2, 4}}
 
 // NewPolicy makes a draft of any size: one section with what it must have, several, or everything.
 func NewPolicy(r *Rand) *Policy {
@@ -50,6 +50,7 @@ var sectionMakers = []struct {
 	{2, 1, 3, (*builder).addFilesystem},
 	{2, 1, 3, (*builder).addGit},
 	{2, 1, 3, (*builder).addDatabase},
+	{2, 4, 2, (*builder).addDeployment},
 }
 
 // sections adds n different sections. One that this version does not have is passed over; of the first three at

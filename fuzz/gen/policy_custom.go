@@ -4,10 +4,10 @@ import "strings"
 
 // customPaths are what custom rules look at: metadata most of all.
 var customPaths = []string{"metadata.env", "metadata.team", "metadata.tags", "metadata.a.b", "metadata.a.c", "metadata.n", "intent.metadata.env",
-	"metadata.customer.id", "arguments.q", "arguments.opts.mode", "agentId", "framework", "task_id", "context", "request_nonce"}
+	"metadata.customer.id", "metadata.wallet", "metadata.orders.asset", "arguments.q", "arguments.opts.mode", "metadata.arguments.q", "agentId", "framework", "task_id", "context", "request_nonce"}
 
 // fieldPaths are fields that only some actions have.
-var fieldPaths = []string{"command", "path", "url", "host", "query", "method", "to", "token", "targetAddress", "amount", "chainId", "action",
+var fieldPaths = []string{"command", "path", "cwd", "url", "host", "query", "method", "to", "token", "targetAddress", "amount", "chainId", "action",
 	"calldata", "amount_unit", "metadata.serverId", "metadata.toolName"}
 
 var denyOperators = []string{"equals", "not_equals", "contains", "starts_with", "prefix", "ends_with", "matches"}
@@ -36,10 +36,14 @@ func (b *builder) addCustom() {
 // DenyRule makes one entry of `## custom` that denies: it is good in every version.
 func DenyRule(r *Rand) Entry {
 	if r.Chance(25) {
-		return Entry{Key: "deny_string", Values: []string{r.Pick("prod", "rm -rf", "BEGIN PRIVATE KEY", "to "+One(r, addresses), "日本", "it's")}, Scalar: true}
+		text := r.Pick("prod", "rm -rf", "BEGIN PRIVATE KEY", "to "+One(r, addresses), "日本", "it's")
+		if r.Chance(60) {
+			text = r.Pick(addressPart(r), anAddress(r), customValue(r, One(r, fieldPaths)))
+		}
+		return Entry{Key: "deny_string", Values: []string{text}, Scalar: true}
 	}
 	path := One(r, customPaths)
-	if r.Chance(35) {
+	if r.Chance(50) {
 		path = One(r, fieldPaths)
 	}
 	operator, value := One(r, denyOperators), customValue(r, path)
@@ -48,37 +52,9 @@ func DenyRule(r *Rand) Entry {
 		// A missing value is not equal, so this one denies most requests: it stays rare.
 		operator = r.Pick("equals", "not_equals")
 	case operator == "matches":
-		value = One(r, patterns)
+		value = customPattern(r, path)
 	}
 	return Entry{Key: "deny_if." + path + " " + operator, Values: []string{value}, Scalar: true}
-}
-
-// customValue returns a value that the field might have.
-func customValue(r *Rand, path string) string {
-	switch strings.TrimPrefix(path, "intent.") {
-	case "targetAddress", "token", "to":
-		return r.Pick(One(r, addresses), strings.ToLower(One(r, addresses)), "USDC", "ann@example.com")
-	case "action":
-		return r.Pick(One(r, evmActions), One(r, toolActions))
-	case "chainId":
-		return One(r, chains)
-	case "url", "host", "query":
-		return r.Pick("evil.example", "https://api.example.com/v1", "q=abc", "api.example.com")
-	case "method":
-		return One(r, methods)
-	case "command", "path":
-		return r.Pick("ls", "rm -rf", "/etc", "src")
-	case "agentId", "framework", "context", "request_nonce", "task_id":
-		return r.Pick("agent-1", "agent", "custom", "nonce", "task-1", "t")
-	case "amount":
-		return r.Pick("0.5", "1", "0")
-	case "metadata.serverId":
-		return r.Pick("github", "GitHub", "files")
-	case "metadata.toolName":
-		tool := One(r, mcpTools)
-		return r.Pick(tool, strings.ToUpper(tool))
-	}
-	return One(r, words)
 }
 
 // allowOnly adds a rule whose path and scope no other has, since lines for the same two must agree.
@@ -111,7 +87,7 @@ func (b *builder) allowOnly(s *Section, used map[string]bool) {
 		values = append(values, customValue(b.r, path))
 	}
 	if operator == " matches" {
-		values = b.r.Some(2, patterns...)
+		values = []string{customPattern(b.r, path), customPattern(b.r, path)}[:1+b.r.N(2)]
 	}
 	s.list(key+operator, unique(values))
 }

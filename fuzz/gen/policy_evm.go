@@ -26,6 +26,7 @@ func (b *builder) addEVM() {
 		s.Entries = append(s.Entries, b.chainActions())
 	}
 	b.nativeLimits(s)
+	b.fees(s)
 	b.tokenRules(s)
 	b.enrichment(s)
 	b.common(s, append([]string{"Wallet.*", "token.approve"}, actionPatterns...))
@@ -87,13 +88,43 @@ func (b *builder) tokenRules(s *Section) {
 		s.scalar(key+"max_transaction", limit)
 		if b.r.Chance(75) {
 			n := 1 + b.r.N(2)
-			s.list(key+"addresses", free[:n])
+			s.list(key+"addresses", b.chained(free[:n]))
 			free = free[n:]
+			if b.from(2, 4) && b.may() {
+				s.list(key+"methods", b.r.Some(3, "mint(address,uint256)", "pause()", "0x40c10f19", "0xdeadbeef", "multicall(bytes[])"))
+			}
 		}
 		if b.may() {
 			s.scalar(key+"consensus_threshold", b.threshold(limit, token.decimals))
 		}
 	}
+}
+
+// fees adds what format 2.4 has about gas, and about calls that run others.
+func (b *builder) fees(s *Section) {
+	if !b.from(2, 4) {
+		return
+	}
+	if b.may() {
+		s.scalar("max_fee_eth", b.limit(18))
+	}
+	if b.may() {
+		s.scalar("paymaster_fees", b.r.Pick("count", "ignore"))
+	}
+	if b.may() {
+		s.scalar("account_calls", b.r.Pick("allow", "deny"))
+	}
+}
+
+// chained pins some addresses on one chain alone.
+func (b *builder) chained(pins []string) []string {
+	pins = append([]string(nil), pins...)
+	for i := range pins {
+		if b.from(2, 4) && b.r.Chance(40) {
+			pins[i] = b.r.Pick("1", "10", "8453") + ":" + pins[i]
+		}
+	}
+	return pins
 }
 
 // limit returns a positive decimal of at most that many fraction digits: round ones, the smallest, the largest, any.

@@ -10,7 +10,7 @@ func (b *builder) addMCP() {
 	}
 	// None of these covers an entry of allowed_tools, which would be an error.
 	b.maybeList(s, "blocked_tools", 3, []string{"delete_*", "github.delete*", "purge", "*.purge", "jira.Delete_repo", "files.list.*", "*_repo", "*.b.*"})
-	b.common(s, []string{"create_*", "github.*", "search", "*.list.*", "purge", "*_file", "l*t.*"})
+	b.common(s, []string{"create_*", "github.*", "search", "*.list.*", "purge", "*_file", "l*t.*", "*_repo", "*.purge"})
 	if b.from(2, 2) && b.may() {
 		b.responses(s)
 	}

@@ -7,6 +7,7 @@ import (
 
 // narrowed are the tools that lists and rules of their own narrow, by the beginning of their keys.
 var narrowed = []struct{ action, key string }{
+	{"bash", "bash.require_approval"}, {"bash", "bash.allowed_commands"}, {"file_read", "file_read."}, {"file_write", "file_write.allowed_paths"},
 	{"bash", "bash.blocked_commands"}, {"file_write", "file_write.blocked_paths"}, {"web_fetch", "web_fetch.blocked_domains"},
 	{"http", "web_fetch.blocked_domains"}, {"http", "http.allowed_hosts"}, {"web_fetch", "http.allowed_hosts"},
 	{"http", "http.allowed_methods"}, {"http", "http.blocked_methods"},
@@ -20,10 +21,18 @@ func (b *builder) addTools() {
 	defer b.allowNarrowed(s)
 	b.maybeList(s, "bash.blocked_commands", 4, commands)
 	b.maybeList(s, "web_fetch.blocked_domains", 4, domains)
-	b.maybeList(s, "file_write.blocked_paths", 4, paths[:7+b.r.N(3)])
+	b.maybeList(s, "file_write.blocked_paths", 4, paths[:len(paths)-2+b.r.N(3)])
 	b.maybeList(s, "email.blocked_recipients", 2, mailbox[:5])
 	b.maybeList(s, "email.allowed_recipients", 4, mailbox)
 	b.maybeFlag(s, "email.require_approval")
+	if b.from(2, 4) {
+		b.maybeList(s, "bash.require_approval", 3, commands)
+		b.maybeList(s, "bash.allowed_commands", 6, allowedCommands)
+		b.maybeList(s, "email.approval_exempt_recipients", 3, mailbox)
+		b.maybeList(s, "file_read.blocked_paths", 3, paths[:len(paths)-2])
+		b.maybeList(s, "file_read.allowed_paths", 4, allowedPaths)
+		b.maybeList(s, "file_write.allowed_paths", 4, allowedPaths)
+	}
 	if b.from(2, 0) {
 		b.maybeList(s, "http.allowed_hosts", 4, hosts)
 		if b.r.Chance(b.density / 2) {

@@ -5,8 +5,9 @@ package gen
 var (
 	chains = []string{"1", "10", "56", "137", "999", "8453", "42161"}
 
+	fileTools   = []string{"file_write", "file_read"} // which may have several paths
 	evmActions  = []string{"wallet.transfer", "contract.call", "token.approve", "erc4337.userop", "Swap", "bridge.out"}
-	toolActions = []string{"bash", "file_write", "web_fetch", "http", "email.send", "deploy", "Read", "db.query", "git.push", "fs.edit"}
+	toolActions = []string{"bash", "file_write", "file_read", "web_fetch", "http", "email.send", "deploy", "Read", "db.query", "git.push", "fs.edit"}
 
 	servers  = []string{"github", "jira", "files", "pg"}
 	mcpTools = []string{"read_file", "create_issue", "delete_repo", "search", "list.all", "purge", "list.delete_repo", "a.b.purge"}
@@ -20,12 +21,16 @@ var (
 		"0xde709f2102306220921060314715629080e2fb77",
 	}
 
-	commands = []string{"rm -rf", "sudo", "curl", "git push --force", "echo 'x'", "dd  if=", "mkfs", "aws s3", "ключ"}
+	commands = []string{"rm -rf", "sudo", "curl", "git push --force", "echo 'x'", "dd  if=", "mkfs", "aws s3", "ключ", "| tee", "cd / && mkfs", "ls > /dev/sda"}
 	domains  = []string{"evil.example", "*.bad.example", "127.0.0.1", "bücher.example", "169.254.169.254", "::1", "pastebin.com", "a.b.co.uk"}
 	hosts    = []string{"api.example.com", "*.example.org", "10.0.0.1", "xn--bcher-kva.example", "docs.example.net"}
-	paths    = []string{"/etc", "~/.ssh", ".env", "/var/lib/Data", "C:/Windows", "node_modules/.bin", "/home/alice/x", "/", "/tmp/naïve"}
-	mailbox  = []string{"ann@example.com", "*@example.com", "*@*.example.com", "ops-*@example.net", "bob@bücher.example", "*@*"}
-	methods  = []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
+	paths    = []string{"/etc", "~/.ssh", ".env", "/var/lib/Data", "C:/Windows", "node_modules/.bin", "/home/alice/x", ".env*", "/srv/k*.pem",
+		"~/.s*/id_*", "/", "/tmp/naïve"}
+	allowedCommands = []string{"ls", "git status", "git", "echo", "cat", "cast send", "make test", "tee", "go test", "sudo apt-get update", "bash -c ls", "cd",
+		"'my tool'", "./run.sh", "xargs -n1 ls", "true", "env -i ls"}
+	allowedPaths = []string{"/workspace/repo", ".", "src", "src/*.go", "/home/*/notes", "~/notes", "a/b", "README.md", "/work", "C:/Work", "/tmp/naïve", "/"}
+	mailbox      = []string{"ann@example.com", "*@example.com", "*@*.example.com", "ops-*@example.net", "bob@bücher.example", "*@*"}
+	methods      = []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
 
 	words = []string{"dev", "prod", "Prod", "true", "1", "a, b", "naïve", "日本", "x", "staging-1", "it's"}
 

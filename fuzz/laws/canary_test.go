@@ -31,14 +31,34 @@ var planted = []struct {
 			return bytes.ReplaceAll(text, []byte("max_transaction_eth: 9"), []byte("max_transaction_eth: 0.0"))
 		})
 	}},
-	{"the spelling of a request changes nothing", "a request whose addresses are in lower case is denied", func(h *laws.House) {
+	{"the spelling of a request changes nothing", "a request with a line break is denied", func(h *laws.House) {
 		judge := h.Judge
 		h.Judge = func(b *differential.Bound, body []byte, shim bool) (*differential.Verdict, error) {
-			if bytes.Contains(body, []byte(strings.ToLower("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"))) {
+			if bytes.Contains(body, []byte("\n")) {
 				return &differential.Verdict{Status: "DENIED"}, nil
 			}
 			return judge(b, body, shim)
 		}
+	}},
+	{"a value has one form", "what is denied passes in base units", func(h *laws.House) {
+		passes(h, `"amount_unit"`, "")
+	}},
+	{"the spelling of a rule changes nothing", "a rule with a capital letter is lost", loseCapitals},
+	{"the spelling of a rule about a form changes nothing", "a rule with a capital letter is lost", loseCapitals},
+	{"a part of an address is found in any case", "a part is sought in addresses as they are sent", func(h *laws.House) {
+		passes(h, `"agentId"`, "custom.deny_string")
+	}},
+	{"a list around an object escapes no denial", "a list of objects hides what is in it", func(h *laws.House) {
+		passes(h, `[{"`, "custom.deny_if")
+	}},
+	{"a list of paths passes nothing that one of them does not", "several paths pass custom rules", func(h *laws.House) {
+		passes(h, `"paths":["`, "custom.")
+	}},
+	{"of a list of paths each is judged by every list", "several paths pass a list of blocked ones", func(h *laws.House) {
+		passes(h, `"paths":["`, "tool_calls.file_write.blocked_paths")
+	}},
+	{"an amount in base units has one hash", "an amount that does not say so is hashed as a decimal", func(h *laws.House) {
+		h.BaseHash = h.Hash
 	}},
 	{"the spelling of a policy and the order of lists change nothing", "a comment ends the policy", func(h *laws.House) {
 		compile := h.Compile
@@ -104,6 +124,32 @@ var planted = []struct {
 	}},
 }
 
+// passes lets requests pass that have a text in their body and are denied by a rule whose name begins so.
+func passes(h *laws.House, text, rule string) {
+	judge := h.Judge
+	h.Judge = func(b *differential.Bound, body []byte, shim bool) (*differential.Verdict, error) {
+		verdict, err := judge(b, body, shim)
+		if err == nil && verdict.Status == "DENIED" && strings.HasPrefix(verdict.Rule, rule) && bytes.Contains(body, []byte(text)) {
+			return &differential.Verdict{Status: "ALLOWED"}, nil
+		}
+		return verdict, err
+	}
+}
+
+// loseCapitals drops the custom rules that have a capital letter in its value.
+func loseCapitals(h *laws.House) {
+	compile := h.Compile
+	h.Compile = func(text []byte) (*differential.Bound, error) {
+		lines := strings.SplitAfter(string(text), "\n")
+		for i, line := range lines {
+			if _, value, _ := strings.Cut(line, ": "); (strings.HasPrefix(line, "deny_if") || strings.HasPrefix(line, "allow_only")) && value != strings.ToLower(value) {
+				lines[i] = "\n"
+			}
+		}
+		return compile([]byte(strings.Join(lines, "")))
+	}
+}
+
 // everySecond lets every second compilation see another text.
 func everySecond(h *laws.House, change func([]byte) []byte) {
 	compile, n := h.Compile, 0
@@ -139,7 +185,7 @@ func TestLawsCatch(t *testing.T) {
 				house := laws.NewHouse()
 				p.plant(house)
 				for n := range int64(law.batches) {
-					if law.check(house, gen.NewBatch(n, law.requests)) != "" {
+					if law.check(house, law.make(n)) != "" {
 						return
 					}
 				}
@@ -151,7 +197,7 @@ func TestLawsCatch(t *testing.T) {
 
 // TestEveryLawHasACanary keeps the two lists together.
 func TestEveryLawHasACanary(t *testing.T) {
-	has := map[string]bool{}
+	has := map[string]bool{oneForm: true} // in TestFormsCatch
 	for _, p := range planted {
 		has[p.law] = true
 	}

@@ -1,5 +1,6 @@
 // Package laws states what must hold of every policy and every request, whatever they say: that a further denial lets
-// nothing through, that a higher limit denies nothing, that spelling and order change nothing, that a simulation says
+// nothing through, that a higher limit denies nothing, that spelling and order change nothing, that a request which says
+// the same in other spellings is decided no more leniently and counted, hashed and claimed as the same, that a simulation says
 // what the service does, that formatting changes no program, that compiling is a function, and that no text and no
 // bytes make anything panic or cost more than its bound.
 //

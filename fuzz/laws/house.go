@@ -7,6 +7,7 @@ import (
 	"bailiff/fuzz/differential"
 	"bailiff/fuzz/gen"
 	"bailiff/grammar"
+	"bailiff/runtime/intent"
 	"bailiff/vm"
 )
 
@@ -14,8 +15,11 @@ import (
 type House struct {
 	Compile func(text []byte) (*differential.Bound, error)
 	Judge   func(b *differential.Bound, body []byte, shim bool) (*differential.Verdict, error)
-	Format  func(src *grammar.Source) ([]byte, grammar.Diagnostics)
-	Decode  func(data []byte) (*vm.Program, error)
+	// Hash is that of the intent in hexadecimal; BaseHash where the service reads amounts without a point as base units.
+	Hash, BaseHash func(b *differential.Bound, body []byte) (string, error)
+
+	Format func(src *grammar.Source) ([]byte, grammar.Diagnostics)
+	Decode func(data []byte) (*vm.Program, error)
 }
 
 // NewHouse returns the real one, for one goroutine.
@@ -26,8 +30,22 @@ func NewHouse() *House {
 		Judge: func(b *differential.Bound, body []byte, shim bool) (*differential.Verdict, error) {
 			return judge.Machine(b, body, differential.Provenance(shim))
 		},
-		Format: grammar.Format,
-		Decode: vm.Decode,
+		Hash:     hasher(intent.Options{}),
+		BaseHash: hasher(intent.Options{IntegerAmountsBase: true}),
+		Format:   grammar.Format,
+		Decode:   vm.Decode,
+	}
+}
+
+// hasher returns the function that hashes intents which are read with those options.
+func hasher(options intent.Options) func(*differential.Bound, []byte) (string, error) {
+	decoder := intent.NewDecoder(options)
+	return func(b *differential.Bound, body []byte) (string, error) {
+		in, err := decoder.Decode(body)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%x", in.Hash(b.Tokens())), nil
 	}
 }
 

@@ -3,9 +3,13 @@ package laws
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"bailiff/fuzz/gen"
@@ -106,4 +110,78 @@ func firstWord(text string) string {
 		}
 	}
 	return text
+}
+
+// Decided is what authorize answered, as far as other spellings must have it answered alike.
+type Decided struct {
+	Status string
+	Hold   string // the id of the hold of a PENDING
+	Claims string // the claims of an ALLOWED, without what every attestation has of its own
+}
+
+// Authorize decides a request, with a counter's state as the requests before have left it.
+func (s *Service) Authorize(c *gen.Case) (Decided, error) {
+	key := s.agent
+	if c.Shim {
+		key = s.shim
+	}
+	var answer authority.Answer
+	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), false, &answer); fault != nil {
+		return Decided{Status: "ERROR"}, nil
+	}
+	claims, err := lastingClaims(answer.Attestation)
+	return Decided{answer.Status, answer.HoldID, claims}, err
+}
+
+// ownClaims are the claims that each attestation has of its own.
+var ownClaims = []string{"jti", "iat", "exp", "pqc"}
+
+// lastingClaims returns the other claims of an attestation; none has none.
+func lastingClaims(token []byte) (string, error) {
+	if token == nil {
+		return "", nil
+	}
+	parts := strings.Split(string(token), ".")
+	if len(parts) != 3 {
+		return "", errors.New("the attestation is not a compact JWT")
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return "", err
+	}
+	var claims map[string]any
+	if err := json.Unmarshal(payload, &claims); err != nil {
+		return "", err
+	}
+	for _, name := range ownClaims {
+		delete(claims, name)
+	}
+	lasting, err := json.Marshal(claims) // which orders the members
+	return string(lasting), err
+}
+
+// ClaimsOfSpellings holds that a request and its respelling get the same claims where both are allowed, and the same
+// hold where both are pending. authorize is Service.Authorize; its statuses, as pairs, are added to seen.
+func ClaimsOfSpellings(b *gen.Batch, signer *attest.Signer, authorize func(*Service, *gen.Case) (Decided, error), seen map[string]int) string {
+	service, err := NewService(b.Policy.Text(), signer)
+	if err != nil {
+		return ""
+	}
+	defer service.Close()
+	r, speller := gen.NewRand(b.Seed), gen.NewSpeller(b.Policy)
+	for _, c := range b.Cases {
+		normal := &gen.Case{Body: speller.Normal(c.Body), Shim: c.Shim}
+		body, changed := speller.Respell(r, normal.Body)
+		other := &gen.Case{Body: body, Shim: c.Shim}
+		was, errWas := authorize(service, normal)
+		is, errIs := authorize(service, other)
+		if err := errors.Join(errWas, errIs); err != nil {
+			return err.Error()
+		}
+		seen[was.Status+" "+is.Status]++
+		if was.Status == is.Status && was != is {
+			return fmt.Sprintf("another spelling of %v is answered otherwise\n%s\n%+v\n%s\n%+v", changed, normal, was, other, is)
+		}
+	}
+	return ""
 }

@@ -3,7 +3,6 @@ package laws
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"bailiff/fuzz/differential"
 	"bailiff/fuzz/gen"
@@ -11,8 +10,7 @@ import (
 	"bailiff/vm/address"
 )
 
-// RequestSpelling holds that white space, the order of members, and an address in lower case or with its checksum change nothing
-// of a verdict.
+// RequestSpelling holds that white space, the order of members and escapes change nothing of a verdict.
 func (h *House) RequestSpelling(b *gen.Batch) string {
 	bound, err := h.Compile([]byte(b.Policy.Text()))
 	if err != nil {
@@ -20,10 +18,7 @@ func (h *House) RequestSpelling(b *gen.Batch) string {
 	}
 	r := gen.NewRand(b.Seed)
 	for _, c := range b.Cases {
-		plain := c.Bytes()
-		body := c.Body.Clone()
-		respell(r, body)
-		noisy := body.NoisyAppend(nil, r)
+		plain, noisy := c.Bytes(), c.Body.NoisyAppend(nil, r)
 		was, errWas := h.Judge(bound, plain, c.Shim)
 		is, errIs := h.Judge(bound, noisy, c.Shim)
 		switch {
@@ -37,31 +32,6 @@ func (h *House) RequestSpelling(b *gen.Batch) string {
 		}
 	}
 	return ""
-}
-
-// addressFields are the fields whose addresses have no case (decisions, section 2, "Matching").
-var addressFields = map[string]bool{"targetAddress": true, "token": true, "to": true}
-
-// respell gives the addresses of a request's fields another case that means the same.
-func respell(r *gen.Rand, n *gen.Node) {
-	for _, kid := range n.Kids {
-		switch {
-		case kid.Name == "metadata" || kid.Name == "arguments":
-		case kid.Kids != nil && (kid.Name == "intent" || kid.Name == "to"):
-			respell(r, kid)
-		case kid.Kids == nil && (addressFields[kid.Name] || n.Name == "to"):
-			kid.Raw = respelled(r, kid.Raw)
-		}
-	}
-}
-
-// respelled returns a JSON string that is an address in another case; anything else as it is.
-func respelled(r *gen.Rand, raw string) string {
-	lower, err := address.Normalize(strings.Trim(raw, `"`))
-	if err != nil {
-		return raw
-	}
-	return gen.Quote(r.Pick(lower, address.Checksum(lower), "0x"+strings.ToUpper(lower[2:])))
 }
 
 // PolicySpelling holds that white space and comments change no program; the order of lists and the case of addresses in them

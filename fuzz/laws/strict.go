@@ -33,6 +33,7 @@ var blockLists = []struct {
 	{"tool_calls", "bash.blocked_commands", "1.0", []string{"ls", "rm -rf", "git"}},
 	{"tool_calls", "web_fetch.blocked_domains", "1.0", []string{"api.example.com", "example.org", "8.8.8.8"}},
 	{"tool_calls", "file_write.blocked_paths", "1.0", []string{"src", "/workspace", "~/notes"}},
+	{"tool_calls", "file_read.blocked_paths", "2.4", []string{"src", "/workspace", "~/notes"}},
 	{"tool_calls", "email.blocked_recipients", "1.0", []string{"*@example.com", "dan@example.com"}},
 	{"tool_calls", "http.blocked_methods", "2.0", []string{"GET", "POST"}},
 	{"mcp", "blocked_tools", "2.0", []string{"search", "read_x", "*.list.x"}},

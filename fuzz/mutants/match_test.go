@@ -6,13 +6,50 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"bailiff/vm/slot"
 )
 
 const root = "../.."
 
-// least is how many faults there are at least.
-const least = 24
+// How many faults there are at least.
+const (
+	least      = 24
+	leastForms = 12
+)
+
+// TestEveryFormHasAMutant: a form that is new to the table needs a fault that the law finds.
+func TestEveryFormHasAMutant(t *testing.T) {
+	for _, form := range slot.Forms() {
+		if len(mutantsOf[form.String()]) == 0 {
+			t.Errorf("no mutant is about the form %s", form)
+		}
+		for _, name := range mutantsOf[form.String()] {
+			if !slices.ContainsFunc(Forms, func(m Mutant) bool { return m.Name == name }) {
+				t.Errorf("no mutant is called %q", name)
+			}
+		}
+	}
+}
+
+// mutantsOf are mutants of each form, by their names.
+var mutantsOf = map[string][]string{
+	"text":    {"an address in another text keeps its case"},
+	"lower":   {"a part of an MCP action keeps its case in rules"},
+	"address": {"a pattern about what has no case knows one"},
+	"hex":     {"a part of a value is sought in its own case"},
+	"token":   {"a cap counts the names of a token apart"},
+	"amount":  {"an amount in base units is compared digit by digit", "zeros at the end of an amount make another"},
+	"decimal": {"zeros at the end of an amount make another"},
+	"unit":    {"an amount in normal form has a unit"},
+	"mailbox": {"a recipient is compared as it is sent"},
+	"host":    {"a host is compared as it is sent"},
+	"url":     {"a URL is compared as it is sent"},
+	"escapes": {"a query keeps escapes that it need not have"},
+	"path":    {"a path keeps its backslashes", "a path keeps its empty segments"},
+}
 
 // TestMutantsApply keeps the mutants alive: each still matches its file, changes it, and leaves it Go. Whether the
 // differential test finds them is for the long test, which builds them.
@@ -21,7 +58,7 @@ func TestMutantsApply(t *testing.T) {
 		t.Errorf("%d mutants, fewer than %d", len(All), least)
 	}
 	names := map[string]bool{}
-	for _, m := range All {
+	for _, m := range slices.Concat(All, Gateway, Forms, Commands, Ledger) {
 		if names[m.Name] {
 			t.Errorf("two mutants are called %q", m.Name)
 		}

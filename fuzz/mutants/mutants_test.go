@@ -11,22 +11,51 @@ import (
 	"testing"
 
 	"bailiff/fuzz/built"
+	"bailiff/fuzz/seed"
 )
 
-// found is what the differential test says where it has found a difference. Anything else that makes it fail, a panic or
-// a policy that no longer compiles, is no find.
-const found = "the verdicts differ in their "
+// A suite is a test that finds mutants. It says found where it has found something; anything else that makes it fail, a panic
+// or a policy that no longer compiles, is not a find.
+type suite struct {
+	folder    string // of its package, with slashes
+	found     string
+	arguments []string // of its binary
+}
+
+var (
+	differential = suite{"fuzz/differential", "the verdicts differ in their ", []string{"-test.run", "^TestDifferential$/^fixed$", "-shrink=false"}}
+	attack       = suite{"fuzz/evm", "more was lost than was attested: ", []string{"-test.run", "^TestAttack$/^(authorize|gateway)$/^fixed$"}}
+	model        = suite{"runtime/ledger/memory", "the model finds: ", []string{"-test.run", "^TestModel$"}}
+	spelling     = suite{"fuzz/laws", "Falsified after ", []string{"-test.run", "^TestLaws$/one_form|^TestLaws$/spelling_of_a_rule|^TestLaws$/list_around", "-test.failfast"}}
+)
+
+// seeds are run by a real bash: without one the test is skipped, and finds nothing.
+var seeds = suite{"fuzz/bash", "accepted: ", []string{"-test.run", "^TestSeeds$"}}
 
 // slots lets two mutants be built and run at a time.
 var slots = make(chan struct{}, 2)
 
-// TestMutants builds the differential test with each mutant, and runs it over its fixed pairs.
-func TestMutants(t *testing.T) {
+// TestMutants builds the differential test with each mutant of the compiler, and runs it over its fixed pairs.
+func TestMutants(t *testing.T) { seek(t, differential, All) }
+
+// TestGatewayMutants does the same with the attack on the gateways and their mutants.
+func TestGatewayMutants(t *testing.T) { seek(t, attack, Gateway) }
+
+// TestLedgerMutants does the same with the model of the ledger and the mutants of which groups make room.
+func TestLedgerMutants(t *testing.T) { seek(t, model, Ledger) }
+
+// TestFormMutants does the same with the laws about the spelling of values and the mutants of forms.
+func TestFormMutants(t *testing.T) { seek(t, spelling, Forms) }
+
+// TestCommandMutants does the same with what bash starts and the mutants of the reader of commands.
+func TestCommandMutants(t *testing.T) { seek(t, seeds, Commands) }
+
+func seek(t *testing.T, in suite, mutants []Mutant) {
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range All {
+	for _, m := range mutants {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			slots <- struct{}{}
@@ -35,9 +64,9 @@ func TestMutants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			output, failed := run(t, absolute, map[string][]byte{m.File: mutated})
-			if !failed || !strings.Contains(output, found) {
-				t.Errorf("the differential test does not find that %s\n%s", m.Name, tail(output))
+			output, failed := run(t, absolute, in, map[string][]byte{m.File: mutated})
+			if !failed || !strings.Contains(output, in.found) {
+				t.Errorf("%s does not find that %s\n%s", in.folder, m.Name, tail(output))
 			}
 		})
 	}
@@ -45,18 +74,20 @@ func TestMutants(t *testing.T) {
 
 // TestNoMutant: without a fault nothing is found, so that the finds above are due to the faults.
 func TestNoMutant(t *testing.T) {
-	built.Track(t, "bailiff/fuzz/differential")
+	built.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/runtime/ledger/memory")
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if output, failed := run(t, absolute, nil); failed {
-		t.Errorf("the differential test fails without any mutant:\n%s", tail(output))
+	for _, in := range []suite{differential, attack, model, spelling, seeds} {
+		if output, failed := run(t, absolute, in, nil); failed {
+			t.Errorf("%s fails without any mutant:\n%s", in.folder, tail(output))
+		}
 	}
 }
 
-// run builds the differential test with some files replaced, and runs it over the fixed pairs.
-func run(t *testing.T, root string, replaced map[string][]byte) (output string, failed bool) {
+// run builds a suite with some files replaced, and runs it.
+func run(t *testing.T, root string, in suite, replaced map[string][]byte) (output string, failed bool) {
 	t.Helper()
 	dir := t.TempDir()
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
@@ -71,17 +102,18 @@ func run(t *testing.T, root string, replaced map[string][]byte) (output string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlayFile, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "differential.test")
+	overlayFile, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "suite.test")
 	if err := os.WriteFile(overlayFile, list, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "test", "-c", "-overlay", overlayFile, "-o", binary, "./fuzz/differential")
+	build := exec.Command("go", "test", "-c", "-overlay", overlayFile, "-o", binary, "./"+in.folder)
 	build.Dir = root
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the mutant does not build: %v\n%s", err, text)
 	}
-	test := exec.Command(binary, "-test.run", "^TestDifferential$/^fixed$", "-shrink=false")
-	test.Dir = filepath.Join(root, "fuzz", "differential")
+	test := exec.Command(binary, in.arguments...)
+	test.Dir = filepath.Join(root, filepath.FromSlash(in.folder))
+	test.Env = append(os.Environ(), seed.Variable+"=1")
 	text, err := test.CombinedOutput()
 	return string(text), err != nil
 }

@@ -7,11 +7,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 )
@@ -66,8 +66,7 @@ func unavailable(t testing.TB, format string, args ...any) {
 // cacheFolder is the folder .cache at the root of the project; it tells git to ignore all that it holds.
 func cacheFolder(t testing.TB) string {
 	t.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	cache := filepath.Join(filepath.Dir(file), "..", "..", ".cache")
+	cache := filepath.Join(root(t), ".cache")
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +74,22 @@ func cacheFolder(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return cache
+}
+
+// root is the folder of the module that is tested, also in a build with -trimpath, which records no paths.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if _, statErr := os.Stat(filepath.Join(dir, "go.mod")); statErr == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			err = errors.New("no folder above has a go.mod")
+		}
+	}
+	t.Fatalf("the module's folder cannot be found: %v", err)
+	return ""
 }
 
 func digest(t testing.TB, files fs.FS) string {

@@ -15,38 +15,84 @@ const (
 	maxNesting = 32
 )
 
-// commandForms returns the texts in which blocked commands are sought: "the raw command, … it with runs of white
-// space collapsed, … it with shell quoting removed and then collapsed, and … each simple command's words joined by
-// one space", which are collapsed as well (choices). It reports false for a command that cannot be judged: one "that
-// does not parse, is longer than 8 KiB or nests deeper than 32, or whose command word is an expansion (`$`, backquote,
-// brace)"; a NUL, which shells skip or stop at, does not parse.
-func commandForms(command string) (forms []string, ok bool) {
-	if len(command) > maxCommand || strings.Contains(command, "\x00") || !bracketsNest(command) {
-		return nil, false
+// textForms are the forms of a text as such: "the raw command, … it with runs of white space collapsed, … it with shell
+// quoting removed and then collapsed", and "one more form": each with the white space around operators removed.
+func textForms(command string) []string {
+	forms := []string{command, collapsed(command)}
+	for _, plainer := range []string{unquoted(command), quotesRead(command)} {
+		forms = append(forms, collapsed(plainer), collapsed(unmarked(plainer)))
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
-	if err != nil || nesting(file) > maxNesting {
-		return nil, false
+	forms = append(forms, collapsed(unmarked(command)))
+	for _, form := range forms[1:] {
+		forms = append(forms, squeezed(form))
 	}
-	forms = []string{command, collapsed(command), collapsed(unquoted(command))}
-	ok = true
-	syntax.Walk(file, func(node syntax.Node) bool {
-		switch node := node.(type) {
-		case *syntax.CallExpr:
-			if len(node.Args) > 0 {
-				forms = append(forms, collapsed(callWords(command, node)))
-				ok = ok && !hidesCommand(command, node.Args)
-			}
-		case *syntax.DeclClause: // `export`, `declare` and the like, which are simple commands too
-			forms = append(forms, collapsed(declarationWords(command, node)))
-		case *syntax.ExtGlob: // "an extended glob that holds an expansion" (choices)
-			for _, expansion := range []string{"$", "`", "<(", ">("} {
-				ok = ok && !strings.Contains(node.Pattern.Value, expansion)
+	return forms
+}
+
+// operatorSpace finds white space around an operator.
+var operatorSpace = regexp.MustCompile(`[\p{Z}\t-\r\x{85}]*(\|\||\||&&|&|;|\(|\)|<<<|<|>>|>)[\p{Z}\t-\r\x{85}]*`)
+
+// squeezed is a text "with the white space around `| || & && ; ( ) < > >> <<<` removed, in quotes too".
+func squeezed(text string) string { return operatorSpace.ReplaceAllString(text, "$1") }
+
+// marks are quotes and backslashes, and the line ends behind these.
+var marks = regexp.MustCompile(`\\+\n?|['"]`)
+
+// unmarked is a text without them, whatever they quote: what is decoded of $'…' is quoted once more where `eval` reads it.
+func unmarked(text string) string { return marks.ReplaceAllString(text, "") }
+
+// commandNeedles are the texts that are sought of an entry: "as written and with its white space collapsed" (choices),
+// squeezed; "an entry with quotes is sought without them as well".
+func commandNeedles(entry string) []string {
+	var all []string
+	for _, text := range []string{entry, collapsed(entry), collapsed(unquoted(entry)), collapsed(unmarked(entry))} {
+		for _, each := range []string{text, squeezed(text)} {
+			if strings.TrimSpace(each) != "" {
+				all = appendOnce(all, strings.ToLower(each))
 			}
 		}
-		return true
-	})
-	return forms, ok
+	}
+	return all
+}
+
+// quotesRead is unquoted for a reader that knows where it stands: a `$'` inside of quotes opens none.
+func quotesRead(command string) string {
+	var b strings.Builder
+	for i := 0; i < len(command); {
+		rest := command[i:]
+		switch {
+		case strings.HasPrefix(rest, "$'"):
+			found := quoting.FindStringSubmatch(rest)
+			b.WriteString(ansiValue(found[1]))
+			i += len(found[0])
+		case rest[0] == '\'':
+			end := strings.IndexByte(rest[1:], '\'')
+			if end < 0 {
+				end = len(rest) - 1
+			}
+			b.WriteString(rest[1 : 1+end])
+			i += end + 2
+		case rest[0] == '"' || strings.HasPrefix(rest, `$"`):
+			start := strings.IndexByte(rest, '"') + 1
+			end := start
+			for end < len(rest) && rest[end] != '"' {
+				if rest[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end, len(rest))
+			b.WriteString(unescaped(rest[start:end], true))
+			i += end + 1
+		case rest[0] == '\\' && len(rest) > 1:
+			b.WriteString(strings.TrimPrefix(rest[1:2], "\n"))
+			i += 2
+		default:
+			b.WriteByte(rest[0])
+			i++
+		}
+	}
+	return b.String()
 }
 
 // bracketsNest is the bound on the text itself, "quoted ones included": "more than 64 open round brackets, or square

@@ -7,14 +7,13 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/code"
-	"bailiff/runtime/intent"
 )
 
 // A denyRule is one `deny_if` or, where path is "", one `deny_string`.
 type denyRule struct {
 	rule, path, operator string
-	needle               needle
-	pattern              *regexp.Regexp // of matches
+	text                 string
+	pattern              pattern // of matches
 }
 
 // An allowRule is all `allow_only` entries of the same path, scope and operator.
@@ -22,8 +21,8 @@ type allowRule struct {
 	rule, path, operator string
 	scope                string // an action pattern; "" for all intents
 	attested             bool
-	needles              []needle
-	patterns             []*regexp.Regexp // of matches
+	texts                []string
+	patterns             []pattern // of matches
 }
 
 // readCustom reads `deny_if`, `deny_string` and `allow_only` in file order.
@@ -34,7 +33,7 @@ func (p *Policy) readCustom(file *grammar.File) (err error) {
 		}
 		switch entry.Key.Segments[0].Text {
 		case "deny_string":
-			p.denials = append(p.denials, denyRule{rule: "custom.deny_string", needle: newNeedle(entry.Value.Text)})
+			p.denials = append(p.denials, denyRule{rule: "custom.deny_string", text: entry.Value.Text})
 		case "deny_if":
 			err = p.readDenyIf(entry)
 		case "allow_only":
@@ -59,7 +58,7 @@ func joined(segments []grammar.Segment) string {
 func (p *Policy) readDenyIf(entry *grammar.Entry) (err error) {
 	path := dropIntent(joined(entry.Key.Segments[1:]))
 	rule := denyRule{rule: "custom.deny_if." + path, path: path, operator: operatorOf(entry.Key.Words)}
-	rule.needle = newNeedle(entry.Value.Text)
+	rule.text = entry.Value.Text
 	if rule.operator == "matches" {
 		if rule.pattern, err = anyPart(entry.Value.Text); err != nil {
 			return fmt.Errorf("oracle: %s: %w", rule.rule, err)
@@ -94,7 +93,7 @@ func (p *Policy) readAllowOnly(entry *grammar.Entry) error {
 	for _, word := range key.Words {
 		added.attested = added.attested || word.Text == "attested"
 	}
-	added.needles = needles(items(entry.Value))
+	added.texts = items(entry.Value)
 	if added.operator == "matches" {
 		for _, item := range items(entry.Value) {
 			pattern, err := wholeValue(item)
@@ -115,7 +114,7 @@ func (p *Policy) accumulate(added allowRule) {
 		rule := &p.allowances[i]
 		if rule.path == added.path && rule.scope == added.scope && rule.operator == added.operator {
 			rule.attested = rule.attested || added.attested
-			rule.needles = append(rule.needles, added.needles...)
+			rule.texts = append(rule.texts, added.texts...)
 			rule.patterns = append(rule.patterns, added.patterns...)
 			return
 		}
@@ -126,85 +125,172 @@ func (p *Policy) accumulate(added allowRule) {
 // customDenials is step 2, "`deny_string` and `deny_if`, in file order".
 func (j *judgement) customDenials() {
 	for _, rule := range j.p.denials {
-		if rule.path == "" && j.anyString(rule.needle) || rule.path != "" && rule.denies(j.at(rule.path)) || j.deniesPart(rule) {
+		if rule.path == "" && j.anyString(rule.text) || rule.path != "" && j.deniedBy(rule) {
 			j.deny(rule.rule, code.CustomRule)
 		}
 	}
 }
 
-// deniesPart judges a rule about a part of an MCP action once more, with its text in lower case: the parts are "without
-// regard to case", and what is derived of them is in lower case.
-func (j *judgement) deniesPart(rule denyRule) bool {
-	ofPart := rule.path == "metadata.serverId" || rule.path == "metadata.toolName"
-	if j.kind != mcpIntent || !ofPart || rule.operator == "not_equals" || rule.operator == "matches" {
-		return false
+// anyString looks "into every string value of the whole request, keys excluded, and, in `arguments` and `metadata` without
+// `model_usage`, every number's text".
+func (j *judgement) anyString(text string) bool {
+	for _, names := range [][]string{topFields, innerFields, eitherFields} {
+		for _, name := range names {
+			if j.stringBelow(name, j.sent.field(name), text, false) || j.stringBelow(name, valueOf(j.sent.top[name]), text, false) {
+				return true
+			}
+		}
 	}
-	rule.needle = newNeedle(strings.ToLower(rule.needle.text))
-	return rule.denies(j.at(rule.path))
-}
-
-// anyString looks "into every string value of the whole request, keys excluded".
-func (j *judgement) anyString(n needle) bool {
-	for _, row := range intent.Fields() {
-		if row.Field != intent.IntentObject && stringBelow(j.in.Node(row.Field), n) {
+	if j.stringBelow("host", j.field("host"), text, false) { // a URL's host has no case
+		return true
+	}
+	if j.stringBelow("arguments", valueOf(j.sent.inner["arguments"]), text, true) {
+		return true
+	}
+	members, _ := j.sent.inner["metadata"].(map[string]any)
+	for name, member := range members {
+		if j.stringBelow("metadata."+name, valueOf(member), text, name != "model_usage") {
 			return true
 		}
 	}
 	return false
 }
 
-func stringBelow(node intent.Node, n needle) bool {
-	if v := valueOf(node); v.kind == textKind {
-		return n.containedIn(v.text)
+// stringBelow seeks a text in a value and all that it holds. What lies below a field has no form of its own, so path is
+// that of the whole.
+func (j *judgement) stringBelow(path string, v value, text string, numbers bool) bool {
+	switch v.kind {
+	case textKind:
+		return denies(j.formOf(path), "contains", text, v.text)
+	case numberKind:
+		return numbers && strings.Contains(v.text, text)
+	case objectKind:
+		for _, member := range v.node.(map[string]any) {
+			if j.stringBelow(path+".", valueOf(member), text, numbers) {
+				return true
+			}
+		}
 	}
-	for _, child := range node.Children() {
-		if stringBelow(child, n) {
+	for _, element := range v.elements() {
+		if j.stringBelow(path, element, text, numbers) {
 			return true
 		}
 	}
 	return false
 }
 
-// denies judges one `deny_if`: "an array matches if any element does; a missing value matches nothing but
-// `not_equals`", which "matches a missing value, an object and an empty list: what is not there equals nothing"
-// (choices).
-func (r denyRule) denies(v value) bool {
+// deniedBy judges one `deny_if`: "an array matches if any element does, and a path walks through lists of objects; a
+// missing value matches nothing but `not_equals`", under which "an element without the path equals nothing".
+func (j *judgement) deniedBy(rule denyRule) bool {
+	if rule.path == "token" && rule.operator != "matches" {
+		if pinned, same := j.contractNamed(rule.text); pinned && rule.operator == "not_equals" {
+			return !same
+		} else if pinned {
+			return same || asciiLower(j.text("token")) == asciiLower(rule.text)
+		}
+	}
+	for _, v := range j.allAt(rule.path) {
+		if rule.denies(j.formOf(rule.path), v) {
+			return true
+		}
+	}
+	return false
+}
+
+// denies judges one value. `not_equals` "matches a missing value, an object and an empty list: what is not there equals
+// nothing" (choices).
+func (r denyRule) denies(f form, v value) bool {
 	if v.kind == listKind {
 		elements := v.elements()
 		for _, element := range elements {
-			if r.matches(element) || element.kind == listKind && r.denies(element) {
-				return true
+			if r.denies(f, element) || element.kind == listKind && r.operator == "not_equals" {
+				return true // a list in a list equals nothing itself
 			}
 		}
 		return len(elements) == 0 && r.operator == "not_equals"
 	}
-	return r.matches(v)
-}
-
-func (r denyRule) matches(v value) bool {
 	if !v.scalar() {
 		return r.operator == "not_equals"
 	}
+	if v.kind != textKind {
+		f = plain
+	}
 	switch r.operator {
 	case "not_equals":
-		return !r.needle.equals(v.text)
+		normal, ok := f.normal(v.text)
+		return !ok || normal != f.rule(r.text)
 	case "matches":
-		return len(v.text) > maxSubject || r.pattern.MatchString(v.text)
+		for _, text := range readings(f, v.text) {
+			if len(text) > maxSubject || r.pattern.in(f).MatchString(text) {
+				return true
+			}
+		}
+		return false
 	}
-	return holds(r.operator, r.needle, v.text)
+	return denies(f, r.operator, r.text, v.text)
+}
+
+// readings are what denials read of a text: it "as sent besides" its normal form, and what its form says.
+func readings(f form, sent string) []string {
+	all := append([]string{sent}, f.also(sent)...)
+	if normal, ok := f.normal(sent); ok {
+		all = append(all, normal)
+	}
+	return all
+}
+
+// denies reports whether a rule's text, as it is written or in the form of the field, holds of a reading of what was sent.
+// "An address literal in any rule, `deny_string` included, matches without regard to case", so that `0X…` escapes none.
+func denies(f form, operator, rule, sent string) bool {
+	for _, reading := range readings(f, sent) {
+		for _, text := range []string{f.of(operator, rule), rule} {
+			if holds(f, operator, text, reading) || literal.MatchString(text) && literalHolds(operator, text, reading) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// literalHolds is holds with the address literals of the rule's text in any case.
+func literalHolds(operator, rule, s string) bool {
+	expression, end := "", 0
+	for _, span := range literals(rule) {
+		expression += regexp.QuoteMeta(rule[end:span[0]]) + "(?i:" + rule[span[0]:span[1]] + ")"
+		end = span[1]
+	}
+	expression += regexp.QuoteMeta(rule[end:])
+	if operator == "equals" || operator == "starts_with" {
+		expression = `\A` + expression
+	}
+	if operator == "equals" || operator == "ends_with" {
+		expression += `\z`
+	}
+	return regexp.MustCompile(expression).MatchString(s)
+}
+
+// of returns a rule's text in the form of the field.
+func (f form) of(operator, rule string) string {
+	if operator == "equals" || operator == "not_equals" {
+		return f.rule(rule)
+	}
+	return f.part(rule, operator == "starts_with")
 }
 
 // holds applies the operators that deny and allow alike.
-func holds(operator string, n needle, s string) bool {
+func holds(f form, operator, rule, s string) bool {
+	if f.caseless {
+		rule, s = strings.ToLower(rule), strings.ToLower(s)
+	}
 	switch operator {
 	case "equals":
-		return n.equals(s)
+		return s == rule
 	case "contains":
-		return n.containedIn(s)
+		return strings.Contains(s, rule)
 	case "starts_with":
-		return n.begins(s)
+		return strings.HasPrefix(s, rule)
 	case "ends_with":
-		return n.ends(s)
+		return strings.HasSuffix(s, rule)
 	}
 	return false
 }
@@ -217,7 +303,7 @@ func (j *judgement) allowOnly() {
 		case rule.scope != "" && !actionPattern(rule.scope, j.action):
 		case rule.attested && !j.shim:
 			j.deny(rule.rule, code.ProvenanceRequired)
-		case !rule.allows(j.at(rule.path)):
+		case !rule.allows(j.formOf(rule.path), j.at(rule.path)):
 			j.deny(rule.rule, code.NotOnAllowlist)
 		}
 	}
@@ -225,28 +311,42 @@ func (j *judgement) allowOnly() {
 
 // allows judges one rule: "a missing value, an object, or an array with one unlisted element is denied". Of an empty
 // array nothing is listed.
-func (r allowRule) allows(v value) bool {
+func (r allowRule) allows(f form, v value) bool {
 	if v.kind != listKind {
-		return r.lists(v)
+		return r.lists(f, v)
 	}
 	elements := v.elements()
 	for _, element := range elements {
-		if !r.lists(element) {
+		if !r.lists(f, element) {
 			return false
 		}
 	}
 	return len(elements) > 0
 }
 
-func (r allowRule) lists(v value) bool {
+// lists reads the normal form alone: "What has no normal form is denied by a rule that grants by it."
+func (r allowRule) lists(f form, v value) bool {
 	if !v.scalar() {
 		return false
 	}
-	if r.operator == "matches" {
-		return len(v.text) <= maxSubject && anyMatches(r.patterns, v.text)
+	if v.kind != textKind {
+		f = plain
 	}
-	for _, n := range r.needles {
-		if holds(r.operator, n, v.text) {
+	normal, ok := f.normal(v.text)
+	if !ok {
+		return false
+	}
+	for _, pattern := range r.patterns {
+		if len(normal) <= maxSubject && pattern.in(f).MatchString(normal) {
+			return true
+		}
+	}
+	for _, text := range r.texts {
+		wanted := f.of(r.operator, text)
+		if r.path == "token" {
+			wanted = f.rule(text) // the symbol of a pinned address, whatever the operator
+		}
+		if holds(f, r.operator, wanted, normal) {
 			return true
 		}
 	}

@@ -21,6 +21,7 @@ deny_if.metadata.address equals 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48
 {"action":"a","metadata":{"ok":{}}} => DENIED CUSTOM_RULE custom.deny_if.metadata.ok
 {"action":"a","metadata":{"ok":[]}} => DENIED CUSTOM_RULE custom.deny_if.metadata.ok
 {"action":"a","metadata":{"ok":[true]}} => ALLOWED
+{"action":"a","metadata":{"ok":[[true]]}} => DENIED CUSTOM_RULE custom.deny_if.metadata.ok
 {"action":"a","metadata":{"ok":[true,null]}} => DENIED CUSTOM_RULE custom.deny_if.metadata.ok
 {"action":"a","metadata":{"ok":true,"env":"production"}} => DENIED CUSTOM_RULE custom.deny_if.metadata.env
 {"action":"a","metadata":{"ok":true,"env":"Production"}} => ALLOWED

@@ -3,6 +3,7 @@ package oracle
 import (
 	"math/big"
 	"strings"
+	"unicode"
 
 	"bailiff/runtime/code"
 )
@@ -45,7 +46,7 @@ func (j *judgement) databaseRules() {
 		j.deny("database.routine_catalog", code.DatabaseRoutine)
 	}
 	if d.flag("require_read_only_for_select") && subset(s.operations, []string{"select"}) &&
-		(!s.hasCapabilities || !subset(s.capabilities, []string{"select", "read", "read_only"})) {
+		(!s.hasCapabilities || !subset(inLowerCase(s.capabilities), []string{"select", "read", "read_only"})) {
 		j.deny("database.require_read_only_for_select", code.DatabaseCapability)
 	}
 	if d.flag("deny_unreviewed_indirect_effects") && s.indirect(d.has("routine_catalog")) {
@@ -79,15 +80,15 @@ func (j *judgement) databaseEvidence() code.Code {
 	return ""
 }
 
-// databaseEnvironment: "`environment` missing; `environment` listed (in any case), and an operation other than
-// `select`".
+// databaseEnvironment: "`environment` missing" or "with white space"; "`environment` listed (in any case), and an operation
+// other than `select`".
 func (j *judgement) databaseEnvironment(s statement) {
 	const rule = "database.protected_environments"
 	if !j.p.database.has("protected_environments") {
 		return
 	}
 	environment := j.metadata("database", "environment")
-	if environment.kind != textKind || environment.text == "" {
+	if environment.kind != textKind || environment.text == "" || strings.ContainsFunc(environment.text, unicode.IsSpace) {
 		j.deny(rule, code.DatabaseMetadata)
 		return
 	}
@@ -126,8 +127,18 @@ func (s statement) indirect(catalogued bool) bool {
 	return false
 }
 
+// inLowerCase: "`credential_capabilities` compare in lower case".
+func inLowerCase(list []string) []string {
+	var lower []string
+	for _, each := range list {
+		lower = append(lower, strings.ToLower(each))
+	}
+	return lower
+}
+
 // schemaChanges counts "the operations that begin with `create_`, `drop_`, `alter_`, `add_`, and `replace_routine`,
-// `change_trigger`, `change_row_security`".
+// `change_trigger`, `change_row_security`". "`statement_count` counts for limits on changes": where there is such an
+// operation, every statement may be one.
 func (j *judgement) schemaChanges() *big.Int {
 	count := int64(0)
 	for _, operation := range j.metadata("database", "operations").elements() {
@@ -137,5 +148,9 @@ func (j *judgement) schemaChanges() *big.Int {
 			}
 		}
 	}
-	return big.NewInt(count)
+	changes := big.NewInt(count)
+	if told, ok := integer(j.metadata("database", "statement_count").text); ok && count > 0 && told.Cmp(changes) > 0 {
+		return told
+	}
+	return changes
 }

@@ -6,16 +6,17 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"bailiff/runtime/code"
-	"bailiff/runtime/intent"
 )
 
 // recipientPatterns compiles a list of recipients: "`*` in an entry stands for any characters but `@`", compared "in
-// lower case".
+// lower case" and normal form C.
 func recipientPatterns(list []string) []*regexp.Regexp {
 	var all []*regexp.Regexp
 	for _, entry := range list {
-		parts := strings.Split(domainInASCII(strings.ToLower(entry), "*."), "*")
+		parts := strings.Split(domainInASCII(foldedMail(entry), "*."), "*")
 		for i := range parts {
 			parts[i] = regexp.QuoteMeta(parts[i])
 		}
@@ -30,7 +31,7 @@ func domainInASCII(address, front string) string {
 	at := strings.LastIndex(address, "@") + 1
 	wild := len(address[at:]) - len(strings.TrimLeft(address[at:], front))
 	domain := address[at+wild:]
-	if !strings.ContainsFunc(domain, func(r rune) bool { return r > unicode.MaxASCII }) {
+	if asciiText(domain) {
 		return address
 	}
 	host := canonicalHost(domain)
@@ -69,16 +70,15 @@ func (j *judgement) recipients() {
 // addresses returns the bare addresses of `to` in lower case, how many recipients there are, and whether all of them
 // parse.
 func (j *judgement) addresses() (bare []string, count int, readable bool) {
-	to := j.field(intent.To)
+	to := j.field("to")
 	all := to.elements()
 	if to.kind == textKind {
 		all = []value{to}
 	}
 	readable = true
 	for _, recipient := range all {
-		address, ok := readAddress(recipient.text)
-		address = domainInASCII(address, "")
-		if ok = ok && address != ""; ok {
+		address, ok := readRecipient(recipient.text)
+		if ok {
 			bare = append(bare, address)
 		}
 		readable = readable && ok
@@ -109,13 +109,32 @@ func readAddress(text string) (string, bool) {
 	if bare := found[1] + found[2]; err != nil || parsed.Address != bare {
 		return "", false
 	}
-	address := strings.ToLower(parsed.Address)
+	address := norm.NFC.String(strings.ToLower(norm.NFC.String(parsed.Address)))
 	for _, r := range parsed.Address { // "letters whose lower case is ASCII though they are not (the Kelvin sign)"
-		if r > unicode.MaxASCII && unicode.ToLower(r) <= unicode.MaxASCII {
-			return "", false
+		if r > unicode.MaxASCII && (unicode.ToLower(r) <= unicode.MaxASCII || asciiText(norm.NFC.String(string(r)))) {
+			return "", false // "a letter whose composed form is of ASCII" (choices)
 		}
 	}
 	return address, len(address) <= longestAddress
+}
+
+func asciiText(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
+}
+
+// readRecipient is the normal form of a recipient: "the bare address in lower case, IDNA, NFC".
+func readRecipient(text string) (string, bool) {
+	address, ok := readAddress(text)
+	address = domainInASCII(address, "")
+	return address, ok && address != ""
+}
+
+// domainInASCIIOr is domainInASCII for a rule's text, which stays as it is where its domain has no such form.
+func domainInASCIIOr(text string) string {
+	if ascii := domainInASCII(text, "*."); ascii != "" {
+		return ascii
+	}
+	return text
 }
 
 // invisible: "control and invisible characters".

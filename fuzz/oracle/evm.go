@@ -8,7 +8,6 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/code"
-	"bailiff/runtime/intent"
 )
 
 // A token is the rule of one token, `token.<SYM>.*`.
@@ -17,7 +16,30 @@ type token struct {
 	decimals  int
 	maximum   *big.Int // in base units
 	threshold *big.Int // of consensus; nil for none
-	addresses []string // pinned, in lower case
+	pins      []pin
+	methods   map[string]bool // selectors that `token.<SYM>.methods` names
+}
+
+// A pin is one pinned address, "`8453:0x…`" or, "pinned on all", one without a chain.
+type pin struct{ chain, address string }
+
+func (t *token) pinned(address, chain string) bool {
+	for _, p := range t.pins {
+		if p.address == asciiLower(address) && (p.chain == "" || p.chain == chain) {
+			return true
+		}
+	}
+	return false
+}
+
+// pinsAnywhere is pinned for rules, which are written without a chain.
+func (t *token) pinsAnywhere(address string) bool {
+	for _, p := range t.pins {
+		if p.address == asciiLower(address) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *token) rule(key string) string { return "evm.token." + t.symbol + "." + key }
@@ -42,9 +64,14 @@ func (p *Policy) readTokens(file *grammar.File) error {
 		if t.maximum == nil {
 			return fmt.Errorf("oracle: token %s has no maximum", symbol)
 		}
-		for _, address := range p.evm.list("token." + symbol + ".addresses") {
-			t.addresses = append(t.addresses, strings.ToLower(address))
+		for _, item := range p.evm.list("token." + symbol + ".addresses") {
+			chain, address, ok := strings.Cut(item, ":")
+			if !ok {
+				chain, address = "", item
+			}
+			t.pins = append(t.pins, pin{chainID(chain), asciiLower(address)})
 		}
+		t.methods = namedMethods(p.evm.list("token." + symbol + ".methods"))
 		p.tokens = append(p.tokens, t)
 	}
 	return nil
@@ -65,37 +92,51 @@ func (p *Policy) readChainActions(file *grammar.File) error {
 
 func chainID(text string) string { return strings.TrimLeft(text, "0") }
 
+// namedMethods reads "selectors or signatures".
+func namedMethods(list []string) map[string]bool {
+	all := map[string]bool{}
+	for _, item := range list {
+		if selectorForm.MatchString(item) {
+			all[asciiLower(item)[2:]] = true
+		} else {
+			all[selectorOf(strings.ReplaceAll(item, " ", ""))] = true
+		}
+	}
+	return all
+}
+
 // tokenNamed finds the rule of intent.token: by symbol, "compared without regard to case", or by an address, which
-// "matches the rule that pins it".
-func (p *Policy) tokenNamed(name string) *token {
-	if pinned := p.tokenPinning(name); pinned != nil {
+// "matches the rule that pins it" on the chain of the intent.
+func (j *judgement) tokenNamed(name string) *token {
+	if pinned := j.tokenPinning(name); pinned != nil {
 		return pinned
 	}
-	for i := range p.tokens {
-		if asciiLower(p.tokens[i].symbol) == asciiLower(name) {
-			return &p.tokens[i]
+	for i := range j.p.tokens {
+		if asciiLower(j.p.tokens[i].symbol) == asciiLower(name) {
+			return &j.p.tokens[i]
 		}
 	}
 	return nil
 }
 
-// tokenPinning finds the rule that pins an address.
-func (p *Policy) tokenPinning(address string) *token {
-	for i := range p.tokens {
-		if contains(p.tokens[i].addresses, strings.ToLower(address)) {
-			return &p.tokens[i]
+// tokenPinning finds the rule that pins an address on the chain of the intent.
+func (j *judgement) tokenPinning(address string) *token {
+	for i := range j.p.tokens {
+		if j.p.tokens[i].pinned(address, j.text("chainId")) {
+			return &j.p.tokens[i]
 		}
 	}
 	return nil
 }
 
-// chain makes sure that a chain that is named is allowed, where there is `## evm`.
+// chain makes sure that a chain that is named is allowed, where there is `## evm`: "`chainId` of a model intent is not held
+// to `allowed_chains`".
 func (j *judgement) chain() {
-	if j.p.evm == nil || !j.in.Has(intent.ChainID) {
+	if j.p.evm == nil || !j.has("chainId") || j.kind == modelIntent {
 		return
 	}
 	for _, allowed := range j.p.evm.list("allowed_chains") {
-		if chainID(allowed) == j.in.Text(intent.ChainID) {
+		if chainID(allowed) == j.text("chainId") {
 			return
 		}
 	}
@@ -110,37 +151,55 @@ func (j *judgement) evmSection() {
 	}
 	j.chain()
 	j.evmAction()
-	if j.in.Has(intent.Token) {
+	if j.has("token") {
 		j.tokenIntent()
 	} else {
 		j.nativeIntent()
 	}
+	j.maximumFee()
 	j.declaredCalldata()
 	j.enrichment()
 }
 
-// evmAction: "`chain_actions` for a chain replaces `allowed_actions` there"; the lists are exact.
+// maximumFee: "2.4: `evm.max_fee_eth` (after "maximum"; above: AMOUNT_EXCEEDED, malformed: AMOUNT_INVALID) …; where either
+// [of it and `soft_limits.daily_fee_eth`] is declared, `maxFee` is required (AMOUNT_REQUIRED)". One that is malformed is
+// denied whatever is declared: no attestation can say it.
+func (j *judgement) maximumFee() {
+	const rule = "evm.max_fee_eth"
+	maximum := j.p.evm.number("max_fee_eth", etherDigits)
+	switch fee := j.fee(); {
+	case j.has("maxFee") && fee == nil:
+		j.deny(rule, code.AmountInvalid)
+	case maximum == nil:
+	case fee == nil:
+		j.deny(rule, code.AmountRequired)
+	case fee.Cmp(maximum) > 0:
+		j.deny(rule, code.AmountExceeded)
+	}
+}
+
+// evmAction: "`chain_actions` for a chain replaces `allowed_actions` there"; the lists "hold whole actions, and have no case".
 func (j *judgement) evmAction() {
 	rule, granted := "evm.allowed_actions", j.p.evm.list("allowed_actions")
-	if override, ok := j.p.chainActions[j.in.Text(intent.ChainID)]; ok {
+	if override, ok := j.p.chainActions[j.text("chainId")]; ok {
 		rule, granted = "evm.chain_actions", override
 	}
-	if !contains(granted, j.sent) {
+	if !contains(lowered(granted), j.action) {
 		j.deny(rule, code.ActionNotAllowed)
 	}
 }
 
 // tokenIntent judges an intent that names a token.
 func (j *judgement) tokenIntent() {
-	name := j.in.Text(intent.Token)
-	t := j.p.tokenNamed(name)
+	name := j.text("token")
+	t := j.tokenNamed(name)
 	if t == nil {
 		j.deny("evm.token", code.TokenNotAllowed)
 		return
 	}
 	j.pinnedAddress(t, name)
 	amount, ok := j.amount(t.decimals)
-	if !j.in.Has(intent.Amount) || !ok {
+	if !j.has("amount") || !ok {
 		j.deny(t.rule("max_transaction"), code.TokenAmountInvalid)
 		return
 	}
@@ -151,11 +210,11 @@ func (j *judgement) tokenIntent() {
 // that pins addresses needs `targetAddress` to be one of them." "A token rule without addresses does not reach a
 // contract that another rule pins" (choices).
 func (j *judgement) pinnedAddress(t *token, name string) {
-	target := strings.ToLower(j.in.Text(intent.TargetAddress))
+	target := j.text("targetAddress")
 	switch {
-	case len(t.addresses) > 0 && !contains(t.addresses, target),
-		len(t.addresses) == 0 && j.p.tokenPinning(target) != nil,
-		contains(t.addresses, strings.ToLower(name)) && strings.ToLower(name) != target:
+	case len(t.pins) > 0 && !t.pinned(target, j.text("chainId")),
+		len(t.pins) == 0 && j.tokenPinning(target) != nil,
+		t.pinsAnywhere(name) && asciiLower(name) != asciiLower(target):
 		j.deny(t.rule("addresses"), code.TokenNotAllowed)
 	}
 }
@@ -174,7 +233,7 @@ func (j *judgement) nativeIntent() {
 		j.deny("evm.token", code.TokenNotAllowed)
 		return
 	}
-	if !j.in.Has(intent.Amount) && j.p.version.AtLeast(2, 1) {
+	if !j.has("amount") && j.p.version.AtLeast(2, 1) {
 		j.deny(rule, code.AmountRequired) // "from 2.1 it is denied"
 		return
 	}
@@ -198,8 +257,8 @@ func (j *judgement) consensus() {
 	if j.kind != evmIntent || j.p.evm == nil {
 		return
 	}
-	if j.in.Has(intent.Token) {
-		if t := j.p.tokenNamed(j.in.Text(intent.Token)); t != nil && j.in.Has(intent.Amount) {
+	if j.has("token") {
+		if t := j.tokenNamed(j.text("token")); t != nil && j.has("amount") {
 			amount, _ := j.amount(t.decimals)
 			j.tokenThreshold(t, amount)
 		}

@@ -46,18 +46,18 @@ chain:1 {"action":"wallet.transfer","amount":"1157920892373161954235709850086879
 chain:1 {"action":"wallet.transfer","amount":"115792089237316195423570985008687907853269984665640564039457584007913129639936","amount_unit":"base"} => DENIED AMOUNT_INVALID evm.max_transaction_eth
 chain:10 {"action":"wallet.transfer","amount":"0"} => DENIED CHAIN_NOT_ALLOWED evm.allowed_chains
 chain:10 {"action":"bash"} => DENIED CHAIN_NOT_ALLOWED evm.allowed_chains
-chain:10 {"action":"model.inference"} => DENIED CHAIN_NOT_ALLOWED evm.allowed_chains
+chain:10 {"action":"model.inference"} => ALLOWED
 {"action":"model.inference"} => ALLOWED
 chain:1 {"action":"contract.call","amount":"0"} => DENIED ACTION_NOT_ALLOWED evm.allowed_actions
 chain:8453 {"action":"contract.call","amount":"0"} => ALLOWED
 chain:8453 {"action":"wallet.transfer","amount":"0"} => DENIED ACTION_NOT_ALLOWED evm.chain_actions
-// The kind is found in lower case; the list is exact.
+// Kind and lists have no case.
 chain:1 {"action":"Swap.Tokens","amount":"0"} => ALLOWED
-chain:1 {"action":"swap.tokens","amount":"0"} => DENIED ACTION_NOT_ALLOWED evm.allowed_actions
-chain:1 {"action":"Wallet.Transfer","amount":"0"} => DENIED ACTION_NOT_ALLOWED evm.allowed_actions
+chain:1 {"action":"swap.tokens","amount":"0"} => ALLOWED
+chain:1 {"action":"Wallet.Transfer","amount":"0"} => ALLOWED
 chain:1 {"action":"wallet.transfer","token":"USDC","amount":"1"} => DENIED TOKEN_NOT_ALLOWED evm.token
 {"action":"mcp.a.b"} => DENIED TOOL_CALL_NOT_ALLOWED mcp.allowed_tools
-{"action":"Bash"} => DENIED TOOL_CALL_NOT_ALLOWED tool_calls.allowed
+{"action":"Bash"} => ALLOWED
 `},
 	{"amounts from 2.1, without a maximum", `version: 2.1.0
 ## evm
@@ -100,10 +100,11 @@ chain:1 {"action":"token.approve","amount":"0"} => DENIED TOKEN_NOT_ALLOWED evm.
 // The call data of a pinned contract.
 chain:1 {"action":"contract.call","amount":"0","targetAddress":"` + usdc + `","calldata":"0xA9059CBB` + word0 + `1111111111111111111111111111111111111111` + ten + `"} => PENDING CONSENSUS_REQUIRED evm.token.USDC.consensus_threshold
 chain:1 {"action":"contract.call","amount":"0","targetAddress":"` + usdc + `","calldata":"0xa9059cbb` + word0 + `1111111111111111111111111111111111111111` + ten1 + `"} => DENIED TOKEN_AMOUNT_EXCEEDED evm.token.USDC.max_transaction
-chain:1 {"action":"wallet.transfer","amount":"0","targetAddress":"` + usdc + `","calldata":"0x23b872dd` + most + most + ten1 + `00"} => DENIED TOKEN_AMOUNT_EXCEEDED evm.token.USDC.max_transaction
+chain:1 {"action":"wallet.transfer","amount":"0","targetAddress":"` + usdc + `","calldata":"0x23b872dd` + most + most + ten1 + `00"} => DENIED ACTION_NOT_ALLOWED evm.allowed_actions
+chain:1 {"action":"contract.call","amount":"0","targetAddress":"` + usdc + `","calldata":"0x23b872dd` + most + most + ten1 + `00"} => DENIED TOKEN_AMOUNT_EXCEEDED evm.token.USDC.max_transaction
 chain:1 {"action":"contract.call","amount":"0","targetAddress":"` + usdc + `","calldata":"0x39509351` + most + most + `"} => DENIED TOKEN_AMOUNT_EXCEEDED evm.token.USDC.max_transaction
 chain:1 {"action":"contract.call","amount":"0","targetAddress":"` + usdc + `","calldata":"0x095ea7b3` + most + `00"} => DENIED TOKEN_AMOUNT_INVALID evm.token.USDC.max_transaction
-chain:1 {"action":"contract.call","amount":"0","targetAddress":"` + usdc + `","calldata":"0xdeadbeef` + most + most + `"} => ALLOWED
+chain:1 {"action":"contract.call","amount":"0","targetAddress":"` + usdc + `","calldata":"0xdeadbeef` + most + most + `"} => DENIED TOKEN_NOT_ALLOWED evm.token.USDC.methods
 chain:1 {"action":"contract.call","amount":"0","targetAddress":"` + other + `","calldata":"0x095ea7b3` + most + most + `"} => ALLOWED
 `},
 	{"consensus that only notes", `version: 2.0.0

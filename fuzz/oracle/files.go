@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math/big"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -17,6 +18,8 @@ var (
 	byteEffects       = []string{"create", "overwrite", "append", "copy"}
 	removingEffects   = []string{"delete", "truncate"}
 	destroyingEffects = []string{"overwrite", "truncate", "delete", "rename"}
+	// wholeEffects reach what lies below a directory.
+	wholeEffects = []string{"delete", "rename", "copy", "chmod", "chown", "xattr", "hard_link", "egress"}
 )
 
 // A target is one file of the evidence.
@@ -194,22 +197,60 @@ func (j *judgement) repositoryRoots() {
 	}
 }
 
-// gitFolders: "file intents: evidence; a write to `.git` or below it, anywhere, in any case".
+// gitFolders: "file intents: evidence; a write to `.git` or below it, anywhere, in any case"; "the same above a worktree's
+// `.git`".
 func (j *judgement) gitFolders() {
 	const rule = "repository.protect_git_history"
 	e, fault := j.evidence()
 	switch {
 	case fault != "":
 		j.deny(rule, fault)
-	case e.writes() && anyGitPath(e.paths()):
+	case e.writes() && anyGitPath(e.paths()), e.has(wholeEffects) && (anyAbove(e.paths(), j.gitEntries()) || !j.worktreeCanonical()):
 		j.deny(rule, code.FileBlockedPath)
 	}
 }
 
+// gitName is the folder `.git` as file systems read it, 8.3 short names included.
+var gitName = regexp.MustCompile(`^(\.git|git~[0-9]+)$`)
+
 func anyGitPath(paths []string) bool {
 	for _, path := range paths {
 		for _, segment := range strings.Split(path, "/") {
-			if strings.EqualFold(segment, ".git") {
+			if gitName.MatchString(cut(folded(segment))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// worktreeCanonical: "such an effect where `metadata.git.worktree` is not canonical" is denied.
+func (j *judgement) worktreeCanonical() bool {
+	worktree := j.metadata("git", "worktree")
+	return worktree.kind == missingKind || worktree.kind == textKind && canonicalPath(worktree.text)
+}
+
+// gitEntries are the `.git` of work trees, "where `metadata.git.worktree` or a root says where it is".
+func (j *judgement) gitEntries() []pathEntry {
+	trees := j.roots(j.p.repository.list("roots"), writable)
+	if worktree := j.metadata("git", "worktree"); worktree.kind == textKind {
+		trees = append(trees, worktree.text)
+	}
+	var all []pathEntry
+	for _, tree := range trees {
+		if p, ok := readPath(tree + "/.git"); ok && p.absolute {
+			all = append(all, pathEntry{below: []pathName{p}})
+		}
+	}
+	return all
+}
+
+// anyAbove reports whether a path is a directory above what an entry names.
+func anyAbove(paths []string, entries []pathEntry) bool {
+	for _, path := range paths {
+		p, readable := readPath(path)
+		for _, entry := range entries {
+			if readable && entry.above(p) {
 				return true
 			}
 		}
@@ -282,16 +323,22 @@ func (j *judgement) filesystemRules() {
 	if f.has("read_roots") && e.has(readingEffects) && !allInside(e.paths(), j.roots(f.list("read_roots"), readable)) {
 		j.deny("filesystem.read_roots", code.FileOutsideRoot)
 	}
-	for _, path := range e.paths() {
-		if f.has("blocked_paths") && pathBlocked(j.p.targetPaths, path) {
-			j.deny("filesystem.blocked_paths", code.FileBlockedPath)
-			break
-		}
+	if f.has("blocked_paths") && (anyBlocked(e.paths(), j.p.targetPaths) || e.has(wholeEffects) && anyAbove(e.paths(), j.p.targetPaths)) {
+		j.deny("filesystem.blocked_paths", code.FileBlockedPath)
 	}
 	j.protectedClasses(e)
 	if most := f.number("max_files_per_action", 0); most != nil && big.NewInt(int64(len(e.targets))).Cmp(most) > 0 {
 		j.deny("filesystem.max_files_per_action", code.ImpactLimit)
 	}
+}
+
+func anyBlocked(paths []string, entries []pathEntry) bool {
+	for _, path := range paths {
+		if pathBlocked(entries, path) {
+			return true
+		}
+	}
+	return false
 }
 
 // protectedClasses: "a target without `classification`; a listed classification, and an effect of `protected_effects`

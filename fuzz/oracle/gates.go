@@ -79,7 +79,8 @@ func (j *judgement) holdRules() {
 		holds bool
 	}{
 		{"evm.require_approval", j.kind == evmIntent && asks(p.evm)},
-		{"tool_calls.email.require_approval", j.action == "email.send" && p.tools.flag("email.require_approval")},
+		{"tool_calls.bash.require_approval", j.commandHeld()},
+		{"tool_calls.email.require_approval", j.emailHeld()},
 		{"tool_calls.require_approval", j.kind == toolIntent && asks(p.tools)},
 		{"custom.require_approval", asks(p.custom)},
 		{"mcp.require_approval", j.kind == mcpIntent && j.toolMatchesEitherWay(p.patterns.askFor)},

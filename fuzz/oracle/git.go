@@ -16,6 +16,8 @@ var (
 	remoteOperations   = strings.Fields(`fetch pull_ff_only push_fast_forward force_push mirror_push prune_remote change_remote`)
 	historyOperations  = strings.Fields(`reset_hard rewrite_history delete_ref force_push mirror_push prune_remote`)
 	providerOperations = strings.Fields(`change_protection change_credentials delete_repository`)
+	branchOperations   = strings.Fields(`reset_hard rewrite_history commit`)
+	unnamedOperations  = strings.Fields(`change_protection delete_repository`) // which change refs without a name
 )
 
 // gitRules is the table of section "Git", row by row, but for the limit of tasks (step 7).
@@ -49,7 +51,7 @@ func (j *judgement) gitRules() {
 	case (operation == "push_fast_forward" || operation == "pull_ff_only") && !j.allFastForward():
 		j.deny("git.allowed_operations", code.GitOperation) // "(listed or not, declared or not)"
 	}
-	if j.protectedRefChanges() {
+	if g.has("protected_refs") && (contains(unnamedOperations, operation) || j.branchMissing() || j.protectedRefChanges()) {
 		j.deny("git.protected_refs", code.GitRef)
 	}
 }
@@ -74,7 +76,7 @@ func (j *judgement) gitEvidence() code.Code {
 	updates := j.metadata("git", "ref_updates")
 	if operation.kind != textKind || !contains(gitOperations, operation.text) ||
 		updates.kind != missingKind && !refUpdates(updates) ||
-		updates.kind == missingKind && contains(updatingOperations, operation.text) {
+		updates.kind == missingKind && contains(updatingOperations, operation.text) || !j.branchReadable() {
 		return code.GitMetadata
 	}
 	if id := j.metadata("git", "repository_id"); id.kind != textKind || id.text == "" {
@@ -93,11 +95,47 @@ var notRef = regexp.MustCompile(`^$|^@$|^[+-]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|
 func refUpdates(v value) bool {
 	updates := v.elements()
 	for _, update := range updates {
-		if ref := update.member("ref"); ref.kind != textKind || notRef.MatchString(ref.text) {
+		if !namesRef(update.member("ref")) {
 			return false
 		}
 	}
 	return len(updates) > 0
+}
+
+// namesRef: "`HEAD` in an update is GIT_METADATA_REQUIRED", "in any case", since it is another ref than the one of its name.
+func namesRef(ref value) bool {
+	return ref.kind == textKind && !strings.EqualFold(ref.text, "HEAD") && !notRef.MatchString(ref.text)
+}
+
+// branch returns `metadata.git.branch` where it "is judged as an update", for `reset_hard`, `rewrite_history` and `commit`.
+func (j *judgement) branch() value {
+	if !contains(branchOperations, j.metadata("git", "operation").text) {
+		return value{}
+	}
+	return j.metadata("git", "branch")
+}
+
+func (j *judgement) branchReadable() bool {
+	branch := j.branch()
+	return branch.kind == missingKind || namesRef(branch)
+}
+
+// branchMissing: "missing, the first two are denied where refs are protected, `commit` passes".
+func (j *judgement) branchMissing() bool {
+	operation := j.metadata("git", "operation").text
+	return contains(branchOperations, operation) && operation != "commit" && j.branch().kind == missingKind
+}
+
+// changedRefs are the names of the refs that change, as the shim spells them.
+func (j *judgement) changedRefs() []string {
+	var all []string
+	for _, update := range j.metadata("git", "ref_updates").elements() {
+		all = append(all, update.member("ref").text)
+	}
+	if branch := j.branch(); branch.kind == textKind {
+		all = append(all, branch.text)
+	}
+	return all
 }
 
 // allFastForward reports whether no update is one "whose `fast_forward` is not `true`".
@@ -114,9 +152,9 @@ func (j *judgement) allFastForward() bool {
 // or in an update, stands for itself and for what it is with `refs/`, `refs/heads/` or `refs/tags/` in front."
 func (j *judgement) protectedRefChanges() bool {
 	for _, protected := range j.p.git.list("protected_refs") {
-		for _, update := range j.metadata("git", "ref_updates").elements() {
+		for _, changed := range j.changedRefs() {
 			for _, pattern := range refSpellings(protected) {
-				for _, ref := range refSpellings(update.member("ref").text) {
+				for _, ref := range refSpellings(changed) {
 					if refCovered(pattern, ref) {
 						return true
 					}

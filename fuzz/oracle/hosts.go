@@ -48,22 +48,182 @@ func (p *Policy) readHosts(*grammar.File) error {
 
 // urlParts are the parts of a URL: the canonical host, "" where it cannot be read; the path as written, "/" where it
 // is empty; the query as written, without its question mark.
-type urlParts struct{ host, path, query string }
+type urlParts struct {
+	host, path, query     string
+	scheme, rawHost, port string
+	asks                  bool // there is a question mark
+}
 
 // readURL takes a URL apart that the decoder has accepted.
 func readURL(raw string) urlParts {
-	_, rest, _ := strings.Cut(raw, "://")
+	scheme, rest, _ := strings.Cut(raw, "://")
 	rest, _, _ = strings.Cut(rest, "#")
-	rest, query, _ := strings.Cut(rest, "?")
+	rest, query, asks := strings.Cut(rest, "?")
 	authority, path, _ := strings.Cut(rest, "/")
+	u := urlParts{path: "/" + path, query: query, scheme: asciiLower(scheme), asks: asks}
 	if strings.Contains(authority, "@") {
-		return urlParts{path: "/" + path, query: query} // "A URL with user information is refused" (choices)
+		return u // "A URL with user information is refused" (choices)
 	}
-	name := authority
+	u.rawHost = authority
 	if colon := strings.LastIndex(authority, ":"); colon > strings.LastIndex(authority, "]") {
-		name = authority[:colon] // the port
+		u.rawHost, u.port = authority[:colon], authority[colon+1:]
 	}
-	return urlParts{canonicalHost(name), "/" + path, query}
+	u.host = canonicalHost(u.rawHost)
+	return u
+}
+
+// normalURL: "scheme and host lower case, default port and fragment dropped, empty path `/`, escapes of unreserved
+// characters decoded, others in upper case". It reports false for a URL whose host cannot be read.
+func normalURL(raw string) (string, bool) {
+	if !strings.Contains(raw, "://") {
+		return "", false
+	}
+	u := readURL(raw)
+	return u.with(normalEscapes(u.path), normalEscapes(u.query)), u.host != ""
+}
+
+// decodedURL is what denials read besides: the path "decoded once and with runs of `/` collapsed".
+func decodedURL(raw string) []string {
+	u := readURL(raw)
+	if u.host == "" {
+		return nil
+	}
+	return []string{u.with(decodedPath(u.path), normalEscapes(u.query))}
+}
+
+func (u urlParts) with(path, query string) string {
+	host := u.host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	port := strings.TrimLeft(u.port, "0")
+	if port != "" && port != map[string]string{"http": "80", "https": "443"}[u.scheme] {
+		host += ":" + port
+	}
+	if u.asks {
+		query = "?" + query
+	}
+	return u.scheme + "://" + host + path + query
+}
+
+// escape finds a percent-escape.
+var escape = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
+
+func escaped(mark string) byte {
+	value, _ := strconv.ParseUint(mark[1:], 16, 8)
+	return byte(value)
+}
+
+// normalEscapes decodes the escapes of unreserved characters (RFC 3986, 2.3) and writes the others in upper case. "Characters
+// that RFC 3986 has no place for (`"<>^` and the backquote, braces, `|`, everything outside of ASCII, and a `%` that begins no
+// escape) are written as escapes" (choices).
+func normalEscapes(text string) string {
+	all := ""
+	for i, piece := range strings.Split(text, "%") {
+		switch {
+		case i == 0:
+		case escape.MatchString("%" + piece): // the pieces have no % of their own
+			all += "%"
+		default:
+			all += "%25"
+		}
+		all += piece
+	}
+	return escapesOfPart(all)
+}
+
+// escapesOfPart is normalEscapes for a part, which may end within an escape.
+func escapesOfPart(text string) string {
+	written := ""
+	for i := 0; i < len(text); i++ {
+		switch mark := escape.FindStringIndex(text[i:]); {
+		case mark != nil && mark[0] == 0:
+			written += normalEscape(text[i : i+len("%20")])
+			i += len("20")
+		case text[i] >= 0x80 || strings.IndexByte("\"<>^`{|}", text[i]) >= 0:
+			written += fmt.Sprintf("%%%02X", text[i])
+		default:
+			written += text[i : i+1]
+		}
+	}
+	return written
+}
+
+func normalEscape(mark string) string {
+	c := escaped(mark)
+	if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+		return string(rune(c))
+	}
+	return strings.ToUpper(mark)
+}
+
+// decodedPath is a path decoded once, with runs of `/` collapsed.
+func decodedPath(path string) string {
+	path = escape.ReplaceAllStringFunc(path, func(mark string) string { return string([]byte{escaped(mark)}) })
+	for strings.Contains(path, "//") {
+		path = strings.ReplaceAll(path, "//", "/")
+	}
+	return path
+}
+
+// dotSegment reports whether a URL's path has "a dot segment, plain or encoded (`..`, `%2e`, `.%2e`, with `/`, `%2f` or
+// `%5c` as border)".
+func dotSegment(path string) bool {
+	decoded := strings.NewReplacer("%2e", ".", "%2f", "/", "%5c", "/").Replace(strings.ToLower(path))
+	for _, segment := range strings.Split(decoded, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// lowerOrigin writes the scheme and the host of the beginning of a URL in lower case, and drops a default port that ends
+// at a border.
+func lowerOrigin(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok || asciiLower(scheme) != "http" && asciiLower(scheme) != "https" {
+		return text
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		return asciiLower(text)
+	}
+	authority := asciiLower(rest[:end])
+	u := readURL(asciiLower(scheme) + "://" + authority)
+	if u.host == "" {
+		return asciiLower(scheme) + "://" + authority + rest[end:]
+	}
+	return strings.TrimSuffix(u.with("/", ""), "/") + rest[end:]
+}
+
+// embedded are the prefixes of IPv6 addresses whose last or, for 6to4, next 32 bits are an IPv4 address: IPv4-compatible
+// (RFC 4291, 2.5.5.1), NAT64 (RFC 6052, 2.1 and RFC 8215) and 6to4 (RFC 3056, 2).
+var embedded = []struct {
+	prefix netip.Prefix
+	at     int
+}{
+	{netip.MustParsePrefix("::/96"), 12},
+	{netip.MustParsePrefix("64:ff9b::/96"), 12},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), 12},
+	{netip.MustParsePrefix("2002::/16"), 2},
+}
+
+// blockedAs returns a host and what it counts as in lists that block: "An IPv4 address inside an IPv4-compatible, NAT64 or
+// 6to4 literal counts as that address in lists that block." `::` and `::1` are not IPv4-compatible addresses.
+func blockedAs(host string) []string {
+	all := []string{host}
+	address, err := netip.ParseAddr(host)
+	if err != nil || !address.Is6() || host == "::" || host == "::1" {
+		return all
+	}
+	bytes := address.As16()
+	for _, form := range embedded {
+		if form.prefix.Contains(address) {
+			all = append(all, netip.AddrFrom4([4]byte(bytes[form.at:form.at+4])).String())
+		}
+	}
+	return all
 }
 
 // mapping is "UTS 46 without transitional processing; underscores pass" (choices).

@@ -1,10 +1,7 @@
 package oracle
 
 import (
-	"strings"
-
 	"bailiff/runtime/code"
-	"bailiff/runtime/intent"
 )
 
 // web judges `http` and `web_fetch`: "`http.blocked_methods` (`http` only), `http.allowed_methods` (which `web_fetch`
@@ -13,7 +10,7 @@ func (j *judgement) web() {
 	tools := j.p.tools
 	method := ""
 	if j.action == "http" {
-		method = j.in.Text(intent.Method) // a 400 without
+		method = j.text("method") // a 400 without
 	}
 	if method != "" && methodListed(tools.list("http.blocked_methods"), method) {
 		j.deny("tool_calls.http.blocked_methods", code.ToolCallNotAllowed)
@@ -21,55 +18,63 @@ func (j *judgement) web() {
 	if tools.has("http.allowed_methods") && !methodListed(tools.list("http.allowed_methods"), method) {
 		j.deny("tool_calls.http.allowed_methods", code.ToolCallNotAllowed)
 	}
-	if tools.has("http.allowed_hosts") && !j.hostIn(j.p.hosts) {
+	if tools.has("http.allowed_hosts") && !j.hostIn(j.p.hosts, false) {
 		j.deny("tool_calls.http.allowed_hosts", code.ToolCallNotAllowed)
 	}
 	j.methodRules(method)
-	if tools.has("web_fetch.blocked_domains") && (!j.hostReadable() || j.hostIn(j.p.domains)) {
+	if tools.has("web_fetch.blocked_domains") && (!j.hostReadable() || j.hostIn(j.p.domains, true)) {
 		j.deny("tool_calls.web_fetch.blocked_domains", code.BlockedDomain)
 	}
 }
 
 func methodListed(list []string, method string) bool {
 	for _, each := range list {
-		if strings.ToUpper(each) == method {
+		if asciiLower(each) == asciiLower(method) {
 			return true
 		}
 	}
 	return false
 }
 
-// methodRules: "A method rule with `deny: true` denies its method; `require_query_matches` has to match the whole raw
-// query without `?`, and an empty query, or one of more than 4 KiB, never does."
+// methodRules: "A method rule with `deny: true` denies its method; `require_query_matches` has to match the whole
+// query without `?`, and an empty query, or one of more than 4 KiB, never does." It reads the normal form, as every operator.
 func (j *judgement) methodRules(method string) {
 	rule := "http.method_rules." + method + "."
 	if method != "" && j.p.tools.flag(rule+"deny") {
 		j.deny("tool_calls."+rule+"deny", code.ToolCallNotAllowed)
 	}
-	pattern := j.p.patterns.queries[method]
-	if pattern == nil {
+	wanted, ok := j.p.patterns.queries[method]
+	if !ok {
 		return
 	}
-	query := readURL(j.in.Text(intent.URL)).query
-	if query == "" || len(query) > maxSubject || !pattern.MatchString(query) {
+	u, _ := j.url()
+	query, _ := withEscapes.normal(u.query)
+	if query == "" || len(query) > maxSubject || !wanted.exact.MatchString(query) {
 		j.deny("tool_calls."+rule+"require_query_matches", code.ToolCallNotAllowed)
 	}
 }
 
 // hostReadable reports whether the URL is there and has a host.
 func (j *judgement) hostReadable() bool {
-	return j.in.Has(intent.URL) && readURL(j.in.Text(intent.URL)).host != ""
+	u, ok := j.url()
+	return ok && u.host != ""
 }
 
 // hostIn reports whether the host of the URL is covered by a list.
-func (j *judgement) hostIn(list []hostPattern) bool {
+func (j *judgement) hostIn(list []hostPattern, blocks bool) bool {
 	if !j.hostReadable() {
 		return false
 	}
-	host := readURL(j.in.Text(intent.URL)).host
+	u, _ := j.url()
+	hosts := []string{u.host}
+	if blocks {
+		hosts = blockedAs(u.host)
+	}
 	for _, pattern := range list {
-		if pattern.covers(host) {
-			return true
+		for _, host := range hosts {
+			if pattern.covers(host) {
+				return true
+			}
 		}
 	}
 	return false

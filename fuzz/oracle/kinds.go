@@ -1,9 +1,9 @@
 package oracle
 
 import (
+	"regexp"
 	"strings"
-
-	"bailiff/runtime/intent"
+	"unicode"
 )
 
 // An intentKind says which section judges an intent.
@@ -42,20 +42,60 @@ func (p *Policy) kindOf(action string) intentKind {
 	return toolIntent
 }
 
-// invalid is step 1: the field that makes the request a 400 under this policy, or "". "`chainId` is required for EVM
-// intents (400 without)"; "`targetAddress`, `token`, `amount`, `amount_unit`, `calldata` are accepted on EVM intents
-// only (400 otherwise)".
+// invalid is step 1: the field that makes the request a 400, or "". "`chainId` is required for EVM intents (400
+// without)"; "`targetAddress`, `token`, `amount`, `amount_unit`, `calldata`, `maxFee` are accepted on EVM intents only (400
+// otherwise)".
 func (j *judgement) invalid() string {
+	if field := j.malformed(); field != "" {
+		return field
+	}
 	if j.kind == evmIntent {
-		if !j.in.Has(intent.ChainID) {
-			return intent.ChainID.String()
+		if !j.has("chainId") {
+			return "chainId"
 		}
 		return ""
 	}
-	for _, f := range []intent.Field{intent.TargetAddress, intent.Token, intent.Amount, intent.AmountUnit, intent.Calldata} {
-		if j.in.Has(f) {
-			return f.String()
+	for _, name := range []string{"targetAddress", "token", "amount", "amount_unit", "calldata", "maxFee"} {
+		if j.has(name) {
+			return name
 		}
 	}
 	return ""
 }
+
+// malformed finds what no policy accepts, as far as normal forms are concerned: an action "with white space", a URL's path
+// "with a dot segment", a `cwd` that is not absolute, and two places that differ. The decoder has refused the rest.
+func (j *judgement) malformed() string {
+	u, hasURL := j.url()
+	cwd := j.sent.field("cwd")
+	switch {
+	case strings.ContainsFunc(j.sentAction, unicode.IsSpace):
+		return "action"
+	case hasURL && dotSegment(u.path):
+		return "url"
+	case cwd.kind == textKind && !absolutePath(cwd.text):
+		return "cwd"
+	case j.sent.argumentsDiffer():
+		return "arguments"
+	case j.pathsMisplaced():
+		return "paths"
+	}
+	return ""
+}
+
+// pathsMisplaced: "`intent.paths` (1 – 256; `file_write` and `file_read` only, not beside `path`)", nor beside a `url`, which
+// has one; "`cwd`, once for each of several paths, has at most 100,000 bytes" (choices).
+func (j *judgement) pathsMisplaced() bool {
+	paths := j.sent.field("paths")
+	if paths.kind == missingKind {
+		return false
+	}
+	n, cwd := len(paths.elements()), len(j.sent.field("cwd").text)
+	return n == 0 || n > 256 || j.action != "file_write" && j.action != "file_read" ||
+		j.sent.field("path").kind != missingKind || j.sent.field("url").kind != missingKind || n > 1 && n*(cwd+1) > 100_000
+}
+
+// absolutePath reports whether a directory begins at a root or at a drive's.
+func absolutePath(path string) bool { return rootPattern.MatchString(path) }
+
+var rootPattern = regexp.MustCompile(`^([A-Za-z]:)?[/\\]`)

@@ -1,12 +1,12 @@
 package oracle
 
 import (
+	"fmt"
 	"math/big"
 	"strings"
 
 	"bailiff/grammar"
 	"bailiff/runtime/code"
-	"bailiff/runtime/intent"
 )
 
 // The windows of counters and the ways they change.
@@ -82,15 +82,15 @@ func (e evidence) bytes(some []string) *big.Int {
 	return total
 }
 
-// destroyed is "the sum of destroying effects times targets".
+// destroyed is "the sum of destroying effects times targets"; "a repeated effect is one".
 func (e evidence) destroyed() *big.Int {
-	destroying := 0
+	destroying := []string{}
 	for _, effect := range e.effects {
 		if contains(destroyingEffects, effect) {
-			destroying++
+			destroying = appendOnce(destroying, effect)
 		}
 	}
-	return big.NewInt(int64(destroying) * int64(len(e.targets)))
+	return big.NewInt(int64(len(destroying)) * int64(len(e.targets)))
 }
 
 // toolCallLimits plans the tool-call limits, per task and per hour.
@@ -118,13 +118,15 @@ func (j *judgement) modelBudgets() {
 }
 
 // budget: "In this order: no `task_id` (TASK_ID_REQUIRED); `metadata.model_usage` absent, or without [what the budget
-// reads] (MODEL_USAGE_UNAVAILABLE); the highest value ever seen for the task above the budget."
+// reads] (MODEL_USAGE_UNAVAILABLE); the highest value ever seen for the task above the budget." "Where an intent other than a
+// model's brings no usage, what was seen for its task counts, once some was seen."
 func (j *judgement) budget(rule string, limit, used *big.Int, refusal code.Code) {
+	brings := j.metadata("model_usage").kind != missingKind
 	switch {
 	case limit == nil:
 	case j.task == "":
 		j.deny(rule, code.TaskIDRequired)
-	case used == nil:
+	case used == nil && (brings || j.kind == modelIntent):
 		j.deny(rule, code.ModelUsage)
 	default:
 		j.reserve(Reservation{rule, task, j.task, top, used, limit, string(refusal), rule})
@@ -149,20 +151,27 @@ func (j *judgement) modelSpend() *big.Int {
 	return micro
 }
 
-// modelTokens is `total_tokens`, "without the last the sum of the others", or nil.
+// modelTokens is `total_tokens`, "without the last the sum of the others", or nil; "the total is never less than its
+// parts".
 func (j *judgement) modelTokens() *big.Int {
 	tokens := func(name string) *big.Int {
 		n, _ := integer(j.metadata("model_usage", name).text)
 		return n
 	}
-	if total := tokens("total_tokens"); total != nil {
+	total, parts := tokens("total_tokens"), new(big.Int)
+	for _, name := range []string{"input_tokens", "output_tokens"} {
+		part := tokens(name)
+		if part == nil && total == nil {
+			return nil
+		}
+		if part != nil {
+			parts.Add(parts, part)
+		}
+	}
+	if total != nil && total.Cmp(parts) > 0 {
 		return total
 	}
-	input, output := tokens("input_tokens"), tokens("output_tokens")
-	if input == nil || output == nil {
-		return nil
-	}
-	return new(big.Int).Add(input, output)
+	return parts
 }
 
 // softLimits is step 8, "from 2.0: `daily_evm_limit_eth`, `daily_tool_calls`, then caps in file order". "Under 1.x
@@ -172,18 +181,100 @@ func (j *judgement) softLimits() {
 	if !j.p.version.AtLeast(2, 0) {
 		return
 	}
-	native := j.kind == evmIntent && !j.in.Has(intent.Token) // "native amounts of EVM intents without a token"
+	native := j.kind == evmIntent && !j.has("token") // "native amounts of EVM intents without a token"
 	if limit := j.p.soft.number("daily_evm_limit_eth", etherDigits); limit != nil && native && j.nativeAmount() != nil {
 		j.reserve(Reservation{ether, day, "", sum, j.nativeAmount(), limit, string(code.AggregateLimit), ether})
 	}
 	if limit := j.p.soft.number("daily_tool_calls", 0); limit != nil && (j.kind == toolIntent || j.kind == mcpIntent) {
 		j.reserve(Reservation{calls, day, "", count, big.NewInt(1), limit, string(code.AggregateLimit), calls})
 	}
+	if j.kind == evmIntent {
+		j.dailyFees()
+		j.dailyTokens()
+	}
 	for _, c := range j.p.caps {
 		if actionPattern(c.action, j.action) {
 			j.cap(c)
 		}
 	}
+}
+
+// dailyFees: "`soft_limits.daily_fee_eth` (sums what was declared)", where `maxFee` "is required (AMOUNT_REQUIRED)".
+func (j *judgement) dailyFees() {
+	const rule = "soft_limits.daily_fee_eth"
+	limit, fee := j.p.soft.number("daily_fee_eth", etherDigits), j.fee()
+	switch {
+	case limit == nil:
+	case !j.has("maxFee"):
+		j.deny(rule, code.AmountRequired)
+	case fee == nil:
+		j.deny(rule, code.AmountInvalid)
+	default:
+		j.reserve(Reservation{rule, day, "", sum, fee, limit, string(code.AggregateLimit), rule})
+	}
+}
+
+// dailyTokens: "`soft_limits.daily_token.<SYM>`: the most of a token, in its units, per key and UTC day, summed exactly over
+// token intents (declared amount) and otherwise every judged method of its pinned contracts".
+func (j *judgement) dailyTokens() {
+	for _, daily := range j.p.dailyTokens {
+		amount := j.movedOf(daily.token)
+		if amount == nil {
+			continue
+		}
+		rule := "soft_limits." + daily.key
+		limit := j.p.soft.number(daily.key, daily.token.decimals)
+		// "The case of a symbol makes no other count" (choices).
+		j.reserve(Reservation{asciiLower(rule), day, "", sum, amount, limit, string(code.AggregateLimit), rule})
+	}
+}
+
+// A dailyToken is one `daily_token.<SYM>`.
+type dailyToken struct {
+	key   string
+	token *token
+}
+
+// readDailyTokens reads the limits of tokens in file order.
+func (p *Policy) readDailyTokens(file *grammar.File) error {
+	for _, entry := range entries(file, "soft_limits") {
+		segments := entry.Key.Segments
+		if len(segments) != 2 || segments[0].Text != "daily_token" {
+			continue
+		}
+		daily := dailyToken{key: entry.Key.String()}
+		for i := range p.tokens {
+			if asciiLower(p.tokens[i].symbol) == asciiLower(segments[1].Text) {
+				daily.token = &p.tokens[i]
+			}
+		}
+		if daily.token == nil {
+			return fmt.Errorf("oracle: %s has no token rule", daily.key)
+		}
+		p.dailyTokens = append(p.dailyTokens, daily)
+	}
+	return nil
+}
+
+// movedOf returns how much of a token the intent moves or lets others move, nil where it is not about that token: the
+// declared amount of a token intent, otherwise what declared call data of a pinned contract says; "`daily_token` counts what
+// a shim tells of a pinned token where neither the intent nor its call data is about one" (choices).
+func (j *judgement) movedOf(t *token) *big.Int {
+	if j.has("token") {
+		if j.tokenNamed(j.text("token")) != t || !j.has("amount") {
+			return nil
+		}
+		amount, _ := j.amount(t.decimals)
+		return amount
+	}
+	moved, amount := j.calldataMove()
+	if moved == nil {
+		moved, amount = j.toldMove()
+	}
+	if moved != t {
+		return nil
+	}
+	return amount
 }
 
 // A limitCap is one `cap.<name>`.
@@ -240,15 +331,12 @@ func (j *judgement) cap(c limitCap) {
 		parts = append(parts, j.task)
 	}
 	if c.groupBy != "" {
-		group := j.at(c.groupBy)
-		if !group.scalar() {
+		group, ok := j.groupOf(c.groupBy)
+		if !ok {
 			j.deny(c.rule, code.AggregateField)
 			return
 		}
-		if c.groupBy == "action" || c.groupBy == "token" { // both mean the same in any case
-			group.text = asciiLower(group.text)
-		}
-		parts = append(parts, group.text)
+		parts = append(parts, group)
 	}
 	op, amount := count, big.NewInt(1)
 	if c.amountField != "" {
@@ -262,4 +350,17 @@ func (j *judgement) cap(c limitCap) {
 	}
 	group := strings.Join(parts, "\x00")
 	j.reserve(Reservation{c.counter(), c.window, group, op, amount, c.limit, string(code.AggregateLimit), c.rule})
+}
+
+// groupOf returns the normal form of the value that a cap groups by. "What has no normal form is denied … by a cap that
+// groups by it."
+func (j *judgement) groupOf(path string) (string, bool) {
+	group := j.at(path)
+	switch {
+	case !group.scalar():
+		return "", false
+	case group.kind != textKind:
+		return group.text, true
+	}
+	return j.formOf(path).normal(group.text)
 }

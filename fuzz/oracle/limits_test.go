@@ -24,7 +24,14 @@ max_model_spend_usd_per_task: 0.25
 max_model_tokens_per_task: 1000
 `, `
 {"action":"model.inference"} => DENIED TASK_ID_REQUIRED execution_limits.max_model_spend_usd_per_task
-{"action":"a","task_id":"t"} => DENIED MODEL_USAGE_UNAVAILABLE execution_limits.max_model_spend_usd_per_task
+// An intent other than a model's is judged by what was seen for its task.
+{"action":"model.inference","task_id":"t"} => DENIED MODEL_USAGE_UNAVAILABLE execution_limits.max_model_spend_usd_per_task
+{"action":"a","task_id":"t"} => ALLOWED | execution_limits.max_model_spend_usd_per_task task "t" max <nil>/250000 | execution_limits.max_model_tokens_per_task task "t" max <nil>/1000
+{"action":"a","task_id":"t","metadata":{"model_usage":null}} => ALLOWED | execution_limits.max_model_spend_usd_per_task task "t" max <nil>/250000 | execution_limits.max_model_tokens_per_task task "t" max <nil>/1000
+{"action":"a","task_id":"t","metadata":{"model_usage":{}}} => DENIED MODEL_USAGE_UNAVAILABLE execution_limits.max_model_spend_usd_per_task
+// The total is never less than its parts.
+{"action":"a","task_id":"t","metadata":{"model_usage":{"estimated_spend_usd":"0","input_tokens":600,"output_tokens":601,"total_tokens":7}}} => ALLOWED | execution_limits.max_model_spend_usd_per_task task "t" max 0/250000 | execution_limits.max_model_tokens_per_task task "t" max 1201/1000
+{"action":"a","task_id":"t","metadata":{"model_usage":{"estimated_spend_usd":"0","output_tokens":601,"total_tokens":7}}} => ALLOWED | execution_limits.max_model_spend_usd_per_task task "t" max 0/250000 | execution_limits.max_model_tokens_per_task task "t" max 601/1000
 {"action":"a","task_id":"t","metadata":{"model_usage":{"estimated_spend_usd":"0.1"}}} => DENIED MODEL_USAGE_UNAVAILABLE execution_limits.max_model_tokens_per_task
 {"action":"a","task_id":"t","metadata":{"model_usage":{"estimated_spend_usd":"0.1","input_tokens":5}}} => DENIED MODEL_USAGE_UNAVAILABLE execution_limits.max_model_tokens_per_task
 {"action":"a","task_id":"t","metadata":{"model_usage":{"estimated_spend_usd":"0.2500000000001","input_tokens":5,"output_tokens":6}}} => ALLOWED | execution_limits.max_model_spend_usd_per_task task "t" max 250001/250000 | execution_limits.max_model_tokens_per_task task "t" max 11/1000

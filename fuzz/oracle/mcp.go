@@ -48,7 +48,8 @@ func (j *judgement) toolAllowed() bool {
 	return false
 }
 
-// toolMatchesEitherWay: "`blocked_tools` and `require_approval` in `## mcp` match either way".
+// toolMatchesEitherWay: "`blocked_tools` and `require_approval` in `## mcp` match either way", and `*`
+// crosses dots there.
 func (j *judgement) toolMatchesEitherWay(list []*regexp.Regexp) bool {
 	server, tool := j.mcpParts()
 	return anyMatches(list, tool) || anyMatches(list, server+"."+tool)

@@ -4,10 +4,9 @@
 // "choices" is docs/choices.md. It is slow and plain on purpose. The compiler and its machine must agree with it on
 // every policy and every intent, and where the two differ, one of them has read the documents wrongly.
 //
-// So that a mistake is not made twice, the package shares only the grammar, the decoding of requests and the table of
-// codes with the service. It takes the raw texts of a request and brings hosts, paths, commands, recipients,
-// addresses, amounts and usage into their normal form by itself. The one thing it takes from the machine is the names
-// of the kinds of JSON values, which the decoder's nodes speak of.
+// So that a mistake is not made twice, the package shares only the grammar and the table of codes with the service. It
+// decodes the body of a request, which the service's decoder must have accepted, and brings URLs, hosts, paths, commands,
+// recipients, addresses, tokens, amounts, call data and usage into their normal forms by itself.
 //
 // # What a verdict says
 //
@@ -27,7 +26,6 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/code"
-	"bailiff/runtime/intent"
 )
 
 // The statuses of verdicts.
@@ -51,10 +49,13 @@ type Policy struct {
 	denials      []denyRule
 	allowances   []allowRule
 	caps         []limitCap
+	dailyTokens  []dailyToken
 	domains      []hostPattern // web_fetch.blocked_domains
 	hosts        []hostPattern // http.allowed_hosts
-	commands     []needle      // bash.blocked_commands
+	commands     []string      // bash.blocked_commands
+	held         []string      // bash.require_approval
 	filePaths    []pathEntry   // file_write.blocked_paths
+	unreadable   []pathEntry   // file_read.blocked_paths
 	targetPaths  []pathEntry   // filesystem.blocked_paths
 	patterns     patterns
 }
@@ -71,7 +72,7 @@ func Read(file *grammar.File) (*Policy, error) {
 		*into = readSection(file.Section(name))
 	}
 	for _, read := range []func(*grammar.File) error{
-		p.readTokens, p.readChainActions, p.readCustom, p.readCaps, p.readHosts, p.readNeedles, p.readPaths, p.readPatterns,
+		p.readTokens, p.readChainActions, p.readCustom, p.readCaps, p.readDailyTokens, p.readHosts, p.readNeedles, p.readFilePaths, p.readPatterns,
 	} {
 		if err := read(file); err != nil {
 			return nil, err
@@ -93,8 +94,10 @@ type Reservation struct {
 	Window  string // "hour", "day" or "task"
 	// Group is the task id for the window "task", or the value that the cap groups by, or the two with a NUL between,
 	// or "".
-	Group  string
-	Op     string   // "count" and "sum" add Amount, "max" keeps the highest
+	Group string
+	Op    string // "count" and "sum" add Amount, "max" keeps the highest
+	// Amount is nil where the intent brings no usage: what was seen for the task counts then, and where none was seen
+	// the intent is denied with SVC_MODEL_USAGE_UNAVAILABLE.
 	Amount *big.Int // in base units: wei, dollars × 10^18, millionths of dollars of model spend; counts as they are
 	Limit  *big.Int // in the same unit; the highest value that is still within it
 	Code   string   // of the refusal
@@ -111,12 +114,17 @@ type Verdict struct {
 	Reservations []Reservation // the plan in order; empty unless Allowed or Pending
 }
 
-// Judge says what the policy says of an intent that comes from a key of the provenance from.
-func (p *Policy) Judge(in *intent.Intent, from intent.Provenance) Verdict {
-	j := &judgement{p: p, in: in, shim: from == intent.Shim, sent: in.Text(intent.Action)}
-	j.action = asciiLower(j.sent)
+// Judge says what the policy says of a request, by its body as it was sent. The service's decoder must accept the body.
+func (p *Policy) Judge(body []byte, from Sender) Verdict {
+	sent, err := readRequest(body)
+	if err != nil {
+		return Verdict{Status: Error, Code: string(code.ValidationSchema)}
+	}
+	j := &judgement{p: p, sent: sent, from: from, shim: from.Shim}
+	j.sentAction = sent.field("action").text
+	j.action = asciiLower(j.sentAction)
 	j.kind = p.kindOf(j.action)
-	j.task = in.Text(intent.TaskID)
+	j.task = lowerLiterals(sent.field("task_id").text)
 
 	// Order, steps 1 to 8.
 	if field := j.invalid(); field != "" {
@@ -134,14 +142,16 @@ func (p *Policy) Judge(in *intent.Intent, from intent.Provenance) Verdict {
 
 // A judgement is the judging of one intent.
 type judgement struct {
-	p            *Policy
-	in           *intent.Intent
-	shim         bool
-	sent, action string // as sent, and in lower case
-	kind         intentKind
-	task         string // "" without task_id, which is never empty where it is sent
-	holdCode     code.Code
-	verdict      Verdict
+	p          *Policy
+	sent       request
+	from       Sender
+	shim       bool
+	sentAction string
+	action     string // in lower case
+	kind       intentKind
+	task       string // "" without task_id, which is never empty where it is sent
+	holdCode   code.Code
+	verdict    Verdict
 }
 
 func (j *judgement) deny(rule string, c code.Code) {
@@ -158,7 +168,6 @@ func (j *judgement) hold(rule string, c code.Code) {
 func (j *judgement) note(rule string) { j.verdict.Notes = appendOnce(j.verdict.Notes, rule) }
 
 func (j *judgement) reserve(r Reservation) {
-	r.Group = strings.Clone(r.Group) // the texts of an intent last until its decoder reads the next
 	j.verdict.Reservations = append(j.verdict.Reservations, r)
 }
 

@@ -151,7 +151,7 @@ func (p pathName) places() []pathName {
 	return []pathName{p, below("root"), below("home", anyName), below("users", anyName), below("c:", "users", anyName)}
 }
 
-// A pathEntry is one entry of a list of blocked paths. In an entry a `*` is one whole segment.
+// A pathEntry is one entry of a list of blocked paths. In an entry a `*` "stands for any characters within a segment".
 type pathEntry struct {
 	anywhere []string // the segments of an entry "without a leading `/` or `~`", which "matches its segments anywhere"
 	below    []pathName
@@ -171,11 +171,6 @@ func readPathEntries(list []string) ([]pathEntry, error) {
 }
 
 func newPathEntry(p pathName) pathEntry {
-	for i, name := range p.segments {
-		if name == "*" {
-			p.segments[i] = anyName
-		}
-	}
 	switch {
 	case p.home():
 		return pathEntry{below: p.places()}
@@ -187,8 +182,11 @@ func newPathEntry(p pathName) pathEntry {
 	return pathEntry{below: []pathName{p}, all: len(p.segments) == 0}
 }
 
-func (p *Policy) readPaths(*grammar.File) (err error) {
+func (p *Policy) readFilePaths(*grammar.File) (err error) {
 	if p.filePaths, err = readPathEntries(p.tools.list("file_write.blocked_paths")); err != nil {
+		return err
+	}
+	if p.unreadable, err = readPathEntries(p.tools.list("file_read.blocked_paths")); err != nil {
 		return err
 	}
 	p.targetPaths, err = readPathEntries(p.filesystem.list("blocked_paths"))
@@ -211,6 +209,9 @@ func pathBlocked(entries []pathEntry, text string) bool {
 
 func (e pathEntry) covers(p pathName) bool {
 	if e.anywhere != nil {
+		if len(p.segments) == 0 && !p.absolute { // the directory itself, whose name is a dot
+			return holdsSegments([]string{"."}, e.anywhere)
+		}
 		return holdsSegments(p.segments, e.anywhere)
 	}
 	for _, above := range e.below {
@@ -229,11 +230,59 @@ func begins(segments, prefix []string) bool {
 		return false
 	}
 	for i, name := range prefix {
-		if name != segments[i] && name != anyName && segments[i] != anyName {
+		if !nameMatches(name, segments[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// nameMatches reports whether a segment of an entry, with its `*`, covers a name.
+func nameMatches(pattern, name string) bool {
+	if pattern == anyName || name == anyName {
+		return true
+	}
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	return regexp.MustCompile(`(?s)\A` + strings.Join(parts, ".*") + `\z`).MatchString(name)
+}
+
+// relative reports whether what a path begins with, once it is clean, is neither a root nor a home directory or a drive.
+func relative(text string) bool {
+	var before []string
+	for i, segment := range strings.Split(strings.ReplaceAll(text, `\`, "/"), "/") {
+		last := len(before) - 1
+		switch name := folded(segment); {
+		case i == 0 && segment == "":
+			return false
+		case segment == "" || segment == ".":
+		case segment == ".." && last >= 0 && before[last] != "..":
+			before = before[:last]
+		case last < 0 && (strings.HasPrefix(name, "~") || drivePattern.MatchString(name) || anchorPattern.MatchString(name)):
+			return false
+		default:
+			before = append(before, segment)
+		}
+	}
+	return true
+}
+
+// above reports whether a path is a directory above what an entry "with a leading `/` or `~`" names.
+func (e pathEntry) above(p pathName) bool {
+	for _, entry := range e.below {
+		for _, place := range p.places() {
+			if entry.absolute == place.absolute && len(place.segments) < len(entry.segments) &&
+				begins(place.segments, entry.segments[:len(place.segments)]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // holdsSegments reports whether part stands in segments, one name after the other.
@@ -244,4 +293,58 @@ func holdsSegments(segments, part []string) bool {
 		}
 	}
 	return false
+}
+
+// An exactly is a path with its case: what it starts from (`/`, `~` or `.`), and the names behind that.
+type exactly struct {
+	start    string
+	segments []string
+}
+
+// exactPath reads a path for lists that allow. "No path, `..`, `~user`, `$VAR`, `%VAR%` are denied", and what block lists refuse as
+// unreadable; besides, what may be a home directory or a drive behind `./`, and a `\` without a drive in front (choices).
+func exactPath(text string) (p exactly, ok bool) {
+	_, readable := readPath(text)
+	withDrive := !strings.HasPrefix(text, "/") && len(text) > 1 && drivePattern.MatchString(strings.ToLower(text[:2]))
+	if !readable || strings.Contains(text, `\`) && !withDrive {
+		return p, false
+	}
+	p.start = "."
+	for i, segment := range strings.Split(strings.ReplaceAll(text, `\`, "/"), "/") {
+		name := folded(segment)
+		first := len(p.segments) == 0
+		switch {
+		case segment == "..":
+			return p, false
+		case i == 0 && segment == "" || i == 0 && withDrive:
+			p.start = "/"
+			if withDrive {
+				p.segments = []string{name}
+			}
+		case i == 0 && segment == "~":
+			p.start = "~"
+		case segment == "" || segment == ".":
+		case first && p.start == "." && (strings.HasPrefix(name, "~") || drivePattern.MatchString(name)):
+			return p, false
+		case first && p.start == "/" && drivePattern.MatchString(name):
+			p.segments = []string{name}
+		default:
+			p.segments = append(p.segments, segment)
+		}
+	}
+	return p, true
+}
+
+// beginsExactly reports whether segments begin with others, in which a `*` is no pattern.
+func beginsExactly(segments, prefix []string) bool {
+	return len(prefix) <= len(segments) && strings.Join(segments[:len(prefix)], "/") == strings.Join(prefix, "/")
+}
+
+// starless returns names of a directory, each of which stands for any: they have been compared.
+func starless(names []string) []string {
+	var all []string
+	for range names {
+		all = append(all, anyName)
+	}
+	return all
 }

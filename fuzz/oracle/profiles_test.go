@@ -207,6 +207,6 @@ shim {"action":"sql","metadata":{"execution":{}}} => DENIED DATABASE_METADATA_RE
 ` + effect("sql", "database", `{"operations":["execute_routine"],"statement_count":1,"environment":"dev","resources":["app.public.f"]}`) + ` => ALLOWED
 ` + effect("sql", "database", `{"operations":["select"],"statement_count":1,"environment":"dev","resources":["audit"],"credential_capabilities":["read","write"]}`) + ` => DENIED DATABASE_CAPABILITY_UNTRUSTED database.require_read_only_for_select
 ` + effect("sql", "database", `{"operations":["create_routine"],"statement_count":1,"environment":"dev","resources":["audit"]}`) + ` => DENIED DATABASE_ROUTINE_NOT_ALLOWED database.deny_unreviewed_indirect_effects
-` + effect("sql", "database", `{"operations":["create_table","insert","drop_table"],"statement_count":3,"environment":"dev","resources":["audit"]}`) + ` => PENDING APPROVAL_REQUIRED database.require_approval | database.max_schema_changes_per_task task "T" sum 2/2
+` + effect("sql", "database", `{"operations":["create_table","insert","drop_table"],"statement_count":3,"environment":"dev","resources":["audit"]}`) + ` => PENDING APPROVAL_REQUIRED database.require_approval | database.max_schema_changes_per_task task "T" sum 3/2
 `},
 }

@@ -15,7 +15,6 @@ import (
 
 	"bailiff/fuzz/oracle"
 	"bailiff/fuzz/seed"
-	"bailiff/runtime/intent"
 )
 
 // everyLine calls visit with each line of the tables and its policy.
@@ -114,16 +113,12 @@ require_approval: wallet.*, contract.call
 	}
 }
 
-// TestIntegerAmounts: amounts without a point are base units where the decoder reads them so.
+// TestIntegerAmounts: amounts without a point are base units where the service reads them so.
 func TestIntegerAmounts(t *testing.T) {
 	policy := read(t, "version: 2.0.0\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\nmax_transaction_eth: 1\n")
 	for amount, want := range map[string]string{"1000000000000000000": oracle.Allowed, "1000000000000000001": oracle.Denied, "1.0": oracle.Allowed, "1.1": oracle.Denied} {
-		decoder := intent.NewDecoder(intent.Options{IntegerAmountsBase: true})
-		in, err := decoder.Decode([]byte(body(`{"action":"wallet.transfer","amount":"`+amount+`"}`, "1")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := policy.Judge(in, intent.Agent).Status; got != want {
+		request := body(`{"action":"wallet.transfer","amount":"`+amount+`"}`, "1")
+		if got := policy.Judge([]byte(request), oracle.Sender{IntegersAreBase: true}).Status; got != want {
 			t.Errorf("%s: %s, not %s", amount, got, want)
 		}
 	}
@@ -249,12 +244,9 @@ func FuzzJudge(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in, err := intent.NewDecoder(intent.Options{}).Decode([]byte(body(string(members), "1")))
-			if err != nil {
-				continue
-			}
+			request := []byte(body(string(members), "1"))
 			for _, policy := range policies {
-				if v := policy.Judge(in, intent.Shim); !strings.Contains("ALLOWED DENIED PENDING ERROR", v.Status) || v.Status == "" {
+				if v := policy.Judge(request, oracle.Sender{Shim: true}); !strings.Contains("ALLOWED DENIED PENDING ERROR", v.Status) || v.Status == "" {
 					t.Errorf("status %q", v.Status)
 				}
 			}
@@ -270,17 +262,15 @@ func BenchmarkJudge(b *testing.B) {
 				continue
 			}
 			b.Run(name, func(b *testing.B) {
-				policy, from := read(b, table.policy), intent.Shim
-				var all []*intent.Intent
+				policy, from := read(b, table.policy), oracle.Sender{Shim: true}
+				var all [][]byte
 				for _, line := range strings.Split(table.lines, "\n") {
 					request, _, ok := strings.Cut(line, " => ")
 					if !ok {
 						continue
 					}
 					request = strings.TrimPrefix(strings.TrimPrefix(request, "shim "), "chain:1 ")
-					if in, err := intent.NewDecoder(intent.Options{}).Decode([]byte(body(request, "1"))); err == nil {
-						all = append(all, in)
-					}
+					all = append(all, []byte(body(request, "1")))
 				}
 				b.ResetTimer()
 				for i := range b.N {

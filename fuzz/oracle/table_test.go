@@ -1,6 +1,7 @@
 package oracle_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,7 +9,6 @@ import (
 	"bailiff/fuzz/oracle"
 	"bailiff/grammar"
 	"bailiff/runtime/code"
-	"bailiff/runtime/intent"
 )
 
 // read reads a policy or fails the test.
@@ -36,18 +36,18 @@ func body(members, chain string) string {
 
 // judgeLine judges a line of a table: `[shim] [chain:N] {members of intent} => …`.
 func judgeLine(policy *oracle.Policy, line string) (oracle.Verdict, error) {
-	from, chain := intent.Agent, ""
+	from, chain := oracle.Sender{}, ""
 	if rest, ok := strings.CutPrefix(line, "shim "); ok {
-		line, from = rest, intent.Shim
+		line, from.Shim = rest, true
 	}
 	if rest, ok := strings.CutPrefix(line, "chain:"); ok {
 		chain, line, _ = strings.Cut(rest, " ")
 	}
-	in, err := intent.NewDecoder(intent.Options{}).Decode([]byte(body(line, chain)))
-	if err != nil {
-		return oracle.Verdict{}, err
+	request := body(line, chain)
+	if !json.Valid([]byte(request)) {
+		return oracle.Verdict{}, fmt.Errorf("no JSON: %s", request)
 	}
-	return policy.Judge(in, from), nil
+	return policy.Judge([]byte(request), from), nil
 }
 
 // shown writes a verdict as tables do: status, code without its prefix, rule; and, behind a bar, the plan.
@@ -101,7 +101,7 @@ type table struct{ name, policy, lines string }
 
 func allTables() []table {
 	var all []table
-	for _, some := range [][]table{evmTables, toolTables, customTables, limitTables, profileTables} {
+	for _, some := range [][]table{evmTables, moneyTables, toolTables, commandTables, placeTables, customTables, formTables, limitTables, profileTables} {
 		all = append(all, some...)
 	}
 	return all

@@ -6,7 +6,7 @@ var toolTables = []table{
 	{"grants", "version: 2.0.0\n## tool_calls\nallowed: bash, deploy\n", `
 {"action":"bash"} => ALLOWED
 {"action":"deploy"} => ALLOWED
-{"action":"Deploy"} => DENIED TOOL_CALL_NOT_ALLOWED tool_calls.allowed
+{"action":"Deploy"} => ALLOWED
 {"action":"web_fetch"} => DENIED TOOL_CALL_NOT_ALLOWED tool_calls.allowed
 `},
 	{"no grants needed", "version: 2.0.0\n## custom\ndeny_string: drop table\n", `
@@ -20,10 +20,10 @@ bash.blocked_commands: rm -rf, curl, "sudo ", "dd  if=", "a b", 0xA0b86991c6218b
 `, `
 {"action":"bash"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
 {"action":"bash","command":"ls -la"} => ALLOWED
-{"action":"bash","command":""} => ALLOWED
+{"action":"bash","command":""} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
 {"action":"bash","command":"rm -rf /"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
 {"action":"bash","command":"rm \t -rf /"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
-{"action":"bash","command":"RM -rf /"} => ALLOWED
+{"action":"bash","command":"RM -rf /"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
 {"action":"bash","command":"'r'm \"-r\"f /"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
 {"action":"bash","command":"r\\m -r\\f /"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands
 {"action":"bash","command":"$'\\x72m' $'\\055rf' /"} => DENIED BLOCKED_COMMAND tool_calls.bash.blocked_commands

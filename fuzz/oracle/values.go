@@ -1,10 +1,8 @@
 package oracle
 
 import (
+	"encoding/json"
 	"strings"
-
-	"bailiff/runtime/intent"
-	"bailiff/vm" // for the names of kinds alone, which are what intent.Node.Kind returns
 )
 
 // A valueKind is the kind of a JSON value. "A null inside metadata or arguments is judged as missing" (choices).
@@ -19,25 +17,25 @@ const (
 	objectKind
 )
 
-// A value is a JSON value of the request, or one that the service derives.
+// A value is a JSON value of the request as it was sent.
 type value struct {
 	kind valueKind
 	text string // of text, number ("by their RFC 8785 text") and boolean
-	node intent.Node
+	node any    // as encoding/json reads it
 }
 
-func valueOf(n intent.Node) value {
-	v := value{text: n.Text(), node: n}
-	switch n.Kind() {
-	case vm.String:
-		v.kind = textKind
-	case vm.Number:
-		v.kind = numberKind
-	case vm.Bool:
-		v.kind = boolKind
-	case vm.List:
+func valueOf(node any) value {
+	v := value{node: node}
+	switch node := node.(type) {
+	case string:
+		v.kind, v.text = textKind, node
+	case json.Number:
+		v.kind, v.text = numberKind, numberText(node)
+	case bool:
+		v.kind, v.text = boolKind, map[bool]string{true: "true", false: "false"}[node]
+	case []any:
 		v.kind = listKind
-	case vm.Object:
+	case map[string]any:
 		v.kind = objectKind
 	}
 	return v
@@ -48,19 +46,16 @@ func (v value) scalar() bool { return v.kind == textKind || v.kind == numberKind
 
 // member returns the member of an object, or a missing value.
 func (v value) member(name string) value {
-	if v.kind != objectKind {
-		return value{}
-	}
-	return valueOf(v.node.Member(name))
+	members, _ := v.node.(map[string]any)
+	return valueOf(members[name])
 }
 
 // elements returns the elements of a list.
 func (v value) elements() []value {
 	var all []value
-	if v.kind == listKind {
-		for _, node := range v.node.Children() {
-			all = append(all, valueOf(node))
-		}
+	list, _ := v.node.([]any)
+	for _, node := range list {
+		all = append(all, valueOf(node))
 	}
 	return all
 }
@@ -78,59 +73,110 @@ func (v value) texts() ([]string, bool) {
 	return all, len(all) > 0
 }
 
-// fieldNamed finds a field by its name.
-var fieldNamed = func() map[string]intent.Field {
-	index := map[string]intent.Field{}
-	for _, row := range intent.Fields() {
-		index[row.Name] = row.Field
+// reach returns what lies at a path below v, through the elements of lists: "a path walks through lists of objects".
+func (v value) reach(path []string) []value {
+	if len(path) == 0 {
+		return []value{v}
 	}
-	return index
-}()
+	elements := v.elements()
+	if len(elements) == 0 {
+		return v.member(path[0]).reach(path[1:])
+	}
+	var all []value
+	for _, element := range elements {
+		all = append(all, element.reach(path)...)
+	}
+	return all
+}
 
-// field returns a whole field as it was sent.
-func (j *judgement) field(f intent.Field) value { return valueOf(j.in.Node(f)) }
+func (j *judgement) has(field string) bool { return j.field(field).kind != missingKind }
+
+func (j *judgement) text(field string) string { return j.field(field).text }
+
+// field returns a whole field as it was sent. What the URL derives counts as sent.
+func (j *judgement) field(name string) value {
+	switch name {
+	case "arguments", "metadata":
+		return j.sent.tree(name)
+	case "host", "path", "query":
+		if u, ok := j.url(); ok {
+			return valueOf(map[string]string{"host": u.rawHost, "path": u.path, "query": u.query}[name])
+		}
+	}
+	if name == "path" {
+		return j.sentPath()
+	}
+	return j.sent.field(name)
+}
+
+// sentPath returns the field `path`, or the list of several `paths`: "one item is `path`".
+func (j *judgement) sentPath() value {
+	paths := j.sent.field("paths")
+	switch items := paths.elements(); len(items) {
+	case 0:
+		return j.sent.field("path")
+	case 1:
+		return items[0]
+	}
+	return paths
+}
+
+// url returns the parts of the field `url`, and false where it is absent.
+func (j *judgement) url() (urlParts, bool) {
+	sent := j.sent.field("url")
+	return readURL(sent.text), sent.kind == textKind
+}
 
 // metadata returns what lies at a path below metadata.
 func (j *judgement) metadata(path ...string) value {
-	v := j.field(intent.Metadata)
+	v := j.field("metadata")
 	for _, name := range path {
 		v = v.member(name)
 	}
 	return v
 }
 
-// at returns what a rule's path stands for: "A path may start with `intent.`, which is dropped; its first segment
-// must be a field of the request; `metadata.x.y` walks objects" (decisions, section 2, "Matching").
-func (j *judgement) at(path string) value {
-	if derived, ok := j.derived(path); ok {
-		return value{kind: textKind, text: derived}
+// onePath drops the `intent.` that a path may start with, and writes `metadata.arguments` as `arguments`: "rules may name
+// either".
+func onePath(path string) string {
+	path = dropIntent(path)
+	if path == "metadata.arguments" || strings.HasPrefix(path, "metadata.arguments.") {
+		return strings.TrimPrefix(path, "metadata.")
 	}
-	segments := strings.Split(path, ".")
-	v := j.field(fieldNamed[segments[0]])
+	return path
+}
+
+// at returns what a rule's path stands for: "its first segment must be a field of the request; `metadata.x.y` walks
+// objects" (decisions, section 2, "Matching"). It does not walk through lists.
+func (j *judgement) at(path string) value {
+	if part, ok := j.mcpPart(path); ok {
+		return valueOf(part)
+	}
+	segments := strings.Split(onePath(path), ".")
+	v := j.field(segments[0])
 	for _, name := range segments[1:] {
 		v = v.member(name)
 	}
 	return v
 }
 
-// derived returns the values that the service derives: "`host`, `path` and `query` are derived" from the URL, and
-// "`metadata.serverId` and `metadata.toolName` are derived from the action", in lower case.
-func (j *judgement) derived(path string) (string, bool) {
-	switch path {
-	case "host", "path", "query":
-		if !j.in.Has(intent.URL) {
-			return "", false
-		}
-		u := readURL(j.in.Text(intent.URL))
-		return map[string]string{"host": u.host, "path": u.path, "query": u.query}[path], true
-	case "metadata.serverId", "metadata.toolName":
-		if j.kind != mcpIntent {
-			return "", false
-		}
-		server, tool := j.mcpParts()
-		return map[string]string{"metadata.serverId": server, "metadata.toolName": tool}[path], true
+// allAt is at for `deny_if`, which walks through lists.
+func (j *judgement) allAt(path string) []value {
+	if part, ok := j.mcpPart(path); ok {
+		return []value{valueOf(part)}
 	}
-	return "", false
+	segments := strings.Split(onePath(path), ".")
+	return j.field(segments[0]).reach(segments[1:])
+}
+
+// mcpPart returns the values that the service derives of an action: "`metadata.serverId` and `metadata.toolName` are
+// derived from the action".
+func (j *judgement) mcpPart(path string) (string, bool) {
+	if j.kind != mcpIntent || path != "metadata.serverId" && path != "metadata.toolName" {
+		return "", false
+	}
+	server, tool := j.mcpParts()
+	return map[string]string{"metadata.serverId": server, "metadata.toolName": tool}[path], true
 }
 
 // dropIntent drops the `intent.` that a path may start with.

@@ -156,7 +156,9 @@ func TestIdleConnections(t *testing.T) {
 	for part := range 8 {
 		wait.Go(func() {
 			for i := part; i < many; i += 8 {
-				c, err := net.DialTimeout("tcp", service.address(), 10*time.Second)
+				// An address has at most 1,024 connections, so there are twenty.
+				from := net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+i%20))}}
+				c, err := from.Dial("tcp", service.address())
 				if err == nil && i%2 == 0 {
 					_, err = io.WriteString(c, healthy)
 				}

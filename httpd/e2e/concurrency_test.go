@@ -97,6 +97,9 @@ func TestFirstDeployments(t *testing.T) {
 		if answers[0].HTTP != 200 {
 			winner = 1
 		}
+		if late := 1 - winner; answers[late].Code == "SVC_WARRANTY_BUSY" { // the other one was being compiled
+			answers[late] = service.ask("/v1/warranty/deploy", key, bodies[(late+round)%2])
+		}
 		won, lost := answers[winner], answers[1-winner]
 		if won.HTTP != 200 || lost.HTTP != 403 || lost.Code != "SVC_WARRANTY_OPERATOR_KEY_MISMATCH" {
 			t.Fatalf("round %d: %s and %s", round, answers[0].Raw, answers[1].Raw)
@@ -162,7 +165,7 @@ func TestQuotaOfKeys(t *testing.T) {
 				seen[a.Attestation] = true
 			}
 		}
-		if err := total.border(1000, "429 RATE_LIMITED SVC_QUOTA_EXCEEDED"); err != nil {
+		if err := total.border(1000, "429 DENIED SVC_QUOTA_EXCEEDED"); err != nil {
 			t.Errorf("round %d: %v", round, err)
 		}
 	}

@@ -58,11 +58,14 @@ func TestTestRunLeavesNothing(t *testing.T) {
 // TestOnlyOBSERVEObserves starts the service with other values of SVC_MODE: each enforces the policy.
 func TestOnlyOBSERVEObserves(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"", "observe", "OBSERVE,", "ENFORCE", "true"} {
+	for _, mode := range []string{"", "OBSERVE,", "ENFORCE", "true"} {
 		s := newSite(t, mailPolicy, "SVC_MODE="+mode)
 		service := s.start()
 		service.decides(t, "SVC_MODE="+mode, s.apiKey(), removing, "DENIED SVC_POLICY_VIOLATION_BLOCKED_COMMAND")
 		service.kill()
+	}
+	if _, problem, code := newSite(t, mailPolicy, "SVC_MODE=observe").run("serve"); code != 1 || !strings.HasPrefix(problem, "[Svc] SVC_MODE is \"observe\"; write OBSERVE in capitals") {
+		t.Errorf("another spelling of OBSERVE: exit %d, %s", code, problem)
 	}
 }
 

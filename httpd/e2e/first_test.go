@@ -24,7 +24,7 @@ const examplePolicy = "../../cmd/bailiff/example/warranty.md"
 
 const transfer = `{"framework":"custom","agentId":"trader-1","chainId":8453,
 "txCommit":"b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c",
-"intent":{"action":"wallet.transfer","targetAddress":"0x00000000000000000000000000000000000000aa","amount":"0.1","metadata":{"desk":"desk-1"}}}`
+"intent":{"action":"wallet.transfer","targetAddress":"0x00000000000000000000000000000000000000aa","amount":"0.1","maxFee":"0.001","metadata":{"desk":"desk-1"}}}`
 
 func example(t *testing.T) string {
 	t.Helper()

@@ -14,7 +14,7 @@ const mailPolicy = `version: 2.0.0
 
 ## tool_calls
 allowed: bash, email.send
-bash.blocked_commands: rm -rf
+bash.blocked_commands: rm -rf, rm -fr
 email.require_approval: true
 `
 
@@ -131,6 +131,7 @@ func holdsStory(t *testing.T, service *running, key string, mine, other operator
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	s := newHosted(t)
+	s.env = append(s.env, "SVC_REFUSE_ROLLBACK=false")
 	service := s.start()
 	key, mine := service.register().APIKey, newOperator(t)
 	next := mailPolicy + "\n## execution_limits\nmax_tool_calls_per_hour: 100\n"
@@ -157,7 +158,7 @@ func TestRollback(t *testing.T) {
 	if err := service.stop(); err != nil {
 		t.Fatal(err)
 	}
-	s.env = append(s.env, "SVC_REFUSE_ROLLBACK=true")
+	s.env = slices.DeleteFunc(s.env, func(entry string) bool { return strings.HasPrefix(entry, "SVC_REFUSE_ROLLBACK=") })
 	service = s.start()
 	service.send("POST", "/v1/warranty/deploy", key, mine.deployment(next)).wants(t, "a rollback that is refused", "409 SVC_WARRANTY_ROLLBACK")
 	if got := service.decides(t, "after it", key, listing, "ALLOWED"); got.PolicyHash != first.PolicyHash {

@@ -448,7 +448,7 @@ func TestKillEverything(t *testing.T) {
 	o.log, o.at, known = nil, "0", 0
 	o.after(service, &known) // all of it from the beginning
 	var missing []string
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if missing = o.told.undelivered(o.log, o.receiver.deliveries()); len(missing) == 0 {
 			break
 		}

@@ -213,14 +213,22 @@ func TestWebhookTrouble(t *testing.T) {
 			t.Errorf("a redirect was followed to %s", d.path)
 		}
 	}
-	for _, hook := range read[[]webhook](t, service.send("GET", "/v1/webhooks", key, ""), 200) {
-		if hook.Disabled != (hook.ID == left.ID) {
-			t.Errorf("disabled: %+v", hook)
+	if to := gone.await(t, 2, 15*time.Second); len(to) != 2 || to[1].payload.Type != "webhook.ping" {
+		t.Errorf("who answered 410 got %+v, not an event and a ping", to)
+	}
+	onlyDisabled := func(want string) {
+		t.Helper()
+		for _, hook := range read[[]webhook](t, service.send("GET", "/v1/webhooks", key, ""), 200) {
+			if hook.Disabled != (hook.ID == want) {
+				t.Errorf("disabled: %+v", hook)
+			}
 		}
 	}
-	if n := len(gone.deliveries()); n != 1 {
-		t.Errorf("who answered 410 got %d deliveries", n)
+	onlyDisabled(left.ID)
+	if got := service.send("POST", "/v1/webhooks/"+left.ID+"/enable", key, ""); got.status != 204 {
+		t.Errorf("enabling: %s", got.body)
 	}
+	onlyDisabled("")
 }
 
 // TestWebhookAddresses registers receivers in places where none may be.

@@ -105,13 +105,15 @@ func (i *Intent) checkEVM() error {
 		return fmt.Errorf("intent.decimals %d is not 0 to %d", *i.Decimals, maxDecimals)
 	case i.CalldataHash != "" && !isHex(i.CalldataHash, 64):
 		return errors.New("intent.calldataHash is not 64 lower-case hex digits")
+	case i.MaxFeeBase != "" && !isAmount(i.MaxFeeBase):
+		return fmt.Errorf("intent.maxFeeBase %q is not a decimal integer below 2^256", i.MaxFeeBase)
 	}
 	return i.To.check()
 }
 
 func (i *Intent) checkOther(kind string) error {
 	if i.AmountBase != "" || i.TargetAddress != "" || i.Token != "" || i.Decimals != nil ||
-		i.CalldataHash != "" || !i.To.absent() {
+		i.CalldataHash != "" || i.MaxFeeBase != "" || !i.To.absent() {
 		return fmt.Errorf("intent of kind %s carries more than its action", kind)
 	}
 	return nil

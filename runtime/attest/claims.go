@@ -92,7 +92,8 @@ type Intent struct {
 	Token         string     `json:"token"`         // symbol or address as the intent gave it; empty: native
 	Decimals      *int       `json:"decimals"`      // of the token rule, 0 – 36; nil: none
 	To            Recipients `json:"to"`
-	CalldataHash  string     `json:"calldataHash"` // SHA-256 of the declared call data; empty: none declared
+	MaxFeeBase    string     `json:"maxFeeBase,omitempty"` // the most that gas may cost, in wei; empty: none declared
+	CalldataHash  string     `json:"calldataHash"`         // SHA-256 of the declared call data; empty: none declared
 }
 
 // Recipients is `intent.to`: a string, or an array of strings. The zero value is an absent `to`.

@@ -52,6 +52,7 @@ func (i *Intent) append(dst []byte) []byte {
 	if i.Decimals != nil {
 		dst = strconv.AppendInt(append(dst, `,"decimals":`...), int64(*i.Decimals), 10)
 	}
+	dst = appendOptional(dst, `,"maxFeeBase":`, i.MaxFeeBase)
 	dst = appendOptional(dst, `,"targetAddress":`, i.TargetAddress)
 	dst = i.To.append(dst)
 	dst = appendOptional(dst, `,"token":`, i.Token)
@@ -86,9 +87,12 @@ func appendPayload(dst, canonical []byte, pqcAt int, head string, signature []by
 }
 
 // pqcHead is the member `pqc` up to the opening quote of its signature.
-func pqcHead(kid string) string {
+func pqcHead(kid string) string { return pqcHeadFor(kid, PQCContext) }
+
+// pqcHeadFor is pqcHead under another context.
+func pqcHeadFor(kid, context string) string {
 	head := appendMember(nil, `,"pqc":{"alg":`, PQCAlgorithm)
-	head = appendMember(head, `,"ctx":`, PQCContext)
+	head = appendMember(head, `,"ctx":`, context)
 	head = appendMember(head, `,"kid":`, kid)
 	return string(head) + `,"sig":"`
 }

@@ -40,3 +40,23 @@ var (
 	// ErrPolicySignature: an operator's signature does not verify.
 	ErrPolicySignature = errors.New("policy signature does not verify against the operator public key")
 )
+
+// steps name the steps of [Verifier.Verify], as docs/vectors and the clients in other languages name them.
+var steps = []struct {
+	err  error
+	name string
+}{
+	{ErrTooLarge, "too_large"}, {ErrMalformed, "malformed"}, {ErrHeader, "header"}, {ErrUnknownKey, "unknown_key"},
+	{ErrSignature, "signature"}, {ErrPayload, "payload"}, {ErrPQC, "pqc"}, {ErrIssuer, "issuer"}, {ErrAudience, "audience"},
+	{ErrLifetime, "lifetime"}, {ErrNotYetValid, "not_yet_valid"}, {ErrExpired, "expired"},
+}
+
+// Step returns the name of the step at which Verify refused, empty for another error and for nil.
+func Step(err error) string {
+	for _, step := range steps {
+		if errors.Is(err, step.err) {
+			return step.name
+		}
+	}
+	return ""
+}

@@ -45,7 +45,7 @@ func writePrivate(path string, text []byte) error {
 	dir := filepath.Dir(path)
 	temporary, err := writeTemporary(dir, text)
 	if err != nil {
-		return fmt.Errorf("%w: writing into %s: %w", ErrKeyFile, dir, err)
+		return fmt.Errorf("%w: %s can't be written: %w", ErrKeyFile, path, err)
 	}
 	defer func() { _ = os.Remove(temporary) }() // a leftover is never read
 	// A link fails where the name is taken, which a rename would not.
@@ -65,6 +65,10 @@ func writePrivate(path string, text []byte) error {
 // writeTemporary writes and syncs a file of its own name; os.CreateTemp gives it mode 0600.
 func writeTemporary(dir string, text []byte) (path string, err error) {
 	file, err := os.CreateTemp(dir, ".new-*.pem")
+	var unmade *fs.PathError
+	if errors.As(err, &unmade) {
+		return "", unmade.Err // its name says nothing to anybody
+	}
 	if err != nil {
 		return "", err
 	}

@@ -71,6 +71,16 @@ func (s *Signer) KeyID() string { return s.ed25519[0].kid }
 // PQCKeyID is the `pqc.kid` of the tokens: the RFC 7638 thumbprint of the current ML-DSA-65 key.
 func (s *Signer) PQCKeyID() string { return s.mldsa[0].kid }
 
+// Lists reports whether the signer has both keys, by their ids, as its current ones or as a pair that was retired.
+func (s *Signer) Lists(keyID, pqcKeyID string) bool {
+	for i := range s.ed25519 {
+		if s.ed25519[i].kid == keyID && s.mldsa[i].kid == pqcKeyID {
+			return true
+		}
+	}
+	return false
+}
+
 // JWKS returns the document of `/.well-known/jwks.json`: the Ed25519 public keys to be shown at now, the
 // current one first (RFC 7517, RFC 8037).
 func (s *Signer) JWKS(now time.Time) []byte { return keySet(s.ed25519, now.Unix()) }

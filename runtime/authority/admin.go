@@ -18,7 +18,8 @@ type Admin struct {
 	Environment string // of the keys that are made: Production or Test
 	Hosted      bool   // plans have quotas and prices
 	Clock       Clock
-	Random      io.Reader // cryptographically secure
+	Guard       *GuardedClock // of the service; nil where none runs
+	Random      io.Reader     // cryptographically secure
 }
 
 // NewKey is a request for an API key.
@@ -126,6 +127,26 @@ func (a *Admin) SetPlan(ctx context.Context, id, name string) (KeyView, error) {
 	return a.change(ctx, id, func(change *ledger.KeyChange) {
 		change.Tier, change.Scopes = p.name, p.scopes(change.Scopes)
 	})
+}
+
+// ScopeChange says which scopes a key is given, and which it loses.
+type ScopeChange struct {
+	Add    []string `json:"add"`
+	Remove []string `json:"remove"` // also of those that are added
+}
+
+// ChangeScopes changes the scopes of the key of an id. The errors are those of ledger.ParseID, ledger.ParseScope and of
+// the ledger, and ledger.ErrInvalid where no scope would be left.
+func (a *Admin) ChangeScopes(ctx context.Context, id string, want ScopeChange) (KeyView, error) {
+	add, err := scopesNamed(want.Add)
+	if err != nil {
+		return KeyView{}, err
+	}
+	remove, err := scopesNamed(want.Remove)
+	if err != nil {
+		return KeyView{}, err
+	}
+	return a.change(ctx, id, func(change *ledger.KeyChange) { change.Scopes = (change.Scopes | add) &^ remove })
 }
 
 // GrantAll gives the key of an id all scopes, as keys have that are older than scopes.

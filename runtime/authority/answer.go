@@ -24,9 +24,12 @@ type Answer struct {
 	HoldID    string // a UUID; on PENDING of authorize only
 	ExpiresAt int64  // of the hold, Unix seconds
 
+	Replayed bool // the answer to the same request as before, by its request_nonce
+
 	TestRun bool // the answer of a test-run
 	Observe bool // a test-run's observe_mode_active
 
+	Details     Details      // of a denial or a hold by a rule, and of what OBSERVE approved
 	Explanation *Explanation // nil where none was asked for
 
 	// Timing is how long each stage took, where that was asked for; it is valid beside a failure, too.
@@ -37,8 +40,21 @@ type Answer struct {
 type Failure struct {
 	Code    code.Code
 	Message string
+	HTTP    int // the status of the answer; 0 for that of Code
 	// Diagnostics is a JSON array of grammar.Report, of a policy that can't be deployed; nil for every other failure.
 	Diagnostics []byte
+	// RetryAfter is when to come again, where that is known; else zero.
+	RetryAfter time.Duration
+	// Faults are all faults of a request's body, of which the first gave Code and Message; nil where the body could not be
+	// read, and for every other failure.
+	Faults []Fault
+}
+
+// Fault is one fault of a request's body.
+type Fault struct {
+	Code    code.Code
+	Field   string // its path: "intent.method"
+	Message string
 }
 
 // Error returns the message.
@@ -49,6 +65,11 @@ func failure(c code.Code, message string) *Failure { return &Failure{Code: c, Me
 // unavailable is the answer where a decision could not be made durable: unknown, and never ALLOWED.
 func unavailable() *Failure {
 	return failure(code.StoreUnavailable, "the decision could not be stored, so none is given; ask again later")
+}
+
+// clockUnconfirmed is the answer to whatever needs the time, while that is in doubt (decisions, section 7).
+func clockUnconfirmed() *Failure {
+	return failure(code.ClockUnconfirmed, "the service's clock cannot be relied on, so it decides nothing; its operator has to set the clock, or to confirm it with `bailiff clock accept`")
 }
 
 // noRandomness is the answer where the system has no random bytes to give.

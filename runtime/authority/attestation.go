@@ -13,6 +13,7 @@ import (
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
+	"bailiff/vm/address"
 	"bailiff/vm/amount"
 )
 
@@ -46,9 +47,9 @@ func (a *Authority) precheck(w *worker) (*attest.Claims, *Failure) {
 // issued now by the clock, and not at the time of the key: where a clock that was ahead has been put right, that is still
 // ahead, and so would be the end of the attestation's 60 seconds.
 func (w *worker) claims(issuer string, id attest.TokenID) *attest.Claims {
-	hash := w.in.Hash()
+	hash := w.in.Hash(w.policy.binding.Tokens())
 	claims := &attest.Claims{
-		Issuer: issuer, Subject: w.in.Text(intent.AgentID), ID: id, IssuedAt: w.now.Unix(),
+		Issuer: issuer, Subject: address.FoldLiterals(w.in.Text(intent.AgentID)), ID: id, IssuedAt: w.now.Unix(),
 		TxCommit: w.in.Text(intent.TxCommit), UserOpHash: w.in.Text(intent.UserOpHash),
 		PolicyHash: w.policy.Hash, Framework: w.in.Text(intent.Framework), KeyID: w.key.ID.String(),
 		Kind: w.result.Class.String(), IntentHash: hex.EncodeToString(hash[:]),
@@ -68,7 +69,7 @@ func (w *worker) claimEVM(claimed *attest.Intent) {
 	value, decimals := w.amount()
 	claimed.AmountBase = value.String()
 	claimed.TargetAddress = w.in.Text(intent.TargetAddress)
-	if claimed.Token = w.in.Text(intent.Token); claimed.Token != "" && w.result.Amounts[0].Set {
+	if claimed.Token = w.in.TokenName(w.policy.binding.Tokens()); claimed.Token != "" && w.result.Amounts[0].Set {
 		claimed.Decimals = new(int(decimals))
 	}
 	for to := range w.in.Recipients() {
@@ -76,6 +77,9 @@ func (w *worker) claimEVM(claimed *attest.Intent) {
 	}
 	to, _ := w.in.Value("to", intent.Agent)
 	claimed.To.Array = to.Kind == vm.List
+	if fee := w.fee(); fee.Declared {
+		claimed.MaxFeeBase = fee.Amount.String()
+	}
 	if calldata := w.in.Text(intent.Calldata); calldata != "" {
 		claimed.CalldataHash = calldataHash(calldata)
 	}
@@ -95,6 +99,13 @@ func (w *worker) amount() (value amount.Amount, decimals uint8) {
 		value, _ = amount.Parse(text, compiler.NativeDecimals)
 	}
 	return value, compiler.NativeDecimals
+}
+
+// fee returns the most that the intent says gas may cost. What only OBSERVE lets through without being readable counts as
+// not declared: a gateway then holds the gas to its own limit.
+func (w *worker) fee() ledger.Fee {
+	value, err := amount.Parse(w.in.Text(intent.MaxFee), compiler.NativeDecimals)
+	return ledger.Fee{Declared: err == nil, Amount: value}
 }
 
 // calldataHash is the SHA-256 of call data given as 0x and an even number of hex digits, which the decoder checked.

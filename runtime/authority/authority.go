@@ -17,6 +17,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/limit"
 	"bailiff/runtime/metrics"
 )
 
@@ -39,7 +40,8 @@ type Config struct {
 	Observe     bool   // SVC_MODE=OBSERVE: what the policy denies is approved, and recorded as what it is
 	Options     intent.Options
 	Clock       Clock
-	Random      io.Reader // for ids, secrets and API keys; cryptographically secure
+	Guard       *GuardedClock // what Clock is of; nil: it is never in doubt
+	Random      io.Reader     // for ids, secrets and API keys; cryptographically secure
 	Log         *slog.Logger
 	Metrics     *metrics.Metrics // nil: nobody counts
 
@@ -53,6 +55,10 @@ type Config struct {
 
 	// RefuseRollback refuses to deploy a policy that was replaced before (SVC_REFUSE_ROLLBACK).
 	RefuseRollback bool
+	// Deployments is how many policies a key may have compiled in a time (SVC_RATE_LIMIT_DEPLOY). Zero is no limit.
+	Deployments limit.Window
+	// HoldWaits is how many requests may wait for holds at once. 0: MaxHoldWaits.
+	HoldWaits int
 	// Shims are the trusted shims; nil: none.
 	Shims *TrustedShims
 	// DeployURL is the address of the deploy route, the aud of activations. Empty refuses every activation.
@@ -67,11 +73,21 @@ type Config struct {
 // Authority decides intents, and does whatever else the API does. It is safe for concurrent use.
 type Authority struct {
 	Config
-	policies policies
-	mirrored mirrored
-	workers  sync.Pool // of *worker
-	unknown  frameworks
-	troubles troubles
+	policies  policies
+	responses responses
+	mirrored  mirrored
+	workers   sync.Pool // of *worker
+	unknown   frameworks
+	troubles  troubles
+
+	malformed  malformed
+	compiles   *turns        // of deployments
+	loads      *turns        // of stored policies
+	largeLoads *turns        // of those with large texts
+	heavy      *turns        // of judging what may take long
+	pages      *turns        // of reading pages of events
+	holdWaits  *holdWaits    // of requests for holds
+	deployed   *limit.Memory // counts for Deployments
 }
 
 // New returns an authority, or what is missing for one.
@@ -92,9 +108,40 @@ func New(c Config) (*Authority, error) {
 }
 
 func newAuthority(c Config) *Authority {
-	a := &Authority{Config: c}
+	a := &Authority{Config: c, deployed: limit.NewMemory(maxDeployers)}
+	a.watchBudgets()
 	a.workers.New = func() any { return newWorker(c.Options) }
 	return a
+}
+
+// watchBudgets makes what bounds compiling, loading, judging and reading events, with its metrics.
+func (a *Authority) watchBudgets() {
+	watching := func(b metrics.Budget) *watch {
+		return &watch{budget: b, name: b.String(), log: a.Log, clock: a.Clock, metrics: a.Metrics}
+	}
+	// What keeps a processor busy for long shares half of them, so that the other half is there for all that takes a moment.
+	long := make(chan struct{}, halfOf())
+	a.compiles = newTurns(halfOf(), 0, long, watching(metrics.Compiling))
+	a.loads = newTurns(2*halfOf(), maxWaiting, nil, watching(metrics.Loading))
+	a.largeLoads = newTurns(1, maxWaiting, long, watching(metrics.Loading))
+	a.heavy = newTurns(halfOf(), maxWaiting, long, watching(metrics.Evaluating))
+	a.pages = newTurns(halfOf(), maxWaiting, long, watching(metrics.Paging))
+	a.policies.watch, a.policies.lingers = watching(metrics.Programs), watching(metrics.Lingering)
+	a.holdWaits = newHoldWaits(a.HoldWaits, watching(metrics.Waiting))
+	for budget, row := range map[metrics.Budget]struct {
+		most int
+		used func() int
+	}{
+		metrics.Compiling: {halfOf(), a.compiles.underWay}, metrics.Evaluating: {halfOf(), a.heavy.underWay},
+		metrics.Loading:  {2*halfOf() + 1, func() int { return a.loads.underWay() + a.largeLoads.underWay() }},
+		metrics.Programs: {maxIdle, a.policies.kept}, metrics.Paging: {halfOf(), a.pages.underWay},
+		metrics.Waiting:   {a.holdWaits.most, a.holdWaits.waiting},
+		metrics.Lingering: {maxLingering, a.policies.stillUsed},
+	} {
+		if err := a.Metrics.Use(budget, float64(row.most), func() float64 { return float64(row.used()) }); err != nil {
+			a.Log.Error("a budget can't be counted", "error", err)
+		}
+	}
 }
 
 // JWKS returns the document of the Ed25519 keys.

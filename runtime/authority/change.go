@@ -60,7 +60,7 @@ func (w *worker) change(e *Explanation, outcome *ledger.Outcome) *Change {
 		return w.withoutConsent()
 	case len(e.Violations) != 1:
 		return nil
-	case outcome.Result == ledger.Refused:
+	case outcome.Result == ledger.Refused && outcome.Reservation >= 0:
 		return w.withinLimit(w.result.Reservations[outcome.Reservation], outcome.Now)
 	case len(w.result.Violations) == 1:
 		return w.withinBound(w.result.Violations[0].PC)
@@ -179,6 +179,7 @@ var amountNames = map[string]struct {
 	name   string
 	counts bool
 }{
+	"@amount":            {"amount", false},
 	"@calldata.amount":   {"the amount in calldata", false},
 	"@evm.call.amount":   {"metadata.evm.token_amount", false},
 	"@fs.files":          {"the number of targets", true},

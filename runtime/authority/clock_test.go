@@ -1,31 +1,228 @@
 package authority
 
 import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"strings"
 	"testing"
 	"time"
+
+	"bailiff/runtime/code"
 )
+
+// A machine is a wall that can be set, and the clocks that cannot.
+type machine struct {
+	wall         time.Time
+	awake, slept time.Duration
+	synchronised bool
+}
+
+func newMachine() *machine {
+	return &machine{wall: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+}
+
+func (m *machine) clock() *GuardedClock {
+	return NewGuardedClock(Sources{
+		Now:          func() (time.Time, time.Duration) { return m.wall, m.awake },
+		Counted:      func() time.Duration { return m.awake + m.slept },
+		Synchronised: func() bool { return m.synchronised },
+	})
+}
+
+// pass lets time pass, and jump sets the wall.
+func (m *machine) pass(d time.Duration) { m.wall, m.awake = m.wall.Add(d), m.awake+d }
+func (m *machine) jump(d time.Duration) { m.wall = m.wall.Add(d) }
+
+// sleep lets the machine sleep.
+func (m *machine) sleep(d time.Duration) { m.wall, m.slept = m.wall.Add(d), m.slept+d }
 
 // TestClock moves the wall and the time elapsed apart.
 func TestClock(t *testing.T) {
-	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	wall, elapsed := start, time.Duration(0)
-	clock := newClock(func() (time.Time, time.Duration) { return wall, elapsed })
+	m := newMachine()
+	start, clock := m.wall, m.clock()
 	for _, step := range []struct {
-		what          string
-		wall, elapsed time.Duration // since the start
-		want          time.Duration
+		what string
+		do   func()
+		want time.Duration
 	}{
-		{"both go on", time.Second, time.Second, time.Second},
-		{"the wall lags a little", 1900 * time.Millisecond, 2 * time.Second, 2 * time.Second},
-		{"the wall is set back an hour", -time.Hour, 3 * time.Second, 3 * time.Second},
-		{"the wall is set right, a little ahead", 4500 * time.Millisecond, 4 * time.Second, 4 * time.Second},
-		{"the machine sleeps for an hour", time.Hour, 5 * time.Second, time.Hour},
-		{"and goes on from there", time.Hour + time.Second, 6 * time.Second, time.Hour + time.Second},
-		{"the wall is set back again", 0, 7 * time.Second, time.Hour + 2*time.Second},
+		{"both go on", func() { m.pass(time.Second) }, time.Second},
+		{"the wall lags a little", func() { m.pass(time.Second); m.jump(-100 * time.Millisecond) }, 2 * time.Second},
+		{"the wall is set back an hour", func() { m.pass(time.Second); m.jump(-time.Hour) }, 3 * time.Second},
+		{"the wall is set right, a little ahead", func() { m.pass(time.Second); m.jump(time.Hour + 600*time.Millisecond) }, 4 * time.Second},
+		{"the machine sleeps for an hour", func() { m.sleep(time.Hour) }, time.Hour + 4*time.Second + 500*time.Millisecond},
+		{"the wall is set ahead by minutes", func() { m.jump(4 * time.Minute) }, time.Hour + 4*time.Minute + 4*time.Second + 500*time.Millisecond},
+		{"the wall is set back again", func() { m.pass(time.Second); m.jump(-time.Hour) }, time.Hour + 4*time.Minute + 5*time.Second + 500*time.Millisecond},
 	} {
-		wall, elapsed = start.Add(step.wall), step.elapsed
-		if got := clock().Sub(start); got != step.want {
-			t.Errorf("%s: the clock says %v after the start, want %v", step.what, got, step.want)
+		step.do()
+		if got := clock.Now().Sub(start); got != step.want || clock.Doubt() != nil {
+			t.Errorf("%s: the clock says %v after the start, want %v; doubt %v", step.what, got, step.want, clock.Doubt())
 		}
+	}
+}
+
+// TestClockJumps: a wall that jumps ahead is not followed and stops decisions, until it is undone, synchronised or accepted.
+func TestClockJumps(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for name, row := range map[string]struct {
+		jump, want time.Duration // what the clock says after it, a minute later
+		settle     func(m *machine, c *GuardedClock)
+		doubted    bool
+	}{
+		"undone":              {year, time.Minute, func(m *machine, _ *GuardedClock) { m.jump(-year) }, true},
+		"undone, but minutes": {year, 5 * time.Minute, func(m *machine, _ *GuardedClock) { m.jump(4*time.Minute - year) }, true},
+		"synchronised":        {year, year + time.Minute, func(m *machine, _ *GuardedClock) { m.synchronised = true }, true},
+		"accepted":            {year, year + time.Minute, func(_ *machine, c *GuardedClock) { c.Accept() }, true},
+		"six minutes":         {6 * time.Minute, 7 * time.Minute, func(_ *machine, c *GuardedClock) { c.Accept() }, true},
+		"five minutes":        {5 * time.Minute, 6 * time.Minute, func(*machine, *GuardedClock) {}, false},
+	} {
+		m := newMachine()
+		start, clock := m.wall, m.clock()
+		m.jump(row.jump)
+		now := clock.Now()
+		if (clock.Doubt() != nil) != row.doubted || row.doubted && now != start {
+			t.Errorf("%s: at once the clock says %v, doubt %v", name, now, clock.Doubt())
+		}
+		m.pass(30 * time.Second)
+		if now := clock.Now(); row.doubted && (now.Sub(start) != 30*time.Second || clock.Doubt() == nil) {
+			t.Errorf("%s: in doubt the clock says %v, doubt %v", name, now, clock.Doubt())
+		}
+		row.settle(m, clock)
+		m.pass(30 * time.Second)
+		if got := clock.Now().Sub(start); got != row.want || clock.Doubt() != nil {
+			t.Errorf("%s: the clock says %v after the start, want %v, doubt %v", name, got, row.want, clock.Doubt())
+		}
+	}
+}
+
+// TestClockSteps: small steps add up, and what a time service confirms does not.
+func TestClockSteps(t *testing.T) {
+	for _, synchronised := range []bool{false, true} {
+		m := newMachine()
+		m.synchronised = synchronised
+		clock := m.clock()
+		for range 3 {
+			m.jump(2 * time.Minute)
+			m.pass(time.Minute)
+			clock.Now()
+		}
+		if m.synchronised = false; (clock.Doubt() != nil) == synchronised {
+			t.Errorf("synchronised %v: %v", synchronised, clock.Doubt())
+		}
+	}
+}
+
+// TestClockBehind: at start the wall may not be behind the ledger.
+func TestClockBehind(t *testing.T) {
+	m := newMachine()
+	clock := m.clock()
+	clock.Begin(m.wall.Add(5 * time.Minute))
+	if clock.Doubt() != nil {
+		t.Errorf("five minutes: %v", clock.Doubt())
+	}
+	clock.Begin(m.wall.Add(time.Hour))
+	if doubt := clock.Doubt(); doubt == nil || !doubt.Behind || !strings.Contains(doubt.String(), "1h0m0s before") {
+		t.Fatalf("an hour: %v", doubt)
+	}
+	m.pass(50 * time.Minute)
+	if clock.Now(); clock.Doubt() == nil {
+		t.Error("ten minutes are left, and it is not in doubt")
+	}
+	m.pass(6 * time.Minute)
+	if clock.Now(); clock.Doubt() != nil {
+		t.Errorf("time has passed: %v", clock.Doubt())
+	}
+	clock.Begin(m.wall.Add(time.Hour))
+	if clock.Accept(); clock.Doubt() != nil {
+		t.Errorf("accepted: %v", clock.Doubt())
+	}
+}
+
+// TestSystemSources: the machine's own clocks go on.
+func TestSystemSources(t *testing.T) {
+	sources := SystemSources()
+	_, elapsed := sources.Now()
+	counted := sources.Counted()
+	time.Sleep(2 * time.Millisecond)
+	if _, later := sources.Now(); later <= elapsed || sources.Counted() <= counted {
+		t.Error("the clocks stand still")
+	}
+}
+
+// TestClockStopsDecisions: while the clock is in doubt nothing is decided, in OBSERVE mode neither, and nothing recorded; after
+// the clock was put right or accepted decisions go on.
+func TestClockStopsDecisions(t *testing.T) {
+	for _, observe := range []bool{false, true} {
+		h := newHouse(t, rand.Reader)
+		m := newMachine()
+		h.Guard, h.Observe = m.clock(), observe
+		h.Clock = h.Guard.Now
+		ask := func(testRun bool) *Failure {
+			_, fault := h.decide(bashIntent, testRun)
+			return fault
+		}
+		if fault := ask(false); fault != nil {
+			t.Fatal(fault)
+		}
+		_, records := h.counted()
+		m.jump(time.Hour)
+		for _, testRun := range []bool{false, true} {
+			want(t, ask(testRun), code.ClockUnconfirmed)
+		}
+		if fault := h.Decide(context.Background(), h.key, []byte("not read"), false, new(Answer)); codeOf(fault) != code.ClockUnconfirmed {
+			t.Errorf("the clock comes before the body: %v", fault)
+		}
+		if _, after := h.counted(); after != records {
+			t.Errorf("%d records became %d", records, after)
+		}
+		admin := &Admin{Ledger: h.ledger, Clock: h.Clock, Guard: h.Guard}
+		view, err := admin.AcceptClock(context.Background())
+		if err != nil || !strings.Contains(view.Doubt, "1h0m0s ahead") || view.Time != m.wall || view.Ahead != "" {
+			t.Errorf("%+v %v", view, err)
+		}
+		if fault := ask(false); fault != nil {
+			t.Errorf("accepted: %v", fault)
+		}
+		m.jump(-time.Hour)
+		if view, err = admin.AcceptClock(context.Background()); err != nil || view.Doubt != "" || view.Ahead != "1h0m0s" {
+			t.Errorf("%+v %v", view, err)
+		}
+	}
+}
+
+// TestClockTakenBack: a service that starts after a jump that was undone is in doubt until that is accepted; a limit then is used up
+// for no longer than its window.
+func TestClockTakenBack(t *testing.T) {
+	h := newHouse(t, rand.Reader)
+	m := newMachine()
+	m.jump(365 * 24 * time.Hour)
+	h.Guard = m.clock()
+	h.Clock = h.Guard.Now
+	for range 5 {
+		h.authorize(nonced("", bashIntent))
+	}
+	if answer := h.authorize(nonced("", bashIntent)); answer.Code != code.LoopLimitExceeded {
+		t.Fatalf("%+v", answer)
+	}
+	m.jump(-365 * 24 * time.Hour)
+	h.Guard = m.clock() // a restart
+	h.Clock = h.Guard.Now
+	latest, err := h.ledger.Latest(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Guard.Begin(time.Unix(0, latest))
+	_, fault := h.decide(bashIntent, false)
+	want(t, fault, code.ClockUnconfirmed)
+	admin := &Admin{Ledger: h.ledger, Clock: h.Clock, Guard: h.Guard}
+	if view, err := admin.AcceptClock(context.Background()); err != nil || !strings.Contains(view.Doubt, "before the latest record") {
+		t.Errorf("%+v %v", view, err)
+	}
+	if answer := h.authorize(nonced("", bashIntent)); answer.Code != code.LoopLimitExceeded || !bytes.Contains(answer.Message, []byte("5 of 5")) {
+		t.Errorf("the limit was forgotten: %+v", answer)
+	}
+	m.pass(time.Hour)
+	if answer := h.authorize(nonced("", bashIntent)); answer.Status != "ALLOWED" {
+		t.Errorf("an hour later: %+v", answer)
 	}
 }

@@ -46,9 +46,15 @@ type worker struct {
 	hold      ledger.HoldRequest
 	reserved  []ledger.Reservation
 	seen      []ledger.Sighting
-	to        *Answer    // the caller's
-	source    []byte     // the intent's canonical form, for a hold
-	limits    []Headroom // by counter, for an explanation
+	parts     []ledger.Counter // of the tokens that were seen
+	to        *Answer          // the caller's
+	source    []byte           // the intent's canonical form, for a hold
+	limits    []Headroom       // by counter, for an explanation
+	sought    int              // bytes that may still be looked at for the entries of lists that denied
+	body      []byte           // the caller's
+	replay    ledger.Replay
+	claimed   []byte // the claims in replay
+	told      told   // of the first violation
 }
 
 // asked is what a caller wants.
@@ -65,7 +71,7 @@ type asked struct {
 type Call struct {
 	ID        ledger.ID // of the decision, and of nothing else; drawn where it is zero
 	TestRun   bool
-	Explain   bool   // with TestRun: the answer has an explanation
+	Explain   bool   // the answer has an explanation
 	RequestID string // that the client gave, recorded with the event; at most ledger.MaxEventText bytes
 	Timed     bool   // the answer says how long its stages took
 	Admit     Admitter
@@ -96,7 +102,7 @@ func (a *Authority) Judge(ctx context.Context, key *ledger.Key, body []byte, cal
 	}
 	answer.Timing = [metrics.Stages]time.Duration{}
 	fault := a.decide(ctx, w, key, body)
-	w.to, w.asked = nil, asked{}
+	w.to, w.asked, w.body = nil, asked{}, nil
 	a.workers.Put(w) // not deferred: after a panic nobody knows what state it is in
 	a.count(answer, fault)
 	return fault
@@ -107,7 +113,10 @@ func (a *Authority) count(answer *Answer, fault *Failure) {
 	if a.Metrics == nil {
 		return
 	}
-	if fault == nil {
+	switch {
+	case fault == nil && answer.Replayed:
+		a.Metrics.Replay()
+	case fault == nil:
 		a.Metrics.Decision(answer.Status, answer.Code, answer.TestRun)
 	}
 	for stage, took := range answer.Timing {
@@ -129,11 +138,16 @@ func (a *Authority) lap(w *worker, stage metrics.Stage, since time.Time) time.Ti
 }
 
 func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body []byte) *Failure {
-	w.now = a.Clock()
+	w.now = a.Clock() // which may put the clock in doubt
+	if a.Guard != nil && a.Guard.Doubt() != nil {
+		return clockUnconfirmed()
+	}
 	in, err := w.decoder.Decode(body)
 	w.now = a.lap(w, metrics.StageDecode, w.now)
 	if err != nil {
-		return invalidIntent(err)
+		fault := invalidIntent(err)
+		a.noteMalformed(w, key, fault)
+		return fault
 	}
 	if w.admit != nil {
 		if fault := w.admit.Admit(key); fault != nil {
@@ -142,7 +156,8 @@ func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body
 	}
 	a.unknown.warn(a.Log, in.Text(intent.Framework))
 	w.in, w.key, w.observe, w.observing = in, key, a.Observe && !w.testRun, a.Observe
-	w.bodyBytes = len(body)
+	w.bodyBytes, w.body = len(body), body
+	defer a.judgeBy(w, nil) // a program that was superseded goes with its last request
 	for range maxAttempts {
 		fault, again := a.attempt(ctx, w)
 		if !again {
@@ -158,10 +173,17 @@ func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body
 
 func invalidIntent(err error) *Failure {
 	var invalid *intent.Error
-	if errors.As(err, &invalid) {
-		return failure(invalid.Code, invalid.Message)
+	if !errors.As(err, &invalid) {
+		return failure(code.ValidationSchema, err.Error())
 	}
-	return failure(code.ValidationSchema, err.Error())
+	fault := failure(invalid.Code, invalid.Message)
+	if invalid.Read {
+		fault.Faults = append(fault.Faults, Fault{invalid.Code, invalid.Field, invalid.Message})
+		for _, other := range invalid.Rest {
+			fault.Faults = append(fault.Faults, Fault{other.Code, other.Field, other.Message})
+		}
+	}
+	return fault
 }
 
 // refresh looks a key up again whose epoch has moved.
@@ -175,12 +197,20 @@ func (a *Authority) refresh(key *ledger.Key) (*ledger.Key, *Failure) {
 
 // attempt judges the intent, carries the plan out, and answers; again says that the plan was stale.
 func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, again bool) {
-	if w.policy, fault, again = a.policyOf(ctx, w.key, w.now.UnixNano()); w.policy == nil {
+	policy, fault, again := a.policyOf(ctx, w.key, w.now.UnixNano())
+	if policy == nil {
 		return fault, again
 	}
-	w.judge()
+	a.judgeBy(w, policy)
+	done, fault := a.judgeInTurn(ctx, w)
+	if fault != nil {
+		return fault, false
+	}
+	defer done()
 	if w.result.Status == vm.Rejected {
-		return w.rejected(), false
+		fault := w.rejected()
+		a.noteMalformed(w, w.key, fault)
+		return fault, false
 	}
 	if err := a.makePlan(w); err != nil {
 		return noRandomness(), false
@@ -189,10 +219,14 @@ func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, aga
 	if fault != nil {
 		return fault, false
 	}
+	w.repeatable(claims)
 	if w.explain { // before the plan advances what it tells
 		if err := a.measure(ctx, w); err != nil {
 			a.troubles.report(a.Log, a.Clock(), "the limits of an explanation could not be read", err)
-			return w.unstored()
+			if w.testRun {
+				return w.unstored()
+			}
+			w.explain = false // the decision does not depend on its explanation
 		}
 	}
 	return a.carryOut(ctx, w, claims, a.lap(w, metrics.StageEvaluate, w.now))
@@ -202,6 +236,9 @@ func (a *Authority) attempt(ctx context.Context, w *worker) (fault *Failure, aga
 func (a *Authority) carryOut(ctx context.Context, w *worker, claims *attest.Claims, moment time.Time) (fault *Failure, again bool) {
 	ticket := a.Ledger.Submit(&w.plan)
 	outcome := ticket.Outcome()
+	if outcome.Result == ledger.Replayed {
+		return a.again(ctx, w, ticket, moment), false
+	}
 	var token []byte
 	var signing error
 	if outcome.Decision == ledger.Allowed && a.Signer != nil && !w.testRun {
@@ -239,7 +276,7 @@ func (w *worker) judge() {
 	if w.observe || w.explain {
 		runMode = vm.All
 	}
-	w.result = w.machine.Run(program, w.frame, runMode)
+	w.result, w.sought = w.machine.Run(program, w.frame, runMode), maxSought
 }
 
 func provenance(key *ledger.Key) intent.Provenance {
@@ -247,12 +284,6 @@ func provenance(key *ledger.Key) intent.Provenance {
 		return intent.Shim
 	}
 	return intent.Agent
-}
-
-// rejected is the answer where the request is valid in itself but not under the policy.
-func (w *worker) rejected() *Failure {
-	rule := w.policy.program.Rule(w.result.Violations[0].Rule)
-	return failure(code.Code(rule.Code), rule.Message)
 }
 
 // makePlan says what the verdict wants of the ledger.
@@ -283,8 +314,12 @@ func (a *Authority) makePlan(w *worker) error {
 	return nil
 }
 
-// A plan has room for every counter of a program.
-const _ = uint(ledger.MaxReservations - vm.MaxCounters)
+// A plan has room for every counter of a program, and a ledger knows the version of the hashes that it is given.
+const (
+	_ = uint(ledger.MaxReservations - vm.MaxCounters)
+	_ = uint(ledger.IntentHashVersion - intent.HashVersion)
+	_ = uint(intent.HashVersion - ledger.IntentHashVersion)
+)
 
 // reserve turns the machine's reservations into the ledger's.
 func (w *worker) reserve() {
@@ -293,10 +328,15 @@ func (w *worker) reserve() {
 	for _, reservation := range w.result.Reservations {
 		counter := program.Counter(reservation.Counter)
 		rule := program.Rule(counter.Rule)
-		w.reserved = append(w.reserved, ledger.Reservation{
+		reserved := ledger.Reservation{
 			Counter: w.counter(counter),
 			Op:      operations[counter.Op], Amount: reservation.Amount, Limit: counter.Limit, Code: code.Code(rule.Code), Rule: rule.Name,
-		})
+			Decimals: counter.Decimals, Line: w.policy.counterLines[reservation.Counter],
+		}
+		if counter.Op == vm.Max && w.frame[counter.Amount].Kind&^vm.Null == vm.Missing {
+			reserved.Unseen = code.ModelUsage
+		}
+		w.reserved = append(w.reserved, reserved)
 	}
 	w.plan.Reservations = w.reserved
 }
@@ -334,22 +374,34 @@ func (w *worker) sight() {
 	if usage.HasSpend {
 		w.see(compiler.SpendCounter, task, usage.SpendMicroUSD)
 	}
-	if usage.HasTokens {
-		w.see(compiler.TokensCounter, task, amount.FromUint64(usage.Tokens))
+	if usage.Input > 0 {
+		w.see(compiler.InputCounter, task, amount.FromUint64(usage.Input))
+	}
+	if usage.Output > 0 {
+		w.see(compiler.OutputCounter, task, amount.FromUint64(usage.Output))
+	}
+	if usage.HasTokens || usage.Input > 0 || usage.Output > 0 {
+		w.parts = append(w.parts[:0], ofTask(compiler.InputCounter, task), ofTask(compiler.OutputCounter, task))
+		w.see(compiler.TokensCounter, task, amount.FromUint64(usage.Tokens), w.parts...)
 	}
 	w.plan.Seen = w.seen
 }
 
-func (w *worker) see(name, task string, value amount.Amount) {
-	w.seen = append(w.seen, ledger.Sighting{Counter: ledger.Counter{Limit: name, Window: ledger.Task, Group: task}, Value: value})
+func (w *worker) see(name, task string, value amount.Amount, parts ...ledger.Counter) {
+	w.seen = append(w.seen, ledger.Sighting{Counter: ofTask(name, task), Value: value, Parts: parts})
+}
+
+// ofTask is a counter of what a task uses.
+func ofTask(name, task string) ledger.Counter {
+	return ledger.Counter{Limit: name, Window: ledger.Task, Group: task}
 }
 
 // requestHold says which hold the intent needs.
 func (a *Authority) requestHold(w *worker) error {
 	rule := w.policy.program.Rule(w.result.Holds[0])
-	w.source = w.in.Canonical(w.source[:0])
+	w.source = w.in.Canonical(w.policy.binding.Tokens(), w.source[:0])
 	w.hold = ledger.HoldRequest{
-		IntentHash: w.in.Hash(), PolicyHash: w.policy.digest,
+		IntentHash: w.in.Hash(w.policy.binding.Tokens()), PolicyHash: w.policy.digest, Fee: w.fee(),
 		Pending: ledger.Ending{Decision: ledger.Pending, Code: code.Code(rule.Code), Rule: rule.Name},
 		Denied:  ledger.Ending{Decision: ledger.Denied, Code: code.HoldDenied, Rule: rule.Name},
 		Method:  w.in.Text(intent.Action), AgentID: w.in.Text(intent.AgentID), PolicyVersion: w.policy.Version, Intent: w.source,
@@ -365,22 +417,16 @@ func (a *Authority) requestHold(w *worker) error {
 // event is what every ending records of the request.
 func (w *worker) event() ledger.Event {
 	event := ledger.Event{
-		Endpoint: "/v1/authorize", RequestID: w.requestID, AgentID: w.in.Text(intent.AgentID), Action: w.in.Text(intent.Action),
+		Endpoint: w.endpoint(), RequestID: w.requestID, AgentID: w.in.Text(intent.AgentID), Action: w.in.Text(intent.Action),
 		Class: uint8(w.result.Class), PolicyHash: w.policy.digest, Commitment: commitment(w.in),
-	}
-	if w.testRun {
-		event.Endpoint = "/v1/authorize/test-run"
 	}
 	if chain, ok := w.in.ChainID(); ok {
 		event.ChainID = uint64(chain)
 	}
 	if len(w.result.Violations) > 0 {
 		violation := &w.result.Violations[0]
-		event.Value = ledger.Clip(w.offending(violation))
-		event.Detail = w.policy.program.Rule(violation.Rule).Message
-		if reason := w.unreadable(violation); reason != "" {
-			event.Detail += ": " + reason
-		}
+		w.tell(&w.told, violation)
+		event.Value, event.Detail, event.Details = w.triggered(&w.told, violation), ledger.Clip(string(w.told.reason)), w.told.Event()
 	}
 	return event
 }
@@ -424,7 +470,7 @@ func (w *worker) answer(outcome *ledger.Outcome, token []byte) (fault *Failure, 
 	}
 	answer := w.newAnswer(outcome.Decision)
 	answer.Code, answer.Rule, answer.Attestation = outcome.Code, outcome.Rule, token
-	answer.Message = w.appendMessage(answer.Message, outcome)
+	answer.Message, answer.Details = w.appendMessage(answer.Message, outcome), w.details(outcome)
 	if w.explain {
 		answer.Explanation = w.explanation(outcome)
 	}

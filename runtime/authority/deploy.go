@@ -14,6 +14,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
 )
 
 // MaxDeployBody is the largest body of a deployment, in bytes (decisions, section 3).
@@ -51,6 +52,19 @@ func (a *Authority) Deploy(ctx context.Context, key *ledger.Key, body []byte) (*
 	if fault != nil {
 		return nil, fault
 	}
+	if fault := a.verify(key, request); fault != nil {
+		return nil, fault
+	}
+	done, fault := a.turnToDeploy(ctx, key)
+	if fault != nil {
+		return nil, fault
+	}
+	defer done()
+	return a.deployInTurn(ctx, key, request)
+}
+
+// deployInTurn compiles and stores a policy that its operator has signed.
+func (a *Authority) deployInTurn(ctx context.Context, key *ledger.Key, request *deployment) (*DeployView, *Failure) {
 	now := a.Clock()
 	policy, compiled, fault := a.accept(key, request, now)
 	if fault != nil {
@@ -60,13 +74,20 @@ func (a *Authority) Deploy(ctx context.Context, key *ledger.Key, body []byte) (*
 	if fault != nil {
 		return nil, fault
 	}
-	deployed, err := a.Ledger.Deploy(ctx, storable(key.ID, request, policy, now, activation, a.RefuseRollback))
+	d := storable(key.ID, request, policy, now)
+	d.Activation, d.RefuseRollback, d.MaxStored = activation, a.RefuseRollback, a.storage(key)
+	deployed, err := a.Ledger.Deploy(ctx, d)
 	if err != nil {
 		return nil, a.deployFault(err)
 	}
+	a.warnOfStorage(d, &deployed)
 	warnings := warningsOf(request.src, policy.Warnings)
 	a.keep(policy, now)
+	if key.PolicyHash != policy.digest {
+		a.policies.forget(key.PolicyHash)
+	}
 	if deployed.Rollback {
+		a.Log.Warn("a key went back to a policy that was replaced before, which SVC_REFUSE_ROLLBACK=false lets through; see that it is no old copy", "key", key.ID.String(), "policyHash", policy.Hash)
 		warnings = append(warnings, Warning{Code: string(code.WarrantyRollback), Message: "this policy was deployed before, and another one since: the deployment goes back to it"})
 	}
 	return &DeployView{PolicyHash: policy.Hash, PolicyVersion: policy.Version, DeployedAt: seconds(deployed.At), Warnings: warnings}, nil
@@ -93,33 +114,105 @@ func readDeployment(body []byte) (*deployment, *Failure) {
 	return request, nil
 }
 
-// accept verifies and compiles a policy: the frame of the signature block, the signature, the operator key that the API
-// key is pinned to, the text. So nobody but the operator has the service compile anything.
-func (a *Authority) accept(key *ledger.Key, request *deployment, now time.Time) (*Policy, *compiler.Compiled, *Failure) {
+// verify holds what can be said of a deployment without compiling: the frame of the signature block, the signature, the
+// operator key that the API key is pinned to. So nobody but the operator has the service compile anything.
+func (a *Authority) verify(key *ledger.Key, request *deployment) *Failure {
 	framed, found := grammar.Split(request.src)
 	switch {
 	case found.HasErrors():
-		return nil, nil, invalidPolicy(frameCode(found), request.src, found.Sorted())
+		return invalidPolicy(frameCode(found), request.src, found.Sorted())
 	case !framed.Signed:
-		return nil, nil, failure(code.WarrantySignature, ErrUnsigned.Error()+"; sign it with `bailiff sign`")
+		return failure(code.WarrantySignature, ErrUnsigned.Error()+"; sign it with `bailiff sign`")
 	case attest.VerifyPolicy(request.operator[:], framed.Body, framed.Signature) != nil:
-		return nil, nil, failure(code.WarrantySignature, ErrSignature.Error())
+		return failure(code.WarrantySignature, ErrSignature.Error())
 	case !a.mayOperate(key, request.operator):
-		return nil, nil, operatorMismatch()
+		return operatorMismatch()
 	}
-	policy, compiled, err := compilePolicy(request.src)
-	var invalid *InvalidPolicy
-	switch {
-	case errors.As(err, &invalid):
-		return nil, nil, invalidPolicy(code.WarrantyInvalid, request.src, invalid.Diagnostics)
-	case err != nil:
-		a.Log.Error("a policy compiles and can't be used", "error", err)
-		return nil, nil, failure(code.Internal, "the policy can't be used; nothing was deployed")
+	return nil
+}
+
+// accept compiles a policy, and holds what its text says of where and when it may be in force.
+func (a *Authority) accept(key *ledger.Key, request *deployment, now time.Time) (*Policy, *compiler.Compiled, *Failure) {
+	policy, compiled, fault := a.compile(key, request.src)
+	if fault != nil {
+		return nil, nil, fault
+	}
+	if !policy.isFor(key.ID) {
+		return nil, nil, failure(code.WarrantyNotNamed, fmt.Sprintf("the policy is for other API keys: `keys` in its `## deployment` does not include %s; "+
+			"add it and sign the policy again, or deploy with an API key that it names", key.ID))
 	}
 	if until := compiled.Policy.ObserveUntil(); until.After(now.Add(compiler.MaxObserve)) {
 		return nil, nil, invalidPolicy(code.WarrantyInvalid, request.src, grammar.Diagnostics{tooLate(compiled.Policy)})
 	}
 	return policy, compiled, nil
+}
+
+// maxDeployers is how many keys can be counted that have deployed lately.
+const maxDeployers = 1 << 16
+
+// turnToDeploy waits for the turn to compile and store a policy: one at a time of a key, and few in all. It lasts until the
+// policy is stored, for it is in memory until then.
+func (a *Authority) turnToDeploy(ctx context.Context, key *ledger.Key) (done func(), fault *Failure) {
+	waiting, cancel := context.WithTimeout(ctx, 4*compileTime)
+	defer cancel()
+	done, ok := a.compiles.take(waiting, key.ID)
+	if !ok {
+		return nil, retryable(code.WarrantyBusy, "another policy of this key is being deployed, or too many of others; nothing was deployed, so deploy again", comeAgain)
+	}
+	return done, nil
+}
+
+// compile compiles a policy that is to be deployed: no longer than compileTime, and no more often than Deployments says.
+// What is refused in the end has cost the same, and counts.
+func (a *Authority) compile(key *ledger.Key, src *grammar.Source) (*Policy, *compiler.Compiled, *Failure) {
+	if fault := a.countDeployment(key); fault != nil {
+		return nil, nil, fault
+	}
+	until := a.Clock().Add(compileTime)
+	policy, compiled, err := compilePolicy(src, func(src *grammar.Source) (*compiler.Compiled, grammar.Diagnostics) {
+		return compiler.CompileWithin(src, func() bool { return a.Clock().After(until) })
+	})
+	var invalid *InvalidPolicy
+	switch {
+	case errors.As(err, &invalid):
+		return nil, nil, invalidPolicy(weightCode(invalid.Diagnostics), src, invalid.Diagnostics)
+	case err != nil:
+		a.Log.Error("a policy compiles and can't be used", "error", err)
+		return nil, nil, failure(code.Internal, "the policy can't be used; nothing was deployed")
+	case !a.policies.hasRoom(policy):
+		return nil, nil, retryable(code.WarrantyBusy, fmt.Sprintf("requests still use %d MiB of programs that were replaced, and this one is large; nothing was deployed, so deploy again", maxLingering>>20), comeAgain)
+	}
+	return policy, compiled, nil
+}
+
+// countDeployment counts a policy that is about to be compiled, or refuses it. At 80 % of what a key may have the log says so.
+func (a *Authority) countDeployment(key *ledger.Key) *Failure {
+	w := a.Deployments
+	result, err := a.deployed.Take(key.ID.String(), w, a.Clock())
+	switch {
+	case err != nil:
+		a.troubles.report(a.Log, a.Clock(), "a deployment could not be counted", err)
+		return failure(code.LimitStoreUnavailable, "the number of deployments can't be counted, so none is let through; ask again later")
+	case !result.Allowed:
+		a.Metrics.Beyond(metrics.Deployments)
+		return retryable(code.WarrantyRate, fmt.Sprintf("the key has had %d policies compiled in %.0f seconds, as many as it may, refused ones included; deploy again in %.0f seconds, and try policies with `bailiff check` before", w.Limit, w.Per.Seconds(), result.Reset.Seconds()), result.Reset)
+	case w.Limit > 0 && result.Remaining == w.Limit/5: // the log has one line about it, not one for each
+		a.Log.Warn("a key has used at least 80 % of its deployments", "key", key.ID.String(), "limit", w.Limit, "per", w.Per.String())
+	}
+	return nil
+}
+
+// weightCode is the error code for the errors of a policy: one of its own where it weighs too much or takes too long.
+func weightCode(found grammar.Diagnostics) code.Code {
+	for _, d := range found {
+		switch d.Code {
+		case compiler.CodeCompileTime:
+			return code.WarrantyTime
+		case compiler.CodeMemory, compiler.CodeEffort, compiler.CodeTooLarge:
+			return code.WarrantyHeavy
+		}
+	}
+	return code.WarrantyInvalid
 }
 
 // mayOperate reports whether an operator key may speak for an API key: the one that it is pinned to; without a pin, the
@@ -174,14 +267,15 @@ func invalidPolicy(c code.Code, src *grammar.Source, found grammar.Diagnostics) 
 }
 
 // storable is the deployment as the ledger takes it. A program that would be too large is compiled again when it is needed.
-func storable(key ledger.ID, request *deployment, policy *Policy, now time.Time, activation *ledger.Activation, refuse bool) *ledger.Deployment {
+func storable(key ledger.ID, request *deployment, policy *Policy, now time.Time) *ledger.Deployment {
 	program, _ := policy.program.MarshalBinary() // never fails
 	if len(program) > ledger.MaxProgram {
 		program = nil
 	}
 	return &ledger.Deployment{
 		Key: key, At: now.UnixNano(), Operator: request.operator, PolicyHash: policy.digest, PolicyVersion: policy.Version,
-		Text: request.src.Text, Program: program, Machine: programVersion, Activation: activation, RefuseRollback: refuse,
+		Text: request.src.Text, Program: program, Machine: programVersion,
+		Named: policy.named, Serial: policy.serial,
 	}
 }
 
@@ -190,13 +284,47 @@ func (a *Authority) deployFault(err error) *Failure {
 	if fault := activationFault(err); fault != nil {
 		return fault
 	}
+	var serial *ledger.SerialError
+	var storage *ledger.StorageError
 	switch {
+	case errors.As(err, &storage):
+		a.Metrics.Beyond(metrics.Storage)
+		return failure(code.WarrantyStorage, fullStorage(storage))
 	case errors.Is(err, ledger.ErrOperator):
 		return operatorMismatch()
+	case errors.Is(err, ledger.ErrNotNamed):
+		return failure(code.WarrantyNotNamed, "a policy before named this API key, so that it takes only policies that do; "+
+			"write its id, or `*`, behind `keys` in `## deployment`, and sign the policy again")
+	case errors.As(err, &serial):
+		return failure(code.WarrantyRollback, lowSerial(serial))
 	case errors.Is(err, ledger.ErrRollback):
-		return failure(code.WarrantyRollback, "the policy was deployed before and replaced since, and this service does not go back")
+		return failure(code.WarrantyRollback, "this policy governed the API key before and was replaced since, so that it may be an old copy; "+
+			"to have it back change a byte of it, such as a comment, and sign it again")
 	}
 	return a.storeFault("a policy could not be deployed", err)
+}
+
+// fullStorage says why a policy is refused by its size.
+func fullStorage(e *ledger.StorageError) string {
+	return fmt.Sprintf("this policy and its program take %d bytes, and those deployed before take %d of the %d bytes that the key's plan includes; "+
+		"they are kept for ever, so have the plan changed to deploy it", e.Size, e.Stored, e.Most)
+}
+
+// warnOfStorage logs that a deployment has its key keep 80 % of what it may.
+func (a *Authority) warnOfStorage(d *ledger.Deployment, done *ledger.Deployed) {
+	line := d.MaxStored / 5 * 4
+	if d.MaxStored != 0 && done.Stored >= line && done.Stored-d.Size() < line {
+		a.Log.Warn("a key's policies take 80 % of the storage that its plan includes", "key", d.Key.String(), "stored", done.Stored, "limit", d.MaxStored)
+	}
+}
+
+// lowSerial says why a policy is refused by its serial.
+func lowSerial(e *ledger.SerialError) string {
+	found := fmt.Sprintf("the policy's serial is %d", e.Serial)
+	if e.Serial == 0 {
+		found = "the policy has no serial"
+	}
+	return fmt.Sprintf("%s, and one with serial %d was in force before; write `serial: %d` or higher into its `## deployment`, and sign it again", found, e.Latest, e.Latest+1)
 }
 
 // storeFault is the failure of a step that the ledger did not carry out.
@@ -234,6 +362,7 @@ type DeploymentView struct {
 	DeployedAt time.Time `json:"deployedAt"`
 	LSN        uint64    `json:"lsn"`
 	Rollback   bool      `json:"rollback"`
+	Serial     uint64    `json:"serial,omitempty"`
 }
 
 // Deployments lists the deployments of the key of an id, oldest first. An error that wraps ledger.ErrNotFound says that
@@ -252,7 +381,7 @@ func (a *Admin) Deployments(ctx context.Context, id string) ([]DeploymentView, e
 	}
 	views := []DeploymentView{}
 	for i := range log {
-		views = append(views, DeploymentView{hex.EncodeToString(log[i].PolicyHash[:]), moment(log[i].At), log[i].LSN, log[i].Rollback})
+		views = append(views, DeploymentView{hex.EncodeToString(log[i].PolicyHash[:]), moment(log[i].At), log[i].LSN, log[i].Rollback, log[i].Serial})
 	}
 	return views, nil
 }

@@ -141,8 +141,11 @@ func TestFirstDeployment(t *testing.T) {
 		var group sync.WaitGroup
 		for i, by := range operators {
 			group.Go(func() {
-				_, fault := h.Deploy(context.Background(), key, body(t, "warranty_md", by.sign(t, bashPolicy), "operator_public_key", by.public))
-				codes[i] = codeOf(fault)
+				text := body(t, "warranty_md", by.sign(t, bashPolicy), "operator_public_key", by.public)
+				for codes[i] = code.WarrantyBusy; codes[i] == code.WarrantyBusy; {
+					_, fault := h.Deploy(context.Background(), key, text)
+					codes[i] = codeOf(fault)
+				}
 			})
 		}
 		group.Wait()
@@ -173,6 +176,10 @@ func TestRollback(t *testing.T) {
 		if said != row.rollback {
 			t.Errorf("%+v: %+v", row, view)
 		}
+		if logged := strings.Contains(h.log.String(), "a key went back") && strings.Contains(h.log.String(), view.PolicyHash); logged != row.rollback {
+			t.Errorf("%+v: the log is %q", row, h.log.String())
+		}
+		h.log.Reset()
 	}
 	log, err := h.admin().Deployments(context.Background(), h.key(secret).ID.String())
 	if err != nil || len(log) != 6 || !log[3].Rollback || log[2].Rollback {

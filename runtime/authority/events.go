@@ -18,6 +18,9 @@ const (
 	usualEvents = 100
 	// examinedEvents bounds the records that one page looks at, so that a rare rule does not read the whole log at once.
 	examinedEvents = 100_000
+	// pageWait is how long a page of a key's events waits for its turn. Reading one takes the memory of a whole group of
+	// records, which may have other keys' policies in it: read at once, the pages of 60 keys took a gigabyte.
+	pageWait = 5 * time.Second
 )
 
 // MaxCursor is the largest place in the log that a page can start behind. No log comes so far.
@@ -39,8 +42,15 @@ type EventsView struct {
 	More   bool              `json:"more"`
 }
 
-// Events returns a page of the events of a key, and of no other.
+// Events returns a page of the events of a key, and of no other. A key's pages are read one at a time, and few at once.
 func (a *Authority) Events(ctx context.Context, key *ledger.Key, query EventQuery) (*EventsView, *Failure) {
+	waiting, cancel := context.WithTimeout(ctx, pageWait)
+	defer cancel()
+	done, ok := a.pages.take(waiting, key.ID)
+	if !ok {
+		return nil, retryable(code.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", comeAgain)
+	}
+	defer done()
 	view, err := eventsOf(ctx, a.Ledger, key.ID, query)
 	switch {
 	case errors.Is(err, ledger.ErrInvalid):

@@ -201,3 +201,40 @@ func TestTiming(t *testing.T) {
 		t.Errorf("%v %v", answer.Timing, fault)
 	}
 }
+
+// TestEventsInTurn holds that a key's pages of events wait for each other, that few wait, and that others' pages wait, too, where
+// all places are taken.
+func TestEventsInTurn(t *testing.T) {
+	h, key := busy(t)
+	other := h.key(h.register())
+	var dones []func()
+	for range halfOf() { // each place
+		done, ok := h.pages.take(context.Background(), ledger.ID{byte(len(dones) + 1)})
+		if !ok {
+			t.Fatal("no place")
+		}
+		dones = append(dones, done)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, key := range []*ledger.Key{key, other} {
+		_, fault := h.Events(ended, key, EventQuery{})
+		want(t, fault, code.RateLimited)
+		if fault.RetryAfter != comeAgain {
+			t.Errorf("again after %v", fault.RetryAfter)
+		}
+	}
+	for _, done := range dones {
+		done()
+	}
+	if _, fault := h.Events(context.Background(), key, EventQuery{}); fault != nil {
+		t.Error(fault)
+	}
+	done, _ := h.pages.take(context.Background(), key.ID)
+	_, fault := h.Events(ended, key, EventQuery{})
+	want(t, fault, code.RateLimited)
+	done()
+	if len(h.pages.keys) != 0 || h.pages.underWay() != 0 {
+		t.Errorf("%d keys and %d places are left", len(h.pages.keys), h.pages.underWay())
+	}
+}

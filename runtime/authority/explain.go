@@ -37,6 +37,7 @@ type Finding struct {
 	Line    int // of the rule in the policy, from 1; 0 where it is not known
 	Span    grammar.Span
 	Value   string // what the rule is about, at most ledger.MaxEventDetail bytes; empty where it has no text
+	Details Details
 }
 
 // Place is a rule at its line in the policy.
@@ -101,7 +102,9 @@ func (a *Authority) measure(ctx context.Context, w *worker) error {
 			if err != nil {
 				return err
 			}
-			limit.Used = w.withSeen(identity, used)
+			if limit.Used, err = a.withSeen(ctx, w, identity, used); err != nil {
+				return err
+			}
 		}
 		w.limits = append(w.limits, limit)
 	}
@@ -132,13 +135,30 @@ func (w *worker) headroom(index uint16, counter *vm.Counter) Headroom {
 }
 
 // withSeen returns how far a counter comes by what the request itself reports.
-func (w *worker) withSeen(counter ledger.Counter, used amount.Amount) amount.Amount {
+func (a *Authority) withSeen(ctx context.Context, w *worker, counter ledger.Counter, used amount.Amount) (amount.Amount, error) {
 	for _, seen := range w.plan.Seen {
-		if seen.Counter == counter && seen.Value.Cmp(used) > 0 {
+		if seen.Counter != counter {
+			continue
+		}
+		if seen.Value.Cmp(used) > 0 {
 			used = seen.Value
 		}
+		var sum amount.Amount
+		for _, part := range seen.Parts {
+			value, err := a.Ledger.Counter(ctx, w.key.ID, part, w.plan.At)
+			if err == nil {
+				value, err = a.withSeen(ctx, w, part, value)
+			}
+			if err != nil {
+				return used, err
+			}
+			sum, _ = sum.Add(value) // far from 2^256: the parts are integers of requests
+		}
+		if sum.Cmp(used) > 0 {
+			used = sum
+		}
 	}
-	return used
+	return used, nil
 }
 
 // explanation says what came of the intent that measure has measured.
@@ -187,14 +207,19 @@ func (e *Explanation) name(outcome *ledger.Outcome) {
 func (w *worker) violation(found *vm.Violation) Finding {
 	rule := w.policy.program.Rule(found.Rule)
 	finding := w.policy.finding(found.PC, rule)
-	finding.Message, finding.Value = string(w.appendViolation(nil, found)), strings.Clone(ledger.Clip(w.offending(found)))
+	var told told
+	w.tell(&told, found)
+	finding.Message, finding.Value, finding.Details = string(told.reason), strings.Clone(w.triggered(&told, found)), told.Details
 	return finding
 }
 
 // consent is the finding of a rule that asks for, or mentions, a human decision.
 func (w *worker) consent(op vm.Op, index uint16) Finding {
 	pc := w.policy.find(op, index)
-	return w.policy.finding(pc, w.policy.program.Rule(index))
+	finding := w.policy.finding(pc, w.policy.program.Rule(index))
+	finding.Details = w.reaches(pc)
+	finding.Message = string(w.appendConsent(nil, index, &finding.Details))
+	return finding
 }
 
 // finding is a rule at the place that the instruction at pc was made from.
@@ -210,7 +235,10 @@ func (p *Policy) finding(pc uint16, rule vm.Rule) Finding {
 func (w *worker) refusals(e *Explanation, outcome *ledger.Outcome) {
 	switch outcome.Result {
 	case ledger.HoldDenied:
-		finding := w.consent(vm.OpHold, w.result.Holds[0])
+		finding := Finding{Rule: outcome.Rule}
+		if hold, ok := w.holding(outcome); ok {
+			finding = w.consent(vm.OpHold, hold)
+		}
 		finding.Code, finding.Message = outcome.Code, holdDenied
 		e.violated(finding)
 	case ledger.Refused, ledger.RefusedGroups:
@@ -232,11 +260,21 @@ func (w *worker) refusal(index int, limit *Headroom, outcome *ledger.Outcome) Fi
 	rule := w.policy.program.Rule(w.policy.program.Counter(number).Rule)
 	pc := w.policy.find(vm.OpReserve, number)
 	finding := w.policy.finding(pc, rule)
-	if index == outcome.Reservation && outcome.Result == ledger.RefusedGroups {
+	finding.Details.Line = finding.Line
+	switch {
+	case index != outcome.Reservation:
+	case outcome.Result == ledger.RefusedGroups:
 		finding.Code, finding.Message = outcome.Code, string(appendTooManyGroups(nil))
+		return finding
+	case outcome.Code == code.ModelUsage:
+		finding.Code, finding.Message = outcome.Code, usageUnknown
 		return finding
 	}
 	finding.Message = string(w.appendRefusal(nil, index, limit.Used))
+	reservation := &w.plan.Reservations[index]
+	finding.Details = Details{
+		Value: reservation.Reached(limit.Used).Format(reservation.Decimals), Limit: reservation.Limit.Format(reservation.Decimals), Line: finding.Line,
+	}
 	return finding
 }
 

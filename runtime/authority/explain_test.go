@@ -164,7 +164,7 @@ func TestPlaces(t *testing.T) {
 	for _, place := range policy.Places() {
 		got = append(got, fmt.Sprintf("%d %s", place.Line, place.Rule))
 	}
-	want := "1 mcp.allowed_tools, 3 evm.token, 4 evm.allowed_chains, 5 evm.allowed_actions, 6 evm.max_transaction_eth, " +
+	want := "1 mcp.allowed_tools, 3 evm.account_calls, 3 evm.max_fee_eth, 3 evm.token, 4 evm.allowed_chains, 5 evm.allowed_actions, 6 evm.max_transaction_eth, " +
 		"7 evm.consensus_threshold_eth, 11 tool_calls.allowed, 14 execution_limits.max_tool_calls_per_hour"
 	if joined := strings.Join(got, ", "); joined != want {
 		t.Errorf("the rules are %s", joined)

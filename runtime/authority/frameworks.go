@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// knownFrameworks are the values of `framework` that are not worth a warning.
-var knownFrameworks = []string{"agent-hooks", "autogen", "claude-code", "codex", "crewai", "cursor", "custom", "eliza", "gemini-cli", "langchain", "langgraph", "mcp", "openai-agents", "vercel-ai"}
+// knownFrameworks are the values of `framework` that are not worth a warning: those of agents, and of the clients of the gateways.
+var knownFrameworks = []string{"agent-hooks", "autogen", "bailiff-cli", "claude-code", "codex", "crewai", "cursor", "custom", "eliza", "ethers", "gemini-cli", "langchain", "langgraph", "mcp", "openai-agents", "vercel-ai", "viem", "wagmi", "web3-py"}
 
 // maxWarned bounds how many unknown frameworks are remembered, because clients choose the names.
 const maxWarned = 256

@@ -30,8 +30,9 @@ type HoldRead struct {
 	PolicyVersion string          `json:"policyVersion"`
 	CreatedAt     int64           `json:"createdAt"`
 	ExpiresAt     int64           `json:"expiresAt"`
-	ResolvedAt    *int64          `json:"resolvedAt"` // null while PENDING
-	Intent        json.RawMessage `json:"intent"`     // the SHA-256 of its RFC 8785 form is intentHash
+	ResolvedAt    *int64          `json:"resolvedAt"`           // null while PENDING
+	Intent        json.RawMessage `json:"intent"`               // the SHA-256 of its RFC 8785 form is intentHash
+	MaxFeeBase    string          `json:"maxFeeBase,omitempty"` // the intent's maxFee in wei, which intentHash does not cover
 	Policy        HoldPolicy      `json:"policy"`
 }
 
@@ -98,6 +99,7 @@ func (a *Authority) ResolveHold(ctx context.Context, key *ledger.Key, id string,
 		return nil, a.holdFault(err)
 	}
 	hold.State, hold.Resolved = resolved.State, resolved.Resolved
+	a.holdWaits.wake(hold)
 	return readHold(hold), nil
 }
 
@@ -158,6 +160,9 @@ func readHold(hold *ledger.Hold) *HoldRead {
 		CreatedAt: seconds(hold.Created), ExpiresAt: seconds(hold.Expires), Intent: hold.Intent,
 	}
 	view.Policy = HoldPolicy{view.PolicyHash, view.PolicyVersion}
+	if hold.Fee.Declared {
+		view.MaxFeeBase = hold.Fee.Amount.String()
+	}
 	if hold.Resolved != 0 {
 		view.ResolvedAt = new(seconds(hold.Resolved))
 	}

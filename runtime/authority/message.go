@@ -3,6 +3,7 @@ package authority
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -24,13 +25,46 @@ const observedPrefix = "OBSERVE mode let this pass: "
 // (decisions, section 2, "Amounts and tokens").
 func (w *worker) appendMessage(text []byte, outcome *ledger.Outcome) []byte {
 	text = w.appendReason(text, outcome)
-	for _, note := range w.result.Notes {
-		text = append(append(text, "; "...), w.policy.program.Rule(note).Message...)
+	named := w.namesAmount(outcome)
+	for _, note := range w.noted(outcome) {
+		d := w.reaches(w.policy.find(vm.OpNote, note))
+		text = w.appendConsent(append(text, "; "...), note, &d)
+		text = appendPlace(text, w.policy.program.Rule(note).Name, d.Line)
+		named = named || d.Limit != ""
 	}
-	if w.result.Class == vm.EVM {
+	if w.result.Class == vm.EVM && !named {
 		text = w.appendAmount(append(text, "; amount: "...))
 	}
 	return text
+}
+
+// noted returns the rules that the message mentions. With a denial it mentions none: how many a run comes to depends on
+// whether it is explained.
+func (w *worker) noted(outcome *ledger.Outcome) []uint16 {
+	if len(w.result.Violations) > 0 || outcome.Result != ledger.Passed && outcome.Result != ledger.Held {
+		return nil
+	}
+	return w.result.Notes
+}
+
+// appendConsent says why a rule asks for, or mentions, a human decision: by which amount, where it is about one.
+func (w *worker) appendConsent(text []byte, index uint16, d *Details) []byte {
+	rule := w.policy.program.Rule(index)
+	if d.Limit == "" {
+		return append(text, rule.Message...)
+	}
+	unit := unitOf(rule.Name)
+	text = appendWithUnit(text, d.Value, unit)
+	return appendWithUnit(append(text, " reaches the threshold of "...), d.Limit, unit)
+}
+
+// namesAmount reports whether the reason begins with the declared amount.
+func (w *worker) namesAmount(outcome *ledger.Outcome) bool {
+	if outcome.Result == ledger.Held {
+		d := w.details(outcome)
+		return d.Limit != ""
+	}
+	return outcome.Result == ledger.Passed && len(w.result.Violations) > 0 && w.told.declared
 }
 
 func (w *worker) appendReason(text []byte, outcome *ledger.Outcome) []byte {
@@ -39,48 +73,76 @@ func (w *worker) appendReason(text []byte, outcome *ledger.Outcome) []byte {
 	}
 	switch {
 	case outcome.Result == ledger.Held:
-		rule := w.policy.program.Rule(w.result.Holds[0])
-		text = append(text, rule.Message...)
+		rule, d := w.policy.program.Rule(w.result.Holds[0]), w.details(outcome)
+		text = w.appendConsent(text, w.result.Holds[0], &d)
 		if rule.Code == string(code.HoldConsensus) { // the messages of approvals say who has to decide
 			text = append(text, ": a human operator has to decide"...)
 		}
-		return text
+		return appendPlace(text, rule.Name, d.Line)
 	case outcome.Result == ledger.HoldDenied:
 		return append(text, holdDenied...)
-	case outcome.Result == ledger.Refused:
-		return w.appendRefusal(text, outcome.Reservation, outcome.Used)
-	case outcome.Result == ledger.RefusedGroups:
-		return appendTooManyGroups(text)
+	case (outcome.Result == ledger.Refused || outcome.Result == ledger.RefusedGroups) && outcome.Reservation < 0: // what was used then is not known any more
+		return append(append(text, "the intent would exceed "...), outcome.Rule...)
+	case outcome.Result == ledger.Refused || outcome.Result == ledger.RefusedGroups:
+		counter := w.result.Reservations[outcome.Reservation].Counter
+		switch {
+		case outcome.Result == ledger.RefusedGroups:
+			text = appendTooManyGroups(text)
+		case outcome.Code == code.ModelUsage:
+			text = append(text, usageUnknown...)
+		default:
+			text = w.appendRefusal(text, outcome.Reservation, outcome.Used)
+		}
+		return appendPlace(text, outcome.Rule, w.policy.counterLines[counter])
 	case len(w.result.Violations) > 0:
-		return w.appendViolation(text, &w.result.Violations[0])
+		return appendPlace(append(text, w.told.reason...), w.policy.program.Rule(w.result.Violations[0].Rule).Name, w.told.Line)
 	}
 	return append(text, "every rule of the policy passed"...)
 }
 
 // appendViolation says which rule was violated, and by which value or why that could not be read.
 func (w *worker) appendViolation(text []byte, violation *vm.Violation) []byte {
+	if why := w.notAmount(violation); why != "" {
+		return w.appendAmountProblem(text, violation, why)
+	}
+	value, reason := w.offending(violation), w.unreadable(violation)
+	if value != "" && reason != "" {
+		text = appendQuoted(append(append(text, w.fieldName(violation)...), ' '), value)
+		return append(append(text, " can't be judged: "...), reason...)
+	}
 	text = append(text, w.policy.program.Rule(violation.Rule).Message...)
-	if value := w.offending(violation); value != "" {
+	if value != "" {
 		return appendQuoted(append(text, ": "...), value)
 	}
-	if reason := w.unreadable(violation); reason != "" {
+	if reason != "" {
 		return append(append(text, ": "...), reason...)
 	}
 	return text
 }
 
+// appendAmountProblem says why a text is not an amount, and of what where it is not the declared one.
+func (w *worker) appendAmountProblem(text []byte, violation *vm.Violation, why string) []byte {
+	if name, _ := w.amountName(violation.Slot); w.policy.program.Fields()[violation.Slot] != declaredAmount {
+		text = append(append(text, name...), ": "...)
+	}
+	return append(text, why...)
+}
+
+// usageUnknown is the reason where neither the request nor one before says what the task has used.
+const usageUnknown = "the policy limits what a task uses of models, and nothing says what this task has used: send metadata.model_usage"
+
 // holdDenied is the reason where an operator has denied the hold.
 const holdDenied = "the operator denied the hold of this intent"
 
 func appendTooManyGroups(text []byte) []byte {
-	return fmt.Appendf(text, "the key has %d live counter groups and can have no more", ledger.MaxGroups)
+	return fmt.Appendf(text, "the key has %d live counter groups, the most there may be, and none of them can make room yet: "+
+		"use fewer values in group_by and task_id, or wait until groups have been idle for a day", ledger.MaxGroups)
 }
 
 // appendRefusal says of which limit how much is used, and by how much the intent would go beyond.
 func (w *worker) appendRefusal(text []byte, index int, used amount.Amount) []byte {
 	reservation, counter := &w.plan.Reservations[index], w.policy.program.Counter(w.result.Reservations[index].Counter)
 	unit := unitOf(reservation.Rule)
-	text = append(append(text, reservation.Rule...), ": "...)
 	text = append(used.AppendFormat(text, counter.Decimals), " of "...)
 	text = appendQuantity(text, reservation.Limit, counter.Decimals, unit)
 	text = append(append(text, " used in this "...), counter.Window.String()...)
@@ -108,7 +170,15 @@ func (w *worker) appendGroup(text []byte, slot uint16, before string) []byte {
 
 // appendQuantity appends an amount with its unit.
 func appendQuantity(text []byte, value amount.Amount, decimals uint8, unit string) []byte {
-	text = value.AppendFormat(text, decimals)
+	return appendUnitName(value.AppendFormat(text, decimals), unit)
+}
+
+// appendWithUnit appends an amount that is formatted already with its unit.
+func appendWithUnit(text []byte, value, unit string) []byte {
+	return appendUnitName(append(text, value...), unit)
+}
+
+func appendUnitName(text []byte, unit string) []byte {
 	if unit == "" {
 		return text
 	}
@@ -117,9 +187,11 @@ func appendQuantity(text []byte, value amount.Amount, decimals uint8, unit strin
 
 // unitOf returns the unit of the limit that a rule sets, in words; "" where it has none.
 func unitOf(rule string) string {
-	if token, ok := strings.CutPrefix(rule, "evm.token."); ok {
-		symbol, _, _ := strings.Cut(token, ".")
-		return symbol
+	for _, start := range []string{"evm.token.", "soft_limits.daily_token."} {
+		if token, ok := strings.CutPrefix(rule, start); ok {
+			symbol, _, _ := strings.Cut(token, ".")
+			return symbol
+		}
 	}
 	for _, row := range units {
 		if strings.HasSuffix(rule, row.suffix) {
@@ -141,15 +213,18 @@ var units = []struct{ suffix, unit string }{
 
 // offending is the value that violated a rule, or empty where it is missing or has no text of its own.
 func (w *worker) offending(violation *vm.Violation) string {
-	if int(violation.Slot) >= len(w.frame) || w.policy.program.Fields()[violation.Slot] == "@text" {
+	if int(violation.Slot) >= len(w.frame) || slices.Contains(joined, w.policy.program.Fields()[violation.Slot]) {
 		return ""
 	}
-	value := &w.frame[violation.Slot]
-	if violation.Element >= 0 && int(violation.Element) < len(value.Elems) {
-		value = &value.Elems[violation.Element]
+	value := w.valueOf(violation).Text
+	if w.policy.program.Fields()[violation.Slot] == "@calls" {
+		return intent.ShowCall(value)
 	}
-	return value.Text
+	return value
 }
+
+// joined are the slots that hold several values, so that none of them is the one that violated a rule.
+var joined = []string{"@text", "@caseless"}
 
 // symbol is what a token can be called without quotes.
 var symbol = regexp.MustCompile(`^[0-9A-Za-z]{1,42}$`)
@@ -160,11 +235,7 @@ func (w *worker) unreadable(violation *vm.Violation) string {
 	if int(violation.Slot) >= len(w.frame) {
 		return ""
 	}
-	value := &w.frame[violation.Slot]
-	if violation.Element >= 0 && int(violation.Element) < len(value.Elems) {
-		value = &value.Elems[violation.Element]
-	}
-	if value.Kind != vm.Invalid {
+	if w.valueOf(violation).Kind != vm.Invalid {
 		return ""
 	}
 	return w.in.Unreadable(w.policy.program.Fields()[violation.Slot])
@@ -172,12 +243,12 @@ func (w *worker) unreadable(violation *vm.Violation) string {
 
 // appendAmount appends the declared amount with its unit.
 func (w *worker) appendAmount(text []byte) []byte {
-	register := &w.result.Amounts[0]
+	value, decimals, ok := w.in.AmountInUnits(w.policy.binding.Tokens()) // however far the machine came
 	switch {
 	case !w.in.Has(intent.Amount):
 		return append(text, "none given"...)
-	case register.Set:
-		text = register.Value.AppendFormat(text, register.Decimals)
+	case ok:
+		text = value.AppendFormat(text, decimals)
 	case w.in.AmountInBaseUnits():
 		text = append(appendQuoted(text, w.in.Text(intent.Amount)), " base units of"...)
 	default:

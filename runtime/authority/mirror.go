@@ -210,7 +210,9 @@ func (a *Authority) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key,
 	if err != nil {
 		return key, nil, fmt.Errorf("the policy of key %s: %w", key.ID, err)
 	}
-	return key, storable(key.ID, request, policy, now, nil, false), nil
+	taken := storable(key.ID, request, policy, now)
+	taken.Mirrored = true
+	return key, taken, nil
 }
 
 // MirrorRecord returns the record of a good key for the test environment. A key that is unknown, revoked or of another

@@ -15,6 +15,7 @@ type plan struct {
 	name     string
 	fee      uint64 // a month
 	included uint64 // ALLOWED decisions a month; 0: unbounded
+	stored   uint64 // bytes of deployed policies that are kept for a key of a hosted service; 0: unbounded
 	refuses  bool   // beyond what is included it refuses
 	overage  uint64 // price of each decision beyond
 	webhooks bool   // confers webhooks:write
@@ -30,7 +31,7 @@ const (
 )
 
 var plans = []plan{
-	{name: planDeveloper, included: 1_000, refuses: true},
+	{name: planDeveloper, included: 1_000, stored: 20 << 20, refuses: true},
 	{name: planGrowth, fee: 49_000, included: 10_000, overage: 2, webhooks: true},
 	{name: planEnterprise, webhooks: true, contract: true},
 }
@@ -71,6 +72,16 @@ func (a *Authority) quota(key *ledger.Key) uint64 {
 		return p.included
 	}
 	return 0
+}
+
+// storage is how many bytes of texts and programs the deployments of a key may keep; 0 for no limit. Hosted services alone
+// have one (decisions, section 8).
+func (a *Authority) storage(key *ledger.Key) uint64 {
+	if !a.Hosted {
+		return 0
+	}
+	p := planOf(key)
+	return p.stored
 }
 
 // quotaExceeded answers an intent that would have been allowed.

@@ -19,19 +19,31 @@ import (
 	"bailiff/vm"
 )
 
-// keptUnused is how long a policy stays loaded after its last use.
-const keptUnused = time.Hour
-
-// usedEvery is how exactly the last use is known. Most requests then only read, and processors do not fight over the time.
-const usedEvery = time.Minute
+const (
+	// keptUnused is how long a policy stays loaded after its last use, where there is room.
+	keptUnused = time.Hour
+	// maxIdle is how many bytes the programs take in all that are loaded for the next request (decisions, section 8).
+	maxIdle = 64 << 20
+	// largePolicy is from how many bytes on a program is a large one. They have half of the room, so that few keys with
+	// large policies do not have those of all others loaded anew for each request.
+	largePolicy = 1 << 20
+	// usedEvery is how exactly the last use is known. Most requests then only read, and processors do not fight over the time.
+	usedEvery = time.Second
+)
 
 // policies are the policies that are loaded, by policyHash: of the same bytes there is one, whoever deployed them.
 type policies struct {
 	// front finds a policy without a lock: by the first bits of its hash, the one that was used last.
 	front [1024]atomic.Pointer[loaded]
 
-	mu  sync.Mutex
-	all map[[32]byte]*loaded
+	mu        sync.Mutex
+	all       map[[32]byte]*loaded
+	bytes     int               // of all that are loaded
+	large     int               // of those that are large
+	lingering int               // of those that are not loaded any more, and that requests still use
+	known     map[[32]byte]bool // the policies that are known to have a program that counts where it lingers
+	watch     *watch
+	lingers   *watch
 }
 
 // loaded is a policy that is loaded, or being loaded.
@@ -40,6 +52,7 @@ type loaded struct {
 	ready  chan struct{} // closed when policy or err is there
 	policy *Policy
 	err    error
+	bytes  int          // that count; 0 while it is being loaded
 	used   atomic.Int64 // Unix nanoseconds
 }
 
@@ -67,9 +80,18 @@ func (p *policies) get(hash [32]byte, now int64, load func() (*Policy, error)) (
 	}
 	<-l.ready
 	if l.err == nil {
-		slot.Store(l)
+		p.show(slot, l)
 	}
 	return l.policy, l.err
+}
+
+// show has a policy found without a lock, unless it is forgotten already.
+func (p *policies) show(slot *atomic.Pointer[loaded], l *loaded) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all[l.hash] == l {
+		slot.Store(l)
+	}
 }
 
 // claim returns the entry of a hash, and whether the caller has to fill it.
@@ -103,16 +125,76 @@ func (p *policies) fill(l *loaded, load func() (*Policy, error)) {
 		close(l.ready)
 	}()
 	l.policy, l.err = load()
+	if l.err == nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		l.bytes = l.policy.Memory()
+		if counts(l.policy) {
+			p.know(l.hash)
+		}
+		p.count(l.bytes)
+		p.watch.use(p.bytes, maxIdle)
+		p.makeRoom(l)
+	}
+}
+
+// count adds to what is loaded the bytes of a program, or takes them away where they are negative.
+func (p *policies) count(bytes int) {
+	p.bytes += bytes
+	if bytes >= largePolicy || -bytes >= largePolicy {
+		p.large += bytes
+	}
+}
+
+// makeRoom forgets the policies that were used longest ago, but not keep, until the others fit. Requests that are under way
+// finish by the program that they have.
+func (p *policies) makeRoom(keep *loaded) {
+	for p.bytes > maxIdle || p.large > maxIdle/2 {
+		var oldest *loaded
+		for _, l := range p.all {
+			if l != keep && l.bytes > 0 && (p.bytes > maxIdle || l.bytes >= largePolicy) && (oldest == nil || l.used.Load() < oldest.used.Load()) {
+				oldest = l
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		p.remove(oldest)
+		p.watch.exceeded()
+	}
+}
+
+// remove forgets a policy.
+func (p *policies) remove(l *loaded) {
+	delete(p.all, l.hash)
+	p.slot(&l.hash).CompareAndSwap(l, nil)
+	p.count(-l.bytes)
+	p.dropped(l.policy)
+}
+
+// forget forgets the policy of a hash, which is loaded again where a key still has it.
+func (p *policies) forget(hash [32]byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.all[hash]; l != nil && l.bytes > 0 {
+		p.remove(l)
+	}
+}
+
+// kept returns how many bytes the programs take that are loaded.
+func (p *policies) kept() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.bytes
 }
 
 // drop forgets the policies that were not used since a time, and returns how many are left.
 func (p *policies) drop(before int64) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for hash, l := range p.all {
-		if l.used.Load() < before {
-			delete(p.all, hash)
-			p.slot(&hash).CompareAndSwap(l, nil)
+	for _, l := range p.all {
+		if l.bytes > 0 && l.used.Load() < before {
+			p.remove(l)
 		}
 	}
 	return len(p.all)
@@ -131,6 +213,10 @@ func (a *Authority) policyOf(ctx context.Context, key *ledger.Key, now int64) (p
 		if a.Policy == nil {
 			return nil, failure(code.NoPolicy, "the API key has no policy; deploy one with POST /v1/warranty/deploy"), false
 		}
+		if !a.Policy.isFor(key.ID) {
+			return nil, failure(code.NoPolicy, "the default policy is for other API keys, and this one has no policy of its own; "+
+				"deploy one with POST /v1/warranty/deploy, or have the operator add "+key.ID.String()+" to the `keys` of the default policy"), false
+		}
 		return a.Policy, nil, false
 	}
 	if l := a.policies.slot(&key.PolicyHash).Load(); l != nil && l.hash == key.PolicyHash { // without a closure
@@ -143,6 +229,8 @@ func (a *Authority) policyOf(ctx context.Context, key *ledger.Key, now int64) (p
 	switch {
 	case errors.Is(err, errMoved):
 		return nil, nil, true
+	case errors.Is(err, errBusy):
+		return nil, retryable(code.EvaluationBusy, "too many policies are being loaded or used; ask again", comeAgain), false
 	case err != nil:
 		a.Log.Error("a deployed policy could not be loaded", "key", key.ID.String(), "policyHash", hex.EncodeToString(key.PolicyHash[:]), "error", err)
 		return nil, unavailable(), false
@@ -153,6 +241,9 @@ func (a *Authority) policyOf(ctx context.Context, key *ledger.Key, now int64) (p
 // errMoved says that a key has another policy than its caller knows.
 var errMoved = errors.New("the key has another policy by now")
 
+// errBusy says that too many policies wait to be loaded, or that requests use too many that were replaced.
+var errBusy = errors.New("too many policies are being loaded or used")
+
 // loadPolicy reads the policy of a key from the ledger.
 func (a *Authority) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, error) {
 	stored, err := a.Ledger.Policy(ctx, key.ID)
@@ -162,7 +253,39 @@ func (a *Authority) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, e
 	if stored.PolicyHash != key.PolicyHash {
 		return nil, errMoved
 	}
-	return openPolicy(&stored)
+	large, room := a.policies.mayLoad(key.PolicyHash)
+	if !room {
+		a.policies.lingers.exceeded()
+		return nil, errBusy
+	}
+	lane := a.loads
+	if large || len(stored.Text) > largeText {
+		lane = a.largeLoads
+	}
+	done, ok := lane.take(ctx, key.ID)
+	if !ok {
+		return nil, errBusy
+	}
+	defer done()
+	policy, err := openPolicy(&stored)
+	if err != nil {
+		return nil, err
+	}
+	if !a.policies.hasRoom(policy) {
+		return nil, errBusy
+	}
+	a.warnDeferred(key, policy)
+	return policy, nil
+}
+
+// warnDeferred says which errors a policy in force would have if it were deployed now.
+func (a *Authority) warnDeferred(key *ledger.Key, policy *Policy) {
+	for _, d := range policy.Warnings {
+		if d.Code.Severity() == grammar.Error {
+			a.Log.Warn("a policy in force has what a deployment would refuse by now; it stays in force, and the next one has to mend it",
+				"key", key.ID.String(), "policyHash", policy.Hash, "code", string(d.Code), "finding", d.Message)
+		}
+	}
 }
 
 // programVersion says by which compiler, and for which machine, stored programs are.
@@ -185,7 +308,7 @@ func openPolicy(stored *ledger.StoredPolicy) (*Policy, error) {
 			return newPolicy(program, stored.PolicyHash)
 		}
 	}
-	policy, err := CompilePolicy(src)
+	policy, _, err := compilePolicy(src, compiler.CompileInForce)
 	if err != nil {
 		return nil, fmt.Errorf("its stored program is of no use, and its text does not compile: %w", err)
 	}
@@ -194,9 +317,12 @@ func openPolicy(stored *ledger.StoredPolicy) (*Policy, error) {
 
 // newPolicy binds a program to the fields of requests.
 func newPolicy(program *vm.Program, digest [32]byte) (*Policy, error) {
-	binding, err := intent.NewBinding(program.Fields())
+	binding, err := intent.NewBinding(program.Fields(), program.Tokens())
 	if err != nil {
 		return nil, fmt.Errorf("the compiled program can't be bound to requests: %w", err)
 	}
-	return &Policy{Hash: hex.EncodeToString(digest[:]), Version: program.Policy(), digest: digest, program: program, binding: binding}, nil
+	return &Policy{
+		Hash: hex.EncodeToString(digest[:]), Version: program.Policy(), digest: digest, program: program, binding: binding,
+		actions: grantedActions(program), counterLines: counterLines(program), effort: compiler.EffortOf(program),
+	}, nil
 }

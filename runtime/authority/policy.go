@@ -12,6 +12,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
 	"bailiff/vm"
 )
 
@@ -43,16 +44,42 @@ func (e *InvalidPolicy) Error() string {
 	return fmt.Sprintf("the policy has %d errors", errors)
 }
 
-// Policy is a policy ready to judge: its program, bound to the fields of a request. It never changes.
+// Policy is a policy ready to judge: its program, bound to the fields of a request. It never changes, but for who uses it.
 type Policy struct {
 	Hash     string              // policyHash: SHA-256 of the signed bytes, lower-case hex
 	Version  string              // of the policy format
 	Warnings grammar.Diagnostics // of a policy that has just been compiled
+	Refused  *InvalidPolicy      // why the text could not be put in force now; nil where it could
 
 	digest  [sha256.Size]byte
+	keys    map[ledger.ID]bool // the keys that it is for; nil where it is for every key
+	named   bool               // it says which keys it is for, all of them or those in keys
+	serial  uint64             // 0 where it has none
 	program *vm.Program
 	binding *intent.Binding
+	effort  compiler.Effort // of judging a request
+	using   using
+	// response are the response rules, where the policy was compiled and not loaded as a program.
+	response []byte
+
+	// For answers.
+	actions      []string // that the policy grants by name
+	counterLines []int    // the line of each counter's rule
 }
+
+// counterLines returns the line of the policy that each counter comes from.
+func counterLines(program *vm.Program) []int {
+	lines := make([]int, program.Counters())
+	for pc := range program.Len() {
+		if in := program.Instruction(uint16(pc)); in.Op == vm.OpReserve && lines[in.C] == 0 {
+			lines[in.C] = int(program.Span(uint16(pc)).Line)
+		}
+	}
+	return lines
+}
+
+// Memory returns about how many bytes the policy keeps live.
+func (p *Policy) Memory() int { return p.program.Memory() + len(p.response) }
 
 // Places returns the rules that a verdict can name, each at its line, in the order of lines and names.
 func (p *Policy) Places() []Place {
@@ -110,15 +137,31 @@ func LoadPolicy(src *grammar.Source, operator ed25519.PublicKey) (*Policy, error
 	return CompilePolicy(src)
 }
 
+// LoadDefaultPolicy is LoadPolicy for a text that may be in force already: where that is what it takes, Refused says why.
+// [Authority.BindDefault] refuses it if it is not.
+func LoadDefaultPolicy(src *grammar.Source, operator ed25519.PublicKey) (*Policy, error) {
+	policy, err := LoadPolicy(src, operator)
+	var refused *InvalidPolicy
+	if !errors.As(err, &refused) {
+		return policy, err
+	}
+	inForce, _, deferred := compilePolicy(src, compiler.CompileInForce)
+	if deferred != nil {
+		return nil, err
+	}
+	inForce.Refused = refused
+	return inForce, nil
+}
+
 // CompilePolicy compiles a policy whether it is signed or not, for its author to try. The error is *InvalidPolicy.
 func CompilePolicy(src *grammar.Source) (*Policy, error) {
-	policy, _, err := compilePolicy(src)
+	policy, _, err := compilePolicy(src, compiler.Compile)
 	return policy, err
 }
 
-// compilePolicy is CompilePolicy, with what the policy says.
-func compilePolicy(src *grammar.Source) (*Policy, *compiler.Compiled, error) {
-	compiled, found := compiler.Compile(src)
+// compilePolicy is CompilePolicy by one of the compiler's ways, with what the policy says.
+func compilePolicy(src *grammar.Source, compile func(*grammar.Source) (*compiler.Compiled, grammar.Diagnostics)) (*Policy, *compiler.Compiled, error) {
+	compiled, found := compile(src)
 	if found.HasErrors() {
 		return nil, nil, &InvalidPolicy{src, found}
 	}
@@ -126,6 +169,25 @@ func compilePolicy(src *grammar.Source) (*Policy, *compiler.Compiled, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if policy.response, err = encodeRules(compiled.Policy); err != nil {
+		return nil, nil, err
+	}
 	policy.Warnings = found
+	policy.bind(compiled.Policy.Deployment)
 	return policy, compiled, nil
 }
+
+// bind takes over what a text says of its deployment.
+func (p *Policy) bind(d *compiler.Deployment) {
+	p.named, p.serial = d.NamesKeys(), d.Number()
+	for _, name := range d.KeyIDs() {
+		if p.keys == nil {
+			p.keys = map[ledger.ID]bool{}
+		}
+		id, _ := ledger.ParseID(name) // the compiler has checked its form
+		p.keys[id] = true
+	}
+}
+
+// isFor reports whether the policy may govern a key.
+func (p *Policy) isFor(key ledger.ID) bool { return p.keys == nil || p.keys[key] }

@@ -23,8 +23,10 @@ type Simulation struct {
 
 // NewSimulation returns a simulation of a policy. Close ends it.
 func NewSimulation(policy *Policy, options intent.Options, clock Clock) (*Simulation, error) {
+	governing := *policy
+	governing.keys = nil // its keys are those of the policy
 	a := newAuthority(Config{
-		Ledger: memory.New(), Environment: Production, Policy: policy, Options: options, Clock: clock, Random: rand.Reader,
+		Ledger: memory.New(), Environment: Production, Policy: &governing, Options: options, Clock: clock, Random: rand.Reader,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	s := &Simulation{authority: a, keys: map[bool]*ledger.Key{}, owner: map[string]ledger.ID{}}
@@ -52,7 +54,7 @@ func (s *Simulation) createKey(shim bool) error {
 }
 
 // Decide takes an intent to its answer, for the key of a shim or of an agent: as authorize does or, where the call is a
-// test-run, without any effect. Unlike authorize it explains where the call asks for it. Nothing is attested.
+// test-run, without any effect. Nothing is attested.
 func (s *Simulation) Decide(body []byte, shim bool, call Call) (*Answer, *Failure) {
 	answer := new(Answer)
 	fault := s.authority.Judge(context.Background(), s.keys[shim], body, call, answer)

@@ -84,6 +84,7 @@ func describe(answer *Answer, explain bool) string {
 //	decide [shim] [test-run] [explain] sends the intent of the input
 //	approve, deny                      resolves the hold that was opened last
 //	advance d=24h                      moves the clock
+//	amounts base, amounts decimal      restarts with this SVC_INTEGER_AMOUNTS, on the same ledger
 //	events                             lists what is recorded
 func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -115,6 +116,10 @@ func TestStories(t *testing.T) {
 					d.Fatalf(t, "%v", err)
 				}
 				s.now = s.now.Add(by)
+				return ""
+			case "amounts":
+				s.authority.Options.IntegerAmountsBase = d.HasArg("base")
+				s.authority = newAuthority(s.authority.Config)
 				return ""
 			case "events":
 				return s.events(t)

@@ -122,8 +122,18 @@ func (a *Authority) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookVie
 
 // RemoveWebhook removes a receiver of a key, and what waits to be delivered to it.
 func (a *Authority) RemoveWebhook(ctx context.Context, key *ledger.Key, id string) *Failure {
+	return a.changeWebhook(ctx, key, id, a.Ledger.RemoveWebhook)
+}
+
+// EnableWebhook has a receiver that was disabled told again of what happens from now on.
+func (a *Authority) EnableWebhook(ctx context.Context, key *ledger.Key, id string) *Failure {
+	return a.changeWebhook(ctx, key, id, a.Ledger.EnableWebhook)
+}
+
+// changeWebhook does something to one webhook of a key.
+func (a *Authority) changeWebhook(ctx context.Context, key *ledger.Key, id string, change func(_ context.Context, key, id ledger.ID, at int64) error) *Failure {
 	parsed, _ := ledger.ParseID(id) // the zero id names no webhook
-	err := a.Ledger.RemoveWebhook(ctx, key.ID, parsed, a.Clock().UnixNano())
+	err := change(ctx, key.ID, parsed, a.Clock().UnixNano())
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return failure(code.NotFound, "the API key has no such webhook")
@@ -137,7 +147,7 @@ func (a *Authority) webhookFault(err error) *Failure {
 	if errors.Is(err, ledger.ErrTooMany) {
 		return failure(code.TooManyWebhooks, fmt.Sprintf("the API key has %d webhooks; remove one first", ledger.MaxWebhooks))
 	}
-	return a.storeFault("a webhook could not be registered or removed", err)
+	return a.storeFault("a webhook could not be changed", err)
 }
 
 func viewWebhook(hook *ledger.Webhook) WebhookView {

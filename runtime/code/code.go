@@ -91,6 +91,7 @@ const (
 	MethodNotAllowed      Code = "SVC_METHOD_NOT_ALLOWED"
 	BodyTooLarge          Code = "SVC_BODY_TOO_LARGE"
 	RateLimited           Code = "SVC_RATE_LIMITED"
+	Overloaded            Code = "SVC_OVERLOADED"
 	Internal              Code = "SVC_INTERNAL_ERROR"
 	StoreUnavailable      Code = "SVC_STORE_UNAVAILABLE"
 	MetadataUnavailable   Code = "SVC_SERVICE_METADATA_UNAVAILABLE"
@@ -102,6 +103,14 @@ const (
 	WarrantySignature     Code = "SVC_WARRANTY_SIGNATURE_INVALID"
 	WarrantyOperator      Code = "SVC_WARRANTY_OPERATOR_KEY_MISMATCH"
 	WarrantyRollback      Code = "SVC_WARRANTY_ROLLBACK"
+	ClockUnconfirmed      Code = "SVC_CLOCK_UNCONFIRMED"
+	WarrantyHeavy         Code = "SVC_WARRANTY_TOO_HEAVY"
+	WarrantyTime          Code = "SVC_WARRANTY_COMPILE_TIME"
+	WarrantyBusy          Code = "SVC_WARRANTY_BUSY"
+	WarrantyRate          Code = "SVC_WARRANTY_RATE_LIMITED"
+	WarrantyStorage       Code = "SVC_WARRANTY_STORAGE_FULL"
+	EvaluationBusy        Code = "SVC_EVALUATION_BUSY"
+	WarrantyNotNamed      Code = "SVC_WARRANTY_KEY_NOT_NAMED"
 	ShimRequired          Code = "SVC_TRUSTED_SHIM_REQUIRED"
 	ShimAttestation       Code = "SVC_TRUSTED_SHIM_ATTESTATION_REQUIRED"
 	ShimMalformed         Code = "SVC_TRUSTED_SHIM_ATTESTATION_MALFORMED"
@@ -128,6 +137,7 @@ const (
 	PolicyViolation       Code = "SVC_POLICY_VIOLATION"
 	RPCMethod             Code = "SVC_RPC_METHOD_NOT_ALLOWED"
 	UpstreamUnavailable   Code = "SVC_UPSTREAM_UNAVAILABLE"
+	GatewayBusy           Code = "SVC_GATEWAY_BUSY"
 )
 
 // Table is the table of all codes. A code that is not in it is never answered.
@@ -193,7 +203,8 @@ var Table = []Info{
 	{NotFound, Failure, 404, "ERROR", "there is no such route or resource"},
 	{MethodNotAllowed, Failure, 405, "ERROR", "the route does not know the method"},
 	{BodyTooLarge, Failure, 413, "ERROR", "the body is larger than the route accepts"},
-	{RateLimited, Failure, 429, "RATE_LIMITED", "too many requests or open holds"},
+	{RateLimited, Failure, 429, "RATE_LIMITED", "too many requests or open holds, or too many bytes of request bodies under way from one source"},
+	{Overloaded, Failure, 503, "UNAVAILABLE", "the request bodies under way take all the memory that they may; send the request again"},
 	{Internal, Failure, 500, "ERROR", "the service failed; nothing was allowed"},
 	{StoreUnavailable, Failure, 503, "UNAVAILABLE", "the store failed; it is unknown whether what was asked for was recorded"},
 	{MetadataUnavailable, Failure, 503, "UNAVAILABLE", "the build is bound to no commit"},
@@ -204,7 +215,15 @@ var Table = []Info{
 	{WarrantyInvalid, Failure, 400, "ERROR", "the policy has errors, which the diagnostics name"},
 	{WarrantySignature, Failure, 400, "ERROR", "the policy is unsigned, or its signature does not verify with the operator public key"},
 	{WarrantyOperator, Failure, 403, "ERROR", "the API key is pinned to another operator public key"},
-	{WarrantyRollback, Failure, 409, "ERROR", "the policy was deployed before and replaced since"},
+	{WarrantyRollback, Failure, 409, "ERROR", "the policy was in force before and replaced since, or its serial is not higher than those that the key has had"},
+	{ClockUnconfirmed, Failure, 403, "DENIED", "the service's clock cannot be relied on, so that it decides nothing; 401 for writes on a gateway"},
+	{WarrantyNotNamed, Failure, 403, "ERROR", "the policy's keys do not include the API key, or the key takes only policies that name it"},
+	{WarrantyHeavy, Failure, 400, "ERROR", "the compiled policy takes too much memory, or too long to judge a request; the diagnostics name the lines"},
+	{WarrantyTime, Failure, 400, "ERROR", "the policy takes longer to compile than it may"},
+	{WarrantyBusy, Failure, 429, "RATE_LIMITED", "another policy of the key is being compiled, or too many of others"},
+	{WarrantyRate, Failure, 429, "RATE_LIMITED", "the key has deployed as many policies in an hour as it may"},
+	{WarrantyStorage, Failure, 409, "ERROR", "the policies that were deployed with the key keep as much storage as its plan includes"},
+	{EvaluationBusy, Failure, 429, "RATE_LIMITED", "other requests of the key take long to judge, or too many policies are being loaded"},
 	{ShimRequired, Failure, 409, "ERROR", "a section that a resource profile needs does not say require_shim: true"},
 	{ShimAttestation, Failure, 409, "ERROR", "the policy has a resource profile, and no activation of a trusted shim came with it"},
 	{ShimMalformed, Failure, 409, "ERROR", "the activation is no compact JWT, or a claim is missing or of the wrong type"},
@@ -231,6 +250,7 @@ var Table = []Info{
 	{PolicyViolation, Failure, 200, "ERROR", "a write does not fit its attestation or the policy in force; in a JSON-RPC error, whose data.reason says why"},
 	{RPCMethod, Failure, 200, "ERROR", "the gateway does not let the JSON-RPC method through; in a JSON-RPC error"},
 	{UpstreamUnavailable, Failure, 200, "ERROR", "the chain's node did not answer, or not with JSON-RPC; in a JSON-RPC error"},
+	{GatewayBusy, Failure, 200, "ERROR", "the answers of chains' nodes that clients have yet to read take all the memory that they may; in a JSON-RPC error"},
 }
 
 var byCode = func() map[Code]Info {

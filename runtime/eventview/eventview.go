@@ -36,6 +36,9 @@ type Event struct {
 	Observed   bool   `json:"observed,omitempty"` // OBSERVE mode made it ALLOWED
 	Value      string `json:"value,omitempty"`    // what triggered the rule
 	Message    string `json:"message,omitempty"`
+	Field      string `json:"field,omitempty"` // at fault in a malformed request
+	// Details are both sides of a decision by a rule, as its answer has them.
+	Details *Details `json:"details,omitempty"`
 
 	HoldID        string `json:"holdId,omitempty"`
 	HoldStatus    string `json:"holdStatus,omitempty"`    // PENDING, ALLOWED, DENIED or EXPIRED, where it changed
@@ -50,11 +53,24 @@ type Event struct {
 	Scopes []string `json:"scopes,omitempty"`
 }
 
+// Details are both sides of a decision: what the request had, and what the policy says of it.
+type Details struct {
+	Value   string   `json:"value,omitempty"`
+	Limit   string   `json:"limit,omitempty"`
+	Allowed []string `json:"allowed,omitempty"`
+	// AllowedCount is how many entries the list has of which Allowed are the first; absent where they are all.
+	AllowedCount int    `json:"allowed_count,omitempty"`
+	Entry        string `json:"entry,omitempty"`
+	Line         int    `json:"line,omitempty"`
+}
+
 // names are the values of the field event.
 var names = map[ledger.EventKind]string{
 	ledger.Decided: "decision", ledger.KeyCreated: "key.created", ledger.KeyWasRevoked: "key.revoked", ledger.KeyChanged: "key.changed",
 	ledger.HoldResolved: "hold.resolved", ledger.HoldExpired: "hold.expired", ledger.PolicyBound: "policy.deployed",
-	ledger.AttestationUsed: "attestation.used", ledger.WebhookChanged: "webhook.changed",
+	ledger.AttestationUsed: "attestation.used", ledger.WebhookChanged: "webhook.changed", ledger.DefaultBound: "policy.default",
+	ledger.ClockSet:         "clock.set",
+	ledger.RequestMalformed: "request.malformed",
 }
 
 // View returns the form of an event.
@@ -81,6 +97,9 @@ func View(e *ledger.LoggedEvent) Event {
 	switch e.Kind {
 	case ledger.Decided:
 		view.decide(e)
+	case ledger.RequestMalformed:
+		view.ID, view.Code, view.Field = id(e.Plan), string(e.Ending.Code), e.Event.Detail
+		view.nameRequest(e)
 	case ledger.HoldExpired:
 		view.HoldStatus = "EXPIRED"
 	}
@@ -91,12 +110,23 @@ func View(e *ledger.LoggedEvent) Event {
 func (v *Event) decide(e *ledger.LoggedEvent) {
 	v.ID, v.Decision, v.Observed = id(e.Plan), e.Ending.Decision.String(), e.Observed
 	v.Code, v.Rule = string(e.Ending.Code), e.Ending.Rule
-	if v.RequestID == "" && !e.Plan.IsZero() { // the answer named the id that the request was given
-		v.RequestID = hex.EncodeToString(e.Plan[:])
-	}
+	v.nameRequest(e)
 	v.Value, v.Message = e.Event.Value, e.Event.Detail
+	if d := &e.Event.Details; !d.IsZero() {
+		v.Details = &Details{Value: ledger.ClipTo(v.Value, ledger.MaxDetailValue), Limit: d.Limit, Allowed: d.Allowed, Entry: d.Entry, Line: d.Line}
+		if d.Count > len(d.Allowed) {
+			v.Details.AllowedCount = d.Count
+		}
+	}
 	if v.Message == "" {
 		v.Message = v.outcome(e.Result)
+	}
+}
+
+// nameRequest gives the request the id that its answer named, where the client sent none.
+func (v *Event) nameRequest(e *ledger.LoggedEvent) {
+	if v.RequestID == "" && !e.Plan.IsZero() {
+		v.RequestID = hex.EncodeToString(e.Plan[:])
 	}
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"errors"
+	"net/http"
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/code"
@@ -50,13 +51,24 @@ func twoAttestations() *Response {
 	return httpFailure(code.AttestationInvalid, "the headers carry different attestations; send one")
 }
 
+// Attests reports whether a credential has a good attestation.
+func (g *Gateway) Attests(credential Credential) bool {
+	_, refusal := g.admit(credential)
+	return refusal == nil
+}
+
 // admit verifies the attestation of a write: everything that can be told without looking at the write itself.
 func (g *Gateway) admit(credential Credential) (*attest.Claims, *Response) {
 	token, refusal := credential.token()
 	if refusal != nil {
 		return nil, refusal
 	}
-	claims, err := g.Verifier.Verify(token, g.Clock())
+	now := g.Clock()
+	if g.ClockDoubt != nil && g.ClockDoubt() {
+		return nil, &Response{Code: code.ClockUnconfirmed, HTTP: http.StatusUnauthorized,
+			Message: "the service's clock cannot be relied on, so no attestation can be judged; its operator has to set the clock, or to confirm it with `bailiff clock accept`"}
+	}
+	claims, err := g.Verifier.Verify(token, now)
 	switch {
 	case err == nil:
 		return claims, nil

@@ -3,6 +3,8 @@ package gateway
 import (
 	"encoding/hex"
 	"errors"
+
+	"bailiff/vm/calldata"
 )
 
 // A Declaration is how a transaction is declared to the policy: the intent that its gateway would hold it to.
@@ -14,6 +16,7 @@ type Declaration struct {
 	AmountUnit    string `json:"amount_unit"` // always "base": nothing is rounded
 	To            string `json:"to,omitempty"`
 	Calldata      string `json:"calldata,omitempty"`
+	MaxFee        string `json:"maxFee"` // the most that the gas may cost, in native units
 }
 
 // Declare describes the transaction as an intent. Token is empty, or names the token (a symbol or an address, as the
@@ -22,20 +25,25 @@ func (t *Transaction) Declare(token string) (*Declaration, error) {
 	if t.Creation {
 		return nil, errors.New("it creates a contract, which no gateway submits")
 	}
-	d := &Declaration{Action: actionTransfer, TargetAddress: spell(t.Target), Token: token, Amount: t.Value.String(), AmountUnit: "base"}
+	d := &Declaration{
+		Action: actionTransfer, TargetAddress: spell(t.Target), Token: token, Amount: t.Value.String(), AmountUnit: "base", MaxFee: nativeUnits(t.MaxCost),
+	}
 	if token == "" {
 		if len(t.Data) > 0 {
 			d.Action, d.Calldata = "contract.call", "0x"+hex.EncodeToString(t.Data)
 		}
 		return d, nil
 	}
-	c, ok := readTokenCall(t.Data)
-	if !ok {
-		return nil, errors.New("its data is no transfer, transferFrom or approve of a token")
+	c := t.read()
+	if !c.Exact() || !everyday[c.Method.Name()] {
+		return nil, errors.New("its data is not a transfer, transferFrom, approve or increaseAllowance of a token; leave out the token, and it is declared as contract.call")
 	}
-	if c.method == approve {
+	if c.Method.Kind == calldata.Allowance {
 		d.Action = actionApprove
 	}
-	d.Amount, d.To = c.amount.String(), spell(c.recipient)
+	d.Amount, d.To = c.Amount.String(), c.Party.String()
 	return d, nil
 }
+
+// everyday are the methods that token intents stand for without call data.
+var everyday = map[string]bool{"transfer": true, "transferFrom": true, "approve": true, "increaseAllowance": true}

@@ -23,13 +23,15 @@ func TestDeclare(t *testing.T) {
 		want        *Declaration
 		fault       string
 	}{
-		{"native", "", sign(t, dynamic(payee, 5, nil), chain), &Declaration{"wallet.transfer", payee, "", "5", "base", "", ""}, ""},
-		{"call", "", sign(t, dynamic(payee, 5, call), chain), &Declaration{"contract.call", payee, "", "5", "base", "", "0x01020304"}, ""},
-		{"token", "USDC", sign(t, dynamic(usdc, 0, pay), chain), &Declaration{"wallet.transfer", usdc, "USDC", "7", "base", payee, ""}, ""},
-		{"token from the signer", "USDC", sign(t, dynamic(usdc, 0, tokenData(selTransferFrom, spell(signer), payee, 7)), chain), &Declaration{"wallet.transfer", usdc, "USDC", "7", "base", payee, ""}, ""},
-		{"approval", usdc, sign(t, dynamic(usdc, 0, allow), chain), &Declaration{"token.approve", usdc, usdc, "7", "base", payee, ""}, ""},
-		{"token's call, undeclared", "", sign(t, dynamic(usdc, 0, pay), chain), &Declaration{"contract.call", usdc, "", "0", "base", "", "0x" + hex.EncodeToString(pay)}, ""},
-		{"no token's call", "USDC", sign(t, dynamic(usdc, 0, call), chain), nil, "no transfer"},
+		{"native", "", sign(t, dynamic(payee, 5, nil), chain), &Declaration{"wallet.transfer", payee, "", "5", "base", "", "", "0.0002"}, ""},
+		{"call", "", sign(t, dynamic(payee, 5, call), chain), &Declaration{"contract.call", payee, "", "5", "base", "", "0x01020304", "0.0002"}, ""},
+		{"token", "USDC", sign(t, dynamic(usdc, 0, pay), chain), &Declaration{"wallet.transfer", usdc, "USDC", "7", "base", payee, "", "0.0002"}, ""},
+		{"token from the signer", "USDC", sign(t, dynamic(usdc, 0, tokenData(selTransferFrom, spell(signer), payee, 7)), chain), &Declaration{"wallet.transfer", usdc, "USDC", "7", "base", payee, "", "0.0002"}, ""},
+		{"approval", usdc, sign(t, dynamic(usdc, 0, allow), chain), &Declaration{"token.approve", usdc, usdc, "7", "base", payee, "", "0.0002"}, ""},
+		{"token's call, undeclared", "", sign(t, dynamic(usdc, 0, pay), chain), &Declaration{"contract.call", usdc, "", "0", "base", "", "0x" + hex.EncodeToString(pay), "0.0002"}, ""},
+		{"increase", "USDC", sign(t, dynamic(usdc, 0, tokenData(selIncrease, payee, 7)), chain), &Declaration{"token.approve", usdc, "USDC", "7", "base", payee, "", "0.0002"}, ""},
+		{"a byte more", "USDC", sign(t, dynamic(usdc, 0, append(tokenData(selTransfer, payee, 7), 0)), chain), nil, "is not a transfer"},
+		{"no token's call", "USDC", sign(t, dynamic(usdc, 0, call), chain), nil, "is not a transfer"},
 		{"creation", "", sign(t, creation, chain), nil, "creates a contract"},
 	} {
 		tx, err := DecodeTransaction(c.raw)
@@ -48,7 +50,7 @@ func TestDeclare(t *testing.T) {
 			continue
 		}
 		six := 6
-		claimed := attest.Intent{Action: got.Action, AmountBase: got.Amount, TargetAddress: got.TargetAddress, Token: got.Token}
+		claimed := attest.Intent{Action: got.Action, AmountBase: got.Amount, TargetAddress: got.TargetAddress, Token: got.Token, MaxFeeBase: "200000000000000"}
 		if got.Token != "" {
 			claimed.Decimals, claimed.To = &six, to(got.To)
 		}
@@ -59,7 +61,7 @@ func TestDeclare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := fit(&tx.Call, &claimed, terms); err != nil {
+		if err := fit(&tx.Call, &claimed, chain, terms); err != nil {
 			t.Errorf("%s: what was declared does not fit: %v", c.name, err)
 		}
 	}

@@ -8,7 +8,7 @@
 //  1. verifies the attestation: both signatures, issuer, audience, lifetime (otherwise HTTP 401);
 //  2. recomputes the commitment from the very bytes that will be sent, decodes them, and holds them against the
 //     declared intent: chain, target, value, data and, for token intents, method, amount and recipient;
-//  3. looks at the API key and the policy as they are now;
+//  3. looks at the API key and the policy as they are now, and judges the call and what its gas may cost by them;
 //  4. uses the attestation up in the ledger, and waits until that is durable;
 //  5. sends upstream what it encodes anew from what it decoded.
 //
@@ -16,5 +16,5 @@
 // on the way is a refusal in words; the attestation, the client's headers and the client's id never reach an
 // upstream; the address of an upstream never reaches a client. It holds no keys and signs nothing.
 //
-// It is the only importer of go-ethereum.
+// Beside package evm, which attacks it, it is the only importer of go-ethereum.
 package gateway

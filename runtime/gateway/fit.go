@@ -11,6 +11,7 @@ import (
 
 	"bailiff/runtime/attest"
 	"bailiff/vm/amount"
+	"bailiff/vm/calldata"
 )
 
 // The actions whose calls have a form of their own (decisions, sections 2 and 6), in lower case. Every other EVM
@@ -30,7 +31,7 @@ func (m misfit) Error() string { return string(m) }
 func misfitf(format string, arguments ...any) error { return misfit(fmt.Sprintf(format, arguments...)) }
 
 // fit holds a call against what its attestation says of the intent (decisions, section 6). The error is a misfit.
-func fit(c *Call, intent *attest.Intent, terms *Terms) error {
+func fit(c *Call, intent *attest.Intent, chain uint64, terms *Terms) error {
 	declared, err := amount.ParseBase(intent.AmountBase)
 	switch {
 	case err != nil:
@@ -41,7 +42,7 @@ func fit(c *Call, intent *attest.Intent, terms *Terms) error {
 		return misfitf("the call goes to %s, and the intent declared %s", spell(c.Target), intent.TargetAddress)
 	}
 	if intent.Token != "" {
-		return fitToken(c, intent, declared, terms)
+		return fitToken(c, intent, declared, chain, terms)
 	}
 	return fitNative(c, intent, declared)
 }
@@ -51,18 +52,17 @@ func fitNative(c *Call, intent *attest.Intent, declared amount.Amount) error {
 	if c.Value.Cmp(declared) != 0 {
 		return misfitf("the call's value is %s wei, and the intent declared %s", c.Value, declared)
 	}
-	switch strings.ToLower(intent.Action) {
-	case actionApprove:
+	if strings.ToLower(intent.Action) == actionApprove {
 		return misfit("token.approve needs a token; the intent declared none")
-	case actionTransfer:
-		if len(c.Data) > 0 {
-			return misfitf("a native wallet.transfer carries no data, and this one has %d bytes", len(c.Data))
-		}
+	}
+	read := c.read()
+	if err := match(&read, intent, declared); err != nil {
+		return err
 	}
 	if err := fitData(c.Data, intent.CalldataHash); err != nil {
 		return err
 	}
-	return fitRecipient(recipientOf(c), intent.To)
+	return fitRecipient(recipientOf(c, &read), intent.To)
 }
 
 // fitData holds data to the call data that was declared; none declared means empty.
@@ -78,49 +78,88 @@ func fitData(data []byte, declared string) error {
 }
 
 // fitToken holds a call of a token intent: a method that its action stands for, of at most the declared amount, on a
-// contract that the policy pins.
-func fitToken(c *Call, intent *attest.Intent, declared amount.Amount, terms *Terms) error {
+// contract that the policy pins. What was declared as call data is exactly the data. What was not is an everyday method
+// in its exact form: neither a byte more, nor what else an action of the policy's own may stand for.
+func fitToken(c *Call, intent *attest.Intent, declared amount.Amount, chain uint64, terms *Terms) error {
 	switch {
-	case !terms.pins(intent.Token, intent.TargetAddress):
+	case !terms.pins(intent.Token, intent.TargetAddress, chain):
 		return misfitf("the policy's rule for token %q pins no contract %s, and without that the token can't be submitted; add the address to the rule", intent.Token, intent.TargetAddress)
 	case intent.Decimals == nil:
 		return misfitf("no rule of the policy judged the amount of token %q", intent.Token)
 	case !c.Value.IsZero():
 		return misfitf("a token intent carries no native value, and this call has %s wei", c.Value)
 	}
-	t, ok := readTokenCall(c.Data)
-	if !ok {
-		return misfit("the call's data is no transfer, transferFrom or approve in its exact form")
-	}
-	if err := fitMethod(c, t, intent); err != nil {
+	read := c.read()
+	if err := match(&read, intent, declared); err != nil {
 		return err
 	}
-	if t.amount.Cmp(declared) > 0 {
-		return misfitf("the call moves %s base units of the token, and the intent declared %s", t.amount, declared)
-	}
-	return fitRecipient(t.recipient, intent.To)
-}
-
-// fitMethod holds the method to the action. A wallet.transfer pays, a token.approve approves. A user operation may
-// pay; it may approve, and any other action may do anything at all, only as declared byte by byte: what an approval
-// can do has to have been in front of the policy. And what was declared as call data has been in front of it: then the
-// data is exactly that, whatever the action.
-func fitMethod(c *Call, t tokenCall, intent *attest.Intent) error {
-	action := strings.ToLower(intent.Action)
-	if t.method == transferFrom && t.from != c.Sender {
-		return misfitf("transferFrom takes from %s, and the signer is %s", spell(t.from), spell(c.Sender))
-	}
 	switch {
-	case action == actionTransfer && t.method == approve:
-		return misfit("a wallet.transfer calls transfer or transferFrom, and this is an approve")
-	case action == actionApprove && t.method != approve:
-		return misfitf("a token.approve calls approve, and this is a %s", t.method)
 	case intent.CalldataHash != "":
 		return fitData(c.Data, intent.CalldataHash)
-	case action == actionTransfer, action == actionApprove, action == actionUserOp && t.method != approve:
-		return nil
+	case !read.Exact():
+		return misfitf("the call's data is not exactly the arguments of %s, with zeros in front of addresses and no byte more; declare it as calldata", read.Method.Signature)
+	case !undeclared[strings.ToLower(intent.Action)] && !pays(&read):
+		return misfitf("the %s of a %s has to be declared as calldata", read.Method.Name(), intent.Action)
 	}
-	return misfitf("the %s of a %s has to be declared as calldata", t.method, intent.Action)
+	return nil
+}
+
+// undeclared are the actions that say by themselves what a token's call does. Any other one stands for a payment alone where no
+// call data was declared: what an approval can do has to have been in front of the policy.
+var undeclared = map[string]bool{actionTransfer: true, actionApprove: true}
+
+// pays reports whether a call is a plain transfer.
+func pays(read *calldata.Call) bool {
+	name := read.Method.Name()
+	return name == "transfer" || name == "transferFrom"
+}
+
+// match asks the one judge of whether a call is what its intent describes, which authorize asks too, and puts what it
+// answers into words.
+func match(read *calldata.Call, intent *attest.Intent, declared amount.Amount) error {
+	says := calldata.Intent{Action: strings.ToLower(intent.Action), Token: intent.Token != "", Amount: declared}
+	if len(intent.To.List) > 0 {
+		says.To = slices.Values(intent.To.List)
+	}
+	switch calldata.Match(read, &says) {
+	case calldata.Fits:
+		return nil
+	case calldata.NativeData:
+		return misfitf("a native wallet.transfer carries no data, and this one has %d bytes; declare a call as contract.call", read.Size)
+	case calldata.OtherMethod:
+		return misfitf("the call is %s, and a %s of a token calls %s", nameOf(read), intent.Action, methodsOf(says.Action))
+	case calldata.CutOff:
+		return misfitf("the arguments of %s are cut off; send all of them", read.Method.Signature)
+	case calldata.LargerAmount:
+		return misfitf("the call moves %s base units of the token, and the intent declared %s", read.Amount, declared)
+	case calldata.OtherRecipient:
+		return misfitf("the recipient is %s, and the intent declared %s", read.Party, strings.Join(intent.To.List, ", "))
+	}
+	return misfit("the call is not what the intent describes")
+}
+
+// nameOf names the method that data calls.
+func nameOf(read *calldata.Call) string {
+	switch {
+	case read.Empty():
+		return "without data"
+	case read.Method != nil:
+		return "of " + read.Method.Signature
+	case read.HasSelector():
+		return "of the method " + read.Selector.String()
+	}
+	return fmt.Sprintf("%d bytes, too few for a method", read.Size)
+}
+
+// methodsOf names the methods that an action stands for.
+func methodsOf(action string) string {
+	switch action {
+	case actionTransfer:
+		return "transfer or transferFrom"
+	case actionApprove:
+		return "approve or increaseAllowance"
+	}
+	return "a method whose amount a rule can judge"
 }
 
 // fitRecipient holds who receives, or may spend, to the declared `to`, where there is one.
@@ -132,9 +171,9 @@ func fitRecipient(recipient common.Address, declared attest.Recipients) error {
 }
 
 // recipientOf returns who receives by a call: whom a token's method names, otherwise the target.
-func recipientOf(c *Call) common.Address {
-	if t, ok := readTokenCall(c.Data); ok {
-		return t.recipient
+func recipientOf(c *Call, read *calldata.Call) common.Address {
+	if read.Judged() && read.Method.HasParty() {
+		return common.Address(read.Party)
 	}
 	return c.Target
 }

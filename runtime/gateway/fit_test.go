@@ -76,12 +76,13 @@ var fitCases = []struct {
 	{"more tokens", dynamic(usdc, 0, tokenData(selTransfer, payee, 101)), usdcIntent, "moves 101 base units"},
 	{"another recipient", dynamic(usdc, 0, tokenData(selTransfer, stranger, 100)), with(usdcIntent, func(i *attest.Intent) { i.To = to(payee) }), "recipient is " + stranger},
 	{"transferFrom somebody else", dynamic(usdc, 0, tokenData(selTransferFrom, stranger, payee, 100)), usdcIntent, "takes from"},
-	{"approve as a transfer", dynamic(usdc, 0, tokenData(selApprove, payee, 100)), usdcIntent, "is an approve"},
-	{"increaseAllowance", dynamic(usdc, 0, tokenData(selIncrease, payee, 100)), usdcIntent, "no transfer"},
-	{"a byte more", dynamic(usdc, 0, append(tokenData(selTransfer, payee, 100), 0)), usdcIntent, "exact form"},
-	{"a byte less", dynamic(usdc, 0, pay[:len(pay)-1]), usdcIntent, "exact form"},
-	{"a dirty address", dynamic(usdc, 0, tokenData(selTransfer, "0x01"+strings.Repeat("0", 22)+payee[2:], 100)), usdcIntent, "exact form"},
-	{"no data", dynamic(usdc, 0, nil), usdcIntent, "exact form"},
+	{"approve as a transfer", dynamic(usdc, 0, tokenData(selApprove, payee, 100)), usdcIntent, "is of approve(address,uint256), and a wallet.transfer"},
+	{"increaseAllowance", dynamic(usdc, 0, tokenData(selIncrease, payee, 100)), usdcIntent, "calls transfer or transferFrom"},
+	{"a byte more", dynamic(usdc, 0, append(tokenData(selTransfer, payee, 100), 0)), usdcIntent, "no byte more;"},
+	{"a byte more, declared", dynamic(usdc, 0, append(tokenData(selTransfer, payee, 100), 0)), with(usdcIntent, func(i *attest.Intent) { i.CalldataHash = hashOf(append(tokenData(selTransfer, payee, 100), 0)) }), ""},
+	{"a byte less", dynamic(usdc, 0, pay[:len(pay)-1]), usdcIntent, "cut off"},
+	{"a dirty address", dynamic(usdc, 0, tokenData(selTransfer, "0x01"+strings.Repeat("0", 22)+payee[2:], 100)), usdcIntent, "zeros in front of addresses"},
+	{"no data", dynamic(usdc, 0, nil), usdcIntent, "is without data"},
 	{"native value beside", dynamic(usdc, 1, pay), usdcIntent, "carries no native value"},
 	{"another contract", dynamic(stranger, 0, pay), usdcIntent, "goes to"},
 	{"a contract that the rule does not pin", dynamic(stranger, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.TargetAddress = stranger }), "pins no contract"},
@@ -93,7 +94,7 @@ var fitCases = []struct {
 	{"approve", dynamic(usdc, 0, tokenData(selApprove, payee, 100)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve"; i.To = to(payee) }), ""},
 	{"approve for more", dynamic(usdc, 0, tokenData(selApprove, payee, 101)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve" }), "moves 101"},
 	{"approve for another", dynamic(usdc, 0, tokenData(selApprove, stranger, 1)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve"; i.To = to(payee) }), "recipient is"},
-	{"transfer as an approve", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve" }), "calls approve"},
+	{"transfer as an approve", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve" }), "calls approve or increaseAllowance"},
 	{"token transfer, as declared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.CalldataHash = hashOf(pay) }), ""},
 	{"token transfer, other data", dynamic(usdc, 0, tokenData(selTransfer, stranger, 100)), with(usdcIntent, func(i *attest.Intent) { i.CalldataHash = hashOf(pay) }), "not the calldata"},
 	{"approve, other data", dynamic(usdc, 0, tokenData(selApprove, stranger, 100)), with(usdcIntent, func(i *attest.Intent) {
@@ -102,7 +103,18 @@ var fitCases = []struct {
 	{"native transfer without the declared data", dynamic(payee, 5, nil), with(native, func(i *attest.Intent) { i.CalldataHash = hashOf([]byte{1}) }), "not the calldata"},
 	{"an amount beyond 64 bits", dynamic(usdc, 0, common.FromHex(selTransfer+strings.Repeat("0", 24)+payee[2:]+strings.Repeat("0", 47)+"1"+strings.Repeat("0", 14)+"64")), usdcIntent, "base units"},
 	{"a token call4, declared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call"; i.CalldataHash = hashOf(pay) }), ""},
-	{"a token call4, undeclared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call" }), "has to be declared"},
+	{"a token call4, undeclared", dynamic(usdc, 0, pay), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call" }), ""},
+	{"another method, undeclared", dynamic(usdc, 0, tokenData(selIncrease, payee, 100)), with(usdcIntent, func(i *attest.Intent) { i.Action = "vault.fund" }), "has to be declared"},
+	{"another method, declared", dynamic(usdc, 0, tokenData(selPush, payee, 100, 96, 0)), with(usdcIntent, func(i *attest.Intent) {
+		i.Action, i.CalldataHash = "vault.fund", hashOf(tokenData(selPush, payee, 100, 96, 0))
+	}), ""},
+	{"another method, of more", dynamic(usdc, 0, tokenData(selPush, payee, 101, 96, 0)), with(usdcIntent, func(i *attest.Intent) {
+		i.Action, i.CalldataHash = "vault.fund", hashOf(tokenData(selPush, payee, 101, 96, 0))
+	}), "moves 101 base units"},
+	{"a method that is not judged", dynamic(usdc, 0, []byte{1, 2, 3, 4}), with(usdcIntent, func(i *attest.Intent) {
+		i.Action, i.CalldataHash = "vault.fund", hashOf([]byte{1, 2, 3, 4})
+	}), "of the method 0x01020304, and a vault.fund of a token calls a method whose amount"},
+	{"increaseAllowance as an approve", dynamic(usdc, 0, tokenData(selIncrease, payee, 100)), with(usdcIntent, func(i *attest.Intent) { i.Action = "token.approve" }), ""},
 	{"a token call4, other data", dynamic(usdc, 0, tokenData(selTransfer, stranger, 100)), with(usdcIntent, func(i *attest.Intent) { i.Action = "contract.call"; i.CalldataHash = hashOf(pay) }), "not the calldata"},
 }
 

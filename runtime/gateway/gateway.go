@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"time"
 
 	"bailiff/runtime/attest"
+	"bailiff/runtime/budget"
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 )
@@ -38,16 +40,21 @@ type Config struct {
 	Upstreams   []Upstream
 	Chains      []uint64    // the allow-list; empty: DefaultChains
 	EntryPoints EntryPoints // empty: the canonical contracts
+	MaxFees     MaxFees     // of writes whose attestation claims no maxFeeBase
 	Environment string      // of the API keys whose attestations are good here
 	Observe     bool        // SVC_MODE=OBSERVE is in effect: only then do attestations of that mode fit
 	Clock       func() time.Time
+	ClockDoubt  func() bool // whether Clock cannot be relied on, as of its last reading; nil: it always can
 	Log         *slog.Logger
 
-	Timeout     time.Duration // of one request to an upstream; 0: DefaultTimeout
-	MaxResponse int64         // bytes of an upstream's response; 0: DefaultMaxResponse
-	MaxInFlight int           // reads of one upstream at once, and as many writes; 0: DefaultMaxInFlight
+	Timeout     time.Duration  // of one request to an upstream; 0: DefaultTimeout
+	MaxResponse int64          // bytes of an upstream's response; 0: DefaultMaxResponse
+	MaxInFlight int            // reads of one upstream at once, and as many writes; 0: DefaultMaxInFlight
+	Answers     *budget.Budget // counts answers until clients have read them; nil: of DefaultMaxHeld
 	// Transport makes the transport of an upstream; nil: a pooled one of its own for each.
 	Transport func() http.RoundTripper
+
+	holdPatience time.Duration // 0: holdPatience
 }
 
 // A Gateway serves both endpoints for all chains. It is safe for concurrent use.
@@ -56,6 +63,7 @@ type Gateway struct {
 	upstreams map[place]*upstream
 	boot      *Terms // of BootPolicy
 	terms     termsByHash
+	parsing   chan struct{} // holds a token while a policy's terms are read
 }
 
 // A place is where an upstream stands.
@@ -75,7 +83,13 @@ func New(c Config) (*Gateway, error) {
 	if len(c.EntryPoints) == 0 {
 		c.EntryPoints, _ = ParseEntryPoints("")
 	}
-	g := &Gateway{Config: c, upstreams: make(map[place]*upstream, len(c.Upstreams))}
+	if c.Answers == nil {
+		c.Answers = NewAnswers(c.Clock, c.Log)
+	}
+	if c.holdPatience == 0 {
+		c.holdPatience = holdPatience
+	}
+	g := &Gateway{Config: c, upstreams: make(map[place]*upstream, len(c.Upstreams)), parsing: make(chan struct{}, 1)}
 	if c.BootPolicy != nil {
 		terms, err := ParseTerms(c.BootPolicy)
 		if err != nil {
@@ -100,6 +114,7 @@ func (g *Gateway) open() error {
 		if err != nil {
 			return err
 		}
+		opened.answers = g.Answers
 		g.upstreams[at] = opened
 	}
 	return nil
@@ -107,11 +122,13 @@ func (g *Gateway) open() error {
 
 // A Request is a request that was read and may go on.
 type Request struct {
+	Source   netip.Addr // whose share of the upstreams' answers it uses; none: nobody's
 	endpoint Endpoint
 	chain    uint64
 	call     *call
 	write    bool
 	upstream *upstream
+	reserved *held // of a read that has room
 }
 
 // Write reports whether the request needs an attestation. The IP limit is for those that need none.
@@ -140,7 +157,7 @@ func (g *Gateway) Parse(endpoint Endpoint, chain string, body []byte) (*Request,
 	if method.Write && (c.id == nil || string(c.id) == "null") {
 		return nil, httpFailure(code.ValidationSchema, "id is missing: a write needs one, for its answer says what came of it")
 	}
-	return &Request{endpoint, id, c, method.Write, to}, nil
+	return &Request{endpoint: endpoint, chain: id, call: c, write: method.Write, upstream: to}, nil
 }
 
 // parseChain reads a chain id as a path has it: a positive decimal integer in its one spelling.
@@ -149,7 +166,8 @@ func parseChain(text string) (uint64, bool) {
 	return id, err == nil && id > 0 && strconv.FormatUint(id, 10) == text
 }
 
-// Serve answers a request that Parse returned. The credential is looked at for writes only.
+// Serve answers a request that Parse returned. The credential is looked at for writes only. The caller releases the
+// response when its body has been sent.
 func (g *Gateway) Serve(ctx context.Context, r *Request, credential Credential) *Response {
 	ctx, cancel := context.WithTimeout(ctx, g.timeout())
 	defer cancel()
@@ -168,8 +186,13 @@ func (g *Gateway) Serve(ctx context.Context, r *Request, credential Credential) 
 }
 
 func (g *Gateway) read(ctx context.Context, r *Request) *Response {
+	r.reserved = r.upstream.hold(r)
+	if err := r.reserved.grow(ctx, leastHeld); err != nil {
+		return r.upstream.unanswered(r, err)
+	}
 	release, err := r.upstream.enter(ctx, r.write)
 	if err != nil {
+		r.reserved.release()
 		return upstreamFailure(r, err)
 	}
 	defer release()

@@ -112,6 +112,7 @@ const (
 	selTransferFrom = "0x23b872dd"
 	selApprove      = "0x095ea7b3"
 	selIncrease     = "0x39509351"
+	selPush         = "0x4000aea0" // transferAndCall(address,uint256,bytes)
 )
 
 // bench is a gateway over a ledger in memory, and upstreams that count.

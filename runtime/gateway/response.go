@@ -17,9 +17,21 @@ const (
 type Response struct {
 	Code    code.Code
 	Message string
+	HTTP    int // the status of such an error; 0 for that of Code
 	Body    []byte
 	// Unfit says that a write with a good attestation was refused: it does not fit, or the attestation is used up.
 	Unfit bool
+	held  *held // counts Body; nil where it is the gateway's own
+}
+
+// Held reports whether the memory of Body counts against the budget of upstream answers, and so has to be released.
+func (r *Response) Held() bool { return r.held != nil }
+
+// Release says that Body is no longer used: it was sent, or never will be.
+func (r *Response) Release() {
+	if r.held != nil {
+		r.held.release()
+	}
 }
 
 func httpFailure(c code.Code, message string) *Response { return &Response{Code: c, Message: message} }

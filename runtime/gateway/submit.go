@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/ethereum/go-ethereum/common"
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
@@ -16,6 +19,8 @@ import (
 // A submission is a write that was decoded: what it commits to, the call it makes, and what goes upstream.
 type submission struct {
 	commitment [32]byte
+	sender     common.Address
+	cost       spending
 	call       *Call  // nil where it can't be told
 	unreadable error  // why not
 	params     []byte // encoded anew
@@ -91,7 +96,7 @@ func decodeTransaction(r *Request, claims *attest.Claims) (*submission, error) {
 		return nil, misfit("the transaction creates a contract, which the gateway does not submit")
 	}
 	params := append(hex.AppendEncode([]byte(`["0x`), raw), `"]`...)
-	return &submission{commitment: tx.Commitment, call: &tx.Call, params: params}, nil
+	return &submission{commitment: tx.Commitment, sender: tx.Sender, cost: spending{most: tx.MaxCost}, call: &tx.Call, params: params}, nil
 }
 
 // decodeOperation reads the two parameters of eth_sendUserOperation and holds them to the claim userOpHash.
@@ -112,7 +117,7 @@ func (g *Gateway) decodeOperation(r *Request, claims *attest.Claims) (*submissio
 			return nil, err
 		}
 	}
-	s := &submission{commitment: op.Hash(addressOf(entryPoint), r.chain)}
+	s := &submission{commitment: op.Hash(addressOf(entryPoint), r.chain), sender: op.Sender, cost: spending{op.Prefund(), op.paymaster()}}
 	if spelled := "0x" + hex.EncodeToString(s.commitment[:]); spelled != claims.UserOpHash {
 		return nil, misfitf("the userOpHash is %s, and the attestation is for %s", spelled, claims.UserOpHash)
 	}
@@ -181,12 +186,21 @@ func (g *Gateway) judge(ctx context.Context, claims *attest.Claims, s *submissio
 		return nil, misfitf("the attestation is of policy %s, and the policy in force is %s; ask for a new authorization", claims.PolicyHash, terms.Hash)
 	case claims.Mode == attest.ModeObserve && !g.Observe:
 		return nil, misfit("the attestation was issued in OBSERVE mode, and this service enforces")
-	case s.call == nil && !terms.EVM:
-		return key, nil // there are no limits that the call inside could break
-	case s.call == nil:
+	case s.call == nil && terms.EVM:
 		return nil, misfitf("the user operation's call can't be told: %v", s.unreadable)
 	}
-	return key, fit(s.call, &claims.Intent, terms)
+	if err := g.checkFee(s, &claims.Intent, claims.ChainID, terms); err != nil {
+		return nil, err
+	}
+	if s.call == nil {
+		return key, nil // there are no limits that the call inside could break
+	}
+	if terms.EVM {
+		if err := g.checkCall(s.call, claims, terms); err != nil {
+			return nil, err
+		}
+	}
+	return key, fit(s.call, &claims.Intent, claims.ChainID, terms)
 }
 
 func (g *Gateway) keyOf(claims *attest.Claims) (*ledger.Key, error) {
@@ -209,13 +223,33 @@ func (g *Gateway) keyOf(claims *attest.Claims) (*ledger.Key, error) {
 // termsOf returns the terms of the policy that governs a key now: its own, or the one that the service was started with.
 func (g *Gateway) termsOf(ctx context.Context, key *ledger.Key) (*Terms, error) {
 	if key.PolicyHash == [32]byte{} {
-		if g.boot == nil {
+		if g.boot == nil || len(g.boot.keys) > 0 && !slices.Contains(g.boot.keys, key.ID.String()) {
 			return nil, misfit("the API key has no policy")
 		}
 		return g.boot, nil
 	}
 	hash := hex.EncodeToString(key.PolicyHash[:])
 	if known := g.terms.get(hash); known != nil {
+		return known, nil
+	}
+	return g.readTerms(ctx, key, hash)
+}
+
+// parsePatience is how long a write waits for its turn to have its policy's terms read.
+const parsePatience = 5 * time.Second
+
+// readTerms reads the terms of a key's policy, and remembers them. It compiles, which may take half a second: one policy at a
+// time.
+func (g *Gateway) readTerms(ctx context.Context, key *ledger.Key, hash string) (*Terms, error) {
+	waiting, cancel := context.WithTimeout(ctx, parsePatience)
+	defer cancel()
+	select {
+	case g.parsing <- struct{}{}:
+		defer func() { <-g.parsing }()
+	case <-waiting.Done():
+		return nil, fmt.Errorf("the policies of other keys are being read: %w", context.Cause(waiting))
+	}
+	if known := g.terms.get(hash); known != nil { // meanwhile
 		return known, nil
 	}
 	stored, err := g.Ledger.Policy(ctx, key.ID)

@@ -3,63 +3,95 @@ package gateway
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"bailiff/compiler"
 	"bailiff/grammar"
+	"bailiff/vm"
 	"bailiff/vm/address"
+	"bailiff/vm/amount"
+	"bailiff/vm/calldata"
 )
 
 // Terms is what a gateway has to know of a policy beside its hash.
 type Terms struct {
-	Hash   string // policyHash, 64 lower-case hexadecimal digits
-	EVM    bool   // the policy has `## evm`
-	tokens []tokenRule
+	Hash            string // policyHash, 64 lower-case hexadecimal digits
+	EVM             bool   // the policy has `## evm`
+	accountCalls    bool   // evm.account_calls: allow
+	ignorePaymaster bool   // evm.paymaster_fees: ignore
+	tokens          []tokenRule
+	keys            []string // the ids of the API keys that it is for; none for every key
 }
 
+// A tokenRule is the rule of one token.
 type tokenRule struct {
-	symbol    string
-	addresses []string // lower case
+	symbol   string
+	decimals uint8
+	most     amount.Amount // max_transaction, in base units
+	pins     []vm.Pin
+	methods  map[calldata.Selector]bool // token.<SYM>.methods
 }
 
 // ParseTerms reads a policy's terms from its text.
 func ParseTerms(text []byte) (*Terms, error) {
-	compiled, found := compiler.Compile(grammar.NewSource("warranty.md", text))
+	compiled, found := compiler.CompileInForce(grammar.NewSource("warranty.md", text))
 	if found.HasErrors() {
 		return nil, fmt.Errorf("the policy does not compile any more: %s", found[0].Message)
 	}
-	terms := &Terms{Hash: compiled.Hash, EVM: compiled.Policy.EVM != nil}
+	terms := &Terms{Hash: compiled.Hash, EVM: compiled.Policy.EVM != nil, keys: compiled.Policy.Deployment.KeyIDs()}
 	if terms.EVM {
-		for _, rule := range compiled.Policy.EVM.Tokens {
-			terms.tokens = append(terms.tokens, tokenRule{rule.Symbol, pinned(rule)})
-		}
+		terms.read(compiled.Policy.EVM)
 	}
 	return terms, nil
 }
 
-func pinned(rule *compiler.Token) (addresses []string) {
-	if rule.Addresses != nil {
-		for _, item := range rule.Addresses.Items {
-			addresses = append(addresses, strings.ToLower(item.Text))
+// read takes what there is to know out of `## evm`.
+func (t *Terms) read(policy *compiler.EVM) {
+	t.accountCalls = policy.AccountCalls != nil && policy.AccountCalls.On
+	t.ignorePaymaster = policy.PaymasterFees != nil && !policy.PaymasterFees.On
+	for _, token := range policy.Tokens {
+		rule := tokenRule{symbol: token.Symbol, decimals: uint8(token.Decimals.N), most: token.MaxTransaction.Amount, pins: token.Pins()}
+		if token.Methods != nil {
+			rule.methods = make(map[calldata.Selector]bool, len(token.Methods.Items))
+			for _, item := range token.Methods.Items {
+				selector, _ := calldata.ParseSelector(item.Text) // the compiler has made it from one
+				rule.methods[selector] = true
+			}
 		}
+		t.tokens = append(t.tokens, rule)
 	}
-	return addresses
 }
 
-// pins reports whether the rule that a token matches pins a contract. A token given by address matches the rule that
-// pins it; one given by symbol matches without regard to case (decisions, section 2, "Amounts and tokens").
-func (t *Terms) pins(token, target string) bool {
-	for _, rule := range t.tokens {
-		matches := strings.EqualFold(rule.symbol, token)
-		if address.IsLiteral(token) {
-			matches = strings.ToLower(token) == target
-		}
-		if matches && slices.Contains(rule.addresses, target) {
-			return true
+// pinsOn reports whether the rule pins a contract on a chain.
+func (r *tokenRule) pinsOn(target string, chain uint64) bool {
+	return slices.ContainsFunc(r.pins, func(pin vm.Pin) bool {
+		return pin.Address == target && (pin.Chain == "" || pin.Chain == strconv.FormatUint(chain, 10))
+	})
+}
+
+// ruleOf returns the rule that pins a contract on a chain, or nil.
+func (t *Terms) ruleOf(target string, chain uint64) *tokenRule {
+	for i := range t.tokens {
+		if t.tokens[i].pinsOn(target, chain) {
+			return &t.tokens[i]
 		}
 	}
-	return false
+	return nil
+}
+
+// pins reports whether the rule that a token matches pins a contract on a chain. A token given by address matches the rule
+// that pins it; one given by symbol matches without regard to case (decisions, section 2, "Amounts and tokens").
+func (t *Terms) pins(token, target string, chain uint64) bool {
+	rule := t.ruleOf(target, chain)
+	if rule == nil {
+		return false
+	}
+	if address.IsLiteral(token) {
+		return strings.ToLower(token) == target
+	}
+	return strings.EqualFold(rule.symbol, token)
 }
 
 // maxTerms bounds how many policies' terms are remembered. They are small, and made again in a millisecond or two.

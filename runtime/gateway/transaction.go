@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"bailiff/vm/amount"
+	"bailiff/vm/calldata"
 )
 
 // A Call is one call on a chain, as a transaction makes it or an account makes it for a user operation.
@@ -21,7 +22,12 @@ type Call struct {
 	Target common.Address
 	Value  amount.Amount // in wei
 	Data   []byte
+	// Operation says that the account makes the call for a user operation, after its EntryPoint has called it.
+	Operation bool
 }
+
+// read returns what the call's data says.
+func (c *Call) read() calldata.Call { return calldata.Read(c.Data, c.Value) }
 
 // A Transaction is a signed transaction that was decoded from raw bytes.
 type Transaction struct {
@@ -29,6 +35,7 @@ type Transaction struct {
 	Commitment [sha256.Size]byte // txCommit: SHA-256 of the raw bytes
 	ChainID    uint64            // 0 for one that binds itself to no chain (before EIP-155)
 	Creation   bool              // it creates a contract, and has no target
+	MaxCost    *big.Int          // the most that its gas costs, in wei: gas limit × fee cap
 }
 
 // Errors of [DecodeTransaction] beside those of RLP and signatures.
@@ -67,6 +74,8 @@ func DecodeTransaction(raw []byte) (*Transaction, error) {
 // describe takes out of a transaction what an intent is held against.
 func describe(tx *types.Transaction, raw []byte) (*Transaction, error) {
 	t := &Transaction{Commitment: sha256.Sum256(raw), Creation: tx.To() == nil}
+	t.MaxCost = tx.GasFeeCap()
+	t.MaxCost.Mul(t.MaxCost, new(big.Int).SetUint64(tx.Gas()))
 	signer := types.Signer(types.HomesteadSigner{})
 	if tx.Protected() {
 		chain := tx.ChainId()

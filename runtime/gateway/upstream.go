@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"bailiff/runtime/budget"
 	"bailiff/runtime/code"
 )
 
@@ -30,6 +31,8 @@ const (
 	// idleTimeout is below that of every common server, so that a connection is seldom closed under a write.
 	idleTimeout = 4 * time.Second
 	dialTimeout = 5 * time.Second
+	// unreadBytes is how much of an answer over HTTP/2 may arrive before there is room for it.
+	unreadBytes = 256 << 10
 )
 
 // An Upstream is a chain's node or bundler (SVC_RPC_URL_<chainId>, SVC_BUNDLER_URL_<chainId>).
@@ -44,6 +47,8 @@ type upstream struct {
 	transport
 	// Writes have places of their own: reads are public, and however many are under way, they hold up no write.
 	writes, reads chan struct{}
+	answers       *budget.Budget // of all upstreams
+	patience      time.Duration  // for room in it
 	log           *slog.Logger
 	clock         func() time.Time
 	told          atomic.Int64 // Unix second of the latest line in the log
@@ -52,7 +57,8 @@ type upstream struct {
 // A transport posts a body to an upstream and reads the answer. Of the client's headers it sends nothing, and a redirect
 // is an answer like any other, and followed by nobody.
 type transport interface {
-	post(ctx context.Context, body []byte, write bool) (status int, answer []byte, err error)
+	// post returns the answer as held.read does: after the room that its caller asked for.
+	post(ctx context.Context, body []byte, write bool, into *held) (status int, answer []byte, err error)
 }
 
 func (c *Config) timeout() time.Duration {
@@ -87,7 +93,7 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 	over := &tripper{write, read, pooled(2 * inFlight), maxResponse}
 	opened := &upstream{
 		transport: over, writes: make(chan struct{}, inFlight), reads: make(chan struct{}, inFlight),
-		log: c.Log.With("endpoint", u.Endpoint, "chain", u.Chain), clock: c.Clock,
+		patience: c.holdPatience, log: c.Log.With("endpoint", u.Endpoint, "chain", u.Chain), clock: c.Clock,
 	}
 	if c.Transport != nil {
 		over.RoundTripper = c.Transport()
@@ -128,6 +134,7 @@ func pooled(connections int) *http.Transport {
 		MaxIdleConnsPerHost:    connections,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: 64 << 10,
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: unreadBytes},
 	}
 }
 
@@ -172,21 +179,31 @@ func (u *upstream) ask(ctx context.Context, r *Request, params []byte) *Response
 	body := make([]byte, 0, len(head)+len(r.call.method)+len(params)+16)
 	body = append(append(body, head...), r.call.method...)
 	body = append(append(append(body, `","params":`...), params...), '}')
-	status, answer, err := u.post(ctx, body, r.write)
+	into := u.hold(r)
+	status, buffer, err := u.post(ctx, body, r.write, into)
 	if err != nil {
-		return u.failed(r, reasonOf(err, r.write))
+		into.release()
+		return u.unanswered(r, err)
 	}
-	name, value, err := readAnswer(answer)
+	name, value, err := readAnswer(buffer[into.room:])
 	if err != nil || status != http.StatusOK && name != "error" {
+		into.release()
 		reason := fmt.Sprintf("the upstream answered with HTTP %d", status)
 		if status == http.StatusOK {
 			reason = "the upstream's answer is no JSON-RPC response: " + err.Error()
 		}
 		return u.failed(r, reason+uncertain(r.write))
 	}
-	out := appendID(make([]byte, 0, len(r.call.id)+len(value)+48), r.call.id)
-	out = append(append(append(append(out, `,"`...), name...), `":`...), value...)
-	return &Response{Body: append(out, '}')}
+	return &Response{Body: enclose(buffer, r.call.id, name, value), held: into}
+}
+
+// unanswered is the answer where the upstream gave none, or there was no room for it.
+func (u *upstream) unanswered(r *Request, err error) *Response {
+	var full *noRoomError
+	if errors.As(err, &full) {
+		return rpcError(r.call.id, rpcServerError, code.GatewayBusy, full.Error())
+	}
+	return u.failed(r, reasonOf(err, r.write))
 }
 
 // failed tells why there is no answer: the client each time, the log once in a second.
@@ -205,7 +222,7 @@ type tripper struct {
 }
 
 // post implements transport.
-func (t *tripper) post(ctx context.Context, body []byte, write bool) (status int, answer []byte, err error) {
+func (t *tripper) post(ctx context.Context, body []byte, write bool, into *held) (status int, answer []byte, err error) {
 	like := t.read
 	if write {
 		like = t.write
@@ -223,7 +240,7 @@ func (t *tripper) post(ctx context.Context, body []byte, write bool) (status int
 		return 0, nil, err
 	}
 	defer response.Body.Close()
-	answer, err = readBody(response.Body, response.ContentLength, t.maxResponse)
+	answer, err = into.read(ctx, response.Body, response.ContentLength, t.maxResponse)
 	return response.StatusCode, answer, err
 }
 
@@ -263,24 +280,6 @@ func (g *given) Read(into []byte) (int, error) {
 
 // errTooLarge says that an upstream's answer exceeds the bound.
 var errTooLarge = errors.New("its answer is too large")
-
-// readBody reads a body up to its end, of at most so many bytes. Its length is negative where it is not known.
-func readBody(body io.Reader, length, most int64) ([]byte, error) {
-	if length > most {
-		return nil, errTooLarge
-	}
-	var buffer bytes.Buffer
-	if length > 0 {
-		buffer.Grow(int(length) + bytes.MinRead)
-	}
-	if _, err := buffer.ReadFrom(io.LimitReader(body, most+1)); err != nil {
-		return nil, err
-	}
-	if int64(buffer.Len()) > most {
-		return nil, errTooLarge
-	}
-	return buffer.Bytes(), nil
-}
 
 // An answer is a JSON-RPC response as an upstream wrote it. Members that are missing are empty.
 type answer struct {

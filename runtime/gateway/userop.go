@@ -289,6 +289,6 @@ func (op *UserOperation) Call() (*Call, error) {
 	if !ok {
 		return nil, errNoCall
 	}
-	c.Sender = op.Sender
+	c.Sender, c.Operation = op.Sender, true
 	return &c, nil
 }

@@ -66,7 +66,7 @@ func newWire(address string, like *http.Request, maxResponse int64) (*wire, erro
 }
 
 // post implements transport. The context's deadline holds until the answer has been read.
-func (w *wire) post(ctx context.Context, body []byte, write bool) (status int, answer []byte, err error) {
+func (w *wire) post(ctx context.Context, body []byte, write bool, into *held) (status int, answer []byte, err error) {
 	for {
 		c, reused, err := w.take(ctx)
 		if err != nil {
@@ -74,7 +74,7 @@ func (w *wire) post(ctx context.Context, body []byte, write bool) (status int, a
 		}
 		h, err := w.exchange(c, body)
 		if err == nil {
-			return w.finish(c, h)
+			return w.finish(ctx, c, h, into)
 		}
 		_ = c.Close()
 		if !reused || write || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -144,7 +144,7 @@ type header struct {
 	status int
 	length int64     // of the body; -1 where it does not say
 	keep   bool      // the upstream keeps the connection
-	body   io.Reader // the library's
+	body   io.Reader // the library's; nil: the connection's, as long as length says
 }
 
 // exchange writes a request and reads the header of its answer.
@@ -184,17 +184,12 @@ func readHeader(reader *bufio.Reader) (header, error) {
 }
 
 // finish reads the body of an answer, and keeps its connection or closes it. What is not read is not waited for.
-func (w *wire) finish(c *wireConn, h header) (status int, answer []byte, err error) {
+func (w *wire) finish(ctx context.Context, c *wireConn, h header, into *held) (status int, answer []byte, err error) {
 	c.limit.N = 1<<63 - 1 // the body has a bound of its own
-	switch {
-	case h.body != nil:
-		answer, err = readBody(h.body, h.length, w.maxResponse)
-	case h.length > w.maxResponse:
-		err = errTooLarge
-	default:
-		answer = make([]byte, h.length)
-		_, err = io.ReadFull(c.reader, answer)
+	if h.body == nil {
+		h.body = c.reader
 	}
+	answer, err = into.read(ctx, h.body, h.length, w.maxResponse)
 	if err == nil && h.keep && c.reader.Buffered() == 0 {
 		w.push(c)
 	} else {

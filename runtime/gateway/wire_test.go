@@ -88,7 +88,7 @@ func (u *upstream) try(t *testing.T, write bool) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	status, answer, err := u.post(ctx, []byte(`{}`), write)
+	status, answer, err := u.post(ctx, []byte(`{}`), write, new(held))
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -199,7 +199,7 @@ func TestWireRequest(t *testing.T) {
 	for _, body := range []string{"{}", strings.Repeat("x", 2*maxKeptBytes), "[]"} {
 		var requests [2]*http.Request
 		for i, u := range []*upstream{opened, library} {
-			if _, _, err := u.post(t.Context(), []byte(body), i == 0); err != nil {
+			if _, _, err := u.post(t.Context(), []byte(body), i == 0, new(held)); err != nil {
 				t.Fatal(err)
 			}
 			requests[i] = <-sent
@@ -340,7 +340,7 @@ func TestWireTimeout(t *testing.T) {
 		w.push(kept[0])
 		w.push(kept[1])
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		_, _, err := u.post(ctx, []byte("{}"), false)
+		_, _, err := u.post(ctx, []byte("{}"), false, new(held))
 		cancel()
 		var operation *net.OpError
 		if !errors.As(err, &operation) || operation.Op != "read" || !operation.Timeout() {

@@ -73,7 +73,7 @@ func BenchmarkTokens(b *testing.B) {
 
 func BenchmarkFill(b *testing.B) {
 	binding, err := NewBinding([]string{"@action", "chainId", "token", "amount", "targetAddress", "to",
-		"metadata.team", "metadata.env", "task_id", "@provenance", "@command"})
+		"metadata.team", "metadata.env", "task_id", "@provenance", "@command"}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func BenchmarkFill(b *testing.B) {
 }
 
 // fileBody is what a shim sends before a file is written, with its evidence.
-const fileBody = `{"framework":"agent-hooks","txCommit":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","agentId":"coder-3","intent":{"action":"file_write","path":"src/main.go","task_id":"session-1","metadata":{"execution":{"adapter":"hooks","adapter_version":"1.4.0","fail_mode":"closed","boundary_type":"sandbox","writable_roots":["/work/repository","/tmp/agent"],"readable_roots":["/work","/usr"],"credentials_exposed":false,"race_safe_path_resolution":true},"filesystem":{"effects":["create","overwrite"],"targets":[{"supplied":"src/main.go","absolute":"/work/repository/src/main.go","resolved_parent":"/work/repository/src","bytes":5120,"classification":"source"},{"supplied":"out/README.md","absolute":"/work/repository/out/README.md","resolved_parent":"/tmp/agent/out","bytes":812,"classification":"normal"}],"manifest_sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"},"git":{"operation":"commit","repository_id":"r-17","worktree":"/work/repository","provider":"github","ref_updates":[{"ref":"refs/heads/fix","fast_forward":true}]},"database":{"operations":["select","insert"],"resources":["public.users"],"statement_count":2,"environment":"staging","credential_capabilities":["select","insert"]}}}}`
+const fileBody = `{"framework":"agent-hooks","txCommit":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","agentId":"coder-3","intent":{"action":"file_write","path":"src/main.go","task_id":"session-1","metadata":{"execution":{"adapter":"hooks","adapter_version":"1.4.0","fail_mode":"closed","boundary_type":"sandbox","writable_roots":["/work/repository","/tmp/agent"],"readable_roots":["/work","/usr"],"credentials_exposed":false,"race_safe_path_resolution":true},"filesystem":{"effects":["create","overwrite"],"targets":[{"supplied":"src/main.go","absolute":"/work/repository/src/main.go","resolved_parent":"/work/repository/src","bytes":5120,"classification":"source"},{"supplied":"out/README.md","absolute":"/work/repository/out/README.md","resolved_parent":"/tmp/agent/out","bytes":812,"classification":"normal"}],"manifest_sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"},"git":{"operation":"commit","repository_id":"r-17","worktree":"/work/repository","provider":"github","branch":"fix","ref_updates":[{"ref":"refs/heads/fix","fast_forward":true}]},"database":{"operations":["select","insert"],"resources":["public.users"],"statement_count":2,"environment":"staging","credential_capabilities":["select","insert"]}}}}`
 
 // evidenceSlots are all slots that read evidence, but for those of call data.
 func evidenceSlots() (names []string) {
@@ -105,7 +105,7 @@ func evidenceSlots() (names []string) {
 
 func BenchmarkFillFiles(b *testing.B) {
 	names := evidenceSlots()
-	binding, err := NewBinding(names)
+	binding, err := NewBinding(names, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func BenchmarkFillFiles(b *testing.B) {
 
 // BenchmarkFillRoots fills a body with as many roots and targets as fit, which has to take time in proportion, nearly.
 func BenchmarkFillRoots(b *testing.B) {
-	binding, err := NewBinding([]string{"@fs.written.beyond", "@fs.written.roots"})
+	binding, err := NewBinding([]string{"@fs.written.beyond", "@fs.written.roots"}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func BenchmarkHash(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		in.Hash()
+		in.Hash(nil)
 	}
 }
 
@@ -161,6 +161,6 @@ func BenchmarkCanonical(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		in.form = in.Canonical(in.form[:0])
+		in.form = in.Canonical(nil, in.form[:0])
 	}
 }

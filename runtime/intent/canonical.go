@@ -3,22 +3,29 @@ package intent
 import (
 	"crypto/sha256"
 	"slices"
+	"strconv"
 
 	"bailiff/runtime/canonical"
 	"bailiff/vm"
+	"bailiff/vm/slot"
 )
 
-// Canonical appends the RFC 8785 form of {`agentId`, `chainId`, `intent`} to dst (decisions, section 4). It is that
-// of the request after normalisation:
+// HashVersion is the version of the canonical form, which is part of it: hashes of different versions are never equal.
+const HashVersion = 2
+
+// Canonical appends the RFC 8785 form of {`agentId`, `chainId`, `intent`, `v`} to dst (decisions, section 4), where `v` is
+// [HashVersion]. It is that of the request after normalisation, for which the tokens of the policy are needed:
 //
-//   - `action`, `amount` and `to` stand in `intent`, wherever they were sent;
-//   - addresses are in lower case;
+//   - `action`, `amount` and `to` stand in `intent`, and `arguments` beside `metadata`, wherever they were sent;
+//   - every text has the normal form of its field; one that has none stays as it was sent;
+//   - an amount is in base units, without `amount_unit`; one that has no rule, or is none of its unit, stays as it was sent;
 //   - what is derived is left out even where it was sent: `host`, `path` and `query` beside `url`, and
 //     metadata.serverId and metadata.toolName of an MCP action;
-//   - so are `task_id` and metadata.model_usage, and `metadata` where nothing is left in it.
+//   - so are `task_id`, `maxFee` and metadata.model_usage, and `metadata` where nothing is left in it.
 //
 // White space, the order of members and the spelling of strings and numbers make no difference.
-func (in *Intent) Canonical(dst []byte) []byte {
+func (in *Intent) Canonical(tokens *Tokens, dst []byte) []byte {
+	in.tokens = tokens
 	dst = append(dst, `{"agentId":`...)
 	dst = in.appendNode(dst, in.at[AgentID])
 	if in.Has(ChainID) {
@@ -34,16 +41,25 @@ func (in *Intent) Canonical(dst []byte) []byte {
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}
-		dst = canonical.AppendString(dst, table[f].Name)
+		dst = canonical.AppendString(dst, in.canonicalName(f))
 		dst = append(dst, ':')
-		dst = in.appendNode(dst, in.at[f])
+		dst = in.appendField(dst, f)
 	}
-	return append(dst, '}', '}')
+	dst = append(dst, `},"v":`...)
+	return append(strconv.AppendUint(dst, HashVersion, 10), '}')
+}
+
+// canonicalName returns the name of f in the canonical form. Several paths keep theirs; it has the same place in the order.
+func (in *Intent) canonicalName(f Field) string {
+	if f == Path && in.kind(Path) == vm.List {
+		f = Paths
+	}
+	return table[f].Name
 }
 
 // Hash returns the intent hash: the SHA-256 of the canonical form. It allocates nothing once the decoder is warm.
-func (in *Intent) Hash() [sha256.Size]byte {
-	in.form = in.Canonical(in.form[:0])
+func (in *Intent) Hash(tokens *Tokens) [sha256.Size]byte {
+	in.form = in.Canonical(tokens, in.form[:0])
 	return sha256.Sum256(in.form)
 }
 
@@ -54,8 +70,46 @@ func (in *Intent) shown(f Field) bool {
 		return in.Has(f) && !in.Has(URL)
 	case Metadata:
 		return in.Has(f) && in.anyShown(in.at[f])
+	case AmountUnit: // which says something of an amount that could not be put into its one unit
+		return in.Has(f) && in.Has(Amount) && !in.inHumanUnits()
 	}
 	return in.Has(f)
+}
+
+// appendField appends the value of a field: the normal forms of its texts.
+func (in *Intent) appendField(dst []byte, f Field) []byte {
+	if f == Amount {
+		if value, ok := in.amountBase(in.tokens); ok {
+			dst = append(dst, '"')
+			dst = value.AppendFormat(dst, 0)
+			return append(dst, '"')
+		}
+		return canonical.AppendString(dst, in.Text(Amount))
+	}
+	form, at := in.formOf(&table[f].Row), in.at[f]
+	if in.nodes[at].kind != vm.List {
+		return in.appendText(dst, at, form)
+	}
+	dst = append(dst, '[')
+	for i := at + 1; i < in.nodes[at].next; i = in.nodes[i].next {
+		if i > at+1 {
+			dst = append(dst, ',')
+		}
+		dst = in.appendText(dst, i, form)
+	}
+	return append(dst, ']')
+}
+
+// appendText appends a string in its normal form, or as it was sent where it has none, and any other value as it is.
+func (in *Intent) appendText(dst []byte, at int32, form slot.Form) []byte {
+	if in.nodes[at].kind != vm.String {
+		return in.appendNode(dst, at)
+	}
+	normal, ok := in.normal(form, in.nodes[at].text)
+	if !ok {
+		normal = in.nodes[at].text
+	}
+	return canonical.AppendString(dst, normal)
 }
 
 // anyShown reports whether anything is left in metadata.
@@ -74,14 +128,14 @@ func (in *Intent) leftOut(object, member int32) bool {
 		return false
 	}
 	name := in.nodes[member].name
-	return name == modelUsage || in.server != "" && (name == serverID || name == toolName)
+	return name == modelUsage || name == table[Arguments].Name || in.server != "" && (name == serverID || name == toolName)
 }
 
 // appendNode appends the canonical form of a node.
 func (in *Intent) appendNode(dst []byte, at int32) []byte {
 	switch n := &in.nodes[at]; n.kind {
 	case vm.String:
-		return canonical.AppendString(dst, n.text)
+		return in.appendText(dst, at, slot.Text)
 	case vm.Null:
 		return append(dst, "null"...)
 	case vm.List:

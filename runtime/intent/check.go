@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"bailiff/vm/address"
+	"bailiff/vm/pathname"
 )
 
 // chains are the chains that the service knows (the specification's table "Intent"), as RFC 8785 writes numbers.
@@ -63,10 +64,10 @@ func checkNonce(text string) (string, string) {
 }
 
 func checkAction(text string) (string, string) {
-	if !madeOf(text, 128, isPrintable) {
-		return "", "must have 1 to 128 characters of printable ASCII"
+	if !madeOf(text, 128, isVisible) {
+		return "", "must have 1 to 128 characters of printable ASCII, without white space"
 	}
-	return text, ""
+	return strings.ToLower(text), ""
 }
 
 func checkAddress(text string) (string, string) {
@@ -97,16 +98,25 @@ func checkAmountUnit(text string) (string, string) {
 	return text, ""
 }
 
+// checkRecipient leaves an address as it was sent, because denials read that besides its normal form.
 func checkRecipient(text string) (string, string) {
-	if address.IsLiteral(text) {
-		return checkAddress(text)
+	if !address.IsLiteral(text) {
+		return text, ""
 	}
-	return text, ""
+	_, problem := checkAddress(text)
+	return text, problem
 }
 
 func checkTaskID(text string) (string, string) {
 	if !madeOf(text, 128, isTaskID) {
 		return "", "must be 1 to 128 letters, digits, underscores and hyphens"
+	}
+	return text, ""
+}
+
+func checkCwd(text string) (string, string) {
+	if !pathname.IsAbsolute(text) {
+		return "", "must be an absolute path, such as /workspace/app or C:\\work"
 	}
 	return text, ""
 }
@@ -123,7 +133,7 @@ func checkCalldata(text string) (string, string) {
 	if !ok || len(digits)%2 != 0 || digits != "" && !madeOf(digits, len(digits), isHex) {
 		return "", "must be 0x and an even number of hexadecimal digits"
 	}
-	return text, ""
+	return strings.ToLower(text), ""
 }
 
 // madeOf reports whether text has 1 to limit bytes, all of the class.
@@ -144,6 +154,6 @@ func isLower(c byte) bool     { return 'a' <= c && c <= 'z' }
 func isUpper(c byte) bool     { return 'A' <= c && c <= 'Z' }
 func isLowerHex(c byte) bool  { return isDigit(c) || 'a' <= c && c <= 'f' }
 func isHex(c byte) bool       { return isLowerHex(c) || 'A' <= c && c <= 'F' }
-func isPrintable(c byte) bool { return ' ' <= c && c <= '~' }
+func isVisible(c byte) bool   { return ' ' < c && c <= '~' }
 func isFramework(c byte) bool { return isLower(c) || isDigit(c) || c == '-' }
 func isTaskID(c byte) bool    { return isLower(c) || isUpper(c) || isDigit(c) || c == '_' || c == '-' }

@@ -8,43 +8,47 @@ import (
 )
 
 // checkWeb reads the URL, compares what was sent beside it, and holds the two web actions to their form.
-func (in *Intent) checkWeb() *Error {
+func (in *Intent) checkWeb() {
 	if in.Has(URL) {
-		if err := in.readURL(); err != nil {
-			return err
-		}
+		in.readURL()
 	}
 	switch {
 	case in.action == "web_fetch" && in.Has(Method):
-		return invalid("intent.method", "web_fetch has no method; leave it out, or use the action http")
-	case in.action == "http" && !in.Has(URL):
-		return invalid("intent.url", "is missing; the action http needs url and method")
-	case in.action == "http" && !in.Has(Method):
-		return invalid("intent.method", "is missing; the action http needs url and method")
+		in.fault(Method, invalid("intent.method", "web_fetch has no method; leave it out, or use the action http"))
+	case in.action == "http":
+		for _, f := range [...]Field{URL, Method} {
+			if !in.Has(f) && !in.faulty(f) {
+				in.fault(f, invalid(in.path(f, Inside), "is missing; the action http needs url and method"))
+			}
+		}
 	}
-	return nil
 }
 
 // readURL takes the URL apart. Its host, path and query are derived from it alone: what the request carries
 // beside it may only repeat them.
-func (in *Intent) readURL() *Error {
+func (in *Intent) readURL() {
 	url, err := weburl.Parse(in.Text(URL))
 	if err != nil {
-		return invalid("intent.url", printable(err.Error(), maxMessage/2))
+		in.fault(URL, invalid("intent.url", printable(err.Error(), maxMessage/2)))
+		return
+	}
+	if url.HasDotSegment() {
+		in.fault(URL, invalid("intent.url", "has a path with the segment . or .., plain or encoded, which clients resolve before they send it; write the path that is meant"))
+		return
 	}
 	in.url = url
 	if in.Has(Host) {
 		if host, err := weburl.Host(in.Text(Host)); err != nil || host != url.Host {
-			return differs(Host, in.Text(Host), url.Host)
+			in.fault(Host, differs(Host, in.Text(Host), url.Host))
 		}
 	}
-	if in.Has(Path) && in.Text(Path) != url.Path {
-		return differs(Path, in.Text(Path), url.Path)
+	beside := weburl.URL{Path: in.Text(Path), Query: in.Text(Query)}
+	if in.Has(Path) && beside.NormalPath() != url.NormalPath() {
+		in.fault(Path, differs(Path, beside.Path, url.Path))
 	}
-	if in.Has(Query) && in.Text(Query) != url.Query {
-		return differs(Query, in.Text(Query), url.Query)
+	if in.Has(Query) && beside.NormalQuery() != url.NormalQuery() {
+		in.fault(Query, differs(Query, beside.Query, url.Query))
 	}
-	return nil
 }
 
 func differs(f Field, got, want string) *Error {
@@ -62,32 +66,30 @@ const (
 const mcpPrefix = "mcp."
 
 // checkMCP takes an MCP action apart, and compares what metadata says about it.
-func (in *Intent) checkMCP() *Error {
+func (in *Intent) checkMCP() {
 	rest, ok := strings.CutPrefix(in.action, mcpPrefix)
-	if !ok {
-		return nil
+	if !ok || in.faulty(Action) {
+		return
 	}
 	server, tool, ok := strings.Cut(rest, ".")
 	if !ok || server == "" || tool == "" {
-		return invalid(in.fieldPath(Action), quote(in.Text(Action))+" must have the form mcp.<server>.<tool>")
+		in.fault(Action, invalid(in.fieldPath(Action), quote(in.Text(Action))+" must have the form mcp.<server>.<tool>"))
+		return
 	}
 	in.server, in.tool = server, tool
-	if err := in.agrees(serverID, server); err != nil {
-		return err
-	}
-	return in.agrees(toolName, tool)
+	in.agrees(serverID, server)
+	in.agrees(toolName, tool)
 }
 
 // agrees makes sure that a member of metadata, where it is sent, is what the action says, without regard to case.
-func (in *Intent) agrees(name, want string) *Error {
+func (in *Intent) agrees(name, want string) {
 	i := in.member(in.at[Metadata], name)
 	if i == 0 {
-		return nil
+		return
 	}
 	if n := &in.nodes[i]; n.kind != vm.String || !equalFoldASCII(n.text, want) {
-		return invalid("intent.metadata."+name, "differs from the action, which says "+quote(want)+"; leave it out")
+		in.fault(NoField, invalid("intent.metadata."+name, "differs from the action, which says "+quote(want)+"; leave it out"))
 	}
-	return nil
 }
 
 // equalFoldASCII compares without regard to the case of ASCII letters only: strings.EqualFold would take the

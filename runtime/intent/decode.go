@@ -1,10 +1,12 @@
 package intent
 
 import (
+	"bytes"
 	"cmp"
 
 	"bailiff/runtime/code"
 	"bailiff/vm"
+	"bailiff/vm/slot"
 )
 
 // Options are the settings of the service that change how a request is read.
@@ -39,23 +41,23 @@ func (d *Decoder) Decode(body []byte) (*Intent, error) {
 	if err := d.reader.read(&in.tape, body); err != nil {
 		return nil, err
 	}
-	if err := in.assign(); err != nil {
-		return nil, err
-	}
 	for _, step := range steps {
-		if err := step(in); err != nil {
-			return nil, err
-		}
+		step(in)
+	}
+	if len(in.faults) > 0 {
+		return nil, faultsOf(in.faults)
 	}
 	return in, nil
 }
 
-// steps are the checks of a request whose fields are known, in order. The order decides which of several errors
-// is answered.
-var steps = [...]func(*Intent) *Error{
+// steps are the checks of a request that can be read, in order: the first fault that they find names the answer's code,
+// and the others are listed after it.
+var steps = [...]func(*Intent){
+	(*Intent).assign,
 	(*Intent).checkFields,
 	(*Intent).checkPresence,
 	(*Intent).checkCommitment,
+	(*Intent).checkPaths,
 	(*Intent).checkWeb,
 	(*Intent).checkMCP,
 	(*Intent).checkUsage,
@@ -65,20 +67,11 @@ var steps = [...]func(*Intent) *Error{
 type places [fieldCount]int32
 
 // assign finds the fields on the tape and makes sure that there are no others.
-func (in *Intent) assign() *Error {
+func (in *Intent) assign() {
 	var top, inside places
-	if err := in.members(0, Top, topNames, &top); err != nil {
-		return err
-	}
+	in.members(0, Top, topNames, &top)
 	if at := top[IntentObject]; at != 0 {
-		if err := in.members(at, Inside, insideNames, &inside); err != nil {
-			return err
-		}
-	}
-	for _, f := range [...]Field{Action, Amount, To} {
-		if top[f] != 0 && inside[f] != 0 && !in.same(top[f], inside[f]) {
-			return invalid(in.path(f, Top), "differs from "+in.path(f, Inside)+"; send it once")
-		}
+		in.members(at, Inside, insideNames, &inside)
 	}
 	for f := range in.at {
 		in.at[f] = inside[f]
@@ -86,23 +79,48 @@ func (in *Intent) assign() *Error {
 			in.at[f], in.atTop[f] = top[f], true
 		}
 	}
-	return nil
+	in.action = in.lower(in.Text(Action))
+	for _, f := range [...]Field{Action, Amount, To} {
+		if top[f] != 0 && inside[f] != 0 && !in.same(f, top[f], inside[f]) {
+			in.fault(f, invalid(in.path(f, Top), "differs from "+in.path(f, Inside)+"; send it once"))
+		}
+	}
+	in.assignArguments()
 }
 
-// members enters the members of one object into at.
-func (in *Intent) members(object int32, place Place, names *nameIndex, at *places) *Error {
-	for i := object + 1; i < in.nodes[object].next; i = in.nodes[i].next {
+// assignArguments takes metadata.arguments for the field `arguments`: they are one.
+func (in *Intent) assignArguments() {
+	inner := in.member(in.at[Metadata], table[Arguments].Name)
+	if inner == 0 {
+		return
+	}
+	if outer := in.at[Arguments]; outer != 0 {
+		a := in.appendNode(in.form[:0], inner)
+		b := in.appendNode(a, outer)
+		if in.form = b; !bytes.Equal(a, b[len(a):]) {
+			in.fault(Arguments, invalid("intent.metadata.arguments", "differs from intent.arguments; send it once"))
+		}
+		return
+	}
+	in.at[Arguments], in.atTop[Arguments] = inner, false
+}
+
+// members enters the members of one object into at. One of another type is left out, and no later check is about it.
+func (in *Intent) members(object int32, place Place, names *nameIndex, at *places) {
+	for i := object + 1; i < in.nodes[object].next && len(in.faults) < MaxFaults; i = in.nodes[i].next {
 		n := &in.nodes[i]
 		f := names.find(n.name)
 		if f == NoField {
-			return invalid(prefix(place)+n.name, "is no field of a request; "+hint(n.name, place))
+			meant, advice := hint(n.name, place)
+			in.fault(meant, invalid(prefix(place)+n.name, "is not a field of a request; "+advice))
+			continue
 		}
 		if problem := in.checkType(i, table[f].Type); problem != "" {
-			return invalid(in.path(f, place), problem)
+			in.fault(f, invalid(in.path(f, place), problem))
+			continue
 		}
 		at[f] = i
 	}
-	return nil
 }
 
 // checkType returns what is wrong with the type of a field's value, or "".
@@ -127,7 +145,22 @@ func (in *Intent) checkType(i int32, accepted Type) string {
 	case vm.Null:
 		return "is null; it must be of type " + accepted.String() + ", or, where it need not be there, be left out"
 	}
-	return "must be of type " + accepted.String()
+	return "is " + typeWord(in.nodes[i].kind) + "; it must be of type " + accepted.String()
+}
+
+// typeWord names a JSON value's type with its article.
+func typeWord(kind vm.Kind) string {
+	switch kind {
+	case vm.String:
+		return "a string"
+	case vm.Number:
+		return "a number"
+	case vm.Object:
+		return "an object"
+	case vm.List:
+		return "an array"
+	}
+	return "a boolean"
 }
 
 // allStrings reports whether every element of a list is a string.
@@ -140,67 +173,94 @@ func (in *Intent) allStrings(list int32) bool {
 	return true
 }
 
-// same reports whether two values without objects in them are the same.
-func (in *Intent) same(a, b int32) bool {
+// same reports whether two values of a field have the same normal form.
+func (in *Intent) same(f Field, a, b int32) bool {
 	size := in.nodes[a].next - a
 	if size != in.nodes[b].next-b {
 		return false
 	}
 	for k := range size {
 		x, y := &in.nodes[a+k], &in.nodes[b+k]
-		if x.kind != y.kind || x.text != y.text {
+		if x.kind != y.kind || !in.sameText(f, x.text, y.text) {
 			return false
 		}
 	}
 	return true
 }
 
-// checkFields runs the checks of the table and puts normal forms on the tape.
-func (in *Intent) checkFields() *Error {
-	for f := NoField + 1; f < fieldCount; f++ {
-		if in.at[f] == 0 || table[f].check == nil {
-			continue
-		}
-		for i := in.at[f]; i < in.nodes[in.at[f]].next; i++ {
-			if in.nodes[i].kind == vm.List {
-				continue
-			}
-			normal, problem := table[f].check(in.nodes[i].text)
-			if problem != "" {
-				return refuse(cmp.Or(table[f].refusal, code.ValidationSchema), in.fieldPath(f), quote(in.nodes[i].text)+" "+problem)
-			}
-			in.nodes[i].text = normal
+// sameText is same for two texts. The unit of amounts may depend on how they are written.
+func (in *Intent) sameText(f Field, a, b string) bool {
+	if a == b {
+		return true
+	}
+	if check := table[f].check; check != nil { // of the other the table's checks follow
+		if _, problem := check(a); problem != "" {
+			return false
 		}
 	}
-	in.action = in.lower(in.Text(Action))
-	return nil
+	if f == Amount {
+		x, readable := slot.ShortDecimal(a)
+		y, _ := slot.ShortDecimal(b)
+		return readable && x == y && in.inBaseUnits(a) == in.inBaseUnits(b)
+	}
+	form := in.formOf(&table[f].Row)
+	x, readable := in.normal(form, a)
+	y, other := in.normal(form, b)
+	return readable && other && x == y
+}
+
+// checkFields runs the checks of the table and puts normal forms on the tape.
+func (in *Intent) checkFields() {
+	for f := NoField + 1; f < fieldCount; f++ {
+		if in.at[f] != 0 && table[f].check != nil {
+			in.checkField(f)
+		}
+	}
+}
+
+// checkField is checkFields for one field, up to the first of its texts that is at fault.
+func (in *Intent) checkField(f Field) {
+	for i := in.at[f]; i < in.nodes[in.at[f]].next; i++ {
+		if in.nodes[i].kind == vm.List {
+			continue
+		}
+		normal, problem := table[f].check(in.nodes[i].text)
+		if problem != "" {
+			in.fault(f, refuse(cmp.Or(table[f].refusal, code.ValidationSchema), in.fieldPath(f), quote(in.nodes[i].text)+" "+problem))
+			return
+		}
+		in.nodes[i].text = normal
+	}
 }
 
 // checkPresence makes sure that nothing required is missing. The fields of which one is needed are judged by
 // checkCommitment.
-func (in *Intent) checkPresence() *Error {
+func (in *Intent) checkPresence() {
 	for f := NoField + 1; f < fieldCount; f++ {
-		if table[f].Presence == Required && in.at[f] == 0 {
-			return invalid(in.path(f, table[f].Place), "is missing; send a "+table[f].Type.String()+": "+table[f].Bound)
+		if table[f].Presence == Required && in.at[f] == 0 && !in.faulty(f) && !(table[f].Place == Either && in.faulty(IntentObject)) {
+			in.fault(f, invalid(in.path(f, table[f].Place), "is missing; send a "+table[f].Type.String()+": "+table[f].Bound))
 		}
 	}
-	return nil
 }
 
-// checkCommitment makes sure that the intent commits to one thing: a transaction, or a user operation.
-func (in *Intent) checkCommitment() *Error {
+// checkCommitment makes sure that the intent commits to one thing: a transaction, or a user operation. Which of them it
+// needs depends on the action, which may be at fault itself.
+func (in *Intent) checkCommitment() {
+	if in.faulty(TxCommit) || in.faulty(UserOpHash) {
+		return
+	}
 	const userOp = "erc4337.userop"
+	known := !in.faulty(Action) && !in.faulty(IntentObject)
 	switch tx, op := in.Has(TxCommit), in.Has(UserOpHash); {
 	case tx && op:
-		return invalid("userOpHash", "stands beside txCommit; send exactly one of the two")
-	case op && in.action != userOp:
-		return invalid("userOpHash", "goes with the action "+userOp+" only; send txCommit instead")
+		in.fault(UserOpHash, invalid("userOpHash", "stands beside txCommit; send exactly one of the two"))
+	case op && known && in.action != userOp:
+		in.fault(UserOpHash, invalid("userOpHash", "goes with the action "+userOp+" only; send txCommit instead"))
 	case !tx && !op && in.action == userOp:
-		return invalid("userOpHash", "is missing; send 0x and 64 hexadecimal digits, or txCommit")
+		in.fault(UserOpHash, invalid("userOpHash", "is missing; send 0x and 64 hexadecimal digits, or txCommit"))
 	case !tx && !op:
-		return invalid("txCommit", "is missing; send the SHA-256 in 64 lower-case hexadecimal digits (with the action "+userOp+": or userOpHash)")
+		in.fault(TxCommit, invalid("txCommit", "is missing; send the SHA-256 in 64 lower-case hexadecimal digits (with the action "+userOp+": or userOpHash)"))
 	}
-	return nil
 }
 
 // path returns the path of f as messages show it.

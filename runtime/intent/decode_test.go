@@ -81,7 +81,7 @@ func showIntent(in *Intent) string {
 		case vm.Object:
 			fmt.Fprintf(&out, "%s: object\n", f)
 		case vm.List:
-			fmt.Fprintf(&out, "%s: %v\n", f, collect(in))
+			fmt.Fprintf(&out, "%s: %v\n", f, collect(n))
 		default:
 			fmt.Fprintf(&out, "%s: %s %q\n", f, kindName(n.Kind()), n.Text())
 		}
@@ -98,13 +98,13 @@ func showIntent(in *Intent) string {
 	if usage, ok := in.ModelUsage(); ok {
 		fmt.Fprintf(&out, "usage: tokens %d %v, spend %s %v\n", usage.Tokens, usage.HasTokens, usage.SpendMicroUSD, usage.HasSpend)
 	}
-	return fmt.Sprintf("%s%s\n", out.String(), in.Canonical(nil))
+	return fmt.Sprintf("%s%s\n", out.String(), in.Canonical(nil, nil))
 }
 
-func collect(in *Intent) []string {
+func collect(list Node) []string {
 	var all []string
-	for recipient := range in.Recipients() {
-		all = append(all, fmt.Sprintf("%q", recipient))
+	for _, element := range list.Children() {
+		all = append(all, fmt.Sprintf("%q", element.Text()))
 	}
 	return all
 }
@@ -205,8 +205,8 @@ func TestGetters(t *testing.T) {
 	if id, ok := in.ChainID(); id != 8453 || !ok {
 		t.Errorf("chain %d, %v", id, ok)
 	}
-	if in.ActionLower() != "wallet.transfer" || len(collect(in)) != 1 || in.AmountInBaseUnits() {
-		t.Errorf("action %s, recipients %v", in.ActionLower(), collect(in))
+	if in.ActionLower() != "wallet.transfer" || len(slices.Collect(in.Recipients())) != 1 || in.AmountInBaseUnits() {
+		t.Errorf("action %s, recipients %v", in.ActionLower(), slices.Collect(in.Recipients()))
 	}
 	var names []string
 	for name := range in.Node(Metadata).Children() {
@@ -226,7 +226,7 @@ func TestGetters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := empty.ChainID(); ok || len(collect(empty)) != 0 {
+	if _, ok := empty.ChainID(); ok || len(slices.Collect(empty.Recipients())) != 0 {
 		t.Error("an absent chain or recipient is there")
 	}
 }

@@ -6,20 +6,16 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/address"
 	"bailiff/vm/amount"
+	"bailiff/vm/calldata"
 )
 
-// A tokenCall is a call of a token contract that a shim's account of call data can tell of.
-type tokenCall struct{ selector, name, party string } // party is the member that says who receives, or may spend
-
-// The calls whose account has to be complete (docs/judging.md, "EVM").
-var accountedCalls = [...]tokenCall{
-	{"0xa9059cbb", "transfer", "recipient"},
-	{"0x23b872dd", "transferFrom", "recipient"},
-	{"0x095ea7b3", "approve", "spender"},
-}
-
-// otherCall stands for the call of any other selector.
-const otherCall = "other"
+// What a shim says that call data does, as @evm.call has it.
+const (
+	toldTransfer = "transfer" // it moves an amount of a token
+	toldApprove  = "approve"  // it lets others move one
+	toldRun      = "run"      // it makes its target run further calls
+	toldOther    = "other"
+)
 
 // The members of metadata.evm that every token call has.
 const (
@@ -27,8 +23,8 @@ const (
 	tokenAmount = "token_amount"
 )
 
-// call returns which call a shim says that the call data makes, and what is wrong with what it says.
-func (in *Intent) call(from Provenance) (name, problem string) {
+// call returns what a shim says that the call data does, and what is wrong with what it says.
+func (in *Intent) call(from Provenance) (does, problem string) {
 	account := in.evidence(callEvidence)
 	switch {
 	case from != Shim:
@@ -36,28 +32,42 @@ func (in *Intent) call(from Provenance) (name, problem string) {
 	case account == 0:
 		return "", "metadata.evm is missing"
 	}
-	selector, _ := in.givenText(account, "selector")
-	digits, ok := strings.CutPrefix(selector, "0x")
-	if !ok || len(digits) != selectorDigits || !madeOf(digits, selectorDigits, isHex) {
+	method, ok := in.toldMethod()
+	switch {
+	case !ok:
 		return "", "metadata.evm.selector must be 0x and 8 hexadecimal digits"
+	case method == nil:
+		return toldOther, ""
+	case method.Kind == calldata.Runs:
+		return toldRun, ""
+	case method.Kind == calldata.Allowance:
+		return toldApprove, in.incomplete(account, method, "spender")
+	case method.Kind.Judged():
+		return toldTransfer, in.incomplete(account, method, "recipient")
 	}
-	for i := range accountedCalls {
-		if call := &accountedCalls[i]; equalFoldASCII(selector, call.selector) {
-			return call.name, in.incomplete(account, call)
-		}
-	}
-	return otherCall, ""
+	return toldOther, ""
 }
 
-// incomplete says what the account of a token call lacks.
-func (in *Intent) incomplete(account int32, call *tokenCall) string {
+// toldMethod returns the row of the method that a shim names, nil where the table does not have it. It reports false where
+// there is no selector.
+func (in *Intent) toldMethod() (*calldata.Method, bool) {
+	named, _ := in.givenText(in.evidence(callEvidence), "selector")
+	if !strings.HasPrefix(named, "0x") {
+		return nil, false
+	}
+	selector, err := calldata.ParseSelector(named)
+	return calldata.Lookup(selector), err == nil
+}
+
+// incomplete says what the account of a token call lacks; party is the member that says who receives, or may spend.
+func (in *Intent) incomplete(account int32, method *calldata.Method, party string) string {
 	if _, ok := in.address(account, tokenTarget); !ok {
 		return "metadata.evm." + tokenTarget + " must be an address"
 	}
-	if _, ok := in.address(account, call.party); !ok {
-		return "metadata.evm." + call.party + " must be an address"
+	if _, ok := in.address(account, party); !ok && method.HasParty() {
+		return "metadata.evm." + party + " must be an address"
 	}
-	if in.given(account, tokenAmount) == 0 {
+	if _, fixed := method.FixedAmount(); !fixed && in.given(account, tokenAmount) == 0 {
 		return "metadata.evm." + tokenAmount + " is missing"
 	}
 	return ""
@@ -72,16 +82,16 @@ func (in *Intent) address(object int32, name string) (string, bool) {
 
 // callsToken reports whether the shim tells of a token call, and all of it.
 func (in *Intent) callsToken(from Provenance) bool {
-	name, problem := in.call(from)
-	return problem == "" && name != otherCall
+	does, problem := in.call(from)
+	return problem == "" && (does == toldTransfer || does == toldApprove)
 }
 
 func derivedCall(in *Intent, from Provenance) vm.Value {
-	name, problem := in.call(from)
+	does, problem := in.call(from)
 	if problem != "" {
 		return unreadable
 	}
-	return text(name)
+	return text(does)
 }
 
 func derivedCallToken(in *Intent, from Provenance) vm.Value {
@@ -92,10 +102,18 @@ func derivedCallToken(in *Intent, from Provenance) vm.Value {
 	return text(token)
 }
 
+func derivedCallSymbol(in *Intent, from Provenance) vm.Value {
+	return symbolOf(in.tokens.pinned(derivedCallToken(in, from).Text, in.Text(ChainID)))
+}
+
 // derivedCallAmount returns the amount without leading zeros, so that it can be compared as a text too.
 func derivedCallAmount(in *Intent, from Provenance) vm.Value {
 	if !in.callsToken(from) {
 		return vm.Value{}
+	}
+	method, _ := in.toldMethod()
+	if fixed, ok := method.FixedAmount(); ok {
+		return baseUnits(fixed)
 	}
 	digits, _ := in.givenText(in.evidence(callEvidence), tokenAmount)
 	significant := strings.TrimLeft(digits, "0")

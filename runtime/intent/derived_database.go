@@ -1,6 +1,9 @@
 package intent
 
 import (
+	"strings"
+	"unicode"
+
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/resource"
@@ -29,6 +32,9 @@ func derivedStatements(in *Intent, _ Provenance) vm.Value {
 
 func derivedEnvironment(in *Intent, _ Provenance) vm.Value {
 	environment, _ := in.givenText(in.evidence(databaseEvidence), "environment")
+	if strings.ContainsFunc(environment, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		return unreadable
+	}
 	return textIf(environment != "", in.lowerUnicode(environment))
 }
 
@@ -44,12 +50,16 @@ func derivedCapabilities(in *Intent, _ Provenance) vm.Value {
 	return list
 }
 
+// derivedSchemaChanges counts what may change the schema: where one operation does, each statement may be of it.
 func derivedSchemaChanges(in *Intent, from Provenance) vm.Value {
 	changes := uint64(0)
 	for _, operation := range derivedOperations(in, from).Elems {
 		if resource.ChangesSchema(operation.Text) {
 			changes++
 		}
+	}
+	if statements, ok := in.wholeNumber(in.database("statement_count")); ok && changes > 0 {
+		changes = max(changes, statements)
 	}
 	return in.quantity(amount.FromUint64(changes))
 }

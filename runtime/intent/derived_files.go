@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,8 +27,8 @@ type files struct {
 	targets vm.Value // as @fs.targets
 
 	// What the effects do together; nothing where they are invalid.
-	reads, writes, writesBytes, deletesBytes bool
-	destroying                               uint64
+	reads, writes, writesBytes, deletesBytes, takesAlong bool
+	destroying                                           uint64
 }
 
 // files returns the effects and targets of the request.
@@ -35,11 +36,21 @@ func (in *Intent) files() *files {
 	f := &in.digest.files
 	if !f.known {
 		*f = files{known: true, effects: in.readEffects(), targets: in.readTargets()}
-		for _, effect := range f.effects.Elems {
+		f.addAll(f.effects.Elems)
+	}
+	return f
+}
+
+// addAll counts what effects do, a repeated one once.
+func (f *files) addAll(effects []vm.Value) {
+	var room [16]string // more than there are
+	seen := room[:0]
+	for _, effect := range effects {
+		if !slices.Contains(seen, effect.Text) {
+			seen = append(seen, effect.Text)
 			f.add(effect.Text)
 		}
 	}
-	return f
 }
 
 // add counts what one effect does.
@@ -48,6 +59,7 @@ func (f *files) add(effect string) {
 	f.writes = f.writes || resource.Writes(effect)
 	f.writesBytes = f.writesBytes || resource.WritesBytes(effect)
 	f.deletesBytes = f.deletesBytes || resource.DeletesBytes(effect)
+	f.takesAlong = f.takesAlong || resource.TakesAlong(effect)
 	if resource.Destroys(effect) {
 		f.destroying++
 	}
@@ -200,6 +212,75 @@ func isPlainPath(path string) bool {
 		}
 	}
 	return true
+}
+
+func derivedGitFolders(in *Intent, from Provenance) vm.Value {
+	isGit := func(_ *roots, path string) bool { return pathname.InGitFolder(path) }
+	return in.keep(derivedWritten(in, from), isGit, nil, true)
+}
+
+func derivedTaken(in *Intent, _ Provenance) vm.Value {
+	f := in.files()
+	if !f.takesAlong {
+		return vm.Value{}
+	}
+	if f.targets.Kind != vm.List {
+		return f.targets
+	}
+	start := len(in.elements)
+	for _, target := range f.targets.Elems {
+		in.elements = append(in.elements, text(in.foldedPath(target.Text)))
+	}
+	return in.listFrom(start)
+}
+
+// foldedPath returns a canonical path as file systems compare it, with one slash at its end. What nobody can tell of other
+// paths does not matter: this one is whole.
+func (in *Intent) foldedPath(path string) string {
+	path = strings.TrimSuffix(path, "/")
+	if isPlainPath(path) {
+		return in.directory(in.lower(path))
+	}
+	clean, _ := pathname.Clean(path + "/")
+	return in.directory(clean)
+}
+
+func derivedTakenTree(in *Intent, from Provenance) vm.Value {
+	taken := derivedTaken(in, from)
+	at := in.given(in.evidence(gitEvidence), "worktree")
+	switch {
+	case taken.Kind != vm.List:
+		return taken
+	case at == 0:
+		return vm.Value{}
+	case !resource.CanonicalPath(in.nodes[at].text):
+		return unreadable
+	}
+	tree := &in.digest.tree
+	if !tree.known {
+		start := len(in.elements)
+		in.elements = append(in.elements, text(in.foldedPath(in.nodes[at].text)))
+		*tree = roots{known: true, all: in.listFrom(start).Elems}
+	}
+	return in.keep(taken, (*roots).holds, tree, true)
+}
+
+func derivedTakenRoots(in *Intent, from Provenance) vm.Value {
+	taken := derivedTaken(in, from)
+	if taken.Kind != vm.List {
+		return taken
+	}
+	folded := &in.digest.folded
+	if !folded.known {
+		writable := in.writable() // which has its own elements
+		start := len(in.elements)
+		for _, root := range writable.all {
+			in.elements = append(in.elements, text(in.foldedPath(root.Text)))
+		}
+		*folded = roots{known: true, all: in.listFrom(start).Elems}
+		slices.SortFunc(folded.all, func(a, b vm.Value) int { return strings.Compare(a.Text, b.Text) })
+	}
+	return in.keep(taken, (*roots).holds, folded, true)
 }
 
 func derivedClasses(in *Intent, _ Provenance) vm.Value {

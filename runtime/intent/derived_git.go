@@ -32,7 +32,7 @@ func (in *Intent) refs(forced bool) vm.Value {
 	start := len(in.elements)
 	for i := list + 1; i < in.nodes[list].next; i = in.nodes[i].next {
 		ref, ok := in.givenText(i, "ref")
-		if !ok || whyNoRef(ref) != "" {
+		if !ok || resource.WhyNoRef(ref) != "" {
 			in.elements = in.elements[:start]
 			return unreadable
 		}
@@ -48,6 +48,18 @@ func (in *Intent) refs(forced bool) vm.Value {
 
 func derivedRefs(in *Intent, _ Provenance) vm.Value   { return in.refs(false) }
 func derivedForced(in *Intent, _ Provenance) vm.Value { return in.refs(true) }
+
+// derivedBranch returns the branch that the operation moves without naming it among its updates.
+func derivedBranch(in *Intent, from Provenance) vm.Value {
+	at := in.given(in.evidence(gitEvidence), "branch")
+	if at == 0 || !resource.MovesBranch(derivedOperation(in, from).Text) {
+		return vm.Value{}
+	}
+	if n := &in.nodes[at]; n.kind == vm.String && resource.WhyNoRef(n.text) == "" {
+		return text(n.text)
+	}
+	return unreadable
+}
 
 func derivedChanges(in *Intent, _ Provenance) vm.Value {
 	return in.quantity(amount.FromUint64(in.length(in.refUpdates())))

@@ -1,34 +1,148 @@
 package intent
 
-import "bailiff/vm"
+import (
+	"bailiff/vm"
+	"bailiff/vm/address"
+	"bailiff/vm/slot"
+)
 
 // Separator stands between the texts of @text. No valid UTF-8 holds it, so that nothing is found across a border.
 const Separator = '\xff'
 
-// derivedText joins every string value, keys excluded, in the order of the body.
+// A respelling is a text of @text that stands in no string of the request as it is: a normal form, or a number.
+type respelling struct {
+	at   int32
+	text string
+}
+
+// derivedText joins every string value, keys excluded, in the order of the body; behind them the normal forms that differ,
+// texts without case in lower case, a web address with its path decoded, and the text of every number in arguments and metadata.
 func derivedText(in *Intent, _ Provenance) vm.Value {
-	in.joined = in.joined[:0]
+	in.joined, in.respelled = in.joined[:0], in.respelled[:0]
 	for i := range in.nodes {
-		if in.nodes[i].kind == vm.String {
-			in.joined = append(append(in.joined, in.nodes[i].text...), Separator)
+		if n := &in.nodes[i]; n.kind == vm.String {
+			in.joinText(n.text)
+			if len(n.text) >= address.Length {
+				in.respell(int32(i), address.FoldLiterals(n.text))
+			}
 		}
+	}
+	in.respellFields()
+	if in.Has(URL) {
+		in.respell(in.at[URL], in.url.Decoded())
+		in.respell(in.at[URL], in.folded(slot.Host, in.url.SentHost))
+	}
+	in.respellNumbers(in.at[Arguments])
+	in.respellNumbers(in.at[Metadata])
+	for _, one := range in.respelled {
+		in.joinText(one.text)
 	}
 	return text(borrow(in.joined[:max(len(in.joined)-1, 0)]))
 }
 
-// TextAt returns the string value that holds the byte at offset of @text, and the path of it in the request
+func (in *Intent) joinText(text string) {
+	in.joined = append(append(in.joined, text...), Separator)
+}
+
+// respell notes a normal form where it differs from the text of its node.
+func (in *Intent) respell(at int32, normal string) {
+	if normal != in.nodes[at].text {
+		in.respelled = append(in.respelled, respelling{at, normal})
+	}
+}
+
+// respellFields notes the normal forms of fields that have others than plain texts.
+func (in *Intent) respellFields() {
+	for f := range table {
+		row := &table[f].Row
+		if in.at[f] == 0 || row.Members || row.When == slot.Never && (row.Form == slot.Text || normalised(row.Form)) {
+			continue
+		}
+		form := in.formOf(row)
+		for i := in.at[f]; i < in.nodes[in.at[f]].next; i++ {
+			if n := &in.nodes[i]; n.kind == vm.String && form != slot.Text {
+				if normal, ok := in.normal(form, n.text); ok {
+					in.respell(i, normal)
+				}
+				if form.Caseless() {
+					in.respell(i, in.folded(form, n.text))
+				}
+			}
+		}
+	}
+}
+
+// respellNumbers notes the numbers below an object, but for those of model usage, which is no part of an intent.
+func (in *Intent) respellNumbers(object int32) {
+	if object == 0 {
+		return
+	}
+	usage := in.member(in.at[Metadata], modelUsage)
+	for i := object; i < in.nodes[object].next; i++ {
+		switch {
+		case i == usage && usage != 0:
+			i = in.nodes[i].next - 1
+		case in.nodes[i].kind == vm.Number:
+			in.respelled = append(in.respelled, respelling{i, in.nodes[i].text})
+		}
+	}
+}
+
+// derivedCaseless joins the normal forms that have no case, in the order of the table of fields.
+func derivedCaseless(in *Intent, _ Provenance) vm.Value {
+	in.caseless = in.caseless[:0]
+	for f := range table {
+		row := &table[f].Row
+		form := in.formOf(row)
+		if in.at[f] == 0 || !form.Caseless() {
+			continue
+		}
+		for i := in.at[f]; i < in.nodes[in.at[f]].next; i++ {
+			if n := &in.nodes[i]; n.kind == vm.String {
+				in.appendCaseless(form, n.text)
+			}
+		}
+	}
+	if in.Has(URL) && !in.Has(Host) {
+		in.appendCaseless(slot.Host, in.url.SentHost)
+	}
+	return text(borrow(in.caseless[:max(len(in.caseless)-1, 0)]))
+}
+
+// appendCaseless appends a text in lower case, and its normal form where that is another one.
+func (in *Intent) appendCaseless(form slot.Form, sent string) {
+	small := in.folded(form, sent)
+	in.caseless = append(append(in.caseless, small...), Separator)
+	if normal, ok := in.normal(form, sent); ok && normal != small {
+		in.caseless = append(append(in.caseless, normal...), Separator)
+	}
+}
+
+// TextAt returns the text that has the byte at offset of @text, and the path of its value in the request
 // ("intent.metadata.notes.2"). It reports false where offset is out of range or on a Separator.
 func (in *Intent) TextAt(offset int) (path, value string, ok bool) {
 	for i := range in.nodes {
 		if in.nodes[i].kind != vm.String {
 			continue
 		}
-		if value = in.nodes[i].text; offset < len(value) {
+		if value = in.nodes[i].text; within(&offset, value) {
 			return in.pathOf(int32(i)), value, offset >= 0
 		}
-		if offset -= len(value) + 1; offset < 0 {
-			break
+	}
+	for _, one := range in.respelled {
+		if within(&offset, one.text) {
+			return in.pathOf(one.at), one.text, offset >= 0
 		}
 	}
 	return "", "", false
+}
+
+// within reports whether an offset lies in a text, or on the separator behind it, where it is -1; else it moves the offset
+// to what follows.
+func within(offset *int, text string) bool {
+	if *offset < len(text) {
+		return true
+	}
+	*offset -= len(text) + 1
+	return *offset < 0
 }

@@ -25,7 +25,7 @@
 //	context        string                      top level            optional             any text
 //	request_nonce  string                      top level            optional             up to 64 characters
 //	intent         object                      top level            optional             the fields below; may be absent where action stands at the top level
-//	action         string                      intent or top level  required             1 to 128 characters of printable ASCII
+//	action         string                      intent or top level  required             1 to 128 characters of printable ASCII, no white space
 //	targetAddress  string                      intent               optional             an address; read in lower case
 //	token          string                      intent               optional             a symbol, or an address, which is read in lower case; not empty
 //	amount         string                      intent or top level  optional             any text; the policy's section judges its form
@@ -33,18 +33,22 @@
 //	to             string or array of strings  intent or top level  optional             any text; addresses are read in lower case
 //	task_id        string                      intent               optional             1 to 128 of A-Z, a-z, 0-9, underscore and hyphen
 //	command        string                      intent               optional             any text
+//	cwd            string                      intent               optional             an absolute path; the directory that a relative path starts from
 //	path           string                      intent               optional             any text; beside url the path of that URL
+//	paths          array of strings            intent               optional             1 to 256 texts, with the actions file_write and file_read only, and not beside path or url
 //	url            string                      intent               optional             an http or https URL with a host
 //	method         string                      intent               optional             one of GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE
 //	host           string                      intent               optional             any text; beside url the host of that URL
 //	query          string                      intent               optional             any text; beside url the query of that URL, without ?
 //	calldata       string                      intent               optional             0x and an even number of hexadecimal digits
+//	maxFee         string                      intent               optional             the most that gas may cost, in native units, such as 0.01; the policy's section judges its form
 //	arguments      object                      intent               optional             any object
 //	metadata       object                      intent               optional             any object; model_usage, and serverId and toolName of MCP actions, are checked
 //
 // Beyond the table:
 //
-//   - `action`, `amount` and `to` that stand at both places must have the same value there.
+//   - `action`, `amount` and `to` that stand at both places must have the same normal form there, and so must `arguments`
+//     and metadata.arguments, which are one field.
 //   - A request commits to one thing: it has either txCommit or, where the action is erc4337.userop,
 //     userOpHash; never both.
 //   - An address is 0x and 40 hexadecimal digits; one of mixed case with a wrong EIP-55 checksum is an error. `to` and
@@ -59,6 +63,12 @@
 //
 // What is valid only for a policy is not checked here, because the kind of an intent depends on the policy: that
 // chainId is there for EVM intents and allowed, that the EVM fields stand on no others, and the form of the amount.
+//
+// # Forms
+//
+// A slot that is named by the path of a rule gives the normal form of what stands there (package slot), an object where it
+// has none. Some forms need what the policy says of tokens, so that a Binding has them. Behind EachPrefix a path walks
+// through lists of objects, and behind SentPrefix it gives texts as they were sent, where those are others.
 //
 // # Evidence
 //

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -23,10 +24,40 @@ type Error struct {
 	Field string
 	// Message says what is wrong, where, and what to do, in at most 300 bytes of printable text.
 	Message string
+	// Rest are the faults after this one, in the order of the checks: with it at most MaxFaults. It is nil where the body
+	// could not be read.
+	Rest []Error
+	// Read says that the body could be read, and that all of its faults are here.
+	Read bool
 }
+
+// MaxFaults is how many faults of a body are reported. A body with more of them is the work of a program that needs
+// mending in another place.
+const MaxFaults = 20
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
+
+// fault notes a fault of the field f, NoField where it is of no field by itself. What the field lacks then follows from it, so
+// the checks after that leave it alone.
+func (in *Intent) fault(f Field, err *Error) {
+	if f != NoField {
+		in.atFault |= 1 << f
+	}
+	if len(in.faults) < MaxFaults {
+		in.faults = append(in.faults, *err)
+	}
+}
+
+// faulty reports whether a fault of the field f was found.
+func (in *Intent) faulty(f Field) bool { return in.atFault&(1<<f) != 0 }
+
+// faultsOf returns what is answered for faults: the first, with those after it.
+func faultsOf(faults []Error) *Error {
+	first := faults[0]
+	first.Rest, first.Read = slices.Clone(faults[1:]), true
+	return &first
+}
 
 // refuse returns an error about field. The message names the field first.
 func refuse(c code.Code, field, problem string) *Error {

@@ -25,6 +25,7 @@ const (
 type digest struct {
 	files              files
 	writable, readable roots
+	tree, folded       roots // the work tree and the writable roots, as file systems compare them
 }
 
 // evidence returns an object of metadata, or 0 where there is no such object.
@@ -84,7 +85,11 @@ func (in *Intent) texts(at int32, accept func(string) bool) vm.Value {
 			return unreadable
 		}
 	}
-	return in.value(at)
+	start := len(in.elements)
+	for i := at + 1; i < in.nodes[at].next; i = in.nodes[i].next {
+		in.elements = append(in.elements, text(in.nodes[i].text))
+	}
+	return in.listFrom(start)
 }
 
 func anyText(string) bool { return true }

@@ -41,7 +41,7 @@ func randomEffects(rng *rand.Rand) any {
 func randomPath(rng *rand.Rand) string {
 	var path strings.Builder
 	for range rng.Intn(4) + 1 {
-		path.WriteString("/" + oneOf(rng, "a", "a", "a", "b", "ab", "A", "a-b", "a.b", "a b", "\u00e9", "\U0001f602"))
+		path.WriteString("/" + oneOf(rng, "a", "a", "a", "b", "ab", "A", "a-b", "a.b", "a b", ".git", ".GIT.", "git~1", "\u00e9", "\U0001f602"))
 	}
 	if rng.Intn(40) == 0 {
 		path.WriteString(oneOf(rng, "/", "/.", "/..", "\\", "//a", "\x7f"))

@@ -20,7 +20,7 @@ import (
 
 // fileSlots are the slots that TestFileEvidence judges.
 var fileSlots = strings.Fields("@fs.effects @fs.targets @fs.written @fs.read @fs.written.beyond @fs.read.beyond @fs.written.roots " +
-	"@fs.paths @fs.classes @fs.files @fs.bytes.written @fs.bytes.deleted @fs.destructive @git.worktree.beyond")
+	"@fs.git @fs.taken @fs.taken.tree @fs.taken.roots @fs.paths @fs.classes @fs.files @fs.bytes.written @fs.bytes.deleted @fs.destructive @git.worktree.beyond")
 
 // TestFileEvidence holds the slots of files to a naive reading of random evidence: over segments, maps and big numbers,
 // without sorting, caching or sharing.
@@ -42,7 +42,9 @@ func TestFileEvidence(t *testing.T) {
 	properties.TestingRun(t)
 	for _, kind := range []string{"@fs.effects list", "@fs.effects invalid", "@fs.targets list", "@fs.targets invalid", "@fs.targets missing",
 		"@fs.written.beyond list", "@fs.written.beyond missing", "@fs.read.beyond list", "@fs.written.roots list", "@fs.classes list",
-		"@fs.bytes.written number", "@fs.bytes.written invalid", "@git.worktree.beyond string", "@git.worktree.beyond missing"} {
+		"@fs.bytes.written number", "@fs.bytes.written invalid", "@git.worktree.beyond string", "@git.worktree.beyond missing",
+		"@fs.git list", "@fs.git missing", "@fs.git invalid", "@fs.taken list", "@fs.taken invalid", "@fs.taken.tree list", "@fs.taken.tree missing",
+		"@fs.taken.tree invalid", "@fs.taken.roots list", "@fs.taken.roots missing"} {
 		if !kinds[kind] {
 			t.Errorf("no evidence made %s", kind)
 		}
@@ -73,7 +75,7 @@ func fileValues(metadata object) (map[string]string, error) {
 	}
 	names := slices.Clone(fileSlots)
 	rand.New(rand.NewSource(int64(len(body)))).Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
-	binding, err := NewBinding(names)
+	binding, err := NewBinding(names, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -205,12 +207,51 @@ func naiveFiles(metadata object) map[string]string {
 	shown["@fs.paths"], shown["@fs.classes"] = naivePaths(targets), naiveClasses(targets)
 	shown["@fs.bytes.written"] = naiveBytes(targets, anyOf("create overwrite append copy"))
 	shown["@fs.bytes.deleted"] = naiveBytes(targets, anyOf("delete truncate"))
-	destroying := len(slices.DeleteFunc(slices.Clone(effects), func(e any) bool {
-		return !slices.Contains([]any{"overwrite", "truncate", "delete", "rename"}, e)
-	}))
-	shown["@fs.destructive"] = fmt.Sprintf("number %q in base units", fmt.Sprint(destroying*len(targets)))
+	destroying := map[any]bool{}
+	for _, e := range effects {
+		if slices.Contains([]any{"overwrite", "truncate", "delete", "rename"}, e) {
+			destroying[e] = true
+		}
+	}
+	shown["@fs.destructive"] = fmt.Sprintf("number %q in base units", fmt.Sprint(len(destroying)*len(targets)))
+	naiveFolders(shown, written, reading, anyOf("delete rename copy hard_link chmod chown xattr egress"), writable, metadata["git"].(object)["worktree"])
 	shown["@git.worktree.beyond"] = naiveWorktree(metadata["git"].(object), writable)
 	return shown
+}
+
+// naiveFolders shows the slots of what protects the history of git. Names compare without case; generated ones have no
+// other spellings, but for those of git's folder.
+func naiveFolders(shown map[string]string, written, reading naiveReading, takesAlong bool, writable [][]string, worktree any) {
+	isGit := func(name string) bool {
+		return slices.Contains([]string{".git", "git~1"}, strings.TrimRight(strings.ToLower(name), "."))
+	}
+	shown["@fs.git"] = written.show(func(names []string) bool { return slices.ContainsFunc(names, isGit) })
+	taken := naiveReading{kind: "missing"}
+	if takesAlong {
+		taken.kind = reading.kind
+		for _, names := range reading.paths {
+			taken.paths = append(taken.paths, naiveFolded(names))
+		}
+	}
+	above := func(dirs [][]string) func([]string) bool {
+		return func(names []string) bool {
+			return slices.ContainsFunc(dirs, func(dir []string) bool { return insideAny(naiveFolded(dir), [][]string{names}) })
+		}
+	}
+	shown["@fs.taken"] = taken.show(func([]string) bool { return true })
+	shown["@fs.taken.roots"] = taken.show(above(writable))
+	tree := segments(worktree)
+	shown["@fs.taken.tree"] = taken.show(above([][]string{tree}))
+	if tree == nil && taken.kind == "list" {
+		shown["@fs.taken.tree"] = "invalid"
+	}
+}
+
+func naiveFolded(names []string) (folded []string) {
+	for _, name := range names {
+		folded = append(folded, strings.TrimRight(strings.ToLower(name), "."))
+	}
+	return folded
 }
 
 func naiveWorktree(git object, writable [][]string) string {

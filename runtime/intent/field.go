@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/grammar"
 	"bailiff/runtime/code"
+	"bailiff/vm/slot"
 )
 
 // A Field is one field of a request.
@@ -30,12 +32,15 @@ const (
 	To
 	TaskID
 	Command
+	Cwd
 	Path
+	Paths // several paths; once they are checked they stand as Path
 	URL
 	Method
 	Host
 	Query
 	Calldata
+	MaxFee
 	Arguments
 	Metadata
 	fieldCount
@@ -98,8 +103,8 @@ func (p Presence) String() string {
 
 // Info is one row of the table of fields.
 type Info struct {
+	slot.Row // name and form, which rules share
 	Field    Field
-	Name     string
 	Place    Place
 	Type     Type
 	Presence Presence
@@ -115,30 +120,33 @@ type Info struct {
 
 // table is the one table of fields: it drives decoding and documentation (decisions, section 3).
 var table = [fieldCount]Info{
-	Framework:     {Name: "framework", Place: Top, Type: Text, Presence: Required, Bound: "1 to 64 of a-z, 0-9 and hyphen", check: checkFramework},
-	AgentID:       {Name: "agentId", Place: Top, Type: Text, Presence: Required, Bound: "1 to 256 characters, no control characters", check: checkAgentID},
-	TxCommit:      {Name: "txCommit", Place: Top, Type: Text, Presence: OneOf, Bound: "64 lower-case hexadecimal digits", check: checkTxCommit},
-	UserOpHash:    {Name: "userOpHash", Place: Top, Type: Text, Presence: OneOf, Bound: "0x and 64 hexadecimal digits, for `erc4337.userop` only; read in lower case", check: checkUserOpHash},
-	ChainID:       {Name: "chainId", Place: Top, Type: Integer, Bound: "one of " + strings.Join(chains, ", "), check: checkChain, refusal: code.ValidationChain},
-	Context:       {Name: "context", Place: Top, Type: Text, Bound: "any text"},
-	RequestNonce:  {Name: "request_nonce", Place: Top, Type: Text, Bound: "up to 64 characters", check: checkNonce},
-	IntentObject:  {Name: "intent", Place: Top, Type: Members, Bound: "the fields below; may be absent where `action` stands at the top level"},
-	Action:        {Name: "action", Place: Either, Type: Text, Presence: Required, Bound: "1 to 128 characters of printable ASCII", check: checkAction},
-	TargetAddress: {Name: "targetAddress", Place: Inside, Type: Text, Bound: "an address; read in lower case", check: checkAddress},
-	Token:         {Name: "token", Place: Inside, Type: Text, Bound: "a symbol, or an address, which is read in lower case; not empty", check: checkToken},
-	Amount:        {Name: "amount", Place: Either, Type: Text, Bound: "any text; the policy's section judges its form"},
-	AmountUnit:    {Name: "amount_unit", Place: Inside, Type: Text, Bound: "`base`", check: checkAmountUnit},
-	To:            {Name: "to", Place: Either, Type: Text | Texts, Bound: "any text; addresses are read in lower case", check: checkRecipient},
-	TaskID:        {Name: "task_id", Place: Inside, Type: Text, Bound: "1 to 128 of A-Z, a-z, 0-9, underscore and hyphen", check: checkTaskID},
-	Command:       {Name: "command", Place: Inside, Type: Text, Bound: "any text"},
-	Path:          {Name: "path", Place: Inside, Type: Text, Bound: "any text; beside `url` the path of that URL"},
-	URL:           {Name: "url", Place: Inside, Type: Text, Bound: "an http or https URL with a host"},
-	Method:        {Name: "method", Place: Inside, Type: Text, Bound: "one of " + strings.Join(methods, ", "), check: checkMethod},
-	Host:          {Name: "host", Place: Inside, Type: Text, Bound: "any text; beside `url` the host of that URL"},
-	Query:         {Name: "query", Place: Inside, Type: Text, Bound: "any text; beside `url` the query of that URL, without `?`"},
-	Calldata:      {Name: "calldata", Place: Inside, Type: Text, Bound: "0x and an even number of hexadecimal digits", check: checkCalldata},
-	Arguments:     {Name: "arguments", Place: Inside, Type: Members, Bound: "any object"},
-	Metadata:      {Name: "metadata", Place: Inside, Type: Members, Bound: "any object; `model_usage`, and `serverId` and `toolName` of MCP actions, are checked"},
+	Framework:     {Row: slot.Framework, Place: Top, Type: Text, Presence: Required, Bound: "1 to 64 of a-z, 0-9 and hyphen", check: checkFramework},
+	AgentID:       {Row: slot.AgentID, Place: Top, Type: Text, Presence: Required, Bound: "1 to 256 characters, no control characters", check: checkAgentID},
+	TxCommit:      {Row: slot.TxCommit, Place: Top, Type: Text, Presence: OneOf, Bound: "64 lower-case hexadecimal digits", check: checkTxCommit},
+	UserOpHash:    {Row: slot.UserOpHash, Place: Top, Type: Text, Presence: OneOf, Bound: "0x and 64 hexadecimal digits, for `erc4337.userop` only; read in lower case", check: checkUserOpHash},
+	ChainID:       {Row: slot.ChainID, Place: Top, Type: Integer, Bound: "one of " + strings.Join(chains, ", "), check: checkChain, refusal: code.ValidationChain},
+	Context:       {Row: slot.Context, Place: Top, Type: Text, Bound: "any text"},
+	RequestNonce:  {Row: slot.RequestNonce, Place: Top, Type: Text, Bound: "up to 64 characters", check: checkNonce},
+	IntentObject:  {Row: slot.Row{Name: "intent", Members: true}, Place: Top, Type: Members, Bound: "the fields below; may be absent where `action` stands at the top level"},
+	Action:        {Row: slot.Action, Place: Either, Type: Text, Presence: Required, Bound: "1 to 128 characters of printable ASCII, no white space", check: checkAction},
+	TargetAddress: {Row: slot.TargetAddress, Place: Inside, Type: Text, Bound: "an address; read in lower case", check: checkAddress},
+	Token:         {Row: slot.TokenField, Place: Inside, Type: Text, Bound: "a symbol, or an address, which is read in lower case; not empty", check: checkToken},
+	Amount:        {Row: slot.AmountField, Place: Either, Type: Text, Bound: "any text; the policy's section judges its form"},
+	AmountUnit:    {Row: slot.AmountUnit, Place: Inside, Type: Text, Bound: "`base`", check: checkAmountUnit},
+	To:            {Row: slot.To, Place: Either, Type: Text | Texts, Bound: "any text; addresses are read in lower case", check: checkRecipient},
+	TaskID:        {Row: slot.TaskID, Place: Inside, Type: Text, Bound: "1 to 128 of A-Z, a-z, 0-9, underscore and hyphen", check: checkTaskID},
+	Command:       {Row: slot.Command, Place: Inside, Type: Text, Bound: "any text"},
+	Cwd:           {Row: slot.Cwd, Place: Inside, Type: Text, Bound: "an absolute path; the directory that a relative `path` starts from", check: checkCwd},
+	Path:          {Row: slot.PathField, Place: Inside, Type: Text, Bound: "any text; beside `url` the path of that URL"},
+	Paths:         {Row: slot.PathsField, Place: Inside, Type: Texts, Bound: pathsBound},
+	URL:           {Row: slot.URLField, Place: Inside, Type: Text, Bound: "an http or https URL with a host"},
+	Method:        {Row: slot.Method, Place: Inside, Type: Text, Bound: "one of " + strings.Join(methods, ", "), check: checkMethod},
+	Host:          {Row: slot.HostField, Place: Inside, Type: Text, Bound: "any text; beside `url` the host of that URL"},
+	Query:         {Row: slot.Query, Place: Inside, Type: Text, Bound: "any text; beside `url` the query of that URL, without `?`"},
+	Calldata:      {Row: slot.Calldata, Place: Inside, Type: Text, Bound: "0x and an even number of hexadecimal digits", check: checkCalldata},
+	MaxFee:        {Row: slot.MaxFee, Place: Inside, Type: Text, Bound: "the most that gas may cost, in native units, such as 0.01; the policy's section judges its form"},
+	Arguments:     {Row: slot.Arguments, Place: Inside, Type: Members, Bound: "any object"},
+	Metadata:      {Row: slot.Metadata, Place: Inside, Type: Members, Bound: "any object; `model_usage`, and `serverId` and `toolName` of MCP actions, are checked"},
 }
 
 // Fields returns the table of fields, in the order in which they are checked.
@@ -186,29 +194,41 @@ func (index *nameIndex) find(name string) Field {
 	return NoField
 }
 
-// hint returns what the author of the unknown name probably meant, as a sentence's end, or a way out.
-func hint(name string, place Place) string {
-	for _, row := range Fields() {
-		switch {
-		case row.Name == name && place == Top:
-			return "it belongs into intent"
-		case row.Name == name:
-			return "it belongs to the top level, outside of intent"
-		case strings.EqualFold(row.Name, name):
-			return "did you mean " + row.Name + "?"
+// hint returns the field that the author of the unknown name probably meant, or NoField, and advice as a sentence's end.
+func hint(name string, place Place) (meant Field, advice string) {
+	for f := NoField + 1; f < fieldCount; f++ {
+		switch known := table[f].Name; {
+		case known == name && place == Top:
+			return f, "it belongs into intent"
+		case known == name:
+			return f, "it belongs to the top level, outside of intent"
+		case strings.EqualFold(known, name):
+			return f, "did you mean " + known + "?"
 		}
 	}
-	if place == Inside {
-		return "put data of your own into intent.metadata"
+	var names []string
+	for _, row := range Fields() {
+		if row.Place&place != 0 {
+			names = append(names, row.Name)
+		}
 	}
-	return "remove it, or put data of your own into intent.metadata"
+	if near := grammar.Closest(name, names); near != "" {
+		return indexNames(place).find(near), "did you mean " + near + "?"
+	}
+	if place == Inside {
+		return NoField, "put data of your own into intent.metadata"
+	}
+	return NoField, "remove it, or put data of your own into intent.metadata"
 }
+
+// unhashed are the fields of `intent` that say nothing about what is done, or only how another field is written.
+var unhashed = []string{slot.TaskID.Name, slot.MaxFee.Name}
 
 // canonicalOrder holds the fields of `intent` that its canonical form may show, by name (RFC 8785, section 3.2.3).
 var canonicalOrder = func() []Field {
 	var order []Field
 	for _, row := range Fields() {
-		if row.Place&Inside != 0 && row.Field != TaskID {
+		if row.Place&Inside != 0 && !slices.Contains(unhashed, row.Name) {
 			order = append(order, row.Field)
 		}
 	}

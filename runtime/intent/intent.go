@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"bailiff/vm"
+	"bailiff/vm/address"
+	"bailiff/vm/calldata"
 	"bailiff/vm/weburl"
 )
 
@@ -13,17 +15,22 @@ import (
 // Decoder, until the next Decode.
 type Intent struct {
 	tape
-	reading
+	known
 	options Options
+	tokens  *Tokens // of the policy by which the intent is judged
 
-	elements []vm.Value // memory of list values
-	joined   []byte     // memory of all texts
-	order    []int32    // memory for sorting members
-	form     []byte     // memory of the canonical form, for its hash
+	declared  calldata.Call // what calldata says, where callRead
+	elements  []vm.Value    // memory of list values
+	joined    []byte        // memory of all texts
+	caseless  []byte        // memory of those without case
+	respelled []respelling  // of them, those that stand in no string as they are
+	order     []int32       // memory for sorting members
+	form      []byte        // memory of the canonical form, for its hash
+	faults    []Error       // what is wrong with the request
 }
 
-// reading is what is known about the request beyond its tape.
-type reading struct {
+// known is what is known about the request beyond its tape.
+type known struct {
 	at    places           // where each field stands on the tape, 0 where it is absent
 	atTop [fieldCount]bool // it stands at the top level
 
@@ -32,16 +39,22 @@ type reading struct {
 	server, tool string // of an MCP action, in lower case
 	usage        usageReader
 	hasUsage     bool
+	callRead     bool
+	atFault      uint32 // a bit for each field with a fault
 	digest       digest
 }
 
 // reset forgets the last request but keeps its memory, where that is not unusually much.
 func (in *Intent) reset() {
 	in.tape.reset()
-	in.reading = reading{}
+	in.known, in.tokens = known{}, nil
+	clear(in.faults)
+	in.faults = in.faults[:0]
 	in.elements = emptied(in.elements, keptNodes)
 	in.order = emptied(in.order, keptNodes)
 	in.joined = emptied(in.joined, keptBytes)
+	in.caseless = emptied(in.caseless, keptBytes)
+	in.respelled = emptied(in.respelled, keptNodes)
 	in.form = emptied(in.form, keptBytes)
 }
 
@@ -77,12 +90,12 @@ func (in *Intent) ChainID() (int64, bool) {
 // ActionLower returns the action in lower case, by which the kind of an intent is found.
 func (in *Intent) ActionLower() string { return in.action }
 
-// Recipients yields the recipients of the field `to`, one or many.
+// Recipients yields the recipients of the field `to`, one or many, addresses in lower case.
 func (in *Intent) Recipients() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		at := in.at[To]
 		for i := at; at != 0 && i < in.nodes[at].next; i++ {
-			if in.nodes[i].kind == vm.String && !yield(in.nodes[i].text) {
+			if in.nodes[i].kind == vm.String && !yield(address.FoldLiterals(in.nodes[i].text)) {
 				return
 			}
 		}
@@ -95,8 +108,11 @@ func (in *Intent) AmountInBaseUnits() bool {
 	if !in.Has(Amount) {
 		return false
 	}
-	text := in.Text(Amount)
-	return in.Has(AmountUnit) || in.options.IntegerAmountsBase && strings.IndexByte(text, '.') < 0
+	return in.inBaseUnits(in.Text(Amount))
+}
+
+func (in *Intent) inBaseUnits(amount string) bool {
+	return in.Has(AmountUnit) || in.options.IntegerAmountsBase && strings.IndexByte(amount, '.') < 0
 }
 
 // WebURL returns the parts of the field `url`, and false where it is absent.
@@ -107,6 +123,14 @@ func (in *Intent) MCP() (server, tool string, ok bool) { return in.server, in.to
 
 // ModelUsage returns metadata.model_usage, and false where it is absent.
 func (in *Intent) ModelUsage() (Usage, bool) { return in.usage.Usage, in.hasUsage }
+
+// kind returns the kind of what stands as f.
+func (in *Intent) kind(f Field) vm.Kind {
+	if in.at[f] == 0 {
+		return vm.Missing
+	}
+	return in.nodes[in.at[f]].kind
+}
 
 // member returns the node of an object's member, or 0. Object 0 stands for an absent object.
 func (in *Intent) member(object int32, name string) int32 {

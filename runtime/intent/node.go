@@ -15,7 +15,8 @@ type Node struct {
 	at int32
 }
 
-// Node returns the value of the field f as it was sent, but for normalised addresses and numbers.
+// Node returns the value of the field f as it was sent, but for numbers, actions, addresses and call data in their normal
+// form.
 func (in *Intent) Node(f Field) Node {
 	if in.at[f] == 0 {
 		return Node{}
@@ -63,27 +64,6 @@ func (n Node) Children() iter.Seq2[string, Node] {
 			}
 		}
 	}
-}
-
-// value returns the node as what a slot holds. An array's elements are its scalars; an object in it equals nothing. So does
-// an array in it, so that no list that allows has it, but its own elements follow: what denies any element denies them, too.
-func (in *Intent) value(at int32) vm.Value {
-	n := &in.nodes[at]
-	if n.kind != vm.List {
-		return vm.Value{Kind: n.kind, Text: n.text}
-	}
-	start := len(in.elements)
-	for i := at + 1; i < n.next; {
-		element := vm.Value{Kind: in.nodes[i].kind, Text: in.nodes[i].text}
-		if element.Kind == vm.List {
-			element.Kind = vm.Object
-			i++
-		} else {
-			i = in.nodes[i].next
-		}
-		in.elements = append(in.elements, element)
-	}
-	return in.listFrom(start)
 }
 
 // listFrom returns the elements collected since start as a list.

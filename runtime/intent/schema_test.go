@@ -10,7 +10,6 @@ import (
 	"math/big"
 	"math/rand"
 	"net/url"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,6 +18,9 @@ import (
 	"unicode/utf16"
 
 	"bailiff/fuzz/seed"
+	"bailiff/vm/address"
+
+	"github.com/gowebpki/jcs"
 )
 
 func utf16Of(text string) []uint16 { return utf16.Encode([]rune(text)) }
@@ -36,23 +38,52 @@ func naive(request object) error {
 			return errors.New("intent is no object")
 		}
 	}
-	names := "action targetAddress token amount amount_unit to task_id command path url method host query calldata arguments metadata"
+	names := "action targetAddress token amount amount_unit to task_id command cwd path paths url method host query calldata arguments metadata"
 	if err := naiveKeys(inside, names); err != nil {
 		return err
 	}
 	fields := maps.Clone(inside)
 	for name, value := range request {
-		if held, ok := fields[name]; ok && !reflect.DeepEqual(held, value) {
+		if held, ok := fields[name]; ok && !naiveSame(name, held, value) {
 			return errors.New("two values of " + name)
 		}
 		fields[name] = value
 	}
-	for _, check := range []func(object) error{naiveTypes, naiveTexts, naiveRequired, naiveWeb, naiveMetadata} {
+	for _, check := range []func(object) error{naiveTypes, naiveTexts, naiveRequired, naivePathList, naiveWeb, naiveMetadata} {
 		if err := check(fields); err != nil {
 			return err
 		}
 	}
 	return naiveNumbers(request)
+}
+
+// naiveSame compares the values of two places: case says nothing of an action or an address, nor zeros of an amount.
+func naiveSame(name string, a, b any) bool {
+	x, isText := a.(string)
+	y, isOther := b.(string)
+	switch {
+	case isText && isOther && name == "action":
+		return strings.EqualFold(x, y)
+	case isText && isOther && name == "amount" && decimalForm.MatchString(x) && decimalForm.MatchString(y):
+		p, _ := new(big.Rat).SetString(x)
+		q, _ := new(big.Rat).SetString(y)
+		return p.Cmp(q) == 0
+	}
+	return naiveJSON(a) == naiveJSON(b)
+}
+
+var decimalForm = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+
+// naiveJSON returns a tree in a form that only equal ones share.
+func naiveJSON(tree any) string {
+	text, err := json.Marshal(tree)
+	if err != nil {
+		return err.Error()
+	}
+	if canonical, err := jcs.Transform(text); err == nil {
+		text = canonical
+	}
+	return address.FoldLiterals(string(text))
 }
 
 func naiveKeys(tree object, known string) error {
@@ -74,6 +105,9 @@ func naiveTypes(fields object) error {
 			ok = isNumber && err == nil && slices.Contains([]float64{1, 10, 56, 137, 999, 8453, 42161}, float)
 		case "intent", "metadata", "arguments":
 			_, ok = value.(object)
+		case "paths":
+			list, isList := value.([]any)
+			ok = isList && len(list) > 0 && len(list) <= 256 && !slices.ContainsFunc(list, func(e any) bool { _, isText := e.(string); return !isText })
 		case "to":
 			if list, isList := value.([]any); isList {
 				ok = !slices.ContainsFunc(list, func(e any) bool { _, isText := e.(string); return !isText })
@@ -98,7 +132,8 @@ var forms = map[string]*regexp.Regexp{
 	"txCommit":      regexp.MustCompile(`^[0-9a-f]{64}$`),
 	"userOpHash":    regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`),
 	"request_nonce": regexp.MustCompile(`^(?s:.{0,64})$`),
-	"action":        regexp.MustCompile(`^[ -~]{1,128}$`),
+	"action":        regexp.MustCompile(`^[!-~]{1,128}$`),
+	"cwd":           regexp.MustCompile(`^([A-Za-z]:)?[/\\]`),
 	"targetAddress": regexp.MustCompile(`^0x([0-9a-f]{40}|[0-9A-F]{40})$|^` + checksummed + `$`),
 	"token":         regexp.MustCompile(`^0x([0-9a-f]{40}|[0-9A-F]{40})$|^` + checksummed + `$|^(?s:[^0].*|0|0[^xX].*)$`),
 	"amount_unit":   regexp.MustCompile(`^base$`),
@@ -139,6 +174,18 @@ func naiveRequired(fields object) error {
 	return nil
 }
 
+func naivePathList(fields object) error {
+	if fields["paths"] == nil {
+		return nil
+	}
+	_, path := fields["path"]
+	_, url := fields["url"]
+	if action := strings.ToLower(fields["action"].(string)); path || url || action != "file_write" && action != "file_read" {
+		return errors.New("place of paths")
+	}
+	return nil
+}
+
 func naiveWeb(fields object) error {
 	action := strings.ToLower(fields["action"].(string))
 	raw, hasURL := fields["url"].(string)
@@ -153,6 +200,11 @@ func naiveWeb(fields object) error {
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" || strings.ContainsAny(raw, " \\") {
 		return errors.New("url")
 	}
+	for segment := range strings.SplitSeq(parsed.Path, "/") {
+		if segment == "." || segment == ".." {
+			return errors.New("dot segment")
+		}
+	}
 	for name, want := range map[string]string{"host": parsed.Host, "path": parsed.Path, "query": parsed.RawQuery} {
 		if sent, ok := fields[name]; ok && sent != want {
 			return errors.New(name + " beside url")
@@ -163,6 +215,9 @@ func naiveWeb(fields object) error {
 
 func naiveMetadata(fields object) error {
 	metadata, _ := fields["metadata"].(object)
+	if inner, ok := metadata["arguments"]; ok && fields["arguments"] != nil && naiveJSON(inner) != naiveJSON(fields["arguments"]) {
+		return errors.New("two arguments")
+	}
 	if action := strings.ToLower(fields["action"].(string)); strings.HasPrefix(action, "mcp.") {
 		parts := strings.SplitN(action, ".", 3)
 		if len(parts) < 3 || parts[1] == "" || parts[2] == "" {
@@ -256,16 +311,16 @@ func disagreement(decode func([]byte) error, body []byte) string {
 
 // values are what mutations put in place of what was there.
 var values = []any{nil, true, 0.0, -1.0, 1.5, 8453.0, json.Number("9007199254740993"), json.Number("0.10"), json.Number("2.0"), "", "x", "base",
-	"GET", "http", "web_fetch", "HTTP", "mcp.a.b", "mcp.a", "mcp.A.b.c", "erc4337.userop", "ERC4337.UserOp", "bash", "a b", "\x00", "é",
+	"GET", "http", "web_fetch", "HTTP", "mcp.a.b", "mcp.a", "mcp.A.b.c", "erc4337.userop", "ERC4337.UserOp", "bash", "file_write", "File_Read", "a b", "\x00", "é",
 	strings.Repeat("a", 64), strings.Repeat("a", 65), strings.Repeat("b", 129), strings.Repeat("é", 256), strings.Repeat("c", 257),
 	strings.Repeat("0", 64), "0x" + strings.Repeat("A", 64), "0x" + strings.Repeat("a", 40), "0x" + strings.Repeat("B", 40),
 	checksummed, strings.Replace(checksummed, "fCD", "fcd", 1), "0x", "0X12", "0x123", "0xAb", "https://example.com/a?b=c",
-	"http://example.com", "ftp://example.com/", "https:///a", "https://exa mple.com/", "example.com", "/a", "b=c", "1.0",
-	"0.0000000000000000001", "A", "b.c", []any{}, []any{"x"}, []any{"x", 1.0}, []any{checksummed, "y"}, []any{nil}, object{}, object{"a": nil},
+	"http://example.com", "ftp://example.com/", "https:///a", "https://exa mple.com/", "example.com", "/a", `\a`, `c:\a`, "c:a", "https://example.com/a/%2E./b", "b=c", "1.0",
+	"0.0000000000000000001", "A", "b.c", []any{}, []any{"x"}, []any{"x", 1.0}, []any{"x", "y"}, slices.Repeat([]any{"x"}, 256), slices.Repeat([]any{"x"}, 257), []any{checksummed, "y"}, []any{nil}, object{}, object{"a": nil},
 	object{"model_usage": object{}}, object{"serverId": "a", "toolName": "B"}, object{"serverId": "a", "toolName": "b.c"}}
 
 var keys = strings.Fields("framework agentId txCommit userOpHash chainId context request_nonce intent action targetAddress token " +
-	"amount amount_unit to task_id command path url method host query calldata arguments metadata model_usage serverId toolName " +
+	"amount amount_unit to task_id command cwd path paths paths url method host query calldata arguments metadata model_usage serverId toolName " +
 	"provider total_tokens input_tokens estimated_spend_usd Action INTENT agent_id unknown action action action method method")
 
 // mutate changes a few members of a request, at any of its three levels.
@@ -307,7 +362,9 @@ func sample(rng *rand.Rand) object {
 		{"action": "wallet.transfer", "amount": "1", "token": "USDC", "targetAddress": checksummed, "to": checksummed},
 		{"action": "mcp.a.b", "metadata": object{"serverId": "A", "x": object{"y": []any{}}}, "arguments": object{}},
 		{"action": "bash", "command": "ls", "task_id": "t"},
-	}[rng.Intn(5)]
+		{"action": "file_write", "path": "a", "cwd": "/b"},
+		{"action": "file_read", "paths": []any{"a", "b"}, "cwd": "/b"},
+	}[rng.Intn(7)]
 	request := object{"framework": "f", "agentId": "a", "txCommit": strings.Repeat("0", 64), "intent": inside}
 	if rng.Intn(6) == 0 {
 		delete(request, "txCommit")
@@ -355,10 +412,10 @@ func TestSchema(t *testing.T) {
 
 // TestSchemaCanary plants faults into the decoder and expects the search of TestSchema to find each.
 func TestSchemaCanary(t *testing.T) {
-	for _, fault := range []string{"is no field of a request", "is null", "is not a supported chain",
-		"differs from the action", "EIP-55", "web_fetch has no method", "differs from intent.action", "is not exactly a double"} {
+	for _, fault := range []string{"is not a field of a request", "is null", "is not a supported chain",
+		"differs from the action", "EIP-55", "beside path", "beside url", "goes with the actions file_write", "at most 256", "is empty", "web_fetch has no method", "differs from intent.action", "is not exactly a double"} {
 		decoder := NewDecoder(Options{})
-		found, _ := search(t, rand.New(rand.NewSource(1)), 30_000, func(body []byte) error {
+		found, _ := search(t, rand.New(rand.NewSource(1)), 90_000, func(body []byte) error {
 			if _, err := decoder.Decode(body); err != nil && !strings.Contains(err.Error(), fault) {
 				return err
 			}

@@ -3,8 +3,11 @@ package intent
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"bailiff/vm/slot"
 )
 
 // TestTable holds every row of the table of fields to be complete, and the package comment to list them all.
@@ -38,13 +41,27 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestOverrides holds the ways of their own that some paths have to be paths that exist.
-func TestOverrides(t *testing.T) {
-	for name := range overrides {
-		if _, err := NewBinding([]string{name}); err != nil {
-			t.Error(err)
+// TestForms holds the table to that of vm/slot, which rules read. Rules name `path` for `paths`.
+func TestForms(t *testing.T) {
+	var names, want []string
+	for _, row := range Fields() {
+		if row.Field != IntentObject && row.Field != Paths {
+			names = append(names, row.Name)
+		}
+		if row.Members != (row.Type&Members != 0) {
+			t.Errorf("%s: has it members?", row.Name)
 		}
 	}
+	for _, row := range slot.Rows() {
+		want = append(want, row.Name)
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("the decoder knows %v, rules %v", names, want)
+	}
+}
+
+// TestDerived holds every row of the table of derived values to be complete.
+func TestDerived(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range Derived() {
 		if row.Meaning == "" || row.value == nil || !strings.HasPrefix(row.Name, "@") || seen[row.Name] {
@@ -57,7 +74,7 @@ func TestOverrides(t *testing.T) {
 // TestExplanations holds every explanation to be one of a derived slot.
 func TestExplanations(t *testing.T) {
 	for name := range explanations {
-		if _, err := NewBinding([]string{name}); err != nil {
+		if _, err := NewBinding([]string{name}, nil); err != nil {
 			t.Error(err)
 		}
 	}

@@ -27,7 +27,9 @@ func (in *Intent) Unreadable(slotName string) string {
 var explanations = map[string]func(*Intent) string{
 	"@calldata.amount":     whyCalldataAmount,
 	"@path":                whyPath,
+	"@files":               whyFile,
 	"@command":             whyCommand,
+	"@calls":               whyCalls,
 	"@recipients":          whyRecipients,
 	"@evm.call":            whyCall,
 	"@evm.call.amount":     whyCallAmount,
@@ -44,6 +46,12 @@ var explanations = map[string]func(*Intent) string{
 	"@git.operation":       whyOperation,
 	"@git.refs":            whyRefs,
 	"@git.forced":          whyRefs,
+	"@git.branch":          whyBranch,
+	"@fs.git":              whyIf(derivedGitFolders, whyTargets),
+	"@fs.taken":            whyIf(derivedTaken, whyTargets),
+	"@fs.taken.tree":       whyTakenTree,
+	"@fs.taken.roots":      whyIf(derivedTakenRoots, whyTargets),
+	"@db.environment":      whyEnvironment,
 	"@git.worktree":        whyWorktree,
 	"@git.worktree.beyond": whyWorktree,
 	"@db.operations":       whyTexts(derivedOperations, "operations", "no database operation", resource.IsDatabaseOperation),
@@ -69,11 +77,14 @@ func whyCalldataAmount(in *Intent) string {
 	return "its arguments are cut off"
 }
 
+// whyPath explains the first path that can't be read.
 func whyPath(in *Intent) string {
-	if !in.Has(Path) {
-		return ""
+	for path := range in.eachPath() {
+		if why := pathname.Explain(in.fromCwd(path)); why != "" {
+			return why
+		}
 	}
-	return pathname.Explain(in.Text(Path))
+	return ""
 }
 
 func whyCommand(in *Intent) string {
@@ -81,6 +92,16 @@ func whyCommand(in *Intent) string {
 		return ""
 	}
 	if _, err := command.Read(in.Text(Command)); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func whyCalls(in *Intent) string {
+	if !in.Has(Command) {
+		return ""
+	}
+	if _, err := command.Listed(in.Text(Command)); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -238,11 +259,40 @@ func whyRefs(in *Intent) string {
 		if !ok {
 			return in.inMetadata(i) + ".ref is missing or no text"
 		}
-		if why := whyNoRef(ref); why != "" {
+		if why := resource.WhyNoRef(ref); why != "" {
 			return in.inMetadata(i) + ".ref " + why
 		}
 	}
 	return ""
+}
+
+func whyBranch(in *Intent) string {
+	if derivedBranch(in, Shim).Kind != vm.Invalid {
+		return ""
+	}
+	branch, ok := in.givenText(in.evidence(gitEvidence), "branch")
+	if !ok {
+		return "metadata.git.branch is no text"
+	}
+	return "metadata.git.branch " + resource.WhyNoRef(branch)
+}
+
+func whyTakenTree(in *Intent) string {
+	switch {
+	case derivedTakenTree(in, Shim).Kind != vm.Invalid:
+		return ""
+	case derivedTaken(in, Shim).Kind == vm.Invalid:
+		return whyTargets(in)
+	}
+	path, _ := in.givenText(in.evidence(gitEvidence), "worktree")
+	return "metadata.git.worktree " + resource.WhyNotCanonical(path)
+}
+
+func whyEnvironment(in *Intent) string {
+	if derivedEnvironment(in, Shim).Kind != vm.Invalid {
+		return ""
+	}
+	return "metadata.database.environment has white space, or characters that can't be printed"
 }
 
 func whyWorktree(in *Intent) string {

@@ -12,8 +12,10 @@ import (
 // part of it; whether what it says is enough is for the budgets to judge.
 type Usage struct {
 	Provider, Model string
-	// Tokens is total_tokens or, without it, the sum of input_tokens and output_tokens.
+	// Tokens is total_tokens, and never less than the sum of input_tokens and output_tokens, which it is where it is absent.
 	Tokens uint64
+	// Input and Output are input_tokens and output_tokens, 0 where they are absent.
+	Input, Output uint64
 	// SpendMicroUSD is estimated_spend_usd in millionths, rounded up.
 	SpendMicroUSD amount.Amount
 	// HasTokens is false where total_tokens and one of the other two are absent: half a sum is no total.
@@ -26,28 +28,28 @@ type Usage struct {
 const maxSpendFraction = 18
 
 // checkUsage reads metadata.model_usage.
-func (in *Intent) checkUsage() *Error {
+func (in *Intent) checkUsage() {
 	object := in.member(in.at[Metadata], modelUsage)
 	if object == 0 {
-		return nil
+		return
 	}
 	if in.nodes[object].kind != vm.Object {
-		return invalid("intent.metadata.model_usage", "must be an object; leave it out where nothing was used")
+		in.fault(NoField, invalid("intent.metadata.model_usage", "must be an object; leave it out where nothing was used"))
+		return
 	}
 	in.hasUsage = true
 	for i := object + 1; i < in.nodes[object].next; i = in.nodes[i].next {
 		if problem := in.usage.set(&in.nodes[i]); problem != "" {
-			return invalid("intent.metadata.model_usage."+in.nodes[i].name, problem)
+			in.fault(NoField, invalid("intent.metadata.model_usage."+in.nodes[i].name, problem))
 		}
 	}
 	in.usage.total()
-	return nil
 }
 
 // usageReader collects the members of model_usage.
 type usageReader struct {
 	Usage
-	input, output, whole          uint64
+	whole                         uint64
 	hasInput, hasOutput, hasWhole bool
 }
 
@@ -59,9 +61,9 @@ func (u *usageReader) set(n *node) string {
 	case "model":
 		return setName(&u.Model, n)
 	case "input_tokens":
-		return setCount(&u.input, &u.hasInput, n)
+		return setCount(&u.Input, &u.hasInput, n)
 	case "output_tokens":
-		return setCount(&u.output, &u.hasOutput, n)
+		return setCount(&u.Output, &u.hasOutput, n)
 	case "total_tokens":
 		return setCount(&u.whole, &u.hasWhole, n)
 	case "estimated_spend_usd":
@@ -114,11 +116,8 @@ func (u *usageReader) setSpend(n *node) string {
 
 // total decides how many tokens were used. Integers of a request are below 2^53, so the sum can't wrap.
 func (u *usageReader) total() {
-	switch {
-	case u.hasWhole:
-		u.Tokens, u.HasTokens = u.whole, true
-	case u.hasInput && u.hasOutput:
-		u.Tokens, u.HasTokens = u.input+u.output, true
+	if u.hasWhole || u.hasInput && u.hasOutput {
+		u.Tokens, u.HasTokens = max(u.whole, u.Input+u.Output), true
 	}
 }
 

@@ -74,8 +74,8 @@ func TestCanonicalVectors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		want := `{"agentId":"a","intent":{"action":"x","metadata":{"v":` + strings.TrimSpace(output) + `}}}`
-		if got := string(in.Canonical(nil)); got != want {
+		want := `{"agentId":"a","intent":{"action":"x","metadata":{"v":` + strings.TrimSpace(output) + `}},"v":2}`
+		if got := string(in.Canonical(nil, nil)); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
 	}
@@ -151,7 +151,7 @@ func TestSize(t *testing.T) {
 	if err != nil || len(fitting) != MaxBody {
 		t.Fatalf("%d bytes: %v", len(fitting), err)
 	}
-	in.Hash()
+	in.Hash(nil)
 	if _, err := decoder.Decode(append(fitting, ' ')); err == nil || err.(*Error).Code != "SVC_BODY_TOO_LARGE" {
 		t.Errorf("one byte more: %v", err)
 	}

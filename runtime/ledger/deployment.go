@@ -1,6 +1,9 @@
 package ledger
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Deployment binds a signed policy to a key, in one step: the key's operator key is compared and, the first time,
 // pinned; the activation is used up; the epoch moves.
@@ -14,8 +17,57 @@ type Deployment struct {
 	Program       []byte      // canonical encoding of the compiled program; at most MaxProgram
 	Machine       uint32      // version of the compiler and the machine that the program is for
 	Activation    *Activation // the trusted shim's; nil where none is needed
-	// RefuseRollback refuses a policy that an earlier deployment of the key had and a later one replaced.
+	// MaxStored is how many bytes of texts and programs the key's deployments may keep, with this one ([StorageError]); 0 for no
+	// limit. They are kept for ever, those of a policy that is deployed again included.
+	MaxStored uint64
+	// RefuseRollback refuses a policy that governed the key before and was replaced since.
 	RefuseRollback bool
+	// Named says that the policy names the keys that it is for, and this one among them. A key that a policy has named takes
+	// no other ([ErrNotNamed]).
+	Named bool
+	// Serial is the policy's number, 0 where it has none. A key that has had one takes only higher ones, or the policy in
+	// force again ([ErrSerial]).
+	Serial uint64
+	// Mirrored says that the key and its policy are taken over from another service, which has judged Named and Serial.
+	Mirrored bool
+}
+
+// A DefaultPolicy is the policy that governs every key without one of its own, as it is when the service starts.
+type DefaultPolicy struct {
+	At         int64    // Unix nanoseconds
+	PolicyHash [32]byte // zeros where there is no such policy: the service is hosted
+	Serial     uint64   // 0 where it has none
+	Named      bool     // it governs only Keys or, where that is empty, every key by name
+	Keys       []ID     // at most MaxNamedKeys
+	// Known refuses a policy that was not a default policy before ([ErrNotFound]): its text has errors by now, and may
+	// only stay in force.
+	Known bool
+}
+
+// MaxNamedKeys is the largest number of keys that a policy can name: each takes 36 bytes of its text.
+const MaxNamedKeys = MaxPolicyText / 36
+
+// Names reports whether the policy governs a key.
+func (d *DefaultPolicy) Names(key ID) bool {
+	return !d.Named || len(d.Keys) == 0 || slices.Contains(d.Keys, key)
+}
+
+// Validate returns an error that wraps [ErrInvalid] and names the first part of d that no ledger would record.
+func (d *DefaultPolicy) Validate() error {
+	switch {
+	case d.At < 0 || d.At > MaxTime:
+		return fmt.Errorf("%w: default policy of the time %d: use Unix nanoseconds", ErrInvalid, d.At)
+	case len(d.Keys) > MaxNamedKeys || len(d.Keys) > 0 && !d.Named:
+		return fmt.Errorf("%w: default policy that names %d keys", ErrInvalid, len(d.Keys))
+	}
+	return nil
+}
+
+// A BoundDefault is what came of binding a default policy.
+type BoundDefault struct {
+	Same     bool // it was in force already; nothing was recorded
+	Rollback bool // it was in force before, and another one since
+	Unnamed  bool // one before named the keys that it was for, and this one is for all
 }
 
 // Bounds of what is deployed, in bytes.
@@ -35,8 +87,9 @@ type Deployed struct {
 	Key      Key   // as it is now
 	At       int64 // the step's time: Unix nanoseconds
 	LSN      uint64
-	Rollback bool // the key had this policy before, and another one since
-	Same     bool // the key had exactly this policy already; it is deployed again all the same
+	Rollback bool   // the key had this policy before, and another one since
+	Same     bool   // the key had exactly this policy already; it is deployed again all the same
+	Stored   uint64 // bytes that the key's deployments keep, with this one
 }
 
 // A DeploymentView is a line of a key's log of deployments.
@@ -45,6 +98,8 @@ type DeploymentView struct {
 	At         int64 // Unix nanoseconds
 	LSN        uint64
 	Rollback   bool
+	Named      bool   // the policy named the key
+	Serial     uint64 // of the policy; 0 where it had none
 }
 
 // A StoredPolicy is the policy that a key has deployed last, as it was stored.
@@ -57,6 +112,9 @@ type StoredPolicy struct {
 	Machine    uint32
 	At         int64
 }
+
+// Size returns the number of bytes that d has its key keep: those of its text and of its program.
+func (d *Deployment) Size() uint64 { return uint64(len(d.Text)) + uint64(len(d.Program)) }
 
 // Validate returns an error that wraps [ErrInvalid] and names the first part of d that no ledger would record.
 func (d *Deployment) Validate() error {

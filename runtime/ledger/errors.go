@@ -5,6 +5,35 @@ import (
 	"fmt"
 )
 
+// A SerialError is an [ErrSerial] with the numbers.
+type SerialError struct {
+	Serial uint64 // of the policy that is refused; 0 where it has none
+	Latest uint64 // the highest of those before
+}
+
+// Error returns the numbers in words.
+func (e *SerialError) Error() string {
+	return fmt.Sprintf("%v: %d after %d", ErrSerial, e.Serial, e.Latest)
+}
+
+// Unwrap returns ErrSerial.
+func (e *SerialError) Unwrap() error { return ErrSerial }
+
+// A StorageError is an [ErrStorage] with the numbers, in bytes.
+type StorageError struct {
+	Size   uint64 // of the deployment that is refused
+	Stored uint64 // by the deployments before
+	Most   uint64 // what the key may keep
+}
+
+// Error returns the numbers in words.
+func (e *StorageError) Error() string {
+	return fmt.Sprintf("%v: %d bytes beside %d, and it may keep %d", ErrStorage, e.Size, e.Stored, e.Most)
+}
+
+// Unwrap returns ErrStorage.
+func (e *StorageError) Unwrap() error { return ErrStorage }
+
 // The errors of every ledger. They are wrapped with what they concern; test with errors.Is.
 var (
 	// ErrUnavailable says that the ledger refused: nothing was decided and nothing recorded. After a failed write
@@ -31,6 +60,13 @@ var (
 	ErrOperator = errors.New("ledger: the key is pinned to another operator key")
 	// ErrRollback says that the policy was deployed before and replaced since, and that this is refused.
 	ErrRollback = errors.New("ledger: the policy goes back to an earlier one")
+	// ErrSerial is an ErrRollback: the policy has no serial, or none above those that the key has had. It comes as a
+	// [SerialError].
+	ErrSerial = fmt.Errorf("%w: its serial is not higher", ErrRollback)
+	// ErrStorage says that the key's deployments would keep more bytes than they may. It comes as a [StorageError].
+	ErrStorage = errors.New("ledger: the key's deployments keep as much as they may")
+	// ErrNotNamed says that the key takes only policies that name it, and this one does not.
+	ErrNotNamed = errors.New("ledger: the policy does not name the key")
 	// ErrUsed says that the attestation or activation was used before.
 	ErrUsed = errors.New("ledger: used already")
 	// ErrExpired says that the attestation or activation has expired.

@@ -20,6 +20,39 @@ type Event struct {
 	PolicyHash [32]byte // of the policy that judged
 	Value      string   // the value that triggered the rule (Events, paragraph 3 of the specification)
 	Detail     string   // the human-readable reason
+	Details    Details  // of a decision by a rule
+}
+
+// Details are what the policy says to a decision: the other side of Value.
+type Details struct {
+	Limit   string   // a decimal, of a rule that is a limit
+	Allowed []string // the first entries of a list that the value is not on; at most MaxAllowed
+	Count   int      // how many entries that list has
+	Entry   string   // the entry of a list that denied the value
+	Line    int      // of the rule in the policy, from 1; 0 where it is not known
+}
+
+// Bounds of details. The texts are cut to MaxDetailText bytes before they come here, or are not recorded.
+const (
+	MaxAllowed    = 10
+	MaxDetailText = 128
+	// MaxDetailValue bounds what details show of the value, in bytes.
+	MaxDetailValue = 256
+	maxLine        = 1<<31 - 1 // a policy has 256 KiB
+)
+
+// IsZero reports whether there are none.
+func (d *Details) IsZero() bool {
+	return d.Line == 0 && d.Count == 0 && d.Limit == "" && d.Entry == "" && len(d.Allowed) == 0
+}
+
+// Fit reports whether the details keep their bounds.
+func (d *Details) Fit() bool {
+	ok := len(d.Limit) <= MaxDetailText && len(d.Entry) <= MaxDetailText && len(d.Allowed) <= min(d.Count, MaxAllowed) && uint(d.Line) <= maxLine && uint(d.Count) <= maxLine
+	for _, text := range d.Allowed {
+		ok = ok && len(text) <= MaxDetailText
+	}
+	return ok
 }
 
 // Bounds of an event's texts, in bytes.
@@ -36,16 +69,22 @@ func (e *Event) validate() error {
 			return fmt.Errorf("%w: event with an %s of %d bytes: at most %d", ErrInvalid, text.name, len(text.value), MaxEventText)
 		}
 	}
+	if !e.Details.Fit() {
+		return fmt.Errorf("%w: event with details beyond their bounds", ErrInvalid)
+	}
 	return nil
 }
 
 // Clip returns text cut to at most MaxEventDetail bytes, at the start of a character.
-func Clip(text string) string {
-	if len(text) <= MaxEventDetail {
+func Clip(text string) string { return ClipTo(text, MaxEventDetail) }
+
+// ClipTo returns text cut to at most limit bytes, at the start of a character.
+func ClipTo(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	end := MaxEventDetail
-	for end > MaxEventDetail-utf8.UTFMax+1 && !utf8.RuneStart(text[end]) {
+	end := limit
+	for end > limit-utf8.UTFMax+1 && !utf8.RuneStart(text[end]) {
 		end--
 	}
 	return text[:end]
@@ -65,11 +104,14 @@ const (
 	PolicyBound
 	AttestationUsed
 	WebhookChanged
+	DefaultBound
+	ClockSet
+	RequestMalformed
 )
 
 var kindNames = [...]string{
 	"", "decision", "key created", "key revoked", "hold resolved", "hold expired", "key changed", "policy deployed",
-	"attestation used", "webhook changed",
+	"attestation used", "webhook changed", "default policy", "clock set", "request malformed",
 }
 
 // String returns the kind in words.
@@ -88,7 +130,7 @@ type LoggedEvent struct {
 	Key  ID
 	At   int64 // the step's now: Unix nanoseconds
 
-	// Of a decision.
+	// Of a decision; of a malformed request the plan, the event, whose detail is the field at fault, and the code.
 	Plan     ID
 	Result   Result
 	Ending   Ending
@@ -101,7 +143,7 @@ type LoggedEvent struct {
 	HoldState   HoldState // what the hold became; 0 where it stayed as it was, and on expiry
 	HoldExpires int64     // of a hold that the decision opened: Unix nanoseconds
 
-	// Of a deployment. The policy's hash is in Event.PolicyHash.
+	// Of a deployment and of a default policy. The policy's hash is in Event.PolicyHash.
 	Rollback bool
 
 	// Of an attestation's use: its claim jti. What it was used for is in Event.
@@ -124,9 +166,10 @@ const (
 	WebhookRegistered WebhookChange = iota + 1
 	WebhookRemoved
 	WebhookDisabled // after repeated failure
+	WebhookEnabled  // again, by its key's holder
 )
 
-var changeNames = [...]string{"", "registered", "removed", "disabled"}
+var changeNames = [...]string{"", "registered", "removed", "disabled", "enabled"}
 
 // String returns the change in one word.
 func (c WebhookChange) String() string {

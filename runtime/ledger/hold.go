@@ -27,6 +27,10 @@ func (s HoldState) String() string {
 	return fmt.Sprintf("HoldState(%d)", uint8(s))
 }
 
+// IntentHashVersion is the version of the intent hashes by which holds are found again. An open hold of an older version
+// can't be found any more, and so expires at once: at the first start of a service that has the newer one.
+const IntentHashVersion = 2
+
 // A Hold is the read view of a hold. Times are Unix nanoseconds.
 type Hold struct {
 	ID         ID
@@ -34,6 +38,7 @@ type Hold struct {
 	State      HoldState
 	IntentHash [32]byte
 	PolicyHash [32]byte
+	Fee        Fee
 	Created    int64
 	Expires    int64
 	Resolved   int64 // 0 while pending

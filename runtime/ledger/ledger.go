@@ -14,7 +14,7 @@
 //
 //   - All counters of one plan are checked and advanced in one step. A plan refused by any of them advances none.
 //   - A limit is never exceeded under any concurrency, and a counter never falls below what was acknowledged.
-//   - Time never runs backwards for a key: a step's now is the larger of the plan's time and the key's last now.
+//   - Time never runs backwards for a key, but where an operator says so by SetClock: a step's now is the larger of the plan's time and the key's last now.
 //   - What was acknowledged survives a crash. What was not is unknown: it may or may not be there afterwards.
 //   - Reads that others act on wait until what they show is durable.
 //   - An attestation and an activation are used up once, by whichever key, also across restarts.
@@ -43,6 +43,10 @@ type Ledger interface {
 	// Peek returns the outcome that p would have now, and changes nothing. What it sees may not be durable yet.
 	// It is [Unknown] where Submit's would be.
 	Peek(p *Plan) Outcome
+
+	// Replay returns the decision of a record that the outcome of a plan named as [Replayed]. [ErrNotFound] where the record
+	// is of no such decision of the key.
+	Replay(ctx context.Context, key ID, lsn uint64) (ReplayedDecision, error)
 
 	// CreateKey records a new API key and returns when it is durable. [ErrKeyExists] where the id or the hash is
 	// taken, [ErrInvalid] where a field is missing or out of bounds. Epoch and Revoked of key must be zero.
@@ -77,6 +81,9 @@ type Ledger interface {
 	// Counter returns how far a counter of key has come in the window that holds the time at.
 	Counter(ctx context.Context, key ID, counter Counter, at int64) (amount.Amount, error)
 
+	// CrowdedKeys returns the keys that have CrowdedGroups or more live counter groups at a time.
+	CrowdedKeys(at int64) ([]KeyGroups, error)
+
 	// Usage returns the number of ALLOWED decisions of key per UTC month, oldest first.
 	Usage(ctx context.Context, key ID) ([]Usage, error)
 
@@ -87,9 +94,13 @@ type Ledger interface {
 	// there is none, [ErrKeyRevoked] where it is revoked.
 	ChangeKey(ctx context.Context, change KeyChange) (Key, error)
 	// Deploy binds a policy to a key and returns once that is durable; from then on LookupKey shows it. [ErrNotFound],
-	// [ErrKeyRevoked], [ErrOperator] where the key is pinned to another operator key, [ErrRollback] where that is
-	// refused, [ErrUsed] or [ErrExpired] of the activation. A refusal changes nothing, and rests on what is durable.
+	// [ErrKeyRevoked], [ErrOperator] where the key is pinned to another operator key, [ErrNotNamed], [ErrSerial],
+	// [ErrRollback] where that is refused, [ErrStorage], [ErrUsed] or [ErrExpired] of the activation. A refusal changes nothing, and rests on what is durable.
 	Deploy(ctx context.Context, d *Deployment) (Deployed, error)
+	// BindDefault records the policy that governs every key without one of its own from now on, and returns once that is
+	// durable. [ErrSerial] where one before had a serial and this has none, or none that is higher; the policy in force
+	// again is no change.
+	BindDefault(ctx context.Context, d *DefaultPolicy) (BoundDefault, error)
 	// Policy returns the policy that a key has deployed last, as it was stored. [ErrNotFound] where it has none.
 	Policy(ctx context.Context, key ID) (StoredPolicy, error)
 	// Deployments returns a key's log of deployments, oldest first.
@@ -98,6 +109,18 @@ type Ledger interface {
 	// UseOnce uses up an attestation and returns once that is durable. [ErrUsed], [ErrExpired], [ErrStale] where the
 	// key's epoch is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
 	UseOnce(ctx context.Context, u *Use) error
+
+	// Latest returns the latest time of any key's steps: Unix nanoseconds, 0 where there was none.
+	Latest(ctx context.Context) (int64, error)
+
+	// SetClock records that the time is at, where a clock that was ahead has been put right, and returns once that is durable.
+	// The time of every key that is later goes back to it, and what would end later than its length from then ends sooner.
+	// Nothing else lets time run backwards.
+	SetClock(ctx context.Context, at int64) error
+
+	// OutdatedHolds returns how many pending holds were opened under an older version of the intent hash. They are due,
+	// whatever their time.
+	OutdatedHolds() (int, error)
 
 	// ExpireHolds records the expiry of up to limit pending holds that have expired at a time, and returns how many.
 	// A key reads an expired hold as absent whether that is recorded or not; the record is for its webhooks.
@@ -108,6 +131,9 @@ type Ledger interface {
 	CreateWebhook(ctx context.Context, w Webhook) error
 	// RemoveWebhook removes a webhook of key and what waits for it. [ErrNotFound] where it is missing or another key's.
 	RemoveWebhook(ctx context.Context, key, id ID, at int64) error
+	// EnableWebhook has a webhook of key told again of what happens from then on, where it was disabled; otherwise it does
+	// nothing. [ErrNotFound] where it is missing or another key's; [ErrKeyRevoked].
+	EnableWebhook(ctx context.Context, key, id ID, at int64) error
 	// Webhooks returns the webhooks of key, oldest first.
 	Webhooks(ctx context.Context, key ID) ([]Webhook, error)
 	// Due returns up to limit deliveries that are due at a time, whose events are durable, and that are not among those
@@ -144,10 +170,18 @@ type Head struct {
 	Hash   [32]byte // SHA-256 of the group that ends there; zeros for an empty log
 }
 
+// KeyGroups is how many live counter groups a key has.
+type KeyGroups struct {
+	Key    ID
+	Groups int
+}
+
 // Bounds of what one key may have, because agents choose names (decisions, sections 2 and 5).
 const (
 	// MaxGroups is the largest number of live counter groups of a key.
 	MaxGroups = 65_536
+	// CrowdedGroups is how many live groups of a key its operator is warned of: four fifths of MaxGroups.
+	CrowdedGroups = MaxGroups / 5 * 4
 	// MaxOpenHolds is the largest number of unexpired pending holds of a key.
 	MaxOpenHolds = 1_000
 )

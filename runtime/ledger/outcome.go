@@ -34,11 +34,14 @@ const (
 	Stale
 	// KeyRevoked: the key is revoked, or unknown.
 	KeyRevoked
+	// Replayed: the same request was allowed a moment ago. Nothing is recorded or counted again; LSN is that of the decision,
+	// which Ledger.Replay returns when the ticket's Wait has returned nil.
+	Replayed
 )
 
 var resultNames = [...]string{
 	"unknown", "passed", "held", "hold denied", "refused", "too many groups",
-	"quota exceeded", "too many holds", "stale", "key revoked",
+	"quota exceeded", "too many holds", "stale", "key revoked", "replayed",
 }
 
 // String returns the result in words.
@@ -71,6 +74,6 @@ type Outcome struct {
 	HoldOpened  bool
 	// Now is the step's time: the plan's, or the key's where that was later. Unix nanoseconds.
 	Now int64
-	// LSN is the record's place in the log, 0 where there is none.
+	// LSN is the record's place in the log, 0 where there is none; that of the first decision where it is replayed.
 	LSN uint64
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 // recorded for each way it may end. A denial by the policy is a plan too, without reservations, so that every
 // decision has its durable event.
 //
-// The order of a step: key and epoch; the hold; all reservations; the quota; then everything is recorded at once.
+// The order of a step: key and epoch; whether the same request was allowed before; the hold; all reservations; the quota; then everything is recorded at once.
 type Plan struct {
 	ID    ID     // of the request, and of no other
 	At    int64  // when the request came: Unix nanoseconds, 0 to MaxTime
@@ -28,10 +29,15 @@ type Plan struct {
 	// up no hold; code and rule stay in the outcome and the record, and the quota counts it.
 	Observe bool
 
+	// Malformed says that the request was not decided: its event is recorded, with the code of Pass and with the next group,
+	// and nothing else is looked at or changed. The outcome is Unknown. Such a plan is a test-run, and its Pass is DENIED.
+	Malformed bool
+
 	Event        Event         // what every ending records
 	Seen         []Sighting    // cumulative figures that the request reports; at most MaxSightings
 	Hold         *HoldRequest  // nil where no rule holds the intent
 	Reservations []Reservation // in the order in which they are judged; at most MaxReservations
+	Replay       *Replay       // what is kept of an ALLOWED for the same request; nil where it is not to be repeated
 	Quota        uint64        // the largest number of ALLOWED decisions per UTC month; 0 for none
 
 	// Pass is the ending when neither the hold nor a reservation stands in the way: ALLOWED, or DENIED with the
@@ -44,7 +50,7 @@ type Plan struct {
 
 // Bounds of a plan. Texts are bytes; those of an event are in the doc of [Event].
 const (
-	MaxSightings    = 16        // there are two figures of model usage
+	MaxSightings    = 16        // there are four figures of model usage
 	MaxReservations = 1024      // policies have a handful; the judging is quadratic in them
 	MaxRule         = 4096      // a rule identifier: section.key with a path; a code
 	MaxLimitName    = 4096      // a counter's Limit
@@ -86,13 +92,15 @@ type Ending struct {
 	Rule     string    // matched_rule; at most MaxRule bytes
 }
 
-// A HoldRequest is the hold part of a plan: at least one rule holds the intent. A hold of the same key, intent
-// hash and policy hash that is open is found again; one that an operator allowed lets the plan go on, and is
-// used up if nothing else refuses; one that was denied denies until it expires; otherwise Candidate is opened.
+// A HoldRequest is the hold part of a plan: at least one rule holds the intent. Of the holds of the same key, intent hash
+// and policy hash that cover its fee and are neither used up nor expired, the latest that an operator allowed decides, or
+// else the latest: an allowed one lets the plan go on, and is used up if nothing else refuses; one that is open is found
+// again; one that was denied denies. Where there is none, Candidate is opened.
 type HoldRequest struct {
-	Candidate  ID            // the id of the hold if one is opened: a UUIDv4
-	IntentHash [32]byte      // claim intentHash
-	PolicyHash [32]byte      // of the policy in force
+	Candidate  ID       // the id of the hold if one is opened: a UUIDv4
+	IntentHash [32]byte // claim intentHash
+	PolicyHash [32]byte // of the policy in force
+	Fee        Fee
 	Lifetime   time.Duration // until the hold expires; 0 means HoldLifetime
 
 	Pending Ending // PENDING with the first hold rule's code and name
@@ -103,6 +111,18 @@ type HoldRequest struct {
 	AgentID       string // at most MaxEventText bytes
 	PolicyVersion string // at most MaxEventText bytes
 	Intent        []byte // JSON of the source intent; at most MaxIntent bytes
+}
+
+// A Fee is the most that the gas of an intent may cost. The zero Fee is that of an intent that does not say.
+type Fee struct {
+	Declared bool
+	Amount   amount.Amount // in wei; zero where not declared
+}
+
+// Covers reports whether a decision about an intent with the fee f holds for the same intent with another fee: one that is
+// no higher, and declared where f is (decisions, section 2, "Fees are spend").
+func (f Fee) Covers(other Fee) bool {
+	return f.Declared == other.Declared && other.Amount.Cmp(f.Amount) <= 0
 }
 
 // HoldLifetime is how long a hold lasts by default (Limits of the specification).
@@ -173,15 +193,44 @@ type Reservation struct {
 	Limit   amount.Amount // the largest value that the counter may reach
 	Code    code.Code     // of the denial
 	Rule    string        // of the denial
+	// Decimals of the amounts, and the line of the policy that Rule stands at, for the record of a refusal; 0 where it is not
+	// known.
+	Decimals uint8
+	Line     int
+	// Unseen, where there is one, is the code of a denial while the counter has no value: the request itself says nothing of
+	// what it counts, so that what was seen of it has to.
+	Unseen code.Code
+}
+
+// Reached returns what the counter would come to from a value: the largest amount where that overflows.
+func (r *Reservation) Reached(used amount.Amount) amount.Amount {
+	value, by := r.Amount, r.Amount
+	switch r.Op {
+	case Max:
+		if used.Cmp(value) > 0 {
+			value = used
+		}
+		return value
+	case Count:
+		by = amount.FromUint64(1)
+	}
+	value, overflow := used.Add(by)
+	if overflow {
+		return amount.FromBytes32([32]byte(bytes.Repeat([]byte{0xff}, 32)))
+	}
+	return value
 }
 
 // A Sighting is a cumulative figure that a request reports of its task, such as the model tokens used. Its counter
 // rises to the value where it was lower, whatever comes of the plan: what was used stays used (decisions, section 2,
 // "Limits"). A reservation with Max on the counter is judged by what it then is. A sighting for which the key has no
 // room (MaxGroups) is not kept, and such a reservation is refused.
+//
+// A total names its parts, which stand before it in the plan: it rises at least to the sum of what they then are.
 type Sighting struct {
 	Counter Counter
 	Value   amount.Amount
+	Parts   []Counter
 }
 
 // Validate returns an error that wraps [ErrInvalid] and names the first part of p that no ledger would decide.
@@ -192,6 +241,9 @@ func (p *Plan) Validate() error {
 	if err := p.Pass.validate("pass", Allowed, Denied); err != nil {
 		return err
 	}
+	if p.Malformed && (!p.TestRun || p.Pass.Decision != Denied || len(p.Seen) > 0) {
+		return fmt.Errorf("%w: a malformed request is a test-run that is denied and has seen nothing", ErrInvalid)
+	}
 	if p.Pass.Decision == Denied && (p.Hold != nil || len(p.Reservations) > 0) {
 		return fmt.Errorf("%w: a denied plan reserves nothing and opens no hold", ErrInvalid)
 	}
@@ -200,6 +252,11 @@ func (p *Plan) Validate() error {
 	}
 	if p.Hold != nil {
 		if err := p.Hold.validate(); err != nil {
+			return err
+		}
+	}
+	if p.Replay != nil {
+		if err := p.Replay.validate(p.At); err != nil {
 			return err
 		}
 	}
@@ -249,7 +306,7 @@ func (r *Reservation) validate(i int) error {
 	switch {
 	case r.Op < Count || r.Op > Max:
 		return fmt.Errorf("%w: reservation %d has operation %d", ErrInvalid, i, r.Op)
-	case len(r.Code) > MaxRule || len(r.Rule) > MaxRule:
+	case len(r.Code) > MaxRule || len(r.Rule) > MaxRule || len(r.Unseen) > MaxRule:
 		return fmt.Errorf("%w: reservation %d has a code or rule of more than %d bytes", ErrInvalid, i, MaxRule)
 	}
 	return r.Counter.validate()

@@ -15,7 +15,7 @@ type Webhook struct {
 	Created int64  // Unix nanoseconds
 	// Disabled is when deliveries stopped after repeated failure: Unix nanoseconds, 0 while it works.
 	Disabled int64
-	// Dropped is the number of events that the outbox had no room for.
+	// Dropped is the number of events that the outbox had no room for, or that the receiver refused to the last.
 	Dropped uint64
 }
 

@@ -7,8 +7,10 @@
 package metrics
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -63,9 +65,12 @@ type Metrics struct {
 	requests     *requests
 	stages       [Stages]prometheus.Observer
 	deliveries   [deliveries]prometheus.Observer
+	malformed    [2]prometheus.Counter // without an event, with one
+	replays      prometheus.Counter
 	groupRecords prometheus.Histogram
 	groupBytes   prometheus.Counter
 	groupSync    prometheus.Histogram
+	beyond       [budgets]prometheus.Counter
 }
 
 // New returns metrics that are all zero, beside those of the Go runtime and of the process.
@@ -79,6 +84,15 @@ func New() *Metrics {
 	for i := range m.deliveries {
 		m.deliveries[i] = attempts.WithLabelValues(deliveryNames[i])
 	}
+	beyond := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: namespace, Name: "budget_exceeded_total", Help: "What a budget had no room for.",
+	}, []string{"budget"})
+	for i := range m.beyond {
+		m.beyond[i] = beyond.WithLabelValues(budgetNames[i])
+	}
+	m.replays = prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "replays_total", Help: "Decisions that were answered again, by their request_nonce.",
+	})
 	m.groupRecords = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "ledger_group_records", Help: "Records that were made durable together.",
 		Buckets: prometheus.ExponentialBuckets(1, 2, 12),
@@ -89,8 +103,14 @@ func New() *Metrics {
 	m.groupSync = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "ledger_sync_seconds", Help: "How long it took to make a group durable.", Buckets: durations(),
 	})
-	m.registry.MustRegister(
-		m.decisions, m.requests, stages, attempts, m.groupRecords, m.groupBytes, m.groupSync,
+	malformed := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: namespace, Name: "malformed_requests_total", Help: "Requests that were not decided because of their body.",
+	}, []string{"event"})
+	for recorded := range m.malformed {
+		m.malformed[recorded] = malformed.WithLabelValues(strconv.FormatBool(recorded == 1))
+	}
+	m.registry.MustRegister(malformed,
+		m.decisions, m.requests, stages, attempts, beyond, m.replays, m.groupRecords, m.groupBytes, m.groupSync,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -114,6 +134,24 @@ func (m *Metrics) Stage(stage Stage, took time.Duration) {
 	}
 }
 
+// Malformed counts a request that was not decided because of its body, and whether it leaves an event.
+func (m *Metrics) Malformed(recorded bool) {
+	switch {
+	case m == nil:
+	case recorded:
+		m.malformed[1].Inc()
+	default:
+		m.malformed[0].Inc()
+	}
+}
+
+// Replay counts a decision that was answered again.
+func (m *Metrics) Replay() {
+	if m != nil {
+		m.replays.Inc()
+	}
+}
+
 // Delivery counts an attempt to deliver a webhook.
 func (m *Metrics) Delivery(outcome Delivery, took time.Duration) {
 	if m != nil && outcome < deliveries {
@@ -131,14 +169,76 @@ func (m *Metrics) Group(records, bytes int, took time.Duration) {
 	m.groupSync.Observe(took.Seconds())
 }
 
-// Queue adds a queue, whose depth is asked for whenever the metrics are read. The error says that the name was taken.
-func (m *Metrics) Queue(name string, depth func() int) error {
+// Budget is a budget whose use is bounded.
+type Budget uint8
+
+// The budgets, by what uses them.
+const (
+	Deployments     Budget = iota // policies compiled in an hour, by key
+	Compiling                     // compiling at once
+	Evaluating                    // judging what takes long, by key and at once
+	Loading                       // loading stored policies at once
+	Programs                      // memory of the programs that wait for a request
+	Lingering                     // memory of the programs that were replaced, and that requests still use
+	Paging                        // reading pages of events, by key and at once
+	Storage                       // bytes that the deployments of a key keep
+	Waiting                       // requests that wait for holds, by key and at once
+	RequestBodies                 // memory of the requests' bodies
+	UpstreamAnswers               // memory of the answers of chains' nodes
+	budgets
+)
+
+var budgetNames = [budgets]string{"deployments", "compiling", "evaluating", "loading", "programs", "replaced_programs", "paging", "storage", "waiting", "request_bodies", "upstream_answers"}
+
+// String returns the budget's name, as metrics and the log have it.
+func (b Budget) String() string {
+	if b < budgets {
+		return budgetNames[b]
+	}
+	return fmt.Sprintf("Budget(%d)", uint8(b))
+}
+
+// Beyond counts what a budget had no room for: a request that was told to come again, or a program that was dropped.
+func (m *Metrics) Beyond(b Budget) {
+	if m != nil && b < budgets {
+		m.beyond[b].Inc()
+	}
+}
+
+// Use adds how much of a budget is used and how much there is, in the budget's own unit, which is asked for whenever the metrics
+// are read. The error says that the budget was added before.
+func (m *Metrics) Use(b Budget, limit float64, used func() float64) error {
+	labels := prometheus.Labels{"budget": b.String()}
+	err := errors.Join(
+		m.gauge("budget_limit", "How much of a budget there is: bytes, or how many at once.", labels, func() float64 { return limit }),
+		m.gauge("budget_used", "How much of a budget is used.", labels, used))
+	if err != nil {
+		return fmt.Errorf("the budget %s can't be counted: %w", b, err)
+	}
+	return nil
+}
+
+// gauge adds a gauge, which is asked for whenever the metrics are read.
+func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func() float64) error {
 	if m == nil {
 		return nil
 	}
-	err := m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "queue_depth", Help: "What waits in a queue.", ConstLabels: prometheus.Labels{"queue": name},
-	}, func() float64 { return float64(depth()) }))
+	return m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels}, value))
+}
+
+// ClockDoubt adds whether the clock is in doubt, so that nothing is decided: 1 where it is.
+func (m *Metrics) ClockDoubt(inDoubt func() bool) error {
+	return m.gauge("clock_in_doubt", "Whether decisions stop because the clock cannot be relied on: 1, else 0.", nil, func() float64 {
+		if inDoubt() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// Queue adds a queue, whose depth is asked for whenever the metrics are read. The error says that the name was taken.
+func (m *Metrics) Queue(name string, depth func() int) error {
+	err := m.gauge("queue_depth", "What waits in a queue.", prometheus.Labels{"queue": name}, func() float64 { return float64(depth()) })
 	if err != nil {
 		return fmt.Errorf("the queue %s can't be counted: %w", name, err)
 	}

@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"errors"
 	"io"
 	"net/http/httptest"
 	"regexp"
@@ -47,6 +48,16 @@ func TestCounts(t *testing.T) {
 	if m.Queue("outbox", func() int { return 0 }) == nil {
 		t.Error("one name was given to two queues")
 	}
+	if err := m.Use(metrics.UpstreamAnswers, 1000, func() float64 { return 7 }); err != nil {
+		t.Fatal(err)
+	}
+	if m.Use(metrics.UpstreamAnswers, 1, func() float64 { return 0 }) == nil {
+		t.Error("one name was given to two budgets")
+	}
+	m.Beyond(metrics.UpstreamAnswers)
+	if err := m.ClockDoubt(func() bool { return true }); err != nil {
+		t.Fatal(err)
+	}
 	got := scrape(t, m)
 	for _, want := range []string{
 		`bailiff_decisions_total{code="",status="ALLOWED",test_run="false"} 1`,
@@ -63,6 +74,10 @@ func TestCounts(t *testing.T) {
 		`bailiff_http_requests_total{route="/v1/authorize",status="200"} 2`,
 		`bailiff_http_requests_total{route="/v1/authorize",status="500"} 1`,
 		`bailiff_queue_depth{queue="outbox"} 42`,
+		`bailiff_budget_limit{budget="upstream_answers"} 1000`,
+		`bailiff_budget_used{budget="upstream_answers"} 7`,
+		`bailiff_budget_exceeded_total{budget="upstream_answers"} 1`,
+		`bailiff_clock_in_doubt 1`,
 	} {
 		if !strings.Contains("\n"+got+"\n", "\n"+want+"\n") {
 			t.Errorf("%s is missing", want)
@@ -86,7 +101,7 @@ func TestCheap(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("%s: counting takes memory %v times", name, n)
 		}
-		if err := m.Queue("q", func() int { return 0 }); err != nil {
+		if err := errors.Join(m.Queue("q", func() int { return 0 }), m.Use(metrics.RequestBodies, 1, func() float64 { return 0 })); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -45,12 +45,16 @@ type outcome struct {
 	status int   // of the answer; 0 where there was none
 	err    error // why there was none
 	gone   bool  // nobody waits for the delivery any more
+	final  bool  // it is not made again: it was the last attempt, or the receiver wants it no more
+	alive  bool  // where final: the receiver has taken a ping after it
 	unread bool  // the ledger could not be read: nothing was attempted
 	took   time.Duration
 }
 
 // ok reports whether the receiver has taken the delivery.
-func (o *outcome) ok() bool { return o.err == nil && o.status >= 200 && o.status < 300 }
+func (o *outcome) ok() bool { return o.err == nil && isSuccess(o.status) }
+
+func isSuccess(status int) bool { return status >= 200 && status < 300 }
 
 // attempt makes one attempt, whatever comes of it.
 func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery) outcome {
@@ -65,9 +69,36 @@ func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery) outcome {
 		o.gone = true
 	default:
 		o.status, o.err = d.send(ctx, &o.item)
+		o.final = !o.ok() && (o.status == http.StatusGone || o.item.Attempts+1 >= MaxAttempts)
+	}
+	if o.final {
+		o.alive = d.ping(&o.item)
 	}
 	o.took = d.config.Clock().Sub(began)
 	return o
+}
+
+// pingType is the type of a delivery without an event, which asks whether a receiver takes anything at all.
+const pingType = "webhook.ping"
+
+// ping reports whether a receiver that has refused a delivery for good takes an empty one: then the fault is with that
+// event, and the others are still to be delivered.
+func (d *Dispatcher) ping(item *ledger.Delivery) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	defer cancel()
+	body, err := json.Marshal(pingPayload{pingType, d.config.Clock().UTC(), struct{}{}})
+	if err != nil {
+		return false
+	}
+	status, err := d.post(ctx, item, messageID(item)+".ping", body)
+	return err == nil && isSuccess(status)
+}
+
+// A pingPayload is the body of a ping.
+type pingPayload struct {
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"` // of the ping
+	Data      struct{}  `json:"data"`
 }
 
 // refresh looks whether the webhook still wants a delivery that may have waited for long, and reads its event where
@@ -103,9 +134,18 @@ func (d *Dispatcher) refresh(ctx context.Context, item *ledger.Delivery) (wanted
 	return true, nil
 }
 
-// send makes the request and returns the status of the answer.
+// send makes the request of a delivery and returns the status of the answer.
 func (d *Dispatcher) send(ctx context.Context, item *ledger.Delivery) (status int, err error) {
-	request, err := d.request(ctx, item)
+	body, err := json.Marshal(payload{item.Topic.Names()[0], time.Unix(0, item.Event.At).UTC(), eventview.View(&item.Event)})
+	if err != nil {
+		return 0, err
+	}
+	return d.post(ctx, item, messageID(item), body)
+}
+
+// post sends a body to a delivery's receiver, signed, and returns the status of the answer.
+func (d *Dispatcher) post(ctx context.Context, item *ledger.Delivery, id string, body []byte) (status int, err error) {
+	request, err := d.request(ctx, item, id, body)
 	if err != nil {
 		return 0, err
 	}
@@ -122,13 +162,9 @@ func (d *Dispatcher) send(ctx context.Context, item *ledger.Delivery) (status in
 	return answer.StatusCode, nil
 }
 
-// request returns the signed request of a delivery.
-func (d *Dispatcher) request(ctx context.Context, item *ledger.Delivery) (*http.Request, error) {
+// request returns the signed request that carries a body to a delivery's receiver.
+func (d *Dispatcher) request(ctx context.Context, item *ledger.Delivery, id string, body []byte) (*http.Request, error) {
 	target, err := parseURL(item.Webhook.URL, d.config.AllowPrivate)
-	if err != nil {
-		return nil, err
-	}
-	body, err := json.Marshal(payload{item.Topic.Names()[0], time.Unix(0, item.Event.At).UTC(), eventview.View(&item.Event)})
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +172,7 @@ func (d *Dispatcher) request(ctx context.Context, item *ledger.Delivery) (*http.
 	if err != nil {
 		return nil, err
 	}
-	id, now := messageID(item), d.config.Clock()
+	now := d.config.Clock()
 	signature, err := signer.Sign(id, now, body)
 	if err != nil {
 		return nil, err

@@ -182,28 +182,45 @@ func (d *Dispatcher) result(o *outcome) ledger.DeliveryResult {
 	at := d.config.Clock()
 	hook := &o.item.Webhook
 	r := ledger.DeliveryResult{Key: hook.Key, Webhook: hook.ID, LSN: o.item.LSN, At: at.UnixNano()}
-	failures := o.item.Attempts + 1
-	again, more := next(at, failures, d.config.Random)
-	log := d.config.Log.With("webhook", hook.ID, "event", o.item.LSN, "attempt", failures, "status", o.status, "error", o.err)
+	outcome := metrics.Delivered
+	switch {
+	case o.gone:
+		r.Delivered = true // there is nobody to deliver it to
+		return r
+	case o.ok():
+		r.Delivered = true
+	case o.final && o.alive:
+		outcome = metrics.GivenUp // a result that asks for nothing gives the delivery up
+	case o.final:
+		r.Disable = true
+		outcome = metrics.Disabled
+	default:
+		again, _ := next(at, o.item.Attempts+1, d.config.Random)
+		r.Next = again.UnixNano()
+		outcome = metrics.Failed
+	}
+	d.config.Metrics.Delivery(outcome, o.took)
+	d.report(o, r.Disable)
+	return r
+}
+
+// report says in the log when deliveries to a receiver begin to fail, when they succeed again, and when its webhook is
+// disabled. What an attempt came to is in the metrics: a line for each would be thousands a minute.
+func (d *Dispatcher) report(o *outcome, disabled bool) {
+	hook, was := &o.item.Webhook, o.lane.failing
+	o.lane.failing = !o.ok() && !disabled
+	log := d.config.Log.With("webhook", hook.ID, "key", hook.Key)
 	if hook.Dropped > 0 {
 		log = log.With("dropped", hook.Dropped)
 	}
 	switch {
-	case o.gone:
-		r.Delivered = true // there is nobody to deliver it to
-	case o.ok():
-		r.Delivered = true
-		d.config.Metrics.Delivery(metrics.Delivered, o.took)
-	case o.status == http.StatusGone || !more:
-		r.Disable = true
-		d.config.Metrics.Delivery(metrics.Disabled, o.took)
-		log.Warn("webhook disabled")
-	default:
-		r.Next = again.UnixNano()
-		d.config.Metrics.Delivery(metrics.Failed, o.took)
-		log.Info("webhook delivery failed", "again", again)
+	case disabled:
+		log.Warn("the webhook is disabled: its receiver takes neither an event nor a ping; bailiff webhooks enable brings it back", "event", o.item.LSN, "status", o.status, "error", o.err)
+	case o.lane.failing && !was:
+		log.Warn("deliveries of the webhook fail; they are tried again", "event", o.item.LSN, "status", o.status, "error", o.err)
+	case was && !o.lane.failing:
+		log.Info("deliveries of the webhook succeed again")
 	}
-	return r
 }
 
 // expireHolds has the expiry of holds recorded every minute, by the clock.

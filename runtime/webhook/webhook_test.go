@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -37,6 +38,7 @@ type world struct {
 	away  atomic.Bool // the ledger cannot be read
 	plans atomic.Uint64
 	poll  time.Duration // of the next dispatcher
+	logTo *slog.Logger  // of the next dispatcher
 }
 
 func newWorld(t *testing.T) *world {
@@ -62,7 +64,7 @@ func (w *world) open() {
 		w.Fatal(err)
 	}
 	w.l = l
-	d := New(Config{Ledger: visible{l, &w.away}, AllowPrivate: true, Clock: w.clock, Random: rand.Reader, Metrics: metrics.New()})
+	d := New(Config{Ledger: visible{l, &w.away}, AllowPrivate: true, Clock: w.clock, Random: rand.Reader, Log: w.logTo, Metrics: metrics.New()})
 	d.poll = w.poll
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -263,10 +265,20 @@ func TestRetries(t *testing.T) {
 			t.Fatalf("attempt %d has the id %s, the first %s", i+2, again, id)
 		}
 	}
+	if ping := take(t, got); ping.kind(t) != pingType || ping.id() != id+".ping" {
+		t.Fatalf("before it is disabled came %s %s", ping.id(), ping.body)
+	}
 	eventually(t, "disabled", func() bool { return w.disabled(hook) })
 	w.deny()
 	w.now.Add(int64(100 * 24 * time.Hour))
 	none(t, got)
+	if err := w.l.EnableWebhook(t.Context(), ledgertest.ID('k', 1), hook, w.now.Load()); err != nil {
+		t.Fatal(err)
+	}
+	w.deny()
+	if after := take(t, got).id(); after == id {
+		t.Errorf("%s came, which was given up", after)
+	}
 }
 
 // TestRecovers has a receiver fail once: its delivery succeeds later, and others go on.
@@ -290,15 +302,6 @@ func TestRecovers(t *testing.T) {
 	if w.disabled(hook) {
 		t.Error("disabled")
 	}
-}
-
-func TestGone(t *testing.T) {
-	w := newWorld(t)
-	url, got := receive(t, status(410))
-	hook := w.hook(1, url, ledger.AllTopics)
-	w.deny()
-	take(t, got)
-	eventually(t, "disabled", func() bool { return w.disabled(hook) })
 }
 
 // TestRedirect has a receiver send deliveries on: nothing arrives there, and it counts as a failure.

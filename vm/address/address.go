@@ -66,8 +66,8 @@ func Checksum(lower string) string {
 // A Span is the half-open range of bytes [Start, End) of a text.
 type Span struct{ Start, End int }
 
-// Literals yields the address literals inside text, from left to right: "0x" and 40 hexadecimal digits that no
-// further hexadecimal digit follows, so that a 32-byte hash holds none. An address in a rule matches without
+// Literals yields the address literals inside text, from left to right: "0x" and 40 hexadecimal digits with no
+// hexadecimal digit beside them, so that a 32-byte hash holds none. An address in a rule matches without
 // regard to case, and these are the parts of a rule's text for which that holds.
 func Literals(text string) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
@@ -78,7 +78,7 @@ func Literals(text string) iter.Seq[Span] {
 			}
 			start += found
 			end := start + 2 + countHex(text[start+2:])
-			if end-start == Length && !yield(Span{start, end}) {
+			if end-start == Length && (start == 0 || countHex(text[start-1:start]) == 0) && !yield(Span{start, end}) {
 				return
 			}
 			start += 2

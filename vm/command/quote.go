@@ -8,9 +8,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// stripQuotes removes every quote and backslash of a text, whatever they stand in. $'…' is decoded, and the
-// dollar in front of a double quote goes with it.
-func stripQuotes(text string) string {
+// stripQuotes removes every quote and backslash of a text, whatever they stand in. The dollar in front of a double quote
+// goes with it. With decode $'…' is decoded, and what comes out of it loses its quotes and backslashes too: it may be
+// evaluated again. Without, the dollar stays, since a $' in other quotes begins nothing.
+func stripQuotes(text string, decode bool) string {
 	if !strings.ContainsAny(text, `'"\`) {
 		return text
 	}
@@ -24,7 +25,7 @@ func stripQuotes(text string) string {
 				b.WriteByte(text[i])
 			}
 		case '$':
-			i += stripDollar(&b, text[i:]) - 1
+			i += stripDollar(&b, text[i:], decode) - 1
 		default:
 			b.WriteByte(c)
 		}
@@ -33,11 +34,11 @@ func stripQuotes(text string) string {
 }
 
 // stripDollar writes what stands for text, which starts with a dollar, and returns how many bytes it read.
-func stripDollar(b *strings.Builder, text string) int {
+func stripDollar(b *strings.Builder, text string, decode bool) int {
 	if strings.HasPrefix(text, `$"`) {
 		return len(`$"`)
 	}
-	if !strings.HasPrefix(text, `$'`) {
+	if !decode || !strings.HasPrefix(text, `$'`) {
 		b.WriteByte('$')
 		return 1
 	}
@@ -49,7 +50,7 @@ func stripDollar(b *strings.Builder, text string) int {
 		end++
 	}
 	end = min(end, len(text))
-	b.WriteString(decodeANSI(text[2:end]))
+	b.WriteString(stripQuotes(decodeANSI(text[2:end]), false))
 	return min(end+1, len(text))
 }
 

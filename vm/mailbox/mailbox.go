@@ -7,9 +7,9 @@
 // without quotes, everything that is not printable (control characters, invisible ones, white space but the plain
 // space), and texts longer than [MaxLength].
 //
-// Lower case is that of strings.ToLower, and nothing else is folded: no dots, no "+tags", no lookalikes, no punycode. A
-// letter outside of ASCII that would become one of ASCII (the Kelvin sign, İ) is refused, since it names another
-// mailbox than the ASCII letter does.
+// Lower case is that of strings.ToLower, and texts are composed (NFC), so that accents have one spelling. Nothing else is
+// folded: no dots, no "+tags", no lookalikes, no punycode. A letter outside of ASCII that would become one of ASCII (the
+// Kelvin sign, İ) is refused, since it names another mailbox than the ASCII letter does.
 //
 // [Entry] reads an entry of a policy's list, in which "*" stands for any characters but "@".
 package mailbox
@@ -21,6 +21,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // MaxLength is the longest text in bytes that is read: 64 of a local part, "@", and 255 of a domain (RFC 5321,
@@ -173,16 +175,22 @@ func closing(text string) int {
 	return -1
 }
 
-// lower returns an address in lower case, and false where that would turn another letter into one of ASCII, or is too
-// long: some small letters take more bytes.
+// lower returns an address in lower case and composed (NFC), and false where that would turn another letter into one of
+// ASCII, or is too long: some small letters take more bytes.
 func lower(address string) (string, bool) {
 	for _, r := range address {
-		if r >= utf8.RuneSelf && unicode.ToLower(r) < utf8.RuneSelf {
+		if r >= utf8.RuneSelf && becomesASCII(r) {
 			return "", false
 		}
 	}
-	if address = strings.ToLower(address); len(address) > MaxLength {
+	if address = norm.NFC.String(strings.ToLower(norm.NFC.String(address))); len(address) > MaxLength {
 		return "", false
 	}
 	return address, true
+}
+
+// becomesASCII reports whether the small or the composed form of a letter outside of ASCII is in it.
+func becomesASCII(r rune) bool {
+	composed, _ := utf8.DecodeRuneInString(norm.NFC.String(string(r)))
+	return unicode.ToLower(r) < utf8.RuneSelf || composed < utf8.RuneSelf
 }

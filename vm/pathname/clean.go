@@ -37,6 +37,25 @@ func Explain(raw string) (why string) {
 	return why
 }
 
+// IsAbsolute reports whether raw starts at a root: with "/", with "\", or with a drive and one of them.
+func IsAbsolute(raw string) bool {
+	if len(raw) > 2 && raw[1] == ':' && isDrive(strings.ToLower(raw[:2])) {
+		raw = raw[2:]
+	}
+	return strings.HasPrefix(raw, "/") || strings.HasPrefix(raw, `\`)
+}
+
+// Join returns raw behind directory, an absolute path, where raw is relative to it. A path whose clean form starts at a
+// root, a home directory or a drive, or with a scheme, is not: "./~/x" is "~/x" with a directory as without.
+func Join(directory, raw string) string {
+	clean, _ := Clean(raw)
+	first, _, _ := strings.Cut(clean, "/")
+	if raw == "" || first == "" || first[0] == '~' || strings.HasSuffix(first, ":") || len(first) > 2 && isDrive(first[:2]) {
+		return raw
+	}
+	return strings.TrimRight(directory, `/\`) + "/" + raw
+}
+
 // examine returns the clean form of raw and the reason why it is suspicious, or "".
 func examine(raw string) (clean, why string) {
 	path := strings.ReplaceAll(raw, `\`, "/")

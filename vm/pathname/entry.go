@@ -11,11 +11,12 @@ import (
 var homes = []string{"/root", "/home/*", "/users/*", "/c:/users/*"}
 
 // ParseEntry returns the patterns that an entry of a list of blocked paths stands for; a path is blocked where one
-// of them matches. In an entry "*" is one whole segment.
+// of them matches. In an entry "*" stands for any characters within a segment, and alone for one whole segment.
 //
 //   - /etc            the path and all below it
 //   - ~/x             x in a home directory: ~/x, /root/x, /home/*/x, /Users/*/x and C:/Users/*/x
 //   - .env, a/b       these segments, one after the other, anywhere
+//   - .env*           every segment that begins so, anywhere
 //   - C:/Windows      the path on that drive, and /Windows, which may be on it; C:/ is that drive alone
 //   - /home/alice/x   also ~/x, since the home directory may be that one
 //   - /               every path, a relative one too: wherever it starts from is below the root
@@ -68,7 +69,7 @@ func underHome(pattern, home string) (below string, ok bool) {
 	for {
 		want, patternRest, patternMore := strings.Cut(pattern, "/")
 		have, homeRest, homeMore := strings.Cut(home, "/")
-		if want != have && want != "*" && have != "*" {
+		if have != "*" && !matchSegment(want, have) {
 			return "", false
 		}
 		if !homeMore {
@@ -92,16 +93,37 @@ func checkEntry(text, clean string, suspicious bool) error {
 	case clean == ".":
 		return fmt.Errorf("blocked path %q names no segment: write / to block every path", text)
 	}
-	stars := 0
+	whole := 0
 	for segment := range strings.SplitSeq(strings.TrimPrefix(clean, "/"), "/") {
+		if strings.Contains(segment, "**") {
+			return fmt.Errorf("blocked path %q: a * stands for any characters within a segment, and ** for nothing more: "+
+				"write one *; an entry without a leading / or ~ matches anywhere already", text)
+		}
 		if segment == "*" {
-			stars++
-		} else if strings.Contains(segment, "*") {
-			return fmt.Errorf("blocked path %q: * stands for one whole segment; a part of a name can't be left open", text)
+			whole++
 		}
 	}
-	if clean[0] != '/' && stars == strings.Count(clean, "/")+1 {
+	if clean[0] != '/' && whole == strings.Count(clean, "/")+1 {
 		return fmt.Errorf("blocked path %q matches every path: write / to say so", text)
 	}
 	return nil
+}
+
+// Above returns the directories above what patterns of [ParseEntry] match, each once: who deletes or renames one of them
+// takes what is blocked along. Where a segment of them has a star, it is a star within a segment. "/" is none of them,
+// and what may stand anywhere has none that is known.
+func Above(patterns []string) (directories []string) {
+	seen := map[string]bool{}
+	for _, pattern := range patterns {
+		if pattern[0] != '/' {
+			continue
+		}
+		for end := strings.LastIndexByte(pattern, '/'); end > 0; end = strings.LastIndexByte(pattern[:end], '/') {
+			if directory := pattern[:end]; !seen[directory] {
+				seen[directory] = true
+				directories = append(directories, directory)
+			}
+		}
+	}
+	return directories
 }

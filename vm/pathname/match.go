@@ -37,7 +37,7 @@ func matchPrefix(pattern, clean string) bool {
 	for {
 		want, patternRest, wantMore := strings.Cut(pattern, "/")
 		have, cleanRest, haveMore := strings.Cut(clean, "/")
-		if want != have && (want != "*" || have == "") {
+		if want != have && !matchSegment(want, have) {
 			return false
 		}
 		if !wantMore {
@@ -47,5 +47,29 @@ func matchPrefix(pattern, clean string) bool {
 			return false
 		}
 		pattern, clean = patternRest, cleanRest
+	}
+}
+
+// matchSegment reports whether have is what a segment of a pattern names.
+func matchSegment(want, have string) bool {
+	part, rest, starred := strings.Cut(want, "*")
+	switch {
+	case !starred:
+		return want == have
+	case want == "*":
+		return have != ""
+	case !strings.HasPrefix(have, part):
+		return false
+	}
+	for have = have[len(part):]; ; {
+		part, rest, starred = strings.Cut(rest, "*")
+		if !starred {
+			return strings.HasSuffix(have, part)
+		}
+		at := strings.Index(have, part)
+		if at < 0 {
+			return false
+		}
+		have = have[at+len(part):]
 	}
 }

@@ -1,6 +1,7 @@
 package pathname
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -177,13 +178,18 @@ func TestParseEntry(t *testing.T) {
 		{"/root/x", "/root/x ~/x"},
 		{`C:\Users\Bob\x`, "/c:/users/bob/x /users/bob/x ~/x"},
 		{"a/*/b", "**/a/*/b"},
+		{".env*", "**/.env*"},
+		{"/srv/*.pem", "/srv/*.pem"},
+		{"~/.ssh/id_*", "~/.ssh/id_* /root/.ssh/id_* /home/*/.ssh/id_* /users/*/.ssh/id_* /c:/users/*/.ssh/id_*"},
+		{"/ho*/ann/x", "/ho*/ann/x ~/x"},
+		{"/h*", "/h* ~"},
 	} {
 		patterns, err := ParseEntry(test.entry)
 		if got := strings.Join(patterns, " "); err != nil || got != test.patterns {
 			t.Errorf("ParseEntry(%q) = %q, %v; want %q", test.entry, got, err, test.patterns)
 		}
 	}
-	for _, entry := range []string{"", ".", "./", "a/..", "..", "../x", "*", "*/*", "*.pem", "/x/a*", "~bob/x", "$HOME/x", "%TEMP%/x", "c:x", "PROGRA~1", "a\x00", "/a/..."} {
+	for _, entry := range []string{"", ".", "./", "a/..", "..", "../x", "*", "*/*", "**/.env", "/x/a**", "~*/x", "~bob/x", "$HOME/x", "%TEMP%/x", "c:x", "PROGRA~1", "a\x00", "/a/..."} {
 		if patterns, err := ParseEntry(entry); err == nil {
 			t.Errorf("ParseEntry(%q) = %q, want an error", entry, patterns)
 		}
@@ -246,6 +252,17 @@ var blockedTests = []struct {
 	{"a/*/b", "/x/a/b", false},
 	{"*/b", "/b", false},
 	{"*/b", "/a/b", true},
+	{".env*", "/srv/.env.local", true},
+	{".env*", "/srv/.env", true},
+	{".env*", ".ENV.local/x", true},
+	{".env*", "/srv/x.env", false},
+	{".env*", "/srv/.en/v", false},
+	{"*.pem", "/srv/key.pem", true},
+	{"*.pem", "/srv/key.pem.txt", false},
+	{"/srv/id_*_key", "/srv/id_rsa_key/x", true},
+	{"/srv/id_*_key", "/srv/id_rsa/_key", false},
+	{"/srv/a*", "/srv/b/a1", false},
+	{"~/.ssh/id_*", "/home/ann/.ssh/id_rsa", true},
 	{"C:/Windows", "c:/windows/x", true},
 	{"C:/Windows", "/windows/x", true},
 	{"C:/Windows", `\\?\C:\Windows\x`, true},
@@ -288,7 +305,7 @@ func TestFoldIsStable(t *testing.T) {
 
 // paths generates paths from pieces that matter to Clean.
 func paths() gopter.Gen {
-	pieces := []any{"a", "B", ".env", ".", "..", "/", "/", "/", `\`, "~", "c:", "C", ":", " ", "%", "$", "$.", "*", "é", "E\u0301", "ß", "~1", "", "\u200d", "?"}
+	pieces := []any{"a", "B", ".env", ".", "..", "/", "/", "/", `\`, "~", "c:", "C", ":", " ", "%", "$", "$.", "*", "a*", "*n*", "é", "E\u0301", "ß", "~1", "", "\u200d", "?"}
 	return gen.SliceOfN(12, gen.OneConstOf(pieces...)).Map(func(parts []string) string { return strings.Join(parts, "") })
 }
 
@@ -355,11 +372,41 @@ func matchSlow(pattern, clean string) bool {
 
 func startsWith(have, want []string) bool {
 	for i, segment := range want {
-		if i >= len(have) || segment != have[i] && (segment != "*" || have[i] == "") {
+		if i >= len(have) || !matchSegmentSlow(segment, have[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// matchSegmentSlow is matchSegment by a regular expression.
+func matchSegmentSlow(want, have string) bool {
+	if want == "*" {
+		return have != ""
+	}
+	pattern := "(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(want), `\*`, ".*") + "$"
+	return regexp.MustCompile(pattern).MatchString(have)
+}
+
+func TestAbove(t *testing.T) {
+	for _, test := range []struct{ entry, want string }{
+		{"/etc/ssl/private", "/etc/ssl /etc"},
+		{"/etc", ""},
+		{"/", ""},
+		{".env", ""},
+		{"a/b", ""},
+		{"/srv/*.d/x", "/srv/*.d /srv"},
+		{"~/.ssh", "/root /home/* /home /users/* /users /c:/users/* /c:/users /c:"},
+		{"C:/Windows/System32", "/c:/windows /c: /windows"},
+	} {
+		patterns, err := ParseEntry(test.entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(Above(patterns), " "); got != test.want {
+			t.Errorf("Above(%q) = %q, want %q", test.entry, got, test.want)
+		}
+	}
 }
 
 func FuzzClean(f *testing.F) {
@@ -405,5 +452,58 @@ func BenchmarkMatch(b *testing.B) {
 				Match(pattern, "/home/alice/src/main/handler.go")
 			}
 		})
+	}
+}
+
+func TestJoin(t *testing.T) {
+	for _, test := range []struct{ directory, raw, want string }{
+		{"/work", "a/b", "/work/a/b"},
+		{"/work/", "../etc", "/work/../etc"},
+		{"/", "a", "/a"},
+		{`C:\work`, "a", `C:\work/a`},
+		{"/work", ".", "/work/."},
+		{"/work", "ab:c", "/work/ab:c"},
+		{"/work", "a:b", "a:b"},
+		{"/work", "/etc", "/etc"},
+		{"/work", `\etc`, `\etc`},
+		{"/work", "~/x", "~/x"},
+		{"/work", "\u200c~/x", "\u200c~/x"},
+		{"/work", "c:x", "c:x"},
+		{"/work", "C:/x", "C:/x"},
+		{"/work", "file:", "file:"},
+		{"/work", "", ""},
+		{"/work", "\u200c", "/work/\u200c"},
+		{"/w", "./~/x", "./~/x"},
+		{"/w", `.\~/x`, `.\~/x`},
+		{"/w", "a/../~/x", "a/../~/x"},
+		{"/w", ".//c:x", ".//c:x"},
+		{"/w", "../~/x", "/w/../~/x"},
+	} {
+		if got := Join(test.directory, test.raw); got != test.want {
+			t.Errorf("Join(%q, %q) = %q, want %q", test.directory, test.raw, got, test.want)
+		}
+	}
+}
+
+func TestIsAbsolute(t *testing.T) {
+	for raw, want := range map[string]bool{
+		"/": true, "/work": true, `\work`: true, `C:\work`: true, "c:/": true, "C:": false, "c:x": false, "": false, "work": false, "~/x": false, "./x": false,
+		"$HOME": false, "1:/x": false,
+	} {
+		if got := IsAbsolute(raw); got != want {
+			t.Errorf("IsAbsolute(%q) = %v", raw, got)
+		}
+	}
+}
+
+func TestInGitFolder(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/w/.git": true, "/w/.git/": true, "/w/.git/config": true, "/w/.GIT/x": true, "/w/.git.": true, "/w/.git. ./x": true, "/w/.git::$INDEX_ALLOCATION/x": true,
+		"/w/git~1": true, "/w/GIT~12/config": true, "/w/.g\u200cit/config": true, "/w/.g\u0131t/x": false, "/.git": true,
+		"/w/.gitignore": false, "/w/.github/x": false, "/w/git": false, "/w/git~": false, "/w/git~1x": false, "/w/a.git/x": false, "/w/x": false, "": false,
+	} {
+		if got := InGitFolder(path); got != want {
+			t.Errorf("InGitFolder(%q) = %v", path, got)
+		}
 	}
 }

@@ -5,45 +5,45 @@
 // Each vocabulary is one table; the names and the predicates come out of it. Names are exact, in lower case, and a
 // predicate is false for what is no name of its vocabulary. Nothing here allocates but the functions that list names.
 //
-//	effects    read  write  writes bytes  deletes bytes  destroys
-//	read       x     -      -             -              -
-//	create     -     x      x             -              -
-//	overwrite  -     x      x             -              x
-//	append     -     x      x             -              -
-//	truncate   -     x      -             x              x
-//	delete     -     x      -             x              x
-//	rename     -     x      -             -              x
-//	copy       x     x      x             -              -
-//	hard_link  -     x      -             -              -
-//	symlink    -     x      -             -              -
-//	chmod      -     x      -             -              -
-//	chown      -     x      -             -              -
-//	xattr      -     x      -             -              -
-//	execute    x     -      -             -              -
-//	egress     x     -      -             -              -
+//	effects    read  write  writes bytes  deletes bytes  destroys  takes along
+//	read       x     -      -             -              -         -
+//	create     -     x      x             -              -         -
+//	overwrite  -     x      x             -              x         -
+//	append     -     x      x             -              -         -
+//	truncate   -     x      -             x              x         -
+//	delete     -     x      -             x              x         x
+//	rename     -     x      -             -              x         x
+//	copy       x     x      x             -              -         x
+//	hard_link  -     x      -             -              -         x
+//	symlink    -     x      -             -              -         -
+//	chmod      -     x      -             -              -         x
+//	chown      -     x      -             -              -         x
+//	xattr      -     x      -             -              -         x
+//	execute    x     -      -             -              -         -
+//	egress     x     -      -             -              -         x
 //
-//	git operations      needs refs  uses remote  rewrites history  must fast-forward  at provider
-//	status              -           -            -                 -                  -
-//	diff                -           -            -                 -                  -
-//	log                 -           -            -                 -                  -
-//	add                 -           -            -                 -                  -
-//	commit              -           -            -                 -                  -
-//	fetch               -           x            -                 -                  -
-//	pull_ff_only        -           x            -                 x                  -
-//	push_fast_forward   x           x            -                 x                  -
-//	create_branch       x           -            -                 -                  -
-//	create_tag          x           -            -                 -                  -
-//	reset_hard          -           -            x                 -                  -
-//	clean               -           -            -                 -                  -
-//	rewrite_history     x           -            x                 -                  -
-//	delete_ref          x           -            x                 -                  -
-//	force_push          x           x            x                 -                  -
-//	mirror_push         x           x            x                 -                  -
-//	prune_remote        -           x            x                 -                  -
-//	change_remote       -           x            -                 -                  -
-//	change_protection   -           -            -                 -                  x
-//	change_credentials  -           -            -                 -                  x
-//	delete_repository   -           -            -                 -                  x
+//	git operations      needs refs  uses remote  rewrites history  must fast-forward  at provider  moves branch  needs branch  unprotects
+//	status              -           -            -                 -                  -            -             -             -
+//	diff                -           -            -                 -                  -            -             -             -
+//	log                 -           -            -                 -                  -            -             -             -
+//	add                 -           -            -                 -                  -            -             -             -
+//	commit              -           -            -                 -                  -            x             -             -
+//	fetch               -           x            -                 -                  -            -             -             -
+//	pull_ff_only        -           x            -                 x                  -            -             -             -
+//	push_fast_forward   x           x            -                 x                  -            -             -             -
+//	create_branch       x           -            -                 -                  -            -             -             -
+//	create_tag          x           -            -                 -                  -            -             -             -
+//	reset_hard          -           -            x                 -                  -            x             x             -
+//	clean               -           -            -                 -                  -            -             -             -
+//	rewrite_history     x           -            x                 -                  -            x             x             -
+//	delete_ref          x           -            x                 -                  -            -             -             -
+//	force_push          x           x            x                 -                  -            -             -             -
+//	mirror_push         x           x            x                 -                  -            -             -             -
+//	prune_remote        -           x            x                 -                  -            -             -             -
+//	change_remote       -           x            -                 -                  -            -             -             -
+//	change_protection   -           -            -                 -                  x            -             -             x
+//	change_credentials  -           -            -                 -                  x            -             -             -
+//	delete_repository   -           -            -                 -                  x            -             -             x
 //
 //	database operations  changes schema  indirect effects
 //	select               -               -

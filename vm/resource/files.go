@@ -7,6 +7,7 @@ const (
 	writesBytes
 	deletesBytes
 	destroys
+	takesAlong
 )
 
 // effects is the one table of what can be done to a file.
@@ -16,16 +17,16 @@ var effects = newVocabulary([]row{
 	{"overwrite", writes | writesBytes | destroys},
 	{"append", writes | writesBytes},
 	{"truncate", writes | deletesBytes | destroys},
-	{"delete", writes | deletesBytes | destroys},
-	{"rename", writes | destroys},
-	{"copy", reads | writes | writesBytes},
-	{"hard_link", writes},
+	{"delete", writes | deletesBytes | destroys | takesAlong},
+	{"rename", writes | destroys | takesAlong},
+	{"copy", reads | writes | writesBytes | takesAlong},
+	{"hard_link", writes | takesAlong},
 	{"symlink", writes},
-	{"chmod", writes},
-	{"chown", writes},
-	{"xattr", writes},
+	{"chmod", writes | takesAlong},
+	{"chown", writes | takesAlong},
+	{"xattr", writes | takesAlong},
 	{"execute", reads},
-	{Egress, reads},
+	{Egress, reads | takesAlong},
 })
 
 // Effects returns what can be done to a file.
@@ -49,3 +50,6 @@ func DeletesBytes(effect string) bool { return effects.has(effect, deletesBytes)
 
 // Destroys reports whether an effect takes something away that was at its targets.
 func Destroys(effect string) bool { return effects.has(effect, destroys) }
+
+// TakesAlong reports whether an effect on a directory reaches what the directory holds.
+func TakesAlong(effect string) bool { return effects.has(effect, takesAlong) }

@@ -7,6 +7,9 @@ const (
 	rewritesHistory
 	mustFastForward
 	atProvider
+	movesBranch
+	needsBranch
+	unprotects
 )
 
 // gitOperations is the one table of what can be done to a git repository.
@@ -15,23 +18,23 @@ var gitOperations = newVocabulary([]row{
 	{"diff", 0},
 	{"log", 0},
 	{"add", 0},
-	{"commit", 0},
+	{"commit", movesBranch},
 	{"fetch", usesRemote},
 	{PullFastForward, usesRemote | mustFastForward},
 	{PushFastForward, needsRefs | usesRemote | mustFastForward},
 	{"create_branch", needsRefs},
 	{"create_tag", needsRefs},
-	{"reset_hard", rewritesHistory},
+	{"reset_hard", rewritesHistory | movesBranch | needsBranch},
 	{"clean", 0},
-	{"rewrite_history", needsRefs | rewritesHistory},
+	{"rewrite_history", needsRefs | rewritesHistory | movesBranch | needsBranch},
 	{"delete_ref", needsRefs | rewritesHistory},
 	{"force_push", needsRefs | usesRemote | rewritesHistory},
 	{"mirror_push", needsRefs | usesRemote | rewritesHistory},
 	{"prune_remote", usesRemote | rewritesHistory},
 	{"change_remote", usesRemote},
-	{"change_protection", atProvider},
+	{"change_protection", atProvider | unprotects},
 	{"change_credentials", atProvider},
-	{"delete_repository", atProvider},
+	{"delete_repository", atProvider | unprotects},
 })
 
 // GitOperations returns what can be done to a git repository.
@@ -54,3 +57,12 @@ func MustFastForward(operation string) bool { return gitOperations.has(operation
 
 // AtProvider reports whether an operation happens at the repository's host, not in the repository.
 func AtProvider(operation string) bool { return gitOperations.has(operation, atProvider) }
+
+// MovesBranch reports whether an operation updates the branch of the work tree, beside the refs that it names.
+func MovesBranch(operation string) bool { return gitOperations.has(operation, movesBranch) }
+
+// NeedsBranch reports whether an operation can't be held to protected refs without the branch of the work tree.
+func NeedsBranch(operation string) bool { return gitOperations.has(operation, needsBranch) }
+
+// Unprotects reports whether an operation takes all protection of refs away, whichever it names.
+func Unprotects(operation string) bool { return gitOperations.has(operation, unprotects) }

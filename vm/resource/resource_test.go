@@ -30,6 +30,7 @@ var vocabularies = []struct {
 		{"writes bytes", WritesBytes, "create overwrite append copy"},
 		{"deletes bytes", DeletesBytes, "truncate delete"},
 		{"destroys", Destroys, "overwrite truncate delete rename"},
+		{"takes along", TakesAlong, "delete rename copy hard_link chmod chown xattr egress"},
 	}},
 	{"git operations", GitOperations, IsGitOperation, []column{
 		{"needs refs", NeedsRefs, "push_fast_forward create_branch create_tag rewrite_history delete_ref force_push mirror_push"},
@@ -37,6 +38,9 @@ var vocabularies = []struct {
 		{"rewrites history", RewritesHistory, "reset_hard rewrite_history delete_ref force_push mirror_push prune_remote"},
 		{"must fast-forward", MustFastForward, "pull_ff_only push_fast_forward"},
 		{"at provider", AtProvider, "change_protection change_credentials delete_repository"},
+		{"moves branch", MovesBranch, "commit reset_hard rewrite_history"},
+		{"needs branch", NeedsBranch, "reset_hard rewrite_history"},
+		{"unprotects", Unprotects, "change_protection delete_repository"},
 	}},
 	{"database operations", DatabaseOperations, IsDatabaseOperation, []column{
 		{"changes schema", ChangesSchema, "create_table drop_table add_column drop_column alter_column_type add_constraint " +

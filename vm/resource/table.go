@@ -3,7 +3,7 @@ package resource
 import "slices"
 
 // traits are what is true of a name, a bit each. Every vocabulary has traits of its own.
-type traits uint8
+type traits uint16
 
 // A row is one name of a vocabulary.
 type row struct {
@@ -18,7 +18,7 @@ type vocabulary struct {
 }
 
 // known is the trait that every name has, so that the index tells a name without others from no name.
-const known traits = 1 << 7
+const known traits = 1 << 15
 
 func newVocabulary(rows []row) *vocabulary {
 	v := &vocabulary{rows: rows, index: make(map[string]traits, len(rows))}

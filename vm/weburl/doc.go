@@ -12,6 +12,9 @@
 //   - Path and query are those of the text: nothing is decoded, encoded or resolved. An empty path is "/". The
 //     fragment is never sent, and dropped.
 //
+// [URL.Normal] is the one form of all spellings that mean the same; [URL.HasDotSegment] finds the paths that clients
+// resolve before they send them, which are refused where an address is judged.
+//
 // A host becomes canonical in these steps, those of the WHATWG URL standard but for what is refused:
 //
 //   - IDNA (UTS 46, not transitional) maps it to lower-case ASCII: case, full-width letters and dots, soft hyphens. A

@@ -24,6 +24,10 @@ type URL struct {
 	Port   string // decimal, without leading zeros; empty where it is the scheme's own
 	Path   string // as written; "/" where empty
 	Query  string // as written, without the "?"
+
+	SentHost string // the host as written
+
+	raw string // all of it
 }
 
 // Parse takes raw apart. The errors are [ErrCharacter], [ErrScheme], [ErrUserinfo], [ErrPort] and [ErrHost].
@@ -46,7 +50,8 @@ func Parse(raw string) (URL, error) {
 	if err != nil {
 		return URL{}, err
 	}
-	return URL{Scheme: scheme, Host: host, Port: port, Path: path, Query: query}, nil
+	sent, _ := splitPort(authority)
+	return URL{Scheme: scheme, Host: host, Port: port, Path: path, Query: query, SentHost: sent, raw: raw}, nil
 }
 
 // parseAuthority returns the canonical host and the port, which is empty where it is the scheme's own.

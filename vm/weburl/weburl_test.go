@@ -20,21 +20,28 @@ func TestParse(t *testing.T) {
 		raw  string
 		want URL
 	}{
-		{"http://example.com", URL{"http", "example.com", "", "/", ""}},
-		{"HTTPS://Example.COM./A%2fb/../c?q=1?&r#f?x", URL{"https", "example.com", "", "/A%2fb/../c", "q=1?&r"}},
-		{"http://example.com?a@b", URL{"http", "example.com", "", "/", "a@b"}},
-		{"http://evil.example#@good.example/", URL{"http", "evil.example", "", "/", ""}},
-		{"http://evil.example/@good.example", URL{"http", "evil.example", "", "/@good.example", ""}},
-		{"http://example.com:80/", URL{"http", "example.com", "", "/", ""}},
-		{"https://example.com:0443/", URL{"https", "example.com", "", "/", ""}},
-		{"https://example.com:80/", URL{"https", "example.com", "80", "/", ""}},
-		{"https://example.com:/", URL{"https", "example.com", "", "/", ""}},
-		{"http://[::1]:8080/x", URL{"http", "::1", "8080", "/x", ""}},
-		{"http://[::ffff:127.0.0.1]/", URL{"http", "127.0.0.1", "", "/", ""}},
-		{"http://2130706433/", URL{"http", "127.0.0.1", "", "/", ""}},
-		{"http://example.com/日本?x=é", URL{"http", "example.com", "", "/日本", "x=é"}},
-		{"http://example.com//x", URL{"http", "example.com", "", "//x", ""}},
+		{"http://example.com", URL{Scheme: "http", Host: "example.com", Port: "", Path: "/", Query: ""}},
+		{"HTTPS://Example.COM./A%2fb/../c?q=1?&r#f?x", URL{Scheme: "https", Host: "example.com", Port: "", Path: "/A%2fb/../c", Query: "q=1?&r", SentHost: "Example.COM."}},
+		{"http://example.com?a@b", URL{Scheme: "http", Host: "example.com", Port: "", Path: "/", Query: "a@b"}},
+		{"http://evil.example#@good.example/", URL{Scheme: "http", Host: "evil.example", Port: "", Path: "/", Query: "", SentHost: "evil.example"}},
+		{"http://evil.example/@good.example", URL{Scheme: "http", Host: "evil.example", Port: "", Path: "/@good.example", Query: "", SentHost: "evil.example"}},
+		{"http://example.com:80/", URL{Scheme: "http", Host: "example.com", Port: "", Path: "/", Query: ""}},
+		{"https://example.com:0443/", URL{Scheme: "https", Host: "example.com", Port: "", Path: "/", Query: ""}},
+		{"https://example.com:80/", URL{Scheme: "https", Host: "example.com", Port: "80", Path: "/", Query: ""}},
+		{"https://example.com:/", URL{Scheme: "https", Host: "example.com", Port: "", Path: "/", Query: ""}},
+		{"http://[::1]:8080/x", URL{Scheme: "http", Host: "::1", Port: "8080", Path: "/x", Query: "", SentHost: "[::1]"}},
+		{"http://[::ffff:127.0.0.1]/", URL{Scheme: "http", Host: "127.0.0.1", Port: "", Path: "/", Query: "", SentHost: "[::ffff:127.0.0.1]"}},
+		{"http://2130706433/", URL{Scheme: "http", Host: "127.0.0.1", Port: "", Path: "/", Query: "", SentHost: "2130706433"}},
+		{"http://example.com/日本?x=é", URL{Scheme: "http", Host: "example.com", Port: "", Path: "/日本", Query: "x=é"}},
+		{"http://example.com//x", URL{Scheme: "http", Host: "example.com", Port: "", Path: "//x", Query: ""}},
 	} {
+		test.want.raw = test.raw
+		if _, authority, _ := strings.Cut(test.raw, "://"); test.want.SentHost == "" {
+			test.want.SentHost = authority[:len("example.com")]
+			if !strings.HasPrefix(authority, "example.com") {
+				t.Errorf("the row of %q does not say how its host was sent", test.raw)
+			}
+		}
 		if got, err := Parse(test.raw); err != nil || got != test.want {
 			t.Errorf("Parse(%q) = %+v, %v; want %+v", test.raw, got, err, test.want)
 		}

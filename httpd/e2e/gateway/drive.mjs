@@ -8,7 +8,7 @@ import { base } from 'viem/chains'
 import {
   createBundlerClient, entryPoint07Abi, formatUserOperationRequest, getUserOperationHash, toSmartAccount,
 } from 'viem/account-abstraction'
-import { bailiff, bailiffBundler } from './dist/bailiff.js'
+import { bailiff, bailiffBundler } from 'bailiff-client/viem'
 
 const task = JSON.parse(readFileSync(0, 'utf8'))
 const writes = []

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -82,7 +81,6 @@ func TestGateways(t *testing.T) {
 	}
 	t.Run("send", func(t *testing.T) { r.send(t, apiKey, d.Value) })
 	t.Run("controls", func(t *testing.T) { r.controls(t, apiKey, d) })
-	t.Run("example", func(t *testing.T) { r.example(t, apiKey) })
 	t.Run("restart", func(t *testing.T) { r.restart(t, d) })
 }
 
@@ -367,15 +365,6 @@ func (r *service) send(t *testing.T, apiKey, transaction string) {
 	hash := strings.TrimSpace(string(output))
 	if receipt := r.receipt(t, "/rpc/8453", "eth_getTransactionReceipt", hash); receipt["status"] != "0x1" || receipt["to"] != payee {
 		t.Errorf("receipt %v", receipt)
-	}
-}
-
-// example runs the program that the documentation shows.
-func (r *service) example(t *testing.T, apiKey string) {
-	command := r.script("dist/example.js")
-	command.Env = append(os.Environ(), "BAILIFF_URL="+r.url, "BAILIFF_API_KEY="+apiKey, "PRIVATE_KEY="+walletKey, "TO="+payee, "VALUE=0.001")
-	if output := string(r.must(command)); !strings.Contains(output, " success") {
-		t.Errorf("it printed %q", output)
 	}
 }
 

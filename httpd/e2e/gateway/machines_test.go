@@ -7,6 +7,7 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -18,7 +19,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +26,7 @@ import (
 	"bailiff/fuzz/npm"
 )
 
-//go:embed package.json package-lock.json setup.mjs drive.mjs
+//go:embed package.json package-lock.json setup.mjs drive.mjs recipes.mjs
 var files embed.FS
 
 // The private keys are those that the node makes from its well-known phrase; they hold nothing anywhere else.
@@ -51,7 +51,8 @@ type stage struct {
 	Wallet       string `json:"account"`
 }
 
-func newStage(t *testing.T) *stage {
+// newWorkshop is a stage on which nothing runs yet.
+func newWorkshop(t *testing.T) *stage {
 	s := &stage{t: t, dir: npm.Install(t, "gateway-e2e", files), nodes: map[int]string{}}
 	s.work = s.workFolder()
 	s.binary = filepath.Join(t.TempDir(), "bailiff")
@@ -59,6 +60,11 @@ func newStage(t *testing.T) *stage {
 	if err := built.Command(s.binary); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+func newStage(t *testing.T) *stage {
+	s := newWorkshop(t)
 	for _, chain := range []int{1, 8453} {
 		s.nodes[chain] = s.node(chain)
 	}
@@ -78,20 +84,34 @@ func (s *stage) workFolder() string {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { os.RemoveAll(work) })
-	_, file, _, _ := runtime.Caller(0)
-	example := filepath.Join(filepath.Dir(file), "..", "..", "..", "cmd", "bailiff", "examples", "viem")
-	for _, source := range []struct{ dir, name string }{
-		{example, "bailiff.ts"}, {example, "example.ts"}, {example, "tsconfig.json"}, {s.dir, "setup.mjs"}, {s.dir, "drive.mjs"},
-	} {
+	root := filepath.Join("..", "..", "..")
+	example, client := filepath.Join(root, "cmd", "bailiff", "examples", "viem"), filepath.Join(root, "httpd", "client", "typescript")
+	sources := []struct{ dir, name, to string }{
+		{example, "example.ts", ""}, {example, "tsconfig.json", ""},
+		{s.dir, "setup.mjs", ""}, {s.dir, "drive.mjs", ""}, {s.dir, "recipes.mjs", ""},
+		{client, "package.json", "client"}, {client, "tsconfig.json", "client"},
+	}
+	for _, name := range []string{"client.ts", "viem.ts", "types.ts", "unix.ts", "node.d.ts"} { // what needs no package but viem
+		sources = append(sources, struct{ dir, name, to string }{filepath.Join(client, "src"), name, filepath.Join("client", "src")})
+	}
+	for _, source := range sources {
 		text, err := os.ReadFile(filepath.Join(source.dir, source.name))
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(work, source.to), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(work, source.to, source.name), text, 0o600)
+		}
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(work, source.name), text, 0o600); err != nil {
-			s.t.Fatal(err)
-		}
 	}
-	s.must(s.in(work, exec.Command("node", filepath.Join(s.dir, "node_modules", "typescript", "bin", "tsc"))))
+	if err := errors.Join(os.Mkdir(filepath.Join(work, "node_modules"), 0o700), os.Symlink(filepath.Join("..", "client"), filepath.Join(work, "node_modules", "bailiff-client"))); err != nil {
+		s.t.Fatal(err)
+	}
+	compiler := filepath.Join(s.dir, "node_modules", "typescript", "bin", "tsc")
+	s.must(s.in(filepath.Join(work, "client"), exec.Command("node", compiler)))
+	s.must(s.in(work, exec.Command("node", compiler)))
 	return work
 }
 
@@ -116,60 +136,21 @@ func (s *stage) must(command *exec.Cmd) []byte {
 	return output
 }
 
-// background starts a command that is ended with the test; what it printed is shown where the test failed.
-func (s *stage) background(command *exec.Cmd) {
-	s.t.Helper()
-	var printed bytes.Buffer
-	command.Stdout, command.Stderr = &printed, &printed
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := command.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		command.Process.Kill()
-		command.Wait()
-		if s.t.Failed() {
-			text := printed.String()
-			s.t.Logf("%s printed:\n%s", filepath.Base(command.Path), text[max(0, len(text)-4000):])
-		}
+// node starts a node of a chain on the loopback address.
+func (s *stage) node(chain int) string {
+	binary := filepath.Join(s.dir, "node_modules", "@foundry-rs", "anvil-"+runtime.GOOS+"-"+runtime.GOARCH, "bin", "anvil")
+	return s.server("eth_chainId", func(port string) *exec.Cmd {
+		return exec.Command(binary, "--host", "127.0.0.1", "--port", port, "--chain-id", fmt.Sprint(chain), "--silent")
 	})
 }
 
-// node starts a node of a chain on the loopback address.
-func (s *stage) node(chain int) string {
-	port := freePort(s.t)
-	binary := filepath.Join(s.dir, "node_modules", "@foundry-rs", "anvil-"+runtime.GOOS+"-"+runtime.GOARCH, "bin", "anvil")
-	s.background(exec.Command(binary, "--host", "127.0.0.1", "--port", port, "--chain-id", fmt.Sprint(chain), "--silent"))
-	return s.answering("http://127.0.0.1:"+port, "eth_chainId")
-}
-
 func (s *stage) startBundler() string {
-	port := freePort(s.t)
-	command := exec.Command("node", filepath.Join(s.dir, "node_modules", "@pimlico", "alto", "esm", "cli", "alto.js"),
-		"--entrypoints", s.EntryPoint, "--executor-private-keys", executorKey, "--utility-private-key", utilityKey,
-		"--min-executor-balance", "1000000000000000000", "--safe-mode", "false", "--rpc-url", s.nodes[8453], "--port", port,
-		"--min-bundle-interval", "50", "--max-bundle-interval", "200")
-	s.background(s.in(s.dir, command))
-	return s.answering("http://127.0.0.1:"+port, "eth_supportedEntryPoints")
-}
-
-// answering waits until a JSON-RPC server answers.
-func (s *stage) answering(url, method string) string {
-	s.t.Helper()
-	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":[]}`
-	for range 600 {
-		response, err := http.Post(url, "application/json", strings.NewReader(body))
-		if err == nil {
-			text, _ := io.ReadAll(response.Body)
-			response.Body.Close()
-			if bytes.Contains(text, []byte(`"result"`)) {
-				return url
-			}
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	s.t.Fatalf("%s did not answer %s within a minute", url, method)
-	return ""
+	return s.server("eth_supportedEntryPoints", func(port string) *exec.Cmd {
+		return s.in(s.dir, exec.Command("node", filepath.Join(s.dir, "node_modules", "@pimlico", "alto", "esm", "cli", "alto.js"),
+			"--entrypoints", s.EntryPoint, "--executor-private-keys", executorKey, "--utility-private-key", utilityKey,
+			"--min-executor-balance", "1000000000000000000", "--safe-mode", "false", "--rpc-url", s.nodes[8453], "--port", port,
+			"--min-bundle-interval", "50", "--max-bundle-interval", "200"))
+	})
 }
 
 func freePort(t *testing.T) string {
@@ -189,6 +170,8 @@ type service struct {
 	folder string
 	env    []string
 
+	arguments []string // of the command
+
 	url     string
 	command *exec.Cmd
 }
@@ -198,9 +181,9 @@ var serving = regexp.MustCompile(`msg=serving .*address=(\S+)`)
 // serve starts the service under a policy.
 func (s *stage) serve(policy string) *service {
 	s.t.Helper()
-	r := &service{stage: s, folder: s.t.TempDir()}
+	r := &service{stage: s, folder: s.t.TempDir(), arguments: []string{"serve"}}
 	r.write("warranty.md", policy)
-	r.env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "SVC_") }),
+	r.env = append(withoutSettings(),
 		"WARRANTY_PATH="+r.path("warranty.md"), "SVC_DATA_DIR="+r.path("data"), "SVC_LISTEN=127.0.0.1:0", "SVC_ADMIN_LISTEN=off",
 		"SVC_RPC_URL_1="+s.nodes[1], "SVC_RPC_URL_8453="+s.nodes[8453], "SVC_BUNDLER_URL_8453="+s.bundler, "SVC_BUNDLER_URL_1="+s.bundler)
 	public := strings.TrimSpace(string(r.bailiff("keygen", "-o", r.path("operator.key"))))
@@ -211,10 +194,15 @@ func (s *stage) serve(policy string) *service {
 	return r
 }
 
+// withoutSettings is this process's environment without settings of a service.
+func withoutSettings() []string {
+	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "SVC_") || strings.HasPrefix(e, "WARRANTY_") })
+}
+
 // run starts the service on the data that it has.
 func (r *service) run() {
 	r.t.Helper()
-	r.command = exec.Command(r.binary, "serve")
+	r.command = exec.Command(r.binary, r.arguments...)
 	r.command.Env, r.command.Dir = r.env, r.folder
 	log, err := r.command.StderrPipe()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"unsafe"
 
 	"github.com/klauspost/compress/s2"
 
@@ -113,31 +114,36 @@ type sealed struct {
 
 // parse takes a group apart and checks its sum; the records are looked at by each.
 func parse(b []byte) (sealed, error) {
-	var s sealed
+	s, _, err := parseInto(nil, b)
+	return s, err
+}
+
+// parseInto is parse with memory for the records, which may grow: it is returned with them in it, and they are there for as
+// long as nothing else is written to it.
+func parseInto(memory, b []byte) (s sealed, records []byte, err error) {
 	if len(b) < headerBytes+sumBytes {
-		return s, fmt.Errorf("%w: it has %d bytes", errTorn, len(b))
+		return s, memory, fmt.Errorf("%w: it has %d bytes", errTorn, len(b))
 	}
 	body := b[:len(b)-sumBytes]
 	if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(b[len(body):]) {
-		return s, errTorn
+		return s, memory, errTorn
 	}
-	records, err := unpack(string(b[:len(magic)]), body[headerBytes:])
-	if err != nil {
-		return s, err
+	if records, err = unpack(memory, string(b[:len(magic)]), body[headerBytes:]); err != nil {
+		return s, memory, err
 	}
 	s.stream = [16]byte(body[4:20])
 	s.first = binary.BigEndian.Uint64(body[20:28])
 	s.count = binary.BigEndian.Uint32(body[28:32])
 	s.before = [32]byte(body[32:64])
-	s.records = string(records)
-	return s, nil
+	s.records = unsafe.String(unsafe.SliceData(records), len(records))
+	return s, records, nil
 }
 
-// unpack returns the records of a group that starts with a magic.
-func unpack(magicOf string, packed []byte) ([]byte, error) {
+// unpack returns the records of a group that starts with a magic, in memory where that has room.
+func unpack(memory []byte, magicOf string, packed []byte) ([]byte, error) {
 	switch magicOf {
 	case magicPlain:
-		return packed, nil
+		return append(memory[:0], packed...), nil
 	case magic:
 	default:
 		return nil, fmt.Errorf("it starts with %q instead of %q: another version wrote it", magicOf, magic)
@@ -145,7 +151,7 @@ func unpack(magicOf string, packed []byte) ([]byte, error) {
 	if size, err := s2.DecodedLen(packed); err != nil || size > maxUnpacked {
 		return nil, fmt.Errorf("its records unpack to %d bytes, of at most %d, %w", size, maxUnpacked, cmp.Or(err, s2.ErrTooLarge))
 	}
-	records, err := s2.Decode(nil, packed)
+	records, err := s2.Decode(memory[:0], packed)
 	if err != nil {
 		return nil, fmt.Errorf("its records don't unpack: %w", err)
 	}

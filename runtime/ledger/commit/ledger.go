@@ -55,6 +55,7 @@ type Ledger struct {
 
 	secret    state.Secret
 	snapshots *snapshotter // nil where the log keeps none
+	indexer   *indexer     // nil where the log keeps no index
 
 	mu      sync.Mutex
 	past                  // the state is ahead of the head and the times, which are those of what is durable
@@ -101,6 +102,8 @@ func (l *Ledger) basis(p *ledger.Plan, out *ledger.Outcome) *ledger.Commitment {
 	switch {
 	case p.TestRun && out.Result != ledger.Stale && out.Result != ledger.KeyRevoked:
 		return nil
+	case out.Result == ledger.Replayed:
+		return l.commitmentOfRecord(out.LSN)
 	case out.LSN != 0:
 		return l.open().commitment
 	}
@@ -183,7 +186,11 @@ func (l *Ledger) closeLargeGroup() {
 
 // commitmentOf returns the commitment of the last record that changed a key, nil where that is durable.
 func (l *Ledger) commitmentOf(key ledger.ID) *ledger.Commitment {
-	lsn := l.state.LSN(key)
+	return l.commitmentOfRecord(l.state.LSN(key))
+}
+
+// commitmentOfRecord returns the commitment of a record, nil where it is durable.
+func (l *Ledger) commitmentOfRecord(lsn uint64) *ledger.Commitment {
 	for _, g := range l.groups {
 		if g.holds(lsn) {
 			return g.commitment
@@ -294,6 +301,7 @@ func (l *Ledger) written(g *group, hash [32]byte) bool {
 	l.head.LSN, l.head.Hash = g.first+uint64(g.count)-1, hash
 	l.times.add(g.first, g.count, g.times)
 	l.snapshots.grown(l.head.LSN)
+	l.indexer.grown(l.head.LSN)
 	for _, w := range g.outbox {
 		l.outbox.add(w)
 	}
@@ -349,7 +357,12 @@ func (l *Ledger) Close() error {
 		l.mu.Unlock()
 		l.signal()
 		<-l.done
-		l.snapshots.end(l.failed)
+		if l.snapshots != nil {
+			l.snapshots.end(l.failed, nil)
+		}
+		if l.indexer != nil {
+			l.indexer.end(l.failed, time.After(indexPatience))
+		}
 		l.closeErr = l.closeLog()
 	})
 	return l.closeErr

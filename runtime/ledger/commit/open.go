@@ -16,7 +16,7 @@ type Options struct {
 	// Random gives the stream id of a new log, and the secret that counters are kept under in memory.
 	Random io.Reader
 	// Logger reports what somebody should know of although the ledger works: that an unfinished last group was removed,
-	// or that a snapshot could not be made or used. nil drops it.
+	// or that a snapshot or the index of keys could not be made or used. nil drops it.
 	Logger func(format string, args ...any)
 	// Observer is told of every group that was made durable, with Clock's measure of it; nil for none.
 	Observer Observer
@@ -25,6 +25,11 @@ type Options struct {
 	// SnapshotEvery is how many records are written between two snapshots, where the log keeps any; 0 means the
 	// constant SnapshotEvery.
 	SnapshotEvery uint64
+	// IndexEvery is how many records a stretch of the index of keys has at least, where the log keeps one; 0 means the
+	// constant IndexEvery. An index that was made with another number is made again.
+	IndexEvery uint64
+	// MaxGroups is how many live counter groups a key may have, in tests; 0 means ledger.MaxGroups.
+	MaxGroups int
 }
 
 // An Observer watches the committer, which waits for it.
@@ -55,6 +60,9 @@ func Open(log Log, options Options) (*Ledger, error) {
 	if err := l.replay(&options); err != nil {
 		return nil, err
 	}
+	if options.MaxGroups > 0 {
+		l.state.SetMaxGroups(options.MaxGroups)
+	}
 	l.state.Waiting(l.outbox.add)
 	if l.outbox.queue.Len() > 0 {
 		l.tell()
@@ -64,6 +72,9 @@ func Open(log Log, options Options) (*Ledger, error) {
 	if l.snapshots = newSnapshotter(log, options.SnapshotEvery, snapshot); l.snapshots != nil {
 		l.snapshots.grown(l.head.LSN)
 		go l.makeSnapshots(options.Logger)
+	}
+	if l.indexer = newIndexer(log, options.IndexEvery); l.indexer != nil {
+		go l.keepIndex(options.Logger)
 	}
 	go l.commitAll()
 	return l, nil

@@ -49,6 +49,15 @@ func (o *outbox) take(s *state.State, at int64, limit int) (due []state.Waiting,
 	return due, 0
 }
 
+// bring has what is due later than a time fall due then.
+func (o *outbox) bring(at int64) {
+	waits := o.queue.Items()
+	for i := range waits {
+		waits[i].Next = min(waits[i].Next, at)
+	}
+	o.queue.Keep(func(waiting) bool { return true }) // puts them in order
+}
+
 // CreateWebhook implements ledger.Ledger.
 func (l *Ledger) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
 	return l.step(ctx, func(r *state.Record) error { return l.state.CreateWebhook(&w, r) }, func(uint64) {})
@@ -59,6 +68,11 @@ func (l *Ledger) RemoveWebhook(ctx context.Context, key, id ledger.ID, at int64)
 	return l.step(ctx, func(r *state.Record) error {
 		return l.state.RemoveWebhook(key, id, at, r)
 	}, func(uint64) { l.forgetGone() })
+}
+
+// EnableWebhook implements ledger.Ledger.
+func (l *Ledger) EnableWebhook(ctx context.Context, key, id ledger.ID, at int64) error {
+	return l.step(ctx, func(r *state.Record) error { return l.state.EnableWebhook(key, id, at, r) }, func(uint64) {})
 }
 
 // forgetGone gives back the memory of deliveries that wait no more, where they are many.

@@ -63,6 +63,33 @@ func (l *Ledger) Holds(ctx context.Context, key ledger.ID, at int64) ([]ledger.H
 	return holds, nil
 }
 
+// Replay implements ledger.Ledger.
+func (l *Ledger) Replay(_ context.Context, key ledger.ID, lsn uint64) (decision ledger.ReplayedDecision, err error) {
+	l.mu.Lock()
+	err = l.refusal()
+	l.mu.Unlock()
+	if err != nil {
+		return decision, err
+	}
+	found, problem := false, error(nil)
+	err = l.log.Read(lsn, func(_ uint64, b []byte) bool {
+		problem = pick(b, []uint64{lsn}, func(_ int, r *state.Record) bool {
+			found = r.Replayed(key, &decision)
+			return false
+		})
+		return false
+	})
+	switch {
+	case err != nil:
+		return ledger.ReplayedDecision{}, fmt.Errorf("%w: reading decision %d: %w", ledger.ErrUnavailable, lsn, err)
+	case problem != nil:
+		return ledger.ReplayedDecision{}, fmt.Errorf("%w: reading decision %d: %w", ledger.ErrCorrupt, lsn, problem)
+	case !found:
+		return ledger.ReplayedDecision{}, fmt.Errorf("%w: record %d is of no decision of key %s that can be replayed", ledger.ErrNotFound, lsn, key)
+	}
+	return decision, nil
+}
+
 // Counter implements ledger.Ledger.
 func (l *Ledger) Counter(ctx context.Context, key ledger.ID, counter ledger.Counter, at int64) (value amount.Amount, err error) {
 	err = l.view(ctx, key, func(s *state.State) { value = s.Counter(key, counter, at) })

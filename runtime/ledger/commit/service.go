@@ -55,6 +55,18 @@ func (l *Ledger) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deplo
 	return done, nil
 }
 
+// BindDefault implements ledger.Ledger.
+func (l *Ledger) BindDefault(ctx context.Context, d *ledger.DefaultPolicy) (bound ledger.BoundDefault, err error) {
+	err = l.step(ctx, func(r *state.Record) (err error) {
+		bound, err = l.state.BindDefault(d, r)
+		return err
+	}, func(uint64) {})
+	if err != nil {
+		return ledger.BoundDefault{}, err
+	}
+	return bound, nil
+}
+
 // Policy implements ledger.Ledger.
 func (l *Ledger) Policy(ctx context.Context, key ledger.ID) (p ledger.StoredPolicy, err error) {
 	var known ledger.Key
@@ -141,6 +153,47 @@ func (l *Ledger) expireLocked(at int64, limit int) (n int, commitment *ledger.Co
 		n++
 	}
 	return n, commitment, nil
+}
+
+// CrowdedKeys implements ledger.Ledger.
+func (l *Ledger) CrowdedKeys(at int64) ([]ledger.KeyGroups, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.refusal(); err != nil {
+		return nil, err
+	}
+	return l.state.CrowdedKeys(at), nil
+}
+
+// Latest implements ledger.Ledger.
+func (l *Ledger) Latest(context.Context) (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.refusal(); err != nil {
+		return 0, err
+	}
+	return l.state.Latest(), nil
+}
+
+// SetClock implements ledger.Ledger. Deliveries that would fall due later fall due now.
+func (l *Ledger) SetClock(ctx context.Context, at int64) error {
+	err := l.step(ctx, func(r *state.Record) error { return l.state.SetClock(at, r) }, func(uint64) {
+		l.outbox.bring(at)
+	})
+	if err == nil {
+		l.tell()
+	}
+	return err
+}
+
+// OutdatedHolds implements ledger.Ledger.
+func (l *Ledger) OutdatedHolds() (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.refusal(); err != nil {
+		return 0, err
+	}
+	return l.state.OutdatedHolds(), nil
 }
 
 // Head implements ledger.Ledger.

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"time"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/state"
@@ -32,8 +31,6 @@ const (
 	// SnapshotEvery is how many records are written between two snapshots, unless Options say otherwise: about ten
 	// seconds' reading when the ledger is opened.
 	SnapshotEvery = 4 << 20
-	// closingPatience bounds how long Close waits for a snapshot under way once the log has failed.
-	closingPatience = time.Second
 )
 
 // Snapshots is what a Log has that can keep a snapshot as well. Both are called by one goroutine at a time, beside the
@@ -147,35 +144,33 @@ func load(log Log) (*past, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, p.fits(log)
+	if err := fits(p.head, log); err != nil {
+		return p, fmt.Errorf("%w: %w", errSnapshot, err)
+	}
+	return p, nil
 }
 
-// fits returns why a past is not that of a log: the log has to have the group that the past ends with.
-func (p *past) fits(log Log) error {
+// fits returns why what ends with a group was not made of a log: the log has to have that group.
+func fits(end ledger.Head, log Log) error {
 	found := ledger.Head{}
-	err := log.Read(p.head.LSN, func(_ uint64, b []byte) bool {
+	err := log.Read(end.LSN, func(_ uint64, b []byte) bool {
 		if s, err := parse(b); err == nil {
 			found = ledger.Head{Stream: s.stream, LSN: s.first + uint64(s.count) - 1, Hash: sha256.Sum256(b)}
 		}
 		return false
 	})
-	if err != nil {
-		return fmt.Errorf("%w: %w", errSnapshot, err)
+	if err == nil && found != end {
+		err = fmt.Errorf("it ends with record %d of a log that is not this one", end.LSN)
 	}
-	if found != p.head {
-		return fmt.Errorf("%w: it ends with record %d of a log that is not this one", errSnapshot, p.head.LSN)
-	}
-	return nil
+	return err
 }
 
 // A snapshotter makes snapshots of a ledger.
 type snapshotter struct {
+	worker
 	store  Snapshots
 	every  uint64
-	covers uint64        // the LSN of the last snapshot, or of the last attempt; under the ledger's lock
-	wake   chan struct{} // one token: it is time
-	stop   chan struct{} // closed by Close
-	done   chan struct{} // closed when the snapshotter has ended
+	covers uint64 // the LSN of the last snapshot, or of the last attempt; under the ledger's lock
 }
 
 func newSnapshotter(log Log, every uint64, covers uint64) *snapshotter {
@@ -186,10 +181,7 @@ func newSnapshotter(log Log, every uint64, covers uint64) *snapshotter {
 	if every == 0 {
 		every = SnapshotEvery
 	}
-	return &snapshotter{
-		store: store, every: every, covers: covers,
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-	}
+	return &snapshotter{worker: newWorker(), store: store, every: every, covers: covers}
 }
 
 // grown is called, under the lock, when the log has become longer.
@@ -198,28 +190,7 @@ func (n *snapshotter) grown(head uint64) {
 		return
 	}
 	n.covers = head
-	select {
-	case n.wake <- struct{}{}:
-	default: // it is at one
-	}
-}
-
-// end stops the snapshotter, and waits for it: for a moment only once the log has failed, since it may be waiting for
-// that.
-func (n *snapshotter) end(failed <-chan struct{}) {
-	if n == nil {
-		return
-	}
-	close(n.stop)
-	select {
-	case <-n.done:
-		return
-	case <-failed:
-	}
-	select {
-	case <-n.done:
-	case <-time.After(closingPatience):
-	}
+	n.nudge()
 }
 
 // makeSnapshots makes snapshots until Close.
@@ -249,13 +220,9 @@ func (l *Ledger) makeSnapshot() error {
 	var r state.Record
 	var problem error
 	err = l.log.Read(p.head.LSN+1, func(first uint64, b []byte) bool {
-		select {
-		case <-l.snapshots.stop:
-			problem = ledger.ErrClosed
-			return false
-		default:
-		}
 		switch {
+		case l.snapshots.stopped():
+			problem = ledger.ErrClosed
 		case first > target.LSN:
 			return false
 		case first > p.head.LSN:

@@ -291,3 +291,33 @@ func testPeek(f *fixture) {
 		f.Fatalf("%d events", got)
 	}
 }
+
+// testMalformed: a request that was not decided leaves an event and nothing else, whatever the epoch that its caller knows.
+func testMalformed(f *fixture) {
+	p := f.plan()
+	p.Malformed, p.TestRun, p.Epoch = true, true, f.key.Epoch+7
+	p.Pass = ledger.Ending{Decision: ledger.Denied, Code: code.ValidationSchema}
+	p.Event = ledger.Event{Endpoint: "/v1/authorize", RequestID: "r-1", Detail: "intent.amount"}
+	ticket := f.l.Submit(p)
+	if out := ticket.Outcome(); out.Result != ledger.Unknown || out.Decision != ledger.NoDecision {
+		f.Fatalf("the outcome is %+v", out)
+	}
+	if err := ticket.Wait(f.Context()); err != nil {
+		f.Fatal(err)
+	}
+	f.allow(f.plan()) // with whose group it is written
+	all := f.events()
+	f.equal("malformed", all[1], ledger.LoggedEvent{
+		LSN: 2, Kind: ledger.RequestMalformed, Key: f.key.ID, At: f.at, Plan: p.ID, Ending: ledger.Ending{Code: code.ValidationSchema}, Event: p.Event,
+	})
+	for _, wrong := range []func(*ledger.Plan){
+		func(p *ledger.Plan) { p.TestRun = false },
+		func(p *ledger.Plan) { p.Pass.Decision = ledger.Allowed },
+	} {
+		q := *p
+		wrong(&q)
+		if err := f.l.Submit(&q).Wait(f.Context()); !errors.Is(err, ledger.ErrInvalid) {
+			f.Errorf("a malformed plan that is something else: %v", err)
+		}
+	}
+}

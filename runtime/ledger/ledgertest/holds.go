@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/vm/amount"
 )
 
 func (f *fixture) resolve(hold ledger.ID, allow bool) error {
@@ -96,6 +97,48 @@ func testHoldIdentity(f *fixture) {
 	if err := f.l.Submit(p).Wait(f.Context()); !errors.Is(err, ledger.ErrInvalid) {
 		f.Fatalf("a candidate that exists: %v", err)
 	}
+}
+
+// testHoldFee lets approvals cover the fee that they were asked for, and lower ones.
+func testHoldFee(f *fixture) {
+	with := func(fee uint64) *ledger.Plan {
+		p := f.held(1)
+		p.Hold.Fee = ledger.Fee{Declared: true, Amount: amount.FromUint64(fee)}
+		return p
+	}
+	five := f.want(with(5), ledger.Held, ledger.Pending)
+	if again := f.want(with(4), ledger.Held, ledger.Pending); again.Hold != five.Hold {
+		f.Fatalf("a lower fee opens hold %+v", again)
+	}
+	six := f.want(with(6), ledger.Held, ledger.Pending)
+	none := f.want(f.held(1), ledger.Held, ledger.Pending)
+	if !six.HoldOpened || !none.HoldOpened {
+		f.Fatalf("a higher fee and none at all are not covered by a hold with a fee: %+v, %+v", six, none)
+	}
+	f.mustResolve(six.Hold, false)
+	f.mustResolve(five.Hold, true)
+	f.mustResolve(none.Hold, true)
+	f.want(with(6), ledger.HoldDenied, ledger.Denied)
+	if got := f.allow(with(3)); got.Hold != five.Hold { // though the denied one is later, and covers it too
+		f.Fatalf("a lower fee is covered by %+v", got)
+	}
+	f.want(with(5), ledger.HoldDenied, ledger.Denied)
+	if got := f.allow(f.held(1)); got.Hold != none.Hold {
+		f.Fatalf("no fee is covered by %+v", got)
+	}
+	if seven := f.want(with(7), ledger.Held, ledger.Pending); !seven.HoldOpened {
+		f.Fatalf("a higher fee is covered by %+v", seven)
+	} else {
+		f.mustResolve(seven.Hold, true)
+		if got := f.allow(with(5)); got.Hold != seven.Hold {
+			f.Fatalf("covered by %+v", got)
+		}
+	}
+	read, err := f.l.Hold(f.Context(), f.key.ID, five.Hold, f.at)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.equal("fee", read.Fee, ledger.Fee{Declared: true, Amount: amount.FromUint64(5)})
 }
 
 func testHoldBound(f *fixture) {

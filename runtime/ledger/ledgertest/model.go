@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,9 +19,12 @@ import (
 	"bailiff/vm/amount"
 )
 
+// ModelGroups is how many live groups the keys of Model may have.
+const ModelGroups = 8
+
 // A World is a ledger's surroundings, which the model can make fail. Each history has a World of its own.
 type World interface {
-	// Open opens what is there.
+	// Open opens what is there, with ModelGroups as its MaxGroups.
 	Open() (ledger.Ledger, error)
 	// Crash cuts the power under l, which is not used any more: what was not synced is lost, as far as luck says,
 	// a number from 0 (all of it) to 100 (none).
@@ -43,12 +47,12 @@ func Model(t *testing.T, histories int, world func() World) {
 	t.Logf("reached: %v", reached)
 	for _, want := range []string{
 		"passed", "held", "hold denied", "refused", "quota exceeded", "stale", "key revoked",
-		"observed", "hold used", "write failed", "refused after failure", "lost by a crash", "kept by a crash", "hold expired",
+		"replayed", "default policy", "default policy refused", "default policy again", "too many groups", "made room", "observed", "hold used", "write failed", "refused after failure", "lost by a crash", "kept by a crash", "hold expired",
 		"deploying: <nil>", "deploying: " + ledger.ErrOperator.Error(), "deploying: " + ledger.ErrRollback.Error(),
-		"deploying: " + ledger.ErrUsed.Error(), "deploying: " + ledger.ErrExpired.Error(),
+		"deploying: " + ledger.ErrStorage.Error(), "deploying: " + ledger.ErrUsed.Error(), "deploying: " + ledger.ErrExpired.Error(),
 		"using: <nil>", "using: " + ledger.ErrUsed.Error(), "using: " + ledger.ErrStale.Error(),
 		"settled: done true, again false, disabled false", "settled: done false, again true, disabled false",
-		"settled: done false, again false, disabled false", "settled: done false, again false, disabled true",
+		"webhook enabled", "settled: done false, again false, disabled false", "settled: done false, again false, disabled true",
 	} {
 		if reached[want] == 0 && !t.Failed() {
 			t.Errorf("no history led to %q", want)
@@ -56,8 +60,8 @@ func Model(t *testing.T, histories int, world func() World) {
 	}
 }
 
-// Caught returns what the model says about a fault that was planted in the world, "" where it finds none. It is the
-// canary of Model.
+// Caught returns what the model says about a fault that was planted, in the world or in the ledger itself, "" where it finds
+// none. It is the canary of Model.
 func Caught(t *testing.T, histories int, world func() World) string {
 	property := prop.ForAllNoShrink(check(world, map[string]int{}), words)
 	result := property.Check(seed.Parameters(t, histories))
@@ -82,7 +86,7 @@ func check(world func() World, reached map[string]int) func([]uint32) string {
 
 // play plays one history. It starts with a key, since without one nothing happens.
 func play(w World, words []uint32, reached map[string]int) error {
-	h := &history{world: w, at: Start, reached: reached, out: map[naiveRef]bool{}}
+	h := &history{world: w, at: Start, reached: reached, out: map[naiveRef]bool{}, model: naive{groups: ModelGroups}}
 	var err error
 	if h.l, err = w.Open(); err != nil {
 		return err
@@ -108,14 +112,16 @@ func play(w World, words []uint32, reached map[string]int) error {
 
 // A history is a ledger under test and the model beside it.
 type history struct {
-	world World
-	l     ledger.Ledger
-	model naive
-	acked int // of the model's log, so much is known to be durable
-	at    int64
-	ids   uint64
-	holds []ledger.ID
-	out   map[naiveRef]bool // deliveries that were handed out and not settled
+	turns  int    // how often time went backwards
+	figure uint64 // that the next part reports
+	world  World
+	l      ledger.Ledger
+	model  naive
+	acked  int // of the model's log, so much is known to be durable
+	at     int64
+	ids    uint64
+	holds  []ledger.ID
+	out    map[naiveRef]bool // deliveries that were handed out and not settled
 
 	reached map[string]int // outcomes, over all histories
 }
@@ -143,9 +149,9 @@ func (h *history) step(word uint32) error {
 	case kind < 23:
 		return h.resolve(arg)
 	case kind < 26:
-		h.at += []int64{1, hour / 3, hour, day, int64(ledger.TaskIdle)}[arg%5]
+		h.at += []int64{1, hour / 3, hour, day - hour/2, day, int64(ledger.TaskIdle)}[arg%6]
 	case kind == 26:
-		h.at = max(h.at-2*hour, 0)
+		h.at, h.turns = max(h.at-2*hour, 0), h.turns+1
 	case kind == 27:
 		return h.breakWrites(arg)
 	case kind == 28:
@@ -164,6 +170,8 @@ func (h *history) step(word uint32) error {
 		return h.hook(arg)
 	case kind < 46:
 		return h.deliver(arg)
+	case kind == 46 && arg%2 == 0:
+		return h.bindDefault(arg / 2)
 	}
 	return h.compare()
 }
@@ -172,6 +180,14 @@ var modelCounters = []ledger.Counter{
 	{Limit: "calls", Window: ledger.Hour}, {Limit: "calls", Window: ledger.Day},
 	{Limit: "calls", Window: ledger.Task, Group: "t"}, {Limit: "eth", Window: ledger.Day, Group: "g"},
 }
+
+// modelTasks are groups that a plan has one of: more than a key may have.
+var modelTasks = func() (counters []ledger.Counter) {
+	for n := range 2 * ModelGroups {
+		counters = append(counters, ledger.Counter{Limit: "steps", Window: ledger.Task, Group: fmt.Sprint(n)})
+	}
+	return counters
+}()
 
 // plan returns a plan with some reservations.
 func (h *history) plan(arg uint32) *ledger.Plan {
@@ -197,6 +213,13 @@ func (h *history) plan(arg uint32) *ledger.Plan {
 			p.Reservations = append(p.Reservations, r)
 		}
 	}
+	if arg>>11%2 == 0 {
+		p.Reservations = append(p.Reservations, ledger.Reservation{Counter: modelTasks[int(arg>>15)%len(modelTasks)],
+			Op: ledger.Count, Limit: amount.FromUint64(2), Code: code.LoopLimitExceeded, Rule: "steps"})
+	}
+	if arg>>8%4 == 0 {
+		h.repeatable(p, arg)
+	}
 	if arg>>21%4 == 0 {
 		h.report(p, uint64(arg>>23%8))
 	}
@@ -207,6 +230,16 @@ func (h *history) plan(arg uint32) *ledger.Plan {
 func (h *history) report(p *ledger.Plan, figure uint64) {
 	c := ledger.Counter{Limit: "tokens", Window: ledger.Task, Group: "t"}
 	p.Seen = []ledger.Sighting{{Counter: c, Value: amount.FromUint64(figure)}}
+	if figure == 7 {
+		part := ledger.Counter{Limit: "input", Window: ledger.Task, Group: "t"}
+		p.Seen = append([]ledger.Sighting{{Counter: part, Value: amount.FromUint64(h.figure)}}, p.Seen...)
+		p.Seen[1].Parts = []ledger.Counter{part}
+		h.figure = (h.figure + 3) % 11
+	}
+	if figure == 4 {
+		p.Reservations = append(p.Reservations, ledger.Reservation{Counter: ledger.Counter{Limit: "input", Window: ledger.Task, Group: "t"},
+			Op: ledger.Max, Limit: amount.FromUint64(9), Code: code.ModelTokens, Unseen: code.ModelUsage, Rule: "input"})
+	}
 	if figure%4 != 0 {
 		p.Reservations = append(p.Reservations, ledger.Reservation{Counter: c, Op: ledger.Max, Amount: amount.FromUint64(figure),
 			Limit: amount.FromUint64(5), Code: code.ModelTokens, Rule: "tokens"})
@@ -218,6 +251,9 @@ func (h *history) hold(p *ledger.Plan, arg uint32) {
 		Candidate: ID('h', h.ids), IntentHash: [32]byte{byte(arg >> 21 % 2)},
 		Pending: ledger.Ending{Decision: ledger.Pending, Code: code.HoldConsensus, Rule: "c"},
 		Denied:  ledger.Ending{Decision: ledger.Denied, Code: code.HoldDenied, Rule: "c"},
+	}
+	if fee := arg >> 23 % 4; fee > 0 {
+		p.Hold.Fee = ledger.Fee{Declared: true, Amount: amount.FromUint64(uint64(fee))}
 	}
 	h.holds = append(h.holds, p.Hold.Candidate)
 }
@@ -240,6 +276,9 @@ func (h *history) submit(p *ledger.Plan, wait bool) error {
 	if err := ticket.Wait(context.Background()); err != nil {
 		return fmt.Errorf("waiting: %w", err)
 	}
+	if want.Result == ledger.Replayed {
+		return h.readAgain(p.Key, want.LSN)
+	}
 	if e != nil && !p.TestRun {
 		h.acked = len(h.model.log)
 	}
@@ -254,6 +293,9 @@ func (h *history) note(o ledger.Outcome, e *entry) {
 	}
 	if e != nil && !e.used.IsZero() {
 		h.reached["hold used"]++
+	}
+	if e != nil && len(e.forgot) > 0 {
+		h.reached["made room"]++
 	}
 }
 
@@ -385,7 +427,7 @@ func (h *history) compare() error {
 		if !found || *got != key {
 			return fmt.Errorf("key %+v, the model says %+v", got, key)
 		}
-		for _, c := range modelCounters {
+		for _, c := range slices.Concat(modelCounters, modelTasks) {
 			value, err := h.l.Counter(ctx, id, c, h.at)
 			if want := h.model.counter(id, c, now); err != nil || number(value).Cmp(want) != 0 {
 				return fmt.Errorf("counter %v is %s (%v), the model says %s", c, value, err, want)
@@ -395,6 +437,9 @@ func (h *history) compare() error {
 			return err
 		}
 		if err := h.compareService(id); err != nil {
+			return err
+		}
+		if err := CompareEvents(h.l, id); err != nil {
 			return err
 		}
 	}
@@ -408,7 +453,7 @@ func (h *history) compareHolds(key ledger.ID, now int64) error {
 	}
 	var seen []naiveHold
 	for _, g := range got {
-		seen = append(seen, naiveHold{g.ID, g.IntentHash, g.PolicyHash, g.Expires, g.State})
+		seen = append(seen, naiveHold{g.ID, g.IntentHash, g.PolicyHash, g.Fee, g.Expires, g.State})
 	}
 	if diff := cmp.Diff(h.model.holds(key, now), seen, cmp.AllowUnexported(naiveHold{}), cmp.Transformer("nil", func(h []naiveHold) string { return fmt.Sprint(h) })); diff != "" {
 		return fmt.Errorf("holds (-model +ledger):\n%s", diff)

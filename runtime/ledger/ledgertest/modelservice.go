@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,13 @@ func (h *history) once(arg uint32) (n uint64, expires int64) {
 func (h *history) deploy(arg uint32) error {
 	d := &ledger.Deployment{
 		Key: ID('k', uint64(arg%8/7)), At: h.at, Operator: [32]byte{1 + byte(arg>>3%8/7)}, PolicyHash: [32]byte{1 + byte(arg>>6%3)},
-		PolicyVersion: "2.0.0", Text: []byte("version: 2.0.0"), Program: []byte{byte(arg)}, Machine: 1, RefuseRollback: arg>>8%4 == 0,
+		PolicyVersion: "2.0.0", Text: bytes.Repeat([]byte("t"), 1+int(arg>>5%16)), Program: []byte{byte(arg)}, Machine: 1, RefuseRollback: arg>>8%4 == 0,
+	}
+	if arg>>16%2 == 0 {
+		d.MaxStored = 20
+	}
+	if arg>>20%8 == 0 {
+		d.Named, d.Serial = arg>>23%2 == 0, uint64(arg>>24%8)
 	}
 	if arg>>10%2 == 0 {
 		n, expires := h.once(arg >> 11)
@@ -49,7 +56,7 @@ func (h *history) deploy(arg uint32) error {
 	if err != nil {
 		return nil
 	}
-	h.record(entry{key: d.Key, now: want.At, deployed: d, topic: ledger.PolicyDeployed}, true)
+	h.record(entry{key: d.Key, now: want.At, deployed: d, rollback: want.Rollback, topic: ledger.PolicyDeployed}, true)
 	want.Key, _, _ = h.model.key(d.Key)
 	if diff := cmp.Diff(want, got); diff != "" {
 		return fmt.Errorf("deploying (-model +ledger):\n%s", diff)
@@ -60,7 +67,7 @@ func (h *history) deploy(arg uint32) error {
 // reason returns which of the ledger's errors err is.
 func reason(err error) string {
 	for _, known := range []error{
-		ledger.ErrOperator, ledger.ErrRollback, ledger.ErrUsed, ledger.ErrExpired, ledger.ErrStale, ledger.ErrKeyRevoked, ledger.ErrNotFound,
+		ledger.ErrOperator, ledger.ErrNotNamed, ledger.ErrSerial, ledger.ErrRollback, ledger.ErrStorage, ledger.ErrUsed, ledger.ErrExpired, ledger.ErrStale, ledger.ErrKeyRevoked, ledger.ErrNotFound,
 	} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -122,6 +129,12 @@ func (h *history) hook(arg uint32) error {
 		if got, err := h.l.ChangeKey(context.Background(), change); err != nil || got != want {
 			return fmt.Errorf("ChangeKey: %+v, %v, the model says %+v", got, err, want)
 		}
+	case len(hooks) > 0 && arg>>3%4 == 2 && hooks[0].Disabled != 0:
+		if err := h.l.EnableWebhook(context.Background(), key, hooks[0].ID, h.at); err != nil {
+			return err
+		}
+		h.reached["webhook enabled"]++
+		h.record(entry{key: key, now: now, enabled: hooks[0].ID}, true)
 	case len(hooks) >= 2 || len(hooks) > 0 && arg>>3%4 == 1:
 		if err := h.l.RemoveWebhook(context.Background(), key, hooks[0].ID, h.at); err != nil {
 			return err
@@ -217,11 +230,7 @@ func (h *history) compareService(id ledger.ID) error {
 		if e.key != id || e.deployed == nil {
 			continue
 		}
-		view := ledger.DeploymentView{PolicyHash: e.deployed.PolicyHash, At: e.now, LSN: uint64(i + 1)}
-		for _, before := range want {
-			view.Rollback = view.Rollback || before.PolicyHash == view.PolicyHash
-		}
-		view.Rollback = view.Rollback && last.PolicyHash != view.PolicyHash
+		view := ledger.DeploymentView{PolicyHash: e.deployed.PolicyHash, At: e.now, LSN: uint64(i + 1), Rollback: e.rollback, Named: e.deployed.Named, Serial: e.deployed.Serial}
 		want, last = append(want, view), e.deployed
 	}
 	got, err := h.l.Deployments(context.Background(), id)

@@ -96,6 +96,7 @@ func testEvents(f *fixture) {
 	p.Event = ledger.Event{
 		Endpoint: "/v1/authorize", RequestID: "r-1", AgentID: "agent", Action: "wallet.transfer", Class: 1, ChainID: 8453,
 		Commitment: [32]byte{1}, PolicyHash: [32]byte{2}, Value: "v", Detail: "d",
+		Details: ledger.Details{Limit: "0.5", Allowed: []string{"a", "b"}, Count: 3, Entry: "e", Line: 7},
 	}
 	out := f.allow(p)
 	held := f.want(f.held(1), ledger.Held, ledger.Pending)

@@ -11,7 +11,10 @@ import (
 
 // A naive is the ledger as simple as can be: the list of all that was recorded. Every question is answered by going
 // through all of it, with big integers and calendar time. It shares no code with the ledgers.
-type naive struct{ log []entry }
+type naive struct {
+	log    []entry
+	groups int // the most live groups of a key
+}
 
 // An entry is one record.
 type entry struct {
@@ -21,6 +24,8 @@ type entry struct {
 	allowed bool
 	seen    []addition // what was reported, whatever came of it
 	adds    []addition
+	roomy   map[ledger.Counter]bool // of the counters that it advances, those that may make room later
+	forgot  []ledger.Counter        // made room
 	opened  *naiveHold
 	used    ledger.ID // hold
 	settled ledger.ID // hold
@@ -31,11 +36,16 @@ type entry struct {
 	topic    ledger.Topics // what webhooks are told
 	changed  *ledger.KeyChange
 	deployed *ledger.Deployment
+	rollback bool      // what was deployed had governed the key before, and another policy since
 	token    ledger.ID // that was used
 	expired  ledger.ID // hold
 	hooked   *ledger.Webhook
 	unhooked ledger.ID
+	enabled  ledger.ID // a webhook
 	attempt  *ledger.DeliveryResult
+	again    *ledger.ReplayedDecision // an ALLOWED that can be asked for again
+	epoch    uint64                   // of the key then
+	standard *ledger.DefaultPolicy    // that is in force from then on
 }
 
 // rides reports whether nobody waits for an entry's record.
@@ -62,6 +72,7 @@ func (a addition) to(total *big.Int) *big.Int {
 type naiveHold struct {
 	id             ledger.ID
 	intent, policy [32]byte
+	fee            ledger.Fee
 	expires        int64
 	state          ledger.HoldState
 }
@@ -95,6 +106,9 @@ func (n *naive) counter(key ledger.ID, c ledger.Counter, now int64) *big.Int {
 	total := new(big.Int)
 	var last int64
 	for _, e := range n.log {
+		if e.key == key && slices.Contains(e.forgot, c) {
+			total, last = new(big.Int), 0
+		}
 		for _, a := range slices.Concat(e.seen, e.adds) {
 			if e.key != key || a.counter != c {
 				continue
@@ -177,10 +191,12 @@ func (n *naive) decide(p *ledger.Plan) (ledger.Outcome, *entry) {
 		out.Result = ledger.Stale
 		return out, nil
 	}
-	e := &entry{key: p.Key, now: now}
-	for _, s := range p.Seen {
-		e.seen = append(e.seen, addition{s.Counter, number(s.Value), true})
+	if lsn := n.replayed(p); lsn > 0 {
+		out.Result, out.LSN = ledger.Replayed, lsn
+		return out, nil
 	}
+	e := &entry{key: p.Key, now: now, roomy: map[ledger.Counter]bool{}}
+	n.see(p, e)
 	out.Result, out.Ending = ledger.Passed, p.Pass
 	if p.Hold == nil || n.decideHold(p, &out, e) {
 		n.decideReservations(p, &out, e)
@@ -193,10 +209,15 @@ func (n *naive) decide(p *ledger.Plan) (ledger.Outcome, *entry) {
 			return ledger.Outcome{Result: ledger.QuotaExceeded, Reservation: -1, Now: now}, nil
 		}
 		e.allowed = true
+		if p.Replay != nil {
+			e.epoch = p.Epoch
+			e.again = &ledger.ReplayedDecision{Result: out.Result, Ending: out.Ending, Observed: out.Observed, Now: now, Replay: *p.Replay}
+		}
 	}
 	if out.Result != ledger.Passed {
 		e.adds, e.used = nil, ledger.ID{}
 	}
+	n.makeRoom(e)
 	e.topic = topicOf(out.Decision)
 	if p.TestRun {
 		if out.HoldOpened {
@@ -207,20 +228,40 @@ func (n *naive) decide(p *ledger.Plan) (ledger.Outcome, *entry) {
 	return out, e
 }
 
+// see adds what a plan reports to its entry, as far as there is room for it.
+func (n *naive) see(p *ledger.Plan, e *entry) {
+	for _, s := range p.Seen {
+		value := number(s.Value)
+		sum := new(big.Int)
+		for _, part := range s.Parts {
+			sum.Add(sum, n.after(p.Key, part, e))
+		}
+		if sum.Cmp(value) > 0 {
+			value = sum
+		}
+		a := addition{s.Counter, value, true}
+		if n.fits(p, e, a) {
+			e.seen = append(e.seen, a)
+		}
+	}
+}
+
 // decideHold reports whether the plan goes on.
 func (n *naive) decideHold(p *ledger.Plan, out *ledger.Outcome, e *entry) bool {
 	var latest *naiveHold
 	for _, h := range n.holds(p.Key, e.now) {
-		if h.intent == p.Hold.IntentHash && h.policy == p.Hold.PolicyHash {
-			latest = &h
+		if h.intent == p.Hold.IntentHash && h.policy == p.Hold.PolicyHash && h.state != ledger.HoldUsed && coversFee(h.fee, p.Hold.Fee) {
+			if latest == nil || latest.state != ledger.HoldAllowed || h.state == ledger.HoldAllowed {
+				latest = &h
+			}
 		}
 	}
-	if latest == nil || latest.state == ledger.HoldUsed {
+	if latest == nil {
 		lifetime := p.Hold.Lifetime
 		if lifetime == 0 {
 			lifetime = ledger.HoldLifetime
 		}
-		e.opened = &naiveHold{p.Hold.Candidate, p.Hold.IntentHash, p.Hold.PolicyHash, e.now + int64(lifetime), ledger.HoldPending}
+		e.opened = &naiveHold{p.Hold.Candidate, p.Hold.IntentHash, p.Hold.PolicyHash, p.Hold.Fee, e.now + int64(lifetime), ledger.HoldPending}
 		out.Result, out.Ending, out.Hold, out.HoldExpires, out.HoldOpened = ledger.Held, p.Hold.Pending, e.opened.id, e.opened.expires, true
 		return false
 	}
@@ -236,22 +277,49 @@ func (n *naive) decideHold(p *ledger.Plan, out *ledger.Outcome, e *entry) bool {
 	return latest.state == ledger.HoldAllowed
 }
 
+// coversFee says again when an approval of one fee is one of another.
+func coversFee(approved, asked ledger.Fee) bool {
+	if !approved.Declared || !asked.Declared {
+		return !approved.Declared && !asked.Declared
+	}
+	return number(asked.Amount).Cmp(number(approved.Amount)) <= 0
+}
+
+// after returns how far a counter has come with what an entry adds.
+func (n *naive) after(key ledger.ID, c ledger.Counter, e *entry) *big.Int {
+	used := n.counter(key, c, e.now)
+	for _, a := range slices.Concat(e.seen, e.adds) {
+		if a.counter == c {
+			used = a.to(used)
+		}
+	}
+	return used
+}
+
 func (n *naive) decideReservations(p *ledger.Plan, out *ledger.Outcome, e *entry) {
 	for i, r := range p.Reservations {
-		used := n.counter(p.Key, r.Counter, e.now)
-		for _, a := range slices.Concat(e.seen, e.adds) {
-			if a.counter == r.Counter {
-				used = a.to(used)
-			}
+		used := n.after(p.Key, r.Counter, e)
+		if r.Unseen != "" && used.Sign() == 0 {
+			out.Result, out.Reservation = ledger.Refused, i
+			out.Ending = ledger.Ending{Decision: ledger.Denied, Code: r.Unseen, Rule: r.Rule}
+			return
 		}
 		step := addition{r.Counter, big.NewInt(1), r.Op == ledger.Max}
 		if r.Op != ledger.Count {
 			step.value = number(r.Amount)
 		}
+		full := step.to(used).Cmp(number(r.Limit)) >= 0
+		roomy, judged := e.roomy[r.Counter]
+		e.roomy[r.Counter] = !full && (roomy || !judged)
 		if step.to(used).Cmp(number(r.Limit)) > 0 {
 			out.Result, out.Reservation = ledger.Refused, i
 			out.Ending = ledger.Ending{Decision: ledger.Denied, Code: r.Code, Rule: r.Rule}
 			out.Used = amount.FromUint64(used.Uint64())
+			return
+		}
+		if !n.fits(p, e, step) {
+			out.Result, out.Reservation, out.Used = ledger.RefusedGroups, i, amount.FromUint64(used.Uint64())
+			out.Ending = ledger.Ending{Decision: ledger.Denied, Code: p.TooManyGroups, Rule: r.Rule}
 			return
 		}
 		e.adds = append(e.adds, step)

@@ -18,36 +18,142 @@ func topicOf(d ledger.Decision) ledger.Topics {
 func (n *naive) deploy(d *ledger.Deployment) (ledger.Deployed, error) {
 	key, now, ok := n.key(d.Key)
 	done := ledger.Deployed{At: max(now, d.At), LSN: uint64(len(n.log) + 1)}
-	var before [][32]byte
-	usedUp := false
+	usedUp, deployed := false, false
+	done.Stored = d.Size()
 	for _, e := range n.log {
 		if e.deployed == nil {
 			continue
 		}
 		if e.key == d.Key {
-			before = append(before, e.deployed.PolicyHash)
+			deployed = true
+			done.Stored += uint64(len(e.deployed.Text) + len(e.deployed.Program))
 		}
 		if a := e.deployed.Activation; a != nil && d.Activation != nil && *a == *d.Activation {
 			usedUp = true
 		}
 	}
-	done.Same = len(before) > 0 && before[len(before)-1] == d.PolicyHash
-	done.Rollback = !done.Same && slices.Contains(before, d.PolicyHash)
+	before := n.governed(d.Key)
+	named, serial := bound(before)
+	done.Same = len(before) > 0 && before[len(before)-1].hash == d.PolicyHash
+	done.Rollback = !done.Same && slices.ContainsFunc(before, func(g governor) bool { return g.hash == d.PolicyHash })
 	switch {
 	case !ok:
 		return done, ledger.ErrNotFound
 	case key.Revoked != 0:
 		return done, ledger.ErrKeyRevoked
-	case len(before) > 0 && key.Operator != d.Operator:
+	case deployed && key.Operator != d.Operator:
 		return done, ledger.ErrOperator
+	case named && !d.Named && !done.Same:
+		return done, ledger.ErrNotNamed
+	case serial > 0 && d.Serial <= serial && !done.Same:
+		return done, ledger.ErrSerial
 	case done.Rollback && d.RefuseRollback:
 		return done, ledger.ErrRollback
+	case d.MaxStored > 0 && done.Stored > d.MaxStored:
+		return done, ledger.ErrStorage
 	case d.Activation != nil && done.At >= d.Activation.Expires:
 		return done, ledger.ErrExpired
 	case usedUp:
 		return done, ledger.ErrUsed
 	}
 	return done, nil
+}
+
+// A governor is a policy that governs a key, or did.
+type governor struct {
+	hash   [32]byte // zeros where none does
+	named  bool
+	serial uint64
+}
+
+// governed returns the policies that governed a key, in order: the default ones, until it deployed one.
+func (n *naive) governed(key ledger.ID) (all []governor) {
+	var standard *governor
+	exists, own := false, false
+	for _, e := range n.log {
+		switch {
+		case e.standard != nil:
+			standard = &governor{e.standard.PolicyHash, e.standard.Named, e.standard.Serial}
+			if exists && !own {
+				all = append(all, *standard)
+			}
+		case e.key == key && e.created != nil:
+			if exists = true; standard != nil {
+				all = append(all, *standard)
+			}
+		case e.key == key && e.deployed != nil:
+			own = true
+			all = append(all, governor{e.deployed.PolicyHash, e.deployed.Named, e.deployed.Serial})
+		}
+	}
+	return all
+}
+
+// bound returns whether one of some policies names keys, and their highest serial.
+func bound(all []governor) (named bool, serial uint64) {
+	for _, g := range all {
+		if g.hash != [32]byte{} {
+			named, serial = named || g.named, max(serial, g.serial)
+		}
+	}
+	return named, serial
+}
+
+// bindDefault returns what binding a default policy must come to.
+func (n *naive) bindDefault(d *ledger.DefaultPolicy) (done ledger.BoundDefault, err error) {
+	var all []governor
+	var last, latest [32]byte
+	for _, e := range n.log {
+		if e.standard == nil {
+			continue
+		}
+		if last = e.standard.PolicyHash; last != [32]byte{} {
+			latest = last
+			all = append(all, governor{last, e.standard.Named, e.standard.Serial})
+		}
+	}
+	named, serial := bound(all)
+	had := slices.ContainsFunc(all, func(g governor) bool { return g.hash == d.PolicyHash })
+	switch none := d.PolicyHash == [32]byte{}; {
+	case d.PolicyHash == last:
+		done.Same = true
+	case none || d.PolicyHash == latest: // no policy, or the one before there was none
+	case serial > 0 && d.Serial <= serial:
+		return done, ledger.ErrSerial
+	default:
+		done.Rollback, done.Unnamed = had, named && !d.Named
+	}
+	return done, nil
+}
+
+// replayed returns the record of the decision that a plan asks for again, 0 where there is none.
+func (n *naive) replayed(p *ledger.Plan) (lsn uint64) {
+	if p.Replay == nil || p.TestRun {
+		return 0
+	}
+	standard, own := 0, false
+	for i, e := range n.log {
+		switch {
+		case e.standard != nil:
+			standard = i + 1
+		case e.key == p.Key && e.deployed != nil:
+			own = true
+		case e.key == p.Key && e.again != nil && e.again.Replay.ID == p.Replay.ID:
+			lsn = uint64(i + 1)
+		}
+	}
+	if lsn == 0 {
+		return 0
+	}
+	first := n.log[lsn-1]
+	issued := first.again.Replay.Expires - int64(ledger.ReplayLife)
+	switch {
+	case p.At >= first.again.Replay.Expires || p.At < issued:
+		return 0
+	case first.epoch != p.Epoch || !own && int(lsn) < standard:
+		return 0
+	}
+	return lsn
 }
 
 // use returns what using an attestation must come to.
@@ -121,6 +227,11 @@ func (n *naive) outbox(key ledger.ID) (hooks []ledger.Webhook, waiting []naiveDe
 			hooks = append(hooks, *e.hooked)
 		}
 		hooks = slices.DeleteFunc(hooks, func(w ledger.Webhook) bool { return w.ID == e.unhooked })
+		for i := range hooks {
+			if hooks[i].ID == e.enabled {
+				hooks[i].Disabled = 0
+			}
+		}
 		if e.attempt != nil {
 			waiting = settled(hooks, waiting, e.attempt, e.now)
 		}
@@ -137,8 +248,12 @@ func (n *naive) outbox(key ledger.ID) (hooks []ledger.Webhook, waiting []naiveDe
 // settled returns what waits after an attempt.
 func settled(hooks []ledger.Webhook, waiting []naiveDelivery, r *ledger.DeliveryResult, now int64) []naiveDelivery {
 	for i := range hooks {
-		if hooks[i].ID == r.Webhook && r.Disable {
+		switch given := !r.Delivered && r.Next == 0; {
+		case hooks[i].ID != r.Webhook:
+		case r.Disable:
 			hooks[i].Disabled = now
+		case given && slices.ContainsFunc(waiting, func(d naiveDelivery) bool { return d.hook == r.Webhook && d.lsn == r.LSN }):
+			hooks[i].Dropped++
 		}
 	}
 	var left []naiveDelivery

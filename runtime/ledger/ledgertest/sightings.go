@@ -17,6 +17,47 @@ func (f *fixture) reporting(n, budget uint64) *ledger.Plan {
 	return p
 }
 
+// testParts: a total is never less than the sum of the highest of its parts.
+func testParts(f *fixture) {
+	of := func(name string) ledger.Counter {
+		return ledger.Counter{Limit: name, Window: ledger.Task, Group: "task-1"}
+	}
+	report := func(input, output, total, budget uint64) *ledger.Plan {
+		p := f.reporting(total, budget)
+		p.Seen[0].Parts = []ledger.Counter{of("input"), of("output")}
+		p.Seen = append([]ledger.Sighting{{Counter: of("input"), Value: amount.FromUint64(input)},
+			{Counter: of("output"), Value: amount.FromUint64(output)}}, p.Seen...)
+		return p
+	}
+	tokens := f.reporting(0, 0).Reservations[0]
+	f.allow(report(60, 1, 61, 100))
+	f.wantCounter(tokens, 61)
+	if got := f.refuse(report(1, 41, 42, 100)); got.Code != code.ModelTokens || got.Used != amount.FromUint64(101) {
+		f.Fatalf("refusal: %+v", got)
+	}
+	f.wantCounter(tokens, 101)
+	f.refuse(report(1, 1, 0, 100)) // nothing is taken back
+	f.allow(report(0, 0, 500, 1000))
+	f.wantCounter(tokens, 500)
+}
+
+// testUnseen: a plan that says nothing of what a limit is about is judged by what was seen, once some was.
+func testUnseen(f *fixture) {
+	silent := func(budget uint64) *ledger.Plan {
+		p := f.reporting(0, budget)
+		p.Seen, p.Reservations[0].Unseen = nil, code.ModelUsage
+		return p
+	}
+	if got := f.refuse(silent(10)); got.Code != code.ModelUsage {
+		f.Fatalf("nothing was seen: %+v", got)
+	}
+	f.allow(f.reporting(7, 10))
+	f.allow(silent(10))
+	if got := f.refuse(silent(6)); got.Code != code.ModelTokens || got.Used != amount.FromUint64(7) {
+		f.Fatalf("above: %+v", got)
+	}
+}
+
 // testSightings: the highest figure of a task stays, whatever comes of the plans that report it.
 func testSightings(f *fixture) {
 	p := f.reporting(10, 10)

@@ -220,6 +220,21 @@ func testDisable(f *fixture) {
 	if e := last[len(last)-2]; e.Kind != ledger.WebhookChanged || e.Webhook != w.ID || e.WebhookChange != ledger.WebhookDisabled {
 		f.Fatalf("event: %+v", e)
 	}
+	f.wantErr("another key's", f.l.EnableWebhook(f.Context(), f.newKey(2).ID, w.ID, f.at), ledger.ErrNotFound)
+	f.wantErr("enabling", f.l.EnableWebhook(f.Context(), f.key.ID, w.ID, f.at), nil)
+	last = f.events()
+	if e := last[len(last)-1]; e.Kind != ledger.WebhookChanged || e.Webhook != w.ID || e.WebhookChange != ledger.WebhookEnabled {
+		f.Fatalf("event: %+v", e)
+	}
+	count := len(f.events())
+	f.wantErr("enabling what works", f.l.EnableWebhook(f.Context(), f.key.ID, w.ID, f.at), nil)
+	if len(f.events()) != count || f.webhooks()[0].Disabled != 0 {
+		f.Fatalf("%d events after %d, webhooks: %+v", len(f.events()), count, f.webhooks())
+	}
+	f.allow(f.plan())
+	if due := f.due(10); len(due) != 2 {
+		f.Fatalf("due: %+v", due)
+	}
 }
 
 // testOutboxBound fills a key's outbox: what does not fit is counted. The key's other webhook still has its share, and

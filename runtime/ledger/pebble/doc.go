@@ -4,7 +4,9 @@
 // group's first LSN, and nothing else on the hot path. What groups mean is the business of ledger/commit.
 //
 // Beside it stands a snapshot, a file, from which on opening replays the log, at about half a million records a second on
-// one core. One process at a time holds a directory.
+// one core; and an index of keys, a database of its own without a log of its own, which says which groups have records of
+// a key. Old tables of groups are merged, once, at a pace that decisions do not notice. One process at a time holds a
+// directory.
 package pebbleledger
 
 import (
@@ -31,7 +33,7 @@ type Options struct {
 	// it; "" where there is none.
 	AdminSocket string
 	// Errorf reports what Pebble logs as an error, which Health tells too, and that an unfinished last group was removed
-	// on opening, or that a snapshot can't be made or used; nil drops it.
+	// on opening, or that a snapshot or the index of keys can't be made or used; nil drops it.
 	Errorf func(format string, args ...any)
 	// Observer is told of every group that was made durable, with Clock's measure of it; nil for none.
 	Observer commit.Observer
@@ -39,6 +41,8 @@ type Options struct {
 	Clock func() time.Time
 	// SnapshotEvery is how many records are written between two snapshots; 0 means commit.SnapshotEvery.
 	SnapshotEvery uint64
+	// IndexEvery is how many records a stretch of the index of keys has at least; 0 means commit.IndexEvery.
+	IndexEvery uint64
 }
 
 // Open opens the ledger in dir, and makes it where there is none. Its errors wrap ledger.ErrLocked where another
@@ -50,7 +54,7 @@ func Open(dir string, options Options) (*commit.Ledger, error) {
 	}
 	l, err := commit.Open(log, commit.Options{
 		Random: options.Random, Logger: options.Errorf, Observer: options.Observer, Clock: options.Clock,
-		SnapshotEvery: options.SnapshotEvery,
+		SnapshotEvery: options.SnapshotEvery, IndexEvery: options.IndexEvery,
 	})
 	if err != nil {
 		return nil, errors.Join(err, log.Close())

@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -27,16 +29,25 @@ const (
 	// fullPause is how long a write waits that has met a full disk, before it is tried once more: Pebble tries to write a
 	// table again at once, and for ever.
 	fullPause = 100 * time.Millisecond
+	// logTables and indexTables are how many tables are kept open. With about ten other files of each database they are fewer
+	// than what the service keeps from connections (reservedFiles in cmd/bailiff).
+	logTables   = 24
+	indexTables = 16
 )
 
 // A log is a commit.Log over Pebble.
 type log struct {
 	db       *pebble.DB
 	fs       vfs.FS
+	plain    vfs.FS // for the index, whose log file stays empty and so is not filled
 	dir      string
 	lock     *pebble.Lock
 	write    *pebble.WriteOptions // Sync; tests show that anything less is noticed
 	patience time.Duration        // closePatience
+	readOnly bool
+	errorf   func(format string, args ...any)
+	closing  atomic.Bool // compactions need not be slow any more
+	merging  *merger     // nil where nothing is written
 
 	mu       sync.Mutex
 	failure  error       // fatal for the log
@@ -52,39 +63,64 @@ func openLog(dir string, options Options) (*log, error) { return openAs(dir, opt
 func openReadOnly(dir string, options Options) (*log, error) { return openAs(dir, options, true) }
 
 func openAs(dir string, options Options, readOnly bool) (l *log, err error) {
-	if options.FS == nil {
-		options.FS = vfs.Default
+	onDisk := options.FS == nil
+	if onDisk {
+		options.FS = private{vfs.Default}
 	}
-	options.FS = vfs.OnDiskFull(filled{options.FS}, func() { time.Sleep(fullPause) })
+	pause := func() { time.Sleep(fullPause) }
+	l = &log{dir: dir, plain: vfs.OnDiskFull(options.FS, pause), write: pebble.Sync, patience: closePatience, readOnly: readOnly, errorf: options.Errorf}
+	options.FS = vfs.OnDiskFull(filled{options.FS}, pause)
 	held, err := lock(dir, &options)
 	if err != nil {
 		return nil, err
 	}
-	l = &log{fs: options.FS, dir: dir, lock: held, write: pebble.Sync, patience: closePatience}
+	l.fs, l.lock = options.FS, held
+	if !readOnly {
+		l.merging = newMerger()
+	}
 	defer func() {
 		if err != nil {
 			l, err = nil, errors.Join(err, held.Close())
 		}
 	}()
+	if onDisk && !readOnly {
+		if err := makePrivate(dir); err != nil {
+			return nil, fmt.Errorf("ledger: taking the files of %s from other users: %w", dir, err)
+		}
+	}
 	defer l.recovered(&err)
-	settings := l.options(&options)
+	tables := pebble.NewFileCache(1, logTables)
+	defer tables.Unref() // the database has its own reference
+	settings := l.options(&options, tables)
 	settings.ReadOnly = readOnly
 	settings.ErrorIfNotExists = readOnly
 	l.db, err = pebble.Open(dir, settings)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: opening %s: %w", dir, err)
 	}
+	if l.merging != nil {
+		go l.mergeAll()
+	}
 	return l, nil
 }
 
-func (l *log) options(options *Options) *pebble.Options {
-	told := &logger{log: l, errorf: options.Errorf}
+func (l *log) options(options *Options, tables *pebble.FileCache) *pebble.Options {
+	told := &logger{fail: l.fail, errorf: options.Errorf}
+	merged := [7]int64{memTableBytes}
+	for level := 1; level < len(merged); level++ {
+		merged[level] = mergedBytes
+	}
 	return &pebble.Options{
-		FS:                 options.FS,
-		Lock:               l.lock,
-		FormatMajorVersion: format,
-		MemTableSize:       memTableBytes,
-		Logger:             told,
+		FS:        paced{markedDirs{l.fs, told.Fatalf}, &l.closing},
+		Lock:      l.lock,
+		FileCache: tables,
+
+		FormatMajorVersion:          format,
+		MemTableSize:                memTableBytes,
+		DisableAutomaticCompactions: true,
+		LBaseMaxBytes:               math.MaxInt64, // merged tables go to the lowest level at once
+		TargetFileSizes:             merged,
+		Logger:                      told,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { l.setTrouble(err) },
 			FlushEnd:        l.flushed,
@@ -128,6 +164,7 @@ func (l *log) setTrouble(err error) {
 func (l *log) flushed(info pebble.FlushInfo) {
 	if info.Err == nil {
 		l.setTrouble(nil)
+		l.merging.flushed()
 	}
 }
 
@@ -195,7 +232,11 @@ func (l *log) Read(from uint64, yield func(first uint64, group []byte) bool) (er
 // Truncate implements commit.Log.
 func (l *log) Truncate(from uint64) (err error) {
 	defer l.recovered(&err)
-	return l.db.DeleteRange(key(from), span.UpperBound, pebble.Sync)
+	last, err := l.Head()
+	if err != nil || last < from {
+		return err
+	}
+	return l.db.DeleteRange(key(from), key(last+1), pebble.Sync) // a wider one would overlap every table to come
 }
 
 // Head implements commit.Log.
@@ -241,5 +282,10 @@ func (l *log) Close() error {
 func (l *log) closeNow() (err error) {
 	defer func() { err = errors.Join(err, l.lock.Close()) }()
 	defer l.recovered(&err)
+	l.closing.Store(true)
+	if l.merging != nil {
+		l.merging.stop()
+		<-l.merging.done
+	}
 	return l.db.Close()
 }

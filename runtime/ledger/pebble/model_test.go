@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	mathrand "math/rand/v2"
 	"regexp"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,27 +25,35 @@ import (
 type world struct {
 	disk   *vfs.MemFS
 	broken *errorfs.Toggle
+	failed atomic.Bool // the disk was broken since the ledger was opened
 	rng    *mathrand.Rand
+	locks  sync.Mutex // for locking
 
-	every  uint64 // records between two snapshots
-	loaded *int   // counts the snapshots that were there when the ledger was opened
+	every   uint64        // records between two snapshots
+	stretch uint64        // records of a stretch of the index
+	extra   int           // groups that a key may have beyond the model's
+	loaded  *int          // counts the snapshots that were there when the ledger was opened
+	indexed *int          // counts the indexes that were
+	found   *atomic.Int64 // counts the lists that readers were given
+
+	put func(lists map[ledger.ID][]byte) // spoils what is put into the index
 
 	write *pebble.WriteOptions              // instead of Sync
 	wrap  func(ledger.Ledger) ledger.Ledger // around what Open returns
 }
 
 func newWorld() *world {
-	return &world{disk: vfs.NewCrashableMem(), rng: mathrand.New(mathrand.NewPCG(1, 2)), every: 8, loaded: new(int), write: pebble.Sync}
+	return &world{disk: vfs.NewCrashableMem(), rng: mathrand.New(mathrand.NewPCG(1, 2)), every: 8, stretch: 3, loaded: new(int), indexed: new(int), found: new(atomic.Int64), write: pebble.Sync}
 }
 
 func (w *world) Open() (ledger.Ledger, error) {
 	w.broken = &errorfs.Toggle{Injector: errorfs.ErrInjected.If(errorfs.Writes)}
-	log, err := openLog("ledger", Options{FS: errorfs.Wrap(w.disk, w.broken)})
+	log, err := openLog("ledger", Options{FS: errorfs.Wrap(locking{w.disk, &w.locks}, w.broken)})
 	if err != nil {
 		return nil, err
 	}
 	log.write = w.write
-	log.patience = 50 * time.Millisecond
+	w.failed.Store(false)
 	covers, err := commit.VerifySnapshot(log)
 	if err != nil {
 		return nil, err
@@ -50,7 +61,15 @@ func (w *world) Open() (ledger.Ledger, error) {
 	if covers > 0 {
 		*w.loaded++
 	}
-	l, err := commit.Open(log, commit.Options{Random: rand.Reader, SnapshotEvery: w.every})
+	if w.put == nil {
+		if covers, err = commit.VerifyIndex(log); err != nil {
+			return nil, err
+		}
+		if covers > 0 {
+			*w.indexed++
+		}
+	}
+	l, err := commit.Open(watched{log, w}, commit.Options{Random: rand.Reader, SnapshotEvery: w.every, IndexEvery: w.stretch, MaxGroups: ledgertest.ModelGroups + w.extra})
 	if err != nil {
 		return nil, err
 	}
@@ -62,29 +81,105 @@ func (w *world) Open() (ledger.Ledger, error) {
 }
 
 func (w *world) Crash(l ledger.Ledger, luck int) {
-	after := w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: luck, RNG: w.rng})
+	after := w.clone(luck)
 	l.Close()
 	w.disk = after
 }
 
-func (w *world) Break() { w.broken.On() }
+func (w *world) clone(luck int) *vfs.MemFS {
+	w.locks.Lock()
+	defer w.locks.Unlock()
+	return w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: luck, RNG: w.rng})
+}
+
+// A locking file system keeps Lock from running beside CrashClone: there MemFS waits for itself.
+type locking struct {
+	vfs.FS
+	locks *sync.Mutex
+}
+
+func (l locking) Lock(name string) (io.Closer, error) {
+	l.locks.Lock()
+	defer l.locks.Unlock()
+	return l.FS.Lock(name)
+}
+
+func (w *world) Break() {
+	w.failed.Store(true)
+	w.broken.On()
+}
+
+// patience is how long closing may take: on a disk that works as long as a busy machine needs, so that no test fails for that.
+func (w *world) patience() time.Duration {
+	if w.failed.Load() {
+		return 250 * time.Millisecond
+	}
+	return time.Minute
+}
 
 // Mend has the process end, so that a database that cannot close holds nothing any more.
 func (w *world) Mend(l ledger.Ledger, luck int) {
 	l.Close()
-	w.disk = w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: luck, RNG: w.rng})
+	w.disk = w.clone(luck)
 }
 
-// TestModel has the ledger make snapshots all the time, each of which has to be what the log comes to.
+// A watched log counts what readers get from its index, and spoils what is put into it where the world wants that.
+type watched struct {
+	*log
+	world *world
+}
+
+func (l watched) OpenIndex() (commit.Index, error) {
+	index, err := l.log.OpenIndex()
+	if err != nil {
+		return nil, err
+	}
+	return watchedIndex{index, l.world}, nil
+}
+
+// Close implements commit.Log.
+func (l watched) Close() error {
+	l.patience = l.world.patience()
+	return l.log.Close()
+}
+
+type watchedIndex struct {
+	commit.Index
+	world *world
+}
+
+func (x watchedIndex) Put(mark []byte, stretch uint64, lists map[ledger.ID][]byte) error {
+	if x.world.put != nil {
+		x.world.put(lists)
+	}
+	return x.Index.Put(mark, stretch, lists)
+}
+
+func (x watchedIndex) Close() error {
+	x.Index.(*index).patience = x.world.patience()
+	return x.Index.Close()
+}
+
+func (x watchedIndex) Lists(key ledger.ID, from uint64, yield func(uint64, []byte) bool) error {
+	return x.Index.Lists(key, from, func(stretch uint64, list []byte) bool {
+		x.world.found.Add(1)
+		return yield(stretch, list)
+	})
+}
+
+// TestModel has the ledger make snapshots and its index all the time, each of which has to be what the log comes to.
 func TestModel(t *testing.T) {
-	loaded := 0
+	loaded, indexed, found := 0, 0, new(atomic.Int64)
 	ledgertest.Model(t, 200, func() ledgertest.World {
 		w := newWorld()
-		w.loaded = &loaded
+		w.loaded, w.indexed, w.found = &loaded, &indexed, found
 		return w
 	})
 	if t.Logf("opened with a snapshot: %d times", loaded); loaded < 50 && !t.Failed() {
 		t.Error("hardly any ledger was opened with a snapshot")
+	}
+	if t.Logf("opened with an index: %d times, and read %d lists", indexed, found.Load()); (indexed < 50 || found.Load() < 500) && !t.Failed() {
+		t.Error("hardly any ledger was opened or read with an index")
 	}
 }
 
@@ -94,21 +189,33 @@ func TestModelCatches(t *testing.T) {
 		plant func(*world)
 		says  string // a regular expression
 	}{
-		"a dropped sync":    {func(w *world) { w.write = pebble.NoSync }, "acknowledged|a log that is not this one"},
-		"an early answer":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.noWait = true }) }, "acknowledged|is not handed out"},
-		"a lost expiry":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = longerHold }) }, "HoldExpires"},
-		"a lost window":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = dayForHour }) }, "counter|Result|refused"},
-		"a skipped counter": {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = skipLast }) }, "counter|Result|refused"},
-		"a second use":      {func(w *world) { w.wrap = faulty(func(f *fault) { f.usable = true }) }, "UseOnce: <nil>, the model says ledger: used"},
+		"a dropped sync":      {func(w *world) { w.write = pebble.NoSync }, "acknowledged|a log that is not this one"},
+		"an early answer":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.noWait = true }) }, "acknowledged|is not handed out"},
+		"a lost expiry":       {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = longerHold }) }, "HoldExpires"},
+		"a lost window":       {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = dayForHour }) }, "counter|Result|refused"},
+		"a skipped counter":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = skipLast }) }, "counter|Result|refused"},
+		"a forgotten request": {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = func(p *ledger.Plan) { p.Replay = nil } }) }, "Result|replay of"},
+		"a second use":        {func(w *world) { w.wrap = faulty(func(f *fault) { f.usable = true }) }, "UseOnce: <nil>, the model says ledger: used"},
 		"a second operator": {func(w *world) {
 			w.wrap = faulty(func(f *fault) { f.spoilDeployment = func(d *ledger.Deployment) { d.Operator = [32]byte{1} } })
 		}, "pinned to another operator|deployment|Operator"},
 		"an activation not used up": {func(w *world) {
 			w.wrap = faulty(func(f *fault) { f.spoilDeployment = func(d *ledger.Deployment) { d.Activation = nil } })
 		}, "the model says ledger: (used|expired)"},
-		"an expiry not recorded":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.noExpiry = true }) }, "ExpireHolds: 0"},
-		"a lost delivery":          {func(w *world) { w.wrap = faulty(func(f *fault) { f.dropDelivery = true }) }, "is not handed out"},
-		"a retry forgotten":        {func(w *world) { w.wrap = faulty(func(f *fault) { f.noRetry = true }) }, "is not handed out"},
+		"an expiry not recorded": {func(w *world) { w.wrap = faulty(func(f *fault) { f.noExpiry = true }) }, "ExpireHolds: 0"},
+		"a lost delivery":        {func(w *world) { w.wrap = faulty(func(f *fault) { f.dropDelivery = true }) }, "is not handed out"},
+		"a retry forgotten":      {func(w *world) { w.wrap = faulty(func(f *fault) { f.noRetry = true }) }, "is not handed out|webhooks, <nil>"},
+		"an index that forgets a key": {func(w *world) {
+			w.put = func(lists map[ledger.ID][]byte) { delete(lists, ledgertest.ID('k', 0)) }
+		}, "events of key"},
+		"an index that forgets a group": {func(w *world) {
+			w.put = func(lists map[ledger.ID][]byte) {
+				for key, list := range lists {
+					lists[key] = list[:len(list)-1]
+				}
+			}
+		}, "events of key"},
+		"a group too many":         {func(w *world) { w.extra = 1 }, "Result|the model says too many groups|counter "},
 		"a delivery made for ever": {func(w *world) { w.wrap = faulty(func(f *fault) { f.again = true }) }, "nothing that waits"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 func TestConformance(t *testing.T) {
 	var fs vfs.FS
 	open := func(t *testing.T) ledger.Ledger {
-		l, err := Open("ledger", Options{FS: fs, Random: rand.Reader, Errorf: t.Logf, SnapshotEvery: 3})
+		l, err := Open("ledger", Options{FS: fs, Random: rand.Reader, Errorf: t.Logf, SnapshotEvery: 3, IndexEvery: 3})
 		if err != nil {
 			t.Fatal(err)
 		}

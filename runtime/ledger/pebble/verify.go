@@ -28,10 +28,15 @@ type Chain struct {
 	// that there is one, and that it is something else.
 	Snapshot        uint64
 	SnapshotChanged bool
+
+	// Index is the LSN up to which the index of keys is what the log comes to, 0 where there is none. IndexChanged says that
+	// there is one, and that it is something else.
+	Index        uint64
+	IndexChanged bool
 }
 
 // VerifyChain walks the whole log in dir: every group's checksum, place, and hash of the group before, and the form of
-// every record, and what they come to beside the snapshot. It changes nothing. Its errors wrap ledger.ErrLocked where a process holds dir, and ledger.ErrCorrupt,
+// every record, and what they come to beside the snapshot and the index. It changes nothing. Its errors wrap ledger.ErrLocked where a process holds dir, and ledger.ErrCorrupt,
 // with the group's number, where the log is not what was written; the Chain then is of what comes before.
 func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error) {
 	log, err := openExisting(dir, options)
@@ -58,6 +63,13 @@ func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error
 	chain.Snapshot, err = commit.VerifySnapshot(log)
 	if errors.Is(err, commit.ErrSnapshotChanged) {
 		chain.SnapshotChanged, err = true, nil
+	}
+	if err != nil {
+		return chain, err
+	}
+	chain.Index, err = commit.VerifyIndex(log)
+	if errors.Is(err, commit.ErrIndexChanged) {
+		chain.IndexChanged, err = true, nil
 	}
 	return chain, err
 }

@@ -99,6 +99,11 @@ func (l *Ledger) do(f func(ledger.Ledger) error) error {
 	return err
 }
 
+// Replay implements ledger.Ledger.
+func (l *Ledger) Replay(ctx context.Context, key ledger.ID, lsn uint64) (ledger.ReplayedDecision, error) {
+	return call(l, func(in ledger.Ledger) (ledger.ReplayedDecision, error) { return in.Replay(ctx, key, lsn) })
+}
+
 // CreateKey implements ledger.Ledger.
 func (l *Ledger) CreateKey(ctx context.Context, key ledger.Key) error {
 	return l.do(func(in ledger.Ledger) error { return in.CreateKey(ctx, key) })
@@ -134,6 +139,26 @@ func (l *Ledger) Holds(ctx context.Context, key ledger.ID, at int64) ([]ledger.H
 	return call(l, func(in ledger.Ledger) ([]ledger.Hold, error) { return in.Holds(ctx, key, at) })
 }
 
+// CrowdedKeys implements ledger.Ledger.
+func (l *Ledger) CrowdedKeys(at int64) ([]ledger.KeyGroups, error) {
+	return call(l, func(in ledger.Ledger) ([]ledger.KeyGroups, error) { return in.CrowdedKeys(at) })
+}
+
+// Latest implements ledger.Ledger.
+func (l *Ledger) Latest(ctx context.Context) (int64, error) {
+	return call(l, func(in ledger.Ledger) (int64, error) { return in.Latest(ctx) })
+}
+
+// SetClock implements ledger.Ledger.
+func (l *Ledger) SetClock(ctx context.Context, at int64) error {
+	return l.do(func(in ledger.Ledger) error { return in.SetClock(ctx, at) })
+}
+
+// OutdatedHolds implements ledger.Ledger.
+func (l *Ledger) OutdatedHolds() (int, error) {
+	return call(l, func(in ledger.Ledger) (int, error) { return in.OutdatedHolds() })
+}
+
 // ExpireHolds implements ledger.Ledger.
 func (l *Ledger) ExpireHolds(ctx context.Context, at int64, limit int) (int, error) {
 	return call(l, func(in ledger.Ledger) (int, error) { return in.ExpireHolds(ctx, at, limit) })
@@ -159,6 +184,11 @@ func (l *Ledger) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deplo
 	return call(l, func(in ledger.Ledger) (ledger.Deployed, error) { return in.Deploy(ctx, d) })
 }
 
+// BindDefault implements ledger.Ledger.
+func (l *Ledger) BindDefault(ctx context.Context, d *ledger.DefaultPolicy) (ledger.BoundDefault, error) {
+	return call(l, func(in ledger.Ledger) (ledger.BoundDefault, error) { return in.BindDefault(ctx, d) })
+}
+
 // Policy implements ledger.Ledger.
 func (l *Ledger) Policy(ctx context.Context, key ledger.ID) (ledger.StoredPolicy, error) {
 	return call(l, func(in ledger.Ledger) (ledger.StoredPolicy, error) { return in.Policy(ctx, key) })
@@ -177,6 +207,11 @@ func (l *Ledger) UseOnce(ctx context.Context, u *ledger.Use) error {
 // CreateWebhook implements ledger.Ledger.
 func (l *Ledger) CreateWebhook(ctx context.Context, w ledger.Webhook) error {
 	return l.do(func(in ledger.Ledger) error { return in.CreateWebhook(ctx, w) })
+}
+
+// EnableWebhook implements ledger.Ledger.
+func (l *Ledger) EnableWebhook(ctx context.Context, key, id ledger.ID, at int64) error {
+	return l.do(func(in ledger.Ledger) error { return in.EnableWebhook(ctx, key, id, at) })
 }
 
 // RemoveWebhook implements ledger.Ledger.

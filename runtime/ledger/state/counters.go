@@ -33,6 +33,7 @@ func (s *State) identify(c ledger.Counter) counterID {
 // collector need not look into a table of millions.
 type counter struct {
 	dies  int64
+	order uint64 // the LSN of its last advance where it may make room for another (room.go), otherwise 0
 	value amount.Amount
 }
 
@@ -40,7 +41,8 @@ type counter struct {
 // full hours, so that a table is swept at most once an hour, however many groups an agent names.
 type counterTable struct {
 	live      map[[2]uint64]counter
-	nextDeath int64 // no counter dies before; may be too early
+	nextDeath int64        // no counter dies before; may be too early
+	scratch   *roomScratch // nil while nothing was looked for
 }
 
 // value returns the value of a counter at now: zero where it is dead or unknown.
@@ -57,32 +59,28 @@ func (t *counterTable) has(id counterID, now int64) bool {
 	return ok && now < c.dies
 }
 
-// room returns how many more groups may live at now.
-func (t *counterTable) room(now int64) int {
-	room := ledger.MaxGroups - len(t.live)
-	if now < t.nextDeath {
-		return room
-	}
-	for _, c := range t.live {
-		if now >= c.dies {
-			room++
-		}
-	}
-	return room
-}
-
-// advance gives counters their new values at now.
-func (t *counterTable) advance(effects []CounterEffect, now int64) error {
-	t.sweep(now)
-	for i := range effects {
-		e := &effects[i]
-		if e.Value.Cmp(t.value(e.id, now)) <= 0 {
+// advance forgets what a record forgets, and gives counters their new values at now.
+func (t *counterTable) advance(lsn uint64, r *Record) error {
+	t.sweep(r.Now)
+	for i := range r.Counters {
+		e := &r.Counters[i]
+		if e.Value.Cmp(t.value(e.id, r.Now)) <= 0 {
 			return fmt.Errorf("counter %.64q of group %.64q falls to %s", e.Counter.Limit, e.Counter.Group, e.Value)
 		}
-		dies := windowEnd(e.Counter.Window, now)
-		t.live[e.id.hash] = counter{dies: dies, value: e.Value}
-		t.nextDeath = min(t.nextDeath, dies)
 	}
+	if r.Forgets != 0 && t.forget(r.Forgets, r.Now) == 0 {
+		return fmt.Errorf("no group is idle that record %d or one before it advanced", r.Forgets)
+	}
+	for i := range r.Counters {
+		e := &r.Counters[i]
+		c := counter{dies: windowEnd(e.Counter.Window, r.Now), value: e.Value}
+		if e.Room {
+			c.order = lsn
+		}
+		t.live[e.id.hash] = c
+		t.nextDeath = min(t.nextDeath, c.dies)
+	}
+	t.advanced(r.Now, r.Counters)
 	if len(t.live) > ledger.MaxGroups {
 		return fmt.Errorf("more than %d live counters", ledger.MaxGroups)
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"fmt"
 
 	"bailiff/runtime/ledger"
@@ -10,7 +11,7 @@ import (
 // Decide judges a plan and fills in the record of its effects; where there is nothing to record r.Kind is None. It
 // changes nothing but r. An error says that no ledger would decide p, and wraps ledger.ErrInvalid.
 //
-// The order is: key, epoch, sightings, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
+// The order is: key, epoch, replay, sightings, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
 func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
 	r.reset()
 	out := ledger.Outcome{Reservation: -1}
@@ -23,8 +24,17 @@ func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
 		return out, nil
 	}
 	out.Now = max(k.now, p.At)
+	if p.Malformed {
+		r.Kind, r.Key, r.Now, r.Plan, r.Ending, r.Event = Malformed, p.Key, out.Now, p.ID, ledger.Ending{Code: p.Pass.Code}, p.Event
+		r.Event.Value, r.Event.Detail = ledger.Clip(p.Event.Value), ledger.Clip(p.Event.Detail)
+		return out, nil
+	}
 	if p.Epoch != k.key.Epoch {
 		out.Result = ledger.Stale
+		return out, nil
+	}
+	if lsn, found := s.findReplay(k, p); found {
+		out.Result, out.LSN = ledger.Replayed, lsn
 		return out, nil
 	}
 	if p.Hold != nil {
@@ -59,21 +69,42 @@ func (s *State) see(k *keyState, p *ledger.Plan, now int64, r *Record) {
 	for i := range p.Seen {
 		counter := p.Seen[i].Counter.Bounded()
 		id := s.identify(counter)
-		if p.Seen[i].Value.Cmp(k.counters.value(id, now)) <= 0 {
+		value := larger(p.Seen[i].Value, s.sum(k, p.Seen[i].Parts, now, r))
+		if value.Cmp(k.counters.value(id, now)) <= 0 {
 			continue
 		}
 		if effect := r.effectOn(id); effect != nil {
-			effect.Value = larger(effect.Value, p.Seen[i].Value)
+			effect.Value = larger(effect.Value, value)
 		} else if k.counters.has(id, now) || s.takeRoom(k, p, now) {
-			r.Counters = append(r.Counters, CounterEffect{Counter: counter, Value: p.Seen[i].Value, id: id})
+			r.Counters = append(r.Counters, CounterEffect{Counter: counter, Value: value, id: id})
 		}
 	}
 }
 
+// sum adds up what counters are by now, those included that the plan has raised.
+func (s *State) sum(k *keyState, counters []ledger.Counter, now int64, r *Record) (sum amount.Amount) {
+	for _, counter := range counters {
+		id := s.identify(counter.Bounded())
+		value := k.counters.value(id, now)
+		if effect := r.effectOn(id); effect != nil {
+			value = effect.Value
+		}
+		more, overflow := sum.Add(value)
+		if overflow {
+			return most
+		}
+		sum = more
+	}
+	return sum
+}
+
+// most is the largest amount.
+var most = amount.FromBytes32([32]byte(bytes.Repeat([]byte{0xff}, 32)))
+
 // judgeHold reports whether the plan may go on: an operator has allowed the hold.
 func (k *keyState) judgeHold(q *ledger.HoldRequest, out *ledger.Outcome, r *Record) bool {
-	id, h, found := k.holds.find(holdIntent{q.IntentHash, q.PolicyHash}, out.Now)
-	if !found || h.state == ledger.HoldUsed {
+	id, h, found := k.holds.find(holdIntent{q.IntentHash, q.PolicyHash}, q.Fee, out.Now)
+	if !found {
 		k.openHold(q, out, r)
 		return false
 	}
@@ -104,9 +135,9 @@ func (k *keyState) openHold(q *ledger.HoldRequest, out *ledger.Outcome, r *Recor
 	out.Result, out.Ending = ledger.Held, q.Pending
 	out.Hold, out.HoldExpires, out.HoldOpened = q.Candidate, out.Now+int64(lifetime), true
 	r.Hold = HoldEffect{
-		Action: HoldOpened, ID: q.Candidate, Expires: out.HoldExpires,
+		Action: HoldOpened, ID: q.Candidate, Version: ledger.IntentHashVersion, Expires: out.HoldExpires,
 		IntentHash: q.IntentHash, PolicyHash: q.PolicyHash,
-		Method: q.Method, AgentID: q.AgentID, PolicyVersion: q.PolicyVersion, Intent: q.Intent,
+		Method: q.Method, AgentID: q.AgentID, PolicyVersion: q.PolicyVersion, Intent: q.Intent, Fee: q.Fee,
 	}
 }
 
@@ -120,7 +151,14 @@ func (s *State) reserve(k *keyState, p *ledger.Plan, i int, out *ledger.Outcome,
 	if effect != nil {
 		used = effect.Value
 	}
+	if q.Unseen != "" && effect == nil && !k.counters.has(id, out.Now) {
+		refuse(out, ledger.Refused, i, used, ledger.Ending{Decision: ledger.Denied, Code: q.Unseen, Rule: q.Rule})
+		return false
+	}
 	value, fits := next(q, used)
+	if effect != nil {
+		effect.judged(value, q.Limit)
+	}
 	if !fits {
 		refuse(out, ledger.Refused, i, used, ledger.Ending{Decision: ledger.Denied, Code: q.Code, Rule: q.Rule})
 		return false
@@ -137,19 +175,15 @@ func (s *State) reserve(k *keyState, p *ledger.Plan, i int, out *ledger.Outcome,
 		return false
 	}
 	r.Counters = append(r.Counters, CounterEffect{Counter: counter, Value: value, id: id})
+	r.Counters[len(r.Counters)-1].judged(value, q.Limit)
 	return true
 }
 
-// takeRoom reports whether the key may have one more counter, besides those that this plan took room for before.
-func (s *State) takeRoom(k *keyState, p *ledger.Plan, now int64) bool {
-	if ledger.MaxGroups-len(k.counters.live) >= len(p.Seen)+len(p.Reservations) {
-		return true
-	}
-	if !s.roomKnown {
-		s.room, s.roomKnown = k.counters.room(now), true
-	}
-	s.room--
-	return s.room >= 0
+// judged notes whether a limit leaves the counter room at a value. One that any limit leaves none is used up.
+func (e *CounterEffect) judged(value, limit amount.Amount) {
+	used := value.Cmp(limit) >= 0
+	e.usedUp = e.usedUp || used
+	e.Room = e.Counter.Window == ledger.Task && !e.usedUp
 }
 
 // effectOn returns the effect that an earlier reservation of the same plan has on a counter.
@@ -205,6 +239,10 @@ func (s *State) conclude(k *keyState, p *ledger.Plan, out *ledger.Outcome, r *Re
 	r.Kind, r.Key, r.Now, r.Plan = Decision, p.Key, out.Now, p.ID
 	r.Result, r.Ending, r.Observed, r.Event = out.Result, out.Ending, out.Observed, p.Event
 	r.Event.Value, r.Event.Detail = ledger.Clip(p.Event.Value), ledger.Clip(p.Event.Detail)
+	s.makeRoom(k, r)
+	if out.Result == ledger.Refused && out.Reservation >= 0 {
+		tellRefusal(&r.Event, &p.Reservations[out.Reservation], out)
+	}
 	if p.TestRun {
 		r.withoutEffects()
 		if out.HoldOpened {
@@ -212,7 +250,18 @@ func (s *State) conclude(k *keyState, p *ledger.Plan, out *ledger.Outcome, r *Re
 		}
 		return
 	}
+	if out.Decision == ledger.Allowed {
+		r.Replay = p.Replay
+	}
 	k.tell(topicOf(out.Decision), r)
+}
+
+// tellRefusal says in an event which limit the intent would exceed, and by what.
+func tellRefusal(e *ledger.Event, q *ledger.Reservation, out *ledger.Outcome) {
+	e.Details = ledger.Details{Line: q.Line}
+	if out.Code == q.Code { // and not for want of a value
+		e.Value, e.Details.Limit = q.Reached(out.Used).Format(q.Decimals), q.Limit.Format(q.Decimals)
+	}
 }
 
 // countUsage counts one more ALLOWED decision, and reports whether the quota allows it.
@@ -229,5 +278,5 @@ func (k *keyState) countUsage(quota uint64, now int64, r *Record) bool {
 // withoutEffects makes the record of a decision one of a test-run.
 func (r *Record) withoutEffects() {
 	r.Kind, r.Ending.Decision = TestRun, ledger.TestRun
-	r.Counters, r.Hold, r.Usage = r.Counters[:0], HoldEffect{}, ledger.Usage{}
+	r.Counters, r.Forgets, r.Hold, r.Usage = r.Counters[:0], 0, HoldEffect{}, ledger.Usage{}
 }

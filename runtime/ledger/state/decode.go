@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
@@ -31,6 +32,16 @@ func (r *Record) Decode(data string) error {
 		d.check(len(r.Outbox) > 0, "an empty outbox")
 	case PolicyDeployed, HoldExpired:
 		r.decodeOutbox(&d)
+	case decisionAgain:
+		r.decodeOutbox(&d)
+		r.Replay = &ledger.Replay{}
+		d.copy(r.Replay.ID[:])
+		r.Replay.Nonce, r.Replay.Expires = d.text(ledger.MaxNonce), d.time()
+		r.Replay.Claims = d.bytes(ledger.MaxClaims)
+	case deployedNamed:
+		r.decodeOutbox(&d)
+		r.Deployed.Named, r.Deployed.Serial = d.bool(), d.uvarint()
+		d.check(r.Deployed.Named || r.Deployed.Serial != 0, "a deployment that needs no such record")
 	}
 	if d.problem == "" && d.rest != "" {
 		d.fail("bytes after the end")
@@ -46,10 +57,12 @@ func (k Kind) plain() Kind {
 	switch k {
 	case keyGrown:
 		return KeyCreated
-	case decisionTold:
+	case decisionTold, decisionAgain:
 		return Decision
 	case resolvingTold:
 		return HoldResolved
+	case deployedNamed:
+		return PolicyDeployed
 	}
 	return k
 }
@@ -63,6 +76,10 @@ func (r *Record) decodeBody(d *decoder) {
 		r.decodeUsage(d)
 	case TestRun:
 		r.decodeEvent(d)
+	case Malformed:
+		d.copy(r.Plan[:])
+		r.Ending.Code = code.Code(d.text(ledger.MaxRule))
+		r.decodeWhat(d)
 	case KeyCreated:
 		r.decodeKey(d)
 	case KeyRevoked:
@@ -75,6 +92,10 @@ func (r *Record) decodeBody(d *decoder) {
 	case PolicyDeployed:
 		r.Epoch = d.uvarint()
 		r.decodeDeployment(d)
+	case ClockSet:
+	case DefaultBound:
+		r.Default = &DefaultEffect{}
+		r.Default.decode(d)
 	case AttestationUsed:
 		d.copy(r.Token[:])
 		r.Expires = d.time()
@@ -83,7 +104,7 @@ func (r *Record) decodeBody(d *decoder) {
 		d.copy(r.Hold.ID[:])
 	case WebhookCreated:
 		r.decodeWebhook(d)
-	case WebhookRemoved, DeliverySettled:
+	case WebhookRemoved, WebhookEnabled, DeliverySettled:
 		r.Webhook = &ledger.Webhook{Key: r.Key}
 		d.copy(r.Webhook.ID[:])
 		if r.Kind == DeliverySettled {
@@ -119,11 +140,40 @@ func (r *Record) decodeWhat(d *decoder) {
 	d.copy(e.Commitment[:])
 	d.copy(e.PolicyHash[:])
 	e.Value = d.text(ledger.MaxEventDetail)
-	e.Detail = d.text(ledger.MaxEventDetail)
+	n := d.uvarint()
+	d.check(n < 2*detailed, "a text that is too long")
+	e.Detail = d.take(int(n % detailed))
+	if n >= detailed {
+		d.details(&e.Details)
+	}
+}
+
+func (d *decoder) details(to *ledger.Details) {
+	to.Line, to.Count = d.int32(), d.int32()
+	to.Limit = d.text(ledger.MaxDetailText)
+	to.Entry = d.text(ledger.MaxDetailText)
+	n := d.uvarint()
+	d.check(n <= ledger.MaxAllowed, "too many entries")
+	for i := uint64(0); i < n && d.problem == ""; i++ {
+		to.Allowed = append(to.Allowed, d.text(ledger.MaxDetailText))
+	}
+	d.check(!to.IsZero() && to.Fit(), "details that say nothing, or too much")
+}
+
+// int32 reads a number that fits into 31 bits.
+func (d *decoder) int32() int {
+	n := d.uvarint()
+	d.check(n <= math.MaxInt32, "a number that is too large")
+	return int(n & math.MaxInt32)
 }
 
 func (r *Record) decodeCounters(d *decoder) {
 	n := d.uvarint()
+	if n >= forgetting {
+		n -= forgetting
+		r.Forgets = d.uvarint()
+		d.check(r.Forgets != 0 && n > 0, "groups that make room for none, or by no record")
+	}
 	d.check(n <= ledger.MaxSightings+ledger.MaxReservations, "too many counters")
 	for i := uint64(0); i < n && d.problem == ""; i++ {
 		var c CounterEffect
@@ -131,6 +181,9 @@ func (r *Record) decodeCounters(d *decoder) {
 		c.Counter.Window = ledger.Window(d.byte())
 		c.Counter.Group = d.text(ledger.MaxGroupText)
 		c.Value = d.amount()
+		if c.Counter.Window == taskWithRoom {
+			c.Counter.Window, c.Room = ledger.Task, true
+		}
 		d.check(c.Counter.Window >= ledger.Hour && c.Counter.Window <= ledger.Task, "unknown window")
 		r.Counters = append(r.Counters, c)
 	}
@@ -139,12 +192,19 @@ func (r *Record) decodeCounters(d *decoder) {
 func (r *Record) decodeHold(d *decoder) {
 	h := &r.Hold
 	h.Action = HoldAction(d.byte())
-	d.check(h.Action <= HoldUsedUp, "unknown hold action")
+	d.check(h.Action <= holdOpenedBy, "unknown hold action")
 	if h.Action == NoHold {
 		return
 	}
 	d.copy(h.ID[:])
-	if h.Action != HoldOpened {
+	switch h.Action {
+	case holdOpenedBy:
+		h.Action, h.Version = HoldOpened, d.uvarint()
+		d.check(h.Version > 1, "a version that needs no such record")
+		h.Fee = d.fee()
+	case HoldOpened:
+		h.Version = 1
+	default:
 		return
 	}
 	h.Expires = d.time()
@@ -202,6 +262,18 @@ func (r *Record) decodeDeployment(d *decoder) {
 	}
 	e.Text = d.bytes(ledger.MaxPolicyText)
 	e.Program = d.bytes(ledger.MaxProgram)
+}
+
+func (e *DefaultEffect) decode(d *decoder) {
+	d.copy(e.PolicyHash[:])
+	e.Rollback, e.Serial, e.Named = d.bool(), d.uvarint(), d.bool()
+	n := d.uvarint()
+	d.check(n <= ledger.MaxNamedKeys && (n == 0 || e.Named), "keys that cannot be named")
+	for i := uint64(0); i < n && d.problem == ""; i++ {
+		var key ledger.ID
+		d.copy(key[:])
+		e.Keys = append(e.Keys, key)
+	}
 }
 
 func (r *Record) decodeWebhook(d *decoder) {
@@ -332,6 +404,13 @@ func (d *decoder) scopes() ledger.Scopes {
 	s := ledger.Scopes(d.byte())
 	d.check(s&^ledger.AllScopes == 0, "unknown scopes")
 	return s
+}
+
+func (d *decoder) fee() (f ledger.Fee) {
+	if f.Declared = d.bool(); f.Declared {
+		f.Amount = d.amount()
+	}
+	return f
 }
 
 func (d *decoder) amount() amount.Amount {

@@ -8,7 +8,7 @@ import (
 )
 
 // Deploy fills in the record that binds a policy to a key, or returns why there is none. It is judged in the order:
-// key, operator, rollback, activation. Same and Rollback of the result are filled in.
+// key, operator, names, serial, rollback, storage, activation. Key and LSN of the result are not filled in.
 func (s *State) Deploy(d *ledger.Deployment, r *Record) (ledger.Deployed, error) {
 	r.reset()
 	var done ledger.Deployed
@@ -24,10 +24,13 @@ func (s *State) Deploy(d *ledger.Deployment, r *Record) (ledger.Deployed, error)
 	case k.key.Operator != [32]byte{} && k.key.Operator != d.Operator:
 		return done, fmt.Errorf("%w: key %s", ledger.ErrOperator, d.Key)
 	}
-	done.Same = k.key.PolicyHash == d.PolicyHash
-	done.Rollback = !done.Same && k.hadPolicy(d.PolicyHash)
-	if done.Rollback && d.RefuseRollback {
-		return done, fmt.Errorf("%w: %x", ledger.ErrRollback, d.PolicyHash)
+	past := s.pastOf(k, d.PolicyHash)
+	done.Same, done.Rollback = past.same, past.had && !past.same
+	if err := past.refuses(d); err != nil {
+		return done, err
+	}
+	if done.Stored = k.stored + d.Size(); d.MaxStored != 0 && done.Stored > d.MaxStored {
+		return done, &ledger.StorageError{Size: d.Size(), Stored: k.stored, Most: d.MaxStored}
 	}
 	done.At = max(k.now, d.At)
 	if a := d.Activation; a != nil {
@@ -38,14 +41,10 @@ func (s *State) Deploy(d *ledger.Deployment, r *Record) (ledger.Deployed, error)
 	r.Kind, r.Key, r.Now, r.Epoch = PolicyDeployed, d.Key, done.At, k.key.Epoch+1
 	r.Deployed = &DeployEffect{
 		Operator: d.Operator, PolicyHash: d.PolicyHash, PolicyVersion: d.PolicyVersion, Machine: d.Machine,
-		Rollback: done.Rollback, Activation: d.Activation, Text: d.Text, Program: d.Program,
+		Rollback: done.Rollback, Named: d.Named, Serial: d.Serial, Activation: d.Activation, Text: d.Text, Program: d.Program,
 	}
 	k.tell(ledger.PolicyDeployed, r)
 	return done, nil
-}
-
-func (k *keyState) hadPolicy(hash [32]byte) bool {
-	return slices.ContainsFunc(k.deployments, func(d ledger.DeploymentView) bool { return d.PolicyHash == hash })
 }
 
 func (s *State) applyDeployed(k *keyState, lsn uint64, r *Record) error {
@@ -59,7 +58,8 @@ func (s *State) applyDeployed(k *keyState, lsn uint64, r *Record) error {
 		}
 	}
 	k.key.Epoch, k.key.Operator, k.key.PolicyHash, k.key.PolicyLSN = r.Epoch, e.Operator, e.PolicyHash, lsn
-	k.deployments = append(k.deployments, ledger.DeploymentView{PolicyHash: e.PolicyHash, At: r.Now, LSN: lsn, Rollback: e.Rollback})
+	k.stored += uint64(len(e.Text)) + uint64(len(e.Program))
+	k.deployments = append(k.deployments, ledger.DeploymentView{PolicyHash: e.PolicyHash, At: r.Now, LSN: lsn, Rollback: e.Rollback, Named: e.Named, Serial: e.Serial})
 	return nil
 }
 

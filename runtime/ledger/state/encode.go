@@ -11,18 +11,27 @@ import (
 // and hashes stand as they are. Every record has exactly one encoding, and Decode accepts no other.
 //
 //	record    = kind key now body
-//	decision  = event counters hold usage, and as kind 14 an outbox that is not empty
+//	decision  = event counters hold usage, and as kind 14 an outbox that is not empty, or as kind 22 an outbox and a replay
+//	replay    = id nonce expires claims
 //	test-run  = event
+//	malformed = plan code what
 //	event     = plan result decision observed code rule what
-//	what      = endpoint request agent action class chain commitment policy value detail
-//	counters  = n (limit window group amount)*n
-//	hold      = 0 | 1 id | 2 id expires intent-hash policy-hash method agent version intent | 3 id
+//	what      = endpoint request agent action class chain commitment policy value (detail | detail' details), where the length of detail' has 1025 added to it
+//	details   = line count limit entry n text*n, not all empty
+//	counters  = n (limit window group amount)*n, or 2048+n forgets (limit window group amount)*n
+//	window    = 1 hour | 2 day | 3 task | 4 task, with room
+//	hold      = 0 | 1 id | 2 id opened | 3 id | 4 id version fee opened, of which 2 is version 1 of the intent hash, without a fee
+//	fee       = 0 | 1 amount
+//	opened    = expires intent-hash policy-hash method agent version intent
 //	usage     = 0 | month count
 //	created   = hash email environment tier scopes shim epoch, and as kind 7: operator organization, not both empty
 //	revoked   = epoch
 //	resolved  = hold state resolved signature, and as kind 15 an outbox that is not empty
 //	changed   = tier scopes
 //	deployed  = epoch operator policy version machine rollback activate text program outbox
+//	            and as kind 20: named serial, not both zero
+//	clock     =
+//	default   = policy rollback serial named n (key)*n
 //	activate  = 0 | 1 id expires
 //	used      = token expires what
 //	expired   = hold outbox
@@ -38,6 +47,18 @@ const (
 	keyGrown      Kind = 7  // KeyCreated with an operator key or an organization
 	decisionTold  Kind = 14 // Decision with an outbox
 	resolvingTold Kind = 15 // HoldResolved with an outbox
+	decisionAgain Kind = 22 // Decision with a replay
+	deployedNamed Kind = 20 // PolicyDeployed by a text that names its keys or has a serial
+)
+
+// holdOpenedBy is how HoldOpened is written where the intent hash has a version above 1.
+const holdOpenedBy HoldAction = 4
+
+// forgetting is added to the number of counters where the LSN up to which groups make room follows, and taskWithRoom is how
+// the window of a task's counter is written that may make room.
+const (
+	forgetting   = 2048
+	taskWithRoom = ledger.Task + 1
 )
 
 // encoded returns the kind as it is written.
@@ -45,10 +66,14 @@ func (r *Record) encoded() Kind {
 	switch {
 	case r.Kind == KeyCreated && (r.Created.Operator != [32]byte{} || r.Created.Organization != ""):
 		return keyGrown
+	case r.Kind == Decision && r.Replay != nil:
+		return decisionAgain
 	case r.Kind == Decision && len(r.Outbox) > 0:
 		return decisionTold
 	case r.Kind == HoldResolved && len(r.Outbox) > 0:
 		return resolvingTold
+	case r.Kind == PolicyDeployed && (r.Deployed.Named || r.Deployed.Serial != 0):
+		return deployedNamed
 	}
 	return r.Kind
 }
@@ -65,6 +90,12 @@ func (r *Record) Append(b []byte) []byte {
 		return appendText(append(b, r.Created.Operator[:]...), r.Created.Organization)
 	case decisionTold, resolvingTold, PolicyDeployed, HoldExpired:
 		return r.appendOutbox(b)
+	case decisionAgain:
+		b = append(r.appendOutbox(b), r.Replay.ID[:]...)
+		b = binary.AppendUvarint(appendText(b, r.Replay.Nonce), uint64(r.Replay.Expires))
+		return appendBytes(b, r.Replay.Claims)
+	case deployedNamed:
+		return binary.AppendUvarint(append(r.appendOutbox(b), bit(r.Deployed.Named)), r.Deployed.Serial)
 	}
 	return b
 }
@@ -78,6 +109,8 @@ func (r *Record) appendBody(b []byte) []byte {
 		return appendUsage(b, r.Usage)
 	case TestRun:
 		return r.appendEvent(b)
+	case Malformed:
+		return appendWhat(appendText(append(b, r.Plan[:]...), string(r.Ending.Code)), &r.Event)
 	case KeyCreated:
 		return appendKey(b, &r.Created)
 	case KeyRevoked:
@@ -92,6 +125,8 @@ func (r *Record) appendBody(b []byte) []byte {
 		return append(b, byte(r.Created.Scopes))
 	case PolicyDeployed:
 		return r.Deployed.append(binary.AppendUvarint(b, r.Epoch))
+	case DefaultBound:
+		return r.Default.append(b)
 	case AttestationUsed:
 		b = append(b, r.Token[:]...)
 		b = binary.AppendUvarint(b, uint64(r.Expires))
@@ -100,7 +135,7 @@ func (r *Record) appendBody(b []byte) []byte {
 		return append(b, r.Hold.ID[:]...)
 	case WebhookCreated:
 		return appendWebhook(b, r.Webhook)
-	case WebhookRemoved:
+	case WebhookRemoved, WebhookEnabled:
 		return append(b, r.Webhook.ID[:]...)
 	case DeliverySettled:
 		return r.Settled.append(append(b, r.Webhook.ID[:]...))
@@ -126,15 +161,43 @@ func appendWhat(b []byte, e *ledger.Event) []byte {
 	b = append(b, e.Commitment[:]...)
 	b = append(b, e.PolicyHash[:]...)
 	b = appendText(b, e.Value)
-	return appendText(b, e.Detail)
+	if e.Details.IsZero() {
+		return appendText(b, e.Detail)
+	}
+	b = append(binary.AppendUvarint(b, uint64(len(e.Detail)+detailed)), e.Detail...)
+	return appendDetails(b, &e.Details)
+}
+
+// detailed is added to the length of an event's detail where details follow it: no detail is that long.
+const detailed = ledger.MaxEventDetail + 1
+
+func appendDetails(b []byte, d *ledger.Details) []byte {
+	b = binary.AppendUvarint(b, uint64(d.Line))
+	b = binary.AppendUvarint(b, uint64(d.Count))
+	b = appendText(b, d.Limit)
+	b = appendText(b, d.Entry)
+	b = binary.AppendUvarint(b, uint64(len(d.Allowed)))
+	for _, text := range d.Allowed {
+		b = appendText(b, text)
+	}
+	return b
 }
 
 func (r *Record) appendCounters(b []byte) []byte {
-	b = binary.AppendUvarint(b, uint64(len(r.Counters)))
+	if r.Forgets == 0 {
+		b = binary.AppendUvarint(b, uint64(len(r.Counters)))
+	} else {
+		b = binary.AppendUvarint(b, uint64(forgetting+len(r.Counters)))
+		b = binary.AppendUvarint(b, r.Forgets)
+	}
 	for i := range r.Counters {
 		c := &r.Counters[i]
 		b = appendText(b, c.Counter.Limit)
-		b = append(b, byte(c.Counter.Window))
+		window := c.Counter.Window
+		if c.Room {
+			window = taskWithRoom
+		}
+		b = append(b, byte(window))
 		b = appendText(b, c.Counter.Group)
 		b = appendAmount(b, c.Value)
 	}
@@ -142,12 +205,20 @@ func (r *Record) appendCounters(b []byte) []byte {
 }
 
 func (h *HoldEffect) append(b []byte) []byte {
-	b = append(b, byte(h.Action))
-	if h.Action == NoHold {
+	action := h.Action
+	if action == HoldOpened && h.Version > 1 {
+		action = holdOpenedBy
+	}
+	b = append(b, byte(action))
+	if action == NoHold {
 		return b
 	}
 	b = append(b, h.ID[:]...)
-	if h.Action != HoldOpened {
+	switch action {
+	case holdOpenedBy:
+		b = appendFee(binary.AppendUvarint(b, h.Version), h.Fee)
+	case HoldOpened:
+	default:
 		return b
 	}
 	b = binary.AppendUvarint(b, uint64(h.Expires))
@@ -190,6 +261,16 @@ func (e *DeployEffect) append(b []byte) []byte {
 	return appendBytes(b, e.Program)
 }
 
+func (e *DefaultEffect) append(b []byte) []byte {
+	b = append(append(b, e.PolicyHash[:]...), bit(e.Rollback))
+	b = append(binary.AppendUvarint(b, e.Serial), bit(e.Named))
+	b = binary.AppendUvarint(b, uint64(len(e.Keys)))
+	for _, key := range e.Keys {
+		b = append(b, key[:]...)
+	}
+	return b
+}
+
 func appendWebhook(b []byte, w *ledger.Webhook) []byte {
 	b = append(b, w.ID[:]...)
 	b = appendText(b, w.URL)
@@ -225,6 +306,13 @@ func appendBytes(b, value []byte) []byte {
 func appendText(b []byte, text string) []byte {
 	b = binary.AppendUvarint(b, uint64(len(text)))
 	return append(b, text...)
+}
+
+func appendFee(b []byte, f ledger.Fee) []byte {
+	if b = append(b, bit(f.Declared)); f.Declared {
+		b = appendAmount(b, f.Amount)
+	}
+	return b
 }
 
 func appendAmount(b []byte, a amount.Amount) []byte {

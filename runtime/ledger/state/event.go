@@ -9,6 +9,8 @@ func (r *Record) View(lsn uint64) ledger.LoggedEvent {
 	switch r.Kind {
 	case Decision, TestRun:
 		r.viewDecision(&e)
+	case Malformed:
+		e.Kind, e.Plan, e.Ending.Code, e.Event = ledger.RequestMalformed, r.Plan, r.Ending.Code, r.Event
 	case KeyCreated:
 		e.Kind, e.Tier, e.Scopes = ledger.KeyCreated, r.Created.Tier, r.Created.Scopes
 	case KeyRevoked:
@@ -21,12 +23,18 @@ func (r *Record) View(lsn uint64) ledger.LoggedEvent {
 		e.Kind, e.Hold = ledger.HoldExpired, r.Hold.ID
 	case PolicyDeployed:
 		e.Kind, e.Event.PolicyHash, e.Rollback = ledger.PolicyBound, r.Deployed.PolicyHash, r.Deployed.Rollback
+	case ClockSet:
+		e.Kind = ledger.ClockSet
+	case DefaultBound:
+		e.Kind, e.Event.PolicyHash, e.Rollback = ledger.DefaultBound, r.Default.PolicyHash, r.Default.Rollback
 	case AttestationUsed:
 		e.Kind, e.Token, e.Event = ledger.AttestationUsed, r.Token, r.Event
 	case WebhookCreated:
 		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookRegistered
 	case WebhookRemoved:
 		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookRemoved
+	case WebhookEnabled:
+		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookEnabled
 	case DeliverySettled:
 		if r.Settled.Action == DeliveryDisables {
 			e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookDisabled
@@ -77,4 +85,13 @@ func (r *Record) Body(h *ledger.Hold) bool {
 	h.Rule, h.Method, h.AgentID = r.Ending.Rule, r.Hold.Method, r.Hold.AgentID
 	h.PolicyVersion, h.Intent = r.Hold.PolicyVersion, r.Hold.Intent
 	return true
+}
+
+// KeyOf returns the key of an encoded record without decoding the rest, false where it is too short for one.
+func KeyOf(data string) (key ledger.ID, ok bool) {
+	if len(data) < 1+len(key) {
+		return key, false
+	}
+	copy(key[:], data[1:])
+	return key, true
 }

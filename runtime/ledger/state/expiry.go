@@ -73,6 +73,16 @@ func (s *State) ExpireHold(at int64, r *Record) {
 	k.tell(ledger.TopicHoldExpired, r)
 }
 
+// OutdatedHolds returns how many holds are pending under an older version of the intent hash. They are due.
+func (s *State) OutdatedHolds() (n int) {
+	for ref := range s.expiring.pending {
+		if k := s.keys[ref.key]; k != nil && k.holds.byID[ref.id].version < ledger.IntentHashVersion {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *State) applyExpired(k *keyState, r *Record) error {
 	ref := holdRef{r.Key, r.Hold.ID}
 	at, pending := s.expiring.pending[ref]

@@ -11,10 +11,12 @@ import (
 // A hold is what memory keeps of a hold; its body stays in the log, at lsn.
 type hold struct {
 	intent   holdIntent
+	fee      ledger.Fee
 	created  int64
 	expires  int64
 	resolved int64
 	lsn      uint64
+	version  uint64 // of the intent hash
 	state    ledger.HoldState
 }
 
@@ -24,19 +26,25 @@ type holdIntent struct{ intentHash, policyHash [32]byte }
 // A holdTable has the holds of one key. Expired ones may stay in it until they are swept.
 type holdTable struct {
 	byID       map[ledger.ID]hold
-	byIntent   map[holdIntent]ledger.ID // the latest hold of each intent
-	pending    int                      // of byID, expired ones included
-	nextExpiry int64                    // none expires before
+	byIntent   map[holdIntent][]ledger.ID // the holds of each intent, in the order of the log
+	pending    int                        // of byID, expired ones included
+	nextExpiry int64                      // none expires before
 }
 
-// find returns the latest unexpired hold of an intent.
-func (t *holdTable) find(intent holdIntent, now int64) (ledger.ID, hold, bool) {
-	id, ok := t.byIntent[intent]
-	if !ok {
-		return ledger.ID{}, hold{}, false
+// find returns the hold that decides on an intent with a fee. Only those count that cover the fee and are neither used nor
+// expired: the latest that an operator has allowed, or, where there is none, the latest.
+func (t *holdTable) find(intent holdIntent, fee ledger.Fee, now int64) (latest ledger.ID, found hold, ok bool) {
+	for _, id := range slices.Backward(t.byIntent[intent]) {
+		h := t.byID[id]
+		switch {
+		case now >= h.expires || h.state == ledger.HoldUsed || !h.fee.Covers(fee):
+		case h.state == ledger.HoldAllowed:
+			return id, h, true
+		case !ok:
+			latest, found, ok = id, h, true
+		}
 	}
-	h := t.byID[id]
-	return id, h, now < h.expires
+	return latest, found, ok
 }
 
 // open returns the number of unexpired pending holds.
@@ -80,8 +88,8 @@ func (t *holdTable) add(lsn uint64, r *Record) error {
 		return fmt.Errorf("hold %s exists already or is born expired", e.ID)
 	}
 	intent := holdIntent{e.IntentHash, e.PolicyHash}
-	t.byID[e.ID] = hold{intent: intent, created: r.Now, expires: e.Expires, lsn: lsn, state: ledger.HoldPending}
-	t.byIntent[intent] = e.ID
+	t.byID[e.ID] = hold{intent: intent, fee: e.Fee, created: r.Now, expires: e.Expires, lsn: lsn, version: e.Version, state: ledger.HoldPending}
+	t.byIntent[intent] = append(t.byIntent[intent], e.ID)
 	t.pending++
 	t.nextExpiry = min(t.nextExpiry, e.Expires)
 	if t.pending > ledger.MaxOpenHolds {
@@ -105,7 +113,7 @@ func (t *holdTable) resolve(r *Record) error {
 // sweep forgets expired holds.
 func (t *holdTable) sweep(now int64) {
 	if t.byID == nil {
-		t.byID, t.byIntent, t.nextExpiry = map[ledger.ID]hold{}, map[holdIntent]ledger.ID{}, never
+		t.byID, t.byIntent, t.nextExpiry = map[ledger.ID]hold{}, map[holdIntent][]ledger.ID{}, never
 	}
 	if now < t.nextExpiry {
 		return
@@ -122,7 +130,8 @@ func (t *holdTable) sweep(now int64) {
 
 func (t *holdTable) forget(id ledger.ID, h hold) {
 	delete(t.byID, id)
-	if t.byIntent[h.intent] == id {
+	others := slices.DeleteFunc(t.byIntent[h.intent], func(other ledger.ID) bool { return other == id })
+	if t.byIntent[h.intent] = others; len(others) == 0 {
 		delete(t.byIntent, h.intent)
 	}
 	if h.state == ledger.HoldPending {
@@ -194,7 +203,7 @@ func (s *State) Holds(key ledger.ID, at int64) (views []ledger.Hold, lsns []uint
 
 func (h *hold) view(key, id ledger.ID) ledger.Hold {
 	return ledger.Hold{
-		ID: id, Key: key, State: h.state,
+		ID: id, Key: key, State: h.state, Fee: h.fee,
 		IntentHash: h.intent.intentHash, PolicyHash: h.intent.policyHash,
 		Created: h.created, Expires: h.expires, Resolved: h.resolved,
 	}

@@ -11,6 +11,10 @@ import (
 // few that no step takes long.
 const sweepStep = 4
 
+// keptExpired is how long something is remembered after it has expired: as far as a clock may be put back without anybody
+// asking (decisions, section 7), so that nothing is good again then.
+const keptExpired = int64(5 * 60e9)
+
 // A onceTable remembers what was used until it expires. Keys have times of their own, so what has expired for one need
 // not have for another: the table therefore refuses as expired whatever expires no later than something that it has
 // forgotten. So nothing is used twice, whoever asks.
@@ -52,7 +56,7 @@ func (t *onceTable[K]) add(id K, expires, now int64) error {
 	t.order.Push(onceEntry[K]{expires, id})
 	for range sweepStep {
 		oldest := t.order.Min()
-		if now < oldest.expires {
+		if now < oldest.expires+keptExpired {
 			break
 		}
 		t.forgotten = max(t.forgotten, oldest.expires)

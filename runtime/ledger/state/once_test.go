@@ -17,10 +17,10 @@ import (
 func useAll(table *onceTable[uint32], words []uint32) string {
 	used := map[uint32]bool{}
 	for i, word := range words {
-		base := int64(i) * 100
+		base := int64(i) * 100 * keptExpired // the unit: so it changes little
 		id := word % 64
-		expires := int64(id) * 100 * int64(len(words)) / 64 // each id has one expiry
-		now := base + int64(word>>8%8-4)*2000
+		expires := int64(id) * 100 * keptExpired * int64(len(words)) / 64 // each id has one expiry
+		now := base + (int64(word>>8%8)-4)*2000*keptExpired
 		err := table.check(id, expires, now)
 		switch {
 		case err == nil && used[id]:
@@ -66,8 +66,8 @@ func TestOnce(t *testing.T) {
 func useForgetting(table *onceTable[uint32], words []uint32) (caught bool) {
 	used := map[uint32]bool{}
 	for _, word := range words {
-		id, now := word%8, int64(word>>8%8)*1000
-		expires := int64(id)*1000 + 500
+		id, now := word%8, int64(word>>8%8)*1000*keptExpired
+		expires := (int64(id)*1000 + 500) * keptExpired
 		table.forgotten = 0
 		if table.check(id, expires, now) != nil {
 			continue
@@ -87,10 +87,10 @@ func useForgetting(table *onceTable[uint32], words []uint32) (caught bool) {
 func TestOnceForgets(t *testing.T) {
 	var table onceTable[int]
 	for i := range 100_000 {
-		if err := table.add(i, int64(i)+100, int64(i)); err != nil {
+		if err := table.add(i, (int64(i)+100)*keptExpired, int64(i)*keptExpired); err != nil {
 			t.Fatal(err)
 		}
-		if len(table.used) > 101 {
+		if len(table.used) > 102 {
 			t.Fatalf("%d are remembered after %d", len(table.used), i)
 		}
 	}

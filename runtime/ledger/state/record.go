@@ -24,26 +24,34 @@ const (
 	WebhookCreated  Kind = 11
 	WebhookRemoved  Kind = 12
 	DeliverySettled Kind = 13 // like a test-run's, it moves no time and is not waited for
+	WebhookEnabled  Kind = 16
+	// 20 and 22 are other encodings of PolicyDeployed and Decision.
+	DefaultBound Kind = 21 // of no key
+	ClockSet     Kind = 23 // of no key: its Now is what time it is
+	Malformed    Kind = 24 // an event without any effect, of a request that was not decided
 )
 
 // A Record is one entry of the log: the effects of one step as new values, never the command that led to them. So
 // applying needs no judgement, and no later change of Decide changes the past.
 type Record struct {
 	Kind Kind
-	Key  ledger.ID // of every kind
+	Key  ledger.ID // of every kind but DefaultBound and ClockSet
 	Now  int64     // the step's time in Unix nanoseconds, of every kind
 
-	// Of Decision and TestRun.
+	// Of Decision and TestRun; of Malformed Plan, Event and the code of Ending.
 	Plan     ledger.ID
 	Result   ledger.Result
 	Ending   ledger.Ending
 	Observed bool
 	Event    ledger.Event
 
-	// Of Decision.
+	// Of Decision. Forgets is the LSN of the record that was the last to advance the groups that make room, or the latest of
+	// several such records; 0 where none does.
 	Counters []CounterEffect
+	Forgets  uint64
 	Hold     HoldEffect
 	Usage    ledger.Usage // the month's new count; zero where the decision does not count
+	Replay   *ledger.Replay
 
 	// Outbox is what the webhooks of the key are told of this record. Of Decision, HoldResolved, HoldExpired and
 	// PolicyDeployed.
@@ -63,7 +71,8 @@ type Record struct {
 	Expires int64 // of the attestation
 
 	Deployed *DeployEffect   // of PolicyDeployed
-	Webhook  *ledger.Webhook // of WebhookCreated: all of it; of WebhookRemoved and DeliverySettled: its ID
+	Default  *DefaultEffect  // of DefaultBound
+	Webhook  *ledger.Webhook // of WebhookCreated: all of it; of WebhookRemoved, WebhookEnabled and DeliverySettled: its ID
 	Settled  SettleEffect    // of DeliverySettled
 }
 
@@ -80,9 +89,20 @@ type DeployEffect struct {
 	PolicyVersion string
 	Machine       uint32
 	Rollback      bool
+	Named         bool
+	Serial        uint64
 	Activation    *ledger.Activation // what is used up; nil for none
 	Text          []byte
 	Program       []byte
+}
+
+// A DefaultEffect is a default policy that is in force from then on.
+type DefaultEffect struct {
+	PolicyHash [32]byte // zeros where there is none
+	Rollback   bool
+	Serial     uint64
+	Named      bool
+	Keys       []ledger.ID // none: every key
 }
 
 // A SettleAction is what an attempt to deliver leads to. The numbers are on disk.
@@ -111,8 +131,10 @@ type SettleEffect struct {
 type CounterEffect struct {
 	Counter ledger.Counter
 	Value   amount.Amount
+	Room    bool // it is a task's, and is known not to be used up: once it is idle it may make room for another
 
-	id counterID // filled in by identify
+	id     counterID // filled in by identify
+	usedUp bool      // scratch of Decide
 }
 
 // A HoldAction is what a decision does to a hold. The numbers are on disk.
@@ -133,6 +155,7 @@ type HoldEffect struct {
 	State  ledger.HoldState // of HoldResolved only: HoldAllowed or HoldRefused
 
 	// Of HoldOpened.
+	Version       uint64 // of the intent hash
 	Expires       int64
 	IntentHash    [32]byte
 	PolicyHash    [32]byte
@@ -140,12 +163,13 @@ type HoldEffect struct {
 	AgentID       string
 	PolicyVersion string
 	Intent        []byte
+	Fee           ledger.Fee
 }
 
 // Rides reports whether r is not worth a write of its own: nobody waits for it, and losing it in a crash costs an event
 // without effect, or a delivery made twice.
 func (r *Record) Rides() bool {
-	return r.Kind == TestRun || r.Kind == DeliverySettled && r.Settled.Action != DeliveryDisables
+	return r.Kind == TestRun || r.Kind == Malformed || r.Kind == DeliverySettled && r.Settled.Action != DeliveryDisables
 }
 
 // reset empties r and keeps the memory of its counters and its outbox.

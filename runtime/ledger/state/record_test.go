@@ -21,7 +21,7 @@ func randomRecord(n uint64) Record {
 	g := source{rand.New(rand.NewPCG(n, 0))}
 	kinds := []Kind{
 		Decision, TestRun, KeyCreated, KeyRevoked, HoldResolved, KeyChanged, PolicyDeployed, AttestationUsed, HoldExpired,
-		WebhookCreated, WebhookRemoved, DeliverySettled,
+		WebhookCreated, WebhookRemoved, WebhookEnabled, DeliverySettled, DefaultBound, ClockSet, Malformed,
 	}
 	r := Record{Kind: kinds[g.IntN(len(kinds))], Key: g.id(), Now: g.Int64N(ledger.MaxTime + 1)}
 	switch r.Kind {
@@ -43,6 +43,9 @@ func randomRecord(n uint64) Record {
 		copy(r.Signature[:], g.text(64))
 	default:
 		g.service(&r)
+	}
+	if r.Kind == Decision && g.IntN(3) == 0 {
+		r.Replay = &ledger.Replay{ID: g.hash(), Nonce: g.text(ledger.MaxNonce), Expires: g.Int64N(ledger.MaxTime), Claims: []byte("{" + g.text(200))}
 	}
 	if r.topic() != 0 {
 		for range g.IntN(4) {
@@ -66,16 +69,29 @@ func (g source) service(r *Record) {
 		if g.IntN(2) == 1 {
 			r.Deployed.Activation = &ledger.Activation{ID: g.hash(), Expires: g.Int64N(ledger.MaxTime)}
 		}
+		if g.IntN(2) == 1 {
+			r.Deployed.Named, r.Deployed.Serial = g.IntN(2) == 1, g.Uint64N(300)
+		}
+	case ClockSet:
+		r.Key = ledger.ID{}
+	case DefaultBound:
+		r.Key = ledger.ID{}
+		r.Default = &DefaultEffect{PolicyHash: g.hash(), Rollback: g.IntN(2) == 1, Serial: g.Uint64N(300), Named: g.IntN(2) == 1}
+		for range g.IntN(3) {
+			r.Default.Named, r.Default.Keys = true, append(r.Default.Keys, g.id())
+		}
 	case AttestationUsed:
 		r.Token, r.Expires, r.Event = g.id(), g.Int64N(ledger.MaxTime), g.what()
 	case HoldExpired:
 		r.Hold.ID = g.id()
+	case Malformed:
+		r.Plan, r.Ending.Code, r.Event = g.id(), code.Code(g.text(40)), g.what()
 	case WebhookCreated:
 		r.Webhook = &ledger.Webhook{
 			ID: g.id(), Key: r.Key, URL: g.text(ledger.MaxWebhookURL), Topics: ledger.Topics(g.IntN(64)),
 			Secret: []byte("s" + g.text(ledger.MaxWebhookSecret-1)), Created: g.Int64N(ledger.MaxTime),
 		}
-	case WebhookRemoved:
+	case WebhookRemoved, WebhookEnabled:
 		r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key}
 	case DeliverySettled:
 		r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key}
@@ -100,8 +116,19 @@ func (g source) amount() amount.Amount {
 func (g source) what() ledger.Event {
 	return ledger.Event{
 		Endpoint: g.text(30), RequestID: g.text(30), AgentID: g.text(ledger.MaxEventText), Action: g.text(128), Class: uint8(g.IntN(256)),
-		ChainID: g.Uint64() >> g.IntN(64), Commitment: g.hash(), PolicyHash: g.hash(), Value: g.text(1024), Detail: g.text(1024),
+		ChainID: g.Uint64() >> g.IntN(64), Commitment: g.hash(), PolicyHash: g.hash(), Value: g.text(1024), Detail: g.text(1024), Details: g.details(),
 	}
+}
+
+func (g source) details() (d ledger.Details) {
+	if g.IntN(3) == 0 {
+		return d
+	}
+	d = ledger.Details{Limit: g.text(ledger.MaxDetailText), Count: g.IntN(1 << 31), Entry: g.text(ledger.MaxDetailText), Line: 1 + g.IntN(1<<31-1)}
+	for range g.IntN(min(d.Count, ledger.MaxAllowed) + 1) {
+		d.Allowed = append(d.Allowed, g.text(ledger.MaxDetailText))
+	}
+	return d
 }
 
 func (g source) event(r *Record) {
@@ -117,6 +144,11 @@ func (g source) event(r *Record) {
 	for range g.IntN(4) {
 		c := ledger.Counter{Limit: g.text(60), Window: ledger.Hour + ledger.Window(g.IntN(3)), Group: g.text(ledger.MaxGroupText)}
 		r.Counters = append(r.Counters, CounterEffect{Counter: c, Value: g.amount()})
+		last := &r.Counters[len(r.Counters)-1]
+		last.Room = last.Counter.Window == ledger.Task && g.IntN(2) == 1
+	}
+	if len(r.Counters) > 0 && g.IntN(2) == 1 {
+		r.Forgets = g.Uint64()
 	}
 	r.Hold.Action = HoldAction(g.IntN(4))
 	if r.Hold.Action != NoHold {
@@ -124,8 +156,11 @@ func (g source) event(r *Record) {
 	}
 	if r.Hold.Action == HoldOpened {
 		r.Hold = HoldEffect{
-			Action: HoldOpened, ID: g.id(), Expires: g.Int64N(ledger.MaxTime), IntentHash: g.hash(), PolicyHash: g.hash(),
+			Action: HoldOpened, ID: g.id(), Version: 1 + uint64(g.IntN(3)), Expires: g.Int64N(ledger.MaxTime), IntentHash: g.hash(), PolicyHash: g.hash(),
 			Method: g.text(30), AgentID: g.text(30), PolicyVersion: g.text(9), Intent: []byte("{" + g.text(ledger.MaxIntent-1)),
+		}
+		if r.Hold.Version > 1 && g.IntN(2) == 1 {
+			r.Hold.Fee = ledger.Fee{Declared: true, Amount: g.amount()}
 		}
 	}
 	if g.IntN(2) == 1 {
@@ -174,6 +209,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"changed":  "\x06" + head + "\x01t\x07",
 		"deployed": "\x08" + head + "\x02" + strings.Repeat("o", 64) + "\x00\x01\x00\x00\x00\x00\x00",
 		"hooked":   "\x0b" + head + strings.Repeat("w", 16) + "\x00\x3f\x00\x00",
+		"forgets":  "\x01" + head + event + "\x81\x10\x05\x01n\x04\x00\x01\x01" + "\x00\x00",
 		"settled":  "\x0d" + head + strings.Repeat("w", 16) + "\x01\x02\x01\x00",
 	} {
 		if err := r.Decode(data); err != nil {
@@ -202,7 +238,9 @@ func TestDecodeRefuses(t *testing.T) {
 		"result not recorded":  "\x01" + head + strings.Replace(event, "\x01\x01\x00", "\x08\x01\x00", 1) + "\x00\x00\x00",
 		"decision TEST_RUN":    "\x01" + head + strings.Replace(event, "\x01\x01\x00", "\x01\x04\x00", 1) + "\x00\x00\x00",
 		"flag of 2":            "\x01" + head + strings.Replace(event, "\x01\x01\x00", "\x01\x01\x02", 1) + "\x00\x00\x00",
-		"window of 4":          "\x01" + head + event + "\x01\x01n\x04\x00\x01\x01" + "\x00\x00",
+		"window of 5":          "\x01" + head + event + "\x01\x01n\x05\x00\x01\x01" + "\x00\x00",
+		"forgets by no record": "\x01" + head + event + "\x81\x10\x00\x01n\x04\x00\x01\x01" + "\x00\x00",
+		"forgets for none":     "\x01" + head + event + "\x80\x10\x05" + "\x00\x00",
 		"zeros in amount":      "\x01" + head + event + "\x01\x01n\x01\x00\x02\x00\x01" + "\x00\x00",
 		"wide amount":          "\x01" + head + event + "\x01\x01n\x01\x00\x21" + strings.Repeat("\x01", 33) + "\x00\x00",
 		"many counters":        "\x01" + head + event + "\xff\xff\x03",

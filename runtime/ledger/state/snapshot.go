@@ -14,23 +14,26 @@ import (
 	"bailiff/runtime/ledger/heap"
 )
 
-// Encoding of a snapshot, version 1, in the terms of records (encode.go). What a state finds by one thing and by another
+// Encoding of a snapshot, version 5, in the terms of records (encode.go). What a state finds by one thing and by another
 // stands there once. Queues stand as they are in memory, so that a state that was read goes on exactly as the one that
 // was written would have.
 //
 // The version stands for what is forgotten when as well: verifying compares the bytes with those of a replay, so that with
 // another order of sweeping an honest snapshot of before would pass for an edited one.
 //
-//	snapshot    = 1 secret n (key)*n tokens activations expiring       keys in the order of their creation
-//	key         = id created-lsn created stored now lsn counters holds n (usage)*n n (deployment)*n hooks
+//	snapshot    = 5 secret n (key)*n tokens activations expiring n (default)*n replays       keys in the order of their creation
+//	key         = id created-lsn created stored now lsn counters holds n (usage)*n n (deployment)*n kept hooks
 //	stored      = operator organization created revoked policy-hash policy-lsn
-//	counters    = next-death n (id dies amount)*n
-//	holds       = next-expiry n (id intent policy created expires resolved lsn state found)*n
-//	deployment  = policy-hash at lsn rollback
+//	counters    = next-death n (id dies order amount)*n
+//	holds       = next-expiry n (id intent policy fee created expires resolved lsn version state)*n
+//	kept        = bytes of the texts and programs of the deployments
+//	deployment  = policy-hash at lsn rollback named serial
+//	replays     = n (key id expires latest lsn epoch)*n
+//	default     = lsn at default, as in a record
 //	hooks       = 0 | 1 n (webhook disabled dropped n (lsn next attempts topic)*n)*n
 //	tokens      = forgotten n (expires id)*n                           activations likewise
 //	expiring    = n (at key id pending)*n
-const snapshotVersion = 1
+const snapshotVersion = 5
 
 var errSnapshot = errors.New("state: snapshot")
 
@@ -47,7 +50,15 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 	}
 	b = s.tokens.appendSnapshot(b, func(b []byte, id ledger.ID) []byte { return append(b, id[:]...) })
 	b = s.activations.appendSnapshot(b, func(b []byte, id [32]byte) []byte { return append(b, id[:]...) })
-	return s.expiring.appendSnapshot(b)
+	b = s.expiring.appendSnapshot(b)
+	b = appendCount(b, len(s.defaults))
+	for i := range s.defaults {
+		d := &s.defaults[i]
+		b = appendMoment(binary.AppendUvarint(b, d.lsn), d.At)
+		e := DefaultEffect{PolicyHash: d.PolicyHash, Serial: d.Serial, Named: d.Named, Keys: d.Keys}
+		b = e.append(b)
+	}
+	return s.replays.appendSnapshot(b)
 }
 
 // inOrder returns the keys in the order of their creation.
@@ -86,8 +97,10 @@ func (k *keyState) appendSnapshot(b []byte) []byte {
 	b = appendCount(b, len(k.deployments))
 	for _, d := range k.deployments {
 		b = appendMoment(append(b, d.PolicyHash[:]...), d.At)
-		b = append(binary.AppendUvarint(b, d.LSN), bit(d.Rollback))
+		b = append(binary.AppendUvarint(b, d.LSN), bit(d.Rollback), bit(d.Named))
+		b = binary.AppendUvarint(b, d.Serial)
 	}
+	b = binary.AppendUvarint(b, k.stored)
 	return k.hooks.appendSnapshot(b)
 }
 
@@ -99,7 +112,7 @@ func (t *counterTable) appendSnapshot(b []byte) []byte {
 		for _, half := range id {
 			b = binary.BigEndian.AppendUint64(b, half)
 		}
-		b = appendAmount(appendMoment(b, c.dies), c.value)
+		b = appendAmount(binary.AppendUvarint(appendMoment(b, c.dies), c.order), c.value)
 	}
 	return b
 }
@@ -112,9 +125,10 @@ func (t *holdTable) appendSnapshot(b []byte) []byte {
 		b = append(b, id[:]...)
 		b = append(b, h.intent.intentHash[:]...)
 		b = append(b, h.intent.policyHash[:]...)
+		b = appendFee(b, h.fee)
 		b = appendMoment(appendMoment(appendMoment(b, h.created), h.expires), h.resolved)
-		b = binary.AppendUvarint(b, h.lsn)
-		b = append(b, byte(h.state), bit(t.byIntent[h.intent] == id))
+		b = binary.AppendUvarint(binary.AppendUvarint(b, h.lsn), h.version)
+		b = append(b, byte(h.state))
 	}
 	return b
 }
@@ -168,6 +182,10 @@ func ReadSnapshot(b []byte) (*State, error) {
 	s.tokens.readSnapshot(&d, func(id *ledger.ID) { d.copy(id[:]) })
 	s.activations.readSnapshot(&d, func(id *[32]byte) { d.copy(id[:]) })
 	s.expiring.readSnapshot(&d)
+	for range d.count() {
+		s.defaults = append(s.defaults, readDefault(&d))
+	}
+	s.replays.readSnapshot(&d)
 	d.check(d.rest == "", "bytes after the end")
 	if d.problem != "" {
 		return nil, fmt.Errorf("%w: %s at byte %d", errSnapshot, d.problem, len(b)-len(d.rest))
@@ -225,18 +243,28 @@ func (s *State) readKey(d *decoder) {
 	for range d.count() {
 		k.deployments = append(k.deployments, readDeployment(d))
 	}
+	k.stored = d.uvarint()
 	if d.bool() {
 		s.readHooks(k, d)
 	}
 	_, twice := s.keys[k.key.ID]
 	d.check(!twice, "a key that stands there twice")
 	s.keys[k.key.ID], s.byHash[k.key.Hash] = k, k.key.ID
+	s.noteCrowded(k)
 }
 
 func readDeployment(d *decoder) (v ledger.DeploymentView) {
 	d.copy(v.PolicyHash[:])
 	v.At, v.LSN, v.Rollback = d.moment(), d.uvarint(), d.bool()
+	v.Named, v.Serial = d.bool(), d.uvarint()
 	return v
+}
+
+func readDefault(d *decoder) boundDefault {
+	var e DefaultEffect
+	lsn, at := d.uvarint(), d.moment()
+	e.decode(d)
+	return boundDefault{ledger.DefaultPolicy{At: at, PolicyHash: e.PolicyHash, Serial: e.Serial, Named: e.Named, Keys: e.Keys}, lsn}
 }
 
 func (t *counterTable) readSnapshot(d *decoder) {
@@ -251,7 +279,7 @@ func (t *counterTable) readSnapshot(d *decoder) {
 	t.live = make(map[[2]uint64]counter, n)
 	for range n {
 		id := [2]uint64{d.half(), d.half()}
-		t.live[id] = counter{dies: d.moment(), value: d.amount()}
+		t.live[id] = counter{dies: d.moment(), order: d.uvarint(), value: d.amount()}
 	}
 }
 
@@ -261,22 +289,24 @@ func (t *holdTable) readSnapshot(d *decoder) {
 	if n == 0 && t.nextExpiry == 0 {
 		return
 	}
-	t.byID, t.byIntent = make(map[ledger.ID]hold, n), make(map[holdIntent]ledger.ID, n)
+	t.byID, t.byIntent = make(map[ledger.ID]hold, n), make(map[holdIntent][]ledger.ID, n)
 	for range n {
 		var id ledger.ID
 		var h hold
 		d.copy(id[:])
 		d.copy(h.intent.intentHash[:])
 		d.copy(h.intent.policyHash[:])
+		h.fee = d.fee()
 		h.created, h.expires, h.resolved = d.moment(), d.moment(), d.moment()
-		h.lsn, h.state = d.uvarint(), ledger.HoldState(d.byte())
+		h.lsn, h.version, h.state = d.uvarint(), d.uvarint(), ledger.HoldState(d.byte())
 		t.byID[id] = h
-		if d.bool() {
-			t.byIntent[h.intent] = id
-		}
+		t.byIntent[h.intent] = append(t.byIntent[h.intent], id)
 		if h.state == ledger.HoldPending {
 			t.pending++
 		}
+	}
+	for _, ids := range t.byIntent {
+		slices.SortFunc(ids, func(a, b ledger.ID) int { return cmp.Compare(t.byID[a].lsn, t.byID[b].lsn) })
 	}
 }
 

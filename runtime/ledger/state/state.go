@@ -8,8 +8,10 @@
 package state
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"bailiff/runtime/ledger"
@@ -26,6 +28,12 @@ type State struct {
 	activations onceTable[[32]byte]
 	expiring    expiryTable
 	waiting     int // deliveries, of all keys
+
+	groups  int                    // the most groups that Decide lets a key have
+	crowded map[ledger.ID]struct{} // keys that have CrowdedGroups or more, dead ones included
+
+	replays  replayTable
+	defaults []boundDefault // oldest first; the last one is in force
 
 	name      []byte // scratch of counter names
 	room      int    // scratch of Decide: how many more groups the key may have
@@ -44,6 +52,7 @@ type keyState struct {
 	usage    []ledger.Usage // by month, ascending
 
 	deployments []ledger.DeploymentView // oldest first
+	stored      uint64                  // bytes of their texts and programs
 	hooks       *hookTable              // nil where there are none
 }
 
@@ -53,8 +62,12 @@ type Secret [2]uint64
 
 // New returns the state of an empty log.
 func New(secret Secret) *State {
-	return &State{secret: secret, keys: map[ledger.ID]*keyState{}, byHash: map[[32]byte]ledger.ID{}}
+	return &State{secret: secret, keys: map[ledger.ID]*keyState{}, byHash: map[[32]byte]ledger.ID{}, groups: ledger.MaxGroups,
+		crowded: map[ledger.ID]struct{}{}}
 }
+
+// SetMaxGroups has a key have at most n live groups, instead of ledger.MaxGroups and no more than these.
+func (s *State) SetMaxGroups(n int) { s.groups = n }
 
 // Fresh returns the state of an empty log with the secret of s.
 func (s *State) Fresh() *State { return New(s.secret) }
@@ -105,12 +118,18 @@ func (s *State) apply(lsn uint64, r *Record) error {
 	if r.Kind == KeyCreated {
 		return s.applyKeyCreated(lsn, r)
 	}
+	if r.Kind == DefaultBound {
+		return s.applyDefault(lsn, r)
+	}
+	if r.Kind == ClockSet {
+		return s.applyClock(lsn, r)
+	}
 	k := s.keys[r.Key]
 	if k == nil {
 		return fmt.Errorf("the key does not exist")
 	}
 	switch r.Kind {
-	case TestRun:
+	case TestRun, Malformed:
 		return nil
 	case DeliverySettled:
 		return s.applySettled(k, lsn, r)
@@ -153,6 +172,8 @@ func (s *State) applyTo(k *keyState, lsn uint64, r *Record) error {
 		return k.applyHook(r)
 	case WebhookRemoved:
 		return s.applyUnhook(k, r)
+	case WebhookEnabled:
+		return k.applyEnabled(r)
 	}
 	return fmt.Errorf("unknown kind")
 }
@@ -164,16 +185,47 @@ func (s *State) applyDecision(k *keyState, lsn uint64, r *Record) error {
 			c.id = s.identify(c.Counter)
 		}
 	}
-	if err := k.counters.advance(r.Counters, r.Now); err != nil {
+	if err := k.counters.advance(lsn, r); err != nil {
 		return err
 	}
+	s.noteCrowded(k)
 	if err := k.holds.apply(lsn, r); err != nil {
 		return err
 	}
 	if r.Hold.Action == HoldOpened {
-		s.expiring.add(holdRef{r.Key, r.Hold.ID}, r.Hold.Expires)
+		at := r.Hold.Expires
+		if r.Hold.Version < ledger.IntentHashVersion { // no intent finds it again
+			at = r.Now
+		}
+		s.expiring.add(holdRef{r.Key, r.Hold.ID}, at)
+	}
+	if r.Replay != nil {
+		if err := s.applyReplay(k, lsn, r); err != nil {
+			return err
+		}
 	}
 	return k.applyUsage(r.Usage)
+}
+
+// noteCrowded notes whether a key has many groups.
+func (s *State) noteCrowded(k *keyState) {
+	if len(k.counters.live) >= ledger.CrowdedGroups {
+		s.crowded[k.key.ID] = struct{}{}
+	} else if len(s.crowded) > 0 {
+		delete(s.crowded, k.key.ID)
+	}
+}
+
+// CrowdedKeys returns the keys that have CrowdedGroups or more live groups at a time, in the order of their ids.
+func (s *State) CrowdedKeys(at int64) (keys []ledger.KeyGroups) {
+	for id := range s.crowded {
+		k := s.keys[id]
+		if n := len(k.counters.live) - k.counters.deadCount(max(k.now, at)); n >= ledger.CrowdedGroups {
+			keys = append(keys, ledger.KeyGroups{Key: id, Groups: n})
+		}
+	}
+	slices.SortFunc(keys, func(a, b ledger.KeyGroups) int { return bytes.Compare(a.Key[:], b.Key[:]) })
+	return keys
 }
 
 // applyUsage records the new count of a month.

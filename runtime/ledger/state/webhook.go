@@ -154,15 +154,45 @@ func (k *keyState) applyHook(r *Record) error {
 
 // RemoveWebhook fills in the record of a webhook's removal, or returns why there is none.
 func (s *State) RemoveWebhook(key, id ledger.ID, at int64, r *Record) error {
+	_, _, err := s.changeHook(WebhookRemoved, key, id, at, r)
+	return err
+}
+
+// EnableWebhook fills in the record of a webhook's being enabled again, or returns why there is none. r.Kind is None where
+// it was not disabled.
+func (s *State) EnableWebhook(key, id ledger.ID, at int64, r *Record) error {
+	k, h, err := s.changeHook(WebhookEnabled, key, id, at, r)
+	switch {
+	case err != nil:
+		return err
+	case k.key.Revoked != 0:
+		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, key)
+	case h.Disabled == 0:
+		r.Kind = None
+	}
+	return nil
+}
+
+// changeHook fills in the record of a change of one webhook, which names it alone.
+func (s *State) changeHook(kind Kind, key, id ledger.ID, at int64, r *Record) (*keyState, *hook, error) {
 	r.reset()
 	if at < 0 || at > ledger.MaxTime {
-		return fmt.Errorf("%w: removal at the time %d: use Unix nanoseconds", ledger.ErrInvalid, at)
+		return nil, nil, fmt.Errorf("%w: a webhook changes at the time %d: use Unix nanoseconds", ledger.ErrInvalid, at)
 	}
 	k := s.keys[key]
 	if k == nil || k.hooks.find(id) == nil {
-		return fmt.Errorf("%w: webhook %s", ledger.ErrNotFound, id)
+		return nil, nil, fmt.Errorf("%w: webhook %s", ledger.ErrNotFound, id)
 	}
-	r.Kind, r.Key, r.Now, r.Webhook = WebhookRemoved, key, max(k.now, at), &ledger.Webhook{ID: id, Key: key}
+	r.Kind, r.Key, r.Now, r.Webhook = kind, key, max(k.now, at), &ledger.Webhook{ID: id, Key: key}
+	return k, k.hooks.find(id), nil
+}
+
+func (k *keyState) applyEnabled(r *Record) error {
+	h := k.hooks.find(r.Webhook.ID)
+	if h == nil || h.Disabled == 0 || k.key.Revoked != 0 {
+		return fmt.Errorf("webhook %s does not exist, or is not disabled", r.Webhook.ID)
+	}
+	h.Disabled = 0
 	return nil
 }
 
@@ -299,6 +329,9 @@ func (s *State) applySettled(k *keyState, lsn uint64, r *Record) error {
 		s.wait(k, -len(h.queue))
 		h.queue = nil
 		return nil
+	}
+	if e.Action == DeliveryGivenUp {
+		h.Dropped++
 	}
 	delete(h.queue, e.LSN)
 	s.wait(k, -1)

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A canary is a bound that keeps the service up in a row, the fault that takes it away, and the test that finds the fault.
+type canary struct {
+	row   string // of attacks
+	bound string
+	fault fault
+	tests string // the package of the test, from the root of the project,
+	test  string // and its name; behind a slash a test of a suite, which is a row of the table file
+	table string // "": the test is no suite's
+}
+
+const (
+	budgets    = "runtime/budget/budget.go"
+	bodies     = "httpd/body.go"
+	places     = "cmd/bailiff/places.go"
+	authority  = "runtime/authority"
+	ledgerTest = "runtime/ledger/ledgertest"
+)
+
+// canaries are the bounds of all rows. make mutants plants each fault.
+var canaries = []canary{
+	{"answers", "answers of nodes for one address", fault{budgets, "if b.Share > 0 &&", "if false &&"}, "httpd", "TestAnswersAreHeldForClients", ""},
+	{"bodies", "bodies in all", fault{budgets, "if b.held+bytes > most {", "if false {"}, "httpd", "TestBudgetOfBodies", ""},
+	{"chunks", "chunks of a body", fault{bodies, "b.reads > firstChunks+", "b.reads > 1<<40+"}, "httpd", "TestSmallChunks", ""},
+	{"chunks", "the framing of chunks", fault{bodies, "b.reads*chunkLine", "b.reads<<30"}, "httpd", "TestChunkExtensions", ""},
+	{"idle", "connections: the longest idle is closed", fault{places, "\t\tlongest.Close()\n", ""}, "cmd/bailiff", "TestIdleSoonEnds", ""},
+	{"idle", "connections of one address", fault{places, ">= maxPerSource {", ">= 1<<40 {"}, "cmd/bailiff", "TestPerSource", ""},
+	{"idle", "connections by files", fault{places, "make(chan struct{}, room)", "make(chan struct{}, 1<<20)"}, "cmd/bailiff", "TestPlaces", ""},
+	{"policies", "deployments an hour", fault{authority + "/deploy.go", "case !result.Allowed:", "case false:"}, authority, "TestDeploymentsAnHour", ""},
+	{"policies", "programs in memory", fault{authority + "/policies.go", "for p.bytes > maxIdle || p.large > maxIdle/2 {", "for false {"}, authority, "TestIdlePrograms", ""},
+	{"patterns", "long evaluations in turn", fault{authority + "/turns.go", "<= heavyEvaluation {", "<= 1<<40 {"}, authority, "TestHeavyTurns", ""},
+	{"patterns", "evaluations that wait", fault{authority + "/turns.go", "if q.count > t.most {", "if false {"}, authority, "TestHeavyTurns", ""},
+	{"texts", "bytes of texts by key", fault{authority + "/plans.go", "return p.stored", "return 0 * p.stored"}, authority, "TestStorage", ""},
+	{"refused", "the time of compiling", fault{authority + "/deploy.go", "return a.Clock().After(until) })", "return false && a.Clock().After(until) })"}, authority, "TestCompileTime", ""},
+	{"refused", "compiling in turn", fault{authority + "/deploy.go", "done, ok := a.compiles.take(waiting, key.ID)", "done, ok := func() {}, true\n\t_ = waiting"}, authority, "TestOneCompilation", ""},
+	{"events", "bytes that a page reads", fault{"runtime/ledger/commit/events.go", "p.unpacked >= pageBytes", "p.unpacked >= 1<<40"}, "runtime/ledger/commit", "TestBytesOfPages", ""},
+	{"events", "pages in turn", fault{authority + "/events.go", "done, ok := a.pages.take(waiting, key.ID)", "done, ok := func() {}, true\n\t_ = waiting"}, authority, "TestEventsInTurn", ""},
+	{"programs", "replaced programs in use", fault{authority + "/lingering.go", "maxLingering = 64 << 20", "maxLingering = 1 << 28"}, authority, "TestReplacedPrograms", ""},
+	{"waiters", "requests that wait for holds, of a key", fault{authority + "/holdwait.go", " || h.byKey[key] >= max(1, h.most/4)", ""}, authority, "TestWaitHoldRoom", ""},
+	{"waiters", "requests that wait for holds", fault{authority + "/holdwait.go", "h.count >= h.most || ", ""}, authority, "TestWaitHoldRoom", ""},
+	{"waiters", "connections that wait for holds", fault{places, "max(1, cap(p.slots)/4)", "authority.MaxHoldWaits"}, "cmd/bailiff", "TestHoldWaitsLeavePlaces", ""},
+	{"groups", "groups of a key", fault{"runtime/ledger/state/room.go", "return s.room >= 0", "return true"}, "runtime/ledger/memory", "TestConformance/GroupBound", ledgerTest + "/bound.go"},
+	{"groups", "nonces that are remembered", fault{"runtime/ledger/state/replay.go", " && len(t.order)-t.head <= ledger.MaxReplays", ""}, "runtime/ledger/state", "TestReplaysForgotten", ""},
+	{"explain", "rules that an explanation lists", fault{authority + "/explain.go", "if len(e.Violations) == MaxFindings {", "if false {"}, authority, "TestExplainBounded", ""},
+	{"explain", "explanations in turn", fault{authority + "/turns.go", "if lasts = w.explain; lasts {", "if false {"}, authority, "TestExplanationInTurn", ""},
+	{"pages", "pages in turn", fault{authority + "/turns.go", "[]chan struct{}{q.turn, t.places, t.shared}", "[]chan struct{}{q.turn}"}, authority, "TestEventsInTurn", ""},
+	{"webhooks", "deliveries that wait, by key", fault{"runtime/ledger/state/webhook.go", "return waiting < ledger.MaxOutbox || ", "return true || "}, "runtime/ledger/memory", "TestConformance/OutboxBound", ledgerTest + "/bound.go"},
+	{"webhooks", "requests to receivers that fail", fault{"runtime/webhook/lane.go", "if l.slow && s.slow >= maxSlow {", "if false {"}, "runtime/webhook", "TestLanes", ""},
+}
+
+// TestCanaries holds that each row has a bound whose fault a test finds, and that faults and tests are there.
+func TestCanaries(t *testing.T) {
+	for _, row := range attacks {
+		if !has(row.name) {
+			t.Errorf("the row %s has no canary", row.name)
+		}
+	}
+	for _, c := range canaries {
+		if problem := c.problem(); problem != "" {
+			t.Errorf("%s, %s: %s", c.row, c.bound, problem)
+		}
+	}
+	for _, wrong := range []canary{
+		{row: "none"}, {row: "idle", fault: fault{places, "no such text", ""}, tests: "cmd/bailiff", test: "TestPlaces"},
+		{row: "idle", fault: fault{places, "longest.Close()", ""}, tests: "cmd/bailiff", test: "TestPlac"},
+		{row: "groups", fault: fault{places, "longest.Close()", ""}, tests: "runtime/ledger/memory", test: "TestConformance/Group", table: ledgerTest + "/bound.go"},
+	} {
+		if wrong.problem() == "" {
+			t.Errorf("%+v: nothing was found", wrong)
+		}
+	}
+}
+
+func has(row string) bool {
+	for _, c := range canaries {
+		if c.row == row {
+			return true
+		}
+	}
+	return false
+}
+
+// problem says what is wrong with a canary.
+func (c *canary) problem() string {
+	known := false
+	for _, row := range attacks {
+		known = known || row.name == c.row
+	}
+	if !known {
+		return "there is no such row"
+	}
+	text, err := os.ReadFile("../../" + c.fault.path)
+	if n := strings.Count(string(text), c.fault.text); err != nil || n != 1 {
+		return fmt.Sprintf("%q is %d times in %s: %v", c.fault.text, n, c.fault.path, err)
+	}
+	test, part, _ := strings.Cut(c.test, "/")
+	files, err := filepath.Glob("../../" + c.tests + "/*_test.go")
+	found := false
+	for _, file := range files {
+		found = found || contains(file, "func "+test+"(t *testing.T)")
+	}
+	if !found {
+		return fmt.Sprintf("%s has no %s: %v", c.tests, test, err)
+	}
+	if c.table != "" && !contains("../../"+c.table, `"`+part+`"`) {
+		return fmt.Sprintf("%s has no %s", c.table, part)
+	}
+	return ""
+}
+
+func contains(file, text string) bool {
+	all, err := os.ReadFile(file)
+	return err == nil && strings.Contains(string(all), text)
+}

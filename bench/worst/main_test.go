@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"bailiff/fuzz/built"
+)
+
+// grouped skips a test where no control group can be made.
+func grouped(t *testing.T) {
+	t.Helper()
+	g, err := newGroup(1 << 30)
+	if err != nil {
+		t.Skipf("no memory control group can be made: %v", err)
+	}
+	g.remove()
+}
+
+// A fault is planted in a file of the service: a text that is in it exactly once becomes another one.
+type fault struct{ path, text, becomes string }
+
+// build builds the service with faults.
+func build(t *testing.T, folder string, faults ...fault) (binary string) {
+	t.Helper()
+	built.Track(t)
+	overlay, binary := filepath.Join(folder, "overlay.json"), filepath.Join(folder, "bailiff")
+	list, err := json.Marshal(map[string]map[string]string{"Replace": plant(t, folder, faults...)})
+	if err == nil {
+		err = os.WriteFile(overlay, list, 0o600)
+	}
+	if err == nil {
+		err = built.Command(binary, "-overlay", overlay)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+// plant writes the files that have faults, and returns which files they stand for.
+func plant(t *testing.T, folder string, faults ...fault) map[string]string {
+	t.Helper()
+	replace := map[string]string{}
+	for i, f := range faults {
+		absolute, err := filepath.Abs("../../" + f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := absolute
+		if replace[absolute] != "" {
+			from = replace[absolute]
+		}
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(text), f.text) != 1 {
+			t.Fatalf("%q is not once in %s", f.text, f.path)
+		}
+		replace[absolute] = filepath.Join(folder, fmt.Sprintf("fault%d.go", i))
+		if err := os.WriteFile(replace[absolute], []byte(strings.Replace(string(text), f.text, f.becomes, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return replace
+}
+
+// TestRun goes through a short run, which the service survives.
+func TestRun(t *testing.T) {
+	grouped(t)
+	folder := t.TempDir()
+	var out bytes.Buffer
+	if err := run(t.Context(), options{service: build(t, folder), dir: folder, each: time.Second, memory: 1 << 30}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, row := range attacks {
+		line := regexp.MustCompile(`(?m)^` + row.name + ` +up +customers [1-9]\d* test-runs, p50 [\d.]+ ms, p99 [\d.]+ ms; attack [1-9]\d* begun; stored \d+ MiB; [1-9]\d* goroutines, then [1-9]\d*; heap \d+ MiB, then \d+; resident \d+ MiB at most, then \d+, of 1024$`)
+		if !line.Match(out.Bytes()) {
+			t.Errorf("there is no good line of %s:\n%s", row.name, &out)
+		}
+	}
+}
+
+// TestUnbounded is the canary: without the bounds of its budgets the service does not survive what they are for.
+func TestUnbounded(t *testing.T) {
+	grouped(t)
+	folder := t.TempDir()
+	const budget = "runtime/budget/budget.go"
+	binary := build(t, folder,
+		fault{budget, "if b.held+bytes > most {", "if false {"},
+		fault{budget, "if b.Share > 0 &&", "if false &&"},
+		fault{"runtime/authority/lingering.go", "maxLingering = 64 << 20", "maxLingering = 64 << 30"})
+	for _, row := range []string{"answers", "bodies", "programs"} {
+		var out bytes.Buffer
+		err := run(t.Context(), options{service: binary, dir: folder, each: 20 * time.Second, only: row, memory: 1 << 30}, &out)
+		if err == nil || !strings.Contains(out.String(), "DOWN") {
+			t.Errorf("%s: the service survives: %v\n%s", row, err, &out)
+		}
+	}
+}
+
+// TestFloors has every row prepared and begun against the floor as well, which has to answer what each looks for.
+func TestFloors(t *testing.T) {
+	grouped(t)
+	g, err := newGroup(1 << 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.remove()
+	self := filepath.Join(t.TempDir(), "worst")
+	if output, err := exec.Command("go", "build", "-o", self, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	o := options{each: 500 * time.Millisecond}
+	for _, row := range attacks {
+		f, err := o.floorBy(t.Context(), self, g, row, 10)
+		for range 4 { // a busy machine answers some customers too late, but hardly all of them five times
+			if err == nil && f.failed < f.asked {
+				break
+			}
+			f, err = o.floorBy(t.Context(), self, g, row, 10)
+		}
+		if err != nil || f.failed >= f.asked {
+			t.Errorf("%s: %+v, %v", row.name, f, err)
+		}
+	}
+}
+
+// A run of a row that does not exist is no success.
+func TestNoRow(t *testing.T) {
+	grouped(t)
+	if err := run(t.Context(), options{only: "none", memory: 1 << 30}, new(bytes.Buffer)); err == nil {
+		t.Error("nothing was run, and that is a success")
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"bailiff/grammar"
+	"bailiff/runtime/hook/setup"
+)
+
+// TestStarters: every starter is without errors and warnings, passes its tests, and its tests name nearly all of its rules.
+func TestStarters(t *testing.T) {
+	for _, name := range starterNames() {
+		path := filepath.Join(t.TempDir(), "policies", "x.md")
+		for _, line := range [][]string{
+			{"init", "--for", name, "-o", path},
+			{"check", "--deny-warnings", path},
+			{"fmt", "-d", path},
+			{"test", "--min-coverage", "80", path},
+		} {
+			var out, problems strings.Builder
+			if code := run(line, streams{strings.NewReader(""), &out, &problems}); code != exitDone {
+				t.Errorf("%s: bailiff %s: %d\n%s%s", name, strings.Join(line, " "), code, out.String(), problems.String())
+			}
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := string(text)
+		var problems strings.Builder
+		if code := run([]string{"init", "--for", name, "-o", path}, streams{strings.NewReader(""), &problems, &problems}); code != exitFailed {
+			t.Errorf("%s: a policy that is there is overwritten: %s", name, problems.String())
+		}
+		if text, _ = os.ReadFile(path); string(text) != before {
+			t.Errorf("%s: a policy that is there was changed", name)
+		}
+	}
+}
+
+// TestStarterHosts: there is a starter for every host.
+func TestStarterHosts(t *testing.T) {
+	var names []string
+	for _, host := range starterHosts {
+		names = append(names, host.Host)
+	}
+	if !slices.Equal(names, setup.Names()) {
+		t.Errorf("starters %v, hosts %v", names, setup.Names())
+	}
+}
+
+// offered are the rules that starters show as comments.
+var offered = regexp.MustCompile(`(?m)^# (## [a-z]+|[a-z_.]+: [^ ].*)$`)
+
+// TestStarterComments: the rules that starters show as comments are ones: without the # the policy has no errors.
+func TestStarterComments(t *testing.T) {
+	for _, name := range setup.Names() {
+		policy, _, err := starterOf(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := offered.FindAll(policy, -1); len(found) != 4 {
+			t.Errorf("%s: %d rules are offered in comments: %q", name, len(found), found)
+		}
+		whole := offered.ReplaceAll(policy, []byte("$1"))
+		if report := checkPolicy(grammar.NewSource(name, whole)); report.found.HasErrors() {
+			t.Errorf("%s: %v", name, report.found)
+		}
+	}
+}
+
+// TestStarterWeakened: each rule that guards the guard is needed. Without it the starter's own tests fail.
+func TestStarterWeakened(t *testing.T) {
+	for _, name := range setup.Names() {
+		policy, tests, err := starterOf(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"bash.blocked_commands", "file_write.blocked_paths", "file_read.blocked_paths", "bash.require_approval", "web_fetch.blocked_domains", "max_tool_calls_per_task", "max_tool_calls_per_hour"} {
+			path := filepath.Join(t.TempDir(), "x.md")
+			weak := ""
+			for line := range strings.Lines(string(policy)) {
+				if !strings.HasPrefix(line, key) {
+					weak += line
+				}
+			}
+			if err := os.WriteFile(path, []byte(weak), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(strings.TrimSuffix(path, ".md")+".test.yaml", tests, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			if code := run([]string{"test", path}, streams{strings.NewReader(""), &out, &out}); code == exitDone {
+				t.Errorf("%s: without %s every test passes", name, key)
+			}
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"bailiff/httpd/mcpproxy"
+	"bailiff/runtime/authority"
+)
+
+type mcpProxyCommand struct {
+	apiFlags
+	Server              string   `required:"" help:"What policies call the server: the part after mcp. of its actions." placeholder:"NAME"`
+	HTTP                string   `name:"http" help:"Address of a server that speaks streamable HTTP; the proxy listens on --listen then." placeholder:"URL"`
+	Listen              string   `default:"127.0.0.1:8790" help:"Loopback address and port to listen on, with --http (${default})." placeholder:"ADDR"`
+	AgentID             string   `name:"agent-id" default:"agent" help:"The agent (${default})."`
+	Framework           string   `default:"mcp-proxy" help:"The framework (${default})."`
+	TaskID              string   `name:"task-id" env:"SVC_TASK_ID" help:"The task, where the policy limits tasks (default: this run of the proxy)." placeholder:"ID"`
+	FailMode            string   `name:"fail-mode" default:"closed" enum:"open,closed" help:"What becomes of calls that the service cannot be asked about: closed refuses them, open lets them through (${default})."`
+	AllowServerRequests bool     `name:"allow-server-requests" help:"Let the server ask the client: sampling, elicitation, roots."`
+	HideDenied          bool     `name:"hide-denied" help:"Leave out of the list of tools what the policy denies."`
+	Pins                string   `help:"File of the pinned tools (default: bailiff/mcp/NAME.json below XDG_STATE_HOME or ~/.local/state)." placeholder:"FILE"`
+	Command             []string `arg:"" optional:"" help:"After --: the command that starts a server which speaks over its standard streams."`
+}
+
+// Help says what a client has to be told.
+func (c *mcpProxyCommand) Help() string {
+	return `In the client's configuration put the proxy in the place of the server's command:
+
+  bailiff mcp-proxy --server files -- npx @modelcontextprotocol/server-filesystem /work
+
+The policy decides on each call as mcp.NAME.TOOL. Standard output belongs to the protocol; what the proxy and the server
+have to say goes to standard error. The server gets the environment without the variables whose name begins with SVC_.`
+}
+
+// Run serves until the client or the server ends, or a signal comes.
+func (c *mcpProxyCommand) Run(std streams) error {
+	if (c.HTTP == "") == (len(c.Command) == 0) {
+		return usage("give either --http URL or -- and the server's command")
+	}
+	if c.HTTP == "" && c.APIKeyFile == "-" {
+		return usage("--api-key-file - reads standard input, which belongs to the client; name a file, or set SVC_API_KEY")
+	}
+	guard, err := c.guard(std)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if c.HTTP != "" {
+		return c.listen(ctx, std, guard)
+	}
+	command := exec.Command(c.Command[0], c.Command[1:]...) //nolint:gosec,noctx // the operator's own command; it is ended by the protocol's rules
+	command.Stderr, command.Env = std.err, withoutSettings(os.Environ())
+	if err := mcpproxy.ServeStdio(ctx, guard, command, std.in, std.out); err != nil && ctx.Err() == nil {
+		return fail("%v", err)
+	}
+	return nil
+}
+
+// withoutSettings is an environment without the service's variables: the key is not the server's business.
+func withoutSettings(environ []string) (kept []string) {
+	for _, entry := range environ {
+		if !strings.HasPrefix(entry, "SVC_") {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}
+
+// guard wires what judges.
+func (c *mcpProxyCommand) guard(std streams) (*mcpproxy.Guard, error) {
+	server, err := mcpproxy.CheckServerName(c.Server)
+	if err != nil {
+		return nil, usage("--server: %v", err)
+	}
+	service, err := c.client(std)
+	if err != nil {
+		return nil, err
+	}
+	key, err := c.key(std)
+	if err != nil {
+		return nil, err
+	}
+	pins, err := openPins(server, c.Pins)
+	if err != nil {
+		return nil, err
+	}
+	logger := log.New(std.err, "bailiff: mcp-proxy "+server+": ", log.LstdFlags)
+	return &mcpproxy.Guard{
+		Server: server, TaskID: cmp.Or(c.TaskID, "mcp-"+rand.Text()), Principal: key, Pins: pins, Now: authority.SystemClock(),
+		Decide:              mcpproxy.Ask(service.api, c.Framework, c.AgentID),
+		FailOpen:            c.FailMode == "open",
+		AllowServerRequests: c.AllowServerRequests,
+		HideDenied:          c.HideDenied,
+		Log:                 func(format string, arguments ...any) { logger.Print(plainf(format, arguments...)) },
+	}, nil
+}
+
+// openPins opens the pins of a server, in the named file or in the usual one.
+func openPins(server, path string) (*mcpproxy.Pins, error) {
+	if path == "" {
+		state := os.Getenv("XDG_STATE_HOME")
+		if state == "" {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return nil, usage("there is no home folder for the pinned tools (%v); name their file with --pins", err)
+			}
+			state = filepath.Join(home, ".local", "state")
+		}
+		path = filepath.Join(state, "bailiff", "mcp", server+".json")
+	}
+	pins, err := mcpproxy.OpenPins(server, path)
+	if err != nil {
+		return nil, fail("%v", err)
+	}
+	return pins, nil
+}
+
+// readHeaderTimeout bounds how long a client takes for its headers.
+const readHeaderTimeout = 10 * time.Second
+
+// listen serves streamable HTTP on a loopback address.
+func (c *mcpProxyCommand) listen(ctx context.Context, std streams, guard *mcpproxy.Guard) error {
+	upstream, err := url.Parse(c.HTTP)
+	if err != nil {
+		return usage("--http: %v", err)
+	}
+	handler, err := mcpproxy.NewHandler(guard, upstream)
+	if err != nil {
+		return usage("--http: %v", err)
+	}
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil || !loopback(host) {
+		return usage("--listen is %q; expected: a loopback address and a port, such as 127.0.0.1:8790", c.Listen)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return fail("%v", err)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(std.err, "bailiff: ", 0)}
+	fmt.Fprintf(std.err, "bailiff: clients find %s at http://%s%s\n", guard.Server, listener.Addr(), handler.Path())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err = <-ended:
+		return fail("%v", err)
+	case <-ctx.Done():
+		if err := server.Close(); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			return fail("%v", err)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,128 @@
+package compiler
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"bailiff/grammar"
+)
+
+// deploymentKeys are the keys of `## deployment`. They have no matched_rule: they bind who deploys, not what an agent does.
+var deploymentKeys = []Key{
+	{Section: "deployment", Name: "keys", Type: TypeKeyIDs, Since: v24,
+		Doc: "The ids of the API keys that the policy is for, or `*` for every key; it binds to no other one (403 `SVC_WARRANTY_KEY_NOT_NAMED`). Without this line it is for any key. " +
+			"A key that has had a policy with this line takes only policies that name it.",
+		Example: "keys: 6f1c1a52-8a0e-4f3c-9d27-6e2f0c1b7a90"},
+	{Section: "deployment", Name: "serial", Type: TypeInteger, Since: v24,
+		Doc: "The number of the policy, which rises with each deployment. A key that has had a policy with a serial takes only policies with a higher one " +
+			"(409 `SVC_WARRANTY_ROLLBACK`), or the one in force again.",
+		Example: "serial: 7"},
+}
+
+// everyKey is what `keys` says in place of ids.
+const everyKey = "*"
+
+// Deployment is the section `## deployment`.
+type Deployment struct {
+	Keys   *List // ids in lower case, or everyKey alone
+	Serial *Count
+}
+
+// NamesKeys reports whether the policy says for which API keys it is.
+func (d *Deployment) NamesKeys() bool { return d != nil && d.Keys != nil }
+
+// KeyIDs returns the ids of the API keys that the policy is for, none where it is for every key.
+func (d *Deployment) KeyIDs() []string {
+	if !d.NamesKeys() || d.Keys.Items[0].Text == everyKey {
+		return nil
+	}
+	return d.Keys.texts()
+}
+
+// Number returns the policy's serial, 0 where it has none.
+func (d *Deployment) Number() uint64 {
+	if d == nil || d.Serial == nil {
+		return 0
+	}
+	return d.Serial.N
+}
+
+// readDeployment reads one entry of `## deployment`, and reports whether it knows the key.
+func (c *checker) readDeployment(row *Key, entry *grammar.Entry) bool {
+	switch row.Name {
+	case "keys":
+		c.policy.Deployment.Keys = c.keyIDs(entry)
+	case "serial":
+		c.policy.Deployment.Serial = c.serial(entry)
+	default:
+		return false
+	}
+	return true
+}
+
+// serial reads the number of a policy.
+func (c *checker) serial(entry *grammar.Entry) *Count {
+	before := len(c.found)
+	serial := c.integer(entry, 1, maxCount)
+	if serial == nil {
+		c.found[before].Hint = "write a whole number in plain digits, higher than that of the policy before; the first one can be 1"
+	}
+	return serial
+}
+
+// keyIDs reads a list of ids of API keys, or the star for all of them.
+func (c *checker) keyIDs(entry *grammar.Entry) *List {
+	list := &List{Span: entry.Span}
+	items := c.list(entry)
+	for _, item := range items {
+		id := strings.ToLower(item.Text)
+		switch {
+		case id == everyKey && len(items) > 1:
+			c.add(grammar.At(CodeEveryKey, item.Span, "`*` names every key, so the list cannot have other items").
+				WithHint("write `keys: *` for every key, or the ids alone"))
+		case id != everyKey && !isKeyID(id):
+			c.add(grammar.At(CodeKeyID, item.Span, "%s is not the id of an API key", shownKeyID(item.Text)).
+				WithHint("%s", keyIDHint(item.Text)))
+		case slices.ContainsFunc(list.Items, func(other Item) bool { return other.Text == id }):
+			c.repeatedCase(item, id)
+		default:
+			list.Items = append(list.Items, Item{id, item.Span})
+		}
+	}
+	return list
+}
+
+// isKeyID reports whether a text has the form of an API key's id: that of a UUID, in lower case.
+func isKeyID(text string) bool {
+	parts := strings.Split(text, "-")
+	lengths := []int{8, 4, 4, 4, 12}
+	if len(parts) != len(lengths) {
+		return false
+	}
+	for i, part := range parts {
+		if _, err := hex.DecodeString(part); err != nil || len(part) != lengths[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// isSecret reports whether a text looks like an API key itself, which no message may repeat.
+func isSecret(text string) bool { return strings.HasPrefix(strings.ToLower(text), "sk_") }
+
+// shownKeyID returns what a message shows in place of an id.
+func shownKeyID(text string) string {
+	if isSecret(text) {
+		return "`sk_…`"
+	}
+	return "`" + shorten(text) + "`"
+}
+
+// keyIDHint returns what to write in place of a text that is not an id.
+func keyIDHint(text string) string {
+	if isSecret(text) {
+		return "this is an API key, which has to stay secret: revoke it, and write the `key_id` that `bailiff keys list` shows"
+	}
+	return "write the `key_id` that `bailiff keys list` shows, such as 6f1c1a52-8a0e-4f3c-9d27-6e2f0c1b7a90, or `*` for every key"
+}

@@ -1,0 +1,56 @@
+package mutants
+
+// The files that read paths and commands.
+const (
+	filePath     = "vm/path.go"
+	fileClean    = "vm/pathname/clean.go"
+	filePaths    = "runtime/intent/paths.go"
+	fileListed   = "vm/command/listed.go"
+	fileExact    = "vm/pathname/exact.go"
+	fileCommand  = "vm/command/command.go"
+	fileEvaluate = "vm/command/evaluate.go"
+	fileFlow     = "vm/command/flow.go"
+	fileRunner   = "vm/command/runner.go"
+)
+
+// places are faults of how stars, directories and the forms of a command are read. The oracle reads these on its own.
+var places = []Mutant{
+	{"a star of a blocked path crosses slashes", filePath,
+		"if want != have && !coversSegment(want, have) {", "if want != have && !coversSegment(want, path) {"},
+	{"a star at the end of a name stands for nothing", filePath,
+		"case !strings.HasPrefix(segment, part):\n\t\treturn false", "case segment != part:\n\t\treturn false"},
+	{"a star of require_approval in mcp stops at dots", fileMCP, "\te.eitherWay(e.policy.MCP.Approval, next)\n",
+		"\tset, held := e.Globs(vm.Dotted, e.policy.MCP.Approval.texts()...), e.NewLabel()\n" +
+			"\te.Test(vm.OpGlob, vm.If, e.Field(slotMCP), set, held)\n\te.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, next)\n\te.Place(held)\n"},
+	{"a relative path is judged without cwd", filePaths, "return pathname.Join(in.Text(Cwd), path)", "return path"},
+	{"an assignment may stand before an allowed command", fileListed, "*syntax.TestDecl, *syntax.Assign:", "*syntax.TestDecl:"},
+	{"a runner is allowed by its name", fileListed, "return IsRunner(name) || evaluates", "return evaluates"},
+	{"an allowed command may write to files", fileListed, "return text == \"/dev/null\"", "return text != \"\""},
+	{"one of several commands has to be allowed", "compiler/emit_tools.go", "vm.If|vm.Every, e.Field(slotCalls)", "vm.If, e.Field(slotCalls)"},
+	{"an allowed path may go up", fileExact, "\t\tcase \"..\":\n\t\t\treturn \"\", false\n", "\t\tcase \"..\":\n\t\t\tcontinue\n"},
+	{"a backslash divides names without a drive", fileExact, "&& !drive {", "&& drive && !drive {"},
+	{"one of several paths has to be allowed", "compiler/emit_tools.go", "vm.If|vm.Every, e.Field(slotFiles)", "vm.If, e.Field(slotFiles)"},
+	{"one exempt recipient frees an e-mail from approval", "compiler/emit_controls.go", "vm.If|vm.Every, e.Field(slotRecipients)", "vm.If, e.Field(slotRecipients)"},
+	{"a command that cannot be read needs no approval", "compiler/emit_controls.go",
+		"e.Test(vm.OpContains, vm.Unless, e.Field(slotCommand), e.exactly(held.texts()...), next)",
+		"e.Test(vm.OpContains, vm.If, e.Field(slotCommand), e.exactly(held.texts()...), hold)\n\te.Jump(next)"},
+	{"of several paths the first is judged", filePaths, "if in.items(list) == 1 {", "if in.items(list) > 0 {"},
+	{"several paths may stand beside one", filePaths, "case in.Has(Path):", "case false:"},
+	{"cwd stands in front of a home directory", fileClean, "first == \"\" || first[0] == '~' || ", "first == \"\" || "},
+	{"cwd stands in front of a home directory behind dot segments", fileClean,
+		"\tclean, _ := Clean(raw)\n\tfirst", "\tclean := fold(strings.ReplaceAll(raw, `\\`, \"/\"))\n\tfirst"},
+	{"white space around operators makes another command", fileCommand, "f.Tight = tight(f.Unquoted)", "f.Tight = f.Unquoted"},
+	{"a command is only sought with its quotes", fileCommand, "f.Unquoted = Collapse(stripQuotes(raw, true))", "f.Unquoted = Collapse(raw)"},
+}
+
+// Commands are faults of what is read as a command of its own. The oracle shares the parser of commands, and leaves to bash
+// what the documents alone do not settle, so that running them in bash has to find each (package bash).
+var Commands = []Mutant{
+	{"here-strings of shells are not read", fileEvaluate, "\t\tcase syntax.WordHdoc:\n\t\tdefault:", "\t\tdefault:"},
+	{"here-documents of shells are not read", fileEvaluate, "\t\t\tword = redir.Hdoc\n", "\t\t\tcontinue\n"},
+	{"the text of trap is not read", fileEvaluate, "\t\tw.evaluated(texts[0])\n", ""},
+	{"the text of eval is not read", fileEvaluate, "w.evaluated(strings.Join(texts, \" \"))", "_ = strings.Join(texts, \" \")"},
+	{"PS4 is a variable as any", fileFlow, "{\"PS4\": false, ", "{"},
+	{"timeout runs nothing", fileRunner, "\t\"timeout\": {operands: 1, values: \"ks\", long: []string{\"kill-after\", \"signal\"}},\n", ""},
+	{"nohup runs nothing", fileRunner, "\t\"nohup\":    {},\n", ""},
+}

@@ -1,0 +1,25 @@
+package mutants
+
+const (
+	fileRoom   = "runtime/ledger/state/room.go"
+	filePast   = "runtime/ledger/state/past.go"
+	fileReplay = "runtime/ledger/state/replay.go"
+)
+
+// Ledger are the mutants of which groups make room, of what deployments keep, of default policies and of replays. Comparing the ledger with its naive model has to find each.
+var Ledger = []Mutant{
+	{"groups make room after an hour", fileRoom, "int64(ledger.TaskIdle) - day", "int64(ledger.TaskIdle) - hour"},
+	{"groups that are used up make room", "runtime/ledger/state/decide.go", "e.usedUp = e.usedUp || used", "_ = used"},
+	{"groups that nobody knows a limit of make room", "runtime/ledger/state/decide.go",
+		"CounterEffect{Counter: counter, Value: value, id: id})\n\t\t}", "CounterEffect{Counter: counter, Value: value, id: id, Room: true})\n\t\t}"},
+	{"the group that was idle for the shortest time makes room", fileRoom, "cmp.Compare(a.order, b.order)", "cmp.Compare(b.order, a.order)"},
+	{"nothing makes room", fileRoom, "r.Forgets = g.order", "_ = g"},
+	{"programs are not counted among what deployments keep", "runtime/ledger/state/deploy.go", " + uint64(len(e.Program))", ""},
+	{"a deployment may go beyond what is kept by itself", "runtime/ledger/state/deploy.go",
+		"d.MaxStored != 0 && done.Stored > d.MaxStored", "d.MaxStored != 0 && k.stored > d.MaxStored"},
+	{"a default policy's serial binds nobody", filePast, "p.add(d.PolicyHash, wanted, d.Named, d.Serial)\n\t\t}\n\t}\n\tfor", "p.add(d.PolicyHash, wanted, d.Named, 0)\n\t\t}\n\t}\n\tfor"},
+	{"default policies may go back", filePast, "case p.serial != 0 && d.Serial <= p.serial:\n\t\treturn bound", "case false:\n\t\treturn bound"},
+	{"a decision is given again under another default policy", fileReplay, " || len(k.deployments) == 0 && known.lsn < s.latestDefault()", ""},
+	{"a decision is given again after a deployment", fileReplay, "known.epoch != k.key.Epoch || ", ""},
+	{"a decision is given again after its attestation has expired", fileReplay, "p.At >= known.expires || ", ""},
+}

@@ -1,0 +1,429 @@
+// Types of the API's bodies, made from /openapi.json by `go test ./httpd -run TestTypeScript -rewrite`.
+
+export type Base64URL = string
+
+export type Capabilities = {
+  engine_version: string
+  feature_keys: Array<string>
+  features: Array<{
+    key: string
+    since: string
+    type: string
+  }>
+  schema_version: string
+  supported_policy_versions: Array<string>
+}
+
+export type Conformance = {
+  asserted_at: string
+  attestation_algorithms: Array<"EdDSA" | "ML-DSA-65">
+  capabilities_uri?: string
+  classes: Array<string>
+  /** core: without the gateways */
+  conformance_level: "full" | "core"
+  /** of who runs the service, empty where it is not set */
+  contact: string
+  evaluated_against: string
+  /** what is beyond the specification */
+  extended_capabilities: Array<string>
+  implementation_name: string
+  implementer: string
+  issuer: string
+  jwks_uri: string
+  openapi_uri?: string
+  policy_schema_versions_supported: Array<string>
+  pqc_keys_uri: string
+  self_asserted: true
+  spec_version: string
+}
+
+export type CreatedWebhook = {
+  created_at: Time
+  disabled: boolean
+  events: Topics
+  id: UUID
+  /** shown this once */
+  secret: string
+  url: string
+}
+
+export type Decision = {
+  details?: Details
+  error_code?: DecisionCode
+  expiresAt?: Seconds
+  explanation?: Explanation
+  holdId?: UUID
+  /** the attestation, a JWT; null unless authorize allowed */
+  intent_attestation: string | null
+  /** the rule, as section.key */
+  matched_rule?: string
+  message: string
+  observe_mode_active?: boolean
+  policyHash: Hash
+  policyRule?: string
+  /** the same request was allowed before, and this is that decision again: the attestation has the same jti, iat and exp, and nothing was counted twice */
+  replayed?: true
+  request_nonce?: string
+  status: "ALLOWED" | "DENIED" | "PENDING"
+  test_run?: true
+}
+
+export type DecisionCode = "SVC_POLICY_VIOLATION_ACTION_NOT_ALLOWED" | "SVC_POLICY_VIOLATION_CHAIN_NOT_ALLOWED" | "SVC_POLICY_VIOLATION_AMOUNT_EXCEEDED" | "SVC_POLICY_VIOLATION_AMOUNT_INVALID" | "SVC_POLICY_VIOLATION_AMOUNT_REQUIRED" | "SVC_POLICY_VIOLATION_TOKEN_NOT_ALLOWED" | "SVC_POLICY_VIOLATION_TOKEN_AMOUNT_EXCEEDED" | "SVC_POLICY_VIOLATION_TOKEN_AMOUNT_INVALID" | "SVC_POLICY_VIOLATION_TOOL_CALL_NOT_ALLOWED" | "SVC_POLICY_VIOLATION_BLOCKED_COMMAND" | "SVC_POLICY_VIOLATION_BLOCKED_DOMAIN" | "SVC_POLICY_VIOLATION_BLOCKED_PATH" | "SVC_POLICY_VIOLATION_CUSTOM_RULE" | "SVC_POLICY_VIOLATION_NOT_ON_ALLOWLIST" | "SVC_POLICY_VIOLATION_PROVENANCE_REQUIRED" | "SVC_POLICY_VIOLATION_TASK_ID_REQUIRED" | "SVC_POLICY_VIOLATION_BLOCKED_RECIPIENT" | "SVC_POLICY_VIOLATION_RECIPIENT_NOT_ALLOWED" | "SVC_POLICY_VIOLATION_CALLDATA_ENRICHMENT_REQUIRED" | "SVC_POLICY_VIOLATION_EXECUTION_BOUNDARY_REQUIRED" | "SVC_POLICY_VIOLATION_FILE_EFFECT_REQUIRED" | "SVC_POLICY_VIOLATION_FILE_EFFECT_NOT_ALLOWED" | "SVC_POLICY_VIOLATION_FILE_OUTSIDE_ROOT" | "SVC_POLICY_VIOLATION_FILE_BLOCKED_PATH" | "SVC_POLICY_VIOLATION_FILE_PATH_REQUIRED" | "SVC_POLICY_VIOLATION_FILE_TARGET_UNTRUSTED" | "SVC_POLICY_VIOLATION_SENSITIVE_FILE" | "SVC_POLICY_VIOLATION_SENSITIVE_EGRESS" | "SVC_POLICY_VIOLATION_IMPACT_LIMIT" | "SVC_POLICY_VIOLATION_REPOSITORY_ROOT_MUTATION" | "SVC_POLICY_VIOLATION_GIT_METADATA_REQUIRED" | "SVC_POLICY_VIOLATION_GIT_OPERATION_BLOCKED" | "SVC_POLICY_VIOLATION_GIT_REF_NOT_ALLOWED" | "SVC_POLICY_VIOLATION_GIT_TOPOLOGY_UNTRUSTED" | "SVC_POLICY_VIOLATION_PROVIDER_UNSUPPORTED" | "SVC_POLICY_VIOLATION_PROVIDER_OPERATION_BLOCKED" | "SVC_POLICY_VIOLATION_DATABASE_METADATA_REQUIRED" | "SVC_POLICY_VIOLATION_DATABASE_OPERATION_NOT_ALLOWED" | "SVC_POLICY_VIOLATION_DATABASE_RESOURCE_NOT_ALLOWED" | "SVC_POLICY_VIOLATION_DATABASE_ROUTINE_NOT_ALLOWED" | "SVC_POLICY_VIOLATION_DATABASE_CAPABILITY_UNTRUSTED" | "SVC_POLICY_VIOLATION_DATABASE_PARSE_FAILED" | "SVC_LOOP_LIMIT_EXCEEDED" | "SVC_MODEL_SPEND_LIMIT_EXCEEDED" | "SVC_MODEL_TOKEN_LIMIT_EXCEEDED" | "SVC_MODEL_USAGE_UNAVAILABLE" | "SVC_AGGREGATE_LIMIT_EXCEEDED" | "SVC_AGGREGATE_FIELD_MISSING" | "SVC_LIMIT_STORE_UNAVAILABLE" | "SVC_POLICY_HOLD_DENIED" | "SVC_POLICY_HOLD_CONSENSUS_REQUIRED" | "SVC_POLICY_HOLD_APPROVAL_REQUIRED"
+
+export type DecisionOrRefusal = Decision | Refusal
+
+export type Deployed = {
+  deployedAt: Seconds
+  policyHash: Hash
+  policyVersion: string
+  warnings: Array<unknown>
+}
+
+export type Deployment = {
+  operator_public_key: Base64URL
+  /** the activation JWT, where the policy has a resource profile */
+  trusted_shim_attestation?: string
+  /** the signed policy file, exactly as it was signed */
+  warranty_md: string
+}
+
+/** both sides of a decision by a rule; what does not apply is absent */
+export type Details = {
+  /** the first entries of the list that value is not on, as the policy spells them */
+  allowed?: Array<string>
+  /** how many entries that list has, where it has more */
+  allowed_count?: number
+  /** the entry of a list that value is denied by, as the policy spells it */
+  entry?: string
+  /** a decimal in the unit of value */
+  limit?: string
+  /** of the rule in the policy that policyHash names */
+  line?: number
+  /** what the rule is about; where there is a limit, the decimal that is held against it: the amount, or the total that the intent would reach */
+  value?: string
+}
+
+export type Diagnostic = {
+  code: string
+  column: number
+  line: number
+  message: string
+  severity: "error" | "warning"
+}
+
+export type Document = Record<string, unknown>
+
+export type Error = {
+  error_code: FailureCode
+  message: string
+  status: "ERROR" | "UNAUTHORIZED" | "RATE_LIMITED" | "UNAVAILABLE"
+}
+
+export type Event = {
+  action?: string
+  agentId?: string
+  chainId?: number
+  commitment?: Hash
+  decision?: "ALLOWED" | "DENIED" | "PENDING" | "TEST_RUN"
+  details?: Details
+  endpoint?: string
+  error_code?: string
+  event: string
+  /** of a malformed request: what is at fault */
+  field?: string
+  holdExpiresAt?: Seconds
+  holdId?: UUID
+  holdStatus?: "PENDING" | "ALLOWED" | "DENIED" | "EXPIRED"
+  id?: string
+  keyId: UUID
+  kind?: "evm" | "tool" | "mcp" | "model"
+  lsn: number
+  matched_rule?: string
+  message?: string
+  observed?: boolean
+  /** that the key has from this event on */
+  plan?: "developer" | "growth" | "enterprise"
+  policyHash?: Hash
+  requestId?: string
+  rollback?: boolean
+  scopes?: Scopes
+  timestamp: Time
+  value?: string
+  webhookChange?: "registered" | "removed" | "disabled"
+  webhookId?: UUID
+}
+
+export type Events = {
+  events: Array<Event>
+  more: boolean
+  /** the after of the page that follows */
+  next: string
+}
+
+export type Explanation = {
+  /** the smallest change that would be allowed */
+  change?: string
+  holds?: Array<Finding>
+  limits: Array<Headroom>
+  notes?: Array<Finding>
+  /** violations that are not listed */
+  omitted?: number
+  violations: Array<Finding>
+}
+
+export type FailureCode = "SVC_VALIDATION_ERROR_SCHEMA" | "SVC_VALIDATION_ERROR_CHAIN_NOT_ALLOWED" | "SVC_API_KEY_REQUIRED" | "SVC_API_KEY_INVALID" | "SVC_API_KEY_WRONG_ENV" | "SVC_API_KEY_SCOPE_INSUFFICIENT" | "SVC_NOT_FOUND" | "SVC_METHOD_NOT_ALLOWED" | "SVC_BODY_TOO_LARGE" | "SVC_RATE_LIMITED" | "SVC_OVERLOADED" | "SVC_INTERNAL_ERROR" | "SVC_STORE_UNAVAILABLE" | "SVC_SERVICE_METADATA_UNAVAILABLE" | "SVC_NO_POLICY_DEPLOYED" | "SVC_QUOTA_EXCEEDED" | "SVC_TIER_INSUFFICIENT" | "SVC_REGISTRATION_CLOSED" | "SVC_WARRANTY_INVALID" | "SVC_WARRANTY_SIGNATURE_INVALID" | "SVC_WARRANTY_OPERATOR_KEY_MISMATCH" | "SVC_WARRANTY_ROLLBACK" | "SVC_CLOCK_UNCONFIRMED" | "SVC_WARRANTY_KEY_NOT_NAMED" | "SVC_WARRANTY_TOO_HEAVY" | "SVC_WARRANTY_COMPILE_TIME" | "SVC_WARRANTY_BUSY" | "SVC_WARRANTY_RATE_LIMITED" | "SVC_WARRANTY_STORAGE_FULL" | "SVC_EVALUATION_BUSY" | "SVC_TRUSTED_SHIM_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_MALFORMED" | "SVC_TRUSTED_SHIM_UNTRUSTED" | "SVC_TRUSTED_SHIM_ISSUER_INVALID" | "SVC_TRUSTED_SHIM_AUDIENCE_INVALID" | "SVC_TRUSTED_SHIM_IDENTITY_INVALID" | "SVC_TRUSTED_SHIM_VERSION_REQUIRED" | "SVC_TRUSTED_SHIM_VERSION_UNSUPPORTED" | "SVC_TRUSTED_SHIM_ATTESTATION_EXPIRED" | "SVC_TRUSTED_SHIM_NONCE_INVALID" | "SVC_TRUSTED_SHIM_CAPABILITY_MISSING" | "SVC_TRUSTED_SHIM_POLICY_BINDING_INVALID" | "SVC_TRUSTED_SHIM_ATTESTATION_REPLAYED" | "SVC_HOLD_RESOLVED" | "SVC_HOLD_SIGNATURE_INVALID" | "SVC_WEBHOOK_URL_REFUSED" | "SVC_WEBHOOK_LIMIT_REACHED" | "SVC_RATE_LIMIT_STORE_UNAVAILABLE" | "SVC_ATTESTATION_REQUIRED" | "SVC_ATTESTATION_INVALID" | "SVC_ATTESTATION_EXPIRED" | "SVC_CHAIN_NOT_SUPPORTED" | "SVC_POLICY_VIOLATION" | "SVC_RPC_METHOD_NOT_ALLOWED" | "SVC_UPSTREAM_UNAVAILABLE" | "SVC_GATEWAY_BUSY"
+
+export type Fault = {
+  error_code: FailureCode
+  /** the path of the field, such as intent.method */
+  field: string
+  message: string
+}
+
+export type Finding = {
+  details?: Details
+  error_code: string
+  line: number
+  message: string
+  rule: string
+  value?: string
+}
+
+export type Hash = string
+
+export type Headroom = {
+  group?: Record<string, string>
+  left?: string
+  limit: string
+  line: number
+  missing?: Array<string>
+  resets_at?: Time
+  rule: string
+  unit?: string
+  used?: string
+  window: string
+}
+
+export type Health = {
+  status: "ok"
+}
+
+export type Hold = {
+  agentId: string
+  createdAt: Seconds
+  expiresAt: Seconds
+  holdId: UUID
+  /** the source intent: agentId, chainId and intent, in normal form */
+  intent: Record<string, unknown>
+  intentHash: Hash
+  /** the intent's maxFee in wei, which intentHash does not cover; absent where none was declared */
+  maxFeeBase?: string
+  method: string
+  /** the policy that holds: its hash and version */
+  policy: Record<string, unknown>
+  policyHash: Hash
+  policyRule: string
+  policyVersion: string
+  /** Unix seconds; null while pending */
+  resolvedAt: number | null
+  status: "PENDING" | "ALLOWED" | "DENIED" | "EXPIRED"
+}
+
+/** empty where the call may run, otherwise a denial */
+export type HookAnswer = {
+  hookSpecificOutput?: {
+    hookEventName: "PreToolUse"
+    permissionDecision: "deny"
+    permissionDecisionReason: string
+  }
+}
+
+/** what Claude Code sends to a PreToolUse hook of type http; other members are ignored */
+export type HookEvent = {
+  cwd?: string
+  hook_event_name: "PreToolUse"
+  session_id?: string
+  tool_input: Record<string, unknown> | string
+  tool_name: string
+  tool_use_id?: string
+}
+
+export type Intent = {
+  /** 1 to 128 characters of printable ASCII, no white space */
+  action?: string
+  /** 1 to 256 characters, no control characters */
+  agentId: string
+  /** any text; the policy's section judges its form */
+  amount?: string
+  /** one of 1, 10, 56, 137, 999, 8453, 42161 */
+  chainId?: number
+  /** any text */
+  context?: string
+  /** 1 to 64 of a-z, 0-9 and hyphen */
+  framework: string
+  intent?: {
+    /** 1 to 128 characters of printable ASCII, no white space */
+    action?: string
+    /** any text; the policy's section judges its form */
+    amount?: string
+    /** `base` */
+    amount_unit?: string
+    /** any object */
+    arguments?: Record<string, unknown>
+    /** 0x and an even number of hexadecimal digits */
+    calldata?: string
+    /** any text */
+    command?: string
+    /** an absolute path; the directory that a relative `path` starts from */
+    cwd?: string
+    /** any text; beside `url` the host of that URL */
+    host?: string
+    /** the most that gas may cost, in native units, such as 0.01; the policy's section judges its form */
+    maxFee?: string
+    /** any object; `model_usage`, and `serverId` and `toolName` of MCP actions, are checked */
+    metadata?: Record<string, unknown>
+    /** one of GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE */
+    method?: string
+    /** any text; beside `url` the path of that URL */
+    path?: string
+    /** 1 to 256 texts, with the actions `file_write` and `file_read` only, and not beside `path` or `url` */
+    paths?: Array<string>
+    /** any text; beside `url` the query of that URL, without `?` */
+    query?: string
+    /** an address; read in lower case */
+    targetAddress?: string
+    /** 1 to 128 of A-Z, a-z, 0-9, underscore and hyphen */
+    task_id?: string
+    /** any text; addresses are read in lower case */
+    to?: string | Array<string>
+    /** a symbol, or an address, which is read in lower case; not empty */
+    token?: string
+    /** an http or https URL with a host */
+    url?: string
+  }
+  /** up to 64 characters */
+  request_nonce?: string
+  /** any text; addresses are read in lower case */
+  to?: string | Array<string>
+  /** 64 lower-case hexadecimal digits */
+  txCommit?: string
+  /** 0x and 64 hexadecimal digits, for `erc4337.userop` only; read in lower case */
+  userOpHash?: string
+}
+
+export type InvalidPolicy = {
+  diagnostics?: Array<Diagnostic>
+  error_code: FailureCode
+  message: string
+  status: "ERROR"
+}
+
+export type JWKS = {
+  keys: Array<{
+    alg: "EdDSA"
+    crv: "Ed25519"
+    kid: Base64URL
+    kty: "OKP"
+    use: "sig"
+    x: Base64URL
+  }>
+}
+
+export type Metadata = {
+  /** the full id of the commit that the build is bound to */
+  serviceCommit: string
+}
+
+export type NewWebhook = {
+  events: Topics
+  /** made where absent */
+  secret?: string
+  url: string
+}
+
+export type PQCKeys = {
+  keys: Array<{
+    alg: "ML-DSA-65"
+    ctx: "svc-pqc-attestation-v1"
+    kid: Base64URL
+    kty: "AKP"
+    pub: Base64URL
+    use: "sig"
+  }>
+}
+
+export type RPCID = string | number | null
+
+export type RPCRequest = {
+  id?: RPCID
+  jsonrpc: "2.0"
+  method: string
+  params?: Array<unknown>
+}
+
+export type RPCResponse = {
+  error?: {
+    code: number
+    data?: unknown
+    message: string
+  }
+  id: RPCID
+  jsonrpc: "2.0"
+  result?: unknown
+}
+
+/** a request that was not decided: there is no policyHash, and nothing is recorded as a decision; what answers 401, 409 or 429 may be sent again */
+export type Refusal = {
+  error_code: FailureCode
+  /** all faults of the body, in the order of the checks; absent where the body cannot be read */
+  errors?: Array<Fault>
+  message: string
+  status: "DENIED"
+}
+
+export type Registered = {
+  /** shown this once */
+  api_key: string
+  created_at: Time
+  key_id: UUID
+  plan: "developer" | "growth" | "enterprise"
+  scopes: Scopes
+}
+
+export type Registration = {
+  email: string
+  organization?: string
+}
+
+export type Resolution = {
+  decision: "ALLOWED" | "DENIED"
+  operator_signature: Base64URL
+  resolved_at: Seconds
+}
+
+export type ResponsePolicy = {
+  policyHash: Hash
+  /** a JWT with typ svc-response-policy+jwt: aud is the id of the API key, rules the compiled response rules; it expires after 5 minutes */
+  responsePolicy: string
+}
+
+export type Scopes = Array<"authorize" | "warranty:deploy" | "webhooks:write">
+
+/** Unix seconds */
+export type Seconds = number
+
+export type Time = string
+
+export type Topics = Array<"intent.allowed" | "intent.denied" | "intent.pending" | "hold.resolved" | "hold.expired" | "policy.deployed">
+
+export type UUID = string
+
+export type Webhook = {
+  created_at: Time
+  disabled: boolean
+  events: Topics
+  id: UUID
+  url: string
+}
+
+export type Webhooks = Array<Webhook>

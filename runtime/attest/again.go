@@ -1,0 +1,25 @@
+package attest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// AppendClaims appends the RFC 8785 form of the claims without pqc, which is what the post-quantum signature is of.
+func AppendClaims(dst []byte, c *Claims) []byte {
+	dst, _ = appendClaims(dst, c, issued(c))
+	return dst
+}
+
+// ParseClaims reads what AppendClaims wrote, for the claims to be signed anew. Anything else is ErrPayload.
+func ParseClaims(text []byte) (*Claims, error) {
+	p := new(payload)
+	if err := json.Unmarshal(text, p); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPayload, err)
+	}
+	if !bytes.Equal(AppendClaims(make([]byte, 0, len(text)), &p.Claims), text) {
+		return nil, fmt.Errorf("%w: it is not the canonical form of the claims", ErrPayload)
+	}
+	return &p.Claims, nil
+}

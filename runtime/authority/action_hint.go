@@ -1,0 +1,106 @@
+package authority
+
+import (
+	"slices"
+	"strings"
+
+	"bailiff/compiler"
+	"bailiff/grammar"
+	"bailiff/runtime/code"
+	"bailiff/runtime/intent"
+	"bailiff/vm"
+)
+
+// grantRules are the rules that grant actions by their names.
+var grantRules = []string{"evm.allowed_actions", "evm.chain_actions", "tool_calls.allowed"}
+
+// maxMeant bounds the actions that a denied one is compared with.
+const maxMeant = 64
+
+// grantedActions returns the actions that the policy grants by name, as far as its program knows them in words.
+func grantedActions(program *vm.Program) (actions []string) {
+	for pc := range program.Len() {
+		in := program.Instruction(uint16(pc))
+		if in.Op != vm.OpDeny || !slices.Contains(grantRules, program.Rule(in.C).Name) {
+			continue
+		}
+		if list := program.Words(uint16(pc)); list != nil {
+			actions = append(actions, list.Texts...)
+		}
+	}
+	slices.Sort(actions)
+	actions = slices.Compact(actions)
+	return actions[:min(len(actions), maxMeant)]
+}
+
+// appendActionHint says which action was probably meant, where a rule that grants actions denies.
+func (w *worker) appendActionHint(text []byte, rule *vm.Rule) []byte {
+	if !slices.Contains(grantRules, rule.Name) {
+		return text
+	}
+	meant := w.meantAction()
+	if meant == "" {
+		return text
+	}
+	if w.result.Class == vm.Tool && slices.Contains(compiler.CoreEVMActions(), meant) {
+		text = append(text, "; no such EVM action"...)
+	}
+	return append(append(append(text, "; did you mean "...), meant...), '?')
+}
+
+// meantAction returns the action that was probably meant, another than the intent's, or "".
+func (w *worker) meantAction() string {
+	action := w.in.ActionLower()
+	candidates := slices.Concat(w.policy.actions, compiler.CoreEVMActions())
+	if slices.Contains(candidates, action) {
+		return ""
+	}
+	for _, candidate := range candidates {
+		_, last, dotted := strings.Cut(candidate, ".")
+		if plain(candidate) == plain(action) || dotted && plain(last) == plain(action) {
+			return candidate
+		}
+	}
+	return grammar.Closest(action, candidates)
+}
+
+// plain returns a name in lower case without what parts its words.
+func plain(name string) string {
+	return strings.ToLower(wordBreaks.Replace(name))
+}
+
+var wordBreaks = strings.NewReplacer(".", "", "_", "", "-", "", ":", "", "/", "")
+
+// rejected is the answer where the request is valid in itself but not under the policy. It names every field that is not
+// for intents of this kind.
+func (w *worker) rejected() *Failure {
+	program, found := w.policy.program, &w.result.Violations[0]
+	rule := program.Rule(found.Rule)
+	fault := failure(code.Code(rule.Code), w.misplaced(rule.Message))
+	fault.Faults = append(fault.Faults, Fault{fault.Code, rule.Name, fault.Message})
+	for pc := int(found.PC) + 1; pc+1 < program.Len() && len(fault.Faults) < intent.MaxFaults; pc += 2 {
+		test, reject := program.Instruction(uint16(pc)), program.Instruction(uint16(pc+1))
+		if test.Op != vm.OpKind || reject.Op != vm.OpReject {
+			break
+		}
+		if kind := w.frame[test.B].Kind; kind != vm.Missing && kind != vm.Null {
+			rule := program.Rule(reject.C)
+			fault.Faults = append(fault.Faults, Fault{code.Code(rule.Code), rule.Name, rule.Message})
+		}
+	}
+	return fault
+}
+
+// misplaced returns the message about a field that only EVM intents may have: most likely the action is wrong, not the field.
+// It has the action that was probably meant or, where none is near, the EVM actions of every policy.
+func (w *worker) misplaced(message string) string {
+	before, evm := strings.CutSuffix(message, "; leave it out")
+	if !evm || w.result.Class != vm.Tool {
+		return message
+	}
+	advice := "; leave it out, or send one of " + strings.Join(compiler.CoreEVMActions(), ", ")
+	if meant := w.meantAction(); meant != "" {
+		advice = "; did you mean " + meant + "?"
+	}
+	return before + ", and " + string(appendQuoted(nil, w.in.Text(intent.Action))) + " is not an EVM action" + advice
+}

@@ -1,0 +1,321 @@
+package authority
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"bailiff/runtime/code"
+	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
+	"bailiff/vm"
+	"bailiff/vm/amount"
+)
+
+// Details are both sides of a denial or a hold, as data: what the request has, and what the policy says of it. What does
+// not apply is empty. The slice is the policy's, which nobody may change.
+type Details struct {
+	// Value is what the rule is about, at most ledger.MaxDetailValue bytes of it. Where the rule is a limit, it is the amount or, of a
+	// limit that lasts, the total that the intent would reach.
+	Value   string
+	Limit   string   // a decimal in the unit of Value
+	Allowed []string // the first vm.MaxAllowedWords entries of a list that Value is not on, as the policy spells them
+	Count   int      // how many entries that list has
+	Entry   string   // the entry of a list that Value is denied by, as the policy spells it
+	Line    int      // of the rule in the policy, from 1; 0 where it is not known
+}
+
+// IsZero reports whether there is nothing to tell.
+func (d *Details) IsZero() bool { return d.Line == 0 && d.Value == "" && d.Limit == "" }
+
+// Event returns what the record of a decision has of the details.
+func (d *Details) Event() ledger.Details {
+	return ledger.Details{Limit: d.Limit, Allowed: d.Allowed, Count: d.Count, Entry: d.Entry, Line: d.Line}
+}
+
+// details returns both sides of what came of the intent.
+func (w *worker) details(outcome *ledger.Outcome) Details {
+	switch outcome.Result {
+	case ledger.Refused, ledger.RefusedGroups:
+		if outcome.Reservation < 0 { // of a decision that is given again
+			return Details{}
+		}
+		reservation := &w.plan.Reservations[outcome.Reservation]
+		d := Details{Line: reservation.Line}
+		if outcome.Result == ledger.Refused && outcome.Code == reservation.Code {
+			d.Value, d.Limit = reservation.Reached(outcome.Used).Format(reservation.Decimals), reservation.Limit.Format(reservation.Decimals)
+		}
+		return d
+	case ledger.Held, ledger.HoldDenied:
+		if hold, ok := w.holding(outcome); ok {
+			return w.reaches(w.policy.find(vm.OpHold, hold))
+		}
+		return Details{}
+	}
+	if len(w.result.Violations) > 0 {
+		return w.told.Details
+	}
+	return Details{}
+}
+
+// holding returns the rule that holds the intent. A replayed decision may be of a program that held it by another rule, or
+// did not hold it: the compiler of another release made it.
+func (w *worker) holding(outcome *ledger.Outcome) (rule uint16, ok bool) {
+	if len(w.result.Holds) == 0 || w.policy.program.Rule(w.result.Holds[0]).Name != outcome.Rule {
+		return 0, false
+	}
+	return w.result.Holds[0], true
+}
+
+// reaches returns both sides of the rule at pc, which holds or notes the intent: of a threshold the amount that reaches it.
+func (w *worker) reaches(pc uint16) Details {
+	d := Details{Line: int(w.policy.program.Span(pc).Line)}
+	if pc == 0 {
+		return d
+	}
+	register, compares := w.policy.program.Register(pc - 1)
+	if held := &w.result.Amounts[register]; compares && register == 0 && held.Set { // which no later amount takes
+		limit, decimals, _ := w.policy.program.Bound(pc - 1)
+		d.Value, d.Limit = held.Value.Format(decimals), limit.Format(decimals)
+	}
+	return d
+}
+
+// triggered returns the value that triggered a rule, for records: an amount as it is held against its limit, any other as
+// it is, at most ledger.MaxEventDetail bytes of it.
+func (w *worker) triggered(by *told, found *vm.Violation) string {
+	if by.Limit != "" {
+		return by.Value
+	}
+	return ledger.Clip(w.offending(found))
+}
+
+// told is what an answer says of one violation.
+type told struct {
+	Details
+	reason   []byte // in words, without where the rule stands
+	declared bool   // the words name the declared amount
+}
+
+// tell says what violated a rule.
+func (w *worker) tell(to *told, found *vm.Violation) {
+	program := w.policy.program
+	rule, first := program.Rule(found.Rule), *found
+	first.Element = program.First(found, w.frame)
+	found = &first
+	*to = told{reason: to.reason[:0], Details: Details{Value: strings.Clone(ledger.ClipTo(w.offending(found), ledger.MaxDetailValue)), Line: int(program.Span(found.PC).Line)}}
+	list := program.Words(found.PC)
+	switch {
+	case w.tellBound(to, found, &rule):
+	case list != nil && list.Allows:
+		to.Allowed, to.Count = list.Texts, list.Count
+		w.tellAllowed(to, found, &rule)
+	default:
+		if list != nil && w.judged(found) {
+			to.Entry = program.Culprit(found, w.frame, &w.sought)
+		}
+		to.reason = w.appendViolation(to.reason, found)
+		if to.Entry != "" {
+			to.reason = append(append(to.reason, "; the entry is "...), to.Entry...)
+		}
+	}
+	to.reason = w.appendActionHint(to.reason, &rule)
+}
+
+// tellBound says by how much an amount is above a limit, if that is what the violation is about.
+func (w *worker) tellBound(to *told, found *vm.Violation, rule *vm.Rule) bool {
+	if found.PC == 0 {
+		return false
+	}
+	value, slot, ok := w.compared(found)
+	if !ok {
+		return false
+	}
+	limit, decimals, _ := w.policy.program.Bound(found.PC - 1)
+	name, counts := w.amountName(slot)
+	unit := unitOf(rule.Name)
+	if counts {
+		unit = ""
+	}
+	to.declared = w.policy.program.Fields()[slot] == declaredAmount
+	to.Value, to.Limit = value.Format(decimals), limit.Format(decimals)
+	switch {
+	case limit.IsZero(): // no key says a limit
+		to.reason = appendWithUnit(append(append(to.reason, rule.Message...), ": "...), to.Value, unit)
+	default:
+		if !to.declared {
+			to.reason = append(append(to.reason, name...), ": "...)
+		}
+		to.reason = append(appendWithUnit(to.reason, to.Value, unit), " is above the limit of "...)
+		to.reason = appendWithUnit(to.reason, to.Limit, unit)
+	}
+	to.reason = appendBaseHint(to.reason, &w.frame[slot], decimals, unit)
+	return true
+}
+
+// declaredAmount is the slot of the amount that an intent declares.
+const declaredAmount = "@amount"
+
+// compared returns the amount that the comparison before a denial was about, and its slot.
+func (w *worker) compared(found *vm.Violation) (value amount.Amount, slot uint16, ok bool) {
+	register, ok := w.policy.program.Register(found.PC - 1)
+	if !ok || int(found.Slot) >= len(w.frame) {
+		return value, 0, false
+	}
+	for _, compared := range w.machine.Compared() { // in mode All a later amount may be in the register by now
+		if compared.PC == found.PC-1 {
+			return compared.Value, compared.Slot, compared.Set
+		}
+	}
+	held := &w.result.Amounts[register]
+	return held.Value, found.Slot, held.Set
+}
+
+// appendBaseHint says that an amount above its limit looks like base units: a whole number of more digits than amounts in
+// human units have.
+func appendBaseHint(text []byte, v *vm.Value, decimals uint8, unit string) []byte {
+	const few = 6 // digits of amounts that people write out
+	if v.BaseUnits || v.Kind != vm.String || unit == "" || decimals < few || len(v.Text) <= max(few, int(decimals)-few) || strings.Contains(v.Text, ".") {
+		return text
+	}
+	base, err := amount.Parse(v.Text, 0)
+	if err != nil {
+		return text
+	}
+	name := "base units"
+	if unit == "ETH" {
+		name = "wei"
+	}
+	text = fmt.Appendf(text, "; that looks like %s: for ", name)
+	text = appendQuantity(text, base, decimals, unit)
+	return fmt.Appendf(text, " send %q, or amount_unit \"base\"", base.Format(decimals))
+}
+
+// tellAllowed says what a list allows in the place of the value.
+func (w *worker) tellAllowed(to *told, found *vm.Violation, rule *vm.Rule) {
+	name := w.fieldName(found)
+	why := w.unreadable(found)
+	switch {
+	case name == "" || why != "":
+		to.reason = w.appendViolation(to.reason, found)
+	case w.judged(found):
+		to.reason = w.appendValue(append(append(to.reason, name...), " is "...), found)
+	case w.absent(found):
+		to.reason = append(append(to.reason, name...), " is missing"...)
+	default:
+		to.reason = append(to.reason, rule.Message...)
+	}
+	to.reason = append(to.reason, "; allowed: "...)
+	for i, text := range to.Allowed {
+		if i > 0 {
+			to.reason = append(to.reason, ", "...)
+		}
+		to.reason = append(to.reason, text...)
+	}
+	if more := to.Count - len(to.Allowed); more > 0 {
+		to.reason = fmt.Appendf(to.reason, " and %d more", more)
+	}
+}
+
+// appendValue appends the value that violated a rule: a number as it is, a text in quotes.
+func (w *worker) appendValue(text []byte, found *vm.Violation) []byte {
+	if v := w.valueOf(found); v.Kind == vm.Number || v.Kind == vm.Bool {
+		return append(text, clip(v.Text, maxQuoted)...)
+	}
+	return appendQuoted(text, w.offending(found))
+}
+
+// valueOf returns the value, or the element of it, that violated a rule.
+func (w *worker) valueOf(found *vm.Violation) *vm.Value {
+	if int(found.Slot) >= len(w.frame) {
+		return new(vm.Value)
+	}
+	value := &w.frame[found.Slot]
+	if found.Element >= 0 && int(found.Element) < len(value.Elems) {
+		return &value.Elems[found.Element]
+	}
+	return value
+}
+
+// judged reports whether what violated a rule has a text of its own, or is a list.
+func (w *worker) judged(found *vm.Violation) bool {
+	return w.valueOf(found).Kind&(vm.String|vm.Number|vm.Bool|vm.List) != 0
+}
+
+// absent reports whether nothing was sent.
+func (w *worker) absent(found *vm.Violation) bool {
+	kind := w.valueOf(found).Kind
+	return kind == vm.Missing || kind == vm.Null
+}
+
+// fieldName returns what a request calls the value that violated a rule, or "" where that has no name of its own.
+func (w *worker) fieldName(found *vm.Violation) string {
+	if int(found.Slot) >= len(w.frame) {
+		return ""
+	}
+	name := w.policy.program.Fields()[found.Slot]
+	for _, prefix := range []string{"@each.", "@sent."} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	if strings.HasPrefix(name, "@") {
+		return fieldNames[name]
+	}
+	return name
+}
+
+// fieldNames are the names of derived values that lists are about.
+var fieldNames = map[string]string{
+	"@action": "action", "@token": "token", "@amount": "amount", "@command": "command", "@calls": "command", "@query": "the query of url",
+	"@host": "the host of url", "@hosts": "the host of url", "@path": "path", "@files": "path", "@recipients": "to",
+	"@server": "the MCP server", "@tool": "the MCP tool", "@mcp": "the MCP tool", "@calldata.method": "the method in calldata",
+	"@target.token": "targetAddress", "@token.stray": "targetAddress",
+	"@fs.effects": "metadata.filesystem.effects", "@fs.written": "a written path", "@fs.written.beyond": "a written path",
+	"@fs.read": "a read path", "@fs.read.beyond": "a read path",
+	"@git.operation": "metadata.git.operation", "@git.provider": "metadata.git.provider", "@git.remote_scheme": "metadata.git.remote_scheme",
+	"@git.worktree": "metadata.git.worktree", "@git.worktree.beyond": "metadata.git.worktree",
+	"@db.operations": "metadata.database.operations", "@db.resources": "metadata.database.resources",
+}
+
+// appendPlace appends where a rule stands.
+func appendPlace(text []byte, rule string, line int) []byte {
+	text = append(append(text, " ("...), rule...)
+	if line > 0 {
+		text = strconv.AppendInt(append(text, ", line "...), int64(line), 10)
+	}
+	return append(text, ')')
+}
+
+// amountProblem says why a text is not an amount of so many decimals, or "" where it is one.
+func amountProblem(text string, decimals uint8, base bool) string {
+	whole, fraction, pointed := strings.Cut(text, ".")
+	digits := whole != "" && strings.Trim(whole, "0123456789") == "" && (!pointed || fraction != "" && strings.Trim(fraction, "0123456789") == "")
+	quoted := string(appendQuoted(nil, text))
+	switch {
+	case base && (pointed || !digits):
+		return quoted + " is not a whole number, and the amount is in base units; write digits only"
+	case !digits:
+		return quoted + " is not a number; write an amount such as 0.1"
+	case len(fraction) > int(decimals):
+		return fmt.Sprintf("%s has %d fraction digits; at most %d are allowed", quoted, len(fraction), decimals)
+	}
+	return quoted + " is too large: amounts are below 2^256 base units"
+}
+
+// amountCodes are the codes of denials of what is not an amount.
+var amountCodes = map[code.Code]bool{code.AmountInvalid: true, code.TokenAmountInvalid: true}
+
+// notAmount says why the value that violated a rule is not an amount, or "" where that is not what it is about.
+func (w *worker) notAmount(found *vm.Violation) string {
+	rule := w.policy.program.Rule(found.Rule)
+	if !amountCodes[code.Code(rule.Code)] || found.PC == 0 {
+		return ""
+	}
+	in, v := w.policy.program.Instruction(found.PC-1), *w.valueOf(found)
+	if v.Kind == vm.Object && w.policy.program.Fields()[found.Slot] == intent.MaxFee.String() { // a text without a normal form
+		v = vm.Value{Kind: vm.String, Text: w.in.Text(intent.MaxFee)}
+	}
+	if in.Op != vm.OpAmount || v.Kind&(vm.String|vm.Number) == 0 {
+		return ""
+	}
+	return amountProblem(v.Text, uint8(in.C), v.BaseUnits)
+}

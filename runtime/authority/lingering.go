@@ -1,0 +1,98 @@
+package authority
+
+const (
+	// maxLingering is how many bytes the programs take in all that are not loaded any more, being replaced or driven out, and
+	// that requests still use. Beyond it no program of countedProgram or more is loaded or deployed: keys that deploy one
+	// program after the other, with a request waiting by each, filled a gigabyte in four seconds.
+	maxLingering = 64 << 20
+	// countedProgram is from how many bytes on a program counts that lingers. Those of most keys are smaller: they pay
+	// nothing for it, and are not refused because of others.
+	countedProgram = 256 << 10
+)
+
+// A using is how many requests use a program, and whether it is not loaded any more. The lock of the policies guards it.
+type using struct {
+	requests int
+	dropped  bool
+}
+
+// lingers reports whether the program counts as one that is used and not loaded any more.
+func (u *using) lingers() bool { return u.dropped && u.requests > 0 }
+
+// counts reports whether a policy's program counts where it lingers.
+func counts(policy *Policy) bool { return policy.Memory() >= countedProgram }
+
+// use notes that so many requests more use a policy or, negative, fewer.
+func (p *policies) use(policy *Policy, requests int) {
+	if !counts(policy) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note(policy, using{policy.using.requests + requests, policy.using.dropped})
+}
+
+// dropped notes that a policy is not loaded any more. The caller has the lock.
+func (p *policies) dropped(policy *Policy) {
+	if counts(policy) {
+		p.note(policy, using{policy.using.requests, true})
+	}
+}
+
+// note changes how a policy is used. The caller has the lock.
+func (p *policies) note(policy *Policy, now using) {
+	before := policy.using.lingers()
+	policy.using = now
+	switch after := now.lingers(); {
+	case after && !before:
+		p.lingering += policy.Memory()
+		p.lingers.use(p.lingering, maxLingering)
+	case before && !after:
+		p.lingering -= policy.Memory()
+	}
+}
+
+// hasRoom reports whether a policy may be loaded, for the programs that linger.
+func (p *policies) hasRoom(policy *Policy) bool {
+	if !counts(policy) || p.stillUsed() < maxLingering {
+		return true
+	}
+	p.lingers.exceeded()
+	return false
+}
+
+// maxKnown is how many policies are known to have a program that counts, so that one is not loaded for nothing.
+const maxKnown = 4096
+
+// know notes that the program of a hash counts. The caller has the lock.
+func (p *policies) know(hash [32]byte) {
+	if len(p.known) >= maxKnown || p.known == nil {
+		p.known = map[[32]byte]bool{}
+	}
+	p.known[hash] = true
+}
+
+// mayLoad reports whether the policy of a hash is known to have a program that counts, and whether there is room for it then.
+func (p *policies) mayLoad(hash [32]byte) (large, room bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	large = p.known[hash]
+	return large, !large || p.lingering < maxLingering
+}
+
+// stillUsed returns how many bytes the programs take that are not loaded any more, and that requests still use.
+func (p *policies) stillUsed() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lingering
+}
+
+// judgeBy has the worker judge by a policy, and by the one before no more.
+func (a *Authority) judgeBy(w *worker, policy *Policy) {
+	if w.policy != nil {
+		a.policies.use(w.policy, -1)
+	}
+	if w.policy = policy; policy != nil {
+		a.policies.use(policy, 1)
+	}
+}

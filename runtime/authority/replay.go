@@ -1,0 +1,87 @@
+package authority
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"runtime"
+	"time"
+
+	"bailiff/runtime/attest"
+	"bailiff/runtime/code"
+	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
+)
+
+// The claims of an attestation and its life have room in a ledger's record.
+const (
+	_ = uint(ledger.MaxClaims - attest.MaxTokenBytes)
+	_ = uint(int64(ledger.ReplayLife) - attest.LifetimeSeconds*int64(time.Second))
+)
+
+// repeatable has the ledger keep what is needed to answer the same request again, where the request has a nonce (decisions,
+// section 3, "request_nonce").
+func (w *worker) repeatable(claims *attest.Claims) {
+	nonce := w.in.Text(intent.RequestNonce)
+	if claims == nil || nonce == "" || w.testRun {
+		return
+	}
+	w.claimed = attest.AppendClaims(w.claimed[:0], claims) // without mode, which is not known yet
+	w.replay = ledger.Replay{
+		ID: requestID(w.body, w.observe), Nonce: nonce, Claims: w.claimed,
+		Expires: (claims.IssuedAt + attest.LifetimeSeconds) * int64(time.Second),
+	}
+	w.plan.Replay = &w.replay
+}
+
+// requestID names a request by its bytes. What was decided while observing is no answer to one that is enforced.
+func requestID(body []byte, observe bool) (id [32]byte) {
+	sum := sha256.New()
+	if observe {
+		sum.Write([]byte{1})
+	} else {
+		sum.Write([]byte{0})
+	}
+	sum.Write(body)
+	sum.Sum(id[:0])
+	return id
+}
+
+// again answers by the decision that the same request got before, once that is durable. Its attestation is signed anew: the
+// claims are the same, the signatures need not be.
+func (a *Authority) again(ctx context.Context, w *worker, ticket ledger.Ticket, moment time.Time) *Failure {
+	err := ticket.Wait(ctx)
+	var first ledger.ReplayedDecision
+	if err == nil {
+		first, err = a.Ledger.Replay(ctx, w.key.ID, ticket.Outcome().LSN)
+	}
+	if err == nil && first.Replay.ID != w.replay.ID {
+		err = errors.New("the record is of another request")
+	}
+	moment = a.lap(w, metrics.StageStore, moment)
+	if err != nil {
+		a.troubles.report(a.Log, a.Clock(), "a decision could not be read to answer it again", err)
+		return unavailable()
+	}
+	runtime.Gosched()
+	token, err := a.signAgain(&first)
+	a.lap(w, metrics.StageSign, moment)
+	if err != nil {
+		a.Log.Error("an attestation could not be signed again", "error", err)
+		return failure(code.Internal, "the attestation could not be signed again; ask with a new intent")
+	}
+	outcome := ledger.Outcome{Result: first.Result, Ending: first.Ending, Observed: first.Observed, Reservation: -1, Now: first.Now}
+	fault, _ := w.answer(&outcome, token)
+	w.to.Replayed = fault == nil
+	return fault
+}
+
+func (a *Authority) signAgain(first *ledger.ReplayedDecision) ([]byte, error) {
+	claims, err := attest.ParseClaims(first.Replay.Claims)
+	if err != nil {
+		return nil, err
+	}
+	claims.Mode = mode(first.Observed)
+	return a.Signer.Issue(make([]byte, 0, usualTokenBytes), claims)
+}

@@ -1,0 +1,205 @@
+package authority
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"bailiff/compiler"
+	"bailiff/grammar"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/response"
+)
+
+const (
+	// responseFresh is how long one signed document is handed out, so that a flood of requests signs nothing.
+	responseFresh = 30 * time.Second
+	// maxResponses is how many bytes of documents and rules are kept.
+	maxResponses = 16 << 20
+)
+
+// ResponsePolicyView is the answer of GET /v1/response-policy.
+type ResponsePolicyView struct {
+	ResponsePolicy string `json:"responsePolicy"` // a compact JWT of the typ attest.ResponsePolicyType
+	PolicyHash     string `json:"policyHash"`
+}
+
+// responses keeps the documents that were signed last, by API key.
+type responses struct {
+	mu    sync.Mutex
+	kept  map[ledger.ID]*signedRules
+	bytes int
+}
+
+// signedRules are the rules of a key's policy, and the document that has them.
+type signedRules struct {
+	epoch uint64
+	hash  string
+	rules []byte
+	token string
+	at    time.Time // when it was signed
+}
+
+func (s *signedRules) size() int { return len(s.rules) + len(s.token) + 256 }
+
+// get returns what is kept for a key as it is, and whether its document is fresh.
+func (r *responses) get(key *ledger.Key, hash string, now time.Time) (kept *signedRules, fresh bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.kept[key.ID]
+	if s == nil || s.epoch != key.Epoch || s.hash != hash {
+		return nil, false
+	}
+	age := now.Sub(s.at)
+	return s, age >= 0 && age < responseFresh
+}
+
+// put keeps a document. Where there is no room everything else is forgotten, and signed again when it is asked for.
+func (r *responses) put(key ledger.ID, s *signedRules) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old := r.kept[key]; old != nil {
+		r.bytes -= old.size()
+		delete(r.kept, key)
+	}
+	if r.kept == nil || r.bytes+s.size() > maxResponses {
+		r.kept, r.bytes = map[ledger.ID]*signedRules{}, 0
+	}
+	r.kept[key] = s
+	r.bytes += s.size()
+}
+
+// ResponsePolicy returns the response rules of the policy in force for a key, signed for that key.
+func (a *Authority) ResponsePolicy(ctx context.Context, key *ledger.Key) (*ResponsePolicyView, *Failure) {
+	now := a.Clock()
+	if a.Guard != nil && a.Guard.Doubt() != nil {
+		return nil, clockUnconfirmed()
+	}
+	for range maxAttempts {
+		policy, fault, again := a.policyOf(ctx, key, now.UnixNano())
+		if fault != nil {
+			return nil, fault
+		}
+		if !again {
+			view, fault := a.signedRules(ctx, key, policy, now)
+			if view != nil || fault != nil {
+				return view, fault
+			}
+		}
+		if key, fault = a.refresh(key); fault != nil {
+			return nil, fault
+		}
+	}
+	return nil, unavailable()
+}
+
+// signedRules returns the document of a key and its policy, neither it nor a failure where the key has moved on meanwhile.
+func (a *Authority) signedRules(ctx context.Context, key *ledger.Key, policy *Policy, now time.Time) (*ResponsePolicyView, *Failure) {
+	if kept, fresh := a.responses.get(key, policy.Hash, now); fresh {
+		return &ResponsePolicyView{kept.token, kept.hash}, nil
+	}
+	done, ok := a.loads.take(ctx, key.ID)
+	if !ok {
+		return nil, retryable(code.EvaluationBusy, "too many response policies are being made; ask again", comeAgain)
+	}
+	defer done()
+	kept, fresh := a.responses.get(key, policy.Hash, now)
+	if fresh {
+		return &ResponsePolicyView{kept.token, kept.hash}, nil
+	}
+	made := &signedRules{epoch: key.Epoch, hash: policy.Hash, at: now, rules: policy.response}
+	var err error
+	if kept != nil {
+		made.rules = kept.rules
+	} else if made.rules == nil {
+		made.rules, err = a.storedRules(ctx, key)
+	}
+	if err == nil {
+		made.token, err = a.Signer.IssueResponsePolicy(&attest.ResponsePolicy{
+			KeyID: key.ID.String(), Epoch: key.Epoch, IssuedAt: now.Unix(), Issuer: a.Issuer, PolicyHash: policy.Hash, Rules: made.rules,
+		})
+	}
+	switch {
+	case errors.Is(err, errMoved):
+		return nil, nil
+	case err != nil:
+		a.Log.Error("the response rules of a policy could not be signed", "key", key.ID.String(), "policyHash", policy.Hash, "error", err)
+		return nil, failure(code.StoreUnavailable, "the response rules of the policy could not be read or signed, so none are given; ask again later")
+	}
+	a.responses.put(key.ID, made)
+	return &ResponsePolicyView{made.token, made.hash}, nil
+}
+
+// storedRules reads the rules from the text of a key's policy, whose program alone is loaded.
+func (a *Authority) storedRules(ctx context.Context, key *ledger.Key) ([]byte, error) {
+	stored, err := a.Ledger.Policy(ctx, key.ID)
+	if err != nil {
+		return nil, err
+	}
+	if stored.PolicyHash != key.PolicyHash {
+		return nil, errMoved
+	}
+	compiled, found := compiler.CompileInForce(grammar.NewSource("warranty.md", stored.Text))
+	if found.HasErrors() {
+		return nil, errors.New("the stored text does not compile")
+	}
+	return encodeRules(compiled.Policy)
+}
+
+// encodeRules returns the response rules of a policy in the form that is signed.
+func encodeRules(policy *compiler.Policy) ([]byte, error) {
+	rules := response.Rules{Version: response.Version}
+	if policy.Custom != nil && policy.Custom.ResponseDeny != nil {
+		rules.DenyString = policy.Custom.ResponseDeny.Text
+	}
+	if policy.MCP != nil {
+		r := &policy.MCP.Response
+		rules.WebFetchTools, rules.HTTPTools = textsOf(r.WebFetchTools), textsOf(r.HTTPTools)
+		rules.Block, rules.Redact, rules.Observe = classesOf(r.BlockClasses), classesOf(r.RedactClasses), classesOf(r.ObserveClasses)
+		if r.Ruleset != nil {
+			rules.Ruleset = r.Ruleset.Text
+		}
+		if r.ObserveUntil != nil {
+			rules.ObserveUntil = r.ObserveUntil.Time.Unix()
+		}
+		rules.Scanner = scannerOf(&r.Scanner)
+	}
+	return rules.Encode()
+}
+
+// scannerOf returns the scanner of a policy, nil where it says nothing of one.
+func scannerOf(s *compiler.Scanner) *response.Scanner {
+	if s.Required == nil && s.Profile == nil && s.Classes == nil && s.Confidence == nil {
+		return nil
+	}
+	scanner := &response.Scanner{Classes: classesOf(s.Classes), Required: s.Required != nil && s.Required.On}
+	if s.Profile != nil {
+		scanner.Profile = s.Profile.Text
+	}
+	if s.Confidence != nil {
+		scanner.MinConfidence = s.Confidence.Amount.Format(s.Confidence.Decimals)
+	}
+	return scanner
+}
+
+func classesOf(list *compiler.List) []response.Class {
+	var classes []response.Class
+	for _, text := range textsOf(list) {
+		classes = append(classes, response.Class(text))
+	}
+	return classes
+}
+
+func textsOf(list *compiler.List) []string {
+	if list == nil {
+		return nil
+	}
+	texts := make([]string, len(list.Items))
+	for i, item := range list.Items {
+		texts[i] = item.Text
+	}
+	return texts
+}

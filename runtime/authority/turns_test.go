@@ -1,0 +1,373 @@
+package authority
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bailiff/grammar"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/limit"
+	"bailiff/runtime/metrics"
+	"bailiff/vm/amount"
+)
+
+// slowPattern takes 1.2 s on the largest request.
+const slowPattern = "version: 2.0.0\n## custom\ndeny_if.metadata.note matches N?.{0,300}.{0,180}xN$\n"
+
+// slowishPolicy takes more than 5 ms on a request of some KiB, and less than 50 on the largest one.
+const slowishPolicy = "version: 2.0.0\n## tool_calls\nallowed: bash\n## custom\ndeny_if.context matches .{0,200}xN$\n"
+
+// hourly lets a key deploy ten times an hour.
+func hourly(c *Config) { c.Deployments = limit.Window{Limit: 10, Per: time.Hour} }
+
+// TestDeploymentsAnHour holds that a key deploys ten times an hour; a policy that is refused counts where it was compiled.
+func TestDeploymentsAnHour(t *testing.T) {
+	h := newTown(t, hourly)
+	secret, by := h.register(), newOperator(t)
+	for range 20 { // not compiled
+		_, fault := h.Deploy(context.Background(), h.key(secret), body(t, "warranty_md", bashPolicy, "operator_public_key", by.public))
+		want(t, fault, code.WarrantySignature)
+	}
+	for i := range 10 {
+		if i%2 == 0 {
+			h.mustDeploy(secret, by, bashPolicy)
+		} else {
+			_, fault := h.deploy(secret, by, "version: 2.0.0\n## tool_calls\n")
+			want(t, fault, code.WarrantyInvalid)
+		}
+		if warned := strings.Contains(h.log.String(), "80 %"); warned != (i >= 7) {
+			t.Errorf("after %d deployments the log says %q", i+1, h.log.String())
+		}
+	}
+	_, fault := h.deploy(secret, by, bashPolicy)
+	want(t, fault, code.WarrantyRate)
+	if fault.RetryAfter <= 0 || fault.RetryAfter > time.Hour {
+		t.Errorf("again after %v", fault.RetryAfter)
+	}
+	h.mustDeploy(h.register(), by, bashPolicy) // another key
+	h.pass(fault.RetryAfter)
+	h.mustDeploy(secret, by, bashPolicy)
+}
+
+// TestDeploymentsWarn holds that the log has one line about a key that has used four fifths of its deployments, or more where
+// they have no fifth.
+func TestDeploymentsWarn(t *testing.T) {
+	for most, first := range map[int]int{1: 1, 2: 2, 4: 4, 7: 6, 10: 8, 12: 10} {
+		h := newTown(t, func(c *Config) { c.Deployments = window(most) })
+		secret, by := h.register(), newOperator(t)
+		for n := 1; n <= most; n++ {
+			h.mustDeploy(secret, by, fmt.Sprintf("%s# %d\n", bashPolicy, n))
+			if lines := strings.Count(h.log.String(), "80 %"); (lines == 1) != (n >= first) || lines > 1 {
+				t.Errorf("after %d of %d deployments the log has %d lines", n, most, lines)
+			}
+		}
+	}
+}
+
+func window(n int) limit.Window { return limit.Window{Limit: n, Per: time.Hour} }
+
+// TestHeavyDeployment holds that what weighs too much has a code of its own, and that nothing of it is kept.
+func TestHeavyDeployment(t *testing.T) {
+	h := newTown(t)
+	secret, by := h.register(), newOperator(t)
+	_, fault := h.deploy(secret, by, slowPattern)
+	want(t, fault, code.WarrantyHeavy)
+	if !strings.Contains(string(fault.Diagnostics), "E2082") || h.key(secret).PolicyHash != [32]byte{} {
+		t.Errorf("%s", fault.Diagnostics)
+	}
+}
+
+// TestCompileTime holds that compiling stops half a second after it began.
+func TestCompileTime(t *testing.T) {
+	h := newTown(t)
+	secret, by := h.register(), newOperator(t)
+	begin, asked := h.Clock(), 0
+	clock := h.Clock
+	h.Authority.Clock = func() time.Time {
+		if asked++; asked > 100 {
+			h.pass(20 * time.Millisecond)
+		}
+		return clock()
+	}
+	_, fault := h.deploy(secret, by, "version: 2.0.0\n## custom\n"+strings.Repeat("deny_if.metadata.note matches (a{1,9}|b)c\n", 5000))
+	want(t, fault, code.WarrantyTime)
+	if took := clock().Sub(begin); took < compileTime || took > compileTime+100*time.Millisecond {
+		t.Errorf("it stopped after %v", took)
+	}
+}
+
+// TestOneCompilation holds that a key has one policy compiled at a time, and all together few.
+func TestOneCompilation(t *testing.T) {
+	h := newTown(t)
+	secret, by := h.register(), newOperator(t)
+	key := h.key(secret)
+	done, ok := h.compiles.take(context.Background(), key.ID)
+	if !ok {
+		t.Fatal("no turn")
+	}
+	_, fault := h.deploy(secret, by, bashPolicy)
+	want(t, fault, code.WarrantyBusy)
+	if fault.RetryAfter != comeAgain {
+		t.Errorf("again after %v", fault.RetryAfter)
+	}
+	var others []func()
+	for range halfOf() - 1 {
+		other, _ := h.compiles.take(context.Background(), h.key(h.register()).ID)
+		others = append(others, other)
+	}
+	_, fault = h.deploy(h.register(), by, bashPolicy) // waits for a place, and finds none
+	want(t, fault, code.WarrantyBusy)
+	done()
+	h.mustDeploy(secret, by, bashPolicy)
+	for _, other := range others {
+		other()
+	}
+	if len(h.compiles.keys) != 0 || h.compiles.underWay() != 0 {
+		t.Errorf("%d keys are left, %d under way", len(h.compiles.keys), h.compiles.underWay())
+	}
+}
+
+// TestHeavyTurns holds that of a key whose requests take long one is judged at a time, that some wait and others are told
+// to come again, and that no other key waits.
+func TestHeavyTurns(t *testing.T) {
+	h := newTown(t)
+	secret, by := h.register(), newOperator(t)
+	h.mustDeploy(secret, by, slowishPolicy)
+	key := h.key(secret)
+	long := []byte(strings.Replace(string(request(bashIntent)), `"chainId"`, `"context":"`+strings.Repeat("a", 4000)+`","chainId"`, 1))
+	ask := func(body []byte) *Failure { return h.Decide(context.Background(), key, body, false, new(Answer)) }
+	if fault := ask(long); fault != nil {
+		t.Fatal(fault)
+	}
+	other := h.register()
+	h.mustDeploy(other, by, bashPolicy)
+	done, _ := h.heavy.take(context.Background(), key.ID)
+	var group sync.WaitGroup
+	var judged, refused atomic.Int32
+	for range maxWaiting + 5 {
+		group.Go(func() {
+			if fault := ask(long); fault == nil {
+				judged.Add(1)
+			} else if fault.Code == code.EvaluationBusy && fault.RetryAfter > 0 {
+				refused.Add(1)
+			}
+		})
+	}
+	for end := time.Now().Add(10 * time.Second); refused.Load() < 5; runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("%d are refused, and %d judged", refused.Load(), judged.Load())
+		}
+	}
+	if judged.Load() != 0 {
+		t.Error("a request did not wait for its turn")
+	}
+	if fault := ask(request(bashIntent)); fault != nil {
+		t.Errorf("a short request of the same key: %v", fault)
+	}
+	if _, fault := h.ask(h.key(other), bashIntent); fault != nil {
+		t.Errorf("another key: %v", fault)
+	}
+	done()
+	group.Wait()
+	if judged.Load() != maxWaiting || refused.Load() != 5 {
+		t.Errorf("%d judged, %d refused", judged.Load(), refused.Load())
+	}
+	if log := h.log.String(); !strings.Contains(log, "80 %") || !strings.Contains(log, "budget=evaluating") || !strings.Contains(log, "used up;") {
+		t.Errorf("the log says %q", log)
+	}
+}
+
+// sized returns a policy whose program takes about so many bytes for each text.
+func sized(t *testing.T, texts int) *Policy {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("version: 2.0.0\n## custom\n")
+	for i := range texts {
+		fmt.Fprintf(&b, "deny_string: secret number %d of them all\n", i)
+	}
+	policy, err := CompilePolicy(grammar.NewSource("", []byte(b.String())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policy
+}
+
+// TestIdlePrograms holds what programs take that wait for a request: 64 MiB in all, and large ones half of it, so that they
+// do not drive out the others.
+func TestIdlePrograms(t *testing.T) {
+	h := newTown(t, func(c *Config) { c.Metrics = metrics.New() })
+	large, small := sized(t, 2000), sized(t, 1)
+	get := func(kind byte, i int, policy *Policy) {
+		hash := [32]byte{kind, byte(i), byte(i >> 8)}
+		got, err := h.policies.get(hash, int64(i), func() (*Policy, error) { return policy, nil })
+		if got != policy || err != nil {
+			t.Fatalf("%v %v", got, err)
+		}
+	}
+	for i := range 100 {
+		get('s', i, small)
+	}
+	for i := range 40 {
+		get('l', 1000+i, large)
+	}
+	if h.policies.large > maxIdle/2 || h.policies.large < maxIdle/2-2*large.Memory() {
+		t.Errorf("large programs take %d bytes", h.policies.large)
+	}
+	for i := range 100 {
+		get('s', i, nilUnless(t, small, h, i))
+	}
+	for i := range 3 * maxIdle / small.Memory() {
+		get('x', i, small)
+		if h.policies.kept() > maxIdle {
+			t.Fatalf("programs take %d bytes", h.policies.kept())
+		}
+	}
+	bytes := 0
+	for _, l := range h.policies.all {
+		bytes += l.bytes
+	}
+	if bytes != h.policies.kept() {
+		t.Errorf("%d bytes are counted, and %d loaded", h.policies.kept(), bytes)
+	}
+	if log := h.log.String(); !strings.Contains(log, "budget=programs") {
+		t.Errorf("the log says %q", log)
+	}
+}
+
+// nilUnless returns the policy if the small one of that number is still loaded, and fails otherwise.
+func nilUnless(t *testing.T, policy *Policy, h *town, i int) *Policy {
+	t.Helper()
+	if h.policies.all[[32]byte{'s', byte(i), byte(i >> 8)}] == nil {
+		t.Errorf("small program %d was driven out by large ones", i)
+	}
+	return policy
+}
+
+// TestSupersededGoes holds that a program goes with the last request that it judges once it is superseded.
+func TestSupersededGoes(t *testing.T) {
+	h := newTown(t)
+	secret, by := h.register(), newOperator(t)
+	h.mustDeploy(secret, by, bashPolicy)
+	if _, fault := h.ask(h.key(secret), bashIntent); fault != nil {
+		t.Fatal(fault)
+	}
+	if w := h.workers.Get().(*worker); w.policy != nil {
+		t.Error("a worker that nobody uses keeps a policy")
+	}
+	gone := make(chan struct{})
+	hash := h.key(secret).PolicyHash
+	runtime.AddCleanup(h.policies.all[hash].policy, func(gone chan struct{}) { close(gone) }, gone)
+	h.mustDeploy(secret, by, strings.Replace(bashPolicy, "\n", "\n# another\n", 1))
+	for range 20 {
+		runtime.GC()
+		select {
+		case <-gone:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Error("a superseded program is still there")
+}
+
+// TestTurnAfterPanic holds that judging gives its turn back where it panics: the key, and in the end all of them, would
+// wait for good otherwise.
+func TestTurnAfterPanic(t *testing.T) {
+	h := newTown(t)
+	heavy, err := CompilePolicy(grammar.NewSource("", []byte(slowishPolicy)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &worker{key: h.key(h.register()), policy: &Policy{effort: heavy.effort}, bodyBytes: 4000} // it has no program
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("it did not panic")
+			}
+		}()
+		_, _ = h.judgeInTurn(context.Background(), w)
+	}()
+	if len(h.heavy.keys) != 0 || h.heavy.underWay() != 0 {
+		t.Errorf("%d keys have a turn, %d under way", len(h.heavy.keys), h.heavy.underWay())
+	}
+}
+
+// A slowCounter calls a function while it reads a counter.
+type slowCounter struct {
+	ledger.Ledger
+	reading func()
+}
+
+func (s slowCounter) Counter(ctx context.Context, key ledger.ID, c ledger.Counter, at int64) (amount.Amount, error) {
+	s.reading()
+	return s.Ledger.Counter(ctx, key, c, at)
+}
+
+// TestExplanationInTurn holds that a request that is explained keeps its turn until it was: explaining judges again.
+func TestExplanationInTurn(t *testing.T) {
+	h := newTown(t)
+	secret := h.register()
+	h.mustDeploy(secret, newOperator(t), slowishPolicy+"## execution_limits\nmax_tool_calls_per_hour: 100\n")
+	key := h.key(secret)
+	long := []byte(strings.Replace(string(request(bashIntent)), `"chainId"`, `"context":"`+strings.Repeat("a", 4000)+`","chainId"`, 1))
+	done, _ := h.heavy.take(context.Background(), key.ID)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	want(t, h.Explain(ended, key, long, new(Answer)), code.EvaluationBusy)
+	done()
+	during := -1
+	h.Authority.Ledger = slowCounter{h.ledger, func() { during = h.heavy.underWay() }}
+	if fault := h.Explain(context.Background(), key, long, new(Answer)); fault != nil {
+		t.Fatal(fault)
+	}
+	if after := h.heavy.underWay(); during != 1 || after != 0 {
+		t.Errorf("%d turns are taken while it is explained, %d afterwards", during, after)
+	}
+}
+
+// TestStorage holds that a free key of a hosted service keeps 20 MiB of deployments at most, 82 of some 252,750 bytes, with a WARN at 80 %, and that
+// paid plans have no such limit.
+func TestStorage(t *testing.T) {
+	h := newTown(t, func(c *Config) { c.Metrics = metrics.New() })
+	secret, by := h.register(), newOperator(t)
+	var fault *Failure
+	n := 0
+	for ; fault == nil && n < 200; n++ {
+		policy := fmt.Sprintf("%s# %d\n%s", bashPolicy, n, strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", 250))
+		_, fault = h.deploy(secret, by, policy)
+		if warned := strings.Contains(h.log.String(), "80 %"); fault == nil && warned != (n >= 66) {
+			t.Fatalf("after %d deployments the log says %q", n+1, h.log.String())
+		}
+	}
+	want(t, fault, code.WarrantyStorage)
+	if n != 83 || strings.Count(h.log.String(), "80 %") != 1 || !strings.Contains(fault.Message, "20971520") {
+		t.Errorf("deployment %d is refused with %q, the log says %q", n, fault.Message, h.log.String())
+	}
+	if got := scraped(h, `bailiff_budget_exceeded_total{budget="storage"}`); got != "1" {
+		t.Errorf("the budget was exceeded %s times", got)
+	}
+	key := h.key(secret)
+	if views, err := h.ledger.Deployments(context.Background(), key.ID); err != nil || len(views) != n-1 {
+		t.Errorf("%d deployments, %v", len(views), err)
+	}
+	key.Tier = planGrowth
+	if most := h.storage(key); most != 0 {
+		t.Errorf("a paid plan has %d bytes", most)
+	}
+}
+
+// scraped returns the value of a metric, as it is read.
+func scraped(h *town, name string) string {
+	answer := httptest.NewRecorder()
+	h.Metrics.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	_, rest, _ := strings.Cut(answer.Body.String(), "\n"+name+" ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}

@@ -1,0 +1,102 @@
+package hook
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const page = "../../docs/hooks.md"
+
+// TestDocs holds the tables of docs/hooks.md to those that the adapter works by.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := replaceTable(t, replaceTable(t, string(text), "hosts", hostTable()), "tools", toolTable())
+	if want == string(text) {
+		return
+	}
+	if flag.Lookup("rewrite").Value.String() != "true" {
+		t.Fatal("docs/hooks.md differs from the tables; run go test ./runtime/hook -run TestDocs -rewrite")
+	}
+	if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replaceTable puts a table between its marks.
+func replaceTable(t *testing.T, text, name, table string) string {
+	t.Helper()
+	start, end := strings.Index(text, "<!-- "+name+":"), strings.Index(text, "<!-- /"+name+" -->")
+	if start < 0 || end < start {
+		t.Fatalf("docs/hooks.md has no place for the table of %s", name)
+	}
+	start += strings.Index(text[start:], "\n") + 1
+	return text[:start] + "\n" + table + "\n" + text[end:]
+}
+
+// hostTable is the table of hosts.
+func hostTable() string {
+	var b strings.Builder
+	b.WriteString("| host | `--adapter` | newest seen | events to register | host's deadline | fail-closed switch | what it cannot close | tools without an event | to do by hand |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
+	for _, h := range Hosts {
+		var events []string
+		for _, form := range h.Forms[:h.Register] {
+			events = append(events, "`"+cmp.Or(form.Event, "preToolUse")+"`")
+		}
+		deadline, closed := fmt.Sprintf("%d s", h.Timeout/time.Second), "none"
+		switch {
+		case h.TimeoutField == "":
+			deadline += ", cannot be set"
+		case h.TimeoutUnit == time.Millisecond:
+			deadline += ", `" + h.TimeoutField + "` in ms"
+		default:
+			deadline += ", `" + h.TimeoutField + "` in s"
+		}
+		if h.FailClosed != "" {
+			closed = "`\"" + h.FailClosed + "\": " + h.FailClosedValue + "`"
+		}
+		if h.FailClosedSince != "" {
+			closed += " since " + h.FailClosedSince
+		}
+		row := []string{h.Title, "`" + h.Name + "`", cmp.Or(h.Seen, "documentation"), strings.Join(events, ", "), deadline, closed, h.Open, h.NoEvent, cmp.Or(h.Todo, "–")}
+		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
+	}
+	return b.String()
+}
+
+// toolTable is the table of tools: what each action stands for, host by host.
+func toolTable() string {
+	var b strings.Builder
+	b.WriteString("| action | kind |")
+	for _, h := range slices.Concat(Hosts, Plugins) {
+		b.WriteString(" " + h.Title + " |")
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(Hosts)+len(Plugins)) + "\n")
+	for kind := KindShell; kind <= KindResource; kind++ {
+		action := "`" + kind.Action() + "`"
+		if kind == KindWeb {
+			action = "`" + actionHTTP + "` with an explicit method, else `" + actionFetch + "`"
+		}
+		b.WriteString("| " + action + " | " + kind.String() + " |")
+		for _, h := range slices.Concat(Hosts, Plugins) {
+			var names []string
+			for _, tool := range Tools {
+				if tool.Host == h.Name && tool.Kind == kind {
+					names = append(names, "`"+tool.Name+"`")
+				}
+			}
+			b.WriteString(" " + cmp.Or(strings.Join(names, ", "), "–") + " |")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,36 @@
+package intent
+
+import (
+	"bailiff/vm"
+	"bailiff/vm/weburl"
+)
+
+// derivedHosts returns the host of url; where it is an IPv6 literal that holds IPv4 addresses, a list of it and those.
+func derivedHosts(in *Intent, from Provenance) vm.Value {
+	embedded := weburl.Embedded(in.url.Host)
+	if len(embedded) == 0 {
+		return derivedHost(in, from)
+	}
+	start := len(in.elements)
+	in.elements = append(in.elements, text(in.url.Host))
+	for _, address := range embedded {
+		in.elements = append(in.elements, text(address))
+	}
+	return in.listFrom(start)
+}
+
+func derivedDecodedPath(in *Intent, _ Provenance) vm.Value {
+	if !in.Has(URL) {
+		return vm.Value{}
+	}
+	decoded := in.url.DecodedPath()
+	return textIf(decoded != in.url.Path, decoded)
+}
+
+func derivedDecodedURL(in *Intent, _ Provenance) vm.Value {
+	if !in.Has(URL) {
+		return vm.Value{}
+	}
+	decoded := in.url.Decoded()
+	return textIf(decoded != in.Text(URL), decoded)
+}

@@ -1,0 +1,182 @@
+package response
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Bounds of the results of covered tools.
+const (
+	MaxResult = 1 << 20 // bytes
+	MaxDepth  = 100     // arrays and objects within each other
+)
+
+// ErrRefused means that a rule keeps a result back.
+var ErrRefused = errors.New("a response rule refuses the result")
+
+// Apply enforces the rules at a time on the result of a tool of a server, or on the object of an error. It returns the result itself
+// where nothing is redacted. An error wraps ErrRefused, and says nothing of the contents. An empty tool is one that is not known.
+func (r *Rules) Apply(server, tool string, result json.RawMessage, now time.Time) (json.RawMessage, error) {
+	covered, page := r.Covers(server, tool)
+	switch {
+	case !covered:
+		return result, nil
+	case r.Scanner != nil && r.Scanner.Required:
+		return nil, refuse("the policy requires the verdict of a scanner (mcp.response.scanner.required), and there is no scanner; remove the key, or have another client run the tool")
+	case len(result) > MaxResult:
+		return nil, refuse("the result has %d bytes; at most %d can be inspected: ask for less at a time", len(result), MaxResult)
+	}
+	i := inspector{rules: r, page: page, now: now.Unix(), text: result}
+	if err := i.read(); err != nil {
+		return nil, err
+	}
+	if i.kept == 0 {
+		return result, nil
+	}
+	return append(i.out, result[i.kept:]...), nil
+}
+
+func refuse(format string, arguments ...any) error {
+	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, arguments...))
+}
+
+// An inspector is on its way through one result.
+type inspector struct {
+	rules *Rules
+	page  bool
+	now   int64
+	text  []byte
+	out   []byte // what is shown of text[:kept]
+	kept  int    // 0: nothing is redacted yet
+}
+
+// read inspects every token. The decoder refuses names that come twice and invalid UTF-8.
+func (i *inspector) read() error {
+	d := jsontext.NewDecoder(bytes.NewReader(i.text))
+	member := ""
+	for first := true; first || d.StackDepth() > 0; first = false {
+		token, err := d.ReadToken()
+		if err != nil {
+			return refuse("the result cannot be read as JSON without doubt")
+		}
+		if d.StackDepth() > MaxDepth {
+			return refuse("the result has more than %d arrays and objects within each other", MaxDepth)
+		}
+		kind := token.Kind()
+		container, length := d.StackIndex(d.StackDepth())
+		name := kind == '"' && container == '{' && length%2 == 1
+		value := ""
+		if kind == '"' || kind == '0' {
+			value = token.String()
+			if err := i.inspect(value, member, int(d.InputOffset()), kind == '"' && !name); err != nil {
+				return err
+			}
+		}
+		switch {
+		case name:
+			member = value
+		case container == '{':
+			member = ""
+		}
+	}
+	if len(bytes.TrimSpace(i.text[d.InputOffset():])) > 0 {
+		return refuse("the result cannot be read as JSON without doubt")
+	}
+	return nil
+}
+
+// inspect looks at one string or number that ends before a byte of the text. What is not mutable cannot be redacted, so a finding
+// there refuses the result.
+func (i *inspector) inspect(value, member string, to int, mutable bool) error {
+	var redact []span
+	forms := i.forms(value, member)
+	for n, form := range forms {
+		if deny := i.rules.DenyString; deny != "" && strings.Contains(form, deny) {
+			return refuse("it contains the text of custom.response.deny_string")
+		}
+		for _, class := range classes {
+			what := i.rules.treatment(class, i.now)
+			if what < redacted {
+				continue
+			}
+			found := find(class, form)
+			switch {
+			case len(found) == 0:
+			case what == blocked:
+				return refuse("it contains what looks like %s (mcp.response.block_classes, or an observation that has ended)", class)
+			case n > 0 || !mutable:
+				return refuse("it contains what looks like %s where it cannot be redacted (mcp.response.redact_classes)", class)
+			default:
+				redact = append(redact, found...)
+			}
+		}
+	}
+	if len(redact) > 0 {
+		i.replace(value, merge(redact), to)
+	}
+	return nil
+}
+
+// forms are the ways in which a reader may take a string: as it is, as a web page without its character references, and what it is
+// the base64 of, where the protocol has binary data.
+func (i *inspector) forms(value, member string) []string {
+	forms := []string{value}
+	if i.page {
+		if plain := html.UnescapeString(value); plain != value {
+			forms = append(forms, plain)
+		}
+	}
+	if member == "blob" || member == "data" {
+		raw, err := base64.StdEncoding.DecodeString(value)
+		if err != nil {
+			raw, err = base64.RawStdEncoding.DecodeString(value)
+		}
+		if err == nil && utf8.Valid(raw) {
+			forms = append(forms, string(raw))
+		}
+	}
+	return forms
+}
+
+// mark stands for what was redacted.
+const mark = "[redacted]"
+
+// replace writes a string with marks in the place of spans. It ends before a byte of the text.
+func (i *inspector) replace(value string, spans []span, to int) {
+	var shown strings.Builder
+	last := 0
+	for _, s := range spans {
+		shown.WriteString(value[last:s.from] + mark)
+		last = s.to
+	}
+	shown.WriteString(value[last:])
+	from := start(i.text, to)
+	i.out = append(i.out, i.text[i.kept:from]...)
+	i.out, _ = jsontext.AppendQuote(i.out, shown.String()) // of valid UTF-8, as its parts are
+	i.kept = to
+}
+
+// start returns where the string begins that ends before a byte: after an even number of backslashes a quote is one of its ends.
+func start(text []byte, to int) int {
+	for at := to - 2; ; at-- {
+		if text[at] != '"' {
+			continue
+		}
+		backslashes := 0
+		for at-backslashes > 0 && text[at-backslashes-1] == '\\' {
+			backslashes++
+		}
+		if backslashes%2 == 0 {
+			return at
+		}
+	}
+}
