@@ -3,10 +3,12 @@ package pebbleledger
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"io"
 	mathrand "math/rand/v2"
 	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -202,9 +204,11 @@ func TestModelCatches(t *testing.T) {
 		"an activation not used up": {func(w *world) {
 			w.wrap = faulty(func(f *fault) { f.spoilDeployment = func(d *ledger.Deployment) { d.Activation = nil } })
 		}, "the model says ledger: (used|expired)"},
-		"an expiry not recorded": {func(w *world) { w.wrap = faulty(func(f *fault) { f.noExpiry = true }) }, "ExpireHolds: 0"},
-		"a lost delivery":        {func(w *world) { w.wrap = faulty(func(f *fault) { f.dropDelivery = true }) }, "is not handed out"},
-		"a retry forgotten":      {func(w *world) { w.wrap = faulty(func(f *fault) { f.noRetry = true }) }, "is not handed out|webhooks, <nil>"},
+		"an expiry not recorded":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.noExpiry = true }) }, "ExpireHolds: 0"},
+		"a lost delivery":            {func(w *world) { w.wrap = faulty(func(f *fault) { f.dropDelivery = true }) }, "is not handed out"},
+		"a pin that the agent moves": {func(w *world) { w.wrap = faulty(func(f *fault) { f.accepts = true }) }, "pins|tool|Pins|counter|LSN|survived|records"},
+		"pins by name alone":         {func(w *world) { w.wrap = faulty(func(f *fault) { f.sameTools = true }) }, "pins"},
+		"a retry forgotten":          {func(w *world) { w.wrap = faulty(func(f *fault) { f.noRetry = true }) }, "is not handed out|webhooks, <nil>"},
 		"an index that forgets a key": {func(w *world) {
 			w.put = func(lists map[ledger.ID][]byte) { delete(lists, ledgertest.ID('k', 0)) }
 		}, "events of key"},
@@ -236,12 +240,33 @@ type fault struct {
 	spoilDeployment func(*ledger.Deployment)
 
 	usable, noExpiry, dropDelivery, noRetry, again bool
+	accepts, sameTools                             bool
 }
 
 func (f *fault) UseOnce(ctx context.Context, u *ledger.Use) error {
 	err := f.Ledger.UseOnce(ctx, u)
 	if f.usable && errors.Is(err, ledger.ErrUsed) {
 		return nil
+	}
+	return err
+}
+
+// MeetTools accepts what has changed at once, or takes every definition of a name for the same.
+func (f *fault) MeetTools(ctx context.Context, l *ledger.ToolList) error {
+	if f.sameTools {
+		same := *l
+		same.Tools = slices.Clone(l.Tools)
+		for i := range same.Tools {
+			same.Tools[i].Definition = []byte(same.Tools[i].Name)
+		}
+		return f.Ledger.MeetTools(ctx, &same)
+	}
+	err := f.Ledger.MeetTools(ctx, l)
+	for _, t := range l.Tools {
+		if f.accepts && err == nil {
+			d := ledger.PinDecision{Key: l.Key, Server: l.Server, Tool: t.Name, SHA256: sha256.Sum256(t.Definition), At: l.At}
+			err = f.Ledger.AcceptTool(ctx, &d)
+		}
 	}
 	return err
 }

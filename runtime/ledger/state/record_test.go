@@ -21,7 +21,7 @@ func randomRecord(n uint64) Record {
 	g := source{rand.New(rand.NewPCG(n, 0))}
 	kinds := []Kind{
 		Decision, TestRun, KeyCreated, KeyRevoked, HoldResolved, KeyChanged, PolicyDeployed, AttestationUsed, HoldExpired,
-		WebhookCreated, WebhookRemoved, WebhookEnabled, DeliverySettled, DefaultBound, ClockSet, Malformed,
+		WebhookCreated, WebhookRemoved, WebhookEnabled, DeliverySettled, DefaultBound, ClockSet, Malformed, PinsChanged,
 	}
 	r := Record{Kind: kinds[g.IntN(len(kinds))], Key: g.id(), Now: g.Int64N(ledger.MaxTime + 1)}
 	switch r.Kind {
@@ -91,6 +91,8 @@ func (g source) service(r *Record) {
 			ID: g.id(), Key: r.Key, URL: g.text(ledger.MaxWebhookURL), Topics: ledger.Topics(g.IntN(64)),
 			Secret: []byte("s" + g.text(ledger.MaxWebhookSecret-1)), Created: g.Int64N(ledger.MaxTime),
 		}
+	case PinsChanged:
+		g.pins(r)
 	case WebhookRemoved, WebhookEnabled:
 		r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key}
 	case DeliverySettled:
@@ -99,6 +101,21 @@ func (g source) service(r *Record) {
 		if r.Settled.Action == DeliveryAgain {
 			r.Settled.Attempts, r.Settled.Next = g.Uint32(), g.Int64N(ledger.MaxTime)
 		}
+	}
+}
+
+// pins fills in what becomes of pins.
+func (g source) pins(r *Record) {
+	r.Pins = &PinsEffect{Server: "s" + g.text(ledger.MaxServerName-1)}
+	for range 1 + g.IntN(3) {
+		e := PinEffect{Tool: g.text(ledger.MaxToolName), Change: ledger.PinChange(1 + g.IntN(4))}
+		switch e.Change {
+		case ledger.ToolPinned, ledger.ToolChanged:
+			e.Definition = []byte("{" + g.text(2000))
+		case ledger.ToolAccepted:
+			e.SHA256 = g.hash()
+		}
+		r.Pins.Tools = append(r.Pins.Tools, e)
 	}
 }
 
@@ -210,6 +227,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"deployed": "\x08" + head + "\x02" + strings.Repeat("o", 64) + "\x00\x01\x00\x00\x00\x00\x00",
 		"hooked":   "\x0b" + head + strings.Repeat("w", 16) + "\x00\x3f\x00\x00",
 		"forgets":  "\x01" + head + event + "\x81\x10\x05\x01n\x04\x00\x01\x01" + "\x00\x00",
+		"pins":     "\x20" + head + "\x01s\x01\x01t\x01\x01d",
 		"settled":  "\x0d" + head + strings.Repeat("w", 16) + "\x01\x02\x01\x00",
 	} {
 		if err := r.Decode(data); err != nil {
@@ -220,6 +238,10 @@ func TestDecodeRefuses(t *testing.T) {
 		"nothing":              "",
 		"no kind":              "\x00" + head,
 		"unknown kind":         "\x10" + head,
+		"pins of no server":    "\x20" + head + "\x00\x01\x01t\x04",
+		"pins of no tool":      "\x20" + head + "\x01s\x00",
+		"no definition":        "\x20" + head + "\x01s\x01\x01t\x01\x00",
+		"a pin changed by 5":   "\x20" + head + "\x01s\x01\x01t\x05",
 		"pinned to nothing":    "\x07" + head + strings.Repeat("h", 32) + "\x00\x00\x00\x07\x00\x01" + strings.Repeat("\x00", 33),
 		"told to nobody":       "\x0e" + head + event + "\x00\x00\x00\x00",
 		"resolved, to nobody":  "\x0f" + head + strings.Repeat("h", 16) + "\x02\x00" + strings.Repeat("s", 64) + "\x00",
