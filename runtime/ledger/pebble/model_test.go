@@ -3,7 +3,6 @@ package pebbleledger
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"io"
 	mathrand "math/rand/v2"
@@ -195,7 +194,7 @@ func TestModelCatches(t *testing.T) {
 		"an early answer":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.noWait = true }) }, "acknowledged|is not handed out"},
 		"a lost expiry":       {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = longerHold }) }, "HoldExpires"},
 		"a lost window":       {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = dayForHour }) }, "counter|Result|refused"},
-		"a skipped counter":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = skipLast }) }, "counter|Result|refused"},
+		"a skipped counter":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = skipLast }) }, "counter|Result|refused|too many groups"},
 		"a forgotten request": {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = func(p *ledger.Plan) { p.Replay = nil } }) }, "Result|replay of"},
 		"a second use":        {func(w *world) { w.wrap = faulty(func(f *fault) { f.usable = true }) }, "UseOnce: <nil>, the model says ledger: used"},
 		"a second operator": {func(w *world) {
@@ -204,11 +203,11 @@ func TestModelCatches(t *testing.T) {
 		"an activation not used up": {func(w *world) {
 			w.wrap = faulty(func(f *fault) { f.spoilDeployment = func(d *ledger.Deployment) { d.Activation = nil } })
 		}, "the model says ledger: (used|expired)"},
-		"an expiry not recorded":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.noExpiry = true }) }, "ExpireHolds: 0"},
-		"a lost delivery":            {func(w *world) { w.wrap = faulty(func(f *fault) { f.dropDelivery = true }) }, "is not handed out"},
-		"a pin that the agent moves": {func(w *world) { w.wrap = faulty(func(f *fault) { f.accepts = true }) }, "pins|tool|Pins|counter|LSN|survived|records"},
-		"pins by name alone":         {func(w *world) { w.wrap = faulty(func(f *fault) { f.sameTools = true }) }, "pins"},
-		"a retry forgotten":          {func(w *world) { w.wrap = faulty(func(f *fault) { f.noRetry = true }) }, "is not handed out|webhooks, <nil>"},
+		"an expiry not recorded":           {func(w *world) { w.wrap = faulty(func(f *fault) { f.noExpiry = true }) }, "ExpireHolds: 0"},
+		"a lost delivery":                  {func(w *world) { w.wrap = faulty(func(f *fault) { f.dropDelivery = true }) }, "is not handed out"},
+		"a change that counts as accepted": {func(w *world) { w.wrap = faulty(func(f *fault) { f.accepts = true }) }, "pins"},
+		"pins by name alone":               {func(w *world) { w.wrap = faulty(func(f *fault) { f.sameTools = true }) }, "pins"},
+		"a retry forgotten":                {func(w *world) { w.wrap = faulty(func(f *fault) { f.noRetry = true }) }, "is not handed out|webhooks, <nil>"},
 		"an index that forgets a key": {func(w *world) {
 			w.put = func(lists map[ledger.ID][]byte) { delete(lists, ledgertest.ID('k', 0)) }
 		}, "events of key"},
@@ -251,24 +250,25 @@ func (f *fault) UseOnce(ctx context.Context, u *ledger.Use) error {
 	return err
 }
 
-// MeetTools accepts what has changed at once, or takes every definition of a name for the same.
+// MeetTools takes every definition of a name for the same.
 func (f *fault) MeetTools(ctx context.Context, l *ledger.ToolList) error {
-	if f.sameTools {
-		same := *l
-		same.Tools = slices.Clone(l.Tools)
-		for i := range same.Tools {
+	same := *l
+	same.Tools = slices.Clone(l.Tools)
+	for i := range same.Tools {
+		if f.sameTools {
 			same.Tools[i].Definition = []byte(same.Tools[i].Name)
 		}
-		return f.Ledger.MeetTools(ctx, &same)
 	}
-	err := f.Ledger.MeetTools(ctx, l)
-	for _, t := range l.Tools {
-		if f.accepts && err == nil {
-			d := ledger.PinDecision{Key: l.Key, Server: l.Server, Tool: t.Name, SHA256: sha256.Sum256(t.Definition), At: l.At}
-			err = f.Ledger.AcceptTool(ctx, &d)
-		}
+	return f.Ledger.MeetTools(ctx, &same)
+}
+
+// Pin takes what has changed for accepted.
+func (f *fault) Pin(ctx context.Context, key ledger.ID, server, tool string) (ledger.Pin, error) {
+	p, err := f.Ledger.Pin(ctx, key, server, tool)
+	if f.accepts && p.Changed.Text != nil {
+		p.Accepted, p.Changed = p.Changed, ledger.Definition{}
 	}
-	return err
+	return p, err
 }
 
 func (f *fault) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deployed, error) {
