@@ -142,6 +142,11 @@ func testPinBounds(f *fixture) {
 	f.wantErr("making room", f.l.ForgetTools(f.Context(), forget), nil)
 	f.wantErr("a definition more", f.l.MeetTools(f.Context(), l), nil)
 	f.wantErr("after all, a whole server", f.l.ForgetTools(f.Context(), f.decision("", "")), nil)
+}
+
+// testPinRefusals has lists that no ledger records.
+func testPinRefusals(f *fixture) {
+	large := bytes.Repeat([]byte("d"), ledger.MaxToolDefinition)
 	for name, spoil := range map[string]func(*ledger.ToolList){
 		"no server":      func(l *ledger.ToolList) { l.Server = "" },
 		"a dot":          func(l *ledger.ToolList) { l.Server = "a.b" },

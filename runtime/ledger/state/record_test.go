@@ -227,7 +227,6 @@ func TestDecodeRefuses(t *testing.T) {
 		"deployed": "\x08" + head + "\x02" + strings.Repeat("o", 64) + "\x00\x01\x00\x00\x00\x00\x00",
 		"hooked":   "\x0b" + head + strings.Repeat("w", 16) + "\x00\x3f\x00\x00",
 		"forgets":  "\x01" + head + event + "\x81\x10\x05\x01n\x04\x00\x01\x01" + "\x00\x00",
-		"pins":     "\x20" + head + "\x01s\x01\x01t\x01\x01d",
 		"settled":  "\x0d" + head + strings.Repeat("w", 16) + "\x01\x02\x01\x00",
 	} {
 		if err := r.Decode(data); err != nil {
@@ -238,10 +237,6 @@ func TestDecodeRefuses(t *testing.T) {
 		"nothing":              "",
 		"no kind":              "\x00" + head,
 		"unknown kind":         "\x10" + head,
-		"pins of no server":    "\x20" + head + "\x00\x01\x01t\x04",
-		"pins of no tool":      "\x20" + head + "\x01s\x00",
-		"no definition":        "\x20" + head + "\x01s\x01\x01t\x01\x00",
-		"a pin changed by 5":   "\x20" + head + "\x01s\x01\x01t\x05",
 		"pinned to nothing":    "\x07" + head + strings.Repeat("h", 32) + "\x00\x00\x00\x07\x00\x01" + strings.Repeat("\x00", 33),
 		"told to nobody":       "\x0e" + head + event + "\x00\x00\x00\x00",
 		"resolved, to nobody":  "\x0f" + head + strings.Repeat("h", 16) + "\x02\x00" + strings.Repeat("s", 64) + "\x00",
@@ -273,6 +268,27 @@ func TestDecodeRefuses(t *testing.T) {
 		"bytes after a record": "\x01" + head + event + "\x00\x00\x00\x00",
 	} {
 		if err := r.Decode(data); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// TestDecodeRefusesPins does so with pins.
+func TestDecodeRefusesPins(t *testing.T) {
+	head := "\x20" + strings.Repeat("k", 16) + "\x05"
+	var r Record
+	if err := r.Decode(head + "\x01s\x01\x01t\x01\x01d"); err != nil {
+		t.Fatalf("the base of all cases: %v", err)
+	}
+	for name, data := range map[string]string{
+		"no server":     "\x00\x01\x01t\x04",
+		"no tool":       "\x01s\x00",
+		"1001 tools":    "\x01s\xe9\x07" + strings.Repeat("\x01t\x04", ledger.MaxPinnedTools+1),
+		"no definition": "\x01s\x01\x01t\x01\x00",
+		"no hash":       "\x01s\x01\x01t\x03",
+		"changed by 5":  "\x01s\x01\x01t\x05",
+	} {
+		if r.Decode(head+data) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
