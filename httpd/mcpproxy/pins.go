@@ -27,7 +27,7 @@ type tool struct {
 
 // form is the definition in RFC 8785 form.
 func (t *tool) form() (string, error) {
-	form := jsontext.Value(slices.Clone(t.definition))
+	form := slices.Clone(t.definition)
 	if err := form.Canonicalize(); err != nil {
 		return "", err
 	}
