@@ -191,7 +191,7 @@ func (w *workshop) start() error {
 	if err != nil {
 		return err
 	}
-	w.env = append(w.env, "SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(public), "WARRANTY_PATH=warranty.md", "SVC_DATA_DIR=data", "SVC_ADMIN_LISTEN=off", "XDG_STATE_HOME="+w.folder)
+	w.env = append(w.env, "SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(public), "WARRANTY_PATH=warranty.md", "SVC_DATA_DIR=data", "SVC_ADMIN_LISTEN=off")
 	service := exec.Command(w.binary, "serve")
 	service.Dir, service.Env = w.folder, append(w.env, "SVC_LISTEN=127.0.0.1:0")
 	log, err := service.StderrPipe()

@@ -109,6 +109,66 @@ func TestChangedTool(t *testing.T) {
 	}
 }
 
+// A faultyStore has one of the faults that TestStoreFaults plants.
+type faultyStore struct {
+	*pinStore
+	accepts bool // a change counts as accepted at once
+	forgets bool // every proxy begins without pins
+	byName  bool // every definition of a name is the accepted one
+}
+
+func (s *faultyStore) Meet(ctx context.Context, tools []client.ListedTool) ([]client.Pin, error) {
+	pins, err := s.pinStore.Meet(ctx, tools)
+	for i := range tools {
+		pin := s.pins[tools[i].Name]
+		if s.accepts && pin.Changed != nil {
+			s.pinStore.accept(pin.Name)
+		}
+		if s.byName && pin.Changed != nil {
+			pin.SHA256 = pin.Changed.SHA256
+			s.pins[pin.Name] = pin
+		}
+	}
+	if s.accepts || s.byName {
+		return s.pinStore.Pins(ctx)
+	}
+	return pins, err
+}
+
+// restart is what becomes of the store when the service begins again.
+func (s *faultyStore) restart() {
+	if s.forgets {
+		s.pins = map[string]client.Pin{}
+	}
+}
+
+// passesChanged reports whether a changed tool is called without the operator's word, by a proxy that began before or after
+// the service began again.
+func passesChanged(t *testing.T, store *faultyStore) bool {
+	t.Helper()
+	first, second := newWorld(t), newWorld(t)
+	first.g.Pins, second.g.Pins = NewPins(store, first.g.Now), NewPins(store, second.g.Now)
+	if v := first.client(call(1, "read", `{}`)); v.forward == nil {
+		t.Fatalf("%+v", v.refused)
+	}
+	store.restart()
+	first.tools, second.tools = changedTools, changedTools
+	first.server(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	return first.client(call(2, "read", `{}`)).forward != nil || second.client(call(2, "read", `{}`)).forward != nil
+}
+
+// TestStoreFaults plants faults in the store that let a changed tool pass: the look at calls notices each.
+func TestStoreFaults(t *testing.T) {
+	for name, store := range map[string]*faultyStore{
+		"": {}, "a change accepted with the agent's key": {accepts: true}, "pins forgotten over a restart": {forgets: true}, "names only": {byName: true},
+	} {
+		store.pinStore = &pinStore{pins: map[string]client.Pin{}}
+		if passes := passesChanged(t, store); passes != (name != "") {
+			t.Errorf("%q: a changed tool passes: %t", name, passes)
+		}
+	}
+}
+
 // TestAcceptedElsewhere: what counts as accepted is looked at again after a minute, since the operator may have accepted
 // another definition or given the pin up.
 func TestAcceptedElsewhere(t *testing.T) {

@@ -206,6 +206,7 @@ func TestModelCatches(t *testing.T) {
 		"an expiry not recorded":           {func(w *world) { w.wrap = faulty(func(f *fault) { f.noExpiry = true }) }, "ExpireHolds: 0"},
 		"a lost delivery":                  {func(w *world) { w.wrap = faulty(func(f *fault) { f.dropDelivery = true }) }, "is not handed out"},
 		"a change that counts as accepted": {func(w *world) { w.wrap = faulty(func(f *fault) { f.accepts = true }) }, "pins"},
+		"pins lost by opening":             {func(w *world) { w.wrap = faulty(func(f *fault) { f.met = map[string]bool{} }) }, "pins"},
 		"pins by name alone":               {func(w *world) { w.wrap = faulty(func(f *fault) { f.sameTools = true }) }, "pins"},
 		"a retry forgotten":                {func(w *world) { w.wrap = faulty(func(f *fault) { f.noRetry = true }) }, "is not handed out|webhooks, <nil>"},
 		"an index that forgets a key": {func(w *world) {
@@ -239,7 +240,9 @@ type fault struct {
 	spoilDeployment func(*ledger.Deployment)
 
 	usable, noExpiry, dropDelivery, noRetry, again bool
-	accepts, sameTools                             bool
+	met                                            map[string]bool
+
+	accepts, sameTools bool
 }
 
 func (f *fault) UseOnce(ctx context.Context, u *ledger.Use) error {
@@ -255,11 +258,20 @@ func (f *fault) MeetTools(ctx context.Context, l *ledger.ToolList) error {
 	same := *l
 	same.Tools = slices.Clone(l.Tools)
 	for i := range same.Tools {
+		if f.met != nil {
+			f.met[same.Tools[i].Name] = true
+		}
 		if f.sameTools {
 			same.Tools[i].Definition = []byte(same.Tools[i].Name)
 		}
 	}
 	return f.Ledger.MeetTools(ctx, &same)
+}
+
+// Pins has no tool that was not met since the ledger was opened.
+func (f *fault) Pins(ctx context.Context, key ledger.ID, server string) ([]ledger.Pin, error) {
+	pins, err := f.Ledger.Pins(ctx, key, server)
+	return slices.DeleteFunc(pins, func(p ledger.Pin) bool { return f.met != nil && !f.met[p.Tool] }), err
 }
 
 // Pin takes what has changed for accepted.
