@@ -95,6 +95,7 @@ func serve(s settings, log *slog.Logger, by proof, ready func(*service) error) e
 	}
 	// Whoever reads the log may go, as tee does at Ctrl-C. Go ends a process that then writes to it.
 	signal.Ignore(syscall.SIGPIPE)
+	log.Info("starting", thisBuild().attributes())
 	defer outliveHangUps(log)()
 	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -214,27 +215,3 @@ func (r *service) await(signals context.Context, stop func()) error {
 }
 
 func (r *service) close() error { return r.closeWithin(shutdownTimeout) }
-
-// A binding is the commit that a build is bound to, and when that was made; zero where the build was made from none, or from
-// a tree that had changed since.
-type binding struct {
-	commit string // full id
-	time   time.Time
-}
-
-func boundTo() (b binding) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	values := map[string]string{}
-	for _, setting := range info.Settings {
-		values[setting.Key] = setting.Value
-	}
-	if values["vcs.modified"] == "true" {
-		return b
-	}
-	b.commit = values["vcs.revision"]
-	b.time, _ = time.Parse(time.RFC3339, values["vcs.time"])
-	return b
-}

@@ -103,10 +103,10 @@ func (r *service) wire() error {
 		return err
 	}
 	proxies, _ := parsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
-	build := boundTo()
+	commit, commitTime := thisBuild().bound()
 	config := httpd.Config{
 		Authority: r.decider, Log: r.log, Clock: r.clock, Random: rand.Reader, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
-		Commit: build.commit, CommitTime: build.time,
+		Commit: commit, CommitTime: commitTime,
 		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: passage,
 		Bodies: bodies,
 	}
@@ -213,14 +213,14 @@ func (s settings) limits() httpd.Limits {
 	return limits
 }
 
-// countLimits makes the stores of the rate limits, each with a metric of how many names it holds, and the metric of the clock.
+// countLimits makes the stores of the rate limits, each with a metric of how many names it holds, and the metrics of the service as a whole.
 func (r *service) countLimits() (httpd.Stores, error) {
 	sources, registrations, keys := limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames)
 	return httpd.Stores{Sources: sources, Registrations: registrations, Keys: keys}, errors.Join(
 		r.metrics.Queue("rate_limit_sources", sources.Names),
 		r.metrics.Queue("rate_limit_registrations", registrations.Names),
 		r.metrics.Queue("rate_limit_keys", keys.Names),
-		r.metrics.ClockDoubt(func() bool { return r.guard.Doubt() != nil }))
+		r.addGauges())
 }
 
 // publicURL is where clients reach the API; empty where nobody says so, and the address listened on is none to connect to.

@@ -236,6 +236,15 @@ func (m *Metrics) ClockDoubt(inDoubt func() bool) error {
 	})
 }
 
+// A Build says which build of the service runs.
+type Build struct{ Version, Commit, Go, Engine string }
+
+// BuildInfo adds a gauge that is always 1, with the build in its labels.
+func (m *Metrics) BuildInfo(b Build) error {
+	return m.gauge("build_info", "The build that runs, in the labels; always 1.",
+		prometheus.Labels{"version": b.Version, "commit": b.Commit, "go": b.Go, "engine": b.Engine}, func() float64 { return 1 })
+}
+
 // Queue adds a queue, whose depth is asked for whenever the metrics are read. The error says that the name was taken.
 func (m *Metrics) Queue(name string, depth func() int) error {
 	err := m.gauge("queue_depth", "What waits in a queue.", prometheus.Labels{"queue": name}, func() float64 { return float64(depth()) })
