@@ -107,7 +107,7 @@ type Ledger interface {
 	Deployments(ctx context.Context, key ID) ([]DeploymentView, error)
 
 	// UseOnce uses up an attestation and returns once that is durable. [ErrUsed], [ErrExpired], [ErrStale] where the
-	// key's epoch is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
+	// key's epoch or the default policy is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
 	UseOnce(ctx context.Context, u *Use) error
 
 	// Latest returns the latest time of any key's steps: Unix nanoseconds, 0 where there was none.
