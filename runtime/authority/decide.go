@@ -163,6 +163,7 @@ func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body
 		if !again {
 			return fault
 		}
+		a.awaitReplacement(ctx)
 		if w.key, fault = a.refresh(w.key); fault != nil {
 			return fault
 		}
@@ -295,6 +296,9 @@ func (a *Authority) makePlan(w *worker) error {
 		Pass:          ledger.Ending{Decision: ledger.Allowed},
 		TooManyGroups: code.AggregateLimit,
 		Quota:         a.quota(w.key),
+	}
+	if w.key.PolicyHash == [32]byte{} {
+		w.plan.Default = w.policy.digest
 	}
 	if w.plan.ID.IsZero() {
 		if _, err := io.ReadFull(a.Random, w.plan.ID[:]); err != nil {
