@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bailiff/runtime/authority"
 	"bailiff/runtime/limit"
 )
 
@@ -83,6 +84,11 @@ func (r *service) announceSelfHosted() {
 	r.log.Info("self-hosted", "policy", r.settings["WARRANTY_PATH"], "policyHash", policy.Hash,
 		"governs", "every key that has deployed none of its own; each key is pinned to the operator key",
 		"keys", "bailiff keys create makes them; registration is closed", "quota", "none")
+	r.announceWarnings(policy)
+}
+
+// announceWarnings logs what the compiler warns of in a policy.
+func (r *service) announceWarnings(policy *authority.Policy) {
 	for _, warning := range policy.Warnings {
 		r.log.Warn("policy", "code", warning.Code, "message", warning.Message)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
 )
@@ -72,6 +73,7 @@ type service struct {
 	boot     boot
 	signed   ledger.Head // the head that the checkpoint in the data folder is of
 	decider  *authority.Authority
+	gateway  *gateway.Gateway
 	admin    *authority.Admin
 	clients  []server // who asks from outside; stopped first
 	operator []server // admin socket and monitor; stopped last
@@ -95,8 +97,9 @@ func serve(s settings, log *slog.Logger, by proof, ready func(*service) error) e
 	}
 	// Whoever reads the log may go, as tee does at Ctrl-C. Go ends a process that then writes to it.
 	signal.Ignore(syscall.SIGPIPE)
+	hangUps, stopHangUps := catchHangUps() // a signal that comes while the service starts reloads the policy once it has started
+	defer stopHangUps()
 	log.Info("starting", thisBuild().attributes())
-	defer outliveHangUps(log)()
 	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	running, err := startUnless(signals.Done(), func() (*service, error) { return start(s, log, by) })
@@ -106,23 +109,7 @@ func serve(s settings, log *slog.Logger, by proof, ready func(*service) error) e
 	if err := ready(running); err != nil {
 		return errors.Join(err, running.close())
 	}
-	return running.run(signals, stop)
-}
-
-// outliveHangUps keeps SIGHUP from ending the process, until the function that it returns is called: a terminal sends it
-// when it closes, and operators send it to have a service read its settings again.
-func outliveHangUps(log *slog.Logger) (stop func()) {
-	hangUps := make(chan os.Signal, 1)
-	signal.Notify(hangUps, syscall.SIGHUP)
-	go func() {
-		for range hangUps {
-			log.Warn("SIGHUP changes nothing; restart the service to have it read its policy and settings again")
-		}
-	}()
-	return func() {
-		signal.Stop(hangUps)
-		close(hangUps)
-	}
+	return running.run(signals, stop, hangUps)
 }
 
 // startUnless starts a service, or gives up on it when the process is asked to end: a large record takes its time to open,
@@ -190,12 +177,12 @@ func readSigner(s settings) (*attest.Signer, error) {
 }
 
 // run serves until signals ends or something fails, then finishes what is in flight. From then on stop has left signals
-// to do what they do by default.
-func (r *service) run(signals context.Context, stop func()) error {
+// to do what they do by default. Each of hangUps reloads the default policy.
+func (r *service) run(signals context.Context, stop func(), hangUps <-chan os.Signal) error {
 	for _, one := range append(r.clients, r.operator...) {
 		go func() { r.failed <- one.http.Serve(one.listener) }()
 	}
-	if err := r.startWork(); err != nil {
+	if err := r.startWork(hangUps); err != nil {
 		return errors.Join(err, r.close())
 	}
 	r.announce()

@@ -94,12 +94,11 @@ func (r *service) wire() error {
 	} else if err != nil {
 		return err
 	}
-	passage, err := r.newGateway()
-	if err != nil {
+	if r.gateway, err = r.newGateway(); err != nil {
 		return err
 	}
 	bodies := httpd.NewBodies(r.clock, r.log)
-	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, passage.Answers)); err != nil {
+	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, r.gateway.Answers)); err != nil {
 		return err
 	}
 	proxies, _ := parsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
@@ -107,7 +106,7 @@ func (r *service) wire() error {
 	config := httpd.Config{
 		Authority: r.decider, Log: r.log, Clock: r.clock, Random: rand.Reader, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
 		Commit: commit, CommitTime: commitTime,
-		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: passage,
+		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: r.gateway,
 		Bodies: bodies,
 	}
 	server, err := httpd.New(config)

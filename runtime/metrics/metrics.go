@@ -58,6 +58,19 @@ const (
 
 var deliveryNames = [deliveries]string{"delivered", "failed", "given_up", "disabled"}
 
+// Reload is what came of reading the default policy again.
+type Reload uint8
+
+// The outcomes of a reload.
+const (
+	ReloadReplaced  Reload = iota
+	ReloadUnchanged        // the policy was in force already
+	ReloadRefused          // the policy in force stays
+	reloads
+)
+
+var reloadNames = [reloads]string{"replaced", "unchanged", "refused"}
+
 // Metrics is all that is counted. It is safe for concurrent use.
 type Metrics struct {
 	registry     *prometheus.Registry
@@ -67,6 +80,7 @@ type Metrics struct {
 	deliveries   [deliveries]prometheus.Observer
 	malformed    [2]prometheus.Counter // without an event, with one
 	replays      prometheus.Counter
+	reloads      [reloads]prometheus.Counter
 	groupRecords prometheus.Histogram
 	groupBytes   prometheus.Counter
 	groupSync    prometheus.Histogram
@@ -103,13 +117,19 @@ func New() *Metrics {
 	m.groupSync = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "ledger_sync_seconds", Help: "How long it took to make a group durable.", Buckets: durations(),
 	})
+	reloaded := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: namespace, Name: "policy_reloads_total", Help: "Reloads of the default policy.",
+	}, []string{"result"})
+	for i := range m.reloads {
+		m.reloads[i] = reloaded.WithLabelValues(reloadNames[i])
+	}
 	malformed := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: namespace, Name: "malformed_requests_total", Help: "Requests that were not decided because of their body.",
 	}, []string{"event"})
 	for recorded := range m.malformed {
 		m.malformed[recorded] = malformed.WithLabelValues(strconv.FormatBool(recorded == 1))
 	}
-	m.registry.MustRegister(malformed,
+	m.registry.MustRegister(malformed, reloaded,
 		m.decisions, m.requests, stages, attempts, beyond, m.replays, m.groupRecords, m.groupBytes, m.groupSync,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -149,6 +169,13 @@ func (m *Metrics) Malformed(recorded bool) {
 func (m *Metrics) Replay() {
 	if m != nil {
 		m.replays.Inc()
+	}
+}
+
+// Reload counts a reload of the default policy.
+func (m *Metrics) Reload(result Reload) {
+	if m != nil && result < reloads {
+		m.reloads[result].Inc()
 	}
 }
 
