@@ -43,12 +43,17 @@ func (c *serveCommand) Run(std streams) error {
 	if err != nil {
 		return startup("%v", err)
 	}
-	return serve(s, serviceLog(std, os.Environ()), proof{c.Checkpoint, c.NoCheckpoint}, func(*service) error { return nil })
+	return serve(s, serviceLog(std, s, os.Environ()), proof{c.Checkpoint, c.NoCheckpoint}, func(*service) error { return nil })
 }
 
 // serviceLog returns the log of a service, after warning of every name in environ that is most likely a misspelt setting.
-func serviceLog(std streams, environ []string) *slog.Logger {
-	log := slog.New(slog.NewTextHandler(std.err, nil))
+func serviceLog(std streams, s settings, environ []string) *slog.Logger {
+	options := &slog.HandlerOptions{Level: s.logLevel()}
+	var handler slog.Handler = slog.NewTextHandler(std.err, options)
+	if s["SVC_LOG_FORMAT"] == "json" {
+		handler = slog.NewJSONHandler(std.err, options)
+	}
+	log := slog.New(handler)
 	for _, name := range unknownSettings(environ) {
 		log.Warn("unknown setting is ignored", "name", name)
 	}

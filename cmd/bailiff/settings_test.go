@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,16 @@ func TestSettings(t *testing.T) {
 		{"SVC_TRUSTED_PROXIES=fe80::1%eth0", "is no network"},
 		{"SVC_ADMIN_LISTEN=off", ""},
 		{"SVC_ADMIN_LISTEN=8788", "HOST:PORT"},
+		{"SVC_PPROF_LISTEN=127.0.0.1:0", ""},
+		{"SVC_PPROF_LISTEN=[::1]:6060", ""},
+		{"SVC_PPROF_LISTEN=:6060", "which other machines may reach"},
+		{"SVC_PPROF_LISTEN=192.0.2.1:6060", "set SVC_PPROF_REMOTE=true"},
+		{"SVC_PPROF_LISTEN=192.0.2.1:6060 SVC_PPROF_REMOTE=true", ""},
+		{"SVC_PPROF_LISTEN=6060", "HOST:PORT"},
+		{"SVC_LOG_FORMAT=json", ""},
+		{"SVC_LOG_FORMAT=xml", "SVC_LOG_FORMAT"},
+		{"SVC_LOG_LEVEL=warn", ""},
+		{"SVC_LOG_LEVEL=loud", "SVC_LOG_LEVEL"},
 		{"SVC_LISTEN=off", "HOST:PORT"},
 		{"SVC_LISTEN=127.0.0.1:http", "HOST:PORT"},
 		{"SVC_PUBLIC_URL=https://bailiff.example.com", ""},
@@ -77,9 +88,34 @@ func TestUnknownSettings(t *testing.T) {
 // TestUnknownSettingsAreLogged: the log of a service begins with the settings that nothing reads.
 func TestUnknownSettingsAreLogged(t *testing.T) {
 	var text strings.Builder
-	serviceLog(streams{err: &text}, []string{"SVC_HOSTD=true", "SVC_HOSTED=true"})
+	serviceLog(streams{err: &text}, settings{}, []string{"SVC_HOSTD=true", "SVC_HOSTED=true"})
 	if got := text.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "name=SVC_HOSTD") {
 		t.Errorf("the log has %q", got)
+	}
+}
+
+// TestServiceLog: the log has the form and the lines that the settings ask for.
+func TestServiceLog(t *testing.T) {
+	for environ, want := range map[string]string{
+		"":                                       "level=INFO msg=info\nlevel=WARN msg=warn\nlevel=ERROR msg=error\n",
+		"SVC_LOG_LEVEL=debug":                    "level=DEBUG msg=debug\nlevel=INFO msg=info\nlevel=WARN msg=warn\nlevel=ERROR msg=error\n",
+		"SVC_LOG_LEVEL=error":                    "level=ERROR msg=error\n",
+		"SVC_LOG_FORMAT=json SVC_LOG_LEVEL=warn": `"level":"WARN","msg":"warn"}` + "\n" + `"level":"ERROR","msg":"error"}` + "\n",
+	} {
+		s, err := readSettings(strings.Fields(environ))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		log := serviceLog(streams{err: &text}, s, nil)
+		log.Debug("debug")
+		log.Info("info")
+		log.Warn("warn")
+		log.Error("error")
+		got := regexp.MustCompile(`(?m)^(time=\S+ |\{"time":"[^"]+",)`).ReplaceAllString(text.String(), "")
+		if got != want {
+			t.Errorf("%s: the log is %q, want %q", environ, got, want)
+		}
 	}
 }
 
