@@ -22,14 +22,15 @@ type Monitor struct {
 	end  context.CancelFunc // of the context of all requests
 }
 
-// NewMonitor returns the server of /metrics and /healthz.
-func NewMonitor(m *metrics.Metrics, log *slog.Logger) *Monitor {
+// NewMonitor returns the server of /metrics, /healthz and /readyz, which tells what checks return.
+func NewMonitor(m *metrics.Metrics, checks func() []Check, log *slog.Logger) *Monitor {
 	routes := http.NewServeMux()
 	routes.Handle("GET /metrics", m.Handler())
 	routes.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"status":"ok"}`)) // whoever asked has gone
 	})
+	routes.HandleFunc("GET /readyz", readyHandler(checks))
 	return newMonitor(routes, log)
 }
 

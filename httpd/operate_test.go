@@ -103,7 +103,7 @@ func TestRequestsAreCounted(t *testing.T) {
 		w.send(w.request(request))
 	}
 	listener := fasthttputil.NewInmemoryListener()
-	monitor := NewMonitor(w.metrics, slog.New(slog.DiscardHandler))
+	monitor := NewMonitor(w.metrics, nil, slog.New(slog.DiscardHandler))
 	served := make(chan error, 1)
 	go func() { served <- monitor.Serve(listener) }()
 	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial() }}}

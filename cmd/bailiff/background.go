@@ -76,6 +76,7 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 	fault := func(err error) { r.failed <- err }
 	r.work.start(ctx, dispatcher.Run, fault)
 	r.work.start(ctx, every(checkpointEvery, r.renewCheckpoint), fault)
+	r.work.start(ctx, every(readyEvery, r.ready.look), fault)
 	r.work.start(ctx, every(clockEvery, r.watchClock), fault)
 	r.work.start(ctx, every(dropEvery, func(context.Context) error {
 		r.decider.DropUnused(r.clock())

@@ -79,6 +79,7 @@ type service struct {
 	signed   ledger.Head // the head that the checkpoint in the data folder is of
 	decider  *authority.Authority
 	gateway  *gateway.Gateway
+	ready    *readiness
 	admin    *authority.Admin
 	clients  []server // who asks from outside; stopped first
 	operator []server // admin socket and monitor; stopped last

@@ -70,7 +70,7 @@ func (r *service) listenBeside(config httpd.Config) error {
 		return err
 	}
 	if monitor != nil {
-		r.operator = append(r.operator, server{httpd.NewMonitor(r.metrics, r.log), monitor})
+		r.operator = append(r.operator, server{httpd.NewMonitor(r.metrics, r.ready.checks, r.log), monitor})
 	}
 	return r.listenProfiler()
 }

@@ -97,6 +97,7 @@ func (r *service) wire() error {
 	if r.gateway, err = r.newGateway(); err != nil {
 		return err
 	}
+	r.ready = r.newReadiness()
 	bodies := httpd.NewBodies(r.clock, r.log)
 	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, r.gateway.Answers)); err != nil {
 		return err
@@ -107,7 +108,7 @@ func (r *service) wire() error {
 		Authority: r.decider, Log: r.log, Clock: r.clock, Random: rand.Reader, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
 		Commit: commit, CommitTime: commitTime,
 		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: r.gateway,
-		Bodies: bodies,
+		Bodies: bodies, Ready: r.ready.checks,
 	}
 	server, err := httpd.New(config)
 	if err != nil {

@@ -67,6 +67,9 @@ func (a *Authority) recordDefault(ctx context.Context, policy *Policy) (ledger.B
 	}
 }
 
+// ReplacingDefault reports whether a change of the default policy is under way.
+func (a *Authority) ReplacingDefault() bool { return a.replacing.Load() != nil }
+
 // awaitReplacement waits until no change of the default policy is under way, or ctx ends.
 func (a *Authority) awaitReplacement(ctx context.Context) {
 	if under := a.replacing.Load(); under != nil {
