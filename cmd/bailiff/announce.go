@@ -13,13 +13,7 @@ import (
 // announce says at start what is served, and what an operator should know about it.
 func (r *service) announce() {
 	s := r.settings
-	hosting, mode := "self-hosted", "enforce"
-	if s.hosted() {
-		hosting = "hosted"
-	}
-	if s.observe() {
-		mode = "OBSERVE"
-	}
+	mode, hosting := s.runsAs()
 	r.log.Info("serving", "hosting", hosting, "mode", mode, "address", r.address, "environment", s["SVC_ENV"], "publicURL", r.publicURL())
 	if socket := s["SVC_LISTEN_UNIX"]; socket != "" {
 		r.log.Info("serving on a socket", "path", socket, "mode", s["SVC_LISTEN_UNIX_MODE"])

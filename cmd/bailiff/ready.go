@@ -79,6 +79,19 @@ func (r *readiness) checks() []httpd.Check {
 	return latest.checks
 }
 
+// checkNames are the names of the checks that every look runs.
+var checkNames = []string{"ledger", "policy", "signing", "disk", "clock"}
+
+// passes reports whether a check passed in the latest look.
+func (r *readiness) passes(name string) bool {
+	for _, check := range r.checks() {
+		if check.Name == name {
+			return check.Ready
+		}
+	}
+	return false
+}
+
 func checkLedger(health error) httpd.Check {
 	switch {
 	case health == nil:

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -67,26 +68,27 @@ func startup(format string, arguments ...any) error {
 
 // service is a service that runs.
 type service struct {
-	settings settings
-	log      *slog.Logger
-	clock    authority.Clock
-	guard    *authority.GuardedClock // of clock
-	watch    clockWatch
-	ledger   ledger.Ledger
-	signer   *attest.Signer
-	metrics  *metrics.Metrics
-	boot     boot
-	signed   ledger.Head // the head that the checkpoint in the data folder is of
-	decider  *authority.Authority
-	gateway  *gateway.Gateway
-	ready    *readiness
-	admin    *authority.Admin
-	clients  []server // who asks from outside; stopped first
-	operator []server // admin socket and monitor; stopped last
-	places   *places  // of the connections of clients
-	work     background
-	failed   chan error // of whatever can't go on
-	address  string     // where the API is
+	settings     settings
+	log          *slog.Logger
+	clock        authority.Clock
+	guard        *authority.GuardedClock // of clock
+	watch        clockWatch
+	ledger       ledger.Ledger
+	signer       *attest.Signer
+	metrics      *metrics.Metrics
+	boot         boot
+	signed       ledger.Head  // the head that the checkpoint in the data folder is of
+	checkpointed atomic.Int64 // when it last was of the end of the record: Unix nanoseconds
+	decider      *authority.Authority
+	gateway      *gateway.Gateway
+	ready        *readiness
+	admin        *authority.Admin
+	clients      []server // who asks from outside; stopped first
+	operator     []server // admin socket and monitor; stopped last
+	places       *places  // of the connections of clients
+	work         background
+	failed       chan error // of whatever can't go on
+	address      string     // where the API is
 }
 
 // serve starts the service, calls ready, and runs it until a signal comes or it fails.

@@ -98,6 +98,9 @@ func (r *service) wire() error {
 		return err
 	}
 	r.ready = r.newReadiness()
+	if err := r.addGauges(); err != nil {
+		return err
+	}
 	bodies := httpd.NewBodies(r.clock, r.log)
 	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, r.gateway.Answers)); err != nil {
 		return err
@@ -213,14 +216,13 @@ func (s settings) limits() httpd.Limits {
 	return limits
 }
 
-// countLimits makes the stores of the rate limits, each with a metric of how many names it holds, and the metrics of the service as a whole.
+// countLimits makes the stores of the rate limits, each with a metric of how many names it holds.
 func (r *service) countLimits() (httpd.Stores, error) {
 	sources, registrations, keys := limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames)
 	return httpd.Stores{Sources: sources, Registrations: registrations, Keys: keys}, errors.Join(
 		r.metrics.Queue("rate_limit_sources", sources.Names),
 		r.metrics.Queue("rate_limit_registrations", registrations.Names),
-		r.metrics.Queue("rate_limit_keys", keys.Names),
-		r.addGauges())
+		r.metrics.Queue("rate_limit_keys", keys.Names))
 }
 
 // publicURL is where clients reach the API; empty where nobody says so, and the address listened on is none to connect to.

@@ -64,8 +64,21 @@ func TestOperated(t *testing.T) {
 	if !strings.Contains(service.log.String(), "commit="+commit) && !strings.Contains(service.log.String(), `commit="`+commit) {
 		t.Errorf("the log does not say that it is %s", version)
 	}
-	if _, metrics := get("http://" + monitor + "/metrics"); !strings.Contains(metrics, `bailiff_build_info{commit="`+commit) {
-		t.Errorf("the metrics do not say that it is %s", version)
+	if a := service.ask("/v1/authorize", s.apiKey(), evenBody("")); a.Status != "DENIED" {
+		t.Errorf("a command that is not listed: %s", a.Raw)
+	}
+	_, metrics := get("http://" + monitor + "/metrics")
+	for _, want := range []string{
+		`bailiff_build_info{commit="` + commit, `bailiff_mode{environment="production",hosting="self-hosted",mode="enforce"} 1`,
+		`bailiff_ready{check="ledger"} 1`, `bailiff_ready{check="clock"} 1`, `bailiff_ledger_refusing 0`, `bailiff_disk_free_bytes `,
+		`bailiff_checkpoint_age_seconds `, `bailiff_holds_pending 0`, `bailiff_holds_oldest_seconds 0`,
+		`bailiff_denials_total{enforced="true",rule="tool_calls.bash.allowed_commands"} 1`,
+		`bailiff_http_request_seconds_count{route="/v1/authorize"} 1`,
+		`bailiff_http_request_seconds_bucket{route="/v1/authorize",le="33.554432"} 1`, // the start of the request is known
+	} {
+		if !strings.Contains(metrics, "\n"+want) {
+			t.Errorf("the metrics have no %s", want)
+		}
 	}
 	if err := service.stop(); err != nil {
 		t.Error(err)

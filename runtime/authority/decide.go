@@ -118,6 +118,9 @@ func (a *Authority) count(answer *Answer, fault *Failure) {
 		a.Metrics.Replay()
 	case fault == nil:
 		a.Metrics.Decision(answer.Status, answer.Code, answer.TestRun)
+		if denied := answer.Status == ledger.Denied.String(); !answer.TestRun && (denied || answer.Status == ledger.Allowed.String()) {
+			a.Metrics.Denial(answer.Rule, denied) // an ALLOWED by a rule is a denial that was let pass
+		}
 	}
 	for stage, took := range answer.Timing {
 		if took > 0 {

@@ -124,6 +124,14 @@ func (g *Gateway) open() error {
 	return nil
 }
 
+// Failures returns how often an upstream gave no answer; 0 where there is no such upstream.
+func (g *Gateway) Failures(endpoint Endpoint, chain uint64) uint64 {
+	if to := g.upstreams[place{endpoint, chain}]; to != nil {
+		return to.failures.Load()
+	}
+	return 0
+}
+
 // A Request is a request that was read and may go on.
 type Request struct {
 	Source   netip.Addr // whose share of the upstreams' answers it uses; none: nobody's

@@ -122,6 +122,10 @@ type Ledger interface {
 	// whatever their time.
 	OutdatedHolds() (int, error)
 
+	// PendingHolds returns how many holds are pending, those included whose expiry is not recorded yet, and when the one was
+	// opened that expires first: Unix nanoseconds, 0 where none is pending. It takes no longer the more there are.
+	PendingHolds() (number int, oldest int64, err error)
+
 	// ExpireHolds records the expiry of up to limit pending holds that have expired at a time, and returns how many.
 	// A key reads an expired hold as absent whether that is recorded or not; the record is for its webhooks.
 	ExpireHolds(ctx context.Context, at int64, limit int) (int, error)

@@ -12,7 +12,7 @@ var laterCases = map[string]func(*fixture){
 	"GroupBound": testGroupBound, "GroupsMakeRoom": testGroupsMakeRoom, "CrowdedKeys": testCrowdedKeys,
 	"EventQueries": testEventQueries, "EventsOfKeys": testEventsOfKeys,
 	"Disable": testDisable, "OutboxBound": testOutboxBound, "Malformed": testMalformed,
-	"NamedKeys": testNamedKeys, "Serials": testSerials, "Defaults": testDefaults, "ReplacedDefault": testReplacedDefault, "DefaultSerials": testDefaultSerials,
+	"NamedKeys": testNamedKeys, "Serials": testSerials, "Defaults": testDefaults, "PendingHolds": testPendingHolds, "ReplacedDefault": testReplacedDefault, "DefaultSerials": testDefaultSerials,
 	"Storage": testStorage, "StorageRace": testStorageRace,
 }
 
