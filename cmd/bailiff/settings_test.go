@@ -9,8 +9,11 @@ import (
 	"bailiff/runtime/limit"
 )
 
+// A settingRow is an environment, and what is wrong with it.
+type settingRow struct{ environ, fault string }
+
 func TestSettings(t *testing.T) {
-	for _, row := range []struct{ environ, fault string }{
+	checkSettings(t, []settingRow{
 		{"", ""},
 		{"SVC_RATE_LIMIT_KEY=180", ""},
 		{"SVC_RATE_LIMIT_KEY=0", ""},
@@ -24,16 +27,6 @@ func TestSettings(t *testing.T) {
 		{"SVC_TRUSTED_PROXIES=fe80::1%eth0", "is no network"},
 		{"SVC_ADMIN_LISTEN=off", ""},
 		{"SVC_ADMIN_LISTEN=8788", "HOST:PORT"},
-		{"SVC_PPROF_LISTEN=127.0.0.1:0", ""},
-		{"SVC_PPROF_LISTEN=[::1]:6060", ""},
-		{"SVC_PPROF_LISTEN=:6060", "which other machines may reach"},
-		{"SVC_PPROF_LISTEN=192.0.2.1:6060", "set SVC_PPROF_REMOTE=true"},
-		{"SVC_PPROF_LISTEN=192.0.2.1:6060 SVC_PPROF_REMOTE=true", ""},
-		{"SVC_PPROF_LISTEN=6060", "HOST:PORT"},
-		{"SVC_LOG_FORMAT=json", ""},
-		{"SVC_LOG_FORMAT=xml", "SVC_LOG_FORMAT"},
-		{"SVC_LOG_LEVEL=warn", ""},
-		{"SVC_LOG_LEVEL=loud", "SVC_LOG_LEVEL"},
 		{"SVC_LISTEN=off", "HOST:PORT"},
 		{"SVC_LISTEN=127.0.0.1:http", "HOST:PORT"},
 		{"SVC_PUBLIC_URL=https://bailiff.example.com", ""},
@@ -63,7 +56,13 @@ func TestSettings(t *testing.T) {
 		{"SVC_INTERNAL_CA=x", "SVC_INTERNAL_CA is set, and SVC_INTERNAL_LISTEN"},
 		{"SVC_ENV=test SVC_INTERNAL_LISTEN=:1 SVC_INTERNAL_CERT=a SVC_INTERNAL_KEY=b SVC_INTERNAL_CA=c", "works in the environment production only"},
 		{"SVC_ENV=test SVC_MIRROR_URL=https://a SVC_MIRROR_CERT=a SVC_MIRROR_KEY=b SVC_MIRROR_CA=c", ""},
-	} {
+	})
+}
+
+// checkSettings reads environments, and fails where one is taken or refused otherwise than it should be.
+func checkSettings(t *testing.T, rows []settingRow) {
+	t.Helper()
+	for _, row := range rows {
 		environ := strings.Split(row.environ, " SVC_")
 		for i := range environ[1:] {
 			environ[i+1] = "SVC_" + environ[i+1]
@@ -76,6 +75,22 @@ func TestSettings(t *testing.T) {
 			t.Errorf("an address of a node is shown: %v", err)
 		}
 	}
+}
+
+// TestSettingsOfOperators: the same of what operators watch a service by.
+func TestSettingsOfOperators(t *testing.T) {
+	checkSettings(t, []settingRow{
+		{"SVC_PPROF_LISTEN=127.0.0.1:0", ""},
+		{"SVC_PPROF_LISTEN=[::1]:6060", ""},
+		{"SVC_PPROF_LISTEN=:6060", "which other machines may reach"},
+		{"SVC_PPROF_LISTEN=192.0.2.1:6060", "set SVC_PPROF_REMOTE=true"},
+		{"SVC_PPROF_LISTEN=192.0.2.1:6060 SVC_PPROF_REMOTE=true", ""},
+		{"SVC_PPROF_LISTEN=6060", "HOST:PORT"},
+		{"SVC_LOG_FORMAT=json", ""},
+		{"SVC_LOG_FORMAT=xml", "SVC_LOG_FORMAT"},
+		{"SVC_LOG_LEVEL=warn", ""},
+		{"SVC_LOG_LEVEL=loud", "SVC_LOG_LEVEL"},
+	})
 }
 
 func TestUnknownSettings(t *testing.T) {

@@ -241,7 +241,14 @@ func TestReload(t *testing.T) {
 	if a := service.ask("/v1/authorize", key, evenBody("")); a.Status != "ALLOWED" || a.PolicyHash != hash {
 		t.Errorf("after a restart: %s by %s", a.Status, a.PolicyHash)
 	}
-	// A pipe gives what is in it once: what is verified is what is used.
+}
+
+// TestReloadOnce: the file is read once, since a pipe gives what is in it once; and one that nothing writes to keeps the
+// service neither from answering nor from ending.
+func TestReloadOnce(t *testing.T) {
+	s := newSite(t, reloadable(2))
+	key := s.apiKey()
+	service := s.start()
 	third, hash := s.prepare("third.md", reloadable(3))
 	if err := os.Remove(s.path("warranty.md")); err != nil {
 		t.Fatal(err)
@@ -258,12 +265,11 @@ func TestReload(t *testing.T) {
 	if a := service.ask("/v1/authorize", key, evenBody("")); a.Status != "DENIED" || a.PolicyHash != hash {
 		t.Errorf("by a policy from a pipe: %s by %s", a.Status, a.PolicyHash)
 	}
-	// A pipe that nothing writes to keeps the service neither from answering nor from ending.
 	if err := service.command.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	if got := ask(); got != "DENIED" {
-		t.Errorf("while the policy is read: %s", got)
+	if a := service.ask("/v1/authorize", key, evenBody("")); a.Status != "DENIED" {
+		t.Errorf("while the policy is read: %s", a.Status)
 	}
 	if err := service.stop(); err != nil {
 		t.Errorf("while the policy is read: %v", err)

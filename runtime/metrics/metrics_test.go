@@ -60,32 +60,8 @@ func TestCounts(t *testing.T) {
 	if err := m.ClockDoubt(func() bool { return true }); err != nil {
 		t.Fatal(err)
 	}
-	m.Denial("evm.max_transaction_eth", true)
-	m.Denial("evm.max_transaction_eth", true)
-	m.Denial("evm.max_transaction_eth", false)
-	m.Denial("", true) // a decision by no rule
-	m.WebhookLag(time.Second)
-	m.Reload(metrics.ReloadRefused)
-	if err := errors.Join(
-		m.BuildInfo(metrics.Build{Version: "v1", Commit: "abc", Go: "go1", Engine: "machine 1"}), m.Mode("enforce", "hosted", "test"),
-		m.Ready("disk", func() bool { return true }), m.Ready("clock", func() bool { return false }),
-		m.LedgerRefusing(func() bool { return true }), m.CheckpointAge(func() time.Duration { return 1500 * time.Millisecond }),
-		m.DiskFree(func() float64 { return 42 }), m.Holds(func() (int, time.Duration) { return 3, time.Minute }),
-		m.UpstreamFailures("rpc", "1", func() uint64 { return 5 }), m.UpstreamFailures("bundler", "1", func() uint64 { return 6 }),
-	); err != nil {
-		t.Fatal(err)
-	}
 	got := scrape(t, m)
-	for _, want := range []string{
-		`bailiff_denials_total{enforced="true",rule="evm.max_transaction_eth"} 2`,
-		`bailiff_denials_total{enforced="false",rule="evm.max_transaction_eth"} 1`,
-		`bailiff_webhook_lag_seconds_count 1`, `bailiff_webhook_lag_seconds_sum 1`,
-		`bailiff_policy_reloads_total{result="refused"} 1`, `bailiff_policy_reloads_total{result="replaced"} 0`,
-		`bailiff_build_info{commit="abc",engine="machine 1",go="go1",version="v1"} 1`,
-		`bailiff_mode{environment="test",hosting="hosted",mode="enforce"} 1`,
-		`bailiff_ready{check="disk"} 1`, `bailiff_ready{check="clock"} 0`, `bailiff_ledger_refusing 1`,
-		`bailiff_checkpoint_age_seconds 1.5`, `bailiff_disk_free_bytes 42`, `bailiff_holds_pending 3`, `bailiff_holds_oldest_seconds 60`,
-		`bailiff_upstream_failures_total{chain="1",endpoint="rpc"} 5`, `bailiff_upstream_failures_total{chain="1",endpoint="bundler"} 6`,
+	shows(t, got,
 		`bailiff_http_request_seconds_count{route="/v1/authorize"} 3`, `bailiff_http_request_seconds_sum{route="/v1/authorize"} 0.003`,
 		`bailiff_http_request_seconds_bucket{route="/v1/authorize",le="0.001024"} 3`, `bailiff_http_request_seconds_bucket{route="/v1/authorize",le="0.000512"} 0`,
 		`bailiff_decisions_total{code="",status="ALLOWED",test_run="false"} 1`,
@@ -106,14 +82,51 @@ func TestCounts(t *testing.T) {
 		`bailiff_budget_used{budget="upstream_answers"} 7`,
 		`bailiff_budget_exceeded_total{budget="upstream_answers"} 1`,
 		`bailiff_clock_in_doubt 1`,
-	} {
+	)
+	if n := strings.Count(got, "bailiff_decisions_total"); n != 4 {
+		t.Errorf("%d series of decisions, want 4: what did not happen is not shown\n%s", n, got)
+	}
+}
+
+// shows fails where a line is missing.
+func shows(t *testing.T, got string, lines ...string) {
+	t.Helper()
+	for _, want := range lines {
 		if !strings.Contains("\n"+got+"\n", "\n"+want+"\n") {
 			t.Errorf("%s is missing", want)
 		}
 	}
-	if n := strings.Count(got, "bailiff_decisions_total"); n != 4 {
-		t.Errorf("%d series of decisions, want 4: what did not happen is not shown\n%s", n, got)
+}
+
+// TestGauges adds what is read from the service, and counts denials, reloads and the lag of webhooks.
+func TestGauges(t *testing.T) {
+	m := metrics.New()
+	m.Denial("evm.max_transaction_eth", true)
+	m.Denial("evm.max_transaction_eth", true)
+	m.Denial("evm.max_transaction_eth", false)
+	m.Denial("", true) // a decision by no rule
+	m.WebhookLag(time.Second)
+	m.Reload(metrics.ReloadRefused)
+	if err := errors.Join(
+		m.BuildInfo(metrics.Build{Version: "v1", Commit: "abc", Go: "go1", Engine: "machine 1"}), m.Mode("enforce", "hosted", "test"),
+		m.Ready("disk", func() bool { return true }), m.Ready("clock", func() bool { return false }),
+		m.LedgerRefusing(func() bool { return true }), m.CheckpointAge(func() time.Duration { return 1500 * time.Millisecond }),
+		m.DiskFree(func() float64 { return 42 }), m.Holds(func() (int, time.Duration) { return 3, time.Minute }),
+		m.UpstreamFailures("rpc", "1", func() uint64 { return 5 }), m.UpstreamFailures("bundler", "1", func() uint64 { return 6 }),
+	); err != nil {
+		t.Fatal(err)
 	}
+	shows(t, scrape(t, m),
+		`bailiff_denials_total{enforced="true",rule="evm.max_transaction_eth"} 2`,
+		`bailiff_denials_total{enforced="false",rule="evm.max_transaction_eth"} 1`,
+		`bailiff_webhook_lag_seconds_count 1`, `bailiff_webhook_lag_seconds_sum 1`,
+		`bailiff_policy_reloads_total{result="refused"} 1`, `bailiff_policy_reloads_total{result="replaced"} 0`,
+		`bailiff_build_info{commit="abc",engine="machine 1",go="go1",version="v1"} 1`,
+		`bailiff_mode{environment="test",hosting="hosted",mode="enforce"} 1`,
+		`bailiff_ready{check="disk"} 1`, `bailiff_ready{check="clock"} 0`, `bailiff_ledger_refusing 1`,
+		`bailiff_checkpoint_age_seconds 1.5`, `bailiff_disk_free_bytes 42`, `bailiff_holds_pending 3`, `bailiff_holds_oldest_seconds 60`,
+		`bailiff_upstream_failures_total{chain="1",endpoint="rpc"} 5`, `bailiff_upstream_failures_total{chain="1",endpoint="bundler"} 6`,
+	)
 }
 
 // TestCheap holds counting to no memory, and nil to nothing at all.
