@@ -26,7 +26,7 @@ func TestReady(t *testing.T) {
 		config.Ready = row.checks
 		w.serve(config)
 		response, body := w.send(w.request("GET /readyz"))
-		if response.StatusCode != row.status || string(body) != row.want || response.Header.Get("Cache-Control") != "no-store" {
+		if response.StatusCode != row.status || body != row.want || response.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: the API answers %d %s", name, response.StatusCode, body)
 		}
 		recorder := httptest.NewRecorder()

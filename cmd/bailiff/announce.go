@@ -14,6 +14,7 @@ import (
 func (r *service) announce() {
 	s := r.settings
 	mode, hosting := s.runsAs()
+	r.log.Info("build", thisBuild().attributes()) // not before: what keeps a service from starting is told alone
 	r.log.Info("serving", "hosting", hosting, "mode", mode, "address", r.address, "environment", s["SVC_ENV"], "publicURL", r.publicURL())
 	if socket := s["SVC_LISTEN_UNIX"]; socket != "" {
 		r.log.Info("serving on a socket", "path", socket, "mode", s["SVC_LISTEN_UNIX_MODE"])

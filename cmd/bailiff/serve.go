@@ -107,7 +107,6 @@ func serve(s settings, log *slog.Logger, by proof, ready func(*service) error) e
 	signal.Ignore(syscall.SIGPIPE)
 	hangUps, stopHangUps := catchHangUps() // a signal that comes while the service starts reloads the policy once it has started
 	defer stopHangUps()
-	log.Info("starting", thisBuild().attributes())
 	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	running, err := startUnless(signals.Done(), func() (*service, error) { return start(s, log, by) })
