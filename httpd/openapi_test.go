@@ -142,6 +142,7 @@ func (c *checker) complete(t *testing.T) {
 		"POST /v1/webhooks 409",                         // TestTooManyWebhooks
 		"GET /v1/mcp/pins 503", "POST /v1/mcp/pins 503", // TestStoreFails
 		"POST /v1/mcp/pins 409", // TestTooManyPinnedServers
+		"GET /readyz 503",       // TestReady
 	}
 	for i := range routes {
 		for _, a := range routes[i].answers {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"runtime/trace"
 	"strings"
@@ -19,13 +20,12 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/metrics"
 )
 
 // TestProfileEnds: a trace for a minute that is under way when the service ends keeps it from nothing, and is answered.
 func TestProfileEnds(t *testing.T) {
 	listener := fasthttputil.NewInmemoryListener()
-	monitor := NewMonitor(metrics.New(), slog.New(slog.DiscardHandler))
+	monitor := NewProfiler(slog.New(slog.DiscardHandler))
 	go monitor.Serve(listener)
 	client := &http.Client{Transport: &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial() },
@@ -52,6 +52,18 @@ func TestProfileEnds(t *testing.T) {
 	}
 	if err := <-answered; err != nil || len(measured) == 0 {
 		t.Errorf("%d bytes of a trace, %v", len(measured), err)
+	}
+}
+
+// TestProfiler serves profiles and nothing else.
+func TestProfiler(t *testing.T) {
+	profiler := NewProfiler(slog.New(slog.DiscardHandler))
+	for path, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/heap": 200, "/debug/pprof/cmdline": 200, "/metrics": 404, "/healthz": 404} {
+		recorder := httptest.NewRecorder()
+		profiler.http.Handler.ServeHTTP(recorder, httptest.NewRequest("GET", path, nil))
+		if recorder.Code != want {
+			t.Errorf("%s: %d, want %d", path, recorder.Code, want)
+		}
 	}
 }
 
@@ -92,7 +104,7 @@ func TestRequestsAreCounted(t *testing.T) {
 		w.send(w.request(request))
 	}
 	listener := fasthttputil.NewInmemoryListener()
-	monitor := NewMonitor(w.metrics, slog.New(slog.DiscardHandler))
+	monitor := NewMonitor(w.metrics, nil, slog.New(slog.DiscardHandler))
 	served := make(chan error, 1)
 	go func() { served <- monitor.Serve(listener) }()
 	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial() }}}
@@ -121,7 +133,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	if strings.Contains(text, "made/up") {
 		t.Error("a path that a client made up is a label")
 	}
-	for path, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/heap": 200, "/debug/pprof/cmdline": 200, "/healthz": 200, "/v1/authorize": 404} {
+	for path, want := range map[string]int{"/debug/pprof/": 404, "/debug/pprof/heap": 404, "/healthz": 200, "/v1/authorize": 404} {
 		if status, body := get(path); status != want {
 			t.Errorf("%s: %d %.100s", path, status, body)
 		}

@@ -149,6 +149,7 @@ var routes = []route{
 	document("/v1/capabilities", "capabilities", "What policies the service can enforce.", "Capabilities", (*Server).capabilities),
 	document("/openapi.json", "openapi", "This document.", "Document", (*Server).openAPI),
 	document("/healthz", "health", "Whether the process lives.", "Health", (*Server).health),
+	document("/readyz", "ready", "Whether the service can decide, and if not, why.", "Readiness", (*Server).ready, answer{503, "Readiness"}),
 	document("/v1/service-metadata", "metadata", "The commit that the build is bound to.", "Metadata", (*Server).metadata, answer{503, "Error"}),
 }
 

@@ -107,7 +107,7 @@ type Ledger interface {
 	Deployments(ctx context.Context, key ID) ([]DeploymentView, error)
 
 	// UseOnce uses up an attestation and returns once that is durable. [ErrUsed], [ErrExpired], [ErrStale] where the
-	// key's epoch is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
+	// key's epoch or the default policy is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
 	UseOnce(ctx context.Context, u *Use) error
 
 	// Latest returns the latest time of any key's steps: Unix nanoseconds, 0 where there was none.
@@ -121,6 +121,10 @@ type Ledger interface {
 	// OutdatedHolds returns how many pending holds were opened under an older version of the intent hash. They are due,
 	// whatever their time.
 	OutdatedHolds() (int, error)
+
+	// PendingHolds returns how many holds are pending, those included whose expiry is not recorded yet, and when the one was
+	// opened that expires first: Unix nanoseconds, 0 where none is pending. It takes no longer the more there are.
+	PendingHolds() (number int, oldest int64, err error)
 
 	// ExpireHolds records the expiry of up to limit pending holds that have expired at a time, and returns how many.
 	// A key reads an expired hold as absent whether that is recorded or not; the record is for its webhooks.

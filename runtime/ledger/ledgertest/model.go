@@ -220,6 +220,9 @@ func (h *history) plan(arg uint32) *ledger.Plan {
 	if arg>>9%16 == 0 {
 		p.Epoch++
 	}
+	if arg>>27%4 == 0 {
+		p.Default = [32]byte{byte(arg >> 29 % 4)}
+	}
 	for i, c := range modelCounters {
 		if arg>>(13+2*i)%4 < 2 {
 			r := ledger.Reservation{Counter: c, Op: ledger.Count, Limit: amount.FromUint64(4), Code: code.LoopLimitExceeded, Rule: c.Limit}

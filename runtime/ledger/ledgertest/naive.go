@@ -188,7 +188,7 @@ func (n *naive) decide(p *ledger.Plan) (ledger.Outcome, *entry) {
 	}
 	now = max(now, p.At)
 	out.Now = now
-	if p.Epoch != key.Epoch {
+	if p.Epoch != key.Epoch || n.replacedDefault(p.Default) {
 		out.Result = ledger.Stale
 		return out, nil
 	}

@@ -405,6 +405,16 @@ export type RPCResponse = {
   result?: unknown
 }
 
+export type Readiness = {
+  checks: Array<{
+    /** ledger, policy, signing, disk or clock; service where the service itself is starting or ending */
+    name: string
+    ready: boolean
+    reason: string
+  }>
+  status: "ready" | "not ready"
+}
+
 /** a request that was not decided: there is no policyHash, and nothing is recorded as a decision; what answers 401, 409 or 429 may be sent again */
 export type Refusal = {
   error_code: FailureCode
