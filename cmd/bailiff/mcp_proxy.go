@@ -55,12 +55,12 @@ func (c *mcpProxyCommand) Run(std streams) error {
 	if c.HTTP == "" && c.APIKeyFile == "-" {
 		return usage("--api-key-file - reads standard input, which belongs to the client; name a file, or set SVC_API_KEY")
 	}
-	guard, err := c.guard(std)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	guard, err := c.guard(ctx, std)
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	if c.HTTP != "" {
 		return c.listen(ctx, std, guard)
 	}
@@ -82,8 +82,8 @@ func withoutSettings(environ []string) (kept []string) {
 	return kept
 }
 
-// guard wires what judges.
-func (c *mcpProxyCommand) guard(std streams) (*mcpproxy.Guard, error) {
+// guard wires what judges. Its rules are kept valid until ctx ends.
+func (c *mcpProxyCommand) guard(ctx context.Context, std streams) (*mcpproxy.Guard, error) {
 	server, err := mcpproxy.CheckServerName(c.Server)
 	if err != nil {
 		return nil, usage("--server: %v", err)
@@ -101,8 +101,11 @@ func (c *mcpProxyCommand) guard(std streams) (*mcpproxy.Guard, error) {
 		return nil, err
 	}
 	logger := log.New(std.err, "bailiff: mcp-proxy "+server+": ", log.LstdFlags)
+	now := authority.SystemClock()
+	rules := mcpproxy.NewSignedRules(service.api, now)
+	go rules.Keep(ctx)
 	return &mcpproxy.Guard{
-		Server: server, TaskID: cmp.Or(c.TaskID, "mcp-"+rand.Text()), Principal: key, Pins: pins, Now: authority.SystemClock(),
+		Server: server, TaskID: cmp.Or(c.TaskID, "mcp-"+rand.Text()), Principal: key, Pins: pins, Now: now, Rules: rules,
 		Decide:              mcpproxy.Ask(service.api, c.Framework, c.AgentID),
 		FailOpen:            c.FailMode == "open",
 		AllowServerRequests: c.AllowServerRequests,
