@@ -125,6 +125,10 @@ func TestEnforcer(t *testing.T) {
 	passes("rules that are not known", ErrUnavailable)
 	at(Pause, 5, nothing)
 	passes("rules that are known", nil)
+	at(Fresh, 6, strings.Replace(nothing, "1", "2", 1))
+	_ = e.Ready(t.Context(), "") // has them fetched in the background
+	settled(e)
+	passes("rules that are not known, in the place of valid ones", ErrUnavailable)
 }
 
 // TestEnforcerPolicy: before a call that was decided under another policy, rules are fetched that are not from before the decision.
@@ -157,6 +161,17 @@ func TestEnforcerPolicy(t *testing.T) {
 	}
 }
 
+// waiting is a context that tells when something waits for it.
+type waiting struct {
+	context.Context //nolint:containedctx // it is one
+	asked           chan struct{}
+}
+
+func (w waiting) Done() <-chan struct{} {
+	w.asked <- struct{}{}
+	return w.Context.Done()
+}
+
 // TestEnforcerEarlier: an attempt that was under way before the decision does not count for its policy.
 func TestEnforcerEarlier(t *testing.T) {
 	s := &service{now: noon, wait: make(chan struct{})}
@@ -166,9 +181,10 @@ func TestEnforcerEarlier(t *testing.T) {
 	for s.count() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	done := make(chan error, 1)
+	done, waits := make(chan error, 1), waiting{t.Context(), make(chan struct{}, 9)}
 	s.set(func() { s.sign(2, blocking) })
-	go func() { done <- e.Ready(t.Context(), "2") }()
+	go func() { done <- e.Ready(waits, "2") }()
+	<-waits.asked
 	close(s.wait)
 	if err := <-done; err != nil || s.count() != 2 {
 		t.Errorf("%v, asked %d times", err, s.count())

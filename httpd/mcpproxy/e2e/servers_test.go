@@ -162,6 +162,14 @@ func TestWithoutService(t *testing.T) {
 	script := filepath.Join(s.node, "server.mjs")
 	closed := s.connect(nil, []string{"--server", "small"}, script, marks)
 	open := s.connect(nil, []string{"--server", "small", "--fail-mode", "open"}, script, marks)
+	for _, session := range []*mcp.ClientSession{closed, open} {
+		if text, failed := s.call(session, "note", map[string]any{"text": "a"}); failed {
+			t.Fatalf("with the service: %s", text)
+		}
+	}
+	if err := os.Remove(filepath.Join(marks, "note")); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.service.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
