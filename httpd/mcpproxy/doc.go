@@ -12,6 +12,8 @@
 //     proxy takes out its own requestState and inputResponses.
 //   - A message that two readers could read differently is refused: batches, names that come twice or differ in case
 //     only, unknown members of the envelope, invalid UTF-8.
+//   - What a server answers to a judged request reaches the client only as the response rules show it, and what they do not touch
+//     byte for byte.
 //   - A failure of the service, of the pins or of the response rules is a refusal, unless FailOpen says otherwise for a
 //     service that cannot be reached.
 //   - A server's request to the client is refused unless AllowServerRequests is set, and an answer to a request that was
