@@ -23,7 +23,7 @@ const (
 )
 
 // readings are the outcomes that the formats 2.2 and 2.3 call for. They were written down from the format's text alone,
-// before the code was read, so that the table does not repeat the code's faults.
+// before the code was read, so that the table does not repeat the code's faults. What decisions say of literals in rules counts here, too.
 //
 // A policy covers the tool web.get as one that fetches pages, and api.call as one that makes requests. SECRET stands for
 // a credential, PII for a payment card's number, INJECT for an instruction to a model, EVIL for an address that is
@@ -74,6 +74,10 @@ var readings = []struct {
 	{"the denied text with escapes", []string{"## custom", `response.deny_string: "\u0044ENIED"`}, "web.get", `{"content":[{"type":"text","text":"a D\u0045NIED b"}]}`, withheld},
 	{"the denied text in a blob", []string{"## custom", `response.deny_string: "DENIED"`}, "web.get", `{"contents":[{"uri":"file:///a","blob":"b64(a DENIED b)"}]}`, withheld},
 	{"the denied text of another tool", []string{"## custom", `response.deny_string: "DENIED"`}, "disk.read", `{"content":[{"type":"text","text":"DENIED"}]}`, passed},
+	{"the denied text in another case", []string{"## custom", `response.deny_string: "DENIED"`}, "web.get", `{"content":[{"type":"text","text":"a Denied b"}]}`, passed},
+	{"a denied address in another case", []string{"## custom", `response.deny_string: "to 0x52908400098527886E0F7030069857D2E4169EE7"`}, "web.get", `{"content":[{"type":"text","text":"paid to 0x52908400098527886e0f7030069857d2e4169ee7."}]}`, withheld},
+	{"the rest around it in another case", []string{"## custom", `response.deny_string: "to 0x52908400098527886E0F7030069857D2E4169EE7"`}, "web.get", `{"content":[{"type":"text","text":"paid TO 0x52908400098527886e0f7030069857d2e4169ee7."}]}`, passed},
+	{"a number", []string{"response.block_classes: pii"}, "web.get", `{"content":[],"structuredContent":{"card":4111111111111111}}`, withheld},
 	{"without the denied text", []string{"## custom", `response.deny_string: "DENIED"`}, "web.get", `{"content":[{"type":"text","text":"DENIE D"}]}`, passed},
 	{"a scanner is needed and there is none", []string{"response.scanner.required: true"}, "web.get", `{"content":[]}`, withheld},
 	{"a scanner is needed for covered tools", []string{"response.scanner.required: true"}, "disk.read", `{"content":[]}`, passed},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +43,8 @@ func (r *Rules) Apply(server, tool string, result json.RawMessage, now time.Time
 	case len(result) > MaxResult:
 		return nil, Findings{}, refuse("the result has %d bytes; at most %d can be inspected: ask for less at a time", len(result), MaxResult)
 	}
-	i := inspector{rules: r, page: page, now: now.Unix(), text: result}
+	i := inspector{rules: r, page: page, now: now.Unix(), text: result, deny: lowerAddresses(r.DenyString)}
+	i.addresses = address.MatchString(r.DenyString)
 	if err := i.read(); err != nil {
 		return nil, Findings{}, err
 	}
@@ -61,10 +63,13 @@ type inspector struct {
 	rules *Rules
 	page  bool
 	now   int64
-	text  []byte
-	out   []byte // what is shown of text[:kept]
-	kept  int    // 0: nothing is redacted yet
-	found Findings
+	deny  string // the text that is denied, addresses in lower case; empty for none
+	// addresses says that the denied text has an address, which matches without regard to case.
+	addresses bool
+	text      []byte
+	out       []byte // what is shown of text[:kept]
+	kept      int    // 0: nothing is redacted yet
+	found     Findings
 }
 
 // read inspects every token. The decoder refuses names that come twice and invalid UTF-8.
@@ -108,7 +113,7 @@ func (i *inspector) inspect(value, member string, to int, mutable bool) error {
 	var redact []span
 	forms := i.forms(value, member)
 	for n, form := range forms {
-		if deny := i.rules.DenyString; deny != "" && strings.Contains(form, deny) {
+		if i.denies(form) {
 			return refuse("it contains the text of custom.response.deny_string")
 		}
 		for _, class := range classes {
@@ -135,6 +140,19 @@ func (i *inspector) inspect(value, member string, to int, mutable bool) error {
 		i.replace(value, merge(redact), to)
 	}
 	return nil
+}
+
+// address is an address of an EVM chain in a text.
+var address = regexp.MustCompile(`0[xX][0-9a-fA-F]{40}`)
+
+func lowerAddresses(text string) string { return address.ReplaceAllStringFunc(text, strings.ToLower) }
+
+// denies reports whether a text contains the denied one. Case counts, except in addresses.
+func (i *inspector) denies(text string) bool {
+	if i.addresses {
+		text = lowerAddresses(text)
+	}
+	return i.deny != "" && strings.Contains(text, i.deny)
 }
 
 // including returns a list with a class in it once.
