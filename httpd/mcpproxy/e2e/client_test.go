@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"bailiff/fuzz/port"
 )
 
 // clientScenarios are those of the suite for clients in which the server speaks the protocol alone. The others are about
@@ -93,7 +95,7 @@ func between(server string) error {
 	defer os.RemoveAll(pins)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	address, err := freeAddress()
+	address, err := port.FreeAddress()
 	if err != nil {
 		return err
 	}
