@@ -132,7 +132,8 @@ func (x *exchange) lostError(m *message) []byte {
 	shown, r := x.h.guard.inspected(x.m.method, "", m.fault)
 	switch {
 	case r != nil:
-		return x.h.guard.refused(x.m, nil, r).answer
+		x.h.guard.Log("%.64q: %s %s", x.m.method, r.status, r.code)
+		return r.fault(nil)
 	case string(shown) == string(m.fault):
 		return m.raw
 	}

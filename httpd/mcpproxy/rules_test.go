@@ -1,17 +1,20 @@
 package mcpproxy
 
 import (
+	"bufio"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/leanovate/gopter"
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
@@ -225,6 +228,56 @@ func TestRulesHTTP(t *testing.T) {
 	say(200, "text/event-stream", `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"`+secretText+`"}}`+"\n\n")
 	if _, got := do(t, "GET", address, "", "Accept", "text/event-stream", "Mcp-Session-Id", "s"); strings.Contains(got, secretText) {
 		t.Errorf("a stream of its own: %s", got)
+	}
+}
+
+// waiting are rules that cannot be had until a channel is closed.
+type waiting struct {
+	*ruled
+	asked, until chan struct{}
+}
+
+func (r *waiting) Ready(context.Context, *Intent, *Decision) error {
+	close(r.asked)
+	<-r.until
+	return nil
+}
+
+// TestRulesWait: while the rules for one call are fetched, other messages are read and forwarded.
+func TestRulesWait(t *testing.T) {
+	w := newWorld(t)
+	rules := &waiting{blocking(), make(chan struct{}), make(chan struct{})}
+	w.g.Rules = rules
+	server, toServer := io.Pipe()
+	p := newPipe(w.g, toServer, io.Discard)
+	p.session = w.s
+	lines := make(chan string, 9)
+	go func() {
+		scanner := bufio.NewScanner(server)
+		for scanner.Scan() {
+			lines <- scanner.Text()
+		}
+	}()
+	in, client := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- p.pumpClient(t.Context(), in) }()
+	say := func(text string) { fmt.Fprintln(client, text) }
+	if _, r := w.s.showTools(jsontext.Value(w.tools), &underWay{}); r != nil {
+		t.Fatal(r.text())
+	}
+	say(call(1, "read", `{}`))
+	<-rules.asked
+	say(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	if got := <-lines; !strings.Contains(got, "ping") {
+		t.Errorf("forwarded first: %s", got)
+	}
+	close(rules.until)
+	if got := <-lines; !strings.Contains(got, "tools/call") {
+		t.Errorf("forwarded second: %s", got)
+	}
+	client.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
