@@ -39,7 +39,7 @@ type service struct {
 }
 
 // patience is how long a service may take to start, to answer after an attack, and to stop.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // openFiles is how many files a service may open where a row says nothing else.
 const openFiles = 8192
