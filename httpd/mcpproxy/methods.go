@@ -74,7 +74,7 @@ var serverNotifications = []method{
 	{name: "notifications/cancelled", treatment: passes, carries: true, why: "ends a request"},
 	{name: "notifications/progress", treatment: passes, carries: true, why: "about a request that was forwarded"},
 	{name: "notifications/message", treatment: passes, carries: true, why: "a log message"},
-	{name: "notifications/tools/list_changed", treatment: passes, why: "the proxy lists the tools again before the next call"},
+	{name: "notifications/tools/list_changed", treatment: passes, why: "the proxy lists the tools again before the next call of any client"},
 	{name: "notifications/resources/list_changed", treatment: passes, why: "carries no content"},
 	{name: "notifications/prompts/list_changed", treatment: passes, why: "carries no content"},
 	{name: "notifications/resources/updated", treatment: passes, why: "names a resource; its reading is judged"},
