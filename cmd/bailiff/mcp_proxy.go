@@ -53,12 +53,12 @@ func (c *mcpProxyCommand) Run(std streams) error {
 	if c.HTTP == "" && c.APIKeyFile == "-" {
 		return usage("--api-key-file - reads standard input, which belongs to the client; name a file, or set SVC_API_KEY")
 	}
-	guard, err := c.guard(std)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	guard, err := c.guard(ctx, std)
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	if c.HTTP != "" {
 		return c.listen(ctx, std, guard)
 	}
@@ -80,8 +80,8 @@ func withoutSettings(environ []string) (kept []string) {
 	return kept
 }
 
-// guard wires what judges.
-func (c *mcpProxyCommand) guard(std streams) (*mcpproxy.Guard, error) {
+// guard wires what judges. Its rules are kept valid until ctx ends.
+func (c *mcpProxyCommand) guard(ctx context.Context, std streams) (*mcpproxy.Guard, error) {
 	server, err := mcpproxy.CheckServerName(c.Server)
 	if err != nil {
 		return nil, usage("--server: %v", err)
@@ -96,8 +96,10 @@ func (c *mcpProxyCommand) guard(std streams) (*mcpproxy.Guard, error) {
 	}
 	clock := authority.SystemClock()
 	logger := log.New(std.err, "bailiff: mcp-proxy "+server+": ", log.LstdFlags)
+	rules := mcpproxy.NewSignedRules(service.api, clock)
+	go rules.Keep(ctx)
 	return &mcpproxy.Guard{
-		Server: server, TaskID: cmp.Or(c.TaskID, "mcp-"+rand.Text()), Principal: key, Now: clock,
+		Server: server, TaskID: cmp.Or(c.TaskID, "mcp-"+rand.Text()), Principal: key, Now: clock, Rules: rules,
 		Pins:                mcpproxy.NewPins(mcpproxy.ServicePins(service.api, server), clock),
 		Decide:              mcpproxy.Ask(service.api, c.Framework, c.AgentID),
 		FailOpen:            c.FailMode == "open",

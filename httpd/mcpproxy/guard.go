@@ -2,7 +2,6 @@ package mcpproxy
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,8 +30,8 @@ type Guard struct {
 	AllowServerRequests bool
 	// HideDenied leaves out of tools/list what the policy denies whatever the arguments.
 	HideDenied bool
-	// Rules applies the response rules to a result, or the object of an error. An error refuses it. Nil for no rules.
-	Rules func(result json.RawMessage) (json.RawMessage, error)
+	// Rules are the response rules that results are inspected by. Nil for none.
+	Rules Rules
 	// Log takes a line about each thing that is refused or dropped, without the values of messages.
 	Log func(format string, arguments ...any)
 
@@ -87,6 +86,7 @@ type underWay struct {
 	meta      jsontext.Value
 	principal string
 	modern    bool
+	unjudged  bool // it was forwarded without a question to the service
 	forwarded bool
 	left      bool               // nobody waits for the answer, but another stream may still bring it
 	failOpen  bool               // it was forwarded without a decision
@@ -220,6 +220,7 @@ func (s *session) forwarded(ctx context.Context, u *underWay) *refusal {
 // judge decides on a request. What it returns without a refusal is what may be forwarded.
 func (s *session) judge(ctx context.Context, m *message, u *underWay, list lister) ([]byte, *refusal) {
 	if u.row.treatment == passes || u.row.spare != nil && u.row.spare(m.params) {
+		u.unjudged = true
 		return m.raw, nil
 	}
 	definition := ""
@@ -254,7 +255,10 @@ func (s *session) judge(ctx context.Context, m *message, u *underWay, list liste
 	}
 	decision := s.g.Decide(ctx, intent, false)
 	u.failOpen = u.failOpen || decision.Unreachable && s.g.FailOpen
-	return forward.raw, s.g.heed(&decision, m.method)
+	if r := s.g.heed(&decision, m.method); r != nil {
+		return nil, r
+	}
+	return forward.raw, s.g.ready(ctx, intent, &decision)
 }
 
 // heed turns a decision into a refusal; nil means that the request may go.
@@ -265,7 +269,7 @@ func (g *Guard) heed(d *Decision, method string) *refusal {
 		return nil
 	case d.Unreachable:
 		r := refuse(CodeUnreachable, "%s; the call was not made", d.Message)
-		r.status = "ERROR"
+		r.status = statusError
 		return r
 	}
 	if d.PolicyHash != "" {

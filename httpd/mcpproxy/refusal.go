@@ -26,6 +26,7 @@ const (
 	CodeState           Code = "MCP_REQUEST_STATE_INVALID"
 	CodeServerRequest   Code = "MCP_SERVER_REQUEST_REFUSED"
 	CodeResponse        Code = "MCP_RESPONSE_REFUSED"
+	CodeRules           Code = "MCP_RESPONSE_RULES_UNAVAILABLE"
 	CodeServerGone      Code = "MCP_SERVER_GONE"
 	CodeServerMalformed Code = "MCP_SERVER_MALFORMED"
 	CodeTooLarge        Code = "MCP_CALL_TOO_LARGE"
@@ -49,7 +50,8 @@ var Codes = []struct {
 	{CodeUnreachable, "the service gave no decision, and `--fail-mode` is `closed`", "start the service, or mend its address; `bailiff doctor` helps"},
 	{CodeState, "the `requestState` of a held call is not one of this proxy's, is used up or too old, or belongs to another call", "make the call again without `requestState`"},
 	{CodeServerRequest, "the server asked the client for something", "allow it with `--allow-server-requests` if the server is trusted with that"},
-	{CodeResponse, "a response rule refuses the result, or there are no valid response rules", "see the message"},
+	{CodeResponse, "a response rule of the policy keeps the result back", "see the message; ask the tool for something else, or have the operator change the rule"},
+	{CodeRules, "there are no valid response rules, so no result can be passed on, in both modes of `--fail-mode`", "start the service, or mend its address or this machine's clock; `bailiff doctor` helps"},
 	{CodeServerGone, "the server ended or broke off before it answered", "look at the server's standard error; what it did before is not known"},
 	{CodeServerMalformed, "the server's answer cannot be read", "look at the server"},
 	{CodeTooLarge, "the arguments of a call are larger than the service takes", "split the call, or name a file instead of its content"},
