@@ -15,6 +15,7 @@ import (
 	"bailiff/runtime/authority"
 	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/subject"
 )
 
 // An answer is what a route may answer with a status: a schema of schemas.json, a media type that is not JSON, or
@@ -200,8 +201,23 @@ func schemas() (object, error) {
 		return nil, fmt.Errorf("schemas.json: %w", err)
 	}
 	all["FailureCode"], all["DecisionCode"] = codes(code.Failure), codes(code.Denial, code.Hold)
-	all["Intent"] = intentSchema()
+	all["Intent"], all["Subject"] = intentSchema(), subjectSchema()
 	return all, nil
+}
+
+// subjectSchema is the schema of what an event says a decision was about, made from the table of its fields.
+func subjectSchema() object {
+	members := object{}
+	for _, row := range subject.Table {
+		members[row.Name] = object{"type": "string", "minLength": 1, "maxLength": row.Max, "description": row.Doc}
+		if row.Further != "" {
+			members[row.Further] = object{"type": "integer", "minimum": 1, "description": "how many more there are than " + row.Name}
+		}
+	}
+	return object{
+		"type": "object", "minProperties": 1, "additionalProperties": false, "properties": members,
+		"description": "what the decision was about, with credentials masked; what does not apply is absent",
+	}
 }
 
 // codes is the schema of the codes of some classes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -17,6 +18,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/mask"
 	"bailiff/runtime/metrics"
 )
 
@@ -47,11 +49,26 @@ func (c *serveCommand) Run(std streams) error {
 
 // serviceLog returns the log of a service, after warning of every name in environ that is most likely a misspelt setting.
 func serviceLog(std streams, environ []string) *slog.Logger {
-	log := slog.New(slog.NewTextHandler(std.err, nil))
+	log := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{ReplaceAttr: maskAttr}))
 	for _, name := range unknownSettings(environ) {
 		log.Warn("unknown setting is ignored", "name", name)
 	}
 	return log
+}
+
+// maskAttr hides credentials in what a log line says.
+func maskAttr(_ []string, attr slog.Attr) slog.Attr {
+	switch attr.Value.Kind() {
+	case slog.KindString:
+		attr.Value = slog.StringValue(mask.Text(attr.Value.String()))
+	case slog.KindAny:
+		switch value := attr.Value.Any().(type) {
+		case *slog.Source, slog.Level:
+		default:
+			attr.Value = slog.StringValue(mask.Text(fmt.Sprintf("%+v", value)))
+		}
+	}
+	return attr
 }
 
 // startup is an error in the form of the specification's startup errors; the process exits with 1.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/mask"
+	"bailiff/runtime/subject"
 	"bailiff/vm"
 )
 
@@ -37,6 +39,8 @@ type Event struct {
 	Value      string `json:"value,omitempty"`    // what triggered the rule
 	Message    string `json:"message,omitempty"`
 	Field      string `json:"field,omitempty"` // at fault in a malformed request
+	// Subject is what the decision was about.
+	Subject *subject.Subject `json:"subject,omitempty"`
 	// Details are both sides of a decision by a rule, as its answer has them.
 	Details *Details `json:"details,omitempty"`
 
@@ -111,9 +115,12 @@ func (v *Event) decide(e *ledger.LoggedEvent) {
 	v.ID, v.Decision, v.Observed = id(e.Plan), e.Ending.Decision.String(), e.Observed
 	v.Code, v.Rule = string(e.Ending.Code), e.Ending.Rule
 	v.nameRequest(e)
-	v.Value, v.Message = e.Event.Value, e.Event.Detail
+	v.Value, v.Message = mask.Text(e.Event.Value), mask.Text(e.Event.Detail) // records of version 1 have them as they were
+	if !e.Event.Subject.IsZero() {
+		v.Subject = &e.Event.Subject
+	}
 	if d := &e.Event.Details; !d.IsZero() {
-		v.Details = &Details{Value: ledger.ClipTo(v.Value, ledger.MaxDetailValue), Limit: d.Limit, Allowed: d.Allowed, Entry: d.Entry, Line: d.Line}
+		v.Details = &Details{Value: ledger.ClipTo(v.Value, ledger.MaxDetailValue), Limit: d.Limit, Allowed: d.Allowed, Entry: mask.Text(d.Entry), Line: d.Line}
 		if d.Count > len(d.Allowed) {
 			v.Details.AllowedCount = d.Count
 		}

@@ -8,6 +8,8 @@ import (
 
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/mask"
+	"bailiff/runtime/subject"
 	"bailiff/vm"
 )
 
@@ -63,6 +65,24 @@ func TestView(t *testing.T) {
 		if got := string(raw); got != tidy(want)+"}" {
 			t.Errorf("%s\nwant\n%s", got, tidy(want)+"}")
 		}
+	}
+}
+
+// TestSubject: an event shows its subject, and masks what a record of version 1 has as it was sent.
+func TestSubject(t *testing.T) {
+	e := ledger.LoggedEvent{Kind: ledger.Decided}
+	if View(&e).Subject != nil {
+		t.Error("an event without a subject has one")
+	}
+	e.Event.Subject.Set(subject.Host, "example.com")
+	e.Event.Value, e.Event.Detail, e.Event.Details.Entry = "sudo sk_live_0123456789", "not sk_live_0123456789", "sk_live_0123456789"
+	view := View(&e)
+	if view.Subject == nil || view.Subject.Texts[subject.Host] != "example.com" {
+		t.Errorf("the subject is %v", view.Subject)
+	}
+	raw, err := json.Marshal(view)
+	if err != nil || strings.Contains(string(raw), "0123456789") || strings.Count(string(raw), "sk_"+mask.Hidden) != 4 {
+		t.Errorf("%s, %v", raw, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"bailiff/runtime/subject"
 	"bailiff/vm/amount"
 )
 
@@ -21,6 +22,8 @@ type Event struct {
 	Value      string   // the value that triggered the rule (Events, paragraph 3 of the specification)
 	Detail     string   // the human-readable reason
 	Details    Details  // of a decision by a rule
+	// Subject is what the decision is about. A record with one has version 2.
+	Subject subject.Subject
 }
 
 // Details are what the policy says to a decision: the other side of Value.
@@ -71,6 +74,9 @@ func (e *Event) validate() error {
 	}
 	if !e.Details.Fit() {
 		return fmt.Errorf("%w: event with details beyond their bounds", ErrInvalid)
+	}
+	if err := e.Subject.Check(); err != nil {
+		return fmt.Errorf("%w: event with a subject whose %w", ErrInvalid, err)
 	}
 	return nil
 }

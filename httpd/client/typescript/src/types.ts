@@ -147,6 +147,7 @@ export type Event = {
   requestId?: string
   rollback?: boolean
   scopes?: Scopes
+  subject?: Subject
   timestamp: Time
   value?: string
   webhookChange?: "registered" | "removed" | "disabled"
@@ -411,6 +412,32 @@ export type Scopes = Array<"authorize" | "warranty:deploy" | "webhooks:write">
 
 /** Unix seconds */
 export type Seconds = number
+
+/** what the decision was about, with credentials masked; what does not apply is absent */
+export type Subject = {
+  /** the amount, in the unit */
+  amount?: string
+  /** the beginning of the command */
+  command?: string
+  /** how many more there are than path */
+  furtherPaths?: number
+  /** how many more there are than recipient */
+  furtherRecipients?: number
+  /** the host, of a web address without its user information and port */
+  host?: string
+  /** the first path, of a web address without its query */
+  path?: string
+  /** the first recipient */
+  recipient?: string
+  /** the address that is called */
+  target?: string
+  /** the token: its symbol in the policy, otherwise as it was sent, in lower case */
+  token?: string
+  /** the MCP server and tool */
+  tool?: string
+  /** the token of the amount, `ETH` for the native currency, or `base` for base units of a token without a rule */
+  unit?: string
+}
 
 export type Time = string
 
