@@ -176,7 +176,10 @@ var queryParameters = object{
 	"from":     reference("Time"),
 	"to":       reference("Time"),
 	"decision": object{"type": "string", "enum": []string{"ALLOWED", "DENIED", "PENDING", "TEST_RUN"}},
-	"rule":     object{"type": "string", "minLength": 1},
+	"rule":     object{"type": "string", "minLength": 1, "description": "matchedRule of the events"},
+	"agent":    object{"type": "string", "minLength": 1, "description": "agentId of the events"},
+	"task":     object{"type": "string", "minLength": 1, "description": "taskId of the events"},
+	"action":   object{"type": "string", "minLength": 1, "description": "action of the events, in any case"},
 	"limit":    object{"type": "integer", "minimum": 1, "maximum": maxEvents, "default": usualEvents},
 }
 

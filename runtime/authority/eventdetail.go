@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
 	"bailiff/runtime/subject"
@@ -71,7 +72,9 @@ func (a *Authority) recordedValue(value string) string {
 // subject returns what the record of a decision has of its subject.
 func (a *Authority) subject(w *worker) subject.Subject {
 	if a.EventDetail == NoDetail {
-		return subject.Subject{}
+		var s subject.Subject
+		s.Set(subject.Task, w.in.Text(intent.TaskID))
+		return s
 	}
 	return w.in.Subject(w.policy.binding.Tokens(), w.result.Class, a.hide)
 }

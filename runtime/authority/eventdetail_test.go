@@ -67,12 +67,12 @@ func TestSubjects(t *testing.T) {
 		`{"action":"wallet.transfer","amount":"7","amount_unit":"base","token":"Dai"}`:                                                          `{"amount":"7","unit":"base","token":"dai"}`,
 		`{"action":"bash","command":" git push  origin main"}`:                                                                                  `{"command":"git push  origin main"}`,
 		`{"action":"bash","command":"curl -H 'Authorization: Bearer abc.def' https://x/"}`:                                                      `{"command":"curl -H 'Authorization: Bearer [masked]' https://x/"}`,
-		`{"action":"web_fetch","url":"https://API.example.com:8443/v1/a%20b?key=secret"}`:                                             `{"host":"api.example.com","path":"/v1/a%20b"}`,
+		`{"action":"web_fetch","url":"https://API.example.com:8443/v1/a%20b?key=secret"}`:                                                       `{"host":"api.example.com","path":"/v1/a%20b"}`,
 		`{"action":"file_write","paths":["/srv/../srv/a","/srv/b","/srv/c"]}`:                                                                   `{"path":"/srv/a","furtherPaths":2}`,
 		`{"action":"file_write","cwd":"/srv","path":"a"}`:                                                                                       `{"path":"/srv/a"}`,
 		`{"action":"email.send","to":["Ann <ann@Example.com>","bob@example.com"]}`:                                                              `{"recipient":"ann@example.com","furtherRecipients":1}`,
-		`{"action":"mcp.files.read"}`:                  `{"tool":"files.read"}`,
-		`{"action":"other","metadata":{"secret":"x"}}`: ``,
+		`{"action":"mcp.files.read","task_id":"t-1"}`:                                                                                           `{"tool":"files.read","taskId":"t-1"}`,
+		`{"action":"other","metadata":{"secret":"x"}}`:                                                                                          ``,
 	} {
 		events, page := recordOf(t, FullDetail, intent)
 		got := ""
@@ -99,7 +99,7 @@ var secretIntents = []string{
 	`{"action":"file_write","path":"/srv/canary-value"}`,
 	`{"action":"file_write","path":"/srv/canary-value"}`,
 	`{"action":"email.send","to":"canary-value@example.com"}`,
-	`{"action":"web_fetch","url":"https://canary-value.example.com/canary-value"}`,
+	`{"action":"web_fetch","task_id":"t-1","url":"https://canary-value.example.com/canary-value"}`,
 }
 
 // TestEventDetail: with digest and none no value of a request is in its event, whatever came of it, and equal values have
@@ -135,8 +135,11 @@ func TestEventDetail(t *testing.T) {
 	if has(page) || strings.Contains(page, digestPrefix) {
 		t.Errorf("without values the events are %s", page)
 	}
+	if last := nothing[len(nothing)-1].Subject; last == nil || last.Texts != [subject.Fields]string{subject.Task: "t-1"} {
+		t.Errorf("without values the subject is %v, and not its task alone", last)
+	}
 	for i, e := range nothing {
-		if e.Subject != nil || e.Value != "" || e.Decision != full[i].Decision || e.Rule != full[i].Rule || (e.Details == nil) != (full[i].Details == nil) {
+		if i < len(nothing)-1 && e.Subject != nil || e.Value != "" || e.Decision != full[i].Decision || e.Rule != full[i].Rule || (e.Details == nil) != (full[i].Details == nil) {
 			t.Errorf("without values: %+v, with them %+v", e, full[i])
 		}
 	}

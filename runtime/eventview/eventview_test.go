@@ -37,11 +37,11 @@ func TestView(t *testing.T) {
 				Counters: []ledger.CounterValue{{Counter: ledger.Counter{Limit: "secret"}}},
 			},
 			`"event":"decision" "id":"04000000-0000-0000-0000-000000000000" "requestId":"r" "agentId":"a" "action":"bash" "kind":"tool" "commitment":"01` + strings.Repeat("0", 62) +
-				`" "decision":"ALLOWED" "error_code":"SVC_POLICY_VIOLATION_BLOCKED_COMMAND" "matched_rule":"tool_calls.bash.blocked_commands" "observed":true "value":"rm -rf" "message":"why"`,
+				`" "decision":"ALLOWED" "errorCode":"SVC_POLICY_VIOLATION_BLOCKED_COMMAND" "matchedRule":"tool_calls.bash.blocked_commands" "observed":true "value":"rm -rf" "message":"why"`,
 		},
 		{
 			ledger.LoggedEvent{LSN: 7, Kind: ledger.Decided, Result: ledger.Refused, Ending: ledger.Ending{Decision: ledger.Denied, Rule: "soft_limits.daily_tool_calls"}},
-			`"event":"decision" "decision":"DENIED" "matched_rule":"soft_limits.daily_tool_calls" "message":"the intent would exceed soft_limits.daily_tool_calls"`,
+			`"event":"decision" "decision":"DENIED" "matchedRule":"soft_limits.daily_tool_calls" "message":"the intent would exceed soft_limits.daily_tool_calls"`,
 		},
 		{
 			ledger.LoggedEvent{LSN: 7, Kind: ledger.Decided, Plan: ledger.ID{4}, Ending: ledger.Ending{Decision: ledger.Allowed}},
@@ -49,7 +49,7 @@ func TestView(t *testing.T) {
 		},
 		{
 			ledger.LoggedEvent{LSN: 7, Kind: ledger.Decided, Result: ledger.Held, Ending: ledger.Ending{Decision: ledger.Pending}, Hold: ledger.ID{3}, HoldState: ledger.HoldPending, HoldExpires: at},
-			`"event":"decision" "decision":"PENDING" "message":"a person has to decide" "holdId":"03000000-0000-0000-0000-000000000000" "holdStatus":"PENDING" "holdExpiresAt":1795262400`,
+			`"event":"decision" "decision":"PENDING" "message":"a person has to decide" "holdId":"03000000-0000-0000-0000-000000000000" "holdStatus":"PENDING" "holdExpiresAt":"2026-11-21T12:00:00.000000005Z"`,
 		},
 	} {
 		row.event.Key, row.event.At = ledger.ID{1}, at

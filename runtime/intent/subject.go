@@ -18,7 +18,7 @@ const (
 const maxHead = 4096
 
 // Subject returns what an event says that the intent is about, in normal forms where there are some. hide is applied to each
-// text before it is cut. The texts belong to the intent's decoder.
+// text but the task's, by which events are found, before it is cut. The texts belong to the intent's decoder.
 func (in *Intent) Subject(tokens *Tokens, class vm.Class, hide func(string) string) (s subject.Subject) {
 	in.tokens = tokens
 	set := func(f subject.Field, text string) {
@@ -26,6 +26,7 @@ func (in *Intent) Subject(tokens *Tokens, class vm.Class, hide func(string) stri
 			s.Set(f, hide(text))
 		}
 	}
+	s.Set(subject.Task, in.Text(TaskID))
 	set(subject.Token, in.TokenName(tokens))
 	set(subject.Target, in.Text(TargetAddress))
 	set(subject.Recipient, in.first(To))

@@ -198,6 +198,9 @@ type EventQuery struct {
 	From, To int64    // only events at From or later, and before To: Unix nanoseconds
 	Decision Decision // only decisions that ended so
 	Rule     string   // only decisions with this matched_rule
+	Agent    string   // only decisions about this agent
+	Task     string   // only decisions about this task
+	Action   string   // only decisions about this action, in lower case
 	Limit    int      // at most so many events; 1 to MaxEventPage
 	// Examine bounds how many records are looked at, so that a page of few hits takes no long time; 0 is no bound. A
 	// page may then be empty and have More.

@@ -25,6 +25,7 @@ const (
 	Path
 	Command
 	Tool
+	Task
 	Fields // how many there are
 )
 
@@ -48,6 +49,7 @@ var Table = [Fields]Info{
 	Path:      {Name: "path", Max: 256, Further: "furtherPaths", Doc: "the first path, of a web address without its query"},
 	Command:   {Name: "command", Max: 128, Doc: "the beginning of the command"},
 	Tool:      {Name: "tool", Max: 256, Doc: "the MCP server and tool"},
+	Task:      {Name: "taskId", Max: 128, Doc: "the task, which is recorded as it is"},
 }
 
 // A Subject is what a decision was about. What does not apply is empty.

@@ -1,6 +1,9 @@
 package state
 
-import "bailiff/runtime/ledger"
+import (
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/subject"
+)
 
 // View returns what readers of the log see of r; its Kind is 0 where that is nothing. Its texts share r's memory; its
 // counters are a copy.
@@ -57,13 +60,18 @@ func (r *Record) Matches(q *ledger.EventQuery) bool {
 	switch {
 	case !q.Key.IsZero() && q.Key != r.Key, q.From != 0 && r.Now < q.From, q.To != 0 && r.Now >= q.To:
 		return false
-	case q.Decision == ledger.NoDecision && q.Rule == "":
+	case q.Decision == ledger.NoDecision && q.Rule == "" && q.Agent == "" && q.Task == "" && q.Action == "":
 		return true
 	case r.Kind != Decision && r.Kind != TestRun:
 		return false
 	}
-	return (q.Decision == ledger.NoDecision || q.Decision == r.Ending.Decision) && (q.Rule == "" || q.Rule == r.Ending.Rule)
+	return (q.Decision == ledger.NoDecision || q.Decision == r.Ending.Decision) &&
+		wants(q.Rule, r.Ending.Rule) && wants(q.Agent, r.Event.AgentID) && wants(q.Action, r.Event.Action) &&
+		wants(q.Task, r.Event.Subject.Texts[subject.Task])
 }
+
+// wants reports whether a part of a query, where it has one, is what a record has.
+func wants(asked, has string) bool { return asked == "" || asked == has }
 
 // state returns what a hold becomes by an action, 0 where it stays as it is.
 func (a HoldAction) state() ledger.HoldState {

@@ -83,7 +83,7 @@ func TestDecodeRefusesSubjects(t *testing.T) {
 	}
 	for name, data := range map[string]string{
 		"no field":          "\x00",
-		"an unknown field":  "\x80\x04\x01a",
+		"an unknown field":  "\x80\x08\x01a",
 		"an empty text":     "\x01\x00",
 		"a long text":       "\x01\x61" + strings.Repeat("a", 97),
 		"no further number": "\x40\x01p",

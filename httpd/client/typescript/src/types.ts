@@ -125,20 +125,20 @@ export type Event = {
   chainId?: number
   commitment?: Hash
   decision?: "ALLOWED" | "DENIED" | "PENDING" | "TEST_RUN"
-  details?: Details
+  details?: EventDetails
   endpoint?: string
-  error_code?: string
+  errorCode?: string
   event: string
   /** of a malformed request: what is at fault */
   field?: string
-  holdExpiresAt?: Seconds
+  holdExpiresAt?: Time
   holdId?: UUID
   holdStatus?: "PENDING" | "ALLOWED" | "DENIED" | "EXPIRED"
   id?: string
   keyId: UUID
   kind?: "evm" | "tool" | "mcp" | "model"
   lsn: number
-  matched_rule?: string
+  matchedRule?: string
   message?: string
   observed?: boolean
   /** that the key has from this event on */
@@ -152,6 +152,22 @@ export type Event = {
   value?: string
   webhookChange?: "registered" | "removed" | "disabled"
   webhookId?: UUID
+}
+
+/** both sides of a decision by a rule; what does not apply is absent */
+export type EventDetails = {
+  /** the first entries of the list that value is not on, as the policy spells them */
+  allowed?: Array<string>
+  /** how many entries that list has, where it has more */
+  allowedCount?: number
+  /** the entry of a list that value is denied by, as the policy spells it */
+  entry?: string
+  /** a decimal in the unit of value */
+  limit?: string
+  /** of the rule in the policy that policyHash names */
+  line?: number
+  /** what the rule is about; where there is a limit, the decimal that is held against it: the amount, or the total that the intent would reach */
+  value?: string
 }
 
 export type Events = {
@@ -431,6 +447,8 @@ export type Subject = {
   recipient?: string
   /** the address that is called */
   target?: string
+  /** the task, which is recorded as it is */
+  taskId?: string
   /** the token: its symbol in the policy, otherwise as it was sent, in lower case */
   token?: string
   /** the MCP server and tool */
