@@ -61,6 +61,9 @@ var adminRoutes = []struct {
 	{"GET", "/usage", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Usage(ctx, string(ctx.QueryArgs().Peek("month"))))
 	}},
+	{"GET", "/limits/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.Limits(ctx, id))
+	}},
 	{"GET", "/deployments/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Deployments(ctx, id))
 	}},

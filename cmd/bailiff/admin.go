@@ -33,6 +33,7 @@ type admin interface {
 	Deployments(ctx context.Context, keyID string) ([]authority.DeploymentView, error)
 	Holds(context.Context) ([]authority.HoldView, error)
 	AcceptClock(context.Context) (authority.ClockView, error)
+	Limits(ctx context.Context, keyID string) (*authority.LimitsView, error)
 	Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error)
 }
 
@@ -166,6 +167,12 @@ func (r *remoteAdmin) Events(ctx context.Context, keyID string, query authority.
 	}
 	view := new(authority.EventsView)
 	return view, r.call(ctx, "GET", "/events?"+values.Encode(), nil, view)
+}
+
+// Limits asks the service for what is left of a key's limits.
+func (r *remoteAdmin) Limits(ctx context.Context, keyID string) (*authority.LimitsView, error) {
+	view := new(authority.LimitsView)
+	return view, r.call(ctx, "GET", "/limits/"+url.PathEscape(keyID), nil, view)
 }
 
 // AcceptClock has the service accept its clock.

@@ -20,6 +20,7 @@ type Admin struct {
 	Clock       Clock
 	Guard       *GuardedClock // of the service; nil where none runs
 	Random      io.Reader     // cryptographically secure
+	Decider     *Authority    // the service that runs; nil where none does
 }
 
 // NewKey is a request for an API key.

@@ -346,6 +346,41 @@ export type JWKS = {
   }>
 }
 
+/** what is used and left of a limit, in decimals of its unit */
+export type Limit = {
+  /** what tells the limit apart from others of the same rule */
+  counter?: string
+  /** the limit counts these apart; used and left are of each group then */
+  groupBy?: Array<string>
+  /** the groups that are in use, most used first */
+  groups?: Array<LimitGroup>
+  left?: string
+  limit: string
+  /** of the rule in the policy, from 1; 0 where it is not known */
+  line: number
+  /** there may be groups in use that are not listed */
+  moreGroups?: boolean
+  resetsAt?: Time
+  rule: string
+  unit?: string
+  used?: string
+  window: "hour" | "day" | "task"
+}
+
+export type LimitGroup = {
+  /** the values of groupBy */
+  group: Array<string>
+  left: string
+  used: string
+}
+
+export type Limits = {
+  at: Time
+  keyId: UUID
+  limits: Array<Limit>
+  policyHash: Hash
+}
+
 export type Metadata = {
   /** the full id of the commit that the build is bound to */
   serviceCommit: string
