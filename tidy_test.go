@@ -84,6 +84,7 @@ var mayImport = map[string][]string{
 	"runtime/metrics":       {"runtime/code"},
 	"runtime/eventview":     {"runtime/ledger", "runtime/mask", "runtime/subject", "vm"},
 	"runtime/webhook":       {"vm/weburl", "runtime/ledger", "runtime/eventview", "runtime/metrics"},
+	"runtime/evidence":      {"grammar", "runtime/attest", "runtime/eventview", "runtime/ledger"},
 	"runtime/authority":     {"grammar", "compiler", "vm", "runtime"},
 	"runtime/gateway":       {"grammar", "compiler", "vm", "runtime/attest", "runtime/budget", "runtime/ledger", "runtime/code", "runtime/canonical"},
 	"runtime/hook/setup":    {"runtime/hook"},

@@ -19,6 +19,9 @@ import (
 type eventsCommand struct {
 	List   eventsListCommand   `cmd:"" default:"withargs" help:"Print events (the default)."`
 	Verify eventsVerifyCommand `cmd:"" help:"Verify the whole record against a signed checkpoint, without a service."`
+
+	Export       eventsExportCommand       `cmd:"" help:"Export the evidence for one event, as a bundle that proves it without the service."`
+	VerifyBundle eventsVerifyBundleCommand `cmd:"" name:"verify-bundle" help:"Verify the evidence for one event, without a service."`
 }
 
 type eventsListCommand struct {

@@ -117,7 +117,7 @@ func (r *service) wire() error {
 	r.clients[api].http = server
 	r.admin = &authority.Admin{
 		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: rand.Reader, Hosted: r.settings.hosted(),
-		Decider: r.decider,
+		Decider: r.decider, Default: r.boot.text,
 	}
 	return r.listenBeside(config)
 }

@@ -148,6 +148,11 @@ type LoggedEvent struct {
 	Hold        ID
 	HoldState   HoldState // what the hold became; 0 where it stayed as it was, and on expiry
 	HoldExpires int64     // of a hold that the decision opened: Unix nanoseconds
+	IntentHash  [32]byte  // of such a hold
+
+	// Of a resolution: what the operator has signed beside the hold.
+	Resolved  int64 // Unix seconds
+	Signature [64]byte
 
 	// Of a deployment and of a default policy. The policy's hash is in Event.PolicyHash.
 	Rollback bool
@@ -201,6 +206,8 @@ type EventQuery struct {
 	Agent    string   // only decisions about this agent
 	Task     string   // only decisions about this task
 	Action   string   // only decisions about this action, in lower case
+	Plan     ID       // only the decision of this id
+	Hold     ID       // only events of this hold
 	Limit    int      // at most so many events; 1 to MaxEventPage
 	// Examine bounds how many records are looked at, so that a page of few hits takes no long time; 0 is no bound. A
 	// page may then be empty and have More.

@@ -22,6 +22,7 @@ func (r *Record) View(lsn uint64) ledger.LoggedEvent {
 		e.Kind, e.Tier, e.Scopes = ledger.KeyChanged, r.Created.Tier, r.Created.Scopes
 	case HoldResolved:
 		e.Kind, e.Hold, e.HoldState = ledger.HoldResolved, r.Hold.ID, r.Hold.State
+		e.Resolved, e.Signature = r.Resolved, r.Signature
 	case HoldExpired:
 		e.Kind, e.Hold = ledger.HoldExpired, r.Hold.ID
 	case PolicyDeployed:
@@ -50,6 +51,7 @@ func (r *Record) viewDecision(e *ledger.LoggedEvent) {
 	e.Kind = ledger.Decided
 	e.Plan, e.Result, e.Ending, e.Observed, e.Event = r.Plan, r.Result, r.Ending, r.Observed, r.Event
 	e.Hold, e.HoldState, e.HoldExpires = r.Hold.ID, r.Hold.Action.state(), r.Hold.Expires
+	e.IntentHash = r.Hold.IntentHash
 	for i := range r.Counters {
 		e.Counters = append(e.Counters, ledger.CounterValue{Counter: r.Counters[i].Counter, Value: r.Counters[i].Value})
 	}
@@ -59,6 +61,8 @@ func (r *Record) viewDecision(e *ledger.LoggedEvent) {
 func (r *Record) Matches(q *ledger.EventQuery) bool {
 	switch {
 	case !q.Key.IsZero() && q.Key != r.Key, q.From != 0 && r.Now < q.From, q.To != 0 && r.Now >= q.To:
+		return false
+	case !q.Hold.IsZero() && q.Hold != r.Hold.ID, !q.Plan.IsZero() && q.Plan != r.Plan:
 		return false
 	case q.Decision == ledger.NoDecision && q.Rule == "" && q.Agent == "" && q.Task == "" && q.Action == "":
 		return true
