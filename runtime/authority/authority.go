@@ -91,8 +91,8 @@ type Authority struct {
 	holdWaits  *holdWaits    // of requests for holds
 	deployed   *limit.Memory // counts for Deployments
 
-	digestKey [32]byte            // of digests in records
-	hide      func(string) string // recordedValue, bound once
+	digestKey [32]byte    // of digests in records
+	hide      intent.Hide // recordedValue, bound once
 }
 
 // New returns an authority, or what is missing for one.

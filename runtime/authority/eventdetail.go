@@ -58,12 +58,14 @@ func (a *Authority) digest(value string) string {
 	return digestPrefix + hex.EncodeToString(sum.Sum(nil))
 }
 
-// recordedValue returns what a record has of a value that a request chose.
-func (a *Authority) recordedValue(value string) string {
-	switch a.EventDetail {
-	case FullDetail:
+// recordedValue returns what a record has of a value that a request chose; a plain one cannot have a credential in it.
+func (a *Authority) recordedValue(value string, plain bool) string {
+	switch {
+	case a.EventDetail == FullDetail && plain:
+		return value
+	case a.EventDetail == FullDetail:
 		return mask.Text(value)
-	case DigestDetail:
+	case a.EventDetail == DigestDetail:
 		return a.digest(value)
 	}
 	return ""
@@ -84,11 +86,11 @@ func (a *Authority) subject(w *worker) subject.Subject {
 func (a *Authority) tellEvent(w *worker, event *ledger.Event, violation *vm.Violation) {
 	w.tell(&w.told, violation)
 	event.Details = w.told.Event()
-	event.Value = ledger.Clip(a.hide(w.triggered(&w.told, violation)))
+	event.Value = ledger.Clip(a.hide(w.triggered(&w.told, violation), false))
 	if a.EventDetail == FullDetail {
 		event.Detail = ledger.Clip(mask.Text(string(w.told.reason)))
 		return
 	}
 	event.Detail = ledger.Clip(w.policy.program.Rule(violation.Rule).Message)
-	event.Details.Entry = a.hide(event.Details.Entry) // which is the value, or a part of it
+	event.Details.Entry = a.hide(event.Details.Entry, false) // which is the value, or a part of it
 }

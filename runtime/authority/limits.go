@@ -195,7 +195,7 @@ func (a *Authority) groupValues(by []string, name string) []string {
 	}
 	for i, value := range values {
 		if by[i] != taskField {
-			values[i] = a.hide(value)
+			values[i] = a.hide(value, false)
 		}
 	}
 	return values

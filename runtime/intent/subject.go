@@ -17,36 +17,42 @@ const (
 // maxHead is how many bytes of a command are looked at for its beginning: more than are shown, since masking may shorten them.
 const maxHead = 4096
 
+// Hide returns what is recorded in the place of a text. A plain one is a number, an address or a word of Bailiff's own: no
+// credential is in it.
+type Hide func(text string, plain bool) string
+
 // Subject returns what an event says that the intent is about, in normal forms where there are some. hide is applied to each
 // text but the task's, by which events are found, before it is cut. The texts belong to the intent's decoder.
-func (in *Intent) Subject(tokens *Tokens, class vm.Class, hide func(string) string) (s subject.Subject) {
+func (in *Intent) Subject(tokens *Tokens, class vm.Class, hide Hide) (s subject.Subject) {
 	in.tokens = tokens
-	set := func(f subject.Field, text string) {
+	set := func(f subject.Field, text string, plain bool) {
 		if text != "" {
-			s.Set(f, hide(text))
+			s.Set(f, hide(text, plain))
 		}
 	}
 	s.Set(subject.Task, in.Text(TaskID))
-	set(subject.Token, in.TokenName(tokens))
-	set(subject.Target, in.Text(TargetAddress))
-	set(subject.Recipient, in.first(To))
+	if in.Has(Token) {
+		set(subject.Token, in.TokenName(tokens), false)
+	}
+	set(subject.Target, in.Text(TargetAddress), true) // the decoder has checked that it is an address
+	set(subject.Recipient, in.first(To), false)
 	s.Further[subject.Recipient] = in.further(To)
-	set(subject.Path, in.first(Path))
+	set(subject.Path, in.first(Path), false)
 	s.Further[subject.Path] = in.further(Path)
 	if in.Has(URL) {
-		set(subject.Host, in.url.Host)
-		set(subject.Path, in.url.NormalPath())
+		set(subject.Host, in.url.Host, true)
+		set(subject.Path, in.url.NormalPath(), false)
 	} else {
-		set(subject.Host, in.first(Host))
+		set(subject.Host, in.first(Host), false)
 	}
 	if in.Has(Amount) {
 		in.setAmount(tokens, class, set)
 	}
 	if command := in.Text(Command); command != "" {
-		set(subject.Command, strings.TrimSpace(command[:min(len(command), maxHead)]))
+		set(subject.Command, strings.TrimSpace(command[:min(len(command), maxHead)]), false)
 	}
 	if in.server != "" {
-		set(subject.Tool, in.join(in.server, ".", in.tool))
+		set(subject.Tool, in.join(in.server, ".", in.tool), false)
 	}
 	for f, n := range s.Further {
 		if n != 0 && s.Texts[f] == "" { // of empty values nothing is shown
@@ -57,16 +63,16 @@ func (in *Intent) Subject(tokens *Tokens, class vm.Class, hide func(string) stri
 }
 
 // setAmount sets the amount with its unit: of a token that no rule knows, base units stay what they are.
-func (in *Intent) setAmount(tokens *Tokens, class vm.Class, set func(subject.Field, string)) {
+func (in *Intent) setAmount(tokens *Tokens, class vm.Class, set func(subject.Field, string, bool)) {
 	text, normal := in.amountText(tokens)
-	set(subject.Amount, text)
+	set(subject.Amount, text, normal)
 	switch {
 	case !normal && in.AmountInBaseUnits():
-		set(subject.Unit, baseUnit)
+		set(subject.Unit, baseUnit, true)
 	case in.Has(Token):
-		set(subject.Unit, in.TokenName(tokens))
+		set(subject.Unit, in.TokenName(tokens), false)
 	case class == vm.EVM:
-		set(subject.Unit, nativeUnit)
+		set(subject.Unit, nativeUnit, true)
 	}
 }
 
