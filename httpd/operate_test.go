@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -252,6 +253,8 @@ func TestStoreFails(t *testing.T) {
 		"POST /v1/keys/register\n\n" + `{"email":"a@example.com"}`,
 		"GET /v1/holds/" + id + "\nAuthorization: Bearer $agent",
 		"POST /v1/holds/" + id + "/resolution\nAuthorization: Bearer $agent\n\n" + `{"decision":"ALLOWED","resolved_at":1,"operator_signature":"` + strings.Repeat("A", 86) + `"}`,
+		"GET /v1/mcp/pins?server=files\nAuthorization: Bearer $agent",
+		"POST /v1/mcp/pins\nAuthorization: Bearer $agent\n\n" + `{"server":"files","tools":[{"name":"read","definition":"{}"}]}`,
 		"GET /v1/webhooks\nAuthorization: Bearer $agent",
 		"POST /v1/webhooks\nAuthorization: Bearer $agent\n\n" + `{"url":"https://x.example","events":["intent.denied"]}`,
 		"DELETE /v1/webhooks/" + id + "\nAuthorization: Bearer $agent",
@@ -282,6 +285,24 @@ func TestTooManyWebhooks(t *testing.T) {
 		c.check(t, raw, response, body)
 		if response.StatusCode != want {
 			t.Errorf("webhook %d: %d %s", i+1, response.StatusCode, body)
+		}
+	}
+}
+
+// TestTooManyPinnedServers pins the tools of one MCP server too many.
+func TestTooManyPinnedServers(t *testing.T) {
+	w, c := newWorld(t), newChecker(t)
+	w.serve(w.config(w.authority("", false)))
+	w.createKey("agent", authority.NewKey{})
+	for i := range ledger.MaxPinnedServers + 1 {
+		want, raw := 200, w.request("POST /v1/mcp/pins\nAuthorization: Bearer $agent\n\n"+fmt.Sprintf(`{"server":"s%d","tools":[{"name":"read","definition":"{}"}]}`, i))
+		if i == ledger.MaxPinnedServers {
+			want = 409
+		}
+		response, body := w.send(raw)
+		c.check(t, raw, response, body)
+		if response.StatusCode != want {
+			t.Errorf("server %d: %d %s", i+1, response.StatusCode, body)
 		}
 	}
 }

@@ -7,6 +7,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -190,7 +191,7 @@ func (w *workshop) start() error {
 	if err != nil {
 		return err
 	}
-	w.env = append(w.env, "SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(public), "WARRANTY_PATH=warranty.md", "SVC_DATA_DIR=data", "SVC_ADMIN_LISTEN=off", "XDG_STATE_HOME="+w.folder)
+	w.env = append(w.env, "SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(public), "WARRANTY_PATH=warranty.md", "SVC_DATA_DIR=data", "SVC_ADMIN_LISTEN=off")
 	service := exec.Command(w.binary, "serve")
 	service.Dir, service.Env = w.folder, append(w.env, "SVC_LISTEN=127.0.0.1:0")
 	log, err := service.StderrPipe()
@@ -224,9 +225,18 @@ func (w *workshop) startStandIn() error {
 	w.standIn = "http://" + listener.Addr().String()
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var body struct {
-			Nonce string `json:"request_nonce"`
+			Nonce string              `json:"request_nonce"`
+			Tools []client.ListedTool `json:"tools"`
 		}
 		_ = json.NewDecoder(r.Body).Decode(&body)
+		if strings.HasPrefix(r.URL.Path, "/v1/mcp/pins") {
+			pins := []client.Pin{}
+			for _, tool := range body.Tools {
+				pins = append(pins, client.Pin{Name: tool.Name, SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(tool.Definition)))})
+			}
+			_ = json.NewEncoder(rw).Encode(map[string]any{"server": "bench", "tools": pins})
+			return
+		}
 		fmt.Fprintf(rw, `{"status":"ALLOWED","intent_attestation":"x","policyHash":"%064d","message":"","request_nonce":%q}`, 0, body.Nonce)
 	})}
 	go func() { _ = server.Serve(listener) }()

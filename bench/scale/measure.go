@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"bailiff/fuzz/port"
 )
 
 // figures are what was measured of one service.
@@ -33,7 +34,7 @@ var serving = regexp.MustCompile(`msg=serving .*address=(\S+)`)
 
 // measure starts the service on a data folder and measures it.
 func measure(ctx context.Context, service, data string, secrets []string) (f figures, err error) {
-	monitor, err := freeAddress()
+	monitor, err := port.FreeAddress()
 	if err != nil {
 		return f, err
 	}
@@ -179,14 +180,4 @@ func plainEnviron() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return strings.HasPrefix(entry, "SVC_") || strings.HasPrefix(entry, "WARRANTY_PATH=")
 	})
-}
-
-// freeAddress is a loopback address whose port nobody has.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
 }

@@ -21,6 +21,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"bailiff/fuzz/port"
 )
 
 // A service is a hosted service in a control group.
@@ -37,7 +39,7 @@ type service struct {
 }
 
 // patience is how long a service may take to start, to answer after an attack, and to stop.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // openFiles is how many files a service may open where a row says nothing else.
 const openFiles = 8192
@@ -46,7 +48,7 @@ var serving = regexp.MustCompile(`msg=serving .*address=(\S+)`)
 
 // start starts a service in a group, which may open so many files.
 func start(ctx context.Context, binary, data string, g *group, files int, node string) (*service, error) {
-	monitor, err := freeAddress()
+	monitor, err := port.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -63,15 +65,6 @@ func (s *service) operate(arguments ...string) ([]byte, error) {
 	command := exec.Command(s.binary, arguments...)
 	command.Env = append(plainEnviron(), "SVC_DATA_DIR="+s.data)
 	return command.CombinedOutput()
-}
-
-// freeAddress returns an address that is free.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // startIn starts what says on its standard error where it serves, in a group, with so many files that it may open.

@@ -20,11 +20,12 @@ type Guard struct {
 	Server string // what the operator calls the server: lower case, see [CheckServerName]
 	TaskID string // task_id of intents; empty for none
 	Decide Decide
-	Pins   *Pins            // what tools looked like when they were accepted
+	Pins   *Pins            // which definitions of tools are accepted
 	Now    func() time.Time // for the age of a requestState
 	// Principal is what a requestState is bound to besides the session: the API key.
 	Principal string
-	// FailOpen forwards what the service could not be asked about. Everything else that fails is refused in any case.
+	// FailOpen forwards what the service could not be asked about, where the tool had been pinned as it is before. Everything
+	// else that fails is refused in any case.
 	FailOpen bool
 	// AllowServerRequests forwards the server's requests to the client, and input-required results.
 	AllowServerRequests bool
@@ -35,6 +36,7 @@ type Guard struct {
 	// Log takes a line about each thing that is refused or dropped, without the values of messages.
 	Log func(format string, arguments ...any)
 
+	rounds  atomic.Uint64 // how often a server has said that its tools have changed
 	resumes resumes
 	hidden  hiddenTools
 	policy  atomic.Pointer[string] // the hash of the policy that decided last
@@ -87,6 +89,8 @@ type underWay struct {
 	modern    bool
 	forwarded bool
 	left      bool               // nobody waits for the answer, but another stream may still bring it
+	failOpen  bool               // it was forwarded without a decision
+	round     uint64             // of the guard when it was forwarded
 	cancel    context.CancelFunc // ends judging
 }
 
@@ -209,7 +213,7 @@ func (s *session) forwarded(ctx context.Context, u *underWay) *refusal {
 	if err := ctx.Err(); err != nil {
 		return refuse(CodeUnreachable, "the request was cancelled before it was decided")
 	}
-	u.forwarded = true
+	u.forwarded, u.round = true, s.g.rounds.Load()
 	return nil
 }
 
@@ -249,6 +253,7 @@ func (s *session) judge(ctx context.Context, m *message, u *underWay, list liste
 		return nil, refuse(CodeTooLarge, "the call comes to %d bytes for the service; at most %d can be judged: split it, or name a file instead of its content", len(intent.Metadata), maxIntent)
 	}
 	decision := s.g.Decide(ctx, intent, false)
+	u.failOpen = u.failOpen || decision.Unreachable && s.g.FailOpen
 	return forward.raw, s.g.heed(&decision, m.method)
 }
 

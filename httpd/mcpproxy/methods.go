@@ -73,7 +73,7 @@ var serverNotifications = []method{
 	{name: "notifications/cancelled", treatment: passes, why: "ends a request"},
 	{name: "notifications/progress", treatment: passes, why: "about a request that was forwarded"},
 	{name: "notifications/message", treatment: passes, why: "a log message"},
-	{name: "notifications/tools/list_changed", treatment: passes, why: "the proxy lists the tools again before the next call"},
+	{name: "notifications/tools/list_changed", treatment: passes, why: "the proxy lists the tools again before the next call of any client"},
 	{name: "notifications/resources/list_changed", treatment: passes, why: "carries no content"},
 	{name: "notifications/prompts/list_changed", treatment: passes, why: "carries no content"},
 	{name: "notifications/resources/updated", treatment: passes, why: "names a resource; its reading is judged"},

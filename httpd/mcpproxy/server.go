@@ -2,6 +2,7 @@ package mcpproxy
 
 import (
 	"bytes"
+	"context"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,7 +21,7 @@ func (s *session) fromServer(m *message) (toClient, toServer []byte) {
 			return nil, nil
 		}
 		if m.method == "notifications/tools/list_changed" {
-			s.tools.forget()
+			s.g.toolsChanged()
 		}
 		return m.raw, nil
 	}
@@ -85,6 +86,9 @@ func (s *session) serverResponse(m *message, u *underWay) []byte {
 		}
 		value = jsontext.Value(shown)
 	}
+	if u.failOpen && m.result != nil {
+		value = tagFailOpen(value)
+	}
 	if bytes.Equal(value, m.result) || bytes.Equal(value, m.fault) {
 		return m.raw
 	}
@@ -141,8 +145,12 @@ func (s *session) showTools(result jsontext.Value, u *underWay) (jsontext.Value,
 	if err != nil {
 		return nil, refuse(CodeServerMalformed, "the server's list of tools cannot be read: %v", err)
 	}
-	if r := s.g.note(s.tools, tools); r != nil {
-		return nil, r
+	if err := s.g.note(context.Background(), s.tools, u.round, tools); err != nil {
+		if s.g.FailOpen && unreachable(err) {
+			s.g.Log("the list of tools is shown without a look at its pins (failOpen): %v", err)
+			return result, nil // nothing of it was noted, so that the next call lists them again
+		}
+		return nil, refuseList(err)
 	}
 	if !s.g.HideDenied {
 		return result, nil

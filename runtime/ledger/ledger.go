@@ -147,6 +147,20 @@ type Ledger interface {
 	// Outboxed returns a channel that gets a value after events have become durable for which deliveries wait.
 	Outboxed() <-chan struct{}
 
+	// MeetTools pins those of a server's tools that are not pinned, notes which of the others have changed, and returns once
+	// that is durable. What is accepted of a pinned tool stays as it is. [ErrNotFound], [ErrKeyRevoked]; a [*PinError] where
+	// the key would pin more than it may, and then nothing is recorded.
+	MeetTools(ctx context.Context, l *ToolList) error
+	// AcceptTool accepts the definition of a pinned tool that the operator has looked at. [ErrDefinition] where the tool's
+	// servers have shown another one since; [ErrNotFound] where it is not pinned; [ErrKeyRevoked].
+	AcceptTool(ctx context.Context, d *PinDecision) error
+	// ForgetTools gives up the pin of a tool or, where d names none, of all tools of its server. [ErrNotFound], [ErrKeyRevoked].
+	ForgetTools(ctx context.Context, d *PinDecision) error
+	// Pins returns the pins of key, of one server or, without a name, of all, without texts.
+	Pins(ctx context.Context, key ID, server string) ([]Pin, error)
+	// Pin returns one pin of key, with its texts. [ErrNotFound] where the tool is not pinned.
+	Pin(ctx context.Context, key ID, server, tool string) (Pin, error)
+
 	// Head returns the chain's durable end: the stream, the LSN of the last record, and the SHA-256 of the last group.
 	Head(ctx context.Context) (Head, error)
 
