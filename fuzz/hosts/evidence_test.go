@@ -27,7 +27,7 @@ func TestEvidence(t *testing.T) {
 	}
 	keys := map[Source][]string{} // the texts that are looked for, by file
 	for _, h := range slices.Concat(Columns, Plugins) {
-		for _, rule := range h.Rules {
+		for _, rule := range append(slices.Clone(h.Rules), Rule{Source: h.Waits}) {
 			if rule.Proved() {
 				file := rule.Source.at("")
 				keys[file] = append(keys[file], rule.Source.Key)

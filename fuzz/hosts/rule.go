@@ -44,6 +44,7 @@ type Host struct {
 	Title  string
 	Switch string // the host's fail-closed setting; empty where it has none
 	HTTP   bool   // the host sends the event as an HTTP request, and runs no program
+	Waits  Source // where its deadline was read that holds where its settings have none; the zero Source where it was not
 	Rules  []Rule // in order of precedence; the last matches everything
 }
 
