@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"net/netip"
+	"net/url"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -176,6 +179,9 @@ func (c *hookDoctorCommand) examineHooks(p *patient, file guardFile, home, folde
 	if failsOpen(file.ours.Words) {
 		p.add(doubt, name, "the hook has --fail-mode open: every call passes while the service can't be reached; install it with --fail-mode closed")
 	}
+	if address := c.addressOf(file.ours); plainRemote(address) {
+		p.add(trouble, name, "the hook asks %s over plain HTTP, where others can read its key and answer in the service's place; use https, or a socket (unix:/path)", address)
+	}
 	if file.host.FailClosedSince != "" && file.ours.Closed {
 		if version, err := hostVersion(file.host); err != nil {
 			p.add(doubt, name, "the version is not known (%v); before %s %s is ignored", err, file.host.FailClosedSince, file.host.Switch())
@@ -184,6 +190,37 @@ func (c *hookDoctorCommand) examineHooks(p *patient, file guardFile, home, folde
 		}
 	}
 	c.examineOthers(p, &file)
+}
+
+// addressOf is the address that a hook asks: that of its settings or, as the hook takes it, of the environment or of its
+// configuration file; empty where none says it, or where these are another user's.
+func (c *hookDoctorCommand) addressOf(hook setup.Hook) string {
+	at := slices.Index(hook.Words, "--url")
+	switch {
+	case at >= 0 && at+1 < len(hook.Words):
+		return hook.Words[at+1]
+	case hook.URL != "" || c.As != "":
+		return hook.URL
+	}
+	named := ""
+	if at := slices.Index(hook.Words, "--config"); at >= 0 && at+1 < len(hook.Words) {
+		named = hook.Words[at+1]
+	}
+	config, err := readHookConfig(cmp.Or(named, os.Getenv("SVC_HOOK_CONFIG")))
+	if err != nil {
+		return os.Getenv("SVC_API_URL")
+	}
+	return cmp.Or(os.Getenv("SVC_API_URL"), config.APIURL)
+}
+
+// plainRemote reports whether requests to an address leave this machine unencrypted.
+func plainRemote(address string) bool {
+	to, err := url.Parse(address)
+	if err != nil || !strings.EqualFold(to.Scheme, "http") {
+		return false
+	}
+	ip, err := netip.ParseAddr(to.Hostname())
+	return !strings.EqualFold(to.Hostname(), "localhost") && (err != nil || !ip.IsLoopback())
 }
 
 // examineOthers warns of hooks that are not Bailiff's: one that runs beside the adapter may rewrite the input of a call after it
