@@ -135,6 +135,7 @@ func (c *hookDoctorCommand) filesOf(p *patient, hosts []*setup.Host, home, folde
 				p.add(trouble, host.Name, "%s can't be read: %v; mend it, since the host may skip it as a whole", path, err)
 				continue
 			}
+			c.examineOtherFile(p, &file)
 			for _, hook := range file.hooks {
 				if hook.Ours {
 					file.ours = hook
@@ -231,6 +232,29 @@ func (c *hookDoctorCommand) examineOthers(p *patient, file *guardFile) {
 			p.add(doubt, file.host.Name, "%s has another hook for %s, which may change a call after it was judged; see what it does: %s", file.path, hook.Event, clipped(hook.Text))
 		}
 	}
+}
+
+// examineOtherFile warns of hooks in the further file of a host (Codex: config.toml), which Bailiff does not write.
+func (c *hookDoctorCommand) examineOtherFile(p *patient, file *guardFile) {
+	path := file.host.OtherFile(file.path)
+	if path == "" || isMissing(path) {
+		return
+	}
+	other := guardFile{settingsFile: settingsFile{host: file.host, scope: file.scope, path: path}}
+	text, err := readRegular(path)
+	if err == nil {
+		other.hooks, err = file.host.OtherHooks(text)
+	}
+	if err != nil {
+		p.add(trouble, file.host.Name, "%s can't be read: %v; mend it, since the host may skip its hooks", path, err)
+		return
+	}
+	for _, hook := range other.hooks {
+		if hook.Ours {
+			p.add(doubt, file.host.Name, "%s has a hook of Bailiff's for %s, which bailiff hook install does not see to; move it with bailiff hook install %s: %s", path, hook.Event, file.host.Name, clipped(hook.Text))
+		}
+	}
+	c.examineOthers(p, &other)
 }
 
 // clipped shortens what a file has for a line.

@@ -171,3 +171,36 @@ func TestPlainHTTP(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherFile: doctor sees the hooks that Codex reads from config.toml, and says where that file is broken.
+func TestOtherFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"model = \"x\"\n": "",
+		"[[hooks.PreToolUse]]\nmatcher = \"Bash\"\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"rewrite.sh\"\n":    "rewrite.sh",
+		"hooks = {PreToolUse = [{hooks = [{type = \"command\", command = \"rewrite.sh\"}]}]}\n":                                   "another hook for PreToolUse",
+		"[[hooks.PreToolUse]]\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"/opt/bailiff hook --adapter codex\"\n": "a hook of Bailiff's",
+		"[[hooks.PostToolUse]]\n[[hooks.PostToolUse.hooks]]\ntype = \"command\"\ncommand = \"after.sh\"\n":                        "",
+		"[hooks\n": "is not TOML",
+	} {
+		home := t.TempDir()
+		t.Setenv("CODEX_HOME", "")
+		path := filepath.Join(home, ".codex", "config.toml")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := &patient{}
+		(&hookDoctorCommand{}).filesOf(p, []*setup.Host{setup.Find("codex")}, home, t.TempDir())
+		var said strings.Builder
+		for _, f := range p.findings {
+			if f.About == "codex" {
+				said.WriteString(f.Message)
+			}
+		}
+		if want == "" && said.Len() > 0 || !strings.Contains(said.String(), want) {
+			t.Errorf("%q: %q, want %q", text, said.String(), want)
+		}
+	}
+}

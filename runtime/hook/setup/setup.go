@@ -160,16 +160,20 @@ func (h *Host) Hooks(text []byte) ([]Hook, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, _ := doc.value().(map[string]any)
+	return h.hooksIn(doc.value()), nil
+}
+
+// hooksIn returns the hooks of a document.
+func (h *Host) hooksIn(document any) (found []Hook) {
+	root, _ := document.(map[string]any)
 	events, _ := root["hooks"].(map[string]any)
-	var found []Hook
 	for _, event := range h.Events {
 		list, _ := events[event].([]any)
 		for _, entry := range list {
 			found = append(found, Hook{event, compact(entry), isOurs(entry), words(entry), address(entry), isClosed(entry)})
 		}
 	}
-	return found, nil
+	return found
 }
 
 // SwitchedOff returns the setting by which one of the host's files switches hooks off; empty where none does. Comments are read
