@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"httpd/client/verify":       {"httpd/client", "runtime/attest"},
 	"httpd/client/typescript":   {"fuzz/npm"},
 	"httpd/client/python":       {"httpd/client/drive"},
-	"httpd/mcpproxy":            {"httpd/client", "runtime/canonical"},
+	"httpd/mcpproxy":            {"httpd/client", "httpd/client/verify", "runtime/attest", "runtime/canonical", "runtime/response"},
 	"cmd":                       {""},
 	"bench":                     {""},
 	"fuzz":                      {""},
