@@ -280,6 +280,21 @@ func (f *askFlags) carryOut(std streams, changes []*change, report func(*change)
 	return nil
 }
 
+// makeFolder makes the folder of a file of a scope. All have to read the files of root's scope, whatever root's umask is: a host
+// that can't read its settings runs without them.
+func makeFolder(folder string, scope setup.Scope) error {
+	missing := missingFolders(folder)
+	if err := os.MkdirAll(folder, 0o755); err != nil || scope != setup.Managed {
+		return err
+	}
+	for _, made := range missing {
+		if err := os.Chmod(made, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // confirm shows changes, and asks whether to make them.
 func (f *askFlags) confirm(std streams, changes []*change) (bool, error) {
 	changed := false
@@ -357,7 +372,7 @@ func (c *change) write() error {
 	case c.remove:
 		return os.Remove(c.file.path)
 	}
-	if err := os.MkdirAll(filepath.Dir(c.file.path), 0o755); err != nil {
+	if err := makeFolder(filepath.Dir(c.file.path), c.file.scope); err != nil {
 		return unwritable(c.file.path, err)
 	}
 	return replaceFile(c.file.path, c.after)

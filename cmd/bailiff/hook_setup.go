@@ -190,11 +190,12 @@ func receiptOf(f *settingsFile) (*receipt, error) {
 
 // save keeps the receipt, readable by its owner alone; one of root's can be read by all, as the settings can that it is about.
 func (r *receipt) save() error {
-	folder := os.FileMode(0o700)
+	folder := filepath.Dir(r.file)
+	made := func() error { return os.MkdirAll(folder, 0o700) }
 	if r.Scope == setup.Managed {
-		folder = 0o755
+		made = func() error { return makeFolder(folder, r.Scope) }
 	}
-	if err := os.MkdirAll(filepath.Dir(r.file), folder); err != nil {
+	if err := made(); err != nil {
 		return unwritable(r.file, err)
 	}
 	text, err := json.MarshalIndent(r, "", "  ")

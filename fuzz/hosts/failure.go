@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"strings"
 	"syscall"
 	"time"
@@ -122,9 +123,17 @@ func (c Case) install(command []string) (Setup, error) {
 	if err != nil {
 		return Setup{}, err
 	}
-	hooks, err := place.Hooks(settings)
+	return c.read(settings)
+}
+
+// read reads the settings as the host does.
+func (c Case) read(settings []byte) (Setup, error) {
+	hooks, err := setup.Find(c.Host.Name).Hooks(settings)
 	if err != nil {
 		return Setup{}, err
+	}
+	if len(hooks) == 0 {
+		return Setup{}, errors.New("there is no hook: " + string(settings))
 	}
 	var entry map[string]any
 	if err := json.Unmarshal([]byte(hooks[0].Text), &entry); err != nil {
