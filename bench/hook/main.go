@@ -7,21 +7,18 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"bailiff/fuzz/built/service"
 )
 
 const (
@@ -29,12 +26,10 @@ const (
 	event  = `{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/work","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"go test ./..."}}`
 	// request is what the adapter makes of the event.
 	request = `{"framework":"agent-hooks","agentId":"agent","txCommit":"4b36fd2a3fc62e2d11a5a3b6f9d4f2f6f5c46e3f45b8b3c0a9ab5b2f7b1d9e10","intent":{"action":"bash","cwd":"/work","command":"go test ./...","task_id":"s","metadata":{"adapter":"claude-code","tool":"Bash"}}}`
-	// patience is how long the service may take to start or to end.
-	patience = 10 * time.Second
 )
 
 func main() {
-	service := flag.String("service", "bin/bailiff", "the service's binary")
+	binary := flag.String("service", "bin/bailiff", "the service's binary")
 	processes := flag.Int("processes", 100, "calls by a process each")
 	requests := flag.Int("requests", 3000, "calls over a kept connection")
 	bare := flag.String("bare", "", "be the least program instead: send the request to this address")
@@ -43,7 +38,7 @@ func main() {
 	if *bare != "" {
 		err = ask(http.DefaultClient, *bare+"/v1/authorize", request, "ALLOWED")
 	} else {
-		err = run(*service, *processes, *requests)
+		err = run(*binary, *processes, *requests)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "hook:", err)
@@ -77,16 +72,20 @@ func run(binary string, processes, requests int) (err error) {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	address, stop, err := start(binary, folder)
+	served, err := service.Start(binary, folder, policy)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
+	defer func() { err = errors.Join(err, served.Close()) }()
+	if err := os.Setenv("SVC_API_KEY", served.Key); err != nil { // ask reads it, here and in the least program
+		return err
+	}
+	address := served.Address
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	environment := append(os.Environ(), "SVC_API_URL="+address, "SVC_FAIL_MODE=closed", "HOME="+folder, "XDG_CONFIG_HOME="+folder)
+	environment := append(service.Environment(), "SVC_API_KEY="+served.Key, "SVC_API_URL="+address, "SVC_FAIL_MODE=closed", "HOME="+folder, "XDG_CONFIG_HOME="+folder)
 	var adapter, floor, kept []time.Duration
 	for range processes { // by turns, so that both have the same neighbours
 		if adapter, err = timed(adapter, func() error { return once(environment, "", binary, "hook") }); err != nil {
@@ -131,70 +130,4 @@ func once(environment []string, want, program string, arguments ...string) error
 		return fmt.Errorf("%w: %s", err, text)
 	}
 	return nil
-}
-
-// start starts the service under a policy that allows the event, and puts its key into the environment.
-func start(binary, folder string) (address string, stop func() error, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	listen := listener.Addr().String()
-	listener.Close()
-	private, text := filepath.Join(folder, "operator.key"), filepath.Join(folder, "policy.md")
-	if err := os.WriteFile(text, []byte(policy), 0o600); err != nil {
-		return "", nil, err
-	}
-	environment := append(os.Environ(), "SVC_LISTEN="+listen, "SVC_ADMIN_LISTEN=off", "SVC_DATA_DIR="+filepath.Join(folder, "data"), "WARRANTY_PATH="+filepath.Join(folder, "warranty.md"))
-	var printed []byte
-	for _, step := range [][]string{
-		{"keygen", "-o", private}, {"sign", "--key", private, "-o", filepath.Join(folder, "warranty.md"), text},
-		{"keys", "create", "--email", "bench@localhost.localdomain", "--json"},
-	} {
-		command := exec.Command(binary, step...)
-		command.Env = environment
-		if printed, err = command.Output(); err != nil {
-			return "", nil, fmt.Errorf("%s: %w", step[0], err)
-		}
-		if step[0] == "keygen" {
-			environment = append(environment, "SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(string(printed)))
-		}
-	}
-	var view struct {
-		APIKey string `json:"api_key"`
-	}
-	if err := errors.Join(json.Unmarshal(printed, &view), os.Setenv("SVC_API_KEY", view.APIKey)); err != nil {
-		return "", nil, err
-	}
-	service := exec.Command(binary, "serve")
-	service.Env = environment
-	if err := service.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() error { return errors.Join(service.Process.Signal(syscall.SIGTERM), service.Wait()) }
-	address = "http://" + listen
-	if err := await(address); err != nil {
-		return "", nil, errors.Join(err, stop())
-	}
-	return address, stop, nil
-}
-
-// await returns when the service answers.
-func await(address string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	for {
-		sent, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/healthz", nil)
-		if err != nil {
-			return err
-		}
-		if response, err := http.DefaultClient.Do(sent); err == nil {
-			return response.Body.Close()
-		}
-		select {
-		case <-ctx.Done():
-			return errors.New("the service does not answer")
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
 }

@@ -18,16 +18,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"bailiff/fuzz/built/service"
 	"bailiff/httpd/client"
 )
 
 func main() {
-	service := flag.String("service", "bin/bailiff", "the built command")
+	program := flag.String("service", "bin/bailiff", "the built command")
 	calls := flag.Int("calls", 2000, "calls of each kind in a round")
 	rounds := flag.Int("rounds", 5, "rounds")
 	most := flag.Duration("most", 300*time.Microsecond, "the most that the proxy may add at p50")
@@ -36,7 +36,7 @@ func main() {
 		serve(os.Stdin, os.Stdout)
 		return
 	}
-	added, err := run(*service, *calls, *rounds, os.Stdout)
+	added, err := run(*program, *calls, *rounds, os.Stdout)
 	if err == nil && added > *most {
 		err = fmt.Errorf("the proxy adds %v at p50; at most %v are allowed", added, *most)
 	}
@@ -163,58 +163,18 @@ func newWorkshop(binary string) (w *workshop, err error) {
 	}
 	w = &workshop{binary: path, folder: folder}
 	w.closers = append(w.closers, func() { _ = os.RemoveAll(folder) })
-	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "SVC_") && !strings.HasPrefix(entry, "WARRANTY_") {
-			w.env = append(w.env, entry)
-		}
+	served, err := service.Start(path, folder, policy)
+	if err != nil {
+		w.close()
+		return nil, err
 	}
-	if err := w.start(); err != nil {
+	w.closers = append(w.closers, func() { _ = served.Close() })
+	w.address, w.key, w.env = served.Address, served.Key, append(service.Environment(), "XDG_STATE_HOME="+folder)
+	if err := w.startStandIn(); err != nil {
 		w.close()
 		return nil, err
 	}
 	return w, nil
-}
-
-var (
-	serving = regexp.MustCompile(`msg=serving .*address=(\S+)`)
-	apiKey  = regexp.MustCompile(`sk_svc_[0-9a-f]+`)
-)
-
-// start starts the service and the stand-in.
-func (w *workshop) start() error {
-	if err := os.WriteFile(filepath.Join(w.folder, "warranty.md"), []byte(policy), 0o600); err != nil {
-		return err
-	}
-	public, err := w.bailiff("keygen", "-o", "operator.key")
-	if err == nil {
-		_, err = w.bailiff("sign", "--key", "operator.key", "warranty.md")
-	}
-	if err != nil {
-		return err
-	}
-	w.env = append(w.env, "SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(public), "WARRANTY_PATH=warranty.md", "SVC_DATA_DIR=data", "SVC_ADMIN_LISTEN=off")
-	service := exec.Command(w.binary, "serve")
-	service.Dir, service.Env = w.folder, append(w.env, "SVC_LISTEN=127.0.0.1:0")
-	log, err := service.StderrPipe()
-	if err != nil {
-		return err
-	}
-	if err := service.Start(); err != nil {
-		return err
-	}
-	w.closers = append(w.closers, func() { _ = service.Process.Kill(); _ = service.Wait() })
-	lines := bufio.NewScanner(log)
-	for w.address == "" && lines.Scan() {
-		if found := serving.FindStringSubmatch(lines.Text()); found != nil {
-			w.address = "http://" + found[1]
-		}
-	}
-	go func() { _, _ = io.Copy(io.Discard, log) }()
-	said, err := w.bailiff("keys", "create", "--email", "bench@example.com", "--json")
-	if w.key = apiKey.FindString(said); err != nil || w.key == "" {
-		return fmt.Errorf("there is no service or no key: %w", err)
-	}
-	return w.startStandIn()
 }
 
 // startStandIn starts a server that allows everything at once.
@@ -251,16 +211,6 @@ func (w *workshop) startStandIn() error {
 	go func() { _ = server.Serve(listener) }()
 	w.closers = append(w.closers, func() { _ = server.Close() })
 	return nil
-}
-
-func (w *workshop) bailiff(arguments ...string) (string, error) {
-	command := exec.Command(w.binary, arguments...)
-	command.Dir, command.Env = w.folder, w.env
-	output, err := command.CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("bailiff %s: %w\n%s", arguments[0], err, output)
-	}
-	return string(output), err
 }
 
 // callers starts what is measured.
