@@ -54,7 +54,7 @@ func playFailure(t *testing.T, folder string, call pluginCall, failure hosts.Fai
 	t.Setenv("SVC_FAIL_MODE", mode)
 	alter := ""
 	if failure.Event != nil {
-		known := false
+		var known bool
 		if alter, known = onItsWay[failure.Name]; !known {
 			t.Fatalf("%s: onItsWay does not say how the event is altered", failure.Name)
 		}
