@@ -1,11 +1,13 @@
 package bailiff_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -92,7 +94,7 @@ var mayImport = map[string][]string{
 	"httpd/client/verify":       {"httpd/client", "runtime/attest"},
 	"httpd/client/typescript":   {"fuzz/npm"},
 	"httpd/client/python":       {"httpd/client/drive"},
-	"httpd/mcpproxy":            {"httpd/client", "runtime/canonical"},
+	"httpd/mcpproxy":            {"httpd/client", "httpd/client/verify", "runtime/attest", "runtime/canonical", "runtime/response"},
 	"cmd":                       {""},
 	"bench":                     {""},
 	"fuzz":                      {""},
@@ -333,5 +335,50 @@ func TestTidyCatches(t *testing.T) {
 	}
 	if belongs("notes.txt") {
 		t.Error("a planted file in the root was not found")
+	}
+}
+
+// TestRunner runs .ci/test on modules of one package each: what passes, what fails always, what fails by its seed, what
+// fails once, and what does not compile.
+func TestRunner(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("needs bash")
+	}
+	script, err := filepath.Abs(filepath.Join(".ci", "test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const once = `if _, err := os.Stat("been"); err != nil { os.WriteFile("been", nil, 0o600); t.Fatal("the machine is busy") }`
+	for _, c := range []struct {
+		name, body  string
+		passes      bool
+		says, never string
+	}{
+		{"good", `os.Getpid()`, true, "ok  \t", "once more"},
+		{"bad", `os.Getpid(); t.Fatal("a fault")`, false, "once more, alone: planted", "unstable"},
+		{"seeded", `t.Fatal("seed " + os.Getenv("BAILIFF_SEED"))`, false, "seed 42", "unstable"},
+		{"unstable", once, true, "unstable, failed once and passed alone: planted", ""},
+		{"uncompiled", `undefined()`, false, "[build failed]", "once more"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range map[string]string{
+				"go.mod":          "module planted\n\ngo 1.26\n",
+				"planted_test.go": fmt.Sprintf("package planted\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestPlanted(t *testing.T) {\n\t%s\n}\n", c.body),
+			} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			command := exec.Command("bash", script)
+			command.Dir, command.Env = dir, append(os.Environ(), "BAILIFF_SEED=42", "GOWORK=off")
+			output, err := command.CombinedOutput()
+			if (err == nil) != c.passes {
+				t.Errorf("it ended with %v", err)
+			}
+			if text := string(output); !strings.Contains(text, c.says) || c.never != "" && strings.Contains(text, c.never) {
+				t.Errorf("it printed, want %q and not %q:\n%s", c.says, c.never, text)
+			}
+		})
 	}
 }

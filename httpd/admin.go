@@ -67,6 +67,9 @@ var adminRoutes = []struct {
 	{"POST", "/clock/accept", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.AcceptClock(ctx))
 	}},
+	{"GET", "/pins", "", (*Admin).pins},
+	{"POST", "/pins/accept", "", (*Admin).acceptTool},
+	{"POST", "/pins/forget", "", (*Admin).forgetTools},
 	{"GET", "/events", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) { s.events(ctx) }},
 }
 
@@ -175,6 +178,7 @@ func adminStatus(err error) int {
 		{ledger.ErrNotFound, fasthttp.StatusNotFound},
 		{ledger.ErrKeyRevoked, fasthttp.StatusConflict},
 		{ledger.ErrKeyExists, fasthttp.StatusConflict},
+		{ledger.ErrDefinition, fasthttp.StatusConflict},
 		{ledger.ErrUnavailable, fasthttp.StatusServiceUnavailable},
 		{ledger.ErrUnknown, fasthttp.StatusServiceUnavailable},
 	} {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/valyala/fasthttp"
@@ -72,7 +73,7 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 		s.serve(c, resource)
 	}
 	c.leave()
-	counter.Count(ctx.Response.StatusCode())
+	counter.Count(ctx.Response.StatusCode(), time.Since(ctx.Time()))
 	if s.draining.Load() {
 		ctx.SetConnectionClose()
 	}

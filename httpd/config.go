@@ -31,6 +31,8 @@ type Config struct {
 	Stores         Stores         // count the requests
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 
+	Ready func() []Check // whether the service can decide; it has to be quick, since anyone may ask. nil: not ready
+
 	Gateway *gateway.Gateway // nil where the service has no gateways
 
 	Bodies *budget.Budget // counts the memory of request bodies; nil: NewBodies

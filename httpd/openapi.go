@@ -15,6 +15,7 @@ import (
 	"bailiff/runtime/authority"
 	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
 )
 
 // An answer is what a route may answer with a status: a schema of schemas.json, a media type that is not JSON, or
@@ -169,6 +170,7 @@ func pathParameter(name string) object {
 
 // queryParameters are the schemas of all parameters of queries.
 var queryParameters = object{
+	"server":   object{"type": "string", "minLength": 1, "maxLength": ledger.MaxServerName, "description": "the MCP server, as actions name it; required"},
 	"explain":  object{"type": "string", "enum": []string{"true", "false"}},
 	"wait":     object{"type": "integer", "minimum": 0, "maximum": int(authority.MaxHoldWait / time.Second), "description": "seconds in which the hold may be resolved before the answer comes; 0 unless it is set"},
 	"after":    object{"type": "string", "pattern": "^(0|[1-9][0-9]*)$"},

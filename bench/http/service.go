@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"bailiff/fuzz/port"
 )
 
 // startTimeout is how long the service may take until it answers.
@@ -34,7 +35,7 @@ func startService(ctx context.Context, o *options, dir string) (*service, error)
 	if _, err := output(ctx, environment, o.service, "sign", "--key", private, "-o", policy, o.policy); err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
+	address, err := port.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -68,16 +69,6 @@ func createKey(ctx context.Context, binary string, environment []string) (string
 		return "", fmt.Errorf("keys create printed no api_key: %s", printed)
 	}
 	return view.APIKey, nil
-}
-
-// freeAddress returns a loopback address that nobody listens on.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
 }
 
 // await returns when the service answers.

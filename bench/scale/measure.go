@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"bailiff/fuzz/port"
 )
 
 // figures are what was measured of one service.
@@ -33,14 +34,14 @@ var serving = regexp.MustCompile(`msg=serving .*address=(\S+)`)
 
 // measure starts the service on a data folder and measures it.
 func measure(ctx context.Context, service, data string, secrets []string) (f figures, err error) {
-	monitor, err := freeAddress()
+	profiler, err := port.FreeAddress()
 	if err != nil {
 		return f, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	command := exec.CommandContext(ctx, service, "serve")
-	command.Env = append(plainEnviron(), "SVC_HOSTED=true", "SVC_DATA_DIR="+data, "SVC_LISTEN=127.0.0.1:0", "SVC_ADMIN_LISTEN="+monitor, "SVC_RATE_LIMIT_KEY=0", "SVC_RATE_LIMIT_IP=0")
+	command.Env = append(plainEnviron(), "SVC_HOSTED=true", "SVC_DATA_DIR="+data, "SVC_LISTEN=127.0.0.1:0", "SVC_ADMIN_LISTEN=off", "SVC_PPROF_LISTEN="+profiler, "SVC_RATE_LIMIT_KEY=0", "SVC_RATE_LIMIT_IP=0")
 	log, err := command.StderrPipe()
 	if err != nil {
 		return f, err
@@ -63,7 +64,7 @@ func measure(ctx context.Context, service, data string, secrets []string) (f fig
 		return f, err
 	}
 	f.start = time.Since(begun)
-	if f.heap, err = heap("http://" + monitor); err != nil {
+	if f.heap, err = heap("http://" + profiler); err != nil {
 		return f, err
 	}
 	if f.resident, err = resident(command.Process.Pid); err != nil {
@@ -85,9 +86,9 @@ func awaitAddress(log io.Reader) (address, said string) {
 	return "", all.String()
 }
 
-// heap is what lives on the service's heap after a collection, as its monitor tells.
-func heap(monitor string) (int64, error) {
-	text, err := fetch(monitor + "/debug/pprof/heap?gc=1&debug=1")
+// heap is what lives on the service's heap after a collection, as its profiles tell.
+func heap(profiler string) (int64, error) {
+	text, err := fetch(profiler + "/debug/pprof/heap?gc=1&debug=1")
 	if err != nil {
 		return 0, err
 	}
@@ -179,14 +180,4 @@ func plainEnviron() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return strings.HasPrefix(entry, "SVC_") || strings.HasPrefix(entry, "WARRANTY_PATH=")
 	})
-}
-
-// freeAddress is a loopback address whose port nobody has.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
 }

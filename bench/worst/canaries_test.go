@@ -55,6 +55,7 @@ var canaries = []canary{
 	{"explain", "explanations in turn", fault{authority + "/turns.go", "if lasts = w.explain; lasts {", "if false {"}, authority, "TestExplanationInTurn", ""},
 	{"explain", "large bodies that are explained", fault{authority + "/decide.go", "if w.explain && len(body) >= largeExplained {", "if false {"}, authority, "TestLargeExplanationInTurn", ""},
 	{"pages", "requests that come together", fault{"httpd/call.go", "\t\truntime.Gosched()\n", "\t\t_ = runtime.GOARCH\n"}, "httpd", "TestPipelinedRequestsYield", ""},
+	{"explain", "explanations of light policies in turn", fault{authority + "/turns.go", "case !w.explain && ", "case "}, authority, "TestExplanationInTurn", ""},
 	{"pages", "pages in turn", fault{authority + "/turns.go", "[]chan struct{}{q.turn, t.places, t.shared}", "[]chan struct{}{q.turn}"}, authority, "TestEventsInTurn", ""},
 	{"webhooks", "deliveries that wait, by key", fault{"runtime/ledger/state/webhook.go", "return waiting < ledger.MaxOutbox || ", "return true || "}, "runtime/ledger/memory", "TestConformance/OutboxBound", ledgerTest + "/bound.go"},
 	{"webhooks", "requests to receivers that fail", fault{"runtime/webhook/lane.go", "if l.slow && s.slow >= maxSlow {", "if false {"}, "runtime/webhook", "TestLanes", ""},

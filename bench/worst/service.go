@@ -21,19 +21,22 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"bailiff/fuzz/port"
 )
 
 // A service is a hosted service in a control group.
 type service struct {
-	command *exec.Cmd
-	address string // of the API
-	monitor string // of the metrics; empty for a floor
-	ended   chan struct{}
-	err     error // how it ended; to be read when ended is closed
-	log     tail
-	binary  string
-	data    string
-	most    atomic.Int64 // bytes of resident memory that were seen
+	command  *exec.Cmd
+	address  string // of the API
+	monitor  string // of the metrics; empty for a floor
+	profiler string // of the profiles
+	ended    chan struct{}
+	err      error // how it ended; to be read when ended is closed
+	log      tail
+	binary   string
+	data     string
+	most     atomic.Int64 // bytes of resident memory that were seen
 }
 
 // patience is how long a service may take to start, to answer, to give back what an attack took, and to stop. It is long: a
@@ -56,14 +59,18 @@ var serving = regexp.MustCompile(`msg=serving .*address=(\S+)`)
 
 // start starts a service in a group, which may open so many files.
 func start(ctx context.Context, binary, data string, g *group, files int, node string) (*service, error) {
-	monitor, err := freeAddress()
+	monitor, err := port.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	profiler, err := port.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
 	s, err := startIn(ctx, g, files, []string{binary, "serve"},
-		"SVC_HOSTED=true", "SVC_DATA_DIR="+data, "SVC_LISTEN=127.0.0.1:0", "SVC_ADMIN_LISTEN="+monitor, "SVC_WEBHOOK_ALLOW_PRIVATE=true", "SVC_RPC_URL_1="+node)
+		"SVC_HOSTED=true", "SVC_DATA_DIR="+data, "SVC_LISTEN=127.0.0.1:0", "SVC_ADMIN_LISTEN="+monitor, "SVC_PPROF_LISTEN="+profiler, "SVC_WEBHOOK_ALLOW_PRIVATE=true", "SVC_RPC_URL_1="+node)
 	if err == nil {
-		s.binary, s.data, s.monitor = binary, data, monitor
+		s.binary, s.data, s.monitor, s.profiler = binary, data, monitor, profiler
 	}
 	return s, err
 }
@@ -73,15 +80,6 @@ func (s *service) operate(arguments ...string) ([]byte, error) {
 	command := exec.Command(s.binary, arguments...)
 	command.Env = append(plainEnviron(), "SVC_DATA_DIR="+s.data)
 	return command.CombinedOutput()
-}
-
-// freeAddress returns an address that is free.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // startIn starts what says on its standard error where it serves, in a group, with so many files that it may open.

@@ -34,6 +34,9 @@ type admin interface {
 	Holds(context.Context) ([]authority.HoldView, error)
 	AcceptClock(context.Context) (authority.ClockView, error)
 	Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error)
+	Pins(ctx context.Context, query authority.PinQuery) ([]authority.KeyPinView, error)
+	AcceptTool(ctx context.Context, choice authority.PinChoice) (authority.KeyPinView, error)
+	ForgetTools(ctx context.Context, choice authority.PinChoice) (authority.PinQuery, error)
 }
 
 // presence says what to do where the data folder holds no ledger.
@@ -166,6 +169,25 @@ func (r *remoteAdmin) Events(ctx context.Context, keyID string, query authority.
 	}
 	view := new(authority.EventsView)
 	return view, r.call(ctx, "GET", "/events?"+values.Encode(), nil, view)
+}
+
+// Pins lists pins.
+func (r *remoteAdmin) Pins(ctx context.Context, query authority.PinQuery) (views []authority.KeyPinView, err error) {
+	values := url.Values{"key": {query.KeyID}, "server": {query.Server}, "tool": {query.Tool}}
+	err = r.call(ctx, "GET", "/pins?"+values.Encode(), nil, &views)
+	return views, err
+}
+
+// AcceptTool accepts the definition of a tool.
+func (r *remoteAdmin) AcceptTool(ctx context.Context, choice authority.PinChoice) (view authority.KeyPinView, err error) {
+	err = r.call(ctx, "POST", "/pins/accept", choice, &view)
+	return view, err
+}
+
+// ForgetTools gives up pins.
+func (r *remoteAdmin) ForgetTools(ctx context.Context, choice authority.PinChoice) (forgotten authority.PinQuery, err error) {
+	err = r.call(ctx, "POST", "/pins/forget", choice, &forgotten)
+	return forgotten, err
 }
 
 // AcceptClock has the service accept its clock.

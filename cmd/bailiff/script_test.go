@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"bailiff/fuzz/port"
 )
 
 // commands are what tests can run as programs.
@@ -22,17 +24,17 @@ var commands = map[string]func(){"bailiff": mainOnWall}
 func TestMain(m *testing.M) { testscript.Main(m, commands) }
 
 // TestScripts runs the command as its users do: each script in testdata/script is a session in a fresh folder. Services
-// that a script starts are real ones, on ports that nobody else has: $API, $MONITOR, $INTERNAL and $HOOKS.
+// that a script starts are real ones, on free ports: $API, $MONITOR, $INTERNAL and $HOOKS.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			for _, name := range []string{"API", "API2", "MONITOR", "INTERNAL", "HOOKS"} {
-				port, err := freePort()
+				free, err := port.Free()
 				if err != nil {
 					return err
 				}
-				env.Setenv(name, port)
+				env.Setenv(name, free)
 			}
 			env.Setenv("SVC_ADMIN_LISTEN", "off")
 			return nil
@@ -45,17 +47,6 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"await": await, "ask": ask, "field": field, "spoil": spoil, "flip": flip, "certify": certify},
 	})
-}
-
-// freePort returns a port of 127.0.0.1 that nobody listens on.
-func freePort() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	return port, err
 }
 
 // patience is how long a service may take to start.

@@ -94,21 +94,24 @@ func (r *service) wire() error {
 	} else if err != nil {
 		return err
 	}
-	passage, err := r.newGateway()
-	if err != nil {
+	if r.gateway, err = r.newGateway(); err != nil {
+		return err
+	}
+	r.ready = r.newReadiness()
+	if err := r.addGauges(); err != nil {
 		return err
 	}
 	bodies := httpd.NewBodies(r.clock, r.log)
-	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, passage.Answers)); err != nil {
+	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, r.gateway.Answers)); err != nil {
 		return err
 	}
 	proxies, _ := parsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
-	build := boundTo()
+	commit, commitTime := thisBuild().bound()
 	config := httpd.Config{
 		Authority: r.decider, Log: r.log, Clock: r.clock, Random: rand.Reader, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
-		Commit: build.commit, CommitTime: build.time,
-		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: passage,
-		Bodies: bodies,
+		Commit: commit, CommitTime: commitTime,
+		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: r.gateway,
+		Bodies: bodies, Ready: r.ready.checks,
 	}
 	server, err := httpd.New(config)
 	if err != nil {
@@ -213,14 +216,13 @@ func (s settings) limits() httpd.Limits {
 	return limits
 }
 
-// countLimits makes the stores of the rate limits, each with a metric of how many names it holds, and the metric of the clock.
+// countLimits makes the stores of the rate limits, each with a metric of how many names it holds.
 func (r *service) countLimits() (httpd.Stores, error) {
 	sources, registrations, keys := limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames)
 	return httpd.Stores{Sources: sources, Registrations: registrations, Keys: keys}, errors.Join(
 		r.metrics.Queue("rate_limit_sources", sources.Names),
 		r.metrics.Queue("rate_limit_registrations", registrations.Names),
-		r.metrics.Queue("rate_limit_keys", keys.Names),
-		r.metrics.ClockDoubt(func() bool { return r.guard.Doubt() != nil }))
+		r.metrics.Queue("rate_limit_keys", keys.Names))
 }
 
 // publicURL is where clients reach the API; empty where nobody says so, and the address listened on is none to connect to.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bailiff/fuzz/port"
 )
 
 // certifier is who signs certificates.
@@ -72,15 +74,14 @@ func (c *certifier) issue(s *site, prefix string) []string {
 	return []string{prefix + "_CERT=" + s.path(prefix+".crt"), prefix + "_KEY=" + s.path(prefix+".key"), prefix + "_CA=" + s.path(prefix+".ca")}
 }
 
-// freeAddress is a loopback address whose port nobody has. The internal listener's port has to be known before it starts.
+// freeAddress is a loopback address on which nothing listens. The internal listener's port has to be known before it starts.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := port.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	return address
 }
 
 // taskPolicy allows two commands a task.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
@@ -47,7 +48,8 @@ type Config struct {
 
 	// Hosted opens registration, and has a key's own policy alone govern it. Otherwise the service is self-hosted.
 	Hosted bool
-	// Policy governs every key that has deployed none of its own, where the service is self-hosted; nil where Hosted.
+	// Policy governs every key that has deployed none of its own until ReplaceDefault, where the service is self-hosted; nil
+	// where Hosted.
 	Policy *Policy
 	// Operator is the Ed25519 public key that Policy is signed with. A self-hosted service accepts deployments and
 	// resolutions by this key alone. Zero where Hosted; a self-hosted service that has none accepts neither.
@@ -73,6 +75,9 @@ type Config struct {
 // Authority decides intents, and does whatever else the API does. It is safe for concurrent use.
 type Authority struct {
 	Config
+	inForce   atomic.Pointer[Policy]      // the default policy; nil where Hosted
+	replacing atomic.Pointer[replacement] // of the default policy, while it is under way
+	replaced  sync.Mutex                  // held by ReplaceDefault
 	policies  policies
 	responses responses
 	mirrored  mirrored
@@ -109,6 +114,7 @@ func New(c Config) (*Authority, error) {
 
 func newAuthority(c Config) *Authority {
 	a := &Authority{Config: c, deployed: limit.NewMemory(maxDeployers)}
+	a.inForce.Store(c.Policy)
 	a.watchBudgets()
 	a.workers.New = func() any { return newWorker(c.Options) }
 	return a

@@ -119,6 +119,9 @@ func (a *Authority) count(answer *Answer, fault *Failure) {
 		a.Metrics.Replay()
 	case fault == nil:
 		a.Metrics.Decision(answer.Status, answer.Code, answer.TestRun)
+		if denied := answer.Status == ledger.Denied.String(); !answer.TestRun && (denied || answer.Status == ledger.Allowed.String()) {
+			a.Metrics.Denial(answer.Rule, denied) // an ALLOWED by a rule is a denial that was let pass
+		}
 	}
 	for stage, took := range answer.Timing {
 		if took > 0 {
@@ -172,6 +175,7 @@ func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body
 		if !again {
 			return fault
 		}
+		a.awaitReplacement(ctx)
 		if w.key, fault = a.refresh(w.key); fault != nil {
 			return fault
 		}
@@ -312,6 +316,9 @@ func (a *Authority) makePlan(w *worker) error {
 		Pass:          ledger.Ending{Decision: ledger.Allowed},
 		TooManyGroups: code.AggregateLimit,
 		Quota:         a.quota(w.key),
+	}
+	if w.key.PolicyHash == [32]byte{} {
+		w.plan.Default = w.policy.digest
 	}
 	if w.plan.ID.IsZero() {
 		if _, err := io.ReadFull(a.Random, w.plan.ID[:]); err != nil {

@@ -310,30 +310,34 @@ func (s slowCounter) Counter(ctx context.Context, key ledger.ID, c ledger.Counte
 	return s.Ledger.Counter(ctx, key, c, at)
 }
 
-// TestExplanationInTurn holds that a request that is explained keeps its turn until it was: explaining judges again.
+// TestExplanationInTurn holds that a request that is explained, however light its policy is, keeps its turn until it was:
+// explaining judges again.
 func TestExplanationInTurn(t *testing.T) {
-	h := newTown(t)
-	secret := h.register()
-	h.mustDeploy(secret, newOperator(t), slowishPolicy+"## execution_limits\nmax_tool_calls_per_hour: 100\n")
-	key := h.key(secret)
-	long := []byte(strings.Replace(string(request(bashIntent)), `"chainId"`, `"context":"`+strings.Repeat("a", 4000)+`","chainId"`, 1))
-	done, _ := h.heavy.take(context.Background(), key.ID)
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
-	want(t, h.Explain(ended, key, long, new(Answer)), code.EvaluationBusy)
-	done()
-	during := -1
-	h.Authority.Ledger = slowCounter{h.ledger, func() { during = h.heavy.underWay() }}
-	if fault := h.Explain(context.Background(), key, long, new(Answer)); fault != nil {
-		t.Fatal(fault)
-	}
-	if after := h.heavy.underWay(); during != 1 || after != 0 {
-		t.Errorf("%d turns are taken while it is explained, %d afterwards", during, after)
+	const limit = "## execution_limits\nmax_tool_calls_per_hour: 100\n"
+	long := strings.Replace(string(request(bashIntent)), `"chainId"`, `"context":"`+strings.Repeat("a", 4000)+`","chainId"`, 1)
+	for _, c := range []struct{ policy, request string }{{slowishPolicy, long}, {bashPolicy, string(request(bashIntent))}} {
+		h := newTown(t)
+		secret := h.register()
+		h.mustDeploy(secret, newOperator(t), c.policy+limit)
+		key := h.key(secret)
+		done, _ := h.heavy.take(context.Background(), key.ID)
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		want(t, h.Explain(ended, key, []byte(c.request), new(Answer)), code.EvaluationBusy)
+		done()
+		during := -1
+		h.Authority.Ledger = slowCounter{h.ledger, func() { during = h.heavy.underWay() }}
+		if fault := h.Explain(context.Background(), key, []byte(c.request), new(Answer)); fault != nil {
+			t.Fatal(fault)
+		}
+		if after := h.heavy.underWay(); during != 1 || after != 0 {
+			t.Errorf("%d turns are taken while it is explained, %d afterwards", during, after)
+		}
 	}
 }
 
 // TestLargeExplanationInTurn holds that a large body that is to be explained is decoded in its key's turn, whatever its policy
-// takes, that the turn ends with the request, one that is refused as well, and that other bodies need none.
+// takes, that the turn ends with the request, one that is refused as well, and that without an explanation none is needed.
 func TestLargeExplanationInTurn(t *testing.T) {
 	h := newTown(t)
 	secret := h.register()
@@ -348,9 +352,6 @@ func TestLargeExplanationInTurn(t *testing.T) {
 		if fault := h.Explain(ended, key, body, new(Answer)); fault == nil || fault.Code != code.EvaluationBusy {
 			t.Errorf("%s: %v, and its turn had not come", name, fault)
 		}
-	}
-	if fault := h.Explain(context.Background(), key, request(bashIntent), new(Answer)); fault != nil {
-		t.Errorf("a small body waits: %v", fault)
 	}
 	if fault := h.Decide(context.Background(), key, wrong, true, new(Answer)); fault == nil || fault.Code == code.EvaluationBusy {
 		t.Errorf("without an explanation a large body waits: %v", fault)

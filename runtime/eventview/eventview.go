@@ -48,9 +48,20 @@ type Event struct {
 	WebhookID     string `json:"webhookId,omitempty"`
 	WebhookChange string `json:"webhookChange,omitempty"` // registered, removed or disabled
 
+	// Of pins: the MCP server, and what became of its tools.
+	Server string `json:"serverId,omitempty"`
+	Pins   []Pin  `json:"pins,omitempty"`
+
 	// Of an API key's creation and change: what it has from then on.
 	Plan   string   `json:"plan,omitempty"`
 	Scopes []string `json:"scopes,omitempty"`
+}
+
+// Pin is what became of the pin of one tool.
+type Pin struct {
+	Tool   string `json:"toolName"`
+	Change string `json:"change"`           // pinned, changed, accepted or forgotten
+	SHA256 string `json:"sha256,omitempty"` // of the definition
 }
 
 // Details are both sides of a decision: what the request had, and what the policy says of it.
@@ -71,6 +82,7 @@ var names = map[ledger.EventKind]string{
 	ledger.AttestationUsed: "attestation.used", ledger.WebhookChanged: "webhook.changed", ledger.DefaultBound: "policy.default",
 	ledger.ClockSet:         "clock.set",
 	ledger.RequestMalformed: "request.malformed",
+	ledger.PinsChanged:      "mcp.pins",
 }
 
 // View returns the form of an event.
@@ -102,6 +114,11 @@ func View(e *ledger.LoggedEvent) Event {
 		view.nameRequest(e)
 	case ledger.HoldExpired:
 		view.HoldStatus = "EXPIRED"
+	case ledger.PinsChanged:
+		view.Server = e.Server
+		for _, p := range e.Pins {
+			view.Pins = append(view.Pins, Pin{p.Tool, p.Change.String(), digest(p.SHA256)})
+		}
 	}
 	return view
 }

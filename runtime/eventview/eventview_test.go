@@ -25,6 +25,10 @@ func TestView(t *testing.T) {
 		{ledger.LoggedEvent{LSN: 7, Kind: ledger.WebhookChanged, Webhook: ledger.ID{2}, WebhookChange: ledger.WebhookDisabled}, `"event":"webhook.changed" "webhookId":"02000000-0000-0000-0000-000000000000" "webhookChange":"disabled"`},
 		{ledger.LoggedEvent{LSN: 7, Kind: ledger.PolicyBound, Rollback: true, Event: ledger.Event{PolicyHash: [32]byte{0xab}}}, `"event":"policy.deployed" "policyHash":"ab` + strings.Repeat("0", 62) + `" "rollback":true`},
 		{ledger.LoggedEvent{LSN: 7, Kind: ledger.HoldResolved, Hold: ledger.ID{3}, HoldState: ledger.HoldRefused}, `"event":"hold.resolved" "holdId":"03000000-0000-0000-0000-000000000000" "holdStatus":"DENIED"`},
+		{
+			ledger.LoggedEvent{LSN: 7, Kind: ledger.PinsChanged, Server: "files", Pins: []ledger.PinView{{Tool: "read", Change: ledger.ToolPinned, SHA256: [32]byte{0xab}}, {Tool: "write", Change: ledger.ToolForgotten}}},
+			`"event":"mcp.pins" "serverId":"files" "pins":[{"toolName":"read","change":"pinned","sha256":"ab` + strings.Repeat("0", 62) + `"},{"toolName":"write","change":"forgotten"}]`,
+		},
 		{ledger.LoggedEvent{LSN: 7, Kind: ledger.HoldExpired, Hold: ledger.ID{3}}, `"event":"hold.expired" "holdId":"03000000-0000-0000-0000-000000000000" "holdStatus":"EXPIRED"`},
 		{ledger.LoggedEvent{LSN: 7, Kind: ledger.AttestationUsed, Event: ledger.Event{Endpoint: "/rpc/1", ChainID: 1}}, `"event":"attestation.used" "endpoint":"/rpc/1" "chainId":1`},
 		{

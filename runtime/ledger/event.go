@@ -107,11 +107,12 @@ const (
 	DefaultBound
 	ClockSet
 	RequestMalformed
+	PinsChanged
 )
 
 var kindNames = [...]string{
 	"", "decision", "key created", "key revoked", "hold resolved", "hold expired", "key changed", "policy deployed",
-	"attestation used", "webhook changed", "default policy", "clock set", "request malformed",
+	"attestation used", "webhook changed", "default policy", "clock set", "request malformed", "pins changed",
 }
 
 // String returns the kind in words.
@@ -152,6 +153,10 @@ type LoggedEvent struct {
 	// Of a webhook's change.
 	Webhook       ID
 	WebhookChange WebhookChange
+
+	// Of pins: the MCP server, and what became of its tools.
+	Server string
+	Pins   []PinView
 
 	// Of a key's creation and change: what it has from then on.
 	Tier   string

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -151,17 +150,6 @@ func (s *stage) startBundler() string {
 			"--min-executor-balance", "1000000000000000000", "--safe-mode", "false", "--rpc-url", s.nodes[8453], "--port", port,
 			"--min-bundle-interval", "50", "--max-bundle-interval", "200"))
 	})
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	return port
 }
 
 // A service is the built command with a signed policy, in front of the stage.

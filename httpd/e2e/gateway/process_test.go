@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bailiff/fuzz/port"
 )
 
 // startPatience is how long a server may take until it answers; a busy machine takes more than a minute for the bundler.
@@ -68,15 +70,21 @@ func background(t *testing.T, command *exec.Cmd) (*process, error) {
 // errEnded is the error of a server that ends before it answers.
 var errEnded = errors.New("it ended before it answered")
 
-// serverAt starts a JSON-RPC server on a free port, once more where it ends at once, and returns its address when it
+// starts is how often a server that ends before it answers is started.
+const starts = 4
+
+// serverAt starts a JSON-RPC server on a free port, again where it ends before it answers, and returns its address when it
 // answers a method without parameters.
 func serverAt(t *testing.T, method string, command func(port string) *exec.Cmd) (url string, err error) {
 	t.Helper()
-	for range 2 {
-		port := freePort(t)
-		url = "http://127.0.0.1:" + port
+	for range starts {
+		var free string
+		if free, err = port.Free(); err != nil {
+			return "", err
+		}
+		url = "http://127.0.0.1:" + free
 		var p *process
-		if p, err = background(t, command(port)); err != nil {
+		if p, err = background(t, command(free)); err != nil {
 			return "", err
 		}
 		if err = p.answers(url, method); !errors.Is(err, errEnded) {
@@ -119,30 +127,30 @@ func (s *stage) server(method string, command func(port string) *exec.Cmd) strin
 	return url
 }
 
-// TestServerThatEnds: a server that ends at once is started once more, and given up with what it printed.
+// TestServerThatEnds: a server that ends at once is started again, and given up with what it printed.
 func TestServerThatEnds(t *testing.T) {
-	starts := 0
+	started := 0
 	ends := func(string) *exec.Cmd {
-		starts++
+		started++
 		return exec.Command("sh", "-c", "echo no port is free; exit 3")
 	}
 	began := time.Now()
 	_, err := serverAt(t, "eth_chainId", ends)
-	if !errors.Is(err, errEnded) || !strings.Contains(err.Error(), "no port is free") || !strings.Contains(err.Error(), "exit status 3") || starts != 2 {
-		t.Errorf("%d starts: %v", starts, err)
+	if !errors.Is(err, errEnded) || !strings.Contains(err.Error(), "no port is free") || !strings.Contains(err.Error(), "exit status 3") || started != starts {
+		t.Errorf("%d starts: %v", started, err)
 	}
 	if took := time.Since(began); took > startPatience/2 {
 		t.Errorf("that took %v", took)
 	}
 	second := func(port string) *exec.Cmd {
-		if starts == 2 {
+		if started == starts {
 			return ends(port)
 		}
 		listenFor(t, port)
 		return exec.Command("sleep", "600")
 	}
 	if url, err := serverAt(t, "eth_chainId", second); err != nil || !strings.HasPrefix(url, "http://127.0.0.1:") {
-		t.Errorf("%s %v after %d starts", url, err, starts)
+		t.Errorf("%s %v after %d starts", url, err, started)
 	}
 }
 

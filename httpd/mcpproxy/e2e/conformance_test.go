@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"bailiff/fuzz/port"
 )
 
 var conformance = flag.Bool("conformance", false, "run the protocol's conformance suites with and without the proxy")
@@ -83,7 +85,7 @@ func TestConformance(t *testing.T) {
 // listen starts a command on a free port and waits until it takes connections.
 func (s *stage) listen(binary string, arguments func(address string) []string) string {
 	s.t.Helper()
-	address, err := freeAddress()
+	address, err := port.FreeAddress()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -99,15 +101,6 @@ func (s *stage) listen(binary string, arguments func(address string) []string) s
 		s.t.Fatalf("%s: %v\n%s", filepath.Base(binary), err, said.String())
 	}
 	return address
-}
-
-// freeAddress is an address of this machine on which nobody listens.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }
 
 // listens waits until somebody takes connections.

@@ -159,6 +159,15 @@ func (l *Ledger) OutdatedHolds() (int, error) {
 	return call(l, func(in ledger.Ledger) (int, error) { return in.OutdatedHolds() })
 }
 
+// PendingHolds implements ledger.Ledger.
+func (l *Ledger) PendingHolds() (number int, oldest int64, err error) {
+	number, err = call(l, func(in ledger.Ledger) (n int, err error) {
+		n, oldest, err = in.PendingHolds()
+		return n, err
+	})
+	return number, oldest, err
+}
+
 // ExpireHolds implements ledger.Ledger.
 func (l *Ledger) ExpireHolds(ctx context.Context, at int64, limit int) (int, error) {
 	return call(l, func(in ledger.Ledger) (int, error) { return in.ExpireHolds(ctx, at, limit) })

@@ -11,7 +11,7 @@ import (
 // Decide judges a plan and fills in the record of its effects; where there is nothing to record r.Kind is None. It
 // changes nothing but r. An error says that no ledger would decide p, and wraps ledger.ErrInvalid.
 //
-// The order is: key, epoch, replay, sightings, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
+// The order is: key, epoch, default policy, replay, sightings, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
 func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
 	r.reset()
 	out := ledger.Outcome{Reservation: -1}
@@ -29,7 +29,7 @@ func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
 		r.Event.Value, r.Event.Detail = ledger.Clip(p.Event.Value), ledger.Clip(p.Event.Detail)
 		return out, nil
 	}
-	if p.Epoch != k.key.Epoch {
+	if p.Epoch != k.key.Epoch || s.replacedDefault(p.Default) {
 		out.Result = ledger.Stale
 		return out, nil
 	}

@@ -104,6 +104,9 @@ func (r *Record) decodeBody(d *decoder) {
 		d.copy(r.Hold.ID[:])
 	case WebhookCreated:
 		r.decodeWebhook(d)
+	case PinsChanged:
+		r.Pins = &PinsEffect{}
+		r.Pins.decode(d)
 	case WebhookRemoved, WebhookEnabled, DeliverySettled:
 		r.Webhook = &ledger.Webhook{Key: r.Key}
 		d.copy(r.Webhook.ID[:])

@@ -38,6 +38,7 @@ import (
 //	webhook   = id url topics secret created
 //	removed   = id
 //	settled   = webhook lsn (1 | 2 attempts next | 3 | 4)
+//	pins      = server n (tool (1 definition | 2 definition | 3 hash | 4))*n
 //	outbox    = n (webhook dropped)*n
 //	amount    = length bytes, big-endian, without leading zeros
 
@@ -137,6 +138,8 @@ func (r *Record) appendBody(b []byte) []byte {
 		return appendWebhook(b, r.Webhook)
 	case WebhookRemoved, WebhookEnabled:
 		return append(b, r.Webhook.ID[:]...)
+	case PinsChanged:
+		return r.Pins.append(b)
 	case DeliverySettled:
 		return r.Settled.append(append(b, r.Webhook.ID[:]...))
 	}

@@ -33,6 +33,8 @@ func (r *Record) View(lsn uint64) ledger.LoggedEvent {
 		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookRegistered
 	case WebhookRemoved:
 		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookRemoved
+	case PinsChanged:
+		e.Kind, e.Server, e.Pins = ledger.PinsChanged, r.Pins.Server, r.Pins.view()
 	case WebhookEnabled:
 		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookEnabled
 	case DeliverySettled:

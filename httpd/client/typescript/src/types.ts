@@ -141,12 +141,19 @@ export type Event = {
   matched_rule?: string
   message?: string
   observed?: boolean
+  pins?: Array<{
+    change: "pinned" | "changed" | "accepted" | "forgotten"
+    sha256?: Hash
+    toolName: string
+  }>
   /** that the key has from this event on */
   plan?: "developer" | "growth" | "enterprise"
   policyHash?: Hash
   requestId?: string
   rollback?: boolean
   scopes?: Scopes
+  /** the MCP server whose tools were pinned */
+  serverId?: string
   timestamp: Time
   value?: string
   webhookChange?: "registered" | "removed" | "disabled"
@@ -171,7 +178,7 @@ export type Explanation = {
   violations: Array<Finding>
 }
 
-export type FailureCode = "SVC_VALIDATION_ERROR_SCHEMA" | "SVC_VALIDATION_ERROR_CHAIN_NOT_ALLOWED" | "SVC_API_KEY_REQUIRED" | "SVC_API_KEY_INVALID" | "SVC_API_KEY_WRONG_ENV" | "SVC_API_KEY_SCOPE_INSUFFICIENT" | "SVC_NOT_FOUND" | "SVC_METHOD_NOT_ALLOWED" | "SVC_BODY_TOO_LARGE" | "SVC_RATE_LIMITED" | "SVC_OVERLOADED" | "SVC_INTERNAL_ERROR" | "SVC_STORE_UNAVAILABLE" | "SVC_SERVICE_METADATA_UNAVAILABLE" | "SVC_NO_POLICY_DEPLOYED" | "SVC_QUOTA_EXCEEDED" | "SVC_TIER_INSUFFICIENT" | "SVC_REGISTRATION_CLOSED" | "SVC_WARRANTY_INVALID" | "SVC_WARRANTY_SIGNATURE_INVALID" | "SVC_WARRANTY_OPERATOR_KEY_MISMATCH" | "SVC_WARRANTY_ROLLBACK" | "SVC_CLOCK_UNCONFIRMED" | "SVC_WARRANTY_KEY_NOT_NAMED" | "SVC_WARRANTY_TOO_HEAVY" | "SVC_WARRANTY_COMPILE_TIME" | "SVC_WARRANTY_BUSY" | "SVC_WARRANTY_RATE_LIMITED" | "SVC_WARRANTY_STORAGE_FULL" | "SVC_EVALUATION_BUSY" | "SVC_TRUSTED_SHIM_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_MALFORMED" | "SVC_TRUSTED_SHIM_UNTRUSTED" | "SVC_TRUSTED_SHIM_ISSUER_INVALID" | "SVC_TRUSTED_SHIM_AUDIENCE_INVALID" | "SVC_TRUSTED_SHIM_IDENTITY_INVALID" | "SVC_TRUSTED_SHIM_VERSION_REQUIRED" | "SVC_TRUSTED_SHIM_VERSION_UNSUPPORTED" | "SVC_TRUSTED_SHIM_ATTESTATION_EXPIRED" | "SVC_TRUSTED_SHIM_NONCE_INVALID" | "SVC_TRUSTED_SHIM_CAPABILITY_MISSING" | "SVC_TRUSTED_SHIM_POLICY_BINDING_INVALID" | "SVC_TRUSTED_SHIM_ATTESTATION_REPLAYED" | "SVC_HOLD_RESOLVED" | "SVC_HOLD_SIGNATURE_INVALID" | "SVC_WEBHOOK_URL_REFUSED" | "SVC_WEBHOOK_LIMIT_REACHED" | "SVC_RATE_LIMIT_STORE_UNAVAILABLE" | "SVC_ATTESTATION_REQUIRED" | "SVC_ATTESTATION_INVALID" | "SVC_ATTESTATION_EXPIRED" | "SVC_CHAIN_NOT_SUPPORTED" | "SVC_POLICY_VIOLATION" | "SVC_RPC_METHOD_NOT_ALLOWED" | "SVC_UPSTREAM_UNAVAILABLE" | "SVC_GATEWAY_BUSY"
+export type FailureCode = "SVC_VALIDATION_ERROR_SCHEMA" | "SVC_VALIDATION_ERROR_CHAIN_NOT_ALLOWED" | "SVC_API_KEY_REQUIRED" | "SVC_API_KEY_INVALID" | "SVC_API_KEY_WRONG_ENV" | "SVC_API_KEY_SCOPE_INSUFFICIENT" | "SVC_NOT_FOUND" | "SVC_METHOD_NOT_ALLOWED" | "SVC_BODY_TOO_LARGE" | "SVC_RATE_LIMITED" | "SVC_OVERLOADED" | "SVC_INTERNAL_ERROR" | "SVC_STORE_UNAVAILABLE" | "SVC_SERVICE_METADATA_UNAVAILABLE" | "SVC_NO_POLICY_DEPLOYED" | "SVC_QUOTA_EXCEEDED" | "SVC_TIER_INSUFFICIENT" | "SVC_REGISTRATION_CLOSED" | "SVC_WARRANTY_INVALID" | "SVC_WARRANTY_SIGNATURE_INVALID" | "SVC_WARRANTY_OPERATOR_KEY_MISMATCH" | "SVC_WARRANTY_ROLLBACK" | "SVC_CLOCK_UNCONFIRMED" | "SVC_WARRANTY_KEY_NOT_NAMED" | "SVC_WARRANTY_TOO_HEAVY" | "SVC_WARRANTY_COMPILE_TIME" | "SVC_WARRANTY_BUSY" | "SVC_WARRANTY_RATE_LIMITED" | "SVC_WARRANTY_STORAGE_FULL" | "SVC_EVALUATION_BUSY" | "SVC_TRUSTED_SHIM_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_MALFORMED" | "SVC_TRUSTED_SHIM_UNTRUSTED" | "SVC_TRUSTED_SHIM_ISSUER_INVALID" | "SVC_TRUSTED_SHIM_AUDIENCE_INVALID" | "SVC_TRUSTED_SHIM_IDENTITY_INVALID" | "SVC_TRUSTED_SHIM_VERSION_REQUIRED" | "SVC_TRUSTED_SHIM_VERSION_UNSUPPORTED" | "SVC_TRUSTED_SHIM_ATTESTATION_EXPIRED" | "SVC_TRUSTED_SHIM_NONCE_INVALID" | "SVC_TRUSTED_SHIM_CAPABILITY_MISSING" | "SVC_TRUSTED_SHIM_POLICY_BINDING_INVALID" | "SVC_TRUSTED_SHIM_ATTESTATION_REPLAYED" | "SVC_HOLD_RESOLVED" | "SVC_HOLD_SIGNATURE_INVALID" | "SVC_WEBHOOK_URL_REFUSED" | "SVC_WEBHOOK_LIMIT_REACHED" | "SVC_PINNED_SERVER_LIMIT_REACHED" | "SVC_PINNED_TOOL_LIMIT_REACHED" | "SVC_PINNED_BYTES_LIMIT_REACHED" | "SVC_RATE_LIMIT_STORE_UNAVAILABLE" | "SVC_ATTESTATION_REQUIRED" | "SVC_ATTESTATION_INVALID" | "SVC_ATTESTATION_EXPIRED" | "SVC_CHAIN_NOT_SUPPORTED" | "SVC_POLICY_VIOLATION" | "SVC_RPC_METHOD_NOT_ALLOWED" | "SVC_UPSTREAM_UNAVAILABLE" | "SVC_GATEWAY_BUSY"
 
 export type Fault = {
   error_code: FailureCode
@@ -329,6 +336,16 @@ export type JWKS = {
   }>
 }
 
+export type ListedTools = {
+  /** the MCP server, as actions name it: lower case */
+  server: string
+  tools: Array<{
+    /** what tools/list says of the tool, in RFC 8785 form */
+    definition: string
+    name: string
+  }>
+}
+
 export type Metadata = {
   /** the full id of the commit that the build is bound to */
   serviceCommit: string
@@ -352,6 +369,22 @@ export type PQCKeys = {
   }>
 }
 
+export type Pin = {
+  acceptedAt: Time
+  /** a definition that a server has shown instead, and that the operator has not accepted */
+  changed?: {
+    seenAt: Time
+    sha256: Hash
+  }
+  name: string
+  sha256: Hash
+}
+
+export type Pins = {
+  server: string
+  tools: Array<Pin>
+}
+
 export type RPCID = string | number | null
 
 export type RPCRequest = {
@@ -370,6 +403,16 @@ export type RPCResponse = {
   id: RPCID
   jsonrpc: "2.0"
   result?: unknown
+}
+
+export type Readiness = {
+  checks: Array<{
+    /** ledger, policy, signing, disk or clock; service where the service itself is starting or ending */
+    name: string
+    ready: boolean
+    reason: string
+  }>
+  status: "ready" | "not ready"
 }
 
 /** a request that was not decided: there is no policyHash, and nothing is recorded as a decision; what answers 401, 409 or 429 may be sent again */
