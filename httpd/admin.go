@@ -61,6 +61,12 @@ var adminRoutes = []struct {
 	{"GET", "/usage", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Usage(ctx, string(ctx.QueryArgs().Peek("month"))))
 	}},
+	{"GET", "/evidence/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.Evidence(ctx, id, string(ctx.QueryArgs().Peek("key"))))
+	}},
+	{"GET", "/limits/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.Limits(ctx, id))
+	}},
 	{"GET", "/deployments/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Deployments(ctx, id))
 	}},

@@ -47,7 +47,7 @@ func TestVersionOfTheAPI(t *testing.T) {
 // scopes says for every route what its key needs: a scope, a plan, or no key at all ("Authentication").
 var scopes = map[string]string{
 	"POST /v1/authorize": "authorize", "POST /v1/authorize/test-run": "authorize", "POST /v1/hooks/claude-code": "authorize",
-	"GET /v1/holds/{holdId}": "authorize", "GET /v1/response-policy": "authorize", "POST /v1/holds/{holdId}/resolution": "authorize",
+	"GET /v1/holds/{holdId}": "authorize", "GET /v1/response-policy": "authorize", "GET /v1/limits": "authorize", "POST /v1/holds/{holdId}/resolution": "authorize",
 	"GET /v1/mcp/pins": "authorize", "POST /v1/mcp/pins": "authorize",
 	"GET /v1/events": "authorize", "GET /v1/events/checkpoint": "authorize", "POST /v1/warranty/deploy": "warranty:deploy",
 	"GET /v1/webhooks": "webhooks:write", "DELETE /v1/webhooks/{id}": "webhooks:write", "POST /v1/webhooks/{id}/enable": "webhooks:write", "POST /v1/webhooks": "a plan",

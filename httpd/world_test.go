@@ -204,7 +204,7 @@ func (w *world) resolve(name, hold, decision string) {
 		if err != nil {
 			continue
 		}
-		text := authority.ResolutionText(w.said[hold], fmt.Sprintf("%x", found.IntentHash), fmt.Sprintf("%x", found.PolicyHash), decision, w.now.Unix())
+		text := attest.ResolutionText(w.said[hold], fmt.Sprintf("%x", found.IntentHash), fmt.Sprintf("%x", found.PolicyHash), decision, w.now.Unix())
 		w.said[name] = fmt.Sprintf(`{"decision":%q,"resolved_at":%d,"operator_signature":%q}`, decision, w.now.Unix(),
 			base64.RawURLEncoding.EncodeToString(ed25519.Sign(w.operator, text)))
 		return

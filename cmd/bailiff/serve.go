@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -19,6 +20,7 @@ import (
 	"bailiff/runtime/authority"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/mask"
 	"bailiff/runtime/metrics"
 )
 
@@ -49,7 +51,7 @@ func (c *serveCommand) Run(std streams) error {
 
 // serviceLog returns the log of a service, after warning of every name in environ that is most likely a misspelt setting.
 func serviceLog(std streams, s settings, environ []string) *slog.Logger {
-	options := &slog.HandlerOptions{Level: s.logLevel()}
+	options := &slog.HandlerOptions{Level: s.logLevel(), ReplaceAttr: maskAttr}
 	var handler slog.Handler = slog.NewTextHandler(std.err, options)
 	if s["SVC_LOG_FORMAT"] == "json" {
 		handler = slog.NewJSONHandler(std.err, options)
@@ -59,6 +61,21 @@ func serviceLog(std streams, s settings, environ []string) *slog.Logger {
 		log.Warn("unknown setting is ignored", "name", name)
 	}
 	return log
+}
+
+// maskAttr hides credentials in what a log line says.
+func maskAttr(_ []string, attr slog.Attr) slog.Attr {
+	switch attr.Value.Kind() {
+	case slog.KindString:
+		attr.Value = slog.StringValue(mask.Text(attr.Value.String()))
+	case slog.KindAny:
+		switch value := attr.Value.Any().(type) {
+		case *slog.Source, slog.Level:
+		default:
+			attr.Value = slog.StringValue(mask.Text(fmt.Sprintf("%+v", value)))
+		}
+	}
+	return attr
 }
 
 // startup is an error in the form of the specification's startup errors; the process exits with 1.

@@ -120,6 +120,7 @@ func (r *service) wire() error {
 	r.clients[api].http = server
 	r.admin = &authority.Admin{
 		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: rand.Reader, Hosted: r.settings.hosted(),
+		Decider: r.decider, Default: r.boot.text,
 	}
 	return r.listenBeside(config)
 }
@@ -141,12 +142,16 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SVC_MIRROR_CERT, _KEY, _CA: %w", err)
 	}
+	detail, err := authority.ParseEventDetail(s["SVC_EVENT_DETAIL"])
+	if err != nil {
+		return nil, fmt.Errorf("SVC_EVENT_DETAIL: %w", err)
+	}
 	return authority.New(authority.Config{
 		Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"],
 		Observe: s.observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
 		Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
 		Hosted: s.hosted(), Policy: r.boot.policy, Operator: r.boot.operator,
-		RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Deployments: s.limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
+		EventDetail: detail, RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Deployments: s.limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
 		Mirror: mirror, HoldWaits: r.places.holdWaits(),
 		CheckURL: func(ctx context.Context, url string) error {
 			return webhook.CheckURL(ctx, url, s.on("SVC_WEBHOOK_ALLOW_PRIVATE"))

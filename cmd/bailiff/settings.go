@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"bailiff/runtime/attest"
+	"bailiff/runtime/authority"
 )
 
 // setting is one environment variable of the service. A name that ends in chainSuffix stands for one of each chain.
@@ -52,6 +53,7 @@ var settingTable = []setting{
 	{"SVC_RATE_LIMIT_REGISTER", "", "registering keys, per IP address (default 5/3600s hosted)", isWindow},
 	{"SVC_RATE_LIMIT_MANAGE", "", "deployments, webhooks and events together, per API key (default 120/60s hosted)", isWindow},
 	{"SVC_RATE_LIMIT_DEPLOY", "", "policies that are compiled to be deployed, refused ones included, per API key (default 10/3600s hosted)", isWindow},
+	{"SVC_EVENT_DETAIL", authority.FullDetail.String(), "what events say of a request: full (credentials masked), digest (a keyed digest for each value), none", oneOf(authority.EventDetails()...)},
 	{"SVC_REFUSE_ROLLBACK", "true", "false lets a key deploy a policy that governed it before and was replaced since", isBool},
 	{"SVC_TRUSTED_SHIMS", "", "JSON file of the trusted shims: keys, issuers, identities, versions", nil},
 	{"SVC_WEBHOOK_ALLOW_PRIVATE", "false", "true lets webhooks go to http and to private addresses; for development", isBool},

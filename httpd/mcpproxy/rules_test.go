@@ -243,6 +243,17 @@ func (r *waiting) Ready(context.Context, *Intent, *Decision) error {
 	return nil
 }
 
+// came waits for what a channel brings, or its end.
+func came[T any](t *testing.T, from <-chan T) (value T) {
+	t.Helper()
+	select {
+	case value = <-from:
+	case <-time.After(time.Minute):
+		t.Fatal("it did not come")
+	}
+	return value
+}
+
 // TestRulesWait: while the rules for one call are fetched, other messages are read and forwarded.
 func TestRulesWait(t *testing.T) {
 	w := newWorld(t)
@@ -266,17 +277,17 @@ func TestRulesWait(t *testing.T) {
 		t.Fatal(r.text())
 	}
 	say(call(1, "read", `{}`))
-	<-rules.asked
+	came(t, rules.asked)
 	say(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-	if got := <-lines; !strings.Contains(got, "ping") {
+	if got := came(t, lines); !strings.Contains(got, "ping") {
 		t.Errorf("forwarded first: %s", got)
 	}
 	close(rules.until)
-	if got := <-lines; !strings.Contains(got, "tools/call") {
+	if got := came(t, lines); !strings.Contains(got, "tools/call") {
 		t.Errorf("forwarded second: %s", got)
 	}
 	client.Close()
-	if err := <-ended; err != nil {
+	if err := came(t, ended); err != nil {
 		t.Error(err)
 	}
 }

@@ -55,6 +55,8 @@ type Config struct {
 	// resolutions by this key alone. Zero where Hosted; a self-hosted service that has none accepts neither.
 	Operator [32]byte
 
+	// EventDetail is how much of a request the record of its decision has (SVC_EVENT_DETAIL).
+	EventDetail EventDetail
 	// RefuseRollback refuses to deploy a policy that was replaced before (SVC_REFUSE_ROLLBACK).
 	RefuseRollback bool
 	// Deployments is how many policies a key may have compiled in a time (SVC_RATE_LIMIT_DEPLOY). Zero is no limit.
@@ -93,6 +95,9 @@ type Authority struct {
 	pages      *turns        // of reading pages of events
 	holdWaits  *holdWaits    // of requests for holds
 	deployed   *limit.Memory // counts for Deployments
+
+	digestKey [32]byte    // of digests in records
+	hide      intent.Hide // recordedValue, bound once
 }
 
 // New returns an authority, or what is missing for one.
@@ -115,6 +120,9 @@ func New(c Config) (*Authority, error) {
 func newAuthority(c Config) *Authority {
 	a := &Authority{Config: c, deployed: limit.NewMemory(maxDeployers)}
 	a.inForce.Store(c.Policy)
+	if a.hide = a.recordedValue; c.Signer != nil {
+		a.digestKey = c.Signer.DeriveKey(digestKeyLabel)
+	}
 	a.watchBudgets()
 	a.workers.New = func() any { return newWorker(c.Options) }
 	return a

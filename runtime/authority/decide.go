@@ -312,7 +312,8 @@ func (a *Authority) makePlan(w *worker) error {
 	w.plan = ledger.Plan{
 		ID: w.id, At: w.now.UnixNano(), Key: w.key.ID, Epoch: w.key.Epoch,
 		TestRun: w.testRun, Observe: w.observe,
-		Event:         w.event(),
+		Event:         a.event(w),
+		HideValue:     a.EventDetail != FullDetail,
 		Pass:          ledger.Ending{Decision: ledger.Allowed},
 		TooManyGroups: code.AggregateLimit,
 		Quota:         a.quota(w.key),
@@ -439,18 +440,16 @@ func (a *Authority) requestHold(w *worker) error {
 }
 
 // event is what every ending records of the request.
-func (w *worker) event() ledger.Event {
+func (a *Authority) event(w *worker) ledger.Event {
 	event := ledger.Event{
 		Endpoint: w.endpoint(), RequestID: w.requestID, AgentID: w.in.Text(intent.AgentID), Action: w.in.Text(intent.Action),
-		Class: uint8(w.result.Class), PolicyHash: w.policy.digest, Commitment: commitment(w.in),
+		Class: uint8(w.result.Class), PolicyHash: w.policy.digest, Commitment: commitment(w.in), Subject: a.subject(w),
 	}
 	if chain, ok := w.in.ChainID(); ok {
 		event.ChainID = uint64(chain)
 	}
 	if len(w.result.Violations) > 0 {
-		violation := &w.result.Violations[0]
-		w.tell(&w.told, violation)
-		event.Value, event.Detail, event.Details = w.triggered(&w.told, violation), ledger.Clip(string(w.told.reason)), w.told.Event()
+		a.tellEvent(w, &event, &w.result.Violations[0])
 	}
 	return event
 }

@@ -168,6 +168,10 @@ type Ledger interface {
 	// Head returns the chain's durable end: the stream, the LSN of the last record, and the SHA-256 of the last group.
 	Head(ctx context.Context) (Head, error)
 
+	// Path returns the durable groups of the log from the one that has a record, as many as have so many bytes, one at least,
+	// after it has followed the chain from there to the log's end. [ErrNotFound] where there is no such durable record.
+	Path(ctx context.Context, lsn uint64, most int) (Path, error)
+
 	// Flush returns when all that was submitted before is durable: test-runs and results of deliveries too, which otherwise
 	// wait for a decision to come along, or for Close.
 	Flush(ctx context.Context) error
@@ -186,6 +190,12 @@ type Head struct {
 	Stream [16]byte // id of the log, chosen at random when it was begun
 	LSN    uint64   // of the last record up to here; 0 for an empty log
 	Hash   [32]byte // SHA-256 of the group that ends there; zeros for an empty log
+}
+
+// A Path is consecutive groups of the log as they were written, and the place that they end at.
+type Path struct {
+	Groups [][]byte
+	End    Head
 }
 
 // KeyGroups is how many live counter groups a key has.

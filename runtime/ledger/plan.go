@@ -32,6 +32,9 @@ type Plan struct {
 	// up no hold; code and rule stay in the outcome and the record, and the quota counts it.
 	Observe bool
 
+	// HideValue keeps the value by which a limit refuses out of the record; the limit is in it all the same.
+	HideValue bool
+
 	// Malformed says that the request was not decided: its event is recorded, with the code of Pass and with the next group,
 	// and nothing else is looked at or changed. The outcome is Unknown. Such a plan is a test-run, and its Pass is DENIED.
 	Malformed bool

@@ -238,6 +238,11 @@ func (l *Ledger) Head(ctx context.Context) (ledger.Head, error) {
 	return call(l, func(in ledger.Ledger) (ledger.Head, error) { return in.Head(ctx) })
 }
 
+// Path implements ledger.Ledger.
+func (l *Ledger) Path(ctx context.Context, lsn uint64, most int) (ledger.Path, error) {
+	return call(l, func(in ledger.Ledger) (ledger.Path, error) { return in.Path(ctx, lsn, most) })
+}
+
 // Flush implements ledger.Ledger. What rode along when the ledger failed is lost, and not waited for.
 func (l *Ledger) Flush(ctx context.Context) error {
 	return l.do(func(in ledger.Ledger) error { return in.Flush(ctx) })

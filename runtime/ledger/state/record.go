@@ -25,7 +25,7 @@ const (
 	WebhookRemoved  Kind = 12
 	DeliverySettled Kind = 13 // like a test-run's, it moves no time and is not waited for
 	WebhookEnabled  Kind = 16
-	// 20 and 22 are other encodings of PolicyDeployed and Decision.
+	// 20 is another encoding of PolicyDeployed, 22 and 25 are others of Decision, and 26 is one of TestRun.
 	DefaultBound Kind = 21 // of no key
 	ClockSet     Kind = 23 // of no key: its Now is what time it is
 	Malformed    Kind = 24 // an event without any effect, of a request that was not decided

@@ -13,6 +13,7 @@ import (
 	"bailiff/fuzz/seed"
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/subject"
 	"bailiff/vm/amount"
 )
 
@@ -148,12 +149,24 @@ func (g source) details() (d ledger.Details) {
 	return d
 }
 
+func (g source) subject() (s subject.Subject) {
+	for f, row := range subject.Table {
+		if s.Texts[f] = g.text(row.Max); s.Texts[f] != "" && row.Further != "" {
+			s.Further[f] = g.IntN(subject.MaxFurther)
+		}
+	}
+	return s
+}
+
 func (g source) event(r *Record) {
 	r.Plan = g.id()
 	r.Result = ledger.Passed + ledger.Result(g.IntN(5))
 	r.Ending = ledger.Ending{Decision: ledger.Allowed + ledger.Decision(g.IntN(3)), Code: code.Code(g.text(40)), Rule: g.text(ledger.MaxRule)}
 	r.Observed = g.IntN(2) == 1
 	r.Event = g.what()
+	if g.IntN(2) == 1 {
+		r.Event.Subject = g.subject()
+	}
 	if r.Kind == TestRun {
 		r.Ending.Decision = ledger.TestRun
 		return

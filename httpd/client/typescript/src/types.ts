@@ -125,20 +125,20 @@ export type Event = {
   chainId?: number
   commitment?: Hash
   decision?: "ALLOWED" | "DENIED" | "PENDING" | "TEST_RUN"
-  details?: Details
+  details?: EventDetails
   endpoint?: string
-  error_code?: string
+  errorCode?: string
   event: string
   /** of a malformed request: what is at fault */
   field?: string
-  holdExpiresAt?: Seconds
+  holdExpiresAt?: Time
   holdId?: UUID
   holdStatus?: "PENDING" | "ALLOWED" | "DENIED" | "EXPIRED"
   id?: string
   keyId: UUID
   kind?: "evm" | "tool" | "mcp" | "model"
   lsn: number
-  matched_rule?: string
+  matchedRule?: string
   message?: string
   observed?: boolean
   pins?: Array<{
@@ -154,10 +154,27 @@ export type Event = {
   scopes?: Scopes
   /** the MCP server whose tools were pinned */
   serverId?: string
+  subject?: Subject
   timestamp: Time
   value?: string
   webhookChange?: "registered" | "removed" | "disabled"
   webhookId?: UUID
+}
+
+/** both sides of a decision by a rule; what does not apply is absent */
+export type EventDetails = {
+  /** the first entries of the list that value is not on, as the policy spells them */
+  allowed?: Array<string>
+  /** how many entries that list has, where it has more */
+  allowedCount?: number
+  /** the entry of a list that value is denied by, as the policy spells it */
+  entry?: string
+  /** a decimal in the unit of value */
+  limit?: string
+  /** of the rule in the policy that policyHash names */
+  line?: number
+  /** what the rule is about; where there is a limit, the decimal that is held against it: the amount, or the total that the intent would reach */
+  value?: string
 }
 
 export type Events = {
@@ -336,6 +353,41 @@ export type JWKS = {
   }>
 }
 
+/** what is used and left of a limit, in decimals of its unit */
+export type Limit = {
+  /** what tells the limit apart from others of the same rule */
+  counter?: string
+  /** the limit counts these apart; used and left are of each group then */
+  groupBy?: Array<string>
+  /** the groups that are in use, most used first */
+  groups?: Array<LimitGroup>
+  left?: string
+  limit: string
+  /** of the rule in the policy, from 1; 0 where it is not known */
+  line: number
+  /** there may be groups in use that are not listed */
+  moreGroups?: boolean
+  resetsAt?: Time
+  rule: string
+  unit?: string
+  used?: string
+  window: "hour" | "day" | "task"
+}
+
+export type LimitGroup = {
+  /** the values of groupBy */
+  group: Array<string>
+  left: string
+  used: string
+}
+
+export type Limits = {
+  at: Time
+  keyId: UUID
+  limits: Array<Limit>
+  policyHash: Hash
+}
+
 export type ListedTools = {
   /** the MCP server, as actions name it: lower case */
   server: string
@@ -454,6 +506,34 @@ export type Scopes = Array<"authorize" | "warranty:deploy" | "webhooks:write">
 
 /** Unix seconds */
 export type Seconds = number
+
+/** what the decision was about, with credentials masked; what does not apply is absent */
+export type Subject = {
+  /** the amount, in the unit */
+  amount?: string
+  /** the beginning of the command */
+  command?: string
+  /** how many more there are than path */
+  furtherPaths?: number
+  /** how many more there are than recipient */
+  furtherRecipients?: number
+  /** the host, of a web address without its user information and port */
+  host?: string
+  /** the first path, of a web address without its query */
+  path?: string
+  /** the first recipient */
+  recipient?: string
+  /** the address that is called */
+  target?: string
+  /** the task, which is recorded as it is */
+  taskId?: string
+  /** the token: its symbol in the policy, otherwise as it was sent, in lower case */
+  token?: string
+  /** the MCP server and tool */
+  tool?: string
+  /** the token of the amount, `ETH` for the native currency, or `base` for base units of a token without a rule */
+  unit?: string
+}
 
 export type Time = string
 
