@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
@@ -32,6 +33,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 
 	Gateway *gateway.Gateway // nil where the service has no gateways
+
+	Console *console.Console // nil where the service has no console
 
 	Bodies *budget.Budget // counts the memory of request bodies; nil: NewBodies
 

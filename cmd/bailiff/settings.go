@@ -32,6 +32,7 @@ var settingTable = []setting{
 	{"SVC_LISTEN_UNIX", "", "path of a Unix socket on which the API is served as well, for agents on this machine", isSocketPath},
 	{"SVC_LISTEN_UNIX_MODE", "0600", "mode of that socket: 0600 for the service's user, 0660 for its group too, 0666 for all users of the machine", oneOf(socketModes...)},
 	{"SVC_ADMIN_LISTEN", adminListenDefault, "address and port of metrics and profiles (no keys asked); off for none", isAddressOrOff},
+	{"SVC_CONSOLE", "true", "false switches the console at /console of the API's address off; it answers over TLS and on this machine only", isBool},
 	{"SVC_PUBLIC_URL", "", "where clients reach the API, for documents and activations (default http:// and SVC_LISTEN, where that names one address)", isBaseURL},
 	{"SVC_CONTACT", "", "how to reach who runs the service (an e-mail or web address), for the conformance descriptor", isContact},
 	{"SVC_TRUSTED_PROXIES", "", "networks (CIDR, comma-separated) whose X-Forwarded-For names the client", isPrefixes},
