@@ -152,7 +152,7 @@ func (w *world) decide(name, agent, intent string) string {
 func TestConsolePages(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	w.createKey("agent", authority.NewKey{FullGrant: true})
+	w.createKey("agent", authority.NewKey{FullGrant: true, Plan: "growth"})
 	allowed := w.decide("agent", `"robot"`, `{"action":"bash","command":"ls"}`)
 	w.decide("agent", `"robot"`, `{"action":"bash","command":"rm -rf /"}`)
 	held := w.decide("agent", `"robot"`, `{"action":"bash","command":"git push"}`)
@@ -185,7 +185,7 @@ func TestConsolePages(t *testing.T) {
 	}
 	for path, status := range map[string]int{
 		"/console/nothing": 404, "/console/events/0": 404, "/console/events/x": 404, "/console/events/99999": 404, "/console/holds/x": 404,
-		"/console/events?decision=x": 400, "/console/events?from=x": 400, "/console/events?before=x": 400, "/console/events?a=%zz": 400, "/console/sign-out": 405, "/consolex": 404,
+		"/console/events?decision=x": 400, "/console/events?from=x": 400, "/console/events?before=x": 400, "/console/events?a=%zz": 400, "/console/events?Decision=DENIED": 400, "/console/sign-out": 405, "/consolex": 404,
 	} {
 		if response, body := b.get(path); response.StatusCode != status {
 			t.Errorf("%s is answered %d, not %d: %s", path, response.StatusCode, status, body)
@@ -204,7 +204,7 @@ func TestConsolePaging(t *testing.T) {
 	}
 	b.signIn(w, "agent")
 	var seen []string
-	for path := "/console/events?decision=ALLOWED"; path != ""; {
+	for path := "/console/events?decision=ALLOWED"; path != "" && len(seen) <= 230; {
 		body := b.shows(path)
 		for _, found := range regexp.MustCompile(`<td>(agent-\d+)</td>`).FindAllStringSubmatch(body, -1) {
 			seen = append(seen, found[1])
@@ -293,7 +293,7 @@ func TestConsoleSession(t *testing.T) {
 func TestConsoleScopeLost(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	view := w.createKey("agent", authority.NewKey{FullGrant: true})
+	view := w.createKey("agent", authority.NewKey{FullGrant: true, Plan: "growth"})
 	b.signIn(w, "agent")
 	b.shows("/console/key")
 	if _, err := w.admin.ChangeScopes(context.Background(), view.ID, authority.ScopeChange{Remove: []string{"authorize"}}); err != nil {
@@ -316,8 +316,8 @@ func TestConsoleScopeLost(t *testing.T) {
 func TestConsoleOthers(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	w.createKey("victim", authority.NewKey{FullGrant: true})
-	w.createKey("thief", authority.NewKey{FullGrant: true})
+	w.createKey("victim", authority.NewKey{FullGrant: true, Plan: "growth"})
+	w.createKey("thief", authority.NewKey{FullGrant: true, Plan: "growth"})
 	allowed := w.decide("victim", `"secret-agent"`, `{"action":"bash","command":"ls secret"}`)
 	held := w.decide("victim", `"secret-agent"`, `{"action":"bash","command":"git push secret"}`)
 	w.send(w.request("POST /v1/webhooks\nAuthorization: Bearer $victim\n\n" + `{"url":"https://secret.example/","events":["intent.denied"]}`))
@@ -493,7 +493,7 @@ func escaped(body string) (faults []string) {
 func TestConsoleScripts(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	w.createKey("agent", authority.NewKey{FullGrant: true, Organization: hostile[0]})
+	w.createKey("agent", authority.NewKey{FullGrant: true, Plan: "growth", Organization: hostile[0]})
 	for _, text := range hostile {
 		quoted := string(must(plainJSON(text)))
 		for _, intent := range []string{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -151,7 +152,7 @@ type overview struct {
 type count struct {
 	Status string
 	Count  int
-	Query  string // of the events
+	Link   string // to the events
 }
 
 // statuses are the ways a decision ends, in the order of the page.
@@ -166,7 +167,7 @@ func (c *Console) overview(ctx context.Context, v *visit, _ string) *Response {
 	view := overview{From: from, Partial: counts.Partial}
 	for _, status := range statuses {
 		query := url.Values{"decision": {status.String()}, "from": {from.Format(time.RFC3339)}}
-		view.Counts = append(view.Counts, count{status.String(), counts.ByStatus[status.String()], query.Encode()})
+		view.Counts = append(view.Counts, count{status.String(), counts.ByStatus[status.String()], eventsPath + "?" + query.Encode()})
 	}
 	holds, fault := c.Authority.HoldsOf(ctx, v.key)
 	if fault != nil {
@@ -190,11 +191,14 @@ type eventList struct {
 	Filter   filter
 	Statuses []string
 	Rows     []row
-	Older    string // query of the next page; empty on the last
+	Older    string // link to the next page; empty on the last
 }
 
 // A filter is the filters of events as they were typed.
 type filter struct{ Decision, Rule, From, To string }
+
+// eventParameters are the parameters of the page of events.
+var eventParameters = []string{"decision", "rule", "from", "to", "before"}
 
 // eventsPerPage is the size of a page of events.
 const eventsPerPage = 100
@@ -203,6 +207,11 @@ func (c *Console) events(ctx context.Context, v *visit, _ string) *Response {
 	view := eventList{Filter: filter{v.Query.Get("decision"), v.Query.Get("rule"), v.Query.Get("from"), v.Query.Get("to")}}
 	for _, status := range statuses {
 		view.Statuses = append(view.Statuses, status.String())
+	}
+	for name, values := range v.Query {
+		if !slices.Contains(eventParameters, name) || len(values) > 1 {
+			return c.problem(v, http.StatusBadRequest, fmt.Sprintf("%.32q is an unknown parameter, or is there twice. The parameters are %s.", name, strings.Join(eventParameters, ", ")))
+		}
 	}
 	query, before, err := view.Filter.query(v.Query.Get("before"))
 	if err != nil {
@@ -214,7 +223,7 @@ func (c *Console) events(ctx context.Context, v *visit, _ string) *Response {
 	}
 	view.Rows = rows(latest.Events)
 	if latest.Before > 0 {
-		view.Older = view.Filter.values(latest.Before).Encode()
+		view.Older = eventsPath + "?" + view.Filter.values(latest.Before).Encode()
 	}
 	return c.page(v, "events", "Events", view)
 }
