@@ -237,7 +237,7 @@ func (f *filter) query(before string) (q authority.EventQuery, place uint64, err
 		}
 	}
 	if f.Decision != "" && q.Decision == 0 {
-		return q, 0, fmt.Errorf("The decision is %.32q. It can be ALLOWED, DENIED, PENDING or TEST_RUN.", f.Decision)
+		return q, 0, fmt.Errorf("decision is %.32q; it can be ALLOWED, DENIED, PENDING or TEST_RUN", f.Decision)
 	}
 	if q.From, err = moment("from", f.From); err != nil {
 		return q, 0, err
@@ -247,7 +247,7 @@ func (f *filter) query(before string) (q authority.EventQuery, place uint64, err
 	}
 	if before != "" {
 		if place, err = strconv.ParseUint(before, 10, 64); err != nil || place == 0 || place > authority.MaxCursor {
-			return q, 0, fmt.Errorf("before is %.32q. It is a place in the log, a number from 1.", before)
+			return q, 0, fmt.Errorf("before is %.32q; it is a place in the log, a number from 1", before)
 		}
 	}
 	return q, place, nil
@@ -263,7 +263,7 @@ func moment(name, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%s is %.40q. Write a time such as 2026-11-21T12:00:00Z, or a date such as 2026-11-21.", name, text)
+	return time.Time{}, fmt.Errorf("%s is %.40q; write a time such as 2026-11-21T12:00:00Z, or a date such as 2026-11-21", name, text)
 }
 
 // values are the filters as a query, with the place to continue from.

@@ -62,7 +62,9 @@ func (s *sessions) begin(key ledger.ID) (token string, err error) {
 	}
 	token = base64.RawURLEncoding.EncodeToString(raw[:])
 	now := s.clock()
-	s.sweep(now, len(s.all) >= maxSessions)
+	if len(s.all) >= maxSessions {
+		s.sweep(now)
+	}
 	if of := s.byKey[key]; len(of) >= maxSessionsOfKey {
 		s.remove(of[0])
 	}
@@ -112,18 +114,8 @@ func (s *sessions) endKey(key ledger.ID) {
 	}
 }
 
-// count returns how many sessions are open, those included that are over and have not been removed.
-func (s *sessions) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.all)
-}
-
-// sweep removes the sessions that are over, where all is set.
-func (s *sessions) sweep(now time.Time, all bool) {
-	if !all {
-		return
-	}
+// sweep removes the sessions that are over. The caller has the lock.
+func (s *sessions) sweep(now time.Time) {
 	for _, one := range s.all {
 		if one.over(now) {
 			s.remove(one)
