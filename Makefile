@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test race e2e-gateways lint fuzz differential evm mutants bash crash borders mcp-conformance: export GOFLAGS += -pgo=off
+test race e2e-gateways lint fuzz differential evm mutants bash crash borders mcp-conformance reload: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -46,7 +46,7 @@ lint: ## gofmt, vet, golangci-lint, govulncheck where its database can be reache
 
 .PHONY: golden
 golden: ## rewrite the golden files from what the code does now; read the diff
-	$(GO) test ./cmd/bailiff -run TestDiagnosticsPage -rewrite
+	$(GO) test ./cmd/bailiff -run 'TestDiagnosticsPage|TestMetricsPage' -rewrite
 	$(GO) test ./runtime/attest -run TestVectors -rewrite
 	$(GO) test ./grammar ./vm ./compiler ./runtime/intent ./httpd -rewrite
 
@@ -140,8 +140,15 @@ bench-mcp: build ## what mcp-proxy adds to a call of a tool, beside the same ser
 mcp-conformance: ## the protocol's conformance suites, for servers and clients, with and without mcp-proxy (needs Node and npm)
 	$(GO) test ./httpd/mcpproxy/e2e -run Conformance -conformance -count 1 -v -timeout 20m
 
+# How many policies the reload test puts in force under load, with a broken one after each.
+RELOADS ?= 200
+
+.PHONY: reload
+reload: ## SIGHUP under load with RELOADS good policies (200), each followed by a broken one
+	$(GO) test ./httpd/e2e -run TestReload -reloads $(RELOADS) -v -count 1 -timeout 0
+
 .PHONY: nightly
-nightly: race differential evm mutants bash crash borders hosts mcp-conformance ## what takes too long for every change
+nightly: race reload differential evm mutants bash crash borders hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp
 	$(MAKE) bench-worst WORST="-each 5m -floors"

@@ -221,7 +221,7 @@ var warningCodes = []grammar.CodeInfo{
 		Wrong:       toolPolicy("bash.blocked_commands: rm -rf"),
 		Right:       toolPolicy("bash.blocked_commands: rm -rf, rm -fr")},
 	{Code: CodeResponseElsewhere, Title: "rules about results, which a client enforces",
-		Explanation: "The service judges what an agent asks to do, and never sees what a tool answers. `response.…` keys tell a client, which deploys with the policy, how to inspect results: without such a client they do nothing.",
+		Explanation: "The service judges what an agent asks to do, and never sees what a tool answers. `response.…` keys tell a client, such as `bailiff mcp-proxy`, how to inspect results: without such a client they do nothing.",
 		Wrong:       responsePolicy("response.block_classes: secret"),
 		Right:       "version: 2.3.0\n## mcp\nallowed_tools: api.call\n"},
 	{Code: CodeNegatedItem, Title: "an item that begins as an exception",

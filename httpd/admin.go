@@ -61,12 +61,21 @@ var adminRoutes = []struct {
 	{"GET", "/usage", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Usage(ctx, string(ctx.QueryArgs().Peek("month"))))
 	}},
+	{"GET", "/evidence/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.Evidence(ctx, id, string(ctx.QueryArgs().Peek("key"))))
+	}},
+	{"GET", "/limits/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.Limits(ctx, id))
+	}},
 	{"GET", "/deployments/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Deployments(ctx, id))
 	}},
 	{"POST", "/clock/accept", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.AcceptClock(ctx))
 	}},
+	{"GET", "/pins", "", (*Admin).pins},
+	{"POST", "/pins/accept", "", (*Admin).acceptTool},
+	{"POST", "/pins/forget", "", (*Admin).forgetTools},
 	{"GET", "/events", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) { s.events(ctx) }},
 }
 
@@ -175,6 +184,7 @@ func adminStatus(err error) int {
 		{ledger.ErrNotFound, fasthttp.StatusNotFound},
 		{ledger.ErrKeyRevoked, fasthttp.StatusConflict},
 		{ledger.ErrKeyExists, fasthttp.StatusConflict},
+		{ledger.ErrDefinition, fasthttp.StatusConflict},
 		{ledger.ErrUnavailable, fasthttp.StatusServiceUnavailable},
 		{ledger.ErrUnknown, fasthttp.StatusServiceUnavailable},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/valyala/fasthttp"
@@ -70,7 +71,7 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 		s.serve(c, resource)
 	}
 	c.leave()
-	counter.Count(ctx.Response.StatusCode())
+	counter.Count(ctx.Response.StatusCode(), time.Since(ctx.Time()))
 	if s.draining.Load() {
 		ctx.SetConnectionClose()
 	}

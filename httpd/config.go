@@ -32,6 +32,8 @@ type Config struct {
 	Stores         Stores         // count the requests
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 
+	Ready func() []Check // whether the service can decide; it has to be quick, since anyone may ask. nil: not ready
+
 	Gateway *gateway.Gateway // nil where the service has no gateways
 
 	Console *console.Console // nil where the service has no console

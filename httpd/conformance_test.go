@@ -36,7 +36,7 @@ func TestVersionOfTheAPI(t *testing.T) {
 	if document.Info.Version != "2.0.0" {
 		t.Errorf("version %s", document.Info.Version)
 	}
-	others := []string{"/.well-known/jwks.json", "/.well-known/svc-pqc-keys.json", "/.well-known/svc-conformance.json", "/healthz", "/openapi.json", "/rpc/{chainId}", "/bundler/{chainId}"}
+	others := []string{"/.well-known/jwks.json", "/.well-known/svc-pqc-keys.json", "/.well-known/svc-conformance.json", "/healthz", "/readyz", "/openapi.json", "/rpc/{chainId}", "/bundler/{chainId}"}
 	for path := range document.Paths.Map() {
 		if !strings.HasPrefix(path, "/v1/") && !slices.Contains(others, path) {
 			t.Errorf("%s is not below /v1", path)
@@ -47,10 +47,11 @@ func TestVersionOfTheAPI(t *testing.T) {
 // scopes says for every route what its key needs: a scope, a plan, or no key at all ("Authentication").
 var scopes = map[string]string{
 	"POST /v1/authorize": "authorize", "POST /v1/authorize/test-run": "authorize", "POST /v1/hooks/claude-code": "authorize",
-	"GET /v1/holds/{holdId}": "authorize", "GET /v1/response-policy": "authorize", "POST /v1/holds/{holdId}/resolution": "authorize",
+	"GET /v1/holds/{holdId}": "authorize", "GET /v1/response-policy": "authorize", "GET /v1/limits": "authorize", "POST /v1/holds/{holdId}/resolution": "authorize",
+	"GET /v1/mcp/pins": "authorize", "POST /v1/mcp/pins": "authorize",
 	"GET /v1/events": "authorize", "GET /v1/events/checkpoint": "authorize", "POST /v1/warranty/deploy": "warranty:deploy",
 	"GET /v1/webhooks": "webhooks:write", "DELETE /v1/webhooks/{id}": "webhooks:write", "POST /v1/webhooks/{id}/enable": "webhooks:write", "POST /v1/webhooks": "a plan",
-	"POST /v1/keys/register": "", "POST /rpc/{chainId}": "", "POST /bundler/{chainId}": "", "GET /healthz": "", "GET /openapi.json": "",
+	"POST /v1/keys/register": "", "POST /rpc/{chainId}": "", "POST /bundler/{chainId}": "", "GET /healthz": "", "GET /readyz": "", "GET /openapi.json": "",
 	"GET /.well-known/jwks.json": "", "GET /.well-known/svc-pqc-keys.json": "", "GET /v1/pqc-keys": "", "GET /v1/capabilities": "",
 	"GET /.well-known/svc-conformance.json": "", "GET /v1/svc-conformance": "", "GET /v1/service-metadata": "",
 }

@@ -139,6 +139,11 @@ func (s *Server) events(c *call) {
 	s.reply(c, fasthttp.StatusOK, view, fault)
 }
 
+func (s *Server) limits(c *call) {
+	view, fault := s.config.Authority.Limits(context.Background(), c.key)
+	s.reply(c, fasthttp.StatusOK, view, fault)
+}
+
 // checkpointText is the media type of a signed note (C2SP signed-note), which has none of its own.
 const checkpointText = "text/plain; charset=utf-8"
 

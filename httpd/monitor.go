@@ -16,27 +16,37 @@ import (
 // is measured for as long as was asked.
 const monitorTimeout = 10 * time.Second
 
-// Monitor serves what operators watch a service by: /metrics, /debug/pprof/ and /healthz. It knows no keys, and a profile
-// shows what is in memory: it belongs on a loopback address.
+// Monitor serves what operators watch a service by. It knows no keys: it belongs on a loopback address.
 type Monitor struct {
 	http *http.Server
 	end  context.CancelFunc // of the context of all requests
 }
 
-// NewMonitor returns the server of metrics and profiles.
-func NewMonitor(m *metrics.Metrics, log *slog.Logger) *Monitor {
+// NewMonitor returns the server of /metrics, /healthz and /readyz, which tells what checks return.
+func NewMonitor(m *metrics.Metrics, checks func() []Check, log *slog.Logger) *Monitor {
 	routes := http.NewServeMux()
 	routes.Handle("GET /metrics", m.Handler())
+	routes.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"status":"ok"}`)) // whoever asked has gone
+	})
+	routes.HandleFunc("GET /readyz", readyHandler(checks))
+	return newMonitor(routes, log)
+}
+
+// NewProfiler returns the server of /debug/pprof/. A profile shows what is in memory, API keys included.
+func NewProfiler(log *slog.Logger) *Monitor {
+	routes := http.NewServeMux()
 	routes.HandleFunc("GET /debug/pprof/", pprof.Index)
 	routes.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	routes.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	routes.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	routes.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
 	routes.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	routes.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"status":"ok"}`)) // whoever asked has gone
-	})
+	return newMonitor(routes, log)
+}
+
+func newMonitor(routes http.Handler, log *slog.Logger) *Monitor {
 	requests, end := context.WithCancel(context.Background())
 	return &Monitor{&http.Server{
 		Handler: routes, ReadTimeout: monitorTimeout, IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),

@@ -15,6 +15,8 @@ import (
 	"bailiff/runtime/authority"
 	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/subject"
 )
 
 // An answer is what a route may answer with a status: a schema of schemas.json, a media type that is not JSON, or
@@ -169,13 +171,17 @@ func pathParameter(name string) object {
 
 // queryParameters are the schemas of all parameters of queries.
 var queryParameters = object{
+	"server":   object{"type": "string", "minLength": 1, "maxLength": ledger.MaxServerName, "description": "the MCP server, as actions name it; required"},
 	"explain":  object{"type": "string", "enum": []string{"true", "false"}},
 	"wait":     object{"type": "integer", "minimum": 0, "maximum": int(authority.MaxHoldWait / time.Second), "description": "seconds in which the hold may be resolved before the answer comes; 0 unless it is set"},
 	"after":    object{"type": "string", "pattern": "^(0|[1-9][0-9]*)$"},
 	"from":     reference("Time"),
 	"to":       reference("Time"),
 	"decision": object{"type": "string", "enum": []string{"ALLOWED", "DENIED", "PENDING", "TEST_RUN"}},
-	"rule":     object{"type": "string", "minLength": 1},
+	"rule":     object{"type": "string", "minLength": 1, "description": "matchedRule of the events"},
+	"agent":    object{"type": "string", "minLength": 1, "description": "agentId of the events"},
+	"task":     object{"type": "string", "minLength": 1, "description": "taskId of the events"},
+	"action":   object{"type": "string", "minLength": 1, "description": "action of the events, in any case"},
 	"limit":    object{"type": "integer", "minimum": 1, "maximum": maxEvents, "default": usualEvents},
 }
 
@@ -200,8 +206,23 @@ func schemas() (object, error) {
 		return nil, fmt.Errorf("schemas.json: %w", err)
 	}
 	all["FailureCode"], all["DecisionCode"] = codes(code.Failure), codes(code.Denial, code.Hold)
-	all["Intent"] = intentSchema()
+	all["Intent"], all["Subject"] = intentSchema(), subjectSchema()
 	return all, nil
+}
+
+// subjectSchema is the schema of what an event says a decision was about, made from the table of its fields.
+func subjectSchema() object {
+	members := object{}
+	for _, row := range subject.Table {
+		members[row.Name] = object{"type": "string", "minLength": 1, "maxLength": row.Max, "description": row.Doc}
+		if row.Further != "" {
+			members[row.Further] = object{"type": "integer", "minimum": 1, "description": "how many more there are than " + row.Name}
+		}
+	}
+	return object{
+		"type": "object", "minProperties": 1, "additionalProperties": false, "properties": members,
+		"description": "what the decision was about, with credentials masked; what does not apply is absent",
+	}
 }
 
 // codes is the schema of the codes of some classes.

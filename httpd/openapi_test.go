@@ -136,10 +136,13 @@ func (c *checker) complete(t *testing.T) {
 	}
 	elsewhere := []string{
 		"POST /v1/authorize 503", "POST /v1/authorize/test-run 503", // TestStoreFails
-		"GET /v1/events 503", "GET /v1/response-policy 503", "GET /v1/events/checkpoint 503", "POST /v1/warranty/deploy 503", "POST /v1/keys/register 503",
+		"GET /v1/events 503", "GET /v1/limits 503", "GET /v1/response-policy 503", "GET /v1/events/checkpoint 503", "POST /v1/warranty/deploy 503", "POST /v1/keys/register 503",
 		"GET /v1/webhooks 503", "POST /v1/webhooks 503", "DELETE /v1/webhooks/{id} 503", "POST /v1/webhooks/{id}/enable 503", "POST /v1/holds/{holdId}/resolution 503",
-		"GET /v1/service-metadata 503", // TestMetadataWithoutCommit
-		"POST /v1/webhooks 409",        // TestTooManyWebhooks
+		"GET /v1/service-metadata 503",                  // TestMetadataWithoutCommit
+		"POST /v1/webhooks 409",                         // TestTooManyWebhooks
+		"GET /v1/mcp/pins 503", "POST /v1/mcp/pins 503", // TestStoreFails
+		"POST /v1/mcp/pins 409", // TestTooManyPinnedServers
+		"GET /readyz 503",       // TestReady
 	}
 	for i := range routes {
 		for _, a := range routes[i].answers {

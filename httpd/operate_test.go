@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"runtime/trace"
 	"strings"
@@ -18,13 +20,12 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/metrics"
 )
 
 // TestProfileEnds: a trace for a minute that is under way when the service ends keeps it from nothing, and is answered.
 func TestProfileEnds(t *testing.T) {
 	listener := fasthttputil.NewInmemoryListener()
-	monitor := NewMonitor(metrics.New(), slog.New(slog.DiscardHandler))
+	monitor := NewProfiler(slog.New(slog.DiscardHandler))
 	go monitor.Serve(listener)
 	client := &http.Client{Transport: &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial() },
@@ -51,6 +52,18 @@ func TestProfileEnds(t *testing.T) {
 	}
 	if err := <-answered; err != nil || len(measured) == 0 {
 		t.Errorf("%d bytes of a trace, %v", len(measured), err)
+	}
+}
+
+// TestProfiler serves profiles and nothing else.
+func TestProfiler(t *testing.T) {
+	profiler := NewProfiler(slog.New(slog.DiscardHandler))
+	for path, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/heap": 200, "/debug/pprof/cmdline": 200, "/metrics": 404, "/healthz": 404} {
+		recorder := httptest.NewRecorder()
+		profiler.http.Handler.ServeHTTP(recorder, httptest.NewRequest("GET", path, nil))
+		if recorder.Code != want {
+			t.Errorf("%s: %d, want %d", path, recorder.Code, want)
+		}
 	}
 }
 
@@ -91,7 +104,7 @@ func TestRequestsAreCounted(t *testing.T) {
 		w.send(w.request(request))
 	}
 	listener := fasthttputil.NewInmemoryListener()
-	monitor := NewMonitor(w.metrics, slog.New(slog.DiscardHandler))
+	monitor := NewMonitor(w.metrics, nil, slog.New(slog.DiscardHandler))
 	served := make(chan error, 1)
 	go func() { served <- monitor.Serve(listener) }()
 	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial() }}}
@@ -120,7 +133,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	if strings.Contains(text, "made/up") {
 		t.Error("a path that a client made up is a label")
 	}
-	for path, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/heap": 200, "/debug/pprof/cmdline": 200, "/healthz": 200, "/v1/authorize": 404} {
+	for path, want := range map[string]int{"/debug/pprof/": 404, "/debug/pprof/heap": 404, "/healthz": 200, "/v1/authorize": 404} {
 		if status, body := get(path); status != want {
 			t.Errorf("%s: %d %.100s", path, status, body)
 		}
@@ -252,6 +265,8 @@ func TestStoreFails(t *testing.T) {
 		"POST /v1/keys/register\n\n" + `{"email":"a@example.com"}`,
 		"GET /v1/holds/" + id + "\nAuthorization: Bearer $agent",
 		"POST /v1/holds/" + id + "/resolution\nAuthorization: Bearer $agent\n\n" + `{"decision":"ALLOWED","resolved_at":1,"operator_signature":"` + strings.Repeat("A", 86) + `"}`,
+		"GET /v1/mcp/pins?server=files\nAuthorization: Bearer $agent",
+		"POST /v1/mcp/pins\nAuthorization: Bearer $agent\n\n" + `{"server":"files","tools":[{"name":"read","definition":"{}"}]}`,
 		"GET /v1/webhooks\nAuthorization: Bearer $agent",
 		"POST /v1/webhooks\nAuthorization: Bearer $agent\n\n" + `{"url":"https://x.example","events":["intent.denied"]}`,
 		"DELETE /v1/webhooks/" + id + "\nAuthorization: Bearer $agent",
@@ -282,6 +297,24 @@ func TestTooManyWebhooks(t *testing.T) {
 		c.check(t, raw, response, body)
 		if response.StatusCode != want {
 			t.Errorf("webhook %d: %d %s", i+1, response.StatusCode, body)
+		}
+	}
+}
+
+// TestTooManyPinnedServers pins the tools of one MCP server too many.
+func TestTooManyPinnedServers(t *testing.T) {
+	w, c := newWorld(t), newChecker(t)
+	w.serve(w.config(w.authority("", false)))
+	w.createKey("agent", authority.NewKey{})
+	for i := range ledger.MaxPinnedServers + 1 {
+		want, raw := 200, w.request("POST /v1/mcp/pins\nAuthorization: Bearer $agent\n\n"+fmt.Sprintf(`{"server":"s%d","tools":[{"name":"read","definition":"{}"}]}`, i))
+		if i == ledger.MaxPinnedServers {
+			want = 409
+		}
+		response, body := w.send(raw)
+		c.check(t, raw, response, body)
+		if response.StatusCode != want {
+			t.Errorf("server %d: %d %s", i+1, response.StatusCode, body)
 		}
 	}
 }

@@ -43,15 +43,23 @@ var eventParameters = []eventParameter{
 		q.Decision, ok = decisionNamed(text)
 		return ok
 	}},
-	{"rule", "is a matched_rule", func(text string, q *authority.EventQuery) bool {
-		q.Rule = text
-		return text != ""
-	}},
+	{"rule", "is a matchedRule", textOf(func(q *authority.EventQuery) *string { return &q.Rule })},
+	{"agent", "is an agentId", textOf(func(q *authority.EventQuery) *string { return &q.Agent })},
+	{"task", "is a task_id", textOf(func(q *authority.EventQuery) *string { return &q.Task })},
+	{"action", "is an action, in any case", textOf(func(q *authority.EventQuery) *string { return &q.Action })},
 	{"limit", "is a number from 1 to " + strconv.Itoa(maxEvents), func(text string, q *authority.EventQuery) bool {
 		n, ok := wholeNumber(text, maxEvents)
 		q.Limit = int(n)
 		return ok && n > 0
 	}},
+}
+
+// textOf reads a text that is not empty into a part of a query.
+func textOf(part func(*authority.EventQuery) *string) func(string, *authority.EventQuery) bool {
+	return func(text string, q *authority.EventQuery) bool {
+		*part(q) = text
+		return text != ""
+	}
 }
 
 // eventQuery reads the query of GET /v1/events strictly: a parameter that was left out for a slip of the pen would show

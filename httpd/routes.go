@@ -17,6 +17,7 @@ const (
 	deployBodyBytes    = 400_000
 	gatewayBodyBytes   = 1 << 20
 	smallBodyBytes     = 16_000
+	pinsBodyBytes      = authority.MaxPinsBody
 	hookBodyBytes      = 400_000 // an event has the contents of files, which the request made of it has not
 	// otherBodyBytes bounds a body that is not used.
 	otherBodyBytes = 400_000
@@ -75,6 +76,16 @@ var routes = []route{
 		answers: []answer{{200, "ResponsePolicy"}, {409, "Error"}, {503, "Error"}}, handle: (*Server).responsePolicy,
 	},
 	{
+		path: pinsPath, method: "GET", id: "pins", summary: "Read which tools of an MCP server are pinned.",
+		access: authorizes, limit: manageLimit, query: []string{"server"},
+		answers: []answer{{200, "Pins"}, {400, "Error"}, {503, "Error"}}, handle: (*Server).pins,
+	},
+	{
+		path: pinsPath, method: "POST", id: "meetTools", summary: "Pin the tools of an MCP server that are not pinned, and note which of the others have changed.",
+		access: authorizes, limit: manageLimit, bodyBytes: pinsBodyBytes, request: "ListedTools",
+		answers: []answer{{200, "Pins"}, {409, "Error"}, {503, "Error"}}, handle: (*Server).meetTools,
+	},
+	{
 		path: "/v1/holds/{holdId}", method: "GET", id: "hold", summary: "Read a hold, and wait until it is resolved.",
 		access: authorizes, limit: holdLimit, query: []string{"wait"},
 		answers: []answer{{200, "Hold"}, {400, "Error"}, {404, "Error"}, {503, "Error"}}, handle: (*Server).hold,
@@ -117,6 +128,10 @@ var routes = []route{
 		answers: []answer{{200, "Events"}, {400, "Error"}, {503, "Error"}}, handle: (*Server).events,
 	},
 	{
+		path: "/v1/limits", method: "GET", id: "limits", summary: "Read what is used and left of the limits of the key's policy.",
+		access: authorizes, limit: manageLimit, answers: []answer{{200, "Limits"}, {409, "Error"}, {503, "Error"}}, handle: (*Server).limits,
+	},
+	{
 		path: "/v1/events/checkpoint", method: "GET", id: "checkpoint", summary: "Read a signed checkpoint of the record.",
 		access: authorizes, limit: manageLimit, answers: []answer{{200, checkpointText}, {503, "Error"}}, handle: (*Server).checkpoint,
 	},
@@ -138,6 +153,7 @@ var routes = []route{
 	document("/v1/capabilities", "capabilities", "What policies the service can enforce.", "Capabilities", (*Server).capabilities),
 	document("/openapi.json", "openapi", "This document.", "Document", (*Server).openAPI),
 	document("/healthz", "health", "Whether the process lives.", "Health", (*Server).health),
+	document("/readyz", "ready", "Whether the service can decide, and if not, why.", "Readiness", (*Server).ready, answer{503, "Readiness"}),
 	document("/v1/service-metadata", "metadata", "The commit that the build is bound to.", "Metadata", (*Server).metadata, answer{503, "Error"}),
 }
 
@@ -154,6 +170,9 @@ const (
 
 // responsePolicyPath is the path of the signed response rules.
 const responsePolicyPath = "/v1/response-policy"
+
+// pinsPath is the path of the tools that are pinned.
+const pinsPath = "/v1/mcp/pins"
 
 // decides reports whether a path is of a route that decides on intents.
 func decides(path []byte) bool { return string(path) == authorizePath || string(path) == testRunPath }

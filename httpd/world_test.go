@@ -126,6 +126,7 @@ func (w *world) config(decider *authority.Authority) Config {
 	return Config{
 		Authority: decider, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Random: rand.NewChaCha8([32]byte{2}), Commit: testCommit,
 		CommitTime: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Contact: "ops@svc.example", PublicURL: "https://svc.example", Stores: Stores{limit.NewMemory(1000), limit.NewMemory(1000), limit.NewMemory(1000)}, Metrics: w.metrics,
+		Ready: func() []Check { return []Check{{"ledger", true, "it takes decisions"}} },
 	}
 }
 
@@ -203,7 +204,7 @@ func (w *world) resolve(name, hold, decision string) {
 		if err != nil {
 			continue
 		}
-		text := authority.ResolutionText(w.said[hold], fmt.Sprintf("%x", found.IntentHash), fmt.Sprintf("%x", found.PolicyHash), decision, w.now.Unix())
+		text := attest.ResolutionText(w.said[hold], fmt.Sprintf("%x", found.IntentHash), fmt.Sprintf("%x", found.PolicyHash), decision, w.now.Unix())
 		w.said[name] = fmt.Sprintf(`{"decision":%q,"resolved_at":%d,"operator_signature":%q}`, decision, w.now.Unix(),
 			base64.RawURLEncoding.EncodeToString(ed25519.Sign(w.operator, text)))
 		return

@@ -7,6 +7,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -148,7 +149,8 @@ func (w *workshop) close() {
 	}
 }
 
-const policy = "version: 2.3.0\n\n## mcp\n\nallowed_tools: bench.echo\n"
+const policy = "version: 2.3.0\n\n## mcp\n\nallowed_tools: bench.echo\nresponse.http_tools: bench.echo\nresponse.deterministic_ruleset: sof-response-rules-v1\n" +
+	"response.block_classes: secret, pii, malicious_url, prompt_injection\n"
 
 func newWorkshop(binary string) (w *workshop, err error) {
 	path, err := filepath.Abs(binary)
@@ -190,7 +192,7 @@ func (w *workshop) start() error {
 	if err != nil {
 		return err
 	}
-	w.env = append(w.env, "SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(public), "WARRANTY_PATH=warranty.md", "SVC_DATA_DIR=data", "SVC_ADMIN_LISTEN=off", "XDG_STATE_HOME="+w.folder)
+	w.env = append(w.env, "SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(public), "WARRANTY_PATH=warranty.md", "SVC_DATA_DIR=data", "SVC_ADMIN_LISTEN=off")
 	service := exec.Command(w.binary, "serve")
 	service.Dir, service.Env = w.folder, append(w.env, "SVC_LISTEN=127.0.0.1:0")
 	log, err := service.StderrPipe()
@@ -217,17 +219,34 @@ func (w *workshop) start() error {
 
 // startStandIn starts a server that allows everything at once.
 func (w *workshop) startStandIn() error {
+	signs, err := newSigner(w.folder)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	w.standIn = "http://" + listener.Addr().String()
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if signs.document(rw, r) {
+			return
+		}
 		var body struct {
-			Nonce string `json:"request_nonce"`
+			Nonce  string              `json:"request_nonce"`
+			Commit string              `json:"txCommit"`
+			Tools  []client.ListedTool `json:"tools"`
 		}
 		_ = json.NewDecoder(r.Body).Decode(&body)
-		fmt.Fprintf(rw, `{"status":"ALLOWED","intent_attestation":"x","policyHash":"%064d","message":"","request_nonce":%q}`, 0, body.Nonce)
+		if strings.HasPrefix(r.URL.Path, "/v1/mcp/pins") {
+			pins := []client.Pin{}
+			for _, tool := range body.Tools {
+				pins = append(pins, client.Pin{Name: tool.Name, SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(tool.Definition)))})
+			}
+			_ = json.NewEncoder(rw).Encode(map[string]any{"server": "bench", "tools": pins})
+			return
+		}
+		fmt.Fprintf(rw, `{"status":"ALLOWED","intent_attestation":%q,"policyHash":%q,"message":"","request_nonce":%q}`, signs.attestation(body.Commit), standInPolicy, body.Nonce)
 	})}
 	go func() { _ = server.Serve(listener) }()
 	w.closers = append(w.closers, func() { _ = server.Close() })

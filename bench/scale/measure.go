@@ -34,14 +34,14 @@ var serving = regexp.MustCompile(`msg=serving .*address=(\S+)`)
 
 // measure starts the service on a data folder and measures it.
 func measure(ctx context.Context, service, data string, secrets []string) (f figures, err error) {
-	monitor, err := port.FreeAddress()
+	profiler, err := port.FreeAddress()
 	if err != nil {
 		return f, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	command := exec.CommandContext(ctx, service, "serve")
-	command.Env = append(plainEnviron(), "SVC_HOSTED=true", "SVC_DATA_DIR="+data, "SVC_LISTEN=127.0.0.1:0", "SVC_ADMIN_LISTEN="+monitor, "SVC_RATE_LIMIT_KEY=0", "SVC_RATE_LIMIT_IP=0")
+	command.Env = append(plainEnviron(), "SVC_HOSTED=true", "SVC_DATA_DIR="+data, "SVC_LISTEN=127.0.0.1:0", "SVC_ADMIN_LISTEN=off", "SVC_PPROF_LISTEN="+profiler, "SVC_RATE_LIMIT_KEY=0", "SVC_RATE_LIMIT_IP=0")
 	log, err := command.StderrPipe()
 	if err != nil {
 		return f, err
@@ -64,7 +64,7 @@ func measure(ctx context.Context, service, data string, secrets []string) (f fig
 		return f, err
 	}
 	f.start = time.Since(begun)
-	if f.heap, err = heap("http://" + monitor); err != nil {
+	if f.heap, err = heap("http://" + profiler); err != nil {
 		return f, err
 	}
 	if f.resident, err = resident(command.Process.Pid); err != nil {
@@ -86,9 +86,9 @@ func awaitAddress(log io.Reader) (address, said string) {
 	return "", all.String()
 }
 
-// heap is what lives on the service's heap after a collection, as its monitor tells.
-func heap(monitor string) (int64, error) {
-	text, err := fetch(monitor + "/debug/pprof/heap?gc=1&debug=1")
+// heap is what lives on the service's heap after a collection, as its profiles tell.
+func heap(profiler string) (int64, error) {
+	text, err := fetch(profiler + "/debug/pprof/heap?gc=1&debug=1")
 	if err != nil {
 		return 0, err
 	}

@@ -52,6 +52,7 @@ var canaries = []canary{
 	{"groups", "nonces that are remembered", fault{"runtime/ledger/state/replay.go", " && len(t.order)-t.head <= ledger.MaxReplays", ""}, "runtime/ledger/state", "TestReplaysForgotten", ""},
 	{"explain", "rules that an explanation lists", fault{authority + "/explain.go", "if len(e.Violations) == MaxFindings {", "if false {"}, authority, "TestExplainBounded", ""},
 	{"explain", "explanations in turn", fault{authority + "/turns.go", "if lasts = w.explain; lasts {", "if false {"}, authority, "TestExplanationInTurn", ""},
+	{"explain", "explanations of light policies in turn", fault{authority + "/turns.go", "if !w.explain && ", "if "}, authority, "TestExplanationInTurn", ""},
 	{"pages", "pages in turn", fault{authority + "/turns.go", "[]chan struct{}{q.turn, t.places, t.shared}", "[]chan struct{}{q.turn}"}, authority, "TestEventsInTurn", ""},
 	{"webhooks", "deliveries that wait, by key", fault{"runtime/ledger/state/webhook.go", "return waiting < ledger.MaxOutbox || ", "return true || "}, "runtime/ledger/memory", "TestConformance/OutboxBound", ledgerTest + "/bound.go"},
 	{"webhooks", "requests to receivers that fail", fault{"runtime/webhook/lane.go", "if l.slow && s.slow >= maxSlow {", "if false {"}, "runtime/webhook", "TestLanes", ""},

@@ -34,7 +34,7 @@ var (
 // footing reads what the service uses.
 func (s *service) footing() (f footing, err error) {
 	// It collects garbage first (net/http/pprof).
-	if _, err := call(plainClient, http.MethodGet, "http://"+s.monitor+"/debug/pprof/heap?gc=1", "", nil); err != nil {
+	if _, err := call(plainClient, http.MethodGet, "http://"+s.profiler+"/debug/pprof/heap?gc=1", "", nil); err != nil {
 		return f, err
 	}
 	text, err := call(plainClient, http.MethodGet, "http://"+s.monitor+"/metrics", "", nil)

@@ -27,19 +27,20 @@ import (
 
 // A service is a hosted service in a control group.
 type service struct {
-	command *exec.Cmd
-	address string // of the API
-	monitor string // of the metrics; empty for a floor
-	ended   chan struct{}
-	err     error // how it ended; to be read when ended is closed
-	log     tail
-	binary  string
-	data    string
-	most    atomic.Int64 // bytes of resident memory that were seen
+	command  *exec.Cmd
+	address  string // of the API
+	monitor  string // of the metrics; empty for a floor
+	profiler string // of the profiles
+	ended    chan struct{}
+	err      error // how it ended; to be read when ended is closed
+	log      tail
+	binary   string
+	data     string
+	most     atomic.Int64 // bytes of resident memory that were seen
 }
 
 // patience is how long a service may take to start, to answer after an attack, and to stop.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // openFiles is how many files a service may open where a row says nothing else.
 const openFiles = 8192
@@ -52,10 +53,14 @@ func start(ctx context.Context, binary, data string, g *group, files int, node s
 	if err != nil {
 		return nil, err
 	}
+	profiler, err := port.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
 	s, err := startIn(ctx, g, files, []string{binary, "serve"},
-		"SVC_HOSTED=true", "SVC_DATA_DIR="+data, "SVC_LISTEN=127.0.0.1:0", "SVC_ADMIN_LISTEN="+monitor, "SVC_WEBHOOK_ALLOW_PRIVATE=true", "SVC_RPC_URL_1="+node)
+		"SVC_HOSTED=true", "SVC_DATA_DIR="+data, "SVC_LISTEN=127.0.0.1:0", "SVC_ADMIN_LISTEN="+monitor, "SVC_PPROF_LISTEN="+profiler, "SVC_WEBHOOK_ALLOW_PRIVATE=true", "SVC_RPC_URL_1="+node)
 	if err == nil {
-		s.binary, s.data, s.monitor = binary, data, monitor
+		s.binary, s.data, s.monitor, s.profiler = binary, data, monitor, profiler
 	}
 	return s, err
 }

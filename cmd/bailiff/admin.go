@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"bailiff/runtime/authority"
+	"bailiff/runtime/evidence"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	"bailiff/runtime/metrics"
@@ -33,7 +34,12 @@ type admin interface {
 	Deployments(ctx context.Context, keyID string) ([]authority.DeploymentView, error)
 	Holds(context.Context) ([]authority.HoldView, error)
 	AcceptClock(context.Context) (authority.ClockView, error)
+	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
+	Limits(ctx context.Context, keyID string) (*authority.LimitsView, error)
 	Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error)
+	Pins(ctx context.Context, query authority.PinQuery) ([]authority.KeyPinView, error)
+	AcceptTool(ctx context.Context, choice authority.PinChoice) (authority.KeyPinView, error)
+	ForgetTools(ctx context.Context, choice authority.PinChoice) (authority.PinQuery, error)
 }
 
 // presence says what to do where the data folder holds no ledger.
@@ -166,6 +172,41 @@ func (r *remoteAdmin) Events(ctx context.Context, keyID string, query authority.
 	}
 	view := new(authority.EventsView)
 	return view, r.call(ctx, "GET", "/events?"+values.Encode(), nil, view)
+}
+
+// Limits asks the service for what is left of a key's limits.
+func (r *remoteAdmin) Limits(ctx context.Context, keyID string) (*authority.LimitsView, error) {
+	view := new(authority.LimitsView)
+	return view, r.call(ctx, "GET", "/limits/"+url.PathEscape(keyID), nil, view)
+}
+
+// Evidence asks the service for the evidence for an event.
+func (r *remoteAdmin) Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error) {
+	bundle := new(evidence.Bundle)
+	values := url.Values{}
+	if keyID != "" {
+		values.Set("key", keyID)
+	}
+	return bundle, r.call(ctx, "GET", "/evidence/"+url.PathEscape(id)+"?"+values.Encode(), nil, bundle)
+}
+
+// Pins lists pins.
+func (r *remoteAdmin) Pins(ctx context.Context, query authority.PinQuery) (views []authority.KeyPinView, err error) {
+	values := url.Values{"key": {query.KeyID}, "server": {query.Server}, "tool": {query.Tool}}
+	err = r.call(ctx, "GET", "/pins?"+values.Encode(), nil, &views)
+	return views, err
+}
+
+// AcceptTool accepts the definition of a tool.
+func (r *remoteAdmin) AcceptTool(ctx context.Context, choice authority.PinChoice) (view authority.KeyPinView, err error) {
+	err = r.call(ctx, "POST", "/pins/accept", choice, &view)
+	return view, err
+}
+
+// ForgetTools gives up pins.
+func (r *remoteAdmin) ForgetTools(ctx context.Context, choice authority.PinChoice) (forgotten authority.PinQuery, err error) {
+	err = r.call(ctx, "POST", "/pins/forget", choice, &forgotten)
+	return forgotten, err
 }
 
 // AcceptClock has the service accept its clock.

@@ -6,19 +6,15 @@ import (
 	"strconv"
 	"strings"
 
+	"bailiff/runtime/authority"
 	"bailiff/runtime/limit"
 )
 
 // announce says at start what is served, and what an operator should know about it.
 func (r *service) announce() {
 	s := r.settings
-	hosting, mode := "self-hosted", "enforce"
-	if s.hosted() {
-		hosting = "hosted"
-	}
-	if s.observe() {
-		mode = "OBSERVE"
-	}
+	mode, hosting := s.runsAs()
+	r.log.Info("build", thisBuild().attributes()) // not before: what keeps a service from starting is told alone
 	r.log.Info("serving", "hosting", hosting, "mode", mode, "address", r.address, "environment", s["SVC_ENV"], "publicURL", r.publicURL())
 	if socket := s["SVC_LISTEN_UNIX"]; socket != "" {
 		r.log.Info("serving on a socket", "path", socket, "mode", s["SVC_LISTEN_UNIX_MODE"])
@@ -83,6 +79,11 @@ func (r *service) announceSelfHosted() {
 	r.log.Info("self-hosted", "policy", r.settings["WARRANTY_PATH"], "policyHash", policy.Hash,
 		"governs", "every key that has deployed none of its own; each key is pinned to the operator key",
 		"keys", "bailiff keys create makes them; registration is closed", "quota", "none")
+	r.announceWarnings(policy)
+}
+
+// announceWarnings logs what the compiler warns of in a policy.
+func (r *service) announceWarnings(policy *authority.Policy) {
 	for _, warning := range policy.Warnings {
 		r.log.Warn("policy", "code", warning.Code, "message", warning.Message)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -62,9 +63,9 @@ func (b *background) stop(ctx context.Context) error {
 	return errors.Join(b.faults...)
 }
 
-// startWork starts the deliveries of webhooks, which see to the expiry of holds too, the checkpoints, and the
-// dropping of policies out of use.
-func (r *service) startWork() error {
+// startWork starts the deliveries of webhooks, which see to the expiry of holds too, the checkpoints, the dropping of
+// policies out of use, and the reloading of the default policy.
+func (r *service) startWork(hangUps <-chan os.Signal) error {
 	r.warnOfOutdatedHolds()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.work.cancel, r.work.started = cancel, true
@@ -75,11 +76,13 @@ func (r *service) startWork() error {
 	fault := func(err error) { r.failed <- err }
 	r.work.start(ctx, dispatcher.Run, fault)
 	r.work.start(ctx, every(checkpointEvery, r.renewCheckpoint), fault)
+	r.work.start(ctx, every(readyEvery, r.ready.look), fault)
 	r.work.start(ctx, every(clockEvery, r.watchClock), fault)
 	r.work.start(ctx, every(dropEvery, func(context.Context) error {
 		r.decider.DropUnused(r.clock())
 		return nil
 	}), fault)
+	r.work.start(ctx, r.reloadOn(hangUps), fault)
 	crowded := crowdedKeys{ledger: r.ledger, clock: r.clock, log: r.log}
 	r.work.start(ctx, every(crowdedEvery, crowded.look), fault)
 	return errors.Join(r.metrics.Queue("webhook_outbox", dispatcher.Waiting), r.metrics.Queue("crowded_keys", crowded.count))

@@ -104,10 +104,18 @@ func (r *service) keepCheckpoint(ctx context.Context) error {
 // writeCheckpoint signs a head, and records by which keys. It does nothing where that head is signed already, or the
 // ledger is empty.
 func (r *service) writeCheckpoint(head ledger.Head) error {
-	if head.LSN == 0 || r.signed == head {
-		return nil
+	now := r.clock()
+	if head.LSN != 0 && r.signed != head {
+		if err := r.signHead(head, now); err != nil {
+			return err
+		}
 	}
-	signed, err := r.signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: r.clock()})
+	r.checkpointed.Store(now.UnixNano())
+	return nil
+}
+
+func (r *service) signHead(head ledger.Head, now time.Time) error {
+	signed, err := r.signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: now})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -83,7 +84,7 @@ func (f *apiFlags) key(std streams) (string, error) {
 
 // loopback reports whether a host is this machine.
 func loopback(host string) bool {
-	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 // refusal is an answer of the service that is not the one hoped for.

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -61,7 +60,7 @@ const clockAhead = 5 * time.Second
 func (p *patient) examineClock() {
 	now := p.clock()
 	before := len(p.findings)
-	if built := buildTime(); now.Before(built) {
+	if built := thisBuild().Time; now.Before(built) {
 		p.add(trouble, "clock", "it says %s, before this build was made (%s); set it", now.UTC().Format(time.RFC3339), built.Format(time.RFC3339))
 	}
 	if info, err := os.Stat(p.settings.checkpointPath()); err == nil && info.ModTime().Sub(now) > clockAhead {
@@ -73,18 +72,6 @@ func (p *patient) examineClock() {
 	if before == len(p.findings) {
 		p.add(sound, "clock", "%s, kept in step", now.UTC().Format(time.RFC3339))
 	}
-}
-
-// buildTime is when the commit was made that this build comes from; the year 1 where that is not known.
-func buildTime() (at time.Time) {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			if setting.Key == "vcs.time" {
-				at, _ = time.Parse(time.RFC3339, setting.Value)
-			}
-		}
-	}
-	return at
 }
 
 // examineRecord verifies the record's chain against the last checkpoint, where no service has it open.

@@ -156,7 +156,7 @@ func (p *patient) examineAddresses() {
 		p.add(sound, "socket", "%s is left over; the next start replaces it", s.adminSocket())
 	}
 	p.examineSocket(s["SVC_LISTEN_UNIX"])
-	for _, name := range []string{"SVC_LISTEN", "SVC_INTERNAL_LISTEN", "SVC_ADMIN_LISTEN"} { // as the service does
+	for _, name := range []string{"SVC_LISTEN", "SVC_INTERNAL_LISTEN", "SVC_ADMIN_LISTEN", "SVC_PPROF_LISTEN"} { // as the service does
 		if s[name] == "" || s[name] == "off" {
 			continue
 		}
@@ -165,7 +165,10 @@ func (p *patient) examineAddresses() {
 		}
 	}
 	if host, _, _ := net.SplitHostPort(s["SVC_ADMIN_LISTEN"]); s["SVC_ADMIN_LISTEN"] != "off" && !loopback(host) {
-		p.add(doubt, "addresses", "SVC_ADMIN_LISTEN is %s: metrics and profiles are open to the network, and ask for no key; let only your monitoring reach it", s["SVC_ADMIN_LISTEN"])
+		p.add(doubt, "addresses", "SVC_ADMIN_LISTEN is %s: metrics are open to the network, and ask for no key; let only your monitoring reach it", s["SVC_ADMIN_LISTEN"])
+	}
+	if host, _, _ := net.SplitHostPort(s["SVC_PPROF_LISTEN"]); s["SVC_PPROF_LISTEN"] != "off" && !loopback(host) {
+		p.add(doubt, "addresses", "SVC_PPROF_LISTEN is %s: profiles show what is in memory, API keys included, to everyone who reaches it; use 127.0.0.1", s["SVC_PPROF_LISTEN"])
 	}
 	if host, _, _ := net.SplitHostPort(s["SVC_LISTEN"]); !loopback(host) {
 		p.add(doubt, "addresses", "SVC_LISTEN is %s: API keys travel in the open unless something in front speaks TLS", s["SVC_LISTEN"])

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"os/signal"
@@ -15,23 +13,30 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/authority"
-	"bailiff/runtime/eventview"
 	"bailiff/runtime/ledger"
 )
 
 type eventsCommand struct {
 	List   eventsListCommand   `cmd:"" default:"withargs" help:"Print events (the default)."`
 	Verify eventsVerifyCommand `cmd:"" help:"Verify the whole record against a signed checkpoint, without a service."`
+
+	Export       eventsExportCommand       `cmd:"" help:"Export the evidence for one event, as a bundle that proves it without the service."`
+	VerifyBundle eventsVerifyBundleCommand `cmd:"" name:"verify-bundle" help:"Verify the evidence for one event, without a service."`
 }
 
 type eventsListCommand struct {
 	apiFlags
 	KeyID    string        `name:"key-id" help:"Of all keys' events, those of this key; without an API key only." placeholder:"ID"`
 	Follow   bool          `short:"f" help:"Go on with what happens from now on."`
-	Since    string        `help:"Only events from then on: RFC 3339, or a duration such as 2h." placeholder:"TIME"`
+	From     string        `aliases:"since" help:"Only events from then on: RFC 3339, or a duration ago such as 2h." placeholder:"TIME"`
+	To       string        `help:"Only events before then: RFC 3339, or a duration ago such as 1h." placeholder:"TIME"`
+	Agent    string        `help:"Only decisions about this agent." placeholder:"ID"`
+	Task     string        `help:"Only decisions about this task." placeholder:"ID"`
+	Action   string        `help:"Only decisions about this action, in any case." placeholder:"ACTION"`
 	Decision string        `help:"Only ALLOWED, DENIED, PENDING or TEST_RUN, in any case." placeholder:"DECISION"`
-	Rule     string        `help:"Only events with this matched_rule." placeholder:"RULE"`
-	JSON     bool          `name:"json" help:"Print one JSON object a line."`
+	Rule     string        `help:"Only decisions by this rule, such as tool_calls.allowed." placeholder:"RULE"`
+	JSON     bool          `name:"json" xor:"form" help:"Print one JSON object a line, in the form of the API."`
+	CSV      bool          `name:"csv" xor:"form" help:"Print comma-separated values (RFC 4180) with a line of names first. A value that a spreadsheet would take for a formula begins with an apostrophe."`
 	Every    time.Duration `default:"1s" help:"With --follow, how often to ask (${default})." placeholder:"DURATION"`
 }
 
@@ -75,7 +80,7 @@ func (c *eventsListCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	return c.show(ctx, std.out, query, func(ctx context.Context, query authority.EventQuery) (page eventsPage, err error) {
+	return c.show(ctx, c.printer(std.out), query, func(ctx context.Context, query authority.EventQuery) (page eventsPage, err error) {
 		err = service.call(ctx, "GET", "/v1/events?"+encodeQuery(query).Encode(), nil, &page)
 		return page, err
 	})
@@ -87,7 +92,7 @@ func (c *eventsListCommand) runLocal(ctx context.Context, std streams, query aut
 		if _, remote := a.(*remoteAdmin); c.Follow && !remote {
 			return fail("no service runs on this data, so nothing will happen; leave --follow out")
 		}
-		return c.show(ctx, std.out, query, func(ctx context.Context, query authority.EventQuery) (eventsPage, error) {
+		return c.show(ctx, c.printer(std.out), query, func(ctx context.Context, query authority.EventQuery) (eventsPage, error) {
 			view, err := a.Events(ctx, c.KeyID, query)
 			if err != nil {
 				return eventsPage{}, err
@@ -106,14 +111,14 @@ func (c *eventsListCommand) runLocal(ctx context.Context, std streams, query aut
 }
 
 // show prints pages until there are no more or, where they are followed, a signal comes.
-func (c *eventsListCommand) show(ctx context.Context, w io.Writer, query authority.EventQuery, fetch pager) error {
+func (c *eventsListCommand) show(ctx context.Context, print eventPrinter, query authority.EventQuery, fetch pager) error {
 	for {
 		page, err := fetch(ctx, query)
 		if err != nil {
 			return ended(ctx, err)
 		}
 		for _, event := range page.Events {
-			if err := c.print(w, event); err != nil {
+			if err := print(event); err != nil {
 				return err
 			}
 		}
@@ -156,17 +161,28 @@ const eventsAtOnce = 1000
 
 // query is what the flags ask for.
 func (c *eventsListCommand) query(now time.Time) (authority.EventQuery, error) {
-	query := authority.EventQuery{Rule: c.Rule, Limit: eventsAtOnce}
+	query := authority.EventQuery{Rule: c.Rule, Agent: c.Agent, Task: c.Task, Action: c.Action, Limit: eventsAtOnce}
 	var err error
 	if c.Decision != "" {
 		if query.Decision, err = parseDecision(c.Decision); err != nil {
 			return query, err
 		}
 	}
-	if c.Since != "" {
-		query.From, err = parseSince(c.Since, now)
+	for flag, part := range map[string]struct {
+		text string
+		into *time.Time
+	}{"--from": {c.From, &query.From}, "--to": {c.To, &query.To}} {
+		if part.text == "" {
+			continue
+		}
+		if *part.into, err = parseMoment(flag, part.text, now); err != nil {
+			return query, err
+		}
 	}
-	return query, err
+	if !query.To.IsZero() && !query.From.Before(query.To) {
+		return query, usage("--from %s is not before --to %s: no event is between them", c.From, c.To)
+	}
+	return query, nil
 }
 
 // parseDecision reads the name of a decision, in any case.
@@ -190,63 +206,28 @@ func encodeQuery(query authority.EventQuery) url.Values {
 	if !query.From.IsZero() {
 		values.Set("from", query.From.UTC().Format(time.RFC3339Nano))
 	}
+	if !query.To.IsZero() {
+		values.Set("to", query.To.UTC().Format(time.RFC3339Nano))
+	}
 	if query.Decision != ledger.NoDecision {
 		values.Set("decision", query.Decision.String())
 	}
-	if query.Rule != "" {
-		values.Set("rule", query.Rule)
+	for name, text := range map[string]string{"rule": query.Rule, "agent": query.Agent, "task": query.Task, "action": query.Action} {
+		if text != "" {
+			values.Set(name, text)
+		}
 	}
 	return values
 }
 
-// parseSince reads a time, or how long ago it was.
-func parseSince(text string, now time.Time) (time.Time, error) {
+// parseMoment reads a time, or how long ago it was, of a flag.
+func parseMoment(flag, text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, usage("--since %s: give a time such as 2026-11-05T08:00:00Z, or a duration such as 2h", text)
+		return at, usage("%s %s: give a time such as 2026-11-05T08:00:00Z, or a duration such as 2h", flag, text)
 	}
 	return at, nil
-}
-
-// print prints an event on one line.
-func (c *eventsListCommand) print(w io.Writer, raw json.RawMessage) error {
-	line := string(raw)
-	if !c.JSON {
-		var err error
-		if line, err = eventLine(raw); err != nil {
-			return fail("an event can't be read: %v", err)
-		}
-	}
-	_, err := fmt.Fprintln(w, strings.Map(oneLine, line))
-	return err
-}
-
-// eventLine is an event for people: when, what, by whom, and why.
-func eventLine(raw json.RawMessage) (string, error) {
-	var e eventview.Event
-	if err := json.Unmarshal(raw, &e); err != nil {
-		return "", err
-	}
-	what := e.Event
-	if e.Decision != "" {
-		what = e.Decision
-	}
-	parts := []string{e.Timestamp.Format(time.RFC3339), fmt.Sprintf("%-15s", what)}
-	for _, part := range []string{e.AgentID, e.Action, e.Code, e.Rule, e.Message, named("hold", e.HoldID), named("is", e.HoldStatus), named("policy", e.PolicyHash), named("webhook", e.WebhookID), e.WebhookChange, named("plan", e.Plan), named("scopes", strings.Join(e.Scopes, ",")), named("key", e.KeyID)} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return strings.Join(parts, "  "), nil
-}
-
-// named is a value with its name, empty for none.
-func named(name, value string) string {
-	if value == "" {
-		return ""
-	}
-	return name + " " + value
 }

@@ -210,6 +210,6 @@ func showIntent(w io.Writer, intent json.RawMessage) error {
 
 // signResolution signs a decision about a hold.
 func signResolution(private ed25519.PrivateKey, hold holdAnswer, decision string, at int64) resolution {
-	text := authority.ResolutionText(hold.HoldID, hold.IntentHash, hold.PolicyHash, decision, at)
+	text := attest.ResolutionText(hold.HoldID, hold.IntentHash, hold.PolicyHash, decision, at)
 	return resolution{decision, at, base64.RawURLEncoding.EncodeToString(ed25519.Sign(private, text))}
 }

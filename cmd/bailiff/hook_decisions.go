@@ -34,7 +34,7 @@ SVC_MODE.`
 
 // Run prints the last decisions, or what they come to, and what the adapter did without the service.
 func (c *hookLogCommand) Run(std streams) error {
-	since, err := parseSince(c.Since, authority.SystemClock()())
+	since, err := parseMoment("--since", c.Since, authority.SystemClock()())
 	switch {
 	case err != nil:
 		return err

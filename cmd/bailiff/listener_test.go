@@ -167,7 +167,7 @@ func hungUp(c net.Conn) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// TestIdleSoonEnds: whoever comes when all places are taken by idle connections waits for a twentieth of a second at most, and
+// TestIdleSoonEnds: whoever comes when all places are taken by idle connections waits for a hundredth of a second at most, and
 // a connection is not closed for another before that.
 func TestIdleSoonEnds(t *testing.T) {
 	var now atomic.Int64
@@ -185,7 +185,7 @@ func TestIdleSoonEnds(t *testing.T) {
 	for idle := false; !idle; time.Sleep(time.Millisecond) {
 		idle = near.(*placedConn).idleSince.Load() != 0
 	}
-	now.Add(int64(49 * time.Millisecond))
+	now.Add(int64(leastIdle - time.Millisecond))
 	p.endIdle()
 	if len(p.slots) != 1 {
 		t.Error("a connection was closed that had hardly connected")

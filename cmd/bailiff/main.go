@@ -48,11 +48,15 @@ type command struct {
 	Webhooks   webhooksCommand    `cmd:"" help:"Register webhooks, and receive their deliveries."`
 	Clock      clockCommand       `cmd:"" help:"Confirm the clock of a service that doubts it."`
 	Events     eventsCommand      `cmd:"" help:"Print the events of an API key, or verify the whole record."`
+	Limits     limitsCommand      `cmd:"" help:"Print what is used and left of each limit of an API key."`
 	Send       sendCommand        `cmd:"" help:"Authorize a signed transaction and submit it."`
 	Attest     attestCommand      `cmd:"" help:"Work with attestations."`
 	Hook       hookCommand        `cmd:"" help:"Stand between a coding agent and its tools."`
 	MCPProxy   mcpProxyCommand    `cmd:"" name:"mcp-proxy" help:"Stand between an MCP client and a server, and let through what the policy allows."`
+	Version    versionCommand     `cmd:"" help:"Print the version, the commit, and the versions of Go and of the engine."`
 	MCP        mcpCommand         `cmd:"" name:"mcp" help:"Look at the tools that mcp-proxy has pinned, and accept those that changed."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print what the command version prints, and exit."`
 }
 
 // streams are what a subcommand reads from and writes to.
@@ -101,7 +105,7 @@ func run(arguments []string, std streams) int {
 		kong.Description("A deterministic firewall in front of what AI agents do."),
 		kong.Writers(std.out, std.err),
 		kong.Exit(func(code int) { finished = code }),
-		kong.Vars{"starters": strings.Join(starterNames(), ",")},
+		kong.Vars{"starters": strings.Join(starterNames(), ","), "version": thisBuild().String()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {

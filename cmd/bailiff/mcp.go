@@ -2,104 +2,169 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"bailiff/grammar"
 	"bailiff/httpd/mcpproxy"
+	"bailiff/runtime/authority"
 )
 
 type mcpCommand struct {
-	Pins   mcpPinsCommand   `cmd:"" help:"List the tools of a server that are pinned, and which have changed."`
+	Pins   mcpPinsCommand   `cmd:"" help:"List the tools that are pinned, and which have changed."`
 	Accept mcpAcceptCommand `cmd:"" help:"Show how a tool has changed, and accept it."`
+	Forget mcpForgetCommand `cmd:"" help:"Give up pins: what the servers list next is pinned."`
 }
 
-// pinFlags name a server and its file of pins.
+// Help says whose pins the subcommands work on.
+func (c *mcpCommand) Help() string {
+	return "Works on the service that runs on SVC_DATA_DIR (default: data) or, where none does, on the data there. An API key cannot accept a definition that has changed."
+}
+
+// pinFlags name a key and a server.
 type pinFlags struct {
+	Key    string `help:"The API key's id, where several keys have pinned the server." placeholder:"ID"`
 	Server string `required:"" help:"The server, as mcp-proxy was told." placeholder:"NAME"`
-	Pins   string `help:"File of the pinned tools, where mcp-proxy was given one." placeholder:"FILE"`
 }
 
-func (f *pinFlags) open() (*mcpproxy.Pins, error) {
+// query is what the flags name.
+func (f *pinFlags) query() (authority.PinQuery, error) {
 	server, err := mcpproxy.CheckServerName(f.Server)
 	if err != nil {
-		return nil, usage("--server: %v", err)
+		return authority.PinQuery{}, usage("--server: %v", err)
 	}
-	return openPins(server, f.Pins)
+	return authority.PinQuery{KeyID: f.Key, Server: server}, nil
+}
+
+// one returns the pins that a query names, of one key, and the query with that key.
+func (f *pinFlags) one(ctx context.Context, a admin, tool string) ([]authority.KeyPinView, authority.PinQuery, error) {
+	query, err := f.query()
+	if err != nil {
+		return nil, query, err
+	}
+	query.Tool = tool
+	pins, err := a.Pins(ctx, query)
+	if err != nil {
+		return nil, query, err
+	}
+	var keys []string
+	for i := range pins {
+		if !slices.Contains(keys, pins[i].KeyID) {
+			keys = append(keys, pins[i].KeyID)
+		}
+	}
+	switch {
+	case len(keys) > 1:
+		return nil, query, usage("%d API keys have pinned that; name one with --key: %s", len(keys), strings.Join(keys, ", "))
+	case len(keys) == 0 && tool != "":
+		return nil, query, usage("the tool %q is not pinned; `bailiff mcp pins --server %s` lists those that are", tool, f.Server)
+	case len(keys) == 0:
+		return nil, query, usage("no tool of the server %q is pinned; `bailiff mcp pins` lists all that are", f.Server)
+	}
+	query.KeyID = keys[0]
+	return pins, query, nil
 }
 
 type mcpPinsCommand struct {
-	pinFlags
+	Key    string `help:"Only those of this API key, by its id." placeholder:"ID"`
+	Server string `help:"Only those of this server, as mcp-proxy was told." placeholder:"NAME"`
+	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
 // Run lists the pins, those that changed first.
 func (c *mcpPinsCommand) Run(std streams) error {
-	pins, err := c.open()
-	if err != nil {
-		return err
+	query := authority.PinQuery{KeyID: c.Key}
+	if c.Server != "" {
+		var err error
+		if query, err = (&pinFlags{c.Key, c.Server}).query(); err != nil {
+			return err
+		}
 	}
-	tools := pins.Tools()
-	names := make([]string, 0, len(tools))
-	for name := range tools {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if changed := tools[b].Changed != nil; changed != (tools[a].Changed != nil) {
-			if changed {
-				return 1
+	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
+		pins, err := a.Pins(ctx, query)
+		if err != nil || c.JSON {
+			return orPrint(std.out, pins, err)
+		}
+		rank := func(p authority.KeyPinView) int {
+			if p.Changed != nil {
+				return 0
 			}
-			return -1
+			return 1
 		}
-		return strings.Compare(a, b)
+		slices.SortStableFunc(pins, func(a, b authority.KeyPinView) int { return cmp.Compare(rank(a), rank(b)) })
+		return printTable(std.out, "STATE\tSERVER\tTOOL\tSHA256\tACCEPTED\tKEY", pins, func(p authority.KeyPinView) string {
+			state := "accepted"
+			if p.Changed != nil {
+				state = "CHANGED"
+			}
+			return strings.Join([]string{state, p.Server, grammar.Visible(p.Name), p.SHA256, p.AcceptedAt.Format(time.RFC3339), p.KeyID}, "\t")
+		})
 	})
-	table := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-	for _, name := range names {
-		state := "accepted"
-		if tools[name].Changed != nil {
-			state = "CHANGED"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", state, grammar.Visible(name), tools[name].SHA256)
-	}
-	return table.Flush()
 }
 
 type mcpAcceptCommand struct {
 	pinFlags
-	SHA256 string `name:"sha256" help:"The hash of the definition to accept, as this command shows it." placeholder:"HASH"`
+	SHA256 string `name:"sha256" help:"The hash of the definition to accept, as this command shows it; the accepted one's dismisses the change." placeholder:"HASH"`
 	Tool   string `arg:"" help:"The tool."`
 }
 
 // Run shows the change or, where the hash is given, accepts exactly that one.
 func (c *mcpAcceptCommand) Run(std streams) error {
-	pins, err := c.open()
-	if err != nil {
-		return err
-	}
-	pin, known := pins.Tools()[c.Tool]
-	switch {
-	case !known:
-		return usage("the tool %q is not pinned; `bailiff mcp pins --server %s` lists those that are", c.Tool, c.Server)
-	case pin.Changed == nil:
-		return usage("the tool %q has not changed", c.Tool)
-	case c.SHA256 == "":
-		fmt.Fprintf(std.out, "accepted:\n%s\nshown now:\n%s\n", indented(pin.Definition), indented(pin.Changed.Definition))
-		return &exit{code: exitFailed, plain: true, message: "nothing was accepted; to accept what is shown now: bailiff mcp accept --server " + c.Server + " --sha256 " + pin.Changed.SHA256 + " " + quoted(c.Tool)}
-	}
-	if err := pins.Accept(c.Tool, c.SHA256); err != nil {
-		return fail("%v", err)
-	}
-	fmt.Fprintf(std.out, "accepted %s\n", grammar.Visible(c.Tool))
-	return nil
+	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
+		pins, query, err := c.one(ctx, a, c.Tool)
+		if err != nil {
+			return err
+		}
+		pin := &pins[0]
+		switch {
+		case c.SHA256 == "" && pin.Changed == nil:
+			return usage("the tool %q has not changed", c.Tool)
+		case c.SHA256 == "":
+			fmt.Fprintf(std.out, "accepted:\n%s\nshown since %s:\n%s\n", indented(pin.Definition), pin.Changed.SeenAt.Format(time.RFC3339), indented(pin.ChangedDefinition))
+			return &exit{code: exitFailed, plain: true, message: "nothing was accepted; to accept what is shown since: bailiff mcp accept --key " + pin.KeyID + " --server " + c.Server + " --sha256 " + pin.Changed.SHA256 + " " + quoted(c.Tool)}
+		case c.SHA256 != pin.SHA256 && (pin.Changed == nil || c.SHA256 != pin.Changed.SHA256):
+			return fail("the tool %q has another definition by now; look at it once more: bailiff mcp accept --server %s %s", c.Tool, c.Server, quoted(c.Tool))
+		}
+		if _, err := a.AcceptTool(ctx, authority.PinChoice{PinQuery: query, SHA256: c.SHA256}); err != nil {
+			return err
+		}
+		fmt.Fprintf(std.out, "accepted %s\n", grammar.Visible(c.Tool))
+		return nil
+	})
+}
+
+type mcpForgetCommand struct {
+	pinFlags
+	Tool string `arg:"" optional:"" help:"The tool; all of the server's without it."`
+}
+
+// Run gives the pins up.
+func (c *mcpForgetCommand) Run(std streams) error {
+	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
+		pins, query, err := c.one(ctx, a, c.Tool)
+		if err != nil {
+			return err
+		}
+		if _, err := a.ForgetTools(ctx, authority.PinChoice{PinQuery: query}); err != nil {
+			return err
+		}
+		for i := range pins {
+			fmt.Fprintf(std.out, "forgot %s\n", grammar.Visible(pins[i].Name))
+		}
+		return nil
+	})
 }
 
 // indented is a definition for people, without what would steer a terminal.
-func indented(definition json.RawMessage) string {
+func indented(definition string) string {
 	var text bytes.Buffer
-	if err := json.Indent(&text, definition, "  ", "  "); err != nil {
-		return grammar.Visible(string(definition))
+	if err := json.Indent(&text, []byte(definition), "  ", "  "); err != nil {
+		return grammar.Visible(definition)
 	}
 	lines := strings.Split(text.String(), "\n")
 	for i := range lines {

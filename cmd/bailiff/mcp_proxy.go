@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -33,7 +32,6 @@ type mcpProxyCommand struct {
 	FailMode            string   `name:"fail-mode" default:"closed" enum:"open,closed" help:"What becomes of calls that the service cannot be asked about: closed refuses them, open lets them through (${default})."`
 	AllowServerRequests bool     `name:"allow-server-requests" help:"Let the server ask the client: sampling, elicitation, roots."`
 	HideDenied          bool     `name:"hide-denied" help:"Leave out of the list of tools what the policy denies."`
-	Pins                string   `help:"File of the pinned tools (default: bailiff/mcp/NAME.json below XDG_STATE_HOME or ~/.local/state)." placeholder:"FILE"`
 	Command             []string `arg:"" optional:"" help:"After --: the command that starts a server which speaks over its standard streams."`
 }
 
@@ -55,12 +53,12 @@ func (c *mcpProxyCommand) Run(std streams) error {
 	if c.HTTP == "" && c.APIKeyFile == "-" {
 		return usage("--api-key-file - reads standard input, which belongs to the client; name a file, or set SVC_API_KEY")
 	}
-	guard, err := c.guard(std)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	guard, err := c.guard(ctx, std)
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	if c.HTTP != "" {
 		return c.listen(ctx, std, guard)
 	}
@@ -82,8 +80,8 @@ func withoutSettings(environ []string) (kept []string) {
 	return kept
 }
 
-// guard wires what judges.
-func (c *mcpProxyCommand) guard(std streams) (*mcpproxy.Guard, error) {
+// guard wires what judges. Its rules are kept valid until ctx ends.
+func (c *mcpProxyCommand) guard(ctx context.Context, std streams) (*mcpproxy.Guard, error) {
 	server, err := mcpproxy.CheckServerName(c.Server)
 	if err != nil {
 		return nil, usage("--server: %v", err)
@@ -96,39 +94,19 @@ func (c *mcpProxyCommand) guard(std streams) (*mcpproxy.Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	pins, err := openPins(server, c.Pins)
-	if err != nil {
-		return nil, err
-	}
+	clock := authority.SystemClock()
 	logger := log.New(std.err, "bailiff: mcp-proxy "+server+": ", log.LstdFlags)
+	rules := mcpproxy.NewSignedRules(service.api, clock)
+	go rules.Keep(ctx)
 	return &mcpproxy.Guard{
-		Server: server, TaskID: cmp.Or(c.TaskID, "mcp-"+rand.Text()), Principal: key, Pins: pins, Now: authority.SystemClock(),
+		Server: server, TaskID: cmp.Or(c.TaskID, "mcp-"+rand.Text()), Principal: key, Now: clock, Rules: rules,
+		Pins:                mcpproxy.NewPins(mcpproxy.ServicePins(service.api, server), clock),
 		Decide:              mcpproxy.Ask(service.api, c.Framework, c.AgentID),
 		FailOpen:            c.FailMode == "open",
 		AllowServerRequests: c.AllowServerRequests,
 		HideDenied:          c.HideDenied,
 		Log:                 func(format string, arguments ...any) { logger.Print(plainf(format, arguments...)) },
 	}, nil
-}
-
-// openPins opens the pins of a server, in the named file or in the usual one.
-func openPins(server, path string) (*mcpproxy.Pins, error) {
-	if path == "" {
-		state := os.Getenv("XDG_STATE_HOME")
-		if state == "" {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				return nil, usage("there is no home folder for the pinned tools (%v); name their file with --pins", err)
-			}
-			state = filepath.Join(home, ".local", "state")
-		}
-		path = filepath.Join(state, "bailiff", "mcp", server+".json")
-	}
-	pins, err := mcpproxy.OpenPins(server, path)
-	if err != nil {
-		return nil, fail("%v", err)
-	}
-	return pins, nil
 }
 
 // readHeaderTimeout bounds how long a client takes for its headers.

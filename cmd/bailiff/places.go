@@ -25,8 +25,8 @@ const (
 // has its first request on the way. Whoever comes waits for as long as that at most, so it is short. endIdleEvery is how often
 // an idle connection is sought while there is none.
 const (
-	leastIdle    = 50 * time.Millisecond
-	endIdleEvery = 10 * time.Millisecond
+	leastIdle    = 10 * time.Millisecond
+	endIdleEvery = 5 * time.Millisecond
 )
 
 // placesFor is how many connections may be open where the process may open so many files.

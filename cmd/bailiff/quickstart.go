@@ -57,7 +57,7 @@ func (c *quickstartCommand) Run(std streams) error {
 	if err := c.prepare(std, s); err != nil {
 		return err
 	}
-	return serve(s, serviceLog(std, os.Environ()), proof{}, func(running *service) error {
+	return serve(s, serviceLog(std, s, os.Environ()), proof{}, func(running *service) error {
 		if err := keepAPIKey(running); err != nil {
 			return err
 		}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -16,7 +18,9 @@ import (
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/mask"
 	"bailiff/runtime/metrics"
 )
 
@@ -42,16 +46,36 @@ func (c *serveCommand) Run(std streams) error {
 	if err != nil {
 		return startup("%v", err)
 	}
-	return serve(s, serviceLog(std, os.Environ()), proof{c.Checkpoint, c.NoCheckpoint}, func(*service) error { return nil })
+	return serve(s, serviceLog(std, s, os.Environ()), proof{c.Checkpoint, c.NoCheckpoint}, func(*service) error { return nil })
 }
 
 // serviceLog returns the log of a service, after warning of every name in environ that is most likely a misspelt setting.
-func serviceLog(std streams, environ []string) *slog.Logger {
-	log := slog.New(slog.NewTextHandler(std.err, nil))
+func serviceLog(std streams, s settings, environ []string) *slog.Logger {
+	options := &slog.HandlerOptions{Level: s.logLevel(), ReplaceAttr: maskAttr}
+	var handler slog.Handler = slog.NewTextHandler(std.err, options)
+	if s["SVC_LOG_FORMAT"] == "json" {
+		handler = slog.NewJSONHandler(std.err, options)
+	}
+	log := slog.New(handler)
 	for _, name := range unknownSettings(environ) {
 		log.Warn("unknown setting is ignored", "name", name)
 	}
 	return log
+}
+
+// maskAttr hides credentials in what a log line says.
+func maskAttr(_ []string, attr slog.Attr) slog.Attr {
+	switch attr.Value.Kind() {
+	case slog.KindString:
+		attr.Value = slog.StringValue(mask.Text(attr.Value.String()))
+	case slog.KindAny:
+		switch value := attr.Value.Any().(type) {
+		case *slog.Source, slog.Level:
+		default:
+			attr.Value = slog.StringValue(mask.Text(fmt.Sprintf("%+v", value)))
+		}
+	}
+	return attr
 }
 
 // startup is an error in the form of the specification's startup errors; the process exits with 1.
@@ -61,24 +85,27 @@ func startup(format string, arguments ...any) error {
 
 // service is a service that runs.
 type service struct {
-	settings settings
-	log      *slog.Logger
-	clock    authority.Clock
-	guard    *authority.GuardedClock // of clock
-	watch    clockWatch
-	ledger   ledger.Ledger
-	signer   *attest.Signer
-	metrics  *metrics.Metrics
-	boot     boot
-	signed   ledger.Head // the head that the checkpoint in the data folder is of
-	decider  *authority.Authority
-	admin    *authority.Admin
-	clients  []server // who asks from outside; stopped first
-	operator []server // admin socket and monitor; stopped last
-	places   *places  // of the connections of clients
-	work     background
-	failed   chan error // of whatever can't go on
-	address  string     // where the API is
+	settings     settings
+	log          *slog.Logger
+	clock        authority.Clock
+	guard        *authority.GuardedClock // of clock
+	watch        clockWatch
+	ledger       ledger.Ledger
+	signer       *attest.Signer
+	metrics      *metrics.Metrics
+	boot         boot
+	signed       ledger.Head  // the head that the checkpoint in the data folder is of
+	checkpointed atomic.Int64 // when it last was of the end of the record: Unix nanoseconds
+	decider      *authority.Authority
+	gateway      *gateway.Gateway
+	ready        *readiness
+	admin        *authority.Admin
+	clients      []server // who asks from outside; stopped first
+	operator     []server // admin socket and monitor; stopped last
+	places       *places  // of the connections of clients
+	work         background
+	failed       chan error // of whatever can't go on
+	address      string     // where the API is
 }
 
 // serve starts the service, calls ready, and runs it until a signal comes or it fails.
@@ -95,7 +122,8 @@ func serve(s settings, log *slog.Logger, by proof, ready func(*service) error) e
 	}
 	// Whoever reads the log may go, as tee does at Ctrl-C. Go ends a process that then writes to it.
 	signal.Ignore(syscall.SIGPIPE)
-	defer outliveHangUps(log)()
+	hangUps, stopHangUps := catchHangUps() // a signal that comes while the service starts reloads the policy once it has started
+	defer stopHangUps()
 	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	running, err := startUnless(signals.Done(), func() (*service, error) { return start(s, log, by) })
@@ -105,23 +133,7 @@ func serve(s settings, log *slog.Logger, by proof, ready func(*service) error) e
 	if err := ready(running); err != nil {
 		return errors.Join(err, running.close())
 	}
-	return running.run(signals, stop)
-}
-
-// outliveHangUps keeps SIGHUP from ending the process, until the function that it returns is called: a terminal sends it
-// when it closes, and operators send it to have a service read its settings again.
-func outliveHangUps(log *slog.Logger) (stop func()) {
-	hangUps := make(chan os.Signal, 1)
-	signal.Notify(hangUps, syscall.SIGHUP)
-	go func() {
-		for range hangUps {
-			log.Warn("SIGHUP changes nothing; restart the service to have it read its policy and settings again")
-		}
-	}()
-	return func() {
-		signal.Stop(hangUps)
-		close(hangUps)
-	}
+	return running.run(signals, stop, hangUps)
 }
 
 // startUnless starts a service, or gives up on it when the process is asked to end: a large record takes its time to open,
@@ -189,12 +201,12 @@ func readSigner(s settings) (*attest.Signer, error) {
 }
 
 // run serves until signals ends or something fails, then finishes what is in flight. From then on stop has left signals
-// to do what they do by default.
-func (r *service) run(signals context.Context, stop func()) error {
+// to do what they do by default. Each of hangUps reloads the default policy.
+func (r *service) run(signals context.Context, stop func(), hangUps <-chan os.Signal) error {
 	for _, one := range append(r.clients, r.operator...) {
 		go func() { r.failed <- one.http.Serve(one.listener) }()
 	}
-	if err := r.startWork(); err != nil {
+	if err := r.startWork(hangUps); err != nil {
 		return errors.Join(err, r.close())
 	}
 	r.announce()
@@ -214,27 +226,3 @@ func (r *service) await(signals context.Context, stop func()) error {
 }
 
 func (r *service) close() error { return r.closeWithin(shutdownTimeout) }
-
-// A binding is the commit that a build is bound to, and when that was made; zero where the build was made from none, or from
-// a tree that had changed since.
-type binding struct {
-	commit string // full id
-	time   time.Time
-}
-
-func boundTo() (b binding) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	values := map[string]string{}
-	for _, setting := range info.Settings {
-		values[setting.Key] = setting.Value
-	}
-	if values["vcs.modified"] == "true" {
-		return b
-	}
-	b.commit = values["vcs.revision"]
-	b.time, _ = time.Parse(time.RFC3339, values["vcs.time"])
-	return b
-}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"crypto/ed25519"
 	"errors"
+	"fmt"
 
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
@@ -28,19 +30,27 @@ func readBoot(s settings) (boot, error) {
 	if err != nil {
 		return boot{}, startup("SVC_OPERATOR_PUBLIC_KEY: %v", err)
 	}
-	path := s["WARRANTY_PATH"]
+	b, err := loadBoot(s["WARRANTY_PATH"], operator)
+	if err != nil {
+		return boot{}, startup("%v", err)
+	}
+	return b, nil
+}
+
+// loadBoot reads a policy's file, once: the bytes that are verified are those that are used. The error says what is wrong with
+// the file and what to do.
+func loadBoot(path string, operator ed25519.PublicKey) (boot, error) {
 	text, err := readFile(path, grammar.MaxBytes)
 	if err != nil {
-		return boot{}, startup("the policy %v; WARRANTY_PATH names it", err)
+		return boot{}, fmt.Errorf("the policy %w; WARRANTY_PATH names it", err)
 	}
-	src := grammar.NewSource(path, text)
-	policy, err := authority.LoadDefaultPolicy(src, operator)
+	policy, err := authority.LoadDefaultPolicy(grammar.NewSource(path, text), operator)
 	var invalid *authority.InvalidPolicy
 	if errors.As(err, &invalid) {
-		return boot{}, startup("%s: %v%s", path, err, reportOf(invalid))
+		return boot{}, fmt.Errorf("%s: %w%s", path, err, reportOf(invalid))
 	}
 	if err != nil {
-		return boot{}, startup("%s: %v; sign it with: bailiff sign --key operator.key %s", path, err, path)
+		return boot{}, fmt.Errorf("%s: %w; sign it with: bailiff sign --key operator.key %s", path, err, path)
 	}
 	return boot{policy, text, [32]byte(operator)}, nil
 }

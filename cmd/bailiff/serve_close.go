@@ -12,6 +12,9 @@ import (
 // durable what was submitted. All of it ends within the budget: a request that does not end takes four fifths of it at
 // most, so that the record is closed in order all the same, and whatever has not ended then ends with the process.
 func (r *service) closeWithin(budget time.Duration) error {
+	if r.ready != nil {
+		r.ready.ending.Store(true)
+	}
 	var stages [3]context.Context // that end at 80, 90 and 100 %
 	for i := range stages {
 		ctx, cancel := context.WithTimeout(context.Background(), budget*time.Duration(8+i)/10)

@@ -48,7 +48,7 @@ func (r *service) listenAPI() (index int, err error) {
 	return len(r.clients) - 1, nil
 }
 
-// listenBeside opens the listeners beside the API's: the API's socket, the internal one, the admin socket, the monitor.
+// listenBeside opens the listeners beside the API's: the API's socket, the internal one, the admin socket, the monitor, the profiler.
 func (r *service) listenBeside(config httpd.Config) error {
 	if err := r.listenSocket(config); err != nil {
 		return err
@@ -66,10 +66,28 @@ func (r *service) listenBeside(config httpd.Config) error {
 	}
 	r.operator = append(r.operator, server{httpd.NewAdmin(r.admin, r.log), steady(socket, nil, r.clock, r.log)})
 	monitor, err := r.listenMonitor()
-	if monitor != nil {
-		r.operator = append(r.operator, server{httpd.NewMonitor(r.metrics, r.log), monitor})
+	if err != nil {
+		return err
 	}
-	return err
+	if monitor != nil {
+		r.operator = append(r.operator, server{httpd.NewMonitor(r.metrics, r.ready.checks, r.log), monitor})
+	}
+	return r.listenProfiler()
+}
+
+// listenProfiler opens the listener of profiles, if there is to be one.
+func (r *service) listenProfiler() error {
+	address := r.settings["SVC_PPROF_LISTEN"]
+	if address == "off" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("SVC_PPROF_LISTEN: %w", err)
+	}
+	r.log.Warn("profiles are served without a key, and show what is in memory", "address", listener.Addr().String())
+	r.operator = append(r.operator, server{httpd.NewProfiler(r.log), listener})
+	return nil
 }
 
 // listenSocket opens the socket of the API, if there is to be one. Its server has limits, budgets and connections in common
@@ -91,7 +109,7 @@ func (r *service) listenSocket(config httpd.Config) error {
 	return nil
 }
 
-// listenMonitor opens the listener of metrics and profiles, nil for none. Where somebody else has the default port, as
+// listenMonitor opens the listener of metrics, nil for none. Where somebody else has the default port, as
 // with several services on one machine, the service goes on without; an address that was asked for has to be free.
 func (r *service) listenMonitor() (net.Listener, error) {
 	address := r.settings["SVC_ADMIN_LISTEN"]

@@ -95,21 +95,24 @@ func (r *service) wire() error {
 	} else if err != nil {
 		return err
 	}
-	passage, err := r.newGateway()
-	if err != nil {
+	if r.gateway, err = r.newGateway(); err != nil {
+		return err
+	}
+	r.ready = r.newReadiness()
+	if err := r.addGauges(); err != nil {
 		return err
 	}
 	bodies := httpd.NewBodies(r.clock, r.log)
-	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, passage.Answers)); err != nil {
+	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, r.gateway.Answers)); err != nil {
 		return err
 	}
 	proxies, _ := parsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
-	build := boundTo()
+	commit, commitTime := thisBuild().bound()
 	config := httpd.Config{
 		Authority: r.decider, Log: r.log, Clock: r.clock, Random: rand.Reader, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
-		Commit: build.commit, CommitTime: build.time,
-		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: passage,
-		Bodies: bodies,
+		Commit: commit, CommitTime: commitTime,
+		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: r.gateway,
+		Bodies: bodies, Ready: r.ready.checks,
 	}
 	if config.Console, err = r.newConsole(); err != nil {
 		return err
@@ -121,6 +124,7 @@ func (r *service) wire() error {
 	r.clients[api].http = server
 	r.admin = &authority.Admin{
 		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: rand.Reader, Hosted: r.settings.hosted(),
+		Decider: r.decider, Default: r.boot.text,
 	}
 	return r.listenBeside(config)
 }
@@ -142,12 +146,16 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SVC_MIRROR_CERT, _KEY, _CA: %w", err)
 	}
+	detail, err := authority.ParseEventDetail(s["SVC_EVENT_DETAIL"])
+	if err != nil {
+		return nil, fmt.Errorf("SVC_EVENT_DETAIL: %w", err)
+	}
 	return authority.New(authority.Config{
 		Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"],
 		Observe: s.observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
 		Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
 		Hosted: s.hosted(), Policy: r.boot.policy, Operator: r.boot.operator,
-		RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Deployments: s.limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
+		EventDetail: detail, RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Deployments: s.limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
 		Mirror: mirror, HoldWaits: r.places.holdWaits(),
 		CheckURL: func(ctx context.Context, url string) error {
 			return webhook.CheckURL(ctx, url, s.on("SVC_WEBHOOK_ALLOW_PRIVATE"))
@@ -225,14 +233,13 @@ func (s settings) limits() httpd.Limits {
 	return limits
 }
 
-// countLimits makes the stores of the rate limits, each with a metric of how many names it holds, and the metric of the clock.
+// countLimits makes the stores of the rate limits, each with a metric of how many names it holds.
 func (r *service) countLimits() (httpd.Stores, error) {
 	sources, registrations, keys := limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames)
 	return httpd.Stores{Sources: sources, Registrations: registrations, Keys: keys}, errors.Join(
 		r.metrics.Queue("rate_limit_sources", sources.Names),
 		r.metrics.Queue("rate_limit_registrations", registrations.Names),
-		r.metrics.Queue("rate_limit_keys", keys.Names),
-		r.metrics.ClockDoubt(func() bool { return r.guard.Doubt() != nil }))
+		r.metrics.Queue("rate_limit_keys", keys.Names))
 }
 
 // publicURL is where clients reach the API; empty where nobody says so, and the address listened on is none to connect to.

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"bailiff/runtime/attest"
+	"bailiff/runtime/authority"
 )
 
 // setting is one environment variable of the service. A name that ends in chainSuffix stands for one of each chain.
@@ -31,7 +34,11 @@ var settingTable = []setting{
 	{"SVC_LISTEN", "127.0.0.1:8787", "address and port of the API", isAddress},
 	{"SVC_LISTEN_UNIX", "", "path of a Unix socket on which the API is served as well, for agents on this machine", isSocketPath},
 	{"SVC_LISTEN_UNIX_MODE", "0600", "mode of that socket: 0600 for the service's user, 0660 for its group too, 0666 for all users of the machine", oneOf(socketModes...)},
-	{"SVC_ADMIN_LISTEN", adminListenDefault, "address and port of metrics and profiles (no keys asked); off for none", isAddressOrOff},
+	{"SVC_ADMIN_LISTEN", adminListenDefault, "address and port of metrics and readiness (no keys asked); off for none", isAddressOrOff},
+	{"SVC_PPROF_LISTEN", "off", "address and port of profiles (no keys asked), on this machine; off for none", isAddressOrOff},
+	{"SVC_PPROF_REMOTE", "false", "true lets SVC_PPROF_LISTEN be an address that other machines reach; profiles show what is in memory, API keys included", isBool},
+	{"SVC_LOG_FORMAT", "text", "form of the log's lines on standard error: text (logfmt) or json, one object a line", oneOf("text", "json")},
+	{"SVC_LOG_LEVEL", "info", "the least severe lines that the log has: debug, info, warn or error", oneOf("debug", "info", "warn", "error")},
 	{"SVC_CONSOLE", "true", "false switches the console at /console of the API's address off; it answers over TLS and on this machine only", isBool},
 	{"SVC_PUBLIC_URL", "", "where clients reach the API, for documents and activations (default http:// and SVC_LISTEN, where that names one address)", isBaseURL},
 	{"SVC_CONTACT", "", "how to reach who runs the service (an e-mail or web address), for the conformance descriptor", isContact},
@@ -47,6 +54,7 @@ var settingTable = []setting{
 	{"SVC_RATE_LIMIT_REGISTER", "", "registering keys, per IP address (default 5/3600s hosted)", isWindow},
 	{"SVC_RATE_LIMIT_MANAGE", "", "deployments, webhooks and events together, per API key (default 120/60s hosted)", isWindow},
 	{"SVC_RATE_LIMIT_DEPLOY", "", "policies that are compiled to be deployed, refused ones included, per API key (default 10/3600s hosted)", isWindow},
+	{"SVC_EVENT_DETAIL", authority.FullDetail.String(), "what events say of a request: full (credentials masked), digest (a keyed digest for each value), none", oneOf(authority.EventDetails()...)},
 	{"SVC_REFUSE_ROLLBACK", "true", "false lets a key deploy a policy that governed it before and was replaced since", isBool},
 	{"SVC_TRUSTED_SHIMS", "", "JSON file of the trusted shims: keys, issuers, identities, versions", nil},
 	{"SVC_WEBHOOK_ALLOW_PRIVATE", "false", "true lets webhooks go to http and to private addresses; for development", isBool},
@@ -65,7 +73,7 @@ var settingTable = []setting{
 	{"SVC_ENTRY_POINTS", "", "entry points that /bundler takes, VERSION:ADDRESS, comma-separated (default: the canonical ones of 0.6, 0.7 and 0.8)", isEntryPoints},
 }
 
-// adminListenDefault is where metrics and profiles are, if that is free and nobody says otherwise.
+// adminListenDefault is where metrics are, if that is free and nobody says otherwise.
 const adminListenDefault = "127.0.0.1:8788"
 
 // clientVariables belong to the commands that ask a service; the service has no use for them.
@@ -101,7 +109,7 @@ func readSettings(environ []string) (settings, error) {
 	if s["SVC_KEY_DIR"] == "" {
 		s["SVC_KEY_DIR"] = filepath.Join(s["SVC_DATA_DIR"], "keys")
 	}
-	return s, errors.Join(s.wholeGroup("SVC_INTERNAL_LISTEN", "production"), s.wholeGroup("SVC_MIRROR_URL", "test"))
+	return s, errors.Join(s.localProfiles(), s.wholeGroup("SVC_INTERNAL_LISTEN", "production"), s.wholeGroup("SVC_MIRROR_URL", "test"))
 }
 
 // shown is a value as an error shows it. Addresses of nodes carry their accounts' keys, and errors end up in logs.
@@ -122,6 +130,15 @@ func rowOf(name string) *setting {
 		}
 	}
 	return nil
+}
+
+// localProfiles refuses an address of profiles that other machines reach, unless that is asked for.
+func (s settings) localProfiles() error {
+	address := s["SVC_PPROF_LISTEN"]
+	if host, _, _ := net.SplitHostPort(address); address == "off" || loopback(host) || s.on("SVC_PPROF_REMOTE") {
+		return nil
+	}
+	return fmt.Errorf("SVC_PPROF_LISTEN is %q, which other machines may reach; use 127.0.0.1, or set SVC_PPROF_REMOTE=true", address)
 }
 
 // wholeGroup refuses a group of which some are set and others not, and one that the environment has no use for. The group
@@ -194,6 +211,12 @@ const (
 
 // observe reports whether what the policy denies is approved.
 func (s settings) observe() bool { return s["SVC_MODE"] == modeObserve }
+
+// logLevel is the level of the log.
+func (s settings) logLevel() (level slog.Level) {
+	_ = level.UnmarshalText([]byte(s["SVC_LOG_LEVEL"])) // oneOf has passed it
+	return level
+}
 
 // Where things lie below the data folder.
 func (s settings) ledgerPath() string     { return filepath.Join(s["SVC_DATA_DIR"], "ledger") }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -8,8 +9,11 @@ import (
 	"bailiff/runtime/limit"
 )
 
+// A settingRow is an environment, and what is wrong with it.
+type settingRow struct{ environ, fault string }
+
 func TestSettings(t *testing.T) {
-	for _, row := range []struct{ environ, fault string }{
+	checkSettings(t, []settingRow{
 		{"", ""},
 		{"SVC_RATE_LIMIT_KEY=180", ""},
 		{"SVC_RATE_LIMIT_KEY=0", ""},
@@ -52,7 +56,13 @@ func TestSettings(t *testing.T) {
 		{"SVC_INTERNAL_CA=x", "SVC_INTERNAL_CA is set, and SVC_INTERNAL_LISTEN"},
 		{"SVC_ENV=test SVC_INTERNAL_LISTEN=:1 SVC_INTERNAL_CERT=a SVC_INTERNAL_KEY=b SVC_INTERNAL_CA=c", "works in the environment production only"},
 		{"SVC_ENV=test SVC_MIRROR_URL=https://a SVC_MIRROR_CERT=a SVC_MIRROR_KEY=b SVC_MIRROR_CA=c", ""},
-	} {
+	})
+}
+
+// checkSettings reads environments, and fails where one is taken or refused otherwise than it should be.
+func checkSettings(t *testing.T, rows []settingRow) {
+	t.Helper()
+	for _, row := range rows {
 		environ := strings.Split(row.environ, " SVC_")
 		for i := range environ[1:] {
 			environ[i+1] = "SVC_" + environ[i+1]
@@ -67,6 +77,22 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestSettingsOfOperators: the same of what operators watch a service by.
+func TestSettingsOfOperators(t *testing.T) {
+	checkSettings(t, []settingRow{
+		{"SVC_PPROF_LISTEN=127.0.0.1:0", ""},
+		{"SVC_PPROF_LISTEN=[::1]:6060", ""},
+		{"SVC_PPROF_LISTEN=:6060", "which other machines may reach"},
+		{"SVC_PPROF_LISTEN=192.0.2.1:6060", "set SVC_PPROF_REMOTE=true"},
+		{"SVC_PPROF_LISTEN=192.0.2.1:6060 SVC_PPROF_REMOTE=true", ""},
+		{"SVC_PPROF_LISTEN=6060", "HOST:PORT"},
+		{"SVC_LOG_FORMAT=json", ""},
+		{"SVC_LOG_FORMAT=xml", "SVC_LOG_FORMAT"},
+		{"SVC_LOG_LEVEL=warn", ""},
+		{"SVC_LOG_LEVEL=loud", "SVC_LOG_LEVEL"},
+	})
+}
+
 func TestUnknownSettings(t *testing.T) {
 	environ := []string{"SVC_ISUER=x", "SVC_ISSUER=x", "SVC_RPC_URL_1=x", "SVC_RPC_URL_base=x", "SVC_API_KEY=x", "PATH=x", "WARRANTY_PATH=x"}
 	if got := strings.Join(unknownSettings(environ), " "); got != "SVC_ISUER SVC_RPC_URL_base" {
@@ -77,9 +103,34 @@ func TestUnknownSettings(t *testing.T) {
 // TestUnknownSettingsAreLogged: the log of a service begins with the settings that nothing reads.
 func TestUnknownSettingsAreLogged(t *testing.T) {
 	var text strings.Builder
-	serviceLog(streams{err: &text}, []string{"SVC_HOSTD=true", "SVC_HOSTED=true"})
+	serviceLog(streams{err: &text}, settings{}, []string{"SVC_HOSTD=true", "SVC_HOSTED=true"})
 	if got := text.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "name=SVC_HOSTD") {
 		t.Errorf("the log has %q", got)
+	}
+}
+
+// TestServiceLog: the log has the form and the lines that the settings ask for.
+func TestServiceLog(t *testing.T) {
+	for environ, want := range map[string]string{
+		"":                                       "level=INFO msg=info\nlevel=WARN msg=warn\nlevel=ERROR msg=error\n",
+		"SVC_LOG_LEVEL=debug":                    "level=DEBUG msg=debug\nlevel=INFO msg=info\nlevel=WARN msg=warn\nlevel=ERROR msg=error\n",
+		"SVC_LOG_LEVEL=error":                    "level=ERROR msg=error\n",
+		"SVC_LOG_FORMAT=json SVC_LOG_LEVEL=warn": `"level":"WARN","msg":"warn"}` + "\n" + `"level":"ERROR","msg":"error"}` + "\n",
+	} {
+		s, err := readSettings(strings.Fields(environ))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		log := serviceLog(streams{err: &text}, s, nil)
+		log.Debug("debug")
+		log.Info("info")
+		log.Warn("warn")
+		log.Error("error")
+		got := regexp.MustCompile(`(?m)^(time=\S+ |\{"time":"[^"]+",)`).ReplaceAllString(text.String(), "")
+		if got != want {
+			t.Errorf("%s: the log is %q, want %q", environ, got, want)
+		}
 	}
 }
 

@@ -319,3 +319,35 @@ func TestSubmit(t *testing.T) {
 		}
 	}
 }
+
+// TestResponsePolicy reads the document, which only a 200 with one has.
+func TestResponsePolicy(t *testing.T) {
+	for _, test := range []struct {
+		status             int
+		body, want, failed string
+	}{
+		{200, `{"responsePolicy":"a.b.c","policyHash":"x"}`, "a.b.c", ""},
+		{200, `{"policyHash":"x"}`, "", "unreachable"},
+		{200, `{"responsePolicy":1}`, "", "unreachable"},
+		{200, `<html>`, "", "unreachable"},
+		{404, `{"error_code":"SVC_NOT_FOUND"}`, "", "refused"},
+		{409, `{"error_code":"SVC_POLICY_MISSING","responsePolicy":"a.b.c"}`, "", "refused"},
+		{503, `{"responsePolicy":"a.b.c"}`, "", "unreachable"},
+		{302, ``, "", "unreachable"},
+	} {
+		c := serve(t, Config{Key: "sk_svc_x"}, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet || r.URL.Path != "/v1/response-policy" || r.Header.Get("Authorization") != "Bearer sk_svc_x" {
+				t.Errorf("%s %s with %q", r.Method, r.URL, r.Header.Get("Authorization"))
+			}
+			says(test.status, test.body)(w, r)
+		})
+		got, err := c.ResponsePolicy(t.Context())
+		failed := ""
+		if err != nil {
+			failed = outcome(nil, err)
+		}
+		if got != test.want || failed != test.failed {
+			t.Errorf("%d %s: %q, %v", test.status, test.body, got, err)
+		}
+	}
+}

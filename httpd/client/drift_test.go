@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/runtime/authority"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
 )
 
 // members are the names in JSON of a struct's members.
@@ -52,7 +54,7 @@ func TestSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, of := range map[string]reflect.Type{
-		"Decision": reflect.TypeFor[Answer](), "Details": reflect.TypeFor[Details](), "Hold": reflect.TypeFor[Hold](),
+		"Decision": reflect.TypeFor[Answer](), "Details": reflect.TypeFor[Details](), "Hold": reflect.TypeFor[Hold](), "Pin": reflect.TypeFor[Pin](),
 	} {
 		read, documented := members(of), schemas[name].Properties
 		for member := range documented {
@@ -68,5 +70,12 @@ func TestSchemas(t *testing.T) {
 		if len(documented) == 0 {
 			t.Errorf("the schema %s is missing", name)
 		}
+	}
+}
+
+// TestPinBounds holds the client's bounds of pins to those of the service.
+func TestPinBounds(t *testing.T) {
+	if MaxToolsMet != ledger.MaxToolsMet || MaxToolsMetBytes != authority.MaxPinsBody || MaxToolName != ledger.MaxToolName || MaxToolDefinition != ledger.MaxToolDefinition {
+		t.Error("a bound of pins is not the service's")
 	}
 }

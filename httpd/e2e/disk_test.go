@@ -299,6 +299,9 @@ func refusals(t *testing.T, service *running, key string, mine operator) {
 	if got := service.send("GET", "/healthz", "", ""); got.status != 200 {
 		t.Errorf("healthz: %d %s", got.status, got.body)
 	}
+	if status, body := service.awaitReady(t, 503); status == 503 && !strings.Contains(body, `{"name":"disk","ready":false`) {
+		t.Errorf("readyz: %s", body)
+	}
 }
 
 // nothingLost looks for decisions among the events.

@@ -18,8 +18,8 @@ import (
 type logged struct {
 	LSN                                                                uint64
 	Event, Decision, HoldID, HoldStatus, KeyID, Commitment, PolicyHash string
-	Code                                                               string `json:"error_code"`
-	Rule                                                               string `json:"matched_rule"`
+	Code                                                               string `json:"errorCode"`
+	Rule                                                               string `json:"matchedRule"`
 	Timestamp                                                          string
 }
 

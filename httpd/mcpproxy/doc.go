@@ -12,8 +12,11 @@
 //     proxy takes out its own requestState and inputResponses.
 //   - A message that two readers could read differently is refused: batches, names that come twice or differ in case
 //     only, unknown members of the envelope, invalid UTF-8.
+//   - What a server answers to a judged request reaches the client only as the response rules show it, and what they do not touch
+//     byte for byte.
 //   - A failure of the service, of the pins or of the response rules is a refusal, unless FailOpen says otherwise for a
-//     service that cannot be reached.
+//     service that cannot be reached and a tool whose pin was read before. The result then says that nothing decided.
+//   - No tool is called whose definition is not the one that is accepted under the API key.
 //   - A server's request to the client is refused unless AllowServerRequests is set, and an answer to a request that was
 //     not forwarded is dropped.
 package mcpproxy

@@ -93,7 +93,7 @@ func (x *exchange) events(body io.Reader) {
 	}
 	if x.session.end(x.m.id) != nil {
 		r := refuse(CodeServerGone, "the server's stream ended before the answer came; what it did is not known")
-		r.status = "ERROR"
+		r.status = statusError
 		fmt.Fprintf(x.w, "data: %s\n\n", r.fault(x.m.rawID))
 		_ = out.Flush()
 	}

@@ -2,7 +2,6 @@ package mcpproxy
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,21 +19,23 @@ type Guard struct {
 	Server string // what the operator calls the server: lower case, see [CheckServerName]
 	TaskID string // task_id of intents; empty for none
 	Decide Decide
-	Pins   *Pins            // what tools looked like when they were accepted
+	Pins   *Pins            // which definitions of tools are accepted
 	Now    func() time.Time // for the age of a requestState
 	// Principal is what a requestState is bound to besides the session: the API key.
 	Principal string
-	// FailOpen forwards what the service could not be asked about. Everything else that fails is refused in any case.
+	// FailOpen forwards what the service could not be asked about, where the tool had been pinned as it is before. Everything
+	// else that fails is refused in any case.
 	FailOpen bool
 	// AllowServerRequests forwards the server's requests to the client, and input-required results.
 	AllowServerRequests bool
 	// HideDenied leaves out of tools/list what the policy denies whatever the arguments.
 	HideDenied bool
-	// Rules applies the response rules to a result, or the object of an error. An error refuses it. Nil for no rules.
-	Rules func(result json.RawMessage) (json.RawMessage, error)
+	// Rules are the response rules that results are inspected by. Nil for none.
+	Rules Rules
 	// Log takes a line about each thing that is refused or dropped, without the values of messages.
 	Log func(format string, arguments ...any)
 
+	rounds  atomic.Uint64 // how often a server has said that its tools have changed
 	resumes resumes
 	hidden  hiddenTools
 	policy  atomic.Pointer[string] // the hash of the policy that decided last
@@ -85,8 +86,11 @@ type underWay struct {
 	meta      jsontext.Value
 	principal string
 	modern    bool
+	unjudged  bool // it was forwarded without a question to the service
 	forwarded bool
 	left      bool               // nobody waits for the answer, but another stream may still bring it
+	failOpen  bool               // it was forwarded without a decision
+	round     uint64             // of the guard when it was forwarded
 	cancel    context.CancelFunc // ends judging
 }
 
@@ -209,13 +213,14 @@ func (s *session) forwarded(ctx context.Context, u *underWay) *refusal {
 	if err := ctx.Err(); err != nil {
 		return refuse(CodeUnreachable, "the request was cancelled before it was decided")
 	}
-	u.forwarded = true
+	u.forwarded, u.round = true, s.g.rounds.Load()
 	return nil
 }
 
 // judge decides on a request. What it returns without a refusal is what may be forwarded.
 func (s *session) judge(ctx context.Context, m *message, u *underWay, list lister) ([]byte, *refusal) {
 	if u.row.treatment == passes || u.row.spare != nil && u.row.spare(m.params) {
+		u.unjudged = true
 		return m.raw, nil
 	}
 	definition := ""
@@ -249,7 +254,11 @@ func (s *session) judge(ctx context.Context, m *message, u *underWay, list liste
 		return nil, refuse(CodeTooLarge, "the call comes to %d bytes for the service; at most %d can be judged: split it, or name a file instead of its content", len(intent.Metadata), maxIntent)
 	}
 	decision := s.g.Decide(ctx, intent, false)
-	return forward.raw, s.g.heed(&decision, m.method)
+	u.failOpen = u.failOpen || decision.Unreachable && s.g.FailOpen
+	if r := s.g.heed(&decision, m.method); r != nil {
+		return nil, r
+	}
+	return forward.raw, s.g.ready(ctx, intent, &decision)
 }
 
 // heed turns a decision into a refusal; nil means that the request may go.
@@ -260,7 +269,7 @@ func (g *Guard) heed(d *Decision, method string) *refusal {
 		return nil
 	case d.Unreachable:
 		r := refuse(CodeUnreachable, "%s; the call was not made", d.Message)
-		r.status = "ERROR"
+		r.status = statusError
 		return r
 	}
 	if d.PolicyHash != "" {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"bailiff/httpd/client"
 )
 
 // world is a guard in front of a server that exists on paper only.
@@ -24,21 +26,20 @@ type world struct {
 	asked   []*Intent
 	decides func(*Intent) Decision
 	tools   string // what the server lists
+	now     time.Time
+	store   *pinStore
 }
 
 func allowed(*Intent) Decision { return Decision{Status: statusAllowed, PolicyHash: "p"} }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	pins, err := OpenPins("files", "")
-	if err != nil {
-		t.Fatal(err)
-	}
 	w := &world{t: t, decides: allowed, tools: `{"tools":[{"name":"read","inputSchema":{"type":"object"}},{"name":"Write","inputSchema":{"type":"object"}}]}`}
-	now := time.Unix(1_800_000_000, 0)
+	w.now = time.Unix(1_800_000_000, 0)
+	w.store = &pinStore{pins: map[string]client.Pin{}}
 	w.g = &Guard{
-		Server: "files", Principal: "key", Pins: pins,
-		Now: func() time.Time { return now },
+		Server: "files", Principal: "key",
+		Now: func() time.Time { return w.now },
 		Log: func(format string, arguments ...any) { t.Logf(format, arguments...) },
 		Decide: func(_ context.Context, intent *Intent, _ bool) Decision {
 			w.mu.Lock()
@@ -47,6 +48,7 @@ func newWorld(t *testing.T) *world {
 			return w.decides(intent)
 		},
 	}
+	w.g.Pins = NewPins(w.store, func() time.Time { return w.g.Now() })
 	w.s = w.g.newSession("client", new(listing))
 	return w
 }

@@ -80,7 +80,7 @@ func (g *Guard) hiddenOf(tools []tool) ([]bool, *refusal) {
 
 // hides reports whether a tool is left out.
 func (g *Guard) hides(t *tool) (bool, *refusal) {
-	if accepted, err := g.Pins.Accepted(t.name, t.hash); err != nil || !accepted {
+	if !g.Pins.holds(t.name, t.hash) {
 		return true, nil
 	}
 	if takenBy(t.name) != nil {

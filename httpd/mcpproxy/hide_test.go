@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bailiff/httpd/client"
 )
 
 // TestHideDenied filters a list: what the policy denies by name, what has changed and what no policy can tell from a
@@ -21,7 +23,7 @@ func TestHideDenied(t *testing.T) {
 		}
 		return allowed(i)
 	}
-	w.g.Pins.Meet([]tool{{name: "changed", hash: "before", definition: []byte(`{}`)}})
+	w.store.pins["changed"] = client.Pin{Name: "changed", SHA256: "before"}
 	list := `{"tools":[{"name":"custom"},{"name":"blocked"},{"name":"held", "x":1.0},{"name":"unlisted"},{"name":"changed"},{"name":"tasks.get"},{"name":"free"}],"nextCursor":"c","ttlMs":3600000,"cacheScope":"public"}`
 	show := func(id, meta string) string {
 		w.client(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{` + meta + `}}`)

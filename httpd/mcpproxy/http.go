@@ -236,7 +236,7 @@ func (x *exchange) forward(text []byte) {
 func (x *exchange) gone(err error) {
 	x.h.guard.Log("the server cannot be reached, or broke off: %v", err)
 	r := refuse(CodeServerGone, "the server cannot be reached, or broke off before it answered; what it did is not known")
-	r.status = "ERROR"
+	r.status = statusError
 	if x.m == nil || x.m.kind != isRequest || x.session.end(x.m.id) == nil {
 		http.Error(x.w, r.text(), http.StatusBadGateway)
 		return
@@ -299,12 +299,12 @@ func (x *exchange) body(response *http.Response, text []byte) ([]byte, error) {
 			}
 			return nil, errors.New("it answers what it was not asked")
 		}
-		return x.session.lostError(m), nil // an error about a message whose id the server could not read
+		return x.lostError(m), nil // an error about a message whose id the server could not read
 	}
 	if response.StatusCode/100 == 2 {
 		return nil, errors.Join(errors.New("its answer is not a JSON-RPC response"), err)
 	}
-	if x.h.guard.Rules != nil || len(text) > maxErrorBody {
+	if len(text) > maxErrorBody || x.withholds(text) {
 		return nil, nil
 	}
 	return text, nil

@@ -29,6 +29,8 @@ type Decision struct {
 	Message    string
 	HoldID     string
 	PolicyHash string
+	// Attestation is the service's signed word on an intent that is allowed; empty otherwise.
+	Attestation string
 	// Unreachable says that there is no decision: the service could not be asked, or its answer could not be read.
 	Unreachable bool
 }
@@ -42,6 +44,7 @@ const (
 	statusAllowed = "ALLOWED"
 	statusDenied  = "DENIED"
 	statusPending = "PENDING"
+	statusError   = "ERROR" // of a refusal without a decision
 )
 
 // intentOf makes the intent of a request. Everything that is forwarded is in it, except _meta: that belongs to the

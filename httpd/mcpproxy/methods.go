@@ -18,6 +18,7 @@ type method struct {
 	members   []string // of params, besides _meta; others are forwarded, and none may differ from these in case only
 	name1     string   // the member that names what is asked for; the header Mcp-Name has it
 	why       string   // why it passes unjudged, or what is judged
+	carries   bool     // what a server's message says can come from a tool, so response rules count for it
 	// spare reports whether params of a judged method ask for nothing that has to be judged.
 	spare func(params []member) bool
 }
@@ -59,8 +60,8 @@ var clientNotifications = []method{
 // serverRequests are the requests that a server may send.
 var serverRequests = []method{
 	{name: "ping", treatment: passes, why: "asks for an empty answer"},
-	{name: "sampling/createMessage", treatment: answering, why: "makes the client's model work for the server"},
-	{name: "elicitation/create", treatment: answering, why: "asks the user"},
+	{name: "sampling/createMessage", treatment: answering, carries: true, why: "makes the client's model work for the server"},
+	{name: "elicitation/create", treatment: answering, carries: true, why: "asks the user"},
 	{name: "roots/list", treatment: answering, why: "reads the client's folders"},
 	{name: "tasks/get", treatment: answering, why: "reads the client's tasks"},
 	{name: "tasks/result", treatment: answering, why: "reads the client's tasks"},
@@ -70,16 +71,16 @@ var serverRequests = []method{
 
 // serverNotifications are the notifications that a server may send.
 var serverNotifications = []method{
-	{name: "notifications/cancelled", treatment: passes, why: "ends a request"},
-	{name: "notifications/progress", treatment: passes, why: "about a request that was forwarded"},
-	{name: "notifications/message", treatment: passes, why: "a log message"},
-	{name: "notifications/tools/list_changed", treatment: passes, why: "the proxy lists the tools again before the next call"},
+	{name: "notifications/cancelled", treatment: passes, carries: true, why: "ends a request"},
+	{name: "notifications/progress", treatment: passes, carries: true, why: "about a request that was forwarded"},
+	{name: "notifications/message", treatment: passes, carries: true, why: "a log message"},
+	{name: "notifications/tools/list_changed", treatment: passes, why: "the proxy lists the tools again before the next call of any client"},
 	{name: "notifications/resources/list_changed", treatment: passes, why: "carries no content"},
 	{name: "notifications/prompts/list_changed", treatment: passes, why: "carries no content"},
 	{name: "notifications/resources/updated", treatment: passes, why: "names a resource; its reading is judged"},
 	{name: "notifications/elicitation/complete", treatment: passes, why: "ends a question to the user"},
-	{name: "notifications/tasks/status", treatment: passes, why: "the state of a task; its result is judged"},
-	{name: "notifications/tasks", treatment: passes, why: "the same, in the extension of 2026-07-28"},
+	{name: "notifications/tasks/status", treatment: passes, carries: true, why: "the state of a task; its result is judged"},
+	{name: "notifications/tasks", treatment: passes, carries: true, why: "the same, in the extension of 2026-07-28"},
 	{name: "notifications/subscriptions/acknowledged", treatment: passes, why: "names what was subscribed to"},
 }
 
@@ -140,6 +141,9 @@ func MethodTable(kind string) [][3]string {
 	for i := range table {
 		m := &table[i]
 		what := map[treatment]string{judged: "judged", passes: "passes", answering: "refused unless `--allow-server-requests`"}[m.treatment]
+		if m.carries {
+			what += "; inspected"
+		}
 		if m.treatment == judged && m.name != "tools/call" {
 			what = "judged as `" + m.action("<server>") + "`"
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,7 +21,17 @@ type tool struct {
 	name       string
 	definition jsontext.Value // as it was written
 	hash       string         // the SHA-256 of its RFC 8785 form, in hexadecimal digits
+	size       int            // of that form
 	headers    bindings
+}
+
+// form is the definition in RFC 8785 form.
+func (t *tool) form() (string, error) {
+	form := slices.Clone(t.definition)
+	if err := form.Canonicalize(); err != nil {
+		return "", err
+	}
+	return string(form), nil
 }
 
 // readTools reads a page of tools/list. A tool that is listed twice is an error: nobody can tell which one a call means.
@@ -57,13 +68,15 @@ func readTools(result jsontext.Value) ([]tool, error) {
 			return nil, fmt.Errorf("the tool %.64q is listed twice", name)
 		}
 		seen[name] = true
-		form := jsontext.Value(append([]byte(nil), value...))
-		if err := form.Canonicalize(); err != nil {
+		t := tool{name: name, definition: value}
+		form, err := t.form()
+		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(form)
+		sum := sha256.Sum256([]byte(form))
 		schema, _ := valueOf(definition, "inputSchema")
-		tools = append(tools, tool{name, value, hex.EncodeToString(sum[:]), bindingsOf(schema)})
+		t.hash, t.size, t.headers = hex.EncodeToString(sum[:]), len(form), bindingsOf(schema)
+		tools = append(tools, t)
 	}
 	return tools, nil
 }
@@ -90,21 +103,25 @@ func readArray(text jsontext.Value) ([]jsontext.Value, error) {
 type listing struct {
 	maxAge time.Duration // after which the tools are listed again; 0 where the server says when they change
 
-	turn sync.Mutex // held while the proxy lists tools
-	mu   sync.Mutex
-	at   time.Time       // of the oldest entry
-	last map[string]tool // by name, without definitions; nil before they are known
+	turn  sync.Mutex // held while the proxy lists tools
+	mu    sync.Mutex
+	round uint64          // of the guard when the list was asked for
+	at    time.Time       // of the oldest entry
+	last  map[string]tool // by name, without definitions; nil before they are known
 }
 
-// note keeps the definitions of tools that the server listed, and pins those that are new.
-func (g *Guard) note(l *listing, tools []tool) *refusal {
-	if err := g.Pins.Meet(tools); err != nil {
-		return refuse(CodePins, "%v", err)
+// note keeps the definitions of tools that the server listed when it was asked in a round, and pins those that are new.
+func (g *Guard) note(ctx context.Context, l *listing, round uint64, tools []tool) error {
+	if err := g.Pins.meet(ctx, tools); err != nil {
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last == nil {
-		l.last, l.at = map[string]tool{}, g.Now()
+	switch {
+	case l.last != nil && round < l.round:
+		return nil // a newer list has come meanwhile
+	case l.last == nil || round > l.round:
+		l.last, l.at, l.round = map[string]tool{}, g.Now(), round
 	}
 	for _, t := range tools {
 		t.definition = nil
@@ -112,9 +129,25 @@ func (g *Guard) note(l *listing, tools []tool) *refusal {
 	}
 	if len(l.last) > maxListed {
 		l.last = nil
-		return refuse(CodeServerMalformed, "the server lists more than %d tools", maxListed)
+		return errListed
 	}
 	return nil
+}
+
+var errListed = fmt.Errorf("the server lists more than %d tools", maxListed)
+
+// refuseList is the refusal of what needs a list of tools that could not be noted.
+func refuseList(err error) *refusal {
+	if errors.Is(err, errListed) {
+		return refuse(CodeServerMalformed, "%v", err)
+	}
+	return refusePins(err)
+}
+
+// toolsChanged has every client's list of tools read again before the next call, and the pins too.
+func (g *Guard) toolsChanged() {
+	g.rounds.Add(1)
+	g.Pins.expire()
 }
 
 // forget has the tools listed again before the next call.
@@ -124,65 +157,82 @@ func (l *listing) forget() {
 	l.mu.Unlock()
 }
 
-func (l *listing) definitionOf(name string, now time.Time) (t tool, known bool) {
+// definitionOf returns what a server listed of a tool, where it has not said since that its tools have changed.
+func (g *Guard) definitionOf(l *listing, name string) (t tool, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.maxAge > 0 && now.Sub(l.at) > l.maxAge {
+	if l.maxAge > 0 && g.Now().Sub(l.at) > l.maxAge || l.round != g.rounds.Load() {
 		l.last = nil
 	}
 	t, known = l.last[name]
 	return t, known
 }
 
-// pinned returns a tool where its definition is the one that was accepted.
+// maxRelists is how often the tools are listed for one call, where they change or are forgotten meanwhile.
+const maxRelists = 3
+
+// pinned returns a tool where its definition is the one that is accepted.
 func (s *session) pinned(ctx context.Context, name string, u *underWay, list lister) (t tool, r *refusal) {
-	t, known := s.tools.definitionOf(name, s.g.Now())
-	if !known {
-		if r := s.listTools(ctx, name, u.meta, list); r != nil {
+	for range maxRelists {
+		t, known := s.g.definitionOf(s.tools, name)
+		if !known {
+			if known, r := s.listTools(ctx, name, u.meta, list); r != nil || !known {
+				return tool{}, r
+			}
+			continue
+		}
+		if r := t.unpinnable(); r != nil {
 			return tool{}, r
 		}
-		if t, known = s.tools.definitionOf(name, s.g.Now()); !known {
-			return tool{}, refuse(CodeToolUnlisted, "the server does not list the tool %.64q; call one of tools/list", name)
+		accepted, pinned, stale, err := s.g.Pins.check(ctx, name, t.hash)
+		switch {
+		case accepted:
+			return t, nil
+		case err != nil && stale && s.g.FailOpen && unreachable(err):
+			s.g.Log("%.64q: the pin was read a while ago (failOpen): %v", name, err)
+			u.failOpen = true
+			return t, nil
+		case err != nil:
+			return tool{}, refusePins(err)
+		case pinned:
+			return tool{}, refuse(CodeToolChanged, "the definition of the tool %.64q is not the one that was pinned; the operator has to look at the change and run `bailiff mcp accept --server %s TOOL`", name, s.g.Server)
 		}
+		s.tools.forget() // the operator has given the pin up: what the server lists now is pinned
 	}
-	accepted, err := s.g.Pins.Accepted(name, t.hash)
-	switch {
-	case err != nil:
-		return tool{}, refuse(CodePins, "%v", err)
-	case !accepted:
-		return tool{}, refuse(CodeToolChanged, "the definition of the tool %.64q is not the one that was pinned; the operator has to look at the change and run `bailiff mcp accept --server %s TOOL`", name, s.g.Server)
-	}
-	return t, nil
+	return tool{}, refuse(CodeToolUnlisted, "the server changes its list of tools while the call of %.64q is judged; call it again", name)
 }
 
-// listTools asks the server for all its tools.
-func (s *session) listTools(ctx context.Context, name string, meta jsontext.Value, list lister) *refusal {
+// listTools asks the server for all its tools. Without a refusal, found says whether the tool is among them.
+func (s *session) listTools(ctx context.Context, name string, meta jsontext.Value, list lister) (found bool, r *refusal) {
 	s.tools.turn.Lock()
 	defer s.tools.turn.Unlock()
-	if _, known := s.tools.definitionOf(name, s.g.Now()); known {
-		return nil // another call has listed them in the meantime
+	if _, known := s.g.definitionOf(s.tools, name); known {
+		return true, nil // another call has listed them in the meantime
 	}
-	cursor := ""
+	cursor, round := "", s.g.rounds.Load()
 	for range maxListPages {
 		result, err := list(ctx, listParams(meta, cursor))
 		if err != nil {
-			return refuse(CodeToolUnlisted, "the server's list of tools cannot be had: %v", err)
+			return false, refuse(CodeToolUnlisted, "the server's list of tools cannot be had: %v", err)
 		}
 		tools, err := readTools(result)
 		if err != nil {
-			return refuse(CodeServerMalformed, "the server's list of tools cannot be read: %v", err)
+			return false, refuse(CodeServerMalformed, "the server's list of tools cannot be read: %v", err)
 		}
-		if r := s.g.note(s.tools, tools); r != nil {
-			return r
+		if err := s.g.note(ctx, s.tools, round, tools); err != nil {
+			return false, refuseList(err)
 		}
+		found = found || slices.ContainsFunc(tools, func(t tool) bool { return t.name == name })
 		members, _ := readObject(result)
-		next, _ := textOf(members, "nextCursor")
-		if next == "" {
-			return nil
+		if cursor, _ = textOf(members, "nextCursor"); cursor != "" {
+			continue
 		}
-		cursor = next
+		if !found {
+			return false, refuse(CodeToolUnlisted, "the server does not list the tool %.64q; call one of tools/list", name)
+		}
+		return true, nil
 	}
-	return refuse(CodeServerMalformed, "the server's list of tools has more than %d pages", maxListPages)
+	return false, refuse(CodeServerMalformed, "the server's list of tools has more than %d pages", maxListPages)
 }
 
 // listParams are the params of tools/list with the client's own _meta, which has no token for progress then: the client

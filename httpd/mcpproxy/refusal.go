@@ -21,10 +21,12 @@ const (
 	CodeToolUnlisted    Code = "MCP_TOOL_NOT_LISTED"
 	CodeToolChanged     Code = "MCP_TOOL_CHANGED"
 	CodePins            Code = "MCP_PINS_UNAVAILABLE"
+	CodeDefinition      Code = "MCP_DEFINITION_TOO_LARGE"
 	CodeUnreachable     Code = "MCP_SERVICE_UNREACHABLE"
 	CodeState           Code = "MCP_REQUEST_STATE_INVALID"
 	CodeServerRequest   Code = "MCP_SERVER_REQUEST_REFUSED"
 	CodeResponse        Code = "MCP_RESPONSE_REFUSED"
+	CodeRules           Code = "MCP_RESPONSE_RULES_UNAVAILABLE"
 	CodeServerGone      Code = "MCP_SERVER_GONE"
 	CodeServerMalformed Code = "MCP_SERVER_MALFORMED"
 	CodeTooLarge        Code = "MCP_CALL_TOO_LARGE"
@@ -40,14 +42,16 @@ var Codes = []struct {
 }{
 	{CodeUnreadable, "a message is not one JSON-RPC 2.0 message, or two readers could read it differently", "send one message, without names that come twice or differ in case only"},
 	{CodeMethod, "the table of methods does not have the method", "use a method of the table; a newer revision needs a newer Bailiff"},
-	{CodeName, "a call names no tool, or one whose action a method has", "rename the tool on the server"},
+	{CodeName, "a call names no tool, one whose action a method has, or one whose name is too long to be pinned", "rename the tool on the server"},
 	{CodeToolUnlisted, "the server does not list the tool that is called, or its list cannot be read", "call a tool of `tools/list`"},
 	{CodeToolChanged, "the definition of a tool is not the one that was pinned", "the operator looks at the change and runs `bailiff mcp accept`"},
-	{CodePins, "the file of pins cannot be read or written", "mend the file's content, owner or mode (0600)"},
+	{CodePins, "the service did not say which definitions are pinned; also with `--fail-mode open`, unless the proxy has read the pin of this tool before", "start the service, or mend its address; `bailiff doctor` helps"},
+	{CodeDefinition, "the definition of a tool has more bytes than can be pinned", "shorten it on the server"},
 	{CodeUnreachable, "the service gave no decision, and `--fail-mode` is `closed`", "start the service, or mend its address; `bailiff doctor` helps"},
 	{CodeState, "the `requestState` of a held call is not one of this proxy's, is used up or too old, or belongs to another call", "make the call again without `requestState`"},
 	{CodeServerRequest, "the server asked the client for something", "allow it with `--allow-server-requests` if the server is trusted with that"},
-	{CodeResponse, "a response rule refuses the result, or there are no valid response rules", "see the message"},
+	{CodeResponse, "a response rule of the policy keeps the result back", "see the message; ask the tool for something else, or have the operator change the rule"},
+	{CodeRules, "there are no valid response rules, so no result can be passed on, in both modes of `--fail-mode`", "start the service, or mend its address or this machine's clock; `bailiff doctor` helps"},
 	{CodeServerGone, "the server ended or broke off before it answered", "look at the server's standard error; what it did before is not known"},
 	{CodeServerMalformed, "the server's answer cannot be read", "look at the server"},
 	{CodeTooLarge, "the arguments of a call are larger than the service takes", "split the call, or name a file instead of its content"},

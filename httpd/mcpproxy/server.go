@@ -2,6 +2,7 @@ package mcpproxy
 
 import (
 	"bytes"
+	"context"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,9 +21,13 @@ func (s *session) fromServer(m *message) (toClient, toServer []byte) {
 			return nil, nil
 		}
 		if m.method == "notifications/tools/list_changed" {
-			s.tools.forget()
+			s.g.toolsChanged()
 		}
-		return m.raw, nil
+		shown, r := s.g.inspectedMessage(m)
+		if r != nil {
+			s.g.dropped(m, r.text())
+		}
+		return shown, nil
 	}
 	u := s.answered(m.id)
 	if u == nil {
@@ -45,6 +50,11 @@ func (s *session) serverRequest(m *message) (toClient, toServer []byte) {
 		r.rpc = jsonrpc.CodeMethodNotFound
 		return nil, s.g.refused(m, nil, r).answer
 	}
+	shown, withheld := s.g.inspectedMessage(m)
+	if withheld != nil {
+		withheld.rpc = serverErrorCode
+		return nil, s.g.refused(m, nil, withheld).answer
+	}
 	s.mu.Lock()
 	full := len(s.asked) >= maxUnderWay
 	if !full {
@@ -56,7 +66,7 @@ func (s *session) serverRequest(m *message) (toClient, toServer []byte) {
 		r.rpc = serverErrorCode
 		return nil, s.g.refused(m, nil, r).answer
 	}
-	return m.raw, nil
+	return shown, nil
 }
 
 // serverResponse is what the client gets for a response of the server.
@@ -78,12 +88,15 @@ func (s *session) serverResponse(m *message, u *underWay) []byte {
 		}
 		value = shown
 	}
-	if u.row.treatment == judged && s.g.Rules != nil {
-		shown, err := s.g.Rules([]byte(value))
-		if err != nil {
-			return refused(refuse(CodeResponse, "the tool was called, and its result is withheld: %v", err))
+	if !u.unjudged {
+		shown, r := s.g.inspected(u.row.name, u.covered(), value)
+		if r != nil {
+			return refused(r)
 		}
-		value = jsontext.Value(shown)
+		value = shown
+	}
+	if u.failOpen && m.result != nil {
+		value = tagFailOpen(value)
 	}
 	if bytes.Equal(value, m.result) || bytes.Equal(value, m.fault) {
 		return m.raw
@@ -124,7 +137,7 @@ func (s *session) fail(code Code, why string) (answers [][]byte) {
 		if u.forwarded {
 			r = refuse(code, "%s; whether %s was carried out is not known", why, u.row.name)
 		}
-		r.status = "ERROR"
+		r.status = statusError
 		answers = append(answers, s.g.refused(&message{method: u.row.name, rawID: u.rawID}, u, r).answer)
 	}
 	return answers
@@ -141,8 +154,12 @@ func (s *session) showTools(result jsontext.Value, u *underWay) (jsontext.Value,
 	if err != nil {
 		return nil, refuse(CodeServerMalformed, "the server's list of tools cannot be read: %v", err)
 	}
-	if r := s.g.note(s.tools, tools); r != nil {
-		return nil, r
+	if err := s.g.note(context.Background(), s.tools, u.round, tools); err != nil {
+		if s.g.FailOpen && unreachable(err) {
+			s.g.Log("the list of tools is shown without a look at its pins (failOpen): %v", err)
+			return result, nil // nothing of it was noted, so that the next call lists them again
+		}
+		return nil, refuseList(err)
 	}
 	if !s.g.HideDenied {
 		return result, nil

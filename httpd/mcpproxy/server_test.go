@@ -2,8 +2,6 @@ package mcpproxy
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -83,34 +81,6 @@ func TestServerAsksForInput(t *testing.T) {
 		if c, _ := w.server(text); c != text {
 			t.Errorf("allowed, %s: %s", result, c)
 		}
-	}
-}
-
-// TestRules applies response rules to every result and error that a judged request brings back, and to nothing else.
-func TestRules(t *testing.T) {
-	w := newWorld(t)
-	w.g.Rules = func(result json.RawMessage) (json.RawMessage, error) {
-		if strings.Contains(string(result), "secret") {
-			return nil, errors.New("no valid policy")
-		}
-		return json.RawMessage(strings.ReplaceAll(string(result), "4111", "****")), nil
-	}
-	for answer, want := range map[string]string{
-		`"result":{"text":"4111"}`:              `{"jsonrpc":"2.0","id":1,"result":{"text":"****"}}`,
-		`"result":{"text":"plain", "n":1.0}`:    `{"jsonrpc":"2.0","id":1,"result":{"text":"plain", "n":1.0}}`,
-		`"error":{"code":1,"message":"4111"}`:   `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"****"}}`,
-		`"result":{"text":"secret"}`:            `MCP_RESPONSE_REFUSED`,
-		`"error":{"code":1,"message":"secret"}`: `MCP_RESPONSE_REFUSED`,
-	} {
-		w.client(call(1, "read", `{}`))
-		c, _ := w.server(`{"jsonrpc":"2.0","id":1,` + answer + `}`)
-		if c != want && (strings.HasPrefix(want, "{") || !strings.Contains(c, want) || strings.Contains(c, "secret")) {
-			t.Errorf("%s became %s", answer, c)
-		}
-	}
-	w.client(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-	if c, _ := w.server(`{"jsonrpc":"2.0","id":2,"result":{"secret":1}}`); strings.Contains(c, "MCP_") {
-		t.Errorf("the answer to a ping is judged: %s", c)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // sessions are the conversations that a listener knows of. The zero value works.
@@ -87,16 +85,4 @@ func (s *session) leave(id string) {
 	if u := s.underWay[id]; u != nil {
 		u.left = true
 	}
-}
-
-// lostError is an error of the server about a message whose id it could not read, as the client gets it.
-func (s *session) lostError(m *message) []byte {
-	if s.g.Rules == nil {
-		return m.raw
-	}
-	shown, err := s.g.Rules([]byte(m.fault))
-	if err != nil {
-		return refuse(CodeResponse, "an error of the server is withheld: %v", err).fault(nil)
-	}
-	return respond(nil, "error", jsontext.Value(shown))
 }

@@ -87,6 +87,22 @@ func keySet[K any](keys []listed[K], now int64) []byte {
 	return append(document, `]}`...)
 }
 
+// KeyIDs returns the ids (RFC 7638 thumbprints) of the keys in a service's two key-set documents.
+func KeyIDs(jwks, pqcKeys []byte) (ids []string, err error) {
+	classical, err := parseJWKS(jwks)
+	if err != nil {
+		return nil, err
+	}
+	quantum, err := parsePQCKeys(pqcKeys)
+	for _, key := range classical {
+		ids = append(ids, "Ed25519 "+key.kid)
+	}
+	for _, key := range quantum {
+		ids = append(ids, "ML-DSA-65 "+key.kid)
+	}
+	return ids, err
+}
+
 // parseJWKS reads a set of Ed25519 keys, and of nothing else.
 func parseJWKS(document []byte) ([]listed[ed25519.PublicKey], error) {
 	var set jose.JSONWebKeySet

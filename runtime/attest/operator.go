@@ -123,3 +123,9 @@ func VerifyPolicy(public ed25519.PublicKey, body, signature []byte) error {
 	}
 	return nil
 }
+
+// ResolutionText is what an operator signs to resolve a hold (decisions, section 5, "Holds"). The hashes are SHA-256 in
+// lower-case hex, decision is ALLOWED or DENIED, resolvedAt Unix seconds.
+func ResolutionText(holdID, intentHash, policyHash, decision string, resolvedAt int64) []byte {
+	return fmt.Appendf(nil, "svc-hold-resolution-v1\n%s\n%s\n%s\n%s\n%d", holdID, intentHash, policyHash, decision, resolvedAt)
+}

@@ -2,6 +2,8 @@ package attest
 
 import (
 	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"fmt"
 	"sync"
 	"time"
@@ -64,6 +66,16 @@ const (
 	headerOpening = `{"alg":"EdDSA","kid":"`
 	headerClosing = `"}`
 )
+
+// DeriveKey returns a secret key for another use than signing, which a label names: it changes with the Ed25519 key, and neither
+// tells anything about the other.
+func (s *Signer) DeriveKey(label string) (key [32]byte) {
+	derived, err := hkdf.Key(sha256.New, s.pair.ed25519.Seed(), nil, "bailiff "+label, len(key))
+	if err != nil {
+		panic(err) // of a longer key than there can be
+	}
+	return [32]byte(derived)
+}
 
 // KeyID is the `kid` of the tokens: the RFC 7638 thumbprint of the current Ed25519 key.
 func (s *Signer) KeyID() string { return s.ed25519[0].kid }

@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
@@ -47,12 +48,15 @@ type Config struct {
 
 	// Hosted opens registration, and has a key's own policy alone govern it. Otherwise the service is self-hosted.
 	Hosted bool
-	// Policy governs every key that has deployed none of its own, where the service is self-hosted; nil where Hosted.
+	// Policy governs every key that has deployed none of its own until ReplaceDefault, where the service is self-hosted; nil
+	// where Hosted.
 	Policy *Policy
 	// Operator is the Ed25519 public key that Policy is signed with. A self-hosted service accepts deployments and
 	// resolutions by this key alone. Zero where Hosted; a self-hosted service that has none accepts neither.
 	Operator [32]byte
 
+	// EventDetail is how much of a request the record of its decision has (SVC_EVENT_DETAIL).
+	EventDetail EventDetail
 	// RefuseRollback refuses to deploy a policy that was replaced before (SVC_REFUSE_ROLLBACK).
 	RefuseRollback bool
 	// Deployments is how many policies a key may have compiled in a time (SVC_RATE_LIMIT_DEPLOY). Zero is no limit.
@@ -73,6 +77,9 @@ type Config struct {
 // Authority decides intents, and does whatever else the API does. It is safe for concurrent use.
 type Authority struct {
 	Config
+	inForce   atomic.Pointer[Policy]      // the default policy; nil where Hosted
+	replacing atomic.Pointer[replacement] // of the default policy, while it is under way
+	replaced  sync.Mutex                  // held by ReplaceDefault
 	policies  policies
 	responses responses
 	mirrored  mirrored
@@ -88,6 +95,9 @@ type Authority struct {
 	pages      *turns        // of reading pages of events
 	holdWaits  *holdWaits    // of requests for holds
 	deployed   *limit.Memory // counts for Deployments
+
+	digestKey [32]byte    // of digests in records
+	hide      intent.Hide // recordedValue, bound once
 }
 
 // New returns an authority, or what is missing for one.
@@ -109,6 +119,10 @@ func New(c Config) (*Authority, error) {
 
 func newAuthority(c Config) *Authority {
 	a := &Authority{Config: c, deployed: limit.NewMemory(maxDeployers)}
+	a.inForce.Store(c.Policy)
+	if a.hide = a.recordedValue; c.Signer != nil {
+		a.digestKey = c.Signer.DeriveKey(digestKeyLabel)
+	}
 	a.watchBudgets()
 	a.workers.New = func() any { return newWorker(c.Options) }
 	return a

@@ -129,6 +129,17 @@ func list(name string, required bool, each func(value json.RawMessage) (problem 
 	}}
 }
 
+// boundedList is a required list of at most so many elements.
+func boundedList(name string, most int, each func(value json.RawMessage) (problem string)) member {
+	count := 0
+	return list(name, true, func(value json.RawMessage) string {
+		if count++; count > most {
+			return fmt.Sprintf("is one too many; send at most %d at once", most)
+		}
+		return each(value)
+	})
+}
+
 // readText reads a JSON string.
 func readText(value json.RawMessage) (content, problem string) {
 	if value[0] != '"' || json.Unmarshal(value, &content) != nil {

@@ -118,6 +118,9 @@ func (a *Authority) count(answer *Answer, fault *Failure) {
 		a.Metrics.Replay()
 	case fault == nil:
 		a.Metrics.Decision(answer.Status, answer.Code, answer.TestRun)
+		if denied := answer.Status == ledger.Denied.String(); !answer.TestRun && (denied || answer.Status == ledger.Allowed.String()) {
+			a.Metrics.Denial(answer.Rule, denied) // an ALLOWED by a rule is a denial that was let pass
+		}
 	}
 	for stage, took := range answer.Timing {
 		if took > 0 {
@@ -163,6 +166,7 @@ func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body
 		if !again {
 			return fault
 		}
+		a.awaitReplacement(ctx)
 		if w.key, fault = a.refresh(w.key); fault != nil {
 			return fault
 		}
@@ -291,10 +295,14 @@ func (a *Authority) makePlan(w *worker) error {
 	w.plan = ledger.Plan{
 		ID: w.id, At: w.now.UnixNano(), Key: w.key.ID, Epoch: w.key.Epoch,
 		TestRun: w.testRun, Observe: w.observe,
-		Event:         w.event(),
+		Event:         a.event(w),
+		HideValue:     a.EventDetail != FullDetail,
 		Pass:          ledger.Ending{Decision: ledger.Allowed},
 		TooManyGroups: code.AggregateLimit,
 		Quota:         a.quota(w.key),
+	}
+	if w.key.PolicyHash == [32]byte{} {
+		w.plan.Default = w.policy.digest
 	}
 	if w.plan.ID.IsZero() {
 		if _, err := io.ReadFull(a.Random, w.plan.ID[:]); err != nil {
@@ -415,18 +423,16 @@ func (a *Authority) requestHold(w *worker) error {
 }
 
 // event is what every ending records of the request.
-func (w *worker) event() ledger.Event {
+func (a *Authority) event(w *worker) ledger.Event {
 	event := ledger.Event{
 		Endpoint: w.endpoint(), RequestID: w.requestID, AgentID: w.in.Text(intent.AgentID), Action: w.in.Text(intent.Action),
-		Class: uint8(w.result.Class), PolicyHash: w.policy.digest, Commitment: commitment(w.in),
+		Class: uint8(w.result.Class), PolicyHash: w.policy.digest, Commitment: commitment(w.in), Subject: a.subject(w),
 	}
 	if chain, ok := w.in.ChainID(); ok {
 		event.ChainID = uint64(chain)
 	}
 	if len(w.result.Violations) > 0 {
-		violation := &w.result.Violations[0]
-		w.tell(&w.told, violation)
-		event.Value, event.Detail, event.Details = w.triggered(&w.told, violation), ledger.Clip(string(w.told.reason)), w.told.Event()
+		a.tellEvent(w, &event, &w.result.Violations[0])
 	}
 	return event
 }

@@ -12,37 +12,58 @@ import (
 // It is to be called once, before anything is decided. The error says what an operator has to do where the policy has a lower
 // serial than one before it (decisions, section 5); that it goes back to an earlier text is a WARN.
 func (a *Authority) BindDefault(ctx context.Context) error {
-	d := &ledger.DefaultPolicy{At: a.Clock().UnixNano()}
-	if a.Policy != nil {
-		d.PolicyHash, d.Serial, d.Named = a.Policy.digest, a.Policy.serial, a.Policy.named
-		d.Known = a.Policy.Refused != nil
-		for key := range a.Policy.keys {
-			d.Keys = append(d.Keys, key)
-		}
-	}
+	policy := a.DefaultPolicy()
+	d := a.asDefault(policy)
 	bound, err := a.Ledger.BindDefault(ctx, d)
 	if d.Known && errors.Is(err, ledger.ErrNotFound) {
 		if bound, err = a.bindUsed(ctx, d); err != nil {
 			return err
 		}
 	}
-	var serial *ledger.SerialError
-	switch {
-	case errors.As(err, &serial):
-		return errors.New("the default policy goes back: " + lowSerial(serial))
-	case err != nil:
-		return fmt.Errorf("the default policy could not be recorded: %w", err)
+	if err != nil {
+		return notBound(err)
 	}
-	if a.Policy != nil && a.Policy.Refused != nil {
-		a.warnDeferred(&ledger.Key{}, a.Policy)
-	}
-	if bound.Rollback {
-		a.Log.Warn("the default policy was in force before, and another one since; see that it is no old copy", "policyHash", a.Policy.Hash)
-	}
-	if bound.Unnamed {
-		a.Log.Warn("the default policy is for every API key, and one before it named the keys that it was for; write `keys` into its `## deployment`", "policyHash", a.Policy.Hash)
+	if policy != nil {
+		a.warnDefault(policy, bound)
 	}
 	return nil
+}
+
+// DefaultPolicy returns the policy that governs the keys without one of their own; nil where the service is hosted.
+func (a *Authority) DefaultPolicy() *Policy { return a.inForce.Load() }
+
+// asDefault is a policy, nil for none, as the ledger records it.
+func (a *Authority) asDefault(policy *Policy) *ledger.DefaultPolicy {
+	d := &ledger.DefaultPolicy{At: a.Clock().UnixNano()}
+	if policy != nil {
+		d.PolicyHash, d.Serial, d.Named, d.Known = policy.digest, policy.serial, policy.named, policy.Refused != nil
+		for key := range policy.keys {
+			d.Keys = append(d.Keys, key)
+		}
+	}
+	return d
+}
+
+// notBound says why the ledger has not recorded a default policy.
+func notBound(err error) error {
+	var serial *ledger.SerialError
+	if errors.As(err, &serial) {
+		return errors.New("the default policy goes back: " + lowSerial(serial))
+	}
+	return fmt.Errorf("the default policy could not be recorded: %w", err)
+}
+
+// warnDefault logs what an operator should know of a default policy that was bound.
+func (a *Authority) warnDefault(policy *Policy, bound ledger.BoundDefault) {
+	if policy.Refused != nil {
+		a.warnDeferred(&ledger.Key{}, policy)
+	}
+	if bound.Rollback {
+		a.Log.Warn("the default policy was in force before, and another one since; see that it is no old copy", "policyHash", policy.Hash)
+	}
+	if bound.Unnamed {
+		a.Log.Warn("the default policy is for every API key, and one before it named the keys that it was for; write `keys` into its `## deployment`", "policyHash", policy.Hash)
+	}
 }
 
 // bindUsed binds a default policy whose text has errors by now, if an event says that it has judged before: older releases
@@ -60,7 +81,7 @@ func (a *Authority) bindUsed(ctx context.Context, d *ledger.DefaultPolicy) (ledg
 			}
 		}
 		if !page.More {
-			return ledger.BoundDefault{}, a.Policy.Refused
+			return ledger.BoundDefault{}, a.DefaultPolicy().Refused
 		}
 		query.After = page.Next
 	}

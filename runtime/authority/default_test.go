@@ -36,8 +36,8 @@ func TestDefaultInForce(t *testing.T) {
 	if err := h.BindDefault(context.Background()); err != nil || !strings.Contains(h.log.String(), "code=E2082") {
 		t.Errorf("a text in force: %v; the log says %q", err, h.log.String())
 	}
-	h.Policy = load(bashPolicy)
-	if err := h.BindDefault(context.Background()); err != nil || h.Policy.Refused != nil {
+	h.inForce.Store(load(bashPolicy))
+	if err := h.BindDefault(context.Background()); err != nil || h.DefaultPolicy().Refused != nil {
 		t.Error(err)
 	}
 	if _, err := LoadDefaultPolicy(grammar.NewSource("", []byte(by.sign(t, "version: 2.0.0\n## tool_calls\n"))), by.private.Public().(ed25519.PublicKey)); !errors.As(err, &refused) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"bailiff/runtime/attest"
@@ -32,6 +33,9 @@ type EventQuery struct {
 	From, To time.Time // at From or later, and before To
 	Decision ledger.Decision
 	Rule     string // matched_rule
+	Agent    string // agentId
+	Task     string // task_id; of records of version 2, which have it
+	Action   string // in any case
 	Limit    int    // of the page; 0 is 100
 }
 
@@ -77,7 +81,8 @@ func (a *Admin) Events(ctx context.Context, keyID string, query EventQuery) (*Ev
 func eventsOf(ctx context.Context, l ledger.Ledger, key ledger.ID, query EventQuery) (*EventsView, error) {
 	asked := ledger.EventQuery{
 		After: query.After, Key: key, From: nanoseconds(query.From), To: nanoseconds(query.To),
-		Decision: query.Decision, Rule: query.Rule, Limit: query.Limit, Examine: examinedEvents,
+		Decision: query.Decision, Rule: query.Rule, Agent: query.Agent, Task: query.Task, Action: strings.ToLower(query.Action),
+		Limit: query.Limit, Examine: examinedEvents,
 	}
 	if asked.Limit == 0 {
 		asked.Limit = usualEvents
@@ -85,8 +90,15 @@ func eventsOf(ctx context.Context, l ledger.Ledger, key ledger.ID, query EventQu
 	if query.After > MaxCursor {
 		return nil, fmt.Errorf("%w: after is %d: no event stands behind %d", ledger.ErrInvalid, query.After, uint64(MaxCursor))
 	}
-	if len(query.Rule) > ledger.MaxRule {
-		return nil, fmt.Errorf("%w: rule has %d bytes: at most %d", ledger.ErrInvalid, len(query.Rule), ledger.MaxRule)
+	for _, part := range [...]struct {
+		name, text string
+		most       int
+	}{
+		{"rule", query.Rule, ledger.MaxRule}, {"agent", query.Agent, ledger.MaxEventText}, {"task", query.Task, ledger.MaxEventText}, {"action", query.Action, ledger.MaxEventText},
+	} {
+		if len(part.text) > part.most {
+			return nil, fmt.Errorf("%w: %s has %d bytes: at most %d", ledger.ErrInvalid, part.name, len(part.text), part.most)
+		}
 	}
 	page, err := l.Events(ctx, asked)
 	if err != nil {

@@ -139,17 +139,11 @@ func (a *Authority) checkResolution(key *ledger.Key, hold *ledger.Hold, r *resol
 		return failure(code.ValidationSchema, fmt.Sprintf("resolved_at is not within %d seconds of now, %d", resolutionTolerance/time.Second, now.Unix()))
 	}
 	operator, _ := a.operatorOf(key)
-	message := ResolutionText(hold.ID.String(), hex.EncodeToString(hold.IntentHash[:]), hex.EncodeToString(hold.PolicyHash[:]), r.decision, r.resolvedAt)
+	message := attest.ResolutionText(hold.ID.String(), hex.EncodeToString(hold.IntentHash[:]), hex.EncodeToString(hold.PolicyHash[:]), r.decision, r.resolvedAt)
 	if attest.VerifyPolicy(operator[:], message, r.signature[:]) != nil {
 		return failure(code.HoldSignature, "operator_signature does not verify with the operator public key that the API key is pinned to")
 	}
 	return nil
-}
-
-// ResolutionText is what an operator signs to resolve a hold (decisions, section 5, "Holds"). The hashes are SHA-256 in
-// lower-case hex, decision is ALLOWED or DENIED, resolvedAt Unix seconds.
-func ResolutionText(holdID, intentHash, policyHash, decision string, resolvedAt int64) []byte {
-	return fmt.Appendf(nil, "svc-hold-resolution-v1\n%s\n%s\n%s\n%s\n%d", holdID, intentHash, policyHash, decision, resolvedAt)
 }
 
 func readHold(hold *ledger.Hold) *HoldRead {

@@ -46,7 +46,7 @@ func (h *town) openHold(secret string) *HoldRead {
 
 // resolve signs and sends a resolution.
 func (h *town) resolve(secret string, by operator, hold *HoldRead, decision string, at int64) (*HoldRead, *Failure) {
-	signature := attest.SignPolicy(by.private, ResolutionText(hold.HoldID, hold.IntentHash, hold.PolicyHash, decision, at))
+	signature := attest.SignPolicy(by.private, attest.ResolutionText(hold.HoldID, hold.IntentHash, hold.PolicyHash, decision, at))
 	return h.ResolveHold(context.Background(), h.key(secret), hold.HoldID,
 		body(h.t, "decision", decision, "resolved_at", at, "operator_signature", base64.RawURLEncoding.EncodeToString(signature)))
 }
@@ -142,7 +142,7 @@ func TestResolution(t *testing.T) {
 	}
 	now := noon.Unix()
 	text := func(decision string, at int64) []byte {
-		return ResolutionText(hold.HoldID, hold.IntentHash, hold.PolicyHash, decision, at)
+		return attest.ResolutionText(hold.HoldID, hold.IntentHash, hold.PolicyHash, decision, at)
 	}
 	good := sign(by, text("ALLOWED", now))
 	for name, row := range map[string]struct {

@@ -39,6 +39,13 @@ func (p *policies) dropped(policy *Policy) {
 	}
 }
 
+// superseded notes that a default policy is not in force any more.
+func (p *policies) superseded(policy *Policy) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dropped(policy)
+}
+
 // note changes how a policy is used. The caller has the lock.
 func (p *policies) note(policy *Policy, now using) {
 	before := policy.using.lingers()

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/mask"
 )
 
 // maxMalformed is how many malformed requests a minute and key leave an event. The others are counted.
@@ -45,7 +46,7 @@ func (a *Authority) noteMalformed(w *worker, key *ledger.Key, fault *Failure) {
 		Event: ledger.Event{Endpoint: w.endpoint(), RequestID: w.requestID},
 	}
 	if len(fault.Faults) > 0 {
-		plan.Event.Detail = fault.Faults[0].Field
+		plan.Event.Detail = mask.Text(fault.Faults[0].Field)
 	}
 	a.Ledger.Submit(&plan)
 }

@@ -61,7 +61,7 @@ func (h *town) defaults(t *testing.T, by operator, text string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Policy = policy
+	h.inForce.Store(policy)
 	return h.BindDefault(context.Background())
 }
 

@@ -210,14 +210,15 @@ func (a *Authority) DropUnused(now time.Time) int {
 // the key has moved on meanwhile.
 func (a *Authority) policyOf(ctx context.Context, key *ledger.Key, now int64) (policy *Policy, fault *Failure, again bool) {
 	if key.PolicyHash == [32]byte{} {
-		if a.Policy == nil {
+		standard := a.DefaultPolicy()
+		if standard == nil {
 			return nil, failure(code.NoPolicy, "the API key has no policy; deploy one with POST /v1/warranty/deploy"), false
 		}
-		if !a.Policy.isFor(key.ID) {
+		if !standard.isFor(key.ID) {
 			return nil, failure(code.NoPolicy, "the default policy is for other API keys, and this one has no policy of its own; "+
 				"deploy one with POST /v1/warranty/deploy, or have the operator add "+key.ID.String()+" to the `keys` of the default policy"), false
 		}
-		return a.Policy, nil, false
+		return standard, nil, false
 	}
 	if l := a.policies.slot(&key.PolicyHash).Load(); l != nil && l.hash == key.PolicyHash { // without a closure
 		l.touch(now)

@@ -277,7 +277,7 @@ func TestReplayOfOtherCompiler(t *testing.T) {
 		}
 		other.digest, other.Hash = h.Policy.digest, h.Policy.Hash
 		mine := h.Policy
-		h.Policy = other
+		h.inForce.Store(other)
 		for _, explain := range []bool{false, true} {
 			again := new(Answer)
 			if fault := h.Judge(context.Background(), h.key, body, Call{Explain: explain}, again); fault != nil {
@@ -291,6 +291,6 @@ func TestReplayOfOtherCompiler(t *testing.T) {
 				t.Errorf("%s: explained by %+v", name, again.Explanation.Violations)
 			}
 		}
-		h.Policy = mine
+		h.inForce.Store(mine)
 	}
 }

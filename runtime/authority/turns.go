@@ -113,10 +113,11 @@ func (t *turns) leave(key ledger.ID, q *queue) {
 // underWay returns how many have a place.
 func (t *turns) underWay() int { return len(t.places) }
 
-// judgeInTurn judges the intent. Where that may take long the key's requests take turns, and few are judged at once. The
-// turn lasts until the function that comes back is called: an explanation judges some times more.
+// judgeInTurn judges the intent. Where that may take long, and for an explanation, which runs every rule and some of them
+// again, the key's requests take turns, and few are judged at once. The turn of an explanation lasts until the function that
+// comes back is called.
 func (a *Authority) judgeInTurn(ctx context.Context, w *worker) (done func(), fault *Failure) {
-	if w.policy.effort.Of(w.bodyBytes) <= heavyEvaluation {
+	if !w.explain && w.policy.effort.Of(w.bodyBytes) <= heavyEvaluation {
 		w.judge()
 		return func() {}, nil
 	}

@@ -310,25 +310,29 @@ func (s slowCounter) Counter(ctx context.Context, key ledger.ID, c ledger.Counte
 	return s.Ledger.Counter(ctx, key, c, at)
 }
 
-// TestExplanationInTurn holds that a request that is explained keeps its turn until it was: explaining judges again.
+// TestExplanationInTurn holds that a request that is explained, however light its policy is, keeps its turn until it was:
+// explaining judges again.
 func TestExplanationInTurn(t *testing.T) {
-	h := newTown(t)
-	secret := h.register()
-	h.mustDeploy(secret, newOperator(t), slowishPolicy+"## execution_limits\nmax_tool_calls_per_hour: 100\n")
-	key := h.key(secret)
-	long := []byte(strings.Replace(string(request(bashIntent)), `"chainId"`, `"context":"`+strings.Repeat("a", 4000)+`","chainId"`, 1))
-	done, _ := h.heavy.take(context.Background(), key.ID)
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
-	want(t, h.Explain(ended, key, long, new(Answer)), code.EvaluationBusy)
-	done()
-	during := -1
-	h.Authority.Ledger = slowCounter{h.ledger, func() { during = h.heavy.underWay() }}
-	if fault := h.Explain(context.Background(), key, long, new(Answer)); fault != nil {
-		t.Fatal(fault)
-	}
-	if after := h.heavy.underWay(); during != 1 || after != 0 {
-		t.Errorf("%d turns are taken while it is explained, %d afterwards", during, after)
+	const limit = "## execution_limits\nmax_tool_calls_per_hour: 100\n"
+	long := strings.Replace(string(request(bashIntent)), `"chainId"`, `"context":"`+strings.Repeat("a", 4000)+`","chainId"`, 1)
+	for _, c := range []struct{ policy, request string }{{slowishPolicy, long}, {bashPolicy, string(request(bashIntent))}} {
+		h := newTown(t)
+		secret := h.register()
+		h.mustDeploy(secret, newOperator(t), c.policy+limit)
+		key := h.key(secret)
+		done, _ := h.heavy.take(context.Background(), key.ID)
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		want(t, h.Explain(ended, key, []byte(c.request), new(Answer)), code.EvaluationBusy)
+		done()
+		during := -1
+		h.Authority.Ledger = slowCounter{h.ledger, func() { during = h.heavy.underWay() }}
+		if fault := h.Explain(context.Background(), key, []byte(c.request), new(Answer)); fault != nil {
+			t.Fatal(fault)
+		}
+		if after := h.heavy.underWay(); during != 1 || after != 0 {
+			t.Errorf("%d turns are taken while it is explained, %d afterwards", during, after)
+		}
 	}
 }
 

@@ -129,6 +129,9 @@ const (
 	HoldSignature         Code = "SVC_HOLD_SIGNATURE_INVALID"
 	WebhookURL            Code = "SVC_WEBHOOK_URL_REFUSED"
 	TooManyWebhooks       Code = "SVC_WEBHOOK_LIMIT_REACHED"
+	TooManyPinnedServers  Code = "SVC_PINNED_SERVER_LIMIT_REACHED"
+	TooManyPinnedTools    Code = "SVC_PINNED_TOOL_LIMIT_REACHED"
+	PinnedBytesFull       Code = "SVC_PINNED_BYTES_LIMIT_REACHED"
 	LimitStoreUnavailable Code = "SVC_RATE_LIMIT_STORE_UNAVAILABLE"
 	AttestationRequired   Code = "SVC_ATTESTATION_REQUIRED"
 	AttestationInvalid    Code = "SVC_ATTESTATION_INVALID"
@@ -242,6 +245,9 @@ var Table = []Info{
 	{HoldSignature, Failure, 403, "ERROR", "the resolution is not signed by the operator key that the API key is pinned to"},
 	{WebhookURL, Failure, 400, "ERROR", "the url of the webhook is refused; the message says why"},
 	{TooManyWebhooks, Failure, 409, "ERROR", "the API key has as many webhooks as it may have"},
+	{TooManyPinnedServers, Failure, 409, "ERROR", "the API key has pinned tools of as many MCP servers as it may"},
+	{TooManyPinnedTools, Failure, 409, "ERROR", "the API key has pinned as many tools of the MCP server as it may"},
+	{PinnedBytesFull, Failure, 409, "ERROR", "the definitions of tools that the API key has pinned come to as many bytes as they may"},
 	{LimitStoreUnavailable, Failure, 503, "UNAVAILABLE", "the rate limit cannot be judged, so the request is refused"},
 	{AttestationRequired, Failure, 401, "UNAUTHORIZED", "a write on a gateway carries no attestation"},
 	{AttestationInvalid, Failure, 401, "UNAUTHORIZED", "the attestation is malformed, not one of this service, or its signature is wrong"},

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/mask"
+	"bailiff/runtime/subject"
 	"bailiff/vm"
 )
 
@@ -31,26 +33,39 @@ type Event struct {
 	Commitment string `json:"commitment,omitempty"` // txCommit or userOpHash, as 64 hex digits
 	PolicyHash string `json:"policyHash,omitempty"`
 	Decision   string `json:"decision,omitempty"` // ALLOWED, DENIED, PENDING or TEST_RUN
-	Code       string `json:"error_code,omitempty"`
-	Rule       string `json:"matched_rule,omitempty"`
+	Code       string `json:"errorCode,omitempty"`
+	Rule       string `json:"matchedRule,omitempty"`
 	Observed   bool   `json:"observed,omitempty"` // OBSERVE mode made it ALLOWED
 	Value      string `json:"value,omitempty"`    // what triggered the rule
 	Message    string `json:"message,omitempty"`
 	Field      string `json:"field,omitempty"` // at fault in a malformed request
+	// Subject is what the decision was about.
+	Subject *subject.Subject `json:"subject,omitempty"`
 	// Details are both sides of a decision by a rule, as its answer has them.
 	Details *Details `json:"details,omitempty"`
 
-	HoldID        string `json:"holdId,omitempty"`
-	HoldStatus    string `json:"holdStatus,omitempty"`    // PENDING, ALLOWED, DENIED or EXPIRED, where it changed
-	HoldExpiresAt int64  `json:"holdExpiresAt,omitempty"` // Unix seconds
+	HoldID        string    `json:"holdId,omitempty"`
+	HoldStatus    string    `json:"holdStatus,omitempty"`   // PENDING, ALLOWED, DENIED or EXPIRED, where it changed
+	HoldExpiresAt time.Time `json:"holdExpiresAt,omitzero"` // UTC
 
 	Rollback      bool   `json:"rollback,omitempty"` // the policy was deployed before, and another one since
 	WebhookID     string `json:"webhookId,omitempty"`
 	WebhookChange string `json:"webhookChange,omitempty"` // registered, removed or disabled
 
+	// Of pins: the MCP server, and what became of its tools.
+	Server string `json:"serverId,omitempty"`
+	Pins   []Pin  `json:"pins,omitempty"`
+
 	// Of an API key's creation and change: what it has from then on.
 	Plan   string   `json:"plan,omitempty"`
 	Scopes []string `json:"scopes,omitempty"`
+}
+
+// Pin is what became of the pin of one tool.
+type Pin struct {
+	Tool   string `json:"toolName"`
+	Change string `json:"change"`           // pinned, changed, accepted or forgotten
+	SHA256 string `json:"sha256,omitempty"` // of the definition
 }
 
 // Details are both sides of a decision: what the request had, and what the policy says of it.
@@ -59,7 +74,7 @@ type Details struct {
 	Limit   string   `json:"limit,omitempty"`
 	Allowed []string `json:"allowed,omitempty"`
 	// AllowedCount is how many entries the list has of which Allowed are the first; absent where they are all.
-	AllowedCount int    `json:"allowed_count,omitempty"`
+	AllowedCount int    `json:"allowedCount,omitempty"`
 	Entry        string `json:"entry,omitempty"`
 	Line         int    `json:"line,omitempty"`
 }
@@ -71,6 +86,7 @@ var names = map[ledger.EventKind]string{
 	ledger.AttestationUsed: "attestation.used", ledger.WebhookChanged: "webhook.changed", ledger.DefaultBound: "policy.default",
 	ledger.ClockSet:         "clock.set",
 	ledger.RequestMalformed: "request.malformed",
+	ledger.PinsChanged:      "mcp.pins",
 }
 
 // View returns the form of an event.
@@ -79,8 +95,11 @@ func View(e *ledger.LoggedEvent) Event {
 		LSN: e.LSN, Event: name(e.Kind), KeyID: e.Key.String(), Timestamp: time.Unix(0, e.At).UTC(),
 		Endpoint: e.Event.Endpoint, RequestID: e.Event.RequestID, AgentID: e.Event.AgentID, Action: e.Event.Action,
 		ChainID: e.Event.ChainID, Commitment: digest(e.Event.Commitment), PolicyHash: digest(e.Event.PolicyHash),
-		HoldID: id(e.Hold), HoldExpiresAt: e.HoldExpires / int64(time.Second), WebhookID: id(e.Webhook),
+		HoldID: id(e.Hold), WebhookID: id(e.Webhook),
 		Rollback: e.Rollback, Plan: e.Tier,
+	}
+	if e.HoldExpires != 0 {
+		view.HoldExpiresAt = time.Unix(0, e.HoldExpires).UTC()
 	}
 	if e.WebhookChange != 0 {
 		view.WebhookChange = e.WebhookChange.String()
@@ -102,6 +121,11 @@ func View(e *ledger.LoggedEvent) Event {
 		view.nameRequest(e)
 	case ledger.HoldExpired:
 		view.HoldStatus = "EXPIRED"
+	case ledger.PinsChanged:
+		view.Server = e.Server
+		for _, p := range e.Pins {
+			view.Pins = append(view.Pins, Pin{p.Tool, p.Change.String(), digest(p.SHA256)})
+		}
 	}
 	return view
 }
@@ -111,9 +135,12 @@ func (v *Event) decide(e *ledger.LoggedEvent) {
 	v.ID, v.Decision, v.Observed = id(e.Plan), e.Ending.Decision.String(), e.Observed
 	v.Code, v.Rule = string(e.Ending.Code), e.Ending.Rule
 	v.nameRequest(e)
-	v.Value, v.Message = e.Event.Value, e.Event.Detail
+	v.Value, v.Message = mask.Text(e.Event.Value), mask.Text(e.Event.Detail) // records of version 1 have them as they were
+	if !e.Event.Subject.IsZero() {
+		v.Subject = &e.Event.Subject
+	}
 	if d := &e.Event.Details; !d.IsZero() {
-		v.Details = &Details{Value: ledger.ClipTo(v.Value, ledger.MaxDetailValue), Limit: d.Limit, Allowed: d.Allowed, Entry: d.Entry, Line: d.Line}
+		v.Details = &Details{Value: ledger.ClipTo(v.Value, ledger.MaxDetailValue), Limit: d.Limit, Allowed: d.Allowed, Entry: mask.Text(d.Entry), Line: d.Line}
 		if d.Count > len(d.Allowed) {
 			v.Details.AllowedCount = d.Count
 		}

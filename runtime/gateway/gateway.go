@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"bailiff/runtime/attest"
@@ -36,7 +37,7 @@ var DefaultChains = []uint64{1, 8453}
 type Config struct {
 	Verifier    Verifier
 	Ledger      Ledger
-	BootPolicy  []byte // text of the policy that governs keys without one of their own; nil: there is none (hosted)
+	BootPolicy  []byte // text of the policy that governs keys without one of their own until SetDefault; nil: there is none (hosted)
 	Upstreams   []Upstream
 	Chains      []uint64    // the allow-list; empty: DefaultChains
 	EntryPoints EntryPoints // empty: the canonical contracts
@@ -61,7 +62,7 @@ type Config struct {
 type Gateway struct {
 	Config
 	upstreams map[place]*upstream
-	boot      *Terms // of BootPolicy
+	boot      atomic.Pointer[Terms] // of the default policy
 	terms     termsByHash
 	parsing   chan struct{} // holds a token while a policy's terms are read
 }
@@ -95,13 +96,16 @@ func New(c Config) (*Gateway, error) {
 		if err != nil {
 			return nil, err
 		}
-		g.boot = terms
+		g.boot.Store(terms)
 	}
 	if err := g.open(); err != nil {
 		return nil, err
 	}
 	return g, nil
 }
+
+// SetDefault has another policy govern the keys without one of their own.
+func (g *Gateway) SetDefault(terms *Terms) { g.boot.Store(terms) }
 
 // open opens the upstreams.
 func (g *Gateway) open() error {
@@ -118,6 +122,14 @@ func (g *Gateway) open() error {
 		g.upstreams[at] = opened
 	}
 	return nil
+}
+
+// Failures returns how often an upstream gave no answer; 0 where there is no such upstream.
+func (g *Gateway) Failures(endpoint Endpoint, chain uint64) uint64 {
+	if to := g.upstreams[place{endpoint, chain}]; to != nil {
+		return to.failures.Load()
+	}
+	return 0
 }
 
 // A Request is a request that was read and may go on.

@@ -154,7 +154,7 @@ func TestOpenedCalls(t *testing.T) {
 	} {
 		b := newBench(t, func(config *Config) { config.BootPolicy = []byte(before + c.keys) })
 		c.call.target = strings.ToLower(c.call.target)
-		got := submitCall(t, b, &c.call, func(claims *attest.Claims) { claims.PolicyHash = b.gateway.boot.Hash })
+		got := submitCall(t, b, &c.call, func(claims *attest.Claims) { claims.PolicyHash = b.gateway.boot.Load().Hash })
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

@@ -223,10 +223,11 @@ func (g *Gateway) keyOf(claims *attest.Claims) (*ledger.Key, error) {
 // termsOf returns the terms of the policy that governs a key now: its own, or the one that the service was started with.
 func (g *Gateway) termsOf(ctx context.Context, key *ledger.Key) (*Terms, error) {
 	if key.PolicyHash == [32]byte{} {
-		if g.boot == nil || len(g.boot.keys) > 0 && !slices.Contains(g.boot.keys, key.ID.String()) {
+		boot := g.boot.Load()
+		if boot == nil || len(boot.keys) > 0 && !slices.Contains(boot.keys, key.ID.String()) {
 			return nil, misfit("the API key has no policy")
 		}
-		return g.boot, nil
+		return boot, nil
 	}
 	hash := hex.EncodeToString(key.PolicyHash[:])
 	if known := g.terms.get(hash); known != nil {
@@ -275,5 +276,8 @@ func (g *Gateway) use(r *Request, claims *attest.Claims, s *submission, key *led
 		},
 	}
 	_, _ = hex.Decode(use.Event.PolicyHash[:], []byte(claims.PolicyHash)) // the verifier has checked its form
+	if key.PolicyHash == [32]byte{} {
+		use.Default = use.Event.PolicyHash // judge has held it against the default policy
+	}
 	return use
 }

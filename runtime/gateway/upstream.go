@@ -51,6 +51,7 @@ type upstream struct {
 	patience      time.Duration  // for room in it
 	log           *slog.Logger
 	clock         func() time.Time
+	failures      atomic.Uint64
 	told          atomic.Int64 // Unix second of the latest line in the log
 }
 
@@ -206,8 +207,9 @@ func (u *upstream) unanswered(r *Request, err error) *Response {
 	return u.failed(r, reasonOf(err, r.write))
 }
 
-// failed tells why there is no answer: the client each time, the log once in a second.
+// failed counts that there is no answer, and tells why: the client each time, the log once in a second.
 func (u *upstream) failed(r *Request, reason string) *Response {
+	u.failures.Add(1)
 	if now, last := u.clock().Unix(), u.told.Load(); now != last && u.told.CompareAndSwap(last, now) {
 		u.log.Warn("an upstream gave no answer", "method", r.call.method, "reason", reason)
 	}

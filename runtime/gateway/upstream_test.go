@@ -156,6 +156,9 @@ func TestUpstreamUnreachable(t *testing.T) {
 	if !strings.Contains(got, "can't be reached; the write was not sent, and its attestation is used up") {
 		t.Error(got)
 	}
+	if n, other := b.gateway.Failures(RPC, chain), b.gateway.Failures(RPC, 1)+b.gateway.Failures(Bundler, chain)+b.gateway.Failures(Bundler, 99); n != 1 || other != 0 {
+		t.Errorf("%d failures are counted, and %d of others", n, other)
+	}
 }
 
 // A node whose certificate nobody vouches for is sent nothing, and a write says so.

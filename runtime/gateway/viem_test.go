@@ -364,7 +364,7 @@ func TestOpaqueOperationWithoutLimits(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.BootPolicy, c.Observe = []byte(tools), true })
 	op := operation([]byte{1, 2, 3, 4})
 	claims := b.opClaims(op.Hash(common.HexToAddress(entryPoint07), chain))
-	claims.Mode, claims.PolicyHash = "OBSERVE", b.gateway.boot.Hash
+	claims.Mode, claims.PolicyHash = "OBSERVE", b.gateway.boot.Load().Hash
 	if got := reason(t, b.do(Bundler, "8453", opBody(op, entryPoint07), b.token(claims))); got != "" {
 		t.Error(got)
 	}

@@ -71,8 +71,8 @@ var (
 	ErrUsed = errors.New("ledger: used already")
 	// ErrExpired says that the attestation or activation has expired.
 	ErrExpired = errors.New("ledger: expired")
-	// ErrStale says that the key's epoch has moved: look the key up again.
-	ErrStale = errors.New("ledger: the key's epoch has moved")
+	// ErrStale says that the key's epoch has moved, or that the default policy was replaced: look both up again.
+	ErrStale = errors.New("ledger: the key's epoch has moved or the default policy was replaced")
 	// ErrTooMany says that the key has as many of these as it may have.
 	ErrTooMany = errors.New("ledger: too many")
 	// ErrLocked says that another process holds the ledger's directory.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"bailiff/runtime/subject"
 	"bailiff/vm/amount"
 )
 
@@ -21,6 +22,8 @@ type Event struct {
 	Value      string   // the value that triggered the rule (Events, paragraph 3 of the specification)
 	Detail     string   // the human-readable reason
 	Details    Details  // of a decision by a rule
+	// Subject is what the decision is about. A record with one has version 2.
+	Subject subject.Subject
 }
 
 // Details are what the policy says to a decision: the other side of Value.
@@ -72,6 +75,9 @@ func (e *Event) validate() error {
 	if !e.Details.Fit() {
 		return fmt.Errorf("%w: event with details beyond their bounds", ErrInvalid)
 	}
+	if err := e.Subject.Check(); err != nil {
+		return fmt.Errorf("%w: event with a subject whose %w", ErrInvalid, err)
+	}
 	return nil
 }
 
@@ -107,11 +113,12 @@ const (
 	DefaultBound
 	ClockSet
 	RequestMalformed
+	PinsChanged
 )
 
 var kindNames = [...]string{
 	"", "decision", "key created", "key revoked", "hold resolved", "hold expired", "key changed", "policy deployed",
-	"attestation used", "webhook changed", "default policy", "clock set", "request malformed",
+	"attestation used", "webhook changed", "default policy", "clock set", "request malformed", "pins changed",
 }
 
 // String returns the kind in words.
@@ -142,6 +149,11 @@ type LoggedEvent struct {
 	Hold        ID
 	HoldState   HoldState // what the hold became; 0 where it stayed as it was, and on expiry
 	HoldExpires int64     // of a hold that the decision opened: Unix nanoseconds
+	IntentHash  [32]byte  // of such a hold
+
+	// Of a resolution: what the operator has signed beside the hold.
+	Resolved  int64 // Unix seconds
+	Signature [64]byte
 
 	// Of a deployment and of a default policy. The policy's hash is in Event.PolicyHash.
 	Rollback bool
@@ -152,6 +164,10 @@ type LoggedEvent struct {
 	// Of a webhook's change.
 	Webhook       ID
 	WebhookChange WebhookChange
+
+	// Of pins: the MCP server, and what became of its tools.
+	Server string
+	Pins   []PinView
 
 	// Of a key's creation and change: what it has from then on.
 	Tier   string
@@ -192,6 +208,11 @@ type EventQuery struct {
 	From, To int64    // only events at From or later, and before To: Unix nanoseconds
 	Decision Decision // only decisions that ended so
 	Rule     string   // only decisions with this matched_rule
+	Agent    string   // only decisions about this agent
+	Task     string   // only decisions about this task
+	Action   string   // only decisions about this action, in lower case
+	Plan     ID       // only the decision of this id
+	Hold     ID       // only events of this hold
 	Limit    int      // at most so many events; 1 to MaxEventPage
 	// Examine bounds how many records are looked at, so that a page of few hits takes no long time; 0 is no bound. A
 	// page may then be empty and have More.

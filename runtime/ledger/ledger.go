@@ -107,7 +107,7 @@ type Ledger interface {
 	Deployments(ctx context.Context, key ID) ([]DeploymentView, error)
 
 	// UseOnce uses up an attestation and returns once that is durable. [ErrUsed], [ErrExpired], [ErrStale] where the
-	// key's epoch is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
+	// key's epoch or the default policy is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
 	UseOnce(ctx context.Context, u *Use) error
 
 	// Latest returns the latest time of any key's steps: Unix nanoseconds, 0 where there was none.
@@ -121,6 +121,10 @@ type Ledger interface {
 	// OutdatedHolds returns how many pending holds were opened under an older version of the intent hash. They are due,
 	// whatever their time.
 	OutdatedHolds() (int, error)
+
+	// PendingHolds returns how many holds are pending, those included whose expiry is not recorded yet, and when the one was
+	// opened that expires first: Unix nanoseconds, 0 where none is pending. It takes no longer the more there are.
+	PendingHolds() (number int, oldest int64, err error)
 
 	// ExpireHolds records the expiry of up to limit pending holds that have expired at a time, and returns how many.
 	// A key reads an expired hold as absent whether that is recorded or not; the record is for its webhooks.
@@ -147,8 +151,26 @@ type Ledger interface {
 	// Outboxed returns a channel that gets a value after events have become durable for which deliveries wait.
 	Outboxed() <-chan struct{}
 
+	// MeetTools pins those of a server's tools that are not pinned, notes which of the others have changed, and returns once
+	// that is durable. What is accepted of a pinned tool stays as it is. [ErrNotFound], [ErrKeyRevoked]; a [*PinError] where
+	// the key would pin more than it may, and then nothing is recorded.
+	MeetTools(ctx context.Context, l *ToolList) error
+	// AcceptTool accepts the definition of a pinned tool that the operator has looked at. [ErrDefinition] where the tool's
+	// servers have shown another one since; [ErrNotFound] where it is not pinned; [ErrKeyRevoked].
+	AcceptTool(ctx context.Context, d *PinDecision) error
+	// ForgetTools gives up the pin of a tool or, where d names none, of all tools of its server. [ErrNotFound], [ErrKeyRevoked].
+	ForgetTools(ctx context.Context, d *PinDecision) error
+	// Pins returns the pins of key, of one server or, without a name, of all, without texts.
+	Pins(ctx context.Context, key ID, server string) ([]Pin, error)
+	// Pin returns one pin of key, with its texts. [ErrNotFound] where the tool is not pinned.
+	Pin(ctx context.Context, key ID, server, tool string) (Pin, error)
+
 	// Head returns the chain's durable end: the stream, the LSN of the last record, and the SHA-256 of the last group.
 	Head(ctx context.Context) (Head, error)
+
+	// Path returns the durable groups of the log from the one that has a record, as many as have so many bytes, one at least,
+	// after it has followed the chain from there to the log's end. [ErrNotFound] where there is no such durable record.
+	Path(ctx context.Context, lsn uint64, most int) (Path, error)
 
 	// Flush returns when all that was submitted before is durable: test-runs and results of deliveries too, which otherwise
 	// wait for a decision to come along, or for Close.
@@ -168,6 +190,12 @@ type Head struct {
 	Stream [16]byte // id of the log, chosen at random when it was begun
 	LSN    uint64   // of the last record up to here; 0 for an empty log
 	Hash   [32]byte // SHA-256 of the group that ends there; zeros for an empty log
+}
+
+// A Path is consecutive groups of the log as they were written, and the place that they end at.
+type Path struct {
+	Groups [][]byte
+	End    Head
 }
 
 // KeyGroups is how many live counter groups a key has.

@@ -7,10 +7,11 @@ import "fmt"
 type Use struct {
 	Key     ID
 	Epoch   uint64
-	Token   ID    // the claim jti
-	Expires int64 // of the attestation, Unix nanoseconds; what was used is remembered until then
-	At      int64 // Unix nanoseconds
-	Event   Event // endpoint, agent, action, chain, commitment, policy
+	Default [32]byte // of the default policy that the caller judged by; zeros where it judged by another policy
+	Token   ID       // the claim jti
+	Expires int64    // of the attestation, Unix nanoseconds; what was used is remembered until then
+	At      int64    // Unix nanoseconds
+	Event   Event    // endpoint, agent, action, chain, commitment, policy
 }
 
 // Validate returns an error that wraps [ErrInvalid] and names the first part of u that no ledger would record.

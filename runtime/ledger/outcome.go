@@ -29,7 +29,7 @@ const (
 	QuotaExceeded
 	// TooManyHolds: the key has MaxOpenHolds pending holds (HTTP 429). Nothing recorded.
 	TooManyHolds
-	// Stale: the plan was made under another epoch. Look the key up again and make the plan anew; the ticket's
+	// Stale: the plan was made under another epoch or default policy. Look both up again and make the plan anew; the ticket's
 	// Wait returns when the key's new epoch is durable and can be looked up.
 	Stale
 	// KeyRevoked: the key is revoked, or unknown.

@@ -15,12 +15,15 @@ import (
 // recorded for each way it may end. A denial by the policy is a plan too, without reservations, so that every
 // decision has its durable event.
 //
-// The order of a step: key and epoch; whether the same request was allowed before; the hold; all reservations; the quota; then everything is recorded at once.
+// The order of a step: key, epoch and default policy; whether the same request was allowed before; the hold; all reservations; the quota; then everything is recorded at once.
 type Plan struct {
 	ID    ID     // of the request, and of no other
 	At    int64  // when the request came: Unix nanoseconds, 0 to MaxTime
 	Key   ID     // the API key
 	Epoch uint64 // the key's epoch that the plan was made under
+	// Default is the hash of the default policy that the plan was made under, zeros where it was made under another policy.
+	// The outcome is Stale where the ledger has bound another default policy since.
+	Default [32]byte
 
 	// TestRun asks for the outcome only: nothing is advanced, opened or used up, and the event is recorded as
 	// TEST_RUN with the next group, for which the ticket does not wait.
@@ -28,6 +31,9 @@ type Plan struct {
 	// Observe turns an ending DENIED into ALLOWED (SVC_MODE=OBSERVE): such a plan takes no reservations and uses
 	// up no hold; code and rule stay in the outcome and the record, and the quota counts it.
 	Observe bool
+
+	// HideValue keeps the value by which a limit refuses out of the record; the limit is in it all the same.
+	HideValue bool
 
 	// Malformed says that the request was not decided: its event is recorded, with the code of Pass and with the next group,
 	// and nothing else is looked at or changed. The outcome is Unknown. Such a plan is a test-run, and its Pass is DENIED.

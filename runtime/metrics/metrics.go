@@ -58,15 +58,31 @@ const (
 
 var deliveryNames = [deliveries]string{"delivered", "failed", "given_up", "disabled"}
 
+// Reload is what came of reading the default policy again.
+type Reload uint8
+
+// The outcomes of a reload.
+const (
+	ReloadReplaced  Reload = iota
+	ReloadUnchanged        // the policy was in force already
+	ReloadRefused          // the policy in force stays
+	reloads
+)
+
+var reloadNames = [reloads]string{"replaced", "unchanged", "refused"}
+
 // Metrics is all that is counted. It is safe for concurrent use.
 type Metrics struct {
 	registry     *prometheus.Registry
 	decisions    *decisions
 	requests     *requests
+	denials      *denials
 	stages       [Stages]prometheus.Observer
 	deliveries   [deliveries]prometheus.Observer
+	webhookLag   prometheus.Histogram
 	malformed    [2]prometheus.Counter // without an event, with one
 	replays      prometheus.Counter
+	reloads      [reloads]prometheus.Counter
 	groupRecords prometheus.Histogram
 	groupBytes   prometheus.Counter
 	groupSync    prometheus.Histogram
@@ -75,7 +91,7 @@ type Metrics struct {
 
 // New returns metrics that are all zero, beside those of the Go runtime and of the process.
 func New() *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), decisions: newDecisions(), requests: &requests{}}
+	m := &Metrics{registry: prometheus.NewRegistry(), decisions: newDecisions(), requests: &requests{}, denials: newDenials()}
 	stages := seconds("stage_seconds", "How long the stages of a decision took.", "stage")
 	for i := range m.stages {
 		m.stages[i] = stages.WithLabelValues(stageNames[i])
@@ -84,6 +100,10 @@ func New() *Metrics {
 	for i := range m.deliveries {
 		m.deliveries[i] = attempts.WithLabelValues(deliveryNames[i])
 	}
+	m.webhookLag = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: namespace, Name: "webhook_lag_seconds", Help: "How long after its event a delivery has succeeded.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 4, 14),
+	})
 	beyond := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: namespace, Name: "budget_exceeded_total", Help: "What a budget had no room for.",
 	}, []string{"budget"})
@@ -103,14 +123,20 @@ func New() *Metrics {
 	m.groupSync = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "ledger_sync_seconds", Help: "How long it took to make a group durable.", Buckets: durations(),
 	})
+	reloaded := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: namespace, Name: "policy_reloads_total", Help: "Reloads of the default policy.",
+	}, []string{"result"})
+	for i := range m.reloads {
+		m.reloads[i] = reloaded.WithLabelValues(reloadNames[i])
+	}
 	malformed := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: namespace, Name: "malformed_requests_total", Help: "Requests that were not decided because of their body.",
 	}, []string{"event"})
 	for recorded := range m.malformed {
 		m.malformed[recorded] = malformed.WithLabelValues(strconv.FormatBool(recorded == 1))
 	}
-	m.registry.MustRegister(malformed,
-		m.decisions, m.requests, stages, attempts, beyond, m.replays, m.groupRecords, m.groupBytes, m.groupSync,
+	m.registry.MustRegister(malformed, reloaded,
+		m.decisions, m.requests, m.denials, m.webhookLag, stages, attempts, beyond, m.replays, m.groupRecords, m.groupBytes, m.groupSync,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -152,10 +178,24 @@ func (m *Metrics) Replay() {
 	}
 }
 
+// Reload counts a reload of the default policy.
+func (m *Metrics) Reload(result Reload) {
+	if m != nil && result < reloads {
+		m.reloads[result].Inc()
+	}
+}
+
 // Delivery counts an attempt to deliver a webhook.
 func (m *Metrics) Delivery(outcome Delivery, took time.Duration) {
 	if m != nil && outcome < deliveries {
 		m.deliveries[outcome].Observe(took.Seconds())
+	}
+}
+
+// WebhookLag counts how long after its event a delivery has succeeded.
+func (m *Metrics) WebhookLag(lag time.Duration) {
+	if m != nil {
+		m.webhookLag.Observe(max(lag, 0).Seconds())
 	}
 }
 
@@ -214,33 +254,6 @@ func (m *Metrics) Use(b Budget, limit float64, used func() float64) error {
 		m.gauge("budget_used", "How much of a budget is used.", labels, used))
 	if err != nil {
 		return fmt.Errorf("the budget %s can't be counted: %w", b, err)
-	}
-	return nil
-}
-
-// gauge adds a gauge, which is asked for whenever the metrics are read.
-func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func() float64) error {
-	if m == nil {
-		return nil
-	}
-	return m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels}, value))
-}
-
-// ClockDoubt adds whether the clock is in doubt, so that nothing is decided: 1 where it is.
-func (m *Metrics) ClockDoubt(inDoubt func() bool) error {
-	return m.gauge("clock_in_doubt", "Whether decisions stop because the clock cannot be relied on: 1, else 0.", nil, func() float64 {
-		if inDoubt() {
-			return 1
-		}
-		return 0
-	})
-}
-
-// Queue adds a queue, whose depth is asked for whenever the metrics are read. The error says that the name was taken.
-func (m *Metrics) Queue(name string, depth func() int) error {
-	err := m.gauge("queue_depth", "What waits in a queue.", prometheus.Labels{"queue": name}, func() float64 { return float64(depth()) })
-	if err != nil {
-		return fmt.Errorf("the queue %s can't be counted: %w", name, err)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ type span struct{ from, to int }
 type detector struct {
 	name    string
 	class   Class
+	needs   []string // in lower case: what matches has one of these, as the expression takes 30 times as long as looking for them; nil: no such text
 	pattern *regexp.Regexp
 	group   int                    // of the expression, that is the finding; 0: all of it
 	holds   func(text string) bool // of the finding; nil: always
@@ -22,34 +23,35 @@ type detector struct {
 
 // detectors are what the ruleset sof-response-rules-v1 means here: docs/choices.md lists them.
 var detectors = []detector{
-	{name: "private key", class: Secret, pattern: regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:.*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|.*)`)},
-	{name: "access key of a service", class: Secret, pattern: regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|gh[pousr]_[0-9A-Za-z]{36,}|github_pat_[0-9A-Za-z_]{36,}|glpat-[0-9A-Za-z_-]{20,}|xox[abeprs]-[0-9A-Za-z-]{10,}|(?:sk|rk)_live_[0-9A-Za-z]{16,}|AIza[0-9A-Za-z_-]{35}|npm_[0-9A-Za-z]{36}|sk-[0-9A-Za-z_-]{20,}|sk_svc_[0-9A-Za-z_]{16,})`)},
-	{name: "JSON web token", class: Secret, pattern: regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{16,}`)},
-	{name: "assigned secret", class: Secret, pattern: regexp.MustCompile(`(?i)(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret)["']?[ \t]{0,4}[:=][ \t]{0,4}["']?([^\s"',;<>{}()\[\]]{8,})`), group: 1, holds: isRandom},
-	{name: "password in a URL", class: Secret, pattern: regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@]+:([^\s/@\[][^\s/@]*)@`), group: 1},
+	{name: "private key", class: Secret, needs: []string{"private key"}, pattern: regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:.*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|.*)`)},
+	{name: "access key of a service", class: Secret, needs: []string{"akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "_live_", "aiza", "npm_", "sk-", "sk_svc_"}, pattern: regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|gh[pousr]_[0-9A-Za-z]{36,}|github_pat_[0-9A-Za-z_]{36,}|glpat-[0-9A-Za-z_-]{20,}|xox[abeprs]-[0-9A-Za-z-]{10,}|(?:sk|rk)_live_[0-9A-Za-z]{16,}|AIza[0-9A-Za-z_-]{35}|npm_[0-9A-Za-z]{36}|sk-[0-9A-Za-z_-]{20,}|sk_svc_[0-9A-Za-z_]{16,})`)},
+	{name: "JSON web token", class: Secret, needs: []string{".eyj"}, pattern: regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{16,}`)},
+	{name: "assigned secret", class: Secret, needs: []string{"passw", "secret", "api", "token"}, pattern: regexp.MustCompile(`(?i)(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret)["']?[ \t]{0,4}[:=][ \t]{0,4}["']?([^\s"',;<>{}()\[\]]{8,})`), group: 1, holds: isRandom},
+	{name: "password in a URL", class: Secret, needs: []string{"://"}, pattern: regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@]+:([^\s/@\[][^\s/@]*)@`), group: 1},
 
-	{name: "e-mail address", class: PII, pattern: regexp.MustCompile(`[0-9A-Za-z._%+-]+@(?:[0-9A-Za-z-]+\.)+[A-Za-z]{2,}`)},
+	{name: "e-mail address", class: PII, needs: []string{"@"}, pattern: regexp.MustCompile(`[0-9A-Za-z._%+-]+@(?:[0-9A-Za-z-]+\.)+[A-Za-z]{2,}`)},
 	{name: "payment card", class: PII, pattern: regexp.MustCompile(`\b[0-9](?:[ -]?[0-9]){12,18}\b`), holds: isCard},
-	{name: "US social security number", class: PII, pattern: regexp.MustCompile(`\b[0-8][0-9]{2}-[0-9]{2}-[0-9]{4}\b`), holds: isSocial},
+	{name: "US social security number", class: PII, needs: []string{"-"}, pattern: regexp.MustCompile(`\b[0-8][0-9]{2}-[0-9]{2}-[0-9]{4}\b`), holds: isSocial},
 	{name: "IBAN", class: PII, pattern: regexp.MustCompile(`\b[A-Z]{2}[0-9]{2}(?: ?[0-9A-Z]){11,30}\b`), holds: isIBAN},
-	{name: "telephone number", class: PII, pattern: regexp.MustCompile(`\+[1-9](?:[ ().-]{0,2}[0-9]){7,14}\b`)},
+	{name: "telephone number", class: PII, needs: []string{"+"}, pattern: regexp.MustCompile(`\+[1-9](?:[ ().-]{0,2}[0-9]){7,14}\b`)},
 
-	{name: "URL that is not what it looks like", class: MaliciousURL, pattern: regexp.MustCompile(`(?i)\b(?:https?|ftp|wss?)://[^\s"'<>\x60\\]+`), holds: isMalicious},
-	{name: "URL that runs code", class: MaliciousURL, pattern: regexp.MustCompile(`(?i)\b(?:javascript:|vbscript:|data:(?:text/html|application/xhtml\+xml|text/javascript|application/javascript))[^\s"'<>]*`)},
+	{name: "URL that is not what it looks like", class: MaliciousURL, needs: []string{"://"}, pattern: regexp.MustCompile(`(?i)\b(?:https?|ftp|wss?)://[^\s"'<>\x60\\]+`), holds: isMalicious},
+	{name: "URL that runs code", class: MaliciousURL, needs: []string{"script:", "data:"}, pattern: regexp.MustCompile(`(?i)\b(?:javascript:|vbscript:|data:(?:text/html|application/xhtml\+xml|text/javascript|application/javascript))[^\s"'<>]*`)},
 
-	{name: "order to disregard instructions", class: PromptInjection, pattern: regexp.MustCompile(`(?i)\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|the|your|my|of|these|those|previous|prior|above|earlier|preceding|existing|system|safety|original)\s+){1,6}(?:instructions?|prompts?|rules?|guidelines?|directives?|messages?|context)\b`)},
-	{name: "order to hide from the user", class: PromptInjection, pattern: regexp.MustCompile(`(?i)\b(?:do\s+not|don't|never)\s+(?:tell|inform|mention|reveal|show|alert|notify)\s+(?:this\s+to\s+|it\s+to\s+)?(?:the\s+)?(?:user|human|operator)\b`)},
-	{name: "new role", class: PromptInjection, pattern: regexp.MustCompile(`(?i)\b(?:you\s+are\s+now\b|from\s+now\s+on,?\s+you\b|new\s+(?:system\s+)?instructions?\s*:|reveal\s+(?:your\s+|the\s+)?system\s+prompt)`)},
-	{name: "mark of a chat template", class: PromptInjection, pattern: regexp.MustCompile(`(?i)<\|(?:im_start|im_end|system|user|assistant|endoftext|begin_of_text|start_header_id|eot_id)\|>|\[/?INST\]|<</?SYS>>|</?(?:system|important)>`)},
-	{name: "invisible text", class: PromptInjection, pattern: regexp.MustCompile(`[\x{E0000}-\x{E007F}\x{202A}-\x{202E}\x{2066}-\x{2069}]+`)},
+	{name: "order to disregard instructions", class: PromptInjection, needs: []string{"ignore", "disregard", "forget", "override", "bypass"}, pattern: regexp.MustCompile(`(?i)\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|the|your|my|of|these|those|previous|prior|above|earlier|preceding|existing|system|safety|original)\s+){1,6}(?:instructions?|prompts?|rules?|guidelines?|directives?|messages?|context)\b`)},
+	{name: "order to hide from the user", class: PromptInjection, needs: []string{"not", "don't", "never"}, pattern: regexp.MustCompile(`(?i)\b(?:do\s+not|don't|never)\s+(?:tell|inform|mention|reveal|show|alert|notify)\s+(?:this\s+to\s+|it\s+to\s+)?(?:the\s+)?(?:user|human|operator)\b`)},
+	{name: "new role", class: PromptInjection, needs: []string{"you", "instruction", "prompt"}, pattern: regexp.MustCompile(`(?i)\b(?:you\s+are\s+now\b|from\s+now\s+on,?\s+you\b|new\s+(?:system\s+)?instructions?\s*:|reveal\s+(?:your\s+|the\s+)?system\s+prompt)`)},
+	{name: "mark of a chat template", class: PromptInjection, needs: []string{"<", "["}, pattern: regexp.MustCompile(`(?i)<\|(?:im_start|im_end|system|user|assistant|endoftext|begin_of_text|start_header_id|eot_id)\|>|\[/?INST\]|<</?SYS>>|</?(?:system|important)>`)},
+	{name: "invisible text", class: PromptInjection, needs: []string{"\xf3\xa0", "\xe2\x80", "\xe2\x81"}, pattern: regexp.MustCompile(`[\x{E0000}-\x{E007F}\x{202A}-\x{202E}\x{2066}-\x{2069}]+`)},
 }
 
 // find returns the findings of a class in a text, in order and without overlaps.
 func find(class Class, text string) []span {
 	var all []span
+	folded := fold(text)
 	for i := range detectors {
 		d := &detectors[i]
-		if d.class != class {
+		if d.class != class || !d.possible(folded) {
 			continue
 		}
 		for _, at := range d.pattern.FindAllStringSubmatchIndex(text, -1) {
@@ -60,6 +62,14 @@ func find(class Class, text string) []span {
 		}
 	}
 	return merge(all)
+}
+
+// fold returns a text in lower case, with the one letter that expressions take for an s though it is a lower-case letter of its own.
+func fold(text string) string { return strings.ReplaceAll(strings.ToLower(text), "ſ", "s") }
+
+// possible reports whether a folded text has what matches of the detector have.
+func (d *detector) possible(folded string) bool {
+	return d.needs == nil || slices.ContainsFunc(d.needs, func(need string) bool { return strings.Contains(folded, need) })
 }
 
 // merge sorts spans, and joins those that touch.

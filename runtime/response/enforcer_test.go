@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -14,26 +15,57 @@ import (
 
 // service is what an enforcer asks.
 type service struct {
+	mu     sync.Mutex
 	now    time.Time
 	asked  int
 	signed attest.ResponsePolicy
 	err    error
+	wait   chan struct{} // an answer comes when this is closed; nil: at once
 }
 
-func (s *service) fetch(_ context.Context, keyID string, now time.Time) (*attest.ResponsePolicy, error) {
+func (s *service) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *service) fetch(context.Context, time.Time) (*attest.ResponsePolicy, error) {
+	s.mu.Lock()
 	s.asked++
-	if s.err != nil {
-		return nil, s.err
+	signed, err, wait := s.signed, s.err, s.wait
+	s.mu.Unlock()
+	if wait != nil {
+		<-wait
 	}
-	if keyID != "" && keyID != s.signed.KeyID {
-		return nil, attest.ErrAudience
-	}
-	signed := s.signed
-	return &signed, nil
+	return &signed, err
 }
 
-func (s *service) sign(epoch uint64, at time.Time, rules string) {
-	s.signed = attest.ResponsePolicy{KeyID: "k", Epoch: epoch, IssuedAt: at.Unix(), Rules: json.RawMessage(rules)}
+// set changes what the service says, and the time.
+func (s *service) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+// sign has the service sign rules now, under a policy that is named like its epoch.
+func (s *service) sign(epoch uint64, rules string) {
+	s.signed = attest.ResponsePolicy{KeyID: "k", Epoch: epoch, IssuedAt: s.now.Unix(), PolicyHash: fmt.Sprint(epoch), Rules: json.RawMessage(rules)}
+}
+
+func (s *service) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+// settled waits until an enforcer fetches nothing.
+func settled(e *Enforcer) {
+	e.mu.Lock()
+	running := e.attempt
+	e.mu.Unlock()
+	if running != nil {
+		<-running.done
+	}
 }
 
 const (
@@ -42,72 +74,198 @@ const (
 	personal = `{"text":"ann@example.com"}`
 )
 
-// TestEnforcer: rules are fetched once while they are fresh; without valid ones nothing passes, covered or not.
+// TestEnforcer: rules are fetched before the first call, and in the background while they are used; without valid ones nothing
+// passes, covered or not.
 func TestEnforcer(t *testing.T) {
 	s := &service{now: noon, err: errors.New("down")}
-	e := NewEnforcer(s.fetch, func() time.Time { return s.now })
+	e := NewEnforcer(s.fetch, s.clock)
 	passes := func(step string, want error) {
 		t.Helper()
-		shown, err := e.Result("x", "call", json.RawMessage(personal))
+		ready := e.Ready(t.Context(), "")
+		settled(e)
+		shown, _, err := e.Result("x", "call", json.RawMessage(personal))
 		if !errors.Is(err, want) || want == nil && string(shown) != personal || want != nil && shown != nil {
 			t.Errorf("%s: %s, %v; want %v", step, shown, err, want)
 		}
+		if errors.Is(err, ErrUnavailable) != (ready != nil) || ready != nil && !errors.Is(ready, ErrUnavailable) {
+			t.Errorf("%s: ready %v, and then %v", step, ready, err)
+		}
+		settled(e)
+	}
+	at := func(after time.Duration, epoch uint64, rules string) {
+		s.set(func() { s.now = s.now.Add(after); s.sign(epoch, rules) })
 	}
 	passes("the service is down", ErrUnavailable)
-	s.err = nil
-	s.sign(2, s.now, nothing)
-	passes("asked a moment ago", ErrUnavailable)
-	if s.asked != 1 {
-		t.Errorf("asked %d times", s.asked)
+	s.set(func() { s.err = nil })
+	at(Pause-1, 2, nothing)
+	if passes("asked a moment ago", ErrUnavailable); s.count() != 1 {
+		t.Errorf("asked %d times", s.count())
 	}
-	s.now = s.now.Add(Pause)
-	s.sign(2, s.now, nothing)
+	at(1, 2, nothing)
 	passes("the service is back", nil)
-	s.now = s.now.Add(Fresh - time.Second)
-	s.sign(3, s.now, blocking)
-	passes("still fresh", nil)
-	if s.asked != 2 {
-		t.Errorf("asked %d times", s.asked)
+	at(Fresh-time.Second, 3, blocking)
+	if passes("still fresh", nil); s.count() != 2 {
+		t.Errorf("asked %d times", s.count())
 	}
-	s.now = s.now.Add(time.Second)
+	at(time.Second, 3, blocking)
 	passes("another policy", ErrRefused)
-
-	s.now = s.now.Add(Fresh)
-	s.sign(2, s.now, nothing)
+	at(Fresh, 2, nothing)
 	passes("a lower epoch", ErrRefused)
-	s.now = s.now.Add(Fresh)
-	s.sign(3, noon, nothing)
+	at(Fresh, 3, nothing)
+	s.set(func() { s.signed.IssuedAt = noon.Unix() })
 	passes("an older document of the epoch", ErrRefused)
-	s.now = s.now.Add(Fresh)
-	s.sign(9, s.now, nothing)
-	s.signed.KeyID = "another"
+	at(Fresh, 9, nothing)
+	s.set(func() { s.signed.KeyID = "another" })
 	passes("another key", ErrRefused)
-	s.now = time.Unix(e.signed.IssuedAt, 0).Add(attest.ResponsePolicySeconds*time.Second - 1)
+	s.set(func() { s.now = time.Unix(e.signed.IssuedAt, 0).Add(attest.ResponsePolicySeconds*time.Second - 1) })
 	passes("just valid", ErrRefused)
-	s.now = s.now.Add(1)
+	s.set(func() { s.now = s.now.Add(1) })
 	passes("expired", ErrUnavailable)
-	s.now = s.now.Add(Pause)
-	s.sign(4, s.now, strings.Replace(nothing, "1", "2", 1))
+	at(Pause, 4, strings.Replace(nothing, "1", "2", 1))
 	passes("rules that are not known", ErrUnavailable)
-	s.now = s.now.Add(Pause)
-	s.sign(5, s.now, nothing)
+	at(Pause, 5, nothing)
 	passes("rules that are known", nil)
+	at(Fresh, 6, strings.Replace(nothing, "1", "2", 1))
+	_ = e.Ready(t.Context(), "") // has them fetched in the background
+	settled(e)
+	passes("rules that are not known, in the place of valid ones", ErrUnavailable)
 }
 
-// TestEnforcerTogether: many results at once have the rules fetched once.
-func TestEnforcerTogether(t *testing.T) {
+// TestEnforcerPolicy: before a call that was decided under another policy, rules are fetched that are not from before the decision.
+func TestEnforcerPolicy(t *testing.T) {
 	s := &service{now: noon}
-	s.sign(1, noon, nothing)
-	e := NewEnforcer(s.fetch, func() time.Time { return noon })
+	s.sign(1, nothing)
+	e := NewEnforcer(s.fetch, s.clock)
+	if err := e.Ready(t.Context(), "1"); err != nil || s.count() != 1 {
+		t.Fatal(err, s.count())
+	}
+	s.set(func() { s.sign(2, blocking) })
+	if err := e.Ready(t.Context(), "1"); err != nil || s.count() != 1 {
+		t.Errorf("the same policy: %v, asked %d times", err, s.count())
+	}
+	if err := e.Ready(t.Context(), "2"); err != nil || s.count() != 2 {
+		t.Errorf("another policy: %v, asked %d times", err, s.count())
+	}
+	if _, _, err := e.Result("x", "call", json.RawMessage(personal)); !errors.Is(err, ErrRefused) {
+		t.Errorf("the rules before count: %v", err)
+	}
+	s.set(func() { s.err = errors.New("down") })
+	if err := e.Ready(t.Context(), "3"); err != nil {
+		// The rules of policy 2 are valid, and those of policy 3 cannot be had.
+		t.Logf("%v", err)
+	} else {
+		t.Error("ready without the rules of the policy that decided")
+	}
+	if err := e.Ready(t.Context(), "2"); err != nil {
+		t.Errorf("the rules at hand are of the policy: %v", err)
+	}
+}
+
+// waiting is a context that tells when something waits for it.
+type waiting struct {
+	context.Context //nolint:containedctx // it is one
+	asked           chan struct{}
+}
+
+func (w waiting) Done() <-chan struct{} {
+	w.asked <- struct{}{}
+	return w.Context.Done()
+}
+
+// TestEnforcerEarlier: an attempt that was under way before the decision does not count for its policy.
+func TestEnforcerEarlier(t *testing.T) {
+	s := &service{now: noon, wait: make(chan struct{})}
+	s.sign(1, nothing)
+	e := NewEnforcer(s.fetch, s.clock)
+	_, _, _ = e.Result("x", "call", json.RawMessage(personal)) // starts an attempt
+	for s.count() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	done, waits := make(chan error, 1), waiting{t.Context(), make(chan struct{}, 9)}
+	s.set(func() { s.sign(2, blocking) })
+	go func() { done <- e.Ready(waits, "2") }()
+	<-waits.asked
+	close(s.wait)
+	if err := <-done; err != nil || s.count() != 2 {
+		t.Errorf("%v, asked %d times", err, s.count())
+	}
+	if _, _, err := e.Result("x", "call", json.RawMessage(personal)); !errors.Is(err, ErrRefused) {
+		t.Errorf("the rules before count: %v", err)
+	}
+}
+
+// TestEnforcerWaits: a result waits for no service, and a call no longer than its context.
+func TestEnforcerWaits(t *testing.T) {
+	s := &service{now: noon, wait: make(chan struct{})}
+	s.sign(1, nothing)
+	e := NewEnforcer(s.fetch, s.clock)
+	if _, _, err := e.Result("x", "call", json.RawMessage(personal)); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("without rules: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := e.Ready(ctx, ""); !errors.Is(err, ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	close(s.wait)
+	if err := e.Ready(t.Context(), ""); err != nil {
+		t.Error(err)
+	}
+	wait := make(chan struct{})
+	defer close(wait)
+	s.set(func() { s.now, s.wait = s.now.Add(Fresh), wait })
+	for range 3 { // the service does not answer, and the rules at hand count until they expire
+		if _, _, err := e.Result("x", "call", json.RawMessage(personal)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestKeep: rules that nothing uses are fetched again before they expire, and not before they are late.
+func TestKeep(t *testing.T) {
+	s := &service{now: noon}
+	s.sign(1, nothing)
+	e := NewEnforcer(s.fetch, s.clock)
+	keep := func() int { e.keep(); settled(e); return s.count() }
+	if asked := keep(); asked != 0 {
+		t.Errorf("asked %d times before the first use", asked)
+	}
+	if err := e.Ready(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	s.set(func() { s.now = noon.Add(Late - 1) })
+	if asked := keep(); asked != 1 {
+		t.Errorf("asked %d times before they are late", asked)
+	}
+	s.set(func() { s.now = noon.Add(Late); s.sign(1, nothing) })
+	if asked := keep(); asked != 2 {
+		t.Errorf("asked %d times when they are late", asked)
+	}
+	s.set(func() { s.now = noon.Add(attest.ResponsePolicySeconds * time.Second) })
+	if _, _, err := e.Result("x", "call", json.RawMessage(personal)); err != nil {
+		t.Errorf("they were let expire: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	e.Keep(ctx) // ends
+}
+
+// TestEnforcerTogether: many calls at once have the rules fetched once.
+func TestEnforcerTogether(t *testing.T) {
+	s := &service{now: noon, wait: make(chan struct{})}
+	s.sign(1, nothing)
+	e := NewEnforcer(s.fetch, s.clock)
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if _, err := e.Result("x", "call", json.RawMessage(personal)); err != nil {
+			if err := e.Ready(t.Context(), ""); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	if all.Wait(); s.asked != 1 {
-		t.Errorf("asked %d times", s.asked)
+	close(s.wait)
+	all.Wait()
+	if asked := s.count(); asked != 1 {
+		t.Errorf("asked %d times", asked)
 	}
 }

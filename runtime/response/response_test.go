@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,31 @@ func TestDetectors(t *testing.T) {
 	}
 }
 
+// TestNeeds: what a detector looks for first is in everything that it finds, in each case that its expression takes.
+func TestNeeds(t *testing.T) {
+	spell := []func(string) string{strings.ToUpper, strings.ToLower, strings.NewReplacer("s", "ſ", "S", "ſ", "k", "\u212a", "K", "\u212a").Replace, func(text string) string { return text }}
+	for i := range detectors {
+		d := &detectors[i]
+		found := 0
+		for _, text := range samples[d.class].found {
+			for _, other := range spell {
+				if at := d.pattern.FindString(other(text)); at != "" {
+					found++
+					if !d.possible(fold(at)) {
+						t.Errorf("%s: %q is passed over", d.name, at)
+					}
+				}
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s: no sample is found", d.name)
+		}
+		if d.needs != nil && d.possible("") {
+			t.Errorf("%s needs nothing", d.name)
+		}
+	}
+}
+
 // places are where a text can be in a result.
 var places = []string{
 	`{"content":[{"type":"text","text":%s}]}`, `{"structuredContent":{"a":[1,{"b":%s}]}}`, `{"isError":true,"content":[{"type":"text","text":%s}]}`,
@@ -81,7 +107,7 @@ func TestApply(t *testing.T) {
 			result := fmt.Sprintf(place, quoted)
 			block := covering(func(r *Rules) { r.Block = []Class{class} })
 			for _, tool := range []string{"fetch", "FETCH", "lookup", ""} {
-				if _, err := block.Apply("web", tool, json.RawMessage(result), noon); !errors.Is(err, ErrRefused) || strings.Contains(err.Error(), row.found[0]) {
+				if _, _, err := block.Apply("web", tool, json.RawMessage(result), noon); !errors.Is(err, ErrRefused) || strings.Contains(err.Error(), row.found[0]) {
 					t.Errorf("%s %q blocked in %s: %v", class, tool, place, err)
 				}
 			}
@@ -89,7 +115,10 @@ func TestApply(t *testing.T) {
 				same(t, block, tool, result)
 			}
 			redact := covering(func(r *Rules) { r.Redact = []Class{class} })
-			shown, err := redact.Apply("web", "fetch", json.RawMessage(result), noon)
+			shown, found, err := redact.Apply("web", "fetch", json.RawMessage(result), noon)
+			if !slices.Equal(found.Redacted, []Class{class}) || found.Observed != nil {
+				t.Errorf("%s redacted in %s: found %+v", class, place, found)
+			}
 			if err != nil || !json.Valid(shown) || !strings.Contains(string(shown), mark) || strings.Contains(string(shown), string(quoted[13:len(quoted)-1])) {
 				t.Errorf("%s redacted in %s: %s, %v", class, place, shown, err)
 			}
@@ -98,9 +127,13 @@ func TestApply(t *testing.T) {
 				t.Errorf("%s is changed elsewhere: %s", place, shown)
 			}
 			same(t, redact, "fetch", string(shown))
-			same(t, covering(func(r *Rules) { r.Observe, r.ObserveUntil = []Class{class}, noon.Unix()+1 }), "fetch", result)
+			observe := covering(func(r *Rules) { r.Observe, r.ObserveUntil = []Class{class}, noon.Unix()+1 })
+			same(t, observe, "fetch", result)
+			if _, found, _ := observe.Apply("web", "fetch", json.RawMessage(result), noon); !slices.Equal(found.Observed, []Class{class}) || found.Redacted != nil {
+				t.Errorf("%s observed in %s: found %+v", class, place, found)
+			}
 			over := covering(func(r *Rules) { r.Observe, r.ObserveUntil = []Class{class}, noon.Unix() })
-			if _, err := over.Apply("web", "fetch", json.RawMessage(result), noon); !errors.Is(err, ErrRefused) {
+			if _, _, err := over.Apply("web", "fetch", json.RawMessage(result), noon); !errors.Is(err, ErrRefused) {
 				t.Errorf("%s after observing: %v", class, err)
 			}
 			same(t, covering(func(*Rules) {}), "fetch", result)
@@ -111,7 +144,7 @@ func TestApply(t *testing.T) {
 // same fails unless a result passes byte for byte.
 func same(t *testing.T, r *Rules, tool, result string) {
 	t.Helper()
-	if shown, err := r.Apply("web", tool, json.RawMessage(result), noon); err != nil || string(shown) != result {
+	if shown, _, err := r.Apply("web", tool, json.RawMessage(result), noon); err != nil || string(shown) != result {
 		t.Errorf("%s became %s, %v", result, shown, err)
 	}
 }
@@ -121,22 +154,27 @@ func TestElsewhere(t *testing.T) {
 	redact := covering(func(r *Rules) { r.Redact, r.DenyString = []Class{PII}, "BEGIN \"X\"" })
 	blob := base64.StdEncoding.EncodeToString([]byte("write to ann@example.com"))
 	for name, result := range map[string]string{
-		"a name":             `{"ann@example.com":1}`,
-		"a number":           `{"a":4111111111111111}`,
-		"binary":             `{"contents":[{"blob":"` + blob + `"}]}`,
-		"binary, no padding": `{"data":"` + strings.TrimRight(blob, "=") + `"}`,
-		"a reference":        `{"text":"ann&#64;example.com"}`,
-		"the denied text":    `{"text":"a BEGIN \"X\" b"}`,
-		"in escapes":         `{"text":"\u0042EGIN \u0022X\u0022"}`,
-		"no JSON":            `{"text":`,
-		"two values":         `{} {}`,
-		"a name twice":       `{"a":1,"a":2}`,
-		"not UTF-8":          "{\"a\":\"\xff\"}",
-		"deep":               strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
-		"large":              `"` + strings.Repeat("x", MaxResult) + `"`,
-		"nothing":            ``,
+		"a name":                 `{"ann@example.com":1}`,
+		"a number":               `{"a":4111111111111111}`,
+		"binary":                 `{"contents":[{"blob":"` + blob + `"}]}`,
+		"binary, no padding":     `{"data":"` + strings.TrimRight(blob, "=") + `"}`,
+		"binary, other alphabet": `{"blob":"` + base64.RawURLEncoding.EncodeToString([]byte("\xfb\xff ann@example.com is 1")) + `"}`,
+		"binary, line ends":      `{"blob":"` + blob[:9] + ` \n ` + blob[9:] + `"}`,
+		"binary, other bytes":    `{"blob":"` + base64.StdEncoding.EncodeToString([]byte("\x00\xff\x89write to ann@example.com\xfe")) + `"}`,
+		"binary, UTF-16":         `{"blob":"` + base64.StdEncoding.EncodeToString([]byte("\xff\xfe"+strings.Join(strings.Split("write to ann@example.com", ""), "\x00"))) + `"}`,
+		"binary, a cut end":      `{"blob":"` + strings.TrimRight(blob, "=") + `A"}`,
+		"a reference":            `{"text":"ann&#64;example.com"}`,
+		"the denied text":        `{"text":"a BEGIN \"X\" b"}`,
+		"in escapes":             `{"text":"\u0042EGIN \u0022X\u0022"}`,
+		"no JSON":                `{"text":`,
+		"two values":             `{} {}`,
+		"a name twice":           `{"a":1,"a":2}`,
+		"not UTF-8":              "{\"a\":\"\xff\"}",
+		"deep":                   strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
+		"large":                  `"` + strings.Repeat("x", MaxResult) + `"`,
+		"nothing":                ``,
 	} {
-		if shown, err := redact.Apply("web", "fetch", json.RawMessage(result), noon); !errors.Is(err, ErrRefused) {
+		if shown, _, err := redact.Apply("web", "fetch", json.RawMessage(result), noon); !errors.Is(err, ErrRefused) {
 			t.Errorf("%s: %.100s, %v", name, shown, err)
 		}
 	}
@@ -144,7 +182,7 @@ func TestElsewhere(t *testing.T) {
 	same(t, redact, "fetch", strings.Repeat("[", MaxDepth)+strings.Repeat("]", MaxDepth))
 	same(t, redact, "other", `{"text":`)
 	required := covering(func(r *Rules) { r.Scanner = &Scanner{Required: true} })
-	if _, err := required.Apply("web", "fetch", json.RawMessage(`{}`), noon); !errors.Is(err, ErrRefused) {
+	if _, _, err := required.Apply("web", "fetch", json.RawMessage(`{}`), noon); !errors.Is(err, ErrRefused) {
 		t.Errorf("without a scanner: %v", err)
 	}
 	same(t, required, "other", `{}`)

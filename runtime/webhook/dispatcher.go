@@ -200,6 +200,9 @@ func (d *Dispatcher) result(o *outcome) ledger.DeliveryResult {
 		outcome = metrics.Failed
 	}
 	d.config.Metrics.Delivery(outcome, o.took)
+	if r.Delivered {
+		d.config.Metrics.WebhookLag(at.Sub(time.Unix(0, o.item.Event.At)))
+	}
 	d.report(o, r.Disable)
 	return r
 }

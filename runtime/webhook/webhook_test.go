@@ -232,7 +232,7 @@ func TestDelivers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if body.Type != "intent.denied" || body.Timestamp.UnixNano() != w.now.Load() || body.Data["value"] != "rm -rf /" ||
-		body.Data["matched_rule"] != "tool_calls.bash.blocked_commands" || body.Data["lsn"] != float64(lsn) {
+		body.Data["matchedRule"] != "tool_calls.bash.blocked_commands" || body.Data["lsn"] != float64(lsn) {
 		t.Errorf("%s", d.body)
 	}
 	none(t, got)

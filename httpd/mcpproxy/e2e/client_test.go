@@ -88,18 +88,15 @@ func between(server string) error {
 	if name == "" {
 		name = "every"
 	}
-	pins, err := os.MkdirTemp("", "mcp-e2e-pins-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(pins)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	address, err := port.FreeAddress()
 	if err != nil {
 		return err
 	}
-	proxy := exec.CommandContext(ctx, os.Getenv(betweenBinary), "mcp-proxy", "--server", name, "--http", server, "--listen", address, "--allow-server-requests", "--pins", filepath.Join(pins, "pins"))
+	binary := os.Getenv(betweenBinary)
+	_ = exec.CommandContext(ctx, binary, "mcp", "forget", "--server", name).Run() // another scenario's tools; there may be none
+	proxy := exec.CommandContext(ctx, binary, "mcp-proxy", "--server", name, "--http", server, "--listen", address, "--allow-server-requests")
 	if err := proxy.Start(); err != nil {
 		return err
 	}

@@ -162,6 +162,15 @@ func TestWithoutService(t *testing.T) {
 	script := filepath.Join(s.node, "server.mjs")
 	closed := s.connect(nil, []string{"--server", "small"}, script, marks)
 	open := s.connect(nil, []string{"--server", "small", "--fail-mode", "open"}, script, marks)
+	late := s.connect(nil, []string{"--server", "small", "--fail-mode", "open"}, script, marks)
+	for _, session := range []*mcp.ClientSession{closed, open} {
+		if text, failed := s.call(session, "note", map[string]any{"text": "a"}); failed {
+			t.Fatalf("with the service: %s", text)
+		}
+	}
+	if err := os.Remove(filepath.Join(marks, "note")); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.service.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -169,8 +178,15 @@ func TestWithoutService(t *testing.T) {
 	if text, failed := s.call(closed, "note", map[string]any{"text": "a"}); !failed || !strings.Contains(text, "MCP_SERVICE_UNREACHABLE") || exists(filepath.Join(marks, "note")) {
 		t.Errorf("closed: %s", text)
 	}
-	if text, failed := s.call(open, "note", map[string]any{"text": "a"}); failed || !exists(filepath.Join(marks, "note")) {
-		t.Errorf("open: %s", text)
+	if text, failed := s.call(late, "note", map[string]any{"text": "a"}); !failed || !strings.Contains(text, "MCP_PINS_UNAVAILABLE") || exists(filepath.Join(marks, "note")) {
+		t.Errorf("open, and no pin was read: %s", text)
+	}
+	result, err := open.CallTool(t.Context(), &mcp.CallToolParams{Name: "note", Arguments: map[string]any{"text": "a"}})
+	if err != nil || result.IsError || !exists(filepath.Join(marks, "note")) {
+		t.Fatalf("open: %+v %v", result, err)
+	}
+	if tag, _ := result.Meta["bailiff/decision"].(map[string]any); tag["failOpen"] != true {
+		t.Errorf("open: _meta is %v", result.Meta)
 	}
 	if text, failed := s.call(open, "no_such", nil); !failed {
 		t.Errorf("open, a tool that is not listed: %s", text)

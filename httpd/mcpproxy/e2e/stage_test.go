@@ -88,9 +88,9 @@ func newStage(t *testing.T, policy string, files fs.FS, name string) *stage {
 	}
 	public := strings.TrimSpace(s.bailiff("keygen", "-o", s.path("operator.key")))
 	s.bailiff("sign", "--key", s.path("operator.key"), s.path("warranty.md"))
-	s.env = append(s.env, "SVC_OPERATOR_PUBLIC_KEY="+public, "WARRANTY_PATH="+s.path("warranty.md"), "SVC_DATA_DIR="+s.path("data"), "SVC_ADMIN_LISTEN=off", "XDG_STATE_HOME="+s.path("state"))
+	s.env = append(s.env, "SVC_OPERATOR_PUBLIC_KEY="+public, "WARRANTY_PATH="+s.path("warranty.md"), "SVC_DATA_DIR="+s.path("data"), "SVC_ADMIN_LISTEN=off")
 	s.serve()
-	key := regexp.MustCompile(`sk_svc_[0-9a-f]+`).FindString(s.bailiff("keys", "create", "--email", "agent@example.com", "--json"))
+	key := regexp.MustCompile(`sk_svc_[0-9a-f]+`).FindString(s.bailiff("keys", "create", "--email", "agent@example.com", "--scope", "authorize", "--scope", "warranty:deploy", "--json"))
 	s.env = append(s.env, "SVC_API_KEY="+key, "SVC_API_URL=http://"+s.address)
 	return s
 }

@@ -196,6 +196,17 @@ func (l *Ledger) OutdatedHolds() (int, error) {
 	return l.state.OutdatedHolds(), nil
 }
 
+// PendingHolds implements ledger.Ledger.
+func (l *Ledger) PendingHolds() (number int, oldest int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.refusal(); err != nil {
+		return 0, 0, err
+	}
+	number, oldest = l.state.PendingHolds()
+	return number, oldest, nil
+}
+
 // Head implements ledger.Ledger.
 func (l *Ledger) Head(context.Context) (ledger.Head, error) {
 	l.mu.Lock()

@@ -8,11 +8,12 @@ import (
 
 // laterCases are cases of the suite beside those of Run.
 var laterCases = map[string]func(*fixture){
+	"Pins": testPins, "PinBounds": testPinBounds, "PinRefusals": testPinRefusals,
 	"Closed": testClosed, "Replays": testReplays, "ReplayBounds": testReplayBounds, "SetClock": testSetClock, "SetClockOnce": testSetClockOnce,
 	"GroupBound": testGroupBound, "GroupsMakeRoom": testGroupsMakeRoom, "CrowdedKeys": testCrowdedKeys,
 	"EventQueries": testEventQueries, "EventsOfKeys": testEventsOfKeys,
 	"Disable": testDisable, "OutboxBound": testOutboxBound, "Malformed": testMalformed,
-	"NamedKeys": testNamedKeys, "Serials": testSerials, "Defaults": testDefaults, "DefaultSerials": testDefaultSerials,
+	"NamedKeys": testNamedKeys, "Serials": testSerials, "Defaults": testDefaults, "PendingHolds": testPendingHolds, "ReplacedDefault": testReplacedDefault, "DefaultSerials": testDefaultSerials,
 	"Storage": testStorage, "StorageRace": testStorageRace,
 }
 
@@ -121,6 +122,29 @@ func testDefaults(f *fixture) {
 	f.equal("event", log[len(log)-1], ledger.LoggedEvent{
 		LSN: log[len(log)-1].LSN, Kind: ledger.DefaultBound, At: f.at, Event: ledger.Event{PolicyHash: [32]byte{1}}, Rollback: true,
 	})
+}
+
+// testReplacedDefault: what was judged by a default policy that another one has replaced is stale, and records nothing.
+func testReplacedDefault(f *fixture) {
+	judgedBy := func(hash byte) *ledger.Plan {
+		p := f.plan()
+		p.Default = [32]byte{hash}
+		return p
+	}
+	f.want(judgedBy(1), ledger.Passed, ledger.Allowed) // no default policy is known
+	f.bindDefault(ledger.DefaultPolicy{PolicyHash: [32]byte{1}}, nil)
+	f.want(judgedBy(1), ledger.Passed, ledger.Allowed)
+	f.bindDefault(ledger.DefaultPolicy{PolicyHash: [32]byte{2}}, nil)
+	if got := f.want(judgedBy(1), ledger.Stale, ledger.NoDecision); got.LSN != 0 {
+		f.Fatalf("a stale plan was recorded: %+v", got)
+	}
+	f.want(judgedBy(2), ledger.Passed, ledger.Allowed)
+	f.want(f.plan(), ledger.Passed, ledger.Allowed) // judged by another policy than the default
+	use := f.use(1)
+	use.Default = [32]byte{1}
+	f.wantErr("judged by the one before", f.l.UseOnce(f.Context(), use), ledger.ErrStale)
+	use.Default = [32]byte{2}
+	f.wantErr("judged by the one in force", f.l.UseOnce(f.Context(), use), nil)
 }
 
 // testDefaultSerials: default policies have serials and names, too.

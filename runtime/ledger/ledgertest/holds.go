@@ -48,6 +48,26 @@ func testHoldLife(f *fixture) {
 	}
 }
 
+// testPendingHolds: what waits for an operator is counted, from the oldest on.
+func testPendingHolds(f *fixture) {
+	pending := func(number int, oldest int64) {
+		f.Helper()
+		if n, at, err := f.l.PendingHolds(); n != number || at != oldest || err != nil {
+			f.Fatalf("%d pending holds, the oldest of %d, %v; want %d of %d", n, at, err, number, oldest)
+		}
+	}
+	pending(0, 0)
+	begun := f.at
+	first := f.want(f.held(1), ledger.Held, ledger.Pending)
+	f.at += hour
+	second := f.want(f.held(2), ledger.Held, ledger.Pending)
+	pending(2, begun)
+	f.mustResolve(first.Hold, false)
+	pending(1, begun+hour)
+	f.mustResolve(second.Hold, true)
+	pending(0, 0)
+}
+
 func testHoldDenied(f *fixture) {
 	opened := f.want(f.held(1), ledger.Held, ledger.Pending)
 	f.mustResolve(opened.Hold, false)

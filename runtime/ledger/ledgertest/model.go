@@ -44,6 +44,7 @@ var outcomes = []string{
 	"deploying: " + ledger.ErrStorage.Error(), "deploying: " + ledger.ErrUsed.Error(), "deploying: " + ledger.ErrExpired.Error(),
 	"using: <nil>", "using: " + ledger.ErrUsed.Error(), "using: " + ledger.ErrStale.Error(),
 	"settled: done true, again false, disabled false", "settled: done false, again true, disabled false",
+	"tool pinned", "tool changed", "tool accepted", "tool forgotten", "pins refused",
 	"webhook enabled", "settled: done false, again false, disabled false", "settled: done false, again false, disabled true",
 }
 
@@ -141,7 +142,7 @@ type history struct {
 
 // step takes one step. The word's low bits choose it, the others its parameters.
 func (h *history) step(word uint32) error {
-	kind, arg := word%48, word/48
+	kind, arg := word%52, word/52
 	switch {
 	case kind < 12:
 		return h.submit(h.plan(arg), arg%4 != 0)
@@ -183,6 +184,8 @@ func (h *history) step(word uint32) error {
 		return h.hook(arg)
 	case kind < 46:
 		return h.deliver(arg)
+	case kind > 47 && kind < 51:
+		return h.meet(arg)
 	case kind == 46 && arg%2 == 0:
 		return h.bindDefault(arg / 2)
 	}
@@ -216,6 +219,9 @@ func (h *history) plan(arg uint32) *ledger.Plan {
 	}
 	if arg>>9%16 == 0 {
 		p.Epoch++
+	}
+	if arg>>27%4 == 0 {
+		p.Default = [32]byte{byte(arg >> 29 % 4)}
 	}
 	for i, c := range modelCounters {
 		if arg>>(13+2*i)%4 < 2 {
@@ -450,6 +456,9 @@ func (h *history) compare() error {
 			return err
 		}
 		if err := h.compareService(id); err != nil {
+			return err
+		}
+		if err := h.comparePins(id); err != nil {
 			return err
 		}
 		if err := CompareEvents(h.l, id); err != nil {

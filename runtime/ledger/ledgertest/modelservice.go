@@ -84,6 +84,9 @@ func (h *history) use(arg uint32) error {
 	if u.Epoch = key.Epoch; arg>>5%8 == 0 {
 		u.Epoch++
 	}
+	if arg>>27%4 == 0 {
+		u.Default = [32]byte{byte(arg >> 29 % 4)}
+	}
 	now, want := h.model.use(u)
 	err := h.l.UseOnce(context.Background(), u)
 	switch {

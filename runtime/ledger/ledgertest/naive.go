@@ -46,6 +46,7 @@ type entry struct {
 	again    *ledger.ReplayedDecision // an ALLOWED that can be asked for again
 	epoch    uint64                   // of the key then
 	standard *ledger.DefaultPolicy    // that is in force from then on
+	pins     *pinsEntry
 }
 
 // rides reports whether nobody waits for an entry's record.
@@ -187,7 +188,7 @@ func (n *naive) decide(p *ledger.Plan) (ledger.Outcome, *entry) {
 	}
 	now = max(now, p.At)
 	out.Now = now
-	if p.Epoch != key.Epoch {
+	if p.Epoch != key.Epoch || n.replacedDefault(p.Default) {
 		out.Result = ledger.Stale
 		return out, nil
 	}

@@ -126,6 +126,16 @@ func (n *naive) bindDefault(d *ledger.DefaultPolicy) (done ledger.BoundDefault, 
 	return done, nil
 }
 
+// replacedDefault reports whether the default policy is another one than that of hash. Zeros and a log without any name none.
+func (n *naive) replacedDefault(hash [32]byte) (replaced bool) {
+	for _, e := range n.log {
+		if e.standard != nil {
+			replaced = hash != [32]byte{} && e.standard.PolicyHash != hash
+		}
+	}
+	return replaced
+}
+
 // replayed returns the record of the decision that a plan asks for again, 0 where there is none.
 func (n *naive) replayed(p *ledger.Plan) (lsn uint64) {
 	if p.Replay == nil || p.TestRun {
@@ -163,7 +173,7 @@ func (n *naive) use(u *ledger.Use) (now int64, err error) {
 	switch {
 	case !ok || key.Revoked != 0:
 		return now, ledger.ErrKeyRevoked
-	case key.Epoch != u.Epoch:
+	case key.Epoch != u.Epoch || n.replacedDefault(u.Default):
 		return now, ledger.ErrStale
 	case now >= u.Expires:
 		return now, ledger.ErrExpired

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/subject"
 )
 
 // deployment returns a deployment of policy number n to the fixture's key.
@@ -357,6 +359,9 @@ func testEventQueries(f *fixture) {
 		case 2:
 			p = f.held(byte(i))
 		}
+		p.Event.AgentID = "agent-" + strconv.Itoa(i%10)
+		p.Event.Action = "action-" + strconv.Itoa(i%7)
+		p.Event.Subject.Set(subject.Task, "task-"+strconv.Itoa(i%15))
 		lsns = append(lsns, f.submit(p).LSN)
 	}
 	late := f.newKey(2) // a key of its own time, after all of these in the log
@@ -375,29 +380,39 @@ func testEventQueries(f *fixture) {
 		"decision":        {ledger.EventQuery{Decision: ledger.Denied, To: Start + 8*hour}, []uint64{lsns[1], lsns[4], lsns[7]}},
 		"rule":            {ledger.EventQuery{Rule: rule, From: Start + 20*hour}, []uint64{lsns[22], lsns[25], lsns[28]}},
 		"another rule":    {ledger.EventQuery{Rule: rule + "x"}, nil},
+		"agent":           {ledger.EventQuery{Agent: "agent-4"}, []uint64{lsns[4], lsns[14], lsns[24]}},
+		"agent, action":   {ledger.EventQuery{Agent: "agent-4", Action: "action-3"}, lsns[24:25]},
+		"task":            {ledger.EventQuery{Task: "task-14"}, []uint64{lsns[14], lsns[29]}},
+		"task, decision":  {ledger.EventQuery{Task: "task-14", Decision: ledger.Allowed}, nil},
+		"another task":    {ledger.EventQuery{Task: "task-99"}, nil},
 		"after":           {ledger.EventQuery{After: lsns[27], Decision: ledger.Pending}, lsns[29:]},
 		"a time to come":  {ledger.EventQuery{From: Start + 1000*hour}, nil},
 	} {
-		for _, examine := range []int{0, 1, 7} {
-			q, got := c.query, []uint64(nil)
-			for more := true; more; {
-				q.Limit, q.Examine = 2, examine
-				page, err := f.l.Events(f.Context(), q)
-				if err != nil || len(page.Events) > 2 || page.More && page.Next <= q.After || examine > 0 && len(page.Events) > examine {
-					f.Fatalf("%s: %+v, %v", name, page, err)
-				}
-				for _, e := range page.Events {
-					got = append(got, e.LSN)
-				}
-				q.After, more = page.Next, page.More
-			}
-			if !slices.Equal(got, c.want) {
-				f.Errorf("%s, %d at a time: %v, want %v", name, examine, got, c.want)
-			}
-		}
+		f.pages(name, c.query, c.want)
 	}
 	_, err := f.l.Events(f.Context(), ledger.EventQuery{Limit: 1, Examine: -1})
 	f.wantErr("a negative bound", err, ledger.ErrInvalid)
+}
+
+// pages reads the pages that a query asks for, of several sizes, and wants certain records in them.
+func (f *fixture) pages(name string, query ledger.EventQuery, want []uint64) {
+	for _, examine := range []int{0, 1, 7} {
+		q, got := query, []uint64(nil)
+		for more := true; more; {
+			q.Limit, q.Examine = 2, examine
+			page, err := f.l.Events(f.Context(), q)
+			if err != nil || len(page.Events) > 2 || page.More && page.Next <= q.After || examine > 0 && len(page.Events) > examine {
+				f.Fatalf("%s: %+v, %v", name, page, err)
+			}
+			for _, e := range page.Events {
+				got = append(got, e.LSN)
+			}
+			q.After, more = page.Next, page.More
+		}
+		if !slices.Equal(got, want) {
+			f.Errorf("%s, %d at a time: %v, want %v", name, examine, got, want)
+		}
+	}
 }
 
 func testHead(f *fixture) {

@@ -313,6 +313,8 @@ func testReopenService(f *fixture) {
 	if _, err := f.l.ChangeKey(f.Context(), ledger.KeyChange{ID: f.key.ID, At: f.at, Tier: "growth", Scopes: ledger.AllScopes}); err != nil {
 		f.Fatal(err)
 	}
+	f.meet("read", "one")
+	f.meet("read", "two")
 	before := f.readAll()
 	f.l = f.suite.Reopen(f.T, f.l)
 	f.equal("what can be read", f.readAll(), before)
@@ -336,10 +338,11 @@ func (f *fixture) readAll() []any {
 	deployments, err2 := f.l.Deployments(f.Context(), f.key.ID)
 	policy, err3 := f.l.Policy(f.Context(), f.key.ID)
 	holds, err4 := f.l.Holds(f.Context(), f.key.ID, f.at)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	pins, err5 := f.l.Pins(f.Context(), f.key.ID, "")
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		f.Fatal(err)
 	}
-	return []any{keys, deployments, policy, holds, f.webhooks(), f.events()}
+	return []any{keys, deployments, policy, holds, pins, f.webhooks(), f.events()}
 }
 
 // dueAfterReopening checks that what was handed out is due again, and what was to be retried in an hour is due then.

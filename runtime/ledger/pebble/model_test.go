@@ -7,6 +7,7 @@ import (
 	"io"
 	mathrand "math/rand/v2"
 	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -193,7 +194,7 @@ func TestModelCatches(t *testing.T) {
 		"an early answer":     {func(w *world) { w.wrap = faulty(func(f *fault) { f.noWait = true }) }, "acknowledged|is not handed out"},
 		"a lost expiry":       {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = longerHold }) }, "HoldExpires"},
 		"a lost window":       {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = dayForHour }) }, "counter|Result|refused"},
-		"a skipped counter":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = skipLast }) }, "counter|Result|refused"},
+		"a skipped counter":   {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = skipLast }) }, "counter|Result|refused|too many groups"},
 		"a forgotten request": {func(w *world) { w.wrap = faulty(func(f *fault) { f.spoil = func(p *ledger.Plan) { p.Replay = nil } }) }, "replayed|replay of"},
 		"a second use":        {func(w *world) { w.wrap = faulty(func(f *fault) { f.usable = true }) }, "UseOnce: <nil>, the model says ledger: used"},
 		"a second operator": {func(w *world) {
@@ -202,9 +203,12 @@ func TestModelCatches(t *testing.T) {
 		"an activation not used up": {func(w *world) {
 			w.wrap = faulty(func(f *fault) { f.spoilDeployment = func(d *ledger.Deployment) { d.Activation = nil } })
 		}, "the model says ledger: (used|expired)"},
-		"an expiry not recorded": {func(w *world) { w.wrap = faulty(func(f *fault) { f.noExpiry = true }) }, "ExpireHolds: 0"},
-		"a lost delivery":        {func(w *world) { w.wrap = faulty(func(f *fault) { f.dropDelivery = true }) }, "is not handed out"},
-		"a retry forgotten":      {func(w *world) { w.wrap = faulty(func(f *fault) { f.noRetry = true }) }, "is not handed out|webhooks, <nil>"},
+		"an expiry not recorded":           {func(w *world) { w.wrap = faulty(func(f *fault) { f.noExpiry = true }) }, "ExpireHolds: 0"},
+		"a lost delivery":                  {func(w *world) { w.wrap = faulty(func(f *fault) { f.dropDelivery = true }) }, "is not handed out"},
+		"a change that counts as accepted": {func(w *world) { w.wrap = faulty(func(f *fault) { f.accepts = true }) }, "pins"},
+		"pins lost by opening":             {func(w *world) { w.wrap = faulty(func(f *fault) { f.met = map[string]bool{} }) }, "pins"},
+		"pins by name alone":               {func(w *world) { w.wrap = faulty(func(f *fault) { f.sameTools = true }) }, "pins"},
+		"a retry forgotten":                {func(w *world) { w.wrap = faulty(func(f *fault) { f.noRetry = true }) }, "is not handed out|webhooks, <nil>"},
 		"an index that forgets a key": {func(w *world) {
 			w.put = func(lists map[ledger.ID][]byte) { delete(lists, ledgertest.ID('k', 0)) }
 		}, "events of key"},
@@ -236,6 +240,9 @@ type fault struct {
 	spoilDeployment func(*ledger.Deployment)
 
 	usable, noExpiry, dropDelivery, noRetry, again bool
+	met                                            map[string]bool
+
+	accepts, sameTools bool
 }
 
 func (f *fault) UseOnce(ctx context.Context, u *ledger.Use) error {
@@ -244,6 +251,36 @@ func (f *fault) UseOnce(ctx context.Context, u *ledger.Use) error {
 		return nil
 	}
 	return err
+}
+
+// MeetTools takes every definition of a name for the same.
+func (f *fault) MeetTools(ctx context.Context, l *ledger.ToolList) error {
+	same := *l
+	same.Tools = slices.Clone(l.Tools)
+	for i := range same.Tools {
+		if f.met != nil {
+			f.met[same.Tools[i].Name] = true
+		}
+		if f.sameTools {
+			same.Tools[i].Definition = []byte(same.Tools[i].Name)
+		}
+	}
+	return f.Ledger.MeetTools(ctx, &same)
+}
+
+// Pins has no tool that was not met since the ledger was opened.
+func (f *fault) Pins(ctx context.Context, key ledger.ID, server string) ([]ledger.Pin, error) {
+	pins, err := f.Ledger.Pins(ctx, key, server)
+	return slices.DeleteFunc(pins, func(p ledger.Pin) bool { return f.met != nil && !f.met[p.Tool] }), err
+}
+
+// Pin takes what has changed for accepted.
+func (f *fault) Pin(ctx context.Context, key ledger.ID, server, tool string) (ledger.Pin, error) {
+	p, err := f.Ledger.Pin(ctx, key, server, tool)
+	if f.accepts && p.Changed.Text != nil {
+		p.Accepted, p.Changed = p.Changed, ledger.Definition{}
+	}
+	return p, err
 }
 
 func (f *fault) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deployed, error) {

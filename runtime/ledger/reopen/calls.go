@@ -159,6 +159,15 @@ func (l *Ledger) OutdatedHolds() (int, error) {
 	return call(l, func(in ledger.Ledger) (int, error) { return in.OutdatedHolds() })
 }
 
+// PendingHolds implements ledger.Ledger.
+func (l *Ledger) PendingHolds() (number int, oldest int64, err error) {
+	number, err = call(l, func(in ledger.Ledger) (n int, err error) {
+		n, oldest, err = in.PendingHolds()
+		return n, err
+	})
+	return number, oldest, err
+}
+
 // ExpireHolds implements ledger.Ledger.
 func (l *Ledger) ExpireHolds(ctx context.Context, at int64, limit int) (int, error) {
 	return call(l, func(in ledger.Ledger) (int, error) { return in.ExpireHolds(ctx, at, limit) })
@@ -227,6 +236,11 @@ func (l *Ledger) Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook,
 // Head implements ledger.Ledger.
 func (l *Ledger) Head(ctx context.Context) (ledger.Head, error) {
 	return call(l, func(in ledger.Ledger) (ledger.Head, error) { return in.Head(ctx) })
+}
+
+// Path implements ledger.Ledger.
+func (l *Ledger) Path(ctx context.Context, lsn uint64, most int) (ledger.Path, error) {
+	return call(l, func(in ledger.Ledger) (ledger.Path, error) { return in.Path(ctx, lsn, most) })
 }
 
 // Flush implements ledger.Ledger. What rode along when the ledger failed is lost, and not waited for.

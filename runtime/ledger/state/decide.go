@@ -11,7 +11,7 @@ import (
 // Decide judges a plan and fills in the record of its effects; where there is nothing to record r.Kind is None. It
 // changes nothing but r. An error says that no ledger would decide p, and wraps ledger.ErrInvalid.
 //
-// The order is: key, epoch, replay, sightings, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
+// The order is: key, epoch, default policy, replay, sightings, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
 func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
 	r.reset()
 	out := ledger.Outcome{Reservation: -1}
@@ -29,7 +29,7 @@ func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
 		r.Event.Value, r.Event.Detail = ledger.Clip(p.Event.Value), ledger.Clip(p.Event.Detail)
 		return out, nil
 	}
-	if p.Epoch != k.key.Epoch {
+	if p.Epoch != k.key.Epoch || s.replacedDefault(p.Default) {
 		out.Result = ledger.Stale
 		return out, nil
 	}
@@ -241,7 +241,7 @@ func (s *State) conclude(k *keyState, p *ledger.Plan, out *ledger.Outcome, r *Re
 	r.Event.Value, r.Event.Detail = ledger.Clip(p.Event.Value), ledger.Clip(p.Event.Detail)
 	s.makeRoom(k, r)
 	if out.Result == ledger.Refused && out.Reservation >= 0 {
-		tellRefusal(&r.Event, &p.Reservations[out.Reservation], out)
+		tellRefusal(&r.Event, &p.Reservations[out.Reservation], out, p.HideValue)
 	}
 	if p.TestRun {
 		r.withoutEffects()
@@ -257,10 +257,13 @@ func (s *State) conclude(k *keyState, p *ledger.Plan, out *ledger.Outcome, r *Re
 }
 
 // tellRefusal says in an event which limit the intent would exceed, and by what.
-func tellRefusal(e *ledger.Event, q *ledger.Reservation, out *ledger.Outcome) {
+func tellRefusal(e *ledger.Event, q *ledger.Reservation, out *ledger.Outcome, hide bool) {
 	e.Details = ledger.Details{Line: q.Line}
-	if out.Code == q.Code { // and not for want of a value
-		e.Value, e.Details.Limit = q.Reached(out.Used).Format(q.Decimals), q.Limit.Format(q.Decimals)
+	if out.Code != q.Code { // for want of a value
+		return
+	}
+	if e.Details.Limit = q.Limit.Format(q.Decimals); !hide {
+		e.Value = q.Reached(out.Used).Format(q.Decimals)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/subject"
 	"bailiff/vm/amount"
 )
 
@@ -21,7 +22,7 @@ func (r *Record) Decode(data string) error {
 	r.Kind = kind.plain()
 	d.copy(r.Key[:])
 	r.Now = d.time()
-	r.decodeBody(&d)
+	r.decodeBody(&d, kind)
 	switch kind {
 	case keyGrown:
 		d.copy(r.Created.Operator[:])
@@ -34,10 +35,12 @@ func (r *Record) Decode(data string) error {
 		r.decodeOutbox(&d)
 	case decisionAgain:
 		r.decodeOutbox(&d)
-		r.Replay = &ledger.Replay{}
-		d.copy(r.Replay.ID[:])
-		r.Replay.Nonce, r.Replay.Expires = d.text(ledger.MaxNonce), d.time()
-		r.Replay.Claims = d.bytes(ledger.MaxClaims)
+		r.decodeReplay(&d)
+	case decisionAbout:
+		r.decodeOutbox(&d)
+		if d.bool() {
+			r.decodeReplay(&d)
+		}
 	case deployedNamed:
 		r.decodeOutbox(&d)
 		r.Deployed.Named, r.Deployed.Serial = d.bool(), d.uvarint()
@@ -52,13 +55,22 @@ func (r *Record) Decode(data string) error {
 	return nil
 }
 
+func (r *Record) decodeReplay(d *decoder) {
+	r.Replay = &ledger.Replay{}
+	d.copy(r.Replay.ID[:])
+	r.Replay.Nonce, r.Replay.Expires = d.text(ledger.MaxNonce), d.time()
+	r.Replay.Claims = d.bytes(ledger.MaxClaims)
+}
+
 // plain returns the kind that a written one stands for.
 func (k Kind) plain() Kind {
 	switch k {
 	case keyGrown:
 		return KeyCreated
-	case decisionTold, decisionAgain:
+	case decisionTold, decisionAgain, decisionAbout:
 		return Decision
+	case testRunAbout:
+		return TestRun
 	case resolvingTold:
 		return HoldResolved
 	case deployedNamed:
@@ -67,15 +79,15 @@ func (k Kind) plain() Kind {
 	return k
 }
 
-func (r *Record) decodeBody(d *decoder) {
+func (r *Record) decodeBody(d *decoder, written Kind) {
 	switch r.Kind {
 	case Decision:
-		r.decodeEvent(d)
+		r.decodeEvent(d, written == decisionAbout)
 		r.decodeCounters(d)
 		r.decodeHold(d)
 		r.decodeUsage(d)
 	case TestRun:
-		r.decodeEvent(d)
+		r.decodeEvent(d, written == testRunAbout)
 	case Malformed:
 		d.copy(r.Plan[:])
 		r.Ending.Code = code.Code(d.text(ledger.MaxRule))
@@ -104,6 +116,9 @@ func (r *Record) decodeBody(d *decoder) {
 		d.copy(r.Hold.ID[:])
 	case WebhookCreated:
 		r.decodeWebhook(d)
+	case PinsChanged:
+		r.Pins = &PinsEffect{}
+		r.Pins.decode(d)
 	case WebhookRemoved, WebhookEnabled, DeliverySettled:
 		r.Webhook = &ledger.Webhook{Key: r.Key}
 		d.copy(r.Webhook.ID[:])
@@ -115,7 +130,7 @@ func (r *Record) decodeBody(d *decoder) {
 	}
 }
 
-func (r *Record) decodeEvent(d *decoder) {
+func (r *Record) decodeEvent(d *decoder, about bool) {
 	d.copy(r.Plan[:])
 	r.Result = ledger.Result(d.byte())
 	r.Ending.Decision = ledger.Decision(d.byte())
@@ -127,6 +142,24 @@ func (r *Record) decodeEvent(d *decoder) {
 	isTestRun := r.Ending.Decision == ledger.TestRun
 	d.check(r.Ending.Decision >= ledger.Allowed && r.Ending.Decision <= ledger.TestRun, "unknown decision")
 	d.check(isTestRun == (r.Kind == TestRun), "a decision of another kind of record")
+	if about {
+		d.subject(&r.Event.Subject)
+	}
+}
+
+func (d *decoder) subject(to *subject.Subject) {
+	fields := d.uvarint()
+	d.check(fields != 0 && fields < 1<<subject.Fields, "a subject that says nothing, or fields that there are not")
+	for f := range to.Texts {
+		if d.problem != "" || fields&(1<<f) == 0 {
+			continue
+		}
+		to.Texts[f] = d.text(subject.Table[f].Max)
+		d.check(to.Texts[f] != "", "an empty text in a subject")
+		if subject.Table[f].Further != "" {
+			to.Further[f] = d.int32()
+		}
+	}
 }
 
 func (r *Record) decodeWhat(d *decoder) {

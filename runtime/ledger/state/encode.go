@@ -4,16 +4,20 @@ import (
 	"encoding/binary"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/subject"
 	"bailiff/vm/amount"
 )
 
-// Encoding of a record, version 1. Integers are minimal unsigned varints, texts have their length before them, ids
+// Encoding of a record. Version 2 is that of a decision or a test-run with a subject (kinds 25 and 26), and version 1 that of
+// every other record. Integers are minimal unsigned varints, texts have their length before them, ids
 // and hashes stand as they are. Every record has exactly one encoding, and Decode accepts no other.
 //
 //	record    = kind key now body
 //	decision  = event counters hold usage, and as kind 14 an outbox that is not empty, or as kind 22 an outbox and a replay
 //	replay    = id nonce expires claims
-//	test-run  = event
+//	            and as kind 25: event subject counters hold usage outbox (0 | 1 replay)
+//	test-run  = event, and as kind 26: event subject
+//	subject   = fields (text, or text further where the table has that)*, where fields has bit n set for field n, not 0
 //	malformed = plan code what
 //	event     = plan result decision observed code rule what
 //	what      = endpoint request agent action class chain commitment policy value (detail | detail' details), where the length of detail' has 1025 added to it
@@ -38,6 +42,7 @@ import (
 //	webhook   = id url topics secret created
 //	removed   = id
 //	settled   = webhook lsn (1 | 2 attempts next | 3 | 4)
+//	pins      = server n (tool (1 definition | 2 definition | 3 hash | 4))*n
 //	outbox    = n (webhook dropped)*n
 //	amount    = length bytes, big-endian, without leading zeros
 
@@ -49,6 +54,8 @@ const (
 	resolvingTold Kind = 15 // HoldResolved with an outbox
 	decisionAgain Kind = 22 // Decision with a replay
 	deployedNamed Kind = 20 // PolicyDeployed by a text that names its keys or has a serial
+	decisionAbout Kind = 25 // Decision with a subject
+	testRunAbout  Kind = 26 // TestRun with a subject
 )
 
 // holdOpenedBy is how HoldOpened is written where the intent hash has a version above 1.
@@ -63,7 +70,12 @@ const (
 
 // encoded returns the kind as it is written.
 func (r *Record) encoded() Kind {
+	about := !r.Event.Subject.IsZero()
 	switch {
+	case r.Kind == Decision && about:
+		return decisionAbout
+	case r.Kind == TestRun && about:
+		return testRunAbout
 	case r.Kind == KeyCreated && (r.Created.Operator != [32]byte{} || r.Created.Organization != ""):
 		return keyGrown
 	case r.Kind == Decision && r.Replay != nil:
@@ -91,13 +103,21 @@ func (r *Record) Append(b []byte) []byte {
 	case decisionTold, resolvingTold, PolicyDeployed, HoldExpired:
 		return r.appendOutbox(b)
 	case decisionAgain:
-		b = append(r.appendOutbox(b), r.Replay.ID[:]...)
-		b = binary.AppendUvarint(appendText(b, r.Replay.Nonce), uint64(r.Replay.Expires))
-		return appendBytes(b, r.Replay.Claims)
+		return r.appendReplay(r.appendOutbox(b))
+	case decisionAbout:
+		if b = append(r.appendOutbox(b), bit(r.Replay != nil)); r.Replay != nil {
+			return r.appendReplay(b)
+		}
 	case deployedNamed:
 		return binary.AppendUvarint(append(r.appendOutbox(b), bit(r.Deployed.Named)), r.Deployed.Serial)
 	}
 	return b
+}
+
+func (r *Record) appendReplay(b []byte) []byte {
+	b = append(b, r.Replay.ID[:]...)
+	b = binary.AppendUvarint(appendText(b, r.Replay.Nonce), uint64(r.Replay.Expires))
+	return appendBytes(b, r.Replay.Claims)
 }
 
 func (r *Record) appendBody(b []byte) []byte {
@@ -137,6 +157,8 @@ func (r *Record) appendBody(b []byte) []byte {
 		return appendWebhook(b, r.Webhook)
 	case WebhookRemoved, WebhookEnabled:
 		return append(b, r.Webhook.ID[:]...)
+	case PinsChanged:
+		return r.Pins.append(b)
 	case DeliverySettled:
 		return r.Settled.append(append(b, r.Webhook.ID[:]...))
 	}
@@ -148,7 +170,31 @@ func (r *Record) appendEvent(b []byte) []byte {
 	b = append(b, byte(r.Result), byte(r.Ending.Decision), bit(r.Observed))
 	b = appendText(b, string(r.Ending.Code))
 	b = appendText(b, r.Ending.Rule)
-	return appendWhat(b, &r.Event)
+	b = appendWhat(b, &r.Event)
+	if r.Event.Subject.IsZero() {
+		return b
+	}
+	return appendSubject(b, &r.Event.Subject)
+}
+
+func appendSubject(b []byte, s *subject.Subject) []byte {
+	fields := uint64(0)
+	for f := range s.Texts {
+		if s.Texts[f] != "" {
+			fields |= 1 << f
+		}
+	}
+	b = binary.AppendUvarint(b, fields)
+	for f := range s.Texts {
+		if s.Texts[f] == "" {
+			continue
+		}
+		b = appendText(b, s.Texts[f])
+		if subject.Table[f].Further != "" {
+			b = binary.AppendUvarint(b, uint64(s.Further[f]))
+		}
+	}
+	return b
 }
 
 func appendWhat(b []byte, e *ledger.Event) []byte {

@@ -1,6 +1,9 @@
 package state
 
-import "bailiff/runtime/ledger"
+import (
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/subject"
+)
 
 // View returns what readers of the log see of r; its Kind is 0 where that is nothing. Its texts share r's memory; its
 // counters are a copy.
@@ -19,6 +22,7 @@ func (r *Record) View(lsn uint64) ledger.LoggedEvent {
 		e.Kind, e.Tier, e.Scopes = ledger.KeyChanged, r.Created.Tier, r.Created.Scopes
 	case HoldResolved:
 		e.Kind, e.Hold, e.HoldState = ledger.HoldResolved, r.Hold.ID, r.Hold.State
+		e.Resolved, e.Signature = r.Resolved, r.Signature
 	case HoldExpired:
 		e.Kind, e.Hold = ledger.HoldExpired, r.Hold.ID
 	case PolicyDeployed:
@@ -33,6 +37,8 @@ func (r *Record) View(lsn uint64) ledger.LoggedEvent {
 		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookRegistered
 	case WebhookRemoved:
 		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookRemoved
+	case PinsChanged:
+		e.Kind, e.Server, e.Pins = ledger.PinsChanged, r.Pins.Server, r.Pins.view()
 	case WebhookEnabled:
 		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookEnabled
 	case DeliverySettled:
@@ -47,6 +53,7 @@ func (r *Record) viewDecision(e *ledger.LoggedEvent) {
 	e.Kind = ledger.Decided
 	e.Plan, e.Result, e.Ending, e.Observed, e.Event = r.Plan, r.Result, r.Ending, r.Observed, r.Event
 	e.Hold, e.HoldState, e.HoldExpires = r.Hold.ID, r.Hold.Action.state(), r.Hold.Expires
+	e.IntentHash = r.Hold.IntentHash
 	for i := range r.Counters {
 		e.Counters = append(e.Counters, ledger.CounterValue{Counter: r.Counters[i].Counter, Value: r.Counters[i].Value})
 	}
@@ -57,13 +64,20 @@ func (r *Record) Matches(q *ledger.EventQuery) bool {
 	switch {
 	case !q.Key.IsZero() && q.Key != r.Key, q.From != 0 && r.Now < q.From, q.To != 0 && r.Now >= q.To:
 		return false
-	case q.Decision == ledger.NoDecision && q.Rule == "":
+	case !q.Hold.IsZero() && q.Hold != r.Hold.ID, !q.Plan.IsZero() && q.Plan != r.Plan:
+		return false
+	case q.Decision == ledger.NoDecision && q.Rule == "" && q.Agent == "" && q.Task == "" && q.Action == "":
 		return true
 	case r.Kind != Decision && r.Kind != TestRun:
 		return false
 	}
-	return (q.Decision == ledger.NoDecision || q.Decision == r.Ending.Decision) && (q.Rule == "" || q.Rule == r.Ending.Rule)
+	return (q.Decision == ledger.NoDecision || q.Decision == r.Ending.Decision) &&
+		wants(q.Rule, r.Ending.Rule) && wants(q.Agent, r.Event.AgentID) && wants(q.Action, r.Event.Action) &&
+		wants(q.Task, r.Event.Subject.Texts[subject.Task])
 }
+
+// wants reports whether a part of a query, where it has one, is what a record has.
+func wants(asked, has string) bool { return asked == "" || asked == has }
 
 // state returns what a hold becomes by an action, 0 where it stays as it is.
 func (a HoldAction) state() ledger.HoldState {

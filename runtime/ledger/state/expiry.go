@@ -83,6 +83,21 @@ func (s *State) OutdatedHolds() (n int) {
 	return n
 }
 
+// PendingHolds returns how many holds are pending, and when the one was opened that expires first, 0 where none is pending.
+func (s *State) PendingHolds() (number int, oldest int64) {
+	number = len(s.expiring.pending)
+	if number == 0 {
+		return 0, 0
+	}
+	first := s.expiring.order.Min()
+	if k := s.keys[first.hold.key]; k != nil {
+		if h, known := k.holds.byID[first.hold.id]; known {
+			return number, h.created
+		}
+	}
+	return number, first.at - int64(ledger.HoldLifetime) // its key has forgotten it since
+}
+
 func (s *State) applyExpired(k *keyState, r *Record) error {
 	ref := holdRef{r.Key, r.Hold.ID}
 	at, pending := s.expiring.pending[ref]

@@ -66,7 +66,7 @@ func (t *onceTable[K]) add(id K, expires, now int64) error {
 }
 
 // UseOnce fills in the record that uses up an attestation, or returns why there is none. It is judged in the order:
-// key, epoch, expiry, use.
+// key, epoch, default policy, expiry, use.
 func (s *State) UseOnce(u *ledger.Use, r *Record) error {
 	r.reset()
 	if err := u.Validate(); err != nil {
@@ -78,6 +78,8 @@ func (s *State) UseOnce(u *ledger.Use, r *Record) error {
 		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, u.Key)
 	case k.key.Epoch != u.Epoch:
 		return fmt.Errorf("%w: from %d to %d", ledger.ErrStale, u.Epoch, k.key.Epoch)
+	case s.replacedDefault(u.Default):
+		return fmt.Errorf("%w: the default policy %x was replaced", ledger.ErrStale, u.Default)
 	}
 	now := max(k.now, u.At)
 	if err := s.tokens.check(u.Token, u.Expires, now); err != nil {

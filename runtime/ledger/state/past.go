@@ -99,6 +99,12 @@ func (s *State) BindDefault(d *ledger.DefaultPolicy, r *Record) (bound ledger.Bo
 	return bound, nil
 }
 
+// replacedDefault reports whether another default policy than that of hash has been bound. Zeros ask for none.
+func (s *State) replacedDefault(hash [32]byte) bool {
+	n := len(s.defaults)
+	return n > 0 && hash != [32]byte{} && s.defaults[n-1].PolicyHash != hash
+}
+
 func (s *State) applyDefault(lsn uint64, r *Record) error {
 	if r.Key != (ledger.ID{}) {
 		return fmt.Errorf("a default policy of a key")

@@ -25,10 +25,11 @@ const (
 	WebhookRemoved  Kind = 12
 	DeliverySettled Kind = 13 // like a test-run's, it moves no time and is not waited for
 	WebhookEnabled  Kind = 16
-	// 20 and 22 are other encodings of PolicyDeployed and Decision.
+	// 20 is another encoding of PolicyDeployed, 22 and 25 are others of Decision, and 26 is one of TestRun.
 	DefaultBound Kind = 21 // of no key
 	ClockSet     Kind = 23 // of no key: its Now is what time it is
 	Malformed    Kind = 24 // an event without any effect, of a request that was not decided
+	PinsChanged  Kind = 32
 )
 
 // A Record is one entry of the log: the effects of one step as new values, never the command that led to them. So
@@ -74,6 +75,7 @@ type Record struct {
 	Default  *DefaultEffect  // of DefaultBound
 	Webhook  *ledger.Webhook // of WebhookCreated: all of it; of WebhookRemoved, WebhookEnabled and DeliverySettled: its ID
 	Settled  SettleEffect    // of DeliverySettled
+	Pins     *PinsEffect     // of PinsChanged
 }
 
 // An OutboxEffect is one event for one webhook: a delivery that waits from now on, or one that there was no room for.

@@ -13,6 +13,7 @@ import (
 	"bailiff/fuzz/seed"
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/subject"
 	"bailiff/vm/amount"
 )
 
@@ -21,7 +22,7 @@ func randomRecord(n uint64) Record {
 	g := source{rand.New(rand.NewPCG(n, 0))}
 	kinds := []Kind{
 		Decision, TestRun, KeyCreated, KeyRevoked, HoldResolved, KeyChanged, PolicyDeployed, AttestationUsed, HoldExpired,
-		WebhookCreated, WebhookRemoved, WebhookEnabled, DeliverySettled, DefaultBound, ClockSet, Malformed,
+		WebhookCreated, WebhookRemoved, WebhookEnabled, DeliverySettled, DefaultBound, ClockSet, Malformed, PinsChanged,
 	}
 	r := Record{Kind: kinds[g.IntN(len(kinds))], Key: g.id(), Now: g.Int64N(ledger.MaxTime + 1)}
 	switch r.Kind {
@@ -91,6 +92,8 @@ func (g source) service(r *Record) {
 			ID: g.id(), Key: r.Key, URL: g.text(ledger.MaxWebhookURL), Topics: ledger.Topics(g.IntN(64)),
 			Secret: []byte("s" + g.text(ledger.MaxWebhookSecret-1)), Created: g.Int64N(ledger.MaxTime),
 		}
+	case PinsChanged:
+		g.pins(r)
 	case WebhookRemoved, WebhookEnabled:
 		r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key}
 	case DeliverySettled:
@@ -99,6 +102,21 @@ func (g source) service(r *Record) {
 		if r.Settled.Action == DeliveryAgain {
 			r.Settled.Attempts, r.Settled.Next = g.Uint32(), g.Int64N(ledger.MaxTime)
 		}
+	}
+}
+
+// pins fills in what becomes of pins.
+func (g source) pins(r *Record) {
+	r.Pins = &PinsEffect{Server: "s" + g.text(ledger.MaxServerName-1)}
+	for range 1 + g.IntN(3) {
+		e := PinEffect{Tool: g.text(ledger.MaxToolName), Change: ledger.PinChange(1 + g.IntN(4))}
+		switch e.Change {
+		case ledger.ToolPinned, ledger.ToolChanged:
+			e.Definition = []byte("{" + g.text(2000))
+		case ledger.ToolAccepted:
+			e.SHA256 = g.hash()
+		}
+		r.Pins.Tools = append(r.Pins.Tools, e)
 	}
 }
 
@@ -131,12 +149,24 @@ func (g source) details() (d ledger.Details) {
 	return d
 }
 
+func (g source) subject() (s subject.Subject) {
+	for f, row := range subject.Table {
+		if s.Texts[f] = g.text(row.Max); s.Texts[f] != "" && row.Further != "" {
+			s.Further[f] = g.IntN(subject.MaxFurther)
+		}
+	}
+	return s
+}
+
 func (g source) event(r *Record) {
 	r.Plan = g.id()
 	r.Result = ledger.Passed + ledger.Result(g.IntN(5))
 	r.Ending = ledger.Ending{Decision: ledger.Allowed + ledger.Decision(g.IntN(3)), Code: code.Code(g.text(40)), Rule: g.text(ledger.MaxRule)}
 	r.Observed = g.IntN(2) == 1
 	r.Event = g.what()
+	if g.IntN(2) == 1 {
+		r.Event.Subject = g.subject()
+	}
 	if r.Kind == TestRun {
 		r.Ending.Decision = ledger.TestRun
 		return
@@ -251,6 +281,27 @@ func TestDecodeRefuses(t *testing.T) {
 		"bytes after a record": "\x01" + head + event + "\x00\x00\x00\x00",
 	} {
 		if err := r.Decode(data); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// TestDecodeRefusesPins does so with pins.
+func TestDecodeRefusesPins(t *testing.T) {
+	head := "\x20" + strings.Repeat("k", 16) + "\x05"
+	var r Record
+	if err := r.Decode(head + "\x01s\x01\x01t\x01\x01d"); err != nil {
+		t.Fatalf("the base of all cases: %v", err)
+	}
+	for name, data := range map[string]string{
+		"no server":     "\x00\x01\x01t\x04",
+		"no tool":       "\x01s\x00",
+		"1001 tools":    "\x01s\xe9\x07" + strings.Repeat("\x01t\x04", ledger.MaxPinnedTools+1),
+		"no definition": "\x01s\x01\x01t\x01\x00",
+		"no hash":       "\x01s\x01\x01t\x03",
+		"changed by 5":  "\x01s\x01\x01t\x05",
+	} {
+		if r.Decode(head+data) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

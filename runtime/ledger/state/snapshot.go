@@ -14,15 +14,15 @@ import (
 	"bailiff/runtime/ledger/heap"
 )
 
-// Encoding of a snapshot, version 5, in the terms of records (encode.go). What a state finds by one thing and by another
+// Encoding of a snapshot, version 6, in the terms of records (encode.go). What a state finds by one thing and by another
 // stands there once. Queues stand as they are in memory, so that a state that was read goes on exactly as the one that
 // was written would have.
 //
 // The version stands for what is forgotten when as well: verifying compares the bytes with those of a replay, so that with
 // another order of sweeping an honest snapshot of before would pass for an edited one.
 //
-//	snapshot    = 5 secret n (key)*n tokens activations expiring n (default)*n replays       keys in the order of their creation
-//	key         = id created-lsn created stored now lsn counters holds n (usage)*n n (deployment)*n kept hooks
+//	snapshot    = 6 secret n (key)*n tokens activations expiring n (default)*n replays       keys in the order of their creation
+//	key         = id created-lsn created stored now lsn counters holds n (usage)*n n (deployment)*n kept hooks pins
 //	stored      = operator organization created revoked policy-hash policy-lsn
 //	counters    = next-death n (id dies order amount)*n
 //	holds       = next-expiry n (id intent policy fee created expires resolved lsn version state)*n
@@ -31,9 +31,11 @@ import (
 //	replays     = n (key id expires latest lsn epoch)*n
 //	default     = lsn at default, as in a record
 //	hooks       = 0 | 1 n (webhook disabled dropped n (lsn next attempts topic)*n)*n
+//	pins        = n (server n (tool definition definition)*n)*n                 servers and tools in the order of their names
+//	definition  = 0 | 1 hash at lsn size
 //	tokens      = forgotten n (expires id)*n                           activations likewise
 //	expiring    = n (at key id pending)*n
-const snapshotVersion = 5
+const snapshotVersion = 6
 
 var errSnapshot = errors.New("state: snapshot")
 
@@ -101,7 +103,7 @@ func (k *keyState) appendSnapshot(b []byte) []byte {
 		b = binary.AppendUvarint(b, d.Serial)
 	}
 	b = binary.AppendUvarint(b, k.stored)
-	return k.hooks.appendSnapshot(b)
+	return k.pins.appendSnapshot(k.hooks.appendSnapshot(b))
 }
 
 func (t *counterTable) appendSnapshot(b []byte) []byte {
@@ -247,6 +249,7 @@ func (s *State) readKey(d *decoder) {
 	if d.bool() {
 		s.readHooks(k, d)
 	}
+	k.pins = readPins(d)
 	_, twice := s.keys[k.key.ID]
 	d.check(!twice, "a key that stands there twice")
 	s.keys[k.key.ID], s.byHash[k.key.Hash] = k, k.key.ID

@@ -102,7 +102,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	for _, kind := range []state.Kind{
 		state.Decision, state.TestRun, state.KeyCreated, state.KeyRevoked, state.HoldResolved, state.KeyChanged, state.PolicyDeployed,
-		state.AttestationUsed, state.HoldExpired, state.WebhookCreated, state.WebhookRemoved, state.WebhookEnabled, state.DeliverySettled, state.Malformed,
+		state.AttestationUsed, state.HoldExpired, state.WebhookCreated, state.WebhookRemoved, state.WebhookEnabled, state.DeliverySettled, state.Malformed, state.PinsChanged,
 	} {
 		if seen[kind] == 0 {
 			t.Errorf("no history has a record of kind %d, only %v", kind, slices.Sorted(maps.Keys(seen)))

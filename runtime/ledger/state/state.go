@@ -54,6 +54,7 @@ type keyState struct {
 	deployments []ledger.DeploymentView // oldest first
 	stored      uint64                  // bytes of their texts and programs
 	hooks       *hookTable              // nil where there are none
+	pins        *pinTable               // nil where there are none
 }
 
 // A Secret is what names of counters are hashed with in memory. It is drawn at random, and belongs to a state and to its
@@ -174,6 +175,8 @@ func (s *State) applyTo(k *keyState, lsn uint64, r *Record) error {
 		return s.applyUnhook(k, r)
 	case WebhookEnabled:
 		return k.applyEnabled(r)
+	case PinsChanged:
+		return k.applyPins(lsn, r)
 	}
 	return fmt.Errorf("unknown kind")
 }

@@ -125,32 +125,56 @@ export type Event = {
   chainId?: number
   commitment?: Hash
   decision?: "ALLOWED" | "DENIED" | "PENDING" | "TEST_RUN"
-  details?: Details
+  details?: EventDetails
   endpoint?: string
-  error_code?: string
+  errorCode?: string
   event: string
   /** of a malformed request: what is at fault */
   field?: string
-  holdExpiresAt?: Seconds
+  holdExpiresAt?: Time
   holdId?: UUID
   holdStatus?: "PENDING" | "ALLOWED" | "DENIED" | "EXPIRED"
   id?: string
   keyId: UUID
   kind?: "evm" | "tool" | "mcp" | "model"
   lsn: number
-  matched_rule?: string
+  matchedRule?: string
   message?: string
   observed?: boolean
+  pins?: Array<{
+    change: "pinned" | "changed" | "accepted" | "forgotten"
+    sha256?: Hash
+    toolName: string
+  }>
   /** that the key has from this event on */
   plan?: "developer" | "growth" | "enterprise"
   policyHash?: Hash
   requestId?: string
   rollback?: boolean
   scopes?: Scopes
+  /** the MCP server whose tools were pinned */
+  serverId?: string
+  subject?: Subject
   timestamp: Time
   value?: string
   webhookChange?: "registered" | "removed" | "disabled"
   webhookId?: UUID
+}
+
+/** both sides of a decision by a rule; what does not apply is absent */
+export type EventDetails = {
+  /** the first entries of the list that value is not on, as the policy spells them */
+  allowed?: Array<string>
+  /** how many entries that list has, where it has more */
+  allowedCount?: number
+  /** the entry of a list that value is denied by, as the policy spells it */
+  entry?: string
+  /** a decimal in the unit of value */
+  limit?: string
+  /** of the rule in the policy that policyHash names */
+  line?: number
+  /** what the rule is about; where there is a limit, the decimal that is held against it: the amount, or the total that the intent would reach */
+  value?: string
 }
 
 export type Events = {
@@ -171,7 +195,7 @@ export type Explanation = {
   violations: Array<Finding>
 }
 
-export type FailureCode = "SVC_VALIDATION_ERROR_SCHEMA" | "SVC_VALIDATION_ERROR_CHAIN_NOT_ALLOWED" | "SVC_API_KEY_REQUIRED" | "SVC_API_KEY_INVALID" | "SVC_API_KEY_WRONG_ENV" | "SVC_API_KEY_SCOPE_INSUFFICIENT" | "SVC_NOT_FOUND" | "SVC_METHOD_NOT_ALLOWED" | "SVC_BODY_TOO_LARGE" | "SVC_RATE_LIMITED" | "SVC_OVERLOADED" | "SVC_INTERNAL_ERROR" | "SVC_STORE_UNAVAILABLE" | "SVC_SERVICE_METADATA_UNAVAILABLE" | "SVC_NO_POLICY_DEPLOYED" | "SVC_QUOTA_EXCEEDED" | "SVC_TIER_INSUFFICIENT" | "SVC_REGISTRATION_CLOSED" | "SVC_WARRANTY_INVALID" | "SVC_WARRANTY_SIGNATURE_INVALID" | "SVC_WARRANTY_OPERATOR_KEY_MISMATCH" | "SVC_WARRANTY_ROLLBACK" | "SVC_CLOCK_UNCONFIRMED" | "SVC_WARRANTY_KEY_NOT_NAMED" | "SVC_WARRANTY_TOO_HEAVY" | "SVC_WARRANTY_COMPILE_TIME" | "SVC_WARRANTY_BUSY" | "SVC_WARRANTY_RATE_LIMITED" | "SVC_WARRANTY_STORAGE_FULL" | "SVC_EVALUATION_BUSY" | "SVC_TRUSTED_SHIM_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_MALFORMED" | "SVC_TRUSTED_SHIM_UNTRUSTED" | "SVC_TRUSTED_SHIM_ISSUER_INVALID" | "SVC_TRUSTED_SHIM_AUDIENCE_INVALID" | "SVC_TRUSTED_SHIM_IDENTITY_INVALID" | "SVC_TRUSTED_SHIM_VERSION_REQUIRED" | "SVC_TRUSTED_SHIM_VERSION_UNSUPPORTED" | "SVC_TRUSTED_SHIM_ATTESTATION_EXPIRED" | "SVC_TRUSTED_SHIM_NONCE_INVALID" | "SVC_TRUSTED_SHIM_CAPABILITY_MISSING" | "SVC_TRUSTED_SHIM_POLICY_BINDING_INVALID" | "SVC_TRUSTED_SHIM_ATTESTATION_REPLAYED" | "SVC_HOLD_RESOLVED" | "SVC_HOLD_SIGNATURE_INVALID" | "SVC_WEBHOOK_URL_REFUSED" | "SVC_WEBHOOK_LIMIT_REACHED" | "SVC_RATE_LIMIT_STORE_UNAVAILABLE" | "SVC_ATTESTATION_REQUIRED" | "SVC_ATTESTATION_INVALID" | "SVC_ATTESTATION_EXPIRED" | "SVC_CHAIN_NOT_SUPPORTED" | "SVC_POLICY_VIOLATION" | "SVC_RPC_METHOD_NOT_ALLOWED" | "SVC_UPSTREAM_UNAVAILABLE" | "SVC_GATEWAY_BUSY"
+export type FailureCode = "SVC_VALIDATION_ERROR_SCHEMA" | "SVC_VALIDATION_ERROR_CHAIN_NOT_ALLOWED" | "SVC_API_KEY_REQUIRED" | "SVC_API_KEY_INVALID" | "SVC_API_KEY_WRONG_ENV" | "SVC_API_KEY_SCOPE_INSUFFICIENT" | "SVC_NOT_FOUND" | "SVC_METHOD_NOT_ALLOWED" | "SVC_BODY_TOO_LARGE" | "SVC_RATE_LIMITED" | "SVC_OVERLOADED" | "SVC_INTERNAL_ERROR" | "SVC_STORE_UNAVAILABLE" | "SVC_SERVICE_METADATA_UNAVAILABLE" | "SVC_NO_POLICY_DEPLOYED" | "SVC_QUOTA_EXCEEDED" | "SVC_TIER_INSUFFICIENT" | "SVC_REGISTRATION_CLOSED" | "SVC_WARRANTY_INVALID" | "SVC_WARRANTY_SIGNATURE_INVALID" | "SVC_WARRANTY_OPERATOR_KEY_MISMATCH" | "SVC_WARRANTY_ROLLBACK" | "SVC_CLOCK_UNCONFIRMED" | "SVC_WARRANTY_KEY_NOT_NAMED" | "SVC_WARRANTY_TOO_HEAVY" | "SVC_WARRANTY_COMPILE_TIME" | "SVC_WARRANTY_BUSY" | "SVC_WARRANTY_RATE_LIMITED" | "SVC_WARRANTY_STORAGE_FULL" | "SVC_EVALUATION_BUSY" | "SVC_TRUSTED_SHIM_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_MALFORMED" | "SVC_TRUSTED_SHIM_UNTRUSTED" | "SVC_TRUSTED_SHIM_ISSUER_INVALID" | "SVC_TRUSTED_SHIM_AUDIENCE_INVALID" | "SVC_TRUSTED_SHIM_IDENTITY_INVALID" | "SVC_TRUSTED_SHIM_VERSION_REQUIRED" | "SVC_TRUSTED_SHIM_VERSION_UNSUPPORTED" | "SVC_TRUSTED_SHIM_ATTESTATION_EXPIRED" | "SVC_TRUSTED_SHIM_NONCE_INVALID" | "SVC_TRUSTED_SHIM_CAPABILITY_MISSING" | "SVC_TRUSTED_SHIM_POLICY_BINDING_INVALID" | "SVC_TRUSTED_SHIM_ATTESTATION_REPLAYED" | "SVC_HOLD_RESOLVED" | "SVC_HOLD_SIGNATURE_INVALID" | "SVC_WEBHOOK_URL_REFUSED" | "SVC_WEBHOOK_LIMIT_REACHED" | "SVC_PINNED_SERVER_LIMIT_REACHED" | "SVC_PINNED_TOOL_LIMIT_REACHED" | "SVC_PINNED_BYTES_LIMIT_REACHED" | "SVC_RATE_LIMIT_STORE_UNAVAILABLE" | "SVC_ATTESTATION_REQUIRED" | "SVC_ATTESTATION_INVALID" | "SVC_ATTESTATION_EXPIRED" | "SVC_CHAIN_NOT_SUPPORTED" | "SVC_POLICY_VIOLATION" | "SVC_RPC_METHOD_NOT_ALLOWED" | "SVC_UPSTREAM_UNAVAILABLE" | "SVC_GATEWAY_BUSY"
 
 export type Fault = {
   error_code: FailureCode
@@ -329,6 +353,51 @@ export type JWKS = {
   }>
 }
 
+/** what is used and left of a limit, in decimals of its unit */
+export type Limit = {
+  /** what tells the limit apart from others of the same rule */
+  counter?: string
+  /** the limit counts these apart; used and left are of each group then */
+  groupBy?: Array<string>
+  /** the groups that are in use, most used first */
+  groups?: Array<LimitGroup>
+  left?: string
+  limit: string
+  /** of the rule in the policy, from 1; 0 where it is not known */
+  line: number
+  /** there may be groups in use that are not listed */
+  moreGroups?: boolean
+  resetsAt?: Time
+  rule: string
+  unit?: string
+  used?: string
+  window: "hour" | "day" | "task"
+}
+
+export type LimitGroup = {
+  /** the values of groupBy */
+  group: Array<string>
+  left: string
+  used: string
+}
+
+export type Limits = {
+  at: Time
+  keyId: UUID
+  limits: Array<Limit>
+  policyHash: Hash
+}
+
+export type ListedTools = {
+  /** the MCP server, as actions name it: lower case */
+  server: string
+  tools: Array<{
+    /** what tools/list says of the tool, in RFC 8785 form */
+    definition: string
+    name: string
+  }>
+}
+
 export type Metadata = {
   /** the full id of the commit that the build is bound to */
   serviceCommit: string
@@ -352,6 +421,22 @@ export type PQCKeys = {
   }>
 }
 
+export type Pin = {
+  acceptedAt: Time
+  /** a definition that a server has shown instead, and that the operator has not accepted */
+  changed?: {
+    seenAt: Time
+    sha256: Hash
+  }
+  name: string
+  sha256: Hash
+}
+
+export type Pins = {
+  server: string
+  tools: Array<Pin>
+}
+
 export type RPCID = string | number | null
 
 export type RPCRequest = {
@@ -370,6 +455,16 @@ export type RPCResponse = {
   id: RPCID
   jsonrpc: "2.0"
   result?: unknown
+}
+
+export type Readiness = {
+  checks: Array<{
+    /** ledger, policy, signing, disk or clock; service where the service itself is starting or ending */
+    name: string
+    ready: boolean
+    reason: string
+  }>
+  status: "ready" | "not ready"
 }
 
 /** a request that was not decided: there is no policyHash, and nothing is recorded as a decision; what answers 401, 409 or 429 may be sent again */
@@ -411,6 +506,34 @@ export type Scopes = Array<"authorize" | "warranty:deploy" | "webhooks:write">
 
 /** Unix seconds */
 export type Seconds = number
+
+/** what the decision was about, with credentials masked; what does not apply is absent */
+export type Subject = {
+  /** the amount, in the unit */
+  amount?: string
+  /** the beginning of the command */
+  command?: string
+  /** how many more there are than path */
+  furtherPaths?: number
+  /** how many more there are than recipient */
+  furtherRecipients?: number
+  /** the host, of a web address without its user information and port */
+  host?: string
+  /** the first path, of a web address without its query */
+  path?: string
+  /** the first recipient */
+  recipient?: string
+  /** the address that is called */
+  target?: string
+  /** the task, which is recorded as it is */
+  taskId?: string
+  /** the token: its symbol in the policy, otherwise as it was sent, in lower case */
+  token?: string
+  /** the MCP server and tool */
+  tool?: string
+  /** the token of the amount, `ETH` for the native currency, or `base` for base units of a token without a rule */
+  unit?: string
+}
 
 export type Time = string
 

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"bailiff/runtime/eventview"
+	"bailiff/runtime/subject"
+)
+
+// eventPrinter prints an event.
+type eventPrinter func(raw json.RawMessage) error
+
+// printer returns what prints events in the form that the flags name.
+func (c *eventsListCommand) printer(w io.Writer) eventPrinter {
+	switch {
+	case c.JSON:
+		return func(raw json.RawMessage) error { return printLine(w, string(raw)) }
+	case c.CSV:
+		return csvPrinter(w)
+	}
+	return func(raw json.RawMessage) error {
+		e, err := readEvent(raw)
+		if err != nil {
+			return err
+		}
+		return printLine(w, eventLine(&e))
+	}
+}
+
+func printLine(w io.Writer, line string) error {
+	_, err := fmt.Fprintln(w, strings.Map(oneLine, line))
+	return err
+}
+
+func readEvent(raw json.RawMessage) (e eventview.Event, err error) {
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return e, fail("an event can't be read: %v", err)
+	}
+	return e, nil
+}
+
+// eventLine is an event for people: when, what, by whom, about what, and why.
+func eventLine(e *eventview.Event) string {
+	what := e.Event
+	if e.Decision != "" {
+		what = e.Decision
+	}
+	parts := []string{e.Timestamp.Format(time.RFC3339), fmt.Sprintf("%-15s", what)}
+	for _, part := range []string{
+		e.AgentID, e.Action, subjectLine(e.Subject), e.Code, e.Rule, e.Message, named("hold", e.HoldID), named("is", e.HoldStatus),
+		named("policy", e.PolicyHash), named("webhook", e.WebhookID), e.WebhookChange, named("plan", e.Plan),
+		named("scopes", strings.Join(e.Scopes, ",")), named("key", e.KeyID),
+	} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+// subjectLine is a subject for people.
+func subjectLine(s *subject.Subject) string {
+	if s == nil {
+		return ""
+	}
+	var parts []string
+	for f := range subject.Table {
+		text := s.Texts[f]
+		switch subject.Field(f) {
+		case subject.Unit: // beside its amount
+			continue
+		case subject.Amount:
+			text = strings.TrimSpace(text + " " + s.Texts[subject.Unit])
+		case subject.Token:
+			if text == s.Texts[subject.Unit] {
+				continue
+			}
+		case subject.Command:
+			if text != "" {
+				text = strconv.Quote(text)
+			}
+		}
+		if text == "" {
+			continue
+		}
+		if n := s.Further[f]; n > 0 {
+			text += " and " + strconv.Itoa(n) + " more"
+		}
+		parts = append(parts, named(subject.Table[f].Name, text))
+	}
+	return strings.Join(parts, " ")
+}
+
+// named is a value with its name, empty for none.
+func named(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return name + " " + value
+}
+
+// A csvColumn is a column of comma-separated events, named as in their JSON form.
+type csvColumn struct {
+	name string
+	of   func(*eventview.Event) string
+}
+
+// csvColumns are the columns: those of decisions first, their subjects, and then what else events have.
+var csvColumns = func() []csvColumn {
+	columns := []csvColumn{
+		{"lsn", func(e *eventview.Event) string { return strconv.FormatUint(e.LSN, 10) }},
+		{"timestamp", func(e *eventview.Event) string { return e.Timestamp.Format(time.RFC3339Nano) }},
+		{"event", func(e *eventview.Event) string { return e.Event }},
+		{"decision", func(e *eventview.Event) string { return e.Decision }},
+		{"keyId", func(e *eventview.Event) string { return e.KeyID }},
+		{"agentId", func(e *eventview.Event) string { return e.AgentID }},
+		{"action", func(e *eventview.Event) string { return e.Action }},
+		{"errorCode", func(e *eventview.Event) string { return e.Code }},
+		{"matchedRule", func(e *eventview.Event) string { return e.Rule }},
+	}
+	for f, row := range subject.Table {
+		columns = append(columns, csvColumn{row.Name, ofSubject(func(s *subject.Subject) string { return s.Texts[f] })})
+		if row.Further != "" {
+			columns = append(columns, csvColumn{row.Further, ofSubject(func(s *subject.Subject) string { return strconv.Itoa(s.Further[f]) })})
+		}
+	}
+	return append(columns, []csvColumn{
+		{"value", func(e *eventview.Event) string { return e.Value }},
+		{"limit", ofDetails(func(d *eventview.Details) string { return d.Limit })},
+		{"entry", ofDetails(func(d *eventview.Details) string { return d.Entry })},
+		{"line", ofDetails(func(d *eventview.Details) string { return strconv.Itoa(d.Line) })},
+		{"message", func(e *eventview.Event) string { return e.Message }},
+		{"holdId", func(e *eventview.Event) string { return e.HoldID }},
+		{"holdStatus", func(e *eventview.Event) string { return e.HoldStatus }},
+		{"policyHash", func(e *eventview.Event) string { return e.PolicyHash }},
+		{"endpoint", func(e *eventview.Event) string { return e.Endpoint }},
+		{"requestId", func(e *eventview.Event) string { return e.RequestID }},
+	}...)
+}()
+
+func ofSubject(part func(*subject.Subject) string) func(*eventview.Event) string {
+	return func(e *eventview.Event) string {
+		if e.Subject == nil {
+			return ""
+		}
+		return part(e.Subject)
+	}
+}
+
+func ofDetails(part func(*eventview.Details) string) func(*eventview.Event) string {
+	return func(e *eventview.Event) string {
+		if e.Details == nil {
+			return ""
+		}
+		return part(e.Details)
+	}
+}
+
+// csvPrinter prints events as comma-separated values, after a line of names.
+func csvPrinter(w io.Writer) eventPrinter {
+	out, begun := csv.NewWriter(w), false
+	cells := make([]string, len(csvColumns))
+	return func(raw json.RawMessage) error {
+		if !begun {
+			for i, column := range csvColumns {
+				cells[i] = column.name
+			}
+			begun = true
+			if err := out.Write(cells); err != nil {
+				return err
+			}
+		}
+		e, err := readEvent(raw)
+		if err != nil {
+			return err
+		}
+		for i, column := range csvColumns {
+			cells[i] = noFormula(strings.Map(oneLine, column.of(&e)))
+		}
+		if err := out.Write(cells); err != nil {
+			return err
+		}
+		out.Flush() // whoever follows reads each event when it comes
+		return out.Error()
+	}
+}

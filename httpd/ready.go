@@ -1,0 +1,64 @@
+package httpd
+
+import (
+	"net/http"
+
+	"github.com/valyala/fasthttp"
+
+	"bailiff/runtime/canonical"
+)
+
+// A Check is a part that has to work for the service to decide. Anyone may read it: a reason has no secrets and no paths.
+type Check struct {
+	Name   string
+	Ready  bool
+	Reason string
+}
+
+// readiness returns the document of the checks, and its HTTP status: 503 unless there are checks and all of them pass.
+func readiness(checks func() []Check) (status int, document []byte) {
+	var list []Check
+	if checks != nil {
+		list = checks()
+	}
+	status = fasthttp.StatusOK
+	if len(list) == 0 {
+		status = fasthttp.StatusServiceUnavailable
+	}
+	var rows []byte
+	for i, check := range list {
+		if i > 0 {
+			rows = append(rows, ',')
+		}
+		ready := "true"
+		if !check.Ready {
+			status, ready = fasthttp.StatusServiceUnavailable, "false"
+		}
+		rows = canonical.AppendString(append(rows, `{"name":`...), check.Name)
+		rows = canonical.AppendString(append(rows, `,"ready":`+ready+`,"reason":`...), check.Reason)
+		rows = append(rows, '}')
+	}
+	word := "ready"
+	if status != fasthttp.StatusOK {
+		word = "not ready"
+	}
+	document = append(append([]byte(`{"status":"`+word+`","checks":[`), rows...), `]}`...)
+	return status, document
+}
+
+func (s *Server) ready(c *call) {
+	status, document := readiness(s.config.Ready)
+	writeJSON(c.RequestCtx, status, document)
+	c.Response.Header.SetCanonical(cacheControl, noStore)
+}
+
+// readyHandler answers as the API's route does.
+func readyHandler(checks func() []Check) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		status, document := readiness(checks)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
+		_, _ = w.Write(document) // whoever asked has gone
+	}
+}

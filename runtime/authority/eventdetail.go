@@ -1,0 +1,96 @@
+package authority
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/mask"
+	"bailiff/runtime/subject"
+	"bailiff/vm"
+)
+
+// EventDetail says how much of a request the record of its decision has (SVC_EVENT_DETAIL).
+type EventDetail uint8
+
+// The details of events. The zero value is the default.
+const (
+	FullDetail   EventDetail = iota // values, with credentials masked
+	DigestDetail                    // a keyed digest in place of each value
+	NoDetail                        // no values
+)
+
+var detailNames = [...]string{"full", "digest", "none"}
+
+// String returns the name that the setting has for d.
+func (d EventDetail) String() string { return detailNames[d] }
+
+// EventDetails returns the names of all, in the order of their values.
+func EventDetails() []string { return detailNames[:] }
+
+// ParseEventDetail returns the detail of a name.
+func ParseEventDetail(name string) (EventDetail, error) {
+	for i, known := range detailNames {
+		if name == known {
+			return EventDetail(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not a detail of events; use one of %s", name, strings.Join(detailNames[:], ", "))
+}
+
+// digestKeyLabel is what the key of digests is derived for.
+const digestKeyLabel = "event digests v1"
+
+// digestPrefix begins a digest in the place of a value.
+const digestPrefix = "hmac-sha256:"
+
+// digest returns the keyed digest of a value: amounts, hosts and commands are few enough to be guessed by a plain one.
+func (a *Authority) digest(value string) string {
+	if value == "" {
+		return ""
+	}
+	sum := hmac.New(sha256.New, a.digestKey[:])
+	sum.Write([]byte(value))
+	return digestPrefix + hex.EncodeToString(sum.Sum(nil))
+}
+
+// recordedValue returns what a record has of a value that a request chose; a plain one cannot have a credential in it.
+func (a *Authority) recordedValue(value string, plain bool) string {
+	switch {
+	case a.EventDetail == FullDetail && plain:
+		return value
+	case a.EventDetail == FullDetail:
+		return mask.Text(value)
+	case a.EventDetail == DigestDetail:
+		return a.digest(value)
+	}
+	return ""
+}
+
+// subject returns what the record of a decision has of its subject.
+func (a *Authority) subject(w *worker) subject.Subject {
+	if a.EventDetail == NoDetail {
+		var s subject.Subject
+		s.Set(subject.Task, w.in.Text(intent.TaskID))
+		return s
+	}
+	return w.in.Subject(w.policy.binding.Tokens(), w.result.Class, a.hide)
+}
+
+// tellEvent adds what violated a rule to an event. Its reason repeats the value, so that without values the rule's own words
+// stand in its place.
+func (a *Authority) tellEvent(w *worker, event *ledger.Event, violation *vm.Violation) {
+	w.tell(&w.told, violation)
+	event.Details = w.told.Event()
+	event.Value = ledger.Clip(a.hide(w.triggered(&w.told, violation), false))
+	if a.EventDetail == FullDetail {
+		event.Detail = ledger.Clip(mask.Text(string(w.told.reason)))
+		return
+	}
+	event.Detail = ledger.Clip(w.policy.program.Rule(violation.Rule).Message)
+	event.Details.Entry = a.hide(event.Details.Entry, false) // which is the value, or a part of it
+}

@@ -1,0 +1,138 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// gauge adds a gauge, which is asked for whenever the metrics are read.
+func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func() float64) error {
+	if m == nil {
+		return nil
+	}
+	return m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels}, value))
+}
+
+// ClockDoubt adds whether the clock is in doubt, so that nothing is decided: 1 where it is.
+func (m *Metrics) ClockDoubt(inDoubt func() bool) error {
+	return m.gauge("clock_in_doubt", "Whether decisions stop because the clock cannot be relied on: 1, else 0.", nil, truth(inDoubt))
+}
+
+// A Build says which build of the service runs.
+type Build struct{ Version, Commit, Go, Engine string }
+
+// BuildInfo adds a gauge that is always 1, with the build in its labels.
+func (m *Metrics) BuildInfo(b Build) error {
+	return m.gauge("build_info", "The build that runs, in the labels; always 1.",
+		prometheus.Labels{"version": b.Version, "commit": b.Commit, "go": b.Go, "engine": b.Engine}, func() float64 { return 1 })
+}
+
+// Queue adds a queue, whose depth is asked for whenever the metrics are read. The error says that the name was taken.
+func (m *Metrics) Queue(name string, depth func() int) error {
+	err := m.gauge("queue_depth", "What waits in a queue.", prometheus.Labels{"queue": name}, func() float64 { return float64(depth()) })
+	if err != nil {
+		return fmt.Errorf("the queue %s can't be counted: %w", name, err)
+	}
+	return nil
+}
+
+// Mode adds a gauge that is always 1, with how the service runs in its labels.
+func (m *Metrics) Mode(mode, hosting, environment string) error {
+	return m.gauge("mode", "How the service runs, in the labels; always 1.",
+		prometheus.Labels{"mode": mode, "hosting": hosting, "environment": environment}, func() float64 { return 1 })
+}
+
+// Ready adds whether a check of the service's readiness passes: 1, else 0.
+func (m *Metrics) Ready(check string, passes func() bool) error {
+	return m.gauge("ready", "Whether a check of readiness passes: 1, else 0.", prometheus.Labels{"check": check}, truth(passes))
+}
+
+// LedgerRefusing adds whether the ledger refuses everything: 1, else 0.
+func (m *Metrics) LedgerRefusing(refusing func() bool) error {
+	return m.gauge("ledger_refusing", "Whether the ledger refuses every decision: 1, else 0.", nil, truth(refusing))
+}
+
+// CheckpointAge adds how long ago the latest checkpoint was written or found to be of the ledger's end.
+func (m *Metrics) CheckpointAge(age func() time.Duration) error {
+	return m.gauge("checkpoint_age_seconds", "How long ago the signed checkpoint last was of the end of the record.", nil,
+		func() float64 { return age().Seconds() })
+}
+
+// DiskFree adds how many bytes are free where the data is.
+func (m *Metrics) DiskFree(free func() float64) error {
+	return m.gauge("disk_free_bytes", "How much is free on the disk of the data; NaN where that is not known.", nil, free)
+}
+
+// Holds adds how many holds wait for the operator, and the age of the oldest of them.
+func (m *Metrics) Holds(pending func() (number int, oldest time.Duration)) error {
+	return errors.Join(
+		m.gauge("holds_pending", "Holds that wait for the operator; one that expires counts until that is recorded, within a minute.", nil,
+			func() float64 { number, _ := pending(); return float64(number) }),
+		m.gauge("holds_oldest_seconds", "The age of the oldest hold that waits for the operator; 0 where none does.", nil,
+			func() float64 { _, oldest := pending(); return oldest.Seconds() }))
+}
+
+// UpstreamFailures adds how often a chain's node or bundler gave no answer.
+func (m *Metrics) UpstreamFailures(endpoint, chain string, failures func() uint64) error {
+	if m == nil {
+		return nil
+	}
+	return m.registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Namespace: namespace, Name: "upstream_failures_total", Help: "Requests to which a chain's node or bundler gave no answer.",
+		ConstLabels: prometheus.Labels{"endpoint": endpoint, "chain": chain},
+	}, func() float64 { return float64(failures()) }))
+}
+
+// truth is 1 for true, and 0 for false.
+func truth(value func() bool) func() float64 {
+	return func() float64 {
+		if value() {
+			return 1
+		}
+		return 0
+	}
+}
+
+// A Description is what there is to know of a metric before it is read.
+type Description struct {
+	Name   string
+	Labels []string
+	Help   string
+}
+
+// description reads the text form of a prometheus.Desc, the only one that tells what is in it.
+var description = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: ("(?:[^"\\]|\\.)*"), unit: "[^"]*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
+
+// constLabel finds the names in a list of name="value".
+var constLabel = regexp.MustCompile(`(\w+)="(?:[^"\\]|\\.)*"`)
+
+// Descriptions returns the service's own metrics that were added, in the order of their names, each once.
+func (m *Metrics) Descriptions() []Description {
+	described := make(chan *prometheus.Desc)
+	go func() { m.registry.Describe(described); close(described) }()
+	byName := map[string]Description{}
+	for d := range described {
+		found := description.FindStringSubmatch(d.String())
+		if found == nil || !strings.HasPrefix(found[1], namespace+"_") {
+			continue
+		}
+		help, _ := strconv.Unquote(found[2])
+		row := Description{Name: found[1], Help: help}
+		for _, label := range constLabel.FindAllStringSubmatch(found[3], -1) {
+			row.Labels = append(row.Labels, label[1])
+		}
+		if found[4] != "" {
+			row.Labels = append(row.Labels, strings.Split(found[4], ",")...)
+		}
+		byName[row.Name] = row
+	}
+	return slices.SortedFunc(maps.Values(byName), func(a, b Description) int { return strings.Compare(a.Name, b.Name) })
+}
