@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
@@ -65,6 +66,9 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 	resource, parameter := find(pathOf(&ctx.Request.Header))
 	counter := s.others
 	switch {
+	case resource == nil && s.config.Console != nil && console.Owns(string(pathOf(&ctx.Request.Header))):
+		counter = s.pages
+		s.serveConsole(c)
 	case resource == nil:
 		s.fail(c, &authority.Failure{Code: code.NotFound, Message: "there is no such route"})
 	default:

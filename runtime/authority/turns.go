@@ -151,7 +151,7 @@ func (a *Authority) heavyTurn(ctx context.Context, key ledger.ID) (release func(
 	defer cancel()
 	release, ok := a.heavy.take(waiting, key)
 	if !ok {
-		return nil, retryable(code.EvaluationBusy, "a request of this size takes long to judge, and others wait for it; send fewer at once, or a smaller one", comeAgain)
+		return nil, retryable(code.EvaluationBusy, "such a request takes long to judge or to explain, and others wait for it; send fewer at once, or a smaller one", comeAgain)
 	}
 	return release, nil
 }
