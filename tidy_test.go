@@ -92,8 +92,9 @@ var mayImport = map[string][]string{
 	"runtime/policytest":    {"grammar", "runtime/authority", "runtime/intent", "runtime/code"},
 	"httpd": {
 		"runtime/authority", "runtime/budget", "runtime/code", "runtime/canonical", "runtime/ledger", "runtime/limit", "runtime/metrics",
-		"runtime/eventview", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "compiler", "vm", "grammar",
+		"runtime/eventview", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "compiler", "vm", "grammar", "httpd/console",
 	},
+	"httpd/console":             {"runtime/authority", "runtime/budget", "runtime/code", "runtime/eventview", "runtime/ledger"},
 	"httpd/client":              {},
 	"httpd/client/verify":       {"httpd/client", "runtime/attest"},
 	"httpd/client/typescript":   {"fuzz/npm"},

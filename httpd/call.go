@@ -3,6 +3,7 @@ package httpd
 import (
 	"bytes"
 	"encoding/hex"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
@@ -47,6 +49,11 @@ var (
 
 // dispatch takes a request to its route and counts the answer.
 func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
+	if pipelined(ctx.Conn()) {
+		// Nothing that it waits for would let others run: some hundred connections with thirty such requests each made a new
+		// connection wait for half a second.
+		runtime.Gosched()
+	}
 	c := calls.Get().(*call)
 	c.RequestCtx, c.server, c.key, c.unfit, c.counted = ctx, s, nil, false, false
 	done := false
@@ -59,6 +66,9 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 	resource, parameter := find(pathOf(&ctx.Request.Header))
 	counter := s.others
 	switch {
+	case resource == nil && s.config.Console != nil && console.Owns(string(pathOf(&ctx.Request.Header))):
+		counter = s.pages
+		s.serveConsole(c)
 	case resource == nil:
 		s.fail(c, &authority.Failure{Code: code.NotFound, Message: "there is no such route"})
 	default:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
@@ -34,6 +35,8 @@ type Config struct {
 	Ready func() []Check // whether the service can decide; it has to be quick, since anyone may ask. nil: not ready
 
 	Gateway *gateway.Gateway // nil where the service has no gateways
+
+	Console *console.Console // nil where the service has no console
 
 	Bodies *budget.Budget // counts the memory of request bodies; nil: NewBodies
 

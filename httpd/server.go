@@ -15,6 +15,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/code"
@@ -46,6 +47,7 @@ type Server struct {
 	ids       requestIDs
 	counters  []*metrics.Route // by resource
 	others    *metrics.Route   // of paths that lead nowhere
+	pages     *metrics.Route   // of the console
 	troubled  atomic.Int64     // Unix second of the latest log line about a store of limits
 	listener  atomic.Pointer[closeOnce]
 	deadlines atomic.Pointer[deadlines]
@@ -76,6 +78,7 @@ func New(c Config) (*Server, error) {
 		s.counters = append(s.counters, c.Metrics.Route(r.path))
 	}
 	s.others = c.Metrics.Route("other")
+	s.pages = c.Metrics.Route(console.Root)
 	s.serving, s.leaving = context.WithCancel(context.Background())
 	s.http = newHTTP(c.Log, guard(c.Log, s.dispatch), c.Timeouts)
 	s.http.HeaderReceived = awaitBody

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bailiff/httpd"
+	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
@@ -113,6 +114,9 @@ func (r *service) wire() error {
 		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: r.gateway,
 		Bodies: bodies, Ready: r.ready.checks,
 	}
+	if config.Console, err = r.newConsole(); err != nil {
+		return err
+	}
 	server, err := httpd.New(config)
 	if err != nil {
 		return err
@@ -157,6 +161,14 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 			return webhook.CheckURL(ctx, url, s.on("SVC_WEBHOOK_ALLOW_PRIVATE"))
 		},
 	})
+}
+
+// newConsole makes the console of keys' holders, nil where it is switched off.
+func (r *service) newConsole() (*console.Console, error) {
+	if !r.settings.on("SVC_CONSOLE") {
+		return nil, nil
+	}
+	return console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: rand.Reader, Log: r.log, DefaultPolicy: r.boot.text})
 }
 
 // newGateway makes the gateway to the chains that have an upstream.

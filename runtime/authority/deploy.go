@@ -379,9 +379,13 @@ func (a *Admin) Deployments(ctx context.Context, id string) ([]DeploymentView, e
 	if _, found := a.Ledger.LookupKeyID(key); !found {
 		return nil, fmt.Errorf("%w: no key has the id %s", ledger.ErrNotFound, key)
 	}
+	return viewDeployments(log), nil
+}
+
+func viewDeployments(log []ledger.DeploymentView) []DeploymentView {
 	views := []DeploymentView{}
 	for i := range log {
 		views = append(views, DeploymentView{hex.EncodeToString(log[i].PolicyHash[:]), moment(log[i].At), log[i].LSN, log[i].Rollback, log[i].Serial})
 	}
-	return views, nil
+	return views
 }

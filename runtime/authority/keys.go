@@ -37,6 +37,11 @@ func (a *Authority) Authenticate(token []byte, scopes ledger.Scopes) (*ledger.Ke
 		}
 		found = key != nil
 	}
+	return a.admit(key, found, scopes)
+}
+
+// admit checks that a key is good here and has the scopes.
+func (a *Authority) admit(key *ledger.Key, found bool, scopes ledger.Scopes) (*ledger.Key, *Failure) {
 	switch {
 	case !found || key.Revoked != 0:
 		return nil, badKey()

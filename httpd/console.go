@@ -1,0 +1,123 @@
+package httpd
+
+import (
+	"bytes"
+	"context"
+	"net/url"
+
+	"github.com/valyala/fasthttp"
+
+	"bailiff/httpd/console"
+	"bailiff/runtime/authority"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+)
+
+// consoleRoute is what limits and bounds of bodies know of the console's pages, which are no part of the API and its document.
+var consoleRoute = &route{path: console.Root, access: public, limit: manageLimit, bodyBytes: console.MaxForm}
+
+// serveConsole answers a request for a page of the console, in the order of the API: transport, source, origin, body, key.
+func (s *Server) serveConsole(c *call) {
+	for _, header := range console.SecurityHeaders {
+		c.Response.Header.Set(header[0], header[1])
+	}
+	c.route = consoleRoute
+	scheme, fault := s.consoleScheme(c)
+	if fault == nil {
+		fault = s.limitVisit(c)
+	}
+	method := string(c.Method())
+	if method == fasthttp.MethodHead {
+		method = fasthttp.MethodGet
+	}
+	header := &c.Request.Header
+	if fault == nil && method != fasthttp.MethodGet && !console.SameOrigin(scheme, string(header.Host()), string(header.Peek("Origin")), string(header.Peek("Sec-Fetch-Site"))) {
+		fault = &authority.Failure{Code: code.NotFound, HTTP: fasthttp.StatusForbidden, Message: "the form was not sent by a page of this console; open the console and send it from there"}
+	}
+	if fault == nil && encoded(header) {
+		fault = schemaFailure("the body has a Content-Encoding; send it as it is")
+	}
+	if fault == nil {
+		var err error
+		if fault, err = c.readBody(c.route.maxBody()); err != nil {
+			refuseUnread(c.RequestCtx, err)
+			return
+		}
+	}
+	if fault != nil {
+		s.show(c, s.config.Console.Refuse(fault))
+		return
+	}
+	request, fault := s.visit(c, method)
+	if fault != nil {
+		s.show(c, s.config.Console.Refuse(fault))
+		return
+	}
+	s.show(c, s.config.Console.Answer(context.Background(), request))
+}
+
+// consoleScheme returns the scheme by which the browser reached the console, or why it is off: API keys and sessions travel
+// over TLS, or do not leave the machine. Who does not listen with TLS is told of it by a trusted proxy alone.
+func (s *Server) consoleScheme(c *call) (scheme string, fault *authority.Failure) {
+	peer := socketAddress(c.RemoteAddr())
+	forwarded := c.Request.Header.PeekAll("X-Forwarded-Proto")
+	if len(forwarded) == 1 && string(forwarded[0]) == "https" && s.trusts(peer) {
+		return "https", nil
+	}
+	direct := len(forwarded) == 0 && len(c.Request.Header.PeekAll("X-Forwarded-For")) == 0
+	if direct && peer.IsLoopback() && console.LoopbackHost(string(c.Request.Header.Host())) {
+		return "http", nil
+	}
+	return "", &authority.Failure{Code: code.NotFound, Message: "the console is off without TLS: open it as http://localhost on the service's machine, " +
+		"or through a proxy with TLS that SVC_TRUSTED_PROXIES names and that sends X-Forwarded-Proto: https"}
+}
+
+// limitVisit is limitSource for a visit: a session counts by its key where there is no room for another source.
+func (s *Server) limitVisit(c *call) *authority.Failure {
+	fault, full := s.takeSource(c, s.sourcePolicy(s.config.Stores.Sources))
+	if !full {
+		return fault
+	}
+	key := s.config.Console.SessionKey(string(c.Request.Header.Cookie(console.Cookie)))
+	if key == nil {
+		return fault
+	}
+	return s.takeKey(c, s.sourcePolicy(s.config.Stores.Keys), key)
+}
+
+// visit is the request as the console takes it.
+func (s *Server) visit(c *call, method string) (*console.Request, *authority.Failure) {
+	request := &console.Request{Method: method, Path: string(pathOf(&c.Request.Header)), Token: string(c.Request.Header.Cookie(console.Cookie))}
+	request.Admit = func(key *ledger.Key) *authority.Failure { return s.takeKey(c, s.keyPolicy(manageLimit), key) }
+	var err error
+	_, query, _ := bytes.Cut(c.Request.Header.RequestURI(), []byte("?"))
+	if request.Query, err = url.ParseQuery(string(query)); err != nil {
+		return nil, schemaFailure("the query of the address is malformed")
+	}
+	if method == fasthttp.MethodPost {
+		if request.Form, err = url.ParseQuery(string(c.input)); err != nil {
+			return nil, schemaFailure("the form is malformed")
+		}
+	}
+	return request, nil
+}
+
+// show writes a page.
+func (s *Server) show(c *call, page *console.Response) {
+	c.SetStatusCode(page.Status)
+	header := &c.Response.Header
+	if page.Cacheable {
+		header.SetCanonical(cacheControl, []byte("no-cache"))
+	} else {
+		header.SetCanonical(cacheControl, noStore)
+	}
+	for _, field := range [...][2]string{{"Location", page.Location}, {"Allow", page.Allow}, {"Set-Cookie", page.SetCookie}} {
+		if field[1] != "" {
+			header.Add(field[0], field[1])
+		}
+	}
+	if page.Type != "" {
+		c.SetContentType(page.Type)
+	}
+	c.Response.SetBody(page.Body)
+}

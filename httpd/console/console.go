@@ -1,0 +1,206 @@
+// Package console is the read-only console of an API key's holder: pages of HTML, without JavaScript, that show the
+// key's events, holds, usage, policy and webhooks.
+//
+// It promises that a page shows the records of the session's own key alone, that no page changes anything but the session,
+// that a session ends with its key at the next request, and that what an agent chose reaches a page as text only. It knows
+// no HTTP library: httpd carries requests and answers, and counts them for the rate limits.
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"bailiff/runtime/authority"
+	"bailiff/runtime/budget"
+	"bailiff/runtime/code"
+	"bailiff/runtime/ledger"
+)
+
+const (
+	// Root is the path under which all pages are.
+	Root = "/console"
+	// Cookie is the name of the session's cookie. The prefix has browsers take it only with Secure, Path=/ and without a domain.
+	Cookie = "__Host-bailiff-session"
+	// MaxForm is the largest form, in bytes: an attestation takes up to 8 KiB.
+	MaxForm = 16_000
+	// scope is what a key needs to sign in.
+	scope = ledger.ScopeAuthorize
+)
+
+// Config is what a console is made of. All but DefaultPolicy is required.
+type Config struct {
+	Authority *authority.Authority
+	Clock     authority.Clock
+	Random    io.Reader // for sessions; cryptographically secure
+	Log       *slog.Logger
+	// DefaultPolicy is the text of the policy that governs keys without one of their own; nil where there is none.
+	DefaultPolicy []byte
+}
+
+// Console makes the pages. It is safe for concurrent use.
+type Console struct {
+	Config
+	sessions sessions
+}
+
+// New returns a console, or what is missing for one.
+func New(c Config) (*Console, error) {
+	if c.Authority == nil || c.Clock == nil || c.Random == nil || c.Log == nil {
+		return nil, errors.New("a console needs an authority, a clock, randomness and a log")
+	}
+	return &Console{Config: c, sessions: sessions{
+		clock: c.Clock, random: c.Random, all: map[[32]byte]*session{}, byKey: map[ledger.ID][]*session{},
+		budget: budget.New(budget.Options{Name: "console_sessions", Most: maxSessions * sessionBytes, Clock: c.Clock, Log: c.Log}),
+	}}, nil
+}
+
+// Owns reports whether a path is of the console.
+func Owns(path string) bool { return path == Root || strings.HasPrefix(path, Root+"/") }
+
+// A Request is a request for a page.
+type Request struct {
+	Method string // GET or POST
+	Path   string
+	Query  url.Values
+	Form   url.Values // of a POST
+	Token  string     // the value of the session's cookie; empty where there is none
+	// Admit counts the request for the limits of its API key, and returns why it is refused; nil: it is not counted.
+	Admit func(*ledger.Key) *authority.Failure
+}
+
+// A Response is an answer.
+type Response struct {
+	Status   int
+	Type     string // the media type of Body
+	Body     []byte
+	Location string // of a redirection
+	Allow    string // of a method that is not allowed
+	// SetCookie is the value of the header; empty: the cookie stays as it is.
+	SetCookie string
+	// Cacheable says that the answer is the same for every visitor.
+	Cacheable bool
+}
+
+// cookieAttributes follow the cookie's value. Lax lets a link from elsewhere find the session; every POST is held to its origin.
+const cookieAttributes = "; Path=/; Secure; HttpOnly; SameSite=Lax"
+
+// clearCookie removes the cookie.
+const clearCookie = Cookie + "=" + cookieAttributes + "; Max-Age=0"
+
+// SecurityHeaders are those of every answer of the console.
+var SecurityHeaders = [...][2]string{
+	{"Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"},
+	{"X-Frame-Options", "DENY"},
+	{"X-Content-Type-Options", "nosniff"},
+	// no-referrer would have browsers send Origin: null with the console's own forms.
+	{"Referrer-Policy", "same-origin"},
+	{"Cross-Origin-Opener-Policy", "same-origin"},
+	{"Cross-Origin-Resource-Policy", "same-origin"},
+	{"Permissions-Policy", "camera=(), geolocation=(), microphone=()"},
+}
+
+// A visit is a request with its session.
+type visit struct {
+	*Request
+	key *ledger.Key
+}
+
+// Answer answers a request.
+func (c *Console) Answer(ctx context.Context, r *Request) *Response {
+	row, parameter := find(r.Path)
+	if row == nil {
+		return c.problem(nil, http.StatusNotFound, "There is no such page.")
+	}
+	handle := row.get
+	if r.Method == http.MethodPost {
+		handle = row.post
+	}
+	if handle == nil {
+		response := c.problem(nil, http.StatusMethodNotAllowed, "This page takes "+row.allow()+" requests only.")
+		response.Allow = row.allow()
+		return response
+	}
+	v := &visit{Request: r}
+	if !row.open {
+		if refused := c.readmit(v); refused != nil {
+			return refused
+		}
+	}
+	return handle(c, ctx, v, parameter)
+}
+
+// SessionKey returns the API key of a session that is good now, and nil where there is none.
+func (c *Console) SessionKey(token string) *ledger.Key {
+	if token == "" {
+		return nil
+	}
+	id, found := c.sessions.find(token)
+	if !found {
+		return nil
+	}
+	key, fault := c.Authority.ReadmitKey(id, scope)
+	if fault != nil {
+		c.sessions.endKey(id)
+		return nil
+	}
+	return key
+}
+
+// readmit finds the session's key, which has to be good at this moment. A session whose key is not ends here.
+func (c *Console) readmit(v *visit) *Response {
+	if v.key = c.SessionKey(v.Token); v.key == nil {
+		response := &Response{Status: http.StatusSeeOther, Location: signInPath}
+		if v.Token != "" {
+			response.SetCookie = clearCookie
+		}
+		return response
+	}
+	if v.Admit != nil {
+		if fault := v.Admit(v.key); fault != nil {
+			return c.Refuse(fault)
+		}
+	}
+	return nil
+}
+
+// Refuse returns the page of a failure.
+func (c *Console) Refuse(fault *authority.Failure) *Response {
+	status := fault.HTTP
+	if status == 0 {
+		status = code.Lookup(fault.Code).HTTP
+	}
+	return c.problem(nil, status, fault.Message)
+}
+
+// fail is Refuse inside of a session.
+func (c *Console) fail(v *visit, fault *authority.Failure) *Response {
+	response := c.Refuse(fault)
+	return c.problem(v, response.Status, fault.Message)
+}
+
+// problem returns a page that says what is wrong.
+func (c *Console) problem(v *visit, status int, message string) *Response {
+	response := c.page(v, "problem", http.StatusText(status), message)
+	response.Status = status
+	return response
+}
+
+// page makes a page. A page that can't be made is the service's fault, and nothing of it is shown.
+func (c *Console) page(v *visit, name, title string, content any) *Response {
+	var text bytes.Buffer
+	frame := frame{Title: title, Page: name, Root: Root, Content: content, Now: c.Clock().UTC()}
+	if v != nil && v.key != nil {
+		frame.KeyID, frame.Menu = v.key.ID.String(), menu
+	}
+	if err := templates[name].ExecuteTemplate(&text, "layout.html", frame); err != nil {
+		c.Log.Error("a page of the console could not be made", "page", name, "error", err)
+		return &Response{Status: http.StatusInternalServerError, Type: "text/plain; charset=utf-8", Body: []byte("The page could not be made.\n")}
+	}
+	return &Response{Status: http.StatusOK, Type: "text/html; charset=utf-8", Body: text.Bytes()}
+}

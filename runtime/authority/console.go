@@ -1,0 +1,317 @@
+package authority
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"bailiff/grammar"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/code"
+	"bailiff/runtime/eventview"
+	"bailiff/runtime/ledger"
+)
+
+// What a page of the console reads of one key. Nothing here changes anything.
+
+// ReadmitKey returns the key of an id as it is now, under the rules by which [Authority.Authenticate] admits it. A session
+// that began with a key calls it for every request, so that it ends with the key.
+func (a *Authority) ReadmitKey(id ledger.ID, scopes ledger.Scopes) (*ledger.Key, *Failure) {
+	key, found := a.Ledger.LookupKeyID(id)
+	return a.admit(key, found, scopes)
+}
+
+// The windows of the log that LatestEvents looks at, one after the other, until it has enough. Each is read forwards: the
+// ledger has no other direction.
+var latestWindows = [...]uint64{1_000, 10_000, 100_000}
+
+// LatestEvents are the latest events of a key before a place in the log.
+type LatestEvents struct {
+	Events []eventview.Event // the newest first
+	// Before continues with older events; 0 where there are none.
+	Before uint64
+}
+
+// Latest returns the latest events of a key, and of no other, that a query asks for and that are before a place in the
+// log; 0 is its end. It looks at 100,000 records at most, so a page may be short, or empty, and have older ones all the same.
+func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuery, before uint64) (*LatestEvents, *Failure) {
+	head, err := a.Ledger.Head(ctx)
+	if err != nil {
+		return nil, a.storeFault("events could not be read", err)
+	}
+	end := head.LSN + 1
+	if before > 0 && before < end {
+		end = before
+	}
+	most := query.Limit
+	if most == 0 {
+		most = usualEvents
+	}
+	waiting, cancel := context.WithTimeout(ctx, pageWait)
+	defer cancel()
+	done, ok := a.pages.take(waiting, key.ID)
+	if !ok {
+		return nil, retryable(code.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", comeAgain)
+	}
+	defer done()
+	view := &LatestEvents{}
+	upper, lower := end, end
+	for _, window := range latestWindows {
+		lower = end - min(window, end-1)
+		events, err := a.between(ctx, key.ID, query, lower, upper, most-len(view.Events))
+		if err != nil {
+			return nil, a.latestFault(err)
+		}
+		for i := len(events) - 1; i >= 0; i-- {
+			view.Events = append(view.Events, events[i])
+		}
+		if len(view.Events) == most {
+			view.Before = view.Events[most-1].LSN
+			return view, nil
+		}
+		if upper = lower; lower == 1 {
+			return view, nil
+		}
+	}
+	view.Before = lower
+	return view, nil
+}
+
+func (a *Authority) latestFault(err error) *Failure {
+	if errors.Is(err, ledger.ErrInvalid) {
+		return failure(code.ValidationSchema, err.Error())
+	}
+	return a.storeFault("events could not be read", err)
+}
+
+// between returns the last events of a key from one place in the log up to before another, at most so many.
+func (a *Authority) between(ctx context.Context, key ledger.ID, query EventQuery, from, to uint64, most int) ([]eventview.Event, error) {
+	var last []eventview.Event
+	query.Limit = maxConsolePage
+	for query.After = from - 1; query.After+1 < to; {
+		page, err := eventsOf(ctx, a.Ledger, key, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, event := range page.Events {
+			if event.LSN < to {
+				last = append(last, event)
+			}
+		}
+		last = last[max(0, len(last)-most):]
+		next, past := query.After, len(page.Events) > 0 && page.Events[len(page.Events)-1].LSN >= to
+		if _, err := fmt.Sscan(page.Next, &next); err != nil || past || !page.More || next <= query.After {
+			break
+		}
+		query.After = next
+	}
+	return last, nil
+}
+
+// maxConsolePage is how many events are read at once for a page of the console.
+const maxConsolePage = 1000
+
+// EventAt returns the event of a key at a place in the log. An event of another key is not found.
+func (a *Authority) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*eventview.Event, *Failure) {
+	if lsn == 0 || lsn > MaxCursor {
+		return nil, noEvent()
+	}
+	page, fault := a.Events(ctx, key, EventQuery{After: lsn - 1, Limit: 1})
+	if fault != nil {
+		return nil, fault
+	}
+	if len(page.Events) == 0 || page.Events[0].LSN != lsn {
+		return nil, noEvent()
+	}
+	return &page.Events[0], nil
+}
+
+func noEvent() *Failure {
+	return failure(code.NotFound, "the API key has no event at this place of the log")
+}
+
+// Chain returns the durable end of the log, as a place in its chain of hashes.
+func (a *Authority) Chain(ctx context.Context) (*ChainView, *Failure) {
+	head, err := a.Ledger.Head(ctx)
+	if err != nil {
+		return nil, a.storeFault("the end of the log could not be read", err)
+	}
+	return &ChainView{Stream: hex.EncodeToString(head.Stream[:]), LSN: head.LSN, Hash: hex.EncodeToString(head.Hash[:])}, nil
+}
+
+// ChainView is the end of the log.
+type ChainView struct {
+	Stream string // id of the log
+	LSN    uint64 // of the last record
+	Hash   string // SHA-256 of the last group of records, which covers all before it
+}
+
+// DecisionCounts are how many decisions of a key ended in each way since a time.
+type DecisionCounts struct {
+	From     time.Time
+	ByStatus map[string]int // ALLOWED, DENIED, PENDING and TEST_RUN
+	// Partial says that the log has more records since From than were looked at: the latest ones are counted.
+	Partial bool
+}
+
+// countedRecords is how many of the log's latest records CountDecisions looks at.
+const countedRecords = 20_000
+
+// CountDecisions counts the decisions of a key since a time.
+func (a *Authority) CountDecisions(ctx context.Context, key *ledger.Key, from time.Time) (*DecisionCounts, *Failure) {
+	head, err := a.Ledger.Head(ctx)
+	if err != nil {
+		return nil, a.storeFault("events could not be read", err)
+	}
+	counts := &DecisionCounts{From: from, ByStatus: map[string]int{}}
+	query := EventQuery{From: from, Limit: maxConsolePage}
+	if head.LSN > countedRecords {
+		query.After = head.LSN - countedRecords
+		// Whether records before them are of the time is known by asking for one.
+		page, fault := a.Events(ctx, key, EventQuery{From: from, Limit: 1})
+		if fault != nil {
+			return nil, fault
+		}
+		counts.Partial = len(page.Events) == 0 && page.More || len(page.Events) > 0 && page.Events[0].LSN <= query.After
+	}
+	for range countedRecords/maxConsolePage + 1 {
+		page, fault := a.Events(ctx, key, query)
+		if fault != nil {
+			return nil, fault
+		}
+		for i := range page.Events {
+			if status := page.Events[i].Decision; status != "" {
+				counts.ByStatus[status]++
+			}
+		}
+		next := query.After
+		if _, err := fmt.Sscan(page.Next, &next); err != nil || !page.More || next <= query.After {
+			break
+		}
+		query.After = next
+	}
+	return counts, nil
+}
+
+// HoldsOf lists the unexpired holds of a key, oldest first.
+func (a *Authority) HoldsOf(ctx context.Context, key *ledger.Key) ([]HoldView, *Failure) {
+	holds, err := a.Ledger.Holds(ctx, key.ID, a.Clock().UnixNano())
+	if err != nil {
+		return nil, a.storeFault("holds could not be read", err)
+	}
+	views := make([]HoldView, len(holds))
+	for i := range holds {
+		views[i] = viewHold(&holds[i])
+	}
+	return views, nil
+}
+
+// KeyReport is a key with what it has used and deployed.
+type KeyReport struct {
+	Key         KeyView
+	PolicyHash  string // of the policy that the key has deployed; empty while it has none
+	Quota       uint64 // ALLOWED decisions of a month after which the key is refused; 0: as many as there are
+	Months      []MonthUsage
+	Deployments []DeploymentView
+}
+
+// MonthUsage is how many ALLOWED decisions a key had in a month.
+type MonthUsage struct {
+	Month   string // UTC, "2026-11"
+	Allowed uint64
+}
+
+// KeyReport returns what there is to know of a key without its secret.
+func (a *Authority) KeyReport(ctx context.Context, key *ledger.Key) (*KeyReport, *Failure) {
+	used, err := a.Ledger.Usage(ctx, key.ID)
+	if err != nil {
+		return nil, a.storeFault("usage could not be read", err)
+	}
+	deployed, err := a.Ledger.Deployments(ctx, key.ID)
+	if err != nil {
+		return nil, a.storeFault("deployments could not be read", err)
+	}
+	report := &KeyReport{Key: viewKey(key), Quota: a.quota(key), Deployments: viewDeployments(deployed)}
+	if key.PolicyHash != [32]byte{} {
+		report.PolicyHash = hex.EncodeToString(key.PolicyHash[:])
+	}
+	for i := len(used) - 1; i >= 0; i-- {
+		first := time.Date(int(used[i].Month/12), time.Month(used[i].Month%12+1), 1, 0, 0, 0, 0, time.UTC)
+		report.Months = append(report.Months, MonthUsage{first.Format(monthForm), used[i].Count})
+	}
+	return report, nil
+}
+
+// PolicyReport is the policy in force for a key.
+type PolicyReport struct {
+	Hash    string // policyHash
+	Own     bool   // the key has deployed it; otherwise it is the default policy
+	Text    string // as it was signed
+	Rules   []Place
+	Version string // of the policy format
+}
+
+// errOtherText says that the text of the default policy is not that of the policy in force.
+var errOtherText = errors.New("the text of the default policy is not that of the policy in force")
+
+// PolicyReport returns the policy in force for a key, with its text. defaultText is the text of the default policy.
+func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key, defaultText []byte) (*PolicyReport, *Failure) {
+	policy, fault, again := a.policyOf(ctx, key, a.Clock().UnixNano())
+	switch {
+	case again:
+		return nil, retryable(code.EvaluationBusy, "the policy is being replaced; ask again", comeAgain)
+	case fault != nil:
+		return nil, fault
+	}
+	report := &PolicyReport{Hash: policy.Hash, Version: policy.Version, Own: key.PolicyHash != [32]byte{}, Rules: policy.Places()}
+	text := defaultText
+	if report.Own {
+		stored, err := a.Ledger.Policy(ctx, key.ID)
+		if err != nil {
+			return nil, a.storeFault("the policy could not be read", err)
+		}
+		text = stored.Text
+	}
+	framed, found := grammar.Split(grammar.NewSource("warranty.md", text))
+	if found.HasErrors() || grammar.PolicyHash(framed.Body) != policy.Hash {
+		return nil, a.storeFault("the policy could not be read", errOtherText)
+	}
+	report.Text = string(bytes.ToValidUTF8(text, []byte("\uFFFD")))
+	return report, nil
+}
+
+// WebhookReport is a webhook with how its deliveries are doing.
+type WebhookReport struct {
+	WebhookView
+	DisabledAt time.Time // when deliveries stopped after repeated failure; zero while it works
+	Dropped    uint64    // events that were not delivered
+}
+
+// WebhookReports lists the webhooks of a key, oldest first.
+func (a *Authority) WebhookReports(ctx context.Context, key *ledger.Key) ([]WebhookReport, *Failure) {
+	hooks, err := a.Ledger.Webhooks(ctx, key.ID)
+	if err != nil {
+		return nil, a.storeFault("webhooks could not be read", err)
+	}
+	reports := make([]WebhookReport, len(hooks))
+	for i := range hooks {
+		reports[i] = WebhookReport{WebhookView: viewWebhook(&hooks[i]), Dropped: hooks[i].Dropped}
+		if hooks[i].Disabled != 0 {
+			reports[i].DisabledAt = moment(hooks[i].Disabled)
+		}
+	}
+	return reports, nil
+}
+
+// VerifyAttestation verifies an attestation as a relying party does, with the keys that the service publishes, and returns its claims.
+// It does not use the attestation up, nor say whether it was used.
+func (a *Authority) VerifyAttestation(token string) (*attest.Claims, error) {
+	verifier, err := attest.NewVerifier(a.Issuer, a.JWKS(), a.PQCKeys())
+	if err != nil {
+		return nil, fmt.Errorf("the verifier could not be made: %w", err)
+	}
+	return verifier.Verify(token, a.Clock())
+}
