@@ -45,6 +45,7 @@ var onlyImporters = map[string]string{
 	"golang.org/x/net/idna":                          "vm/weburl",
 	"go.yaml.in/yaml":                                "runtime/policytest",
 	"github.com/tailscale/hujson":                    "runtime/hook/setup",
+	"github.com/BurntSushi/toml":                     "runtime/hook/setup",
 }
 
 // alsoImport names further folders that may import a heavy dependency, each for the reason behind it.

@@ -139,12 +139,14 @@ type connection struct {
 	ended       bool // a read came to the end; only the reader looks
 	early       [1]byte
 	hasEarly    bool // early was read while the client was watched
+	answered    bool // a request was handled since the last read; only the reader looks
 	bounded     bool // no more than room is read
 	room        int  // bytes
 }
 
 // Read implements net.Conn.
 func (c *connection) Read(b []byte) (int, error) {
+	c.answered = false
 	if c.hasEarly && len(b) > 0 {
 		c.hasEarly = false
 		return copy(b, c.early[:]), nil
@@ -195,6 +197,17 @@ func (c *connection) interrupt() {
 	defer c.read.mu.Unlock()
 	c.read.at, c.read.set = 0, true
 	_ = c.Conn.SetReadDeadline(longAgo) // it fails where the connection is closed already
+}
+
+// pipelined notes that a request of a connection is handled, and reports whether it came together with the one before.
+func pipelined(conn net.Conn) bool {
+	c, ok := conn.(*connection)
+	if !ok {
+		return false
+	}
+	after := c.answered
+	c.answered = true
+	return after
 }
 
 // ended reports whether a read of a connection came to its end.

@@ -5,9 +5,13 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
 const testRound = 20 * time.Millisecond
@@ -47,6 +51,45 @@ func readFor(t *testing.T, c net.Conn) time.Duration {
 		t.Fatalf("the read ended with %v", err)
 	}
 	return time.Since(begun)
+}
+
+// TestPipelined holds that requests which come together are known from those that were waited for.
+func TestPipelined(t *testing.T) {
+	ours, theirs, _ := accepted(t, testRound)
+	for range 2 {
+		if _, err := theirs.Write([]byte("requests")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ours.Read(make([]byte, 16)); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []bool{false, true, true} {
+			if got := pipelined(ours); got != want {
+				t.Errorf("request %d after a read: %v, want %v", i, got, want)
+			}
+		}
+	}
+	if pipelined(theirs) {
+		t.Error("a connection of another kind is not looked at")
+	}
+}
+
+// TestPipelinedRequestsYield holds that a request which came together with the one before lets others run first.
+func TestPipelinedRequestsYield(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	w := newWorld(t)
+	server := w.serve(w.config(w.authority("", false)))
+	ours, _, _ := accepted(t, time.Hour)
+	var ctx fasthttp.RequestCtx
+	ctx.Init2(ours, nil, false)
+	ctx.Request.SetRequestURI("/healthz")
+	server.dispatch(&ctx)
+	var ran atomic.Bool
+	go ran.Store(true)
+	server.dispatch(&ctx)
+	if !ran.Load() {
+		t.Error("no other goroutine has run between two requests of a connection")
+	}
 }
 
 // TestDeadlineKept has reads and writes fail by deadlines that are far away when they are set, not before these, and

@@ -34,19 +34,15 @@ func (a *attacker) deployAll(text func() string) error {
 	faults := make([]error, manyKeys)
 	var all sync.WaitGroup
 	for i, m := range a.crowd {
-		all.Go(func() { faults[i] = m.deployInTurn(text()) })
+		all.Go(func() { faults[i] = m.deployPatiently(text()) })
 	}
 	all.Wait()
 	return errors.Join(faults...)
 }
 
-// deployInTurn deploys as soon as there is room to compile.
-func (a *account) deployInTurn(policy string) (err error) {
-	for until := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
-		if err = a.deploy(policy); err == nil || !strings.Contains(err.Error(), "SVC_WARRANTY_BUSY") || time.Now().After(until) {
-			return err
-		}
-	}
+// deployPatiently deploys as soon as there is room to compile.
+func (a *account) deployPatiently(policy string) error {
+	return a.service.patiently(func() error { return a.deploy(policy) })
 }
 
 // bulkyText is nearly all comment, and can't be compressed.
@@ -98,7 +94,11 @@ func holdingCrowd(a *attacker) error {
 		return err
 	}
 	for _, m := range a.crowd {
-		body, err := m.call("/v1/authorize", fmt.Appendf(nil, `{"framework":"custom","agentId":"a","txCommit":"%s","intent":{"action":"bash","command":"ls"}}`, strings.Repeat("ab", 32)))
+		var body []byte
+		err := a.service.patiently(func() (err error) {
+			body, err = m.call("/v1/authorize", fmt.Appendf(nil, `{"framework":"custom","agentId":"a","txCommit":"%s","intent":{"action":"bash","command":"ls"}}`, strings.Repeat("ab", 32)))
+			return err
+		})
 		_, id, found := strings.Cut(string(body), `"holdId":"`)
 		if err != nil || !found {
 			return fmt.Errorf("no hold was opened: %w %s", err, body)
@@ -108,7 +108,7 @@ func holdingCrowd(a *attacker) error {
 	return nil
 }
 
-// waitForHold waits for a hold that nobody resolves, and does not read the answer.
+// waitForHold waits for a hold that is never resolved, and does not read the answer.
 func waitForHold(ctx context.Context, a *attacker, client int) {
 	c := a.dial(ctx, client)
 	if c == nil {

@@ -83,7 +83,7 @@ func eventfulCrowd(a *attacker) error {
 		return err
 	}
 	for i := range 10 * manyKeys {
-		if err := a.crowd[i%manyKeys].decideAnew(int64(i)); err != nil {
+		if err := a.service.patiently(func() error { return a.crowd[i%manyKeys].decideAnew(int64(i)) }); err != nil {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func hookedCrowd(a *attacker) error {
 				return fmt.Errorf("a key: %w\n%s", err, made)
 			}
 		}
-		if err := m.deployInTurn(groupsPolicy); err != nil {
+		if err := m.deployPatiently(groupsPolicy); err != nil {
 			return err
 		}
 		for n := range 10 {

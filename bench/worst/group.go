@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,7 +19,7 @@ const groupRoot = "/sys/fs/cgroup"
 
 // newGroup makes a control group of at most so many bytes below the one of this process, or else below the nearest of those
 // above that may have one.
-func newGroup(bytes int64) (*group, error) {
+func newGroup(size int64) (*group, error) {
 	root, path, err := ownGroup()
 	if err != nil {
 		return nil, err
@@ -25,7 +27,7 @@ func newGroup(bytes int64) (*group, error) {
 	var faults []error
 	for ; ; path = filepath.Dir(path) {
 		g := &group{filepath.Join(root, path, fmt.Sprintf("bailiff-worst-%d", os.Getpid()))}
-		if err = g.make(bytes); err == nil {
+		if err = g.make(size); err == nil {
 			return g, nil
 		}
 		if faults = append(faults, err); path == "/" {
@@ -58,11 +60,11 @@ func ownGroup() (root, path string, err error) {
 	return root, path, nil
 }
 
-func (g *group) make(bytes int64) error {
+func (g *group) make(size int64) error {
 	if err := os.Mkdir(g.dir, 0o755); err != nil {
 		return err
 	}
-	limit := strconv.FormatInt(bytes, 10)
+	limit := strconv.FormatInt(size, 10)
 	err := g.set("memory.max", limit)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) { // version 1, or no memory here
 		err = g.set("memory.limit_in_bytes", limit)
@@ -71,9 +73,21 @@ func (g *group) make(bytes int64) error {
 		g.remove()
 		return err
 	}
+	if err := g.joinable(); err != nil {
+		g.remove()
+		return err
+	}
 	// Without swap, where the system accounts that.
 	_ = g.set("memory.swap.max", "0")
 	_ = g.set("memory.memsw.limit_in_bytes", limit)
+	return nil
+}
+
+// joinable returns why no process can join the group: some systems let a group be made into which they let no process move.
+func (g *group) joinable() error {
+	if output, err := exec.Command("sh", "-c", `echo $$ >"$1"`, "sh", g.procs()).CombinedOutput(); err != nil {
+		return fmt.Errorf("no process can join %s: %w: %s", g.dir, err, bytes.TrimSpace(output))
+	}
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A footing is what a service uses while nobody asks it anything.
+// A footing is what a service uses while it has no requests.
 type footing struct {
 	goroutines int64
 	heap       int64 // bytes in use, after a garbage collection
@@ -69,7 +69,8 @@ func (f footing) over(idle footing) error {
 	return nil
 }
 
-// settle waits until the service uses about as much as it did when it was idle, for as long as patience.
+// settle waits until the service uses about as much as it did when it was idle, on the disk no more than mostStored, for as
+// long as patience.
 func (s *service) settle(idle footing) (now footing, err error) {
 	for end := time.Now().Add(patience); ; time.Sleep(500 * time.Millisecond) {
 		if s.over() {
@@ -77,6 +78,9 @@ func (s *service) settle(idle footing) (now footing, err error) {
 		}
 		if now, err = s.footing(); err == nil {
 			err = now.over(idle)
+		}
+		if stored := s.stored(); err == nil && stored > mostStored {
+			err = fmt.Errorf("%d MiB are stored, and %d are the most", stored>>20, mostStored>>20)
 		}
 		if err == nil || time.Now().After(end) {
 			return now, err

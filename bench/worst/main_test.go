@@ -83,7 +83,7 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	for _, row := range attacks {
-		line := regexp.MustCompile(`(?m)^` + row.name + ` +up +customers [1-9]\d* test-runs, p50 [\d.]+ ms, p99 [\d.]+ ms(, \d+ failed)?; attack [1-9]\d* begun; stored \d+ MiB; [1-9]\d* goroutines, then [1-9]\d*; heap \d+ MiB, then \d+; resident \d+ MiB at most, then \d+, of 1024$`)
+		line := regexp.MustCompile(`(?m)^` + row.name + ` +up +customers [1-9]\d* test-runs, p50 [\d.]+ ms, p99 [\d.]+ ms(?: \(.+\))?; attack \d+ begun; stored \d+ MiB; [1-9]\d* goroutines, then [1-9]\d*; heap \d+ MiB, then \d+; resident \d+ MiB at most, then \d+, of 1024$`)
 		if !line.Match(out.Bytes()) {
 			t.Errorf("there is no good line of %s:\n%s", row.name, &out)
 		}
@@ -132,6 +132,54 @@ func TestFloors(t *testing.T) {
 		if err != nil || f.failed >= f.asked {
 			t.Errorf("%s: %+v, %v", row.name, f, err)
 		}
+	}
+}
+
+// TestStopFault holds that a service which was told to stop may be late, and may neither crash nor be killed.
+func TestStopFault(t *testing.T) {
+	for script, want := range map[string]bool{
+		"exit 0": false, "echo what clients asked for " + tooSlow + " >&2; exit 1": false,
+		"echo the ledger is damaged >&2; exit 1": true, "echo " + tooSlow + " >&2; exit 2": true, "kill -KILL $$": true,
+	} {
+		command := exec.Command("sh", "-c", script)
+		output, err := command.StderrPipe()
+		if err == nil {
+			err = command.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &service{command: command, ended: make(chan struct{})}
+		s.follow(output, make(chan string, 1))
+		if fault := s.stopFault(); (fault != nil) != want {
+			t.Errorf("%s: %v", script, fault)
+		}
+	}
+}
+
+// TestLockedOut holds that customers of whom some are refused are not locked out, and that those are of whom most are.
+func TestLockedOut(t *testing.T) {
+	for failed, want := range map[int]bool{0: false, 1: false, 5: false, 6: true, 10: true} {
+		if got := (figures{asked: 10, failed: failed}).lockedOut(); got != want {
+			t.Errorf("%d of 10 failed: %v, want %v", failed, got, want)
+		}
+	}
+}
+
+// TestNoGroupToJoin holds that a folder in which no process can be put is no control group.
+func TestNoGroupToJoin(t *testing.T) {
+	g := &group{filepath.Join(t.TempDir(), "group")}
+	if err := g.joinable(); err == nil {
+		t.Error("a process has joined a group that is not there")
+	}
+	grouped(t)
+	g, err := newGroup(1 << 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.remove()
+	if err := g.joinable(); err != nil {
+		t.Error(err)
 	}
 }
 

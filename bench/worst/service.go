@@ -39,8 +39,18 @@ type service struct {
 	most     atomic.Int64 // bytes of resident memory that were seen
 }
 
-// patience is how long a service may take to start, to answer after an attack, and to stop.
+// patience is how long a service may take to start, to answer, to give back what an attack took, and to stop. It is long: a
+// machine that is slow or busy is not a fault of the service.
 const patience = 2 * time.Minute
+
+// patiently does something until it succeeds, for as long as patience.
+func (s *service) patiently(do func() error) (err error) {
+	for until := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+		if err = do(); err == nil || s.over() || time.Now().After(until) {
+			return err
+		}
+	}
+}
 
 // openFiles is how many files a service may open where a row says nothing else.
 const openFiles = 8192
@@ -136,12 +146,25 @@ func (s *service) stop() error {
 	_ = s.command.Process.Signal(syscall.SIGTERM) // it may end meanwhile
 	select {
 	case <-s.ended:
-		return s.err
+		return s.stopFault()
 	case <-time.After(patience):
 		err := errors.Join(errors.New("the service does not stop"), s.command.Process.Kill())
 		<-s.ended
 		return err
 	}
+}
+
+// tooSlow is in the log of a service that took longer to stop than it allows itself.
+const tooSlow = "did not end in time"
+
+// stopFault says what is wrong with how the service ended that was told to. It is not a fault that the machine was too slow for
+// all requests to end.
+func (s *service) stopFault() error {
+	var exit *exec.ExitError
+	if s.err == nil || errors.As(s.err, &exit) && exit.ExitCode() == 1 && strings.Contains(s.log.String(), tooSlow) {
+		return nil
+	}
+	return fmt.Errorf("the service was to stop: %w\n%s", s.err, s.log.String())
 }
 
 var resident = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)

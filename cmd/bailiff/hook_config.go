@@ -125,7 +125,7 @@ func readHookConfig(name string) (c hookConfig, err error) {
 	return c, nil
 }
 
-// readSecret reads a file that nobody but its owner may read.
+// readSecret reads a file that its owner alone may read.
 func readSecret(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"net/netip"
+	"net/url"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -132,6 +135,7 @@ func (c *hookDoctorCommand) filesOf(p *patient, hosts []*setup.Host, home, folde
 				p.add(trouble, host.Name, "%s can't be read: %v; mend it, since the host may skip it as a whole", path, err)
 				continue
 			}
+			c.examineOtherFile(p, &file)
 			for _, hook := range file.hooks {
 				if hook.Ours {
 					file.ours = hook
@@ -176,6 +180,9 @@ func (c *hookDoctorCommand) examineHooks(p *patient, file guardFile, home, folde
 	if failsOpen(file.ours.Words) {
 		p.add(doubt, name, "the hook has --fail-mode open: every call passes while the service can't be reached; install it with --fail-mode closed")
 	}
+	if address := c.addressOf(file.ours); plainRemote(address) {
+		p.add(trouble, name, "the hook asks %s over plain HTTP, where others can read its key and answer in the service's place; use https, or a socket (unix:/path)", address)
+	}
 	if file.host.FailClosedSince != "" && file.ours.Closed {
 		if version, err := hostVersion(file.host); err != nil {
 			p.add(doubt, name, "the version is not known (%v); before %s %s is ignored", err, file.host.FailClosedSince, file.host.Switch())
@@ -186,6 +193,37 @@ func (c *hookDoctorCommand) examineHooks(p *patient, file guardFile, home, folde
 	c.examineOthers(p, &file)
 }
 
+// addressOf is the address that a hook asks: that of its settings or, as the hook takes it, of the environment or of its
+// configuration file; empty where none says it, or where these are another user's.
+func (c *hookDoctorCommand) addressOf(hook setup.Hook) string {
+	at := slices.Index(hook.Words, "--url")
+	switch {
+	case at >= 0 && at+1 < len(hook.Words):
+		return hook.Words[at+1]
+	case hook.URL != "" || c.As != "":
+		return hook.URL
+	}
+	named := ""
+	if at := slices.Index(hook.Words, "--config"); at >= 0 && at+1 < len(hook.Words) {
+		named = hook.Words[at+1]
+	}
+	config, err := readHookConfig(cmp.Or(named, os.Getenv("SVC_HOOK_CONFIG")))
+	if err != nil {
+		return os.Getenv("SVC_API_URL")
+	}
+	return cmp.Or(os.Getenv("SVC_API_URL"), config.APIURL)
+}
+
+// plainRemote reports whether requests to an address leave this machine unencrypted.
+func plainRemote(address string) bool {
+	to, err := url.Parse(address)
+	if err != nil || !strings.EqualFold(to.Scheme, "http") {
+		return false
+	}
+	ip, err := netip.ParseAddr(to.Hostname())
+	return !strings.EqualFold(to.Hostname(), "localhost") && (err != nil || !ip.IsLoopback())
+}
+
 // examineOthers warns of hooks that are not Bailiff's: one that runs beside the adapter may rewrite the input of a call after it
 // was judged.
 func (c *hookDoctorCommand) examineOthers(p *patient, file *guardFile) {
@@ -194,6 +232,29 @@ func (c *hookDoctorCommand) examineOthers(p *patient, file *guardFile) {
 			p.add(doubt, file.host.Name, "%s has another hook for %s, which may change a call after it was judged; see what it does: %s", file.path, hook.Event, clipped(hook.Text))
 		}
 	}
+}
+
+// examineOtherFile warns of hooks in the further file of a host (Codex: config.toml), which Bailiff does not write.
+func (c *hookDoctorCommand) examineOtherFile(p *patient, file *guardFile) {
+	path := file.host.OtherFile(file.path)
+	if path == "" || isMissing(path) {
+		return
+	}
+	other := guardFile{settingsFile: settingsFile{host: file.host, scope: file.scope, path: path}}
+	text, err := readRegular(path)
+	if err == nil {
+		other.hooks, err = file.host.OtherHooks(text)
+	}
+	if err != nil {
+		p.add(trouble, file.host.Name, "%s can't be read: %v; mend it, since the host may skip its hooks", path, err)
+		return
+	}
+	for _, hook := range other.hooks {
+		if hook.Ours {
+			p.add(doubt, file.host.Name, "%s has a hook of Bailiff's for %s, which bailiff hook install does not see to; move it with bailiff hook install %s: %s", path, hook.Event, file.host.Name, clipped(hook.Text))
+		}
+	}
+	c.examineOthers(p, &other)
 }
 
 // clipped shortens what a file has for a line.

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -129,5 +130,77 @@ func TestOtherHooks(t *testing.T) {
 	p.findings = p.findings[:1]
 	if len(p.findings) != 1 || !strings.Contains(p.findings[0].Message, "rewrite.sh") || p.findings[0].Verdict != doubt {
 		t.Errorf("%+v", p.findings)
+	}
+}
+
+// TestPlainHTTP: doctor warns of a hook that asks another machine over plain HTTP, and of no other.
+func TestPlainHTTP(t *testing.T) {
+	t.Setenv("SVC_API_URL", "")
+	host := setup.Find("claude-code")
+	for _, row := range []struct {
+		address string
+		plain   bool
+	}{
+		{"http://192.0.2.7:8787", true}, {"HTTP://bailiff.example:8787", true}, {"http://0.0.0.0:8787", true}, {"http://localhost.example", true},
+		{"https://bailiff.example", false}, {"http://127.0.0.1:8787", false}, {"http://127.8.0.1", false}, {"http://[::1]:8787", false},
+		{"http://localhost:8787", false}, {"unix:/run/bailiff/api.sock", false},
+	} {
+		configuration := filepath.Join(t.TempDir(), "hook.json")
+		if err := os.WriteFile(configuration, []byte(`{"apiUrl": "`+row.address+`"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []setup.Options{
+			{Command: []string{"/opt/bailiff", "hook", "--adapter", "claude-code", "--config", configuration}, Closed: true},
+			{Command: []string{"/opt/bailiff", "hook", "--adapter", "claude-code", "--url", row.address}, Closed: true},
+			{URL: row.address, KeyVariable: "SVC_API_KEY", Closed: true},
+		} {
+			text, err := host.Install(nil, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hooks, err := host.Hooks(text)
+			if err != nil || len(hooks) != 1 {
+				t.Fatalf("%v %+v", err, hooks)
+			}
+			p := &patient{}
+			(&hookDoctorCommand{}).examineHooks(p, guardFile{settingsFile: settingsFile{host: host, path: "s.json"}, hooks: hooks, ours: hooks[0]}, t.TempDir(), t.TempDir())
+			warned := slices.ContainsFunc(p.findings, func(f finding) bool { return f.Verdict == trouble && strings.Contains(f.Message, "over plain HTTP") })
+			if warned != row.plain {
+				t.Errorf("%s: warned %v, want %v: %+v", row.address, warned, row.plain, p.findings)
+			}
+		}
+	}
+}
+
+// TestOtherFile: doctor sees the hooks that Codex reads from config.toml, and says where that file is broken.
+func TestOtherFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"model = \"x\"\n": "",
+		"[[hooks.PreToolUse]]\nmatcher = \"Bash\"\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"rewrite.sh\"\n":    "rewrite.sh",
+		"hooks = {PreToolUse = [{hooks = [{type = \"command\", command = \"rewrite.sh\"}]}]}\n":                                   "another hook for PreToolUse",
+		"[[hooks.PreToolUse]]\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"/opt/bailiff hook --adapter codex\"\n": "a hook of Bailiff's",
+		"[[hooks.PostToolUse]]\n[[hooks.PostToolUse.hooks]]\ntype = \"command\"\ncommand = \"after.sh\"\n":                        "",
+		"[hooks\n": "is not TOML",
+	} {
+		home := t.TempDir()
+		t.Setenv("CODEX_HOME", "")
+		path := filepath.Join(home, ".codex", "config.toml")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := &patient{}
+		(&hookDoctorCommand{}).filesOf(p, []*setup.Host{setup.Find("codex")}, home, t.TempDir())
+		var said strings.Builder
+		for _, f := range p.findings {
+			if f.About == "codex" {
+				said.WriteString(f.Message)
+			}
+		}
+		if want == "" && said.Len() > 0 || !strings.Contains(said.String(), want) {
+			t.Errorf("%q: %q, want %q", text, said.String(), want)
+		}
 	}
 }

@@ -29,13 +29,12 @@ const (
 
 type hookInstallCommand struct {
 	scopeFlags
+	askFlags
 	apiFlags
 	AgentID  string        `name:"agent-id" default:"agent" help:"The agent, in requests and events (${default})." placeholder:"ID"`
 	FailMode string        `name:"fail-mode" enum:"closed,open" default:"closed" help:"What happens while the service can't be reached: closed stops every call, open lets it pass (${default})."`
 	Wait     time.Duration `help:"How long a call waits for a person who has to approve it; without, it is denied and can be tried again." placeholder:"T"`
 	HTTP     bool          `name:"http" help:"Have the host ask the service itself, without a program in between; claude-code 2.1.295 or later only."`
-	Yes      bool          `xor:"ask" help:"Don't ask before writing."`
-	DryRun   bool          `name:"dry-run" xor:"ask" help:"Show what would be written, and write nothing."`
 	Hosts    []string      `arg:"" name:"host" help:"claude-code, codex, gemini, cursor, copilot, windsurf, hermes."`
 }
 
@@ -77,17 +76,7 @@ func (c *hookInstallCommand) Run(std streams) error {
 		}
 		changes = append(changes, one)
 	}
-	agreed, err := confirm(std, changes, c.Yes, c.DryRun)
-	if err != nil || !agreed {
-		return err
-	}
-	for _, one := range changes {
-		if err := one.apply(); err != nil {
-			return err
-		}
-		c.report(std, one, made)
-	}
-	return nil
+	return c.carryOut(std, changes, func(one *change) { c.report(std, one, made) })
 }
 
 // prepare checks everything that does not depend on one host's settings.
@@ -270,8 +259,29 @@ func missingFolders(folder string) (missing []string) {
 	return missing
 }
 
+// askFlags say whether a change of settings is made, and after what.
+type askFlags struct {
+	Yes    bool `xor:"ask" help:"Don't ask before writing."`
+	DryRun bool `name:"dry-run" xor:"ask" help:"Show what would be written, and write nothing."`
+}
+
+// carryOut shows changes, asks whether to make them, makes them, and reports each one that was made.
+func (f *askFlags) carryOut(std streams, changes []*change, report func(*change)) error {
+	agreed, err := f.confirm(std, changes)
+	if err != nil || !agreed {
+		return err
+	}
+	for _, one := range changes {
+		if err := one.apply(); err != nil {
+			return err
+		}
+		report(one)
+	}
+	return nil
+}
+
 // confirm shows changes, and asks whether to make them.
-func confirm(std streams, changes []*change, yes, dry bool) (bool, error) {
+func (f *askFlags) confirm(std streams, changes []*change) (bool, error) {
 	changed := false
 	for _, one := range changes {
 		if one.none() {
@@ -290,8 +300,8 @@ func confirm(std streams, changes []*change, yes, dry bool) (bool, error) {
 		shown := diff.Diff(name, one.file.text, name, one.after)
 		fmt.Fprint(std.out, strings.Map(keepLines, string(shown)))
 	}
-	if dry || yes || !changed {
-		return !dry, nil
+	if f.DryRun || f.Yes || !changed {
+		return !f.DryRun, nil
 	}
 	fmt.Fprint(std.out, "Write this? [y/N] ")
 	answer, _ := bufio.NewReader(std.in).ReadString('\n')

@@ -8,9 +8,8 @@ import (
 
 type hookUninstallCommand struct {
 	scopeFlags
-	Yes    bool     `xor:"ask" help:"Don't ask before writing."`
-	DryRun bool     `name:"dry-run" xor:"ask" help:"Show what would be written, and write nothing."`
-	Hosts  []string `arg:"" name:"host" help:"claude-code, codex, gemini, cursor, copilot, windsurf, hermes."`
+	askFlags
+	Hosts []string `arg:"" name:"host" help:"claude-code, codex, gemini, cursor, copilot, windsurf, hermes."`
 }
 
 // Help says what is restored.
@@ -33,17 +32,9 @@ func (c *hookUninstallCommand) Run(std streams) error {
 		}
 		changes = append(changes, one)
 	}
-	agreed, err := confirm(std, changes, c.Yes, c.DryRun)
-	if err != nil || !agreed {
-		return err
-	}
-	for _, one := range changes {
-		if err := one.apply(); err != nil {
-			return err
-		}
+	return c.carryOut(std, changes, func(one *change) {
 		fmt.Fprintf(std.out, "%s: no hook of Bailiff's is in %s.\n", one.file.host.Name, one.file.path)
-	}
-	return nil
+	})
 }
 
 // undo works out what the settings were before the installation.

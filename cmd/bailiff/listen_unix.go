@@ -13,7 +13,7 @@ import (
 	"bailiff/httpd"
 )
 
-// socketModes are what SVC_LISTEN_UNIX_MODE can be: who may connect needs write permission, and nobody has to execute.
+// socketModes are what SVC_LISTEN_UNIX_MODE can be: connecting needs write permission, and no permission to execute.
 var socketModes = []string{"0600", "0660", "0666"}
 
 // listenUnix listens on the Unix socket at a path, for those to whom mode gives write permission. A socket that a process
@@ -39,7 +39,7 @@ func listenUnix(path string, mode fs.FileMode) (net.Listener, error) {
 	return &unixListener{listener, path, made}, nil
 }
 
-// removeStale removes a socket that nobody listens on.
+// removeStale removes a socket on which no process listens.
 func removeStale(path string) error {
 	connection, err := net.Dial("unix", path)
 	switch {
@@ -55,7 +55,7 @@ func removeStale(path string) error {
 }
 
 // A unixListener accepts connections whose peers are named by their users. When it is closed it first removes its socket, so
-// that nobody new connects, and then gives Accept the time to come to the end of those who are connected already.
+// that there are no new connections, and then gives Accept the time to return those that were made before.
 type unixListener struct {
 	*net.UnixListener
 	path string

@@ -76,7 +76,7 @@ func TestCloseLeavesAnothersSocket(t *testing.T) {
 	}
 }
 
-// TestWhoIsConnectedIsAccepted holds that closing resets nobody who was connected before.
+// TestWhoIsConnectedIsAccepted holds that closing does not reset connections that were made before.
 func TestWhoIsConnectedIsAccepted(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	listener, err := listenUnix(path, 0o600)

@@ -26,7 +26,7 @@ const (
 // an idle connection is sought while there is none.
 const (
 	leastIdle    = 10 * time.Millisecond
-	endIdleEvery = 5 * time.Millisecond
+	endIdleEvery = 2 * time.Millisecond
 )
 
 // placesFor is how many connections may be open where the process may open so many files.

@@ -63,8 +63,8 @@ var shells = []pluginCall{
 	{Host: hook.OpenClaw, Tool: "exec", Input: json.RawMessage(`{"command":"ls"}`), Session: "s", ID: "c"},
 }
 
-// buildPlugins compiles the plugins, types checked, beside the fake hosts, and returns the folder.
-func buildPlugins(t *testing.T) (folder string) {
+// buildPlugins compiles the plugins, types checked, beside the fake hosts, and returns the folder. Edits change the sources first.
+func buildPlugins(t *testing.T, edits ...func(t *testing.T, source string)) (folder string) {
 	t.Helper()
 	packages := typescript.Build(t)
 	folder, err := os.MkdirTemp(packages, "plugins-")
@@ -75,6 +75,9 @@ func buildPlugins(t *testing.T) (folder string) {
 	source := filepath.Join(folder, "src")
 	if err := os.CopyFS(source, os.DirFS(filepath.Join("examples", "plugins"))); err != nil {
 		t.Fatal(err)
+	}
+	for _, edit := range edits {
+		edit(t, source)
 	}
 	hosts, err := os.ReadFile(filepath.Join("testdata", "plugin_hosts.mjs"))
 	if err != nil {

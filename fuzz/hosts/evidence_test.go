@@ -26,8 +26,8 @@ func TestEvidence(t *testing.T) {
 		t.Skip("BAILIFF_HOSTS=true downloads the hosts' packages and finds the evidence of the rules in them")
 	}
 	keys := map[Source][]string{} // the texts that are looked for, by file
-	for _, h := range slices.Concat(Hosts, Plugins) {
-		for _, rule := range h.Rules {
+	for _, h := range slices.Concat(Columns, Plugins) {
+		for _, rule := range append(slices.Clone(h.Rules), Rule{Source: h.Waits}) {
 			if rule.Proved() {
 				file := rule.Source.at("")
 				keys[file] = append(keys[file], rule.Source.Key)
@@ -162,7 +162,7 @@ func TestAbsent(t *testing.T) {
 func TestProved(t *testing.T) {
 	t.Parallel()
 	without := map[string]bool{"cursor": true, "windsurf": true, "hermes": true} // no npm package
-	for _, h := range slices.Concat(Hosts, Plugins) {
+	for _, h := range slices.Concat(Columns, Plugins) {
 		for _, rule := range h.Rules {
 			allowed := without[h.Name] || h.Name == "copilot" && strings.HasPrefix(rule.Name, "exit 0 with no denial") ||
 				h.Name == "openclaw" && strings.HasSuffix(rule.Name, "cannot be loaded")

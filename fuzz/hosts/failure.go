@@ -61,6 +61,9 @@ var Failures = []Failure{
 // Command is the command that the hosts ask about.
 const Command = "rm -rf /srv/data"
 
+// harmless is a command that the policy of the built service allows.
+const harmless = "ls"
+
 // A Case is one failure on one host.
 type Case struct {
 	Host    Host
@@ -68,8 +71,18 @@ type Case struct {
 	Closed  bool // the hook's failMode, and with it the host's fail-closed setting where it has one
 }
 
-// Play lets the failure happen to a hook, whose program and key file are named, and returns what became of the call.
-func (c Case) Play(program, keyFile, logFile, witness string, env []string) (Outcome, error) {
+// A Stage is what failures are played with.
+type Stage struct {
+	Program, KeyFile, LogFile string // the hook's
+	Env                       []string
+	Address, Key              string // of the built service, whose policy denies Command
+}
+
+// Play lets the failure happen to a hook, and returns what became of the call.
+func (c Case) Play(stage Stage, witness string) (Outcome, error) {
+	if c.Host.HTTP {
+		return c.playHTTP(stage.Address, stage.Key, witness)
+	}
 	service, err := NewService(c.Failure.Service)
 	if err != nil {
 		return Outcome{}, err
@@ -80,13 +93,13 @@ func (c Case) Play(program, keyFile, logFile, witness string, env []string) (Out
 		mode = "closed"
 	}
 	installed, err := c.install([]string{
-		program, "hook", "--adapter", c.Host.Name, "--url", service.URL, "--api-key-file", keyFile, "--fail-mode", mode,
-		"--host-timeout", or(c.Failure.HostTimeout, long).String(), "--log", logFile,
+		stage.Program, "hook", "--adapter", c.Host.Name, "--url", service.URL, "--api-key-file", stage.KeyFile, "--fail-mode", mode,
+		"--host-timeout", or(c.Failure.HostTimeout, long).String(), "--log", stage.LogFile,
 	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	installed.Env, installed.Timeout = env, or(c.Failure.Patience, long)
+	installed.Env, installed.Timeout = stage.Env, or(c.Failure.Patience, long)
 	if c.Failure.Signal != 0 {
 		installed.Started = func(process int) {
 			go func() {

@@ -4,7 +4,6 @@ package hosts
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,12 +13,15 @@ import (
 	"testing"
 
 	"bailiff/fuzz/built"
+	"bailiff/fuzz/built/service"
+	"bailiff/fuzz/page"
 )
 
-// program is the command under test and what it is run with.
+// program is the command under test, and what it is run with.
 type program struct {
-	path, key string
-	env       []string
+	Stage
+	path string
+	env  []string
 }
 
 // shared is the command, built once for all tests that run it.
@@ -50,12 +52,14 @@ func build(t *testing.T) program {
 		if shared.dir, shared.err = os.MkdirTemp("", "bailiff-hosts-"); shared.err != nil {
 			return
 		}
-		shared.program = program{
-			path: filepath.Join(shared.dir, "bailiff"), key: filepath.Join(shared.dir, "key"),
-			env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + shared.dir, "GOTRACEBACK=single"},
+		p := program{
+			path: filepath.Join(shared.dir, "bailiff"),
+			env:  []string{"PATH=" + os.Getenv("PATH"), "HOME=" + shared.dir, "GOTRACEBACK=single"},
 		}
+		p.Program, p.KeyFile, p.Env = p.path, filepath.Join(shared.dir, "key"), p.env
+		shared.program = p
 		shared.err = errors.Join(
-			built.Command(shared.path, "-pgo=off"), os.WriteFile(shared.key, []byte("sk_svc_test_"+strings.Repeat("a", 32)+"\n"), 0o600))
+			built.Command(p.path, "-pgo=off"), os.WriteFile(p.KeyFile, []byte("sk_svc_test_"+strings.Repeat("a", 32)+"\n"), 0o600))
 	})
 	if shared.err != nil {
 		t.Fatal(shared.err)
@@ -74,12 +78,14 @@ func playAll(t *testing.T, p program, cases []Case) []Outcome {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			witness := filepath.Join(dir, fmt.Sprintf("witness-%d", i))
-			outcome, err := c.Play(p.path, p.key, filepath.Join(dir, fmt.Sprintf("log-%d", i)), witness, p.env)
+			stage := p.Stage
+			stage.LogFile = filepath.Join(dir, fmt.Sprintf("log-%d", i))
+			outcome, err := c.Play(stage, witness)
 			if err != nil {
-				t.Errorf("%s, %s: %v", c.Host.Name, c.Failure.Name, err)
+				t.Errorf("%s, %s: %v", c.Host.Title, c.Failure.Name, err)
 			}
 			if ran(t, witness) != outcome.Ran {
-				t.Errorf("%s, %s: the call ran: %v, and its witness is there: %v", c.Host.Name, c.Failure.Name, outcome.Ran, ran(t, witness))
+				t.Errorf("%s, %s: the call ran: %v, and its witness is there: %v", c.Host.Title, c.Failure.Name, outcome.Ran, ran(t, witness))
 			}
 			outcomes[i] = outcome
 		})
@@ -91,7 +97,7 @@ func playAll(t *testing.T, p program, cases []Case) []Outcome {
 // cases are all failures on all hosts.
 func cases(closed bool) (all []Case) {
 	for _, failure := range Failures {
-		for _, h := range Hosts {
+		for _, h := range Columns {
 			all = append(all, Case{Host: h, Failure: failure, Closed: closed})
 		}
 	}
@@ -102,18 +108,25 @@ func cases(closed bool) (all []Case) {
 // except by a rule of a host that has no fail-closed setting for it.
 func TestHonesty(t *testing.T) {
 	p := build(t)
+	served, err := service.Start(p.path, t.TempDir(), policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = served.Close() })
+	p.Address, p.Key = served.Address, served.Key
 	t.Run("canary", func(t *testing.T) { playDecisions(t, p) })
 	open, closed := cases(false), cases(true)
 	outcomes := playAll(t, p, append(append([]Case(nil), open...), closed...))
 	for i, c := range closed {
 		outcome := outcomes[len(open)+i]
 		if outcome.Ran && !cannotClose[c.Host.Name+", "+c.Failure.Name] {
-			t.Errorf("%s, %s: the call runs in closed, by the rule %q; the hook left %s", c.Host.Name, c.Failure.Name, outcome.Rule.Name, left(outcome.Result))
+			t.Errorf("%s, %s: the call runs in closed, by the rule %q; the hook left %s", c.Host.Title, c.Failure.Name, outcome.Rule.Name, left(outcome.Result))
 		}
 		if !outcome.Ran && cannotClose[c.Host.Name+", "+c.Failure.Name] {
 			t.Errorf("%s, %s: the call does not run in closed, though that is said to be impossible", c.Host.Name, c.Failure.Name)
 		}
-		if outcomes[i].Ran && !unreachable(c.Failure) && !outcome.Ran && c.Failure.Signal == 0 {
+		// Without onFailure the host itself lets a call pass whose HTTP hook fails: failMode does not exist there.
+		if !c.Host.HTTP && outcomes[i].Ran && !unreachable(c.Failure) && !outcome.Ran && c.Failure.Signal == 0 {
 			t.Errorf("%s, %s: the call runs in open, though the service could be reached; the hook left %s", c.Host.Name, c.Failure.Name, left(outcomes[i].Result))
 		}
 	}
@@ -122,6 +135,9 @@ func TestHonesty(t *testing.T) {
 
 // TestEvidenceTable holds docs/hooks.md to the rules, and to where each was read.
 func TestEvidenceTable(t *testing.T) { holdPage(t, "evidence", evidenceTable()) }
+
+// policy denies Command, and allows what is harmless.
+const policy = "version: 2.4.0\n\n## tool_calls\nallowed: bash\nbash.blocked_commands: rm -rf\n"
 
 // cannotClose are the failures by which a call runs in closed too, because the host has no setting for them.
 var cannotClose = map[string]bool{
@@ -164,12 +180,12 @@ func unprovedMark(r Rule) string {
 func outcomeTable(mode string, cases []Case, outcomes []Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| `failMode` %s |", mode)
-	for _, h := range Hosts {
+	for _, h := range Columns {
 		fmt.Fprintf(&b, " %s |", h.Title)
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(Hosts)))
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(Columns)))
 	for i, c := range cases {
-		if i%len(Hosts) == 0 {
+		if i%len(Columns) == 0 {
 			fmt.Fprintf(&b, "\n| %s |", c.Failure.Name)
 		}
 		word := "stopped"
@@ -189,7 +205,7 @@ func evidenceTable() string {
 	words := map[Effect]string{Runs: "runs", Stops: "stopped", Fails: "failed hook"}
 	var b strings.Builder
 	b.WriteString("| host | the hook ends with | the call | read in |\n|---|---|---|---|\n")
-	for _, h := range slices.Concat(Hosts, Plugins) {
+	for _, h := range slices.Concat(Columns, Plugins) {
 		for _, rule := range h.Rules {
 			place := "*unproved*"
 			if rule.Proved() {
@@ -201,30 +217,10 @@ func evidenceTable() string {
 	return b.String()
 }
 
-// page is the page that has the tables.
-const page = "../../docs/hooks.md"
-
-// holdPage holds the part of the page between two marks to text; with -rewrite it writes it.
+// holdPage holds a part of docs/hooks.md to text; with -rewrite it writes it.
 func holdPage(t *testing.T, name, text string) {
 	t.Helper()
-	content, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start := "<!-- " + name + ": generated by go test ./fuzz/hosts -rewrite -->\n\n"
-	before, rest, ok := strings.Cut(string(content), start)
-	_, after, end := strings.Cut(rest, "\n<!-- /"+name+" -->")
-	if !ok || !end {
-		t.Fatalf("docs/hooks.md has no part %s", name)
-	}
-	want := before + start + text + "\n<!-- /" + name + " -->" + after
-	if flag.Lookup("rewrite").Value.String() == "true" {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if want != string(content) {
-		t.Errorf("docs/hooks.md, %s: differs from what the hosts do; run go test ./fuzz/hosts -rewrite", name)
-	}
+	page.Hold(t, "../../docs/hooks.md", name, "go test ./fuzz/hosts -rewrite", text)
 }
 
 // playDecisions is the canary of the honesty table: a call that the service allows runs and leaves its witness, in closed, and
@@ -232,7 +228,7 @@ func holdPage(t *testing.T, name, text string) {
 func playDecisions(t *testing.T, p program) {
 	t.Helper()
 	var allowed []Case
-	for _, h := range Hosts {
+	for _, h := range Columns {
 		allowed = append(allowed, Case{Host: h, Failure: Failure{Name: "no failure", Service: Allowing}, Closed: true})
 	}
 	for i, outcome := range playAll(t, p, allowed) {
@@ -241,7 +237,7 @@ func playDecisions(t *testing.T, p program) {
 		}
 	}
 	var denied []Case
-	for _, h := range Hosts {
+	for _, h := range Columns {
 		denied = append(denied, Case{Host: h, Failure: Failure{Name: "a denial", Service: Denying}})
 	}
 	for i, outcome := range playAll(t, p, denied) {

@@ -19,6 +19,10 @@ func killed(r Result) bool       { return r.Exit < 0 }
 func exitsTwo(r Result) bool     { return r.Exit == 2 }
 func exitsNotZero(r Result) bool { return r.Exit != 0 }
 
+func notSuccess(r Result) bool { return r.Status < 200 || r.Status > 299 }
+func silent(r Result) bool     { return trimmed(r.Stdout) == "" }
+func notObject(r Result) bool  { return !strings.HasPrefix(trimmed(r.Stdout), "{") }
+
 // trimmed is what JavaScript's trim leaves, which takes a byte-order mark for white space.
 func trimmed(text []byte) string {
 	return strings.TrimFunc(string(text), func(r rune) bool { return r == '\uFEFF' || strings.ContainsRune(" \t\n\v\f\r\u00a0\u2028\u2029", r) })
@@ -108,6 +112,12 @@ func claudeInvalid(r Result) bool {
 		members, ok := value.(map[string]any)
 		return err != nil || ok && claudeValid(members) && claudeSays(members)
 	})
+}
+
+// httpInvalid reports whether the body is not the JSON of an answer.
+func httpInvalid(r Result) bool {
+	members, ok := object(trimmed(r.Stdout))
+	return !ok || !claudeValid(members)
 }
 
 // claudeKeys are the keys of a hook's output.

@@ -35,6 +35,7 @@ type Result struct {
 	TimedOut       bool // the host gave up waiting
 	NotStarted     bool // the program could not be started
 	Unread         bool // it ended before it had read the whole event
+	Status         int  // of the answer, where the hook is an HTTP request; Stdout is its body, NotStarted that there is none
 }
 
 // A Host is one host's way of running hooks and of reading their answers.
@@ -42,6 +43,8 @@ type Host struct {
 	Name   string // as bailiff hook --adapter has it
 	Title  string
 	Switch string // the host's fail-closed setting; empty where it has none
+	HTTP   bool   // the host sends the event as an HTTP request, and runs no program
+	Waits  Source // where its deadline was read that holds where its settings have none; the zero Source where it was not
 	Rules  []Rule // in order of precedence; the last matches everything
 }
 

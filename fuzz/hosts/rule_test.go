@@ -77,7 +77,11 @@ func behaviours() []behaviour {
 // verdicts is what a host does after every behaviour, without and with its fail-closed setting.
 func verdicts(h Host) (lines []string) {
 	words := map[bool]string{true: "runs", false: "stops"}
-	for _, b := range behaviours() {
+	all := behaviours()
+	if h.HTTP {
+		all = answered()
+	}
+	for _, b := range all {
 		rule, open := h.Judge(b.result, false)
 		_, closed := h.Judge(b.result, true)
 		verdict := words[open]
@@ -89,11 +93,34 @@ func verdicts(h Host) (lines []string) {
 	return lines
 }
 
+// answered are the ways in which HTTP hooks end: without an answer, with a status, and with a body.
+func answered() []behaviour {
+	all := []behaviour{{"no answer", Result{TimedOut: true}}, {"no connection", Result{NotStarted: true}}}
+	for _, status := range []int{200, 204, 302, 401, 429, 503} {
+		all = append(all, behaviour{fmt.Sprintf("status %d, empty", status), Result{Status: status}})
+	}
+	for _, b := range behaviours() {
+		if strings.HasPrefix(b.name, "exit 0") || strings.HasPrefix(b.name, "denial") && !strings.Contains(b.name, "then") {
+			b.name, b.result.Status = "status 200: "+strings.TrimPrefix(b.name, "exit 0, "), 200
+			all = append(all, b)
+		}
+	}
+	return append(all, behaviour{"status 503, denial", Result{Status: 503, Stdout: []byte(claudeDenial)}})
+}
+
+// key is the name of a host in testdata/rules.txt.
+func key(h Host) string {
+	if h.HTTP {
+		return h.Name + "-http"
+	}
+	return h.Name
+}
+
 // TestRules shows what each host makes of each way in which a hook can end.
 func TestRules(t *testing.T) {
 	datadriven.RunTest(t, "testdata/rules.txt", func(t *testing.T, d *datadriven.TestData) string {
-		for _, h := range Hosts {
-			if h.Name == d.Cmd {
+		for _, h := range Columns {
+			if key(h) == d.Cmd {
 				return strings.Join(verdicts(h), "\n") + "\n"
 			}
 		}
@@ -104,8 +131,8 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range Hosts {
-		if !strings.Contains(string(text), "\n"+h.Name+"\n") {
+	for _, h := range Columns {
+		if !strings.Contains(string(text), "\n"+key(h)+"\n") {
 			t.Errorf("testdata/rules.txt leaves out %s", h.Name)
 		}
 	}
@@ -115,7 +142,7 @@ func TestRules(t *testing.T) {
 // no rule is dead and each is seen in testdata/rules.txt.
 func TestRulesMatter(t *testing.T) {
 	inverse := map[Effect]Effect{Runs: Stops, Stops: Runs, Fails: Runs}
-	for _, h := range Hosts {
+	for _, h := range Columns {
 		want := verdicts(h)
 		for i, rule := range h.Rules {
 			other := h
@@ -133,7 +160,7 @@ func TestRulesMatter(t *testing.T) {
 
 // TestSwitches: only a host with a fail-closed setting has rules that it changes, and a host with one has some.
 func TestSwitches(t *testing.T) {
-	for _, h := range Hosts {
+	for _, h := range Columns {
 		fails := slices.ContainsFunc(h.Rules, func(r Rule) bool { return r.Then == Fails })
 		if fails != (h.Switch != "") {
 			t.Errorf("%s: switch %q, and a rule that it changes: %v", h.Name, h.Switch, fails)

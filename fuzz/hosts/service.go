@@ -22,6 +22,7 @@ const (
 	Failing              // 503
 	Denying              // a denial
 	Allowing             // a decision to allow
+	Dropping             // the request is read, and the connection closed without an answer
 )
 
 // A Service is a fake service.
@@ -76,6 +77,9 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		}
 		return
+	}
+	if s.mode == Dropping {
+		panic(http.ErrAbortHandler) // closes the connection, and logs nothing
 	}
 	answer := answers[s.mode]
 	w.Header().Set("Content-Type", "application/json")

@@ -25,6 +25,7 @@ func (s Source) in(file string) Source {
 var Hosts = []Host{
 	{
 		Name: "claude-code", Title: "Claude Code", Switch: `onFailure: "block"`,
+		Waits: claudeCode.at(`var Wp=600000,NYa=["SessionStart","Setup"]`),
 		Rules: []Rule{
 			{"no answer in time", timedOut, Fails, claudeCode.at("it could not start (a missing script or plugin directory), timed out")},
 			{"not started", notStarted, Fails, claudeCode.at("Hook command failed to spawn (")},

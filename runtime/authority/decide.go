@@ -55,6 +55,7 @@ type worker struct {
 	replay    ledger.Replay
 	claimed   []byte // the claims in replay
 	told      told   // of the first violation
+	turn      func() // gives back the turn that was taken before the body was decoded; nil for none
 }
 
 // asked is what a caller wants.
@@ -145,6 +146,14 @@ func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body
 	if a.Guard != nil && a.Guard.Doubt() != nil {
 		return clockUnconfirmed()
 	}
+	if w.explain && len(body) >= largeExplained {
+		turn, fault := a.heavyTurn(ctx, key.ID)
+		if fault != nil {
+			return fault
+		}
+		w.turn = turn
+		defer w.endTurn()
+	}
 	in, err := w.decoder.Decode(body)
 	w.now = a.lap(w, metrics.StageDecode, w.now)
 	if err != nil {
@@ -173,6 +182,14 @@ func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body
 		w.now = a.Clock()
 	}
 	return unavailable()
+}
+
+// endTurn gives back a turn that judging has not taken over.
+func (w *worker) endTurn() {
+	if w.turn != nil {
+		w.turn()
+		w.turn = nil
+	}
 }
 
 func invalidIntent(err error) *Failure {

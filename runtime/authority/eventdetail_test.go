@@ -42,7 +42,8 @@ func recordOf(t *testing.T, detail EventDetail, intents ...string) (events []eve
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Policy, h.EventDetail = policy, detail
+	h.EventDetail = detail
+	h.inForce.Store(policy)
 	for _, intent := range intents {
 		if _, fault := h.decide(intent, false); fault != nil {
 			t.Fatalf("%s: %v", intent, fault)

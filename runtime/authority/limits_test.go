@@ -46,7 +46,8 @@ func limited(t *testing.T, policy string) (h *house, pass func(time.Duration)) {
 		t.Fatal(err)
 	}
 	now := h.Clock()
-	h.Policy, h.Clock = compiled, func() time.Time { return now }
+	h.Clock = func() time.Time { return now }
+	h.inForce.Store(compiled)
 	return h, func(d time.Duration) { now = now.Add(d) }
 }
 
@@ -198,7 +199,7 @@ func TestLimitsOf(t *testing.T) {
 	if _, err := admin.Limits(t.Context(), h.key.ID.String()); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("without a service: %v", err)
 	}
-	h.Policy = nil
+	h.inForce.Store(nil)
 	_, fault := h.Limits(t.Context(), h.key)
 	want(t, fault, code.NoPolicy)
 }

@@ -31,6 +31,9 @@ const (
 	// maxSought is how many bytes are looked at to name the entries of lists that denied a request, a text once for each entry:
 	// some milliseconds. An entry that is not found by then is not named.
 	maxSought = 4 << 20
+	// largeExplained is from how many bytes on a body that is to be explained takes its key's turn before it is decoded: decoding
+	// it takes about as long as judging it does.
+	largeExplained = 8 << 10
 	// comeAgain is after how long a request that found no turn is to come again.
 	comeAgain = time.Second
 )
@@ -117,15 +120,17 @@ func (t *turns) underWay() int { return len(t.places) }
 // again, the key's requests take turns, and few are judged at once. The turn of an explanation lasts until the function that
 // comes back is called.
 func (a *Authority) judgeInTurn(ctx context.Context, w *worker) (done func(), fault *Failure) {
-	if !w.explain && w.policy.effort.Of(w.bodyBytes) <= heavyEvaluation {
+	release := w.turn
+	w.turn = nil
+	switch {
+	case release != nil:
+	case !w.explain && w.policy.effort.Of(w.bodyBytes) <= heavyEvaluation:
 		w.judge()
 		return func() {}, nil
-	}
-	waiting, cancel := context.WithTimeout(ctx, heavyWait)
-	defer cancel()
-	release, ok := a.heavy.take(waiting, w.key.ID)
-	if !ok {
-		return nil, retryable(code.EvaluationBusy, "the policy takes long to judge a request of this size, and others wait for it; send fewer at once, or a smaller one", comeAgain)
+	default:
+		if release, fault = a.heavyTurn(ctx, w.key.ID); fault != nil {
+			return nil, fault
+		}
 	}
 	lasts := false
 	defer func() {
@@ -138,6 +143,17 @@ func (a *Authority) judgeInTurn(ctx context.Context, w *worker) (done func(), fa
 		return release, nil
 	}
 	return func() {}, nil
+}
+
+// heavyTurn waits for the key's turn to be judged. What it returns gives the turn back.
+func (a *Authority) heavyTurn(ctx context.Context, key ledger.ID) (release func(), fault *Failure) {
+	waiting, cancel := context.WithTimeout(ctx, heavyWait)
+	defer cancel()
+	release, ok := a.heavy.take(waiting, key)
+	if !ok {
+		return nil, retryable(code.EvaluationBusy, "a request of this size takes long to judge, and others wait for it; send fewer at once, or a smaller one", comeAgain)
+	}
+	return release, nil
 }
 
 // retryable is a failure that says when to come again.

@@ -336,6 +336,37 @@ func TestExplanationInTurn(t *testing.T) {
 	}
 }
 
+// TestLargeExplanationInTurn holds that a large body that is to be explained is decoded in its key's turn, whatever its policy
+// takes, that the turn ends with the request, one that is refused as well, and that without an explanation none is needed.
+func TestLargeExplanationInTurn(t *testing.T) {
+	h := newTown(t)
+	secret := h.register()
+	h.mustDeploy(secret, newOperator(t), bashPolicy)
+	key := h.key(secret)
+	large := []byte(strings.Replace(string(request(bashIntent)), `"chainId"`, `"metadata":{"a":"`+strings.Repeat("a", largeExplained)+`"},"chainId"`, 1))
+	wrong := append([]byte("!"), large...)
+	done, _ := h.heavy.take(context.Background(), key.ID)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, body := range map[string][]byte{"large": large, "wrong": wrong} {
+		if fault := h.Explain(ended, key, body, new(Answer)); fault == nil || fault.Code != code.EvaluationBusy {
+			t.Errorf("%s: %v, and its turn had not come", name, fault)
+		}
+	}
+	if fault := h.Decide(context.Background(), key, wrong, true, new(Answer)); fault == nil || fault.Code == code.EvaluationBusy {
+		t.Errorf("without an explanation a large body waits: %v", fault)
+	}
+	done()
+	for name, body := range map[string][]byte{"large": large, "wrong": wrong} {
+		if fault := h.Explain(context.Background(), key, body, new(Answer)); fault != nil && fault.Code == code.EvaluationBusy {
+			t.Errorf("%s: %v", name, fault)
+		}
+		if n := h.heavy.underWay(); n != 0 {
+			t.Errorf("%s: %d turns are taken afterwards", name, n)
+		}
+	}
+}
+
 // TestStorage holds that a free key of a hosted service keeps 20 MiB of deployments at most, 82 of some 252,750 bytes, with a WARN at 80 %, and that
 // paid plans have no such limit.
 func TestStorage(t *testing.T) {

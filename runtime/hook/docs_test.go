@@ -52,7 +52,7 @@ func hostTable() string {
 		for _, form := range h.Forms[:h.Register] {
 			events = append(events, "`"+cmp.Or(form.Event, "preToolUse")+"`")
 		}
-		deadline, closed := fmt.Sprintf("%d s", h.Timeout/time.Second), "none"
+		deadline, closed := fmt.Sprintf("%d s", cmp.Or(h.Waits, h.Timeout)/time.Second), "none"
 		switch {
 		case h.TimeoutField == "":
 			deadline += ", cannot be set"

@@ -33,9 +33,11 @@ type Host struct {
 
 	Transcript bool // usage of the model can be read from the transcript that the event names
 
-	// Timeout is how long the host waits for a hook where nothing else is set. TimeoutField is the member of an entry that sets
+	// Timeout is how long the host is taken to wait for a hook where --host-timeout does not say it: install has it wait so long.
+	// Waits is what the host does where its settings do not say, where that is longer; 0 where it is Timeout. TimeoutField is the member of an entry that sets
 	// it, in units of TimeoutUnit; empty where the host has none.
 	Timeout      time.Duration
+	Waits        time.Duration
 	TimeoutField string
 	TimeoutUnit  time.Duration
 
@@ -67,7 +69,7 @@ var Hosts = []Host{
 	{
 		Name: ClaudeCode, Title: "Claude Code", Seen: "2.1.330", Transcript: true,
 		Forms: []Form{{"PreToolUse", "tool_name", "tool_input"}}, Register: 1,
-		Timeout: 60 * time.Second, TimeoutField: "timeout", TimeoutUnit: time.Second,
+		Timeout: 60 * time.Second, Waits: 600 * time.Second, TimeoutField: "timeout", TimeoutUnit: time.Second,
 		FailClosed: "onFailure", FailClosedValue: `"block"`, FailClosedSince: "2.1.295",
 		Open:    "Versions before 2.1.295 ignore `onFailure` without a word, and so do asynchronous hooks.",
 		NoEvent: "What a command does once it runs; slash commands that the user types.",

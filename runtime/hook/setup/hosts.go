@@ -47,6 +47,7 @@ type Host struct {
 	matcher string // of the group; empty for none
 	write   func(entry map[string]any, o Options)
 	off     []offSwitch
+	other   string   // TOML file beside the settings, in which hooks may stand, too
 	also    []string // further files that may switch hooks off: below the home folder with ~/, else below the project's
 }
 
@@ -137,7 +138,7 @@ var places = map[string]Host{
 		off: []offSwitch{{"disableAllHooks", true}}, also: []string{".claude/settings.local.json"},
 	},
 	hook.Codex: {
-		form: jsonForm, home: "CODEX_HOME", user: ".codex/hooks.json", project: ".codex/hooks.json", grouped: true,
+		form: jsonForm, home: "CODEX_HOME", user: ".codex/hooks.json", project: ".codex/hooks.json", grouped: true, other: "config.toml",
 		write: func(entry map[string]any, o Options) {
 			entry["type"], entry["command"] = "command", JoinWords(o.Command)
 		},

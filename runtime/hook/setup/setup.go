@@ -45,6 +45,8 @@ type Hook struct {
 	Ours  bool
 	// Words are the adapter's command line, where the hook is ours and runs a command.
 	Words []string
+	// URL is the address that the hook asks, where the hook is ours and the host itself asks.
+	URL string `json:",omitempty"`
 	// Closed says that the host's own switch is set on it or, where there is none, that its shell denies when it is killed.
 	Closed bool
 }
@@ -158,16 +160,20 @@ func (h *Host) Hooks(text []byte) ([]Hook, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, _ := doc.value().(map[string]any)
+	return h.hooksIn(doc.value()), nil
+}
+
+// hooksIn returns the hooks of a document.
+func (h *Host) hooksIn(document any) (found []Hook) {
+	root, _ := document.(map[string]any)
 	events, _ := root["hooks"].(map[string]any)
-	var found []Hook
 	for _, event := range h.Events {
 		list, _ := events[event].([]any)
 		for _, entry := range list {
-			found = append(found, Hook{event, compact(entry), isOurs(entry), words(entry), isClosed(entry)})
+			found = append(found, Hook{event, compact(entry), isOurs(entry), words(entry), address(entry), isClosed(entry)})
 		}
 	}
-	return found, nil
+	return found
 }
 
 // SwitchedOff returns the setting by which one of the host's files switches hooks off; empty where none does. Comments are read
@@ -300,6 +306,19 @@ func isOurs(entry any) bool {
 	}
 	url, _ := object["url"].(string)
 	return strings.HasSuffix(url, httpPath) || isAdapter(words(entry))
+}
+
+// address returns the address of an entry that the host itself asks, or of the first of a group; empty where it has none.
+func address(entry any) string {
+	object, _ := entry.(map[string]any)
+	inner, _ := object["hooks"].([]any)
+	for _, one := range inner {
+		if url := address(one); url != "" {
+			return url
+		}
+	}
+	url, _ := object["url"].(string)
+	return url
 }
 
 // httpPath ends the address of the service's HTTP hook.
