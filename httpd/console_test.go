@@ -45,7 +45,7 @@ func (w *world) visitConsole(edit func(*Config)) *browser {
 	config := w.config(w.authority(consolePolicy, false))
 	var err error
 	config.Console, err = console.New(console.Config{
-		Authority: config.Authority, Clock: w.clock, Random: w.random, Log: slog.New(slog.DiscardHandler), DefaultPolicy: []byte(consolePolicy),
+		Authority: config.Authority, Clock: w.clock, Random: w.random, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		w.t.Fatal(err)

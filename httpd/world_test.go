@@ -85,7 +85,7 @@ func (w *world) authority(policy string, observe bool) *authority.Authority {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		config.Policy = loaded
+		loaded.Text, config.Policy = []byte(policy), loaded
 		config.Operator = [32]byte(w.operator.Public().(ed25519.PublicKey))
 	}
 	decider, err := authority.New(config)

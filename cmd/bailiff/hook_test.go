@@ -154,10 +154,14 @@ func TestHookDecides(t *testing.T) {
 			}
 			for mode, want := range map[string]bool{"open": row.open, "closed": row.closed} {
 				for host, event := range hookEvents {
-					if name == "slow" && host != hook.Codex && host != hook.Windsurf {
-						continue // a second each
+					patience := "60s"
+					if name == "slow" {
+						if host != hook.Codex && host != hook.Windsurf {
+							continue // a second each
+						}
+						patience = "1s"
 					}
-					out := runHook(event, "--url", address, "--fail-mode", mode, "--host-timeout", "1s")
+					out := runHook(event, "--url", address, "--fail-mode", mode, "--host-timeout", patience)
 					if got := runs(host, out); got != want {
 						t.Errorf("%s, %s: the call runs: %t, want %t: %+v", host, mode, got, want, out)
 					}

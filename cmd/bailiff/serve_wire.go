@@ -124,7 +124,7 @@ func (r *service) wire() error {
 	r.clients[api].http = server
 	r.admin = &authority.Admin{
 		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: rand.Reader, Hosted: r.settings.hosted(),
-		Decider: r.decider, Default: r.boot.text,
+		Decider: r.decider,
 	}
 	return r.listenBeside(config)
 }
@@ -168,7 +168,7 @@ func (r *service) newConsole() (*console.Console, error) {
 	if !r.settings.on("SVC_CONSOLE") {
 		return nil, nil
 	}
-	return console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: rand.Reader, Log: r.log, DefaultPolicy: r.boot.text})
+	return console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: rand.Reader, Log: r.log})
 }
 
 // newGateway makes the gateway to the chains that have an upstream.

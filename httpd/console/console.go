@@ -33,14 +33,12 @@ const (
 	scope = ledger.ScopeAuthorize
 )
 
-// Config is what a console is made of. All but DefaultPolicy is required.
+// Config is what a console is made of. All of it is required.
 type Config struct {
 	Authority *authority.Authority
 	Clock     authority.Clock
 	Random    io.Reader // for sessions; cryptographically secure
 	Log       *slog.Logger
-	// DefaultPolicy is the text of the policy that governs keys without one of their own; nil where there is none.
-	DefaultPolicy []byte
 }
 
 // Console makes the pages. It is safe for concurrent use.

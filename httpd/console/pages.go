@@ -330,7 +330,7 @@ type keyPage struct {
 }
 
 func (c *Console) policy(ctx context.Context, v *visit, _ string) *Response {
-	report, fault := c.Authority.PolicyReport(ctx, v.key, c.DefaultPolicy)
+	report, fault := c.Authority.PolicyReport(ctx, v.key)
 	if fault != nil {
 		return c.fail(v, fault)
 	}

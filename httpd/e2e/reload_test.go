@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -230,6 +231,13 @@ func TestReload(t *testing.T) {
 	service.hangUp(replacedLine, 1)
 	if got := ask(); got != "ALLOWED" {
 		t.Errorf("serial 2 answers %s", got)
+	}
+	lsn := regexp.MustCompile(`"lsn": ?"?(\d+)`).FindStringSubmatch(s.must("events", "--decision", "ALLOWED", "--json"))
+	if lsn == nil {
+		t.Fatal("no event tells its lsn")
+	}
+	if bundle := s.must("events", "export", lsn[1]); !strings.Contains(bundle, "serial: 2") {
+		t.Errorf("the evidence of a decision has not the policy that was reloaded: %.2000s", bundle)
 	}
 	if err := service.stop(); err != nil {
 		t.Fatal(err)

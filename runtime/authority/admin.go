@@ -21,7 +21,6 @@ type Admin struct {
 	Guard       *GuardedClock // of the service; nil where none runs
 	Random      io.Reader     // cryptographically secure
 	Decider     *Authority    // the service that runs; nil where none does
-	Default     []byte        // the signed text of its default policy; nil where it has none
 }
 
 // NewKey is a request for an API key.

@@ -257,8 +257,8 @@ type PolicyReport struct {
 // errOtherText says that the text of the default policy is not that of the policy in force.
 var errOtherText = errors.New("the text of the default policy is not that of the policy in force")
 
-// PolicyReport returns the policy in force for a key, with its text. defaultText is the text of the default policy.
-func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key, defaultText []byte) (*PolicyReport, *Failure) {
+// PolicyReport returns the policy in force for a key, with its text.
+func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key) (*PolicyReport, *Failure) {
 	policy, fault, again := a.policyOf(ctx, key, a.Clock().UnixNano())
 	switch {
 	case again:
@@ -267,7 +267,7 @@ func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key, defaultTe
 		return nil, fault
 	}
 	report := &PolicyReport{Hash: policy.Hash, Version: policy.Version, Own: key.PolicyHash != [32]byte{}, Rules: policy.Places()}
-	text := defaultText
+	text := policy.Text
 	if report.Own {
 		stored, err := a.Ledger.Policy(ctx, key.ID)
 		if err != nil {

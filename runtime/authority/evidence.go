@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/eventview"
 	"bailiff/runtime/evidence"
@@ -114,9 +113,10 @@ func (a *Admin) search(ctx context.Context, query ledger.EventQuery) (*ledger.Lo
 // force. "" where neither is it.
 func (a *Admin) policyText(ctx context.Context, event *ledger.LoggedEvent) (string, error) {
 	wanted := event.Event.PolicyHash
-	framed, _ := grammar.Split(grammar.NewSource("warranty", a.Default))
-	if grammar.PolicyHash(framed.Body) == hex.EncodeToString(wanted[:]) {
-		return string(a.Default), nil
+	if a.Decider != nil {
+		if policy := a.Decider.DefaultPolicy(); policy != nil && policy.digest == wanted {
+			return string(policy.Text), nil
+		}
 	}
 	deployments, err := a.Ledger.Deployments(ctx, event.Key)
 	if err != nil {

@@ -50,6 +50,7 @@ type Policy struct {
 	Version  string              // of the policy format
 	Warnings grammar.Diagnostics // of a policy that has just been compiled
 	Refused  *InvalidPolicy      // why the text could not be put in force now; nil where it could
+	Text     []byte              // the signed text, of a default policy alone
 
 	digest  [sha256.Size]byte
 	keys    map[ledger.ID]bool // the keys that it is for; nil where it is for every key
@@ -143,13 +144,16 @@ func LoadDefaultPolicy(src *grammar.Source, operator ed25519.PublicKey) (*Policy
 	policy, err := LoadPolicy(src, operator)
 	var refused *InvalidPolicy
 	if !errors.As(err, &refused) {
+		if err == nil {
+			policy.Text = src.Text
+		}
 		return policy, err
 	}
 	inForce, _, deferred := compilePolicy(src, compiler.CompileInForce)
 	if deferred != nil {
 		return nil, err
 	}
-	inForce.Refused = refused
+	inForce.Refused, inForce.Text = refused, src.Text
 	return inForce, nil
 }
 
