@@ -7,6 +7,9 @@
 // one core; and an index of keys, a database of its own without a log of its own, which says which groups have records of
 // a key. Old tables of groups are merged, once, at a pace that decisions do not notice. One process at a time holds a
 // directory.
+//
+// Where the disk fails in the moment in which Pebble goes from one log file to the next, Pebble ends the process: nothing that
+// was acknowledged is lost, and what started the service starts it again.
 package pebbleledger
 
 import (
