@@ -62,7 +62,7 @@ func (c *eventsExportCommand) Run(std streams) error {
 	})
 }
 
-// writeNew writes a file that nobody else may read, and that must not exist.
+// writeNew writes a file that only its owner may read, and that must not exist yet.
 func writeNew(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -95,7 +95,7 @@ type eventsVerifyBundleCommand struct {
 func (c *eventsVerifyBundleCommand) Help() string {
 	return `Verifies a bundle of bailiff events export without a service and without network: the chain of groups, the checkpoint's
 signatures, that the event is what the record says, the policy's hash and signature, and the operator's resolution. A bundle brings
-its own keys. Whoever made it could have made the keys too: compare the ids that are printed with the service's, or name the keys
+its own keys. The author of a bundle could have made these keys, too: compare the ids that are printed with the service's, or name the keys
 that you trust.`
 }
 

@@ -167,7 +167,7 @@ func hungUp(c net.Conn) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// TestIdleSoonEnds: whoever comes when all places are taken by idle connections waits for a hundredth of a second at most, and
+// TestIdleSoonEnds: where idle connections take all places, a new one waits for a hundredth of a second at most, and
 // a connection is not closed for another before that.
 func TestIdleSoonEnds(t *testing.T) {
 	var now atomic.Int64

@@ -8,5 +8,5 @@ import (
 	"bailiff/httpd"
 )
 
-// peerOf knows nobody: all who connect are one source.
+// peerOf returns no user: all clients are one source.
 func peerOf(*net.UnixConn) httpd.UnixPeer { return httpd.UnknownPeer }

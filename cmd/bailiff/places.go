@@ -22,7 +22,7 @@ const (
 )
 
 // leastIdle is how long a connection has been idle at least before it is closed for another: a client that has just connected
-// has its first request on the way. Whoever comes waits for as long as that at most, so it is short. endIdleEvery is how often
+// has its first request on the way. A new connection waits for as long as that at most, so it is short. endIdleEvery is how often
 // an idle connection is sought while there is none.
 const (
 	leastIdle    = 10 * time.Millisecond
@@ -67,7 +67,7 @@ func placesOf(room int, clock authority.Clock, proxies []netip.Prefix) *places {
 	}
 }
 
-// holdWaits is how many of the connections may wait for holds: a quarter, so that those who wait shut nobody out.
+// holdWaits is how many of the connections may wait for holds: a quarter, so that the others stay free for requests.
 func (p *places) holdWaits() int {
 	if p == nil {
 		return authority.MaxHoldWaits

@@ -123,7 +123,7 @@ func playPlugins(t *testing.T, folder, command string, calls ...pluginCall) (all
 	return all
 }
 
-// scriptFor writes a shell script that stands in the place of bailiff.
+// scriptFor writes a shell script that is run instead of bailiff.
 func scriptFor(t *testing.T, script string) string {
 	t.Helper()
 	command := filepath.Join(t.TempDir(), "bailiff")

@@ -1,4 +1,4 @@
-// Package evidence is a bundle that proves one event to whoever has nothing else: the event's record in the groups of the log that
+// Package evidence makes bundles that prove one event without the service and its data: the event's record in the groups of the log that
 // lead to a signed checkpoint, the policy that judged, the operator's decision about its hold, and the keys to verify all of it.
 //
 // It promises that a bundle whose parts do not belong together does not verify. Who the keys belong to no bundle can prove: compare
