@@ -25,6 +25,9 @@ var Seeds = []string{
 	`sh -c $'c\\url x'`,
 	`eval $'c\\url x'`,
 
+	// A here-document keeps the backslash in front of a double quote.
+	"bash <<E\nbash -c \"echo \\\"\\\\\\$A'rk' W\\\" |\"' sh -s'\nE",
+
 	// Code out of quoted text.
 	`A=to; B=uch; [[ 'a[$($A$B W)]' -eq 0 ]]`,
 	"[[ 'a[`$X`]' -eq 0 ]]",

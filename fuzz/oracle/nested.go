@@ -220,12 +220,14 @@ func (r *commandReading) inputs(command string, redirs []*syntax.Redirect, depth
 		switch redirect.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			if redirect.Hdoc != nil {
+				body := ""
 				for _, part := range redirect.Hdoc.Parts {
-					if _, literal := part.(*syntax.Lit); !literal {
+					lit, literal := part.(*syntax.Lit)
+					if !literal {
 						return false, false
 					}
+					body += documentText(lit.Value)
 				}
-				body := wordText(command, redirect.Hdoc.Parts, true)
 				if quotedWord(redirect.Word) {
 					body = redirect.Hdoc.Lit()
 				}
@@ -244,6 +246,23 @@ func (r *commandReading) inputs(command string, redirs []*syntax.Redirect, depth
 		}
 	}
 	return given, true
+}
+
+// documentText removes the backslashes of a here-document: as between double quotes, but those before a double quote stay,
+// which "shall not be treated specially within a here-document" (POSIX Shell Command Language, 2.7.4).
+func documentText(literal string) string {
+	text := ""
+	for {
+		at := strings.IndexByte(literal, '\\')
+		if at < 0 || at+1 == len(literal) {
+			return text + literal
+		}
+		escape := literal[at : at+2]
+		if escape != `\"` {
+			escape = unescaped(escape, true)
+		}
+		text, literal = text+literal[:at]+escape, literal[at+2:]
+	}
 }
 
 // quotedWord reports whether the word behind `<<` has any quoting.

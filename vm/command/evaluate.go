@@ -136,26 +136,38 @@ func isStandardInput(name, options string) bool {
 // input reads the here-documents and here-strings that a shell is given.
 func (w *walker) input(redirs []*syntax.Redirect) {
 	for _, redir := range redirs {
-		word := redir.Word
 		switch redir.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			word = redir.Hdoc
+			w.document(redir)
 		case syntax.WordHdoc:
-		default:
-			continue
+			if !isPlain(redir.Word.Parts, false) {
+				w.refuse(ErrText, redir.Word)
+				return
+			}
+			w.evaluated(w.text(redir.Word.Parts, false))
 		}
-		if word == nil {
-			continue
+	}
+}
+
+// document reads the body of a here-document that a shell is given. Quotes are characters in it like any other, also
+// behind a backslash.
+func (w *walker) document(redir *syntax.Redirect) {
+	body := redir.Hdoc
+	switch {
+	case body == nil:
+	case isQuoted(redir.Word):
+		w.evaluated(w.verbatim(body))
+	default:
+		var b strings.Builder
+		for _, part := range body.Parts {
+			lit, ok := part.(*syntax.Lit)
+			if !ok {
+				w.refuse(ErrText, body)
+				return
+			}
+			b.WriteString(unescapeOnly(lit.Value, documentEscapes))
 		}
-		if redir.Op != syntax.WordHdoc && isQuoted(redir.Word) {
-			w.evaluated(w.verbatim(word))
-			continue
-		}
-		if !isPlain(word.Parts, redir.Op != syntax.WordHdoc) {
-			w.refuse(ErrText, word)
-			return
-		}
-		w.evaluated(w.text(word.Parts, redir.Op != syntax.WordHdoc))
+		w.evaluated(b.String())
 	}
 }
 
