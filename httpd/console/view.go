@@ -19,7 +19,10 @@ import (
 //go:embed pages
 var files embed.FS
 
-var styleSheet = must(files.ReadFile("pages/style.css"))
+var (
+	styleSheet = must(files.ReadFile("pages/style.css"))
+	tailScript = must(files.ReadFile("pages/events.js"))
+)
 
 func must[T any](value T, err error) T {
 	if err != nil {
