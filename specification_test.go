@@ -7,10 +7,12 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	_ "github.com/cockroachdb/datadriven" // registers -rewrite
 
@@ -73,6 +75,63 @@ var names = map[kind]string{x.Planted: "planted.event"}
 	if got := missing("`PUT /v1/planted` and `## evm`", []string{"`PUT /v1/planted/{id}`", "`## evm`"}); len(got) != 1 {
 		t.Errorf("missing are %q, want the route alone", got)
 	}
+}
+
+// TestSpecificationLinks follows the links of the specification and of its table of tests: each leads to a page, and to a heading
+// of that page.
+func TestSpecificationLinks(t *testing.T) {
+	for _, name := range []string{specification, "docs/conformance.md"} {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fault := range deadLinks(name, string(content)) {
+			t.Error(fault)
+		}
+	}
+	if got := deadLinks(specification, "## A b\n[a](#a-b) [c](#c) [d](no.md) [e](verify.md#nothing) [f](verify.md)"); len(got) != 3 {
+		t.Errorf("planted dead links: found %q, want 3", got)
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+)
+
+// deadLinks returns the links of a page that lead nowhere.
+func deadLinks(name, text string) (faults []string) {
+	for _, found := range link.FindAllStringSubmatch(text, -1) {
+		page := text
+		if found[1] != "" {
+			content, err := os.ReadFile(filepath.Join(filepath.Dir(name), found[1]))
+			if err != nil {
+				faults = append(faults, fmt.Sprintf("%s links to %s: %v", name, found[1], err))
+				continue
+			}
+			page = string(content)
+		}
+		if found[2] != "" && !slices.Contains(anchors(page), found[2]) {
+			faults = append(faults, fmt.Sprintf("%s links to %q of %q, which has no such heading", name, found[2], found[1]))
+		}
+	}
+	return faults
+}
+
+// anchors are the headings of a page as links name them.
+func anchors(text string) (all []string) {
+	for _, found := range heading.FindAllStringSubmatch(text, -1) {
+		all = append(all, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, found[1]))
+	}
+	return all
 }
 
 // missing returns the names that a text does not have.
