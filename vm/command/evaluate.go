@@ -98,7 +98,7 @@ func (w *walker) alias(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
 
 // sourced reads what the shell is told to read: not its input, and no file that only the shell can name.
 func (w *walker) sourced(words []*syntax.Word, redirs []*syntax.Redirect, _ place) {
-	w.input(redirs)
+	w.input(redirs, w.evaluated)
 	if len(words) > 0 && w.text(words[0].Parts, false) == "--" {
 		words = words[1:]
 	}
@@ -131,44 +131,6 @@ func isInput(name string) bool {
 // isStandardInput reports whether a shell that is given this file and these options reads its standard input.
 func isStandardInput(name, options string) bool {
 	return name == "-" || name == "/dev/stdin" || name == "/dev/fd/0" || strings.Contains(options, "s")
-}
-
-// input reads the here-documents and here-strings that a shell is given.
-func (w *walker) input(redirs []*syntax.Redirect) {
-	for _, redir := range redirs {
-		switch redir.Op {
-		case syntax.Hdoc, syntax.DashHdoc:
-			w.document(redir)
-		case syntax.WordHdoc:
-			if !isPlain(redir.Word.Parts, false) {
-				w.refuse(ErrText, redir.Word)
-				return
-			}
-			w.evaluated(w.text(redir.Word.Parts, false))
-		}
-	}
-}
-
-// document reads the body of a here-document that a shell is given. Quotes are characters in it like any other, also
-// behind a backslash.
-func (w *walker) document(redir *syntax.Redirect) {
-	body := redir.Hdoc
-	switch {
-	case body == nil:
-	case isQuoted(redir.Word):
-		w.evaluated(w.verbatim(body))
-	default:
-		var b strings.Builder
-		for _, part := range body.Parts {
-			lit, ok := part.(*syntax.Lit)
-			if !ok {
-				w.refuse(ErrText, body)
-				return
-			}
-			b.WriteString(unescapeOnly(lit.Value, documentEscapes))
-		}
-		w.evaluated(b.String())
-	}
 }
 
 // verbatim returns the body of a here-document whose delimiter is quoted.
