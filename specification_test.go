@@ -80,7 +80,7 @@ var names = map[kind]string{x.Planted: "planted.event"}
 // TestSpecificationLinks follows the links of the specification and of its table of tests: each leads to a page, and to a heading
 // of that page.
 func TestSpecificationLinks(t *testing.T) {
-	for _, name := range []string{specification, "docs/conformance.md"} {
+	for _, name := range []string{specification, "docs/conformance.md", "docs/decisions.md"} {
 		content, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -437,4 +437,45 @@ func (s *tree) events() (rows []row) {
 		}
 	}
 	return rows
+}
+
+// TestDecisionsAreThere follows the comments that cite docs/decisions.md by section and entry.
+func TestDecisionsAreThere(t *testing.T) {
+	content, err := os.ReadFile("docs/decisions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cited := 0
+	for _, s := range sources(t, ".") {
+		if s.path == "specification_test.go" {
+			continue // which plants citations
+		}
+		cited += len(citation.FindAllString(s.text, -1))
+		for _, fault := range wrongCitations(string(content), s.text) {
+			t.Errorf("%s: %s", s.path, fault)
+		}
+	}
+	if cited < 50 {
+		t.Errorf("found %d citations; mend how this test reads them", cited)
+	}
+	const planted = `(decisions, section 1) (decisions, section 1, "Here") (decisions, section 1, "There") (decisions, section 9)`
+	if got := wrongCitations("## 1. Names\n- **Here.** x\n## 2. Others\n- **There.** y\n", planted); len(got) != 2 {
+		t.Errorf("of planted citations %q were found wrong, want two", got)
+	}
+}
+
+// A citation names a section, and perhaps an entry; one whose entry's title is broken by the end of a line counts for its section.
+var citation = regexp.MustCompile("decisions, sections? (\\d+)(?:, \"([^\"\n]*)\")?")
+
+// wrongCitations returns the citations in text of which the page has no section, or no entry in that section.
+func wrongCitations(page, text string) (faults []string) {
+	plain := func(text string) string { return strings.ToLower(strings.ReplaceAll(text, "`", "")) }
+	for _, found := range citation.FindAllStringSubmatch(text, -1) {
+		_, section, there := strings.Cut("\n"+page, "\n## "+found[1]+". ")
+		section, _, _ = strings.Cut(section, "\n## ")
+		if !there || !strings.Contains(plain(section), "**"+plain(found[2])) {
+			faults = append(faults, "docs/decisions.md does not have "+found[0])
+		}
+	}
+	return faults
 }
