@@ -19,12 +19,13 @@ import (
 	"bailiff/compiler"
 	"bailiff/fuzz/page"
 	"bailiff/runtime/code"
+	"bailiff/runtime/intent"
 )
 
 const specification = "docs/specification.md"
 
 // TestSpecification holds the appendix of docs/specification.md to the tables in the code, and requires that the paragraphs
-// before it name every route, every section of policies and every variable of clients.
+// before it name every route, field of requests, section of policies and variable of clients.
 func TestSpecification(t *testing.T) {
 	n := readNames(t)
 	page.Hold(t, specification, "names", "go test . -run TestSpecification -rewrite", n.page())
@@ -58,7 +59,14 @@ const (
 	other        = 7
 )
 var names = map[kind]string{x.Planted: "planted.event"}
+
+// Planted layout:
+//
+//	a = b
 `)
+	if got := fenced(s.comment("Planted layout")); got != "Planted layout:\n\n```\na = b\n```\n\n" {
+		t.Errorf("the layout is %q", got)
+	}
 	n := names{routes: s.routes(), admin: s.adminRoutes(), settings: s.settings(), kinds: s.kinds(), events: s.events()}
 	text := n.page()
 	for _, row := range []string{
@@ -146,8 +154,9 @@ type row []string
 type names struct {
 	routes, admin, settings, clients, kinds, events []row
 
-	keys  []compiler.Key
-	codes []code.Info
+	keys    []compiler.Key
+	codes   []code.Info
+	layouts []string // of what is on disk
 }
 
 func readNames(t *testing.T) names {
@@ -157,6 +166,13 @@ func readNames(t *testing.T) names {
 	n := names{
 		routes: api.routes(), admin: api.adminRoutes(), settings: command.settings(), clients: command.texts("clientVariables"), kinds: records.kinds(), events: events.events(),
 		keys: compiler.Schema(), codes: code.Table[:],
+	}
+	groups := parsePackage(t, "runtime/ledger/commit")
+	for _, layout := range []string{groups.comment("A group of version 2 "), records.comment("Encoding of a record.")} {
+		if layout == "" {
+			t.Error("a comment on a layout was not found; mend how this test reads it")
+		}
+		n.layouts = append(n.layouts, layout)
 	}
 	for table, rows := range map[string][]row{
 		"routes": n.routes, "adminRoutes": n.admin, "settingTable": n.settings, "clientVariables": n.clients, "Kind": n.kinds, "names": n.events,
@@ -172,6 +188,9 @@ func readNames(t *testing.T) names {
 func (n *names) required() (all []string) {
 	for _, r := range n.routes {
 		all = append(all, "`"+r[0]+"`")
+	}
+	for _, f := range intent.Fields() {
+		all = append(all, "`"+f.Name+"`")
 	}
 	for _, s := range n.clients {
 		all = append(all, "`"+s[0]+"`")
@@ -203,7 +222,37 @@ func (n *names) page() string {
 	table("Sections and keys of policies", "| Section | Since | Keys |", n.bySection())
 	table("Kinds of records", "| Number | Name | |", n.kinds)
 	table("Kinds of events", "| `event` |", quoted(n.events))
+	b.WriteString("### Layout of groups and records\n\n")
+	for _, layout := range n.layouts {
+		b.WriteString(fenced(layout))
+	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// fenced is the text of a comment as Markdown has it: what it indents is a block of its own.
+func fenced(comment string) string {
+	var b strings.Builder
+	inside, blank := false, ""
+	for line := range strings.Lines(comment) {
+		if strings.TrimSpace(line) == "" {
+			blank = "\n"
+			continue
+		}
+		switch indented := strings.HasPrefix(line, "\t"); {
+		case indented && !inside:
+			b.WriteString(blank + "```\n")
+		case !indented && inside:
+			b.WriteString("```\n" + blank)
+		default:
+			b.WriteString(blank)
+		}
+		inside, blank = strings.HasPrefix(line, "\t"), ""
+		b.WriteString(strings.TrimPrefix(line, "\t"))
+	}
+	if inside {
+		b.WriteString("```\n")
+	}
+	return b.String() + "\n"
 }
 
 // cell is a cell of a row as Markdown has it.
@@ -345,6 +394,18 @@ func (s *tree) text(e ast.Expr) (text string, known bool) {
 		return left + right, ok && also
 	}
 	return "", false
+}
+
+// comment is the comment that starts with a text.
+func (s *tree) comment(start string) string {
+	for _, file := range s.files {
+		for _, group := range file.Comments {
+			if text := group.Text(); strings.HasPrefix(text, start) {
+				return text
+			}
+		}
+	}
+	return ""
 }
 
 // table returns the elements of the variable with that name.
