@@ -199,6 +199,11 @@ func (c *hookDoctorCommand) examineHooks(p *patient, file guardFile, home, folde
 			p.add(trouble, name, "this is version %s, which ignores %s; update it to %s or later", version, file.host.Switch(), file.host.FailClosedSince)
 		}
 	}
+	if at := strings.TrimSuffix(file.ours.URL, setup.HTTPPath); file.ours.URL != "" {
+		if why := refusesHTTP(file.host, at, home, folder, c.variable); why != "" {
+			p.add(trouble, name, "every call is denied: %s", why)
+		}
+	}
 	if wrong := examinePlugin(&file.settingsFile); wrong != "" {
 		p.add(trouble, name, "%s", wrong)
 	}

@@ -101,6 +101,11 @@ func (c *hookInstallCommand) prepare(std streams, hosts []*setup.Host) (*install
 	if made.url, err = c.address(); err != nil {
 		return nil, err
 	}
+	for _, host := range hosts {
+		if err := c.reaches(host, made.url); err != nil {
+			return nil, err
+		}
+	}
 	ctx := context.Background()
 	if err := checkScopes(ctx, made.service); err != nil {
 		return nil, err
@@ -141,6 +146,25 @@ func (c *hookInstallCommand) suits(host *setup.Host) error {
 		return fail("the version of %s is not known (%v), and before %s it ignores onFailure, so that the HTTP form fails open; put it in PATH, or leave --http out", host.Name, err, host.FailClosedSince)
 	case older(version, host.FailClosedSince):
 		return fail("%s is %s, and before %s it ignores onFailure, so that the HTTP form fails open; update it, or leave --http out", host.Name, version, host.FailClosedSince)
+	}
+	return nil
+}
+
+// reaches refuses the HTTP form where the host's settings or environment would keep its requests, or its key, from the service.
+func (c *hookInstallCommand) reaches(host *setup.Host, address string) error {
+	if !c.HTTP {
+		return nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return fail("your home folder is not known: %v; set HOME", err)
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if why := refusesHTTP(host, address, home, folder, os.Getenv); why != "" {
+		return fail("the HTTP form would deny every call: %s, or leave --http out", why)
 	}
 	return nil
 }
@@ -186,7 +210,7 @@ func (c *hookInstallCommand) options(file *settingsFile, made *installation) set
 		o.Timeout = c.Wait + waitReserve
 	}
 	if c.HTTP {
-		o.URL, o.KeyVariable = made.url, "SVC_API_KEY"
+		o.URL, o.KeyVariable = made.url, setup.KeyVariable
 		return o
 	}
 	o.Command = []string{made.program, "hook", "--adapter", host.Name, "--url", made.url, "--api-key-file", made.keyFile, "--agent-id", c.AgentID, "--fail-mode", c.FailMode}
@@ -443,7 +467,7 @@ func (c *hookInstallCommand) report(std streams, one *change, made *installation
 		steps = append(steps, fmt.Sprintf("the policy has %s, and %s has no transcript from which the adapter could read what the model used: its calls are denied with SVC_MODEL_USAGE_UNAVAILABLE; give this key a policy without that limit", made.budget, host.Name))
 	}
 	if c.HTTP {
-		steps = append(steps, "set SVC_API_KEY in the environment in which "+host.Name+" starts: the HTTP form takes the key from there")
+		steps = append(steps, "set "+setup.KeyVariable+" in the environment in which "+host.Name+" starts: the HTTP form takes the key from there")
 	} else if host.FailClosedSince != "" && c.FailMode == "closed" {
 		if version, err := hostVersion(host); err != nil || older(version, host.FailClosedSince) {
 			steps = append(steps, fmt.Sprintf("check that %s is %s or later: before, it ignores %s, and a call passes whose hook fails", host.Name, host.FailClosedSince, host.Switch()))

@@ -101,11 +101,7 @@ func readSettingsFiles(host *setup.Host, scope setup.Scope) ([]*settingsFile, er
 
 // switchedOff says which setting of a host switches its hooks off, in any of its files; empty where none does.
 func switchedOff(host *setup.Host, home, folder string, lookup func(string) string) string {
-	paths := host.Also(home, folder)
-	for _, scope := range scopes {
-		paths = append(paths, host.Paths(scope, home, folder, lookup)...)
-	}
-	for _, path := range paths {
+	for _, path := range allSettings(host, home, folder, lookup) {
 		text, err := readRegular(path)
 		if err != nil {
 			continue // it has no settings
@@ -115,6 +111,31 @@ func switchedOff(host *setup.Host, home, folder string, lookup func(string) stri
 		}
 	}
 	return ""
+}
+
+// allSettings are all files in which a host has settings.
+func allSettings(host *setup.Host, home, folder string, lookup func(string) string) []string {
+	paths := host.Also(home, folder)
+	for _, scope := range scopes {
+		paths = append(paths, host.Paths(scope, home, folder, lookup)...)
+	}
+	return paths
+}
+
+// refusesHTTP says why a host would not ask the service at an address itself, or not with the key; empty where it would.
+func refusesHTTP(host *setup.Host, address, home, folder string, lookup func(string) string) string {
+	var limits setup.HTTPLimits
+	for _, path := range allSettings(host, home, folder, lookup) {
+		text, err := readRegular(path)
+		if err != nil {
+			continue // it has no settings
+		}
+		if one, err := host.HTTPLimits(text); err == nil {
+			limits.Add(one)
+		}
+	}
+	limits.Environment(lookup)
+	return limits.Refuses(address)
 }
 
 // readRegular reads a settings file. One that is a pipe, which an agent could put there, would keep its reader waiting.

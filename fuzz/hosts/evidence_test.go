@@ -27,7 +27,11 @@ func TestEvidence(t *testing.T) {
 	}
 	keys := map[Source][]string{} // the texts that are looked for, by file
 	for _, h := range slices.Concat(Columns, Plugins) {
-		for _, rule := range append(slices.Clone(h.Rules), Rule{Source: h.Waits}) {
+		rules := append(slices.Clone(h.Rules), Rule{Source: h.Waits})
+		for _, fact := range h.Facts {
+			rules = append(rules, Rule{Source: fact.Source})
+		}
+		for _, rule := range rules {
 			if rule.Proved() {
 				file := rule.Source.at("")
 				keys[file] = append(keys[file], rule.Source.Key)

@@ -167,7 +167,7 @@ var places = map[string]Host{
 		grouped: true, matcher: "*",
 		write: func(entry map[string]any, o Options) {
 			if o.URL != "" {
-				entry["type"], entry["url"] = "http", o.URL+httpPath
+				entry["type"], entry["url"] = "http", o.URL+HTTPPath
 				entry["headers"] = map[string]any{"Authorization": "Bearer $" + o.KeyVariable}
 				entry["allowedEnvVars"] = []any{o.KeyVariable}
 				return

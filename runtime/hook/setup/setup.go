@@ -334,7 +334,7 @@ func isOurs(entry any) bool {
 		return len(inner) > 0 && !slices.ContainsFunc(inner, func(one any) bool { return !isOurs(one) })
 	}
 	url, _ := object["url"].(string)
-	return strings.HasSuffix(url, httpPath) || isAdapter(words(entry))
+	return strings.HasSuffix(url, HTTPPath) || isAdapter(words(entry))
 }
 
 // address returns the address of an entry that the host itself asks, or of the first of a group; empty where it has none.
@@ -350,8 +350,8 @@ func address(entry any) string {
 	return url
 }
 
-// httpPath ends the address of the service's HTTP hook.
-const httpPath = "/v1/hooks/claude-code"
+// HTTPPath ends the address of the service's HTTP hook.
+const HTTPPath = "/v1/hooks/claude-code"
 
 // isAdapter reports whether a command line runs an adapter.
 func isAdapter(words []string) bool {

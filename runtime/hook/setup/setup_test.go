@@ -298,3 +298,46 @@ func TestPluginKeeps(t *testing.T) {
 		}
 	}
 }
+
+// TestHTTPLimits: what in a host's settings keeps its HTTP hook, or the key, from the service is found.
+func TestHTTPLimits(t *testing.T) {
+	const local = "http://127.0.0.1:8787"
+	for _, row := range []struct{ files, env, address, want string }{
+		{`{}`, "", local, ""},
+		{`{}`, "", "http://10.1.2.3:8787", ""},
+		{`{}`, "", "http://169.254.169.254", "link-local or reserved address"},
+		{`{}`, "", "http://[fe80::1]:8787", "link-local or reserved address"},
+		{`{"allowedHttpHookUrls": ["https://x/*"]}`, "", local, "allowedHttpHookUrls in the settings is https://x/*"},
+		{`{"allowedHttpHookUrls": []}`, "", local, "allowedHttpHookUrls"},
+		{`{"allowedHttpHookUrls": ["https://x/*"]} {"allowedHttpHookUrls": ["http://127.0.0.1:*/v1/*"]}`, "", local, ""},
+		{`{"allowedHttpHookUrls": ["http://127x0.0.1:*"]}`, "", local, "allowedHttpHookUrls"},
+		{`{"httpHookAllowedEnvVars": ["TOKEN"]}`, "", local, "httpHookAllowedEnvVars in the settings is TOKEN, without SVC_API_KEY"},
+		{`{"httpHookAllowedEnvVars": ["TOKEN", "SVC_API_KEY"]}`, "", local, ""},
+		{`{"env": {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "1"}}`, "", local, "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1 has the host withhold"},
+		{`{"env": {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "0"}}`, "", local, ""},
+		{`{}`, "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=true", local, "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=true"},
+		{`{}`, "GITHUB_ACTIONS=true", local, "GITHUB_ACTIONS has the host withhold"},
+	} {
+		var limits HTTPLimits
+		for text := range strings.SplitSeq(row.files, "} {") {
+			if !strings.HasPrefix(text, "{") {
+				text = "{" + text
+			}
+			if !strings.HasSuffix(text, "}") {
+				text += "}"
+			}
+			one, err := Find("claude-code").HTTPLimits([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			limits.Add(one)
+		}
+		limits.Environment(func(name string) string {
+			value, _ := strings.CutPrefix(row.env, name+"=")
+			return strings.TrimSuffix(value, row.env)
+		})
+		if got := limits.Refuses(row.address); row.want == "" && got != "" || !strings.Contains(got, row.want) {
+			t.Errorf("%s, %s, %s: %q, want %q", row.files, row.env, row.address, got, row.want)
+		}
+	}
+}
