@@ -17,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"bailiff/compiler"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/hook/setup"
 )
@@ -463,7 +464,7 @@ func (c *hookInstallCommand) report(std streams, one *change, made *installation
 	if host.Todo != "" {
 		steps = append(steps, host.Todo)
 	}
-	if made.budget != "" && !host.Transcript {
+	if made.budget != "" && made.budget != compiler.SpendCounter && !host.Transcript {
 		steps = append(steps, fmt.Sprintf("the policy has %s, and %s has no transcript from which the adapter could read what the model used: its calls are denied with SVC_MODEL_USAGE_UNAVAILABLE; give this key a policy without that limit", made.budget, host.Name))
 	}
 	if c.HTTP {
