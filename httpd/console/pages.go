@@ -36,6 +36,7 @@ const (
 	hooksPath   = Root + "/webhooks"
 	verifyPath  = Root + "/verify"
 	stylePath   = Root + "/style.css"
+	iconPath    = Root + "/icon.svg"
 )
 
 // pages is set by init: the handlers refer to it through find.
@@ -45,6 +46,7 @@ func init() {
 	pages = []page{
 		{path: Root, get: (*Console).overview},
 		{path: stylePath, open: true, get: (*Console).style},
+		{path: iconPath, open: true, get: (*Console).icon},
 		{path: signInPath, open: true, get: (*Console).signInForm, post: (*Console).signIn},
 		{path: signOutPath, open: true, post: (*Console).signOut},
 		{path: eventsPath, get: (*Console).events},
@@ -94,6 +96,10 @@ func (p *page) allow() string {
 
 func (c *Console) style(context.Context, *visit, string) *Response {
 	return &Response{Status: http.StatusOK, Type: "text/css; charset=utf-8", Body: styleSheet, Cacheable: true}
+}
+
+func (c *Console) icon(context.Context, *visit, string) *Response {
+	return &Response{Status: http.StatusOK, Type: "image/svg+xml", Body: icon, Cacheable: true}
 }
 
 func (c *Console) signInForm(_ context.Context, v *visit, _ string) *Response {

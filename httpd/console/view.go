@@ -18,7 +18,10 @@ import (
 //go:embed pages
 var files embed.FS
 
-var styleSheet = must(files.ReadFile("pages/style.css"))
+var (
+	styleSheet = must(files.ReadFile("pages/style.css"))
+	icon       = must(files.ReadFile("pages/icon.svg")) // browsers ask for /favicon.ico where a page names none
+)
 
 func must[T any](value T, err error) T {
 	if err != nil {
