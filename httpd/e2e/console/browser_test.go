@@ -95,7 +95,8 @@ func open(t *testing.T, browser context.Context, origin string) *tab {
 	if err := chromedp.Listen(ctx, b.note); err != nil {
 		t.Fatal(err)
 	}
-	b.do(call(audits.Enable, cdp.Empty{}), call(log.Enable, cdp.Empty{}), call(network.Enable, network.EnableParams{}))
+	b.do(call(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}),
+		call(audits.Enable, cdp.Empty{}), call(log.Enable, cdp.Empty{}), call(network.Enable, network.EnableParams{}))
 	return b
 }
 

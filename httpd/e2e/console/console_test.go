@@ -15,8 +15,18 @@ func TestConsole(t *testing.T) {
 			"verify":                func(t *testing.T) { testVerify(t, s, own, foreign, holder) },
 			"problems":              func(t *testing.T) { testProblems(t, s, holder) },
 			"keyboard":              func(t *testing.T) { testKeyboard(t, s, holder) },
+			"markup":                func(t *testing.T) { testMarkup(t, s) },
+			"foreign pages":         func(t *testing.T) { testForeign(t, s, holder) },
+			"rebound name":          func(t *testing.T) { testRebinding(t, s) },
+			"cookie":                func(t *testing.T) { testCookie(t, s, other) },
+			"revoked key":           func(t *testing.T) { testRevoked(t, s) },
+			"planted faults":        func(t *testing.T) { testPlanted(t, s) },
+			"other keys":            func(t *testing.T) { testOthers(t, s, holder, other) },
 		} {
-			t.Run(name, test)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t)
+			})
 		}
 	})
 }

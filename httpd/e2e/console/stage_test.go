@@ -84,11 +84,11 @@ func newStage(t *testing.T) *stage {
 			t.Error(err)
 		}
 	})
-	address, err := url.Parse(s.service.Address)
+	at, err := url.Parse(s.service.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.origin = "http://localhost:" + address.Port()
+	s.origin = "http://localhost:" + at.Port()
 	return s
 }
 
@@ -108,7 +108,7 @@ func (s *stage) newKey() (k key) {
 // answer is what the API answers to an intent.
 type answer struct {
 	Status      string
-	Attestation string
+	Attestation string `json:"intent_attestation"`
 	HoldID      string `json:"hold_id"`
 	Raw         string
 }
@@ -164,6 +164,9 @@ func (s *stage) decides(k key, agent, want string, intent object) answer {
 	return a
 }
 
+// address is where transfers go to.
+const address = "0x00000000000000000000000000000000000000aa"
+
 // events is how many events work makes at least: more than a page.
 const events = 120
 
@@ -173,9 +176,8 @@ func (s *stage) work(k key) (attestation string) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	s.t.Cleanup(receiver.Close)
 	s.post(k, "/v1/webhooks", object{"url": receiver.URL + "/bailiff", "events": []string{"intent.denied", "intent.pending"}})
-	const recipient = "0x00000000000000000000000000000000000000aa"
 	transfer := func(amount string) object {
-		return object{"action": "wallet.transfer", "targetAddress": recipient, "amount": amount, "task_id": "rebalance-7"}
+		return object{"action": "wallet.transfer", "targetAddress": address, "amount": amount, "task_id": "rebalance-7"}
 	}
 	for i := range events {
 		a := s.decides(k, "trader-1", "ALLOWED", object{"action": "bash", "command": fmt.Sprintf("make test-%d", i), "task_id": "nightly"})

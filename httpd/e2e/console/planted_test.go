@@ -1,0 +1,135 @@
+package console
+
+import (
+	"bytes"
+	"html"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// An editor changes an answer of the console on its way to the browser.
+type editor func(header http.Header, body string) string
+
+// faulty serves the console with a fault planted in each answer, and returns its origin.
+func faulty(t *testing.T, s *stage, edit editor) (origin string) {
+	t.Helper()
+	target, err := url.Parse(s.service.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = r.In.Host
+		},
+		ModifyResponse: func(r *http.Response) error {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return err
+			}
+			edited := edit(r.Header, string(body))
+			r.Body = io.NopCloser(bytes.NewReader([]byte(edited)))
+			r.Header.Set("Content-Length", strconv.Itoa(len(edited)))
+			return r.Body.Close()
+		},
+	}
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // the browser leaves pages while they load
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	at, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "http://localhost:" + at.Port()
+}
+
+// replaced edits by replacing a text.
+func replaced(old, with string) editor {
+	return func(_ http.Header, body string) string { return strings.ReplaceAll(body, old, with) }
+}
+
+// unprotected edits pages, and removes their content security policy.
+func unprotected(edit editor) editor {
+	return func(header http.Header, body string) string {
+		header.Del("Content-Security-Policy")
+		return edit(header, body)
+	}
+}
+
+// unescaped edits pages as templates would that do not escape texts.
+func unescaped(header http.Header, body string) string {
+	if !strings.HasPrefix(header.Get("Content-Type"), "text/html") || !strings.Contains(body, "lsn") {
+		return body
+	}
+	return html.UnescapeString(body)
+}
+
+// planted are faults, each with what a check says of it.
+var planted = []struct {
+	name  string
+	edit  editor
+	path  string
+	check func(b *tab, s *stage) []string
+	says  string
+}{
+	{"no escaping, under the policy", unescaped, "/console/events/EVENT", markedOf, "Content Security Policy"},
+	{"no escaping", unprotected(unescaped), "/console/events/EVENT", markedOf, "a script ran: agentId"},
+	{"an image without text", replaced("<h1>", `<img src="/console/icon.svg"><h1>`), "/console", faultsOf, "image-alt"},
+	{"little contrast", replaced("--ink: #1b1f24", "--ink: #aaa"), "/console", faultsOf, "desktop: color-contrast"},
+	{"little contrast in the dark", replaced("--ink: #e8eaed", "--ink: #444"), "/console", faultsOf, "phone, dark: color-contrast"},
+	{"a field without a label", replaced(`for="token"`, ""), "/console/verify", faultsOf, "label"},
+	{"a wide page", replaced("* { box-sizing", "main { min-width: 400px; } * { box-sizing"), "/console", faultsOf, "phone: the page is"},
+	{"a script in the page", replaced("<h1>", "<script>window.ran = 'planted'</script><h1>"), "/console", reportedOf, "Content Security Policy"},
+	{"a script that fails", unprotected(replaced("<h1>", "<script>missing()</script><h1>")), "/console", reportedOf, "a script failed"},
+	{"a message", unprotected(replaced("<h1>", "<script>console.error('planted')</script><h1>")), "/console", reportedOf, "the console says error"},
+	{"a dialog", unprotected(replaced("<h1>", "<script>alert('planted')</script><h1>")), "/console", reportedOf, "a dialog opens: planted"},
+	{"another origin", unprotected(replaced("<h1>", `<img alt="" src="http://127.0.0.1:9/x"><h1>`)), "/console", reportedOf, "a request to another origin"},
+	{"no icon", replaced(`rel="icon"`, `rel="x"`), "/console", reportedOf, "favicon.ico"},
+	{"a focus that is not seen", replaced("outline: 3px solid", "outline: 0 none"), "/console", unreachedOf, "it has no outline"},
+	{"what no key reaches", replaced("<button>", `<button tabindex="-1">`), "/console", unreachedOf, "less than all"},
+	{"a cookie for scripts", func(header http.Header, body string) string {
+		header.Set("Set-Cookie", strings.Replace(header.Get("Set-Cookie"), " HttpOnly;", "", 1))
+		return body
+	}, "/console", exposedOf, "a script reads"},
+	{"a frame", unprotected(func(header http.Header, body string) string { header.Del("X-Frame-Options"); return body }), "/console", framedOf, "framed"},
+}
+
+func markedOf(b *tab, _ *stage) []string    { return b.marked() }
+func faultsOf(b *tab, s *stage) []string    { return b.faults(s.axe) }
+func unreachedOf(b *tab, _ *stage) []string { return b.unreached() }
+func reportedOf(b *tab, _ *stage) []string  { return b.reported() }
+func exposedOf(b *tab, _ *stage) []string   { return b.exposed() }
+
+func framedOf(b *tab, _ *stage) []string {
+	from, _ := attacker(b.t)
+	if b.framed(from, b.origin+"/console") {
+		return []string{"framed"}
+	}
+	return nil
+}
+
+// testPlanted plants faults in the console's answers, each of which the checks of the other tests have to find.
+func testPlanted(t *testing.T, s *stage) {
+	k := s.newKey()
+	hostile[0].send(s, k, marks(hostile[0].name)[0])
+	plainTab := open(t, s.browser, s.origin)
+	plainTab.signIn(k)
+	plainTab.visit("/console/events")
+	event := plainTab.column(0)[0]
+	for _, fault := range planted {
+		b := open(t, s.browser, faulty(t, s, fault.edit))
+		b.signIn(k)
+		b.visit(strings.Replace(fault.path, "EVENT", event, 1))
+		found := strings.Join(fault.check(b, s), "\n")
+		if !strings.Contains(found, fault.says) {
+			t.Errorf("%s is not found; the check says: %s", fault.name, found)
+		}
+	}
+}
