@@ -1,13 +1,13 @@
 package console
 
 import (
+	"embed"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-
-	"embed"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -75,14 +75,32 @@ func (b *tab) wide(v view) []string {
 	})()`, v.width, v.width))
 }
 
-// faults returns what is wrong with the page that the tab shows: what the browser reported, and in every view whether it
-// scrolls sideways, and what axe finds.
-func (b *tab) faults(axe string) (faults []string) {
+// broken returns short words in tables that are broken over two lines.
+func (b *tab) broken() []string {
+	b.t.Helper()
+	return ask[[]string](b, `(() => {
+		const found = [], range = document.createRange();
+		for (const cell of [...document.querySelectorAll("th, td")].slice(0, 200)) {
+			const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+			while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/[\w.]{1,12}(?![\w.])/g)) {
+				range.setStart(texts.currentNode, word.index);
+				range.setEnd(texts.currentNode, word.index + word[0].length);
+				const tops = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+				if (tops.size > 1 && !/[\w.]/.test(texts.currentNode.data[word.index - 1] || " ")) found.push("the word " + word[0] + " is broken");
+			}
+		}
+		return found.slice(0, 5);
+	})()`)
+}
+
+// faults returns what is wrong with the page that the tab shows: what the browser reported, and in each view whether it
+// scrolls sideways or breaks words, and what axe finds.
+func (b *tab) faults(axe string, in ...view) (faults []string) {
 	b.t.Helper()
 	faults = b.reported()
-	for _, v := range views {
+	for _, v := range in {
 		b.look(v)
-		for _, fault := range append(b.wide(v), b.inaccessible(axe)...) {
+		for _, fault := range slices.Concat(b.wide(v), b.broken(), b.inaccessible(axe)) {
 			faults = append(faults, v.name+": "+fault)
 		}
 	}
@@ -90,10 +108,10 @@ func (b *tab) faults(axe string) (faults []string) {
 	return append(faults, b.reported()...)
 }
 
-// sound fails where the page has faults.
+// sound fails where the page has faults in any view.
 func (b *tab) sound(axe string) {
 	b.t.Helper()
-	if faults := b.faults(axe); len(faults) > 0 {
+	if faults := b.faults(axe, views[:]...); len(faults) > 0 {
 		b.t.Errorf("%s:\n%s", b.path(), strings.Join(faults, "\n"))
 	}
 }

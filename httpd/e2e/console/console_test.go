@@ -20,6 +20,7 @@ func TestConsole(t *testing.T) {
 			"rebound name":          func(t *testing.T) { testRebinding(t, s) },
 			"cookie":                func(t *testing.T) { testCookie(t, s, other) },
 			"revoked key":           func(t *testing.T) { testRevoked(t, s) },
+			"screenshots":           func(t *testing.T) { testScreenshots(t, s, holder) },
 			"planted faults":        func(t *testing.T) { testPlanted(t, s) },
 			"other keys":            func(t *testing.T) { testOthers(t, s, holder, other) },
 		} {

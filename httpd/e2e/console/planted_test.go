@@ -81,11 +81,12 @@ var planted = []struct {
 }{
 	{"no escaping, under the policy", unescaped, "/console/events/EVENT", markedOf, "Content Security Policy"},
 	{"no escaping", unprotected(unescaped), "/console/events/EVENT", markedOf, "a script ran: agentId"},
-	{"an image without text", replaced("<h1>", `<img src="/console/icon.svg"><h1>`), "/console", faultsOf, "image-alt"},
-	{"little contrast", replaced("--ink: #1b1f24", "--ink: #aaa"), "/console", faultsOf, "desktop: color-contrast"},
-	{"little contrast in the dark", replaced("--ink: #e8eaed", "--ink: #444"), "/console", faultsOf, "phone, dark: color-contrast"},
-	{"a field without a label", replaced(`for="token"`, ""), "/console/verify", faultsOf, "label"},
-	{"a wide page", replaced("* { box-sizing", "main { min-width: 400px; } * { box-sizing"), "/console", faultsOf, "phone: the page is"},
+	{"an image without text", replaced("<h1>", `<img src="/console/icon.svg"><h1>`), "/console", faultsIn(views[0]), "image-alt"},
+	{"little contrast", replaced("--ink: #1b1f24", "--ink: #aaa"), "/console", faultsIn(views[0]), "desktop: color-contrast"},
+	{"little contrast in the dark", replaced("--ink: #e8eaed", "--ink: #444"), "/console", faultsIn(views[3]), "phone, dark: color-contrast"},
+	{"a field without a label", replaced(`for="token"`, ""), "/console/verify", faultsIn(views[0]), "label"},
+	{"a wide page", replaced("* { box-sizing", "main { min-width: 400px; } * { box-sizing"), "/console", faultsIn(views[2]), "phone: the page is"},
+	{"broken words", replaced("overflow-wrap: break-word", "overflow-wrap: anywhere"), "/console", faultsIn(views[2]), "is broken"},
 	{"a script in the page", replaced("<h1>", "<script>window.ran = 'planted'</script><h1>"), "/console", reportedOf, "Content Security Policy"},
 	{"a script that fails", unprotected(replaced("<h1>", "<script>missing()</script><h1>")), "/console", reportedOf, "a script failed"},
 	{"a message", unprotected(replaced("<h1>", "<script>console.error('planted')</script><h1>")), "/console", reportedOf, "the console says error"},
@@ -102,10 +103,14 @@ var planted = []struct {
 }
 
 func markedOf(b *tab, _ *stage) []string    { return b.marked() }
-func faultsOf(b *tab, s *stage) []string    { return b.faults(s.axe) }
 func unreachedOf(b *tab, _ *stage) []string { return b.unreached() }
 func reportedOf(b *tab, _ *stage) []string  { return b.reported() }
 func exposedOf(b *tab, _ *stage) []string   { return b.exposed() }
+
+// faultsIn checks in one view.
+func faultsIn(v view) func(b *tab, s *stage) []string {
+	return func(b *tab, s *stage) []string { return b.faults(s.axe, v) }
+}
 
 func framedOf(b *tab, _ *stage) []string {
 	from, _ := attacker(b.t)
