@@ -78,12 +78,12 @@ func startBrowser(t *testing.T) context.Context {
 
 // A tab is a page in a browser session of its own, which shares no cookie with others.
 type tab struct {
-	t      *testing.T
-	ctx    context.Context
-	origin string // the only one that it may ask
+	t   *testing.T
+	ctx context.Context
 
-	mu    sync.Mutex
-	found []string // what the browser reported
+	mu     sync.Mutex
+	origin string   // the only one that it may ask; moves changes it
+	found  []string // what the browser reported
 }
 
 // open opens a tab whose pages may send requests to one origin.
@@ -135,8 +135,17 @@ func (b *tab) note(event any) {
 
 // own reports whether an address may be asked for.
 func (b *tab) own(address string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	parsed, err := url.Parse(address)
 	return err == nil && (parsed.Scheme+"://"+parsed.Host == b.origin || parsed.Scheme == "data" || parsed.Scheme == "about")
+}
+
+// moves has the tab ask another origin from now on.
+func (b *tab) moves(origin string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.origin = origin
 }
 
 func plain(value any) string {

@@ -18,6 +18,7 @@ func TestConsole(t *testing.T) {
 			"markup":                func(t *testing.T) { testMarkup(t, s) },
 			"foreign pages":         func(t *testing.T) { testForeign(t, s, holder) },
 			"rebound name":          func(t *testing.T) { testRebinding(t, s) },
+			"loopback address":      func(t *testing.T) { testLoopback(t, s, holder) },
 			"cookie":                func(t *testing.T) { testCookie(t, s, other) },
 			"revoked key":           func(t *testing.T) { testRevoked(t, s) },
 			"screenshots":           func(t *testing.T) { testScreenshots(t, s, holder) },
