@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test race e2e-gateways lint fuzz differential evm mutants bash crash borders mcp-conformance reload: export GOFLAGS += -pgo=off
+test race e2e-gateways lint fuzz differential evm mutants bash crash borders mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -142,7 +142,7 @@ bench-console: build ## pages of the console over 1,000,000 events, and what 50 
 
 .PHONY: screenshots
 screenshots: ## make the pictures of docs/console.md anew, in Debian's Chromium
-	$(GO) test ./httpd/e2e/console -run 'TestConsole/group/screenshots' -screenshots -count 1
+	$(GO) test ./httpd/e2e/console -run TestConsole/screenshots -screenshots -count 1
 
 .PHONY: mcp-conformance
 mcp-conformance: ## the protocol's conformance suites, for servers and clients, with and without mcp-proxy (needs Node and npm)

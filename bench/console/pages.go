@@ -72,6 +72,7 @@ func pages(events int) []struct {
 		name, path string
 		rows       int
 	}{
+		{"the icon", "/console/icon.svg", 0}, // the least that the console answers
 		{"the latest events", "/console/events", min(100, events)},
 		{"older events", fmt.Sprintf("/console/events?before=%d", max(2, events/2)), min(100, events/2-1)},
 		{"denials", "/console/events?decision=DENIED", min(100, events/10)},

@@ -7,6 +7,9 @@ func TestConsole(t *testing.T) {
 	s := newStage(t)
 	holder, other := s.newKey(), s.newKey()
 	own, foreign := s.work(holder), s.work(other)
+	if *screenshots {
+		t.Run("screenshots", func(t *testing.T) { takeScreenshots(t, s, holder) })
+	}
 	t.Run("group", func(t *testing.T) {
 		for name, test := range map[string]func(*testing.T){
 			"pages":                 func(t *testing.T) { testPages(t, s, holder, true) },
@@ -21,7 +24,6 @@ func TestConsole(t *testing.T) {
 			"loopback address":      func(t *testing.T) { testLoopback(t, s, holder) },
 			"cookie":                func(t *testing.T) { testCookie(t, s, other) },
 			"revoked key":           func(t *testing.T) { testRevoked(t, s) },
-			"screenshots":           func(t *testing.T) { testScreenshots(t, s, holder) },
 			"planted faults":        func(t *testing.T) { testPlanted(t, s) },
 			"other keys":            func(t *testing.T) { testOthers(t, s, holder, other) },
 		} {

@@ -46,11 +46,8 @@ func imageName(page string, v view) string {
 	return name + ".png"
 }
 
-// testScreenshots takes the pictures, where they are asked for.
-func testScreenshots(t *testing.T, s *stage, k key) {
-	if !*screenshots {
-		t.Skip("the pictures are made with: go test ./httpd/e2e/console -screenshots")
-	}
+// takeScreenshots takes the pictures.
+func takeScreenshots(t *testing.T, s *stage, k key) {
 	b := open(t, s.browser, s.origin)
 	b.signIn(k)
 	for _, p := range pictured {
