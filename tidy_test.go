@@ -38,6 +38,8 @@ var onlyImporters = map[string]string{
 	"github.com/getkin/kin-openapi":                  "httpd",
 	"github.com/prometheus":                          "runtime/metrics",
 	"github.com/standard-webhooks/standard-webhooks": "runtime/webhook",
+	"go.opentelemetry.io":                            "runtime/otlp",
+	"google.golang.org/protobuf":                     "runtime/otlp",
 	"github.com/ethereum/go-ethereum":                "runtime/gateway",
 	"github.com/go-json-experiment":                  "runtime/intent",
 	"github.com/modelcontextprotocol/go-sdk":         "httpd/mcpproxy",
@@ -53,6 +55,8 @@ var onlyImporters = map[string]string{
 var alsoImport = map[string][]string{
 	"github.com/go-json-experiment":   {"runtime/gateway", "runtime/hook", "runtime/response", "httpd/mcpproxy"}, // the strict reading of JSON-RPC bodies, events, results and MCP messages
 	"github.com/ethereum/go-ethereum": {"fuzz/evm"},                                                              // the machine that executes what the gateways forward
+	"go.opentelemetry.io":             {"httpd/e2e"},                                                             // the collector that the built service talks to
+	"google.golang.org/protobuf":      {"httpd/e2e"},                                                             // the same
 	"go.yaml.in/yaml":                 {"runtime/hook/setup"},                                                    // settings files of hosts
 }
 
@@ -85,6 +89,8 @@ var mayImport = map[string][]string{
 	"runtime/hook":          {"runtime/canonical"},
 	"runtime/metrics":       {"runtime/code"},
 	"runtime/eventview":     {"runtime/ledger", "runtime/mask", "runtime/subject", "vm"},
+	"runtime/tracecontext":  {},
+	"runtime/otlp":          {"runtime/eventview", "runtime/ledger", "runtime/metrics", "runtime/subject", "runtime/tracecontext"},
 	"runtime/webhook":       {"vm/weburl", "runtime/ledger", "runtime/eventview", "runtime/metrics"},
 	"runtime/evidence":      {"grammar", "runtime/attest", "runtime/eventview", "runtime/ledger"},
 	"runtime/authority":     {"grammar", "compiler", "vm", "runtime"},
@@ -93,7 +99,7 @@ var mayImport = map[string][]string{
 	"runtime/policytest":    {"grammar", "runtime/authority", "runtime/intent", "runtime/code"},
 	"httpd": {
 		"runtime/authority", "runtime/budget", "runtime/code", "runtime/canonical", "runtime/ledger", "runtime/limit", "runtime/metrics",
-		"runtime/eventview", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "compiler", "vm", "grammar", "httpd/console",
+		"runtime/eventview", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "httpd/console",
 	},
 	"httpd/console":             {"runtime/authority", "runtime/budget", "runtime/code", "runtime/eventview", "runtime/ledger"},
 	"httpd/client":              {},

@@ -15,6 +15,7 @@ import (
 	"bailiff/runtime/authority"
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/tracecontext"
 )
 
 // A call is a request on its way through a route. Calls are used again.
@@ -45,6 +46,7 @@ var (
 	cacheControl    = []byte("Cache-Control")
 	noStore         = []byte("no-store")
 	requestIDHeader = []byte("X-Request-Id")
+	traceHeader     = []byte("Traceparent")
 )
 
 // dispatch takes a request to its route and counts the answer.
@@ -168,6 +170,16 @@ func (c *call) sentID() string {
 		return ""
 	}
 	return unsafe.String(unsafe.SliceData(c.requestID), len(c.requestID))
+}
+
+// trace is the traceparent that the client sent, in the request's memory; "" where it sent none, several, or one that is none.
+func (c *call) trace() string {
+	raw := c.Request.Header.PeekCanonical(traceHeader)
+	text := unsafe.String(unsafe.SliceData(raw), len(raw))
+	if !tracecontext.WellFormed(text) {
+		return ""
+	}
+	return text
 }
 
 func (s *Server) authenticate(c *call) (*ledger.Key, *authority.Failure) {

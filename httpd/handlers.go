@@ -30,7 +30,7 @@ func (s *Server) decide(c *call, testRun bool) {
 		s.fail(c, fault)
 		return
 	}
-	want := authority.Call{ID: c.id, TestRun: testRun, Explain: explain, RequestID: c.sentID()}
+	want := authority.Call{ID: c.id, TestRun: testRun, Explain: explain, RequestID: c.sentID(), Trace: c.trace()}
 	want.Timed = string(c.Request.Header.Peek(timingRequest)) == "on"
 	if s.config.Limits.Key.Limit > 0 {
 		want.Admit = c

@@ -31,7 +31,7 @@ func (s *Server) claudeHook(c *call) {
 		s.fail(c, fault)
 		return
 	}
-	want := authority.Call{ID: c.id, RequestID: cmp.Or(c.sentID(), hook.RequestID(request.TaskID))}
+	want := authority.Call{ID: c.id, RequestID: cmp.Or(c.sentID(), hook.RequestID(request.TaskID)), Trace: c.trace()}
 	if s.config.Limits.Key.Limit > 0 {
 		want.Admit = c
 	}

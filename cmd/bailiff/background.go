@@ -4,11 +4,15 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
 	"os"
 	"sync"
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/otlp"
 	"bailiff/runtime/webhook"
 )
 
@@ -85,7 +89,39 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 	r.work.start(ctx, r.reloadOn(hangUps), fault)
 	crowded := crowdedKeys{ledger: r.ledger, clock: r.clock, log: r.log}
 	r.work.start(ctx, every(crowdedEvery, crowded.look), fault)
+	if err := r.startExport(ctx, fault); err != nil {
+		return err
+	}
 	return errors.Join(r.metrics.Queue("webhook_outbox", dispatcher.Waiting), r.metrics.Queue("crowded_keys", crowded.count))
+}
+
+// startExport starts the sending of events by OTLP, where there is a collector.
+func (r *service) startExport(ctx context.Context, fault func(error)) error {
+	address := r.settings["SVC_OTLP_LOGS"]
+	if address == "" {
+		return nil
+	}
+	path := r.settings.otlpPath()
+	kept, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("up to where events were sent by OTLP can't be read: %w", err)
+	}
+	headers, _ := parseHeaders(r.settings["SVC_OTLP_HEADERS"]) // isHeaders has passed them
+	if u, err := url.Parse(address); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+		r.log.Warn("events travel to the OTLP collector without TLS; use https unless the network is private", "host", u.Host)
+	}
+	exporter := otlp.New(otlp.Config{
+		Ledger: r.ledger, URL: address, Headers: headers, Version: thisBuild().Version, Kept: string(kept),
+		Keep: func(text string) error { return replacePrivate(path, []byte(text)) }, Log: r.log, Metrics: r.metrics,
+	})
+	r.work.start(ctx, exporter.Run, fault)
+	return r.metrics.OTLPWaiting(func() time.Duration {
+		oldest := exporter.Waiting()
+		if oldest.IsZero() {
+			return 0
+		}
+		return r.clock().Sub(oldest)
+	})
 }
 
 // warnOfOutdatedHolds tells of holds that expire because a newer release finds intents by another hash.

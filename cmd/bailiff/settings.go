@@ -55,6 +55,8 @@ var settingTable = []setting{
 	{"SVC_RATE_LIMIT_MANAGE", "", "deployments, webhooks and events together, per API key (default 120/60s hosted)", isWindow},
 	{"SVC_RATE_LIMIT_DEPLOY", "", "policies that are compiled to be deployed, refused ones included, per API key (default 10/3600s hosted)", isWindow},
 	{"SVC_EVENT_DETAIL", authority.FullDetail.String(), "what events say of a request: full (credentials masked), digest (a keyed digest for each value), none", oneOf(authority.EventDetails()...)},
+	{"SVC_OTLP_LOGS", "", "address of an OpenTelemetry collector's logs, such as http://127.0.0.1:4318/v1/logs (OTLP over HTTP), that gets every event", isCollector},
+	{"SVC_OTLP_HEADERS", "", "headers of requests to it, name=value, comma-separated, values percent-encoded (as in OTEL_EXPORTER_OTLP_HEADERS)", isHeaders},
 	{"SVC_REFUSE_ROLLBACK", "true", "false lets a key deploy a policy that governed it before and was replaced since", isBool},
 	{"SVC_TRUSTED_SHIMS", "", "JSON file of the trusted shims: keys, issuers, identities, versions", nil},
 	{"SVC_WEBHOOK_ALLOW_PRIVATE", "false", "true lets webhooks go to http and to private addresses; for development", isBool},
@@ -222,5 +224,6 @@ func (s settings) logLevel() (level slog.Level) {
 func (s settings) ledgerPath() string     { return filepath.Join(s["SVC_DATA_DIR"], "ledger") }
 func (s settings) adminSocket() string    { return filepath.Join(s["SVC_DATA_DIR"], "admin.sock") }
 func (s settings) checkpointPath() string { return filepath.Join(s["SVC_DATA_DIR"], "checkpoint") }
+func (s settings) otlpPath() string       { return filepath.Join(s["SVC_DATA_DIR"], "otlp") }
 func (s settings) signerPath() string     { return filepath.Join(s.ledgerPath(), "signer") }
 func (s settings) signingKeyPath() string { return filepath.Join(s["SVC_KEY_DIR"], attest.KeyFileName) }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/net/http/httpguts"
 
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/limit"
@@ -90,6 +93,43 @@ func isUpstream(value string) error {
 		return errors.New("it has to be an http or https address")
 	}
 	return nil
+}
+
+// isCollector takes the address of a collector's logs. It may carry an account's key in its path or query.
+func isCollector(value string) error {
+	if err := isUpstream(value); err != nil {
+		return err
+	}
+	if u, err := url.Parse(value); err != nil || strings.Trim(u.Path, "/") == "" {
+		return errors.New("it has no path; the path of a collector's logs is usually /v1/logs")
+	}
+	return nil
+}
+
+// isHeaders takes the headers of requests.
+func isHeaders(value string) error {
+	_, err := parseHeaders(value)
+	return err
+}
+
+// parseHeaders reads headers as OpenTelemetry's variables have them: a list of W3C Baggage members without properties.
+func parseHeaders(value string) (http.Header, error) {
+	headers := http.Header{}
+	for i, member := range strings.Split(value, ",") {
+		name, text, ok := strings.Cut(member, "=")
+		name = strings.TrimSpace(name)
+		text, err := url.PathUnescape(strings.TrimSpace(text))
+		switch {
+		case strings.TrimSpace(member) == "":
+		case !ok || !httpguts.ValidHeaderFieldName(name):
+			return nil, fmt.Errorf("member %d is not name=value with the name of a header", i+1) // the value may be a key
+		case err != nil || !httpguts.ValidHeaderFieldValue(text):
+			return nil, fmt.Errorf("the value of %s is not percent-encoded text of a header", name)
+		default:
+			headers.Add(name, text)
+		}
+	}
+	return headers, nil
 }
 
 // maxIssuer bounds the claim iss: an attestation has to stay below 8 KiB.

@@ -42,7 +42,8 @@ var payloads = []string{
 }
 
 // wraps run what stands in them for %p, for %q as one quoted word, for %s as a substitution within a quoted subscript, and
-// for %d as a quoted substitution. %b runs it in backquotes.
+// for %d as a quoted substitution. %b runs it in backquotes, and %h is it in a
+// here-document.
 var wraps = []string{
 	"%p", "(%p)", "{ %p; }", "! %p", "%p &\nwait", "true && %p", "false || %p", "true | %p", "true; %p", "time %p", "time -p %p", "time -- %p", "time ! %p", "time -p -- %p", "coproc %p", "coproc %p >f", "coproc { %p; }", "coproc N { %p; }",
 	"if %p; then :; fi", "if :; then %p; fi", "while %p; do break; done", "until %p; do break; done", "for i in 1; do %p; done", "for ((;;)) do %p; break; done", "for ((;;)) { %p; break; }", "case x in x) %p;; esac",
@@ -56,7 +57,8 @@ var wraps = []string{
 	"declare -i n=%s", "declare %s=1", "typeset -i n; n=%s", "local -i n=%s", "f() { local -i n=%s; }; f", "let %s", "let x=%s", "((%s))", "(( a[%d] ))", "(( 1 + %s ))", "a=%s; ((a))", "a=%s; echo $((a + 1))", "a=%s; echo ${b[a]}", "b=%s; a[b]=1", "a=%s; echo ${A:a}", "a=%s; for ((i=a;i<0;)); do :; done",
 	"a=%s; b=a; ((b))", "a=%s; [[ a -eq 0 ]]", "a=%s; [[ $a -eq 0 ]]", "a=%s; b=([a]=1)", "a=%s; echo ${!a}", "declare -n a=%s; echo $a", "declare -n a=%s; a=1", "a=(1); unset %s", "x=%d; echo ${x@P}", "x=(%d); echo ${x[@]@P}", "RANDOM=%s", "OPTIND=%s", "SECONDS=%s",
 	"PS4=%d; set -x; :", "PS4=%d bash -xc :", "export PS4=%d; bash -x -c :", "env PS4=%d bash -xc :", "BASH_ENV=%d bash -c :", "PROMPT_COMMAND=%q bash --norc -i <<<:", "PS1=%d bash --norc -i <<<:", "ENV=%d bash --posix -i -c :", "declare PS4=%d; set -x; :", "read -r PS4 <<<%d; set -x; :", "printf -v PS4 %%s %d; set -x; :",
-	"for PS4 in %d; do set -x; :; done", ": ${PS4:=x}; PS4=%d; set -x; :", ". <(echo %q)", "source <(printf %%s %q)", ". /dev/stdin <<<%q", "source /dev/stdin <<'E'\n%p\nE", ". /dev/fd/0 <<<%q", "echo %q | . /dev/stdin", "bash <<<%q", "bash -s <<<%q", "bash <<'E'\n%p\nE", "bash <<E\n%p\nE", "bash -s x <<\\E\n%p\nE", "env bash <<<%q", "sh <<<%q",
+	"for PS4 in %d; do set -x; :; done", ": ${PS4:=x}; PS4=%d; set -x; :", ". <(echo %q)", "source <(printf %%s %q)", ". /dev/stdin <<<%q", "source /dev/stdin <<'E'\n%p\nE", ". /dev/fd/0 <<<%q", "echo %q | . /dev/stdin", "bash <<<%q", "bash -s <<<%q", "bash <<'E'\n%p\nE", "bash <<E\n%p\nE", "bash <<E\n%h\nE", "bash <<-E\n\t%h\n\tE", ". /dev/stdin <<E\n%h\nE", "sh -s <<E\n%h\nE", "bash <<'E'\nread x\necho '\n%p\n'\nE", "bash <<'E'\nread -n5 x\necho %p\nE", "bash <<'E'\nread -n2 x\n# %p\nE", "bash <<'E'\nread x\ncat <<F\n%p\nF\nE",
+	"bash <<'E'\nmapfile -n1 a\necho '\n%p\n'\nE", "bash -s <<'E'\nselect i in 1; do break; done\necho '\n%p\n'\nE", "bash <<'E'\nexec <<<%q\nE", "bash <<'E'\nexec 0<<'F'\n%p\nF\nE", "bash <<'E'\nexec 5<<<%q <&5\nE", "bash <<'E'\nexec < <(echo %q)\nE", "bash -s x <<\\E\n%p\nE", "env bash <<<%q", "sh <<<%q",
 	"echo %q | bash", "echo %q |bash", "echo %q | sh -s", "printf '%%s\\n' %q | bash -", "cat <<'E' | bash\n%p\nE", "cat <<'E' |\n%p\nE\nbash", "bash < <(echo %q)", "bash <(echo %q)", "bash /dev/stdin <<<%q", "bash /dev/fd/3 3<<<%q", "exec 3<<<%q; . /dev/fd/3", "exec <<<%q; bash", "{ bash; } <<<%q", "f() { bash; }; f <<<%q", "while read l; do eval \"$l\"; done <<<%q",
 	"mapfile -c1 -C %q a <<<x", "mapfile -C %q -c 1 <<<x", "readarray -tc1 -C%q a <<<x", "mapfile -c1 -C eval a <<<%q", "compgen -C %q", "compgen -W %d", "compgen -W %d x", "complete -C %q z", "complete -W %d z; compgen -W %d", "shopt -s expand_aliases; alias z=%q\nz", "shopt -s expand_aliases\nalias z='eval '\nz %q", "shopt -s expand_aliases; BASH_ALIASES[z]=%q\nz",
 	"set -o posix\nalias z=%q\nz", "bind -x '\"a\":%p'", "env %p", "env -i %p", "env Q=1 %p", "env -S %q", "env -S'%p'", "nice %p", "nice -n 1 %p", "nohup %p", "timeout 1 %p", "timeout -k 1 1 %p", "setsid -w %p", "exec %p", "exec -a x %p", "command %p", "command -p %p", "xargs %p <<<x", "xargs -n1 %p <<<x", "xargs -I{} %p <<<x", "xargs -I% bash -c % <<<%q",
@@ -126,7 +128,9 @@ func (g *Generator) wrap(form, payload string) string {
 		case 'd':
 			b.WriteString(g.quote("$(" + payload + ")"))
 		case 'b':
-			b.WriteString("`" + strings.NewReplacer("\\", "\\\\", "`", "\\`", "$", "\\$").Replace(payload) + "`")
+			b.WriteString("`" + escaped.Replace(payload) + "`")
+		case 'h':
+			b.WriteString(escaped.Replace(payload))
 		case '%':
 			b.WriteByte('%')
 		default:
@@ -135,6 +139,9 @@ func (g *Generator) wrap(form, payload string) string {
 	}
 	return b.String()
 }
+
+// escaped escapes what a here-document and backquotes read.
+var escaped = strings.NewReplacer("\\", "\\\\", "`", "\\`", "$", "\\$")
 
 // quote writes text as one word, in one of the ways of bash or in several.
 func (g *Generator) quote(text string) string {

@@ -25,6 +25,27 @@ var Seeds = []string{
 	`sh -c $'c\\url x'`,
 	`eval $'c\\url x'`,
 
+	// A here-document keeps the backslash in front of a double quote.
+	"bash <<E\nbash -c \"echo \\\"\\\\\\$A'rk' W\\\" |\"' sh -s'\nE",
+
+	// Commands that share the input of the shell which reads them, and exec, which gives it another one.
+	"bash <<'E'\nread x\necho '\n$A$B W\n'\nE",
+	"bash <<'E'\nread -n5 x\necho $A$B W\nE",
+	"bash <<'E'\nread -n2 x\n# $X\nE",
+	"bash <<'E'\nread x\ncat <<F\n$X\nF\nE",
+	"bash <<'E'\nmapfile -n1 a\necho '\n$A$B W\n'\nE",
+	"bash -s <<'E'\nselect i in 1; do break; done\necho '\n$A$B W\n'\nE",
+	"bash <<'E'\nf() { \"$@\"; }; f read x\necho '\n$A$B W\n'\nE",
+	"bash <<'E'\neval 'read x'\necho '\n$A$B W\n'\nE",
+	"bash <<'E'\nhead -n0 f; env bash -c 'read x'\necho '\n$A$B W\n'\nE",
+	"env bash <<<$'exec <<<\\\\m\\\\\\\\\\'\n\\'\\\\a\\x{72}k\\x{5c} \\x57; h'",
+	"bash <<'E'\nexec <<<'$A$B W'\nE",
+	"bash <<'E'\nexec 0<<<'$A$B W'\nE",
+	"bash <<'E'\nexec 5<<<'$A$B W' <&5\nE",
+	"bash <<'E'\nexec {x}<<<'$A$B W' <&$x\nE",
+	"bash <<'E'\nexec < <(echo '$A$B W')\nE",
+	"bash <<'E'\ncommand exec <<'F'\n$A$B W\nF\nE",
+
 	// Code out of quoted text.
 	`A=to; B=uch; [[ 'a[$($A$B W)]' -eq 0 ]]`,
 	"[[ 'a[`$X`]' -eq 0 ]]",
@@ -208,6 +229,7 @@ var Ordinary = []string{
 	`git add -A && git commit -m 'one (two) [three] {four} #5'`, `git checkout -b feature/x origin/main`, `git log --format='%h %s' | head -20`,
 	`ls -la | grep x`, `ls -la *.go`, `ls ~/src`, `cd /srv/app && npm test`, `npm ci && npm run build -- --prod`, `go test ./... 2>&1 | tail -20`,
 	`go test -run 'TestA|TestB' ./pkg/... -count=1`, `python3 -c 'print("hello", 1 + 2)'`, `python3 - <<'EOF'` + "\nimport os\nprint(os.getcwd())\nEOF",
+	"bash <<'EOF'\nset -e\ncd /srv/app\nmake build 2>&1 | cat\necho \"built $(date)\"\ngit commit -m 'x'\nEOF", "bash -c 'read -r x <f; echo \"$x\"'", "bash -s -- a <<'EOF'\nexec 2>&1\ngit log | head -5\nEOF",
 	"cat <<'EOF' > config.yml\nname: x\nrun: |\n  echo `date` $(pwd) # note\nEOF", "cat <<EOF\nhome is $HOME, today $(date)\nEOF",
 	"cat > f.sh <<'EOF'\n#!/bin/bash\nset -euo pipefail\nfor f in *; do echo \"$f\"; done\nEOF", "# list the files\nls -la  # all of them\n",
 	`for f in *.txt; do wc -l "$f"; done`, `for i in 1 2 3; do echo $i; done`, `for i in {1..10}; do echo "$i"; done`, `for ((i=0; i<10; i++)); do echo $i; done`,

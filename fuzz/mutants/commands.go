@@ -9,6 +9,7 @@ const (
 	fileExact    = "vm/pathname/exact.go"
 	fileCommand  = "vm/command/command.go"
 	fileEvaluate = "vm/command/evaluate.go"
+	fileInput    = "vm/command/input.go"
 	fileFlow     = "vm/command/flow.go"
 	fileRunner   = "vm/command/runner.go"
 )
@@ -46,8 +47,11 @@ var places = []Mutant{
 // Commands are faults of what is read as a command of its own. The oracle shares the parser of commands, and leaves to bash
 // what the documents alone do not settle, so that running them in bash has to find each (package bash).
 var Commands = []Mutant{
-	{"here-strings of shells are not read", fileEvaluate, "\t\tcase syntax.WordHdoc:\n\t\tdefault:", "\t\tdefault:"},
-	{"here-documents of shells are not read", fileEvaluate, "\t\t\tword = redir.Hdoc\n", "\t\t\tcontinue\n"},
+	{"here-strings of shells are not read", fileInput, "\t\t\tread(w.text(redir.Word.Parts, false))\n", ""},
+	{"here-documents of shells are not read", fileInput, "\t\tread(b.String())\n", ""},
+	{"here-documents lose backslashes before double quotes", fileInput, "unescapeOnly(lit.Value, documentEscapes)", "unescape(lit.Value, true)"},
+	{"commands take nothing of the script", fileInput, "r.takes && rest", "false && rest"},
+	{"exec gives a shell no other input", fileRunner, "program == \"exec\" && w.fed", "false"},
 	{"the text of trap is not read", fileEvaluate, "\t\tw.evaluated(texts[0])\n", ""},
 	{"the text of eval is not read", fileEvaluate, "w.evaluated(strings.Join(texts, \" \"))", "_ = strings.Join(texts, \" \")"},
 	{"PS4 is a variable as any", fileFlow, "{\"PS4\": false, ", "{"},

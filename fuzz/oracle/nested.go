@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"path"
 	"regexp"
 	"strings"
 
@@ -10,6 +11,8 @@ import (
 // A commandReading is the reading of one command and of every text in it that is "read as commands of their own".
 type commandReading struct {
 	forms  []string
+	script bool           // a shell takes what is read from its standard input
+	sharer bool           // and a command in it can take a part of that
 	fed    bool           // the runner at hand is given more words by `xargs` or `parallel`
 	shell  bool           // a shell is started somewhere
 	envs   []*syntax.Word // values given to ENV, which count "where the text also starts a shell"
@@ -68,6 +71,7 @@ func (r *commandReading) nodes(command string, root syntax.Node, depth int) bool
 		case *syntax.Assign:
 			ok = ok && r.assignment(command, node, depth)
 		case *syntax.ForClause:
+			r.sharer = r.sharer || node.Select
 			iter, words := node.Loop.(*syntax.WordIter)
 			ok = ok && !(words && contains(readNames, iter.Name.Value))
 		case *syntax.Word:
@@ -103,6 +107,9 @@ func (r *commandReading) statement(command string, stmt *syntax.Stmt, depth int)
 			return true
 		}
 		r.forms = append(r.forms, collapsed(callWords(command, cmd)))
+		for _, word := range cmd.Args {
+			r.sharer = r.sharer || contains(sharers, strings.ToLower(path.Base(wordText(command, word.Parts, false))))
+		}
 		if cmd.Args[0].Lit() != "--" {
 			return r.run(command, cmd.Args, stmt.Redirs, depth)
 		}
@@ -215,27 +222,29 @@ func quotedText(parts []syntax.WordPart, double bool) string {
 
 // inputs reads the here-documents and here-strings of a shell, `source` or `.`, and reports whether there is one, and
 // nothing else that the command reads. Each is a text that has to be literal.
-func (r *commandReading) inputs(command string, redirs []*syntax.Redirect, depth int) (given, ok bool) {
+func (r *commandReading) inputs(command string, redirs []*syntax.Redirect, depth int, read func(text string, depth int) bool) (given, ok bool) {
 	for _, redirect := range redirs {
 		switch redirect.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			if redirect.Hdoc != nil {
+				body := ""
 				for _, part := range redirect.Hdoc.Parts {
-					if _, literal := part.(*syntax.Lit); !literal {
+					lit, literal := part.(*syntax.Lit)
+					if !literal {
 						return false, false
 					}
+					body += documentText(lit.Value)
 				}
-				body := wordText(command, redirect.Hdoc.Parts, true)
 				if quotedWord(redirect.Word) {
 					body = redirect.Hdoc.Lit()
 				}
-				if !r.read(body, depth+1) {
+				if !read(body, depth+1) {
 					return false, false
 				}
 			}
 			given = true
 		case syntax.WordHdoc:
-			if !r.literalText(command, []*syntax.Word{redirect.Word}, depth) {
+			if expands(redirect.Word.Parts) || !read(wordText(command, redirect.Word.Parts, false), depth+1) {
 				return false, false
 			}
 			given = true
@@ -244,6 +253,71 @@ func (r *commandReading) inputs(command string, redirs []*syntax.Redirect, depth
 		}
 	}
 	return given, true
+}
+
+// sharers "can take a part of its input" (choices).
+var sharers = strings.Fields(`read mapfile readarray dd head tail sed gsed awk gawk mawk nawk grep egrep fgrep sudo openssl gpg python python2 python3
+	perl ruby node php lua tclsh bc dc ed ex vi vim line od xxd hexdump hd cmp split csplit cpio tar`)
+
+// shared is "letters, digits, white space and `_ . / : = @ % + , - ; & |`".
+var shared = regexp.MustCompile(`^[a-zA-Z0-9\s_./:=@%+,;&|-]*$`)
+
+// sharedScript reads a script that "a shell takes from its standard input".
+func (r *commandReading) sharedScript(text string, depth int) bool {
+	script, sharer := r.script, r.sharer
+	r.script, r.sharer = true, false
+	ok := r.read(text, depth)
+	_, rest, _ := strings.Cut(text, "\n")
+	rest = strings.TrimSpace(rest)
+	if r.sharer && rest != "" {
+		ok = ok && r.listing == nil && shared.MatchString(rest)
+	}
+	r.script, r.sharer = script, sharer
+	return ok
+}
+
+// exchanged reads the redirections of an `exec` without a command in such a script.
+func (r *commandReading) exchanged(command string, redirs []*syntax.Redirect, depth int) bool {
+	for _, redirect := range redirs {
+		of := ""
+		if redirect.N != nil {
+			of = redirect.N.Value
+		}
+		operand, plain := wordText(command, redirect.Word.Parts, false), !expands(redirect.Word.Parts)
+		passes := false
+		switch redirect.Op.String() {
+		case "<<", "<<-", "<<<":
+			given, ok := r.inputs(command, []*syntax.Redirect{redirect}, depth, r.sharedScript)
+			passes = given && ok && (of == "" || of == "0")
+		case "<":
+			passes = plain && (operand == "/dev/null" || len(of) > 0 && strings.IndexFunc(of, func(c rune) bool { return c < '1' || c > '9' }) < 0 && !standardInput.MatchString(operand) && strings.Trim(path.Base(operand), "0123456789") != "")
+		case ">&":
+			passes = plain && of != "0" && contains([]string{"1", "2", "-"}, operand)
+		case ">", ">>", ">|", "&>", "&>>":
+			passes = of != "0"
+		}
+		if !passes {
+			return false
+		}
+	}
+	return true
+}
+
+// documentText removes the backslashes of a here-document: as between double quotes, but those before a double quote stay,
+// which "shall not be treated specially within a here-document" (POSIX Shell Command Language, 2.7.4).
+func documentText(literal string) string {
+	text := ""
+	for {
+		at := strings.IndexByte(literal, '\\')
+		if at < 0 || at+1 == len(literal) {
+			return text + literal
+		}
+		escape := literal[at : at+2]
+		if escape != `\"` {
+			escape = unescaped(escape, true)
+		}
+		text, literal = text+literal[:at]+escape, literal[at+2:]
+	}
 }
 
 // quotedWord reports whether the word behind `<<` has any quoting.

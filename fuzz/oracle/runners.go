@@ -22,6 +22,7 @@ type runner struct {
 	joins    bool // a shell reads what follows, joined
 	splits   bool // what follows a text belongs to its words
 	feeds    bool // words that are not in the text follow the command's own
+	stays    bool // without a command its redirections are the shell's
 }
 
 var shellRunner = runner{short: "oO", long: "rcfile init-file emulate", shell: true}
@@ -29,7 +30,7 @@ var shellRunner = runner{short: "oO", long: "rcfile init-file emulate", shell: t
 var runners = map[string]runner{
 	"builtin": {}, "nohup": {}, "setsid": {}, "busybox": {},
 	"command": {question: "vV"},
-	"exec":    {short: "a"},
+	"exec":    {short: "a", stays: true},
 	"nice":    {short: "n", long: "adjustment"},
 	"time":    {short: "fo", long: "format output"},
 	"timeout": {short: "ks", long: "kill-after signal", operands: 1},
@@ -116,6 +117,8 @@ func (r *commandReading) runOther(w runner, command string, words []*syntax.Word
 	switch {
 	case r.fed && (len(rest) == 0 || w.joins):
 		return false // what is fed to it is the command, or a shell reads it
+	case len(rest) == 0 && w.stays && r.script && !r.exchanged(command, redirs, depth):
+		return false
 	case len(rest) == 0:
 		return w.alone != "*" && (w.alone == "" || !strings.ContainsAny(given.letters, w.alone))
 	case w.joins && strings.HasPrefix(wordText(command, rest[0].Parts, false), ":::"):
@@ -307,7 +310,7 @@ func (r *commandReading) runShell(w runner, command string, words []*syntax.Word
 	if len(rest) > 0 && !strings.Contains(given.letters, "s") && !standardInput.MatchString(wordText(command, rest[0].Parts, false)) {
 		return true // a script on a disk
 	}
-	read, ok := r.inputs(command, redirs, depth)
+	read, ok := r.inputs(command, redirs, depth, r.sharedScript)
 	return read && ok
 }
 
@@ -375,7 +378,7 @@ func (r *commandReading) sourced(command string, words []*syntax.Word, redirs []
 	if !standardInput.MatchString(wordText(command, words[0].Parts, false)) {
 		return true
 	}
-	read, ok := r.inputs(command, redirs, depth)
+	read, ok := r.inputs(command, redirs, depth, r.read)
 	return read && ok
 }
 

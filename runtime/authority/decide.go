@@ -65,6 +65,7 @@ type asked struct {
 	timed     bool
 	id        ledger.ID
 	requestID string // the caller's memory
+	trace     string // the same
 	admit     Admitter
 }
 
@@ -74,6 +75,7 @@ type Call struct {
 	TestRun   bool
 	Explain   bool   // the answer has an explanation
 	RequestID string // that the client gave, recorded with the event; at most ledger.MaxEventText bytes
+	Trace     string // a traceparent that tracecontext passes, recorded with the event; or ""
 	Timed     bool   // the answer says how long its stages took
 	Admit     Admitter
 }
@@ -99,7 +101,7 @@ func (a *Authority) Judge(ctx context.Context, key *ledger.Key, body []byte, cal
 	w := a.workers.Get().(*worker)
 	w.to, w.asked = answer, asked{
 		testRun: call.TestRun, explain: call.Explain, timed: call.Timed || a.Metrics != nil,
-		id: call.ID, requestID: call.RequestID, admit: call.Admit,
+		id: call.ID, requestID: call.RequestID, trace: call.Trace, admit: call.Admit,
 	}
 	answer.Timing = [metrics.Stages]time.Duration{}
 	fault := a.decide(ctx, w, key, body)

@@ -73,12 +73,14 @@ func (a *Authority) recordedValue(value string, plain bool) string {
 
 // subject returns what the record of a decision has of its subject.
 func (a *Authority) subject(w *worker) subject.Subject {
+	var s subject.Subject
 	if a.EventDetail == NoDetail {
-		var s subject.Subject
 		s.Set(subject.Task, w.in.Text(intent.TaskID))
-		return s
+	} else {
+		s = w.in.Subject(w.policy.binding.Tokens(), w.result.Class, a.hide)
 	}
-	return w.in.Subject(w.policy.binding.Tokens(), w.result.Class, a.hide)
+	s.Set(subject.Trace, w.trace)
+	return s
 }
 
 // tellEvent adds what violated a rule to an event. Its reason repeats the value, so that without values the rule's own words

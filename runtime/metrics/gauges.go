@@ -44,6 +44,11 @@ func (m *Metrics) Queue(name string, depth func() int) error {
 	return nil
 }
 
+// OTLPWaiting adds how old the oldest event is that waits to be sent by OTLP; 0 where none waits.
+func (m *Metrics) OTLPWaiting(age func() time.Duration) error {
+	return m.gauge("otlp_oldest_seconds", "The age of the oldest event that waits to be sent by OTLP; 0 where none does.", nil, func() float64 { return age().Seconds() })
+}
+
 // Mode adds a gauge that is always 1, with how the service runs in its labels.
 func (m *Metrics) Mode(mode, hosting, environment string) error {
 	return m.gauge("mode", "How the service runs, in the labels; always 1.",

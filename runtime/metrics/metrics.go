@@ -80,6 +80,7 @@ type Metrics struct {
 	stages       [Stages]prometheus.Observer
 	deliveries   [deliveries]prometheus.Observer
 	webhookLag   prometheus.Histogram
+	otlp         [otlps]prometheus.Counter
 	malformed    [2]prometheus.Counter // without an event, with one
 	replays      prometheus.Counter
 	reloads      [reloads]prometheus.Counter
@@ -104,6 +105,12 @@ func New() *Metrics {
 		Namespace: namespace, Name: "webhook_lag_seconds", Help: "How long after its event a delivery has succeeded.",
 		Buckets: prometheus.ExponentialBuckets(0.001, 4, 14),
 	})
+	otlp := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: namespace, Name: "otlp_events_total", Help: "Events that were sent by OTLP, events that the collector refused, and requests that failed.",
+	}, []string{"result"})
+	for i := range m.otlp {
+		m.otlp[i] = otlp.WithLabelValues(otlpNames[i])
+	}
 	beyond := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: namespace, Name: "budget_exceeded_total", Help: "What a budget had no room for.",
 	}, []string{"budget"})
@@ -136,7 +143,7 @@ func New() *Metrics {
 		m.malformed[recorded] = malformed.WithLabelValues(strconv.FormatBool(recorded == 1))
 	}
 	m.registry.MustRegister(malformed, reloaded,
-		m.decisions, m.requests, m.denials, m.webhookLag, stages, attempts, beyond, m.replays, m.groupRecords, m.groupBytes, m.groupSync,
+		m.decisions, m.requests, m.denials, m.webhookLag, otlp, stages, attempts, beyond, m.replays, m.groupRecords, m.groupBytes, m.groupSync,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -196,6 +203,26 @@ func (m *Metrics) Delivery(outcome Delivery, took time.Duration) {
 func (m *Metrics) WebhookLag(lag time.Duration) {
 	if m != nil {
 		m.webhookLag.Observe(max(lag, 0).Seconds())
+	}
+}
+
+// OTLPResult is what came of sending events to an OpenTelemetry collector.
+type OTLPResult uint8
+
+// The results.
+const (
+	OTLPExported OTLPResult = iota // events that the collector has taken
+	OTLPRejected                   // events that it refused for good
+	OTLPFailed                     // requests that are made again
+	otlps
+)
+
+var otlpNames = [otlps]string{"exported", "rejected", "failed_requests"}
+
+// OTLP counts what came of sending events.
+func (m *Metrics) OTLP(result OTLPResult, number int) {
+	if m != nil {
+		m.otlp[result].Add(float64(number))
 	}
 }
 

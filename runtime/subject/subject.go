@@ -26,6 +26,7 @@ const (
 	Command
 	Tool
 	Task
+	Trace
 	Fields // how many there are
 )
 
@@ -50,6 +51,7 @@ var Table = [Fields]Info{
 	Command:   {Name: "command", Max: 128, Doc: "the beginning of the command"},
 	Tool:      {Name: "tool", Max: 256, Doc: "the MCP server and tool"},
 	Task:      {Name: "taskId", Max: 128, Doc: "the task, which is recorded as it is"},
+	Trace:     {Name: "traceparent", Max: 96, Doc: "the header `traceparent` of the request (W3C Trace Context), which is recorded as it is"},
 }
 
 // A Subject is what a decision was about. What does not apply is empty.

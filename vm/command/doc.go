@@ -48,6 +48,11 @@
 // literal, arithmetic, or the output of a command that prints a number (wc, nproc, grep -c, id -u, date +%s). So are
 // history expansion, set -k, hash -p and BASH_CMDS with a name that is not written out, BASH_ALIASES, and exported functions.
 //
+// A script that a shell takes from its standard input shares that input with its commands: what one of them takes, the shell
+// does not see, and it goes on within a quoted text, say. Where a command is known to take parts, as read and dd do, what
+// follows the first line may only have what means the same from every byte on. An exec that gives such a shell another input
+// is read, or refused.
+//
 // # What is not seen
 //
 // A list of blocked commands is a guard rail and no sandbox. Out of its sight are

@@ -98,7 +98,7 @@ func (w *walker) alias(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
 
 // sourced reads what the shell is told to read: not its input, and no file that only the shell can name.
 func (w *walker) sourced(words []*syntax.Word, redirs []*syntax.Redirect, _ place) {
-	w.input(redirs)
+	w.input(redirs, w.evaluated)
 	if len(words) > 0 && w.text(words[0].Parts, false) == "--" {
 		words = words[1:]
 	}
@@ -131,32 +131,6 @@ func isInput(name string) bool {
 // isStandardInput reports whether a shell that is given this file and these options reads its standard input.
 func isStandardInput(name, options string) bool {
 	return name == "-" || name == "/dev/stdin" || name == "/dev/fd/0" || strings.Contains(options, "s")
-}
-
-// input reads the here-documents and here-strings that a shell is given.
-func (w *walker) input(redirs []*syntax.Redirect) {
-	for _, redir := range redirs {
-		word := redir.Word
-		switch redir.Op {
-		case syntax.Hdoc, syntax.DashHdoc:
-			word = redir.Hdoc
-		case syntax.WordHdoc:
-		default:
-			continue
-		}
-		if word == nil {
-			continue
-		}
-		if redir.Op != syntax.WordHdoc && isQuoted(redir.Word) {
-			w.evaluated(w.verbatim(word))
-			continue
-		}
-		if !isPlain(word.Parts, redir.Op != syntax.WordHdoc) {
-			w.refuse(ErrText, word)
-			return
-		}
-		w.evaluated(w.text(word.Parts, redir.Op != syntax.WordHdoc))
-	}
 }
 
 // verbatim returns the body of a here-document whose delimiter is quoted.

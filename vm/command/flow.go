@@ -320,6 +320,7 @@ func (w *walker) target(name string, word *syntax.Word) {
 
 // loop notes what for and select assign.
 func (w *walker) loop(node *syntax.ForClause) {
+	w.takes = w.takes || node.Select
 	switch loop := node.Loop.(type) {
 	case *syntax.WordIter:
 		name := loop.Name.Value

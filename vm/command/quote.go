@@ -62,8 +62,22 @@ func single(part *syntax.SglQuoted) string {
 	return part.Value
 }
 
-// unescape removes the backslashes from a literal. In double quotes they escape only $, `, ", \ and a line end.
+// What a backslash escapes: in double quotes and in a here-document only these, elsewhere everything.
+const (
+	quotedEscapes   = "$`\"\\\n"
+	documentEscapes = "$`\\\n"
+)
+
+// unescape removes the backslashes from a literal that stands in double quotes, or in none.
 func unescape(literal string, quoted bool) string {
+	if quoted {
+		return unescapeOnly(literal, quotedEscapes)
+	}
+	return unescapeOnly(literal, "")
+}
+
+// unescapeOnly removes the backslashes in front of the bytes that are escapable, or of all if that is empty.
+func unescapeOnly(literal, escapable string) string {
 	if strings.IndexByte(literal, '\\') < 0 {
 		return literal
 	}
@@ -74,7 +88,7 @@ func unescape(literal string, quoted bool) string {
 			continue
 		}
 		i++
-		if quoted && strings.IndexByte("$`\"\\\n", literal[i]) < 0 {
+		if escapable != "" && strings.IndexByte(escapable, literal[i]) < 0 {
 			b.WriteByte('\\')
 		}
 		if literal[i] != '\n' {

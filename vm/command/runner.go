@@ -101,7 +101,7 @@ func (w *walker) runs(words []*syntax.Word, redirs []*syntax.Redirect, at place)
 			w.refuse(ErrDynamic, words[0])
 			return
 		}
-		name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
+		name = baseName(name)
 		if evaluate, ok := evaluators[name]; ok {
 			w.openEnd = true
 			evaluate(w, words[1:], redirs, at)
@@ -172,7 +172,7 @@ func (w *walker) start(r runner, next run, name *syntax.Word, redirs []*syntax.R
 	isShell := r.shell || r.reads || strings.ContainsAny(next.option, r.readsFor)
 	w.shell = w.shell || isShell
 	if isShell {
-		w.input(redirs)
+		w.input(redirs, w.feed)
 	}
 	switch {
 	case next.asked || next.text && !r.shell && len(next.words) == 0:
@@ -197,7 +197,11 @@ func (w *walker) start(r runner, next run, name *syntax.Word, redirs []*syntax.R
 // open reads a runner without a command: a shell reads its input then, and others do nothing, unless words are appended.
 func (w *walker) open(next run, name *syntax.Word, redirs []*syntax.Redirect, at place, isShell bool) {
 	w.openEnd = true
-	if isXargs := strings.HasSuffix(strings.ToLower(w.text(name.Parts, false)), "xargs"); at.appended && !next.text && !isXargs {
+	program := baseName(w.text(name.Parts, false))
+	if program == "exec" && w.fed {
+		w.exchange(redirs)
+	}
+	if at.appended && !next.text && program != "xargs" {
 		w.refuse(ErrText, name)
 		return
 	}
@@ -205,6 +209,9 @@ func (w *walker) open(next run, name *syntax.Word, redirs []*syntax.Redirect, at
 		w.refuse(ErrInput, name)
 	}
 }
+
+// baseName returns the name by which a program is known, whatever folder it is in. Case makes no difference on some systems.
+func baseName(name string) string { return strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]) }
 
 // interpret reads the arguments of a shell: the text of -c, or else the name of a script.
 func (w *walker) interpret(next run, redirs []*syntax.Redirect, at place) {

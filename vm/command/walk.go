@@ -23,6 +23,8 @@ type reader struct {
 	left     int    // how many bytes of evaluated texts may still be read
 	shell    bool   // a shell is started somewhere
 	dialect  string // what the texts that are evaluated here are read as beside bash
+	fed      bool   // a shell takes the text from its standard input
+	takes    bool   // a command in that text may take a part of the input
 	openEnd  bool   // in the script that was read last, words that are appended to a command may be evaluated
 }
 
@@ -446,6 +448,7 @@ func (w *walker) call(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 	for i, word := range call.Args {
 		words[i] = w.text(word.Parts, false)
 		expands = expands || strings.IndexByte(words[i], '$') >= 0 || strings.IndexByte(words[i], '`') >= 0
+		w.takes = w.takes || takers[baseName(words[i])]
 	}
 	w.commands = append(w.commands, Collapse(strings.Join(words, " ")))
 	if expands {

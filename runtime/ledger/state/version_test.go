@@ -1,6 +1,7 @@
 package state
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"os"
 	"strings"
@@ -83,7 +84,7 @@ func TestDecodeRefusesSubjects(t *testing.T) {
 	}
 	for name, data := range map[string]string{
 		"no field":          "\x00",
-		"an unknown field":  "\x80\x08\x01a",
+		"an unknown field":  string(binary.AppendUvarint(nil, 1<<subject.Fields)) + "\x01a",
 		"an empty text":     "\x01\x00",
 		"a long text":       "\x01\x61" + strings.Repeat("a", 97),
 		"no further number": "\x40\x01p",

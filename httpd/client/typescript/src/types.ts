@@ -531,6 +531,8 @@ export type Subject = {
   token?: string
   /** the MCP server and tool */
   tool?: string
+  /** the header `traceparent` of the request (W3C Trace Context), which is recorded as it is */
+  traceparent?: string
   /** the token of the amount, `ETH` for the native currency, or `base` for base units of a token without a rule */
   unit?: string
 }
