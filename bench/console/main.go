@@ -81,7 +81,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	v, err := signIn(s.Address, secret)
+	v, err := signIn(s.PID(), s.Address, secret)
 	if err != nil {
 		return err
 	}

@@ -103,6 +103,9 @@ func (s *Service) Run(arguments ...string) (string, error) {
 	return string(output), err
 }
 
+// PID returns the id of the service's process.
+func (s *Service) PID() int { return s.process.Process.Pid }
+
 // Close kills the service.
 func (s *Service) Close() error {
 	if err := s.process.Process.Kill(); err != nil {
