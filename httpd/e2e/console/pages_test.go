@@ -205,21 +205,29 @@ func testFilters(t *testing.T, s *stage, k key) {
 	}
 }
 
-// testVerify verifies attestations of this key and of another, and a text that is none.
-func testVerify(t *testing.T, s *stage, own, other string, k key) {
+// testVerify verifies attestations of this key and of another, and texts that are none. Attestations are good for a minute, so
+// each is made when it is needed.
+func testVerify(t *testing.T, s *stage, mine, theirs key) {
 	b := open(t, s.browser, s.origin)
-	b.signIn(k)
-	for _, c := range []struct{ token, says, never string }{
-		{own, "txCommit", "does not verify"},
-		{other, "issued for another API key", "txCommit"},
-		{own[:len(own)-6] + "AAAAAA", "It does not verify", "txCommit"},
-		{"<b>none</b>", "It does not verify", "txCommit"},
+	b.signIn(mine)
+	issued := func(k key) string {
+		return s.decides(k, "trader-1", "ALLOWED", object{"action": "bash", "command": "make release"}).Attestation
+	}
+	for _, c := range []struct {
+		token       func() string
+		says, never string
+	}{
+		{func() string { return issued(mine) }, "txCommit", "does not verify"},
+		{func() string { return issued(theirs) }, "issued for another API key", "txCommit"},
+		{func() string { own := issued(mine); return own[:len(own)-6] + "AAAAAA" }, "It does not verify", "txCommit"},
+		{func() string { return "<b>none</b>" }, "It does not verify", "txCommit"},
 	} {
 		b.visit("/console/verify")
-		b.do(chromedp.SetValue(chromedp.CSS("#token"), c.token))
+		token := c.token()
+		b.do(chromedp.SetValue(chromedp.CSS("#token"), token))
 		b.load(chromedp.Click(chromedp.CSS("main form button")))
 		if text := b.text(); !strings.Contains(text, c.says) || strings.Contains(text, c.never) {
-			t.Errorf("verifying %.20s… shows, want %q and not %q:\n%s", c.token, c.says, c.never, text)
+			t.Errorf("verifying %.20s… shows, want %q and not %q:\n%s", token, c.says, c.never, text)
 		}
 		b.sound(s.axe)
 	}

@@ -170,8 +170,8 @@ const address = "0x00000000000000000000000000000000000000aa"
 // events is how many events work makes at least: more than a page.
 const events = 120
 
-// work has the agents of a key do a day's work, and returns an attestation that one of them got.
-func (s *stage) work(k key) (attestation string) {
+// work has the agents of a key do a day's work.
+func (s *stage) work(k key) {
 	s.t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	s.t.Cleanup(receiver.Close)
@@ -180,8 +180,7 @@ func (s *stage) work(k key) (attestation string) {
 		return object{"action": "wallet.transfer", "targetAddress": address, "amount": amount, "task_id": "rebalance-7"}
 	}
 	for i := range events {
-		a := s.decides(k, "trader-1", "ALLOWED", object{"action": "bash", "command": fmt.Sprintf("make test-%d", i), "task_id": "nightly"})
-		attestation = a.Attestation
+		s.decides(k, "trader-1", "ALLOWED", object{"action": "bash", "command": fmt.Sprintf("make test-%d", i), "task_id": "nightly"})
 	}
 	s.decides(k, "trader-1", "ALLOWED", transfer("0.1"))
 	s.decides(k, "trader-1", "DENIED", transfer("0.6"))
@@ -195,7 +194,6 @@ func (s *stage) work(k key) (attestation string) {
 	s.decides(k, "clerk-3", "ALLOWED", object{"action": "email.send", "to": []string{"ann@example.com", "ben@example.com"}})
 	s.decides(k, "clerk-3", "ALLOWED", object{"action": "mcp.files.read_text", "metadata": object{"arguments": object{"path": "/srv/notes.txt"}}})
 	s.decides(k, "clerk-3", "DENIED", object{"action": "mcp.files.delete_all"})
-	return attestation
 }
 
 // signIn signs a tab in with the form.
