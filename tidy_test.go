@@ -41,6 +41,7 @@ var onlyImporters = map[string]string{
 	"go.opentelemetry.io":                            "runtime/otlp",
 	"google.golang.org/protobuf":                     "runtime/otlp",
 	"github.com/ethereum/go-ethereum":                "runtime/gateway",
+	"gonum.org/v1/plot":                              "httpd/console",
 	"github.com/go-json-experiment":                  "runtime/intent",
 	"github.com/modelcontextprotocol/go-sdk":         "httpd/mcpproxy",
 	"mvdan.cc/sh":                                    "vm/command",

@@ -36,6 +36,10 @@ const consolePolicy = `version: 2.4.0
 allowed: bash, email.send, file_write
 bash.blocked_commands: rm
 bash.require_approval: git push
+## soft_limits
+cap.pushes.max_count: 5000
+cap.pushes.window: day
+cap.pushes.action: bash
 <!-- <script>alert(1)</script> -->
 `
 
@@ -163,7 +167,21 @@ func TestConsolePages(t *testing.T) {
 		t.Fatalf("the decisions are %s and %s", allowed, held)
 	}
 	b.signIn(w, "agent")
-	b.shows("/console", "ALLOWED", "DENIED", "PENDING", hold[1], "tool_calls.bash.blocked_commands", w.said["agent.id"])
+	if response, _ := b.get("/console/hours.svg"); response.StatusCode != http.StatusNotFound {
+		t.Errorf("a plot of nothing is answered %d", response.StatusCode)
+	}
+	b.shows("/console", "ALLOWED", "DENIED", "PENDING", hold[1], "tool_calls.bash.blocked_commands", w.said["agent.id"], "/console/hours.svg", "soft_limits.cap.pushes.max_count", "4999", "5000 intents")
+	var plots []string
+	for _, query := range []string{"", "?scheme=dark"} {
+		response, body := b.get("/console/hours.svg" + query)
+		if response.Header.Get("Content-Type") != "image/svg+xml" || !strings.Contains(body, "<svg") || strings.Contains(body, "<script") {
+			t.Errorf("the plot is answered %v: %.100s", response.Header, body)
+		}
+		plots = append(plots, body)
+	}
+	if plots[0] == plots[1] {
+		t.Error("the plot of dark pages is that of light ones")
+	}
 	list := b.shows("/console/events", "robot", "bash", "DENIED", "key.created", "webhook.changed")
 	if b.shows("/console/events?decision=DENIED", "tool_calls.bash.blocked_commands"); strings.Contains(b.shows("/console/events?decision=DENIED"), "key.created") {
 		t.Error("the filter of decisions shows something else")
@@ -174,8 +192,13 @@ func TestConsolePages(t *testing.T) {
 	}
 	b.shows("/console/holds", hold[1], "PENDING", "tool_calls.bash.require_approval")
 	b.shows("/console/holds/"+hold[1], "intent.command", "git push", "intentHash")
-	b.shows("/console/key", "agent@example.com", "authorize", "2026-11")
-	b.shows("/console/policy", "bash.blocked_commands: rm", `L5`, "tool_calls.bash.blocked_commands")
+	b.shows("/console/key", "agent@example.com", "authorize", "2026-11", "soft_limits.cap.pushes.max_count")
+	policy := b.shows("/console/policy", "bash.blocked_commands: rm", `L5`)
+	for rule, hits := range map[string]string{"tool_calls.bash.blocked_commands": "1", "tool_calls.bash.require_approval": "1", "tool_calls.allowed": "0"} {
+		if !strings.Contains(policy, "<td>"+rule+`</td><td class="number">`+hits+"</td>") {
+			t.Errorf("the policy's page does not say that %s was named %s times:\n%s", rule, hits, policy)
+		}
+	}
 	b.shows("/console/webhooks", "https://hooks.example/a?b=c&d", "intent.denied", "enabled")
 	b.shows("/console/verify", "Attestation")
 	for value, want := range map[string]string{attestation[1]: "intentHash", attestation[1][:40]: "It does not verify", "": "It does not verify"} {
@@ -481,7 +504,7 @@ var hostile = []string{
 
 // escaped reports what of the hostile texts is markup in a page.
 func escaped(body string) (faults []string) {
-	for _, sign := range []string{"<script", "<img", "<b>", "' onmouseover='", `href="javascript:`} {
+	for _, sign := range []string{"<script", "<img src=x", "<b>", "' onmouseover='", `href="javascript:`} {
 		if strings.Contains(body, sign) {
 			faults = append(faults, sign)
 		}

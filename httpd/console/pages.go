@@ -37,6 +37,7 @@ const (
 	verifyPath  = Root + "/verify"
 	stylePath   = Root + "/style.css"
 	iconPath    = Root + "/icon.svg"
+	hoursPath   = Root + "/hours.svg"
 )
 
 // pages is set by init: the handlers refer to it through find.
@@ -47,6 +48,7 @@ func init() {
 		{path: Root, get: (*Console).overview},
 		{path: stylePath, open: true, get: (*Console).style},
 		{path: iconPath, open: true, get: (*Console).icon},
+		{path: hoursPath, get: (*Console).hoursPlot},
 		{path: signInPath, open: true, get: (*Console).signInForm, post: (*Console).signIn},
 		{path: signOutPath, open: true, post: (*Console).signOut},
 		{path: eventsPath, get: (*Console).events},
@@ -150,7 +152,9 @@ func (c *Console) signOut(_ context.Context, v *visit, _ string) *Response {
 type overview struct {
 	From    time.Time
 	Counts  []count
+	Hours   []hourRow // those with decisions
 	Partial bool
+	Limits  []limitRow
 	Waiting []authority.HoldView
 	Latest  []row
 }
@@ -165,12 +169,15 @@ type count struct {
 var statuses = [...]ledger.Decision{ledger.Allowed, ledger.Denied, ledger.Pending, ledger.TestRun}
 
 func (c *Console) overview(ctx context.Context, v *visit, _ string) *Response {
-	from := c.Clock().UTC().Add(-24 * time.Hour).Truncate(time.Second)
+	// Whole hours, of which the last one is not over.
+	from := c.Clock().UTC().Truncate(time.Hour).Add(-(plottedHours - 1) * time.Hour)
 	counts, fault := c.Authority.CountDecisions(ctx, v.key, from)
 	if fault != nil {
 		return c.fail(v, fault)
 	}
-	view := overview{From: from, Partial: counts.Partial}
+	hours := hoursOf(counts)
+	c.sessions.show(v.Token, hours)
+	view := overview{From: from, Partial: counts.Partial, Hours: hours.rows()}
 	for _, status := range statuses {
 		query := url.Values{"decision": {status.String()}, "from": {from.Format(time.RFC3339)}}
 		view.Counts = append(view.Counts, count{status.String(), counts.ByStatus[status.String()], eventsPath + "?" + query.Encode()})
@@ -183,6 +190,9 @@ func (c *Console) overview(ctx context.Context, v *visit, _ string) *Response {
 		if hold.Status == ledger.HoldPending.String() {
 			view.Waiting = append(view.Waiting, hold)
 		}
+	}
+	if view.Limits, fault = c.limits(ctx, v); fault != nil {
+		return c.fail(v, fault)
 	}
 	latest, fault := c.Authority.Latest(ctx, v.key, authority.EventQuery{Limit: 10}, 0)
 	if fault != nil {
@@ -327,12 +337,54 @@ func (c *Console) key(ctx context.Context, v *visit, _ string) *Response {
 	if fault != nil {
 		return c.fail(v, fault)
 	}
-	return c.page(v, "key", "API key", keyPage{fields(report.Key), report})
+	limits, fault := c.limits(ctx, v)
+	if fault != nil {
+		return c.fail(v, fault)
+	}
+	return c.page(v, "key", "API key", keyPage{fields(report.Key), limits, report})
 }
 
 type keyPage struct {
 	Fields []field
+	Limits []limitRow
 	*authority.KeyReport
+}
+
+// A limitRow is a limit of the policy or, of one that counts groups apart, one of its groups.
+type limitRow struct {
+	Rule, Group, Window, Limit, Used, Left string
+	Line                                   int
+	ResetsAt                               time.Time
+	More                                   bool // groups may be missing
+}
+
+// limits lists what is used and left of each limit. A key without a policy has none.
+func (c *Console) limits(ctx context.Context, v *visit) (list []limitRow, fault *authority.Failure) {
+	view, fault := c.Authority.Limits(ctx, v.key)
+	switch {
+	case fault != nil && code.Lookup(fault.Code).HTTP == http.StatusForbidden:
+		return nil, nil
+	case fault != nil:
+		return nil, fault
+	}
+	for i := range view.Limits {
+		limit := &view.Limits[i]
+		row := limitRow{Rule: limit.Rule, Line: limit.Line, Window: limit.Window, Limit: strings.TrimSpace(limit.Limit + " " + limit.Unit), ResetsAt: limit.ResetsAt, More: limit.MoreGroups}
+		if len(limit.GroupBy) == 0 {
+			row.Used, row.Left = limit.Used, limit.Left
+			list = append(list, row)
+			continue
+		}
+		row.Group = "no " + strings.Join(limit.GroupBy, ", ") + " in use"
+		if len(limit.Groups) == 0 {
+			list = append(list, row)
+		}
+		for _, group := range limit.Groups {
+			row.Group, row.Used, row.Left = strings.Join(group.Group, ", "), group.Used, group.Left
+			list = append(list, row)
+		}
+	}
+	return list, nil
 }
 
 func (c *Console) policy(ctx context.Context, v *visit, _ string) *Response {
@@ -340,7 +392,11 @@ func (c *Console) policy(ctx context.Context, v *visit, _ string) *Response {
 	if fault != nil {
 		return c.fail(v, fault)
 	}
-	return c.page(v, "policy", "Policy", policyPage{report, lines(report)})
+	counts, fault := c.Authority.CountDecisions(ctx, v.key, c.Clock().UTC().Add(-24*time.Hour))
+	if fault != nil {
+		return c.fail(v, fault)
+	}
+	return c.page(v, "policy", "Policy", policyPage{report, lines(report, counts.ByRule), counts.Partial})
 }
 
 func (c *Console) webhooks(ctx context.Context, v *visit, _ string) *Response {

@@ -23,7 +23,7 @@ const (
 	longestSession    = 12 * time.Hour   // and so long after sign-in in any case
 	sessionTokenBytes = 32
 	// sessionBytes is about what a session takes, with its places in both maps.
-	sessionBytes = 512
+	sessionBytes = 1024
 )
 
 // errNoSession says that there is no room for a session.
@@ -46,6 +46,7 @@ type session struct {
 	key     ledger.ID
 	created time.Time
 	used    time.Time
+	drawn   *hours // of the last overview; nil before it
 }
 
 func (s *session) over(now time.Time) bool {
@@ -93,6 +94,28 @@ func (s *sessions) find(token string) (key ledger.ID, ok bool) {
 	}
 	one.used = now
 	return one.key, true
+}
+
+// show notes what the overview of a token's session has counted.
+func (s *sessions) show(token string, h hours) {
+	hash := sha256.Sum256([]byte(token))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.all[hash]; one != nil {
+		one.drawn = &h
+	}
+}
+
+// shown returns what the last overview of a token's session has counted.
+func (s *sessions) shown(token string) (h hours, ok bool) {
+	hash := sha256.Sum256([]byte(token))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.all[hash]
+	if one == nil || one.drawn == nil {
+		return h, false
+	}
+	return *one.drawn, true
 }
 
 // end ends the session of a token, if there is one.

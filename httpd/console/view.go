@@ -7,6 +7,7 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -144,7 +145,8 @@ func scalar(text json.RawMessage) string {
 // policyPage is the policy in force, line by line.
 type policyPage struct {
 	*authority.PolicyReport
-	Lines []policyLine
+	Lines   []policyLine
+	Partial bool // more records are of the time than were counted
 }
 
 // A policyLine is a line of a policy and the rules that it makes.
@@ -152,17 +154,22 @@ type policyLine struct {
 	Number int
 	Text   string
 	Rules  string
+	Hits   int // decisions that named one of the rules
 }
 
-func lines(report *authority.PolicyReport) []policyLine {
-	rules := map[int][]string{}
+// lines are the lines of a policy with how many decisions named their rules. A rule of several lines has the count at each.
+func lines(report *authority.PolicyReport, byRule map[string]int) []policyLine {
+	rules, hits := map[int][]string{}, map[int]int{}
 	for _, place := range report.Rules {
-		rules[place.Line] = append(rules[place.Line], place.Rule)
+		if !slices.Contains(rules[place.Line], place.Rule) {
+			rules[place.Line] = append(rules[place.Line], place.Rule)
+			hits[place.Line] += byRule[place.Rule]
+		}
 	}
 	text := strings.Split(strings.TrimSuffix(report.Text, "\n"), "\n")
 	list := make([]policyLine, len(text))
 	for i := range text {
-		list[i] = policyLine{i + 1, strings.TrimSuffix(text[i], "\r"), strings.Join(rules[i+1], ", ")}
+		list[i] = policyLine{i + 1, strings.TrimSuffix(text[i], "\r"), strings.Join(rules[i+1], ", "), hits[i+1]}
 	}
 	return list
 }

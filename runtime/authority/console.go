@@ -153,6 +153,9 @@ type ChainView struct {
 type DecisionCounts struct {
 	From     time.Time
 	ByStatus map[string]int // ALLOWED, DENIED, PENDING and TEST_RUN
+	ByRule   map[string]int // that name a rule, test-runs not counted
+	// ByHour are the statuses of each hour that begins at From or later; the last one may not be over.
+	ByHour []map[string]int
 	// Partial says that the log has more records since From than were looked at: the latest ones are counted.
 	Partial bool
 }
@@ -166,7 +169,7 @@ func (a *Authority) CountDecisions(ctx context.Context, key *ledger.Key, from ti
 	if err != nil {
 		return nil, a.storeFault("events could not be read", err)
 	}
-	counts := &DecisionCounts{From: from, ByStatus: map[string]int{}}
+	counts := &DecisionCounts{From: from, ByStatus: map[string]int{}, ByRule: map[string]int{}}
 	query := EventQuery{From: from, Limit: maxConsolePage}
 	if head.LSN > countedRecords {
 		query.After = head.LSN - countedRecords
@@ -183,9 +186,7 @@ func (a *Authority) CountDecisions(ctx context.Context, key *ledger.Key, from ti
 			return nil, fault
 		}
 		for i := range page.Events {
-			if status := page.Events[i].Decision; status != "" {
-				counts.ByStatus[status]++
-			}
+			counts.add(&page.Events[i])
 		}
 		next := query.After
 		if _, err := fmt.Sscan(page.Next, &next); err != nil || !page.More || next <= query.After {
@@ -195,6 +196,27 @@ func (a *Authority) CountDecisions(ctx context.Context, key *ledger.Key, from ti
 	}
 	return counts, nil
 }
+
+func (c *DecisionCounts) add(e *eventview.Event) {
+	if e.Decision == "" {
+		return
+	}
+	c.ByStatus[e.Decision]++
+	if e.Rule != "" && e.Decision != ledger.TestRun.String() {
+		c.ByRule[e.Rule]++
+	}
+	hour := int(e.Timestamp.Sub(c.From) / time.Hour)
+	if hour < 0 || hour >= maxCountedHours {
+		return
+	}
+	for len(c.ByHour) <= hour {
+		c.ByHour = append(c.ByHour, map[string]int{})
+	}
+	c.ByHour[hour][e.Decision]++
+}
+
+// maxCountedHours bounds ByHour: a week. Later hours are in the other counts only.
+const maxCountedHours = 7 * 24
 
 // HoldsOf lists the unexpired holds of a key, oldest first.
 func (a *Authority) HoldsOf(ctx context.Context, key *ledger.Key) ([]HoldView, *Failure) {
