@@ -93,11 +93,18 @@ func (b *tab) broken() []string {
 	})()`)
 }
 
-// faults returns what is wrong with the page that the tab shows: what the browser reported, and in each view whether it
-// scrolls sideways or breaks words, and what axe finds.
+// unshown returns the pictures of the page that are not shown.
+func (b *tab) unshown() []string {
+	b.t.Helper()
+	return ask[[]string](b, `[...document.images].filter(e => !e.complete || !e.naturalWidth).map(e => "the picture is not shown: " + e.outerHTML)`)
+}
+
+// faults returns what is wrong with the page that the tab shows: what the browser reported, pictures that are
+// missing, and in each view, with all details open, whether it scrolls sideways or breaks words, and what axe finds.
 func (b *tab) faults(axe string, in ...view) (faults []string) {
 	b.t.Helper()
-	faults = b.reported()
+	faults = append(b.reported(), b.unshown()...)
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(e => { e.open = true })`))
 	for _, v := range in {
 		b.look(v)
 		for _, fault := range slices.Concat(b.wide(v), b.broken(), b.inaccessible(axe)) {

@@ -87,6 +87,7 @@ var planted = []struct {
 	{"no escaping, under the policy", unescaped, "/console/events/EVENT", markedOf, "Content Security Policy", false},
 	{"no escaping", unprotected(unescaped), "/console/events/EVENT", markedOf, "a script ran: agentId", false},
 	{"an image without text", replaced("<h1>", `<img src="/console/icon.svg"><h1>`), "/console", faultsIn(views[0]), "image-alt", false},
+	{"a picture that is missing", replaced("<h1>", `<img alt="x" src="/console/none.svg"><h1>`), "/console", faultsIn(views[0]), "the picture is not shown", false},
 	{"little contrast", replaced("--ink: #1b1f24", "--ink: #aaa"), "/console", faultsIn(views[0]), "desktop: color-contrast", false},
 	{"little contrast in the dark", replaced("--ink: #e8eaed", "--ink: #444"), "/console", faultsIn(views[3]), "phone, dark: color-contrast", false},
 	{"a field without a label", replaced(`for="token"`, ""), "/console/verify", faultsIn(views[0]), "label", false},
