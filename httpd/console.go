@@ -53,7 +53,12 @@ func (s *Server) serveConsole(c *call) {
 		s.show(c, s.config.Console.Refuse(fault))
 		return
 	}
-	s.show(c, s.config.Console.Answer(context.Background(), request))
+	ctx, stop := context.Background(), func() {}
+	if console.Waits(request.Path) {
+		ctx, stop = watch(s.serving, c.Conn())
+	}
+	defer stop()
+	s.show(c, s.config.Console.Answer(ctx, request))
 }
 
 // consoleScheme returns the scheme by which the browser reached the console, or why it is off: API keys and sessions travel
@@ -88,6 +93,7 @@ func (s *Server) limitVisit(c *call) *authority.Failure {
 // visit is the request as the console takes it.
 func (s *Server) visit(c *call, method string) (*console.Request, *authority.Failure) {
 	request := &console.Request{Method: method, Path: string(pathOf(&c.Request.Header)), Token: string(c.Request.Header.Cookie(console.Cookie))}
+	request.LastEventID = string(c.Request.Header.Peek("Last-Event-Id"))
 	request.Admit = func(key *ledger.Key) *authority.Failure { return s.takeKey(c, s.keyPolicy(manageLimit), key) }
 	var err error
 	_, query, _ := bytes.Cut(c.Request.Header.RequestURI(), []byte("?"))

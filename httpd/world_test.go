@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/httpd/console"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/gateway"
@@ -44,6 +45,7 @@ type world struct {
 	said     map[string]string  // what $NAME stands for: keys' secrets, policies, ids
 	listener net.Listener
 	metrics  *metrics.Metrics
+	console  *console.Console // of visitConsole
 }
 
 func newWorld(t *testing.T) *world {

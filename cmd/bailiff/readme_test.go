@@ -37,7 +37,7 @@ func TestReadme(t *testing.T) {
 
 // TestDocuments holds documents to the product: they name no subcommand, no flag and no setting that does not exist.
 func TestDocuments(t *testing.T) {
-	for _, name := range []string{"README.md", "docs/operating.md", "docs/error-codes.md", "docs/hooks.md"} {
+	for _, name := range []string{"README.md", "docs/operating.md", "docs/error-codes.md", "docs/hooks.md", "docs/specification.md"} {
 		text, err := os.ReadFile("../../" + name)
 		if err != nil {
 			t.Fatal(err)

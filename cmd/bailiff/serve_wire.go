@@ -168,7 +168,11 @@ func (r *service) newConsole() (*console.Console, error) {
 	if !r.settings.on("SVC_CONSOLE") {
 		return nil, nil
 	}
-	return console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: rand.Reader, Log: r.log})
+	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: rand.Reader, Log: r.log})
+	if err != nil {
+		return nil, err
+	}
+	return c, errors.Join(r.metrics.Queue("console_sessions", c.Sessions), r.metrics.Queue("console_tails", c.Tails))
 }
 
 // newGateway makes the gateway to the chains that have an upstream.

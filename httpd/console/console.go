@@ -1,4 +1,4 @@
-// Package console is the read-only console of an API key's holder: pages of HTML, without JavaScript, that show the
+// Package console is the read-only console of an API key's holder: pages of HTML, which need no JavaScript, that show the
 // key's events, holds, usage, policy and webhooks.
 //
 // It promises that a page shows the records of the session's own key alone, that no page changes anything but the session,
@@ -45,6 +45,7 @@ type Config struct {
 type Console struct {
 	Config
 	sessions sessions
+	tails    tails
 }
 
 // New returns a console, or what is missing for one.
@@ -52,7 +53,7 @@ func New(c Config) (*Console, error) {
 	if c.Authority == nil || c.Clock == nil || c.Random == nil || c.Log == nil {
 		return nil, errors.New("a console needs an authority, a clock, randomness and a log")
 	}
-	return &Console{Config: c, sessions: sessions{
+	return &Console{Config: c, tails: tails{byKey: map[ledger.ID]int{}}, sessions: sessions{
 		clock: c.Clock, random: c.Random, all: map[[32]byte]*session{}, byKey: map[ledger.ID][]*session{},
 		budget: budget.New(budget.Options{Name: "console_sessions", Most: maxSessions * sessionBytes, Clock: c.Clock, Log: c.Log}),
 	}}, nil
@@ -61,6 +62,10 @@ func New(c Config) (*Console, error) {
 // Owns reports whether a path is of the console.
 func Owns(path string) bool { return path == Root || strings.HasPrefix(path, Root+"/") }
 
+// Waits reports whether the answer for a path waits for something to happen, so that the context of Answer should end when
+// the client goes away or the server stops.
+func Waits(path string) bool { return path == livePath }
+
 // A Request is a request for a page.
 type Request struct {
 	Method string // GET or POST
@@ -68,6 +73,8 @@ type Request struct {
 	Query  url.Values
 	Form   url.Values // of a POST
 	Token  string     // the value of the session's cookie; empty where there is none
+	// LastEventID is the header of a browser that goes on reading server-sent events.
+	LastEventID string
 	// Admit counts the request for the limits of its API key, and returns why it is refused; nil: it is not counted.
 	Admit func(*ledger.Key) *authority.Failure
 }
@@ -93,7 +100,7 @@ const clearCookie = Cookie + "=" + cookieAttributes + "; Max-Age=0"
 
 // SecurityHeaders are those of every answer of the console.
 var SecurityHeaders = [...][2]string{
-	{"Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"},
+	{"Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"},
 	{"X-Frame-Options", "DENY"},
 	{"X-Content-Type-Options", "nosniff"},
 	// no-referrer would have browsers send Origin: null with the console's own forms.
@@ -126,7 +133,7 @@ func (c *Console) Answer(ctx context.Context, r *Request) *Response {
 	}
 	v := &visit{Request: r}
 	if !row.open {
-		if refused := c.readmit(v); refused != nil {
+		if refused := c.readmit(v, row.idle); refused != nil {
 			return refused
 		}
 	}
@@ -134,11 +141,13 @@ func (c *Console) Answer(ctx context.Context, r *Request) *Response {
 }
 
 // SessionKey returns the API key of a session that is good now, and nil where there is none.
-func (c *Console) SessionKey(token string) *ledger.Key {
+func (c *Console) SessionKey(token string) *ledger.Key { return c.sessionKey(token, c.sessions.find) }
+
+func (c *Console) sessionKey(token string, find func(string) (ledger.ID, bool)) *ledger.Key {
 	if token == "" {
 		return nil
 	}
-	id, found := c.sessions.find(token)
+	id, found := find(token)
 	if !found {
 		return nil
 	}
@@ -151,15 +160,19 @@ func (c *Console) SessionKey(token string) *ledger.Key {
 }
 
 // readmit finds the session's key, which has to be good at this moment. A session whose key is not ends here.
-func (c *Console) readmit(v *visit) *Response {
-	if v.key = c.SessionKey(v.Token); v.key == nil {
+func (c *Console) readmit(v *visit, idle bool) *Response {
+	find := c.sessions.find
+	if idle {
+		find = c.sessions.peek
+	}
+	if v.key = c.sessionKey(v.Token, find); v.key == nil {
 		response := &Response{Status: http.StatusSeeOther, Location: signInPath}
 		if v.Token != "" {
 			response.SetCookie = clearCookie
 		}
 		return response
 	}
-	if v.Admit != nil {
+	if v.Admit != nil && !idle {
 		if fault := v.Admit(v.key); fault != nil {
 			return c.Refuse(fault)
 		}

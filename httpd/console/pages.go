@@ -23,6 +23,7 @@ type handler func(c *Console, ctx context.Context, v *visit, parameter string) *
 type page struct {
 	path      string // a path that ends in a slash is followed by one segment
 	open      bool   // needs no session
+	idle      bool   // is asked for by the browser itself: no use of the session, and not counted for the key's limit
 	get, post handler
 }
 
@@ -38,6 +39,8 @@ const (
 	stylePath   = Root + "/style.css"
 	iconPath    = Root + "/icon.svg"
 	hoursPath   = Root + "/hours.svg"
+	livePath    = Root + "/live"
+	scriptPath  = Root + "/events.js"
 )
 
 // pages is set by init: the handlers refer to it through find.
@@ -49,6 +52,8 @@ func init() {
 		{path: stylePath, open: true, get: (*Console).style},
 		{path: iconPath, open: true, get: (*Console).icon},
 		{path: hoursPath, get: (*Console).hoursPlot},
+		{path: scriptPath, open: true, get: (*Console).script},
+		{path: livePath, idle: true, get: (*Console).tail},
 		{path: signInPath, open: true, get: (*Console).signInForm, post: (*Console).signIn},
 		{path: signOutPath, open: true, post: (*Console).signOut},
 		{path: eventsPath, get: (*Console).events},
@@ -208,6 +213,8 @@ type eventList struct {
 	Statuses []string
 	Rows     []row
 	Older    string // link to the next page; empty on the last
+	Live     string // where newer events come from; empty where the filters ask for older ones
+	After    uint64 // newer than which
 }
 
 // A filter is the filters of events as they were typed.
@@ -238,6 +245,9 @@ func (c *Console) events(ctx context.Context, v *visit, _ string) *Response {
 		return c.fail(v, fault)
 	}
 	view.Rows = rows(latest.Events)
+	if view.Filter.From == "" && view.Filter.To == "" && before == 0 {
+		view.Live, view.After = livePath+"?"+url.Values{"decision": {view.Filter.Decision}, "rule": {view.Filter.Rule}}.Encode(), latest.Head
+	}
 	if latest.Before > 0 {
 		view.Older = eventsPath + "?" + view.Filter.values(latest.Before).Encode()
 	}

@@ -79,7 +79,12 @@ func (s *sessions) begin(key ledger.ID) (token string, err error) {
 }
 
 // find returns the key of a token's session, and notes the use.
-func (s *sessions) find(token string) (key ledger.ID, ok bool) {
+func (s *sessions) find(token string) (key ledger.ID, ok bool) { return s.look(token, true) }
+
+// peek returns the key of a token's session.
+func (s *sessions) peek(token string) (key ledger.ID, ok bool) { return s.look(token, false) }
+
+func (s *sessions) look(token string, use bool) (key ledger.ID, ok bool) {
 	hash := sha256.Sum256([]byte(token))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +97,9 @@ func (s *sessions) find(token string) (key ledger.ID, ok bool) {
 		s.remove(one)
 		return key, false
 	}
-	one.used = now
+	if use {
+		one.used = now
+	}
 	return one.key, true
 }
 
@@ -126,6 +133,13 @@ func (s *sessions) end(token string) {
 	if one := s.all[hash]; one != nil {
 		s.remove(one)
 	}
+}
+
+// count returns how many there are, those included that are over and were not asked for since.
+func (s *sessions) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.all)
 }
 
 // endKey ends all sessions of a key.

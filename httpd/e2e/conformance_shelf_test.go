@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -112,44 +111,18 @@ var (
 	numbered = regexp.MustCompile(`^(\d+)\. `)
 )
 
-// linesOf names the lines of a specification, in their order, by their section: section.N is a numbered rule, section.rN
-// the Nth row of its tables, without their heads, section.bN its Nth bullet, section.pN its Nth other line.
-func linesOf(text string) (names []string) {
-	section, counts := "", map[string]int{}
-	all := strings.Split(text, "\n")
-	for i, line := range all {
-		kind := kindOf(line)
-		switch {
-		case kind == "#":
-			section = slug(heading.FindStringSubmatch(line)[1])
-		case kind == "", kind == "r" && i+1 < len(all) && strings.HasPrefix(all[i+1], "|---"):
-		case kind == "1":
-			names = append(names, section+"."+numbered.FindStringSubmatch(line)[1])
-		default:
-			counts[section+kind]++
-			names = append(names, fmt.Sprintf("%s.%s%d", section, kind, counts[section+kind]))
+// paragraphsOf names the numbered paragraphs of a document, in their order: section.N is paragraph N of the section.
+func paragraphsOf(text string) (names []string) {
+	section := ""
+	for line := range strings.Lines(text) {
+		if found := heading.FindStringSubmatch(line); found != nil {
+			section = slug(found[1])
+		}
+		if found := numbered.FindStringSubmatch(line); found != nil {
+			names = append(names, section+"."+found[1])
 		}
 	}
 	return names
-}
-
-// kindOf is # for a heading, 1 for a numbered rule, r for a row, b for a bullet, p for anything else but an empty line.
-func kindOf(line string) string {
-	switch {
-	case strings.TrimSpace(line) == "", strings.HasPrefix(line, "|---"):
-		return ""
-	case heading.MatchString(line):
-		return "#"
-	case numbered.MatchString(line):
-		return "1"
-	}
-	if strings.HasPrefix(line, "|") {
-		return "r"
-	}
-	if strings.HasPrefix(line, "- ") {
-		return "b"
-	}
-	return "p"
 }
 
 // slug is a heading as a name: its words in lower case, joined by hyphens.

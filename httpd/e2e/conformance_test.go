@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,28 +15,25 @@ import (
 // root is the project's folder.
 const root = "../.."
 
-// A row of docs/conformance.md: a line of the specification, what it asks for, and what shows it.
-type row struct{ line, asks, shown string }
+// A row of docs/conformance.md: a paragraph of the specification, what it asks for, and what shows it.
+type row struct{ paragraph, asks, shown string }
 
-// A conformance is what the rows are held to: the lines of the specification, none where they are not counted, and the
-// tests of the project.
+// A conformance is what the rows are held to: the paragraphs of the specification, and the tests of the project.
 type conformance struct {
-	lines []string
-	tests shelf
+	paragraphs []string
+	tests      shelf
 }
 
-// TestConformance holds docs/conformance.md to the specification, to the table of codes and to the tests: every line and
-// every code has a row, and every row names tests that exist, or says why none can.
+// TestConformance holds docs/conformance.md to docs/specification.md, to the table of codes and to the tests: every paragraph
+// and every code has a row, and every row names tests that exist, or says why none can.
 func TestConformance(t *testing.T) {
-	c := conformance{tests: shelve(t, root)}
-	text, err := os.ReadFile(filepath.Join(root, "..", "shared", "spec", "intent-authorization-service.md"))
-	switch {
-	case err == nil:
-		c.lines = linesOf(string(text))
-	case errors.Is(err, fs.ErrNotExist):
-		t.Log("the specification is not beside the project: its lines are not counted")
-	default:
+	text, err := os.ReadFile(filepath.Join(root, "docs", "specification.md"))
+	if err != nil {
 		t.Fatal(err)
+	}
+	c := conformance{paragraphsOf(string(text)), shelve(t, root)}
+	if len(c.paragraphs) < 100 {
+		t.Fatalf("docs/specification.md has %d numbered paragraphs; mend how this test reads it", len(c.paragraphs))
 	}
 	rows, err := os.ReadFile(filepath.Join(root, "docs", "conformance.md"))
 	if err != nil {
@@ -75,19 +70,20 @@ func (r *row) tests() (names []string) {
 	return names
 }
 
-// faults says what is wrong with the rows.
+// faults says what is wrong with the rows. A paragraph may have several, which ask for different things.
 func (c *conformance) faults(rows []row) (faults []string) {
-	seen := map[string]row{}
+	seen, asked := map[string]row{}, map[[2]string]bool{}
 	for _, r := range rows {
-		if _, twice := seen[r.line]; twice {
-			faults = append(faults, fmt.Sprintf("row %q stands twice", r.line))
+		key := [2]string{r.paragraph, r.asks}
+		if _, again := seen[r.paragraph]; asked[key] || again && strings.HasPrefix(r.paragraph, "code.") {
+			faults = append(faults, fmt.Sprintf("row %q asks for %q twice", r.paragraph, r.asks))
 		}
-		seen[r.line] = r
+		seen[r.paragraph], asked[key] = r, true
 		faults = append(faults, c.rowFaults(r)...)
 	}
-	for _, line := range c.lines {
-		if _, there := seen[line]; !there {
-			faults = append(faults, fmt.Sprintf("the specification's line %q has no row", line))
+	for _, paragraph := range c.paragraphs {
+		if _, there := seen[paragraph]; !there {
+			faults = append(faults, fmt.Sprintf("paragraph %q of the specification has no row", paragraph))
 		}
 	}
 	for _, info := range code.Table {
@@ -100,22 +96,22 @@ func (c *conformance) faults(rows []row) (faults []string) {
 var unshown = regexp.MustCompile("^(not built|not applicable): .{10,}$")
 
 func (c *conformance) rowFaults(r row) (faults []string) {
-	ofCode := strings.HasPrefix(r.line, "code.")
-	if ofCode && code.Lookup(code.Code(r.line[len("code."):])).Code != code.Code(r.line[len("code."):]) {
-		faults = append(faults, fmt.Sprintf("row %q is no code of the table", r.line))
+	ofCode := strings.HasPrefix(r.paragraph, "code.")
+	if ofCode && code.Lookup(code.Code(r.paragraph[len("code."):])).Code != code.Code(r.paragraph[len("code."):]) {
+		faults = append(faults, fmt.Sprintf("row %q is no code of the table", r.paragraph))
 	}
-	if !ofCode && len(c.lines) > 0 && !slices.Contains(c.lines, r.line) {
-		faults = append(faults, fmt.Sprintf("row %q is no line of the specification", r.line))
+	if !ofCode && !slices.Contains(c.paragraphs, r.paragraph) {
+		faults = append(faults, fmt.Sprintf("row %q is not a paragraph of the specification", r.paragraph))
 	}
 	if r.asks == "" {
-		faults = append(faults, fmt.Sprintf("row %q does not say what the line asks for", r.line))
+		faults = append(faults, fmt.Sprintf("row %q does not say what the paragraph asks for", r.paragraph))
 	}
 	if !ofCode && unshown.MatchString(r.shown) {
 		return faults
 	}
 	for _, name := range r.tests() {
 		if c.tests[name] == nil {
-			faults = append(faults, fmt.Sprintf("row %q: %q is no test of this project", r.line, name))
+			faults = append(faults, fmt.Sprintf("row %q: %q is no test of this project", r.paragraph, name))
 		}
 	}
 	return faults
@@ -138,10 +134,10 @@ func (c *conformance) codeFaults(info code.Info, rows map[string]row) (faults []
 
 // TestConformanceCatches plants a fault at a time in a good row.
 func TestConformanceCatches(t *testing.T) {
-	text := "version: a\n# Title\nwords\n## Limits\n\n| a | b |\n|---|---|\n| c | d |\n- e\n1. f\n### Of `POST /x`\n- g\n- h\n"
-	want := []string{".p1", "title.p1", "limits.r1", "limits.b1", "limits.1", "of-post-x.b1", "of-post-x.b2"}
-	if got := linesOf(text); !slices.Equal(got, want) {
-		t.Errorf("lines %q, and not %q", got, want)
+	text := "# Title\n1 word\n## Limits\n\n| a | b |\n1. c\n   2. d\n- e\n2. f\n### Of `POST /x`\n1. g\n"
+	want := []string{"limits.1", "limits.2", "of-post-x.1"}
+	if got := paragraphsOf(text); !slices.Equal(got, want) {
+		t.Errorf("paragraphs %q, and not %q", got, want)
 	}
 	c := conformance{[]string{"limits.1"}, shelf{"httpd/e2e.TestX": {file: "AMOUNT_EXCEEDED code.NotFound"}}}
 	count := func(r ...row) int { return len(c.faults(r)) }
@@ -163,13 +159,14 @@ func TestConformanceCatches(t *testing.T) {
 		"words":              {[]row{{"limits.1", "something", "`httpd/e2e.TestX` and more"}}, 1},
 		"nothing asked":      {[]row{{"limits.1", "", good.shown}}, 1},
 		"twice":              {[]row{good, good}, 1},
+		"something else":     {[]row{good, {"limits.1", "something else", good.shown}}, 0},
 		"an invented line":   {[]row{good, {"limits.2", "something", good.shown}}, 1},
 		"a line forgotten":   {[]row{}, 1},
 		"a good code":        {[]row{good, rule}, -2},
 		"a code by its name": {[]row{good, byName}, -2},
 		"an invented code":   {[]row{good, {"code.SVC_NO", "403: no", good.shown}}, 1},
-		"another meaning":    {[]row{good, {rule.line, "403: no", good.shown}}, -1},
-		"an unshown code":    {[]row{good, {rule.line, rule.asks, "not built: there is no limit yet"}}, 0},
+		"another meaning":    {[]row{good, {rule.paragraph, "403: no", good.shown}}, -1},
+		"an unshown code":    {[]row{good, {rule.paragraph, rule.asks, "not built: there is no limit yet"}}, 0},
 		"a longer code":      {[]row{good, {"code.SVC_POLICY_VIOLATION_TOKEN_AMOUNT_EXCEEDED", code.Lookup(code.TokenAmountExceeded).Meaning, good.shown}}, 0},
 	} {
 		if got := count(x.rows...) - least; got != x.more {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"bailiff/grammar"
@@ -33,6 +34,8 @@ type LatestEvents struct {
 	Events []eventview.Event // the newest first
 	// Before continues with older events; 0 where there are none.
 	Before uint64
+	// Head is the end of the log when it was read. What follows it is newer.
+	Head uint64
 }
 
 // Latest returns the latest events of a key, and of no other, that a query asks for and that are before a place in the
@@ -57,7 +60,7 @@ func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuer
 		return nil, retryable(code.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", comeAgain)
 	}
 	defer done()
-	view := &LatestEvents{}
+	view := &LatestEvents{Head: head.LSN}
 	upper, lower := end, end
 	for _, window := range latestWindows {
 		lower = end - min(window, end-1)
@@ -79,6 +82,38 @@ func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuer
 	view.Before = lower
 	return view, nil
 }
+
+// Tail returns events of a key that a query asks for, once there is one behind query.After. Where wait ends before, or good
+// says no, it returns none. A new event is seen within a second.
+func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery, wait time.Duration, good func() bool) (*EventsView, *Failure) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		head, err := a.Ledger.Head(context.Background()) // not of ctx: its end is no failure
+		if err != nil {
+			return nil, a.storeFault("events could not be read", err)
+		}
+		if head.LSN > query.After {
+			view, fault := a.Events(context.Background(), key, query)
+			if fault != nil || len(view.Events) > 0 || view.More {
+				return view, fault
+			}
+			if _, err := fmt.Sscan(view.Next, &query.After); err != nil {
+				return nil, a.storeFault("events could not be read", err)
+			}
+		}
+		select {
+		case <-time.After(tailStep):
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil || !good() {
+			return &EventsView{Next: strconv.FormatUint(query.After, 10)}, nil
+		}
+	}
+}
+
+// tailStep is how often a tail looks for new events.
+const tailStep = 500 * time.Millisecond
 
 func (a *Authority) latestFault(err error) *Failure {
 	if errors.Is(err, ledger.ErrInvalid) {
