@@ -25,6 +25,7 @@ func TestConsole(t *testing.T) {
 			"loopback address":      func(t *testing.T) { testLoopback(t, s, holder) },
 			"cookie":                func(t *testing.T) { testCookie(t, s, other) },
 			"revoked key":           func(t *testing.T) { testRevoked(t, s) },
+			"live events":           func(t *testing.T) { testLive(t, s) },
 			"planted faults":        func(t *testing.T) { testPlanted(t, s) },
 			"other keys":            func(t *testing.T) { testOthers(t, s, holder, other) },
 		} {
