@@ -194,8 +194,13 @@ func TestConsolePages(t *testing.T) {
 		t.Error("the filter of decisions shows something else")
 	}
 	b.shows("/console/events?rule=nothing&from=2026-11-21&to=2026-11-22", "No event fits")
+	judged := 0
 	for _, place := range regexp.MustCompile(`/console/events/\d+`).FindAllString(list, -1) {
-		b.shows(place, "lsn", w.said["agent.id"], "SHA-256")
+		page := b.shows(place, "lsn", w.said["agent.id"], "SHA-256")
+		judged += strings.Count(page, "<strong>denies</strong>") + strings.Count(page, "<strong>asks for a person</strong>")
+	}
+	if judged != 2 {
+		t.Errorf("%d rules speak against the decisions that are judged again", judged)
 	}
 	b.shows("/console/holds", hold[1], "PENDING", "tool_calls.bash.require_approval")
 	b.shows("/console/holds/"+hold[1], "intent.command", "git push", "intentHash")
