@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"html"
@@ -26,6 +27,7 @@ type browser struct {
 	base    string // http://localhost:port
 	address string
 	cookie  string
+	name    string // of the cookie; empty for the holders'
 	agent   http.Client
 }
 
@@ -96,7 +98,7 @@ func (b *browser) do(method, path string, form url.Values, edit func(*http.Reque
 		request.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
 	if b.cookie != "" {
-		request.Header.Set("Cookie", console.Cookie+"="+b.cookie)
+		request.Header.Set("Cookie", cmp.Or(b.name, console.Cookie)+"="+b.cookie)
 	}
 	if edit != nil {
 		edit(request)
