@@ -23,12 +23,11 @@ import (
 
 // A browser keeps the cookie of the console, which a cookie jar of Go does not send over plain HTTP to localhost.
 type browser struct {
-	t       *testing.T
-	base    string // http://localhost:port
-	address string
-	cookie  string
-	name    string // of the cookie; empty for the holders'
-	agent   http.Client
+	t            *testing.T
+	base         string // http://localhost:port
+	address      string
+	cookie, name string // name is the cookie's; empty for the holders'
+	agent        http.Client
 }
 
 // consolePolicy allows tools, denies some, and holds one.
