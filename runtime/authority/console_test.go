@@ -2,13 +2,14 @@ package authority
 
 import (
 	"context"
+	"crypto/rand"
 	"testing"
 	"time"
 )
 
 // TestCountDecisionsPartial: of more records than are looked at the latest are counted, and the counts say so.
 func TestCountDecisionsPartial(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newHouse(t, rand.Reader)
 	from := h.Clock().Add(-time.Hour)
 	count := func(records uint64) (decisions int, counts *DecisionCounts) {
 		t.Helper()
@@ -20,7 +21,7 @@ func TestCountDecisionsPartial(t *testing.T) {
 			if head.LSN >= records {
 				break
 			}
-			if _, fault := h.decide(transferIntent, true); fault != nil {
+			if _, fault := h.decide(bashIntent, false); fault != nil {
 				t.Fatal(fault)
 			}
 		}
