@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test race e2e-gateways lint fuzz differential evm mutants bash crash borders mcp-conformance reload: export GOFLAGS += -pgo=off
+test race e2e-gateways lint fuzz differential evm mutants bash crash borders mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -136,6 +136,14 @@ hosts: ## find the evidence of what coding agents make of hooks in their npm pac
 bench-mcp: build ## what mcp-proxy adds to a call of a tool, beside the same server without it; fails above 300 µs
 	$(GO) run ./bench/mcp -service $(BIN)
 
+.PHONY: bench-console
+bench-console: build ## pages of the console over 1,000,000 events, and what 50 live tails cost denials
+	$(GO) run ./bench/console -service $(BIN)
+
+.PHONY: screenshots
+screenshots: ## make the pictures of docs/console.md anew, in Debian's Chromium
+	$(GO) test ./httpd/e2e/console -run TestConsole/screenshots -screenshots -count 1
+
 .PHONY: mcp-conformance
 mcp-conformance: ## the protocol's conformance suites, for servers and clients, with and without mcp-proxy (needs Node and npm)
 	$(GO) test ./httpd/mcpproxy/e2e -run Conformance -conformance -count 1 -v -timeout 20m
@@ -150,7 +158,7 @@ reload: ## SIGHUP under load with RELOADS good policies (200), each followed by 
 .PHONY: nightly
 nightly: race reload differential evm mutants bash crash borders hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
-	$(MAKE) bench bench-http bench-mcp
+	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"
 
 .PHONY: clean

@@ -49,6 +49,7 @@ var onlyImporters = map[string]string{
 	"go.yaml.in/yaml":                                "runtime/policytest",
 	"github.com/tailscale/hujson":                    "runtime/hook/setup",
 	"github.com/BurntSushi/toml":                     "runtime/hook/setup",
+	"github.com/chromedp":                            "httpd/e2e/console",
 }
 
 // alsoImport names further folders that may import a heavy dependency, each for the reason behind it.

@@ -145,6 +145,7 @@ const (
 	CodeContentsUnseen      grammar.Code = "W2062"
 	CodeRunsOthers          grammar.Code = "W2063"
 	CodeAmountPart          grammar.Code = "W2070"
+	CodeSpendOfHooks        grammar.Code = "N2001"
 )
 
 // Codes returns the table of this package's codes, in order.

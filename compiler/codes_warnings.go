@@ -4,6 +4,10 @@ import "bailiff/grammar"
 
 // warningCodes are the rows of the warnings.
 var warningCodes = []grammar.CodeInfo{
+	{Code: CodeSpendOfHooks, Title: "a budget in USD that hooks cannot meet",
+		Explanation: "Hooks of coding agents read from transcripts how many tokens a task has used. Transcripts name no prices, so a hook sends no `estimated_spend_usd`, and a budget in USD denies its calls with `SVC_MODEL_USAGE_UNAVAILABLE`, unless another client has sent what the same task spent. Limit tokens for such agents. Where clients do send what was spent, nothing has to be done.",
+		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: bash\n## execution_limits\nmax_model_spend_usd_per_task: 5\n",
+		Right:       "version: 2.0.0\n## tool_calls\nallowed: bash\n## execution_limits\nmax_model_tokens_per_task: 1000000\n"},
 	{Code: CodePassesTools, Title: "a policy that passes every tool",
 		Explanation: "Without `## evm`, `## tool_calls`, `## mcp` or a profile nothing has to be granted: every tool intent passes that no rule denies. List what is meant in `tool_calls.allowed`.",
 		Wrong:       customPolicy("deny_string: secret"),

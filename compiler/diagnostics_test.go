@@ -67,7 +67,7 @@ func TestCodes(t *testing.T) {
 	last := grammar.Code("")
 	for _, info := range Codes() {
 		if len(info.Code) != 5 || info.Code[1] != '2' || info.Code <= last {
-			t.Errorf("%s: codes are E2xxx and W2xxx, in order, each once", info.Code)
+			t.Errorf("%s: codes are E2xxx, N2xxx and W2xxx, in order, each once", info.Code)
 		}
 		if info.Title == "" || !strings.HasSuffix(info.Explanation, ".") {
 			t.Errorf("%s has no title or no explanation", info.Code)

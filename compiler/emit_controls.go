@@ -90,7 +90,7 @@ func (e *emitter) approvals() (steps []step) {
 // approval holds the intents whose action a pattern of a section covers.
 func (e *emitter) approval(section string, patterns *List) {
 	hold, next := e.NewLabel(), e.NewLabel()
-	e.at(patterns.Span)
+	e.blocking(patterns)
 	if slices.Contains(patterns.texts(), "*") {
 		e.hold(mustFind(section, nameApproval), "a person has to decide on every action")
 		return
@@ -104,7 +104,7 @@ func (e *emitter) approval(section string, patterns *List) {
 // commandApproval holds commands in which an entry is found, and what can't be read: a test of that never jumps.
 func (e *emitter) commandApproval() {
 	held, hold, next := e.policy.ToolCalls.HeldCommands, e.NewLabel(), e.NewLabel()
-	e.at(held.Span)
+	e.blocking(held)
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly("bash"), next)
 	e.Kind(vm.If, e.Field(slotCommand), absent, hold)
 	e.Test(vm.OpContains, vm.Unless, e.Field(slotCommand), e.exactly(held.texts()...), next)

@@ -161,7 +161,7 @@ func (e *emitter) profileApprovals() {
 // approve holds where an operation is one of the list.
 func (e *emitter) approve(operations *List, key *Key, slot, message string) {
 	next := e.NewLabel()
-	e.at(operations.Span)
+	e.blocking(operations)
 	e.Test(vm.OpIn, vm.Unless, e.Field(slot), e.exactly(operations.texts()...), next)
 	e.Hold(e.Rule(vm.Rule{Name: key.Rule, Code: string(key.Code), Message: message}))
 	e.Place(next)

@@ -26,6 +26,7 @@ func (c *checker) lint() {
 	if c.policy.ToolCalls != nil {
 		c.lintTools()
 		c.lintContents()
+		c.lintSpend()
 		c.lintMethods()
 		c.lintFetch()
 	}

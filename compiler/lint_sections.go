@@ -158,6 +158,18 @@ func (c *checker) lintContents() {
 	}
 }
 
+// lintSpend notes a budget in USD on the tools of coding agents, whose hooks know tokens and no prices.
+func (c *checker) lintSpend() {
+	limits, tools := c.policy.ExecutionLimits, c.policy.ToolCalls.Allowed.texts()
+	if limits == nil || limits.SpendPerTask == nil || !slices.ContainsFunc(tools, func(tool string) bool {
+		return strings.EqualFold(tool, "bash") || strings.EqualFold(tool, "file_write")
+	}) {
+		return
+	}
+	c.add(grammar.At(CodeSpendOfHooks, limits.SpendPerTask.Span, "hooks of coding agents know what a task used in tokens, not in USD, so this denies their calls").
+		WithHint("for coding agents write `max_model_tokens_per_task: …` in its place"))
+}
+
 // runsOthers are programs that run what their arguments, files or settings name, beside interpreters. Those of the first
 // list do so behind any of their words, those of the second by another first argument.
 var (

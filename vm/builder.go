@@ -45,7 +45,7 @@ type Builder struct {
 	patches []patch
 	span    Span
 	debug   bool
-	listed  int // the list that denials are about, or noList
+	listed  int // the list that denials and holds are about, or noList
 	errs    []error
 }
 
@@ -273,17 +273,25 @@ func (b *Builder) Class(c Class) { b.emit(Instruction{Op: OpClass, A: uint8(c)})
 
 // Deny records a violation of a rule. In mode All the run goes on at resume.
 func (b *Builder) Deny(rule uint16, resume Label) {
-	if b.listed != noList {
-		b.program.listed = append(b.program.listed, wordsAt{uint16(len(b.program.code)), uint16(b.listed)})
-	}
+	b.list()
 	b.emitTo(Instruction{Op: OpDeny, C: rule}, resume)
 }
 
 // Reject ends the run: the request is not valid under this policy.
 func (b *Builder) Reject(rule uint16) { b.emit(Instruction{Op: OpReject, C: rule}) }
 
+// list notes which list the next instruction is about.
+func (b *Builder) list() {
+	if b.listed != noList {
+		b.program.listed = append(b.program.listed, wordsAt{uint16(len(b.program.code)), uint16(b.listed)})
+	}
+}
+
 // Hold records that a rule asks for a human decision.
-func (b *Builder) Hold(rule uint16) { b.emit(Instruction{Op: OpHold, C: rule}) }
+func (b *Builder) Hold(rule uint16) {
+	b.list()
+	b.emit(Instruction{Op: OpHold, C: rule})
+}
 
 // Note records a rule that the message should mention.
 func (b *Builder) Note(rule uint16) { b.emit(Instruction{Op: OpNote, C: rule}) }

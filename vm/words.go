@@ -33,7 +33,7 @@ type wordsAt struct{ pc, list uint16 }
 // noList is what a denial is about that is about no list.
 const noList = -1
 
-// Words makes the denials that follow be about a list, or, with nil, about none.
+// Words makes the denials and holds that follow be about a list, or, with nil, about none.
 func (b *Builder) Words(list *WordList) {
 	if b.listed = noList; list == nil {
 		return
@@ -46,7 +46,7 @@ func (b *Builder) Words(list *WordList) {
 	b.program.lists = append(b.program.lists, *list)
 }
 
-// Words returns the list of the policy that the denial at pc is about, nil where it is about none. The caller must not
+// Words returns the list of the policy that the denial or hold at pc is about, nil where it is about none. The caller must not
 // change it.
 func (p *Program) Words(pc uint16) *WordList {
 	i, found := slices.BinarySearchFunc(p.listed, pc, func(w wordsAt, pc uint16) int { return int(w.pc) - int(pc) })
@@ -81,6 +81,45 @@ func (p *Program) Culprit(found *Violation, frame []Value, left *int) string {
 		}
 		if text := list.culprit(in.Op, &p.constants[in.C], value, left); text != "" {
 			return text
+		}
+	}
+	return ""
+}
+
+// Asker returns the word of a list by which the hold at pc asks for a human decision over frame, the first in the order of the
+// policy, or "" where no word did so by itself: what could not be read is held too. Left is as for Culprit.
+func (p *Program) Asker(pc uint16, frame []Value, left *int) string {
+	list := p.Words(pc)
+	if list == nil || list.Allows || pc == 0 {
+		return ""
+	}
+	last := &p.code[pc-1]
+	if last.Op == OpSwitch && int(last.B) < len(frame) {
+		return list.switched(&frame[last.B], left)
+	}
+	for at := int(pc) - 1; at >= 0; at-- { // several tests may be of the same words
+		in := &p.code[at]
+		if specs[in.Op].a != aQuantified || in.C != last.C || !p.constants[in.C].isSet() || int(in.B) >= len(frame) {
+			break
+		}
+		if text := list.culprit(in.Op, &p.constants[in.C], &frame[in.B], left); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// switched is culprit for a switch, whose cases are texts or, with a star at the end, how texts start.
+func (l *WordList) switched(v *Value, left *int) string {
+	if v.Kind&textual == 0 {
+		return ""
+	}
+	for i, form := range l.Forms {
+		if *left -= wordBytes; *left < 0 {
+			return ""
+		}
+		if holdsBy(form, OpIn, 0, v.Text) || strings.HasSuffix(form, "*") && holdsBy(form, OpStarts, 0, v.Text) {
+			return l.Texts[i]
 		}
 	}
 	return ""

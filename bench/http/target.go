@@ -11,6 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"bailiff/bench"
+	"bailiff/bench/processor"
 )
 
 // target is one thing to measure: the connections to it, each with the same request.
@@ -109,7 +110,7 @@ func (t *target) spent() (taken time.Duration, given int64) {
 	for _, one := range t.clients {
 		given += one.count
 	}
-	return cpuTime(t.server.pid()), given
+	return processor.Time(t.server.pid()), given
 }
 
 // render returns the bytes of a request. Floors get the same as the service.

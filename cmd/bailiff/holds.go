@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
@@ -45,8 +46,8 @@ func (c *holdsListCommand) Run(std streams) error {
 		if err != nil || c.JSON {
 			return orPrint(std.out, holds, err)
 		}
-		return printTable(std.out, "HOLD\tSTATUS\tACTION\tAGENT\tRULE\tCREATED\tEXPIRES", holds, func(h authority.HoldView) string {
-			return strings.Join([]string{h.HoldID, h.Status, h.Method, h.AgentID, h.PolicyRule, h.CreatedAt.Format(time.RFC3339), h.ExpiresAt.Format(time.RFC3339)}, "\t")
+		return printTable(std.out, "HOLD\tSTATUS\tACTION\tAGENT\tRULE\tENTRY\tCREATED\tEXPIRES", holds, func(h authority.HoldView) string {
+			return strings.Join([]string{h.HoldID, h.Status, h.Method, h.AgentID, h.PolicyRule, cmp.Or(h.Entry, "-"), h.CreatedAt.Format(time.RFC3339), h.ExpiresAt.Format(time.RFC3339)}, "\t")
 		})
 	})
 }

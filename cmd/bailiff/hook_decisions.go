@@ -160,12 +160,14 @@ func (c *hookLogCommand) service(std streams) (*client, error) {
 	}
 	for _, name := range setup.Names() {
 		for _, scope := range scopes {
-			file, err := readSettingsFile(setup.Find(name), scope)
+			files, err := readSettingsFiles(setup.Find(name), scope)
 			if err != nil {
 				continue // it has no such settings, or another one's hook will do
 			}
-			if r, err := receiptOf(file); err == nil && r.KeyFile != "" {
-				return serviceOf(std, r)
+			for _, file := range files {
+				if r, err := receiptOf(file); err == nil && r.KeyFile != "" {
+					return serviceOf(std, r)
+				}
 			}
 		}
 	}

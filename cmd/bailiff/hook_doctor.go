@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"os"
@@ -122,29 +123,13 @@ func (c *hookDoctorCommand) filesOf(p *patient, hosts []*setup.Host, home, folde
 	var files []guardFile
 	for _, host := range hosts {
 		for _, scope := range scopes {
-			path := host.Path(scope, home, folder, c.variable)
-			if path == "" || slices.ContainsFunc(files, func(f guardFile) bool { return f.path == path }) {
-				continue
-			}
-			file := guardFile{settingsFile: settingsFile{host: host, scope: scope, path: path}}
-			err := file.read()
-			if err == nil {
-				file.hooks, err = host.Hooks(file.text)
-			}
-			if err != nil {
-				p.add(trouble, host.Name, "%s can't be read: %v; mend it, since the host may skip it as a whole", path, err)
-				continue
-			}
-			c.examineOtherFile(p, &file)
-			for _, hook := range file.hooks {
-				if hook.Ours {
-					file.ours = hook
+			for _, path := range host.Paths(scope, home, folder, c.variable) {
+				if slices.ContainsFunc(files, func(f guardFile) bool { return f.path == path }) {
+					continue
 				}
-			}
-			if file.ours.Ours {
-				files = append(files, file)
-			} else if len(file.hooks) > 0 {
-				c.examineOthers(p, &file)
+				if file := c.guardFileOf(p, host, scope, path); file != nil {
+					files = append(files, *file)
+				}
 			}
 		}
 	}
@@ -152,6 +137,30 @@ func (c *hookDoctorCommand) filesOf(p *patient, hosts []*setup.Host, home, folde
 		p.add(trouble, "hooks", "no hook is installed; run bailiff hook install HOST")
 	}
 	return files
+}
+
+// guardFileOf reads a settings file; nil where it has no hook of Bailiff's.
+func (c *hookDoctorCommand) guardFileOf(p *patient, host *setup.Host, scope setup.Scope, path string) *guardFile {
+	file := &guardFile{settingsFile: settingsFile{host: host, scope: scope, path: path}}
+	err := file.read()
+	if err == nil {
+		file.hooks, err = host.Hooks(file.text)
+	}
+	if err != nil {
+		p.add(trouble, host.Name, "%s can't be read: %v; mend it, since the host may skip it as a whole", path, err)
+		return nil
+	}
+	c.examineOtherFile(p, file)
+	for _, hook := range file.hooks {
+		if hook.Ours {
+			file.ours = hook
+		}
+	}
+	if file.ours.Ours {
+		return file
+	}
+	c.examineOthers(p, file)
+	return nil
 }
 
 // variable is the environment by which hosts find their settings. Of another user it is not known.
@@ -189,6 +198,14 @@ func (c *hookDoctorCommand) examineHooks(p *patient, file guardFile, home, folde
 		} else if older(version, file.host.FailClosedSince) {
 			p.add(trouble, name, "this is version %s, which ignores %s; update it to %s or later", version, file.host.Switch(), file.host.FailClosedSince)
 		}
+	}
+	if at := strings.TrimSuffix(file.ours.URL, setup.HTTPPath); file.ours.URL != "" {
+		if why := refusesHTTP(file.host, at, home, folder, c.variable); why != "" {
+			p.add(trouble, name, "every call is denied: %s", why)
+		}
+	}
+	if wrong := examinePlugin(&file.settingsFile); wrong != "" {
+		p.add(trouble, name, "%s", wrong)
 	}
 	c.examineOthers(p, &file)
 }
@@ -229,7 +246,11 @@ func plainRemote(address string) bool {
 func (c *hookDoctorCommand) examineOthers(p *patient, file *guardFile) {
 	for _, hook := range file.hooks {
 		if !hook.Ours {
-			p.add(doubt, file.host.Name, "%s has another hook for %s, which may change a call after it was judged; see what it does: %s", file.path, hook.Event, clipped(hook.Text))
+			other := "hook for " + hook.Event
+			if file.host.PluginFolder(file.path) != "" {
+				other = "plugin"
+			}
+			p.add(doubt, file.host.Name, "%s has another %s, which may change a call after it was judged; see what it does: %s", file.path, other, clipped(hook.Text))
 		}
 	}
 }
@@ -333,6 +354,10 @@ func (c *hookDoctorCommand) watched(files []guardFile) []guarded {
 			advice = "install the hook as root with --managed"
 		}
 		put("settings", file.path, mayWrite, "take the hook out", advice)
+		paths := file.host.PluginFiles(file.path)
+		for _, name := range slices.Sorted(maps.Keys(paths)) {
+			put("plugin", paths[name], mayWrite, "have every call allowed", advice)
+		}
 		if words := file.ours.Words; len(words) > 0 {
 			put("program", words[0], mayWrite, "put a program in its place that allows everything", "install Bailiff as root, in /usr/local/bin say")
 			if at := slices.Index(words, "--api-key-file"); at >= 0 && at+1 < len(words) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"bailiff/compiler"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/hook/setup"
 )
@@ -35,12 +36,13 @@ type hookInstallCommand struct {
 	FailMode string        `name:"fail-mode" enum:"closed,open" default:"closed" help:"What happens while the service can't be reached: closed stops every call, open lets it pass (${default})."`
 	Wait     time.Duration `help:"How long a call waits for a person who has to approve it; without, it is denied and can be tried again." placeholder:"T"`
 	HTTP     bool          `name:"http" help:"Have the host ask the service itself, without a program in between; claude-code 2.1.295 or later only."`
-	Hosts    []string      `arg:"" name:"host" help:"claude-code, codex, gemini, cursor, copilot, windsurf, hermes."`
+	Hosts    []string      `arg:"" name:"host" help:"${hosts}."`
 }
 
 // Help says what is changed.
 func (c *hookInstallCommand) Help() string {
-	return `Adds a hook to the host's settings, so that it runs "bailiff hook" before each tool call. The change is shown first; everything
+	return `Adds a hook to the host's settings, so that it runs "bailiff hook" before each tool call. For opencode and openclaw, which have
+plugins instead, it also writes the plugin, into the folder bailiff-plugin beside the settings. The change is shown first; everything
 else in the file stays byte for byte as it is, and hook uninstall brings the file back. The key has to be one that may
 authorize and nothing else (bailiff keys create), in a file that its owner alone can read. Where the host has a switch that
 stops a call whose hook fails, it is set. What a person still has to do is printed at the end, with a command that a guarded
@@ -100,6 +102,11 @@ func (c *hookInstallCommand) prepare(std streams, hosts []*setup.Host) (*install
 	if made.url, err = c.address(); err != nil {
 		return nil, err
 	}
+	for _, host := range hosts {
+		if err := c.reaches(host, made.url); err != nil {
+			return nil, err
+		}
+	}
 	ctx := context.Background()
 	if err := checkScopes(ctx, made.service); err != nil {
 		return nil, err
@@ -144,6 +151,25 @@ func (c *hookInstallCommand) suits(host *setup.Host) error {
 	return nil
 }
 
+// reaches refuses the HTTP form where the host's settings or environment would keep its requests, or its key, from the service.
+func (c *hookInstallCommand) reaches(host *setup.Host, address string) error {
+	if !c.HTTP {
+		return nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return fail("your home folder is not known: %v; set HOME", err)
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if why := refusesHTTP(host, address, home, folder, os.Getenv); why != "" {
+		return fail("the HTTP form would deny every call: %s, or leave --http out", why)
+	}
+	return nil
+}
+
 // keyPath is the absolute path of the file with the API key, which no one but its owner may read.
 func (c *hookInstallCommand) keyPath() (string, error) {
 	if c.APIKeyFile == "" || c.APIKeyFile == "-" || c.APIKey != "" {
@@ -178,13 +204,14 @@ func (c *hookInstallCommand) address() (string, error) {
 }
 
 // options is what is installed in a host's settings.
-func (c *hookInstallCommand) options(host *setup.Host, made *installation) setup.Options {
-	o := setup.Options{Timeout: host.Timeout, Closed: c.FailMode == "closed"}
+func (c *hookInstallCommand) options(file *settingsFile, made *installation) setup.Options {
+	host := file.host
+	o := setup.Options{Timeout: host.Timeout, Closed: c.FailMode == "closed", Folder: host.PluginFolder(file.path)}
 	if c.Wait > 0 {
 		o.Timeout = c.Wait + waitReserve
 	}
 	if c.HTTP {
-		o.URL, o.KeyVariable = made.url, "SVC_API_KEY"
+		o.URL, o.KeyVariable = made.url, setup.KeyVariable
 		return o
 	}
 	o.Command = []string{made.program, "hook", "--adapter", host.Name, "--url", made.url, "--api-key-file", made.keyFile, "--agent-id", c.AgentID, "--fail-mode", c.FailMode}
@@ -197,27 +224,43 @@ func (c *hookInstallCommand) options(host *setup.Host, made *installation) setup
 	return o
 }
 
-// A change is a settings file, what is to become of it, and the receipt for that.
+// A change is a settings file and the files of a plugin, what is to become of them, and the receipt for that.
 type change struct {
-	file    *settingsFile
-	after   []byte
-	remove  bool // the file
+	fileEdit
+	plugin  []fileEdit
+	kept    []string // files of a plugin that stay, since they were changed after the installation
 	receipt *receipt
 	undoes  bool // the receipt is used up
 }
 
-// none reports whether nothing changes.
-func (c *change) none() bool {
-	return bytes.Equal(c.file.text, c.after) && c.file.found != c.remove
+// edits are all files that the change is about, in the order in which they are written: a plugin is there whenever the settings
+// name it.
+func (c *change) edits() []fileEdit {
+	if c.undoes {
+		return append([]fileEdit{c.fileEdit}, c.plugin...)
+	}
+	return append(slices.Clone(c.plugin), c.fileEdit)
+}
+
+// done reports whether every file is as it is to be.
+func (c *change) done() bool {
+	return !slices.ContainsFunc(c.edits(), func(edit fileEdit) bool { return !edit.none() })
+}
+
+// noted reports whether the receipt says what was installed.
+func (c *change) noted() bool {
+	return c.receipt.fits(c.file.text) && isMissing(c.receipt.mark()) &&
+		!slices.ContainsFunc(c.plugin, func(edit fileEdit) bool { return !c.receipt.installedAt(edit.file.path).fits(edit.file) })
 }
 
 // plan works out what becomes of a host's settings.
 func (c *hookInstallCommand) plan(host *setup.Host, made *installation) (*change, error) {
-	file, err := readSettingsFile(host, c.scope())
+	files, err := filesWith(host, c.scope())
 	if err != nil {
 		return nil, err
 	}
-	after, err := host.Install(file.text, c.options(host, made))
+	file := files[len(files)-1] // what is in the last one counts
+	after, err := host.Install(file.text, c.options(file, made))
 	if err != nil {
 		return nil, fail("%s can't be changed: %v", file.path, err)
 	}
@@ -225,16 +268,27 @@ func (c *hookInstallCommand) plan(host *setup.Host, made *installation) (*change
 	if err != nil {
 		return nil, err
 	}
-	one := &change{file: file, after: after, receipt: r}
-	if one.none() && r.fits(file.text) && isMissing(r.mark()) {
+	one := &change{fileEdit: fileEdit{file: file, after: after}, receipt: r}
+	if err := planPlugin(one); err != nil {
+		return nil, err
+	}
+	if one.done() && one.noted() {
 		return one, nil
 	}
 	if !r.fits(file.text) { // the file is another than this command left it, so what was before is what there is, without hooks
 		if r.Before, err = host.Uninstall(file.text); err != nil {
 			return nil, fail("%s can't be changed: %v", file.path, err)
 		}
-		r.Existed, r.Folders = file.found, missingFolders(filepath.Dir(file.path))
+		r.Existed = file.found
 	}
+	for _, edit := range one.edits() {
+		for _, folder := range missingFolders(filepath.Dir(edit.file.path)) {
+			if !slices.Contains(r.Folders, folder) {
+				r.Folders = append(r.Folders, folder)
+			}
+		}
+	}
+	one.noteFiles()
 	hooks, err := host.Hooks(after)
 	if err != nil {
 		return nil, err
@@ -299,21 +353,13 @@ func makeFolder(folder string, scope setup.Scope) error {
 func (f *askFlags) confirm(std streams, changes []*change) (bool, error) {
 	changed := false
 	for _, one := range changes {
-		if one.none() {
-			fmt.Fprintf(std.out, "%s is as it has to be.\n", one.file.path)
-			continue
+		for _, edit := range one.edits() {
+			changed = !edit.none() || changed
+			edit.show(std)
 		}
-		changed = true
-		name := one.file.path
-		if target, err := filepath.EvalSymlinks(name); err == nil && target != name {
-			fmt.Fprintf(std.out, "%s is a link to %s.\n", name, target)
+		for _, path := range one.kept {
+			fmt.Fprintf(std.out, "%s was changed since it was installed, and is left as it is.\n", path)
 		}
-		if one.remove {
-			fmt.Fprintf(std.out, "%s was not there before, and is removed.\n", name)
-			continue
-		}
-		shown := diff.Diff(name, one.file.text, name, one.after)
-		fmt.Fprint(std.out, strings.Map(keepLines, string(shown)))
 	}
 	if f.DryRun || f.Yes || !changed {
 		return !f.DryRun, nil
@@ -326,6 +372,24 @@ func (f *askFlags) confirm(std streams, changes []*change) (bool, error) {
 	return true, nil
 }
 
+// show says what becomes of a file.
+func (e *fileEdit) show(std streams) {
+	name := e.file.path
+	if e.none() {
+		fmt.Fprintf(std.out, "%s is as it has to be.\n", name)
+		return
+	}
+	if target, err := filepath.EvalSymlinks(name); err == nil && target != name {
+		fmt.Fprintf(std.out, "%s is a link to %s.\n", name, target)
+	}
+	if e.remove {
+		fmt.Fprintf(std.out, "%s was not there before, and is removed.\n", name)
+		return
+	}
+	shown := diff.Diff(name, e.file.text, name, e.after)
+	fmt.Fprint(std.out, strings.Map(keepLines, string(shown)))
+}
+
 // keepLines is oneLine for a text of several lines.
 func keepLines(r rune) rune {
 	if r == '\n' {
@@ -336,20 +400,24 @@ func keepLines(r rune) rune {
 
 // apply makes the change. The receipt is written first, so that there is one whenever the settings are changed.
 func (c *change) apply() error {
-	now := *c.file
-	if err := now.read(); err != nil {
-		return err
-	}
-	if now.found != c.file.found || !bytes.Equal(now.text, c.file.text) {
-		return fail("%s was changed meanwhile, and is left as it is; run this again", c.file.path)
+	for _, edit := range c.edits() {
+		now := *edit.file
+		if err := now.read(); err != nil {
+			return err
+		}
+		if now.found != edit.file.found || !bytes.Equal(now.text, edit.file.text) {
+			return fail("%s was changed meanwhile, and is left as it is; run this again", now.path)
+		}
 	}
 	if !c.undoes {
 		if err := c.receipt.save(); err != nil {
 			return err
 		}
 	}
-	if err := c.write(); err != nil {
-		return err
+	for _, edit := range c.edits() {
+		if err := edit.write(); err != nil {
+			return err
+		}
 	}
 	if !c.undoes {
 		return nil
@@ -364,18 +432,18 @@ func (c *change) apply() error {
 	return nil
 }
 
-// write writes or removes the settings.
-func (c *change) write() error {
+// write writes or removes the file.
+func (e *fileEdit) write() error {
 	switch {
-	case c.none():
+	case e.none():
 		return nil
-	case c.remove:
-		return os.Remove(c.file.path)
+	case e.remove:
+		return os.Remove(e.file.path)
 	}
-	if err := makeFolder(filepath.Dir(c.file.path), c.file.scope); err != nil {
-		return unwritable(c.file.path, err)
+	if err := makeFolder(filepath.Dir(e.file.path), e.file.scope); err != nil {
+		return unwritable(e.file.path, err)
 	}
-	return replaceFile(c.file.path, c.after)
+	return replaceFile(e.file.path, e.after)
 }
 
 // report says what was installed, and what is left to do.
@@ -396,11 +464,11 @@ func (c *hookInstallCommand) report(std streams, one *change, made *installation
 	if host.Todo != "" {
 		steps = append(steps, host.Todo)
 	}
-	if made.budget != "" && !host.Transcript {
+	if made.budget != "" && made.budget != compiler.SpendCounter && !host.Transcript {
 		steps = append(steps, fmt.Sprintf("the policy has %s, and %s has no transcript from which the adapter could read what the model used: its calls are denied with SVC_MODEL_USAGE_UNAVAILABLE; give this key a policy without that limit", made.budget, host.Name))
 	}
 	if c.HTTP {
-		steps = append(steps, "set SVC_API_KEY in the environment in which "+host.Name+" starts: the HTTP form takes the key from there")
+		steps = append(steps, "set "+setup.KeyVariable+" in the environment in which "+host.Name+" starts: the HTTP form takes the key from there")
 	} else if host.FailClosedSince != "" && c.FailMode == "closed" {
 		if version, err := hostVersion(host); err != nil || older(version, host.FailClosedSince) {
 			steps = append(steps, fmt.Sprintf("check that %s is %s or later: before, it ignores %s, and a call passes whose hook fails", host.Name, host.FailClosedSince, host.Switch()))

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"bailiff/compiler"
 	"bailiff/runtime/hook/setup"
 	"bailiff/runtime/ledger"
 )
@@ -56,6 +57,7 @@ type governing struct {
 	denies  bool   // commands with `bailiff hook`
 	named   bool   // and its denial has the command in it
 	budget  string // a rule that limits what a model uses; empty for none
+	spend   bool   // and it limits USD, of which hooks know nothing
 }
 
 // testRun is what is read of the answer of a test-run.
@@ -86,7 +88,10 @@ func askPolicy(ctx context.Context, service *client, agent string) (*governing, 
 	}
 	for _, limit := range answer.Explanation.Limits {
 		if strings.HasPrefix(limit.Rule, "execution_limits.max_model_") {
-			policy.budget = limit.Rule
+			policy.spend = policy.spend || limit.Rule == compiler.SpendCounter
+			if policy.budget = limit.Rule; policy.spend {
+				policy.budget = compiler.SpendCounter
+			}
 		}
 	}
 	return policy, nil
@@ -97,6 +102,9 @@ func (p *governing) steps() []string {
 	var steps []string
 	if p.observe {
 		steps = append(steps, "the service is in OBSERVE mode and denies nothing; bailiff hook log --summary says what it would have denied, and once that is right, start it without SVC_MODE")
+	}
+	if p.spend {
+		steps = append(steps, "the policy has "+compiler.SpendCounter+", and hooks know what a task used in tokens, not in USD: calls are denied with SVC_MODEL_USAGE_UNAVAILABLE; give this key a policy with execution_limits.max_model_tokens_per_task in its place")
 	}
 	switch {
 	case !p.denies:

@@ -71,8 +71,9 @@ type settingsFile struct {
 	found bool
 }
 
-// readSettingsFile reads the settings of a host; a host that has none in that scope is a usage error.
-func readSettingsFile(host *setup.Host, scope setup.Scope) (*settingsFile, error) {
+// readSettingsFiles reads the settings of a host, under all names that the file can have; a host that has none in that scope is a
+// usage error.
+func readSettingsFiles(host *setup.Host, scope setup.Scope) ([]*settingsFile, error) {
 	if scope == setup.Managed && runtime.GOOS != "linux" {
 		return nil, usage("--managed works on Linux only: elsewhere the host's root-owned settings are in another place; take another scope")
 	}
@@ -84,22 +85,23 @@ func readSettingsFile(host *setup.Host, scope setup.Scope) (*settingsFile, error
 	if err != nil {
 		return nil, err
 	}
-	file := &settingsFile{host: host, scope: scope, path: host.Path(scope, home, folder, os.Getenv)}
-	if file.path == "" {
+	var files []*settingsFile
+	for _, path := range host.Paths(scope, home, folder, os.Getenv) {
+		file := &settingsFile{host: host, scope: scope, path: path}
+		if err := file.read(); err != nil {
+			return []*settingsFile{file}, err
+		}
+		files = append(files, file)
+	}
+	if len(files) == 0 {
 		return nil, usage("%s has no settings for --%s; take another scope", host.Name, scope)
 	}
-	return file, file.read()
+	return files, nil
 }
 
 // switchedOff says which setting of a host switches its hooks off, in any of its files; empty where none does.
 func switchedOff(host *setup.Host, home, folder string, lookup func(string) string) string {
-	paths := host.Also(home, folder)
-	for _, scope := range scopes {
-		if path := host.Path(scope, home, folder, lookup); path != "" {
-			paths = append(paths, path)
-		}
-	}
-	for _, path := range paths {
+	for _, path := range allSettings(host, home, folder, lookup) {
 		text, err := readRegular(path)
 		if err != nil {
 			continue // it has no settings
@@ -109,6 +111,31 @@ func switchedOff(host *setup.Host, home, folder string, lookup func(string) stri
 		}
 	}
 	return ""
+}
+
+// allSettings are all files in which a host has settings.
+func allSettings(host *setup.Host, home, folder string, lookup func(string) string) []string {
+	paths := host.Also(home, folder)
+	for _, scope := range scopes {
+		paths = append(paths, host.Paths(scope, home, folder, lookup)...)
+	}
+	return paths
+}
+
+// refusesHTTP says why a host would not ask the service at an address itself, or not with the key; empty where it would.
+func refusesHTTP(host *setup.Host, address, home, folder string, lookup func(string) string) string {
+	var limits setup.HTTPLimits
+	for _, path := range allSettings(host, home, folder, lookup) {
+		text, err := readRegular(path)
+		if err != nil {
+			continue // it has no settings
+		}
+		if one, err := host.HTTPLimits(text); err == nil {
+			limits.Add(one)
+		}
+	}
+	limits.Environment(lookup)
+	return limits.Refuses(address)
 }
 
 // readRegular reads a settings file. One that is a pipe, which an agent could put there, would keep its reader waiting.
@@ -136,21 +163,22 @@ func (f *settingsFile) read() error {
 
 // A receipt says what an installation changed, so that it can be undone, and by which call it can be seen to work.
 type receipt struct {
-	Host      string      `json:"host"`
-	Scope     setup.Scope `json:"scope"`
-	Path      string      `json:"path"`
-	Existed   bool        `json:"existed"`
-	Before    []byte      `json:"before"`    // the file's bytes, where it existed
-	After     string      `json:"after"`     // SHA-256 of what was written
-	Folders   []string    `json:"folders"`   // that were made, outermost first
-	Hooks     []string    `json:"hooks"`     // as they were written
-	Installed time.Time   `json:"installed"` // in UTC
-	Canary    string      `json:"canary"`
-	Denied    time.Time   `json:"denied"`  // when the canary's denial was seen; zero before
-	Session   string      `json:"session"` // of that call; empty where its request did not say
-	URL       string      `json:"url"`
-	KeyFile   string      `json:"keyFile"`
-	AgentID   string      `json:"agentId"`
+	Host      string          `json:"host"`
+	Scope     setup.Scope     `json:"scope"`
+	Path      string          `json:"path"`
+	Existed   bool            `json:"existed"`
+	Before    []byte          `json:"before"`          // the file's bytes, where it existed
+	After     string          `json:"after"`           // SHA-256 of what was written
+	Folders   []string        `json:"folders"`         // that were made, outermost first
+	Hooks     []string        `json:"hooks"`           // as they were written
+	Files     []installedFile `json:"files,omitempty"` // of a plugin
+	Installed time.Time       `json:"installed"`       // in UTC
+	Canary    string          `json:"canary"`
+	Denied    time.Time       `json:"denied"`  // when the canary's denial was seen; zero before
+	Session   string          `json:"session"` // of that call; empty where its request did not say
+	URL       string          `json:"url"`
+	KeyFile   string          `json:"keyFile"`
+	AgentID   string          `json:"agentId"`
 
 	file string // of the receipt
 }

@@ -98,21 +98,24 @@ func statesOf(std streams, hosts []*setup.Host, asked bool) ([]hookState, error)
 		found := false
 		var here []*settingsFile
 		for _, scope := range scopes {
-			file, err := readSettingsFile(host, scope)
-			if file == nil || slices.ContainsFunc(here, func(f *settingsFile) bool { return f.path == file.path }) {
+			files, err := readSettingsFiles(host, scope)
+			if len(files) == 0 || slices.ContainsFunc(here, func(f *settingsFile) bool { return f.path == files[0].path }) {
 				continue
 			}
 			if err != nil {
-				states = append(states, hookState{host.Name, scope, file.path, stateIncomplete, plain(err)})
+				states = append(states, hookState{host.Name, scope, files[0].path, stateIncomplete, plain(err)})
 				found = true
 				continue
 			}
-			here = append(here, file)
+			here = append(here, files...)
 		}
 		for _, file := range here {
 			state := stateOf(std, file)
 			if state.State == stateMissing {
 				continue
+			}
+			if later := replaced(file, here); later != "" {
+				state.State, state.Reason = stateOff, fmt.Sprintf("%s has a list of plugins of its own, which counts in place of that in %s; run bailiff hook install again", later, file.path)
 			}
 			if off := switchedOff(host, home, folder, os.Getenv); off != "" {
 				state.State, state.Reason = stateOff, off+"; remove that"
@@ -124,6 +127,17 @@ func statesOf(std streams, hosts []*setup.Host, asked bool) ([]hookState, error)
 		}
 	}
 	return states, nil
+}
+
+// replaced returns the user's settings file whose list of plugins counts in place of that of file; empty for none.
+func replaced(file *settingsFile, all []*settingsFile) string {
+	at := slices.Index(all, file)
+	for _, later := range all[at+1:] {
+		if later.scope == file.scope && file.scope == setup.User && later.found && file.host.Replaces(later.text) {
+			return later.path
+		}
+	}
+	return ""
 }
 
 // stateOf looks at one settings file.
@@ -148,6 +162,11 @@ func stateOf(std streams, file *settingsFile) hookState {
 		}
 	default:
 		state.State, state.Reason = judge(std, file.host, hooks, r)
+	}
+	if state.State == stateArmed || state.State == stateUnseen {
+		if wrong := examinePlugin(file); wrong != "" {
+			state.State, state.Reason = stateIncomplete, wrong
+		}
 	}
 	return state
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"bailiff/runtime/hook"
+	"bailiff/runtime/hook/setup"
 )
 
 // hookEvents are one event of each host.
@@ -448,7 +449,7 @@ func TestHookAdapters(t *testing.T) {
 
 // TestHookGrammar reads every subcommand of hook by the whole command line, and an event by the small one.
 func TestHookGrammar(t *testing.T) {
-	parser, err := kong.New(&command{}, kong.Vars{"starters": strings.Join(starterNames(), ",")})
+	parser, err := kong.New(&command{}, kong.Vars{"starters": strings.Join(starterNames(), ","), "hosts": strings.Join(setup.Names(), ", ")})
 	if err != nil {
 		t.Fatal(err)
 	}

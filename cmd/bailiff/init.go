@@ -124,6 +124,18 @@ var starterHosts = []starterHost{
 		Words: []string{".hermes", "HERMES_HOME"},
 		Paths: []string{".hermes"},
 	},
+	{
+		Host: "opencode", Title: "OpenCode",
+		Tools: []string{"plan_exit", "question", "skill", "task", "todowrite", "websearch"},
+		Words: []string{".config/opencode", ".opencode", "opencode.json", "/etc/opencode", "OPENCODE_", "opencode --pure"},
+		Paths: []string{".config/opencode", ".opencode", "opencode.json*", "bailiff-plugin"},
+	},
+	{
+		Host: "openclaw", Title: "OpenClaw",
+		Tools: []string{"agents_list", "ask_user", "get_goal", "memory_get", "memory_search", "progress_card", "session_status", "sessions_history", "sessions_list", "tool_describe", "tool_search", "update_goal", "web_search"},
+		Words: []string{"openclaw.json", ".openclaw/extensions", ".openclaw/.env", "OPENCLAW_", "openclaw config", "openclaw plugins"},
+		Paths: []string{"openclaw.json*", ".openclaw/extensions", "bailiff-plugin"},
+	},
 }
 
 // plainStarters are the starters that are the same for everybody: the policy, and its tests.
@@ -165,8 +177,14 @@ func starterOf(name string) (policy, tests []byte, err error) {
 func settingsOf(host *setup.Host) []string {
 	var paths []string
 	for _, scope := range scopes {
-		if path := host.Path(scope, "/home/ann", "/home/ann/project", func(string) string { return "" }); path != "" {
+		for _, path := range host.Paths(scope, "/home/ann", "/home/ann/project", func(string) string { return "" }) {
 			paths = append(paths, path)
+			files := host.PluginFiles(path)
+			for _, name := range slices.Sorted(maps.Keys(files)) {
+				if !slices.Contains(paths, files[name]) {
+					paths = append(paths, files[name])
+				}
+			}
 		}
 	}
 	return paths

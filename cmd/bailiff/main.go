@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"bailiff/runtime/hook/setup"
 )
 
 // Exit codes. They are part of the interface: scripts branch on them.
@@ -106,7 +108,7 @@ func run(arguments []string, std streams) int {
 		kong.Description("A deterministic firewall in front of what AI agents do."),
 		kong.Writers(std.out, std.err),
 		kong.Exit(func(code int) { finished = code }),
-		kong.Vars{"starters": strings.Join(starterNames(), ","), "version": thisBuild().String()},
+		kong.Vars{"starters": strings.Join(starterNames(), ","), "hosts": strings.Join(setup.Names(), ", "), "version": thisBuild().String()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {

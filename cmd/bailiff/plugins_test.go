@@ -140,6 +140,7 @@ func TestPlugins(t *testing.T) {
 	t.Run("events", func(t *testing.T) { testPluginEvents(t, folder) })
 	t.Run("ids", func(t *testing.T) { testPluginIDs(t, folder) })
 	t.Run("abort", func(t *testing.T) { testPluginAbort(t, folder) })
+	t.Run("settings", func(t *testing.T) { testPluginSettings(t, folder) })
 	t.Run("decide", func(t *testing.T) { testPluginDecisions(t, folder) })
 }
 
@@ -279,6 +280,26 @@ func testPluginAbort(t *testing.T, folder string) {
 	p := playPlugins(t, folder, scriptFor(t, `sleep 45; echo "{}"`), call)[0]
 	if p.Runs || time.Since(start) > 30*time.Second {
 		t.Errorf("%+v after %v", p, time.Since(start))
+	}
+}
+
+// testPluginSettings has the plugins run the command line of their settings, and deny where that is none.
+func testPluginSettings(t *testing.T, folder string) {
+	words := scriptFor(t, `cat > /dev/null; echo "{\"decision\":\"deny\",\"reason\":\"$*\"}"`)
+	for command, want := range map[string]string{
+		`["` + words + `", "hook", "a b"]`: "hook a b",
+		`[]`:                               "the settings of the plugin have a command that is not a list of words",
+		`"` + words + `"`:                  "the settings of the plugin have a command",
+		`["` + words + `", 1]`:             "the settings of the plugin have a command",
+		`[""]`:                             "bailiff hook cannot be",
+		`null`:                             "the settings of the plugin have a command",
+	} {
+		t.Setenv("PLUGIN_OPTIONS", `{"command": `+command+`}`)
+		for i, p := range playPlugins(t, folder, scriptFor(t, `echo "{}"`), shells...) {
+			if p.Runs || !strings.Contains(p.Reason, want) {
+				t.Errorf("%s, %s: %+v, want %q", shells[i].Host, command, p, want)
+			}
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,14 +85,19 @@ func (try Try) body(t *testing.T, h Host, settings string) []byte {
 // said to be denied is, in every way it is tried, and what is said to pass does, so that nobody counts on the policy there.
 func TestAttacks(t *testing.T) {
 	p := build(t)
-	for _, h := range Hosts {
+	for _, h := range slices.Concat(Hosts, Plugins) {
 		policy := starter(t, p, h.Name)
 		place := setup.Find(h.Name)
+		var all []string
 		for _, scope := range []setup.Scope{setup.User, setup.Project} {
-			settings := place.Path(scope, "/home/ann", "/work/app", func(string) string { return "" })
-			if settings == "" {
-				continue
+			for _, path := range place.Paths(scope, "/home/ann", "/work/app", func(string) string { return "" }) {
+				all = append(all, path)
+				for _, file := range place.PluginFiles(path) { // which decide as much as the settings do
+					all = append(all, file)
+				}
 			}
+		}
+		for _, settings := range all {
 			for _, attack := range Attacks {
 				for _, try := range attack.Tries {
 					answer, fault := policy.Decide(try.body(t, h, settings), false, authority.Call{TestRun: true})

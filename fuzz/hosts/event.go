@@ -31,6 +31,8 @@ func (h Host) Event(command string) []byte {
 			"hook_event_name": "pre_tool_call", "tool_name": "terminal", "tool_input": shell, "session_id": "s1", "cwd": "/work",
 			"extra": map[string]any{"task_id": "t1", "tool_call_id": "c1"},
 		},
+		"opencode": {"hook_event_name": "tool.execute.before", "tool_name": "bash", "tool_input": shell, "session_id": "s1", "tool_use_id": "c1", "cwd": "/work"},
+		"openclaw": {"hook_event_name": "before_tool_call", "tool_name": "exec", "tool_input": shell, "session_id": "s1", "tool_use_id": "c1", "cwd": "/work"},
 	}[h.Name]
 	text, err := json.Marshal(event)
 	if err != nil {

@@ -214,6 +214,12 @@ func evidenceTable() string {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", h.Title, rule.Name, words[rule.Then], place)
 		}
 	}
+	b.WriteString("\n")
+	for _, h := range slices.Concat(Columns, Plugins) {
+		for _, fact := range h.Facts {
+			fmt.Fprintf(&b, "- %s: %s (`%s` %s)\n", h.Title, fact.Text, fact.Source.Package, fact.Source.Version)
+		}
+	}
 	return b.String()
 }
 

@@ -17,9 +17,6 @@ import (
 	"bailiff/runtime/hook/setup"
 )
 
-// keyVariable is the variable of the host's environment from which the HTTP hook takes the API key.
-const keyVariable = "SVC_API_KEY"
-
 // Columns are the hosts that the honesty table has: those that run a program, and the one that sends a request.
 var Columns = append(slices.Clone(Hosts), httpHook)
 
@@ -35,6 +32,18 @@ var httpHook = Host{
 		{"status 2xx with text that is not JSON", notObject, Fails, claudeCode.at("HTTP hook must return JSON, but got non-JSON response body: ")},
 		{"status 2xx with JSON that is broken or fails validation", httpInvalid, Fails, claudeCode.at("HTTP hook must return valid JSON, but parsing failed: ")},
 		{"status 2xx with other JSON", always, Runs, claudeCode.at("Parsed JSON output from HTTP hook: ")},
+	},
+	Facts: []Fact{
+		{"A header gets the value of a variable only if `allowedEnvVars` of the entry names it, and so does `httpHookAllowedEnvVars` where settings have it.",
+			claudeCode.at("not in allowedEnvVars, skipping interpolation")},
+		{"Claude Code's own credentials, and those of some other tools, are left empty; `SVC_API_KEY` is sent.",
+			claudeCode.at("is a credential and is not interpolated into an HTTP hook header")},
+		{"With `CLAUDE_CODE_SUBPROCESS_ENV_SCRUB`, or under GitHub Actions, variables whose names look like a credential are left empty too, `SVC_API_KEY` among them.",
+			claudeCode.at("M??=Ue(e)||Ue(process.env.GITHUB_ACTIONS)&&!Jt(e)")},
+		{"Addresses that are link-local, of a cloud's metadata or reserved are refused; loopback and private ones are not.",
+			claudeCode.at("is a link-local, cloud metadata or reserved address.")},
+		{"Where settings have `allowedHttpHookUrls`, the address has to match one of it.",
+			claudeCode.at("does not match any pattern in allowedHttpHookUrls")},
 	},
 }
 
@@ -96,7 +105,7 @@ func (c Case) playHTTP(address, key, witness string) (Outcome, error) {
 		return Outcome{}, err
 	}
 	for name, values := range installed.Header { // as the host replaces variables
-		installed.Header.Set(name, strings.ReplaceAll(values[0], "$"+keyVariable, key))
+		installed.Header.Set(name, strings.ReplaceAll(values[0], "$"+setup.KeyVariable, key))
 	}
 	installed.Patience = long
 	if c.Failure.served() == Slow {
@@ -130,7 +139,7 @@ func (c Case) command() string {
 // installHTTP writes the hook into the host's settings as bailiff hook install --http does, and reads them as the host does.
 func (c Case) installHTTP(address string) (s HTTPSetup, err error) {
 	place := setup.Find(c.Host.Name)
-	settings, err := place.Install(nil, setup.Options{URL: address, KeyVariable: keyVariable, Timeout: long, Closed: c.Closed})
+	settings, err := place.Install(nil, setup.Options{URL: address, KeyVariable: setup.KeyVariable, Timeout: long, Closed: c.Closed})
 	if err != nil {
 		return s, err
 	}
@@ -152,7 +161,7 @@ func (c Case) installHTTP(address string) (s HTTPSetup, err error) {
 		return s, errors.New("there is not one hook: " + string(settings))
 	}
 	entry := read.Hooks.PreToolUse[0].Hooks[0]
-	if entry.Type != "http" || strings.Join(entry.AllowedEnvVars, " ") != keyVariable {
+	if entry.Type != "http" || strings.Join(entry.AllowedEnvVars, " ") != setup.KeyVariable {
 		return s, errors.New("the host would not send the key: " + string(settings))
 	}
 	s = HTTPSetup{URL: entry.URL, Header: http.Header{"Content-Type": {"application/json"}}, Closed: entry.OnFailure == "block"}

@@ -21,7 +21,9 @@ var Plugins = []Host{
 	{
 		Name: "openclaw", Title: "OpenClaw",
 		Rules: []Rule{
-			{"a plugin that cannot be loaded", always, Runs, unproved},
+			{"a plugin whose folder is missing", always, Runs, openClaw.in("dist/discovery-D_5mAUI7.mjs").at("Configured plugin load path is unavailable: ")},
+			{"a plugin that cannot be loaded, in the gateway", always, Runs, openClaw.in("dist/server-plugins-D1oTNUF5.mjs").at(`throwOnLoadError: params.loadIntent === "replacement"`)},
+			{"a plugin that cannot be loaded, in `openclaw agent --local`", always, Stops, openClaw.in("dist/plugin-registry-D65FA-1q.mjs").at("throwOnLoadError: true")},
 			{"a plugin that throws, or is longer than its time (15 s, or `timeoutMs`)", always, Stops, openClaw.in("dist/hook-runner-global-C81Znoo2.mjs").at(`before_tool_call: "fail-closed"`)},
 			{"an answer with `block: true`", always, Stops, openClaw.at("`block: true` is terminal and skips lower-priority handlers.")},
 			{"an answer without", always, Runs, openClaw.at("`block: false` is treated as no decision.")},

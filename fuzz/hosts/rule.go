@@ -46,6 +46,13 @@ type Host struct {
 	HTTP   bool   // the host sends the event as an HTTP request, and runs no program
 	Waits  Source // where its deadline was read that holds where its settings have none; the zero Source where it was not
 	Rules  []Rule // in order of precedence; the last matches everything
+	Facts  []Fact // what else was read of the host
+}
+
+// A Fact is what a host does that is no rule about a hook's end, and where that was read.
+type Fact struct {
+	Text   string
+	Source Source
 }
 
 // Judge returns the rule that decides a result, and whether the call then runs; closed is whether the host's fail-closed

@@ -50,6 +50,7 @@ var Hosts = []Host{
 	},
 	{
 		Name: "gemini", Title: "Gemini CLI",
+		Waits: geminiCLI.at("const DEFAULT_HOOK_TIMEOUT = 60000;"),
 		Rules: []Rule{
 			{"no answer in time, whatever was written", timedOut, Runs, geminiCLI.at("Hook timed out after ${timeout}ms")},
 			{"no output, whatever the exit code", geminiSilent, Runs, geminiCLI.at("if (textToParse) {")},

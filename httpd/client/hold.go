@@ -27,6 +27,7 @@ type Hold struct {
 	AgentID       string          `json:"agentId"`
 	IntentHash    string          `json:"intentHash"`
 	PolicyRule    string          `json:"policyRule"`
+	Entry         string          `json:"entry"` // of the rule's list, which asks for a decision; empty for none
 	PolicyHash    string          `json:"policyHash"`
 	PolicyVersion string          `json:"policyVersion"`
 	CreatedAt     int64           `json:"createdAt"`

@@ -39,6 +39,7 @@ const (
 	hooksPath   = Root + "/webhooks"
 	verifyPath  = Root + "/verify"
 	stylePath   = Root + "/style.css"
+	iconPath    = Root + "/icon.svg"
 	hoursPath   = Root + "/hours.svg"
 	livePath    = Root + "/live"
 	scriptPath  = Root + "/events.js"
@@ -51,6 +52,7 @@ func init() {
 	pages = []page{
 		{path: Root, get: (*Console).overview},
 		{path: stylePath, open: true, get: (*Console).style},
+		{path: iconPath, open: true, get: (*Console).icon},
 		{path: hoursPath, get: (*Console).hoursPlot},
 		{path: scriptPath, open: true, get: (*Console).script},
 		{path: livePath, idle: true, get: (*Console).tail},
@@ -107,6 +109,10 @@ func (p *page) allow() string {
 
 func (c *Console) style(context.Context, *visit, string) *Response {
 	return &Response{Status: http.StatusOK, Type: "text/css; charset=utf-8", Body: styleSheet, Cacheable: true}
+}
+
+func (c *Console) icon(context.Context, *visit, string) *Response {
+	return &Response{Status: http.StatusOK, Type: "image/svg+xml", Body: icon, Cacheable: true}
 }
 
 func (c *Console) signInForm(_ context.Context, v *visit, _ string) *Response {

@@ -21,6 +21,7 @@ var files embed.FS
 
 var (
 	styleSheet = must(files.ReadFile("pages/style.css"))
+	icon       = must(files.ReadFile("pages/icon.svg")) // browsers ask for /favicon.ico where a page names none
 	tailScript = must(files.ReadFile("pages/events.js"))
 )
 

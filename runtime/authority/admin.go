@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/mask"
 )
 
 // Admin is what the operator of a service may do with its ledger: on the ledger itself, or, while the service
@@ -56,6 +57,7 @@ type HoldView struct {
 	Method     string    `json:"method"`
 	AgentID    string    `json:"agentId"`
 	PolicyRule string    `json:"policyRule"`
+	Entry      string    `json:"entry,omitempty"` // of the rule's list, which asks for a decision
 	PolicyHash string    `json:"policyHash"`
 	IntentHash string    `json:"intentHash"`
 	CreatedAt  time.Time `json:"createdAt"`
@@ -262,7 +264,7 @@ func viewKey(key *ledger.Key) KeyView {
 func viewHold(hold *ledger.Hold) HoldView {
 	return HoldView{
 		HoldID: hold.ID.String(), KeyID: hold.Key.String(), Status: hold.State.String(),
-		Method: hold.Method, AgentID: hold.AgentID, PolicyRule: hold.Rule,
+		Method: hold.Method, AgentID: hold.AgentID, PolicyRule: hold.Rule, Entry: mask.Text(hold.Entry),
 		PolicyHash: hex.EncodeToString(hold.PolicyHash[:]), IntentHash: hex.EncodeToString(hold.IntentHash[:]),
 		CreatedAt: moment(hold.Created), ExpiresAt: moment(hold.Expires),
 	}

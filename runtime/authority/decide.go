@@ -452,6 +452,8 @@ func (a *Authority) event(w *worker) ledger.Event {
 	}
 	if len(w.result.Violations) > 0 {
 		a.tellEvent(w, &event, &w.result.Violations[0])
+	} else if w.result.Status == vm.Pending {
+		event.Details = a.asked(w)
 	}
 	return event
 }

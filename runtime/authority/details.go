@@ -73,6 +73,7 @@ func (w *worker) reaches(pc uint16) Details {
 	if pc == 0 {
 		return d
 	}
+	d.Entry = w.policy.program.Asker(pc, w.frame, &w.sought)
 	register, compares := w.policy.program.Register(pc - 1)
 	if held := &w.result.Amounts[register]; compares && register == 0 && held.Set { // which no later amount takes
 		limit, decimals, _ := w.policy.program.Bound(pc - 1)

@@ -83,6 +83,15 @@ func (a *Authority) subject(w *worker) subject.Subject {
 	return s
 }
 
+// asked is what the record of a hold has of the rule that asks for it: where it is, and which entry of its list asks.
+func (a *Authority) asked(w *worker) ledger.Details {
+	d := w.reaches(w.policy.find(vm.OpHold, w.result.Holds[0]))
+	if a.EventDetail != FullDetail {
+		d.Entry = a.hide(d.Entry, false)
+	}
+	return ledger.Details{Entry: d.Entry, Line: d.Line}
+}
+
 // tellEvent adds what violated a rule to an event. Its reason repeats the value, so that without values the rule's own words
 // stand in its place.
 func (a *Authority) tellEvent(w *worker, event *ledger.Event, violation *vm.Violation) {

@@ -13,6 +13,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/mask"
 )
 
 // resolutionTolerance is how far resolved_at may lie from now, either way.
@@ -26,6 +27,7 @@ type HoldRead struct {
 	AgentID       string          `json:"agentId"`
 	IntentHash    string          `json:"intentHash"`
 	PolicyRule    string          `json:"policyRule"`
+	Entry         string          `json:"entry,omitempty"` // of the rule's list, which asks for a decision
 	PolicyHash    string          `json:"policyHash"`
 	PolicyVersion string          `json:"policyVersion"`
 	CreatedAt     int64           `json:"createdAt"`
@@ -149,7 +151,7 @@ func (a *Authority) checkResolution(key *ledger.Key, hold *ledger.Hold, r *resol
 func readHold(hold *ledger.Hold) *HoldRead {
 	view := &HoldRead{
 		HoldID: hold.ID.String(), Status: hold.State.String(), Method: hold.Method, AgentID: hold.AgentID,
-		IntentHash: hex.EncodeToString(hold.IntentHash[:]), PolicyRule: hold.Rule,
+		IntentHash: hex.EncodeToString(hold.IntentHash[:]), PolicyRule: hold.Rule, Entry: mask.Text(hold.Entry),
 		PolicyHash: hex.EncodeToString(hold.PolicyHash[:]), PolicyVersion: hold.PolicyVersion,
 		CreatedAt: seconds(hold.Created), ExpiresAt: seconds(hold.Expires), Intent: hold.Intent,
 	}

@@ -60,7 +60,7 @@ func TestHoldView(t *testing.T) {
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"holdId", "status", "method", "agentId", "intentHash", "policyRule", "policyHash", "policyVersion", "createdAt", "expiresAt", "resolvedAt", "intent", "policy"} {
+	for _, name := range []string{"holdId", "status", "method", "agentId", "intentHash", "policyRule", "entry", "policyHash", "policyVersion", "createdAt", "expiresAt", "resolvedAt", "intent", "policy"} {
 		if _, there := fields[name]; !there {
 			t.Errorf("%s lacks %s", raw, name)
 		}
@@ -84,6 +84,56 @@ func TestHoldView(t *testing.T) {
 	read, fault := h.Hold(context.Background(), h.key(secret), hold.HoldID)
 	if fault != nil || string(must(json.Marshal(read))) != string(must(json.Marshal(resolved))) {
 		t.Errorf("%+v is read as %+v %v", resolved, read, fault)
+	}
+}
+
+// TestHoldEntry: the answer, the event and the views of a hold name the entry by which a list asks for a decision, and none where
+// something else does: a command that cannot be read, or every e-mail.
+func TestHoldEntry(t *testing.T) {
+	h, by := newTown(t), newOperator(t)
+	secret := h.register()
+	h.mustDeploy(secret, by, "version: 2.4.0\n\n## tool_calls\nallowed: bash, email.send, deploy\nbash.require_approval: git push, \"terraform  apply\"\nemail.require_approval: true\n"+
+		"require_approval: deploy\n\n## mcp\nallowed_tools: \"*\"\nrequire_approval: \"x.read_*\", write\n")
+	for _, row := range []struct{ intent, want string }{
+		{`{"action":"bash","command":"cd /x && git  push origin","task_id":"t"}`, "git push"},
+		{`{"action":"bash","command":"terraform apply; git push","task_id":"t"}`, "git push"},
+		{`{"action":"bash","command":"ter''raform apply","task_id":"t"}`, "terraform  apply"},
+		{`{"action":"bash","command":"echo \"","task_id":"t"}`, ""},
+		{`{"action":"email.send","to":"a@example.com","task_id":"t"}`, ""},
+		{`{"action":"deploy","task_id":"t"}`, "deploy"},
+		{`{"action":"mcp.x.read_all","task_id":"t"}`, "x.read_*"},
+		{`{"action":"mcp.y.write","task_id":"t"}`, "write"},
+	} {
+		answer, fault := h.ask(h.key(secret), row.intent)
+		if fault != nil || answer.HoldID == "" {
+			t.Fatalf("%s: %+v %v", row.intent, answer, fault)
+		}
+		hold, fault := h.Hold(context.Background(), h.key(secret), answer.HoldID)
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		view, fault := h.Events(context.Background(), h.key(secret), EventQuery{})
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		recorded := "no event"
+		for _, e := range view.Events {
+			if e.HoldID == answer.HoldID && e.Details != nil {
+				recorded = e.Details.Entry
+			}
+		}
+		if answer.Details.Entry != row.want || hold.Entry != row.want || recorded != row.want {
+			t.Errorf("%s: the answer has %q, the hold %q, the event %q, want %q", row.intent, answer.Details.Entry, hold.Entry, recorded, row.want)
+		}
+		if named := strings.Contains(string(answer.Message), "; the entry is "+row.want); named != (row.want != "") {
+			t.Errorf("%s: %s", row.intent, answer.Message)
+		}
+		if resolved, fault := h.resolve(secret, by, hold, "ALLOWED", noon.Unix()+7); fault != nil || resolved.Entry != row.want {
+			t.Errorf("%s: resolved: %+v %v", row.intent, resolved, fault)
+		}
+		if answer, fault = h.ask(h.key(secret), row.intent); fault != nil || answer.Status != "ALLOWED" || answer.Details.Entry != "" {
+			t.Errorf("%s: after the approval: %+v %v", row.intent, answer, fault)
+		}
 	}
 }
 

@@ -51,7 +51,11 @@ func (w *worker) noted(outcome *ledger.Outcome) []uint16 {
 func (w *worker) appendConsent(text []byte, index uint16, d *Details) []byte {
 	rule := w.policy.program.Rule(index)
 	if d.Limit == "" {
-		return append(text, rule.Message...)
+		text = append(text, rule.Message...)
+		if d.Entry != "" {
+			text = append(append(text, "; the entry is "...), d.Entry...)
+		}
+		return text
 	}
 	unit := unitOf(rule.Name)
 	text = appendWithUnit(text, d.Value, unit)

@@ -2,44 +2,20 @@ package hook
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-)
 
-const page = "../../docs/hooks.md"
+	"bailiff/fuzz/page"
+)
 
 // TestDocs holds the tables of docs/hooks.md to those that the adapter works by.
 func TestDocs(t *testing.T) {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
+	for name, table := range map[string]string{"hosts": hostTable(), "tools": toolTable()} {
+		page.Hold(t, "../../docs/hooks.md", name, "go test ./runtime/hook -run TestDocs -rewrite", table)
 	}
-	want := replaceTable(t, replaceTable(t, string(text), "hosts", hostTable()), "tools", toolTable())
-	if want == string(text) {
-		return
-	}
-	if flag.Lookup("rewrite").Value.String() != "true" {
-		t.Fatal("docs/hooks.md differs from the tables; run go test ./runtime/hook -run TestDocs -rewrite")
-	}
-	if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// replaceTable puts a table between its marks.
-func replaceTable(t *testing.T, text, name, table string) string {
-	t.Helper()
-	start, end := strings.Index(text, "<!-- "+name+":"), strings.Index(text, "<!-- /"+name+" -->")
-	if start < 0 || end < start {
-		t.Fatalf("docs/hooks.md has no place for the table of %s", name)
-	}
-	start += strings.Index(text[start:], "\n") + 1
-	return text[:start] + "\n" + table + "\n" + text[end:]
 }
 
 // hostTable is the table of hosts.

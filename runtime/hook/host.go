@@ -78,7 +78,7 @@ var Hosts = []Host{
 	{
 		Name: Codex, Title: "Codex CLI", Seen: "0.169", Transcript: true,
 		Forms: []Form{{"PreToolUse", "tool_name", "tool_input"}}, Register: 1,
-		Timeout: 60 * time.Second, TimeoutField: "timeout", TimeoutUnit: time.Second,
+		Timeout: 60 * time.Second, Waits: 600 * time.Second, TimeoutField: "timeout", TimeoutUnit: time.Second, // by its own hooks/list
 		Open:    "There is no switch: if the hook takes too long, the call runs. For one that is killed install adds `|| exit 2`.",
 		NoEvent: "Every tool but the shell, `apply_patch` and MCP tools: web search, plans, images, further agents.",
 		Todo:    "Start Codex, open /hooks, and trust the hook: until then it is skipped, and again after each change of its entry.",
@@ -149,10 +149,14 @@ var Plugins = []Host{
 	{
 		Name: OpenCode, Title: "OpenCode", Seen: "1.18", Forms: []Form{{"tool.execute.before", "tool_name", "tool_input"}}, Register: 1,
 		Timeout: 60 * time.Second, answer: answerer{allow: `{}`, deny: denyDecision("deny")},
+		Open:    "There is no switch: OpenCode runs on without a plugin that it cannot load, and with `--pure` it loads none.",
+		NoEvent: "What a command does once it runs; commands that the user types.",
 	},
 	{
 		Name: OpenClaw, Title: "OpenClaw", Seen: "2026.9", Forms: []Form{{"before_tool_call", "tool_name", "tool_input"}}, Register: 1,
 		Timeout: 60 * time.Second, answer: answerer{allow: `{}`, deny: denyDecision("deny")},
+		Open:    "There is no switch: OpenClaw runs on without a plugin that it cannot load.",
+		NoEvent: "What a command does once it runs; commands that the user types; calls of other agents' harnesses that have no event.",
 	},
 }
 

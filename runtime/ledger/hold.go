@@ -45,6 +45,7 @@ type Hold struct {
 
 	// From the record that opened the hold.
 	Rule          string // the rule that holds
+	Entry         string // the entry of its list that asks for a decision; empty where it is not about one
 	Method        string
 	AgentID       string
 	PolicyVersion string

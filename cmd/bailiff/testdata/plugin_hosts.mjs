@@ -6,11 +6,14 @@ import { readFileSync } from 'node:fs'
 
 const directory = '/work/app'
 
+// What the hosts' settings have for the plugin, where the test has settings.
+const options = process.env.PLUGIN_OPTIONS && JSON.parse(process.env.PLUGIN_OPTIONS)
+
 // OpenCode calls every export of a plugin, awaits the hooks one after the other, and does not run a call of which one throws.
 const hooks = []
 for (const plugin of Object.values(opencode)) {
   if (typeof plugin !== 'function') throw new TypeError('Plugin export is not a function')
-  hooks.push(await plugin({ directory, worktree: '/' }))
+  hooks.push(await plugin({ directory, worktree: '/' }, options))
 }
 async function playOpenCode({ tool, input, session, id }) {
   for (const hook of hooks) await hook['tool.execute.before']?.({ tool, sessionID: session, callID: id }, { args: input })
@@ -20,6 +23,7 @@ async function playOpenCode({ tool, input, session, id }) {
 const handlers = []
 openclaw.default({
   on: (name, handle, options) => { if (name === 'before_tool_call') handlers.push([handle, options?.timeoutMs ?? 15_000]) },
+  pluginConfig: options,
   runtime: { config: { current: () => 'config' }, agent: { resolveAgentWorkspaceDir: (config, agent) => {
     if (config !== 'config' || agent !== 'main') throw new Error('no such agent')
     return directory

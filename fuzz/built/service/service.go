@@ -46,11 +46,11 @@ func Start(binary, folder, policy string, settings ...string) (s *Service, err e
 	if err := os.WriteFile(filepath.Join(folder, "warranty.md"), []byte(policy), 0o600); err != nil {
 		return nil, err
 	}
-	public, err := s.run("keygen", "-o", "operator.key")
+	public, err := s.Run("keygen", "-o", "operator.key")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.run("sign", "--key", "operator.key", "warranty.md"); err != nil {
+	if _, err := s.Run("sign", "--key", "operator.key", "warranty.md"); err != nil {
 		return nil, err
 	}
 	s.environment = append(s.environment, "SVC_OPERATOR_PUBLIC_KEY="+strings.TrimSpace(public), "WARRANTY_PATH=warranty.md",
@@ -59,7 +59,7 @@ func Start(binary, folder, policy string, settings ...string) (s *Service, err e
 	if err := s.serve(); err != nil {
 		return nil, err
 	}
-	said, err := s.run("keys", "create", "--email", "agent@localhost.localdomain", "--json")
+	said, err := s.Run("keys", "create", "--email", "agent@localhost.localdomain", "--json")
 	if s.Key = apiKey.FindString(said); err != nil || s.Key == "" {
 		return nil, errors.Join(fmt.Errorf("no API key was made: %w", err), s.Close())
 	}
@@ -92,8 +92,8 @@ func (s *Service) serve() error {
 	return nil
 }
 
-// run runs a subcommand in the service's folder, and returns what it printed.
-func (s *Service) run(arguments ...string) (string, error) {
+// Run runs a subcommand in the service's folder, with its settings, and returns what it printed.
+func (s *Service) Run(arguments ...string) (string, error) {
 	command := exec.Command(s.binary, arguments...)
 	command.Dir, command.Env = s.folder, s.environment
 	output, err := command.CombinedOutput()
@@ -102,6 +102,9 @@ func (s *Service) run(arguments ...string) (string, error) {
 	}
 	return string(output), err
 }
+
+// PID returns the id of the service's process.
+func (s *Service) PID() int { return s.process.Process.Pid }
 
 // Close kills the service.
 func (s *Service) Close() error {

@@ -2,42 +2,22 @@ package setup
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
+
+	"bailiff/fuzz/page"
 )
 
 // TestDocs holds the table of settings in docs/hooks.md to the table of hosts.
 func TestDocs(t *testing.T) {
-	const page, begin, end = "../../../docs/hooks.md", "TestDocs -rewrite -->\n", "<!-- /settings -->"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, _ := strings.Cut(string(text), "<!-- settings: ")
-	line, rest, _ := strings.Cut(rest, begin)
-	_, tail, found := strings.Cut(rest, end)
-	if !found {
-		t.Fatalf("%s has no table of settings", page)
-	}
-	want := head + "<!-- settings: " + line + begin + settingsTable() + end + tail
-	if want == string(text) {
-		return
-	}
-	if rewrite := flag.Lookup("rewrite"); rewrite != nil && rewrite.Value.String() == "true" {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	t.Errorf("the table of settings in %s is not that of the hosts; run this test with -rewrite", page)
+	page.Hold(t, "../../../docs/hooks.md", "settings", "go test ./runtime/hook/setup -run TestDocs -rewrite", settingsTable())
 }
 
+// settingsTable is the table of the hosts' settings.
 func settingsTable() string {
 	var table strings.Builder
-	table.WriteString("\n| host | `--user` | `--project` | `--managed` |\n|---|---|---|---|\n")
+	table.WriteString("| host | `--user` | `--project` | `--managed` |\n|---|---|---|---|\n")
 	for _, host := range Hosts() {
 		fmt.Fprintf(&table, "| %s", host.Title)
 		for _, scope := range []Scope{User, Project, Managed} {
@@ -46,5 +26,5 @@ func settingsTable() string {
 		}
 		table.WriteString(" |\n")
 	}
-	return strings.ReplaceAll(table.String(), "`–`", "–") + "\n"
+	return strings.ReplaceAll(table.String(), "`–`", "–")
 }

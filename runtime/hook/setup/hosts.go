@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"bailiff/runtime/hook"
@@ -26,6 +25,7 @@ type form int
 const (
 	jsonForm  form = iota
 	jsoncForm      // JSON that may have comments and trailing commas
+	json5Form      // JSON5, of which what jsoncForm has is edited
 	yamlForm
 )
 
@@ -38,13 +38,16 @@ type Host struct {
 	VersionOf []string
 
 	form    form
-	home    string // environment variable of the folder that stands for the first part of the user's place
-	user    string // below the home folder
-	project string // below the project's folder; empty where there is none
-	managed string // absolute; empty where there is none
-	version bool   // a new file says "version": 1
-	grouped bool   // entries stand in groups with a matcher
-	matcher string // of the group; empty for none
+	home    string      // environment variable of the folder that stands for the first part of the user's place
+	user    string      // below the home folder
+	project string      // below the project's folder; empty where there is none
+	managed string      // absolute; empty where there is none
+	fresh   string      // the member of a new file; empty for none
+	file    string      // environment variable of the user's settings file itself
+	variant string      // another name of the settings file, which the host reads after the first one
+	plugin  *pluginForm // of a host that has plugins in place of hooks
+	grouped bool        // entries stand in groups with a matcher
+	matcher string      // of the group; empty for none
 	write   func(entry map[string]any, o Options)
 	off     []offSwitch
 	other   string   // TOML file beside the settings, in which hooks may stand, too
@@ -57,7 +60,10 @@ func (h *Host) Timed() bool { return h.TimeoutField != "" }
 // Switch is what has the host stop a call whose hook fails, as it stands in the settings. Where the host has no switch it is what
 // has the shell deny when the hook is killed.
 func (h *Host) Switch() string {
-	if h.FailClosed == "" {
+	switch {
+	case h.plugin != nil:
+		return "a plugin that denies when its hook fails"
+	case h.FailClosed == "":
 		return strings.TrimSpace(Fallback)
 	}
 	return h.FailClosed + ": " + h.FailClosedValue
@@ -67,14 +73,15 @@ func (h *Host) Switch() string {
 type offSwitch struct {
 	path  string
 	value any
+	lacks bool // the setting is a list of what is allowed, and this is not on it
 }
 
-// Hosts returns the table of hosts, in the order of runtime/hook.
+// Hosts returns the table of hosts, in the order of runtime/hook: those with hooks, then those with plugins.
 func Hosts() []Host {
 	var hosts []Host
-	for i := range hook.Hosts {
-		host := places[hook.Hosts[i].Name]
-		host.Host = &hook.Hosts[i]
+	for _, name := range hook.Adapters()[1:] { // without hook.Auto
+		host := places[name]
+		host.Host = hook.Find(name)
 		for _, form := range host.Forms[:host.Register] {
 			host.Events = append(host.Events, cmp.Or(form.Event, unnamedEvent))
 		}
@@ -97,8 +104,11 @@ func Find(name string) *Host {
 }
 
 // Names returns the names of the hosts.
-func Names() []string {
-	return slices.DeleteFunc(hook.Names(), func(name string) bool { return name == hook.Auto })
+func Names() (names []string) {
+	for _, host := range Hosts() {
+		names = append(names, host.Name)
+	}
+	return names
 }
 
 // Path returns the settings file of a scope, empty where the host has none. Lookup reads the environment.
@@ -111,13 +121,42 @@ func (h *Host) Path(scope Scope, home, project string, lookup func(string) strin
 	case scope != User:
 		return ""
 	}
+	if h.file != "" {
+		if file := lookup(h.file); file != "" {
+			return belowHome(file, home)
+		}
+	}
 	if h.home != "" {
 		if folder := lookup(h.home); folder != "" {
-			return filepath.Join(folder, filepath.Base(h.user))
+			_, below, _ := strings.Cut(h.user, "/")
+			return filepath.Join(belowHome(folder, home), below)
 		}
 	}
 	return filepath.Join(home, h.user)
 }
+
+// belowHome is a path of the environment, with the home folder in place of a ~ in front, which no shell has replaced.
+func belowHome(path, home string) string {
+	if below, ok := strings.CutPrefix(path, "~/"); ok {
+		return filepath.Join(home, below)
+	}
+	return path
+}
+
+// Paths returns all names that the settings file of a scope can have, in the order in which the host reads them. Path is the first.
+func (h *Host) Paths(scope Scope, home, project string, lookup func(string) string) []string {
+	path := h.Path(scope, home, project, lookup)
+	switch {
+	case path == "":
+		return nil
+	case h.variant == "":
+		return []string{path}
+	}
+	return []string{path, filepath.Join(filepath.Dir(path), h.variant)}
+}
+
+// versionOne is the member that some hosts want in a file of hooks.
+const versionOne = `"version": 1`
 
 // places are the hosts' settings.
 var places = map[string]Host{
@@ -128,14 +167,14 @@ var places = map[string]Host{
 		grouped: true, matcher: "*",
 		write: func(entry map[string]any, o Options) {
 			if o.URL != "" {
-				entry["type"], entry["url"] = "http", o.URL+httpPath
+				entry["type"], entry["url"] = "http", o.URL+HTTPPath
 				entry["headers"] = map[string]any{"Authorization": "Bearer $" + o.KeyVariable}
 				entry["allowedEnvVars"] = []any{o.KeyVariable}
 				return
 			}
 			entry["type"], entry["command"], entry["args"] = "command", o.Command[0], list(o.Command[1:])
 		},
-		off: []offSwitch{{"disableAllHooks", true}}, also: []string{".claude/settings.local.json"},
+		off: []offSwitch{{path: "disableAllHooks", value: true}}, also: []string{".claude/settings.local.json"},
 	},
 	hook.Codex: {
 		form: jsonForm, home: "CODEX_HOME", user: ".codex/hooks.json", project: ".codex/hooks.json", grouped: true, other: "config.toml",
@@ -150,19 +189,19 @@ var places = map[string]Host{
 			entry["type"], entry["name"], entry["command"] = "command", hookName, JoinWords(o.Command)
 		},
 		off: []offSwitch{
-			{"hooksConfig.enabled", false}, {"hooks.enabled", false}, {"tools.enableHooks", false},
-			{"hooksConfig.disabled", hookName}, {"hooks.disabled", hookName},
+			{path: "hooksConfig.enabled", value: false}, {path: "hooks.enabled", value: false}, {path: "tools.enableHooks", value: false},
+			{path: "hooksConfig.disabled", value: hookName}, {path: "hooks.disabled", value: hookName},
 		},
 	},
 	hook.Cursor: {
-		form: jsonForm, user: ".cursor/hooks.json", project: ".cursor/hooks.json", managed: "/etc/cursor/hooks.json", version: true,
+		form: jsonForm, user: ".cursor/hooks.json", project: ".cursor/hooks.json", managed: "/etc/cursor/hooks.json", fresh: versionOne,
 		write: func(entry map[string]any, o Options) { entry["command"] = JoinWords(o.Command) },
 	},
 	hook.Copilot: {
 		form: jsonForm, user: ".copilot/hooks/bailiff.json", project: ".github/hooks/bailiff.json",
-		managed: "/etc/github-copilot/policy.d/bailiff.json", version: true,
+		managed: "/etc/github-copilot/policy.d/bailiff.json", fresh: versionOne,
 		write: func(entry map[string]any, o Options) { entry["type"], entry["bash"] = "command", JoinWords(o.Command) },
-		off:   []offSwitch{{"disableAllHooks", true}},
+		off:   []offSwitch{{path: "disableAllHooks", value: true}},
 		also:  []string{"~/.copilot/settings.json", "~/.copilot/config.json", ".github/copilot/settings.json", ".github/copilot/settings.local.json"},
 	},
 	hook.Windsurf: {
@@ -172,6 +211,18 @@ var places = map[string]Host{
 	hook.Hermes: {
 		form: yamlForm, home: "HERMES_HOME", user: ".hermes/config.yaml",
 		write: func(entry map[string]any, o Options) { entry["command"] = JoinWords(o.Command) },
+	},
+	hook.OpenCode: {
+		form: jsoncForm, home: "XDG_CONFIG_HOME", user: ".config/opencode/opencode.json", project: "opencode.json",
+		managed: "/etc/opencode/opencode.json", variant: "opencode.jsonc", plugin: &openCodePlugin,
+		fresh: `"$schema": "https://opencode.ai/config.json"`, // which OpenCode would add
+	},
+	hook.OpenClaw: {
+		form: json5Form, home: "OPENCLAW_STATE_DIR", file: "OPENCLAW_CONFIG_PATH", user: ".openclaw/openclaw.json", plugin: &openClawPlugin,
+		off: []offSwitch{
+			{path: "plugins.enabled", value: false}, {path: "plugins.deny", value: pluginName},
+			{path: "plugins.entries." + pluginName + ".enabled", value: false}, {path: "plugins.allow", value: pluginName, lacks: true},
+		},
 	},
 }
 
@@ -210,6 +261,9 @@ var lineNames = []string{"command", "bash"}
 
 // entry is what is installed for each event.
 func (h *Host) entry(o Options) any {
+	if h.plugin != nil {
+		return h.pluginEntry(o)
+	}
 	single := map[string]any{}
 	h.write(single, o)
 	if h.Timed() {

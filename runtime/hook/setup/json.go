@@ -21,15 +21,17 @@ type jsonDocument struct {
 }
 
 // parseJSON reads a JSON file; with comments also one that has comments and trailing commas.
-func (h *Host) parseJSON(text []byte, comments bool) (document, error) {
+func (h *Host) parseJSON(text []byte, comments bool) (*jsonDocument, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
-		if h.version {
-			text = []byte("{\n  \"version\": 1\n}\n")
+		if h.fresh != "" {
+			text = []byte("{\n  " + h.fresh + "\n}\n")
 		}
 	}
 	root, err := hujson.Parse(slices.Clone(text))
-	if err != nil {
+	if err != nil && h.form == json5Form {
+		return nil, fmt.Errorf("it is not JSON with comments (%w), and of JSON5 no more than comments and trailing commas is edited; put all names and texts in double quotes first", plainJSON(err))
+	} else if err != nil {
 		return nil, fmt.Errorf("it is not JSON (%w); mend it first", plainJSON(err))
 	}
 	if !comments && !root.IsStandard() {
@@ -107,6 +109,20 @@ func (d *jsonDocument) value() any { return d.decoded }
 
 // insert implements document.
 func (d *jsonDocument) insert(path []string, entry any) ([]byte, error) {
+	return d.put(path, entry, atStart)
+}
+
+// where is the place of a value that is put into a document: at the start or the end of the list at a path, or the path itself.
+type where int
+
+const (
+	atStart where = iota
+	atEnd
+	atName
+)
+
+// put returns the text with a value at a place, and makes the objects and the list that are not there.
+func (d *jsonDocument) put(path []string, entry any, place where) ([]byte, error) {
 	at, depth := &d.root, 0
 	for ; depth < len(path); depth++ {
 		object, isObject := at.Value.(*hujson.Object)
@@ -115,12 +131,12 @@ func (d *jsonDocument) insert(path []string, entry any) ([]byte, error) {
 		}
 		i := slices.IndexFunc(object.Members, func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() == path[depth] })
 		if i < 0 {
-			return d.addMember(object, depth, path[depth], nested(path[depth+1:], entry))
+			return d.addMember(object, depth, path[depth], nested(path[depth+1:], entry, place))
 		}
 		at = &object.Members[i].Value
 	}
 	array, isArray := at.Value.(*hujson.Array)
-	if !isArray {
+	if place == atName || !isArray {
 		return nil, misplaced(path, "a list")
 	}
 	var first hujson.Extra
@@ -131,6 +147,16 @@ func (d *jsonDocument) insert(path []string, entry any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if last := len(array.Elements) - 1; place == atEnd && last >= 0 {
+		if len(value.BeforeExtra) == 0 && d.newline != "" {
+			value.BeforeExtra = hujson.Extra(" ")
+		}
+		if array.Elements[last].AfterExtra != nil { // there is a comma after the last value
+			value.AfterExtra = hujson.Extra{}
+		}
+		array.Elements = append(array.Elements, value)
+		return d.root.Pack(), nil
+	}
 	array.Elements = slices.Insert(array.Elements, 0, value)
 	return d.root.Pack(), nil
 }
@@ -140,9 +166,12 @@ func misplaced(path []string, want string) error {
 	return fmt.Errorf("%s is not %s, so no hook can be added; mend it first", strings.Join(path, "."), want)
 }
 
-// nested wraps an entry in the objects of a path, and in a list.
-func nested(path []string, entry any) any {
-	value := any([]any{entry})
+// nested wraps an entry in the objects of a path, and in a list where it belongs into one.
+func nested(path []string, entry any, place where) any {
+	value := entry
+	if place != atName {
+		value = []any{entry}
+	}
 	for _, name := range slices.Backward(path) {
 		value = map[string]any{name: value}
 	}
@@ -233,7 +262,11 @@ func removeChild(parent *hujson.Value, name string) int {
 		return len(container.Members)
 	case *hujson.Array:
 		i, _ := strconv.Atoi(name)
+		comma := container.Elements[len(container.Elements)-1].AfterExtra != nil // after the last one
 		container.Elements = slices.Delete(container.Elements, i, i+1)
+		if last := len(container.Elements) - 1; comma && last >= 0 && container.Elements[last].AfterExtra == nil {
+			container.Elements[last].AfterExtra = hujson.Extra{}
+		}
 		return len(container.Elements)
 	}
 	return 0

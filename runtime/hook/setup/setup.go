@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -36,6 +37,8 @@ type Options struct {
 	URL string
 	// KeyVariable is the environment variable of the host from which the HTTP hook takes the API key.
 	KeyVariable string
+	// Folder is the absolute path of the folder with the files of a plugin; empty for a host that has hooks.
+	Folder string
 }
 
 // Hook is a hook that stands in a settings file.
@@ -66,13 +69,26 @@ func (h *Host) Install(text []byte, o Options) ([]byte, error) {
 	if text, err = h.Uninstall(text); err != nil {
 		return nil, err
 	}
+	if h.plugin != nil {
+		text, err = h.insertPlugin(text, o)
+	} else {
+		text, err = h.insertHooks(text, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if found, err = h.Hooks(text); err != nil || !h.installed(found, o) {
+		return nil, errors.Join(errors.New("the hooks would not be as they have to be, so nothing was changed"), err)
+	}
+	return text, nil
+}
+
+// insertHooks puts the entry in front of the hooks of each event.
+func (h *Host) insertHooks(text []byte, o Options) (edited []byte, err error) {
 	for _, event := range slices.Backward(h.Events) {
 		if text, err = h.insert(text, event, h.entry(o)); err != nil {
 			return nil, err
 		}
-	}
-	if found, err = h.Hooks(text); err != nil || !h.installed(found, o) {
-		return nil, errors.Join(errors.New("the hooks would not be as they have to be, so nothing was changed"), err)
 	}
 	return text, nil
 }
@@ -84,6 +100,8 @@ func (h *Host) check(o Options) error {
 		return fmt.Errorf("%s has no HTTP hooks that can be made to fail closed; only claude-code has; leave --http out", h.Name)
 	case o.URL == "" && !isAdapter(o.Command):
 		return fmt.Errorf("%q is not the command line of an adapter", o.Command)
+	case h.plugin != nil && !filepath.IsAbs(o.Folder):
+		return fmt.Errorf("%q is not the absolute path of the plugin's folder", o.Folder)
 	}
 	return nil
 }
@@ -91,11 +109,12 @@ func (h *Host) check(o Options) error {
 // installed reports whether exactly what o asks for is there.
 func (h *Host) installed(found []Hook, o Options) bool {
 	var events []string
+	entry := h.entry(o)
 	for _, one := range found {
 		if !one.Ours {
 			continue
 		}
-		if one.Text != compact(h.entry(o)) {
+		if one.Text != compact(entry) {
 			return false
 		}
 		events = append(events, one.Event)
@@ -131,6 +150,9 @@ func (h *Host) keeps(before document, edited []byte) error {
 
 // Uninstall returns the text without Bailiff's hooks, and without the lists that are empty then.
 func (h *Host) Uninstall(text []byte) ([]byte, error) {
+	if h.plugin != nil {
+		return h.removePlugin(text)
+	}
 	for {
 		doc, err := h.parse(text)
 		if err != nil {
@@ -165,6 +187,9 @@ func (h *Host) Hooks(text []byte) ([]Hook, error) {
 
 // hooksIn returns the hooks of a document.
 func (h *Host) hooksIn(document any) (found []Hook) {
+	if h.plugin != nil {
+		return h.plugins(document)
+	}
 	root, _ := document.(map[string]any)
 	events, _ := root["hooks"].(map[string]any)
 	for _, event := range h.Events {
@@ -189,7 +214,11 @@ func (h *Host) SwitchedOff(text []byte) (string, error) {
 	}
 	for _, off := range h.off {
 		found := at(doc.value(), strings.Split(off.path, "."))
-		if list, isList := found.([]any); isList && slices.Contains(list, off.value) || !isList && found == off.value {
+		list, isList := found.([]any)
+		switch {
+		case off.lacks && len(list) > 0 && !slices.Contains(list, off.value):
+			return fmt.Sprintf("%s: %v, without %v", off.path, found, off.value), nil
+		case !off.lacks && (isList && slices.Contains(list, off.value) || !isList && found == off.value):
 			return fmt.Sprintf("%s: %v", off.path, found), nil
 		}
 	}
@@ -305,7 +334,7 @@ func isOurs(entry any) bool {
 		return len(inner) > 0 && !slices.ContainsFunc(inner, func(one any) bool { return !isOurs(one) })
 	}
 	url, _ := object["url"].(string)
-	return strings.HasSuffix(url, httpPath) || isAdapter(words(entry))
+	return strings.HasSuffix(url, HTTPPath) || isAdapter(words(entry))
 }
 
 // address returns the address of an entry that the host itself asks, or of the first of a group; empty where it has none.
@@ -321,8 +350,8 @@ func address(entry any) string {
 	return url
 }
 
-// httpPath ends the address of the service's HTTP hook.
-const httpPath = "/v1/hooks/claude-code"
+// HTTPPath ends the address of the service's HTTP hook.
+const HTTPPath = "/v1/hooks/claude-code"
 
 // isAdapter reports whether a command line runs an adapter.
 func isAdapter(words []string) bool {

@@ -17,7 +17,7 @@ import (
 
 // optionsFor is what an installation asks for.
 func optionsFor(h *Host) Options {
-	return Options{Command: []string{"/opt/my tools/bailiff", "hook", "--adapter", h.Name, "--api-key-file", "/etc/it's"}, Timeout: 30 * time.Second, Closed: true}
+	return Options{Command: []string{"/opt/my tools/bailiff", "hook", "--adapter", h.Name, "--api-key-file", "/etc/it's"}, Timeout: 30 * time.Second, Closed: true, Folder: "/home/ann/a b/bailiff-plugin"}
 }
 
 // TestSettings shows what installing and uninstalling make of settings files.
@@ -91,8 +91,11 @@ func TestRestores(t *testing.T) {
 // randomSettings writes a settings file in one of many layouts. It has no empty list of hooks, and is not empty: what was there
 // before then is what the record of the installation is for.
 func randomSettings(random *rand.Rand, h *Host) string {
-	if h.form == yamlForm {
+	switch {
+	case h.form == yamlForm:
 		return randomYAML(random)
+	case h.plugin != nil:
+		return randomPlugins(random, h)
 	}
 	indent := []string{"  ", "\t", "    ", ""}[random.IntN(4)]
 	newline := []string{"\n", "\r\n"}[random.IntN(2)]
@@ -128,6 +131,26 @@ func randomSettings(random *rand.Rand, h *Host) string {
 		text += newline + indent + member
 	}
 	return text + newline + "}" + []string{"", "\n", "\n\n"}[random.IntN(3)]
+}
+
+// randomPlugins writes a settings file of a host with plugins.
+func randomPlugins(random *rand.Rand, h *Host) string {
+	newline := []string{"\n", "\r\n", "\r\n\t", "\n    ", ""}[random.IntN(5)]
+	comma, comment := "", ""
+	if newline != "" && random.IntN(2) == 0 {
+		comma, comment = ",", " // a comment ] [ \""
+	}
+	elements := []string{`"a"`, `"/x/bailiff"`, `"b", "c"`}[random.IntN(3)] + comma + comment
+	member := `"model": "m"`
+	switch {
+	case h.Name == "opencode" && random.IntN(2) == 0:
+		member += `,` + newline + `"plugin": [` + newline + `["x", {"command": ["y"]}], ` + elements + newline + `]`
+	case random.IntN(2) == 0:
+		member += `,` + newline + `"plugins": {"load": {"paths": [` + elements + newline + `]}}`
+	case random.IntN(2) == 0:
+		member += `,` + newline + `"plugins": {` + newline + `"entries": {"other": {"enabled": true}}` + comma + newline + `}`
+	}
+	return "{" + newline + member + comma + newline + "}\n"
 }
 
 func randomYAML(random *rand.Rand) string {
@@ -176,6 +199,12 @@ func TestSwitchedOff(t *testing.T) {
 		{"gemini", `{"hooksConfig": {"disabled": ["x"], "enabled": true}}`, ""},
 		{"copilot", `{"disableAllHooks": true}`, "disableAllHooks: true"},
 		{"hermes", `disableAllHooks: true`, ""},
+		{"openclaw", `{"plugins": {"enabled": false}}`, "plugins.enabled: false"},
+		{"openclaw", `{"plugins": {"deny": ["bailiff"]}} /* mine */`, "plugins.deny: [bailiff]"},
+		{"openclaw", `{"plugins": {"entries": {"bailiff": {"enabled": false}}}}`, "plugins.entries.bailiff.enabled: false"},
+		{"openclaw", `{"plugins": {"allow": ["telegram"]}}`, "plugins.allow: [telegram], without bailiff"},
+		{"openclaw", `{"plugins": {"allow": ["telegram", "bailiff"], "enabled": true, "deny": ["x"]}}`, ""},
+		{"openclaw", `{"plugins": {"allow": []}}`, ""},
 	} {
 		if got, err := Find(row.host).SwitchedOff([]byte(row.text)); got != row.want || err != nil {
 			t.Errorf("%s %s: %q %v, want %q", row.host, row.text, got, err, row.want)
@@ -222,4 +251,93 @@ func FuzzInstall(f *testing.F) {
 			t.Fatalf("%v: still there: %s", err, without)
 		}
 	})
+}
+
+// TestPluginPlaces: a host's variables move its settings, and its plugin with them.
+func TestPluginPlaces(t *testing.T) {
+	for _, row := range []struct{ host, name, value, want string }{
+		{"opencode", "", "", "/home/ann/.config/opencode/opencode.json"},
+		{"opencode", "XDG_CONFIG_HOME", "/x", "/x/opencode/opencode.json"},
+		{"openclaw", "", "", "/home/ann/.openclaw/openclaw.json"},
+		{"openclaw", "OPENCLAW_STATE_DIR", "~/y", "/home/ann/y/openclaw.json"},
+		{"openclaw", "OPENCLAW_CONFIG_PATH", "/z/a.json", "/z/a.json"},
+		{"claude-code", "CLAUDE_CONFIG_DIR", "/c", "/c/settings.json"},
+	} {
+		h := Find(row.host)
+		got := h.Path(User, "/home/ann", "/work", func(name string) string { return map[string]string{row.name: row.value}[name] })
+		if got != row.want {
+			t.Errorf("%s with %s=%s: %s, want %s", row.host, row.name, row.value, got, row.want)
+		}
+		if folder := h.PluginFolder(got); (folder == "") != (row.host == "claude-code") || folder != "" && folder != filepath.Dir(got)+"/bailiff-plugin" {
+			t.Errorf("%s: the plugin is in %q", row.host, folder)
+		}
+	}
+	h := Find("opencode")
+	for text, want := range map[string]bool{`{"plugin": []}`: true, `{"model": "x"} /* no plugin */`: false, `{`: true} {
+		if h.Replaces([]byte(text)) != want {
+			t.Errorf("%s: replaces the list: %v", text, !want)
+		}
+	}
+}
+
+// TestPluginKeeps shows that an edit which changes another plugin is noticed.
+func TestPluginKeeps(t *testing.T) {
+	for name, rows := range map[string][]string{
+		"opencode": {`{"plugin": ["a", "b"]}`, `{"plugin": ["b", "a"]}`, `{"plugin": ["a"]}`, `{"plugin": ["a", "b"], "x": 1}`, `{`},
+		"openclaw": {`{"plugins": {"entries": {"x": {}}, "allow": []}}`, `{"plugins": {"entries": {"x": {"enabled": true}}, "allow": []}}`, `{"plugins": {"allow": []}}`, `{}`},
+	} {
+		h := Find(name)
+		before, err := h.parse([]byte(rows[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, edited := range rows[1:] {
+			if h.keepsPlugins(before, []byte(edited)) == nil {
+				t.Errorf("%s, %s: nothing was noticed", name, edited)
+			}
+		}
+	}
+}
+
+// TestHTTPLimits: what in a host's settings keeps its HTTP hook, or the key, from the service is found.
+func TestHTTPLimits(t *testing.T) {
+	const local = "http://127.0.0.1:8787"
+	for _, row := range []struct{ files, env, address, want string }{
+		{`{}`, "", local, ""},
+		{`{}`, "", "http://10.1.2.3:8787", ""},
+		{`{}`, "", "http://169.254.169.254", "link-local or reserved address"},
+		{`{}`, "", "http://[fe80::1]:8787", "link-local or reserved address"},
+		{`{"allowedHttpHookUrls": ["https://x/*"]}`, "", local, "allowedHttpHookUrls in the settings is https://x/*"},
+		{`{"allowedHttpHookUrls": []}`, "", local, "allowedHttpHookUrls"},
+		{`{"allowedHttpHookUrls": ["https://x/*"]} {"allowedHttpHookUrls": ["http://127.0.0.1:*/v1/*"]}`, "", local, ""},
+		{`{"allowedHttpHookUrls": ["http://127x0.0.1:*"]}`, "", local, "allowedHttpHookUrls"},
+		{`{"httpHookAllowedEnvVars": ["TOKEN"]}`, "", local, "httpHookAllowedEnvVars in the settings is TOKEN, without SVC_API_KEY"},
+		{`{"httpHookAllowedEnvVars": ["TOKEN", "SVC_API_KEY"]}`, "", local, ""},
+		{`{"env": {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "1"}}`, "", local, "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1 has the host withhold"},
+		{`{"env": {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "0"}}`, "", local, ""},
+		{`{}`, "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=true", local, "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=true"},
+		{`{}`, "GITHUB_ACTIONS=true", local, "GITHUB_ACTIONS has the host withhold"},
+	} {
+		var limits HTTPLimits
+		for text := range strings.SplitSeq(row.files, "} {") {
+			if !strings.HasPrefix(text, "{") {
+				text = "{" + text
+			}
+			if !strings.HasSuffix(text, "}") {
+				text += "}"
+			}
+			one, err := Find("claude-code").HTTPLimits([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			limits.Add(one)
+		}
+		limits.Environment(func(name string) string {
+			value, _ := strings.CutPrefix(row.env, name+"=")
+			return strings.TrimSuffix(value, row.env)
+		})
+		if got := limits.Refuses(row.address); row.want == "" && got != "" || !strings.Contains(got, row.want) {
+			t.Errorf("%s, %s, %s: %q, want %q", row.files, row.env, row.address, got, row.want)
+		}
+	}
 }

@@ -187,10 +187,11 @@ func testHoldBound(f *fixture) {
 
 func testHoldReads(f *fixture) {
 	p := f.held(1)
+	p.Event.Details.Entry = "git push"
 	opened := f.submit(p)
 	want := ledger.Hold{
 		ID: opened.Hold, Key: f.key.ID, State: ledger.HoldPending, IntentHash: p.Hold.IntentHash, PolicyHash: p.Hold.PolicyHash,
-		Created: f.at, Expires: opened.HoldExpires, Rule: p.Hold.Pending.Rule, Method: p.Hold.Method,
+		Created: f.at, Expires: opened.HoldExpires, Rule: p.Hold.Pending.Rule, Entry: "git push", Method: p.Hold.Method,
 		AgentID: p.Hold.AgentID, PolicyVersion: p.Hold.PolicyVersion, Intent: p.Hold.Intent,
 	}
 	got, err := f.l.Hold(f.Context(), f.key.ID, opened.Hold, f.at)

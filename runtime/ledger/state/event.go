@@ -97,6 +97,7 @@ func (r *Record) Body(h *ledger.Hold) bool {
 		return false
 	}
 	h.Rule, h.Method, h.AgentID = r.Ending.Rule, r.Hold.Method, r.Hold.AgentID
+	h.Entry = r.Event.Details.Entry
 	h.PolicyVersion, h.Intent = r.Hold.PolicyVersion, r.Hold.Intent
 	return true
 }

@@ -1,5 +1,6 @@
 // Asks `bailiff hook` about a tool call. The command has the one table of what a tool is asked as, and its configuration
-// (docs/clients.md, "Coding agents"); BAILIFF names it where it is not in PATH.
+// (docs/clients.md, "Coding agents"). The host's settings can have its command line; without, BAILIFF names it where it is not
+// in PATH.
 
 import { spawn } from 'node:child_process'
 
@@ -34,10 +35,20 @@ function unique(call: Call): string | undefined {
   return before === 0 ? call.id : `${call.id}~${before}`
 }
 
-/** Resolves with why a call must not run, or with undefined where it may. All but the one answer that allows is a denial. */
-export async function ask(adapter: string, call: Call): Promise<string | undefined> {
+/** The command line that a host's settings have, or the usual one; anything but a list of texts is refused. */
+function commandLine(adapter: string, configured: unknown): string[] {
+  if (configured === undefined) return [process.env['BAILIFF'] || 'bailiff', 'hook', '--adapter', adapter]
+  if (Array.isArray(configured) && configured.length > 0 && configured.every((word) => typeof word === 'string')) return configured
+  throw new Error('the settings of the plugin have a command that is not a list of words')
+}
+
+/**
+ * Resolves with why a call must not run, or with undefined where it may. All but the one answer that allows is a denial. The
+ * command is what the settings of the plugin have, as it is there.
+ */
+export async function ask(adapter: string, call: Call, command?: unknown): Promise<string | undefined> {
   try {
-    return await judge(adapter, JSON.stringify({
+    return await judge(commandLine(adapter, command), JSON.stringify({
       hook_event_name: call.event, tool_name: call.tool, tool_input: call.input, session_id: call.session, tool_use_id: unique(call), cwd: call.cwd,
     }), call.signal)
   } catch (error) {
@@ -46,9 +57,9 @@ export async function ask(adapter: string, call: Call): Promise<string | undefin
 }
 
 /** Runs the command with an event. */
-function judge(adapter: string, event: string, signal?: AbortSignal): Promise<string | undefined> {
+function judge([program, ...words]: string[], event: string, signal?: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const child = spawn(process.env['BAILIFF'] || 'bailiff', ['hook', '--adapter', adapter], { signal, killSignal: 'SIGKILL', windowsHide: true })
+    const child = spawn(program ?? '', words, { signal, killSignal: 'SIGKILL', windowsHide: true })
     let out = ''
     let said = ''
     // Denied at once: a program that the command has started may keep its output open after its end.

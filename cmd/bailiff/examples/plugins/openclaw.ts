@@ -7,6 +7,7 @@ type Context = { agentId?: string; sessionId?: string; sessionKey?: string; abor
 type Answer = { block: true; blockReason: string } | undefined
 type API = {
   on(name: 'before_tool_call', handle: (event: Event, context?: Context) => Promise<Answer>, options: { timeoutMs: number }): void
+  pluginConfig?: { command?: unknown }
   runtime?: { config: { current(): unknown }; agent: { resolveAgentWorkspaceDir(config: unknown, agent: string): string } }
 }
 
@@ -27,7 +28,7 @@ export default function register(api: API): void {
       // A kind tells tools apart that share a name: exec is a shell, and of the kind code_mode_exec a program in JavaScript.
       event: 'before_tool_call', tool: event.toolKind ?? event.toolName, input: event.params, id: event.toolCallId,
       session: context?.sessionId ?? context?.sessionKey ?? event.runId, cwd: workspace(api, context?.agentId), signal: context?.abortSignal,
-    })
+    }, api.pluginConfig?.command)
     return denied === undefined ? undefined : { block: true, blockReason: denied }
   }
   api.on('before_tool_call', judge, { timeoutMs: patience })

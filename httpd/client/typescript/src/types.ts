@@ -235,6 +235,8 @@ export type Health = {
 export type Hold = {
   agentId: string
   createdAt: Seconds
+  /** the entry of the rule's list that asks for a decision; absent where it is not about one */
+  entry?: string
   expiresAt: Seconds
   holdId: UUID
   /** the source intent: agentId, chainId and intent, in normal form */

@@ -1,4 +1,5 @@
-package main
+// Package processor reads how much processor time another process has taken.
+package processor
 
 import (
 	"bytes"
@@ -11,9 +12,9 @@ import (
 // tick is the unit of times in /proc: USER_HZ is 100 on every Linux.
 const tick = 10 * time.Millisecond
 
-// cpuTime returns the processor time that a process has taken so far, or 0 where the system does not tell it as
+// Time returns the processor time that a process has taken so far, or 0 where the system does not tell it as
 // Linux does (proc(5): fields 14 and 15 of /proc/PID/stat, the second of which is the name in parentheses).
-func cpuTime(pid int) time.Duration {
+func Time(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
