@@ -22,7 +22,8 @@ func (w *world) visitOperator() (operator *browser, holder *browser, c *console.
 	w.t.Helper()
 	var decider *authority.Authority
 	holder = w.visitConsole(func(config *Config) { decider = config.Authority })
-	c, err := console.New(console.Config{Authority: decider, Clock: w.clock, Random: w.random, Log: slog.New(slog.DiscardHandler), Operator: w.admin})
+	log := slog.New(slog.NewTextHandler(&w.operatorLog, nil))
+	c, err := console.New(console.Config{Authority: decider, Clock: w.clock, Random: w.random, Log: log, Operator: w.admin})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -198,6 +199,15 @@ func TestOperatorCode(t *testing.T) {
 		fresh(false, "a guess", code[:42])
 	}
 	fresh(false, "a code after five guesses", code)
+	log := w.operatorLog.String()
+	if n := strings.Count(log, "an operator signed in to the console"); n != 3 || !strings.Contains(log, "admin socket") || !strings.Contains(log, "wrong codes") {
+		t.Errorf("the log has %d sign-ins of 3: %s", n, log)
+	}
+	for _, secret := range []string{older, newer, code, code[:42]} {
+		if strings.Contains(log, secret) {
+			t.Errorf("the log has a code: %s", log)
+		}
+	}
 }
 
 // TestOperatorSession: an operator's session is new with each sign-in, and ends with time and by the admin socket. A holder's
