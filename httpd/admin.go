@@ -19,8 +19,9 @@ import (
 // Admin serves the operator's own commands while the service holds the ledger. It knows no keys: whoever can
 // open its socket, which only the service's user can, may do everything.
 type Admin struct {
-	admin *authority.Admin
-	http  *fasthttp.Server
+	admin   *authority.Admin
+	http    *fasthttp.Server
+	console *OperatorConsole // nil: the service has none
 }
 
 // adminError is the body of a refusal.
@@ -73,6 +74,8 @@ var adminRoutes = []struct {
 	{"POST", "/clock/accept", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.AcceptClock(ctx))
 	}},
+	{"POST", "/console/code", "", (*Admin).signIn},
+	{"POST", "/console/sign-out", "", (*Admin).signOut},
 	{"GET", "/pins", "", (*Admin).pins},
 	{"POST", "/pins/accept", "", (*Admin).acceptTool},
 	{"POST", "/pins/forget", "", (*Admin).forgetTools},

@@ -45,20 +45,21 @@ func (s *Server) serveConsole(c *call) {
 		}
 	}
 	if fault != nil {
-		s.show(c, s.config.Console.Refuse(fault))
+		show(c.RequestCtx, s.config.Console.Refuse(fault))
 		return
 	}
-	request, fault := s.visit(c, method)
+	request, fault := visit(c.RequestCtx, method, s.config.Console.CookieName(), c.input)
 	if fault != nil {
-		s.show(c, s.config.Console.Refuse(fault))
+		show(c.RequestCtx, s.config.Console.Refuse(fault))
 		return
 	}
+	request.Admit = func(key *ledger.Key) *authority.Failure { return s.takeKey(c, s.keyPolicy(manageLimit), key) }
 	ctx, stop := context.Background(), func() {}
 	if console.Waits(request.Path) {
 		ctx, stop = watch(s.serving, c.Conn())
 	}
 	defer stop()
-	s.show(c, s.config.Console.Answer(ctx, request))
+	show(c.RequestCtx, s.config.Console.Answer(ctx, request))
 }
 
 // consoleScheme returns the scheme by which the browser reached the console, or why it is off: API keys and sessions travel
@@ -91,17 +92,16 @@ func (s *Server) limitVisit(c *call) *authority.Failure {
 }
 
 // visit is the request as the console takes it.
-func (s *Server) visit(c *call, method string) (*console.Request, *authority.Failure) {
-	request := &console.Request{Method: method, Path: string(pathOf(&c.Request.Header)), Token: string(c.Request.Header.Cookie(console.Cookie))}
+func visit(c *fasthttp.RequestCtx, method, cookie string, body []byte) (*console.Request, *authority.Failure) {
+	request := &console.Request{Method: method, Path: string(pathOf(&c.Request.Header)), Token: string(c.Request.Header.Cookie(cookie))}
 	request.LastEventID = string(c.Request.Header.Peek("Last-Event-Id"))
-	request.Admit = func(key *ledger.Key) *authority.Failure { return s.takeKey(c, s.keyPolicy(manageLimit), key) }
 	var err error
 	_, query, _ := bytes.Cut(c.Request.Header.RequestURI(), []byte("?"))
 	if request.Query, err = url.ParseQuery(string(query)); err != nil {
 		return nil, schemaFailure("the query of the address is malformed")
 	}
 	if method == fasthttp.MethodPost {
-		if request.Form, err = url.ParseQuery(string(c.input)); err != nil {
+		if request.Form, err = url.ParseQuery(string(body)); err != nil {
 			return nil, schemaFailure("the form is malformed")
 		}
 	}
@@ -109,7 +109,7 @@ func (s *Server) visit(c *call, method string) (*console.Request, *authority.Fai
 }
 
 // show writes a page.
-func (s *Server) show(c *call, page *console.Response) {
+func show(c *fasthttp.RequestCtx, page *console.Response) {
 	c.SetStatusCode(page.Status)
 	header := &c.Response.Header
 	if page.Cacheable {

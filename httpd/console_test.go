@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"html"
@@ -22,11 +23,11 @@ import (
 
 // A browser keeps the cookie of the console, which a cookie jar of Go does not send over plain HTTP to localhost.
 type browser struct {
-	t       *testing.T
-	base    string // http://localhost:port
-	address string
-	cookie  string
-	agent   http.Client
+	t            *testing.T
+	base         string // http://localhost:port
+	address      string
+	cookie, name string // name is the cookie's; empty for the holders'
+	agent        http.Client
 }
 
 // consolePolicy allows tools, denies some, and holds one.
@@ -96,7 +97,7 @@ func (b *browser) do(method, path string, form url.Values, edit func(*http.Reque
 		request.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
 	if b.cookie != "" {
-		request.Header.Set("Cookie", console.Cookie+"="+b.cookie)
+		request.Header.Set("Cookie", cmp.Or(b.name, console.Cookie)+"="+b.cookie)
 	}
 	if edit != nil {
 		edit(request)

@@ -156,7 +156,7 @@ func (p *patient) examineAddresses() {
 		p.add(sound, "socket", "%s is left over; the next start replaces it", s.adminSocket())
 	}
 	p.examineSocket(s["SVC_LISTEN_UNIX"])
-	for _, name := range []string{"SVC_LISTEN", "SVC_INTERNAL_LISTEN", "SVC_ADMIN_LISTEN", "SVC_PPROF_LISTEN"} { // as the service does
+	for _, name := range []string{"SVC_LISTEN", "SVC_INTERNAL_LISTEN", "SVC_ADMIN_LISTEN", "SVC_PPROF_LISTEN", "SVC_CONSOLE_LISTEN"} { // as the service does
 		if s[name] == "" || s[name] == "off" {
 			continue
 		}

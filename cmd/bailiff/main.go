@@ -50,6 +50,7 @@ type command struct {
 	Webhooks   webhooksCommand    `cmd:"" help:"Register webhooks, and receive their deliveries."`
 	Clock      clockCommand       `cmd:"" help:"Confirm the clock of a service that doubts it."`
 	Events     eventsCommand      `cmd:"" help:"Print the events of an API key, or verify the whole record."`
+	Console    consoleCommand     `cmd:"" help:"Open the console of all keys, which the service that runs here has."`
 	Limits     limitsCommand      `cmd:"" help:"Print what is used and left of each limit of an API key."`
 	Send       sendCommand        `cmd:"" help:"Authorize a signed transaction and submit it."`
 	Attest     attestCommand      `cmd:"" help:"Work with attestations."`

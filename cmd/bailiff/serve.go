@@ -16,6 +16,7 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
+	"bailiff/httpd"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/gateway"
@@ -100,9 +101,10 @@ type service struct {
 	gateway      *gateway.Gateway
 	ready        *readiness
 	admin        *authority.Admin
-	clients      []server // who asks from outside; stopped first
-	operator     []server // admin socket and monitor; stopped last
-	places       *places  // of the connections of clients
+	operating    *httpd.OperatorConsole // nil: there is none
+	clients      []server               // who asks from outside; stopped first
+	operator     []server               // admin socket and monitor; stopped last
+	places       *places                // of the connections of clients
 	work         background
 	failed       chan error // of whatever can't go on
 	address      string     // where the API is

@@ -64,7 +64,9 @@ func (r *service) listenBeside(config httpd.Config) error {
 	if err != nil {
 		return fmt.Errorf("the admin socket: %w", err)
 	}
-	r.operator = append(r.operator, server{httpd.NewAdmin(r.admin, r.log), steady(socket, nil, r.clock, r.log)})
+	admin := httpd.NewAdmin(r.admin, r.log)
+	admin.GiveConsole(r.operating)
+	r.operator = append(r.operator, server{admin, steady(socket, nil, r.clock, r.log)})
 	monitor, err := r.listenMonitor()
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"strings"
 	"time"
@@ -126,6 +127,9 @@ func (r *service) wire() error {
 		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: rand.Reader, Hosted: r.settings.hosted(),
 		Decider: r.decider,
 	}
+	if err := r.listenConsole(); err != nil {
+		return err
+	}
 	return r.listenBeside(config)
 }
 
@@ -172,7 +176,29 @@ func (r *service) newConsole() (*console.Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, errors.Join(r.metrics.Queue("console_sessions", c.Sessions), r.metrics.Queue("console_tails", c.Tails))
+	return c, errors.Join(r.countBudget(metrics.ConsoleSessions, c.Memory()), r.metrics.Queue("console_sessions", c.Sessions), r.metrics.Queue("console_tails", c.Tails))
+}
+
+// listenConsole opens the listener of the operator's console, if there is to be one.
+func (r *service) listenConsole() error {
+	address := r.settings["SVC_CONSOLE_LISTEN"]
+	if address == "off" {
+		return nil
+	}
+	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: rand.Reader, Log: r.log, Operator: r.admin})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("SVC_CONSOLE_LISTEN: %w", err)
+	}
+	if r.operating, err = httpd.NewOperatorConsole(c, listener, r.log); err != nil {
+		return errors.Join(fmt.Errorf("SVC_CONSOLE_LISTEN: %w", err), listener.Close())
+	}
+	r.operator = append(r.operator, server{r.operating, steady(listener, nil, r.clock, r.log)})
+	r.log.Info("serving the operator's console; open it with: bailiff console", "address", listener.Addr().String())
+	return errors.Join(r.countBudget(metrics.OperatorSessions, c.Memory()), r.metrics.Queue("operator_console_sessions", c.Sessions), r.metrics.Queue("operator_console_tails", c.Tails))
 }
 
 // newGateway makes the gateway to the chains that have an upstream.

@@ -40,6 +40,7 @@ var settingTable = []setting{
 	{"SVC_LOG_FORMAT", "text", "form of the log's lines on standard error: text (logfmt) or json, one object a line", oneOf("text", "json")},
 	{"SVC_LOG_LEVEL", "info", "the least severe lines that the log has: debug, info, warn or error", oneOf("debug", "info", "warn", "error")},
 	{"SVC_CONSOLE", "true", "false switches the console at /console of the API's address off; it answers over TLS and on this machine only", isBool},
+	{"SVC_CONSOLE_LISTEN", "off", "loopback address and port of the operator's console of all keys, which bailiff console opens; off for none", isLoopbackOrOff},
 	{"SVC_PUBLIC_URL", "", "where clients reach the API, for documents and activations (default http:// and SVC_LISTEN, where that names one address)", isBaseURL},
 	{"SVC_CONTACT", "", "how to reach who runs the service (an e-mail or web address), for the conformance descriptor", isContact},
 	{"SVC_TRUSTED_PROXIES", "", "networks (CIDR, comma-separated) whose X-Forwarded-For names the client", isPrefixes},

@@ -69,6 +69,18 @@ func isAddressOrOff(value string) error {
 	return isAddress(value)
 }
 
+// isLoopbackOrOff takes what a listener may listen on that other machines must not reach.
+func isLoopbackOrOff(value string) error {
+	if err := isAddressOrOff(value); err != nil || value == "off" {
+		return err
+	}
+	host, port, err := net.SplitHostPort(value)
+	if err == nil && !loopback(host) {
+		return fmt.Errorf("it is an address which other machines may reach; use 127.0.0.1:%s, or [::1]:%s", port, port)
+	}
+	return err
+}
+
 // isBaseURL takes the address of an API, below which routes begin.
 func isBaseURL(value string) error {
 	u, err := url.Parse(value)

@@ -1,7 +1,7 @@
-// Package console is the read-only console of an API key's holder: pages of HTML, which need no JavaScript, that show the
-// key's events, holds, usage, policy and webhooks.
+// Package console is the read-only console of an API key's holder, and that of the operator, who chooses among all keys:
+// pages of HTML, which need no JavaScript, that show a key's events, holds, usage, policy and webhooks.
 //
-// It promises that a page shows the records of the session's own key alone, that no page changes anything but the session,
+// It promises that a page of a holder shows the records of the session's own key alone, that no page changes anything but the session,
 // that a session ends with its key at the next request, and that what an agent chose reaches a page as text only. It knows
 // no HTTP library: httpd carries requests and answers, and counts them for the rate limits.
 package console
@@ -25,20 +25,24 @@ import (
 const (
 	// Root is the path under which all pages are.
 	Root = "/console"
-	// Cookie is the name of the session's cookie. The prefix has browsers take it only with Secure, Path=/ and without a domain.
-	Cookie = "__Host-bailiff-session"
+	// Cookie is the name of the cookie of a holder's session, and OperatorCookie that of an operator's: browsers send the
+	// cookies of one port of a host to all its ports. The prefix has browsers take it only with Secure, Path=/ and without a domain.
+	Cookie         = "__Host-bailiff-session"
+	OperatorCookie = "__Host-bailiff-operator"
 	// MaxForm is the largest form, in bytes: an attestation takes up to 8 KiB.
 	MaxForm = 16_000
 	// scope is what a key needs to sign in.
 	scope = ledger.ScopeAuthorize
 )
 
-// Config is what a console is made of. All of it is required.
+// Config is what a console is made of. All of it but Operator is required.
 type Config struct {
 	Authority *authority.Authority
 	Clock     authority.Clock
 	Random    io.Reader // for sessions; cryptographically secure
 	Log       *slog.Logger
+	// Operator makes it the operator's console, in which a session begins with a one-time code; nil: that of keys' holders.
+	Operator *authority.Admin
 }
 
 // Console makes the pages. It is safe for concurrent use.
@@ -46,6 +50,7 @@ type Console struct {
 	Config
 	sessions sessions
 	tails    tails
+	code     oneTimeCode
 }
 
 // New returns a console, or what is missing for one.
@@ -53,9 +58,13 @@ func New(c Config) (*Console, error) {
 	if c.Authority == nil || c.Clock == nil || c.Random == nil || c.Log == nil {
 		return nil, errors.New("a console needs an authority, a clock, randomness and a log")
 	}
+	name := "console_sessions"
+	if c.Operator != nil {
+		name = "operator_console_sessions"
+	}
 	return &Console{Config: c, tails: tails{byKey: map[ledger.ID]int{}}, sessions: sessions{
 		clock: c.Clock, random: c.Random, all: map[[32]byte]*session{}, byKey: map[ledger.ID][]*session{},
-		budget: budget.New(budget.Options{Name: "console_sessions", Most: maxSessions * sessionBytes, Clock: c.Clock, Log: c.Log}),
+		budget: budget.New(budget.Options{Name: name, Most: maxSessions * sessionBytes, Clock: c.Clock, Log: c.Log}),
 	}}, nil
 }
 
@@ -92,11 +101,26 @@ type Response struct {
 	Cacheable bool
 }
 
-// cookieAttributes follow the cookie's value. Lax lets a link from elsewhere find the session; every POST is held to its origin.
-const cookieAttributes = "; Path=/; Secure; HttpOnly; SameSite=Lax"
+// CookieName is the name of the session's cookie.
+func (c *Console) CookieName() string {
+	if c.Operator != nil {
+		return OperatorCookie
+	}
+	return Cookie
+}
 
-// clearCookie removes the cookie.
-const clearCookie = Cookie + "=" + cookieAttributes + "; Max-Age=0"
+// cookie is the value of Set-Cookie for a token. Lax lets a link from elsewhere find a holder's session, and every POST is
+// held to its origin; an operator's session is for requests of its own pages.
+func (c *Console) cookie(token string) string {
+	sites := "Lax"
+	if c.Operator != nil {
+		sites = "Strict"
+	}
+	return c.CookieName() + "=" + token + "; Path=/; Secure; HttpOnly; SameSite=" + sites
+}
+
+// noCookie is the value of Set-Cookie that removes the cookie.
+func (c *Console) noCookie() string { return c.cookie("") + "; Max-Age=0" }
 
 // SecurityHeaders are those of every answer of the console.
 var SecurityHeaders = [...][2]string{
@@ -119,7 +143,7 @@ type visit struct {
 // Answer answers a request.
 func (c *Console) Answer(ctx context.Context, r *Request) *Response {
 	row, parameter := find(r.Path)
-	if row == nil {
+	if row == nil || row.operator && c.Operator == nil {
 		return c.problem(nil, http.StatusNotFound, "There is no such page.")
 	}
 	handle := row.get
@@ -137,10 +161,14 @@ func (c *Console) Answer(ctx context.Context, r *Request) *Response {
 			return refused
 		}
 	}
+	if v.key != nil && v.key.ID == (ledger.ID{}) && !row.operator && row.path != verifyPath {
+		return &Response{Status: http.StatusSeeOther, Location: keysPath} // where the operator chooses a key
+	}
 	return handle(c, ctx, v, parameter)
 }
 
-// SessionKey returns the API key of a session that is good now, and nil where there is none.
+// SessionKey returns the API key of a session that is good now, and nil where there is none. An operator's session has the
+// key that was chosen, revoked ones included, and one without an id before that.
 func (c *Console) SessionKey(token string) *ledger.Key { return c.sessionKey(token, c.sessions.find) }
 
 func (c *Console) sessionKey(token string, find func(string) (ledger.ID, bool)) *ledger.Key {
@@ -150,6 +178,12 @@ func (c *Console) sessionKey(token string, find func(string) (ledger.ID, bool)) 
 	id, found := find(token)
 	if !found {
 		return nil
+	}
+	if c.Operator != nil {
+		if key, known := c.Operator.Ledger.LookupKeyID(c.sessions.chosen(token)); known {
+			return key
+		}
+		return new(ledger.Key)
 	}
 	key, fault := c.Authority.ReadmitKey(id, scope)
 	if fault != nil {
@@ -168,7 +202,7 @@ func (c *Console) readmit(v *visit, idle bool) *Response {
 	if v.key = c.sessionKey(v.Token, find); v.key == nil {
 		response := &Response{Status: http.StatusSeeOther, Location: signInPath}
 		if v.Token != "" {
-			response.SetCookie = clearCookie
+			response.SetCookie = c.noCookie()
 		}
 		return response
 	}
@@ -207,7 +241,13 @@ func (c *Console) page(v *visit, name, title string, content any) *Response {
 	var text bytes.Buffer
 	frame := frame{Title: title, Page: name, Root: Root, Content: content, Now: c.Clock().UTC()}
 	if v != nil && v.key != nil {
-		frame.KeyID, frame.Menu = v.key.ID.String(), menu
+		frame.Menu = menu
+		if c.Operator != nil {
+			frame.Menu = operatorMenu
+		}
+		if v.key.ID != (ledger.ID{}) {
+			frame.KeyID = v.key.ID.String()
+		}
 	}
 	if err := templates[name].ExecuteTemplate(&text, "layout.html", frame); err != nil {
 		c.Log.Error("a page of the console could not be made", "page", name, "error", err)

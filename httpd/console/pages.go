@@ -23,6 +23,7 @@ type handler func(c *Console, ctx context.Context, v *visit, parameter string) *
 type page struct {
 	path      string // a path that ends in a slash is followed by one segment
 	open      bool   // needs no session
+	operator  bool   // is of the operator's console alone, and needs no chosen key
 	idle      bool   // is asked for by the browser itself: no use of the session, and not counted for the key's limit
 	get, post handler
 }
@@ -32,6 +33,7 @@ const (
 	signOutPath = Root + "/sign-out"
 	eventsPath  = Root + "/events"
 	holdsPath   = Root + "/holds"
+	keysPath    = Root + "/keys"
 	keyPath     = Root + "/key"
 	policyPath  = Root + "/policy"
 	hooksPath   = Root + "/webhooks"
@@ -60,6 +62,7 @@ func init() {
 		{path: eventsPath + "/", get: (*Console).event},
 		{path: holdsPath, get: (*Console).holds},
 		{path: holdsPath + "/", get: (*Console).hold},
+		{path: keysPath, operator: true, get: (*Console).keys, post: (*Console).chooseKey},
 		{path: keyPath, get: (*Console).key},
 		{path: policyPath, get: (*Console).policy},
 		{path: hooksPath, get: (*Console).webhooks},
@@ -72,6 +75,9 @@ var menu = []link{
 	{Root, "Overview", "overview"}, {eventsPath, "Events", "events"}, {holdsPath, "Holds", "holds"}, {policyPath, "Policy", "policy"},
 	{hooksPath, "Webhooks", "webhooks"}, {keyPath, "Key", "key"}, {verifyPath, "Verify", "verify"},
 }
+
+// operatorMenu is the same for the operator.
+var operatorMenu = append([]link{{keysPath, "All keys", "keys"}}, menu...)
 
 // A link is an entry of the menu.
 type link struct{ Path, Name, Page string }
@@ -113,12 +119,15 @@ func (c *Console) signInForm(_ context.Context, v *visit, _ string) *Response {
 	if c.SessionKey(v.Token) != nil {
 		return &Response{Status: http.StatusSeeOther, Location: Root}
 	}
-	return c.page(nil, "sign-in", "Sign in", "")
+	return c.page(nil, c.signInPage(), "Sign in", "")
 }
 
 // signIn begins a session with an API key. The session that the browser had ends, so that its token is never one that
 // somebody else may know.
 func (c *Console) signIn(_ context.Context, v *visit, _ string) *Response {
+	if c.Operator != nil {
+		return c.signInOperator(v)
+	}
 	key, fault := c.Authority.Authenticate([]byte(strings.TrimSpace(v.Form.Get("key"))), scope)
 	if fault == nil && v.Admit != nil {
 		fault = v.Admit(key)
@@ -126,10 +135,15 @@ func (c *Console) signIn(_ context.Context, v *visit, _ string) *Response {
 	if fault != nil {
 		return c.refuseSignIn(cmp.Or(fault.HTTP, code.Lookup(fault.Code).HTTP), fault.Message)
 	}
+	return c.open(v, key.ID)
+}
+
+// open begins a session, of no key for the operator, in place of the one that the browser had.
+func (c *Console) open(v *visit, key ledger.ID) *Response {
 	if v.Token != "" {
 		c.sessions.end(v.Token)
 	}
-	token, err := c.sessions.begin(key.ID)
+	token, err := c.sessions.begin(key)
 	switch {
 	case errors.Is(err, errNoSession):
 		return c.refuseSignIn(http.StatusServiceUnavailable, err.Error())
@@ -137,11 +151,11 @@ func (c *Console) signIn(_ context.Context, v *visit, _ string) *Response {
 		c.Log.Error("a session of the console could not begin", "error", err)
 		return c.refuseSignIn(http.StatusServiceUnavailable, "the service has no random numbers; try again later")
 	}
-	return &Response{Status: http.StatusSeeOther, Location: Root, SetCookie: Cookie + "=" + token + cookieAttributes}
+	return &Response{Status: http.StatusSeeOther, Location: Root, SetCookie: c.cookie(token)}
 }
 
 func (c *Console) refuseSignIn(status int, message string) *Response {
-	response := c.page(nil, "sign-in", "Sign in", message)
+	response := c.page(nil, c.signInPage(), "Sign in", message)
 	response.Status = status
 	return response
 }
@@ -150,7 +164,7 @@ func (c *Console) signOut(_ context.Context, v *visit, _ string) *Response {
 	if v.Token != "" {
 		c.sessions.end(v.Token)
 	}
-	return &Response{Status: http.StatusSeeOther, Location: signInPath, SetCookie: clearCookie}
+	return &Response{Status: http.StatusSeeOther, Location: signInPath, SetCookie: c.noCookie()}
 }
 
 // overview is what the first page shows.
@@ -246,7 +260,7 @@ func (c *Console) events(ctx context.Context, v *visit, _ string) *Response {
 	}
 	view.Rows = rows(latest.Events)
 	if view.Filter.From == "" && view.Filter.To == "" && before == 0 {
-		view.Live, view.After = livePath+"?"+url.Values{"decision": {view.Filter.Decision}, "rule": {view.Filter.Rule}}.Encode(), latest.Head
+		view.Live, view.After = livePath+"?"+url.Values{"decision": {view.Filter.Decision}, "rule": {view.Filter.Rule}, "key": {v.key.ID.String()}}.Encode(), latest.Head
 	}
 	if latest.Before > 0 {
 		view.Older = eventsPath + "?" + view.Filter.values(latest.Before).Encode()
@@ -444,7 +458,7 @@ func (c *Console) verify(_ context.Context, v *visit, _ string) *Response {
 	switch {
 	case err != nil:
 		view.Fault = err.Error()
-	case claims.KeyID != v.key.ID.String():
+	case claims.KeyID != v.key.ID.String() && c.Operator == nil:
 		view.Other = true
 	default:
 		view.Fields = fields(claims)

@@ -46,7 +46,8 @@ type session struct {
 	key     ledger.ID
 	created time.Time
 	used    time.Time
-	drawn   *hours // of the last overview; nil before it
+	chosen  ledger.ID // whose records the operator looks at
+	drawn   *hours    // of the last overview; nil before it
 }
 
 func (s *session) over(now time.Time) bool {
@@ -123,6 +124,27 @@ func (s *sessions) shown(token string) (h hours, ok bool) {
 		return h, false
 	}
 	return *one.drawn, true
+}
+
+// choose has an operator's session look at a key, if there is one.
+func (s *sessions) choose(token string, key ledger.ID) {
+	hash := sha256.Sum256([]byte(token))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.all[hash]; one != nil {
+		one.chosen, one.drawn = key, nil
+	}
+}
+
+// chosen returns the key that an operator's session looks at; zero for none.
+func (s *sessions) chosen(token string) ledger.ID {
+	hash := sha256.Sum256([]byte(token))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.all[hash]; one != nil {
+		return one.chosen
+	}
+	return ledger.ID{}
 }
 
 // end ends the session of a token, if there is one.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bailiff/runtime/authority"
+	"bailiff/runtime/budget"
 	"bailiff/runtime/ledger"
 )
 
@@ -53,6 +54,9 @@ func (t *tails) begin(key ledger.ID) (end func(), ok bool) {
 // Sessions returns how many sessions there are.
 func (c *Console) Sessions() int { return c.sessions.count() }
 
+// Memory returns the budget of the sessions' memory.
+func (c *Console) Memory() *budget.Budget { return c.sessions.budget }
+
 // Tails returns how many requests wait for new events.
 func (c *Console) Tails() int {
 	c.tails.mu.Lock()
@@ -86,7 +90,11 @@ func (c *Console) tail(ctx context.Context, v *visit, _ string) *Response {
 		return c.problem(v, http.StatusServiceUnavailable, "Too many pages of this key wait for new events. Close some.")
 	}
 	defer end()
-	good := func() bool { return c.sessionKey(v.Token, c.sessions.peek) != nil }
+	// An operator's other page may choose another key meanwhile, and a browser sign in with one.
+	good := func() bool {
+		key := c.sessionKey(v.Token, c.sessions.peek)
+		return key != nil && key.ID == v.key.ID && (!v.Query.Has("key") || v.Query.Get("key") == key.ID.String())
+	}
 	view, fault := c.Authority.Tail(ctx, v.key, query, tailWait, good)
 	if fault != nil {
 		return c.fail(v, fault)

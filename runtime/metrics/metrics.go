@@ -241,21 +241,23 @@ type Budget uint8
 
 // The budgets, by what uses them.
 const (
-	Deployments     Budget = iota // policies compiled in an hour, by key
-	Compiling                     // compiling at once
-	Evaluating                    // judging what takes long, by key and at once
-	Loading                       // loading stored policies at once
-	Programs                      // memory of the programs that wait for a request
-	Lingering                     // memory of the programs that were replaced, and that requests still use
-	Paging                        // reading pages of events, by key and at once
-	Storage                       // bytes that the deployments of a key keep
-	Waiting                       // requests that wait for holds, by key and at once
-	RequestBodies                 // memory of the requests' bodies
-	UpstreamAnswers               // memory of the answers of chains' nodes
+	Deployments      Budget = iota // policies compiled in an hour, by key
+	Compiling                      // compiling at once
+	Evaluating                     // judging what takes long, by key and at once
+	Loading                        // loading stored policies at once
+	Programs                       // memory of the programs that wait for a request
+	Lingering                      // memory of the programs that were replaced, and that requests still use
+	Paging                         // reading pages of events, by key and at once
+	Storage                        // bytes that the deployments of a key keep
+	Waiting                        // requests that wait for holds, by key and at once
+	RequestBodies                  // memory of the requests' bodies
+	UpstreamAnswers                // memory of the answers of chains' nodes
+	ConsoleSessions                // memory of the sessions of the console
+	OperatorSessions               // memory of the sessions of the operator's console
 	budgets
 )
 
-var budgetNames = [budgets]string{"deployments", "compiling", "evaluating", "loading", "programs", "replaced_programs", "paging", "storage", "waiting", "request_bodies", "upstream_answers"}
+var budgetNames = [budgets]string{"deployments", "compiling", "evaluating", "loading", "programs", "replaced_programs", "paging", "storage", "waiting", "request_bodies", "upstream_answers", "console_sessions", "operator_console_sessions"}
 
 // String returns the budget's name, as metrics and the log have it.
 func (b Budget) String() string {
