@@ -19,6 +19,7 @@ func TestConsole(t *testing.T) {
 			"verify":                func(t *testing.T) { testVerify(t, s, holder, other) },
 			"problems":              func(t *testing.T) { testProblems(t, s, holder) },
 			"keyboard":              func(t *testing.T) { testKeyboard(t, s, holder) },
+			"live events":           func(t *testing.T) { testLive(t, s) },
 			"markup":                func(t *testing.T) { testMarkup(t, s) },
 			"foreign pages":         func(t *testing.T) { testForeign(t, s, holder) },
 			"rebound name":          func(t *testing.T) { testRebinding(t, s) },

@@ -1,0 +1,73 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// until waits for a condition of the page.
+func (b *tab) until(what, condition string) {
+	b.t.Helper()
+	for end := time.Now().Add(patience); !ask[bool](b, condition); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			b.t.Fatalf("%s: %s does not come about: %s", b.path(), what, b.text())
+		}
+	}
+}
+
+// shows is the condition that the table of events shows a text.
+func shows(text string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("main tbody td")].some(cell => cell.innerText.toLowerCase() === %q.toLowerCase())`, text)
+}
+
+// testLive has events appear while the page is open, with markup of an agent in them, until they are switched off, and until the
+// key is revoked.
+func testLive(t *testing.T, s *stage) {
+	k := s.newKey()
+	s.ask(k, "first", object{"action": "bash", "command": "ls"})
+	b := open(t, s.browser, s.origin)
+	b.signIn(k)
+	b.visit("/console/events")
+	b.until("the page is live", `!document.getElementById("live").hidden`)
+	for _, agent := range marks("agentId") {
+		s.ask(k, agent, object{"action": "bash", "command": "ls"})
+	}
+	for _, agent := range marks("agentId") {
+		b.until("the event of "+agent, shows(agent))
+	}
+	b.sound(s.axe)
+	for _, fault := range b.marked() {
+		t.Error(fault)
+	}
+	if all := b.column(0); !slices.IsSortedFunc(all, func(x, y string) int { return len(y) - len(x) }) || len(slices.Compact(slices.Clone(all))) != len(all) {
+		t.Errorf("the events are in the order %q", all)
+	}
+	b.load(chromedp.Click(chromedp.CSS("main tbody tr:first-child a")))
+	if !strings.Contains(b.text(), marks("agentId")[len(markups)-1]) {
+		t.Errorf("the link of the new event leads to %s: %s", b.path(), b.text())
+	}
+	b.visit("/console/events")
+	b.until("the page is live", `!document.getElementById("live").hidden`)
+	label := ask[string](b, `document.getElementById("live").innerText`)
+	b.do(chromedp.Click(chromedp.CSS("#live")))
+	if now := ask[string](b, `document.getElementById("live").innerText + document.getElementById("live").getAttribute("aria-pressed")`); now == label+"true" {
+		t.Errorf("switched off, the button says %q", now)
+	}
+	b.do(chromedp.Click(chromedp.CSS("#live")))
+	s.ask(k, "after", object{"action": "bash", "command": "ls"})
+	b.until("the event after it was switched on again", shows("after"))
+	b.checkReports()
+	if _, err := s.service.Run("keys", "revoke", k.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.until("the end of a revoked key", `document.body.innerText.includes("Live updates have ended")`)
+	b.load(chromedp.Click(chromedp.CSS(`nav a[href="/console"]`)))
+	if b.path() != "/console/sign-in" {
+		t.Errorf("after its key was revoked the session shows %s", b.path())
+	}
+}
