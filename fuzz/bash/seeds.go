@@ -46,6 +46,13 @@ var Seeds = []string{
 	"bash <<'E'\nexec < <(echo '$A$B W')\nE",
 	"bash <<'E'\ncommand exec <<'F'\n$A$B W\nF\nE",
 
+	"env bash <<<$'exec -s <<<\\'$A$B W\\''",
+	"bash <<'E'\nexec -s x <<<'$A$B W'\nE",
+
+	// Backquotes lose a backslash and the line end behind it before the other backslashes.
+	"x=`e\\\\\\\nval '\\$X'`",
+	"echo \"`e\\\\\\\nval '\\$X'`\"",
+
 	// Code out of quoted text.
 	`A=to; B=uch; [[ 'a[$($A$B W)]' -eq 0 ]]`,
 	"[[ 'a[`$X`]' -eq 0 ]]",

@@ -10,6 +10,7 @@ const (
 	fileCommand  = "vm/command/command.go"
 	fileEvaluate = "vm/command/evaluate.go"
 	fileInput    = "vm/command/input.go"
+	fileWalk     = "vm/command/walk.go"
 	fileFlow     = "vm/command/flow.go"
 	fileRunner   = "vm/command/runner.go"
 )
@@ -51,7 +52,8 @@ var Commands = []Mutant{
 	{"here-documents of shells are not read", fileInput, "\t\tread(b.String())\n", ""},
 	{"here-documents lose backslashes before double quotes", fileInput, "unescapeOnly(lit.Value, documentEscapes)", "unescape(lit.Value, true)"},
 	{"commands take nothing of the script", fileInput, "r.takes && rest", "false && rest"},
-	{"exec gives a shell no other input", fileRunner, "program == \"exec\" && w.fed", "false"},
+	{"exec gives a shell no other input", fileRunner, "name == \"exec\" && w.fed", "false"},
+	{"line ends in backquotes stay", fileWalk, "range backquoteEscapes {", "range backquoteEscapes[:2] {"},
 	{"the text of trap is not read", fileEvaluate, "\t\tw.evaluated(texts[0])\n", ""},
 	{"the text of eval is not read", fileEvaluate, "w.evaluated(strings.Join(texts, \" \"))", "_ = strings.Join(texts, \" \")"},
 	{"PS4 is a variable as any", fileFlow, "{\"PS4\": false, ", "{"},

@@ -22,7 +22,7 @@ type runner struct {
 	joins    bool // a shell reads what follows, joined
 	splits   bool // what follows a text belongs to its words
 	feeds    bool // words that are not in the text follow the command's own
-	stays    bool // without a command its redirections are the shell's
+	stays    bool // its redirections may be the shell's
 }
 
 var shellRunner = runner{short: "oO", long: "rcfile init-file emulate", shell: true}
@@ -95,6 +95,9 @@ type options struct {
 
 // runOther reads a runner that is not a shell.
 func (r *commandReading) runOther(w runner, command string, words []*syntax.Word, redirs []*syntax.Redirect, depth int) bool {
+	if w.stays && r.script && !r.exchanged(command, redirs, depth) {
+		return false
+	}
 	rest, given, ok := r.options(w, command, words, depth)
 	if !ok || given.letters != "" && strings.ContainsAny(given.letters, w.question) {
 		return ok
@@ -117,8 +120,6 @@ func (r *commandReading) runOther(w runner, command string, words []*syntax.Word
 	switch {
 	case r.fed && (len(rest) == 0 || w.joins):
 		return false // what is fed to it is the command, or a shell reads it
-	case len(rest) == 0 && w.stays && r.script && !r.exchanged(command, redirs, depth):
-		return false
 	case len(rest) == 0:
 		return w.alone != "*" && (w.alone == "" || !strings.ContainsAny(given.letters, w.alone))
 	case w.joins && strings.HasPrefix(wordText(command, rest[0].Parts, false), ":::"):

@@ -70,8 +70,8 @@ func (r *reader) feed(text string) {
 	r.fed, r.takes = fed, takes
 }
 
-// exchange reads the redirections of an exec without a command: a shell that takes its commands from its standard input goes
-// on with what that is then.
+// exchange reads the redirections of an exec: a shell that takes its commands from its standard input goes on with what that is
+// then, where exec has no command, or a mistake in its options.
 func (w *walker) exchange(redirs []*syntax.Redirect) {
 	for _, redir := range redirs {
 		number := ""

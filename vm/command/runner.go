@@ -111,6 +111,9 @@ func (w *walker) runs(words []*syntax.Word, redirs []*syntax.Redirect, at place)
 		if !ok {
 			return
 		}
+		if name == "exec" && w.fed {
+			w.exchange(redirs)
+		}
 		next := w.skip(r, words[1:], at)
 		if next.hidden != nil {
 			w.refuse(ErrDynamic, next.hidden)
@@ -198,9 +201,6 @@ func (w *walker) start(r runner, next run, name *syntax.Word, redirs []*syntax.R
 func (w *walker) open(next run, name *syntax.Word, redirs []*syntax.Redirect, at place, isShell bool) {
 	w.openEnd = true
 	program := baseName(w.text(name.Parts, false))
-	if program == "exec" && w.fed {
-		w.exchange(redirs)
-	}
 	if at.appended && !next.text && program != "xargs" {
 		w.refuse(ErrText, name)
 		return

@@ -200,18 +200,24 @@ func (w *walker) backquoted(node *syntax.CmdSubst) bool {
 	if text = text[1 : len(text)-1]; strings.IndexByte(text, '\\') < 0 {
 		return false
 	}
-	inner := backquoteEscapes.Replace(text)
-	w.evaluated(inner)
-	if again := quotedBackquoteEscapes.Replace(text); again != inner {
-		w.evaluated(again)
+	read := map[string]bool{}
+	for _, escapes := range backquoteEscapes {
+		if inner := escapes.Replace(text); !read[inner] {
+			read[inner] = true
+			w.evaluated(inner)
+		}
 	}
 	return true
 }
 
-var (
-	backquoteEscapes       = strings.NewReplacer("\\\\", "\\", "\\`", "`", "\\$", "$")
-	quotedBackquoteEscapes = strings.NewReplacer("\\\\", "\\", "\\`", "`", "\\$", "$", "\\\"", "\"")
-)
+// backquoteEscapes are the ways in which backslashes are taken away: outside of double quotes and in them, and each with those
+// before a line end and without, which bash takes away, but not everywhere.
+var backquoteEscapes = [...]*strings.Replacer{
+	strings.NewReplacer("\\\\", "\\", "\\`", "`", "\\$", "$"),
+	strings.NewReplacer("\\\\", "\\", "\\`", "`", "\\$", "$", "\\\"", "\""),
+	strings.NewReplacer("\\\\", "\\", "\\`", "`", "\\$", "$", "\\\n", ""),
+	strings.NewReplacer("\\\\", "\\", "\\`", "`", "\\$", "$", "\\\"", "\"", "\\\n", ""),
+}
 
 // look is one flat switch over the nodes that matter.
 func (w *walker) look(node syntax.Node) {
