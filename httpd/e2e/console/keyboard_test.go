@@ -9,7 +9,7 @@ import (
 )
 
 // reachable counts what the keyboard has to reach on the page.
-const reachable = `[...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")].filter(e => e.getClientRects().length && !e.disabled).length`
+const reachable = `[...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")].filter(e => e.checkVisibility() && !e.disabled).length`
 
 // walk presses Tab from the start of the page to its end, and returns what has the focus on the way.
 func (b *tab) walk() (way []focus) {
