@@ -49,6 +49,7 @@ golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./cmd/bailiff -run 'TestDiagnosticsPage|TestMetricsPage' -rewrite
 	$(GO) test ./runtime/attest -run TestVectors -rewrite
 	$(GO) test ./grammar ./vm ./compiler ./runtime/intent ./httpd -rewrite
+	$(GO) test . -run TestSpecification -rewrite
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME each (20s)

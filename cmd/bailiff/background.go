@@ -75,7 +75,7 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 	r.work.cancel, r.work.started = cancel, true
 	dispatcher := webhook.New(webhook.Config{
 		Ledger: r.ledger, AllowPrivate: r.settings.on("SVC_WEBHOOK_ALLOW_PRIVATE"), Clock: r.clock, Random: rand.Reader,
-		Log: r.log, Metrics: r.metrics,
+		Log: r.log, Metrics: r.metrics, History: r.deliveries,
 	})
 	fault := func(err error) { r.failed <- err }
 	r.work.start(ctx, dispatcher.Run, fault)

@@ -23,6 +23,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/webhook"
 )
 
 // shutdownTimeout bounds how long the service takes to end, all in all.
@@ -94,6 +95,7 @@ type service struct {
 	ledger       ledger.Ledger
 	signer       *attest.Signer
 	metrics      *metrics.Metrics
+	deliveries   *webhook.History
 	boot         boot
 	signed       ledger.Head  // the head that the checkpoint in the data folder is of
 	checkpointed atomic.Int64 // when it last was of the end of the record: Unix nanoseconds
@@ -175,7 +177,7 @@ func start(s settings, log *slog.Logger, by proof) (*service, error) {
 	clock := authority.Clock(guard.Now)
 	proxies, _ := parsePrefixes(s["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
 	running := &service{
-		settings: s, log: log, clock: clock, guard: guard, signer: signer, boot: boot, metrics: metrics.New(),
+		settings: s, log: log, clock: clock, guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
 		places: newPlaces(clock, proxies), failed: make(chan error, 16),
 	}
 	if running.ledger, err = running.openLedger(); err != nil {

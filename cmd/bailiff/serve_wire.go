@@ -157,7 +157,7 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 	return authority.New(authority.Config{
 		Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"],
 		Observe: s.observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
-		Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
+		Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics, Deliveries: r.deliveries,
 		Hosted: s.hosted(), Policy: r.boot.policy, Operator: r.boot.operator,
 		EventDetail: detail, RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Deployments: s.limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
 		Mirror: mirror, HoldWaits: r.places.holdWaits(),

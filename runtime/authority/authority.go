@@ -20,6 +20,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/limit"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/webhook"
 )
 
 // The environments of the service (specification, "What the service does", 7).
@@ -45,6 +46,7 @@ type Config struct {
 	Random      io.Reader     // for ids, secrets and API keys; cryptographically secure
 	Log         *slog.Logger
 	Metrics     *metrics.Metrics // nil: nobody counts
+	Deliveries  *webhook.History // attempts to deliver, for the console; nil for none
 
 	// Hosted opens registration, and has a key's own policy alone govern it. Otherwise the service is self-hosted.
 	Hosted bool

@@ -14,6 +14,7 @@ import (
 	"bailiff/runtime/code"
 	"bailiff/runtime/eventview"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/webhook"
 )
 
 // What a page of the console reads of one key. Nothing here changes anything.
@@ -343,8 +344,9 @@ func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key) (*PolicyR
 // WebhookReport is a webhook with how its deliveries are doing.
 type WebhookReport struct {
 	WebhookView
-	DisabledAt time.Time // when deliveries stopped after repeated failure; zero while it works
-	Dropped    uint64    // events that were not delivered
+	DisabledAt time.Time         // when deliveries stopped after repeated failure; zero while it works
+	Dropped    uint64            // events that were not delivered
+	Attempts   []webhook.Attempt // the latest, newest first, since the service has started
 }
 
 // WebhookReports lists the webhooks of a key, oldest first.
@@ -355,7 +357,7 @@ func (a *Authority) WebhookReports(ctx context.Context, key *ledger.Key) ([]Webh
 	}
 	reports := make([]WebhookReport, len(hooks))
 	for i := range hooks {
-		reports[i] = WebhookReport{WebhookView: viewWebhook(&hooks[i]), Dropped: hooks[i].Dropped}
+		reports[i] = WebhookReport{WebhookView: viewWebhook(&hooks[i]), Dropped: hooks[i].Dropped, Attempts: a.Deliveries.Of(hooks[i].ID)}
 		if hooks[i].Disabled != 0 {
 			reports[i].DisabledAt = moment(hooks[i].Disabled)
 		}

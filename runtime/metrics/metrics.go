@@ -58,6 +58,9 @@ const (
 
 var deliveryNames = [deliveries]string{"delivered", "failed", "given_up", "disabled"}
 
+// String returns the outcome as the metrics name it.
+func (d Delivery) String() string { return deliveryNames[d] }
+
 // Reload is what came of reading the default policy again.
 type Reload uint8
 

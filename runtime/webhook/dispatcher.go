@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,7 @@ type Config struct {
 	Log          *slog.Logger     // nil for none
 	Metrics      *metrics.Metrics // nil for none
 	Resolver     Resolver         // nil for the system's
+	History      *History         // of attempts; nil for none
 }
 
 const (
@@ -199,6 +201,14 @@ func (d *Dispatcher) result(o *outcome) ledger.DeliveryResult {
 		r.Next = again.UnixNano()
 		outcome = metrics.Failed
 	}
+	attempt := Attempt{
+		At: at, LSN: o.item.LSN, Topic: strings.Join(o.item.Topic.Names(), ", "), Number: o.item.Attempts + 1, Status: o.status, Fault: faultOf(o.err),
+		Took: o.took, Ended: outcome,
+	}
+	if r.Next != 0 {
+		attempt.Next = time.Unix(0, r.Next).UTC()
+	}
+	d.config.History.add(hook.ID, attempt)
 	d.config.Metrics.Delivery(outcome, o.took)
 	if r.Delivered {
 		d.config.Metrics.WebhookLag(at.Sub(time.Unix(0, o.item.Event.At)))

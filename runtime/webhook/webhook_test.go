@@ -39,10 +39,12 @@ type world struct {
 	plans atomic.Uint64
 	poll  time.Duration // of the next dispatcher
 	logTo *slog.Logger  // of the next dispatcher
+
+	history *History
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, log: memory.NewLog(), stop: func() {}, poll: 2 * time.Millisecond}
+	w := &world{T: t, log: memory.NewLog(), history: NewHistory(), stop: func() {}, poll: 2 * time.Millisecond}
 	w.now.Store(ledgertest.Start)
 	w.open()
 	t.Cleanup(func() { w.shut() })
@@ -64,7 +66,7 @@ func (w *world) open() {
 		w.Fatal(err)
 	}
 	w.l = l
-	d := New(Config{Ledger: visible{l, &w.away}, AllowPrivate: true, Clock: w.clock, Random: rand.Reader, Log: w.logTo, Metrics: metrics.New()})
+	d := New(Config{Ledger: visible{l, &w.away}, AllowPrivate: true, Clock: w.clock, Random: rand.Reader, Log: w.logTo, Metrics: metrics.New(), History: w.history})
 	d.poll = w.poll
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
