@@ -163,3 +163,19 @@ func TestConsoleTailRoom(t *testing.T) {
 		t.Errorf("%d tails wait", n)
 	}
 }
+
+// plots looks at the plot of the overview, for light pages and for dark ones.
+func (b *browser) plots() {
+	b.t.Helper()
+	var plots []string
+	for _, query := range []string{"", "?scheme=dark"} {
+		response, body := b.get("/console/hours.svg" + query)
+		if response.Header.Get("Content-Type") != "image/svg+xml" || !strings.Contains(body, "<svg") || strings.Contains(body, "<script") {
+			b.t.Errorf("the plot is answered %v: %.100s", response.Header, body)
+		}
+		plots = append(plots, body)
+	}
+	if plots[0] == plots[1] {
+		b.t.Error("the plot of dark pages is that of light ones")
+	}
+}

@@ -28,42 +28,54 @@ const (
 	rareEvery = 50_000
 )
 
-// fill makes a ledger with one key and so many of its decisions, of the last 24 hours, and returns the key's secret.
-func fill(ctx context.Context, dir string, events int) (secret string, err error) {
+// fill makes a ledger with keys, of which the first has so many decisions of the last 24 hours, and returns their secrets.
+func fill(ctx context.Context, dir string, keys, events int) (secrets []string, err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return "", err
+		return nil, err
 	}
 	l, err := pebbleledger.Open(dir, pebbleledger.Options{Random: rand.Reader})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	var raw [48]byte
-	if _, err := rand.Read(raw[:]); err != nil {
-		return "", err
-	}
 	begin := time.Now().Add(-24 * time.Hour)
-	secret = "sk_svc_" + hex.EncodeToString(raw[:32])
-	key := ledger.Key{
-		ID: ledger.ID(raw[32:]).UUIDv4(), Hash: sha256.Sum256([]byte(secret)), Email: "agent@localhost.localdomain",
-		Environment: "production", Tier: "developer", Scopes: ledger.AllScopes, Created: begin.UnixNano(),
-	}
-	if err := l.CreateKey(ctx, key); err != nil {
-		return "", err
+	var first ledger.ID
+	for i := range keys {
+		key, secret, err := newKey(ctx, l, begin)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			first = key
+		}
+		secrets = append(secrets, secret)
 	}
 	step := 24 * time.Hour / time.Duration(events+1)
 	for i := range events {
-		ticket := l.Submit(plan(key.ID, i, begin.Add(time.Duration(i+1)*step)))
+		ticket := l.Submit(plan(first, i, begin.Add(time.Duration(i+1)*step)))
 		if got := ticket.Outcome(); got.Decision == ledger.NoDecision {
-			return "", fmt.Errorf("event %d was not decided: %w", i, ticket.Wait(ctx))
+			return nil, fmt.Errorf("event %d was not decided: %w", i, ticket.Wait(ctx))
 		}
 		if i%bulk == bulk-1 || i == events-1 {
 			if err := ticket.Wait(ctx); err != nil {
-				return "", err
+				return nil, err
 			}
 		}
 	}
-	return secret, nil
+	return secrets, nil
+}
+
+// newKey makes an API key.
+func newKey(ctx context.Context, l ledger.Ledger, at time.Time) (id ledger.ID, secret string, err error) {
+	var raw [48]byte
+	if _, err := rand.Read(raw[:]); err != nil {
+		return id, "", err
+	}
+	id, secret = ledger.ID(raw[32:]).UUIDv4(), "sk_svc_"+hex.EncodeToString(raw[:32])
+	return id, secret, l.CreateKey(ctx, ledger.Key{
+		ID: id, Hash: sha256.Sum256([]byte(secret)), Email: "agent@localhost.localdomain",
+		Environment: "production", Tier: "developer", Scopes: ledger.AllScopes, Created: at.UnixNano(),
+	})
 }
 
 // plan is the decision of a number: nine of ten are allowed.

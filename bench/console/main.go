@@ -3,7 +3,8 @@
 //
 // It fills a ledger with events of one key by the ledger's own Submit, in bulk, starts the service on it, signs in as a
 // browser does, and asks for pages of events one after the other, from the first byte of the request to the last of the
-// answer. Then clients ask for denials in a closed loop, in turns with live tails and without. Its last line reads
+// answer. Then clients ask for denials in a closed loop, in turns with live tails and without. A live tail is what the page of events
+// has in a browser; a key can have 16, so there are several keys, and each asks for denials. Its last line reads
 //
 //	console: 1000000 events, page p99 12.3 ms, 50 tails cost 2.1 %
 package main
@@ -53,6 +54,14 @@ func main() {
 	}
 }
 
+// A bench is a service with keys, each with a visitor who is signed in.
+type bench struct {
+	pid      int
+	base     string
+	secrets  []string
+	visitors []*visitor
+}
+
 // policy denies every shell command.
 const policy = `version: 2.4.0
 
@@ -71,7 +80,8 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	defer os.RemoveAll(folder)
 	begun := time.Now()
-	secret, err := fill(ctx, filepath.Join(folder, "data", "ledger"), o.events)
+	keys := max(1, (o.tails+tailsOfKey-1)/tailsOfKey)
+	secrets, err := fill(ctx, filepath.Join(folder, "data", "ledger"), keys, o.events)
 	if err != nil {
 		return err
 	}
@@ -81,15 +91,19 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	v, err := signIn(s.PID(), s.Address, secret)
+	b := &bench{pid: s.PID(), base: s.Address, secrets: secrets}
+	for _, secret := range secrets {
+		v, err := signIn(s.Address, secret)
+		if err != nil {
+			return err
+		}
+		b.visitors = append(b.visitors, v)
+	}
+	worst, err := b.measurePages(ctx, o, out)
 	if err != nil {
 		return err
 	}
-	worst, err := v.measurePages(ctx, o, out)
-	if err != nil {
-		return err
-	}
-	cost, err := v.measureTails(ctx, o, secret, out)
+	cost, err := b.measureTails(ctx, o, out)
 	if err != nil {
 		return err
 	}

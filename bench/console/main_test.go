@@ -43,7 +43,7 @@ func TestStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	if _, err := signIn(s.PID(), s.Address, "sk_svc_nobody"); err == nil || !strings.Contains(err.Error(), "401") {
+	if _, err := signIn(s.Address, "sk_svc_nobody"); err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("signing in with a key that is none: %v", err)
 	}
 }

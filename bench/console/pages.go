@@ -15,17 +15,16 @@ import (
 
 // A visitor is a browser that is signed in.
 type visitor struct {
-	pid    int // of the service
 	base   string
 	cookie *http.Cookie
 	client *http.Client
 }
 
 // signIn signs in with an API key. The address is of the loopback interface.
-func signIn(pid int, base, secret string) (*visitor, error) {
-	v := &visitor{pid: pid, base: base, client: &http.Client{
+func signIn(base, secret string) (*visitor, error) {
+	v := &visitor{base: base, client: &http.Client{
 		Timeout:       time.Minute,
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 1},
+		Transport:     &http.Transport{MaxIdleConnsPerHost: tailsOfKey},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	request, err := http.NewRequest(http.MethodPost, base+"/console/sign-in", strings.NewReader(url.Values{"key": {secret}}.Encode()))
@@ -84,14 +83,14 @@ func pages(events int) []struct {
 	}
 }
 
-// measurePages asks for each page so many times, one after the other, and returns the largest p99 of the pages of events.
-func (v *visitor) measurePages(ctx context.Context, o options, out io.Writer) (worst time.Duration, err error) {
+// measurePages asks for each page of the first key so many times, one after the other, and returns the largest p99 of the pages of events.
+func (b *bench) measurePages(ctx context.Context, o options, out io.Writer) (worst time.Duration, err error) {
 	fmt.Fprintf(out, "\n%-20s %9s %9s %9s %9s %8s\n", "page", "p50 ms", "p99 ms", "most ms", "CPU ms", "bytes")
 	for _, page := range pages(o.events) {
-		taken, size, before := make([]time.Duration, o.requests), 0, processor.Time(v.pid)
+		taken, size, before := make([]time.Duration, o.requests), 0, processor.Time(b.pid)
 		for i := range taken {
 			begun := time.Now()
-			text, err := v.get(ctx, page.path)
+			text, err := b.visitors[0].get(ctx, page.path)
 			taken[i] = time.Since(begun)
 			if err != nil {
 				return 0, err
@@ -101,7 +100,7 @@ func (v *visitor) measurePages(ctx context.Context, o options, out io.Writer) (w
 			}
 			size = len(text)
 		}
-		busy := (processor.Time(v.pid) - before) / time.Duration(o.requests)
+		busy := (processor.Time(b.pid) - before) / time.Duration(o.requests)
 		slices.Sort(taken)
 		p50, p99 := quantile(taken, 50), quantile(taken, 99)
 		fmt.Fprintf(out, "%-20s %9.1f %9.1f %9.1f %9.1f %8d\n", page.name, milli(p50), milli(p99), milli(taken[len(taken)-1]), milli(busy), size)

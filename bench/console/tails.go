@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
-	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,15 +23,15 @@ var denied = `{"framework":"custom","agentId":"agent-1","txCommit":"` + strings.
 
 // measureTails has clients ask for denials in turns, without live tails and with them, and returns by what part of their rate
 // the tails slow them down: the median of the turns.
-func (v *visitor) measureTails(ctx context.Context, o options, secret string, out io.Writer) (cost float64, err error) {
+func (b *bench) measureTails(ctx context.Context, o options, out io.Writer) (cost float64, err error) {
 	fmt.Fprintf(out, "\n%12s %12s %8s %14s %18s %12s\n", "denials/s", "with tails", "cost", "events told", "CPU µs a denial", "with tails")
 	var costs []float64
 	for range o.turns {
-		without, err := v.deny(ctx, o, secret)
+		without, err := b.deny(ctx, o)
 		if err != nil {
 			return 0, err
 		}
-		with, told, err := v.denyWithTails(ctx, o, secret)
+		with, told, err := b.denyWithTails(ctx, o)
 		if err != nil {
 			return 0, err
 		}
@@ -45,16 +45,17 @@ func (v *visitor) measureTails(ctx context.Context, o options, secret string, ou
 // patience is how long a tail may take to be answered first, and to be told of the last denials.
 const patience = time.Minute
 
-// denyWithTails is deny while tails follow the key's events, and returns how many events these were told.
-func (v *visitor) denyWithTails(ctx context.Context, o options, secret string) (d denials, told int64, err error) {
+// denyWithTails is deny while tails follow the keys' events, and returns how many events these were told.
+func (b *bench) denyWithTails(ctx context.Context, o options) (d denials, told int64, err error) {
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	var all sync.WaitGroup
 	var answered, count atomic.Int64
 	faults := make(chan error, o.tails)
-	for range o.tails {
+	for i := range o.tails {
 		all.Go(func() {
-			if err := v.tail(following, secret, sync.OnceFunc(func() { answered.Add(1) }), &count); err != nil && following.Err() == nil {
+			v := b.visitors[i%len(b.visitors)]
+			if err := v.tail(following, sync.OnceFunc(func() { answered.Add(1) }), &count); err != nil && following.Err() == nil {
 				faults <- fmt.Errorf("a tail has ended: %w", err)
 			}
 		})
@@ -62,7 +63,7 @@ func (v *visitor) denyWithTails(ctx context.Context, o options, secret string) (
 	if err := await(ctx, faults, func() bool { return answered.Load() == int64(o.tails) }); err != nil {
 		return d, 0, fmt.Errorf("%d of %d tails follow: %w", answered.Load(), o.tails, err)
 	}
-	if d, err = v.deny(ctx, o, secret); err == nil {
+	if d, err = b.deny(ctx, o); err == nil {
 		err = await(ctx, faults, func() bool { return o.tails == 0 || count.Load() > 0 })
 	}
 	stop()
@@ -94,17 +95,18 @@ type denials struct {
 }
 
 // deny has the clients ask for denials for a turn.
-func (v *visitor) deny(ctx context.Context, o options, secret string) (d denials, err error) {
-	client := &fasthttp.HostClient{Addr: strings.TrimPrefix(v.base, "http://"), MaxConns: o.connections}
+func (b *bench) deny(ctx context.Context, o options) (d denials, err error) {
+	client := &fasthttp.HostClient{Addr: strings.TrimPrefix(b.base, "http://"), MaxConns: o.connections}
 	defer client.CloseIdleConnections()
 	var all sync.WaitGroup
 	var count atomic.Int64
 	faults := make(chan error, o.connections)
-	begun, before := time.Now(), processor.Time(v.pid)
-	for range o.connections {
+	begun, before := time.Now(), processor.Time(b.pid)
+	for i := range o.connections {
+		secret := b.secrets[i%len(b.secrets)]
 		all.Go(func() {
 			for ctx.Err() == nil && time.Since(begun) < o.turn {
-				if err := denyOne(client, v.base, secret); err != nil {
+				if err := denyOne(client, b.base, secret); err != nil {
 					faults <- err
 					return
 				}
@@ -113,7 +115,7 @@ func (v *visitor) deny(ctx context.Context, o options, secret string) (d denials
 		})
 	}
 	all.Wait()
-	taken, busy := time.Since(begun), processor.Time(v.pid)-before
+	taken, busy := time.Since(begun), processor.Time(b.pid)-before
 	select {
 	case err := <-faults:
 		return denials{}, err
@@ -141,44 +143,43 @@ func denyOne(client *fasthttp.HostClient, base, secret string) error {
 	return nil
 }
 
-// followEvery is how often a tail asks, as bailiff events --follow does.
-const followEvery = time.Second
+// tailsOfKey is how many live tails a key may have.
+const tailsOfKey = 16
 
-// tail follows the key's events until ctx ends, and counts those that it is told. It calls begins when it is answered first.
-func (v *visitor) tail(ctx context.Context, secret string, begins func(), told *atomic.Int64) error {
-	client := http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: time.Minute}
-	defer client.CloseIdleConnections()
-	from := "?from=" + time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+// again is how long a browser waits before it asks for events again, as the console tells it.
+const again = time.Second
+
+// tail reads new events as a browser's page of events does until ctx ends, and counts those that it is told. It calls begins when it is about
+// to wait for the first time.
+func (v *visitor) tail(ctx context.Context, begins func(), told *atomic.Int64) error {
+	page, err := v.get(ctx, "/console/events")
+	if err != nil {
+		return err
+	}
+	found := liveButton.FindStringSubmatch(page)
+	if found == nil {
+		return errors.New("the page of events has no live updates")
+	}
+	source, after := html.UnescapeString(found[1]), found[2]
 	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, v.base+"/v1/events"+from, http.NoBody)
+		begins()
+		text, err := v.get(ctx, source+"&after="+after)
 		if err != nil {
 			return err
 		}
-		request.Header.Set("Authorization", "Bearer "+secret)
-		response, err := client.Do(request)
-		if err != nil {
-			return err
-		}
-		var page struct {
-			Events []json.RawMessage
-			Next   string
-		}
-		err = json.NewDecoder(response.Body).Decode(&page)
-		response.Body.Close()
-		switch {
-		case err != nil:
-			return err
-		case response.StatusCode == http.StatusOK && page.Next != "":
-			begins()
-			told.Add(int64(len(page.Events)))
-			from = "?after=" + page.Next
-		case response.StatusCode != http.StatusTooManyRequests:
-			return fmt.Errorf("events are answered %s", response.Status)
+		told.Add(int64(strings.Count(text, "\ndata: ")))
+		if ids := eventID.FindAllStringSubmatch(text, -1); len(ids) > 0 {
+			after = ids[len(ids)-1][1]
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(followEvery):
+		case <-time.After(again):
 		}
 	}
 }
+
+var (
+	liveButton = regexp.MustCompile(`data-source="([^"]+)" data-after="([^"]+)"`)
+	eventID    = regexp.MustCompile(`(?m)^id: (\d+)$`)
+)

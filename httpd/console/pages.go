@@ -322,6 +322,7 @@ type eventPage struct {
 	Fields []field
 	Hold   string // id of its hold
 	Chain  *authority.ChainView
+	Judged *authority.Rejudged // of a decision
 }
 
 func (c *Console) event(ctx context.Context, v *visit, parameter string) *Response {
@@ -337,7 +338,13 @@ func (c *Console) event(ctx context.Context, v *visit, parameter string) *Respon
 	if fault != nil {
 		return c.fail(v, fault)
 	}
-	return c.page(v, "event", "Event "+strconv.FormatUint(lsn, 10), eventPage{fields(event), event.HoldID, chain})
+	view := eventPage{Fields: fields(event), Hold: event.HoldID, Chain: chain}
+	if event.Decision != "" {
+		if view.Judged, fault = c.Authority.Rejudge(ctx, v.key, event); fault != nil {
+			view.Judged = &authority.Rejudged{Fault: fault.Message}
+		}
+	}
+	return c.page(v, "event", "Event "+strconv.FormatUint(lsn, 10), view)
 }
 
 func (c *Console) holds(ctx context.Context, v *visit, _ string) *Response {

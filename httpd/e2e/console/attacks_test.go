@@ -92,7 +92,7 @@ func (b *tab) readable(attacker, target string) []string {
 }
 
 // addresses are those of the console whose answers no page of another origin may have.
-var addresses = []string{"/console", "/console/events", "/console/key", "/console/hours.svg", "/console/style.css", "/console/icon.svg"}
+var addresses = []string{"/console", "/console/events", "/console/key", "/console/hours.svg", "/console/live?decision=&rule=&after=0", "/console/events.js", "/console/style.css", "/console/icon.svg"}
 
 // testForeign has pages of other origins frame, read and send to the console, on which a holder is signed in.
 func testForeign(t *testing.T, s *stage, k key) {

@@ -82,11 +82,11 @@ func (b *tab) broken() []string {
 		const found = [], range = document.createRange();
 		for (const cell of [...document.querySelectorAll("th, td")].slice(0, 200)) {
 			const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
-			while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/[\w.]{1,12}(?![\w.])/g)) {
+			while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/(?<!\S)[\w.]{1,12}(?!\S)/g)) {
 				range.setStart(texts.currentNode, word.index);
 				range.setEnd(texts.currentNode, word.index + word[0].length);
 				const tops = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
-				if (tops.size > 1 && !/[\w.]/.test(texts.currentNode.data[word.index - 1] || " ")) found.push("the word " + word[0] + " is broken");
+				if (tops.size > 1) found.push("the word " + word[0] + " is broken");
 			}
 		}
 		return found.slice(0, 5);
