@@ -25,9 +25,10 @@ import (
 const (
 	// Root is the path under which all pages are.
 	Root = "/console"
-	// Cookie is the name of the cookie of a holder's session, and OperatorCookie that of an operator's: browsers send the
+	// Cookie is the name of the cookie of a holder's session. An operator's has another: browsers send the
 	// cookies of one port of a host to all its ports. The prefix has browsers take it only with Secure, Path=/ and without a domain.
-	Cookie         = "__Host-bailiff-session"
+	Cookie = "__Host-bailiff-session"
+	// OperatorCookie is the name of an operator's.
 	OperatorCookie = "__Host-bailiff-operator"
 	// MaxForm is the largest form, in bytes: an attestation takes up to 8 KiB.
 	MaxForm = 16_000

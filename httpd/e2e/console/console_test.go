@@ -28,6 +28,7 @@ func TestConsole(t *testing.T) {
 			"revoked key":           func(t *testing.T) { testRevoked(t, s) },
 			"planted faults":        func(t *testing.T) { testPlanted(t, s) },
 			"other keys":            func(t *testing.T) { testOthers(t, s, holder, other) },
+			"operator":              func(t *testing.T) { testOperator(t, s, holder) },
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

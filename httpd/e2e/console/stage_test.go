@@ -75,7 +75,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	var err error
-	s.service, err = service.Start(binary, folder, policy, "SVC_WEBHOOK_ALLOW_PRIVATE=true", "SVC_RATE_LIMIT_KEY=0", "SVC_RATE_LIMIT_IP=0", "SVC_RATE_LIMIT_MANAGE=0")
+	s.service, err = service.Start(binary, folder, policy, "SVC_CONSOLE_LISTEN=127.0.0.1:0", "SVC_WEBHOOK_ALLOW_PRIVATE=true", "SVC_RATE_LIMIT_KEY=0", "SVC_RATE_LIMIT_IP=0", "SVC_RATE_LIMIT_MANAGE=0")
 	if err != nil {
 		t.Fatal(err)
 	}
