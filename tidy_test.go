@@ -56,6 +56,7 @@ var onlyImporters = map[string]string{
 var alsoImport = map[string][]string{
 	"github.com/go-json-experiment":   {"runtime/gateway", "runtime/hook", "runtime/response", "httpd/mcpproxy"}, // the strict reading of JSON-RPC bodies, events, results and MCP messages
 	"github.com/ethereum/go-ethereum": {"fuzz/evm"},                                                              // the machine that executes what the gateways forward
+	"github.com/prometheus":           {"httpd"},                                                                 // procfs: the user at the other end of a connection
 	"go.opentelemetry.io":             {"httpd/e2e"},                                                             // the collector that the built service talks to
 	"google.golang.org/protobuf":      {"httpd/e2e"},                                                             // the same
 	"go.yaml.in/yaml":                 {"runtime/hook/setup"},                                                    // settings files of hosts

@@ -21,7 +21,8 @@ import (
 type OperatorConsole struct {
 	console *console.Console
 	http    *fasthttp.Server
-	hosts   []string // what Host may be
+	hosts   []string                       // what Host may be
+	user    func(net.Conn) (string, error) // who made a connection
 	serving context.Context
 	leaving context.CancelFunc
 }
@@ -36,7 +37,7 @@ func NewOperatorConsole(c *console.Console, listener net.Listener, log *slog.Log
 	if c == nil || c.Operator == nil {
 		return nil, errors.New("the operator's console needs a console of all keys")
 	}
-	s := &OperatorConsole{console: c}
+	s := &OperatorConsole{console: c, user: userOf}
 	for _, name := range [...]string{"localhost", "127.0.0.1", "::1"} {
 		s.hosts = append(s.hosts, net.JoinHostPort(name, strconv.Itoa(at.Port)))
 	}
@@ -72,6 +73,9 @@ func (s *OperatorConsole) answer(c *fasthttp.RequestCtx) {
 		return
 	}
 	request, fault := visit(c, method, s.console.CookieName(), c.PostBody())
+	if fault == nil {
+		fault = s.bind(c, request)
+	}
 	if fault != nil {
 		show(c, s.console.Refuse(fault))
 		return
@@ -86,6 +90,17 @@ func (s *OperatorConsole) answer(c *fasthttp.RequestCtx) {
 	}
 	defer stop()
 	show(c, s.console.Answer(ctx, request))
+}
+
+// bind has a session be of the user who signed in: browsers know no ports of cookies, so that another server on this machine may
+// have the operator's cookie.
+func (s *OperatorConsole) bind(c *fasthttp.RequestCtx, request *console.Request) *authority.Failure {
+	user, err := s.user(c.Conn())
+	if err != nil {
+		return refuseForeign(err.Error() + "; open " + s.URL() + " with a browser on this machine, or forward its port")
+	}
+	request.User = user
+	return nil
 }
 
 // foreign says why a request is not one of the console's own pages, or of a person who typed its address.

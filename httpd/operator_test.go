@@ -35,6 +35,7 @@ func (w *world) visitOperator() (operator *browser, holder *browser, c *console.
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.operatorConsole = server
 	go func() { _ = server.Serve(listener) }()
 	w.t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
 	address := listener.Addr().String()

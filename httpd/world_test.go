@@ -34,19 +34,20 @@ const testCommit = "0123456789abcdef0123456789abcdef01234567"
 
 // world is a service in memory, with a clock that stands still and randomness that repeats.
 type world struct {
-	t           *testing.T
-	now         time.Time
-	random      io.Reader
-	ledger      ledger.Ledger
-	admin       *authority.Admin
-	signer      *attest.Signer
-	operator    ed25519.PrivateKey // $operator is its public key
-	stranger    ed25519.PrivateKey // $stranger
-	said        map[string]string  // what $NAME stands for: keys' secrets, policies, ids
-	listener    net.Listener
-	metrics     *metrics.Metrics
-	console     *console.Console // of visitConsole
-	operatorLog bytes.Buffer     // of visitOperator
+	t               *testing.T
+	now             time.Time
+	random          io.Reader
+	ledger          ledger.Ledger
+	admin           *authority.Admin
+	signer          *attest.Signer
+	operator        ed25519.PrivateKey // $operator is its public key
+	stranger        ed25519.PrivateKey // $stranger
+	said            map[string]string  // what $NAME stands for: keys' secrets, policies, ids
+	listener        net.Listener
+	metrics         *metrics.Metrics
+	console         *console.Console // of visitConsole
+	operatorConsole *OperatorConsole // of visitOperator
+	operatorLog     bytes.Buffer     // of visitOperator
 }
 
 func newWorld(t *testing.T) *world {

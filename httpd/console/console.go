@@ -83,6 +83,8 @@ type Request struct {
 	Query  url.Values
 	Form   url.Values // of a POST
 	Token  string     // the value of the session's cookie; empty where there is none
+	// User is who asks, where a session is of the user who signed in; otherwise empty.
+	User string
 	// LastEventID is the header of a browser that goes on reading server-sent events.
 	LastEventID string
 	// Admit counts the request for the limits of its API key, and returns why it is refused; nil: it is not counted.
@@ -157,6 +159,9 @@ func (c *Console) Answer(ctx context.Context, r *Request) *Response {
 		return response
 	}
 	v := &visit{Request: r}
+	if v.Token != "" {
+		v.Token += r.User
+	}
 	if !row.open {
 		if refused := c.readmit(v, row.idle); refused != nil {
 			return refused

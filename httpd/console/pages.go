@@ -143,7 +143,7 @@ func (c *Console) open(v *visit, key ledger.ID) *Response {
 	if v.Token != "" {
 		c.sessions.end(v.Token)
 	}
-	token, err := c.sessions.begin(key)
+	token, err := c.sessions.begin(key, v.User)
 	switch {
 	case errors.Is(err, errNoSession):
 		return c.refuseSignIn(http.StatusServiceUnavailable, err.Error())

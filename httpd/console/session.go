@@ -54,8 +54,9 @@ func (s *session) over(now time.Time) bool {
 	return now.Sub(s.used) >= idleSession || now.Sub(s.created) >= longestSession || now.Before(s.created.Add(-time.Minute))
 }
 
-// begin opens a session for a key and returns its token, which is never returned again.
-func (s *sessions) begin(key ledger.ID) (token string, err error) {
+// begin opens a session for a key and returns its token, which is never returned again. The session is found by the token with
+// the user behind it.
+func (s *sessions) begin(key ledger.ID, user string) (token string, err error) {
 	var raw [sessionTokenBytes]byte
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +74,7 @@ func (s *sessions) begin(key ledger.ID) (token string, err error) {
 	if s.budget.Take(netip.Addr{}, sessionBytes) != nil {
 		return "", errNoSession
 	}
-	one := &session{hash: sha256.Sum256([]byte(token)), key: key, created: now, used: now}
+	one := &session{hash: sha256.Sum256([]byte(token + user)), key: key, created: now, used: now}
 	s.all[one.hash] = one
 	s.byKey[key] = append(s.byKey[key], one)
 	return token, nil

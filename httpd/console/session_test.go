@@ -27,7 +27,7 @@ func TestSessionBounds(t *testing.T) {
 	s := newSessions(&now)
 	var tokens []string
 	for range maxSessionsOfKey + 1 {
-		token, err := s.begin(ledger.ID{1})
+		token, err := s.begin(ledger.ID{1}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,20 +42,20 @@ func TestSessionBounds(t *testing.T) {
 		}
 	}
 	for i := maxSessionsOfKey; i < maxSessions; i++ {
-		if _, err := s.begin(numbered(i)); err != nil {
+		if _, err := s.begin(numbered(i), ""); err != nil {
 			t.Fatalf("session %d: %v", i, err)
 		}
 	}
-	if _, err := s.begin(numbered(maxSessions)); !errors.Is(err, errNoSession) {
+	if _, err := s.begin(numbered(maxSessions), ""); !errors.Is(err, errNoSession) {
 		t.Errorf("one session too many: %v", err)
 	}
-	if token, err := s.begin(ledger.ID{1}); err != nil {
+	if token, err := s.begin(ledger.ID{1}, ""); err != nil {
 		t.Errorf("a key's further session, in place of its oldest: %v", err)
 	} else if _, ok := s.find(token); !ok {
 		t.Error("it is not open")
 	}
 	now = now.Add(idleSession)
-	if _, err := s.begin(numbered(maxSessions)); err != nil || len(s.all) != 1 || s.budget.Held() != sessionBytes {
+	if _, err := s.begin(numbered(maxSessions), ""); err != nil || len(s.all) != 1 || s.budget.Held() != sessionBytes {
 		t.Errorf("when all are over: %v, %d sessions, %d bytes", err, len(s.all), s.budget.Held())
 	}
 	s.endKey(numbered(maxSessions))
@@ -74,7 +74,7 @@ func TestSessionWithoutRandomness(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	s := newSessions(&now)
 	s.random = strings.NewReader("too short")
-	if token, err := s.begin(ledger.ID{1}); err == nil || token != "" || len(s.all) != 0 {
+	if token, err := s.begin(ledger.ID{1}, ""); err == nil || token != "" || len(s.all) != 0 {
 		t.Errorf("a session begins with %q, %v", token, err)
 	}
 }
