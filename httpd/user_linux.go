@@ -22,7 +22,8 @@ func userOf(conn net.Conn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, list := range []func() (procfs.NetTCP, error){proc.NetTCP, proc.NetTCP6} { // a socket of IPv6 may have an IPv4 address
+	// A socket of IPv6 may have an IPv4 address.
+	for _, list := range []func() (procfs.NetTCP, error){proc.NetTCP, proc.NetTCP6} { //nolint:staticcheck // netlink, which it points to, is not in every kernel
 		sockets, err := list()
 		if err != nil {
 			continue // a kernel without IPv6
