@@ -173,6 +173,8 @@ type overview struct {
 	Counts  []count
 	Hours   []hourRow // those with decisions
 	Partial bool
+	Half    time.Duration // within which half of the requests to decide were answered, of all keys; zero before the first
+	Most    time.Duration // and within which 99 % of them were
 	Limits  []limitRow
 	Waiting []authority.HoldView
 	Latest  []row
@@ -183,6 +185,9 @@ type count struct {
 	Count  int
 	Link   string // to the events
 }
+
+// decideRoute is the route whose durations the overview shows.
+const decideRoute = "/v1/authorize"
 
 // statuses are the ways a decision ends, in the order of the page.
 var statuses = [...]ledger.Decision{ledger.Allowed, ledger.Denied, ledger.Pending, ledger.TestRun}
@@ -196,7 +201,8 @@ func (c *Console) overview(ctx context.Context, v *visit, _ string) *Response {
 	}
 	hours := hoursOf(counts)
 	c.sessions.show(v.Token, hours)
-	view := overview{From: from, Partial: counts.Partial, Hours: hours.rows()}
+	took := c.Authority.Metrics.Route(decideRoute)
+	view := overview{From: from, Partial: counts.Partial, Hours: hours.rows(), Half: took.Within(0.5), Most: took.Within(0.99)}
 	for _, status := range statuses {
 		query := url.Values{"decision": {status.String()}, "from": {from.Format(time.RFC3339)}}
 		view.Counts = append(view.Counts, count{status.String(), counts.ByStatus[status.String()], eventsPath + "?" + query.Encode()})

@@ -237,3 +237,25 @@ func TestDescriptions(t *testing.T) {
 		}
 	}
 }
+
+// TestWithin holds that a share of a route's requests was answered within the bound that is said, and not within the one before.
+func TestWithin(t *testing.T) {
+	r := New().Route("/v1/authorize")
+	if got := r.Within(0.5); got != 0 {
+		t.Errorf("of no requests half were answered within %v", got)
+	}
+	for range 98 {
+		r.Count(200, 300*time.Microsecond)
+	}
+	r.Count(200, 3*time.Millisecond)
+	r.Count(200, time.Hour)
+	for share, want := range map[float64]time.Duration{0.5: 512 * time.Microsecond, 0.98: 512 * time.Microsecond, 0.99: 4096 * time.Microsecond, 1: 0} {
+		if got := r.Within(share); got != want {
+			t.Errorf("a share of %v was answered within %v, want %v", share, got, want)
+		}
+	}
+	var none *Route
+	if none.Within(0.5) != 0 {
+		t.Error("a route that counts nothing has a duration")
+	}
+}

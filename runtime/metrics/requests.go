@@ -104,6 +104,27 @@ func (r *requests) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
+// Within returns the least bound of the histogram within which that share of a route's requests was answered; 0 where none was,
+// or where it took longer than the last bound.
+func (r *Route) Within(share float64) time.Duration {
+	if r == nil {
+		return 0
+	}
+	var counts [len(r.took)]uint64
+	total := uint64(0)
+	for i := range r.took {
+		counts[i] = r.took[i].Load()
+		total += counts[i]
+	}
+	within := uint64(0)
+	for i := range lastBound - firstBound + 1 {
+		if within += counts[i]; total > 0 && float64(within) >= share*float64(total) {
+			return time.Duration(1<<(i+firstBound)) * time.Microsecond
+		}
+	}
+	return 0
+}
+
 // durations returns the histogram of a route, nil where it was never used.
 func (r *Route) durations() prometheus.Metric {
 	total, buckets := uint64(0), make(map[float64]uint64, lastBound-firstBound+1)
