@@ -240,7 +240,7 @@ func TestDescriptions(t *testing.T) {
 
 // TestWithin holds that a share of a route's requests was answered within the bound that is said, and not within the one before.
 func TestWithin(t *testing.T) {
-	r := New().Route("/v1/authorize")
+	r := metrics.New().Route("/v1/authorize")
 	if got := r.Within(0.5); got != 0 {
 		t.Errorf("of no requests half were answered within %v", got)
 	}
@@ -254,7 +254,7 @@ func TestWithin(t *testing.T) {
 			t.Errorf("a share of %v was answered within %v, want %v", share, got, want)
 		}
 	}
-	var none *Route
+	var none *metrics.Route
 	if none.Within(0.5) != 0 {
 		t.Error("a route that counts nothing has a duration")
 	}
