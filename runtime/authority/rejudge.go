@@ -50,6 +50,11 @@ func (a *Authority) Rejudge(ctx context.Context, key *ledger.Key, event *eventvi
 	if policy.Hash != event.PolicyHash {
 		result.Missing = append([]string{"the policy that judged is not in force any more; this is another one"}, missing...)
 	}
+	done, fault := a.heavyTurn(ctx, key.ID) // as every explanation takes one
+	if fault != nil {
+		return nil, fault
+	}
+	defer done()
 	s, err := NewSimulation(policy, a.Options, func() time.Time { return event.Timestamp })
 	if err != nil {
 		return nil, a.storeFault("the event could not be judged again", err)

@@ -1,8 +1,11 @@
 package authority
 
 import (
+	"context"
 	"strings"
 	"testing"
+
+	"bailiff/runtime/code"
 )
 
 const rejudgePolicy = `version: 2.4.0
@@ -71,6 +74,26 @@ func TestRejudge(t *testing.T) {
 	}
 	if before, after := h.limitsText(), h.limitsText(); before != after {
 		t.Errorf("judging again has an effect: %s, then %s", before, after)
+	}
+}
+
+// TestRejudgeTakesATurn: a key's pages do not judge beside its other heavy requests.
+func TestRejudgeTakesATurn(t *testing.T) {
+	h, _ := limited(t, rejudgePolicy)
+	h.rejudged(`{"action":"bash","command":"ls"}`)
+	latest, _ := h.Latest(t.Context(), h.key, EventQuery{Limit: 1}, 0)
+	done, fault := h.heavyTurn(t.Context(), h.key.ID)
+	if fault != nil {
+		t.Fatal(fault.Message)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, fault := h.Rejudge(gone, h.key, &latest.Events[0]); fault == nil || fault.Code != code.EvaluationBusy {
+		t.Errorf("beside another one it is answered %v", fault)
+	}
+	done()
+	if _, fault := h.Rejudge(t.Context(), h.key, &latest.Events[0]); fault != nil {
+		t.Errorf("in its turn it is answered %s", fault.Message)
 	}
 }
 
