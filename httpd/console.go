@@ -74,7 +74,7 @@ func (s *Server) consoleScheme(c *call) (scheme string, fault *authority.Failure
 	if direct && peer.IsLoopback() && console.LoopbackHost(string(c.Request.Header.Host())) {
 		return "http", nil
 	}
-	return "", &authority.Failure{Code: code.NotFound, Message: "the console is off without TLS: open it as http://localhost on the service's machine, " +
+	return "", &authority.Failure{Code: code.NotFound, Message: "the console is off without TLS: open it by its loopback address on the service's machine, " +
 		"or through a proxy with TLS that SVC_TRUSTED_PROXIES names and that sends X-Forwarded-Proto: https"}
 }
 

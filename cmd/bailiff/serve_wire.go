@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"strings"
 	"time"
@@ -189,15 +188,17 @@ func (r *service) listenConsole() error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", address)
+	listeners, err := listenLoopbacks(address)
 	if err != nil {
 		return fmt.Errorf("SVC_CONSOLE_LISTEN: %w", err)
 	}
-	if r.operating, err = httpd.NewOperatorConsole(c, listener, r.log); err != nil {
-		return errors.Join(fmt.Errorf("SVC_CONSOLE_LISTEN: %w", err), listener.Close())
+	if r.operating, err = httpd.NewOperatorConsole(c, listeners[0], r.log); err != nil {
+		return errors.Join(fmt.Errorf("SVC_CONSOLE_LISTEN: %w", err), closeAll(listeners))
 	}
-	r.operator = append(r.operator, server{r.operating, steady(listener, nil, r.clock, r.log)})
-	r.log.Info("serving the operator's console; open it with: bailiff console", "address", listener.Addr().String())
+	for _, listener := range listeners {
+		r.operator = append(r.operator, server{r.operating, steady(listener, nil, r.clock, r.log)})
+	}
+	r.log.Info("serving the operator's console; open it with: bailiff console", "address", listeners[0].Addr().String())
 	return errors.Join(r.countBudget(metrics.OperatorSessions, c.Memory()), r.metrics.Queue("operator_console_sessions", c.Sessions), r.metrics.Queue("operator_console_tails", c.Tails))
 }
 
