@@ -125,7 +125,7 @@ func (b *tab) sound(axe string) {
 
 // focus says which element of the page has the keyboard's focus.
 type focus struct {
-	Name    string // its tag and text
+	Name    string // its tag, and its id, label or text
 	Fault   string // why it cannot be seen that it has the focus; empty: it can
 	Href    string
 	Nothing bool // the focus is on no element of the page
@@ -142,6 +142,6 @@ func (b *tab) focused() focus {
 		if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) fault = "it has no outline of two pixels";
 		else if (style.outlineColor === getComputedStyle(document.body).backgroundColor) fault = "its outline has the colour of the page";
 		else if (box.bottom <= 0 || box.right <= 0 || box.top >= innerHeight || box.left >= innerWidth) fault = "it is outside of the window";
-		return {Name: e.tagName.toLowerCase() + " " + (e.id || e.innerText || "").slice(0, 60), Fault: fault, Href: e.getAttribute("href") || "", Nothing: false};
+		return {Name: e.tagName.toLowerCase() + " " + (e.id || e.getAttribute("aria-label") || e.innerText || "").slice(0, 60), Fault: fault, Href: e.getAttribute("href") || "", Nothing: false};
 	})()`)
 }

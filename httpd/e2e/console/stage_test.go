@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"bailiff/fuzz/built"
 	"bailiff/fuzz/built/service"
 )
@@ -194,14 +192,4 @@ func (s *stage) work(k key) {
 	s.decides(k, "clerk-3", "ALLOWED", object{"action": "email.send", "to": []string{"ann@example.com", "ben@example.com"}})
 	s.decides(k, "clerk-3", "ALLOWED", object{"action": "mcp.files.read_text", "metadata": object{"arguments": object{"path": "/srv/notes.txt"}}})
 	s.decides(k, "clerk-3", "DENIED", object{"action": "mcp.files.delete_all"})
-}
-
-// signIn signs a tab in with the form.
-func (b *tab) signIn(k key) {
-	b.t.Helper()
-	b.visit("/console/sign-in")
-	b.load(chromedp.SendKeys(chromedp.CSS("#key"), k.Secret), chromedp.Click(chromedp.CSS("main form button")))
-	if path := b.path(); path != "/console" {
-		b.t.Fatalf("after signing in the browser is at %s: %s", path, b.text())
-	}
 }
