@@ -56,11 +56,16 @@ func axe(t *testing.T) string {
 	return string(text)
 }
 
-// inaccessible has axe check the page by its rules of all levels, and returns what it finds wrong.
-func (b *tab) inaccessible(axe string) []string {
+// inaccessible has axe check the page by its rules of all levels, and returns what it finds wrong. In the dark, where the page
+// differs in its colours alone, axe checks by the rules of colours.
+func (b *tab) inaccessible(axe string, v view) []string {
 	b.t.Helper()
+	options := `{resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}`
+	if v.dark {
+		options = `{resultTypes: ["violations"], runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block"]}}`
+	}
 	b.do(chromedp.Evaluate[chromedp.Void]("window.axe === undefined && (() => {" + axe + "})()"))
-	return ask[[]string](b, `axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then(result =>
+	return ask[[]string](b, `axe.run(document, `+options+`).then(result =>
 		result.violations.flatMap(rule => rule.nodes.map(node => rule.id + ": " + node.html.slice(0, 200) + ": " + node.failureSummary)))`)
 }
 
@@ -107,7 +112,7 @@ func (b *tab) faults(axe string, in ...view) (faults []string) {
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(e => { e.open = true })`))
 	for _, v := range in {
 		b.look(v)
-		for _, fault := range slices.Concat(b.wide(v), b.broken(), b.inaccessible(axe)) {
+		for _, fault := range slices.Concat(b.wide(v), b.broken(), b.inaccessible(axe, v)) {
 			faults = append(faults, v.name+": "+fault)
 		}
 	}

@@ -49,7 +49,12 @@ func (b *tab) crawl(check func(path string)) (kinds []string) {
 		b.visit(pages[i])
 		check(pages[i])
 		kinds = append(kinds, kind(pages[i]))
+		away := false
 		for n, link := range b.hyperlinks() {
+			if away && (link.Path == "" || !seen[kind(link.Path)]) {
+				b.visit(pages[i])
+				away = false
+			}
 			switch {
 			case link.Path == "":
 				b.jump(n, link, seen)
@@ -63,7 +68,7 @@ func (b *tab) crawl(check func(path string)) (kinds []string) {
 				if status := b.load(clickLink(n)); status != 200 || kind(b.path()) != kind(link.Path) {
 					b.t.Errorf("%s: the link to %s leads to %s, which is answered %d", pages[i], link.Path, b.path(), status)
 				}
-				b.visit(pages[i])
+				away = true
 			}
 		}
 	}

@@ -49,11 +49,12 @@ max_tool_calls_per_hour: 1000
 
 // A stage is the built service, the browser, and the accessibility checker.
 type stage struct {
-	t       *testing.T
-	service *service.Service
-	origin  string // of the console
-	browser context.Context
-	axe     string
+	t              *testing.T
+	service        *service.Service
+	origin         string // of the holder's console
+	operatorOrigin string
+	browser        context.Context
+	axe            string
 }
 
 // A key is an API key of the service.
@@ -87,6 +88,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s.origin = "http://localhost:" + at.Port()
+	s.operatorOrigin, _ = s.newCode()
 	return s
 }
 

@@ -22,14 +22,16 @@ type visitor struct {
 	operates bool         // it is the operator
 	enter    func(b *tab) // signs in, on the page of the form
 	kinds    []string     // of the pages to which links lead from the overview
-	refused  int          // the status for who asks by a name that is not the console's
-	why      string       // what that page says
+	// addresses are those whose answers no page of another origin may have.
+	addresses []string
+	refused   int    // the status for who asks by a name that is not the console's
+	why       string // what that page says
 }
 
 // holder is who has a key.
 func (s *stage) holder(k key) visitor {
 	return visitor{
-		key: k, origin: s.origin, cookie: console.Cookie, sameSite: network.CookieSameSiteLax, kinds: kinds,
+		key: k, origin: s.origin, cookie: console.Cookie, sameSite: network.CookieSameSiteLax, kinds: kinds, addresses: addresses,
 		refused: 404, why: "the console is off without TLS",
 		enter: func(b *tab) {
 			b.load(chromedp.SendKeys(chromedp.CSS("#key"), k.Secret), chromedp.Click(chromedp.CSS("main form button")))
@@ -39,9 +41,8 @@ func (s *stage) holder(k key) visitor {
 
 // operator is who may use the admin socket, and chooses a key.
 func (s *stage) operator(k key) visitor {
-	origin, _ := s.newCode()
 	return visitor{
-		key: k, origin: origin, cookie: console.OperatorCookie, sameSite: network.CookieSameSiteStrict, operates: true, kinds: append([]string{"/console/keys"}, kinds...),
+		key: k, origin: s.operatorOrigin, cookie: console.OperatorCookie, sameSite: network.CookieSameSiteStrict, operates: true, kinds: append([]string{"/console/keys"}, kinds...), addresses: operatorAddresses,
 		refused: 403, why: "answers to its own address only",
 		enter: func(b *tab) {
 			for begun := time.Now(); ; begun = time.Now() {
@@ -59,7 +60,7 @@ func (s *stage) operator(k key) visitor {
 // printed is what bailiff console prints.
 var printed = regexp.MustCompile(`^open (http://localhost:[0-9]+)/\ncode (\S{43})\n`)
 
-// newCode returns the origin of the operator's console and a code for one sign-in.
+// newCode returns the origin of the operator's console, and a code for one sign-in.
 func (s *stage) newCode() (origin, code string) {
 	s.t.Helper()
 	output, err := s.service.Run("console", "--no-open")
