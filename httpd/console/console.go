@@ -149,8 +149,11 @@ func (c *Console) Answer(ctx context.Context, r *Request) *Response {
 	if row == nil || row.operator && c.Operator == nil {
 		return c.problem(nil, http.StatusNotFound, "There is no such page.")
 	}
-	handle := row.get
-	if r.Method == http.MethodPost {
+	var handle handler
+	switch r.Method {
+	case http.MethodGet:
+		handle = row.get
+	case http.MethodPost:
 		handle = row.post
 	}
 	if handle == nil {

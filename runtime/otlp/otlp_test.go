@@ -45,6 +45,7 @@ type world struct {
 	mu       sync.Mutex
 	kept     string
 	requests []*http.Request
+	most     int               // events that the collector takes at once; 0 for any number
 	got      []*logs.LogRecord // that the collector has taken
 	answers  []func(http.ResponseWriter)
 	answered chan struct{}
@@ -88,6 +89,10 @@ func (w *world) collect(response http.ResponseWriter, r *http.Request) {
 			answer(response)
 			return
 		}
+	}
+	if w.most > 0 && len(request.ResourceLogs[0].ScopeLogs[0].LogRecords) > w.most {
+		response.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
 	}
 	for _, part := range request.ResourceLogs {
 		for _, scoped := range part.ScopeLogs {
@@ -315,6 +320,24 @@ func TestRefused(t *testing.T) {
 			w.metrics.Handler().ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 			return strings.Contains(page.Body.String(), line)
 		})
+	}
+}
+
+// TestTooLarge holds that events come in smaller requests where the collector takes no large ones.
+func TestTooLarge(t *testing.T) {
+	w := newWorld(t)
+	w.most = 3
+	w.run()() // keeps the place before the events
+	var want []string
+	for n := 1; n <= 40; n++ {
+		w.deny(nil)
+		want = append(want, fmt.Sprint("agent-", n))
+	}
+	stop := w.run()
+	defer stop()
+	w.wait("all events", func() bool { return len(w.got) >= len(want) })
+	if got := w.agents(); got != strings.Join(want, " ") || len(w.got) != len(want) {
+		t.Errorf("the collector has %s", got)
 	}
 }
 
