@@ -1,7 +1,7 @@
 package oracle
 
 import (
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // gates is step 3: "the execution boundary; `require_shim`, section by section; the rules of the profiles, in the
@@ -19,7 +19,7 @@ func (j *judgement) gates() {
 func (j *judgement) boundary() {
 	governed := j.repositoryGoverns() || j.filesystemGoverns() || j.gitGoverns() || j.databaseGoverns()
 	if governed && !(j.shim && j.metadata("execution").kind == objectKind) {
-		j.deny("execution.boundary", code.ExecutionBoundary)
+		j.deny("execution.boundary", errcode.ExecutionBoundary)
 	}
 }
 
@@ -39,7 +39,7 @@ func (j *judgement) requireShim() {
 		{"execution_limits", j.p.execution, true},
 	} {
 		if row.applies && row.section.flag("require_shim") && !j.shim {
-			j.deny(row.name+".require_shim", code.ProvenanceRequired)
+			j.deny(row.name+".require_shim", errcode.ProvenanceRequired)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (j *judgement) holdRules() {
 		{"database.require_approval", j.databaseGoverns() && j.databaseAsks()},
 	} {
 		if row.holds {
-			j.hold(row.rule, code.HoldApproval)
+			j.hold(row.rule, errcode.HoldApproval)
 		}
 	}
 }

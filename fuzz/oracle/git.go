@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // The operations of git (the format's facts, "Resource profiles") and the classes that section "Git" makes of them.
@@ -32,15 +32,15 @@ func (j *judgement) gitRules() {
 	j.repositoryOfGit()
 	g, operation := j.p.git, j.metadata("git", "operation").text
 	if g.has("providers") && !contains(g.list("providers"), j.metadata("git", "provider").text) {
-		j.deny("git.providers", code.Provider)
+		j.deny("git.providers", errcode.Provider)
 	}
 	if g.has("allowed_remote_schemes") && contains(remoteOperations, operation) &&
 		!contains(g.list("allowed_remote_schemes"), j.metadata("git", "remote_scheme").text) {
-		j.deny("git.allowed_remote_schemes", code.GitTopology)
+		j.deny("git.allowed_remote_schemes", errcode.GitTopology)
 	}
-	refusal := code.GitOperation
+	refusal := errcode.GitOperation
 	if contains(providerOperations, operation) {
-		refusal = code.ProviderOperation
+		refusal = errcode.ProviderOperation
 	}
 	if contains(g.list("blocked_operations"), operation) {
 		j.deny("git.blocked_operations", refusal)
@@ -49,10 +49,10 @@ func (j *judgement) gitRules() {
 	case g.has("allowed_operations") && !contains(g.list("allowed_operations"), operation):
 		j.deny("git.allowed_operations", refusal)
 	case (operation == "push_fast_forward" || operation == "pull_ff_only") && !j.allFastForward():
-		j.deny("git.allowed_operations", code.GitOperation) // "(listed or not, declared or not)"
+		j.deny("git.allowed_operations", errcode.GitOperation) // "(listed or not, declared or not)"
 	}
 	if g.has("protected_refs") && (contains(unnamedOperations, operation) || j.branchMissing() || j.protectedRefChanges()) {
-		j.deny("git.protected_refs", code.GitRef)
+		j.deny("git.protected_refs", errcode.GitRef)
 	}
 }
 
@@ -60,30 +60,30 @@ func (j *judgement) gitRules() {
 func (j *judgement) repositoryOfGit() {
 	r := j.p.repository
 	if r.flag("protect_git_history") && contains(historyOperations, j.metadata("git", "operation").text) {
-		j.deny("repository.protect_git_history", code.GitOperation)
+		j.deny("repository.protect_git_history", errcode.GitOperation)
 	}
 	if r.has("git_providers") && !contains(r.list("git_providers"), j.metadata("git", "provider").text) {
-		j.deny("repository.git_providers", code.Provider)
+		j.deny("repository.git_providers", errcode.Provider)
 	}
 	if r.has("roots") && !insideAny(j.metadata("git", "worktree").text, j.roots(r.list("roots"), writable)) {
-		j.deny("repository.roots", code.GitTopology)
+		j.deny("repository.roots", errcode.GitTopology)
 	}
 }
 
 // gitEvidence is the two rows of `git.actions`; "" where what the shim says is complete.
-func (j *judgement) gitEvidence() code.Code {
+func (j *judgement) gitEvidence() errcode.Code {
 	operation := j.metadata("git", "operation")
 	updates := j.metadata("git", "ref_updates")
 	if operation.kind != textKind || !contains(gitOperations, operation.text) ||
 		updates.kind != missingKind && !refUpdates(updates) ||
 		updates.kind == missingKind && contains(updatingOperations, operation.text) || !j.branchReadable() {
-		return code.GitMetadata
+		return errcode.GitMetadata
 	}
 	if id := j.metadata("git", "repository_id"); id.kind != textKind || id.text == "" {
-		return code.GitTopology
+		return errcode.GitTopology
 	}
 	if worktree := j.metadata("git", "worktree"); worktree.kind != textKind || !canonicalPath(worktree.text) {
-		return code.GitTopology
+		return errcode.GitTopology
 	}
 	return ""
 }

@@ -5,7 +5,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // A listing is what a list of allowed commands has to cover of a command: "every simple command's words begin with an entry's
@@ -34,7 +34,7 @@ func (j *judgement) allowedCommands() {
 		allowed = allowed && coversCall(j.p.tools.list("bash.allowed_commands"), call)
 	}
 	if !allowed {
-		j.deny("tool_calls.bash.allowed_commands", code.ToolCallNotAllowed)
+		j.deny("tool_calls.bash.allowed_commands", errcode.ToolCallNotAllowed)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // mcpParts returns `<server>` and `<tool>` of an MCP action, "the parts of the action, in lower case":
@@ -21,14 +21,14 @@ func (j *judgement) mcpSection() {
 	mcp := j.p.mcp
 	server, _ := j.mcpParts()
 	if mcp.has("allowed_servers") && !contains(lowered(mcp.list("allowed_servers")), server) {
-		j.deny("mcp.allowed_servers", code.ToolCallNotAllowed)
+		j.deny("mcp.allowed_servers", errcode.ToolCallNotAllowed)
 	}
 	if j.toolMatchesEitherWay(j.p.patterns.blockedTools) {
-		j.deny("mcp.blocked_tools", code.ToolCallNotAllowed)
+		j.deny("mcp.blocked_tools", errcode.ToolCallNotAllowed)
 	}
 	granted := mcp.has("allowed_servers") || mcp.has("allowed_tools")
 	if !granted || mcp.has("allowed_tools") && !j.toolAllowed() {
-		j.deny("mcp.allowed_tools", code.ToolCallNotAllowed)
+		j.deny("mcp.allowed_tools", errcode.ToolCallNotAllowed)
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // The statuses of verdicts.
@@ -118,7 +118,7 @@ type Verdict struct {
 func (p *Policy) Judge(body []byte, from Sender) Verdict {
 	sent, err := readRequest(body)
 	if err != nil {
-		return Verdict{Status: Error, Code: string(code.ValidationSchema)}
+		return Verdict{Status: Error, Code: string(errcode.ValidationSchema)}
 	}
 	j := &judgement{p: p, sent: sent, from: from, shim: from.Shim}
 	j.sentAction = sent.field("action").text
@@ -128,7 +128,7 @@ func (p *Policy) Judge(body []byte, from Sender) Verdict {
 
 	// Order, steps 1 to 8.
 	if field := j.invalid(); field != "" {
-		return Verdict{Status: Error, Code: string(code.ValidationSchema), Rule: field}
+		return Verdict{Status: Error, Code: string(errcode.ValidationSchema), Rule: field}
 	}
 	j.customDenials()
 	j.gates()
@@ -150,15 +150,15 @@ type judgement struct {
 	action     string // in lower case
 	kind       intentKind
 	task       string // "" without task_id, which is never empty where it is sent
-	holdCode   code.Code
+	holdCode   errcode.Code
 	verdict    Verdict
 }
 
-func (j *judgement) deny(rule string, c code.Code) {
+func (j *judgement) deny(rule string, c errcode.Code) {
 	j.verdict.Violations = append(j.verdict.Violations, Violation{rule, string(c)})
 }
 
-func (j *judgement) hold(rule string, c code.Code) {
+func (j *judgement) hold(rule string, c errcode.Code) {
 	if len(j.verdict.Holds) == 0 {
 		j.holdCode = c
 	}

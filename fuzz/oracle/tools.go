@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // patterns are the patterns of a policy that are compiled when it is read.
@@ -64,7 +64,7 @@ func (p *Policy) readNeedles(*grammar.File) error {
 // hosts, method rules, blocked domains; for `email.send`: blocked, allowed."
 func (j *judgement) toolSection() {
 	if !j.toolGranted() {
-		j.deny("tool_calls.allowed", code.ToolCallNotAllowed)
+		j.deny("tool_calls.allowed", errcode.ToolCallNotAllowed)
 	}
 	switch j.action {
 	case "bash":
@@ -102,7 +102,7 @@ func (j *judgement) blockedCommands() {
 	}
 	forms, readable := commandForms(j.text("command"))
 	if !j.has("command") || !readable || anyContains(j.p.commands, forms) {
-		j.deny("tool_calls.bash.blocked_commands", code.BlockedCommand)
+		j.deny("tool_calls.bash.blocked_commands", errcode.BlockedCommand)
 	}
 }
 
@@ -154,7 +154,7 @@ func (j *judgement) blockedPaths(key string, entries []pathEntry) {
 	}
 	for _, path := range j.sentPaths() {
 		if path.kind != textKind || pathBlocked(entries, j.fromCwd(path.text)) {
-			j.deny("tool_calls."+key, code.BlockedPath)
+			j.deny("tool_calls."+key, errcode.BlockedPath)
 			return
 		}
 	}
@@ -174,7 +174,7 @@ func (j *judgement) allowedPaths(key string) {
 	}
 	for _, path := range j.sentPaths() {
 		if path.kind != textKind || !j.pathAllowed(j.p.tools.list(key), path.text) {
-			j.deny("tool_calls."+key, code.ToolCallNotAllowed)
+			j.deny("tool_calls."+key, errcode.ToolCallNotAllowed)
 			return
 		}
 	}

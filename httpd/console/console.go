@@ -18,8 +18,8 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 const (
@@ -227,7 +227,7 @@ func (c *Console) readmit(v *visit, idle bool) *Response {
 func (c *Console) Refuse(fault *authority.Failure) *Response {
 	status := fault.HTTP
 	if status == 0 {
-		status = code.Lookup(fault.Code).HTTP
+		status = errcode.Lookup(fault.Code).HTTP
 	}
 	return c.problem(nil, status, fault.Message)
 }

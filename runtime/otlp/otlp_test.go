@@ -21,14 +21,14 @@ import (
 	logs "go.opentelemetry.io/proto/slim/otlp/logs/v1"
 	"google.golang.org/protobuf/proto"
 
-	"bailiff/runtime/code"
-	"bailiff/runtime/eventview"
+	"bailiff/fuzz/ledgertest"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/ledgertest"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/subject"
+	"bailiff/vm/errcode"
 )
 
 const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -111,7 +111,7 @@ func (w *world) deny(change func(*ledger.Plan)) {
 	w.plans++
 	p := &ledger.Plan{
 		ID: ledgertest.ID('p', w.plans), At: ledgertest.Start, Key: ledgertest.ID('k', 1), Epoch: 1,
-		Pass:  ledger.Ending{Decision: ledger.Denied, Code: code.BlockedCommand, Rule: "tool_calls.bash.blocked_commands"},
+		Pass:  ledger.Ending{Decision: ledger.Denied, Code: errcode.BlockedCommand, Rule: "tool_calls.bash.blocked_commands"},
 		Event: ledger.Event{Endpoint: "/v1/authorize", AgentID: fmt.Sprint("agent-", w.plans), Action: "bash", Value: "rm -rf /"},
 	}
 	p.Event.Subject.Set(subject.Command, "rm -rf /")
@@ -219,7 +219,7 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{}
-	text, err := json.Marshal(eventview.View(&page.Events[0]))
+	text, err := json.Marshal(eventjson.View(&page.Events[0]))
 	if err == nil {
 		err = json.Unmarshal(text, &want)
 	}
