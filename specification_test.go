@@ -17,9 +17,9 @@ import (
 	_ "github.com/cockroachdb/datadriven" // registers -rewrite
 
 	"bailiff/compiler"
-	"bailiff/fuzz/page"
-	"bailiff/runtime/code"
+	"bailiff/fuzz/kit/page"
 	"bailiff/runtime/intent"
+	"bailiff/vm/errcode"
 )
 
 const specification = "docs/specification.md"
@@ -155,17 +155,17 @@ type names struct {
 	routes, admin, settings, clients, kinds, events []row
 
 	keys    []compiler.Key
-	codes   []code.Info
+	codes   []errcode.Info
 	layouts []string // of what is on disk
 }
 
 func readNames(t *testing.T) names {
 	t.Helper()
 	api, command := parsePackage(t, "httpd"), parsePackage(t, "cmd/bailiff")
-	records, events := parsePackage(t, "runtime/ledger/state"), parsePackage(t, "runtime/eventview")
+	records, events := parsePackage(t, "runtime/ledger/state"), parsePackage(t, "runtime/eventjson")
 	n := names{
 		routes: api.routes(), admin: api.adminRoutes(), settings: command.settings(), clients: command.texts("clientVariables"), kinds: records.kinds(), events: events.events(),
-		keys: compiler.Schema(), codes: code.Table[:],
+		keys: compiler.Schema(), codes: errcode.Table[:],
 	}
 	groups := parsePackage(t, "runtime/ledger/commit")
 	for _, layout := range []string{groups.comment("A group of version 2 "), records.comment("Encoding of a record.")} {

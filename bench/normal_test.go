@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/vm/address"
 	"bailiff/vm/amount"
-	"bailiff/vm/command"
-	"bailiff/vm/mailbox"
-	"bailiff/vm/pathname"
-	"bailiff/vm/weburl"
+	"bailiff/vm/form/command"
+	"bailiff/vm/form/email"
+	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/form/fspath"
+	"bailiff/vm/form/httpurl"
 )
 
 // What requests are brought into one form by, before any rule looks at them. Figures of what an agent writes every day
@@ -29,16 +29,16 @@ var longCommand = strings.Repeat("for f in $(ls /srv/app); do echo \"checking $f
 var errUnreadable = errors.New("the input can't be read")
 
 var normalBodies = []body{
-	{"url/plain", normalizing(func() error { _, err := weburl.Parse(plainURL); return err })},
-	{"url/foreign", normalizing(func() error { _, err := weburl.Parse(foreignURL); return err })},
-	{"path/plain", normalizing(func() error { return readable(pathname.Clean(plainPath)) })},
-	{"path/foreign", normalizing(func() error { return readable(pathname.Clean(foreignPath)) })},
+	{"url/plain", normalizing(func() error { _, err := httpurl.Parse(plainURL); return err })},
+	{"url/foreign", normalizing(func() error { _, err := httpurl.Parse(foreignURL); return err })},
+	{"path/plain", normalizing(func() error { return readable(fspath.Clean(plainPath)) })},
+	{"path/foreign", normalizing(func() error { return readable(fspath.Clean(foreignPath)) })},
 	{"command/short", normalizing(func() error { _, err := command.Read(shortCommand); return err })},
 	{"command/long", normalizing(func() error { _, err := command.Read(longCommand); return err })},
-	{"recipient/bare", normalizing(func() error { return parsed(mailbox.Parse("ann@example.com")) })},
-	{"recipient/named", normalizing(func() error { return parsed(mailbox.Parse("Ann Lee <Ann@Example.com>")) })},
+	{"recipient/bare", normalizing(func() error { return parsed(email.Parse("ann@example.com")) })},
+	{"recipient/named", normalizing(func() error { return parsed(email.Parse("Ann Lee <Ann@Example.com>")) })},
 	{"address", normalizing(func() error {
-		_, err := address.Normalize("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
+		_, err := evmaddr.Normalize("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 		return err
 	})},
 	{"amount", normalizing(func() error { _, err := amount.Parse("0.125", 18); return err })},

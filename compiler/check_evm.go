@@ -8,7 +8,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/amount"
-	"bailiff/vm/calldata"
+	"bailiff/vm/form/calldata"
 )
 
 // readEVM reads one entry of `## evm`, and reports whether it knows the key.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/vm/command"
+	"bailiff/vm/form/command"
 )
 
 // A listForm is a way in which other formats write lists, which a policy reads as part of its items.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 var profileCodes = slices.Concat(profileErrors, profileWarnings)
@@ -286,9 +286,9 @@ func allVerdicts() []string {
 		for _, c := range append(slices.Clone(key.Codes), key.Code) {
 			switch {
 			case key.Rule == "":
-			case c == code.HoldApproval:
+			case c == errcode.HoldApproval:
 				verdicts = append(verdicts, "pending "+key.Rule)
-			case c == code.ImpactLimit && strings.HasSuffix(key.Rule, "_per_task") && !strings.Contains(key.Rule, "bytes"):
+			case c == errcode.ImpactLimit && strings.HasSuffix(key.Rule, "_per_task") && !strings.Contains(key.Rule, "bytes"):
 				// only the store can tell
 			default:
 				verdicts = append(verdicts, "denied "+key.Rule+" "+shortCode(string(c)))

@@ -8,7 +8,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
-	"bailiff/vm/resource"
+	"bailiff/vm/form/resource"
 )
 
 // maxNameBytes bounds the names of a profile: refs, tables, routines, classes. It is more than git and databases take.

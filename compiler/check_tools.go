@@ -9,11 +9,11 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
-	"bailiff/vm/command"
-	"bailiff/vm/mailbox"
-	"bailiff/vm/pathname"
+	"bailiff/vm/form/command"
+	"bailiff/vm/form/email"
+	"bailiff/vm/form/fspath"
+	"bailiff/vm/form/httpurl"
 	"bailiff/vm/slot"
-	"bailiff/vm/weburl"
 )
 
 // readTools reads one entry of `## tool_calls`, and reports whether it knows the key.
@@ -136,7 +136,7 @@ func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(st
 
 // problemWith turns the error of a leaf package into a diagnostic.
 func problemWith(code grammar.Code, span grammar.Span, err error) grammar.Diagnostic {
-	var host *weburl.EntryError
+	var host *httpurl.EntryError
 	if !errors.As(err, &host) {
 		return grammar.At(code, span, "%s", err)
 	}
@@ -155,7 +155,7 @@ func blockedPath(text string) ([]string, error) {
 	if strings.Count(text, "*") > vm.MaxStars {
 		return nil, fmt.Errorf("a blocked path has at most %d stars: write the directory above", vm.MaxStars)
 	}
-	return pathname.ParseEntry(text)
+	return fspath.ParseEntry(text)
 }
 
 func listedCommand(text string) ([]string, error) {
@@ -168,23 +168,23 @@ func allowedPath(text string) ([]string, error) {
 	if strings.Count(text, "*") > vm.MaxStars {
 		return nil, fmt.Errorf("an allowed path has at most %d stars: write the directory above", vm.MaxStars)
 	}
-	pattern, err := pathname.AllowedEntry(text)
+	pattern, err := fspath.AllowedEntry(text)
 	return []string{pattern}, err
 }
 
 func blockedDomain(text string) ([]string, error) {
-	host, err := weburl.BlockedEntry(text)
+	host, err := httpurl.BlockedEntry(text)
 	return []string{host}, err
 }
 
 func allowedHost(text string) ([]string, error) {
-	pattern, err := weburl.AllowedEntry(text)
+	pattern, err := httpurl.AllowedEntry(text)
 	return []string{pattern}, err
 }
 
 // recipient reads an entry of a list of recipients. Its domain is in ASCII, as those of intents are.
 func recipient(text string) ([]string, error) {
-	pattern, err := mailbox.Entry(text)
+	pattern, err := email.Entry(text)
 	if err == nil {
 		pattern, err = asciiDomain(pattern)
 	}
@@ -204,7 +204,7 @@ func asciiDomain(pattern string) (string, error) {
 	if !strings.ContainsFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return pattern, nil
 	}
-	host, err := weburl.Host(domain)
+	host, err := httpurl.Host(domain)
 	if err != nil {
 		return "", fmt.Errorf("recipient %q: %q is no domain: write it out, with a star only in front, as in *@*.example.com", pattern, domain)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/vm/address"
 	"bailiff/vm/amount"
+	"bailiff/vm/form/evmaddr"
 )
 
 // NativeDecimals is the number of decimals of every supported chain's native currency: its base unit is wei.
@@ -332,9 +332,9 @@ func notChain(text string, span grammar.Span) grammar.Diagnostic {
 
 // address reads one address in lower case, or reports it and returns "".
 func (c *checker) address(text string, span grammar.Span) string {
-	normal, err := address.Normalize(text)
+	normal, err := evmaddr.Normalize(text)
 	switch {
-	case errors.Is(err, address.ErrChecksum):
+	case errors.Is(err, evmaddr.ErrChecksum):
 		c.add(grammar.At(CodeChecksum, span, "the checksum of this address is wrong").
 			WithHint("compare it with its source; in lower case its case is not checked"))
 	case err != nil:
@@ -356,7 +356,7 @@ func isNameOfAddress(text string) bool { return strings.HasSuffix(strings.ToLowe
 
 // literals reports every address literal inside a text whose checksum is wrong.
 func (c *checker) literals(text string, span grammar.Span) {
-	for at := range address.Literals(text) {
+	for at := range evmaddr.Literals(text) {
 		c.address(text[at.Start:at.End], span)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
 	"bailiff/vm"
-	"bailiff/vm/address"
+	"bailiff/vm/errcode"
+	"bailiff/vm/form/evmaddr"
 )
 
 // emitter writes the program of a policy that has no errors.
@@ -313,7 +313,7 @@ func (e *emitter) validate(class vm.Class) {
 func (e *emitter) require(name, message string) {
 	ok := e.NewLabel()
 	e.Kind(vm.Unless, e.Field(name), absent, ok)
-	e.Reject(e.Rule(vm.Rule{Name: name, Code: string(code.ValidationSchema), Message: message}))
+	e.Reject(e.Rule(vm.Rule{Name: name, Code: string(errcode.ValidationSchema), Message: message}))
 	e.Place(ok)
 }
 
@@ -325,7 +325,7 @@ func (e *emitter) forbid(name string) {
 		read = sent
 	}
 	e.Kind(vm.If, e.Field(read), absent, ok)
-	e.Reject(e.Rule(vm.Rule{Name: name, Code: string(code.ValidationSchema), Message: name + ": is accepted on EVM intents only; leave it out"}))
+	e.Reject(e.Rule(vm.Rule{Name: name, Code: string(errcode.ValidationSchema), Message: name + ": is accepted on EVM intents only; leave it out"}))
 	e.Place(ok)
 }
 
@@ -362,12 +362,12 @@ func (p *Policy) passesTools() bool {
 }
 
 // deny denies by a rule and goes on at resume where all violations are wanted.
-func (e *emitter) deny(name string, c code.Code, message string, resume vm.Label) {
+func (e *emitter) deny(name string, c errcode.Code, message string, resume vm.Label) {
 	e.Deny(e.Rule(vm.Rule{Name: name, Code: string(c), Message: message}), resume)
 }
 
 // refuse denies every intent that gets here, blaming its action, and continues with the next instruction.
-func (e *emitter) refuse(name string, c code.Code, message string) {
+func (e *emitter) refuse(name string, c errcode.Code, message string) {
 	next := e.NewLabel()
 	e.lookAt(slotAction)
 	e.deny(name, c, message, next)
@@ -383,7 +383,7 @@ func (e *emitter) lookAt(slot string) {
 }
 
 // unless denies where a test does not let the intent jump, and goes on behind it.
-func (e *emitter) unless(test func(pass vm.Label), name string, c code.Code, message string) {
+func (e *emitter) unless(test func(pass vm.Label), name string, c errcode.Code, message string) {
 	next := e.NewLabel()
 	test(next)
 	e.deny(name, c, message, next)
@@ -463,8 +463,8 @@ func (e *emitter) folded(texts ...string) vm.Const {
 
 // entryOf returns a rule's text as the machine seeks it.
 func entryOf(text string) vm.Entry {
-	for range address.Literals(text) {
-		return vm.Entry{Text: address.FoldLiterals(text), Fold: true}
+	for range evmaddr.Literals(text) {
+		return vm.Entry{Text: evmaddr.FoldLiterals(text), Fold: true}
 	}
 	return vm.Entry{Text: text}
 }

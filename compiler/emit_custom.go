@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"bailiff/runtime/code"
 	"bailiff/vm"
-	"bailiff/vm/address"
+	"bailiff/vm/errcode"
+	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
 )
 
@@ -108,7 +108,7 @@ func (e *emitter) denyString(d *Denial, sought vm.Const) {
 // and on the values as sent.
 func (e *emitter) rewritten(text string, form slot.Form, fields ...string) (tests []test) {
 	part := form.Rule(text, slot.Inside)
-	if part == text || part == address.FoldLiterals(text) {
+	if part == text || part == evmaddr.FoldLiterals(text) {
 		return nil
 	}
 	for _, name := range fields {
@@ -351,7 +351,7 @@ func (e *emitter) allowOnly(rule *Allowance) {
 	if rule.Attested {
 		attested := e.NewLabel()
 		e.Test(vm.OpIn, vm.If, e.Field(slotProvenance), e.exactly("shim"), attested)
-		e.deny(name, code.ProvenanceRequired, rule.Path+" counts only from a key whose provenance is a shim", next)
+		e.deny(name, errcode.ProvenanceRequired, rule.Path+" counts only from a key whose provenance is a shim", next)
 		e.Place(attested)
 	}
 	e.listed(true, operated(rule.Operator, e.words(rule.Values)))

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"bailiff/runtime/code"
 	"bailiff/vm"
 	"bailiff/vm/amount"
-	"bailiff/vm/calldata"
+	"bailiff/vm/errcode"
+	"bailiff/vm/form/calldata"
 )
 
 // tokenTable tells those who fill frames what the policy says of tokens.
@@ -114,7 +114,7 @@ func (e *emitter) approves(done vm.Label) {
 	other := e.NewLabel()
 	e.at(e.policy.EVM.Span)
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(approveAction), other)
-	e.deny(ruleNoToken, code.TokenNotAllowed, "the intent names no token, and this action is about one", done)
+	e.deny(ruleNoToken, errcode.TokenNotAllowed, "the intent names no token, and this action is about one", done)
 	e.Place(other)
 }
 
@@ -130,14 +130,14 @@ func (e *emitter) native(done vm.Label) {
 	if slot := e.Field(slotAmount); e.policy.Version.AtLeast(2, 1) {
 		given := e.NewLabel()
 		e.Kind(vm.Unless, slot, absent, given)
-		e.deny(rule, code.AmountRequired, "the native amount is missing; write \"0\" where none is meant", done)
+		e.deny(rule, errcode.AmountRequired, "the native amount is missing; write \"0\" where none is meant", done)
 		e.Place(given)
 	} else {
 		e.Kind(vm.If, slot, absent, done) // it counts as zero
 	}
 	valid := e.NewLabel()
 	e.Load(0, e.Field(slotAmount), NativeDecimals, valid)
-	e.deny(rule, code.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits (in base units: no integer), or 2^256 base units or more", done)
+	e.deny(rule, errcode.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits (in base units: no integer), or 2^256 base units or more", done)
 	e.Place(valid)
 	within := e.NewLabel()
 	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, NativeDecimals), within)
@@ -158,11 +158,11 @@ func (e *emitter) fee() {
 		given := e.NewLabel()
 		e.at(most.Span)
 		e.Kind(vm.Unless, slot, absent, given)
-		e.deny(keyMaxFee.Rule, code.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", done)
+		e.deny(keyMaxFee.Rule, errcode.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", done)
 		e.Place(given)
 	}
 	e.Load(1, slot, NativeDecimals, valid)
-	e.deny(keyMaxFee.Rule, code.AmountInvalid, "maxFee is not an amount of at most 18 fraction digits below 2^256 wei; write native units, such as 0.01", done)
+	e.deny(keyMaxFee.Rule, errcode.AmountInvalid, "maxFee is not an amount of at most 18 fraction digits below 2^256 wei; write native units, such as 0.01", done)
 	e.Place(valid)
 	if most != nil {
 		e.Compare(vm.OpGreater, vm.Unless, 1, e.Amount(most.Amount, NativeDecimals), done)
@@ -181,7 +181,7 @@ func (e *emitter) tokens(done vm.Label) {
 	}
 	e.Place(unknown)
 	e.listed(true, e.symbols())
-	e.deny(ruleNoToken, code.TokenNotAllowed, "no evm.token rule is for this token", done)
+	e.deny(ruleNoToken, errcode.TokenNotAllowed, "no evm.token rule is for this token", done)
 	for i, token := range e.policy.EVM.Tokens {
 		e.Place(cases[i].To)
 		e.token(token, done)
@@ -246,7 +246,7 @@ func (e *emitter) tokenAmount(register int, slot string, token *Token, done vm.L
 	}
 	e.at(token.MaxTransaction.Span)
 	e.Load(register, e.Field(slot), decimals, valid)
-	e.deny(keyTokenMaximum.ruleOf(token.Symbol), code.TokenAmountInvalid, invalid, done)
+	e.deny(keyTokenMaximum.ruleOf(token.Symbol), errcode.TokenAmountInvalid, invalid, done)
 	e.Place(valid)
 	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals), within)
 	e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, what+" is above the token's max_transaction", done)
@@ -319,13 +319,13 @@ func (e *emitter) tokenMismatch(done vm.Label) {
 	e.Place(amounts)
 	e.mismatchedAmount(nil, keyTokenMaximum.Code, "the calldata moves or approves more than the declared amount", done)
 	e.Place(cut)
-	e.mismatchedAmount(func(t *Token) bool { return !pinned(t) }, code.TokenAmountInvalid, "the declared calldata calls a method of the token, and is cut off", done)
+	e.mismatchedAmount(func(t *Token) bool { return !pinned(t) }, errcode.TokenAmountInvalid, "the declared calldata calls a method of the token, and is cut off", done)
 	e.Place(native)
 	e.atActions()
 }
 
 // mismatchedAmount denies by the rule of the intent's token, where that is wanted, and else goes on at done.
-func (e *emitter) mismatchedAmount(wanted func(*Token) bool, c code.Code, message string, done vm.Label) {
+func (e *emitter) mismatchedAmount(wanted func(*Token) bool, c errcode.Code, message string, done vm.Label) {
 	cases := e.tokenCases(wanted)
 	if len(cases) == 0 {
 		e.Jump(done)
@@ -415,7 +415,7 @@ func (e *emitter) enrichment() {
 	e.at(e.policy.EVM.Enrichment.Span)
 	e.Kind(vm.If, value, vm.Kinds(vm.Invalid), judge)
 	e.Test(vm.OpIn, vm.Unless, value, e.exactly(unbounded), judge)
-	e.deny(ruleUnbounded, code.TokenAmountExceeded, "the call approves 2^256-1, which is no limit at all", judge)
+	e.deny(ruleUnbounded, errcode.TokenAmountExceeded, "the call approves 2^256-1, which is no limit at all", judge)
 	e.Place(judge)
 	e.callByShim(done)
 	e.Place(done)
@@ -454,7 +454,7 @@ func (e *emitter) callByShim(done vm.Label) {
 	}
 	e.Place(unpinned)
 	e.lookAt(slotCallToken)
-	e.deny(ruleNoToken, code.TokenNotAllowed, "no evm.token rule pins the token that the call moves or approves", done)
+	e.deny(ruleNoToken, errcode.TokenNotAllowed, "no evm.token rule pins the token that the call moves or approves", done)
 	for _, token := range e.policy.EVM.Tokens {
 		if !pinned(token) {
 			continue

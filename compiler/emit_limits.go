@@ -3,9 +3,9 @@ package compiler
 import (
 	"strings"
 
-	"bailiff/runtime/code"
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 	"bailiff/vm/slot"
 )
 
@@ -88,7 +88,7 @@ func (e *emitter) budget(c vm.Counter, key *Key, slot, unknown, above string) {
 	e.Kind(vm.Unless, c.Amount, absent, known)
 	e.Kind(vm.If, e.Field(slotUsage), absent, known) // what was seen of the task counts
 	e.Place(unsaid)
-	e.deny(key.Rule, code.ModelUsage, unknown, next)
+	e.deny(key.Rule, errcode.ModelUsage, unknown, next)
 	e.Place(known)
 	e.reserve(c, key.Code, above)
 	e.Place(next)
@@ -120,7 +120,7 @@ func (e *emitter) dailyFee() {
 	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotMaxFee), NativeDecimals
 	e.at(limit.Span)
 	e.Kind(vm.Unless, c.Amount, absent, given)
-	e.deny(keyDailyFee.Rule, code.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", next)
+	e.deny(keyDailyFee.Rule, errcode.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", next)
 	e.Place(given)
 	e.Load(1, c.Amount, NativeDecimals, count)
 	e.Jump(next)
@@ -214,7 +214,7 @@ func (e *emitter) byTask(c *vm.Counter, rule, message string, next vm.Label) {
 	has := e.NewLabel()
 	c.Group, c.GroupName = e.Field(slotTaskID), slotTaskID
 	e.Kind(vm.Unless, c.Group, absent, has)
-	e.deny(rule, code.TaskIDRequired, message, next)
+	e.deny(rule, errcode.TaskIDRequired, message, next)
 	e.Place(has)
 }
 
@@ -232,7 +232,7 @@ func (e *emitter) byGroup(c *vm.Counter, rule, path string, next vm.Label) {
 	}
 	has := e.NewLabel()
 	e.Kind(vm.If, group, vm.Kinds(vm.String, vm.Number, vm.Bool), has)
-	e.deny(rule, code.AggregateField, path+" is missing or no single value, and the cap groups by it", next)
+	e.deny(rule, errcode.AggregateField, path+" is missing or no single value, and the cap groups by it", next)
 	e.Place(has)
 }
 
@@ -243,7 +243,7 @@ func (e *emitter) sumOf(c *vm.Counter, rule, path string, next vm.Label) {
 	e.Kind(vm.Unless, value, vm.Kinds(vm.String), bad)
 	e.Load(1, value, sumDecimals, valid)
 	e.Place(bad)
-	e.deny(rule, code.AggregateField, path+" is missing, or no decimal string, and the cap adds it up", next)
+	e.deny(rule, errcode.AggregateField, path+" is missing, or no decimal string, and the cap adds it up", next)
 	e.Place(valid)
 }
 
@@ -253,7 +253,7 @@ func counterOf(key *Key, window vm.Window, limit amount.Amount) vm.Counter {
 }
 
 // reserve plans a counter whose name is its rule.
-func (e *emitter) reserve(c vm.Counter, refusal code.Code, message string) {
+func (e *emitter) reserve(c vm.Counter, refusal errcode.Code, message string) {
 	c.Rule = e.Rule(vm.Rule{Name: c.Name, Code: string(refusal), Message: message})
 	e.Reserve(e.Counter(c))
 }

@@ -1,9 +1,9 @@
 package compiler
 
 import (
-	"bailiff/runtime/code"
 	"bailiff/vm"
-	"bailiff/vm/resource"
+	"bailiff/vm/errcode"
+	"bailiff/vm/form/resource"
 )
 
 // The keys of `## database` whose rules deny, hold or count.
@@ -64,13 +64,13 @@ func (e *emitter) databaseEvidence(failed vm.Label) {
 		slot    string
 		when    vm.When
 		kinds   vm.KindMask
-		code    code.Code
+		code    errcode.Code
 		message string
 	}{
-		{slotDBOperations, vm.Unless, missing, code.DatabaseMetadata, "metadata.database.operations is missing or empty"},
-		{slotDBStatements, vm.Unless, missing, code.DatabaseMetadata, "metadata.database.statement_count is missing"},
-		{slotDBOperations, vm.If, aList, code.DatabaseParse, "metadata.database.operations holds what is no operation"},
-		{slotDBStatements, vm.If, aNumber, code.DatabaseParse, "metadata.database.statement_count is no positive integer"},
+		{slotDBOperations, vm.Unless, missing, errcode.DatabaseMetadata, "metadata.database.operations is missing or empty"},
+		{slotDBStatements, vm.Unless, missing, errcode.DatabaseMetadata, "metadata.database.statement_count is missing"},
+		{slotDBOperations, vm.If, aList, errcode.DatabaseParse, "metadata.database.operations holds what is no operation"},
+		{slotDBStatements, vm.If, aNumber, errcode.DatabaseParse, "metadata.database.statement_count is no positive integer"},
 	} {
 		ok := e.NewLabel()
 		e.Kind(need.when, e.Field(need.slot), need.kinds, ok)
@@ -85,7 +85,7 @@ func (e *emitter) environment(environments *List) {
 	environment := e.Field(slotDBEnvironment)
 	e.blocking(environments)
 	e.Kind(vm.If, environment, aText, named)
-	e.deny(keyEnvironments.Rule, code.DatabaseMetadata, "metadata.database.environment is missing, or has white space", next)
+	e.deny(keyEnvironments.Rule, errcode.DatabaseMetadata, "metadata.database.environment is missing, or has white space", next)
 	e.Place(named)
 	e.Test(vm.OpIn, vm.Unless, environment, e.exactly(environments.texts()...), next)
 	e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBOperations), e.exactly(resource.Select), next)

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"bailiff/runtime/code"
 	"bailiff/vm"
 	"bailiff/vm/amount"
-	"bailiff/vm/pathname"
-	"bailiff/vm/resource"
+	"bailiff/vm/errcode"
+	"bailiff/vm/form/fspath"
+	"bailiff/vm/form/resource"
 )
 
 // The keys of the profiles about files whose rules deny.
@@ -117,8 +117,8 @@ func (e *emitter) gitFolder() {
 	e.at(e.policy.Profiles.Repository.ProtectGitHistory.Span)
 	e.evidence(keyRepoHistory, failed)
 	e.unless(func(pass vm.Label) { e.unlessAnyPath(slotGitFolders, pass) },
-		keyRepoHistory.Rule, code.FileBlockedPath, "the intent writes to .git, or below it")
-	e.unless(e.keepsTrees, keyRepoHistory.Rule, code.FileBlockedPath,
+		keyRepoHistory.Rule, errcode.FileBlockedPath, "the intent writes to .git, or below it")
+	e.unless(e.keepsTrees, keyRepoHistory.Rule, errcode.FileBlockedPath,
 		"the intent takes a work tree of git along, or a directory that holds one, and the .git inside of it")
 	e.Place(failed)
 }
@@ -140,7 +140,7 @@ func (e *emitter) keepsTrees(pass vm.Label) {
 		e.Place(next)
 	}
 	for i, root := range whole {
-		clean, _ := pathname.Clean(root)
+		clean, _ := fspath.Clean(root)
 		whole[i] = below(clean)
 	}
 	if whole = which(whole, func(root string) bool { return root != "/" }); len(whole) > 0 {
@@ -161,7 +161,7 @@ func (e *emitter) history() {
 	e.at(e.policy.Profiles.Repository.ProtectGitHistory.Span)
 	next := e.NewLabel()
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), resource.RewritesHistory)...), next)
-	e.deny(keyRepoHistory.Rule, code.GitOperation, "the git operation can lose commits or refs", next)
+	e.deny(keyRepoHistory.Rule, errcode.GitOperation, "the git operation can lose commits or refs", next)
 	e.Place(next)
 }
 
@@ -193,7 +193,7 @@ func (e *emitter) sensitiveFiles() {
 func (e *emitter) classified(key *Key, failed vm.Label) {
 	ok := e.NewLabel()
 	e.Kind(vm.If, e.Field(slotClasses), aList, ok)
-	e.deny(key.Rule, code.FileTarget, "a file has no classification", failed)
+	e.deny(key.Rule, errcode.FileTarget, "a file has no classification", failed)
 	e.Place(ok)
 }
 
@@ -202,10 +202,10 @@ func (e *emitter) sensitive(key *Key, message string, test func(pass vm.Label)) 
 	stays, next := e.NewLabel(), e.NewLabel()
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(resource.Egress), stays)
 	test(next)
-	e.deny(key.Rule, code.SensitiveEgress, message+", and would leave the machine", next)
+	e.deny(key.Rule, errcode.SensitiveEgress, message+", and would leave the machine", next)
 	e.Place(stays)
 	test(next)
-	e.deny(key.Rule, code.SensitiveFile, message, next)
+	e.deny(key.Rule, errcode.SensitiveFile, message, next)
 	e.Place(next)
 }
 
@@ -213,7 +213,7 @@ func (e *emitter) sensitive(key *Key, message string, test func(pass vm.Label)) 
 func (e *emitter) worktree() {
 	roots := e.policy.Profiles.Repository.Roots
 	e.allowing(roots)
-	e.insideAs(keyRepoRoots.Rule, code.GitTopology, roots, slotWorktree, "the git worktree is outside of repository.roots")
+	e.insideAs(keyRepoRoots.Rule, errcode.GitTopology, roots, slotWorktree, "the git worktree is outside of repository.roots")
 }
 
 // evidence denies where the shim does not say what is done to which files, and goes on at failed where all violations
@@ -223,12 +223,12 @@ func (e *emitter) evidence(key *Key, failed vm.Label) {
 		slot    string
 		when    vm.When
 		kinds   vm.KindMask
-		code    code.Code
+		code    errcode.Code
 		message string
 	}{
-		{slotEffects, vm.If, aList, code.FileEffectRequired, "metadata.filesystem.effects is missing, empty, or holds what is no effect"},
-		{slotTargets, vm.Unless, missing, code.FilePathRequired, "metadata.filesystem.targets is missing, empty, or holds what has no absolute path"},
-		{slotTargets, vm.If, aList, code.FileTarget, "a target's path is not canonical, or its links were not resolved without races"},
+		{slotEffects, vm.If, aList, errcode.FileEffectRequired, "metadata.filesystem.effects is missing, empty, or holds what is no effect"},
+		{slotTargets, vm.Unless, missing, errcode.FilePathRequired, "metadata.filesystem.targets is missing, empty, or holds what has no absolute path"},
+		{slotTargets, vm.If, aList, errcode.FileTarget, "a target's path is not canonical, or its links were not resolved without races"},
 	} {
 		ok := e.NewLabel()
 		e.Kind(need.when, e.Field(need.slot), need.kinds, ok)
@@ -243,7 +243,7 @@ func (e *emitter) inside(key *Key, roots *List, slot, message string) {
 }
 
 // insideAs is inside with the rule and code of the denial. The slot is missing where there is no path to judge.
-func (e *emitter) insideAs(rule string, c code.Code, roots *List, slot, message string) {
+func (e *emitter) insideAs(rule string, c errcode.Code, roots *List, slot, message string) {
 	whole, own := rootTexts(roots)
 	if slices.Contains(whole, "/") {
 		return // every path that can be read is inside
@@ -317,7 +317,7 @@ func (e *emitter) blockedFiles(blocked *List) {
 	e.unless(func(pass vm.Label) {
 		e.unlessAny(e.Field(slotFilePaths), e.pathTests(blocked.texts()), pass)
 	}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or nobody can tell which file it is")
-	above := pathname.Above(blocked.texts())
+	above := fspath.Above(blocked.texts())
 	if len(above) == 0 {
 		return
 	}

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"bailiff/runtime/code"
 	"bailiff/vm"
-	"bailiff/vm/resource"
+	"bailiff/vm/errcode"
+	"bailiff/vm/form/resource"
 )
 
 // The keys of `## git` whose rules deny, hold or count.
@@ -60,20 +60,20 @@ func (e *emitter) gitEvidence(failed vm.Label) {
 	operation, refs := e.Field(slotGitOperation), e.Field(slotGitRefs)
 	known, whole, named, ok := e.NewLabel(), e.NewLabel(), e.NewLabel(), e.NewLabel()
 	e.Kind(vm.If, operation, aText, known)
-	e.deny(keyGitActions.Rule, code.GitMetadata, "metadata.git.operation is missing, or no git operation", failed)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.operation is missing, or no git operation", failed)
 	e.Place(known)
 	e.Kind(vm.Unless, refs, unreadable, whole)
-	e.deny(keyGitActions.Rule, code.GitMetadata, "metadata.git.ref_updates is empty, or no array of objects with a ref", failed)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.ref_updates is empty, or no array of objects with a ref", failed)
 	e.Place(whole)
 	e.Kind(vm.Unless, e.Field(slotGitBranch), unreadable, named)
-	e.deny(keyGitActions.Rule, code.GitMetadata, "metadata.git.branch names no branch", failed)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.branch names no branch", failed)
 	e.Place(named)
 	e.Kind(vm.If, refs, aList, ok)
 	e.Test(vm.OpIn, vm.Unless, operation, e.exactly(which(resource.GitOperations(), resource.NeedsRefs)...), ok)
-	e.deny(keyGitActions.Rule, code.GitMetadata, "metadata.git.ref_updates is missing, and the operation updates refs", failed)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.ref_updates is missing, and the operation updates refs", failed)
 	e.Place(ok)
 	e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotWorktree), aText, pass) },
-		keyGitActions.Rule, code.GitTopology, "metadata.git.repository_id is missing, or metadata.git.worktree is no canonical path")
+		keyGitActions.Rule, errcode.GitTopology, "metadata.git.repository_id is missing, or metadata.git.worktree is no canonical path")
 }
 
 // provider denies hosts of repositories that a list lacks.
@@ -99,8 +99,8 @@ func (e *emitter) denyOperations(key *Key, operations []string, message string, 
 	local := which(operations, func(text string) bool { return !resource.AtProvider(text) })
 	for _, part := range []struct {
 		operations []string
-		code       code.Code
-	}{{atProvider, code.ProviderOperation}, {local, code.GitOperation}} {
+		code       errcode.Code
+	}{{atProvider, errcode.ProviderOperation}, {local, errcode.GitOperation}} {
 		if len(part.operations) == 0 {
 			continue
 		}
@@ -123,10 +123,10 @@ func (e *emitter) allowedOperations(allowed *List) {
 	})
 	if len(atProvider) > 0 {
 		e.Test(vm.OpIn, vm.Unless, operation, e.exactly(atProvider...), local)
-		e.deny(keyGitAllowed.Rule, code.ProviderOperation, message, next)
+		e.deny(keyGitAllowed.Rule, errcode.ProviderOperation, message, next)
 	}
 	e.Place(local)
-	e.deny(keyGitAllowed.Rule, code.GitOperation, message, next)
+	e.deny(keyGitAllowed.Rule, errcode.GitOperation, message, next)
 	e.Place(next)
 }
 
@@ -135,7 +135,7 @@ func (e *emitter) fastForward() {
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), resource.MustFastForward)...), pass)
 		e.Kind(vm.If, e.Field(slotGitForced), missing, pass)
-	}, keyGitAllowed.Rule, code.GitOperation, "an update is not said to be a fast-forward, whatever the operation is called")
+	}, keyGitAllowed.Rule, errcode.GitOperation, "an update is not said to be a fast-forward, whatever the operation is called")
 }
 
 // protectedRefs denies updates of protected refs, that of the work tree's branch included, and what may change one without

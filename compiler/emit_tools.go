@@ -5,7 +5,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
-	"bailiff/vm/weburl"
+	"bailiff/vm/form/httpurl"
 )
 
 // tools judges a tool intent: whether it is granted, then what it touches.
@@ -70,7 +70,7 @@ func (e *emitter) commands() blockList {
 // domains reads also the IPv4 addresses in IPv6 literals where the list has one that they could be.
 func (e *emitter) domains() blockList {
 	domains, slot := e.policy.ToolCalls.BlockedDomains, slotHost
-	if slices.ContainsFunc(domains.texts(), weburl.IsIPv4) {
+	if slices.ContainsFunc(domains.texts(), httpurl.IsIPv4) {
 		slot = slotHosts
 	}
 	return blockList{list: domains, key: keyDomains, slot: slot,

@@ -8,8 +8,8 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
-	"bailiff/vm/address"
-	"bailiff/vm/pathname"
+	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/form/fspath"
 )
 
 // A claim is a text with what a rule says about it: that it, or what it is a part of, is denied or allowed.
@@ -82,7 +82,7 @@ func (c *checker) lintPathsDead(paths *Paths, tool string) {
 	}
 	c.allowedDead(paths.Allowed, tool+".blocked_paths", func(allowed string) (by string, ok bool) {
 		is := func(pattern string) bool { by = pattern; return blocked[pattern] }
-		folded, _ := pathname.Clean(allowed)
+		folded, _ := fspath.Clean(allowed)
 		if strings.HasPrefix(allowed, ".") && folded != "." {
 			folded = "**/" + folded
 		}
@@ -181,7 +181,7 @@ func coverEqual(claims []claim, by []int) {
 		if claims[i].allows {
 			continue
 		}
-		key := said{claims[i].operator, address.FoldLiterals(claims[i].text)}
+		key := said{claims[i].operator, evmaddr.FoldLiterals(claims[i].text)}
 		if before, ok := first[key]; ok {
 			by[i] = before
 		} else {
@@ -193,10 +193,10 @@ func coverEqual(claims []claim, by []int) {
 		if !claims[i].allows || claims[i].operator == Matches {
 			continue
 		}
-		text := address.FoldLiterals(claims[i].text)
+		text := evmaddr.FoldLiterals(claims[i].text)
 		if before, ok := first[said{claims[i].operator, text}]; ok {
 			by[i] = before
-		} else if only >= 0 && claims[i].operator == Equals && text != address.FoldLiterals(claims[only].text) {
+		} else if only >= 0 && claims[i].operator == Equals && text != evmaddr.FoldLiterals(claims[only].text) {
 			by[i] = only
 		}
 	}
@@ -204,7 +204,7 @@ func coverEqual(claims []claim, by []int) {
 
 // partial reports whether parts of the claim's text mean what they look like: addresses match in any case.
 func (c *claim) partial() bool {
-	for range address.Literals(c.text) {
+	for range evmaddr.Literals(c.text) {
 		return false
 	}
 	return c.operator != NotEquals && c.operator != Matches
@@ -311,7 +311,7 @@ func (c *checker) lintCommands(list *List) {
 	texts, owners := list.texts(), make([]int, len(list.Items))
 	for i, item := range list.Items {
 		owners[i] = item.Span.Start
-		for range address.Literals(item.Text) {
+		for range evmaddr.Literals(item.Text) {
 			texts[i] = ""
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/vm/calldata"
+	"bailiff/vm/form/calldata"
 )
 
 // lintMoney warns of ways in which more money can go than the limits say.

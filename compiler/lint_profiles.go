@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/vm/resource"
+	"bailiff/vm/form/resource"
 )
 
 // lintProfiles warns of what the resource profiles say and nobody means.

@@ -7,7 +7,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
-	"bailiff/vm/command"
+	"bailiff/vm/form/command"
 )
 
 // usualDecimals are the decimals of well-known tokens on Ethereum, by symbol in upper case. Some have others elsewhere.

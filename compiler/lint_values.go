@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/vm/address"
+	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/form/httpurl"
 	"bailiff/vm/slot"
-	"bailiff/vm/weburl"
 )
 
 // lintUnmatched warns of a text that no value of a field ever compares with as the rule says: the decoder takes no such
@@ -53,15 +53,15 @@ func neverCompares(path, text string, whole bool) (fix string, never bool) {
 	case slotAmountUnit:
 		return neverOneOf([]string{"base"}, text, strings.ToLower(text), whole)
 	case "host":
-		_, err := weburl.Host(text)
+		_, err := httpurl.Host(text)
 		return "", whole && err != nil
 	case slotTarget:
-		if _, err := address.Normalize(text); whole || err == nil {
+		if _, err := evmaddr.Normalize(text); whole || err == nil {
 			return "", err != nil
 		}
 		return "", noPartOfAddress(text)
 	case slotToken:
-		if _, err := address.Normalize(text); err == nil || !strings.HasPrefix(strings.ToLower(text), "0x") {
+		if _, err := evmaddr.Normalize(text); err == nil || !strings.HasPrefix(strings.ToLower(text), "0x") {
 			return "", false
 		}
 		if whole {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/vm/pathname"
+	"bailiff/vm/form/fspath"
 )
 
 // TestProtectedRefs holds every pair of a protected ref and an updated one, and each beside a harmless update, to the
@@ -70,8 +70,8 @@ func TestManyPaths(t *testing.T) {
 		blocked := 0
 		for range 3000 {
 			path := some(5) + []string{"", "/0", "/1", "/6/x", "0", "/"}[r.IntN(6)]
-			clean, suspicious := pathname.Clean(path)
-			want := suspicious || slices.ContainsFunc(compiled.Policy.ToolCalls.Write.Blocked.texts(), func(entry string) bool { return pathname.Match(entry, clean) })
+			clean, suspicious := fspath.Clean(path)
+			want := suspicious || slices.ContainsFunc(compiled.Policy.ToolCalls.Write.Blocked.texts(), func(entry string) bool { return fspath.Match(entry, clean) })
 			if want {
 				blocked++
 			}

@@ -10,7 +10,7 @@ import (
 
 	"bailiff/runtime/intent"
 	"bailiff/vm"
-	"bailiff/vm/pathname"
+	"bailiff/vm/form/fspath"
 )
 
 // The naive evaluator of the resource profiles walks the metadata as it was sent, by the tables of docs/judging.md. It
@@ -351,8 +351,8 @@ func (n *naiveProfiles) filesystem() string {
 	case f.ReadRoots != nil && e.reads() && e.outside(f.ReadRoots, e.readable):
 		return "denied filesystem.read_roots FILE_OUTSIDE_ROOT"
 	case e.touches(func(text string) bool {
-		clean, suspicious := pathname.Clean(text)
-		return f.BlockedPaths != nil && (suspicious || slices.ContainsFunc(f.BlockedPaths.texts(), func(entry string) bool { return pathname.Match(entry, clean) }))
+		clean, suspicious := fspath.Clean(text)
+		return f.BlockedPaths != nil && (suspicious || slices.ContainsFunc(f.BlockedPaths.texts(), func(entry string) bool { return fspath.Match(entry, clean) }))
 	}):
 		return "denied filesystem.blocked_paths FILE_BLOCKED_PATH"
 	case someIn(e.effects, naiveTakesAlong) && e.touches(func(text string) bool { return takesBlocked(f.BlockedPaths.texts(), text) }):

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // Type is the type of a key's value.
@@ -95,8 +95,8 @@ type Key struct {
 	// Rule is the matched_rule of a denial by this key, and Code its error code; Codes are those that it can answer
 	// beside. They are empty for keys that only say more about another.
 	Rule  string
-	Code  code.Code
-	Codes []code.Code
+	Code  errcode.Code
+	Codes []errcode.Code
 
 	Default string // what holds without the key, for the reference; empty where nothing does
 	Doc     string // one sentence for the reference
@@ -106,11 +106,11 @@ type Key struct {
 }
 
 // AllCodes returns the error codes that the key can answer, the primary one first.
-func (k *Key) AllCodes() []code.Code {
+func (k *Key) AllCodes() []errcode.Code {
 	if k.Code == "" {
 		return nil
 	}
-	return append([]code.Code{k.Code}, k.Codes...)
+	return append([]errcode.Code{k.Code}, k.Codes...)
 }
 
 // Sections returns the table of sections, in the order in which the reference has them.

@@ -3,25 +3,25 @@ package compiler
 import (
 	"slices"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // mcpKeys are the keys of `## mcp`.
 var mcpKeys = slices.Concat([]Key{
 	{Section: "mcp", Name: "allowed_servers", Type: TypeNames, Since: v20,
-		Rule: "mcp.allowed_servers", Code: code.ToolCallNotAllowed,
+		Rule: "mcp.allowed_servers", Code: errcode.ToolCallNotAllowed,
 		Doc:     "The MCP servers that are granted; exact, without regard to case.",
 		Example: "allowed_servers: files, search"},
 	{Section: "mcp", Name: "blocked_tools", Type: TypeTools, Since: v20, Blocks: true,
-		Rule: "mcp.blocked_tools", Code: code.ToolCallNotAllowed,
+		Rule: "mcp.blocked_tools", Code: errcode.ToolCallNotAllowed,
 		Doc:     "The MCP tools that are denied whatever grants them, as `<server>.<tool>` or `<tool>`; `*` stands for any characters, dots too. It never grants anything.",
 		Example: "blocked_tools: files.delete_*, *_admin"},
 	{Section: "mcp", Name: "allowed_tools", Type: TypeTools, Since: v20,
-		Rule: "mcp.allowed_tools", Code: code.ToolCallNotAllowed,
+		Rule: "mcp.allowed_tools", Code: errcode.ToolCallNotAllowed,
 		Doc:     "The MCP tools that are granted, as `<server>.<tool>` or, on any server, `<tool>`; `*` stands for any characters but a dot, and at the end for any.",
 		Example: "allowed_tools: files.read_*, search.*"},
 	{Section: "mcp", Name: nameApproval, Type: TypeTools, Since: v20, Blocks: true,
-		Rule: "mcp.require_approval", Code: code.HoldApproval,
+		Rule: "mcp.require_approval", Code: errcode.HoldApproval,
 		Doc:     "The MCP tools on which a person has to decide, as `<server>.<tool>` or `<tool>`; `*` stands for any characters, dots too.",
 		Example: "require_approval: files.write_*"},
 	shimKey("mcp", "MCP intents"),

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
+	"bailiff/vm/errcode"
 )
 
 // hosts are policies in which the example of a key can stand, by section. What the key itself needs beside it is
@@ -78,7 +78,7 @@ func TestSchemaRows(t *testing.T) {
 				t.Error("it denies, and has no error code")
 			}
 			for _, c := range row.AllCodes() {
-				if code.Lookup(c).Code != c {
+				if errcode.Lookup(c).Code != c {
 					t.Errorf("%s is not in the table of codes", c)
 				}
 			}
@@ -176,8 +176,8 @@ func TestCounterNames(t *testing.T) {
 }
 
 // unwritten are the rules that no key of the schema has, with their codes.
-var unwritten = map[string]code.Code{
-	ruleNoToken: code.TokenNotAllowed, ruleUnbounded: code.TokenAmountExceeded, ruleBoundary: code.ExecutionBoundary,
+var unwritten = map[string]errcode.Code{
+	ruleNoToken: errcode.TokenNotAllowed, ruleUnbounded: errcode.TokenAmountExceeded, ruleBoundary: errcode.ExecutionBoundary,
 }
 
 // TestRulesAreInTheSchema holds what the programs of the golden files can answer to what the schema says that keys
@@ -185,15 +185,15 @@ var unwritten = map[string]code.Code{
 func TestRulesAreInTheSchema(t *testing.T) {
 	type answer struct {
 		rule string
-		code code.Code
+		code errcode.Code
 	}
 	programs, _ := goldenRuns(t)
 	said := map[answer]bool{}
 	for _, program := range programs {
 		for i := range program.Rules() {
 			rule := program.Rule(uint16(i))
-			if code.Code(rule.Code) != code.ValidationSchema && unwritten[rule.Name] != code.Code(rule.Code) {
-				said[answer{rule.Name, code.Code(rule.Code)}] = true
+			if errcode.Code(rule.Code) != errcode.ValidationSchema && unwritten[rule.Name] != errcode.Code(rule.Code) {
+				said[answer{rule.Name, errcode.Code(rule.Code)}] = true
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 
 	"github.com/leanovate/gopter"
 	"github.com/leanovate/gopter/gen"

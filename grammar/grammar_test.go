@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 
 	"github.com/alecthomas/participle/v2/lexer"
 	"github.com/leanovate/gopter"

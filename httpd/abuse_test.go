@@ -16,7 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/fuzz/rawhttp"
+	"bailiff/fuzz/kit/rawhttp"
 	"bailiff/runtime/authority"
 )
 

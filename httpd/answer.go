@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/canonical"
-	"bailiff/runtime/code"
+	"bailiff/runtime/jcs"
+	"bailiff/vm/errcode"
 )
 
 // writeFailure answers with an error body: on the routes that decide, one that says `DENIED`; on that of a hook, a denial as the
@@ -18,7 +18,7 @@ func writeFailure(ctx *fasthttp.RequestCtx, f *authority.Failure) {
 		writeHookDenial(ctx, f)
 		return
 	}
-	status, write := cmp.Or(f.HTTP, code.Lookup(f.Code).HTTP), AppendFailure
+	status, write := cmp.Or(f.HTTP, errcode.Lookup(f.Code).HTTP), AppendFailure
 	if decides(pathOf(&ctx.Request.Header)) {
 		write = AppendRefusal
 	}
@@ -38,7 +38,7 @@ func AppendFailure(dst []byte, f *authority.Failure) []byte {
 	if f.HTTP == fasthttp.StatusUnauthorized {
 		return appendFailure(dst, unauthorized, f)
 	}
-	return appendFailure(dst, code.Lookup(f.Code).Status, f)
+	return appendFailure(dst, errcode.Lookup(f.Code).Status, f)
 }
 
 // unauthorized is the status of every 401.
@@ -51,7 +51,7 @@ const denied = "DENIED"
 // AppendRefusal is AppendFailure for a request to decide on an intent: what the client can mend or repeat (a 4xx) has the
 // status of a denial.
 func AppendRefusal(dst []byte, f *authority.Failure) []byte {
-	info := code.Lookup(f.Code)
+	info := errcode.Lookup(f.Code)
 	if info.HTTP >= fasthttp.StatusBadRequest && info.HTTP < fasthttp.StatusInternalServerError {
 		return appendFailure(dst, denied, f)
 	}
@@ -59,10 +59,10 @@ func AppendRefusal(dst []byte, f *authority.Failure) []byte {
 }
 
 func appendFailure(dst []byte, status string, f *authority.Failure) []byte {
-	info := code.Lookup(f.Code)
-	dst = canonical.AppendString(append(dst, `{"status":`...), status)
-	dst = canonical.AppendString(append(dst, `,"error_code":`...), string(info.Code))
-	dst = canonical.AppendString(append(dst, `,"message":`...), f.Message)
+	info := errcode.Lookup(f.Code)
+	dst = jcs.AppendString(append(dst, `{"status":`...), status)
+	dst = jcs.AppendString(append(dst, `,"error_code":`...), string(info.Code))
+	dst = jcs.AppendString(append(dst, `,"message":`...), f.Message)
 	if f.Diagnostics != nil {
 		dst = append(append(dst, `,"diagnostics":`...), f.Diagnostics...)
 	}
@@ -80,7 +80,7 @@ func appendDetails(dst []byte, d *authority.Details) []byte {
 	if len(d.Allowed) > 0 {
 		dst = append(dst, `,"allowed":[`...)
 		for i, text := range d.Allowed {
-			dst = canonical.AppendString(appendComma(dst, i), text)
+			dst = jcs.AppendString(appendComma(dst, i), text)
 		}
 		dst = append(dst, ']')
 	}
@@ -99,9 +99,9 @@ func appendDetails(dst []byte, d *authority.Details) []byte {
 func appendFaults(dst []byte, faults []authority.Fault) []byte {
 	dst = append(dst, '[')
 	for i := range faults {
-		dst = canonical.AppendString(append(appendComma(dst, i), `{"error_code":`...), string(faults[i].Code))
-		dst = canonical.AppendString(append(dst, `,"field":`...), faults[i].Field)
-		dst = append(canonical.AppendString(append(dst, `,"message":`...), faults[i].Message), '}')
+		dst = jcs.AppendString(append(appendComma(dst, i), `{"error_code":`...), string(faults[i].Code))
+		dst = jcs.AppendString(append(dst, `,"field":`...), faults[i].Field)
+		dst = append(jcs.AppendString(append(dst, `,"message":`...), faults[i].Message), '}')
 	}
 	return append(dst, ']')
 }
@@ -123,26 +123,26 @@ func (c *call) writeAnswer() {
 
 // AppendAnswer appends the JSON of a decision (specification, "Authorization response").
 func AppendAnswer(dst []byte, a *authority.Answer) []byte {
-	dst = canonical.AppendString(append(dst, `{"status":`...), a.Status)
+	dst = jcs.AppendString(append(dst, `{"status":`...), a.Status)
 	dst = append(dst, `,"intent_attestation":`...)
 	if a.Attestation == nil {
 		dst = append(dst, "null"...)
 	} else {
 		dst = append(append(append(dst, '"'), a.Attestation...), '"') // base64url and dots
 	}
-	dst = canonical.AppendString(append(dst, `,"policyHash":`...), a.PolicyHash)
+	dst = jcs.AppendString(append(dst, `,"policyHash":`...), a.PolicyHash)
 	dst = appendOptional(dst, `,"error_code":`, string(a.Code))
 	dst = appendOptional(dst, `,"matched_rule":`, a.Rule)
-	dst = canonical.AppendString(append(dst, `,"message":`...), a.Message)
+	dst = jcs.AppendString(append(dst, `,"message":`...), a.Message)
 	if !a.Details.IsZero() {
 		dst = appendDetails(append(dst, `,"details":`...), &a.Details)
 	}
 	if a.HoldID != "" {
-		dst = canonical.AppendString(append(dst, `,"holdId":`...), a.HoldID)
+		dst = jcs.AppendString(append(dst, `,"holdId":`...), a.HoldID)
 		dst = strconv.AppendInt(append(dst, `,"expiresAt":`...), a.ExpiresAt, 10)
 	}
 	if a.Status == "PENDING" {
-		dst = canonical.AppendString(append(dst, `,"policyRule":`...), a.Rule)
+		dst = jcs.AppendString(append(dst, `,"policyRule":`...), a.Rule)
 	}
 	if a.TestRun {
 		dst = append(dst, `,"test_run":true,"observe_mode_active":`...)
@@ -162,5 +162,5 @@ func appendOptional(dst []byte, name, value string) []byte {
 	if value == "" {
 		return dst
 	}
-	return canonical.AppendString(append(dst, name...), value)
+	return jcs.AppendString(append(dst, name...), value)
 }

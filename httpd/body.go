@@ -13,7 +13,7 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // Bodies are read when the source's limit and the key have been looked at (decisions, section 8): the HTTP library reads the
@@ -130,7 +130,7 @@ func (c *call) readBody(most int) (*authority.Failure, error) {
 		n, err := c.body.next(c.Conn(), stream, c.body.buffer[c.body.end:], length)
 		c.body.end += n
 		if c.body.fault != nil {
-			return &authority.Failure{Code: code.BodyTooLarge, Message: c.body.fault.Error()}, nil
+			return &authority.Failure{Code: errcode.BodyTooLarge, Message: c.body.fault.Error()}, nil
 		}
 		if err != nil && c.body.end != length {
 			if err = c.endOfBody(err, length); err != nil {
@@ -186,13 +186,13 @@ func (c *call) giveBack() {
 func (c *call) noRoom(err error) *authority.Failure {
 	c.Response.Header.Set("Retry-After", retryBodies)
 	if errors.Is(err, budget.ErrShare) {
-		return &authority.Failure{Code: code.RateLimited, Message: fmt.Sprintf("the request bodies of your address that are under way take %d MiB, the most for one address; send fewer at once", c.server.bodies.Share>>20)}
+		return &authority.Failure{Code: errcode.RateLimited, Message: fmt.Sprintf("the request bodies of your address that are under way take %d MiB, the most for one address; send fewer at once", c.server.bodies.Share>>20)}
 	}
-	return &authority.Failure{Code: code.Overloaded, Message: fmt.Sprintf("the request bodies under way take %d MiB, the most there may be; send the request again in a second", c.server.bodies.Most>>20)}
+	return &authority.Failure{Code: errcode.Overloaded, Message: fmt.Sprintf("the request bodies under way take %d MiB, the most there may be; send the request again in a second", c.server.bodies.Most>>20)}
 }
 
 func tooLarge(most int) *authority.Failure {
-	return &authority.Failure{Code: code.BodyTooLarge, Message: fmt.Sprintf("the body is larger than the %d bytes that this route accepts; send a smaller one", most)}
+	return &authority.Failure{Code: errcode.BodyTooLarge, Message: fmt.Sprintf("the body is larger than the %d bytes that this route accepts; send a smaller one", most)}
 }
 
 // leave gets the connection past a body that was not read as a whole, so that its next request is found where it begins; or

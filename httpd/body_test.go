@@ -17,7 +17,7 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
-	"bailiff/runtime/limit"
+	"bailiff/runtime/ratelimit"
 )
 
 // A caller is a client that sends a request bit by bit.
@@ -84,7 +84,7 @@ func TestRefusedAtTheHeaders(t *testing.T) {
 	config := w.config(w.authority("", false))
 	config.Bodies = bodies(1, 0, 0) // none would fit
 	config.Gateway = w.gateway()
-	config.Limits.IP = limit.Window{Limit: 1, Per: time.Minute}
+	config.Limits.IP = ratelimit.Window{Limit: 1, Per: time.Minute}
 	address := w.listen(config)
 	free := w.config(w.authority("", false))
 	free.Bodies = config.Bodies
@@ -218,7 +218,7 @@ func TestFaultGivesBodyBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.config.Authority = nil // the handler trips over it
-	server.config.Limits.Register = limit.Window{}
+	server.config.Limits.Register = ratelimit.Window{}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

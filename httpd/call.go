@@ -13,9 +13,9 @@ import (
 
 	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/tracecontext"
+	"bailiff/vm/errcode"
 )
 
 // A call is a request on its way through a route. Calls are used again.
@@ -72,7 +72,7 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 		counter = s.pages
 		s.serveConsole(c)
 	case resource == nil:
-		s.fail(c, &authority.Failure{Code: code.NotFound, Message: "there is no such route"})
+		s.fail(c, &authority.Failure{Code: errcode.NotFound, Message: "there is no such route"})
 	default:
 		counter = s.counters[resource.index]
 		c.parameter = string(parameter)
@@ -108,7 +108,7 @@ func (s *Server) identify(c *call) {
 // Nothing of the body is used before the key has been looked at, nor anything done before the body has come as a whole.
 func (s *Server) serve(c *call, r *resource) {
 	if c.route = r.route(c.Method()); c.route == nil {
-		s.fail(c, &authority.Failure{Code: code.MethodNotAllowed, Message: "this route takes " + strings.ReplaceAll(r.allow, ", ", " and ")})
+		s.fail(c, &authority.Failure{Code: errcode.MethodNotAllowed, Message: "this route takes " + strings.ReplaceAll(r.allow, ", ", " and ")})
 		c.Response.Header.Set("Allow", r.allow)
 		return
 	}
@@ -196,13 +196,13 @@ func bearer(header *fasthttp.RequestHeader) (token []byte, fault *authority.Fail
 	values := header.PeekAll("Authorization")
 	switch {
 	case len(values) == 0:
-		return nil, &authority.Failure{Code: code.APIKeyRequired, Message: howTo}
+		return nil, &authority.Failure{Code: errcode.APIKeyRequired, Message: howTo}
 	case len(values) > 1:
-		return nil, &authority.Failure{Code: code.APIKeyInvalid, Message: "there are several Authorization headers; send one"}
+		return nil, &authority.Failure{Code: errcode.APIKeyInvalid, Message: "there are several Authorization headers; send one"}
 	}
 	scheme, token, _ := bytes.Cut(values[0], []byte(" "))
 	if !bytes.EqualFold(scheme, []byte("Bearer")) {
-		return nil, &authority.Failure{Code: code.APIKeyInvalid, Message: "the Authorization header is of another scheme; " + howTo}
+		return nil, &authority.Failure{Code: errcode.APIKeyInvalid, Message: "the Authorization header is of another scheme; " + howTo}
 	}
 	return bytes.TrimLeft(token, " "), nil
 }

@@ -12,8 +12,8 @@ import (
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
-	"bailiff/runtime/limit"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/ratelimit"
 )
 
 // Config is what a server is made of. Authority, Log, Clock and Random are required.
@@ -68,21 +68,21 @@ func (t Timeouts) orDefault() Timeouts {
 
 // Limits are the rate limits ("Limits" of the specification). A zero window is no limit.
 type Limits struct {
-	Key      limit.Window // authorize and test-run together, per API key
-	IP       limit.Window // everything but documents, per source, before authentication
-	Holds    limit.Window // reads and resolutions of holds, per API key
-	Register limit.Window // attempts to register an API key, per source
-	Manage   limit.Window // deployments, webhooks and events together, per API key
-	Deploy   limit.Window // policies that are compiled, per API key; the authority counts them
+	Key      ratelimit.Window // authorize and test-run together, per API key
+	IP       ratelimit.Window // everything but documents, per source, before authentication
+	Holds    ratelimit.Window // reads and resolutions of holds, per API key
+	Register ratelimit.Window // attempts to register an API key, per source
+	Manage   ratelimit.Window // deployments, webhooks and events together, per API key
+	Deploy   ratelimit.Window // policies that are compiled, per API key; the authority counts them
 }
 
 // Stores count what the limits bound, each apart from the others: nobody chooses the keys there are, but whoever has
 // a large network has as many sources as a store holds, and those that register are remembered for long. What is
 // required is what a limit is set for.
 type Stores struct {
-	Sources       limit.Store // of Limits.IP
-	Registrations limit.Store // of Limits.Register
-	Keys          limit.Store // of all that counts by key; and of Limits.IP, by key, where Sources is full
+	Sources       ratelimit.Store // of Limits.IP
+	Registrations ratelimit.Store // of Limits.Register
+	Keys          ratelimit.Store // of all that counts by key; and of Limits.IP, by key, where Sources is full
 }
 
 // DefaultLimits are the limits of the specification where a service is hosted, and none where it is self-hosted. That of
@@ -92,12 +92,12 @@ func DefaultLimits(environment string, hosted bool) Limits {
 		return Limits{}
 	}
 	limits := Limits{
-		Key:      limit.Window{Limit: 180, Per: time.Minute},
-		IP:       limit.Window{Limit: 1500, Per: time.Minute},
-		Holds:    limit.Window{Limit: 30, Per: time.Minute},
-		Register: limit.Window{Limit: 5, Per: time.Hour},
-		Manage:   limit.Window{Limit: 120, Per: time.Minute},
-		Deploy:   limit.Window{Limit: 10, Per: time.Hour},
+		Key:      ratelimit.Window{Limit: 180, Per: time.Minute},
+		IP:       ratelimit.Window{Limit: 1500, Per: time.Minute},
+		Holds:    ratelimit.Window{Limit: 30, Per: time.Minute},
+		Register: ratelimit.Window{Limit: 5, Per: time.Hour},
+		Manage:   ratelimit.Window{Limit: 120, Per: time.Minute},
+		Deploy:   ratelimit.Window{Limit: 10, Per: time.Hour},
 	}
 	if environment == authority.Test {
 		limits.Key.Limit, limits.IP.Limit = 120, 1000
@@ -111,14 +111,14 @@ func (c *Config) check() error {
 		return errors.New("a server needs an authority, a log, a clock and randomness")
 	}
 	for _, row := range []struct {
-		window limit.Window
-		stores []limit.Store
+		window ratelimit.Window
+		stores []ratelimit.Store
 	}{
-		{c.Limits.Key, []limit.Store{c.Stores.Keys}},
-		{c.Limits.IP, []limit.Store{c.Stores.Sources, c.Stores.Keys}},
-		{c.Limits.Holds, []limit.Store{c.Stores.Keys}},
-		{c.Limits.Register, []limit.Store{c.Stores.Registrations}},
-		{c.Limits.Manage, []limit.Store{c.Stores.Keys}},
+		{c.Limits.Key, []ratelimit.Store{c.Stores.Keys}},
+		{c.Limits.IP, []ratelimit.Store{c.Stores.Sources, c.Stores.Keys}},
+		{c.Limits.Holds, []ratelimit.Store{c.Stores.Keys}},
+		{c.Limits.Register, []ratelimit.Store{c.Stores.Registrations}},
+		{c.Limits.Manage, []ratelimit.Store{c.Stores.Keys}},
 		{c.Limits.Deploy, nil},
 	} {
 		switch w := row.window; {

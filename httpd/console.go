@@ -9,8 +9,8 @@ import (
 
 	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // consoleRoute is what limits and bounds of bodies know of the console's pages, which are no part of the API and its document.
@@ -32,7 +32,7 @@ func (s *Server) serveConsole(c *call) {
 	}
 	header := &c.Request.Header
 	if fault == nil && method != fasthttp.MethodGet && !console.SameOrigin(scheme, string(header.Host()), string(header.Peek("Origin")), string(header.Peek("Sec-Fetch-Site"))) {
-		fault = &authority.Failure{Code: code.NotFound, HTTP: fasthttp.StatusForbidden, Message: "the form was not sent by a page of this console; open the console and send it from there"}
+		fault = &authority.Failure{Code: errcode.NotFound, HTTP: fasthttp.StatusForbidden, Message: "the form was not sent by a page of this console; open the console and send it from there"}
 	}
 	if fault == nil && encoded(header) {
 		fault = schemaFailure("the body has a Content-Encoding; send it as it is")
@@ -74,7 +74,7 @@ func (s *Server) consoleScheme(c *call) (scheme string, fault *authority.Failure
 	if direct && peer.IsLoopback() && console.LoopbackHost(string(c.Request.Header.Host())) {
 		return "http", nil
 	}
-	return "", &authority.Failure{Code: code.NotFound, Message: "the console is off without TLS: open it by its loopback address on the service's machine, " +
+	return "", &authority.Failure{Code: errcode.NotFound, Message: "the console is off without TLS: open it by its loopback address on the service's machine, " +
 		"or through a proxy with TLS that SVC_TRUSTED_PROXIES names and that sends X-Forwarded-Proto: https"}
 }
 

@@ -114,8 +114,9 @@ func TestConsoleTailEnds(t *testing.T) {
 			}
 		}
 		end(w, b)
+		w.decide("agent", `"robot"`, `{"action":"bash","command":"ls"}`)
 		got := <-answered
-		if got.status == 200 && len(got.data) > 0 || got.status != 200 && got.status != http.StatusNoContent {
+		if got.status != http.StatusNoContent || len(got.data) > 0 {
 			t.Errorf("after the %s the tail is answered %d: %q", name, got.status, got.data)
 		}
 		if status, data, _ := b.tail("", after); status != http.StatusSeeOther || len(data) > 0 {
@@ -177,5 +178,15 @@ func (b *browser) plots() {
 	}
 	if plots[0] == plots[1] {
 		b.t.Error("the plot of dark pages is that of light ones")
+	}
+}
+
+// TestConsoleMethods: a page takes the methods that it has, and no other one instead of them.
+func TestConsoleMethods(t *testing.T) {
+	_, b, _ := tailing(t)
+	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
+		if response, body := b.do(method, "/console/key", nil, func(r *http.Request) { r.Header.Set("Origin", b.base) }); response.StatusCode != http.StatusMethodNotAllowed || response.Header.Get("Allow") != "GET, HEAD" {
+			t.Errorf("%s is answered %d, Allow %q: %.200s", method, response.StatusCode, response.Header.Get("Allow"), body)
+		}
 	}
 }

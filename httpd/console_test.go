@@ -18,7 +18,7 @@ import (
 
 	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
-	"bailiff/runtime/limit"
+	"bailiff/runtime/ratelimit"
 )
 
 // A browser keeps the cookie of the console, which a cookie jar of Go does not send over plain HTTP to localhost.
@@ -474,7 +474,7 @@ func TestConsoleTransport(t *testing.T) {
 func TestConsoleLimits(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(func(c *Config) {
-		c.Limits = Limits{IP: limit.Window{Limit: 12, Per: time.Minute}, Manage: limit.Window{Limit: 3, Per: time.Minute}}
+		c.Limits = Limits{IP: ratelimit.Window{Limit: 12, Per: time.Minute}, Manage: ratelimit.Window{Limit: 3, Per: time.Minute}}
 	})
 	w.createKey("agent", authority.NewKey{})
 	b.signIn(w, "agent")

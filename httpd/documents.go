@@ -10,9 +10,9 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/runtime/authority"
-	"bailiff/runtime/canonical"
-	"bailiff/runtime/code"
+	"bailiff/runtime/jcs"
 	"bailiff/vm"
+	"bailiff/vm/errcode"
 )
 
 // caching is how long others may keep a document. Of key sets that is decided (decisions, section 4).
@@ -166,9 +166,9 @@ func (s *Server) health(c *call) {
 
 func (s *Server) metadata(c *call) {
 	if s.config.Commit == "" {
-		s.fail(c, &authority.Failure{Code: code.MetadataUnavailable, Message: "this build is bound to no commit: it was made outside a repository, or from a tree with changes"})
+		s.fail(c, &authority.Failure{Code: errcode.MetadataUnavailable, Message: "this build is bound to no commit: it was made outside a repository, or from a tree with changes"})
 		return
 	}
-	writeJSON(c.RequestCtx, fasthttp.StatusOK, append(canonical.AppendString([]byte(`{"serviceCommit":`), s.config.Commit), '}'))
+	writeJSON(c.RequestCtx, fasthttp.StatusOK, append(jcs.AppendString([]byte(`{"serviceCommit":`), s.config.Commit), '}'))
 	c.Response.Header.SetCanonical(cacheControl, noStore)
 }

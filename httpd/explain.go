@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/canonical"
+	"bailiff/runtime/jcs"
 )
 
 // explainParameter is the one parameter of authorize and test-run.
@@ -50,7 +50,7 @@ func appendExplanation(dst []byte, e *authority.Explanation) []byte {
 	}
 	dst = append(dst, ']')
 	if e.Change != nil {
-		dst = canonical.AppendString(append(dst, `,"change":`...), e.Change.String())
+		dst = jcs.AppendString(append(dst, `,"change":`...), e.Change.String())
 	}
 	return append(dst, '}')
 }
@@ -66,9 +66,9 @@ func appendFindings(dst []byte, findings []authority.Finding) []byte {
 	dst = append(dst, '[')
 	for i := range findings {
 		f := &findings[i]
-		dst = canonical.AppendString(append(appendComma(dst, i), `{"rule":`...), f.Rule)
-		dst = canonical.AppendString(append(dst, `,"error_code":`...), string(f.Code))
-		dst = canonical.AppendString(append(dst, `,"message":`...), f.Message)
+		dst = jcs.AppendString(append(appendComma(dst, i), `{"rule":`...), f.Rule)
+		dst = jcs.AppendString(append(dst, `,"error_code":`...), string(f.Code))
+		dst = jcs.AppendString(append(dst, `,"message":`...), f.Message)
 		dst = strconv.AppendInt(append(dst, `,"line":`...), int64(f.Line), 10)
 		dst = appendOptional(dst, `,"value":`, f.Value)
 		if !f.Details.IsZero() {
@@ -82,31 +82,31 @@ func appendFindings(dst []byte, findings []authority.Finding) []byte {
 // appendHeadroom appends one limit. Amounts are decimal strings in the limit's unit; what is used and left is absent
 // where the intent does not say what it counts by.
 func appendHeadroom(dst []byte, h *authority.Headroom) []byte {
-	dst = canonical.AppendString(append(dst, `{"rule":`...), h.Rule)
+	dst = jcs.AppendString(append(dst, `{"rule":`...), h.Rule)
 	dst = strconv.AppendInt(append(dst, `,"line":`...), int64(h.Line), 10)
-	dst = canonical.AppendString(append(dst, `,"window":`...), h.Window)
+	dst = jcs.AppendString(append(dst, `,"window":`...), h.Window)
 	if len(h.Groups) > 0 {
 		dst = append(dst, `,"group":{`...)
 		for i, group := range h.Groups {
-			dst = canonical.AppendString(appendComma(dst, i), group.Name)
-			dst = canonical.AppendString(append(dst, ':'), group.Value)
+			dst = jcs.AppendString(appendComma(dst, i), group.Name)
+			dst = jcs.AppendString(append(dst, ':'), group.Value)
 		}
 		dst = append(dst, '}')
 	}
 	dst = appendOptional(dst, `,"unit":`, h.Unit)
-	dst = canonical.AppendString(append(dst, `,"limit":`...), h.Limit.Format(h.Decimals))
+	dst = jcs.AppendString(append(dst, `,"limit":`...), h.Limit.Format(h.Decimals))
 	if len(h.Missing) > 0 {
 		dst = append(dst, `,"missing":[`...)
 		for i, name := range h.Missing {
-			dst = canonical.AppendString(appendComma(dst, i), name)
+			dst = jcs.AppendString(appendComma(dst, i), name)
 		}
 		dst = append(dst, ']')
 	} else {
-		dst = canonical.AppendString(append(dst, `,"used":`...), h.Used.Format(h.Decimals))
-		dst = canonical.AppendString(append(dst, `,"left":`...), h.Left().Format(h.Decimals))
+		dst = jcs.AppendString(append(dst, `,"used":`...), h.Used.Format(h.Decimals))
+		dst = jcs.AppendString(append(dst, `,"left":`...), h.Left().Format(h.Decimals))
 	}
 	if !h.Resets.IsZero() {
-		dst = canonical.AppendString(append(dst, `,"resets_at":`...), h.Resets.Format(time.RFC3339))
+		dst = jcs.AppendString(append(dst, `,"resets_at":`...), h.Resets.Format(time.RFC3339))
 	}
 	return append(dst, '}')
 }

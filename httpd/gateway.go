@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/code"
 	"bailiff/runtime/gateway"
+	"bailiff/vm/errcode"
 )
 
 func (s *Server) rpc(c *call) { s.relay(c, gateway.RPC) }
@@ -19,7 +19,7 @@ func (s *Server) bundler(c *call) { s.relay(c, gateway.Bundler) }
 // relay answers a request to a gateway. Reads are public and under the IP limit; a write is under its attestation.
 func (s *Server) relay(c *call, endpoint gateway.Endpoint) {
 	if s.gateway == nil {
-		s.fail(c, &authority.Failure{Code: code.NotFound, Message: "this service has no gateways"})
+		s.fail(c, &authority.Failure{Code: errcode.NotFound, Message: "this service has no gateways"})
 		return
 	}
 	request, answer := s.gateway.Parse(endpoint, c.parameter, c.input)

@@ -10,8 +10,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/code"
 	"bailiff/runtime/metrics"
+	"bailiff/vm/errcode"
 )
 
 // timingRequest is the request header by which a client asks authorize or test-run for the answer's field
@@ -167,7 +167,7 @@ func (s *Server) reply(c *call, status int, view any, fault *authority.Failure) 
 	body, err := plainJSON(view)
 	if err != nil {
 		s.log.Error("an answer could not be written", "route", c.route.path, "error", err)
-		s.fail(c, &authority.Failure{Code: code.Internal, Message: "the answer could not be written; what was asked for may have been done"})
+		s.fail(c, &authority.Failure{Code: errcode.Internal, Message: "the answer could not be written; what was asked for may have been done"})
 		return
 	}
 	writeJSON(c.RequestCtx, status, body)

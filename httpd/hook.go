@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/code"
 	"bailiff/runtime/hook"
+	"bailiff/vm/errcode"
 )
 
 // claudeHookPath is where Claude Code asks before it calls a tool. It takes denials from the JSON of an answer alone, never
@@ -69,7 +69,7 @@ func (s *Server) hookRequest(c *call) (*hook.Request, *authority.Failure) {
 
 // writeHookDenial answers a request that was not decided.
 func writeHookDenial(ctx *fasthttp.RequestCtx, f *authority.Failure) {
-	writeHook(ctx, hook.Answered{Code: string(code.Lookup(f.Code).Code), Message: f.Message}.Decision())
+	writeHook(ctx, hook.Answered{Code: string(errcode.Lookup(f.Code).Code), Message: f.Message}.Decision())
 }
 
 // writeHook writes a decision as Claude Code reads it: one object, empty where the call may run.

@@ -11,9 +11,9 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/limit"
+	"bailiff/runtime/ratelimit"
+	"bailiff/vm/errcode"
 )
 
 // A limitKind says which limits bound a route. Every kind but noLimit and gatewayLimit has the guard of sources in front.
@@ -32,12 +32,12 @@ const (
 // counts them.
 type policy struct {
 	name   string
-	window limit.Window
-	store  limit.Store
+	window ratelimit.Window
+	store  ratelimit.Store
 }
 
 // sourcePolicy is the guard of sources, as one of the stores counts it.
-func (s *Server) sourcePolicy(store limit.Store) policy {
+func (s *Server) sourcePolicy(store ratelimit.Store) policy {
 	return policy{"ip", s.config.Limits.IP, store}
 }
 
@@ -132,7 +132,7 @@ func (s *Server) take(c *call, p policy) (fault *authority.Failure, full bool) {
 	result, err := p.store.Take(name, p.window, s.config.Clock())
 	if err != nil {
 		s.limitTrouble(p, err)
-		return &authority.Failure{Code: code.LimitStoreUnavailable, Message: "the rate limit can't be counted, so nothing is let through; ask again later"}, errors.Is(err, limit.ErrFull)
+		return &authority.Failure{Code: errcode.LimitStoreUnavailable, Message: "the rate limit can't be counted, so nothing is let through; ask again later"}, errors.Is(err, ratelimit.ErrFull)
 	}
 	reset := wholeSeconds(result.Reset)
 	c.Response.Header.Add("RateLimit-Policy", p.field("q", int64(p.window.Limit), "w", wholeSeconds(p.window.Per)))
@@ -141,7 +141,7 @@ func (s *Server) take(c *call, p policy) (fault *authority.Failure, full bool) {
 		return nil, false
 	}
 	c.Response.Header.Set("Retry-After", strconv.FormatInt(reset, 10))
-	return &authority.Failure{Code: code.RateLimited, Message: fmt.Sprintf("more requests than %d in %d s (limit %s); ask again in %d s", p.window.Limit, wholeSeconds(p.window.Per), p.name, reset)}, false
+	return &authority.Failure{Code: errcode.RateLimited, Message: fmt.Sprintf("more requests than %d in %d s (limit %s); ask again in %d s", p.window.Limit, wholeSeconds(p.window.Per), p.name, reset)}, false
 }
 
 // field is an item of the fields RateLimit-Policy or RateLimit (draft-ietf-httpapi-ratelimit-headers-10, sections 3

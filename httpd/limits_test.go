@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/limit"
+	"bailiff/runtime/ratelimit"
 )
 
 // bashIntent is a valid body of authorize.
@@ -21,15 +21,15 @@ var bashIntent = `{"framework":"custom","agentId":"a","txCommit":"` + strings.Re
 func TestDefaultLimits(t *testing.T) {
 	for _, x := range []struct {
 		environment, limit, request string
-		window                      limit.Window
+		window                      ratelimit.Window
 	}{
-		{authority.Production, "key", "POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent, limit.Window{Limit: 180, Per: time.Minute}},
-		{authority.Test, "key", "POST /v1/authorize/test-run\nAuthorization: Bearer $agent\n\n" + bashIntent, limit.Window{Limit: 120, Per: time.Minute}},
-		{authority.Production, "ip", "POST /v1/authorize\n\n{}", limit.Window{Limit: 1500, Per: time.Minute}},
-		{authority.Test, "ip", "POST /v1/authorize\n\n{}", limit.Window{Limit: 1000, Per: time.Minute}},
-		{authority.Production, "holds", "GET /v1/holds/x\nAuthorization: Bearer $agent", limit.Window{Limit: 30, Per: time.Minute}},
-		{authority.Test, "manage", "GET /v1/events\nAuthorization: Bearer $agent", limit.Window{Limit: 120, Per: time.Minute}},
-		{authority.Production, "register", "POST /v1/keys/register\n\n{}", limit.Window{Limit: 5, Per: time.Hour}},
+		{authority.Production, "key", "POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent, ratelimit.Window{Limit: 180, Per: time.Minute}},
+		{authority.Test, "key", "POST /v1/authorize/test-run\nAuthorization: Bearer $agent\n\n" + bashIntent, ratelimit.Window{Limit: 120, Per: time.Minute}},
+		{authority.Production, "ip", "POST /v1/authorize\n\n{}", ratelimit.Window{Limit: 1500, Per: time.Minute}},
+		{authority.Test, "ip", "POST /v1/authorize\n\n{}", ratelimit.Window{Limit: 1000, Per: time.Minute}},
+		{authority.Production, "holds", "GET /v1/holds/x\nAuthorization: Bearer $agent", ratelimit.Window{Limit: 30, Per: time.Minute}},
+		{authority.Test, "manage", "GET /v1/events\nAuthorization: Bearer $agent", ratelimit.Window{Limit: 120, Per: time.Minute}},
+		{authority.Production, "register", "POST /v1/keys/register\n\n{}", ratelimit.Window{Limit: 5, Per: time.Hour}},
 	} {
 		w := newWorld(t)
 		config := w.config(w.authority("", false))
@@ -61,12 +61,12 @@ func TestDefaultLimits(t *testing.T) {
 func TestFloodOfSources(t *testing.T) {
 	w := newWorld(t)
 	config := w.config(w.authority("", false))
-	full := limit.NewMemory(1)
-	if _, err := full.Take("ip:2001:db8:1:2::", limit.Window{Limit: 1, Per: time.Hour}, w.now); err != nil {
+	full := ratelimit.NewMemory(1)
+	if _, err := full.Take("ip:2001:db8:1:2::", ratelimit.Window{Limit: 1, Per: time.Hour}, w.now); err != nil {
 		t.Fatal(err)
 	}
 	config.Stores.Sources = full
-	config.Limits = Limits{IP: limit.Window{Limit: 3, Per: time.Minute}, Key: limit.Window{Limit: 100, Per: time.Minute}}
+	config.Limits = Limits{IP: ratelimit.Window{Limit: 3, Per: time.Minute}, Key: ratelimit.Window{Limit: 100, Per: time.Minute}}
 	w.serve(config)
 	w.createKey("agent", authority.NewKey{})
 	for _, x := range []struct {
@@ -88,8 +88,8 @@ func TestFloodOfSources(t *testing.T) {
 		}
 	}
 
-	config.Stores = Stores{limit.NewMemory(10), full, limit.NewMemory(10)}
-	config.Limits.Register = limit.Window{Limit: 3, Per: time.Hour}
+	config.Stores = Stores{ratelimit.NewMemory(10), full, ratelimit.NewMemory(10)}
+	config.Limits.Register = ratelimit.Window{Limit: 3, Per: time.Hour}
 	w.serve(config)
 	for request, status := range map[string]int{
 		"POST /v1/keys/register\n\n{}":                 503,
@@ -106,7 +106,7 @@ func TestFloodOfSources(t *testing.T) {
 func TestRateLimitFields(t *testing.T) {
 	w := newWorld(t)
 	config := w.config(w.authority("", false))
-	config.Limits = Limits{Key: limit.Window{Limit: 7, Per: 90 * time.Second}, IP: limit.Window{Limit: 1 << 40, Per: time.Hour}}
+	config.Limits = Limits{Key: ratelimit.Window{Limit: 7, Per: 90 * time.Second}, IP: ratelimit.Window{Limit: 1 << 40, Per: time.Hour}}
 	w.serve(config)
 	w.createKey("agent", authority.NewKey{})
 	response, _ := w.send(w.request("POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent))

@@ -13,10 +13,10 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/subject"
+	"bailiff/vm/errcode"
 )
 
 // An answer is what a route may answer with a status: a schema of schemas.json, a media type that is not JSON, or
@@ -205,7 +205,7 @@ func schemas() (object, error) {
 	if err := json.Unmarshal(schemaText, &all); err != nil {
 		return nil, fmt.Errorf("schemas.json: %w", err)
 	}
-	all["FailureCode"], all["DecisionCode"] = codes(code.Failure), codes(code.Denial, code.Hold)
+	all["FailureCode"], all["DecisionCode"] = codes(errcode.Failure), codes(errcode.Denial, errcode.Hold)
 	all["Intent"], all["Subject"] = intentSchema(), subjectSchema()
 	return all, nil
 }
@@ -226,9 +226,9 @@ func subjectSchema() object {
 }
 
 // codes is the schema of the codes of some classes.
-func codes(classes ...code.Class) object {
+func codes(classes ...errcode.Class) object {
 	var names []string
-	for _, row := range code.Table {
+	for _, row := range errcode.Table {
 		if slices.Contains(classes, row.Class) {
 			names = append(names, string(row.Code))
 		}

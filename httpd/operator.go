@@ -13,7 +13,7 @@ import (
 
 	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // OperatorConsole serves the operator's console on a loopback address of its own. What is sent from elsewhere than its own
@@ -125,7 +125,7 @@ func (s *OperatorConsole) foreign(header *fasthttp.RequestHeader, method string)
 }
 
 func refuseForeign(message string) *authority.Failure {
-	return &authority.Failure{Code: code.NotFound, HTTP: fasthttp.StatusForbidden, Message: message}
+	return &authority.Failure{Code: errcode.NotFound, HTTP: fasthttp.StatusForbidden, Message: message}
 }
 
 // OperatorSignIn is what is needed to open the operator's console.

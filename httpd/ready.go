@@ -5,7 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/canonical"
+	"bailiff/runtime/jcs"
 )
 
 // A Check is a part that has to work for the service to decide. Anyone may read it: a reason has no secrets and no paths.
@@ -34,8 +34,8 @@ func readiness(checks func() []Check) (status int, document []byte) {
 		if !check.Ready {
 			status, ready = fasthttp.StatusServiceUnavailable, "false"
 		}
-		rows = canonical.AppendString(append(rows, `{"name":`...), check.Name)
-		rows = canonical.AppendString(append(rows, `,"ready":`+ready+`,"reason":`...), check.Reason)
+		rows = jcs.AppendString(append(rows, `{"name":`...), check.Name)
+		rows = jcs.AppendString(append(rows, `,"ready":`+ready+`,"reason":`...), check.Reason)
 		rows = append(rows, '}')
 	}
 	word := "ready"

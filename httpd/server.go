@@ -18,9 +18,9 @@ import (
 	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
-	"bailiff/runtime/code"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
+	"bailiff/vm/errcode"
 )
 
 const (
@@ -173,7 +173,7 @@ func guard(log *slog.Logger, handler fasthttp.RequestHandler) fasthttp.RequestHa
 			if fault := recover(); fault != nil {
 				log.Error("a request failed", "path", string(pathOf(&ctx.Request.Header)), "fault", fault, "stack", string(debug.Stack()))
 				ctx.Response.Reset()
-				writeFailure(ctx, &authority.Failure{Code: code.Internal, Message: "the service failed on this request; nothing was allowed"})
+				writeFailure(ctx, &authority.Failure{Code: errcode.Internal, Message: "the service failed on this request; nothing was allowed"})
 				ctx.SetConnectionClose() // some of its body may be left
 			}
 		}()
@@ -207,5 +207,5 @@ func schemaFailure(message string) *authority.Failure { return statusFailure(0, 
 
 // statusFailure is a schemaFailure with a status of its own.
 func statusFailure(status int, message string) *authority.Failure {
-	return &authority.Failure{Code: code.ValidationSchema, Message: message, HTTP: status}
+	return &authority.Failure{Code: errcode.ValidationSchema, Message: message, HTTP: status}
 }

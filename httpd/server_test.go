@@ -12,14 +12,14 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/limit"
+	"bailiff/runtime/ratelimit"
 )
 
 // brokenStore is a store of limits that can't tell.
 type brokenStore struct{}
 
-func (brokenStore) Take(string, limit.Window, time.Time) (limit.Result, error) {
-	return limit.Result{}, errors.New("planted")
+func (brokenStore) Take(string, ratelimit.Window, time.Time) (ratelimit.Result, error) {
+	return ratelimit.Result{}, errors.New("planted")
 }
 
 // brokenLedger is a ledger that has failed for all who ask.
@@ -39,7 +39,7 @@ func (w *world) setUp(t *testing.T, d *datadriven.TestData) {
 	}
 	config := w.config(w.authority(policy, d.HasArg("observe")))
 	w.ledger = before
-	for name, window := range map[string]*limit.Window{
+	for name, window := range map[string]*ratelimit.Window{
 		"key": &config.Limits.Key, "ip": &config.Limits.IP, "holds": &config.Limits.Holds, "register": &config.Limits.Register, "manage": &config.Limits.Manage,
 	} {
 		if d.HasArg(name) {

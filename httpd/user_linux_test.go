@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -38,6 +39,22 @@ func TestUserOf(t *testing.T) {
 			}
 		}
 		host, port, _ := net.SplitHostPort(listener.Addr().String())
+		closed, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed.Close()
+		if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
+			t.Fatal(err)
+		}
+		if user, err := userOf(conn); err == nil {
+			t.Errorf("a connection that its program has closed is of %q", user)
+		}
+		conn.Close()
 		accept("this process", fmt.Sprint("uid ", os.Getuid()), func() error {
 			conn, err := net.Dial("tcp", listener.Addr().String())
 			if err == nil {

@@ -25,8 +25,8 @@ import (
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
-	"bailiff/runtime/limit"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/ratelimit"
 )
 
 // testCommit is the commit that the tests' server is bound to.
@@ -129,7 +129,7 @@ func (w *world) gateway() *gateway.Gateway {
 func (w *world) config(decider *authority.Authority) Config {
 	return Config{
 		Authority: decider, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Random: rand.NewChaCha8([32]byte{2}), Commit: testCommit,
-		CommitTime: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Contact: "ops@svc.example", PublicURL: "https://svc.example", Stores: Stores{limit.NewMemory(1000), limit.NewMemory(1000), limit.NewMemory(1000)}, Metrics: w.metrics,
+		CommitTime: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Contact: "ops@svc.example", PublicURL: "https://svc.example", Stores: Stores{ratelimit.NewMemory(1000), ratelimit.NewMemory(1000), ratelimit.NewMemory(1000)}, Metrics: w.metrics,
 		Ready: func() []Check { return []Check{{"ledger", true, "it takes decisions"}} },
 	}
 }

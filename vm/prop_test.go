@@ -13,7 +13,7 @@ import (
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 )
 
 // check runs a property over n random sources; the property returns "" or what is wrong.

@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	"bailiff/runtime/subject"
+	"bailiff/vm/errcode"
 )
 
 // bulk is after how many events the filling waits until they are durable.
@@ -87,7 +87,7 @@ func plan(key ledger.ID, n int, at time.Time) *ledger.Plan {
 	}
 	p.Event.Subject.Set(subject.Command, fmt.Sprintf("make test-%d", n))
 	p.Event.Subject.Set(subject.Task, fmt.Sprintf("task-%d", n%1000))
-	rule, code := "", code.Code("")
+	rule, code := "", errcode.Code("")
 	switch {
 	case n%rareEvery == rareEvery/2:
 		rule, code = rareRule, "SVC_POLICY_VIOLATION_BLOCKED_PATH"

@@ -20,7 +20,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"bailiff/fuzz/built/service"
+	"bailiff/fuzz/kit/testbin/service"
 )
 
 // options are the command line.

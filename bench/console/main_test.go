@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/built"
-	"bailiff/fuzz/built/service"
+	"bailiff/fuzz/kit/testbin"
+	"bailiff/fuzz/kit/testbin/service"
 )
 
 // TestRun goes through a whole run with few events. Its figures say nothing.
 func TestRun(t *testing.T) {
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "bailiff")
-	built.Track(t)
-	if err := built.Command(binary); err != nil {
+	testbin.Track(t)
+	if err := testbin.Command(binary); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -34,8 +34,8 @@ func TestRun(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "bailiff")
-	built.Track(t)
-	if err := built.Command(binary); err != nil {
+	testbin.Track(t)
+	if err := testbin.Command(binary); err != nil {
 		t.Fatal(err)
 	}
 	s, err := service.Start(binary, folder, policy)

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/fuzz/built/service"
+	"bailiff/fuzz/kit/testbin/service"
 )
 
 const (

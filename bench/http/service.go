@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/fuzz/port"
+	"bailiff/fuzz/kit/port"
 )
 
 // startTimeout is how long the service may take until it answers.

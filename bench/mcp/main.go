@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/fuzz/built/service"
+	"bailiff/fuzz/kit/testbin/service"
 	"bailiff/httpd/client"
 )
 

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"testing"
 
-	"bailiff/fuzz/built"
+	"bailiff/fuzz/kit/testbin"
 )
 
 // TestRun goes through a whole run with few keys. Its figures say nothing; that it ends says that every key's policy is
@@ -14,8 +14,8 @@ import (
 func TestRun(t *testing.T) {
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "bailiff")
-	built.Track(t)
-	if err := built.Command(binary); err != nil {
+	testbin.Track(t)
+	if err := testbin.Command(binary); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -31,8 +31,8 @@ func TestRun(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "bailiff")
-	built.Track(t)
-	if err := built.Command(binary); err != nil {
+	testbin.Track(t)
+	if err := testbin.Command(binary); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := measure(t.Context(), binary, filepath.Join(folder, "data"), []string{"sk_svc_nobody"}); err == nil {

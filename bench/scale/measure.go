@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"bailiff/fuzz/port"
+	"bailiff/fuzz/kit/port"
 )
 
 // figures are what was measured of one service.

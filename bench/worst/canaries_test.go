@@ -23,7 +23,7 @@ const (
 	bodies     = "httpd/body.go"
 	places     = "cmd/bailiff/places.go"
 	authority  = "runtime/authority"
-	ledgerTest = "runtime/ledger/ledgertest"
+	ledgerTest = "fuzz/ledgertest"
 )
 
 // canaries are the bounds of all rows. make mutants plants each fault.

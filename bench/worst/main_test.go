@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/built"
+	"bailiff/fuzz/kit/testbin"
 )
 
 // grouped skips a test where no control group can be made.
@@ -31,14 +31,14 @@ type fault struct{ path, text, becomes string }
 // build builds the service with faults.
 func build(t *testing.T, folder string, faults ...fault) (binary string) {
 	t.Helper()
-	built.Track(t)
+	testbin.Track(t)
 	overlay, binary := filepath.Join(folder, "overlay.json"), filepath.Join(folder, "bailiff")
 	list, err := json.Marshal(map[string]map[string]string{"Replace": plant(t, folder, faults...)})
 	if err == nil {
 		err = os.WriteFile(overlay, list, 0o600)
 	}
 	if err == nil {
-		err = built.Command(binary, "-overlay", overlay)
+		err = testbin.Command(binary, "-overlay", overlay)
 	}
 	if err != nil {
 		t.Fatal(err)

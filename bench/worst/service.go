@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"bailiff/fuzz/port"
+	"bailiff/fuzz/kit/port"
 )
 
 // A service is a hosted service in a control group.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/limit"
+	"bailiff/runtime/ratelimit"
 )
 
 // announce says at start what is served, and what an operator should know about it.
@@ -117,7 +117,7 @@ func (r *service) announceGateways() {
 }
 
 // spell is a window as the settings spell it.
-func spell(w limit.Window) string {
+func spell(w ratelimit.Window) string {
 	if w.Limit == 0 {
 		return "none"
 	}

@@ -13,7 +13,7 @@ import (
 	"bailiff/cmd/bailiff/report"
 	"bailiff/compiler"
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 
 	_ "github.com/cockroachdb/datadriven" // for its flag -rewrite
 )
@@ -38,9 +38,9 @@ func diagnosticsPage() string {
 func errorsPage() string {
 	var b strings.Builder
 	b.WriteString("# Error codes\n\nEvery `error_code` that an answer can carry: what it means, what to do, and whether a client may send the same request\n" +
-		"again. `bailiff explain-code CODE` prints the same. The page is made from the table in `runtime/code`; `make golden` makes\n" +
+		"again. `bailiff explain-code CODE` prints the same. The page is made from the table in `vm/errcode`; `make golden` makes\n" +
 		"it anew.\n")
-	for _, info := range code.Table {
+	for _, info := range errcode.Table {
 		_, rest, _ := strings.Cut(answerPage(info), "\n")
 		fmt.Fprintf(&b, "\n## %s\n\n%s.\n%s", info.Code, upperFirst(info.Meaning), rest)
 	}

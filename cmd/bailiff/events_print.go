@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/subject"
 )
 
@@ -38,7 +38,7 @@ func printLine(w io.Writer, line string) error {
 	return err
 }
 
-func readEvent(raw json.RawMessage) (e eventview.Event, err error) {
+func readEvent(raw json.RawMessage) (e eventjson.Event, err error) {
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return e, fail("an event can't be read: %v", err)
 	}
@@ -46,7 +46,7 @@ func readEvent(raw json.RawMessage) (e eventview.Event, err error) {
 }
 
 // eventLine is an event for people: when, what, by whom, about what, and why.
-func eventLine(e *eventview.Event) string {
+func eventLine(e *eventjson.Event) string {
 	what := e.Event
 	if e.Decision != "" {
 		what = e.Decision
@@ -108,21 +108,21 @@ func named(name, value string) string {
 // A csvColumn is a column of comma-separated events, named as in their JSON form.
 type csvColumn struct {
 	name string
-	of   func(*eventview.Event) string
+	of   func(*eventjson.Event) string
 }
 
 // csvColumns are the columns: those of decisions first, their subjects, and then what else events have.
 var csvColumns = func() []csvColumn {
 	columns := []csvColumn{
-		{"lsn", func(e *eventview.Event) string { return strconv.FormatUint(e.LSN, 10) }},
-		{"timestamp", func(e *eventview.Event) string { return e.Timestamp.Format(time.RFC3339Nano) }},
-		{"event", func(e *eventview.Event) string { return e.Event }},
-		{"decision", func(e *eventview.Event) string { return e.Decision }},
-		{"keyId", func(e *eventview.Event) string { return e.KeyID }},
-		{"agentId", func(e *eventview.Event) string { return e.AgentID }},
-		{"action", func(e *eventview.Event) string { return e.Action }},
-		{"errorCode", func(e *eventview.Event) string { return e.Code }},
-		{"matchedRule", func(e *eventview.Event) string { return e.Rule }},
+		{"lsn", func(e *eventjson.Event) string { return strconv.FormatUint(e.LSN, 10) }},
+		{"timestamp", func(e *eventjson.Event) string { return e.Timestamp.Format(time.RFC3339Nano) }},
+		{"event", func(e *eventjson.Event) string { return e.Event }},
+		{"decision", func(e *eventjson.Event) string { return e.Decision }},
+		{"keyId", func(e *eventjson.Event) string { return e.KeyID }},
+		{"agentId", func(e *eventjson.Event) string { return e.AgentID }},
+		{"action", func(e *eventjson.Event) string { return e.Action }},
+		{"errorCode", func(e *eventjson.Event) string { return e.Code }},
+		{"matchedRule", func(e *eventjson.Event) string { return e.Rule }},
 	}
 	for f, row := range subject.Table {
 		columns = append(columns, csvColumn{row.Name, ofSubject(func(s *subject.Subject) string { return s.Texts[f] })})
@@ -131,21 +131,21 @@ var csvColumns = func() []csvColumn {
 		}
 	}
 	return append(columns, []csvColumn{
-		{"value", func(e *eventview.Event) string { return e.Value }},
-		{"limit", ofDetails(func(d *eventview.Details) string { return d.Limit })},
-		{"entry", ofDetails(func(d *eventview.Details) string { return d.Entry })},
-		{"line", ofDetails(func(d *eventview.Details) string { return strconv.Itoa(d.Line) })},
-		{"message", func(e *eventview.Event) string { return e.Message }},
-		{"holdId", func(e *eventview.Event) string { return e.HoldID }},
-		{"holdStatus", func(e *eventview.Event) string { return e.HoldStatus }},
-		{"policyHash", func(e *eventview.Event) string { return e.PolicyHash }},
-		{"endpoint", func(e *eventview.Event) string { return e.Endpoint }},
-		{"requestId", func(e *eventview.Event) string { return e.RequestID }},
+		{"value", func(e *eventjson.Event) string { return e.Value }},
+		{"limit", ofDetails(func(d *eventjson.Details) string { return d.Limit })},
+		{"entry", ofDetails(func(d *eventjson.Details) string { return d.Entry })},
+		{"line", ofDetails(func(d *eventjson.Details) string { return strconv.Itoa(d.Line) })},
+		{"message", func(e *eventjson.Event) string { return e.Message }},
+		{"holdId", func(e *eventjson.Event) string { return e.HoldID }},
+		{"holdStatus", func(e *eventjson.Event) string { return e.HoldStatus }},
+		{"policyHash", func(e *eventjson.Event) string { return e.PolicyHash }},
+		{"endpoint", func(e *eventjson.Event) string { return e.Endpoint }},
+		{"requestId", func(e *eventjson.Event) string { return e.RequestID }},
 	}...)
 }()
 
-func ofSubject(part func(*subject.Subject) string) func(*eventview.Event) string {
-	return func(e *eventview.Event) string {
+func ofSubject(part func(*subject.Subject) string) func(*eventjson.Event) string {
+	return func(e *eventjson.Event) string {
 		if e.Subject == nil {
 			return ""
 		}
@@ -153,8 +153,8 @@ func ofSubject(part func(*subject.Subject) string) func(*eventview.Event) string
 	}
 }
 
-func ofDetails(part func(*eventview.Details) string) func(*eventview.Event) string {
-	return func(e *eventview.Event) string {
+func ofDetails(part func(*eventjson.Details) string) func(*eventjson.Event) string {
+	return func(e *eventjson.Event) string {
 		if e.Details == nil {
 			return ""
 		}

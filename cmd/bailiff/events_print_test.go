@@ -9,16 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/subject"
 )
 
 // printedEvent is an event with something an agent chose in many places.
 func printedEvent(t *testing.T) (raw json.RawMessage) {
 	t.Helper()
-	e := eventview.Event{
+	e := eventjson.Event{
 		LSN: 7, Event: "decision", Timestamp: time.Date(2026, 11, 21, 12, 0, 0, 5, time.UTC), Decision: "DENIED", AgentID: "=1+2", Action: "bash",
-		Code: "SVC_X", Rule: "tool_calls.allowed", Value: "a\nb,\"c\"\x1b[2J", Subject: new(subject.Subject), Details: &eventview.Details{Limit: "5", Line: 3},
+		Code: "SVC_X", Rule: "tool_calls.allowed", Value: "a\nb,\"c\"\x1b[2J", Subject: new(subject.Subject), Details: &eventjson.Details{Limit: "5", Line: 3},
 	}
 	e.Subject.Set(subject.Command, "rm -rf \"x\"")
 	e.Subject.Set(subject.Path, "/srv")
@@ -86,7 +86,7 @@ func TestPrintCSV(t *testing.T) {
 		}
 	}
 	known := map[string]bool{}
-	for _, of := range []any{eventview.Event{}, eventview.Details{}} {
+	for _, of := range []any{eventjson.Event{}, eventjson.Details{}} {
 		for i := range reflect.TypeOf(of).NumField() {
 			name, _, _ := strings.Cut(reflect.TypeOf(of).Field(i).Tag.Get("json"), ",")
 			known[name] = true

@@ -10,7 +10,7 @@ import (
 	"bailiff/cmd/bailiff/report"
 	"bailiff/compiler"
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 type explainCodeCommand struct {
@@ -49,23 +49,23 @@ func explainedFindings() (all []explained) {
 }
 
 func explainedAnswers() (all []explained) {
-	for _, info := range code.Table {
+	for _, info := range errcode.Table {
 		all = append(all, explained{string(info.Code), info.Meaning, answerPage(info)})
 	}
 	return all
 }
 
 // answerPage returns all there is to say about the error code of an answer, as text for people.
-func answerPage(info code.Info) string {
-	remedy, _ := code.RemedyOf(info.Code)
+func answerPage(info errcode.Info) string {
+	remedy, _ := errcode.RemedyOf(info.Code)
 	return fmt.Sprintf("%s: %s\n\n%s\n\nWhat to do: %s\n\nSend the same request again? %s.\n",
 		info.Code, info.Meaning, carrier(info), remedy.Do, upperFirst(remedy.Retry.String()))
 }
 
 // carrier says which answers carry a code.
-func carrier(info code.Info) string {
+func carrier(info errcode.Info) string {
 	switch {
-	case info.Class != code.Failure:
+	case info.Class != errcode.Failure:
 		return fmt.Sprintf("HTTP %d with status %s; 200 on test-run.", info.HTTP, info.Status)
 	case info.HTTP == http.StatusOK:
 		return "HTTP 200, as a JSON-RPC error of a gateway."

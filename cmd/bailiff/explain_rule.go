@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"bailiff/compiler"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // chosen is a part of a rule's name that the policy's author chooses.
@@ -67,7 +67,7 @@ func rulePage(rule string, row *compiler.Key) string {
 		if i == 0 {
 			b.WriteString("\nIts answers:\n\n")
 		}
-		for _, info := range code.Table {
+		for _, info := range errcode.Table {
 			if info.Code == c {
 				fmt.Fprintf(&b, "    %s: %s\n", c, info.Meaning)
 			}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/hook"
 	"bailiff/runtime/hook/setup"
 )
@@ -295,7 +295,7 @@ func serviceOf(std streams, r *receipt) (*client, error) {
 	return flags.client(std)
 }
 
-type eventView = eventview.Event
+type eventView = eventjson.Event
 
 // A hookEvent is an event of the service, as it was read and as it came.
 type hookEvent struct {

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"bailiff/fuzz/hosts"
-	"bailiff/fuzz/page"
+	"bailiff/fuzz/kit/page"
 	"bailiff/runtime/hook"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/npm"
+	"bailiff/fuzz/kit/npm"
 	"bailiff/httpd/client/typescript"
 	"bailiff/runtime/hook"
 )

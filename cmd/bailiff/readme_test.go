@@ -12,9 +12,9 @@ import (
 	"bailiff/httpd"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
-	"bailiff/runtime/code"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
+	"bailiff/vm/errcode"
 )
 
 // TestReadme holds the README to the product: it shows the example policy as it is.
@@ -170,5 +170,5 @@ func commandFaults(words []string) (faults []string) {
 
 // isCode reports whether a word is a code of the API's answers.
 func isCode(word string) bool {
-	return slices.ContainsFunc(code.Table, func(row code.Info) bool { return string(row.Code) == word })
+	return slices.ContainsFunc(errcode.Table, func(row errcode.Info) bool { return string(row.Code) == word })
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"bailiff/fuzz/port"
+	"bailiff/fuzz/kit/port"
 )
 
 // commands are what tests can run as programs.

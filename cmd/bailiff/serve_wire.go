@@ -17,8 +17,8 @@ import (
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/reopen"
-	"bailiff/runtime/limit"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/webhook"
 )
 
@@ -247,7 +247,7 @@ func (s settings) maxFees() gateway.MaxFees {
 func (s settings) limits() httpd.Limits {
 	limits := httpd.DefaultLimits(s["SVC_ENV"], s.hosted())
 	for name, row := range map[string]struct {
-		window *limit.Window
+		window *ratelimit.Window
 		per    time.Duration
 	}{
 		"SVC_RATE_LIMIT_KEY":      {&limits.Key, time.Minute},
@@ -266,7 +266,7 @@ func (s settings) limits() httpd.Limits {
 
 // countLimits makes the stores of the rate limits, each with a metric of how many names it holds.
 func (r *service) countLimits() (httpd.Stores, error) {
-	sources, registrations, keys := limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames), limit.NewMemory(maxLimitNames)
+	sources, registrations, keys := ratelimit.NewMemory(maxLimitNames), ratelimit.NewMemory(maxLimitNames), ratelimit.NewMemory(maxLimitNames)
 	return httpd.Stores{Sources: sources, Registrations: registrations, Keys: keys}, errors.Join(
 		r.metrics.Queue("rate_limit_sources", sources.Names),
 		r.metrics.Queue("rate_limit_registrations", registrations.Names),

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/runtime/limit"
+	"bailiff/runtime/ratelimit"
 )
 
 // A settingRow is an environment, and what is wrong with it.
@@ -146,10 +146,10 @@ func TestServiceLog(t *testing.T) {
 func TestLimits(t *testing.T) {
 	for _, row := range []struct {
 		environ          []string
-		key, reg, manage limit.Window
+		key, reg, manage ratelimit.Window
 	}{
-		{nil, limit.Window{}, limit.Window{}, limit.Window{}},
-		{[]string{"SVC_RATE_LIMIT_REGISTER=3", "SVC_RATE_LIMIT_MANAGE=7"}, limit.Window{}, per(3, time.Hour), per(7, time.Minute)},
+		{nil, ratelimit.Window{}, ratelimit.Window{}, ratelimit.Window{}},
+		{[]string{"SVC_RATE_LIMIT_REGISTER=3", "SVC_RATE_LIMIT_MANAGE=7"}, ratelimit.Window{}, per(3, time.Hour), per(7, time.Minute)},
 		{[]string{"SVC_HOSTED=true"}, per(180, time.Minute), per(5, time.Hour), per(120, time.Minute)},
 		{[]string{"SVC_HOSTED=1", "SVC_ENV=test"}, per(120, time.Minute), per(5, time.Hour), per(120, time.Minute)},
 		{[]string{"SVC_HOSTED=true", "SVC_RATE_LIMIT_KEY=0", "SVC_RATE_LIMIT_MANAGE=0"}, per(0, time.Minute), per(5, time.Hour), per(0, time.Minute)},
@@ -165,7 +165,9 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func per(n int, period time.Duration) limit.Window { return limit.Window{Limit: n, Per: period} }
+func per(n int, period time.Duration) ratelimit.Window {
+	return ratelimit.Window{Limit: n, Per: period}
+}
 
 // The limits of fees reach the gateways by their chains.
 func TestMaxFees(t *testing.T) {

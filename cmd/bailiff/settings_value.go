@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"bailiff/runtime/gateway"
-	"bailiff/runtime/limit"
+	"bailiff/runtime/ratelimit"
 )
 
 // The forms of settings' values. Each check says what a value can be; each reader takes a value that its check has passed.
@@ -258,14 +258,14 @@ const (
 )
 
 // parseWindow reads N or N/DURATION, such as 180/60s; without a duration, per is it.
-func parseWindow(value string, per time.Duration) (limit.Window, error) {
+func parseWindow(value string, per time.Duration) (ratelimit.Window, error) {
 	count, period, hasPeriod := strings.Cut(value, "/")
 	n, err := strconv.ParseUint(count, 10, 32)
 	if hasPeriod && err == nil {
 		per, err = time.ParseDuration(period)
 	}
 	if err != nil || n > maxRate || per < time.Second || per > maxPeriod {
-		return limit.Window{}, fmt.Errorf("it has to be N or N/DURATION such as 180/60s, with N up to %d and a duration from 1s to 24h; 0 for no limit", maxRate)
+		return ratelimit.Window{}, fmt.Errorf("it has to be N or N/DURATION such as 180/60s, with N up to %d and a duration from 1s to 24h; 0 for no limit", maxRate)
 	}
-	return limit.Window{Limit: int(n), Per: per}, nil
+	return ratelimit.Window{Limit: int(n), Per: per}, nil
 }

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 type webhooksCommand struct {
@@ -94,7 +94,7 @@ func aboutPrivate(err error, target string) error {
 	if parsed, failed := url.Parse(target); failed == nil {
 		address = parsed
 	}
-	if refused != nil && refused.Code == string(code.WebhookURL) && (address.Scheme == "http" || loopback(address.Hostname())) {
+	if refused != nil && refused.Code == string(errcode.WebhookURL) && (address.Scheme == "http" || loopback(address.Hostname())) {
 		return fail("%v; for development, start a service of your own with SVC_WEBHOOK_ALLOW_PRIVATE=true: it delivers to http and to private addresses too", err)
 	}
 	return err

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // TestAboutPrivate: the refusal of an address that a service for development takes says which setting takes it, and no
 // other error does.
 func TestAboutPrivate(t *testing.T) {
-	url := &refusal{HTTP: 400, Code: string(code.WebhookURL), Message: "url: it must start with https://"}
+	url := &refusal{HTTP: 400, Code: string(errcode.WebhookURL), Message: "url: it must start with https://"}
 	for _, x := range []struct {
 		err    error
 		target string
@@ -19,7 +19,7 @@ func TestAboutPrivate(t *testing.T) {
 	}{
 		{url, "http://hooks.example/", true}, {url, "https://127.0.0.1:9000/", true}, {url, "https://localhost/", true},
 		{url, "https://hooks.example/#a", false}, {url, "ftp://hooks.example", false}, {url, "http://%", false},
-		{&refusal{HTTP: 403, Code: string(code.TierInsufficient)}, "http://hooks.example/", false},
+		{&refusal{HTTP: 403, Code: string(errcode.TierInsufficient)}, "http://hooks.example/", false},
 		{errors.New("the service can't be reached"), "http://hooks.example/", false}, {nil, "http://hooks.example/", false},
 	} {
 		got := aboutPrivate(x.err, x.target)

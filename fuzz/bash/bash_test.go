@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 )
 
 func TestMain(m *testing.M) {

@@ -8,21 +8,21 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/fuzz/differential"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // elsewhere are the codes of denials that no verdict of a policy has, with the reason. Those of a counter must occur
 // as what its reservation would be refused with.
-var elsewhere = map[code.Code]struct {
+var elsewhere = map[errcode.Code]struct {
 	reason  string
 	counter bool
 }{
-	code.LoopLimitExceeded: {"a counter of the ledger is used up", true},
-	code.ModelSpend:        {"a counter of the ledger is used up", true},
-	code.ModelTokens:       {"a counter of the ledger is used up", true},
-	code.AggregateLimit:    {"a counter of the ledger is used up", true},
-	code.LimitStore:        {"the ledger has failed", false},
-	code.HoldDenied:        {"an operator has denied the hold", false},
+	errcode.LoopLimitExceeded: {"a counter of the ledger is used up", true},
+	errcode.ModelSpend:        {"a counter of the ledger is used up", true},
+	errcode.ModelTokens:       {"a counter of the ledger is used up", true},
+	errcode.AggregateLimit:    {"a counter of the ledger is used up", true},
+	errcode.LimitStore:        {"the ledger has failed", false},
+	errcode.HoldDenied:        {"an operator has denied the hold", false},
 }
 
 // TestRulesOccur makes sure that every key of the compiler's table whose rule can be named is named.
@@ -60,11 +60,11 @@ func covers(pattern, rule string) bool {
 func TestCoverage(t *testing.T) {
 	whatever := func(*differential.Divergence) {} // TestDifferential is there to complain of them
 	stats, _ := (&differential.Hunt{Seed: fixedSeed, Pairs: 20_000, Workers: 2, Survey: whatever}).Run()
-	for _, row := range code.Table {
+	for _, row := range errcode.Table {
 		verdicts, refusals := stats.Codes[string(row.Code)], stats.Reserved[string(row.Code)]
 		why, outside := elsewhere[row.Code]
 		switch {
-		case row.Class == code.Failure:
+		case row.Class == errcode.Failure:
 		case outside && verdicts > 0:
 			t.Errorf("%s occurs, though it should not: %s", row.Code, why.reason)
 		case outside && why.counter && refusals == 0:

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"bailiff/fuzz/differential"
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 )
 
 var (

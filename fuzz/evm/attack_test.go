@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/runtime/attest"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/npm"
+	"bailiff/fuzz/kit/npm"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write testdata/contracts.json from contracts.sol")

@@ -13,7 +13,7 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/fuzz/gen"
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/grammar"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/npm"
+	"bailiff/fuzz/kit/npm"
 )
 
 // TestEvidence finds every rule that counts as proved in the package in which it was read. It downloads 0.7 GB, so

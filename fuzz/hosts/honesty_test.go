@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"bailiff/fuzz/built"
-	"bailiff/fuzz/built/service"
-	"bailiff/fuzz/page"
+	"bailiff/fuzz/kit/page"
+	"bailiff/fuzz/kit/testbin"
+	"bailiff/fuzz/kit/testbin/service"
 )
 
 // program is the command under test, and what it is run with.
@@ -48,7 +48,7 @@ func build(t *testing.T) program {
 		t.Skip("builds the command")
 	}
 	shared.once.Do(func() {
-		built.Track(t)
+		testbin.Track(t)
 		if shared.dir, shared.err = os.MkdirTemp("", "bailiff-hosts-"); shared.err != nil {
 			return
 		}
@@ -59,7 +59,7 @@ func build(t *testing.T) program {
 		p.Program, p.KeyFile, p.Env = p.path, filepath.Join(shared.dir, "key"), p.env
 		shared.program = p
 		shared.err = errors.Join(
-			built.Command(p.path, "-pgo=off"), os.WriteFile(p.KeyFile, []byte("sk_svc_test_"+strings.Repeat("a", 32)+"\n"), 0o600))
+			testbin.Command(p.path, "-pgo=off"), os.WriteFile(p.KeyFile, []byte("sk_svc_test_"+strings.Repeat("a", 32)+"\n"), 0o600))
 	})
 	if shared.err != nil {
 		t.Fatal(shared.err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/built/service"
+	"bailiff/fuzz/kit/testbin/service"
 )
 
 // TestHostileEndToEnd gives the built hook commands of 64 KiB that are hard to read, with a blocked one at the end, and holds that

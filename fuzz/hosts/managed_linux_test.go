@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"bailiff/fuzz/built/service"
+	"bailiff/fuzz/kit/testbin/service"
 	"bailiff/runtime/hook/setup"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/leanovate/gopter/prop"
 
 	"bailiff/fuzz/gen"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/fuzz/laws"
-	"bailiff/fuzz/seed"
 	"bailiff/runtime/attest"
 )
 

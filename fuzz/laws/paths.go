@@ -5,7 +5,7 @@ import (
 
 	"bailiff/fuzz/differential"
 	"bailiff/fuzz/gen"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // SeveralPaths holds that a list of paths passes no rule that one of them would not pass alone: an intent with several is
@@ -49,7 +49,7 @@ func together(whole *differential.Verdict, alone []*differential.Verdict) string
 		}
 	}
 	switch {
-	case whole.Status == "DENIED" && whole.Code == string(code.AggregateField) && least != "ERROR":
+	case whole.Status == "DENIED" && whole.Code == string(errcode.AggregateField) && least != "ERROR":
 		return ""
 	case least == "DENIED" && !rules[whole.Rule]:
 		return "several paths are denied by a rule that denies none of them"

@@ -7,7 +7,7 @@ import (
 	"bailiff/fuzz/differential"
 	"bailiff/fuzz/gen"
 	"bailiff/grammar"
-	"bailiff/vm/address"
+	"bailiff/vm/form/evmaddr"
 )
 
 // RequestSpelling holds that white space, the order of members and escapes change nothing of a verdict.
@@ -66,8 +66,8 @@ func reorderLists(r *gen.Rand, p *gen.Policy) {
 				gen.Shuffle(r, line.Values)
 			}
 			for k, value := range entry.Values {
-				if lower, err := address.Normalize(value); err == nil {
-					entry.Values[k] = r.Pick(lower, address.Checksum(lower))
+				if lower, err := evmaddr.Normalize(value); err == nil {
+					entry.Values[k] = r.Pick(lower, evmaddr.Checksum(lower))
 				}
 			}
 		}

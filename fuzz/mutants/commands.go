@@ -3,16 +3,16 @@ package mutants
 // The files that read paths and commands.
 const (
 	filePath     = "vm/path.go"
-	fileClean    = "vm/pathname/clean.go"
+	fileClean    = "vm/form/fspath/clean.go"
 	filePaths    = "runtime/intent/paths.go"
-	fileListed   = "vm/command/listed.go"
-	fileExact    = "vm/pathname/exact.go"
-	fileCommand  = "vm/command/command.go"
-	fileEvaluate = "vm/command/evaluate.go"
-	fileInput    = "vm/command/input.go"
-	fileWalk     = "vm/command/walk.go"
-	fileFlow     = "vm/command/flow.go"
-	fileRunner   = "vm/command/runner.go"
+	fileListed   = "vm/form/command/listed.go"
+	fileExact    = "vm/form/fspath/exact.go"
+	fileCommand  = "vm/form/command/command.go"
+	fileEvaluate = "vm/form/command/evaluate.go"
+	fileInput    = "vm/form/command/input.go"
+	fileWalk     = "vm/form/command/walk.go"
+	fileFlow     = "vm/form/command/flow.go"
+	fileRunner   = "vm/form/command/runner.go"
 )
 
 // places are faults of how stars, directories and the forms of a command are read. The oracle reads these on its own.
@@ -24,7 +24,7 @@ var places = []Mutant{
 	{"a star of require_approval in mcp stops at dots", fileMCP, "\te.eitherWay(e.policy.MCP.Approval, next)\n",
 		"\tset, held := e.Globs(vm.Dotted, e.policy.MCP.Approval.texts()...), e.NewLabel()\n" +
 			"\te.Test(vm.OpGlob, vm.If, e.Field(slotMCP), set, held)\n\te.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, next)\n\te.Place(held)\n"},
-	{"a relative path is judged without cwd", filePaths, "return pathname.Join(in.Text(Cwd), path)", "return path"},
+	{"a relative path is judged without cwd", filePaths, "return fspath.Join(in.Text(Cwd), path)", "return path"},
 	{"an assignment may stand before an allowed command", fileListed, "*syntax.TestDecl, *syntax.Assign:", "*syntax.TestDecl:"},
 	{"a runner is allowed by its name", fileListed, "return IsRunner(name) || evaluates", "return evaluates"},
 	{"an allowed command may write to files", fileListed, "return text == \"/dev/null\"", "return text != \"\""},

@@ -16,7 +16,7 @@ const (
 // (package laws), which has to find them.
 var Forms = []Mutant{
 	{"an address in another text keeps its case", fileForm,
-		"\t\treturn normalPath(text)\n\t}\n\treturn address.FoldLiterals(text), true", "\t\treturn normalPath(text)\n\t}\n\treturn text, true"},
+		"\t\treturn normalPath(text)\n\t}\n\treturn evmaddr.FoldLiterals(text), true", "\t\treturn normalPath(text)\n\t}\n\treturn text, true"},
 	{"a cap counts the names of a token apart", fileLimits,
 		"group := e.Field(slot.Canonical(path))", "by := map[string]string{slotToken: slotLowerToken}[path]\n\tif by == \"\" {\n\t\tby = slot.Canonical(path)\n\t}\n\tgroup := e.Field(by)"},
 	{"an amount in base units is compared digit by digit", fileTokens,
@@ -30,9 +30,9 @@ var Forms = []Mutant{
 	{"a host is compared as it is sent", fileForm,
 		"return normalHost(text)\n\tcase URL:", "return text, true\n\tcase URL:"},
 	{"a URL is compared as it is sent", fileNormal,
-		"return address.FoldLiterals(in.url.Normal()), true", "return text, true"},
+		"return evmaddr.FoldLiterals(in.url.Normal()), true", "return text, true"},
 	{"a query keeps escapes that it need not have", fileForm,
-		"return address.FoldLiterals(weburl.URL{Path: text}.NormalPath()), true", "return address.FoldLiterals(text), true"},
+		"return evmaddr.FoldLiterals(httpurl.URL{Path: text}.NormalPath()), true", "return evmaddr.FoldLiterals(text), true"},
 	{"a path keeps its backslashes", fileForm,
 		"rest := strings.ReplaceAll(text, `\\`, \"/\")", "rest := text"},
 	{"a path keeps its empty segments", fileForm,
@@ -50,7 +50,7 @@ var Forms = []Mutant{
 	{"a pattern about what has no case knows one", fileRule,
 		`return "(?i)" + text`, "return text"},
 	{"an address in a pattern keeps its case", fileRule,
-		"\t\treturn \"(?i)\" + text\n\t}\n\treturn address.FoldLiterals(text)", "\t\treturn \"(?i)\" + text\n\t}\n\treturn text"},
+		"\t\treturn \"(?i)\" + text\n\t}\n\treturn evmaddr.FoldLiterals(text)", "\t\treturn \"(?i)\" + text\n\t}\n\treturn text"},
 	{"lists of objects are not walked", fileBind,
 		"return resolvePath(path, false, true)", "return resolvePath(path, false, false)"},
 }
@@ -68,7 +68,7 @@ var money = []Mutant{
 	{"the largest fee is one wei too much", fileEVM,
 		"e.Compare(vm.OpGreater, vm.Unless, 1, e.Amount(most.Amount, NativeDecimals), done)", "e.Compare(vm.OpAtLeast, vm.Unless, 1, e.Amount(most.Amount, NativeDecimals), done)"},
 	{"a fee that is not declared passes", fileEVM,
-		"e.deny(keyMaxFee.Rule, code.AmountRequired, \"the policy limits fees, and maxFee is missing; declare the most that gas may cost\", done)", "e.Jump(done)"},
+		"e.deny(keyMaxFee.Rule, errcode.AmountRequired, \"the policy limits fees, and maxFee is missing; declare the most that gas may cost\", done)", "e.Jump(done)"},
 	{"fees are judged in any unit", fileEVM,
 		"slot, done, valid := e.Field(slotMaxFee)", "slot, done, valid := e.Field(slotAmount)"},
 	{"calls may run other calls", fileEVM,

@@ -88,13 +88,13 @@ var mcp = []Mutant{
 }
 
 var limits = []Mutant{
-	{"a limit by task lets pass what names no task", fileLimits, "e.deny(rule, code.TaskIDRequired, message, next)", "e.Jump(next)"},
+	{"a limit by task lets pass what names no task", fileLimits, "e.deny(rule, errcode.TaskIDRequired, message, next)", "e.Jump(next)"},
 	{"calls of an hour are counted by the day", fileLimits, "counterOf(keyPerHour, vm.Hour,", "counterOf(keyPerHour, vm.Day,"},
 	{"amounts of tokens count as native ones", fileLimits, "\te.Kind(vm.Unless, e.Field(slotLowerToken), absent, next)\n\tif", "\tif"},
 	{"soft limits are enforced under 1.x", fileLimits, "if s == nil || !e.policy.Version.AtLeast(2, 0) {", "if s == nil {"},
 	{"caps do not count by group", fileLimits, "if one.Group != nil {\n\t\te.byGroup", "if one.Group != nil && c.Window == vm.Task {\n\t\te.byGroup"},
 	{"what a task used is added up", fileLimits, "c.Op, c.Amount = vm.Max, e.Field(slot)", "c.Op, c.Amount = vm.Sum, e.Field(slot)"},
-	{"a task that reports no usage passes", fileLimits, "e.deny(key.Rule, code.ModelUsage, unknown, next)", "e.Jump(next)"},
+	{"a task that reports no usage passes", fileLimits, "e.deny(key.Rule, errcode.ModelUsage, unknown, next)", "e.Jump(next)"},
 }
 
 var controls = []Mutant{
@@ -111,7 +111,7 @@ var files = []Mutant{
 		"e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotEffects)", "e.Test(vm.OpIn, vm.If, e.Field(slotEffects)"},
 	{"reads are judged as if they were writes", fileFiles, "e.inside(keyReadRoots, f.ReadRoots, slotRead,", "e.inside(keyReadRoots, f.ReadRoots, slotWritten,"},
 	{"so many files are one too many", fileFiles, "e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(amount", "e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(amount"},
-	{".git is protected in lower case alone", "vm/pathname/git.go", "name := trimName(fold(segment))", "name := trimName(segment)"},
+	{".git is protected in lower case alone", "vm/form/fspath/git.go", "name := trimName(fold(segment))", "name := trimName(segment)"},
 	{"a limit of effects is not by task", fileProfiles, "Window:    vm.Task,", "Window:    vm.Day,"},
 }
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/built"
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
+	"bailiff/fuzz/kit/testbin"
 )
 
 // A suite is a test that finds mutants. It says found where it has found something; anything else that makes it fail, a panic
@@ -74,7 +74,7 @@ func seek(t *testing.T, in suite, mutants []Mutant) {
 
 // TestNoMutant: without a fault nothing is found, so that the finds above are due to the faults.
 func TestNoMutant(t *testing.T) {
-	built.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/runtime/ledger/memory")
+	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/runtime/ledger/memory")
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/crypto/sha3"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // declared returns the declared call data, and false where there is none.
@@ -26,12 +26,12 @@ func (j *judgement) declaredCalldata() {
 	}
 	runs := j.runsOthers(c)
 	if runs {
-		j.deny("evm.account_calls", code.ActionNotAllowed)
+		j.deny("evm.account_calls", errcode.ActionNotAllowed)
 	}
 	if j.has("token") {
 		j.tokenData(c)
 	} else if j.action == "wallet.transfer" && !c.empty() { // "native `wallet.transfer` has no data"
-		j.deny("evm.allowed_actions", code.ActionNotAllowed)
+		j.deny("evm.allowed_actions", errcode.ActionNotAllowed)
 	}
 	if !runs {
 		j.pinnedData(c)
@@ -50,7 +50,7 @@ var ownMethods = map[string][]string{
 func (j *judgement) tokenData(c call) {
 	own, listed := ownMethods[j.action]
 	if c.method == nil || listed && !c.method.named(own...) {
-		j.deny("evm.allowed_actions", code.ActionNotAllowed)
+		j.deny("evm.allowed_actions", errcode.ActionNotAllowed)
 		return
 	}
 	t := j.tokenNamed(j.text("token"))
@@ -63,11 +63,11 @@ func (j *judgement) tokenData(c call) {
 	}
 	switch {
 	case amount == nil:
-		j.deny(t.rule("max_transaction"), code.TokenAmountInvalid)
+		j.deny(t.rule("max_transaction"), errcode.TokenAmountInvalid)
 	case declared != nil && amount.Cmp(declared) > 0:
-		j.deny(t.rule("max_transaction"), code.TokenAmountExceeded)
+		j.deny(t.rule("max_transaction"), errcode.TokenAmountExceeded)
 	case !j.goesWhereDeclared(c):
-		j.deny("evm.allowed_actions", code.ActionNotAllowed)
+		j.deny("evm.allowed_actions", errcode.ActionNotAllowed)
 	}
 }
 
@@ -105,11 +105,11 @@ func (j *judgement) pinnedData(c call) {
 	case t == nil || c.empty():
 	case c.method == nil:
 		if !t.methods[c.selector] {
-			j.deny(t.rule("methods"), code.TokenNotAllowed)
+			j.deny(t.rule("methods"), errcode.TokenNotAllowed)
 		}
 	default:
 		if amount := c.amount(j.attachedValue()); amount == nil {
-			j.deny(t.rule("max_transaction"), code.TokenAmountInvalid)
+			j.deny(t.rule("max_transaction"), errcode.TokenAmountInvalid)
 		} else {
 			j.tokenAmount(t, amount)
 		}
@@ -170,7 +170,7 @@ func (j *judgement) enrichment() {
 		return
 	}
 	if !j.enrichmentComplete() {
-		j.deny("evm.require_calldata_enrichment", code.CalldataEnrichment)
+		j.deny("evm.require_calldata_enrichment", errcode.CalldataEnrichment)
 		return
 	}
 	selector := strings.TrimPrefix(asciiLower(j.metadata("evm", "selector").text), "0x")
@@ -178,9 +178,9 @@ func (j *judgement) enrichment() {
 	case m != nil:
 		j.enrichedAmount(m)
 	case j.p.evm.text("calldata_unknown_selector") != "allow":
-		j.deny("evm.calldata_unknown_selector", code.TokenNotAllowed)
+		j.deny("evm.calldata_unknown_selector", errcode.TokenNotAllowed)
 	case !j.accountCallsAllowed() && accountCalls[selector]: // "with that, a selector that makes the target run further calls"
-		j.deny("evm.account_calls", code.ActionNotAllowed)
+		j.deny("evm.account_calls", errcode.ActionNotAllowed)
 	} // "Unknown selectors that are allowed have nothing more to be judged."
 }
 
@@ -241,14 +241,14 @@ func wellFormedAddress(text string) bool {
 func (j *judgement) enrichedAmount(m *method) {
 	amount := j.attestedAmount(m)
 	if m.kind == allows && amount != nil && amount.Cmp(unbounded) == 0 {
-		j.deny("evm.calldata.unbounded_approval", code.TokenAmountExceeded)
+		j.deny("evm.calldata.unbounded_approval", errcode.TokenAmountExceeded)
 	}
 	t := j.tokenPinning(j.metadata("evm", "token_target").text)
 	switch {
 	case t == nil:
-		j.deny("evm.token", code.TokenNotAllowed)
+		j.deny("evm.token", errcode.TokenNotAllowed)
 	case amount == nil:
-		j.deny(t.rule("max_transaction"), code.TokenAmountInvalid)
+		j.deny(t.rule("max_transaction"), errcode.TokenAmountInvalid)
 	default:
 		j.tokenAmount(t, amount)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // A denyRule is one `deny_if` or, where path is "", one `deny_string`.
@@ -126,7 +126,7 @@ func (p *Policy) accumulate(added allowRule) {
 func (j *judgement) customDenials() {
 	for _, rule := range j.p.denials {
 		if rule.path == "" && j.anyString(rule.text) || rule.path != "" && j.deniedBy(rule) {
-			j.deny(rule.rule, code.CustomRule)
+			j.deny(rule.rule, errcode.CustomRule)
 		}
 	}
 }
@@ -302,9 +302,9 @@ func (j *judgement) allowOnly() {
 		switch {
 		case rule.scope != "" && !actionPattern(rule.scope, j.action):
 		case rule.attested && !j.shim:
-			j.deny(rule.rule, code.ProvenanceRequired)
+			j.deny(rule.rule, errcode.ProvenanceRequired)
 		case !rule.allows(j.formOf(rule.path), j.at(rule.path)):
-			j.deny(rule.rule, code.NotOnAllowlist)
+			j.deny(rule.rule, errcode.NotOnAllowlist)
 		}
 	}
 }

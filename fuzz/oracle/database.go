@@ -2,10 +2,11 @@ package oracle
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"unicode"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // databaseOperations are the operations of databases (the format's facts, "Resource profiles").
@@ -36,27 +37,27 @@ func (j *judgement) databaseRules() {
 	j.databaseEnvironment(s)
 	d := j.p.database
 	if d.has("allowed_operations") && !subset(s.operations, d.list("allowed_operations")) {
-		j.deny("database.allowed_operations", code.DatabaseOperation)
+		j.deny("database.allowed_operations", errcode.DatabaseOperation)
 	}
 	if d.has("allowed_resources") && !j.resourcesAllowed(s) {
-		j.deny("database.allowed_resources", code.DatabaseResource)
+		j.deny("database.allowed_resources", errcode.DatabaseResource)
 	}
-	if d.has("routine_catalog") && contains(s.operations, "execute_routine") &&
+	if d.has("routine_catalog") && slices.Contains(s.operations, "execute_routine") &&
 		(!s.hasResources || !subset(s.resources, d.list("routine_catalog"))) {
-		j.deny("database.routine_catalog", code.DatabaseRoutine)
+		j.deny("database.routine_catalog", errcode.DatabaseRoutine)
 	}
 	if d.flag("require_read_only_for_select") && subset(s.operations, []string{"select"}) &&
 		(!s.hasCapabilities || !subset(inLowerCase(s.capabilities), []string{"select", "read", "read_only"})) {
-		j.deny("database.require_read_only_for_select", code.DatabaseCapability)
+		j.deny("database.require_read_only_for_select", errcode.DatabaseCapability)
 	}
 	if d.flag("deny_unreviewed_indirect_effects") && s.indirect(d.has("routine_catalog")) {
-		j.deny("database.deny_unreviewed_indirect_effects", code.DatabaseRoutine)
+		j.deny("database.deny_unreviewed_indirect_effects", errcode.DatabaseRoutine)
 	}
 }
 
 func subset(list, of []string) bool {
 	for _, each := range list {
-		if !contains(of, each) {
+		if !slices.Contains(of, each) {
 			return false
 		}
 	}
@@ -64,18 +65,18 @@ func subset(list, of []string) bool {
 }
 
 // databaseEvidence is the two rows of `database.actions`.
-func (j *judgement) databaseEvidence() code.Code {
+func (j *judgement) databaseEvidence() errcode.Code {
 	operations, count := j.metadata("database", "operations"), j.metadata("database", "statement_count")
 	if len(operations.elements()) == 0 || count.kind == missingKind {
-		return code.DatabaseMetadata
+		return errcode.DatabaseMetadata
 	}
 	for _, operation := range operations.elements() {
-		if operation.kind != textKind || !contains(databaseOperations, operation.text) {
-			return code.DatabaseParse
+		if operation.kind != textKind || !slices.Contains(databaseOperations, operation.text) {
+			return errcode.DatabaseParse
 		}
 	}
 	if n, ok := integer(count.text); count.kind != numberKind || !ok || n.Sign() == 0 {
-		return code.DatabaseParse
+		return errcode.DatabaseParse
 	}
 	return ""
 }
@@ -89,13 +90,13 @@ func (j *judgement) databaseEnvironment(s statement) {
 	}
 	environment := j.metadata("database", "environment")
 	if environment.kind != textKind || environment.text == "" || strings.ContainsFunc(environment.text, unicode.IsSpace) {
-		j.deny(rule, code.DatabaseMetadata)
+		j.deny(rule, errcode.DatabaseMetadata)
 		return
 	}
 	named := strings.ToLower(environment.text)
 	for _, listed := range j.p.database.list("protected_environments") {
 		if strings.ToLower(listed) == named && !subset(s.operations, []string{"select"}) {
-			j.deny(rule, code.DatabaseOperation)
+			j.deny(rule, errcode.DatabaseOperation)
 			return
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // recipientPatterns compiles a list of recipients: "`*` in an entry stands for any characters but `@`", compared "in
@@ -54,16 +54,16 @@ func (j *judgement) recipients() {
 		if hasAllowed {
 			rule = allowed
 		}
-		j.deny("tool_calls."+rule, code.RecipientNotAllowed)
+		j.deny("tool_calls."+rule, errcode.RecipientNotAllowed)
 		return
 	}
 	// "One that does not parse as an RFC 5322 address is denied by the first list that is declared, with that list's
 	// code."
 	if hasBlocked && (!readable || someMatch(j.p.patterns.blockedRecipients, addresses)) {
-		j.deny("tool_calls."+blocked, code.BlockedRecipient)
+		j.deny("tool_calls."+blocked, errcode.BlockedRecipient)
 	}
 	if hasAllowed && (!readable || !allMatch(j.p.patterns.allowed, addresses)) {
-		j.deny("tool_calls."+allowed, code.RecipientNotAllowed)
+		j.deny("tool_calls."+allowed, errcode.RecipientNotAllowed)
 	}
 }
 

@@ -3,11 +3,12 @@ package oracle
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // A token is the rule of one token, `token.<SYM>.*`.
@@ -140,13 +141,13 @@ func (j *judgement) chain() {
 			return
 		}
 	}
-	j.deny("evm.allowed_chains", code.ChainNotAllowed)
+	j.deny("evm.allowed_chains", errcode.ChainNotAllowed)
 }
 
 // evmSection: "The steps are: chain, action, token rule, pinned address, form of the amount, maximum, call data."
 func (j *judgement) evmSection() {
 	if j.p.evm == nil {
-		j.deny("evm.allowed_actions", code.ActionNotAllowed) // "Where a section is absent, its granting key stands for it"
+		j.deny("evm.allowed_actions", errcode.ActionNotAllowed) // "Where a section is absent, its granting key stands for it"
 		return
 	}
 	j.chain()
@@ -169,12 +170,12 @@ func (j *judgement) maximumFee() {
 	maximum := j.p.evm.number("max_fee_eth", etherDigits)
 	switch fee := j.fee(); {
 	case j.has("maxFee") && fee == nil:
-		j.deny(rule, code.AmountInvalid)
+		j.deny(rule, errcode.AmountInvalid)
 	case maximum == nil:
 	case fee == nil:
-		j.deny(rule, code.AmountRequired)
+		j.deny(rule, errcode.AmountRequired)
 	case fee.Cmp(maximum) > 0:
-		j.deny(rule, code.AmountExceeded)
+		j.deny(rule, errcode.AmountExceeded)
 	}
 }
 
@@ -184,8 +185,8 @@ func (j *judgement) evmAction() {
 	if override, ok := j.p.chainActions[j.text("chainId")]; ok {
 		rule, granted = "evm.chain_actions", override
 	}
-	if !contains(lowered(granted), j.action) {
-		j.deny(rule, code.ActionNotAllowed)
+	if !slices.Contains(lowered(granted), j.action) {
+		j.deny(rule, errcode.ActionNotAllowed)
 	}
 }
 
@@ -194,13 +195,13 @@ func (j *judgement) tokenIntent() {
 	name := j.text("token")
 	t := j.tokenNamed(name)
 	if t == nil {
-		j.deny("evm.token", code.TokenNotAllowed)
+		j.deny("evm.token", errcode.TokenNotAllowed)
 		return
 	}
 	j.pinnedAddress(t, name)
 	amount, ok := j.amount(t.decimals)
 	if !j.has("amount") || !ok {
-		j.deny(t.rule("max_transaction"), code.TokenAmountInvalid)
+		j.deny(t.rule("max_transaction"), errcode.TokenAmountInvalid)
 		return
 	}
 	j.tokenAmount(t, amount)
@@ -215,14 +216,14 @@ func (j *judgement) pinnedAddress(t *token, name string) {
 	case len(t.pins) > 0 && !t.pinned(target, j.text("chainId")),
 		len(t.pins) == 0 && j.tokenPinning(target) != nil,
 		t.pinsAnywhere(name) && asciiLower(name) != asciiLower(target):
-		j.deny(t.rule("addresses"), code.TokenNotAllowed)
+		j.deny(t.rule("addresses"), errcode.TokenNotAllowed)
 	}
 }
 
 // tokenAmount judges an amount of a token in base units: its maximum here, its threshold among the holds.
 func (j *judgement) tokenAmount(t *token, amount *big.Int) {
 	if amount.Cmp(t.maximum) > 0 {
-		j.deny(t.rule("max_transaction"), code.TokenAmountExceeded)
+		j.deny(t.rule("max_transaction"), errcode.TokenAmountExceeded)
 	}
 }
 
@@ -230,16 +231,16 @@ func (j *judgement) tokenAmount(t *token, amount *big.Int) {
 func (j *judgement) nativeIntent() {
 	const rule = "evm.max_transaction_eth"
 	if j.action == "token.approve" {
-		j.deny("evm.token", code.TokenNotAllowed)
+		j.deny("evm.token", errcode.TokenNotAllowed)
 		return
 	}
 	if !j.has("amount") && j.p.version.AtLeast(2, 1) {
-		j.deny(rule, code.AmountRequired) // "from 2.1 it is denied"
+		j.deny(rule, errcode.AmountRequired) // "from 2.1 it is denied"
 		return
 	}
 	amount := j.nativeAmount()
 	if amount == nil {
-		j.deny(rule, code.AmountInvalid)
+		j.deny(rule, errcode.AmountInvalid)
 		return
 	}
 	maximum := j.p.evm.number("max_transaction_eth", etherDigits)
@@ -247,7 +248,7 @@ func (j *judgement) nativeIntent() {
 		maximum = new(big.Int) // "No max_transaction_eth: a native amount above zero is denied"
 	}
 	if amount.Cmp(maximum) > 0 {
-		j.deny(rule, code.AmountExceeded)
+		j.deny(rule, errcode.AmountExceeded)
 	}
 }
 
@@ -285,6 +286,6 @@ func (j *judgement) threshold(rule string, amount, threshold *big.Int) {
 	case j.p.evm.has("consensus_require_hold") && !j.p.evm.flag("consensus_require_hold"):
 		j.note(rule)
 	default:
-		j.hold(rule, code.HoldConsensus)
+		j.hold(rule, errcode.HoldConsensus)
 	}
 }

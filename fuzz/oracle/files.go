@@ -3,10 +3,11 @@ package oracle
 import (
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // The effects on files (section "Files").
@@ -36,7 +37,7 @@ type evidence struct {
 
 func (e evidence) has(some []string) bool {
 	for _, effect := range e.effects {
-		if contains(some, effect) {
+		if slices.Contains(some, effect) {
 			return true
 		}
 	}
@@ -45,7 +46,7 @@ func (e evidence) has(some []string) bool {
 
 func (e evidence) writes() bool {
 	for _, effect := range e.effects {
-		if !contains(harmlessEffects, effect) {
+		if !slices.Contains(harmlessEffects, effect) {
 			return true
 		}
 	}
@@ -62,35 +63,35 @@ func (e evidence) paths() []string {
 }
 
 // evidence is the three rows of `filesystem.actions` (evidence). The code is "" where what the shim says is credible.
-func (j *judgement) evidence() (e evidence, fault code.Code) {
+func (j *judgement) evidence() (e evidence, fault errcode.Code) {
 	var ok bool
 	if e.effects, ok = j.metadata("filesystem", "effects").texts(); !ok {
-		return e, code.FileEffectRequired
+		return e, errcode.FileEffectRequired
 	}
 	for _, effect := range e.effects {
-		if !contains(effects, effect) {
-			return e, code.FileEffectRequired
+		if !slices.Contains(effects, effect) {
+			return e, errcode.FileEffectRequired
 		}
 	}
 	targets := j.metadata("filesystem", "targets").elements()
 	if len(targets) == 0 {
-		return e, code.FilePathRequired
+		return e, errcode.FilePathRequired
 	}
 	for _, node := range targets {
 		if node.member("absolute").kind != textKind {
-			return e, code.FilePathRequired
+			return e, errcode.FilePathRequired
 		}
 	}
 	for _, node := range targets {
 		name, parent := node.member("absolute").text, node.member("resolved_parent")
 		if !canonicalPath(name) || parent.kind != textKind || parent.text != "/" && !canonicalPath(parent.text) {
-			return e, code.FileTarget
+			return e, errcode.FileTarget
 		}
 		last := name[strings.LastIndex(name, "/"):]
 		e.targets = append(e.targets, target{node, []string{name, strings.TrimSuffix(parent.text, "/") + last}})
 	}
 	if safe := j.metadata("execution", "race_safe_path_resolution"); safe.kind != boolKind || safe.text != "true" {
-		return e, code.FileTarget
+		return e, errcode.FileTarget
 	}
 	return e, ""
 }
@@ -168,7 +169,7 @@ func (j *judgement) repositoryRules() {
 	}
 	if r.flag("block_outside_writes") && r.has("roots") {
 		if e, fault := j.evidence(); fault == "" && e.writes() && !allInside(e.paths(), j.roots(r.list("roots"), writable)) {
-			j.deny("repository.block_outside_writes", code.FileOutsideRoot)
+			j.deny("repository.block_outside_writes", errcode.FileOutsideRoot)
 		}
 	}
 	if r.flag("protect_git_history") {
@@ -190,7 +191,7 @@ func (j *judgement) repositoryRoots() {
 	for _, path := range e.paths() {
 		for _, root := range j.roots(j.p.repository.list("roots"), writable) {
 			if e.writes() && inside(root, path) {
-				j.deny("repository.roots", code.RootMutation)
+				j.deny("repository.roots", errcode.RootMutation)
 				return
 			}
 		}
@@ -206,7 +207,7 @@ func (j *judgement) gitFolders() {
 	case fault != "":
 		j.deny(rule, fault)
 	case e.writes() && anyGitPath(e.paths()), e.has(wholeEffects) && (anyAbove(e.paths(), j.gitEntries()) || !j.worktreeCanonical()):
-		j.deny(rule, code.FileBlockedPath)
+		j.deny(rule, errcode.FileBlockedPath)
 	}
 }
 
@@ -270,11 +271,11 @@ func (e evidence) classifications() (all []string, ok bool) {
 }
 
 // sensitive is the code of a protected class: "SENSITIVE_EGRESS with the effect `egress`, else SENSITIVE_FILE".
-func (e evidence) sensitive() code.Code {
-	if contains(e.effects, "egress") {
-		return code.SensitiveEgress
+func (e evidence) sensitive() errcode.Code {
+	if slices.Contains(e.effects, "egress") {
+		return errcode.SensitiveEgress
 	}
-	return code.SensitiveFile
+	return errcode.SensitiveFile
 }
 
 // repositorySensitive: "a classification of `filesystem.protected_file_classes`, or any but `none`, `normal`,
@@ -289,11 +290,11 @@ func (j *judgement) repositorySensitive() {
 	}
 	classes, ok := e.classifications()
 	if !ok {
-		j.deny(rule, code.FileTarget)
+		j.deny(rule, errcode.FileTarget)
 		return
 	}
 	for _, class := range classes {
-		if contains(j.p.filesystem.list("protected_file_classes"), class) || !contains(harmless, class) {
+		if slices.Contains(j.p.filesystem.list("protected_file_classes"), class) || !slices.Contains(harmless, class) {
 			j.deny(rule, e.sensitive())
 			return
 		}
@@ -312,23 +313,23 @@ func (j *judgement) filesystemRules() {
 		return // what is not credible is not judged further
 	}
 	for _, effect := range e.effects {
-		if f.has("allowed_effects") && !contains(f.list("allowed_effects"), effect) {
-			j.deny("filesystem.allowed_effects", code.FileEffect)
+		if f.has("allowed_effects") && !slices.Contains(f.list("allowed_effects"), effect) {
+			j.deny("filesystem.allowed_effects", errcode.FileEffect)
 			break
 		}
 	}
 	if f.has("write_roots") && e.writes() && !allInside(e.paths(), j.roots(f.list("write_roots"), writable)) {
-		j.deny("filesystem.write_roots", code.FileOutsideRoot)
+		j.deny("filesystem.write_roots", errcode.FileOutsideRoot)
 	}
 	if f.has("read_roots") && e.has(readingEffects) && !allInside(e.paths(), j.roots(f.list("read_roots"), readable)) {
-		j.deny("filesystem.read_roots", code.FileOutsideRoot)
+		j.deny("filesystem.read_roots", errcode.FileOutsideRoot)
 	}
 	if f.has("blocked_paths") && (anyBlocked(e.paths(), j.p.targetPaths) || e.has(wholeEffects) && anyAbove(e.paths(), j.p.targetPaths)) {
-		j.deny("filesystem.blocked_paths", code.FileBlockedPath)
+		j.deny("filesystem.blocked_paths", errcode.FileBlockedPath)
 	}
 	j.protectedClasses(e)
 	if most := f.number("max_files_per_action", 0); most != nil && big.NewInt(int64(len(e.targets))).Cmp(most) > 0 {
-		j.deny("filesystem.max_files_per_action", code.ImpactLimit)
+		j.deny("filesystem.max_files_per_action", errcode.ImpactLimit)
 	}
 }
 
@@ -351,14 +352,14 @@ func (j *judgement) protectedClasses(e evidence) {
 	}
 	classes, ok := e.classifications()
 	if !ok {
-		j.deny(rule, code.FileTarget)
+		j.deny(rule, errcode.FileTarget)
 		return
 	}
 	if f.has("protected_effects") && !e.has(f.list("protected_effects")) {
 		return
 	}
 	for _, class := range classes {
-		if contains(f.list("protected_file_classes"), class) {
+		if slices.Contains(f.list("protected_file_classes"), class) {
 			j.deny(rule, e.sensitive())
 			return
 		}

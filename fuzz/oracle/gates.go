@@ -1,7 +1,8 @@
 package oracle
 
 import (
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
+	"slices"
 )
 
 // gates is step 3: "the execution boundary; `require_shim`, section by section; the rules of the profiles, in the
@@ -19,7 +20,7 @@ func (j *judgement) gates() {
 func (j *judgement) boundary() {
 	governed := j.repositoryGoverns() || j.filesystemGoverns() || j.gitGoverns() || j.databaseGoverns()
 	if governed && !(j.shim && j.metadata("execution").kind == objectKind) {
-		j.deny("execution.boundary", code.ExecutionBoundary)
+		j.deny("execution.boundary", errcode.ExecutionBoundary)
 	}
 }
 
@@ -39,7 +40,7 @@ func (j *judgement) requireShim() {
 		{"execution_limits", j.p.execution, true},
 	} {
 		if row.applies && row.section.flag("require_shim") && !j.shim {
-			j.deny(row.name+".require_shim", code.ProvenanceRequired)
+			j.deny(row.name+".require_shim", errcode.ProvenanceRequired)
 		}
 	}
 }
@@ -86,11 +87,11 @@ func (j *judgement) holdRules() {
 		{"mcp.require_approval", j.kind == mcpIntent && j.toolMatchesEitherWay(p.patterns.askFor)},
 		{"soft_limits.require_approval", asks(p.soft)},
 		{"execution_limits.require_approval", asks(p.execution)},
-		{"git.require_approval", j.gitGoverns() && contains(p.git.list("require_approval"), j.metadata("git", "operation").text)},
+		{"git.require_approval", j.gitGoverns() && slices.Contains(p.git.list("require_approval"), j.metadata("git", "operation").text)},
 		{"database.require_approval", j.databaseGoverns() && j.databaseAsks()},
 	} {
 		if row.holds {
-			j.hold(row.rule, code.HoldApproval)
+			j.hold(row.rule, errcode.HoldApproval)
 		}
 	}
 }
@@ -98,7 +99,7 @@ func (j *judgement) holdRules() {
 // databaseAsks reports whether "one of its database operations is in `database.require_approval`".
 func (j *judgement) databaseAsks() bool {
 	for _, operation := range j.metadata("database", "operations").elements() {
-		if contains(j.p.database.list("require_approval"), operation.text) {
+		if slices.Contains(j.p.database.list("require_approval"), operation.text) {
 			return true
 		}
 	}

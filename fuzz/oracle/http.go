@@ -1,7 +1,7 @@
 package oracle
 
 import (
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // web judges `http` and `web_fetch`: "`http.blocked_methods` (`http` only), `http.allowed_methods` (which `web_fetch`
@@ -13,17 +13,17 @@ func (j *judgement) web() {
 		method = j.text("method") // a 400 without
 	}
 	if method != "" && methodListed(tools.list("http.blocked_methods"), method) {
-		j.deny("tool_calls.http.blocked_methods", code.ToolCallNotAllowed)
+		j.deny("tool_calls.http.blocked_methods", errcode.ToolCallNotAllowed)
 	}
 	if tools.has("http.allowed_methods") && !methodListed(tools.list("http.allowed_methods"), method) {
-		j.deny("tool_calls.http.allowed_methods", code.ToolCallNotAllowed)
+		j.deny("tool_calls.http.allowed_methods", errcode.ToolCallNotAllowed)
 	}
 	if tools.has("http.allowed_hosts") && !j.hostIn(j.p.hosts, false) {
-		j.deny("tool_calls.http.allowed_hosts", code.ToolCallNotAllowed)
+		j.deny("tool_calls.http.allowed_hosts", errcode.ToolCallNotAllowed)
 	}
 	j.methodRules(method)
 	if tools.has("web_fetch.blocked_domains") && (!j.hostReadable() || j.hostIn(j.p.domains, true)) {
-		j.deny("tool_calls.web_fetch.blocked_domains", code.BlockedDomain)
+		j.deny("tool_calls.web_fetch.blocked_domains", errcode.BlockedDomain)
 	}
 }
 
@@ -41,7 +41,7 @@ func methodListed(list []string, method string) bool {
 func (j *judgement) methodRules(method string) {
 	rule := "http.method_rules." + method + "."
 	if method != "" && j.p.tools.flag(rule+"deny") {
-		j.deny("tool_calls."+rule+"deny", code.ToolCallNotAllowed)
+		j.deny("tool_calls."+rule+"deny", errcode.ToolCallNotAllowed)
 	}
 	wanted, ok := j.p.patterns.queries[method]
 	if !ok {
@@ -50,7 +50,7 @@ func (j *judgement) methodRules(method string) {
 	u, _ := j.url()
 	query, _ := withEscapes.normal(u.query)
 	if query == "" || len(query) > maxSubject || !wanted.exact.MatchString(query) {
-		j.deny("tool_calls."+rule+"require_query_matches", code.ToolCallNotAllowed)
+		j.deny("tool_calls."+rule+"require_query_matches", errcode.ToolCallNotAllowed)
 	}
 }
 

@@ -10,12 +10,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"bailiff/fuzz/seed"
-	"bailiff/vm/address"
-	"bailiff/vm/command"
-	"bailiff/vm/mailbox"
-	"bailiff/vm/pathname"
-	"bailiff/vm/weburl"
+	"bailiff/fuzz/kit/seed"
+	"bailiff/fuzz/oracle/shell"
+	"bailiff/vm/form/command"
+	"bailiff/vm/form/email"
+	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/form/fspath"
+	"bailiff/vm/form/httpurl"
 )
 
 var texts = flag.Int("texts", 0, "compare that many texts a leaf, instead of the usual number")
@@ -124,18 +125,18 @@ var hostLeaves = []leaf{
 		name: "urls", texts: 30_000, length: 9,
 		pieces: append([]string{"/", "?", "#", "@", "//", ":80", ":443", ":8080", ":", "?a=b", "/x%2fy"}, hostPieces...),
 		service: func(text string) string {
-			u, err := weburl.Parse("http://" + text)
+			u, err := httpurl.Parse("http://" + text)
 			return urlText(u.Host, u.Path, u.Query, err == nil)
 		},
 		naive: func(text string) string {
-			if _, err := weburl.Parse("http://" + text); err != nil {
+			if _, err := httpurl.Parse("http://" + text); err != nil {
 				return unreadable // the decoder refuses it
 			}
 			u := readURL("http://" + text)
 			return urlText(u.host, u.path, u.query, true)
 		},
 		careless: func(text string) string {
-			u, err := weburl.Parse("http://" + text)
+			u, err := httpurl.Parse("http://" + text)
 			return urlText(u.Host, strings.TrimSuffix(u.Path, "/"), u.Query, err == nil)
 		},
 	},
@@ -143,14 +144,14 @@ var hostLeaves = []leaf{
 		name: "lists of hosts", texts: 30_000, length: 8,
 		pieces: []string{mark, mark, mark, "*.", "a", "b", ".", ".", ".", "a.b", "B.", "1", "127.1", "127.0.0.1", "[::1]", "::1", "ü"},
 		service: func(text string) string {
-			return serviceLists(text, weburl.Blocked)
+			return serviceLists(text, httpurl.Blocked)
 		},
 		naive: func(text string) string {
 			entry, subject, _ := strings.Cut(text, mark)
 			host := canonicalHost(subject)
 			name, wild := strings.CutPrefix(entry, "*.")
 			listed := canonicalHost(name)
-			if _, err := weburl.AllowedEntry(entry); err != nil || host == "" {
+			if _, err := httpurl.AllowedEntry(entry); err != nil || host == "" {
 				return unreadable // the compiler refuses it
 			}
 			return fmt.Sprint(hostPattern{listed, true, true}.covers(host), hostPattern{listed, !wild, wild}.covers(host))
@@ -162,19 +163,19 @@ var hostLeaves = []leaf{
 }
 
 func serviceHost(text string) string {
-	host, err := weburl.Host(text)
+	host, err := httpurl.Host(text)
 	return orUnreadable(host, err == nil)
 }
 
 func serviceLists(text string, blocked func(entry, host string) bool) string {
 	entry, subject, _ := strings.Cut(text, mark)
-	host, err := weburl.Host(subject)
-	blocks, blockErr := weburl.BlockedEntry(entry)
-	allows, allowErr := weburl.AllowedEntry(entry)
+	host, err := httpurl.Host(subject)
+	blocks, blockErr := httpurl.BlockedEntry(entry)
+	allows, allowErr := httpurl.AllowedEntry(entry)
 	if err != nil || blockErr != nil || allowErr != nil {
 		return unreadable
 	}
-	return fmt.Sprint(blocked(blocks, host), weburl.Allowed(allows, host))
+	return fmt.Sprint(blocked(blocks, host), httpurl.Allowed(allows, host))
 }
 
 func urlText(host, path, query string, ok bool) string {
@@ -210,10 +211,10 @@ var pathLeaves = []leaf{
 	{
 		name: "blocked paths", texts: 60_000, length: 11,
 		pieces:  []string{mark, mark, "/", "/", "/", "/", "/", "/", "/", "a", "b", "a", "*", "~", "c:", "d:", "home", "root", "users", ".env", "/home/x", "c:/users", "..", "."},
-		service: func(text string) string { return serviceBlocked(text, pathname.Match) },
+		service: func(text string) string { return serviceBlocked(text, fspath.Match) },
 		naive: func(text string) string {
 			entry, subject, _ := strings.Cut(text, mark)
-			if _, err := pathname.ParseEntry(entry); err != nil {
+			if _, err := fspath.ParseEntry(entry); err != nil {
 				return unreadable // the compiler refuses it
 			}
 			all, err := readPathEntries([]string{entry})
@@ -224,17 +225,17 @@ var pathLeaves = []leaf{
 }
 
 func servicePath(text string) string {
-	clean, suspicious := pathname.Clean(text)
+	clean, suspicious := fspath.Clean(text)
 	return orUnreadable(clean, !suspicious)
 }
 
 func serviceBlocked(text string, match func(a, b string) bool) string {
 	entry, subject, _ := strings.Cut(text, mark)
-	patterns, err := pathname.ParseEntry(entry)
+	patterns, err := fspath.ParseEntry(entry)
 	if err != nil {
 		return unreadable
 	}
-	clean, suspicious := pathname.Clean(subject)
+	clean, suspicious := fspath.Clean(subject)
 	return fmt.Sprint(suspicious || slices.ContainsFunc(patterns, func(pattern string) bool { return match(pattern, clean) }))
 }
 
@@ -268,7 +269,7 @@ var commandLeaves = []leaf{
 	{
 		name: "entries of commands", texts: 10_000, pieces: commandPieces, length: 5,
 		service: func(text string) string { return orUnreadable(command.Collapse(text), len(text) > 4) },
-		naive:   func(text string) string { return orUnreadable(collapsed(text), len(text) > 4) },
+		naive:   func(text string) string { return orUnreadable(shell.Collapsed(text), len(text) > 4) },
 		careless: func(text string) string {
 			return orUnreadable(strings.Join(strings.Split(text, "  "), " "), len(text) > 4)
 		},
@@ -281,7 +282,7 @@ func serviceCommand(text string) string {
 }
 
 func naiveCommand(text string) string {
-	_, ok := commandForms(text)
+	_, ok := shell.Forms(text)
 	return orUnreadable("readable", ok)
 }
 
@@ -292,10 +293,10 @@ var otherLeaves = []leaf{
 		name: "recipients", texts: 60_000, length: 7,
 		pieces: []string{"ann", "Bob", "@", "@", "@example.com", "a@b", ".", "<", ">", " <a@b>", "<c@d.e>", `"`, `"x"`, `"x@y" `, `\"`, " ", " ", "(", ")", "(c)", ",", ";", ":", "[", "]", "[::1]", "é",
 			"K", "İ", "\u200b", "\u00a0", "\n", "\u00ad", "=?utf-8?q?a?=", "+", "'", "\u202e", strings.Repeat("l", 60), strings.Repeat("m", 250), strings.Repeat("Ⱥ", 100)},
-		service: func(text string) string { return orUnreadable(mailbox.Parse(text)) },
+		service: func(text string) string { return orUnreadable(email.Parse(text)) },
 		naive:   func(text string) string { return orUnreadable(readAddress(text)) },
 		careless: func(text string) string {
-			return orUnreadable(mailbox.Parse(strings.ReplaceAll(text, `"x"`, "x")))
+			return orUnreadable(email.Parse(strings.ReplaceAll(text, `"x"`, "x")))
 		},
 	},
 	{
@@ -303,7 +304,7 @@ var otherLeaves = []leaf{
 		pieces: []string{"0x" + mixedCase, "0x" + strings.ToUpper(mixedCase), "0x" + strings.ToLower(mixedCase), "0x" + strings.ToLower(mixedCase[:39]), "0x", "8", "a", "B", "0x" + mixedCase[:39] + "9",
 			"0x" + swapCase(mixedCase)},
 		service: func(text string) string {
-			normal, err := address.Normalize(text)
+			normal, err := evmaddr.Normalize(text)
 			return orUnreadable(normal, err == nil)
 		},
 		naive:    func(text string) string { return orUnreadable(strings.ToLower(text), wellFormedAddress(text)) },

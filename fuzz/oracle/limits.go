@@ -3,10 +3,11 @@ package oracle
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // The windows of counters and the ways they change.
@@ -53,15 +54,15 @@ func (j *judgement) impact(rule string, s *section, amount func() *big.Int) {
 		return
 	}
 	if j.task == "" {
-		j.deny(rule, code.TaskIDRequired)
+		j.deny(rule, errcode.TaskIDRequired)
 		return
 	}
 	adds := amount()
 	if adds == nil {
-		j.deny(rule, code.ImpactLimit)
+		j.deny(rule, errcode.ImpactLimit)
 		return
 	}
-	j.reserve(Reservation{rule, task, j.task, sum, adds, limit, string(code.ImpactLimit), rule})
+	j.reserve(Reservation{rule, task, j.task, sum, adds, limit, string(errcode.ImpactLimit), rule})
 }
 
 // bytes sums the bytes of all targets where one of the effects is among some, and is nil where "a target's `bytes` is
@@ -86,7 +87,7 @@ func (e evidence) bytes(some []string) *big.Int {
 func (e evidence) destroyed() *big.Int {
 	destroying := []string{}
 	for _, effect := range e.effects {
-		if contains(destroyingEffects, effect) {
+		if slices.Contains(destroyingEffects, effect) {
 			destroying = appendOnce(destroying, effect)
 		}
 	}
@@ -99,35 +100,35 @@ func (j *judgement) toolCallLimits() {
 	one := big.NewInt(1)
 	if limit := j.p.execution.number("max_tool_calls_per_task", 0); limit != nil {
 		if j.task == "" {
-			j.deny(perTask, code.TaskIDRequired)
+			j.deny(perTask, errcode.TaskIDRequired)
 		} else {
-			j.reserve(Reservation{perTask, task, j.task, count, one, limit, string(code.LoopLimitExceeded), perTask})
+			j.reserve(Reservation{perTask, task, j.task, count, one, limit, string(errcode.LoopLimitExceeded), perTask})
 		}
 	}
 	if limit := j.p.execution.number("max_tool_calls_per_hour", 0); limit != nil {
-		j.reserve(Reservation{perHour, hour, "", count, one, limit, string(code.LoopLimitExceeded), perHour})
+		j.reserve(Reservation{perHour, hour, "", count, one, limit, string(errcode.LoopLimitExceeded), perHour})
 	}
 }
 
 // modelBudgets plans the model budgets, which "bind every intent": spend, then tokens.
 func (j *judgement) modelBudgets() {
 	spend := j.p.execution.number("max_model_spend_usd_per_task", spendDigits)
-	j.budget("execution_limits.max_model_spend_usd_per_task", spend, j.modelSpend(), code.ModelSpend)
+	j.budget("execution_limits.max_model_spend_usd_per_task", spend, j.modelSpend(), errcode.ModelSpend)
 	tokens := j.p.execution.number("max_model_tokens_per_task", 0)
-	j.budget("execution_limits.max_model_tokens_per_task", tokens, j.modelTokens(), code.ModelTokens)
+	j.budget("execution_limits.max_model_tokens_per_task", tokens, j.modelTokens(), errcode.ModelTokens)
 }
 
 // budget: "In this order: no `task_id` (TASK_ID_REQUIRED); `metadata.model_usage` absent, or without [what the budget
 // reads] (MODEL_USAGE_UNAVAILABLE); the highest value ever seen for the task above the budget." "Where an intent other than a
 // model's brings no usage, what was seen for its task counts, once some was seen."
-func (j *judgement) budget(rule string, limit, used *big.Int, refusal code.Code) {
+func (j *judgement) budget(rule string, limit, used *big.Int, refusal errcode.Code) {
 	brings := j.metadata("model_usage").kind != missingKind
 	switch {
 	case limit == nil:
 	case j.task == "":
-		j.deny(rule, code.TaskIDRequired)
+		j.deny(rule, errcode.TaskIDRequired)
 	case used == nil && (brings || j.kind == modelIntent):
-		j.deny(rule, code.ModelUsage)
+		j.deny(rule, errcode.ModelUsage)
 	default:
 		j.reserve(Reservation{rule, task, j.task, top, used, limit, string(refusal), rule})
 	}
@@ -183,10 +184,10 @@ func (j *judgement) softLimits() {
 	}
 	native := j.kind == evmIntent && !j.has("token") // "native amounts of EVM intents without a token"
 	if limit := j.p.soft.number("daily_evm_limit_eth", etherDigits); limit != nil && native && j.nativeAmount() != nil {
-		j.reserve(Reservation{ether, day, "", sum, j.nativeAmount(), limit, string(code.AggregateLimit), ether})
+		j.reserve(Reservation{ether, day, "", sum, j.nativeAmount(), limit, string(errcode.AggregateLimit), ether})
 	}
 	if limit := j.p.soft.number("daily_tool_calls", 0); limit != nil && (j.kind == toolIntent || j.kind == mcpIntent) {
-		j.reserve(Reservation{calls, day, "", count, big.NewInt(1), limit, string(code.AggregateLimit), calls})
+		j.reserve(Reservation{calls, day, "", count, big.NewInt(1), limit, string(errcode.AggregateLimit), calls})
 	}
 	if j.kind == evmIntent {
 		j.dailyFees()
@@ -206,11 +207,11 @@ func (j *judgement) dailyFees() {
 	switch {
 	case limit == nil:
 	case !j.has("maxFee"):
-		j.deny(rule, code.AmountRequired)
+		j.deny(rule, errcode.AmountRequired)
 	case fee == nil:
-		j.deny(rule, code.AmountInvalid)
+		j.deny(rule, errcode.AmountInvalid)
 	default:
-		j.reserve(Reservation{rule, day, "", sum, fee, limit, string(code.AggregateLimit), rule})
+		j.reserve(Reservation{rule, day, "", sum, fee, limit, string(errcode.AggregateLimit), rule})
 	}
 }
 
@@ -225,7 +226,7 @@ func (j *judgement) dailyTokens() {
 		rule := "soft_limits." + daily.key
 		limit := j.p.soft.number(daily.key, daily.token.decimals)
 		// "The case of a symbol makes no other count" (choices).
-		j.reserve(Reservation{asciiLower(rule), day, "", sum, amount, limit, string(code.AggregateLimit), rule})
+		j.reserve(Reservation{asciiLower(rule), day, "", sum, amount, limit, string(errcode.AggregateLimit), rule})
 	}
 }
 
@@ -323,7 +324,7 @@ func (p *Policy) readCaps(file *grammar.File) error {
 // at most 18 fraction digits below 2^256 base units (AGGREGATE_FIELD_MISSING)".
 func (j *judgement) cap(c limitCap) {
 	if c.window == task && j.task == "" {
-		j.deny(c.rule, code.TaskIDRequired)
+		j.deny(c.rule, errcode.TaskIDRequired)
 		return
 	}
 	var parts []string
@@ -333,7 +334,7 @@ func (j *judgement) cap(c limitCap) {
 	if c.groupBy != "" {
 		group, ok := j.groupOf(c.groupBy)
 		if !ok {
-			j.deny(c.rule, code.AggregateField)
+			j.deny(c.rule, errcode.AggregateField)
 			return
 		}
 		parts = append(parts, group)
@@ -343,13 +344,13 @@ func (j *judgement) cap(c limitCap) {
 		var ok bool
 		field := j.at(c.amountField)
 		if amount, ok = decimal(field.text, dollarDigits); !ok || field.kind != textKind {
-			j.deny(c.rule, code.AggregateField)
+			j.deny(c.rule, errcode.AggregateField)
 			return
 		}
 		op = sum
 	}
 	group := strings.Join(parts, "\x00")
-	j.reserve(Reservation{c.counter(), c.window, group, op, amount, c.limit, string(code.AggregateLimit), c.rule})
+	j.reserve(Reservation{c.counter(), c.window, group, op, amount, c.limit, string(errcode.AggregateLimit), c.rule})
 }
 
 // groupOf returns the normal form of the value that a cap groups by. "What has no normal form is denied … by a cap that

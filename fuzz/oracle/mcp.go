@@ -2,9 +2,10 @@ package oracle
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // mcpParts returns `<server>` and `<tool>` of an MCP action, "the parts of the action, in lower case":
@@ -20,15 +21,15 @@ func (j *judgement) mcpParts() (server, tool string) {
 func (j *judgement) mcpSection() {
 	mcp := j.p.mcp
 	server, _ := j.mcpParts()
-	if mcp.has("allowed_servers") && !contains(lowered(mcp.list("allowed_servers")), server) {
-		j.deny("mcp.allowed_servers", code.ToolCallNotAllowed)
+	if mcp.has("allowed_servers") && !slices.Contains(lowered(mcp.list("allowed_servers")), server) {
+		j.deny("mcp.allowed_servers", errcode.ToolCallNotAllowed)
 	}
 	if j.toolMatchesEitherWay(j.p.patterns.blockedTools) {
-		j.deny("mcp.blocked_tools", code.ToolCallNotAllowed)
+		j.deny("mcp.blocked_tools", errcode.ToolCallNotAllowed)
 	}
 	granted := mcp.has("allowed_servers") || mcp.has("allowed_tools")
 	if !granted || mcp.has("allowed_tools") && !j.toolAllowed() {
-		j.deny("mcp.allowed_tools", code.ToolCallNotAllowed)
+		j.deny("mcp.allowed_tools", errcode.ToolCallNotAllowed)
 	}
 }
 

@@ -22,10 +22,11 @@ package oracle
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // The statuses of verdicts.
@@ -118,7 +119,7 @@ type Verdict struct {
 func (p *Policy) Judge(body []byte, from Sender) Verdict {
 	sent, err := readRequest(body)
 	if err != nil {
-		return Verdict{Status: Error, Code: string(code.ValidationSchema)}
+		return Verdict{Status: Error, Code: string(errcode.ValidationSchema)}
 	}
 	j := &judgement{p: p, sent: sent, from: from, shim: from.Shim}
 	j.sentAction = sent.field("action").text
@@ -128,7 +129,7 @@ func (p *Policy) Judge(body []byte, from Sender) Verdict {
 
 	// Order, steps 1 to 8.
 	if field := j.invalid(); field != "" {
-		return Verdict{Status: Error, Code: string(code.ValidationSchema), Rule: field}
+		return Verdict{Status: Error, Code: string(errcode.ValidationSchema), Rule: field}
 	}
 	j.customDenials()
 	j.gates()
@@ -150,15 +151,15 @@ type judgement struct {
 	action     string // in lower case
 	kind       intentKind
 	task       string // "" without task_id, which is never empty where it is sent
-	holdCode   code.Code
+	holdCode   errcode.Code
 	verdict    Verdict
 }
 
-func (j *judgement) deny(rule string, c code.Code) {
+func (j *judgement) deny(rule string, c errcode.Code) {
 	j.verdict.Violations = append(j.verdict.Violations, Violation{rule, string(c)})
 }
 
-func (j *judgement) hold(rule string, c code.Code) {
+func (j *judgement) hold(rule string, c errcode.Code) {
 	if len(j.verdict.Holds) == 0 {
 		j.holdCode = c
 	}
@@ -204,19 +205,10 @@ func (j *judgement) ownSection() {
 }
 
 func appendOnce(list []string, item string) []string {
-	if contains(list, item) {
+	if slices.Contains(list, item) {
 		return list
 	}
 	return append(list, item)
-}
-
-func contains(list []string, item string) bool {
-	for _, each := range list {
-		if each == item {
-			return true
-		}
-	}
-	return false
 }
 
 // asciiLower returns text with A to Z in lower case and everything else as it is: actions, symbols and addresses are

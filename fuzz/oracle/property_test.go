@@ -13,8 +13,8 @@ import (
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
 
+	"bailiff/fuzz/kit/seed"
 	"bailiff/fuzz/oracle"
-	"bailiff/fuzz/seed"
 )
 
 // everyLine calls visit with each line of the tables and its policy.

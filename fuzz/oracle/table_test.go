@@ -8,7 +8,7 @@ import (
 
 	"bailiff/fuzz/oracle"
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // read reads a policy or fails the test.
@@ -125,12 +125,12 @@ func TestTables(t *testing.T) {
 }
 
 // elsewhere are the codes of denials that no policy gives: a store gives the one, an operator the other.
-var elsewhere = map[code.Code]bool{code.LimitStore: true, code.HoldDenied: true}
+var elsewhere = map[errcode.Code]bool{errcode.LimitStore: true, errcode.HoldDenied: true}
 
 // unseen returns the codes of policies that no line of the tables has come to.
-func unseen(seen map[string]bool) (missing []code.Code) {
-	for _, info := range code.Table {
-		if info.Class != code.Failure && !elsewhere[info.Code] && !seen[string(info.Code)] {
+func unseen(seen map[string]bool) (missing []errcode.Code) {
+	for _, info := range errcode.Table {
+		if info.Class != errcode.Failure && !elsewhere[info.Code] && !seen[string(info.Code)] {
 			missing = append(missing, info.Code)
 		}
 	}

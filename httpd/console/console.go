@@ -18,8 +18,8 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 const (
@@ -149,8 +149,11 @@ func (c *Console) Answer(ctx context.Context, r *Request) *Response {
 	if row == nil || row.operator && c.Operator == nil {
 		return c.problem(nil, http.StatusNotFound, "There is no such page.")
 	}
-	handle := row.get
-	if r.Method == http.MethodPost {
+	var handle handler
+	switch r.Method {
+	case http.MethodGet:
+		handle = row.get
+	case http.MethodPost:
 		handle = row.post
 	}
 	if handle == nil {
@@ -224,7 +227,7 @@ func (c *Console) readmit(v *visit, idle bool) *Response {
 func (c *Console) Refuse(fault *authority.Failure) *Response {
 	status := fault.HTTP
 	if status == 0 {
-		status = code.Lookup(fault.Code).HTTP
+		status = errcode.Lookup(fault.Code).HTTP
 	}
 	return c.problem(nil, status, fault.Message)
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 type handler func(c *Console, ctx context.Context, v *visit, parameter string) *Response
@@ -133,7 +133,7 @@ func (c *Console) signIn(_ context.Context, v *visit, _ string) *Response {
 		fault = v.Admit(key)
 	}
 	if fault != nil {
-		return c.refuseSignIn(cmp.Or(fault.HTTP, code.Lookup(fault.Code).HTTP), fault.Message)
+		return c.refuseSignIn(cmp.Or(fault.HTTP, errcode.Lookup(fault.Code).HTTP), fault.Message)
 	}
 	return c.open(v, key.ID)
 }
@@ -399,7 +399,7 @@ type limitRow struct {
 func (c *Console) limits(ctx context.Context, v *visit) (list []limitRow, fault *authority.Failure) {
 	view, fault := c.Authority.Limits(ctx, v.key)
 	switch {
-	case fault != nil && code.Lookup(fault.Code).HTTP == http.StatusForbidden:
+	case fault != nil && errcode.Lookup(fault.Code).HTTP == http.StatusForbidden:
 		return nil, nil
 	case fault != nil:
 		return nil, fault

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 )
 
 //go:embed pages
@@ -70,7 +70,7 @@ type row struct {
 	Event, Decision, Action, Agent, Rule, Why string
 }
 
-func rows(events []eventview.Event) []row {
+func rows(events []eventjson.Event) []row {
 	list := make([]row, len(events))
 	for i := range events {
 		e := &events[i]

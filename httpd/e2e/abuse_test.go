@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/rawhttp"
+	"bailiff/fuzz/kit/rawhttp"
 )
 
 // address is host and port of a service.

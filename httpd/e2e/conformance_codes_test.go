@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // A world is a policy and what it makes of intents, one a line: `[shim] [chain] {…} => CODE`, where shim is a key whose
@@ -202,16 +202,16 @@ require_shim: true
 }
 
 // elsewhere are the codes of decisions that no policy leads to by itself.
-var elsewhere = map[code.Code]string{
-	code.HoldDenied: "an operator denies a hold: TestHostedStory",
-	code.LimitStore: "the store fails: TestCountersFail of httpd",
+var elsewhere = map[errcode.Code]string{
+	errcode.HoldDenied: "an operator denies a hold: TestHostedStory",
+	errcode.LimitStore: "the store fails: TestCountersFail of httpd",
 }
 
 // TestEveryDecisionCode has the service answer with every code that a decision can have, on authorize and on test-run:
 // with the HTTP status of the table, the rule, and a message; and without an attestation.
 func TestEveryDecisionCode(t *testing.T) {
 	t.Parallel()
-	seen := map[code.Code]bool{}
+	seen := map[errcode.Code]bool{}
 	for _, w := range worlds {
 		s := newSite(t, w.policy)
 		service := s.start()
@@ -227,21 +227,21 @@ func TestEveryDecisionCode(t *testing.T) {
 		}
 		service.kill()
 	}
-	for _, info := range code.Table {
-		if why := elsewhere[info.Code]; info.Class != code.Failure && !seen[info.Code] && why == "" {
+	for _, info := range errcode.Table {
+		if why := elsewhere[info.Code]; info.Class != errcode.Failure && !seen[info.Code] && why == "" {
 			t.Errorf("the service never answers with %s", info.Code)
 		}
 	}
 }
 
 // fullCode is a code of the table, in full; none where nothing is written.
-func fullCode(t *testing.T, short string) code.Code {
+func fullCode(t *testing.T, short string) errcode.Code {
 	t.Helper()
 	if short == "" {
 		return ""
 	}
 	for _, prefix := range []string{"SVC_POLICY_VIOLATION_", "SVC_"} {
-		if c := code.Code(prefix + short); code.Lookup(c).Code == c {
+		if c := errcode.Code(prefix + short); errcode.Lookup(c).Code == c {
 			return c
 		}
 	}
@@ -259,13 +259,13 @@ func envelope(line string) string {
 }
 
 // answers compares a decision with a code, ALLOWED where it is empty.
-func (r *running) answers(t *testing.T, world, path, key, body string, want code.Code) {
+func (r *running) answers(t *testing.T, world, path, key, body string, want errcode.Code) {
 	t.Helper()
 	got := r.ask(path, key, body)
 	simulated := strings.HasSuffix(path, "/test-run")
 	status, http := "ALLOWED", 200
 	if want != "" {
-		status, http = code.Lookup(want).Status, code.Lookup(want).HTTP
+		status, http = errcode.Lookup(want).Status, errcode.Lookup(want).HTTP
 	}
 	if simulated {
 		http = 200

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // A shelf is the tests of the project, by package.TestName.
@@ -24,24 +24,24 @@ type proof struct {
 }
 
 // mentions reports whether a code occurs in a proof: in full, as tables of tests shorten it, or by its name in Go.
-func (p *proof) mentions(c code.Code) bool {
+func (p *proof) mentions(c errcode.Code) bool {
 	short := strings.TrimPrefix(string(c), "SVC_")
 	for _, prefix := range []string{"POLICY_VIOLATION_", "TRUSTED_SHIM_"} {
 		short = strings.TrimPrefix(short, prefix)
 	}
-	spellings := regexp.MustCompile(`\b(` + string(c) + `|` + short + `|code\.` + constants()[c] + `)\b`)
+	spellings := regexp.MustCompile(`\b(` + string(c) + `|` + short + `|errcode\.` + constants()[c] + `)\b`)
 	return spellings.MatchString(p.file) || p.data != nil && spellings.MatchString(p.data.String())
 }
 
 // constants are the names of the codes in Go.
-func constants() map[code.Code]string {
-	text, err := os.ReadFile(filepath.Join(root, "runtime", "code", "code.go"))
+func constants() map[errcode.Code]string {
+	text, err := os.ReadFile(filepath.Join(root, "vm", "errcode", "errcode.go"))
 	if err != nil {
 		panic(err) // the project has been moved
 	}
-	names := map[code.Code]string{}
+	names := map[errcode.Code]string{}
 	for _, found := range regexp.MustCompile(`(?m)^\t(\w+) +Code = "(\w+)"$`).FindAllStringSubmatch(string(text), -1) {
-		names[code.Code(found[2])] = found[1]
+		names[errcode.Code(found[2])] = found[1]
 	}
 	return names
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // root is the project's folder.
@@ -86,7 +86,7 @@ func (c *conformance) faults(rows []row) (faults []string) {
 			faults = append(faults, fmt.Sprintf("paragraph %q of the specification has no row", paragraph))
 		}
 	}
-	for _, info := range code.Table {
+	for _, info := range errcode.Table {
 		faults = append(faults, c.codeFaults(info, seen)...)
 	}
 	return faults
@@ -97,7 +97,7 @@ var unshown = regexp.MustCompile("^(not built|not applicable): .{10,}$")
 
 func (c *conformance) rowFaults(r row) (faults []string) {
 	ofCode := strings.HasPrefix(r.paragraph, "code.")
-	if ofCode && code.Lookup(code.Code(r.paragraph[len("code."):])).Code != code.Code(r.paragraph[len("code."):]) {
+	if ofCode && errcode.Lookup(errcode.Code(r.paragraph[len("code."):])).Code != errcode.Code(r.paragraph[len("code."):]) {
 		faults = append(faults, fmt.Sprintf("row %q is no code of the table", r.paragraph))
 	}
 	if !ofCode && !slices.Contains(c.paragraphs, r.paragraph) {
@@ -118,7 +118,7 @@ func (c *conformance) rowFaults(r row) (faults []string) {
 }
 
 // codeFaults holds the row of a code to the table, and to tests in which the code occurs.
-func (c *conformance) codeFaults(info code.Info, rows map[string]row) (faults []string) {
+func (c *conformance) codeFaults(info errcode.Info, rows map[string]row) (faults []string) {
 	line, asks := "code."+string(info.Code), fmt.Sprintf("%d: %s", info.HTTP, info.Meaning)
 	r := rows[line]
 	if r.asks != asks {
@@ -139,13 +139,13 @@ func TestConformanceCatches(t *testing.T) {
 	if got := paragraphsOf(text); !slices.Equal(got, want) {
 		t.Errorf("paragraphs %q, and not %q", got, want)
 	}
-	c := conformance{[]string{"limits.1"}, shelf{"httpd/e2e.TestX": {file: "AMOUNT_EXCEEDED code.NotFound"}}}
+	c := conformance{[]string{"limits.1"}, shelf{"httpd/e2e.TestX": {file: "AMOUNT_EXCEEDED errcode.NotFound"}}}
 	count := func(r ...row) int { return len(c.faults(r)) }
 	good := row{"limits.1", "something", "`httpd/e2e.TestX`"}
 	least := count(good) // no code has a row
-	info := code.Lookup(code.AmountExceeded)
+	info := errcode.Lookup(errcode.AmountExceeded)
 	rule := row{"code." + string(info.Code), fmt.Sprintf("%d: %s", info.HTTP, info.Meaning), good.shown}
-	lookup := code.Lookup(code.NotFound)
+	lookup := errcode.Lookup(errcode.NotFound)
 	byName := row{"code." + string(lookup.Code), fmt.Sprintf("%d: %s", lookup.HTTP, lookup.Meaning), good.shown}
 	for name, x := range map[string]struct {
 		rows []row
@@ -167,7 +167,7 @@ func TestConformanceCatches(t *testing.T) {
 		"an invented code":   {[]row{good, {"code.SVC_NO", "403: no", good.shown}}, 1},
 		"another meaning":    {[]row{good, {rule.paragraph, "403: no", good.shown}}, -1},
 		"an unshown code":    {[]row{good, {rule.paragraph, rule.asks, "not built: there is no limit yet"}}, 0},
-		"a longer code":      {[]row{good, {"code.SVC_POLICY_VIOLATION_TOKEN_AMOUNT_EXCEEDED", code.Lookup(code.TokenAmountExceeded).Meaning, good.shown}}, 0},
+		"a longer code":      {[]row{good, {"code.SVC_POLICY_VIOLATION_TOKEN_AMOUNT_EXCEEDED", errcode.Lookup(errcode.TokenAmountExceeded).Meaning, good.shown}}, 0},
 	} {
 		if got := count(x.rows...) - least; got != x.more {
 			t.Errorf("%s: %+d faults, and not %+d", name, got, x.more)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 )

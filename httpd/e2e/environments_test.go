@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/port"
+	"bailiff/fuzz/kit/port"
 )
 
 // certifier is who signs certificates.

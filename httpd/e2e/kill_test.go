@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 )
 
 // taskLimit is how many calls a task may make while the service is being killed.

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/built"
+	"bailiff/fuzz/kit/testbin"
 )
 
 var (
@@ -43,7 +43,7 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "bailiff")
-	if err := built.Command(binary, append(buildFlags, "-buildvcs=auto")...); err != nil {
+	if err := testbin.Command(binary, append(buildFlags, "-buildvcs=auto")...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -53,7 +53,7 @@ func build(m *testing.M) int {
 // program returns the path of the command. What it is built from the results of tests depend on.
 func program(t *testing.T) string {
 	t.Helper()
-	tracked.Do(func() { built.Track(t) })
+	tracked.Do(func() { testbin.Track(t) })
 	return binary
 }
 

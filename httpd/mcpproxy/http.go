@@ -19,7 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"bailiff/runtime/canonical"
+	"bailiff/runtime/jcs"
 )
 
 // A Handler is a streamable HTTP listener in front of one server. It serves only requests that name this machine and do
@@ -314,7 +314,7 @@ func (x *exchange) body(response *http.Response, text []byte) ([]byte, error) {
 func (x *exchange) listTools(ctx context.Context, params jsontext.Value) (jsontext.Value, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	id := canonical.AppendString(nil, "bailiff-"+rand.Text())
+	id := jcs.AppendString(nil, "bailiff-"+rand.Text())
 	request, err := x.upstreamRequest(ctx, http.MethodPost, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/list","params":%s}`, id, params))
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"bailiff/runtime/canonical"
+	"bailiff/runtime/jcs"
 )
 
 // An Intent is what the service is asked about.
@@ -87,8 +87,8 @@ func commit(action, taskID string, metadata []byte) (*Intent, error) {
 
 // appendMember appends a member whose value is a string.
 func appendMember(dst []byte, name, value string) []byte {
-	dst = canonical.AppendString(dst, name)
-	return canonical.AppendString(append(dst, ':'), value)
+	dst = jcs.AppendString(dst, name)
+	return jcs.AppendString(append(dst, ':'), value)
 }
 
 // appendMembers appends an object of the members but those that are named.
@@ -106,7 +106,7 @@ next:
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(canonical.AppendString(dst, members[i].name), ':')
+		dst = append(jcs.AppendString(dst, members[i].name), ':')
 		dst = append(dst, members[i].value...)
 	}
 	return append(dst, '}')

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"bailiff/runtime/canonical"
+	"bailiff/runtime/jcs"
 )
 
 // A tool is one entry of a list of tools.
@@ -243,7 +243,7 @@ func listParams(meta jsontext.Value, cursor string) jsontext.Value {
 		params = append(appendMembers(append(params, `"_meta":`...), members, "progressToken"), ',')
 	}
 	if cursor != "" {
-		params = append(canonical.AppendString(append(params, `"cursor":`...), cursor), ',')
+		params = append(jcs.AppendString(append(params, `"cursor":`...), cursor), ',')
 	}
 	if n := len(params); params[n-1] == ',' {
 		params = params[:n-1]

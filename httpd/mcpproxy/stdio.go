@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"bailiff/runtime/canonical"
+	"bailiff/runtime/jcs"
 )
 
 // ServeStdio runs a server as a child process and stands between its standard streams and a client's. It returns when the
@@ -220,7 +220,7 @@ func (p *pipe) show() {
 
 // listTools is the proxy's own request for a page of tools/list.
 func (p *pipe) listTools(ctx context.Context, params jsontext.Value) (jsontext.Value, error) {
-	id := canonical.AppendString(nil, "bailiff-"+rand.Text())
+	id := jcs.AppendString(nil, "bailiff-"+rand.Text())
 	key, _ := idKey(id)
 	answer := make(chan *message, 1)
 	p.mu.Lock()

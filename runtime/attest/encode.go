@@ -3,7 +3,7 @@ package attest
 import (
 	"strconv"
 
-	"bailiff/runtime/canonical"
+	"bailiff/runtime/jcs"
 )
 
 // envelope holds the claims that are fixed when a token is issued, and read back when one is verified.
@@ -71,7 +71,7 @@ func (r *Recipients) append(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = canonical.AppendString(dst, to)
+		dst = jcs.AppendString(dst, to)
 	}
 	return append(dst, ']')
 }
@@ -99,7 +99,7 @@ func pqcHeadFor(kid, context string) string {
 
 // appendMember appends a member's opening (separator, name and colon, as they are) and its string value.
 func appendMember(dst []byte, opening, value string) []byte {
-	return canonical.AppendString(append(dst, opening...), value)
+	return jcs.AppendString(append(dst, opening...), value)
 }
 
 // appendOptional is appendMember where an empty value means that the member is absent.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gowebpki/jcs"
+	otherjcs "github.com/gowebpki/jcs"
 
-	"bailiff/fuzz/vectors"
-	"bailiff/runtime/canonical"
+	"bailiff/fuzz/kit/vectors"
+	"bailiff/runtime/jcs"
 )
 
 // FuzzVerify: what is accepted has the one header, a payload that an independent RFC 8785 leaves alone,
@@ -41,7 +41,7 @@ func FuzzVerify(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := jcs.Transform(payload); err != nil || !bytes.Equal(again, payload) {
+		if again, err := otherjcs.Transform(payload); err != nil || !bytes.Equal(again, payload) {
 			t.Fatalf("accepted a payload that is not canonical: %s", payload)
 		}
 		if now < c.IssuedAt-5 || now >= c.IssuedAt+60 || c.Issuer != issuer {
@@ -72,10 +72,10 @@ func FuzzPayload(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := jcs.Transform(text); err != nil || !bytes.Equal(again, text) {
+		if again, err := otherjcs.Transform(text); err != nil || !bytes.Equal(again, text) {
 			t.Fatalf("not canonical: %s (%v)", text, err)
 		}
-		if again, err := jcs.Transform(p.canonical); err != nil || !bytes.Equal(again, p.canonical) {
+		if again, err := otherjcs.Transform(p.canonical); err != nil || !bytes.Equal(again, p.canonical) {
 			t.Fatalf("not canonical without pqc: %s (%v)", p.canonical, err)
 		}
 		var other map[string]any
@@ -119,7 +119,7 @@ func FuzzOperatorKey(f *testing.F) {
 	})
 }
 
-// The published RFC 8785 texts hold the strings that canonical JSON is hard on: what canonical.AppendString writes
+// The published RFC 8785 texts hold the strings that canonical JSON is hard on: what jcs.AppendString writes
 // of each of them must be what stands in the expected output.
 func TestStringsOfRFC8785(t *testing.T) {
 	strung := 0
@@ -137,8 +137,8 @@ func TestStringsOfRFC8785(t *testing.T) {
 			if !ok {
 				continue
 			}
-			member := append(canonical.AppendString(nil, key), ':')
-			if want := canonical.AppendString(member, text); !bytes.Contains(output, want) {
+			member := append(jcs.AppendString(nil, key), ':')
+			if want := jcs.AppendString(member, text); !bytes.Contains(output, want) {
 				t.Errorf("%s: no %s in %s", name, want, output)
 			}
 			strung++

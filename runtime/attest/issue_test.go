@@ -13,7 +13,7 @@ import (
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 )
 
 // The form of the claims is part of the contract: others compute it to check the signatures.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/vectors"
+	"bailiff/fuzz/kit/vectors"
 )
 
 func readVectors(t *testing.T, name string, into any) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/runtime/attest/peer"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 )
 
 func unix(seconds int64) time.Time { return time.Unix(seconds, 0) }

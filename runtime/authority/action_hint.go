@@ -6,9 +6,9 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/grammar"
-	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 	"bailiff/vm"
+	"bailiff/vm/errcode"
 )
 
 // grantRules are the rules that grant actions by their names.
@@ -76,7 +76,7 @@ var wordBreaks = strings.NewReplacer(".", "", "_", "", "-", "", ":", "", "/", ""
 func (w *worker) rejected() *Failure {
 	program, found := w.policy.program, &w.result.Violations[0]
 	rule := program.Rule(found.Rule)
-	fault := failure(code.Code(rule.Code), w.misplaced(rule.Message))
+	fault := failure(errcode.Code(rule.Code), w.misplaced(rule.Message))
 	fault.Faults = append(fault.Faults, Fault{fault.Code, rule.Name, fault.Message})
 	for pc := int(found.PC) + 1; pc+1 < program.Len() && len(fault.Faults) < intent.MaxFaults; pc += 2 {
 		test, reject := program.Instruction(uint16(pc)), program.Instruction(uint16(pc+1))
@@ -85,7 +85,7 @@ func (w *worker) rejected() *Failure {
 		}
 		if kind := w.frame[test.B].Kind; kind != vm.Missing && kind != vm.Null {
 			rule := program.Rule(reject.C)
-			fault.Faults = append(fault.Faults, Fault{code.Code(rule.Code), rule.Name, rule.Message})
+			fault.Faults = append(fault.Faults, Fault{errcode.Code(rule.Code), rule.Name, rule.Message})
 		}
 	}
 	return fault

@@ -13,8 +13,8 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 
 // An activationCheck is one step of judging an activation.
 type activationCheck struct {
-	code    code.Code
+	code    errcode.Code
 	failed  func(*consent) bool
 	message string
 }
@@ -46,16 +46,16 @@ type consent struct {
 // activationChecks are the steps in their order (decisions, section 5, "Trusted shim"), behind those for which there has
 // to be a token.
 var activationChecks = []activationCheck{
-	{code.ShimUntrusted, (*consent).untrusted, "the key of the activation is not trusted here, or its signature does not verify"},
-	{code.ShimIssuer, func(c *consent) bool { return c.Issuer != c.key.issuer.name }, "iss is not the issuer that the key belongs to"},
-	{code.ShimAudience, func(c *consent) bool { return c.audience == "" || c.Audience != c.audience }, "aud is not the address of this route"},
-	{code.ShimIdentity, func(c *consent) bool { return !slices.Contains(c.key.issuer.identities, c.Subject) }, "sub is no registered shim"},
-	{code.ShimVersion, func(c *consent) bool { return c.Version == "" }, "shim_version is missing"},
-	{code.ShimVersionUnknown, func(c *consent) bool { return !slices.Contains(c.key.issuer.versions, c.Version) }, "shim_version is not supported"},
-	{code.ShimExpired, (*consent).outOfTime, fmt.Sprintf("now is not between iat and exp, or they are more than %d seconds apart", activationLifetime)},
-	{code.ShimNonce, (*consent).badNonce, fmt.Sprintf("jti has not %d to %d characters", minNonce, maxNonce)},
-	{code.ShimCapability, (*consent).incapable, "capabilities lacks a profile of the policy"},
-	{code.ShimBinding, (*consent).unbound, "policy_hash or operator_key_fingerprint is not that of this deployment"},
+	{errcode.ShimUntrusted, (*consent).untrusted, "the key of the activation is not trusted here, or its signature does not verify"},
+	{errcode.ShimIssuer, func(c *consent) bool { return c.Issuer != c.key.issuer.name }, "iss is not the issuer that the key belongs to"},
+	{errcode.ShimAudience, func(c *consent) bool { return c.audience == "" || c.Audience != c.audience }, "aud is not the address of this route"},
+	{errcode.ShimIdentity, func(c *consent) bool { return !slices.Contains(c.key.issuer.identities, c.Subject) }, "sub is no registered shim"},
+	{errcode.ShimVersion, func(c *consent) bool { return c.Version == "" }, "shim_version is missing"},
+	{errcode.ShimVersionUnknown, func(c *consent) bool { return !slices.Contains(c.key.issuer.versions, c.Version) }, "shim_version is not supported"},
+	{errcode.ShimExpired, (*consent).outOfTime, fmt.Sprintf("now is not between iat and exp, or they are more than %d seconds apart", activationLifetime)},
+	{errcode.ShimNonce, (*consent).badNonce, fmt.Sprintf("jti has not %d to %d characters", minNonce, maxNonce)},
+	{errcode.ShimCapability, (*consent).incapable, "capabilities lacks a profile of the policy"},
+	{errcode.ShimBinding, (*consent).unbound, "policy_hash or operator_key_fingerprint is not that of this deployment"},
 }
 
 func (c *consent) untrusted() bool {
@@ -92,14 +92,14 @@ func (a *Authority) activate(policy *compiler.Policy, hash string, request *depl
 		return nil, nil
 	}
 	if sections := policy.Unshimmed(); len(sections) > 0 {
-		return nil, failure(code.ShimRequired, "these sections need `require_shim: true`: "+strings.Join(sections, ", "))
+		return nil, failure(errcode.ShimRequired, "these sections need `require_shim: true`: "+strings.Join(sections, ", "))
 	}
 	if request.attestation == "" {
-		return nil, failure(code.ShimAttestation, "the policy has resource profiles; send a trusted shim's activation as trusted_shim_attestation")
+		return nil, failure(errcode.ShimAttestation, "the policy has resource profiles; send a trusted shim's activation as trusted_shim_attestation")
 	}
 	activation, err := attest.ParseActivation(request.attestation)
 	if err != nil {
-		return nil, failure(code.ShimMalformed, err.Error())
+		return nil, failure(errcode.ShimMalformed, err.Error())
 	}
 	fingerprint := sha256.Sum256([]byte(request.operatorText))
 	c := &consent{
@@ -147,9 +147,9 @@ func capabilities(policy *compiler.Policy) (needed []string) {
 func activationFault(err error) *Failure {
 	switch {
 	case errors.Is(err, ledger.ErrUsed):
-		return failure(code.ShimReplayed, "the activation (jti) was used before; ask the shim for another")
+		return failure(errcode.ShimReplayed, "the activation (jti) was used before; ask the shim for another")
 	case errors.Is(err, ledger.ErrExpired):
-		return failure(code.ShimExpired, "the activation has expired; ask the shim for another")
+		return failure(errcode.ShimExpired, "the activation has expired; ask the shim for another")
 	}
 	return nil
 }

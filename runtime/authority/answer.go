@@ -3,8 +3,8 @@ package authority
 import (
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/metrics"
+	"bailiff/vm/errcode"
 )
 
 // Answer is what authorize or test-run answers: a decision (specification, "Authorization response"). It may be used for
@@ -13,8 +13,8 @@ type Answer struct {
 	HTTP   int    // the status code: 200, 202 or 403; always 200 on a test-run
 	Status string // ALLOWED, DENIED or PENDING
 
-	Code    code.Code // on denial and hold, and on what OBSERVE approved; else empty
-	Rule    string    // matched_rule, section.key; empty where Code is, or where no rule is to name
+	Code    errcode.Code // on denial and hold, and on what OBSERVE approved; else empty
+	Rule    string       // matched_rule, section.key; empty where Code is, or where no rule is to name
 	Message []byte
 
 	PolicyHash  string // SHA-256 hex of the evaluated policy's signed bytes
@@ -38,7 +38,7 @@ type Answer struct {
 
 // Failure is an answer that is no decision: authentication, validation, or trouble of the service's own.
 type Failure struct {
-	Code    code.Code
+	Code    errcode.Code
 	Message string
 	HTTP    int // the status of the answer; 0 for that of Code
 	// Diagnostics is a JSON array of grammar.Report, of a policy that can't be deployed; nil for every other failure.
@@ -52,7 +52,7 @@ type Failure struct {
 
 // Fault is one fault of a request's body.
 type Fault struct {
-	Code    code.Code
+	Code    errcode.Code
 	Field   string // its path: "intent.method"
 	Message string
 }
@@ -60,19 +60,19 @@ type Fault struct {
 // Error returns the message.
 func (f *Failure) Error() string { return f.Message }
 
-func failure(c code.Code, message string) *Failure { return &Failure{Code: c, Message: message} }
+func failure(c errcode.Code, message string) *Failure { return &Failure{Code: c, Message: message} }
 
 // unavailable is the answer where a decision could not be made durable: unknown, and never ALLOWED.
 func unavailable() *Failure {
-	return failure(code.StoreUnavailable, "the decision could not be stored, so none is given; ask again later")
+	return failure(errcode.StoreUnavailable, "the decision could not be stored, so none is given; ask again later")
 }
 
 // clockUnconfirmed is the answer to whatever needs the time, while that is in doubt (decisions, section 7).
 func clockUnconfirmed() *Failure {
-	return failure(code.ClockUnconfirmed, "the service's clock cannot be relied on, so it decides nothing; its operator has to set the clock, or to confirm it with `bailiff clock accept`")
+	return failure(errcode.ClockUnconfirmed, "the service's clock cannot be relied on, so it decides nothing; its operator has to set the clock, or to confirm it with `bailiff clock accept`")
 }
 
 // noRandomness is the answer where the system has no random bytes to give.
 func noRandomness() *Failure {
-	return failure(code.Internal, "the service could not draw random bytes; nothing was done")
+	return failure(errcode.Internal, "the service could not draw random bytes; nothing was done")
 }

@@ -9,12 +9,12 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
-	"bailiff/vm/address"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
+	"bailiff/vm/form/evmaddr"
 )
 
 // surelyAttestable is the size of a request, in bytes, up to which its attestation can't be too large: so much more
@@ -38,7 +38,7 @@ func (a *Authority) precheck(w *worker) (*attest.Claims, *Failure) {
 		if errors.Is(err, attest.ErrTooLarge) {
 			message = "the attestation of this intent would be too large; shorten agentId, to or token"
 		}
-		return nil, failure(code.ValidationSchema, message)
+		return nil, failure(errcode.ValidationSchema, message)
 	}
 	return claims, nil
 }
@@ -49,7 +49,7 @@ func (a *Authority) precheck(w *worker) (*attest.Claims, *Failure) {
 func (w *worker) claims(issuer string, id attest.TokenID) *attest.Claims {
 	hash := w.in.Hash(w.policy.binding.Tokens())
 	claims := &attest.Claims{
-		Issuer: issuer, Subject: address.FoldLiterals(w.in.Text(intent.AgentID)), ID: id, IssuedAt: w.now.Unix(),
+		Issuer: issuer, Subject: evmaddr.FoldLiterals(w.in.Text(intent.AgentID)), ID: id, IssuedAt: w.now.Unix(),
 		TxCommit: w.in.Text(intent.TxCommit), UserOpHash: w.in.Text(intent.UserOpHash),
 		PolicyHash: w.policy.Hash, Framework: w.in.Text(intent.Framework), KeyID: w.key.ID.String(),
 		Kind: w.result.Class.String(), IntentHash: hex.EncodeToString(hash[:]),

@@ -18,8 +18,8 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/limit"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/webhook"
 )
 
@@ -62,7 +62,7 @@ type Config struct {
 	// RefuseRollback refuses to deploy a policy that was replaced before (SVC_REFUSE_ROLLBACK).
 	RefuseRollback bool
 	// Deployments is how many policies a key may have compiled in a time (SVC_RATE_LIMIT_DEPLOY). Zero is no limit.
-	Deployments limit.Window
+	Deployments ratelimit.Window
 	// HoldWaits is how many requests may wait for holds at once. 0: MaxHoldWaits.
 	HoldWaits int
 	// Shims are the trusted shims; nil: none.
@@ -90,13 +90,13 @@ type Authority struct {
 	troubles  troubles
 
 	malformed  malformed
-	compiles   *turns        // of deployments
-	loads      *turns        // of stored policies
-	largeLoads *turns        // of those with large texts
-	heavy      *turns        // of judging what may take long
-	pages      *turns        // of reading pages of events
-	holdWaits  *holdWaits    // of requests for holds
-	deployed   *limit.Memory // counts for Deployments
+	compiles   *turns            // of deployments
+	loads      *turns            // of stored policies
+	largeLoads *turns            // of those with large texts
+	heavy      *turns            // of judging what may take long
+	pages      *turns            // of reading pages of events
+	holdWaits  *holdWaits        // of requests for holds
+	deployed   *ratelimit.Memory // counts for Deployments
 
 	digestKey [32]byte    // of digests in records
 	hide      intent.Hide // recordedValue, bound once
@@ -120,7 +120,7 @@ func New(c Config) (*Authority, error) {
 }
 
 func newAuthority(c Config) *Authority {
-	a := &Authority{Config: c, deployed: limit.NewMemory(maxDeployers)}
+	a := &Authority{Config: c, deployed: ratelimit.NewMemory(maxDeployers)}
 	a.inForce.Store(c.Policy)
 	if a.hide = a.recordedValue; c.Signer != nil {
 		a.digestKey = c.Signer.DeriveKey(digestKeyLabel)

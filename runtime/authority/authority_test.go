@@ -16,10 +16,10 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/vm/errcode"
 )
 
 const testPolicy = `version: 2.0.0
@@ -125,11 +125,11 @@ func TestStoreFailure(t *testing.T) {
 	}
 	h.ledger.Fail(errors.New("the disk is gone"))
 	answer, fault := h.decide(bashIntent, false)
-	if fault != nil || answer.Status != "DENIED" || answer.Code != code.LimitStore || answer.Rule != "" || answer.Attestation != nil || answer.HTTP != 403 {
+	if fault != nil || answer.Status != "DENIED" || answer.Code != errcode.LimitStore || answer.Rule != "" || answer.Attestation != nil || answer.HTTP != 403 {
 		t.Errorf("with a limit: %+v %v", answer, fault)
 	}
 	for _, intent := range []string{transferIntent, heldIntent, deniedIntent} {
-		if answer, fault := h.decide(intent, false); fault == nil || fault.Code != code.StoreUnavailable {
+		if answer, fault := h.decide(intent, false); fault == nil || fault.Code != errcode.StoreUnavailable {
 			t.Errorf("%s: %+v %v", intent, answer, fault)
 		}
 	}
@@ -184,7 +184,7 @@ func TestWaitEnds(t *testing.T) {
 	for _, intent := range []string{transferIntent, heldIntent, deniedIntent} {
 		body := `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + intent + `}`
 		var answer Answer
-		if fault := h.Decide(ended, h.key, []byte(body), false, &answer); fault == nil || fault.Code != code.StoreUnavailable {
+		if fault := h.Decide(ended, h.key, []byte(body), false, &answer); fault == nil || fault.Code != errcode.StoreUnavailable {
 			t.Errorf("%s: %+v %v", intent, answer, fault)
 		}
 	}
@@ -199,7 +199,7 @@ func TestRevokedUnderWay(t *testing.T) {
 	}
 	h.key = &before
 	for _, intent := range []string{bashIntent, transferIntent, heldIntent, deniedIntent} {
-		if answer, fault := h.decide(intent, false); fault == nil || fault.Code != code.APIKeyInvalid {
+		if answer, fault := h.decide(intent, false); fault == nil || fault.Code != errcode.APIKeyInvalid {
 			t.Errorf("%s: %+v %v", intent, answer, fault)
 		}
 	}
@@ -209,7 +209,7 @@ func TestRevokedUnderWay(t *testing.T) {
 func TestNoRandomness(t *testing.T) {
 	h := newHouse(t, iotest.ErrReader(errors.New("no entropy")))
 	for _, intent := range []string{bashIntent, heldIntent, deniedIntent} {
-		if answer, fault := h.decide(intent, false); fault == nil || fault.Code != code.Internal {
+		if answer, fault := h.decide(intent, false); fault == nil || fault.Code != errcode.Internal {
 			t.Errorf("%s: %+v %v", intent, answer, fault)
 		}
 	}
@@ -222,7 +222,7 @@ func TestTooLargeToAttest(t *testing.T) {
 	intent := fmt.Sprintf(`{"action":"wallet.transfer","amount":"0.1","to":[%s]}`, recipients+strings.Repeat(","+recipients, 9))
 	for _, testRun := range []bool{false, true} {
 		answer, fault := h.decide(intent, testRun)
-		if fault == nil || fault.Code != code.ValidationSchema || !strings.Contains(fault.Message, "shorten") {
+		if fault == nil || fault.Code != errcode.ValidationSchema || !strings.Contains(fault.Message, "shorten") {
 			t.Errorf("test-run %v: %+v %v", testRun, answer, fault)
 		}
 	}

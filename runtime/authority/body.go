@@ -8,7 +8,7 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // A member is one member of a JSON object that is read strictly.
@@ -27,7 +27,7 @@ func readBody(body []byte, members ...member) *Failure {
 		problem = readObject(body, members)
 	}
 	if problem != "" {
-		return failure(code.ValidationSchema, problem)
+		return failure(errcode.ValidationSchema, problem)
 	}
 	return nil
 }

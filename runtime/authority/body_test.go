@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // FuzzReadBody: what is accepted says the same to the standard decoder, has each name once, and is one value; nothing
@@ -28,7 +28,7 @@ func FuzzReadBody(f *testing.F) {
 			return problem
 		}))
 		if fault != nil {
-			if fault.Code != code.ValidationSchema || fault.Message == "" || !utf8.ValidString(fault.Message) {
+			if fault.Code != errcode.ValidationSchema || fault.Message == "" || !utf8.ValidString(fault.Message) {
 				t.Errorf("%+v", fault)
 			}
 			return

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // A machine is a wall that can be set, and the clocks that cannot.
@@ -167,9 +167,9 @@ func TestClockStopsDecisions(t *testing.T) {
 		_, records := h.counted()
 		m.jump(time.Hour)
 		for _, testRun := range []bool{false, true} {
-			want(t, ask(testRun), code.ClockUnconfirmed)
+			want(t, ask(testRun), errcode.ClockUnconfirmed)
 		}
-		if fault := h.Decide(context.Background(), h.key, []byte("not read"), false, new(Answer)); codeOf(fault) != code.ClockUnconfirmed {
+		if fault := h.Decide(context.Background(), h.key, []byte("not read"), false, new(Answer)); codeOf(fault) != errcode.ClockUnconfirmed {
 			t.Errorf("the clock comes before the body: %v", fault)
 		}
 		if _, after := h.counted(); after != records {
@@ -201,7 +201,7 @@ func TestClockTakenBack(t *testing.T) {
 	for range 5 {
 		h.authorize(nonced("", bashIntent))
 	}
-	if answer := h.authorize(nonced("", bashIntent)); answer.Code != code.LoopLimitExceeded {
+	if answer := h.authorize(nonced("", bashIntent)); answer.Code != errcode.LoopLimitExceeded {
 		t.Fatalf("%+v", answer)
 	}
 	m.jump(-365 * 24 * time.Hour)
@@ -213,12 +213,12 @@ func TestClockTakenBack(t *testing.T) {
 	}
 	h.Guard.Begin(time.Unix(0, latest))
 	_, fault := h.decide(bashIntent, false)
-	want(t, fault, code.ClockUnconfirmed)
+	want(t, fault, errcode.ClockUnconfirmed)
 	admin := &Admin{Ledger: h.ledger, Clock: h.Clock, Guard: h.Guard}
 	if view, err := admin.AcceptClock(context.Background()); err != nil || !strings.Contains(view.Doubt, "before the latest record") {
 		t.Errorf("%+v %v", view, err)
 	}
-	if answer := h.authorize(nonced("", bashIntent)); answer.Code != code.LoopLimitExceeded || !bytes.Contains(answer.Message, []byte("5 of 5")) {
+	if answer := h.authorize(nonced("", bashIntent)); answer.Code != errcode.LoopLimitExceeded || !bytes.Contains(answer.Message, []byte("5 of 5")) {
 		t.Errorf("the limit was forgotten: %+v", answer)
 	}
 	m.pass(time.Hour)

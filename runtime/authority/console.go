@@ -11,10 +11,10 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/webhook"
+	"bailiff/vm/errcode"
 )
 
 // What a page of the console reads of one key. Nothing here changes anything.
@@ -32,7 +32,7 @@ var latestWindows = [...]uint64{1_000, 10_000, 100_000}
 
 // LatestEvents are the latest events of a key before a place in the log.
 type LatestEvents struct {
-	Events []eventview.Event // the newest first
+	Events []eventjson.Event // the newest first
 	// Before continues with older events; 0 where there are none.
 	Before uint64
 	// Head is the end of the log when it was read. What follows it is newer.
@@ -58,7 +58,7 @@ func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuer
 	defer cancel()
 	done, ok := a.pages.take(waiting, key.ID)
 	if !ok {
-		return nil, retryable(code.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", comeAgain)
+		return nil, retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", comeAgain)
 	}
 	defer done()
 	view := &LatestEvents{Head: head.LSN}
@@ -118,14 +118,14 @@ const tailStep = 500 * time.Millisecond
 
 func (a *Authority) latestFault(err error) *Failure {
 	if errors.Is(err, ledger.ErrInvalid) {
-		return failure(code.ValidationSchema, err.Error())
+		return failure(errcode.ValidationSchema, err.Error())
 	}
 	return a.storeFault("events could not be read", err)
 }
 
 // between returns the last events of a key from one place in the log up to before another, at most so many.
-func (a *Authority) between(ctx context.Context, key ledger.ID, query EventQuery, from, to uint64, most int) ([]eventview.Event, error) {
-	var last []eventview.Event
+func (a *Authority) between(ctx context.Context, key ledger.ID, query EventQuery, from, to uint64, most int) ([]eventjson.Event, error) {
+	var last []eventjson.Event
 	query.Limit = maxConsolePage
 	for query.After = from - 1; query.After+1 < to; {
 		page, err := eventsOf(ctx, a.Ledger, key, query)
@@ -151,7 +151,7 @@ func (a *Authority) between(ctx context.Context, key ledger.ID, query EventQuery
 const maxConsolePage = 1000
 
 // EventAt returns the event of a key at a place in the log. An event of another key is not found.
-func (a *Authority) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*eventview.Event, *Failure) {
+func (a *Authority) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*eventjson.Event, *Failure) {
 	if lsn == 0 || lsn > MaxCursor {
 		return nil, noEvent()
 	}
@@ -166,7 +166,7 @@ func (a *Authority) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*
 }
 
 func noEvent() *Failure {
-	return failure(code.NotFound, "the API key has no event at this place of the log")
+	return failure(errcode.NotFound, "the API key has no event at this place of the log")
 }
 
 // Chain returns the durable end of the log, as a place in its chain of hashes.
@@ -233,7 +233,7 @@ func (a *Authority) CountDecisions(ctx context.Context, key *ledger.Key, from ti
 	return counts, nil
 }
 
-func (c *DecisionCounts) add(e *eventview.Event) {
+func (c *DecisionCounts) add(e *eventjson.Event) {
 	if e.Decision == "" {
 		return
 	}
@@ -320,7 +320,7 @@ func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key) (*PolicyR
 	policy, fault, again := a.policyOf(ctx, key, a.Clock().UnixNano())
 	switch {
 	case again:
-		return nil, retryable(code.EvaluationBusy, "the policy is being replaced; ask again", comeAgain)
+		return nil, retryable(errcode.EvaluationBusy, "the policy is being replaced; ask again", comeAgain)
 	case fault != nil:
 		return nil, fault
 	}

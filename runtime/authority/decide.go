@@ -12,12 +12,12 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 // maxAttempts bounds how often a plan is made again because the key's epoch moved meanwhile. Each time takes a
@@ -197,7 +197,7 @@ func (w *worker) endTurn() {
 func invalidIntent(err error) *Failure {
 	var invalid *intent.Error
 	if !errors.As(err, &invalid) {
-		return failure(code.ValidationSchema, err.Error())
+		return failure(errcode.ValidationSchema, err.Error())
 	}
 	fault := failure(invalid.Code, invalid.Message)
 	if invalid.Read {
@@ -280,7 +280,7 @@ func (a *Authority) carryOut(ctx context.Context, w *worker, claims *attest.Clai
 	}
 	if signing != nil {
 		a.Log.Error("an attestation could not be signed", "error", signing)
-		return failure(code.Internal, "the attestation could not be signed; the decision stays recorded, so ask again with a new intent"), false
+		return failure(errcode.Internal, "the attestation could not be signed; the decision stays recorded, so ask again with a new intent"), false
 	}
 	return w.answer(&outcome, token)
 }
@@ -317,7 +317,7 @@ func (a *Authority) makePlan(w *worker) error {
 		Event:         a.event(w),
 		HideValue:     a.EventDetail != FullDetail,
 		Pass:          ledger.Ending{Decision: ledger.Allowed},
-		TooManyGroups: code.AggregateLimit,
+		TooManyGroups: errcode.AggregateLimit,
 		Quota:         a.quota(w.key),
 	}
 	if w.key.PolicyHash == [32]byte{} {
@@ -331,7 +331,7 @@ func (a *Authority) makePlan(w *worker) error {
 	w.sight()
 	if w.result.Status == vm.Denied {
 		rule := w.policy.program.Rule(w.result.Violations[0].Rule)
-		w.plan.Pass = ledger.Ending{Decision: ledger.Denied, Code: code.Code(rule.Code), Rule: rule.Name}
+		w.plan.Pass = ledger.Ending{Decision: ledger.Denied, Code: errcode.Code(rule.Code), Rule: rule.Name}
 		return nil
 	}
 	w.reserve()
@@ -357,11 +357,11 @@ func (w *worker) reserve() {
 		rule := program.Rule(counter.Rule)
 		reserved := ledger.Reservation{
 			Counter: w.counter(counter),
-			Op:      operations[counter.Op], Amount: reservation.Amount, Limit: counter.Limit, Code: code.Code(rule.Code), Rule: rule.Name,
+			Op:      operations[counter.Op], Amount: reservation.Amount, Limit: counter.Limit, Code: errcode.Code(rule.Code), Rule: rule.Name,
 			Decimals: counter.Decimals, Line: w.policy.counterLines[reservation.Counter],
 		}
 		if counter.Op == vm.Max && w.frame[counter.Amount].Kind&^vm.Null == vm.Missing {
-			reserved.Unseen = code.ModelUsage
+			reserved.Unseen = errcode.ModelUsage
 		}
 		w.reserved = append(w.reserved, reserved)
 	}
@@ -429,8 +429,8 @@ func (a *Authority) requestHold(w *worker) error {
 	w.source = w.in.Canonical(w.policy.binding.Tokens(), w.source[:0])
 	w.hold = ledger.HoldRequest{
 		IntentHash: w.in.Hash(w.policy.binding.Tokens()), PolicyHash: w.policy.digest, Fee: w.fee(),
-		Pending: ledger.Ending{Decision: ledger.Pending, Code: code.Code(rule.Code), Rule: rule.Name},
-		Denied:  ledger.Ending{Decision: ledger.Denied, Code: code.HoldDenied, Rule: rule.Name},
+		Pending: ledger.Ending{Decision: ledger.Pending, Code: errcode.Code(rule.Code), Rule: rule.Name},
+		Denied:  ledger.Ending{Decision: ledger.Denied, Code: errcode.HoldDenied, Rule: rule.Name},
 		Method:  w.in.Text(intent.Action), AgentID: w.in.Text(intent.AgentID), PolicyVersion: w.policy.Version, Intent: w.source,
 	}
 	if _, err := io.ReadFull(a.Random, w.hold.Candidate[:]); err != nil {
@@ -475,7 +475,7 @@ func (w *worker) unstored() (fault *Failure, again bool) {
 		return unavailable(), false
 	}
 	answer := w.newAnswer(ledger.Denied)
-	answer.Code = code.LimitStore
+	answer.Code = errcode.LimitStore
 	answer.Message = append(answer.Message, "the counter of a limit could not be read or advanced, so nothing is allowed; ask again later"...)
 	return nil, false
 }
@@ -490,7 +490,7 @@ func (w *worker) answer(outcome *ledger.Outcome, token []byte) (fault *Failure, 
 	case ledger.QuotaExceeded:
 		return quotaExceeded(w.key, outcome.Now), false
 	case ledger.TooManyHolds:
-		return failure(code.RateLimited, fmt.Sprintf("the key has %d open holds; resolve some, or let them expire", ledger.MaxOpenHolds)), false
+		return failure(errcode.RateLimited, fmt.Sprintf("the key has %d open holds; resolve some, or let them expire", ledger.MaxOpenHolds)), false
 	case ledger.Passed, ledger.Held, ledger.HoldDenied, ledger.Refused, ledger.RefusedGroups:
 	default:
 		return unavailable(), false

@@ -12,9 +12,9 @@ import (
 	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/vm/errcode"
 )
 
 // MaxDeployBody is the largest body of a deployment, in bytes (decisions, section 3).
@@ -88,14 +88,14 @@ func (a *Authority) deployInTurn(ctx context.Context, key *ledger.Key, request *
 	}
 	if deployed.Rollback {
 		a.Log.Warn("a key went back to a policy that was replaced before, which SVC_REFUSE_ROLLBACK=false lets through; see that it is no old copy", "key", key.ID.String(), "policyHash", policy.Hash)
-		warnings = append(warnings, Warning{Code: string(code.WarrantyRollback), Message: "this policy was deployed before, and another one since: the deployment goes back to it"})
+		warnings = append(warnings, Warning{Code: string(errcode.WarrantyRollback), Message: "this policy was deployed before, and another one since: the deployment goes back to it"})
 	}
 	return &DeployView{PolicyHash: policy.Hash, PolicyVersion: policy.Version, DeployedAt: seconds(deployed.At), Warnings: warnings}, nil
 }
 
 func readDeployment(body []byte) (*deployment, *Failure) {
 	if len(body) > MaxDeployBody {
-		return nil, failure(code.BodyTooLarge, fmt.Sprintf("the body is larger than %d bytes; send less", MaxDeployBody))
+		return nil, failure(errcode.BodyTooLarge, fmt.Sprintf("the body is larger than %d bytes; send less", MaxDeployBody))
 	}
 	request, warranty := &deployment{}, ""
 	fault := readBody(body,
@@ -108,7 +108,7 @@ func readDeployment(body []byte) (*deployment, *Failure) {
 	}
 	public, err := attest.ParseOperatorKey(request.operatorText)
 	if err != nil {
-		return nil, failure(code.ValidationSchema, "operator_public_key: "+err.Error())
+		return nil, failure(errcode.ValidationSchema, "operator_public_key: "+err.Error())
 	}
 	request.src, request.operator = grammar.NewSource("warranty.md", []byte(warranty)), [32]byte(public)
 	return request, nil
@@ -122,9 +122,9 @@ func (a *Authority) verify(key *ledger.Key, request *deployment) *Failure {
 	case found.HasErrors():
 		return invalidPolicy(frameCode(found), request.src, found.Sorted())
 	case !framed.Signed:
-		return failure(code.WarrantySignature, ErrUnsigned.Error()+"; sign it with `bailiff sign`")
+		return failure(errcode.WarrantySignature, ErrUnsigned.Error()+"; sign it with `bailiff sign`")
 	case attest.VerifyPolicy(request.operator[:], framed.Body, framed.Signature) != nil:
-		return failure(code.WarrantySignature, ErrSignature.Error())
+		return failure(errcode.WarrantySignature, ErrSignature.Error())
 	case !a.mayOperate(key, request.operator):
 		return operatorMismatch()
 	}
@@ -138,11 +138,11 @@ func (a *Authority) accept(key *ledger.Key, request *deployment, now time.Time) 
 		return nil, nil, fault
 	}
 	if !policy.isFor(key.ID) {
-		return nil, nil, failure(code.WarrantyNotNamed, fmt.Sprintf("the policy is for other API keys: `keys` in its `## deployment` does not include %s; "+
+		return nil, nil, failure(errcode.WarrantyNotNamed, fmt.Sprintf("the policy is for other API keys: `keys` in its `## deployment` does not include %s; "+
 			"add it and sign the policy again, or deploy with an API key that it names", key.ID))
 	}
 	if until := compiled.Policy.ObserveUntil(); until.After(now.Add(compiler.MaxObserve)) {
-		return nil, nil, invalidPolicy(code.WarrantyInvalid, request.src, grammar.Diagnostics{tooLate(compiled.Policy)})
+		return nil, nil, invalidPolicy(errcode.WarrantyInvalid, request.src, grammar.Diagnostics{tooLate(compiled.Policy)})
 	}
 	return policy, compiled, nil
 }
@@ -157,7 +157,7 @@ func (a *Authority) turnToDeploy(ctx context.Context, key *ledger.Key) (done fun
 	defer cancel()
 	done, ok := a.compiles.take(waiting, key.ID)
 	if !ok {
-		return nil, retryable(code.WarrantyBusy, "another policy of this key is being deployed, or too many of others; nothing was deployed, so deploy again", comeAgain)
+		return nil, retryable(errcode.WarrantyBusy, "another policy of this key is being deployed, or too many of others; nothing was deployed, so deploy again", comeAgain)
 	}
 	return done, nil
 }
@@ -178,9 +178,9 @@ func (a *Authority) compile(key *ledger.Key, src *grammar.Source) (*Policy, *com
 		return nil, nil, invalidPolicy(weightCode(invalid.Diagnostics), src, invalid.Diagnostics)
 	case err != nil:
 		a.Log.Error("a policy compiles and can't be used", "error", err)
-		return nil, nil, failure(code.Internal, "the policy can't be used; nothing was deployed")
+		return nil, nil, failure(errcode.Internal, "the policy can't be used; nothing was deployed")
 	case !a.policies.hasRoom(policy):
-		return nil, nil, retryable(code.WarrantyBusy, fmt.Sprintf("requests still use %d MiB of programs that were replaced, and this one is large; nothing was deployed, so deploy again", maxLingering>>20), comeAgain)
+		return nil, nil, retryable(errcode.WarrantyBusy, fmt.Sprintf("requests still use %d MiB of programs that were replaced, and this one is large; nothing was deployed, so deploy again", maxLingering>>20), comeAgain)
 	}
 	return policy, compiled, nil
 }
@@ -192,10 +192,10 @@ func (a *Authority) countDeployment(key *ledger.Key) *Failure {
 	switch {
 	case err != nil:
 		a.troubles.report(a.Log, a.Clock(), "a deployment could not be counted", err)
-		return failure(code.LimitStoreUnavailable, "the number of deployments can't be counted, so none is let through; ask again later")
+		return failure(errcode.LimitStoreUnavailable, "the number of deployments can't be counted, so none is let through; ask again later")
 	case !result.Allowed:
 		a.Metrics.Beyond(metrics.Deployments)
-		return retryable(code.WarrantyRate, fmt.Sprintf("the key has had %d policies compiled in %.0f seconds, as many as it may, refused ones included; deploy again in %.0f seconds, and try policies with `bailiff check` before", w.Limit, w.Per.Seconds(), result.Reset.Seconds()), result.Reset)
+		return retryable(errcode.WarrantyRate, fmt.Sprintf("the key has had %d policies compiled in %.0f seconds, as many as it may, refused ones included; deploy again in %.0f seconds, and try policies with `bailiff check` before", w.Limit, w.Per.Seconds(), result.Reset.Seconds()), result.Reset)
 	case w.Limit > 0 && result.Remaining == w.Limit/5: // the log has one line about it, not one for each
 		a.Log.Warn("a key has used at least 80 % of its deployments", "key", key.ID.String(), "limit", w.Limit, "per", w.Per.String())
 	}
@@ -203,16 +203,16 @@ func (a *Authority) countDeployment(key *ledger.Key) *Failure {
 }
 
 // weightCode is the error code for the errors of a policy: one of its own where it weighs too much or takes too long.
-func weightCode(found grammar.Diagnostics) code.Code {
+func weightCode(found grammar.Diagnostics) errcode.Code {
 	for _, d := range found {
 		switch d.Code {
 		case compiler.CodeCompileTime:
-			return code.WarrantyTime
+			return errcode.WarrantyTime
 		case compiler.CodeMemory, compiler.CodeEffort, compiler.CodeTooLarge:
-			return code.WarrantyHeavy
+			return errcode.WarrantyHeavy
 		}
 	}
-	return code.WarrantyInvalid
+	return errcode.WarrantyInvalid
 }
 
 // mayOperate reports whether an operator key may speak for an API key: the one that it is pinned to; without a pin, the
@@ -232,7 +232,7 @@ func (a *Authority) operatorOf(key *ledger.Key) (operator [32]byte, open bool) {
 }
 
 func operatorMismatch() *Failure {
-	return failure(code.WarrantyOperator, "the API key is pinned to another operator public key; deploy with that one, or use another API key")
+	return failure(errcode.WarrantyOperator, "the API key is pinned to another operator public key; deploy with that one, or use another API key")
 }
 
 // signatureCodes are the findings about a signature block.
@@ -241,13 +241,13 @@ var signatureCodes = []grammar.Code{
 }
 
 // frameCode is the error code for what is wrong around the signature block.
-func frameCode(found grammar.Diagnostics) code.Code {
+func frameCode(found grammar.Diagnostics) errcode.Code {
 	for _, d := range found {
 		if d.Severity == grammar.Error && !slices.Contains(signatureCodes, d.Code) {
-			return code.WarrantyInvalid
+			return errcode.WarrantyInvalid
 		}
 	}
-	return code.WarrantySignature
+	return errcode.WarrantySignature
 }
 
 // tooLate is the finding about an observing that would last too long.
@@ -257,7 +257,7 @@ func tooLate(policy *compiler.Policy) grammar.Diagnostic {
 		"`response.observe_until` is more than %d days ahead", days).WithHint("name an earlier time, and deploy again before it comes")
 }
 
-func invalidPolicy(c code.Code, src *grammar.Source, found grammar.Diagnostics) *Failure {
+func invalidPolicy(c errcode.Code, src *grammar.Source, found grammar.Diagnostics) *Failure {
 	fault := failure(c, (&InvalidPolicy{src, found}).Error())
 	if len(found) > 0 {
 		fault.Message += fmt.Sprintf("; the first finding: %s", grammar.Visible(found[0].Message))
@@ -289,16 +289,16 @@ func (a *Authority) deployFault(err error) *Failure {
 	switch {
 	case errors.As(err, &storage):
 		a.Metrics.Beyond(metrics.Storage)
-		return failure(code.WarrantyStorage, fullStorage(storage))
+		return failure(errcode.WarrantyStorage, fullStorage(storage))
 	case errors.Is(err, ledger.ErrOperator):
 		return operatorMismatch()
 	case errors.Is(err, ledger.ErrNotNamed):
-		return failure(code.WarrantyNotNamed, "a policy before named this API key, so that it takes only policies that do; "+
+		return failure(errcode.WarrantyNotNamed, "a policy before named this API key, so that it takes only policies that do; "+
 			"write its id, or `*`, behind `keys` in `## deployment`, and sign the policy again")
 	case errors.As(err, &serial):
-		return failure(code.WarrantyRollback, lowSerial(serial))
+		return failure(errcode.WarrantyRollback, lowSerial(serial))
 	case errors.Is(err, ledger.ErrRollback):
-		return failure(code.WarrantyRollback, "this policy governed the API key before and was replaced since, so that it may be an old copy; "+
+		return failure(errcode.WarrantyRollback, "this policy governed the API key before and was replaced since, so that it may be an old copy; "+
 			"to have it back change a byte of it, such as a comment, and sign it again")
 	}
 	return a.storeFault("a policy could not be deployed", err)
@@ -334,12 +334,12 @@ func (a *Authority) storeFault(what string, err error) *Failure {
 	}
 	a.Log.Error(what, "error", err)
 	if errors.Is(err, ledger.ErrInvalid) {
-		return failure(code.Internal, "the service failed; nothing was recorded")
+		return failure(errcode.Internal, "the service failed; nothing was recorded")
 	}
 	if errors.Is(err, ledger.ErrUnknown) {
-		return failure(code.StoreUnavailable, "the store failed, and it is unknown whether this was recorded; look, and ask again later")
+		return failure(errcode.StoreUnavailable, "the store failed, and it is unknown whether this was recorded; look, and ask again later")
 	}
-	return failure(code.StoreUnavailable, "the store failed, and nothing was recorded; ask again later")
+	return failure(errcode.StoreUnavailable, "the store failed, and nothing was recorded; ask again later")
 }
 
 // keep has a policy that was deployed ready for the first request.

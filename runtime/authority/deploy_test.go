@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
+	"bailiff/vm/errcode"
 )
 
 // TestDeploy: a policy is in force from the answer on, and only for its key.
@@ -35,7 +35,7 @@ func TestDeploy(t *testing.T) {
 		t.Errorf("%+v %v", answer, fault)
 	}
 	_, fault = h.ask(h.key(other), bashIntent)
-	want(t, fault, code.NoPolicy)
+	want(t, fault, errcode.NoPolicy)
 	if got := h.mustDeploy(secret, by, "version: 2.0.0\n\n## custom\ndeny_if.metadata.a: equals b\n").Warnings; len(got) == 0 || got[0].Code != "W2001" || got[0].Line != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -53,24 +53,24 @@ func TestDeployRefuses(t *testing.T) {
 	until := func(d time.Duration) string { return fmt.Sprintf(observing, noon.Add(d).Format(time.RFC3339)) }
 	for name, row := range map[string]struct {
 		body    []byte
-		code    code.Code
+		code    errcode.Code
 		message string
 	}{
-		"no policy":        {body(t, "operator_public_key", by.public), code.ValidationSchema, "warranty_md is missing"},
-		"no key":           {body(t, "warranty_md", signed), code.ValidationSchema, "operator_public_key is missing"},
-		"a field too many": {body(t, "warranty_md", signed, "operator_public_key", by.public, "force", "yes"), code.ValidationSchema, `"force"`},
-		"no operator key":  {body(t, "warranty_md", signed, "operator_public_key", "x"), code.ValidationSchema, "operator_public_key"},
-		"a weak key":       {body(t, "warranty_md", signed, "operator_public_key", strings.Repeat("A", 43)), code.ValidationSchema, "small order"},
-		"too large":        {append(bytes.Repeat([]byte(" "), MaxDeployBody), '{', '}'), code.BodyTooLarge, "larger"},
-		"unsigned":         {body(t, "warranty_md", bashPolicy, "operator_public_key", by.public), code.WarrantySignature, "no `## signature`"},
-		"modified":         {body(t, "warranty_md", strings.Replace(signed, "bash", "dash", 1), "operator_public_key", by.public), code.WarrantySignature, "does not verify"},
-		"another's":        {body(t, "warranty_md", signed, "operator_public_key", other.public), code.WarrantySignature, "does not verify"},
-		"broken block":     {body(t, "warranty_md", bashPolicy+"## signature\nsvc-sig: x\n", "operator_public_key", by.public), code.WarrantySignature, "error"},
-		"not text":         {body(t, "warranty_md", by.sign(t, "\ufeff"+bashPolicy), "operator_public_key", by.public), code.WarrantyInvalid, "error"},
-		"pinned":           {body(t, "warranty_md", other.sign(t, bashPolicy), "operator_public_key", other.public), code.WarrantyOperator, "pinned"},
-		"pinned, invalid":  {body(t, "warranty_md", other.sign(t, "version: 2.0.0\n"), "operator_public_key", other.public), code.WarrantyOperator, "pinned"},
-		"invalid":          {body(t, "warranty_md", by.sign(t, "version: 2.0.0\n\n## tool_calls\nallow: bash\n"), "operator_public_key", by.public), code.WarrantyInvalid, "the first finding: section `tool_calls`"},
-		"observing":        {body(t, "warranty_md", by.sign(t, until(30*24*time.Hour+time.Second)), "operator_public_key", by.public), code.WarrantyInvalid, "days ahead"},
+		"no policy":        {body(t, "operator_public_key", by.public), errcode.ValidationSchema, "warranty_md is missing"},
+		"no key":           {body(t, "warranty_md", signed), errcode.ValidationSchema, "operator_public_key is missing"},
+		"a field too many": {body(t, "warranty_md", signed, "operator_public_key", by.public, "force", "yes"), errcode.ValidationSchema, `"force"`},
+		"no operator key":  {body(t, "warranty_md", signed, "operator_public_key", "x"), errcode.ValidationSchema, "operator_public_key"},
+		"a weak key":       {body(t, "warranty_md", signed, "operator_public_key", strings.Repeat("A", 43)), errcode.ValidationSchema, "small order"},
+		"too large":        {append(bytes.Repeat([]byte(" "), MaxDeployBody), '{', '}'), errcode.BodyTooLarge, "larger"},
+		"unsigned":         {body(t, "warranty_md", bashPolicy, "operator_public_key", by.public), errcode.WarrantySignature, "no `## signature`"},
+		"modified":         {body(t, "warranty_md", strings.Replace(signed, "bash", "dash", 1), "operator_public_key", by.public), errcode.WarrantySignature, "does not verify"},
+		"another's":        {body(t, "warranty_md", signed, "operator_public_key", other.public), errcode.WarrantySignature, "does not verify"},
+		"broken block":     {body(t, "warranty_md", bashPolicy+"## signature\nsvc-sig: x\n", "operator_public_key", by.public), errcode.WarrantySignature, "error"},
+		"not text":         {body(t, "warranty_md", by.sign(t, "\ufeff"+bashPolicy), "operator_public_key", by.public), errcode.WarrantyInvalid, "error"},
+		"pinned":           {body(t, "warranty_md", other.sign(t, bashPolicy), "operator_public_key", other.public), errcode.WarrantyOperator, "pinned"},
+		"pinned, invalid":  {body(t, "warranty_md", other.sign(t, "version: 2.0.0\n"), "operator_public_key", other.public), errcode.WarrantyOperator, "pinned"},
+		"invalid":          {body(t, "warranty_md", by.sign(t, "version: 2.0.0\n\n## tool_calls\nallow: bash\n"), "operator_public_key", by.public), errcode.WarrantyInvalid, "the first finding: section `tool_calls`"},
+		"observing":        {body(t, "warranty_md", by.sign(t, until(30*24*time.Hour+time.Second)), "operator_public_key", by.public), errcode.WarrantyInvalid, "days ahead"},
 	} {
 		_, fault := h.Deploy(context.Background(), h.key(pinned), row.body)
 		if codeOf(fault) != row.code || !strings.Contains(fault.Message, row.message) {
@@ -81,7 +81,7 @@ func TestDeployRefuses(t *testing.T) {
 		if fault.Diagnostics != nil && (json.Unmarshal(fault.Diagnostics, &reports) != nil || len(reports) == 0) {
 			t.Errorf("%s: %s", name, fault.Diagnostics)
 		}
-		if row.code == code.WarrantyInvalid && (len(reports) == 0 || reports[0].Line == 0) {
+		if row.code == errcode.WarrantyInvalid && (len(reports) == 0 || reports[0].Line == 0) {
 			t.Errorf("%s: no diagnostics: %s", name, fault.Diagnostics)
 		}
 	}
@@ -115,7 +115,7 @@ func TestSelfHostedDeploy(t *testing.T) {
 		t.Errorf("%+v %v", boot, fault)
 	}
 	_, fault = h.deploy(view.APIKey, other, bashPolicy)
-	want(t, fault, code.WarrantyOperator)
+	want(t, fault, errcode.WarrantyOperator)
 	h.mustDeploy(view.APIKey, by, bashPolicy)
 	own, fault := h.ask(h.key(view.APIKey), bashIntent)
 	if fault != nil || own.PolicyHash != grammar.PolicyHash([]byte(bashPolicy)) {
@@ -127,7 +127,7 @@ func TestSelfHostedDeploy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, fault = h.deploy(fresh.APIKey, other, bashPolicy)
-	want(t, fault, code.WarrantyOperator)
+	want(t, fault, errcode.WarrantyOperator)
 }
 
 // TestFirstDeployment: of two first deployments at once by different operators one wins, and the other gets the mismatch.
@@ -137,12 +137,12 @@ func TestFirstDeployment(t *testing.T) {
 		secret := h.register()
 		key := h.key(secret)
 		operators := []operator{newOperator(t), newOperator(t)}
-		codes := make([]code.Code, len(operators))
+		codes := make([]errcode.Code, len(operators))
 		var group sync.WaitGroup
 		for i, by := range operators {
 			group.Go(func() {
 				text := body(t, "warranty_md", by.sign(t, bashPolicy), "operator_public_key", by.public)
-				for codes[i] = code.WarrantyBusy; codes[i] == code.WarrantyBusy; {
+				for codes[i] = errcode.WarrantyBusy; codes[i] == errcode.WarrantyBusy; {
 					_, fault := h.Deploy(context.Background(), key, text)
 					codes[i] = codeOf(fault)
 				}
@@ -153,7 +153,7 @@ func TestFirstDeployment(t *testing.T) {
 		if codes[0] != "" {
 			winner = 1
 		}
-		if codes[winner] != "" || codes[1-winner] != code.WarrantyOperator {
+		if codes[winner] != "" || codes[1-winner] != errcode.WarrantyOperator {
 			t.Fatal(codes)
 		}
 		if _, fault := h.deploy(secret, operators[winner], bashPolicy); fault != nil {
@@ -172,7 +172,7 @@ func TestRollback(t *testing.T) {
 		rollback bool
 	}{{bashPolicy, false}, {bashPolicy, false}, {second, false}, {bashPolicy, true}, {bashPolicy, false}, {second, true}} {
 		view := h.mustDeploy(secret, by, row.policy)
-		said := len(view.Warnings) == 1 && view.Warnings[0].Code == string(code.WarrantyRollback)
+		said := len(view.Warnings) == 1 && view.Warnings[0].Code == string(errcode.WarrantyRollback)
 		if said != row.rollback {
 			t.Errorf("%+v: %+v", row, view)
 		}
@@ -187,7 +187,7 @@ func TestRollback(t *testing.T) {
 	}
 	h.RefuseRollback = true
 	_, fault := h.deploy(secret, by, bashPolicy)
-	want(t, fault, code.WarrantyRollback)
+	want(t, fault, errcode.WarrantyRollback)
 	h.mustDeploy(secret, by, second)
 }
 
@@ -197,7 +197,7 @@ func TestDeployFails(t *testing.T) {
 	key, by := h.key(h.register()), newOperator(t)
 	h.ledger.Fail(errors.New("the disk is gone"))
 	_, fault := h.Deploy(context.Background(), key, body(t, "warranty_md", by.sign(t, bashPolicy), "operator_public_key", by.public))
-	want(t, fault, code.StoreUnavailable)
+	want(t, fault, errcode.StoreUnavailable)
 }
 
 // TestRevokedDeploys: a key that was revoked under way deploys nothing.
@@ -208,7 +208,7 @@ func TestRevokedDeploys(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, fault := h.Deploy(context.Background(), key, body(t, "warranty_md", by.sign(t, bashPolicy), "operator_public_key", by.public))
-	want(t, fault, code.APIKeyInvalid)
+	want(t, fault, errcode.APIKeyInvalid)
 }
 
 // TestHotSwap: while policies are deployed, each request is judged by exactly one: what comes of it is what the policy of

@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 // Details are both sides of a denial or a hold, as data: what the request has, and what the policy says of it. What does
@@ -303,12 +303,12 @@ func amountProblem(text string, decimals uint8, base bool) string {
 }
 
 // amountCodes are the codes of denials of what is not an amount.
-var amountCodes = map[code.Code]bool{code.AmountInvalid: true, code.TokenAmountInvalid: true}
+var amountCodes = map[errcode.Code]bool{errcode.AmountInvalid: true, errcode.TokenAmountInvalid: true}
 
 // notAmount says why the value that violated a rule is not an amount, or "" where that is not what it is about.
 func (w *worker) notAmount(found *vm.Violation) string {
 	rule := w.policy.program.Rule(found.Rule)
-	if !amountCodes[code.Code(rule.Code)] || found.PC == 0 {
+	if !amountCodes[errcode.Code(rule.Code)] || found.PC == 0 {
 		return ""
 	}
 	in, v := w.policy.program.Instruction(found.PC-1), *w.valueOf(found)

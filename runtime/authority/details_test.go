@@ -18,14 +18,14 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/grammar"
-	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
+	"bailiff/vm/errcode"
 )
 
 // An example is what one rule answers by one code.
 type example struct {
 	rule    string // the row of the compiler's table
-	code    code.Code
+	code    errcode.Code
 	message string
 	details Details
 }
@@ -97,7 +97,7 @@ func (g *gallery) decide(line string) {
 }
 
 // add keeps the shortest example of a rule and code that says most, and holds its details to the policy.
-func (g *gallery) add(rule string, c code.Code, message string, d Details) {
+func (g *gallery) add(rule string, c errcode.Code, message string, d Details) {
 	g.check(rule, c, message, &d)
 	row := rowOf(rule)
 	id := row + " " + string(c)
@@ -120,7 +120,7 @@ func weight(d *Details) (n int) {
 
 // check holds details to what they say: an amount is above its limit, a value is not among the allowed ones, entries are
 // the policy's words, and the line is the rule's.
-func (g *gallery) check(rule string, c code.Code, message string, d *Details) {
+func (g *gallery) check(rule string, c errcode.Code, message string, d *Details) {
 	bad := func(format string, args ...any) {
 		g.bad("%s %s: %q, details %+v: %s", rule, c, message, *d, fmt.Sprintf(format, args...))
 	}
@@ -129,7 +129,7 @@ func (g *gallery) check(rule string, c code.Code, message string, d *Details) {
 		bad("there is no such line")
 		return
 	}
-	if !strings.Contains(message, fmt.Sprintf("(%s, line %d)", rule, d.Line)) && c != code.HoldDenied {
+	if !strings.Contains(message, fmt.Sprintf("(%s, line %d)", rule, d.Line)) && c != errcode.HoldDenied {
 		bad("the message does not say where the rule is")
 	}
 	_, key, _ := strings.Cut(rule, ".")
@@ -144,7 +144,7 @@ func (g *gallery) check(rule string, c code.Code, message string, d *Details) {
 		g.checked["limit"]++
 		value, ok := new(big.Rat).SetString(d.Value)
 		limit, ok2 := new(big.Rat).SetString(d.Limit)
-		held := code.Lookup(c).Class == code.Hold
+		held := errcode.Lookup(c).Class == errcode.Hold
 		if !ok || !ok2 || value.Cmp(limit) < 0 || !held && value.Cmp(limit) == 0 {
 			bad("the value is not above the limit")
 		}
@@ -211,7 +211,7 @@ func goldenGallery(t *testing.T) *gallery {
 }
 
 // unanswered are the codes that rules only give where a store fails or an operator has decided.
-var unanswered = []code.Code{code.HoldDenied}
+var unanswered = []errcode.Code{errcode.HoldDenied}
 
 // TestAnswers: every rule of the format has an example of each of its codes, whose message and details say where it is and
 // what it is about, and docs/answers.md shows them.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"bailiff/grammar"
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/mask"
 	"bailiff/runtime/subject"
 )
@@ -35,7 +35,7 @@ cap.writes.action: file_write
 `
 
 // recordOf returns the events of what is decided about intents, and the page as the API has it.
-func recordOf(t *testing.T, detail EventDetail, intents ...string) (events []eventview.Event, page string) {
+func recordOf(t *testing.T, detail EventDetail, intents ...string) (events []eventjson.Event, page string) {
 	t.Helper()
 	h := newHouse(t, rand.Reader)
 	policy, err := CompilePolicy(grammar.NewSource("warranty.md", []byte(subjectPolicy)))

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 const (
@@ -41,7 +41,7 @@ type EventQuery struct {
 
 // EventsView is a page of events, in the order in which they happened. A page may be empty while there are more.
 type EventsView struct {
-	Events []eventview.Event `json:"events"`
+	Events []eventjson.Event `json:"events"`
 	Next   string            `json:"next"` // the cursor of the next page
 	More   bool              `json:"more"`
 }
@@ -52,13 +52,13 @@ func (a *Authority) Events(ctx context.Context, key *ledger.Key, query EventQuer
 	defer cancel()
 	done, ok := a.pages.take(waiting, key.ID)
 	if !ok {
-		return nil, retryable(code.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", comeAgain)
+		return nil, retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", comeAgain)
 	}
 	defer done()
 	view, err := eventsOf(ctx, a.Ledger, key.ID, query)
 	switch {
 	case errors.Is(err, ledger.ErrInvalid):
-		return nil, failure(code.ValidationSchema, err.Error())
+		return nil, failure(errcode.ValidationSchema, err.Error())
 	case err != nil:
 		return nil, a.storeFault("events could not be read", err)
 	}
@@ -104,9 +104,9 @@ func eventsOf(ctx context.Context, l ledger.Ledger, key ledger.ID, query EventQu
 	if err != nil {
 		return nil, err
 	}
-	view := &EventsView{Events: make([]eventview.Event, len(page.Events)), Next: strconv.FormatUint(page.Next, 10), More: page.More}
+	view := &EventsView{Events: make([]eventjson.Event, len(page.Events)), Next: strconv.FormatUint(page.Next, 10), More: page.More}
 	for i := range page.Events {
-		view.Events[i] = eventview.View(&page.Events[i])
+		view.Events[i] = eventjson.View(&page.Events[i])
 	}
 	return view, nil
 }
@@ -135,7 +135,7 @@ func (a *Authority) Checkpoint(ctx context.Context) ([]byte, *Failure) {
 	note, err := a.Signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: a.Clock().Truncate(time.Second)})
 	if err != nil {
 		a.Log.Error("a checkpoint could not be signed", "error", err)
-		return nil, failure(code.Internal, "the checkpoint could not be signed")
+		return nil, failure(errcode.Internal, "the checkpoint could not be signed")
 	}
 	return note, nil
 }

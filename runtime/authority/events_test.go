@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/vm/errcode"
 )
 
 // busy is a service with a key of whose events there are some of each kind, and with a stranger's.
@@ -75,16 +75,16 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	_, fault := h.Events(ctx, key, EventQuery{Limit: -1})
-	want(t, fault, code.ValidationSchema)
+	want(t, fault, errcode.ValidationSchema)
 	for _, after := range []uint64{MaxCursor + 1, 1<<64 - 1} { // the place behind it would be the first one again
 		_, fault = h.Events(ctx, key, EventQuery{After: after})
-		want(t, fault, code.ValidationSchema)
+		want(t, fault, errcode.ValidationSchema)
 	}
 	if view, fault := h.Events(ctx, key, EventQuery{After: MaxCursor}); fault != nil || len(view.Events) != 0 || view.More {
 		t.Errorf("%+v %v", view, fault)
 	}
 	_, fault = h.Events(ctx, key, EventQuery{Rule: strings.Repeat("x", ledger.MaxRule+1)})
-	want(t, fault, code.ValidationSchema)
+	want(t, fault, errcode.ValidationSchema)
 	all, err := h.admin().Events(ctx, "", EventQuery{Decision: ledger.Allowed})
 	if err != nil || len(all.Events) != 4 {
 		t.Errorf("%+v %v", all, err)
@@ -141,7 +141,7 @@ func TestCheckpoint(t *testing.T) {
 	}
 	h.ledger.Fail(errors.New("the disk is gone"))
 	_, fault = h.Checkpoint(context.Background())
-	want(t, fault, code.StoreUnavailable)
+	want(t, fault, errcode.StoreUnavailable)
 }
 
 // gate is an admitter that counts and may refuse.
@@ -159,16 +159,16 @@ func (g *gate) Admit(*ledger.Key) *Failure {
 func TestAdmit(t *testing.T) {
 	h := newTown(t)
 	key := h.key(h.register())
-	full := &gate{fault: failure(code.RateLimited, "too many")}
+	full := &gate{fault: failure(errcode.RateLimited, "too many")}
 	for _, row := range []struct {
 		body  string
 		gate  *gate
-		code  code.Code
+		code  errcode.Code
 		asked int
 	}{
-		{`{}`, full, code.ValidationSchema, 0},
-		{string(request(bashIntent)), full, code.RateLimited, 1},
-		{string(request(bashIntent)), &gate{}, code.NoPolicy, 1},
+		{`{}`, full, errcode.ValidationSchema, 0},
+		{string(request(bashIntent)), full, errcode.RateLimited, 1},
+		{string(request(bashIntent)), &gate{}, errcode.NoPolicy, 1},
 	} {
 		fault := h.Judge(context.Background(), key, []byte(row.body), Call{Admit: row.gate}, new(Answer))
 		if codeOf(fault) != row.code || row.gate.asked != row.asked {
@@ -219,7 +219,7 @@ func TestEventsInTurn(t *testing.T) {
 	cancel()
 	for _, key := range []*ledger.Key{key, other} {
 		_, fault := h.Events(ended, key, EventQuery{})
-		want(t, fault, code.RateLimited)
+		want(t, fault, errcode.RateLimited)
 		if fault.RetryAfter != comeAgain {
 			t.Errorf("again after %v", fault.RetryAfter)
 		}
@@ -232,7 +232,7 @@ func TestEventsInTurn(t *testing.T) {
 	}
 	done, _ := h.pages.take(context.Background(), key.ID)
 	_, fault := h.Events(ended, key, EventQuery{})
-	want(t, fault, code.RateLimited)
+	want(t, fault, errcode.RateLimited)
 	done()
 	if len(h.pages.keys) != 0 || h.pages.underWay() != 0 {
 		t.Errorf("%d keys and %d places are left", len(h.pages.keys), h.pages.underWay())

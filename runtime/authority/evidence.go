@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/evidence"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
@@ -41,7 +41,7 @@ func (a *Admin) Evidence(ctx context.Context, id, keyID string) (*evidence.Bundl
 	if err != nil {
 		return nil, err
 	}
-	view, err := json.Marshal(eventview.View(event))
+	view, err := json.Marshal(eventjson.View(event))
 	if err != nil {
 		return nil, err
 	}

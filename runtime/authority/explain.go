@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 // MaxFindings is how many violated rules an explanation lists: more than anybody mends at once, and few enough that
@@ -32,7 +32,7 @@ type Explanation struct {
 // Finding is one rule and what it says of the intent.
 type Finding struct {
 	Rule    string // section.key
-	Code    code.Code
+	Code    errcode.Code
 	Message string
 	Line    int // of the rule in the policy, from 1; 0 where it is not known
 	Span    grammar.Span
@@ -226,7 +226,7 @@ func (w *worker) consent(op vm.Op, index uint16) Finding {
 func (p *Policy) finding(pc uint16, rule vm.Rule) Finding {
 	span := p.program.Span(pc)
 	return Finding{
-		Rule: rule.Name, Code: code.Code(rule.Code), Message: rule.Message,
+		Rule: rule.Name, Code: errcode.Code(rule.Code), Message: rule.Message,
 		Line: int(span.Line), Span: grammar.Span{Start: int(span.Start), End: int(span.End)},
 	}
 }
@@ -266,7 +266,7 @@ func (w *worker) refusal(index int, limit *Headroom, outcome *ledger.Outcome) Fi
 	case outcome.Result == ledger.RefusedGroups:
 		finding.Code, finding.Message = outcome.Code, string(appendTooManyGroups(nil))
 		return finding
-	case outcome.Code == code.ModelUsage:
+	case outcome.Code == errcode.ModelUsage:
 		finding.Code, finding.Message = outcome.Code, usageUnknown
 		return finding
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/leanovate/gopter/prop"
 
 	"bailiff/compiler"
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/grammar"
-	"bailiff/runtime/code"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 // ethOf returns n thousandths of an ETH, and milli the same as a text.
@@ -96,10 +96,10 @@ func TestExplainNeedsTheStore(t *testing.T) {
 	h := newHouse(t, rand.Reader)
 	h.ledger.Fail(errors.New("the disk is gone"))
 	answer := new(Answer)
-	if fault := h.Explain(context.Background(), h.key, requestOf(bashIntent), answer); fault != nil || answer.Code != code.LimitStore || answer.Explanation != nil {
+	if fault := h.Explain(context.Background(), h.key, requestOf(bashIntent), answer); fault != nil || answer.Code != errcode.LimitStore || answer.Explanation != nil {
 		t.Errorf("with a limit: %+v %v", answer, fault)
 	}
-	if fault := h.Explain(context.Background(), h.key, requestOf(transferIntent), answer); fault == nil || fault.Code != code.StoreUnavailable {
+	if fault := h.Explain(context.Background(), h.key, requestOf(transferIntent), answer); fault == nil || fault.Code != errcode.StoreUnavailable {
 		t.Errorf("without: %v", fault)
 	}
 }

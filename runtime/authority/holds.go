@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
+	"bailiff/vm/errcode"
 )
 
 // resolutionTolerance is how far resolved_at may lie from now, either way.
@@ -69,9 +69,9 @@ func (a *Authority) hold(ctx context.Context, key *ledger.Key, id string) (*ledg
 func (a *Authority) holdFault(err error) *Failure {
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
-		return failure(code.NotFound, "the API key has no such hold, or it has expired")
+		return failure(errcode.NotFound, "the API key has no such hold, or it has expired")
 	case errors.Is(err, ledger.ErrHoldResolved):
-		return failure(code.HoldResolved, "the hold was resolved before; a decision is made once")
+		return failure(errcode.HoldResolved, "the hold was resolved before; a decision is made once")
 	}
 	return a.storeFault("a hold could not be read or resolved", err)
 }
@@ -125,11 +125,11 @@ func (r *resolution) read(body []byte) *Failure {
 	}
 	r.allow = r.decision == ledger.Allowed.String()
 	if !r.allow && r.decision != ledger.Denied.String() {
-		return failure(code.ValidationSchema, "decision is neither ALLOWED nor DENIED")
+		return failure(errcode.ValidationSchema, "decision is neither ALLOWED nor DENIED")
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(signature)
 	if err != nil || len(raw) != len(r.signature) || base64.RawURLEncoding.EncodeToString(raw) != signature {
-		return failure(code.ValidationSchema, "operator_signature is not 64 bytes in canonical unpadded base64url")
+		return failure(errcode.ValidationSchema, "operator_signature is not 64 bytes in canonical unpadded base64url")
 	}
 	copy(r.signature[:], raw)
 	return nil
@@ -138,12 +138,12 @@ func (r *resolution) read(body []byte) *Failure {
 // checkResolution checks who has decided, and that it was now.
 func (a *Authority) checkResolution(key *ledger.Key, hold *ledger.Hold, r *resolution, now time.Time) *Failure {
 	if off := r.resolvedAt - now.Unix(); off > int64(resolutionTolerance/time.Second) || off < -int64(resolutionTolerance/time.Second) {
-		return failure(code.ValidationSchema, fmt.Sprintf("resolved_at is not within %d seconds of now, %d", resolutionTolerance/time.Second, now.Unix()))
+		return failure(errcode.ValidationSchema, fmt.Sprintf("resolved_at is not within %d seconds of now, %d", resolutionTolerance/time.Second, now.Unix()))
 	}
 	operator, _ := a.operatorOf(key)
 	message := attest.ResolutionText(hold.ID.String(), hex.EncodeToString(hold.IntentHash[:]), hex.EncodeToString(hold.PolicyHash[:]), r.decision, r.resolvedAt)
 	if attest.VerifyPolicy(operator[:], message, r.signature[:]) != nil {
-		return failure(code.HoldSignature, "operator_signature does not verify with the operator public key that the API key is pinned to")
+		return failure(errcode.HoldSignature, "operator_signature does not verify with the operator public key that the API key is pinned to")
 	}
 	return nil
 }

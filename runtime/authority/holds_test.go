@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 const approvalPolicy = "version: 2.0.0\n\n## tool_calls\nallowed: bash, deploy.app\nrequire_approval: deploy.*\n\n## execution_limits\nmax_tool_calls_per_hour: 3\n"
@@ -147,10 +147,10 @@ func TestHoldNotFound(t *testing.T) {
 	look := func(secret, id string) {
 		t.Helper()
 		_, fault := h.Hold(context.Background(), h.key(secret), id)
-		want(t, fault, code.NotFound)
+		want(t, fault, errcode.NotFound)
 		messages[fault.Message] = true
 		_, fault = h.ResolveHold(context.Background(), h.key(secret), id, body(t, "decision", "ALLOWED", "resolved_at", 1, "operator_signature", strings.Repeat("A", 86)))
-		want(t, fault, code.NotFound)
+		want(t, fault, errcode.NotFound)
 		messages[fault.Message] = true
 	}
 	look(foreign, hold.HoldID)
@@ -175,11 +175,11 @@ func TestHoldUnmetered(t *testing.T) {
 	hold, key := h.openHold(secret), h.key(secret)
 	h.Ledger = ailing{h.ledger}
 	_, fault := h.Hold(context.Background(), key, hold.HoldID)
-	want(t, fault, code.StoreUnavailable)
+	want(t, fault, errcode.StoreUnavailable)
 	h.Ledger = h.ledger
 	h.ledger.Fail(errors.New("the disk is gone"))
 	_, fault = h.Hold(context.Background(), key, hold.HoldID)
-	want(t, fault, code.StoreUnavailable)
+	want(t, fault, errcode.StoreUnavailable)
 }
 
 // TestResolution: who may decide, when, and what; and once.
@@ -197,23 +197,23 @@ func TestResolution(t *testing.T) {
 	good := sign(by, text("ALLOWED", now))
 	for name, row := range map[string]struct {
 		body    []byte
-		code    code.Code
+		code    errcode.Code
 		message string
 	}{
-		"nothing":          {[]byte(`{}`), code.ValidationSchema, "decision is missing"},
-		"another decision": {body(t, "decision", "MAYBE", "resolved_at", now, "operator_signature", good), code.ValidationSchema, "decision"},
-		"a text as time":   {body(t, "decision", "ALLOWED", "resolved_at", "1", "operator_signature", good), code.ValidationSchema, "resolved_at is not an integer"},
-		"a fraction":       {body(t, "decision", "ALLOWED", "resolved_at", 1.5, "operator_signature", good), code.ValidationSchema, "resolved_at is not an integer"},
-		"null":             {[]byte(`{"decision":"ALLOWED","resolved_at":null,"operator_signature":"` + good + `"}`), code.ValidationSchema, "resolved_at is not an integer"},
-		"padding":          {body(t, "decision", "ALLOWED", "resolved_at", now, "operator_signature", good+"=="), code.ValidationSchema, "operator_signature"},
-		"a line end":       {body(t, "decision", "ALLOWED", "resolved_at", now, "operator_signature", good[:40]+"\n"+good[40:]), code.ValidationSchema, "operator_signature"},
-		"too early":        {body(t, "decision", "ALLOWED", "resolved_at", now-301, "operator_signature", sign(by, text("ALLOWED", now-301))), code.ValidationSchema, "within 300 seconds"},
-		"too late":         {body(t, "decision", "ALLOWED", "resolved_at", now+301, "operator_signature", sign(by, text("ALLOWED", now+301))), code.ValidationSchema, "within 300 seconds"},
-		"far too early":    {body(t, "decision", "ALLOWED", "resolved_at", -1<<63, "operator_signature", good), code.ValidationSchema, "within 300 seconds"},
-		"another time":     {body(t, "decision", "ALLOWED", "resolved_at", now+1, "operator_signature", good), code.HoldSignature, "does not verify"},
-		"turned round":     {body(t, "decision", "DENIED", "resolved_at", now, "operator_signature", good), code.HoldSignature, "does not verify"},
-		"another's":        {body(t, "decision", "ALLOWED", "resolved_at", now, "operator_signature", sign(other, text("ALLOWED", now))), code.HoldSignature, "does not verify"},
-		"with a line end":  {body(t, "decision", "ALLOWED", "resolved_at", now, "operator_signature", sign(by, append(text("ALLOWED", now), '\n'))), code.HoldSignature, "does not verify"},
+		"nothing":          {[]byte(`{}`), errcode.ValidationSchema, "decision is missing"},
+		"another decision": {body(t, "decision", "MAYBE", "resolved_at", now, "operator_signature", good), errcode.ValidationSchema, "decision"},
+		"a text as time":   {body(t, "decision", "ALLOWED", "resolved_at", "1", "operator_signature", good), errcode.ValidationSchema, "resolved_at is not an integer"},
+		"a fraction":       {body(t, "decision", "ALLOWED", "resolved_at", 1.5, "operator_signature", good), errcode.ValidationSchema, "resolved_at is not an integer"},
+		"null":             {[]byte(`{"decision":"ALLOWED","resolved_at":null,"operator_signature":"` + good + `"}`), errcode.ValidationSchema, "resolved_at is not an integer"},
+		"padding":          {body(t, "decision", "ALLOWED", "resolved_at", now, "operator_signature", good+"=="), errcode.ValidationSchema, "operator_signature"},
+		"a line end":       {body(t, "decision", "ALLOWED", "resolved_at", now, "operator_signature", good[:40]+"\n"+good[40:]), errcode.ValidationSchema, "operator_signature"},
+		"too early":        {body(t, "decision", "ALLOWED", "resolved_at", now-301, "operator_signature", sign(by, text("ALLOWED", now-301))), errcode.ValidationSchema, "within 300 seconds"},
+		"too late":         {body(t, "decision", "ALLOWED", "resolved_at", now+301, "operator_signature", sign(by, text("ALLOWED", now+301))), errcode.ValidationSchema, "within 300 seconds"},
+		"far too early":    {body(t, "decision", "ALLOWED", "resolved_at", -1<<63, "operator_signature", good), errcode.ValidationSchema, "within 300 seconds"},
+		"another time":     {body(t, "decision", "ALLOWED", "resolved_at", now+1, "operator_signature", good), errcode.HoldSignature, "does not verify"},
+		"turned round":     {body(t, "decision", "DENIED", "resolved_at", now, "operator_signature", good), errcode.HoldSignature, "does not verify"},
+		"another's":        {body(t, "decision", "ALLOWED", "resolved_at", now, "operator_signature", sign(other, text("ALLOWED", now))), errcode.HoldSignature, "does not verify"},
+		"with a line end":  {body(t, "decision", "ALLOWED", "resolved_at", now, "operator_signature", sign(by, append(text("ALLOWED", now), '\n'))), errcode.HoldSignature, "does not verify"},
 	} {
 		_, fault := h.ResolveHold(context.Background(), h.key(secret), hold.HoldID, row.body)
 		if codeOf(fault) != row.code || !strings.Contains(fault.Message, row.message) {
@@ -225,9 +225,9 @@ func TestResolution(t *testing.T) {
 	}
 	for _, decision := range []string{"DENIED", "ALLOWED"} {
 		_, fault := h.resolve(secret, by, hold, decision, now)
-		want(t, fault, code.HoldResolved)
+		want(t, fault, errcode.HoldResolved)
 	}
-	if answer, fault := h.ask(h.key(secret), deployIntent); fault != nil || answer.Code != code.HoldDenied || answer.HTTP != 403 {
+	if answer, fault := h.ask(h.key(secret), deployIntent); fault != nil || answer.Code != errcode.HoldDenied || answer.HTTP != 403 {
 		t.Errorf("%+v %v", answer, fault)
 	}
 	h.pass(24 * time.Hour)
@@ -245,7 +245,7 @@ func TestResolvedAtOnce(t *testing.T) {
 			_, fault := h.resolve(secret, by, hold, []string{"ALLOWED", "DENIED"}[i%2], noon.Unix())
 			if fault == nil {
 				resolved.Add(1)
-			} else if fault.Code != code.HoldResolved {
+			} else if fault.Code != errcode.HoldResolved {
 				t.Error(fault)
 			}
 		})
@@ -291,7 +291,7 @@ func TestHoldUsedOnce(t *testing.T) {
 		t.Fatal(fault)
 	}
 	for range 2 { // a refusal by the limit leaves the hold
-		if answer, fault := h.ask(h.key(secret), deployIntent); fault != nil || answer.Code != code.LoopLimitExceeded {
+		if answer, fault := h.ask(h.key(secret), deployIntent); fault != nil || answer.Code != errcode.LoopLimitExceeded {
 			t.Errorf("%+v %v", answer, fault)
 		}
 	}
@@ -318,7 +318,7 @@ func TestSelfHostedResolution(t *testing.T) {
 		t.Fatal(fault)
 	}
 	_, fault = h.resolve(view.APIKey, other, hold, "ALLOWED", noon.Unix())
-	want(t, fault, code.HoldSignature)
+	want(t, fault, errcode.HoldSignature)
 	if _, fault = h.resolve(view.APIKey, by, hold, "ALLOWED", noon.Unix()); fault != nil {
 		t.Error(fault)
 	}

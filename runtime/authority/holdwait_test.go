@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // counting is a ledger that counts how often holds are read.
@@ -85,17 +85,17 @@ func TestWaitHoldOver(t *testing.T) {
 		t.Errorf("left: %+v %v", got.view, got.fault)
 	}
 	for _, id := range []string{"", "x", "00000000-0000-4000-8000-000000000000"} {
-		want(t, (<-h.wait(t.Context(), secret, id, MaxHoldWait)).fault, code.NotFound)
+		want(t, (<-h.wait(t.Context(), secret, id, MaxHoldWait)).fault, errcode.NotFound)
 	}
 	h.Ledger = ailing{h.ledger}
-	want(t, (<-h.wait(t.Context(), secret, hold.HoldID, MaxHoldWait)).fault, code.StoreUnavailable)
+	want(t, (<-h.wait(t.Context(), secret, hold.HoldID, MaxHoldWait)).fault, errcode.StoreUnavailable)
 	h.Ledger = h.ledger
 
 	ctx, cancel = context.WithCancel(t.Context())
 	answer = h.wait(ctx, secret, hold.HoldID, MaxHoldWait)
 	h.pass(24 * time.Hour)
 	cancel()
-	want(t, (<-answer).fault, code.NotFound)
+	want(t, (<-answer).fault, errcode.NotFound)
 }
 
 // TestWaitHoldRevoked: a key that is revoked while it waits is told nothing.
@@ -108,7 +108,7 @@ func TestWaitHoldRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	want(t, (<-answer).fault, code.APIKeyInvalid)
+	want(t, (<-answer).fault, errcode.APIKeyInvalid)
 }
 
 // TestWaitHoldRoom: of a key, and in all, only so many wait; others get the hold as it is.

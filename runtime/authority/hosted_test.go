@@ -14,10 +14,10 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/vm/errcode"
 )
 
 // town is a hosted service over a ledger in memory, whose time the test sets.
@@ -147,7 +147,7 @@ func (h *town) ask(key *ledger.Key, intent string) (*Answer, *Failure) {
 }
 
 // codeOf is the code of a failure, "" where there is none.
-func codeOf(fault *Failure) code.Code {
+func codeOf(fault *Failure) errcode.Code {
 	if fault == nil {
 		return ""
 	}
@@ -155,7 +155,7 @@ func codeOf(fault *Failure) code.Code {
 }
 
 // want fails the test unless a failure has a code.
-func want(t *testing.T, fault *Failure, c code.Code) {
+func want(t *testing.T, fault *Failure, c errcode.Code) {
 	t.Helper()
 	if codeOf(fault) != c {
 		t.Errorf("the answer is %q (%v), not %q", codeOf(fault), fault, c)

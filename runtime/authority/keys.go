@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // The form of API keys (specification, "API key"). What follows the prefix is 64 hex digits, 256 random bits.
@@ -26,7 +26,7 @@ const (
 // test environment a live key that is used for the first time is looked up in production.
 func (a *Authority) Authenticate(token []byte, scopes ledger.Scopes) (*ledger.Key, *Failure) {
 	if a.Environment == Production && bytes.HasPrefix(token, []byte(testKeyPrefix)) {
-		return nil, failure(code.APIKeyWrongEnv, "this is a key of the test environment; use a production key here")
+		return nil, failure(errcode.APIKeyWrongEnv, "this is a key of the test environment; use a production key here")
 	}
 	hash := sha256.Sum256(token)
 	key, found := a.Ledger.LookupKey(hash)
@@ -46,16 +46,16 @@ func (a *Authority) admit(key *ledger.Key, found bool, scopes ledger.Scopes) (*l
 	case !found || key.Revoked != 0:
 		return nil, badKey()
 	case key.Environment != a.Environment:
-		return nil, failure(code.APIKeyWrongEnv, "the API key belongs to the environment "+key.Environment)
+		return nil, failure(errcode.APIKeyWrongEnv, "the API key belongs to the environment "+key.Environment)
 	case !key.Scopes.Has(scopes):
-		return nil, failure(code.APIKeyScope, "the API key lacks the scope "+scopes.String())
+		return nil, failure(errcode.APIKeyScope, "the API key lacks the scope "+scopes.String())
 	}
 	return key, nil
 }
 
 // badKey is the one answer to keys that are not good.
 func badKey() *Failure {
-	return failure(code.APIKeyInvalid, "the API key is malformed, unknown or revoked; it starts with "+keyPrefix)
+	return failure(errcode.APIKeyInvalid, "the API key is malformed, unknown or revoked; it starts with "+keyPrefix)
 }
 
 // isLive reports whether a token has the form of a production key.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 const (
@@ -62,7 +62,7 @@ func (a *Authority) Limits(ctx context.Context, key *ledger.Key) (*LimitsView, *
 	defer cancel()
 	done, ok := a.pages.take(waiting, key.ID) // looking for groups reads pages of events
 	if !ok {
-		return nil, retryable(code.RateLimited, "other pages of events are being read, and the limits got no turn; ask for them again, and for one at a time", comeAgain)
+		return nil, retryable(errcode.RateLimited, "other pages of events are being read, and the limits got no turn; ask for them again, and for one at a time", comeAgain)
 	}
 	defer done()
 	now := a.Clock()
@@ -105,7 +105,7 @@ func (a *Admin) Limits(ctx context.Context, keyID string) (*LimitsView, error) {
 	switch {
 	case fault == nil:
 		return view, nil
-	case fault.Code == code.NoPolicy:
+	case fault.Code == errcode.NoPolicy:
 		return nil, fmt.Errorf("%w: %s", ledger.ErrInvalid, fault.Message)
 	}
 	return nil, fmt.Errorf("%w: %s", ledger.ErrUnavailable, fault.Message)

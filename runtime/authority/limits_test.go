@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 const limitsPolicy = `version: 2.0.0
@@ -201,5 +201,5 @@ func TestLimitsOf(t *testing.T) {
 	}
 	h.inForce.Store(nil)
 	_, fault := h.Limits(t.Context(), h.key)
-	want(t, fault, code.NoPolicy)
+	want(t, fault, errcode.NoPolicy)
 }

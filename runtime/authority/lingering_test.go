@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/vm/errcode"
 )
 
 // largeProgram is a policy whose program counts where it lingers; number makes it another one.
@@ -39,15 +39,15 @@ func TestReplacedPrograms(t *testing.T) {
 		h.policies.drop(1 << 62)
 	}
 	_, fault := h.deploy(secret, by, largeProgram("refused"))
-	want(t, fault, code.WarrantyBusy)
+	want(t, fault, errcode.WarrantyBusy)
 	if fault.RetryAfter != comeAgain {
 		t.Errorf("again after %v", fault.RetryAfter)
 	}
 	_, fault, _ = h.policyOf(ctx, h.key(evicted), noon.UnixNano())
-	want(t, fault, code.EvaluationBusy)
+	want(t, fault, errcode.EvaluationBusy)
 	h.policies.known = nil // it is not known to be large before it is loaded
 	_, fault, _ = h.policyOf(ctx, h.key(evicted), noon.UnixNano())
-	want(t, fault, code.EvaluationBusy)
+	want(t, fault, errcode.EvaluationBusy)
 	if _, fault := h.ask(h.key(small), bashIntent); fault != nil {
 		t.Error(fault)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // malformedIn returns the events of malformed requests.
@@ -45,7 +45,7 @@ func TestMalformedEvents(t *testing.T) {
 	}
 	for i, field := range []string{"intent.method", "amount", ""} {
 		e := &events[i]
-		if e.Event.Detail != field || e.Ending.Code != code.ValidationSchema || e.Event.Value != "" || e.Event.Action != "" || e.Key != h.key.ID {
+		if e.Event.Detail != field || e.Ending.Code != errcode.ValidationSchema || e.Event.Value != "" || e.Event.Action != "" || e.Key != h.key.ID {
 			t.Errorf("event %d is %+v", i, e)
 		}
 		if strings.Contains(e.Event.Detail, secret) {

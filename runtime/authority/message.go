@@ -8,11 +8,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 // maxQuoted bounds what a message repeats of a request, in bytes: agents choose the texts.
@@ -79,7 +79,7 @@ func (w *worker) appendReason(text []byte, outcome *ledger.Outcome) []byte {
 	case outcome.Result == ledger.Held:
 		rule, d := w.policy.program.Rule(w.result.Holds[0]), w.details(outcome)
 		text = w.appendConsent(text, w.result.Holds[0], &d)
-		if rule.Code == string(code.HoldConsensus) { // the messages of approvals say who has to decide
+		if rule.Code == string(errcode.HoldConsensus) { // the messages of approvals say who has to decide
 			text = append(text, ": a human operator has to decide"...)
 		}
 		return appendPlace(text, rule.Name, d.Line)
@@ -92,7 +92,7 @@ func (w *worker) appendReason(text []byte, outcome *ledger.Outcome) []byte {
 		switch {
 		case outcome.Result == ledger.RefusedGroups:
 			text = appendTooManyGroups(text)
-		case outcome.Code == code.ModelUsage:
+		case outcome.Code == errcode.ModelUsage:
 			text = append(text, usageUnknown...)
 		default:
 			text = w.appendRefusal(text, outcome.Reservation, outcome.Used)

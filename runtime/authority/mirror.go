@@ -9,8 +9,8 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // A Mirror asks the production service for a key.
@@ -97,7 +97,7 @@ func (m *mirrored) ask(hash [32]byte, now int64) (question *lookup, mine bool, f
 		return question, false, nil
 	}
 	if len(m.asking) >= maxLookups {
-		return nil, false, failure(code.StoreUnavailable, "too many keys are being looked up in the production service; ask again")
+		return nil, false, failure(errcode.StoreUnavailable, "too many keys are being looked up in the production service; ask again")
 	}
 	if m.asking == nil {
 		m.asking = map[[32]byte]*lookup{}
@@ -125,7 +125,7 @@ func (a *Authority) answerLookup(hash [32]byte, question *lookup) {
 		found, question.fault = false, nil
 	case err != nil:
 		a.troubles.report(a.Log, a.Clock(), "a key could not be mirrored from the production service", err)
-		question.fault = failure(code.StoreUnavailable, "the key could not be looked up in the production service; ask again later")
+		question.fault = failure(errcode.StoreUnavailable, "the key could not be looked up in the production service; ask again later")
 	default:
 		question.fault = nil
 	}
@@ -220,7 +220,7 @@ func (a *Authority) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key,
 func (a *Authority) MirrorRecord(ctx context.Context, hash [32]byte) (*MirrorRecord, *Failure) {
 	key, found := a.Ledger.LookupKey(hash)
 	if !found || key.Revoked != 0 || key.Environment != a.Environment {
-		return nil, failure(code.NotFound, "there is no such key")
+		return nil, failure(errcode.NotFound, "there is no such key")
 	}
 	record := &MirrorRecord{
 		KeyID: key.ID.String(), Email: key.Email, Organization: key.Organization, Plan: key.Tier, Scopes: key.Scopes.Names(),

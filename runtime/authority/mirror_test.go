@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // wire is a mirror that asks another authority in this process, by way of the JSON.
@@ -98,7 +98,7 @@ func TestMirror(t *testing.T) {
 	if answer, fault := test.ask(test.key(secret), bashIntent); fault != nil || answer.Status != "ALLOWED" {
 		t.Errorf("not isolated: %+v %v", answer, fault)
 	}
-	if _, fault := test.deploy(secret, newOperator(t), bashPolicy); codeOf(fault) != code.WarrantyOperator {
+	if _, fault := test.deploy(secret, newOperator(t), bashPolicy); codeOf(fault) != errcode.WarrantyOperator {
 		t.Errorf("not pinned: %v", fault)
 	}
 }
@@ -108,7 +108,7 @@ func TestMirrorWithoutPolicy(t *testing.T) {
 	production, test, between := twins(t)
 	secret := production.register()
 	_, fault := test.ask(test.key(secret), bashIntent)
-	want(t, fault, code.NoPolicy)
+	want(t, fault, errcode.NoPolicy)
 	test.key(secret)
 	if n := between.asked.Load(); n != 1 {
 		t.Errorf("production was asked %d times", n)
@@ -126,7 +126,7 @@ func TestMirrorMissing(t *testing.T) {
 	for range 3 {
 		for _, token := range []string{unknown, revoked} {
 			_, fault := test.Authenticate([]byte(token), 0)
-			if codeOf(fault) != code.APIKeyInvalid || fault.Message != badKey().Message {
+			if codeOf(fault) != errcode.APIKeyInvalid || fault.Message != badKey().Message {
 				t.Error(fault)
 			}
 		}
@@ -136,7 +136,7 @@ func TestMirrorMissing(t *testing.T) {
 	}
 	for _, token := range []string{"", "x", testKeyPrefix + strings.Repeat("1", 64), keyPrefix + strings.Repeat("1", 300)} {
 		_, fault := test.Authenticate([]byte(token), 0)
-		want(t, fault, code.APIKeyInvalid)
+		want(t, fault, errcode.APIKeyInvalid)
 	}
 	if n := between.asked.Load(); n != 2 {
 		t.Errorf("production was asked for what can't be a live key")
@@ -161,7 +161,7 @@ func TestMirrorFails(t *testing.T) {
 	production.mustDeploy(secret, by, bashPolicy)
 	between.broken = errors.New("no route to production")
 	_, fault := test.Authenticate([]byte(secret), 0)
-	want(t, fault, code.StoreUnavailable)
+	want(t, fault, errcode.StoreUnavailable)
 	between.broken = nil
 	for name, edit := range map[string]func(*MirrorRecord){
 		"no id":            func(r *MirrorRecord) { r.KeyID = "" },
@@ -173,7 +173,7 @@ func TestMirrorFails(t *testing.T) {
 		"no email":         func(r *MirrorRecord) { r.Email = "" },
 	} {
 		between.edit = edit
-		if _, fault := test.Authenticate([]byte(secret), 0); codeOf(fault) != code.StoreUnavailable {
+		if _, fault := test.Authenticate([]byte(secret), 0); codeOf(fault) != errcode.StoreUnavailable {
 			t.Errorf("%s: %v", name, fault)
 		}
 	}
@@ -211,7 +211,7 @@ func TestMirrorBusy(t *testing.T) {
 	var busy atomic.Int64
 	for i := range 2 * maxLookups {
 		group.Go(func() {
-			if _, fault := test.Authenticate(fmt.Appendf([]byte(keyPrefix), "%064d", i), 0); codeOf(fault) == code.StoreUnavailable {
+			if _, fault := test.Authenticate(fmt.Appendf([]byte(keyPrefix), "%064d", i), 0); codeOf(fault) == errcode.StoreUnavailable {
 				if busy.Add(1) == maxLookups {
 					close(between.slow)
 				}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // numbered is a policy with a section `## deployment` of those lines.
@@ -24,15 +24,15 @@ func TestNamedDeployment(t *testing.T) {
 	id, otherID := h.key(mine).ID.String(), h.key(other).ID.String()
 	for _, step := range []struct {
 		lines   string
-		code    code.Code
+		code    errcode.Code
 		message string
 	}{
 		{"serial: 3", "", ""},
-		{"serial: 4\nkeys: " + otherID, code.WarrantyNotNamed, id},
+		{"serial: 4\nkeys: " + otherID, errcode.WarrantyNotNamed, id},
 		{"serial: 4\nkeys: " + otherID + ", " + strings.ToUpper(id), "", ""},
-		{"serial: 5", code.WarrantyNotNamed, "`keys`"},
-		{"keys: *", code.WarrantyRollback, "has no serial"},
-		{"keys: *\nserial: 4", code.WarrantyRollback, "`serial: 5`"},
+		{"serial: 5", errcode.WarrantyNotNamed, "`keys`"},
+		{"keys: *", errcode.WarrantyRollback, "has no serial"},
+		{"keys: *\nserial: 4", errcode.WarrantyRollback, "`serial: 5`"},
 		{"serial: 4\nkeys: " + otherID + ", " + strings.ToUpper(id), "", ""}, // in force
 		{"keys: *\nserial: 5", "", ""},
 	} {
@@ -43,11 +43,11 @@ func TestNamedDeployment(t *testing.T) {
 	}
 	h.RefuseRollback = false // whatever it says
 	_, fault := h.deploy(mine, by, numbered("serial: 3"))
-	if codeOf(fault) != code.WarrantyNotNamed {
+	if codeOf(fault) != errcode.WarrantyNotNamed {
 		t.Errorf("%v", fault)
 	}
 	_, fault = h.deploy(mine, by, numbered("serial: 3\nkeys: *"))
-	want(t, fault, code.WarrantyRollback)
+	want(t, fault, errcode.WarrantyRollback)
 	views, err := h.admin().Deployments(context.Background(), id)
 	if err != nil || len(views) != 4 || views[3].Serial != 5 {
 		t.Errorf("%+v %v", views, err)
@@ -85,12 +85,12 @@ func TestDefaultNamed(t *testing.T) {
 		t.Errorf("%+v %v", answer, fault)
 	}
 	_, fault := h.ask(h.key(other), bashIntent)
-	want(t, fault, code.NoPolicy)
+	want(t, fault, errcode.NoPolicy)
 	if !strings.Contains(fault.Message, h.key(other).ID.String()) {
 		t.Error(fault.Message)
 	}
 	_, fault = h.deploy(named, by, bashPolicy)
-	want(t, fault, code.WarrantyNotNamed)
+	want(t, fault, errcode.WarrantyNotNamed)
 	h.mustDeploy(other, by, bashPolicy)
 	second := numbered("serial: 2")
 	if err := h.defaults(t, by, second); err != nil {
@@ -124,7 +124,7 @@ func TestDefaultGoesBack(t *testing.T) {
 		}
 	}
 	_, fault := h.deploy(view.APIKey, by, bashPolicy)
-	want(t, fault, code.WarrantyRollback)
+	want(t, fault, errcode.WarrantyRollback)
 	if !strings.Contains(fault.Message, "change a byte") {
 		t.Error(fault.Message)
 	}

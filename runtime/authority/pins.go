@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // MaxPinsBody bounds the body of a request that pins tools, in bytes.
@@ -39,7 +39,7 @@ type PinsView struct {
 // Pins lists what a key has pinned of an MCP server, by the names of the tools.
 func (a *Authority) Pins(ctx context.Context, key *ledger.Key, server string) (*PinsView, *Failure) {
 	if err := ledger.CheckServer(server); err != nil {
-		return nil, failure(code.ValidationSchema, reason(err, ledger.ErrInvalid))
+		return nil, failure(errcode.ValidationSchema, reason(err, ledger.ErrInvalid))
 	}
 	pins, err := a.Ledger.Pins(ctx, key.ID, server)
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *Authority) MeetTools(ctx context.Context, key *ledger.Key, body []byte)
 		return nil, fault
 	}
 	if err := list.Validate(); err != nil {
-		return nil, failure(code.ValidationSchema, reason(err, ledger.ErrInvalid))
+		return nil, failure(errcode.ValidationSchema, reason(err, ledger.ErrInvalid))
 	}
 	if err := a.Ledger.MeetTools(ctx, &list); err != nil {
 		return nil, a.pinFault(err)
@@ -91,12 +91,12 @@ func readTool(value json.RawMessage, list *ledger.ToolList) (problem string) {
 
 // pinBounds say of each bound on pins which code a request beyond it gets, and what is bounded.
 var pinBounds = map[ledger.PinBound]struct {
-	code code.Code
+	code errcode.Code
 	what string
 }{
-	ledger.PinnedServers: {code.TooManyPinnedServers, "MCP servers"},
-	ledger.PinnedTools:   {code.TooManyPinnedTools, "tools of this MCP server"},
-	ledger.PinnedBytes:   {code.PinnedBytesFull, "bytes of definitions of tools"},
+	ledger.PinnedServers: {errcode.TooManyPinnedServers, "MCP servers"},
+	ledger.PinnedTools:   {errcode.TooManyPinnedTools, "tools of this MCP server"},
+	ledger.PinnedBytes:   {errcode.PinnedBytesFull, "bytes of definitions of tools"},
 }
 
 func (a *Authority) pinFault(err error) *Failure {

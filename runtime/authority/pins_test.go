@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 func listed(server string, tools ...string) []byte {
@@ -76,9 +76,9 @@ func TestPins(t *testing.T) {
 	}
 	h.ledger.Fail(errors.New("the disk is gone"))
 	_, fault = h.Pins(ctx, key, "files")
-	want(t, fault, code.StoreUnavailable)
+	want(t, fault, errcode.StoreUnavailable)
 	_, fault = h.MeetTools(ctx, key, listed("files", "read", one))
-	want(t, fault, code.StoreUnavailable)
+	want(t, fault, errcode.StoreUnavailable)
 }
 
 // TestPinRefusals: each bound has its code, and what is refused pins nothing.
@@ -107,29 +107,29 @@ func TestPinRefusals(t *testing.T) {
 		"a hash with it": []byte(`{"server":"files","tools":[{"name":"a","definition":"{}","sha256":"00"}]}`),
 		"an acceptance":  []byte(`{"server":"files","accept":true,"tools":[{"name":"a","definition":"{}"}]}`),
 	} {
-		if _, fault := h.MeetTools(ctx, key, body); codeOf(fault) != code.ValidationSchema {
+		if _, fault := h.MeetTools(ctx, key, body); codeOf(fault) != errcode.ValidationSchema {
 			t.Errorf("%s: %+v", name, fault)
 		}
 	}
 	_, fault := h.Pins(ctx, key, "Files")
-	want(t, fault, code.ValidationSchema)
+	want(t, fault, errcode.ValidationSchema)
 	for i := range ledger.MaxPinnedServers {
 		_, fault := h.MeetTools(ctx, key, listed(fmt.Sprint("s", i), "a", "{}"))
 		want(t, fault, "")
 	}
 	_, fault = h.MeetTools(ctx, key, listed("one-more", "a", "{}"))
-	want(t, fault, code.TooManyPinnedServers)
-	for i := 0; fault == nil || fault.Code == code.TooManyPinnedServers; i++ {
+	want(t, fault, errcode.TooManyPinnedServers)
+	for i := 0; fault == nil || fault.Code == errcode.TooManyPinnedServers; i++ {
 		_, fault = h.MeetTools(ctx, key, listed("s1", fmt.Sprint("large", i), large(ledger.MaxToolDefinition)))
 	}
-	want(t, fault, code.PinnedBytesFull)
+	want(t, fault, errcode.PinnedBytesFull)
 	all := many(ledger.MaxPinnedTools)
 	for len(all) > 0 {
 		n := min(len(all), 2*ledger.MaxToolsMet)
 		_, fault = h.MeetTools(ctx, key, listed("s0", all[:n]...))
 		all = all[n:]
 	}
-	want(t, fault, code.TooManyPinnedTools)
+	want(t, fault, errcode.TooManyPinnedTools)
 	if !strings.Contains(fault.Message, "1000 tools") || !strings.Contains(fault.Message, "bailiff mcp forget") {
 		t.Error(fault.Message)
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // A plan is what an account pays for (specification, "Plans"). Money is in thousandths of a USD, so that every price is
@@ -87,6 +87,6 @@ func (a *Authority) storage(key *ledger.Key) uint64 {
 // quotaExceeded answers an intent that would have been allowed.
 func quotaExceeded(key *ledger.Key, now int64) *Failure {
 	p, at := planOf(key), moment(now)
-	return failure(code.QuotaExceeded, fmt.Sprintf("the plan %s includes %d allowed actions a month, and they are used up; the next month starts at %s",
+	return failure(errcode.QuotaExceeded, fmt.Sprintf("the plan %s includes %d allowed actions a month, and they are used up; the next month starts at %s",
 		p.name, p.included, time.Date(at.Year(), at.Month()+1, 1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)))
 }

@@ -13,10 +13,10 @@ import (
 	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
+	"bailiff/vm/errcode"
 )
 
 const (
@@ -212,10 +212,10 @@ func (a *Authority) policyOf(ctx context.Context, key *ledger.Key, now int64) (p
 	if key.PolicyHash == [32]byte{} {
 		standard := a.DefaultPolicy()
 		if standard == nil {
-			return nil, failure(code.NoPolicy, "the API key has no policy; deploy one with POST /v1/warranty/deploy"), false
+			return nil, failure(errcode.NoPolicy, "the API key has no policy; deploy one with POST /v1/warranty/deploy"), false
 		}
 		if !standard.isFor(key.ID) {
-			return nil, failure(code.NoPolicy, "the default policy is for other API keys, and this one has no policy of its own; "+
+			return nil, failure(errcode.NoPolicy, "the default policy is for other API keys, and this one has no policy of its own; "+
 				"deploy one with POST /v1/warranty/deploy, or have the operator add "+key.ID.String()+" to the `keys` of the default policy"), false
 		}
 		return standard, nil, false
@@ -231,7 +231,7 @@ func (a *Authority) policyOf(ctx context.Context, key *ledger.Key, now int64) (p
 	case errors.Is(err, errMoved):
 		return nil, nil, true
 	case errors.Is(err, errBusy):
-		return nil, retryable(code.EvaluationBusy, "too many policies are being loaded or used; ask again", comeAgain), false
+		return nil, retryable(errcode.EvaluationBusy, "too many policies are being loaded or used; ask again", comeAgain), false
 	case err != nil:
 		a.Log.Error("a deployed policy could not be loaded", "key", key.ID.String(), "policyHash", hex.EncodeToString(key.PolicyHash[:]), "error", err)
 		return nil, unavailable(), false

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 const bashPolicy = "version: 2.0.0\n\n## tool_calls\nallowed: bash\n"
@@ -32,7 +32,7 @@ func TestQuotaBorder(t *testing.T) {
 				switch answer, fault := h.ask(key, bashIntent); {
 				case fault == nil && answer.Status == "ALLOWED":
 					allowed.Add(1)
-				case codeOf(fault) == code.QuotaExceeded:
+				case codeOf(fault) == errcode.QuotaExceeded:
 					refused.Add(1)
 				default:
 					t.Errorf("%+v %v", answer, fault)
@@ -45,7 +45,7 @@ func TestQuotaBorder(t *testing.T) {
 		t.Errorf("%d allowed, %d refused", allowed.Load(), refused.Load())
 	}
 	answer := new(Answer)
-	want(t, h.Decide(context.Background(), key, request(bashIntent), true, answer), code.QuotaExceeded) // a test-run reads it
+	want(t, h.Decide(context.Background(), key, request(bashIntent), true, answer), errcode.QuotaExceeded) // a test-run reads it
 	if answer, fault := h.ask(key, `{"action":"other"}`); fault != nil || answer.Status != "DENIED" {
 		t.Errorf("a denial does not count: %+v %v", answer, fault)
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // RegisteredKey is the answer to a registration (decisions, section 5).
@@ -22,7 +22,7 @@ type RegisteredKey struct {
 // policy before it can authorize anything.
 func (a *Authority) Register(ctx context.Context, body []byte) (*RegisteredKey, *Failure) {
 	if !a.Hosted {
-		return nil, failure(code.RegistrationClosed, "this service is self-hosted: its operator makes API keys with `bailiff keys create`")
+		return nil, failure(errcode.RegistrationClosed, "this service is self-hosted: its operator makes API keys with `bailiff keys create`")
 	}
 	key := ledger.Key{
 		Environment: a.Environment, Tier: planDeveloper, Scopes: ledger.ScopeAuthorize | ledger.ScopeDeploy, Created: a.Clock().UnixNano(),
@@ -32,10 +32,10 @@ func (a *Authority) Register(ctx context.Context, body []byte) (*RegisteredKey, 
 		text("organization", false, ledger.MaxKeyText, &key.Organization),
 	)
 	if fault == nil && !isEmail(key.Email) {
-		fault = failure(code.ValidationSchema, fmt.Sprintf("email: %+.64q is no e-mail address", key.Email))
+		fault = failure(errcode.ValidationSchema, fmt.Sprintf("email: %+.64q is no e-mail address", key.Email))
 	}
 	if fault == nil && !isPlain(key.Organization) {
-		fault = failure(code.ValidationSchema, "organization has a character that can't be shown")
+		fault = failure(errcode.ValidationSchema, "organization has a character that can't be shown")
 	}
 	if fault != nil {
 		return nil, fault

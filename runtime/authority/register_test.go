@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // TestRegister: a key comes with the scopes and the plan that the service gives, and can do nothing before a policy is
@@ -32,10 +32,10 @@ func TestRegister(t *testing.T) {
 		t.Errorf("%+v", key)
 	}
 	for _, testRun := range []bool{false, true} {
-		want(t, h.Decide(context.Background(), key, request(bashIntent), testRun, new(Answer)), code.NoPolicy)
+		want(t, h.Decide(context.Background(), key, request(bashIntent), testRun, new(Answer)), errcode.NoPolicy)
 	}
-	want(t, h.Decide(context.Background(), key, []byte(`{}`), false, new(Answer)), code.ValidationSchema) // comes before
-	if _, fault := h.Authenticate([]byte(view.APIKey), ledger.ScopeWebhooks); codeOf(fault) != code.APIKeyScope {
+	want(t, h.Decide(context.Background(), key, []byte(`{}`), false, new(Answer)), errcode.ValidationSchema) // comes before
+	if _, fault := h.Authenticate([]byte(view.APIKey), ledger.ScopeWebhooks); codeOf(fault) != errcode.APIKeyScope {
 		t.Error(fault)
 	}
 }
@@ -71,7 +71,7 @@ func TestRegisterRefuses(t *testing.T) {
 		{`{"email":"` + strings.Repeat("a", 250) + `@example.com"}`, "email has 262 bytes"},
 	} {
 		_, fault := h.Register(context.Background(), []byte(row.body))
-		if codeOf(fault) != code.ValidationSchema || !strings.Contains(fault.Message, row.message) {
+		if codeOf(fault) != errcode.ValidationSchema || !strings.Contains(fault.Message, row.message) {
 			t.Errorf("%s: %v, not %s", row.body, fault, row.message)
 		}
 	}
@@ -84,7 +84,7 @@ func TestRegisterRefuses(t *testing.T) {
 func TestRegisterClosed(t *testing.T) {
 	h := newHouse(t, rand.Reader)
 	_, fault := h.Register(context.Background(), []byte(`{"email":"a@example.com"}`))
-	want(t, fault, code.RegistrationClosed)
+	want(t, fault, errcode.RegistrationClosed)
 }
 
 // TestRegisterFails: without a store nothing is registered, and no secret leaves.
@@ -92,7 +92,7 @@ func TestRegisterFails(t *testing.T) {
 	h := newTown(t)
 	h.ledger.Fail(errors.New("the disk is gone"))
 	view, fault := h.Register(context.Background(), []byte(`{"email":"a@example.com"}`))
-	want(t, fault, code.StoreUnavailable)
+	want(t, fault, errcode.StoreUnavailable)
 	if view != nil {
 		t.Error(view)
 	}
@@ -108,7 +108,7 @@ func TestEnumeration(t *testing.T) {
 	var first *Failure
 	for _, token := range []string{secret, keyPrefix + strings.Repeat("0", 64), keyPrefix, "", "x", strings.Repeat("x", 10_000), "Bearer " + secret} {
 		_, fault := h.Authenticate([]byte(token), ledger.ScopeAuthorize)
-		want(t, fault, code.APIKeyInvalid)
+		want(t, fault, errcode.APIKeyInvalid)
 		if first == nil {
 			first = fault
 		}
@@ -117,7 +117,7 @@ func TestEnumeration(t *testing.T) {
 		}
 	}
 	_, fault := h.Authenticate([]byte(testKeyPrefix+strings.Repeat("0", 64)), 0)
-	want(t, fault, code.APIKeyWrongEnv)
+	want(t, fault, errcode.APIKeyWrongEnv)
 }
 
 // TestAdminKeys: plans confer and take the webhook scope; old keys carry the full grant; test keys have their own form.

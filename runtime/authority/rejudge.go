@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/runtime/code"
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
 	"bailiff/runtime/subject"
+	"bailiff/vm/errcode"
 )
 
 // Rejudged is what the policy in force says, rule by rule, of what the record of a decision has of its request.
@@ -37,11 +37,11 @@ const (
 )
 
 // Rejudge judges a decision of a key again by the policy that is in force for it now, without any effect.
-func (a *Authority) Rejudge(ctx context.Context, key *ledger.Key, event *eventview.Event) (*Rejudged, *Failure) {
+func (a *Authority) Rejudge(ctx context.Context, key *ledger.Key, event *eventjson.Event) (*Rejudged, *Failure) {
 	policy, fault, again := a.policyOf(ctx, key, a.Clock().UnixNano())
 	switch {
 	case again:
-		return nil, retryable(code.EvaluationBusy, "the policy is being replaced; ask again", comeAgain)
+		return nil, retryable(errcode.EvaluationBusy, "the policy is being replaced; ask again", comeAgain)
 	case fault != nil:
 		return nil, fault
 	}
@@ -100,7 +100,7 @@ var recordedFields = map[subject.Field]string{
 }
 
 // recordedIntent returns a request with what the record of a decision has of it, and what it lacks.
-func recordedIntent(event *eventview.Event) (body []byte, missing []string) {
+func recordedIntent(event *eventjson.Event) (body []byte, missing []string) {
 	missing = []string{
 		"of a request the record has what its subject shows, without arguments, metadata, methods and fees",
 		"counters and holds are as for a key that has done nothing yet",

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 const rejudgePolicy = `version: 2.4.0
@@ -88,7 +88,7 @@ func TestRejudgeTakesATurn(t *testing.T) {
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, fault := h.Rejudge(gone, h.key, &latest.Events[0]); fault == nil || fault.Code != code.EvaluationBusy {
+	if _, fault := h.Rejudge(gone, h.key, &latest.Events[0]); fault == nil || fault.Code != errcode.EvaluationBusy {
 		t.Errorf("beside another one it is answered %v", fault)
 	}
 	done()

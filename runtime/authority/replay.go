@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/vm/errcode"
 )
 
 // The claims of an attestation and its life have room in a ledger's record.
@@ -69,7 +69,7 @@ func (a *Authority) again(ctx context.Context, w *worker, ticket ledger.Ticket, 
 	a.lap(w, metrics.StageSign, moment)
 	if err != nil {
 		a.Log.Error("an attestation could not be signed again", "error", err)
-		return failure(code.Internal, "the attestation could not be signed again; ask with a new intent")
+		return failure(errcode.Internal, "the attestation could not be signed again; ask with a new intent")
 	}
 	outcome := ledger.Outcome{Result: first.Result, Ending: first.Ending, Observed: first.Observed, Reservation: -1, Now: first.Now}
 	fault, _ := w.answer(&outcome, token)

@@ -12,10 +12,10 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/vm/errcode"
 )
 
 // nonced is a request with a request_nonce.
@@ -134,10 +134,10 @@ func TestReplayAnew(t *testing.T) {
 	for range 4 {
 		h.decide(bashIntent, false)
 	}
-	if answer, _ := h.decide(bashIntent, false); answer.Code != code.LoopLimitExceeded {
+	if answer, _ := h.decide(bashIntent, false); answer.Code != errcode.LoopLimitExceeded {
 		t.Fatalf("the limit is not used up: %+v", answer)
 	}
-	if answer := h.authorize(nonced("m", bashIntent)); answer.Code != code.LoopLimitExceeded {
+	if answer := h.authorize(nonced("m", bashIntent)); answer.Code != errcode.LoopLimitExceeded {
 		t.Errorf("a new request: %+v", answer)
 	}
 	h.sameDecision("the limit is used up", first, h.authorize(body))
@@ -262,7 +262,7 @@ func TestReplayOfOtherCompiler(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := h.authorize(string(body))
-	if first.Status != "ALLOWED" || first.Code != code.HoldDenied || first.Details.Limit != "0.5" {
+	if first.Status != "ALLOWED" || first.Code != errcode.HoldDenied || first.Details.Limit != "0.5" {
 		t.Fatalf("%+v", first)
 	}
 	for name, text := range map[string]string{

@@ -9,9 +9,9 @@ import (
 	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/response"
+	"bailiff/vm/errcode"
 )
 
 const (
@@ -103,7 +103,7 @@ func (a *Authority) signedRules(ctx context.Context, key *ledger.Key, policy *Po
 	}
 	done, ok := a.loads.take(ctx, key.ID)
 	if !ok {
-		return nil, retryable(code.EvaluationBusy, "too many response policies are being made; ask again", comeAgain)
+		return nil, retryable(errcode.EvaluationBusy, "too many response policies are being made; ask again", comeAgain)
 	}
 	defer done()
 	kept, fresh := a.responses.get(key, policy.Hash, now)
@@ -127,7 +127,7 @@ func (a *Authority) signedRules(ctx context.Context, key *ledger.Key, policy *Po
 		return nil, nil
 	case err != nil:
 		a.Log.Error("the response rules of a policy could not be signed", "key", key.ID.String(), "policyHash", policy.Hash, "error", err)
-		return nil, failure(code.StoreUnavailable, "the response rules of the policy could not be read or signed, so none are given; ask again later")
+		return nil, failure(errcode.StoreUnavailable, "the response rules of the policy could not be read or signed, so none are given; ask again later")
 	}
 	a.responses.put(key.ID, made)
 	return &ResponsePolicyView{made.token, made.hash}, nil

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
 	"bailiff/runtime/response"
+	"bailiff/vm/errcode"
 )
 
 const responseRules = "version: 2.3.0\n\n## mcp\nallowed_tools: web.fetch, api.call\nresponse.web_fetch_tools: Web.Fetch\nresponse.http_tools: api.call\n" +
@@ -41,7 +41,7 @@ func TestResponsePolicy(t *testing.T) {
 	h, by := newTown(t), newOperator(t)
 	secret := h.register()
 	_, fault := h.ResponsePolicy(context.Background(), h.key(secret))
-	want(t, fault, code.NoPolicy)
+	want(t, fault, errcode.NoPolicy)
 	deployed := h.mustDeploy(secret, by, responseRules)
 	_, first := h.readSigned(secret, h.Clock())
 	const all = `{"version":1,"webFetchTools":["web.fetch"],"httpTools":["api.call"],"ruleset":"sof-response-rules-v1","block":["secret"],"redact":["pii"],` +

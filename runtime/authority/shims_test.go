@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 const (
@@ -87,25 +87,25 @@ func TestActivation(t *testing.T) {
 	h := newTown(t, func(c *Config) { c.Shims = shims })
 	by := newOperator(t)
 	secret := h.register()
-	send := func(policy, token string) code.Code {
+	send := func(policy, token string) errcode.Code {
 		_, fault := h.Deploy(context.Background(), h.key(secret), body(t, "warranty_md", by.sign(t, policy), "operator_public_key", by.public, "trusted_shim_attestation", token))
 		return codeOf(fault)
 	}
-	edits := spoilt(t, func(edits map[string]any) code.Code {
+	edits := spoilt(t, func(edits map[string]any) errcode.Code {
 		return send(shimPolicy, trusted.activation(t, by, shimPolicy, edits))
 	})
-	if got := send(shimPolicy, stranger.activation(t, by, shimPolicy, edits)); got != code.ShimUntrusted {
+	if got := send(shimPolicy, stranger.activation(t, by, shimPolicy, edits)); got != errcode.ShimUntrusted {
 		t.Errorf("a stranger's: %s", got)
 	}
 	edits["jti"] = 7
-	if got := send(shimPolicy, stranger.activation(t, by, shimPolicy, edits)); got != code.ShimMalformed {
+	if got := send(shimPolicy, stranger.activation(t, by, shimPolicy, edits)); got != errcode.ShimMalformed {
 		t.Errorf("a malformed one: %s", got)
 	}
-	if got := send(shimPolicy, ""); got != code.ShimAttestation {
+	if got := send(shimPolicy, ""); got != errcode.ShimAttestation {
 		t.Errorf("none: %s", got)
 	}
 	for _, policy := range []string{strings.Replace(shimPolicy, "require_shim: true\n", "", 1), strings.Replace(shimPolicy, "require_shim: true\n", "require_shim: false\n", 2)} {
-		if got := send(policy, "x"); got != code.ShimRequired {
+		if got := send(policy, "x"); got != errcode.ShimRequired {
 			t.Errorf("without require_shim: %s", got)
 		}
 	}
@@ -116,7 +116,7 @@ func TestActivation(t *testing.T) {
 	if got := send(shimPolicy, token); got != "" {
 		t.Fatal(got)
 	}
-	if got := send(shimPolicy, token); got != code.ShimReplayed {
+	if got := send(shimPolicy, token); got != errcode.ShimReplayed {
 		t.Errorf("again: %s", got)
 	}
 	if got := send(bashPolicy, "x"); got != "" {
@@ -126,25 +126,25 @@ func TestActivation(t *testing.T) {
 
 // spoilt takes the steps behind the signature, last to first: what a step spoils stays spoilt for those before it, which
 // are answered. It returns all that is spoilt.
-func spoilt(t *testing.T, send func(edits map[string]any) code.Code) map[string]any {
+func spoilt(t *testing.T, send func(edits map[string]any) errcode.Code) map[string]any {
 	t.Helper()
 	edits := map[string]any{}
 	for _, step := range []struct {
 		name  string
 		value any
-		code  code.Code
+		code  errcode.Code
 	}{
-		{"operator_key_fingerprint", strings.Repeat("0", 64), code.ShimBinding},
-		{"policy_hash", strings.Repeat("0", 64), code.ShimBinding},
-		{"capabilities", []string{"profile.repository"}, code.ShimCapability},
-		{"jti", "tooshort", code.ShimNonce},
-		{"exp", noon.Unix(), code.ShimExpired},
-		{"shim_version", "1.4", code.ShimVersionUnknown},
-		{"shim_version", "", code.ShimVersion},
-		{"shim_version", nil, code.ShimVersion},
-		{"sub", "fleet-2", code.ShimIdentity},
-		{"aud", "https://api.example.com", code.ShimAudience},
-		{"iss", "https://other.example.com", code.ShimIssuer},
+		{"operator_key_fingerprint", strings.Repeat("0", 64), errcode.ShimBinding},
+		{"policy_hash", strings.Repeat("0", 64), errcode.ShimBinding},
+		{"capabilities", []string{"profile.repository"}, errcode.ShimCapability},
+		{"jti", "tooshort", errcode.ShimNonce},
+		{"exp", noon.Unix(), errcode.ShimExpired},
+		{"shim_version", "1.4", errcode.ShimVersionUnknown},
+		{"shim_version", "", errcode.ShimVersion},
+		{"shim_version", nil, errcode.ShimVersion},
+		{"sub", "fleet-2", errcode.ShimIdentity},
+		{"aud", "https://api.example.com", errcode.ShimAudience},
+		{"iss", "https://other.example.com", errcode.ShimIssuer},
 	} {
 		edits[step.name] = step.value
 		if got := send(edits); got != step.code {
@@ -170,37 +170,37 @@ func TestActivationForms(t *testing.T) {
 	const header = `{"alg":"EdDSA","kid":"k"}`
 	tests := []struct {
 		token string
-		code  code.Code
+		code  errcode.Code
 	}{
-		{"x", code.ShimMalformed}, {part[0] + "." + part[1], code.ShimMalformed}, {good + ".x", code.ShimMalformed}, {good + "\n", code.ShimMalformed},
-		{strings.Repeat("a", 20_000), code.ShimMalformed},
-		{trusted.token(`{"alg":"EdDSA"}`, claims), code.ShimMalformed},
-		{trusted.token(`{"alg":"EdDSA","kid":"k","crit":["x"],"x":1}`, claims), code.ShimMalformed},
-		{trusted.token(`{"alg":"none","kid":"k"}`, claims), code.ShimUntrusted},
-		{trusted.token(`{"alg":"HS256","kid":"k"}`, claims), code.ShimUntrusted},
-		{trusted.token(`{"alg":"EdDSA","kid":"unknown"}`, claims), code.ShimUntrusted},
+		{"x", errcode.ShimMalformed}, {part[0] + "." + part[1], errcode.ShimMalformed}, {good + ".x", errcode.ShimMalformed}, {good + "\n", errcode.ShimMalformed},
+		{strings.Repeat("a", 20_000), errcode.ShimMalformed},
+		{trusted.token(`{"alg":"EdDSA"}`, claims), errcode.ShimMalformed},
+		{trusted.token(`{"alg":"EdDSA","kid":"k","crit":["x"],"x":1}`, claims), errcode.ShimMalformed},
+		{trusted.token(`{"alg":"none","kid":"k"}`, claims), errcode.ShimUntrusted},
+		{trusted.token(`{"alg":"HS256","kid":"k"}`, claims), errcode.ShimUntrusted},
+		{trusted.token(`{"alg":"EdDSA","kid":"unknown"}`, claims), errcode.ShimUntrusted},
 		{trusted.token(header, claims+" "), ""},
-		{trusted.token(header, claims+"{}"), code.ShimMalformed},
-		{trusted.token(header, `[]`), code.ShimMalformed},
-		{trusted.token(header, `null`), code.ShimMalformed},
-		{trusted.token(header, strings.Replace(claims, `"iss"`, `"iss":"https://other.example.com","iss"`, 1)), code.ShimMalformed},
-		{part[0] + "." + part[1] + "." + base64.RawURLEncoding.EncodeToString(make([]byte, 64)), code.ShimUntrusted},
-		{with(map[string]any{"activation_schema": "svc-trusted-shim-activation/v2"}), code.ShimMalformed},
-		{with(map[string]any{"iat": 1.5}), code.ShimMalformed}, {with(map[string]any{"capabilities": "profile.repository"}), code.ShimMalformed},
-		{with(map[string]any{"aud": []string{deployURL}}), ""}, {with(map[string]any{"aud": []string{deployURL, "x"}}), code.ShimMalformed},
-		{with(map[string]any{"exp": noon.Unix() + 291}), code.ShimExpired}, {with(map[string]any{"exp": noon.Unix() + 290}), ""},
-		{with(map[string]any{"iat": noon.Unix()}), ""}, {with(map[string]any{"iat": noon.Unix() + 1}), code.ShimExpired},
-		{with(map[string]any{"nbf": noon.Unix() + 1}), code.ShimExpired}, {with(map[string]any{"iat": noon.Unix() + 300, "exp": noon.Unix() + 300}), code.ShimExpired},
-		{with(map[string]any{"iat": -1 << 62, "exp": 1 << 62}), code.ShimExpired},
-		{with(map[string]any{"policy_hash": strings.Repeat("0", 64)}), code.ShimBinding},
-		{with(map[string]any{"capabilities": []string{"profile.execution_limits"}}), code.ShimCapability},
-		{with(map[string]any{"jti": strings.Repeat("ä", 16)}), ""}, {with(map[string]any{"jti": strings.Repeat("ä", 129)}), code.ShimNonce},
+		{trusted.token(header, claims+"{}"), errcode.ShimMalformed},
+		{trusted.token(header, `[]`), errcode.ShimMalformed},
+		{trusted.token(header, `null`), errcode.ShimMalformed},
+		{trusted.token(header, strings.Replace(claims, `"iss"`, `"iss":"https://other.example.com","iss"`, 1)), errcode.ShimMalformed},
+		{part[0] + "." + part[1] + "." + base64.RawURLEncoding.EncodeToString(make([]byte, 64)), errcode.ShimUntrusted},
+		{with(map[string]any{"activation_schema": "svc-trusted-shim-activation/v2"}), errcode.ShimMalformed},
+		{with(map[string]any{"iat": 1.5}), errcode.ShimMalformed}, {with(map[string]any{"capabilities": "profile.repository"}), errcode.ShimMalformed},
+		{with(map[string]any{"aud": []string{deployURL}}), ""}, {with(map[string]any{"aud": []string{deployURL, "x"}}), errcode.ShimMalformed},
+		{with(map[string]any{"exp": noon.Unix() + 291}), errcode.ShimExpired}, {with(map[string]any{"exp": noon.Unix() + 290}), ""},
+		{with(map[string]any{"iat": noon.Unix()}), ""}, {with(map[string]any{"iat": noon.Unix() + 1}), errcode.ShimExpired},
+		{with(map[string]any{"nbf": noon.Unix() + 1}), errcode.ShimExpired}, {with(map[string]any{"iat": noon.Unix() + 300, "exp": noon.Unix() + 300}), errcode.ShimExpired},
+		{with(map[string]any{"iat": -1 << 62, "exp": 1 << 62}), errcode.ShimExpired},
+		{with(map[string]any{"policy_hash": strings.Repeat("0", 64)}), errcode.ShimBinding},
+		{with(map[string]any{"capabilities": []string{"profile.execution_limits"}}), errcode.ShimCapability},
+		{with(map[string]any{"jti": strings.Repeat("ä", 16)}), ""}, {with(map[string]any{"jti": strings.Repeat("ä", 129)}), errcode.ShimNonce},
 	}
 	for _, name := range []string{"activation_schema", "iss", "aud", "sub", "jti", "iat", "exp", "capabilities", "policy_hash", "operator_key_fingerprint"} {
 		tests = append(tests, struct {
 			token string
-			code  code.Code
-		}{with(map[string]any{name: nil}), code.ShimMalformed})
+			code  errcode.Code
+		}{with(map[string]any{name: nil}), errcode.ShimMalformed})
 	}
 	for i, row := range tests {
 		key := h.key(h.register())
@@ -219,7 +219,7 @@ func TestActivationUntrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, by := newTown(t, func(c *Config) { c.Shims, c.DeployURL = shims, "" }), newOperator(t)
-	for _, wanted := range []code.Code{code.ShimAudience, code.ShimUntrusted} {
+	for _, wanted := range []errcode.Code{errcode.ShimAudience, errcode.ShimUntrusted} {
 		token := trusted.activation(t, by, shimPolicy, map[string]any{"aud": ""})
 		_, fault := h.Deploy(context.Background(), h.key(h.register()), body(t, "warranty_md", by.sign(t, shimPolicy), "operator_public_key", by.public, "trusted_shim_attestation", token))
 		want(t, fault, wanted)
@@ -237,7 +237,7 @@ func TestReplayAcrossKeys(t *testing.T) {
 	h := newTown(t, func(c *Config) { c.Shims = shims })
 	by := newOperator(t)
 	token := trusted.activation(t, by, shimPolicy, nil)
-	results := make(chan code.Code)
+	results := make(chan errcode.Code)
 	for range 32 {
 		key := h.key(h.register())
 		go func() {
@@ -245,16 +245,16 @@ func TestReplayAcrossKeys(t *testing.T) {
 			results <- codeOf(fault)
 		}()
 	}
-	counts := map[code.Code]int{}
+	counts := map[errcode.Code]int{}
 	for range 32 {
 		counts[<-results]++
 	}
-	if counts[""] != 1 || counts[code.ShimReplayed] != 31 {
+	if counts[""] != 1 || counts[errcode.ShimReplayed] != 31 {
 		t.Error(counts)
 	}
 	h.pass(time.Hour)
 	_, fault := h.Deploy(context.Background(), h.key(h.register()), body(t, "warranty_md", by.sign(t, shimPolicy), "operator_public_key", by.public, "trusted_shim_attestation", token))
-	want(t, fault, code.ShimExpired)
+	want(t, fault, errcode.ShimExpired)
 }
 
 // TestParseTrustedShims: the file is read strictly.

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/vm/errcode"
 )
 
 // What compiling and judging may take (decisions, section 8).
@@ -151,13 +151,13 @@ func (a *Authority) heavyTurn(ctx context.Context, key ledger.ID) (release func(
 	defer cancel()
 	release, ok := a.heavy.take(waiting, key)
 	if !ok {
-		return nil, retryable(code.EvaluationBusy, "such a request takes long to judge or to explain, and others wait for it; send fewer at once, or a smaller one", comeAgain)
+		return nil, retryable(errcode.EvaluationBusy, "such a request takes long to judge or to explain, and others wait for it; send fewer at once, or a smaller one", comeAgain)
 	}
 	return release, nil
 }
 
 // retryable is a failure that says when to come again.
-func retryable(c code.Code, message string, after time.Duration) *Failure {
+func retryable(c errcode.Code, message string, after time.Duration) *Failure {
 	return &Failure{Code: c, Message: message, RetryAfter: after}
 }
 

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/limit"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/ratelimit"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 // slowPattern takes 1.2 s on the largest request.
@@ -26,7 +26,7 @@ const slowPattern = "version: 2.0.0\n## custom\ndeny_if.metadata.note matches N?
 const slowishPolicy = "version: 2.0.0\n## tool_calls\nallowed: bash\n## custom\ndeny_if.context matches .{0,200}xN$\n"
 
 // hourly lets a key deploy ten times an hour.
-func hourly(c *Config) { c.Deployments = limit.Window{Limit: 10, Per: time.Hour} }
+func hourly(c *Config) { c.Deployments = ratelimit.Window{Limit: 10, Per: time.Hour} }
 
 // TestDeploymentsAnHour holds that a key deploys ten times an hour; a policy that is refused counts where it was compiled.
 func TestDeploymentsAnHour(t *testing.T) {
@@ -34,21 +34,21 @@ func TestDeploymentsAnHour(t *testing.T) {
 	secret, by := h.register(), newOperator(t)
 	for range 20 { // not compiled
 		_, fault := h.Deploy(context.Background(), h.key(secret), body(t, "warranty_md", bashPolicy, "operator_public_key", by.public))
-		want(t, fault, code.WarrantySignature)
+		want(t, fault, errcode.WarrantySignature)
 	}
 	for i := range 10 {
 		if i%2 == 0 {
 			h.mustDeploy(secret, by, bashPolicy)
 		} else {
 			_, fault := h.deploy(secret, by, "version: 2.0.0\n## tool_calls\n")
-			want(t, fault, code.WarrantyInvalid)
+			want(t, fault, errcode.WarrantyInvalid)
 		}
 		if warned := strings.Contains(h.log.String(), "80 %"); warned != (i >= 7) {
 			t.Errorf("after %d deployments the log says %q", i+1, h.log.String())
 		}
 	}
 	_, fault := h.deploy(secret, by, bashPolicy)
-	want(t, fault, code.WarrantyRate)
+	want(t, fault, errcode.WarrantyRate)
 	if fault.RetryAfter <= 0 || fault.RetryAfter > time.Hour {
 		t.Errorf("again after %v", fault.RetryAfter)
 	}
@@ -72,14 +72,14 @@ func TestDeploymentsWarn(t *testing.T) {
 	}
 }
 
-func window(n int) limit.Window { return limit.Window{Limit: n, Per: time.Hour} }
+func window(n int) ratelimit.Window { return ratelimit.Window{Limit: n, Per: time.Hour} }
 
 // TestHeavyDeployment holds that what weighs too much has a code of its own, and that nothing of it is kept.
 func TestHeavyDeployment(t *testing.T) {
 	h := newTown(t)
 	secret, by := h.register(), newOperator(t)
 	_, fault := h.deploy(secret, by, slowPattern)
-	want(t, fault, code.WarrantyHeavy)
+	want(t, fault, errcode.WarrantyHeavy)
 	if !strings.Contains(string(fault.Diagnostics), "E2082") || h.key(secret).PolicyHash != [32]byte{} {
 		t.Errorf("%s", fault.Diagnostics)
 	}
@@ -98,7 +98,7 @@ func TestCompileTime(t *testing.T) {
 		return clock()
 	}
 	_, fault := h.deploy(secret, by, "version: 2.0.0\n## custom\n"+strings.Repeat("deny_if.metadata.note matches (a{1,9}|b)c\n", 5000))
-	want(t, fault, code.WarrantyTime)
+	want(t, fault, errcode.WarrantyTime)
 	if took := clock().Sub(begin); took < compileTime || took > compileTime+100*time.Millisecond {
 		t.Errorf("it stopped after %v", took)
 	}
@@ -114,7 +114,7 @@ func TestOneCompilation(t *testing.T) {
 		t.Fatal("no turn")
 	}
 	_, fault := h.deploy(secret, by, bashPolicy)
-	want(t, fault, code.WarrantyBusy)
+	want(t, fault, errcode.WarrantyBusy)
 	if fault.RetryAfter != comeAgain {
 		t.Errorf("again after %v", fault.RetryAfter)
 	}
@@ -124,7 +124,7 @@ func TestOneCompilation(t *testing.T) {
 		others = append(others, other)
 	}
 	_, fault = h.deploy(h.register(), by, bashPolicy) // waits for a place, and finds none
-	want(t, fault, code.WarrantyBusy)
+	want(t, fault, errcode.WarrantyBusy)
 	done()
 	h.mustDeploy(secret, by, bashPolicy)
 	for _, other := range others {
@@ -156,7 +156,7 @@ func TestHeavyTurns(t *testing.T) {
 		group.Go(func() {
 			if fault := ask(long); fault == nil {
 				judged.Add(1)
-			} else if fault.Code == code.EvaluationBusy && fault.RetryAfter > 0 {
+			} else if fault.Code == errcode.EvaluationBusy && fault.RetryAfter > 0 {
 				refused.Add(1)
 			}
 		})
@@ -323,7 +323,7 @@ func TestExplanationInTurn(t *testing.T) {
 		done, _ := h.heavy.take(context.Background(), key.ID)
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
-		want(t, h.Explain(ended, key, []byte(c.request), new(Answer)), code.EvaluationBusy)
+		want(t, h.Explain(ended, key, []byte(c.request), new(Answer)), errcode.EvaluationBusy)
 		done()
 		during := -1
 		h.Authority.Ledger = slowCounter{h.ledger, func() { during = h.heavy.underWay() }}
@@ -349,16 +349,16 @@ func TestLargeExplanationInTurn(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, body := range map[string][]byte{"large": large, "wrong": wrong} {
-		if fault := h.Explain(ended, key, body, new(Answer)); fault == nil || fault.Code != code.EvaluationBusy {
+		if fault := h.Explain(ended, key, body, new(Answer)); fault == nil || fault.Code != errcode.EvaluationBusy {
 			t.Errorf("%s: %v, and its turn had not come", name, fault)
 		}
 	}
-	if fault := h.Decide(context.Background(), key, wrong, true, new(Answer)); fault == nil || fault.Code == code.EvaluationBusy {
+	if fault := h.Decide(context.Background(), key, wrong, true, new(Answer)); fault == nil || fault.Code == errcode.EvaluationBusy {
 		t.Errorf("without an explanation a large body waits: %v", fault)
 	}
 	done()
 	for name, body := range map[string][]byte{"large": large, "wrong": wrong} {
-		if fault := h.Explain(context.Background(), key, body, new(Answer)); fault != nil && fault.Code == code.EvaluationBusy {
+		if fault := h.Explain(context.Background(), key, body, new(Answer)); fault != nil && fault.Code == errcode.EvaluationBusy {
 			t.Errorf("%s: %v", name, fault)
 		}
 		if n := h.heavy.underWay(); n != 0 {
@@ -381,7 +381,7 @@ func TestStorage(t *testing.T) {
 			t.Fatalf("after %d deployments the log says %q", n+1, h.log.String())
 		}
 	}
-	want(t, fault, code.WarrantyStorage)
+	want(t, fault, errcode.WarrantyStorage)
 	if n != 83 || strings.Count(h.log.String(), "80 %") != 1 || !strings.Contains(fault.Message, "20971520") {
 		t.Errorf("deployment %d is refused with %q, the log says %q", n, fault.Message, h.log.String())
 	}

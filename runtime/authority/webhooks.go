@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/webhook"
+	"bailiff/vm/errcode"
 )
 
 // WebhookView is the descriptor of a webhook (decisions, section 5).
@@ -29,9 +29,9 @@ type WebhookView struct {
 func (a *Authority) CreateWebhook(ctx context.Context, key *ledger.Key, body []byte) (*WebhookView, *Failure) {
 	switch p := planOf(key); {
 	case !p.webhooks:
-		return nil, failure(code.TierInsufficient, "webhooks need the plan "+planGrowth+" or "+planEnterprise+"; the account has "+p.name)
+		return nil, failure(errcode.TierInsufficient, "webhooks need the plan "+planGrowth+" or "+planEnterprise+"; the account has "+p.name)
 	case !key.Scopes.Has(ledger.ScopeWebhooks):
-		return nil, failure(code.APIKeyScope, "the API key lacks the scope "+ledger.ScopeWebhooks.String())
+		return nil, failure(errcode.APIKeyScope, "the API key lacks the scope "+ledger.ScopeWebhooks.String())
 	}
 	hook := ledger.Webhook{Key: key.ID, Created: a.Clock().UnixNano()}
 	if fault := a.readWebhook(ctx, body, &hook); fault != nil {
@@ -60,10 +60,10 @@ func (a *Authority) readWebhook(ctx context.Context, body []byte, hook *ledger.W
 	case fault != nil:
 		return fault
 	case a.CheckURL == nil:
-		return failure(code.WebhookURL, "this service delivers no webhooks")
+		return failure(errcode.WebhookURL, "this service delivers no webhooks")
 	}
 	if err := a.CheckURL(ctx, hook.URL); err != nil {
-		return failure(code.WebhookURL, "url: "+reason(err, webhook.ErrURL))
+		return failure(errcode.WebhookURL, "url: "+reason(err, webhook.ErrURL))
 	}
 	if hook.Secret == nil {
 		var err error
@@ -136,7 +136,7 @@ func (a *Authority) changeWebhook(ctx context.Context, key *ledger.Key, id strin
 	err := change(ctx, key.ID, parsed, a.Clock().UnixNano())
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
-		return failure(code.NotFound, "the API key has no such webhook")
+		return failure(errcode.NotFound, "the API key has no such webhook")
 	case err != nil:
 		return a.webhookFault(err)
 	}
@@ -145,7 +145,7 @@ func (a *Authority) changeWebhook(ctx context.Context, key *ledger.Key, id strin
 
 func (a *Authority) webhookFault(err error) *Failure {
 	if errors.Is(err, ledger.ErrTooMany) {
-		return failure(code.TooManyWebhooks, fmt.Sprintf("the API key has %d webhooks; remove one first", ledger.MaxWebhooks))
+		return failure(errcode.TooManyWebhooks, fmt.Sprintf("the API key has %d webhooks; remove one first", ledger.MaxWebhooks))
 	}
 	return a.storeFault("a webhook could not be changed", err)
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/webhook"
+	"bailiff/vm/errcode"
 )
 
 // paying makes a key whose plan has webhooks.
@@ -48,24 +48,24 @@ func TestWebhooks(t *testing.T) {
 		t.Errorf("%+v %v", list, fault)
 	}
 	for _, id := range []string{"", "x", strings.ToUpper(made.ID), "00000000-0000-4000-8000-000000000000"} {
-		want(t, h.RemoveWebhook(ctx, key, id), code.NotFound)
+		want(t, h.RemoveWebhook(ctx, key, id), errcode.NotFound)
 	}
-	want(t, h.RemoveWebhook(ctx, other, made.ID), code.NotFound)
+	want(t, h.RemoveWebhook(ctx, other, made.ID), errcode.NotFound)
 	want(t, h.RemoveWebhook(ctx, key, made.ID), "")
-	want(t, h.RemoveWebhook(ctx, key, made.ID), code.NotFound)
+	want(t, h.RemoveWebhook(ctx, key, made.ID), errcode.NotFound)
 	for range ledger.MaxWebhooks - 1 {
 		if _, fault := h.CreateWebhook(ctx, key, []byte(webhookBody)); fault != nil {
 			t.Fatal(fault)
 		}
 	}
 	_, fault = h.CreateWebhook(ctx, key, []byte(webhookBody))
-	want(t, fault, code.TooManyWebhooks)
+	want(t, fault, errcode.TooManyWebhooks)
 	h.ledger.Fail(errors.New("the disk is gone"))
 	_, fault = h.CreateWebhook(ctx, other, []byte(webhookBody))
-	want(t, fault, code.StoreUnavailable)
+	want(t, fault, errcode.StoreUnavailable)
 	_, fault = h.Webhooks(ctx, other)
-	want(t, fault, code.StoreUnavailable)
-	want(t, h.RemoveWebhook(ctx, other, made.ID), code.StoreUnavailable)
+	want(t, fault, errcode.StoreUnavailable)
+	want(t, h.RemoveWebhook(ctx, other, made.ID), errcode.StoreUnavailable)
 }
 
 // TestWebhookRefused: plan, scope, body, address, in this order.
@@ -84,30 +84,30 @@ func TestWebhookRefused(t *testing.T) {
 	free, full := h.key(h.register()), &ledger.Key{Tier: "developer", Scopes: ledger.AllScopes}
 	for _, key := range []*ledger.Key{free, full} {
 		_, fault := h.CreateWebhook(ctx, key, []byte(`nonsense`))
-		want(t, fault, code.TierInsufficient)
+		want(t, fault, errcode.TierInsufficient)
 	}
 	_, fault := h.CreateWebhook(ctx, &ledger.Key{Tier: "growth", Scopes: ledger.ScopeAuthorize}, []byte(`nonsense`))
-	want(t, fault, code.APIKeyScope)
+	want(t, fault, errcode.APIKeyScope)
 	key := h.paying()
 	const events = `"events":["intent.denied"]`
 	for _, row := range []struct {
 		body    string
-		code    code.Code
+		code    errcode.Code
 		message string
 	}{
-		{`nonsense`, code.ValidationSchema, "JSON object"},
-		{`{` + events + `}`, code.ValidationSchema, "url is missing"},
-		{`{"url":"` + strings.Repeat("x", 2049) + `",` + events + `}`, code.ValidationSchema, "url has 2049 bytes"},
-		{`{"url":"https://example.com"}`, code.ValidationSchema, "events is missing"},
-		{`{"url":"https://example.com","events":[]}`, code.ValidationSchema, "events is empty"},
-		{`{"url":"https://example.com","events":null}`, code.ValidationSchema, "events is not an array"},
-		{`{"url":"https://example.com","events":["intent.*"]}`, code.ValidationSchema, "is no event"},
-		{`{"url":"https://example.com","events":[1]}`, code.ValidationSchema, "events [0]: is not a string"},
-		{`{"url":"https://example.com","events":["intent.denied","intent.denied"]}`, code.ValidationSchema, "there twice"},
-		{`{"url":"https://example.com","secret":"abc",` + events + `}`, code.ValidationSchema, "secret can't be used"},
-		{`{"url":"https://example.com","secret":"whsec_AAAA",` + events + `}`, code.ValidationSchema, "secret can't be used: it has 3 bytes"},
-		{`{"url":"http://example.com",` + events + `}`, code.WebhookURL, "url: it must start with https://"},
-		{`{"url":"https://private.example.com",` + events + `}`, code.WebhookURL, "private address"},
+		{`nonsense`, errcode.ValidationSchema, "JSON object"},
+		{`{` + events + `}`, errcode.ValidationSchema, "url is missing"},
+		{`{"url":"` + strings.Repeat("x", 2049) + `",` + events + `}`, errcode.ValidationSchema, "url has 2049 bytes"},
+		{`{"url":"https://example.com"}`, errcode.ValidationSchema, "events is missing"},
+		{`{"url":"https://example.com","events":[]}`, errcode.ValidationSchema, "events is empty"},
+		{`{"url":"https://example.com","events":null}`, errcode.ValidationSchema, "events is not an array"},
+		{`{"url":"https://example.com","events":["intent.*"]}`, errcode.ValidationSchema, "is no event"},
+		{`{"url":"https://example.com","events":[1]}`, errcode.ValidationSchema, "events [0]: is not a string"},
+		{`{"url":"https://example.com","events":["intent.denied","intent.denied"]}`, errcode.ValidationSchema, "there twice"},
+		{`{"url":"https://example.com","secret":"abc",` + events + `}`, errcode.ValidationSchema, "secret can't be used"},
+		{`{"url":"https://example.com","secret":"whsec_AAAA",` + events + `}`, errcode.ValidationSchema, "secret can't be used: it has 3 bytes"},
+		{`{"url":"http://example.com",` + events + `}`, errcode.WebhookURL, "url: it must start with https://"},
+		{`{"url":"https://private.example.com",` + events + `}`, errcode.WebhookURL, "private address"},
 	} {
 		_, fault := h.CreateWebhook(ctx, key, []byte(row.body))
 		if codeOf(fault) != row.code || !strings.Contains(fault.Message, row.message) {
@@ -116,5 +116,5 @@ func TestWebhookRefused(t *testing.T) {
 	}
 	h.CheckURL = nil
 	_, fault = h.CreateWebhook(ctx, key, []byte(webhookBody))
-	want(t, fault, code.WebhookURL)
+	want(t, fault, errcode.WebhookURL)
 }

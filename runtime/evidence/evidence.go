@@ -17,7 +17,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 )
@@ -63,7 +63,7 @@ type Trust struct {
 
 // Verified is what a bundle proves.
 type Verified struct {
-	Event      eventview.Event
+	Event      eventjson.Event
 	Checkpoint attest.Checkpoint
 	Groups     int
 }
@@ -113,7 +113,7 @@ func (b *Bundle) Verify(trust Trust) (*Verified, error) {
 	if logged.Kind == 0 {
 		return nil, broken("groups: record %d is not of an event", b.LSN)
 	}
-	view := eventview.View(&logged)
+	view := eventjson.View(&logged)
 	if err := sameEvent(&view, b.Event); err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (b *Bundle) openCheckpoint(trust Trust) (attest.Checkpoint, error) {
 }
 
 // sameEvent compares what a record says with what the bundle shows of it.
-func sameEvent(view *eventview.Event, shown []byte) error {
+func sameEvent(view *eventjson.Event, shown []byte) error {
 	want, err := json.Marshal(view)
 	if err != nil {
 		return broken("event: %w", err)

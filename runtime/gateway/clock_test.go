@@ -3,7 +3,7 @@ package gateway
 import (
 	"testing"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // TestClockInDoubt: while the clock is in doubt no attestation is judged, and none is used up.
@@ -12,7 +12,7 @@ func TestClockInDoubt(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.ClockDoubt = func() bool { return doubt } })
 	raw := sign(t, costing(1), chain)
 	token := b.token(b.claims(raw))
-	if got := b.send(raw, token); got.Code != code.ClockUnconfirmed || got.HTTP != 401 || len(b.node.sent()) != 0 {
+	if got := b.send(raw, token); got.Code != errcode.ClockUnconfirmed || got.HTTP != 401 || len(b.node.sent()) != 0 {
 		t.Errorf("in doubt: %+v, sent %v", got, b.node.sent())
 	}
 	doubt = false

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // A Credential is what a request carries of an attestation: the values of its headers Authorization and Svc-Receipt,
@@ -25,7 +25,7 @@ func (c Credential) token() (string, *Response) {
 		scheme, token, _ := bytes.Cut(value, []byte(" "))
 		token = bytes.TrimLeft(token, " ")
 		if !bytes.EqualFold(scheme, []byte("Bearer")) || len(token) == 0 {
-			return "", httpFailure(code.AttestationInvalid, "the Authorization header holds no bearer token; "+howToAttest)
+			return "", httpFailure(errcode.AttestationInvalid, "the Authorization header holds no bearer token; "+howToAttest)
 		}
 		if found != nil && !bytes.Equal(found, token) {
 			return "", twoAttestations()
@@ -34,7 +34,7 @@ func (c Credential) token() (string, *Response) {
 	}
 	for _, token := range c.Receipt {
 		if len(token) == 0 {
-			return "", httpFailure(code.AttestationInvalid, "the Svc-Receipt header is empty; "+howToAttest)
+			return "", httpFailure(errcode.AttestationInvalid, "the Svc-Receipt header is empty; "+howToAttest)
 		}
 		if found != nil && !bytes.Equal(found, token) {
 			return "", twoAttestations()
@@ -42,13 +42,13 @@ func (c Credential) token() (string, *Response) {
 		found = token
 	}
 	if found == nil {
-		return "", httpFailure(code.AttestationRequired, "a write needs an attestation; "+howToAttest)
+		return "", httpFailure(errcode.AttestationRequired, "a write needs an attestation; "+howToAttest)
 	}
 	return string(found), nil
 }
 
 func twoAttestations() *Response {
-	return httpFailure(code.AttestationInvalid, "the headers carry different attestations; send one")
+	return httpFailure(errcode.AttestationInvalid, "the headers carry different attestations; send one")
 }
 
 // Attests reports whether a credential has a good attestation.
@@ -65,7 +65,7 @@ func (g *Gateway) admit(credential Credential) (*attest.Claims, *Response) {
 	}
 	now := g.Clock()
 	if g.ClockDoubt != nil && g.ClockDoubt() {
-		return nil, &Response{Code: code.ClockUnconfirmed, HTTP: http.StatusUnauthorized,
+		return nil, &Response{Code: errcode.ClockUnconfirmed, HTTP: http.StatusUnauthorized,
 			Message: "the service's clock cannot be relied on, so no attestation can be judged; its operator has to set the clock, or to confirm it with `bailiff clock accept`"}
 	}
 	claims, err := g.Verifier.Verify(token, now)
@@ -73,7 +73,7 @@ func (g *Gateway) admit(credential Credential) (*attest.Claims, *Response) {
 	case err == nil:
 		return claims, nil
 	case errors.Is(err, attest.ErrExpired):
-		return nil, httpFailure(code.AttestationExpired, err.Error())
+		return nil, httpFailure(errcode.AttestationExpired, err.Error())
 	}
-	return nil, httpFailure(code.AttestationInvalid, err.Error())
+	return nil, httpFailure(errcode.AttestationInvalid, err.Error())
 }

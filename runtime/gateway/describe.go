@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"bailiff/vm/calldata"
+	"bailiff/vm/form/calldata"
 )
 
 // A Declaration is how a transaction is declared to the policy: the intent that its gateway would hold it to.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"bailiff/vm/address"
+	"bailiff/vm/form/evmaddr"
 )
 
 // A Version is a version of the EntryPoint contract: it decides how a user operation is written and hashed.
@@ -48,7 +48,7 @@ func ParseEntryPoints(text string) (EntryPoints, error) {
 	for item := range strings.SplitSeq(text, ",") {
 		name, spelled, _ := strings.Cut(strings.TrimSpace(item), ":")
 		version := versionOf(name)
-		normal, err := address.Normalize(spelled)
+		normal, err := evmaddr.Normalize(spelled)
 		if version == 0 || err != nil {
 			return nil, fmt.Errorf("%q is no entry point; write VERSION:ADDRESS with a version of 0.6, 0.7 or 0.8", item)
 		}
@@ -77,4 +77,4 @@ func addressOf(normal string) (a common.Address) {
 }
 
 // normalize returns an address in its normal form (EIP-55 is checked where letters are mixed).
-func normalize(text string) (string, error) { return address.Normalize(text) }
+func normalize(text string) (string, error) { return evmaddr.Normalize(text) }

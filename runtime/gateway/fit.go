@@ -11,7 +11,7 @@ import (
 
 	"bailiff/runtime/attest"
 	"bailiff/vm/amount"
-	"bailiff/vm/calldata"
+	"bailiff/vm/form/calldata"
 )
 
 // The actions whose calls have a form of their own (decisions, sections 2 and 6), in lower case. Every other EVM

@@ -14,8 +14,8 @@ import (
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/budget"
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
 )
 
 // A Verifier verifies attestations; [attest.Verifier] is one.
@@ -152,22 +152,22 @@ func (r *Request) Write() bool { return r.write }
 func (g *Gateway) Parse(endpoint Endpoint, chain string, body []byte) (*Request, *Response) {
 	id, ok := parseChain(chain)
 	if !ok || !slices.Contains(g.Chains, id) {
-		return nil, httpFailure(code.ChainUnsupported, fmt.Sprintf("chain %.32q is not served here; the chains are %v", chain, g.Chains))
+		return nil, httpFailure(errcode.ChainUnsupported, fmt.Sprintf("chain %.32q is not served here; the chains are %v", chain, g.Chains))
 	}
 	to := g.upstreams[place{endpoint, id}]
 	if to == nil {
-		return nil, httpFailure(code.ChainUnsupported, fmt.Sprintf("chain %d has no upstream for /%s here", id, endpoint))
+		return nil, httpFailure(errcode.ChainUnsupported, fmt.Sprintf("chain %d has no upstream for /%s here", id, endpoint))
 	}
 	c, err := readCall(body)
 	if err != nil {
-		return nil, httpFailure(code.ValidationSchema, err.Error())
+		return nil, httpFailure(errcode.ValidationSchema, err.Error())
 	}
 	method := methodByName[endpoint][c.method]
 	if method == nil {
-		return nil, rpcError(c.id, rpcMethodNotFound, code.RPCMethod, fmt.Sprintf("the method %q is not let through", c.method))
+		return nil, rpcError(c.id, rpcMethodNotFound, errcode.RPCMethod, fmt.Sprintf("the method %q is not let through", c.method))
 	}
 	if method.Write && (c.id == nil || string(c.id) == "null") {
-		return nil, httpFailure(code.ValidationSchema, "id is missing: a write needs one, for its answer says what came of it")
+		return nil, httpFailure(errcode.ValidationSchema, "id is missing: a write needs one, for its answer says what came of it")
 	}
 	return &Request{endpoint: endpoint, chain: id, call: c, write: method.Write, upstream: to}, nil
 }
@@ -230,13 +230,13 @@ func (g *Gateway) refuse(r *Request, claims *attest.Claims, err error) *Response
 	var trouble *upstreamError
 	switch {
 	case errors.As(err, &wrong):
-		response := rpcError(r.call.id, rpcInvalidParams, code.PolicyViolation, string(wrong))
+		response := rpcError(r.call.id, rpcInvalidParams, errcode.PolicyViolation, string(wrong))
 		response.Unfit = true
 		return response
 	case errors.Is(err, ledger.ErrExpired):
-		return httpFailure(code.AttestationExpired, "the attestation has expired; ask for a new authorization")
+		return httpFailure(errcode.AttestationExpired, "the attestation has expired; ask for a new authorization")
 	case errors.As(err, &trouble):
 		return upstreamFailure(r, trouble)
 	}
-	return rpcError(r.call.id, rpcServerError, code.StoreUnavailable, "the service could not look up the policy in force, or not record that the attestation is used up; nothing was sent, and the attestation may be used up")
+	return rpcError(r.call.id, rpcServerError, errcode.StoreUnavailable, "the service could not look up the policy in force, or not record that the attestation is used up; nothing was sent, and the attestation may be used up")
 }

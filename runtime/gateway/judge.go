@@ -6,7 +6,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"bailiff/runtime/attest"
-	"bailiff/vm/calldata"
+	"bailiff/vm/form/calldata"
 )
 
 // checkCall holds a call to the policy, whatever the intent declares: to what authorize has judged too, by the same table of

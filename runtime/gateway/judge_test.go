@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"bailiff/runtime/attest"
-	"bailiff/vm/calldata"
+	"bailiff/vm/form/calldata"
 )
 
 // selectorOf returns the selector of a method of the table.

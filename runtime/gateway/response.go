@@ -1,8 +1,8 @@
 package gateway
 
 import (
-	"bailiff/runtime/canonical"
-	"bailiff/runtime/code"
+	"bailiff/runtime/jcs"
+	"bailiff/vm/errcode"
 )
 
 // The codes of JSON-RPC errors that a gateway answers itself (JSON-RPC 2.0, section 5.1; EIP-1474).
@@ -15,7 +15,7 @@ const (
 // A Response is what is answered. Where Code is set it is an HTTP error of that code with Message; otherwise Body is
 // a JSON-RPC response, which goes out with HTTP 200.
 type Response struct {
-	Code    code.Code
+	Code    errcode.Code
 	Message string
 	HTTP    int // the status of such an error; 0 for that of Code
 	Body    []byte
@@ -34,14 +34,16 @@ func (r *Response) Release() {
 	}
 }
 
-func httpFailure(c code.Code, message string) *Response { return &Response{Code: c, Message: message} }
+func httpFailure(c errcode.Code, message string) *Response {
+	return &Response{Code: c, Message: message}
+}
 
 // rpcError returns a JSON-RPC error with data.reason, and the id of its request; null where that had none.
-func rpcError(id []byte, number string, c code.Code, reason string) *Response {
+func rpcError(id []byte, number string, c errcode.Code, reason string) *Response {
 	body := appendID(make([]byte, 0, 192+len(id)+len(reason)), id)
 	body = append(append(append(body, `,"error":{"code":`...), number...), `,"message":`...)
-	body = canonical.AppendString(body, string(c))
-	body = canonical.AppendString(append(body, `,"data":{"reason":`...), reason)
+	body = jcs.AppendString(body, string(c))
+	body = jcs.AppendString(append(body, `,"data":{"reason":`...), reason)
 	return &Response{Body: append(body, `}}}`...)}
 }
 

@@ -10,9 +10,9 @@ import (
 	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/vm"
-	"bailiff/vm/address"
 	"bailiff/vm/amount"
-	"bailiff/vm/calldata"
+	"bailiff/vm/form/calldata"
+	"bailiff/vm/form/evmaddr"
 )
 
 // Terms is what a gateway has to know of a policy beside its hash.
@@ -88,7 +88,7 @@ func (t *Terms) pins(token, target string, chain uint64) bool {
 	if rule == nil {
 		return false
 	}
-	if address.IsLiteral(token) {
+	if evmaddr.IsLiteral(token) {
 		return strings.ToLower(token) == target
 	}
 	return strings.EqualFold(rule.symbol, token)

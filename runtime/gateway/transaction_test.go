@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"bailiff/fuzz/vectors"
+	"bailiff/fuzz/kit/vectors"
 )
 
 // The forks by which the vectors judge, the newest first.

@@ -20,7 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"bailiff/runtime/budget"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // What an upstream may take, unless the configuration says otherwise.
@@ -146,7 +146,7 @@ type upstreamError struct{ reason string }
 func (e *upstreamError) Error() string { return e.reason }
 
 func upstreamFailure(r *Request, err error) *Response {
-	return rpcError(r.call.id, rpcServerError, code.UpstreamUnavailable, err.Error())
+	return rpcError(r.call.id, rpcServerError, errcode.UpstreamUnavailable, err.Error())
 }
 
 // enter takes one of the upstream's places for writes or for reads; release gives it back.
@@ -202,7 +202,7 @@ func (u *upstream) ask(ctx context.Context, r *Request, params []byte) *Response
 func (u *upstream) unanswered(r *Request, err error) *Response {
 	var full *noRoomError
 	if errors.As(err, &full) {
-		return rpcError(r.call.id, rpcServerError, code.GatewayBusy, full.Error())
+		return rpcError(r.call.id, rpcServerError, errcode.GatewayBusy, full.Error())
 	}
 	return u.failed(r, reasonOf(err, r.write))
 }

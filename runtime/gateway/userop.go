@@ -9,7 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"bailiff/vm/address"
+	"bailiff/vm/form/evmaddr"
 )
 
 // A UserOperation is an ERC-4337 user operation as it was read, in the fields that its hash is made of. Quantities are
@@ -119,7 +119,7 @@ func (r *operationReader) bytes(name string) []byte {
 }
 
 func (r *operationReader) address(name string) (a common.Address) {
-	normal, err := address.Normalize(r.text(name))
+	normal, err := evmaddr.Normalize(r.text(name))
 	if err != nil {
 		r.fail(name, "must be an address: 0x and 40 hexadecimal digits, and in mixed case with a right checksum")
 		return a

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/page"
+	"bailiff/fuzz/kit/page"
 )
 
 // TestDocs holds the tables of docs/hooks.md to those that the adapter works by.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"bailiff/runtime/canonical"
+	"bailiff/runtime/jcs"
 )
 
 // Bounds of what a request says.
@@ -137,7 +137,7 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func appendText(dst []byte, text string) []byte { return canonical.AppendString(dst, text) }
+func appendText(dst []byte, text string) []byte { return jcs.AppendString(dst, text) }
 
 // A builder makes the intent of an event.
 type builder struct {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"bailiff/vm"
-	"bailiff/vm/address"
+	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
 )
 
@@ -136,7 +136,7 @@ func (in *Intent) walk(f Field, path []string) vm.Value {
 		return vm.Value{}
 	}
 	n := &in.nodes[at]
-	if n.kind == vm.List || n.kind == vm.String && len(n.text) >= address.Length {
+	if n.kind == vm.List || n.kind == vm.String && len(n.text) >= evmaddr.Length {
 		return in.read(at, reading{})
 	}
 	return vm.Value{Kind: n.kind, Text: n.text}

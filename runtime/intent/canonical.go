@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"bailiff/runtime/canonical"
+	"bailiff/runtime/jcs"
 	"bailiff/vm"
 	"bailiff/vm/slot"
 )
@@ -41,7 +41,7 @@ func (in *Intent) Canonical(tokens *Tokens, dst []byte) []byte {
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}
-		dst = canonical.AppendString(dst, in.canonicalName(f))
+		dst = jcs.AppendString(dst, in.canonicalName(f))
 		dst = append(dst, ':')
 		dst = in.appendField(dst, f)
 	}
@@ -84,7 +84,7 @@ func (in *Intent) appendField(dst []byte, f Field) []byte {
 			dst = value.AppendFormat(dst, 0)
 			return append(dst, '"')
 		}
-		return canonical.AppendString(dst, in.Text(Amount))
+		return jcs.AppendString(dst, in.Text(Amount))
 	}
 	form, at := in.formOf(&table[f].Row), in.at[f]
 	if in.nodes[at].kind != vm.List {
@@ -109,7 +109,7 @@ func (in *Intent) appendText(dst []byte, at int32, form slot.Form) []byte {
 	if !ok {
 		normal = in.nodes[at].text
 	}
-	return canonical.AppendString(dst, normal)
+	return jcs.AppendString(dst, normal)
 }
 
 // anyShown reports whether anything is left in metadata.
@@ -177,7 +177,7 @@ func (in *Intent) appendObject(dst []byte, at int32) []byte {
 			dst = append(dst, ',')
 		}
 		member := in.order[k]
-		dst = canonical.AppendString(dst, in.nodes[member].name)
+		dst = jcs.AppendString(dst, in.nodes[member].name)
 		dst = append(dst, ':')
 		dst = in.appendNode(dst, member)
 	}

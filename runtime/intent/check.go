@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"bailiff/vm/address"
-	"bailiff/vm/pathname"
+	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/form/fspath"
 )
 
 // chains are the chains that the service knows (the specification's table "Intent"), as RFC 8785 writes numbers.
@@ -71,11 +71,11 @@ func checkAction(text string) (string, string) {
 }
 
 func checkAddress(text string) (string, string) {
-	normal, err := address.Normalize(text)
+	normal, err := evmaddr.Normalize(text)
 	switch {
 	case err == nil:
 		return normal, ""
-	case errors.Is(err, address.ErrChecksum):
+	case errors.Is(err, evmaddr.ErrChecksum):
 		return "", "is an address in mixed case with a wrong EIP-55 checksum; check it, or write it in lower case"
 	}
 	return "", "must be an address: 0x and 40 hexadecimal digits"
@@ -100,7 +100,7 @@ func checkAmountUnit(text string) (string, string) {
 
 // checkRecipient leaves an address as it was sent, because denials read that besides its normal form.
 func checkRecipient(text string) (string, string) {
-	if !address.IsLiteral(text) {
+	if !evmaddr.IsLiteral(text) {
 		return text, ""
 	}
 	_, problem := checkAddress(text)
@@ -115,7 +115,7 @@ func checkTaskID(text string) (string, string) {
 }
 
 func checkCwd(text string) (string, string) {
-	if !pathname.IsAbsolute(text) {
+	if !fspath.IsAbsolute(text) {
 		return "", "must be an absolute path, such as /workspace/app or C:\\work"
 	}
 	return text, ""

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"bailiff/vm"
-	"bailiff/vm/weburl"
+	"bailiff/vm/form/httpurl"
 )
 
 // checkWeb reads the URL, compares what was sent beside it, and holds the two web actions to their form.
@@ -27,7 +27,7 @@ func (in *Intent) checkWeb() {
 // readURL takes the URL apart. Its host, path and query are derived from it alone: what the request carries
 // beside it may only repeat them.
 func (in *Intent) readURL() {
-	url, err := weburl.Parse(in.Text(URL))
+	url, err := httpurl.Parse(in.Text(URL))
 	if err != nil {
 		in.fault(URL, invalid("intent.url", printable(err.Error(), maxMessage/2)))
 		return
@@ -38,11 +38,11 @@ func (in *Intent) readURL() {
 	}
 	in.url = url
 	if in.Has(Host) {
-		if host, err := weburl.Host(in.Text(Host)); err != nil || host != url.Host {
+		if host, err := httpurl.Host(in.Text(Host)); err != nil || host != url.Host {
 			in.fault(Host, differs(Host, in.Text(Host), url.Host))
 		}
 	}
-	beside := weburl.URL{Path: in.Text(Path), Query: in.Text(Query)}
+	beside := httpurl.URL{Path: in.Text(Path), Query: in.Text(Query)}
 	if in.Has(Path) && beside.NormalPath() != url.NormalPath() {
 		in.fault(Path, differs(Path, beside.Path, url.Path))
 	}

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"cmp"
 
-	"bailiff/runtime/code"
 	"bailiff/vm"
+	"bailiff/vm/errcode"
 	"bailiff/vm/slot"
 )
 
@@ -36,7 +36,7 @@ func (d *Decoder) Decode(body []byte) (*Intent, error) {
 	}
 	in.reset()
 	if len(body) > MaxBody {
-		return nil, refuse(code.BodyTooLarge, "", "the body is larger than 100,000 bytes; send less")
+		return nil, refuse(errcode.BodyTooLarge, "", "the body is larger than 100,000 bytes; send less")
 	}
 	if err := d.reader.read(&in.tape, body); err != nil {
 		return nil, err
@@ -226,7 +226,7 @@ func (in *Intent) checkField(f Field) {
 		}
 		normal, problem := table[f].check(in.nodes[i].text)
 		if problem != "" {
-			in.fault(f, refuse(cmp.Or(table[f].refusal, code.ValidationSchema), in.fieldPath(f), quote(in.nodes[i].text)+" "+problem))
+			in.fault(f, refuse(cmp.Or(table[f].refusal, errcode.ValidationSchema), in.fieldPath(f), quote(in.nodes[i].text)+" "+problem))
 			return
 		}
 		in.nodes[i].text = normal

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"bailiff/vm"
-	"bailiff/vm/command"
+	"bailiff/vm/form/command"
 	"bailiff/vm/slot"
 )
 

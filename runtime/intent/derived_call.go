@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	"bailiff/vm"
-	"bailiff/vm/address"
 	"bailiff/vm/amount"
-	"bailiff/vm/calldata"
+	"bailiff/vm/form/calldata"
+	"bailiff/vm/form/evmaddr"
 )
 
 // What a shim says that call data does, as @evm.call has it.
@@ -76,7 +76,7 @@ func (in *Intent) incomplete(account int32, method *calldata.Method, party strin
 // address returns a member that is an address, in lower case.
 func (in *Intent) address(object int32, name string) (string, bool) {
 	sent, _ := in.givenText(object, name)
-	normal, err := address.Normalize(sent)
+	normal, err := evmaddr.Normalize(sent)
 	return normal, err == nil
 }
 

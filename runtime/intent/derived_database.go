@@ -6,7 +6,7 @@ import (
 
 	"bailiff/vm"
 	"bailiff/vm/amount"
-	"bailiff/vm/resource"
+	"bailiff/vm/form/resource"
 )
 
 // database returns a member of metadata.database.

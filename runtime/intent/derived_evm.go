@@ -5,7 +5,7 @@ import (
 
 	"bailiff/vm"
 	"bailiff/vm/amount"
-	"bailiff/vm/calldata"
+	"bailiff/vm/form/calldata"
 )
 
 // declaredCall reads the declared call data. A native intent carries its amount; a token intent carries nothing.

@@ -7,8 +7,8 @@ import (
 
 	"bailiff/vm"
 	"bailiff/vm/amount"
-	"bailiff/vm/pathname"
-	"bailiff/vm/resource"
+	"bailiff/vm/form/fspath"
+	"bailiff/vm/form/resource"
 )
 
 // The members of a target in metadata.filesystem, and the flag of metadata.execution, by which paths are trusted.
@@ -183,13 +183,13 @@ func derivedPaths(in *Intent, _ Provenance) vm.Value {
 	return in.listFrom(start)
 }
 
-// clean returns a path as pathname.Clean does, and invalid where nobody can tell what it means. Plain paths, which
+// clean returns a path as fspath.Clean does, and invalid where nobody can tell what it means. Plain paths, which
 // need nothing but lower case, cost no allocation.
 func (in *Intent) clean(path string) vm.Value {
 	if isPlainPath(path) {
 		return text(in.lower(path))
 	}
-	clean, suspicious := pathname.Clean(path)
+	clean, suspicious := fspath.Clean(path)
 	if suspicious {
 		return unreadable
 	}
@@ -215,7 +215,7 @@ func isPlainPath(path string) bool {
 }
 
 func derivedGitFolders(in *Intent, from Provenance) vm.Value {
-	isGit := func(_ *roots, path string) bool { return pathname.InGitFolder(path) }
+	isGit := func(_ *roots, path string) bool { return fspath.InGitFolder(path) }
 	return in.keep(derivedWritten(in, from), isGit, nil, true)
 }
 
@@ -241,7 +241,7 @@ func (in *Intent) foldedPath(path string) string {
 	if isPlainPath(path) {
 		return in.directory(in.lower(path))
 	}
-	clean, _ := pathname.Clean(path + "/")
+	clean, _ := fspath.Clean(path + "/")
 	return in.directory(clean)
 }
 

@@ -3,7 +3,7 @@ package intent
 import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
-	"bailiff/vm/resource"
+	"bailiff/vm/form/resource"
 )
 
 func derivedOperation(in *Intent, _ Provenance) vm.Value {

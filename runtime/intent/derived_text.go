@@ -2,7 +2,7 @@ package intent
 
 import (
 	"bailiff/vm"
-	"bailiff/vm/address"
+	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
 )
 
@@ -22,8 +22,8 @@ func derivedText(in *Intent, _ Provenance) vm.Value {
 	for i := range in.nodes {
 		if n := &in.nodes[i]; n.kind == vm.String {
 			in.joinText(n.text)
-			if len(n.text) >= address.Length {
-				in.respell(int32(i), address.FoldLiterals(n.text))
+			if len(n.text) >= evmaddr.Length {
+				in.respell(int32(i), evmaddr.FoldLiterals(n.text))
 			}
 		}
 	}

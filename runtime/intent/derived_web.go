@@ -2,12 +2,12 @@ package intent
 
 import (
 	"bailiff/vm"
-	"bailiff/vm/weburl"
+	"bailiff/vm/form/httpurl"
 )
 
 // derivedHosts returns the host of url; where it is an IPv6 literal that holds IPv4 addresses, a list of it and those.
 func derivedHosts(in *Intent, from Provenance) vm.Value {
-	embedded := weburl.Embedded(in.url.Host)
+	embedded := httpurl.Embedded(in.url.Host)
 	if len(embedded) == 0 {
 		return derivedHost(in, from)
 	}

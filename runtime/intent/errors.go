@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // maxMessage bounds the text of an error in bytes: a refused body may be 100 kB of hostile text, and neither an
@@ -18,8 +18,8 @@ const maxQuoted = 48
 
 // An Error says why a body is no valid intent. It answers as HTTP 400 or, for a body that is too large, 413.
 type Error struct {
-	// Code is code.ValidationSchema, code.ValidationChain or code.BodyTooLarge.
-	Code code.Code
+	// Code is errcode.ValidationSchema, errcode.ValidationChain or errcode.BodyTooLarge.
+	Code errcode.Code
 	// Field is the path of the offending field ("intent.method"); "" where the fault lies with the whole body.
 	Field string
 	// Message says what is wrong, where, and what to do, in at most 300 bytes of printable text.
@@ -60,7 +60,7 @@ func faultsOf(faults []Error) *Error {
 }
 
 // refuse returns an error about field. The message names the field first.
-func refuse(c code.Code, field, problem string) *Error {
+func refuse(c errcode.Code, field, problem string) *Error {
 	field = printable(field, 2*maxQuoted)
 	message := problem
 	if field != "" {
@@ -70,7 +70,7 @@ func refuse(c code.Code, field, problem string) *Error {
 }
 
 // invalid returns an error about field with the code of the schema.
-func invalid(field, problem string) *Error { return refuse(code.ValidationSchema, field, problem) }
+func invalid(field, problem string) *Error { return refuse(errcode.ValidationSchema, field, problem) }
 
 // quote returns text between quotes, shortened, and with everything but printable ASCII escaped.
 func quote(text string) string {

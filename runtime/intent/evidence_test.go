@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/vm"
-	"bailiff/vm/pathname"
+	"bailiff/vm/form/fspath"
 
 	"github.com/leanovate/gopter"
 	"github.com/leanovate/gopter/gen"
@@ -271,7 +271,7 @@ func naivePaths(targets []any) string {
 	}
 	shown := "list"
 	show := func(path string) {
-		if clean, suspicious := pathname.Clean(path); suspicious {
+		if clean, suspicious := fspath.Clean(path); suspicious {
 			shown += " [invalid]"
 		} else {
 			shown += fmt.Sprintf(" [string %q]", clean)

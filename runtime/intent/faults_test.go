@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/seed"
-	"bailiff/runtime/code"
+	"bailiff/fuzz/kit/seed"
+	"bailiff/vm/errcode"
 )
 
 // faultsIn returns the faults of a body, each as its field and code.
@@ -120,7 +120,7 @@ func TestFaultsAreApart(t *testing.T) {
 			t.Fatalf("%s\n is at fault in %q, and not in %q", members, fields, want)
 		}
 		for _, fault := range got {
-			if chain := fault.Field == "chainId"; chain != (fault.Code == code.ValidationChain) {
+			if chain := fault.Field == "chainId"; chain != (fault.Code == errcode.ValidationChain) {
 				t.Errorf("the fault of %s has code %s", fault.Field, fault.Code)
 			}
 		}

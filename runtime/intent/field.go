@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 	"bailiff/vm/slot"
 )
 
@@ -114,8 +114,8 @@ type Info struct {
 	// check returns the normal form of a text (of each element of an array), or what is wrong with it. Where
 	// it is nil every text is accepted as it is.
 	check func(text string) (normal, problem string)
-	// refusal is the code of a failed check, "" for code.ValidationSchema.
-	refusal code.Code
+	// refusal is the code of a failed check, "" for errcode.ValidationSchema.
+	refusal errcode.Code
 }
 
 // table is the one table of fields: it drives decoding and documentation (decisions, section 3).
@@ -124,7 +124,7 @@ var table = [fieldCount]Info{
 	AgentID:       {Row: slot.AgentID, Place: Top, Type: Text, Presence: Required, Bound: "1 to 256 characters, no control characters", check: checkAgentID},
 	TxCommit:      {Row: slot.TxCommit, Place: Top, Type: Text, Presence: OneOf, Bound: "64 lower-case hexadecimal digits", check: checkTxCommit},
 	UserOpHash:    {Row: slot.UserOpHash, Place: Top, Type: Text, Presence: OneOf, Bound: "0x and 64 hexadecimal digits, for `erc4337.userop` only; read in lower case", check: checkUserOpHash},
-	ChainID:       {Row: slot.ChainID, Place: Top, Type: Integer, Bound: "one of " + strings.Join(chains, ", "), check: checkChain, refusal: code.ValidationChain},
+	ChainID:       {Row: slot.ChainID, Place: Top, Type: Integer, Bound: "one of " + strings.Join(chains, ", "), check: checkChain, refusal: errcode.ValidationChain},
 	Context:       {Row: slot.Context, Place: Top, Type: Text, Bound: "any text"},
 	RequestNonce:  {Row: slot.RequestNonce, Place: Top, Type: Text, Bound: "up to 64 characters", check: checkNonce},
 	IntentObject:  {Row: slot.Row{Name: "intent", Members: true}, Place: Top, Type: Members, Bound: "the fields below; may be absent where `action` stands at the top level"},

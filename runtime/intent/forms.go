@@ -2,7 +2,7 @@ package intent
 
 import (
 	"bailiff/vm"
-	"bailiff/vm/address"
+	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
 )
 
@@ -33,7 +33,7 @@ func (in *Intent) holds(when slot.Condition) bool {
 func (in *Intent) normal(form slot.Form, text string) (string, bool) {
 	switch form {
 	case slot.Text:
-		if len(text) < address.Length {
+		if len(text) < evmaddr.Length {
 			return text, true
 		}
 	case slot.Lower, slot.Hex, slot.Address: // the decoder has checked them
@@ -50,7 +50,7 @@ func (in *Intent) normal(form slot.Form, text string) (string, bool) {
 		}
 	case slot.URL:
 		if in.Has(URL) && text == in.Text(URL) { // which is parsed
-			return address.FoldLiterals(in.url.Normal()), true
+			return evmaddr.FoldLiterals(in.url.Normal()), true
 		}
 	}
 	return form.Normal(text)

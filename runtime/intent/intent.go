@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"bailiff/vm"
-	"bailiff/vm/address"
-	"bailiff/vm/calldata"
-	"bailiff/vm/weburl"
+	"bailiff/vm/form/calldata"
+	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/form/httpurl"
 )
 
 // An Intent is one request, decoded, checked and normalised. It and all that is taken from it belong to its
@@ -35,7 +35,7 @@ type known struct {
 	atTop [fieldCount]bool // it stands at the top level
 
 	action       string // in lower case
-	url          weburl.URL
+	url          httpurl.URL
 	server, tool string // of an MCP action, in lower case
 	usage        usageReader
 	hasUsage     bool
@@ -95,7 +95,7 @@ func (in *Intent) Recipients() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		at := in.at[To]
 		for i := at; at != 0 && i < in.nodes[at].next; i++ {
-			if in.nodes[i].kind == vm.String && !yield(address.FoldLiterals(in.nodes[i].text)) {
+			if in.nodes[i].kind == vm.String && !yield(evmaddr.FoldLiterals(in.nodes[i].text)) {
 				return
 			}
 		}
@@ -116,7 +116,7 @@ func (in *Intent) inBaseUnits(amount string) bool {
 }
 
 // WebURL returns the parts of the field `url`, and false where it is absent.
-func (in *Intent) WebURL() (weburl.URL, bool) { return in.url, in.Has(URL) }
+func (in *Intent) WebURL() (httpurl.URL, bool) { return in.url, in.Has(URL) }
 
 // MCP returns server and tool of an MCP action, in lower case, and false for other actions.
 func (in *Intent) MCP() (server, tool string, ok bool) { return in.server, in.tool, in.server != "" }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"bailiff/vm"
-	"bailiff/vm/pathname"
+	"bailiff/vm/form/fspath"
 )
 
 // MaxPaths is how many paths one intent names at most.
@@ -79,7 +79,7 @@ func (in *Intent) fromCwd(path string) string {
 	if !in.Has(Cwd) {
 		return path
 	}
-	return pathname.Join(in.Text(Cwd), path)
+	return fspath.Join(in.Text(Cwd), path)
 }
 
 func derivedPath(in *Intent, _ Provenance) vm.Value {
@@ -98,7 +98,7 @@ func derivedPath(in *Intent, _ Provenance) vm.Value {
 
 // cleanPath returns the canonical form of a path. One that can't be read has the text that was sent, for messages.
 func (in *Intent) cleanPath(path string) vm.Value {
-	clean, suspicious := pathname.Clean(in.fromCwd(path))
+	clean, suspicious := fspath.Clean(in.fromCwd(path))
 	if suspicious {
 		return vm.Value{Kind: vm.Invalid, Text: path}
 	}
@@ -114,7 +114,7 @@ func derivedFileReadings(in *Intent, _ Provenance) vm.Value {
 	var all []vm.Value
 	for path := range in.eachPath() {
 		element := vm.Value{Kind: vm.Invalid, Text: path}
-		if readings, ok := pathname.Exact(in.Text(Cwd), path); ok {
+		if readings, ok := fspath.Exact(in.Text(Cwd), path); ok {
 			element.Kind = vm.List
 			for _, reading := range readings {
 				element.Elems = append(element.Elems, text(reading))
@@ -128,10 +128,10 @@ func derivedFileReadings(in *Intent, _ Provenance) vm.Value {
 // whyFile explains the first path that a list of allowed paths can't judge.
 func whyFile(in *Intent) string {
 	for path := range in.eachPath() {
-		if _, ok := pathname.Exact(in.Text(Cwd), path); ok {
+		if _, ok := fspath.Exact(in.Text(Cwd), path); ok {
 			continue
 		}
-		if why := pathname.Explain(in.fromCwd(path)); why != "" {
+		if why := fspath.Explain(in.fromCwd(path)); why != "" {
 			return why
 		}
 		return "it has a .., a home directory behind other segments, or a \\ without a drive"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/vm/slot"
 
 	"github.com/gowebpki/jcs"

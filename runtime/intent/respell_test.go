@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/vm"
 	"bailiff/vm/slot"
 

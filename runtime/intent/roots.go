@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"bailiff/vm"
-	"bailiff/vm/resource"
+	"bailiff/vm/form/resource"
 )
 
 // The members of metadata.execution that list roots.

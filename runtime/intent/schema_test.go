@@ -17,8 +17,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"bailiff/fuzz/seed"
-	"bailiff/vm/address"
+	"bailiff/fuzz/kit/seed"
+	"bailiff/vm/form/evmaddr"
 
 	"github.com/gowebpki/jcs"
 )
@@ -83,7 +83,7 @@ func naiveJSON(tree any) string {
 	if canonical, err := jcs.Transform(text); err == nil {
 		text = canonical
 	}
-	return address.FoldLiterals(string(text))
+	return evmaddr.FoldLiterals(string(text))
 }
 
 func naiveKeys(tree object, known string) error {

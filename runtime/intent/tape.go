@@ -8,15 +8,15 @@ import (
 	"strings"
 	"unsafe"
 
-	"bailiff/runtime/code"
 	"bailiff/vm"
+	"bailiff/vm/errcode"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxBody is the largest body of an authorize or test-run request in bytes (decisions, section 3). This is the one
 // definition: whoever reads a body from a connection or a file stops there too. Decode refuses what is longer
-// with code.BodyTooLarge, so readers pass on one byte more than fits.
+// with errcode.BodyTooLarge, so readers pass on one byte more than fits.
 const MaxBody = 100_000
 
 // MaxDepth is how deep objects and arrays may nest, the body itself included.
@@ -197,7 +197,7 @@ func (r *reader) fault(err error) *Error {
 		return invalid(dotted(syntax.JSONPointer), "the body is not valid JSON at byte "+
 			strconv.FormatInt(syntax.ByteOffset, 10)+": "+printable(syntax.Err.Error(), maxMessage/2))
 	}
-	return refuse(code.ValidationSchema, "", "the body ends before the JSON object does; send it whole")
+	return refuse(errcode.ValidationSchema, "", "the body ends before the JSON object does; send it whole")
 }
 
 // dotted returns a JSON pointer as the path that policies and messages use, shortened where it is long.

@@ -4,10 +4,10 @@ import (
 	"strings"
 
 	"bailiff/vm"
-	"bailiff/vm/command"
-	"bailiff/vm/mailbox"
-	"bailiff/vm/pathname"
-	"bailiff/vm/resource"
+	"bailiff/vm/form/command"
+	"bailiff/vm/form/email"
+	"bailiff/vm/form/fspath"
+	"bailiff/vm/form/resource"
 )
 
 // Unreadable says in a few words why the derived slot of that name is vm.Invalid in this request, or has an element
@@ -80,7 +80,7 @@ func whyCalldataAmount(in *Intent) string {
 // whyPath explains the first path that can't be read.
 func whyPath(in *Intent) string {
 	for path := range in.eachPath() {
-		if why := pathname.Explain(in.fromCwd(path)); why != "" {
+		if why := fspath.Explain(in.fromCwd(path)); why != "" {
 			return why
 		}
 	}
@@ -109,7 +109,7 @@ func whyCalls(in *Intent) string {
 
 func whyRecipients(in *Intent) string {
 	for recipient := range in.Recipients() {
-		if _, ok := mailbox.Parse(recipient); !ok {
+		if _, ok := email.Parse(recipient); !ok {
 			return quote(recipient) + " is not one plain e-mail address"
 		}
 	}
@@ -204,7 +204,7 @@ func whyPaths(in *Intent) string {
 		}
 		path, resolved, _ := in.paths(i)
 		for _, one := range [...]string{path, resolved} {
-			if why := pathname.Explain(one); why != "" {
+			if why := fspath.Explain(one); why != "" {
 				return in.inMetadata(i) + " can't be judged: " + why
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"bailiff/fuzz/vectors"
+	"bailiff/fuzz/kit/vectors"
 
 	"github.com/gowebpki/jcs"
 )

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 // A Plan says what one request wants of the ledger: what holds it, which counters it needs, and what is to be
@@ -51,7 +51,7 @@ type Plan struct {
 	Pass Ending
 	// TooManyGroups is the code of the denial when a reservation needs a new counter and the key has MaxGroups;
 	// the rule is the reservation's.
-	TooManyGroups code.Code
+	TooManyGroups errcode.Code
 }
 
 // Bounds of a plan. Texts are bytes; those of an event are in the doc of [Event].
@@ -94,8 +94,8 @@ var decisionNames = [...]string{"NONE", "ALLOWED", "DENIED", "PENDING", "TEST_RU
 // An Ending is what is recorded and answered when a plan ends one way.
 type Ending struct {
 	Decision Decision
-	Code     code.Code // "" for an ALLOWED that needs none; at most MaxRule bytes
-	Rule     string    // matched_rule; at most MaxRule bytes
+	Code     errcode.Code // "" for an ALLOWED that needs none; at most MaxRule bytes
+	Rule     string       // matched_rule; at most MaxRule bytes
 }
 
 // A HoldRequest is the hold part of a plan: at least one rule holds the intent. Of the holds of the same key, intent hash
@@ -197,7 +197,7 @@ type Reservation struct {
 	Op      Op
 	Amount  amount.Amount // what Sum adds, and what Max rises to; not looked at by Count
 	Limit   amount.Amount // the largest value that the counter may reach
-	Code    code.Code     // of the denial
+	Code    errcode.Code  // of the denial
 	Rule    string        // of the denial
 	// Decimals of the amounts, and the line of the policy that Rule stands at, for the record of a refusal; 0 where it is not
 	// known.
@@ -205,7 +205,7 @@ type Reservation struct {
 	Line     int
 	// Unseen, where there is one, is the code of a denial while the counter has no value: the request itself says nothing of
 	// what it counts, so that what was seen of it has to.
-	Unseen code.Code
+	Unseen errcode.Code
 }
 
 // Reached returns what the counter would come to from a value: the largest amount where that overflows.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // statuses are the statuses of decisions.
@@ -16,16 +16,16 @@ var statuses = []string{"ALLOWED", "DENIED", "PENDING"}
 // decisions counts decisions by status, code and whether they were simulated. The cells are laid out beforehand; those
 // that stayed zero are not shown, since most codes never occur.
 type decisions struct {
-	index map[code.Code]int // of a code's cells; that of the empty code, an ALLOWED, is 0
-	codes []code.Code
+	index map[errcode.Code]int // of a code's cells; that of the empty code, an ALLOWED, is 0
+	codes []errcode.Code
 	cells []atomic.Uint64
 	shown *prometheus.Desc
 }
 
 func newDecisions() *decisions {
-	d := &decisions{index: map[code.Code]int{"": 0}, codes: []code.Code{""}}
-	for _, row := range code.Table {
-		if row.Class != code.Failure {
+	d := &decisions{index: map[errcode.Code]int{"": 0}, codes: []errcode.Code{""}}
+	for _, row := range errcode.Table {
+		if row.Class != errcode.Failure {
 			d.index[row.Code] = len(d.codes)
 			d.codes = append(d.codes, row.Code)
 		}
@@ -46,7 +46,7 @@ func (d *decisions) cell(status, codeIndex int, testRun bool) int {
 
 // Decision counts a decision that was answered: its status, and its error code or "". What is no status or code of a
 // decision is not counted.
-func (m *Metrics) Decision(status string, c code.Code, testRun bool) {
+func (m *Metrics) Decision(status string, c errcode.Code, testRun bool) {
 	if m == nil {
 		return
 	}

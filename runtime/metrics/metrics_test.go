@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/metrics"
+	"bailiff/vm/errcode"
 )
 
 // scrape returns the service's own metrics as Prometheus reads them.
@@ -32,10 +32,10 @@ func scrape(t *testing.T, m *metrics.Metrics) string {
 func TestCounts(t *testing.T) {
 	m := metrics.New()
 	m.Decision("ALLOWED", "", false)
-	m.Decision("ALLOWED", code.BlockedPath, false) // OBSERVE
-	m.Decision("DENIED", code.BlockedPath, true)
-	m.Decision("DENIED", code.BlockedPath, true)
-	m.Decision("PENDING", code.HoldApproval, false)
+	m.Decision("ALLOWED", errcode.BlockedPath, false) // OBSERVE
+	m.Decision("DENIED", errcode.BlockedPath, true)
+	m.Decision("DENIED", errcode.BlockedPath, true)
+	m.Decision("PENDING", errcode.HoldApproval, false)
 	m.Decision("DENIED", "SVC_MADE_UP", false)
 	m.Decision("ERROR", "", false)
 	m.Stage(metrics.StageSign, 3*time.Microsecond)
@@ -134,7 +134,7 @@ func TestCheap(t *testing.T) {
 	for name, m := range map[string]*metrics.Metrics{"metrics": metrics.New(), "nil": nil} {
 		route := m.Route("/v1/authorize")
 		if n := testing.AllocsPerRun(100, func() {
-			m.Decision("DENIED", code.BlockedPath, false)
+			m.Decision("DENIED", errcode.BlockedPath, false)
 			m.Stage(metrics.StageDecode, time.Microsecond)
 			m.Group(1, 1, time.Microsecond)
 			m.Delivery(metrics.Failed, time.Microsecond)

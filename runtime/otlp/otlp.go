@@ -171,8 +171,14 @@ func (e *Exporter) deliver(ctx context.Context, events []ledger.LoggedEvent) err
 			}
 			e.failing = false
 			return nil
+		case errors.As(err, &final) && len(events) > 1:
+			// It may be too large, or one of them not to its liking.
+			if err := e.deliver(ctx, events[:len(events)/2]); err != nil {
+				return err
+			}
+			return e.deliver(ctx, events[len(events)/2:])
 		case errors.As(err, &final):
-			e.refused(len(events), err)
+			e.refused(1, err)
 			return nil
 		}
 		e.config.Metrics.OTLP(metrics.OTLPFailed, 1)

@@ -21,14 +21,14 @@ import (
 	logs "go.opentelemetry.io/proto/slim/otlp/logs/v1"
 	"google.golang.org/protobuf/proto"
 
-	"bailiff/runtime/code"
-	"bailiff/runtime/eventview"
+	"bailiff/fuzz/ledgertest"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/ledgertest"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/subject"
+	"bailiff/vm/errcode"
 )
 
 const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -45,6 +45,7 @@ type world struct {
 	mu       sync.Mutex
 	kept     string
 	requests []*http.Request
+	most     int               // events that the collector takes at once; 0 for any number
 	got      []*logs.LogRecord // that the collector has taken
 	answers  []func(http.ResponseWriter)
 	answered chan struct{}
@@ -89,6 +90,10 @@ func (w *world) collect(response http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if w.most > 0 && len(request.ResourceLogs[0].ScopeLogs[0].LogRecords) > w.most {
+		response.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
+	}
 	for _, part := range request.ResourceLogs {
 		for _, scoped := range part.ScopeLogs {
 			w.got = append(w.got, scoped.LogRecords...)
@@ -106,7 +111,7 @@ func (w *world) deny(change func(*ledger.Plan)) {
 	w.plans++
 	p := &ledger.Plan{
 		ID: ledgertest.ID('p', w.plans), At: ledgertest.Start, Key: ledgertest.ID('k', 1), Epoch: 1,
-		Pass:  ledger.Ending{Decision: ledger.Denied, Code: code.BlockedCommand, Rule: "tool_calls.bash.blocked_commands"},
+		Pass:  ledger.Ending{Decision: ledger.Denied, Code: errcode.BlockedCommand, Rule: "tool_calls.bash.blocked_commands"},
 		Event: ledger.Event{Endpoint: "/v1/authorize", AgentID: fmt.Sprint("agent-", w.plans), Action: "bash", Value: "rm -rf /"},
 	}
 	p.Event.Subject.Set(subject.Command, "rm -rf /")
@@ -214,7 +219,7 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{}
-	text, err := json.Marshal(eventview.View(&page.Events[0]))
+	text, err := json.Marshal(eventjson.View(&page.Events[0]))
 	if err == nil {
 		err = json.Unmarshal(text, &want)
 	}
@@ -315,6 +320,24 @@ func TestRefused(t *testing.T) {
 			w.metrics.Handler().ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 			return strings.Contains(page.Body.String(), line)
 		})
+	}
+}
+
+// TestTooLarge holds that events come in smaller requests where the collector takes no large ones.
+func TestTooLarge(t *testing.T) {
+	w := newWorld(t)
+	w.most = 3
+	w.run()() // keeps the place before the events
+	var want []string
+	for n := 1; n <= 40; n++ {
+		w.deny(nil)
+		want = append(want, fmt.Sprint("agent-", n))
+	}
+	stop := w.run()
+	defer stop()
+	w.wait("all events", func() bool { return len(w.got) >= len(want) })
+	if got := w.agents(); got != strings.Join(want, " ") || len(w.got) != len(want) {
+		t.Errorf("the collector has %s", got)
 	}
 }
 

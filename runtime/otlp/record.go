@@ -11,7 +11,7 @@ import (
 	logs "go.opentelemetry.io/proto/slim/otlp/logs/v1"
 	resource "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/subject"
 	"bailiff/runtime/tracecontext"
@@ -34,7 +34,7 @@ func requestOf(events []ledger.LoggedEvent, version string) *collector.ExportLog
 
 // recordOf returns the log record of an event: the fields of its JSON form are the attributes, its message the body.
 func recordOf(event *ledger.LoggedEvent) *logs.LogRecord {
-	view := eventview.View(event)
+	view := eventjson.View(event)
 	record := &logs.LogRecord{
 		TimeUnixNano: uint64(view.Timestamp.UnixNano()), ObservedTimeUnixNano: uint64(view.Timestamp.UnixNano()),
 		SeverityNumber: logs.SeverityNumber_SEVERITY_NUMBER_INFO, SeverityText: "INFO",
@@ -50,7 +50,7 @@ func recordOf(event *ledger.LoggedEvent) *logs.LogRecord {
 }
 
 // bodyOf returns the one line that a person reads.
-func bodyOf(view *eventview.Event) string {
+func bodyOf(view *eventjson.Event) string {
 	line := view.Event
 	for _, part := range []string{view.Decision, view.Action, view.Rule, view.Message} {
 		if part != "" {
@@ -61,7 +61,7 @@ func bodyOf(view *eventview.Event) string {
 }
 
 // attributesOf returns the members of the JSON form of an event, in its order.
-func attributesOf(view *eventview.Event) []*common.KeyValue {
+func attributesOf(view *eventjson.Event) []*common.KeyValue {
 	text, err := json.Marshal(view)
 	if err != nil {
 		panic(err) // a struct of texts and numbers

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bailiff/runtime/code"
+	"bailiff/vm/errcode"
 )
 
 // MaxBytes is the largest test file that is read.
@@ -316,8 +316,8 @@ func (r *reader) expectation(node *yaml.Node, e *Expectation) error {
 
 // codes are all error codes.
 func codes() []string {
-	names := make([]string, len(code.Table))
-	for i, info := range code.Table {
+	names := make([]string, len(errcode.Table))
+	for i, info := range errcode.Table {
 		names[i] = string(info.Code)
 	}
 	return names

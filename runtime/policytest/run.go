@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/code"
 	"bailiff/runtime/intent"
+	"bailiff/vm/errcode"
 )
 
 // Start is the time at which every test begins.
@@ -108,7 +108,7 @@ func (r *run) resolve(how Resolution) string {
 // answered is an answer, or a failure, in the terms of an expectation.
 func answered(answer *authority.Answer, fault *authority.Failure) *Expectation {
 	if fault != nil {
-		return &Expectation{Status: code.Lookup(fault.Code).Status, Code: string(fault.Code), Message: fault.Message}
+		return &Expectation{Status: errcode.Lookup(fault.Code).Status, Code: string(fault.Code), Message: fault.Message}
 	}
 	return &Expectation{Status: answer.Status, Code: string(answer.Code), Rule: answer.Rule, Message: string(answer.Message)}
 }

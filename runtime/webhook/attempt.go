@@ -14,7 +14,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"bailiff/runtime/eventview"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 )
 
@@ -29,7 +29,7 @@ const (
 type payload struct {
 	Type      string          `json:"type"`
 	Timestamp time.Time       `json:"timestamp"` // of the event
-	Data      eventview.Event `json:"data"`
+	Data      eventjson.Event `json:"data"`
 }
 
 // messageID returns the webhook-id of a delivery.
@@ -136,7 +136,7 @@ func (d *Dispatcher) refresh(ctx context.Context, item *ledger.Delivery) (wanted
 
 // send makes the request of a delivery and returns the status of the answer.
 func (d *Dispatcher) send(ctx context.Context, item *ledger.Delivery) (status int, err error) {
-	body, err := json.Marshal(payload{item.Topic.Names()[0], time.Unix(0, item.Event.At).UTC(), eventview.View(&item.Event)})
+	body, err := json.Marshal(payload{item.Topic.Names()[0], time.Unix(0, item.Event.At).UTC(), eventjson.View(&item.Event)})
 	if err != nil {
 		return 0, err
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/ledger/ledgertest"
 )
 
 // TestPoisonedEvent has a receiver that refuses one event for good, and takes pings and other events: that event alone is

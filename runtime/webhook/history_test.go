@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/ledger/ledgertest"
 	"bailiff/runtime/metrics"
 )
 

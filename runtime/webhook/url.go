@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
-	"bailiff/vm/weburl"
+	"bailiff/vm/form/httpurl"
 )
 
 // ErrURL says that a webhook cannot be registered with a URL. What wraps it is for who registers it.
@@ -57,7 +57,7 @@ func parseURL(raw string, allowPrivate bool) (*url.URL, error) {
 	if len(raw) > ledger.MaxWebhookURL {
 		return nil, fmt.Errorf("%w: it has %d bytes: at most %d", ErrURL, len(raw), ledger.MaxWebhookURL)
 	}
-	parts, err := weburl.Parse(raw)
+	parts, err := httpurl.Parse(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
@@ -73,11 +73,11 @@ func parseURL(raw string, allowPrivate bool) (*url.URL, error) {
 	case parts.Scheme != "https" && !allowPrivate:
 		return nil, fmt.Errorf("%w: it must start with https://", ErrURL)
 	case target.User != nil || target.Opaque != "":
-		return nil, fmt.Errorf("%w: %w", ErrURL, weburl.ErrUserinfo)
+		return nil, fmt.Errorf("%w: %w", ErrURL, httpurl.ErrUserinfo)
 	case strings.ToLower(host) != parts.Host:
 		return nil, fmt.Errorf("%w: write the host %.253q as %q", ErrURL, host, parts.Host)
 	case target.Port() == "0" || strings.HasSuffix(target.Host, ":"):
-		return nil, fmt.Errorf("%w: %w", ErrURL, weburl.ErrPort)
+		return nil, fmt.Errorf("%w: %w", ErrURL, httpurl.ErrPort)
 	case !allowPrivate && notAddress != nil && isLocalName(parts.Host):
 		return nil, fmt.Errorf("%w: %q is a name of a local network, not of the Internet", ErrURL, parts.Host)
 	}

@@ -18,12 +18,12 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"go.uber.org/goleak"
 
-	"bailiff/runtime/code"
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/ledgertest"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/metrics"
+	"bailiff/vm/errcode"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -121,7 +121,7 @@ func (w *world) decide(change func(*ledger.Plan)) uint64 {
 	w.Helper()
 	p := &ledger.Plan{
 		ID: ledgertest.ID('p', w.plans.Add(1)), At: w.now.Load(), Key: ledgertest.ID('k', 1), Epoch: 1,
-		Pass:  ledger.Ending{Decision: ledger.Denied, Code: code.BlockedCommand, Rule: "tool_calls.bash.blocked_commands"},
+		Pass:  ledger.Ending{Decision: ledger.Denied, Code: errcode.BlockedCommand, Rule: "tool_calls.bash.blocked_commands"},
 		Event: ledger.Event{Endpoint: "/v1/authorize", AgentID: "agent-7", Action: "bash", Value: "rm -rf /"},
 	}
 	change(p)
@@ -582,8 +582,8 @@ func TestExpiry(t *testing.T) {
 		p.Pass = ledger.Ending{Decision: ledger.Allowed}
 		p.Hold = &ledger.HoldRequest{
 			Candidate: hold, IntentHash: [32]byte{1}, Lifetime: 24 * time.Hour, Intent: []byte("{}"),
-			Pending: ledger.Ending{Decision: ledger.Pending, Code: code.HoldApproval, Rule: "email.require_approval"},
-			Denied:  ledger.Ending{Decision: ledger.Denied, Code: code.HoldDenied, Rule: "email.require_approval"},
+			Pending: ledger.Ending{Decision: ledger.Pending, Code: errcode.HoldApproval, Rule: "email.require_approval"},
+			Denied:  ledger.Ending{Decision: ledger.Denied, Code: errcode.HoldDenied, Rule: "email.require_approval"},
 		}
 	})
 	none(t, got)

@@ -12,7 +12,7 @@ import (
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 )
 
 // maxBase is 2^256-1 in decimal.

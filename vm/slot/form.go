@@ -3,10 +3,10 @@ package slot
 import (
 	"strings"
 
-	"bailiff/vm/address"
 	"bailiff/vm/amount"
-	"bailiff/vm/mailbox"
-	"bailiff/vm/weburl"
+	"bailiff/vm/form/email"
+	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/form/httpurl"
 )
 
 // A Form says which texts of a field are one value.
@@ -86,33 +86,33 @@ func (f Form) Normal(text string) (normal string, ok bool) {
 	case URL:
 		return normalURL(text)
 	case Escapes:
-		return address.FoldLiterals(weburl.URL{Path: text}.NormalPath()), true
+		return evmaddr.FoldLiterals(httpurl.URL{Path: text}.NormalPath()), true
 	case Path:
 		return normalPath(text)
 	}
-	return address.FoldLiterals(text), true
+	return evmaddr.FoldLiterals(text), true
 }
 
 // normalAddress looks at no checksum: a request with a wrong one is refused before, and a rule is held to it elsewhere.
 func normalAddress(text string) (string, bool) {
-	if !address.IsLiteral(text) {
+	if !evmaddr.IsLiteral(text) {
 		return text, false
 	}
 	return lower(text), true
 }
 
 func normalURL(text string) (string, bool) {
-	parsed, err := weburl.Parse(text)
+	parsed, err := httpurl.Parse(text)
 	if err != nil {
 		return text, false
 	}
-	return address.FoldLiterals(parsed.Normal()), true
+	return evmaddr.FoldLiterals(parsed.Normal()), true
 }
 
 // normalMailbox puts a domain outside of ASCII into the ASCII form by which mail finds it: the same domain has many
 // spellings.
 func normalMailbox(text string) (string, bool) {
-	bare, ok := mailbox.Parse(text)
+	bare, ok := email.Parse(text)
 	if !ok {
 		return text, false
 	}
@@ -128,7 +128,7 @@ func normalMailbox(text string) (string, bool) {
 }
 
 func normalHost(text string) (string, bool) {
-	host, err := weburl.Host(text)
+	host, err := httpurl.Host(text)
 	if err != nil {
 		return text, false
 	}
@@ -138,7 +138,7 @@ func normalHost(text string) (string, bool) {
 // normalPath drops what says nothing of a path. One that keeps a `..` names no file that the text alone tells.
 func normalPath(text string) (string, bool) {
 	if !hasIdleSegment(text) {
-		return address.FoldLiterals(text), true
+		return evmaddr.FoldLiterals(text), true
 	}
 	rest := strings.ReplaceAll(text, `\`, "/")
 	normal := make([]byte, 0, len(rest))
@@ -157,7 +157,7 @@ func normalPath(text string) (string, bool) {
 		}
 		normal = append(normal, segment...)
 	}
-	return address.FoldLiterals(string(normal)), true
+	return evmaddr.FoldLiterals(string(normal)), true
 }
 
 // hasIdleSegment reports whether a path has a backslash, or a segment that is empty, `.` or `..`.

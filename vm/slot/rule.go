@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"bailiff/vm/address"
-	"bailiff/vm/weburl"
+	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/form/httpurl"
 )
 
 // Where says which part of a value a rule's text is compared with.
@@ -40,11 +40,11 @@ func (f Form) Rule(text string, where Where) string {
 	case URL:
 		text = partOfURL(text)
 	case Escapes:
-		text = weburl.NormalPart(text)
+		text = httpurl.NormalPart(text)
 	case Path:
 		text = partOfPath(text, where)
 	}
-	return address.FoldLiterals(text)
+	return evmaddr.FoldLiterals(text)
 }
 
 // partOfHex leaves out the 0x of a part: what stands inside call data has none.
@@ -66,17 +66,17 @@ func partOfHex(text string, where Where) string {
 func partOfURL(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if scheme = lower(scheme); !found || scheme != "http" && scheme != "https" {
-		return weburl.NormalPart(text)
+		return httpurl.NormalPart(text)
 	}
 	slash := strings.IndexAny(rest, "/?#")
 	if slash < 0 {
 		return lower(text)
 	}
 	authority, path := scheme+"://"+lower(rest[:slash]), rest[slash:]
-	if parsed, err := weburl.Parse(authority); err == nil {
+	if parsed, err := httpurl.Parse(authority); err == nil {
 		authority = strings.TrimSuffix(parsed.Normal(), "/")
 	}
-	return authority + weburl.NormalPart(path)
+	return authority + httpurl.NormalPart(path)
 }
 
 // partOfPath drops what normal paths do not have. The borders of a part stay, since the value may go on there.
@@ -99,7 +99,7 @@ func (f Form) Pattern(text string) string {
 	if f.Caseless() {
 		return "(?i)" + text
 	}
-	return address.FoldLiterals(text)
+	return evmaddr.FoldLiterals(text)
 }
 
 // capitals are the digits whose case an address literal loses.

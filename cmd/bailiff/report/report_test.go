@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/seed"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/grammar"
 
 	"github.com/leanovate/gopter"

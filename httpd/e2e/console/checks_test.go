@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"bailiff/fuzz/npm"
+	"bailiff/fuzz/kit/npm"
 )
 
 //go:embed package.json package-lock.json

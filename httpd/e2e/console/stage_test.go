@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/built"
-	"bailiff/fuzz/built/service"
+	"bailiff/fuzz/kit/testbin"
+	"bailiff/fuzz/kit/testbin/service"
 )
 
 // policy allows, denies and holds transfers, commands, mails, downloads and MCP tools.
@@ -69,8 +69,8 @@ func newStage(t *testing.T) *stage {
 	s := &stage{t: t, axe: axe(t), browser: startBrowser(t)}
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "bailiff")
-	built.Track(t)
-	if err := built.Command(binary); err != nil {
+	testbin.Track(t)
+	if err := testbin.Command(binary); err != nil {
 		t.Fatal(err)
 	}
 	var err error

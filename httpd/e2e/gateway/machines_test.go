@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/built"
-	"bailiff/fuzz/npm"
+	"bailiff/fuzz/kit/npm"
+	"bailiff/fuzz/kit/testbin"
 )
 
 //go:embed package.json package-lock.json setup.mjs drive.mjs recipes.mjs
@@ -55,8 +55,8 @@ func newWorkshop(t *testing.T) *stage {
 	s := &stage{t: t, dir: npm.Install(t, "gateway-e2e", files), nodes: map[int]string{}}
 	s.work = s.workFolder()
 	s.binary = filepath.Join(t.TempDir(), "bailiff")
-	built.Track(t)
-	if err := built.Command(s.binary); err != nil {
+	testbin.Track(t)
+	if err := testbin.Command(s.binary); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/port"
+	"bailiff/fuzz/kit/port"
 )
 
 // startPatience is how long a server may take until it answers; a busy machine takes more than a minute for the bundler.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/port"
+	"bailiff/fuzz/kit/port"
 )
 
 // clientScenarios are those of the suite for clients in which the server speaks the protocol alone. The others are about

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/port"
+	"bailiff/fuzz/kit/port"
 )
 
 var conformance = flag.Bool("conformance", false, "run the protocol's conformance suites with and without the proxy")

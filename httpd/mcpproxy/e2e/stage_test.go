@@ -20,8 +20,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"bailiff/fuzz/built"
-	"bailiff/fuzz/npm"
+	"bailiff/fuzz/kit/npm"
+	"bailiff/fuzz/kit/testbin"
 )
 
 //go:embed package.json package-lock.json server.mjs
@@ -45,7 +45,7 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, "bailiff")
-	return path, built.Command(path)
+	return path, testbin.Command(path)
 })
 
 func TestMain(m *testing.M) {
@@ -71,7 +71,7 @@ func newStage(t *testing.T, policy string, files fs.FS, name string) *stage {
 	if testing.Short() {
 		t.Skip("starts servers")
 	}
-	built.Track(t)
+	testbin.Track(t)
 	s := &stage{t: t, folder: t.TempDir(), node: npm.Install(t, name, files)}
 	binary, err := buildOnce()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/npm"
+	"bailiff/fuzz/kit/npm"
 )
 
 // answerTimeout bounds how long the libraries may take for all tokens of a question.

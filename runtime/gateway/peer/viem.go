@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/fuzz/npm"
+	"bailiff/fuzz/kit/npm"
 )
 
 //go:embed package.json package-lock.json viem.mjs

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/page"
+	"bailiff/fuzz/kit/page"
 )
 
 // TestDocs holds the table of settings in docs/hooks.md to the table of hosts.

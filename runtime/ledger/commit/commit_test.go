@@ -16,9 +16,9 @@ import (
 	"github.com/klauspost/compress/s2"
 	"go.uber.org/goleak"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/ledgertest"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/vm/amount"
 )

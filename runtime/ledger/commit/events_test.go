@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/ledger/ledgertest"
 	"bailiff/runtime/ledger/memory"
 )
 

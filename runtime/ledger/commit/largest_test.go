@@ -10,11 +10,11 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
-	"bailiff/runtime/code"
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/ledger/ledgertest"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 // largest is a plan whose record is as large as a decision's can be.
@@ -38,7 +38,7 @@ func largest() *ledger.Plan {
 func longest() *ledger.Plan {
 	text := strings.Repeat("t", ledger.MaxEventText)
 	ending := func(d ledger.Decision) ledger.Ending {
-		return ledger.Ending{Decision: d, Code: code.Code(strings.Repeat("c", ledger.MaxRule)), Rule: strings.Repeat("r", ledger.MaxRule)}
+		return ledger.Ending{Decision: d, Code: errcode.Code(strings.Repeat("c", ledger.MaxRule)), Rule: strings.Repeat("r", ledger.MaxRule)}
 	}
 	p := plan()
 	p.Event = ledger.Event{Endpoint: text, RequestID: text, AgentID: text, Action: text, ChainID: math.MaxUint64, Value: text, Detail: text}

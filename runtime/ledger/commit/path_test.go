@@ -6,9 +6,9 @@ import (
 	"errors"
 	"testing"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/ledgertest"
 	"bailiff/runtime/ledger/memory"
 )
 

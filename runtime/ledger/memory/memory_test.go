@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/ledgertest"
 	"bailiff/runtime/ledger/memory"
 )
 

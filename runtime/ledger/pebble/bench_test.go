@@ -9,18 +9,18 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"bailiff/runtime/code"
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/ledgertest"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 // benchPlan returns a plan with n counters and an event of usual size; with none it is a denial.
 func benchPlan(n int) *ledger.Plan {
 	p := &ledger.Plan{
 		ID: ledgertest.ID('p', 1), At: ledgertest.Start, Key: ledgertest.ID('k', 1), Epoch: 1,
-		Pass: ledger.Ending{Decision: ledger.Denied, Code: code.BlockedCommand, Rule: "tool_calls.bash.blocked_commands"},
+		Pass: ledger.Ending{Decision: ledger.Denied, Code: errcode.BlockedCommand, Rule: "tool_calls.bash.blocked_commands"},
 		Event: ledger.Event{
 			Endpoint: "/v1/authorize", RequestID: "01J9Z3K4M5N6P7Q8", AgentID: "agent-7", Action: "bash", ChainID: 8453,
 			Commitment: [32]byte{1}, PolicyHash: [32]byte{2}, Value: "rm -rf /",
@@ -30,7 +30,7 @@ func benchPlan(n int) *ledger.Plan {
 		p.Pass = ledger.Ending{Decision: ledger.Allowed}
 		p.Reservations = append(p.Reservations, ledger.Reservation{
 			Counter: ledger.Counter{Limit: fmt.Sprintf("soft_limits.cap.cap-%d.max_count", i), Window: ledger.Day, Group: "task-17"},
-			Op:      ledger.Count, Limit: amount.FromUint64(1 << 60), Code: code.AggregateLimit, Rule: "soft_limits",
+			Op:      ledger.Count, Limit: amount.FromUint64(1 << 60), Code: errcode.AggregateLimit, Rule: "soft_limits",
 		})
 	}
 	return p

@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/ledger/ledgertest"
 )
 
 // TestIndexOnFullDisk: Pebble tries again at once, and for ever, to write a table that does not fit on the disk. Attempts

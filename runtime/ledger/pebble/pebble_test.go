@@ -12,8 +12,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/ledger/ledgertest"
 )
 
 func TestConformance(t *testing.T) {

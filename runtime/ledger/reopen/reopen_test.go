@@ -15,12 +15,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"bailiff/runtime/code"
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
-	"bailiff/runtime/ledger/ledgertest"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -91,7 +91,7 @@ func plan() *ledger.Plan {
 		ID: ledgertest.ID('p', 1), At: ledgertest.Start, Key: ledgertest.ID('k', 1), Epoch: 1,
 		Pass: ledger.Ending{Decision: ledger.Allowed},
 		Reservations: []ledger.Reservation{{
-			Counter: counter, Op: ledger.Count, Limit: amount.FromUint64(1 << 60), Code: code.AggregateLimit, Rule: "soft_limits",
+			Counter: counter, Op: ledger.Count, Limit: amount.FromUint64(1 << 60), Code: errcode.AggregateLimit, Rule: "soft_limits",
 		}},
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"bailiff/runtime/code"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/subject"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 var errRecord = errors.New("state: record")
@@ -90,7 +90,7 @@ func (r *Record) decodeBody(d *decoder, written Kind) {
 		r.decodeEvent(d, written == testRunAbout)
 	case Malformed:
 		d.copy(r.Plan[:])
-		r.Ending.Code = code.Code(d.text(ledger.MaxRule))
+		r.Ending.Code = errcode.Code(d.text(ledger.MaxRule))
 		r.decodeWhat(d)
 	case KeyCreated:
 		r.decodeKey(d)
@@ -135,7 +135,7 @@ func (r *Record) decodeEvent(d *decoder, about bool) {
 	r.Result = ledger.Result(d.byte())
 	r.Ending.Decision = ledger.Decision(d.byte())
 	r.Observed = d.bool()
-	r.Ending.Code = code.Code(d.text(ledger.MaxRule))
+	r.Ending.Code = errcode.Code(d.text(ledger.MaxRule))
 	r.Ending.Rule = d.text(ledger.MaxRule)
 	r.decodeWhat(d)
 	d.check(r.Result.Recorded(), "a result that is not recorded")

@@ -10,11 +10,11 @@ import (
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
 
-	"bailiff/fuzz/seed"
-	"bailiff/runtime/code"
+	"bailiff/fuzz/kit/seed"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/subject"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 )
 
 // randomRecord returns a record of any kind, within all bounds.
@@ -86,7 +86,7 @@ func (g source) service(r *Record) {
 	case HoldExpired:
 		r.Hold.ID = g.id()
 	case Malformed:
-		r.Plan, r.Ending.Code, r.Event = g.id(), code.Code(g.text(40)), g.what()
+		r.Plan, r.Ending.Code, r.Event = g.id(), errcode.Code(g.text(40)), g.what()
 	case WebhookCreated:
 		r.Webhook = &ledger.Webhook{
 			ID: g.id(), Key: r.Key, URL: g.text(ledger.MaxWebhookURL), Topics: ledger.Topics(g.IntN(64)),
@@ -161,7 +161,7 @@ func (g source) subject() (s subject.Subject) {
 func (g source) event(r *Record) {
 	r.Plan = g.id()
 	r.Result = ledger.Passed + ledger.Result(g.IntN(5))
-	r.Ending = ledger.Ending{Decision: ledger.Allowed + ledger.Decision(g.IntN(3)), Code: code.Code(g.text(40)), Rule: g.text(ledger.MaxRule)}
+	r.Ending = ledger.Ending{Decision: ledger.Allowed + ledger.Decision(g.IntN(3)), Code: errcode.Code(g.text(40)), Rule: g.text(ledger.MaxRule)}
 	r.Observed = g.IntN(2) == 1
 	r.Event = g.what()
 	if g.IntN(2) == 1 {
