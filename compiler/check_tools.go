@@ -9,11 +9,11 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
+	"bailiff/vm/form"
 	"bailiff/vm/form/command"
 	"bailiff/vm/form/email"
 	"bailiff/vm/form/fspath"
 	"bailiff/vm/form/httpurl"
-	"bailiff/vm/slot"
 )
 
 // readTools reads one entry of `## tool_calls`, and reports whether it knows the key.
@@ -102,7 +102,7 @@ func (c *checker) queryPattern(value *grammar.Value) bool {
 			WithHint("write what queries have to look like, such as `q=[a-z]+`"))
 		return false
 	}
-	return c.pattern(value.Text, value.Span, slot.Escapes)
+	return c.pattern(value.Text, value.Span, form.Escapes)
 }
 
 // blocked reads a list of things that are blocked, held or allowed. What parse returns for an item is what the machine seeks.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bailiff/vm"
+	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
 )
@@ -77,15 +78,15 @@ func resolvePath(name string, sent, walks bool) (source, error) {
 		return source{}, fmt.Errorf("intent: %s has no members, so %s can't exist", f, quote(name))
 	}
 	row := slot.At(name)
-	if sent || walks || row.When != slot.Never || row.Form != slot.Text && !normalised(row.Form) {
+	if sent || walks || row.When != slot.Never || row.Form != form.Text && !normalised(row.Form) {
 		found.value = formed(f, found.path, name, row, sent, walks)
 	}
 	return found, nil
 }
 
 // normalised reports whether the decoder leaves only normal texts of a form.
-func normalised(form slot.Form) bool {
-	return form == slot.Lower || form == slot.Address || form == slot.Hex
+func normalised(as form.Form) bool {
+	return as == form.Lower || as == form.Address || as == form.Hex
 }
 
 // fieldOf returns the field of either place that name names, or NoField. Names are unique over both.

@@ -7,7 +7,7 @@ import (
 
 	"bailiff/runtime/jcs"
 	"bailiff/vm"
-	"bailiff/vm/slot"
+	"bailiff/vm/form"
 )
 
 // HashVersion is the version of the canonical form, which is part of it: hashes of different versions are never equal.
@@ -86,26 +86,26 @@ func (in *Intent) appendField(dst []byte, f Field) []byte {
 		}
 		return jcs.AppendString(dst, in.Text(Amount))
 	}
-	form, at := in.formOf(&table[f].Row), in.at[f]
+	as, at := in.formOf(&table[f].Row), in.at[f]
 	if in.nodes[at].kind != vm.List {
-		return in.appendText(dst, at, form)
+		return in.appendText(dst, at, as)
 	}
 	dst = append(dst, '[')
 	for i := at + 1; i < in.nodes[at].next; i = in.nodes[i].next {
 		if i > at+1 {
 			dst = append(dst, ',')
 		}
-		dst = in.appendText(dst, i, form)
+		dst = in.appendText(dst, i, as)
 	}
 	return append(dst, ']')
 }
 
 // appendText appends a string in its normal form, or as it was sent where it has none, and any other value as it is.
-func (in *Intent) appendText(dst []byte, at int32, form slot.Form) []byte {
+func (in *Intent) appendText(dst []byte, at int32, as form.Form) []byte {
 	if in.nodes[at].kind != vm.String {
 		return in.appendNode(dst, at)
 	}
-	normal, ok := in.normal(form, in.nodes[at].text)
+	normal, ok := in.normal(as, in.nodes[at].text)
 	if !ok {
 		normal = in.nodes[at].text
 	}
@@ -135,7 +135,7 @@ func (in *Intent) leftOut(object, member int32) bool {
 func (in *Intent) appendNode(dst []byte, at int32) []byte {
 	switch n := &in.nodes[at]; n.kind {
 	case vm.String:
-		return in.appendText(dst, at, slot.Text)
+		return in.appendText(dst, at, form.Text)
 	case vm.Null:
 		return append(dst, "null"...)
 	case vm.List:

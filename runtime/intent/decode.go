@@ -6,7 +6,7 @@ import (
 
 	"bailiff/vm"
 	"bailiff/vm/errcode"
-	"bailiff/vm/slot"
+	"bailiff/vm/form"
 )
 
 // Options are the settings of the service that change how a request is read.
@@ -199,13 +199,13 @@ func (in *Intent) sameText(f Field, a, b string) bool {
 		}
 	}
 	if f == Amount {
-		x, readable := slot.ShortDecimal(a)
-		y, _ := slot.ShortDecimal(b)
+		x, readable := form.ShortDecimal(a)
+		y, _ := form.ShortDecimal(b)
 		return readable && x == y && in.inBaseUnits(a) == in.inBaseUnits(b)
 	}
-	form := in.formOf(&table[f].Row)
-	x, readable := in.normal(form, a)
-	y, other := in.normal(form, b)
+	as := in.formOf(&table[f].Row)
+	x, readable := in.normal(as, a)
+	y, other := in.normal(as, b)
 	return readable && other && x == y
 }
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"bailiff/vm"
+	"bailiff/vm/form"
 	"bailiff/vm/form/command"
-	"bailiff/vm/slot"
 )
 
 // Provenance says who is behind the API key of a request. No request can claim it (decisions, section 5).
@@ -127,7 +127,7 @@ func derivedTool(in *Intent, _ Provenance) vm.Value         { return textIf(in.t
 
 // derivedQuery returns the query that rules read, whether it was repeated beside url or not.
 func derivedQuery(in *Intent, _ Provenance) vm.Value {
-	normal, _ := slot.Escapes.Normal(in.url.Query)
+	normal, _ := form.Escapes.Normal(in.url.Query)
 	return textIf(in.Has(URL), normal)
 }
 
@@ -148,8 +148,8 @@ func derivedCommand(in *Intent, _ Provenance) vm.Value {
 		return unreadable
 	}
 	start := len(in.elements)
-	for _, form := range forms.All() {
-		in.elements = append(in.elements, text(form))
+	for _, spelling := range forms.All() {
+		in.elements = append(in.elements, text(spelling))
 	}
 	return in.listFrom(start)
 }

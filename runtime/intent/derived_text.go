@@ -2,6 +2,7 @@ package intent
 
 import (
 	"bailiff/vm"
+	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
 )
@@ -30,7 +31,7 @@ func derivedText(in *Intent, _ Provenance) vm.Value {
 	in.respellFields()
 	if in.Has(URL) {
 		in.respell(in.at[URL], in.url.Decoded())
-		in.respell(in.at[URL], in.folded(slot.Host, in.url.SentHost))
+		in.respell(in.at[URL], in.folded(form.Host, in.url.SentHost))
 	}
 	in.respellNumbers(in.at[Arguments])
 	in.respellNumbers(in.at[Metadata])
@@ -55,17 +56,17 @@ func (in *Intent) respell(at int32, normal string) {
 func (in *Intent) respellFields() {
 	for f := range table {
 		row := &table[f].Row
-		if in.at[f] == 0 || row.Members || row.When == slot.Never && (row.Form == slot.Text || normalised(row.Form)) {
+		if in.at[f] == 0 || row.Members || row.When == slot.Never && (row.Form == form.Text || normalised(row.Form)) {
 			continue
 		}
-		form := in.formOf(row)
+		as := in.formOf(row)
 		for i := in.at[f]; i < in.nodes[in.at[f]].next; i++ {
-			if n := &in.nodes[i]; n.kind == vm.String && form != slot.Text {
-				if normal, ok := in.normal(form, n.text); ok {
+			if n := &in.nodes[i]; n.kind == vm.String && as != form.Text {
+				if normal, ok := in.normal(as, n.text); ok {
 					in.respell(i, normal)
 				}
-				if form.Caseless() {
-					in.respell(i, in.folded(form, n.text))
+				if as.Caseless() {
+					in.respell(i, in.folded(as, n.text))
 				}
 			}
 		}
@@ -93,27 +94,27 @@ func derivedCaseless(in *Intent, _ Provenance) vm.Value {
 	in.caseless = in.caseless[:0]
 	for f := range table {
 		row := &table[f].Row
-		form := in.formOf(row)
-		if in.at[f] == 0 || !form.Caseless() {
+		as := in.formOf(row)
+		if in.at[f] == 0 || !as.Caseless() {
 			continue
 		}
 		for i := in.at[f]; i < in.nodes[in.at[f]].next; i++ {
 			if n := &in.nodes[i]; n.kind == vm.String {
-				in.appendCaseless(form, n.text)
+				in.appendCaseless(as, n.text)
 			}
 		}
 	}
 	if in.Has(URL) && !in.Has(Host) {
-		in.appendCaseless(slot.Host, in.url.SentHost)
+		in.appendCaseless(form.Host, in.url.SentHost)
 	}
 	return text(borrow(in.caseless[:max(len(in.caseless)-1, 0)]))
 }
 
 // appendCaseless appends a text in lower case, and its normal form where that is another one.
-func (in *Intent) appendCaseless(form slot.Form, sent string) {
-	small := in.folded(form, sent)
+func (in *Intent) appendCaseless(as form.Form, sent string) {
+	small := in.folded(as, sent)
 	in.caseless = append(append(in.caseless, small...), Separator)
-	if normal, ok := in.normal(form, sent); ok && normal != small {
+	if normal, ok := in.normal(as, sent); ok && normal != small {
 		in.caseless = append(append(in.caseless, normal...), Separator)
 	}
 }

@@ -2,12 +2,13 @@ package intent
 
 import (
 	"bailiff/vm"
+	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
 )
 
 // formOf returns the form that values of a row have in this request.
-func (in *Intent) formOf(row *slot.Row) slot.Form {
+func (in *Intent) formOf(row *slot.Row) form.Form {
 	if row.When != slot.Never && in.holds(row.When) {
 		return row.Other
 	}
@@ -30,35 +31,35 @@ func (in *Intent) holds(when slot.Condition) bool {
 }
 
 // normal returns the normal form of a text, and false where it has none. Most texts are their own.
-func (in *Intent) normal(form slot.Form, text string) (string, bool) {
-	switch form {
-	case slot.Text:
+func (in *Intent) normal(as form.Form, text string) (string, bool) {
+	switch as {
+	case form.Text:
 		if len(text) < evmaddr.Length {
 			return text, true
 		}
-	case slot.Lower, slot.Hex, slot.Address: // the decoder has checked them
+	case form.Lower, form.Hex, form.Address: // the decoder has checked them
 		return in.lower(text), true
-	case slot.Token:
+	case form.Token:
 		return in.TokenName(in.tokens), true
-	case slot.Amount:
+	case form.Amount:
 		return in.amountText(in.tokens)
-	case slot.Unit:
+	case form.Unit:
 		return text, !in.inHumanUnits()
-	case slot.Host:
+	case form.Host:
 		if in.Has(URL) && text == in.url.SentHost {
 			return in.url.Host, true
 		}
-	case slot.URL:
+	case form.URL:
 		if in.Has(URL) && text == in.Text(URL) { // which is parsed
 			return evmaddr.FoldLiterals(in.url.Normal()), true
 		}
 	}
-	return form.Normal(text)
+	return as.Normal(text)
 }
 
 // A reading says what of the texts at a place a slot gives: their normal forms, or the texts as they were sent.
 type reading struct {
-	form slot.Form
+	form form.Form
 	sent bool
 }
 
@@ -78,11 +79,11 @@ func (r reading) text(in *Intent, sent string) vm.Value {
 }
 
 // folded returns a text in lower case where its form has no case.
-func (in *Intent) folded(form slot.Form, text string) string {
-	if form.Caseless() && isASCII(text) {
+func (in *Intent) folded(as form.Form, text string) string {
+	if as.Caseless() && isASCII(text) {
 		return in.lower(text)
 	}
-	return form.Fold(text)
+	return as.Fold(text)
 }
 
 // one reads a value that is no array. Only texts have a second reading.

@@ -5,7 +5,7 @@ import (
 
 	"bailiff/runtime/subject"
 	"bailiff/vm"
-	"bailiff/vm/slot"
+	"bailiff/vm/form"
 )
 
 // Units of amounts beside the names of tokens.
@@ -86,14 +86,14 @@ func (in *Intent) first(f Field) string {
 		at++
 	}
 	sent := in.nodes[at].text
-	form := in.formOf(&table[f].Row)
-	if form == slot.Path {
+	as := in.formOf(&table[f].Row)
+	if as == form.Path {
 		if clean := in.cleanPath(sent); clean.Text != "" {
 			return clean.Text
 		}
 		return sent
 	}
-	if normal, ok := in.normal(form, sent); ok {
+	if normal, ok := in.normal(as, sent); ok {
 		return normal
 	}
 	return sent

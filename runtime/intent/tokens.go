@@ -3,7 +3,7 @@ package intent
 import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
-	"bailiff/vm/slot"
+	"bailiff/vm/form"
 )
 
 // nativeDecimals is the number of decimals of the native currency on every supported chain.
@@ -86,7 +86,7 @@ func (in *Intent) decimals(tokens *Tokens) (uint8, bool) {
 func (in *Intent) amountText(tokens *Tokens) (string, bool) {
 	sent := in.Text(Amount)
 	if !in.AmountInBaseUnits() {
-		return slot.ShortDecimal(sent)
+		return form.ShortDecimal(sent)
 	}
 	decimals, known := in.decimals(tokens)
 	value, err := amount.ParseBase(sent)

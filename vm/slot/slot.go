@@ -1,20 +1,20 @@
-// Package slot is the one table of request fields: for each its name, whether it has members, and its form. The form says
-// which texts of the field are one value (decisions, section 2, "Matching"), so that the decoder of requests and the
-// compiler of rules give a value the same text: a rule cannot be passed by writing the value another way.
-//
-// The forms that need the program's tokens ([Token] and [Amount]) are completed where those are known; this package has
-// what the text alone says.
+// Package slot is the one table of what programs read of a request: fields, with their place, type, bound and form; values
+// that the service derives from them; and the chains and methods that a request can name. Decoder and compiler read it.
 package slot
 
-import "strings"
+import (
+	"strings"
+
+	"bailiff/vm/form"
+)
 
 // A Row is one field of a request.
 type Row struct {
 	Name    string
 	Members bool // an object, whose members have forms of their own
-	Form    Form
+	Form    form.Form
 	// Other is the form of the field in requests for which When holds.
-	Other Form
+	Other form.Form
 	When  Condition
 }
 
@@ -34,27 +34,27 @@ var (
 	Framework     = Row{Name: "framework"}
 	AgentID       = Row{Name: "agentId"}
 	TxCommit      = Row{Name: "txCommit"}
-	UserOpHash    = Row{Name: "userOpHash", Form: Hex}
+	UserOpHash    = Row{Name: "userOpHash", Form: form.Hex}
 	ChainID       = Row{Name: "chainId"}
 	Context       = Row{Name: "context"}
 	RequestNonce  = Row{Name: "request_nonce"}
-	Action        = Row{Name: "action", Form: Lower}
-	TargetAddress = Row{Name: "targetAddress", Form: Address}
-	TokenField    = Row{Name: "token", Form: Token}
-	AmountField   = Row{Name: "amount", Form: Amount}
-	AmountUnit    = Row{Name: "amount_unit", Form: Unit}
-	To            = Row{Name: "to", Other: Mailbox, When: ByEmail}
+	Action        = Row{Name: "action", Form: form.Lower}
+	TargetAddress = Row{Name: "targetAddress", Form: form.Address}
+	TokenField    = Row{Name: "token", Form: form.Token}
+	AmountField   = Row{Name: "amount", Form: form.Amount}
+	AmountUnit    = Row{Name: "amount_unit", Form: form.Unit}
+	To            = Row{Name: "to", Other: form.Mailbox, When: ByEmail}
 	TaskID        = Row{Name: "task_id"}
 	Command       = Row{Name: "command"}
-	Cwd           = Row{Name: "cwd", Form: Path}
-	PathField     = Row{Name: "path", Form: Path, Other: Escapes, When: WithURL}
-	PathsField    = Row{Name: "paths", Form: Path} // several values of path; rules name path
-	URLField      = Row{Name: "url", Form: URL}
+	Cwd           = Row{Name: "cwd", Form: form.Path}
+	PathField     = Row{Name: "path", Form: form.Path, Other: form.Escapes, When: WithURL}
+	PathsField    = Row{Name: "paths", Form: form.Path} // several values of path; rules name path
+	URLField      = Row{Name: "url", Form: form.URL}
 	Method        = Row{Name: "method"}
-	HostField     = Row{Name: "host", Form: Host}
-	Query         = Row{Name: "query", Other: Escapes, When: WithURL}
-	Calldata      = Row{Name: "calldata", Form: Hex}
-	MaxFee        = Row{Name: "maxFee", Form: Decimal}
+	HostField     = Row{Name: "host", Form: form.Host}
+	Query         = Row{Name: "query", Other: form.Escapes, When: WithURL}
+	Calldata      = Row{Name: "calldata", Form: form.Hex}
+	MaxFee        = Row{Name: "maxFee", Form: form.Decimal}
 	Arguments     = Row{Name: "arguments", Members: true}
 	Metadata      = Row{Name: "metadata", Members: true}
 )
@@ -80,7 +80,7 @@ func Find(name string) (row Row, ok bool) {
 }
 
 // mcpParts are the members of metadata that repeat a part of an MCP action.
-var mcpParts = Row{Members: true, Other: Lower, When: ForMCP}
+var mcpParts = Row{Members: true, Other: form.Lower, When: ForMCP}
 
 // At returns the row for the path of a rule: that of its field, or that of a member with a form of its own. Members of
 // objects are texts.
@@ -106,9 +106,9 @@ func Canonical(path string) string {
 }
 
 // Forms returns the forms that values of the field have.
-func (r Row) Forms() []Form {
+func (r Row) Forms() []form.Form {
 	if r.When == Never {
-		return []Form{r.Form}
+		return []form.Form{r.Form}
 	}
-	return []Form{r.Form, r.Other}
+	return []form.Form{r.Form, r.Other}
 }
