@@ -83,9 +83,9 @@ func (e *emitter) denyString(d *Denial, sought vm.Const) {
 	if strings.HasPrefix(small, "0x") && digits != "0x" && isHex(digits) {
 		others = append(others, test{e.Field(slotCalldata), vm.OpContains, e.exactly(digits)})
 	}
-	others = append(others, e.rewritten(d.Value.Text, form.URL, slot.URLField.Name)...)
-	others = append(others, e.rewritten(d.Value.Text, form.Path, slot.Cwd.Name)...)
-	withURL, without := e.rewritten(d.Value.Text, form.Escapes, slot.PathField.Name, slot.Query.Name), e.rewritten(d.Value.Text, form.Path, slot.PathField.Name)
+	others = append(others, e.rewritten(d.Value.Text, form.URL, slot.URL.String())...)
+	others = append(others, e.rewritten(d.Value.Text, form.Path, slot.Cwd.String())...)
+	withURL, without := e.rewritten(d.Value.Text, form.Escapes, slot.Path.String(), slot.Query.String()), e.rewritten(d.Value.Text, form.Path, slot.Path.String())
 	switch {
 	case len(others)+len(withURL)+len(without) == 0:
 		e.Hit(vm.Unless, sought, entryOf(d.Value.Text), next)
@@ -243,7 +243,7 @@ var places = [...]form.Where{Equals: form.Whole, NotEquals: form.Whole, Contains
 func (e *emitter) compare(d *Denial, as form.Form, found, next vm.Label) {
 	path, respelled := slot.Canonical(d.Path), formed{d.Path, "", d.Operator, []string{d.Value.Text}}.respelled(as)
 	normal := e.Field(path)
-	if slot.At(path).Members {
+	if slot.At(path).Type.Object() {
 		normal = e.Field(eachPrefix + path)
 	}
 	switch {

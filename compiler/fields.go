@@ -5,14 +5,11 @@ import "bailiff/vm/slot"
 // fieldNames returns the names of the fields that the path of a rule may begin with.
 func fieldNames() []string {
 	var names []string
-	for _, row := range slot.Rows() {
+	for _, row := range slot.Ruled() {
 		names = append(names, row.Name)
 	}
 	return names
 }
-
-// supportedChains are the chains that a request can name (the specification's table "Intent").
-var supportedChains = []string{"1", "10", "56", "137", "999", "8453", "42161"}
 
 // The slots of the fields and derived values that the emitter reads by itself.
 const (

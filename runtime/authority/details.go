@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // Details are both sides of a denial or a hold, as data: what the request has, and what the policy says of it. What does
@@ -312,8 +312,8 @@ func (w *worker) notAmount(found *vm.Violation) string {
 		return ""
 	}
 	in, v := w.policy.program.Instruction(found.PC-1), *w.valueOf(found)
-	if v.Kind == vm.Object && w.policy.program.Fields()[found.Slot] == intent.MaxFee.String() { // a text without a normal form
-		v = vm.Value{Kind: vm.String, Text: w.in.Text(intent.MaxFee)}
+	if v.Kind == vm.Object && w.policy.program.Fields()[found.Slot] == slot.MaxFee.String() { // a text without a normal form
+		v = vm.Value{Kind: vm.String, Text: w.in.Text(slot.MaxFee)}
 	}
 	if in.Op != vm.OpAmount || v.Kind&(vm.String|vm.Number) == 0 {
 		return ""

@@ -13,6 +13,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // maxQuoted bounds what a message repeats of a request, in bytes: agents choose the texts.
@@ -249,16 +250,16 @@ func (w *worker) unreadable(violation *vm.Violation) string {
 func (w *worker) appendAmount(text []byte) []byte {
 	value, decimals, ok := w.in.AmountInUnits(w.policy.binding.Tokens()) // however far the machine came
 	switch {
-	case !w.in.Has(intent.Amount):
+	case !w.in.Has(slot.Amount):
 		return append(text, "none given"...)
 	case ok:
 		text = value.AppendFormat(text, decimals)
 	case w.in.AmountInBaseUnits():
-		text = append(appendQuoted(text, w.in.Text(intent.Amount)), " base units of"...)
+		text = append(appendQuoted(text, w.in.Text(slot.Amount)), " base units of"...)
 	default:
-		text = appendQuoted(text, w.in.Text(intent.Amount))
+		text = appendQuoted(text, w.in.Text(slot.Amount))
 	}
-	return appendUnit(append(text, ' '), w.in.Text(intent.Token))
+	return appendUnit(append(text, ' '), w.in.Text(slot.Token))
 }
 
 // appendUnit names a token, in quotes where its name is nothing to be trusted, or the native currency.

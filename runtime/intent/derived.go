@@ -6,6 +6,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/form"
 	"bailiff/vm/form/command"
+	"bailiff/vm/slot"
 )
 
 // Provenance says who is behind the API key of a request. No request can claim it (decisions, section 5).
@@ -120,15 +121,15 @@ func textIf(exists bool, s string) vm.Value {
 
 func derivedAction(in *Intent, _ Provenance) vm.Value       { return text(in.action) }
 func derivedProvenance(_ *Intent, from Provenance) vm.Value { return text(string(from)) }
-func derivedHost(in *Intent, _ Provenance) vm.Value         { return textIf(in.Has(URL), in.url.Host) }
-func derivedURLPath(in *Intent, _ Provenance) vm.Value      { return textIf(in.Has(URL), in.url.Path) }
+func derivedHost(in *Intent, _ Provenance) vm.Value         { return textIf(in.Has(slot.URL), in.url.Host) }
+func derivedURLPath(in *Intent, _ Provenance) vm.Value      { return textIf(in.Has(slot.URL), in.url.Path) }
 func derivedServer(in *Intent, _ Provenance) vm.Value       { return textIf(in.server != "", in.server) }
 func derivedTool(in *Intent, _ Provenance) vm.Value         { return textIf(in.tool != "", in.tool) }
 
 // derivedQuery returns the query that rules read, whether it was repeated beside url or not.
 func derivedQuery(in *Intent, _ Provenance) vm.Value {
 	normal, _ := form.Escapes.Normal(in.url.Query)
-	return textIf(in.Has(URL), normal)
+	return textIf(in.Has(slot.URL), normal)
 }
 
 func derivedMCP(in *Intent, _ Provenance) vm.Value {
@@ -136,14 +137,14 @@ func derivedMCP(in *Intent, _ Provenance) vm.Value {
 }
 
 func derivedToken(in *Intent, _ Provenance) vm.Value {
-	return textIf(in.Has(Token), in.lower(in.Text(Token)))
+	return textIf(in.Has(slot.Token), in.lower(in.Text(slot.Token)))
 }
 
 func derivedCommand(in *Intent, _ Provenance) vm.Value {
-	if !in.Has(Command) {
+	if !in.Has(slot.Command) {
 		return vm.Value{}
 	}
-	forms, err := command.Read(in.Text(Command))
+	forms, err := command.Read(in.Text(slot.Command))
 	if err != nil {
 		return unreadable
 	}
@@ -155,10 +156,10 @@ func derivedCommand(in *Intent, _ Provenance) vm.Value {
 }
 
 func derivedCalls(in *Intent, _ Provenance) vm.Value {
-	if !in.Has(Command) {
+	if !in.Has(slot.Command) {
 		return vm.Value{}
 	}
-	calls, err := command.Listed(in.Text(Command))
+	calls, err := command.Listed(in.Text(slot.Command))
 	if err != nil {
 		return unreadable
 	}
@@ -174,7 +175,7 @@ func ShowCall(call string) string { return command.ShowListed(call) }
 
 // derivedAmount is what machines calculate with: the amount as it was sent, with its unit.
 func derivedAmount(in *Intent, _ Provenance) vm.Value {
-	return vm.Value{Kind: in.kind(Amount), Text: in.Text(Amount), BaseUnits: in.AmountInBaseUnits()}
+	return vm.Value{Kind: in.kind(slot.Amount), Text: in.Text(slot.Amount), BaseUnits: in.AmountInBaseUnits()}
 }
 
 // derivedUsage has no text: whether it is there is all that is asked.

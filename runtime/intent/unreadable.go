@@ -8,6 +8,7 @@ import (
 	"bailiff/vm/form/email"
 	"bailiff/vm/form/fspath"
 	"bailiff/vm/form/resource"
+	"bailiff/vm/slot"
 )
 
 // Unreadable says in a few words why the derived slot of that name is vm.Invalid in this request, or has an element
@@ -88,20 +89,20 @@ func whyPath(in *Intent) string {
 }
 
 func whyCommand(in *Intent) string {
-	if !in.Has(Command) {
+	if !in.Has(slot.Command) {
 		return ""
 	}
-	if _, err := command.Read(in.Text(Command)); err != nil {
+	if _, err := command.Read(in.Text(slot.Command)); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
 func whyCalls(in *Intent) string {
-	if !in.Has(Command) {
+	if !in.Has(slot.Command) {
 		return ""
 	}
-	if _, err := command.Listed(in.Text(Command)); err != nil {
+	if _, err := command.Listed(in.Text(slot.Command)); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -158,7 +159,7 @@ func (in *Intent) whyElement(list int32, problem string, accept func(string) boo
 
 // inMetadata returns the path of a node, without the "intent." that all evidence has.
 func (in *Intent) inMetadata(at int32) string {
-	return strings.TrimPrefix(in.pathOf(at), prefix(Inside))
+	return strings.TrimPrefix(in.pathOf(at), prefix(slot.Inside))
 }
 
 func whyTargets(in *Intent) string {

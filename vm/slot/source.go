@@ -59,7 +59,7 @@ func SourceOf(name string) Source {
 	if source, known := families[first]; known {
 		return source
 	}
-	if row, found := Find(first); found && row.Members && below {
+	if Find(first).Row().Type.Object() && below {
 		return Source{Family: name, Share: 1}
 	}
 	if strings.HasPrefix(first, "@") {
