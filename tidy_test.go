@@ -81,6 +81,7 @@ var mayImport = map[string][]string{
 	"runtime/attest":        {"runtime/jcs"},
 	"runtime/response":      {"runtime/attest"},
 	"runtime/ratelimit":     {},
+	"runtime/clock":         {},
 	"runtime/budget":        {},
 	"runtime/hook":          {"runtime/jcs", "vm/slot"},
 	"runtime/metrics":       {"vm/errcode"},
@@ -94,10 +95,10 @@ var mayImport = map[string][]string{
 	"runtime/hook/setup":    {"runtime/hook"},
 	"runtime/policytest":    {"grammar", "runtime/authority", "runtime/intent", "vm/errcode", "vm/slot"},
 	"httpd": {
-		"runtime/authority", "runtime/budget", "vm/errcode", "runtime/jcs", "runtime/ledger", "runtime/ratelimit", "runtime/metrics",
+		"runtime/authority", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/jcs", "runtime/ledger", "runtime/ratelimit", "runtime/metrics",
 		"runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "httpd/console",
 	},
-	"httpd/console":           {"runtime/authority", "runtime/budget", "vm/errcode", "runtime/eventjson", "runtime/ledger"},
+	"httpd/console":           {"runtime/authority", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/eventjson", "runtime/ledger"},
 	"httpd/client":            {},
 	"httpd/client/verify":     {"httpd/client", "runtime/attest"},
 	"httpd/client/typescript": {"fuzz/kit/npm"},
@@ -303,7 +304,7 @@ func TestClockInOnePlace(t *testing.T) {
 }
 
 // clockHome is the one file that reads the clock.
-const clockHome = "runtime/authority/clock.go"
+const clockHome = "runtime/clock/clock.go"
 
 // readsClock reports whether production code outside clockHome reads the clock.
 func readsClock(s source) bool {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/evidence"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
@@ -77,7 +78,7 @@ func withAdmin(std streams, ledgerIs presence, use func(context.Context, admin) 
 		return err
 	}
 	err = use(ctx, &authority.Admin{
-		Ledger: l, Environment: s["SVC_ENV"], Hosted: s.hosted(), Clock: authority.SystemClock(), Random: rand.Reader,
+		Ledger: l, Environment: s["SVC_ENV"], Hosted: s.hosted(), Clock: clock.System(), Random: rand.Reader,
 	})
 	if closing := l.Close(); err == nil {
 		err = closing
@@ -89,7 +90,7 @@ func withAdmin(std streams, ledgerIs presence, use func(context.Context, admin) 
 // made durable.
 func openLedger(s settings, errorf func(format string, arguments ...any), counts *metrics.Metrics) (ledger.Ledger, error) {
 	return pebbleledger.Open(s.ledgerPath(), pebbleledger.Options{
-		Random: rand.Reader, AdminSocket: s.adminSocket(), Errorf: errorf, Observer: counts, Clock: authority.SystemClock(),
+		Random: rand.Reader, AdminSocket: s.adminSocket(), Errorf: errorf, Observer: counts, Clock: clock.System(),
 	})
 }
 
