@@ -69,7 +69,7 @@ var mayImport = map[string][]string{
 	"vm":                    {"vm/amount"},
 	"vm/amount":             {},
 	"vm/form":               {"vm/amount", "vm/form"},
-	"vm/slot":               {"vm/errcode", "vm/form"},
+	"vm/slot":               {"vm/errcode", "vm/form", "vm/slot"},
 	"compiler":              {"grammar", "vm", "vm/errcode"},
 	"vm/errcode":            {},
 	"runtime/intent":        {"vm", "grammar", "vm/errcode", "runtime/jcs", "runtime/subject"},

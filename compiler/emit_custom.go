@@ -9,6 +9,7 @@ import (
 	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 func (e *emitter) denials() []Denial {
@@ -271,13 +272,13 @@ func (e *emitter) compare(d *Denial, as form.Form, found, next vm.Label) {
 
 // The prefixes of slots that hold what denials read of a path, beside its normal form.
 const (
-	eachPrefix = "@each."
-	sentPrefix = "@sent."
+	eachPrefix = slot.EachPrefix
+	sentPrefix = slot.SentPrefix
 )
 
 // decodedSlots are the paths of a web address and its path, with the slots that hold them as a server may read them that
 // decodes escapes and takes runs of / for one. They are missing where that changes nothing.
-var decodedSlots = map[string]string{"url": "@url.decoded", "path": "@path.decoded"}
+var decodedSlots = map[string]string{"url": derived.DecodedURL, "path": derived.DecodedPath}
 
 // besides returns the slots that a denial reads beside that of the normal form: the text as it was sent where that can
 // differ, and a web address with its path decoded.

@@ -14,6 +14,7 @@ import (
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // maxQuoted bounds what a message repeats of a request, in bytes: agents choose the texts.
@@ -127,7 +128,7 @@ func (w *worker) appendViolation(text []byte, violation *vm.Violation) []byte {
 
 // appendAmountProblem says why a text is not an amount, and of what where it is not the declared one.
 func (w *worker) appendAmountProblem(text []byte, violation *vm.Violation, why string) []byte {
-	if name, _ := w.amountName(violation.Slot); w.policy.program.Fields()[violation.Slot] != declaredAmount {
+	if name, _ := w.amountName(violation.Slot); w.policy.program.Fields()[violation.Slot] != derived.Amount {
 		text = append(append(text, name...), ": "...)
 	}
 	return append(text, why...)
@@ -222,14 +223,14 @@ func (w *worker) offending(violation *vm.Violation) string {
 		return ""
 	}
 	value := w.valueOf(violation).Text
-	if w.policy.program.Fields()[violation.Slot] == "@calls" {
+	if w.policy.program.Fields()[violation.Slot] == derived.Calls {
 		return intent.ShowCall(value)
 	}
 	return value
 }
 
 // joined are the slots that hold several values, so that none of them is the one that violated a rule.
-var joined = []string{"@text", "@caseless"}
+var joined = []string{derived.Text, derived.Caseless}
 
 // symbol is what a token can be called without quotes.
 var symbol = regexp.MustCompile(`^[0-9A-Za-z]{1,42}$`)

@@ -58,10 +58,8 @@ func resolve(name string) (source, error) {
 	if !strings.HasPrefix(name, "@") {
 		return resolvePath(name, false, false)
 	}
-	for _, row := range derived {
-		if row.Name == name {
-			return source{value: row.value}, nil
-		}
+	if value := derivations[name]; value != nil {
+		return source{value: value}, nil
 	}
 	return source{}, fmt.Errorf("intent: no derived value is named %s", quote(name))
 }

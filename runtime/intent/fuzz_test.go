@@ -11,6 +11,7 @@ import (
 
 	"bailiff/vm"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // FuzzDecode: no body makes the decoder panic; a refusal keeps to its bounds; an accepted body's canonical form is
@@ -29,7 +30,7 @@ func FuzzDecode(f *testing.F) {
 			names = append(names, row.Name)
 		}
 	}
-	for _, row := range Derived() {
+	for _, row := range derived.Rows() {
 		names = append(names, row.Name)
 	}
 	names = append(names, "metadata.a.b", "arguments.p", "metadata.serverId", "metadata.toolName")

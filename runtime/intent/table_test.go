@@ -40,17 +40,6 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestDerived holds every row of the table of derived values to be complete.
-func TestDerived(t *testing.T) {
-	seen := map[string]bool{}
-	for _, row := range Derived() {
-		if row.Meaning == "" || row.value == nil || !strings.HasPrefix(row.Name, "@") || seen[row.Name] {
-			t.Errorf("incomplete or repeated row %q", row.Name)
-		}
-		seen[row.Name] = true
-	}
-}
-
 // TestExplanations holds every explanation to be one of a derived slot.
 func TestExplanations(t *testing.T) {
 	for name := range explanations {

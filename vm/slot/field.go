@@ -64,6 +64,9 @@ type Row struct {
 	Form, Other form.Form
 	When        Condition
 
+	// Source says which bytes of a request the field is filled from. Its zero value is those of the field itself, one text.
+	Source Source
+
 	// Bound says in words which values are accepted.
 	Bound string
 	// Check returns the normal form of a text (of each element of an array), or what is wrong with it. Where it is nil
@@ -134,28 +137,28 @@ const MaxPaths = 256
 // table is the one table of fields (decisions, section 3).
 var table = [Count]Row{
 	Framework:     {Name: "framework", Place: Top, Type: Text, Presence: Required, Bound: "1 to 64 of a-z, 0-9 and hyphen", Check: checkFramework},
-	AgentID:       {Name: "agentId", Place: Top, Type: Text, Presence: Required, Bound: "1 to 256 characters, no control characters", Check: checkAgentID},
+	AgentID:       {Name: "agentId", Place: Top, Type: Text, Presence: Required, Source: name, Bound: "1 to 256 characters, no control characters", Check: checkAgentID},
 	TxCommit:      {Name: "txCommit", Place: Top, Type: Text, Presence: OneOf, Bound: "64 lower-case hexadecimal digits", Check: checkTxCommit},
 	UserOpHash:    {Name: "userOpHash", Place: Top, Type: Text, Presence: OneOf, Form: form.Hex, Bound: "0x and 64 hexadecimal digits, for `erc4337.userop` only; read in lower case", Check: checkUserOpHash},
-	ChainID:       {Name: "chainId", Place: Top, Type: Integer, Bound: "one of " + strings.Join(chainIDs, ", "), Check: checkChain, Refusal: errcode.ValidationChain},
+	ChainID:       {Name: "chainId", Place: Top, Type: Integer, Source: name, Bound: "one of " + strings.Join(chainIDs, ", "), Check: checkChain, Refusal: errcode.ValidationChain},
 	Context:       {Name: "context", Place: Top, Type: Text, Bound: "any text"},
 	RequestNonce:  {Name: "request_nonce", Place: Top, Type: Text, Bound: "up to 64 characters", Check: checkNonce},
 	IntentObject:  {Name: "intent", Place: Top, Type: Members, Unruled: true, Bound: "the fields below; may be absent where `action` stands at the top level"},
-	Action:        {Name: "action", Place: Either, Type: Text, Presence: Required, Form: form.Lower, Bound: "1 to 128 characters of printable ASCII, no white space", Check: checkAction},
-	TargetAddress: {Name: "targetAddress", Place: Inside, Type: Text, Form: form.Address, Bound: "an address; read in lower case", Check: checkAddress},
-	Token:         {Name: "token", Place: Inside, Type: Text, Form: form.Token, Bound: "a symbol, or an address, which is read in lower case; not empty", Check: checkToken},
-	Amount:        {Name: "amount", Place: Either, Type: Text, Form: form.Amount, Bound: "any text; the policy's section judges its form"},
+	Action:        {Name: "action", Place: Either, Type: Text, Presence: Required, Form: form.Lower, Source: name, Bound: "1 to 128 characters of printable ASCII, no white space", Check: checkAction},
+	TargetAddress: {Name: "targetAddress", Place: Inside, Type: Text, Form: form.Address, Source: name, Bound: "an address; read in lower case", Check: checkAddress},
+	Token:         {Name: "token", Place: Inside, Type: Text, Form: form.Token, Source: name, Bound: "a symbol, or an address, which is read in lower case; not empty", Check: checkToken},
+	Amount:        {Name: "amount", Place: Either, Type: Text, Form: form.Amount, Source: name, Bound: "any text; the policy's section judges its form"},
 	AmountUnit:    {Name: "amount_unit", Place: Inside, Type: Text, Form: form.Unit, Bound: "`base`", Check: checkAmountUnit},
-	To:            {Name: "to", Place: Either, Type: Text | Texts, Other: form.Mailbox, When: ByEmail, Bound: "any text; addresses are read in lower case", Check: checkRecipient},
-	TaskID:        {Name: "task_id", Place: Inside, Type: Text, Bound: "1 to 128 of A-Z, a-z, 0-9, underscore and hyphen", Check: checkTaskID},
+	To:            {Name: "to", Place: Either, Type: Text | Texts, Other: form.Mailbox, When: ByEmail, Source: Source{Family: "to", Share: 1}, Bound: "any text; addresses are read in lower case", Check: checkRecipient},
+	TaskID:        {Name: "task_id", Place: Inside, Type: Text, Source: name, Bound: "1 to 128 of A-Z, a-z, 0-9, underscore and hyphen", Check: checkTaskID},
 	Command:       {Name: "command", Place: Inside, Type: Text, Bound: "any text"},
 	Cwd:           {Name: "cwd", Place: Inside, Type: Text, Form: form.Path, Bound: "an absolute path; the directory that a relative `path` starts from", Check: checkCwd},
-	Path:          {Name: "path", Place: Inside, Type: Text, Form: form.Path, Other: form.Escapes, When: WithURL, Bound: "any text; beside `url` the path of that URL"},
+	Path:          {Name: "path", Place: Inside, Type: Text, Form: form.Path, Other: form.Escapes, When: WithURL, Source: Source{Family: "url", Share: 1}, Bound: "any text; beside `url` the path of that URL"},
 	Paths:         {Name: "paths", Place: Inside, Type: Texts, Form: form.Path, Unruled: true, Bound: fmt.Sprintf("1 to %d texts, with the actions `file_write` and `file_read` only, and not beside `path` or `url`", MaxPaths)},
-	URL:           {Name: "url", Place: Inside, Type: Text, Form: form.URL, Bound: "an http or https URL with a host"},
-	Method:        {Name: "method", Place: Inside, Type: Text, Bound: "one of " + strings.Join(methods, ", "), Check: checkMethod},
-	Host:          {Name: "host", Place: Inside, Type: Text, Form: form.Host, Bound: "any text; beside `url` the host of that URL"},
-	Query:         {Name: "query", Place: Inside, Type: Text, Other: form.Escapes, When: WithURL, Bound: "any text; beside `url` the query of that URL, without `?`"},
+	URL:           {Name: "url", Place: Inside, Type: Text, Form: form.URL, Source: inAddress, Bound: "an http or https URL with a host"},
+	Method:        {Name: "method", Place: Inside, Type: Text, Source: name, Bound: "one of " + strings.Join(methods, ", "), Check: checkMethod},
+	Host:          {Name: "host", Place: Inside, Type: Text, Form: form.Host, Source: Source{Share: 1, One: true, Most: MostHost}, Bound: "any text; beside `url` the host of that URL"},
+	Query:         {Name: "query", Place: Inside, Type: Text, Other: form.Escapes, When: WithURL, Source: inAddress, Bound: "any text; beside `url` the query of that URL, without `?`"},
 	Calldata:      {Name: "calldata", Place: Inside, Type: Text, Form: form.Hex, Bound: "0x and an even number of hexadecimal digits", Check: checkCalldata},
 	MaxFee:        {Name: "maxFee", Place: Inside, Type: Text, Form: form.Decimal, Bound: "the most that gas may cost, in native units, such as 0.01; the policy's section judges its form"},
 	Arguments:     {Name: "arguments", Place: Inside, Type: Members, Bound: "any object"},
