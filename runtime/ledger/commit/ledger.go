@@ -85,7 +85,7 @@ func (l *Ledger) Submit(p *ledger.Plan) ledger.Ticket {
 
 func (l *Ledger) submit(p *ledger.Plan) ledger.Ticket {
 	out, err := l.decide(p)
-	if err == nil && l.record.Kind != state.None {
+	if err == nil && l.record.Kind != ledger.NoRecord {
 		out.LSN, err = l.append()
 	}
 	if err != nil {
@@ -150,12 +150,16 @@ func (l *Ledger) append() (lsn uint64, err error) {
 		return 0, l.refusal()
 	}
 	g.add(&l.record)
+	if l.record.ChangesKey() {
+		key, _ := l.state.Key(l.record.Key)
+		g.keys = append(g.keys, key)
+	}
 	if len(l.record.Outbox) > 0 {
 		g.tell(lsn, &l.record)
 	}
 	l.next++
 	l.grown.Add(1)
-	if !g.wanted && (!l.record.Rides() || len(g.records) >= rideBytes) {
+	if !g.wanted && (!l.record.Deferrable() || len(g.records) >= rideBytes) {
 		g.wanted = true
 		l.pending.Store(true)
 	}

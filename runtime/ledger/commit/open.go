@@ -147,8 +147,7 @@ func (l *Ledger) removeTorn(head uint64, size int, problem error, options *Optio
 
 // replayed makes what a record says of a key known.
 func (l *Ledger) replayed() {
-	switch l.record.Kind {
-	case state.KeyCreated, state.KeyRevoked, state.KeyChanged, state.PolicyDeployed:
+	if l.record.ChangesKey() {
 		key, _ := l.state.Key(l.record.Key)
 		l.keys.publish(key)
 	}

@@ -169,7 +169,7 @@ func (l *Ledger) settleLocked(q *ledger.DeliveryResult) error {
 	if q.LSN > l.head.LSN { // nobody can have been handed what is not durable
 		return nil
 	}
-	if err := l.state.SettleDelivery(q, &l.record); err != nil || l.record.Kind == state.None {
+	if err := l.state.SettleDelivery(q, &l.record); err != nil || l.record.Kind == ledger.NoRecord {
 		return err
 	}
 	if _, err := l.append(); err != nil {
