@@ -19,6 +19,7 @@ import (
 	"bailiff/runtime/evidence"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
+	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/metrics"
 )
 
@@ -72,7 +73,7 @@ func withAdmin(std streams, ledgerIs presence, use func(context.Context, admin) 
 	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
 		return err
 	}
-	l, err := openLedger(s, nil, nil)
+	l, err := openLedger(s, nil, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -85,12 +86,16 @@ func withAdmin(std streams, ledgerIs presence, use func(context.Context, admin) 
 	return err
 }
 
-// openLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, and counts what is
-// made durable.
-func openLedger(s settings, errorf func(format string, arguments ...any), counts *metrics.Metrics) (ledger.Ledger, error) {
-	return pebbleledger.Open(s.ledgerPath(), pebbleledger.Options{
-		Random: rand.Reader, AdminSocket: s.adminSocket(), Errorf: errorf, Observer: counts, Clock: authority.SystemClock(),
+// openLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, counts what is
+// made durable, and again says how the ledger is opened again when it has failed.
+func openLedger(s settings, errorf func(format string, arguments ...any), counts *metrics.Metrics, again *reopen.Options) (ledger.Ledger, error) {
+	l, err := pebbleledger.Open(s.ledgerPath(), pebbleledger.Options{
+		Random: rand.Reader, AdminSocket: s.adminSocket(), Errorf: errorf, Observer: counts, Clock: authority.SystemClock(), Reopen: again,
 	})
+	if err != nil {
+		return nil, err // a nil *commit.Ledger would be a ledger.Ledger that is not nil
+	}
+	return l, nil
 }
 
 // adminTimeout bounds one call to a service, which answers when its disk has.
