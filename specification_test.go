@@ -18,9 +18,9 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/fuzz/kit/page"
-	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger/state"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 const specification = "docs/specification.md"
@@ -186,7 +186,7 @@ func (n *names) required() (all []string) {
 	for _, r := range n.routes {
 		all = append(all, "`"+r[0]+"`")
 	}
-	for _, f := range intent.Fields() {
+	for _, f := range slot.Fields() {
 		all = append(all, "`"+f.Name+"`")
 	}
 	for _, s := range n.clients {

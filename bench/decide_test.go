@@ -10,6 +10,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
@@ -58,7 +59,7 @@ func newAuthority(tb testing.TB) (*authority.Authority, *ledger.Key) {
 			tb.Error(err)
 		}
 	})
-	clock := authority.SystemClock()
+	clock := clock.System()
 	a, err := authority.New(authority.Config{
 		Ledger: l, Signer: signer, Policy: policy, Environment: authority.Production, Issuer: "svc-core",
 		Options: intent.Options{}, Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),

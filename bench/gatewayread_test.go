@@ -20,7 +20,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/httpd"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 )
 
 // How reads are measured: every connection asks once in readPause, so that neither side waits for the processor more
@@ -81,7 +81,7 @@ func prepareGateway(tb testing.TB, upstream string) func(net.Listener) error {
 	s := newWrites(tb)
 	a, _ := newAuthority(tb)
 	server, err := httpd.New(httpd.Config{
-		Authority: a, Log: slog.New(slog.DiscardHandler), Clock: authority.SystemClock(), Random: rand.Reader,
+		Authority: a, Log: slog.New(slog.DiscardHandler), Clock: clock.System(), Random: rand.Reader,
 		Gateway: s.gateway(tb, s.verifier, upstream),
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
+	"bailiff/vm/form"
 	"bailiff/vm/form/command"
 	"bailiff/vm/form/email"
 	"bailiff/vm/form/fspath"
@@ -80,7 +81,7 @@ func (c *checker) readHTTP(row *Key, entry *grammar.Entry) bool {
 func (c *checker) methodRule(row *Key, entry *grammar.Entry) *MethodRule {
 	name := entry.Key.Segments[2]
 	named := *row
-	named.Name, named.Values = "http.method_rules", methods
+	named.Name, named.Values = "http.method_rules", slot.Methods()
 	if !c.choice(&named, grammar.Item{Text: name.Text, Span: name.Span}) {
 		return nil
 	}
@@ -102,7 +103,7 @@ func (c *checker) queryPattern(value *grammar.Value) bool {
 			WithHint("write what queries have to look like, such as `q=[a-z]+`"))
 		return false
 	}
-	return c.pattern(value.Text, value.Span, slot.Escapes)
+	return c.pattern(value.Text, value.Span, form.Escapes)
 }
 
 // blocked reads a list of things that are blocked, held or allowed. What parse returns for an item is what the machine seeks.

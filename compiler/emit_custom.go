@@ -6,8 +6,10 @@ import (
 
 	"bailiff/vm"
 	"bailiff/vm/errcode"
+	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 func (e *emitter) denials() []Denial {
@@ -74,7 +76,7 @@ func (e *emitter) scan() vm.Const {
 // none. Call data contains addresses and methods without their 0x.
 func (e *emitter) denyString(d *Denial, sought vm.Const) {
 	next, found := e.NewLabel(), e.NewLabel()
-	small, digits := strings.ToLower(d.Value.Text), slot.Hex.Rule(d.Value.Text, slot.Inside)
+	small, digits := strings.ToLower(d.Value.Text), form.Hex.Rule(d.Value.Text, form.Inside)
 	var others []test
 	if small != d.Value.Text {
 		others = append(others, test{e.Field(slotCaseless), vm.OpContains, e.exactly(small)})
@@ -82,9 +84,9 @@ func (e *emitter) denyString(d *Denial, sought vm.Const) {
 	if strings.HasPrefix(small, "0x") && digits != "0x" && isHex(digits) {
 		others = append(others, test{e.Field(slotCalldata), vm.OpContains, e.exactly(digits)})
 	}
-	others = append(others, e.rewritten(d.Value.Text, slot.URL, slot.URLField.Name)...)
-	others = append(others, e.rewritten(d.Value.Text, slot.Path, slot.Cwd.Name)...)
-	withURL, without := e.rewritten(d.Value.Text, slot.Escapes, slot.PathField.Name, slot.Query.Name), e.rewritten(d.Value.Text, slot.Path, slot.PathField.Name)
+	others = append(others, e.rewritten(d.Value.Text, form.URL, slot.URL.String())...)
+	others = append(others, e.rewritten(d.Value.Text, form.Path, slot.Cwd.String())...)
+	withURL, without := e.rewritten(d.Value.Text, form.Escapes, slot.Path.String(), slot.Query.String()), e.rewritten(d.Value.Text, form.Path, slot.Path.String())
 	switch {
 	case len(others)+len(withURL)+len(without) == 0:
 		e.Hit(vm.Unless, sought, entryOf(d.Value.Text), next)
@@ -106,8 +108,8 @@ func (e *emitter) denyString(d *Denial, sought vm.Const) {
 
 // rewritten returns the tests for a text that a form spells differently, on the fields of that form: on their normal values
 // and on the values as sent.
-func (e *emitter) rewritten(text string, form slot.Form, fields ...string) (tests []test) {
-	part := form.Rule(text, slot.Inside)
+func (e *emitter) rewritten(text string, as form.Form, fields ...string) (tests []test) {
+	part := as.Rule(text, form.Inside)
 	if part == text || part == evmaddr.FoldLiterals(text) {
 		return nil
 	}
@@ -159,7 +161,7 @@ func (e *emitter) any(tests []test, found, next vm.Label) {
 // denyIf denies where the value compares as the rule says. A missing value compares so only by not_equals.
 func (e *emitter) denyIf(d *Denial) {
 	next, found := e.NewLabel(), e.NewLabel()
-	e.byForm(formed{d.Path, "", d.Operator, []string{d.Value.Text}}, func(form slot.Form) { e.compare(d, form, found, next) }, found)
+	e.byForm(formed{d.Path, "", d.Operator, []string{d.Value.Text}}, func(as form.Form) { e.compare(d, as, found, next) }, found)
 	e.Place(found)
 	e.deny(keyDenyIf.ruleOf(d.Path), keyDenyIf.Code, d.Path+" "+conditions[d.Operator], next)
 	e.Place(next)
@@ -167,7 +169,7 @@ func (e *emitter) denyIf(d *Denial) {
 
 // byForm emits a rule for each form that values at the path have, where the texts of the rule are not the same in both.
 // If it is emitted for two forms, the code of the first ends with a jump to arrived.
-func (e *emitter) byForm(rule formed, emit func(slot.Form), arrived vm.Label) {
+func (e *emitter) byForm(rule formed, emit func(form.Form), arrived vm.Label) {
 	row := slot.At(rule.path)
 	switch scope := strings.ToLower(rule.scope); {
 	case row.When == slot.ByEmail && scope == emailAction:
@@ -200,25 +202,25 @@ type formed struct {
 }
 
 // spelled returns the texts as they are compared by a form.
-func (r formed) spelled(form slot.Form) []string {
+func (r formed) spelled(as form.Form) []string {
 	all := make([]string, 0, 2*len(r.texts))
 	for _, text := range r.texts {
 		if r.operator == Matches {
-			all = append(all, form.Pattern(text))
+			all = append(all, as.Pattern(text))
 		} else {
-			all = append(all, form.Rule(text, places[r.operator]), form.Fold(text))
+			all = append(all, as.Rule(text, places[r.operator]), as.Fold(text))
 		}
 	}
 	return all
 }
 
 // respelled reports whether the texts can compare with a value of a form as it was sent alone.
-func (r formed) respelled(form slot.Form) bool {
+func (r formed) respelled(as form.Form) bool {
 	return slices.ContainsFunc(r.texts, func(text string) bool {
 		if r.operator == Matches {
-			return form.PatternRespelled(text)
+			return as.PatternRespelled(text)
 		}
-		return form.Respelled(text, places[r.operator])
+		return as.Respelled(text, places[r.operator])
 	})
 }
 
@@ -235,24 +237,24 @@ func (e *emitter) unlessForm(when slot.Condition, usual vm.Label) {
 }
 
 // places says where in a value the text of a rule stands by which operator.
-var places = [...]slot.Where{Equals: slot.Whole, NotEquals: slot.Whole, Contains: slot.Inside, StartsWith: slot.Start, EndsWith: slot.End}
+var places = [...]form.Where{Equals: form.Whole, NotEquals: form.Whole, Contains: form.Inside, StartsWith: form.Start, EndsWith: form.End}
 
 // compare goes on at next unless a value of the form compares as a denial says, and behind it where it does or can't be
 // judged: its normal form or, but by not_equals, the text as it was sent. Address literals of the rule match in any case.
-func (e *emitter) compare(d *Denial, form slot.Form, found, next vm.Label) {
-	path, respelled := slot.Canonical(d.Path), formed{d.Path, "", d.Operator, []string{d.Value.Text}}.respelled(form)
+func (e *emitter) compare(d *Denial, as form.Form, found, next vm.Label) {
+	path, respelled := slot.Canonical(d.Path), formed{d.Path, "", d.Operator, []string{d.Value.Text}}.respelled(as)
 	normal := e.Field(path)
-	if slot.At(path).Members {
+	if slot.At(path).Type.Object() {
 		normal = e.Field(eachPrefix + path)
 	}
 	switch {
-	case form == slot.Token && e.comparePinned(d, found, next):
+	case as == form.Token && e.comparePinned(d, found, next):
 		return
 	case d.Operator == NotEquals: // pass only if there is a value and all of it is equal
-		e.Test(vm.OpIn, vm.If|vm.Every, normal, e.exactly(form.Rule(d.Value.Text, slot.Whole)), next)
+		e.Test(vm.OpIn, vm.If|vm.Every, normal, e.exactly(as.Rule(d.Value.Text, form.Whole)), next)
 		return
 	case d.Operator == Matches:
-		pattern := e.Pattern(form.Pattern(d.Value.Text), false)
+		pattern := e.Pattern(as.Pattern(d.Value.Text), false)
 		tests := []test{{normal, vm.OpMatch, pattern}}
 		for _, read := range e.besides(path, respelled) {
 			tests = append(tests, test{read, vm.OpMatch, pattern})
@@ -260,7 +262,7 @@ func (e *emitter) compare(d *Denial, form slot.Form, found, next vm.Label) {
 		e.any(tests, found, next)
 		return
 	}
-	op, set := operations[d.Operator], e.folded(slices.Compact([]string{form.Rule(d.Value.Text, places[d.Operator]), form.Fold(d.Value.Text)})...)
+	op, set := operations[d.Operator], e.folded(slices.Compact([]string{as.Rule(d.Value.Text, places[d.Operator]), as.Fold(d.Value.Text)})...)
 	tests := []test{{normal, op, set}}
 	for _, read := range e.besides(path, respelled) {
 		tests = append(tests, test{read, op, set})
@@ -270,13 +272,13 @@ func (e *emitter) compare(d *Denial, form slot.Form, found, next vm.Label) {
 
 // The prefixes of slots that hold what denials read of a path, beside its normal form.
 const (
-	eachPrefix = "@each."
-	sentPrefix = "@sent."
+	eachPrefix = slot.EachPrefix
+	sentPrefix = slot.SentPrefix
 )
 
 // decodedSlots are the paths of a web address and its path, with the slots that hold them as a server may read them that
 // decodes escapes and takes runs of / for one. They are missing where that changes nothing.
-var decodedSlots = map[string]string{"url": "@url.decoded", "path": "@path.decoded"}
+var decodedSlots = map[string]string{"url": derived.DecodedURL, "path": derived.DecodedPath}
 
 // besides returns the slots that a denial reads beside that of the normal form: the text as it was sent where that can
 // differ, and a web address with its path decoded.
@@ -356,8 +358,8 @@ func (e *emitter) allowOnly(rule *Allowance) {
 	}
 	e.listed(true, operated(rule.Operator, e.words(rule.Values)))
 	denied := e.NewLabel()
-	e.byForm(formed{rule.Path, rule.Scope, rule.Operator, rule.texts()}, func(form slot.Form) {
-		op, set := e.allowed(rule, form)
+	e.byForm(formed{rule.Path, rule.Scope, rule.Operator, rule.texts()}, func(as form.Form) {
+		op, set := e.allowed(rule, as)
 		e.Test(op, vm.If|vm.Every, e.Field(slot.Canonical(rule.Path)), set, next)
 	}, denied)
 	e.Place(denied)
@@ -380,14 +382,14 @@ func (e *emitter) scope(pattern string, outside vm.Label) {
 
 // allowed returns the test for a rule's values, in which what grants is exact: an address written otherwise than in a normal
 // form (0X…) denies, but counts as another value in groups.
-func (e *emitter) allowed(rule *Allowance, form slot.Form) (vm.Op, vm.Const) {
+func (e *emitter) allowed(rule *Allowance, as form.Form) (vm.Op, vm.Const) {
 	texts := rule.texts()
 	if rule.Operator == Matches {
-		return vm.OpMatch, e.Pattern(machinePattern(texts, form), true)
+		return vm.OpMatch, e.Pattern(machinePattern(texts, as), true)
 	}
 	for i, text := range texts {
-		texts[i] = form.Rule(text, places[rule.Operator])
-		if symbols := e.policy.pinning(texts[i]); form == slot.Token && len(symbols) == 1 {
+		texts[i] = as.Rule(text, places[rule.Operator])
+		if symbols := e.policy.pinning(texts[i]); as == form.Token && len(symbols) == 1 {
 			texts[i] = symbols[0]
 		}
 	}

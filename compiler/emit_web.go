@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"bailiff/vm"
-	"bailiff/vm/slot"
+	"bailiff/vm/form"
 )
 
 // web judges `http` and `web_fetch`: blocked methods, allowed methods, hosts, method rules, blocked domains. A
@@ -97,7 +97,7 @@ func (e *emitter) methodRule(rule *MethodRule, next vm.Label) {
 	}
 	e.at(rule.Query.Span)
 	bad, query := e.NewLabel(), e.Field(slotQuery)
-	pattern := machinePattern([]string{rule.Query.Pattern.Text}, slot.Escapes)
+	pattern := machinePattern([]string{rule.Query.Pattern.Text}, form.Escapes)
 	if matchesEmpty(pattern) {
 		e.Test(vm.OpMatch, vm.Unless, query, e.Pattern("(?s:.)", false), bad)
 	}

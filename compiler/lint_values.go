@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
+	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/form/httpurl"
 	"bailiff/vm/slot"
@@ -14,7 +15,7 @@ import (
 // lintUnmatched warns of a text that no value of a field ever compares with as the rule says: the decoder takes no such
 // value, or gives it another form.
 func (c *checker) lintUnmatched(path string, operator Operator, item grammar.Item) {
-	if form := slot.At(path).Form; (form == slot.Amount || form == slot.Decimal) && operator != Equals && operator != NotEquals {
+	if as := slot.At(path).Form; (as == form.Amount || as == form.Decimal) && operator != Equals && operator != NotEquals {
 		c.add(grammar.At(CodeAmountPart, item.Span, "`%s` compares a part of an amount, which is written `0.2` however it is sent", operator).
 			WithHint("use `equals` for one amount, and the maximums of the sections for all above one"))
 	}
@@ -33,7 +34,7 @@ func (c *checker) lintUnmatched(path string, operator Operator, item grammar.Ite
 	switch {
 	case fix != "":
 		d = d.WithHint("write `%s`", fix).WithFix(item.Span, fix)
-	case slot.At(path).Form == slot.Address || path == slotTarget:
+	case slot.At(path).Form == form.Address || path == slotTarget:
 		d = d.WithHint("it is always an address, and names are not resolved: write 0x and 40 hexadecimal digits")
 	}
 	c.add(d)
@@ -47,9 +48,9 @@ func neverCompares(path, text string, whole bool) (fix string, never bool) {
 		if jsonNumber.MatchString(text) && shortestNumber(text) != text {
 			return "", false // the finding about the form of numbers says so
 		}
-		return neverOneOf(supportedChains, text, strings.TrimLeft(text, "0"), whole)
+		return neverOneOf(slot.ChainIDs(), text, strings.TrimLeft(text, "0"), whole)
 	case slotMethod:
-		return neverOneOf(methods, text, strings.ToUpper(text), whole)
+		return neverOneOf(slot.Methods(), text, strings.ToUpper(text), whole)
 	case slotAmountUnit:
 		return neverOneOf([]string{"base"}, text, strings.ToLower(text), whole)
 	case "host":

@@ -7,14 +7,14 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
-	"bailiff/vm/slot"
+	"bailiff/vm/form"
 )
 
 // maxPattern is the longest pattern, in characters (decisions, section 2, "Matching").
 const maxPattern = 256
 
 // pattern reports a pattern that is too long or does not compile, as it is or for values of the forms.
-func (c *checker) pattern(text string, span grammar.Span, forms ...slot.Form) bool {
+func (c *checker) pattern(text string, span grammar.Span, forms ...form.Form) bool {
 	if n := utf8.RuneCountInString(text); n > maxPattern {
 		c.add(grammar.At(CodePatternLong, span, "a pattern has at most %d characters, and this one %d", maxPattern, n))
 		return false
@@ -28,8 +28,8 @@ func (c *checker) pattern(text string, span grammar.Span, forms ...slot.Form) bo
 			WithHint("patterns are RE2, without back references and look-around"))
 		return false
 	}
-	for _, form := range forms {
-		if machine := machinePattern([]string{text}, form); machine != text && !c.bounded(machine, span) {
+	for _, as := range forms {
+		if machine := machinePattern([]string{text}, as); machine != text && !c.bounded(machine, span) {
 			return false
 		}
 	}
@@ -84,13 +84,13 @@ func repeated(tree *syntax.Regexp) int {
 
 // machinePattern returns the one pattern that matches the values of a form that any of the texts matches. All texts
 // compile.
-func machinePattern(texts []string, form slot.Form) string {
+func machinePattern(texts []string, as form.Form) string {
 	if len(texts) == 1 {
-		return form.Pattern(texts[0])
+		return as.Pattern(texts[0])
 	}
 	parts := make([]string, len(texts))
 	for i, text := range texts {
-		parts[i] = "(?:" + form.Pattern(text) + ")"
+		parts[i] = "(?:" + as.Pattern(text) + ")"
 	}
 	return strings.Join(parts, "|")
 }

@@ -13,6 +13,7 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
+	"bailiff/runtime/clock"
 	"bailiff/vm/errcode"
 )
 
@@ -42,7 +43,7 @@ const (
 )
 
 // NewBodies returns the budget of request bodies.
-func NewBodies(clock authority.Clock, log *slog.Logger) *budget.Budget {
+func NewBodies(clock clock.Clock, log *slog.Logger) *budget.Budget {
 	return budget.New(budget.Options{
 		Name: "request_bodies", Most: maxBodies, Share: maxBodiesBySource, Kept: keptForSmall, Clock: clock, Log: log,
 	})

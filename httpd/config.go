@@ -11,6 +11,7 @@ import (
 	"bailiff/httpd/console"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
@@ -20,7 +21,7 @@ import (
 type Config struct {
 	Authority *authority.Authority
 	Log       *slog.Logger
-	Clock     authority.Clock
+	Clock     clock.Clock
 	Random    io.Reader // for the ids of requests
 
 	Commit     string    // full id of the commit that the build is bound to, or empty

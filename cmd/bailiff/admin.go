@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/evidence"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
@@ -78,7 +79,7 @@ func withAdmin(std streams, ledgerIs presence, use func(context.Context, admin) 
 		return err
 	}
 	err = use(ctx, &authority.Admin{
-		Ledger: l, Environment: s["SVC_ENV"], Hosted: s.hosted(), Clock: authority.SystemClock(), Random: rand.Reader,
+		Ledger: l, Environment: s["SVC_ENV"], Hosted: s.hosted(), Clock: clock.System(), Random: rand.Reader,
 	})
 	if closing := l.Close(); err == nil {
 		err = closing
@@ -90,7 +91,7 @@ func withAdmin(std streams, ledgerIs presence, use func(context.Context, admin) 
 // made durable, and again says how the ledger is opened again when it has failed.
 func openLedger(s settings, errorf func(format string, arguments ...any), counts *metrics.Metrics, again *reopen.Options) (ledger.Ledger, error) {
 	l, err := pebbleledger.Open(s.ledgerPath(), pebbleledger.Options{
-		Random: rand.Reader, AdminSocket: s.adminSocket(), Errorf: errorf, Observer: counts, Clock: authority.SystemClock(), Reopen: again,
+		Random: rand.Reader, AdminSocket: s.adminSocket(), Errorf: errorf, Observer: counts, Clock: clock.System(), Reopen: again,
 	})
 	if err != nil {
 		return nil, err // a nil *commit.Ledger would be a ledger.Ledger that is not nil

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 )
 
 // maxKeySetBytes bounds a file of public keys; two of ML-DSA-65 have 6 kB.
@@ -37,7 +37,7 @@ func (c *attestVerifyCommand) Run(std streams) error {
 	if err := c.checkHashes(); err != nil {
 		return err
 	}
-	now := authority.SystemClock()()
+	now := clock.System()()
 	if c.At != "" {
 		at, err := time.Parse(time.RFC3339, c.At)
 		if err != nil {

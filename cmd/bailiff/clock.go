@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 )
 
 // timeSources are where the service takes the time from; tests put others in their place.
-var timeSources = authority.SystemSources
+var timeSources = clock.SystemSources
 
 type clockCommand struct {
 	Accept clockAcceptCommand `cmd:"" help:"Confirm that the machine's clock is right, where the service doubts it."`

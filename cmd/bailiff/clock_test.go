@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 )
 
 // wallFile names the variable of a file that says how far the wall was set ahead, and by whom it is kept in step, so that a test can
@@ -21,8 +21,8 @@ func mainOnWall() {
 			ahead, _ = time.ParseDuration(words[0])
 			return ahead, strings.Contains(string(text), "synchronised")
 		}
-		timeSources = func() authority.Sources {
-			sources := authority.SystemSources()
+		timeSources = func() clock.Sources {
+			sources := clock.SystemSources()
 			now := sources.Now
 			sources.Now = func() (time.Time, time.Duration) {
 				ahead, _ := read()

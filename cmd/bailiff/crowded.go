@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 )
 
@@ -13,7 +13,7 @@ import (
 // unless another one makes room (decisions, section 2, "Limits").
 type crowdedKeys struct {
 	ledger ledger.Meter
-	clock  authority.Clock
+	clock  clock.Clock
 	log    *slog.Logger
 
 	last   map[ledger.ID]bool // the keys that were crowded at the last look

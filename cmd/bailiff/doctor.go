@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 )
 
 type doctorCommand struct {
@@ -36,7 +36,7 @@ type finding struct {
 // patient is what is examined.
 type patient struct {
 	settings settings
-	clock    authority.Clock
+	clock    clock.Clock
 	running  bool // a service runs on the data folder
 	findings []finding
 }
@@ -47,7 +47,7 @@ func (p *patient) add(verdict, about, format string, arguments ...any) {
 
 // Run examines everything and prints what was found.
 func (c *doctorCommand) Run(std streams) error {
-	p := &patient{clock: authority.SystemClock()}
+	p := &patient{clock: clock.System()}
 	s, err := readSettings(os.Environ())
 	if err != nil {
 		p.add(trouble, "settings", "%v", err)

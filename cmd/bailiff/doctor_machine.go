@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 )
@@ -66,7 +66,7 @@ func (p *patient) examineClock() {
 	if info, err := os.Stat(p.settings.checkpointPath()); err == nil && info.ModTime().Sub(now) > clockAhead {
 		p.add(trouble, "clock", "it says %s, and the last checkpoint was written at %s; set it", now.UTC().Format(time.RFC3339), info.ModTime().UTC().Format(time.RFC3339))
 	}
-	if synchronised, known := authority.Synchronised(); known && !synchronised {
+	if synchronised, known := clock.Synchronised(); known && !synchronised {
 		p.add(doubt, "clock", "nothing keeps it in step, as far as the system knows; attestations live for 60 seconds, so run a time service such as chrony")
 	}
 	if before == len(p.findings) {

@@ -10,6 +10,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/httpd"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/intent"
 )
 
@@ -38,7 +39,7 @@ func (c *evalCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	simulation, err := authority.NewSimulation(policy, intent.Options{IntegerAmountsBase: c.Base}, authority.SystemClock())
+	simulation, err := authority.NewSimulation(policy, intent.Options{IntegerAmountsBase: c.Base}, clock.System())
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 )
 
@@ -61,7 +62,7 @@ type pager func(context.Context, authority.EventQuery) (eventsPage, error)
 
 // Run prints the events, page by page.
 func (c *eventsListCommand) Run(std streams) error {
-	query, err := c.query(authority.SystemClock()())
+	query, err := c.query(clock.System()())
 	switch {
 	case err != nil:
 		return err

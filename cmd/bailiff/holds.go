@@ -20,6 +20,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/vm"
 )
 
@@ -168,7 +169,7 @@ func (c *resolveFlags) resolve(std streams, decision string) error {
 	if err := showAmounts(std.err, &hold, program); err != nil {
 		return err
 	}
-	body := signResolution(private, hold, decision, authority.SystemClock()().Unix())
+	body := signResolution(private, hold, decision, clock.System()().Unix())
 	if err := service.call(context.Background(), "POST", holdRoute(c.ID)+"/resolution", body, new(json.RawMessage)); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/hook/setup"
 )
 
@@ -34,7 +34,7 @@ SVC_MODE.`
 
 // Run prints the last decisions, or what they come to, and what the adapter did without the service.
 func (c *hookLogCommand) Run(std streams) error {
-	since, err := parseMoment("--since", c.Since, authority.SystemClock()())
+	since, err := parseMoment("--since", c.Since, clock.System()())
 	switch {
 	case err != nil:
 		return err

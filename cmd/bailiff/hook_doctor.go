@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/hook/setup"
 )
 
@@ -50,7 +50,7 @@ func (c *hookDoctorCommand) Run(std streams) error {
 	if c.As == "" && os.Geteuid() == 0 {
 		return usage("root can do everything, so this would say nothing about the agent; name the agent's user with --as USER")
 	}
-	p := &patient{clock: authority.SystemClock()}
+	p := &patient{clock: clock.System()}
 	eyes, err := eyesOf(c.As)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"bailiff/compiler"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/hook/setup"
 )
 
@@ -88,7 +88,7 @@ func (c *hookInstallCommand) prepare(std streams, hosts []*setup.Host) (*install
 			return nil, err
 		}
 	}
-	made := &installation{now: authority.SystemClock()().UTC()}
+	made := &installation{now: clock.System()().UTC()}
 	var err error
 	if made.keyFile, err = c.keyPath(); err != nil {
 		return nil, err

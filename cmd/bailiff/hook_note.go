@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/hook"
 )
 
@@ -30,7 +30,7 @@ func (r *hookRun) note(d hook.Decision) {
 		return
 	}
 	entry := hookEntry{
-		Time: authority.SystemClock()().UTC().Format(time.RFC3339), Session: r.event.Session, Tool: r.event.Tool.Name, FailOpen: d.FailOpen, Reason: d.Reason,
+		Time: clock.System()().UTC().Format(time.RFC3339), Session: r.event.Session, Tool: r.event.Tool.Name, FailOpen: d.FailOpen, Reason: d.Reason,
 	}
 	if r.host != nil {
 		entry.Adapter = r.host.Name

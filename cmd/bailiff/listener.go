@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 type steadyListener struct {
 	net.Listener
 	log    *slog.Logger
-	clock  authority.Clock
+	clock  clock.Clock
 	places *places
 	closed chan struct{}
 	close  func() error
@@ -33,7 +33,7 @@ type steadyListener struct {
 }
 
 // steady makes a listener steady. Accept is then called by one goroutine at a time.
-func steady(inner net.Listener, p *places, clock authority.Clock, log *slog.Logger) *steadyListener {
+func steady(inner net.Listener, p *places, clock clock.Clock, log *slog.Logger) *steadyListener {
 	l := &steadyListener{Listener: inner, log: log, clock: clock, places: p, closed: make(chan struct{})}
 	l.close = sync.OnceValue(func() error {
 		close(l.closed)

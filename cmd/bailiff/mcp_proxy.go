@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"bailiff/httpd/mcpproxy"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 )
 
 type mcpProxyCommand struct {
@@ -94,7 +94,7 @@ func (c *mcpProxyCommand) guard(ctx context.Context, std streams) (*mcpproxy.Gua
 	if err != nil {
 		return nil, err
 	}
-	clock := authority.SystemClock()
+	clock := clock.System()
 	logger := log.New(std.err, "bailiff: mcp-proxy "+server+": ", log.LstdFlags)
 	rules := mcpproxy.NewSignedRules(service.api, clock)
 	go rules.Keep(ctx)

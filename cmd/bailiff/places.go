@@ -10,6 +10,7 @@ import (
 
 	"bailiff/httpd"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 )
 
 // Of the files that the process may open, at least these and a quarter stay for the record, for deliveries, for the
@@ -42,7 +43,7 @@ func placesFor(files uint64) int {
 // nil where nothing does.
 type places struct {
 	slots   chan struct{}
-	clock   authority.Clock
+	clock   clock.Clock
 	proxies []netip.Prefix // peers that are no sources: each stands for many clients
 
 	mu       sync.Mutex
@@ -51,7 +52,7 @@ type places struct {
 }
 
 // newPlaces bounds connections by the files that this process may open.
-func newPlaces(clock authority.Clock, proxies []netip.Prefix) *places {
+func newPlaces(clock clock.Clock, proxies []netip.Prefix) *places {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return nil
@@ -60,7 +61,7 @@ func newPlaces(clock authority.Clock, proxies []netip.Prefix) *places {
 }
 
 // placesOf has room for so many connections.
-func placesOf(room int, clock authority.Clock, proxies []netip.Prefix) *places {
+func placesOf(room int, clock clock.Clock, proxies []netip.Prefix) *places {
 	return &places{
 		slots: make(chan struct{}, room), clock: clock, proxies: proxies,
 		open: map[*placedConn]struct{}{}, bySource: map[netip.Addr]int{},

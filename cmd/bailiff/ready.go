@@ -11,6 +11,7 @@ import (
 	"bailiff/httpd"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 )
 
@@ -27,8 +28,8 @@ const (
 type readiness struct {
 	ledger    interface{ Health() error }
 	decider   *authority.Authority
-	guard     *authority.GuardedClock
-	clock     authority.Clock
+	guard     *clock.Guarded
+	clock     clock.Clock
 	signer    *attest.Signer
 	free      func() (uint64, error) // bytes on the disk of the data
 	hosted    bool
@@ -144,7 +145,7 @@ func checkDisk(free uint64, err error) httpd.Check {
 	return httpd.Check{Name: "disk", Ready: true, Reason: "there is room where the data is"}
 }
 
-func checkClock(doubt *authority.Doubt) httpd.Check {
+func checkClock(doubt *clock.Doubt) httpd.Check {
 	if doubt != nil {
 		return httpd.Check{Name: "clock", Reason: "it cannot be relied on, so nothing is decided; set it or, where it is right, confirm it with bailiff clock accept"}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"bailiff/httpd"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 )
 
@@ -36,7 +36,7 @@ func TestChecks(t *testing.T) {
 		{checkDisk(scarceBytes, nil), "disk", true, "there is room"},
 		{checkDisk(scarceBytes, errors.New("/secret/path")), "disk", false, "cannot be found out"},
 		{checkClock(nil), "clock", true, "relied on"},
-		{checkClock(&authority.Doubt{}), "clock", false, "bailiff clock accept"},
+		{checkClock(&clock.Doubt{}), "clock", false, "bailiff clock accept"},
 		{checkSigning(signer, time.Now()), "signing", true, "both keys sign"},
 	} {
 		if row.check.Name != row.name || row.check.Ready != row.ready || !strings.Contains(row.check.Reason, row.reason) || strings.Contains(row.check.Reason, "secret") {
@@ -57,7 +57,7 @@ func TestReadiness(t *testing.T) {
 	}
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	r := &readiness{
-		ledger: healthy{}, hosted: true, signer: signer, clock: func() time.Time { return now }, guard: authority.NewGuardedClock(authority.SystemSources()),
+		ledger: healthy{}, hosted: true, signer: signer, clock: func() time.Time { return now }, guard: clock.NewGuarded(clock.SystemSources()),
 		free: func() (uint64, error) { return scarceBytes, nil },
 	}
 	told := func() string {

@@ -19,6 +19,7 @@ import (
 	"bailiff/httpd"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
@@ -89,8 +90,8 @@ func startup(format string, arguments ...any) error {
 type service struct {
 	settings     settings
 	log          *slog.Logger
-	clock        authority.Clock
-	guard        *authority.GuardedClock // of clock
+	clock        clock.Clock
+	guard        *clock.Guarded // of clock
 	watch        clockWatch
 	ledger       ledger.Ledger
 	signer       *attest.Signer
@@ -173,8 +174,8 @@ func start(s settings, log *slog.Logger, by proof) (*service, error) {
 	if err != nil {
 		return nil, startup("signing keys: %v", err)
 	}
-	guard := authority.NewGuardedClock(timeSources())
-	clock := authority.Clock(guard.Now)
+	guard := clock.NewGuarded(timeSources())
+	clock := clock.Clock(guard.Now)
 	proxies, _ := parsePrefixes(s["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
 	running := &service{
 		settings: s, log: log, clock: clock, guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),

@@ -16,6 +16,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/hook"
 	"bailiff/runtime/hook/setup"
 	"bailiff/runtime/intent"
@@ -38,7 +39,7 @@ func starter(t *testing.T, p program, host string) *authority.Simulation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	simulation, err := authority.NewSimulation(policy, intent.Options{}, authority.SystemClock())
+	simulation, err := authority.NewSimulation(policy, intent.Options{}, clock.System())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,8 @@ package mutants
 
 // The files that say which texts are one value.
 const (
-	fileForm      = "vm/slot/form.go"
-	fileRule      = "vm/slot/rule.go"
+	fileForm      = "vm/form/form.go"
+	fileRule      = "vm/form/rule.go"
 	fileSlot      = "vm/slot/slot.go"
 	fileNormal    = "runtime/intent/forms.go"
 	fileTokens    = "runtime/intent/tokens.go"
@@ -20,7 +20,7 @@ var Forms = []Mutant{
 	{"a cap counts the names of a token apart", fileLimits,
 		"group := e.Field(slot.Canonical(path))", "by := map[string]string{slotToken: slotLowerToken}[path]\n\tif by == \"\" {\n\t\tby = slot.Canonical(path)\n\t}\n\tgroup := e.Field(by)"},
 	{"an amount in base units is compared digit by digit", fileTokens,
-		"\tif !in.AmountInBaseUnits() {\n\t\treturn slot.ShortDecimal(sent)", "\tif in.Has(Amount) {\n\t\treturn slot.ShortDecimal(sent)"},
+		"\tif !in.AmountInBaseUnits() {\n\t\treturn form.ShortDecimal(sent)", "\tif in.Has(slot.Amount) {\n\t\treturn form.ShortDecimal(sent)"},
 	{"zeros at the end of an amount make another", fileForm,
 		`text = strings.TrimRight(text, "0")`, `text = strings.TrimRight(text, "")`},
 	{"an amount in normal form has a unit", fileNormal,
@@ -38,13 +38,13 @@ var Forms = []Mutant{
 	{"a path keeps its empty segments", fileForm,
 		"\t\tcase \"\", \".\":\n\t\t\tcontinue", "\t\tcase \".\":\n\t\t\tcontinue"},
 	{"arguments in metadata are others", fileDecode,
-		"in.at[Arguments], in.atTop[Arguments] = inner, false", "in.atTop[Arguments] = false"},
+		"in.at[slot.Arguments], in.atTop[slot.Arguments] = inner, false", "in.atTop[slot.Arguments] = false"},
 	{"the hash shows an amount as it was sent", fileCanonical,
-		"if value, ok := in.amountBase(in.tokens); ok {", "if value, ok := in.amountBase(in.tokens); ok && !in.Has(AmountUnit) {"},
+		"if value, ok := in.amountBase(in.tokens); ok {", "if value, ok := in.amountBase(in.tokens); ok && !in.Has(slot.AmountUnit) {"},
 	{"the hash shows texts as they were sent", fileCanonical,
 		"\tif !ok {\n\t\tnormal = in.nodes[at].text", "\tif ok {\n\t\tnormal = in.nodes[at].text"},
 	{"a part of an MCP action keeps its case in rules", fileSlot,
-		"var mcpParts = Row{Members: true, Other: Lower, When: ForMCP}", "var mcpParts = Row{Members: true}"},
+		"var mcpParts = Row{Type: Members, Other: form.Lower, When: ForMCP}", "var mcpParts = Row{Type: Members}"},
 	{"a part of a value is sought in its own case", fileRule,
 		"\tcase f.Caseless():\n\t\treturn f.Fold(text)\n\t}\n\tswitch f {", "\tcase f.Caseless():\n\t\treturn text\n\t}\n\tswitch f {"},
 	{"a pattern about what has no case knows one", fileRule,

@@ -59,7 +59,7 @@ var custom = []Mutant{
 		"switch action := e.Field(slotLowerAction); {", "switch action := e.Field(slotAction); {"},
 	{"attested counts from everybody", fileCustom, "if rule.Attested {", "if rule.Attested && rule.Path == \"\" {"},
 	{"a pattern of allow_only need not match the whole value", fileCustom,
-		"e.Pattern(machinePattern(texts, form), true)", "e.Pattern(machinePattern(texts, form), false)"},
+		"e.Pattern(machinePattern(texts, as), true)", "e.Pattern(machinePattern(texts, form), false)"},
 	{"starts_with and ends_with are swapped", fileCustom,
 		"StartsWith: vm.OpStarts, EndsWith: vm.OpEnds", "StartsWith: vm.OpEnds, EndsWith: vm.OpStarts"},
 	{"the first denial is dropped", fileCustom,

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"bailiff/vm/slot"
+	"bailiff/vm/form"
 )
 
 const root = "../.."
@@ -22,7 +22,7 @@ const (
 
 // TestEveryFormHasAMutant: a form that is new to the table needs a fault that the law finds.
 func TestEveryFormHasAMutant(t *testing.T) {
-	for _, form := range slot.Forms() {
+	for _, form := range form.Forms() {
 		if len(mutantsOf[form.String()]) == 0 {
 			t.Errorf("no mutant is about the form %s", form)
 		}

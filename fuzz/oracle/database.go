@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -41,7 +42,7 @@ func (j *judgement) databaseRules() {
 	if d.has("allowed_resources") && !j.resourcesAllowed(s) {
 		j.deny("database.allowed_resources", errcode.DatabaseResource)
 	}
-	if d.has("routine_catalog") && contains(s.operations, "execute_routine") &&
+	if d.has("routine_catalog") && slices.Contains(s.operations, "execute_routine") &&
 		(!s.hasResources || !subset(s.resources, d.list("routine_catalog"))) {
 		j.deny("database.routine_catalog", errcode.DatabaseRoutine)
 	}
@@ -56,7 +57,7 @@ func (j *judgement) databaseRules() {
 
 func subset(list, of []string) bool {
 	for _, each := range list {
-		if !contains(of, each) {
+		if !slices.Contains(of, each) {
 			return false
 		}
 	}
@@ -70,7 +71,7 @@ func (j *judgement) databaseEvidence() errcode.Code {
 		return errcode.DatabaseMetadata
 	}
 	for _, operation := range operations.elements() {
-		if operation.kind != textKind || !contains(databaseOperations, operation.text) {
+		if operation.kind != textKind || !slices.Contains(databaseOperations, operation.text) {
 			return errcode.DatabaseParse
 		}
 	}

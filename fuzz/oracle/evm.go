@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -184,7 +185,7 @@ func (j *judgement) evmAction() {
 	if override, ok := j.p.chainActions[j.text("chainId")]; ok {
 		rule, granted = "evm.chain_actions", override
 	}
-	if !contains(lowered(granted), j.action) {
+	if !slices.Contains(lowered(granted), j.action) {
 		j.deny(rule, errcode.ActionNotAllowed)
 	}
 }

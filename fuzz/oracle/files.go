@@ -3,6 +3,7 @@ package oracle
 import (
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -36,7 +37,7 @@ type evidence struct {
 
 func (e evidence) has(some []string) bool {
 	for _, effect := range e.effects {
-		if contains(some, effect) {
+		if slices.Contains(some, effect) {
 			return true
 		}
 	}
@@ -45,7 +46,7 @@ func (e evidence) has(some []string) bool {
 
 func (e evidence) writes() bool {
 	for _, effect := range e.effects {
-		if !contains(harmlessEffects, effect) {
+		if !slices.Contains(harmlessEffects, effect) {
 			return true
 		}
 	}
@@ -68,7 +69,7 @@ func (j *judgement) evidence() (e evidence, fault errcode.Code) {
 		return e, errcode.FileEffectRequired
 	}
 	for _, effect := range e.effects {
-		if !contains(effects, effect) {
+		if !slices.Contains(effects, effect) {
 			return e, errcode.FileEffectRequired
 		}
 	}
@@ -271,7 +272,7 @@ func (e evidence) classifications() (all []string, ok bool) {
 
 // sensitive is the code of a protected class: "SENSITIVE_EGRESS with the effect `egress`, else SENSITIVE_FILE".
 func (e evidence) sensitive() errcode.Code {
-	if contains(e.effects, "egress") {
+	if slices.Contains(e.effects, "egress") {
 		return errcode.SensitiveEgress
 	}
 	return errcode.SensitiveFile
@@ -293,7 +294,7 @@ func (j *judgement) repositorySensitive() {
 		return
 	}
 	for _, class := range classes {
-		if contains(j.p.filesystem.list("protected_file_classes"), class) || !contains(harmless, class) {
+		if slices.Contains(j.p.filesystem.list("protected_file_classes"), class) || !slices.Contains(harmless, class) {
 			j.deny(rule, e.sensitive())
 			return
 		}
@@ -312,7 +313,7 @@ func (j *judgement) filesystemRules() {
 		return // what is not credible is not judged further
 	}
 	for _, effect := range e.effects {
-		if f.has("allowed_effects") && !contains(f.list("allowed_effects"), effect) {
+		if f.has("allowed_effects") && !slices.Contains(f.list("allowed_effects"), effect) {
 			j.deny("filesystem.allowed_effects", errcode.FileEffect)
 			break
 		}
@@ -358,7 +359,7 @@ func (j *judgement) protectedClasses(e evidence) {
 		return
 	}
 	for _, class := range classes {
-		if contains(f.list("protected_file_classes"), class) {
+		if slices.Contains(f.list("protected_file_classes"), class) {
 			j.deny(rule, e.sensitive())
 			return
 		}

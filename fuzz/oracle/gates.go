@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"bailiff/vm/errcode"
+	"slices"
 )
 
 // gates is step 3: "the execution boundary; `require_shim`, section by section; the rules of the profiles, in the
@@ -86,7 +87,7 @@ func (j *judgement) holdRules() {
 		{"mcp.require_approval", j.kind == mcpIntent && j.toolMatchesEitherWay(p.patterns.askFor)},
 		{"soft_limits.require_approval", asks(p.soft)},
 		{"execution_limits.require_approval", asks(p.execution)},
-		{"git.require_approval", j.gitGoverns() && contains(p.git.list("require_approval"), j.metadata("git", "operation").text)},
+		{"git.require_approval", j.gitGoverns() && slices.Contains(p.git.list("require_approval"), j.metadata("git", "operation").text)},
 		{"database.require_approval", j.databaseGoverns() && j.databaseAsks()},
 	} {
 		if row.holds {
@@ -98,7 +99,7 @@ func (j *judgement) holdRules() {
 // databaseAsks reports whether "one of its database operations is in `database.require_approval`".
 func (j *judgement) databaseAsks() bool {
 	for _, operation := range j.metadata("database", "operations").elements() {
-		if contains(j.p.database.list("require_approval"), operation.text) {
+		if slices.Contains(j.p.database.list("require_approval"), operation.text) {
 			return true
 		}
 	}

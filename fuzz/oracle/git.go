@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"bailiff/vm/errcode"
@@ -31,27 +32,27 @@ func (j *judgement) gitRules() {
 	}
 	j.repositoryOfGit()
 	g, operation := j.p.git, j.metadata("git", "operation").text
-	if g.has("providers") && !contains(g.list("providers"), j.metadata("git", "provider").text) {
+	if g.has("providers") && !slices.Contains(g.list("providers"), j.metadata("git", "provider").text) {
 		j.deny("git.providers", errcode.Provider)
 	}
-	if g.has("allowed_remote_schemes") && contains(remoteOperations, operation) &&
-		!contains(g.list("allowed_remote_schemes"), j.metadata("git", "remote_scheme").text) {
+	if g.has("allowed_remote_schemes") && slices.Contains(remoteOperations, operation) &&
+		!slices.Contains(g.list("allowed_remote_schemes"), j.metadata("git", "remote_scheme").text) {
 		j.deny("git.allowed_remote_schemes", errcode.GitTopology)
 	}
 	refusal := errcode.GitOperation
-	if contains(providerOperations, operation) {
+	if slices.Contains(providerOperations, operation) {
 		refusal = errcode.ProviderOperation
 	}
-	if contains(g.list("blocked_operations"), operation) {
+	if slices.Contains(g.list("blocked_operations"), operation) {
 		j.deny("git.blocked_operations", refusal)
 	}
 	switch {
-	case g.has("allowed_operations") && !contains(g.list("allowed_operations"), operation):
+	case g.has("allowed_operations") && !slices.Contains(g.list("allowed_operations"), operation):
 		j.deny("git.allowed_operations", refusal)
 	case (operation == "push_fast_forward" || operation == "pull_ff_only") && !j.allFastForward():
 		j.deny("git.allowed_operations", errcode.GitOperation) // "(listed or not, declared or not)"
 	}
-	if g.has("protected_refs") && (contains(unnamedOperations, operation) || j.branchMissing() || j.protectedRefChanges()) {
+	if g.has("protected_refs") && (slices.Contains(unnamedOperations, operation) || j.branchMissing() || j.protectedRefChanges()) {
 		j.deny("git.protected_refs", errcode.GitRef)
 	}
 }
@@ -59,10 +60,10 @@ func (j *judgement) gitRules() {
 // repositoryOfGit is the rows of `repository` in the table.
 func (j *judgement) repositoryOfGit() {
 	r := j.p.repository
-	if r.flag("protect_git_history") && contains(historyOperations, j.metadata("git", "operation").text) {
+	if r.flag("protect_git_history") && slices.Contains(historyOperations, j.metadata("git", "operation").text) {
 		j.deny("repository.protect_git_history", errcode.GitOperation)
 	}
-	if r.has("git_providers") && !contains(r.list("git_providers"), j.metadata("git", "provider").text) {
+	if r.has("git_providers") && !slices.Contains(r.list("git_providers"), j.metadata("git", "provider").text) {
 		j.deny("repository.git_providers", errcode.Provider)
 	}
 	if r.has("roots") && !insideAny(j.metadata("git", "worktree").text, j.roots(r.list("roots"), writable)) {
@@ -74,9 +75,9 @@ func (j *judgement) repositoryOfGit() {
 func (j *judgement) gitEvidence() errcode.Code {
 	operation := j.metadata("git", "operation")
 	updates := j.metadata("git", "ref_updates")
-	if operation.kind != textKind || !contains(gitOperations, operation.text) ||
+	if operation.kind != textKind || !slices.Contains(gitOperations, operation.text) ||
 		updates.kind != missingKind && !refUpdates(updates) ||
-		updates.kind == missingKind && contains(updatingOperations, operation.text) || !j.branchReadable() {
+		updates.kind == missingKind && slices.Contains(updatingOperations, operation.text) || !j.branchReadable() {
 		return errcode.GitMetadata
 	}
 	if id := j.metadata("git", "repository_id"); id.kind != textKind || id.text == "" {
@@ -109,7 +110,7 @@ func namesRef(ref value) bool {
 
 // branch returns `metadata.git.branch` where it "is judged as an update", for `reset_hard`, `rewrite_history` and `commit`.
 func (j *judgement) branch() value {
-	if !contains(branchOperations, j.metadata("git", "operation").text) {
+	if !slices.Contains(branchOperations, j.metadata("git", "operation").text) {
 		return value{}
 	}
 	return j.metadata("git", "branch")
@@ -123,7 +124,7 @@ func (j *judgement) branchReadable() bool {
 // branchMissing: "missing, the first two are denied where refs are protected, `commit` passes".
 func (j *judgement) branchMissing() bool {
 	operation := j.metadata("git", "operation").text
-	return contains(branchOperations, operation) && operation != "commit" && j.branch().kind == missingKind
+	return slices.Contains(branchOperations, operation) && operation != "commit" && j.branch().kind == missingKind
 }
 
 // changedRefs are the names of the refs that change, as the shim spells them.

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -25,7 +26,7 @@ func (p *Policy) kindOf(action string) intentKind {
 		return mcpIntent
 	case action == "model.inference":
 		return modelIntent
-	case contains([]string{"wallet.transfer", "contract.call", "token.approve", "erc4337.userop"}, action):
+	case slices.Contains([]string{"wallet.transfer", "contract.call", "token.approve", "erc4337.userop"}, action):
 		return evmIntent
 	}
 	lists := [][]string{p.evm.list("allowed_actions")}

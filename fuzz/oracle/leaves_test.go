@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"bailiff/fuzz/kit/seed"
+	"bailiff/fuzz/oracle/shell"
 	"bailiff/vm/form/command"
 	"bailiff/vm/form/email"
 	"bailiff/vm/form/evmaddr"
@@ -268,7 +269,7 @@ var commandLeaves = []leaf{
 	{
 		name: "entries of commands", texts: 10_000, pieces: commandPieces, length: 5,
 		service: func(text string) string { return orUnreadable(command.Collapse(text), len(text) > 4) },
-		naive:   func(text string) string { return orUnreadable(collapsed(text), len(text) > 4) },
+		naive:   func(text string) string { return orUnreadable(shell.Collapsed(text), len(text) > 4) },
 		careless: func(text string) string {
 			return orUnreadable(strings.Join(strings.Split(text, "  "), " "), len(text) > 4)
 		},
@@ -281,7 +282,7 @@ func serviceCommand(text string) string {
 }
 
 func naiveCommand(text string) string {
-	_, ok := commandForms(text)
+	_, ok := shell.Forms(text)
 	return orUnreadable("readable", ok)
 }
 

@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"bailiff/grammar"
@@ -86,7 +87,7 @@ func (e evidence) bytes(some []string) *big.Int {
 func (e evidence) destroyed() *big.Int {
 	destroying := []string{}
 	for _, effect := range e.effects {
-		if contains(destroyingEffects, effect) {
+		if slices.Contains(destroyingEffects, effect) {
 			destroying = appendOnce(destroying, effect)
 		}
 	}

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"bailiff/vm/errcode"
@@ -20,7 +21,7 @@ func (j *judgement) mcpParts() (server, tool string) {
 func (j *judgement) mcpSection() {
 	mcp := j.p.mcp
 	server, _ := j.mcpParts()
-	if mcp.has("allowed_servers") && !contains(lowered(mcp.list("allowed_servers")), server) {
+	if mcp.has("allowed_servers") && !slices.Contains(lowered(mcp.list("allowed_servers")), server) {
 		j.deny("mcp.allowed_servers", errcode.ToolCallNotAllowed)
 	}
 	if j.toolMatchesEitherWay(j.p.patterns.blockedTools) {

@@ -3,6 +3,7 @@ package oracle
 import (
 	"encoding/hex"
 	"math/big"
+	"slices"
 	"strings"
 
 	"golang.org/x/crypto/sha3"
@@ -120,7 +121,7 @@ func (m *method) words() int {
 
 func (m *method) named(names ...string) bool {
 	name, _, _ := strings.Cut(m.signature, "(")
-	return contains(names, name) && m.signature != daiPermit
+	return slices.Contains(names, name) && m.signature != daiPermit
 }
 
 // A call is declared call data, read.

@@ -22,6 +22,7 @@ package oracle
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 
 	"bailiff/grammar"
@@ -204,19 +205,10 @@ func (j *judgement) ownSection() {
 }
 
 func appendOnce(list []string, item string) []string {
-	if contains(list, item) {
+	if slices.Contains(list, item) {
 		return list
 	}
 	return append(list, item)
-}
-
-func contains(list []string, item string) bool {
-	for _, each := range list {
-		if each == item {
-			return true
-		}
-	}
-	return false
 }
 
 // asciiLower returns text with A to Z in lower case and everything else as it is: actions, symbols and addresses are

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,10 +45,10 @@ var (
 
 // field returns a field as it was sent, without `arguments` and `metadata`, which tree returns.
 func (r request) field(name string) value {
-	if contains(topFields, name) {
+	if slices.Contains(topFields, name) {
 		return valueOf(r.top[name])
 	}
-	if v := valueOf(r.inner[name]); v.kind != missingKind || !contains(eitherFields, name) {
+	if v := valueOf(r.inner[name]); v.kind != missingKind || !slices.Contains(eitherFields, name) {
 		return v
 	}
 	return valueOf(r.top[name])

@@ -3,8 +3,10 @@ package oracle
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
+	"bailiff/fuzz/oracle/shell"
 	"bailiff/grammar"
 	"bailiff/vm/errcode"
 )
@@ -52,10 +54,10 @@ func lowered(list []string) []string {
 
 func (p *Policy) readNeedles(*grammar.File) error {
 	for _, entry := range p.tools.list("bash.blocked_commands") {
-		p.commands = append(p.commands, commandNeedles(entry)...)
+		p.commands = append(p.commands, shell.Needles(entry)...)
 	}
 	for _, entry := range p.tools.list("bash.require_approval") {
-		p.held = append(p.held, commandNeedles(entry)...)
+		p.held = append(p.held, shell.Needles(entry)...)
 	}
 	return nil
 }
@@ -91,7 +93,7 @@ func (j *judgement) toolGranted() bool {
 	for _, s := range []*section{p.evm, p.tools, p.mcp, p.repository, p.filesystem, p.git, p.database} {
 		declared = declared || s != nil
 	}
-	return !declared || contains(lowered(p.tools.list("allowed")), j.action) ||
+	return !declared || slices.Contains(lowered(p.tools.list("allowed")), j.action) ||
 		j.filesystemGoverns() || j.gitGoverns() || j.databaseGoverns()
 }
 
@@ -100,7 +102,7 @@ func (j *judgement) blockedCommands() {
 	if !j.p.tools.has("bash.blocked_commands") {
 		return
 	}
-	forms, readable := commandForms(j.text("command"))
+	forms, readable := shell.Forms(j.text("command"))
 	if !j.has("command") || !readable || anyContains(j.p.commands, forms) {
 		j.deny("tool_calls.bash.blocked_commands", errcode.BlockedCommand)
 	}
@@ -125,7 +127,7 @@ func (j *judgement) commandHeld() bool {
 	if j.action != "bash" || !j.p.tools.has("bash.require_approval") {
 		return false
 	}
-	forms, readable := commandForms(j.text("command"))
+	forms, readable := shell.Forms(j.text("command"))
 	return !j.has("command") || !readable || anyContains(j.p.held, forms)
 }
 
@@ -201,4 +203,15 @@ func (j *judgement) pathAllowed(entries []string, path string) bool {
 		}
 	}
 	return false
+}
+
+// allowedCommands judges `bash` by its allowed commands. "What `blocked_commands` refuses for its form is denied under
+// `allowed_commands`."
+func (j *judgement) allowedCommands() {
+	if !j.p.tools.has("bash.allowed_commands") {
+		return
+	}
+	if !j.has("command") || !shell.Lists(j.p.tools.list("bash.allowed_commands"), j.text("command")) {
+		j.deny("tool_calls.bash.allowed_commands", errcode.ToolCallNotAllowed)
+	}
 }

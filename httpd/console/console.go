@@ -18,6 +18,7 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/vm/errcode"
 )
@@ -39,7 +40,7 @@ const (
 // Config is what a console is made of. All of it but Operator is required.
 type Config struct {
 	Authority *authority.Authority
-	Clock     authority.Clock
+	Clock     clock.Clock
 	Random    io.Reader // for sessions; cryptographically secure
 	Log       *slog.Logger
 	// Operator makes it the operator's console, in which a session begins with a one-time code; nil: that of keys' holders.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 )
 
@@ -31,7 +31,7 @@ var errNoSession = errors.New("too many sessions are open; sign in again later")
 
 // sessions are the sessions of the console, in memory: a restart ends them. Of a session's token only the hash is kept.
 type sessions struct {
-	clock  authority.Clock
+	clock  clock.Clock
 	random io.Reader
 	budget *budget.Budget
 

@@ -9,6 +9,7 @@ import (
 	"bailiff/runtime/intent"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // grantRules are the rules that grant actions by their names.
@@ -102,5 +103,5 @@ func (w *worker) misplaced(message string) string {
 	if meant := w.meantAction(); meant != "" {
 		advice = "; did you mean " + meant + "?"
 	}
-	return before + ", and " + string(appendQuoted(nil, w.in.Text(intent.Action))) + " is not an EVM action" + advice
+	return before + ", and " + string(appendQuoted(nil, w.in.Text(slot.Action))) + " is not an EVM action" + advice
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
 )
@@ -18,10 +19,10 @@ type Admin struct {
 	Ledger      ledger.Ledger
 	Environment string // of the keys that are made: Production or Test
 	Hosted      bool   // plans have quotas and prices
-	Clock       Clock
-	Guard       *GuardedClock // of the service; nil where none runs
-	Random      io.Reader     // cryptographically secure
-	Decider     *Authority    // the service that runs; nil where none does
+	Clock       clock.Clock
+	Guard       *clock.Guarded // of the service; nil where none runs
+	Random      io.Reader      // cryptographically secure
+	Decider     *Authority     // the service that runs; nil where none does
 }
 
 // NewKey is a request for an API key.

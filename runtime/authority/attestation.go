@@ -15,6 +15,7 @@ import (
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
 	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/slot"
 )
 
 // surelyAttestable is the size of a request, in bytes, up to which its attestation can't be too large: so much more
@@ -49,11 +50,11 @@ func (a *Authority) precheck(w *worker) (*attest.Claims, *Failure) {
 func (w *worker) claims(issuer string, id attest.TokenID) *attest.Claims {
 	hash := w.in.Hash(w.policy.binding.Tokens())
 	claims := &attest.Claims{
-		Issuer: issuer, Subject: evmaddr.FoldLiterals(w.in.Text(intent.AgentID)), ID: id, IssuedAt: w.now.Unix(),
-		TxCommit: w.in.Text(intent.TxCommit), UserOpHash: w.in.Text(intent.UserOpHash),
-		PolicyHash: w.policy.Hash, Framework: w.in.Text(intent.Framework), KeyID: w.key.ID.String(),
+		Issuer: issuer, Subject: evmaddr.FoldLiterals(w.in.Text(slot.AgentID)), ID: id, IssuedAt: w.now.Unix(),
+		TxCommit: w.in.Text(slot.TxCommit), UserOpHash: w.in.Text(slot.UserOpHash),
+		PolicyHash: w.policy.Hash, Framework: w.in.Text(slot.Framework), KeyID: w.key.ID.String(),
 		Kind: w.result.Class.String(), IntentHash: hex.EncodeToString(hash[:]),
-		Intent: attest.Intent{Action: w.in.Text(intent.Action)},
+		Intent: attest.Intent{Action: w.in.Text(slot.Action)},
 	}
 	if chain, ok := w.in.ChainID(); ok {
 		claims.ChainID = uint64(chain)
@@ -68,7 +69,7 @@ func (w *worker) claims(issuer string, id attest.TokenID) *attest.Claims {
 func (w *worker) claimEVM(claimed *attest.Intent) {
 	value, decimals := w.amount()
 	claimed.AmountBase = value.String()
-	claimed.TargetAddress = w.in.Text(intent.TargetAddress)
+	claimed.TargetAddress = w.in.Text(slot.TargetAddress)
 	if claimed.Token = w.in.TokenName(w.policy.binding.Tokens()); claimed.Token != "" && w.result.Amounts[0].Set {
 		claimed.Decimals = new(int(decimals))
 	}
@@ -80,7 +81,7 @@ func (w *worker) claimEVM(claimed *attest.Intent) {
 	if fee := w.fee(); fee.Declared {
 		claimed.MaxFeeBase = fee.Amount.String()
 	}
-	if calldata := w.in.Text(intent.Calldata); calldata != "" {
+	if calldata := w.in.Text(slot.Calldata); calldata != "" {
 		claimed.CalldataHash = calldataHash(calldata)
 	}
 }
@@ -91,11 +92,11 @@ func (w *worker) amount() (value amount.Amount, decimals uint8) {
 	if register := w.result.Amounts[0]; register.Set {
 		return register.Value, register.Decimals
 	}
-	text := w.in.Text(intent.Amount)
+	text := w.in.Text(slot.Amount)
 	switch {
 	case w.in.AmountInBaseUnits():
 		value, _ = amount.ParseBase(text)
-	case !w.in.Has(intent.Token):
+	case !w.in.Has(slot.Token):
 		value, _ = amount.Parse(text, compiler.NativeDecimals)
 	}
 	return value, compiler.NativeDecimals
@@ -104,7 +105,7 @@ func (w *worker) amount() (value amount.Amount, decimals uint8) {
 // fee returns the most that the intent says gas may cost. What only OBSERVE lets through without being readable counts as
 // not declared: a gateway then holds the gas to its own limit.
 func (w *worker) fee() ledger.Fee {
-	value, err := amount.Parse(w.in.Text(intent.MaxFee), compiler.NativeDecimals)
+	value, err := amount.Parse(w.in.Text(slot.MaxFee), compiler.NativeDecimals)
 	return ledger.Fee{Declared: err == nil, Amount: value}
 }
 

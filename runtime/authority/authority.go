@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
@@ -41,9 +42,9 @@ type Config struct {
 	Issuer      string // the claim iss
 	Observe     bool   // SVC_MODE=OBSERVE: what the policy denies is approved, and recorded as what it is
 	Options     intent.Options
-	Clock       Clock
-	Guard       *GuardedClock // what Clock is of; nil: it is never in doubt
-	Random      io.Reader     // for ids, secrets and API keys; cryptographically secure
+	Clock       clock.Clock
+	Guard       *clock.Guarded // what Clock is of; nil: it is never in doubt
+	Random      io.Reader      // for ids, secrets and API keys; cryptographically secure
 	Log         *slog.Logger
 	Metrics     *metrics.Metrics // nil: nobody counts
 	Deliveries  *webhook.History // attempts to deliver, for the console; nil for none

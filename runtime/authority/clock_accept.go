@@ -1,6 +1,7 @@
 package authority
 
 import (
+	"bailiff/runtime/clock"
 	"context"
 	"fmt"
 	"time"
@@ -29,7 +30,7 @@ func (a *Admin) AcceptClock(ctx context.Context) (ClockView, error) {
 	}
 	if a.Guard != nil {
 		now = a.Guard.Accept()
-		if ahead := a.Guard.AheadOfWall(); ahead > maxBehind {
+		if ahead := a.Guard.AheadOfWall(); ahead > clock.MaxBehind {
 			view.Ahead = ahead.Round(time.Second).String()
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // maxAttempts bounds how often a plan is made again because the key's epoch moved meanwhile. Each time takes a
@@ -168,7 +169,7 @@ func (a *Authority) decide(ctx context.Context, w *worker, key *ledger.Key, body
 			return fault
 		}
 	}
-	a.unknown.warn(a.Log, in.Text(intent.Framework))
+	a.unknown.warn(a.Log, in.Text(slot.Framework))
 	w.in, w.key, w.observe, w.observing = in, key, a.Observe && !w.testRun, a.Observe
 	w.bodyBytes, w.body = len(body), body
 	defer a.judgeBy(w, nil) // a program that was superseded goes with its last request
@@ -393,7 +394,7 @@ func (w *worker) group(counter *vm.Counter) string {
 // sight has the ledger keep what the request says of its task's model usage (decisions, section 2, "Limits").
 func (w *worker) sight() {
 	usage, has := w.in.ModelUsage()
-	task := w.in.Text(intent.TaskID)
+	task := w.in.Text(slot.TaskID)
 	if !has || task == "" {
 		return
 	}
@@ -431,7 +432,7 @@ func (a *Authority) requestHold(w *worker) error {
 		IntentHash: w.in.Hash(w.policy.binding.Tokens()), PolicyHash: w.policy.digest, Fee: w.fee(),
 		Pending: ledger.Ending{Decision: ledger.Pending, Code: errcode.Code(rule.Code), Rule: rule.Name},
 		Denied:  ledger.Ending{Decision: ledger.Denied, Code: errcode.HoldDenied, Rule: rule.Name},
-		Method:  w.in.Text(intent.Action), AgentID: w.in.Text(intent.AgentID), PolicyVersion: w.policy.Version, Intent: w.source,
+		Method:  w.in.Text(slot.Action), AgentID: w.in.Text(slot.AgentID), PolicyVersion: w.policy.Version, Intent: w.source,
 	}
 	if _, err := io.ReadFull(a.Random, w.hold.Candidate[:]); err != nil {
 		return err
@@ -444,7 +445,7 @@ func (a *Authority) requestHold(w *worker) error {
 // event is what every ending records of the request.
 func (a *Authority) event(w *worker) ledger.Event {
 	event := ledger.Event{
-		Endpoint: w.endpoint(), RequestID: w.requestID, AgentID: w.in.Text(intent.AgentID), Action: w.in.Text(intent.Action),
+		Endpoint: w.endpoint(), RequestID: w.requestID, AgentID: w.in.Text(slot.AgentID), Action: w.in.Text(slot.Action),
 		Class: uint8(w.result.Class), PolicyHash: w.policy.digest, Commitment: commitment(w.in), Subject: a.subject(w),
 	}
 	if chain, ok := w.in.ChainID(); ok {
@@ -460,9 +461,9 @@ func (a *Authority) event(w *worker) ledger.Event {
 
 // commitment is txCommit or userOpHash as bytes; the decoder has checked that it is one of them.
 func commitment(in *intent.Intent) (sum [32]byte) {
-	text := in.Text(intent.TxCommit)
+	text := in.Text(slot.TxCommit)
 	if text == "" {
-		text = strings.TrimPrefix(in.Text(intent.UserOpHash), "0x")
+		text = strings.TrimPrefix(in.Text(slot.UserOpHash), "0x")
 	}
 	_, _ = hex.Decode(sum[:], []byte(text))
 	return sum
@@ -512,7 +513,7 @@ func (w *worker) newAnswer(decision ledger.Decision) *Answer {
 	answer := w.to
 	*answer = Answer{
 		HTTP: 200, Status: decision.String(), PolicyHash: w.policy.Hash, TestRun: w.testRun, Observe: w.testRun && w.observing,
-		Nonce: strings.Clone(w.in.Text(intent.RequestNonce)), Message: answer.Message[:0], Timing: answer.Timing,
+		Nonce: strings.Clone(w.in.Text(slot.RequestNonce)), Message: answer.Message[:0], Timing: answer.Timing,
 	}
 	switch {
 	case w.testRun:

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // The claims of an attestation and its life have room in a ledger's record.
@@ -23,7 +23,7 @@ const (
 // repeatable has the ledger keep what is needed to answer the same request again, where the request has a nonce (decisions,
 // section 3, "request_nonce").
 func (w *worker) repeatable(claims *attest.Claims) {
-	nonce := w.in.Text(intent.RequestNonce)
+	nonce := w.in.Text(slot.RequestNonce)
 	if claims == nil || nonce == "" || w.testRun {
 		return
 	}

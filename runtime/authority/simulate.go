@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"bailiff/runtime/clock"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
@@ -22,7 +23,7 @@ type Simulation struct {
 }
 
 // NewSimulation returns a simulation of a policy. Close ends it.
-func NewSimulation(policy *Policy, options intent.Options, clock Clock) (*Simulation, error) {
+func NewSimulation(policy *Policy, options intent.Options, clock clock.Clock) (*Simulation, error) {
 	governing := *policy
 	governing.keys = nil // its keys are those of the policy
 	a := newAuthority(Config{

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
 	"bailiff/vm/errcode"
@@ -167,7 +168,7 @@ type watch struct {
 	budget  metrics.Budget
 	name    string
 	log     *slog.Logger
-	clock   Clock
+	clock   clock.Clock
 	metrics *metrics.Metrics
 	latest  [2]atomic.Int64 // Unix minutes of the last lines
 }

@@ -2,7 +2,7 @@ package intent
 
 import (
 	"bailiff/vm"
-	"bailiff/vm/slot"
+	"bailiff/vm/form"
 )
 
 // derivedRecipients returns the addresses that `to` means. What is no address stays in its place, so that a message can
@@ -11,7 +11,7 @@ func derivedRecipients(in *Intent, _ Provenance) vm.Value {
 	start := len(in.elements)
 	for recipient := range in.Recipients() {
 		element := unreadable
-		if bare, ok := slot.Mailbox.Normal(recipient); ok {
+		if bare, ok := form.Mailbox.Normal(recipient); ok {
 			element = text(bare)
 		}
 		in.elements = append(in.elements, element)

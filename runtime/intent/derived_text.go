@@ -2,6 +2,7 @@ package intent
 
 import (
 	"bailiff/vm"
+	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
 )
@@ -28,12 +29,12 @@ func derivedText(in *Intent, _ Provenance) vm.Value {
 		}
 	}
 	in.respellFields()
-	if in.Has(URL) {
-		in.respell(in.at[URL], in.url.Decoded())
-		in.respell(in.at[URL], in.folded(slot.Host, in.url.SentHost))
+	if in.Has(slot.URL) {
+		in.respell(in.at[slot.URL], in.url.Decoded())
+		in.respell(in.at[slot.URL], in.folded(form.Host, in.url.SentHost))
 	}
-	in.respellNumbers(in.at[Arguments])
-	in.respellNumbers(in.at[Metadata])
+	in.respellNumbers(in.at[slot.Arguments])
+	in.respellNumbers(in.at[slot.Metadata])
 	for _, one := range in.respelled {
 		in.joinText(one.text)
 	}
@@ -53,19 +54,19 @@ func (in *Intent) respell(at int32, normal string) {
 
 // respellFields notes the normal forms of fields that have others than plain texts.
 func (in *Intent) respellFields() {
-	for f := range table {
-		row := &table[f].Row
-		if in.at[f] == 0 || row.Members || row.When == slot.Never && (row.Form == slot.Text || normalised(row.Form)) {
+	for f := range slot.Count {
+		row := f.Row()
+		if in.at[f] == 0 || row.Type.Object() || row.When == slot.Never && (row.Form == form.Text || normalised(row.Form)) {
 			continue
 		}
-		form := in.formOf(row)
+		as := in.formOf(row)
 		for i := in.at[f]; i < in.nodes[in.at[f]].next; i++ {
-			if n := &in.nodes[i]; n.kind == vm.String && form != slot.Text {
-				if normal, ok := in.normal(form, n.text); ok {
+			if n := &in.nodes[i]; n.kind == vm.String && as != form.Text {
+				if normal, ok := in.normal(as, n.text); ok {
 					in.respell(i, normal)
 				}
-				if form.Caseless() {
-					in.respell(i, in.folded(form, n.text))
+				if as.Caseless() {
+					in.respell(i, in.folded(as, n.text))
 				}
 			}
 		}
@@ -77,7 +78,7 @@ func (in *Intent) respellNumbers(object int32) {
 	if object == 0 {
 		return
 	}
-	usage := in.member(in.at[Metadata], modelUsage)
+	usage := in.member(in.at[slot.Metadata], modelUsage)
 	for i := object; i < in.nodes[object].next; i++ {
 		switch {
 		case i == usage && usage != 0:
@@ -91,29 +92,29 @@ func (in *Intent) respellNumbers(object int32) {
 // derivedCaseless joins the normal forms that have no case, in the order of the table of fields.
 func derivedCaseless(in *Intent, _ Provenance) vm.Value {
 	in.caseless = in.caseless[:0]
-	for f := range table {
-		row := &table[f].Row
-		form := in.formOf(row)
-		if in.at[f] == 0 || !form.Caseless() {
+	for f := range slot.Count {
+		row := f.Row()
+		as := in.formOf(row)
+		if in.at[f] == 0 || !as.Caseless() {
 			continue
 		}
 		for i := in.at[f]; i < in.nodes[in.at[f]].next; i++ {
 			if n := &in.nodes[i]; n.kind == vm.String {
-				in.appendCaseless(form, n.text)
+				in.appendCaseless(as, n.text)
 			}
 		}
 	}
-	if in.Has(URL) && !in.Has(Host) {
-		in.appendCaseless(slot.Host, in.url.SentHost)
+	if in.Has(slot.URL) && !in.Has(slot.Host) {
+		in.appendCaseless(form.Host, in.url.SentHost)
 	}
 	return text(borrow(in.caseless[:max(len(in.caseless)-1, 0)]))
 }
 
 // appendCaseless appends a text in lower case, and its normal form where that is another one.
-func (in *Intent) appendCaseless(form slot.Form, sent string) {
-	small := in.folded(form, sent)
+func (in *Intent) appendCaseless(as form.Form, sent string) {
+	small := in.folded(as, sent)
 	in.caseless = append(append(in.caseless, small...), Separator)
-	if normal, ok := in.normal(form, sent); ok && normal != small {
+	if normal, ok := in.normal(as, sent); ok && normal != small {
 		in.caseless = append(append(in.caseless, normal...), Separator)
 	}
 }

@@ -2,12 +2,13 @@ package intent
 
 import (
 	"bailiff/vm"
+	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
 )
 
 // formOf returns the form that values of a row have in this request.
-func (in *Intent) formOf(row *slot.Row) slot.Form {
+func (in *Intent) formOf(row *slot.Row) form.Form {
 	if row.When != slot.Never && in.holds(row.When) {
 		return row.Other
 	}
@@ -22,7 +23,7 @@ func (in *Intent) holds(when slot.Condition) bool {
 	case slot.ByEmail:
 		return in.action == emailAction
 	case slot.WithURL:
-		return in.Has(URL)
+		return in.Has(slot.URL)
 	case slot.ForMCP:
 		return in.server != ""
 	}
@@ -30,35 +31,35 @@ func (in *Intent) holds(when slot.Condition) bool {
 }
 
 // normal returns the normal form of a text, and false where it has none. Most texts are their own.
-func (in *Intent) normal(form slot.Form, text string) (string, bool) {
-	switch form {
-	case slot.Text:
+func (in *Intent) normal(as form.Form, text string) (string, bool) {
+	switch as {
+	case form.Text:
 		if len(text) < evmaddr.Length {
 			return text, true
 		}
-	case slot.Lower, slot.Hex, slot.Address: // the decoder has checked them
+	case form.Lower, form.Hex, form.Address: // the decoder has checked them
 		return in.lower(text), true
-	case slot.Token:
+	case form.Token:
 		return in.TokenName(in.tokens), true
-	case slot.Amount:
+	case form.Amount:
 		return in.amountText(in.tokens)
-	case slot.Unit:
+	case form.Unit:
 		return text, !in.inHumanUnits()
-	case slot.Host:
-		if in.Has(URL) && text == in.url.SentHost {
+	case form.Host:
+		if in.Has(slot.URL) && text == in.url.SentHost {
 			return in.url.Host, true
 		}
-	case slot.URL:
-		if in.Has(URL) && text == in.Text(URL) { // which is parsed
+	case form.URL:
+		if in.Has(slot.URL) && text == in.Text(slot.URL) { // which is parsed
 			return evmaddr.FoldLiterals(in.url.Normal()), true
 		}
 	}
-	return form.Normal(text)
+	return as.Normal(text)
 }
 
 // A reading says what of the texts at a place a slot gives: their normal forms, or the texts as they were sent.
 type reading struct {
-	form slot.Form
+	form form.Form
 	sent bool
 }
 
@@ -78,11 +79,11 @@ func (r reading) text(in *Intent, sent string) vm.Value {
 }
 
 // folded returns a text in lower case where its form has no case.
-func (in *Intent) folded(form slot.Form, text string) string {
-	if form.Caseless() && isASCII(text) {
+func (in *Intent) folded(as form.Form, text string) string {
+	if as.Caseless() && isASCII(text) {
 		return in.lower(text)
 	}
-	return form.Fold(text)
+	return as.Fold(text)
 }
 
 // one reads a value that is no array. Only texts have a second reading.
@@ -139,7 +140,7 @@ func (in *Intent) collected(start int, r reading) vm.Value {
 
 // each returns what stands at a path that walks through lists of objects at any level. An element without the path
 // equals nothing. Where no list is on the way it is the value itself.
-func (in *Intent) each(f Field, path []string, r reading) vm.Value {
+func (in *Intent) each(f slot.Field, path []string, r reading) vm.Value {
 	at := in.at[f]
 	for i, name := range path {
 		if at != 0 && in.nodes[at].kind == vm.List {
@@ -187,11 +188,11 @@ const (
 func (in *Intent) part(name string) (sent string, ok bool) {
 	switch name {
 	case "host":
-		return in.url.SentHost, in.Has(URL)
+		return in.url.SentHost, in.Has(slot.URL)
 	case "path":
-		return in.url.Path, in.Has(URL)
+		return in.url.Path, in.Has(slot.URL)
 	case "query":
-		return in.url.Query, in.Has(URL)
+		return in.url.Query, in.Has(slot.URL)
 	case "metadata." + serverID:
 		return in.server, in.server != ""
 	case "metadata." + toolName:
@@ -201,7 +202,7 @@ func (in *Intent) part(name string) (sent string, ok bool) {
 }
 
 // formed returns how the slot of a path is read.
-func formed(f Field, path []string, name string, row slot.Row, sent, walks bool) func(*Intent, Provenance) vm.Value {
+func formed(f slot.Field, path []string, name string, row slot.Row, sent, walks bool) func(*Intent, Provenance) vm.Value {
 	return func(in *Intent, _ Provenance) vm.Value {
 		r := reading{in.formOf(&row), sent}
 		if derived, ok := in.part(name); ok {

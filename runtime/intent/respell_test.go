@@ -6,29 +6,30 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/kit/seed"
-	"bailiff/vm"
-	"bailiff/vm/slot"
-
 	"github.com/leanovate/gopter"
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
+
+	"bailiff/fuzz/kit/seed"
+	"bailiff/vm"
+	"bailiff/vm/form"
+	"bailiff/vm/slot"
 )
 
 // spellings are for each form texts of one value, the normal one first.
-var spellings = map[slot.Form][]string{
-	slot.Text:    {"to " + small + ".", "to " + checksummed + ".", "to " + upper + "."},
-	slot.Lower:   {"email.send", "EMAIL.send", "Email.Send"},
-	slot.Address: {small, checksummed, upper},
-	slot.Hex:     {"0xa9059cbb", "0xA9059CBB", "0xa9059cBB"},
-	slot.Token:   {"usdc", "USDC", small, checksummed},
-	slot.Amount:  {"0.2", "0.20", "00.200000"},
-	slot.Decimal: {"0.2", "0.20", "00.200000"},
-	slot.Mailbox: {"ann@x.org", "Ann@X.org", " <ann@x.org>", "Ann <ann@X.ORG>"},
-	slot.Host:    {"example.com", "EXAMPLE.com", "example.com."},
-	slot.URL:     {"https://example.com/~a", "HTTPS://Example.com:443/%7ea#b"},
-	slot.Escapes: {"/~a%2F", "/%7ea%2f"},
-	slot.Path:    {"/a/b", `\a//./b/`, "//a/b"},
+var spellings = map[form.Form][]string{
+	form.Text:    {"to " + small + ".", "to " + checksummed + ".", "to " + upper + "."},
+	form.Lower:   {"email.send", "EMAIL.send", "Email.Send"},
+	form.Address: {small, checksummed, upper},
+	form.Hex:     {"0xa9059cbb", "0xA9059CBB", "0xa9059cBB"},
+	form.Token:   {"usdc", "USDC", small, checksummed},
+	form.Amount:  {"0.2", "0.20", "00.200000"},
+	form.Decimal: {"0.2", "0.20", "00.200000"},
+	form.Mailbox: {"ann@x.org", "Ann@X.org", " <ann@x.org>", "Ann <ann@X.ORG>"},
+	form.Host:    {"example.com", "EXAMPLE.com", "example.com."},
+	form.URL:     {"https://example.com/~a", "HTTPS://Example.com:443/%7ea#b"},
+	form.Escapes: {"/~a%2F", "/%7ea%2f"},
+	form.Path:    {"/a/b", `\a//./b/`, "//a/b"},
 }
 
 const (
@@ -40,17 +41,17 @@ var usdc = NewTokens([]vm.Token{{Symbol: "usdc", Decimals: 6, Pins: []vm.Pin{{Ad
 
 // respelled returns a request in which every field that has spellings has one, chosen by pick.
 func respelled(mail, web bool, pick func(n int) int) string {
-	one := func(form slot.Form) string {
-		all := spellings[form]
+	one := func(as form.Form) string {
+		all := spellings[as]
 		return fmt.Sprintf("%q", all[pick(len(all))])
 	}
-	amount := `"amount":` + one(slot.Amount)
+	amount := `"amount":` + one(form.Amount)
 	if pick(2) == 1 {
 		amount = `"amount":"200000","amount_unit":"base"`
 	}
-	inside := []string{amount, `"token":` + one(slot.Token), `"targetAddress":` + one(slot.Address), `"calldata":` + one(slot.Hex)}
-	arguments := `{"a":[{"b":` + one(slot.Text) + `}],"n":` + []string{"1", "1.0", "1e0"}[pick(3)] + `}`
-	metadata := `"note":` + one(slot.Text)
+	inside := []string{amount, `"token":` + one(form.Token), `"targetAddress":` + one(form.Address), `"calldata":` + one(form.Hex)}
+	arguments := `{"a":[{"b":` + one(form.Text) + `}],"n":` + []string{"1", "1.0", "1e0"}[pick(3)] + `}`
+	metadata := `"note":` + one(form.Text)
 	if pick(2) == 0 {
 		inside = append(inside, `"arguments":`+arguments)
 	} else {
@@ -58,14 +59,14 @@ func respelled(mail, web bool, pick func(n int) int) string {
 	}
 	inside = append(inside, `"metadata":{`+metadata+`}`)
 	if mail {
-		inside = append(inside, `"action":`+one(slot.Lower), `"to":[`+one(slot.Mailbox)+`]`)
+		inside = append(inside, `"action":`+one(form.Lower), `"to":[`+one(form.Mailbox)+`]`)
 	} else {
-		inside = append(inside, `"action":"note"`, `"to":`+one(slot.Text))
+		inside = append(inside, `"action":"note"`, `"to":`+one(form.Text))
 	}
 	if web {
-		inside = append(inside, `"url":`+one(slot.URL))
+		inside = append(inside, `"url":`+one(form.URL))
 	} else {
-		inside = append(inside, `"host":`+one(slot.Host), `"path":`+one(slot.Path))
+		inside = append(inside, `"host":`+one(form.Host), `"path":`+one(form.Path))
 	}
 	return `{"framework":"f","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("0", 64) + `","intent":{` + strings.Join(inside, ",") + `}}`
 }
@@ -79,12 +80,12 @@ func differ(tokens *Tokens, normal, other string) string {
 			return err.Error() + "\n" + body
 		}
 		forms[i] = string(in.Canonical(tokens, nil))
-		for _, row := range slot.Rows() {
+		for _, row := range slot.Ruled() {
 			name := row.Name
-			if row.Members {
+			if row.Type.Object() {
 				name = EachPrefix + name + ".a.b"
 			}
-			if name == slot.AmountUnit.Name {
+			if row.Field == slot.AmountUnit {
 				continue
 			}
 			found, err := resolve(name)
@@ -109,18 +110,18 @@ func differ(tokens *Tokens, normal, other string) string {
 // TestRespelled: whatever spelling a value has, slots and the canonical form are those of the normal one. Every form has
 // spellings. The canary: without the tokens, the address of a token is another value than its symbol.
 func TestRespelled(t *testing.T) {
-	for _, form := range slot.Forms() {
-		all := spellings[form]
-		if form == slot.Unit {
+	for _, as := range form.Forms() {
+		all := spellings[as]
+		if as == form.Unit {
 			continue // it is part of how an amount is spelled, and no value of its own
 		}
 		if len(all) < 2 {
-			t.Errorf("%s has no spellings", form)
+			t.Errorf("%s has no spellings", as)
 			continue
 		}
 		for _, text := range all {
-			if normal, ok := form.Normal(text); form != slot.Token && (!ok || normal != all[0]) {
-				t.Errorf("%s %q: %q, want %q", form, text, normal, all[0])
+			if normal, ok := as.Normal(text); as != form.Token && (!ok || normal != all[0]) {
+				t.Errorf("%s %q: %q, want %q", as, text, normal, all[0])
 			}
 		}
 	}

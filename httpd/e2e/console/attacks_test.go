@@ -11,12 +11,10 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
-
-	"bailiff/httpd/console"
 )
 
-// attacker serves pages of an attacker: /frame frames an address, /post sends a form to one, /read tries to read one. It
-// returns its origins: one of the console's site, on another port, and one of another site.
+// attacker serves pages of an attacker: /frame frames an address, /post sends a form to one, /link links to one, /read tries to read
+// one. It returns its origins: one of the console's site, on another port, and one of another site.
 func attacker(t *testing.T) (sameSite, otherSite string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -26,7 +24,9 @@ func attacker(t *testing.T) (sameSite, otherSite string) {
 		case "/frame":
 			fmt.Fprintf(w, `<!doctype html><title>frame</title><iframe src=%q></iframe>`, target)
 		case "/post":
-			fmt.Fprintf(w, `<!doctype html><title>post</title><form method="post" action=%q><input name="key" value=%q><input name="token" value="x"><button>Win</button></form>`, target, r.URL.Query().Get("key"))
+			fmt.Fprintf(w, `<!doctype html><title>post</title><form method="post" action=%q><input name="key" value=%q><input name="token" value="x"><input name="code" value="x"><button>Win</button></form>`, target, r.URL.Query().Get("key"))
+		case "/link":
+			fmt.Fprintf(w, `<!doctype html><title>link</title><a href=%q>Win</a>`, target)
 		default:
 			fmt.Fprint(w, `<!doctype html><title>read</title><p>a page of somebody else`)
 		}
@@ -91,34 +91,41 @@ func (b *tab) readable(attacker, target string) []string {
 	})(%q)`, target))
 }
 
-// addresses are those of the console whose answers no page of another origin may have.
-var addresses = []string{"/console", "/console/events", "/console/key", "/console/hours.svg", "/console/live?decision=&rule=&after=0", "/console/events.js", "/console/style.css", "/console/icon.svg"}
+// addresses are those of the holder's console whose answers no page of another origin may have, and operatorAddresses some
+// of the operator's, which refuses such a page before it looks at the address.
+var (
+	addresses         = []string{"/console", "/console/events", "/console/key", "/console/hours.svg", "/console/live?decision=&rule=&after=0", "/console/events.js", "/console/style.css", "/console/icon.svg"}
+	operatorAddresses = []string{"/console/keys", "/console/live?decision=&rule=&after=0", "/console/hours.svg", "/console/events.js", "/console/style.css"}
+)
 
-// testForeign has pages of other origins frame, read and send to the console, on which a holder is signed in.
-func testForeign(t *testing.T, s *stage, k key) {
+// testForeign has pages of other origins frame, read and send to the console, on which a visitor is signed in.
+func testForeign(t *testing.T, s *stage, v visitor, another key) {
 	sameSite, otherSite := attacker(t)
-	b := open(t, s.browser, s.origin)
-	b.signIn(k)
+	b := s.open(t, v)
 	for _, from := range []string{sameSite, otherSite} {
-		for _, path := range addresses {
-			if b.framed(from, s.origin+path) {
+		for _, path := range v.addresses {
+			if b.framed(from, v.origin+path) {
 				t.Errorf("%s shows %s in a frame", from, path)
 			}
-			if won := b.readable(from, s.origin+path); len(won) > 0 {
+			if won := b.readable(from, v.origin+path); len(won) > 0 {
 				t.Errorf("%s reads %s by %q", from, path, won)
 			}
 		}
 		if !b.framed(from, from+"/own") || len(b.readable(from, from+"/own")) == 0 {
 			t.Error("the test notices no frame, or nothing that is read")
 		}
-		for _, path := range []string{"/console/sign-out", "/console/sign-in", "/console/verify"} {
-			b.load(chromedp.Navigate(from + "/post?" + url.Values{"target": {s.origin + path}, "key": {s.service.Key}}.Encode()))
+		for _, path := range []string{"/console/sign-out", "/console/sign-in", "/console/verify", "/console/keys"} {
+			value := another.Secret // to sign in with
+			if v.operates {
+				value = another.ID // to be chosen
+			}
+			b.load(chromedp.Navigate(from + "/post?" + url.Values{"target": {v.origin + path}, "key": {value}}.Encode()))
 			if status := b.load(chromedp.Click(chromedp.CSS("button"))); status != http.StatusForbidden {
 				t.Errorf("a form of %s sent to %s is answered %d", from, path, status)
 			}
 			b.signedIn("a form of " + from + " sent to " + path)
-			if !strings.Contains(b.text(), k.ID) {
-				t.Errorf("a form of %s has signed in with another key", from)
+			if !strings.Contains(b.text(), v.ID) {
+				t.Errorf("a form of %s has come by another key", from)
 			}
 		}
 	}
@@ -142,10 +149,10 @@ func (b *tab) opened(attacker string) {
 }
 
 // testRebinding visits the console by a name that an attacker has pointed to this machine.
-func testRebinding(t *testing.T, s *stage) {
+func testRebinding(t *testing.T, s *stage, v visitor) {
+	b := open(t, s.browser, v.on(t, rebound).origin)
 	for _, path := range []string{"/console", "/console/sign-in", "/console/events"} {
-		b := open(t, s.browser, strings.Replace(s.origin, "localhost", rebound, 1))
-		if status := b.load(chromedp.Navigate(b.origin + path)); status != 404 || !strings.Contains(b.text(), "the console is off without TLS") {
+		if status := b.load(chromedp.Navigate(b.origin + path)); status != v.refused || !strings.Contains(b.text(), v.why) {
 			t.Errorf("%s%s is answered %d: %s", b.origin, path, status, b.text())
 		}
 	}
@@ -163,8 +170,8 @@ func (b *tab) cookies() []*network.Cookie {
 	return got.Cookies
 }
 
-// exposed returns what is wrong with the cookie of a session.
-func (b *tab) exposed() (faults []string) {
+// exposed returns what is wrong with the cookie of a visitor's session.
+func (b *tab) exposed(v visitor) (faults []string) {
 	b.t.Helper()
 	if text := ask[string](b, "document.cookie"); text != "" {
 		faults = append(faults, "a script reads "+text)
@@ -176,37 +183,42 @@ func (b *tab) exposed() (faults []string) {
 	if len(all) != 1 {
 		return append(faults, fmt.Sprintf("there are %d cookies", len(all)))
 	}
-	if c := all[0]; c.Name != console.Cookie || !c.HTTPOnly || !c.Secure || c.SameSite != network.CookieSameSiteLax || c.Path != "/" || c.Domain != "localhost" || !c.Session {
+	if c := all[0]; c.Name != v.cookie || !c.HTTPOnly || !c.Secure || c.SameSite != v.sameSite || c.Path != "/" || c.Domain != "localhost" || !c.Session {
 		faults = append(faults, "the cookie is "+plain(c))
 	}
 	return faults
 }
 
-// testLoopback signs in by the address of the loopback interface, whose cookies browsers trust as they trust those of localhost.
-func testLoopback(t *testing.T, s *stage, k key) {
-	b := open(t, s.browser, s.service.Address)
-	b.signIn(k)
+// testLoopback signs in by an address of the loopback interface, whose cookies browsers trust as they trust those of localhost.
+func testLoopback(t *testing.T, s *stage, v visitor, host string) {
+	v = v.on(t, host)
+	b := s.open(t, v)
 	b.checkReports()
-	b.signedIn("signing in at " + s.service.Address)
+	b.signedIn("signing in at " + v.origin)
+}
+
+// set sets a cookie of the visitor's console.
+func (b *tab) set(v visitor, value string) {
+	b.t.Helper()
+	yes := true
+	b.do(call(network.SetCookie, network.SetCookieParams{Name: v.cookie, Value: value, URL: v.origin + "/", Secure: &yes, Path: "/"}))
 }
 
 // testCookie looks at the cookie of a session, and signs in where an attacker has set one before.
-func testCookie(t *testing.T, s *stage, k key) {
-	b := open(t, s.browser, s.origin)
-	b.signIn(k)
-	for _, fault := range b.exposed() {
+func testCookie(t *testing.T, s *stage, v visitor) {
+	b := s.open(t, v)
+	for _, fault := range b.exposed(v) {
 		t.Error(fault)
 	}
 	fixed := b.cookies()[0].Value // the attacker's own session
-	victim := open(t, s.browser, s.origin)
-	yes := true
-	victim.do(call(network.SetCookie, network.SetCookieParams{Name: console.Cookie, Value: fixed, URL: s.origin + "/", Secure: &yes, Path: "/"}))
+	victim := open(t, s.browser, v.origin)
+	victim.set(v, fixed)
 	victim.visit("/console/sign-in")
 	if victim.path() != "/console" {
 		t.Fatalf("the cookie that was set is no session: %s", victim.path())
 	}
 	victim.load(chromedp.Click(chromedp.CSS("header form button")))
-	victim.signIn(k)
+	victim.signIn(v)
 	if now := victim.cookies(); len(now) != 1 || now[0].Value == fixed {
 		t.Error("signing in continues a session that somebody else knows")
 	}
@@ -219,8 +231,7 @@ func testCookie(t *testing.T, s *stage, k key) {
 // testRevoked revokes the key of a session.
 func testRevoked(t *testing.T, s *stage) {
 	k := s.newKey()
-	b := open(t, s.browser, s.origin)
-	b.signIn(k)
+	b := s.open(t, s.holder(k))
 	if _, err := s.service.Run("keys", "revoke", k.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -236,11 +247,10 @@ func testRevoked(t *testing.T, s *stage) {
 
 // testOthers has one key's holder look at another's events and holds.
 func testOthers(t *testing.T, s *stage, mine, theirs key) {
-	b := open(t, s.browser, s.origin)
-	b.signIn(theirs)
+	b := s.open(t, s.holder(theirs))
 	paths := b.everyPage(false)
 	b.load(chromedp.Click(chromedp.CSS("header form button")))
-	b.signIn(mine)
+	b.signIn(s.holder(mine))
 	tried := 0
 	for _, path := range paths {
 		if kind(path) != path {

@@ -56,11 +56,16 @@ func axe(t *testing.T) string {
 	return string(text)
 }
 
-// inaccessible has axe check the page by its rules of all levels, and returns what it finds wrong.
-func (b *tab) inaccessible(axe string) []string {
+// inaccessible has axe check the page by its rules of all levels, and returns what it finds wrong. In the dark, where the page
+// differs in its colours alone, axe checks by the rules of colours.
+func (b *tab) inaccessible(axe string, v view) []string {
 	b.t.Helper()
+	options := `{resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}`
+	if v.dark {
+		options = `{resultTypes: ["violations"], runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block"]}}`
+	}
 	b.do(chromedp.Evaluate[chromedp.Void]("window.axe === undefined && (() => {" + axe + "})()"))
-	return ask[[]string](b, `axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then(result =>
+	return ask[[]string](b, `axe.run(document, `+options+`).then(result =>
 		result.violations.flatMap(rule => rule.nodes.map(node => rule.id + ": " + node.html.slice(0, 200) + ": " + node.failureSummary)))`)
 }
 
@@ -107,7 +112,7 @@ func (b *tab) faults(axe string, in ...view) (faults []string) {
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(e => { e.open = true })`))
 	for _, v := range in {
 		b.look(v)
-		for _, fault := range slices.Concat(b.wide(v), b.broken(), b.inaccessible(axe)) {
+		for _, fault := range slices.Concat(b.wide(v), b.broken(), b.inaccessible(axe, v)) {
 			faults = append(faults, v.name+": "+fault)
 		}
 	}
@@ -125,7 +130,7 @@ func (b *tab) sound(axe string) {
 
 // focus says which element of the page has the keyboard's focus.
 type focus struct {
-	Name    string // its tag and text
+	Name    string // its tag, and its id, label or text
 	Fault   string // why it cannot be seen that it has the focus; empty: it can
 	Href    string
 	Nothing bool // the focus is on no element of the page
@@ -142,6 +147,6 @@ func (b *tab) focused() focus {
 		if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) fault = "it has no outline of two pixels";
 		else if (style.outlineColor === getComputedStyle(document.body).backgroundColor) fault = "its outline has the colour of the page";
 		else if (box.bottom <= 0 || box.right <= 0 || box.top >= innerHeight || box.left >= innerWidth) fault = "it is outside of the window";
-		return {Name: e.tagName.toLowerCase() + " " + (e.id || e.innerText || "").slice(0, 60), Fault: fault, Href: e.getAttribute("href") || "", Nothing: false};
+		return {Name: e.tagName.toLowerCase() + " " + (e.id || e.getAttribute("aria-label") || e.innerText || "").slice(0, 60), Fault: fault, Href: e.getAttribute("href") || "", Nothing: false};
 	})()`)
 }

@@ -63,11 +63,19 @@ func (b *tab) enter(want string) {
 }
 
 // testKeyboard signs in, looks up the latest denial, and signs out with Tab, Enter and letters alone, and reaches all of every page.
-func testKeyboard(t *testing.T, s *stage, k key) {
-	b := open(t, s.browser, s.origin)
+func testKeyboard(t *testing.T, s *stage, v visitor) {
+	b := open(t, s.browser, v.origin)
 	b.visit("/console/sign-in")
-	b.tabTo("input key")
-	b.do(chromedp.KeyEvent(k.Secret))
+	if v.operates {
+		_, code := s.newCode()
+		b.tabTo("input code")
+		b.do(chromedp.KeyEvent(code))
+		b.enter("/console/keys")
+		b.tabTo("button Show key " + v.ID)
+	} else {
+		b.tabTo("input key")
+		b.do(chromedp.KeyEvent(v.Secret))
+	}
 	b.enter("/console")
 	b.tabTo("a Skip to the content")
 	if fault := b.focused().Fault; fault != "" {
@@ -89,7 +97,11 @@ func testKeyboard(t *testing.T, s *stage, k key) {
 	if !strings.Contains(b.text(), "DENIED") {
 		t.Errorf("the denial is not shown: %s", b.text())
 	}
-	for _, path := range []string{"/console", "/console/events?decision=DENIED", "/console/holds", "/console/policy", "/console/webhooks", "/console/key", "/console/verify"} {
+	paths := []string{"/console", "/console/events?decision=DENIED", "/console/holds", "/console/policy", "/console/webhooks", "/console/key", "/console/verify"}
+	if v.operates {
+		paths = []string{"/console/keys"} // the others are the holder's
+	}
+	for _, path := range paths {
 		b.visit(path)
 		for _, fault := range b.unreached() {
 			t.Errorf("%s: %s", path, fault)

@@ -25,13 +25,12 @@ func shows(text string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("main tbody td")].some(cell => cell.innerText.toLowerCase() === %q.toLowerCase())`, text)
 }
 
-// testLive has events appear while the page is open, with markup of an agent in them, until they are switched off, and until the
-// key is revoked.
-func testLive(t *testing.T, s *stage) {
-	k := s.newKey()
+// testLive has events appear while the page is open, with markup of an agent in them, until they are switched off, and until a
+// command ends the session.
+func testLive(t *testing.T, s *stage, v visitor, end ...string) {
+	k := v.key
 	s.ask(k, "first", object{"action": "bash", "command": "ls"})
-	b := open(t, s.browser, s.origin)
-	b.signIn(k)
+	b := s.open(t, v)
 	b.visit("/console/events")
 	b.until("the page is live", `!document.getElementById("live").hidden`)
 	for _, agent := range marks("agentId") {
@@ -66,12 +65,12 @@ func testLive(t *testing.T, s *stage) {
 		t.Errorf("the event is there %d times", n)
 	}
 	b.checkReports()
-	if _, err := s.service.Run("keys", "revoke", k.ID); err != nil {
+	if _, err := s.service.Run(end...); err != nil {
 		t.Fatal(err)
 	}
-	b.until("the end of a revoked key", `document.body.innerText.includes("Live updates have ended")`)
+	b.until("the end of the session", `document.body.innerText.includes("Live updates have ended")`)
 	b.load(chromedp.Click(chromedp.CSS(`nav a[href="/console"]`)))
 	if b.path() != "/console/sign-in" {
-		t.Errorf("after its key was revoked the session shows %s", b.path())
+		t.Errorf("after bailiff %q the session shows %s", end, b.path())
 	}
 }

@@ -98,7 +98,7 @@ func testMarkup(t *testing.T, s *stage) {
 	for _, bypass := range []bool{false, true} {
 		b := open(t, s.browser, s.origin)
 		b.do(call(page.SetBypassCSP, page.SetBypassCSPParams{Enabled: bypass}))
-		b.signIn(victim)
+		b.signIn(s.holder(victim))
 		var shown strings.Builder
 		for _, path := range b.everyPage(bypass) {
 			b.visit(path)

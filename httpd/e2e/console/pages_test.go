@@ -49,7 +49,12 @@ func (b *tab) crawl(check func(path string)) (kinds []string) {
 		b.visit(pages[i])
 		check(pages[i])
 		kinds = append(kinds, kind(pages[i]))
+		away := false
 		for n, link := range b.hyperlinks() {
+			if away && (link.Path == "" || !seen[kind(link.Path)]) {
+				b.visit(pages[i])
+				away = false
+			}
 			switch {
 			case link.Path == "":
 				b.jump(n, link, seen)
@@ -63,7 +68,7 @@ func (b *tab) crawl(check func(path string)) (kinds []string) {
 				if status := b.load(clickLink(n)); status != 200 || kind(b.path()) != kind(link.Path) {
 					b.t.Errorf("%s: the link to %s leads to %s, which is answered %d", pages[i], link.Path, b.path(), status)
 				}
-				b.visit(pages[i])
+				away = true
 			}
 		}
 	}
@@ -91,23 +96,23 @@ var kinds = []string{
 }
 
 // testPages clicks through every page, with scripts and without.
-func testPages(t *testing.T, s *stage, k key, scripts bool) {
-	b := open(t, s.browser, s.origin)
+func testPages(t *testing.T, s *stage, v visitor, scripts bool) {
+	b := open(t, s.browser, v.origin)
 	b.scripts(scripts)
-	b.signIn(k)
+	b.signIn(v)
 	found := b.crawl(func(path string) {
 		if scripts && !strings.Contains(path, "?") { // with a query the page is the same, with other events
 			b.sound(s.axe)
 			return
 		}
-		for _, v := range views {
-			b.look(v)
-			for _, fault := range slices.Concat(b.wide(v), b.broken(), b.reported()) {
-				t.Errorf("%s, %s: %s", path, v.name, fault)
+		for _, in := range views {
+			b.look(in)
+			for _, fault := range slices.Concat(b.wide(in), b.broken(), b.reported()) {
+				t.Errorf("%s, %s: %s", path, in.name, fault)
 			}
 		}
 	})
-	for _, kind := range kinds {
+	for _, kind := range v.kinds {
 		if !slices.Contains(found, kind) {
 			t.Errorf("no link leads to %s; the links lead to %q", kind, found)
 		}
@@ -160,7 +165,7 @@ const show = "form.filters button"
 func testFilters(t *testing.T, s *stage, k key) {
 	b := open(t, s.browser, s.origin)
 	b.scripts(false)
-	b.signIn(k)
+	b.signIn(s.holder(k))
 	b.visit("/console/events")
 	all := b.column(0)
 	for b.text(); strings.Contains(b.text(), "Older events"); {
@@ -208,8 +213,7 @@ func testFilters(t *testing.T, s *stage, k key) {
 // testVerify verifies attestations of this key and of another, and texts that are none. Attestations are good for a minute, so
 // each is made when it is needed.
 func testVerify(t *testing.T, s *stage, mine, theirs key) {
-	b := open(t, s.browser, s.origin)
-	b.signIn(mine)
+	b := s.open(t, s.holder(mine))
 	issued := func(k key) string {
 		return s.decides(k, "trader-1", "ALLOWED", object{"action": "bash", "command": "make release"}).Attestation
 	}
@@ -243,7 +247,7 @@ func testProblems(t *testing.T, s *stage, k key) {
 		t.Errorf("a wrong key is answered at %s: %s", b.path(), text)
 	}
 	b.sound(s.axe)
-	b.signIn(k)
+	b.signIn(s.holder(k))
 	for _, path := range []string{"/console/none", "/console/events/999999999", "/console/holds/none"} {
 		b.refuses(404, chromedp.Navigate(s.origin+path))
 		b.sound(s.axe)

@@ -20,17 +20,19 @@ import (
 // An editor changes an answer of the console on its way to the browser.
 type editor func(header http.Header, body string) string
 
-// faulty serves the console with a fault planted in each answer, and returns its origin.
-func faulty(t *testing.T, s *stage, edit editor) (origin string) {
+// faulty serves a visitor's console with a fault planted in each answer, and returns its origin.
+func faulty(t *testing.T, v visitor, edit editor) (origin string) {
 	t.Helper()
-	target, err := url.Parse(s.service.Address)
+	target, err := url.Parse(v.origin)
 	if err != nil {
 		t.Fatal(err)
 	}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(target)
-			r.Out.Host = r.In.Host
+			r.SetURL(target) // which sets Host, too
+			if r.In.Header.Get("Origin") != "" {
+				r.Out.Header.Set("Origin", v.origin)
+			}
 		},
 		ModifyResponse: func(r *http.Response) error {
 			body, err := io.ReadAll(r.Body)
@@ -74,16 +76,19 @@ func unescaped(header http.Header, body string) string {
 	return html.UnescapeString(body)
 }
 
-// planted are faults, each with what a check says of it.
-var planted = []struct {
+// A fault is planted, and a check says something of it.
+type fault struct {
 	name  string
 	edit  editor
 	path  string
-	check func(b *tab, s *stage) []string
+	check func(b *tab, s *stage, v visitor) []string
 	says  string
 
 	signIn bool // the fault is in signing in
-}{
+}
+
+// planted are the faults of the holder's console.
+var planted = []fault{
 	{"no escaping, under the policy", unescaped, "/console/events/EVENT", markedOf, "Content Security Policy", false},
 	{"no escaping", unprotected(unescaped), "/console/events/EVENT", markedOf, "a script ran: agentId", false},
 	{"an image without text", replaced("<h1>", `<img src="/console/icon.svg"><h1>`), "/console", faultsIn(views[0]), "image-alt", false},
@@ -108,17 +113,29 @@ var planted = []struct {
 	{"a frame", unprotected(func(header http.Header, body string) string { header.Del("X-Frame-Options"); return body }), "/console", framedOf, "framed", false},
 }
 
-func markedOf(b *tab, _ *stage) []string    { return b.marked() }
-func unreachedOf(b *tab, _ *stage) []string { return b.unreached() }
-func reportedOf(b *tab, _ *stage) []string  { return b.reported() }
-func exposedOf(b *tab, _ *stage) []string   { return b.exposed() }
-
-// faultsIn checks in one view.
-func faultsIn(v view) func(b *tab, s *stage) []string {
-	return func(b *tab, s *stage) []string { return b.faults(s.axe, v) }
+// plantedOperator are those of the operator's.
+var plantedOperator = []fault{
+	{"no escaping of all keys", unprotected(func(_ http.Header, body string) string { return html.UnescapeString(body) }), "/console/keys", markedOf, "a script ran: agentId", false},
+	{"a wide table of keys", replaced(`class="scroll"`, ""), "/console/keys", faultsIn(views[2]), "phone: the page is", false},
+	{"keys that no key reaches", replaced("<button aria-label", `<button tabindex="-1" aria-label`), "/console/keys", unreachedOf, "less than all", false},
+	{"a cookie for links", func(header http.Header, body string) string {
+		header.Set("Set-Cookie", strings.Replace(header.Get("Set-Cookie"), "SameSite=Strict", "SameSite=Lax", 1))
+		return body
+	}, "/console/keys", exposedOf, "the cookie is", true},
+	{"a frame", unprotected(func(header http.Header, body string) string { header.Del("X-Frame-Options"); return body }), "/console/keys", framedOf, "framed", false},
 }
 
-func framedOf(b *tab, _ *stage) []string {
+func markedOf(b *tab, _ *stage, _ visitor) []string    { return b.marked() }
+func unreachedOf(b *tab, _ *stage, _ visitor) []string { return b.unreached() }
+func reportedOf(b *tab, _ *stage, _ visitor) []string  { return b.reported() }
+func exposedOf(b *tab, _ *stage, v visitor) []string   { return b.exposed(v) }
+
+// faultsIn checks in one view.
+func faultsIn(in view) func(*tab, *stage, visitor) []string {
+	return func(b *tab, s *stage, _ visitor) []string { return b.faults(s.axe, in) }
+}
+
+func framedOf(b *tab, _ *stage, _ visitor) []string {
 	from, _ := attacker(b.t)
 	if b.framed(from, b.origin+"/console") {
 		return []string{"framed"}
@@ -128,25 +145,24 @@ func framedOf(b *tab, _ *stage) []string {
 
 // testPlanted plants faults in the console's answers, each of which the checks of the other tests have to find. A cookie is of
 // all ports of a host, so one session is enough.
-func testPlanted(t *testing.T, s *stage) {
-	k := s.newKey()
-	hostile[0].send(s, k, marks(hostile[0].name)[0])
-	b := open(t, s.browser, s.origin)
-	b.signIn(k)
+func testPlanted(t *testing.T, s *stage, v visitor, faults []fault) {
+	held(s, v.key)
+	hostile[0].send(s, v.key, marks(hostile[0].name)[0])
+	b := s.open(t, v)
 	b.visit("/console/events")
 	event := b.column(0)[0]
-	for _, fault := range planted {
-		b.moves(faulty(t, s, fault.edit))
+	for _, fault := range faults {
+		b.moves(faulty(t, v, fault.edit))
 		if fault.signIn {
 			b.load(chromedp.Navigate(b.origin + "/console"))
 			b.load(chromedp.Click(chromedp.CSS("header form button")))
-			b.signIn(k)
+			b.signIn(v)
 		}
 		b.reported()
 		b.visit(strings.Replace(fault.path, "EVENT", event, 1))
 		found := ""
 		for end := time.Now().Add(patience / 4); !strings.Contains(found, fault.says) && time.Now().Before(end); {
-			found += strings.Join(fault.check(b, s), "\n") // the browser asks for an icon when it has time
+			found += strings.Join(fault.check(b, s, v), "\n") // the browser asks for an icon when it has time
 		}
 		if !strings.Contains(found, fault.says) {
 			t.Errorf("%s is not found; the check says: %s", fault.name, found)

@@ -25,38 +25,46 @@ const (
 	maxImages = 600_000
 )
 
-// pictured are the pages of which there is a picture, by their names in docs/console.md, and how to come to them.
-var pictured = []struct{ name, path, click string }{
-	{"Overview", "/console", ""},
-	{"Events", "/console/events", ""},
-	{"one event", "/console/events?decision=DENIED", "main tbody tr a"},
-	{"Holds", "/console/holds", ""},
-	{"Policy", "/console/policy", ""},
-	{"Webhooks", "/console/webhooks", ""},
-	{"Key", "/console/key", ""},
-	{"Verify", "/console/verify", ""},
-}
+// A picturedPage is a page of which there is a picture, by its name in docs/console.md, and how to come to it.
+type picturedPage struct{ name, path, click string }
+
+// pictured are the pages of the holder's console, and picturedOperator those that the operator's alone has.
+var (
+	pictured = []picturedPage{
+		{"Overview", "/console", ""},
+		{"Events", "/console/events", ""},
+		{"one event", "/console/events?decision=DENIED", "main tbody tr a"},
+		{"Holds", "/console/holds", ""},
+		{"Policy", "/console/policy", ""},
+		{"Webhooks", "/console/webhooks", ""},
+		{"Key", "/console/key", ""},
+		{"Verify", "/console/verify", ""},
+	}
+	picturedOperator = []picturedPage{
+		{"All keys", "/console/keys", ""},
+		{"Sign in", "/console/keys", "header form button"}, // signing out leads to it
+	}
+)
 
 // imageName is the name of the picture of a page.
 func imageName(page string, v view) string {
-	name := "console-" + strings.TrimPrefix(strings.ToLower(page), "one ")
+	name := "console-" + strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(page), "one "), " ", "-")
 	if v.phone {
 		name += "-phone"
 	}
 	return name + ".png"
 }
 
-// takeScreenshots takes the pictures.
-func takeScreenshots(t *testing.T, s *stage, k key) {
-	b := open(t, s.browser, s.origin)
-	b.signIn(k)
-	for _, p := range pictured {
+// takeScreenshots takes the pictures of pages.
+func takeScreenshots(t *testing.T, s *stage, v visitor, pages []picturedPage) {
+	b := s.open(t, v)
+	for _, p := range pages {
 		b.visit(p.path)
 		if p.click != "" {
 			b.load(chromedp.Click(chromedp.CSS(p.click)))
 		}
-		for _, v := range []view{views[0], views[2]} {
-			b.look(v)
+		for _, in := range []view{views[0], views[2]} {
+			b.look(in)
 			ctx, cancel := b.within()
 			picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 			cancel()
@@ -67,7 +75,7 @@ func takeScreenshots(t *testing.T, s *stage, k key) {
 				err = os.MkdirAll(filepath.Join(docs, "images"), 0o750)
 			}
 			if err == nil {
-				err = os.WriteFile(filepath.Join(docs, "images", imageName(p.name, v)), picture, 0o600)
+				err = os.WriteFile(filepath.Join(docs, "images", imageName(p.name, in)), picture, 0o600)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"bailiff/fuzz/kit/testbin"
 	"bailiff/fuzz/kit/testbin/service"
 )
@@ -51,11 +49,12 @@ max_tool_calls_per_hour: 1000
 
 // A stage is the built service, the browser, and the accessibility checker.
 type stage struct {
-	t       *testing.T
-	service *service.Service
-	origin  string // of the console
-	browser context.Context
-	axe     string
+	t              *testing.T
+	service        *service.Service
+	origin         string // of the holder's console
+	operatorOrigin string
+	browser        context.Context
+	axe            string
 }
 
 // A key is an API key of the service.
@@ -89,6 +88,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s.origin = "http://localhost:" + at.Port()
+	s.operatorOrigin, _ = s.newCode()
 	return s
 }
 
@@ -194,14 +194,4 @@ func (s *stage) work(k key) {
 	s.decides(k, "clerk-3", "ALLOWED", object{"action": "email.send", "to": []string{"ann@example.com", "ben@example.com"}})
 	s.decides(k, "clerk-3", "ALLOWED", object{"action": "mcp.files.read_text", "metadata": object{"arguments": object{"path": "/srv/notes.txt"}}})
 	s.decides(k, "clerk-3", "DENIED", object{"action": "mcp.files.delete_all"})
-}
-
-// signIn signs a tab in with the form.
-func (b *tab) signIn(k key) {
-	b.t.Helper()
-	b.visit("/console/sign-in")
-	b.load(chromedp.SendKeys(chromedp.CSS("#key"), k.Secret), chromedp.Click(chromedp.CSS("main form button")))
-	if path := b.path(); path != "/console" {
-		b.t.Fatalf("after signing in the browser is at %s: %s", path, b.text())
-	}
 }

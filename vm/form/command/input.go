@@ -49,11 +49,18 @@ func (w *walker) document(redir *syntax.Redirect, read func(text string)) {
 // takers are the commands that may take a part of their input and leave the rest, where that part can be chosen. Of those
 // that take all there is, or run other programs' texts, a shell finds nothing more to read.
 var takers = map[string]bool{
-	"read": true, "mapfile": true, "readarray": true, "dd": true, "head": true, "tail": true, "sed": true, "gsed": true,
-	"awk": true, "gawk": true, "mawk": true, "nawk": true, "grep": true, "egrep": true, "fgrep": true, "sudo": true, "openssl": true, "gpg": true,
+	"read": true, "mapfile": true, "readarray": true, "dd": true, "head": true, "tail": true, "sed": true,
+	"awk": true, "mawk": true, "nawk": true, "grep": true, "egrep": true, "fgrep": true, "sudo": true, "openssl": true, "gpg": true,
 	"python": true, "python2": true, "python3": true, "perl": true, "ruby": true, "node": true, "php": true, "lua": true, "tclsh": true,
 	"bc": true, "dc": true, "ed": true, "ex": true, "vi": true, "vim": true, "line": true, "od": true, "xxd": true, "hexdump": true, "hd": true,
 	"cmp": true, "split": true, "csplit": true, "cpio": true, "tar": true,
+}
+
+// takesInput reports whether a program is one of takers, under its name or with the g that GNU's programs have where the
+// system's own have the name: gsed, ghead.
+func takesInput(program string) bool {
+	gnu, found := strings.CutPrefix(program, "g")
+	return takers[program] || found && takers[gnu]
 }
 
 // feed reads a script that a shell takes from its standard input. Its commands have the same input: what they take of it the

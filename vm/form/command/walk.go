@@ -454,7 +454,7 @@ func (w *walker) call(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 	for i, word := range call.Args {
 		words[i] = w.text(word.Parts, false)
 		expands = expands || strings.IndexByte(words[i], '$') >= 0 || strings.IndexByte(words[i], '`') >= 0
-		w.takes = w.takes || takers[baseName(words[i])]
+		w.takes = w.takes || takesInput(baseName(words[i]))
 	}
 	w.commands = append(w.commands, Collapse(strings.Join(words, " ")))
 	if expands {

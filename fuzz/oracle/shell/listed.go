@@ -1,11 +1,11 @@
-package oracle
+package shell
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"bailiff/vm/errcode"
 )
 
 // A listing is what a list of allowed commands has to cover of a command: "every simple command's words begin with an entry's
@@ -22,20 +22,15 @@ type listedCall struct {
 	whole bool // it counts with all of its words alone
 }
 
-// allowedCommands judges `bash` by its allowed commands. "What `blocked_commands` refuses for its form is denied under
-// `allowed_commands`."
-func (j *judgement) allowedCommands() {
-	if !j.p.tools.has("bash.allowed_commands") {
-		return
-	}
-	found := listCommands(j.text("command"))
-	allowed := j.has("command") && found.ok && len(found.calls) > 0
+// Lists reports whether every simple command of a command begins with an entry of a list of allowed commands. "What
+// `blocked_commands` refuses for its form is denied under `allowed_commands`."
+func Lists(entries []string, command string) bool {
+	found := listCommands(command)
+	allowed := found.ok && len(found.calls) > 0
 	for _, call := range found.calls {
-		allowed = allowed && coversCall(j.p.tools.list("bash.allowed_commands"), call)
+		allowed = allowed && coversCall(entries, call)
 	}
-	if !allowed {
-		j.deny("tool_calls.bash.allowed_commands", errcode.ToolCallNotAllowed)
-	}
+	return allowed
 }
 
 func coversCall(entries []string, call listedCall) bool {
@@ -56,7 +51,7 @@ func listCommands(command string) listing {
 	if !r.read(command, 0) {
 		return listing{}
 	}
-	if _, readable := commandForms(command); !readable {
+	if _, readable := Forms(command); !readable {
 		return listing{}
 	}
 	return *r.listing
@@ -84,9 +79,9 @@ func (l *listing) note(command string, node syntax.Node) {
 		assigns := node.Exp != nil && strings.HasSuffix(node.Exp.Op.String(), "=")
 		l.ok = l.ok && !assigns && !node.Excl && node.Slice == nil && (node.Index == nil || whole)
 	case *syntax.UnaryTest:
-		l.ok = l.ok && !contains([]string{"-v", "-R"}, node.Op.String())
+		l.ok = l.ok && !slices.Contains([]string{"-v", "-R"}, node.Op.String())
 	case *syntax.BinaryTest:
-		l.ok = l.ok && !contains([]string{"-eq", "-ne", "-le", "-ge", "-lt", "-gt"}, node.Op.String())
+		l.ok = l.ok && !slices.Contains([]string{"-eq", "-ne", "-le", "-ge", "-lt", "-gt"}, node.Op.String())
 	}
 }
 
@@ -110,11 +105,11 @@ func (l *listing) call(command string, words []*syntax.Word) {
 	}
 	name := strings.ToLower(texts[0][strings.LastIndex(texts[0], "/")+1:])
 	_, call.whole = runners[name]
-	call.whole = call.whole || contains(evaluating, name)
+	call.whole = call.whole || slices.Contains(evaluating, name)
 	for i, text := range texts[1:] {
 		switch name {
 		case "find":
-			call.whole = call.whole || contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, text)
+			call.whole = call.whole || slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, text)
 		case "test", "[":
 			call.whole = call.whole || text == "-v" || text == "-R"
 		case "printf":
@@ -137,10 +132,13 @@ func writtenOut(command string, word *syntax.Word) bool {
 	return !strings.ContainsAny(wordText(command, word.Parts, false), "\x00\x01\x02\x03")
 }
 
+// digits is a number, as descriptors have it.
+var digits = regexp.MustCompile(`^[0-9]+$`)
+
 // redirectAllowed: none "that write anywhere but `/dev/null` or a descriptor", nor one to a file or connection that only the shell
 // knows.
 func redirectAllowed(command string, redirect *syntax.Redirect) bool {
-	if redirect.N != nil && !allDigits(redirect.N.Value) {
+	if redirect.N != nil && !digits.MatchString(redirect.N.Value) {
 		return false
 	}
 	operator := redirect.Op.String()
@@ -154,7 +152,7 @@ func redirectAllowed(command string, redirect *syntax.Redirect) bool {
 	case "<":
 		return !strings.Contains(text, "/dev/tcp/") && !strings.Contains(text, "/dev/udp/")
 	case "<&", ">&":
-		return text == "-" || allDigits(strings.TrimSuffix(text, "-"))
+		return text == "-" || digits.MatchString(strings.TrimSuffix(text, "-"))
 	case ">", ">>", ">|", "&>", "&>>":
 		return text == "/dev/null"
 	}

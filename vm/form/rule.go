@@ -1,4 +1,4 @@
-package slot
+package form
 
 import (
 	"regexp/syntax"

@@ -1,7 +1,8 @@
-package oracle
+package shell
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -72,7 +73,7 @@ func (r *commandReading) run(command string, words []*syntax.Word, redirs []*syn
 	w, ok := runners[name]
 	if !ok {
 		for _, word := range words[1:] {
-			if text := wordText(command, word.Parts, false); contains(givers, name) && contains(readNames, text) {
+			if text := wordText(command, word.Parts, false); slices.Contains(givers, name) && slices.Contains(readNames, text) {
 				return false
 			}
 		}
@@ -386,7 +387,7 @@ func (r *commandReading) sourced(command string, words []*syntax.Word, redirs []
 // found reads what `find` runs.
 func (r *commandReading) found(command string, words []*syntax.Word, redirs []*syntax.Redirect, depth int) bool {
 	for at, word := range words {
-		if contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, wordText(command, word.Parts, false)) &&
+		if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, wordText(command, word.Parts, false)) &&
 			!r.run(command, words[at+1:], redirs, depth) {
 			return false
 		}
@@ -399,7 +400,7 @@ func (r *commandReading) valuesOf(letter, command string, words []*syntax.Word, 
 	for at, word := range words {
 		text := wordText(command, word.Parts, false)
 		if !strings.HasPrefix(text, "-") {
-			if contains(readNames, text) { // the array that `mapfile` fills
+			if slices.Contains(readNames, text) { // the array that `mapfile` fills
 				return false
 			}
 			continue

@@ -1,4 +1,6 @@
-package authority
+// Package clock tells the time to everything that needs it. It is the one place that reads the machine's clock, and says when
+// that cannot be relied on.
+package clock
 
 import (
 	"fmt"
@@ -11,8 +13,8 @@ import (
 type Clock func() time.Time
 
 const (
-	// maxBehind is how far the clock may fall behind the wall before it catches up.
-	maxBehind = time.Second
+	// MaxBehind is how far the clock may fall behind the wall before it catches up.
+	MaxBehind = time.Second
 	// maxJump is how far the wall may be from what is expected before decisions stop (decisions, section 7).
 	maxJump = 5 * time.Minute
 	// doubtEvery is how often a clock in doubt is looked at again.
@@ -42,20 +44,20 @@ func SystemSources() Sources {
 	}
 }
 
-// SystemClock returns the clock of a command, which asks nobody whether the wall is right.
-func SystemClock() Clock {
+// System returns the clock of a command, which asks nobody whether the wall is right.
+func System() Clock {
 	sources := SystemSources()
 	sources.Synchronised = func() bool { return true }
-	return NewGuardedClock(sources).Now
+	return NewGuarded(sources).Now
 }
 
-// A GuardedClock starts with the wall and follows the monotonic clock: a wall that is set back cannot give a limit's window,
+// A Guarded starts with the wall and follows the monotonic clock: a wall that is set back cannot give a limit's window,
 // a hold or an attestation a second life. Where the wall runs ahead of it, because the machine slept or started with a wrong
 // time, it catches up: it only never goes back.
 //
 // It does not follow a wall that has jumped ahead with nobody to confirm it: then, and where the wall is behind what the
-// ledger has seen, it is in doubt, which [GuardedClock.Doubt] tells.
-type GuardedClock struct {
+// ledger has seen, it is in doubt, which [Guarded.Doubt] tells.
+type Guarded struct {
 	sources Sources
 	at      atomic.Pointer[anchor]
 	doubt   atomic.Pointer[Doubt]
@@ -91,9 +93,9 @@ func (d *Doubt) String() string {
 	return fmt.Sprintf("the clock says %s, which is %s ahead of the time that has passed (%s), and the system does not report it as synchronised", wall, off, expected)
 }
 
-// NewGuardedClock returns a clock that starts with the wall.
-func NewGuardedClock(sources Sources) *GuardedClock {
-	c := &GuardedClock{sources: sources}
+// NewGuarded returns a clock that starts with the wall.
+func NewGuarded(sources Sources) *Guarded {
+	c := &Guarded{sources: sources}
 	wall, elapsed := sources.Now()
 	c.base = anchor{wall, elapsed, sources.Counted()}
 	start := c.base
@@ -102,21 +104,21 @@ func NewGuardedClock(sources Sources) *GuardedClock {
 }
 
 // Now tells the time. It is a Clock.
-func (c *GuardedClock) Now() time.Time {
+func (c *Guarded) Now() time.Time {
 	held := c.at.Load()
 	wall, elapsed := c.sources.Now()
 	followed := held.time.Add(elapsed - held.elapsed)
 	doubt := c.doubt.Load()
 	switch {
 	case doubt != nil && elapsed-doubt.looked >= doubtEvery:
-	case doubt != nil || wall.Sub(followed) <= maxBehind:
+	case doubt != nil || wall.Sub(followed) <= MaxBehind:
 		return followed
 	}
 	return c.look()
 }
 
 // look holds the wall against what is expected, catches up where that is right, and tells the time.
-func (c *GuardedClock) look() time.Time {
+func (c *Guarded) look() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wall, elapsed := c.sources.Now()
@@ -125,7 +127,7 @@ func (c *GuardedClock) look() time.Time {
 	held := c.at.Load()
 	followed := held.time.Add(elapsed - held.elapsed)
 	now := wall
-	if wall.Sub(expected) > maxBehind && c.sources.Synchronised() {
+	if wall.Sub(expected) > MaxBehind && c.sources.Synchronised() {
 		c.base, expected = anchor{wall, elapsed, counted}, wall
 	}
 	if wall.Sub(expected) > maxJump {
@@ -142,17 +144,17 @@ func (c *GuardedClock) look() time.Time {
 }
 
 // hold notes a doubt, or that there is none.
-func (c *GuardedClock) hold(doubt *Doubt) {
+func (c *Guarded) hold(doubt *Doubt) {
 	if before := c.doubt.Swap(doubt); doubt != nil && before == nil {
 		c.raised.Store(doubt)
 	}
 }
 
 // Raised returns the latest doubt that began since it was called last, which may have ended by now; nil where none did.
-func (c *GuardedClock) Raised() *Doubt { return c.raised.Swap(nil) }
+func (c *Guarded) Raised() *Doubt { return c.raised.Swap(nil) }
 
 // behind returns the doubt about a wall that is behind the ledger, nil where it is not.
-func (c *GuardedClock) behind(wall time.Time, elapsed time.Duration) *Doubt {
+func (c *Guarded) behind(wall time.Time, elapsed time.Duration) *Doubt {
 	if c.floor.Sub(wall) <= maxJump {
 		return nil
 	}
@@ -160,10 +162,10 @@ func (c *GuardedClock) behind(wall time.Time, elapsed time.Duration) *Doubt {
 }
 
 // Doubt returns why the clock cannot be relied on now, nil where it can. It costs no more than a load.
-func (c *GuardedClock) Doubt() *Doubt { return c.doubt.Load() }
+func (c *Guarded) Doubt() *Doubt { return c.doubt.Load() }
 
 // Begin holds the wall against the latest time of the ledger, at start.
-func (c *GuardedClock) Begin(latest time.Time) {
+func (c *Guarded) Begin(latest time.Time) {
 	c.mu.Lock()
 	c.floor = latest
 	c.mu.Unlock()
@@ -171,7 +173,7 @@ func (c *GuardedClock) Begin(latest time.Time) {
 }
 
 // Wall returns what the wall says, or the clock where that is later.
-func (c *GuardedClock) Wall() time.Time {
+func (c *Guarded) Wall() time.Time {
 	now := c.Now()
 	if wall, _ := c.sources.Now(); wall.After(now) {
 		return wall
@@ -180,14 +182,14 @@ func (c *GuardedClock) Wall() time.Time {
 }
 
 // AheadOfWall returns how far the clock is ahead of the wall, which was set back since.
-func (c *GuardedClock) AheadOfWall() time.Duration {
+func (c *Guarded) AheadOfWall() time.Duration {
 	now := c.Now()
 	wall, _ := c.sources.Now()
 	return now.Sub(wall)
 }
 
 // Accept takes the wall as right, and returns the time that it is from then on: it does not go back while it runs.
-func (c *GuardedClock) Accept() time.Time {
+func (c *Guarded) Accept() time.Time {
 	c.mu.Lock()
 	wall, elapsed := c.sources.Now()
 	c.base = anchor{wall, elapsed, c.sources.Counted()}

@@ -1,7 +1,8 @@
-package oracle
+package shell
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,11 +19,11 @@ const (
 // textForms are the forms of a text as such: "the raw command, … it with runs of white space collapsed, … it with shell
 // quoting removed and then collapsed", and "one more form": each with the white space around operators removed.
 func textForms(command string) []string {
-	forms := []string{command, collapsed(command)}
+	forms := []string{command, Collapsed(command)}
 	for _, plainer := range []string{unquoted(command), quotesRead(command)} {
-		forms = append(forms, collapsed(plainer), collapsed(unmarked(plainer)))
+		forms = append(forms, Collapsed(plainer), Collapsed(unmarked(plainer)))
 	}
-	forms = append(forms, collapsed(unmarked(command)))
+	forms = append(forms, Collapsed(unmarked(command)))
 	for _, form := range forms[1:] {
 		forms = append(forms, squeezed(form))
 	}
@@ -41,14 +42,16 @@ var marks = regexp.MustCompile(`\\+\n?|['"]`)
 // unmarked is a text without them, whatever they quote: what is decoded of $'…' is quoted once more where `eval` reads it.
 func unmarked(text string) string { return marks.ReplaceAllString(text, "") }
 
-// commandNeedles are the texts that are sought of an entry: "as written and with its white space collapsed" (choices),
+// Needles are the texts that are sought of an entry: "as written and with its white space collapsed" (choices),
 // squeezed; "an entry with quotes is sought without them as well".
-func commandNeedles(entry string) []string {
+func Needles(entry string) []string {
 	var all []string
-	for _, text := range []string{entry, collapsed(entry), collapsed(unquoted(entry)), collapsed(unmarked(entry))} {
+	for _, text := range []string{entry, Collapsed(entry), Collapsed(unquoted(entry)), Collapsed(unmarked(entry))} {
 		for _, each := range []string{text, squeezed(text)} {
 			if strings.TrimSpace(each) != "" {
-				all = appendOnce(all, strings.ToLower(each))
+				if each = strings.ToLower(each); !slices.Contains(all, each) {
+					all = append(all, each)
+				}
 			}
 		}
 	}
@@ -148,8 +151,8 @@ func declarationWords(command string, declaration *syntax.DeclClause) string {
 // whiteSpace is what is collapsed.
 var whiteSpace = regexp.MustCompile(`[\p{Z}\t-\r\x{85}]+`)
 
-// collapsed makes every run of white space one space. Bytes that are no UTF-8, as $'\xff' makes, stay.
-func collapsed(command string) string { return whiteSpace.ReplaceAllString(command, " ") }
+// Collapsed makes every run of white space one space. Bytes that are no UTF-8, as $'\xff' makes, stay.
+func Collapsed(command string) string { return whiteSpace.ReplaceAllString(command, " ") }
 
 // quoting finds what the removal of shell quoting takes out of a text: a $'…', which is decoded, up to its end or that
 // of the text; the dollar of a $"…" with its quote; a backslash, and a quote, a backslash or a line end behind it;

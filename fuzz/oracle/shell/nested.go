@@ -1,8 +1,9 @@
-package oracle
+package shell
 
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -21,9 +22,9 @@ type commandReading struct {
 	listing *listing // where the command is read for a list of allowed ones
 }
 
-// commandForms returns the texts in which blocked commands are sought, and false for a command that cannot be judged
+// Forms returns the texts in which blocked commands are sought, and false for a command that cannot be judged
 // (decisions, section 2, "Matching", `bash.blocked_commands`).
-func commandForms(command string) (forms []string, ok bool) {
+func Forms(command string) (forms []string, ok bool) {
 	r := &commandReading{source: map[*syntax.Word]string{}}
 	if !r.read(command, 0) {
 		return nil, false
@@ -65,7 +66,7 @@ func (r *commandReading) nodes(command string, root syntax.Node, depth int) bool
 		case *syntax.Stmt:
 			ok = ok && r.statement(command, node, depth)
 		case *syntax.DeclClause: // `export`, `declare` and the like, which are simple commands too
-			r.forms = append(r.forms, collapsed(declarationWords(command, node)))
+			r.forms = append(r.forms, Collapsed(declarationWords(command, node)))
 		case *syntax.LetClause, *syntax.CoprocClause:
 			ok = ok && bareWords.MatchString(between(command, node.Pos().Offset(), node.End().Offset()))
 		case *syntax.Assign:
@@ -73,7 +74,7 @@ func (r *commandReading) nodes(command string, root syntax.Node, depth int) bool
 		case *syntax.ForClause:
 			r.sharer = r.sharer || node.Select
 			iter, words := node.Loop.(*syntax.WordIter)
-			ok = ok && !(words && contains(readNames, iter.Name.Value))
+			ok = ok && !(words && slices.Contains(readNames, iter.Name.Value))
 		case *syntax.Word:
 			ok = ok && r.quotedCode(node, depth)
 		case *syntax.ExtGlob: // "an extended glob that holds an expansion" (choices)
@@ -106,9 +107,9 @@ func (r *commandReading) statement(command string, stmt *syntax.Stmt, depth int)
 		if len(cmd.Args) == 0 {
 			return true
 		}
-		r.forms = append(r.forms, collapsed(callWords(command, cmd)))
+		r.forms = append(r.forms, Collapsed(callWords(command, cmd)))
 		for _, word := range cmd.Args {
-			r.sharer = r.sharer || contains(sharers, strings.ToLower(path.Base(wordText(command, word.Parts, false))))
+			r.sharer = r.sharer || shares(strings.ToLower(path.Base(wordText(command, word.Parts, false))))
 		}
 		if cmd.Args[0].Lit() != "--" {
 			return r.run(command, cmd.Args, stmt.Redirs, depth)
@@ -127,7 +128,7 @@ var readNames = []string{"PS4", "PROMPT_COMMAND", "BASH_ENV"}
 var valueOfName = regexp.MustCompile(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV)(\[[^]]*\])?\+?=`)
 
 func (r *commandReading) assignment(command string, assign *syntax.Assign, depth int) bool {
-	if assign.Name == nil || !contains(append(readNames, "ENV"), assign.Name.Value) {
+	if assign.Name == nil || !slices.Contains(append(readNames, "ENV"), assign.Name.Value) {
 		return true
 	}
 	var words []*syntax.Word
@@ -256,8 +257,13 @@ func (r *commandReading) inputs(command string, redirs []*syntax.Redirect, depth
 }
 
 // sharers "can take a part of its input" (choices).
-var sharers = strings.Fields(`read mapfile readarray dd head tail sed gsed awk gawk mawk nawk grep egrep fgrep sudo openssl gpg python python2 python3
+var sharers = strings.Fields(`read mapfile readarray dd head tail sed awk mawk nawk grep egrep fgrep sudo openssl gpg python python2 python3
 	perl ruby node php lua tclsh bc dc ed ex vi vim line od xxd hexdump hd cmp split csplit cpio tar`)
+
+// shares reports whether a program is among them, under its name or with the g that GNU's programs have on some systems.
+func shares(program string) bool {
+	return slices.Contains(sharers, program) || program != "" && program[0] == 'g' && slices.Contains(sharers, program[1:])
+}
 
 // shared is "letters, digits, white space and `_ . / : = @ % + , - ; & |`".
 var shared = regexp.MustCompile(`^[a-zA-Z0-9\s_./:=@%+,;&|-]*$`)
@@ -292,7 +298,7 @@ func (r *commandReading) exchanged(command string, redirs []*syntax.Redirect, de
 		case "<":
 			passes = plain && (operand == "/dev/null" || len(of) > 0 && strings.IndexFunc(of, func(c rune) bool { return c < '1' || c > '9' }) < 0 && !standardInput.MatchString(operand) && strings.Trim(path.Base(operand), "0123456789") != "")
 		case ">&":
-			passes = plain && of != "0" && contains([]string{"1", "2", "-"}, operand)
+			passes = plain && of != "0" && slices.Contains([]string{"1", "2", "-"}, operand)
 		case ">", ">>", ">|", "&>", "&>>":
 			passes = of != "0"
 		}

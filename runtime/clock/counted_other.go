@@ -1,6 +1,6 @@
 //go:build !linux
 
-package authority
+package clock
 
 import "time"
 
