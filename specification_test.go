@@ -64,12 +64,12 @@ const chainSuffix = "<chainId>"
 	}
 	n := names{
 		routes: s.routes(), admin: s.adminRoutes(), settings: s.settings(),
-		kinds: []state.Description{{Number: 99, Event: "planted.event", About: "of no key"}, {Number: 100, Event: "planted.event"}},
+		kinds: []state.Description{{Number: 99, Event: "planted.event", About: "of no key", Fields: "a b"}, {Number: 100, Event: "planted.event"}},
 	}
 	text := n.page()
 	for _, row := range []string{
 		"| `PUT /v1/planted/{id}` | Plant. |", "| `GET /planted.json` | Planted document. |", "`GET /planted/{id}/plan`",
-		"| `SVC_PLANTED_<chainId>` | `/v1/planted` | planted setting |", "| `SVC_OTHER` | – |", "| 99 | `planted.event` | of no key |", "| 100 | `planted.event` | – |", "|---|\n| `planted.event` |\n\n",
+		"| `SVC_PLANTED_<chainId>` | `/v1/planted` | planted setting |", "| `SVC_OTHER` | – |", "| 99 | `planted.event` | a b | of no key |", "| 100 | `planted.event` | – | – |", "|---|\n| `planted.event` |\n\n",
 	} {
 		if !strings.Contains(text, row) {
 			t.Errorf("%s is not in the page:\n%s", row, text)
@@ -165,7 +165,7 @@ func readNames(t *testing.T) names {
 		keys: compiler.Schema(), codes: errcode.Table[:],
 	}
 	groups := parsePackage(t, "runtime/ledger/commit")
-	for _, layout := range []string{groups.comment("A group of version 2 "), records.comment("Encoding of a record.")} {
+	for _, layout := range []string{groups.comment("A group of version 2 "), records.comment("Encoding of a record:")} {
 		if layout == "" {
 			t.Error("a comment on a layout was not found; mend how this test reads it")
 		}
@@ -217,7 +217,7 @@ func (n *names) page() string {
 	table("Settings", "| Setting | Default | Meaning |", quoted(n.settings))
 	table("Codes", "| HTTP | `error_code` |", n.byStatus())
 	table("Sections and keys of policies", "| Section | Since | Keys |", n.bySection())
-	table("Kinds of records", "| Number | Event | |", n.records())
+	table("Kinds of records", "| Number | Event | Fields | |", n.records())
 	table("Kinds of events", "| `event` |", quoted(n.events()))
 	b.WriteString("### Layout of groups and records\n\n")
 	for _, layout := range n.layouts {
@@ -276,7 +276,7 @@ func quoted(rows []row) []row {
 // records are the kinds of records, by number.
 func (n *names) records() (rows []row) {
 	for _, kind := range n.kinds {
-		rows = append(rows, row{strconv.Itoa(int(kind.Number)), "`" + kind.Event + "`", kind.About})
+		rows = append(rows, row{strconv.Itoa(int(kind.Number)), "`" + kind.Event + "`", kind.Fields, kind.About})
 	}
 	return rows
 }

@@ -8,43 +8,34 @@ import (
 	"bailiff/vm/amount"
 )
 
-// Encoding of a record. Version 2 is that of a decision or a test-run with a subject (kinds 25 and 26), and version 1 that of
-// every other record. Integers are minimal unsigned varints, texts have their length before them, ids
-// and hashes stand as they are. Every record has exactly one encoding, and Decode accepts no other.
+// Encoding of a record: its kind, its key, its time, and the fields of its kind in their order. Integers are minimal unsigned
+// varints, texts have their length before them, ids and hashes stand as they are. Every record has exactly one encoding, and Decode
+// accepts no other: a record is written as the last kind of its event that its content needs. Kinds 25 and 26 are version 2 of
+// records, and all others are version 1.
 //
-//	record    = kind key now body
-//	decision  = event counters hold usage, and as kind 14 an outbox that is not empty, or as kind 22 an outbox and a replay
-//	replay    = id nonce expires claims
-//	            and as kind 25: event subject counters hold usage outbox (0 | 1 replay)
-//	test-run  = event, and as kind 26: event subject
-//	subject   = fields (text, or text further where the table has that)*, where fields has bit n set for field n, not 0
-//	malformed = plan code what
-//	event     = plan result decision observed code rule what
-//	what      = endpoint request agent action class chain commitment policy value (detail | detail' details), where the length of detail' has 1025 added to it
-//	details   = line count limit entry n text*n, not all empty
-//	counters  = n (limit window group amount)*n, or 2048+n forgets (limit window group amount)*n
-//	window    = 1 hour | 2 day | 3 task | 4 task, with room
-//	hold      = 0 | 1 id | 2 id opened | 3 id | 4 id version fee opened, of which 2 is version 1 of the intent hash, without a fee
-//	fee       = 0 | 1 amount
-//	opened    = expires intent-hash policy-hash method agent version intent
-//	usage     = 0 | month count
-//	created   = hash email environment tier scopes shim epoch, and as kind 7: operator organization, not both empty
-//	revoked   = epoch
-//	resolved  = hold state resolved signature, and as kind 15 an outbox that is not empty
-//	changed   = tier scopes
-//	deployed  = epoch operator policy version machine rollback activate text program outbox
-//	            and as kind 20: named serial, not both zero
-//	clock     =
-//	default   = policy rollback serial named n (key)*n
-//	activate  = 0 | 1 id expires
-//	used      = token expires what
-//	expired   = hold outbox
-//	webhook   = id url topics secret created
-//	removed   = id
-//	settled   = webhook lsn (1 | 2 attempts next | 3 | 4)
-//	pins      = server n (tool (1 definition | 2 definition | 3 hash | 4))*n
-//	outbox    = n (webhook dropped)*n
-//	amount    = length bytes, big-endian, without leading zeros
+//	record     = kind key now field*
+//	event      = plan result decision observed code rule request
+//	request    = endpoint request-id agent action class chain commitment policy value (detail | detail' details), where the length of detail' has 1025 added to it
+//	details    = line count limit entry n text*n, not all empty
+//	subject    = fields (text, or text further where the table has that)*, where fields has bit n set for field n, not 0
+//	counters   = n (limit window group amount)*n, or 2048+n forgets (limit window group amount)*n
+//	window     = 1 hour | 2 day | 3 task | 4 task, with room
+//	hold       = 0 | 1 id | 2 id opened | 3 id | 4 id version fee opened, of which 2 is version 1 of the intent hash, without a fee
+//	fee        = 0 | 1 amount
+//	opened     = expires intent-hash policy-hash method agent version intent
+//	usage      = 0 | month count
+//	outbox     = n (webhook dropped)*n
+//	replay     = id nonce expires claims
+//	created    = hash email environment tier scopes shim epoch
+//	owner      = operator organization, not both empty
+//	deployment = operator policy version machine rollback activate text program
+//	activate   = 0 | 1 id expires
+//	names      = named serial, not both zero
+//	default    = policy rollback serial named n (key)*n
+//	webhook    = id url topics secret created
+//	settled    = event's lsn (1 | 2 attempts next | 3 | 4)
+//	pins       = server n (tool (1 definition | 2 definition | 3 hash | 4))*n
+//	amount     = length bytes, big-endian, without leading zeros
 
 // holdOpenedBy is how HoldOpened is written where the intent hash has a version above 1.
 const holdOpenedBy HoldAction = 4

@@ -11,6 +11,7 @@ import (
 // A field is a part of a record's body: how many bytes it has at most, how it is written, and how it is read. Reading accepts what
 // writing gives, and nothing else. Kinds of records share fields.
 type field struct {
+	name   string // in the grammar of records
 	most   int
 	append func(r *Record, b []byte) []byte
 	read   func(r *Record, d *decoder)
@@ -33,17 +34,17 @@ const (
 
 // The fields of a decision.
 var (
-	decision   = &field{idBytes + 3 + 2*(ledger.MaxRule+maxVarint) + maxRequest, (*Record).appendDecision, (*Record).readDecision}
-	about      = &field{maxSubject(), (*Record).appendSubject, (*Record).readSubject}
-	advances   = &field{2*maxVarint + (ledger.MaxReservations+ledger.MaxSightings)*maxCounter, (*Record).appendCounters, (*Record).readCounters}
+	decision   = &field{"event", idBytes + 3 + 2*(ledger.MaxRule+maxVarint) + maxRequest, (*Record).appendDecision, (*Record).readDecision}
+	about      = &field{"subject", maxSubject(), (*Record).appendSubject, (*Record).readSubject}
+	advances   = &field{"counters", 2*maxVarint + (ledger.MaxReservations+ledger.MaxSightings)*maxCounter, (*Record).appendCounters, (*Record).readCounters}
 	holdEffect = &field{
-		1 + idBytes + 2*maxVarint + 1 + maxAmount + 2*32 + 3*(ledger.MaxEventText+maxVarint) + ledger.MaxIntent + maxVarint,
+		"hold", 1 + idBytes + 2*maxVarint + 1 + maxAmount + 2*32 + 3*(ledger.MaxEventText+maxVarint) + ledger.MaxIntent + maxVarint,
 		(*Record).appendHold, (*Record).readHold,
 	}
-	monthUsage  = &field{2 * maxVarint, (*Record).appendUsage, (*Record).readUsage}
-	outbox      = &field{maxOutbox, (*Record).appendOutbox, (*Record).readOutbox}
-	replayOf    = &field{maxReplay, (*Record).appendReplay, (*Record).readReplay}
-	maybeReplay = &field{1 + maxReplay, func(r *Record, b []byte) []byte {
+	monthUsage  = &field{"usage", 2 * maxVarint, (*Record).appendUsage, (*Record).readUsage}
+	outbox      = &field{"outbox", maxOutbox, (*Record).appendOutbox, (*Record).readOutbox}
+	replayOf    = &field{"replay", maxReplay, (*Record).appendReplay, (*Record).readReplay}
+	maybeReplay = &field{"(0 | 1 replay)", 1 + maxReplay, func(r *Record, b []byte) []byte {
 		if b = append(b, bit(r.Replay != nil)); r.Replay != nil {
 			return r.appendReplay(b)
 		}
@@ -57,30 +58,30 @@ var (
 
 // The fields of keys and policies.
 var (
-	createdKey = &field{32 + 3*(ledger.MaxKeyText+maxVarint) + 2 + maxVarint, (*Record).appendKey, (*Record).readKey}
-	owner      = &field{32 + ledger.MaxKeyText + maxVarint, func(r *Record, b []byte) []byte {
+	createdKey = &field{"created", 32 + 3*(ledger.MaxKeyText+maxVarint) + 2 + maxVarint, (*Record).appendKey, (*Record).readKey}
+	owner      = &field{"owner", 32 + ledger.MaxKeyText + maxVarint, func(r *Record, b []byte) []byte {
 		return appendText(append(b, r.Created.Operator[:]...), r.Created.Organization)
 	}, func(r *Record, d *decoder) {
 		d.copy(r.Created.Operator[:])
 		r.Created.Organization = d.text(ledger.MaxKeyText)
 	}}
-	tier   = textField(ledger.MaxKeyText, func(r *Record) *string { return &r.Created.Tier })
-	scopes = &field{1, func(r *Record, b []byte) []byte {
+	tier   = textField("tier", ledger.MaxKeyText, func(r *Record) *string { return &r.Created.Tier })
+	scopes = &field{"scopes", 1, func(r *Record, b []byte) []byte {
 		return append(b, byte(r.Created.Scopes))
 	}, func(r *Record, d *decoder) { r.Created.Scopes = d.scopes() }}
-	epoch = &field{maxVarint, func(r *Record, b []byte) []byte {
+	epoch = &field{"epoch", maxVarint, func(r *Record, b []byte) []byte {
 		return binary.AppendUvarint(b, r.Epoch)
 	}, func(r *Record, d *decoder) { r.Epoch = d.uvarint() }}
 	deployment = &field{
-		2*32 + ledger.MaxKeyText + 2*maxVarint + 2 + 32 + maxVarint + ledger.MaxPolicyText + maxVarint + ledger.MaxProgram + maxVarint,
+		"deployment", 2*32 + ledger.MaxKeyText + 2*maxVarint + 2 + 32 + maxVarint + ledger.MaxPolicyText + maxVarint + ledger.MaxProgram + maxVarint,
 		func(r *Record, b []byte) []byte { return r.Deployed.append(b) },
 		func(r *Record, d *decoder) { r.Deployed = readDeployEffect(d) },
 	}
-	names = &field{1 + maxVarint, func(r *Record, b []byte) []byte {
+	names = &field{"names", 1 + maxVarint, func(r *Record, b []byte) []byte {
 		return binary.AppendUvarint(append(b, bit(r.Deployed.Named)), r.Deployed.Serial)
 	}, func(r *Record, d *decoder) { r.Deployed.Named, r.Deployed.Serial = d.bool(), d.uvarint() }}
 	defaultPolicy = &field{
-		32 + 2 + 2*maxVarint + ledger.MaxNamedKeys*idBytes,
+		"default", 32 + 2 + 2*maxVarint + ledger.MaxNamedKeys*idBytes,
 		func(r *Record, b []byte) []byte { return r.Default.append(b) },
 		func(r *Record, d *decoder) { r.Default = readDefaultEffect(d) },
 	}
@@ -88,68 +89,68 @@ var (
 
 // The fields of holds, attestations and malformed requests.
 var (
-	holdID     = idField(func(r *Record) *ledger.ID { return &r.Hold.ID })
-	resolution = &field{1, func(r *Record, b []byte) []byte {
+	holdID     = idField("hold-id", func(r *Record) *ledger.ID { return &r.Hold.ID })
+	resolution = &field{"state", 1, func(r *Record, b []byte) []byte {
 		return append(b, byte(r.Hold.State))
 	}, func(r *Record, d *decoder) {
 		r.Hold.State = ledger.HoldState(d.byte())
 		d.check(r.Hold.State == ledger.HoldAllowed || r.Hold.State == ledger.HoldRefused, "a state that does not resolve a hold")
 	}}
-	signedAt  = timeField(func(r *Record) *int64 { return &r.Resolved })
-	signature = &field{64, func(r *Record, b []byte) []byte {
+	signedAt  = timeField("resolved", func(r *Record) *int64 { return &r.Resolved })
+	signature = &field{"signature", 64, func(r *Record, b []byte) []byte {
 		return append(b, r.Signature[:]...)
 	}, func(r *Record, d *decoder) { d.copy(r.Signature[:]) }}
-	token       = idField(func(r *Record) *ledger.ID { return &r.Token })
-	tokenExpiry = timeField(func(r *Record) *int64 { return &r.Expires })
-	planID      = idField(func(r *Record) *ledger.ID { return &r.Plan })
-	code        = &field{ledger.MaxRule + maxVarint, func(r *Record, b []byte) []byte {
+	token       = idField("token", func(r *Record) *ledger.ID { return &r.Token })
+	tokenExpiry = timeField("expires", func(r *Record) *int64 { return &r.Expires })
+	planID      = idField("plan", func(r *Record) *ledger.ID { return &r.Plan })
+	code        = &field{"code", ledger.MaxRule + maxVarint, func(r *Record, b []byte) []byte {
 		return appendText(b, string(r.Ending.Code))
 	}, func(r *Record, d *decoder) { r.Ending.Code = errcode.Code(d.text(ledger.MaxRule)) }}
-	request = &field{maxRequest, (*Record).appendRequest, (*Record).readRequest}
+	request = &field{"request", maxRequest, (*Record).appendRequest, (*Record).readRequest}
 )
 
 // The fields of webhooks and pins.
 var (
 	webhook = &field{
-		idBytes + ledger.MaxWebhookURL + maxVarint + 1 + ledger.MaxWebhookSecret + maxVarint + maxVarint,
+		"webhook", idBytes + ledger.MaxWebhookURL + maxVarint + 1 + ledger.MaxWebhookSecret + maxVarint + maxVarint,
 		func(r *Record, b []byte) []byte { return appendWebhook(b, r.Webhook) },
 		func(r *Record, d *decoder) { r.Webhook = readWebhook(d, r.Key) },
 	}
-	webhookID = &field{idBytes, func(r *Record, b []byte) []byte {
+	webhookID = &field{"webhook-id", idBytes, func(r *Record, b []byte) []byte {
 		return append(b, r.Webhook.ID[:]...)
 	}, func(r *Record, d *decoder) {
 		r.Webhook = &ledger.Webhook{Key: r.Key}
 		d.copy(r.Webhook.ID[:])
 	}}
 	settlement = &field{
-		1 + 3*maxVarint,
+		"settled", 1 + 3*maxVarint,
 		func(r *Record, b []byte) []byte { return r.Settled.append(b) },
 		func(r *Record, d *decoder) { r.Settled.read(d) },
 	}
 	pinsEffect = &field{
-		maxPins,
+		"pins", maxPins,
 		func(r *Record, b []byte) []byte { return r.Pins.append(b) },
 		func(r *Record, d *decoder) { r.Pins = readPinsEffect(d) },
 	}
 )
 
 // idField is a field that is an id.
-func idField(at func(*Record) *ledger.ID) *field {
-	return &field{idBytes, func(r *Record, b []byte) []byte {
+func idField(name string, at func(*Record) *ledger.ID) *field {
+	return &field{name, idBytes, func(r *Record, b []byte) []byte {
 		return append(b, at(r)[:]...)
 	}, func(r *Record, d *decoder) { d.copy(at(r)[:]) }}
 }
 
 // timeField is a field that is a time.
-func timeField(at func(*Record) *int64) *field {
-	return &field{maxVarint, func(r *Record, b []byte) []byte {
+func timeField(name string, at func(*Record) *int64) *field {
+	return &field{name, maxVarint, func(r *Record, b []byte) []byte {
 		return binary.AppendUvarint(b, uint64(*at(r)))
 	}, func(r *Record, d *decoder) { *at(r) = d.time() }}
 }
 
 // textField is a field that is a text of at most so many bytes.
-func textField(limit int, at func(*Record) *string) *field {
-	return &field{limit + maxVarint, func(r *Record, b []byte) []byte {
+func textField(name string, limit int, at func(*Record) *string) *field {
+	return &field{name, limit + maxVarint, func(r *Record, b []byte) []byte {
 		return appendText(b, *at(r))
 	}, func(r *Record, d *decoder) { *at(r) = d.text(limit) }}
 }

@@ -210,14 +210,23 @@ type Description struct {
 	Number byte
 	Event  string // the name of the event
 	About  string // what distinguishes it from others of this name
+	Fields string // of its body, in their order
 }
 
 // Descriptions returns all forms of records, by their numbers.
 func Descriptions() (all []Description) {
 	for number, w := range numbers {
-		if w.form != nil {
-			all = append(all, Description{byte(number), w.kind.String(), w.form.about})
+		if w.form == nil {
+			continue
 		}
+		d := Description{Number: byte(number), Event: w.kind.String(), About: w.form.about}
+		for i, f := range w.form.fields {
+			if i > 0 {
+				d.Fields += " "
+			}
+			d.Fields += f.name
+		}
+		all = append(all, d)
 	}
 	return all
 }

@@ -12,7 +12,7 @@ import (
 
 // notice is a kind of record as later ones will be: about no key, signed, with a body of up to 8 KiB and a number.
 var (
-	noticeBody = &field{8<<10 + maxVarint, func(r *Record, b []byte) []byte {
+	noticeBody = &field{"body", 8<<10 + maxVarint, func(r *Record, b []byte) []byte {
 		return appendBytes(b, r.Hold.Intent)
 	}, func(r *Record, d *decoder) {
 		r.Hold.Intent = d.bytes(8 << 10)
