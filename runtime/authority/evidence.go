@@ -49,7 +49,7 @@ func (a *Admin) Evidence(ctx context.Context, id, keyID string) (*evidence.Bundl
 		Version: evidence.Version, LSN: event.LSN, Event: view, Groups: path.Groups, Checkpoint: string(checkpoint),
 		JWKS: a.Decider.JWKS(), PQCKeys: a.Decider.PQCKeys(),
 	}
-	if event.Kind != ledger.Decided {
+	if !event.Kind.IsDecision() {
 		return bundle, nil
 	}
 	if key, found := a.Ledger.LookupKeyID(event.Key); found {

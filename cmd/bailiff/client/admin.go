@@ -22,6 +22,7 @@ import (
 	"bailiff/runtime/evidence"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
+	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/metrics"
 )
 
@@ -75,7 +76,7 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
 		return err
 	}
-	l, err := OpenLedger(s, nil, nil)
+	l, err := OpenLedger(s, nil, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -88,12 +89,16 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 	return err
 }
 
-// OpenLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, and counts what is
-// made durable.
-func OpenLedger(s cmdsettings.Settings, errorf func(format string, arguments ...any), counts *metrics.Metrics) (ledger.Ledger, error) {
-	return pebbleledger.Open(s.LedgerPath(), pebbleledger.Options{
-		Random: rand.Reader, AdminSocket: s.AdminSocket(), Errorf: errorf, Observer: counts, Clock: clock.System(),
+// OpenLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, counts what is
+// made durable, and again says how the ledger is opened again when it has failed.
+func OpenLedger(s cmdsettings.Settings, errorf func(format string, arguments ...any), counts *metrics.Metrics, again *reopen.Options) (ledger.Ledger, error) {
+	l, err := pebbleledger.Open(s.LedgerPath(), pebbleledger.Options{
+		Random: rand.Reader, AdminSocket: s.AdminSocket(), Errorf: errorf, Observer: counts, Clock: clock.System(), Reopen: again,
 	})
+	if err != nil {
+		return nil, err // a nil *commit.Ledger would be a ledger.Ledger that is not nil
+	}
+	return l, nil
 }
 
 // adminTimeout bounds one call to a service, which answers when its disk has.

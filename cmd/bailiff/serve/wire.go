@@ -33,17 +33,11 @@ func (r *service) openLedger() (ledger.Ledger, error) {
 	report := func(format string, arguments ...any) {
 		r.log.Error("store", "message", fmt.Sprintf(format, arguments...))
 	}
-	open := func() (ledger.Ledger, error) {
-		defer sayWhile(openPatience, openLogEvery, r.slowOpening)()
-		return client.OpenLedger(r.settings, report, r.metrics)
-	}
-	opened, err := reopen.Open(open, reopen.Options{Log: r.log, Random: rand.Reader, Stuck: func(err error) {
+	opening := func() (done func()) { return sayWhile(openPatience, openLogEvery, r.slowOpening) }
+	defer opening()()
+	return client.OpenLedger(r.settings, report, r.metrics, &reopen.Options{Log: r.log, Random: rand.Reader, Opening: opening, Stuck: func(err error) {
 		r.failed <- fmt.Errorf("the ledger has failed and does not close, so it can't be opened again: %w", err)
 	}})
-	if err != nil {
-		return nil, err // not opened: a nil *reopen.Ledger would be no nil ledger.Ledger
-	}
-	return opened, nil
 }
 
 const (
