@@ -31,7 +31,7 @@ func decide(text, want string, testRun bool) func(testing.TB) func() error {
 		a, key := newAuthority(tb)
 		ctx, source, answer := context.Background(), []byte(text), new(authority.Answer)
 		return func() error {
-			if fault := a.Decide(ctx, key, source, testRun, answer); fault != nil {
+			if fault := a.Decide(ctx, key, source, authority.Call{TestRun: testRun}, answer); fault != nil {
 				return fault
 			}
 			if answer.Status != want {

@@ -38,7 +38,7 @@ func TestDispatchIsCheap(t *testing.T) {
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		fault = server.config.Authority.Judge(t.Context(), key, []byte("{}"), authority.Call{}, &c.answer)
+		fault = server.config.Authority.Decide(t.Context(), key, []byte("{}"), authority.Call{}, &c.answer)
 		_ = AppendFailure(nil, fault)
 	})
 	if decide > floor {

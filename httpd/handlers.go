@@ -32,10 +32,7 @@ func (s *Server) decide(c *call, testRun bool) {
 	}
 	want := authority.Call{ID: c.id, TestRun: testRun, Explain: explain, RequestID: c.sentID(), Trace: c.trace()}
 	want.Timed = string(c.Request.Header.Peek(timingRequest)) == "on"
-	if s.config.Limits.Key.Limit > 0 {
-		want.Admit = c
-	}
-	fault = s.config.Authority.Judge(context.Background(), c.key, c.input, want, &c.answer)
+	fault = s.judge(c, c.input, want)
 	if want.Timed {
 		c.Response.Header.Set("Server-Timing", timing(&c.answer))
 	}
@@ -44,6 +41,22 @@ func (s *Server) decide(c *call, testRun bool) {
 		return
 	}
 	c.writeAnswer()
+}
+
+// judge takes the body of a request for a decision to its answer: decode, admit, judge. The limit of decisions counts between the
+// body's validation and the policy (decisions, section 3, "Order").
+func (s *Server) judge(c *call, body []byte, want authority.Call) *authority.Failure {
+	request, fault := s.config.Authority.Decode(context.Background(), c.key, body, want, &c.answer)
+	if fault != nil {
+		return fault
+	}
+	defer request.Close()
+	if s.config.Limits.Key.Limit > 0 {
+		if fault := s.admitKey(c, c.key); fault != nil {
+			return fault
+		}
+	}
+	return request.Judge(context.Background())
 }
 
 // timing is the field Server-Timing of an answer: its stages, in milliseconds (W3C Server Timing, section 2).

@@ -2,7 +2,6 @@ package httpd
 
 import (
 	"cmp"
-	"context"
 	"encoding/hex"
 	"net/netip"
 
@@ -32,10 +31,7 @@ func (s *Server) claudeHook(c *call) {
 		return
 	}
 	want := authority.Call{ID: c.id, RequestID: cmp.Or(c.sentID(), hook.RequestID(request.TaskID)), Trace: c.trace()}
-	if s.config.Limits.Key.Limit > 0 {
-		want.Admit = c
-	}
-	if fault := s.config.Authority.Judge(context.Background(), c.key, request.Body, want, &c.answer); fault != nil {
+	if fault := s.judge(c, request.Body, want); fault != nil {
 		s.fail(c, fault)
 		return
 	}

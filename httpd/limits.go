@@ -121,10 +121,6 @@ func (s *Server) admitKey(c *call, key *ledger.Key) *authority.Failure {
 	return s.takeKey(c, s.keyPolicy(c.route.limit), key)
 }
 
-// Admit implements authority.Admitter: the limit of decisions counts between the body's validation and the policy
-// (decisions, section 3, "Order").
-func (c *call) Admit(key *ledger.Key) *authority.Failure { return c.server.admitKey(c, key) }
-
 // take counts a request under the call's name, and says in the answer how much is left. A store that cannot tell
 // refuses; full says that it has no room for the name.
 func (s *Server) take(c *call, p policy) (fault *authority.Failure, full bool) {

@@ -56,6 +56,23 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
+// TestAdmitsBetween: a key's limit counts a decision after its body was validated and before its policy is looked for.
+func TestAdmitsBetween(t *testing.T) {
+	w := newWorld(t)
+	config := w.config(w.authority("", false))
+	config.Limits = Limits{Key: ratelimit.Window{Limit: 1, Per: time.Minute}}
+	w.serve(config)
+	w.createKey("agent", authority.NewKey{})
+	for i, x := range []struct {
+		body   string
+		status int
+	}{{"{}", 400}, {bashIntent, 409}, {bashIntent, 429}, {"{}", 400}} { // 409: the key has no policy
+		if response, body := w.send(w.request("POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + x.body)); response.StatusCode != x.status {
+			t.Errorf("request %d is answered %d, want %d: %s", i+1, response.StatusCode, x.status, body)
+		}
+	}
+}
+
 // TestFloodOfSources fills the store of sources, as a flood from many networks does: who has a good key goes on, by the
 // same limit and however often, and nobody else does. Registrations have a store of their own, and so have keys.
 func TestFloodOfSources(t *testing.T) {

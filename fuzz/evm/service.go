@@ -118,7 +118,7 @@ var (
 
 func authorize(s *Service, p *Plan) ([]byte, string) {
 	var answer authority.Answer
-	if fault := s.authority.Decide(context.Background(), s.key, p.Body(), false, &answer); fault != nil {
+	if fault := s.authority.Decide(context.Background(), s.key, p.Body(), authority.Call{}, &answer); fault != nil {
 		return nil, string(fault.Code) + ": " + fault.Message
 	}
 	if answer.Attestation == nil {

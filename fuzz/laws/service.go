@@ -78,7 +78,7 @@ func (s *Service) Decide(c *gen.Case, testRun bool) string {
 		key = s.shim
 	}
 	var answer authority.Answer
-	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), testRun, &answer); fault != nil {
+	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), authority.Call{TestRun: testRun}, &answer); fault != nil {
 		return fmt.Sprintf("%s: %s", fault.Code, fault.Message)
 	}
 	return fmt.Sprintf("%s %s %s %s", answer.Status, answer.Rule, answer.Code, answer.PolicyHash)
@@ -126,7 +126,7 @@ func (s *Service) Authorize(c *gen.Case) (Decided, error) {
 		key = s.shim
 	}
 	var answer authority.Answer
-	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), false, &answer); fault != nil {
+	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), authority.Call{}, &answer); fault != nil {
 		return Decided{Status: "ERROR"}, nil
 	}
 	claims, err := lastingClaims(answer.Attestation)

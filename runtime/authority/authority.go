@@ -86,7 +86,7 @@ type Authority struct {
 	policies  policies
 	responses responses
 	mirrored  mirrored
-	workers   sync.Pool // of *worker
+	requests  sync.Pool // of *Request
 	unknown   frameworks
 	troubles  troubles
 
@@ -127,7 +127,7 @@ func newAuthority(c Config) *Authority {
 		a.digestKey = c.Signer.DeriveKey(digestKeyLabel)
 	}
 	a.watchBudgets()
-	a.workers.New = func() any { return newWorker(c.Options) }
+	a.requests.New = func() any { return newRequest(a, c.Options) }
 	return a
 }
 

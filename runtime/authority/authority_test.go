@@ -87,7 +87,7 @@ func newHouseOn(t *testing.T, l *commit.Ledger, random io.Reader) *house {
 func (h *house) decide(intent string, testRun bool) (*Answer, *Failure) {
 	body := `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + intent + `}`
 	answer := new(Answer)
-	return answer, h.Decide(context.Background(), h.key, []byte(body), testRun, answer)
+	return answer, h.Decide(context.Background(), h.key, []byte(body), Call{TestRun: testRun}, answer)
 }
 
 const (
@@ -184,7 +184,7 @@ func TestWaitEnds(t *testing.T) {
 	for _, intent := range []string{transferIntent, heldIntent, deniedIntent} {
 		body := `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + intent + `}`
 		var answer Answer
-		if fault := h.Decide(ended, h.key, []byte(body), false, &answer); fault == nil || fault.Code != errcode.StoreUnavailable {
+		if fault := h.Decide(ended, h.key, []byte(body), Call{}, &answer); fault == nil || fault.Code != errcode.StoreUnavailable {
 			t.Errorf("%s: %+v %v", intent, answer, fault)
 		}
 	}
@@ -241,7 +241,7 @@ func TestSurelyAttestable(t *testing.T) {
 	}
 	to := strings.Repeat("x", surelyAttestable-len(body("")))
 	var answer Answer
-	fault := h.Decide(context.Background(), h.key, []byte(body(to)), false, &answer)
+	fault := h.Decide(context.Background(), h.key, []byte(body(to)), Call{}, &answer)
 	if fault != nil || answer.Status != "ALLOWED" {
 		t.Errorf("%+v %v", answer, fault)
 	}
@@ -252,7 +252,7 @@ func TestUnknownFramework(t *testing.T) {
 	h := newHouse(t, rand.Reader)
 	for _, name := range []string{"zebra", "zebra", "custom", "yak"} {
 		body := `{"framework":"` + name + `","agentId":"a","txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + bashIntent + `}`
-		if fault := h.Decide(context.Background(), h.key, []byte(body), true, new(Answer)); fault != nil {
+		if fault := h.Decide(context.Background(), h.key, []byte(body), Call{TestRun: true}, new(Answer)); fault != nil {
 			t.Fatal(fault)
 		}
 	}

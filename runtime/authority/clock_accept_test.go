@@ -55,7 +55,7 @@ func TestClockStopsDecisions(t *testing.T) {
 		for _, testRun := range []bool{false, true} {
 			want(t, ask(testRun), errcode.ClockUnconfirmed)
 		}
-		if fault := h.Decide(context.Background(), h.key, []byte("not read"), false, new(Answer)); codeOf(fault) != errcode.ClockUnconfirmed {
+		if fault := h.Decide(context.Background(), h.key, []byte("not read"), Call{}, new(Answer)); codeOf(fault) != errcode.ClockUnconfirmed {
 			t.Errorf("the clock comes before the body: %v", fault)
 		}
 		if _, after := h.counted(); after != records {

@@ -143,7 +143,7 @@ func request(intent string) []byte {
 
 func (h *town) ask(key *ledger.Key, intent string) (*Answer, *Failure) {
 	answer := new(Answer)
-	return answer, h.Decide(context.Background(), key, request(intent), false, answer)
+	return answer, h.Decide(context.Background(), key, request(intent), Call{}, answer)
 }
 
 // codeOf is the code of a failure, "" where there is none.

@@ -94,12 +94,12 @@ func (p *policies) stillUsed() int {
 	return p.lingering
 }
 
-// judgeBy has the worker judge by a policy, and by the one before no more.
-func (a *Authority) judgeBy(w *worker, policy *Policy) {
-	if w.policy != nil {
-		a.policies.use(w.policy, -1)
+// judgeBy has a request judged by a policy, and by the one before no more.
+func (a *Authority) judgeBy(r *Request, policy *Policy) {
+	if r.policy != nil {
+		a.policies.use(r.policy, -1)
 	}
-	if w.policy = policy; policy != nil {
+	if r.policy = policy; policy != nil {
 		a.policies.use(policy, 1)
 	}
 }

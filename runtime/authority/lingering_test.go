@@ -26,10 +26,10 @@ func TestReplacedPrograms(t *testing.T) {
 	h.mustDeploy(evicted, by, largeProgram("evicted"))
 	h.mustDeploy(small, by, bashPolicy)
 	h.policies.forget(h.key(evicted).PolicyHash)
-	var requests []*worker
+	var requests []*Request
 	for i := 0; h.policies.stillUsed() < maxLingering; i++ {
 		h.mustDeploy(secret, by, largeProgram(strings.Repeat("x", i+1)))
-		w := &worker{}
+		w := &Request{}
 		policy, fault, _ := h.policyOf(ctx, h.key(secret), noon.UnixNano())
 		if fault != nil || !counts(policy) || i > 100 {
 			t.Fatalf("program %d: %v, %d bytes linger", i, fault, h.policies.stillUsed())

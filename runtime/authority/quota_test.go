@@ -45,7 +45,7 @@ func TestQuotaBorder(t *testing.T) {
 		t.Errorf("%d allowed, %d refused", allowed.Load(), refused.Load())
 	}
 	answer := new(Answer)
-	want(t, h.Decide(context.Background(), key, request(bashIntent), true, answer), errcode.QuotaExceeded) // a test-run reads it
+	want(t, h.Decide(context.Background(), key, request(bashIntent), Call{TestRun: true}, answer), errcode.QuotaExceeded) // a test-run reads it
 	if answer, fault := h.ask(key, `{"action":"other"}`); fault != nil || answer.Status != "DENIED" {
 		t.Errorf("a denial does not count: %+v %v", answer, fault)
 	}

@@ -32,9 +32,9 @@ func TestRegister(t *testing.T) {
 		t.Errorf("%+v", key)
 	}
 	for _, testRun := range []bool{false, true} {
-		want(t, h.Decide(context.Background(), key, request(bashIntent), testRun, new(Answer)), errcode.NoPolicy)
+		want(t, h.Decide(context.Background(), key, request(bashIntent), Call{TestRun: testRun}, new(Answer)), errcode.NoPolicy)
 	}
-	want(t, h.Decide(context.Background(), key, []byte(`{}`), false, new(Answer)), errcode.ValidationSchema) // comes before
+	want(t, h.Decide(context.Background(), key, []byte(`{}`), Call{}, new(Answer)), errcode.ValidationSchema) // comes before
 	if _, fault := h.Authenticate([]byte(view.APIKey), ledger.ScopeWebhooks); codeOf(fault) != errcode.APIKeyScope {
 		t.Error(fault)
 	}

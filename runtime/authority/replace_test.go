@@ -67,7 +67,7 @@ func compiled(t *testing.T, text string) *Policy {
 func (h *town) decided(key *ledger.Key, nonce string) string {
 	h.t.Helper()
 	answer := new(Answer)
-	if fault := h.Decide(context.Background(), key, []byte(nonced(nonce, bashIntent)), false, answer); fault != nil {
+	if fault := h.Decide(context.Background(), key, []byte(nonced(nonce, bashIntent)), Call{}, answer); fault != nil {
 		return string(fault.Code) + " " + fault.Message
 	}
 	return answer.Status + " by " + answer.PolicyHash
@@ -153,7 +153,7 @@ func TestReplaceDefaultWaits(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	answer := new(Answer)
-	if fault := h.Decide(ended, key, []byte(nonced("m", bashIntent)), false, answer); fault == nil {
+	if fault := h.Decide(ended, key, []byte(nonced("m", bashIntent)), Call{}, answer); fault == nil {
 		t.Errorf("a request that does not wait is answered %s by %s", answer.Status, answer.PolicyHash)
 	}
 	close(inForce)

@@ -27,7 +27,7 @@ func nonced(nonce, intent string) string {
 func (h *house) authorize(body string) *Answer {
 	h.t.Helper()
 	answer := new(Answer)
-	if fault := h.Decide(context.Background(), h.key, []byte(body), false, answer); fault != nil {
+	if fault := h.Decide(context.Background(), h.key, []byte(body), Call{}, answer); fault != nil {
 		h.t.Fatal(fault)
 	}
 	return answer
@@ -108,7 +108,7 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	testRun := new(Answer)
-	if fault := h.Decide(context.Background(), h.key, []byte(body), true, testRun); fault != nil || testRun.Replayed || testRun.Attestation != nil {
+	if fault := h.Decide(context.Background(), h.key, []byte(body), Call{TestRun: true}, testRun); fault != nil || testRun.Replayed || testRun.Attestation != nil {
 		t.Errorf("a test-run: %+v %v", testRun, fault)
 	}
 	now = now.Add(time.Second) // exp
@@ -231,7 +231,7 @@ func TestReplayDeployed(t *testing.T) {
 	h.mustDeploy(secret, by, bashPolicy)
 	ask := func() *Answer {
 		answer := new(Answer)
-		if fault := h.Decide(context.Background(), h.key(secret), []byte(nonced("n", bashIntent)), false, answer); fault != nil {
+		if fault := h.Decide(context.Background(), h.key(secret), []byte(nonced("n", bashIntent)), Call{}, answer); fault != nil {
 			t.Fatal(fault)
 		}
 		return answer
@@ -280,7 +280,7 @@ func TestReplayOfOtherCompiler(t *testing.T) {
 		h.inForce.Store(other)
 		for _, explain := range []bool{false, true} {
 			again := new(Answer)
-			if fault := h.Judge(context.Background(), h.key, body, Call{Explain: explain}, again); fault != nil {
+			if fault := h.Decide(context.Background(), h.key, body, Call{Explain: explain}, again); fault != nil {
 				t.Fatal(name, fault)
 			}
 			h.sameDecision(name, first, again)

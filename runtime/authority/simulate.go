@@ -58,7 +58,7 @@ func (s *Simulation) createKey(shim bool) error {
 // test-run, without any effect. Nothing is attested.
 func (s *Simulation) Decide(body []byte, shim bool, call Call) (*Answer, *Failure) {
 	answer := new(Answer)
-	fault := s.authority.Judge(context.Background(), s.keys[shim], body, call, answer)
+	fault := s.authority.Decide(context.Background(), s.keys[shim], body, call, answer)
 	if fault != nil {
 		return nil, fault
 	}

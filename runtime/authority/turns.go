@@ -120,16 +120,16 @@ func (t *turns) underWay() int { return len(t.places) }
 // judgeInTurn judges the intent. Where that may take long, and for an explanation, which runs every rule and some of them
 // again, the key's requests take turns, and few are judged at once. The turn of an explanation lasts until the function that
 // comes back is called.
-func (a *Authority) judgeInTurn(ctx context.Context, w *worker) (done func(), fault *Failure) {
-	release := w.turn
-	w.turn = nil
+func (a *Authority) judgeInTurn(ctx context.Context, r *Request) (done func(), fault *Failure) {
+	release := r.turn
+	r.turn = nil
 	switch {
 	case release != nil:
-	case !w.explain && w.policy.effort.Of(w.bodyBytes) <= heavyEvaluation:
-		w.judge()
+	case !r.Explain && r.policy.effort.Of(len(r.body)) <= heavyEvaluation:
+		r.judge()
 		return func() {}, nil
 	default:
-		if release, fault = a.heavyTurn(ctx, w.key.ID); fault != nil {
+		if release, fault = a.heavyTurn(ctx, r.key.ID); fault != nil {
 			return nil, fault
 		}
 	}
@@ -139,8 +139,8 @@ func (a *Authority) judgeInTurn(ctx context.Context, w *worker) (done func(), fa
 			release()
 		}
 	}()
-	w.judge()
-	if lasts = w.explain; lasts {
+	r.judge()
+	if lasts = r.Explain; lasts {
 		return release, nil
 	}
 	return func() {}, nil

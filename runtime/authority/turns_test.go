@@ -143,7 +143,7 @@ func TestHeavyTurns(t *testing.T) {
 	h.mustDeploy(secret, by, slowishPolicy)
 	key := h.key(secret)
 	long := []byte(strings.Replace(string(request(bashIntent)), `"chainId"`, `"context":"`+strings.Repeat("a", 4000)+`","chainId"`, 1))
-	ask := func(body []byte) *Failure { return h.Decide(context.Background(), key, body, false, new(Answer)) }
+	ask := func(body []byte) *Failure { return h.Decide(context.Background(), key, body, Call{}, new(Answer)) }
 	if fault := ask(long); fault != nil {
 		t.Fatal(fault)
 	}
@@ -259,8 +259,8 @@ func TestSupersededGoes(t *testing.T) {
 	if _, fault := h.ask(h.key(secret), bashIntent); fault != nil {
 		t.Fatal(fault)
 	}
-	if w := h.workers.Get().(*worker); w.policy != nil {
-		t.Error("a worker that nobody uses keeps a policy")
+	if w := h.requests.Get().(*Request); w.policy != nil {
+		t.Error("a request that is closed keeps a policy")
 	}
 	gone := make(chan struct{})
 	hash := h.key(secret).PolicyHash
@@ -285,7 +285,7 @@ func TestTurnAfterPanic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &worker{key: h.key(h.register()), policy: &Policy{effort: heavy.effort}, bodyBytes: 4000} // it has no program
+	w := &Request{key: h.key(h.register()), policy: &Policy{effort: heavy.effort}, body: make([]byte, 4000)} // it has no program
 	func() {
 		defer func() {
 			if recover() == nil {
@@ -323,11 +323,11 @@ func TestExplanationInTurn(t *testing.T) {
 		done, _ := h.heavy.take(context.Background(), key.ID)
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
-		want(t, h.Explain(ended, key, []byte(c.request), new(Answer)), errcode.EvaluationBusy)
+		want(t, h.Decide(ended, key, []byte(c.request), Call{TestRun: true, Explain: true}, new(Answer)), errcode.EvaluationBusy)
 		done()
 		during := -1
 		h.Authority.Ledger = slowCounter{h.ledger, func() { during = h.heavy.underWay() }}
-		if fault := h.Explain(context.Background(), key, []byte(c.request), new(Answer)); fault != nil {
+		if fault := h.Decide(context.Background(), key, []byte(c.request), Call{TestRun: true, Explain: true}, new(Answer)); fault != nil {
 			t.Fatal(fault)
 		}
 		if after := h.heavy.underWay(); during != 1 || after != 0 {
@@ -349,16 +349,16 @@ func TestLargeExplanationInTurn(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, body := range map[string][]byte{"large": large, "wrong": wrong} {
-		if fault := h.Explain(ended, key, body, new(Answer)); fault == nil || fault.Code != errcode.EvaluationBusy {
+		if fault := h.Decide(ended, key, body, Call{TestRun: true, Explain: true}, new(Answer)); fault == nil || fault.Code != errcode.EvaluationBusy {
 			t.Errorf("%s: %v, and its turn had not come", name, fault)
 		}
 	}
-	if fault := h.Decide(context.Background(), key, wrong, true, new(Answer)); fault == nil || fault.Code == errcode.EvaluationBusy {
+	if fault := h.Decide(context.Background(), key, wrong, Call{TestRun: true}, new(Answer)); fault == nil || fault.Code == errcode.EvaluationBusy {
 		t.Errorf("without an explanation a large body waits: %v", fault)
 	}
 	done()
 	for name, body := range map[string][]byte{"large": large, "wrong": wrong} {
-		if fault := h.Explain(context.Background(), key, body, new(Answer)); fault != nil && fault.Code == errcode.EvaluationBusy {
+		if fault := h.Decide(context.Background(), key, body, Call{TestRun: true, Explain: true}, new(Answer)); fault != nil && fault.Code == errcode.EvaluationBusy {
 			t.Errorf("%s: %v", name, fault)
 		}
 		if n := h.heavy.underWay(); n != 0 {
