@@ -11,9 +11,9 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
-	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/service"
 )
 
 // decideBodies take a request's body to its answer, without HTTP and without a disk.
@@ -60,14 +60,14 @@ func newAuthority(tb testing.TB) (*authority.Authority, *ledger.Key) {
 		}
 	})
 	clock := clock.System()
-	a, err := authority.New(authority.Config{
-		Ledger: l, Signer: signer, Policy: policy, Environment: authority.Production, Issuer: "svc-core",
-		Options: intent.Options{}, Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
-	})
+	a, err := authority.New(authority.Config{Policy: policy, Service: service.Config{
+		Ledger: l, Signer: signer, Environment: service.Production, Issuer: "svc-core",
+		Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
+	}})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	admin := authority.Admin{Ledger: l, Environment: authority.Production, Clock: clock, Random: rand.Reader}
+	admin := authority.Admin{Ledger: l, Environment: service.Production, Clock: clock, Random: rand.Reader}
 	made, err := admin.CreateKey(context.Background(), authority.NewKey{Email: "bench@localhost.localdomain"})
 	if err != nil {
 		tb.Fatal(err)

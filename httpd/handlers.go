@@ -11,6 +11,7 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -45,7 +46,7 @@ func (s *Server) decide(c *call, testRun bool) {
 
 // judge takes the body of a request for a decision to its answer: decode, admit, judge. The limit of decisions counts between the
 // body's validation and the policy (decisions, section 3, "Order").
-func (s *Server) judge(c *call, body []byte, want authority.Call) *authority.Failure {
+func (s *Server) judge(c *call, body []byte, want authority.Call) *service.Failure {
 	request, fault := s.config.Authority.Decode(context.Background(), c.key, body, want, &c.answer)
 	if fault != nil {
 		return fault
@@ -133,7 +134,7 @@ func (s *Server) enableWebhook(c *call) {
 }
 
 // noContent answers a request that leaves nothing to say, or why it failed.
-func (s *Server) noContent(c *call, fault *authority.Failure) {
+func (s *Server) noContent(c *call, fault *service.Failure) {
 	if fault != nil {
 		s.fail(c, fault)
 		return
@@ -172,7 +173,7 @@ func (s *Server) checkpoint(c *call) {
 }
 
 // reply writes what the authority returned. Answers to keys are nobody else's: no cache may keep them.
-func (s *Server) reply(c *call, status int, view any, fault *authority.Failure) {
+func (s *Server) reply(c *call, status int, view any, fault *service.Failure) {
 	if fault != nil {
 		s.fail(c, fault)
 		return
@@ -180,7 +181,7 @@ func (s *Server) reply(c *call, status int, view any, fault *authority.Failure) 
 	body, err := plainJSON(view)
 	if err != nil {
 		s.log.Error("an answer could not be written", "route", c.route.path, "error", err)
-		s.fail(c, &authority.Failure{Code: errcode.Internal, Message: "the answer could not be written; what was asked for may have been done"})
+		s.fail(c, &service.Failure{Code: errcode.Internal, Message: "the answer could not be written; what was asked for may have been done"})
 		return
 	}
 	writeJSON(c.RequestCtx, status, body)

@@ -12,6 +12,7 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/service"
 )
 
 // bashIntent is a valid body of authorize.
@@ -23,13 +24,13 @@ func TestDefaultLimits(t *testing.T) {
 		environment, limit, request string
 		window                      ratelimit.Window
 	}{
-		{authority.Production, "key", "POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent, ratelimit.Window{Limit: 180, Per: time.Minute}},
-		{authority.Test, "key", "POST /v1/authorize/test-run\nAuthorization: Bearer $agent\n\n" + bashIntent, ratelimit.Window{Limit: 120, Per: time.Minute}},
-		{authority.Production, "ip", "POST /v1/authorize\n\n{}", ratelimit.Window{Limit: 1500, Per: time.Minute}},
-		{authority.Test, "ip", "POST /v1/authorize\n\n{}", ratelimit.Window{Limit: 1000, Per: time.Minute}},
-		{authority.Production, "holds", "GET /v1/holds/x\nAuthorization: Bearer $agent", ratelimit.Window{Limit: 30, Per: time.Minute}},
-		{authority.Test, "manage", "GET /v1/events\nAuthorization: Bearer $agent", ratelimit.Window{Limit: 120, Per: time.Minute}},
-		{authority.Production, "register", "POST /v1/keys/register\n\n{}", ratelimit.Window{Limit: 5, Per: time.Hour}},
+		{service.Production, "key", "POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent, ratelimit.Window{Limit: 180, Per: time.Minute}},
+		{service.Test, "key", "POST /v1/authorize/test-run\nAuthorization: Bearer $agent\n\n" + bashIntent, ratelimit.Window{Limit: 120, Per: time.Minute}},
+		{service.Production, "ip", "POST /v1/authorize\n\n{}", ratelimit.Window{Limit: 1500, Per: time.Minute}},
+		{service.Test, "ip", "POST /v1/authorize\n\n{}", ratelimit.Window{Limit: 1000, Per: time.Minute}},
+		{service.Production, "holds", "GET /v1/holds/x\nAuthorization: Bearer $agent", ratelimit.Window{Limit: 30, Per: time.Minute}},
+		{service.Test, "manage", "GET /v1/events\nAuthorization: Bearer $agent", ratelimit.Window{Limit: 120, Per: time.Minute}},
+		{service.Production, "register", "POST /v1/keys/register\n\n{}", ratelimit.Window{Limit: 5, Per: time.Hour}},
 	} {
 		w := newWorld(t)
 		config := w.config(w.authority("", false))
@@ -51,7 +52,7 @@ func TestDefaultLimits(t *testing.T) {
 			t.Errorf("%s %s: a window later it is still refused: %s", x.environment, x.limit, body)
 		}
 	}
-	if DefaultLimits(authority.Production, false) != (Limits{}) {
+	if DefaultLimits(service.Production, false) != (Limits{}) {
 		t.Error("a self-hosted service has limits that nobody set")
 	}
 }

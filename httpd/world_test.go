@@ -27,6 +27,7 @@ import (
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/service"
 )
 
 // testCommit is the commit that the tests' server is bound to.
@@ -55,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	w.random = rand.NewChaCha8([32]byte{1})
 	w.ledger = memory.New()
 	t.Cleanup(func() { w.ledger.Close() })
-	w.admin = &authority.Admin{Ledger: w.ledger, Environment: authority.Production, Clock: w.clock, Random: w.random}
+	w.admin = &authority.Admin{Ledger: w.ledger, Environment: service.Production, Clock: w.clock, Random: w.random}
 	signer, err := attest.LoadOrCreate(t.TempDir(), w.random)
 	if err != nil {
 		t.Fatal(err)
@@ -75,8 +76,11 @@ func (w *world) clock() time.Time { return w.now }
 func (w *world) authority(policy string, observe bool) *authority.Authority {
 	w.t.Helper()
 	config := authority.Config{
-		Ledger: w.ledger, Signer: w.signer, Environment: authority.Production, Issuer: "svc-core",
-		Observe: observe, Clock: w.clock, Random: w.random, Log: slog.New(slog.DiscardHandler),
+		Service: service.Config{
+			Ledger: w.ledger, Signer: w.signer, Environment: service.Production, Issuer: "svc-core", Hosted: policy == "",
+			Clock: w.clock, Random: w.random, Log: slog.New(slog.DiscardHandler),
+		},
+		Observe: observe,
 		CheckURL: func(_ context.Context, url string) error {
 			if !strings.HasPrefix(url, "https://") {
 				return fmt.Errorf("is not https")
@@ -84,13 +88,13 @@ func (w *world) authority(policy string, observe bool) *authority.Authority {
 			return nil
 		},
 	}
-	if config.Hosted = policy == ""; !config.Hosted {
+	if !config.Service.Hosted {
 		loaded, err := authority.CompilePolicy(grammar.NewSource("warranty.md", []byte(policy)))
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		loaded.Text, config.Policy = []byte(policy), loaded
-		config.Operator = [32]byte(w.operator.Public().(ed25519.PublicKey))
+		config.Service.Operator = [32]byte(w.operator.Public().(ed25519.PublicKey))
 	}
 	decider, err := authority.New(config)
 	if err != nil {
@@ -115,7 +119,7 @@ func (w *world) gateway() *gateway.Gateway {
 		w.t.Fatal(err)
 	}
 	g, err := gateway.New(gateway.Config{
-		Verifier: verifier, Ledger: w.ledger, Environment: authority.Production, Clock: w.clock, Log: slog.New(slog.DiscardHandler),
+		Verifier: verifier, Ledger: w.ledger, Environment: service.Production, Clock: w.clock, Log: slog.New(slog.DiscardHandler),
 		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: 1, URL: "http://node.example"}, {Endpoint: gateway.Bundler, Chain: 1, URL: "http://bundler.example"}},
 		Transport: func() http.RoundTripper { return node{} },
 	})

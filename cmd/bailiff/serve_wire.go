@@ -19,6 +19,7 @@ import (
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
+	svc "bailiff/runtime/service"
 	"bailiff/runtime/webhook"
 )
 
@@ -154,10 +155,12 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 		return nil, fmt.Errorf("SVC_EVENT_DETAIL: %w", err)
 	}
 	return authority.New(authority.Config{
-		Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"],
+		Service: svc.Config{
+			Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"], Hosted: s.hosted(), Operator: r.boot.operator,
+			Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
+		},
 		Observe: s.observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
-		Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics, Deliveries: r.deliveries,
-		Hosted: s.hosted(), Policy: r.boot.policy, Operator: r.boot.operator,
+		Policy: r.boot.policy, Deliveries: r.deliveries,
 		EventDetail: detail, RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Deployments: s.limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
 		Mirror: mirror, HoldWaits: r.places.holdWaits(),
 		CheckURL: func(ctx context.Context, url string) error {

@@ -18,6 +18,7 @@ import (
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/service"
 )
 
 // Service is a service in memory for one policy, with a key of each provenance.
@@ -39,14 +40,14 @@ func NewService(text string, signer *attest.Signer) (*Service, error) {
 	}
 	store, clock := memory.New(), func() time.Time { return now }
 	s := &Service{ledger: closer(func() { store.Close() })}
-	s.authority, err = authority.New(authority.Config{
-		Ledger: store, Signer: signer, Policy: policy, Environment: authority.Production, Issuer: "svc-core",
+	s.authority, err = authority.New(authority.Config{Policy: policy, Service: service.Config{
+		Ledger: store, Signer: signer, Environment: service.Production, Issuer: "svc-core",
 		Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}
-	admin := &authority.Admin{Ledger: store, Environment: authority.Production, Clock: clock, Random: rand.Reader}
+	admin := &authority.Admin{Ledger: store, Environment: service.Production, Clock: clock, Random: rand.Reader}
 	for _, key := range []struct {
 		shim bool
 		into **ledger.Key

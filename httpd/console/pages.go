@@ -14,6 +14,7 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -396,7 +397,7 @@ type limitRow struct {
 }
 
 // limits lists what is used and left of each limit. A key without a policy has none.
-func (c *Console) limits(ctx context.Context, v *visit) (list []limitRow, fault *authority.Failure) {
+func (c *Console) limits(ctx context.Context, v *visit) (list []limitRow, fault *service.Failure) {
 	view, fault := c.Authority.Limits(ctx, v.key)
 	switch {
 	case fault != nil && errcode.Lookup(fault.Code).HTTP == http.StatusForbidden:

@@ -7,6 +7,7 @@ import (
 	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/service"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
 )
@@ -73,11 +74,11 @@ var wordBreaks = strings.NewReplacer(".", "", "_", "", "-", "", ":", "", "/", ""
 
 // rejected is the answer where the request is valid in itself but not under the policy. It names every field that is not
 // for intents of this kind.
-func (r *Request) rejected() *Failure {
+func (r *Request) rejected() *service.Failure {
 	program, found := r.policy.program, &r.result.Violations[0]
 	rule := program.Rule(found.Rule)
-	fault := failure(errcode.Code(rule.Code), r.misplaced(rule.Message))
-	fault.Faults = append(fault.Faults, Fault{fault.Code, rule.Name, fault.Message})
+	fault := service.Fail(errcode.Code(rule.Code), r.misplaced(rule.Message))
+	fault.Faults = append(fault.Faults, service.Fault{Code: fault.Code, Field: rule.Name, Message: fault.Message})
 	for pc := int(found.PC) + 1; pc+1 < program.Len() && len(fault.Faults) < intent.MaxFaults; pc += 2 {
 		test, reject := program.Instruction(uint16(pc)), program.Instruction(uint16(pc+1))
 		if test.Op != vm.OpKind || reject.Op != vm.OpReject {
@@ -85,7 +86,7 @@ func (r *Request) rejected() *Failure {
 		}
 		if kind := r.frame[test.B].Kind; kind != vm.Missing && kind != vm.Null {
 			rule := program.Rule(reject.C)
-			fault.Faults = append(fault.Faults, Fault{errcode.Code(rule.Code), rule.Name, rule.Message})
+			fault.Faults = append(fault.Faults, service.Fault{Code: errcode.Code(rule.Code), Field: rule.Name, Message: rule.Message})
 		}
 	}
 	return fault

@@ -11,6 +11,7 @@ import (
 	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
+	"bailiff/runtime/service"
 )
 
 // Admin is what the operator of a service may do with its ledger: on the ledger itself, or, while the service
@@ -94,8 +95,8 @@ func (a *Admin) newKey(request *NewKey) (key ledger.Key, prefix string, err erro
 		return key, "", fmt.Errorf("%w: organization has a character that can't be shown", ledger.ErrInvalid)
 	case request.FullGrant && len(request.Scopes) > 0:
 		return key, "", fmt.Errorf("%w: the full grant is all scopes: name none beside it", ledger.ErrInvalid)
-	case request.Legacy && a.Environment != Test:
-		return key, "", fmt.Errorf("%w: keys of the form %s… are of the environment %s alone", ledger.ErrInvalid, testKeyPrefix, Test)
+	case request.Legacy && a.Environment != service.Test:
+		return key, "", fmt.Errorf("%w: keys of the form %s… are of the environment %s alone", ledger.ErrInvalid, testKeyPrefix, service.Test)
 	case request.Legacy:
 		prefix = testKeyPrefix
 	}
@@ -254,10 +255,10 @@ func (a *Admin) Holds(ctx context.Context) ([]HoldView, error) {
 func viewKey(key *ledger.Key) KeyView {
 	view := KeyView{
 		ID: key.ID.String(), Email: key.Email, Account: key.Organization, Scopes: key.Scopes.Names(), Plan: key.Tier,
-		Environment: key.Environment, Provenance: string(provenance(key)), CreatedAt: moment(key.Created),
+		Environment: key.Environment, Provenance: string(provenance(key)), CreatedAt: clock.Moment(key.Created),
 	}
 	if key.Revoked != 0 {
-		view.RevokedAt = moment(key.Revoked)
+		view.RevokedAt = clock.Moment(key.Revoked)
 	}
 	return view
 }
@@ -267,8 +268,6 @@ func viewHold(hold *ledger.Hold) HoldView {
 		HoldID: hold.ID.String(), KeyID: hold.Key.String(), Status: hold.State.String(),
 		Method: hold.Method, AgentID: hold.AgentID, PolicyRule: hold.Rule, Entry: mask.Text(hold.Entry),
 		PolicyHash: hex.EncodeToString(hold.PolicyHash[:]), IntentHash: hex.EncodeToString(hold.IntentHash[:]),
-		CreatedAt: moment(hold.Created), ExpiresAt: moment(hold.Expires),
+		CreatedAt: clock.Moment(hold.Created), ExpiresAt: clock.Moment(hold.Expires),
 	}
 }
-
-func moment(nanoseconds int64) time.Time { return time.Unix(0, nanoseconds).UTC() }

@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"strings"
-	"time"
 
 	"bailiff/compiler"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
@@ -24,13 +24,13 @@ const surelyAttestable = 1024
 // precheck prepares the claims of a decision that may be allowed, and refuses a request whose attestation could
 // not be issued before anything is recorded for it. It returns no claims where none can be needed, and none where
 // nobody signs: in a simulation.
-func (a *Authority) precheck(r *Request) (*attest.Claims, *Failure) {
+func (a *Authority) precheck(r *Request) (*attest.Claims, *service.Failure) {
 	if a.Signer == nil || r.TestRun && len(r.body) <= surelyAttestable || r.plan.Pass.Decision == ledger.Denied && !r.observe {
 		return nil, nil
 	}
 	id, err := attest.NewTokenID(a.Random)
 	if err != nil {
-		return nil, noRandomness()
+		return nil, service.NoRandomness()
 	}
 	claims := r.claims(a.Issuer, id)
 	if err := a.Signer.Check(claims); err != nil {
@@ -38,7 +38,7 @@ func (a *Authority) precheck(r *Request) (*attest.Claims, *Failure) {
 		if errors.Is(err, attest.ErrTooLarge) {
 			message = "the attestation of this intent would be too large; shorten agentId, to or token"
 		}
-		return nil, failure(errcode.ValidationSchema, message)
+		return nil, service.Fail(errcode.ValidationSchema, message)
 	}
 	return claims, nil
 }
@@ -122,6 +122,3 @@ func mode(observed bool) string {
 	}
 	return ""
 }
-
-// seconds cuts nanoseconds since 1970 to seconds.
-func seconds(nanoseconds int64) int64 { return nanoseconds / int64(time.Second) }

@@ -19,6 +19,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -65,26 +66,26 @@ func newHouseOn(t *testing.T, l *commit.Ledger, random io.Reader) *house {
 	h := &house{t: t, ledger: l, log: &bytes.Buffer{}}
 	t.Cleanup(func() { h.ledger.Close() })
 	clock := func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
-	admin := &Admin{Ledger: h.ledger, Environment: Production, Clock: clock, Random: rand.Reader}
+	admin := &Admin{Ledger: h.ledger, Environment: service.Production, Clock: clock, Random: rand.Reader}
 	view, err := admin.CreateKey(context.Background(), NewKey{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Authority, err = New(Config{
-		Ledger: h.ledger, Signer: signer, Policy: policy, Environment: Production, Issuer: "svc-core",
+	h.Authority, err = New(Config{Policy: policy, Service: service.Config{
+		Ledger: h.ledger, Signer: signer, Environment: service.Production, Issuer: "svc-core",
 		Clock: clock, Random: random, Log: slog.New(slog.NewTextHandler(h.log, nil)),
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var fault *Failure
+	var fault *service.Failure
 	if h.key, fault = h.Authenticate([]byte(view.APIKey), ledger.ScopeAuthorize); fault != nil {
 		t.Fatal(fault)
 	}
 	return h
 }
 
-func (h *house) decide(intent string, testRun bool) (*Answer, *Failure) {
+func (h *house) decide(intent string, testRun bool) (*Answer, *service.Failure) {
 	body := `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + intent + `}`
 	answer := new(Answer)
 	return answer, h.Decide(context.Background(), h.key, []byte(body), Call{TestRun: testRun}, answer)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/turns"
 )
 
 // TestDocumentedBounds holds the table of budgets in docs/operating.md to the figures that this package enforces; those of the
@@ -38,7 +39,7 @@ func TestDocumentedBounds(t *testing.T) {
 
 // documentedBoundFaults says which rows of the table of budgets have other figures than this package.
 func documentedBoundFaults(text string) (faults []string) {
-	waiting := fmt.Sprintf("1 of a key, and %d that wait", maxWaiting)
+	waiting := fmt.Sprintf("1 of a key, and %d that wait", turns.MaxWaiting)
 	stored := uint64(0)
 	for _, p := range plans {
 		if p.name == planDeveloper {

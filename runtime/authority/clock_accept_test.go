@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/runtime/clock"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -43,7 +44,7 @@ func TestClockStopsDecisions(t *testing.T) {
 		m := newMachine()
 		h.Guard, h.Observe = m.clock(), observe
 		h.Clock = h.Guard.Now
-		ask := func(testRun bool) *Failure {
+		ask := func(testRun bool) *service.Failure {
 			_, fault := h.decide(bashIntent, testRun)
 			return fault
 		}

@@ -11,8 +11,10 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/runtime/webhook"
 	"bailiff/vm/errcode"
 )
@@ -21,7 +23,7 @@ import (
 
 // ReadmitKey returns the key of an id as it is now, under the rules by which [Authority.Authenticate] admits it. A session
 // that began with a key calls it for every request, so that it ends with the key.
-func (a *Authority) ReadmitKey(id ledger.ID, scopes ledger.Scopes) (*ledger.Key, *Failure) {
+func (a *Authority) ReadmitKey(id ledger.ID, scopes ledger.Scopes) (*ledger.Key, *service.Failure) {
 	key, found := a.Ledger.LookupKeyID(id)
 	return a.admit(key, found, scopes)
 }
@@ -41,10 +43,10 @@ type LatestEvents struct {
 
 // Latest returns the latest events of a key, and of no other, that a query asks for and that are before a place in the
 // log; 0 is its end. It looks at 100,000 records at most, so a page may be short, or empty, and have older ones all the same.
-func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuery, before uint64) (*LatestEvents, *Failure) {
+func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuery, before uint64) (*LatestEvents, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)
 	if err != nil {
-		return nil, a.storeFault("events could not be read", err)
+		return nil, a.StoreFault("events could not be read", err)
 	}
 	end := head.LSN + 1
 	if before > 0 && before < end {
@@ -56,9 +58,9 @@ func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuer
 	}
 	waiting, cancel := context.WithTimeout(ctx, pageWait)
 	defer cancel()
-	done, ok := a.pages.take(waiting, key.ID)
+	done, ok := a.pages.Take(waiting, key.ID)
 	if !ok {
-		return nil, retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", comeAgain)
+		return nil, service.Retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", service.ComeAgain)
 	}
 	defer done()
 	view := &LatestEvents{Head: head.LSN}
@@ -86,13 +88,13 @@ func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuer
 
 // Tail returns events of a key that a query asks for, once there is one behind query.After. Where wait ends before, or good
 // says no, it returns none. A new event is seen within a second.
-func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery, wait time.Duration, good func() bool) (*EventsView, *Failure) {
+func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery, wait time.Duration, good func() bool) (*EventsView, *service.Failure) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
 		head, err := a.Ledger.Head(context.Background()) // not of ctx: its end is no failure
 		if err != nil {
-			return nil, a.storeFault("events could not be read", err)
+			return nil, a.StoreFault("events could not be read", err)
 		}
 		if head.LSN > query.After {
 			view, fault := a.Events(context.Background(), key, query)
@@ -100,7 +102,7 @@ func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery,
 				return view, fault
 			}
 			if _, err := fmt.Sscan(view.Next, &query.After); err != nil {
-				return nil, a.storeFault("events could not be read", err)
+				return nil, a.StoreFault("events could not be read", err)
 			}
 		}
 		select {
@@ -116,11 +118,11 @@ func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery,
 // tailStep is how often a tail looks for new events.
 const tailStep = 500 * time.Millisecond
 
-func (a *Authority) latestFault(err error) *Failure {
+func (a *Authority) latestFault(err error) *service.Failure {
 	if errors.Is(err, ledger.ErrInvalid) {
-		return failure(errcode.ValidationSchema, err.Error())
+		return service.Fail(errcode.ValidationSchema, err.Error())
 	}
-	return a.storeFault("events could not be read", err)
+	return a.StoreFault("events could not be read", err)
 }
 
 // between returns the last events of a key from one place in the log up to before another, at most so many.
@@ -151,7 +153,7 @@ func (a *Authority) between(ctx context.Context, key ledger.ID, query EventQuery
 const maxConsolePage = 1000
 
 // EventAt returns the event of a key at a place in the log. An event of another key is not found.
-func (a *Authority) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*eventjson.Event, *Failure) {
+func (a *Authority) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*eventjson.Event, *service.Failure) {
 	if lsn == 0 || lsn > MaxCursor {
 		return nil, noEvent()
 	}
@@ -165,15 +167,15 @@ func (a *Authority) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*
 	return &page.Events[0], nil
 }
 
-func noEvent() *Failure {
-	return failure(errcode.NotFound, "the API key has no event at this place of the log")
+func noEvent() *service.Failure {
+	return service.Fail(errcode.NotFound, "the API key has no event at this place of the log")
 }
 
 // Chain returns the durable end of the log, as a place in its chain of hashes.
-func (a *Authority) Chain(ctx context.Context) (*ChainView, *Failure) {
+func (a *Authority) Chain(ctx context.Context) (*ChainView, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)
 	if err != nil {
-		return nil, a.storeFault("the end of the log could not be read", err)
+		return nil, a.StoreFault("the end of the log could not be read", err)
 	}
 	return &ChainView{Stream: hex.EncodeToString(head.Stream[:]), LSN: head.LSN, Hash: hex.EncodeToString(head.Hash[:])}, nil
 }
@@ -200,10 +202,10 @@ type DecisionCounts struct {
 const countedRecords = 20_000
 
 // CountDecisions counts the decisions of a key since a time.
-func (a *Authority) CountDecisions(ctx context.Context, key *ledger.Key, from time.Time) (*DecisionCounts, *Failure) {
+func (a *Authority) CountDecisions(ctx context.Context, key *ledger.Key, from time.Time) (*DecisionCounts, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)
 	if err != nil {
-		return nil, a.storeFault("events could not be read", err)
+		return nil, a.StoreFault("events could not be read", err)
 	}
 	counts := &DecisionCounts{From: from, ByStatus: map[string]int{}, ByRule: map[string]int{}}
 	query := EventQuery{From: from, Limit: maxConsolePage}
@@ -255,10 +257,10 @@ func (c *DecisionCounts) add(e *eventjson.Event) {
 const maxCountedHours = 7 * 24
 
 // HoldsOf lists the unexpired holds of a key, oldest first.
-func (a *Authority) HoldsOf(ctx context.Context, key *ledger.Key) ([]HoldView, *Failure) {
+func (a *Authority) HoldsOf(ctx context.Context, key *ledger.Key) ([]HoldView, *service.Failure) {
 	holds, err := a.Ledger.Holds(ctx, key.ID, a.Clock().UnixNano())
 	if err != nil {
-		return nil, a.storeFault("holds could not be read", err)
+		return nil, a.StoreFault("holds could not be read", err)
 	}
 	views := make([]HoldView, len(holds))
 	for i := range holds {
@@ -283,14 +285,14 @@ type MonthUsage struct {
 }
 
 // KeyReport returns what there is to know of a key without its secret.
-func (a *Authority) KeyReport(ctx context.Context, key *ledger.Key) (*KeyReport, *Failure) {
+func (a *Authority) KeyReport(ctx context.Context, key *ledger.Key) (*KeyReport, *service.Failure) {
 	used, err := a.Ledger.Usage(ctx, key.ID)
 	if err != nil {
-		return nil, a.storeFault("usage could not be read", err)
+		return nil, a.StoreFault("usage could not be read", err)
 	}
 	deployed, err := a.Ledger.Deployments(ctx, key.ID)
 	if err != nil {
-		return nil, a.storeFault("deployments could not be read", err)
+		return nil, a.StoreFault("deployments could not be read", err)
 	}
 	report := &KeyReport{Key: viewKey(key), Quota: a.quota(key), Deployments: viewDeployments(deployed)}
 	if key.PolicyHash != [32]byte{} {
@@ -316,11 +318,11 @@ type PolicyReport struct {
 var errOtherText = errors.New("the text of the default policy is not that of the policy in force")
 
 // PolicyReport returns the policy in force for a key, with its text.
-func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key) (*PolicyReport, *Failure) {
+func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key) (*PolicyReport, *service.Failure) {
 	policy, fault, again := a.policyOf(ctx, key, a.Clock().UnixNano())
 	switch {
 	case again:
-		return nil, retryable(errcode.EvaluationBusy, "the policy is being replaced; ask again", comeAgain)
+		return nil, service.Retryable(errcode.EvaluationBusy, "the policy is being replaced; ask again", service.ComeAgain)
 	case fault != nil:
 		return nil, fault
 	}
@@ -329,13 +331,13 @@ func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key) (*PolicyR
 	if report.Own {
 		stored, err := a.Ledger.Policy(ctx, key.ID)
 		if err != nil {
-			return nil, a.storeFault("the policy could not be read", err)
+			return nil, a.StoreFault("the policy could not be read", err)
 		}
 		text = stored.Text
 	}
 	framed, found := grammar.Split(grammar.NewSource("warranty.md", text))
 	if found.HasErrors() || grammar.PolicyHash(framed.Body) != policy.Hash {
-		return nil, a.storeFault("the policy could not be read", errOtherText)
+		return nil, a.StoreFault("the policy could not be read", errOtherText)
 	}
 	report.Text = string(bytes.ToValidUTF8(text, []byte("\uFFFD")))
 	return report, nil
@@ -350,16 +352,16 @@ type WebhookReport struct {
 }
 
 // WebhookReports lists the webhooks of a key, oldest first.
-func (a *Authority) WebhookReports(ctx context.Context, key *ledger.Key) ([]WebhookReport, *Failure) {
+func (a *Authority) WebhookReports(ctx context.Context, key *ledger.Key) ([]WebhookReport, *service.Failure) {
 	hooks, err := a.Ledger.Webhooks(ctx, key.ID)
 	if err != nil {
-		return nil, a.storeFault("webhooks could not be read", err)
+		return nil, a.StoreFault("webhooks could not be read", err)
 	}
 	reports := make([]WebhookReport, len(hooks))
 	for i := range hooks {
 		reports[i] = WebhookReport{WebhookView: viewWebhook(&hooks[i]), Dropped: hooks[i].Dropped, Attempts: a.Deliveries.Of(hooks[i].ID)}
 		if hooks[i].Disabled != 0 {
-			reports[i].DisabledAt = moment(hooks[i].Disabled)
+			reports[i].DisabledAt = clock.Moment(hooks[i].Disabled)
 		}
 	}
 	return reports, nil

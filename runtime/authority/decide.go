@@ -12,12 +12,28 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+)
+
+// What judging may take (decisions, section 8).
+const (
+	// heavyEvaluation is from which effort on a key's requests are judged one at a time.
+	heavyEvaluation = 5 * time.Millisecond
+	// heavyWait is how long a request waits for its turn to be judged: it keeps its program meanwhile.
+	heavyWait = 5 * time.Second
+	// maxSought is how many bytes are looked at to name the entries of lists that denied a request, a text once for each entry:
+	// some milliseconds. An entry that is not found by then is not named.
+	maxSought = 4 << 20
+	// largeExplained is from how many bytes on a body that is to be explained takes its key's turn before it is decoded: decoding
+	// it takes about as long as judging it does.
+	largeExplained = 8 << 10
 )
 
 // maxAttempts bounds how often a plan is made again because the key's epoch moved meanwhile. Each time takes a
@@ -75,7 +91,7 @@ func newRequest(a *Authority, options intent.Options) *Request {
 }
 
 // Decide is Decode, Judge and Close, for a caller that counts requests by no limit of its own.
-func (a *Authority) Decide(ctx context.Context, key *ledger.Key, body []byte, call Call, answer *Answer) *Failure {
+func (a *Authority) Decide(ctx context.Context, key *ledger.Key, body []byte, call Call, answer *Answer) *service.Failure {
 	request, fault := a.Decode(ctx, key, body, call, answer)
 	if fault != nil {
 		return fault
@@ -87,7 +103,7 @@ func (a *Authority) Decide(ctx context.Context, key *ledger.Key, body []byte, ca
 // Decode reads the body of a request for a decision and checks all that can be checked without a policy. The request is to be
 // closed. The answer is where Judge writes; its memory is used again. ctx bounds the wait for the turn to decode a large request
 // that is to be explained.
-func (a *Authority) Decode(ctx context.Context, key *ledger.Key, body []byte, call Call, answer *Answer) (*Request, *Failure) {
+func (a *Authority) Decode(ctx context.Context, key *ledger.Key, body []byte, call Call, answer *Answer) (*Request, *service.Failure) {
 	r := a.requests.Get().(*Request)
 	r.Call, r.key, r.body, r.to = call, key, body, answer
 	r.Timed = call.Timed || a.Metrics != nil
@@ -104,10 +120,10 @@ func (a *Authority) Decode(ctx context.Context, key *ledger.Key, body []byte, ca
 	return r, nil
 }
 
-func (a *Authority) decode(ctx context.Context, r *Request) (fault *Failure) {
+func (a *Authority) decode(ctx context.Context, r *Request) (fault *service.Failure) {
 	r.now = a.Clock() // which may put the clock in doubt
-	if a.Guard != nil && a.Guard.Doubt() != nil {
-		return clockUnconfirmed()
+	if fault = a.ClockFault(); fault != nil {
+		return fault
 	}
 	if r.Explain && len(r.body) >= largeExplained {
 		if r.turn, fault = a.heavyTurn(ctx, r.key.ID); fault != nil {
@@ -134,7 +150,7 @@ func (r *Request) giveUp() {
 
 // Judge takes a request to its answer: authorize, or a test-run. ctx ends the wait for the store; the decision is then unknown
 // to the client, never allowed. The answer means nothing, but for its timing, where Judge returns a failure.
-func (r *Request) Judge(ctx context.Context) *Failure {
+func (r *Request) Judge(ctx context.Context) *service.Failure {
 	r.unsound = true
 	fault := r.by.judge(ctx, r)
 	r.unsound = false
@@ -182,7 +198,7 @@ func (a *Authority) lap(r *Request, stage metrics.Stage, since time.Time) time.T
 	return now
 }
 
-func (a *Authority) judge(ctx context.Context, r *Request) (fault *Failure) {
+func (a *Authority) judge(ctx context.Context, r *Request) (fault *service.Failure) {
 	a.unknown.warn(a.Log, r.in.Text(intent.Framework))
 	defer a.judgeBy(r, nil) // a program that was superseded goes with its last request
 	for range maxAttempts {
@@ -196,7 +212,7 @@ func (a *Authority) judge(ctx context.Context, r *Request) (fault *Failure) {
 		}
 		r.now = a.Clock()
 	}
-	return unavailable()
+	return service.Unavailable()
 }
 
 // endTurn gives back a turn that judging has not taken over.
@@ -207,32 +223,32 @@ func (r *Request) endTurn() {
 	}
 }
 
-func invalidIntent(err error) *Failure {
+func invalidIntent(err error) *service.Failure {
 	var invalid *intent.Error
 	if !errors.As(err, &invalid) {
-		return failure(errcode.ValidationSchema, err.Error())
+		return service.Fail(errcode.ValidationSchema, err.Error())
 	}
-	fault := failure(invalid.Code, invalid.Message)
+	fault := service.Fail(invalid.Code, invalid.Message)
 	if invalid.Read {
-		fault.Faults = append(fault.Faults, Fault{invalid.Code, invalid.Field, invalid.Message})
+		fault.Faults = append(fault.Faults, service.Fault{Code: invalid.Code, Field: invalid.Field, Message: invalid.Message})
 		for _, other := range invalid.Rest {
-			fault.Faults = append(fault.Faults, Fault{other.Code, other.Field, other.Message})
+			fault.Faults = append(fault.Faults, service.Fault{Code: other.Code, Field: other.Field, Message: other.Message})
 		}
 	}
 	return fault
 }
 
 // refresh looks a key up again whose epoch has moved.
-func (a *Authority) refresh(key *ledger.Key) (*ledger.Key, *Failure) {
+func (a *Authority) refresh(key *ledger.Key) (*ledger.Key, *service.Failure) {
 	fresh, found := a.Ledger.LookupKey(key.Hash)
 	if !found || fresh.Revoked != 0 {
-		return nil, badKey()
+		return nil, service.BadKey()
 	}
 	return fresh, nil
 }
 
 // attempt judges the intent, carries the plan out, and answers; again says that the plan was stale.
-func (a *Authority) attempt(ctx context.Context, r *Request) (fault *Failure, again bool) {
+func (a *Authority) attempt(ctx context.Context, r *Request) (fault *service.Failure, again bool) {
 	policy, fault, again := a.policyOf(ctx, r.key, r.now.UnixNano())
 	if policy == nil {
 		return fault, again
@@ -249,7 +265,7 @@ func (a *Authority) attempt(ctx context.Context, r *Request) (fault *Failure, ag
 		return fault, false
 	}
 	if err := a.makePlan(r); err != nil {
-		return noRandomness(), false
+		return service.NoRandomness(), false
 	}
 	claims, fault := a.precheck(r)
 	if fault != nil {
@@ -258,7 +274,7 @@ func (a *Authority) attempt(ctx context.Context, r *Request) (fault *Failure, ag
 	r.repeatable(claims)
 	if r.Explain { // before the plan advances what it tells
 		if err := a.measure(ctx, r); err != nil {
-			a.troubles.report(a.Log, a.Clock(), "the limits of an explanation could not be read", err)
+			a.Trouble("the limits of an explanation could not be read", err)
 			if r.TestRun {
 				return r.unstored()
 			}
@@ -269,7 +285,7 @@ func (a *Authority) attempt(ctx context.Context, r *Request) (fault *Failure, ag
 }
 
 // carryOut submits the plan, signs while its record is on its way, and answers when that is durable.
-func (a *Authority) carryOut(ctx context.Context, r *Request, claims *attest.Claims, moment time.Time) (fault *Failure, again bool) {
+func (a *Authority) carryOut(ctx context.Context, r *Request, claims *attest.Claims, moment time.Time) (fault *service.Failure, again bool) {
 	ticket := a.Ledger.Submit(&r.plan)
 	outcome := ticket.Outcome()
 	if outcome.Result == ledger.Replayed {
@@ -288,12 +304,12 @@ func (a *Authority) carryOut(ctx context.Context, r *Request, claims *attest.Cla
 	err := ticket.Wait(ctx)
 	a.lap(r, metrics.StageStore, moment)
 	if err != nil {
-		a.troubles.report(a.Log, a.Clock(), "a decision could not be stored", err)
+		a.Trouble("a decision could not be stored", err)
 		return r.unstored()
 	}
 	if signing != nil {
 		a.Log.Error("an attestation could not be signed", "error", signing)
-		return failure(errcode.Internal, "the attestation could not be signed; the decision stays recorded, so ask again with a new intent"), false
+		return service.Fail(errcode.Internal, "the attestation could not be signed; the decision stays recorded, so ask again with a new intent"), false
 	}
 	return r.answer(&outcome, token)
 }
@@ -483,9 +499,9 @@ func commitment(in *intent.Intent) (sum [32]byte) {
 
 // unstored answers where the store failed. A plan with limits is denied for want of its counters; everything
 // else is unavailable (decisions, section 3).
-func (r *Request) unstored() (fault *Failure, again bool) {
+func (r *Request) unstored() (fault *service.Failure, again bool) {
 	if len(r.plan.Reservations) == 0 {
-		return unavailable(), false
+		return service.Unavailable(), false
 	}
 	answer := r.newAnswer(ledger.Denied)
 	answer.Code = errcode.LimitStore
@@ -494,19 +510,19 @@ func (r *Request) unstored() (fault *Failure, again bool) {
 }
 
 // answer turns an outcome into what the client gets.
-func (r *Request) answer(outcome *ledger.Outcome, token []byte) (fault *Failure, again bool) {
+func (r *Request) answer(outcome *ledger.Outcome, token []byte) (fault *service.Failure, again bool) {
 	switch outcome.Result {
 	case ledger.Stale:
 		return nil, true
 	case ledger.KeyRevoked:
-		return badKey(), false
+		return service.BadKey(), false
 	case ledger.QuotaExceeded:
 		return quotaExceeded(r.key, outcome.Now), false
 	case ledger.TooManyHolds:
-		return failure(errcode.RateLimited, fmt.Sprintf("the key has %d open holds; resolve some, or let them expire", ledger.MaxOpenHolds)), false
+		return service.Fail(errcode.RateLimited, fmt.Sprintf("the key has %d open holds; resolve some, or let them expire", ledger.MaxOpenHolds)), false
 	case ledger.Passed, ledger.Held, ledger.HoldDenied, ledger.Refused, ledger.RefusedGroups:
 	default:
-		return unavailable(), false
+		return service.Unavailable(), false
 	}
 	answer := r.newAnswer(outcome.Decision)
 	answer.Code, answer.Rule, answer.Attestation = outcome.Code, outcome.Rule, token
@@ -515,7 +531,7 @@ func (r *Request) answer(outcome *ledger.Outcome, token []byte) (fault *Failure,
 		answer.Explanation = r.explanation(outcome)
 	}
 	if outcome.Result == ledger.Held && !outcome.Hold.IsZero() {
-		answer.HoldID, answer.ExpiresAt = outcome.Hold.String(), seconds(outcome.HoldExpires)
+		answer.HoldID, answer.ExpiresAt = outcome.Hold.String(), clock.Seconds(outcome.HoldExpires)
 	}
 	return nil, false
 }

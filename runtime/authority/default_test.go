@@ -23,7 +23,7 @@ func TestDefaultInForce(t *testing.T) {
 		}
 		return policy
 	}
-	h := newTown(t, func(c *Config) { c.Hosted, c.Policy = false, load(slowPattern) })
+	h := newTown(t, func(c *Config) { c.Service.Hosted, c.Policy = false, load(slowPattern) })
 	var refused *InvalidPolicy
 	if err := h.BindDefault(context.Background()); !errors.As(err, &refused) || len(refused.Diagnostics) == 0 {
 		t.Fatalf("a text that was never in force is taken: %v", err)
@@ -52,7 +52,7 @@ func TestDefaultUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newTown(t, func(c *Config) { c.Hosted, c.Policy = false, policy })
+	h := newTown(t, func(c *Config) { c.Service.Hosted, c.Policy = false, policy })
 	view, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func selfHosted(t *testing.T, by operator) func(*Config) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Hosted, c.Policy, c.Operator = false, policy, [32]byte(by.private[32:])
+		c.Service.Hosted, c.Policy, c.Service.Operator = false, policy, [32]byte(by.private[32:])
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
+	"bailiff/runtime/turns"
 	"bailiff/vm/errcode"
 )
 
@@ -152,11 +154,11 @@ func TestRefused(t *testing.T) {
 	want(t, fault, errcode.ValidationSchema) // before the caller is asked
 	long := strings.Replace(string(request(bashIntent)), `"chainId"`, `"context":"`+strings.Repeat("a", largeExplained)+`","chainId"`, 1)
 	r, fault := h.Decode(context.Background(), key, []byte(long), Call{TestRun: true, Explain: true}, new(Answer)) // without a policy
-	if fault != nil || h.heavy.underWay() != 1 {
-		t.Fatalf("%v, %d turns", fault, h.heavy.underWay())
+	if fault != nil || h.heavy.UnderWay() != 1 {
+		t.Fatalf("%v, %d turns", fault, h.heavy.UnderWay())
 	}
 	r.Close()
-	if h.heavy.underWay() != 0 {
+	if h.heavy.UnderWay() != 0 {
 		t.Error("the turn was not given back")
 	}
 }
@@ -192,8 +194,8 @@ func TestEventsInTurn(t *testing.T) {
 	h, key := busy(t)
 	other := h.key(h.register())
 	var dones []func()
-	for range halfOf() { // each place
-		done, ok := h.pages.take(context.Background(), ledger.ID{byte(len(dones) + 1)})
+	for range turns.HalfOf() { // each place
+		done, ok := h.pages.Take(context.Background(), ledger.ID{byte(len(dones) + 1)})
 		if !ok {
 			t.Fatal("no place")
 		}
@@ -204,7 +206,7 @@ func TestEventsInTurn(t *testing.T) {
 	for _, key := range []*ledger.Key{key, other} {
 		_, fault := h.Events(ended, key, EventQuery{})
 		want(t, fault, errcode.RateLimited)
-		if fault.RetryAfter != comeAgain {
+		if fault.RetryAfter != service.ComeAgain {
 			t.Errorf("again after %v", fault.RetryAfter)
 		}
 	}
@@ -214,11 +216,11 @@ func TestEventsInTurn(t *testing.T) {
 	if _, fault := h.Events(context.Background(), key, EventQuery{}); fault != nil {
 		t.Error(fault)
 	}
-	done, _ := h.pages.take(context.Background(), key.ID)
+	done, _ := h.pages.Take(context.Background(), key.ID)
 	_, fault := h.Events(ended, key, EventQuery{})
 	want(t, fault, errcode.RateLimited)
 	done()
-	if len(h.pages.keys) != 0 || h.pages.underWay() != 0 {
-		t.Errorf("%d keys and %d places are left", len(h.pages.keys), h.pages.underWay())
+	if n := h.pages.UnderWay(); n != 0 {
+		t.Errorf("%d are under way", n)
 	}
 }

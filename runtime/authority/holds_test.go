@@ -15,6 +15,7 @@ import (
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -45,7 +46,7 @@ func (h *town) openHold(secret string) *HoldRead {
 }
 
 // resolve signs and sends a resolution.
-func (h *town) resolve(secret string, by operator, hold *HoldRead, decision string, at int64) (*HoldRead, *Failure) {
+func (h *town) resolve(secret string, by operator, hold *HoldRead, decision string, at int64) (*HoldRead, *service.Failure) {
 	signature := attest.SignPolicy(by.private, attest.ResolutionText(hold.HoldID, hold.IntentHash, hold.PolicyHash, decision, at))
 	return h.ResolveHold(context.Background(), h.key(secret), hold.HoldID,
 		body(h.t, "decision", decision, "resolved_at", at, "operator_signature", base64.RawURLEncoding.EncodeToString(signature)))

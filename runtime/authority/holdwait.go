@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
+	"bailiff/runtime/turns"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 // holdWaits wakes the requests that wait for holds. A hold has one entry, however many wait for it.
 type holdWaits struct {
 	most  int // in all
-	watch *watch
+	watch *turns.Watch
 	mu    sync.Mutex
 	count int
 	byKey map[ledger.ID]int
@@ -34,7 +36,7 @@ type holdWait struct {
 	at       int64
 }
 
-func newHoldWaits(most int, w *watch) *holdWaits {
+func newHoldWaits(most int, w *turns.Watch) *holdWaits {
 	if most <= 0 {
 		most = MaxHoldWaits
 	}
@@ -46,7 +48,7 @@ func (h *holdWaits) add(key, hold ledger.ID) (w *holdWait, leave func(), ok bool
 	h.mu.Lock()
 	if h.count >= h.most || h.byKey[key] >= max(1, h.most/4) {
 		h.mu.Unlock()
-		h.watch.exceeded()
+		h.watch.Exceeded()
 		return nil, nil, false
 	}
 	h.count++
@@ -59,7 +61,7 @@ func (h *holdWaits) add(key, hold ledger.ID) (w *holdWait, leave func(), ok bool
 	w.waiters++
 	count := h.count
 	h.mu.Unlock()
-	h.watch.use(count, h.most)
+	h.watch.Use(count, h.most)
 	return w, func() { h.leave(key, hold, w) }, true
 }
 
@@ -95,7 +97,7 @@ func (h *holdWaits) waiting() int {
 
 // WaitHold is Hold that waits, at most MaxHoldWait, for the hold to be resolved. It reads the hold once. Where the wait or ctx
 // ends before, or too many wait already, the hold is PENDING; where the hold expires meanwhile it is not found.
-func (a *Authority) WaitHold(ctx context.Context, key *ledger.Key, id string, wait time.Duration) (*HoldRead, *Failure) {
+func (a *Authority) WaitHold(ctx context.Context, key *ledger.Key, id string, wait time.Duration) (*HoldRead, *service.Failure) {
 	parsed, _ := ledger.ParseID(id) // as Hold has it
 	waiter, leave, ok := a.holdWaits.add(key.ID, parsed)
 	if !ok {
@@ -115,7 +117,7 @@ func (a *Authority) WaitHold(ctx context.Context, key *ledger.Key, id string, wa
 }
 
 // awaitHold waits, and puts what has become of the hold into it.
-func (a *Authority) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger.Hold, waiter *holdWait, wait time.Duration) *Failure {
+func (a *Authority) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger.Hold, waiter *holdWait, wait time.Duration) *service.Failure {
 	left := time.Duration(hold.Expires - a.Clock().UnixNano())
 	timer := time.NewTimer(min(wait, MaxHoldWait, left))
 	defer timer.Stop()
@@ -127,10 +129,10 @@ func (a *Authority) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger
 	}
 	// What was true when the wait began may not be any more.
 	if now, found := a.Ledger.LookupKeyID(key.ID); !found || now.Revoked != 0 {
-		return badKey()
+		return service.BadKey()
 	}
 	if err := a.Ledger.Health(); err != nil {
-		return a.storeFault("a hold can't be read: uses can't be metered", err)
+		return a.StoreFault("a hold can't be read: uses can't be metered", err)
 	}
 	if a.Clock().UnixNano() >= hold.Expires {
 		return a.holdFault(ledger.ErrNotFound)

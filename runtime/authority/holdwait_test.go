@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -22,7 +23,7 @@ func (c counting) Hold(ctx context.Context, key, id ledger.ID, at int64) (ledger
 
 type waited struct {
 	view  *HoldRead
-	fault *Failure
+	fault *service.Failure
 }
 
 // wait has a request wait for a hold, and returns when it does.

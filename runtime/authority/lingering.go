@@ -53,7 +53,7 @@ func (p *policies) note(policy *Policy, now using) {
 	switch after := now.lingers(); {
 	case after && !before:
 		p.lingering += policy.Memory()
-		p.lingers.use(p.lingering, maxLingering)
+		p.lingers.Use(p.lingering, maxLingering)
 	case before && !after:
 		p.lingering -= policy.Memory()
 	}
@@ -64,7 +64,7 @@ func (p *policies) hasRoom(policy *Policy) bool {
 	if !counts(policy) || p.stillUsed() < maxLingering {
 		return true
 	}
-	p.lingers.exceeded()
+	p.lingers.Exceeded()
 	return false
 }
 

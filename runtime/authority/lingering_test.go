@@ -8,6 +8,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -20,7 +21,7 @@ func largeProgram(number string) string {
 // TestReplacedPrograms holds what programs take that were replaced and that requests still use: large ones are neither
 // deployed nor loaded beyond 64 MiB, small ones are, and all of it is given back.
 func TestReplacedPrograms(t *testing.T) {
-	h := newTown(t, func(c *Config) { c.Metrics = metrics.New() })
+	h := newTown(t, func(c *Config) { c.Service.Metrics = metrics.New() })
 	by, ctx := newOperator(t), context.Background()
 	secret, evicted, small := h.register(), h.register(), h.register()
 	h.mustDeploy(evicted, by, largeProgram("evicted"))
@@ -40,7 +41,7 @@ func TestReplacedPrograms(t *testing.T) {
 	}
 	_, fault := h.deploy(secret, by, largeProgram("refused"))
 	want(t, fault, errcode.WarrantyBusy)
-	if fault.RetryAfter != comeAgain {
+	if fault.RetryAfter != service.ComeAgain {
 		t.Errorf("again after %v", fault.RetryAfter)
 	}
 	_, fault, _ = h.policyOf(ctx, h.key(evicted), noon.UnixNano())
@@ -105,9 +106,9 @@ func (s slowStore) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Dep
 func TestDeploymentWaits(t *testing.T) {
 	h := newTown(t)
 	by, secret, during := newOperator(t), h.register(), -1
-	h.Authority.Ledger = slowStore{h.ledger, func() { during = h.compiles.underWay() }}
+	h.Authority.Ledger = slowStore{h.ledger, func() { during = h.compiles.UnderWay() }}
 	h.mustDeploy(secret, by, bashPolicy)
-	if after := h.compiles.underWay(); during != 1 || after != 0 {
+	if after := h.compiles.UnderWay(); during != 1 || after != 0 {
 		t.Errorf("%d deployments are under way while one is stored, %d afterwards", during, after)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
+	"bailiff/runtime/service"
 )
 
 // maxMalformed is how many malformed requests a minute and key leave an event. The others are counted.
@@ -34,7 +35,7 @@ func (m *malformed) admit(key ledger.ID, now int64) bool {
 
 // noteMalformed counts a request that was not decided because of its body, and leaves its event: the code and the field,
 // without a value. The event goes with the next group, and what becomes of it changes no answer.
-func (a *Authority) noteMalformed(r *Request, key *ledger.Key, fault *Failure) {
+func (a *Authority) noteMalformed(r *Request, key *ledger.Key, fault *service.Failure) {
 	admitted := a.malformed.admit(key.ID, r.now.Unix())
 	a.Metrics.Malformed(admitted)
 	if !admitted {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -51,7 +52,7 @@ func (w *wire) Fetch(ctx context.Context, hash [32]byte) (*MirrorRecord, error) 
 func twins(t *testing.T) (production, test *town, between *wire) {
 	production = newTown(t)
 	between = &wire{production: production}
-	test = newTown(t, func(c *Config) { c.Environment, c.Mirror = Test, between })
+	test = newTown(t, func(c *Config) { c.Service.Environment, c.Mirror = service.Test, between })
 	return production, test, between
 }
 
@@ -84,7 +85,7 @@ func TestMirror(t *testing.T) {
 		t.Errorf("production was asked %d times", n)
 	}
 	here, there := test.key(secret), production.key(secret)
-	if here.ID != there.ID || here.Environment != Test || here.Tier != "growth" || here.Scopes != there.Scopes || here.Email != there.Email ||
+	if here.ID != there.ID || here.Environment != service.Test || here.Tier != "growth" || here.Scopes != there.Scopes || here.Email != there.Email ||
 		here.Operator != there.Operator || here.PolicyHash != there.PolicyHash {
 		t.Errorf("%+v is mirrored as %+v", there, here)
 	}
@@ -126,7 +127,7 @@ func TestMirrorMissing(t *testing.T) {
 	for range 3 {
 		for _, token := range []string{unknown, revoked} {
 			_, fault := test.Authenticate([]byte(token), 0)
-			if codeOf(fault) != errcode.APIKeyInvalid || fault.Message != badKey().Message {
+			if codeOf(fault) != errcode.APIKeyInvalid || fault.Message != service.BadKey().Message {
 				t.Error(fault)
 			}
 		}
@@ -193,7 +194,7 @@ func TestMirrorUnfinished(t *testing.T) {
 	production.mustDeploy(secret, by, bashPolicy)
 	there := production.key(secret)
 	half := ledger.Key{
-		ID: there.ID, Hash: there.Hash, Email: there.Email, Environment: Test, Tier: there.Tier, Scopes: there.Scopes, Operator: there.Operator, Created: noon.UnixNano(),
+		ID: there.ID, Hash: there.Hash, Email: there.Email, Environment: service.Test, Tier: there.Tier, Scopes: there.Scopes, Operator: there.Operator, Created: noon.UnixNano(),
 	}
 	if err := test.ledger.CreateKey(context.Background(), half); err != nil {
 		t.Fatal(err)

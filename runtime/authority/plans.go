@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -68,7 +70,7 @@ func (p *plan) scopes(had ledger.Scopes) ledger.Scopes {
 // quota is the number of ALLOWED decisions after which a key is refused for the rest of the month; 0 for none. Hosted
 // production alone has one (decisions, sections 1 and 3).
 func (a *Authority) quota(key *ledger.Key) uint64 {
-	if p := planOf(key); a.Hosted && a.Environment == Production && p.refuses {
+	if p := planOf(key); a.Hosted && a.Environment == service.Production && p.refuses {
 		return p.included
 	}
 	return 0
@@ -85,8 +87,8 @@ func (a *Authority) storage(key *ledger.Key) uint64 {
 }
 
 // quotaExceeded answers an intent that would have been allowed.
-func quotaExceeded(key *ledger.Key, now int64) *Failure {
-	p, at := planOf(key), moment(now)
-	return failure(errcode.QuotaExceeded, fmt.Sprintf("the plan %s includes %d allowed actions a month, and they are used up; the next month starts at %s",
+func quotaExceeded(key *ledger.Key, now int64) *service.Failure {
+	p, at := planOf(key), clock.Moment(now)
+	return service.Fail(errcode.QuotaExceeded, fmt.Sprintf("the plan %s includes %d allowed actions a month, and they are used up; the next month starts at %s",
 		p.name, p.included, time.Date(at.Year(), at.Month()+1, 1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)))
 }

@@ -15,6 +15,8 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
+	"bailiff/runtime/turns"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
 )
@@ -27,6 +29,9 @@ const (
 	// largePolicy is from how many bytes on a program is a large one. They have half of the room, so that few keys with
 	// large policies do not have those of all others loaded anew for each request.
 	largePolicy = 1 << 20
+	// largeText is from how many bytes on texts are loaded one at a time: what loads for long must not stand in front of
+	// what loads in a moment.
+	largeText = 32 << 10
 	// usedEvery is how exactly the last use is known. Most requests then only read, and processors do not fight over the time.
 	usedEvery = time.Second
 )
@@ -42,8 +47,8 @@ type policies struct {
 	large     int               // of those that are large
 	lingering int               // of those that are not loaded any more, and that requests still use
 	known     map[[32]byte]bool // the policies that are known to have a program that counts where it lingers
-	watch     *watch
-	lingers   *watch
+	watch     *turns.Watch
+	lingers   *turns.Watch
 }
 
 // loaded is a policy that is loaded, or being loaded.
@@ -133,7 +138,7 @@ func (p *policies) fill(l *loaded, load func() (*Policy, error)) {
 			p.know(l.hash)
 		}
 		p.count(l.bytes)
-		p.watch.use(p.bytes, maxIdle)
+		p.watch.Use(p.bytes, maxIdle)
 		p.makeRoom(l)
 	}
 }
@@ -160,7 +165,7 @@ func (p *policies) makeRoom(keep *loaded) {
 			return
 		}
 		p.remove(oldest)
-		p.watch.exceeded()
+		p.watch.Exceeded()
 	}
 }
 
@@ -208,14 +213,14 @@ func (a *Authority) DropUnused(now time.Time) int {
 
 // policyOf returns the policy in force for a key as it is, at a time. A nil policy comes with the failure to answer, or with again:
 // the key has moved on meanwhile.
-func (a *Authority) policyOf(ctx context.Context, key *ledger.Key, now int64) (policy *Policy, fault *Failure, again bool) {
+func (a *Authority) policyOf(ctx context.Context, key *ledger.Key, now int64) (policy *Policy, fault *service.Failure, again bool) {
 	if key.PolicyHash == [32]byte{} {
 		standard := a.DefaultPolicy()
 		if standard == nil {
-			return nil, failure(errcode.NoPolicy, "the API key has no policy; deploy one with POST /v1/warranty/deploy"), false
+			return nil, service.Fail(errcode.NoPolicy, "the API key has no policy; deploy one with POST /v1/warranty/deploy"), false
 		}
 		if !standard.isFor(key.ID) {
-			return nil, failure(errcode.NoPolicy, "the default policy is for other API keys, and this one has no policy of its own; "+
+			return nil, service.Fail(errcode.NoPolicy, "the default policy is for other API keys, and this one has no policy of its own; "+
 				"deploy one with POST /v1/warranty/deploy, or have the operator add "+key.ID.String()+" to the `keys` of the default policy"), false
 		}
 		return standard, nil, false
@@ -231,10 +236,10 @@ func (a *Authority) policyOf(ctx context.Context, key *ledger.Key, now int64) (p
 	case errors.Is(err, errMoved):
 		return nil, nil, true
 	case errors.Is(err, errBusy):
-		return nil, retryable(errcode.EvaluationBusy, "too many policies are being loaded or used; ask again", comeAgain), false
+		return nil, service.Retryable(errcode.EvaluationBusy, "too many policies are being loaded or used; ask again", service.ComeAgain), false
 	case err != nil:
 		a.Log.Error("a deployed policy could not be loaded", "key", key.ID.String(), "policyHash", hex.EncodeToString(key.PolicyHash[:]), "error", err)
-		return nil, unavailable(), false
+		return nil, service.Unavailable(), false
 	}
 	return policy, nil, false
 }
@@ -256,14 +261,14 @@ func (a *Authority) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, e
 	}
 	large, room := a.policies.mayLoad(key.PolicyHash)
 	if !room {
-		a.policies.lingers.exceeded()
+		a.policies.lingers.Exceeded()
 		return nil, errBusy
 	}
 	lane := a.loads
 	if large || len(stored.Text) > largeText {
 		lane = a.largeLoads
 	}
-	done, ok := lane.take(ctx, key.ID)
+	done, ok := lane.Take(ctx, key.ID)
 	if !ok {
 		return nil, errBusy
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -62,7 +63,7 @@ func TestQuotaBorder(t *testing.T) {
 // TestQuotaNone: other plans, the test environment and self-hosted services refuse nothing.
 func TestQuotaNone(t *testing.T) {
 	developer, growth := &ledger.Key{Tier: "developer"}, &ledger.Key{Tier: "growth"}
-	production, test, own := newTown(t), newTown(t, func(c *Config) { c.Environment = Test }), newHouse(t, rand.Reader)
+	production, test, own := newTown(t), newTown(t, func(c *Config) { c.Service.Environment = service.Test }), newHouse(t, rand.Reader)
 	for _, row := range []struct {
 		a    *Authority
 		key  *ledger.Key
@@ -86,13 +87,13 @@ func TestBill(t *testing.T) {
 		overage                uint64
 		fee, overageUSD, total string
 	}{
-		{true, Production, "developer", 1_000, 0, "0.000", "0.000", "0.000"},
-		{true, Production, "growth", 10_000, 0, "49.000", "0.000", "49.000"},
-		{true, Production, "growth", 10_001, 1, "49.000", "0.002", "49.002"},
-		{true, Production, "growth", 1_234_567, 1_224_567, "49.000", "2449.134", "2498.134"},
-		{true, Production, "enterprise", 1_234_567, 0, "", "0.000", ""},
-		{true, Test, "growth", 10_001, 0, "0.000", "0.000", "0.000"},
-		{false, Production, "growth", 10_001, 0, "0.000", "0.000", "0.000"},
+		{true, service.Production, "developer", 1_000, 0, "0.000", "0.000", "0.000"},
+		{true, service.Production, "growth", 10_000, 0, "49.000", "0.000", "49.000"},
+		{true, service.Production, "growth", 10_001, 1, "49.000", "0.002", "49.002"},
+		{true, service.Production, "growth", 1_234_567, 1_224_567, "49.000", "2449.134", "2498.134"},
+		{true, service.Production, "enterprise", 1_234_567, 0, "", "0.000", ""},
+		{true, service.Test, "growth", 10_001, 0, "0.000", "0.000", "0.000"},
+		{false, service.Production, "growth", 10_001, 0, "0.000", "0.000", "0.000"},
 	} {
 		admin := &Admin{Hosted: row.hosted}
 		key := &ledger.Key{Tier: row.plan, Environment: row.environment}

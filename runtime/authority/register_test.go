@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -28,7 +29,7 @@ func TestRegister(t *testing.T) {
 		}
 	}
 	key := h.key(view.APIKey)
-	if key.Organization != "Example Ltd" || key.Environment != Production {
+	if key.Organization != "Example Ltd" || key.Environment != service.Production {
 		t.Errorf("%+v", key)
 	}
 	for _, testRun := range []bool{false, true} {
@@ -105,7 +106,7 @@ func TestEnumeration(t *testing.T) {
 	if _, err := h.ledger.RevokeKey(context.Background(), h.key(secret).ID, noon.UnixNano()); err != nil {
 		t.Fatal(err)
 	}
-	var first *Failure
+	var first *service.Failure
 	for _, token := range []string{secret, keyPrefix + strings.Repeat("0", 64), keyPrefix, "", "x", strings.Repeat("x", 10_000), "Bearer " + secret} {
 		_, fault := h.Authenticate([]byte(token), ledger.ScopeAuthorize)
 		want(t, fault, errcode.APIKeyInvalid)
@@ -174,7 +175,7 @@ func TestAdminKeys(t *testing.T) {
 	if view, err := admin.GrantAll(ctx, id); err != nil || len(view.Scopes) != 3 {
 		t.Errorf("%+v %v", view, err)
 	}
-	legacy := newTown(t, func(c *Config) { c.Environment = Test })
+	legacy := newTown(t, func(c *Config) { c.Service.Environment = service.Test })
 	view, err := legacy.admin().CreateKey(ctx, NewKey{Email: "a@example.com", Legacy: true})
 	if err != nil || !strings.HasPrefix(view.APIKey, testKeyPrefix) {
 		t.Fatal(view, err)

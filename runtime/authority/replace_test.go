@@ -41,8 +41,8 @@ func newReplacing(t *testing.T) (*town, *bindingLedger, *ledger.Key) {
 	t.Helper()
 	var store *bindingLedger
 	h := newTown(t, func(c *Config) {
-		store = &bindingLedger{Ledger: c.Ledger}
-		c.Ledger, c.Hosted, c.Policy = store, false, compiled(t, lsPolicy)
+		store = &bindingLedger{Ledger: c.Service.Ledger}
+		c.Service.Ledger, c.Service.Hosted, c.Policy = store, false, compiled(t, lsPolicy)
 	})
 	if err := h.BindDefault(t.Context()); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -50,7 +51,7 @@ func requestID(body []byte, observe bool) (id [32]byte) {
 
 // again answers by the decision that the same request got before, once that is durable. Its attestation is signed anew: the
 // claims are the same, the signatures need not be.
-func (a *Authority) again(ctx context.Context, r *Request, ticket ledger.Ticket, moment time.Time) *Failure {
+func (a *Authority) again(ctx context.Context, r *Request, ticket ledger.Ticket, moment time.Time) *service.Failure {
 	err := ticket.Wait(ctx)
 	var first ledger.ReplayedDecision
 	if err == nil {
@@ -61,15 +62,15 @@ func (a *Authority) again(ctx context.Context, r *Request, ticket ledger.Ticket,
 	}
 	moment = a.lap(r, metrics.StageStore, moment)
 	if err != nil {
-		a.troubles.report(a.Log, a.Clock(), "a decision could not be read to answer it again", err)
-		return unavailable()
+		a.Trouble("a decision could not be read to answer it again", err)
+		return service.Unavailable()
 	}
 	runtime.Gosched()
 	token, err := a.signAgain(&first)
 	a.lap(r, metrics.StageSign, moment)
 	if err != nil {
 		a.Log.Error("an attestation could not be signed again", "error", err)
-		return failure(errcode.Internal, "the attestation could not be signed again; ask with a new intent")
+		return service.Fail(errcode.Internal, "the attestation could not be signed again; ask with a new intent")
 	}
 	outcome := ledger.Outcome{Result: first.Result, Ending: first.Ending, Observed: first.Observed, Reservation: -1, Now: first.Now}
 	fault, _ := r.answer(&outcome, token)

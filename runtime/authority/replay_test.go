@@ -194,7 +194,7 @@ func TestReplayRestarted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Ledger, config.Policy, config.Observe, config.Log = h.ledger, policy, observe, slog.New(slog.DiscardHandler)
+		config.Service.Ledger, config.Policy, config.Observe, config.Service.Log = h.ledger, policy, observe, slog.New(slog.DiscardHandler)
 		if h.Authority, err = New(config); err != nil {
 			t.Fatal(err)
 		}

@@ -82,7 +82,7 @@ func TestResponsePolicyKept(t *testing.T) {
 	h.mustDeploy(secret, by, responseRules)
 	h.mustDeploy(other, by, responseRules)
 	now := h.Clock()
-	h.Config.Clock = func() time.Time { return now }
+	h.Clock = func() time.Time { return now }
 	first, _ := h.readSigned(secret, now)
 	now = now.Add(responseFresh - 1)
 	if again, _ := h.readSigned(secret, now); again != first {

@@ -15,6 +15,8 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/service"
+	"bailiff/runtime/turns"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
 )
@@ -109,18 +111,18 @@ func TestOneCompilation(t *testing.T) {
 	h := newTown(t)
 	secret, by := h.register(), newOperator(t)
 	key := h.key(secret)
-	done, ok := h.compiles.take(context.Background(), key.ID)
+	done, ok := h.compiles.Take(context.Background(), key.ID)
 	if !ok {
 		t.Fatal("no turn")
 	}
 	_, fault := h.deploy(secret, by, bashPolicy)
 	want(t, fault, errcode.WarrantyBusy)
-	if fault.RetryAfter != comeAgain {
+	if fault.RetryAfter != service.ComeAgain {
 		t.Errorf("again after %v", fault.RetryAfter)
 	}
 	var others []func()
-	for range halfOf() - 1 {
-		other, _ := h.compiles.take(context.Background(), h.key(h.register()).ID)
+	for range turns.HalfOf() - 1 {
+		other, _ := h.compiles.Take(context.Background(), h.key(h.register()).ID)
 		others = append(others, other)
 	}
 	_, fault = h.deploy(h.register(), by, bashPolicy) // waits for a place, and finds none
@@ -130,8 +132,8 @@ func TestOneCompilation(t *testing.T) {
 	for _, other := range others {
 		other()
 	}
-	if len(h.compiles.keys) != 0 || h.compiles.underWay() != 0 {
-		t.Errorf("%d keys are left, %d under way", len(h.compiles.keys), h.compiles.underWay())
+	if n := h.compiles.UnderWay(); n != 0 {
+		t.Errorf("%d are under way", n)
 	}
 }
 
@@ -143,16 +145,18 @@ func TestHeavyTurns(t *testing.T) {
 	h.mustDeploy(secret, by, slowishPolicy)
 	key := h.key(secret)
 	long := []byte(strings.Replace(string(request(bashIntent)), `"chainId"`, `"context":"`+strings.Repeat("a", 4000)+`","chainId"`, 1))
-	ask := func(body []byte) *Failure { return h.Decide(context.Background(), key, body, Call{}, new(Answer)) }
+	ask := func(body []byte) *service.Failure {
+		return h.Decide(context.Background(), key, body, Call{}, new(Answer))
+	}
 	if fault := ask(long); fault != nil {
 		t.Fatal(fault)
 	}
 	other := h.register()
 	h.mustDeploy(other, by, bashPolicy)
-	done, _ := h.heavy.take(context.Background(), key.ID)
+	done, _ := h.heavy.Take(context.Background(), key.ID)
 	var group sync.WaitGroup
 	var judged, refused atomic.Int32
-	for range maxWaiting + 5 {
+	for range turns.MaxWaiting + 5 {
 		group.Go(func() {
 			if fault := ask(long); fault == nil {
 				judged.Add(1)
@@ -177,7 +181,7 @@ func TestHeavyTurns(t *testing.T) {
 	}
 	done()
 	group.Wait()
-	if judged.Load() != maxWaiting || refused.Load() != 5 {
+	if judged.Load() != turns.MaxWaiting || refused.Load() != 5 {
 		t.Errorf("%d judged, %d refused", judged.Load(), refused.Load())
 	}
 	if log := h.log.String(); !strings.Contains(log, "80 %") || !strings.Contains(log, "budget=evaluating") || !strings.Contains(log, "used up;") {
@@ -203,7 +207,7 @@ func sized(t *testing.T, texts int) *Policy {
 // TestIdlePrograms holds what programs take that wait for a request: 64 MiB in all, and large ones half of it, so that they
 // do not drive out the others.
 func TestIdlePrograms(t *testing.T) {
-	h := newTown(t, func(c *Config) { c.Metrics = metrics.New() })
+	h := newTown(t, func(c *Config) { c.Service.Metrics = metrics.New() })
 	large, small := sized(t, 2000), sized(t, 1)
 	get := func(kind byte, i int, policy *Policy) {
 		hash := [32]byte{kind, byte(i), byte(i >> 8)}
@@ -294,8 +298,8 @@ func TestTurnAfterPanic(t *testing.T) {
 		}()
 		_, _ = h.judgeInTurn(context.Background(), w)
 	}()
-	if len(h.heavy.keys) != 0 || h.heavy.underWay() != 0 {
-		t.Errorf("%d keys have a turn, %d under way", len(h.heavy.keys), h.heavy.underWay())
+	if n := h.heavy.UnderWay(); n != 0 {
+		t.Errorf("%d are under way", n)
 	}
 }
 
@@ -320,17 +324,17 @@ func TestExplanationInTurn(t *testing.T) {
 		secret := h.register()
 		h.mustDeploy(secret, newOperator(t), c.policy+limit)
 		key := h.key(secret)
-		done, _ := h.heavy.take(context.Background(), key.ID)
+		done, _ := h.heavy.Take(context.Background(), key.ID)
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		want(t, h.Decide(ended, key, []byte(c.request), Call{TestRun: true, Explain: true}, new(Answer)), errcode.EvaluationBusy)
 		done()
 		during := -1
-		h.Authority.Ledger = slowCounter{h.ledger, func() { during = h.heavy.underWay() }}
+		h.Authority.Ledger = slowCounter{h.ledger, func() { during = h.heavy.UnderWay() }}
 		if fault := h.Decide(context.Background(), key, []byte(c.request), Call{TestRun: true, Explain: true}, new(Answer)); fault != nil {
 			t.Fatal(fault)
 		}
-		if after := h.heavy.underWay(); during != 1 || after != 0 {
+		if after := h.heavy.UnderWay(); during != 1 || after != 0 {
 			t.Errorf("%d turns are taken while it is explained, %d afterwards", during, after)
 		}
 	}
@@ -345,7 +349,7 @@ func TestLargeExplanationInTurn(t *testing.T) {
 	key := h.key(secret)
 	large := []byte(strings.Replace(string(request(bashIntent)), `"chainId"`, `"metadata":{"a":"`+strings.Repeat("a", largeExplained)+`"},"chainId"`, 1))
 	wrong := append([]byte("!"), large...)
-	done, _ := h.heavy.take(context.Background(), key.ID)
+	done, _ := h.heavy.Take(context.Background(), key.ID)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, body := range map[string][]byte{"large": large, "wrong": wrong} {
@@ -361,7 +365,7 @@ func TestLargeExplanationInTurn(t *testing.T) {
 		if fault := h.Decide(context.Background(), key, body, Call{TestRun: true, Explain: true}, new(Answer)); fault != nil && fault.Code == errcode.EvaluationBusy {
 			t.Errorf("%s: %v", name, fault)
 		}
-		if n := h.heavy.underWay(); n != 0 {
+		if n := h.heavy.UnderWay(); n != 0 {
 			t.Errorf("%s: %d turns are taken afterwards", name, n)
 		}
 	}
@@ -370,9 +374,9 @@ func TestLargeExplanationInTurn(t *testing.T) {
 // TestStorage holds that a free key of a hosted service keeps 20 MiB of deployments at most, 82 of some 252,750 bytes, with a WARN at 80 %, and that
 // paid plans have no such limit.
 func TestStorage(t *testing.T) {
-	h := newTown(t, func(c *Config) { c.Metrics = metrics.New() })
+	h := newTown(t, func(c *Config) { c.Service.Metrics = metrics.New() })
 	secret, by := h.register(), newOperator(t)
-	var fault *Failure
+	var fault *service.Failure
 	n := 0
 	for ; fault == nil && n < 200; n++ {
 		policy := fmt.Sprintf("%s# %d\n%s", bashPolicy, n, strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", 250))

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 )
 
 // UsageView is what a key has used in a month, and what that costs by the plan that it has now. Amounts are USD with three
@@ -59,13 +61,13 @@ func (a *Admin) Usage(ctx context.Context, month string) ([]UsageView, error) {
 func existed(key *ledger.Key, month time.Time) bool {
 	from := time.Date(month.Year(), month.Month(), 1, 0, 0, 0, 0, time.UTC)
 	to := from.AddDate(0, 1, 0)
-	return moment(key.Created).Before(to) && (key.Revoked == 0 || !moment(key.Revoked).Before(from))
+	return clock.Moment(key.Created).Before(to) && (key.Revoked == 0 || !clock.Moment(key.Revoked).Before(from))
 }
 
 // bill is what a key's use in a month comes to.
 func (a *Admin) bill(key *ledger.Key, used []ledger.Usage, month time.Time) UsageView {
 	p := planOf(key)
-	if !a.Hosted || key.Environment != Production {
+	if !a.Hosted || key.Environment != service.Production {
 		p = plan{name: p.name}
 	}
 	view := UsageView{
