@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
@@ -67,8 +68,8 @@ func newAuthority(tb testing.TB) (*authority.Authority, *ledger.Key) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	admin := authority.Admin{Ledger: l, Environment: service.Production, Clock: clock, Random: rand.Reader}
-	made, err := admin.CreateKey(context.Background(), authority.NewKey{Email: "bench@localhost.localdomain"})
+	admin := authority.NewAdmin(service.Config{Ledger: l, Environment: service.Production, Clock: clock, Random: rand.Reader})
+	made, err := admin.CreateKey(context.Background(), accounts.NewKey{Email: "bench@localhost.localdomain"})
 	if err != nil {
 		tb.Fatal(err)
 	}

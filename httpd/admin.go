@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 )
@@ -111,7 +112,7 @@ func (s *Admin) setPlan(ctx *fasthttp.RequestCtx, id string) {
 }
 
 func (s *Admin) changeScopes(ctx *fasthttp.RequestCtx, id string) {
-	var change authority.ScopeChange
+	var change accounts.ScopeChange
 	if !readRequest(ctx, &change) {
 		return
 	}
@@ -132,7 +133,7 @@ func (s *Admin) events(ctx *fasthttp.RequestCtx) {
 }
 
 func (s *Admin) createKey(ctx *fasthttp.RequestCtx) {
-	var request authority.NewKey
+	var request accounts.NewKey
 	if !readRequest(ctx, &request) {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 )
@@ -40,7 +41,7 @@ func holdWorld(t *testing.T, timeouts Timeouts) (*world, *Server, *holdReads) {
 	w := newWorld(t)
 	reads := &holdReads{Ledger: w.ledger}
 	w.ledger = reads
-	w.createKey("agent", authority.NewKey{Scopes: []string{"authorize"}})
+	w.createKey("agent", accounts.NewKey{Scopes: []string{"authorize"}})
 	decider := w.authority(holdingPolicy, false)
 	config := w.config(decider)
 	config.Timeouts = timeouts

@@ -10,7 +10,7 @@ import (
 	"github.com/dunglas/httpsfv"
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/service"
 )
@@ -36,7 +36,7 @@ func TestDefaultLimits(t *testing.T) {
 		config := w.config(w.authority("", false))
 		config.Limits = DefaultLimits(x.environment, true)
 		w.serve(config)
-		w.createKey("agent", authority.NewKey{})
+		w.createKey("agent", accounts.NewKey{})
 		raw := w.request(x.request)
 		for i := range x.window.Limit {
 			if response, body := w.send(raw); response.StatusCode == 429 {
@@ -63,7 +63,7 @@ func TestAdmitsBetween(t *testing.T) {
 	config := w.config(w.authority("", false))
 	config.Limits = Limits{Key: ratelimit.Window{Limit: 1, Per: time.Minute}}
 	w.serve(config)
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	for i, x := range []struct {
 		body   string
 		status int
@@ -86,7 +86,7 @@ func TestFloodOfSources(t *testing.T) {
 	config.Stores.Sources = full
 	config.Limits = Limits{IP: ratelimit.Window{Limit: 3, Per: time.Minute}, Key: ratelimit.Window{Limit: 100, Per: time.Minute}}
 	w.serve(config)
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	for _, x := range []struct {
 		request string
 		status  int
@@ -126,7 +126,7 @@ func TestRateLimitFields(t *testing.T) {
 	config := w.config(w.authority("", false))
 	config.Limits = Limits{Key: ratelimit.Window{Limit: 7, Per: 90 * time.Second}, IP: ratelimit.Window{Limit: 1 << 40, Per: time.Hour}}
 	w.serve(config)
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	response, _ := w.send(w.request("POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent))
 	for name, want := range map[string][2]map[string]int64{
 		"RateLimit-Policy": {{"q": 1 << 40, "w": 3600}, {"q": 7, "w": 90}},

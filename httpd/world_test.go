@@ -20,6 +20,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/httpd/console"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/gateway"
@@ -56,7 +57,7 @@ func newWorld(t *testing.T) *world {
 	w.random = rand.NewChaCha8([32]byte{1})
 	w.ledger = memory.New()
 	t.Cleanup(func() { w.ledger.Close() })
-	w.admin = &authority.Admin{Ledger: w.ledger, Environment: service.Production, Clock: w.clock, Random: w.random}
+	w.admin = authority.NewAdmin(service.Config{Ledger: w.ledger, Environment: service.Production, Clock: w.clock, Random: w.random})
 	signer, err := attest.LoadOrCreate(t.TempDir(), w.random)
 	if err != nil {
 		t.Fatal(err)
@@ -81,12 +82,12 @@ func (w *world) authority(policy string, observe bool) *authority.Authority {
 			Clock: w.clock, Random: w.random, Log: slog.New(slog.DiscardHandler),
 		},
 		Observe: observe,
-		CheckURL: func(_ context.Context, url string) error {
+		Accounts: accounts.Config{CheckURL: func(_ context.Context, url string) error {
 			if !strings.HasPrefix(url, "https://") {
 				return fmt.Errorf("is not https")
 			}
 			return nil
-		},
+		}},
 	}
 	if !config.Service.Hosted {
 		loaded, err := authority.CompilePolicy(grammar.NewSource("warranty.md", []byte(policy)))
@@ -171,7 +172,7 @@ type unnamed struct{ net.Conn }
 func (unnamed) RemoteAddr() net.Addr { return &net.UnixAddr{} }
 
 // createKey makes an API key that $name stands for.
-func (w *world) createKey(name string, request authority.NewKey) authority.KeyView {
+func (w *world) createKey(name string, request accounts.NewKey) accounts.KeyView {
 	w.t.Helper()
 	request.Email = name + "@example.com"
 	key, err := w.admin.CreateKey(context.Background(), request)

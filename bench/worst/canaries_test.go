@@ -40,7 +40,7 @@ var canaries = []canary{
 	{"policies", "programs in memory", fault{authority + "/policies.go", "for p.bytes > maxIdle || p.large > maxIdle/2 {", "for false {"}, authority, "TestIdlePrograms", ""},
 	{"patterns", "long evaluations in turn", fault{authority + "/heavy.go", "<= heavyEvaluation:", "<= 1<<40:"}, authority, "TestHeavyTurns", ""},
 	{"patterns", "evaluations that wait", fault{"runtime/turns/turns.go", "if q.count > t.most {", "if false {"}, authority, "TestHeavyTurns", ""},
-	{"texts", "bytes of texts by key", fault{authority + "/plans.go", "return p.stored", "return 0 * p.stored"}, authority, "TestStorage", ""},
+	{"texts", "bytes of texts by key", fault{"runtime/accounts/plans.go", "return p.stored", "return 0 * p.stored"}, authority, "TestStorage", ""},
 	{"refused", "the time of compiling", fault{authority + "/deploy.go", "return a.Clock().After(until) })", "return false && a.Clock().After(until) })"}, authority, "TestCompileTime", ""},
 	{"refused", "compiling in turn", fault{authority + "/deploy.go", "done, ok := a.compiles.Take(waiting, key.ID)", "done, ok := func() {}, true\n\t_ = waiting"}, authority, "TestOneCompilation", ""},
 	{"events", "bytes that a page reads", fault{"runtime/ledger/commit/events.go", "p.unpacked >= pageBytes", "p.unpacked >= 1<<40"}, "runtime/ledger/commit", "TestBytesOfPages", ""},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 )
 
 type keysCommand struct {
@@ -37,7 +37,7 @@ type keysCreateCommand struct {
 // Run makes a key and prints it, the only time.
 func (c *keysCreateCommand) Run(std streams) error {
 	return withAdmin(std, mayCreate, func(ctx context.Context, a admin) error {
-		key, err := a.CreateKey(ctx, authority.NewKey{
+		key, err := a.CreateKey(ctx, accounts.NewKey{
 			Email: c.Email, Organization: c.Org, Scopes: c.Scope, FullGrant: c.Full, Plan: c.Plan, Shim: c.Shim, Legacy: c.Test,
 		})
 		if err != nil {
@@ -63,7 +63,7 @@ func (c *keysListCommand) Run(std streams) error {
 		if err != nil || c.JSON {
 			return orPrint(std.out, keys, err)
 		}
-		return printTable(std.out, "ID\tEMAIL\tSCOPES\tPLAN\tENVIRONMENT\tPROVENANCE\tCREATED\tREVOKED", keys, func(k authority.KeyView) string {
+		return printTable(std.out, "ID\tEMAIL\tSCOPES\tPLAN\tENVIRONMENT\tPROVENANCE\tCREATED\tREVOKED", keys, func(k accounts.KeyView) string {
 			revoked := "-"
 			if !k.RevokedAt.IsZero() {
 				revoked = k.RevokedAt.Format(time.RFC3339)
@@ -118,7 +118,7 @@ func (c *keysScopesCommand) Run(std streams) error {
 		return usage("name a scope to --add or to --remove: authorize, warranty:deploy, webhooks:write")
 	}
 	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
-		key, err := a.ChangeScopes(ctx, c.ID, authority.ScopeChange{Add: c.Add, Remove: c.Remove})
+		key, err := a.ChangeScopes(ctx, c.ID, accounts.ScopeChange{Add: c.Add, Remove: c.Remove})
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (c *keysDeploymentsCommand) Run(std streams) error {
 		if err != nil || c.JSON {
 			return orPrint(std.out, deployments, err)
 		}
-		return printTable(std.out, "POLICY HASH\tDEPLOYED\tRECORD\tROLLBACK", deployments, func(d authority.DeploymentView) string {
+		return printTable(std.out, "POLICY HASH\tDEPLOYED\tRECORD\tROLLBACK", deployments, func(d accounts.DeploymentView) string {
 			return fmt.Sprintf("%s\t%s\t%d\t%t", d.PolicyHash, d.DeployedAt.Format(time.RFC3339), d.LSN, d.Rollback)
 		})
 	})

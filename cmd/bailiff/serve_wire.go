@@ -11,6 +11,7 @@ import (
 
 	"bailiff/httpd"
 	"bailiff/httpd/console"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
@@ -123,10 +124,7 @@ func (r *service) wire() error {
 		return err
 	}
 	r.clients[api].http = server
-	r.admin = &authority.Admin{
-		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: rand.Reader, Hosted: r.settings.hosted(),
-		Decider: r.decider,
-	}
+	r.admin = r.decider.Admin()
 	if err := r.listenConsole(); err != nil {
 		return err
 	}
@@ -160,12 +158,12 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 			Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
 		},
 		Observe: s.observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
-		Policy: r.boot.policy, Deliveries: r.deliveries,
+		Policy:      r.boot.policy,
 		EventDetail: detail, RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Deployments: s.limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
 		Mirror: mirror, HoldWaits: r.places.holdWaits(),
-		CheckURL: func(ctx context.Context, url string) error {
+		Accounts: accounts.Config{Deliveries: r.deliveries, CheckURL: func(ctx context.Context, url string) error {
 			return webhook.CheckURL(ctx, url, s.on("SVC_WEBHOOK_ALLOW_PRIVATE"))
-		},
+		}},
 	})
 }
 

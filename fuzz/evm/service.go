@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/gateway"
@@ -70,11 +71,11 @@ func NewService(policy *Policy, signer *attest.Signer) (*Service, error) {
 		return nil, err
 	}
 	s.hash = terms.Hash
-	return s, s.createKey(&authority.Admin{Ledger: store, Environment: service.Production, Clock: clock, Random: rand.Reader})
+	return s, s.createKey(authority.NewAdmin(service.Config{Ledger: store, Environment: service.Production, Clock: clock, Random: rand.Reader}))
 }
 
 func (s *Service) createKey(admin *authority.Admin) error {
-	view, err := admin.CreateKey(context.Background(), authority.NewKey{Email: "a@example.com"})
+	view, err := admin.CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com"})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"bailiff/fuzz/gen"
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
@@ -47,12 +48,12 @@ func NewService(text string, signer *attest.Signer) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	admin := &authority.Admin{Ledger: store, Environment: service.Production, Clock: clock, Random: rand.Reader}
+	admin := authority.NewAdmin(service.Config{Ledger: store, Environment: service.Production, Clock: clock, Random: rand.Reader})
 	for _, key := range []struct {
 		shim bool
 		into **ledger.Key
 	}{{false, &s.agent}, {true, &s.shim}} {
-		view, err := admin.CreateKey(context.Background(), authority.NewKey{Email: "a@example.com", Shim: key.shim})
+		view, err := admin.CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com", Shim: key.shim})
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 )
@@ -114,7 +115,7 @@ type keysPage struct {
 
 // A keyRow is a key with what it used in this month.
 type keyRow struct {
-	authority.KeyView
+	accounts.KeyView
 	Allowed, Included uint64
 	Pending           int
 	Chosen            bool
@@ -155,7 +156,7 @@ func (c *Console) allKeys(ctx context.Context, v *visit) (view keysPage, err err
 	if err != nil {
 		return view, err
 	}
-	used, pending := map[string]authority.UsageView{}, map[string]int{}
+	used, pending := map[string]accounts.UsageView{}, map[string]int{}
 	for _, one := range usage {
 		used[one.KeyID] = one
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -385,7 +386,7 @@ func (c *Console) key(ctx context.Context, v *visit, _ string) *Response {
 type keyPage struct {
 	Fields []field
 	Limits []limitRow
-	*authority.KeyReport
+	*accounts.KeyReport
 }
 
 // A limitRow is a limit of the policy or, of one that counts groups apart, one of its groups.

@@ -7,18 +7,17 @@
 package authority
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/service"
 	"bailiff/runtime/turns"
-	"bailiff/runtime/webhook"
 )
 
 // MaxBody is the largest body of authorize and test-run, in bytes (decisions, section 3).
@@ -27,10 +26,10 @@ const MaxBody = intent.MaxBody
 // Config is what an authority is made of. All of Service but Hosted, Operator, Guard and Metrics is required, and Policy unless
 // the service is hosted.
 type Config struct {
-	Service    service.Config
-	Observe    bool // SVC_MODE=OBSERVE: what the policy denies is approved, and recorded as what it is
-	Options    intent.Options
-	Deliveries *webhook.History // attempts to deliver, for the console; nil for none
+	Service  service.Config
+	Accounts accounts.Config // but Sync
+	Observe  bool            // SVC_MODE=OBSERVE: what the policy denies is approved, and recorded as what it is
+	Options  intent.Options
 
 	// Policy governs every key that has deployed none of its own until ReplaceDefault, where the service is self-hosted; nil
 	// where Hosted.
@@ -50,13 +49,12 @@ type Config struct {
 
 	// Mirror looks live keys up in the production service, when they are first used in the test environment; nil: none.
 	Mirror Mirror
-	// CheckURL refuses the url of a webhook, with the reason, or returns nil. Without it every webhook is refused.
-	CheckURL func(ctx context.Context, url string) error
 }
 
 // Authority decides intents, and does whatever else the API does. It is safe for concurrent use.
 type Authority struct {
 	*service.Service
+	*accounts.Accounts
 	Config
 	inForce   atomic.Pointer[Policy]      // the default policy; nil where Hosted
 	replacing atomic.Pointer[replacement] // of the default policy, while it is under way
@@ -99,6 +97,10 @@ func New(c Config) (*Authority, error) {
 
 func newAuthority(c Config) *Authority {
 	a := &Authority{Service: service.New(c.Service), Config: c, deployed: ratelimit.NewMemory(maxDeployers)}
+	if c.Mirror != nil {
+		c.Accounts.Sync = a
+	}
+	a.Accounts = accounts.New(a.Service, c.Accounts)
 	a.inForce.Store(c.Policy)
 	if a.hide = a.recordedValue; a.Signer != nil {
 		a.digestKey = a.Signer.DeriveKey(digestKeyLabel)

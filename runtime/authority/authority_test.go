@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
@@ -66,8 +67,8 @@ func newHouseOn(t *testing.T, l *commit.Ledger, random io.Reader) *house {
 	h := &house{t: t, ledger: l, log: &bytes.Buffer{}}
 	t.Cleanup(func() { h.ledger.Close() })
 	clock := func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
-	admin := &Admin{Ledger: h.ledger, Environment: service.Production, Clock: clock, Random: rand.Reader}
-	view, err := admin.CreateKey(context.Background(), NewKey{Email: "a@example.com"})
+	admin := NewAdmin(service.Config{Ledger: h.ledger, Environment: service.Production, Clock: clock, Random: rand.Reader})
+	view, err := admin.CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func TestClockStopsDecisions(t *testing.T) {
 		if _, after := h.counted(); after != records {
 			t.Errorf("%d records became %d", records, after)
 		}
-		admin := &Admin{Ledger: h.ledger, Clock: h.Clock, Guard: h.Guard}
+		admin := h.Admin()
 		view, err := admin.AcceptClock(context.Background())
 		if err != nil || !strings.Contains(view.Doubt, "1h0m0s ahead") || view.Time != m.wall || view.Ahead != "" {
 			t.Errorf("%+v %v", view, err)
@@ -101,7 +101,7 @@ func TestClockTakenBack(t *testing.T) {
 	h.Guard.Begin(time.Unix(0, latest))
 	_, fault := h.decide(bashIntent, false)
 	want(t, fault, errcode.ClockUnconfirmed)
-	admin := &Admin{Ledger: h.ledger, Clock: h.Clock, Guard: h.Guard}
+	admin := h.Admin()
 	if view, err := admin.AcceptClock(context.Background()); err != nil || !strings.Contains(view.Doubt, "before the latest record") {
 		t.Errorf("%+v %v", view, err)
 	}

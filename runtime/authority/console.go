@@ -11,22 +11,13 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/clock"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
-	"bailiff/runtime/webhook"
 	"bailiff/vm/errcode"
 )
 
 // What a page of the console reads of one key. Nothing here changes anything.
-
-// ReadmitKey returns the key of an id as it is now, under the rules by which [Authority.Authenticate] admits it. A session
-// that began with a key calls it for every request, so that it ends with the key.
-func (a *Authority) ReadmitKey(id ledger.ID, scopes ledger.Scopes) (*ledger.Key, *service.Failure) {
-	key, found := a.Ledger.LookupKeyID(id)
-	return a.admit(key, found, scopes)
-}
 
 // The windows of the log that LatestEvents looks at, one after the other, until it has enough. Each is read forwards: the
 // ledger has no other direction.
@@ -269,42 +260,6 @@ func (a *Authority) HoldsOf(ctx context.Context, key *ledger.Key) ([]HoldView, *
 	return views, nil
 }
 
-// KeyReport is a key with what it has used and deployed.
-type KeyReport struct {
-	Key         KeyView
-	PolicyHash  string // of the policy that the key has deployed; empty while it has none
-	Quota       uint64 // ALLOWED decisions of a month after which the key is refused; 0: as many as there are
-	Months      []MonthUsage
-	Deployments []DeploymentView
-}
-
-// MonthUsage is how many ALLOWED decisions a key had in a month.
-type MonthUsage struct {
-	Month   string // UTC, "2026-11"
-	Allowed uint64
-}
-
-// KeyReport returns what there is to know of a key without its secret.
-func (a *Authority) KeyReport(ctx context.Context, key *ledger.Key) (*KeyReport, *service.Failure) {
-	used, err := a.Ledger.Usage(ctx, key.ID)
-	if err != nil {
-		return nil, a.StoreFault("usage could not be read", err)
-	}
-	deployed, err := a.Ledger.Deployments(ctx, key.ID)
-	if err != nil {
-		return nil, a.StoreFault("deployments could not be read", err)
-	}
-	report := &KeyReport{Key: viewKey(key), Quota: a.quota(key), Deployments: viewDeployments(deployed)}
-	if key.PolicyHash != [32]byte{} {
-		report.PolicyHash = hex.EncodeToString(key.PolicyHash[:])
-	}
-	for i := len(used) - 1; i >= 0; i-- {
-		first := time.Date(int(used[i].Month/12), time.Month(used[i].Month%12+1), 1, 0, 0, 0, 0, time.UTC)
-		report.Months = append(report.Months, MonthUsage{first.Format(monthForm), used[i].Count})
-	}
-	return report, nil
-}
-
 // PolicyReport is the policy in force for a key.
 type PolicyReport struct {
 	Hash    string // policyHash
@@ -341,30 +296,6 @@ func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key) (*PolicyR
 	}
 	report.Text = string(bytes.ToValidUTF8(text, []byte("\uFFFD")))
 	return report, nil
-}
-
-// WebhookReport is a webhook with how its deliveries are doing.
-type WebhookReport struct {
-	WebhookView
-	DisabledAt time.Time         // when deliveries stopped after repeated failure; zero while it works
-	Dropped    uint64            // events that were not delivered
-	Attempts   []webhook.Attempt // the latest, newest first, since the service has started
-}
-
-// WebhookReports lists the webhooks of a key, oldest first.
-func (a *Authority) WebhookReports(ctx context.Context, key *ledger.Key) ([]WebhookReport, *service.Failure) {
-	hooks, err := a.Ledger.Webhooks(ctx, key.ID)
-	if err != nil {
-		return nil, a.StoreFault("webhooks could not be read", err)
-	}
-	reports := make([]WebhookReport, len(hooks))
-	for i := range hooks {
-		reports[i] = WebhookReport{WebhookView: viewWebhook(&hooks[i]), Dropped: hooks[i].Dropped, Attempts: a.Deliveries.Of(hooks[i].ID)}
-		if hooks[i].Disabled != 0 {
-			reports[i].DisabledAt = clock.Moment(hooks[i].Disabled)
-		}
-	}
-	return reports, nil
 }
 
 // VerifyAttestation verifies an attestation as a relying party does, with the keys that the service publishes, and returns its claims.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bailiff/compiler"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/intent"
@@ -207,7 +208,7 @@ func (a *Authority) judge(ctx context.Context, r *Request) (fault *service.Failu
 			return fault
 		}
 		a.awaitReplacement(ctx)
-		if r.key, fault = a.refresh(r.key); fault != nil {
+		if r.key, fault = a.Refresh(r.key); fault != nil {
 			return fault
 		}
 		r.now = a.Clock()
@@ -236,15 +237,6 @@ func invalidIntent(err error) *service.Failure {
 		}
 	}
 	return fault
-}
-
-// refresh looks a key up again whose epoch has moved.
-func (a *Authority) refresh(key *ledger.Key) (*ledger.Key, *service.Failure) {
-	fresh, found := a.Ledger.LookupKey(key.Hash)
-	if !found || fresh.Revoked != 0 {
-		return nil, service.BadKey()
-	}
-	return fresh, nil
 }
 
 // attempt judges the intent, carries the plan out, and answers; again says that the plan was stale.
@@ -323,19 +315,12 @@ func (r *Request) judge() {
 	} else {
 		r.frame = r.frame[:need]
 	}
-	r.policy.binding.Fill(r.in, provenance(r.key), program.Needs(r.in.ActionLower()), r.frame)
+	r.policy.binding.Fill(r.in, accounts.Provenance(r.key), program.Needs(r.in.ActionLower()), r.frame)
 	runMode := vm.First
 	if r.observe || r.Explain {
 		runMode = vm.All
 	}
 	r.result, r.sought = r.machine.Run(program, r.frame, runMode), maxSought
-}
-
-func provenance(key *ledger.Key) intent.Provenance {
-	if key.Shim {
-		return intent.Shim
-	}
-	return intent.Agent
 }
 
 // makePlan says what the verdict wants of the ledger.
@@ -347,7 +332,7 @@ func (a *Authority) makePlan(r *Request) error {
 		HideValue:     a.EventDetail != FullDetail,
 		Pass:          ledger.Ending{Decision: ledger.Allowed},
 		TooManyGroups: errcode.AggregateLimit,
-		Quota:         a.quota(r.key),
+		Quota:         a.Quota(r.key),
 	}
 	if r.key.PolicyHash == [32]byte{} {
 		r.plan.Default = r.policy.digest
@@ -517,7 +502,7 @@ func (r *Request) answer(outcome *ledger.Outcome, token []byte) (fault *service.
 	case ledger.KeyRevoked:
 		return service.BadKey(), false
 	case ledger.QuotaExceeded:
-		return quotaExceeded(r.key, outcome.Now), false
+		return accounts.QuotaExceeded(r.key, outcome.Now), false
 	case ledger.TooManyHolds:
 		return service.Fail(errcode.RateLimited, fmt.Sprintf("the key has %d open holds; resolve some, or let them expire", ledger.MaxOpenHolds)), false
 	case ledger.Passed, ledger.Held, ledger.HoldDenied, ledger.Refused, ledger.RefusedGroups:

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
 )
 
@@ -53,7 +54,7 @@ func TestDefaultUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newTown(t, func(c *Config) { c.Service.Hosted, c.Policy = false, policy })
-	view, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com"})
+	view, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}

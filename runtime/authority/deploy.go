@@ -2,7 +2,6 @@ package authority
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,7 +80,7 @@ func (a *Authority) deployInTurn(ctx context.Context, key *ledger.Key, request *
 		return nil, fault
 	}
 	d := storable(key.ID, request, policy, now)
-	d.Activation, d.RefuseRollback, d.MaxStored = activation, a.RefuseRollback, a.storage(key)
+	d.Activation, d.RefuseRollback, d.MaxStored = activation, a.RefuseRollback, a.Storage(key)
 	deployed, err := a.Ledger.Deploy(ctx, d)
 	if err != nil {
 		return nil, a.deployFault(err)
@@ -131,7 +130,7 @@ func (a *Authority) verify(key *ledger.Key, request *deployment) *service.Failur
 		return service.Fail(errcode.WarrantySignature, ErrUnsigned.Error()+"; sign it with `bailiff sign`")
 	case attest.VerifyPolicy(request.operator[:], framed.Body, framed.Signature) != nil:
 		return service.Fail(errcode.WarrantySignature, ErrSignature.Error())
-	case !a.mayOperate(key, request.operator):
+	case !a.MayOperate(key, request.operator):
 		return operatorMismatch()
 	}
 	return nil
@@ -193,7 +192,7 @@ func (a *Authority) compile(key *ledger.Key, src *grammar.Source) (*Policy, *com
 
 // countDeployment counts a policy that is about to be compiled, or refuses it. At 80 % of what a key may have the log says so.
 func (a *Authority) countDeployment(key *ledger.Key) *service.Failure {
-	w := a.Deployments
+	w := a.Config.Deployments
 	result, err := a.deployed.Take(key.ID.String(), w, a.Clock())
 	switch {
 	case err != nil:
@@ -219,22 +218,6 @@ func weightCode(found grammar.Diagnostics) errcode.Code {
 		}
 	}
 	return errcode.WarrantyInvalid
-}
-
-// mayOperate reports whether an operator key may speak for an API key: the one that it is pinned to; without a pin, the
-// service's own or, where the service is hosted, any.
-func (a *Authority) mayOperate(key *ledger.Key, operator [32]byte) bool {
-	pinned, open := a.operatorOf(key)
-	return open || pinned == operator
-}
-
-// operatorOf returns the operator key that an API key is pinned to; open says that the first deployment will pin one. It
-// is zero, and nobody's, where a self-hosted service has none.
-func (a *Authority) operatorOf(key *ledger.Key) (operator [32]byte, open bool) {
-	if key.Operator != [32]byte{} {
-		return key.Operator, false
-	}
-	return a.Operator, a.Hosted
 }
 
 func operatorMismatch() *service.Failure {
@@ -345,38 +328,4 @@ func warningsOf(src *grammar.Source, found grammar.Diagnostics) []Warning {
 		warnings = append(warnings, Warning{Code: string(r.Code), Message: r.Message, Line: r.Line, Column: r.Column, Hint: r.Hint})
 	}
 	return warnings
-}
-
-// A DeploymentView is a line of a key's log of deployments.
-type DeploymentView struct {
-	PolicyHash string    `json:"policyHash"`
-	DeployedAt time.Time `json:"deployedAt"`
-	LSN        uint64    `json:"lsn"`
-	Rollback   bool      `json:"rollback"`
-	Serial     uint64    `json:"serial,omitempty"`
-}
-
-// Deployments lists the deployments of the key of an id, oldest first. An error that wraps ledger.ErrNotFound says that
-// there is no such key.
-func (a *Admin) Deployments(ctx context.Context, id string) ([]DeploymentView, error) {
-	key, err := ledger.ParseID(id)
-	if err != nil {
-		return nil, err
-	}
-	log, err := a.Ledger.Deployments(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	if _, found := a.Ledger.LookupKeyID(key); !found {
-		return nil, fmt.Errorf("%w: no key has the id %s", ledger.ErrNotFound, key)
-	}
-	return viewDeployments(log), nil
-}
-
-func viewDeployments(log []ledger.DeploymentView) []DeploymentView {
-	views := []DeploymentView{}
-	for i := range log {
-		views = append(views, DeploymentView{hex.EncodeToString(log[i].PolicyHash[:]), clock.Moment(log[i].At), log[i].LSN, log[i].Rollback, log[i].Serial})
-	}
-	return views
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
@@ -106,7 +107,7 @@ func selfHosted(t *testing.T, by operator) func(*Config) {
 func TestSelfHostedDeploy(t *testing.T) {
 	by, other := newOperator(t), newOperator(t)
 	h := newTown(t, selfHosted(t, by))
-	view, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com", Scopes: []string{"authorize", "warranty:deploy"}})
+	view, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com", Scopes: []string{"authorize", "warranty:deploy"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestSelfHostedDeploy(t *testing.T) {
 		t.Errorf("%+v %v", own, fault)
 	}
 	h.Operator = [32]byte{} // a service that nobody told its operator
-	fresh, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com", FullGrant: true})
+	fresh, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com", FullGrant: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func (a *Authority) checkResolution(key *ledger.Key, hold *ledger.Hold, r *resol
 	if off := r.resolvedAt - now.Unix(); off > int64(resolutionTolerance/time.Second) || off < -int64(resolutionTolerance/time.Second) {
 		return service.Fail(errcode.ValidationSchema, fmt.Sprintf("resolved_at is not within %d seconds of now, %d", resolutionTolerance/time.Second, now.Unix()))
 	}
-	operator, _ := a.operatorOf(key)
+	operator, _ := a.OperatorOf(key)
 	message := attest.ResolutionText(hold.ID.String(), hex.EncodeToString(hold.IntentHash[:]), hex.EncodeToString(hold.PolicyHash[:]), r.decision, r.resolvedAt)
 	if attest.VerifyPolicy(operator[:], message, r.signature[:]) != nil {
 		return service.Fail(errcode.HoldSignature, "operator_signature does not verify with the operator public key that the API key is pinned to")

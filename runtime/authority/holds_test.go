@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -306,7 +307,7 @@ func TestHoldUsedOnce(t *testing.T) {
 func TestSelfHostedResolution(t *testing.T) {
 	by, other := newOperator(t), newOperator(t)
 	h := newTown(t, selfHosted(t, by))
-	view, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com"})
+	view, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}

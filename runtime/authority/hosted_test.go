@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
@@ -49,7 +50,7 @@ func newTown(t *testing.T, edit ...func(*Config)) *town {
 			Random: rand.Reader, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
 		},
 		DeployURL: "https://api.example.com/v1/warranty/deploy",
-		CheckURL:  func(context.Context, string) error { return nil },
+		Accounts:  accounts.Config{CheckURL: func(context.Context, string) error { return nil }},
 	}
 	for _, change := range edit {
 		change(&config)
@@ -63,7 +64,7 @@ func newTown(t *testing.T, edit ...func(*Config)) *town {
 func (h *town) pass(d time.Duration) { h.time.Add(int64(d)) }
 
 func (h *town) admin() *Admin {
-	return &Admin{Ledger: h.ledger, Environment: h.Environment, Hosted: h.Hosted, Clock: h.Clock, Random: rand.Reader}
+	return NewAdmin(h.Service.Config)
 }
 
 // register registers a key and returns its secret.

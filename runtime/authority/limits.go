@@ -79,7 +79,7 @@ func (a *Authority) Limits(ctx context.Context, key *ledger.Key) (*LimitsView, *
 			}
 			return view, nil
 		}
-		if key, fault = a.refresh(key); fault != nil {
+		if key, fault = a.Refresh(key); fault != nil {
 			return nil, fault
 		}
 	}

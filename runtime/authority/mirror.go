@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -61,15 +62,9 @@ type lookup struct {
 	fault *service.Failure
 }
 
-// unfinished reports whether a mirrored key still lacks the policy that it came with: the service ended between the two.
-// No other key is pinned and has no policy.
-func unfinished(key *ledger.Key) bool {
-	return key.Revoked == 0 && key.Operator != [32]byte{} && key.PolicyHash == [32]byte{}
-}
-
-// mirror takes a key over from production, once, whoever asks for it at the same time; known is the key as far as it is
+// Sync takes a key over from production, once, whoever asks for it at the same time; known is the key as far as it is
 // here. It returns the key as it is then: nil where production has none either.
-func (a *Authority) mirror(hash [32]byte, known *ledger.Key) (*ledger.Key, *service.Failure) {
+func (a *Authority) Sync(hash [32]byte, known *ledger.Key) (*ledger.Key, *service.Failure) {
 	question, mine, fault := a.mirrored.ask(hash, a.Clock().UnixNano())
 	switch {
 	case fault != nil:
@@ -195,7 +190,7 @@ func (a *Authority) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key,
 	if key.ID, err = ledger.ParseID(record.KeyID); err != nil {
 		return key, nil, err
 	}
-	if key.Scopes, err = scopesNamed(record.Scopes); err != nil {
+	if key.Scopes, err = accounts.ScopesNamed(record.Scopes); err != nil {
 		return key, nil, err
 	}
 	if record.Operator == "" && record.WarrantyMD == nil {

@@ -123,7 +123,7 @@ func TestMirrorMissing(t *testing.T) {
 	if _, err := production.ledger.RevokeKey(context.Background(), production.key(revoked).ID, noon.UnixNano()); err != nil {
 		t.Fatal(err)
 	}
-	unknown := keyPrefix + strings.Repeat("1", 64)
+	unknown := livePrefix + strings.Repeat("1", 64)
 	for range 3 {
 		for _, token := range []string{unknown, revoked} {
 			_, fault := test.Authenticate([]byte(token), 0)
@@ -135,7 +135,7 @@ func TestMirrorMissing(t *testing.T) {
 	if n := between.asked.Load(); n != 2 {
 		t.Errorf("production was asked %d times", n)
 	}
-	for _, token := range []string{"", "x", testKeyPrefix + strings.Repeat("1", 64), keyPrefix + strings.Repeat("1", 300)} {
+	for _, token := range []string{"", "x", testPrefix + strings.Repeat("1", 64), livePrefix + strings.Repeat("1", 300)} {
 		_, fault := test.Authenticate([]byte(token), 0)
 		want(t, fault, errcode.APIKeyInvalid)
 	}
@@ -148,7 +148,7 @@ func TestMirrorMissing(t *testing.T) {
 		t.Errorf("production was asked %d times", n)
 	}
 	for i := range 2 * maxMissing {
-		test.Authenticate(fmt.Appendf([]byte(keyPrefix), "%064d", i), 0)
+		test.Authenticate(fmt.Appendf([]byte(livePrefix), "%064d", i), 0)
 	}
 	if n := len(test.mirrored.missing); n > maxMissing {
 		t.Errorf("%d missing keys are remembered", n)
@@ -212,7 +212,7 @@ func TestMirrorBusy(t *testing.T) {
 	var busy atomic.Int64
 	for i := range 2 * maxLookups {
 		group.Go(func() {
-			if _, fault := test.Authenticate(fmt.Appendf([]byte(keyPrefix), "%064d", i), 0); codeOf(fault) == errcode.StoreUnavailable {
+			if _, fault := test.Authenticate(fmt.Appendf([]byte(livePrefix), "%064d", i), 0); codeOf(fault) == errcode.StoreUnavailable {
 				if busy.Add(1) == maxLookups {
 					close(between.slow)
 				}

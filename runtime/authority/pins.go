@@ -42,7 +42,7 @@ type PinsView struct {
 // Pins lists what a key has pinned of an MCP server, by the names of the tools.
 func (a *Authority) Pins(ctx context.Context, key *ledger.Key, server string) (*PinsView, *service.Failure) {
 	if err := ledger.CheckServer(server); err != nil {
-		return nil, service.Fail(errcode.ValidationSchema, reason(err, ledger.ErrInvalid))
+		return nil, service.Fail(errcode.ValidationSchema, service.Reason(err, ledger.ErrInvalid))
 	}
 	pins, err := a.Ledger.Pins(ctx, key.ID, server)
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *Authority) MeetTools(ctx context.Context, key *ledger.Key, body []byte)
 		return nil, fault
 	}
 	if err := list.Validate(); err != nil {
-		return nil, service.Fail(errcode.ValidationSchema, reason(err, ledger.ErrInvalid))
+		return nil, service.Fail(errcode.ValidationSchema, service.Reason(err, ledger.ErrInvalid))
 	}
 	if err := a.Ledger.MeetTools(ctx, &list); err != nil {
 		return nil, a.pinFault(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
 )
 
@@ -47,7 +48,7 @@ func newReplacing(t *testing.T) (*town, *bindingLedger, *ledger.Key) {
 	if err := h.BindDefault(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	view, err := h.admin().CreateKey(t.Context(), NewKey{Email: "a@example.com"})
+	view, err := h.admin().CreateKey(t.Context(), accounts.NewKey{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}

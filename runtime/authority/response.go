@@ -90,7 +90,7 @@ func (a *Authority) ResponsePolicy(ctx context.Context, key *ledger.Key) (*Respo
 				return view, fault
 			}
 		}
-		if key, fault = a.refresh(key); fault != nil {
+		if key, fault = a.Refresh(key); fault != nil {
 			return nil, fault
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
@@ -41,7 +42,7 @@ func NewSimulation(policy *Policy, options intent.Options, clock clock.Clock) (*
 }
 
 func (s *Simulation) createKey(shim bool) error {
-	name := string(provenance(&ledger.Key{Shim: shim}))
+	name := string(accounts.Provenance(&ledger.Key{Shim: shim}))
 	hash := sha256.Sum256([]byte(name))
 	key := ledger.Key{
 		ID: ledger.ID(hash[:16]).UUIDv4(), Hash: hash, Email: name + "@localhost.localdomain", Environment: service.Production,

@@ -396,8 +396,8 @@ func TestStorage(t *testing.T) {
 	if views, err := h.ledger.Deployments(context.Background(), key.ID); err != nil || len(views) != n-1 {
 		t.Errorf("%d deployments, %v", len(views), err)
 	}
-	key.Tier = planGrowth
-	if most := h.storage(key); most != 0 {
+	key.Tier = "growth"
+	if most := h.Storage(key); most != 0 {
 		t.Errorf("a paid plan has %d bytes", most)
 	}
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"strings"
 	"time"
 
 	"bailiff/runtime/strictjson"
@@ -71,3 +72,6 @@ func ReadBody(body []byte, members ...strictjson.Member) *Failure {
 	}
 	return nil
 }
+
+// Reason is what an error says behind the name of its kind.
+func Reason(err, kind error) string { return strings.TrimPrefix(err.Error(), kind.Error()+": ") }

@@ -1,4 +1,4 @@
-package authority
+package accounts
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type RegisteredKey struct {
 
 // Register issues an API key to whoever asks: of the smallest plan, with the scopes that the service gives. It needs a
 // policy before it can authorize anything.
-func (a *Authority) Register(ctx context.Context, body []byte) (*RegisteredKey, *service.Failure) {
+func (a *Accounts) Register(ctx context.Context, body []byte) (*RegisteredKey, *service.Failure) {
 	if !a.Hosted {
 		return nil, service.Fail(errcode.RegistrationClosed, "this service is self-hosted: its operator makes API keys with `bailiff keys create`")
 	}

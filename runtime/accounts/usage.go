@@ -1,4 +1,4 @@
-package authority
+package accounts
 
 import (
 	"context"
@@ -32,7 +32,7 @@ const monthForm = "2006-01"
 // Usage returns for each key that there was in a month ("2026-11"; "" is the current one, UTC) what it used and what it
 // would be billed. Only a hosted production service bills; elsewhere everything costs nothing. An error that wraps
 // ledger.ErrInvalid says that the month is none.
-func (a *Admin) Usage(ctx context.Context, month string) ([]UsageView, error) {
+func (a *Accounts) Usage(ctx context.Context, month string) ([]UsageView, error) {
 	start := a.Clock().UTC()
 	if month != "" {
 		var err error
@@ -65,7 +65,7 @@ func existed(key *ledger.Key, month time.Time) bool {
 }
 
 // bill is what a key's use in a month comes to.
-func (a *Admin) bill(key *ledger.Key, used []ledger.Usage, month time.Time) UsageView {
+func (a *Accounts) bill(key *ledger.Key, used []ledger.Usage, month time.Time) UsageView {
 	p := planOf(key)
 	if !a.Hosted || key.Environment != service.Production {
 		p = plan{name: p.name}

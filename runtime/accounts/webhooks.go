@@ -1,4 +1,4 @@
-package authority
+package accounts
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type WebhookView struct {
 
 // CreateWebhook registers a receiver. The plan is looked at before the scope, so that an account learns first what it
 // would have to pay for; a caller authenticates for no scope.
-func (a *Authority) CreateWebhook(ctx context.Context, key *ledger.Key, body []byte) (*WebhookView, *service.Failure) {
+func (a *Accounts) CreateWebhook(ctx context.Context, key *ledger.Key, body []byte) (*WebhookView, *service.Failure) {
 	switch p := planOf(key); {
 	case !p.webhooks:
 		return nil, service.Fail(errcode.TierInsufficient, "webhooks need the plan "+planGrowth+" or "+planEnterprise+"; the account has "+p.name)
@@ -53,7 +53,7 @@ func (a *Authority) CreateWebhook(ctx context.Context, key *ledger.Key, body []b
 }
 
 // readWebhook reads what is to be registered, and draws a secret where none is given.
-func (a *Authority) readWebhook(ctx context.Context, body []byte, hook *ledger.Webhook) *service.Failure {
+func (a *Accounts) readWebhook(ctx context.Context, body []byte, hook *ledger.Webhook) *service.Failure {
 	fault := service.ReadBody(body,
 		strictjson.Text("url", true, ledger.MaxWebhookURL, &hook.URL),
 		strictjson.List("events", true, func(value json.RawMessage) string { return readTopic(value, &hook.Topics) }),
@@ -66,7 +66,7 @@ func (a *Authority) readWebhook(ctx context.Context, body []byte, hook *ledger.W
 		return service.Fail(errcode.WebhookURL, "this service delivers no webhooks")
 	}
 	if err := a.CheckURL(ctx, hook.URL); err != nil {
-		return service.Fail(errcode.WebhookURL, "url: "+reason(err, webhook.ErrURL))
+		return service.Fail(errcode.WebhookURL, "url: "+service.Reason(err, webhook.ErrURL))
 	}
 	if hook.Secret == nil {
 		var err error
@@ -101,17 +101,14 @@ func readSecret(value json.RawMessage, secret *[]byte) (problem string) {
 	}
 	raw, err := webhook.ParseSecret(wire)
 	if err != nil {
-		return "can't be used: " + reason(err, webhook.ErrSecret)
+		return "can't be used: " + service.Reason(err, webhook.ErrSecret)
 	}
 	*secret = raw
 	return ""
 }
 
-// reason is what an error says behind the name of its kind.
-func reason(err, kind error) string { return strings.TrimPrefix(err.Error(), kind.Error()+": ") }
-
 // Webhooks lists the receivers of a key, oldest first, without their secrets.
-func (a *Authority) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookView, *service.Failure) {
+func (a *Accounts) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookView, *service.Failure) {
 	hooks, err := a.Ledger.Webhooks(ctx, key.ID)
 	if err != nil {
 		return nil, a.StoreFault("webhooks could not be read", err)
@@ -124,17 +121,17 @@ func (a *Authority) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookVie
 }
 
 // RemoveWebhook removes a receiver of a key, and what waits to be delivered to it.
-func (a *Authority) RemoveWebhook(ctx context.Context, key *ledger.Key, id string) *service.Failure {
+func (a *Accounts) RemoveWebhook(ctx context.Context, key *ledger.Key, id string) *service.Failure {
 	return a.changeWebhook(ctx, key, id, a.Ledger.RemoveWebhook)
 }
 
 // EnableWebhook has a receiver that was disabled told again of what happens from now on.
-func (a *Authority) EnableWebhook(ctx context.Context, key *ledger.Key, id string) *service.Failure {
+func (a *Accounts) EnableWebhook(ctx context.Context, key *ledger.Key, id string) *service.Failure {
 	return a.changeWebhook(ctx, key, id, a.Ledger.EnableWebhook)
 }
 
 // changeWebhook does something to one webhook of a key.
-func (a *Authority) changeWebhook(ctx context.Context, key *ledger.Key, id string, change func(_ context.Context, key, id ledger.ID, at int64) error) *service.Failure {
+func (a *Accounts) changeWebhook(ctx context.Context, key *ledger.Key, id string, change func(_ context.Context, key, id ledger.ID, at int64) error) *service.Failure {
 	parsed, _ := ledger.ParseID(id) // the zero id names no webhook
 	err := change(ctx, key.ID, parsed, a.Clock().UnixNano())
 	switch {
@@ -146,7 +143,7 @@ func (a *Authority) changeWebhook(ctx context.Context, key *ledger.Key, id strin
 	return nil
 }
 
-func (a *Authority) webhookFault(err error) *service.Failure {
+func (a *Accounts) webhookFault(err error) *service.Failure {
 	if errors.Is(err, ledger.ErrTooMany) {
 		return service.Fail(errcode.TooManyWebhooks, fmt.Sprintf("the API key has %d webhooks; remove one first", ledger.MaxWebhooks))
 	}
