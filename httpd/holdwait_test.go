@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"bailiff/runtime/accounts"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 )
 
@@ -122,7 +122,7 @@ func TestThousandWaiters(t *testing.T) {
 			t.Fatalf("%d %s", status, body)
 		}
 	}
-	if took := time.Since(resolved); took > authority.MaxHoldWait/2 {
+	if took := time.Since(resolved); took > holds.MaxWait/2 {
 		t.Errorf("the answers took %v", took)
 	}
 }
@@ -173,7 +173,7 @@ func TestShutdownAnswersWaiters(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(authority.MaxHoldWait / 2):
+	case <-time.After(holds.MaxWait / 2):
 		t.Error("the shutdown waits for those who wait")
 	}
 }
@@ -207,7 +207,7 @@ func TestGoneWaiterLeaves(t *testing.T) {
 	for reads.n.Load() < began+20 {
 		time.Sleep(time.Millisecond)
 	}
-	for end := time.Now().Add(authority.MaxHoldWait / 2); server.http.GetOpenConnectionsCount() > 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(holds.MaxWait / 2); server.http.GetOpenConnectionsCount() > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d connections of clients that have gone are open", server.http.GetOpenConnectionsCount())
 		}

@@ -11,6 +11,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
 )
@@ -139,7 +140,7 @@ func decisionNamed(text string) (ledger.Decision, bool) {
 // waitQuery reads the query parameter wait of a hold: whole seconds. A query of anything else is left alone, as on every
 // route.
 func waitQuery(arguments *fasthttp.Args) (wait time.Duration, fault *service.Failure) {
-	const most = uint64(authority.MaxHoldWait / time.Second)
+	const most = uint64(holds.MaxWait / time.Second)
 	values := arguments.PeekMulti("wait")
 	if len(values) == 0 {
 		return 0, nil

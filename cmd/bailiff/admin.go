@@ -19,6 +19,7 @@ import (
 	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/evidence"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	"bailiff/runtime/metrics"
@@ -35,7 +36,7 @@ type admin interface {
 	ChangeScopes(ctx context.Context, id string, change accounts.ScopeChange) (accounts.KeyView, error)
 	Usage(ctx context.Context, month string) ([]accounts.UsageView, error)
 	Deployments(ctx context.Context, keyID string) ([]accounts.DeploymentView, error)
-	Holds(context.Context) ([]authority.HoldView, error)
+	AllHolds(context.Context) ([]holds.Summary, error)
 	AcceptClock(context.Context) (authority.ClockView, error)
 	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
 	Limits(ctx context.Context, keyID string) (*authority.LimitsView, error)
@@ -162,7 +163,7 @@ func (r *remoteAdmin) Deployments(ctx context.Context, keyID string) (views []ac
 }
 
 // Holds lists the holds.
-func (r *remoteAdmin) Holds(ctx context.Context) (views []authority.HoldView, err error) {
+func (r *remoteAdmin) AllHolds(ctx context.Context) (views []holds.Summary, err error) {
 	err = r.call(ctx, "GET", "/holds", nil, &views)
 	return views, err
 }

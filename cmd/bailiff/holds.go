@@ -19,8 +19,8 @@ import (
 	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/holds"
 	"bailiff/vm"
 )
 
@@ -43,11 +43,11 @@ func (c *holdsListCommand) Help() string {
 // Run lists the holds of all keys.
 func (c *holdsListCommand) Run(std streams) error {
 	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
-		holds, err := a.Holds(ctx)
+		unresolved, err := a.AllHolds(ctx)
 		if err != nil || c.JSON {
-			return orPrint(std.out, holds, err)
+			return orPrint(std.out, unresolved, err)
 		}
-		return printTable(std.out, "HOLD\tSTATUS\tACTION\tAGENT\tRULE\tENTRY\tCREATED\tEXPIRES", holds, func(h authority.HoldView) string {
+		return printTable(std.out, "HOLD\tSTATUS\tACTION\tAGENT\tRULE\tENTRY\tCREATED\tEXPIRES", unresolved, func(h holds.Summary) string {
 			return strings.Join([]string{h.HoldID, h.Status, h.Method, h.AgentID, h.PolicyRule, cmp.Or(h.Entry, "-"), h.CreatedAt.Format(time.RFC3339), h.ExpiresAt.Format(time.RFC3339)}, "\t")
 		})
 	})

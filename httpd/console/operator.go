@@ -14,6 +14,7 @@ import (
 
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 )
 
@@ -109,7 +110,7 @@ func (c *Console) signInOperator(v *visit) *Response {
 // keysPage is what the operator sees of all keys.
 type keysPage struct {
 	Keys    []keyRow
-	Waiting []authority.HoldView
+	Waiting []holds.Summary
 	Latest  []keyedRow
 }
 
@@ -152,7 +153,7 @@ func (c *Console) allKeys(ctx context.Context, v *visit) (view keysPage, err err
 	if err != nil {
 		return view, err
 	}
-	holds, err := c.Operator.Holds(ctx)
+	holds, err := c.Operator.AllHolds(ctx)
 	if err != nil {
 		return view, err
 	}

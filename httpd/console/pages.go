@@ -14,6 +14,7 @@ import (
 
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
@@ -178,7 +179,7 @@ type overview struct {
 	Half    time.Duration // within which half of the requests to decide were answered, of all keys; zero before the first
 	Most    time.Duration // and within which 99 % of them were
 	Limits  []limitRow
-	Waiting []authority.HoldView
+	Waiting []holds.Summary
 	Latest  []row
 }
 

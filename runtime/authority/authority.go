@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"bailiff/runtime/accounts"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
@@ -40,7 +41,7 @@ type Config struct {
 	RefuseRollback bool
 	// Deployments is how many policies a key may have compiled in a time (SVC_RATE_LIMIT_DEPLOY). Zero is no limit.
 	Deployments ratelimit.Window
-	// HoldWaits is how many requests may wait for holds at once. 0: MaxHoldWaits.
+	// HoldWaits is how many requests may wait for holds at once. 0: holds.MaxWaits.
 	HoldWaits int
 	// Shims are the trusted shims; nil: none.
 	Shims *TrustedShims
@@ -55,6 +56,7 @@ type Config struct {
 type Authority struct {
 	*service.Service
 	*accounts.Accounts
+	*holds.Holds
 	Config
 	inForce   atomic.Pointer[Policy]      // the default policy; nil where Hosted
 	replacing atomic.Pointer[replacement] // of the default policy, while it is under way
@@ -71,7 +73,6 @@ type Authority struct {
 	largeLoads *turns.Turns      // of those with large texts
 	heavy      *turns.Turns      // of judging what may take long
 	pages      *turns.Turns      // of reading pages of events
-	holdWaits  *holdWaits        // of requests for holds
 	deployed   *ratelimit.Memory // counts for Deployments
 
 	digestKey [32]byte    // of digests in records
@@ -101,6 +102,7 @@ func newAuthority(c Config) *Authority {
 		c.Accounts.Sync = a
 	}
 	a.Accounts = accounts.New(a.Service, c.Accounts)
+	a.Holds = holds.New(a.Service, a.Accounts, c.HoldWaits)
 	a.inForce.Store(c.Policy)
 	if a.hide = a.recordedValue; a.Signer != nil {
 		a.digestKey = a.Signer.DeriveKey(digestKeyLabel)
@@ -118,13 +120,11 @@ func (a *Authority) watchBudgets() {
 	a.heavy = turns.New(turns.HalfOf(), turns.MaxWaiting, a.Long, a.Watch(metrics.Evaluating))
 	a.pages = turns.New(turns.HalfOf(), turns.MaxWaiting, a.Long, a.Watch(metrics.Paging))
 	a.policies.watch, a.policies.lingers = a.Watch(metrics.Programs), a.Watch(metrics.Lingering)
-	a.holdWaits = newHoldWaits(a.HoldWaits, a.Watch(metrics.Waiting))
 	a.Gauge(metrics.Compiling, turns.HalfOf(), a.compiles.UnderWay)
 	a.Gauge(metrics.Evaluating, turns.HalfOf(), a.heavy.UnderWay)
 	a.Gauge(metrics.Loading, 2*turns.HalfOf()+1, func() int { return a.loads.UnderWay() + a.largeLoads.UnderWay() })
 	a.Gauge(metrics.Programs, maxIdle, a.policies.kept)
 	a.Gauge(metrics.Paging, turns.HalfOf(), a.pages.UnderWay)
-	a.Gauge(metrics.Waiting, a.holdWaits.most, a.holdWaits.waiting)
 	a.Gauge(metrics.Lingering, maxLingering, a.policies.stillUsed)
 }
 

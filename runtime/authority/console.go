@@ -247,19 +247,6 @@ func (c *DecisionCounts) add(e *eventjson.Event) {
 // maxCountedHours bounds ByHour: a week. Later hours are in the other counts only.
 const maxCountedHours = 7 * 24
 
-// HoldsOf lists the unexpired holds of a key, oldest first.
-func (a *Authority) HoldsOf(ctx context.Context, key *ledger.Key) ([]HoldView, *service.Failure) {
-	holds, err := a.Ledger.Holds(ctx, key.ID, a.Clock().UnixNano())
-	if err != nil {
-		return nil, a.StoreFault("holds could not be read", err)
-	}
-	views := make([]HoldView, len(holds))
-	for i := range holds {
-		views[i] = viewHold(&holds[i])
-	}
-	return views, nil
-}
-
 // PolicyReport is the policy in force for a key.
 type PolicyReport struct {
 	Hash    string // policyHash

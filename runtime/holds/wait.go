@@ -1,4 +1,4 @@
-package authority
+package holds
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// MaxHoldWait is the longest that one request waits for a hold.
-	MaxHoldWait = 30 * time.Second
-	// MaxHoldWaits is how many requests wait for holds at once, unless Config.HoldWaits says otherwise; and a quarter of
+	// MaxWait is the longest that one request waits for a hold.
+	MaxWait = 30 * time.Second
+	// MaxWaits is how many requests wait for holds at once, unless New is told otherwise; and a quarter of
 	// them are the most of one key. Whoever finds no room gets the hold as it is.
-	MaxHoldWaits = 4096
+	MaxWaits = 4096
 )
 
 // holdWaits wakes the requests that wait for holds. A hold has one entry, however many wait for it.
@@ -38,7 +38,7 @@ type holdWait struct {
 
 func newHoldWaits(most int, w *turns.Watch) *holdWaits {
 	if most <= 0 {
-		most = MaxHoldWaits
+		most = MaxWaits
 	}
 	return &holdWaits{most: most, watch: w, byKey: map[ledger.ID]int{}, holds: map[ledger.ID]*holdWait{}}
 }
@@ -95,11 +95,14 @@ func (h *holdWaits) waiting() int {
 	return h.count
 }
 
+// Waiting returns how many requests wait for holds.
+func (a *Holds) Waiting() int { return a.waits.waiting() }
+
 // WaitHold is Hold that waits, at most MaxHoldWait, for the hold to be resolved. It reads the hold once. Where the wait or ctx
 // ends before, or too many wait already, the hold is PENDING; where the hold expires meanwhile it is not found.
-func (a *Authority) WaitHold(ctx context.Context, key *ledger.Key, id string, wait time.Duration) (*HoldRead, *service.Failure) {
+func (a *Holds) WaitHold(ctx context.Context, key *ledger.Key, id string, wait time.Duration) (*View, *service.Failure) {
 	parsed, _ := ledger.ParseID(id) // as Hold has it
-	waiter, leave, ok := a.holdWaits.add(key.ID, parsed)
+	waiter, leave, ok := a.waits.add(key.ID, parsed)
 	if !ok {
 		return a.Hold(ctx, key, id)
 	}
@@ -117,9 +120,9 @@ func (a *Authority) WaitHold(ctx context.Context, key *ledger.Key, id string, wa
 }
 
 // awaitHold waits, and puts what has become of the hold into it.
-func (a *Authority) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger.Hold, waiter *holdWait, wait time.Duration) *service.Failure {
+func (a *Holds) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger.Hold, waiter *holdWait, wait time.Duration) *service.Failure {
 	left := time.Duration(hold.Expires - a.Clock().UnixNano())
-	timer := time.NewTimer(min(wait, MaxHoldWait, left))
+	timer := time.NewTimer(min(wait, MaxWait, left))
 	defer timer.Stop()
 	select {
 	case <-waiter.resolved:
