@@ -61,7 +61,7 @@ func newAuthority(tb testing.TB) (*authority.Authority, *ledger.Key) {
 		}
 	})
 	clock := clock.System()
-	a, err := authority.New(authority.Config{Policy: policy, Service: service.Config{
+	a, err := authority.New(authority.Config{Policies: authority.PoliciesConfig{Default: policy}, Service: service.Config{
 		Ledger: l, Signer: signer, Environment: service.Production, Issuer: "svc-core",
 		Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
 	}})

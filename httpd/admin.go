@@ -59,7 +59,9 @@ var adminRoutes = []struct {
 	{"PUT", "/keys/", "/full-grant", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.GrantAll(ctx, id))
 	}},
-	{"GET", "/holds", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) { reply(ctx, fasthttp.StatusOK)(s.admin.AllHolds(ctx)) }},
+	{"GET", "/holds", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.AllHolds(ctx))
+	}},
 	{"GET", "/usage", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Usage(ctx, string(ctx.QueryArgs().Peek("month"))))
 	}},

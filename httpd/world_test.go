@@ -94,7 +94,7 @@ func (w *world) authority(policy string, observe bool) *authority.Authority {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		loaded.Text, config.Policy = []byte(policy), loaded
+		loaded.Text, config.Policies.Default = []byte(policy), loaded
 		config.Service.Operator = [32]byte(w.operator.Public().(ed25519.PublicKey))
 	}
 	decider, err := authority.New(config)

@@ -41,7 +41,7 @@ type admin interface {
 	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
 	Limits(ctx context.Context, keyID string) (*authority.LimitsView, error)
 	Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error)
-	Pins(ctx context.Context, query authority.PinQuery) ([]authority.KeyPinView, error)
+	AllPins(ctx context.Context, query authority.PinQuery) ([]authority.KeyPinView, error)
 	AcceptTool(ctx context.Context, choice authority.PinChoice) (authority.KeyPinView, error)
 	ForgetTools(ctx context.Context, choice authority.PinChoice) (authority.PinQuery, error)
 }
@@ -195,7 +195,7 @@ func (r *remoteAdmin) Evidence(ctx context.Context, id, keyID string) (*evidence
 }
 
 // Pins lists pins.
-func (r *remoteAdmin) Pins(ctx context.Context, query authority.PinQuery) (views []authority.KeyPinView, err error) {
+func (r *remoteAdmin) AllPins(ctx context.Context, query authority.PinQuery) (views []authority.KeyPinView, err error) {
 	values := url.Values{"key": {query.KeyID}, "server": {query.Server}, "tool": {query.Tool}}
 	err = r.call(ctx, "GET", "/pins?"+values.Encode(), nil, &views)
 	return views, err

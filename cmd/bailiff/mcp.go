@@ -48,7 +48,7 @@ func (f *pinFlags) one(ctx context.Context, a admin, tool string) ([]authority.K
 		return nil, query, err
 	}
 	query.Tool = tool
-	pins, err := a.Pins(ctx, query)
+	pins, err := a.AllPins(ctx, query)
 	if err != nil {
 		return nil, query, err
 	}
@@ -86,7 +86,7 @@ func (c *mcpPinsCommand) Run(std streams) error {
 		}
 	}
 	return withAdmin(std, mustExist, func(ctx context.Context, a admin) error {
-		pins, err := a.Pins(ctx, query)
+		pins, err := a.AllPins(ctx, query)
 		if err != nil || c.JSON {
 			return orPrint(std.out, pins, err)
 		}

@@ -158,9 +158,11 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 			Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
 		},
 		Observe: s.observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
-		Policy:      r.boot.policy,
-		EventDetail: detail, RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Deployments: s.limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
-		Mirror: mirror, HoldWaits: r.places.holdWaits(),
+		EventDetail: detail, HoldWaits: r.places.holdWaits(),
+		Policies: authority.PoliciesConfig{
+			Default: r.boot.policy, RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Deployments: s.limits().Deploy, Shims: shims,
+			DeployURL: r.deployURL(), Mirror: mirror,
+		},
 		Accounts: accounts.Config{Deliveries: r.deliveries, CheckURL: func(ctx context.Context, url string) error {
 			return webhook.CheckURL(ctx, url, s.on("SVC_WEBHOOK_ALLOW_PRIVATE"))
 		}},

@@ -53,7 +53,7 @@ func NewService(policy *Policy, signer *attest.Signer) (*Service, error) {
 	}
 	store, clock, log := memory.New(), func() time.Time { return now }, slog.New(slog.DiscardHandler)
 	s := &Service{verifier: verifier, signer: signer, store: store}
-	if s.authority, err = authority.New(authority.Config{Policy: loaded, Service: service.Config{
+	if s.authority, err = authority.New(authority.Config{Policies: authority.PoliciesConfig{Default: loaded}, Service: service.Config{
 		Ledger: store, Signer: signer, Environment: service.Production, Issuer: issuer, Clock: clock, Random: rand.Reader, Log: log,
 	}}); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func NewService(text string, signer *attest.Signer) (*Service, error) {
 	}
 	store, clock := memory.New(), func() time.Time { return now }
 	s := &Service{ledger: closer(func() { store.Close() })}
-	s.authority, err = authority.New(authority.Config{Policy: policy, Service: service.Config{
+	s.authority, err = authority.New(authority.Config{Policies: authority.PoliciesConfig{Default: policy}, Service: service.Config{
 		Ledger: store, Signer: signer, Environment: service.Production, Issuer: "svc-core",
 		Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
 	}})

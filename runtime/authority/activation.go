@@ -87,7 +87,7 @@ func (c *consent) unbound() bool {
 
 // activate judges whether the policy needs a trusted shim's consent, and whether the request brings it. It returns no
 // activation where none is needed.
-func (a *Authority) activate(policy *compiler.Policy, hash string, request *deployment, now time.Time) (*ledger.Activation, *service.Failure) {
+func (a *Policies) activate(policy *compiler.Policy, hash string, request *deployment, now time.Time) (*ledger.Activation, *service.Failure) {
 	needed := capabilities(policy)
 	if len(needed) == 0 {
 		return nil, nil

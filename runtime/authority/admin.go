@@ -12,6 +12,7 @@ type Admin struct {
 	*service.Service
 	*accounts.Accounts
 	*holds.Holds
+	*Policies
 	Decider *Authority // the service that runs; nil where none does
 }
 
@@ -20,8 +21,8 @@ type Admin struct {
 func NewAdmin(c service.Config) *Admin {
 	s := service.New(c)
 	a := accounts.New(s, accounts.Config{})
-	return &Admin{Service: s, Accounts: a, Holds: holds.New(s, a, 0)}
+	return &Admin{Service: s, Accounts: a, Holds: holds.New(s, a, 0), Policies: NewPolicies(s, a, PoliciesConfig{})}
 }
 
 // Admin returns what the operator of the service that runs may do.
-func (a *Authority) Admin() *Admin { return &Admin{a.Service, a.Accounts, a.Holds, a} }
+func (a *Authority) Admin() *Admin { return &Admin{a.Service, a.Accounts, a.Holds, a.Policies, a} }

@@ -72,7 +72,7 @@ func newHouseOn(t *testing.T, l *commit.Ledger, random io.Reader) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Authority, err = New(Config{Policy: policy, Service: service.Config{
+	h.Authority, err = New(Config{Policies: PoliciesConfig{Default: policy}, Service: service.Config{
 		Ledger: h.ledger, Signer: signer, Environment: service.Production, Issuer: "svc-core",
 		Clock: clock, Random: random, Log: slog.New(slog.NewTextHandler(h.log, nil)),
 	}})

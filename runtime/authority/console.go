@@ -1,7 +1,6 @@
 package authority
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
@@ -246,44 +244,6 @@ func (c *DecisionCounts) add(e *eventjson.Event) {
 
 // maxCountedHours bounds ByHour: a week. Later hours are in the other counts only.
 const maxCountedHours = 7 * 24
-
-// PolicyReport is the policy in force for a key.
-type PolicyReport struct {
-	Hash    string // policyHash
-	Own     bool   // the key has deployed it; otherwise it is the default policy
-	Text    string // as it was signed
-	Rules   []Place
-	Version string // of the policy format
-}
-
-// errOtherText says that the text of the default policy is not that of the policy in force.
-var errOtherText = errors.New("the text of the default policy is not that of the policy in force")
-
-// PolicyReport returns the policy in force for a key, with its text.
-func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key) (*PolicyReport, *service.Failure) {
-	policy, fault, again := a.policyOf(ctx, key, a.Clock().UnixNano())
-	switch {
-	case again:
-		return nil, service.Retryable(errcode.EvaluationBusy, "the policy is being replaced; ask again", service.ComeAgain)
-	case fault != nil:
-		return nil, fault
-	}
-	report := &PolicyReport{Hash: policy.Hash, Version: policy.Version, Own: key.PolicyHash != [32]byte{}, Rules: policy.Places()}
-	text := policy.Text
-	if report.Own {
-		stored, err := a.Ledger.Policy(ctx, key.ID)
-		if err != nil {
-			return nil, a.StoreFault("the policy could not be read", err)
-		}
-		text = stored.Text
-	}
-	framed, found := grammar.Split(grammar.NewSource("warranty.md", text))
-	if found.HasErrors() || grammar.PolicyHash(framed.Body) != policy.Hash {
-		return nil, a.StoreFault("the policy could not be read", errOtherText)
-	}
-	report.Text = string(bytes.ToValidUTF8(text, []byte("\uFFFD")))
-	return report, nil
-}
 
 // VerifyAttestation verifies an attestation as a relying party does, with the keys that the service publishes, and returns its claims.
 // It does not use the attestation up, nor say whether it was used.

@@ -207,7 +207,7 @@ func (a *Authority) judge(ctx context.Context, r *Request) (fault *service.Failu
 		if !again {
 			return fault
 		}
-		a.awaitReplacement(ctx)
+		a.AwaitReplacement(ctx)
 		if r.key, fault = a.Refresh(r.key); fault != nil {
 			return fault
 		}
@@ -241,7 +241,7 @@ func invalidIntent(err error) *service.Failure {
 
 // attempt judges the intent, carries the plan out, and answers; again says that the plan was stale.
 func (a *Authority) attempt(ctx context.Context, r *Request) (fault *service.Failure, again bool) {
-	policy, fault, again := a.policyOf(ctx, r.key, r.now.UnixNano())
+	policy, fault, again := a.Of(ctx, r.key, r.now.UnixNano())
 	if policy == nil {
 		return fault, again
 	}

@@ -52,7 +52,7 @@ type deployment struct {
 
 // Deploy binds a signed policy to a key, at once and as a whole: every request is judged either by the policy before or
 // by this one. Nothing is written before all is found good.
-func (a *Authority) Deploy(ctx context.Context, key *ledger.Key, body []byte) (*DeployView, *service.Failure) {
+func (a *Policies) Deploy(ctx context.Context, key *ledger.Key, body []byte) (*DeployView, *service.Failure) {
 	request, fault := readDeployment(body)
 	if fault != nil {
 		return nil, fault
@@ -69,7 +69,7 @@ func (a *Authority) Deploy(ctx context.Context, key *ledger.Key, body []byte) (*
 }
 
 // deployInTurn compiles and stores a policy that its operator has signed.
-func (a *Authority) deployInTurn(ctx context.Context, key *ledger.Key, request *deployment) (*DeployView, *service.Failure) {
+func (a *Policies) deployInTurn(ctx context.Context, key *ledger.Key, request *deployment) (*DeployView, *service.Failure) {
 	now := a.Clock()
 	policy, compiled, fault := a.accept(key, request, now)
 	if fault != nil {
@@ -80,7 +80,7 @@ func (a *Authority) deployInTurn(ctx context.Context, key *ledger.Key, request *
 		return nil, fault
 	}
 	d := storable(key.ID, request, policy, now)
-	d.Activation, d.RefuseRollback, d.MaxStored = activation, a.RefuseRollback, a.Storage(key)
+	d.Activation, d.RefuseRollback, d.MaxStored = activation, a.RefuseRollback, a.accounts.Storage(key)
 	deployed, err := a.Ledger.Deploy(ctx, d)
 	if err != nil {
 		return nil, a.deployFault(err)
@@ -89,7 +89,7 @@ func (a *Authority) deployInTurn(ctx context.Context, key *ledger.Key, request *
 	warnings := warningsOf(request.src, policy.Warnings)
 	a.keep(policy, now)
 	if key.PolicyHash != policy.digest {
-		a.policies.forget(key.PolicyHash)
+		a.programs.forget(key.PolicyHash)
 	}
 	if deployed.Rollback {
 		a.Log.Warn("a key went back to a policy that was replaced before, which SVC_REFUSE_ROLLBACK=false lets through; see that it is no old copy", "key", key.ID.String(), "policyHash", policy.Hash)
@@ -121,7 +121,7 @@ func readDeployment(body []byte) (*deployment, *service.Failure) {
 
 // verify holds what can be said of a deployment without compiling: the frame of the signature block, the signature, the
 // operator key that the API key is pinned to. So nobody but the operator has the service compile anything.
-func (a *Authority) verify(key *ledger.Key, request *deployment) *service.Failure {
+func (a *Policies) verify(key *ledger.Key, request *deployment) *service.Failure {
 	framed, found := grammar.Split(request.src)
 	switch {
 	case found.HasErrors():
@@ -130,14 +130,14 @@ func (a *Authority) verify(key *ledger.Key, request *deployment) *service.Failur
 		return service.Fail(errcode.WarrantySignature, ErrUnsigned.Error()+"; sign it with `bailiff sign`")
 	case attest.VerifyPolicy(request.operator[:], framed.Body, framed.Signature) != nil:
 		return service.Fail(errcode.WarrantySignature, ErrSignature.Error())
-	case !a.MayOperate(key, request.operator):
+	case !a.accounts.MayOperate(key, request.operator):
 		return operatorMismatch()
 	}
 	return nil
 }
 
 // accept compiles a policy, and holds what its text says of where and when it may be in force.
-func (a *Authority) accept(key *ledger.Key, request *deployment, now time.Time) (*Policy, *compiler.Compiled, *service.Failure) {
+func (a *Policies) accept(key *ledger.Key, request *deployment, now time.Time) (*Policy, *compiler.Compiled, *service.Failure) {
 	policy, compiled, fault := a.compile(key, request.src)
 	if fault != nil {
 		return nil, nil, fault
@@ -157,7 +157,7 @@ const maxDeployers = 1 << 16
 
 // turnToDeploy waits for the turn to compile and store a policy: one at a time of a key, and few in all. It lasts until the
 // policy is stored, for it is in memory until then.
-func (a *Authority) turnToDeploy(ctx context.Context, key *ledger.Key) (done func(), fault *service.Failure) {
+func (a *Policies) turnToDeploy(ctx context.Context, key *ledger.Key) (done func(), fault *service.Failure) {
 	waiting, cancel := context.WithTimeout(ctx, 4*compileTime)
 	defer cancel()
 	done, ok := a.compiles.Take(waiting, key.ID)
@@ -169,7 +169,7 @@ func (a *Authority) turnToDeploy(ctx context.Context, key *ledger.Key) (done fun
 
 // compile compiles a policy that is to be deployed: no longer than compileTime, and no more often than Deployments says.
 // What is refused in the end has cost the same, and counts.
-func (a *Authority) compile(key *ledger.Key, src *grammar.Source) (*Policy, *compiler.Compiled, *service.Failure) {
+func (a *Policies) compile(key *ledger.Key, src *grammar.Source) (*Policy, *compiler.Compiled, *service.Failure) {
 	if fault := a.countDeployment(key); fault != nil {
 		return nil, nil, fault
 	}
@@ -184,15 +184,15 @@ func (a *Authority) compile(key *ledger.Key, src *grammar.Source) (*Policy, *com
 	case err != nil:
 		a.Log.Error("a policy compiles and can't be used", "error", err)
 		return nil, nil, service.Fail(errcode.Internal, "the policy can't be used; nothing was deployed")
-	case !a.policies.hasRoom(policy):
+	case !a.programs.hasRoom(policy):
 		return nil, nil, service.Retryable(errcode.WarrantyBusy, fmt.Sprintf("requests still use %d MiB of programs that were replaced, and this one is large; nothing was deployed, so deploy again", maxLingering>>20), service.ComeAgain)
 	}
 	return policy, compiled, nil
 }
 
 // countDeployment counts a policy that is about to be compiled, or refuses it. At 80 % of what a key may have the log says so.
-func (a *Authority) countDeployment(key *ledger.Key) *service.Failure {
-	w := a.Config.Deployments
+func (a *Policies) countDeployment(key *ledger.Key) *service.Failure {
+	w := a.PoliciesConfig.Deployments
 	result, err := a.deployed.Take(key.ID.String(), w, a.Clock())
 	switch {
 	case err != nil:
@@ -269,7 +269,7 @@ func storable(key ledger.ID, request *deployment, policy *Policy, now time.Time)
 }
 
 // deployFault is the failure of a deployment that the ledger refused.
-func (a *Authority) deployFault(err error) *service.Failure {
+func (a *Policies) deployFault(err error) *service.Failure {
 	if fault := activationFault(err); fault != nil {
 		return fault
 	}
@@ -300,7 +300,7 @@ func fullStorage(e *ledger.StorageError) string {
 }
 
 // warnOfStorage logs that a deployment has its key keep 80 % of what it may.
-func (a *Authority) warnOfStorage(d *ledger.Deployment, done *ledger.Deployed) {
+func (a *Policies) warnOfStorage(d *ledger.Deployment, done *ledger.Deployed) {
 	line := d.MaxStored / 5 * 4
 	if d.MaxStored != 0 && done.Stored >= line && done.Stored-d.Size() < line {
 		a.Log.Warn("a key's policies take 80 % of the storage that its plan includes", "key", d.Key.String(), "stored", done.Stored, "limit", d.MaxStored)
@@ -317,9 +317,9 @@ func lowSerial(e *ledger.SerialError) string {
 }
 
 // keep has a policy that was deployed ready for the first request.
-func (a *Authority) keep(policy *Policy, now time.Time) {
+func (a *Policies) keep(policy *Policy, now time.Time) {
 	policy.Warnings = nil
-	_, _ = a.policies.get(policy.digest, now.UnixNano(), func() (*Policy, error) { return policy, nil })
+	_, _ = a.programs.get(policy.digest, now.UnixNano(), func() (*Policy, error) { return policy, nil })
 }
 
 func warningsOf(src *grammar.Source, found grammar.Diagnostics) []Warning {

@@ -46,3 +46,13 @@ func (a *Authority) heavyTurn(ctx context.Context, key ledger.ID) (release func(
 	}
 	return release, nil
 }
+
+// judgeBy has a request judged by a policy, and by the one before no more.
+func (a *Authority) judgeBy(r *Request, policy *Policy) {
+	if r.policy != nil {
+		a.Policies.Release(r.policy)
+	}
+	if r.policy = policy; policy != nil {
+		a.Policies.Acquire(policy)
+	}
+}

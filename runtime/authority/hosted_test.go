@@ -49,8 +49,8 @@ func newTown(t *testing.T, edit ...func(*Config)) *town {
 			Clock:  func() time.Time { return time.Unix(0, h.time.Load()).UTC() },
 			Random: rand.Reader, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
 		},
-		DeployURL: "https://api.example.com/v1/warranty/deploy",
-		Accounts:  accounts.Config{CheckURL: func(context.Context, string) error { return nil }},
+		Policies: PoliciesConfig{DeployURL: "https://api.example.com/v1/warranty/deploy"},
+		Accounts: accounts.Config{CheckURL: func(context.Context, string) error { return nil }},
 	}
 	for _, change := range edit {
 		change(&config)

@@ -68,7 +68,7 @@ func (a *Authority) Limits(ctx context.Context, key *ledger.Key) (*LimitsView, *
 	defer done()
 	now := a.Clock()
 	for range maxAttempts {
-		policy, fault, again := a.policyOf(ctx, key, now.UnixNano())
+		policy, fault, again := a.Of(ctx, key, now.UnixNano())
 		if fault != nil {
 			return nil, fault
 		}

@@ -64,7 +64,7 @@ type lookup struct {
 
 // Sync takes a key over from production, once, whoever asks for it at the same time; known is the key as far as it is
 // here. It returns the key as it is then: nil where production has none either.
-func (a *Authority) Sync(hash [32]byte, known *ledger.Key) (*ledger.Key, *service.Failure) {
+func (a *Policies) Sync(hash [32]byte, known *ledger.Key) (*ledger.Key, *service.Failure) {
 	question, mine, fault := a.mirrored.ask(hash, a.Clock().UnixNano())
 	switch {
 	case fault != nil:
@@ -104,7 +104,7 @@ func (m *mirrored) ask(hash [32]byte, now int64) (question *lookup, mine bool, f
 }
 
 // answerLookup asks production and tells everybody who waits.
-func (a *Authority) answerLookup(hash [32]byte, question *lookup) {
+func (a *Policies) answerLookup(hash [32]byte, question *lookup) {
 	found := true
 	defer func() {
 		a.mirrored.settle(hash, found, a.Clock().UnixNano())
@@ -162,7 +162,7 @@ func (m *mirrored) forget(now int64) {
 
 // takeOver creates the key of a record here, pinned as it is there, and deploys its policy. From then on nothing of
 // production is looked at.
-func (a *Authority) takeOver(ctx context.Context, hash [32]byte, record *MirrorRecord) error {
+func (a *Policies) takeOver(ctx context.Context, hash [32]byte, record *MirrorRecord) error {
 	key, deployment, err := a.readMirror(hash, record)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (a *Authority) takeOver(ctx context.Context, hash [32]byte, record *MirrorR
 }
 
 // readMirror checks a record as if anybody had sent it: the policy must be signed by the pinned operator and compile.
-func (a *Authority) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key, *ledger.Deployment, error) {
+func (a *Policies) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key, *ledger.Deployment, error) {
 	now := a.Clock()
 	key := ledger.Key{
 		Hash: hash, Email: record.Email, Organization: record.Organization, Environment: a.Environment, Tier: record.Plan,
@@ -213,7 +213,7 @@ func (a *Authority) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key,
 
 // MirrorRecord returns the record of a good key for the test environment. A key that is unknown, revoked or of another
 // environment is a 404.
-func (a *Authority) MirrorRecord(ctx context.Context, hash [32]byte) (*MirrorRecord, *service.Failure) {
+func (a *Policies) MirrorRecord(ctx context.Context, hash [32]byte) (*MirrorRecord, *service.Failure) {
 	key, found := a.Ledger.LookupKey(hash)
 	if !found || key.Revoked != 0 || key.Environment != a.Environment {
 		return nil, service.Fail(errcode.NotFound, "there is no such key")

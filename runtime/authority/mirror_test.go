@@ -52,7 +52,7 @@ func (w *wire) Fetch(ctx context.Context, hash [32]byte) (*MirrorRecord, error) 
 func twins(t *testing.T) (production, test *town, between *wire) {
 	production = newTown(t)
 	between = &wire{production: production}
-	test = newTown(t, func(c *Config) { c.Service.Environment, c.Mirror = service.Test, between })
+	test = newTown(t, func(c *Config) { c.Service.Environment, c.Policies.Mirror = service.Test, between })
 	return production, test, between
 }
 

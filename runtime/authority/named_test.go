@@ -114,7 +114,7 @@ func TestDefaultNamed(t *testing.T) {
 // TestDefaultGoesBack: the default policy may go back, which is said, and a key may not deploy what it had by default.
 func TestDefaultGoesBack(t *testing.T) {
 	by := newOperator(t)
-	h := newTown(t, selfHosted(t, by), func(c *Config) { c.RefuseRollback = true })
+	h := newTown(t, selfHosted(t, by), func(c *Config) { c.Policies.RefuseRollback = true })
 	view, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com", FullGrant: true})
 	if err != nil {
 		t.Fatal(err)

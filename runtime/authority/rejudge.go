@@ -39,7 +39,7 @@ const (
 
 // Rejudge judges a decision of a key again by the policy that is in force for it now, without any effect.
 func (a *Authority) Rejudge(ctx context.Context, key *ledger.Key, event *eventjson.Event) (*Rejudged, *service.Failure) {
-	policy, fault, again := a.policyOf(ctx, key, a.Clock().UnixNano())
+	policy, fault, again := a.Of(ctx, key, a.Clock().UnixNano())
 	switch {
 	case again:
 		return nil, service.Retryable(errcode.EvaluationBusy, "the policy is being replaced; ask again", service.ComeAgain)

@@ -43,7 +43,7 @@ func newReplacing(t *testing.T) (*town, *bindingLedger, *ledger.Key) {
 	var store *bindingLedger
 	h := newTown(t, func(c *Config) {
 		store = &bindingLedger{Ledger: c.Service.Ledger}
-		c.Service.Ledger, c.Service.Hosted, c.Policy = store, false, compiled(t, lsPolicy)
+		c.Service.Ledger, c.Service.Hosted, c.Policies.Default = store, false, compiled(t, lsPolicy)
 	})
 	if err := h.BindDefault(t.Context()); err != nil {
 		t.Fatal(err)

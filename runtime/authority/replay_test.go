@@ -194,7 +194,7 @@ func TestReplayRestarted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Service.Ledger, config.Policy, config.Observe, config.Service.Log = h.ledger, policy, observe, slog.New(slog.DiscardHandler)
+		config.Service.Ledger, config.Policies.Default, config.Observe, config.Service.Log = h.ledger, policy, observe, slog.New(slog.DiscardHandler)
 		if h.Authority, err = New(config); err != nil {
 			t.Fatal(err)
 		}
@@ -275,8 +275,8 @@ func TestReplayOfOtherCompiler(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		other.digest, other.Hash = h.Policy.digest, h.Policy.Hash
-		mine := h.Policy
+		other.digest, other.Hash = h.PoliciesConfig.Default.digest, h.PoliciesConfig.Default.Hash
+		mine := h.PoliciesConfig.Default
 		h.inForce.Store(other)
 		for _, explain := range []bool{false, true} {
 			again := new(Answer)

@@ -74,13 +74,13 @@ func (r *responses) put(key ledger.ID, s *signedRules) {
 }
 
 // ResponsePolicy returns the response rules of the policy in force for a key, signed for that key.
-func (a *Authority) ResponsePolicy(ctx context.Context, key *ledger.Key) (*ResponsePolicyView, *service.Failure) {
+func (a *Policies) ResponsePolicy(ctx context.Context, key *ledger.Key) (*ResponsePolicyView, *service.Failure) {
 	now := a.Clock()
 	if fault := a.ClockFault(); fault != nil {
 		return nil, fault
 	}
 	for range maxAttempts {
-		policy, fault, again := a.policyOf(ctx, key, now.UnixNano())
+		policy, fault, again := a.Of(ctx, key, now.UnixNano())
 		if fault != nil {
 			return nil, fault
 		}
@@ -90,7 +90,7 @@ func (a *Authority) ResponsePolicy(ctx context.Context, key *ledger.Key) (*Respo
 				return view, fault
 			}
 		}
-		if key, fault = a.Refresh(key); fault != nil {
+		if key, fault = a.accounts.Refresh(key); fault != nil {
 			return nil, fault
 		}
 	}
@@ -98,7 +98,7 @@ func (a *Authority) ResponsePolicy(ctx context.Context, key *ledger.Key) (*Respo
 }
 
 // signedRules returns the document of a key and its policy, neither it nor a failure where the key has moved on meanwhile.
-func (a *Authority) signedRules(ctx context.Context, key *ledger.Key, policy *Policy, now time.Time) (*ResponsePolicyView, *service.Failure) {
+func (a *Policies) signedRules(ctx context.Context, key *ledger.Key, policy *Policy, now time.Time) (*ResponsePolicyView, *service.Failure) {
 	if kept, fresh := a.responses.get(key, policy.Hash, now); fresh {
 		return &ResponsePolicyView{kept.token, kept.hash}, nil
 	}
@@ -135,7 +135,7 @@ func (a *Authority) signedRules(ctx context.Context, key *ledger.Key, policy *Po
 }
 
 // storedRules reads the rules from the text of a key's policy, whose program alone is loaded.
-func (a *Authority) storedRules(ctx context.Context, key *ledger.Key) ([]byte, error) {
+func (a *Policies) storedRules(ctx context.Context, key *ledger.Key) ([]byte, error) {
 	stored, err := a.Ledger.Policy(ctx, key.ID)
 	if err != nil {
 		return nil, err

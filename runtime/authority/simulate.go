@@ -28,7 +28,7 @@ type Simulation struct {
 func NewSimulation(policy *Policy, options intent.Options, clock clock.Clock) (*Simulation, error) {
 	governing := *policy
 	governing.keys = nil // its keys are those of the policy
-	a := newAuthority(Config{Policy: &governing, Options: options, Service: service.Config{
+	a := newAuthority(Config{Policies: PoliciesConfig{Default: &governing}, Options: options, Service: service.Config{
 		Ledger: memory.New(), Environment: service.Production, Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
 	}})
 	s := &Simulation{authority: a, keys: map[bool]*ledger.Key{}, owner: map[string]ledger.ID{}}

@@ -28,7 +28,7 @@ const slowPattern = "version: 2.0.0\n## custom\ndeny_if.metadata.note matches N?
 const slowishPolicy = "version: 2.0.0\n## tool_calls\nallowed: bash\n## custom\ndeny_if.context matches .{0,200}xN$\n"
 
 // hourly lets a key deploy ten times an hour.
-func hourly(c *Config) { c.Deployments = ratelimit.Window{Limit: 10, Per: time.Hour} }
+func hourly(c *Config) { c.Policies.Deployments = ratelimit.Window{Limit: 10, Per: time.Hour} }
 
 // TestDeploymentsAnHour holds that a key deploys ten times an hour; a policy that is refused counts where it was compiled.
 func TestDeploymentsAnHour(t *testing.T) {
@@ -63,7 +63,7 @@ func TestDeploymentsAnHour(t *testing.T) {
 // they have no fifth.
 func TestDeploymentsWarn(t *testing.T) {
 	for most, first := range map[int]int{1: 1, 2: 2, 4: 4, 7: 6, 10: 8, 12: 10} {
-		h := newTown(t, func(c *Config) { c.Deployments = window(most) })
+		h := newTown(t, func(c *Config) { c.Policies.Deployments = window(most) })
 		secret, by := h.register(), newOperator(t)
 		for n := 1; n <= most; n++ {
 			h.mustDeploy(secret, by, fmt.Sprintf("%s# %d\n", bashPolicy, n))
@@ -211,7 +211,7 @@ func TestIdlePrograms(t *testing.T) {
 	large, small := sized(t, 2000), sized(t, 1)
 	get := func(kind byte, i int, policy *Policy) {
 		hash := [32]byte{kind, byte(i), byte(i >> 8)}
-		got, err := h.policies.get(hash, int64(i), func() (*Policy, error) { return policy, nil })
+		got, err := h.programs.get(hash, int64(i), func() (*Policy, error) { return policy, nil })
 		if got != policy || err != nil {
 			t.Fatalf("%v %v", got, err)
 		}
@@ -222,24 +222,24 @@ func TestIdlePrograms(t *testing.T) {
 	for i := range 40 {
 		get('l', 1000+i, large)
 	}
-	if h.policies.large > maxIdle/2 || h.policies.large < maxIdle/2-2*large.Memory() {
-		t.Errorf("large programs take %d bytes", h.policies.large)
+	if h.programs.large > maxIdle/2 || h.programs.large < maxIdle/2-2*large.Memory() {
+		t.Errorf("large programs take %d bytes", h.programs.large)
 	}
 	for i := range 100 {
 		get('s', i, nilUnless(t, small, h, i))
 	}
 	for i := range 3 * maxIdle / small.Memory() {
 		get('x', i, small)
-		if h.policies.kept() > maxIdle {
-			t.Fatalf("programs take %d bytes", h.policies.kept())
+		if h.programs.kept() > maxIdle {
+			t.Fatalf("programs take %d bytes", h.programs.kept())
 		}
 	}
 	bytes := 0
-	for _, l := range h.policies.all {
+	for _, l := range h.programs.all {
 		bytes += l.bytes
 	}
-	if bytes != h.policies.kept() {
-		t.Errorf("%d bytes are counted, and %d loaded", h.policies.kept(), bytes)
+	if bytes != h.programs.kept() {
+		t.Errorf("%d bytes are counted, and %d loaded", h.programs.kept(), bytes)
 	}
 	if log := h.log.String(); !strings.Contains(log, "budget=programs") {
 		t.Errorf("the log says %q", log)
@@ -249,7 +249,7 @@ func TestIdlePrograms(t *testing.T) {
 // nilUnless returns the policy if the small one of that number is still loaded, and fails otherwise.
 func nilUnless(t *testing.T, policy *Policy, h *town, i int) *Policy {
 	t.Helper()
-	if h.policies.all[[32]byte{'s', byte(i), byte(i >> 8)}] == nil {
+	if h.programs.all[[32]byte{'s', byte(i), byte(i >> 8)}] == nil {
 		t.Errorf("small program %d was driven out by large ones", i)
 	}
 	return policy
@@ -268,7 +268,7 @@ func TestSupersededGoes(t *testing.T) {
 	}
 	gone := make(chan struct{})
 	hash := h.key(secret).PolicyHash
-	runtime.AddCleanup(h.policies.all[hash].policy, func(gone chan struct{}) { close(gone) }, gone)
+	runtime.AddCleanup(h.programs.all[hash].policy, func(gone chan struct{}) { close(gone) }, gone)
 	h.mustDeploy(secret, by, strings.Replace(bashPolicy, "\n", "\n# another\n", 1))
 	for range 20 {
 		runtime.GC()
