@@ -18,8 +18,8 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/fuzz/kit/page"
-	"bailiff/runtime/intent"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 const specification = "docs/specification.md"
@@ -189,7 +189,7 @@ func (n *names) required() (all []string) {
 	for _, r := range n.routes {
 		all = append(all, "`"+r[0]+"`")
 	}
-	for _, f := range intent.Fields() {
+	for _, f := range slot.Fields() {
 		all = append(all, "`"+f.Name+"`")
 	}
 	for _, s := range n.clients {

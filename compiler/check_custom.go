@@ -86,15 +86,15 @@ func (c *checker) path(segments []grammar.Segment) (string, bool) {
 	}
 	path := joinSegments(segments)
 	span := segments[0].Span.To(segments[len(segments)-1].Span)
-	first, known := slot.Find(segments[0].Text)
+	first := slot.Find(segments[0].Text)
 	switch {
-	case !known:
+	case first == slot.NoField:
 		c.add(unknownField(segments[0], path))
-	case first.Members && len(segments) == 1:
-		c.add(grammar.At(CodePathObject, span, "`%s` is an object, and rules compare texts", first.Name).
-			WithHint("name a member of it, such as `%s.env`", first.Name))
-	case !first.Members && len(segments) > 1:
-		c.add(grammar.At(CodePathObject, span, "`%s` has no members, so `%s` can't exist", first.Name, shorten(path)).
+	case first.Row().Type.Object() && len(segments) == 1:
+		c.add(grammar.At(CodePathObject, span, "`%s` is an object, and rules compare texts", first).
+			WithHint("name a member of it, such as `%s.env`", first))
+	case !first.Row().Type.Object() && len(segments) > 1:
+		c.add(grammar.At(CodePathObject, span, "`%s` has no members, so `%s` can't exist", first, shorten(path)).
 			WithHint("data of your own is below `metadata`"))
 	case len(path) > maxPathBytes:
 		c.add(grammar.At(CodeTextLong, span, "a path has at most %d bytes, and this one %d", maxPathBytes, len(path)))

@@ -14,6 +14,7 @@ import (
 	"bailiff/vm/form/email"
 	"bailiff/vm/form/fspath"
 	"bailiff/vm/form/httpurl"
+	"bailiff/vm/slot"
 )
 
 // readTools reads one entry of `## tool_calls`, and reports whether it knows the key.
@@ -80,7 +81,7 @@ func (c *checker) readHTTP(row *Key, entry *grammar.Entry) bool {
 func (c *checker) methodRule(row *Key, entry *grammar.Entry) *MethodRule {
 	name := entry.Key.Segments[2]
 	named := *row
-	named.Name, named.Values = "http.method_rules", methods
+	named.Name, named.Values = "http.method_rules", slot.Methods()
 	if !c.choice(&named, grammar.Item{Text: name.Text, Span: name.Span}) {
 		return nil
 	}

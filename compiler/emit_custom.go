@@ -9,6 +9,7 @@ import (
 	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 func (e *emitter) denials() []Denial {
@@ -83,9 +84,9 @@ func (e *emitter) denyString(d *Denial, sought vm.Const) {
 	if strings.HasPrefix(small, "0x") && digits != "0x" && isHex(digits) {
 		others = append(others, test{e.Field(slotCalldata), vm.OpContains, e.exactly(digits)})
 	}
-	others = append(others, e.rewritten(d.Value.Text, form.URL, slot.URLField.Name)...)
-	others = append(others, e.rewritten(d.Value.Text, form.Path, slot.Cwd.Name)...)
-	withURL, without := e.rewritten(d.Value.Text, form.Escapes, slot.PathField.Name, slot.Query.Name), e.rewritten(d.Value.Text, form.Path, slot.PathField.Name)
+	others = append(others, e.rewritten(d.Value.Text, form.URL, slot.URL.String())...)
+	others = append(others, e.rewritten(d.Value.Text, form.Path, slot.Cwd.String())...)
+	withURL, without := e.rewritten(d.Value.Text, form.Escapes, slot.Path.String(), slot.Query.String()), e.rewritten(d.Value.Text, form.Path, slot.Path.String())
 	switch {
 	case len(others)+len(withURL)+len(without) == 0:
 		e.Hit(vm.Unless, sought, entryOf(d.Value.Text), next)
@@ -243,7 +244,7 @@ var places = [...]form.Where{Equals: form.Whole, NotEquals: form.Whole, Contains
 func (e *emitter) compare(d *Denial, as form.Form, found, next vm.Label) {
 	path, respelled := slot.Canonical(d.Path), formed{d.Path, "", d.Operator, []string{d.Value.Text}}.respelled(as)
 	normal := e.Field(path)
-	if slot.At(path).Members {
+	if slot.At(path).Type.Object() {
 		normal = e.Field(eachPrefix + path)
 	}
 	switch {
@@ -271,13 +272,13 @@ func (e *emitter) compare(d *Denial, as form.Form, found, next vm.Label) {
 
 // The prefixes of slots that hold what denials read of a path, beside its normal form.
 const (
-	eachPrefix = "@each."
-	sentPrefix = "@sent."
+	eachPrefix = slot.EachPrefix
+	sentPrefix = slot.SentPrefix
 )
 
 // decodedSlots are the paths of a web address and its path, with the slots that hold them as a server may read them that
 // decodes escapes and takes runs of / for one. They are missing where that changes nothing.
-var decodedSlots = map[string]string{"url": "@url.decoded", "path": "@path.decoded"}
+var decodedSlots = map[string]string{"url": derived.DecodedURL, "path": derived.DecodedPath}
 
 // besides returns the slots that a denial reads beside that of the normal form: the text as it was sent where that can
 // differ, and a web address with its path decoded.

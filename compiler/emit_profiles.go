@@ -7,40 +7,41 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot/derived"
 )
 
 // The slots that the rules of resource profiles read.
-const (
-	slotBoundary        = "@boundary"
-	slotEffects         = "@fs.effects"
-	slotTargets         = "@fs.targets"
-	slotWritten         = "@fs.written"
-	slotRead            = "@fs.read"
-	slotWrittenRoots    = "@fs.written.roots"
-	slotFilePaths       = "@fs.paths"
-	slotGitFolders      = "@fs.git"
-	slotTaken           = "@fs.taken"
-	slotTakenTree       = "@fs.taken.tree"
-	slotTakenRoots      = "@fs.taken.roots"
-	slotClasses         = "@fs.classes"
-	slotFileCount       = "@fs.files"
-	slotBytesWritten    = "@fs.bytes.written"
-	slotBytesDeleted    = "@fs.bytes.deleted"
-	slotDestructive     = "@fs.destructive"
-	slotGitOperation    = "@git.operation"
-	slotGitRefs         = "@git.refs"
-	slotGitForced       = "@git.forced"
-	slotGitBranch       = "@git.branch"
-	slotGitChanges      = "@git.changes"
-	slotWorktree        = "@git.worktree"
-	slotGitProvider     = "@git.provider"
-	slotRemoteScheme    = "@git.remote_scheme"
-	slotDBOperations    = "@db.operations"
-	slotDBStatements    = "@db.statements"
-	slotDBEnvironment   = "@db.environment"
-	slotDBResources     = "@db.resources"
-	slotDBCapabilities  = "@db.capabilities"
-	slotDBSchemaChanges = "@db.schema_changes"
+var (
+	slotBoundary        = derived.Boundary
+	slotEffects         = derived.Effects
+	slotTargets         = derived.Targets
+	slotWritten         = derived.Written
+	slotRead            = derived.Read
+	slotWrittenRoots    = derived.WrittenRoots
+	slotFilePaths       = derived.Paths
+	slotGitFolders      = derived.GitFolders
+	slotTaken           = derived.Taken
+	slotTakenTree       = derived.TakenTree
+	slotTakenRoots      = derived.TakenRoots
+	slotClasses         = derived.Classes
+	slotFileCount       = derived.FileCount
+	slotBytesWritten    = derived.BytesWritten
+	slotBytesDeleted    = derived.BytesDeleted
+	slotDestructive     = derived.Destructive
+	slotGitOperation    = derived.Operation
+	slotGitRefs         = derived.Refs
+	slotGitForced       = derived.Forced
+	slotGitBranch       = derived.Branch
+	slotGitChanges      = derived.Changes
+	slotWorktree        = derived.Worktree
+	slotGitProvider     = derived.Provider
+	slotRemoteScheme    = derived.RemoteScheme
+	slotDBOperations    = derived.Operations
+	slotDBStatements    = derived.Statements
+	slotDBEnvironment   = derived.Environment
+	slotDBResources     = derived.Resources
+	slotDBCapabilities  = derived.Capabilities
+	slotDBSchemaChanges = derived.SchemaChanges
 
 	// suffixBeyond makes of a slot of paths the one of those that are in none of the shim's roots.
 	suffixBeyond = ".beyond"

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
+	"bailiff/vm/slot"
 )
 
 // lint adds the warnings about what is allowed and probably not meant. It is silent where lines are missing.
@@ -125,9 +126,9 @@ func (c *checker) lintChains() {
 }
 
 func (c *checker) lintChain(chain Item) {
-	if !slices.Contains(supportedChains, chain.Text) {
+	if !slices.Contains(slot.ChainIDs(), chain.Text) {
 		c.add(grammar.At(CodeChainUnknown, chain.Span, "no request can name chain %s", chain.Text).
-			WithHint("the supported chains are %s", strings.Join(supportedChains, ", ")))
+			WithHint("the supported chains are %s", strings.Join(slot.ChainIDs(), ", ")))
 	}
 }
 

@@ -187,8 +187,8 @@ func insteadOfStar(operator Operator, text string) string {
 // holdsNumbers reports whether a request can have a number at a path.
 func holdsNumbers(path string) bool {
 	first, _, _ := strings.Cut(path, ".")
-	row, _ := slot.Find(first)
-	return row.Members || row.Name == slotChainID
+	field := slot.Find(first)
+	return field.Row().Type.Object() || field == slot.ChainID
 }
 
 // jsonNumber is the form of numbers in requests.

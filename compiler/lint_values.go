@@ -48,9 +48,9 @@ func neverCompares(path, text string, whole bool) (fix string, never bool) {
 		if jsonNumber.MatchString(text) && shortestNumber(text) != text {
 			return "", false // the finding about the form of numbers says so
 		}
-		return neverOneOf(supportedChains, text, strings.TrimLeft(text, "0"), whole)
+		return neverOneOf(slot.ChainIDs(), text, strings.TrimLeft(text, "0"), whole)
 	case slotMethod:
-		return neverOneOf(methods, text, strings.ToUpper(text), whole)
+		return neverOneOf(slot.Methods(), text, strings.ToUpper(text), whole)
 	case slotAmountUnit:
 		return neverOneOf([]string{"base"}, text, strings.ToLower(text), whole)
 	case "host":

@@ -11,6 +11,7 @@ import (
 	"bailiff/runtime/intent"
 	"bailiff/vm"
 	"bailiff/vm/form/fspath"
+	"bailiff/vm/slot"
 )
 
 // The naive evaluator of the resource profiles walks the metadata as it was sent, by the tables of docs/judging.md. It
@@ -37,7 +38,7 @@ func (n *naiveProfiles) verdict() string {
 func (n *naiveProfiles) granted() string {
 	_, _, filesystem, git, database := n.who()
 	t := n.p.ToolCalls
-	if filesystem || git || database || t != nil && slices.Contains(t.Allowed.texts(), n.in.Text(intent.Action)) {
+	if filesystem || git || database || t != nil && slices.Contains(t.Allowed.texts(), n.in.Text(slot.Action)) {
 		return ""
 	}
 	return "denied tool_calls.allowed TOOL_CALL_NOT_ALLOWED"
@@ -83,7 +84,7 @@ func covered(list *List, action string) bool {
 
 // who tells by which profiles the intent is governed, and by which of them a tool is granted.
 func (n *naiveProfiles) who() (repository, files, filesystem, git, database bool) {
-	p, action := n.p.Profiles, strings.ToLower(n.in.Text(intent.Action))
+	p, action := n.p.Profiles, strings.ToLower(n.in.Text(slot.Action))
 	byFiles := p.Filesystem != nil && covered(p.Filesystem.Actions, action)
 	byGitFiles := p.Git != nil && covered(p.Git.FilesystemActions, action)
 	git = byGitFiles || p.Git != nil && covered(p.Git.Actions, action)
@@ -96,7 +97,7 @@ func (n *naiveProfiles) who() (repository, files, filesystem, git, database bool
 }
 
 func (n *naiveProfiles) metadata(name string) intent.Node {
-	return n.in.Node(intent.Metadata).Member(name)
+	return n.in.Node(slot.Metadata).Member(name)
 }
 
 func (n *naiveProfiles) boundary() string {
@@ -535,7 +536,7 @@ func (n *naiveProfiles) limits() string {
 	for _, l := range limits {
 		switch {
 		case l.limit == nil:
-		case !n.in.Has(intent.TaskID):
+		case !n.in.Has(slot.TaskID):
 			return "denied " + l.rule + " TASK_ID_REQUIRED"
 		case l.unknown:
 			return "denied " + l.rule + " IMPACT_LIMIT"

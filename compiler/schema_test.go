@@ -10,6 +10,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/intent"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // hosts are policies in which the example of a key can stand, by section. What the key itself needs beside it is
@@ -155,9 +156,9 @@ func TestSections(t *testing.T) {
 
 // TestFields holds what the compiler knows of requests to the decoder of requests.
 func TestFields(t *testing.T) {
-	for _, row := range intent.Fields() {
-		if row.Field == intent.ChainID && row.Bound != "one of "+strings.Join(supportedChains, ", ") {
-			t.Errorf("the compiler knows the chains %v, the decoder takes %s", supportedChains, row.Bound)
+	for _, row := range slot.Fields() {
+		if row.Field == slot.ChainID && row.Bound != "one of "+strings.Join(slot.ChainIDs(), ", ") {
+			t.Errorf("the compiler knows the chains %v, the decoder takes %s", slot.ChainIDs(), row.Bound)
 		}
 	}
 	slots := []string{slotAction, slotChainID, slotTarget, slotToken, slotAmount, slotAmountUnit, slotCalldata, slotTaskID, slotLowerAction, slotLowerToken,

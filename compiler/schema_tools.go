@@ -1,6 +1,9 @@
 package compiler
 
-import "bailiff/vm/errcode"
+import (
+	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
+)
 
 // The keys of the commands that are blocked, held and allowed.
 const (
@@ -69,10 +72,10 @@ var toolKeys = []Key{
 		Rule: "tool_calls.email.blocked_recipients", Code: errcode.BlockedRecipient, Codes: []errcode.Code{errcode.RecipientNotAllowed},
 		Doc:     "The recipients that `email.send` must not have, any of them; `*` stands for any characters but `@`.",
 		Example: "email.blocked_recipients: *@example.net"},
-	{Section: "tool_calls", Name: "http.blocked_methods", Type: TypeWords, Since: v20, Blocks: true, Values: methods,
+	{Section: "tool_calls", Name: "http.blocked_methods", Type: TypeWords, Since: v20, Blocks: true, Values: slot.Methods(),
 		Rule: "tool_calls.http.blocked_methods", Code: errcode.ToolCallNotAllowed,
 		Doc: "The methods that `http` must not use.", Example: "http.blocked_methods: DELETE, PATCH"},
-	{Section: "tool_calls", Name: "http.allowed_methods", Type: TypeWords, Since: v20, Values: methods,
+	{Section: "tool_calls", Name: "http.allowed_methods", Type: TypeWords, Since: v20, Values: slot.Methods(),
 		Rule: "tool_calls.http.allowed_methods", Code: errcode.ToolCallNotAllowed,
 		Doc: "The methods that `http` may use; `web_fetch`, which has none, is denied then.", Example: "http.allowed_methods: GET, HEAD"},
 	{Section: "tool_calls", Name: "http.allowed_hosts", Type: TypeHosts, Since: v20,
@@ -89,6 +92,3 @@ var toolKeys = []Key{
 	approvalKey("tool_calls", "tool intents", "bash, deploy.*"),
 	shimKey("tool_calls", "tool intents"),
 }
-
-// methods are the methods that a request can have (decisions, section 3).
-var methods = []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}

@@ -7,6 +7,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm/amount"
+	"bailiff/vm/slot"
 )
 
 // otherWords are what other formats call some of the words that keys can have.
@@ -130,11 +131,16 @@ func suggestDecimal(d grammar.Diagnostic, value *grammar.Value, unit string, dec
 // hasMultiple is a number in thousands or millions, by a letter.
 var hasMultiple = regexp.MustCompile(`[0-9][kmb]$`)
 
-// chainNames are the names of the supported chains.
-var chainNames = map[string]string{
-	"ethereum": "1", "mainnet": "1", "eth": "1", "optimism": "10", "op": "10", "bsc": "56", "bnb": "56",
-	"polygon": "137", "matic": "137", "hyperevm": "999", "hyperliquid": "999", "base": "8453", "arbitrum": "42161",
-}
+// chainNames are the ids of the supported chains by their names.
+var chainNames = func() map[string]string {
+	ids := map[string]string{}
+	for _, chain := range slot.Chains() {
+		for _, name := range chain.Names {
+			ids[name] = chain.ID
+		}
+	}
+	return ids
+}()
 
 // hexID is a chain id as JSON-RPC has it.
 var hexID = regexp.MustCompile(`^0[xX][0-9a-fA-F]{1,12}$`)

@@ -11,6 +11,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // What a policy may weigh (decisions, section 8). What binds is worked out from the program alone, so that every machine
@@ -68,7 +69,7 @@ func rateOf(p *vm.Program, pc uint16) rate {
 	if effort.Slot == vm.NoSlot {
 		return rate{fixed: effort.Fixed + effort.Each}
 	}
-	source := slot.SourceOf(p.Fields()[effort.Slot])
+	source := derived.SourceOf(p.Fields()[effort.Slot])
 	r := rate{family: source.Family, fixed: effort.Fixed + effort.Each}
 	perByte := effort.PerByte
 	if !source.One { // an element takes a byte more of a request at least, and a comma

@@ -13,10 +13,10 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/holds"
-	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/subject"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // An answer is what a route may answer with a status: a schema of schemas.json, a media type that is not JSON, or
@@ -241,18 +241,18 @@ func intentSchema() object {
 	top, inside := object{}, object{}
 	var required []string
 	var oneOf []object
-	for _, row := range intent.Fields() {
+	for _, row := range slot.Fields() {
 		schema := fieldSchema(&row)
-		if row.Place&intent.Top != 0 {
+		if row.Place&slot.Top != 0 {
 			top[row.Name] = schema
 		}
-		if row.Place&intent.Inside != 0 {
+		if row.Place&slot.Inside != 0 {
 			inside[row.Name] = maps.Clone(schema)
 		}
 		switch {
-		case row.Presence == intent.Required && row.Place == intent.Top:
+		case row.Presence == slot.Required && row.Place == slot.Top:
 			required = append(required, row.Name)
-		case row.Presence == intent.OneOf:
+		case row.Presence == slot.OneOf:
 			oneOf = append(oneOf, object{"required": []string{row.Name}})
 		}
 	}
@@ -264,16 +264,16 @@ func intentSchema() object {
 }
 
 // fieldSchema is the schema of one field of a request.
-func fieldSchema(row *intent.Info) object {
+func fieldSchema(row *slot.Row) object {
 	var types []object
 	for _, one := range []struct {
-		kind   intent.Type
+		kind   slot.Type
 		schema object
 	}{
-		{intent.Text, object{"type": "string"}},
-		{intent.Integer, object{"type": "integer"}},
-		{intent.Texts, object{"type": "array", "items": object{"type": "string"}}},
-		{intent.Members, object{"type": "object"}},
+		{slot.Text, object{"type": "string"}},
+		{slot.Integer, object{"type": "integer"}},
+		{slot.Texts, object{"type": "array", "items": object{"type": "string"}}},
+		{slot.Members, object{"type": "object"}},
 	} {
 		if row.Type&one.kind != 0 {
 			types = append(types, one.schema)

@@ -11,7 +11,7 @@ import (
 	"bailiff/fuzz/gen"
 	"bailiff/fuzz/laws"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/intent"
+	"bailiff/vm/slot"
 )
 
 // oneSpelling are the fields whose values can be spelled in one way alone, with the reason.
@@ -22,7 +22,7 @@ var oneSpelling = map[string]string{
 
 // TestEveryFieldHasAForm: a new field of requests has a form here, or a reason why it needs none.
 func TestEveryFieldHasAForm(t *testing.T) {
-	for _, row := range intent.Fields() {
+	for _, row := range slot.Fields() {
 		_, alone := oneSpelling[row.Name]
 		if slices.Contains(gen.Forms(), row.Name) == alone {
 			t.Errorf("%s needs a form in package gen, or a reason to have none", row.Name)

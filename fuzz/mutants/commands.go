@@ -24,7 +24,7 @@ var places = []Mutant{
 	{"a star of require_approval in mcp stops at dots", fileMCP, "\te.eitherWay(e.policy.MCP.Approval, next)\n",
 		"\tset, held := e.Globs(vm.Dotted, e.policy.MCP.Approval.texts()...), e.NewLabel()\n" +
 			"\te.Test(vm.OpGlob, vm.If, e.Field(slotMCP), set, held)\n\te.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, next)\n\te.Place(held)\n"},
-	{"a relative path is judged without cwd", filePaths, "return fspath.Join(in.Text(Cwd), path)", "return path"},
+	{"a relative path is judged without cwd", filePaths, "return fspath.Join(in.Text(slot.Cwd), path)", "return path"},
 	{"an assignment may stand before an allowed command", fileListed, "*syntax.TestDecl, *syntax.Assign:", "*syntax.TestDecl:"},
 	{"a runner is allowed by its name", fileListed, "return IsRunner(name) || evaluates", "return evaluates"},
 	{"an allowed command may write to files", fileListed, "return text == \"/dev/null\"", "return text != \"\""},
@@ -37,7 +37,7 @@ var places = []Mutant{
 		"e.Test(vm.OpContains, vm.Unless, e.Field(slotCommand), e.exactly(held.texts()...), next)",
 		"e.Test(vm.OpContains, vm.If, e.Field(slotCommand), e.exactly(held.texts()...), hold)\n\te.Jump(next)"},
 	{"of several paths the first is judged", filePaths, "if in.items(list) == 1 {", "if in.items(list) > 0 {"},
-	{"several paths may stand beside one", filePaths, "case in.Has(Path):", "case false:"},
+	{"several paths may stand beside one", filePaths, "case in.Has(slot.Path):", "case false:"},
 	{"cwd stands in front of a home directory", fileClean, "first == \"\" || first[0] == '~' || ", "first == \"\" || "},
 	{"cwd stands in front of a home directory behind dot segments", fileClean,
 		"\tclean, _ := Clean(raw)\n\tfirst", "\tclean := fold(strings.ReplaceAll(raw, `\\`, \"/\"))\n\tfirst"},

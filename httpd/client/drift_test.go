@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"bailiff/runtime/authority"
-	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
+	"bailiff/vm/slot"
 )
 
 // members are the names in JSON of a struct's members.
@@ -25,11 +25,11 @@ func members(of reflect.Type) map[string]bool {
 // TestFields holds that every field that the service reads can be sent, and no other.
 func TestFields(t *testing.T) {
 	top, inside := members(reflect.TypeFor[Request]()), members(reflect.TypeFor[Intent]())
-	for _, row := range intent.Fields() {
-		if row.Place&intent.Inside != 0 && !inside[row.Name] || row.Place == intent.Top && !top[row.Name] {
+	for _, row := range slot.Fields() {
+		if row.Place&slot.Inside != 0 && !inside[row.Name] || row.Place == slot.Top && !top[row.Name] {
 			t.Errorf("%s can't be sent", row.Name)
 		}
-		if row.Place&intent.Inside != 0 {
+		if row.Place&slot.Inside != 0 {
 			delete(inside, row.Name)
 		} else {
 			delete(top, row.Name)

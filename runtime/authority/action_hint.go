@@ -10,6 +10,7 @@ import (
 	"bailiff/runtime/service"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // grantRules are the rules that grant actions by their names.
@@ -103,5 +104,5 @@ func (r *Request) misplaced(message string) string {
 	if meant := r.meantAction(); meant != "" {
 		advice = "; did you mean " + meant + "?"
 	}
-	return before + ", and " + string(appendQuoted(nil, r.in.Text(intent.Action))) + " is not an EVM action" + advice
+	return before + ", and " + string(appendQuoted(nil, r.in.Text(slot.Action))) + " is not an EVM action" + advice
 }

@@ -15,6 +15,7 @@ import (
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
 	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/slot"
 )
 
 // surelyAttestable is the size of a request, in bytes, up to which its attestation can't be too large: so much more
@@ -49,11 +50,11 @@ func (a *Authority) precheck(r *Request) (*attest.Claims, *service.Failure) {
 func (r *Request) claims(issuer string, id attest.TokenID) *attest.Claims {
 	hash := r.in.Hash(r.policy.binding.Tokens())
 	claims := &attest.Claims{
-		Issuer: issuer, Subject: evmaddr.FoldLiterals(r.in.Text(intent.AgentID)), ID: id, IssuedAt: r.now.Unix(),
-		TxCommit: r.in.Text(intent.TxCommit), UserOpHash: r.in.Text(intent.UserOpHash),
-		PolicyHash: r.policy.Hash, Framework: r.in.Text(intent.Framework), KeyID: r.key.ID.String(),
+		Issuer: issuer, Subject: evmaddr.FoldLiterals(r.in.Text(slot.AgentID)), ID: id, IssuedAt: r.now.Unix(),
+		TxCommit: r.in.Text(slot.TxCommit), UserOpHash: r.in.Text(slot.UserOpHash),
+		PolicyHash: r.policy.Hash, Framework: r.in.Text(slot.Framework), KeyID: r.key.ID.String(),
 		Kind: r.result.Class.String(), IntentHash: hex.EncodeToString(hash[:]),
-		Intent: attest.Intent{Action: r.in.Text(intent.Action)},
+		Intent: attest.Intent{Action: r.in.Text(slot.Action)},
 	}
 	if chain, ok := r.in.ChainID(); ok {
 		claims.ChainID = uint64(chain)
@@ -68,7 +69,7 @@ func (r *Request) claims(issuer string, id attest.TokenID) *attest.Claims {
 func (r *Request) claimEVM(claimed *attest.Intent) {
 	value, decimals := r.amount()
 	claimed.AmountBase = value.String()
-	claimed.TargetAddress = r.in.Text(intent.TargetAddress)
+	claimed.TargetAddress = r.in.Text(slot.TargetAddress)
 	if claimed.Token = r.in.TokenName(r.policy.binding.Tokens()); claimed.Token != "" && r.result.Amounts[0].Set {
 		claimed.Decimals = new(int(decimals))
 	}
@@ -80,7 +81,7 @@ func (r *Request) claimEVM(claimed *attest.Intent) {
 	if fee := r.fee(); fee.Declared {
 		claimed.MaxFeeBase = fee.Amount.String()
 	}
-	if calldata := r.in.Text(intent.Calldata); calldata != "" {
+	if calldata := r.in.Text(slot.Calldata); calldata != "" {
 		claimed.CalldataHash = calldataHash(calldata)
 	}
 }
@@ -91,11 +92,11 @@ func (r *Request) amount() (value amount.Amount, decimals uint8) {
 	if register := r.result.Amounts[0]; register.Set {
 		return register.Value, register.Decimals
 	}
-	text := r.in.Text(intent.Amount)
+	text := r.in.Text(slot.Amount)
 	switch {
 	case r.in.AmountInBaseUnits():
 		value, _ = amount.ParseBase(text)
-	case !r.in.Has(intent.Token):
+	case !r.in.Has(slot.Token):
 		value, _ = amount.Parse(text, compiler.NativeDecimals)
 	}
 	return value, compiler.NativeDecimals
@@ -104,7 +105,7 @@ func (r *Request) amount() (value amount.Amount, decimals uint8) {
 // fee returns the most that the intent says gas may cost. What only OBSERVE lets through without being readable counts as
 // not declared: a gateway then holds the gas to its own limit.
 func (r *Request) fee() ledger.Fee {
-	value, err := amount.Parse(r.in.Text(intent.MaxFee), compiler.NativeDecimals)
+	value, err := amount.Parse(r.in.Text(slot.MaxFee), compiler.NativeDecimals)
 	return ledger.Fee{Declared: err == nil, Amount: value}
 }
 

@@ -7,6 +7,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/slot/derived"
 )
 
 // Change is the smallest change that lets an intent pass, of the kinds that numbers tell: less of an amount, a later
@@ -179,13 +180,13 @@ var amountNames = map[string]struct {
 	name   string
 	counts bool
 }{
-	"@amount":            {"amount", false},
-	"@calldata.amount":   {"the amount in calldata", false},
-	"@evm.call.amount":   {"metadata.evm.token_amount", false},
-	"@fs.files":          {"the number of targets", true},
-	"@fs.bytes.written":  {"the sum of the targets' bytes", true},
-	"@fs.bytes.deleted":  {"the sum of the targets' bytes", true},
-	"@fs.destructive":    {"the number of effects times that of targets", true},
-	"@git.changes":       {"the number of ref updates", true},
-	"@db.schema_changes": {"the number of schema changes", true},
+	derived.Amount:         {"amount", false},
+	derived.CalldataAmount: {"the amount in calldata", false},
+	derived.CallAmount:     {"metadata.evm.token_amount", false},
+	derived.FileCount:      {"the number of targets", true},
+	derived.BytesWritten:   {"the sum of the targets' bytes", true},
+	derived.BytesDeleted:   {"the sum of the targets' bytes", true},
+	derived.Destructive:    {"the number of effects times that of targets", true},
+	derived.Changes:        {"the number of ref updates", true},
+	derived.SchemaChanges:  {"the number of schema changes", true},
 }

@@ -21,6 +21,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // What judging may take (decisions, section 8).
@@ -200,7 +201,7 @@ func (a *Authority) lap(r *Request, stage metrics.Stage, since time.Time) time.T
 }
 
 func (a *Authority) judge(ctx context.Context, r *Request) (fault *service.Failure) {
-	a.unknown.warn(a.Log, r.in.Text(intent.Framework))
+	a.unknown.warn(a.Log, r.in.Text(slot.Framework))
 	defer a.judgeBy(r, nil) // a program that was superseded goes with its last request
 	for range maxAttempts {
 		fault, again := a.attempt(ctx, r)
@@ -407,7 +408,7 @@ func (r *Request) group(counter *vm.Counter) string {
 // sight has the ledger keep what the request says of its task's model usage (decisions, section 2, "Limits").
 func (r *Request) sight() {
 	usage, has := r.in.ModelUsage()
-	task := r.in.Text(intent.TaskID)
+	task := r.in.Text(slot.TaskID)
 	if !has || task == "" {
 		return
 	}
@@ -445,7 +446,7 @@ func (a *Authority) requestHold(r *Request) error {
 		IntentHash: r.in.Hash(r.policy.binding.Tokens()), PolicyHash: r.policy.digest, Fee: r.fee(),
 		Pending: ledger.Ending{Decision: ledger.Pending, Code: errcode.Code(rule.Code), Rule: rule.Name},
 		Denied:  ledger.Ending{Decision: ledger.Denied, Code: errcode.HoldDenied, Rule: rule.Name},
-		Method:  r.in.Text(intent.Action), AgentID: r.in.Text(intent.AgentID), PolicyVersion: r.policy.Version, Intent: r.source,
+		Method:  r.in.Text(slot.Action), AgentID: r.in.Text(slot.AgentID), PolicyVersion: r.policy.Version, Intent: r.source,
 	}
 	if _, err := io.ReadFull(a.Random, r.hold.Candidate[:]); err != nil {
 		return err
@@ -458,7 +459,7 @@ func (a *Authority) requestHold(r *Request) error {
 // event is what every ending records of the request.
 func (a *Authority) event(r *Request) ledger.Event {
 	event := ledger.Event{
-		Endpoint: r.endpoint(), RequestID: r.RequestID, AgentID: r.in.Text(intent.AgentID), Action: r.in.Text(intent.Action),
+		Endpoint: r.endpoint(), RequestID: r.RequestID, AgentID: r.in.Text(slot.AgentID), Action: r.in.Text(slot.Action),
 		Class: uint8(r.result.Class), PolicyHash: r.policy.digest, Commitment: commitment(r.in), Subject: a.subject(r),
 	}
 	if chain, ok := r.in.ChainID(); ok {
@@ -474,9 +475,9 @@ func (a *Authority) event(r *Request) ledger.Event {
 
 // commitment is txCommit or userOpHash as bytes; the decoder has checked that it is one of them.
 func commitment(in *intent.Intent) (sum [32]byte) {
-	text := in.Text(intent.TxCommit)
+	text := in.Text(slot.TxCommit)
 	if text == "" {
-		text = strings.TrimPrefix(in.Text(intent.UserOpHash), "0x")
+		text = strings.TrimPrefix(in.Text(slot.UserOpHash), "0x")
 	}
 	_, _ = hex.Decode(sum[:], []byte(text))
 	return sum
@@ -526,7 +527,7 @@ func (r *Request) newAnswer(decision ledger.Decision) *Answer {
 	answer := r.to
 	*answer = Answer{
 		HTTP: 200, Status: decision.String(), PolicyHash: r.policy.Hash, TestRun: r.TestRun, Observe: r.TestRun && r.observing,
-		Nonce: strings.Clone(r.in.Text(intent.RequestNonce)), Message: answer.Message[:0], Timing: answer.Timing,
+		Nonce: strings.Clone(r.in.Text(slot.RequestNonce)), Message: answer.Message[:0], Timing: answer.Timing,
 	}
 	switch {
 	case r.TestRun:

@@ -5,11 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // Details are both sides of a denial or a hold, as data: what the request has, and what the policy says of it. What does
@@ -138,7 +139,7 @@ func (r *Request) tellBound(to *told, found *vm.Violation, rule *vm.Rule) bool {
 	if counts {
 		unit = ""
 	}
-	to.declared = r.policy.program.Fields()[slot] == declaredAmount
+	to.declared = r.policy.program.Fields()[slot] == derived.Amount
 	to.Value, to.Limit = value.Format(decimals), limit.Format(decimals)
 	switch {
 	case limit.IsZero(): // no key says a limit
@@ -153,9 +154,6 @@ func (r *Request) tellBound(to *told, found *vm.Violation, rule *vm.Rule) bool {
 	to.reason = appendBaseHint(to.reason, &r.frame[slot], decimals, unit)
 	return true
 }
-
-// declaredAmount is the slot of the amount that an intent declares.
-const declaredAmount = "@amount"
 
 // compared returns the amount that the comparison before a denial was about, and its slot.
 func (r *Request) compared(found *vm.Violation) (value amount.Amount, slot uint16, ok bool) {
@@ -255,7 +253,7 @@ func (r *Request) fieldName(found *vm.Violation) string {
 		return ""
 	}
 	name := r.policy.program.Fields()[found.Slot]
-	for _, prefix := range []string{"@each.", "@sent."} {
+	for _, prefix := range []string{slot.EachPrefix, slot.SentPrefix} {
 		name = strings.TrimPrefix(name, prefix)
 	}
 	if strings.HasPrefix(name, "@") {
@@ -266,15 +264,15 @@ func (r *Request) fieldName(found *vm.Violation) string {
 
 // fieldNames are the names of derived values that lists are about.
 var fieldNames = map[string]string{
-	"@action": "action", "@token": "token", "@amount": "amount", "@command": "command", "@calls": "command", "@query": "the query of url",
-	"@host": "the host of url", "@hosts": "the host of url", "@path": "path", "@files": "path", "@recipients": "to",
-	"@server": "the MCP server", "@tool": "the MCP tool", "@mcp": "the MCP tool", "@calldata.method": "the method in calldata",
-	"@target.token": "targetAddress", "@token.stray": "targetAddress",
-	"@fs.effects": "metadata.filesystem.effects", "@fs.written": "a written path", "@fs.written.beyond": "a written path",
-	"@fs.read": "a read path", "@fs.read.beyond": "a read path",
-	"@git.operation": "metadata.git.operation", "@git.provider": "metadata.git.provider", "@git.remote_scheme": "metadata.git.remote_scheme",
-	"@git.worktree": "metadata.git.worktree", "@git.worktree.beyond": "metadata.git.worktree",
-	"@db.operations": "metadata.database.operations", "@db.resources": "metadata.database.resources",
+	derived.Action: "action", derived.Token: "token", derived.Amount: "amount", derived.Command: "command", derived.Calls: "command", derived.Query: "the query of url",
+	derived.Host: "the host of url", derived.Hosts: "the host of url", derived.Path: "path", derived.Files: "path", derived.Recipients: "to",
+	derived.Server: "the MCP server", derived.Tool: "the MCP tool", derived.MCP: "the MCP tool", derived.Method: "the method in calldata",
+	derived.TargetToken: "targetAddress", derived.Stray: "targetAddress",
+	derived.Effects: "metadata.filesystem.effects", derived.Written: "a written path", derived.WrittenBeyond: "a written path",
+	derived.Read: "a read path", derived.ReadBeyond: "a read path",
+	derived.Operation: "metadata.git.operation", derived.Provider: "metadata.git.provider", derived.RemoteScheme: "metadata.git.remote_scheme",
+	derived.Worktree: "metadata.git.worktree", derived.WorktreeBeyond: "metadata.git.worktree",
+	derived.Operations: "metadata.database.operations", derived.Resources: "metadata.database.resources",
 }
 
 // appendPlace appends where a rule stands.
@@ -312,8 +310,8 @@ func (r *Request) notAmount(found *vm.Violation) string {
 		return ""
 	}
 	in, v := r.policy.program.Instruction(found.PC-1), *r.valueOf(found)
-	if v.Kind == vm.Object && r.policy.program.Fields()[found.Slot] == intent.MaxFee.String() { // a text without a normal form
-		v = vm.Value{Kind: vm.String, Text: r.in.Text(intent.MaxFee)}
+	if v.Kind == vm.Object && r.policy.program.Fields()[found.Slot] == slot.MaxFee.String() { // a text without a normal form
+		v = vm.Value{Kind: vm.String, Text: r.in.Text(slot.MaxFee)}
 	}
 	if in.Op != vm.OpAmount || v.Kind&(vm.String|vm.Number) == 0 {
 		return ""

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"strings"
 
-	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
 	"bailiff/runtime/subject"
 	"bailiff/vm"
+	"bailiff/vm/slot"
 )
 
 // EventDetail says how much of a request the record of its decision has (SVC_EVENT_DETAIL).
@@ -75,7 +75,7 @@ func (a *Authority) recordedValue(value string, plain bool) string {
 func (a *Authority) subject(r *Request) subject.Subject {
 	var s subject.Subject
 	if a.EventDetail == NoDetail {
-		s.Set(subject.Task, r.in.Text(intent.TaskID))
+		s.Set(subject.Task, r.in.Text(slot.TaskID))
 	} else {
 		s = r.in.Subject(r.policy.binding.Tokens(), r.result.Class, a.hide)
 	}

@@ -13,6 +13,8 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // maxQuoted bounds what a message repeats of a request, in bytes: agents choose the texts.
@@ -126,7 +128,7 @@ func (r *Request) appendViolation(text []byte, violation *vm.Violation) []byte {
 
 // appendAmountProblem says why a text is not an amount, and of what where it is not the declared one.
 func (r *Request) appendAmountProblem(text []byte, violation *vm.Violation, why string) []byte {
-	if name, _ := r.amountName(violation.Slot); r.policy.program.Fields()[violation.Slot] != declaredAmount {
+	if name, _ := r.amountName(violation.Slot); r.policy.program.Fields()[violation.Slot] != derived.Amount {
 		text = append(append(text, name...), ": "...)
 	}
 	return append(text, why...)
@@ -221,14 +223,14 @@ func (r *Request) offending(violation *vm.Violation) string {
 		return ""
 	}
 	value := r.valueOf(violation).Text
-	if r.policy.program.Fields()[violation.Slot] == "@calls" {
+	if r.policy.program.Fields()[violation.Slot] == derived.Calls {
 		return intent.ShowCall(value)
 	}
 	return value
 }
 
 // joined are the slots that hold several values, so that none of them is the one that violated a rule.
-var joined = []string{"@text", "@caseless"}
+var joined = []string{derived.Text, derived.Caseless}
 
 // symbol is what a token can be called without quotes.
 var symbol = regexp.MustCompile(`^[0-9A-Za-z]{1,42}$`)
@@ -249,16 +251,16 @@ func (r *Request) unreadable(violation *vm.Violation) string {
 func (r *Request) appendAmount(text []byte) []byte {
 	value, decimals, ok := r.in.AmountInUnits(r.policy.binding.Tokens()) // however far the machine came
 	switch {
-	case !r.in.Has(intent.Amount):
+	case !r.in.Has(slot.Amount):
 		return append(text, "none given"...)
 	case ok:
 		text = value.AppendFormat(text, decimals)
 	case r.in.AmountInBaseUnits():
-		text = append(appendQuoted(text, r.in.Text(intent.Amount)), " base units of"...)
+		text = append(appendQuoted(text, r.in.Text(slot.Amount)), " base units of"...)
 	default:
-		text = appendQuoted(text, r.in.Text(intent.Amount))
+		text = appendQuoted(text, r.in.Text(slot.Amount))
 	}
-	return appendUnit(append(text, ' '), r.in.Text(intent.Token))
+	return appendUnit(append(text, ' '), r.in.Text(slot.Token))
 }
 
 // appendUnit names a token, in quotes where its name is nothing to be trusted, or the native currency.

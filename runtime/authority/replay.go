@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // The claims of an attestation and its life have room in a ledger's record.
@@ -24,7 +24,7 @@ const (
 // repeatable has the ledger keep what is needed to answer the same request again, where the request has a nonce (decisions,
 // section 3, "request_nonce").
 func (r *Request) repeatable(claims *attest.Claims) {
-	nonce := r.in.Text(intent.RequestNonce)
+	nonce := r.in.Text(slot.RequestNonce)
 	if claims == nil || nonce == "" || r.TestRun {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"bailiff/runtime/jcs"
+	"bailiff/vm/slot"
 )
 
 // Bounds of what a request says.
@@ -464,7 +465,7 @@ func (b *builder) web() error {
 	}
 	method = strings.ToUpper(method)
 	action := actionFetch
-	if slices.Contains(methods, method) {
+	if slices.Contains(slot.Methods(), method) {
 		action = actionHTTP
 	}
 	b.act(action)
@@ -475,9 +476,6 @@ func (b *builder) web() error {
 	b.arguments(b.event.input.without("url", "urls"))
 	return nil
 }
-
-// methods are those of typed intents (decisions, section 3).
-var methods = []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
 
 // address returns the one URL of a web tool. Gemini CLI's tool finds it among the words of its prompt, and by its settings
 // may do so where the input names one, too: both count.

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/vm"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"bailiff/vm"
+	"bailiff/vm/slot/derived"
 )
 
 // evmBody and shellBody are what hook clients send, compact and pretty-printed.
@@ -95,7 +96,7 @@ const fileBody = `{"framework":"agent-hooks","txCommit":"9f86d081884c7d659a2feaa
 
 // evidenceSlots are all slots that read evidence, but for those of call data.
 func evidenceSlots() (names []string) {
-	for _, row := range Derived() {
+	for _, row := range derived.Rows() {
 		if row.Name == "@boundary" || row.Name[:3] == "@fs" || row.Name[:3] == "@gi" || row.Name[:3] == "@db" {
 			names = append(names, row.Name)
 		}

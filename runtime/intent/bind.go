@@ -21,7 +21,7 @@ type Binding struct {
 // A source says where the value of one slot comes from.
 type source struct {
 	value func(*Intent, Provenance) vm.Value // nil for a field, or a member, that holds plain texts
-	field Field
+	field slot.Field
 	path  []string // the members to walk through, below the field
 }
 
@@ -58,10 +58,8 @@ func resolve(name string) (source, error) {
 	if !strings.HasPrefix(name, "@") {
 		return resolvePath(name, false, false)
 	}
-	for _, row := range derived {
-		if row.Name == name {
-			return source{value: row.value}, nil
-		}
+	if value := derivations[name]; value != nil {
+		return source{value: value}, nil
 	}
 	return source{}, fmt.Errorf("intent: no derived value is named %s", quote(name))
 }
@@ -70,11 +68,11 @@ func resolve(name string) (source, error) {
 func resolvePath(name string, sent, walks bool) (source, error) {
 	segments := strings.Split(name, ".")
 	f := fieldOf(segments[0])
-	if f == NoField {
+	if f == slot.NoField {
 		return source{}, fmt.Errorf("intent: a request has no field %s", quote(segments[0]))
 	}
 	found := source{field: f, path: segments[1:]}
-	if len(found.path) > 0 && table[f].Type&Members == 0 {
+	if len(found.path) > 0 && f.Row().Type&slot.Members == 0 {
 		return source{}, fmt.Errorf("intent: %s has no members, so %s can't exist", f, quote(name))
 	}
 	row := slot.At(name)
@@ -90,14 +88,14 @@ func normalised(as form.Form) bool {
 }
 
 // fieldOf returns the field of either place that name names, or NoField. Names are unique over both.
-func fieldOf(name string) Field {
-	if f := insideNames.find(name); f != NoField {
+func fieldOf(name string) slot.Field {
+	if f := insideNames.find(name); f != slot.NoField {
 		return f
 	}
-	if f := topNames.find(name); f != IntentObject {
+	if f := topNames.find(name); f != slot.IntentObject {
 		return f
 	}
-	return NoField
+	return slot.NoField
 }
 
 // Fill writes the value of every slot into frame, which has at least as many elements as the binding has names.
@@ -131,7 +129,7 @@ func (in *Intent) Value(name string, from Provenance) (vm.Value, error) {
 }
 
 // walk returns the value of a field that holds plain texts, or of what lies below it. Only objects are walked through.
-func (in *Intent) walk(f Field, path []string) vm.Value {
+func (in *Intent) walk(f slot.Field, path []string) vm.Value {
 	at := in.find(f, path)
 	if at == 0 {
 		return vm.Value{}
@@ -144,7 +142,7 @@ func (in *Intent) walk(f Field, path []string) vm.Value {
 }
 
 // find returns the node of a field, or of what lies below it, or 0.
-func (in *Intent) find(f Field, path []string) int32 {
+func (in *Intent) find(f slot.Field, path []string) int32 {
 	at := in.at[f]
 	for _, name := range path {
 		at = in.member(at, name)

@@ -8,6 +8,7 @@ import (
 	"bailiff/runtime/jcs"
 	"bailiff/vm"
 	"bailiff/vm/form"
+	"bailiff/vm/slot"
 )
 
 // HashVersion is the version of the canonical form, which is part of it: hashes of different versions are never equal.
@@ -27,10 +28,10 @@ const HashVersion = 2
 func (in *Intent) Canonical(tokens *Tokens, dst []byte) []byte {
 	in.tokens = tokens
 	dst = append(dst, `{"agentId":`...)
-	dst = in.appendNode(dst, in.at[AgentID])
-	if in.Has(ChainID) {
+	dst = in.appendNode(dst, in.at[slot.AgentID])
+	if in.Has(slot.ChainID) {
 		dst = append(dst, `,"chainId":`...)
-		dst = in.appendNode(dst, in.at[ChainID])
+		dst = in.appendNode(dst, in.at[slot.ChainID])
 	}
 	dst = append(dst, `,"intent":{`...)
 	start := len(dst)
@@ -50,11 +51,11 @@ func (in *Intent) Canonical(tokens *Tokens, dst []byte) []byte {
 }
 
 // canonicalName returns the name of f in the canonical form. Several paths keep theirs; it has the same place in the order.
-func (in *Intent) canonicalName(f Field) string {
-	if f == Path && in.kind(Path) == vm.List {
-		f = Paths
+func (in *Intent) canonicalName(f slot.Field) string {
+	if f == slot.Path && in.kind(slot.Path) == vm.List {
+		f = slot.Paths
 	}
-	return table[f].Name
+	return f.String()
 }
 
 // Hash returns the intent hash: the SHA-256 of the canonical form. It allocates nothing once the decoder is warm.
@@ -64,29 +65,29 @@ func (in *Intent) Hash(tokens *Tokens) [sha256.Size]byte {
 }
 
 // shown reports whether the canonical form shows the field f of `intent`.
-func (in *Intent) shown(f Field) bool {
+func (in *Intent) shown(f slot.Field) bool {
 	switch f {
-	case Host, Path, Query:
-		return in.Has(f) && !in.Has(URL)
-	case Metadata:
+	case slot.Host, slot.Path, slot.Query:
+		return in.Has(f) && !in.Has(slot.URL)
+	case slot.Metadata:
 		return in.Has(f) && in.anyShown(in.at[f])
-	case AmountUnit: // which says something of an amount that could not be put into its one unit
-		return in.Has(f) && in.Has(Amount) && !in.inHumanUnits()
+	case slot.AmountUnit: // which says something of an amount that could not be put into its one unit
+		return in.Has(f) && in.Has(slot.Amount) && !in.inHumanUnits()
 	}
 	return in.Has(f)
 }
 
 // appendField appends the value of a field: the normal forms of its texts.
-func (in *Intent) appendField(dst []byte, f Field) []byte {
-	if f == Amount {
+func (in *Intent) appendField(dst []byte, f slot.Field) []byte {
+	if f == slot.Amount {
 		if value, ok := in.amountBase(in.tokens); ok {
 			dst = append(dst, '"')
 			dst = value.AppendFormat(dst, 0)
 			return append(dst, '"')
 		}
-		return jcs.AppendString(dst, in.Text(Amount))
+		return jcs.AppendString(dst, in.Text(slot.Amount))
 	}
-	as, at := in.formOf(&table[f].Row), in.at[f]
+	as, at := in.formOf(f.Row()), in.at[f]
 	if in.nodes[at].kind != vm.List {
 		return in.appendText(dst, at, as)
 	}
@@ -124,11 +125,11 @@ func (in *Intent) anyShown(metadata int32) bool {
 
 // leftOut reports whether a member is one of those of metadata that say nothing about the intent.
 func (in *Intent) leftOut(object, member int32) bool {
-	if object != in.at[Metadata] {
+	if object != in.at[slot.Metadata] {
 		return false
 	}
 	name := in.nodes[member].name
-	return name == modelUsage || name == table[Arguments].Name || in.server != "" && (name == serverID || name == toolName)
+	return name == modelUsage || name == slot.Arguments.String() || in.server != "" && (name == serverID || name == toolName)
 }
 
 // appendNode appends the canonical form of a node.

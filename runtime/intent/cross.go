@@ -5,20 +5,21 @@ import (
 
 	"bailiff/vm"
 	"bailiff/vm/form/httpurl"
+	"bailiff/vm/slot"
 )
 
 // checkWeb reads the URL, compares what was sent beside it, and holds the two web actions to their form.
 func (in *Intent) checkWeb() {
-	if in.Has(URL) {
+	if in.Has(slot.URL) {
 		in.readURL()
 	}
 	switch {
-	case in.action == "web_fetch" && in.Has(Method):
-		in.fault(Method, invalid("intent.method", "web_fetch has no method; leave it out, or use the action http"))
+	case in.action == "web_fetch" && in.Has(slot.Method):
+		in.fault(slot.Method, invalid("intent.method", "web_fetch has no method; leave it out, or use the action http"))
 	case in.action == "http":
-		for _, f := range [...]Field{URL, Method} {
+		for _, f := range [...]slot.Field{slot.URL, slot.Method} {
 			if !in.Has(f) && !in.faulty(f) {
-				in.fault(f, invalid(in.path(f, Inside), "is missing; the action http needs url and method"))
+				in.fault(f, invalid(in.path(f, slot.Inside), "is missing; the action http needs url and method"))
 			}
 		}
 	}
@@ -27,32 +28,32 @@ func (in *Intent) checkWeb() {
 // readURL takes the URL apart. Its host, path and query are derived from it alone: what the request carries
 // beside it may only repeat them.
 func (in *Intent) readURL() {
-	url, err := httpurl.Parse(in.Text(URL))
+	url, err := httpurl.Parse(in.Text(slot.URL))
 	if err != nil {
-		in.fault(URL, invalid("intent.url", printable(err.Error(), maxMessage/2)))
+		in.fault(slot.URL, invalid("intent.url", printable(err.Error(), maxMessage/2)))
 		return
 	}
 	if url.HasDotSegment() {
-		in.fault(URL, invalid("intent.url", "has a path with the segment . or .., plain or encoded, which clients resolve before they send it; write the path that is meant"))
+		in.fault(slot.URL, invalid("intent.url", "has a path with the segment . or .., plain or encoded, which clients resolve before they send it; write the path that is meant"))
 		return
 	}
 	in.url = url
-	if in.Has(Host) {
-		if host, err := httpurl.Host(in.Text(Host)); err != nil || host != url.Host {
-			in.fault(Host, differs(Host, in.Text(Host), url.Host))
+	if in.Has(slot.Host) {
+		if host, err := httpurl.Host(in.Text(slot.Host)); err != nil || host != url.Host {
+			in.fault(slot.Host, differs(slot.Host, in.Text(slot.Host), url.Host))
 		}
 	}
-	beside := httpurl.URL{Path: in.Text(Path), Query: in.Text(Query)}
-	if in.Has(Path) && beside.NormalPath() != url.NormalPath() {
-		in.fault(Path, differs(Path, beside.Path, url.Path))
+	beside := httpurl.URL{Path: in.Text(slot.Path), Query: in.Text(slot.Query)}
+	if in.Has(slot.Path) && beside.NormalPath() != url.NormalPath() {
+		in.fault(slot.Path, differs(slot.Path, beside.Path, url.Path))
 	}
-	if in.Has(Query) && beside.NormalQuery() != url.NormalQuery() {
-		in.fault(Query, differs(Query, beside.Query, url.Query))
+	if in.Has(slot.Query) && beside.NormalQuery() != url.NormalQuery() {
+		in.fault(slot.Query, differs(slot.Query, beside.Query, url.Query))
 	}
 }
 
-func differs(f Field, got, want string) *Error {
-	return invalid("intent."+table[f].Name, quote(got)+" differs from that of url, "+quote(want)+"; leave it out")
+func differs(f slot.Field, got, want string) *Error {
+	return invalid("intent."+f.String(), quote(got)+" differs from that of url, "+quote(want)+"; leave it out")
 }
 
 // The members of metadata that name the parts of an MCP action.
@@ -68,12 +69,12 @@ const mcpPrefix = "mcp."
 // checkMCP takes an MCP action apart, and compares what metadata says about it.
 func (in *Intent) checkMCP() {
 	rest, ok := strings.CutPrefix(in.action, mcpPrefix)
-	if !ok || in.faulty(Action) {
+	if !ok || in.faulty(slot.Action) {
 		return
 	}
 	server, tool, ok := strings.Cut(rest, ".")
 	if !ok || server == "" || tool == "" {
-		in.fault(Action, invalid(in.fieldPath(Action), quote(in.Text(Action))+" must have the form mcp.<server>.<tool>"))
+		in.fault(slot.Action, invalid(in.fieldPath(slot.Action), quote(in.Text(slot.Action))+" must have the form mcp.<server>.<tool>"))
 		return
 	}
 	in.server, in.tool = server, tool
@@ -83,12 +84,12 @@ func (in *Intent) checkMCP() {
 
 // agrees makes sure that a member of metadata, where it is sent, is what the action says, without regard to case.
 func (in *Intent) agrees(name, want string) {
-	i := in.member(in.at[Metadata], name)
+	i := in.member(in.at[slot.Metadata], name)
 	if i == 0 {
 		return
 	}
 	if n := &in.nodes[i]; n.kind != vm.String || !equalFoldASCII(n.text, want) {
-		in.fault(NoField, invalid("intent.metadata."+name, "differs from the action, which says "+quote(want)+"; leave it out"))
+		in.fault(slot.NoField, invalid("intent.metadata."+name, "differs from the action, which says "+quote(want)+"; leave it out"))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/errcode"
 	"bailiff/vm/form"
+	"bailiff/vm/slot"
 )
 
 // Options are the settings of the service that change how a request is read.
@@ -64,14 +65,14 @@ var steps = [...]func(*Intent){
 }
 
 // places says at which node each field stands, 0 where it does not: node 0 is the body.
-type places [fieldCount]int32
+type places [slot.Count]int32
 
 // assign finds the fields on the tape and makes sure that there are no others.
 func (in *Intent) assign() {
 	var top, inside places
-	in.members(0, Top, topNames, &top)
-	if at := top[IntentObject]; at != 0 {
-		in.members(at, Inside, insideNames, &inside)
+	in.members(0, slot.Top, topNames, &top)
+	if at := top[slot.IntentObject]; at != 0 {
+		in.members(at, slot.Inside, insideNames, &inside)
 	}
 	for f := range in.at {
 		in.at[f] = inside[f]
@@ -79,10 +80,10 @@ func (in *Intent) assign() {
 			in.at[f], in.atTop[f] = top[f], true
 		}
 	}
-	in.action = in.lower(in.Text(Action))
-	for _, f := range [...]Field{Action, Amount, To} {
+	in.action = in.lower(in.Text(slot.Action))
+	for _, f := range [...]slot.Field{slot.Action, slot.Amount, slot.To} {
 		if top[f] != 0 && inside[f] != 0 && !in.same(f, top[f], inside[f]) {
-			in.fault(f, invalid(in.path(f, Top), "differs from "+in.path(f, Inside)+"; send it once"))
+			in.fault(f, invalid(in.path(f, slot.Top), "differs from "+in.path(f, slot.Inside)+"; send it once"))
 		}
 	}
 	in.assignArguments()
@@ -90,32 +91,32 @@ func (in *Intent) assign() {
 
 // assignArguments takes metadata.arguments for the field `arguments`: they are one.
 func (in *Intent) assignArguments() {
-	inner := in.member(in.at[Metadata], table[Arguments].Name)
+	inner := in.member(in.at[slot.Metadata], slot.Arguments.String())
 	if inner == 0 {
 		return
 	}
-	if outer := in.at[Arguments]; outer != 0 {
+	if outer := in.at[slot.Arguments]; outer != 0 {
 		a := in.appendNode(in.form[:0], inner)
 		b := in.appendNode(a, outer)
 		if in.form = b; !bytes.Equal(a, b[len(a):]) {
-			in.fault(Arguments, invalid("intent.metadata.arguments", "differs from intent.arguments; send it once"))
+			in.fault(slot.Arguments, invalid("intent.metadata.arguments", "differs from intent.arguments; send it once"))
 		}
 		return
 	}
-	in.at[Arguments], in.atTop[Arguments] = inner, false
+	in.at[slot.Arguments], in.atTop[slot.Arguments] = inner, false
 }
 
 // members enters the members of one object into at. One of another type is left out, and no later check is about it.
-func (in *Intent) members(object int32, place Place, names *nameIndex, at *places) {
+func (in *Intent) members(object int32, place slot.Place, names *nameIndex, at *places) {
 	for i := object + 1; i < in.nodes[object].next && len(in.faults) < MaxFaults; i = in.nodes[i].next {
 		n := &in.nodes[i]
 		f := names.find(n.name)
-		if f == NoField {
+		if f == slot.NoField {
 			meant, advice := hint(n.name, place)
 			in.fault(meant, invalid(prefix(place)+n.name, "is not a field of a request; "+advice))
 			continue
 		}
-		if problem := in.checkType(i, table[f].Type); problem != "" {
+		if problem := in.checkType(i, f.Row().Type); problem != "" {
 			in.fault(f, invalid(in.path(f, place), problem))
 			continue
 		}
@@ -124,22 +125,22 @@ func (in *Intent) members(object int32, place Place, names *nameIndex, at *place
 }
 
 // checkType returns what is wrong with the type of a field's value, or "".
-func (in *Intent) checkType(i int32, accepted Type) string {
+func (in *Intent) checkType(i int32, accepted slot.Type) string {
 	switch n := &in.nodes[i]; n.kind {
 	case vm.String:
-		if accepted&Text != 0 {
+		if accepted&slot.Text != 0 {
 			return ""
 		}
 	case vm.Number:
-		if accepted&Integer != 0 && isInteger(n.text) {
+		if accepted&slot.Integer != 0 && isInteger(n.text) {
 			return ""
 		}
 	case vm.Object:
-		if accepted&Members != 0 {
+		if accepted&slot.Members != 0 {
 			return ""
 		}
 	case vm.List:
-		if accepted&Texts != 0 && in.allStrings(i) {
+		if accepted&slot.Texts != 0 && in.allStrings(i) {
 			return ""
 		}
 	case vm.Null:
@@ -174,7 +175,7 @@ func (in *Intent) allStrings(list int32) bool {
 }
 
 // same reports whether two values of a field have the same normal form.
-func (in *Intent) same(f Field, a, b int32) bool {
+func (in *Intent) same(f slot.Field, a, b int32) bool {
 	size := in.nodes[a].next - a
 	if size != in.nodes[b].next-b {
 		return false
@@ -189,21 +190,21 @@ func (in *Intent) same(f Field, a, b int32) bool {
 }
 
 // sameText is same for two texts. The unit of amounts may depend on how they are written.
-func (in *Intent) sameText(f Field, a, b string) bool {
+func (in *Intent) sameText(f slot.Field, a, b string) bool {
 	if a == b {
 		return true
 	}
-	if check := table[f].check; check != nil { // of the other the table's checks follow
+	if check := f.Row().Check; check != nil { // of the other the table's checks follow
 		if _, problem := check(a); problem != "" {
 			return false
 		}
 	}
-	if f == Amount {
+	if f == slot.Amount {
 		x, readable := form.ShortDecimal(a)
 		y, _ := form.ShortDecimal(b)
 		return readable && x == y && in.inBaseUnits(a) == in.inBaseUnits(b)
 	}
-	as := in.formOf(&table[f].Row)
+	as := in.formOf(f.Row())
 	x, readable := in.normal(as, a)
 	y, other := in.normal(as, b)
 	return readable && other && x == y
@@ -211,22 +212,22 @@ func (in *Intent) sameText(f Field, a, b string) bool {
 
 // checkFields runs the checks of the table and puts normal forms on the tape.
 func (in *Intent) checkFields() {
-	for f := NoField + 1; f < fieldCount; f++ {
-		if in.at[f] != 0 && table[f].check != nil {
+	for f := slot.NoField + 1; f < slot.Count; f++ {
+		if in.at[f] != 0 && f.Row().Check != nil {
 			in.checkField(f)
 		}
 	}
 }
 
 // checkField is checkFields for one field, up to the first of its texts that is at fault.
-func (in *Intent) checkField(f Field) {
+func (in *Intent) checkField(f slot.Field) {
 	for i := in.at[f]; i < in.nodes[in.at[f]].next; i++ {
 		if in.nodes[i].kind == vm.List {
 			continue
 		}
-		normal, problem := table[f].check(in.nodes[i].text)
+		normal, problem := f.Row().Check(in.nodes[i].text)
 		if problem != "" {
-			in.fault(f, refuse(cmp.Or(table[f].refusal, errcode.ValidationSchema), in.fieldPath(f), quote(in.nodes[i].text)+" "+problem))
+			in.fault(f, refuse(cmp.Or(f.Row().Refusal, errcode.ValidationSchema), in.fieldPath(f), quote(in.nodes[i].text)+" "+problem))
 			return
 		}
 		in.nodes[i].text = normal
@@ -236,9 +237,9 @@ func (in *Intent) checkField(f Field) {
 // checkPresence makes sure that nothing required is missing. The fields of which one is needed are judged by
 // checkCommitment.
 func (in *Intent) checkPresence() {
-	for f := NoField + 1; f < fieldCount; f++ {
-		if table[f].Presence == Required && in.at[f] == 0 && !in.faulty(f) && !(table[f].Place == Either && in.faulty(IntentObject)) {
-			in.fault(f, invalid(in.path(f, table[f].Place), "is missing; send a "+table[f].Type.String()+": "+table[f].Bound))
+	for f := slot.NoField + 1; f < slot.Count; f++ {
+		if f.Row().Presence == slot.Required && in.at[f] == 0 && !in.faulty(f) && !(f.Row().Place == slot.Either && in.faulty(slot.IntentObject)) {
+			in.fault(f, invalid(in.path(f, f.Row().Place), "is missing; send a "+f.Row().Type.String()+": "+f.Row().Bound))
 		}
 	}
 }
@@ -246,36 +247,36 @@ func (in *Intent) checkPresence() {
 // checkCommitment makes sure that the intent commits to one thing: a transaction, or a user operation. Which of them it
 // needs depends on the action, which may be at fault itself.
 func (in *Intent) checkCommitment() {
-	if in.faulty(TxCommit) || in.faulty(UserOpHash) {
+	if in.faulty(slot.TxCommit) || in.faulty(slot.UserOpHash) {
 		return
 	}
 	const userOp = "erc4337.userop"
-	known := !in.faulty(Action) && !in.faulty(IntentObject)
-	switch tx, op := in.Has(TxCommit), in.Has(UserOpHash); {
+	known := !in.faulty(slot.Action) && !in.faulty(slot.IntentObject)
+	switch tx, op := in.Has(slot.TxCommit), in.Has(slot.UserOpHash); {
 	case tx && op:
-		in.fault(UserOpHash, invalid("userOpHash", "stands beside txCommit; send exactly one of the two"))
+		in.fault(slot.UserOpHash, invalid("userOpHash", "stands beside txCommit; send exactly one of the two"))
 	case op && known && in.action != userOp:
-		in.fault(UserOpHash, invalid("userOpHash", "goes with the action "+userOp+" only; send txCommit instead"))
+		in.fault(slot.UserOpHash, invalid("userOpHash", "goes with the action "+userOp+" only; send txCommit instead"))
 	case !tx && !op && in.action == userOp:
-		in.fault(UserOpHash, invalid("userOpHash", "is missing; send 0x and 64 hexadecimal digits, or txCommit"))
+		in.fault(slot.UserOpHash, invalid("userOpHash", "is missing; send 0x and 64 hexadecimal digits, or txCommit"))
 	case !tx && !op:
-		in.fault(TxCommit, invalid("txCommit", "is missing; send the SHA-256 in 64 lower-case hexadecimal digits (with the action "+userOp+": or userOpHash)"))
+		in.fault(slot.TxCommit, invalid("txCommit", "is missing; send the SHA-256 in 64 lower-case hexadecimal digits (with the action "+userOp+": or userOpHash)"))
 	}
 }
 
 // path returns the path of f as messages show it.
-func (in *Intent) path(f Field, place Place) string { return prefix(place) + table[f].Name }
+func (in *Intent) path(f slot.Field, place slot.Place) string { return prefix(place) + f.String() }
 
 // fieldPath returns the path at which f stands in the request.
-func (in *Intent) fieldPath(f Field) string {
+func (in *Intent) fieldPath(f slot.Field) string {
 	if in.atTop[f] {
-		return in.path(f, Top)
+		return in.path(f, slot.Top)
 	}
-	return in.path(f, Inside)
+	return in.path(f, slot.Inside)
 }
 
-func prefix(place Place) string {
-	if place&Inside != 0 {
+func prefix(place slot.Place) string {
+	if place&slot.Inside != 0 {
 		return "intent."
 	}
 	return ""

@@ -9,9 +9,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"bailiff/vm"
-
 	"github.com/cockroachdb/datadriven"
+
+	"bailiff/vm"
+	"bailiff/vm/slot"
 )
 
 // TestGolden shows what becomes of requests: `decode` prints fields, canonical form or the error; `slots` prints
@@ -72,9 +73,9 @@ func checkMessage(t testing.TB, err *Error) {
 
 func showIntent(in *Intent) string {
 	var out strings.Builder
-	for _, row := range Fields() {
+	for _, row := range slot.Fields() {
 		f := row.Field
-		if f == IntentObject || !in.Has(f) || strings.Contains(shared, `"`+f.String()+`":"`+in.Text(f)+`"`) {
+		if f == slot.IntentObject || !in.Has(f) || strings.Contains(shared, `"`+f.String()+`":"`+in.Text(f)+`"`) {
 			continue
 		}
 		switch n := in.Node(f); n.Kind() {
@@ -209,14 +210,14 @@ func TestGetters(t *testing.T) {
 		t.Errorf("action %s, recipients %v", in.ActionLower(), slices.Collect(in.Recipients()))
 	}
 	var names []string
-	for name := range in.Node(Metadata).Children() {
+	for name := range in.Node(slot.Metadata).Children() {
 		names = append(names, name)
 	}
 	if got := strings.Join(names, " "); got != "team env invoice attempt model_usage" {
 		t.Errorf("members of metadata: %s", got)
 	}
-	absent := in.Node(Arguments).Member("x")
-	if absent.Kind() != vm.Missing || absent.Text() != "" || in.Node(Metadata).Member("x").Kind() != vm.Missing {
+	absent := in.Node(slot.Arguments).Member("x")
+	if absent.Kind() != vm.Missing || absent.Text() != "" || in.Node(slot.Metadata).Member("x").Kind() != vm.Missing {
 		t.Error("an absent member is there")
 	}
 	for range absent.Children() {

@@ -7,6 +7,7 @@ import (
 	"bailiff/vm/amount"
 	"bailiff/vm/form/calldata"
 	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/slot"
 )
 
 // What a shim says that call data does, as @evm.call has it.
@@ -103,7 +104,7 @@ func derivedCallToken(in *Intent, from Provenance) vm.Value {
 }
 
 func derivedCallSymbol(in *Intent, from Provenance) vm.Value {
-	return symbolOf(in.tokens.pinned(derivedCallToken(in, from).Text, in.Text(ChainID)))
+	return symbolOf(in.tokens.pinned(derivedCallToken(in, from).Text, in.Text(slot.ChainID)))
 }
 
 // derivedCallAmount returns the amount without leading zeros, so that it can be compared as a text too.

@@ -6,16 +6,17 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/form/calldata"
+	"bailiff/vm/slot"
 )
 
 // declaredCall reads the declared call data. A native intent carries its amount; a token intent carries nothing.
 func (in *Intent) declaredCall() *calldata.Call {
-	if !in.callRead && in.Has(Calldata) {
+	if !in.callRead && in.Has(slot.Calldata) {
 		var value amount.Amount
-		if !in.Has(Token) {
+		if !in.Has(slot.Token) {
 			value, _ = in.amountBase(in.tokens)
 		}
-		in.declared, _ = calldata.ReadHex(in.Text(Calldata), value) // whose form the decoder has checked
+		in.declared, _ = calldata.ReadHex(in.Text(slot.Calldata), value) // whose form the decoder has checked
 		in.callRead = true
 	}
 	if !in.callRead {
@@ -29,7 +30,7 @@ var noCall calldata.Call
 
 // targetToken returns the token whose rule pins targetAddress on the intent's chain, or nil.
 func (in *Intent) targetToken() *vm.Token {
-	return in.tokens.pinned(in.Text(TargetAddress), in.Text(ChainID))
+	return in.tokens.pinned(in.Text(slot.TargetAddress), in.Text(slot.ChainID))
 }
 
 func derivedTargetToken(in *Intent, _ Provenance) vm.Value { return symbolOf(in.targetToken()) }
@@ -43,8 +44,8 @@ func symbolOf(token *vm.Token) vm.Value {
 
 // derivedStray is the token where that is given by the address of another contract than the target.
 func derivedStray(in *Intent, _ Provenance) vm.Value {
-	name := in.lower(in.Text(Token))
-	return textIf(strings.HasPrefix(name, "0x") && name != in.Text(TargetAddress), name)
+	name := in.lower(in.Text(slot.Token))
+	return textIf(strings.HasPrefix(name, "0x") && name != in.Text(slot.TargetAddress), name)
 }
 
 // derivedCalldataAmount returns the amount that a token call in calldata moves or lets others move, in base units. It is
@@ -67,7 +68,7 @@ func baseUnits(a amount.Amount) vm.Value {
 // derivedMethod returns the selector of calldata that is not empty. One of less than four bytes is what there is.
 func derivedMethod(in *Intent, _ Provenance) vm.Value {
 	const selector = len("0x") + 2*len(calldata.Selector{})
-	data := in.Text(Calldata)
+	data := in.Text(slot.Calldata)
 	return textIf(len(data) > len("0x"), in.lower(data[:min(len(data), selector)]))
 }
 
@@ -84,12 +85,12 @@ func derivedRuns(in *Intent, _ Provenance) vm.Value {
 // derivedMismatch says in what calldata is not the call that the intent describes (calldata.Match). Without calldata there
 // is nothing to compare.
 func derivedMismatch(in *Intent, _ Provenance) vm.Value {
-	if !in.Has(Calldata) {
+	if !in.Has(slot.Calldata) {
 		return vm.Value{}
 	}
-	says := calldata.Intent{Action: in.action, Token: in.Has(Token)}
+	says := calldata.Intent{Action: in.action, Token: in.Has(slot.Token)}
 	says.Amount, _ = in.amountBase(in.tokens)
-	if in.Has(To) {
+	if in.Has(slot.To) {
 		says.To = in.Recipients()
 	}
 	mismatch := calldata.Match(in.declaredCall(), &says)
@@ -105,12 +106,12 @@ type movement struct {
 // moved returns the movement by which a token's sums advance: of a token intent the declared amount, of any other what
 // calldata moves of the token whose contract it calls, or else what a shim tells.
 func (in *Intent) moved(from Provenance) movement {
-	if in.Has(Token) {
+	if in.Has(slot.Token) {
 		value := vm.Value{Kind: vm.Invalid}
 		if declared, ok := in.amountBase(in.tokens); ok {
 			value = baseUnits(declared)
 		}
-		return movement{in.tokens.find(in.lower(in.Text(Token)), in.Text(ChainID)), value}
+		return movement{in.tokens.find(in.lower(in.Text(slot.Token)), in.Text(slot.ChainID)), value}
 	}
 	if token := in.targetToken(); token != nil && in.declaredCall().Judged() {
 		return movement{token, derivedCalldataAmount(in, from)}
@@ -118,7 +119,7 @@ func (in *Intent) moved(from Provenance) movement {
 	if !in.callsToken(from) {
 		return movement{}
 	}
-	return movement{in.tokens.pinned(derivedCallToken(in, from).Text, in.Text(ChainID)), derivedCallAmount(in, from)}
+	return movement{in.tokens.pinned(derivedCallToken(in, from).Text, in.Text(slot.ChainID)), derivedCallAmount(in, from)}
 }
 
 func derivedMoved(in *Intent, from Provenance) vm.Value { return symbolOf(in.moved(from).token) }

@@ -204,7 +204,7 @@ func isPlainPath(path string) bool {
 	}
 	for i := range len(path) {
 		switch c := path[i]; {
-		case isTaskID(c):
+		case isDigit(c) || isUpper(c) || 'a' <= c && c <= 'z' || c == '_' || c == '-':
 		case c == '/' && path[max(i-1, 0)] != '.':
 		case c == '.' && i+1 < len(path):
 		default:

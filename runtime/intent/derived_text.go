@@ -29,12 +29,12 @@ func derivedText(in *Intent, _ Provenance) vm.Value {
 		}
 	}
 	in.respellFields()
-	if in.Has(URL) {
-		in.respell(in.at[URL], in.url.Decoded())
-		in.respell(in.at[URL], in.folded(form.Host, in.url.SentHost))
+	if in.Has(slot.URL) {
+		in.respell(in.at[slot.URL], in.url.Decoded())
+		in.respell(in.at[slot.URL], in.folded(form.Host, in.url.SentHost))
 	}
-	in.respellNumbers(in.at[Arguments])
-	in.respellNumbers(in.at[Metadata])
+	in.respellNumbers(in.at[slot.Arguments])
+	in.respellNumbers(in.at[slot.Metadata])
 	for _, one := range in.respelled {
 		in.joinText(one.text)
 	}
@@ -54,9 +54,9 @@ func (in *Intent) respell(at int32, normal string) {
 
 // respellFields notes the normal forms of fields that have others than plain texts.
 func (in *Intent) respellFields() {
-	for f := range table {
-		row := &table[f].Row
-		if in.at[f] == 0 || row.Members || row.When == slot.Never && (row.Form == form.Text || normalised(row.Form)) {
+	for f := range slot.Count {
+		row := f.Row()
+		if in.at[f] == 0 || row.Type.Object() || row.When == slot.Never && (row.Form == form.Text || normalised(row.Form)) {
 			continue
 		}
 		as := in.formOf(row)
@@ -78,7 +78,7 @@ func (in *Intent) respellNumbers(object int32) {
 	if object == 0 {
 		return
 	}
-	usage := in.member(in.at[Metadata], modelUsage)
+	usage := in.member(in.at[slot.Metadata], modelUsage)
 	for i := object; i < in.nodes[object].next; i++ {
 		switch {
 		case i == usage && usage != 0:
@@ -92,8 +92,8 @@ func (in *Intent) respellNumbers(object int32) {
 // derivedCaseless joins the normal forms that have no case, in the order of the table of fields.
 func derivedCaseless(in *Intent, _ Provenance) vm.Value {
 	in.caseless = in.caseless[:0]
-	for f := range table {
-		row := &table[f].Row
+	for f := range slot.Count {
+		row := f.Row()
 		as := in.formOf(row)
 		if in.at[f] == 0 || !as.Caseless() {
 			continue
@@ -104,7 +104,7 @@ func derivedCaseless(in *Intent, _ Provenance) vm.Value {
 			}
 		}
 	}
-	if in.Has(URL) && !in.Has(Host) {
+	if in.Has(slot.URL) && !in.Has(slot.Host) {
 		in.appendCaseless(form.Host, in.url.SentHost)
 	}
 	return text(borrow(in.caseless[:max(len(in.caseless)-1, 0)]))

@@ -3,6 +3,7 @@ package intent
 import (
 	"bailiff/vm"
 	"bailiff/vm/form/httpurl"
+	"bailiff/vm/slot"
 )
 
 // derivedHosts returns the host of url; where it is an IPv6 literal that holds IPv4 addresses, a list of it and those.
@@ -20,7 +21,7 @@ func derivedHosts(in *Intent, from Provenance) vm.Value {
 }
 
 func derivedDecodedPath(in *Intent, _ Provenance) vm.Value {
-	if !in.Has(URL) {
+	if !in.Has(slot.URL) {
 		return vm.Value{}
 	}
 	decoded := in.url.DecodedPath()
@@ -28,9 +29,9 @@ func derivedDecodedPath(in *Intent, _ Provenance) vm.Value {
 }
 
 func derivedDecodedURL(in *Intent, _ Provenance) vm.Value {
-	if !in.Has(URL) {
+	if !in.Has(slot.URL) {
 		return vm.Value{}
 	}
 	decoded := in.url.Decoded()
-	return textIf(decoded != in.Text(URL), decoded)
+	return textIf(decoded != in.Text(slot.URL), decoded)
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // maxMessage bounds the text of an error in bytes: a refused body may be 100 kB of hostile text, and neither an
@@ -40,8 +41,8 @@ func (e *Error) Error() string { return e.Message }
 
 // fault notes a fault of the field f, NoField where it is of no field by itself. What the field lacks then follows from it, so
 // the checks after that leave it alone.
-func (in *Intent) fault(f Field, err *Error) {
-	if f != NoField {
+func (in *Intent) fault(f slot.Field, err *Error) {
+	if f != slot.NoField {
 		in.atFault |= 1 << f
 	}
 	if len(in.faults) < MaxFaults {
@@ -50,7 +51,7 @@ func (in *Intent) fault(f Field, err *Error) {
 }
 
 // faulty reports whether a fault of the field f was found.
-func (in *Intent) faulty(f Field) bool { return in.atFault&(1<<f) != 0 }
+func (in *Intent) faulty(f slot.Field) bool { return in.atFault&(1<<f) != 0 }
 
 // faultsOf returns what is answered for faults: the first, with those after it.
 func faultsOf(faults []Error) *Error {

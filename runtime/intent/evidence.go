@@ -7,6 +7,7 @@ import (
 
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/slot"
 )
 
 // unreadable is the value of what is there but can't be read.
@@ -30,7 +31,7 @@ type digest struct {
 
 // evidence returns an object of metadata, or 0 where there is no such object.
 func (in *Intent) evidence(name string) int32 {
-	if at := in.member(in.at[Metadata], name); at != 0 && in.nodes[at].kind == vm.Object {
+	if at := in.member(in.at[slot.Metadata], name); at != 0 && in.nodes[at].kind == vm.Object {
 		return at
 	}
 	return 0

@@ -23,7 +23,7 @@ func (in *Intent) holds(when slot.Condition) bool {
 	case slot.ByEmail:
 		return in.action == emailAction
 	case slot.WithURL:
-		return in.Has(URL)
+		return in.Has(slot.URL)
 	case slot.ForMCP:
 		return in.server != ""
 	}
@@ -46,11 +46,11 @@ func (in *Intent) normal(as form.Form, text string) (string, bool) {
 	case form.Unit:
 		return text, !in.inHumanUnits()
 	case form.Host:
-		if in.Has(URL) && text == in.url.SentHost {
+		if in.Has(slot.URL) && text == in.url.SentHost {
 			return in.url.Host, true
 		}
 	case form.URL:
-		if in.Has(URL) && text == in.Text(URL) { // which is parsed
+		if in.Has(slot.URL) && text == in.Text(slot.URL) { // which is parsed
 			return evmaddr.FoldLiterals(in.url.Normal()), true
 		}
 	}
@@ -140,7 +140,7 @@ func (in *Intent) collected(start int, r reading) vm.Value {
 
 // each returns what stands at a path that walks through lists of objects at any level. An element without the path
 // equals nothing. Where no list is on the way it is the value itself.
-func (in *Intent) each(f Field, path []string, r reading) vm.Value {
+func (in *Intent) each(f slot.Field, path []string, r reading) vm.Value {
 	at := in.at[f]
 	for i, name := range path {
 		if at != 0 && in.nodes[at].kind == vm.List {
@@ -188,11 +188,11 @@ const (
 func (in *Intent) part(name string) (sent string, ok bool) {
 	switch name {
 	case "host":
-		return in.url.SentHost, in.Has(URL)
+		return in.url.SentHost, in.Has(slot.URL)
 	case "path":
-		return in.url.Path, in.Has(URL)
+		return in.url.Path, in.Has(slot.URL)
 	case "query":
-		return in.url.Query, in.Has(URL)
+		return in.url.Query, in.Has(slot.URL)
 	case "metadata." + serverID:
 		return in.server, in.server != ""
 	case "metadata." + toolName:
@@ -202,7 +202,7 @@ func (in *Intent) part(name string) (sent string, ok bool) {
 }
 
 // formed returns how the slot of a path is read.
-func formed(f Field, path []string, name string, row slot.Row, sent, walks bool) func(*Intent, Provenance) vm.Value {
+func formed(f slot.Field, path []string, name string, row slot.Row, sent, walks bool) func(*Intent, Provenance) vm.Value {
 	return func(in *Intent, _ Provenance) vm.Value {
 		r := reading{in.formOf(&row), sent}
 		if derived, ok := in.part(name); ok {

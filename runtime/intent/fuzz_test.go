@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"bailiff/vm"
+	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // FuzzDecode: no body makes the decoder panic; a refusal keeps to its bounds; an accepted body's canonical form is
@@ -23,12 +25,12 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	var names []string
-	for _, row := range Fields() {
-		if row.Field != IntentObject {
+	for _, row := range slot.Fields() {
+		if row.Field != slot.IntentObject {
 			names = append(names, row.Name)
 		}
 	}
-	for _, row := range Derived() {
+	for _, row := range derived.Rows() {
 		names = append(names, row.Name)
 	}
 	names = append(names, "metadata.a.b", "arguments.p", "metadata.serverId", "metadata.toolName")
@@ -61,15 +63,15 @@ func FuzzDecode(f *testing.F) {
 // fixpoint returns how the canonical form of a request differs from that of the request that it makes by itself.
 func fixpoint(in *Intent) string {
 	form := in.Canonical(nil, nil)
-	commitment := `,"txCommit":"` + in.Text(TxCommit)
-	if in.Has(UserOpHash) {
-		commitment = `,"userOpHash":"` + in.Text(UserOpHash)
+	commitment := `,"txCommit":"` + in.Text(slot.TxCommit)
+	if in.Has(slot.UserOpHash) {
+		commitment = `,"userOpHash":"` + in.Text(slot.UserOpHash)
 	}
 	request := bytes.TrimSuffix(form, []byte(`,"v":2}`))
 	if _, ok := in.amountBase(nil); ok { // it is written in base units
 		request = bytes.Replace(request, []byte(`"intent":{`), []byte(`"intent":{"amount_unit":"base",`), 1)
 	}
-	body := append(request, `,"framework":"`+in.Text(Framework)+`"`+commitment+`"}`...)
+	body := append(request, `,"framework":"`+in.Text(slot.Framework)+`"`+commitment+`"}`...)
 	if len(body) > MaxBody {
 		return "" // 9e15 has become longer, and the bound is one on requests
 	}
@@ -85,7 +87,7 @@ func fixpoint(in *Intent) string {
 
 // TestFixpointCanary plants a number that is not canonical into a decoded request and expects fixpoint to notice.
 func TestFixpointCanary(t *testing.T) {
-	plant := func(f Field, member, text string) string {
+	plant := func(f slot.Field, member, text string) string {
 		in, err := NewDecoder(Options{}).Decode([]byte(evmBody))
 		if err != nil {
 			t.Fatal(err)
@@ -97,10 +99,10 @@ func TestFixpointCanary(t *testing.T) {
 		in.nodes[at].text = text
 		return fixpoint(in)
 	}
-	if problem := plant(Metadata, "attempt", "2"); problem != "" {
+	if problem := plant(slot.Metadata, "attempt", "2"); problem != "" {
 		t.Errorf("without a fault: %s", problem)
 	}
-	if plant(Metadata, "attempt", "2.0") == "" {
+	if plant(slot.Metadata, "attempt", "2.0") == "" {
 		t.Error("nobody noticed a form that is not canonical")
 	}
 }
@@ -153,7 +155,7 @@ func TestBorrow(t *testing.T) {
 	}
 	want := in.Hash(nil)
 	clear(body)
-	if in.Hash(nil) != want || in.Text(Token) != "USDC" {
+	if in.Hash(nil) != want || in.Text(slot.Token) != "USDC" {
 		t.Error("the intent changed with the body")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"bailiff/vm/form/calldata"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/form/httpurl"
+	"bailiff/vm/slot"
 )
 
 // An Intent is one request, decoded, checked and normalised. It and all that is taken from it belong to its
@@ -32,7 +33,7 @@ type Intent struct {
 // known is what is known about the request beyond its tape.
 type known struct {
 	at    places           // where each field stands on the tape, 0 where it is absent
-	atTop [fieldCount]bool // it stands at the top level
+	atTop [slot.Count]bool // it stands at the top level
 
 	action       string // in lower case
 	url          httpurl.URL
@@ -67,11 +68,11 @@ func emptied[E any](used []E, limit int) []E {
 }
 
 // Has reports whether the request has the field f, at whichever place.
-func (in *Intent) Has(f Field) bool { return in.at[f] != 0 }
+func (in *Intent) Has(f slot.Field) bool { return in.at[f] != 0 }
 
 // Text returns the normalised text of f: of a string the string, of chainId its digits. It is "" where f is
 // absent, an object or an array; Has tells an absent field from an empty one.
-func (in *Intent) Text(f Field) string {
+func (in *Intent) Text(f slot.Field) string {
 	if in.at[f] == 0 {
 		return ""
 	}
@@ -80,10 +81,10 @@ func (in *Intent) Text(f Field) string {
 
 // ChainID returns the chain, and false where the request names none.
 func (in *Intent) ChainID() (int64, bool) {
-	if !in.Has(ChainID) {
+	if !in.Has(slot.ChainID) {
 		return 0, false
 	}
-	id, err := strconv.ParseInt(in.Text(ChainID), 10, 64)
+	id, err := strconv.ParseInt(in.Text(slot.ChainID), 10, 64)
 	return id, err == nil
 }
 
@@ -93,7 +94,7 @@ func (in *Intent) ActionLower() string { return in.action }
 // Recipients yields the recipients of the field `to`, one or many, addresses in lower case.
 func (in *Intent) Recipients() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		at := in.at[To]
+		at := in.at[slot.To]
 		for i := at; at != 0 && i < in.nodes[at].next; i++ {
 			if in.nodes[i].kind == vm.String && !yield(evmaddr.FoldLiterals(in.nodes[i].text)) {
 				return
@@ -105,18 +106,18 @@ func (in *Intent) Recipients() iter.Seq[string] {
 // AmountInBaseUnits reports whether the amount is an integer in base units: because amount_unit says so, or
 // because the service reads amounts without a point that way. An absent amount is not.
 func (in *Intent) AmountInBaseUnits() bool {
-	if !in.Has(Amount) {
+	if !in.Has(slot.Amount) {
 		return false
 	}
-	return in.inBaseUnits(in.Text(Amount))
+	return in.inBaseUnits(in.Text(slot.Amount))
 }
 
 func (in *Intent) inBaseUnits(amount string) bool {
-	return in.Has(AmountUnit) || in.options.IntegerAmountsBase && strings.IndexByte(amount, '.') < 0
+	return in.Has(slot.AmountUnit) || in.options.IntegerAmountsBase && strings.IndexByte(amount, '.') < 0
 }
 
 // WebURL returns the parts of the field `url`, and false where it is absent.
-func (in *Intent) WebURL() (httpurl.URL, bool) { return in.url, in.Has(URL) }
+func (in *Intent) WebURL() (httpurl.URL, bool) { return in.url, in.Has(slot.URL) }
 
 // MCP returns server and tool of an MCP action, in lower case, and false for other actions.
 func (in *Intent) MCP() (server, tool string, ok bool) { return in.server, in.tool, in.server != "" }
@@ -125,7 +126,7 @@ func (in *Intent) MCP() (server, tool string, ok bool) { return in.server, in.to
 func (in *Intent) ModelUsage() (Usage, bool) { return in.usage.Usage, in.hasUsage }
 
 // kind returns the kind of what stands as f.
-func (in *Intent) kind(f Field) vm.Kind {
+func (in *Intent) kind(f slot.Field) vm.Kind {
 	if in.at[f] == 0 {
 		return vm.Missing
 	}

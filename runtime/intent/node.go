@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"bailiff/vm"
+	"bailiff/vm/slot"
 )
 
 // A Node is one JSON value of a request, for readers that walk it as it is: evaluators of another make, tools and
@@ -17,7 +18,7 @@ type Node struct {
 
 // Node returns the value of the field f as it was sent, but for numbers, actions, addresses and call data in their normal
 // form.
-func (in *Intent) Node(f Field) Node {
+func (in *Intent) Node(f slot.Field) Node {
 	if in.at[f] == 0 {
 		return Node{}
 	}

@@ -8,10 +8,8 @@ import (
 
 	"bailiff/vm"
 	"bailiff/vm/form/fspath"
+	"bailiff/vm/slot"
 )
-
-// MaxPaths is how many paths one intent names at most.
-const MaxPaths = 256
 
 // maxJoined is how many bytes `cwd` may make in front of all paths: as many as a body has, so that what is derived of the
 // paths has at most twice the bytes of the request.
@@ -20,40 +18,38 @@ const maxJoined = MaxBody
 // The tools that may name several files in one call.
 var fileTools = []string{"file_write", "file_read"}
 
-var pathsBound = fmt.Sprintf("1 to %d texts, with the actions `file_write` and `file_read` only, and not beside `path` or `url`", MaxPaths)
-
 // checkPaths takes `paths` for the field `path`: they are one, so that no rule that reads `path` is passed by a list. One
 // path in `paths` is that path.
 func (in *Intent) checkPaths() {
-	list := in.at[Paths]
+	list := in.at[slot.Paths]
 	if list == 0 {
 		return
 	}
 	if problem := in.pathsProblem(list); problem != "" {
-		in.fault(Paths, invalid("intent.paths", problem))
+		in.fault(slot.Paths, invalid("intent.paths", problem))
 		return
 	}
-	in.at[Paths], in.at[Path] = 0, list
+	in.at[slot.Paths], in.at[slot.Path] = 0, list
 	if in.items(list) == 1 {
-		in.at[Path] = list + 1
+		in.at[slot.Path] = list + 1
 	}
 }
 
 // pathsProblem says what is wrong with a list of paths, or nothing.
 func (in *Intent) pathsProblem(list int32) string {
-	known := !in.faulty(Action) && !in.faulty(IntentObject) && in.Has(Action)
+	known := !in.faulty(slot.Action) && !in.faulty(slot.IntentObject) && in.Has(slot.Action)
 	switch n := in.items(list); {
 	case n == 0:
 		return "is empty; name the files, or leave it out"
-	case n > MaxPaths:
-		return fmt.Sprintf("has %d paths; at most %d go in one intent, send several", n, MaxPaths)
+	case n > slot.MaxPaths:
+		return fmt.Sprintf("has %d paths; at most %d go in one intent, send several", n, slot.MaxPaths)
 	case known && !slices.Contains(fileTools, in.action):
 		return "goes with the actions file_write and file_read only; send path instead"
-	case in.Has(Path):
+	case in.Has(slot.Path):
 		return "stands beside path; send one of the two"
-	case in.Has(URL):
+	case in.Has(slot.URL):
 		return "stands beside url, which has one path; leave it out"
-	case n > 1 && n*(len(in.Text(Cwd))+1) > maxJoined:
+	case n > 1 && n*(len(in.Text(slot.Cwd))+1) > maxJoined:
 		return "makes, with cwd in front of each path, more than " + strconv.Itoa(maxJoined) + " bytes; send absolute paths without cwd, or several intents"
 	}
 	return ""
@@ -65,7 +61,7 @@ func (in *Intent) items(list int32) int { return int(in.nodes[list].next - list 
 // eachPath yields the paths of the intent as they were sent: none, one or several.
 func (in *Intent) eachPath() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		at := in.at[Path]
+		at := in.at[slot.Path]
 		for i := at; at != 0 && i < in.nodes[at].next; i++ {
 			if in.nodes[i].kind == vm.String && !yield(in.nodes[i].text) {
 				return
@@ -76,18 +72,18 @@ func (in *Intent) eachPath() iter.Seq[string] {
 
 // fromCwd returns a path, a relative one behind the directory that the intent says it starts from.
 func (in *Intent) fromCwd(path string) string {
-	if !in.Has(Cwd) {
+	if !in.Has(slot.Cwd) {
 		return path
 	}
-	return fspath.Join(in.Text(Cwd), path)
+	return fspath.Join(in.Text(slot.Cwd), path)
 }
 
 func derivedPath(in *Intent, _ Provenance) vm.Value {
-	if in.kind(Path) != vm.List {
-		if !in.Has(Path) {
+	if in.kind(slot.Path) != vm.List {
+		if !in.Has(slot.Path) {
 			return vm.Value{}
 		}
-		return in.cleanPath(in.Text(Path))
+		return in.cleanPath(in.Text(slot.Path))
 	}
 	start := len(in.elements)
 	for path := range in.eachPath() {
@@ -108,13 +104,13 @@ func (in *Intent) cleanPath(path string) vm.Value {
 // derivedFileReadings always gives a list, of which each element is a list of readings with the path as it was sent for
 // messages.
 func derivedFileReadings(in *Intent, _ Provenance) vm.Value {
-	if !in.Has(Path) {
+	if !in.Has(slot.Path) {
 		return vm.Value{}
 	}
 	var all []vm.Value
 	for path := range in.eachPath() {
 		element := vm.Value{Kind: vm.Invalid, Text: path}
-		if readings, ok := fspath.Exact(in.Text(Cwd), path); ok {
+		if readings, ok := fspath.Exact(in.Text(slot.Cwd), path); ok {
 			element.Kind = vm.List
 			for _, reading := range readings {
 				element.Elems = append(element.Elems, text(reading))
@@ -128,7 +124,7 @@ func derivedFileReadings(in *Intent, _ Provenance) vm.Value {
 // whyFile explains the first path that a list of allowed paths can't judge.
 func whyFile(in *Intent) string {
 	for path := range in.eachPath() {
-		if _, ok := fspath.Exact(in.Text(Cwd), path); ok {
+		if _, ok := fspath.Exact(in.Text(slot.Cwd), path); ok {
 			continue
 		}
 		if why := fspath.Explain(in.fromCwd(path)); why != "" {

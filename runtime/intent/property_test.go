@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/fuzz/kit/seed"
-	"bailiff/vm/slot"
-
 	"github.com/gowebpki/jcs"
 	"github.com/leanovate/gopter"
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
+
+	"bailiff/fuzz/kit/seed"
+	"bailiff/vm/slot"
 )
 
 // TestSpelling: white space, the order of members, escapes and the spelling of numbers change neither a field, nor
@@ -129,7 +129,7 @@ func normalise(inside object) {
 	if inside["amount"] == "1.5" {
 		inside["amount"] = "1500000000000000000"
 	}
-	for _, row := range []slot.Row{slot.HostField, slot.PathField} {
+	for _, row := range []*slot.Row{slot.Host.Row(), slot.Path.Row()} {
 		if text, ok := inside[row.Name].(string); ok {
 			if normal, ok := row.Form.Normal(text); ok {
 				inside[row.Name] = normal

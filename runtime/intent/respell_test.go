@@ -80,12 +80,12 @@ func differ(tokens *Tokens, normal, other string) string {
 			return err.Error() + "\n" + body
 		}
 		forms[i] = string(in.Canonical(tokens, nil))
-		for _, row := range slot.Rows() {
+		for _, row := range slot.Ruled() {
 			name := row.Name
-			if row.Members {
+			if row.Type.Object() {
 				name = EachPrefix + name + ".a.b"
 			}
-			if name == slot.AmountUnit.Name {
+			if row.Field == slot.AmountUnit {
 				continue
 			}
 			found, err := resolve(name)

@@ -6,6 +6,7 @@ import (
 	"bailiff/runtime/subject"
 	"bailiff/vm"
 	"bailiff/vm/form"
+	"bailiff/vm/slot"
 )
 
 // Units of amounts beside the names of tokens.
@@ -30,25 +31,25 @@ func (in *Intent) Subject(tokens *Tokens, class vm.Class, hide Hide) (s subject.
 			s.Set(f, hide(text, plain))
 		}
 	}
-	s.Set(subject.Task, in.Text(TaskID))
-	if in.Has(Token) {
+	s.Set(subject.Task, in.Text(slot.TaskID))
+	if in.Has(slot.Token) {
 		set(subject.Token, in.TokenName(tokens), false)
 	}
-	set(subject.Target, in.Text(TargetAddress), true) // the decoder has checked that it is an address
-	set(subject.Recipient, in.first(To), false)
-	s.Further[subject.Recipient] = in.further(To)
-	set(subject.Path, in.first(Path), false)
-	s.Further[subject.Path] = in.further(Path)
-	if in.Has(URL) {
+	set(subject.Target, in.Text(slot.TargetAddress), true) // the decoder has checked that it is an address
+	set(subject.Recipient, in.first(slot.To), false)
+	s.Further[subject.Recipient] = in.further(slot.To)
+	set(subject.Path, in.first(slot.Path), false)
+	s.Further[subject.Path] = in.further(slot.Path)
+	if in.Has(slot.URL) {
 		set(subject.Host, in.url.Host, true)
 		set(subject.Path, in.url.NormalPath(), false)
 	} else {
-		set(subject.Host, in.first(Host), false)
+		set(subject.Host, in.first(slot.Host), false)
 	}
-	if in.Has(Amount) {
+	if in.Has(slot.Amount) {
 		in.setAmount(tokens, class, set)
 	}
-	if command := in.Text(Command); command != "" {
+	if command := in.Text(slot.Command); command != "" {
 		set(subject.Command, strings.TrimSpace(command[:min(len(command), maxHead)]), false)
 	}
 	if in.server != "" {
@@ -69,7 +70,7 @@ func (in *Intent) setAmount(tokens *Tokens, class vm.Class, set func(subject.Fie
 	switch {
 	case !normal && in.AmountInBaseUnits():
 		set(subject.Unit, baseUnit, true)
-	case in.Has(Token):
+	case in.Has(slot.Token):
 		set(subject.Unit, in.TokenName(tokens), false)
 	case class == vm.EVM:
 		set(subject.Unit, nativeUnit, true)
@@ -77,7 +78,7 @@ func (in *Intent) setAmount(tokens *Tokens, class vm.Class, set func(subject.Fie
 }
 
 // first returns the normal form of a field's value, or of the first of several. One without a normal form is as it was sent.
-func (in *Intent) first(f Field) string {
+func (in *Intent) first(f slot.Field) string {
 	at := in.at[f]
 	if at == 0 {
 		return ""
@@ -86,7 +87,7 @@ func (in *Intent) first(f Field) string {
 		at++
 	}
 	sent := in.nodes[at].text
-	as := in.formOf(&table[f].Row)
+	as := in.formOf(f.Row())
 	if as == form.Path {
 		if clean := in.cleanPath(sent); clean.Text != "" {
 			return clean.Text
@@ -100,7 +101,7 @@ func (in *Intent) first(f Field) string {
 }
 
 // further returns how many values a field has beyond the first.
-func (in *Intent) further(f Field) int {
+func (in *Intent) further(f slot.Field) int {
 	if at := in.at[f]; at != 0 && in.nodes[at].next > at+1 {
 		return in.items(at) - 1
 	}

@@ -4,6 +4,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/form"
+	"bailiff/vm/slot"
 )
 
 // nativeDecimals is the number of decimals of the native currency on every supported chain.
@@ -64,8 +65,8 @@ func (t *Tokens) pinned(address, chain string) *vm.Token {
 // TokenName returns the normal form of `token`: the symbol in lower case of the rule that it matches, by symbol or by
 // pinned address, and where it matches none what was sent in lower case. It is "" without a token.
 func (in *Intent) TokenName(tokens *Tokens) string {
-	name := in.lower(in.Text(Token))
-	if token := tokens.find(name, in.Text(ChainID)); token != nil {
+	name := in.lower(in.Text(slot.Token))
+	if token := tokens.find(name, in.Text(slot.ChainID)); token != nil {
 		return token.Symbol
 	}
 	return name
@@ -73,10 +74,10 @@ func (in *Intent) TokenName(tokens *Tokens) string {
 
 // decimals returns how many decimals the amount's unit has, and false where no rule says so.
 func (in *Intent) decimals(tokens *Tokens) (uint8, bool) {
-	if !in.Has(Token) {
+	if !in.Has(slot.Token) {
 		return nativeDecimals, true
 	}
-	if token := tokens.find(in.lower(in.Text(Token)), in.Text(ChainID)); token != nil {
+	if token := tokens.find(in.lower(in.Text(slot.Token)), in.Text(slot.ChainID)); token != nil {
 		return token.Decimals, true
 	}
 	return 0, false
@@ -84,7 +85,7 @@ func (in *Intent) decimals(tokens *Tokens) (uint8, bool) {
 
 // amountText returns the normal form of `amount`, the shortest decimal in human units, and false where it has none.
 func (in *Intent) amountText(tokens *Tokens) (string, bool) {
-	sent := in.Text(Amount)
+	sent := in.Text(slot.Amount)
 	if !in.AmountInBaseUnits() {
 		return form.ShortDecimal(sent)
 	}
@@ -104,8 +105,8 @@ func (in *Intent) amountBase(tokens *Tokens) (value amount.Amount, ok bool) {
 	if in.AmountInBaseUnits() {
 		decimals = 0
 	}
-	value, err := amount.Parse(in.Text(Amount), decimals)
-	return value, known && err == nil && in.Has(Amount)
+	value, err := amount.Parse(in.Text(slot.Amount), decimals)
+	return value, known && err == nil && in.Has(slot.Amount)
 }
 
 // AmountInUnits returns the amount with the decimals of its unit, and false where it is not an amount of a unit that the

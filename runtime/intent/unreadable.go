@@ -8,6 +8,8 @@ import (
 	"bailiff/vm/form/email"
 	"bailiff/vm/form/fspath"
 	"bailiff/vm/form/resource"
+	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // Unreadable says in a few words why the derived slot of that name is vm.Invalid in this request, or has an element
@@ -25,39 +27,39 @@ func (in *Intent) Unreadable(slotName string) string {
 
 // explanations has a row for every slot that can be invalid.
 var explanations = map[string]func(*Intent) string{
-	"@calldata.amount":     whyCalldataAmount,
-	"@path":                whyPath,
-	"@files":               whyFile,
-	"@command":             whyCommand,
-	"@calls":               whyCalls,
-	"@recipients":          whyRecipients,
-	"@evm.call":            whyCall,
-	"@evm.call.amount":     whyCallAmount,
-	"@fs.effects":          whyEffects,
-	"@fs.targets":          whyTargets,
-	"@fs.written":          whyIf(derivedWritten, whyTargets),
-	"@fs.read":             whyIf(derivedRead, whyTargets),
-	"@fs.written.beyond":   whyIf(derivedWritten, whyTargets),
-	"@fs.read.beyond":      whyIf(derivedRead, whyTargets),
-	"@fs.paths":            whyPaths,
-	"@fs.classes":          whyClasses,
-	"@fs.bytes.written":    whyIf(derivedBytesWritten, whyBytes),
-	"@fs.bytes.deleted":    whyIf(derivedBytesDeleted, whyBytes),
-	"@git.operation":       whyOperation,
-	"@git.refs":            whyRefs,
-	"@git.forced":          whyRefs,
-	"@git.branch":          whyBranch,
-	"@fs.git":              whyIf(derivedGitFolders, whyTargets),
-	"@fs.taken":            whyIf(derivedTaken, whyTargets),
-	"@fs.taken.tree":       whyTakenTree,
-	"@fs.taken.roots":      whyIf(derivedTakenRoots, whyTargets),
-	"@db.environment":      whyEnvironment,
-	"@git.worktree":        whyWorktree,
-	"@git.worktree.beyond": whyWorktree,
-	"@db.operations":       whyTexts(derivedOperations, "operations", "no database operation", resource.IsDatabaseOperation),
-	"@db.statements":       whyStatements,
-	"@db.resources":        whyTexts(derivedResources, "resources", "no text", anyText),
-	"@db.capabilities":     whyTexts(derivedCapabilities, "credential_capabilities", "no text", anyText),
+	derived.CalldataAmount: whyCalldataAmount,
+	derived.Path:           whyPath,
+	derived.Files:          whyFile,
+	derived.Command:        whyCommand,
+	derived.Calls:          whyCalls,
+	derived.Recipients:     whyRecipients,
+	derived.Call:           whyCall,
+	derived.CallAmount:     whyCallAmount,
+	derived.Effects:        whyEffects,
+	derived.Targets:        whyTargets,
+	derived.Written:        whyIf(derivedWritten, whyTargets),
+	derived.Read:           whyIf(derivedRead, whyTargets),
+	derived.WrittenBeyond:  whyIf(derivedWritten, whyTargets),
+	derived.ReadBeyond:     whyIf(derivedRead, whyTargets),
+	derived.Paths:          whyPaths,
+	derived.Classes:        whyClasses,
+	derived.BytesWritten:   whyIf(derivedBytesWritten, whyBytes),
+	derived.BytesDeleted:   whyIf(derivedBytesDeleted, whyBytes),
+	derived.Operation:      whyOperation,
+	derived.Refs:           whyRefs,
+	derived.Forced:         whyRefs,
+	derived.Branch:         whyBranch,
+	derived.GitFolders:     whyIf(derivedGitFolders, whyTargets),
+	derived.Taken:          whyIf(derivedTaken, whyTargets),
+	derived.TakenTree:      whyTakenTree,
+	derived.TakenRoots:     whyIf(derivedTakenRoots, whyTargets),
+	derived.Environment:    whyEnvironment,
+	derived.Worktree:       whyWorktree,
+	derived.WorktreeBeyond: whyWorktree,
+	derived.Operations:     whyTexts(derivedOperations, "operations", "no database operation", resource.IsDatabaseOperation),
+	derived.Statements:     whyStatements,
+	derived.Resources:      whyTexts(derivedResources, "resources", "no text", anyText),
+	derived.Capabilities:   whyTexts(derivedCapabilities, "credential_capabilities", "no text", anyText),
 }
 
 // whyIf returns an explanation that is given where value is invalid.
@@ -88,20 +90,20 @@ func whyPath(in *Intent) string {
 }
 
 func whyCommand(in *Intent) string {
-	if !in.Has(Command) {
+	if !in.Has(slot.Command) {
 		return ""
 	}
-	if _, err := command.Read(in.Text(Command)); err != nil {
+	if _, err := command.Read(in.Text(slot.Command)); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
 func whyCalls(in *Intent) string {
-	if !in.Has(Command) {
+	if !in.Has(slot.Command) {
 		return ""
 	}
-	if _, err := command.Listed(in.Text(Command)); err != nil {
+	if _, err := command.Listed(in.Text(slot.Command)); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -158,7 +160,7 @@ func (in *Intent) whyElement(list int32, problem string, accept func(string) boo
 
 // inMetadata returns the path of a node, without the "intent." that all evidence has.
 func (in *Intent) inMetadata(at int32) string {
-	return strings.TrimPrefix(in.pathOf(at), prefix(Inside))
+	return strings.TrimPrefix(in.pathOf(at), prefix(slot.Inside))
 }
 
 func whyTargets(in *Intent) string {

@@ -6,6 +6,7 @@ import (
 
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/slot"
 )
 
 // Usage is the cumulative model usage of a task (decisions, section 2, "Limits"). A request may leave out any
@@ -29,18 +30,18 @@ const maxSpendFraction = 18
 
 // checkUsage reads metadata.model_usage.
 func (in *Intent) checkUsage() {
-	object := in.member(in.at[Metadata], modelUsage)
+	object := in.member(in.at[slot.Metadata], modelUsage)
 	if object == 0 {
 		return
 	}
 	if in.nodes[object].kind != vm.Object {
-		in.fault(NoField, invalid("intent.metadata.model_usage", "must be an object; leave it out where nothing was used"))
+		in.fault(slot.NoField, invalid("intent.metadata.model_usage", "must be an object; leave it out where nothing was used"))
 		return
 	}
 	in.hasUsage = true
 	for i := object + 1; i < in.nodes[object].next; i = in.nodes[i].next {
 		if problem := in.usage.set(&in.nodes[i]); problem != "" {
-			in.fault(NoField, invalid("intent.metadata.model_usage."+in.nodes[i].name, problem))
+			in.fault(slot.NoField, invalid("intent.metadata.model_usage."+in.nodes[i].name, problem))
 		}
 	}
 	in.usage.total()

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"bailiff/fuzz/kit/vectors"
-
 	"github.com/gowebpki/jcs"
+
+	"bailiff/fuzz/kit/vectors"
+	"bailiff/vm/slot"
 )
 
 // withValue returns a request that has value, which is JSON text, as intent.metadata.v.
@@ -116,7 +117,7 @@ func TestNumbers(t *testing.T) {
 			continue
 		}
 		if want != "" {
-			if got := in.Node(Metadata).Member("v").Text(); got != want {
+			if got := in.Node(slot.Metadata).Member("v").Text(); got != want {
 				t.Errorf("%.40s is %s, want %s", raw, got, want)
 			}
 			if theirs, err := jcs.Transform([]byte("[" + raw + "]")); err != nil || string(theirs) != "["+want+"]" {

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bailiff/grammar"
-	"bailiff/runtime/intent"
+	"bailiff/vm/slot"
 )
 
 // request is a request as members by name, before it becomes a body: those at the top and those in `intent`.
@@ -18,10 +18,10 @@ type request struct {
 // The fields of requests by where they stand in the short form of an intent. What can stand at either place stands in
 // `intent`.
 var topFields, insideFields = func() (top, inside []string) {
-	for _, field := range intent.Fields() {
+	for _, field := range slot.Fields() {
 		switch {
-		case field.Field == intent.IntentObject:
-		case field.Place == intent.Top:
+		case field.Field == slot.IntentObject:
+		case field.Place == slot.Top:
 			top = append(top, field.Name)
 		default:
 			inside = append(inside, field.Name)
@@ -31,7 +31,7 @@ var topFields, insideFields = func() (top, inside []string) {
 }()
 
 // wholeField is the member of a request that holds the intent.
-var wholeField = intent.IntentObject.String()
+var wholeField = slot.IntentObject.String()
 
 // defaults reads what is merged into every intent.
 func (r *reader) defaults(node *yaml.Node) (request, error) {

@@ -25,8 +25,8 @@ func TestAt(t *testing.T) {
 			t.Errorf("form %d has no name", form)
 		}
 	}
-	for i, row := range Rows() {
-		if found, ok := Find(row.Name); !ok || found != row || (row.When == Never) != (row.Other == form.Text) {
+	for i, row := range Ruled() {
+		if Find(row.Name) != row.Field || (row.When == Never) != (row.Other == form.Text) {
 			t.Errorf("row %d is incomplete or repeated: %+v", i, row)
 		}
 	}

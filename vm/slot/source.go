@@ -26,44 +26,29 @@ const (
 
 // The bytes that some values have at most.
 const (
-	mostName    = 256     // of an action and its parts, of an id, a symbol, an amount
-	mostHost    = 253     // of a canonical host
-	mostCommand = 1 << 16 // of all forms of a command, which are 8 KiB; most measured: five times that
+	MostName = 256 // of an action and its parts, of an id, a symbol, an amount
+	MostHost = 253 // of a canonical host
 )
 
-// What the names of slots begin with, up to the first dot, that share a family or are bounded. Derived values that are
-// not listed are names.
-var families = map[string]Source{
-	"@text": {Family: All, Share: 2, One: true}, "@caseless": {Family: All, Share: 1, One: true},
-	"@command": {Family: "command", Share: 2, Most: mostCommand},
-	"@calls":   {Family: "command", Share: 2, Most: mostCommand},
-	"to":       {Family: "to", Share: 1}, "@recipients": {Family: "to", Share: 1},
-	"url": {Family: "url", Share: 1, One: true}, "@url": {Family: "url", Share: 1, One: true}, "@urlpath": {Family: "url", Share: 1, One: true},
-	"query": {Family: "url", Share: 1, One: true}, "@query": {Family: "url", Share: 1, One: true},
-	"path": {Family: "url", Share: 1}, "@path": {Family: "url", Share: 2}, // cwd stands in front of each
-	"@files": {Family: "url", Share: 4},
-	"host":   {Family: "host", Share: 1, One: true, Most: mostHost}, "@host": {Family: "host", Share: 1, One: true, Most: mostHost}, "@hosts": {Family: "host", Share: 1, Most: 8 * mostHost},
-	"@fs": {Family: "@fs", Share: 2}, "@git": {Family: "@git", Share: 1}, "@db": {Family: "@db", Share: 1},
-	"action": {Family: "action", Share: 1, One: true, Most: mostName}, "agentId": {Family: "agentId", Share: 1, One: true, Most: mostName},
-	"task_id": {Family: "task_id", Share: 1, One: true, Most: mostName}, "method": {Family: "method", Share: 1, One: true, Most: mostName},
-	"token": {Family: "token", Share: 1, One: true, Most: mostName}, "amount": {Family: "amount", Share: 1, One: true, Most: mostName},
-	"chainId": {Family: "chainId", Share: 1, One: true, Most: mostName}, "targetAddress": {Family: "targetAddress", Share: 1, One: true, Most: mostName},
-}
+// The sources of fields that others share, or that are bounded.
+var (
+	name      = Source{Share: 1, One: true, Most: MostName}
+	inAddress = Source{Family: "url", Share: 1, One: true}
+)
 
-// SourceOf returns the source of a slot by its name.
-func SourceOf(name string) Source {
-	for _, prefix := range []string{EachPrefix, SentPrefix} {
-		name = strings.TrimPrefix(name, prefix)
-	}
-	first, _, below := strings.Cut(name, ".")
-	if source, known := families[first]; known {
+// SourceOf returns the source of a field, or of a path below one, by its name.
+func SourceOf(path string) Source {
+	first, _, below := strings.Cut(path, ".")
+	row := Find(first).Row()
+	switch source := row.Source; {
+	case row.Type.Object() && below:
+		return Source{Family: path, Share: 1}
+	case source.Share == 0:
+		return Source{Family: first, Share: 1, One: true}
+	case source.Family == "":
+		source.Family = first
+		return source
+	default:
 		return source
 	}
-	if row, found := Find(first); found && row.Members && below {
-		return Source{Family: name, Share: 1}
-	}
-	if strings.HasPrefix(first, "@") {
-		return Source{Family: first, Share: 1, One: true, Most: mostName}
-	}
-	return Source{Family: first, Share: 1, One: true}
 }

@@ -1,4 +1,4 @@
-package intent
+package slot
 
 import (
 	"errors"
@@ -10,12 +10,6 @@ import (
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/form/fspath"
 )
-
-// chains are the chains that the service knows (the specification's table "Intent"), as RFC 8785 writes numbers.
-var chains = []string{"1", "10", "56", "137", "999", "8453", "42161"}
-
-// methods are the methods of typed HTTP intents, exact (decisions, section 3).
-var methods = []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
 
 func checkFramework(text string) (string, string) {
 	if !madeOf(text, 64, isFramework) {
@@ -50,8 +44,8 @@ func checkUserOpHash(text string) (string, string) {
 }
 
 func checkChain(text string) (string, string) {
-	if !slices.Contains(chains, text) {
-		return "", "is not a supported chain; use one of " + strings.Join(chains, ", ")
+	if !slices.Contains(ChainIDs(), text) {
+		return "", "is not a supported chain; use one of " + strings.Join(ChainIDs(), ", ")
 	}
 	return text, ""
 }
