@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"bailiff/grammar"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/events"
 	"bailiff/runtime/ledger"
 )
 
@@ -58,7 +58,7 @@ type eventsPage struct {
 const leastEvery = 10 * time.Millisecond
 
 // pager fetches a page.
-type pager func(context.Context, authority.EventQuery) (eventsPage, error)
+type pager func(context.Context, events.Query) (eventsPage, error)
 
 // Run prints the events, page by page.
 func (c *eventsListCommand) Run(std streams) error {
@@ -81,20 +81,20 @@ func (c *eventsListCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	return c.show(ctx, c.printer(std.out), query, func(ctx context.Context, query authority.EventQuery) (page eventsPage, err error) {
+	return c.show(ctx, c.printer(std.out), query, func(ctx context.Context, query events.Query) (page eventsPage, err error) {
 		err = service.call(ctx, "GET", "/v1/events?"+encodeQuery(query).Encode(), nil, &page)
 		return page, err
 	})
 }
 
 // runLocal prints the events of all keys, or of one.
-func (c *eventsListCommand) runLocal(ctx context.Context, std streams, query authority.EventQuery) error {
+func (c *eventsListCommand) runLocal(ctx context.Context, std streams, query events.Query) error {
 	return withAdmin(std, mustExist, func(_ context.Context, a admin) error {
 		if _, remote := a.(*remoteAdmin); c.Follow && !remote {
 			return fail("no service runs on this data, so nothing will happen; leave --follow out")
 		}
-		return c.show(ctx, c.printer(std.out), query, func(ctx context.Context, query authority.EventQuery) (eventsPage, error) {
-			view, err := a.Events(ctx, c.KeyID, query)
+		return c.show(ctx, c.printer(std.out), query, func(ctx context.Context, query events.Query) (eventsPage, error) {
+			view, err := a.EventsOf(ctx, c.KeyID, query)
 			if err != nil {
 				return eventsPage{}, err
 			}
@@ -112,7 +112,7 @@ func (c *eventsListCommand) runLocal(ctx context.Context, std streams, query aut
 }
 
 // show prints pages until there are no more or, where they are followed, a signal comes.
-func (c *eventsListCommand) show(ctx context.Context, print eventPrinter, query authority.EventQuery, fetch pager) error {
+func (c *eventsListCommand) show(ctx context.Context, print eventPrinter, query events.Query, fetch pager) error {
 	for {
 		page, err := fetch(ctx, query)
 		if err != nil {
@@ -161,8 +161,8 @@ var decisions = []ledger.Decision{ledger.Allowed, ledger.Denied, ledger.Pending,
 const eventsAtOnce = 1000
 
 // query is what the flags ask for.
-func (c *eventsListCommand) query(now time.Time) (authority.EventQuery, error) {
-	query := authority.EventQuery{Rule: c.Rule, Agent: c.Agent, Task: c.Task, Action: c.Action, Limit: eventsAtOnce}
+func (c *eventsListCommand) query(now time.Time) (events.Query, error) {
+	query := events.Query{Rule: c.Rule, Agent: c.Agent, Task: c.Task, Action: c.Action, Limit: eventsAtOnce}
 	var err error
 	if c.Decision != "" {
 		if query.Decision, err = parseDecision(c.Decision); err != nil {
@@ -199,7 +199,7 @@ func parseDecision(text string) (ledger.Decision, error) {
 }
 
 // encodeQuery is a query as the routes take it.
-func encodeQuery(query authority.EventQuery) url.Values {
+func encodeQuery(query events.Query) url.Values {
 	values := url.Values{"limit": {strconv.Itoa(query.Limit)}}
 	if query.After != 0 {
 		values.Set("after", strconv.FormatUint(query.After, 10))

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/runtime/authority"
 	"bailiff/runtime/eventjson"
+	"bailiff/runtime/events"
 	"bailiff/runtime/hook"
 	"bailiff/runtime/hook/setup"
 )
@@ -265,7 +265,7 @@ func (r *receipt) mark() string {
 
 // decisionsOf fetches the key's decisions since a time, and gives each to see until that returns false.
 func decisionsOf(ctx context.Context, service *client, since time.Time, see func(*hookEvent) bool) error {
-	query := authority.EventQuery{From: since, Limit: eventsAtOnce}
+	query := events.Query{From: since, Limit: eventsAtOnce}
 	for {
 		var page eventsPage // a page has eventsAtOnce at most
 		if err := service.call(ctx, "GET", "/v1/events?"+encodeQuery(query).Encode(), nil, &page); err != nil {
