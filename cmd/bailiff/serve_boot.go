@@ -8,6 +8,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/shims"
 )
 
 // boot is what a self-hosted service starts from; all of it is empty where the service is hosted.
@@ -67,7 +68,7 @@ func reportOf(invalid *authority.InvalidPolicy) (report []byte) {
 const maxShimsBytes = 1 << 20
 
 // readShims reads the file of trusted shims; nil where the settings name none.
-func readShims(s settings) (*authority.TrustedShims, error) {
+func readShims(s settings) (*shims.Trusted, error) {
 	path := s["SVC_TRUSTED_SHIMS"]
 	if path == "" {
 		return nil, nil
@@ -76,5 +77,5 @@ func readShims(s settings) (*authority.TrustedShims, error) {
 	if err != nil {
 		return nil, err
 	}
-	return authority.ParseTrustedShims(text)
+	return shims.Parse(text)
 }
