@@ -21,7 +21,7 @@ type canary struct {
 const (
 	budgets    = "runtime/budget/budget.go"
 	bodies     = "httpd/body.go"
-	places     = "cmd/bailiff/places.go"
+	places     = "cmd/bailiff/serve/places.go"
 	authority  = "runtime/authority"
 	ledgerTest = "fuzz/ledgertest"
 )
@@ -38,25 +38,25 @@ var canaries = []canary{
 	{"idle", "connections by files", fault{places, "make(chan struct{}, room)", "make(chan struct{}, 1<<20)"}, "cmd/bailiff", "TestPlaces", ""},
 	{"policies", "deployments an hour", fault{authority + "/deploy.go", "case !result.Allowed:", "case false:"}, authority, "TestDeploymentsAnHour", ""},
 	{"policies", "programs in memory", fault{authority + "/policies.go", "for p.bytes > maxIdle || p.large > maxIdle/2 {", "for false {"}, authority, "TestIdlePrograms", ""},
-	{"patterns", "long evaluations in turn", fault{authority + "/turns.go", "<= heavyEvaluation:", "<= 1<<40:"}, authority, "TestHeavyTurns", ""},
-	{"patterns", "evaluations that wait", fault{authority + "/turns.go", "if q.count > t.most {", "if false {"}, authority, "TestHeavyTurns", ""},
-	{"texts", "bytes of texts by key", fault{authority + "/plans.go", "return p.stored", "return 0 * p.stored"}, authority, "TestStorage", ""},
+	{"patterns", "long evaluations in turn", fault{authority + "/heavy.go", "<= heavyEvaluation:", "<= 1<<40:"}, authority, "TestHeavyTurns", ""},
+	{"patterns", "evaluations that wait", fault{"runtime/turns/turns.go", "if q.count > t.most {", "if false {"}, authority, "TestHeavyTurns", ""},
+	{"texts", "bytes of texts by key", fault{"runtime/accounts/plans.go", "return p.stored", "return 0 * p.stored"}, authority, "TestStorage", ""},
 	{"refused", "the time of compiling", fault{authority + "/deploy.go", "return a.Clock().After(until) })", "return false && a.Clock().After(until) })"}, authority, "TestCompileTime", ""},
-	{"refused", "compiling in turn", fault{authority + "/deploy.go", "done, ok := a.compiles.take(waiting, key.ID)", "done, ok := func() {}, true\n\t_ = waiting"}, authority, "TestOneCompilation", ""},
+	{"refused", "compiling in turn", fault{authority + "/deploy.go", "done, ok := a.compiles.Take(waiting, key.ID)", "done, ok := func() {}, true\n\t_ = waiting"}, authority, "TestOneCompilation", ""},
 	{"events", "bytes that a page reads", fault{"runtime/ledger/commit/events.go", "p.unpacked >= pageBytes", "p.unpacked >= 1<<40"}, "runtime/ledger/commit", "TestBytesOfPages", ""},
-	{"events", "pages in turn", fault{authority + "/events.go", "done, ok := a.pages.take(waiting, key.ID)", "done, ok := func() {}, true\n\t_ = waiting"}, authority, "TestEventsInTurn", ""},
+	{"events", "pages in turn", fault{authority + "/events.go", "done, ok := a.pages.Take(waiting, key.ID)", "done, ok := func() {}, true\n\t_ = waiting"}, authority, "TestEventsInTurn", ""},
 	{"programs", "replaced programs in use", fault{authority + "/lingering.go", "maxLingering = 64 << 20", "maxLingering = 1 << 28"}, authority, "TestReplacedPrograms", ""},
-	{"waiters", "requests that wait for holds, of a key", fault{authority + "/holdwait.go", " || h.byKey[key] >= max(1, h.most/4)", ""}, authority, "TestWaitHoldRoom", ""},
-	{"waiters", "requests that wait for holds", fault{authority + "/holdwait.go", "h.count >= h.most || ", ""}, authority, "TestWaitHoldRoom", ""},
-	{"waiters", "connections that wait for holds", fault{places, "max(1, cap(p.slots)/4)", "authority.MaxHoldWaits"}, "cmd/bailiff", "TestHoldWaitsLeavePlaces", ""},
+	{"waiters", "requests that wait for holds, of a key", fault{"runtime/holds/wait.go", " || h.byKey[key] >= max(1, h.most/4)", ""}, "runtime/holds", "TestRoom", ""},
+	{"waiters", "requests that wait for holds", fault{"runtime/holds/wait.go", "h.count >= h.most || ", ""}, "runtime/holds", "TestRoom", ""},
+	{"waiters", "connections that wait for holds", fault{places, "max(1, cap(p.slots)/4)", "holds.MaxWaits"}, "cmd/bailiff", "TestHoldWaitsLeavePlaces", ""},
 	{"groups", "groups of a key", fault{"runtime/ledger/state/room.go", "return s.room >= 0", "return true"}, "runtime/ledger/memory", "TestConformance/GroupBound", ledgerTest + "/bound.go"},
 	{"groups", "nonces that are remembered", fault{"runtime/ledger/state/replay.go", " && len(t.order)-t.head <= ledger.MaxReplays", ""}, "runtime/ledger/state", "TestReplaysForgotten", ""},
 	{"explain", "rules that an explanation lists", fault{authority + "/explain.go", "if len(e.Violations) == MaxFindings {", "if false {"}, authority, "TestExplainBounded", ""},
-	{"explain", "explanations in turn", fault{authority + "/turns.go", "if lasts = w.explain; lasts {", "if false {"}, authority, "TestExplanationInTurn", ""},
-	{"explain", "large bodies that are explained", fault{authority + "/decide.go", "if w.explain && len(body) >= largeExplained {", "if false {"}, authority, "TestLargeExplanationInTurn", ""},
+	{"explain", "explanations in turn", fault{authority + "/heavy.go", "if lasts = r.Explain; lasts {", "if false {"}, authority, "TestExplanationInTurn", ""},
+	{"explain", "large bodies that are explained", fault{authority + "/decide.go", "if r.Explain && len(r.body) >= largeExplained {", "if false {"}, authority, "TestLargeExplanationInTurn", ""},
 	{"pages", "requests that come together", fault{"httpd/call.go", "\t\truntime.Gosched()\n", "\t\t_ = runtime.GOARCH\n"}, "httpd", "TestPipelinedRequestsYield", ""},
-	{"explain", "explanations of light policies in turn", fault{authority + "/turns.go", "case !w.explain && ", "case "}, authority, "TestExplanationInTurn", ""},
-	{"pages", "pages in turn", fault{authority + "/turns.go", "[]chan struct{}{q.turn, t.places, t.shared}", "[]chan struct{}{q.turn}"}, authority, "TestEventsInTurn", ""},
+	{"explain", "explanations of light policies in turn", fault{authority + "/heavy.go", "case !r.Explain && ", "case "}, authority, "TestExplanationInTurn", ""},
+	{"pages", "pages in turn", fault{"runtime/turns/turns.go", "[]chan struct{}{q.turn, t.places, t.shared}", "[]chan struct{}{q.turn}"}, authority, "TestEventsInTurn", ""},
 	{"webhooks", "deliveries that wait, by key", fault{"runtime/ledger/state/webhook.go", "return waiting < ledger.MaxOutbox || ", "return true || "}, "runtime/ledger/memory", "TestConformance/OutboxBound", ledgerTest + "/bound.go"},
 	{"webhooks", "requests to receivers that fail", fault{"runtime/webhook/lane.go", "if l.slow && s.slow >= maxSlow {", "if false {"}, "runtime/webhook", "TestLanes", ""},
 }

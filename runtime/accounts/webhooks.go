@@ -1,0 +1,155 @@
+package accounts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
+	"bailiff/runtime/strictjson"
+	"bailiff/runtime/webhook"
+	"bailiff/vm/errcode"
+)
+
+// WebhookView is the descriptor of a webhook (decisions, section 5).
+type WebhookView struct {
+	ID        string    `json:"id"`
+	URL       string    `json:"url"`
+	Events    []string  `json:"events"`
+	Secret    string    `json:"secret,omitempty"` // of the signatures; shown once, to whoever registers the webhook
+	CreatedAt time.Time `json:"created_at"`
+	Disabled  bool      `json:"disabled"` // deliveries have failed for too long
+}
+
+// CreateWebhook registers a receiver. The plan is looked at before the scope, so that an account learns first what it
+// would have to pay for; a caller authenticates for no scope.
+func (a *Accounts) CreateWebhook(ctx context.Context, key *ledger.Key, body []byte) (*WebhookView, *service.Failure) {
+	switch p := planOf(key); {
+	case !p.webhooks:
+		return nil, service.Fail(errcode.TierInsufficient, "webhooks need the plan "+planGrowth+" or "+planEnterprise+"; the account has "+p.name)
+	case !key.Scopes.Has(ledger.ScopeWebhooks):
+		return nil, service.Fail(errcode.APIKeyScope, "the API key lacks the scope "+ledger.ScopeWebhooks.String())
+	}
+	hook := ledger.Webhook{Key: key.ID, Created: a.Clock().UnixNano()}
+	if fault := a.readWebhook(ctx, body, &hook); fault != nil {
+		return nil, fault
+	}
+	if _, err := io.ReadFull(a.Random, hook.ID[:]); err != nil {
+		return nil, service.NoRandomness()
+	}
+	hook.ID = hook.ID.UUIDv4()
+	if err := a.Ledger.CreateWebhook(ctx, hook); err != nil {
+		return nil, a.webhookFault(err)
+	}
+	view := viewWebhook(&hook)
+	view.Secret = webhook.FormatSecret(hook.Secret)
+	return &view, nil
+}
+
+// readWebhook reads what is to be registered, and draws a secret where none is given.
+func (a *Accounts) readWebhook(ctx context.Context, body []byte, hook *ledger.Webhook) *service.Failure {
+	fault := service.ReadBody(body,
+		strictjson.Text("url", true, ledger.MaxWebhookURL, &hook.URL),
+		strictjson.List("events", true, func(value json.RawMessage) string { return readTopic(value, &hook.Topics) }),
+		strictjson.Member{Name: "secret", Read: func(value json.RawMessage) string { return readSecret(value, &hook.Secret) }},
+	)
+	switch {
+	case fault != nil:
+		return fault
+	case a.CheckURL == nil:
+		return service.Fail(errcode.WebhookURL, "this service delivers no webhooks")
+	}
+	if err := a.CheckURL(ctx, hook.URL); err != nil {
+		return service.Fail(errcode.WebhookURL, "url: "+service.Reason(err, webhook.ErrURL))
+	}
+	if hook.Secret == nil {
+		var err error
+		if _, hook.Secret, err = webhook.NewSecret(a.Random); err != nil {
+			return service.NoRandomness()
+		}
+	}
+	return nil
+}
+
+func readTopic(value json.RawMessage, topics *ledger.Topics) (problem string) {
+	name, problem := strictjson.String(value)
+	if problem != "" {
+		return problem
+	}
+	topic, err := ledger.ParseTopic(name)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%.64q is no event; use %s", name, strings.Join(ledger.AllTopics.Names(), ", "))
+	case *topics&topic != 0:
+		return "the event is there twice"
+	}
+	*topics |= topic
+	return ""
+}
+
+// readSecret reads a secret that the client gives.
+func readSecret(value json.RawMessage, secret *[]byte) (problem string) {
+	wire, problem := strictjson.String(value)
+	if problem != "" {
+		return problem
+	}
+	raw, err := webhook.ParseSecret(wire)
+	if err != nil {
+		return "can't be used: " + service.Reason(err, webhook.ErrSecret)
+	}
+	*secret = raw
+	return ""
+}
+
+// Webhooks lists the receivers of a key, oldest first, without their secrets.
+func (a *Accounts) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookView, *service.Failure) {
+	hooks, err := a.Ledger.Webhooks(ctx, key.ID)
+	if err != nil {
+		return nil, a.StoreFault("webhooks could not be read", err)
+	}
+	views := make([]WebhookView, len(hooks))
+	for i := range hooks {
+		views[i] = viewWebhook(&hooks[i])
+	}
+	return views, nil
+}
+
+// RemoveWebhook removes a receiver of a key, and what waits to be delivered to it.
+func (a *Accounts) RemoveWebhook(ctx context.Context, key *ledger.Key, id string) *service.Failure {
+	return a.changeWebhook(ctx, key, id, a.Ledger.RemoveWebhook)
+}
+
+// EnableWebhook has a receiver that was disabled told again of what happens from now on.
+func (a *Accounts) EnableWebhook(ctx context.Context, key *ledger.Key, id string) *service.Failure {
+	return a.changeWebhook(ctx, key, id, a.Ledger.EnableWebhook)
+}
+
+// changeWebhook does something to one webhook of a key.
+func (a *Accounts) changeWebhook(ctx context.Context, key *ledger.Key, id string, change func(_ context.Context, key, id ledger.ID, at int64) error) *service.Failure {
+	parsed, _ := ledger.ParseID(id) // the zero id names no webhook
+	err := change(ctx, key.ID, parsed, a.Clock().UnixNano())
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return service.Fail(errcode.NotFound, "the API key has no such webhook")
+	case err != nil:
+		return a.webhookFault(err)
+	}
+	return nil
+}
+
+func (a *Accounts) webhookFault(err error) *service.Failure {
+	if errors.Is(err, ledger.ErrTooMany) {
+		return service.Fail(errcode.TooManyWebhooks, fmt.Sprintf("the API key has %d webhooks; remove one first", ledger.MaxWebhooks))
+	}
+	return a.StoreFault("a webhook could not be changed", err)
+}
+
+func viewWebhook(hook *ledger.Webhook) WebhookView {
+	return WebhookView{ID: hook.ID.String(), URL: hook.URL, Events: hook.Topics.Names(), CreatedAt: clock.Moment(hook.Created), Disabled: hook.Disabled != 0}
+}
