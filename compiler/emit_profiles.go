@@ -173,6 +173,7 @@ type impactLimit struct {
 	limit   *Count
 	key     *Key
 	slot    string
+	unit    string
 	message string
 }
 
@@ -189,15 +190,15 @@ func (e *emitter) profileLimits() {
 	}
 	if f := p.Filesystem; f != nil {
 		add(p.byFilesystem(),
-			impactLimit{f.MaxBytesWritten, keyBytesWritten, slotBytesWritten, "the task would write more bytes than allowed, or the intent does not say how many"},
-			impactLimit{f.MaxBytesDeleted, keyBytesDeleted, slotBytesDeleted, "the task would delete more bytes than allowed, or the intent does not say how many"},
-			impactLimit{f.MaxDestructive, keyDestructive, slotDestructive, "the task would have more destructive effects than allowed"})
+			impactLimit{f.MaxBytesWritten, keyBytesWritten, slotBytesWritten, "bytes", "the task would write more bytes than allowed, or the intent does not say how many"},
+			impactLimit{f.MaxBytesDeleted, keyBytesDeleted, slotBytesDeleted, "bytes", "the task would delete more bytes than allowed, or the intent does not say how many"},
+			impactLimit{f.MaxDestructive, keyDestructive, slotDestructive, "destructive effects", "the task would have more destructive effects than allowed"})
 	}
 	if g := p.Git; g != nil {
-		add(p.byGit(), impactLimit{g.MaxRefChanges, keyRefChanges, slotGitChanges, "the task would update more refs than allowed"})
+		add(p.byGit(), impactLimit{g.MaxRefChanges, keyRefChanges, slotGitChanges, "ref updates", "the task would update more refs than allowed"})
 	}
 	if d := p.Database; d != nil {
-		add(p.byDatabase(), impactLimit{d.MaxSchemaChanges, keySchemaChanges, slotDBSchemaChanges, "the task would change more of the schema than allowed"})
+		add(p.byDatabase(), impactLimit{d.MaxSchemaChanges, keySchemaChanges, slotDBSchemaChanges, "schema changes", "the task would change more of the schema than allowed"})
 	}
 	e.bind(rules)
 }
@@ -215,6 +216,7 @@ func (e *emitter) impact(l impactLimit) {
 		Rule:      e.Rule(vm.Rule{Name: l.key.Rule, Code: string(l.key.Code), Message: l.message}),
 		Op:        vm.Sum,
 		Limit:     amount.FromUint64(l.limit.N),
+		Unit:      l.unit,
 		Amount:    e.Field(l.slot),
 		Window:    vm.Task,
 		Group:     task,
