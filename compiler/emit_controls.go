@@ -8,7 +8,7 @@ import (
 
 // A control is what a section says of its intents as a whole, and which intents those are.
 type control struct {
-	section string
+	approval, shim *Key
 	*Controls
 	classes []vm.Class // nil for all
 }
@@ -17,26 +17,26 @@ type control struct {
 func (e *emitter) controls() []control {
 	var all []control
 	p := e.policy
-	add := func(section string, controls *Controls, classes ...vm.Class) {
-		all = append(all, control{section, controls, classes})
+	add := func(approval, shim *Key, controls *Controls, classes ...vm.Class) {
+		all = append(all, control{approval, shim, controls, classes})
 	}
 	if p.EVM != nil {
-		add("evm", &p.EVM.Controls, vm.EVM)
+		add(keyEVMApproval, keyEVMShim, &p.EVM.Controls, vm.EVM)
 	}
 	if p.ToolCalls != nil {
-		add("tool_calls", &p.ToolCalls.Controls, vm.Tool)
+		add(keyToolsApproval, keyToolsShim, &p.ToolCalls.Controls, vm.Tool)
 	}
 	if p.Custom != nil {
-		add("custom", &p.Custom.Controls)
+		add(keyCustomApproval, keyCustomShim, &p.Custom.Controls)
 	}
 	if p.MCP != nil {
-		add("mcp", &p.MCP.Controls, vm.MCP)
+		add(keyMCPApproval, keyMCPShim, &p.MCP.Controls, vm.MCP)
 	}
 	if p.SoftLimits != nil {
-		add("soft_limits", &p.SoftLimits.Controls)
+		add(keySoftApproval, keySoftShim, &p.SoftLimits.Controls)
 	}
 	if p.ExecutionLimits != nil {
-		add("execution_limits", &p.ExecutionLimits.Controls)
+		add(keyExecutionApproval, keyExecutionShim, &p.ExecutionLimits.Controls)
 	}
 	return all
 }
@@ -55,10 +55,9 @@ func (e *emitter) gates() (steps []step) {
 		if isOn(c.Shim) {
 			steps = append(steps, c.step(func() {
 				e.at(c.Shim.Span)
-				key := mustFind(c.section, nameShim)
 				e.unless(func(pass vm.Label) {
 					e.Test(vm.OpIn, vm.If, e.Field(slotProvenance), e.exactly("shim"), pass)
-				}, key.Rule, key.Code, "the intent needs a key whose provenance is a shim")
+				}, c.shim.Rule, c.shim.Code, "the intent needs a key whose provenance is a shim")
 			}))
 		}
 	}
@@ -68,7 +67,7 @@ func (e *emitter) gates() (steps []step) {
 // approvals returns the steps that hold intents on which a person has to decide.
 func (e *emitter) approvals() (steps []step) {
 	for _, c := range e.controls() {
-		if t := e.policy.ToolCalls; c.section == "tool_calls" {
+		if t := e.policy.ToolCalls; c.shim == keyToolsShim {
 			if t.HeldCommands != nil {
 				steps = append(steps, c.step(e.commandApproval))
 			}
@@ -78,26 +77,26 @@ func (e *emitter) approvals() (steps []step) {
 		}
 		switch {
 		case c.Approval == nil:
-		case c.section == "mcp":
+		case c.shim == keyMCPShim:
 			steps = append(steps, c.step(e.mcpApproval))
 		default:
-			steps = append(steps, c.step(func() { e.approval(c.section, c.Approval) }))
+			steps = append(steps, c.step(func() { e.approval(c.approval, c.Approval) }))
 		}
 	}
 	return steps
 }
 
 // approval holds the intents whose action a pattern of a section covers.
-func (e *emitter) approval(section string, patterns *List) {
+func (e *emitter) approval(key *Key, patterns *List) {
 	hold, next := e.NewLabel(), e.NewLabel()
 	e.blocking(patterns)
 	if slices.Contains(patterns.texts(), "*") {
-		e.hold(mustFind(section, nameApproval), "a person has to decide on every action")
+		e.hold(key, "a person has to decide on every action")
 		return
 	}
 	e.Switch(e.Field(slotLowerAction), next, actionCases(patterns.texts(), hold)...)
 	e.Place(hold)
-	e.hold(mustFind(section, nameApproval), "a person has to decide on this action")
+	e.hold(key, "a person has to decide on this action")
 	e.Place(next)
 }
 

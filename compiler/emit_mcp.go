@@ -73,6 +73,6 @@ func (e *emitter) eitherWay(patterns *List, outside vm.Label) {
 func (e *emitter) mcpApproval() {
 	next := e.NewLabel()
 	e.eitherWay(e.policy.MCP.Approval, next)
-	e.hold(mustFind("mcp", nameApproval), "a person has to decide on this MCP tool")
+	e.hold(keyMCPApproval, "a person has to decide on this MCP tool")
 	e.Place(next)
 }

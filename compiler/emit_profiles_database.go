@@ -6,19 +6,6 @@ import (
 	"bailiff/vm/form/resource"
 )
 
-// The keys of `## database` whose rules deny, hold or count.
-var (
-	keyDBActions     = mustFind("database", "actions")
-	keyEnvironments  = mustFind("database", "protected_environments")
-	keyDBAllowed     = mustFind("database", "allowed_operations")
-	keyDBApproval    = mustFind("database", nameApproval)
-	keyResources     = mustFind("database", "allowed_resources")
-	keyRoutines      = mustFind("database", "routine_catalog")
-	keyReadOnly      = mustFind("database", "require_read_only_for_select")
-	keyIndirect      = mustFind("database", "deny_unreviewed_indirect_effects")
-	keySchemaChanges = mustFind("database", "max_schema_changes_per_task")
-)
-
 // databaseRules returns the rules of `## database`.
 func (e *emitter) databaseRules() []profileRule {
 	return []profileRule{{e.policy.Profiles.byDatabase(), e.database}}

@@ -11,25 +11,6 @@ import (
 	"bailiff/vm/form/resource"
 )
 
-// The keys of the profiles about files whose rules deny.
-var (
-	keyRepoRoots     = mustFind("repository", "roots")
-	keyRepoOutside   = mustFind("repository", "block_outside_writes")
-	keyRepoHistory   = mustFind("repository", "protect_git_history")
-	keyRepoSensitive = mustFind("repository", "protect_sensitive_files")
-	keyRepoProviders = mustFind("repository", "git_providers")
-	keyFileActions   = mustFind("filesystem", "actions")
-	keyEffects       = mustFind("filesystem", "allowed_effects")
-	keyWriteRoots    = mustFind("filesystem", "write_roots")
-	keyReadRoots     = mustFind("filesystem", "read_roots")
-	keyFilePaths     = mustFind("filesystem", "blocked_paths")
-	keyClasses       = mustFind("filesystem", "protected_file_classes")
-	keyMaxFiles      = mustFind("filesystem", "max_files_per_action")
-	keyBytesWritten  = mustFind("filesystem", "max_bytes_written_per_task")
-	keyBytesDeleted  = mustFind("filesystem", "max_bytes_deleted_per_task")
-	keyDestructive   = mustFind("filesystem", "max_destructive_effects_per_task")
-)
-
 // repositoryRules returns the rules of `## repository` about files.
 func (e *emitter) repositoryRules() []profileRule {
 	p := &e.policy.Profiles

@@ -9,18 +9,6 @@ import (
 	"bailiff/vm/form/resource"
 )
 
-// The keys of `## git` whose rules deny, hold or count.
-var (
-	keyGitActions   = mustFind("git", "actions")
-	keyGitProviders = mustFind("git", "providers")
-	keyGitSchemes   = mustFind("git", "allowed_remote_schemes")
-	keyGitBlocked   = mustFind("git", "blocked_operations")
-	keyGitAllowed   = mustFind("git", "allowed_operations")
-	keyGitApproval  = mustFind("git", nameApproval)
-	keyGitRefs      = mustFind("git", "protected_refs")
-	keyRefChanges   = mustFind("git", "max_ref_changes_per_task")
-)
-
 // gitRules returns the rules of `## git`.
 func (e *emitter) gitRules() []profileRule {
 	return []profileRule{{e.policy.Profiles.byGit(), e.git}}

@@ -4,29 +4,118 @@ import (
 	"strings"
 
 	"bailiff/grammar"
+	"bailiff/vm/errcode"
 	"bailiff/vm/slot"
 )
 
-// readCustom reads one entry of `## custom`, and reports whether it knows the key.
-func (c *checker) readCustom(row *Key, entry *grammar.Entry) bool {
-	switch row.names()[0] {
-	case nameAllowOnly:
-		c.readAllowOnly(entry)
-	case "deny_if":
-		c.readDenyIf(entry)
-	case "deny_string":
-		c.lintText(entry.Value)
-		c.deny(Denial{Span: entry.Span, Operator: Contains}, entry.Value)
-	case "response":
-		c.policy.Custom.ResponseDeny = c.jsonText(entry)
-	default:
-		return false
+// Custom is the section `## custom`: its rules in file order.
+type Custom struct {
+	Heading
+	Controls
+	Denials      []Denial
+	Allowances   []*Allowance
+	ResponseDeny *Text // for clients: what the result of a tool must not hold
+}
+
+var (
+	keyDenyIf = keyRead(TypeCondition, (*checker).readDenyIf, Key{Name: "deny_if.<path> <operator>",
+		Code:    errcode.CustomRule,
+		Doc:     "Denies where the value compares so: equals, not_equals, contains, starts_with, ends_with or matches.",
+		Example: "deny_if.metadata.environment equals production"})
+
+	keyDenyString = keyRead(TypeText, (*checker).readDenyString, Key{Name: "deny_string",
+		Code:    errcode.CustomRule,
+		Doc:     "Denies where any text of the request holds this one.",
+		Example: "deny_string: BEGIN OPENSSH PRIVATE KEY"})
+
+	keyAllowances = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only.<path>",
+		Code:    errcode.NotOnAllowlist,
+		Doc:     "Denies where the value is missing or not one of these. Lines for the same path and scope add up.",
+		Example: "allow_only.metadata.team: research, trading"})
+
+	keyCustomAllowOnlyScoped = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only[action=<pattern>].<path>", Since: v20, Modifies: true,
+		Code:    errcode.NotOnAllowlist,
+		Doc:     "The same for some actions only: an action, or the beginning of actions and `*`, without regard to case.",
+		Example: "allow_only[action=wallet.transfer].metadata.desk: desk-1, desk-2"})
+
+	keyCustomAllowOnlyAttested = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only.<path> attested", Since: v20, Modifies: true,
+		Code: errcode.ProvenanceRequired, Codes: []errcode.Code{errcode.NotOnAllowlist},
+		Doc:     "The value counts only from a key whose provenance is a shim.",
+		Example: "allow_only.metadata.branch attested: main"})
+
+	keyCustomAllowOnlyOperator = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only.<path> <operator>", Since: v20, Modifies: true,
+		Code:    errcode.NotOnAllowlist,
+		Doc:     "Compares by equals, contains, starts_with (or prefix), ends_with, or matches (the whole value).",
+		Example: "allow_only.metadata.ticket matches: \"OPS-[0-9]{1,6}\""})
+
+	keyCustomResponseDenyString = key(jsonTexts, func(p *Policy) **Text { return &p.Custom.ResponseDeny }, Key{Name: "response.deny_string", Since: v22,
+		Doc:     "A text that a client must not let through in the result of a tool; needs a tool that `mcp.response.web_fetch_tools` or `mcp.response.http_tools` covers.",
+		Example: `response.deny_string: "BEGIN OPENSSH PRIVATE KEY"`})
+
+	keyCustomApproval = approvalKey(func(p *Policy) *Controls { return &p.Custom.Controls }, "all kinds of intents", "deploy, wallet.*")
+
+	keyCustomShim = shimKey(func(p *Policy) *Controls { return &p.Custom.Controls }, "all intents")
+)
+
+var custom = section("custom", v10, "Rules about any field of a request.", func(p *Policy) **Custom { return &p.Custom },
+	keyDenyIf, keyDenyString, keyAllowances, keyCustomAllowOnlyScoped, keyCustomAllowOnlyAttested, keyCustomAllowOnlyOperator, keyCustomResponseDenyString, keyCustomApproval, keyCustomShim)
+
+// judges reports whether the section has a rule.
+func (c *Custom) judges() bool { return c != nil && len(c.Denials)+len(c.Allowances) > 0 }
+
+// Operator compares a value of the request with one of a custom rule.
+type Operator uint8
+
+// The operators.
+const (
+	Equals Operator = iota
+	NotEquals
+	Contains
+	StartsWith
+	EndsWith
+	Matches
+)
+
+var operatorNames = [...]string{"equals", "not_equals", "contains", "starts_with", "ends_with", "matches"}
+
+// String returns the operator as policies spell it.
+func (o Operator) String() string { return operatorNames[o] }
+
+// Denial is one `deny_if`, or one `deny_string`, which has no path.
+type Denial struct {
+	Span     grammar.Span // of the entry
+	Path     string       // without `intent.`
+	Operator Operator     // Contains for a deny_string
+	Value    Item
+}
+
+// Allowance is what the `allow_only` lines for one path and scope say together.
+type Allowance struct {
+	Span     grammar.Span // of the first entry
+	Path     string       // without `intent.`
+	Scope    string       // an action, or the beginning of actions and `*`; empty for all
+	Attested bool
+	Operator Operator // not NotEquals
+	Values   []Item
+}
+
+// texts returns the values' texts.
+func (a *Allowance) texts() []string {
+	texts := make([]string, len(a.Values))
+	for i, value := range a.Values {
+		texts[i] = value.Text
 	}
-	return true
+	return texts
+}
+
+// readDenyString reads a text that no text of a request may contain.
+func (c *checker) readDenyString(_ *Key, entry *grammar.Entry) {
+	c.lintText(entry.Value)
+	c.deny(Denial{Span: entry.Span, Operator: Contains}, entry.Value)
 }
 
 // readDenyIf reads `deny_if.path operator value`.
-func (c *checker) readDenyIf(entry *grammar.Entry) {
+func (c *checker) readDenyIf(_ *Key, entry *grammar.Entry) {
 	key := entry.Key
 	path, ok := c.path(keySegments(key)[1:])
 	if len(key.Words) != 1 {
@@ -117,7 +206,7 @@ func unknownField(first grammar.Segment, path string) grammar.Diagnostic {
 }
 
 // readAllowOnly reads one line of an allow_only and adds it to the others for the same path and scope.
-func (c *checker) readAllowOnly(entry *grammar.Entry) {
+func (c *checker) readAllowOnly(_ *Key, entry *grammar.Entry) {
 	line := &Allowance{Span: entry.Span}
 	path, ok := c.path(keySegments(entry.Key)[1:])
 	line.Path = path

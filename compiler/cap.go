@@ -7,75 +7,20 @@ import (
 	"bailiff/grammar"
 )
 
-// readLimits reads one entry of `## execution_limits`, and reports whether it knows the key.
-func (c *checker) readLimits(row *Key, entry *grammar.Entry) bool {
-	l := c.policy.ExecutionLimits
-	switch row.Name {
-	case "max_tool_calls_per_task":
-		l.CallsPerTask = c.integer(entry, 1, maxCount)
-	case "max_tool_calls_per_hour":
-		l.CallsPerHour = c.integer(entry, 1, maxCount)
-	case "max_model_spend_usd_per_task":
-		l.SpendPerTask = c.limit(entry, spendDecimals, "a budget in USD has")
-	case "max_model_tokens_per_task":
-		l.TokensPerTask = c.integer(entry, 1, maxCount)
-	default:
-		return false
-	}
-	return true
+// Cap is what the keys `cap.<name>.…` say of one cap.
+type Cap struct {
+	Name   string
+	Span   grammar.Span // of its first line
+	Count  *Count       // either this
+	SumUSD *Limit       // or that, with 18 decimals
+	Window *Text        // day, hour or task
+	Action *Text        // an action pattern in lower case
+	Group  *Text        // a path without `intent.`; nil for one group
+	Amount *Text        // a path below metadata or arguments; only with SumUSD
 }
 
-const (
-	spendDecimals = 6  // of a model budget (facts of the format: at most six fraction digits)
-	sumDecimals   = 18 // of a cap's sum in USD
-)
-
-// readSoftLimits reads one entry of `## soft_limits`, and reports whether it knows the key.
-func (c *checker) readSoftLimits(row *Key, entry *grammar.Entry) bool {
-	s := c.policy.SoftLimits
-	switch name, isCap := strings.CutPrefix(row.Name, "cap.<name>."); {
-	case isCap:
-		if one := c.cap(entry); one != nil {
-			return c.readCap(one, name, row, entry)
-		}
-	case name == "daily_evm_limit_eth":
-		s.DailyEVM = c.limit(entry, NativeDecimals, "ETH has")
-	case name == "daily_fee_eth":
-		s.DailyFee = c.limit(entry, NativeDecimals, "ETH has")
-	case name == "daily_token.<SYM>":
-		c.daily = append(c.daily, entry)
-	case name == "daily_tool_calls":
-		s.DailyCalls = c.integer(entry, 1, maxCount)
-	default:
-		return false
-	}
-	return true
-}
-
-// readCap reads what follows the name of a cap.
-func (c *checker) readCap(one *Cap, name string, row *Key, entry *grammar.Entry) bool {
-	switch value := entry.Value; name {
-	case "max_count":
-		one.Count = c.integer(entry, 1, maxCount)
-	case "max_sum_usd":
-		one.SumUSD = c.limit(entry, sumDecimals, "a sum in USD has")
-	case "window":
-		one.Window = c.word(row, entry)
-	case "action":
-		if c.actionPattern(value.Text, value.Span) {
-			one.Action = &Text{entry.Span, Item{strings.ToLower(value.Text), value.Span}}
-		}
-	case "group_by":
-		one.Group = c.fieldPath(entry)
-	case "amount_field":
-		if path := c.fieldPath(entry); path != nil && c.belowMembers(path) {
-			one.Amount = path
-		}
-	default:
-		return false
-	}
-	return true
-}
+// capWindows are the windows of caps.
+var capWindows = []string{"day", "hour", "task"}
 
 // foreignCaps are names that no cap may have: those of other limits, and what has a meaning of its own in the objects of
 // some languages.
@@ -96,36 +41,6 @@ func (c *checker) cap(entry *grammar.Entry) *Cap {
 	c.caps[name.Text] = one
 	c.policy.SoftLimits.Caps = append(c.policy.SoftLimits.Caps, one)
 	return one
-}
-
-const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-
-// finishDailyTokens reads the daily limits of tokens by their rules.
-func (c *checker) finishDailyTokens() {
-	if len(c.daily) == 0 {
-		return
-	}
-	seen := map[*Token]bool{}
-	for _, entry := range c.daily {
-		symbol := entry.Key.Segments[1]
-		token := c.tokens[strings.ToLower(symbol.Text)]
-		switch {
-		case token == nil && !c.lostPart("evm", symbol.Text):
-			c.add(grammar.At(CodeTokenUnknown, symbol.Span, "no rule of `## evm` is for token `%s`", shorten(symbol.Text)).
-				WithHint("add `token.%s.decimals` and `token.%s.max_transaction` there", shorten(symbol.Text), shorten(symbol.Text)))
-			continue
-		case token == nil:
-			continue
-		case token.Symbol != symbol.Text:
-			c.add(grammar.At(CodeSymbolCase, symbol.Span, "`%s` and `%s` differ only in case, and are one token", symbol.Text, token.Symbol).
-				WithHint("spell it `%s` everywhere", token.Symbol).WithFix(symbol.Span, token.Symbol))
-		}
-		if most := c.tokenLimit(token, entry); most != nil && !seen[token] {
-			seen[token] = true
-			c.policy.SoftLimits.DailyToken = append(c.policy.SoftLimits.DailyToken, DailyToken{token, most})
-		}
-	}
-	c.partial = c.partial || c.found.HasErrors()
 }
 
 // fieldPath reads a value that is the path of a field, without `intent.` in front, or returns nil after reporting.
@@ -196,4 +111,30 @@ func (c *checker) finishCaps() {
 func (c *checker) incompleteCap(one *Cap, key string) {
 	c.add(grammar.At(CodeCapIncomplete, one.Span, "cap `%s` has no `%s`", one.Name, key).
 		WithHint("add `cap.%s.%s: …`", one.Name, strings.SplitN(key, "`", 2)[0]))
+}
+
+// capKey returns the row of a key that says something of a cap.
+func capKey[T any](value valueType[T], field func(*Cap) **T, row Key) *Key {
+	return keyRead(value.name, func(c *checker, row *Key, entry *grammar.Entry) {
+		if one := c.cap(entry); one != nil {
+			*field(one) = value.read(c, row, entry)
+		}
+	}, row)
+}
+
+// amountPath reads a path below metadata or arguments. It returns nil after reporting.
+func (c *checker) amountPath(entry *grammar.Entry) *Text {
+	if path := c.fieldPath(entry); path != nil && c.belowMembers(path) {
+		return path
+	}
+	return nil
+}
+
+// oneActionPattern reads one action pattern, in lower case. It returns nil after reporting.
+func (c *checker) oneActionPattern(entry *grammar.Entry) *Text {
+	value := entry.Value
+	if !c.actionPattern(value.Text, value.Span) {
+		return nil
+	}
+	return &Text{entry.Span, Item{strings.ToLower(value.Text), value.Span}}
 }

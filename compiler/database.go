@@ -1,0 +1,111 @@
+package compiler
+
+import (
+	"fmt"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/vm"
+	"bailiff/vm/errcode"
+	"bailiff/vm/form/resource"
+)
+
+// Database is the section `## database`: operations on databases.
+type Database struct {
+	Heading
+	Actions            *List // action patterns in lower case
+	Environments       *List // lower case
+	Allowed            *List
+	Approval           *List // of Allowed
+	Resources          *List // patterns in which `*` crosses no dot unless it is last
+	Routines           *List // exact
+	ReadOnlyForSelect  *Flag
+	DenyIndirect       *Flag
+	MaxSchemaChanges   *Count
+	StatementTimeoutMs *Count // for the shim; not judged
+	LockTimeoutMs      *Count // the same
+	RequireShim        *Flag
+}
+
+// The types of values that only this section has.
+var (
+	resourceLists = namesOf(TypeResources, checkResource)
+	environments  = valueOf(TypeNames, func(c *checker, entry *grammar.Entry) *List { return lowered(c.nameList(entry, checkName)) })
+)
+
+var (
+	keyDBActions = key(actionPatterns, func(p *Policy) **List { return &p.Database.Actions }, Key{Name: "actions",
+		Code: errcode.DatabaseMetadata, Codes: []errcode.Code{errcode.DatabaseParse},
+		Doc: "The actions that this profile governs, and thereby grants to tools.", Example: "actions: db.*"})
+
+	keyEnvironments = key(environments, func(p *Policy) **List { return &p.Database.Environments }, Key{Name: "protected_environments", Blocks: true,
+		Code: errcode.DatabaseOperation, Codes: []errcode.Code{errcode.DatabaseMetadata},
+		Doc: "Environments in which only `select` may happen, in any case.", Example: "protected_environments: production"})
+
+	keyDBAllowed = key(choices, func(p *Policy) **List { return &p.Database.Allowed }, Key{Name: "allowed_operations", Values: resource.DatabaseOperations(),
+		Code: errcode.DatabaseOperation,
+		Doc:  "The operations that may happen.", Example: "allowed_operations: select, insert, update"})
+
+	keyDBApproval = key(choices, func(p *Policy) **List { return &p.Database.Approval }, Key{Name: "require_approval", Blocks: true, Values: resource.DatabaseOperations(),
+		Code: errcode.HoldApproval,
+		Doc:  "The operations on which a person has to decide.", Example: "require_approval: update"})
+
+	keyResources = key(resourceLists, func(p *Policy) **List { return &p.Database.Resources }, Key{Name: "allowed_resources",
+		Code:    errcode.DatabaseResource,
+		Doc:     "The tables and other things that may be touched; `*` crosses no dot unless it is last.",
+		Example: "allowed_resources: app.public.*, app.*.events"})
+
+	keyRoutines = key(nameLists, func(p *Policy) **List { return &p.Database.Routines }, Key{Name: "routine_catalog",
+		Code: errcode.DatabaseRoutine,
+		Doc:  "The reviewed routines, which alone may be executed; exact.", Example: "routine_catalog: app.public.refresh_totals"})
+
+	keyReadOnly = key(booleans, func(p *Policy) **Flag { return &p.Database.ReadOnlyForSelect }, Key{Name: "require_read_only_for_select",
+		Code:    errcode.DatabaseCapability,
+		Doc:     "Whether what only selects needs a credential that can only read.",
+		Example: "require_read_only_for_select: true"})
+
+	keyIndirect = key(booleans, func(p *Policy) **Flag { return &p.Database.DenyIndirect }, Key{Name: "deny_unreviewed_indirect_effects",
+		Code:    errcode.DatabaseRoutine,
+		Doc:     "Whether routines and triggers may not be put in place, nor routines executed without `routine_catalog`.",
+		Example: "deny_unreviewed_indirect_effects: true"})
+
+	keySchemaChanges = key(counts, func(p *Policy) **Count { return &p.Database.MaxSchemaChanges }, Key{Name: "max_schema_changes_per_task",
+		Code: errcode.ImpactLimit, Codes: []errcode.Code{errcode.TaskIDRequired},
+		Doc: "How many changes of schema a task may make; where one operation changes it, every statement counts.", Example: "max_schema_changes_per_task: 5"})
+
+	keyDBStatementTimeoutMs = key(counts, func(p *Policy) **Count { return &p.Database.StatementTimeoutMs }, Key{Name: "statement_timeout_ms",
+		Doc: "How long a statement may take; the shim sets it on its session.", Example: "statement_timeout_ms: 5000"})
+
+	keyDBLockTimeoutMs = key(counts, func(p *Policy) **Count { return &p.Database.LockTimeoutMs }, Key{Name: "lock_timeout_ms",
+		Doc: "How long a statement may wait for a lock; the shim sets it on its session.", Example: "lock_timeout_ms: 1000"})
+
+	keyDBShim = profileShimKey(func(p *Policy) **Flag { return &p.Database.RequireShim })
+)
+
+var database = profile(section("database", v21, "A resource profile: operations on databases.", func(p *Policy) **Database { return &p.Database },
+	keyDBActions, keyEnvironments, keyDBAllowed, keyDBApproval, keyResources, keyRoutines, keyReadOnly, keyIndirect, keySchemaChanges, keyDBStatementTimeoutMs, keyDBLockTimeoutMs, keyDBShim))
+
+// checkResource checks a pattern of resources.
+func checkResource(text string) problem {
+	switch {
+	case strings.Trim(text, "*") == "":
+		return problem{CodeResource, "a bare `*` would allow every resource", "name what is meant, such as `app.*`; to allow all of it, leave `allowed_resources` out"}
+	case strings.Count(text, "*") > vm.MaxStars:
+		return problem{CodeResource, fmt.Sprintf("a pattern has at most %d stars", vm.MaxStars), "write out the parts that are known"}
+	}
+	return checkName(text)
+}
+
+// lowered puts the items of a list into lower case, each once.
+func lowered(list *List) *List {
+	seen := map[string]bool{}
+	kept := list.Items[:0]
+	for _, item := range list.Items {
+		if item.Text = strings.ToLower(item.Text); !seen[item.Text] {
+			seen[item.Text] = true
+			kept = append(kept, item)
+		}
+	}
+	list.Items = kept
+	return list
+}
