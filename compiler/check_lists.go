@@ -46,7 +46,7 @@ var listForms = []listForm{
 	{CodeNotDivided, CodeNotDivided, dividesConjunctions, findDivided(splitAtConjunctions)},
 }
 
-func isListKey(row *Key) bool { return strings.HasPrefix(string(row.Type), "list") }
+func isListKey(row *Key) bool { return row.Type.isList() }
 
 // isFree reports whether the items of a list are texts of the author's, in which any character may be meant.
 func isFree(row *Key) bool { return row.Section == "custom" && row.Type == TypeTexts }

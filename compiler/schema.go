@@ -167,6 +167,19 @@ func values[T any](rows []*T) []T {
 	return all
 }
 
+// Format returns a policy in its canonical layout, as [grammar.Format] has it.
+func Format(src *grammar.Source) ([]byte, grammar.Diagnostics) { return grammar.Format(src, isList) }
+
+// isList reports whether the value of a key is a list.
+func isList(section string, key *grammar.Key) bool {
+	s := findSection(section)
+	if s == nil {
+		return false
+	}
+	rows := s.rowsFor(key)
+	return len(rows) > 0 && rows[0].Type.isList() && (rows[0].takesWords() || key.Scope == nil && len(key.Words) == 0)
+}
+
 // findSection returns the section of that name, or nil.
 func findSection(name string) *Section {
 	for _, s := range sections {

@@ -57,6 +57,9 @@ const (
 	TypeResources Type = "list of resource patterns"
 )
 
+// isList reports whether values of the type are lists.
+func (t Type) isList() bool { return strings.HasPrefix(string(t), "list") }
+
 // NativeDecimals is the number of decimals of every supported chain's native currency: its base unit is wei.
 const NativeDecimals = 18
 
