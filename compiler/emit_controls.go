@@ -6,43 +6,24 @@ import (
 	"bailiff/vm"
 )
 
-// A control is what a section says of its intents as a whole, and which intents those are.
+// A control is what a section says of its intents as a whole.
 type control struct {
-	approval, shim *Key
+	*Section
 	*Controls
-	classes []vm.Class // nil for all
 }
 
 // controls returns the controls of the sections that are there, in the order in which they judge.
-func (e *emitter) controls() []control {
-	var all []control
-	p := e.policy
-	add := func(approval, shim *Key, controls *Controls, classes ...vm.Class) {
-		all = append(all, control{approval, shim, controls, classes})
-	}
-	if p.EVM != nil {
-		add(keyEVMApproval, keyEVMShim, &p.EVM.Controls, vm.EVM)
-	}
-	if p.ToolCalls != nil {
-		add(keyToolsApproval, keyToolsShim, &p.ToolCalls.Controls, vm.Tool)
-	}
-	if p.Custom != nil {
-		add(keyCustomApproval, keyCustomShim, &p.Custom.Controls)
-	}
-	if p.MCP != nil {
-		add(keyMCPApproval, keyMCPShim, &p.MCP.Controls, vm.MCP)
-	}
-	if p.SoftLimits != nil {
-		add(keySoftApproval, keySoftShim, &p.SoftLimits.Controls)
-	}
-	if p.ExecutionLimits != nil {
-		add(keyExecutionApproval, keyExecutionShim, &p.ExecutionLimits.Controls)
+func (e *emitter) controls() (all []control) {
+	for _, s := range sections {
+		if controls := s.controls(e.policy); controls != nil {
+			all = append(all, control{s, controls})
+		}
 	}
 	return all
 }
 
 // step returns a step for the control's intents.
-func (c *control) step(emit func()) step {
+func (c control) step(emit func()) step {
 	if c.classes == nil {
 		return step{shared: emit}
 	}
@@ -67,7 +48,7 @@ func (e *emitter) gates() (steps []step) {
 // approvals returns the steps that hold intents on which a person has to decide.
 func (e *emitter) approvals() (steps []step) {
 	for _, c := range e.controls() {
-		if t := e.policy.ToolCalls; c.shim == keyToolsShim {
+		if t := e.policy.ToolCalls; c.Section == tools {
 			if t.HeldCommands != nil {
 				steps = append(steps, c.step(e.commandApproval))
 			}
@@ -77,7 +58,7 @@ func (e *emitter) approvals() (steps []step) {
 		}
 		switch {
 		case c.Approval == nil:
-		case c.shim == keyMCPShim:
+		case c.Section == mcp:
 			steps = append(steps, c.step(e.mcpApproval))
 		default:
 			steps = append(steps, c.step(func() { e.approval(c.approval, c.Approval) }))

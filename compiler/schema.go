@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
+	"bailiff/vm"
 	"bailiff/vm/errcode"
 )
 
@@ -36,6 +37,9 @@ type Section struct {
 	keys     []*Key
 	open     func(*Policy, grammar.Span) // puts the section into the policy
 	controls func(*Policy) *Controls     // nil where the policy lacks the section, or the section has none
+
+	approval, shim *Key       // its rows of controls
+	classes        []vm.Class // the intents that they are about; nil for all
 }
 
 // section returns the row of a section: its keys, in the order in which the reference has them, and the field of the
@@ -57,6 +61,12 @@ func section[S any](name string, since FormatVersion, doc string, field func(*Po
 	for _, row := range keys {
 		row.in(s)
 	}
+	return s
+}
+
+// of names the class of intents that the controls of the section are about.
+func (s *Section) of(class vm.Class) *Section {
+	s.classes = []vm.Class{class}
 	return s
 }
 
@@ -102,7 +112,9 @@ type Key struct {
 	Doc     string // one sentence for the reference
 	Example string // one line, or the lines of a block
 
-	read  func(*checker, *Key, *grammar.Entry)
+	read    func(*checker, *Key, *grammar.Entry)
+	control func(*Section) **Key // where the section keeps the row, if it is one of its controls
+
 	zero  string   // what to write in place of a limit of zero, where it is not to leave out what grants
 	bare  bool     // whether values are taken as they are written, so that quotes would be part of them
 	names []string // the dotted names of the key, without scope and words
@@ -128,6 +140,9 @@ func (k *Key) in(s *Section) {
 	k.Section = s.Name
 	if k.Since == (FormatVersion{}) {
 		k.Since = s.Since
+	}
+	if k.control != nil {
+		*k.control(s) = k
 	}
 	if k.Rule == "" && k.Code != "" {
 		k.Rule = s.Name + "." + strings.Join(k.names, ".")

@@ -99,7 +99,7 @@ var limits = []Mutant{
 
 var controls = []Mutant{
 	{"require_shim asks for an agent", fileControls, `e.exactly("shim")`, `e.exactly("agent")`},
-	{"approvals of mcp go by action", fileControls, "case c.shim == keyMCPShim:", "case c.shim == nil:"},
+	{"approvals of mcp go by action", fileControls, "case c.Section == mcp:", "case c.Section == nil:"},
 	{"email.require_approval holds every tool", fileControls,
 		"e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(emailAction), next)", "e.Test(vm.OpStarts, vm.Unless, e.Field(slotLowerAction), e.exactly(\"e\", \"d\", \"f\"), next)"},
 }
