@@ -58,7 +58,8 @@ var (
 )
 
 var custom = section("custom", v10, "Rules about any field of a request.", func(p *Policy) **Custom { return &p.Custom },
-	keyDenyIf, keyDenyString, keyAllowances, keyCustomAllowOnlyScoped, keyCustomAllowOnlyAttested, keyCustomAllowOnlyOperator, keyCustomResponseDenyString, keyCustomApproval, keyCustomShim)
+	keyDenyIf, keyDenyString, keyAllowances, keyCustomAllowOnlyScoped, keyCustomAllowOnlyAttested,
+	keyCustomAllowOnlyOperator, keyCustomResponseDenyString, keyCustomApproval, keyCustomShim)
 
 // judges reports whether the section has a rule.
 func (c *Custom) judges() bool { return c != nil && len(c.Denials)+len(c.Allowances) > 0 }

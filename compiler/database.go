@@ -83,7 +83,8 @@ var (
 )
 
 var database = profile(section("database", v21, "A resource profile: operations on databases.", func(p *Policy) **Database { return &p.Database },
-	keyDBActions, keyEnvironments, keyDBAllowed, keyDBApproval, keyResources, keyRoutines, keyReadOnly, keyIndirect, keySchemaChanges, keyDBStatementTimeoutMs, keyDBLockTimeoutMs, keyDBShim))
+	keyDBActions, keyEnvironments, keyDBAllowed, keyDBApproval, keyResources, keyRoutines, keyReadOnly, keyIndirect,
+	keySchemaChanges, keyDBStatementTimeoutMs, keyDBLockTimeoutMs, keyDBShim))
 
 // checkResource checks a pattern of resources.
 func checkResource(text string) problem {

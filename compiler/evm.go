@@ -132,7 +132,9 @@ var (
 )
 
 var evm = section("evm", v10, "EVM transactions: chains, actions, native and token amounts.", func(p *Policy) **EVM { return &p.EVM },
-	keyChains, keyActions, keyChainActions, keyMaximum, keyMaxFee, keyEVMPaymasterFees, keyConsensus, keyEVMConsensusRequireHold, keyEVMTokenDecimals, keyTokenMaximum, keyTokenPins, keyTokenMethods, keyTokenConsensus, keyAccountCalls, keyEnrichment, keySelector, keyEVMApproval, keyEVMShim).of(vm.EVM)
+	keyChains, keyActions, keyChainActions, keyMaximum, keyMaxFee, keyEVMPaymasterFees, keyConsensus,
+	keyEVMConsensusRequireHold, keyEVMTokenDecimals, keyTokenMaximum, keyTokenPins, keyTokenMethods, keyTokenConsensus,
+	keyAccountCalls, keyEnrichment, keySelector, keyEVMApproval, keyEVMShim).of(vm.EVM)
 
 // The words of calldata_unknown_selector.
 const (

@@ -85,7 +85,8 @@ var (
 )
 
 var filesystem = profile(section("filesystem", v21, "A resource profile: effects on files.", func(p *Policy) **Filesystem { return &p.Filesystem },
-	keyFileActions, keyWriteRoots, keyReadRoots, keyEffects, keyFilePaths, keyClasses, keyFilesProtectedClassCatalog, keyFilesProtectedEffects, keyMaxFiles, keyBytesWritten, keyBytesDeleted, keyDestructive, keyFilesShim))
+	keyFileActions, keyWriteRoots, keyReadRoots, keyEffects, keyFilePaths, keyClasses, keyFilesProtectedClassCatalog,
+	keyFilesProtectedEffects, keyMaxFiles, keyBytesWritten, keyBytesDeleted, keyDestructive, keyFilesShim))
 
 // blockedFiles reads a list of blocked paths, as those of `file_write.blocked_paths`.
 func (c *checker) blockedFiles(entry *grammar.Entry) *List {

@@ -67,7 +67,8 @@ var (
 )
 
 var git = profile(section("git", v21, "A resource profile: operations on git.", func(p *Policy) **Git { return &p.Git },
-	keyGitActions, keyGitFilesystemActions, keyGitProviders, keyGitSchemes, keyGitAllowed, keyGitApproval, keyGitBlocked, keyGitRefs, keyRefChanges, keyGitShim))
+	keyGitActions, keyGitFilesystemActions, keyGitProviders, keyGitSchemes, keyGitAllowed, keyGitApproval,
+	keyGitBlocked, keyGitRefs, keyRefChanges, keyGitShim))
 
 // checkRef checks a protected ref: exact, or the beginning of refs and `*`.
 func checkRef(text string) problem {

@@ -89,7 +89,8 @@ var (
 )
 
 var softLimits = section("soft_limits", v10, "Caps by day, hour or task.", func(p *Policy) **SoftLimits { return &p.SoftLimits },
-	keyDailyEVM, keyDailyFee, keyDailyToken, keyDailyCalls, keyCapCount, keyCapSum, keySoftCapWindow, keySoftCapAction, keySoftCapGroupBy, keySoftCapAmountField, keySoftApproval, keySoftShim,
+	keyDailyEVM, keyDailyFee, keyDailyToken, keyDailyCalls, keyCapCount, keyCapSum, keySoftCapWindow, keySoftCapAction,
+	keySoftCapGroupBy, keySoftCapAmountField, keySoftApproval, keySoftShim,
 	reservedLimit("window_days", "7"), reservedLimit("window_hours", "12"), reservedLimit("timezone", "UTC"),
 	reservedLimit("cap.<name>.window_days", "7"), reservedLimit("cap.<name>.window_hours", "12"), reservedLimit("cap.<name>.timezone", "UTC"))
 

@@ -56,7 +56,11 @@ var (
 )
 
 var mcp = section("mcp", v20, "MCP servers and tools.", func(p *Policy) **MCP { return &p.MCP },
-	keyServers, keyNoMCPTools, keyMCPTools, keyMCPApproval, keyMCPShim, keyMCPResponseWebFetchTools, keyMCPResponseHttpTools, keyMCPResponseDeterministicRuleset, keyMCPResponseBlockClasses, keyMCPResponseRedactClasses, keyMCPResponseScannerRequired, keyMCPResponseScannerProfile, keyMCPResponseScannerClasses, keyMCPResponseScannerMinConfidence, keyMCPResponseObserveClasses, keyMCPResponseObserveUntil).of(vm.MCP)
+	keyServers, keyNoMCPTools, keyMCPTools, keyMCPApproval, keyMCPShim, keyMCPResponseWebFetchTools,
+	keyMCPResponseHttpTools, keyMCPResponseDeterministicRuleset, keyMCPResponseBlockClasses,
+	keyMCPResponseRedactClasses, keyMCPResponseScannerRequired, keyMCPResponseScannerProfile,
+	keyMCPResponseScannerClasses, keyMCPResponseScannerMinConfidence, keyMCPResponseObserveClasses,
+	keyMCPResponseObserveUntil).of(vm.MCP)
 
 // lowered reads a list that is compared in lower case. The check reports items that can't stand in it.
 func (c *checker) lowered(entry *grammar.Entry, check func(grammar.Item) bool) *List {

@@ -147,7 +147,9 @@ var (
 )
 
 var tools = section("tool_calls", v10, "Tools: which are allowed, and what they may not touch.", func(p *Policy) **ToolCalls { return &p.ToolCalls },
-	keyTools, keyCommands, keyListedCommands, keyHeldCommands, keyDomains, keyPaths, keyWritable, keyUnreadable, keyReadable, keyEmailApproval, keyToolsEmailApprovalExemptRecipients, keyRecipients, keyNoRecipients, keyNoMethods, keyMethods, keyHosts, keyMethodDeny, keyMethodQuery, keyToolsApproval, keyToolsShim).of(vm.Tool)
+	keyTools, keyCommands, keyListedCommands, keyHeldCommands, keyDomains, keyPaths, keyWritable, keyUnreadable,
+	keyReadable, keyEmailApproval, keyToolsEmailApprovalExemptRecipients, keyRecipients, keyNoRecipients, keyNoMethods,
+	keyMethods, keyHosts, keyMethodDeny, keyMethodQuery, keyToolsApproval, keyToolsShim).of(vm.Tool)
 
 // blocked reads a list of things that are blocked, held or allowed. What parse returns for an item is what the machine seeks.
 func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(string) ([]string, error)) *List {
