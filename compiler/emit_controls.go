@@ -38,7 +38,7 @@ func (e *emitter) gates() (steps []step) {
 				e.at(c.Shim.Span)
 				e.unless(func(pass vm.Label) {
 					e.Test(vm.OpIn, vm.If, e.Field(slotProvenance), e.exactly("shim"), pass)
-				}, c.shim.Rule, c.shim.Code, "the intent needs a key whose provenance is a shim")
+				}, c.shim.Rule, c.shim.Code, "the intent needs a key whose provenance is a shim", e.value(slotProvenance))
 			}))
 		}
 	}

@@ -78,17 +78,16 @@ func (e *emitter) budgets() {
 // budget plans a counter that rises to what the intent reports. Where one that is not a model's brings no usage, the plan
 // asks for what was seen for its task (ledger.Reservation).
 func (e *emitter) budget(c vm.Counter, key *Key, slot, unknown, above string) {
-	next, others, unsaid, known := e.NewLabel(), e.NewLabel(), e.NewLabel(), e.NewLabel()
+	next, others, known := e.NewLabel(), e.NewLabel(), e.NewLabel()
 	e.byTask(&c, key.Rule, "the policy limits what a task uses of models, and the intent has no task_id", next)
 	c.Op, c.Amount = vm.Max, e.Field(slot)
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(modelAction), others)
 	e.Kind(vm.Unless, c.Amount, absent, known)
-	e.Jump(unsaid)
+	e.deny(key.Rule, errcode.ModelUsage, unknown, e.value(slot), next)
 	e.Place(others)
 	e.Kind(vm.Unless, c.Amount, absent, known)
 	e.Kind(vm.If, e.Field(slotUsage), absent, known) // what was seen of the task counts
-	e.Place(unsaid)
-	e.deny(key.Rule, errcode.ModelUsage, unknown, next)
+	e.deny(key.Rule, errcode.ModelUsage, unknown, e.value(slotUsage), next)
 	e.Place(known)
 	e.reserve(c, key.Code, above)
 	e.Place(next)
@@ -120,7 +119,7 @@ func (e *emitter) dailyFee() {
 	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotMaxFee), NativeDecimals
 	e.at(limit.Span)
 	e.Kind(vm.Unless, c.Amount, absent, given)
-	e.deny(keyDailyFee.Rule, errcode.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", next)
+	e.deny(keyDailyFee.Rule, errcode.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", e.value(slotMaxFee), next)
 	e.Place(given)
 	e.Load(1, c.Amount, NativeDecimals, count)
 	e.Jump(next)
@@ -214,7 +213,7 @@ func (e *emitter) byTask(c *vm.Counter, rule, message string, next vm.Label) {
 	has := e.NewLabel()
 	c.Group, c.GroupName = e.Field(slotTaskID), slotTaskID
 	e.Kind(vm.Unless, c.Group, absent, has)
-	e.deny(rule, errcode.TaskIDRequired, message, next)
+	e.deny(rule, errcode.TaskIDRequired, message, e.value(slotTaskID), next)
 	e.Place(has)
 }
 
@@ -232,7 +231,7 @@ func (e *emitter) byGroup(c *vm.Counter, rule, path string, next vm.Label) {
 	}
 	has := e.NewLabel()
 	e.Kind(vm.If, group, vm.Kinds(vm.String, vm.Number, vm.Bool), has)
-	e.deny(rule, errcode.AggregateField, path+" is missing or no single value, and the cap groups by it", next)
+	e.deny(rule, errcode.AggregateField, path+" is missing or no single value, and the cap groups by it", vm.Blame{Slot: group}, next)
 	e.Place(has)
 }
 
@@ -243,7 +242,7 @@ func (e *emitter) sumOf(c *vm.Counter, rule, path string, next vm.Label) {
 	e.Kind(vm.Unless, value, vm.Kinds(vm.String), bad)
 	e.Load(1, value, sumDecimals, valid)
 	e.Place(bad)
-	e.deny(rule, errcode.AggregateField, path+" is missing, or no decimal string, and the cap adds it up", next)
+	e.deny(rule, errcode.AggregateField, path+" is missing, or no decimal string, and the cap adds it up", vm.Blame{Slot: value}, next)
 	e.Place(valid)
 }
 

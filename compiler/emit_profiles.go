@@ -117,7 +117,7 @@ func actionCases(actions []string, to vm.Label) []vm.Case {
 func (e *emitter) boundary() {
 	e.bind([]profileRule{{e.policy.Profiles.governed(), func() {
 		e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotBoundary), aText, pass) },
-			ruleBoundary, errcode.ExecutionBoundary, "a resource profile governs the action, which needs a key whose provenance is a shim and metadata.execution")
+			ruleBoundary, errcode.ExecutionBoundary, "a resource profile governs the action, which needs a key whose provenance is a shim and metadata.execution", e.value(slotBoundary))
 	}}})
 }
 
@@ -208,7 +208,7 @@ func (e *emitter) impact(l impactLimit) {
 	task := e.Field(slotTaskID)
 	e.at(l.limit.Span)
 	e.Kind(vm.Unless, task, absent, has)
-	e.deny(l.key.Rule, errcode.TaskIDRequired, "the policy limits what a task does, and the intent has no task_id", next)
+	e.deny(l.key.Rule, errcode.TaskIDRequired, "the policy limits what a task does, and the intent has no task_id", vm.Blame{Slot: task}, next)
 	e.Place(has)
 	e.Reserve(e.Counter(vm.Counter{
 		Name:      l.key.Rule,

@@ -91,7 +91,7 @@ func (p *Program) counterAssembly(c *Counter) string {
 func (p *Program) assembly(in Instruction) string {
 	row := &specs[in.Op]
 	words := append([]string{row.name}, row.a.words(in.A)...)
-	if row.b == bSlot {
+	if row.b != noB {
 		words = append(words, strconv.Quote(p.fields[in.B]))
 	}
 	if row.c != noC {
@@ -116,6 +116,9 @@ func (a operandA) words(value uint8) (words []string) {
 	}
 	if modifiers[a]&bitRegister != 0 {
 		words = append(words, [...]string{"reg0", "reg1"}[value&bitRegister/bitRegister])
+	}
+	if modifiers[a]&bitElement != 0 {
+		words = append(words, [...]string{"value", "element"}[value&bitElement/bitElement])
 	}
 	return words
 }

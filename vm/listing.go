@@ -42,12 +42,15 @@ func (p *Program) words(in Instruction) string {
 	case flowSwitch:
 		return p.switchWords(in)
 	case flowDeny:
-		return fmt.Sprintf("%s (all: → %d)", p.ruleWords(in.C), in.D)
+		return fmt.Sprintf("%s, %s (all: → %d)", p.ruleWords(in.C), p.blameWords(in), in.D)
 	case flowJump:
 		return fmt.Sprintf("→ %d", in.D)
 	}
 	switch specs[in.Op].c {
 	case cRule:
+		if specs[in.Op].b == bBlame {
+			return p.ruleWords(in.C) + ", " + p.blameWords(in)
+		}
 		return p.ruleWords(in.C)
 	case cCounter:
 		return p.counterWords(&p.counters[in.C])
@@ -61,6 +64,14 @@ func (p *Program) words(in Instruction) string {
 func (p *Program) ruleWords(rule uint16) string {
 	r := &p.rules[rule]
 	return fmt.Sprintf("%s %s: %s", r.Name, r.Code, r.Message)
+}
+
+// blameWords says what a denial or rejection blames.
+func (p *Program) blameWords(in Instruction) string {
+	if in.A&bitElement != 0 {
+		return "blaming an element of " + p.fields[in.B]
+	}
+	return "blaming " + p.fields[in.B]
 }
 
 func (p *Program) counterWords(c *Counter) string {

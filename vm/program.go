@@ -10,7 +10,7 @@ import (
 // MachineVersion is the version of the encoding and of the operations' meaning. A program carries it, and a
 // machine of another version refuses the program, so that a cache of compiled programs is keyed by it, and by what its
 // compiler made of texts then (compiler.Revision).
-const MachineVersion = 4
+const MachineVersion = 5
 
 // NoSlot stands where a slot could be named and none is.
 const NoSlot = math.MaxUint16

@@ -170,6 +170,7 @@ func (p *Program) checkCode() error {
 // modifiers are the bits that operand A may have.
 var modifiers = [...]uint8{
 	noA: 0, aSense: bitUnless, aQuantified: bitUnless | bitAll, aRegister: bitRegister, aRegisterCmp: bitUnless | bitRegister,
+	aBlame: bitElement,
 	aClass: 0xff,
 }
 
@@ -187,7 +188,7 @@ func (b operandB) check(value uint16, p *Program) error {
 	if b == noB && value != 0 {
 		return fmt.Errorf("operand B is %d: it is not used and has to be zero", value)
 	}
-	if b == bSlot && int(value) >= len(p.fields) {
+	if b != noB && int(value) >= len(p.fields) {
 		return fmt.Errorf("operand B: slot %d of %d", value, len(p.fields))
 	}
 	return nil
