@@ -5,6 +5,10 @@ import (
 	"strings"
 
 	"bailiff/grammar"
+	"bailiff/vm"
+	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 )
 
 // Cap is what the keys `cap.<name>.…` say of one cap.
@@ -137,4 +141,82 @@ func (c *checker) oneActionPattern(entry *grammar.Entry) *Text {
 		return nil
 	}
 	return &Text{entry.Span, Item{strings.ToLower(value.Text), value.Span}}
+}
+
+func (e *emitter) caps() {
+	for _, one := range e.policy.SoftLimits.Caps {
+		e.cap(one)
+	}
+}
+
+// windows are the windows of caps by name.
+var windows = map[string]vm.Window{"day": vm.Day, "hour": vm.Hour, "task": vm.Task}
+
+// cap plans the counter of one cap for the actions that it covers.
+func (e *emitter) cap(one *Cap) {
+	next := e.NewLabel()
+	key := keyCapCount
+	var limit amount.Amount
+	if one.Count != nil {
+		limit = amount.FromUint64(one.Count.N)
+		e.at(one.Count.Span)
+	} else {
+		key, limit = keyCapSum, one.SumUSD.Amount
+		e.at(one.SumUSD.Span)
+	}
+	rule := key.ruleOf(one.Name)
+	c := counterOf(key, windows[one.Window.Text], limit)
+	c.Name = one.counterName(rule)
+	e.scope(one.Action.Text, next)
+	if c.Window == vm.Task {
+		e.byTask(&c, rule, "the cap counts by task, and the intent has no task_id", next)
+	}
+	if one.Group != nil {
+		e.byGroup(&c, rule, one.Group.Text, next)
+	}
+	if one.Amount != nil {
+		e.sumOf(&c, rule, one.Amount.Text, next)
+	}
+	c.Rule = e.Rule(vm.Rule{Name: rule, Code: string(key.Code), Message: "the intents that this cap counts reach its limit"})
+	e.Reserve(e.Counter(c))
+	e.Place(next)
+}
+
+// counterName returns the name of the cap's counter: its rule, with all that makes it another counter. Limit and window
+// are no part of it: a counter goes on where they change.
+func (c *Cap) counterName(rule string) string {
+	name := rule + "[action=" + c.Action.Text
+	if c.Group != nil {
+		name += ",group_by=" + c.Group.Text
+	}
+	return name + "]"
+}
+
+// byGroup lets a counter count by the value of a field, within the task where it counts by task, and denies intents
+// whose value is no single text.
+func (e *emitter) byGroup(c *vm.Counter, rule, path string, next vm.Label) {
+	group := e.Field(slot.Canonical(path))
+	if c.Group == vm.NoSlot {
+		c.Group, c.GroupName = group, path
+	} else {
+		c.Subgroup, c.SubgroupName = group, path
+	}
+	if path == slotAction { // which every intent has
+		return
+	}
+	has := e.NewLabel()
+	e.Kind(vm.If, group, vm.Kinds(vm.String, vm.Number, vm.Bool), has)
+	e.deny(rule, errcode.AggregateField, path+" is missing or no single value, and the cap groups by it", vm.Blame{Slot: group}, next)
+	e.Place(has)
+}
+
+// sumOf lets a counter add up the amount of a field, and denies intents whose value is none.
+func (e *emitter) sumOf(c *vm.Counter, rule, path string, next vm.Label) {
+	bad, valid, value := e.NewLabel(), e.NewLabel(), e.Field(slot.Canonical(path))
+	c.Op, c.Amount, c.Decimals = vm.Sum, value, sumDecimals
+	e.Kind(vm.Unless, value, vm.Kinds(vm.String), bad)
+	e.Load(1, value, sumDecimals, valid)
+	e.Place(bad)
+	e.deny(rule, errcode.AggregateField, path+" is missing, or no decimal string, and the cap adds it up", vm.Blame{Slot: value}, next)
+	e.Place(valid)
 }

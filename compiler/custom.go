@@ -1,11 +1,15 @@
 package compiler
 
 import (
+	"slices"
 	"strings"
 
 	"bailiff/grammar"
+	"bailiff/vm"
 	"bailiff/vm/errcode"
+	"bailiff/vm/form"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // Custom is the section `## custom`: its rules in file order.
@@ -82,73 +86,6 @@ var operatorNames = [...]string{"equals", "not_equals", "contains", "starts_with
 // String returns the operator as policies spell it.
 func (o Operator) String() string { return operatorNames[o] }
 
-// Denial is one `deny_if`, or one `deny_string`, which has no path.
-type Denial struct {
-	Span     grammar.Span // of the entry
-	Path     string       // without `intent.`
-	Operator Operator     // Contains for a deny_string
-	Value    Item
-}
-
-// Allowance is what the `allow_only` lines for one path and scope say together.
-type Allowance struct {
-	Span     grammar.Span // of the first entry
-	Path     string       // without `intent.`
-	Scope    string       // an action, or the beginning of actions and `*`; empty for all
-	Attested bool
-	Operator Operator // not NotEquals
-	Values   []Item
-}
-
-// texts returns the values' texts.
-func (a *Allowance) texts() []string {
-	texts := make([]string, len(a.Values))
-	for i, value := range a.Values {
-		texts[i] = value.Text
-	}
-	return texts
-}
-
-// readDenyString reads a text that no text of a request may contain.
-func (c *checker) readDenyString(_ *Key, entry *grammar.Entry) {
-	c.lintText(entry.Value)
-	c.deny(Denial{Span: entry.Span, Operator: Contains}, entry.Value)
-}
-
-// readDenyIf reads `deny_if.path operator value`.
-func (c *checker) readDenyIf(_ *Key, entry *grammar.Entry) {
-	key := entry.Key
-	path, ok := c.path(keySegments(key)[1:])
-	if len(key.Words) != 1 {
-		c.add(grammar.At(CodeOperator, key.Span, "a deny_if has one operator after its path").
-			WithHint("write `deny_if.metadata.env equals production`"))
-		return
-	}
-	operator, known := c.operator(key.Words[0], true)
-	if ok && known {
-		c.deny(Denial{Span: entry.Span, Path: path, Operator: operator}, entry.Value)
-	}
-}
-
-// deny adds a denial with the text of its value: the rest of the line.
-func (c *checker) deny(d Denial, value *grammar.Value) {
-	switch {
-	case value.Text == "":
-		c.add(grammar.At(CodeEmptyValue, value.Span, "the empty text is no value to look for").
-			WithHint("write what should be denied; for the empty text itself `matches \"^$\"`"))
-		return
-	case len(value.Text) > maxTextBytes:
-		c.add(grammar.At(CodeTextLong, value.Span, "a value has at most %d bytes, and this one %d", maxTextBytes, len(value.Text)))
-		return
-	case d.Operator == Matches && !c.pattern(value.Text, value.Span, slot.At(d.Path).Forms()...):
-		return
-	}
-	c.literals(value.Text, value.Span)
-	c.lintDenial(d, value)
-	d.Value = Item{value.Text, value.Span}
-	c.policy.Custom.Denials = append(c.policy.Custom.Denials, d)
-}
-
 // operator reads the operator of a custom rule.
 func (c *checker) operator(word grammar.Word, denies bool) (Operator, bool) {
 	if word.Text == "prefix" {
@@ -206,118 +143,6 @@ func unknownField(first grammar.Segment, path string) grammar.Diagnostic {
 		WithFix(grammar.Span{Start: first.Span.Start, End: first.Span.Start}, "metadata.")
 }
 
-// readAllowOnly reads one line of an allow_only and adds it to the others for the same path and scope.
-func (c *checker) readAllowOnly(_ *Key, entry *grammar.Entry) {
-	line := &Allowance{Span: entry.Span}
-	path, ok := c.path(keySegments(entry.Key)[1:])
-	line.Path = path
-	ok = c.readWords(line, entry.Key) && ok
-	ok = c.readScope(line, entry.Key) && ok
-	line.Values = c.values(path, line.Operator, entry)
-	if !ok {
-		return
-	}
-	if line.Attested && !strings.HasPrefix(path, "metadata.") {
-		c.add(grammar.At(CodeAttestedPath, entry.Key.Span, "`attested` is for values below `metadata`, and `%s` is not", shorten(path)).
-			WithHint("leave `attested` out; to want a shim for all of it, write `require_shim: true`"))
-		return
-	}
-	c.addAllowance(line, entry.Key)
-}
-
-// readWords reads `[attested] [operator]`.
-func (c *checker) readWords(line *Allowance, key *grammar.Key) bool {
-	words := key.Words
-	if len(words) > 0 && words[0].Text == wordAttested {
-		line.Attested, words = true, words[1:]
-	}
-	if len(words) == 0 {
-		return true
-	}
-	if len(words) > 1 && !line.Attested && grammar.Closest(words[0].Text, []string{wordAttested}) != "" {
-		c.add(grammar.At(CodeOperator, words[0].Span, "`%s` is not an operator here", shorten(words[0].Text)).
-			WithHint("did you mean `%s`?", wordAttested).WithFix(words[0].Span, wordAttested))
-		return false
-	}
-	if len(words) > 1 {
-		c.add(grammar.At(CodeOperator, words[1].Span, "`%s` can't follow here", shorten(words[1].Text)).
-			WithHint("the form is `allow_only.path attested operator: values`, of which `attested` and the operator may be left out"))
-		return false
-	}
-	operator, ok := c.operator(words[0], false)
-	line.Operator = operator
-	return ok
-}
-
-// readScope reads `[action=pattern]`.
-func (c *checker) readScope(line *Allowance, key *grammar.Key) bool {
-	if key.Scope == nil {
-		return true
-	}
-	pattern := key.Scope.Pattern
-	if !c.actionPattern(pattern.Text, pattern.Span) {
-		return false
-	}
-	line.Scope = pattern.Text
-	return true
-}
-
-// values reads the values of an allow_only.
-func (c *checker) values(path string, operator Operator, entry *grammar.Entry) []Item {
-	var values []Item
-	cut := operator == Matches && c.cut(entry.Value)
-	for _, item := range c.list(entry) {
-		if operator == Matches && (cut || !c.pattern(item.Text, item.Span, slot.At(path).Forms()...)) {
-			continue
-		}
-		c.literals(item.Text, item.Span)
-		c.lintEqual(path, operator, item)
-		c.lintUnmatched(path, operator, item)
-		values = append(values, Item{item.Text, item.Span})
-	}
-	return values
-}
-
-// addAllowance adds a line to the rule for its path and scope. Scopes are compared without regard to case, as
-// they apply.
-func (c *checker) addAllowance(line *Allowance, key *grammar.Key) {
-	id := line.Path + "\x00" + strings.ToLower(line.Scope)
-	rule := c.allowed[id]
-	switch {
-	case rule == nil:
-		c.allowed[id] = line
-		c.policy.Custom.Allowances = append(c.policy.Custom.Allowances, line)
-	case rule.Operator != line.Operator:
-		c.add(grammar.At(CodeMixedOperators, key.Span, "this path and scope has operator `%s` on another line, and `%s` here", rule.Operator, line.Operator).
-			WithHint("use one operator for all lines of a path and scope"))
-	case rule.Attested != line.Attested:
-		c.add(grammar.At(CodeMixedOperators, key.Span, "this path and scope is `attested` on one line and not on another").
-			WithHint("write `attested` on all lines of a path and scope, or on none"))
-	default:
-		c.extend(rule, line)
-	}
-}
-
-// extend adds the values of a line to its rule.
-func (c *checker) extend(rule, line *Allowance) {
-	seen := c.listed[rule]
-	if seen == nil {
-		seen = make(map[string]bool, len(rule.Values))
-		for _, value := range rule.Values {
-			seen[value.Text] = true
-		}
-		c.listed[rule] = seen
-	}
-	for _, value := range line.Values {
-		if seen[value.Text] {
-			c.add(grammar.At(CodeRepeatedItem, value.Span, "`%s` is allowed on another line already", shorten(value.Text)))
-			continue
-		}
-		seen[value.Text] = true
-		rule.Values = append(rule.Values, value)
-	}
-}
-
 // finishCustom checks what the lines of one allow_only are together: the machine takes patterns as one.
 func (c *checker) finishCustom() {
 	if c.policy.Custom == nil {
@@ -334,4 +159,227 @@ func (c *checker) finishCustom() {
 			}
 		}
 	}
+}
+
+// A test holds the value of a slot against a constant.
+type test struct {
+	slot uint16
+	op   vm.Op
+	set  vm.Const
+}
+
+// arrivals are where the tests of one rule arrive that lead to its denial: one place for each slot that is to blame.
+type arrivals struct {
+	e      *emitter
+	slots  []uint16
+	labels []vm.Label
+}
+
+func (e *emitter) arrivals() *arrivals { return &arrivals{e: e} }
+
+// of returns the place for a slot.
+func (p *arrivals) of(slot uint16) vm.Label {
+	i := slices.Index(p.slots, slot)
+	if i < 0 {
+		i = len(p.slots)
+		p.slots, p.labels = append(p.slots, slot), append(p.labels, p.e.NewLabel())
+	}
+	return p.labels[i]
+}
+
+// deny denies at each place, and blames its slot. The code before it arrives at the place of the slot last.
+func (p *arrivals) deny(last uint16, name string, c errcode.Code, message string, next vm.Label) {
+	slots := append([]uint16{last}, slices.DeleteFunc(slices.Clone(p.slots), func(slot uint16) bool { return slot == last })...)
+	for _, slot := range slots {
+		p.e.Place(p.of(slot))
+		p.e.deny(name, c, message, vm.Blame{Slot: slot, Element: true}, next)
+	}
+}
+
+// any continues at next if none of the tests holds, and at the place of its slot if one does or cannot be judged. The last
+// test falls through to the code that follows; any returns its slot.
+func (e *emitter) any(tests []test, found *arrivals, next vm.Label) uint16 {
+	last := len(tests) - 1
+	for _, t := range tests[:last] {
+		if t.op != vm.OpMatch { // only a pattern can meet what it can't judge
+			e.Test(t.op, vm.If, t.slot, t.set, found.of(t.slot))
+			continue
+		}
+		other := e.NewLabel()
+		e.Test(t.op, vm.Unless, t.slot, t.set, other)
+		e.Jump(found.of(t.slot))
+		e.Place(other)
+	}
+	e.Test(tests[last].op, vm.Unless, tests[last].slot, tests[last].set, next)
+	return tests[last].slot
+}
+
+// byForm emits a rule for each form that values at the path have, where the texts of the rule are not the same in both.
+// If it is emitted for two forms, leave ends the code of the first.
+func (e *emitter) byForm(rule formed, emit func(form.Form), leave func()) {
+	row := slot.At(rule.path)
+	switch scope := strings.ToLower(rule.scope); {
+	case row.When == slot.ByEmail && scope == emailAction:
+		emit(row.Other)
+		return
+	case row.When == slot.Never, row.When == slot.ByEmail && scope != "" && !strings.HasSuffix(scope, "*"):
+		emit(row.Form)
+		return
+	case slices.Equal(rule.spelled(row.Form), rule.spelled(row.Other)):
+		if rule.respelled(row.Other) { // what is read besides is missing where it says nothing
+			row.Form = row.Other
+		}
+		emit(row.Form)
+		return
+	}
+	usual := e.NewLabel()
+	e.unlessForm(row.When, usual)
+	emit(row.Other)
+	leave()
+	e.Place(usual)
+	emit(row.Form)
+}
+
+// formed is a rule whose texts are put into the forms of a path.
+type formed struct {
+	path     string
+	scope    string // of an allow_only
+	operator Operator
+	texts    []string
+}
+
+// spelled returns the texts as they are compared by a form.
+func (r formed) spelled(as form.Form) []string {
+	all := make([]string, 0, 2*len(r.texts))
+	for _, text := range r.texts {
+		if r.operator == Matches {
+			all = append(all, as.Pattern(text))
+		} else {
+			all = append(all, as.Rule(text, places[r.operator]), as.Fold(text))
+		}
+	}
+	return all
+}
+
+// respelled reports whether the texts can compare with a value of a form as it was sent alone.
+func (r formed) respelled(as form.Form) bool {
+	return slices.ContainsFunc(r.texts, func(text string) bool {
+		if r.operator == Matches {
+			return as.PatternRespelled(text)
+		}
+		return as.Respelled(text, places[r.operator])
+	})
+}
+
+// unlessForm jumps where values have their usual form.
+func (e *emitter) unlessForm(when slot.Condition, usual vm.Label) {
+	switch when {
+	case slot.ByEmail:
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(emailAction), usual)
+	case slot.WithURL:
+		e.Kind(vm.If, e.Field(slotHost), absent, usual)
+	case slot.ForMCP:
+		e.Kind(vm.If, e.Field(slotServer), absent, usual)
+	}
+}
+
+// places says where in a value the text of a rule stands by which operator.
+var places = [...]form.Where{Equals: form.Whole, NotEquals: form.Whole, Contains: form.Inside, StartsWith: form.Start, EndsWith: form.End}
+
+// compare continues at next unless a value of the form compares as a denial says, and at the place of its slot where it does
+// or can't be judged: its normal form or, but by not_equals, the text as it was sent. The last test falls through to the code
+// that follows; compare returns its slot. Address literals of the rule match in any case.
+func (e *emitter) compare(d *Denial, as form.Form, found *arrivals, next vm.Label) uint16 {
+	path, respelled := slot.Canonical(d.Path), formed{d.Path, "", d.Operator, []string{d.Value.Text}}.respelled(as)
+	normal := e.Field(path)
+	if slot.At(path).Type.Object() {
+		normal = e.Field(eachPrefix + path)
+	}
+	if as == form.Token {
+		if symbols := e.policy.pinning(strings.ToLower(d.Value.Text)); len(symbols) > 0 && d.Operator != Matches {
+			return e.comparePinned(d, e.exactly(symbols...), found, next)
+		}
+	}
+	switch {
+	case d.Operator == NotEquals: // pass only if there is a value and all of it is equal
+		e.Test(vm.OpIn, vm.If|vm.Every, normal, e.exactly(as.Rule(d.Value.Text, form.Whole)), next)
+		return normal
+	case d.Operator == Matches:
+		pattern := e.Pattern(as.Pattern(d.Value.Text), false)
+		tests := []test{{normal, vm.OpMatch, pattern}}
+		for _, read := range e.besides(path, respelled) {
+			tests = append(tests, test{read, vm.OpMatch, pattern})
+		}
+		return e.any(tests, found, next)
+	}
+	op, set := operations[d.Operator], e.folded(slices.Compact([]string{as.Rule(d.Value.Text, places[d.Operator]), as.Fold(d.Value.Text)})...)
+	tests := []test{{normal, op, set}}
+	for _, read := range e.besides(path, respelled) {
+		tests = append(tests, test{read, op, set})
+	}
+	return e.any(tests, found, next)
+}
+
+// The prefixes of slots that hold what denials read of a path, beside its normal form.
+const (
+	eachPrefix = slot.EachPrefix
+	sentPrefix = slot.SentPrefix
+)
+
+// decodedSlots are the paths of a web address and its path, with the slots that hold them as a server may read them that
+// decodes escapes and takes runs of / for one. They are missing where that changes nothing.
+var decodedSlots = map[string]string{"url": derived.DecodedURL, "path": derived.DecodedPath}
+
+// besides returns the slots that a denial reads beside that of the normal form: the text as it was sent where that can
+// differ, and a web address with its path decoded.
+func (e *emitter) besides(path string, respelled bool) (slots []uint16) {
+	if decoded := decodedSlots[path]; decoded != "" {
+		slots = append(slots, e.Field(decoded))
+	}
+	if respelled {
+		slots = append(slots, e.Field(sentPrefix+path))
+	}
+	return slots
+}
+
+// comparePinned is compare for a denial about a token by an address that rules pin for the tokens of a set of symbols: that
+// is the contract, by whichever name the token is sent.
+func (e *emitter) comparePinned(d *Denial, symbols vm.Const, found *arrivals, next vm.Label) uint16 {
+	token, lower, target := e.Field(slotToken), e.Field(slotLowerToken), e.Field(slotTarget)
+	pinned := e.exactly(strings.ToLower(d.Value.Text))
+	if d.Operator == NotEquals {
+		e.Test(vm.OpIn, vm.Unless, token, symbols, found.of(token))
+		e.Test(vm.OpIn, vm.If, target, pinned, next)
+		return target
+	}
+	e.Test(vm.OpIn, vm.If, lower, pinned, found.of(lower))
+	e.Test(vm.OpIn, vm.Unless, token, symbols, next)
+	e.Test(vm.OpIn, vm.Unless, target, pinned, next)
+	return target
+}
+
+// pinning returns the symbols, in lower case, of the tokens whose rules pin an address on some chain.
+func (p *Policy) pinning(address string) (symbols []string) {
+	if p.EVM == nil {
+		return nil
+	}
+	for _, token := range p.EVM.Tokens {
+		if slices.ContainsFunc(token.Pins(), func(pin vm.Pin) bool { return pin.Address == address }) {
+			symbols = append(symbols, strings.ToLower(token.Symbol))
+		}
+	}
+	return symbols
+}
+
+// operations says which operation compares by which operator.
+var operations = [...]vm.Op{Equals: vm.OpIn, NotEquals: vm.OpIn, Contains: vm.OpContains, StartsWith: vm.OpStarts, EndsWith: vm.OpEnds, Matches: vm.OpMatch}
+
+// conditions says in words what is wrong with a denied value.
+var conditions = [...]string{
+	Equals:     "equals what custom.deny_if denies",
+	NotEquals:  "is missing, or not what custom.deny_if demands",
+	Contains:   "contains what custom.deny_if denies",
+	StartsWith: "starts with what custom.deny_if denies",
+	EndsWith:   "ends with what custom.deny_if denies",
+	Matches:    "matches what custom.deny_if denies, or is too long to tell",
 }

@@ -6,6 +6,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/vm"
+	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
 )
 
@@ -297,4 +298,184 @@ func (e *EVM) actions() []Item {
 		all = append(all, line.Actions.Items...)
 	}
 	return all
+}
+
+// evm judges an EVM intent: chain, action, token rule, pinned address, form of the amount, maximum, call data.
+func (e *emitter) evm() {
+	p := e.policy.EVM
+	if p == nil {
+		e.at(e.policy.Version.Span)
+		e.refuse(keyActions.Rule, keyActions.Code, "the policy has no evm section, which would have to grant the action")
+		return
+	}
+	e.chain()
+	e.evmAction()
+	e.amounts()
+}
+
+// chain denies a chain that is not allowed.
+func (e *emitter) chain() {
+	chains := e.policy.EVM.AllowedChains
+	e.allowing(chains)
+	e.unless(func(pass vm.Label) {
+		e.Test(vm.OpIn, vm.If, e.Field(slotChainID), e.exactly(chains.texts()...), pass)
+	}, keyChains.Rule, keyChains.Code, "the chain is not in evm.allowed_chains", e.value(slotChainID))
+}
+
+// chainIfPresent denies a chain that is not allowed on an intent that need not name one.
+func (e *emitter) chainIfPresent() {
+	if e.policy.EVM == nil {
+		return
+	}
+	next := e.NewLabel()
+	e.at(e.policy.EVM.AllowedChains.Span)
+	e.Kind(vm.If, e.Field(slotChainID), absent, next)
+	e.chain()
+	e.Place(next)
+}
+
+// evmAction denies an action that is not granted on its chain.
+func (e *emitter) evmAction() {
+	p := e.policy.EVM
+	done, global := e.NewLabel(), e.NewLabel()
+	if len(p.ChainActions) > 0 {
+		e.chainActions(global, done)
+	}
+	e.Place(global)
+	e.at(p.Span)
+	if p.AllowedActions != nil {
+		e.allowing(p.AllowedActions)
+		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.lowered(p.AllowedActions), done)
+	}
+	e.deny(keyActions.Rule, keyActions.Code, "the action is not in evm.allowed_actions", e.value(slotAction), done)
+	e.Place(done)
+}
+
+// chainActions judges the action on the chains that have actions of their own.
+func (e *emitter) chainActions(global, done vm.Label) {
+	lines := e.policy.EVM.ChainActions
+	cases := make([]vm.Case, len(lines))
+	for i, line := range lines {
+		cases[i] = vm.Case{Text: line.Chain.Text, To: e.NewLabel()}
+	}
+	e.at(lines[0].Actions.Span)
+	e.Switch(e.Field(slotChainID), global, cases...)
+	for i, line := range lines {
+		e.Place(cases[i].To)
+		e.allowing(&line.Actions)
+		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.lowered(&line.Actions), done)
+		e.deny(keyChainActions.Rule, keyChainActions.Code, "the action is not among this chain's evm.chain_actions", e.value(slotAction), done)
+	}
+}
+
+// amounts judges the declared amount, native or of a token, and the amount in the call data.
+func (e *emitter) amounts() {
+	callData, native := e.NewLabel(), e.NewLabel()
+	e.at(e.policy.EVM.Span)
+	e.Kind(vm.If, e.Field(slotLowerToken), absent, native)
+	e.tokens(callData)
+	e.Place(native)
+	e.approves(callData)
+	e.native(callData)
+	e.Place(callData)
+	e.fee()
+	e.callData()
+	if e.policy.EVM.enriched() {
+		e.enrichment()
+	}
+}
+
+// approves denies a token.approve that names no token: there is nothing to approve of the native currency.
+func (e *emitter) approves(done vm.Label) {
+	other := e.NewLabel()
+	e.at(e.policy.EVM.Span)
+	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(approveAction), other)
+	e.deny(ruleNoToken, errcode.TokenNotAllowed, "the intent names no token, and this action is about one", e.value(slotLowerAction), done)
+	e.Place(other)
+}
+
+// native judges an amount of the native currency.
+func (e *emitter) native(done vm.Label) {
+	rule := keyMaximum.Rule
+	limit, message := amount.Amount{}, "the policy has no evm.max_transaction_eth, so no native amount above zero is allowed"
+	e.at(e.policy.EVM.Span)
+	if most := e.policy.EVM.MaxTransaction; most != nil {
+		e.at(most.Span)
+		limit, message = most.Amount, "the native amount is above evm.max_transaction_eth"
+	}
+	if slot := e.Field(slotAmount); e.policy.Version.AtLeast(2, 1) {
+		given := e.NewLabel()
+		e.Kind(vm.Unless, slot, absent, given)
+		e.deny(rule, errcode.AmountRequired, "the native amount is missing; write \"0\" where none is meant", e.value(slotAmount), done)
+		e.Place(given)
+	} else {
+		e.Kind(vm.If, slot, absent, done) // it counts as zero
+	}
+	valid := e.NewLabel()
+	e.Load(0, e.Field(slotAmount), NativeDecimals, valid)
+	e.deny(rule, errcode.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits (in base units: no integer), or 2^256 base units or more", e.value(slotAmount), done)
+	e.Place(valid)
+	within := e.NewLabel()
+	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, NativeDecimals), within)
+	e.deny(rule, keyMaximum.Code, message, e.value(slotAmount), done)
+	e.Place(within)
+	e.consensus(done)
+}
+
+// fee judges what the intent says that gas may cost. Where the policy limits no fees, a declared one still has to be an
+// amount, because the attestation claims it.
+func (e *emitter) fee() {
+	slot, done, valid := e.Field(slotMaxFee), e.NewLabel(), e.NewLabel()
+	e.at(e.policy.EVM.Span)
+	most := e.policy.EVM.MaxFee
+	if most == nil {
+		e.Kind(vm.If, slot, absent, done)
+	} else {
+		given := e.NewLabel()
+		e.at(most.Span)
+		e.Kind(vm.Unless, slot, absent, given)
+		e.deny(keyMaxFee.Rule, errcode.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", e.value(slotMaxFee), done)
+		e.Place(given)
+	}
+	e.Load(1, slot, NativeDecimals, valid)
+	e.deny(keyMaxFee.Rule, errcode.AmountInvalid, "maxFee is not an amount of at most 18 fraction digits below 2^256 wei; write native units, such as 0.01", e.value(slotMaxFee), done)
+	e.Place(valid)
+	if most != nil {
+		e.Compare(vm.OpGreater, vm.Unless, 1, e.Amount(most.Amount, NativeDecimals), done)
+		e.deny(keyMaxFee.Rule, keyMaxFee.Code, "maxFee is above evm.max_fee_eth", e.value(slotMaxFee), done)
+	}
+	e.Place(done)
+}
+
+// matches denies call data that is not the call which the rest of the intent describes.
+func (e *emitter) matches() {
+	done := e.NewLabel()
+	e.atActions()
+	e.Kind(vm.If, e.Field(slotMismatch), absent, done)
+	if len(e.policy.EVM.Tokens) > 0 { // without, an intent about one has been denied
+		e.tokenMismatch(done)
+	}
+	e.deny(keyActions.Rule, keyActions.Code, "a native wallet.transfer has no calldata; declare a contract.call, or a token", e.value(slotCalldata), done)
+	e.Place(done)
+}
+
+// consensus holds, or notes, the native amount in register 0 where it reaches the threshold.
+func (e *emitter) consensus(done vm.Label) {
+	p := e.policy.EVM
+	if p.Consensus == nil {
+		return
+	}
+	e.at(p.Consensus.Span)
+	e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus.Amount, NativeDecimals), done)
+	e.agree(keyConsensus.Rule, "the native amount reaches evm.consensus_threshold_eth")
+}
+
+// agree holds, or notes, an amount that reaches a threshold.
+func (e *emitter) agree(rule, message string) {
+	index := e.Rule(vm.Rule{Name: rule, Code: string(keyConsensus.Code), Message: message})
+	if hold := e.policy.EVM.RequireHold; hold == nil || hold.On {
+		e.Hold(index)
+	} else {
+		e.Note(index)
+	}
 }

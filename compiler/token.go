@@ -2,11 +2,13 @@ package compiler
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
 	"bailiff/vm/form/calldata"
 )
 
@@ -205,6 +207,157 @@ func (c *checker) tokenDecimals(token *Token, entry *grammar.Entry) {
 
 // The amounts of a token are read when its decimals are known.
 func (c *checker) tokenMaximum(token *Token, entry *grammar.Entry) { c.amounts[token].maximum = entry }
+
 func (c *checker) tokenConsensus(token *Token, entry *grammar.Entry) {
 	c.amounts[token].consensus = entry
+}
+
+// tokenTable tells those who fill frames what the policy says of tokens.
+func (e *emitter) tokenTable() {
+	if e.policy.EVM == nil {
+		return
+	}
+	for _, token := range e.policy.EVM.Tokens {
+		row := vm.Token{Symbol: strings.ToLower(token.Symbol), Decimals: uint8(token.Decimals.N)}
+		row.Pins = token.Pins()
+		e.Token(row)
+	}
+}
+
+// tokens judges an amount of a token by the token's rule. The machine sees the symbol of the rule, however the intent gives
+// the token.
+func (e *emitter) tokens(done vm.Label) {
+	unknown, cases, blame := e.NewLabel(), e.tokenCases(nil), e.value(slotLowerToken)
+	e.at(e.policy.EVM.Span)
+	if len(cases) > 0 {
+		blame = e.value(slotToken)
+		e.Switch(blame.Slot, unknown, cases...)
+	}
+	e.Place(unknown)
+	e.listed(true, e.symbols())
+	e.deny(ruleNoToken, errcode.TokenNotAllowed, "no evm.token rule is for this token", blame, done)
+	for i, token := range e.policy.EVM.Tokens {
+		e.Place(cases[i].To)
+		e.token(token, done)
+	}
+}
+
+// symbols returns the tokens that have a rule.
+func (e *emitter) symbols() (words []word) {
+	for _, token := range e.policy.EVM.Tokens {
+		words = append(words, word{token.Symbol, token.Symbol})
+	}
+	return words
+}
+
+// tokenCases returns a case for the symbol of each token that is wanted, in order; nil wants all.
+func (e *emitter) tokenCases(wanted func(*Token) bool) (cases []vm.Case) {
+	for _, token := range e.policy.EVM.Tokens {
+		if wanted == nil || wanted(token) {
+			cases = append(cases, vm.Case{Text: strings.ToLower(token.Symbol), To: e.NewLabel()})
+		}
+	}
+	return cases
+}
+
+// token judges an intent by its token's rule. Without addresses of its own the rule is for any contract but those that
+// other rules pin: each contract has one maximum.
+func (e *emitter) token(token *Token, done vm.Label) {
+	rule, judge := keyTokenPins.ruleOf(token.Symbol), e.NewLabel()
+	switch {
+	case token.Addresses != nil:
+		e.allowing(token.Addresses)
+		if token.hasTwins() {
+			own := e.NewLabel()
+			e.Kind(vm.If, e.Field(slotStray), absent, own)
+			e.deny(rule, keyTokenPins.Code, "targetAddress is not the token's own address", e.value(slotTarget), judge)
+			e.Place(own)
+		}
+		e.Test(vm.OpIn, vm.If, e.Field(slotTargetToken), e.exactly(strings.ToLower(token.Symbol)), judge)
+		e.deny(rule, keyTokenPins.Code, "targetAddress is not an address that the token's rule pins on this chain", e.value(slotTarget), judge)
+	case e.policy.EVM.pins():
+		e.at(token.Span)
+		e.Kind(vm.If, e.Field(slotTargetToken), absent, judge)
+		e.deny(rule, keyTokenPins.Code, "the rule of another token pins this targetAddress", e.value(slotTarget), judge)
+	}
+	e.Place(judge)
+	e.tokenAmount(0, slotAmount, token, done,
+		fmt.Sprintf("the token amount is missing, or no decimal of at most %d fraction digits (in base units: no integer), or 2^256 base units or more", token.Decimals.N),
+		"the token amount")
+}
+
+// tokenAmount judges an amount of a token: its form, the maximum, consensus. It goes on at done, and denies what is no
+// amount with the message invalid. Other messages begin with what the amount is, so that one in call data is told from
+// the one that is declared beside it.
+func (e *emitter) tokenAmount(register int, slot string, token *Token, done vm.Label, invalid, what string) {
+	decimals := uint8(token.Decimals.N)
+	valid, within := e.NewLabel(), done
+	if token.Consensus != nil {
+		within = e.NewLabel()
+	}
+	e.at(token.MaxTransaction.Span)
+	e.Load(register, e.Field(slot), decimals, valid)
+	e.deny(keyTokenMaximum.ruleOf(token.Symbol), errcode.TokenAmountInvalid, invalid, e.value(slot), done)
+	e.Place(valid)
+	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals), within)
+	e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, what+" is above the token's max_transaction", e.value(slot), done)
+	if token.Consensus != nil {
+		e.Place(within)
+		e.at(token.Consensus.Span)
+		e.Compare(vm.OpAtLeast, vm.Unless, register, e.Amount(token.Consensus.Amount, decimals), done)
+		e.agree(keyTokenConsensus.ruleOf(token.Symbol), what+" reaches the token's consensus_threshold")
+		e.Jump(done)
+	}
+}
+
+// tokenMismatch denies what is wrong with the call data of a token intent, and goes on behind it for a native one. A call of
+// a pinned contract that is cut off is left to the rule about that.
+func (e *emitter) tokenMismatch(done vm.Label) {
+	native, other := e.NewLabel(), e.NewLabel()
+	amounts, cut, recipient := e.NewLabel(), e.NewLabel(), e.NewLabel()
+	e.Switch(e.Field(slotMismatch), other,
+		vm.Case{Text: calldata.NativeData.String(), To: native}, vm.Case{Text: calldata.OtherRecipient.String(), To: recipient},
+		vm.Case{Text: calldata.LargerAmount.String(), To: amounts}, vm.Case{Text: calldata.CutOff.String(), To: cut})
+	e.Place(recipient)
+	e.deny(keyActions.Rule, keyActions.Code, "the calldata is for another recipient or spender than to declares", e.value(slotTo), done)
+	e.Place(other)
+	e.deny(keyActions.Rule, keyActions.Code, "the calldata calls no method of the token that the action stands for", e.value(slotCalldataMethod), done)
+	e.Place(amounts)
+	e.mismatchedAmount(nil, keyTokenMaximum.Code, "the calldata moves or approves more than the declared amount", done)
+	e.Place(cut)
+	e.mismatchedAmount(func(t *Token) bool { return !pinned(t) }, errcode.TokenAmountInvalid, "the declared calldata calls a method of the token, and is cut off", done)
+	e.Place(native)
+	e.atActions()
+}
+
+// mismatchedAmount denies by the rule of the intent's token, where that is wanted, and else goes on at done.
+func (e *emitter) mismatchedAmount(wanted func(*Token) bool, c errcode.Code, message string, done vm.Label) {
+	cases := e.tokenCases(wanted)
+	if len(cases) == 0 {
+		e.Jump(done)
+		return
+	}
+	e.Switch(e.Field(slotToken), done, cases...)
+	for _, token := range e.policy.EVM.Tokens {
+		if wanted != nil && !wanted(token) {
+			continue
+		}
+		e.Place(cases[0].To)
+		cases = cases[1:]
+		e.at(token.MaxTransaction.Span)
+		e.deny(keyTokenMaximum.ruleOf(token.Symbol), c, message, e.value(slotCalldata), done)
+	}
+}
+
+// hasTwins reports whether a token's rule pins two contracts on one chain: one given as `token` may then stand beside the
+// other as the target.
+func (t *Token) hasTwins() bool {
+	chains := map[string]bool{}
+	for _, pin := range t.Pins() {
+		if chains[pin.Chain] || chains[""] || pin.Chain == "" && len(chains) > 0 {
+			return true
+		}
+		chains[pin.Chain] = true
+	}
+	return false
 }
