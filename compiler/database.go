@@ -69,9 +69,9 @@ var (
 		Doc:     "Whether routines and triggers may not be put in place, nor routines executed without `routine_catalog`.",
 		Example: "deny_unreviewed_indirect_effects: true"})
 
-	keySchemaChanges = key(counts, func(p *Policy) **Count { return &p.Database.MaxSchemaChanges }, Key{Name: "max_schema_changes_per_task",
-		Code: errcode.ImpactLimit, Codes: []errcode.Code{errcode.TaskIDRequired},
-		Doc: "How many changes of schema a task may make; where one operation changes it, every statement counts.", Example: "max_schema_changes_per_task: 5"})
+	keySchemaChanges = taskLimit(func(p *Policy) **Count { return &p.Database.MaxSchemaChanges },
+		slotDBSchemaChanges, "the task would change more of the schema than allowed", Key{Name: "max_schema_changes_per_task",
+			Doc: "How many changes of schema a task may make; where one operation changes it, every statement counts.", Example: "max_schema_changes_per_task: 5"})
 
 	keyDBStatementTimeoutMs = key(counts, func(p *Policy) **Count { return &p.Database.StatementTimeoutMs }, Key{Name: "statement_timeout_ms",
 		Doc: "How long a statement may take; the shim sets it on its session.", Example: "statement_timeout_ms: 5000"})
@@ -125,16 +125,11 @@ func (e *emitter) database() {
 		e.environment(d.Environments)
 	}
 	if d.Allowed != nil {
-		e.allowing(d.Allowed)
-		e.unless(func(pass vm.Label) {
-			e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBOperations), e.exactly(d.Allowed.texts()...), pass)
-		}, keyDBAllowed.Rule, keyDBAllowed.Code, "an operation is not in database.allowed_operations", e.element(slotDBOperations))
+		e.allow(keyDBAllowed, d.Allowed, vm.OpIn, vm.If|vm.Every, slotDBOperations, e.exactly(d.Allowed.texts()...), "an operation is not in database.allowed_operations")
 	}
 	if d.Resources != nil {
-		e.allowing(d.Resources)
-		e.unless(func(pass vm.Label) {
-			e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(slotDBResources), e.Globs(vm.Dotted, d.Resources.texts()...), pass)
-		}, keyResources.Rule, keyResources.Code, "metadata.database.resources is missing, or holds what is not in database.allowed_resources", e.element(slotDBResources))
+		e.allow(keyResources, d.Resources, vm.OpGlob, vm.If|vm.Every, slotDBResources, e.Globs(vm.Dotted, d.Resources.texts()...),
+			"metadata.database.resources is missing, or holds what is not in database.allowed_resources")
 	}
 	if d.Routines != nil {
 		e.routines(d.Routines)

@@ -339,6 +339,14 @@ func (e *emitter) unless(test func(pass vm.Label), name string, c errcode.Code, 
 	e.Place(next)
 }
 
+// allow denies by a key where a test of a list that allows lets a value not pass. With vm.Every all elements of a list
+// have to pass, and the one that does not is blamed.
+func (e *emitter) allow(key *Key, list *List, op vm.Op, when vm.When, slot string, set vm.Const, message string) {
+	blame := vm.Blame{Slot: e.Field(slot), Element: when&vm.Every != 0}
+	e.allowing(list)
+	e.unless(func(pass vm.Label) { e.Test(op, when, blame.Slot, set, pass) }, key.Rule, key.Code, message, blame)
+}
+
 // exactly returns the set of texts as they are.
 func (e *emitter) exactly(texts ...string) vm.Const {
 	entries := make([]vm.Entry, len(texts))

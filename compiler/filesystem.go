@@ -74,18 +74,18 @@ var (
 		Code: errcode.ImpactLimit,
 		Doc:  "How many files one action may touch.", Example: "max_files_per_action: 20"})
 
-	keyBytesWritten = key(counts, func(p *Policy) **Count { return &p.Filesystem.MaxBytesWritten }, Key{Name: "max_bytes_written_per_task",
-		Code: errcode.ImpactLimit, Codes: []errcode.Code{errcode.TaskIDRequired},
-		Doc: "How many bytes a task may write.", Example: "max_bytes_written_per_task: 10485760"})
+	keyBytesWritten = taskLimit(func(p *Policy) **Count { return &p.Filesystem.MaxBytesWritten },
+		slotBytesWritten, "the task would write more bytes than allowed, or the intent does not say how many", Key{Name: "max_bytes_written_per_task",
+			Doc: "How many bytes a task may write.", Example: "max_bytes_written_per_task: 10485760"})
 
-	keyBytesDeleted = key(counts, func(p *Policy) **Count { return &p.Filesystem.MaxBytesDeleted }, Key{Name: "max_bytes_deleted_per_task",
-		Code: errcode.ImpactLimit, Codes: []errcode.Code{errcode.TaskIDRequired},
-		Doc: "How many bytes a task may delete.", Example: "max_bytes_deleted_per_task: 1048576"})
+	keyBytesDeleted = taskLimit(func(p *Policy) **Count { return &p.Filesystem.MaxBytesDeleted },
+		slotBytesDeleted, "the task would delete more bytes than allowed, or the intent does not say how many", Key{Name: "max_bytes_deleted_per_task",
+			Doc: "How many bytes a task may delete.", Example: "max_bytes_deleted_per_task: 1048576"})
 
-	keyDestructive = key(counts, func(p *Policy) **Count { return &p.Filesystem.MaxDestructive }, Key{Name: "max_destructive_effects_per_task",
-		Code: errcode.ImpactLimit, Codes: []errcode.Code{errcode.TaskIDRequired},
-		Doc:     "How often a task may overwrite, truncate, delete or rename a file.",
-		Example: "max_destructive_effects_per_task: 50"})
+	keyDestructive = taskLimit(func(p *Policy) **Count { return &p.Filesystem.MaxDestructive },
+		slotDestructive, "the task would have more destructive effects than allowed", Key{Name: "max_destructive_effects_per_task",
+			Doc:     "How often a task may overwrite, truncate, delete or rename a file.",
+			Example: "max_destructive_effects_per_task: 50"})
 
 	keyFilesShim = profileShimKey(func(p *Policy) **Flag { return &p.Filesystem.RequireShim })
 )

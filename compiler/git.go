@@ -61,9 +61,9 @@ var (
 		Doc:     "Refs that may not change: exact, or the beginning of refs and `*`; `main` covers the branch and the tag. Where it is declared, `reset_hard` and `rewrite_history` need `metadata.git.branch`, and `change_protection` and `delete_repository` are denied.",
 		Example: "protected_refs: main, refs/heads/release/*"})
 
-	keyRefChanges = key(counts, func(p *Policy) **Count { return &p.Git.MaxRefChanges }, Key{Name: "max_ref_changes_per_task",
-		Code: errcode.ImpactLimit, Codes: []errcode.Code{errcode.TaskIDRequired},
-		Doc: "How many refs a task may update.", Example: "max_ref_changes_per_task: 10"})
+	keyRefChanges = taskLimit(func(p *Policy) **Count { return &p.Git.MaxRefChanges },
+		slotGitChanges, "the task would update more refs than allowed", Key{Name: "max_ref_changes_per_task",
+			Doc: "How many refs a task may update.", Example: "max_ref_changes_per_task: 10"})
 
 	keyGitShim = profileShimKey(func(p *Policy) **Flag { return &p.Git.RequireShim })
 )
@@ -144,10 +144,7 @@ func (e *emitter) gitEvidence(failed vm.Label) {
 
 // provider denies hosts of repositories that a list lacks.
 func (e *emitter) provider(key *Key, providers *List) {
-	e.allowing(providers)
-	e.unless(func(pass vm.Label) {
-		e.Test(vm.OpIn, vm.If, e.Field(slotGitProvider), e.exactly(providers.texts()...), pass)
-	}, key.Rule, key.Code, "metadata.git.provider is missing, or not in "+key.Rule, e.value(slotGitProvider))
+	e.allow(key, providers, vm.OpIn, vm.If, slotGitProvider, e.exactly(providers.texts()...), "metadata.git.provider is missing, or not in "+key.Rule)
 }
 
 // remoteScheme denies remotes that are not reached as the list says.

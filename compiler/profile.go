@@ -471,54 +471,54 @@ func (e *emitter) approve(operations *List, key *Key, slot, message string) {
 	e.Place(next)
 }
 
-// An impactLimit is a limit on the sum of what a task does.
-type impactLimit struct {
-	limit   *Count
-	key     *Key
-	slot    string
+// perTask is a limit of a profile on the sum of what a task does.
+type perTask struct {
+	limit   func(*Policy) **Count
+	slot    string // what is summed
 	message string
+}
+
+// taskLimit returns the row of such a limit.
+func taskLimit(limit func(*Policy) **Count, slot, message string, row Key) *Key {
+	row.Code, row.Codes = errcode.ImpactLimit, []errcode.Code{errcode.TaskIDRequired}
+	row.perTask = &perTask{limit, slot, message}
+	return key(counts, limit, row)
 }
 
 // profileLimits plans the counters of the profiles' impact limits.
 func (e *emitter) profileLimits() {
 	p := &e.policy.Profiles
 	var rules []profileRule
-	add := func(actions []string, limits ...impactLimit) {
-		for _, limit := range limits {
-			if limit.limit != nil {
-				rules = append(rules, profileRule{actions, func() { e.impact(limit) }})
+	for _, profile := range []struct {
+		*Section
+		actions []string
+	}{{filesystem, p.byFilesystem()}, {git, p.byGit()}, {database, p.byDatabase()}} {
+		for _, row := range profile.keys {
+			if row.perTask == nil || len(profile.actions) == 0 {
+				continue
+			}
+			if limit := *row.perTask.limit(e.policy); limit != nil {
+				rules = append(rules, profileRule{profile.actions, func() { e.impact(row, limit) }})
 			}
 		}
-	}
-	if f := p.Filesystem; f != nil {
-		add(p.byFilesystem(),
-			impactLimit{f.MaxBytesWritten, keyBytesWritten, slotBytesWritten, "the task would write more bytes than allowed, or the intent does not say how many"},
-			impactLimit{f.MaxBytesDeleted, keyBytesDeleted, slotBytesDeleted, "the task would delete more bytes than allowed, or the intent does not say how many"},
-			impactLimit{f.MaxDestructive, keyDestructive, slotDestructive, "the task would have more destructive effects than allowed"})
-	}
-	if g := p.Git; g != nil {
-		add(p.byGit(), impactLimit{g.MaxRefChanges, keyRefChanges, slotGitChanges, "the task would update more refs than allowed"})
-	}
-	if d := p.Database; d != nil {
-		add(p.byDatabase(), impactLimit{d.MaxSchemaChanges, keySchemaChanges, slotDBSchemaChanges, "the task would change more of the schema than allowed"})
 	}
 	e.bind(rules)
 }
 
 // impact plans the counter of one limit. An amount that can't be read is denied by it.
-func (e *emitter) impact(l impactLimit) {
+func (e *emitter) impact(key *Key, limit *Count) {
 	next, has := e.NewLabel(), e.NewLabel()
 	task := e.Field(slotTaskID)
-	e.at(l.limit.Span)
+	e.at(limit.Span)
 	e.Kind(vm.Unless, task, absent, has)
-	e.deny(l.key.Rule, errcode.TaskIDRequired, "the policy limits what a task does, and the intent has no task_id", vm.Blame{Slot: task}, next)
+	e.deny(key.Rule, errcode.TaskIDRequired, "the policy limits what a task does, and the intent has no task_id", vm.Blame{Slot: task}, next)
 	e.Place(has)
 	e.Reserve(e.Counter(vm.Counter{
-		Name:      l.key.Rule,
-		Rule:      e.Rule(vm.Rule{Name: l.key.Rule, Code: string(l.key.Code), Message: l.message}),
+		Name:      key.Rule,
+		Rule:      e.Rule(vm.Rule{Name: key.Rule, Code: string(key.Code), Message: key.perTask.message}),
 		Op:        vm.Sum,
-		Limit:     amount.FromUint64(l.limit.N),
-		Amount:    e.Field(l.slot),
+		Limit:     amount.FromUint64(limit.N),
+		Amount:    e.Field(key.perTask.slot),
 		Window:    vm.Task,
 		Group:     task,
 		GroupName: slotTaskID,

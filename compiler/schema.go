@@ -113,6 +113,7 @@ type Key struct {
 	Example string // one line, or the lines of a block
 
 	read    func(*checker, *Key, *grammar.Entry)
+	perTask *perTask             // the counter of a limit on what a task does under a profile; nil without one
 	control func(*Section) **Key // where the section keeps the row, if it is one of its controls
 
 	zero  string   // what to write in place of a limit of zero, where it is not to leave out what grants

@@ -112,10 +112,8 @@ func (e *emitter) web(done vm.Label) {
 		e.Place(next)
 	}
 	if h.AllowedMethods != nil {
-		e.allowing(h.AllowedMethods)
-		e.unless(func(pass vm.Label) {
-			e.Test(vm.OpIn, vm.If, e.Field(slotMethod), e.exactly(h.AllowedMethods.texts()...), pass)
-		}, keyMethods.Rule, keyMethods.Code, "the intent has no method that is in tool_calls.http.allowed_methods", e.value(slotMethod))
+		e.allow(keyMethods, h.AllowedMethods, vm.OpIn, vm.If, slotMethod, e.exactly(h.AllowedMethods.texts()...),
+			"the intent has no method that is in tool_calls.http.allowed_methods")
 	}
 	if h.AllowedHosts != nil {
 		e.allowedHosts(h.AllowedHosts)

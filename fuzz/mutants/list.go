@@ -134,5 +134,5 @@ var database = []Mutant{
 		"e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBOperations), e.exactly(resource.Select), next)", "e.Test(vm.OpIn, vm.If, e.Field(slotDBOperations), e.exactly(resource.Select), next)"},
 	{"any credential may select", fileDatabase, "if isOn(d.ReadOnlyForSelect) {", "if isOn(d.ReadOnlyForSelect) && d.Routines != nil {"},
 	{"one listed resource is enough", fileDatabase,
-		"e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(slotDBResources)", "e.Test(vm.OpGlob, vm.If, e.Field(slotDBResources)"},
+		"vm.OpGlob, vm.If|vm.Every, slotDBResources", "vm.OpGlob, vm.If, slotDBResources"},
 }
