@@ -72,8 +72,7 @@ func TestMeantWords(t *testing.T) {
 func eachBlockingList(t *testing.T, f func(row *Key, items []string)) {
 	t.Helper()
 	tried := 0
-	for i := range schema {
-		row := &schema[i]
+	for _, row := range schema {
 		if !row.Blocks {
 			continue
 		}

@@ -4,134 +4,162 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
 	"bailiff/vm/form"
-	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
-func (e *emitter) denials() []Denial {
-	if e.policy.Custom == nil {
-		return nil
-	}
-	return e.policy.Custom.Denials
+// Custom is the section `## custom`: its rules in file order.
+type Custom struct {
+	Heading
+	Controls
+	Denials      []Denial
+	Allowances   []*Allowance
+	ResponseDeny *Text // for clients: what the result of a tool must not hold
 }
 
-func (e *emitter) allowances() []*Allowance {
-	if e.policy.Custom == nil {
-		return nil
+var (
+	keyDenyIf = keyRead(TypeCondition, (*checker).readDenyIf, Key{Name: "deny_if.<path> <operator>",
+		Code:    errcode.CustomRule,
+		Doc:     "Denies where the value compares so: equals, not_equals, contains, starts_with, ends_with or matches.",
+		Example: "deny_if.metadata.environment equals production"})
+
+	keyDenyString = keyRead(TypeText, (*checker).readDenyString, Key{Name: "deny_string",
+		Code:    errcode.CustomRule,
+		Doc:     "Denies where any text of the request holds this one.",
+		Example: "deny_string: BEGIN OPENSSH PRIVATE KEY"})
+
+	keyAllowances = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only.<path>",
+		Code:    errcode.NotOnAllowlist,
+		Doc:     "Denies where the value is missing or not one of these. Lines for the same path and scope add up.",
+		Example: "allow_only.metadata.team: research, trading"})
+
+	keyCustomAllowOnlyScoped = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only[action=<pattern>].<path>", Since: v20, Modifies: true,
+		Code:    errcode.NotOnAllowlist,
+		Doc:     "The same for some actions only: an action, or the beginning of actions and `*`, without regard to case.",
+		Example: "allow_only[action=wallet.transfer].metadata.desk: desk-1, desk-2"})
+
+	keyCustomAllowOnlyAttested = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only.<path> attested", Since: v20, Modifies: true,
+		Code: errcode.ProvenanceRequired, Codes: []errcode.Code{errcode.NotOnAllowlist},
+		Doc:     "The value counts only from a key whose provenance is a shim.",
+		Example: "allow_only.metadata.branch attested: main"})
+
+	keyCustomAllowOnlyOperator = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only.<path> <operator>", Since: v20, Modifies: true,
+		Code:    errcode.NotOnAllowlist,
+		Doc:     "Compares by equals, contains, starts_with (or prefix), ends_with, or matches (the whole value).",
+		Example: "allow_only.metadata.ticket matches: \"OPS-[0-9]{1,6}\""})
+
+	keyCustomResponseDenyString = key(jsonTexts, func(p *Policy) **Text { return &p.Custom.ResponseDeny }, Key{Name: "response.deny_string", Since: v22,
+		Doc:     "A text that a client must not let through in the result of a tool; needs a tool that `mcp.response.web_fetch_tools` or `mcp.response.http_tools` covers.",
+		Example: `response.deny_string: "BEGIN OPENSSH PRIVATE KEY"`})
+
+	keyCustomApproval = approvalKey(func(p *Policy) *Controls { return &p.Custom.Controls }, "all kinds of intents", "deploy, wallet.*")
+
+	keyCustomShim = shimKey(func(p *Policy) *Controls { return &p.Custom.Controls }, "all intents")
+)
+
+var custom = section("custom", v10, "Rules about any field of a request.", func(p *Policy) **Custom { return &p.Custom },
+	keyDenyIf, keyDenyString, keyAllowances, keyCustomAllowOnlyScoped, keyCustomAllowOnlyAttested,
+	keyCustomAllowOnlyOperator, keyCustomResponseDenyString, keyCustomApproval, keyCustomShim)
+
+// judges reports whether the section has a rule.
+func (c *Custom) judges() bool { return c != nil && len(c.Denials)+len(c.Allowances) > 0 }
+
+// Operator compares a value of the request with one of a custom rule.
+type Operator uint8
+
+// The operators.
+const (
+	Equals Operator = iota
+	NotEquals
+	Contains
+	StartsWith
+	EndsWith
+	Matches
+)
+
+var operatorNames = [...]string{"equals", "not_equals", "contains", "starts_with", "ends_with", "matches"}
+
+// String returns the operator as policies spell it.
+func (o Operator) String() string { return operatorNames[o] }
+
+// operator reads the operator of a custom rule.
+func (c *checker) operator(word grammar.Word, denies bool) (Operator, bool) {
+	if word.Text == "prefix" {
+		return StartsWith, true
 	}
-	return e.policy.Custom.Allowances
-}
-
-// shown is the operator that an answer names before the text of a denial: a deny_string has none.
-func (d *Denial) shown() Operator {
-	if d.isString() {
-		return Equals
-	}
-	return d.Operator
-}
-
-// isString reports whether a denial is a deny_string.
-func (d *Denial) isString() bool { return d.Path == "" }
-
-// emitDenials judges by deny_if and deny_string in file order. All texts of deny_string are sought in one scan,
-// at the first of them.
-func (e *emitter) emitDenials() {
-	var sought vm.Const
-	scanned := false
-	for i := range e.denials() {
-		d := &e.denials()[i]
-		e.at(d.Span)
-		e.listed(d.Operator == NotEquals, operated(d.shown(), e.words([]Item{d.Value})))
-		if !d.isString() {
-			e.denyIf(d)
-			continue
+	for i, name := range operatorNames {
+		if name == word.Text && (denies || Operator(i) != NotEquals) {
+			return Operator(i), true
 		}
-		if !scanned {
-			sought, scanned = e.scan(), true
-		}
-		e.denyString(d, sought)
 	}
+	d := grammar.At(CodeOperator, word.Span, "`%s` is not an operator here", shorten(word.Text))
+	c.add(suggestOperator(d, word, denies))
+	return 0, false
 }
 
-// scan seeks the texts of all deny_string rules. Whether it finds any or none it goes on at the first of them: rules
-// of other kinds may stand between.
-func (e *emitter) scan() vm.Const {
-	var entries []vm.Entry
-	for i := range e.denials() {
-		if d := &e.denials()[i]; d.isString() {
-			entries = append(entries, entryOf(d.Value.Text))
-		}
-	}
-	set, next := e.Texts(entries...), e.NewLabel()
-	e.Scan(e.Field(slotText), set, next)
-	e.Place(next)
-	return set
-}
+const listOfOperators = "the operators are equals, contains, starts_with, ends_with and matches; deny_if also has not_equals"
 
-// denyString denies if a value contains the text: as it was sent or in its normal form, ignoring case where that form has
-// none. Call data contains addresses and methods without their 0x.
-func (e *emitter) denyString(d *Denial, sought vm.Const) {
-	next, found, text := e.NewLabel(), e.arrivals(), e.Field(slotText)
-	last := text // whose test the denial follows
-	small, digits := strings.ToLower(d.Value.Text), form.Hex.Rule(d.Value.Text, form.Inside)
-	var others []test
-	if small != d.Value.Text {
-		others = append(others, test{e.Field(slotCaseless), vm.OpContains, e.exactly(small)})
+// path reads the path of a custom rule, without `intent.` in front, or reports what is wrong with it.
+func (c *checker) path(segments []grammar.Segment) (string, bool) {
+	if len(segments) > 1 && segments[0].Text == "intent" {
+		segments = segments[1:]
 	}
-	if strings.HasPrefix(small, "0x") && digits != "0x" && isHex(digits) {
-		others = append(others, test{e.Field(slotCalldata), vm.OpContains, e.exactly(digits)})
+	if len(segments) == 0 { // the schema's <path> stands for at least one name
+		return "", false
 	}
-	others = append(others, e.rewritten(d.Value.Text, form.URL, slot.URL.String())...)
-	others = append(others, e.rewritten(d.Value.Text, form.Path, slot.Cwd.String())...)
-	withURL, without := e.rewritten(d.Value.Text, form.Escapes, slot.Path.String(), slot.Query.String()), e.rewritten(d.Value.Text, form.Path, slot.Path.String())
+	path := joinSegments(segments)
+	span := segments[0].Span.To(segments[len(segments)-1].Span)
+	first := slot.Find(segments[0].Text)
 	switch {
-	case len(others)+len(withURL)+len(without) == 0:
-		e.Hit(vm.Unless, sought, entryOf(d.Value.Text), next)
-	case len(withURL)+len(without) == 0:
-		e.Hit(vm.If, sought, entryOf(d.Value.Text), found.of(text))
-		last = e.any(others, found, next)
+	case first == slot.NoField:
+		c.add(unknownField(segments[0], path))
+	case first.Row().Type.Object() && len(segments) == 1:
+		c.add(grammar.At(CodePathObject, span, "`%s` is an object, and rules compare texts", first).
+			WithHint("name a member of it, such as `%s.env`", first))
+	case !first.Row().Type.Object() && len(segments) > 1:
+		c.add(grammar.At(CodePathObject, span, "`%s` has no members, so `%s` can't exist", first, shorten(path)).
+			WithHint("data of your own is below `metadata`"))
+	case len(path) > maxPathBytes:
+		c.add(grammar.At(CodeTextLong, span, "a path has at most %d bytes, and this one %d", maxPathBytes, len(path)))
 	default:
-		e.Hit(vm.If, sought, entryOf(d.Value.Text), found.of(text))
-		usual := e.NewLabel()
-		e.unlessForm(slot.WithURL, usual)
-		e.anyOrJump(append(withURL, others...), found, next)
-		e.Place(usual)
-		e.anyOrJump(append(without, others...), found, next)
+		return path, true
 	}
-	found.deny(last, keyDenyString.Rule, keyDenyString.Code, "a text of the request holds what custom.deny_string denies", next)
-	e.Place(next)
+	return "", false
 }
 
-// rewritten returns the tests for a text that a form spells differently, on the fields of that form: on their normal values
-// and on the values as sent.
-func (e *emitter) rewritten(text string, as form.Form, fields ...string) (tests []test) {
-	part := as.Rule(text, form.Inside)
-	if part == text || part == evmaddr.FoldLiterals(text) {
-		return nil
+func unknownField(first grammar.Segment, path string) grammar.Diagnostic {
+	d := grammar.At(CodePathField, first.Span, "a request has no field `%s`", shorten(first.Text))
+	if near := grammar.Closest(first.Text, fieldNames()); near != "" {
+		return d.WithHint("did you mean `%s`?", near).WithFix(first.Span, near)
 	}
-	for _, name := range fields {
-		for _, read := range []string{name, sentPrefix + name} {
-			tests = append(tests, test{e.Field(read), vm.OpContains, e.folded(part)})
-		}
+	if first.Text == "intent" {
+		return d.WithHint("name the field, such as `intent.action`")
 	}
-	return tests
+	return d.WithHint("data of your own is below metadata: `metadata.%s`", shorten(path)).
+		WithFix(grammar.Span{Start: first.Span.Start, End: first.Span.Start}, "metadata.")
 }
 
-// anyOrJump continues at found if one of the tests holds, and at next otherwise.
-func (e *emitter) anyOrJump(tests []test, found *arrivals, next vm.Label) {
-	if len(tests) > 0 {
-		e.Jump(found.of(e.any(tests, found, next)))
+// finishCustom checks what the lines of one allow_only are together: the machine takes patterns as one.
+func (c *checker) finishCustom() {
+	if c.policy.Custom == nil {
 		return
 	}
-	e.Jump(next)
+	for _, rule := range c.policy.Custom.Allowances {
+		if rule.Operator != Matches {
+			continue
+		}
+		c.lintPlainAllowance(rule)
+		if len(rule.Values) > 1 {
+			for _, form := range slot.At(rule.Path).Forms() {
+				c.bounded(machinePattern(rule.texts(), form), rule.Span)
+			}
+		}
+	}
 }
-
-// isHex reports whether a text, in lower case, is made of hexadecimal digits.
-func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
 // A test holds the value of a slot against a constant.
 type test struct {
@@ -184,16 +212,6 @@ func (e *emitter) any(tests []test, found *arrivals, next vm.Label) uint16 {
 	}
 	e.Test(tests[last].op, vm.Unless, tests[last].slot, tests[last].set, next)
 	return tests[last].slot
-}
-
-// denyIf denies where the value compares as the rule says. A missing value compares so only by not_equals.
-func (e *emitter) denyIf(d *Denial) {
-	next, found := e.NewLabel(), e.arrivals()
-	var last uint16 // whose test the denial follows
-	e.byForm(formed{d.Path, "", d.Operator, []string{d.Value.Text}},
-		func(as form.Form) { last = e.compare(d, as, found, next) }, func() { e.Jump(found.of(last)) })
-	found.deny(last, keyDenyIf.ruleOf(d.Path), keyDenyIf.Code, d.Path+" "+conditions[d.Operator], next)
-	e.Place(next)
 }
 
 // byForm emits a rule for each form that values at the path have, where the texts of the rule are not the same in both.
@@ -364,62 +382,4 @@ var conditions = [...]string{
 	StartsWith: "starts with what custom.deny_if denies",
 	EndsWith:   "ends with what custom.deny_if denies",
 	Matches:    "matches what custom.deny_if denies, or is too long to tell",
-}
-
-// emitAllowances denies where a value is not one of those that allow_only allows.
-func (e *emitter) emitAllowances() {
-	for _, rule := range e.allowances() {
-		e.at(rule.Span)
-		e.allowOnly(rule)
-	}
-}
-
-func (e *emitter) allowOnly(rule *Allowance) {
-	name := keyAllowances.ruleOf(rule.Path)
-	next := e.NewLabel()
-	e.scope(rule.Scope, next)
-	if rule.Attested {
-		attested := e.NewLabel()
-		e.Test(vm.OpIn, vm.If, e.Field(slotProvenance), e.exactly("shim"), attested)
-		e.deny(name, errcode.ProvenanceRequired, rule.Path+" counts only from a key whose provenance is a shim", e.value(slotProvenance), next)
-		e.Place(attested)
-	}
-	e.listed(true, operated(rule.Operator, e.words(rule.Values)))
-	denied := e.NewLabel()
-	e.byForm(formed{rule.Path, rule.Scope, rule.Operator, rule.texts()}, func(as form.Form) {
-		op, set := e.allowed(rule, as)
-		e.Test(op, vm.If|vm.Every, e.Field(slot.Canonical(rule.Path)), set, next)
-	}, func() { e.Jump(denied) })
-	e.Place(denied)
-	e.deny(name, keyAllowances.Code, rule.Path+" is missing, or not on custom.allow_only's list", e.element(slot.Canonical(rule.Path)), next)
-	e.Place(next)
-}
-
-// scope jumps where the action is outside a scope. It looks at the action in lower case: an action in another
-// spelling must not escape a rule.
-func (e *emitter) scope(pattern string, outside vm.Label) {
-	start, isPrefix := strings.CutSuffix(strings.ToLower(pattern), "*")
-	switch action := e.Field(slotLowerAction); {
-	case start == "": // no scope, or `*`
-	case isPrefix:
-		e.Test(vm.OpStarts, vm.Unless, action, e.exactly(start), outside)
-	default:
-		e.Test(vm.OpIn, vm.Unless, action, e.exactly(start), outside)
-	}
-}
-
-// allowed returns the test for a rule's values, in which what grants is exact: an address written otherwise than in a normal
-// form (0X…) denies, but counts as another value in groups.
-func (e *emitter) allowed(rule *Allowance, as form.Form) (vm.Op, vm.Const) {
-	texts := rule.texts()
-	if rule.Operator == Matches {
-		return vm.OpMatch, e.Pattern(machinePattern(texts, as), true)
-	}
-	for i, text := range texts {
-		texts[i] = as.Rule(text, places[rule.Operator])
-		if symbols := e.policy.pinning(texts[i]); as == form.Token && len(symbols) == 1 {
-			texts[i] = symbols[0]
-		}
-	}
-	return operations[rule.Operator], e.exactly(texts...)
 }

@@ -12,37 +12,96 @@ import (
 	"bailiff/vm/amount"
 )
 
-// readResponse reads one `response.…` entry of `## mcp`, and reports whether it knows the key.
-func (c *checker) readResponse(row *Key, entry *grammar.Entry) bool {
-	r := &c.policy.MCP.Response
-	switch strings.TrimPrefix(row.Name, "response.") {
-	case "web_fetch_tools":
-		r.WebFetchTools = c.lowered(entry, c.toolPattern)
-	case "http_tools":
-		r.HTTPTools = c.lowered(entry, c.toolPattern)
-	case "deterministic_ruleset":
-		r.Ruleset = c.word(row, entry)
-	case "block_classes":
-		r.BlockClasses = c.choices(row, entry)
-	case "redact_classes":
-		r.RedactClasses = c.choices(row, entry)
-	case "observe_classes":
-		r.ObserveClasses = c.choices(row, entry)
-	case "observe_until":
-		r.ObserveUntil = c.moment(entry)
-	case "scanner.required":
-		r.Scanner.Required = c.boolean(entry)
-	case "scanner.profile":
-		r.Scanner.Profile = c.identifier(entry)
-	case "scanner.classes":
-		r.Scanner.Classes = c.choices(row, entry)
-	case "scanner.min_confidence":
-		r.Scanner.Confidence = c.confidence(entry)
-	default:
-		return false
-	}
-	return true
+// Response is what the keys `response.…` tell clients about the results of tools. It judges no intent.
+type Response struct {
+	WebFetchTools  *List // in lower case
+	HTTPTools      *List // in lower case
+	Ruleset        *Text
+	BlockClasses   *List
+	RedactClasses  *List
+	Scanner        Scanner
+	ObserveClasses *List
+	ObserveUntil   *Moment
 }
+
+// covers reports whether any tool's results are inspected.
+func (r *Response) covers() bool { return r.WebFetchTools != nil || r.HTTPTools != nil }
+
+// Scanner is what a client's scanner has to be and to look for.
+type Scanner struct {
+	Required   *Flag
+	Profile    *Text
+	Classes    *List
+	Confidence *Limit // with four decimals, at most 1; zero may be meant
+}
+
+// Moment is a time. A nil Moment is absent.
+type Moment struct {
+	Span grammar.Span // of the entry
+	Time time.Time    // UTC
+}
+
+// MaxObserve is how far ahead `mcp.response.observe_until` may lie when a policy is deployed.
+const MaxObserve = 30 * 24 * time.Hour
+
+// ObserveUntil returns when a client's observing of results ends, or the zero time where the policy names none. A
+// policy's text has no clock: who deploys it at now refuses it where this is later than now plus [MaxObserve].
+func (p *Policy) ObserveUntil() time.Time {
+	if p.MCP == nil || p.MCP.Response.ObserveUntil == nil {
+		return time.Time{}
+	}
+	return p.MCP.Response.ObserveUntil.Time
+}
+
+// The types of values that only these keys have.
+var (
+	identifiers = valueOf(TypeName, (*checker).identifier)
+	confidences = valueOf(TypeDecimal, (*checker).confidence)
+	moments     = valueOf(TypeTime, (*checker).moment)
+	jsonTexts   = valueOf(TypeJSON, (*checker).jsonText)
+)
+
+var (
+	keyMCPResponseWebFetchTools = key(toolNames, func(p *Policy) **List { return &p.MCP.Response.WebFetchTools }, Key{Name: "response.web_fetch_tools", Since: v22,
+		Doc:     "The tools whose results are inspected as web pages: exact entries of `allowed_tools` that nothing blocks.",
+		Example: "response.web_fetch_tools: browser.fetch"})
+
+	keyMCPResponseHttpTools = key(toolNames, func(p *Policy) **List { return &p.MCP.Response.HTTPTools }, Key{Name: "response.http_tools", Since: v22,
+		Doc:     "The tools whose results are inspected as HTTP responses: exact entries of `allowed_tools` that nothing blocks.",
+		Example: "response.http_tools: api.call"})
+
+	keyMCPResponseDeterministicRuleset = key(oneWord, func(p *Policy) **Text { return &p.MCP.Response.Ruleset }, Key{Name: "response.deterministic_ruleset", Since: v22, Values: []string{"sof-response-rules-v1"},
+		Doc:     "The rules by which results are inspected; required where tools are covered.",
+		Example: "response.deterministic_ruleset: sof-response-rules-v1"})
+
+	keyMCPResponseBlockClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.BlockClasses }, Key{Name: "response.block_classes", Since: v22, Values: responseClasses,
+		Doc: "The classes of findings that keep a result back.", Example: "response.block_classes: secret, malicious_url"})
+
+	keyMCPResponseRedactClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.RedactClasses }, Key{Name: "response.redact_classes", Since: v23, Values: responseClasses,
+		Doc: "The classes of findings that are made unreadable in a result.", Example: "response.redact_classes: pii"})
+
+	keyMCPResponseScannerRequired = key(booleans, func(p *Policy) **Flag { return &p.MCP.Response.Scanner.Required }, Key{Name: "response.scanner.required", Since: v23, Default: "false",
+		Doc: "Whether a result needs a scanner's verdict.", Example: "response.scanner.required: true"})
+
+	keyMCPResponseScannerProfile = key(identifiers, func(p *Policy) **Text { return &p.MCP.Response.Scanner.Profile }, Key{Name: "response.scanner.profile", Since: v23,
+		Doc: "The scanner's profile: an identifier of up to 128 letters, digits and `._:/-`.", Example: "response.scanner.profile: standard-v2"})
+
+	keyMCPResponseScannerClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.Scanner.Classes }, Key{Name: "response.scanner.classes", Since: v23, Values: responseClasses,
+		Doc: "The classes that the scanner looks for.", Example: "response.scanner.classes: prompt_injection"})
+
+	keyMCPResponseScannerMinConfidence = key(confidences, func(p *Policy) **Limit { return &p.MCP.Response.Scanner.Confidence }, Key{Name: "response.scanner.min_confidence", Since: v23,
+		Doc: "The confidence from which on a finding counts, 0 to 1 with at most four fraction digits.", Example: "response.scanner.min_confidence: 0.85"})
+
+	keyMCPResponseObserveClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.ObserveClasses }, Key{Name: "response.observe_classes", Since: v23, Values: responseClasses,
+		Doc: "The classes of findings that are only reported, until `response.observe_until`.", Example: "response.observe_classes: pii"})
+
+	keyMCPResponseObserveUntil = key(moments, func(p *Policy) **Moment { return &p.MCP.Response.ObserveUntil }, Key{Name: "response.observe_until", Since: v23,
+		Doc:     "When observing ends. It may lie at most 30 days ahead of the deployment, which checks that: a policy's text has no clock.",
+		Example: "response.observe_until: 2026-12-01T00:00:00Z"})
+)
+
+// responseClasses are the classes of findings about results.
+var responseClasses = []string{"malicious_url", "pii", "prompt_injection", "secret"}
 
 // moment reads a time in UTC. It returns nil after reporting.
 func (c *checker) moment(entry *grammar.Entry) *Moment {

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -12,6 +13,52 @@ import (
 	"bailiff/vm/amount"
 	"bailiff/vm/form/evmaddr"
 )
+
+const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+// Type is the type of a key's value.
+type Type string
+
+// The types of values. Documents show them as they are.
+const (
+	TypeDecimal   Type = "decimal"
+	TypeInteger   Type = "integer"
+	TypeBoolean   Type = "boolean"
+	TypeText      Type = "text"
+	TypeCondition Type = "operator and text"
+	TypeActions   Type = "list of actions"
+	TypeChains    Type = "list of chain ids"
+	TypeChainMap  Type = "block of chain ids with lists of actions"
+	TypeAddresses Type = "list of addresses"
+	TypeTexts     Type = "list of texts"
+	TypeHosts     Type = "list of hosts"
+	TypePaths     Type = "list of paths"
+
+	TypePatterns   Type = "list of action patterns"
+	TypeWord       Type = "word"
+	TypeWords      Type = "list of words"
+	TypeNames      Type = "list of names"
+	TypeRecipients Type = "list of recipients"
+	TypeRegexp     Type = "RE2 pattern"
+	TypeField      Type = "path of a field"
+	TypePattern    Type = "action pattern"
+	TypeTools      Type = "list of tool patterns"
+	TypeJSON       Type = "JSON string"
+	TypeTime       Type = "time (RFC 3339, UTC)"
+	TypeName       Type = "name"
+	TypeKeyIDs     Type = "list of key ids, or *"
+	TypeMethods    Type = "list of selectors and signatures"
+)
+
+// The types of values that only resource profiles have. None of their values is written between quotes.
+const (
+	TypeRoots     Type = "list of roots"
+	TypeRefs      Type = "list of refs"
+	TypeResources Type = "list of resource patterns"
+)
+
+// isList reports whether values of the type are lists.
+func (t Type) isList() bool { return strings.HasPrefix(string(t), "list") }
 
 // NativeDecimals is the number of decimals of every supported chain's native currency: its base unit is wei.
 const NativeDecimals = 18
@@ -50,7 +97,7 @@ func (c *checker) items(value *grammar.Value) []grammar.Item {
 
 // limit reads a positive decimal with at most that many fraction digits. The unit is what has them, with its verb:
 // "ETH has". It returns nil after reporting.
-func (c *checker) limit(entry *grammar.Entry, decimals uint8, unit string) *Limit {
+func (c *checker) limit(row *Key, entry *grammar.Entry, decimals uint8, unit string) *Limit {
 	value := entry.Value
 	parsed, err := amount.Parse(value.Text, decimals)
 	switch {
@@ -64,30 +111,24 @@ func (c *checker) limit(entry *grammar.Entry, decimals uint8, unit string) *Limi
 		words := strings.Fields(strings.TrimSuffix(unit, " has"))
 		c.add(suggestDecimal(grammar.At(CodeDecimal, value.Span, "`%s` is not a plain decimal number", shorten(value.Text)), value, words[len(words)-1], decimals))
 	case parsed.IsZero():
-		c.add(grammar.At(CodeNotPositive, value.Span, "a limit must be above zero").WithHint("%s", zeroHint(entry.Key.Name())))
+		c.add(grammar.At(CodeNotPositive, value.Span, "a limit must be above zero").WithHint("%s", cmp.Or(row.zero, hintLeaveOut)))
 	default:
 		return &Limit{Span: entry.Span, Amount: parsed, Decimals: decimals}
 	}
 	return nil
 }
 
-// zeroHint returns how a policy says what a limit of zero would.
-func zeroHint(key string) string {
-	switch {
-	case key == "max_transaction_eth":
-		return "leave the line out: then every native amount above zero is denied"
-	case key == "max_fee_eth" || key == "daily_fee_eth":
-		return "no transaction is free of gas; write the most that it may cost"
-	case strings.Contains(key, "consensus_threshold"):
-		return "to hold every intent, name its action in `require_approval` (from version 2.0)"
-	}
-	return "to deny it altogether, leave out what grants it"
-}
+// The texts that say what to write in place of a limit of zero.
+const (
+	hintLeaveOut = "to deny it altogether, leave out what grants it"
+	hintNoFee    = "no transaction is free of gas; write the most that it may cost"
+	hintHoldAll  = "to hold every intent, name its action in `require_approval` (from version 2.0)"
+)
 
 // limitOfAny checks a limit whose unit is not known for what would be wrong in every unit.
-func (c *checker) limitOfAny(entry *grammar.Entry) {
+func (c *checker) limitOfAny(row *Key, entry *grammar.Entry) {
 	_, fraction, _ := strings.Cut(entry.Value.Text, ".")
-	c.limit(entry, uint8(min(len(fraction), amount.MaxDecimals)), "a token has at most")
+	c.limit(row, entry, uint8(min(len(fraction), amount.MaxDecimals)), "a token has at most")
 }
 
 // integer reads an integer in range. It returns nil after reporting.

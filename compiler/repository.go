@@ -5,30 +5,51 @@ import (
 	"strings"
 
 	"bailiff/vm"
-	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
 	"bailiff/vm/form/fspath"
 	"bailiff/vm/form/resource"
 )
 
-// The keys of the profiles about files whose rules deny.
+// Repository is the section `## repository`: the repository that tools work in.
+type Repository struct {
+	Heading
+	Roots                 *List // `.`, `/` or canonical absolute paths
+	BlockOutsideWrites    *Flag
+	ProtectGitHistory     *Flag
+	ProtectSensitiveFiles *Flag
+	GitProviders          *List
+	RequireShim           *Flag
+}
+
 var (
-	keyRepoRoots     = mustFind("repository", "roots")
-	keyRepoOutside   = mustFind("repository", "block_outside_writes")
-	keyRepoHistory   = mustFind("repository", "protect_git_history")
-	keyRepoSensitive = mustFind("repository", "protect_sensitive_files")
-	keyRepoProviders = mustFind("repository", "git_providers")
-	keyFileActions   = mustFind("filesystem", "actions")
-	keyEffects       = mustFind("filesystem", "allowed_effects")
-	keyWriteRoots    = mustFind("filesystem", "write_roots")
-	keyReadRoots     = mustFind("filesystem", "read_roots")
-	keyFilePaths     = mustFind("filesystem", "blocked_paths")
-	keyClasses       = mustFind("filesystem", "protected_file_classes")
-	keyMaxFiles      = mustFind("filesystem", "max_files_per_action")
-	keyBytesWritten  = mustFind("filesystem", "max_bytes_written_per_task")
-	keyBytesDeleted  = mustFind("filesystem", "max_bytes_deleted_per_task")
-	keyDestructive   = mustFind("filesystem", "max_destructive_effects_per_task")
+	keyRepoRoots = key(rootLists, func(p *Policy) **List { return &p.Repository.Roots }, Key{Name: "roots",
+		Code: errcode.RootMutation, Codes: []errcode.Code{errcode.FileEffectRequired, errcode.FilePathRequired, errcode.FileTarget, errcode.GitTopology},
+		Doc:     "The directories that make up the repository, which nothing may replace as a whole; `.` stands for the roots that the shim reports.",
+		Example: "roots: /workspace/repository"})
+
+	keyRepoOutside = key(booleans, func(p *Policy) **Flag { return &p.Repository.BlockOutsideWrites }, Key{Name: "block_outside_writes",
+		Code: errcode.FileOutsideRoot,
+		Doc:  "Whether files outside of `roots` may only be read.", Example: "block_outside_writes: true"})
+
+	keyRepoHistory = key(booleans, func(p *Policy) **Flag { return &p.Repository.ProtectGitHistory }, Key{Name: "protect_git_history",
+		Code: errcode.FileBlockedPath, Codes: []errcode.Code{errcode.FileEffectRequired, errcode.FilePathRequired, errcode.FileTarget, errcode.GitOperation},
+		Doc:     "Whether nothing may write to `.git` or below it, in any spelling of that name, nor delete, move or copy away the work tree (`metadata.git.worktree`, or a root) that holds it; and git operations that can lose commits or refs are denied.",
+		Example: "protect_git_history: true"})
+
+	keyRepoSensitive = key(booleans, func(p *Policy) **Flag { return &p.Repository.ProtectSensitiveFiles }, Key{Name: "protect_sensitive_files",
+		Code: errcode.SensitiveFile, Codes: []errcode.Code{errcode.FileEffectRequired, errcode.FilePathRequired, errcode.FileTarget, errcode.SensitiveEgress},
+		Doc:     "Whether files may be touched only if they are classified as `none`, `normal`, `ordinary`, `public` or `source`.",
+		Example: "protect_sensitive_files: true"})
+
+	keyRepoProviders = key(choices, func(p *Policy) **List { return &p.Repository.GitProviders }, Key{Name: "git_providers", Values: resource.GitProviders(),
+		Code: errcode.Provider,
+		Doc:  "The hosts of git repositories that may be worked with.", Example: "git_providers: github, gitlab"})
+
+	keyRepositoryShim = profileShimKey(func(p *Policy) **Flag { return &p.Repository.RequireShim })
 )
+
+var repository = profile(section("repository", v21, "A resource profile: the repository that tools work in.", func(p *Policy) **Repository { return &p.Repository },
+	keyRepoRoots, keyRepoOutside, keyRepoHistory, keyRepoSensitive, keyRepoProviders, keyRepositoryShim))
 
 // repositoryRules returns the rules of `## repository` about files.
 func (e *emitter) repositoryRules() []profileRule {
@@ -223,144 +244,4 @@ func (e *emitter) worktree() {
 	roots := e.policy.Profiles.Repository.Roots
 	e.allowing(roots)
 	e.insideAs(keyRepoRoots.Rule, errcode.GitTopology, roots, slotWorktree, "the git worktree is outside of repository.roots")
-}
-
-// evidence denies where the shim does not say what is done to which files, and goes on at failed where all violations
-// are wanted: then there is nothing to judge.
-func (e *emitter) evidence(key *Key, failed vm.Label) {
-	for _, need := range []struct {
-		slot    string
-		when    vm.When
-		kinds   vm.KindMask
-		code    errcode.Code
-		message string
-	}{
-		{slotEffects, vm.If, aList, errcode.FileEffectRequired, "metadata.filesystem.effects is missing, empty, or holds what is no effect"},
-		{slotTargets, vm.Unless, missing, errcode.FilePathRequired, "metadata.filesystem.targets is missing, empty, or holds what has no absolute path"},
-		{slotTargets, vm.If, aList, errcode.FileTarget, "a target's path is not canonical, or its links were not resolved without races"},
-	} {
-		ok := e.NewLabel()
-		e.Kind(need.when, e.Field(need.slot), need.kinds, ok)
-		e.deny(key.Rule, need.code, need.message, e.value(need.slot), failed)
-		e.Place(ok)
-	}
-}
-
-// inside denies paths outside of roots.
-func (e *emitter) inside(key *Key, roots *List, slot, message string) {
-	e.insideAs(key.Rule, key.Code, roots, slot, message)
-}
-
-// insideAs is inside with the rule and code of the denial. The slot is missing where there is no path to judge.
-func (e *emitter) insideAs(rule string, c errcode.Code, roots *List, slot, message string) {
-	whole, own := rootTexts(roots)
-	if slices.Contains(whole, "/") {
-		return // every path that can be read is inside
-	}
-	if own {
-		slot += suffixBeyond
-	}
-	blame := vm.Blame{Slot: e.Field(slot), Element: len(whole) > 0}
-	e.unless(func(pass vm.Label) {
-		e.Kind(vm.If, blame.Slot, missing, pass)
-		if len(whole) > 0 {
-			e.Test(vm.OpStarts, vm.If|vm.Every, blame.Slot, e.exactly(whole...), pass)
-		}
-	}, rule, c, message, blame)
-}
-
-// rootTexts returns what the paths inside of roots start with, as the slots have them: with a slash at the end. The root
-// that stands for the shim's is apart.
-func rootTexts(roots *List) (whole []string, own bool) {
-	for _, root := range roots.texts() {
-		if root == ownRoots {
-			own = true
-			continue
-		}
-		whole = append(whole, below(root))
-	}
-	return whole, own
-}
-
-// below returns what the paths inside a root start with.
-func below(root string) string { return strings.TrimSuffix(root, "/") + "/" }
-
-// filesystemRules returns the rules of `## filesystem`.
-func (e *emitter) filesystemRules() []profileRule {
-	return []profileRule{{e.policy.Profiles.byFilesystem(), e.filesystem}}
-}
-
-func (e *emitter) filesystem() {
-	f := e.policy.Profiles.Filesystem
-	failed := e.NewLabel()
-	e.at(f.Span)
-	e.evidence(keyFileActions, failed)
-	if f.AllowedEffects != nil {
-		e.allowing(f.AllowedEffects)
-		e.unless(func(pass vm.Label) {
-			e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotEffects), e.exactly(f.AllowedEffects.texts()...), pass)
-		}, keyEffects.Rule, keyEffects.Code, "an effect is not in filesystem.allowed_effects", e.element(slotEffects))
-	}
-	if f.WriteRoots != nil {
-		e.allowing(f.WriteRoots)
-		e.inside(keyWriteRoots, f.WriteRoots, slotWritten, "the intent writes outside of filesystem.write_roots")
-	}
-	if f.ReadRoots != nil {
-		e.allowing(f.ReadRoots)
-		e.inside(keyReadRoots, f.ReadRoots, slotRead, "the intent reads outside of filesystem.read_roots")
-	}
-	if f.BlockedPaths != nil {
-		e.blockedFiles(f.BlockedPaths)
-	}
-	if f.ProtectedClasses != nil {
-		e.protectedClasses(f)
-	}
-	if f.MaxFiles != nil {
-		e.maxFiles(f.MaxFiles)
-	}
-	e.Place(failed)
-}
-
-// blockedFiles denies blocked paths, and effects on a directory that reach a blocked path inside of it.
-func (e *emitter) blockedFiles(blocked *List) {
-	e.blocking(blocked)
-	e.unless(func(pass vm.Label) {
-		e.unlessAny(e.Field(slotFilePaths), e.pathTests(blocked.texts()), pass)
-	}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or nobody can tell which file it is", e.element(slotFilePaths))
-	above := fspath.Above(blocked.texts())
-	if len(above) == 0 {
-		return
-	}
-	e.unless(func(pass vm.Label) {
-		e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(which(resource.Effects(), resource.TakesAlong)...), pass)
-		e.Test(vm.OpGlob, vm.Unless, e.Field(slotFilePaths), e.Globs(vm.Segmented, above...), pass)
-	}, keyFilePaths.Rule, keyFilePaths.Code, "a directory holds an entry of filesystem.blocked_paths, which the effect would reach", e.element(slotFilePaths))
-}
-
-// protectedClasses denies files of protected classes, all effects on them or those that are named.
-func (e *emitter) protectedClasses(f *Filesystem) {
-	next := e.NewLabel()
-	e.at(f.ProtectedClasses.Span)
-	e.classified(keyClasses, next)
-	if f.ProtectedEffects != nil {
-		e.at(f.ProtectedEffects.Span)
-		e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(f.ProtectedEffects.texts()...), next)
-	}
-	e.blocking(f.ProtectedClasses)
-	e.sensitive(keyClasses, "the file is of a class in filesystem.protected_file_classes", func(pass vm.Label) {
-		e.Test(vm.OpIn, vm.Unless, e.Field(slotClasses), e.exactly(f.ProtectedClasses.texts()...), pass)
-	})
-	e.Place(next)
-}
-
-// maxFiles denies more targets than an action may have. A number that can't be read leaves the register unset, so that
-// the comparison goes on at the denial.
-func (e *emitter) maxFiles(limit *Count) {
-	e.at(limit.Span)
-	e.unless(func(pass vm.Label) {
-		compare := e.NewLabel()
-		e.Load(0, e.Field(slotFileCount), 0, compare)
-		e.Place(compare)
-		e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(amount.FromUint64(limit.N), 0), pass)
-	}, keyMaxFiles.Rule, keyMaxFiles.Code, "the intent has more targets than filesystem.max_files_per_action", e.value(slotFileCount))
 }

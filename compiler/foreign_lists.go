@@ -46,7 +46,7 @@ var listForms = []listForm{
 	{CodeNotDivided, CodeNotDivided, dividesConjunctions, findDivided(splitAtConjunctions)},
 }
 
-func isListKey(row *Key) bool { return strings.HasPrefix(string(row.Type), "list") }
+func isListKey(row *Key) bool { return row.Type.isList() }
 
 // isFree reports whether the items of a list are texts of the author's, in which any character may be meant.
 func isFree(row *Key) bool { return row.Section == "custom" && row.Type == TypeTexts }
@@ -194,7 +194,7 @@ func notDivided(value *grammar.Value, span grammar.Span) string {
 // splitAtSigns divides an item at semicolons and bars that have words on both sides. It returns the item itself if there are
 // none, and if it is a command that begins with an operator or pipes into a shell, which is meant as written.
 func splitAtSigns(row *Key, text string) []string {
-	isCommand := row.Name == nameBlockedCommands || row.Name == nameHeldCommands || row.Name == nameListedCommands
+	isCommand := row == keyCommands || row == keyHeldCommands || row == keyListedCommands
 	if text == "" || isCommand && (strings.ContainsRune("|<>&;", rune(text[0])) || pipesIntoShell(text)) {
 		return []string{text}
 	}
@@ -324,15 +324,10 @@ func (f listFault) diagnostic(code grammar.Code, row *Key) grammar.Diagnostic {
 		hint = strings.Replace(f.hint+": `"+shorten(f.replacement)+"`", "write: ", "write ", 1)
 		d = d.WithFix(f.span, f.replacement)
 	}
-	if f.unlessQuoted && !isProfile(row.Section) && slices.Contains([]Type{TypeTexts, TypePaths, TypeActions, TypePatterns, TypeTools}, row.Type) {
+	if f.unlessQuoted && !row.bare && slices.Contains([]Type{TypeTexts, TypePaths, TypeActions, TypePatterns, TypeTools}, row.Type) {
 		hint += "; if it is meant as it stands, put the item between quotes"
 	}
 	return d.WithHint("%s", hint)
-}
-
-// isProfile reports whether a section is a resource profile, whose values take no quotes.
-func isProfile(section string) bool {
-	return slices.Contains([]string{"repository", "filesystem", "git", "database"}, section)
 }
 
 // commandsByName are commands that policies block by their names alone.

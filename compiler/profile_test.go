@@ -282,7 +282,7 @@ func TestProfilesNaive(t *testing.T) {
 // allVerdicts returns what the schema says that the profiles' rules can answer.
 func allVerdicts() []string {
 	verdicts := []string{"allowed", "denied execution.boundary EXECUTION_BOUNDARY_REQUIRED", "denied tool_calls.allowed TOOL_CALL_NOT_ALLOWED"}
-	for _, key := range profileKeys {
+	for _, key := range slices.Concat(repository.keys, filesystem.keys, git.keys, database.keys) {
 		for _, c := range append(slices.Clone(key.Codes), key.Code) {
 			switch {
 			case key.Rule == "":

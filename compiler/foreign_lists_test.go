@@ -45,8 +45,7 @@ var foreignListForms = []foreignListForm{
 // whose fix gives the list that was meant; and a text in force with it stays in force.
 func TestForeignLists(t *testing.T) {
 	tried := 0
-	for i := range schema {
-		row := &schema[i]
+	for _, row := range schema {
 		if !row.Blocks {
 			continue
 		}
@@ -87,7 +86,7 @@ func checkForeignList(t *testing.T, row *Key, form foreignListForm, text string)
 	if _, left := compileText(mended); left.HasErrors() {
 		t.Errorf("%s: %s of %s: the fix leaves %v\n%s", form.name, row.Name, row.Section, left, mended)
 	}
-	if !slices.Contains([]Type{TypeTexts, TypePaths, TypeTools, TypeNames}, row.Type) || isProfile(row.Section) && form.name == "quotes" {
+	if !slices.Contains([]Type{TypeTexts, TypePaths, TypeTools, TypeNames}, row.Type) || row.bare && form.name == "quotes" {
 		return // never was in force: the item was refused already
 	}
 	if compiled, _ := CompileInForce(grammar.NewSource("policy", []byte(text))); compiled.Program == nil {
@@ -117,8 +116,7 @@ func keyPolicy(row *Key, value string) string {
 
 // TestBlockingKeys holds the mark of the lists that block to their names.
 func TestBlockingKeys(t *testing.T) {
-	for i := range schema {
-		row := &schema[i]
+	for _, row := range schema {
 		named := isListKey(row) && row.Type != TypeActions &&
 			(strings.Contains(row.Name, "blocked") || strings.HasPrefix(row.Name, "protected_") || strings.HasSuffix(row.Name, nameApproval))
 		if row.Blocks != named {
