@@ -258,7 +258,7 @@ func (a *assembler) table() (t table) {
 func (a *assembler) counter() Counter {
 	c := Counter{Name: a.quoted(), Rule: a.index("rule"), Amount: NoSlot, Group: NoSlot, Subgroup: NoSlot}
 	a.expect("limit")
-	c.Limit = a.amount()
+	c.Limit, c.Unit = a.amount(), a.quoted()
 	a.expect("window")
 	name := a.bare()
 	c.Window = Window(max(0, slices.Index(windowNames[:], name)))

@@ -156,7 +156,7 @@ rule "r" "" ""
 table "mcp.a" @2
 table prefix "mcp.a" @5
 table "bash" @8
-counter "c" rule0 limit 1 window day sum "amount" decimals 0 group "group" "g"
+counter "c" rule0 limit 1 "units" window day sum "amount" decimals 0 group "group" "g"
 0: switch "@action" table0 @1
 1: jump @3
 2: kind if "exact" null @3

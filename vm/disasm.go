@@ -73,7 +73,7 @@ func (t *table) assembly() string {
 
 // counterAssembly returns a counter's line.
 func (p *Program) counterAssembly(c *Counter) string {
-	line := fmt.Sprintf("counter %q rule%d limit %s window %s", c.Name, c.Rule, c.Limit, c.Window)
+	line := fmt.Sprintf("counter %q rule%d limit %s %q window %s", c.Name, c.Rule, c.Limit, c.Unit, c.Window)
 	line += " " + c.Op.String()
 	if c.Op != Count {
 		line += fmt.Sprintf(" %q decimals %d", p.fields[c.Amount], c.Decimals)

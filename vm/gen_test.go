@@ -142,7 +142,7 @@ func (g source) rule(b *Builder) uint16 {
 
 func (g source) counter(b *Builder) Counter {
 	n := g.Intn(4)
-	c := Counter{Name: fmt.Sprint("counter ", n), Rule: b.Rule(Rule{Name: "limit"}), Op: Count, Window: Window(1 + n%3), Amount: NoSlot, Group: NoSlot,
+	c := Counter{Name: fmt.Sprint("counter ", n), Unit: genTexts[n], Rule: b.Rule(Rule{Name: "limit"}), Op: Count, Window: Window(1 + n%3), Amount: NoSlot, Group: NoSlot,
 		Limit: amount.FromUint64(uint64(n))}
 	if n&1 != 0 {
 		c.Op, c.Decimals, c.Amount = Sum+CounterOp(n/2), 6, b.Field("d")

@@ -82,7 +82,7 @@ func (p *Program) counterWords(c *Counter) string {
 	case Max:
 		what = "the highest " + p.fields[c.Amount]
 	}
-	words := fmt.Sprintf("%s: %s at most %s per %s", c.Name, what, c.Limit.Format(c.Decimals), c.Window)
+	words := fmt.Sprintf("%s: %s at most %s per %s", c.Name, what, strings.TrimSpace(c.Limit.Format(c.Decimals)+" "+c.Unit), c.Window)
 	if c.Group != NoSlot {
 		words += " and " + c.GroupName
 	}

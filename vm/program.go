@@ -127,6 +127,7 @@ type Counter struct {
 	Op   CounterOp
 	// Limit is the largest total that is allowed: uses, or base units of 10^-Decimals.
 	Limit    amount.Amount
+	Unit     string // what Limit is in, for messages: "tool calls", "USD", the symbol of a token
 	Decimals uint8  // of a sum or a maximum; 0 of a count
 	Amount   uint16 // the slot whose amount a sum or a maximum reads; NoSlot of a count
 	Window   Window

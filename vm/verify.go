@@ -126,12 +126,14 @@ func (p *Program) checkCounters() error {
 }
 
 func (c *Counter) validate() error {
-	if err := errors.Join(validateText(c.Name), validateText(c.GroupName), validateText(c.SubgroupName)); err != nil {
+	if err := errors.Join(validateText(c.Name), validateText(c.GroupName), validateText(c.SubgroupName), validateText(c.Unit)); err != nil {
 		return err
 	}
 	switch {
 	case c.Name == "":
 		return errors.New("a counter's identity is its name, and it has none")
+	case c.Unit == "":
+		return errors.New("a limit needs a unit, and it has none")
 	case c.Window == 0 || c.Window >= windowCount:
 		return fmt.Errorf("%d is no window", c.Window)
 	case c.Op == 0 || c.Op >= counterOpCount:
