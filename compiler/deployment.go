@@ -58,19 +58,6 @@ func (d *Deployment) Number() uint64 {
 	return d.Serial.N
 }
 
-// readDeployment reads one entry of `## deployment`, and reports whether it knows the key.
-func (c *checker) readDeployment(row *Key, entry *grammar.Entry) bool {
-	switch row.Name {
-	case "keys":
-		c.policy.Deployment.Keys = c.keyIDs(entry)
-	case "serial":
-		c.policy.Deployment.Serial = c.serial(entry)
-	default:
-		return false
-	}
-	return true
-}
-
 // serial reads the number of a policy.
 func (c *checker) serial(entry *grammar.Entry) *Count {
 	before := len(c.found)

@@ -1,8 +1,13 @@
 // Package compiler turns the text of a policy into a verified program that decides.
 //
-// It works in three steps, each in its own files: the syntax tree of package grammar is checked against one
-// table of sections and keys ([Schema]) and becomes a typed [Policy]; the typed policy is linted; and, where
-// nothing is wrong, it is emitted as a program for package vm.
+// It works in three steps: the syntax tree of package grammar is checked against one table of sections and keys
+// ([Schema]) and becomes a typed [Policy]; the typed policy is linted; and, where nothing is wrong, it is emitted as a
+// program for package vm.
+//
+// Each section has a file (git.go, tools.go, evm.go, …) with its rows, its typed policy, what reads its values and what
+// emits its rules. A row is a Go variable: it has the type of its value and the field of the policy that it fills, and
+// its rule is the section and the key. The frame is schema.go, check.go, value.go, reader.go, policy.go, emit.go and
+// compile.go.
 //
 // It promises:
 //
