@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -123,7 +123,7 @@ func refuseUnread(ctx *fasthttp.RequestCtx, err error) {
 		writeFailure(ctx, schemaFailure(err.Error()))
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		discard(ctx.Conn(), discardBytes)
-		writeFailure(ctx, &authority.Failure{Code: errcode.BodyTooLarge, Message: "the body is larger than this route accepts"})
+		writeFailure(ctx, &service.Failure{Code: errcode.BodyTooLarge, Message: "the body is larger than this route accepts"})
 	case errors.As(err, &small):
 		writeFailure(ctx, statusFailure(fasthttp.StatusRequestHeaderFieldsTooLarge, "the headers are larger than 32 KiB"))
 	case errors.As(err, &network) && network.Timeout():

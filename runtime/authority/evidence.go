@@ -53,7 +53,7 @@ func (a *Admin) Evidence(ctx context.Context, id, keyID string) (*evidence.Bundl
 		return bundle, nil
 	}
 	if key, found := a.Ledger.LookupKeyID(event.Key); found {
-		operator, _ := a.Decider.operatorOf(key)
+		operator, _ := a.Decider.OperatorOf(key)
 		bundle.Operator = attest.FormatOperatorKey(operator[:])
 	}
 	if bundle.Policy, err = a.policyText(ctx, event); err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"bailiff/httpd"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/holds"
 )
 
 // Of the files that the process may open, at least these and a quarter stay for the record, for deliveries, for the
@@ -71,9 +71,9 @@ func placesOf(room int, clock clock.Clock, proxies []netip.Prefix) *places {
 // holdWaits is how many of the connections may wait for holds: a quarter, so that the others stay free for requests.
 func (p *places) holdWaits() int {
 	if p == nil {
-		return authority.MaxHoldWaits
+		return holds.MaxWaits
 	}
-	return min(authority.MaxHoldWaits, max(1, cap(p.slots)/4))
+	return min(holds.MaxWaits, max(1, cap(p.slots)/4))
 }
 
 // place gives a connection the place that was taken for it, and returns nil where its source has as many as it may have.

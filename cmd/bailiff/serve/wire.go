@@ -13,6 +13,7 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
 	"bailiff/httpd/console"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
@@ -21,6 +22,7 @@ import (
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
+	svc "bailiff/runtime/service"
 	"bailiff/runtime/webhook"
 )
 
@@ -118,10 +120,7 @@ func (r *service) wire() error {
 		return err
 	}
 	r.clients[api].http = server
-	r.admin = &authority.Admin{
-		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: rand.Reader, Hosted: r.settings.Hosted(),
-		Decider: r.decider,
-	}
+	r.admin = r.decider.Admin()
 	if err := r.listenConsole(); err != nil {
 		return err
 	}
@@ -150,15 +149,19 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 		return nil, fmt.Errorf("SVC_EVENT_DETAIL: %w", err)
 	}
 	return authority.New(authority.Config{
-		Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"],
-		Observe: s.Observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
-		Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics, Deliveries: r.deliveries,
-		Hosted: s.Hosted(), Policy: r.boot.Policy, Operator: r.boot.operator,
-		EventDetail: detail, RefuseRollback: s.On("SVC_REFUSE_ROLLBACK"), Deployments: s.Limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
-		Mirror: mirror, HoldWaits: r.places.holdWaits(),
-		CheckURL: func(ctx context.Context, url string) error {
-			return webhook.CheckURL(ctx, url, s.On("SVC_WEBHOOK_ALLOW_PRIVATE"))
+		Service: svc.Config{
+			Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"], Hosted: s.Hosted(), Operator: r.boot.operator,
+			Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
 		},
+		Observe: s.Observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
+		EventDetail: detail, HoldWaits: r.places.holdWaits(),
+		Policies: authority.PoliciesConfig{
+			Default: r.boot.Policy, RefuseRollback: s.On("SVC_REFUSE_ROLLBACK"), Deployments: s.Limits().Deploy, Shims: shims,
+			DeployURL: r.deployURL(), Mirror: mirror,
+		},
+		Accounts: accounts.Config{Deliveries: r.deliveries, CheckURL: func(ctx context.Context, url string) error {
+			return webhook.CheckURL(ctx, url, s.On("SVC_WEBHOOK_ALLOW_PRIVATE"))
+		}},
 	})
 }
 
