@@ -18,7 +18,7 @@ var errRecord = errors.New("state: record")
 func (r *Record) Decode(data string) error {
 	r.reset()
 	d := &r.decoder
-	d.rest = data
+	d.data = data
 	number := d.byte()
 	found := &numbers[number]
 	r.Kind = found.kind
@@ -29,7 +29,7 @@ func (r *Record) Decode(data string) error {
 	} else {
 		d.fields(r, found.form)
 	}
-	problem, at := d.problem, len(data)-len(d.rest)
+	problem, at := d.problem, d.at
 	*d = decoder{}
 	if problem != "" {
 		return fmt.Errorf("%w of kind %d: %s at byte %d", errRecord, number, problem, at)
@@ -44,7 +44,7 @@ func (d *decoder) fields(r *Record, form *form) {
 	}
 	switch {
 	case d.problem != "":
-	case d.rest != "":
+	case d.left() > 0:
 		d.fail("bytes after the end")
 	case r.form() != form:
 		d.fail("content that another form is for")
@@ -265,9 +265,13 @@ func (r *Record) readOutbox(d *decoder) {
 
 // A decoder takes a record apart. After the first problem it returns zeros only, and the problem stays.
 type decoder struct {
-	rest    string
+	data    string
+	at      int // how many bytes have been read; an index costs no write barrier, where the rest of data would
 	problem string
 }
+
+// left returns how many bytes are left.
+func (d *decoder) left() int { return len(d.data) - d.at }
 
 func (d *decoder) fail(problem string) {
 	if d.problem == "" {
@@ -283,20 +287,21 @@ func (d *decoder) check(ok bool, problem string) {
 
 // take returns the next n bytes.
 func (d *decoder) take(n int) string {
-	if d.problem != "" || n > len(d.rest) {
+	if d.problem != "" || n > d.left() {
 		d.fail("too short")
 		return ""
 	}
-	taken := d.rest[:n]
-	d.rest = d.rest[n:]
-	return taken
+	d.at += n
+	return d.data[d.at-n : d.at]
 }
 
 func (d *decoder) byte() byte {
-	if b := d.take(1); b != "" {
-		return b[0]
+	if d.problem != "" || d.left() == 0 {
+		d.fail("too short")
+		return 0
 	}
-	return 0
+	d.at++
+	return d.data[d.at-1]
 }
 
 func (d *decoder) bool() bool {

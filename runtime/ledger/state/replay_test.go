@@ -27,8 +27,8 @@ func TestReplaysForgotten(t *testing.T) {
 	}
 	var read replayTable
 	text := table.appendSnapshot(nil)
-	d := decoder{rest: string(text)}
-	if read.readSnapshot(&d); d.problem != "" || d.rest != "" || !reflect.DeepEqual(read.by, table.by) {
+	d := decoder{data: string(text)}
+	if read.readSnapshot(&d); d.problem != "" || d.left() != 0 || !reflect.DeepEqual(read.by, table.by) {
 		t.Errorf("read %d, %q", len(read.by), d.problem)
 	}
 	if again := read.appendSnapshot(nil); string(again) != string(text) {

@@ -175,7 +175,7 @@ func (t *expiryTable) appendSnapshot(b []byte) []byte {
 // ReadSnapshot returns the state of a snapshot. An error says what is wrong with it, and where. It takes what
 // AppendSnapshot wrote; of anything else it does not promise that it is refused, so a snapshot needs a checksum.
 func ReadSnapshot(b []byte) (*State, error) {
-	d := decoder{rest: string(b)}
+	d := decoder{data: string(b)}
 	d.check(d.byte() == snapshotVersion, "another version wrote it")
 	s := New(Secret{d.half(), d.half()})
 	for range d.count() {
@@ -188,9 +188,9 @@ func ReadSnapshot(b []byte) (*State, error) {
 		s.defaults = append(s.defaults, readDefault(&d))
 	}
 	s.replays.readSnapshot(&d)
-	d.check(d.rest == "", "bytes after the end")
+	d.check(d.left() == 0, "bytes after the end")
 	if d.problem != "" {
-		return nil, fmt.Errorf("%w: %s at byte %d", errSnapshot, d.problem, len(b)-len(d.rest))
+		return nil, fmt.Errorf("%w: %s at byte %d", errSnapshot, d.problem, d.at)
 	}
 	return s, nil
 }
@@ -206,7 +206,7 @@ func (d *decoder) half() uint64 {
 // snapshot has.
 func (d *decoder) count() int {
 	n := d.uvarint()
-	if n > uint64(len(d.rest)) {
+	if n > uint64(d.left()) {
 		d.fail("a count of more than there is")
 		return 0
 	}
