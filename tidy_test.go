@@ -77,7 +77,7 @@ var mayImport = map[string][]string{
 	"runtime/mask":          {},
 	"runtime/subject":       {},
 	"runtime/ledger":        {"vm/amount", "vm/errcode", "runtime/ledger", "runtime/subject"},
-	"runtime/ledger/reopen": {"vm/amount", "runtime/ledger"},
+	"runtime/ledger/reopen": {"runtime/ledger"},
 	"runtime/attest":        {"runtime/jcs"},
 	"runtime/response":      {"runtime/attest"},
 	"runtime/ratelimit":     {},

@@ -338,7 +338,7 @@ func (w *world) stored() string {
 	}
 	var out strings.Builder
 	for _, e := range page.Events {
-		if e.Kind != ledger.Decided {
+		if !e.Kind.IsDecision() {
 			fmt.Fprintln(&out, e.Kind)
 			continue
 		}

@@ -49,7 +49,7 @@ func (a *Reader) Evidence(ctx context.Context, id, keyID string) (*evidence.Bund
 		Version: evidence.Version, LSN: event.LSN, Event: view, Groups: path.Groups, Checkpoint: string(checkpoint),
 		JWKS: a.JWKS(), PQCKeys: a.PQCKeys(),
 	}
-	if event.Kind != ledger.Decided {
+	if !event.Kind.IsDecision() {
 		return bundle, nil
 	}
 	if key, found := a.Ledger.LookupKeyID(event.Key); found {
