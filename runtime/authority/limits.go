@@ -136,7 +136,7 @@ func (a *Authority) limitView(ctx context.Context, key *ledger.Key, program *vm.
 	rule := program.Rule(counter.Rule).Name
 	identity := ledger.Counter{Limit: counter.Name, Window: windows[counter.Window]}
 	limit := LimitView{
-		Rule: rule, Window: counter.Window.String(), Unit: unitOf(rule), Limit: counter.Limit.Format(counter.Decimals),
+		Rule: rule, Window: counter.Window.String(), Unit: counter.Unit, Limit: counter.Limit.Format(counter.Decimals),
 		ResetsAt: windowEnd(counter.Window.String(), now.UnixNano()),
 	}
 	if counter.Name != rule {

@@ -105,7 +105,7 @@ func (a *Reader) EventsOf(ctx context.Context, keyID string, query Query) (*Page
 	return eventsOf(ctx, a.Ledger, key, query)
 }
 
-func eventsOf(ctx context.Context, l ledger.Ledger, key ledger.ID, query Query) (*Page, error) {
+func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query Query) (*Page, error) {
 	asked := ledger.EventQuery{
 		After: query.After, Key: key, From: Nanoseconds(query.From), To: Nanoseconds(query.To),
 		Decision: query.Decision, Rule: query.Rule, Agent: query.Agent, Task: query.Task, Action: strings.ToLower(query.Action),
