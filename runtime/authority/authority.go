@@ -1,6 +1,6 @@
-// Package authority is what the API does, without HTTP: it knows API keys and the policy that governs each, and takes
-// every intent the one way through decoder, machine and ledger to an answer. It registers keys, deploys policies, reads
-// and resolves holds, keeps webhooks, and shows a key its events.
+// Package authority takes every intent the one way through decoder, machine and ledger to an answer, by the policy that governs
+// its API key. It deploys and replaces these policies, and puts together what the API does without HTTP: accounts, holds, events
+// and decisions.
 //
 // It promises that nothing is answered before its record is durable, that an attestation is issued for no other
 // decision than an ALLOWED that the ledger has carried out, and that whatever fails on the way ends in a refusal.

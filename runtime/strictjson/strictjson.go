@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// A member is one member of a JSON object that is read strictly.
+// A Member is one member of a JSON object that is read strictly.
 type Member struct {
 	Name     string
 	Required bool

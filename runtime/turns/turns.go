@@ -38,6 +38,8 @@ type queue struct {
 	count int           // of those under way and waiting
 }
 
+// New returns turns with so many places. Of one key so many requests wait; shared are the places of other work that counts, too, nil
+// for none.
 func New(places, mostWaiting int, shared chan struct{}, w *Watch) *Turns {
 	return &Turns{watch: w, places: make(chan struct{}, places), shared: shared, most: mostWaiting, keys: map[ledger.ID]*queue{}}
 }
@@ -97,7 +99,7 @@ func (t *Turns) leave(key ledger.ID, q *queue) {
 // UnderWay returns how many have a place.
 func (t *Turns) UnderWay() int { return len(t.places) }
 
-// A watch counts and logs how a budget is used: a WARN where four fifths are, and one where it has no room, each at most
+// A Watch counts and logs how a budget is used: a WARN where four fifths are, and one where it has no room, each at most
 // once a minute, since clients can have it happen at will.
 type Watch struct {
 	budget  metrics.Budget
