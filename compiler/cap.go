@@ -155,17 +155,17 @@ var windows = map[string]vm.Window{"day": vm.Day, "hour": vm.Hour, "task": vm.Ta
 // cap plans the counter of one cap for the actions that it covers.
 func (e *emitter) cap(one *Cap) {
 	next := e.NewLabel()
-	key, unit := keyCapCount, "intents"
+	key := keyCapCount
 	var limit amount.Amount
 	if one.Count != nil {
 		limit = amount.FromUint64(one.Count.N)
 		e.at(one.Count.Span)
 	} else {
-		key, unit, limit = keyCapSum, "USD", one.SumUSD.Amount
+		key, limit = keyCapSum, one.SumUSD.Amount
 		e.at(one.SumUSD.Span)
 	}
 	rule := key.ruleOf(one.Name)
-	c := counterOf(key, unit, windows[one.Window.Text], limit)
+	c := counterOf(key, windows[one.Window.Text], limit)
 	c.Name = one.counterName(rule)
 	e.scope(one.Action.Text, next)
 	if c.Window == vm.Task {

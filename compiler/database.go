@@ -70,7 +70,7 @@ var (
 		Example: "deny_unreviewed_indirect_effects: true"})
 
 	keySchemaChanges = taskLimit(func(p *Policy) **Count { return &p.Database.MaxSchemaChanges },
-		slotDBSchemaChanges, "schema changes", "the task would change more of the schema than allowed", Key{Name: "max_schema_changes_per_task",
+		slotDBSchemaChanges, "the task would change more of the schema than allowed", Key{Name: "max_schema_changes_per_task", Unit: "schema changes",
 			Doc: "How many changes of schema a task may make; where one operation changes it, every statement counts.", Example: "max_schema_changes_per_task: 5"})
 
 	keyDBStatementTimeoutMs = key(counts, func(p *Policy) **Count { return &p.Database.StatementTimeoutMs }, Key{Name: "statement_timeout_ms",

@@ -75,15 +75,15 @@ var (
 		Doc:  "How many files one action may touch.", Example: "max_files_per_action: 20"})
 
 	keyBytesWritten = taskLimit(func(p *Policy) **Count { return &p.Filesystem.MaxBytesWritten },
-		slotBytesWritten, "bytes", "the task would write more bytes than allowed, or the intent does not say how many", Key{Name: "max_bytes_written_per_task",
+		slotBytesWritten, "the task would write more bytes than allowed, or the intent does not say how many", Key{Name: "max_bytes_written_per_task", Unit: "bytes",
 			Doc: "How many bytes a task may write.", Example: "max_bytes_written_per_task: 10485760"})
 
 	keyBytesDeleted = taskLimit(func(p *Policy) **Count { return &p.Filesystem.MaxBytesDeleted },
-		slotBytesDeleted, "bytes", "the task would delete more bytes than allowed, or the intent does not say how many", Key{Name: "max_bytes_deleted_per_task",
+		slotBytesDeleted, "the task would delete more bytes than allowed, or the intent does not say how many", Key{Name: "max_bytes_deleted_per_task", Unit: "bytes",
 			Doc: "How many bytes a task may delete.", Example: "max_bytes_deleted_per_task: 1048576"})
 
 	keyDestructive = taskLimit(func(p *Policy) **Count { return &p.Filesystem.MaxDestructive },
-		slotDestructive, "destructive effects", "the task would have more destructive effects than allowed", Key{Name: "max_destructive_effects_per_task",
+		slotDestructive, "the task would have more destructive effects than allowed", Key{Name: "max_destructive_effects_per_task", Unit: "destructive effects",
 			Doc:     "How often a task may overwrite, truncate, delete or rename a file.",
 			Example: "max_destructive_effects_per_task: 50"})
 

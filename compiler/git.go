@@ -62,7 +62,7 @@ var (
 		Example: "protected_refs: main, refs/heads/release/*"})
 
 	keyRefChanges = taskLimit(func(p *Policy) **Count { return &p.Git.MaxRefChanges },
-		slotGitChanges, "ref updates", "the task would update more refs than allowed", Key{Name: "max_ref_changes_per_task",
+		slotGitChanges, "the task would update more refs than allowed", Key{Name: "max_ref_changes_per_task", Unit: "ref updates",
 			Doc: "How many refs a task may update.", Example: "max_ref_changes_per_task: 10"})
 
 	keyGitShim = profileShimKey(func(p *Policy) **Flag { return &p.Git.RequireShim })

@@ -41,12 +41,12 @@ var (
 )
 
 var (
-	keyDailyEVM = key(nativeAmounts, func(p *Policy) **Limit { return &p.SoftLimits.DailyEVM }, Key{Name: "daily_evm_limit_eth",
+	keyDailyEVM = key(nativeAmounts, func(p *Policy) **Limit { return &p.SoftLimits.DailyEVM }, Key{Name: "daily_evm_limit_eth", Unit: "ETH",
 		Code:    errcode.AggregateLimit,
 		Doc:     "How much ETH the key may move in one day (UTC), native amounts only. Version 1.x only informs.",
 		Example: "daily_evm_limit_eth: 5"})
 
-	keyDailyFee = key(nativeAmounts, func(p *Policy) **Limit { return &p.SoftLimits.DailyFee }, Key{Name: "daily_fee_eth", Since: v24,
+	keyDailyFee = key(nativeAmounts, func(p *Policy) **Limit { return &p.SoftLimits.DailyFee }, Key{Name: "daily_fee_eth", Unit: "ETH", Since: v24,
 		Code: errcode.AggregateLimit, Codes: []errcode.Code{errcode.AmountRequired},
 		zero:    hintNoFee,
 		Doc:     "How much the key's intents may declare as `maxFee` in one day (UTC), all chains together, in the chains' native unit. An intent has to declare it then.",
@@ -58,17 +58,17 @@ var (
 			"`## evm` has to have a rule for the token.",
 		Example: "daily_token.USDC: 1000"})
 
-	keyDailyCalls = key(counts, func(p *Policy) **Count { return &p.SoftLimits.DailyCalls }, Key{Name: "daily_tool_calls",
+	keyDailyCalls = key(counts, func(p *Policy) **Count { return &p.SoftLimits.DailyCalls }, Key{Name: "daily_tool_calls", Unit: "tool calls",
 		Code:    errcode.AggregateLimit,
 		Doc:     "How many tool and MCP calls the key may make in one day (UTC). Version 1.x only informs.",
 		Example: "daily_tool_calls: 500"})
 
-	keyCapCount = capKey(counts, func(c *Cap) **Count { return &c.Count }, Key{Name: "cap.<name>.max_count",
+	keyCapCount = capKey(counts, func(c *Cap) **Count { return &c.Count }, Key{Name: "cap.<name>.max_count", Unit: "intents",
 		Code: errcode.AggregateLimit, Codes: []errcode.Code{errcode.TaskIDRequired, errcode.AggregateField},
 		Doc:     "How many intents the cap lets pass in its window. Version 1.x only informs.",
 		Example: "cap.deploys.max_count: 3"})
 
-	keyCapSum = capKey(sums, func(c *Cap) **Limit { return &c.SumUSD }, Key{Name: "cap.<name>.max_sum_usd",
+	keyCapSum = capKey(sums, func(c *Cap) **Limit { return &c.SumUSD }, Key{Name: "cap.<name>.max_sum_usd", Unit: "USD",
 		Code: errcode.AggregateLimit, Codes: []errcode.Code{errcode.TaskIDRequired, errcode.AggregateField},
 		Doc:     "How much the intents' `amount_field` may add up to in the window, with at most 18 fraction digits; in place of `max_count`.",
 		Example: "cap.refunds.max_sum_usd: 250.00"})
@@ -113,22 +113,22 @@ type ExecutionLimits struct {
 }
 
 var (
-	keyPerTask = key(counts, func(p *Policy) **Count { return &p.ExecutionLimits.CallsPerTask }, Key{Name: "max_tool_calls_per_task",
+	keyPerTask = key(counts, func(p *Policy) **Count { return &p.ExecutionLimits.CallsPerTask }, Key{Name: "max_tool_calls_per_task", Unit: "tool calls",
 		Code: errcode.LoopLimitExceeded, Codes: []errcode.Code{errcode.TaskIDRequired},
 		Doc:     "How many tool and MCP calls one `task_id` may make; an intent without one is denied.",
 		Example: "max_tool_calls_per_task: 200"})
 
-	keyPerHour = key(counts, func(p *Policy) **Count { return &p.ExecutionLimits.CallsPerHour }, Key{Name: "max_tool_calls_per_hour",
+	keyPerHour = key(counts, func(p *Policy) **Count { return &p.ExecutionLimits.CallsPerHour }, Key{Name: "max_tool_calls_per_hour", Unit: "tool calls",
 		Code:    errcode.LoopLimitExceeded,
 		Doc:     "How many tool and MCP calls the key may make in one hour (UTC).",
 		Example: "max_tool_calls_per_hour: 1000"})
 
-	keySpend = key(budgets, func(p *Policy) **Limit { return &p.ExecutionLimits.SpendPerTask }, Key{Name: "max_model_spend_usd_per_task",
+	keySpend = key(budgets, func(p *Policy) **Limit { return &p.ExecutionLimits.SpendPerTask }, Key{Name: "max_model_spend_usd_per_task", Unit: "USD",
 		Code: errcode.ModelSpend, Codes: []errcode.Code{errcode.TaskIDRequired, errcode.ModelUsage},
 		Doc:     "How much one task may spend on models, in USD with at most six fraction digits; it binds every intent.",
 		Example: "max_model_spend_usd_per_task: 2.50"})
 
-	keyTokens = key(counts, func(p *Policy) **Count { return &p.ExecutionLimits.TokensPerTask }, Key{Name: "max_model_tokens_per_task",
+	keyTokens = key(counts, func(p *Policy) **Count { return &p.ExecutionLimits.TokensPerTask }, Key{Name: "max_model_tokens_per_task", Unit: "tokens",
 		Code: errcode.ModelTokens, Codes: []errcode.Code{errcode.TaskIDRequired, errcode.ModelUsage},
 		Doc:     "How many model tokens one task may use; it binds every intent.",
 		Example: "max_model_tokens_per_task: 100000"})
@@ -225,14 +225,14 @@ func (e *emitter) callLimits() {
 	if l.CallsPerTask != nil {
 		e.at(l.CallsPerTask.Span)
 		next := e.NewLabel()
-		c := counterOf(keyPerTask, "tool calls", vm.Task, amount.FromUint64(l.CallsPerTask.N))
+		c := counterOf(keyPerTask, vm.Task, amount.FromUint64(l.CallsPerTask.N))
 		e.byTask(&c, keyPerTask.Rule, "the policy limits tool calls per task, and the intent has no task_id", next)
 		e.reserve(c, keyPerTask.Code, "the tool calls of this task reach the limit")
 		e.Place(next)
 	}
 	if l.CallsPerHour != nil {
 		e.at(l.CallsPerHour.Span)
-		c := counterOf(keyPerHour, "tool calls", vm.Hour, amount.FromUint64(l.CallsPerHour.N))
+		c := counterOf(keyPerHour, vm.Hour, amount.FromUint64(l.CallsPerHour.N))
 		e.reserve(c, keyPerHour.Code, "the tool calls of this hour reach the limit")
 	}
 }
@@ -242,13 +242,13 @@ func (e *emitter) budgets() {
 	l := e.policy.ExecutionLimits
 	if l.SpendPerTask != nil {
 		e.at(l.SpendPerTask.Span)
-		c := counterOf(keySpend, "USD", vm.Task, l.SpendPerTask.Amount)
+		c := counterOf(keySpend, vm.Task, l.SpendPerTask.Amount)
 		c.Decimals = spendDecimals
 		e.budget(c, keySpend, slotSpend, "metadata.model_usage does not say what the task has spent", "what the task has spent on models is above the budget")
 	}
 	if l.TokensPerTask != nil {
 		e.at(l.TokensPerTask.Span)
-		c := counterOf(keyTokens, "tokens", vm.Task, amount.FromUint64(l.TokensPerTask.N))
+		c := counterOf(keyTokens, vm.Task, amount.FromUint64(l.TokensPerTask.N))
 		e.budget(c, keyTokens, slotTokens, "metadata.model_usage does not say how many tokens the task has used", "the model tokens of the task are above the budget")
 	}
 }
@@ -275,7 +275,7 @@ func (e *emitter) budget(c vm.Counter, key *Key, slot, unknown, above string) {
 func (e *emitter) dailyEVM() {
 	limit := e.policy.SoftLimits.DailyEVM
 	count, next := e.NewLabel(), e.NewLabel()
-	c := counterOf(keyDailyEVM, "ETH", vm.Day, limit.Amount)
+	c := counterOf(keyDailyEVM, vm.Day, limit.Amount)
 	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotAmount), NativeDecimals
 	e.at(limit.Span)
 	e.Kind(vm.Unless, e.Field(slotLowerToken), absent, next)
@@ -293,7 +293,7 @@ func (e *emitter) dailyEVM() {
 func (e *emitter) dailyFee() {
 	limit := e.policy.SoftLimits.DailyFee
 	given, count, next := e.NewLabel(), e.NewLabel(), e.NewLabel()
-	c := counterOf(keyDailyFee, "ETH", vm.Day, limit.Amount)
+	c := counterOf(keyDailyFee, vm.Day, limit.Amount)
 	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotMaxFee), NativeDecimals
 	e.at(limit.Span)
 	e.Kind(vm.Unless, c.Amount, absent, given)
@@ -320,7 +320,8 @@ func (e *emitter) dailyTokens() {
 		e.Place(cases[i].To)
 		e.at(limit.Most.Span)
 		rule := keyDailyToken.ruleOf(limit.Token.Symbol)
-		c := counterOf(keyDailyToken, limit.Token.Symbol, vm.Day, limit.Most.Amount)
+		c := counterOf(keyDailyToken, vm.Day, limit.Most.Amount)
+		c.Unit = limit.Token.Symbol
 		c.Name = keyDailyToken.ruleOf(cases[i].Text) // the symbol's case makes no other counter
 		c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotMovedAmount), limit.Most.Decimals
 		c.Rule = e.Rule(vm.Rule{Name: rule, Code: string(keyDailyToken.Code), Message: "what is moved of the token on this day (UTC) reaches " + rule})
@@ -333,7 +334,7 @@ func (e *emitter) dailyTokens() {
 func (e *emitter) dailyCalls() {
 	limit := e.policy.SoftLimits.DailyCalls
 	e.at(limit.Span)
-	c := counterOf(keyDailyCalls, "tool calls", vm.Day, amount.FromUint64(limit.N))
+	c := counterOf(keyDailyCalls, vm.Day, amount.FromUint64(limit.N))
 	e.reserve(c, keyDailyCalls.Code, "the tool calls of this day (UTC) reach soft_limits.daily_tool_calls")
 }
 
@@ -346,9 +347,9 @@ func (e *emitter) byTask(c *vm.Counter, rule, message string, next vm.Label) {
 	e.Place(has)
 }
 
-// counterOf returns a counter of uses, named as its rule, with a limit in some unit. Who adds up amounts or counts by groups says so.
-func counterOf(key *Key, unit string, window vm.Window, limit amount.Amount) vm.Counter {
-	return vm.Counter{Name: key.Rule, Op: vm.Count, Limit: limit, Unit: unit, Amount: vm.NoSlot, Window: window, Group: vm.NoSlot, Subgroup: vm.NoSlot}
+// counterOf returns a counter of uses, named as its rule. Rows of limits on sums and by groups change it.
+func counterOf(key *Key, window vm.Window, limit amount.Amount) vm.Counter {
+	return vm.Counter{Name: key.Rule, Op: vm.Count, Limit: limit, Unit: key.Unit, Amount: vm.NoSlot, Window: window, Group: vm.NoSlot, Subgroup: vm.NoSlot}
 }
 
 // reserve plans a counter whose name is its rule.

@@ -475,14 +475,13 @@ func (e *emitter) approve(operations *List, key *Key, slot, message string) {
 type perTask struct {
 	limit   func(*Policy) **Count
 	slot    string // what is summed
-	unit    string
 	message string
 }
 
 // taskLimit returns the row of such a limit.
-func taskLimit(limit func(*Policy) **Count, slot, unit, message string, row Key) *Key {
+func taskLimit(limit func(*Policy) **Count, slot, message string, row Key) *Key {
 	row.Code, row.Codes = errcode.ImpactLimit, []errcode.Code{errcode.TaskIDRequired}
-	row.perTask = &perTask{limit, slot, unit, message}
+	row.perTask = &perTask{limit, slot, message}
 	return key(counts, limit, row)
 }
 
@@ -519,7 +518,7 @@ func (e *emitter) impact(key *Key, limit *Count) {
 		Rule:      e.Rule(vm.Rule{Name: key.Rule, Code: string(key.Code), Message: key.perTask.message}),
 		Op:        vm.Sum,
 		Limit:     amount.FromUint64(limit.N),
-		Unit:      key.perTask.unit,
+		Unit:      key.Unit,
 		Amount:    e.Field(key.perTask.slot),
 		Window:    vm.Task,
 		Group:     task,

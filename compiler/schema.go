@@ -108,6 +108,9 @@ type Key struct {
 	Code  errcode.Code
 	Codes []errcode.Code
 
+	// Unit is the unit of a limit, for messages and explanations: "ETH", "tool calls".
+	Unit string
+
 	Default string // what holds without the key, for the reference; empty where nothing does
 	Doc     string // one sentence for the reference
 	Example string // one line, or the lines of a block

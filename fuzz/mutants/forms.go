@@ -84,7 +84,7 @@ var money = []Mutant{
 	{"calls that are not contract.call need no enrichment", fileCallData,
 		"\te.Kind(vm.Unless, e.Field(slotCalldata), absent, bound)\n", ""},
 	{"fees of a day are counted by the hour", fileLimits,
-		"c := counterOf(keyDailyFee, \"ETH\", vm.Day,", "c := counterOf(keyDailyFee, \"ETH\", vm.Hour,"},
+		"c := counterOf(keyDailyFee, vm.Day,", "c := counterOf(keyDailyFee, vm.Hour,"},
 	{"usage that was seen counts for model intents too", fileLimits,
 		"e.Kind(vm.Unless, c.Amount, absent, known)\n\te.deny(key.Rule, errcode.ModelUsage, unknown, e.value(slot), next)", "e.Jump(known)"},
 }

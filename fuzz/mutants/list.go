@@ -96,7 +96,7 @@ var mcp = []Mutant{
 
 var limits = []Mutant{
 	{"a limit by task lets pass what names no task", fileLimits, "e.deny(rule, errcode.TaskIDRequired, message, e.value(slotTaskID), next)", "e.Jump(next)"},
-	{"calls of an hour are counted by the day", fileLimits, "counterOf(keyPerHour, \"tool calls\", vm.Hour,", "counterOf(keyPerHour, \"tool calls\", vm.Day,"},
+	{"calls of an hour are counted by the day", fileLimits, "counterOf(keyPerHour, vm.Hour,", "counterOf(keyPerHour, vm.Day,"},
 	{"amounts of tokens count as native ones", fileLimits, "\te.Kind(vm.Unless, e.Field(slotLowerToken), absent, next)\n\tif", "\tif"},
 	{"soft limits are enforced under 1.x", fileLimits, "if s == nil || !e.policy.Version.AtLeast(2, 0) {", "if s == nil {"},
 	{"caps do not count by group", fileCap, "if one.Group != nil {\n\t\te.byGroup", "if one.Group != nil && c.Window == vm.Task {\n\t\te.byGroup"},
