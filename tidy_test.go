@@ -96,9 +96,10 @@ var mayImport = map[string][]string{
 	"runtime/policytest":    {"grammar", "runtime/authority", "runtime/intent", "vm/errcode", "vm/slot"},
 	"httpd": {
 		"runtime/authority", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/jcs", "runtime/ledger", "runtime/ratelimit", "runtime/metrics",
-		"runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "httpd/console",
+		"runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "httpd/console", "httpd/strict",
 	},
 	"httpd/console":           {"runtime/authority", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/eventjson", "runtime/ledger"},
+	"httpd/strict":            {},
 	"httpd/client":            {},
 	"httpd/client/verify":     {"httpd/client", "runtime/attest"},
 	"httpd/client/typescript": {"fuzz/kit/npm"},
