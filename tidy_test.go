@@ -50,6 +50,8 @@ var onlyImporters = map[string]string{
 	"github.com/tailscale/hujson":                    "runtime/hook/setup",
 	"github.com/BurntSushi/toml":                     "runtime/hook/setup",
 	"github.com/chromedp":                            "httpd/e2e/console",
+	"golang.org/x/sync":                              "httpd/mcpproxy",
+	"golang.org/x/time":                              "httpd",
 }
 
 // alsoImport names further folders that may import a heavy dependency, each for the reason behind it.
@@ -59,6 +61,7 @@ var alsoImport = map[string][]string{
 	"github.com/prometheus":           {"httpd"},                                                                 // procfs: the user at the other end of a connection
 	"go.opentelemetry.io":             {"httpd/e2e"},                                                             // the collector that the built service talks to
 	"google.golang.org/protobuf":      {"httpd/e2e"},                                                             // the same
+	"golang.org/x/time":               {"runtime/gateway"},                                                       // limits of log lines
 	"go.yaml.in/yaml":                 {"runtime/hook/setup"},                                                    // settings files of hosts
 }
 
@@ -78,7 +81,8 @@ var mayImport = map[string][]string{
 	"runtime/subject":       {},
 	"runtime/ledger":        {"vm/amount", "vm/errcode", "runtime/ledger", "runtime/subject"},
 	"runtime/ledger/reopen": {"vm/amount", "runtime/ledger"},
-	"runtime/attest":        {"runtime/jcs"},
+	"runtime/atomicfile":    {},
+	"runtime/attest":        {"runtime/jcs", "runtime/atomicfile"},
 	"runtime/response":      {"runtime/attest"},
 	"runtime/ratelimit":     {},
 	"runtime/clock":         {},

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/otlp"
 	"bailiff/runtime/webhook"
@@ -112,7 +113,7 @@ func (r *service) startExport(ctx context.Context, fault func(error)) error {
 	}
 	exporter := otlp.New(otlp.Config{
 		Ledger: r.ledger, URL: address, Headers: headers, Version: thisBuild().Version, Kept: string(kept),
-		Keep: func(text string) error { return replacePrivate(path, []byte(text)) }, Log: r.log, Metrics: r.metrics,
+		Keep: func(text string) error { return atomicfile.ReplacePrivate(path, []byte(text)) }, Log: r.log, Metrics: r.metrics,
 	})
 	r.work.start(ctx, exporter.Run, fault)
 	return r.metrics.OTLPWaiting(func() time.Duration {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/hook"
@@ -230,7 +231,7 @@ func (r *receipt) save() error {
 	if err != nil {
 		return err
 	}
-	if err := writeSecret(r.file, string(text)+"\n"); err != nil || r.Scope != setup.Managed {
+	if err := atomicfile.ReplacePrivate(r.file, append(text, '\n')); err != nil || r.Scope != setup.Managed {
 		return unwritable(r.file, err)
 	}
 	return os.Chmod(r.file, 0o644)

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"bailiff/grammar"
+	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/hook/setup"
@@ -162,20 +163,7 @@ func keepAPIKey(running *service) error {
 	if err != nil {
 		return err
 	}
-	return writeSecret(path, key.APIKey+"\n")
-}
-
-// writeSecret writes a file that only its owner can read, in place of one that may be there.
-func writeSecret(path, content string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(content)
-	return errors.Join(err, file.Sync(), file.Close())
+	return unwritable(path, atomicfile.ReplacePrivate(path, []byte(key.APIKey+"\n")))
 }
 
 // tries are the intents to paste: what the example policy allows, and what it denies.
