@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"golang.org/x/time/rate"
 
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
@@ -39,7 +39,7 @@ type Server struct {
 	counters  []*metrics.Route // by resource
 	others    *metrics.Route   // of paths that lead nowhere
 	pages     *metrics.Route   // of the console
-	troubled  atomic.Int64     // Unix second of the latest log line about a store of limits
+	limitLog  *rate.Limiter    // of log lines about a store of limits
 	bodies    *budget.Budget
 }
 
@@ -48,7 +48,7 @@ func New(c Config) (*Server, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: c.Log, gateway: c.Gateway, bodies: c.Bodies}
+	s := &Server{config: c, log: c.Log, gateway: c.Gateway, bodies: c.Bodies, limitLog: rate.NewLimiter(rate.Every(time.Second), 1)}
 	if s.bodies == nil {
 		s.bodies = NewBodies(c.Clock, c.Log)
 	}
