@@ -27,6 +27,7 @@ import (
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/system"
 )
 
 // testCommit is the commit that the tests' server is bound to.
@@ -115,7 +116,7 @@ func (w *world) gateway() *gateway.Gateway {
 		w.t.Fatal(err)
 	}
 	g, err := gateway.New(gateway.Config{
-		Verifier: verifier, Ledger: w.ledger, Environment: authority.Production, Clock: w.clock, Log: slog.New(slog.DiscardHandler),
+		Verifier: verifier, Ledger: w.ledger, Environment: authority.Production, Calls: system.Real(w.clock), Log: slog.New(slog.DiscardHandler),
 		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: 1, URL: "http://node.example"}, {Endpoint: gateway.Bundler, Chain: 1, URL: "http://bundler.example"}},
 		Transport: func() http.RoundTripper { return node{} },
 	})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,7 +74,7 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.work.cancel, r.work.started = cancel, true
 	dispatcher := webhook.New(webhook.Config{
-		Ledger: r.ledger, AllowPrivate: r.settings.on("SVC_WEBHOOK_ALLOW_PRIVATE"), Clock: r.clock, Random: rand.Reader,
+		Ledger: r.ledger, AllowPrivate: r.settings.on("SVC_WEBHOOK_ALLOW_PRIVATE"), Calls: r.calls,
 		Log: r.log, Metrics: r.metrics, History: r.deliveries,
 	})
 	fault := func(err error) { r.failed <- err }

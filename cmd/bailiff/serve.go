@@ -24,6 +24,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/system"
 	"bailiff/runtime/webhook"
 )
 
@@ -91,6 +92,7 @@ type service struct {
 	settings     settings
 	log          *slog.Logger
 	clock        clock.Clock
+	calls        system.Calls   // with that clock
 	guard        *clock.Guarded // of clock
 	watch        clockWatch
 	ledger       ledger.Ledger
@@ -178,7 +180,7 @@ func start(s settings, log *slog.Logger, by proof) (*service, error) {
 	clock := clock.Clock(guard.Now)
 	proxies, _ := parsePrefixes(s["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
 	running := &service{
-		settings: s, log: log, clock: clock, guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
+		settings: s, log: log, clock: clock, calls: system.Real(clock), guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
 		places: newPlaces(clock, proxies), failed: make(chan error, 16),
 	}
 	if running.ledger, err = running.openLedger(); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -35,7 +34,7 @@ func (r *service) openLedger() (ledger.Ledger, error) {
 		defer sayWhile(openPatience, openLogEvery, r.slowOpening)()
 		return openLedger(r.settings, report, r.metrics)
 	}
-	opened, err := reopen.Open(open, reopen.Options{Log: r.log, Random: rand.Reader, Stuck: func(err error) {
+	opened, err := reopen.Open(open, reopen.Options{Log: r.log, Random: r.calls.Random, Stuck: func(err error) {
 		r.failed <- fmt.Errorf("the ledger has failed and does not close, so it can't be opened again: %w", err)
 	}})
 	if err != nil {
@@ -109,7 +108,7 @@ func (r *service) wire() error {
 	proxies, _ := parsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
 	commit, commitTime := thisBuild().bound()
 	config := httpd.Config{
-		Authority: r.decider, Log: r.log, Clock: r.clock, Random: rand.Reader, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
+		Authority: r.decider, Log: r.log, Clock: r.clock, Random: r.calls.Random, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
 		Commit: commit, CommitTime: commitTime,
 		Limits: r.settings.limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: r.gateway,
 		Bodies: bodies, Ready: r.ready.checks,
@@ -123,7 +122,7 @@ func (r *service) wire() error {
 	}
 	r.clients[api].http = server
 	r.admin = &authority.Admin{
-		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: rand.Reader, Hosted: r.settings.hosted(),
+		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Hosted: r.settings.hosted(),
 		Decider: r.decider,
 	}
 	if err := r.listenConsole(); err != nil {
@@ -156,12 +155,12 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 	return authority.New(authority.Config{
 		Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"],
 		Observe: s.observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
-		Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics, Deliveries: r.deliveries,
+		Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Log: r.log, Metrics: r.metrics, Deliveries: r.deliveries,
 		Hosted: s.hosted(), Policy: r.boot.policy, Operator: r.boot.operator,
 		EventDetail: detail, RefuseRollback: s.on("SVC_REFUSE_ROLLBACK"), Deployments: s.limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
 		Mirror: mirror, HoldWaits: r.places.holdWaits(),
 		CheckURL: func(ctx context.Context, url string) error {
-			return webhook.CheckURL(ctx, url, s.on("SVC_WEBHOOK_ALLOW_PRIVATE"))
+			return webhook.CheckURL(ctx, r.calls, url, s.on("SVC_WEBHOOK_ALLOW_PRIVATE"))
 		},
 	})
 }
@@ -171,7 +170,7 @@ func (r *service) newConsole() (*console.Console, error) {
 	if !r.settings.on("SVC_CONSOLE") {
 		return nil, nil
 	}
-	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: rand.Reader, Log: r.log})
+	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: r.calls.Random, Log: r.log})
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +183,7 @@ func (r *service) listenConsole() error {
 	if address == "off" {
 		return nil
 	}
-	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: rand.Reader, Log: r.log, Operator: r.admin})
+	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: r.calls.Random, Log: r.log, Operator: r.admin})
 	if err != nil {
 		return err
 	}
@@ -216,7 +215,7 @@ func (r *service) newGateway() (*gateway.Gateway, error) {
 	return gateway.New(gateway.Config{
 		Verifier: verifier, Ledger: r.ledger, BootPolicy: r.boot.text, Upstreams: s.upstreams(),
 		Chains: parseChains(s["SVC_RPC_CHAINS"]), EntryPoints: points, MaxFees: s.maxFees(), Environment: s["SVC_ENV"],
-		Observe: s.observe(), Clock: r.clock, ClockDoubt: func() bool { return r.guard.Doubt() != nil }, Log: r.log,
+		Observe: s.observe(), Calls: r.calls, ClockDoubt: func() bool { return r.guard.Doubt() != nil }, Log: r.log,
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/system"
 )
 
 const issuer = "svc-core"
@@ -57,7 +58,7 @@ func NewService(policy *Policy, signer *attest.Signer) (*Service, error) {
 		return nil, err
 	}
 	config := gateway.Config{
-		Verifier: verifier, Ledger: store, BootPolicy: []byte(policy.Text), Environment: authority.Production, Clock: clock, Log: log,
+		Verifier: verifier, Ledger: store, BootPolicy: []byte(policy.Text), Environment: authority.Production, Calls: system.Real(clock), Log: log,
 		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: ChainID, URL: "http://node.example"}, {Endpoint: gateway.Bundler, Chain: ChainID, URL: "http://bundler.example"}},
 		Transport: func() http.RoundTripper { return upstream{s} }, MaxFees: policy.maxFees(),
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/system"
 	"bailiff/runtime/webhook"
 	"bailiff/vm/errcode"
 )
@@ -77,7 +78,7 @@ func TestWebhookRefused(t *testing.T) {
 			return bad
 		}
 		if strings.HasPrefix(url, "http:") {
-			return webhook.CheckURL(ctx, url, false)
+			return webhook.CheckURL(ctx, system.Real(nil), url, false)
 		}
 		return nil
 	}
