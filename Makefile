@@ -46,7 +46,8 @@ lint: ## gofmt, vet, golangci-lint, govulncheck where its database can be reache
 
 .PHONY: golden
 golden: ## rewrite the golden files from what the code does now; read the diff
-	$(GO) test ./cmd/bailiff -run 'TestDiagnosticsPage|TestMetricsPage' -rewrite
+	$(GO) test ./cmd/bailiff/policy -run TestDiagnosticsPage -rewrite
+	$(GO) test ./cmd/bailiff/serve -run TestMetricsPage -rewrite
 	$(GO) test ./runtime/attest -run TestVectors -rewrite
 	$(GO) test ./grammar ./vm ./compiler ./runtime/intent ./httpd -rewrite
 	$(GO) test . -run TestSpecification -rewrite

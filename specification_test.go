@@ -51,7 +51,7 @@ var routes = []route{
 	document("/planted.json", "id", "Planted document.", "Schema", nil),
 }
 var adminRoutes = []struct{}{{"GET", "/planted/", "/plan", nil}}
-var settingTable = []setting{{"SVC_PLANTED_" + chainSuffix, base, "planted setting", nil}, {"SVC_OTHER", unknown(), "", nil}}
+var Table = []Setting{{"SVC_PLANTED_" + chainSuffix, base, "planted setting", nil}, {"SVC_OTHER", unknown(), "", nil}}
 const chainSuffix = "<chainId>"
 const (
 	None    Kind = 0
@@ -161,7 +161,7 @@ type names struct {
 
 func readNames(t *testing.T) names {
 	t.Helper()
-	api, command := parsePackage(t, "httpd"), parsePackage(t, "cmd/bailiff")
+	api, command := parsePackage(t, "httpd"), parsePackage(t, "cmd/bailiff/settings")
 	records, events := parsePackage(t, "runtime/ledger/state"), parsePackage(t, "runtime/eventjson")
 	n := names{
 		routes: api.routes(), admin: api.adminRoutes(), settings: command.settings(), clients: command.texts("clientVariables"), kinds: records.kinds(), events: events.events(),
@@ -175,7 +175,7 @@ func readNames(t *testing.T) names {
 		n.layouts = append(n.layouts, layout)
 	}
 	for table, rows := range map[string][]row{
-		"routes": n.routes, "adminRoutes": n.admin, "settingTable": n.settings, "clientVariables": n.clients, "Kind": n.kinds, "names": n.events,
+		"routes": n.routes, "adminRoutes": n.admin, "Table": n.settings, "clientVariables": n.clients, "Kind": n.kinds, "names": n.events,
 	} {
 		if len(rows) < 5 {
 			t.Errorf("the table %s was found with %d rows; mend how this test reads it", table, len(rows))
@@ -458,7 +458,7 @@ func (s *tree) adminRoutes() (rows []row) {
 }
 
 func (s *tree) settings() (rows []row) {
-	for _, element := range s.table("settingTable") {
+	for _, element := range s.table("Table") {
 		rows = append(rows, s.cells(element.(*ast.CompositeLit).Elts, 3))
 	}
 	return rows

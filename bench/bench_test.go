@@ -6,7 +6,7 @@ import (
 )
 
 // examplePolicy is the policy that the product's first run signs.
-const examplePolicy = "../cmd/bailiff/example/warranty.md"
+const examplePolicy = "../cmd/bailiff/policy/example/warranty.md"
 
 // A body is what a benchmark repeats. Preparing it is not measured.
 type body struct {

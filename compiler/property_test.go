@@ -358,7 +358,7 @@ func TestBothModesAgree(t *testing.T) {
 }
 
 // examplePolicy is the policy that the product ships as its example.
-const examplePolicy = "../cmd/bailiff/example/warranty.md"
+const examplePolicy = "../cmd/bailiff/policy/example/warranty.md"
 
 func readExample(t testing.TB) []byte {
 	t.Helper()

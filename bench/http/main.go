@@ -44,7 +44,7 @@ type options struct {
 func readOptions() *options {
 	o := new(options)
 	flag.StringVar(&o.service, "service", "bin/bailiff", "the service's binary")
-	flag.StringVar(&o.policy, "policy", "cmd/bailiff/example/warranty.md", "the policy, unsigned; it must allow and deny the benchmark's two intents")
+	flag.StringVar(&o.policy, "policy", "cmd/bailiff/policy/example/warranty.md", "the policy, unsigned; it must allow and deny the benchmark's two intents")
 	flag.StringVar(&o.dir, "dir", "", "where the temporary folder is made (default: the system's place for them); a disk, or durability costs nothing")
 	flag.IntVar(&o.connections, "connections", 64, "keep-alive connections")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds")

@@ -56,7 +56,7 @@ func shortRun(t *testing.T) *options {
 		t.Fatalf("building the service: %v\n%s", err, printed)
 	}
 	return &options{
-		service: binary, policy: "../../cmd/bailiff/example/warranty.md", dir: folder,
+		service: binary, policy: "../../cmd/bailiff/policy/example/warranty.md", dir: folder,
 		connections: 4, rounds: 1, measure: 100 * time.Millisecond, single: 20 * time.Millisecond, processors: 2,
 	}
 }

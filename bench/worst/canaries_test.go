@@ -21,7 +21,7 @@ type canary struct {
 const (
 	budgets    = "runtime/budget/budget.go"
 	bodies     = "httpd/body.go"
-	places     = "cmd/bailiff/places.go"
+	places     = "cmd/bailiff/serve/places.go"
 	authority  = "runtime/authority"
 	ledgerTest = "fuzz/ledgertest"
 )

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bailiff/cmd/bailiff/cli"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,7 +17,7 @@ func TestOtherService(t *testing.T) {
 	for _, command := range []string{"webhooks remove x", "webhooks add https://example.com/", "holds show x", "events"} {
 		arguments := append(strings.Fields(command), "--url", other.URL, "--api-key", "sk_svc_x")
 		var out, problems strings.Builder
-		if code := run(arguments, streams{strings.NewReader(""), &out, &problems}); code != exitFailed || out.Len() > 0 {
+		if code := run(arguments, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}); code != cli.ExitFailed || out.Len() > 0 {
 			t.Errorf("%s: code %d, says %q %q", command, code, out.String(), problems.String())
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/cmd/bailiff/serve"
 	"bailiff/runtime/clock"
 )
 
@@ -21,7 +22,7 @@ func mainOnWall() {
 			ahead, _ = time.ParseDuration(words[0])
 			return ahead, strings.Contains(string(text), "synchronised")
 		}
-		timeSources = func() clock.Sources {
+		serve.TimeSources = func() clock.Sources {
 			sources := clock.SystemSources()
 			now := sources.Now
 			sources.Now = func() (time.Time, time.Duration) {

@@ -19,6 +19,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"bailiff/cmd/bailiff/cli"
+	cmdhook "bailiff/cmd/bailiff/hook"
+	"bailiff/cmd/bailiff/policy"
 	"bailiff/runtime/hook"
 	"bailiff/runtime/hook/setup"
 )
@@ -52,7 +55,7 @@ func hookHome(t *testing.T) string {
 // runHook runs the command with an event.
 func runHook(event string, flags ...string) hook.Output {
 	var out, errs bytes.Buffer
-	code := run(append([]string{"hook"}, flags...), streams{strings.NewReader(event), &out, &errs})
+	code := run(append([]string{"hook"}, flags...), cli.Streams{In: strings.NewReader(event), Out: &out, Err: &errs})
 	return hook.Output{Stdout: out.Bytes(), Stderr: errs.Bytes(), Exit: code}
 }
 
@@ -344,7 +347,7 @@ func TestHookBreaks(t *testing.T) {
 				continue // more than half a second each
 			}
 			var out, errs bytes.Buffer
-			code := run([]string{"hook", "--adapter", host.Name, "--fail-mode", "open", "--host-timeout", "1s"}, streams{in, &out, &errs})
+			code := run([]string{"hook", "--adapter", host.Name, "--fail-mode", "open", "--host-timeout", "1s"}, cli.Streams{In: in, Out: &out, Err: &errs})
 			if runs(host.Name, hook.Output{Stdout: out.Bytes(), Stderr: errs.Bytes(), Exit: code}) {
 				t.Errorf("%s, %s: the call runs: %d %s %s", name, host.Name, code, &out, &errs)
 			}
@@ -430,7 +433,7 @@ func TestHookUsage(t *testing.T) {
 		{hook.Gemini, filepath.Join(folder, "s.jsonl"), "", -1},
 	} {
 		got := int64(-1)
-		if used := readUsage(&hook.Event{Host: hook.Find(row.host), Transcript: row.path, Agent: row.agent}); used != nil {
+		if used := cmdhook.ReadUsage(&hook.Event{Host: hook.Find(row.host), Transcript: row.path, Agent: row.agent}); used != nil {
 			got = used.Input + used.Output
 		}
 		if got != row.want {
@@ -441,7 +444,7 @@ func TestHookUsage(t *testing.T) {
 
 // TestHookAdapters holds what --adapter takes to the table.
 func TestHookAdapters(t *testing.T) {
-	field, _ := reflect.TypeFor[hookFlags]().FieldByName("Adapter")
+	field, _ := reflect.TypeFor[cmdhook.HookFlags]().FieldByName("Adapter")
 	if got, want := field.Tag.Get("enum"), strings.Join(hook.Adapters(), ","); got != want {
 		t.Errorf("--adapter takes %s, want %s", got, want)
 	}
@@ -449,7 +452,7 @@ func TestHookAdapters(t *testing.T) {
 
 // TestHookGrammar reads every subcommand of hook by the whole command line, and an event by the small one.
 func TestHookGrammar(t *testing.T) {
-	parser, err := kong.New(&command{}, kong.Vars{"starters": strings.Join(starterNames(), ","), "hosts": strings.Join(setup.Names(), ", ")})
+	parser, err := kong.New(&command{}, kong.Vars{"starters": strings.Join(policy.StarterNames(), ","), "hosts": strings.Join(setup.Names(), ", ")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/cmd/bailiff/cli"
+	cmdpolicy "bailiff/cmd/bailiff/policy"
 	"bailiff/grammar"
 	"bailiff/runtime/hook/setup"
 )
 
 // TestStarters: every starter is without errors and warnings, passes its tests, and its tests name nearly all of its rules.
 func TestStarters(t *testing.T) {
-	for _, name := range starterNames() {
+	for _, name := range cmdpolicy.StarterNames() {
 		path := filepath.Join(t.TempDir(), "policies", "x.md")
 		for _, line := range [][]string{
 			{"init", "--for", name, "-o", path},
@@ -23,7 +25,7 @@ func TestStarters(t *testing.T) {
 			{"test", "--min-coverage", "80", path},
 		} {
 			var out, problems strings.Builder
-			if code := run(line, streams{strings.NewReader(""), &out, &problems}); code != exitDone {
+			if code := run(line, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}); code != cli.ExitDone {
 				t.Errorf("%s: bailiff %s: %d\n%s%s", name, strings.Join(line, " "), code, out.String(), problems.String())
 			}
 		}
@@ -33,7 +35,7 @@ func TestStarters(t *testing.T) {
 		}
 		before := string(text)
 		var problems strings.Builder
-		if code := run([]string{"init", "--for", name, "-o", path}, streams{strings.NewReader(""), &problems, &problems}); code != exitFailed {
+		if code := run([]string{"init", "--for", name, "-o", path}, cli.Streams{In: strings.NewReader(""), Out: &problems, Err: &problems}); code != cli.ExitFailed {
 			t.Errorf("%s: a policy that is there is overwritten: %s", name, problems.String())
 		}
 		if text, _ = os.ReadFile(path); string(text) != before {
@@ -45,7 +47,7 @@ func TestStarters(t *testing.T) {
 // TestStarterHosts: there is a starter for every host.
 func TestStarterHosts(t *testing.T) {
 	var names []string
-	for _, host := range starterHosts {
+	for _, host := range cmdpolicy.StarterHosts {
 		names = append(names, host.Host)
 	}
 	if !slices.Equal(names, setup.Names()) {
@@ -59,7 +61,7 @@ var offered = regexp.MustCompile(`(?m)^# (## [a-z]+|[a-z_.]+: [^ ].*)$`)
 // TestStarterComments: the rules that starters show as comments are ones: without the # the policy has no errors.
 func TestStarterComments(t *testing.T) {
 	for _, name := range setup.Names() {
-		policy, _, err := starterOf(name)
+		policy, _, err := cmdpolicy.StarterOf(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,8 +69,8 @@ func TestStarterComments(t *testing.T) {
 			t.Errorf("%s: %d rules are offered in comments: %q", name, len(found), found)
 		}
 		whole := offered.ReplaceAll(policy, []byte("$1"))
-		if report := checkPolicy(grammar.NewSource(name, whole)); report.found.HasErrors() {
-			t.Errorf("%s: %v", name, report.found)
+		if report := cmdpolicy.CheckPolicy(grammar.NewSource(name, whole)); report.Found.HasErrors() {
+			t.Errorf("%s: %v", name, report.Found)
 		}
 	}
 }
@@ -76,7 +78,7 @@ func TestStarterComments(t *testing.T) {
 // TestStarterWeakened: each rule that guards the guard is needed. Without it the starter's own tests fail.
 func TestStarterWeakened(t *testing.T) {
 	for _, name := range setup.Names() {
-		policy, tests, err := starterOf(name)
+		policy, tests, err := cmdpolicy.StarterOf(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +97,7 @@ func TestStarterWeakened(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			if code := run([]string{"test", path}, streams{strings.NewReader(""), &out, &out}); code == exitDone {
+			if code := run([]string{"test", path}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}); code == cli.ExitDone {
 				t.Errorf("%s: without %s every test passes", name, key)
 			}
 		}

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/settings"
+	"bailiff/fuzz/kit/port"
 	"bailiff/runtime/ledger"
 	"bailiff/vm/amount"
 )
@@ -21,7 +24,7 @@ import (
 func TestPlain(t *testing.T) {
 	_, missing := os.Open("gone.md")
 	_, listening := net.Listen("tcp", "192.0.2.1:1")
-	closed := closedPort(t)
+	closed := port.Closed(t)
 	_, refused := http.Get("http://" + closed + "/v1/holds")
 	_, parsed := amount.Parse("0.5 ETH", 18)
 	for _, c := range []struct {
@@ -40,33 +43,22 @@ func TestPlain(t *testing.T) {
 		{fmt.Errorf("the month ledger: invalid: is kept: %w", ledger.ErrNotFound), "the month ledger: invalid: is kept: not found"},
 		{ledger.ErrLocked, "locked by another process"},
 		{parsed, "not a plain decimal: write digits, or digits.digits, without sign, exponent, separator or space"},
-		{fail("the file %v", missing), "the file gone.md: no such file or directory"},
+		{cli.Fail("the file %v", missing), "the file gone.md: no such file or directory"},
 		{context.Canceled, "context canceled"},
 	} {
-		if got := plain(c.err); got != c.want {
+		if got := cli.Plain(c.err); got != c.want {
 			t.Errorf("%v: %q, and not %q", c.err, got, c.want)
 		}
 	}
-	if got := plainf("%s: %v (%d)", "a", missing, 1); got != "a: gone.md: no such file or directory (1)" {
+	if got := cli.Plainf("%s: %v (%d)", "a", missing, 1); got != "a: gone.md: no such file or directory (1)" {
 		t.Error(got)
 	}
-}
-
-// closedPort is an address of this machine where nothing listens.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // TestLayers: every package of the project whose errors begin with its name is known as a layer.
 func TestLayers(t *testing.T) {
 	named := regexp.MustCompile(`(?:errors\.New|fmt\.Errorf)\("([a-z]+: )`)
-	known, seen := strings.Join(layers, ""), 0
+	known, seen := strings.Join(cli.Layers, ""), 0
 	for _, folder := range []string{"grammar", "compiler", "vm", "runtime"} {
 		err := filepath.WalkDir(filepath.Join("../..", folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "ledgertest") {
@@ -97,10 +89,10 @@ func TestMessagesHaveNoLayers(t *testing.T) {
 		t.Log("as root some folders can be written to that others can't")
 	}
 	t.Chdir(t.TempDir())
-	for _, name := range settingTable {
-		t.Setenv(name.name, "")
+	for _, name := range settings.Table {
+		t.Setenv(name.Name, "")
 	}
-	closed := closedPort(t)
+	closed := port.Closed(t)
 	for name, text := range map[string]string{"file": "x", "policy.md": "version: 1.0.0\n\n## tool_calls\nallowed: bash\n", "intent.json": "{"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -115,12 +107,12 @@ func TestMessagesHaveNoLayers(t *testing.T) {
 			t.Setenv(name, value)
 		}
 		var out, problems strings.Builder
-		code := run(strings.Fields(strings.ReplaceAll(line, "CLOSED", closed)), streams{strings.NewReader(""), &out, &problems})
+		code := run(strings.Fields(strings.ReplaceAll(line, "CLOSED", closed)), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems})
 		for setting := range strings.FieldsSeq(environment) {
 			name, _, _ := strings.Cut(setting, "=")
 			t.Setenv(name, "")
 		}
-		if code == exitDone || problems.Len() == 0 {
+		if code == cli.ExitDone || problems.Len() == 0 {
 			t.Errorf("%s: exit code %d, %q", row, code, problems.String())
 		}
 		for _, fault := range layerFaults(problems.String()) {
@@ -168,7 +160,7 @@ func layerFaults(text string) (faults []string) {
 		if found := systemCall.FindString(line); found != "" {
 			faults = append(faults, "a system call: "+found)
 		}
-		for _, layer := range layers {
+		for _, layer := range cli.Layers {
 			if layer != "invalid: " && strings.Contains(" "+line, " "+layer) { // "the key is invalid: …" is no layer
 				faults = append(faults, "a package: "+layer)
 			}

@@ -73,7 +73,7 @@ func buildPlugins(t *testing.T, edits ...func(t *testing.T, source string)) (fol
 	}
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	source := filepath.Join(folder, "src")
-	if err := os.CopyFS(source, os.DirFS(filepath.Join("examples", "plugins"))); err != nil {
+	if err := os.CopyFS(source, os.DirFS(filepath.Join("hook", "plugins"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, edit := range edits {

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/policy"
+	"bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
@@ -24,14 +27,18 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := ""
-	for line := range strings.Lines(string(exampleOf(t))) {
+	example, _, err := policy.StarterOf("trader")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(example)) {
 		if line != "\n" {
 			line = "    " + line
 		}
 		shown += line
 	}
 	if !strings.Contains(string(readme), shown) {
-		t.Error("the policy in README.md is not cmd/bailiff/example/warranty.md, indented by four spaces")
+		t.Error("the policy in README.md is not cmd/bailiff/policy/example/warranty.md, indented by four spaces")
 	}
 }
 
@@ -124,7 +131,7 @@ func boundOf(b metrics.Budget) string {
 func documentFaults(line string) (faults []string) {
 	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return !(r == '_' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') }) {
 		family := strings.HasSuffix(word, "_") && strings.Contains(line, word+"<chainId>")
-		if strings.HasPrefix(word, "SVC_") && rowOf(word) == nil && !family && !isCode(word) && len(unknownSettings([]string{word + "="})) > 0 {
+		if strings.HasPrefix(word, "SVC_") && settings.RowOf(word) == nil && !family && !isCode(word) && len(settings.Unknown([]string{word + "="})) > 0 {
 			faults = append(faults, "no setting "+word)
 		}
 	}
@@ -153,7 +160,7 @@ func commandFaults(words []string) (faults []string) {
 		name = append(name, words[1])
 	}
 	var help, problems strings.Builder
-	if run(append(name, "--help"), streams{strings.NewReader(""), &help, &problems}) != exitDone {
+	if run(append(name, "--help"), cli.Streams{In: strings.NewReader(""), Out: &help, Err: &problems}) != cli.ExitDone {
 		return []string{"no command bailiff " + strings.Join(name, " ") + ": " + problems.String()}
 	}
 	for _, word := range words {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"bailiff/fuzz/kit/certificate"
 	"bailiff/fuzz/kit/port"
 )
 
@@ -141,4 +142,10 @@ func flip(ts *testscript.TestScript, _ bool, args []string) {
 		text[20] ^= 1
 		ts.Check(os.WriteFile(name, text, 0o600))
 	}
+}
+
+// certify makes an authority and certificates by it: certify CA NAME... writes CA.pem, and for each name NAME.pem and
+// NAME.key.
+func certify(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(certificate.Make(ts.MkAbs("."), args[0], args[1:]...))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bailiff/cmd/bailiff/serve"
 	"debug/elf"
 	"encoding/json"
 	"fmt"
@@ -33,8 +34,8 @@ func printTimers() {
 	if self, err := os.Executable(); err == nil && slices.Contains(os.Args, "--refuse") {
 		os.Chmod(self, 0o600)
 	}
-	relaxTimers()
-	of := timers{Process: os.Getpid(), Arguments: os.Args[1:], Marker: os.Getenv(timersRelaxed)}
+	serve.RelaxTimers()
+	of := timers{Process: os.Getpid(), Arguments: os.Args[1:], Marker: os.Getenv(serve.TimersRelaxed)}
 	for i := range of.Slacks {
 		made := make(chan struct{})
 		go func() {
@@ -54,7 +55,7 @@ func printTimers() {
 // said runs a command that ends in printTimers, with that marker.
 func said(t *testing.T, command *exec.Cmd, marker string) (got timers) {
 	t.Helper()
-	command.Env = append(os.Environ(), timersRelaxed+"="+marker)
+	command.Env = append(os.Environ(), serve.TimersRelaxed+"="+marker)
 	printed, err := command.CombinedOutput()
 	if err != nil || json.Unmarshal(printed, &got) != nil {
 		t.Fatalf("%v: %s", err, printed)
@@ -69,7 +70,7 @@ func TestRelaxTimers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for marker, slack := range map[string]int{"": max(inherited, timerSlack), "1": inherited} {
+	for marker, slack := range map[string]int{"": max(inherited, serve.TimerSlack), "1": inherited} {
 		command := exec.Command("timers", "serve", "two words", "")
 		got := said(t, command, marker)
 		want := timers{Process: command.Process.Pid, Arguments: command.Args[1:], Slacks: [2]int{slack, slack}}

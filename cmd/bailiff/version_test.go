@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/cmd/bailiff/cli"
 	"bailiff/compiler"
 	"bailiff/vm"
 )
@@ -30,11 +31,11 @@ func TestBuildFrom(t *testing.T) {
 		"a release":        {&debug.BuildInfo{GoVersion: "go1", Main: debug.Module{Version: "v1.2.3"}, Settings: vcs("false")}, "bailiff v1.2.3\ncommit abc\ngo     go1\nengine " + engine, "abc"},
 		"a changed tree":   {&debug.BuildInfo{GoVersion: "go1", Main: debug.Module{Version: "v1.2.3+dirty"}, Settings: vcs("true")}, "bailiff v1.2.3+dirty\ncommit abc (modified)\ngo     go1\nengine " + engine, ""},
 	} {
-		b := buildFrom(row.info)
+		b := cli.BuildFrom(row.info)
 		if b.String() != row.want {
 			t.Errorf("%s: %q, want %q", name, b, row.want)
 		}
-		commit, at := b.bound()
+		commit, at := b.Bound()
 		if commit != row.bound || at.Equal(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)) != (row.bound != "") {
 			t.Errorf("%s: bound to %q of %v, want %q", name, commit, at, row.bound)
 		}
@@ -45,7 +46,7 @@ func TestBuildFrom(t *testing.T) {
 func TestVersion(t *testing.T) {
 	printed := func(arguments ...string) string {
 		var out, errors bytes.Buffer
-		if code := run(arguments, streams{strings.NewReader(""), &out, &errors}); code != exitDone || errors.Len() > 0 {
+		if code := run(arguments, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errors}); code != cli.ExitDone || errors.Len() > 0 {
 			t.Fatalf("%v: exit code %d, %s", arguments, code, &errors)
 		}
 		return out.String()
@@ -57,7 +58,7 @@ func TestVersion(t *testing.T) {
 	if flag := printed("--version"); flag != command {
 		t.Errorf("--version prints %q, and version %q", flag, command)
 	}
-	var build buildInfo
+	var build cli.BuildInfo
 	if err := json.Unmarshal([]byte(printed("version", "--json")), &build); err != nil || build.String()+"\n" != command {
 		t.Errorf("version --json: %+v, %v; version prints %q", build, err, command)
 	}

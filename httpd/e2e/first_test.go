@@ -20,7 +20,7 @@ import (
 	"bailiff/runtime/attest/peer"
 )
 
-const examplePolicy = "../../cmd/bailiff/example/warranty.md"
+const examplePolicy = "../../cmd/bailiff/policy/example/warranty.md"
 
 const transfer = `{"framework":"custom","agentId":"trader-1","chainId":8453,
 "txCommit":"b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c",

@@ -143,7 +143,7 @@ var Hosts = []Host{
 	},
 }
 
-// Plugins are the hosts that have no hooks, but plugins: those of cmd/bailiff/examples/plugins write the event and read the
+// Plugins are the hosts that have no hooks, but plugins: those of cmd/bailiff/hook/plugins write the event and read the
 // answer, and let a call run on nothing but {}.
 var Plugins = []Host{
 	{

@@ -149,7 +149,7 @@ func TestCover(t *testing.T) {
 
 // FuzzParse: whatever is in a file, it is read or refused with its name, and what is read can be run.
 func FuzzParse(f *testing.F) {
-	example, err := os.ReadFile("../../cmd/bailiff/example/warranty.test.yaml")
+	example, err := os.ReadFile("../../cmd/bailiff/policy/example/warranty.test.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -2,7 +2,9 @@
 package page
 
 import (
+	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -23,13 +25,28 @@ func Hold(t testing.TB, path, name, by, text string) {
 		t.Fatalf("%s has no part %s", path, name)
 	}
 	want := before + start + text + "\n<!-- /" + name + " -->" + after
+	hold(t, path, string(content), want, by)
+}
+
+// Whole holds a whole page to text, as [Hold] does a part.
+func Whole(t testing.TB, path, by, text string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	hold(t, path, string(content), text, by)
+}
+
+func hold(t testing.TB, path, content, want, by string) {
+	t.Helper()
 	switch rewrite := flag.Lookup("rewrite"); {
-	case want == string(content):
+	case want == content:
 	case rewrite != nil && rewrite.Value.String() == "true":
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s, %s: differs from what the test found; run %s", path, name, by)
+		t.Errorf("%s differs from what the test found; run %s", path, by)
 	}
 }

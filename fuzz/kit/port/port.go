@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"testing"
 )
 
 // Ports from which Free draws. They are below those that Linux, macOS and Windows give to outgoing connections and to
@@ -38,4 +39,15 @@ func Free() (string, error) {
 func FreeAddress() (string, error) {
 	port, err := Free()
 	return net.JoinHostPort("127.0.0.1", port), err
+}
+
+// Closed returns an address of this machine where nothing listens.
+func Closed(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
 }

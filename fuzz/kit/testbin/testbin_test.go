@@ -32,7 +32,7 @@ func TestTrack(t *testing.T) {
 	}
 	for _, line := range []string{
 		"open " + filepath.Join(root, "cmd", "bailiff"), "open " + filepath.Join(root, "httpd"), "open " + filepath.Join(root, "vm", "amount"),
-		"stat " + filepath.Join(root, "go.mod"), "stat " + filepath.Join(root, "cmd", "bailiff", "example", "warranty.md"),
+		"stat " + filepath.Join(root, "go.mod"), "stat " + filepath.Join(root, "cmd", "bailiff", "policy", "example", "warranty.md"),
 	} {
 		if !strings.Contains(string(text), line+"\n") {
 			t.Errorf("what was looked at lacks %q", line)

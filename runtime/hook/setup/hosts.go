@@ -19,6 +19,9 @@ const (
 	Managed Scope = "managed"
 )
 
+// Scopes are all scopes, the strongest first.
+var Scopes = []Scope{Managed, User, Project}
+
 // form is the language of a settings file.
 type form int
 

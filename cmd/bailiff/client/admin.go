@@ -1,0 +1,248 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"bailiff/cmd/bailiff/cli"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/evidence"
+	"bailiff/runtime/ledger"
+	pebbleledger "bailiff/runtime/ledger/pebble"
+	"bailiff/runtime/metrics"
+)
+
+// Admin is what the operator's commands need. The service's own ledger has it, and so has the admin socket of a
+// service that runs.
+type Admin interface {
+	CreateKey(context.Context, authority.NewKey) (authority.KeyView, error)
+	Keys(context.Context) ([]authority.KeyView, error)
+	RevokeKey(context.Context, string) (authority.KeyView, error)
+	SetPlan(ctx context.Context, id, plan string) (authority.KeyView, error)
+	ChangeScopes(ctx context.Context, id string, change authority.ScopeChange) (authority.KeyView, error)
+	Usage(ctx context.Context, month string) ([]authority.UsageView, error)
+	Deployments(ctx context.Context, keyID string) ([]authority.DeploymentView, error)
+	Holds(context.Context) ([]authority.HoldView, error)
+	AcceptClock(context.Context) (authority.ClockView, error)
+	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
+	Limits(ctx context.Context, keyID string) (*authority.LimitsView, error)
+	Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error)
+	Pins(ctx context.Context, query authority.PinQuery) ([]authority.KeyPinView, error)
+	AcceptTool(ctx context.Context, choice authority.PinChoice) (authority.KeyPinView, error)
+	ForgetTools(ctx context.Context, choice authority.PinChoice) (authority.PinQuery, error)
+}
+
+// presence says what to do where the data folder holds no ledger.
+type presence bool
+
+const (
+	MustExist presence = false // a question about nothing is most likely asked in the wrong folder
+	mayCreate presence = true
+)
+
+// WithAdmin calls use with the service that runs on the data folder or, where none does, with the ledger there.
+func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Admin) error) error {
+	s, err := cmdsettings.Read(os.Environ())
+	if err != nil {
+		return cli.Usage("%v", err)
+	}
+	ctx := context.Background()
+	if remote := DialAdmin(s.AdminSocket()); remote != nil {
+		return use(ctx, remote)
+	}
+	if _, err := os.Stat(s.LedgerPath()); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return cli.Hidden(err)
+		}
+		if ledgerIs == MustExist {
+			return cli.Fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s["SVC_DATA_DIR"])
+		}
+		fmt.Fprintln(std.Err, "bailiff: making new data in", s["SVC_DATA_DIR"])
+	}
+	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
+		return err
+	}
+	l, err := OpenLedger(s, nil, nil)
+	if err != nil {
+		return err
+	}
+	err = use(ctx, &authority.Admin{
+		Ledger: l, Environment: s["SVC_ENV"], Hosted: s.Hosted(), Clock: clock.System(), Random: rand.Reader,
+	})
+	if closing := l.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// OpenLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, and counts what is
+// made durable.
+func OpenLedger(s cmdsettings.Settings, errorf func(format string, arguments ...any), counts *metrics.Metrics) (ledger.Ledger, error) {
+	return pebbleledger.Open(s.LedgerPath(), pebbleledger.Options{
+		Random: rand.Reader, AdminSocket: s.AdminSocket(), Errorf: errorf, Observer: counts, Clock: clock.System(),
+	})
+}
+
+// adminTimeout bounds one call to a service, which answers when its disk has.
+const adminTimeout = 30 * time.Second
+
+// remoteAdmin talks to the admin socket of a service.
+type remoteAdmin struct{ client *http.Client }
+
+// DialAdmin returns an admin if a service answers on the socket, and nil where none does.
+func DialAdmin(socket string) *remoteAdmin {
+	connection, err := net.Dial("unix", socket)
+	if err != nil {
+		return nil
+	}
+	connection.Close()
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}
+	return &remoteAdmin{&http.Client{Timeout: adminTimeout, Transport: &http.Transport{DialContext: dial}}}
+}
+
+// CreateKey makes a key.
+func (r *remoteAdmin) CreateKey(ctx context.Context, request authority.NewKey) (view authority.KeyView, err error) {
+	err = r.call(ctx, "POST", "/keys", request, &view)
+	return view, err
+}
+
+// Keys lists the keys.
+func (r *remoteAdmin) Keys(ctx context.Context) (views []authority.KeyView, err error) {
+	err = r.call(ctx, "GET", "/keys", nil, &views)
+	return views, err
+}
+
+// RevokeKey revokes a key.
+func (r *remoteAdmin) RevokeKey(ctx context.Context, id string) (view authority.KeyView, err error) {
+	err = r.call(ctx, "DELETE", "/keys/"+url.PathEscape(id), nil, &view)
+	return view, err
+}
+
+// SetPlan sets the plan of a key.
+func (r *remoteAdmin) SetPlan(ctx context.Context, id, plan string) (view authority.KeyView, err error) {
+	err = r.call(ctx, "PUT", "/keys/"+url.PathEscape(id)+"/plan", map[string]string{"plan": plan}, &view)
+	return view, err
+}
+
+// ChangeScopes gives a key scopes, and takes some away.
+func (r *remoteAdmin) ChangeScopes(ctx context.Context, id string, change authority.ScopeChange) (view authority.KeyView, err error) {
+	err = r.call(ctx, "PUT", "/keys/"+url.PathEscape(id)+"/scopes", change, &view)
+	return view, err
+}
+
+// Usage returns a month's usage of all keys.
+func (r *remoteAdmin) Usage(ctx context.Context, month string) (views []authority.UsageView, err error) {
+	query := url.Values{}
+	if month != "" {
+		query.Set("month", month)
+	}
+	err = r.call(ctx, "GET", "/usage?"+query.Encode(), nil, &views)
+	return views, err
+}
+
+// Deployments lists the deployments of a key.
+func (r *remoteAdmin) Deployments(ctx context.Context, keyID string) (views []authority.DeploymentView, err error) {
+	err = r.call(ctx, "GET", "/deployments/"+url.PathEscape(keyID), nil, &views)
+	return views, err
+}
+
+// Holds lists the holds.
+func (r *remoteAdmin) Holds(ctx context.Context) (views []authority.HoldView, err error) {
+	err = r.call(ctx, "GET", "/holds", nil, &views)
+	return views, err
+}
+
+// Events returns a page of the events of a key or, where that is empty, of all.
+func (r *remoteAdmin) Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error) {
+	values := EncodeQuery(query)
+	if keyID != "" {
+		values.Set("key", keyID)
+	}
+	view := new(authority.EventsView)
+	return view, r.call(ctx, "GET", "/events?"+values.Encode(), nil, view)
+}
+
+// Limits asks the service for what is left of a key's limits.
+func (r *remoteAdmin) Limits(ctx context.Context, keyID string) (*authority.LimitsView, error) {
+	view := new(authority.LimitsView)
+	return view, r.call(ctx, "GET", "/limits/"+url.PathEscape(keyID), nil, view)
+}
+
+// Evidence asks the service for the evidence for an event.
+func (r *remoteAdmin) Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error) {
+	bundle := new(evidence.Bundle)
+	values := url.Values{}
+	if keyID != "" {
+		values.Set("key", keyID)
+	}
+	return bundle, r.call(ctx, "GET", "/evidence/"+url.PathEscape(id)+"?"+values.Encode(), nil, bundle)
+}
+
+// Pins lists pins.
+func (r *remoteAdmin) Pins(ctx context.Context, query authority.PinQuery) (views []authority.KeyPinView, err error) {
+	values := url.Values{"key": {query.KeyID}, "server": {query.Server}, "tool": {query.Tool}}
+	err = r.call(ctx, "GET", "/pins?"+values.Encode(), nil, &views)
+	return views, err
+}
+
+// AcceptTool accepts the definition of a tool.
+func (r *remoteAdmin) AcceptTool(ctx context.Context, choice authority.PinChoice) (view authority.KeyPinView, err error) {
+	err = r.call(ctx, "POST", "/pins/accept", choice, &view)
+	return view, err
+}
+
+// ForgetTools gives up pins.
+func (r *remoteAdmin) ForgetTools(ctx context.Context, choice authority.PinChoice) (forgotten authority.PinQuery, err error) {
+	err = r.call(ctx, "POST", "/pins/forget", choice, &forgotten)
+	return forgotten, err
+}
+
+// AcceptClock has the service accept its clock.
+func (r *remoteAdmin) AcceptClock(ctx context.Context) (view authority.ClockView, err error) {
+	err = r.call(ctx, "POST", "/clock/accept", nil, &view)
+	return view, err
+}
+
+// call sends one request and reads its answer, or the refusal's message as an error.
+func (r *remoteAdmin) call(ctx context.Context, method, path string, body, answer any) error {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://admin"+path, bytes.NewReader(encoded))
+	if err != nil {
+		return err
+	}
+	response, err := r.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode >= 300 {
+		refusal := struct{ Message string }{}
+		if json.Unmarshal(text, &refusal) != nil || refusal.Message == "" {
+			refusal.Message = response.Status
+		}
+		return cli.Fail("the service refused: %s", cli.WithoutLayer(refusal.Message))
+	}
+	return json.Unmarshal(text, answer)
+}

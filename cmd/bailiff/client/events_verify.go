@@ -1,0 +1,157 @@
+package client
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"bailiff/cmd/bailiff/cli"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/ledger"
+	pebbleledger "bailiff/runtime/ledger/pebble"
+)
+
+type eventsVerifyCommand struct {
+	Checkpoint   string `help:"The signed checkpoint; without it the one in SVC_DATA_DIR, which whoever changed the record could have changed back to an older one." placeholder:"FILE"`
+	JWKS         string `name:"jwks" help:"File of the Ed25519 key set (/.well-known/jwks.json) instead of the service's own keys." placeholder:"FILE"`
+	PQCKeys      string `name:"pqc-keys" help:"File of the ML-DSA-65 key set (/v1/pqc-keys), with --jwks." placeholder:"FILE"`
+	NoCheckpoint bool   `help:"Verify the chain alone; what was cut off at its end is not found then."`
+}
+
+// Help says what is verified.
+func (c *eventsVerifyCommand) Help() string {
+	return `Reads every record below SVC_DATA_DIR (default: data), which no service may have open: stop it, or verify a copy.
+Edits, gaps and exchanged records break the chain of hashes; a signed checkpoint that was kept elsewhere shows also
+whether records were cut off, or the whole chain made anew. Nothing is changed.`
+}
+
+// Run verifies the chain and holds it against the checkpoint.
+func (c *eventsVerifyCommand) Run(std cli.Streams) error {
+	s, err := cmdsettings.Read(os.Environ())
+	if err != nil {
+		return cli.Usage("%v", err)
+	}
+	if DialAdmin(s.AdminSocket()) != nil {
+		return cli.Fail("a service runs on %s; stop it first, or verify a copy of its data", s["SVC_DATA_DIR"])
+	}
+	kept, err := c.checkpoint(s)
+	if err != nil {
+		return err
+	}
+	chain, err := pebbleledger.VerifyChain(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, kept.LSN)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && cli.IsMissing(s.LedgerPath()): // otherwise it is one of the record's files that is gone
+		return cli.Fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s["SVC_DATA_DIR"])
+	case errors.Is(err, ledger.ErrLocked):
+		return cli.Fail("a service has %s open; stop it first, or verify a copy of its data", s.LedgerPath())
+	case cli.OfTheSystem(err):
+		return cli.Fail("the record can't be read, so nothing is known of it: %v; run this as the owner of the data, or on a copy that can be written to", err)
+	case err != nil:
+		return cli.Fail("the record is NOT what was written: %v (%d records before that are whole)", err, chain.Head.LSN)
+	}
+	if err := Fits(chain, kept, c.NoCheckpoint); err != nil {
+		return err
+	}
+	if chain.SnapshotChanged {
+		return cli.Fail("the snapshot was CHANGED: the record is whole, and comes to something else; remove %s, which the service makes anew, "+
+			"and find out who changed it: limits may have been exceeded since", pebbleledger.SnapshotPath(s.LedgerPath()))
+	}
+	if chain.IndexChanged {
+		return cli.Fail("the index of keys was CHANGED: the record is whole, and comes to something else; remove %s, which the service makes anew, "+
+			"and find out who changed it: pages of a key's events may have missed some since", pebbleledger.IndexPath(s.LedgerPath()))
+	}
+	fmt.Fprintf(std.Out, "verified: %d records in %d groups, stream %x, head %x\n", chain.Records, chain.Groups, chain.Head.Stream, chain.Head.Hash)
+	if chain.Torn {
+		fmt.Fprintln(std.Out, "behind them is an unfinished group, as a crash leaves one; it was never acknowledged")
+	}
+	if chain.Snapshot > 0 {
+		fmt.Fprintf(std.Out, "the snapshot is what the first %d records come to\n", chain.Snapshot)
+	}
+	if chain.Index > 0 {
+		fmt.Fprintf(std.Out, "the index of keys is what the first %d records come to\n", chain.Index)
+	}
+	if !c.NoCheckpoint {
+		fmt.Fprintf(std.Out, "the checkpoint of %s at record %d fits; %d records came after it\n", kept.At.Format(time.RFC3339), kept.LSN, chain.Head.LSN-kept.LSN)
+	}
+	return nil
+}
+
+// Fits holds a whole chain against a checkpoint.
+func Fits(chain pebbleledger.Chain, kept attest.Checkpoint, alone bool) error {
+	switch {
+	case alone:
+		return nil
+	case chain.Head.LSN < kept.LSN:
+		return cli.Fail("records are MISSING: the chain ends at %d, and the checkpoint of %s is of %d", chain.Head.LSN, kept.At.Format(time.RFC3339), kept.LSN)
+	case chain.Head.Stream != kept.Stream:
+		return cli.Fail("the record is ANOTHER: its stream is %x, the checkpoint's %x", chain.Head.Stream, kept.Stream)
+	case !chain.Ends || chain.At != kept.Hash:
+		return cli.Fail("the record was CHANGED: up to %d it is whole, and not what the checkpoint of %s signed", kept.LSN, kept.At.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// checkpoint reads and verifies the checkpoint.
+func (c *eventsVerifyCommand) checkpoint(s cmdsettings.Settings) (attest.Checkpoint, error) {
+	if c.NoCheckpoint {
+		return attest.Checkpoint{}, nil
+	}
+	verifier, err := c.verifier(s)
+	if err != nil {
+		return attest.Checkpoint{}, err
+	}
+	path := c.Checkpoint
+	if path == "" {
+		path = s.CheckpointPath()
+	}
+	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
+	if err != nil {
+		return attest.Checkpoint{}, err
+	}
+	kept, err := verifier.Open(text)
+	if err != nil {
+		return kept, cli.Fail("%s: %v", path, err)
+	}
+	return kept, nil
+}
+
+// verifier has the service's own keys, or those of the two documents.
+func (c *eventsVerifyCommand) verifier(s cmdsettings.Settings) (*attest.CheckpointVerifier, error) {
+	switch {
+	case c.JWKS == "" && c.PQCKeys == "":
+		signer, err := ExistingSigner(s)
+		if err != nil {
+			return nil, err
+		}
+		return signer.CheckpointVerifier(), nil
+	case c.JWKS == "" || c.PQCKeys == "":
+		return nil, cli.Usage("give --jwks and --pqc-keys together")
+	}
+	jwks, err := cli.ReadFile(c.JWKS, maxKeySetBytes)
+	if err != nil {
+		return nil, err
+	}
+	pqcKeys, err := cli.ReadFile(c.PQCKeys, maxKeySetBytes)
+	if err != nil {
+		return nil, err
+	}
+	return attest.NewCheckpointVerifier(jwks, pqcKeys)
+}
+
+// ExistingSigner reads the service's signing keys, and makes none.
+func ExistingSigner(s cmdsettings.Settings) (*attest.Signer, error) {
+	if s["SVC_SIGNING_KEY_FILE"] == "" {
+		switch _, err := os.Stat(s.SigningKeyPath()); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, cli.Fail("there are no signing keys in %s; give --jwks and --pqc-keys", s["SVC_KEY_DIR"])
+		case err != nil:
+			return nil, cli.Fail("the signing keys can't be read: %v", err)
+		}
+		return attest.LoadOrCreate(s["SVC_KEY_DIR"], rand.Reader)
+	}
+	return attest.Load(s["SVC_SIGNING_KEY_FILE"])
+}

@@ -1,0 +1,42 @@
+package client
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"bailiff/compiler"
+	"bailiff/grammar"
+	"bailiff/vm"
+)
+
+// TestHeldAmounts: a hold's amounts are shown in units of people where its decimals are certain.
+func TestHeldAmounts(t *testing.T) {
+	compiled, found := compiler.Compile(grammar.NewSource("policy", []byte("version: 2.0.0\n\n## evm\nallowed_chains: 8453\nallowed_actions: wallet.transfer\nmax_transaction_eth: 1\ntoken.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\n")))
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	for _, c := range []struct {
+		intent, fee string
+		policy      *vm.Program
+		want        []string
+	}{
+		{`{"amount":"300000000000000000"}`, "", nil, []string{"amount: 0.3 ETH"}},
+		{`{"amount":"0"}`, "2000000000000000", nil, []string{"amount: 0 ETH", "gas: at most 0.002 ETH"}},
+		{`{"amount":"250000001","token":"usdc"}`, "", compiled.Program, []string{"amount: 250.000001 USDC"}},
+		{`{"amount":"250000001","token":"usdc"}`, "", nil, []string{`amount: 250000001 base units of "usdc"; give --policy FILE to see it in units of the token`}},
+		{`{"amount":"5","token":"dai"}`, "", compiled.Program, nil},                      // as it was sent
+		{`{"amount":"5","token":"dai","amount_unit":"base"}`, "", compiled.Program, nil}, // likewise
+		{`{"amount":"0.0000000000000000001"}`, "", nil, nil},                             // not an amount of ETH
+		{`{"command":"ls"}`, "", nil, nil},
+	} {
+		var out strings.Builder
+		if err := showAmounts(&out, &holdAnswer{Intent: json.RawMessage(`{"v":2,"intent":` + c.intent + `}`), MaxFeeBase: c.fee}, c.policy); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"); !slices.Equal(got, c.want) && out.String() != strings.Join(c.want, "") {
+			t.Errorf("%s: %q, and not %q", c.intent, got, c.want)
+		}
+	}
+}

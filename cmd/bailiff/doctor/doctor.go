@@ -1,0 +1,90 @@
+package doctor
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/client"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/runtime/clock"
+)
+
+type DoctorCommand struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// Help says what is looked at.
+func (c *DoctorCommand) Help() string {
+	return `Looks at the settings in the environment, and at what they name: the policy and its signature, signing keys, data,
+permissions, disk, clock, addresses, certificates, and the record's chain. Run it as the service's user, with the
+service's environment. It changes nothing. Where something is wrong the exit code is 1, and each finding says what to do.`
+}
+
+// The verdicts of findings.
+const (
+	Sound   = "ok"
+	Doubt   = "warning"
+	Trouble = "PROBLEM"
+)
+
+// Finding is what one look at something gave.
+type Finding struct {
+	Verdict string `json:"verdict"`
+	About   string `json:"about"`
+	Message string `json:"message"` // what is so and, unless that is sound, what to do
+}
+
+// Patient is what is examined.
+type Patient struct {
+	settings cmdsettings.Settings
+	Clock    clock.Clock
+	running  bool // a service runs on the data folder
+	Findings []Finding
+}
+
+func (p *Patient) Add(verdict, about, format string, arguments ...any) {
+	p.Findings = append(p.Findings, Finding{verdict, about, cli.Plainf(format, arguments...)})
+}
+
+// Run examines everything and prints what was found.
+func (c *DoctorCommand) Run(std cli.Streams) error {
+	p := &Patient{Clock: clock.System()}
+	s, err := cmdsettings.Read(os.Environ())
+	if err != nil {
+		p.Add(Trouble, "settings", "%v", err)
+		return c.Report(std, p)
+	}
+	p.settings = s
+	for _, name := range cmdsettings.Unknown(os.Environ()) {
+		p.Add(Doubt, "settings", "%s is no setting and is ignored; bailiff serve --help lists them", name)
+	}
+	p.running = client.DialAdmin(s.AdminSocket()) != nil
+	for _, examine := range []func(){
+		p.examineHosting, p.examineData, p.examineDisk, p.examineKeys, p.examineClock, p.examineAddresses, p.examineCertificates, p.examineRecord,
+	} {
+		examine()
+	}
+	return c.Report(std, p)
+}
+
+// report prints the findings; the exit code is 1 where one is a problem.
+func (c *DoctorCommand) Report(std cli.Streams, p *Patient) error {
+	code := cli.ExitDone
+	for _, f := range p.Findings {
+		if f.Verdict == Trouble {
+			code = cli.ExitFailed
+		}
+	}
+	if c.JSON {
+		if err := cli.PrintJSON(std.Out, p.Findings); err != nil {
+			return err
+		}
+		return cli.ExitWith(code)
+	}
+	for _, f := range p.Findings {
+		fmt.Fprintf(std.Out, "%-8s %-12s %s\n", f.Verdict, f.About, strings.Map(cli.KeepLines, f.Message))
+	}
+	return cli.ExitWith(code)
+}

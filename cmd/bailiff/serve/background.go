@@ -1,0 +1,164 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"bailiff/cmd/bailiff/cli"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/runtime/atomicfile"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/otlp"
+	"bailiff/runtime/webhook"
+)
+
+const (
+	// checkpointEvery is how often the signed checkpoint is renewed, where the ledger has moved.
+	checkpointEvery = 10 * time.Second
+	// dropEvery is how often policies that nobody has used for long are looked for.
+	dropEvery = time.Minute
+	// crowdedEvery is how often keys are looked for that have few counter groups left.
+	crowdedEvery = 10 * time.Second
+)
+
+// background is the work that goes on behind the servers.
+type background struct {
+	started bool
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	mutex   sync.Mutex
+	faults  []error
+}
+
+// start runs a task until its context ends; fault gets the error of one that ends before, and stop returns the others.
+func (b *background) start(ctx context.Context, task func(context.Context) error, fault func(error)) {
+	b.running.Go(func() {
+		err := task(ctx)
+		if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+			return
+		}
+		if ctx.Err() == nil {
+			fault(err)
+			return
+		}
+		b.mutex.Lock()
+		defer b.mutex.Unlock()
+		b.faults = append(b.faults, err)
+	})
+}
+
+// stop ends the tasks and waits for them, no longer than ctx lasts.
+func (b *background) stop(ctx context.Context) error {
+	if b.cancel == nil {
+		return nil
+	}
+	b.cancel()
+	ended := make(chan struct{})
+	go func() { b.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return errors.Join(b.faults...)
+}
+
+// startWork starts the deliveries of webhooks, which see to the expiry of holds too, the checkpoints, the dropping of
+// policies out of use, and the reloading of the default policy.
+func (r *service) startWork(hangUps <-chan os.Signal) error {
+	r.warnOfOutdatedHolds()
+	ctx, cancel := context.WithCancel(context.Background())
+	r.work.cancel, r.work.started = cancel, true
+	dispatcher := webhook.New(webhook.Config{
+		Ledger: r.ledger, AllowPrivate: r.settings.On("SVC_WEBHOOK_ALLOW_PRIVATE"), Calls: r.calls,
+		Log: r.log, Metrics: r.metrics, History: r.deliveries,
+	})
+	fault := func(err error) { r.failed <- err }
+	r.work.start(ctx, dispatcher.Run, fault)
+	r.work.start(ctx, every(checkpointEvery, r.renewCheckpoint), fault)
+	r.work.start(ctx, every(readyEvery, r.ready.look), fault)
+	r.work.start(ctx, every(clockEvery, r.watchClock), fault)
+	r.work.start(ctx, every(dropEvery, func(context.Context) error {
+		r.decider.DropUnused(r.clock())
+		return nil
+	}), fault)
+	r.work.start(ctx, r.reloadOn(hangUps), fault)
+	crowded := crowdedKeys{ledger: r.ledger, clock: r.clock, log: r.log}
+	r.work.start(ctx, every(crowdedEvery, crowded.look), fault)
+	if err := r.startExport(ctx, fault); err != nil {
+		return err
+	}
+	return errors.Join(r.metrics.Queue("webhook_outbox", dispatcher.Waiting), r.metrics.Queue("crowded_keys", crowded.count))
+}
+
+// startExport starts the sending of events by OTLP, where there is a collector.
+func (r *service) startExport(ctx context.Context, fault func(error)) error {
+	address := r.settings["SVC_OTLP_LOGS"]
+	if address == "" {
+		return nil
+	}
+	path := r.settings.OtlpPath()
+	kept, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("up to where events were sent by OTLP can't be read: %w", err)
+	}
+	headers, _ := cmdsettings.ParseHeaders(r.settings["SVC_OTLP_HEADERS"]) // isHeaders has passed them
+	if u, err := url.Parse(address); err == nil && u.Scheme == "http" && !cmdsettings.Loopback(u.Hostname()) {
+		r.log.Warn("events travel to the OTLP collector without TLS; use https unless the network is private", "host", u.Host)
+	}
+	exporter := otlp.New(otlp.Config{
+		Ledger: r.ledger, URL: address, Headers: headers, Version: cli.ThisBuild().Version, Kept: string(kept),
+		Keep: func(text string) error { return atomicfile.ReplacePrivate(path, []byte(text)) }, Log: r.log, Metrics: r.metrics,
+	})
+	r.work.start(ctx, exporter.Run, fault)
+	return r.metrics.OTLPWaiting(func() time.Duration {
+		oldest := exporter.Waiting()
+		if oldest.IsZero() {
+			return 0
+		}
+		return r.clock().Sub(oldest)
+	})
+}
+
+// warnOfOutdatedHolds tells of holds that expire because a newer release finds intents by another hash.
+func (r *service) warnOfOutdatedHolds() {
+	if n, err := r.ledger.OutdatedHolds(); err == nil && n > 0 {
+		r.log.Warn("open holds of an older release expire now: approvals are found by another hash; ask for these intents again", "holds", n)
+	}
+}
+
+// every returns a task that takes a step at once and then after each period, until one fails.
+func every(period time.Duration, step func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ticker := time.NewTicker(period)
+		defer ticker.Stop()
+		for {
+			if err := step(ctx); err != nil {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-ticker.C:
+			}
+		}
+	}
+}
+
+// renewCheckpoint writes the checkpoint, and says where it can't. Only where records are missing that is a failure.
+func (r *service) renewCheckpoint(ctx context.Context) error {
+	err := r.keepCheckpoint(ctx)
+	if errors.Is(err, errMissing) {
+		return err
+	}
+	if err != nil && !errors.Is(err, ledger.ErrUnavailable) && ctx.Err() == nil {
+		r.log.Error("the checkpoint can't be written", "path", r.settings.CheckpointPath(), "error", err)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"bailiff/runtime/atomicfile"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/ledger"
+)
+
+// errMissing says that the ledger is not, or not all of, what the last checkpoint signed: records are missing, whether
+// the disk lost them or somebody took them away. Limits would count anew, and revoked keys be good again, so a service
+// refuses to go on until its operator has decided.
+var errMissing = errors.New("records are missing")
+
+// proof says by what a start sees that no records are missing. The zero proof is the checkpoint in the data folder.
+type proof struct {
+	file string // a checkpoint that was kept elsewhere
+	none bool   // the operator has decided that none are
+}
+
+// checkRecord holds the ledger and the signing keys against what the last run signed, and signs how far the ledger has
+// come. What the last run left behind and is not there any more, or is not what it left, stops the start: records may be
+// missing then (decisions, section 7).
+func (r *service) checkRecord(ctx context.Context, by proof) error {
+	if err := r.checkSigner(); err != nil {
+		return err
+	}
+	head, err := r.durableHead(ctx)
+	if err != nil {
+		return err
+	}
+	if !by.none {
+		path := by.file
+		if path == "" {
+			path = r.settings.CheckpointPath()
+		}
+		if err := r.compare(path, head); err != nil && (by.file != "" || !errors.Is(err, fs.ErrNotExist) || r.servedBefore()) {
+			return err
+		}
+	}
+	return r.writeCheckpoint(head)
+}
+
+// servedBefore reports whether a service has run on this data before, which left a checkpoint then.
+func (r *service) servedBefore() bool {
+	_, err := os.Stat(r.settings.SignerPath())
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// remedy says how a service starts whose checkpoint is not there, or not good.
+const remedy = "put it back, or start with serve --checkpoint FILE, a copy that was kept elsewhere; " +
+	"if no record can be missing, start once with serve --no-checkpoint"
+
+// compare holds the head of the ledger against a checkpoint. The error wraps errMissing where the ledger does not reach
+// it, and fs.ErrNotExist where there is none.
+func (r *service) compare(path string, head ledger.Head) error {
+	kept, err := ReadCheckpoint(path, r.signer.CheckpointVerifier())
+	var unread *fs.PathError
+	switch {
+	case errors.As(err, &unread):
+		return fmt.Errorf("the last checkpoint can't be read, so missing records cannot be ruled out: %w; %s", err, remedy)
+	case err != nil:
+		return fmt.Errorf("the last checkpoint, %s, was altered or is another service's, so missing records cannot be ruled out: %w; %s", path, err, remedy)
+	case kept.Stream != head.Stream || kept.LSN > head.LSN || kept.LSN == head.LSN && kept.Hash != head.Hash:
+		return fmt.Errorf("%w: %s, signed at %s, is of record %d of the log %x, and the ledger ends at %d of %x; restore a newer backup, or start once with serve --no-checkpoint to go on without them",
+			errMissing, path, kept.At.Format(time.RFC3339), kept.LSN, kept.Stream, head.LSN, head.Stream)
+	}
+	return nil
+}
+
+// durableHead returns the end of the ledger, after everything in it has been made durable: what is deferred could be cut
+// off otherwise.
+func (r *service) durableHead(ctx context.Context) (ledger.Head, error) {
+	if err := r.ledger.Flush(ctx); err != nil {
+		return ledger.Head{}, err
+	}
+	return r.ledger.Head(ctx)
+}
+
+// keepCheckpoint signs how far the ledger has come while the service runs. The error wraps errMissing where the ledger
+// does not reach the checkpoint that is there. One that has vanished, or can't be verified, is replaced.
+func (r *service) keepCheckpoint(ctx context.Context) error {
+	head, err := r.durableHead(ctx)
+	if err != nil {
+		return err
+	}
+	err = r.compare(r.settings.CheckpointPath(), head)
+	switch {
+	case errors.Is(err, errMissing):
+		return err
+	case err != nil && r.signed.LSN > 0:
+		r.log.Error("the checkpoint was removed or changed while the service ran; it is written again", "path", r.settings.CheckpointPath(), "error", err)
+		r.signed = ledger.Head{}
+	}
+	return r.writeCheckpoint(head)
+}
+
+// writeCheckpoint signs a head, and records by which keys. It does nothing where that head is signed already, or the
+// ledger is empty.
+func (r *service) writeCheckpoint(head ledger.Head) error {
+	now := r.clock()
+	if head.LSN != 0 && r.signed != head {
+		if err := r.signHead(head, now); err != nil {
+			return err
+		}
+	}
+	r.checkpointed.Store(now.UnixNano())
+	return nil
+}
+
+func (r *service) signHead(head ledger.Head, now time.Time) error {
+	signed, err := r.signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: now})
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.ReplacePrivate(r.settings.CheckpointPath(), signed); err != nil {
+		return err
+	}
+	if err := r.recordSigner(); err != nil {
+		return err
+	}
+	r.signed = head
+	return nil
+}
+
+// checkSigner holds the signing keys against those that signed last, which may have been retired since.
+func (r *service) checkSigner() error {
+	path := r.settings.SignerPath()
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("which keys signed last can't be read: %w; make it readable for the service's user", err)
+	}
+	ids := strings.Fields(string(text))
+	if len(ids) != 2 || !r.signer.Lists(ids[0], ids[1]) {
+		return fmt.Errorf("the signing keys are %s and %s, and this data was signed last with %q (%s): relying parties would not know them; "+
+			"restore the key file, keep the old pair beside the new one as retired-SECONDS.pem, or remove %s if the keys were exchanged on purpose",
+			r.signer.KeyID(), r.signer.PQCKeyID(), clip(strings.Join(ids, " ")), path, path)
+	}
+	return nil
+}
+
+// clip shortens what a file contains for a message.
+func clip(text string) string { return text[:min(len(text), 200)] }
+
+// recordSigner records which keys sign, where that has changed.
+func (r *service) recordSigner() error {
+	path, ids := r.settings.SignerPath(), r.signer.KeyID()+"\n"+r.signer.PQCKeyID()+"\n"
+	if text, err := os.ReadFile(path); err == nil && string(text) == ids {
+		return nil
+	}
+	return atomicfile.ReplacePrivate(path, []byte(ids))
+}
+
+// ReadCheckpoint reads and verifies a signed checkpoint.
+func ReadCheckpoint(path string, verifier *attest.CheckpointVerifier) (attest.Checkpoint, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return attest.Checkpoint{}, err
+	}
+	return verifier.Open(text)
+}

@@ -1,0 +1,68 @@
+package serve
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestLeaving closes a listener while clients are connected whom nobody has accepted yet: each is, and nobody else is
+// connected meanwhile.
+func TestLeaving(t *testing.T) {
+	defer func(usual time.Duration) { leaveTime = usual }(leaveTime)
+	leaveTime = 2 * time.Second
+	listener, err := listenTCP("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe, err := listenTCP("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer probe.Close()
+	if err := stopConnecting(probe.(leavingListener).TCPListener); errors.Is(err, unix.EPERM) {
+		t.Skipf("this system lets only root filter a socket's packets: %v", err)
+	}
+	var waiting []net.Conn
+	for range 20 {
+		c, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		waiting = append(waiting, c)
+	}
+	var closing sync.WaitGroup
+	closing.Go(func() {
+		time.Sleep(leaveTime / 5)
+		if c, err := net.DialTimeout("tcp", listener.Addr().String(), leaveTime/5); err == nil {
+			c.Close()
+			t.Error("a client was connected to a listener that is being closed")
+		}
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				if !errors.Is(err, net.ErrClosed) {
+					t.Errorf("accept: %v", err)
+				}
+				return
+			}
+			_, _ = io.WriteString(c, "x") // whoever misses it says so below
+			c.Close()
+		}
+	})
+	if err := listener.Close(); err != nil {
+		t.Error(err)
+	}
+	closing.Wait()
+	for i, c := range waiting {
+		if got, err := io.ReadAll(c); string(got) != "x" {
+			t.Errorf("client %d: %q, %v", i, got, err)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/httpd"
+)
+
+// server is one of the service's HTTP servers with its listener.
+type server struct {
+	http interface {
+		Serve(net.Listener) error
+		Shutdown(context.Context) error
+	}
+	listener net.Listener
+}
+
+// shutDown stops servers at the same time, and finishes what is in flight.
+func shutDown(ctx context.Context, servers []server) error {
+	faults := make([]error, len(servers))
+	var all sync.WaitGroup
+	for i, one := range servers {
+		all.Go(func() {
+			if one.http != nil {
+				faults[i] = one.http.Shutdown(ctx)
+			}
+			one.listener.Close() // closed already, unless its server never ran
+		})
+	}
+	all.Wait()
+	return errors.Join(faults...)
+}
+
+// listenAPI opens the API's listener, and returns where its server belongs.
+func (r *service) listenAPI() (index int, err error) {
+	api, err := listenTCP(r.settings["SVC_LISTEN"])
+	if err != nil {
+		return 0, fmt.Errorf("SVC_LISTEN: %w", err)
+	}
+	r.address = api.Addr().String()
+	r.clients = append(r.clients, server{listener: steady(api, r.places, r.clock, r.log)})
+	return len(r.clients) - 1, nil
+}
+
+// listenBeside opens the listeners beside the API's: the API's socket, the internal one, the admin socket, the monitor, the profiler.
+func (r *service) listenBeside(config httpd.Config) error {
+	if err := r.listenSocket(config); err != nil {
+		return err
+	}
+	if r.settings["SVC_INTERNAL_LISTEN"] != "" {
+		internal, err := r.listenMutual()
+		if err != nil {
+			return fmt.Errorf("SVC_INTERNAL_LISTEN, _CERT, _KEY, _CA: %w", err)
+		}
+		r.clients = append(r.clients, server{httpd.NewInternal(r.decider, r.log), internal})
+	}
+	socket, err := listenPrivate(r.settings.AdminSocket())
+	if err != nil {
+		return fmt.Errorf("the admin socket: %w", err)
+	}
+	admin := httpd.NewAdmin(r.admin, r.log)
+	admin.GiveConsole(r.operating)
+	r.operator = append(r.operator, server{admin, steady(socket, nil, r.clock, r.log)})
+	monitor, err := r.listenMonitor()
+	if err != nil {
+		return err
+	}
+	if monitor != nil {
+		r.operator = append(r.operator, server{httpd.NewMonitor(r.metrics, r.ready.checks, r.log), monitor})
+	}
+	return r.listenProfiler()
+}
+
+// listenProfiler opens the listener of profiles, if there is to be one.
+func (r *service) listenProfiler() error {
+	address := r.settings["SVC_PPROF_LISTEN"]
+	if address == "off" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("SVC_PPROF_LISTEN: %w", err)
+	}
+	r.log.Warn("profiles are served without a key, and show what is in memory", "address", listener.Addr().String())
+	r.operator = append(r.operator, server{httpd.NewProfiler(r.log), listener})
+	return nil
+}
+
+// listenSocket opens the socket of the API, if there is to be one. Its server has limits, budgets and connections in common
+// with the other.
+func (r *service) listenSocket(config httpd.Config) error {
+	path := r.settings["SVC_LISTEN_UNIX"]
+	if path == "" {
+		return nil
+	}
+	socket, err := listenUnix(path, socketMode(r.settings["SVC_LISTEN_UNIX_MODE"]))
+	if err != nil {
+		return fmt.Errorf("SVC_LISTEN_UNIX: %w", err)
+	}
+	api, err := httpd.New(config)
+	if err != nil {
+		return errors.Join(err, socket.Close())
+	}
+	r.clients = append(r.clients, server{api, steady(socket, r.places, r.clock, r.log)})
+	return nil
+}
+
+// listenMonitor opens the listener of metrics, nil for none. Where somebody else has the default port, as
+// with several services on one machine, the service goes on without; an address that was asked for has to be free.
+func (r *service) listenMonitor() (net.Listener, error) {
+	address := r.settings["SVC_ADMIN_LISTEN"]
+	if address == "off" {
+		return nil, nil
+	}
+	listener, err := net.Listen("tcp", address)
+	switch {
+	case err == nil:
+		return listener, nil
+	case DoesWithout(address, err):
+		r.log.Warn("no metrics are served: the address is in use; set SVC_ADMIN_LISTEN to another, or to off", "address", address)
+		return nil, nil
+	}
+	return nil, fmt.Errorf("SVC_ADMIN_LISTEN: %w", err)
+}
+
+// DoesWithout reports whether a service goes on without metrics where it can't listen for who reads them.
+func DoesWithout(address string, err error) bool {
+	return address == cmdsettings.AdminListenDefault && errors.Is(err, syscall.EADDRINUSE)
+}
+
+// maxSocketPath is the longest path of a Unix socket on Linux, in bytes.
+const maxSocketPath = 107
+
+// CheckSocketPath says why a socket can't be made at a path.
+func CheckSocketPath(path string) error {
+	if len(path) > maxSocketPath {
+		return fmt.Errorf("its path %s has %d bytes, and %d are the most; use a shorter SVC_DATA_DIR or SVC_LISTEN_UNIX", path, len(path), maxSocketPath)
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
+		return fmt.Errorf("%s is in the way and is no socket; move it elsewhere", path)
+	}
+	return nil
+}
+
+// listenPrivate listens on a Unix socket that only this user can open. One that an earlier process left is
+// replaced: whoever holds the ledger owns the data folder.
+func listenPrivate(path string) (net.Listener, error) {
+	if err := CheckSocketPath(path); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	defer syscall.Umask(syscall.Umask(0o177))
+	return net.Listen("unix", path)
+}

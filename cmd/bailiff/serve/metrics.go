@@ -1,0 +1,53 @@
+package serve
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"time"
+
+	"bailiff/cmd/bailiff/cli"
+	"bailiff/runtime/gateway"
+	"bailiff/runtime/ledger"
+)
+
+// addGauges adds the metrics that are read from the service when they are asked for.
+func (r *service) addGauges() error {
+	mode, hosting := r.settings.RunsAs()
+	faults := []error{
+		r.metrics.BuildInfo(cli.ThisBuild().Metric()),
+		r.metrics.Mode(mode, hosting, r.settings["SVC_ENV"]),
+		r.metrics.ClockDoubt(func() bool { return r.guard.Doubt() != nil }),
+		r.metrics.LedgerRefusing(func() bool {
+			err := r.ledger.Health()
+			return errors.Is(err, ledger.ErrUnavailable) && !errors.Is(err, ledger.ErrBusy)
+		}),
+		r.metrics.CheckpointAge(func() time.Duration { return r.clock().Sub(time.Unix(0, r.checkpointed.Load())) }),
+		r.metrics.DiskFree(func() float64 {
+			free, err := freeBytes(r.settings["SVC_DATA_DIR"])
+			if err != nil {
+				return math.NaN()
+			}
+			return float64(free)
+		}),
+		r.metrics.Holds(func() (number int, oldest time.Duration) {
+			number, at, err := r.ledger.PendingHolds()
+			if err != nil || number == 0 {
+				return 0, 0
+			}
+			return number, r.clock().Sub(time.Unix(0, at))
+		}),
+	}
+	for _, check := range checkNames {
+		faults = append(faults, r.metrics.Ready(check, func() bool { return r.ready.passes(check) }))
+	}
+	for _, u := range r.settings.Upstreams() {
+		faults = append(faults, r.metrics.UpstreamFailures(u.Endpoint.String(), strconv.FormatUint(u.Chain, 10), r.failuresOf(u)))
+	}
+	return errors.Join(faults...)
+}
+
+// failuresOf returns what reads how often an upstream gave no answer.
+func (r *service) failuresOf(u gateway.Upstream) func() uint64 {
+	return func() uint64 { return r.gateway.Failures(u.Endpoint, u.Chain) }
+}

@@ -1,0 +1,78 @@
+package serve
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"path/filepath"
+	"testing"
+	"time"
+
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/fuzz/kit/certificate"
+)
+
+// TestMutual: whoever shows no certificate, or that of another authority, is told nothing by the internal endpoint.
+func TestMutual(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(certificate.Make(dir, "ca", "server", "client"), certificate.Make(dir, "others", "stranger")); err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	r := &service{log: noLog, clock: time.Now, settings: cmdsettings.Settings{
+		"SVC_INTERNAL_LISTEN": "127.0.0.1:0", "SVC_INTERNAL_CERT": at("server.pem"), "SVC_INTERNAL_KEY": at("server.key"), "SVC_INTERNAL_CA": at("ca.pem"),
+	}}
+	listener, err := r.listenMutual()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = connection.Write([]byte("secret"))
+			connection.Close()
+		}
+	}()
+	for name, row := range map[string]struct {
+		cert  string
+		most  uint16
+		wants string
+	}{
+		"a client":        {"client", tls.VersionTLS13, "secret"},
+		"a stranger":      {"stranger", tls.VersionTLS13, ""},
+		"nobody":          {"", tls.VersionTLS13, ""},
+		"an old protocol": {"client", tls.VersionTLS12, ""},
+	} {
+		config, err := MutualTLS(at("client.pem"), at("client.key"), at("ca.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.MinVersion, config.MaxVersion, config.Certificates = row.most, row.most, nil
+		if row.cert != "" {
+			pair, err := tls.LoadX509KeyPair(at(row.cert+".pem"), at(row.cert+".key"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Sent whatever authorities the server names, as a client that means ill would.
+			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+		}
+		if got := hear(listener.Addr().String(), config); got != row.wants {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+// hear returns what a listener says to whoever connects.
+func hear(address string, config *tls.Config) string {
+	connection, err := tls.Dial("tcp", address, config)
+	if err != nil {
+		return ""
+	}
+	defer connection.Close()
+	text, _ := io.ReadAll(connection) // ends with an error where the listener refuses
+	return string(text)
+}

@@ -1,0 +1,237 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"bailiff/cmd/bailiff/cli"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/httpd"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/authority"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/gateway"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/mask"
+	"bailiff/runtime/metrics"
+	"bailiff/runtime/system"
+	"bailiff/runtime/webhook"
+)
+
+// shutdownTimeout bounds how long the service takes to end, all in all.
+const shutdownTimeout = 20 * time.Second
+
+// collectAtPercent is how far the heap grows before it is collected, unless GOGC says otherwise. What lives is small,
+// the counters of some keys; what a request leaves behind is cheaper to collect seldom.
+const collectAtPercent = 800
+
+type serveCommand struct {
+	Checkpoint   string `help:"Hold the data against this checkpoint instead of the one in SVC_DATA_DIR." placeholder:"FILE" xor:"checkpoint"`
+	NoCheckpoint bool   `help:"Start although the checkpoint is missing or not good, having decided that no record is missing." xor:"checkpoint"`
+}
+
+// Help lists the environment variables.
+func (c *serveCommand) Help() string { return cmdsettings.Help() }
+
+// Run serves until SIGTERM or SIGINT.
+func (c *serveCommand) Run(std cli.Streams) error {
+	RelaxTimers()
+	s, err := cmdsettings.Read(os.Environ())
+	if err != nil {
+		return startup("%v", err)
+	}
+	return serve(s, serviceLog(std, s, os.Environ()), proof{c.Checkpoint, c.NoCheckpoint}, func(*service) error { return nil })
+}
+
+// serviceLog returns the log of a service, after warning of every name in environ that is most likely a misspelt setting.
+func serviceLog(std cli.Streams, s cmdsettings.Settings, environ []string) *slog.Logger {
+	options := &slog.HandlerOptions{Level: s.LogLevel(), ReplaceAttr: maskAttr}
+	var handler slog.Handler = slog.NewTextHandler(std.Err, options)
+	if s["SVC_LOG_FORMAT"] == "json" {
+		handler = slog.NewJSONHandler(std.Err, options)
+	}
+	log := slog.New(handler)
+	for _, name := range cmdsettings.Unknown(environ) {
+		log.Warn("unknown setting is ignored", "name", name)
+	}
+	return log
+}
+
+// maskAttr hides credentials in what a log line says.
+func maskAttr(_ []string, attr slog.Attr) slog.Attr {
+	switch attr.Value.Kind() {
+	case slog.KindString:
+		attr.Value = slog.StringValue(mask.Text(attr.Value.String()))
+	case slog.KindAny:
+		switch value := attr.Value.Any().(type) {
+		case *slog.Source, slog.Level:
+		default:
+			attr.Value = slog.StringValue(mask.Text(fmt.Sprintf("%+v", value)))
+		}
+	}
+	return attr
+}
+
+// startup is an error in the form of the specification's startup errors; the process exits with 1.
+func startup(format string, arguments ...any) error {
+	return &cli.Exit{Code: cli.ExitFailed, Message: cli.Plainf("[Svc] "+format, arguments...), Plain: true}
+}
+
+// service is a service that runs.
+type service struct {
+	settings     cmdsettings.Settings
+	log          *slog.Logger
+	clock        clock.Clock
+	calls        system.Calls   // with that clock
+	guard        *clock.Guarded // of clock
+	watch        clockWatch
+	ledger       ledger.Ledger
+	signer       *attest.Signer
+	metrics      *metrics.Metrics
+	deliveries   *webhook.History
+	boot         boot
+	signed       ledger.Head  // the head that the checkpoint in the data folder is of
+	checkpointed atomic.Int64 // when it last was of the end of the record: Unix nanoseconds
+	decider      *authority.Authority
+	gateway      *gateway.Gateway
+	ready        *readiness
+	admin        *authority.Admin
+	operating    *httpd.OperatorConsole // nil: there is none
+	clients      []server               // who asks from outside; stopped first
+	operator     []server               // Admin socket and monitor; stopped last
+	places       *places                // of the connections of clients
+	work         background
+	failed       chan error // of whatever can't go on
+	address      string     // where the API is
+}
+
+// serve starts the service, calls ready, and runs it until a signal comes or it fails.
+func serve(s cmdsettings.Settings, log *slog.Logger, by proof, ready func(*service) error) error {
+	if os.Getenv("GOMAXPROCS") == "" {
+		// One processor is stuck in fdatasync at nearly all times; twice the cores keep the others busy.
+		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAtPercent)
+	}
+	if _, err := memlimit.Set(); err != nil && !errors.Is(err, memlimit.ErrNoCgroup) && !errors.Is(err, memlimit.ErrCgroupsNotSupported) {
+		log.Warn("the memory limit of the control group can't be read; set GOMEMLIMIT to nine tenths of it", "error", err)
+	}
+	// Whoever reads the log may go, as tee does at Ctrl-C. Go ends a process that then writes to it.
+	signal.Ignore(syscall.SIGPIPE)
+	hangUps, stopHangUps := catchHangUps() // a signal that comes while the service starts reloads the policy once it has started
+	defer stopHangUps()
+	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	running, err := startUnless(signals.Done(), func() (*service, error) { return start(s, log, by) })
+	if err != nil {
+		return err
+	}
+	if err := ready(running); err != nil {
+		return errors.Join(err, running.close())
+	}
+	return running.run(signals, stop, hangUps)
+}
+
+// startUnless starts a service, or gives up on it when the process is asked to end: a large record takes its time to open,
+// and one on a full disk opens only when there is room. Nothing was answered by then, so that nothing has to be finished.
+func startUnless(asked <-chan struct{}, start func() (*service, error)) (*service, error) {
+	type result struct {
+		running *service
+		err     error
+	}
+	began := make(chan result, 1)
+	go func() {
+		running, err := start()
+		began <- result{running, err}
+	}()
+	select {
+	case r := <-began:
+		return r.running, r.err
+	case <-asked:
+		return nil, startup("asked to end while starting; nothing was served")
+	}
+}
+
+// start opens everything that a service needs. What fails here is a startup error.
+func start(s cmdsettings.Settings, log *slog.Logger, by proof) (*service, error) {
+	boot, err := ReadBoot(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
+		return nil, startup("the data folder can't be made: %v; SVC_DATA_DIR names it", err)
+	}
+	signer, err := readSigner(s)
+	if err != nil {
+		return nil, startup("signing keys: %v", err)
+	}
+	guard := clock.NewGuarded(TimeSources())
+	clock := clock.Clock(guard.Now)
+	proxies, _ := cmdsettings.ParsePrefixes(s["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
+	running := &service{
+		settings: s, log: log, clock: clock, calls: system.Real(clock), guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
+		places: newPlaces(clock, proxies), failed: make(chan error, 16),
+	}
+	if running.ledger, err = running.openLedger(); err != nil {
+		return nil, startup("%v", err)
+	}
+	debug.FreeOSMemory() // what replaying left behind would stay for long: the heap may grow many times over
+	if err := running.checkRecord(context.Background(), by); err != nil {
+		return nil, errors.Join(startup("%v", err), running.close())
+	}
+	if err := running.beginClock(context.Background()); err != nil {
+		return nil, errors.Join(startup("%v", err), running.close())
+	}
+	if err := running.wire(); err != nil {
+		return nil, errors.Join(startup("%v", err), running.close())
+	}
+	return running, nil
+}
+
+// readSigner reads the signing keys, and makes them in SVC_KEY_DIR where there are none.
+func readSigner(s cmdsettings.Settings) (*attest.Signer, error) {
+	if file := s["SVC_SIGNING_KEY_FILE"]; file != "" {
+		return attest.Load(file)
+	}
+	return attest.LoadOrCreate(s["SVC_KEY_DIR"], rand.Reader)
+}
+
+// run serves until signals ends or something fails, then finishes what is in flight. From then on stop has left signals
+// to do what they do by default. Each of hangUps reloads the default policy.
+func (r *service) run(signals context.Context, stop func(), hangUps <-chan os.Signal) error {
+	for _, one := range append(r.clients, r.operator...) {
+		go func() { r.failed <- one.http.Serve(one.listener) }()
+	}
+	if err := r.startWork(hangUps); err != nil {
+		return errors.Join(err, r.close())
+	}
+	r.announce()
+	return errors.Join(r.await(signals, stop), r.close())
+}
+
+// await returns when signals ends, or what has failed before.
+func (r *service) await(signals context.Context, stop func()) error {
+	select {
+	case <-signals.Done():
+		stop() // first of all: whoever reads the log may keep its next line waiting
+		r.log.Info("stopping; a second signal ends at once")
+		return nil
+	case fault := <-r.failed:
+		return fault
+	}
+}
+
+func (r *service) close() error { return r.closeWithin(shutdownTimeout) }

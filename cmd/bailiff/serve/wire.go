@@ -1,0 +1,251 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/client"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/httpd"
+	"bailiff/httpd/console"
+	"bailiff/runtime/authority"
+	"bailiff/runtime/budget"
+	"bailiff/runtime/gateway"
+	"bailiff/runtime/intent"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/reopen"
+	"bailiff/runtime/metrics"
+	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/webhook"
+)
+
+// maxLimitNames bounds how many sources, registering sources and keys are counted at once, each for itself, for the
+// windows' memory: beyond it requests of further ones are refused until others have left their windows.
+const maxLimitNames = 1 << 18
+
+// OpenLedger opens the ledger, in a way that opens it again when it has failed.
+func (r *service) openLedger() (ledger.Ledger, error) {
+	report := func(format string, arguments ...any) {
+		r.log.Error("store", "message", fmt.Sprintf(format, arguments...))
+	}
+	open := func() (ledger.Ledger, error) {
+		defer sayWhile(openPatience, openLogEvery, r.slowOpening)()
+		return client.OpenLedger(r.settings, report, r.metrics)
+	}
+	opened, err := reopen.Open(open, reopen.Options{Log: r.log, Random: r.calls.Random, Stuck: func(err error) {
+		r.failed <- fmt.Errorf("the ledger has failed and does not close, so it can't be opened again: %w", err)
+	}})
+	if err != nil {
+		return nil, err // not opened: a nil *reopen.Ledger would be no nil ledger.Ledger
+	}
+	return opened, nil
+}
+
+const (
+	// openPatience is how long the ledger may take to open before the log says so, and then every openLogEvery.
+	openPatience = 5 * time.Second
+	openLogEvery = time.Minute
+)
+
+// slowOpening says that the ledger does not open, and what most likely keeps it from that.
+func (r *service) slowOpening() {
+	free, err := freeBytes(r.settings["SVC_DATA_DIR"])
+	if err == nil && free < NoBytes {
+		r.log.Error("the ledger does not open, for its disk is full; make room, and it will", "path", r.settings.LedgerPath(), "freeMiB", free>>20)
+		return
+	}
+	r.log.Warn("the ledger is still being opened; a large one takes long", "path", r.settings.LedgerPath())
+}
+
+// sayWhile calls say when something takes longer than patience, and then again after each period, until it is done.
+func sayWhile(patience, period time.Duration, say func()) (done func()) {
+	ended := make(chan struct{})
+	go func() {
+		for wait := patience; ; wait = period {
+			select {
+			case <-ended:
+				return
+			case <-time.After(wait):
+				say()
+			}
+		}
+	}()
+	return func() { close(ended) }
+}
+
+// wire makes authority, gateway and servers, and opens their listeners.
+func (r *service) wire() error {
+	api, err := r.listenAPI()
+	if err != nil {
+		return err
+	}
+	stores, err := r.countLimits()
+	if err != nil {
+		return err
+	}
+	if r.decider, err = r.newAuthority(); err != nil {
+		return err
+	}
+	var invalid *authority.InvalidPolicy
+	if err := r.decider.BindDefault(context.Background()); errors.As(err, &invalid) {
+		return fmt.Errorf("%s: %w%s", r.settings["WARRANTY_PATH"], err, reportOf(invalid))
+	} else if err != nil {
+		return err
+	}
+	if r.gateway, err = r.newGateway(); err != nil {
+		return err
+	}
+	r.ready = r.newReadiness()
+	if err := r.addGauges(); err != nil {
+		return err
+	}
+	bodies := httpd.NewBodies(r.clock, r.log)
+	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, r.gateway.Answers)); err != nil {
+		return err
+	}
+	proxies, _ := cmdsettings.ParsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
+	commit, commitTime := cli.ThisBuild().Bound()
+	config := httpd.Config{
+		Authority: r.decider, Log: r.log, Clock: r.clock, Random: r.calls.Random, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
+		Commit: commit, CommitTime: commitTime,
+		Limits: r.settings.Limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: r.gateway,
+		Bodies: bodies, Ready: r.ready.checks,
+	}
+	if config.Console, err = r.newConsole(); err != nil {
+		return err
+	}
+	server, err := httpd.New(config)
+	if err != nil {
+		return err
+	}
+	r.clients[api].http = server
+	r.admin = &authority.Admin{
+		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Hosted: r.settings.Hosted(),
+		Decider: r.decider,
+	}
+	if err := r.listenConsole(); err != nil {
+		return err
+	}
+	return r.listenBeside(config)
+}
+
+// countBudget adds a budget of memory to the metrics. Nobody uses it yet.
+func (r *service) countBudget(as metrics.Budget, b *budget.Budget) error {
+	b.Exceeded = func() { r.metrics.Beyond(as) }
+	return r.metrics.Use(as, float64(b.Most), func() float64 { return float64(b.Held()) })
+}
+
+// newAuthority makes the authority.
+func (r *service) newAuthority() (*authority.Authority, error) {
+	s := r.settings
+	shims, err := ReadShims(s)
+	if err != nil {
+		return nil, fmt.Errorf("SVC_TRUSTED_SHIMS: %w", err)
+	}
+	mirror, err := newMirror(s)
+	if err != nil {
+		return nil, fmt.Errorf("SVC_MIRROR_CERT, _KEY, _CA: %w", err)
+	}
+	detail, err := authority.ParseEventDetail(s["SVC_EVENT_DETAIL"])
+	if err != nil {
+		return nil, fmt.Errorf("SVC_EVENT_DETAIL: %w", err)
+	}
+	return authority.New(authority.Config{
+		Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"],
+		Observe: s.Observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
+		Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Log: r.log, Metrics: r.metrics, Deliveries: r.deliveries,
+		Hosted: s.Hosted(), Policy: r.boot.Policy, Operator: r.boot.operator,
+		EventDetail: detail, RefuseRollback: s.On("SVC_REFUSE_ROLLBACK"), Deployments: s.Limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
+		Mirror: mirror, HoldWaits: r.places.holdWaits(),
+		CheckURL: func(ctx context.Context, url string) error {
+			return webhook.CheckURL(ctx, r.calls, url, s.On("SVC_WEBHOOK_ALLOW_PRIVATE"))
+		},
+	})
+}
+
+// newConsole makes the console of keys' holders, nil where it is switched off.
+func (r *service) newConsole() (*console.Console, error) {
+	if !r.settings.On("SVC_CONSOLE") {
+		return nil, nil
+	}
+	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: r.calls.Random, Log: r.log})
+	if err != nil {
+		return nil, err
+	}
+	return c, errors.Join(r.countBudget(metrics.ConsoleSessions, c.Memory()), r.metrics.Queue("console_sessions", c.Sessions), r.metrics.Queue("console_tails", c.Tails))
+}
+
+// listenConsole opens the listener of the operator's console, if there is to be one.
+func (r *service) listenConsole() error {
+	address := r.settings["SVC_CONSOLE_LISTEN"]
+	if address == "off" {
+		return nil
+	}
+	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: r.calls.Random, Log: r.log, Operator: r.admin})
+	if err != nil {
+		return err
+	}
+	listeners, err := listenLoopbacks(address)
+	if err != nil {
+		return fmt.Errorf("SVC_CONSOLE_LISTEN: %w", err)
+	}
+	if r.operating, err = httpd.NewOperatorConsole(c, listeners[0], r.log); err != nil {
+		return errors.Join(fmt.Errorf("SVC_CONSOLE_LISTEN: %w", err), closeAll(listeners))
+	}
+	for _, listener := range listeners {
+		r.operator = append(r.operator, server{r.operating, steady(listener, nil, r.clock, r.log)})
+	}
+	r.log.Info("serving the operator's console; open it with: bailiff console", "address", listeners[0].Addr().String())
+	return errors.Join(r.countBudget(metrics.OperatorSessions, c.Memory()), r.metrics.Queue("operator_console_sessions", c.Sessions), r.metrics.Queue("operator_console_tails", c.Tails))
+}
+
+// newGateway makes the gateway to the chains that have an upstream.
+func (r *service) newGateway() (*gateway.Gateway, error) {
+	s := r.settings
+	verifier, err := r.signer.Verifier(s["SVC_ISSUER"])
+	if err != nil {
+		return nil, err
+	}
+	points, err := gateway.ParseEntryPoints(s["SVC_ENTRY_POINTS"])
+	if err != nil {
+		return nil, err
+	}
+	return gateway.New(gateway.Config{
+		Verifier: verifier, Ledger: r.ledger, BootPolicy: r.boot.Text, Upstreams: s.Upstreams(),
+		Chains: cmdsettings.ParseChains(s["SVC_RPC_CHAINS"]), EntryPoints: points, MaxFees: s.MaxFees(), Environment: s["SVC_ENV"],
+		Observe: s.Observe(), Calls: r.calls, ClockDoubt: func() bool { return r.guard.Doubt() != nil }, Log: r.log,
+	})
+}
+
+// countLimits makes the stores of the rate limits, each with a metric of how many names it holds.
+func (r *service) countLimits() (httpd.Stores, error) {
+	sources, registrations, keys := ratelimit.NewMemory(maxLimitNames), ratelimit.NewMemory(maxLimitNames), ratelimit.NewMemory(maxLimitNames)
+	return httpd.Stores{Sources: sources, Registrations: registrations, Keys: keys}, errors.Join(
+		r.metrics.Queue("rate_limit_sources", sources.Names),
+		r.metrics.Queue("rate_limit_registrations", registrations.Names),
+		r.metrics.Queue("rate_limit_keys", keys.Names))
+}
+
+// publicURL is where clients reach the API; empty where nobody says so, and the address listened on is none to connect to.
+func (r *service) publicURL() string {
+	if set := r.settings["SVC_PUBLIC_URL"]; set != "" {
+		return set
+	}
+	if at, err := netip.ParseAddrPort(r.address); err == nil && at.Addr().IsUnspecified() {
+		return ""
+	}
+	return "http://" + r.address
+}
+
+// deployURL is what the activations of trusted shims have to be made for; empty, which refuses all, where the service does
+// not know its own address.
+func (r *service) deployURL() string {
+	if r.publicURL() == "" {
+		return ""
+	}
+	return r.publicURL() + "/v1/warranty/deploy"
+}
