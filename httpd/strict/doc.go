@@ -15,4 +15,9 @@
 //     to leave, gives them a moment to do so, and ends reads that take longer.
 //   - Logs (log.go): clients that fill the log, or put secrets into it, with malformed requests. [Logger] drops what fasthttp
 //     reports about single connections.
+//   - Slots (slots.go): clients that open connections until the process has no files left. [Slots] bounds connections in all and by
+//     source, and closes the one that is idle longest for a new one.
+//   - Retries (retry.go): a listener that ends because no file is left. [NewRetryingListener] waits instead.
+//   - Draining listeners (listen.go): connections that the kernel has made and no one has accepted yet would be reset when their
+//     listener closes. [Listen] accepts them first.
 package strict

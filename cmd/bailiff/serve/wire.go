@@ -12,6 +12,7 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
 	"bailiff/httpd/console"
+	"bailiff/httpd/strict"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
@@ -160,11 +161,19 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 		Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Log: r.log, Metrics: r.metrics, Deliveries: r.deliveries,
 		Hosted: s.Hosted(), Policy: r.boot.Policy, Operator: r.boot.operator,
 		EventDetail: detail, RefuseRollback: s.On("SVC_REFUSE_ROLLBACK"), Deployments: s.Limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
-		Mirror: mirror, HoldWaits: r.places.holdWaits(),
+		Mirror: mirror, HoldWaits: holdWaits(r.slots),
 		CheckURL: func(ctx context.Context, url string) error {
 			return webhook.CheckURL(ctx, r.calls, url, s.On("SVC_WEBHOOK_ALLOW_PRIVATE"))
 		},
 	})
+}
+
+// holdWaits is how many of the connections may wait for holds: a quarter, so that the others stay free for requests.
+func holdWaits(s *strict.Slots) int {
+	if s == nil {
+		return authority.MaxHoldWaits
+	}
+	return min(authority.MaxHoldWaits, max(1, s.Room()/4))
 }
 
 // newConsole makes the console of keys' holders, nil where it is switched off.
@@ -197,7 +206,7 @@ func (r *service) listenConsole() error {
 		return errors.Join(fmt.Errorf("SVC_CONSOLE_LISTEN: %w", err), closeAll(listeners))
 	}
 	for _, listener := range listeners {
-		r.operator = append(r.operator, server{r.operating, steady(listener, nil, r.clock, r.log)})
+		r.operator = append(r.operator, server{r.operating, strict.NewRetryingListener(listener, nil, r.clock, r.log)})
 	}
 	r.log.Info("serving the operator's console; open it with: bailiff console", "address", listeners[0].Addr().String())
 	return errors.Join(r.countBudget(metrics.OperatorSessions, c.Memory()), r.metrics.Queue("operator_console_sessions", c.Sessions), r.metrics.Queue("operator_console_tails", c.Tails))
