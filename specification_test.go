@@ -18,6 +18,7 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/fuzz/kit/page"
+	"bailiff/runtime/ledger/state"
 	"bailiff/vm/errcode"
 	"bailiff/vm/slot"
 )
@@ -53,12 +54,6 @@ var routes = []route{
 var adminRoutes = []struct{}{{"GET", "/planted/", "/plan", nil}}
 var Table = []Setting{{"SVC_PLANTED_" + chainSuffix, base, "planted setting", nil}, {"SVC_OTHER", unknown(), "", nil}}
 const chainSuffix = "<chainId>"
-const (
-	None    Kind = 0
-	Planted Kind = 99 // of no key
-	other        = 7
-)
-var names = map[kind]string{x.Planted: "planted.event"}
 
 // Planted layout:
 //
@@ -67,18 +62,18 @@ var names = map[kind]string{x.Planted: "planted.event"}
 	if got := fenced(s.comment("Planted layout")); got != "Planted layout:\n\n```\na = b\n```\n\n" {
 		t.Errorf("the layout is %q", got)
 	}
-	n := names{routes: s.routes(), admin: s.adminRoutes(), settings: s.settings(), kinds: s.kinds(), events: s.events()}
+	n := names{
+		routes: s.routes(), admin: s.adminRoutes(), settings: s.settings(),
+		kinds: []state.Description{{Number: 99, Event: "planted.event", About: "of no key", Fields: "a b"}, {Number: 100, Event: "planted.event"}},
+	}
 	text := n.page()
 	for _, row := range []string{
 		"| `PUT /v1/planted/{id}` | Plant. |", "| `GET /planted.json` | Planted document. |", "`GET /planted/{id}/plan`",
-		"| `SVC_PLANTED_<chainId>` | `/v1/planted` | planted setting |", "| `SVC_OTHER` | – |", "| 99 | `Planted` | of no key |", "`planted.event`",
+		"| `SVC_PLANTED_<chainId>` | `/v1/planted` | planted setting |", "| `SVC_OTHER` | – |", "| 99 | `planted.event` | a b | of no key |", "| 100 | `planted.event` | – | – |", "|---|\n| `planted.event` |\n\n",
 	} {
 		if !strings.Contains(text, row) {
 			t.Errorf("%s is not in the page:\n%s", row, text)
 		}
-	}
-	if strings.Contains(text, "`None`") || strings.Contains(text, "`other`") {
-		t.Errorf("a constant that is no kind of record is in the page:\n%s", text)
 	}
 	if got := missing("`PUT /v1/planted` and `## evm`", []string{"`PUT /v1/planted/{id}`", "`## evm`"}); len(got) != 1 {
 		t.Errorf("missing are %q, want the route alone", got)
@@ -152,7 +147,9 @@ type row []string
 
 // names are the names that the service has towards its users and its disk.
 type names struct {
-	routes, admin, settings, clients, kinds, events []row
+	routes, admin, settings, clients []row
+
+	kinds []state.Description // of records
 
 	keys    []compiler.Key
 	codes   []errcode.Info
@@ -162,20 +159,20 @@ type names struct {
 func readNames(t *testing.T) names {
 	t.Helper()
 	api, command := parsePackage(t, "httpd"), parsePackage(t, "cmd/bailiff/settings")
-	records, events := parsePackage(t, "runtime/ledger/state"), parsePackage(t, "runtime/eventjson")
+	records := parsePackage(t, "runtime/ledger/state")
 	n := names{
-		routes: api.routes(), admin: api.adminRoutes(), settings: command.settings(), clients: command.texts("clientVariables"), kinds: records.kinds(), events: events.events(),
+		routes: api.routes(), admin: api.adminRoutes(), settings: command.settings(), clients: command.texts("clientVariables"), kinds: state.Descriptions(),
 		keys: compiler.Schema(), codes: errcode.Table[:],
 	}
 	groups := parsePackage(t, "runtime/ledger/commit")
-	for _, layout := range []string{groups.comment("A group of version 2 "), records.comment("Encoding of a record.")} {
+	for _, layout := range []string{groups.comment("A group of version 2 "), records.comment("Encoding of a record:")} {
 		if layout == "" {
 			t.Error("a comment on a layout was not found; mend how this test reads it")
 		}
 		n.layouts = append(n.layouts, layout)
 	}
 	for table, rows := range map[string][]row{
-		"routes": n.routes, "adminRoutes": n.admin, "Table": n.settings, "clientVariables": n.clients, "Kind": n.kinds, "names": n.events,
+		"routes": n.routes, "adminRoutes": n.admin, "Table": n.settings, "clientVariables": n.clients,
 	} {
 		if len(rows) < 5 {
 			t.Errorf("the table %s was found with %d rows; mend how this test reads it", table, len(rows))
@@ -220,8 +217,8 @@ func (n *names) page() string {
 	table("Settings", "| Setting | Default | Meaning |", quoted(n.settings))
 	table("Codes", "| HTTP | `error_code` |", n.byStatus())
 	table("Sections and keys of policies", "| Section | Since | Keys |", n.bySection())
-	table("Kinds of records", "| Number | Name | |", n.kinds)
-	table("Kinds of events", "| `event` |", quoted(n.events))
+	table("Kinds of records", "| Number | Event | Fields | |", n.records())
+	table("Kinds of events", "| `event` |", quoted(n.events()))
 	b.WriteString("### Layout of groups and records\n\n")
 	for _, layout := range n.layouts {
 		b.WriteString(fenced(layout))
@@ -274,6 +271,24 @@ func quoted(rows []row) []row {
 		}
 	}
 	return all
+}
+
+// records are the kinds of records, by number.
+func (n *names) records() (rows []row) {
+	for _, kind := range n.kinds {
+		rows = append(rows, row{strconv.Itoa(int(kind.Number)), "`" + kind.Event + "`", kind.Fields, kind.About})
+	}
+	return rows
+}
+
+// events are the names of events, each once.
+func (n *names) events() (rows []row) {
+	for _, kind := range n.kinds {
+		if !slices.ContainsFunc(rows, func(r row) bool { return r[0] == kind.Event }) {
+			rows = append(rows, row{kind.Event})
+		}
+	}
+	return rows
 }
 
 func (n *names) byStatus() (rows []row) {
@@ -464,38 +479,10 @@ func (s *tree) settings() (rows []row) {
 	return rows
 }
 
-// kinds are the constants of the type Kind but that of no record.
-func (s *tree) kinds() (rows []row) {
-	s.each(token.CONST, func(name string, spec *ast.ValueSpec, value ast.Expr) {
-		kind, typed := spec.Type.(*ast.Ident)
-		number, literal := value.(*ast.BasicLit)
-		if typed && literal && kind.Name == "Kind" && number.Value != "0" {
-			rows = append(rows, row{number.Value, "`" + name + "`", strings.TrimSpace(spec.Comment.Text())})
-		}
-	})
-	slices.SortFunc(rows, func(a, b row) int {
-		x, _ := strconv.Atoi(a[0])
-		y, _ := strconv.Atoi(b[0])
-		return x - y
-	})
-	return rows
-}
-
 // texts are the texts of a list.
 func (s *tree) texts(name string) (rows []row) {
 	for _, element := range s.table(name) {
 		rows = append(rows, s.cells([]ast.Expr{element}, 1))
-	}
-	return rows
-}
-
-func (s *tree) events() (rows []row) {
-	for _, element := range s.table("names") {
-		if pair, ok := element.(*ast.KeyValueExpr); ok {
-			if text, known := s.text(pair.Value); known {
-				rows = append(rows, row{text})
-			}
-		}
 	}
 	return rows
 }

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
-	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/service"
 )
 
 // decideBodies take a request's body to its answer, without HTTP and without a disk.
@@ -31,7 +32,7 @@ func decide(text, want string, testRun bool) func(testing.TB) func() error {
 		a, key := newAuthority(tb)
 		ctx, source, answer := context.Background(), []byte(text), new(authority.Answer)
 		return func() error {
-			if fault := a.Decide(ctx, key, source, testRun, answer); fault != nil {
+			if fault := a.Decide(ctx, key, source, authority.Call{TestRun: testRun}, answer); fault != nil {
 				return fault
 			}
 			if answer.Status != want {
@@ -60,15 +61,15 @@ func newAuthority(tb testing.TB) (*authority.Authority, *ledger.Key) {
 		}
 	})
 	clock := clock.System()
-	a, err := authority.New(authority.Config{
-		Ledger: l, Signer: signer, Policy: policy, Environment: authority.Production, Issuer: "svc-core",
-		Options: intent.Options{}, Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
-	})
+	a, err := authority.New(authority.Config{Policies: authority.PoliciesConfig{Default: policy}, Service: service.Config{
+		Ledger: l, Signer: signer, Environment: service.Production, Issuer: "svc-core",
+		Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
+	}})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	admin := authority.Admin{Ledger: l, Environment: authority.Production, Clock: clock, Random: rand.Reader}
-	made, err := admin.CreateKey(context.Background(), authority.NewKey{Email: "bench@localhost.localdomain"})
+	admin := authority.NewAdmin(service.Config{Ledger: l, Environment: service.Production, Clock: clock, Random: rand.Reader})
+	made, err := admin.CreateKey(context.Background(), accounts.NewKey{Email: "bench@localhost.localdomain"})
 	if err != nil {
 		tb.Fatal(err)
 	}

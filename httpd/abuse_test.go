@@ -18,7 +18,7 @@ import (
 
 	"bailiff/fuzz/kit/rawhttp"
 	"bailiff/httpd/strict"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 )
 
 // listen serves on a real socket and returns its address.
@@ -138,7 +138,7 @@ var shapes = []struct{ name, raw, want string }{
 func TestSmuggling(t *testing.T) {
 	w := newWorld(t)
 	address := w.listen(w.config(w.authority("", false)))
-	key := w.createKey("agent", authority.NewKey{}).APIKey
+	key := w.createKey("agent", accounts.NewKey{}).APIKey
 	for _, shape := range shapes {
 		for name, x := range map[string]struct{ raw, want string }{
 			"": {shape.raw, shape.want},
@@ -163,7 +163,7 @@ func TestSlow(t *testing.T) {
 	config := w.config(w.authority("", false))
 	config.Timeouts = Timeouts{Transfer: 300 * time.Millisecond, Idle: 300 * time.Millisecond}
 	address := w.listen(config)
-	key := w.createKey("agent", authority.NewKey{}).APIKey
+	key := w.createKey("agent", accounts.NewKey{}).APIKey
 	for name, x := range map[string]struct{ head, want string }{
 		"headers":           {"GET /healthz HTTP/1.1\r\nHost: h\r\nX: ", "408"},
 		"body":              {"POST /v1/authorize HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + key + "\r\nContent-Length: 90000\r\n\r\n", "408"},
@@ -282,7 +282,7 @@ func TestIdle(t *testing.T) {
 func TestLarge(t *testing.T) {
 	w := newWorld(t)
 	address := w.listen(w.config(w.authority("version: 1.0.0\n\n## tool_calls\nallowed: bash\n", false)))
-	key := w.createKey("agent", authority.NewKey{Scopes: []string{"authorize", "warranty:deploy"}}).APIKey
+	key := w.createKey("agent", accounts.NewKey{Scopes: []string{"authorize", "warranty:deploy"}}).APIKey
 	deep := func(n int) string {
 		return `{"framework":"custom","agentId":"a","txCommit":"` + strings.Repeat("ab", 32) + `","intent":{"action":"bash","metadata":{"x":` +
 			strings.Repeat("[", n) + strings.Repeat("]", n) + `}}}`
@@ -332,9 +332,9 @@ func TestLarge(t *testing.T) {
 func TestEnumeration(t *testing.T) {
 	w := newWorld(t)
 	w.serve(w.config(w.authority("version: 2.0.0\n\n## tool_calls\nallowed: email.send\nemail.require_approval: true\n", false)))
-	w.createKey("agent", authority.NewKey{})
-	w.createKey("other", authority.NewKey{})
-	gone := w.createKey("gone", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
+	w.createKey("other", accounts.NewKey{})
+	gone := w.createKey("gone", accounts.NewKey{})
 	if _, err := w.admin.RevokeKey(t.Context(), gone.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 )
@@ -58,7 +59,9 @@ var adminRoutes = []struct {
 	{"PUT", "/keys/", "/full-grant", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.GrantAll(ctx, id))
 	}},
-	{"GET", "/holds", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) { reply(ctx, fasthttp.StatusOK)(s.admin.Holds(ctx)) }},
+	{"GET", "/holds", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.AllHolds(ctx))
+	}},
 	{"GET", "/usage", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Usage(ctx, string(ctx.QueryArgs().Peek("month"))))
 	}},
@@ -111,7 +114,7 @@ func (s *Admin) setPlan(ctx *fasthttp.RequestCtx, id string) {
 }
 
 func (s *Admin) changeScopes(ctx *fasthttp.RequestCtx, id string) {
-	var change authority.ScopeChange
+	var change accounts.ScopeChange
 	if !readRequest(ctx, &change) {
 		return
 	}
@@ -132,7 +135,7 @@ func (s *Admin) events(ctx *fasthttp.RequestCtx) {
 }
 
 func (s *Admin) createKey(ctx *fasthttp.RequestCtx) {
-	var request authority.NewKey
+	var request accounts.NewKey
 	if !readRequest(ctx, &request) {
 		return
 	}

@@ -8,12 +8,13 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/jcs"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
 // writeFailure answers with an error body: on the routes that decide, one that says `DENIED`; on that of a hook, a denial as the
 // hook's host reads it.
-func writeFailure(ctx *fasthttp.RequestCtx, f *authority.Failure) {
+func writeFailure(ctx *fasthttp.RequestCtx, f *service.Failure) {
 	if string(pathOf(&ctx.Request.Header)) == claudeHookPath {
 		writeHookDenial(ctx, f)
 		return
@@ -34,7 +35,7 @@ func writeFailure(ctx *fasthttp.RequestCtx, f *authority.Failure) {
 
 // AppendFailure appends the JSON of an error body: status, error_code and message (decisions, section 3), with
 // the diagnostics of a policy or the faults of a request's body.
-func AppendFailure(dst []byte, f *authority.Failure) []byte {
+func AppendFailure(dst []byte, f *service.Failure) []byte {
 	if f.HTTP == fasthttp.StatusUnauthorized {
 		return appendFailure(dst, unauthorized, f)
 	}
@@ -50,7 +51,7 @@ const denied = "DENIED"
 
 // AppendRefusal is AppendFailure for a request to decide on an intent: what the client can mend or repeat (a 4xx) has the
 // status of a denial.
-func AppendRefusal(dst []byte, f *authority.Failure) []byte {
+func AppendRefusal(dst []byte, f *service.Failure) []byte {
 	info := errcode.Lookup(f.Code)
 	if info.HTTP >= fasthttp.StatusBadRequest && info.HTTP < fasthttp.StatusInternalServerError {
 		return appendFailure(dst, denied, f)
@@ -58,7 +59,7 @@ func AppendRefusal(dst []byte, f *authority.Failure) []byte {
 	return appendFailure(dst, info.Status, f)
 }
 
-func appendFailure(dst []byte, status string, f *authority.Failure) []byte {
+func appendFailure(dst []byte, status string, f *service.Failure) []byte {
 	info := errcode.Lookup(f.Code)
 	dst = jcs.AppendString(append(dst, `{"status":`...), status)
 	dst = jcs.AppendString(append(dst, `,"error_code":`...), string(info.Code))
@@ -96,7 +97,7 @@ func appendDetails(dst []byte, d *authority.Details) []byte {
 }
 
 // appendFaults appends the faults of a request's body.
-func appendFaults(dst []byte, faults []authority.Fault) []byte {
+func appendFaults(dst []byte, faults []service.Fault) []byte {
 	dst = append(dst, '[')
 	for i := range faults {
 		dst = jcs.AppendString(append(appendComma(dst, i), `{"error_code":`...), string(faults[i].Code))

@@ -12,9 +12,9 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/httpd/strict"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -104,7 +104,7 @@ func (b *body) next(from net.Conn, stream io.Reader, into []byte, length int) (n
 
 // readBody reads the body into c.input, at most so many bytes. An error says that it could not be read; what is left of the
 // request is then unknown.
-func (c *call) readBody(most int) (*authority.Failure, error) {
+func (c *call) readBody(most int) (*service.Failure, error) {
 	stream := c.RequestBodyStream()
 	if stream == nil {
 		c.input, c.body.whole = c.PostBody(), true
@@ -133,7 +133,7 @@ func (c *call) readBody(most int) (*authority.Failure, error) {
 		n, err := c.body.next(c.Conn(), stream, c.body.buffer[c.body.end:], length)
 		c.body.end += n
 		if c.body.fault != nil {
-			return &authority.Failure{Code: errcode.BodyTooLarge, Message: c.body.fault.Error()}, nil
+			return &service.Failure{Code: errcode.BodyTooLarge, Message: c.body.fault.Error()}, nil
 		}
 		if err != nil && c.body.end != length {
 			if err = c.endOfBody(err, length); err != nil {
@@ -160,7 +160,7 @@ func (c *call) endOfBody(err error, length int) error {
 }
 
 // enlarge makes room for so many bytes of the body. Old and new memory count while both are there.
-func (c *call) enlarge(size int) *authority.Failure {
+func (c *call) enlarge(size int) *service.Failure {
 	source := netip.Addr{}
 	if size > firstBodyBytes {
 		source = c.server.source(c.RequestCtx)
@@ -186,16 +186,16 @@ func (c *call) giveBack() {
 }
 
 // noRoom refuses a body for which there is no memory.
-func (c *call) noRoom(err error) *authority.Failure {
+func (c *call) noRoom(err error) *service.Failure {
 	c.Response.Header.Set("Retry-After", retryBodies)
 	if errors.Is(err, budget.ErrShare) {
-		return &authority.Failure{Code: errcode.RateLimited, Message: fmt.Sprintf("the request bodies of your address that are under way take %d MiB, the most for one address; send fewer at once", c.server.bodies.Share>>20)}
+		return &service.Failure{Code: errcode.RateLimited, Message: fmt.Sprintf("the request bodies of your address that are under way take %d MiB, the most for one address; send fewer at once", c.server.bodies.Share>>20)}
 	}
-	return &authority.Failure{Code: errcode.Overloaded, Message: fmt.Sprintf("the request bodies under way take %d MiB, the most there may be; send the request again in a second", c.server.bodies.Most>>20)}
+	return &service.Failure{Code: errcode.Overloaded, Message: fmt.Sprintf("the request bodies under way take %d MiB, the most there may be; send the request again in a second", c.server.bodies.Most>>20)}
 }
 
-func tooLarge(most int) *authority.Failure {
-	return &authority.Failure{Code: errcode.BodyTooLarge, Message: fmt.Sprintf("the body is larger than the %d bytes that this route accepts; send a smaller one", most)}
+func tooLarge(most int) *service.Failure {
+	return &service.Failure{Code: errcode.BodyTooLarge, Message: fmt.Sprintf("the body is larger than the %d bytes that this route accepts; send a smaller one", most)}
 }
 
 // leave gets the connection past a body that was not read as a whole, so that its next request is found where it begins; or

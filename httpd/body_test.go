@@ -15,7 +15,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/ratelimit"
 )
@@ -89,7 +89,7 @@ func TestRefusedAtTheHeaders(t *testing.T) {
 	free := w.config(w.authority("", false))
 	free.Bodies = config.Bodies
 	unlimited := w.listen(free)
-	narrow := w.createKey("narrow", authority.NewKey{Scopes: []string{"webhooks:write"}}).APIKey
+	narrow := w.createKey("narrow", accounts.NewKey{Scopes: []string{"webhooks:write"}}).APIKey
 	if got := answers(t, address, "GET /v1/holds/x HTTP/1.1\r\nHost: h\r\n\r\n"); got != "401" { // uses the limit up
 		t.Fatal(got)
 	}
@@ -146,7 +146,7 @@ func TestCutOffBodies(t *testing.T) {
 	config := w.config(w.authority("", false))
 	config.Bodies = bodies(1<<20, 0, 0)
 	address := w.listen(config)
-	key := w.createKey("agent", authority.NewKey{}).APIKey
+	key := w.createKey("agent", accounts.NewKey{}).APIKey
 	for _, rest := range []string{
 		"Content-Length: 4\r\n\r\n{}", "Content-Length: 40000\r\n\r\n{}" + strings.Repeat(" ", 30000),
 		"Transfer-Encoding: chunked\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n2", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}",
@@ -297,7 +297,7 @@ var _ io.Closer = (*heldBody)(nil)   // or none would be released
 func TestSmallChunks(t *testing.T) {
 	w := newWorld(t)
 	address := w.listen(w.config(w.authority("", false)))
-	key := w.createKey("chunks", authority.NewKey{Scopes: []string{"authorize"}}).APIKey
+	key := w.createKey("chunks", accounts.NewKey{Scopes: []string{"authorize"}}).APIKey
 	single := strings.Repeat("1\r\n \r\n", firstChunks)
 	for _, x := range []struct{ name, head, chunks, want string }{
 		{"as many as there may be, used", "Authorization: Bearer " + key + "\r\n", single, "400"},
@@ -343,7 +343,7 @@ func TestChunksCost(t *testing.T) {
 func TestChunkExtensions(t *testing.T) {
 	w := newWorld(t)
 	address := w.listen(w.config(w.authority("", false)))
-	key := "Authorization: Bearer " + w.createKey("chunks", authority.NewKey{Scopes: []string{"authorize"}}).APIKey + "\r\n"
+	key := "Authorization: Bearer " + w.createKey("chunks", accounts.NewKey{Scopes: []string{"authorize"}}).APIKey + "\r\n"
 	long := func(n int) string { return "1;x=" + strings.Repeat("y", n) + "\r\n \r\n" }
 	for _, x := range []struct{ name, head, chunks, want string }{
 		{"short, used", key, strings.Repeat(long(chunkLine-8), firstChunks-1), "400"},

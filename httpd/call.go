@@ -15,6 +15,7 @@ import (
 	"bailiff/httpd/strict"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/runtime/tracecontext"
 	"bailiff/vm/errcode"
 )
@@ -73,7 +74,7 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 		counter = s.pages
 		s.serveConsole(c)
 	case resource == nil:
-		s.fail(c, &authority.Failure{Code: errcode.NotFound, Message: "there is no such route"})
+		s.fail(c, &service.Failure{Code: errcode.NotFound, Message: "there is no such route"})
 	default:
 		counter = s.counters[resource.index]
 		c.parameter = string(parameter)
@@ -109,7 +110,7 @@ func (s *Server) identify(c *call) {
 // Nothing of the body is used before the key has been looked at, nor anything done before the body has come as a whole.
 func (s *Server) serve(c *call, r *resource) {
 	if c.route = r.route(c.Method()); c.route == nil {
-		s.fail(c, &authority.Failure{Code: errcode.MethodNotAllowed, Message: "this route takes " + strings.ReplaceAll(r.allow, ", ", " and ")})
+		s.fail(c, &service.Failure{Code: errcode.MethodNotAllowed, Message: "this route takes " + strings.ReplaceAll(r.allow, ", ", " and ")})
 		c.Response.Header.Set("Allow", r.allow)
 		return
 	}
@@ -143,7 +144,7 @@ func (s *Server) serve(c *call, r *resource) {
 
 // refuseEncoding refuses a body for its content encoding. On a gateway, whose handler is not come to, that counts for the
 // source as everything does there that is malformed.
-func (s *Server) refuseEncoding(c *call) *authority.Failure {
+func (s *Server) refuseEncoding(c *call) *service.Failure {
 	if c.route.limit == gatewayLimit {
 		if fault := s.limitSource(c); fault != nil {
 			return fault
@@ -163,7 +164,7 @@ func encoded(header *fasthttp.RequestHeader) bool {
 }
 
 // fail answers with an error body.
-func (s *Server) fail(c *call, fault *authority.Failure) { writeFailure(c.RequestCtx, fault) }
+func (s *Server) fail(c *call, fault *service.Failure) { writeFailure(c.RequestCtx, fault) }
 
 // sentID is the id that the client gave the request, or empty, in memory that is used again when the call is over.
 func (c *call) sentID() string {
@@ -183,7 +184,7 @@ func (c *call) trace() string {
 	return text
 }
 
-func (s *Server) authenticate(c *call) (*ledger.Key, *authority.Failure) {
+func (s *Server) authenticate(c *call) (*ledger.Key, *service.Failure) {
 	token, fault := bearer(&c.Request.Header)
 	if fault != nil {
 		return nil, fault
@@ -192,18 +193,18 @@ func (s *Server) authenticate(c *call) (*ledger.Key, *authority.Failure) {
 }
 
 // bearer returns the token of the one Authorization header (RFC 6750, section 2.1), or why there is none.
-func bearer(header *fasthttp.RequestHeader) (token []byte, fault *authority.Failure) {
+func bearer(header *fasthttp.RequestHeader) (token []byte, fault *service.Failure) {
 	const howTo = "send the API key as Authorization: Bearer sk_svc_…"
 	values := header.PeekAll("Authorization")
 	switch {
 	case len(values) == 0:
-		return nil, &authority.Failure{Code: errcode.APIKeyRequired, Message: howTo}
+		return nil, &service.Failure{Code: errcode.APIKeyRequired, Message: howTo}
 	case len(values) > 1:
-		return nil, &authority.Failure{Code: errcode.APIKeyInvalid, Message: "there are several Authorization headers; send one"}
+		return nil, &service.Failure{Code: errcode.APIKeyInvalid, Message: "there are several Authorization headers; send one"}
 	}
 	scheme, token, _ := bytes.Cut(values[0], []byte(" "))
 	if !bytes.EqualFold(scheme, []byte("Bearer")) {
-		return nil, &authority.Failure{Code: errcode.APIKeyInvalid, Message: "the Authorization header is of another scheme; " + howTo}
+		return nil, &service.Failure{Code: errcode.APIKeyInvalid, Message: "the Authorization header is of another scheme; " + howTo}
 	}
 	return bytes.TrimLeft(token, " "), nil
 }

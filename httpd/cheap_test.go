@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 )
@@ -17,7 +18,7 @@ import (
 func TestDispatchIsCheap(t *testing.T) {
 	w := newWorld(t)
 	server := w.serve(w.config(w.authority("version: 1.0.0\n\n## tool_calls\nallowed: bash\n", false)))
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	request := func(set func(*fasthttp.Request)) float64 {
 		var ctx fasthttp.RequestCtx
 		ctx.Init(&fasthttp.Request{}, nil, nil)
@@ -38,7 +39,7 @@ func TestDispatchIsCheap(t *testing.T) {
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		fault = server.config.Authority.Judge(t.Context(), key, []byte("{}"), authority.Call{}, &c.answer)
+		fault = server.config.Authority.Decide(t.Context(), key, []byte("{}"), authority.Call{}, &c.answer)
 		_ = AppendFailure(nil, fault)
 	})
 	if decide > floor {

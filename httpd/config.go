@@ -15,6 +15,7 @@ import (
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/service"
 )
 
 // Config is what a server is made of. Authority, Log, Clock and Random are required.
@@ -100,7 +101,7 @@ func DefaultLimits(environment string, hosted bool) Limits {
 		Manage:   ratelimit.Window{Limit: 120, Per: time.Minute},
 		Deploy:   ratelimit.Window{Limit: 10, Per: time.Hour},
 	}
-	if environment == authority.Test {
+	if environment == service.Test {
 		limits.Key.Limit, limits.IP.Limit = 120, 1000
 	}
 	return limits

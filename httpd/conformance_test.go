@@ -12,7 +12,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 )
 
 // TestUnboundBuild asks a build that is bound to no commit for its commit: there is none to tell, which nobody keeps.
@@ -78,9 +78,9 @@ func refusals(needs string) map[string]string {
 func TestEveryRouteAsksForItsKey(t *testing.T) {
 	w := newWorld(t)
 	w.serve(w.config(w.authority("", false)))
-	w.createKey("authorizer", authority.NewKey{Scopes: []string{"authorize"}})
-	w.createKey("deployer", authority.NewKey{Scopes: []string{"warranty:deploy"}})
-	w.createKey("all", authority.NewKey{Plan: "growth", FullGrant: true})
+	w.createKey("authorizer", accounts.NewKey{Scopes: []string{"authorize"}})
+	w.createKey("deployer", accounts.NewKey{Scopes: []string{"warranty:deploy"}})
+	w.createKey("all", accounts.NewKey{Plan: "growth", FullGrant: true})
 	for _, route := range routes {
 		needs, known := scopes[route.method+" "+route.path]
 		if !known {
@@ -111,7 +111,7 @@ const limitedPolicy = "version: 2.0.0\n\n## tool_calls\nallowed: bash\n\n## exec
 func TestCountersFail(t *testing.T) {
 	w := newWorld(t)
 	w.serve(w.config(w.authority(limitedPolicy, false)))
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	w.ledger.Close()
 	response, body := w.send(w.request("POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent))
 	if response.StatusCode != 403 || !strings.Contains(body, `"status":"DENIED"`) || !strings.Contains(body, `"error_code":"SVC_LIMIT_STORE_UNAVAILABLE"`) ||
@@ -126,7 +126,7 @@ func TestInternalError(t *testing.T) {
 	decider := w.authority(limitedPolicy, false)
 	decider.Random = iotest.ErrReader(errors.New("planted"))
 	w.serve(w.config(decider))
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	response, body := w.send(w.request("POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent))
 	if response.StatusCode != 500 || !strings.Contains(body, `"error_code":"SVC_INTERNAL_ERROR"`) || !strings.Contains(body, `"status":"ERROR"`) || strings.Contains(body, "planted") {
 		t.Errorf("%d %s", response.StatusCode, body)

@@ -9,8 +9,8 @@ import (
 
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -33,7 +33,7 @@ func (s *Server) serveConsole(c *call) {
 	}
 	header := &c.Request.Header
 	if fault == nil && method != fasthttp.MethodGet && !console.SameOrigin(scheme, string(header.Host()), string(header.Peek("Origin")), string(header.Peek("Sec-Fetch-Site"))) {
-		fault = &authority.Failure{Code: errcode.NotFound, HTTP: fasthttp.StatusForbidden, Message: "the form was not sent by a page of this console; open the console and send it from there"}
+		fault = &service.Failure{Code: errcode.NotFound, HTTP: fasthttp.StatusForbidden, Message: "the form was not sent by a page of this console; open the console and send it from there"}
 	}
 	if fault == nil && encoded(header) {
 		fault = schemaFailure("the body has a Content-Encoding; send it as it is")
@@ -54,7 +54,7 @@ func (s *Server) serveConsole(c *call) {
 		show(c.RequestCtx, s.config.Console.Refuse(fault))
 		return
 	}
-	request.Admit = func(key *ledger.Key) *authority.Failure { return s.takeKey(c, s.keyPolicy(manageLimit), key) }
+	request.Admit = func(key *ledger.Key) *service.Failure { return s.takeKey(c, s.keyPolicy(manageLimit), key) }
 	ctx, stop := context.Background(), func() {}
 	if console.Waits(request.Path) {
 		ctx, stop = strict.Watch(s.http.Serving(), c.Conn())
@@ -65,7 +65,7 @@ func (s *Server) serveConsole(c *call) {
 
 // consoleScheme returns the scheme by which the browser reached the console, or why it is off: API keys and sessions travel
 // over TLS, or do not leave the machine. Who does not listen with TLS is told of it by a trusted proxy alone.
-func (s *Server) consoleScheme(c *call) (scheme string, fault *authority.Failure) {
+func (s *Server) consoleScheme(c *call) (scheme string, fault *service.Failure) {
 	peer := socketAddress(c.RemoteAddr())
 	forwarded := c.Request.Header.PeekAll("X-Forwarded-Proto")
 	if len(forwarded) == 1 && string(forwarded[0]) == "https" && s.trusts(peer) {
@@ -75,12 +75,12 @@ func (s *Server) consoleScheme(c *call) (scheme string, fault *authority.Failure
 	if direct && peer.IsLoopback() && console.LoopbackHost(string(c.Request.Header.Host())) {
 		return "http", nil
 	}
-	return "", &authority.Failure{Code: errcode.NotFound, Message: "the console is off without TLS: open it by its loopback address on the service's machine, " +
+	return "", &service.Failure{Code: errcode.NotFound, Message: "the console is off without TLS: open it by its loopback address on the service's machine, " +
 		"or through a proxy with TLS that SVC_TRUSTED_PROXIES names and that sends X-Forwarded-Proto: https"}
 }
 
 // limitVisit is limitSource for a visit: a session counts by its key where there is no room for another source.
-func (s *Server) limitVisit(c *call) *authority.Failure {
+func (s *Server) limitVisit(c *call) *service.Failure {
 	fault, full := s.takeSource(c, s.sourcePolicy(s.config.Stores.Sources))
 	if !full {
 		return fault
@@ -93,7 +93,7 @@ func (s *Server) limitVisit(c *call) *authority.Failure {
 }
 
 // visit is the request as the console takes it.
-func visit(c *fasthttp.RequestCtx, method, cookie string, body []byte) (*console.Request, *authority.Failure) {
+func visit(c *fasthttp.RequestCtx, method, cookie string, body []byte) (*console.Request, *service.Failure) {
 	request := &console.Request{Method: method, Path: string(pathOf(&c.Request.Header)), Token: string(c.Request.Header.Cookie(cookie))}
 	request.LastEventID = string(c.Request.Header.Peek("Last-Event-Id"))
 	var err error

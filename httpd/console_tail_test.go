@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 )
 
 var (
@@ -35,8 +35,8 @@ func (b *browser) tail(query, after string) (status int, data []string, next str
 func tailing(t *testing.T) (w *world, b *browser, after string) {
 	w = newWorld(t)
 	b = w.visitConsole(nil)
-	w.createKey("agent", authority.NewKey{FullGrant: true, Plan: "growth"})
-	w.createKey("other", authority.NewKey{FullGrant: true, Plan: "growth"})
+	w.createKey("agent", accounts.NewKey{FullGrant: true, Plan: "growth"})
+	w.createKey("other", accounts.NewKey{FullGrant: true, Plan: "growth"})
 	b.signIn(w, "agent")
 	found := tailAfter.FindStringSubmatch(b.shows("/console/events", "/console/events.js"))
 	if found == nil {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"bailiff/httpd/console"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ratelimit"
 )
 
@@ -158,7 +158,7 @@ func (w *world) decide(name, agent, intent string) string {
 func TestConsolePages(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	w.createKey("agent", authority.NewKey{FullGrant: true, Plan: "growth"})
+	w.createKey("agent", accounts.NewKey{FullGrant: true, Plan: "growth"})
 	allowed := w.decide("agent", `"robot"`, `{"action":"bash","command":"ls"}`)
 	w.decide("agent", `"robot"`, `{"action":"bash","command":"rm -rf /"}`)
 	held := w.decide("agent", `"robot"`, `{"action":"bash","command":"git push"}`)
@@ -217,8 +217,8 @@ func TestConsolePages(t *testing.T) {
 func TestConsolePaging(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	w.createKey("agent", authority.NewKey{})
-	w.createKey("other", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
+	w.createKey("other", accounts.NewKey{})
 	for i := range 230 {
 		w.decide([]string{"agent", "other"}[i%10/9], fmt.Sprintf("%q", fmt.Sprint("agent-", i)), `{"action":"bash","command":"ls"}`)
 	}
@@ -252,8 +252,8 @@ func TestConsolePaging(t *testing.T) {
 func TestConsoleSession(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	view := w.createKey("agent", authority.NewKey{})
-	w.createKey("deployer", authority.NewKey{Scopes: []string{"warranty:deploy"}})
+	view := w.createKey("agent", accounts.NewKey{})
+	w.createKey("deployer", accounts.NewKey{Scopes: []string{"warranty:deploy"}})
 	for _, name := range []string{"deployer", "nothing"} {
 		if response, body := b.do(http.MethodPost, "/console/sign-in", url.Values{"key": {w.said[name]}}, nil); response.StatusCode < 400 || b.cookie != "" || strings.Contains(body, "sk_svc_"+"a") {
 			t.Errorf("the key of %s is answered %d", name, response.StatusCode)
@@ -313,10 +313,10 @@ func TestConsoleSession(t *testing.T) {
 func TestConsoleScopeLost(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	view := w.createKey("agent", authority.NewKey{FullGrant: true, Plan: "growth"})
+	view := w.createKey("agent", accounts.NewKey{FullGrant: true, Plan: "growth"})
 	b.signIn(w, "agent")
 	b.shows("/console/key")
-	if _, err := w.admin.ChangeScopes(context.Background(), view.ID, authority.ScopeChange{Remove: []string{"authorize"}}); err != nil {
+	if _, err := w.admin.ChangeScopes(context.Background(), view.ID, accounts.ScopeChange{Remove: []string{"authorize"}}); err != nil {
 		t.Fatal(err)
 	}
 	held := b.cookie
@@ -336,8 +336,8 @@ func TestConsoleScopeLost(t *testing.T) {
 func TestConsoleOthers(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	w.createKey("victim", authority.NewKey{FullGrant: true, Plan: "growth"})
-	w.createKey("thief", authority.NewKey{FullGrant: true, Plan: "growth"})
+	w.createKey("victim", accounts.NewKey{FullGrant: true, Plan: "growth"})
+	w.createKey("thief", accounts.NewKey{FullGrant: true, Plan: "growth"})
 	allowed := w.decide("victim", `"secret-agent"`, `{"action":"bash","command":"ls secret"}`)
 	held := w.decide("victim", `"secret-agent"`, `{"action":"bash","command":"git push secret"}`)
 	w.send(w.request("POST /v1/webhooks\nAuthorization: Bearer $victim\n\n" + `{"url":"https://secret.example/","events":["intent.denied"]}`))
@@ -370,7 +370,7 @@ func TestConsoleOthers(t *testing.T) {
 func TestConsoleForgery(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	b.signIn(w, "agent")
 	cookie := b.cookie
 	set := func(origin, site string) func(*http.Request) {
@@ -410,7 +410,7 @@ func TestConsoleForgery(t *testing.T) {
 func TestConsoleHeaders(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	b.signIn(w, "agent")
 	for _, path := range []string{"/console", "/console/sign-in", "/console/events", "/console/nothing", "/console/style.css", "/console/sign-out", "/console/events?x=%zz"} {
 		response, body := b.get(path)
@@ -439,7 +439,7 @@ func TestConsoleTransport(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
 	proxied := w.visitConsole(func(c *Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	for _, x := range []struct {
 		browser *browser
 		edit    func(*http.Request)
@@ -476,7 +476,7 @@ func TestConsoleLimits(t *testing.T) {
 	b := w.visitConsole(func(c *Config) {
 		c.Limits = Limits{IP: ratelimit.Window{Limit: 12, Per: time.Minute}, Manage: ratelimit.Window{Limit: 3, Per: time.Minute}}
 	})
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	b.signIn(w, "agent")
 	b.shows("/console/key")
 	b.shows("/console/key")
@@ -513,7 +513,7 @@ func escaped(body string) (faults []string) {
 func TestConsoleScripts(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	w.createKey("agent", authority.NewKey{FullGrant: true, Plan: "growth", Organization: hostile[0]})
+	w.createKey("agent", accounts.NewKey{FullGrant: true, Plan: "growth", Organization: hostile[0]})
 	for _, text := range hostile {
 		quoted := string(must(plainJSON(text)))
 		for _, intent := range []string{
@@ -573,7 +573,7 @@ func must[T any](value T, err error) T {
 func TestConsoleReadOnly(t *testing.T) {
 	w := newWorld(t)
 	b := w.visitConsole(nil)
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	before := must(w.ledger.Head(context.Background()))
 	b.signIn(w, "agent")
 	for _, path := range []string{"/console", "/console/events", "/console/events/1", "/console/holds", "/console/key", "/console/policy", "/console/webhooks", "/console/verify"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/compiler"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/jcs"
+	"bailiff/runtime/service"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
 )
@@ -166,7 +166,7 @@ func (s *Server) health(c *call) {
 
 func (s *Server) metadata(c *call) {
 	if s.config.Commit == "" {
-		s.fail(c, &authority.Failure{Code: errcode.MetadataUnavailable, Message: "this build is bound to no commit: it was made outside a repository, or from a tree with changes"})
+		s.fail(c, &service.Failure{Code: errcode.MetadataUnavailable, Message: "this build is bound to no commit: it was made outside a repository, or from a tree with changes"})
 		return
 	}
 	writeJSON(c.RequestCtx, fasthttp.StatusOK, append(jcs.AppendString([]byte(`{"serviceCommit":`), s.config.Commit), '}'))

@@ -10,13 +10,14 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/jcs"
+	"bailiff/runtime/service"
 )
 
 // explainParameter is the one parameter of authorize and test-run.
 const explainParameter = "explain"
 
 // explainQuery reads the query parameter explain, and refuses all others: a misspelt one would go unnoticed.
-func explainQuery(ctx *fasthttp.RequestCtx) (explain bool, fault *authority.Failure) {
+func explainQuery(ctx *fasthttp.RequestCtx) (explain bool, fault *service.Failure) {
 	if bytes.IndexByte(ctx.Request.Header.RequestURI(), '?') < 0 {
 		return false, nil // what nearly all requests are
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/httpd/strict"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -20,7 +20,7 @@ func refuseUnread(ctx *fasthttp.RequestCtx, err error) {
 		writeFailure(ctx, schemaFailure(err.Error()))
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		strict.Discard(ctx.Conn(), strict.DiscardBytes)
-		writeFailure(ctx, &authority.Failure{Code: errcode.BodyTooLarge, Message: "the body is larger than this route accepts"})
+		writeFailure(ctx, &service.Failure{Code: errcode.BodyTooLarge, Message: "the body is larger than this route accepts"})
 	case errors.As(err, &small):
 		writeFailure(ctx, statusFailure(fasthttp.StatusRequestHeaderFieldsTooLarge, "the headers are larger than 32 KiB"))
 	case errors.As(err, &network) && network.Timeout():

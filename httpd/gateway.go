@@ -7,8 +7,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
 	"bailiff/runtime/gateway"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -19,7 +19,7 @@ func (s *Server) bundler(c *call) { s.relay(c, gateway.Bundler) }
 // relay answers a request to a gateway. Reads are public and under the IP limit; a write is under its attestation.
 func (s *Server) relay(c *call, endpoint gateway.Endpoint) {
 	if s.gateway == nil {
-		s.fail(c, &authority.Failure{Code: errcode.NotFound, Message: "this service has no gateways"})
+		s.fail(c, &service.Failure{Code: errcode.NotFound, Message: "this service has no gateways"})
 		return
 	}
 	request, answer := s.gateway.Parse(endpoint, c.parameter, c.input)
@@ -40,7 +40,7 @@ func (s *Server) relay(c *call, endpoint gateway.Endpoint) {
 		c.unfit = answer.Unfit
 	}
 	if answer.Code != "" {
-		s.fail(c, &authority.Failure{Code: answer.Code, Message: answer.Message, HTTP: answer.HTTP})
+		s.fail(c, &service.Failure{Code: answer.Code, Message: answer.Message, HTTP: answer.HTTP})
 		return
 	}
 	c.Response.Header.SetCanonical(cacheControl, noStore)
@@ -85,7 +85,7 @@ func (h *heldBody) Close() error {
 
 // admitUnattested holds what may be large to the limit of its source before its body is read, unless it has a good
 // attestation: then it is a write, and under that.
-func (s *Server) admitUnattested(c *call) *authority.Failure {
+func (s *Server) admitUnattested(c *call) *service.Failure {
 	length := c.Request.Header.ContentLength()
 	small := c.RequestBodyStream() == nil || 0 <= length && length <= firstBodyBytes
 	if small || s.gateway != nil && s.gateway.Attests(credentialOf(c)) {

@@ -12,6 +12,7 @@ import (
 	"bailiff/httpd/strict"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -33,10 +34,7 @@ func (s *Server) decide(c *call, testRun bool) {
 	}
 	want := authority.Call{ID: c.id, TestRun: testRun, Explain: explain, RequestID: c.sentID(), Trace: c.trace()}
 	want.Timed = string(c.Request.Header.Peek(timingRequest)) == "on"
-	if s.config.Limits.Key.Limit > 0 {
-		want.Admit = c
-	}
-	fault = s.config.Authority.Judge(context.Background(), c.key, c.input, want, &c.answer)
+	fault = s.judge(c, c.input, want)
 	if want.Timed {
 		c.Response.Header.Set("Server-Timing", timing(&c.answer))
 	}
@@ -45,6 +43,22 @@ func (s *Server) decide(c *call, testRun bool) {
 		return
 	}
 	c.writeAnswer()
+}
+
+// judge takes the body of a request for a decision to its answer: decode, admit, judge. The limit of decisions counts between the
+// body's validation and the policy (decisions, section 3, "Order").
+func (s *Server) judge(c *call, body []byte, want authority.Call) *service.Failure {
+	request, fault := s.config.Authority.Decode(context.Background(), c.key, body, want, &c.answer)
+	if fault != nil {
+		return fault
+	}
+	defer request.Close()
+	if s.config.Limits.Key.Limit > 0 {
+		if fault := s.admitKey(c, c.key); fault != nil {
+			return fault
+		}
+	}
+	return request.Judge(context.Background())
 }
 
 // timing is the field Server-Timing of an answer: its stages, in milliseconds (W3C Server Timing, section 2).
@@ -121,7 +135,7 @@ func (s *Server) enableWebhook(c *call) {
 }
 
 // noContent answers a request that leaves nothing to say, or why it failed.
-func (s *Server) noContent(c *call, fault *authority.Failure) {
+func (s *Server) noContent(c *call, fault *service.Failure) {
 	if fault != nil {
 		s.fail(c, fault)
 		return
@@ -160,7 +174,7 @@ func (s *Server) checkpoint(c *call) {
 }
 
 // reply writes what the authority returned. Answers to keys are nobody else's: no cache may keep them.
-func (s *Server) reply(c *call, status int, view any, fault *authority.Failure) {
+func (s *Server) reply(c *call, status int, view any, fault *service.Failure) {
 	if fault != nil {
 		s.fail(c, fault)
 		return
@@ -168,7 +182,7 @@ func (s *Server) reply(c *call, status int, view any, fault *authority.Failure) 
 	body, err := plainJSON(view)
 	if err != nil {
 		s.log.Error("an answer could not be written", "route", c.route.path, "error", err)
-		s.fail(c, &authority.Failure{Code: errcode.Internal, Message: "the answer could not be written; what was asked for may have been done"})
+		s.fail(c, &service.Failure{Code: errcode.Internal, Message: "the answer could not be written; what was asked for may have been done"})
 		return
 	}
 	writeJSON(c.RequestCtx, status, body)

@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 )
 
@@ -40,7 +41,7 @@ func holdWorld(t *testing.T, timeouts Timeouts) (*world, *Server, *holdReads) {
 	w := newWorld(t)
 	reads := &holdReads{Ledger: w.ledger}
 	w.ledger = reads
-	w.createKey("agent", authority.NewKey{Scopes: []string{"authorize"}})
+	w.createKey("agent", accounts.NewKey{Scopes: []string{"authorize"}})
 	decider := w.authority(holdingPolicy, false)
 	config := w.config(decider)
 	config.Timeouts = timeouts
@@ -121,7 +122,7 @@ func TestThousandWaiters(t *testing.T) {
 			t.Fatalf("%d %s", status, body)
 		}
 	}
-	if took := time.Since(resolved); took > authority.MaxHoldWait/2 {
+	if took := time.Since(resolved); took > holds.MaxWait/2 {
 		t.Errorf("the answers took %v", took)
 	}
 }
@@ -172,7 +173,7 @@ func TestShutdownAnswersWaiters(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(authority.MaxHoldWait / 2):
+	case <-time.After(holds.MaxWait / 2):
 		t.Error("the shutdown waits for those who wait")
 	}
 }
@@ -206,7 +207,7 @@ func TestGoneWaiterLeaves(t *testing.T) {
 	for reads.n.Load() < began+20 {
 		time.Sleep(time.Millisecond)
 	}
-	for end := time.Now().Add(authority.MaxHoldWait / 2); server.http.OpenConnections() > 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(holds.MaxWait / 2); server.http.OpenConnections() > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d connections of clients that have gone are open", server.http.OpenConnections())
 		}

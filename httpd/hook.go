@@ -2,7 +2,6 @@ package httpd
 
 import (
 	"cmp"
-	"context"
 	"encoding/hex"
 	"net/netip"
 
@@ -10,6 +9,7 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/hook"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -32,10 +32,7 @@ func (s *Server) claudeHook(c *call) {
 		return
 	}
 	want := authority.Call{ID: c.id, RequestID: cmp.Or(c.sentID(), hook.RequestID(request.TaskID)), Trace: c.trace()}
-	if s.config.Limits.Key.Limit > 0 {
-		want.Admit = c
-	}
-	if fault := s.config.Authority.Judge(context.Background(), c.key, request.Body, want, &c.answer); fault != nil {
+	if fault := s.judge(c, request.Body, want); fault != nil {
 		s.fail(c, fault)
 		return
 	}
@@ -47,7 +44,7 @@ func (s *Server) claudeHook(c *call) {
 
 // hookRequest makes the request for a decision. An event of many small parts takes far more memory to read than its body has
 // bytes, so that is taken from the budget of bodies, too.
-func (s *Server) hookRequest(c *call) (*hook.Request, *authority.Failure) {
+func (s *Server) hookRequest(c *call) (*hook.Request, *service.Failure) {
 	source, weight := netip.Addr{}, int64(hook.Weight(len(c.input)))
 	if len(c.input) > firstBodyBytes {
 		source = s.source(c.RequestCtx)
@@ -68,7 +65,7 @@ func (s *Server) hookRequest(c *call) (*hook.Request, *authority.Failure) {
 }
 
 // writeHookDenial answers a request that was not decided.
-func writeHookDenial(ctx *fasthttp.RequestCtx, f *authority.Failure) {
+func writeHookDenial(ctx *fasthttp.RequestCtx, f *service.Failure) {
 	writeHook(ctx, hook.Answered{Code: string(errcode.Lookup(f.Code).Code), Message: f.Message}.Decision())
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 )
 
 const hookEvent = `{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/work","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"toolu_1"}`
@@ -43,7 +43,7 @@ const patience = 10 * time.Second
 func TestHookFaults(t *testing.T) {
 	w := newWorld(t)
 	address := w.listen(w.config(w.authority("version: 2.1.0\n\n## tool_calls\nallowed: bash\n", false)))
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	head := "POST /v1/hooks/claude-code HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + w.said["agent"] + "\r\n"
 	good := head + "Content-Length: 136\r\n\r\n" + hookEvent
 	for name, raw := range map[string]string{
@@ -78,7 +78,7 @@ func TestHookInternalError(t *testing.T) {
 	decider := w.authority(limitedPolicy, false)
 	decider.Random = iotest.ErrReader(errors.New("planted"))
 	server := w.serve(w.config(decider))
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	request := w.request("POST /v1/hooks/claude-code\nAuthorization: Bearer $agent\n\n" + hookEvent)
 	if response, body := w.send(request); response.StatusCode != 200 || !strings.Contains(body, "SVC_INTERNAL_ERROR") || !strings.Contains(body, `"deny"`) {
 		t.Errorf("%d %s", response.StatusCode, body)
@@ -95,7 +95,7 @@ func TestHookBudget(t *testing.T) {
 	config := w.config(w.authority("version: 2.1.0\n\n## tool_calls\nallowed: bash\n", false))
 	config.Bodies = bodies(60<<10, 60<<10, 0)
 	w.serve(config)
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	send := func(event string) string {
 		_, body := w.send(w.request("POST /v1/hooks/claude-code\nAuthorization: Bearer $agent\n\n" + event))
 		return body

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/authority"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -41,11 +42,11 @@ func (s *Internal) route(ctx *fasthttp.RequestCtx) {
 	text, ok := bytes.CutPrefix(pathOf(&ctx.Request.Header), []byte("/v1/mirror/"))
 	var hash [32]byte
 	if !ok || len(text) != hex.EncodedLen(len(hash)) || !bytes.Equal(text, bytes.ToLower(text)) {
-		writeFailure(ctx, &authority.Failure{Code: errcode.NotFound, Message: "there is no such route"})
+		writeFailure(ctx, &service.Failure{Code: errcode.NotFound, Message: "there is no such route"})
 		return
 	}
 	if _, err := hex.Decode(hash[:], text); err != nil || !ctx.IsGet() {
-		writeFailure(ctx, &authority.Failure{Code: errcode.NotFound, Message: "there is no such route"})
+		writeFailure(ctx, &service.Failure{Code: errcode.NotFound, Message: "there is no such route"})
 		return
 	}
 	record, fault := s.authority.MirrorRecord(ctx, hash)
@@ -56,7 +57,7 @@ func (s *Internal) route(ctx *fasthttp.RequestCtx) {
 	body, err := json.Marshal(record)
 	if err != nil {
 		s.log.Error("a record could not be written", "error", err)
-		writeFailure(ctx, &authority.Failure{Code: errcode.Internal, Message: "the record could not be written"})
+		writeFailure(ctx, &service.Failure{Code: errcode.Internal, Message: "the record could not be written"})
 		return
 	}
 	writeJSON(ctx, fasthttp.StatusOK, body)

@@ -10,9 +10,9 @@ import (
 	"github.com/dunglas/httpsfv"
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -62,7 +62,7 @@ func (s *Server) keyPolicy(kind limitKind) policy {
 
 // limitSource holds a request to the limit of its source. Where so many sources are counted that there is no room for
 // another, a request with a good key counts by its key instead: a flood from everywhere shuts out none but the unknown.
-func (s *Server) limitSource(c *call) *authority.Failure {
+func (s *Server) limitSource(c *call) *service.Failure {
 	fault, full := s.takeSource(c, s.sourcePolicy(s.config.Stores.Sources))
 	if !full || !c.route.access.keyed {
 		return fault
@@ -74,7 +74,7 @@ func (s *Server) limitSource(c *call) *authority.Failure {
 	return s.takeKey(c, s.sourcePolicy(s.config.Stores.Keys), key)
 }
 
-func (s *Server) takeSource(c *call, p policy) (fault *authority.Failure, full bool) {
+func (s *Server) takeSource(c *call, p policy) (fault *service.Failure, full bool) {
 	if p.window.Limit == 0 {
 		return nil, false
 	}
@@ -82,7 +82,7 @@ func (s *Server) takeSource(c *call, p policy) (fault *authority.Failure, full b
 	return s.take(c, p)
 }
 
-func (s *Server) takeKey(c *call, p policy, key *ledger.Key) *authority.Failure {
+func (s *Server) takeKey(c *call, p policy, key *ledger.Key) *service.Failure {
 	if p.window.Limit == 0 {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (s *Server) takeKey(c *call, p policy, key *ledger.Key) *authority.Failure 
 }
 
 // admitEarly holds a request to what counts before its key is looked at.
-func (s *Server) admitEarly(c *call) *authority.Failure {
+func (s *Server) admitEarly(c *call) *service.Failure {
 	if c.route.limit == noLimit || c.route.limit == gatewayLimit {
 		return nil
 	}
@@ -117,22 +117,18 @@ func (s *Server) countRefused(c *call) {
 }
 
 // admitKey holds a request to the limit of its key.
-func (s *Server) admitKey(c *call, key *ledger.Key) *authority.Failure {
+func (s *Server) admitKey(c *call, key *ledger.Key) *service.Failure {
 	return s.takeKey(c, s.keyPolicy(c.route.limit), key)
 }
 
-// Admit implements authority.Admitter: the limit of decisions counts between the body's validation and the policy
-// (decisions, section 3, "Order").
-func (c *call) Admit(key *ledger.Key) *authority.Failure { return c.server.admitKey(c, key) }
-
 // take counts a request under the call's name, and says in the answer how much is left. A store that cannot tell
 // refuses; full says that it has no room for the name.
-func (s *Server) take(c *call, p policy) (fault *authority.Failure, full bool) {
+func (s *Server) take(c *call, p policy) (fault *service.Failure, full bool) {
 	name := unsafe.String(unsafe.SliceData(c.name), len(c.name)) // a store keeps a copy
 	result, err := p.store.Take(name, p.window, s.config.Clock())
 	if err != nil {
 		s.limitTrouble(p, err)
-		return &authority.Failure{Code: errcode.LimitStoreUnavailable, Message: "the rate limit can't be counted, so nothing is let through; ask again later"}, errors.Is(err, ratelimit.ErrFull)
+		return &service.Failure{Code: errcode.LimitStoreUnavailable, Message: "the rate limit can't be counted, so nothing is let through; ask again later"}, errors.Is(err, ratelimit.ErrFull)
 	}
 	reset := wholeSeconds(result.Reset)
 	c.Response.Header.Add("RateLimit-Policy", p.field("q", int64(p.window.Limit), "w", wholeSeconds(p.window.Per)))
@@ -141,7 +137,7 @@ func (s *Server) take(c *call, p policy) (fault *authority.Failure, full bool) {
 		return nil, false
 	}
 	c.Response.Header.Set("Retry-After", strconv.FormatInt(reset, 10))
-	return &authority.Failure{Code: errcode.RateLimited, Message: fmt.Sprintf("more requests than %d in %d s (limit %s); ask again in %d s", p.window.Limit, wholeSeconds(p.window.Per), p.name, reset)}, false
+	return &service.Failure{Code: errcode.RateLimited, Message: fmt.Sprintf("more requests than %d in %d s (limit %s); ask again in %d s", p.window.Limit, wholeSeconds(p.window.Per), p.name, reset)}, false
 }
 
 // field is an item of the fields RateLimit-Policy or RateLimit (draft-ietf-httpapi-ratelimit-headers-10, sections 3

@@ -10,8 +10,9 @@ import (
 	"github.com/dunglas/httpsfv"
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/service"
 )
 
 // bashIntent is a valid body of authorize.
@@ -23,19 +24,19 @@ func TestDefaultLimits(t *testing.T) {
 		environment, limit, request string
 		window                      ratelimit.Window
 	}{
-		{authority.Production, "key", "POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent, ratelimit.Window{Limit: 180, Per: time.Minute}},
-		{authority.Test, "key", "POST /v1/authorize/test-run\nAuthorization: Bearer $agent\n\n" + bashIntent, ratelimit.Window{Limit: 120, Per: time.Minute}},
-		{authority.Production, "ip", "POST /v1/authorize\n\n{}", ratelimit.Window{Limit: 1500, Per: time.Minute}},
-		{authority.Test, "ip", "POST /v1/authorize\n\n{}", ratelimit.Window{Limit: 1000, Per: time.Minute}},
-		{authority.Production, "holds", "GET /v1/holds/x\nAuthorization: Bearer $agent", ratelimit.Window{Limit: 30, Per: time.Minute}},
-		{authority.Test, "manage", "GET /v1/events\nAuthorization: Bearer $agent", ratelimit.Window{Limit: 120, Per: time.Minute}},
-		{authority.Production, "register", "POST /v1/keys/register\n\n{}", ratelimit.Window{Limit: 5, Per: time.Hour}},
+		{service.Production, "key", "POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent, ratelimit.Window{Limit: 180, Per: time.Minute}},
+		{service.Test, "key", "POST /v1/authorize/test-run\nAuthorization: Bearer $agent\n\n" + bashIntent, ratelimit.Window{Limit: 120, Per: time.Minute}},
+		{service.Production, "ip", "POST /v1/authorize\n\n{}", ratelimit.Window{Limit: 1500, Per: time.Minute}},
+		{service.Test, "ip", "POST /v1/authorize\n\n{}", ratelimit.Window{Limit: 1000, Per: time.Minute}},
+		{service.Production, "holds", "GET /v1/holds/x\nAuthorization: Bearer $agent", ratelimit.Window{Limit: 30, Per: time.Minute}},
+		{service.Test, "manage", "GET /v1/events\nAuthorization: Bearer $agent", ratelimit.Window{Limit: 120, Per: time.Minute}},
+		{service.Production, "register", "POST /v1/keys/register\n\n{}", ratelimit.Window{Limit: 5, Per: time.Hour}},
 	} {
 		w := newWorld(t)
 		config := w.config(w.authority("", false))
 		config.Limits = DefaultLimits(x.environment, true)
 		w.serve(config)
-		w.createKey("agent", authority.NewKey{})
+		w.createKey("agent", accounts.NewKey{})
 		raw := w.request(x.request)
 		for i := range x.window.Limit {
 			if response, body := w.send(raw); response.StatusCode == 429 {
@@ -51,8 +52,25 @@ func TestDefaultLimits(t *testing.T) {
 			t.Errorf("%s %s: a window later it is still refused: %s", x.environment, x.limit, body)
 		}
 	}
-	if DefaultLimits(authority.Production, false) != (Limits{}) {
+	if DefaultLimits(service.Production, false) != (Limits{}) {
 		t.Error("a self-hosted service has limits that nobody set")
+	}
+}
+
+// TestAdmitsBetween: a key's limit counts a decision after its body was validated and before its policy is looked for.
+func TestAdmitsBetween(t *testing.T) {
+	w := newWorld(t)
+	config := w.config(w.authority("", false))
+	config.Limits = Limits{Key: ratelimit.Window{Limit: 1, Per: time.Minute}}
+	w.serve(config)
+	w.createKey("agent", accounts.NewKey{})
+	for i, x := range []struct {
+		body   string
+		status int
+	}{{"{}", 400}, {bashIntent, 409}, {bashIntent, 429}, {"{}", 400}} { // 409: the key has no policy
+		if response, body := w.send(w.request("POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + x.body)); response.StatusCode != x.status {
+			t.Errorf("request %d is answered %d, want %d: %s", i+1, response.StatusCode, x.status, body)
+		}
 	}
 }
 
@@ -68,7 +86,7 @@ func TestFloodOfSources(t *testing.T) {
 	config.Stores.Sources = full
 	config.Limits = Limits{IP: ratelimit.Window{Limit: 3, Per: time.Minute}, Key: ratelimit.Window{Limit: 100, Per: time.Minute}}
 	w.serve(config)
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	for _, x := range []struct {
 		request string
 		status  int
@@ -108,7 +126,7 @@ func TestRateLimitFields(t *testing.T) {
 	config := w.config(w.authority("", false))
 	config.Limits = Limits{Key: ratelimit.Window{Limit: 7, Per: 90 * time.Second}, IP: ratelimit.Window{Limit: 1 << 40, Per: time.Hour}}
 	w.serve(config)
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	response, _ := w.send(w.request("POST /v1/authorize\nAuthorization: Bearer $agent\n\n" + bashIntent))
 	for name, want := range map[string][2]map[string]int64{
 		"RateLimit-Policy": {{"q": 1 << 40, "w": 3600}, {"q": 7, "w": 90}},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/subject"
 	"bailiff/vm/errcode"
@@ -173,7 +173,7 @@ func pathParameter(name string) object {
 var queryParameters = object{
 	"server":   object{"type": "string", "minLength": 1, "maxLength": ledger.MaxServerName, "description": "the MCP server, as actions name it; required"},
 	"explain":  object{"type": "string", "enum": []string{"true", "false"}},
-	"wait":     object{"type": "integer", "minimum": 0, "maximum": int(authority.MaxHoldWait / time.Second), "description": "seconds in which the hold may be resolved before the answer comes; 0 unless it is set"},
+	"wait":     object{"type": "integer", "minimum": 0, "maximum": int(holds.MaxWait / time.Second), "description": "seconds in which the hold may be resolved before the answer comes; 0 unless it is set"},
 	"after":    object{"type": "string", "pattern": "^(0|[1-9][0-9]*)$"},
 	"from":     reference("Time"),
 	"to":       reference("Time"),

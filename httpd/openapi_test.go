@@ -18,6 +18,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/service"
 )
 
 // checker holds requests and answers against the OpenAPI document, and keeps what it has seen.
@@ -312,9 +313,9 @@ func TestConfigIsChecked(t *testing.T) {
 		"no clock":         func(c *Config) { c.Clock = nil },
 		"no randomness":    func(c *Config) { c.Random = nil },
 		"empty randomness": func(c *Config) { c.Random = bytes.NewReader(nil) },
-		"no sources":       func(c *Config) { c.Stores.Sources, c.Limits = nil, DefaultLimits(authority.Test, true) },
-		"no registrations": func(c *Config) { c.Stores.Registrations, c.Limits = nil, DefaultLimits(authority.Test, true) },
-		"no keys":          func(c *Config) { c.Stores.Keys, c.Limits = nil, DefaultLimits(authority.Test, true) },
+		"no sources":       func(c *Config) { c.Stores.Sources, c.Limits = nil, DefaultLimits(service.Test, true) },
+		"no registrations": func(c *Config) { c.Stores.Registrations, c.Limits = nil, DefaultLimits(service.Test, true) },
+		"no keys":          func(c *Config) { c.Stores.Keys, c.Limits = nil, DefaultLimits(service.Test, true) },
 		"no time":          func(c *Config) { c.Limits.Key.Limit = 5 },
 		"less than none":   func(c *Config) { c.Limits.Key.Limit = -5 },
 	} {

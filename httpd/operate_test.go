@@ -18,7 +18,7 @@ import (
 
 	"github.com/valyala/fasthttp/fasthttputil"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
 )
 
@@ -77,7 +77,7 @@ func TestServerTiming(t *testing.T) {
 		return w.now.Add(ticks)
 	}
 	w.serve(w.config(decider))
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	stages := map[string]string{
 		"/v1/authorize":          `^decode;dur=[1-9]\.000, evaluate;dur=[1-9]\.000, store;dur=[1-9]\.000, sign;dur=[1-9]\.000$`,
 		"/v1/authorize/test-run": `^decode;dur=[1-9]\.000, evaluate;dur=[1-9]\.000, store;dur=[1-9]\.000$`,
@@ -96,7 +96,7 @@ func TestServerTiming(t *testing.T) {
 func TestRequestsAreCounted(t *testing.T) {
 	w := newWorld(t)
 	w.serve(w.config(w.authority("", false)))
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	for _, request := range []string{
 		"GET /healthz", "HEAD /healthz", "POST /v1/authorize\n\n{}", "GET /v1/holds/a\nAuthorization: Bearer $agent",
 		"GET /v1/holds/b\nAuthorization: Bearer $agent", "GET /made/up", "GET /made/up/too", "DELETE /v1/webhooks",
@@ -162,7 +162,7 @@ func ask(t *testing.T, listener *fasthttputil.InmemoryListener, raw string) (int
 // TestInternal asks for what the test environment mirrors.
 func TestInternal(t *testing.T) {
 	w := newWorld(t)
-	key := w.createKey("agent", authority.NewKey{Plan: "growth"})
+	key := w.createKey("agent", accounts.NewKey{Plan: "growth"})
 	keys, err := w.ledger.Keys(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func TestAdminRoutes(t *testing.T) {
 		return ask(t, listener, string(w.request(method+" "+path+"\n\n"+body)))
 	}
 	status, body := call("POST", "/keys", `{"email":"a@example.com"}`)
-	var key authority.KeyView
+	var key accounts.KeyView
 	if err := json.Unmarshal([]byte(body), &key); err != nil || status != 201 {
 		t.Fatalf("%d %s", status, body)
 	}
@@ -248,7 +248,7 @@ func TestAdminRoutes(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	w, c := newWorld(t), newChecker(t)
 	w.serve(w.config(w.authority("", false)))
-	w.createKey("agent", authority.NewKey{Plan: "growth", FullGrant: true})
+	w.createKey("agent", accounts.NewKey{Plan: "growth", FullGrant: true})
 	w.sign("policy", "version: 1.0.0\n\n## tool_calls\nallowed: bash\n", false)
 	deployment := "POST /v1/warranty/deploy\nAuthorization: Bearer $agent\n\n" + `{"warranty_md":"$policy","operator_public_key":"$operator"}`
 	if response, body := w.send(w.request(deployment)); response.StatusCode != 200 {
@@ -286,7 +286,7 @@ func TestStoreFails(t *testing.T) {
 func TestTooManyWebhooks(t *testing.T) {
 	w, c := newWorld(t), newChecker(t)
 	w.serve(w.config(w.authority("", false)))
-	w.createKey("agent", authority.NewKey{Plan: "growth"})
+	w.createKey("agent", accounts.NewKey{Plan: "growth"})
 	raw := w.request("POST /v1/webhooks\nAuthorization: Bearer $agent\n\n" + `{"url":"https://x.example","events":["intent.denied"]}`)
 	for i := range ledger.MaxWebhooks + 1 {
 		want := 201
@@ -305,7 +305,7 @@ func TestTooManyWebhooks(t *testing.T) {
 func TestTooManyPinnedServers(t *testing.T) {
 	w, c := newWorld(t), newChecker(t)
 	w.serve(w.config(w.authority("", false)))
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	for i := range ledger.MaxPinnedServers + 1 {
 		want, raw := 200, w.request("POST /v1/mcp/pins\nAuthorization: Bearer $agent\n\n"+fmt.Sprintf(`{"server":"s%d","tools":[{"name":"read","definition":"{}"}]}`, i))
 		if i == ledger.MaxPinnedServers {

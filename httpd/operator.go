@@ -13,7 +13,7 @@ import (
 
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -95,7 +95,7 @@ func (s *OperatorConsole) answer(c *fasthttp.RequestCtx) {
 
 // bind has a session be of the user who signed in: browsers know no ports of cookies, so that another server on this machine may
 // have the operator's cookie.
-func (s *OperatorConsole) bind(c *fasthttp.RequestCtx, request *console.Request) *authority.Failure {
+func (s *OperatorConsole) bind(c *fasthttp.RequestCtx, request *console.Request) *service.Failure {
 	user, err := s.user(c.Conn())
 	if err != nil {
 		return refuseForeign(err.Error() + "; open " + s.URL() + " with a browser on this machine, or forward its port")
@@ -105,7 +105,7 @@ func (s *OperatorConsole) bind(c *fasthttp.RequestCtx, request *console.Request)
 }
 
 // foreign says why a request is not one of the console's own pages, or of a person who typed its address.
-func (s *OperatorConsole) foreign(header *fasthttp.RequestHeader, method string) *authority.Failure {
+func (s *OperatorConsole) foreign(header *fasthttp.RequestHeader, method string) *service.Failure {
 	host := string(header.Host())
 	if !slices.Contains(s.hosts, host) {
 		return refuseForeign("the operator's console answers to its own address only: open " + s.URL())
@@ -125,8 +125,8 @@ func (s *OperatorConsole) foreign(header *fasthttp.RequestHeader, method string)
 	return nil
 }
 
-func refuseForeign(message string) *authority.Failure {
-	return &authority.Failure{Code: errcode.NotFound, HTTP: fasthttp.StatusForbidden, Message: message}
+func refuseForeign(message string) *service.Failure {
+	return &service.Failure{Code: errcode.NotFound, HTTP: fasthttp.StatusForbidden, Message: message}
 }
 
 // OperatorSignIn is what is needed to open the operator's console.

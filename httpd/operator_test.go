@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bailiff/httpd/console"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 )
 
@@ -97,7 +98,7 @@ func TestOperatorPages(t *testing.T) {
 	w := newWorld(t)
 	b, _, c := w.visitOperator()
 	for _, name := range []string{"first", "second"} {
-		w.createKey(name, authority.NewKey{FullGrant: true, Plan: "growth"})
+		w.createKey(name, accounts.NewKey{FullGrant: true, Plan: "growth"})
 		w.decide(name, `"agent-of-`+name+`"`, `{"action":"bash","command":"ls"}`)
 	}
 	held := w.decide("second", `"agent-of-second"`, `{"action":"bash","command":"git push"}`)
@@ -149,8 +150,8 @@ func TestOperatorPages(t *testing.T) {
 func TestOperatorAllKeys(t *testing.T) {
 	w := newWorld(t)
 	b, _, c := w.visitOperator()
-	w.createKey("first", authority.NewKey{FullGrant: true, Plan: "growth"})
-	w.createKey("second", authority.NewKey{FullGrant: true, Plan: "growth"})
+	w.createKey("first", accounts.NewKey{FullGrant: true, Plan: "growth"})
+	w.createKey("second", accounts.NewKey{FullGrant: true, Plan: "growth"})
 	allowed := w.decide("first", `"agent-of-first"`, `{"action":"bash","command":"ls"}`)
 	b.enter(newCode(t, c))
 	choose := func(name string) {
@@ -216,7 +217,7 @@ func TestOperatorCode(t *testing.T) {
 func TestOperatorSession(t *testing.T) {
 	w := newWorld(t)
 	b, holder, c := w.visitOperator()
-	w.createKey("agent", authority.NewKey{FullGrant: true, Plan: "growth"})
+	w.createKey("agent", accounts.NewKey{FullGrant: true, Plan: "growth"})
 	b.getsNothing("without a session")
 	fixed := strings.Repeat("A", 43)
 	b.cookie = fixed
@@ -272,7 +273,7 @@ func TestOperatorSession(t *testing.T) {
 func TestOperatorForeign(t *testing.T) {
 	w := newWorld(t)
 	b, _, c := w.visitOperator()
-	w.createKey("agent", authority.NewKey{})
+	w.createKey("agent", accounts.NewKey{})
 	if !b.enter(newCode(t, c)) {
 		t.Fatal("a code is refused")
 	}

@@ -28,7 +28,7 @@ func (s *Server) meetTools(c *call) {
 func (s *Admin) pins(ctx *fasthttp.RequestCtx, _ string) {
 	arguments := ctx.QueryArgs()
 	text := func(name string) string { return string(arguments.Peek(name)) }
-	reply(ctx, fasthttp.StatusOK)(s.admin.Pins(ctx, authority.PinQuery{KeyID: text("key"), Server: text("server"), Tool: text("tool")}))
+	reply(ctx, fasthttp.StatusOK)(s.admin.AllPins(ctx, authority.PinQuery{KeyID: text("key"), Server: text("server"), Tool: text("tool")}))
 }
 
 func (s *Admin) acceptTool(ctx *fasthttp.RequestCtx, _ string) {

@@ -11,7 +11,9 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 )
 
 // Bounds of a page of events.
@@ -64,7 +66,7 @@ func textOf(part func(*authority.EventQuery) *string) func(string, *authority.Ev
 
 // eventQuery reads the query of GET /v1/events strictly: a parameter that was left out for a slip of the pen would show
 // what was not asked for.
-func eventQuery(arguments *fasthttp.Args) (q authority.EventQuery, fault *authority.Failure) {
+func eventQuery(arguments *fasthttp.Args) (q authority.EventQuery, fault *service.Failure) {
 	q.Limit = usualEvents
 	if fault := checkParameters(arguments, eventParameterNames); fault != nil {
 		return q, fault
@@ -86,7 +88,7 @@ var eventParameterNames = func() (names []string) {
 }()
 
 // checkParameters refuses a query with a parameter that the route does not have, or with one twice.
-func checkParameters(arguments *fasthttp.Args, names []string) *authority.Failure {
+func checkParameters(arguments *fasthttp.Args, names []string) *service.Failure {
 	seen := 0
 	for name := range arguments.All() {
 		i := slices.Index(names, string(name))
@@ -137,8 +139,8 @@ func decisionNamed(text string) (ledger.Decision, bool) {
 
 // waitQuery reads the query parameter wait of a hold: whole seconds. A query of anything else is left alone, as on every
 // route.
-func waitQuery(arguments *fasthttp.Args) (wait time.Duration, fault *authority.Failure) {
-	const most = uint64(authority.MaxHoldWait / time.Second)
+func waitQuery(arguments *fasthttp.Args) (wait time.Duration, fault *service.Failure) {
+	const most = uint64(holds.MaxWait / time.Second)
 	values := arguments.PeekMulti("wait")
 	if len(values) == 0 {
 		return 0, nil

@@ -14,10 +14,10 @@ import (
 
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -109,7 +109,7 @@ func guard(log *slog.Logger, handler fasthttp.RequestHandler) fasthttp.RequestHa
 			if fault := recover(); fault != nil {
 				log.Error("a request failed", "path", string(pathOf(&ctx.Request.Header)), "fault", fault, "stack", string(debug.Stack()))
 				ctx.Response.Reset()
-				writeFailure(ctx, &authority.Failure{Code: errcode.Internal, Message: "the service failed on this request; nothing was allowed"})
+				writeFailure(ctx, &service.Failure{Code: errcode.Internal, Message: "the service failed on this request; nothing was allowed"})
 				ctx.SetConnectionClose() // some of its body may be left
 			}
 		}()
@@ -139,9 +139,9 @@ func turnAway(ctx *fasthttp.RequestCtx) {
 	ctx.SetConnectionClose()
 }
 
-func schemaFailure(message string) *authority.Failure { return statusFailure(0, message) }
+func schemaFailure(message string) *service.Failure { return statusFailure(0, message) }
 
 // statusFailure is a schemaFailure with a status of its own.
-func statusFailure(status int, message string) *authority.Failure {
-	return &authority.Failure{Code: errcode.ValidationSchema, Message: message, HTTP: status}
+func statusFailure(status int, message string) *service.Failure {
+	return &service.Failure{Code: errcode.ValidationSchema, Message: message, HTTP: status}
 }

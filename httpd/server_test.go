@@ -10,7 +10,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ratelimit"
 )
@@ -137,7 +137,7 @@ func (w *world) keyOf(t *testing.T, d *datadriven.TestData) string {
 	if d.HasArg("plan") {
 		d.ScanArgs(t, "plan", &plan)
 	}
-	return strings.Join(w.createKey(name, authority.NewKey{Scopes: list, Plan: plan}).Scopes, " ")
+	return strings.Join(w.createKey(name, accounts.NewKey{Scopes: list, Plan: plan}).Scopes, " ")
 }
 
 // remember keeps the members of an answer that a directive names.

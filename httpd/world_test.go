@@ -20,6 +20,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/httpd/console"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/gateway"
@@ -27,6 +28,7 @@ import (
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/service"
 	"bailiff/runtime/system"
 )
 
@@ -56,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	w.random = rand.NewChaCha8([32]byte{1})
 	w.ledger = memory.New()
 	t.Cleanup(func() { w.ledger.Close() })
-	w.admin = &authority.Admin{Ledger: w.ledger, Environment: authority.Production, Clock: w.clock, Random: w.random}
+	w.admin = authority.NewAdmin(service.Config{Ledger: w.ledger, Environment: service.Production, Clock: w.clock, Random: w.random})
 	signer, err := attest.LoadOrCreate(t.TempDir(), w.random)
 	if err != nil {
 		t.Fatal(err)
@@ -76,22 +78,25 @@ func (w *world) clock() time.Time { return w.now }
 func (w *world) authority(policy string, observe bool) *authority.Authority {
 	w.t.Helper()
 	config := authority.Config{
-		Ledger: w.ledger, Signer: w.signer, Environment: authority.Production, Issuer: "svc-core",
-		Observe: observe, Clock: w.clock, Random: w.random, Log: slog.New(slog.DiscardHandler),
-		CheckURL: func(_ context.Context, url string) error {
+		Service: service.Config{
+			Ledger: w.ledger, Signer: w.signer, Environment: service.Production, Issuer: "svc-core", Hosted: policy == "",
+			Clock: w.clock, Random: w.random, Log: slog.New(slog.DiscardHandler),
+		},
+		Observe: observe,
+		Accounts: accounts.Config{CheckURL: func(_ context.Context, url string) error {
 			if !strings.HasPrefix(url, "https://") {
 				return fmt.Errorf("is not https")
 			}
 			return nil
-		},
+		}},
 	}
-	if config.Hosted = policy == ""; !config.Hosted {
+	if !config.Service.Hosted {
 		loaded, err := authority.CompilePolicy(grammar.NewSource("warranty.md", []byte(policy)))
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		loaded.Text, config.Policy = []byte(policy), loaded
-		config.Operator = [32]byte(w.operator.Public().(ed25519.PublicKey))
+		loaded.Text, config.Policies.Default = []byte(policy), loaded
+		config.Service.Operator = [32]byte(w.operator.Public().(ed25519.PublicKey))
 	}
 	decider, err := authority.New(config)
 	if err != nil {
@@ -116,7 +121,7 @@ func (w *world) gateway() *gateway.Gateway {
 		w.t.Fatal(err)
 	}
 	g, err := gateway.New(gateway.Config{
-		Verifier: verifier, Ledger: w.ledger, Environment: authority.Production, Calls: system.Real(w.clock), Log: slog.New(slog.DiscardHandler),
+		Verifier: verifier, Ledger: w.ledger, Environment: service.Production, Calls: system.Real(w.clock), Log: slog.New(slog.DiscardHandler),
 		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: 1, URL: "http://node.example"}, {Endpoint: gateway.Bundler, Chain: 1, URL: "http://bundler.example"}},
 		Transport: func() http.RoundTripper { return node{} },
 	})
@@ -168,7 +173,7 @@ type unnamed struct{ net.Conn }
 func (unnamed) RemoteAddr() net.Addr { return &net.UnixAddr{} }
 
 // createKey makes an API key that $name stands for.
-func (w *world) createKey(name string, request authority.NewKey) authority.KeyView {
+func (w *world) createKey(name string, request accounts.NewKey) accounts.KeyView {
 	w.t.Helper()
 	request.Email = name + "@example.com"
 	key, err := w.admin.CreateKey(context.Background(), request)
@@ -334,7 +339,7 @@ func (w *world) stored() string {
 	}
 	var out strings.Builder
 	for _, e := range page.Events {
-		if e.Kind != ledger.Decided {
+		if !e.Kind.IsDecision() {
 			fmt.Fprintln(&out, e.Kind)
 			continue
 		}

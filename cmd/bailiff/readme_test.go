@@ -13,9 +13,9 @@ import (
 	"bailiff/cmd/bailiff/policy"
 	"bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/metrics"
 	"bailiff/vm/errcode"
 )
@@ -121,7 +121,7 @@ func boundOf(b metrics.Budget) string {
 	case metrics.UpstreamAnswers:
 		return memory(gateway.NewAnswers(time.Now, slog.New(slog.DiscardHandler)))
 	case metrics.Waiting:
-		return fmt.Sprintf("%d,%03d,", authority.MaxHoldWaits/1000, authority.MaxHoldWaits%1000)
+		return fmt.Sprintf("%d,%03d,", holds.MaxWaits/1000, holds.MaxWaits%1000)
 	default:
 		return ""
 	}

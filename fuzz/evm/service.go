@@ -15,11 +15,13 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/service"
 	"bailiff/runtime/system"
 )
 
@@ -52,13 +54,13 @@ func NewService(policy *Policy, signer *attest.Signer) (*Service, error) {
 	}
 	store, clock, log := memory.New(), func() time.Time { return now }, slog.New(slog.DiscardHandler)
 	s := &Service{verifier: verifier, signer: signer, store: store}
-	if s.authority, err = authority.New(authority.Config{
-		Ledger: store, Signer: signer, Policy: loaded, Environment: authority.Production, Issuer: issuer, Clock: clock, Random: rand.Reader, Log: log,
-	}); err != nil {
+	if s.authority, err = authority.New(authority.Config{Policies: authority.PoliciesConfig{Default: loaded}, Service: service.Config{
+		Ledger: store, Signer: signer, Environment: service.Production, Issuer: issuer, Clock: clock, Random: rand.Reader, Log: log,
+	}}); err != nil {
 		return nil, err
 	}
 	config := gateway.Config{
-		Verifier: verifier, Ledger: store, BootPolicy: []byte(policy.Text), Environment: authority.Production, Calls: system.Real(clock), Log: log,
+		Verifier: verifier, Ledger: store, BootPolicy: []byte(policy.Text), Environment: service.Production, Calls: system.Real(clock), Log: log,
 		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: ChainID, URL: "http://node.example"}, {Endpoint: gateway.Bundler, Chain: ChainID, URL: "http://bundler.example"}},
 		Transport: func() http.RoundTripper { return upstream{s} }, MaxFees: policy.maxFees(),
 	}
@@ -70,11 +72,11 @@ func NewService(policy *Policy, signer *attest.Signer) (*Service, error) {
 		return nil, err
 	}
 	s.hash = terms.Hash
-	return s, s.createKey(&authority.Admin{Ledger: store, Environment: authority.Production, Clock: clock, Random: rand.Reader})
+	return s, s.createKey(authority.NewAdmin(service.Config{Ledger: store, Environment: service.Production, Clock: clock, Random: rand.Reader}))
 }
 
 func (s *Service) createKey(admin *authority.Admin) error {
-	view, err := admin.CreateKey(context.Background(), authority.NewKey{Email: "a@example.com"})
+	view, err := admin.CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com"})
 	if err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ var (
 
 func authorize(s *Service, p *Plan) ([]byte, string) {
 	var answer authority.Answer
-	if fault := s.authority.Decide(context.Background(), s.key, p.Body(), false, &answer); fault != nil {
+	if fault := s.authority.Decide(context.Background(), s.key, p.Body(), authority.Call{}, &answer); fault != nil {
 		return nil, string(fault.Code) + ": " + fault.Message
 	}
 	if answer.Attestation == nil {

@@ -14,10 +14,12 @@ import (
 
 	"bailiff/fuzz/gen"
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/service"
 )
 
 // Service is a service in memory for one policy, with a key of each provenance.
@@ -39,19 +41,19 @@ func NewService(text string, signer *attest.Signer) (*Service, error) {
 	}
 	store, clock := memory.New(), func() time.Time { return now }
 	s := &Service{ledger: closer(func() { store.Close() })}
-	s.authority, err = authority.New(authority.Config{
-		Ledger: store, Signer: signer, Policy: policy, Environment: authority.Production, Issuer: "svc-core",
+	s.authority, err = authority.New(authority.Config{Policies: authority.PoliciesConfig{Default: policy}, Service: service.Config{
+		Ledger: store, Signer: signer, Environment: service.Production, Issuer: "svc-core",
 		Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}
-	admin := &authority.Admin{Ledger: store, Environment: authority.Production, Clock: clock, Random: rand.Reader}
+	admin := authority.NewAdmin(service.Config{Ledger: store, Environment: service.Production, Clock: clock, Random: rand.Reader})
 	for _, key := range []struct {
 		shim bool
 		into **ledger.Key
 	}{{false, &s.agent}, {true, &s.shim}} {
-		view, err := admin.CreateKey(context.Background(), authority.NewKey{Email: "a@example.com", Shim: key.shim})
+		view, err := admin.CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com", Shim: key.shim})
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +80,7 @@ func (s *Service) Decide(c *gen.Case, testRun bool) string {
 		key = s.shim
 	}
 	var answer authority.Answer
-	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), testRun, &answer); fault != nil {
+	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), authority.Call{TestRun: testRun}, &answer); fault != nil {
 		return fmt.Sprintf("%s: %s", fault.Code, fault.Message)
 	}
 	return fmt.Sprintf("%s %s %s %s", answer.Status, answer.Rule, answer.Code, answer.PolicyHash)
@@ -126,7 +128,7 @@ func (s *Service) Authorize(c *gen.Case) (Decided, error) {
 		key = s.shim
 	}
 	var answer authority.Answer
-	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), false, &answer); fault != nil {
+	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), authority.Call{}, &answer); fault != nil {
 		return Decided{Status: "ERROR"}, nil
 	}
 	claims, err := lastingClaims(answer.Attestation)

@@ -97,13 +97,13 @@ func testWebhooks(f *fixture) {
 	}
 	more.Key = other.ID
 	f.wantErr("a revoked key", f.l.CreateWebhook(f.Context(), more), ledger.ErrKeyRevoked)
-	changes := map[ledger.WebhookChange]int{}
+	changes := map[ledger.Kind]int{}
 	for _, e := range f.events() {
-		if e.Kind == ledger.WebhookChanged && !e.Webhook.IsZero() {
-			changes[e.WebhookChange]++
+		if !e.Webhook.IsZero() {
+			changes[e.Kind]++
 		}
 	}
-	f.equal("changes of webhooks in the log", changes, map[ledger.WebhookChange]int{ledger.WebhookRegistered: ledger.MaxWebhooks, ledger.WebhookRemoved: 1})
+	f.equal("changes of webhooks in the log", changes, map[ledger.Kind]int{ledger.WebhookCreated: ledger.MaxWebhooks, ledger.WebhookRemoved: 1})
 }
 
 // testTopics has one webhook for each topic, and one thing happen of each.
@@ -217,13 +217,13 @@ func testDisable(f *fixture) {
 		f.Fatalf("due: %+v", due)
 	}
 	last := f.events()
-	if e := last[len(last)-2]; e.Kind != ledger.WebhookChanged || e.Webhook != w.ID || e.WebhookChange != ledger.WebhookDisabled {
+	if e := last[len(last)-2]; e.Kind != ledger.DeliverySettled || e.Webhook != w.ID {
 		f.Fatalf("event: %+v", e)
 	}
 	f.wantErr("another key's", f.l.EnableWebhook(f.Context(), f.newKey(2).ID, w.ID, f.at), ledger.ErrNotFound)
 	f.wantErr("enabling", f.l.EnableWebhook(f.Context(), f.key.ID, w.ID, f.at), nil)
 	last = f.events()
-	if e := last[len(last)-1]; e.Kind != ledger.WebhookChanged || e.Webhook != w.ID || e.WebhookChange != ledger.WebhookEnabled {
+	if e := last[len(last)-1]; e.Kind != ledger.WebhookEnabled || e.Webhook != w.ID {
 		f.Fatalf("event: %+v", e)
 	}
 	count := len(f.events())

@@ -16,6 +16,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/service"
 )
 
 // A Story is a policy and what is expected of it.
@@ -113,7 +114,7 @@ func (s *Story) Run() (wrong []string, err error) {
 	return wrong, nil
 }
 
-func decisionOf(answer *authority.Answer, fault *authority.Failure) (Decision, string) {
+func decisionOf(answer *authority.Answer, fault *service.Failure) (Decision, string) {
 	if fault != nil {
 		return Decision{Status: statusError, Code: string(fault.Code)}, fault.Message
 	}

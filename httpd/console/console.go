@@ -20,6 +20,7 @@ import (
 	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -89,7 +90,7 @@ type Request struct {
 	// LastEventID is the header of a browser that goes on reading server-sent events.
 	LastEventID string
 	// Admit counts the request for the limits of its API key, and returns why it is refused; nil: it is not counted.
-	Admit func(*ledger.Key) *authority.Failure
+	Admit func(*ledger.Key) *service.Failure
 }
 
 // A Response is an answer.
@@ -225,7 +226,7 @@ func (c *Console) readmit(v *visit, idle bool) *Response {
 }
 
 // Refuse returns the page of a failure.
-func (c *Console) Refuse(fault *authority.Failure) *Response {
+func (c *Console) Refuse(fault *service.Failure) *Response {
 	status := fault.HTTP
 	if status == 0 {
 		status = errcode.Lookup(fault.Code).HTTP
@@ -234,7 +235,7 @@ func (c *Console) Refuse(fault *authority.Failure) *Response {
 }
 
 // fail is Refuse inside of a session.
-func (c *Console) fail(v *visit, fault *authority.Failure) *Response {
+func (c *Console) fail(v *visit, fault *service.Failure) *Response {
 	response := c.Refuse(fault)
 	return c.problem(v, response.Status, fault.Message)
 }

@@ -12,7 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 )
 
@@ -108,13 +110,13 @@ func (c *Console) signInOperator(v *visit) *Response {
 // keysPage is what the operator sees of all keys.
 type keysPage struct {
 	Keys    []keyRow
-	Waiting []authority.HoldView
+	Waiting []holds.Summary
 	Latest  []keyedRow
 }
 
 // A keyRow is a key with what it used in this month.
 type keyRow struct {
-	authority.KeyView
+	accounts.KeyView
 	Allowed, Included uint64
 	Pending           int
 	Chosen            bool
@@ -151,11 +153,11 @@ func (c *Console) allKeys(ctx context.Context, v *visit) (view keysPage, err err
 	if err != nil {
 		return view, err
 	}
-	holds, err := c.Operator.Holds(ctx)
+	holds, err := c.Operator.AllHolds(ctx)
 	if err != nil {
 		return view, err
 	}
-	used, pending := map[string]authority.UsageView{}, map[string]int{}
+	used, pending := map[string]accounts.UsageView{}, map[string]int{}
 	for _, one := range usage {
 		used[one.KeyID] = one
 	}

@@ -12,8 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -176,7 +179,7 @@ type overview struct {
 	Half    time.Duration // within which half of the requests to decide were answered, of all keys; zero before the first
 	Most    time.Duration // and within which 99 % of them were
 	Limits  []limitRow
-	Waiting []authority.HoldView
+	Waiting []holds.Summary
 	Latest  []row
 }
 
@@ -384,7 +387,7 @@ func (c *Console) key(ctx context.Context, v *visit, _ string) *Response {
 type keyPage struct {
 	Fields []field
 	Limits []limitRow
-	*authority.KeyReport
+	*accounts.KeyReport
 }
 
 // A limitRow is a limit of the policy or, of one that counts groups apart, one of its groups.
@@ -396,7 +399,7 @@ type limitRow struct {
 }
 
 // limits lists what is used and left of each limit. A key without a policy has none.
-func (c *Console) limits(ctx context.Context, v *visit) (list []limitRow, fault *authority.Failure) {
+func (c *Console) limits(ctx context.Context, v *visit) (list []limitRow, fault *service.Failure) {
 	view, fault := c.Authority.Limits(ctx, v.key)
 	switch {
 	case fault != nil && errcode.Lookup(fault.Code).HTTP == http.StatusForbidden:

@@ -7,6 +7,7 @@ import (
 	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/service"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
 	"bailiff/vm/slot"
@@ -35,24 +36,24 @@ func grantedActions(program *vm.Program) (actions []string) {
 }
 
 // appendActionHint says which action was probably meant, where a rule that grants actions denies.
-func (w *worker) appendActionHint(text []byte, rule *vm.Rule) []byte {
+func (r *Request) appendActionHint(text []byte, rule *vm.Rule) []byte {
 	if !slices.Contains(grantRules, rule.Name) {
 		return text
 	}
-	meant := w.meantAction()
+	meant := r.meantAction()
 	if meant == "" {
 		return text
 	}
-	if w.result.Class == vm.Tool && slices.Contains(compiler.CoreEVMActions(), meant) {
+	if r.result.Class == vm.Tool && slices.Contains(compiler.CoreEVMActions(), meant) {
 		text = append(text, "; no such EVM action"...)
 	}
 	return append(append(append(text, "; did you mean "...), meant...), '?')
 }
 
 // meantAction returns the action that was probably meant, another than the intent's, or "".
-func (w *worker) meantAction() string {
-	action := w.in.ActionLower()
-	candidates := slices.Concat(w.policy.actions, compiler.CoreEVMActions())
+func (r *Request) meantAction() string {
+	action := r.in.ActionLower()
+	candidates := slices.Concat(r.policy.actions, compiler.CoreEVMActions())
 	if slices.Contains(candidates, action) {
 		return ""
 	}
@@ -74,19 +75,19 @@ var wordBreaks = strings.NewReplacer(".", "", "_", "", "-", "", ":", "", "/", ""
 
 // rejected is the answer where the request is valid in itself but not under the policy. It names every field that is not
 // for intents of this kind.
-func (w *worker) rejected() *Failure {
-	program, found := w.policy.program, &w.result.Violations[0]
+func (r *Request) rejected() *service.Failure {
+	program, found := r.policy.program, &r.result.Violations[0]
 	rule := program.Rule(found.Rule)
-	fault := failure(errcode.Code(rule.Code), w.misplaced(rule.Message))
-	fault.Faults = append(fault.Faults, Fault{fault.Code, rule.Name, fault.Message})
+	fault := service.Fail(errcode.Code(rule.Code), r.misplaced(rule.Message))
+	fault.Faults = append(fault.Faults, service.Fault{Code: fault.Code, Field: rule.Name, Message: fault.Message})
 	for pc := int(found.PC) + 1; pc+1 < program.Len() && len(fault.Faults) < intent.MaxFaults; pc += 2 {
 		test, reject := program.Instruction(uint16(pc)), program.Instruction(uint16(pc+1))
 		if test.Op != vm.OpKind || reject.Op != vm.OpReject {
 			break
 		}
-		if kind := w.frame[test.B].Kind; kind != vm.Missing && kind != vm.Null {
+		if kind := r.frame[test.B].Kind; kind != vm.Missing && kind != vm.Null {
 			rule := program.Rule(reject.C)
-			fault.Faults = append(fault.Faults, Fault{errcode.Code(rule.Code), rule.Name, rule.Message})
+			fault.Faults = append(fault.Faults, service.Fault{Code: errcode.Code(rule.Code), Field: rule.Name, Message: rule.Message})
 		}
 	}
 	return fault
@@ -94,14 +95,14 @@ func (w *worker) rejected() *Failure {
 
 // misplaced returns the message about a field that only EVM intents may have: most likely the action is wrong, not the field.
 // It has the action that was probably meant or, where none is near, the EVM actions of every policy.
-func (w *worker) misplaced(message string) string {
+func (r *Request) misplaced(message string) string {
 	before, evm := strings.CutSuffix(message, "; leave it out")
-	if !evm || w.result.Class != vm.Tool {
+	if !evm || r.result.Class != vm.Tool {
 		return message
 	}
 	advice := "; leave it out, or send one of " + strings.Join(compiler.CoreEVMActions(), ", ")
-	if meant := w.meantAction(); meant != "" {
+	if meant := r.meantAction(); meant != "" {
 		advice = "; did you mean " + meant + "?"
 	}
-	return before + ", and " + string(appendQuoted(nil, w.in.Text(slot.Action))) + " is not an EVM action" + advice
+	return before + ", and " + string(appendQuoted(nil, r.in.Text(slot.Action))) + " is not an EVM action" + advice
 }

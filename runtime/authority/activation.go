@@ -14,6 +14,7 @@ import (
 	"bailiff/compiler"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -86,20 +87,20 @@ func (c *consent) unbound() bool {
 
 // activate judges whether the policy needs a trusted shim's consent, and whether the request brings it. It returns no
 // activation where none is needed.
-func (a *Authority) activate(policy *compiler.Policy, hash string, request *deployment, now time.Time) (*ledger.Activation, *Failure) {
+func (a *Policies) activate(policy *compiler.Policy, hash string, request *deployment, now time.Time) (*ledger.Activation, *service.Failure) {
 	needed := capabilities(policy)
 	if len(needed) == 0 {
 		return nil, nil
 	}
 	if sections := policy.Unshimmed(); len(sections) > 0 {
-		return nil, failure(errcode.ShimRequired, "these sections need `require_shim: true`: "+strings.Join(sections, ", "))
+		return nil, service.Fail(errcode.ShimRequired, "these sections need `require_shim: true`: "+strings.Join(sections, ", "))
 	}
 	if request.attestation == "" {
-		return nil, failure(errcode.ShimAttestation, "the policy has resource profiles; send a trusted shim's activation as trusted_shim_attestation")
+		return nil, service.Fail(errcode.ShimAttestation, "the policy has resource profiles; send a trusted shim's activation as trusted_shim_attestation")
 	}
 	activation, err := attest.ParseActivation(request.attestation)
 	if err != nil {
-		return nil, failure(errcode.ShimMalformed, err.Error())
+		return nil, service.Fail(errcode.ShimMalformed, err.Error())
 	}
 	fingerprint := sha256.Sum256([]byte(request.operatorText))
 	c := &consent{
@@ -108,7 +109,7 @@ func (a *Authority) activate(policy *compiler.Policy, hash string, request *depl
 	}
 	for _, check := range activationChecks {
 		if check.failed(c) {
-			return nil, failure(check.code, check.message)
+			return nil, service.Fail(check.code, check.message)
 		}
 	}
 	return &ledger.Activation{ID: activationID(activation), Expires: activation.Expires * int64(time.Second)}, nil
@@ -144,12 +145,12 @@ func capabilities(policy *compiler.Policy) (needed []string) {
 }
 
 // activationFault is the failure of an activation that the ledger refused.
-func activationFault(err error) *Failure {
+func activationFault(err error) *service.Failure {
 	switch {
 	case errors.Is(err, ledger.ErrUsed):
-		return failure(errcode.ShimReplayed, "the activation (jti) was used before; ask the shim for another")
+		return service.Fail(errcode.ShimReplayed, "the activation (jti) was used before; ask the shim for another")
 	case errors.Is(err, ledger.ErrExpired):
-		return failure(errcode.ShimExpired, "the activation has expired; ask the shim for another")
+		return service.Fail(errcode.ShimExpired, "the activation has expired; ask the shim for another")
 	}
 	return nil
 }

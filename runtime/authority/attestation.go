@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"strings"
-	"time"
 
 	"bailiff/compiler"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
@@ -25,21 +25,21 @@ const surelyAttestable = 1024
 // precheck prepares the claims of a decision that may be allowed, and refuses a request whose attestation could
 // not be issued before anything is recorded for it. It returns no claims where none can be needed, and none where
 // nobody signs: in a simulation.
-func (a *Authority) precheck(w *worker) (*attest.Claims, *Failure) {
-	if a.Signer == nil || w.testRun && w.bodyBytes <= surelyAttestable || w.plan.Pass.Decision == ledger.Denied && !w.observe {
+func (a *Authority) precheck(r *Request) (*attest.Claims, *service.Failure) {
+	if a.Signer == nil || r.TestRun && len(r.body) <= surelyAttestable || r.plan.Pass.Decision == ledger.Denied && !r.observe {
 		return nil, nil
 	}
 	id, err := attest.NewTokenID(a.Random)
 	if err != nil {
-		return nil, noRandomness()
+		return nil, service.NoRandomness()
 	}
-	claims := w.claims(a.Issuer, id)
+	claims := r.claims(a.Issuer, id)
 	if err := a.Signer.Check(claims); err != nil {
 		message := "the attestation of this intent can't be issued: " + err.Error()
 		if errors.Is(err, attest.ErrTooLarge) {
 			message = "the attestation of this intent would be too large; shorten agentId, to or token"
 		}
-		return nil, failure(errcode.ValidationSchema, message)
+		return nil, service.Fail(errcode.ValidationSchema, message)
 	}
 	return claims, nil
 }
@@ -47,56 +47,56 @@ func (a *Authority) precheck(w *worker) (*attest.Claims, *Failure) {
 // claims says of the intent what its attestation will (decisions, section 4). Mode is set when the decision is known. It is
 // issued now by the clock, and not at the time of the key: where a clock that was ahead has been put right, that is still
 // ahead, and so would be the end of the attestation's 60 seconds.
-func (w *worker) claims(issuer string, id attest.TokenID) *attest.Claims {
-	hash := w.in.Hash(w.policy.binding.Tokens())
+func (r *Request) claims(issuer string, id attest.TokenID) *attest.Claims {
+	hash := r.in.Hash(r.policy.binding.Tokens())
 	claims := &attest.Claims{
-		Issuer: issuer, Subject: evmaddr.FoldLiterals(w.in.Text(slot.AgentID)), ID: id, IssuedAt: w.now.Unix(),
-		TxCommit: w.in.Text(slot.TxCommit), UserOpHash: w.in.Text(slot.UserOpHash),
-		PolicyHash: w.policy.Hash, Framework: w.in.Text(slot.Framework), KeyID: w.key.ID.String(),
-		Kind: w.result.Class.String(), IntentHash: hex.EncodeToString(hash[:]),
-		Intent: attest.Intent{Action: w.in.Text(slot.Action)},
+		Issuer: issuer, Subject: evmaddr.FoldLiterals(r.in.Text(slot.AgentID)), ID: id, IssuedAt: r.now.Unix(),
+		TxCommit: r.in.Text(slot.TxCommit), UserOpHash: r.in.Text(slot.UserOpHash),
+		PolicyHash: r.policy.Hash, Framework: r.in.Text(slot.Framework), KeyID: r.key.ID.String(),
+		Kind: r.result.Class.String(), IntentHash: hex.EncodeToString(hash[:]),
+		Intent: attest.Intent{Action: r.in.Text(slot.Action)},
 	}
-	if chain, ok := w.in.ChainID(); ok {
+	if chain, ok := r.in.ChainID(); ok {
 		claims.ChainID = uint64(chain)
 	}
-	if w.result.Class == vm.EVM {
-		w.claimEVM(&claims.Intent)
+	if r.result.Class == vm.EVM {
+		r.claimEVM(&claims.Intent)
 	}
 	return claims
 }
 
 // claimEVM adds what a gateway holds a transaction against.
-func (w *worker) claimEVM(claimed *attest.Intent) {
-	value, decimals := w.amount()
+func (r *Request) claimEVM(claimed *attest.Intent) {
+	value, decimals := r.amount()
 	claimed.AmountBase = value.String()
-	claimed.TargetAddress = w.in.Text(slot.TargetAddress)
-	if claimed.Token = w.in.TokenName(w.policy.binding.Tokens()); claimed.Token != "" && w.result.Amounts[0].Set {
+	claimed.TargetAddress = r.in.Text(slot.TargetAddress)
+	if claimed.Token = r.in.TokenName(r.policy.binding.Tokens()); claimed.Token != "" && r.result.Amounts[0].Set {
 		claimed.Decimals = new(int(decimals))
 	}
-	for to := range w.in.Recipients() {
+	for to := range r.in.Recipients() {
 		claimed.To.List = append(claimed.To.List, to)
 	}
-	to, _ := w.in.Value("to", intent.Agent)
+	to, _ := r.in.Value("to", intent.Agent)
 	claimed.To.Array = to.Kind == vm.List
-	if fee := w.fee(); fee.Declared {
+	if fee := r.fee(); fee.Declared {
 		claimed.MaxFeeBase = fee.Amount.String()
 	}
-	if calldata := w.in.Text(slot.Calldata); calldata != "" {
+	if calldata := r.in.Text(slot.Calldata); calldata != "" {
 		claimed.CalldataHash = calldataHash(calldata)
 	}
 }
 
 // amount returns the declared amount in base units. What is missing, and what only OBSERVE lets through without
 // being readable, counts as zero.
-func (w *worker) amount() (value amount.Amount, decimals uint8) {
-	if register := w.result.Amounts[0]; register.Set {
+func (r *Request) amount() (value amount.Amount, decimals uint8) {
+	if register := r.result.Amounts[0]; register.Set {
 		return register.Value, register.Decimals
 	}
-	text := w.in.Text(slot.Amount)
+	text := r.in.Text(slot.Amount)
 	switch {
-	case w.in.AmountInBaseUnits():
+	case r.in.AmountInBaseUnits():
 		value, _ = amount.ParseBase(text)
-	case !w.in.Has(slot.Token):
+	case !r.in.Has(slot.Token):
 		value, _ = amount.Parse(text, compiler.NativeDecimals)
 	}
 	return value, compiler.NativeDecimals
@@ -104,8 +104,8 @@ func (w *worker) amount() (value amount.Amount, decimals uint8) {
 
 // fee returns the most that the intent says gas may cost. What only OBSERVE lets through without being readable counts as
 // not declared: a gateway then holds the gas to its own limit.
-func (w *worker) fee() ledger.Fee {
-	value, err := amount.Parse(w.in.Text(slot.MaxFee), compiler.NativeDecimals)
+func (r *Request) fee() ledger.Fee {
+	value, err := amount.Parse(r.in.Text(slot.MaxFee), compiler.NativeDecimals)
 	return ledger.Fee{Declared: err == nil, Amount: value}
 }
 
@@ -123,6 +123,3 @@ func mode(observed bool) string {
 	}
 	return ""
 }
-
-// seconds cuts nanoseconds since 1970 to seconds.
-func seconds(nanoseconds int64) int64 { return nanoseconds / int64(time.Second) }

@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -65,29 +67,29 @@ func newHouseOn(t *testing.T, l *commit.Ledger, random io.Reader) *house {
 	h := &house{t: t, ledger: l, log: &bytes.Buffer{}}
 	t.Cleanup(func() { h.ledger.Close() })
 	clock := func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
-	admin := &Admin{Ledger: h.ledger, Environment: Production, Clock: clock, Random: rand.Reader}
-	view, err := admin.CreateKey(context.Background(), NewKey{Email: "a@example.com"})
+	admin := NewAdmin(service.Config{Ledger: h.ledger, Environment: service.Production, Clock: clock, Random: rand.Reader})
+	view, err := admin.CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Authority, err = New(Config{
-		Ledger: h.ledger, Signer: signer, Policy: policy, Environment: Production, Issuer: "svc-core",
+	h.Authority, err = New(Config{Policies: PoliciesConfig{Default: policy}, Service: service.Config{
+		Ledger: h.ledger, Signer: signer, Environment: service.Production, Issuer: "svc-core",
 		Clock: clock, Random: random, Log: slog.New(slog.NewTextHandler(h.log, nil)),
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var fault *Failure
+	var fault *service.Failure
 	if h.key, fault = h.Authenticate([]byte(view.APIKey), ledger.ScopeAuthorize); fault != nil {
 		t.Fatal(fault)
 	}
 	return h
 }
 
-func (h *house) decide(intent string, testRun bool) (*Answer, *Failure) {
+func (h *house) decide(intent string, testRun bool) (*Answer, *service.Failure) {
 	body := `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + intent + `}`
 	answer := new(Answer)
-	return answer, h.Decide(context.Background(), h.key, []byte(body), testRun, answer)
+	return answer, h.Decide(context.Background(), h.key, []byte(body), Call{TestRun: testRun}, answer)
 }
 
 const (
@@ -184,7 +186,7 @@ func TestWaitEnds(t *testing.T) {
 	for _, intent := range []string{transferIntent, heldIntent, deniedIntent} {
 		body := `{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + intent + `}`
 		var answer Answer
-		if fault := h.Decide(ended, h.key, []byte(body), false, &answer); fault == nil || fault.Code != errcode.StoreUnavailable {
+		if fault := h.Decide(ended, h.key, []byte(body), Call{}, &answer); fault == nil || fault.Code != errcode.StoreUnavailable {
 			t.Errorf("%s: %+v %v", intent, answer, fault)
 		}
 	}
@@ -241,7 +243,7 @@ func TestSurelyAttestable(t *testing.T) {
 	}
 	to := strings.Repeat("x", surelyAttestable-len(body("")))
 	var answer Answer
-	fault := h.Decide(context.Background(), h.key, []byte(body(to)), false, &answer)
+	fault := h.Decide(context.Background(), h.key, []byte(body(to)), Call{}, &answer)
 	if fault != nil || answer.Status != "ALLOWED" {
 		t.Errorf("%+v %v", answer, fault)
 	}
@@ -252,7 +254,7 @@ func TestUnknownFramework(t *testing.T) {
 	h := newHouse(t, rand.Reader)
 	for _, name := range []string{"zebra", "zebra", "custom", "yak"} {
 		body := `{"framework":"` + name + `","agentId":"a","txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + bashIntent + `}`
-		if fault := h.Decide(context.Background(), h.key, []byte(body), true, new(Answer)); fault != nil {
+		if fault := h.Decide(context.Background(), h.key, []byte(body), Call{TestRun: true}, new(Answer)); fault != nil {
 			t.Fatal(fault)
 		}
 	}

@@ -7,7 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/runtime/accounts"
+	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
+	"bailiff/runtime/turns"
 )
 
 // TestDocumentedBounds holds the table of budgets in docs/operating.md to the figures that this package enforces; those of the
@@ -38,13 +42,8 @@ func TestDocumentedBounds(t *testing.T) {
 
 // documentedBoundFaults says which rows of the table of budgets have other figures than this package.
 func documentedBoundFaults(text string) (faults []string) {
-	waiting := fmt.Sprintf("1 of a key, and %d that wait", maxWaiting)
-	stored := uint64(0)
-	for _, p := range plans {
-		if p.name == planDeveloper {
-			stored = p.stored
-		}
-	}
+	waiting := fmt.Sprintf("1 of a key, and %d that wait", turns.MaxWaiting)
+	stored := accounts.New(service.New(service.Config{Hosted: true}), accounts.Config{}).Storage(&ledger.Key{Tier: "developer"})
 	for budget, want := range map[metrics.Budget]string{
 		metrics.Evaluating: fmt.Sprintf("requests at once that take more than %d ms | half of the processors; %s", heavyEvaluation.Milliseconds(), waiting),
 		metrics.Loading:    "policies at once | as many as processors, and one large one; " + waiting,

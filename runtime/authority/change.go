@@ -55,38 +55,38 @@ func (c *Change) quantity(value amount.Amount) string {
 }
 
 // change finds the smallest change: where exactly one rule stands in the way, and it is a bound.
-func (w *worker) change(e *Explanation, outcome *ledger.Outcome) *Change {
+func (r *Request) change(e *Explanation, outcome *ledger.Outcome) *Change {
 	switch {
 	case outcome.Result == ledger.Held:
-		return w.withoutConsent()
+		return r.withoutConsent()
 	case len(e.Violations) != 1:
 		return nil
 	case outcome.Result == ledger.Refused && outcome.Reservation >= 0:
-		return w.withinLimit(w.result.Reservations[outcome.Reservation], outcome.Now)
-	case len(w.result.Violations) == 1:
-		return w.withinBound(w.result.Violations[0].PC)
+		return r.withinLimit(r.result.Reservations[outcome.Reservation], outcome.Now)
+	case len(r.result.Violations) == 1:
+		return r.withinBound(r.result.Violations[0].PC)
 	}
 	return nil
 }
 
 // withinBound is the change for an amount above the bound before the denial at pc.
-func (w *worker) withinBound(pc uint16) *Change {
-	for _, compared := range w.machine.Compared() {
-		bound, decimals, ok := w.policy.program.Bound(compared.PC)
+func (r *Request) withinBound(pc uint16) *Change {
+	for _, compared := range r.machine.Compared() {
+		bound, decimals, ok := r.policy.program.Bound(compared.PC)
 		if ok && compared.PC+1 == pc && compared.Set && compared.Value.Cmp(bound) > 0 {
-			rule, _ := w.policy.ruleBehind(compared.PC)
-			return w.lowered(compared.Slot, compared.Value, bound, decimals, unitOf(w.policy.program.Rule(rule).Name))
+			rule, _ := r.policy.ruleBehind(compared.PC)
+			return r.lowered(compared.Slot, compared.Value, bound, decimals, unitOf(r.policy.program.Rule(rule).Name))
 		}
 	}
 	return nil
 }
 
 // withinLimit is the change, at a time, for a limit that lasts.
-func (w *worker) withinLimit(by vm.Reservation, now int64) *Change {
-	counter, limit := w.policy.program.Counter(by.Counter), &w.limits[by.Counter]
+func (r *Request) withinLimit(by vm.Reservation, now int64) *Change {
+	counter, limit := r.policy.program.Counter(by.Counter), &r.limits[by.Counter]
 	change := &Change{}
 	if left := limit.Left(); counter.Op == vm.Sum && !left.IsZero() {
-		if lowered := w.lowered(counter.Amount, by.Amount, left, limit.Decimals, limit.Unit); lowered != nil {
+		if lowered := r.lowered(counter.Amount, by.Amount, left, limit.Decimals, limit.Unit); lowered != nil {
 			change = lowered
 		}
 	}
@@ -102,16 +102,16 @@ func (w *worker) withinLimit(by vm.Reservation, now int64) *Change {
 
 // lowered is the change that lowers the amount in a slot, as far as limits that add it up ask for more, or nil where
 // the intent would not pass with it either.
-func (w *worker) lowered(slot uint16, from, to amount.Amount, decimals uint8, unit string) *Change {
-	status, fits, passes := w.again(slot, to, decimals)
+func (r *Request) lowered(slot uint16, from, to amount.Amount, decimals uint8, unit string) *Change {
+	status, fits, passes := r.again(slot, to, decimals)
 	if !passes && fits.Cmp(to) < 0 && !fits.IsZero() {
 		to = fits
-		status, _, passes = w.again(slot, to, decimals)
+		status, _, passes = r.again(slot, to, decimals)
 	}
 	if !passes {
 		return nil
 	}
-	name, counts := w.amountName(slot)
+	name, counts := r.amountName(slot)
 	if counts {
 		unit = ""
 	}
@@ -121,18 +121,18 @@ func (w *worker) lowered(slot uint16, from, to amount.Amount, decimals uint8, un
 }
 
 // withoutConsent is the change for an amount whose threshold is the one reason that somebody has to decide.
-func (w *worker) withoutConsent() *Change {
-	if len(w.result.Holds) != 1 {
+func (r *Request) withoutConsent() *Change {
+	if len(r.result.Holds) != 1 {
 		return nil
 	}
-	for _, compared := range w.machine.Compared() {
-		bound, decimals, _ := w.policy.program.Bound(compared.PC)
-		rule, named := w.policy.ruleBehind(compared.PC)
-		if !named || !compared.Set || rule != w.result.Holds[0] || compared.Value.Cmp(bound) < 0 || bound.IsZero() {
+	for _, compared := range r.machine.Compared() {
+		bound, decimals, _ := r.policy.program.Bound(compared.PC)
+		rule, named := r.policy.ruleBehind(compared.PC)
+		if !named || !compared.Set || rule != r.result.Holds[0] || compared.Value.Cmp(bound) < 0 || bound.IsZero() {
 			continue
 		}
-		if status, _, passes := w.again(compared.Slot, minus(bound, amount.FromUint64(1)), decimals); passes && status == vm.Allowed {
-			return &Change{To: bound, Decimals: decimals, Unit: unitOf(w.policy.program.Rule(rule).Name), Pending: true}
+		if status, _, passes := r.again(compared.Slot, minus(bound, amount.FromUint64(1)), decimals); passes && status == vm.Allowed {
+			return &Change{To: bound, Decimals: decimals, Unit: unitOf(r.policy.program.Rule(rule).Name), Pending: true}
 		}
 	}
 	return nil
@@ -140,19 +140,19 @@ func (w *worker) withoutConsent() *Change {
 
 // again judges the intent once more with another amount in a slot, and reports whether it passes all rules and fits into
 // all limits. Where limits refuse it that add up this slot alone, fits is what they have left; otherwise it is zero.
-func (w *worker) again(slot uint16, value amount.Amount, decimals uint8) (status vm.Status, fits amount.Amount, passes bool) {
-	frame := slices.Clone(w.frame)
+func (r *Request) again(slot uint16, value amount.Amount, decimals uint8) (status vm.Status, fits amount.Amount, passes bool) {
+	frame := slices.Clone(r.frame)
 	changed := &frame[slot]
 	if changed.BaseUnits {
 		decimals = 0
 	}
 	changed.Text = value.Format(decimals)
 	var machine vm.Machine
-	result := machine.Run(w.policy.program, frame, vm.All)
+	result := machine.Run(r.policy.program, frame, vm.All)
 	fits, passes = value, result.Status == vm.Allowed || result.Status == vm.Pending
 	for _, reservation := range result.Reservations {
-		counter, limit := w.policy.program.Counter(reservation.Counter), &w.limits[reservation.Counter]
-		if !w.exceeds(limit, reservation) {
+		counter, limit := r.policy.program.Counter(reservation.Counter), &r.limits[reservation.Counter]
+		if !r.exceeds(limit, reservation) {
 			continue
 		}
 		passes = false
@@ -167,8 +167,8 @@ func (w *worker) again(slot uint16, value amount.Amount, decimals uint8) (status
 }
 
 // amountName is what a slot's amount is called in a request, and whether it is a number of things, which needs no unit.
-func (w *worker) amountName(slot uint16) (name string, counts bool) {
-	name = w.policy.program.Fields()[slot]
+func (r *Request) amountName(slot uint16) (name string, counts bool) {
+	name = r.policy.program.Fields()[slot]
 	if row, derived := amountNames[name]; derived {
 		return row.name, row.counts
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/runtime/clock"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -43,7 +44,7 @@ func TestClockStopsDecisions(t *testing.T) {
 		m := newMachine()
 		h.Guard, h.Observe = m.clock(), observe
 		h.Clock = h.Guard.Now
-		ask := func(testRun bool) *Failure {
+		ask := func(testRun bool) *service.Failure {
 			_, fault := h.decide(bashIntent, testRun)
 			return fault
 		}
@@ -55,13 +56,13 @@ func TestClockStopsDecisions(t *testing.T) {
 		for _, testRun := range []bool{false, true} {
 			want(t, ask(testRun), errcode.ClockUnconfirmed)
 		}
-		if fault := h.Decide(context.Background(), h.key, []byte("not read"), false, new(Answer)); codeOf(fault) != errcode.ClockUnconfirmed {
+		if fault := h.Decide(context.Background(), h.key, []byte("not read"), Call{}, new(Answer)); codeOf(fault) != errcode.ClockUnconfirmed {
 			t.Errorf("the clock comes before the body: %v", fault)
 		}
 		if _, after := h.counted(); after != records {
 			t.Errorf("%d records became %d", records, after)
 		}
-		admin := &Admin{Ledger: h.ledger, Clock: h.Clock, Guard: h.Guard}
+		admin := h.Admin()
 		view, err := admin.AcceptClock(context.Background())
 		if err != nil || !strings.Contains(view.Doubt, "1h0m0s ahead") || view.Time != m.wall || view.Ahead != "" {
 			t.Errorf("%+v %v", view, err)
@@ -100,7 +101,7 @@ func TestClockTakenBack(t *testing.T) {
 	h.Guard.Begin(time.Unix(0, latest))
 	_, fault := h.decide(bashIntent, false)
 	want(t, fault, errcode.ClockUnconfirmed)
-	admin := &Admin{Ledger: h.ledger, Clock: h.Clock, Guard: h.Guard}
+	admin := h.Admin()
 	if view, err := admin.AcceptClock(context.Background()); err != nil || !strings.Contains(view.Doubt, "before the latest record") {
 		t.Errorf("%+v %v", view, err)
 	}

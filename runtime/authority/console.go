@@ -1,7 +1,6 @@
 package authority
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -9,22 +8,14 @@ import (
 	"strconv"
 	"time"
 
-	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
-	"bailiff/runtime/webhook"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
 // What a page of the console reads of one key. Nothing here changes anything.
-
-// ReadmitKey returns the key of an id as it is now, under the rules by which [Authority.Authenticate] admits it. A session
-// that began with a key calls it for every request, so that it ends with the key.
-func (a *Authority) ReadmitKey(id ledger.ID, scopes ledger.Scopes) (*ledger.Key, *Failure) {
-	key, found := a.Ledger.LookupKeyID(id)
-	return a.admit(key, found, scopes)
-}
 
 // The windows of the log that LatestEvents looks at, one after the other, until it has enough. Each is read forwards: the
 // ledger has no other direction.
@@ -41,10 +32,10 @@ type LatestEvents struct {
 
 // Latest returns the latest events of a key, and of no other, that a query asks for and that are before a place in the
 // log; 0 is its end. It looks at 100,000 records at most, so a page may be short, or empty, and have older ones all the same.
-func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuery, before uint64) (*LatestEvents, *Failure) {
+func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuery, before uint64) (*LatestEvents, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)
 	if err != nil {
-		return nil, a.storeFault("events could not be read", err)
+		return nil, a.StoreFault("events could not be read", err)
 	}
 	end := head.LSN + 1
 	if before > 0 && before < end {
@@ -56,9 +47,9 @@ func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuer
 	}
 	waiting, cancel := context.WithTimeout(ctx, pageWait)
 	defer cancel()
-	done, ok := a.pages.take(waiting, key.ID)
+	done, ok := a.pages.Take(waiting, key.ID)
 	if !ok {
-		return nil, retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", comeAgain)
+		return nil, service.Retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", service.ComeAgain)
 	}
 	defer done()
 	view := &LatestEvents{Head: head.LSN}
@@ -86,13 +77,13 @@ func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuer
 
 // Tail returns events of a key that a query asks for, once there is one behind query.After. Where wait ends before, or good
 // says no, it returns none. A new event is seen within a second.
-func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery, wait time.Duration, good func() bool) (*EventsView, *Failure) {
+func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery, wait time.Duration, good func() bool) (*EventsView, *service.Failure) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
 		head, err := a.Ledger.Head(context.Background()) // not of ctx: its end is no failure
 		if err != nil {
-			return nil, a.storeFault("events could not be read", err)
+			return nil, a.StoreFault("events could not be read", err)
 		}
 		if head.LSN > query.After {
 			view, fault := a.Events(context.Background(), key, query)
@@ -100,7 +91,7 @@ func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery,
 				return view, fault
 			}
 			if _, err := fmt.Sscan(view.Next, &query.After); err != nil {
-				return nil, a.storeFault("events could not be read", err)
+				return nil, a.StoreFault("events could not be read", err)
 			}
 		}
 		select {
@@ -116,11 +107,11 @@ func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery,
 // tailStep is how often a tail looks for new events.
 const tailStep = 500 * time.Millisecond
 
-func (a *Authority) latestFault(err error) *Failure {
+func (a *Authority) latestFault(err error) *service.Failure {
 	if errors.Is(err, ledger.ErrInvalid) {
-		return failure(errcode.ValidationSchema, err.Error())
+		return service.Fail(errcode.ValidationSchema, err.Error())
 	}
-	return a.storeFault("events could not be read", err)
+	return a.StoreFault("events could not be read", err)
 }
 
 // between returns the last events of a key from one place in the log up to before another, at most so many.
@@ -151,7 +142,7 @@ func (a *Authority) between(ctx context.Context, key ledger.ID, query EventQuery
 const maxConsolePage = 1000
 
 // EventAt returns the event of a key at a place in the log. An event of another key is not found.
-func (a *Authority) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*eventjson.Event, *Failure) {
+func (a *Authority) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*eventjson.Event, *service.Failure) {
 	if lsn == 0 || lsn > MaxCursor {
 		return nil, noEvent()
 	}
@@ -165,15 +156,15 @@ func (a *Authority) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*
 	return &page.Events[0], nil
 }
 
-func noEvent() *Failure {
-	return failure(errcode.NotFound, "the API key has no event at this place of the log")
+func noEvent() *service.Failure {
+	return service.Fail(errcode.NotFound, "the API key has no event at this place of the log")
 }
 
 // Chain returns the durable end of the log, as a place in its chain of hashes.
-func (a *Authority) Chain(ctx context.Context) (*ChainView, *Failure) {
+func (a *Authority) Chain(ctx context.Context) (*ChainView, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)
 	if err != nil {
-		return nil, a.storeFault("the end of the log could not be read", err)
+		return nil, a.StoreFault("the end of the log could not be read", err)
 	}
 	return &ChainView{Stream: hex.EncodeToString(head.Stream[:]), LSN: head.LSN, Hash: hex.EncodeToString(head.Hash[:])}, nil
 }
@@ -200,10 +191,10 @@ type DecisionCounts struct {
 const countedRecords = 20_000
 
 // CountDecisions counts the decisions of a key since a time.
-func (a *Authority) CountDecisions(ctx context.Context, key *ledger.Key, from time.Time) (*DecisionCounts, *Failure) {
+func (a *Authority) CountDecisions(ctx context.Context, key *ledger.Key, from time.Time) (*DecisionCounts, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)
 	if err != nil {
-		return nil, a.storeFault("events could not be read", err)
+		return nil, a.StoreFault("events could not be read", err)
 	}
 	counts := &DecisionCounts{From: from, ByStatus: map[string]int{}, ByRule: map[string]int{}}
 	query := EventQuery{From: from, Limit: maxConsolePage}
@@ -253,117 +244,6 @@ func (c *DecisionCounts) add(e *eventjson.Event) {
 
 // maxCountedHours bounds ByHour: a week. Later hours are in the other counts only.
 const maxCountedHours = 7 * 24
-
-// HoldsOf lists the unexpired holds of a key, oldest first.
-func (a *Authority) HoldsOf(ctx context.Context, key *ledger.Key) ([]HoldView, *Failure) {
-	holds, err := a.Ledger.Holds(ctx, key.ID, a.Clock().UnixNano())
-	if err != nil {
-		return nil, a.storeFault("holds could not be read", err)
-	}
-	views := make([]HoldView, len(holds))
-	for i := range holds {
-		views[i] = viewHold(&holds[i])
-	}
-	return views, nil
-}
-
-// KeyReport is a key with what it has used and deployed.
-type KeyReport struct {
-	Key         KeyView
-	PolicyHash  string // of the policy that the key has deployed; empty while it has none
-	Quota       uint64 // ALLOWED decisions of a month after which the key is refused; 0: as many as there are
-	Months      []MonthUsage
-	Deployments []DeploymentView
-}
-
-// MonthUsage is how many ALLOWED decisions a key had in a month.
-type MonthUsage struct {
-	Month   string // UTC, "2026-11"
-	Allowed uint64
-}
-
-// KeyReport returns what there is to know of a key without its secret.
-func (a *Authority) KeyReport(ctx context.Context, key *ledger.Key) (*KeyReport, *Failure) {
-	used, err := a.Ledger.Usage(ctx, key.ID)
-	if err != nil {
-		return nil, a.storeFault("usage could not be read", err)
-	}
-	deployed, err := a.Ledger.Deployments(ctx, key.ID)
-	if err != nil {
-		return nil, a.storeFault("deployments could not be read", err)
-	}
-	report := &KeyReport{Key: viewKey(key), Quota: a.quota(key), Deployments: viewDeployments(deployed)}
-	if key.PolicyHash != [32]byte{} {
-		report.PolicyHash = hex.EncodeToString(key.PolicyHash[:])
-	}
-	for i := len(used) - 1; i >= 0; i-- {
-		first := time.Date(int(used[i].Month/12), time.Month(used[i].Month%12+1), 1, 0, 0, 0, 0, time.UTC)
-		report.Months = append(report.Months, MonthUsage{first.Format(monthForm), used[i].Count})
-	}
-	return report, nil
-}
-
-// PolicyReport is the policy in force for a key.
-type PolicyReport struct {
-	Hash    string // policyHash
-	Own     bool   // the key has deployed it; otherwise it is the default policy
-	Text    string // as it was signed
-	Rules   []Place
-	Version string // of the policy format
-}
-
-// errOtherText says that the text of the default policy is not that of the policy in force.
-var errOtherText = errors.New("the text of the default policy is not that of the policy in force")
-
-// PolicyReport returns the policy in force for a key, with its text.
-func (a *Authority) PolicyReport(ctx context.Context, key *ledger.Key) (*PolicyReport, *Failure) {
-	policy, fault, again := a.policyOf(ctx, key, a.Clock().UnixNano())
-	switch {
-	case again:
-		return nil, retryable(errcode.EvaluationBusy, "the policy is being replaced; ask again", comeAgain)
-	case fault != nil:
-		return nil, fault
-	}
-	report := &PolicyReport{Hash: policy.Hash, Version: policy.Version, Own: key.PolicyHash != [32]byte{}, Rules: policy.Places()}
-	text := policy.Text
-	if report.Own {
-		stored, err := a.Ledger.Policy(ctx, key.ID)
-		if err != nil {
-			return nil, a.storeFault("the policy could not be read", err)
-		}
-		text = stored.Text
-	}
-	framed, found := grammar.Split(grammar.NewSource("warranty.md", text))
-	if found.HasErrors() || grammar.PolicyHash(framed.Body) != policy.Hash {
-		return nil, a.storeFault("the policy could not be read", errOtherText)
-	}
-	report.Text = string(bytes.ToValidUTF8(text, []byte("\uFFFD")))
-	return report, nil
-}
-
-// WebhookReport is a webhook with how its deliveries are doing.
-type WebhookReport struct {
-	WebhookView
-	DisabledAt time.Time         // when deliveries stopped after repeated failure; zero while it works
-	Dropped    uint64            // events that were not delivered
-	Attempts   []webhook.Attempt // the latest, newest first, since the service has started
-}
-
-// WebhookReports lists the webhooks of a key, oldest first.
-func (a *Authority) WebhookReports(ctx context.Context, key *ledger.Key) ([]WebhookReport, *Failure) {
-	hooks, err := a.Ledger.Webhooks(ctx, key.ID)
-	if err != nil {
-		return nil, a.storeFault("webhooks could not be read", err)
-	}
-	reports := make([]WebhookReport, len(hooks))
-	for i := range hooks {
-		reports[i] = WebhookReport{WebhookView: viewWebhook(&hooks[i]), Dropped: hooks[i].Dropped, Attempts: a.Deliveries.Of(hooks[i].ID)}
-		if hooks[i].Disabled != 0 {
-			reports[i].DisabledAt = moment(hooks[i].Disabled)
-		}
-	}
-	return reports, nil
-}
 
 // VerifyAttestation verifies an attestation as a relying party does, with the keys that the service publishes, and returns its claims.
 // It does not use the attestation up, nor say whether it was used.

@@ -11,7 +11,7 @@ import (
 // BindDefault records which policy governs the keys without one of their own from now on, none where the service is hosted.
 // It is to be called once, before anything is decided. The error says what an operator has to do where the policy has a lower
 // serial than one before it (decisions, section 5); that it goes back to an earlier text is a WARN.
-func (a *Authority) BindDefault(ctx context.Context) error {
+func (a *Policies) BindDefault(ctx context.Context) error {
 	policy := a.DefaultPolicy()
 	d := a.asDefault(policy)
 	bound, err := a.Ledger.BindDefault(ctx, d)
@@ -30,10 +30,10 @@ func (a *Authority) BindDefault(ctx context.Context) error {
 }
 
 // DefaultPolicy returns the policy that governs the keys without one of their own; nil where the service is hosted.
-func (a *Authority) DefaultPolicy() *Policy { return a.inForce.Load() }
+func (a *Policies) DefaultPolicy() *Policy { return a.inForce.Load() }
 
 // asDefault is a policy, nil for none, as the ledger records it.
-func (a *Authority) asDefault(policy *Policy) *ledger.DefaultPolicy {
+func (a *Policies) asDefault(policy *Policy) *ledger.DefaultPolicy {
 	d := &ledger.DefaultPolicy{At: a.Clock().UnixNano()}
 	if policy != nil {
 		d.PolicyHash, d.Serial, d.Named, d.Known = policy.digest, policy.serial, policy.named, policy.Refused != nil
@@ -54,7 +54,7 @@ func notBound(err error) error {
 }
 
 // warnDefault logs what an operator should know of a default policy that was bound.
-func (a *Authority) warnDefault(policy *Policy, bound ledger.BoundDefault) {
+func (a *Policies) warnDefault(policy *Policy, bound ledger.BoundDefault) {
 	if policy.Refused != nil {
 		a.warnDeferred(&ledger.Key{}, policy)
 	}
@@ -68,7 +68,7 @@ func (a *Authority) warnDefault(policy *Policy, bound ledger.BoundDefault) {
 
 // bindUsed binds a default policy whose text has errors by now, if an event says that it has judged before: older releases
 // recorded no default policies. Otherwise the error is what is wrong with the text.
-func (a *Authority) bindUsed(ctx context.Context, d *ledger.DefaultPolicy) (ledger.BoundDefault, error) {
+func (a *Policies) bindUsed(ctx context.Context, d *ledger.DefaultPolicy) (ledger.BoundDefault, error) {
 	for query := (ledger.EventQuery{Limit: ledger.MaxEventPage}); ; {
 		page, err := a.Ledger.Events(ctx, query)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
 )
 
@@ -23,13 +24,13 @@ func TestDefaultInForce(t *testing.T) {
 		}
 		return policy
 	}
-	h := newTown(t, func(c *Config) { c.Hosted, c.Policy = false, load(slowPattern) })
+	h := newTown(t, func(c *Config) { c.Service.Hosted, c.Policies.Default = false, load(slowPattern) })
 	var refused *InvalidPolicy
 	if err := h.BindDefault(context.Background()); !errors.As(err, &refused) || len(refused.Diagnostics) == 0 {
 		t.Fatalf("a text that was never in force is taken: %v", err)
 	}
 	// A release that had not these errors was started with it.
-	earlier := &ledger.DefaultPolicy{PolicyHash: h.Policy.digest, At: h.Clock().UnixNano()}
+	earlier := &ledger.DefaultPolicy{PolicyHash: h.PoliciesConfig.Default.digest, At: h.Clock().UnixNano()}
 	if _, err := h.ledger.BindDefault(context.Background(), earlier); err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +53,8 @@ func TestDefaultUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newTown(t, func(c *Config) { c.Hosted, c.Policy = false, policy })
-	view, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com"})
+	h := newTown(t, func(c *Config) { c.Service.Hosted, c.Policies.Default = false, policy })
+	view, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package authority
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,13 +11,19 @@ import (
 	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
+	"bailiff/runtime/strictjson"
 	"bailiff/vm/errcode"
 )
 
 // MaxDeployBody is the largest body of a deployment, in bytes (decisions, section 3).
 const MaxDeployBody = 400_000
+
+// compileTime is how long compiling a policy that is deployed takes at most.
+const compileTime = 500 * time.Millisecond
 
 // DeployView is the answer to a deployment (decisions, section 5).
 type DeployView struct {
@@ -47,7 +52,7 @@ type deployment struct {
 
 // Deploy binds a signed policy to a key, at once and as a whole: every request is judged either by the policy before or
 // by this one. Nothing is written before all is found good.
-func (a *Authority) Deploy(ctx context.Context, key *ledger.Key, body []byte) (*DeployView, *Failure) {
+func (a *Policies) Deploy(ctx context.Context, key *ledger.Key, body []byte) (*DeployView, *service.Failure) {
 	request, fault := readDeployment(body)
 	if fault != nil {
 		return nil, fault
@@ -64,7 +69,7 @@ func (a *Authority) Deploy(ctx context.Context, key *ledger.Key, body []byte) (*
 }
 
 // deployInTurn compiles and stores a policy that its operator has signed.
-func (a *Authority) deployInTurn(ctx context.Context, key *ledger.Key, request *deployment) (*DeployView, *Failure) {
+func (a *Policies) deployInTurn(ctx context.Context, key *ledger.Key, request *deployment) (*DeployView, *service.Failure) {
 	now := a.Clock()
 	policy, compiled, fault := a.accept(key, request, now)
 	if fault != nil {
@@ -75,7 +80,7 @@ func (a *Authority) deployInTurn(ctx context.Context, key *ledger.Key, request *
 		return nil, fault
 	}
 	d := storable(key.ID, request, policy, now)
-	d.Activation, d.RefuseRollback, d.MaxStored = activation, a.RefuseRollback, a.storage(key)
+	d.Activation, d.RefuseRollback, d.MaxStored = activation, a.RefuseRollback, a.accounts.Storage(key)
 	deployed, err := a.Ledger.Deploy(ctx, d)
 	if err != nil {
 		return nil, a.deployFault(err)
@@ -84,31 +89,31 @@ func (a *Authority) deployInTurn(ctx context.Context, key *ledger.Key, request *
 	warnings := warningsOf(request.src, policy.Warnings)
 	a.keep(policy, now)
 	if key.PolicyHash != policy.digest {
-		a.policies.forget(key.PolicyHash)
+		a.programs.forget(key.PolicyHash)
 	}
 	if deployed.Rollback {
 		a.Log.Warn("a key went back to a policy that was replaced before, which SVC_REFUSE_ROLLBACK=false lets through; see that it is no old copy", "key", key.ID.String(), "policyHash", policy.Hash)
 		warnings = append(warnings, Warning{Code: string(errcode.WarrantyRollback), Message: "this policy was deployed before, and another one since: the deployment goes back to it"})
 	}
-	return &DeployView{PolicyHash: policy.Hash, PolicyVersion: policy.Version, DeployedAt: seconds(deployed.At), Warnings: warnings}, nil
+	return &DeployView{PolicyHash: policy.Hash, PolicyVersion: policy.Version, DeployedAt: clock.Seconds(deployed.At), Warnings: warnings}, nil
 }
 
-func readDeployment(body []byte) (*deployment, *Failure) {
+func readDeployment(body []byte) (*deployment, *service.Failure) {
 	if len(body) > MaxDeployBody {
-		return nil, failure(errcode.BodyTooLarge, fmt.Sprintf("the body is larger than %d bytes; send less", MaxDeployBody))
+		return nil, service.Fail(errcode.BodyTooLarge, fmt.Sprintf("the body is larger than %d bytes; send less", MaxDeployBody))
 	}
 	request, warranty := &deployment{}, ""
-	fault := readBody(body,
-		text("warranty_md", true, MaxDeployBody, &warranty),
-		text("operator_public_key", true, MaxDeployBody, &request.operatorText),
-		text("trusted_shim_attestation", false, MaxDeployBody, &request.attestation),
+	fault := service.ReadBody(body,
+		strictjson.Text("warranty_md", true, MaxDeployBody, &warranty),
+		strictjson.Text("operator_public_key", true, MaxDeployBody, &request.operatorText),
+		strictjson.Text("trusted_shim_attestation", false, MaxDeployBody, &request.attestation),
 	)
 	if fault != nil {
 		return nil, fault
 	}
 	public, err := attest.ParseOperatorKey(request.operatorText)
 	if err != nil {
-		return nil, failure(errcode.ValidationSchema, "operator_public_key: "+err.Error())
+		return nil, service.Fail(errcode.ValidationSchema, "operator_public_key: "+err.Error())
 	}
 	request.src, request.operator = grammar.NewSource("warranty.md", []byte(warranty)), [32]byte(public)
 	return request, nil
@@ -116,29 +121,29 @@ func readDeployment(body []byte) (*deployment, *Failure) {
 
 // verify holds what can be said of a deployment without compiling: the frame of the signature block, the signature, the
 // operator key that the API key is pinned to. So nobody but the operator has the service compile anything.
-func (a *Authority) verify(key *ledger.Key, request *deployment) *Failure {
+func (a *Policies) verify(key *ledger.Key, request *deployment) *service.Failure {
 	framed, found := grammar.Split(request.src)
 	switch {
 	case found.HasErrors():
 		return invalidPolicy(frameCode(found), request.src, found.Sorted())
 	case !framed.Signed:
-		return failure(errcode.WarrantySignature, ErrUnsigned.Error()+"; sign it with `bailiff sign`")
+		return service.Fail(errcode.WarrantySignature, ErrUnsigned.Error()+"; sign it with `bailiff sign`")
 	case attest.VerifyPolicy(request.operator[:], framed.Body, framed.Signature) != nil:
-		return failure(errcode.WarrantySignature, ErrSignature.Error())
-	case !a.mayOperate(key, request.operator):
+		return service.Fail(errcode.WarrantySignature, ErrSignature.Error())
+	case !a.accounts.MayOperate(key, request.operator):
 		return operatorMismatch()
 	}
 	return nil
 }
 
 // accept compiles a policy, and holds what its text says of where and when it may be in force.
-func (a *Authority) accept(key *ledger.Key, request *deployment, now time.Time) (*Policy, *compiler.Compiled, *Failure) {
+func (a *Policies) accept(key *ledger.Key, request *deployment, now time.Time) (*Policy, *compiler.Compiled, *service.Failure) {
 	policy, compiled, fault := a.compile(key, request.src)
 	if fault != nil {
 		return nil, nil, fault
 	}
 	if !policy.isFor(key.ID) {
-		return nil, nil, failure(errcode.WarrantyNotNamed, fmt.Sprintf("the policy is for other API keys: `keys` in its `## deployment` does not include %s; "+
+		return nil, nil, service.Fail(errcode.WarrantyNotNamed, fmt.Sprintf("the policy is for other API keys: `keys` in its `## deployment` does not include %s; "+
 			"add it and sign the policy again, or deploy with an API key that it names", key.ID))
 	}
 	if until := compiled.Policy.ObserveUntil(); until.After(now.Add(compiler.MaxObserve)) {
@@ -152,19 +157,19 @@ const maxDeployers = 1 << 16
 
 // turnToDeploy waits for the turn to compile and store a policy: one at a time of a key, and few in all. It lasts until the
 // policy is stored, for it is in memory until then.
-func (a *Authority) turnToDeploy(ctx context.Context, key *ledger.Key) (done func(), fault *Failure) {
+func (a *Policies) turnToDeploy(ctx context.Context, key *ledger.Key) (done func(), fault *service.Failure) {
 	waiting, cancel := context.WithTimeout(ctx, 4*compileTime)
 	defer cancel()
-	done, ok := a.compiles.take(waiting, key.ID)
+	done, ok := a.compiles.Take(waiting, key.ID)
 	if !ok {
-		return nil, retryable(errcode.WarrantyBusy, "another policy of this key is being deployed, or too many of others; nothing was deployed, so deploy again", comeAgain)
+		return nil, service.Retryable(errcode.WarrantyBusy, "another policy of this key is being deployed, or too many of others; nothing was deployed, so deploy again", service.ComeAgain)
 	}
 	return done, nil
 }
 
 // compile compiles a policy that is to be deployed: no longer than compileTime, and no more often than Deployments says.
 // What is refused in the end has cost the same, and counts.
-func (a *Authority) compile(key *ledger.Key, src *grammar.Source) (*Policy, *compiler.Compiled, *Failure) {
+func (a *Policies) compile(key *ledger.Key, src *grammar.Source) (*Policy, *compiler.Compiled, *service.Failure) {
 	if fault := a.countDeployment(key); fault != nil {
 		return nil, nil, fault
 	}
@@ -178,24 +183,24 @@ func (a *Authority) compile(key *ledger.Key, src *grammar.Source) (*Policy, *com
 		return nil, nil, invalidPolicy(weightCode(invalid.Diagnostics), src, invalid.Diagnostics)
 	case err != nil:
 		a.Log.Error("a policy compiles and can't be used", "error", err)
-		return nil, nil, failure(errcode.Internal, "the policy can't be used; nothing was deployed")
-	case !a.policies.hasRoom(policy):
-		return nil, nil, retryable(errcode.WarrantyBusy, fmt.Sprintf("requests still use %d MiB of programs that were replaced, and this one is large; nothing was deployed, so deploy again", maxLingering>>20), comeAgain)
+		return nil, nil, service.Fail(errcode.Internal, "the policy can't be used; nothing was deployed")
+	case !a.programs.hasRoom(policy):
+		return nil, nil, service.Retryable(errcode.WarrantyBusy, fmt.Sprintf("requests still use %d MiB of programs that were replaced, and this one is large; nothing was deployed, so deploy again", maxLingering>>20), service.ComeAgain)
 	}
 	return policy, compiled, nil
 }
 
 // countDeployment counts a policy that is about to be compiled, or refuses it. At 80 % of what a key may have the log says so.
-func (a *Authority) countDeployment(key *ledger.Key) *Failure {
-	w := a.Deployments
+func (a *Policies) countDeployment(key *ledger.Key) *service.Failure {
+	w := a.PoliciesConfig.Deployments
 	result, err := a.deployed.Take(key.ID.String(), w, a.Clock())
 	switch {
 	case err != nil:
-		a.troubles.report(a.Log, a.Clock(), "a deployment could not be counted", err)
-		return failure(errcode.LimitStoreUnavailable, "the number of deployments can't be counted, so none is let through; ask again later")
+		a.Trouble("a deployment could not be counted", err)
+		return service.Fail(errcode.LimitStoreUnavailable, "the number of deployments can't be counted, so none is let through; ask again later")
 	case !result.Allowed:
 		a.Metrics.Beyond(metrics.Deployments)
-		return retryable(errcode.WarrantyRate, fmt.Sprintf("the key has had %d policies compiled in %.0f seconds, as many as it may, refused ones included; deploy again in %.0f seconds, and try policies with `bailiff check` before", w.Limit, w.Per.Seconds(), result.Reset.Seconds()), result.Reset)
+		return service.Retryable(errcode.WarrantyRate, fmt.Sprintf("the key has had %d policies compiled in %.0f seconds, as many as it may, refused ones included; deploy again in %.0f seconds, and try policies with `bailiff check` before", w.Limit, w.Per.Seconds(), result.Reset.Seconds()), result.Reset)
 	case w.Limit > 0 && result.Remaining == w.Limit/5: // the log has one line about it, not one for each
 		a.Log.Warn("a key has used at least 80 % of its deployments", "key", key.ID.String(), "limit", w.Limit, "per", w.Per.String())
 	}
@@ -215,24 +220,8 @@ func weightCode(found grammar.Diagnostics) errcode.Code {
 	return errcode.WarrantyInvalid
 }
 
-// mayOperate reports whether an operator key may speak for an API key: the one that it is pinned to; without a pin, the
-// service's own or, where the service is hosted, any.
-func (a *Authority) mayOperate(key *ledger.Key, operator [32]byte) bool {
-	pinned, open := a.operatorOf(key)
-	return open || pinned == operator
-}
-
-// operatorOf returns the operator key that an API key is pinned to; open says that the first deployment will pin one. It
-// is zero, and nobody's, where a self-hosted service has none.
-func (a *Authority) operatorOf(key *ledger.Key) (operator [32]byte, open bool) {
-	if key.Operator != [32]byte{} {
-		return key.Operator, false
-	}
-	return a.Operator, a.Hosted
-}
-
-func operatorMismatch() *Failure {
-	return failure(errcode.WarrantyOperator, "the API key is pinned to another operator public key; deploy with that one, or use another API key")
+func operatorMismatch() *service.Failure {
+	return service.Fail(errcode.WarrantyOperator, "the API key is pinned to another operator public key; deploy with that one, or use another API key")
 }
 
 // signatureCodes are the findings about a signature block.
@@ -257,8 +246,8 @@ func tooLate(policy *compiler.Policy) grammar.Diagnostic {
 		"`response.observe_until` is more than %d days ahead", days).WithHint("name an earlier time, and deploy again before it comes")
 }
 
-func invalidPolicy(c errcode.Code, src *grammar.Source, found grammar.Diagnostics) *Failure {
-	fault := failure(c, (&InvalidPolicy{src, found}).Error())
+func invalidPolicy(c errcode.Code, src *grammar.Source, found grammar.Diagnostics) *service.Failure {
+	fault := service.Fail(c, (&InvalidPolicy{src, found}).Error())
 	if len(found) > 0 {
 		fault.Message += fmt.Sprintf("; the first finding: %s", grammar.Visible(found[0].Message))
 	}
@@ -280,7 +269,7 @@ func storable(key ledger.ID, request *deployment, policy *Policy, now time.Time)
 }
 
 // deployFault is the failure of a deployment that the ledger refused.
-func (a *Authority) deployFault(err error) *Failure {
+func (a *Policies) deployFault(err error) *service.Failure {
 	if fault := activationFault(err); fault != nil {
 		return fault
 	}
@@ -289,19 +278,19 @@ func (a *Authority) deployFault(err error) *Failure {
 	switch {
 	case errors.As(err, &storage):
 		a.Metrics.Beyond(metrics.Storage)
-		return failure(errcode.WarrantyStorage, fullStorage(storage))
+		return service.Fail(errcode.WarrantyStorage, fullStorage(storage))
 	case errors.Is(err, ledger.ErrOperator):
 		return operatorMismatch()
 	case errors.Is(err, ledger.ErrNotNamed):
-		return failure(errcode.WarrantyNotNamed, "a policy before named this API key, so that it takes only policies that do; "+
+		return service.Fail(errcode.WarrantyNotNamed, "a policy before named this API key, so that it takes only policies that do; "+
 			"write its id, or `*`, behind `keys` in `## deployment`, and sign the policy again")
 	case errors.As(err, &serial):
-		return failure(errcode.WarrantyRollback, lowSerial(serial))
+		return service.Fail(errcode.WarrantyRollback, lowSerial(serial))
 	case errors.Is(err, ledger.ErrRollback):
-		return failure(errcode.WarrantyRollback, "this policy governed the API key before and was replaced since, so that it may be an old copy; "+
+		return service.Fail(errcode.WarrantyRollback, "this policy governed the API key before and was replaced since, so that it may be an old copy; "+
 			"to have it back change a byte of it, such as a comment, and sign it again")
 	}
-	return a.storeFault("a policy could not be deployed", err)
+	return a.StoreFault("a policy could not be deployed", err)
 }
 
 // fullStorage says why a policy is refused by its size.
@@ -311,7 +300,7 @@ func fullStorage(e *ledger.StorageError) string {
 }
 
 // warnOfStorage logs that a deployment has its key keep 80 % of what it may.
-func (a *Authority) warnOfStorage(d *ledger.Deployment, done *ledger.Deployed) {
+func (a *Policies) warnOfStorage(d *ledger.Deployment, done *ledger.Deployed) {
 	line := d.MaxStored / 5 * 4
 	if d.MaxStored != 0 && done.Stored >= line && done.Stored-d.Size() < line {
 		a.Log.Warn("a key's policies take 80 % of the storage that its plan includes", "key", d.Key.String(), "stored", done.Stored, "limit", d.MaxStored)
@@ -327,25 +316,10 @@ func lowSerial(e *ledger.SerialError) string {
 	return fmt.Sprintf("%s, and one with serial %d was in force before; write `serial: %d` or higher into its `## deployment`, and sign it again", found, e.Latest, e.Latest+1)
 }
 
-// storeFault is the failure of a step that the ledger did not carry out.
-func (a *Authority) storeFault(what string, err error) *Failure {
-	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrKeyRevoked) {
-		return badKey() // the key was revoked meanwhile
-	}
-	a.Log.Error(what, "error", err)
-	if errors.Is(err, ledger.ErrInvalid) {
-		return failure(errcode.Internal, "the service failed; nothing was recorded")
-	}
-	if errors.Is(err, ledger.ErrUnknown) {
-		return failure(errcode.StoreUnavailable, "the store failed, and it is unknown whether this was recorded; look, and ask again later")
-	}
-	return failure(errcode.StoreUnavailable, "the store failed, and nothing was recorded; ask again later")
-}
-
 // keep has a policy that was deployed ready for the first request.
-func (a *Authority) keep(policy *Policy, now time.Time) {
+func (a *Policies) keep(policy *Policy, now time.Time) {
 	policy.Warnings = nil
-	_, _ = a.policies.get(policy.digest, now.UnixNano(), func() (*Policy, error) { return policy, nil })
+	_, _ = a.programs.get(policy.digest, now.UnixNano(), func() (*Policy, error) { return policy, nil })
 }
 
 func warningsOf(src *grammar.Source, found grammar.Diagnostics) []Warning {
@@ -354,38 +328,4 @@ func warningsOf(src *grammar.Source, found grammar.Diagnostics) []Warning {
 		warnings = append(warnings, Warning{Code: string(r.Code), Message: r.Message, Line: r.Line, Column: r.Column, Hint: r.Hint})
 	}
 	return warnings
-}
-
-// A DeploymentView is a line of a key's log of deployments.
-type DeploymentView struct {
-	PolicyHash string    `json:"policyHash"`
-	DeployedAt time.Time `json:"deployedAt"`
-	LSN        uint64    `json:"lsn"`
-	Rollback   bool      `json:"rollback"`
-	Serial     uint64    `json:"serial,omitempty"`
-}
-
-// Deployments lists the deployments of the key of an id, oldest first. An error that wraps ledger.ErrNotFound says that
-// there is no such key.
-func (a *Admin) Deployments(ctx context.Context, id string) ([]DeploymentView, error) {
-	key, err := ledger.ParseID(id)
-	if err != nil {
-		return nil, err
-	}
-	log, err := a.Ledger.Deployments(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	if _, found := a.Ledger.LookupKeyID(key); !found {
-		return nil, fmt.Errorf("%w: no key has the id %s", ledger.ErrNotFound, key)
-	}
-	return viewDeployments(log), nil
-}
-
-func viewDeployments(log []ledger.DeploymentView) []DeploymentView {
-	views := []DeploymentView{}
-	for i := range log {
-		views = append(views, DeploymentView{hex.EncodeToString(log[i].PolicyHash[:]), moment(log[i].At), log[i].LSN, log[i].Rollback, log[i].Serial})
-	}
-	return views
 }

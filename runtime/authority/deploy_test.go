@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
@@ -98,7 +99,7 @@ func selfHosted(t *testing.T, by operator) func(*Config) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Hosted, c.Policy, c.Operator = false, policy, [32]byte(by.private[32:])
+		c.Service.Hosted, c.Policies.Default, c.Service.Operator = false, policy, [32]byte(by.private[32:])
 	}
 }
 
@@ -106,12 +107,12 @@ func selfHosted(t *testing.T, by operator) func(*Config) {
 func TestSelfHostedDeploy(t *testing.T) {
 	by, other := newOperator(t), newOperator(t)
 	h := newTown(t, selfHosted(t, by))
-	view, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com", Scopes: []string{"authorize", "warranty:deploy"}})
+	view, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com", Scopes: []string{"authorize", "warranty:deploy"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	boot, fault := h.ask(h.key(view.APIKey), bashIntent)
-	if fault != nil || boot.PolicyHash != h.Policy.Hash {
+	if fault != nil || boot.PolicyHash != h.PoliciesConfig.Default.Hash {
 		t.Errorf("%+v %v", boot, fault)
 	}
 	_, fault = h.deploy(view.APIKey, other, bashPolicy)
@@ -122,7 +123,7 @@ func TestSelfHostedDeploy(t *testing.T) {
 		t.Errorf("%+v %v", own, fault)
 	}
 	h.Operator = [32]byte{} // a service that nobody told its operator
-	fresh, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com", FullGrant: true})
+	fresh, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com", FullGrant: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +256,7 @@ func TestHotSwap(t *testing.T) {
 			h.mustDeploy(secret, by, []string{other, bashPolicy}[swaps.Add(1)%2])
 			time.Sleep(time.Millisecond) // a key's owner who does nothing but deploy is told to come again
 			if swaps.Load()%7 == 0 {
-				h.policies.drop(1 << 62)
+				h.programs.drop(1 << 62)
 			}
 		}
 	}
@@ -346,7 +347,7 @@ func TestHotPath(t *testing.T) {
 	h.ask(key, bashIntent)
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(100, func() {
-		if policy, _, _ := h.policyOf(ctx, key, noon.UnixNano()); policy == nil {
+		if policy, _, _ := h.Of(ctx, key, noon.UnixNano()); policy == nil {
 			t.Error("no policy")
 		}
 	}); n > 0 {

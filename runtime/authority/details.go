@@ -35,49 +35,49 @@ func (d *Details) Event() ledger.Details {
 }
 
 // details returns both sides of what came of the intent.
-func (w *worker) details(outcome *ledger.Outcome) Details {
+func (r *Request) details(outcome *ledger.Outcome) Details {
 	switch outcome.Result {
 	case ledger.Refused, ledger.RefusedGroups:
 		if outcome.Reservation < 0 { // of a decision that is given again
 			return Details{}
 		}
-		reservation := &w.plan.Reservations[outcome.Reservation]
+		reservation := &r.plan.Reservations[outcome.Reservation]
 		d := Details{Line: reservation.Line}
 		if outcome.Result == ledger.Refused && outcome.Code == reservation.Code {
 			d.Value, d.Limit = reservation.Reached(outcome.Used).Format(reservation.Decimals), reservation.Limit.Format(reservation.Decimals)
 		}
 		return d
 	case ledger.Held, ledger.HoldDenied:
-		if hold, ok := w.holding(outcome); ok {
-			return w.reaches(w.policy.find(vm.OpHold, hold))
+		if hold, ok := r.holding(outcome); ok {
+			return r.reaches(r.policy.find(vm.OpHold, hold))
 		}
 		return Details{}
 	}
-	if len(w.result.Violations) > 0 {
-		return w.told.Details
+	if len(r.result.Violations) > 0 {
+		return r.told.Details
 	}
 	return Details{}
 }
 
 // holding returns the rule that holds the intent. A replayed decision may be of a program that held it by another rule, or
 // did not hold it: the compiler of another release made it.
-func (w *worker) holding(outcome *ledger.Outcome) (rule uint16, ok bool) {
-	if len(w.result.Holds) == 0 || w.policy.program.Rule(w.result.Holds[0]).Name != outcome.Rule {
+func (r *Request) holding(outcome *ledger.Outcome) (rule uint16, ok bool) {
+	if len(r.result.Holds) == 0 || r.policy.program.Rule(r.result.Holds[0]).Name != outcome.Rule {
 		return 0, false
 	}
-	return w.result.Holds[0], true
+	return r.result.Holds[0], true
 }
 
 // reaches returns both sides of the rule at pc, which holds or notes the intent: of a threshold the amount that reaches it.
-func (w *worker) reaches(pc uint16) Details {
-	d := Details{Line: int(w.policy.program.Span(pc).Line)}
+func (r *Request) reaches(pc uint16) Details {
+	d := Details{Line: int(r.policy.program.Span(pc).Line)}
 	if pc == 0 {
 		return d
 	}
-	d.Entry = w.policy.program.Asker(pc, w.frame, &w.sought)
-	register, compares := w.policy.program.Register(pc - 1)
-	if held := &w.result.Amounts[register]; compares && register == 0 && held.Set { // which no later amount takes
-		limit, decimals, _ := w.policy.program.Bound(pc - 1)
+	d.Entry = r.policy.program.Asker(pc, r.frame, &r.sought)
+	register, compares := r.policy.program.Register(pc - 1)
+	if held := &r.result.Amounts[register]; compares && register == 0 && held.Set { // which no later amount takes
+		limit, decimals, _ := r.policy.program.Bound(pc - 1)
 		d.Value, d.Limit = held.Value.Format(decimals), limit.Format(decimals)
 	}
 	return d
@@ -85,11 +85,11 @@ func (w *worker) reaches(pc uint16) Details {
 
 // triggered returns the value that triggered a rule, for records: an amount as it is held against its limit, any other as
 // it is, at most ledger.MaxEventDetail bytes of it.
-func (w *worker) triggered(by *told, found *vm.Violation) string {
+func (r *Request) triggered(by *told, found *vm.Violation) string {
 	if by.Limit != "" {
 		return by.Value
 	}
-	return ledger.Clip(w.offending(found))
+	return ledger.Clip(r.offending(found))
 }
 
 // told is what an answer says of one violation.
@@ -100,46 +100,46 @@ type told struct {
 }
 
 // tell says what violated a rule.
-func (w *worker) tell(to *told, found *vm.Violation) {
-	program := w.policy.program
+func (r *Request) tell(to *told, found *vm.Violation) {
+	program := r.policy.program
 	rule, first := program.Rule(found.Rule), *found
-	first.Element = program.First(found, w.frame)
+	first.Element = program.First(found, r.frame)
 	found = &first
-	*to = told{reason: to.reason[:0], Details: Details{Value: strings.Clone(ledger.ClipTo(w.offending(found), ledger.MaxDetailValue)), Line: int(program.Span(found.PC).Line)}}
+	*to = told{reason: to.reason[:0], Details: Details{Value: strings.Clone(ledger.ClipTo(r.offending(found), ledger.MaxDetailValue)), Line: int(program.Span(found.PC).Line)}}
 	list := program.Words(found.PC)
 	switch {
-	case w.tellBound(to, found, &rule):
+	case r.tellBound(to, found, &rule):
 	case list != nil && list.Allows:
 		to.Allowed, to.Count = list.Texts, list.Count
-		w.tellAllowed(to, found, &rule)
+		r.tellAllowed(to, found, &rule)
 	default:
-		if list != nil && w.judged(found) {
-			to.Entry = program.Culprit(found, w.frame, &w.sought)
+		if list != nil && r.judged(found) {
+			to.Entry = program.Culprit(found, r.frame, &r.sought)
 		}
-		to.reason = w.appendViolation(to.reason, found)
+		to.reason = r.appendViolation(to.reason, found)
 		if to.Entry != "" {
 			to.reason = append(append(to.reason, "; the entry is "...), to.Entry...)
 		}
 	}
-	to.reason = w.appendActionHint(to.reason, &rule)
+	to.reason = r.appendActionHint(to.reason, &rule)
 }
 
 // tellBound says by how much an amount is above a limit, if that is what the violation is about.
-func (w *worker) tellBound(to *told, found *vm.Violation, rule *vm.Rule) bool {
+func (r *Request) tellBound(to *told, found *vm.Violation, rule *vm.Rule) bool {
 	if found.PC == 0 {
 		return false
 	}
-	value, slot, ok := w.compared(found)
+	value, slot, ok := r.compared(found)
 	if !ok {
 		return false
 	}
-	limit, decimals, _ := w.policy.program.Bound(found.PC - 1)
-	name, counts := w.amountName(slot)
+	limit, decimals, _ := r.policy.program.Bound(found.PC - 1)
+	name, counts := r.amountName(slot)
 	unit := unitOf(rule.Name)
 	if counts {
 		unit = ""
 	}
-	to.declared = w.policy.program.Fields()[slot] == derived.Amount
+	to.declared = r.policy.program.Fields()[slot] == derived.Amount
 	to.Value, to.Limit = value.Format(decimals), limit.Format(decimals)
 	switch {
 	case limit.IsZero(): // no key says a limit
@@ -151,22 +151,22 @@ func (w *worker) tellBound(to *told, found *vm.Violation, rule *vm.Rule) bool {
 		to.reason = append(appendWithUnit(to.reason, to.Value, unit), " is above the limit of "...)
 		to.reason = appendWithUnit(to.reason, to.Limit, unit)
 	}
-	to.reason = appendBaseHint(to.reason, &w.frame[slot], decimals, unit)
+	to.reason = appendBaseHint(to.reason, &r.frame[slot], decimals, unit)
 	return true
 }
 
 // compared returns the amount that the comparison before a denial was about, and its slot.
-func (w *worker) compared(found *vm.Violation) (value amount.Amount, slot uint16, ok bool) {
-	register, ok := w.policy.program.Register(found.PC - 1)
-	if !ok || int(found.Slot) >= len(w.frame) {
+func (r *Request) compared(found *vm.Violation) (value amount.Amount, slot uint16, ok bool) {
+	register, ok := r.policy.program.Register(found.PC - 1)
+	if !ok || int(found.Slot) >= len(r.frame) {
 		return value, 0, false
 	}
-	for _, compared := range w.machine.Compared() { // in mode All a later amount may be in the register by now
+	for _, compared := range r.machine.Compared() { // in mode All a later amount may be in the register by now
 		if compared.PC == found.PC-1 {
 			return compared.Value, compared.Slot, compared.Set
 		}
 	}
-	held := &w.result.Amounts[register]
+	held := &r.result.Amounts[register]
 	return held.Value, found.Slot, held.Set
 }
 
@@ -191,15 +191,15 @@ func appendBaseHint(text []byte, v *vm.Value, decimals uint8, unit string) []byt
 }
 
 // tellAllowed says what a list allows in the place of the value.
-func (w *worker) tellAllowed(to *told, found *vm.Violation, rule *vm.Rule) {
-	name := w.fieldName(found)
-	why := w.unreadable(found)
+func (r *Request) tellAllowed(to *told, found *vm.Violation, rule *vm.Rule) {
+	name := r.fieldName(found)
+	why := r.unreadable(found)
 	switch {
 	case name == "" || why != "":
-		to.reason = w.appendViolation(to.reason, found)
-	case w.judged(found):
-		to.reason = w.appendValue(append(append(to.reason, name...), " is "...), found)
-	case w.absent(found):
+		to.reason = r.appendViolation(to.reason, found)
+	case r.judged(found):
+		to.reason = r.appendValue(append(append(to.reason, name...), " is "...), found)
+	case r.absent(found):
 		to.reason = append(append(to.reason, name...), " is missing"...)
 	default:
 		to.reason = append(to.reason, rule.Message...)
@@ -217,19 +217,19 @@ func (w *worker) tellAllowed(to *told, found *vm.Violation, rule *vm.Rule) {
 }
 
 // appendValue appends the value that violated a rule: a number as it is, a text in quotes.
-func (w *worker) appendValue(text []byte, found *vm.Violation) []byte {
-	if v := w.valueOf(found); v.Kind == vm.Number || v.Kind == vm.Bool {
+func (r *Request) appendValue(text []byte, found *vm.Violation) []byte {
+	if v := r.valueOf(found); v.Kind == vm.Number || v.Kind == vm.Bool {
 		return append(text, clip(v.Text, maxQuoted)...)
 	}
-	return appendQuoted(text, w.offending(found))
+	return appendQuoted(text, r.offending(found))
 }
 
 // valueOf returns the value, or the element of it, that violated a rule.
-func (w *worker) valueOf(found *vm.Violation) *vm.Value {
-	if int(found.Slot) >= len(w.frame) {
+func (r *Request) valueOf(found *vm.Violation) *vm.Value {
+	if int(found.Slot) >= len(r.frame) {
 		return new(vm.Value)
 	}
-	value := &w.frame[found.Slot]
+	value := &r.frame[found.Slot]
 	if found.Element >= 0 && int(found.Element) < len(value.Elems) {
 		return &value.Elems[found.Element]
 	}
@@ -237,22 +237,22 @@ func (w *worker) valueOf(found *vm.Violation) *vm.Value {
 }
 
 // judged reports whether what violated a rule has a text of its own, or is a list.
-func (w *worker) judged(found *vm.Violation) bool {
-	return w.valueOf(found).Kind&(vm.String|vm.Number|vm.Bool|vm.List) != 0
+func (r *Request) judged(found *vm.Violation) bool {
+	return r.valueOf(found).Kind&(vm.String|vm.Number|vm.Bool|vm.List) != 0
 }
 
 // absent reports whether nothing was sent.
-func (w *worker) absent(found *vm.Violation) bool {
-	kind := w.valueOf(found).Kind
+func (r *Request) absent(found *vm.Violation) bool {
+	kind := r.valueOf(found).Kind
 	return kind == vm.Missing || kind == vm.Null
 }
 
 // fieldName returns what a request calls the value that violated a rule, or "" where that has no name of its own.
-func (w *worker) fieldName(found *vm.Violation) string {
-	if int(found.Slot) >= len(w.frame) {
+func (r *Request) fieldName(found *vm.Violation) string {
+	if int(found.Slot) >= len(r.frame) {
 		return ""
 	}
-	name := w.policy.program.Fields()[found.Slot]
+	name := r.policy.program.Fields()[found.Slot]
 	for _, prefix := range []string{slot.EachPrefix, slot.SentPrefix} {
 		name = strings.TrimPrefix(name, prefix)
 	}
@@ -304,14 +304,14 @@ func amountProblem(text string, decimals uint8, base bool) string {
 var amountCodes = map[errcode.Code]bool{errcode.AmountInvalid: true, errcode.TokenAmountInvalid: true}
 
 // notAmount says why the value that violated a rule is not an amount, or "" where that is not what it is about.
-func (w *worker) notAmount(found *vm.Violation) string {
-	rule := w.policy.program.Rule(found.Rule)
+func (r *Request) notAmount(found *vm.Violation) string {
+	rule := r.policy.program.Rule(found.Rule)
 	if !amountCodes[errcode.Code(rule.Code)] || found.PC == 0 {
 		return ""
 	}
-	in, v := w.policy.program.Instruction(found.PC-1), *w.valueOf(found)
-	if v.Kind == vm.Object && w.policy.program.Fields()[found.Slot] == slot.MaxFee.String() { // a text without a normal form
-		v = vm.Value{Kind: vm.String, Text: w.in.Text(slot.MaxFee)}
+	in, v := r.policy.program.Instruction(found.PC-1), *r.valueOf(found)
+	if v.Kind == vm.Object && r.policy.program.Fields()[found.Slot] == slot.MaxFee.String() { // a text without a normal form
+		v = vm.Value{Kind: vm.String, Text: r.in.Text(slot.MaxFee)}
 	}
 	if in.Op != vm.OpAmount || v.Kind&(vm.String|vm.Number) == 0 {
 		return ""

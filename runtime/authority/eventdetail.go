@@ -72,20 +72,20 @@ func (a *Authority) recordedValue(value string, plain bool) string {
 }
 
 // subject returns what the record of a decision has of its subject.
-func (a *Authority) subject(w *worker) subject.Subject {
+func (a *Authority) subject(r *Request) subject.Subject {
 	var s subject.Subject
 	if a.EventDetail == NoDetail {
-		s.Set(subject.Task, w.in.Text(slot.TaskID))
+		s.Set(subject.Task, r.in.Text(slot.TaskID))
 	} else {
-		s = w.in.Subject(w.policy.binding.Tokens(), w.result.Class, a.hide)
+		s = r.in.Subject(r.policy.binding.Tokens(), r.result.Class, a.hide)
 	}
-	s.Set(subject.Trace, w.trace)
+	s.Set(subject.Trace, r.Trace)
 	return s
 }
 
 // asked is what the record of a hold has of the rule that asks for it: where it is, and which entry of its list asks.
-func (a *Authority) asked(w *worker) ledger.Details {
-	d := w.reaches(w.policy.find(vm.OpHold, w.result.Holds[0]))
+func (a *Authority) asked(r *Request) ledger.Details {
+	d := r.reaches(r.policy.find(vm.OpHold, r.result.Holds[0]))
 	if a.EventDetail != FullDetail {
 		d.Entry = a.hide(d.Entry, false)
 	}
@@ -94,14 +94,14 @@ func (a *Authority) asked(w *worker) ledger.Details {
 
 // tellEvent adds what violated a rule to an event. Its reason repeats the value, so that without values the rule's own words
 // stand in its place.
-func (a *Authority) tellEvent(w *worker, event *ledger.Event, violation *vm.Violation) {
-	w.tell(&w.told, violation)
-	event.Details = w.told.Event()
-	event.Value = ledger.Clip(a.hide(w.triggered(&w.told, violation), false))
+func (a *Authority) tellEvent(r *Request, event *ledger.Event, violation *vm.Violation) {
+	r.tell(&r.told, violation)
+	event.Details = r.told.Event()
+	event.Value = ledger.Clip(a.hide(r.triggered(&r.told, violation), false))
 	if a.EventDetail == FullDetail {
-		event.Detail = ledger.Clip(mask.Text(string(w.told.reason)))
+		event.Detail = ledger.Clip(mask.Text(string(r.told.reason)))
 		return
 	}
-	event.Detail = ledger.Clip(w.policy.program.Rule(violation.Rule).Message)
+	event.Detail = ledger.Clip(r.policy.program.Rule(violation.Rule).Message)
 	event.Details.Entry = a.hide(event.Details.Entry, false) // which is the value, or a part of it
 }

@@ -11,6 +11,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -47,20 +48,20 @@ type EventsView struct {
 }
 
 // Events returns a page of the events of a key, and of no other. A key's pages are read one at a time, and few at once.
-func (a *Authority) Events(ctx context.Context, key *ledger.Key, query EventQuery) (*EventsView, *Failure) {
+func (a *Authority) Events(ctx context.Context, key *ledger.Key, query EventQuery) (*EventsView, *service.Failure) {
 	waiting, cancel := context.WithTimeout(ctx, pageWait)
 	defer cancel()
-	done, ok := a.pages.take(waiting, key.ID)
+	done, ok := a.pages.Take(waiting, key.ID)
 	if !ok {
-		return nil, retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", comeAgain)
+		return nil, service.Retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", service.ComeAgain)
 	}
 	defer done()
 	view, err := eventsOf(ctx, a.Ledger, key.ID, query)
 	switch {
 	case errors.Is(err, ledger.ErrInvalid):
-		return nil, failure(errcode.ValidationSchema, err.Error())
+		return nil, service.Fail(errcode.ValidationSchema, err.Error())
 	case err != nil:
-		return nil, a.storeFault("events could not be read", err)
+		return nil, a.StoreFault("events could not be read", err)
 	}
 	return view, nil
 }
@@ -127,15 +128,15 @@ func nanoseconds(t time.Time) int64 {
 
 // Checkpoint returns how far the log has come, signed (C2SP tlog-checkpoint): whoever keeps it can tell later whether the
 // log was changed or cut.
-func (a *Authority) Checkpoint(ctx context.Context) ([]byte, *Failure) {
+func (a *Authority) Checkpoint(ctx context.Context) ([]byte, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)
 	if err != nil {
-		return nil, a.storeFault("a checkpoint could not be made", err)
+		return nil, a.StoreFault("a checkpoint could not be made", err)
 	}
 	note, err := a.Signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: a.Clock().Truncate(time.Second)})
 	if err != nil {
 		a.Log.Error("a checkpoint could not be signed", "error", err)
-		return nil, failure(errcode.Internal, "the checkpoint could not be signed")
+		return nil, service.Fail(errcode.Internal, "the checkpoint could not be signed")
 	}
 	return note, nil
 }

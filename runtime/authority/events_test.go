@@ -11,6 +11,8 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
+	"bailiff/runtime/turns"
 	"bailiff/vm/errcode"
 )
 
@@ -23,7 +25,7 @@ func busy(t *testing.T) (h *town, key *ledger.Key) {
 	h.mustDeploy(stranger, by, bashPolicy)
 	h.ask(h.key(stranger), bashIntent)
 	for _, intent := range []string{bashIntent, deployIntent, `{"action":"other"}`} {
-		if fault := h.Judge(ctx, key, request(intent), Call{RequestID: "req-1"}, new(Answer)); fault != nil {
+		if fault := h.Decide(ctx, key, request(intent), Call{RequestID: "req-1"}, new(Answer)); fault != nil {
 			t.Fatal(fault)
 		}
 		h.pass(time.Minute)
@@ -31,7 +33,7 @@ func busy(t *testing.T) (h *town, key *ledger.Key) {
 	for range 3 {
 		h.ask(key, bashIntent)
 	}
-	h.Decide(ctx, key, request(bashIntent), true, new(Answer))
+	h.Decide(ctx, key, request(bashIntent), Call{TestRun: true}, new(Answer))
 	h.ask(key, bashIntent) // carries the test-run's record along
 	return h, key
 }
@@ -144,36 +146,20 @@ func TestCheckpoint(t *testing.T) {
 	want(t, fault, errcode.StoreUnavailable)
 }
 
-// gate is an admitter that counts and may refuse.
-type gate struct {
-	asked int
-	fault *Failure
-}
-
-func (g *gate) Admit(*ledger.Key) *Failure {
-	g.asked++
-	return g.fault
-}
-
-// TestAdmit: the limit per key is asked once, after the body was read and before the policy is looked for.
-func TestAdmit(t *testing.T) {
+// TestRefused: a request that its caller refuses after it was decoded is not judged, and what it took is given back.
+func TestRefused(t *testing.T) {
 	h := newTown(t)
 	key := h.key(h.register())
-	full := &gate{fault: failure(errcode.RateLimited, "too many")}
-	for _, row := range []struct {
-		body  string
-		gate  *gate
-		code  errcode.Code
-		asked int
-	}{
-		{`{}`, full, errcode.ValidationSchema, 0},
-		{string(request(bashIntent)), full, errcode.RateLimited, 1},
-		{string(request(bashIntent)), &gate{}, errcode.NoPolicy, 1},
-	} {
-		fault := h.Judge(context.Background(), key, []byte(row.body), Call{Admit: row.gate}, new(Answer))
-		if codeOf(fault) != row.code || row.gate.asked != row.asked {
-			t.Errorf("%.20s: %v, asked %d times", row.body, fault, row.gate.asked)
-		}
+	_, fault := h.Decode(context.Background(), key, []byte(`{}`), Call{}, new(Answer))
+	want(t, fault, errcode.ValidationSchema) // before the caller is asked
+	long := strings.Replace(string(request(bashIntent)), `"chainId"`, `"context":"`+strings.Repeat("a", largeExplained)+`","chainId"`, 1)
+	r, fault := h.Decode(context.Background(), key, []byte(long), Call{TestRun: true, Explain: true}, new(Answer)) // without a policy
+	if fault != nil || h.heavy.UnderWay() != 1 {
+		t.Fatalf("%v, %d turns", fault, h.heavy.UnderWay())
+	}
+	r.Close()
+	if h.heavy.UnderWay() != 0 {
+		t.Error("the turn was not given back")
 	}
 }
 
@@ -185,7 +171,7 @@ func TestTiming(t *testing.T) {
 	h.mustDeploy(secret, newOperator(t), bashPolicy)
 	key := h.key(secret)
 	var answer Answer
-	if fault := h.Judge(context.Background(), key, request(bashIntent), Call{Timed: true}, &answer); fault != nil {
+	if fault := h.Decide(context.Background(), key, request(bashIntent), Call{Timed: true}, &answer); fault != nil {
 		t.Fatal(fault)
 	}
 	for stage, took := range answer.Timing {
@@ -193,11 +179,11 @@ func TestTiming(t *testing.T) {
 			t.Errorf("%s took %s", metrics.Stage(stage), took)
 		}
 	}
-	if fault := h.Judge(context.Background(), key, request(bashIntent), Call{}, &answer); fault != nil || answer.Timing != ([metrics.Stages]time.Duration{}) {
+	if fault := h.Decide(context.Background(), key, request(bashIntent), Call{}, &answer); fault != nil || answer.Timing != ([metrics.Stages]time.Duration{}) {
 		t.Errorf("%v %v", answer.Timing, fault)
 	}
 	h.Metrics = metrics.New()
-	if fault := h.Judge(context.Background(), key, request(`{"action":"other"}`), Call{}, &answer); fault != nil || answer.Timing[metrics.StageDecode] == 0 || answer.Timing[metrics.StageSign] != 0 {
+	if fault := h.Decide(context.Background(), key, request(`{"action":"other"}`), Call{}, &answer); fault != nil || answer.Timing[metrics.StageDecode] == 0 || answer.Timing[metrics.StageSign] != 0 {
 		t.Errorf("%v %v", answer.Timing, fault)
 	}
 }
@@ -208,8 +194,8 @@ func TestEventsInTurn(t *testing.T) {
 	h, key := busy(t)
 	other := h.key(h.register())
 	var dones []func()
-	for range halfOf() { // each place
-		done, ok := h.pages.take(context.Background(), ledger.ID{byte(len(dones) + 1)})
+	for range turns.HalfOf() { // each place
+		done, ok := h.pages.Take(context.Background(), ledger.ID{byte(len(dones) + 1)})
 		if !ok {
 			t.Fatal("no place")
 		}
@@ -220,7 +206,7 @@ func TestEventsInTurn(t *testing.T) {
 	for _, key := range []*ledger.Key{key, other} {
 		_, fault := h.Events(ended, key, EventQuery{})
 		want(t, fault, errcode.RateLimited)
-		if fault.RetryAfter != comeAgain {
+		if fault.RetryAfter != service.ComeAgain {
 			t.Errorf("again after %v", fault.RetryAfter)
 		}
 	}
@@ -230,11 +216,11 @@ func TestEventsInTurn(t *testing.T) {
 	if _, fault := h.Events(context.Background(), key, EventQuery{}); fault != nil {
 		t.Error(fault)
 	}
-	done, _ := h.pages.take(context.Background(), key.ID)
+	done, _ := h.pages.Take(context.Background(), key.ID)
 	_, fault := h.Events(ended, key, EventQuery{})
 	want(t, fault, errcode.RateLimited)
 	done()
-	if len(h.pages.keys) != 0 || h.pages.underWay() != 0 {
-		t.Errorf("%d keys and %d places are left", len(h.pages.keys), h.pages.underWay())
+	if n := h.pages.UnderWay(); n != 0 {
+		t.Errorf("%d are under way", n)
 	}
 }

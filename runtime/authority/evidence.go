@@ -49,11 +49,11 @@ func (a *Admin) Evidence(ctx context.Context, id, keyID string) (*evidence.Bundl
 		Version: evidence.Version, LSN: event.LSN, Event: view, Groups: path.Groups, Checkpoint: string(checkpoint),
 		JWKS: a.Decider.JWKS(), PQCKeys: a.Decider.PQCKeys(),
 	}
-	if event.Kind != ledger.Decided {
+	if !event.Kind.IsDecision() {
 		return bundle, nil
 	}
 	if key, found := a.Ledger.LookupKeyID(event.Key); found {
-		operator, _ := a.Decider.operatorOf(key)
+		operator, _ := a.Decider.OperatorOf(key)
 		bundle.Operator = attest.FormatOperatorKey(operator[:])
 	}
 	if bundle.Policy, err = a.policyText(ctx, event); err != nil {

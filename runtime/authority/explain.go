@@ -84,39 +84,34 @@ func minus(a, b amount.Amount) (left amount.Amount) {
 	return left
 }
 
-// Explain takes an intent to the answer of a test-run, with an explanation.
-func (a *Authority) Explain(ctx context.Context, key *ledger.Key, body []byte, answer *Answer) *Failure {
-	return a.Judge(ctx, key, body, Call{TestRun: true, Explain: true}, answer)
-}
-
 // measure reads how far the counters of the policy have come for this intent.
-func (a *Authority) measure(ctx context.Context, w *worker) error {
-	program := w.policy.program
-	w.limits = w.limits[:0]
+func (a *Authority) measure(ctx context.Context, r *Request) error {
+	program := r.policy.program
+	r.limits = r.limits[:0]
 	for i := range program.Counters() {
 		counter := program.Counter(uint16(i))
-		limit := w.headroom(uint16(i), counter)
+		limit := r.headroom(uint16(i), counter)
 		if len(limit.Missing) == 0 {
-			identity := w.counter(counter)
-			used, err := a.Ledger.Counter(ctx, w.key.ID, identity, w.plan.At)
+			identity := r.counter(counter)
+			used, err := a.Ledger.Counter(ctx, r.key.ID, identity, r.plan.At)
 			if err != nil {
 				return err
 			}
-			if limit.Used, err = a.withSeen(ctx, w, identity, used); err != nil {
+			if limit.Used, err = a.withSeen(ctx, r, identity, used); err != nil {
 				return err
 			}
 		}
-		w.limits = append(w.limits, limit)
+		r.limits = append(r.limits, limit)
 	}
 	return nil
 }
 
 // headroom describes the limit of a counter, without what is used.
-func (w *worker) headroom(index uint16, counter *vm.Counter) Headroom {
-	program := w.policy.program
+func (r *Request) headroom(index uint16, counter *vm.Counter) Headroom {
+	program := r.policy.program
 	rule := program.Rule(counter.Rule).Name
 	limit := Headroom{
-		Place:  Place{rule, w.policy.line(vm.OpReserve, index)},
+		Place:  Place{rule, r.policy.line(vm.OpReserve, index)},
 		Window: counter.Window.String(), Limit: counter.Limit, Decimals: counter.Decimals, Unit: unitOf(rule),
 	}
 	for _, by := range [...]struct {
@@ -125,18 +120,18 @@ func (w *worker) headroom(index uint16, counter *vm.Counter) Headroom {
 	}{{counter.Group, counter.GroupName}, {counter.Subgroup, counter.SubgroupName}} {
 		switch {
 		case by.slot == vm.NoSlot:
-		case w.frame[by.slot].Kind&(vm.String|vm.Number|vm.Bool) == 0:
+		case r.frame[by.slot].Kind&(vm.String|vm.Number|vm.Bool) == 0:
 			limit.Missing = append(limit.Missing, by.name)
 		default:
-			limit.Groups = append(limit.Groups, Group{by.name, strings.Clone(clip(w.frame[by.slot].Text, ledger.MaxGroupText))})
+			limit.Groups = append(limit.Groups, Group{by.name, strings.Clone(clip(r.frame[by.slot].Text, ledger.MaxGroupText))})
 		}
 	}
 	return limit
 }
 
 // withSeen returns how far a counter comes by what the request itself reports.
-func (a *Authority) withSeen(ctx context.Context, w *worker, counter ledger.Counter, used amount.Amount) (amount.Amount, error) {
-	for _, seen := range w.plan.Seen {
+func (a *Authority) withSeen(ctx context.Context, r *Request, counter ledger.Counter, used amount.Amount) (amount.Amount, error) {
+	for _, seen := range r.plan.Seen {
 		if seen.Counter != counter {
 			continue
 		}
@@ -145,9 +140,9 @@ func (a *Authority) withSeen(ctx context.Context, w *worker, counter ledger.Coun
 		}
 		var sum amount.Amount
 		for _, part := range seen.Parts {
-			value, err := a.Ledger.Counter(ctx, w.key.ID, part, w.plan.At)
+			value, err := a.Ledger.Counter(ctx, r.key.ID, part, r.plan.At)
 			if err == nil {
-				value, err = a.withSeen(ctx, w, part, value)
+				value, err = a.withSeen(ctx, r, part, value)
 			}
 			if err != nil {
 				return used, err
@@ -162,23 +157,23 @@ func (a *Authority) withSeen(ctx context.Context, w *worker, counter ledger.Coun
 }
 
 // explanation says what came of the intent that measure has measured.
-func (w *worker) explanation(outcome *ledger.Outcome) *Explanation {
+func (r *Request) explanation(outcome *ledger.Outcome) *Explanation {
 	e := &Explanation{}
-	for i := range w.result.Violations {
-		e.violated(w.violation(&w.result.Violations[i]))
+	for i := range r.result.Violations {
+		e.violated(r.violation(&r.result.Violations[i]))
 	}
-	for _, rule := range w.result.Holds {
-		e.Holds = append(e.Holds, w.consent(vm.OpHold, rule))
+	for _, rule := range r.result.Holds {
+		e.Holds = append(e.Holds, r.consent(vm.OpHold, rule))
 	}
-	for _, rule := range w.result.Notes {
-		e.Notes = append(e.Notes, w.consent(vm.OpNote, rule))
+	for _, rule := range r.result.Notes {
+		e.Notes = append(e.Notes, r.consent(vm.OpNote, rule))
 	}
-	w.refusals(e, outcome)
-	e.Limits = w.binding(w.bounds())
+	r.refusals(e, outcome)
+	e.Limits = r.binding(r.bounds())
 	for i := range e.Limits {
 		e.Limits[i].Resets = windowEnd(e.Limits[i].Window, outcome.Now)
 	}
-	e.Change = w.change(e, outcome)
+	e.Change = r.change(e, outcome)
 	e.name(outcome)
 	return e
 }
@@ -204,21 +199,21 @@ func (e *Explanation) name(outcome *ledger.Outcome) {
 	}
 }
 
-func (w *worker) violation(found *vm.Violation) Finding {
-	rule := w.policy.program.Rule(found.Rule)
-	finding := w.policy.finding(found.PC, rule)
+func (r *Request) violation(found *vm.Violation) Finding {
+	rule := r.policy.program.Rule(found.Rule)
+	finding := r.policy.finding(found.PC, rule)
 	var told told
-	w.tell(&told, found)
-	finding.Message, finding.Value, finding.Details = string(told.reason), strings.Clone(w.triggered(&told, found)), told.Details
+	r.tell(&told, found)
+	finding.Message, finding.Value, finding.Details = string(told.reason), strings.Clone(r.triggered(&told, found)), told.Details
 	return finding
 }
 
 // consent is the finding of a rule that asks for, or mentions, a human decision.
-func (w *worker) consent(op vm.Op, index uint16) Finding {
-	pc := w.policy.find(op, index)
-	finding := w.policy.finding(pc, w.policy.program.Rule(index))
-	finding.Details = w.reaches(pc)
-	finding.Message = string(w.appendConsent(nil, index, &finding.Details))
+func (r *Request) consent(op vm.Op, index uint16) Finding {
+	pc := r.policy.find(op, index)
+	finding := r.policy.finding(pc, r.policy.program.Rule(index))
+	finding.Details = r.reaches(pc)
+	finding.Message = string(r.appendConsent(nil, index, &finding.Details))
 	return finding
 }
 
@@ -232,34 +227,34 @@ func (p *Policy) finding(pc uint16, rule vm.Rule) Finding {
 }
 
 // refusals adds what the ledger refused: an operator's denial, or every limit that would be exceeded.
-func (w *worker) refusals(e *Explanation, outcome *ledger.Outcome) {
+func (r *Request) refusals(e *Explanation, outcome *ledger.Outcome) {
 	switch outcome.Result {
 	case ledger.HoldDenied:
 		finding := Finding{Rule: outcome.Rule}
-		if hold, ok := w.holding(outcome); ok {
-			finding = w.consent(vm.OpHold, hold)
+		if hold, ok := r.holding(outcome); ok {
+			finding = r.consent(vm.OpHold, hold)
 		}
 		finding.Code, finding.Message = outcome.Code, holdDenied
 		e.violated(finding)
 	case ledger.Refused, ledger.RefusedGroups:
-		for i, reservation := range w.result.Reservations {
-			limit := &w.limits[reservation.Counter]
+		for i, reservation := range r.result.Reservations {
+			limit := &r.limits[reservation.Counter]
 			if i == outcome.Reservation {
 				limit.Used = outcome.Used // another request may have come between
 			}
-			if i == outcome.Reservation || i > outcome.Reservation && w.exceeds(limit, reservation) {
-				e.violated(w.refusal(i, limit, outcome))
+			if i == outcome.Reservation || i > outcome.Reservation && r.exceeds(limit, reservation) {
+				e.violated(r.refusal(i, limit, outcome))
 			}
 		}
 	}
 }
 
 // refusal is the finding of a limit that a reservation would exceed.
-func (w *worker) refusal(index int, limit *Headroom, outcome *ledger.Outcome) Finding {
-	number := w.result.Reservations[index].Counter
-	rule := w.policy.program.Rule(w.policy.program.Counter(number).Rule)
-	pc := w.policy.find(vm.OpReserve, number)
-	finding := w.policy.finding(pc, rule)
+func (r *Request) refusal(index int, limit *Headroom, outcome *ledger.Outcome) Finding {
+	number := r.result.Reservations[index].Counter
+	rule := r.policy.program.Rule(r.policy.program.Counter(number).Rule)
+	pc := r.policy.find(vm.OpReserve, number)
+	finding := r.policy.finding(pc, rule)
 	finding.Details.Line = finding.Line
 	switch {
 	case index != outcome.Reservation:
@@ -270,8 +265,8 @@ func (w *worker) refusal(index int, limit *Headroom, outcome *ledger.Outcome) Fi
 		finding.Code, finding.Message = outcome.Code, usageUnknown
 		return finding
 	}
-	finding.Message = string(w.appendRefusal(nil, index, limit.Used))
-	reservation := &w.plan.Reservations[index]
+	finding.Message = string(r.appendRefusal(nil, index, limit.Used))
+	reservation := &r.plan.Reservations[index]
 	finding.Details = Details{
 		Value: reservation.Reached(limit.Used).Format(reservation.Decimals), Limit: reservation.Limit.Format(reservation.Decimals), Line: finding.Line,
 	}
@@ -279,8 +274,8 @@ func (w *worker) refusal(index int, limit *Headroom, outcome *ledger.Outcome) Fi
 }
 
 // exceeds reports whether a counter would go beyond its limit.
-func (w *worker) exceeds(limit *Headroom, by vm.Reservation) bool {
-	if w.policy.program.Counter(by.Counter).Op == vm.Max {
+func (r *Request) exceeds(limit *Headroom, by vm.Reservation) bool {
+	if r.policy.program.Counter(by.Counter).Op == vm.Max {
 		return limit.Used.Cmp(limit.Limit) > 0 || by.Amount.Cmp(limit.Limit) > 0
 	}
 	return limit.Used.Cmp(limit.Limit) > 0 || by.Amount.Cmp(limit.Left()) > 0
@@ -288,32 +283,32 @@ func (w *worker) exceeds(limit *Headroom, by vm.Reservation) bool {
 
 // binding appends the limits that bind the intent: those that its run came to, whichever way it ended. One for which the
 // intent lacks a value is among the violations instead.
-func (w *worker) binding(limits []Headroom) []Headroom {
-	for i := range w.limits {
+func (r *Request) binding(limits []Headroom) []Headroom {
+	for i := range r.limits {
 		number := uint16(i)
-		reached := slices.ContainsFunc(w.result.Reached, func(r vm.Reservation) bool { return r.Counter == number })
-		violated := slices.ContainsFunc(w.result.Violations, func(v vm.Violation) bool {
-			in := w.policy.program.Instruction(v.PC)
+		reached := slices.ContainsFunc(r.result.Reached, func(r vm.Reservation) bool { return r.Counter == number })
+		violated := slices.ContainsFunc(r.result.Violations, func(v vm.Violation) bool {
+			in := r.policy.program.Instruction(v.PC)
 			return in.Op == vm.OpReserve && in.C == number
 		})
 		if reached || violated {
-			limits = append(limits, w.limits[i])
+			limits = append(limits, r.limits[i])
 		}
 	}
 	return limits
 }
 
 // bounds returns what the intent's amounts leave of the bounds that they were held against.
-func (w *worker) bounds() (bounds []Headroom) {
-	for _, compared := range w.machine.Compared() {
-		bound, decimals, ok := w.policy.program.Bound(compared.PC)
-		rule, named := w.policy.ruleBehind(compared.PC)
+func (r *Request) bounds() (bounds []Headroom) {
+	for _, compared := range r.machine.Compared() {
+		bound, decimals, ok := r.policy.program.Bound(compared.PC)
+		rule, named := r.policy.ruleBehind(compared.PC)
 		if !ok || !named || !compared.Set {
 			continue
 		}
-		name := w.policy.program.Rule(rule).Name
+		name := r.policy.program.Rule(rule).Name
 		bounds = append(bounds, Headroom{
-			Place:  Place{name, int(w.policy.program.Span(compared.PC).Line)},
+			Place:  Place{name, int(r.policy.program.Span(compared.PC).Line)},
 			Window: OneIntent, Limit: bound, Used: compared.Value, Decimals: decimals, Unit: unitOf(name),
 		})
 	}

@@ -75,7 +75,7 @@ func TestExplainChangesNothing(t *testing.T) {
 		}
 		for range 7 { // more often than the limit of the hour
 			explained := new(Answer)
-			if fault := h.Explain(context.Background(), h.key, requestOf(intent), explained); fault != nil {
+			if fault := h.Decide(context.Background(), h.key, requestOf(intent), Call{TestRun: true, Explain: true}, explained); fault != nil {
 				t.Fatal(fault)
 			}
 			if explained.Explanation == nil || plain.Explanation != nil {
@@ -96,10 +96,10 @@ func TestExplainNeedsTheStore(t *testing.T) {
 	h := newHouse(t, rand.Reader)
 	h.ledger.Fail(errors.New("the disk is gone"))
 	answer := new(Answer)
-	if fault := h.Explain(context.Background(), h.key, requestOf(bashIntent), answer); fault != nil || answer.Code != errcode.LimitStore || answer.Explanation != nil {
+	if fault := h.Decide(context.Background(), h.key, requestOf(bashIntent), Call{TestRun: true, Explain: true}, answer); fault != nil || answer.Code != errcode.LimitStore || answer.Explanation != nil {
 		t.Errorf("with a limit: %+v %v", answer, fault)
 	}
-	if fault := h.Explain(context.Background(), h.key, requestOf(transferIntent), answer); fault == nil || fault.Code != errcode.StoreUnavailable {
+	if fault := h.Decide(context.Background(), h.key, requestOf(transferIntent), Call{TestRun: true, Explain: true}, answer); fault == nil || fault.Code != errcode.StoreUnavailable {
 		t.Errorf("without: %v", fault)
 	}
 }

@@ -13,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -23,15 +26,15 @@ const approvalPolicy = "version: 2.0.0\n\n## tool_calls\nallowed: bash, deploy.a
 const deployIntent = `{"action":"deploy.app","task_id":"t"}`
 
 // holding is a key with a policy that holds, and its operator.
-func holding(t *testing.T) (h *town, secret string, by operator) {
-	h, by = newTown(t), newOperator(t)
+func holding(t *testing.T, edit ...func(*Config)) (h *town, secret string, by operator) {
+	h, by = newTown(t, edit...), newOperator(t)
 	secret = h.register()
 	h.mustDeploy(secret, by, approvalPolicy)
 	return h, secret, by
 }
 
 // openHold opens a hold and reads it.
-func (h *town) openHold(secret string) *HoldRead {
+func (h *town) openHold(secret string) *holds.View {
 	h.t.Helper()
 	answer, fault := h.ask(h.key(secret), deployIntent)
 	if fault != nil || answer.Status != "PENDING" || answer.HoldID == "" {
@@ -45,7 +48,7 @@ func (h *town) openHold(secret string) *HoldRead {
 }
 
 // resolve signs and sends a resolution.
-func (h *town) resolve(secret string, by operator, hold *HoldRead, decision string, at int64) (*HoldRead, *Failure) {
+func (h *town) resolve(secret string, by operator, hold *holds.View, decision string, at int64) (*holds.View, *service.Failure) {
 	signature := attest.SignPolicy(by.private, attest.ResolutionText(hold.HoldID, hold.IntentHash, hold.PolicyHash, decision, at))
 	return h.ResolveHold(context.Background(), h.key(secret), hold.HoldID,
 		body(h.t, "decision", decision, "resolved_at", at, "operator_signature", base64.RawURLEncoding.EncodeToString(signature)))
@@ -305,7 +308,7 @@ func TestHoldUsedOnce(t *testing.T) {
 func TestSelfHostedResolution(t *testing.T) {
 	by, other := newOperator(t), newOperator(t)
 	h := newTown(t, selfHosted(t, by))
-	view, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com"})
+	view, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -21,20 +23,20 @@ func (c counting) Hold(ctx context.Context, key, id ledger.ID, at int64) (ledger
 }
 
 type waited struct {
-	view  *HoldRead
-	fault *Failure
+	view  *holds.View
+	fault *service.Failure
 }
 
 // wait has a request wait for a hold, and returns when it does.
 func (h *town) wait(ctx context.Context, secret, id string, long time.Duration) <-chan waited {
 	h.t.Helper()
-	before, answer := h.holdWaits.waiting(), make(chan waited, 1)
+	before, answer := h.Waiting(), make(chan waited, 1)
 	key := h.key(secret)
 	go func() {
 		view, fault := h.WaitHold(ctx, key, id, long)
 		answer <- waited{view, fault}
 	}()
-	for h.holdWaits.waiting() == before && len(answer) == 0 {
+	for h.Waiting() == before && len(answer) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	return answer
@@ -46,7 +48,7 @@ func TestWaitHold(t *testing.T) {
 	hold := h.openHold(secret)
 	reads := 0
 	h.Ledger = counting{h.ledger, &reads}
-	first, second := h.wait(t.Context(), secret, hold.HoldID, MaxHoldWait), h.wait(t.Context(), secret, hold.HoldID, MaxHoldWait)
+	first, second := h.wait(t.Context(), secret, hold.HoldID, holds.MaxWait), h.wait(t.Context(), secret, hold.HoldID, holds.MaxWait)
 	began := time.Now()
 	if _, fault := h.resolve(secret, by, hold, "DENIED", noon.Unix()); fault != nil {
 		t.Fatal(fault)
@@ -57,17 +59,17 @@ func TestWaitHold(t *testing.T) {
 			t.Errorf("%+v %v", got.view, got.fault)
 		}
 	}
-	if took := time.Since(began); took > MaxHoldWait/2 {
+	if took := time.Since(began); took > holds.MaxWait/2 {
 		t.Errorf("the resolution woke after %v", took)
 	}
 	if reads != 3 { // each of them, and the resolution
 		t.Errorf("the hold was read %d times", reads)
 	}
-	if got := <-h.wait(t.Context(), secret, hold.HoldID, MaxHoldWait); got.fault != nil || got.view.Status != "DENIED" {
+	if got := <-h.wait(t.Context(), secret, hold.HoldID, holds.MaxWait); got.fault != nil || got.view.Status != "DENIED" {
 		t.Errorf("resolved before: %+v %v", got.view, got.fault)
 	}
-	if n := h.holdWaits; n.count != 0 || len(n.byKey) != 0 || len(n.holds) != 0 {
-		t.Errorf("%d requests wait, of %d keys and for %d holds", n.count, len(n.byKey), len(n.holds))
+	if n := h.Waiting(); n != 0 {
+		t.Errorf("%d requests wait", n)
 	}
 }
 
@@ -79,20 +81,20 @@ func TestWaitHoldOver(t *testing.T) {
 		t.Errorf("in time: %+v %v", got.view, got.fault)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	answer := h.wait(ctx, secret, hold.HoldID, MaxHoldWait)
+	answer := h.wait(ctx, secret, hold.HoldID, holds.MaxWait)
 	cancel()
 	if got := <-answer; got.fault != nil || got.view.Status != "PENDING" {
 		t.Errorf("left: %+v %v", got.view, got.fault)
 	}
 	for _, id := range []string{"", "x", "00000000-0000-4000-8000-000000000000"} {
-		want(t, (<-h.wait(t.Context(), secret, id, MaxHoldWait)).fault, errcode.NotFound)
+		want(t, (<-h.wait(t.Context(), secret, id, holds.MaxWait)).fault, errcode.NotFound)
 	}
 	h.Ledger = ailing{h.ledger}
-	want(t, (<-h.wait(t.Context(), secret, hold.HoldID, MaxHoldWait)).fault, errcode.StoreUnavailable)
+	want(t, (<-h.wait(t.Context(), secret, hold.HoldID, holds.MaxWait)).fault, errcode.StoreUnavailable)
 	h.Ledger = h.ledger
 
 	ctx, cancel = context.WithCancel(t.Context())
-	answer = h.wait(ctx, secret, hold.HoldID, MaxHoldWait)
+	answer = h.wait(ctx, secret, hold.HoldID, holds.MaxWait)
 	h.pass(24 * time.Hour)
 	cancel()
 	want(t, (<-answer).fault, errcode.NotFound)
@@ -103,7 +105,7 @@ func TestWaitHoldRevoked(t *testing.T) {
 	h, secret, _ := holding(t)
 	hold := h.openHold(secret)
 	ctx, cancel := context.WithCancel(t.Context())
-	answer := h.wait(ctx, secret, hold.HoldID, MaxHoldWait)
+	answer := h.wait(ctx, secret, hold.HoldID, holds.MaxWait)
 	if _, err := h.ledger.RevokeKey(t.Context(), h.key(secret).ID, noon.UnixNano()); err != nil {
 		t.Fatal(err)
 	}
@@ -111,29 +113,17 @@ func TestWaitHoldRevoked(t *testing.T) {
 	want(t, (<-answer).fault, errcode.APIKeyInvalid)
 }
 
-// TestWaitHoldRoom: of a key, and in all, only so many wait; others get the hold as it is.
+// TestWaitHoldRoom: of a key only so many wait; others get the hold as it is.
 func TestWaitHoldRoom(t *testing.T) {
-	h, secret, _ := holding(t)
+	h, secret, _ := holding(t, func(c *Config) { c.HoldWaits = 8 })
 	hold := h.openHold(secret)
-	h.holdWaits.most = 8
 	ctx, cancel := context.WithCancel(t.Context())
 	var answers []<-chan waited
 	for range 2 {
-		answers = append(answers, h.wait(ctx, secret, hold.HoldID, MaxHoldWait))
+		answers = append(answers, h.wait(ctx, secret, hold.HoldID, holds.MaxWait))
 	}
-	if got := <-h.wait(ctx, secret, hold.HoldID, MaxHoldWait); got.fault != nil || got.view.Status != "PENDING" {
+	if got := <-h.wait(ctx, secret, hold.HoldID, holds.MaxWait); got.fault != nil || got.view.Status != "PENDING" {
 		t.Errorf("beyond the room of the key: %+v %v", got.view, got.fault)
-	}
-	h.holdWaits.most = 2
-	key := ledger.ID{1}
-	if _, _, ok := h.holdWaits.add(key, key); ok {
-		t.Error("another key found room beyond what there is")
-	}
-	h.holdWaits.most = 8
-	if _, leave, ok := h.holdWaits.add(key, key); !ok {
-		t.Error("another key found no room")
-	} else {
-		leave()
 	}
 	cancel()
 	for _, answer := range answers {

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -42,10 +44,13 @@ func newTown(t *testing.T, edit ...func(*Config)) *town {
 	h.time.Store(noon.UnixNano())
 	t.Cleanup(func() { h.ledger.Close() })
 	config := Config{
-		Ledger: h.ledger, Signer: signer, Environment: Production, Issuer: "svc-core", Hosted: true, DeployURL: "https://api.example.com/v1/warranty/deploy",
-		Clock:  func() time.Time { return time.Unix(0, h.time.Load()).UTC() },
-		Random: rand.Reader, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
-		CheckURL: func(context.Context, string) error { return nil },
+		Service: service.Config{
+			Ledger: h.ledger, Signer: signer, Environment: service.Production, Issuer: "svc-core", Hosted: true,
+			Clock:  func() time.Time { return time.Unix(0, h.time.Load()).UTC() },
+			Random: rand.Reader, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
+		},
+		Policies: PoliciesConfig{DeployURL: "https://api.example.com/v1/warranty/deploy"},
+		Accounts: accounts.Config{CheckURL: func(context.Context, string) error { return nil }},
 	}
 	for _, change := range edit {
 		change(&config)
@@ -59,7 +64,7 @@ func newTown(t *testing.T, edit ...func(*Config)) *town {
 func (h *town) pass(d time.Duration) { h.time.Add(int64(d)) }
 
 func (h *town) admin() *Admin {
-	return &Admin{Ledger: h.ledger, Environment: h.Environment, Hosted: h.Hosted, Clock: h.Clock, Random: rand.Reader}
+	return NewAdmin(h.Service.Config)
 }
 
 // register registers a key and returns its secret.
@@ -122,7 +127,7 @@ func body(t *testing.T, pairs ...any) []byte {
 }
 
 // deploy deploys a policy, signed by an operator.
-func (h *town) deploy(secret string, by operator, policy string) (*DeployView, *Failure) {
+func (h *town) deploy(secret string, by operator, policy string) (*DeployView, *service.Failure) {
 	h.t.Helper()
 	return h.Deploy(context.Background(), h.key(secret), body(h.t, "warranty_md", by.sign(h.t, policy), "operator_public_key", by.public))
 }
@@ -141,13 +146,13 @@ func request(intent string) []byte {
 	return []byte(`{"framework":"custom","agentId":"a","chainId":1,"txCommit":"` + strings.Repeat("ab", 32) + `","intent":` + intent + `}`)
 }
 
-func (h *town) ask(key *ledger.Key, intent string) (*Answer, *Failure) {
+func (h *town) ask(key *ledger.Key, intent string) (*Answer, *service.Failure) {
 	answer := new(Answer)
-	return answer, h.Decide(context.Background(), key, request(intent), false, answer)
+	return answer, h.Decide(context.Background(), key, request(intent), Call{}, answer)
 }
 
 // codeOf is the code of a failure, "" where there is none.
-func codeOf(fault *Failure) errcode.Code {
+func codeOf(fault *service.Failure) errcode.Code {
 	if fault == nil {
 		return ""
 	}
@@ -155,7 +160,7 @@ func codeOf(fault *Failure) errcode.Code {
 }
 
 // want fails the test unless a failure has a code.
-func want(t *testing.T, fault *Failure, c errcode.Code) {
+func want(t *testing.T, fault *service.Failure, c errcode.Code) {
 	t.Helper()
 	if codeOf(fault) != c {
 		t.Errorf("the answer is %q (%v), not %q", codeOf(fault), fault, c)

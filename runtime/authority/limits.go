@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
@@ -57,32 +58,32 @@ type GroupUse struct {
 }
 
 // Limits returns what is used and left of each limit of a key's policy that counts, as the next decision will find it.
-func (a *Authority) Limits(ctx context.Context, key *ledger.Key) (*LimitsView, *Failure) {
+func (a *Authority) Limits(ctx context.Context, key *ledger.Key) (*LimitsView, *service.Failure) {
 	waiting, cancel := context.WithTimeout(ctx, pageWait)
 	defer cancel()
-	done, ok := a.pages.take(waiting, key.ID) // looking for groups reads pages of events
+	done, ok := a.pages.Take(waiting, key.ID) // looking for groups reads pages of events
 	if !ok {
-		return nil, retryable(errcode.RateLimited, "other pages of events are being read, and the limits got no turn; ask for them again, and for one at a time", comeAgain)
+		return nil, service.Retryable(errcode.RateLimited, "other pages of events are being read, and the limits got no turn; ask for them again, and for one at a time", service.ComeAgain)
 	}
 	defer done()
 	now := a.Clock()
 	for range maxAttempts {
-		policy, fault, again := a.policyOf(ctx, key, now.UnixNano())
+		policy, fault, again := a.Of(ctx, key, now.UnixNano())
 		if fault != nil {
 			return nil, fault
 		}
 		if !again {
 			view, err := a.limitsOf(ctx, key, policy, now)
 			if err != nil {
-				return nil, a.storeFault("the limits of a key could not be read", err)
+				return nil, a.StoreFault("the limits of a key could not be read", err)
 			}
 			return view, nil
 		}
-		if key, fault = a.refresh(key); fault != nil {
+		if key, fault = a.Refresh(key); fault != nil {
 			return nil, fault
 		}
 	}
-	return nil, unavailable()
+	return nil, service.Unavailable()
 }
 
 // Limits returns the limits of the key of an id. ledger.ErrNotFound where there is no such key, ErrInvalid where the key has no

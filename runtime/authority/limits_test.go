@@ -185,7 +185,7 @@ func TestGroupsAreHidden(t *testing.T) {
 func TestLimitsOf(t *testing.T) {
 	h, _ := limited(t, limitsPolicy)
 	h.decided(`{"action":"wallet.transfer","amount":"0.75"}`, "ALLOWED")
-	admin := &Admin{Ledger: h.ledger, Environment: Production, Clock: h.Clock, Random: rand.Reader, Decider: h.Authority}
+	admin := h.Admin()
 	view, err := admin.Limits(t.Context(), h.key.ID.String())
 	if err != nil || view.Limits[1].Used != "0.75" || view.KeyID != h.key.ID.String() {
 		t.Errorf("%+v, %v", view, err)

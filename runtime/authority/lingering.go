@@ -23,7 +23,7 @@ func (u *using) lingers() bool { return u.dropped && u.requests > 0 }
 func counts(policy *Policy) bool { return policy.Memory() >= countedProgram }
 
 // use notes that so many requests more use a policy or, negative, fewer.
-func (p *policies) use(policy *Policy, requests int) {
+func (p *programs) use(policy *Policy, requests int) {
 	if !counts(policy) {
 		return
 	}
@@ -33,38 +33,38 @@ func (p *policies) use(policy *Policy, requests int) {
 }
 
 // dropped notes that a policy is not loaded any more. The caller has the lock.
-func (p *policies) dropped(policy *Policy) {
+func (p *programs) dropped(policy *Policy) {
 	if counts(policy) {
 		p.note(policy, using{policy.using.requests, true})
 	}
 }
 
 // superseded notes that a default policy is not in force any more.
-func (p *policies) superseded(policy *Policy) {
+func (p *programs) superseded(policy *Policy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dropped(policy)
 }
 
 // note changes how a policy is used. The caller has the lock.
-func (p *policies) note(policy *Policy, now using) {
+func (p *programs) note(policy *Policy, now using) {
 	before := policy.using.lingers()
 	policy.using = now
 	switch after := now.lingers(); {
 	case after && !before:
 		p.lingering += policy.Memory()
-		p.lingers.use(p.lingering, maxLingering)
+		p.lingers.Use(p.lingering, maxLingering)
 	case before && !after:
 		p.lingering -= policy.Memory()
 	}
 }
 
 // hasRoom reports whether a policy may be loaded, for the programs that linger.
-func (p *policies) hasRoom(policy *Policy) bool {
+func (p *programs) hasRoom(policy *Policy) bool {
 	if !counts(policy) || p.stillUsed() < maxLingering {
 		return true
 	}
-	p.lingers.exceeded()
+	p.lingers.Exceeded()
 	return false
 }
 
@@ -72,7 +72,7 @@ func (p *policies) hasRoom(policy *Policy) bool {
 const maxKnown = 4096
 
 // know notes that the program of a hash counts. The caller has the lock.
-func (p *policies) know(hash [32]byte) {
+func (p *programs) know(hash [32]byte) {
 	if len(p.known) >= maxKnown || p.known == nil {
 		p.known = map[[32]byte]bool{}
 	}
@@ -80,7 +80,7 @@ func (p *policies) know(hash [32]byte) {
 }
 
 // mayLoad reports whether the policy of a hash is known to have a program that counts, and whether there is room for it then.
-func (p *policies) mayLoad(hash [32]byte) (large, room bool) {
+func (p *programs) mayLoad(hash [32]byte) (large, room bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	large = p.known[hash]
@@ -88,18 +88,8 @@ func (p *policies) mayLoad(hash [32]byte) (large, room bool) {
 }
 
 // stillUsed returns how many bytes the programs take that are not loaded any more, and that requests still use.
-func (p *policies) stillUsed() int {
+func (p *programs) stillUsed() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lingering
-}
-
-// judgeBy has the worker judge by a policy, and by the one before no more.
-func (a *Authority) judgeBy(w *worker, policy *Policy) {
-	if w.policy != nil {
-		a.policies.use(w.policy, -1)
-	}
-	if w.policy = policy; policy != nil {
-		a.policies.use(policy, 1)
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -20,33 +21,33 @@ func largeProgram(number string) string {
 // TestReplacedPrograms holds what programs take that were replaced and that requests still use: large ones are neither
 // deployed nor loaded beyond 64 MiB, small ones are, and all of it is given back.
 func TestReplacedPrograms(t *testing.T) {
-	h := newTown(t, func(c *Config) { c.Metrics = metrics.New() })
+	h := newTown(t, func(c *Config) { c.Service.Metrics = metrics.New() })
 	by, ctx := newOperator(t), context.Background()
 	secret, evicted, small := h.register(), h.register(), h.register()
 	h.mustDeploy(evicted, by, largeProgram("evicted"))
 	h.mustDeploy(small, by, bashPolicy)
-	h.policies.forget(h.key(evicted).PolicyHash)
-	var requests []*worker
-	for i := 0; h.policies.stillUsed() < maxLingering; i++ {
+	h.programs.forget(h.key(evicted).PolicyHash)
+	var requests []*Request
+	for i := 0; h.programs.stillUsed() < maxLingering; i++ {
 		h.mustDeploy(secret, by, largeProgram(strings.Repeat("x", i+1)))
-		w := &worker{}
-		policy, fault, _ := h.policyOf(ctx, h.key(secret), noon.UnixNano())
+		w := &Request{}
+		policy, fault, _ := h.Of(ctx, h.key(secret), noon.UnixNano())
 		if fault != nil || !counts(policy) || i > 100 {
-			t.Fatalf("program %d: %v, %d bytes linger", i, fault, h.policies.stillUsed())
+			t.Fatalf("program %d: %v, %d bytes linger", i, fault, h.programs.stillUsed())
 		}
 		h.judgeBy(w, policy)
 		requests = append(requests, w)
-		h.policies.drop(1 << 62)
+		h.programs.drop(1 << 62)
 	}
 	_, fault := h.deploy(secret, by, largeProgram("refused"))
 	want(t, fault, errcode.WarrantyBusy)
-	if fault.RetryAfter != comeAgain {
+	if fault.RetryAfter != service.ComeAgain {
 		t.Errorf("again after %v", fault.RetryAfter)
 	}
-	_, fault, _ = h.policyOf(ctx, h.key(evicted), noon.UnixNano())
+	_, fault, _ = h.Of(ctx, h.key(evicted), noon.UnixNano())
 	want(t, fault, errcode.EvaluationBusy)
-	h.policies.known = nil // it is not known to be large before it is loaded
-	_, fault, _ = h.policyOf(ctx, h.key(evicted), noon.UnixNano())
+	h.programs.known = nil // it is not known to be large before it is loaded
+	_, fault, _ = h.Of(ctx, h.key(evicted), noon.UnixNano())
 	want(t, fault, errcode.EvaluationBusy)
 	if _, fault := h.ask(h.key(small), bashIntent); fault != nil {
 		t.Error(fault)
@@ -58,10 +59,10 @@ func TestReplacedPrograms(t *testing.T) {
 	for _, w := range requests {
 		h.judgeBy(w, nil)
 	}
-	if n := h.policies.stillUsed(); n != 0 {
+	if n := h.programs.stillUsed(); n != 0 {
 		t.Errorf("%d bytes still linger", n)
 	}
-	if _, fault, _ := h.policyOf(ctx, h.key(evicted), noon.UnixNano()); fault != nil {
+	if _, fault, _ := h.Of(ctx, h.key(evicted), noon.UnixNano()); fault != nil {
 		t.Error(fault)
 	}
 }
@@ -84,9 +85,9 @@ func TestNothingLingers(t *testing.T) {
 		h.mustDeploy(secret, by, largeProgram(strings.Repeat("x", i+1)))
 	}
 	group.Wait()
-	policy, fault, _ := h.policyOf(context.Background(), h.key(secret), noon.UnixNano())
-	if fault != nil || policy.using.requests != 0 || h.policies.stillUsed() != 0 {
-		t.Errorf("%v: %d requests, %d bytes", fault, policy.using.requests, h.policies.stillUsed())
+	policy, fault, _ := h.Of(context.Background(), h.key(secret), noon.UnixNano())
+	if fault != nil || policy.using.requests != 0 || h.programs.stillUsed() != 0 {
+		t.Errorf("%v: %d requests, %d bytes", fault, policy.using.requests, h.programs.stillUsed())
 	}
 }
 
@@ -105,9 +106,9 @@ func (s slowStore) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Dep
 func TestDeploymentWaits(t *testing.T) {
 	h := newTown(t)
 	by, secret, during := newOperator(t), h.register(), -1
-	h.Authority.Ledger = slowStore{h.ledger, func() { during = h.compiles.underWay() }}
+	h.Authority.Ledger = slowStore{h.ledger, func() { during = h.compiles.UnderWay() }}
 	h.mustDeploy(secret, by, bashPolicy)
-	if after := h.compiles.underWay(); during != 1 || after != 0 {
+	if after := h.compiles.UnderWay(); during != 1 || after != 0 {
 		t.Errorf("%d deployments are under way while one is stored, %d afterwards", during, after)
 	}
 }

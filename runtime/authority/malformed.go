@@ -5,6 +5,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
+	"bailiff/runtime/service"
 )
 
 // maxMalformed is how many malformed requests a minute and key leave an event. The others are counted.
@@ -34,16 +35,16 @@ func (m *malformed) admit(key ledger.ID, now int64) bool {
 
 // noteMalformed counts a request that was not decided because of its body, and leaves its event: the code and the field,
 // without a value. The event goes with the next group, and what becomes of it changes no answer.
-func (a *Authority) noteMalformed(w *worker, key *ledger.Key, fault *Failure) {
-	admitted := a.malformed.admit(key.ID, w.now.Unix())
+func (a *Authority) noteMalformed(r *Request, key *ledger.Key, fault *service.Failure) {
+	admitted := a.malformed.admit(key.ID, r.now.Unix())
 	a.Metrics.Malformed(admitted)
 	if !admitted {
 		return
 	}
 	plan := ledger.Plan{
-		ID: w.id, At: w.now.UnixNano(), Key: key.ID, TestRun: true, Malformed: true,
+		ID: r.ID, At: r.now.UnixNano(), Key: key.ID, TestRun: true, Malformed: true,
 		Pass:  ledger.Ending{Decision: ledger.Denied, Code: fault.Code},
-		Event: ledger.Event{Endpoint: w.endpoint(), RequestID: w.requestID},
+		Event: ledger.Event{Endpoint: r.endpoint(), RequestID: r.RequestID},
 	}
 	if len(fault.Faults) > 0 {
 		plan.Event.Detail = mask.Text(fault.Faults[0].Field)
@@ -52,8 +53,8 @@ func (a *Authority) noteMalformed(w *worker, key *ledger.Key, fault *Failure) {
 }
 
 // endpoint is the route that a request came by.
-func (w *worker) endpoint() string {
-	if w.testRun {
+func (r *Request) endpoint() string {
+	if r.TestRun {
 		return "/v1/authorize/test-run"
 	}
 	return "/v1/authorize"

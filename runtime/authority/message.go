@@ -25,33 +25,33 @@ const observedPrefix = "OBSERVE mode let this pass: "
 
 // appendMessage says in words what came of the intent. It repeats the amount with its unit, whatever the outcome
 // (decisions, section 2, "Amounts and tokens").
-func (w *worker) appendMessage(text []byte, outcome *ledger.Outcome) []byte {
-	text = w.appendReason(text, outcome)
-	named := w.namesAmount(outcome)
-	for _, note := range w.noted(outcome) {
-		d := w.reaches(w.policy.find(vm.OpNote, note))
-		text = w.appendConsent(append(text, "; "...), note, &d)
-		text = appendPlace(text, w.policy.program.Rule(note).Name, d.Line)
+func (r *Request) appendMessage(text []byte, outcome *ledger.Outcome) []byte {
+	text = r.appendReason(text, outcome)
+	named := r.namesAmount(outcome)
+	for _, note := range r.noted(outcome) {
+		d := r.reaches(r.policy.find(vm.OpNote, note))
+		text = r.appendConsent(append(text, "; "...), note, &d)
+		text = appendPlace(text, r.policy.program.Rule(note).Name, d.Line)
 		named = named || d.Limit != ""
 	}
-	if w.result.Class == vm.EVM && !named {
-		text = w.appendAmount(append(text, "; amount: "...))
+	if r.result.Class == vm.EVM && !named {
+		text = r.appendAmount(append(text, "; amount: "...))
 	}
 	return text
 }
 
 // noted returns the rules that the message mentions. With a denial it mentions none: how many a run comes to depends on
 // whether it is explained.
-func (w *worker) noted(outcome *ledger.Outcome) []uint16 {
-	if len(w.result.Violations) > 0 || outcome.Result != ledger.Passed && outcome.Result != ledger.Held {
+func (r *Request) noted(outcome *ledger.Outcome) []uint16 {
+	if len(r.result.Violations) > 0 || outcome.Result != ledger.Passed && outcome.Result != ledger.Held {
 		return nil
 	}
-	return w.result.Notes
+	return r.result.Notes
 }
 
 // appendConsent says why a rule asks for, or mentions, a human decision: by which amount, where it is about one.
-func (w *worker) appendConsent(text []byte, index uint16, d *Details) []byte {
-	rule := w.policy.program.Rule(index)
+func (r *Request) appendConsent(text []byte, index uint16, d *Details) []byte {
+	rule := r.policy.program.Rule(index)
 	if d.Limit == "" {
 		text = append(text, rule.Message...)
 		if d.Entry != "" {
@@ -65,22 +65,22 @@ func (w *worker) appendConsent(text []byte, index uint16, d *Details) []byte {
 }
 
 // namesAmount reports whether the reason begins with the declared amount.
-func (w *worker) namesAmount(outcome *ledger.Outcome) bool {
+func (r *Request) namesAmount(outcome *ledger.Outcome) bool {
 	if outcome.Result == ledger.Held {
-		d := w.details(outcome)
+		d := r.details(outcome)
 		return d.Limit != ""
 	}
-	return outcome.Result == ledger.Passed && len(w.result.Violations) > 0 && w.told.declared
+	return outcome.Result == ledger.Passed && len(r.result.Violations) > 0 && r.told.declared
 }
 
-func (w *worker) appendReason(text []byte, outcome *ledger.Outcome) []byte {
+func (r *Request) appendReason(text []byte, outcome *ledger.Outcome) []byte {
 	if outcome.Observed {
 		text = append(text, observedPrefix...)
 	}
 	switch {
 	case outcome.Result == ledger.Held:
-		rule, d := w.policy.program.Rule(w.result.Holds[0]), w.details(outcome)
-		text = w.appendConsent(text, w.result.Holds[0], &d)
+		rule, d := r.policy.program.Rule(r.result.Holds[0]), r.details(outcome)
+		text = r.appendConsent(text, r.result.Holds[0], &d)
 		if rule.Code == string(errcode.HoldConsensus) { // the messages of approvals say who has to decide
 			text = append(text, ": a human operator has to decide"...)
 		}
@@ -90,33 +90,33 @@ func (w *worker) appendReason(text []byte, outcome *ledger.Outcome) []byte {
 	case (outcome.Result == ledger.Refused || outcome.Result == ledger.RefusedGroups) && outcome.Reservation < 0: // what was used then is not known any more
 		return append(append(text, "the intent would exceed "...), outcome.Rule...)
 	case outcome.Result == ledger.Refused || outcome.Result == ledger.RefusedGroups:
-		counter := w.result.Reservations[outcome.Reservation].Counter
+		counter := r.result.Reservations[outcome.Reservation].Counter
 		switch {
 		case outcome.Result == ledger.RefusedGroups:
 			text = appendTooManyGroups(text)
 		case outcome.Code == errcode.ModelUsage:
 			text = append(text, usageUnknown...)
 		default:
-			text = w.appendRefusal(text, outcome.Reservation, outcome.Used)
+			text = r.appendRefusal(text, outcome.Reservation, outcome.Used)
 		}
-		return appendPlace(text, outcome.Rule, w.policy.counterLines[counter])
-	case len(w.result.Violations) > 0:
-		return appendPlace(append(text, w.told.reason...), w.policy.program.Rule(w.result.Violations[0].Rule).Name, w.told.Line)
+		return appendPlace(text, outcome.Rule, r.policy.counterLines[counter])
+	case len(r.result.Violations) > 0:
+		return appendPlace(append(text, r.told.reason...), r.policy.program.Rule(r.result.Violations[0].Rule).Name, r.told.Line)
 	}
 	return append(text, "every rule of the policy passed"...)
 }
 
 // appendViolation says which rule was violated, and by which value or why that could not be read.
-func (w *worker) appendViolation(text []byte, violation *vm.Violation) []byte {
-	if why := w.notAmount(violation); why != "" {
-		return w.appendAmountProblem(text, violation, why)
+func (r *Request) appendViolation(text []byte, violation *vm.Violation) []byte {
+	if why := r.notAmount(violation); why != "" {
+		return r.appendAmountProblem(text, violation, why)
 	}
-	value, reason := w.offending(violation), w.unreadable(violation)
+	value, reason := r.offending(violation), r.unreadable(violation)
 	if value != "" && reason != "" {
-		text = appendQuoted(append(append(text, w.fieldName(violation)...), ' '), value)
+		text = appendQuoted(append(append(text, r.fieldName(violation)...), ' '), value)
 		return append(append(text, " can't be judged: "...), reason...)
 	}
-	text = append(text, w.policy.program.Rule(violation.Rule).Message...)
+	text = append(text, r.policy.program.Rule(violation.Rule).Message...)
 	if value != "" {
 		return appendQuoted(append(text, ": "...), value)
 	}
@@ -127,8 +127,8 @@ func (w *worker) appendViolation(text []byte, violation *vm.Violation) []byte {
 }
 
 // appendAmountProblem says why a text is not an amount, and of what where it is not the declared one.
-func (w *worker) appendAmountProblem(text []byte, violation *vm.Violation, why string) []byte {
-	if name, _ := w.amountName(violation.Slot); w.policy.program.Fields()[violation.Slot] != derived.Amount {
+func (r *Request) appendAmountProblem(text []byte, violation *vm.Violation, why string) []byte {
+	if name, _ := r.amountName(violation.Slot); r.policy.program.Fields()[violation.Slot] != derived.Amount {
 		text = append(append(text, name...), ": "...)
 	}
 	return append(text, why...)
@@ -146,8 +146,8 @@ func appendTooManyGroups(text []byte) []byte {
 }
 
 // appendRefusal says of which limit how much is used, and by how much the intent would go beyond.
-func (w *worker) appendRefusal(text []byte, index int, used amount.Amount) []byte {
-	reservation, counter := &w.plan.Reservations[index], w.policy.program.Counter(w.result.Reservations[index].Counter)
+func (r *Request) appendRefusal(text []byte, index int, used amount.Amount) []byte {
+	reservation, counter := &r.plan.Reservations[index], r.policy.program.Counter(r.result.Reservations[index].Counter)
 	unit := unitOf(reservation.Rule)
 	text = append(used.AppendFormat(text, counter.Decimals), " of "...)
 	text = appendQuantity(text, reservation.Limit, counter.Decimals, unit)
@@ -155,8 +155,8 @@ func (w *worker) appendRefusal(text []byte, index int, used amount.Amount) []byt
 	if counter.Window != vm.Task {
 		text = append(text, " (UTC)"...)
 	}
-	text = w.appendGroup(text, counter.Group, " (")
-	text = w.appendGroup(text, counter.Subgroup, ", ")
+	text = r.appendGroup(text, counter.Group, " (")
+	text = r.appendGroup(text, counter.Subgroup, ", ")
 	if counter.Group != vm.NoSlot {
 		text = append(text, ')')
 	}
@@ -167,11 +167,11 @@ func (w *worker) appendRefusal(text []byte, index int, used amount.Amount) []byt
 }
 
 // appendGroup appends what a counter counts by, if anything.
-func (w *worker) appendGroup(text []byte, slot uint16, before string) []byte {
+func (r *Request) appendGroup(text []byte, slot uint16, before string) []byte {
 	if slot == vm.NoSlot {
 		return text
 	}
-	return appendQuoted(append(text, before...), w.frame[slot].Text)
+	return appendQuoted(append(text, before...), r.frame[slot].Text)
 }
 
 // appendQuantity appends an amount with its unit.
@@ -218,12 +218,12 @@ var units = []struct{ suffix, unit string }{
 }
 
 // offending is the value that violated a rule, or empty where it is missing or has no text of its own.
-func (w *worker) offending(violation *vm.Violation) string {
-	if int(violation.Slot) >= len(w.frame) || slices.Contains(joined, w.policy.program.Fields()[violation.Slot]) {
+func (r *Request) offending(violation *vm.Violation) string {
+	if int(violation.Slot) >= len(r.frame) || slices.Contains(joined, r.policy.program.Fields()[violation.Slot]) {
 		return ""
 	}
-	value := w.valueOf(violation).Text
-	if w.policy.program.Fields()[violation.Slot] == derived.Calls {
+	value := r.valueOf(violation).Text
+	if r.policy.program.Fields()[violation.Slot] == derived.Calls {
 		return intent.ShowCall(value)
 	}
 	return value
@@ -237,30 +237,30 @@ var symbol = regexp.MustCompile(`^[0-9A-Za-z]{1,42}$`)
 
 // unreadable says why the value that violated a rule, or its element that did, could not be read. It is empty where it
 // could.
-func (w *worker) unreadable(violation *vm.Violation) string {
-	if int(violation.Slot) >= len(w.frame) {
+func (r *Request) unreadable(violation *vm.Violation) string {
+	if int(violation.Slot) >= len(r.frame) {
 		return ""
 	}
-	if w.valueOf(violation).Kind != vm.Invalid {
+	if r.valueOf(violation).Kind != vm.Invalid {
 		return ""
 	}
-	return w.in.Unreadable(w.policy.program.Fields()[violation.Slot])
+	return r.in.Unreadable(r.policy.program.Fields()[violation.Slot])
 }
 
 // appendAmount appends the declared amount with its unit.
-func (w *worker) appendAmount(text []byte) []byte {
-	value, decimals, ok := w.in.AmountInUnits(w.policy.binding.Tokens()) // however far the machine came
+func (r *Request) appendAmount(text []byte) []byte {
+	value, decimals, ok := r.in.AmountInUnits(r.policy.binding.Tokens()) // however far the machine came
 	switch {
-	case !w.in.Has(slot.Amount):
+	case !r.in.Has(slot.Amount):
 		return append(text, "none given"...)
 	case ok:
 		text = value.AppendFormat(text, decimals)
-	case w.in.AmountInBaseUnits():
-		text = append(appendQuoted(text, w.in.Text(slot.Amount)), " base units of"...)
+	case r.in.AmountInBaseUnits():
+		text = append(appendQuoted(text, r.in.Text(slot.Amount)), " base units of"...)
 	default:
-		text = appendQuoted(text, w.in.Text(slot.Amount))
+		text = appendQuoted(text, r.in.Text(slot.Amount))
 	}
-	return appendUnit(append(text, ' '), w.in.Text(slot.Token))
+	return appendUnit(append(text, ' '), r.in.Text(slot.Token))
 }
 
 // appendUnit names a token, in quotes where its name is nothing to be trusted, or the native currency.

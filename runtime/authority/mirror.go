@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -57,18 +59,12 @@ type mirrored struct {
 // lookup is a question under way. Whoever asks for the same key waits for its answer.
 type lookup struct {
 	done  chan struct{}
-	fault *Failure
+	fault *service.Failure
 }
 
-// unfinished reports whether a mirrored key still lacks the policy that it came with: the service ended between the two.
-// No other key is pinned and has no policy.
-func unfinished(key *ledger.Key) bool {
-	return key.Revoked == 0 && key.Operator != [32]byte{} && key.PolicyHash == [32]byte{}
-}
-
-// mirror takes a key over from production, once, whoever asks for it at the same time; known is the key as far as it is
+// Sync takes a key over from production, once, whoever asks for it at the same time; known is the key as far as it is
 // here. It returns the key as it is then: nil where production has none either.
-func (a *Authority) mirror(hash [32]byte, known *ledger.Key) (*ledger.Key, *Failure) {
+func (a *Policies) Sync(hash [32]byte, known *ledger.Key) (*ledger.Key, *service.Failure) {
 	question, mine, fault := a.mirrored.ask(hash, a.Clock().UnixNano())
 	switch {
 	case fault != nil:
@@ -87,7 +83,7 @@ func (a *Authority) mirror(hash [32]byte, known *ledger.Key) (*ledger.Key, *Fail
 }
 
 // ask returns the question for a key, nil where the answer is known to be no; mine says that the caller has to answer it.
-func (m *mirrored) ask(hash [32]byte, now int64) (question *lookup, mine bool, fault *Failure) {
+func (m *mirrored) ask(hash [32]byte, now int64) (question *lookup, mine bool, fault *service.Failure) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if until, missing := m.missing[hash]; missing && now < until {
@@ -97,18 +93,18 @@ func (m *mirrored) ask(hash [32]byte, now int64) (question *lookup, mine bool, f
 		return question, false, nil
 	}
 	if len(m.asking) >= maxLookups {
-		return nil, false, failure(errcode.StoreUnavailable, "too many keys are being looked up in the production service; ask again")
+		return nil, false, service.Fail(errcode.StoreUnavailable, "too many keys are being looked up in the production service; ask again")
 	}
 	if m.asking == nil {
 		m.asking = map[[32]byte]*lookup{}
 	}
-	question = &lookup{done: make(chan struct{}), fault: unavailable()}
+	question = &lookup{done: make(chan struct{}), fault: service.Unavailable()}
 	m.asking[hash] = question
 	return question, true, nil
 }
 
 // answerLookup asks production and tells everybody who waits.
-func (a *Authority) answerLookup(hash [32]byte, question *lookup) {
+func (a *Policies) answerLookup(hash [32]byte, question *lookup) {
 	found := true
 	defer func() {
 		a.mirrored.settle(hash, found, a.Clock().UnixNano())
@@ -124,8 +120,8 @@ func (a *Authority) answerLookup(hash [32]byte, question *lookup) {
 	case errors.Is(err, ErrNotMirrored):
 		found, question.fault = false, nil
 	case err != nil:
-		a.troubles.report(a.Log, a.Clock(), "a key could not be mirrored from the production service", err)
-		question.fault = failure(errcode.StoreUnavailable, "the key could not be looked up in the production service; ask again later")
+		a.Trouble("a key could not be mirrored from the production service", err)
+		question.fault = service.Fail(errcode.StoreUnavailable, "the key could not be looked up in the production service; ask again later")
 	default:
 		question.fault = nil
 	}
@@ -166,7 +162,7 @@ func (m *mirrored) forget(now int64) {
 
 // takeOver creates the key of a record here, pinned as it is there, and deploys its policy. From then on nothing of
 // production is looked at.
-func (a *Authority) takeOver(ctx context.Context, hash [32]byte, record *MirrorRecord) error {
+func (a *Policies) takeOver(ctx context.Context, hash [32]byte, record *MirrorRecord) error {
 	key, deployment, err := a.readMirror(hash, record)
 	if err != nil {
 		return err
@@ -184,7 +180,7 @@ func (a *Authority) takeOver(ctx context.Context, hash [32]byte, record *MirrorR
 }
 
 // readMirror checks a record as if anybody had sent it: the policy must be signed by the pinned operator and compile.
-func (a *Authority) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key, *ledger.Deployment, error) {
+func (a *Policies) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key, *ledger.Deployment, error) {
 	now := a.Clock()
 	key := ledger.Key{
 		Hash: hash, Email: record.Email, Organization: record.Organization, Environment: a.Environment, Tier: record.Plan,
@@ -194,7 +190,7 @@ func (a *Authority) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key,
 	if key.ID, err = ledger.ParseID(record.KeyID); err != nil {
 		return key, nil, err
 	}
-	if key.Scopes, err = scopesNamed(record.Scopes); err != nil {
+	if key.Scopes, err = accounts.ScopesNamed(record.Scopes); err != nil {
 		return key, nil, err
 	}
 	if record.Operator == "" && record.WarrantyMD == nil {
@@ -217,10 +213,10 @@ func (a *Authority) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key,
 
 // MirrorRecord returns the record of a good key for the test environment. A key that is unknown, revoked or of another
 // environment is a 404.
-func (a *Authority) MirrorRecord(ctx context.Context, hash [32]byte) (*MirrorRecord, *Failure) {
+func (a *Policies) MirrorRecord(ctx context.Context, hash [32]byte) (*MirrorRecord, *service.Failure) {
 	key, found := a.Ledger.LookupKey(hash)
 	if !found || key.Revoked != 0 || key.Environment != a.Environment {
-		return nil, failure(errcode.NotFound, "there is no such key")
+		return nil, service.Fail(errcode.NotFound, "there is no such key")
 	}
 	record := &MirrorRecord{
 		KeyID: key.ID.String(), Email: key.Email, Organization: key.Organization, Plan: key.Tier, Scopes: key.Scopes.Names(),
@@ -231,7 +227,7 @@ func (a *Authority) MirrorRecord(ctx context.Context, hash [32]byte) (*MirrorRec
 	}
 	stored, err := a.Ledger.Policy(ctx, key.ID)
 	if err != nil {
-		return nil, a.storeFault("a policy could not be read for the test environment", err)
+		return nil, a.StoreFault("a policy could not be read for the test environment", err)
 	}
 	record.Operator, record.WarrantyMD = attest.FormatOperatorKey(stored.Operator[:]), stored.Text
 	return record, nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -51,7 +52,7 @@ func (w *wire) Fetch(ctx context.Context, hash [32]byte) (*MirrorRecord, error) 
 func twins(t *testing.T) (production, test *town, between *wire) {
 	production = newTown(t)
 	between = &wire{production: production}
-	test = newTown(t, func(c *Config) { c.Environment, c.Mirror = Test, between })
+	test = newTown(t, func(c *Config) { c.Service.Environment, c.Policies.Mirror = service.Test, between })
 	return production, test, between
 }
 
@@ -84,7 +85,7 @@ func TestMirror(t *testing.T) {
 		t.Errorf("production was asked %d times", n)
 	}
 	here, there := test.key(secret), production.key(secret)
-	if here.ID != there.ID || here.Environment != Test || here.Tier != "growth" || here.Scopes != there.Scopes || here.Email != there.Email ||
+	if here.ID != there.ID || here.Environment != service.Test || here.Tier != "growth" || here.Scopes != there.Scopes || here.Email != there.Email ||
 		here.Operator != there.Operator || here.PolicyHash != there.PolicyHash {
 		t.Errorf("%+v is mirrored as %+v", there, here)
 	}
@@ -122,11 +123,11 @@ func TestMirrorMissing(t *testing.T) {
 	if _, err := production.ledger.RevokeKey(context.Background(), production.key(revoked).ID, noon.UnixNano()); err != nil {
 		t.Fatal(err)
 	}
-	unknown := keyPrefix + strings.Repeat("1", 64)
+	unknown := livePrefix + strings.Repeat("1", 64)
 	for range 3 {
 		for _, token := range []string{unknown, revoked} {
 			_, fault := test.Authenticate([]byte(token), 0)
-			if codeOf(fault) != errcode.APIKeyInvalid || fault.Message != badKey().Message {
+			if codeOf(fault) != errcode.APIKeyInvalid || fault.Message != service.BadKey().Message {
 				t.Error(fault)
 			}
 		}
@@ -134,7 +135,7 @@ func TestMirrorMissing(t *testing.T) {
 	if n := between.asked.Load(); n != 2 {
 		t.Errorf("production was asked %d times", n)
 	}
-	for _, token := range []string{"", "x", testKeyPrefix + strings.Repeat("1", 64), keyPrefix + strings.Repeat("1", 300)} {
+	for _, token := range []string{"", "x", testPrefix + strings.Repeat("1", 64), livePrefix + strings.Repeat("1", 300)} {
 		_, fault := test.Authenticate([]byte(token), 0)
 		want(t, fault, errcode.APIKeyInvalid)
 	}
@@ -147,7 +148,7 @@ func TestMirrorMissing(t *testing.T) {
 		t.Errorf("production was asked %d times", n)
 	}
 	for i := range 2 * maxMissing {
-		test.Authenticate(fmt.Appendf([]byte(keyPrefix), "%064d", i), 0)
+		test.Authenticate(fmt.Appendf([]byte(livePrefix), "%064d", i), 0)
 	}
 	if n := len(test.mirrored.missing); n > maxMissing {
 		t.Errorf("%d missing keys are remembered", n)
@@ -193,7 +194,7 @@ func TestMirrorUnfinished(t *testing.T) {
 	production.mustDeploy(secret, by, bashPolicy)
 	there := production.key(secret)
 	half := ledger.Key{
-		ID: there.ID, Hash: there.Hash, Email: there.Email, Environment: Test, Tier: there.Tier, Scopes: there.Scopes, Operator: there.Operator, Created: noon.UnixNano(),
+		ID: there.ID, Hash: there.Hash, Email: there.Email, Environment: service.Test, Tier: there.Tier, Scopes: there.Scopes, Operator: there.Operator, Created: noon.UnixNano(),
 	}
 	if err := test.ledger.CreateKey(context.Background(), half); err != nil {
 		t.Fatal(err)
@@ -211,7 +212,7 @@ func TestMirrorBusy(t *testing.T) {
 	var busy atomic.Int64
 	for i := range 2 * maxLookups {
 		group.Go(func() {
-			if _, fault := test.Authenticate(fmt.Appendf([]byte(keyPrefix), "%064d", i), 0); codeOf(fault) == errcode.StoreUnavailable {
+			if _, fault := test.Authenticate(fmt.Appendf([]byte(livePrefix), "%064d", i), 0); codeOf(fault) == errcode.StoreUnavailable {
 				if busy.Add(1) == maxLookups {
 					close(between.slow)
 				}

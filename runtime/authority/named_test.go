@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
 	"bailiff/vm/errcode"
 )
@@ -70,7 +71,7 @@ func TestDefaultNamed(t *testing.T) {
 	by := newOperator(t)
 	h := newTown(t, selfHosted(t, by))
 	make := func() string {
-		view, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com", Scopes: []string{"authorize", "warranty:deploy"}})
+		view, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com", Scopes: []string{"authorize", "warranty:deploy"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +114,8 @@ func TestDefaultNamed(t *testing.T) {
 // TestDefaultGoesBack: the default policy may go back, which is said, and a key may not deploy what it had by default.
 func TestDefaultGoesBack(t *testing.T) {
 	by := newOperator(t)
-	h := newTown(t, selfHosted(t, by), func(c *Config) { c.RefuseRollback = true })
-	view, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com", FullGrant: true})
+	h := newTown(t, selfHosted(t, by), func(c *Config) { c.Policies.RefuseRollback = true })
+	view, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com", FullGrant: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"time"
 
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
+	"bailiff/runtime/strictjson"
 	"bailiff/vm/errcode"
 )
 
@@ -37,13 +40,13 @@ type PinsView struct {
 }
 
 // Pins lists what a key has pinned of an MCP server, by the names of the tools.
-func (a *Authority) Pins(ctx context.Context, key *ledger.Key, server string) (*PinsView, *Failure) {
+func (a *Policies) Pins(ctx context.Context, key *ledger.Key, server string) (*PinsView, *service.Failure) {
 	if err := ledger.CheckServer(server); err != nil {
-		return nil, failure(errcode.ValidationSchema, reason(err, ledger.ErrInvalid))
+		return nil, service.Fail(errcode.ValidationSchema, service.Reason(err, ledger.ErrInvalid))
 	}
 	pins, err := a.Ledger.Pins(ctx, key.ID, server)
 	if err != nil {
-		return nil, a.storeFault("pins could not be read", err)
+		return nil, a.StoreFault("pins could not be read", err)
 	}
 	view := &PinsView{Server: server, Tools: make([]PinView, len(pins))}
 	for i := range pins {
@@ -54,17 +57,17 @@ func (a *Authority) Pins(ctx context.Context, key *ledger.Key, server string) (*
 
 // MeetTools pins those tools of an MCP server that the key has not pinned, and notes which of the others have changed. It
 // returns all pins of the server. Nothing that a key's holder sends changes what is accepted of a tool that is pinned.
-func (a *Authority) MeetTools(ctx context.Context, key *ledger.Key, body []byte) (*PinsView, *Failure) {
+func (a *Policies) MeetTools(ctx context.Context, key *ledger.Key, body []byte) (*PinsView, *service.Failure) {
 	list := ledger.ToolList{Key: key.ID, At: a.Clock().UnixNano()}
-	fault := readBody(body,
-		text("server", true, ledger.MaxServerName, &list.Server),
-		boundedList("tools", ledger.MaxToolsMet, func(value json.RawMessage) string { return readTool(value, &list) }),
+	fault := service.ReadBody(body,
+		strictjson.Text("server", true, ledger.MaxServerName, &list.Server),
+		strictjson.BoundedList("tools", ledger.MaxToolsMet, func(value json.RawMessage) string { return readTool(value, &list) }),
 	)
 	if fault != nil {
 		return nil, fault
 	}
 	if err := list.Validate(); err != nil {
-		return nil, failure(errcode.ValidationSchema, reason(err, ledger.ErrInvalid))
+		return nil, service.Fail(errcode.ValidationSchema, service.Reason(err, ledger.ErrInvalid))
 	}
 	if err := a.Ledger.MeetTools(ctx, &list); err != nil {
 		return nil, a.pinFault(err)
@@ -75,9 +78,9 @@ func (a *Authority) MeetTools(ctx context.Context, key *ledger.Key, body []byte)
 // readTool reads one tool of a list.
 func readTool(value json.RawMessage, list *ledger.ToolList) (problem string) {
 	var name, definition string
-	problem = readObject(value, []member{
-		text("name", true, ledger.MaxToolName, &name),
-		text("definition", true, ledger.MaxToolDefinition, &definition),
+	problem = strictjson.Object(value, []strictjson.Member{
+		strictjson.Text("name", true, ledger.MaxToolName, &name),
+		strictjson.Text("definition", true, ledger.MaxToolDefinition, &definition),
 	})
 	switch {
 	case problem != "":
@@ -99,19 +102,19 @@ var pinBounds = map[ledger.PinBound]struct {
 	ledger.PinnedBytes:   {errcode.PinnedBytesFull, "bytes of definitions of tools"},
 }
 
-func (a *Authority) pinFault(err error) *Failure {
+func (a *Policies) pinFault(err error) *service.Failure {
 	var beyond *ledger.PinError
 	if errors.As(err, &beyond) {
 		row := pinBounds[beyond.Bound]
-		return failure(row.code, fmt.Sprintf("the API key would pin more than %d %s, so nothing was pinned; the operator makes room: bailiff mcp forget", beyond.Most, row.what))
+		return service.Fail(row.code, fmt.Sprintf("the API key would pin more than %d %s, so nothing was pinned; the operator makes room: bailiff mcp forget", beyond.Most, row.what))
 	}
-	return a.storeFault("tools could not be pinned", err)
+	return a.StoreFault("tools could not be pinned", err)
 }
 
 func viewPin(pin *ledger.Pin) PinView {
-	view := PinView{Name: pin.Tool, SHA256: hex.EncodeToString(pin.Accepted.SHA256[:]), AcceptedAt: moment(pin.Accepted.At)}
+	view := PinView{Name: pin.Tool, SHA256: hex.EncodeToString(pin.Accepted.SHA256[:]), AcceptedAt: clock.Moment(pin.Accepted.At)}
 	if pin.Changed.SHA256 != [32]byte{} {
-		view.Changed = &ChangedView{SHA256: hex.EncodeToString(pin.Changed.SHA256[:]), SeenAt: moment(pin.Changed.At)}
+		view.Changed = &ChangedView{SHA256: hex.EncodeToString(pin.Changed.SHA256[:]), SeenAt: clock.Moment(pin.Changed.At)}
 	}
 	return view
 }
@@ -139,8 +142,8 @@ type PinChoice struct {
 	SHA256 string `json:"sha256,omitempty"` // of the definition to accept
 }
 
-// Pins lists pins key by key, by server and tool, without revoked keys; with the definitions where the query names a tool.
-func (a *Admin) Pins(ctx context.Context, query PinQuery) ([]KeyPinView, error) {
+// AllPins lists pins key by key, by server and tool, without revoked keys; with the definitions where the query names a tool.
+func (a *Policies) AllPins(ctx context.Context, query PinQuery) ([]KeyPinView, error) {
 	keys, err := a.pinners(ctx, query.KeyID)
 	if err != nil {
 		return nil, err
@@ -171,7 +174,7 @@ func (a *Admin) Pins(ctx context.Context, query PinQuery) ([]KeyPinView, error) 
 }
 
 // pinners returns the key of an id or, where that is empty, all keys that are good.
-func (a *Admin) pinners(ctx context.Context, id string) (good []ledger.Key, err error) {
+func (a *Policies) pinners(ctx context.Context, id string) (good []ledger.Key, err error) {
 	if id != "" {
 		parsed, err := ledger.ParseID(id)
 		if err != nil {
@@ -196,8 +199,8 @@ func (a *Admin) pinners(ctx context.Context, id string) (good []ledger.Key, err 
 }
 
 // AcceptTool accepts the definition of a pinned tool that the operator has looked at.
-func (a *Admin) AcceptTool(ctx context.Context, choice PinChoice) (KeyPinView, error) {
-	decision, err := a.decision(&choice)
+func (a *Policies) AcceptTool(ctx context.Context, choice PinChoice) (KeyPinView, error) {
+	decision, err := a.pinDecision(&choice)
 	if err != nil {
 		return KeyPinView{}, err
 	}
@@ -209,7 +212,7 @@ func (a *Admin) AcceptTool(ctx context.Context, choice PinChoice) (KeyPinView, e
 	if err := a.Ledger.AcceptTool(ctx, &decision); err != nil {
 		return KeyPinView{}, err
 	}
-	views, err := a.Pins(ctx, choice.PinQuery)
+	views, err := a.AllPins(ctx, choice.PinQuery)
 	if err != nil || len(views) != 1 {
 		return KeyPinView{}, errors.Join(err, fmt.Errorf("%w: the tool is not pinned any more", ledger.ErrNotFound))
 	}
@@ -218,15 +221,15 @@ func (a *Admin) AcceptTool(ctx context.Context, choice PinChoice) (KeyPinView, e
 
 // ForgetTools gives up the pin of a tool or, where the choice names none, of all tools of its server. What their servers list
 // next is pinned.
-func (a *Admin) ForgetTools(ctx context.Context, choice PinChoice) (PinQuery, error) {
-	decision, err := a.decision(&choice)
+func (a *Policies) ForgetTools(ctx context.Context, choice PinChoice) (PinQuery, error) {
+	decision, err := a.pinDecision(&choice)
 	if err != nil {
 		return PinQuery{}, err
 	}
 	return choice.PinQuery, a.Ledger.ForgetTools(ctx, &decision)
 }
 
-func (a *Admin) decision(choice *PinChoice) (ledger.PinDecision, error) {
+func (a *Policies) pinDecision(choice *PinChoice) (ledger.PinDecision, error) {
 	key, err := ledger.ParseID(choice.KeyID)
 	if err != nil {
 		return ledger.PinDecision{}, err

@@ -46,7 +46,7 @@ func TestPins(t *testing.T) {
 	}
 	admin := h.admin()
 	mine := PinQuery{KeyID: key.ID.String(), Server: "files", Tool: "read"}
-	seen, err := admin.Pins(ctx, mine)
+	seen, err := admin.AllPins(ctx, mine)
 	if err != nil || len(seen) != 1 || seen[0].Definition != one || seen[0].ChangedDefinition != two || seen[0].KeyID != mine.KeyID {
 		t.Fatalf("%+v %v", seen, err)
 	}
@@ -62,10 +62,10 @@ func TestPins(t *testing.T) {
 	if err != nil || accepted.SHA256 != hexSum(two) || accepted.Changed != nil || accepted.Definition != two {
 		t.Fatalf("%+v %v", accepted, err)
 	}
-	if all, err := admin.Pins(ctx, PinQuery{}); err != nil || len(all) != 2 || all[0].Name != "Write" || all[0].Definition != "" {
+	if all, err := admin.AllPins(ctx, PinQuery{}); err != nil || len(all) != 2 || all[0].Name != "Write" || all[0].Definition != "" {
 		t.Errorf("%+v %v", all, err)
 	}
-	if _, err := admin.Pins(ctx, PinQuery{KeyID: ledger.ID{9}.String()}); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := admin.AllPins(ctx, PinQuery{KeyID: ledger.ID{9}.String()}); !errors.Is(err, ledger.ErrNotFound) {
 		t.Error(err)
 	}
 	if _, err := admin.ForgetTools(ctx, PinChoice{PinQuery: mine}); err != nil {

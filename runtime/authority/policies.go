@@ -12,9 +12,14 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
+	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/service"
+	"bailiff/runtime/turns"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
 )
@@ -27,12 +32,69 @@ const (
 	// largePolicy is from how many bytes on a program is a large one. They have half of the room, so that few keys with
 	// large policies do not have those of all others loaded anew for each request.
 	largePolicy = 1 << 20
+	// largeText is from how many bytes on texts are loaded one at a time: what loads for long must not stand in front of
+	// what loads in a moment.
+	largeText = 32 << 10
 	// usedEvery is how exactly the last use is known. Most requests then only read, and processors do not fight over the time.
 	usedEvery = time.Second
 )
 
-// policies are the policies that are loaded, by policyHash: of the same bytes there is one, whoever deployed them.
-type policies struct {
+// PoliciesConfig is what policies need beside their service.
+type PoliciesConfig struct {
+	// Default governs every key that has deployed no policy of its own until ReplaceDefault, where the service is self-hosted; nil
+	// where it is hosted.
+	Default *Policy
+	// RefuseRollback refuses to deploy a policy that was replaced before (SVC_REFUSE_ROLLBACK).
+	RefuseRollback bool
+	// Deployments is how many policies a key may have compiled in a time (SVC_RATE_LIMIT_DEPLOY). Zero is no limit.
+	Deployments ratelimit.Window
+	// Shims are the trusted shims; nil: none.
+	Shims *TrustedShims
+	// DeployURL is the address of the deploy route, the aud of activations. Empty refuses every activation.
+	DeployURL string
+	// Mirror looks live keys up in the production service, when they are first used in the test environment; nil: none.
+	Mirror Mirror
+}
+
+// Policies are the policies that govern the keys of a service.
+type Policies struct {
+	*service.Service
+	PoliciesConfig
+	accounts *accounts.Accounts
+
+	inForce   atomic.Pointer[Policy]      // the default policy; nil where the service is hosted
+	replacing atomic.Pointer[replacement] // of the default policy, while it is under way
+	replaced  sync.Mutex                  // held by ReplaceDefault
+	programs  programs
+	responses responses
+	mirrored  mirrored
+
+	compiles   *turns.Turns      // of deployments
+	loads      *turns.Turns      // of stored policies
+	largeLoads *turns.Turns      // of those with large texts
+	deployed   *ratelimit.Memory // counts for Deployments
+}
+
+// NewPolicies returns the policies of a service. Where there is a Mirror the accounts look keys up by it from then on.
+func NewPolicies(s *service.Service, a *accounts.Accounts, c PoliciesConfig) *Policies {
+	p := &Policies{Service: s, PoliciesConfig: c, accounts: a, deployed: ratelimit.NewMemory(maxDeployers)}
+	p.inForce.Store(c.Default)
+	if c.Mirror != nil {
+		a.Sync = p
+	}
+	p.compiles = turns.New(turns.HalfOf(), 0, s.Long, s.Watch(metrics.Compiling))
+	p.loads = turns.New(2*turns.HalfOf(), turns.MaxWaiting, nil, s.Watch(metrics.Loading))
+	p.largeLoads = turns.New(1, turns.MaxWaiting, s.Long, s.Watch(metrics.Loading))
+	p.programs.watch, p.programs.lingers = s.Watch(metrics.Programs), s.Watch(metrics.Lingering)
+	s.Gauge(metrics.Compiling, turns.HalfOf(), p.compiles.UnderWay)
+	s.Gauge(metrics.Loading, 2*turns.HalfOf()+1, func() int { return p.loads.UnderWay() + p.largeLoads.UnderWay() })
+	s.Gauge(metrics.Programs, maxIdle, p.programs.kept)
+	s.Gauge(metrics.Lingering, maxLingering, p.programs.stillUsed)
+	return p
+}
+
+// programs are the policies that are loaded, by policyHash: of the same bytes there is one, whoever deployed them.
+type programs struct {
 	// front finds a policy without a lock: by the first bits of its hash, the one that was used last.
 	front [1024]atomic.Pointer[loaded]
 
@@ -42,8 +104,8 @@ type policies struct {
 	large     int               // of those that are large
 	lingering int               // of those that are not loaded any more, and that requests still use
 	known     map[[32]byte]bool // the policies that are known to have a program that counts where it lingers
-	watch     *watch
-	lingers   *watch
+	watch     *turns.Watch
+	lingers   *turns.Watch
 }
 
 // loaded is a policy that is loaded, or being loaded.
@@ -63,12 +125,12 @@ func (l *loaded) touch(now int64) {
 	}
 }
 
-func (p *policies) slot(hash *[32]byte) *atomic.Pointer[loaded] {
+func (p *programs) slot(hash *[32]byte) *atomic.Pointer[loaded] {
 	return &p.front[binary.LittleEndian.Uint16(hash[:])%uint16(len(p.front))]
 }
 
 // get returns the policy of a hash; the first who asks loads it, and others wait.
-func (p *policies) get(hash [32]byte, now int64, load func() (*Policy, error)) (*Policy, error) {
+func (p *programs) get(hash [32]byte, now int64, load func() (*Policy, error)) (*Policy, error) {
 	slot := p.slot(&hash)
 	if l := slot.Load(); l != nil && l.hash == hash {
 		l.touch(now)
@@ -86,7 +148,7 @@ func (p *policies) get(hash [32]byte, now int64, load func() (*Policy, error)) (
 }
 
 // show has a policy found without a lock, unless it is forgotten already.
-func (p *policies) show(slot *atomic.Pointer[loaded], l *loaded) {
+func (p *programs) show(slot *atomic.Pointer[loaded], l *loaded) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.all[l.hash] == l {
@@ -95,7 +157,7 @@ func (p *policies) show(slot *atomic.Pointer[loaded], l *loaded) {
 }
 
 // claim returns the entry of a hash, and whether the caller has to fill it.
-func (p *policies) claim(hash [32]byte, now int64) (l *loaded, mine bool) {
+func (p *programs) claim(hash [32]byte, now int64) (l *loaded, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.all[hash]; l != nil {
@@ -115,7 +177,7 @@ func (p *policies) claim(hash [32]byte, now int64) (l *loaded, mine bool) {
 var errLoading = errors.New("the policy could not be loaded")
 
 // fill loads the policy of an entry. What can't be loaded is forgotten, so that the next request tries again.
-func (p *policies) fill(l *loaded, load func() (*Policy, error)) {
+func (p *programs) fill(l *loaded, load func() (*Policy, error)) {
 	defer func() {
 		if l.err != nil {
 			p.mu.Lock()
@@ -133,13 +195,13 @@ func (p *policies) fill(l *loaded, load func() (*Policy, error)) {
 			p.know(l.hash)
 		}
 		p.count(l.bytes)
-		p.watch.use(p.bytes, maxIdle)
+		p.watch.Use(p.bytes, maxIdle)
 		p.makeRoom(l)
 	}
 }
 
 // count adds to what is loaded the bytes of a program, or takes them away where they are negative.
-func (p *policies) count(bytes int) {
+func (p *programs) count(bytes int) {
 	p.bytes += bytes
 	if bytes >= largePolicy || -bytes >= largePolicy {
 		p.large += bytes
@@ -148,7 +210,7 @@ func (p *policies) count(bytes int) {
 
 // makeRoom forgets the policies that were used longest ago, but not keep, until the others fit. Requests that are under way
 // finish by the program that they have.
-func (p *policies) makeRoom(keep *loaded) {
+func (p *programs) makeRoom(keep *loaded) {
 	for p.bytes > maxIdle || p.large > maxIdle/2 {
 		var oldest *loaded
 		for _, l := range p.all {
@@ -160,12 +222,12 @@ func (p *policies) makeRoom(keep *loaded) {
 			return
 		}
 		p.remove(oldest)
-		p.watch.exceeded()
+		p.watch.Exceeded()
 	}
 }
 
 // remove forgets a policy.
-func (p *policies) remove(l *loaded) {
+func (p *programs) remove(l *loaded) {
 	delete(p.all, l.hash)
 	p.slot(&l.hash).CompareAndSwap(l, nil)
 	p.count(-l.bytes)
@@ -173,7 +235,7 @@ func (p *policies) remove(l *loaded) {
 }
 
 // forget forgets the policy of a hash, which is loaded again where a key still has it.
-func (p *policies) forget(hash [32]byte) {
+func (p *programs) forget(hash [32]byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.all[hash]; l != nil && l.bytes > 0 {
@@ -182,14 +244,14 @@ func (p *policies) forget(hash [32]byte) {
 }
 
 // kept returns how many bytes the programs take that are loaded.
-func (p *policies) kept() int {
+func (p *programs) kept() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.bytes
 }
 
 // drop forgets the policies that were not used since a time, and returns how many are left.
-func (p *policies) drop(before int64) int {
+func (p *programs) drop(before int64) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.all {
@@ -200,41 +262,47 @@ func (p *policies) drop(before int64) int {
 	return len(p.all)
 }
 
+// Acquire notes that a request is judged by a policy from now on, until Release.
+func (a *Policies) Acquire(policy *Policy) { a.programs.use(policy, 1) }
+
+// Release notes that a request is not judged by a policy any more.
+func (a *Policies) Release(policy *Policy) { a.programs.use(policy, -1) }
+
 // DropUnused frees the memory of policies that were not used for an hour; they are loaded again when they are. It is to
 // be called every minute or so. It returns how many policies stay loaded.
-func (a *Authority) DropUnused(now time.Time) int {
-	return a.policies.drop(now.Add(-keptUnused).UnixNano())
+func (a *Policies) DropUnused(now time.Time) int {
+	return a.programs.drop(now.Add(-keptUnused).UnixNano())
 }
 
-// policyOf returns the policy in force for a key as it is, at a time. A nil policy comes with the failure to answer, or with again:
+// Of returns the policy in force for a key as it is, at a time. A nil policy comes with the failure to answer, or with again:
 // the key has moved on meanwhile.
-func (a *Authority) policyOf(ctx context.Context, key *ledger.Key, now int64) (policy *Policy, fault *Failure, again bool) {
+func (a *Policies) Of(ctx context.Context, key *ledger.Key, now int64) (policy *Policy, fault *service.Failure, again bool) {
 	if key.PolicyHash == [32]byte{} {
 		standard := a.DefaultPolicy()
 		if standard == nil {
-			return nil, failure(errcode.NoPolicy, "the API key has no policy; deploy one with POST /v1/warranty/deploy"), false
+			return nil, service.Fail(errcode.NoPolicy, "the API key has no policy; deploy one with POST /v1/warranty/deploy"), false
 		}
 		if !standard.isFor(key.ID) {
-			return nil, failure(errcode.NoPolicy, "the default policy is for other API keys, and this one has no policy of its own; "+
+			return nil, service.Fail(errcode.NoPolicy, "the default policy is for other API keys, and this one has no policy of its own; "+
 				"deploy one with POST /v1/warranty/deploy, or have the operator add "+key.ID.String()+" to the `keys` of the default policy"), false
 		}
 		return standard, nil, false
 	}
-	if l := a.policies.slot(&key.PolicyHash).Load(); l != nil && l.hash == key.PolicyHash { // without a closure
+	if l := a.programs.slot(&key.PolicyHash).Load(); l != nil && l.hash == key.PolicyHash { // without a closure
 		l.touch(now)
 		return l.policy, nil, false
 	}
-	policy, err := a.policies.get(key.PolicyHash, now, func() (*Policy, error) {
+	policy, err := a.programs.get(key.PolicyHash, now, func() (*Policy, error) {
 		return a.loadPolicy(context.WithoutCancel(ctx), key)
 	})
 	switch {
 	case errors.Is(err, errMoved):
 		return nil, nil, true
 	case errors.Is(err, errBusy):
-		return nil, retryable(errcode.EvaluationBusy, "too many policies are being loaded or used; ask again", comeAgain), false
+		return nil, service.Retryable(errcode.EvaluationBusy, "too many policies are being loaded or used; ask again", service.ComeAgain), false
 	case err != nil:
 		a.Log.Error("a deployed policy could not be loaded", "key", key.ID.String(), "policyHash", hex.EncodeToString(key.PolicyHash[:]), "error", err)
-		return nil, unavailable(), false
+		return nil, service.Unavailable(), false
 	}
 	return policy, nil, false
 }
@@ -246,7 +314,7 @@ var errMoved = errors.New("the key has another policy by now")
 var errBusy = errors.New("too many policies are being loaded or used")
 
 // loadPolicy reads the policy of a key from the ledger.
-func (a *Authority) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, error) {
+func (a *Policies) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, error) {
 	stored, err := a.Ledger.Policy(ctx, key.ID)
 	if err != nil {
 		return nil, err
@@ -254,16 +322,16 @@ func (a *Authority) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, e
 	if stored.PolicyHash != key.PolicyHash {
 		return nil, errMoved
 	}
-	large, room := a.policies.mayLoad(key.PolicyHash)
+	large, room := a.programs.mayLoad(key.PolicyHash)
 	if !room {
-		a.policies.lingers.exceeded()
+		a.programs.lingers.Exceeded()
 		return nil, errBusy
 	}
 	lane := a.loads
 	if large || len(stored.Text) > largeText {
 		lane = a.largeLoads
 	}
-	done, ok := lane.take(ctx, key.ID)
+	done, ok := lane.Take(ctx, key.ID)
 	if !ok {
 		return nil, errBusy
 	}
@@ -272,7 +340,7 @@ func (a *Authority) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, e
 	if err != nil {
 		return nil, err
 	}
-	if !a.policies.hasRoom(policy) {
+	if !a.programs.hasRoom(policy) {
 		return nil, errBusy
 	}
 	a.warnDeferred(key, policy)
@@ -280,7 +348,7 @@ func (a *Authority) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, e
 }
 
 // warnDeferred says which errors a policy in force would have if it were deployed now.
-func (a *Authority) warnDeferred(key *ledger.Key, policy *Policy) {
+func (a *Policies) warnDeferred(key *ledger.Key, policy *Policy) {
 	for _, d := range policy.Warnings {
 		if d.Code.Severity() == grammar.Error {
 			a.Log.Warn("a policy in force has what a deployment would refuse by now; it stays in force, and the next one has to mend it",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -45,7 +46,7 @@ func TestQuotaBorder(t *testing.T) {
 		t.Errorf("%d allowed, %d refused", allowed.Load(), refused.Load())
 	}
 	answer := new(Answer)
-	want(t, h.Decide(context.Background(), key, request(bashIntent), true, answer), errcode.QuotaExceeded) // a test-run reads it
+	want(t, h.Decide(context.Background(), key, request(bashIntent), Call{TestRun: true}, answer), errcode.QuotaExceeded) // a test-run reads it
 	if answer, fault := h.ask(key, `{"action":"other"}`); fault != nil || answer.Status != "DENIED" {
 		t.Errorf("a denial does not count: %+v %v", answer, fault)
 	}
@@ -62,7 +63,7 @@ func TestQuotaBorder(t *testing.T) {
 // TestQuotaNone: other plans, the test environment and self-hosted services refuse nothing.
 func TestQuotaNone(t *testing.T) {
 	developer, growth := &ledger.Key{Tier: "developer"}, &ledger.Key{Tier: "growth"}
-	production, test, own := newTown(t), newTown(t, func(c *Config) { c.Environment = Test }), newHouse(t, rand.Reader)
+	production, test, own := newTown(t), newTown(t, func(c *Config) { c.Service.Environment = service.Test }), newHouse(t, rand.Reader)
 	for _, row := range []struct {
 		a    *Authority
 		key  *ledger.Key
@@ -71,34 +72,8 @@ func TestQuotaNone(t *testing.T) {
 		{production.Authority, developer, 1_000}, {production.Authority, growth, 0}, {production.Authority, &ledger.Key{Tier: "enterprise"}, 0},
 		{production.Authority, &ledger.Key{Tier: "what?"}, 1_000}, {test.Authority, developer, 0}, {own.Authority, developer, 0},
 	} {
-		if quota := row.a.quota(row.key); quota != row.want {
+		if quota := row.a.Quota(row.key); quota != row.want {
 			t.Errorf("%s %v %s: %d, not %d", row.a.Environment, row.a.Hosted, row.key.Tier, quota, row.want)
-		}
-	}
-}
-
-// TestBill is the price list.
-func TestBill(t *testing.T) {
-	for _, row := range []struct {
-		hosted                 bool
-		environment, plan      string
-		count                  uint64
-		overage                uint64
-		fee, overageUSD, total string
-	}{
-		{true, Production, "developer", 1_000, 0, "0.000", "0.000", "0.000"},
-		{true, Production, "growth", 10_000, 0, "49.000", "0.000", "49.000"},
-		{true, Production, "growth", 10_001, 1, "49.000", "0.002", "49.002"},
-		{true, Production, "growth", 1_234_567, 1_224_567, "49.000", "2449.134", "2498.134"},
-		{true, Production, "enterprise", 1_234_567, 0, "", "0.000", ""},
-		{true, Test, "growth", 10_001, 0, "0.000", "0.000", "0.000"},
-		{false, Production, "growth", 10_001, 0, "0.000", "0.000", "0.000"},
-	} {
-		admin := &Admin{Hosted: row.hosted}
-		key := &ledger.Key{Tier: row.plan, Environment: row.environment}
-		got := admin.bill(key, []ledger.Usage{{Month: 12*2026 + 9, Count: 5}, {Month: 12*2026 + 10, Count: row.count}}, noon)
-		if got.Allowed != row.count || got.Overage != row.overage || got.FeeUSD != row.fee || got.OverageUSD != row.overageUSD || got.AmountUSD != row.total {
-			t.Errorf("%+v: %+v", row, got)
 		}
 	}
 }

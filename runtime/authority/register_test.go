@@ -9,8 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
+)
+
+// How API keys begin.
+const (
+	livePrefix = "sk_svc_"
+	testPrefix = "sk_svc_test_"
 )
 
 // TestRegister: a key comes with the scopes and the plan that the service gives, and can do nothing before a policy is
@@ -28,13 +36,13 @@ func TestRegister(t *testing.T) {
 		}
 	}
 	key := h.key(view.APIKey)
-	if key.Organization != "Example Ltd" || key.Environment != Production {
+	if key.Organization != "Example Ltd" || key.Environment != service.Production {
 		t.Errorf("%+v", key)
 	}
 	for _, testRun := range []bool{false, true} {
-		want(t, h.Decide(context.Background(), key, request(bashIntent), testRun, new(Answer)), errcode.NoPolicy)
+		want(t, h.Decide(context.Background(), key, request(bashIntent), Call{TestRun: testRun}, new(Answer)), errcode.NoPolicy)
 	}
-	want(t, h.Decide(context.Background(), key, []byte(`{}`), false, new(Answer)), errcode.ValidationSchema) // comes before
+	want(t, h.Decide(context.Background(), key, []byte(`{}`), Call{}, new(Answer)), errcode.ValidationSchema) // comes before
 	if _, fault := h.Authenticate([]byte(view.APIKey), ledger.ScopeWebhooks); codeOf(fault) != errcode.APIKeyScope {
 		t.Error(fault)
 	}
@@ -105,8 +113,8 @@ func TestEnumeration(t *testing.T) {
 	if _, err := h.ledger.RevokeKey(context.Background(), h.key(secret).ID, noon.UnixNano()); err != nil {
 		t.Fatal(err)
 	}
-	var first *Failure
-	for _, token := range []string{secret, keyPrefix + strings.Repeat("0", 64), keyPrefix, "", "x", strings.Repeat("x", 10_000), "Bearer " + secret} {
+	var first *service.Failure
+	for _, token := range []string{secret, livePrefix + strings.Repeat("0", 64), livePrefix, "", "x", strings.Repeat("x", 10_000), "Bearer " + secret} {
 		_, fault := h.Authenticate([]byte(token), ledger.ScopeAuthorize)
 		want(t, fault, errcode.APIKeyInvalid)
 		if first == nil {
@@ -116,7 +124,7 @@ func TestEnumeration(t *testing.T) {
 			t.Errorf("%.80q: %s, and not %s", token, fault.Message, first.Message)
 		}
 	}
-	_, fault := h.Authenticate([]byte(testKeyPrefix+strings.Repeat("0", 64)), 0)
+	_, fault := h.Authenticate([]byte(testPrefix+strings.Repeat("0", 64)), 0)
 	want(t, fault, errcode.APIKeyWrongEnv)
 }
 
@@ -125,14 +133,14 @@ func TestAdminKeys(t *testing.T) {
 	h, ctx := newTown(t), context.Background()
 	admin := h.admin()
 	for _, row := range []struct {
-		request NewKey
+		request accounts.NewKey
 		plan    string
 		scopes  ledger.Scopes
 	}{
-		{NewKey{}, "developer", ledger.ScopeAuthorize},
-		{NewKey{Plan: "pro"}, "growth", ledger.ScopeAuthorize | ledger.ScopeWebhooks},
-		{NewKey{Plan: "enterprise", Scopes: []string{"warranty:deploy"}}, "enterprise", ledger.ScopeDeploy | ledger.ScopeWebhooks},
-		{NewKey{FullGrant: true}, "developer", ledger.AllScopes},
+		{accounts.NewKey{}, "developer", ledger.ScopeAuthorize},
+		{accounts.NewKey{Plan: "pro"}, "growth", ledger.ScopeAuthorize | ledger.ScopeWebhooks},
+		{accounts.NewKey{Plan: "enterprise", Scopes: []string{"warranty:deploy"}}, "enterprise", ledger.ScopeDeploy | ledger.ScopeWebhooks},
+		{accounts.NewKey{FullGrant: true}, "developer", ledger.AllScopes},
 	} {
 		row.request.Email = "a@example.com"
 		view, err := admin.CreateKey(ctx, row.request)
@@ -140,7 +148,7 @@ func TestAdminKeys(t *testing.T) {
 			t.Errorf("%+v: %+v %v", row.request, view, err)
 		}
 	}
-	for _, request := range []NewKey{
+	for _, request := range []accounts.NewKey{
 		{Plan: "gold"}, {FullGrant: true, Scopes: []string{"authorize"}}, {Legacy: true}, {Scopes: []string{"admin"}}, {Organization: "\x1b[2J"},
 	} {
 		request.Email = "a@example.com"
@@ -158,7 +166,7 @@ func TestAdminKeys(t *testing.T) {
 			t.Errorf("%s: %+v %v", row.plan, view, err)
 		}
 	}
-	hooks, err := admin.CreateKey(ctx, NewKey{Email: "a@example.com", Plan: "growth", Scopes: []string{"webhooks:write"}})
+	hooks, err := admin.CreateKey(ctx, accounts.NewKey{Email: "a@example.com", Plan: "growth", Scopes: []string{"webhooks:write"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,9 +182,9 @@ func TestAdminKeys(t *testing.T) {
 	if view, err := admin.GrantAll(ctx, id); err != nil || len(view.Scopes) != 3 {
 		t.Errorf("%+v %v", view, err)
 	}
-	legacy := newTown(t, func(c *Config) { c.Environment = Test })
-	view, err := legacy.admin().CreateKey(ctx, NewKey{Email: "a@example.com", Legacy: true})
-	if err != nil || !strings.HasPrefix(view.APIKey, testKeyPrefix) {
+	legacy := newTown(t, func(c *Config) { c.Service.Environment = service.Test })
+	view, err := legacy.admin().CreateKey(ctx, accounts.NewKey{Email: "a@example.com", Legacy: true})
+	if err != nil || !strings.HasPrefix(view.APIKey, testPrefix) {
 		t.Fatal(view, err)
 	}
 	legacy.key(view.APIKey)

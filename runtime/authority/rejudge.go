@@ -9,6 +9,7 @@ import (
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
+	"bailiff/runtime/service"
 	"bailiff/runtime/subject"
 	"bailiff/vm/errcode"
 )
@@ -37,11 +38,11 @@ const (
 )
 
 // Rejudge judges a decision of a key again by the policy that is in force for it now, without any effect.
-func (a *Authority) Rejudge(ctx context.Context, key *ledger.Key, event *eventjson.Event) (*Rejudged, *Failure) {
-	policy, fault, again := a.policyOf(ctx, key, a.Clock().UnixNano())
+func (a *Authority) Rejudge(ctx context.Context, key *ledger.Key, event *eventjson.Event) (*Rejudged, *service.Failure) {
+	policy, fault, again := a.Of(ctx, key, a.Clock().UnixNano())
 	switch {
 	case again:
-		return nil, retryable(errcode.EvaluationBusy, "the policy is being replaced; ask again", comeAgain)
+		return nil, service.Retryable(errcode.EvaluationBusy, "the policy is being replaced; ask again", service.ComeAgain)
 	case fault != nil:
 		return nil, fault
 	}
@@ -57,7 +58,7 @@ func (a *Authority) Rejudge(ctx context.Context, key *ledger.Key, event *eventjs
 	defer done()
 	s, err := NewSimulation(policy, a.Options, func() time.Time { return event.Timestamp })
 	if err != nil {
-		return nil, a.storeFault("the event could not be judged again", err)
+		return nil, a.StoreFault("the event could not be judged again", err)
 	}
 	defer func() { _ = s.Close() }() // it is in memory alone
 	answer, fault := s.Decide(body, key.Shim, Call{TestRun: true, Explain: true})

@@ -20,7 +20,7 @@ const replaceRetry = 50 * time.Millisecond
 // The policy is recorded first. What was judged by the policy before and comes to the ledger later is judged anew, so that the
 // log has no decision by the policy before after the record, and it waits until the new policy is in force. install is called
 // in between, for others that have to change with the policy; it must not fail.
-func (a *Authority) ReplaceDefault(ctx context.Context, policy *Policy, install func()) (changed bool, err error) {
+func (a *Policies) ReplaceDefault(ctx context.Context, policy *Policy, install func()) (changed bool, err error) {
 	a.replaced.Lock()
 	defer a.replaced.Unlock()
 	before := a.DefaultPolicy()
@@ -44,14 +44,14 @@ func (a *Authority) ReplaceDefault(ctx context.Context, policy *Policy, install 
 	}
 	install()
 	a.inForce.Store(policy)
-	a.policies.superseded(before)
+	a.programs.superseded(before)
 	a.warnDefault(policy, bound)
 	return true, nil
 }
 
 // recordDefault records a default policy. Where it is unknown whether that was done, the ledger is asked until it is known: a
 // ledger that has recorded another policy than the one in force refuses everything that is judged by the latter.
-func (a *Authority) recordDefault(ctx context.Context, policy *Policy) (ledger.BoundDefault, error) {
+func (a *Policies) recordDefault(ctx context.Context, policy *Policy) (ledger.BoundDefault, error) {
 	for unknown := false; ; {
 		bound, err := a.Ledger.BindDefault(context.WithoutCancel(ctx), a.asDefault(policy))
 		unknown = unknown || errors.Is(err, ledger.ErrUnknown)
@@ -68,10 +68,10 @@ func (a *Authority) recordDefault(ctx context.Context, policy *Policy) (ledger.B
 }
 
 // ReplacingDefault reports whether a change of the default policy is under way.
-func (a *Authority) ReplacingDefault() bool { return a.replacing.Load() != nil }
+func (a *Policies) ReplacingDefault() bool { return a.replacing.Load() != nil }
 
-// awaitReplacement waits until no change of the default policy is under way, or ctx ends.
-func (a *Authority) awaitReplacement(ctx context.Context) {
+// AwaitReplacement waits until no change of the default policy is under way, or ctx ends.
+func (a *Policies) AwaitReplacement(ctx context.Context) {
 	if under := a.replacing.Load(); under != nil {
 		select {
 		case <-under.done:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
 )
 
@@ -41,13 +42,13 @@ func newReplacing(t *testing.T) (*town, *bindingLedger, *ledger.Key) {
 	t.Helper()
 	var store *bindingLedger
 	h := newTown(t, func(c *Config) {
-		store = &bindingLedger{Ledger: c.Ledger}
-		c.Ledger, c.Hosted, c.Policy = store, false, compiled(t, lsPolicy)
+		store = &bindingLedger{Ledger: c.Service.Ledger}
+		c.Service.Ledger, c.Service.Hosted, c.Policies.Default = store, false, compiled(t, lsPolicy)
 	})
 	if err := h.BindDefault(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	view, err := h.admin().CreateKey(t.Context(), NewKey{Email: "a@example.com"})
+	view, err := h.admin().CreateKey(t.Context(), accounts.NewKey{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func compiled(t *testing.T, text string) *Policy {
 func (h *town) decided(key *ledger.Key, nonce string) string {
 	h.t.Helper()
 	answer := new(Answer)
-	if fault := h.Decide(context.Background(), key, []byte(nonced(nonce, bashIntent)), false, answer); fault != nil {
+	if fault := h.Decide(context.Background(), key, []byte(nonced(nonce, bashIntent)), Call{}, answer); fault != nil {
 		return string(fault.Code) + " " + fault.Message
 	}
 	return answer.Status + " by " + answer.PolicyHash
@@ -153,7 +154,7 @@ func TestReplaceDefaultWaits(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	answer := new(Answer)
-	if fault := h.Decide(ended, key, []byte(nonced("m", bashIntent)), false, answer); fault == nil {
+	if fault := h.Decide(ended, key, []byte(nonced("m", bashIntent)), Call{}, answer); fault == nil {
 		t.Errorf("a request that does not wait is answered %s by %s", answer.Status, answer.PolicyHash)
 	}
 	close(inForce)

@@ -10,6 +10,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 	"bailiff/vm/slot"
 )
@@ -22,17 +23,17 @@ const (
 
 // repeatable has the ledger keep what is needed to answer the same request again, where the request has a nonce (decisions,
 // section 3, "request_nonce").
-func (w *worker) repeatable(claims *attest.Claims) {
-	nonce := w.in.Text(slot.RequestNonce)
-	if claims == nil || nonce == "" || w.testRun {
+func (r *Request) repeatable(claims *attest.Claims) {
+	nonce := r.in.Text(slot.RequestNonce)
+	if claims == nil || nonce == "" || r.TestRun {
 		return
 	}
-	w.claimed = attest.AppendClaims(w.claimed[:0], claims) // without mode, which is not known yet
-	w.replay = ledger.Replay{
-		ID: requestID(w.body, w.observe), Nonce: nonce, Claims: w.claimed,
+	r.claimed = attest.AppendClaims(r.claimed[:0], claims) // without mode, which is not known yet
+	r.replay = ledger.Replay{
+		ID: requestID(r.body, r.observe), Nonce: nonce, Claims: r.claimed,
 		Expires: (claims.IssuedAt + attest.LifetimeSeconds) * int64(time.Second),
 	}
-	w.plan.Replay = &w.replay
+	r.plan.Replay = &r.replay
 }
 
 // requestID names a request by its bytes. What was decided while observing is no answer to one that is enforced.
@@ -50,30 +51,30 @@ func requestID(body []byte, observe bool) (id [32]byte) {
 
 // again answers by the decision that the same request got before, once that is durable. Its attestation is signed anew: the
 // claims are the same, the signatures need not be.
-func (a *Authority) again(ctx context.Context, w *worker, ticket ledger.Ticket, moment time.Time) *Failure {
+func (a *Authority) again(ctx context.Context, r *Request, ticket ledger.Ticket, moment time.Time) *service.Failure {
 	err := ticket.Wait(ctx)
 	var first ledger.ReplayedDecision
 	if err == nil {
-		first, err = a.Ledger.Replay(ctx, w.key.ID, ticket.Outcome().LSN)
+		first, err = a.Ledger.Replay(ctx, r.key.ID, ticket.Outcome().LSN)
 	}
-	if err == nil && first.Replay.ID != w.replay.ID {
+	if err == nil && first.Replay.ID != r.replay.ID {
 		err = errors.New("the record is of another request")
 	}
-	moment = a.lap(w, metrics.StageStore, moment)
+	moment = a.lap(r, metrics.StageStore, moment)
 	if err != nil {
-		a.troubles.report(a.Log, a.Clock(), "a decision could not be read to answer it again", err)
-		return unavailable()
+		a.Trouble("a decision could not be read to answer it again", err)
+		return service.Unavailable()
 	}
 	runtime.Gosched()
 	token, err := a.signAgain(&first)
-	a.lap(w, metrics.StageSign, moment)
+	a.lap(r, metrics.StageSign, moment)
 	if err != nil {
 		a.Log.Error("an attestation could not be signed again", "error", err)
-		return failure(errcode.Internal, "the attestation could not be signed again; ask with a new intent")
+		return service.Fail(errcode.Internal, "the attestation could not be signed again; ask with a new intent")
 	}
 	outcome := ledger.Outcome{Result: first.Result, Ending: first.Ending, Observed: first.Observed, Reservation: -1, Now: first.Now}
-	fault, _ := w.answer(&outcome, token)
-	w.to.Replayed = fault == nil
+	fault, _ := r.answer(&outcome, token)
+	r.to.Replayed = fault == nil
 	return fault
 }
 

@@ -27,7 +27,7 @@ func nonced(nonce, intent string) string {
 func (h *house) authorize(body string) *Answer {
 	h.t.Helper()
 	answer := new(Answer)
-	if fault := h.Decide(context.Background(), h.key, []byte(body), false, answer); fault != nil {
+	if fault := h.Decide(context.Background(), h.key, []byte(body), Call{}, answer); fault != nil {
 		h.t.Fatal(fault)
 	}
 	return answer
@@ -108,7 +108,7 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	testRun := new(Answer)
-	if fault := h.Decide(context.Background(), h.key, []byte(body), true, testRun); fault != nil || testRun.Replayed || testRun.Attestation != nil {
+	if fault := h.Decide(context.Background(), h.key, []byte(body), Call{TestRun: true}, testRun); fault != nil || testRun.Replayed || testRun.Attestation != nil {
 		t.Errorf("a test-run: %+v %v", testRun, fault)
 	}
 	now = now.Add(time.Second) // exp
@@ -194,7 +194,7 @@ func TestReplayRestarted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Ledger, config.Policy, config.Observe, config.Log = h.ledger, policy, observe, slog.New(slog.DiscardHandler)
+		config.Service.Ledger, config.Policies.Default, config.Observe, config.Service.Log = h.ledger, policy, observe, slog.New(slog.DiscardHandler)
 		if h.Authority, err = New(config); err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func TestReplayDeployed(t *testing.T) {
 	h.mustDeploy(secret, by, bashPolicy)
 	ask := func() *Answer {
 		answer := new(Answer)
-		if fault := h.Decide(context.Background(), h.key(secret), []byte(nonced("n", bashIntent)), false, answer); fault != nil {
+		if fault := h.Decide(context.Background(), h.key(secret), []byte(nonced("n", bashIntent)), Call{}, answer); fault != nil {
 			t.Fatal(fault)
 		}
 		return answer
@@ -275,12 +275,12 @@ func TestReplayOfOtherCompiler(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		other.digest, other.Hash = h.Policy.digest, h.Policy.Hash
-		mine := h.Policy
+		other.digest, other.Hash = h.PoliciesConfig.Default.digest, h.PoliciesConfig.Default.Hash
+		mine := h.PoliciesConfig.Default
 		h.inForce.Store(other)
 		for _, explain := range []bool{false, true} {
 			again := new(Answer)
-			if fault := h.Judge(context.Background(), h.key, body, Call{Explain: explain}, again); fault != nil {
+			if fault := h.Decide(context.Background(), h.key, body, Call{Explain: explain}, again); fault != nil {
 				t.Fatal(name, fault)
 			}
 			h.sameDecision(name, first, again)

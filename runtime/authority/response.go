@@ -11,6 +11,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/response"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -73,13 +74,13 @@ func (r *responses) put(key ledger.ID, s *signedRules) {
 }
 
 // ResponsePolicy returns the response rules of the policy in force for a key, signed for that key.
-func (a *Authority) ResponsePolicy(ctx context.Context, key *ledger.Key) (*ResponsePolicyView, *Failure) {
+func (a *Policies) ResponsePolicy(ctx context.Context, key *ledger.Key) (*ResponsePolicyView, *service.Failure) {
 	now := a.Clock()
-	if a.Guard != nil && a.Guard.Doubt() != nil {
-		return nil, clockUnconfirmed()
+	if fault := a.ClockFault(); fault != nil {
+		return nil, fault
 	}
 	for range maxAttempts {
-		policy, fault, again := a.policyOf(ctx, key, now.UnixNano())
+		policy, fault, again := a.Of(ctx, key, now.UnixNano())
 		if fault != nil {
 			return nil, fault
 		}
@@ -89,21 +90,21 @@ func (a *Authority) ResponsePolicy(ctx context.Context, key *ledger.Key) (*Respo
 				return view, fault
 			}
 		}
-		if key, fault = a.refresh(key); fault != nil {
+		if key, fault = a.accounts.Refresh(key); fault != nil {
 			return nil, fault
 		}
 	}
-	return nil, unavailable()
+	return nil, service.Unavailable()
 }
 
 // signedRules returns the document of a key and its policy, neither it nor a failure where the key has moved on meanwhile.
-func (a *Authority) signedRules(ctx context.Context, key *ledger.Key, policy *Policy, now time.Time) (*ResponsePolicyView, *Failure) {
+func (a *Policies) signedRules(ctx context.Context, key *ledger.Key, policy *Policy, now time.Time) (*ResponsePolicyView, *service.Failure) {
 	if kept, fresh := a.responses.get(key, policy.Hash, now); fresh {
 		return &ResponsePolicyView{kept.token, kept.hash}, nil
 	}
-	done, ok := a.loads.take(ctx, key.ID)
+	done, ok := a.loads.Take(ctx, key.ID)
 	if !ok {
-		return nil, retryable(errcode.EvaluationBusy, "too many response policies are being made; ask again", comeAgain)
+		return nil, service.Retryable(errcode.EvaluationBusy, "too many response policies are being made; ask again", service.ComeAgain)
 	}
 	defer done()
 	kept, fresh := a.responses.get(key, policy.Hash, now)
@@ -127,14 +128,14 @@ func (a *Authority) signedRules(ctx context.Context, key *ledger.Key, policy *Po
 		return nil, nil
 	case err != nil:
 		a.Log.Error("the response rules of a policy could not be signed", "key", key.ID.String(), "policyHash", policy.Hash, "error", err)
-		return nil, failure(errcode.StoreUnavailable, "the response rules of the policy could not be read or signed, so none are given; ask again later")
+		return nil, service.Fail(errcode.StoreUnavailable, "the response rules of the policy could not be read or signed, so none are given; ask again later")
 	}
 	a.responses.put(key.ID, made)
 	return &ResponsePolicyView{made.token, made.hash}, nil
 }
 
 // storedRules reads the rules from the text of a key's policy, whose program alone is loaded.
-func (a *Authority) storedRules(ctx context.Context, key *ledger.Key) ([]byte, error) {
+func (a *Policies) storedRules(ctx context.Context, key *ledger.Key) ([]byte, error) {
 	stored, err := a.Ledger.Policy(ctx, key.ID)
 	if err != nil {
 		return nil, err

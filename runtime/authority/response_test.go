@@ -65,12 +65,12 @@ func TestResponsePolicyOfAProgram(t *testing.T) {
 	secret := h.register()
 	h.mustDeploy(secret, by, responseRules)
 	_, before := h.readSigned(secret, h.Clock())
-	h.policies.forget(h.key(secret).PolicyHash)
+	h.programs.forget(h.key(secret).PolicyHash)
 	h.responses = responses{}
 	if _, after := h.readSigned(secret, h.Clock()); string(after.Rules) != string(before.Rules) {
 		t.Errorf("%s, and before %s", after.Rules, before.Rules)
 	}
-	if policy, _, _ := h.policyOf(context.Background(), h.key(secret), 0); policy.response != nil {
+	if policy, _, _ := h.Of(context.Background(), h.key(secret), 0); policy.response != nil {
 		t.Error("the policy was compiled, and shows nothing")
 	}
 }
@@ -82,7 +82,7 @@ func TestResponsePolicyKept(t *testing.T) {
 	h.mustDeploy(secret, by, responseRules)
 	h.mustDeploy(other, by, responseRules)
 	now := h.Clock()
-	h.Config.Clock = func() time.Time { return now }
+	h.Clock = func() time.Time { return now }
 	first, _ := h.readSigned(secret, now)
 	now = now.Add(responseFresh - 1)
 	if again, _ := h.readSigned(secret, now); again != first {

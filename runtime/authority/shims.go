@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"bailiff/runtime/attest"
+	"bailiff/runtime/strictjson"
 )
 
 // shimsSchema is the member schema of the file of trusted shims.
@@ -53,14 +53,11 @@ type shimKey struct {
 // errors.
 func ParseTrustedShims(file []byte) (*TrustedShims, error) {
 	shims := &TrustedShims{keys: map[string]shimKey{}}
-	problem := "it is not valid UTF-8"
 	var schema string
-	if utf8.Valid(file) {
-		problem = readObject(file, []member{
-			text("schema", true, maxShimName, &schema),
-			list("issuers", true, shims.readIssuer),
-		})
-	}
+	problem := strictjson.Document("it", file, []strictjson.Member{
+		strictjson.Text("schema", true, maxShimName, &schema),
+		strictjson.List("issuers", true, shims.readIssuer),
+	})
 	if problem == "" && schema != shimsSchema {
 		problem = "schema is not " + shimsSchema
 	}
@@ -72,9 +69,9 @@ func ParseTrustedShims(file []byte) (*TrustedShims, error) {
 
 func (s *TrustedShims) readIssuer(value json.RawMessage) (problem string) {
 	issuer := &shimIssuer{}
-	problem = readObject(value, []member{
-		text("issuer", true, maxShimName, &issuer.name),
-		list("keys", true, func(value json.RawMessage) string { return s.readKey(value, issuer) }),
+	problem = strictjson.Object(value, []strictjson.Member{
+		strictjson.Text("issuer", true, maxShimName, &issuer.name),
+		strictjson.List("keys", true, func(value json.RawMessage) string { return s.readKey(value, issuer) }),
 		names("identities", &issuer.identities),
 		names("versions", &issuer.versions),
 	})
@@ -98,9 +95,9 @@ func (s *TrustedShims) readKey(value json.RawMessage, issuer *shimIssuer) (probl
 }
 
 // names reads an array of distinct texts.
-func names(name string, into *[]string) member {
-	return list(name, true, func(value json.RawMessage) string {
-		content, problem := readText(value)
+func names(name string, into *[]string) strictjson.Member {
+	return strictjson.List(name, true, func(value json.RawMessage) string {
+		content, problem := strictjson.String(value)
 		switch {
 		case problem != "":
 			return problem

@@ -84,7 +84,7 @@ func TestActivation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newTown(t, func(c *Config) { c.Shims = shims })
+	h := newTown(t, func(c *Config) { c.Policies.Shims = shims })
 	by := newOperator(t)
 	secret := h.register()
 	send := func(policy, token string) errcode.Code {
@@ -161,7 +161,7 @@ func TestActivationForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newTown(t, func(c *Config) { c.Shims = shims })
+	h := newTown(t, func(c *Config) { c.Policies.Shims = shims })
 	by := newOperator(t)
 	good := trusted.activation(t, by, shimPolicy, nil)
 	part := strings.Split(good, ".")
@@ -218,7 +218,7 @@ func TestActivationUntrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, by := newTown(t, func(c *Config) { c.Shims, c.DeployURL = shims, "" }), newOperator(t)
+	h, by := newTown(t, func(c *Config) { c.Policies.Shims, c.Policies.DeployURL = shims, "" }), newOperator(t)
 	for _, wanted := range []errcode.Code{errcode.ShimAudience, errcode.ShimUntrusted} {
 		token := trusted.activation(t, by, shimPolicy, map[string]any{"aud": ""})
 		_, fault := h.Deploy(context.Background(), h.key(h.register()), body(t, "warranty_md", by.sign(t, shimPolicy), "operator_public_key", by.public, "trusted_shim_attestation", token))
@@ -234,7 +234,7 @@ func TestReplayAcrossKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newTown(t, func(c *Config) { c.Shims = shims })
+	h := newTown(t, func(c *Config) { c.Policies.Shims = shims })
 	by := newOperator(t)
 	token := trusted.activation(t, by, shimPolicy, nil)
 	results := make(chan errcode.Code)

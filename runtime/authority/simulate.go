@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/service"
 )
 
 // Simulation decides intents by a policy without a service, as an authority would: on a ledger in memory, with counters
@@ -26,10 +28,9 @@ type Simulation struct {
 func NewSimulation(policy *Policy, options intent.Options, clock clock.Clock) (*Simulation, error) {
 	governing := *policy
 	governing.keys = nil // its keys are those of the policy
-	a := newAuthority(Config{
-		Ledger: memory.New(), Environment: Production, Policy: &governing, Options: options, Clock: clock, Random: rand.Reader,
-		Log: slog.New(slog.DiscardHandler),
-	})
+	a := newAuthority(Config{Policies: PoliciesConfig{Default: &governing}, Options: options, Service: service.Config{
+		Ledger: memory.New(), Environment: service.Production, Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
+	}})
 	s := &Simulation{authority: a, keys: map[bool]*ledger.Key{}, owner: map[string]ledger.ID{}}
 	for _, shim := range []bool{false, true} {
 		if err := s.createKey(shim); err != nil {
@@ -41,10 +42,10 @@ func NewSimulation(policy *Policy, options intent.Options, clock clock.Clock) (*
 }
 
 func (s *Simulation) createKey(shim bool) error {
-	name := string(provenance(&ledger.Key{Shim: shim}))
+	name := string(accounts.Provenance(&ledger.Key{Shim: shim}))
 	hash := sha256.Sum256([]byte(name))
 	key := ledger.Key{
-		ID: ledger.ID(hash[:16]).UUIDv4(), Hash: hash, Email: name + "@localhost.localdomain", Environment: Production,
+		ID: ledger.ID(hash[:16]).UUIDv4(), Hash: hash, Email: name + "@localhost.localdomain", Environment: service.Production,
 		Tier: "developer", Scopes: ledger.ScopeAuthorize, Shim: shim, Created: s.authority.Clock().UnixNano(),
 	}
 	if err := s.authority.Ledger.CreateKey(context.Background(), key); err != nil {
@@ -56,9 +57,9 @@ func (s *Simulation) createKey(shim bool) error {
 
 // Decide takes an intent to its answer, for the key of a shim or of an agent: as authorize does or, where the call is a
 // test-run, without any effect. Nothing is attested.
-func (s *Simulation) Decide(body []byte, shim bool, call Call) (*Answer, *Failure) {
+func (s *Simulation) Decide(body []byte, shim bool, call Call) (*Answer, *service.Failure) {
 	answer := new(Answer)
-	fault := s.authority.Judge(context.Background(), s.keys[shim], body, call, answer)
+	fault := s.authority.Decide(context.Background(), s.keys[shim], body, call, answer)
 	if fault != nil {
 		return nil, fault
 	}

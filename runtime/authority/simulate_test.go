@@ -138,7 +138,7 @@ func (s *story) events(t *testing.T) string {
 	}
 	var out strings.Builder
 	for _, e := range page.Events {
-		if e.Kind != ledger.Decided {
+		if !e.Kind.IsDecision() {
 			continue
 		}
 		fmt.Fprintf(&out, "%s %s value %q detail %q", e.Ending.Decision, e.Ending.Rule, e.Event.Value, e.Event.Detail)

@@ -15,6 +15,8 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/service"
+	"bailiff/runtime/turns"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
 )
@@ -26,7 +28,7 @@ const slowPattern = "version: 2.0.0\n## custom\ndeny_if.metadata.note matches N?
 const slowishPolicy = "version: 2.0.0\n## tool_calls\nallowed: bash\n## custom\ndeny_if.context matches .{0,200}xN$\n"
 
 // hourly lets a key deploy ten times an hour.
-func hourly(c *Config) { c.Deployments = ratelimit.Window{Limit: 10, Per: time.Hour} }
+func hourly(c *Config) { c.Policies.Deployments = ratelimit.Window{Limit: 10, Per: time.Hour} }
 
 // TestDeploymentsAnHour holds that a key deploys ten times an hour; a policy that is refused counts where it was compiled.
 func TestDeploymentsAnHour(t *testing.T) {
@@ -61,7 +63,7 @@ func TestDeploymentsAnHour(t *testing.T) {
 // they have no fifth.
 func TestDeploymentsWarn(t *testing.T) {
 	for most, first := range map[int]int{1: 1, 2: 2, 4: 4, 7: 6, 10: 8, 12: 10} {
-		h := newTown(t, func(c *Config) { c.Deployments = window(most) })
+		h := newTown(t, func(c *Config) { c.Policies.Deployments = window(most) })
 		secret, by := h.register(), newOperator(t)
 		for n := 1; n <= most; n++ {
 			h.mustDeploy(secret, by, fmt.Sprintf("%s# %d\n", bashPolicy, n))
@@ -109,18 +111,18 @@ func TestOneCompilation(t *testing.T) {
 	h := newTown(t)
 	secret, by := h.register(), newOperator(t)
 	key := h.key(secret)
-	done, ok := h.compiles.take(context.Background(), key.ID)
+	done, ok := h.compiles.Take(context.Background(), key.ID)
 	if !ok {
 		t.Fatal("no turn")
 	}
 	_, fault := h.deploy(secret, by, bashPolicy)
 	want(t, fault, errcode.WarrantyBusy)
-	if fault.RetryAfter != comeAgain {
+	if fault.RetryAfter != service.ComeAgain {
 		t.Errorf("again after %v", fault.RetryAfter)
 	}
 	var others []func()
-	for range halfOf() - 1 {
-		other, _ := h.compiles.take(context.Background(), h.key(h.register()).ID)
+	for range turns.HalfOf() - 1 {
+		other, _ := h.compiles.Take(context.Background(), h.key(h.register()).ID)
 		others = append(others, other)
 	}
 	_, fault = h.deploy(h.register(), by, bashPolicy) // waits for a place, and finds none
@@ -130,8 +132,8 @@ func TestOneCompilation(t *testing.T) {
 	for _, other := range others {
 		other()
 	}
-	if len(h.compiles.keys) != 0 || h.compiles.underWay() != 0 {
-		t.Errorf("%d keys are left, %d under way", len(h.compiles.keys), h.compiles.underWay())
+	if n := h.compiles.UnderWay(); n != 0 {
+		t.Errorf("%d are under way", n)
 	}
 }
 
@@ -143,16 +145,18 @@ func TestHeavyTurns(t *testing.T) {
 	h.mustDeploy(secret, by, slowishPolicy)
 	key := h.key(secret)
 	long := []byte(strings.Replace(string(request(bashIntent)), `"chainId"`, `"context":"`+strings.Repeat("a", 4000)+`","chainId"`, 1))
-	ask := func(body []byte) *Failure { return h.Decide(context.Background(), key, body, false, new(Answer)) }
+	ask := func(body []byte) *service.Failure {
+		return h.Decide(context.Background(), key, body, Call{}, new(Answer))
+	}
 	if fault := ask(long); fault != nil {
 		t.Fatal(fault)
 	}
 	other := h.register()
 	h.mustDeploy(other, by, bashPolicy)
-	done, _ := h.heavy.take(context.Background(), key.ID)
+	done, _ := h.heavy.Take(context.Background(), key.ID)
 	var group sync.WaitGroup
 	var judged, refused atomic.Int32
-	for range maxWaiting + 5 {
+	for range turns.MaxWaiting + 5 {
 		group.Go(func() {
 			if fault := ask(long); fault == nil {
 				judged.Add(1)
@@ -177,7 +181,7 @@ func TestHeavyTurns(t *testing.T) {
 	}
 	done()
 	group.Wait()
-	if judged.Load() != maxWaiting || refused.Load() != 5 {
+	if judged.Load() != turns.MaxWaiting || refused.Load() != 5 {
 		t.Errorf("%d judged, %d refused", judged.Load(), refused.Load())
 	}
 	if log := h.log.String(); !strings.Contains(log, "80 %") || !strings.Contains(log, "budget=evaluating") || !strings.Contains(log, "used up;") {
@@ -203,11 +207,11 @@ func sized(t *testing.T, texts int) *Policy {
 // TestIdlePrograms holds what programs take that wait for a request: 64 MiB in all, and large ones half of it, so that they
 // do not drive out the others.
 func TestIdlePrograms(t *testing.T) {
-	h := newTown(t, func(c *Config) { c.Metrics = metrics.New() })
+	h := newTown(t, func(c *Config) { c.Service.Metrics = metrics.New() })
 	large, small := sized(t, 2000), sized(t, 1)
 	get := func(kind byte, i int, policy *Policy) {
 		hash := [32]byte{kind, byte(i), byte(i >> 8)}
-		got, err := h.policies.get(hash, int64(i), func() (*Policy, error) { return policy, nil })
+		got, err := h.programs.get(hash, int64(i), func() (*Policy, error) { return policy, nil })
 		if got != policy || err != nil {
 			t.Fatalf("%v %v", got, err)
 		}
@@ -218,24 +222,24 @@ func TestIdlePrograms(t *testing.T) {
 	for i := range 40 {
 		get('l', 1000+i, large)
 	}
-	if h.policies.large > maxIdle/2 || h.policies.large < maxIdle/2-2*large.Memory() {
-		t.Errorf("large programs take %d bytes", h.policies.large)
+	if h.programs.large > maxIdle/2 || h.programs.large < maxIdle/2-2*large.Memory() {
+		t.Errorf("large programs take %d bytes", h.programs.large)
 	}
 	for i := range 100 {
 		get('s', i, nilUnless(t, small, h, i))
 	}
 	for i := range 3 * maxIdle / small.Memory() {
 		get('x', i, small)
-		if h.policies.kept() > maxIdle {
-			t.Fatalf("programs take %d bytes", h.policies.kept())
+		if h.programs.kept() > maxIdle {
+			t.Fatalf("programs take %d bytes", h.programs.kept())
 		}
 	}
 	bytes := 0
-	for _, l := range h.policies.all {
+	for _, l := range h.programs.all {
 		bytes += l.bytes
 	}
-	if bytes != h.policies.kept() {
-		t.Errorf("%d bytes are counted, and %d loaded", h.policies.kept(), bytes)
+	if bytes != h.programs.kept() {
+		t.Errorf("%d bytes are counted, and %d loaded", h.programs.kept(), bytes)
 	}
 	if log := h.log.String(); !strings.Contains(log, "budget=programs") {
 		t.Errorf("the log says %q", log)
@@ -245,7 +249,7 @@ func TestIdlePrograms(t *testing.T) {
 // nilUnless returns the policy if the small one of that number is still loaded, and fails otherwise.
 func nilUnless(t *testing.T, policy *Policy, h *town, i int) *Policy {
 	t.Helper()
-	if h.policies.all[[32]byte{'s', byte(i), byte(i >> 8)}] == nil {
+	if h.programs.all[[32]byte{'s', byte(i), byte(i >> 8)}] == nil {
 		t.Errorf("small program %d was driven out by large ones", i)
 	}
 	return policy
@@ -259,12 +263,12 @@ func TestSupersededGoes(t *testing.T) {
 	if _, fault := h.ask(h.key(secret), bashIntent); fault != nil {
 		t.Fatal(fault)
 	}
-	if w := h.workers.Get().(*worker); w.policy != nil {
-		t.Error("a worker that nobody uses keeps a policy")
+	if w := h.requests.Get().(*Request); w.policy != nil {
+		t.Error("a request that is closed keeps a policy")
 	}
 	gone := make(chan struct{})
 	hash := h.key(secret).PolicyHash
-	runtime.AddCleanup(h.policies.all[hash].policy, func(gone chan struct{}) { close(gone) }, gone)
+	runtime.AddCleanup(h.programs.all[hash].policy, func(gone chan struct{}) { close(gone) }, gone)
 	h.mustDeploy(secret, by, strings.Replace(bashPolicy, "\n", "\n# another\n", 1))
 	for range 20 {
 		runtime.GC()
@@ -285,7 +289,7 @@ func TestTurnAfterPanic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &worker{key: h.key(h.register()), policy: &Policy{effort: heavy.effort}, bodyBytes: 4000} // it has no program
+	w := &Request{key: h.key(h.register()), policy: &Policy{effort: heavy.effort}, body: make([]byte, 4000)} // it has no program
 	func() {
 		defer func() {
 			if recover() == nil {
@@ -294,8 +298,8 @@ func TestTurnAfterPanic(t *testing.T) {
 		}()
 		_, _ = h.judgeInTurn(context.Background(), w)
 	}()
-	if len(h.heavy.keys) != 0 || h.heavy.underWay() != 0 {
-		t.Errorf("%d keys have a turn, %d under way", len(h.heavy.keys), h.heavy.underWay())
+	if n := h.heavy.UnderWay(); n != 0 {
+		t.Errorf("%d are under way", n)
 	}
 }
 
@@ -320,17 +324,17 @@ func TestExplanationInTurn(t *testing.T) {
 		secret := h.register()
 		h.mustDeploy(secret, newOperator(t), c.policy+limit)
 		key := h.key(secret)
-		done, _ := h.heavy.take(context.Background(), key.ID)
+		done, _ := h.heavy.Take(context.Background(), key.ID)
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
-		want(t, h.Explain(ended, key, []byte(c.request), new(Answer)), errcode.EvaluationBusy)
+		want(t, h.Decide(ended, key, []byte(c.request), Call{TestRun: true, Explain: true}, new(Answer)), errcode.EvaluationBusy)
 		done()
 		during := -1
-		h.Authority.Ledger = slowCounter{h.ledger, func() { during = h.heavy.underWay() }}
-		if fault := h.Explain(context.Background(), key, []byte(c.request), new(Answer)); fault != nil {
+		h.Authority.Ledger = slowCounter{h.ledger, func() { during = h.heavy.UnderWay() }}
+		if fault := h.Decide(context.Background(), key, []byte(c.request), Call{TestRun: true, Explain: true}, new(Answer)); fault != nil {
 			t.Fatal(fault)
 		}
-		if after := h.heavy.underWay(); during != 1 || after != 0 {
+		if after := h.heavy.UnderWay(); during != 1 || after != 0 {
 			t.Errorf("%d turns are taken while it is explained, %d afterwards", during, after)
 		}
 	}
@@ -345,23 +349,23 @@ func TestLargeExplanationInTurn(t *testing.T) {
 	key := h.key(secret)
 	large := []byte(strings.Replace(string(request(bashIntent)), `"chainId"`, `"metadata":{"a":"`+strings.Repeat("a", largeExplained)+`"},"chainId"`, 1))
 	wrong := append([]byte("!"), large...)
-	done, _ := h.heavy.take(context.Background(), key.ID)
+	done, _ := h.heavy.Take(context.Background(), key.ID)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, body := range map[string][]byte{"large": large, "wrong": wrong} {
-		if fault := h.Explain(ended, key, body, new(Answer)); fault == nil || fault.Code != errcode.EvaluationBusy {
+		if fault := h.Decide(ended, key, body, Call{TestRun: true, Explain: true}, new(Answer)); fault == nil || fault.Code != errcode.EvaluationBusy {
 			t.Errorf("%s: %v, and its turn had not come", name, fault)
 		}
 	}
-	if fault := h.Decide(context.Background(), key, wrong, true, new(Answer)); fault == nil || fault.Code == errcode.EvaluationBusy {
+	if fault := h.Decide(context.Background(), key, wrong, Call{TestRun: true}, new(Answer)); fault == nil || fault.Code == errcode.EvaluationBusy {
 		t.Errorf("without an explanation a large body waits: %v", fault)
 	}
 	done()
 	for name, body := range map[string][]byte{"large": large, "wrong": wrong} {
-		if fault := h.Explain(context.Background(), key, body, new(Answer)); fault != nil && fault.Code == errcode.EvaluationBusy {
+		if fault := h.Decide(context.Background(), key, body, Call{TestRun: true, Explain: true}, new(Answer)); fault != nil && fault.Code == errcode.EvaluationBusy {
 			t.Errorf("%s: %v", name, fault)
 		}
-		if n := h.heavy.underWay(); n != 0 {
+		if n := h.heavy.UnderWay(); n != 0 {
 			t.Errorf("%s: %d turns are taken afterwards", name, n)
 		}
 	}
@@ -370,9 +374,9 @@ func TestLargeExplanationInTurn(t *testing.T) {
 // TestStorage holds that a free key of a hosted service keeps 20 MiB of deployments at most, 82 of some 252,750 bytes, with a WARN at 80 %, and that
 // paid plans have no such limit.
 func TestStorage(t *testing.T) {
-	h := newTown(t, func(c *Config) { c.Metrics = metrics.New() })
+	h := newTown(t, func(c *Config) { c.Service.Metrics = metrics.New() })
 	secret, by := h.register(), newOperator(t)
-	var fault *Failure
+	var fault *service.Failure
 	n := 0
 	for ; fault == nil && n < 200; n++ {
 		policy := fmt.Sprintf("%s# %d\n%s", bashPolicy, n, strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", 250))
@@ -392,8 +396,8 @@ func TestStorage(t *testing.T) {
 	if views, err := h.ledger.Deployments(context.Background(), key.ID); err != nil || len(views) != n-1 {
 		t.Errorf("%d deployments, %v", len(views), err)
 	}
-	key.Tier = planGrowth
-	if most := h.storage(key); most != 0 {
+	key.Tier = "growth"
+	if most := h.Storage(key); most != 0 {
 		t.Errorf("a paid plan has %d bytes", most)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/system"
 	"bailiff/runtime/webhook"
@@ -16,7 +17,7 @@ import (
 // paying makes a key whose plan has webhooks.
 func (h *town) paying() *ledger.Key {
 	h.t.Helper()
-	view, err := h.admin().CreateKey(context.Background(), NewKey{Email: "a@example.com", Plan: "growth"})
+	view, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com", Plan: "growth"})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -197,3 +197,9 @@ func (c *Guarded) Accept() time.Time {
 	c.mu.Unlock()
 	return c.look()
 }
+
+// Moment is the time of Unix nanoseconds, in UTC.
+func Moment(nanoseconds int64) time.Time { return time.Unix(0, nanoseconds).UTC() }
+
+// Seconds cuts Unix nanoseconds to seconds.
+func Seconds(nanoseconds int64) int64 { return nanoseconds / int64(time.Second) }

@@ -79,30 +79,17 @@ type Details struct {
 	Line         int    `json:"line,omitempty"`
 }
 
-// names are the values of the field event.
-var names = map[ledger.EventKind]string{
-	ledger.Decided: "decision", ledger.KeyCreated: "key.created", ledger.KeyWasRevoked: "key.revoked", ledger.KeyChanged: "key.changed",
-	ledger.HoldResolved: "hold.resolved", ledger.HoldExpired: "hold.expired", ledger.PolicyBound: "policy.deployed",
-	ledger.AttestationUsed: "attestation.used", ledger.WebhookChanged: "webhook.changed", ledger.DefaultBound: "policy.default",
-	ledger.ClockSet:         "clock.set",
-	ledger.RequestMalformed: "request.malformed",
-	ledger.PinsChanged:      "mcp.pins",
-}
-
 // View returns the form of an event.
 func View(e *ledger.LoggedEvent) Event {
 	view := Event{
-		LSN: e.LSN, Event: name(e.Kind), KeyID: e.Key.String(), Timestamp: time.Unix(0, e.At).UTC(),
+		LSN: e.LSN, Event: e.Kind.String(), KeyID: e.Key.String(), Timestamp: time.Unix(0, e.At).UTC(),
 		Endpoint: e.Event.Endpoint, RequestID: e.Event.RequestID, AgentID: e.Event.AgentID, Action: e.Event.Action,
 		ChainID: e.Event.ChainID, Commitment: digest(e.Event.Commitment), PolicyHash: digest(e.Event.PolicyHash),
-		HoldID: id(e.Hold), WebhookID: id(e.Webhook),
+		HoldID: id(e.Hold), WebhookID: id(e.Webhook), WebhookChange: e.Kind.WebhookChange(),
 		Rollback: e.Rollback, Plan: e.Tier,
 	}
 	if e.HoldExpires != 0 {
 		view.HoldExpiresAt = time.Unix(0, e.HoldExpires).UTC()
-	}
-	if e.WebhookChange != 0 {
-		view.WebhookChange = e.WebhookChange.String()
 	}
 	if e.Scopes != 0 {
 		view.Scopes = e.Scopes.Names()
@@ -114,7 +101,7 @@ func View(e *ledger.LoggedEvent) Event {
 		view.HoldStatus = e.HoldState.String()
 	}
 	switch e.Kind {
-	case ledger.Decided:
+	case ledger.Decided, ledger.Simulated:
 		view.decide(e)
 	case ledger.RequestMalformed:
 		view.ID, view.Code, view.Field = id(e.Plan), string(e.Ending.Code), e.Event.Detail
@@ -171,13 +158,6 @@ func (v *Event) outcome(result ledger.Result) string {
 		return "the key has too many live counter groups for " + v.Rule
 	}
 	return ""
-}
-
-func name(kind ledger.EventKind) string {
-	if text, known := names[kind]; known {
-		return text
-	}
-	return kind.String()
 }
 
 func id(id ledger.ID) string {

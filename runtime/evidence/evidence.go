@@ -157,7 +157,7 @@ func sameEvent(view *eventjson.Event, shown []byte) error {
 
 // judged reports whether a policy judged an event.
 func judged(e *ledger.LoggedEvent) bool {
-	return e.Kind == ledger.Decided && e.Event.PolicyHash != [32]byte{}
+	return e.Kind.IsDecision() && e.Event.PolicyHash != [32]byte{}
 }
 
 func (b *Bundle) checkPolicy(e *ledger.LoggedEvent) error {
@@ -189,7 +189,7 @@ func (b *Bundle) checkPolicy(e *ledger.LoggedEvent) error {
 // Resolved returns what an operator's resolution made of a decision: ALLOWED, DENIED or, where it made nothing of it, "".
 func Resolved(e *ledger.LoggedEvent) string {
 	switch {
-	case e.Kind != ledger.Decided:
+	case !e.Kind.IsDecision():
 		return ""
 	case e.HoldState == ledger.HoldUsed:
 		return ledger.HoldAllowed.String()

@@ -96,44 +96,11 @@ func ClipTo(text string, limit int) string {
 	return text[:end]
 }
 
-// An EventKind says what a record of the log is about.
-type EventKind uint8
-
-// The kinds of events.
-const (
-	Decided EventKind = iota + 1
-	KeyCreated
-	KeyWasRevoked
-	HoldResolved
-	HoldExpired
-	KeyChanged
-	PolicyBound
-	AttestationUsed
-	WebhookChanged
-	DefaultBound
-	ClockSet
-	RequestMalformed
-	PinsChanged
-)
-
-var kindNames = [...]string{
-	"", "decision", "key created", "key revoked", "hold resolved", "hold expired", "key changed", "policy deployed",
-	"attestation used", "webhook changed", "default policy", "clock set", "request malformed", "pins changed",
-}
-
-// String returns the kind in words.
-func (k EventKind) String() string {
-	if k > 0 && int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("EventKind(%d)", uint8(k))
-}
-
 // A LoggedEvent is one record of the log. Which fields are set depends on the kind; all kinds have LSN, Kind, Key
 // and At.
 type LoggedEvent struct {
 	LSN  uint64
-	Kind EventKind
+	Kind Kind
 	Key  ID
 	At   int64 // the step's now: Unix nanoseconds
 
@@ -161,9 +128,8 @@ type LoggedEvent struct {
 	// Of an attestation's use: its claim jti. What it was used for is in Event.
 	Token ID
 
-	// Of a webhook's change.
-	Webhook       ID
-	WebhookChange WebhookChange
+	// Of a webhook's change, which the kind says.
+	Webhook ID
 
 	// Of pins: the MCP server, and what became of its tools.
 	Server string
@@ -172,27 +138,6 @@ type LoggedEvent struct {
 	// Of a key's creation and change: what it has from then on.
 	Tier   string
 	Scopes Scopes
-}
-
-// A WebhookChange is what became of a webhook.
-type WebhookChange uint8
-
-// The changes of webhooks.
-const (
-	WebhookRegistered WebhookChange = iota + 1
-	WebhookRemoved
-	WebhookDisabled // after repeated failure
-	WebhookEnabled  // again, by its key's holder
-)
-
-var changeNames = [...]string{"", "registered", "removed", "disabled", "enabled"}
-
-// String returns the change in one word.
-func (c WebhookChange) String() string {
-	if c > 0 && int(c) < len(changeNames) {
-		return changeNames[c]
-	}
-	return fmt.Sprintf("WebhookChange(%d)", uint8(c))
 }
 
 // A CounterValue is a counter and how far it has come.

@@ -34,143 +34,21 @@ import (
 //
 // Methods that return an error return one that wraps [ErrUnavailable] when nothing was recorded because the
 // ledger has failed or is closed, and [ErrUnknown] when it is not known whether the record was kept.
+//
+// Its parts are interfaces of their own, so that a caller can ask for what it needs.
 type Ledger interface {
-	// Submit decides p and appends its record to the open group. It does no I/O and takes a microsecond or two.
-	// p is only read, and not kept. A plan that cannot be decided (the ledger has failed, or p breaks a bound of
-	// this package) has the outcome [Unknown], and its ticket's Wait says why.
-	Submit(p *Plan) Ticket
-
-	// Peek returns the outcome that p would have now, and changes nothing. What it sees may not be durable yet.
-	// It is [Unknown] where Submit's would be.
-	Peek(p *Plan) Outcome
-
-	// Replay returns the decision of a record that the outcome of a plan named as [Replayed]. [ErrNotFound] where the record
-	// is of no such decision of the key.
-	Replay(ctx context.Context, key ID, lsn uint64) (ReplayedDecision, error)
-
-	// CreateKey records a new API key and returns when it is durable. [ErrKeyExists] where the id or the hash is
-	// taken, [ErrInvalid] where a field is missing or out of bounds. Epoch and Revoked of key must be zero.
-	CreateKey(ctx context.Context, key Key) error
-
-	// RevokeKey revokes a key at a time (Unix nanoseconds), moves its epoch, and returns the key as it is then,
-	// once that is durable. [ErrNotFound] where there is none, [ErrKeyRevoked] where it was revoked before.
-	RevokeKey(ctx context.Context, id ID, at int64) (Key, error)
-
-	// LookupKey returns the key whose secret has the SHA-256 hash, as it is durably. Revoked keys are found too.
-	// The key is shared and must not be changed. Looking up allocates nothing.
-	LookupKey(hash [32]byte) (*Key, bool)
-
-	// LookupKeyID returns the key of an id, as LookupKey does.
-	LookupKeyID(id ID) (*Key, bool)
-
-	// Keys returns all keys in the order of their creation, revoked ones included.
-	Keys(ctx context.Context) ([]Key, error)
-
-	// ResolveHold records an operator's decision about a pending hold and returns the hold as it is then, once
-	// that is durable. [ErrNotFound] where the hold is missing, expired or another key's; [ErrHoldResolved] where
-	// it has been resolved before. The signature is recorded, not verified here.
-	ResolveHold(ctx context.Context, r Resolution) (Hold, error)
-
-	// Hold returns a hold of key that has not expired at the time at (Unix nanoseconds, or the key's now where
-	// that is later), with its source intent. [ErrNotFound] where it is missing, expired or another key's.
-	Hold(ctx context.Context, key, id ID, at int64) (Hold, error)
-
-	// Holds returns the unexpired holds of key, oldest first, without their source intents.
-	Holds(ctx context.Context, key ID, at int64) ([]Hold, error)
-
-	// Counter returns how far a counter of key has come in the window that holds the time at.
-	Counter(ctx context.Context, key ID, counter Counter, at int64) (amount.Amount, error)
-
-	// CrowdedKeys returns the keys that have CrowdedGroups or more live counter groups at a time.
-	CrowdedKeys(at int64) ([]KeyGroups, error)
-
-	// Usage returns the number of ALLOWED decisions of key per UTC month, oldest first.
-	Usage(ctx context.Context, key ID) ([]Usage, error)
-
-	// Events returns a page of the durable events that a query asks for, in the order of the log.
-	Events(ctx context.Context, query EventQuery) (EventPage, error)
-
-	// ChangeKey changes a key's tier and scopes and returns it as it is then, once that is durable. [ErrNotFound] where
-	// there is none, [ErrKeyRevoked] where it is revoked.
-	ChangeKey(ctx context.Context, change KeyChange) (Key, error)
-	// Deploy binds a policy to a key and returns once that is durable; from then on LookupKey shows it. [ErrNotFound],
-	// [ErrKeyRevoked], [ErrOperator] where the key is pinned to another operator key, [ErrNotNamed], [ErrSerial],
-	// [ErrRollback] where that is refused, [ErrStorage], [ErrUsed] or [ErrExpired] of the activation. A refusal changes nothing, and rests on what is durable.
-	Deploy(ctx context.Context, d *Deployment) (Deployed, error)
-	// BindDefault records the policy that governs every key without one of its own from now on, and returns once that is
-	// durable. [ErrSerial] where one before had a serial and this has none, or none that is higher; the policy in force
-	// again is no change.
-	BindDefault(ctx context.Context, d *DefaultPolicy) (BoundDefault, error)
-	// Policy returns the policy that a key has deployed last, as it was stored. [ErrNotFound] where it has none.
-	Policy(ctx context.Context, key ID) (StoredPolicy, error)
-	// Deployments returns a key's log of deployments, oldest first.
-	Deployments(ctx context.Context, key ID) ([]DeploymentView, error)
-
-	// UseOnce uses up an attestation and returns once that is durable. [ErrUsed], [ErrExpired], [ErrStale] where the
-	// key's epoch or the default policy is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
-	UseOnce(ctx context.Context, u *Use) error
-
-	// Latest returns the latest time of any key's steps: Unix nanoseconds, 0 where there was none.
-	Latest(ctx context.Context) (int64, error)
-
-	// SetClock records that the time is at, where a clock that was ahead has been put right, and returns once that is durable.
-	// The time of every key that is later goes back to it, and what would end later than its length from then ends sooner.
-	// Nothing else lets time run backwards.
-	SetClock(ctx context.Context, at int64) error
-
-	// OutdatedHolds returns how many pending holds were opened under an older version of the intent hash. They are due,
-	// whatever their time.
-	OutdatedHolds() (int, error)
-
-	// PendingHolds returns how many holds are pending, those included whose expiry is not recorded yet, and when the one was
-	// opened that expires first: Unix nanoseconds, 0 where none is pending. It takes no longer the more there are.
-	PendingHolds() (number int, oldest int64, err error)
-
-	// ExpireHolds records the expiry of up to limit pending holds that have expired at a time, and returns how many.
-	// A key reads an expired hold as absent whether that is recorded or not; the record is for its webhooks.
-	ExpireHolds(ctx context.Context, at int64, limit int) (int, error)
-
-	// CreateWebhook records a receiver. [ErrNotFound] and [ErrKeyRevoked] concern the key; [ErrTooMany] where it has
-	// MaxWebhooks.
-	CreateWebhook(ctx context.Context, w Webhook) error
-	// RemoveWebhook removes a webhook of key and what waits for it. [ErrNotFound] where it is missing or another key's.
-	RemoveWebhook(ctx context.Context, key, id ID, at int64) error
-	// EnableWebhook has a webhook of key told again of what happens from then on, where it was disabled; otherwise it does
-	// nothing. [ErrNotFound] where it is missing or another key's; [ErrKeyRevoked].
-	EnableWebhook(ctx context.Context, key, id ID, at int64) error
-	// Webhooks returns the webhooks of key, oldest first.
-	Webhooks(ctx context.Context, key ID) ([]Webhook, error)
-	// Due returns up to limit deliveries that are due at a time, whose events are durable, and that are not among those
-	// it returned before without a result: each is handed out once, until SettleDelivery. next is when the earliest
-	// other one falls due, 0 where none waits.
-	Due(ctx context.Context, at int64, limit int) (due []Delivery, next int64, err error)
-	// SettleDelivery records what came of an attempt. It does not wait for the record: where that is lost, the delivery
-	// is made again. Where the delivery waits no more (its webhook is gone, or it was settled before) nothing is
-	// recorded, and that is no error.
-	SettleDelivery(r DeliveryResult) error
-	// Outboxed returns a channel that gets a value after events have become durable for which deliveries wait.
-	Outboxed() <-chan struct{}
-
-	// MeetTools pins those of a server's tools that are not pinned, notes which of the others have changed, and returns once
-	// that is durable. What is accepted of a pinned tool stays as it is. [ErrNotFound], [ErrKeyRevoked]; a [*PinError] where
-	// the key would pin more than it may, and then nothing is recorded.
-	MeetTools(ctx context.Context, l *ToolList) error
-	// AcceptTool accepts the definition of a pinned tool that the operator has looked at. [ErrDefinition] where the tool's
-	// servers have shown another one since; [ErrNotFound] where it is not pinned; [ErrKeyRevoked].
-	AcceptTool(ctx context.Context, d *PinDecision) error
-	// ForgetTools gives up the pin of a tool or, where d names none, of all tools of its server. [ErrNotFound], [ErrKeyRevoked].
-	ForgetTools(ctx context.Context, d *PinDecision) error
-	// Pins returns the pins of key, of one server or, without a name, of all, without texts.
-	Pins(ctx context.Context, key ID, server string) ([]Pin, error)
-	// Pin returns one pin of key, with its texts. [ErrNotFound] where the tool is not pinned.
-	Pin(ctx context.Context, key ID, server, tool string) (Pin, error)
-
-	// Head returns the chain's durable end: the stream, the LSN of the last record, and the SHA-256 of the last group.
-	Head(ctx context.Context) (Head, error)
-
-	// Path returns the durable groups of the log from the one that has a record, as many as have so many bytes, one at least,
-	// after it has followed the chain from there to the log's end. [ErrNotFound] where there is no such durable record.
-	Path(ctx context.Context, lsn uint64, most int) (Path, error)
+	Decider
+	KeyReader
+	KeyWriter
+	PolicyStore
+	HoldStore
+	Meter
+	AttestationStore
+	TimeStore
+	WebhookStore
+	Outbox
+	PinStore
+	EventReader
 
 	// Flush returns when all that was submitted before is durable: test-runs and results of deliveries too, which otherwise
 	// wait for a decision to come along, or for Close.
@@ -183,6 +61,193 @@ type Ledger interface {
 	// Close makes durable what was submitted, test-runs included, and releases the ledger's resources. Whatever
 	// is submitted later is refused with [ErrClosed].
 	io.Closer
+}
+
+// Decider is the part of a [Ledger] that decides plans.
+type Decider interface {
+	// Submit decides p and appends its record to the open group. It does no I/O and takes a microsecond or two.
+	// p is only read, and not kept. A plan that cannot be decided (the ledger has failed, or p breaks a bound of
+	// this package) has the outcome [Unknown], and its ticket's Wait says why.
+	Submit(p *Plan) Ticket
+
+	// Peek returns the outcome that p would have now, and changes nothing. What it sees may not be durable yet.
+	// It is [Unknown] where Submit's would be.
+	Peek(p *Plan) Outcome
+
+	// Replay returns the decision of a record that the outcome of a plan named as [Replayed]. [ErrNotFound] where the record
+	// is of no such decision of the key.
+	Replay(ctx context.Context, key ID, lsn uint64) (ReplayedDecision, error)
+}
+
+// KeyReader is the part of a [Ledger] that knows the API keys as they are durably.
+type KeyReader interface {
+	// LookupKey returns the key whose secret has the SHA-256 hash, as it is durably. Revoked keys are found too.
+	// The key is shared and must not be changed. Looking up allocates nothing.
+	LookupKey(hash [32]byte) (*Key, bool)
+
+	// LookupKeyID returns the key of an id, as LookupKey does.
+	LookupKeyID(id ID) (*Key, bool)
+
+	// Keys returns all keys in the order of their creation, revoked ones included.
+	Keys(ctx context.Context) ([]Key, error)
+}
+
+// KeyWriter is the part of a [Ledger] that creates, changes and revokes API keys.
+type KeyWriter interface {
+	// CreateKey records a new API key and returns when it is durable. [ErrKeyExists] where the id or the hash is
+	// taken, [ErrInvalid] where a field is missing or out of bounds. Epoch and Revoked of key must be zero.
+	CreateKey(ctx context.Context, key Key) error
+
+	// RevokeKey revokes a key at a time (Unix nanoseconds), moves its epoch, and returns the key as it is then,
+	// once that is durable. [ErrNotFound] where there is none, [ErrKeyRevoked] where it was revoked before.
+	RevokeKey(ctx context.Context, id ID, at int64) (Key, error)
+
+	// ChangeKey changes a key's tier and scopes and returns it as it is then, once that is durable. [ErrNotFound] where
+	// there is none, [ErrKeyRevoked] where it is revoked.
+	ChangeKey(ctx context.Context, change KeyChange) (Key, error)
+}
+
+// PolicyStore is the part of a [Ledger] that keeps which policy governs which key.
+type PolicyStore interface {
+	// Deploy binds a policy to a key and returns once that is durable; from then on LookupKey shows it. [ErrNotFound],
+	// [ErrKeyRevoked], [ErrOperator] where the key is pinned to another operator key, [ErrNotNamed], [ErrSerial],
+	// [ErrRollback] where that is refused, [ErrStorage], [ErrUsed] or [ErrExpired] of the activation. A refusal changes nothing, and rests on what is durable.
+	Deploy(ctx context.Context, d *Deployment) (Deployed, error)
+
+	// BindDefault records the policy that governs every key without one of its own from now on, and returns once that is
+	// durable. [ErrSerial] where one before had a serial and this has none, or none that is higher; the policy in force
+	// again is no change.
+	BindDefault(ctx context.Context, d *DefaultPolicy) (BoundDefault, error)
+
+	// Policy returns the policy that a key has deployed last, as it was stored. [ErrNotFound] where it has none.
+	Policy(ctx context.Context, key ID) (StoredPolicy, error)
+
+	// Deployments returns a key's log of deployments, oldest first.
+	Deployments(ctx context.Context, key ID) ([]DeploymentView, error)
+}
+
+// HoldStore is the part of a [Ledger] that keeps what waits for a person.
+type HoldStore interface {
+	// ResolveHold records an operator's decision about a pending hold and returns the hold as it is then, once
+	// that is durable. [ErrNotFound] where the hold is missing, expired or another key's; [ErrHoldResolved] where
+	// it has been resolved before. The signature is recorded, not verified here.
+	ResolveHold(ctx context.Context, r Resolution) (Hold, error)
+
+	// Hold returns a hold of key that has not expired at the time at (Unix nanoseconds, or the key's now where
+	// that is later), with its source intent. [ErrNotFound] where it is missing, expired or another key's.
+	Hold(ctx context.Context, key, id ID, at int64) (Hold, error)
+
+	// Holds returns the unexpired holds of key, oldest first, without their source intents.
+	Holds(ctx context.Context, key ID, at int64) ([]Hold, error)
+
+	// OutdatedHolds returns how many pending holds were opened under an older version of the intent hash. They are due,
+	// whatever their time.
+	OutdatedHolds() (int, error)
+
+	// PendingHolds returns how many holds are pending, those included whose expiry is not recorded yet, and when the one was
+	// opened that expires first: Unix nanoseconds, 0 where none is pending. It takes no longer the more there are.
+	PendingHolds() (number int, oldest int64, err error)
+
+	// ExpireHolds records the expiry of up to limit pending holds that have expired at a time, and returns how many.
+	// A key reads an expired hold as absent whether that is recorded or not; the record is for its webhooks.
+	ExpireHolds(ctx context.Context, at int64, limit int) (int, error)
+}
+
+// Meter is the part of a [Ledger] that says how far counters have come.
+type Meter interface {
+	// Counter returns how far a counter of key has come in the window that holds the time at.
+	Counter(ctx context.Context, key ID, counter Counter, at int64) (amount.Amount, error)
+
+	// CrowdedKeys returns the keys that have CrowdedGroups or more live counter groups at a time.
+	CrowdedKeys(at int64) ([]KeyGroups, error)
+
+	// Usage returns the number of ALLOWED decisions of key per UTC month, oldest first.
+	Usage(ctx context.Context, key ID) ([]Usage, error)
+}
+
+// AttestationStore is the part of a [Ledger] that uses attestations up.
+type AttestationStore interface {
+	// UseOnce uses up an attestation and returns once that is durable. [ErrUsed], [ErrExpired], [ErrStale] where the
+	// key's epoch or the default policy is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
+	UseOnce(ctx context.Context, u *Use) error
+}
+
+// TimeStore is the part of a [Ledger] that knows what time it is for keys.
+type TimeStore interface {
+	// Latest returns the latest time of any key's steps: Unix nanoseconds, 0 where there was none.
+	Latest(ctx context.Context) (int64, error)
+
+	// SetClock records that the time is at, where a clock that was ahead has been put right, and returns once that is durable.
+	// The time of every key that is later goes back to it, and what would end later than its length from then ends sooner.
+	// Nothing else lets time run backwards.
+	SetClock(ctx context.Context, at int64) error
+}
+
+// WebhookStore is the part of a [Ledger] that keeps the receivers of keys' events.
+type WebhookStore interface {
+	// CreateWebhook records a receiver. [ErrNotFound] and [ErrKeyRevoked] concern the key; [ErrTooMany] where it has
+	// MaxWebhooks.
+	CreateWebhook(ctx context.Context, w Webhook) error
+
+	// RemoveWebhook removes a webhook of key and what waits for it. [ErrNotFound] where it is missing or another key's.
+	RemoveWebhook(ctx context.Context, key, id ID, at int64) error
+
+	// EnableWebhook has a webhook of key told again of what happens from then on, where it was disabled; otherwise it does
+	// nothing. [ErrNotFound] where it is missing or another key's; [ErrKeyRevoked].
+	EnableWebhook(ctx context.Context, key, id ID, at int64) error
+
+	// Webhooks returns the webhooks of key, oldest first.
+	Webhooks(ctx context.Context, key ID) ([]Webhook, error)
+}
+
+// Outbox is the part of a [Ledger] that hands out the deliveries to webhooks.
+type Outbox interface {
+	// Due returns up to limit deliveries that are due at a time, whose events are durable, and that are not among those
+	// it returned before without a result: each is handed out once, until SettleDelivery. next is when the earliest
+	// other one falls due, 0 where none waits.
+	Due(ctx context.Context, at int64, limit int) (due []Delivery, next int64, err error)
+
+	// SettleDelivery records what came of an attempt. It does not wait for the record: where that is lost, the delivery
+	// is made again. Where the delivery waits no more (its webhook is gone, or it was settled before) nothing is
+	// recorded, and that is no error.
+	SettleDelivery(r DeliveryResult) error
+
+	// Outboxed returns a channel that gets a value after events have become durable for which deliveries wait.
+	Outboxed() <-chan struct{}
+}
+
+// PinStore is the part of a [Ledger] that keeps which tools of MCP servers are accepted.
+type PinStore interface {
+	// MeetTools pins those of a server's tools that are not pinned, notes which of the others have changed, and returns once
+	// that is durable. What is accepted of a pinned tool stays as it is. [ErrNotFound], [ErrKeyRevoked]; a [*PinError] where
+	// the key would pin more than it may, and then nothing is recorded.
+	MeetTools(ctx context.Context, l *ToolList) error
+
+	// AcceptTool accepts the definition of a pinned tool that the operator has looked at. [ErrDefinition] where the tool's
+	// servers have shown another one since; [ErrNotFound] where it is not pinned; [ErrKeyRevoked].
+	AcceptTool(ctx context.Context, d *PinDecision) error
+
+	// ForgetTools gives up the pin of a tool or, where d names none, of all tools of its server. [ErrNotFound], [ErrKeyRevoked].
+	ForgetTools(ctx context.Context, d *PinDecision) error
+
+	// Pins returns the pins of key, of one server or, without a name, of all, without texts.
+	Pins(ctx context.Context, key ID, server string) ([]Pin, error)
+
+	// Pin returns one pin of key, with its texts. [ErrNotFound] where the tool is not pinned.
+	Pin(ctx context.Context, key ID, server, tool string) (Pin, error)
+}
+
+// EventReader is the part of a [Ledger] that shows what is durable of the log.
+type EventReader interface {
+	// Events returns a page of the durable events that a query asks for, in the order of the log.
+	Events(ctx context.Context, query EventQuery) (EventPage, error)
+
+	// Head returns the chain's durable end: the stream, the LSN of the last record, and the SHA-256 of the last group.
+	Head(ctx context.Context) (Head, error)
+
+	// Path returns the durable groups of the log from the one that has a record, as many as have so many bytes, one at least,
+	// after it has followed the chain from there to the log's end. [ErrNotFound] where there is no such durable record.
+	Path(ctx context.Context, lsn uint64, most int) (Path, error)
 }
 
 // A Head is a place in the log's chain of hashes.

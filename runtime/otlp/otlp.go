@@ -45,7 +45,7 @@ const (
 
 // Config is what an exporter works with.
 type Config struct {
-	Ledger  ledger.Ledger
+	Ledger  ledger.EventReader
 	URL     string      // of the collector's logs, such as http://127.0.0.1:4318/v1/logs
 	Headers http.Header // sent with each request
 	Version string      // of the service

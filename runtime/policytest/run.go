@@ -7,6 +7,7 @@ import (
 
 	"bailiff/runtime/authority"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -106,7 +107,7 @@ func (r *run) resolve(how Resolution) string {
 }
 
 // answered is an answer, or a failure, in the terms of an expectation.
-func answered(answer *authority.Answer, fault *authority.Failure) *Expectation {
+func answered(answer *authority.Answer, fault *service.Failure) *Expectation {
 	if fault != nil {
 		return &Expectation{Status: errcode.Lookup(fault.Code).Status, Code: string(fault.Code), Message: fault.Message}
 	}

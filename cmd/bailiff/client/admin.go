@@ -17,30 +17,34 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/evidence"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	pebbleledger "bailiff/runtime/ledger/pebble"
+	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/metrics"
+	svc "bailiff/runtime/service"
 )
 
 // Admin is what the operator's commands need. The service's own ledger has it, and so has the admin socket of a
 // service that runs.
 type Admin interface {
-	CreateKey(context.Context, authority.NewKey) (authority.KeyView, error)
-	Keys(context.Context) ([]authority.KeyView, error)
-	RevokeKey(context.Context, string) (authority.KeyView, error)
-	SetPlan(ctx context.Context, id, plan string) (authority.KeyView, error)
-	ChangeScopes(ctx context.Context, id string, change authority.ScopeChange) (authority.KeyView, error)
-	Usage(ctx context.Context, month string) ([]authority.UsageView, error)
-	Deployments(ctx context.Context, keyID string) ([]authority.DeploymentView, error)
-	Holds(context.Context) ([]authority.HoldView, error)
+	CreateKey(context.Context, accounts.NewKey) (accounts.KeyView, error)
+	Keys(context.Context) ([]accounts.KeyView, error)
+	RevokeKey(context.Context, string) (accounts.KeyView, error)
+	SetPlan(ctx context.Context, id, plan string) (accounts.KeyView, error)
+	ChangeScopes(ctx context.Context, id string, change accounts.ScopeChange) (accounts.KeyView, error)
+	Usage(ctx context.Context, month string) ([]accounts.UsageView, error)
+	Deployments(ctx context.Context, keyID string) ([]accounts.DeploymentView, error)
+	AllHolds(context.Context) ([]holds.Summary, error)
 	AcceptClock(context.Context) (authority.ClockView, error)
 	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
 	Limits(ctx context.Context, keyID string) (*authority.LimitsView, error)
 	Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error)
-	Pins(ctx context.Context, query authority.PinQuery) ([]authority.KeyPinView, error)
+	AllPins(ctx context.Context, query authority.PinQuery) ([]authority.KeyPinView, error)
 	AcceptTool(ctx context.Context, choice authority.PinChoice) (authority.KeyPinView, error)
 	ForgetTools(ctx context.Context, choice authority.PinChoice) (authority.PinQuery, error)
 }
@@ -75,25 +79,29 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
 		return err
 	}
-	l, err := OpenLedger(s, nil, nil)
+	l, err := OpenLedger(s, nil, nil, nil)
 	if err != nil {
 		return err
 	}
-	err = use(ctx, &authority.Admin{
+	err = use(ctx, authority.NewAdmin(svc.Config{
 		Ledger: l, Environment: s["SVC_ENV"], Hosted: s.Hosted(), Clock: clock.System(), Random: rand.Reader,
-	})
+	}))
 	if closing := l.Close(); err == nil {
 		err = closing
 	}
 	return err
 }
 
-// OpenLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, and counts what is
-// made durable.
-func OpenLedger(s cmdsettings.Settings, errorf func(format string, arguments ...any), counts *metrics.Metrics) (ledger.Ledger, error) {
-	return pebbleledger.Open(s.LedgerPath(), pebbleledger.Options{
-		Random: rand.Reader, AdminSocket: s.AdminSocket(), Errorf: errorf, Observer: counts, Clock: clock.System(),
+// OpenLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, counts what is
+// made durable, and again says how the ledger is opened again when it has failed.
+func OpenLedger(s cmdsettings.Settings, errorf func(format string, arguments ...any), counts *metrics.Metrics, again *reopen.Options) (ledger.Ledger, error) {
+	l, err := pebbleledger.Open(s.LedgerPath(), pebbleledger.Options{
+		Random: rand.Reader, AdminSocket: s.AdminSocket(), Errorf: errorf, Observer: counts, Clock: clock.System(), Reopen: again,
 	})
+	if err != nil {
+		return nil, err // a nil *commit.Ledger would be a ledger.Ledger that is not nil
+	}
+	return l, nil
 }
 
 // adminTimeout bounds one call to a service, which answers when its disk has.
@@ -116,37 +124,37 @@ func DialAdmin(socket string) *remoteAdmin {
 }
 
 // CreateKey makes a key.
-func (r *remoteAdmin) CreateKey(ctx context.Context, request authority.NewKey) (view authority.KeyView, err error) {
+func (r *remoteAdmin) CreateKey(ctx context.Context, request accounts.NewKey) (view accounts.KeyView, err error) {
 	err = r.call(ctx, "POST", "/keys", request, &view)
 	return view, err
 }
 
 // Keys lists the keys.
-func (r *remoteAdmin) Keys(ctx context.Context) (views []authority.KeyView, err error) {
+func (r *remoteAdmin) Keys(ctx context.Context) (views []accounts.KeyView, err error) {
 	err = r.call(ctx, "GET", "/keys", nil, &views)
 	return views, err
 }
 
 // RevokeKey revokes a key.
-func (r *remoteAdmin) RevokeKey(ctx context.Context, id string) (view authority.KeyView, err error) {
+func (r *remoteAdmin) RevokeKey(ctx context.Context, id string) (view accounts.KeyView, err error) {
 	err = r.call(ctx, "DELETE", "/keys/"+url.PathEscape(id), nil, &view)
 	return view, err
 }
 
 // SetPlan sets the plan of a key.
-func (r *remoteAdmin) SetPlan(ctx context.Context, id, plan string) (view authority.KeyView, err error) {
+func (r *remoteAdmin) SetPlan(ctx context.Context, id, plan string) (view accounts.KeyView, err error) {
 	err = r.call(ctx, "PUT", "/keys/"+url.PathEscape(id)+"/plan", map[string]string{"plan": plan}, &view)
 	return view, err
 }
 
 // ChangeScopes gives a key scopes, and takes some away.
-func (r *remoteAdmin) ChangeScopes(ctx context.Context, id string, change authority.ScopeChange) (view authority.KeyView, err error) {
+func (r *remoteAdmin) ChangeScopes(ctx context.Context, id string, change accounts.ScopeChange) (view accounts.KeyView, err error) {
 	err = r.call(ctx, "PUT", "/keys/"+url.PathEscape(id)+"/scopes", change, &view)
 	return view, err
 }
 
 // Usage returns a month's usage of all keys.
-func (r *remoteAdmin) Usage(ctx context.Context, month string) (views []authority.UsageView, err error) {
+func (r *remoteAdmin) Usage(ctx context.Context, month string) (views []accounts.UsageView, err error) {
 	query := url.Values{}
 	if month != "" {
 		query.Set("month", month)
@@ -156,13 +164,13 @@ func (r *remoteAdmin) Usage(ctx context.Context, month string) (views []authorit
 }
 
 // Deployments lists the deployments of a key.
-func (r *remoteAdmin) Deployments(ctx context.Context, keyID string) (views []authority.DeploymentView, err error) {
+func (r *remoteAdmin) Deployments(ctx context.Context, keyID string) (views []accounts.DeploymentView, err error) {
 	err = r.call(ctx, "GET", "/deployments/"+url.PathEscape(keyID), nil, &views)
 	return views, err
 }
 
 // Holds lists the holds.
-func (r *remoteAdmin) Holds(ctx context.Context) (views []authority.HoldView, err error) {
+func (r *remoteAdmin) AllHolds(ctx context.Context) (views []holds.Summary, err error) {
 	err = r.call(ctx, "GET", "/holds", nil, &views)
 	return views, err
 }
@@ -194,7 +202,7 @@ func (r *remoteAdmin) Evidence(ctx context.Context, id, keyID string) (*evidence
 }
 
 // Pins lists pins.
-func (r *remoteAdmin) Pins(ctx context.Context, query authority.PinQuery) (views []authority.KeyPinView, err error) {
+func (r *remoteAdmin) AllPins(ctx context.Context, query authority.PinQuery) (views []authority.KeyPinView, err error) {
 	values := url.Values{"key": {query.KeyID}, "server": {query.Server}, "tool": {query.Tool}}
 	err = r.call(ctx, "GET", "/pins?"+values.Encode(), nil, &views)
 	return views, err

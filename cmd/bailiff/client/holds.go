@@ -21,8 +21,8 @@ import (
 	"bailiff/compiler"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/holds"
 	"bailiff/vm"
 )
 
@@ -45,11 +45,11 @@ func (c *holdsListCommand) Help() string {
 // Run lists the holds of all keys.
 func (c *holdsListCommand) Run(std cli.Streams) error {
 	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
-		holds, err := a.Holds(ctx)
+		unresolved, err := a.AllHolds(ctx)
 		if err != nil || c.JSON {
-			return cli.OrPrint(std.Out, holds, err)
+			return cli.OrPrint(std.Out, unresolved, err)
 		}
-		return cli.PrintTable(std.Out, "HOLD\tSTATUS\tACTION\tAGENT\tRULE\tENTRY\tCREATED\tEXPIRES", holds, func(h authority.HoldView) string {
+		return cli.PrintTable(std.Out, "HOLD\tSTATUS\tACTION\tAGENT\tRULE\tENTRY\tCREATED\tEXPIRES", unresolved, func(h holds.Summary) string {
 			return strings.Join([]string{h.HoldID, h.Status, h.Method, h.AgentID, h.PolicyRule, cmp.Or(h.Entry, "-"), h.CreatedAt.Format(time.RFC3339), h.ExpiresAt.Format(time.RFC3339)}, "\t")
 		})
 	})

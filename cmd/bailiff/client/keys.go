@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 )
 
 type keysCommand struct {
@@ -38,7 +38,7 @@ type keysCreateCommand struct {
 // Run makes a key and prints it, the only time.
 func (c *keysCreateCommand) Run(std cli.Streams) error {
 	return WithAdmin(std, mayCreate, func(ctx context.Context, a Admin) error {
-		key, err := a.CreateKey(ctx, authority.NewKey{
+		key, err := a.CreateKey(ctx, accounts.NewKey{
 			Email: c.Email, Organization: c.Org, Scopes: c.Scope, FullGrant: c.Full, Plan: c.Plan, Shim: c.Shim, Legacy: c.Test,
 		})
 		if err != nil {
@@ -64,7 +64,7 @@ func (c *keysListCommand) Run(std cli.Streams) error {
 		if err != nil || c.JSON {
 			return cli.OrPrint(std.Out, keys, err)
 		}
-		return cli.PrintTable(std.Out, "ID\tEMAIL\tSCOPES\tPLAN\tENVIRONMENT\tPROVENANCE\tCREATED\tREVOKED", keys, func(k authority.KeyView) string {
+		return cli.PrintTable(std.Out, "ID\tEMAIL\tSCOPES\tPLAN\tENVIRONMENT\tPROVENANCE\tCREATED\tREVOKED", keys, func(k accounts.KeyView) string {
 			revoked := "-"
 			if !k.RevokedAt.IsZero() {
 				revoked = k.RevokedAt.Format(time.RFC3339)
@@ -119,7 +119,7 @@ func (c *keysScopesCommand) Run(std cli.Streams) error {
 		return cli.Usage("name a scope to --add or to --remove: authorize, warranty:deploy, webhooks:write")
 	}
 	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
-		key, err := a.ChangeScopes(ctx, c.ID, authority.ScopeChange{Add: c.Add, Remove: c.Remove})
+		key, err := a.ChangeScopes(ctx, c.ID, accounts.ScopeChange{Add: c.Add, Remove: c.Remove})
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (c *keysDeploymentsCommand) Run(std cli.Streams) error {
 		if err != nil || c.JSON {
 			return cli.OrPrint(std.Out, deployments, err)
 		}
-		return cli.PrintTable(std.Out, "POLICY HASH\tDEPLOYED\tRECORD\tROLLBACK", deployments, func(d authority.DeploymentView) string {
+		return cli.PrintTable(std.Out, "POLICY HASH\tDEPLOYED\tRECORD\tROLLBACK", deployments, func(d accounts.DeploymentView) string {
 			return fmt.Sprintf("%s\t%s\t%d\t%t", d.PolicyHash, d.DeployedAt.Format(time.RFC3339), d.LSN, d.Rollback)
 		})
 	})

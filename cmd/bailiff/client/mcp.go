@@ -49,7 +49,7 @@ func (f *pinFlags) one(ctx context.Context, a Admin, tool string) ([]authority.K
 		return nil, query, err
 	}
 	query.Tool = tool
-	pins, err := a.Pins(ctx, query)
+	pins, err := a.AllPins(ctx, query)
 	if err != nil {
 		return nil, query, err
 	}
@@ -87,7 +87,7 @@ func (c *mcpPinsCommand) Run(std cli.Streams) error {
 		}
 	}
 	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
-		pins, err := a.Pins(ctx, query)
+		pins, err := a.AllPins(ctx, query)
 		if err != nil || c.JSON {
 			return cli.OrPrint(std.Out, pins, err)
 		}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"bailiff/cmd/bailiff/cli"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 )
 
 type usageCommand struct {
@@ -40,14 +40,14 @@ func (c *usageCommand) Run(std cli.Streams) error {
 		case "csv":
 			return printUsageCSV(std.Out, views)
 		}
-		return cli.PrintTable(std.Out, strings.ToUpper(strings.Join(usageHeading, "\t")), views, func(v authority.UsageView) string {
+		return cli.PrintTable(std.Out, strings.ToUpper(strings.Join(usageHeading, "\t")), views, func(v accounts.UsageView) string {
 			return strings.Join(usageRow(&v), "\t")
 		})
 	})
 }
 
 // usageRow is a key's month in columns.
-func usageRow(v *authority.UsageView) []string {
+func usageRow(v *accounts.UsageView) []string {
 	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	return []string{
 		v.KeyID, v.Email, v.Environment, v.Plan, v.Month, number(v.Allowed), number(v.Included), number(v.Overage),
@@ -56,7 +56,7 @@ func usageRow(v *authority.UsageView) []string {
 }
 
 // printUsageCSV prints the months as RFC 4180 has it.
-func printUsageCSV(w io.Writer, views []authority.UsageView) error {
+func printUsageCSV(w io.Writer, views []accounts.UsageView) error {
 	table := csv.NewWriter(w)
 	if err := table.Write(usageHeading); err != nil {
 		return err

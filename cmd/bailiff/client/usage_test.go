@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/accounts"
 )
 
 // TestUsageCSV: no cell begins as a formula does, and what begins otherwise stays as it is.
@@ -17,7 +17,7 @@ func TestUsageCSV(t *testing.T) {
 	}
 	for email, want := range emails {
 		var text strings.Builder
-		if err := printUsageCSV(&text, []authority.UsageView{{KeyID: "k", Email: email, AmountUSD: "0.000"}}); err != nil {
+		if err := printUsageCSV(&text, []accounts.UsageView{{KeyID: "k", Email: email, AmountUSD: "0.000"}}); err != nil {
 			t.Fatal(err)
 		}
 		rows, err := csv.NewReader(strings.NewReader(text.String())).ReadAll()

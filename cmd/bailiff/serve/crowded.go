@@ -12,7 +12,7 @@ import (
 // crowdedKeys warns of keys that have few counter groups left: beyond ledger.MaxGroups what needs a new group is denied,
 // unless another one makes room (decisions, section 2, "Limits").
 type crowdedKeys struct {
-	ledger ledger.Ledger
+	ledger ledger.Meter
 	clock  clock.Clock
 	log    *slog.Logger
 

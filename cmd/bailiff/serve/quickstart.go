@@ -20,9 +20,9 @@ import (
 	"bailiff/cmd/bailiff/policy"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/grammar"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/hook/setup"
 )
 
@@ -159,7 +159,7 @@ func keepAPIKey(running *service) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	key, err := running.admin.CreateKey(context.Background(), authority.NewKey{Email: quickstartEmail})
+	key, err := running.admin.CreateKey(context.Background(), accounts.NewKey{Email: quickstartEmail})
 	if err != nil {
 		return err
 	}

@@ -13,14 +13,17 @@ import (
 	"bailiff/httpd"
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
+	svc "bailiff/runtime/service"
 	"bailiff/runtime/webhook"
 )
 
@@ -33,17 +36,11 @@ func (r *service) openLedger() (ledger.Ledger, error) {
 	report := func(format string, arguments ...any) {
 		r.log.Error("store", "message", fmt.Sprintf(format, arguments...))
 	}
-	open := func() (ledger.Ledger, error) {
-		defer sayWhile(openPatience, openLogEvery, r.slowOpening)()
-		return client.OpenLedger(r.settings, report, r.metrics)
-	}
-	opened, err := reopen.Open(open, reopen.Options{Log: r.log, Random: r.calls.Random, Stuck: func(err error) {
+	opening := func() (done func()) { return sayWhile(openPatience, openLogEvery, r.slowOpening) }
+	defer opening()()
+	return client.OpenLedger(r.settings, report, r.metrics, &reopen.Options{Log: r.log, Random: r.calls.Random, Opening: opening, Stuck: func(err error) {
 		r.failed <- fmt.Errorf("the ledger has failed and does not close, so it can't be opened again: %w", err)
 	}})
-	if err != nil {
-		return nil, err // not opened: a nil *reopen.Ledger would be no nil ledger.Ledger
-	}
-	return opened, nil
 }
 
 const (
@@ -124,10 +121,7 @@ func (r *service) wire() error {
 		return err
 	}
 	r.clients[api].http = server
-	r.admin = &authority.Admin{
-		Ledger: r.ledger, Environment: r.settings["SVC_ENV"], Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Hosted: r.settings.Hosted(),
-		Decider: r.decider,
-	}
+	r.admin = r.decider.Admin()
 	if err := r.listenConsole(); err != nil {
 		return err
 	}
@@ -156,24 +150,28 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 		return nil, fmt.Errorf("SVC_EVENT_DETAIL: %w", err)
 	}
 	return authority.New(authority.Config{
-		Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"],
-		Observe: s.Observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
-		Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Log: r.log, Metrics: r.metrics, Deliveries: r.deliveries,
-		Hosted: s.Hosted(), Policy: r.boot.Policy, Operator: r.boot.operator,
-		EventDetail: detail, RefuseRollback: s.On("SVC_REFUSE_ROLLBACK"), Deployments: s.Limits().Deploy, Shims: shims, DeployURL: r.deployURL(),
-		Mirror: mirror, HoldWaits: holdWaits(r.slots),
-		CheckURL: func(ctx context.Context, url string) error {
-			return webhook.CheckURL(ctx, r.calls, url, s.On("SVC_WEBHOOK_ALLOW_PRIVATE"))
+		Service: svc.Config{
+			Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"], Hosted: s.Hosted(), Operator: r.boot.operator,
+			Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Log: r.log, Metrics: r.metrics,
 		},
+		Observe: s.Observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
+		EventDetail: detail, HoldWaits: holdWaits(r.slots),
+		Policies: authority.PoliciesConfig{
+			Default: r.boot.Policy, RefuseRollback: s.On("SVC_REFUSE_ROLLBACK"), Deployments: s.Limits().Deploy, Shims: shims,
+			DeployURL: r.deployURL(), Mirror: mirror,
+		},
+		Accounts: accounts.Config{Deliveries: r.deliveries, CheckURL: func(ctx context.Context, url string) error {
+			return webhook.CheckURL(ctx, r.calls, url, s.On("SVC_WEBHOOK_ALLOW_PRIVATE"))
+		}},
 	})
 }
 
 // holdWaits is how many of the connections may wait for holds: a quarter, so that the others stay free for requests.
 func holdWaits(s *strict.Slots) int {
 	if s == nil {
-		return authority.MaxHoldWaits
+		return holds.MaxWaits
 	}
-	return min(authority.MaxHoldWaits, max(1, s.Room()/4))
+	return min(holds.MaxWaits, max(1, s.Room()/4))
 }
 
 // newConsole makes the console of keys' holders, nil where it is switched off.

@@ -45,14 +45,14 @@ func (l *Ledger) Events(ctx context.Context, query ledger.EventQuery) (ledger.Ev
 // to the end of the index and moves p.end there. It reports false where the index could not be used: the page continues
 // after its Next without it.
 func (l *Ledger) read(p *pager, start uint64) (read bool, err error) {
-	if covered := l.indexer.covered(p.query.Key); start <= covered {
+	if covered := p.indexer.covered(p.query.Key); start <= covered {
 		p.end = min(p.end, covered+1)
 		err := l.readIndexed(p, start)
 		switch {
 		case errors.Is(err, errIndexGone):
 			return false, nil
 		case errors.Is(err, errIndex):
-			l.indexer.drop()
+			p.indexer.drop()
 			return false, nil
 		}
 		return true, err
@@ -68,7 +68,7 @@ func (l *Ledger) read(p *pager, start uint64) (read bool, err error) {
 // readIndexed adds the events of the stretch from start to p.end, which the index covers.
 func (l *Ledger) readIndexed(p *pager, start uint64) error {
 	for from, more := start, true; more && from < p.end; {
-		groups, next, err := l.indexer.groups(p.query.Key, from, p.end-1)
+		groups, next, err := p.indexer.groups(p.query.Key, from, p.end-1)
 		switch {
 		case errors.Is(err, errIndexGone):
 			return err
@@ -106,6 +106,7 @@ func (l *Ledger) stretch(p *pager) (start uint64, found bool, err error) {
 	if err := l.refusal(); err != nil {
 		return 0, false, err
 	}
+	p.indexer = l.indexer
 	start, p.end, found = l.times.next(p.page.Next+1, p.query.From, p.query.To)
 	if !found {
 		p.page.Next = max(p.page.Next, l.head.LSN)
@@ -117,6 +118,7 @@ func (l *Ledger) stretch(p *pager) (start uint64, found bool, err error) {
 type pager struct {
 	ctx      context.Context
 	query    ledger.EventQuery
+	indexer  *indexer
 	end      uint64 // of the stretch that is being read: the LSN after it
 	expected uint64 // the LSN that the next group has to have, or to start with
 	left     int    // how many records may be looked at, where query.Examine says how many

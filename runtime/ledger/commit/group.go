@@ -35,16 +35,10 @@ const (
 	headerBytes = 64
 	sumBytes    = 4
 	lengthBytes = 4
-	// maxUnpacked bounds what a group may unpack to: a full group whose last record is the largest that there is, which
-	// is a decision with all the counters that a plan may name, or a deployment. What is written has to be read again, so
-	// that a record that may grow beyond that needs another bound here.
-	maxUnpacked = groupBytes + max(maxDecision, maxDeployment)
-
-	maxCounter    = ledger.MaxLimitName + ledger.MaxGroupText + 64
-	maxDecision   = (ledger.MaxReservations+ledger.MaxSightings)*maxCounter + ledger.MaxIntent + otherBytes
-	maxDeployment = ledger.MaxProgram + ledger.MaxPolicyText + otherBytes
-	otherBytes    = 64 << 10 // the texts of an event and of an ending, and an outbox
 )
+
+// maxUnpacked bounds what a group may unpack to: a full group whose last record is the largest that there is.
+var maxUnpacked = groupBytes + lengthBytes + state.MaxRecord()
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

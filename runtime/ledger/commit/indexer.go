@@ -31,6 +31,7 @@ var errIndexGone = errors.New("ledger: the index of keys was replaced")
 // An indexer keeps the index of keys.
 type indexer struct {
 	worker
+	log    Log
 	store  Indexes
 	every  uint64
 	broken chan struct{} // one token: a reader found the index damaged
@@ -49,7 +50,7 @@ func newIndexer(log Log, every uint64) *indexer {
 	if every == 0 {
 		every = IndexEvery
 	}
-	return &indexer{worker: newWorker(), store: store, every: every, broken: make(chan struct{}, 1)}
+	return &indexer{worker: newWorker(), log: log, store: store, every: every, broken: make(chan struct{}, 1)}
 }
 
 // grown is called when the log has become longer.
@@ -96,18 +97,14 @@ func (n *indexer) set(index Index, covers uint64) {
 }
 
 // keepIndex is the indexer's goroutine.
-func (l *Ledger) keepIndex(logger func(format string, args ...any)) {
-	n := l.indexer
+func (l *Ledger) keepIndex(n *indexer) {
 	defer close(n.done)
-	if logger == nil {
-		logger = func(string, ...any) {}
-	}
 	for pause := indexRetry; ; pause = min(2*pause, indexRetryMost) {
-		err := l.followLog(logger)
+		err := l.followLog(n)
 		if n.stopped() {
 			return
 		}
-		logger("%v: a key's events are found by reading those of all keys until the index is made again, which is tried in %s", err, pause)
+		l.report("%v: a key's events are found by reading those of all keys until the index is made again, which is tried in %s", err, pause)
 		select {
 		case <-n.stop:
 			return
@@ -118,9 +115,8 @@ func (l *Ledger) keepIndex(logger func(format string, args ...any)) {
 
 // followLog opens the index and has it follow the log, until Close or until something fails. An index that has failed is
 // removed.
-func (l *Ledger) followLog(logger func(format string, args ...any)) (err error) {
-	n := l.indexer
-	index, m, err := n.open(l.log, logger)
+func (l *Ledger) followLog(n *indexer) (err error) {
+	index, m, err := n.open(n.log, l.report)
 	if err != nil {
 		return fmt.Errorf("ledger: opening the index of keys: %w", err)
 	}
@@ -134,7 +130,7 @@ func (l *Ledger) followLog(logger func(format string, args ...any)) (err error) 
 		err = errors.Join(err, closing)
 	}()
 	for {
-		if err := l.indexStretches(index, &m); err != nil {
+		if err := l.indexStretches(n, index, &m); err != nil {
 			return err
 		}
 		select {
@@ -172,8 +168,7 @@ func (n *indexer) open(log Log, logger func(format string, args ...any)) (Index,
 }
 
 // indexStretches adds what the durable log has after m, as far as there are whole stretches.
-func (l *Ledger) indexStretches(index Index, m *mark) error {
-	n := l.indexer
+func (l *Ledger) indexStretches(n *indexer, index Index, m *mark) error {
 	for !n.stopped() && len(n.broken) == 0 {
 		l.mu.Lock()
 		until := l.head.LSN
@@ -181,7 +176,7 @@ func (l *Ledger) indexStretches(index Index, m *mark) error {
 		if until < m.head.LSN+m.every {
 			return nil
 		}
-		s, complete, err := readStretch(l.log, m.head, m.every, until)
+		s, complete, err := readStretch(n.log, m.head, m.every, until)
 		if err == nil && !complete {
 			err = fmt.Errorf("%w: groups after record %d are missing", ledger.ErrCorrupt, s.head.LSN)
 		}
@@ -212,6 +207,8 @@ func (n *indexer) advance(covers uint64) {
 
 // Indexed returns the LSN up to which the index of keys covers the log, 0 where it cannot be used.
 func (l *Ledger) Indexed() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.indexer == nil {
 		return 0
 	}

@@ -9,10 +9,13 @@
 // anew, until a result is on record. Results ride along too: one that a crash takes costs a delivery made twice.
 //
 // A failed write leaves the log in doubt, and memory ahead of it. So the group that was under way is reported as
-// unknown, everything after it is refused, and reads are too, until the ledger has been opened again.
+// unknown, everything after it is refused, and reads are too, until the log has been opened again and read. A [Reopener] is
+// opened again by the ledger itself. LookupKey continues to answer in the meantime, so that the holder of a good key learns that
+// the service is unavailable and not that the key is unknown; and deliveries that were handed out stay handed out.
 package commit
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -41,32 +44,37 @@ const (
 
 // A Ledger is a ledger.Ledger over a Log.
 type Ledger struct {
-	log    Log
-	watch  Observer // nil for none
-	clock  func() time.Time
-	keys   keyTable
-	wake   chan struct{} // one token: a group is wanted, or the ledger is closed
-	done   chan struct{} // closed when the committer has ended
-	told   chan struct{} // one token: deliveries have become durable
-	grown  atomic.Uint64 // records ever appended
-	sealed []byte        // the committer's: the group that it is writing
+	log     Log
+	stream  [16]byte // of a log that is empty
+	options Options
+	watch   Observer // nil for none
+	clock   func() time.Time
+	keys    keyTable
+	wake    chan struct{} // one token: a group is wanted, or the ledger is closed
+	told    chan struct{} // one token: deliveries have become durable
+	grown   atomic.Uint64 // records ever appended
+	sealed  []byte        // the committer's: the group that it is writing
 	// pending says that a group has become wanted and the committer has not been told.
 	pending atomic.Bool
 
-	secret    state.Secret
-	snapshots *snapshotter // nil where the log keeps none
-	indexer   *indexer     // nil where the log keeps no index
+	secret state.Secret
+	ending chan struct{} // closed by Close
+	healed chan struct{} // closed when the log is not opened again any more
 
-	mu      sync.Mutex
-	past                  // the state is ahead of the head and the times, which are those of what is durable
-	record  state.Record  // scratch of the step under way
-	next    uint64        // LSN of the next record
-	outbox  outbox        // the deliveries that nobody has been handed, and whose events are durable
-	groups  []*group      // not durable yet, in order; the last one is open
-	spare   []byte        // memory of a group that was written
-	failure error         // why the ledger refuses; nil while it works
-	failed  chan struct{} // closed with the first failure
-	closed  bool
+	mu sync.Mutex
+	// What follows is replaced when the log was opened again, but for closed.
+	snapshots *snapshotter  // nil where the log keeps none
+	indexer   *indexer      // nil where the log keeps no index
+	done      chan struct{} // closed when the committer has ended
+	past                    // the state is ahead of the head and the times, which are those of what is durable
+	record    state.Record  // scratch of the step under way
+	next      uint64        // LSN of the next record
+	outbox    outbox        // the deliveries that nobody has been handed, and whose events are durable
+	groups    []*group      // not durable yet, in order; the last one is open
+	spare     []byte        // memory of a group that was written
+	failure   error         // why the ledger refuses until the log is opened again; nil while it works
+	failed    chan struct{} // closed with the failure
+	closed    bool
 
 	closing  sync.Once
 	closeErr error
@@ -85,7 +93,7 @@ func (l *Ledger) Submit(p *ledger.Plan) ledger.Ticket {
 
 func (l *Ledger) submit(p *ledger.Plan) ledger.Ticket {
 	out, err := l.decide(p)
-	if err == nil && l.record.Kind != state.None {
+	if err == nil && l.record.Kind != ledger.NoRecord {
 		out.LSN, err = l.append()
 	}
 	if err != nil {
@@ -150,12 +158,16 @@ func (l *Ledger) append() (lsn uint64, err error) {
 		return 0, l.refusal()
 	}
 	g.add(&l.record)
+	if l.record.ChangesKey() {
+		key, _ := l.state.Key(l.record.Key)
+		g.keys = append(g.keys, key)
+	}
 	if len(l.record.Outbox) > 0 {
 		g.tell(lsn, &l.record)
 	}
 	l.next++
 	l.grown.Add(1)
-	if !g.wanted && (!l.record.Rides() || len(g.records) >= rideBytes) {
+	if !g.wanted && (!l.record.Deferrable() || len(g.records) >= rideBytes) {
 		g.wanted = true
 		l.pending.Store(true)
 	}
@@ -199,9 +211,9 @@ func (l *Ledger) commitmentOfRecord(lsn uint64) *ledger.Commitment {
 	return nil
 }
 
-// commitAll is the committer: it writes groups until Close.
-func (l *Ledger) commitAll() {
-	defer close(l.done)
+// commitAll is the committer: it writes groups until Close or a failure.
+func (l *Ledger) commitAll(done chan struct{}) {
+	defer close(done)
 	for range l.wake {
 		l.gather()
 		for g := l.take(); g != nil; g = l.take() {
@@ -214,11 +226,11 @@ func (l *Ledger) commitAll() {
 	}
 }
 
-// finished reports whether the ledger is closed; what was submitted before has been written then.
+// finished reports whether the ledger has failed, or is closed; what was submitted before has been written then.
 func (l *Ledger) finished() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.closed && (l.failure != nil || l.open().count == 0 && len(l.groups) == 1)
+	return l.failure != nil || l.closed && l.open().count == 0 && len(l.groups) == 1
 }
 
 // gather yields while the open group grows.
@@ -311,11 +323,14 @@ func (l *Ledger) written(g *group, hash [32]byte) bool {
 	if cap(g.records) <= groupBytes {
 		l.spare = g.records
 	}
+	if len(l.outbox.kept) > 0 {
+		l.settleKept()
+	}
 	return true
 }
 
-// Fail makes the ledger refuse everything from now on, because of err. The group under way becomes unknown, those
-// behind it were not recorded. A log calls it for troubles that it notices outside Append.
+// Fail makes the ledger refuse everything until its log is opened again, because of err. The group under way becomes unknown,
+// those behind it were not recorded.
 func (l *Ledger) Fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -328,6 +343,7 @@ func (l *Ledger) failLocked(err error) {
 	}
 	l.failure = err
 	close(l.failed)
+	defer l.signal() // the committer ends
 	for _, g := range l.groups {
 		kind := ledger.ErrUnavailable
 		if g.underWay {
@@ -340,35 +356,38 @@ func (l *Ledger) failLocked(err error) {
 // Health implements ledger.Ledger. A log that has a method Health is asked too.
 func (l *Ledger) Health() error {
 	l.mu.Lock()
-	err := l.refusal()
+	err, closed := l.refusal(), l.closed
 	l.mu.Unlock()
-	if log, ok := l.log.(interface{ Health() error }); ok && err == nil {
-		return log.Health()
+	_, reopened := l.log.(Reopener)
+	if log, ok := l.log.(interface{ Health() error }); ok && (err == nil || reopened && !closed) {
+		return cmp.Or(log.Health(), err)
 	}
 	return err
 }
 
-// Close implements ledger.Ledger. Closing again returns what the first Close returned.
+// Close implements ledger.Ledger. Closing again returns what the first Close returned. Where the log has failed and is being opened
+// again, that ends.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
 		l.mu.Lock()
 		l.closed = true
 		l.open().wanted = true
 		l.mu.Unlock()
+		close(l.ending)
 		l.signal()
-		<-l.done
-		if l.snapshots != nil {
-			l.snapshots.end(l.failed, nil)
+		if log, ok := l.log.(Reopener); ok {
+			l.closeErr = log.Finish(l.finish)
+			return
 		}
-		if l.indexer != nil {
-			l.indexer.end(l.failed, time.After(indexPatience))
-		}
-		l.closeErr = l.closeLog()
+		l.closeErr = l.finish()
 	})
 	return l.closeErr
 }
 
-func (l *Ledger) closeLog() error {
+// finish waits for what works on the log, and closes it.
+func (l *Ledger) finish() error {
+	<-l.healed
+	l.leave()
 	l.mu.Lock()
 	err := l.failure
 	l.mu.Unlock()

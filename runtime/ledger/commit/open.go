@@ -45,10 +45,10 @@ type Observer interface {
 // The ledger owns the log: its Close closes a log that is an io.Closer.
 func Open(log Log, options Options) (*Ledger, error) {
 	l := &Ledger{
-		log:  log,
-		wake: make(chan struct{}, 1), done: make(chan struct{}), told: make(chan struct{}, 1),
-		failed: make(chan struct{}),
-		keys:   newKeyTable(), clock: options.Clock,
+		log: log, options: options,
+		wake: make(chan struct{}, 1), told: make(chan struct{}, 1),
+		ending: make(chan struct{}), healed: make(chan struct{}),
+		keys: newKeyTable(), outbox: newOutbox(), clock: options.Clock,
 	}
 	if options.Clock != nil {
 		l.watch = options.Observer
@@ -56,69 +56,108 @@ func Open(log Log, options Options) (*Ledger, error) {
 	if err := l.draw(options.Random); err != nil {
 		return nil, err
 	}
-	snapshot := l.recall(&options)
-	if err := l.replay(&options); err != nil {
+	if err := l.resume(); err != nil {
 		return nil, err
 	}
-	if options.MaxGroups > 0 {
-		l.state.SetMaxGroups(options.MaxGroups)
+	if log, ok := log.(Reopener); ok {
+		go l.heal(log)
+	} else {
+		close(l.healed)
 	}
-	l.state.Waiting(l.outbox.add)
-	if l.outbox.queue.Len() > 0 {
-		l.tell()
-	}
-	l.next = l.head.LSN + 1
-	l.groups = []*group{newGroup(l.next, nil)}
-	if l.snapshots = newSnapshotter(log, options.SnapshotEvery, snapshot); l.snapshots != nil {
-		l.snapshots.grown(l.head.LSN)
-		go l.makeSnapshots(options.Logger)
-	}
-	if l.indexer = newIndexer(log, options.IndexEvery); l.indexer != nil {
-		go l.keepIndex(options.Logger)
-	}
-	go l.commitAll()
 	return l, nil
 }
 
-// draw starts l without a past: with a secret, and with the stream id of a new log.
+// draw draws what a new log and a state are made with.
 func (l *Ledger) draw(random io.Reader) error {
 	var b [32]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return fmt.Errorf("ledger: reading randomness for the stream id: %w", err)
 	}
-	copy(l.head.Stream[:], b[:])
+	copy(l.stream[:], b[:])
 	l.secret = state.Secret{binary.BigEndian.Uint64(b[16:]), binary.BigEndian.Uint64(b[24:])}
-	l.state = state.New(l.secret)
 	return nil
 }
 
-// recall starts l with the past of the log's snapshot, where it has one that can be used, and returns its LSN.
-func (l *Ledger) recall(options *Options) uint64 {
-	p, err := load(l.log)
-	if err != nil && options.Logger != nil {
-		options.Logger("%v: the log is read from its beginning", err)
+// resume reads the log and has the ledger continue from its end.
+func (l *Ledger) resume() error {
+	p := l.recall()
+	snapshot := p.head.LSN
+	if err := l.replay(p); err != nil {
+		return err
 	}
-	if p == nil || err != nil {
-		return 0
+	if l.options.MaxGroups > 0 {
+		p.state.SetMaxGroups(l.options.MaxGroups)
 	}
-	l.past = *p
-	l.state.Keys(func(key ledger.Key) { l.keys.publish(key) })
-	return l.head.LSN
+	l.begin(p, snapshot)
+	if log, ok := l.current().(interface{ Notify(func(error)) }); ok {
+		log.Notify(l.failing())
+	}
+	return nil
 }
 
-// replay applies every record of the log.
-func (l *Ledger) replay(options *Options) error {
+// begin has the ledger serve from a past, of which there is a snapshot up to an LSN.
+func (l *Ledger) begin(p *past, snapshot uint64) {
+	log := l.current()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.past, l.next = *p, p.head.LSN+1
+	l.groups, l.spare = []*group{newGroup(l.next, nil)}, nil
+	l.failure, l.failed, l.done = nil, make(chan struct{}), make(chan struct{})
+	if l.snapshots = newSnapshotter(log, l.options.SnapshotEvery, snapshot); l.snapshots != nil {
+		l.snapshots.grown(l.head.LSN)
+		go l.makeSnapshots(l.snapshots)
+	}
+	if l.indexer = newIndexer(log, l.options.IndexEvery); l.indexer != nil {
+		go l.keepIndex(l.indexer)
+	}
+	l.outbox.fill(l.state)
+	l.settleKept()
+	if l.outbox.queue.Len() > 0 {
+		l.tell()
+	}
+	go l.commitAll(l.done)
+	l.signal()
+}
+
+// recall returns the past of the log's snapshot, or where there is none that can be used, of an empty log.
+func (l *Ledger) recall() *past {
+	p, err := load(l.current())
+	if err != nil {
+		l.report("%v: the log is read from its beginning", err)
+	}
+	if p == nil || err != nil {
+		return &past{state: state.New(l.secret), head: ledger.Head{Stream: l.stream}}
+	}
+	p.state.Keys(func(key ledger.Key) { l.keys.publish(key) })
+	return p
+}
+
+// report tells the operator of something that the ledger works with all the same.
+func (l *Ledger) report(format string, args ...any) {
+	if l.options.Logger != nil {
+		l.options.Logger(format, args...)
+	}
+}
+
+// replay applies every record of the log that comes after a past, and makes known what they say of keys.
+func (l *Ledger) replay(p *past) error {
 	head, err := l.log.Head()
 	if err != nil {
 		return fmt.Errorf("ledger: finding the end of the log: %w", err)
 	}
 	torn, size := false, 0
 	var problem error
-	err = l.log.Read(l.head.LSN+1, func(first uint64, b []byte) bool {
-		if first <= l.head.LSN { // the snapshot's last group, which is the log's
+	var r state.Record
+	err = l.log.Read(p.head.LSN+1, func(first uint64, b []byte) bool {
+		if first <= p.head.LSN { // the snapshot's last group, which is the log's
 			return true
 		}
-		problem = l.past.replay(&l.record, first, b, l.replayed)
+		problem = p.replay(&r, first, b, func() {
+			if r.ChangesKey() {
+				key, _ := p.state.Key(r.Key)
+				l.keys.publish(key)
+			}
+		})
 		torn, size = first == head && errors.Is(problem, errTorn), len(b)
 		return problem == nil
 	})
@@ -126,7 +165,7 @@ func (l *Ledger) replay(options *Options) error {
 	case err != nil:
 		return fmt.Errorf("ledger: reading the log: %w", err)
 	case torn:
-		return l.removeTorn(head, size, problem, options)
+		return l.removeTorn(head, size, problem)
 	case problem != nil:
 		return fmt.Errorf("%w: %w: restore the directory from a backup", ledger.ErrCorrupt, problem)
 	}
@@ -134,22 +173,11 @@ func (l *Ledger) replay(options *Options) error {
 }
 
 // removeTorn removes the last group, which was never acknowledged unless somebody has altered it: a checkpoint tells.
-func (l *Ledger) removeTorn(head uint64, size int, problem error, options *Options) error {
+func (l *Ledger) removeTorn(head uint64, size int, problem error) error {
 	if err := l.log.Truncate(head); err != nil {
 		return fmt.Errorf("ledger: removing the unfinished group %d: %w", head, err)
 	}
-	if options.Logger != nil {
-		options.Logger("ledger: removed the last group of the log, from record %d on, %d bytes: %v. A write that was cut off leaves that; "+
-			"if a checkpoint names record %d or a later one, the log was altered", head, size, problem, head)
-	}
+	l.report("ledger: removed the last group of the log, from record %d on, %d bytes: %v. A write that was cut off leaves that; "+
+		"if a checkpoint names record %d or a later one, the log was altered", head, size, problem, head)
 	return nil
-}
-
-// replayed makes what a record says of a key known.
-func (l *Ledger) replayed() {
-	switch l.record.Kind {
-	case state.KeyCreated, state.KeyRevoked, state.KeyChanged, state.PolicyDeployed:
-		key, _ := l.state.Key(l.record.Key)
-		l.keys.publish(key)
-	}
 }

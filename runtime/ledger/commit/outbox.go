@@ -12,9 +12,45 @@ import (
 	"bailiff/runtime/ledger/state"
 )
 
-// An outbox has the deliveries to hand out, in the order in which they fall due. One that is handed out is not in it
-// until its result says that it is due again; that is forgotten when the ledger is closed, and the delivery made again.
-type outbox struct{ queue heap.Heap[waiting] }
+// An outbox has the deliveries to hand out, in the order in which they fall due. One that is handed out is not in the queue
+// until its result says that it is due again, also when the log was opened again in between; that is forgotten when the ledger is
+// closed, and the delivery made again.
+type outbox struct {
+	queue heap.Heap[waiting]
+	out   map[handOut]bool                  // handed out, and without a result so far
+	kept  map[handOut]ledger.DeliveryResult // results of these that came while the ledger refused
+}
+
+func newOutbox() outbox {
+	return outbox{out: map[handOut]bool{}, kept: map[handOut]ledger.DeliveryResult{}}
+}
+
+// fill queues all that waits and is not handed out.
+func (o *outbox) fill(s *state.State) {
+	o.queue = heap.Heap[waiting]{}
+	s.Waiting(func(w state.Waiting) {
+		if !o.out[handOut{w.Webhook, w.LSN}] {
+			o.add(w)
+		}
+	})
+}
+
+// keep keeps the result of a delivery that is out until the ledger works again. Of others there is nothing to keep, and err, which
+// says why the ledger refuses, is returned.
+func (o *outbox) keep(q *ledger.DeliveryResult, err error) error {
+	h := handOut{q.Webhook, q.LSN}
+	if !o.out[h] {
+		return err
+	}
+	o.kept[h] = *q
+	return nil
+}
+
+// A handOut names a delivery that was handed out.
+type handOut struct {
+	webhook ledger.ID
+	lsn     uint64
+}
 
 // A waiting is a delivery in the queue.
 type waiting state.Waiting
@@ -108,11 +144,13 @@ func (l *Ledger) Due(ctx context.Context, at int64, limit int) (due []ledger.Del
 	slices.SortFunc(taken, func(a, b state.Waiting) int { return cmp.Compare(a.LSN, b.LSN) })
 	for _, w := range taken {
 		due = append(due, l.state.Delivery(w))
+		l.outbox.out[handOut{w.Webhook, w.LSN}] = true
 	}
 	l.mu.Unlock()
 	if err := l.fillEvents(ctx, due); err != nil {
 		l.mu.Lock()
 		for _, w := range taken {
+			delete(l.outbox.out, handOut{w.Webhook, w.LSN})
 			l.outbox.add(w)
 		}
 		l.mu.Unlock()
@@ -164,15 +202,19 @@ func (l *Ledger) SettleDelivery(q ledger.DeliveryResult) error {
 
 func (l *Ledger) settleLocked(q *ledger.DeliveryResult) error {
 	if err := l.refusal(); err != nil {
-		return err
+		return l.outbox.keep(q, err)
 	}
 	if q.LSN > l.head.LSN { // nobody can have been handed what is not durable
 		return nil
 	}
-	if err := l.state.SettleDelivery(q, &l.record); err != nil || l.record.Kind == state.None {
-		return err
+	err := l.state.SettleDelivery(q, &l.record)
+	if err == nil && l.record.Kind != ledger.NoRecord {
+		if _, err := l.append(); err != nil {
+			return l.outbox.keep(q, err)
+		}
 	}
-	if _, err := l.append(); err != nil {
+	delete(l.outbox.out, handOut{q.Webhook, q.LSN})
+	if err != nil || l.record.Kind == ledger.NoRecord {
 		return err
 	}
 	switch e := &l.record.Settled; e.Action {
@@ -183,4 +225,15 @@ func (l *Ledger) settleLocked(q *ledger.DeliveryResult) error {
 	}
 	l.closeLargeGroup()
 	return nil
+}
+
+// settleKept records the results that came while the ledger refused. What the state does not know any more is dropped.
+func (l *Ledger) settleKept() {
+	for h, q := range l.outbox.kept {
+		if l.refusal() != nil {
+			return
+		}
+		delete(l.outbox.kept, h)
+		_ = l.settleLocked(&q) // a time out of bounds, which no ledger takes
+	}
 }

@@ -12,7 +12,7 @@ import (
 func (l *Ledger) CreateKey(ctx context.Context, key ledger.Key) error {
 	return l.step(ctx, func(r *state.Record) error {
 		return l.state.CreateKey(&key, r)
-	}, func(uint64) { l.stage(key.ID) })
+	}, func(uint64) {})
 }
 
 // RevokeKey implements ledger.Ledger.
@@ -27,19 +27,11 @@ func (l *Ledger) ChangeKey(ctx context.Context, change ledger.KeyChange) (ledger
 
 // stepKey runs a step that changes a key, and returns what becomes of it.
 func (l *Ledger) stepKey(ctx context.Context, id ledger.ID, fill func(*state.Record) error) (key ledger.Key, err error) {
-	err = l.step(ctx, fill, func(uint64) { key = l.stage(id) })
+	err = l.step(ctx, fill, func(uint64) { key, _ = l.state.Key(id) })
 	if err != nil {
 		return ledger.Key{}, err
 	}
 	return key, nil
-}
-
-// stage has a key published when the open group is durable.
-func (l *Ledger) stage(id ledger.ID) ledger.Key {
-	key, _ := l.state.Key(id)
-	g := l.open()
-	g.keys = append(g.keys, key)
-	return key
 }
 
 // Deploy implements ledger.Ledger.
@@ -48,7 +40,10 @@ func (l *Ledger) Deploy(ctx context.Context, d *ledger.Deployment) (ledger.Deplo
 	err := l.step(ctx, func(r *state.Record) (err error) {
 		done, err = l.state.Deploy(d, r)
 		return err
-	}, func(lsn uint64) { done.LSN, done.Key = lsn, l.stage(d.Key) })
+	}, func(lsn uint64) {
+		done.LSN = lsn
+		done.Key, _ = l.state.Key(d.Key)
+	})
 	if err != nil {
 		return ledger.Deployed{}, err
 	}
@@ -142,7 +137,7 @@ func (l *Ledger) expireLocked(at int64, limit int) (n int, commitment *ledger.Co
 	}
 	for n < limit {
 		l.state.ExpireHold(at, &l.record)
-		if l.record.Kind == state.None {
+		if l.record.Kind == ledger.NoRecord {
 			break
 		}
 		if _, err := l.append(); err != nil {

@@ -168,6 +168,7 @@ func fits(end ledger.Head, log Log) error {
 // A snapshotter makes snapshots of a ledger.
 type snapshotter struct {
 	worker
+	log    Log
 	store  Snapshots
 	every  uint64
 	covers uint64 // the LSN of the last snapshot, or of the last attempt; under the ledger's lock
@@ -181,7 +182,7 @@ func newSnapshotter(log Log, every uint64, covers uint64) *snapshotter {
 	if every == 0 {
 		every = SnapshotEvery
 	}
-	return &snapshotter{worker: newWorker(), store: store, every: every, covers: covers}
+	return &snapshotter{worker: newWorker(), log: log, store: store, every: every, covers: covers}
 }
 
 // grown is called, under the lock, when the log has become longer.
@@ -193,35 +194,35 @@ func (n *snapshotter) grown(head uint64) {
 	n.nudge()
 }
 
-// makeSnapshots makes snapshots until Close.
-func (l *Ledger) makeSnapshots(logger func(format string, args ...any)) {
-	defer close(l.snapshots.done)
+// makeSnapshots is the snapshotter's goroutine.
+func (l *Ledger) makeSnapshots(n *snapshotter) {
+	defer close(n.done)
 	for {
 		select {
-		case <-l.snapshots.stop:
+		case <-n.stop:
 			return
-		case <-l.snapshots.wake:
+		case <-n.wake:
 		}
-		if err := l.makeSnapshot(); err != nil && !errors.Is(err, ledger.ErrClosed) && logger != nil {
-			logger("%v: opening the ledger will take longer; the next one is tried %d records on", err, l.snapshots.every)
+		if err := l.makeSnapshot(n); err != nil && !errors.Is(err, ledger.ErrClosed) {
+			l.report("%v: opening the ledger will take longer; the next one is tried %d records on", err, n.every)
 		}
 	}
 }
 
 // makeSnapshot makes one of the log as far as it is durable now.
-func (l *Ledger) makeSnapshot() error {
+func (l *Ledger) makeSnapshot(n *snapshotter) error {
 	l.mu.Lock()
 	target := l.head
 	l.mu.Unlock()
-	p, err := load(l.log)
+	p, err := load(n.log)
 	if p == nil || err != nil { // what can't be used is put right by this one
 		p = &past{state: state.New(l.secret)}
 	}
 	var r state.Record
 	var problem error
-	err = l.log.Read(p.head.LSN+1, func(first uint64, b []byte) bool {
+	err = n.log.Read(p.head.LSN+1, func(first uint64, b []byte) bool {
 		switch {
-		case l.snapshots.stopped():
+		case n.stopped():
 			problem = ledger.ErrClosed
 		case first > target.LSN:
 			return false
@@ -235,7 +236,7 @@ func (l *Ledger) makeSnapshot() error {
 	case p.head != target:
 		err = fmt.Errorf("reading the log led to record %d instead of %d", p.head.LSN, target.LSN)
 	default:
-		err = l.snapshots.store.SaveSnapshot(p.appendSnapshot(nil))
+		err = n.store.SaveSnapshot(p.appendSnapshot(nil))
 	}
 	if err != nil {
 		return fmt.Errorf("ledger: making a snapshot: %w", err)

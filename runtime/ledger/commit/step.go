@@ -32,7 +32,7 @@ func (l *Ledger) stepLocked(fill func(*state.Record) error, applied func(lsn uin
 	if err := l.refusal(); err != nil {
 		return nil, err
 	}
-	if err := fill(&l.record); err != nil || l.record.Kind == state.None {
+	if err := fill(&l.record); err != nil || l.record.Kind == ledger.NoRecord {
 		return l.lastWanted(), err
 	}
 	lsn, err := l.append()

@@ -1,6 +1,9 @@
 package commit
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // closingPatience bounds how long Close waits for a worker once the log has failed: the worker may wait for the log.
 const closingPatience = time.Second
@@ -8,12 +11,13 @@ const closingPatience = time.Second
 // A worker is a goroutine beside the ledger, which Close ends.
 type worker struct {
 	wake chan struct{} // one token: there is something to do
-	stop chan struct{} // closed by Close
+	stop chan struct{} // closed by end
+	once *sync.Once    // of closing stop
 	done chan struct{} // closed when the worker has ended
 }
 
 func newWorker() worker {
-	return worker{wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	return worker{wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), once: new(sync.Once)}
 }
 
 // nudge wakes the worker.
@@ -36,7 +40,7 @@ func (w *worker) stopped() bool {
 
 // end stops the worker and waits for it: once the log has failed, or after a time, for closingPatience only.
 func (w *worker) end(failed <-chan struct{}, after <-chan time.Time) {
-	close(w.stop)
+	w.once.Do(func() { close(w.stop) })
 	select {
 	case <-w.done:
 		return

@@ -155,7 +155,6 @@ func openWith(t *testing.T, inject errorfs.Injector) (*commit.Ledger, *log, *err
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.notify(l.Fail)
 	if err := l.CreateKey(context.Background(), ledgertest.NewKey(1)); err != nil {
 		t.Fatal(err)
 	}

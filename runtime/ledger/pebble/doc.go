@@ -24,6 +24,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/ledger/reopen"
 )
 
 // Options are what a ledger needs besides its directory.
@@ -46,12 +47,15 @@ type Options struct {
 	SnapshotEvery uint64
 	// IndexEvery is how many records a stretch of the index of keys has at least; 0 means commit.IndexEvery.
 	IndexEvery uint64
+	// Reopen says how the log is opened again when it has failed; nil: it is not, and the ledger refuses everything until it is
+	// closed and opened.
+	Reopen *reopen.Options
 }
 
 // Open opens the ledger in dir, and makes it where there is none. Its errors wrap ledger.ErrLocked where another
 // process holds dir, and ledger.ErrCorrupt where the log is not what was written.
 func Open(dir string, options Options) (*commit.Ledger, error) {
-	log, err := openLog(dir, options)
+	log, err := openAgain(dir, options)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +66,28 @@ func Open(dir string, options Options) (*commit.Ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
-	log.notify(l.Fail)
 	return l, nil
+}
+
+// closable is a log that can be closed.
+type closable interface {
+	commit.Log
+	io.Closer
+}
+
+// openAgain opens the log, in a way that opens it again where options say so.
+func openAgain(dir string, options Options) (closable, error) {
+	open := func() (commit.Log, error) {
+		log, err := openLog(dir, options)
+		if err != nil {
+			return nil, err // a nil *log would be a commit.Log that is not nil
+		}
+		return log, nil
+	}
+	if options.Reopen != nil {
+		return reopen.Open(open, *options.Reopen)
+	}
+	return openLog(dir, options)
 }
 
 // lock takes the directory for this process.

@@ -52,7 +52,7 @@ type log struct {
 	mu       sync.Mutex
 	failure  error       // fatal for the log
 	trouble  error       // the last background error, nil after a flush that worked
-	onFailed func(error) // set by notify
+	onFailed func(error) // set by Notify
 }
 
 var _ commit.Log = (*log)(nil)
@@ -129,8 +129,8 @@ func (l *log) options(options *Options, tables *pebble.FileCache) *pebble.Option
 	}
 }
 
-// notify has failed called when the log fails in one of Pebble's goroutines, or at once where it has.
-func (l *log) notify(failed func(error)) {
+// Notify has failed called when the log fails in one of Pebble's goroutines, or at once where it has.
+func (l *log) Notify(failed func(error)) {
 	l.mu.Lock()
 	l.onFailed = failed
 	err := l.failure

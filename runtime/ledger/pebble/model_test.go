@@ -74,7 +74,6 @@ func (w *world) Open() (ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	log.notify(l.Fail)
 	if w.wrap != nil {
 		return w.wrap(l), nil
 	}

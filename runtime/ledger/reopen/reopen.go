@@ -1,16 +1,11 @@
-// Package reopen is a ledger that heals itself: around one that refuses everything after a failed write, it closes
-// that one and opens it again, with growing pauses, until the disk works.
+// Package reopen opens a log again after it has failed: it closes the failed one and tries, with growing pauses, until the
+// disk works and the ledger above has read what is there.
 //
-// Nothing that was acknowledged is lost by that, because the ledger is its log: what opens again has replayed it. What
-// was under way when the write failed stays unknown. In the meantime every call is refused with an error that wraps
-// ledger.ErrUnavailable and says why; only LookupKey goes on answering from what it last knew, so that a good key is
-// told that the service is unavailable and not that it is unknown.
+// Nothing that was acknowledged is lost by that, because the ledger is its log. While the log is away, every call of it is
+// refused with an error that wraps ledger.ErrUnavailable and says why.
 //
-// The failed ledger is closed before it is opened again, since it holds its directory. A ledger that does not close is
-// waited for without anybody being kept waiting: calls go on being refused, and Stuck is told.
-//
-// Deliveries that were handed out stay handed out: the one who has them can settle them while the ledger is away, and
-// the one that comes back does not hand them out a second time.
+// The failed log is closed before it is opened again, since it has its directory locked. A log that does not close is
+// waited for in the background: calls continue to be refused, and Stuck is called.
 package reopen
 
 import (
@@ -24,29 +19,31 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 )
 
-// Options say when and how a ledger is opened again. Only Random is required.
+// Options say how a log is opened again. Only Random is required.
 type Options struct {
-	Log    *slog.Logger // told of every failure, attempt and recovery; nil for none
+	Log    *slog.Logger // gets every failure, attempt and recovery; nil for none
 	Random io.Reader    // of the jitter
 
-	Check    time.Duration // between two looks at the ledger's health; 0 for 50 ms
 	Least    time.Duration // the first pause; 0 for 50 ms
 	Most     time.Duration // the longest pause; 0 for 5 s
-	Patience time.Duration // for a ledger that does not close; 0 for 15 s
+	Patience time.Duration // for a log that does not close; 0 for 15 s
 
-	// Stuck is told of a failed ledger that has not closed within Patience, or that has closed and holds its directory
-	// still, so that it does not open again (ledger.ErrLocked). Only a new process gets out of that for sure: Stuck may
-	// end this one, where something starts it again. It is told once of each failure. nil for nothing.
+	// Stuck is called with a failed log that has not closed within Patience, or that has closed and still has its directory
+	// locked, so that it does not open again (ledger.ErrLocked). Only a new process is sure to end that: Stuck may
+	// end this one, where something starts it again. It is called once for each failure. nil for nothing.
 	Stuck func(error)
+	// Opening is called when an attempt begins, and what it returns when the attempt ends. nil for nothing.
+	Opening func() (done func())
 }
 
 func (o *Options) setDefaults() {
 	for _, d := range []struct {
 		value *time.Duration
 		usual time.Duration
-	}{{&o.Check, 50 * time.Millisecond}, {&o.Least, 50 * time.Millisecond}, {&o.Most, 5 * time.Second}, {&o.Patience, 15 * time.Second}} {
+	}{{&o.Least, 50 * time.Millisecond}, {&o.Most, 5 * time.Second}, {&o.Patience, 15 * time.Second}} {
 		if *d.value <= 0 {
 			*d.value = d.usual
 		}
@@ -57,119 +54,104 @@ func (o *Options) setDefaults() {
 	if o.Stuck == nil {
 		o.Stuck = func(error) {}
 	}
+	if o.Opening == nil {
+		o.Opening = func() func() { return func() {} }
+	}
 }
 
-// A Ledger is a ledger.Ledger over one that is opened again when it fails.
-type Ledger struct {
-	open     func() (ledger.Ledger, error)
-	options  Options
-	current  atomic.Pointer[status]
-	nudge    chan struct{} // one token: a call was refused
-	outboxed chan struct{} // one token: deliveries wait
-	outbox   outbox
+// A Log is a commit.Log over one that is opened again when it has failed.
+type Log struct {
+	open    func() (commit.Log, error)
+	options Options
 
-	ending   chan struct{} // closed by Close
-	kept     chan struct{} // closed when the keeper has ended
-	closing  sync.Once
-	closeErr error
+	away atomic.Pointer[error] // why no log is open; nil while one is
+
+	calls sync.RWMutex // for reading during every call, so that none uses a closed log
+	inner commit.Log
+
+	pause  time.Duration // before the next attempt
+	steady atomic.Bool   // the log has worked for Most since it was opened
+	timer  *time.Timer   // sets steady
+
+	ending chan struct{} // closed by Finish
+	finish sync.Once
 }
 
-var _ ledger.Ledger = (*Ledger)(nil)
+var _ commit.Reopener = (*Log)(nil)
 
-// A status is the session that serves or, where cause is not nil, the one that failed last, and why.
-type status struct {
-	session *session
-	cause   error
-}
-
-// A session is the life of one inner ledger.
-type session struct {
-	inner ledger.Ledger
-	// calls is held for reading by every call that may read the disk, so that none of them meets a closed one.
-	calls sync.RWMutex
-	ended chan struct{} // closed when the session has failed or the ledger is closed
-}
-
-// Open opens a ledger for the first time and returns one that opens it again, by the same function, when it has
-// failed. The error is that of the function.
-func Open(open func() (ledger.Ledger, error), options Options) (*Ledger, error) {
+// Open opens a log for the first time and returns one that is opened again by the same function. The error is that of the function.
+func Open(open func() (commit.Log, error), options Options) (*Log, error) {
+	options.setDefaults()
 	inner, err := open()
 	if err != nil {
 		return nil, err
 	}
-	options.setDefaults()
-	l := &Ledger{
-		open: open, options: options, outbox: newOutbox(),
-		nudge: make(chan struct{}, 1), outboxed: make(chan struct{}, 1),
-		ending: make(chan struct{}), kept: make(chan struct{}),
+	return &Log{open: open, options: options, inner: inner, ending: make(chan struct{})}, nil
+}
+
+// use makes one call of the log that is open.
+func (l *Log) use(call func(commit.Log) error) error {
+	if !l.calls.TryRLock() {
+		return l.refusal()
 	}
-	l.begin(inner)
-	go l.keep()
-	return l, nil
-}
-
-// begin has inner serve. What came of deliveries while none served is told to it before anybody can ask it for more.
-func (l *Ledger) begin(inner ledger.Ledger) {
-	s := &session{inner: inner, ended: make(chan struct{})}
-	l.outbox.settle(inner)
-	l.current.Store(&status{session: s})
-	go l.forward(s)
-}
-
-// forward passes on that deliveries wait, until the session ends.
-func (l *Ledger) forward(s *session) {
-	for {
-		select {
-		case _, open := <-s.inner.Outboxed():
-			if !open {
-				return
-			}
-			signal(l.outboxed)
-		case <-s.ended:
-			return
-		}
+	defer l.calls.RUnlock()
+	if l.away.Load() != nil {
+		return l.refusal()
 	}
+	return call(l.inner)
 }
 
-// keep looks after the inner ledger until Close.
-func (l *Ledger) keep() {
-	defer close(l.kept)
-	tick := time.NewTicker(l.options.Check)
-	defer tick.Stop()
-	pause, well := l.options.Least, time.Duration(0)
-	for {
-		select {
-		case <-l.ending:
-			return
-		case <-l.nudge:
-		case <-tick.C:
-			if well += l.options.Check; well > l.options.Most {
-				pause = l.options.Least
-			}
-		}
-		s := l.current.Load().session
-		if err := s.inner.Health(); lost(err) {
-			var healed bool
-			if pause, healed = l.heal(s, err, pause); !healed {
-				return
-			}
-			well = 0
-			continue
-		}
-		l.outbox.settle(s.inner)
+// refusal returns why no log is open.
+func (l *Log) refusal() error {
+	if cause := l.away.Load(); cause != nil {
+		return fmt.Errorf("%w: %v", ledger.ErrUnavailable, *cause) //nolint:errorlint // the refused call itself is not unknown
 	}
+	return fmt.Errorf("%w: the log is being opened again", ledger.ErrUnavailable)
 }
 
-// lost reports whether a ledger of this health has to be opened again. One that is only behind, or has trouble that it
-// still works with, recovers by itself.
-func lost(health error) bool {
-	return errors.Is(health, ledger.ErrUnavailable) && !errors.Is(health, ledger.ErrBusy)
+// Append implements commit.Log.
+func (l *Log) Append(first uint64, group []byte) error {
+	return l.use(func(log commit.Log) error { return log.Append(first, group) })
 }
 
-// heal replaces a session that has failed. It returns the pause to begin with should the next one fail soon, and false
-// where Close came first: the session has ended then, and no other has begun.
-func (l *Ledger) heal(s *session, cause error, pause time.Duration) (next time.Duration, healed bool) {
-	l.end(s, cause)
+// Read implements commit.Log.
+func (l *Log) Read(from uint64, yield func(first uint64, group []byte) bool) error {
+	return l.use(func(log commit.Log) error { return log.Read(from, yield) })
+}
+
+// Truncate implements commit.Log.
+func (l *Log) Truncate(from uint64) error {
+	return l.use(func(log commit.Log) error { return log.Truncate(from) })
+}
+
+// Head implements commit.Log.
+func (l *Log) Head() (first uint64, err error) {
+	err = l.use(func(log commit.Log) error {
+		first, err = log.Head()
+		return err
+	})
+	return first, err
+}
+
+// Current implements commit.Reopener.
+func (l *Log) Current() commit.Log { return l.inner }
+
+// Health returns why no log is open, or what the open one says of itself.
+func (l *Log) Health() error {
+	if l.away.Load() != nil {
+		return l.refusal()
+	}
+	return l.use(func(log commit.Log) error {
+		if log, ok := log.(interface{ Health() error }); ok {
+			return log.Health()
+		}
+		return nil
+	})
+}
+
+// Reopen implements commit.Reopener.
+func (l *Log) Reopen(cause error, leave func(), resume func() error) bool {
+	l.away.Store(&cause)
 	l.options.Log.Error("the ledger has failed; everything is refused until it is open again", "cause", cause)
 	told := false
 	stuck := func(err error) {
@@ -179,45 +161,54 @@ func (l *Ledger) heal(s *session, cause error, pause time.Duration) (next time.D
 			l.options.Stuck(err)
 		}
 	}
-	if !l.await(l.release(s), cause, stuck) {
-		return pause, false
+	if l.timer == nil || l.steady.Load() {
+		l.pause = l.options.Least
+	} else {
+		l.timer.Stop()
 	}
-	for attempt := 1; l.sleep(pause); attempt++ {
-		pause = min(2*pause, l.options.Most)
-		inner, err := l.attempt()
+	if !l.await(l.release(leave), cause, stuck) {
+		return false
+	}
+	for attempt := 1; l.sleep(l.pause); attempt++ {
+		l.pause = min(2*l.pause, l.options.Most)
+		err := l.attempt(resume)
 		if err == nil {
-			l.begin(inner)
-			signal(l.outboxed) // what waited before may have been told to nobody
+			l.steady.Store(false)
+			l.timer = time.AfterFunc(l.options.Most, func() { l.steady.Store(true) })
 			l.options.Log.Info("the ledger is open again", "attempt", attempt)
-			return pause, true
+			return true
 		}
-		l.current.Store(&status{session: s, cause: fmt.Errorf("%w: it failed (%v) and does not open again: %v", ledger.ErrUnavailable, cause, err)}) //nolint:errorlint // nothing but that may shine through
+		why := fmt.Errorf("it failed (%v) and does not open again: %v", cause, err) //nolint:errorlint // only the text may be visible
+		l.away.Store(&why)
 		l.options.Log.Error("the ledger does not open again", "attempt", attempt, "error", err)
 		if errors.Is(err, ledger.ErrLocked) {
 			stuck(err)
 		}
 	}
-	return pause, false
+	return false
 }
 
-// end has everything refused because of cause.
-func (l *Ledger) end(s *session, cause error) {
-	l.current.Store(&status{session: s, cause: cause})
-	close(s.ended)
-}
-
-// release closes the inner ledger once all calls have left it. What it returns gets the result.
-func (l *Ledger) release(s *session) <-chan error {
+// release closes the failed log once leave has returned and all calls have ended. The channel gets the result.
+func (l *Log) release(leave func()) <-chan error {
 	closed := make(chan error, 1)
 	go func() {
-		s.calls.Lock()
-		closed <- guarded("closing", s.inner.Close)
+		leave()
+		l.calls.Lock()
+		defer l.calls.Unlock()
+		closed <- guarded("closing", func() error { return closeLog(l.inner) })
 	}()
 	return closed
 }
 
-// await waits until a failed ledger has closed, and reports false where Close came first.
-func (l *Ledger) await(closed <-chan error, cause error, stuck func(error)) bool {
+func closeLog(log commit.Log) error {
+	if log, ok := log.(io.Closer); ok {
+		return log.Close()
+	}
+	return nil
+}
+
+// await waits until a failed log has closed, and reports false where Finish came first.
+func (l *Log) await(closed <-chan error, cause error, stuck func(error)) bool {
 	patience := time.NewTimer(l.options.Patience)
 	defer patience.Stop()
 	for {
@@ -233,13 +224,28 @@ func (l *Ledger) await(closed <-chan error, cause error, stuck func(error)) bool
 	}
 }
 
-// attempt opens the inner ledger.
-func (l *Ledger) attempt() (inner ledger.Ledger, err error) {
-	err = guarded("opening", func() (err error) {
+// attempt opens the log and has the ledger read it. Where that fails, the log is closed again.
+func (l *Log) attempt(resume func() error) error {
+	defer l.options.Opening()()
+	var inner commit.Log
+	err := guarded("opening", func() (err error) {
 		inner, err = l.open()
 		return err
 	})
-	return inner, err
+	if err != nil {
+		return err
+	}
+	l.calls.Lock()
+	l.inner = inner
+	l.calls.Unlock()
+	before := l.away.Swap(nil)
+	if err = guarded("opening", resume); err == nil {
+		return nil
+	}
+	l.away.Store(before)
+	l.calls.Lock()
+	defer l.calls.Unlock()
+	return errors.Join(err, guarded("closing", func() error { return closeLog(inner) }))
 }
 
 // guarded turns a panic into an error: a disk that fails in an unforeseen way must not end the process.
@@ -252,8 +258,8 @@ func guarded(doing string, do func() error) (err error) {
 	return do()
 }
 
-// sleep waits for half of a pause and a random part of the other half, and reports false where Close came first.
-func (l *Ledger) sleep(pause time.Duration) bool {
+// sleep waits for half of a pause and a random part of the other half, and reports false where Finish came first.
+func (l *Log) sleep(pause time.Duration) bool {
 	timer := time.NewTimer(pause/2 + l.jitter(pause/2))
 	defer timer.Stop()
 	select {
@@ -265,7 +271,7 @@ func (l *Ledger) sleep(pause time.Duration) bool {
 }
 
 // jitter returns a random part of most. Where there is no randomness it is all of it.
-func (l *Ledger) jitter(most time.Duration) time.Duration {
+func (l *Log) jitter(most time.Duration) time.Duration {
 	var b [8]byte
 	if _, err := io.ReadFull(l.options.Random, b[:]); err != nil || most <= 0 {
 		return max(most, 0)
@@ -273,40 +279,29 @@ func (l *Ledger) jitter(most time.Duration) time.Duration {
 	return time.Duration(binary.LittleEndian.Uint64(b[:]) % uint64(most))
 }
 
-// signal leaves a token where none is.
-func signal(c chan struct{}) {
+// Finish implements commit.Reopener.
+func (l *Log) Finish(end func() error) error {
+	l.finish.Do(func() { close(l.ending) })
+	closed := make(chan error, 1)
+	go func() { closed <- guarded("closing", end) }()
+	patience := time.NewTimer(l.options.Patience)
+	defer patience.Stop()
 	select {
-	case c <- struct{}{}:
-	default:
+	case err := <-closed:
+		return err
+	case <-patience.C:
+		return fmt.Errorf("ledger: it has not closed within %v", l.options.Patience)
 	}
 }
 
-// Close implements ledger.Ledger. It waits for a ledger that does not close, or that is being opened, no longer than
-// Patience, and returns why the ledger failed where it ends in that state. Whatever it does not wait for is still
-// closed.
-func (l *Ledger) Close() error {
-	l.closing.Do(func() {
-		close(l.ending)
-		closed := make(chan error, 1)
-		go func() { closed <- l.closeLast() }()
-		patience := time.NewTimer(l.options.Patience)
-		defer patience.Stop()
-		select {
-		case l.closeErr = <-closed:
-		case <-patience.C:
-			l.closeErr = fmt.Errorf("ledger: it has not closed within %v", l.options.Patience)
-		}
-	})
-	return l.closeErr
-}
-
-// closeLast closes the session that serves when the keeper has ended.
-func (l *Ledger) closeLast() error {
-	<-l.kept
-	now := l.current.Load()
-	if now.cause != nil {
-		return now.cause
+// Close closes the log that is open, once all calls have ended. A log that has failed has been closed, or is being closed.
+func (l *Log) Close() error {
+	if l.away.Load() != nil {
+		return nil
 	}
-	l.end(now.session, ledger.ErrClosed)
-	return <-l.release(now.session)
+	l.calls.Lock()
+	defer l.calls.Unlock()
+	closed := ledger.ErrClosed
+	l.away.Store(&closed)
+	return closeLog(l.inner)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,20 +46,25 @@ func (d *disk) Append(first uint64, group []byte) error {
 	return syscall.EIO
 }
 
-func (d *disk) open() (ledger.Ledger, error) {
+func (d *disk) open() (commit.Log, error) {
 	if d.broken.Load() {
 		return nil, syscall.EIO
 	}
-	return commit.Open(d, commit.Options{Random: rand.Reader})
+	return d, nil
 }
 
 func newDisk() *disk { return &disk{Log: memory.NewLog()} }
 
-var quick = Options{Random: rand.Reader, Check: time.Millisecond, Least: time.Millisecond, Most: 8 * time.Millisecond, Patience: 5 * time.Second}
+var quick = Options{Random: rand.Reader, Least: time.Millisecond, Most: 8 * time.Millisecond, Patience: 5 * time.Second}
 
-func mustOpen(t *testing.T, open func() (ledger.Ledger, error), options Options) *Ledger {
+// mustOpen opens a ledger whose log is opened again by a function.
+func mustOpen(t *testing.T, open func() (commit.Log, error), options Options) *commit.Ledger {
 	t.Helper()
-	l, err := Open(open, options)
+	log, err := Open(open, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := commit.Open(log, commit.Options{Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +83,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("not in time: %s", what)
 }
 
-// TestConformance runs the suite of every ledger: the wrapper passes everything through.
+// TestConformance runs the suite of every ledger over a log that is opened again.
 func TestConformance(t *testing.T) {
 	ledgertest.Run(t, ledgertest.Suite{Open: func(t *testing.T) ledger.Ledger {
 		return mustOpen(t, newDisk().open, quick)
@@ -164,7 +170,7 @@ func TestHeals(t *testing.T) {
 
 // checkKept returns what is wrong with what the ledger has kept: everything that was acknowledged has to be there, and
 // the counter has to have counted what is there.
-func checkKept(ctx context.Context, l *Ledger, acknowledged map[uint64]bool) error {
+func checkKept(ctx context.Context, l *commit.Ledger, acknowledged map[uint64]bool) error {
 	if len(acknowledged) < 100 {
 		return fmt.Errorf("only %d were acknowledged", len(acknowledged))
 	}
@@ -220,47 +226,52 @@ func TestHealsCanary(t *testing.T) {
 	}
 }
 
-// A part is an inner ledger of which a test replaces some methods.
+// A part is a log of which a test replaces some methods. All parts of a test have the same groups.
 type part struct {
-	ledger.Ledger
-	health func() error
-	close  func() error
-	due    func() []ledger.Delivery
-	settle func(ledger.DeliveryResult) error
-	boxed  chan struct{}
+	*memory.Log
+	sick  atomic.Bool // it fails to append
+	head  func()      // called when the ledger begins to read
+	read  func()
+	close func() error
 }
 
-func (p *part) Health() error { return p.health() }
-func (p *part) Close() error  { return errors.Join(p.Ledger.Close(), p.close()) }
-func (p *part) Due(context.Context, int64, int) ([]ledger.Delivery, int64, error) {
-	return p.due(), 0, nil
+func (p *part) Append(first uint64, group []byte) error {
+	if p.sick.Load() {
+		return errors.New("the part is sick")
+	}
+	return p.Log.Append(first, group)
 }
-func (p *part) SettleDelivery(r ledger.DeliveryResult) error { return p.settle(r) }
-func (p *part) Outboxed() <-chan struct{}                    { return p.boxed }
+
+func (p *part) Head() (uint64, error) {
+	p.head()
+	return p.Log.Head()
+}
+
+func (p *part) Read(from uint64, yield func(uint64, []byte) bool) error {
+	p.read()
+	return p.Log.Read(from, yield)
+}
+
+func (p *part) Close() error { return p.close() }
 
 // parts opens one part after the other. Each starts well.
 type parts struct {
+	log    *memory.Log
 	mu     sync.Mutex
-	opened int
-	sick   [8]atomic.Bool
+	all    []*part
 	change func(n int, p *part)
 }
 
-func (ps *parts) open() (ledger.Ledger, error) {
+func newParts(change func(n int, p *part)) *parts {
+	return &parts{log: memory.NewLog(), change: change}
+}
+
+func (ps *parts) open() (commit.Log, error) {
 	ps.mu.Lock()
-	n := ps.opened
-	ps.opened++
+	n := len(ps.all)
+	p := &part{Log: ps.log, head: func() {}, read: func() {}, close: func() error { return nil }}
+	ps.all = append(ps.all, p)
 	ps.mu.Unlock()
-	p := &part{Ledger: memory.New(), boxed: make(chan struct{}, 1)}
-	p.health = func() error {
-		if ps.sick[n].Load() {
-			return fmt.Errorf("%w: part %d is sick", ledger.ErrUnavailable, n)
-		}
-		return nil
-	}
-	p.close = func() error { return nil }
-	p.due = func() []ledger.Delivery { return nil }
-	p.settle = func(ledger.DeliveryResult) error { return nil }
 	ps.change(n, p)
 	return p, nil
 }
@@ -268,29 +279,46 @@ func (ps *parts) open() (ledger.Ledger, error) {
 func (ps *parts) count() int {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	return ps.opened
+	return len(ps.all)
 }
 
-// TestHangingClose has a failed ledger not close until the test lets it: nobody waits for it.
+// fail has the last part fail, by a record that it does not take. The record is unknown.
+func (ps *parts) fail(t *testing.T, l ledger.Ledger) {
+	t.Helper()
+	ps.mu.Lock()
+	ps.all[len(ps.all)-1].sick.Store(true)
+	ps.mu.Unlock()
+	if err := l.CreateKey(t.Context(), ledgertest.NewKey(uint64(200+ps.count()))); !errors.Is(err, ledger.ErrUnknown) {
+		t.Errorf("a record that the log does not take: %v", err)
+	}
+}
+
+// refused holds a submission to being refused at once.
+func refused(t *testing.T, l ledger.Ledger) {
+	t.Helper()
+	if err := l.Submit(plan()).Wait(context.Background()); !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrUnknown) {
+		t.Fatalf("while the log is away: %v", err)
+	}
+}
+
+// TestHangingClose has a failed log not close until the test lets it: no call waits for it.
 func TestHangingClose(t *testing.T) {
 	release, stuck := make(chan struct{}), make(chan error, 1)
-	ps := &parts{change: func(n int, p *part) {
+	ps := newParts(func(n int, p *part) {
 		if n == 0 {
 			p.close = func() error { <-release; return nil }
 		}
-	}}
+	})
 	options := quick
 	options.Patience = 20 * time.Millisecond
 	options.Stuck = func(err error) { stuck <- err }
 	l := mustOpen(t, ps.open, options)
-	ps.sick[0].Store(true)
-	if err := <-stuck; !strings.Contains(err.Error(), "part 0 is sick") {
+	ps.fail(t, l)
+	if err := <-stuck; !strings.Contains(err.Error(), "the part is sick") {
 		t.Errorf("stuck: %v", err)
 	}
 	for range 100 {
-		if err := l.Submit(plan()).Wait(context.Background()); !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrUnknown) {
-			t.Fatalf("while it does not close: %v", err)
-		}
+		refused(t, l)
 	}
 	if _, err := l.Keys(t.Context()); !errors.Is(err, ledger.ErrUnavailable) || ps.count() != 1 {
 		t.Fatalf("opened %d times before the first has closed, %v", ps.count(), err)
@@ -302,66 +330,71 @@ func TestHangingClose(t *testing.T) {
 	}
 }
 
-// TestCloseInTime closes the wrapper while the inner ledger hangs.
+// TestCloseInTime closes the ledger while its log hangs.
 func TestCloseInTime(t *testing.T) {
 	for _, sick := range []bool{false, true} {
 		release := make(chan struct{})
-		ps := &parts{change: func(_ int, p *part) { p.close = func() error { <-release; return nil } }}
+		ps := newParts(func(_ int, p *part) { p.close = func() error { <-release; return nil } })
 		options := quick
 		options.Patience = 20 * time.Millisecond
 		l := mustOpen(t, ps.open, options)
-		ps.sick[0].Store(sick)
 		if sick {
-			eventually(t, "failure", func() bool { return l.current.Load().cause != nil })
+			ps.fail(t, l)
 		}
 		began := time.Now()
 		if err := l.Close(); err == nil || time.Since(began) > 2*time.Second {
 			t.Errorf("sick %t: %v after %v", sick, err, time.Since(began))
 		}
-		if err := l.Submit(plan()).Wait(context.Background()); !errors.Is(err, ledger.ErrUnavailable) {
-			t.Error(err)
-		}
+		refused(t, l)
 		close(release)
 	}
 }
 
-// TestCloseWhileOpening closes the wrapper while a failed ledger is being opened again: nobody waits for it, and what
+// TestCloseWhileOpening closes the ledger while a failed log is being opened again, or read: no call waits for it, and what
 // opens in the end is closed.
 func TestCloseWhileOpening(t *testing.T) {
-	opening, open, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	ps := &parts{change: func(n int, p *part) {
-		if n == 1 {
-			close(opening)
-			<-open
+	for _, reading := range []bool{false, true} {
+		opening, open, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		ps := newParts(func(n int, p *part) {
+			if n != 1 {
+				return
+			}
+			wait := func() { close(opening); <-open }
 			p.close = func() error { close(closed); return nil }
+			if reading {
+				p.head = wait
+			} else {
+				wait()
+			}
+		})
+		options := quick
+		options.Patience = 20 * time.Millisecond
+		l := mustOpen(t, ps.open, options)
+		ps.fail(t, l)
+		<-opening
+		if err := l.Close(); err == nil {
+			t.Error("closed while it is being opened")
 		}
-	}}
-	options := quick
-	options.Patience = 20 * time.Millisecond
-	l := mustOpen(t, ps.open, options)
-	ps.sick[0].Store(true)
-	<-opening
-	if err := l.Close(); err == nil {
-		t.Error("closed while it is being opened")
+		close(open)
+		<-closed
+		eventually(t, "refusal", func() bool { return errors.Is(l.Submit(plan()).Wait(context.Background()), ledger.ErrClosed) })
 	}
-	close(open)
-	<-closed
-	eventually(t, "refusal", func() bool { return errors.Is(l.Submit(plan()).Wait(context.Background()), ledger.ErrClosed) })
 }
 
-// TestPanics has closing and opening panic.
+// TestPanics has closing, opening and reading panic.
 func TestPanics(t *testing.T) {
-	ps := &parts{change: func(n int, p *part) {
+	ps := newParts(func(n int, p *part) {
 		switch n {
 		case 0:
 			p.close = func() error { panic("close") }
-		case 1, 2:
-			p.Ledger.Close()
+		case 1:
 			panic("open")
+		case 2:
+			p.head = func() { panic("head") }
 		}
-	}}
+	})
 	l := mustOpen(t, ps.open, quick)
-	ps.sick[0].Store(true)
+	ps.fail(t, l)
 	eventually(t, "recovery", func() bool { return ps.count() == 4 && l.Health() == nil })
 	if err := l.Close(); err != nil {
 		t.Error(err)
@@ -374,114 +407,177 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// TestStaysLocked has a ledger close and hold its directory still, for a while.
+// TestCorruptIsNotServed has another log in the place of the failed one: it is refused again and again, and closed each time.
+func TestCorruptIsNotServed(t *testing.T) {
+	var closed atomic.Int64
+	other := memory.NewLog()
+	if err := other.Append(1, []byte("not a group, but long enough to be looked at: "+strings.Repeat("x", 64))); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Append(2, []byte("and one after it")); err != nil {
+		t.Fatal(err)
+	}
+	ps := newParts(func(n int, p *part) {
+		p.close = func() error { closed.Add(1); return nil }
+		if n > 0 && n < 4 {
+			p.Log = other
+		}
+	})
+	l := mustOpen(t, ps.open, quick)
+	if err := l.CreateKey(t.Context(), ledgertest.NewKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	ps.fail(t, l)
+	eventually(t, "recovery", func() bool { return ps.count() == 5 && l.Health() == nil })
+	if n := closed.Load(); n != 4 {
+		t.Errorf("%d of 5 logs were closed before the last", n)
+	}
+	if keys, err := l.Keys(t.Context()); err != nil || len(keys) != 1 {
+		t.Errorf("keys: %v, %v", keys, err)
+	}
+}
+
+// TestStaysLocked has a log close and keep its directory locked for a while.
 func TestStaysLocked(t *testing.T) {
 	stuck := make(chan error, 10)
-	ps := &parts{change: func(int, *part) {}}
+	ps := newParts(func(int, *part) {})
 	var tries atomic.Int64
 	options := quick
 	options.Stuck = func(err error) { stuck <- err }
-	l := mustOpen(t, func() (ledger.Ledger, error) {
+	l := mustOpen(t, func() (commit.Log, error) {
 		if n := tries.Add(1); n > 1 && n < 5 {
 			return nil, ledger.ErrLocked
 		}
 		return ps.open()
 	}, options)
-	ps.sick[0].Store(true)
+	ps.fail(t, l)
 	if err := <-stuck; !errors.Is(err, ledger.ErrLocked) {
 		t.Error(err)
 	}
 	eventually(t, "recovery", func() bool { return ps.count() == 2 && l.Health() == nil })
 	if len(stuck) != 0 {
-		t.Error("told more than once")
+		t.Error("called more than once")
 	}
 }
 
 // TestOpenFails returns the first failure to the caller.
 func TestOpenFails(t *testing.T) {
-	if _, err := Open(func() (ledger.Ledger, error) { return nil, io.ErrUnexpectedEOF }, quick); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := Open(func() (commit.Log, error) { return nil, io.ErrUnexpectedEOF }, quick); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
 }
 
-// TestReaderLeavesFirst has a slow read under way when the ledger fails: it is closed after the read has left.
+// TestReaderLeavesFirst has a slow read under way when the log fails: it is closed after the read has ended.
 func TestReaderLeavesFirst(t *testing.T) {
 	entered, leave, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	ps := &parts{change: func(n int, p *part) {
+	var slow atomic.Bool
+	ps := newParts(func(n int, p *part) {
 		if n == 0 {
-			p.due = func() []ledger.Delivery { close(entered); <-leave; return nil }
+			p.read = func() {
+				if slow.CompareAndSwap(true, false) {
+					close(entered)
+					<-leave
+				}
+			}
 			p.close = func() error { close(closed); return nil }
 		}
-	}}
+	})
 	l := mustOpen(t, ps.open, quick)
-	read := make(chan struct{})
+	if err := l.CreateKey(t.Context(), ledgertest.NewKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	slow.Store(true)
+	read := make(chan error, 1)
 	go func() {
-		defer close(read)
-		l.Due(context.Background(), 0, 1)
+		_, err := l.Events(context.Background(), ledger.EventQuery{Limit: 1})
+		read <- err
 	}()
 	<-entered
-	ps.sick[0].Store(true)
-	eventually(t, "failure", func() bool { return l.current.Load().cause != nil })
+	ps.fail(t, l)
 	select {
 	case <-closed:
 		t.Fatal("closed under a reader")
 	case <-time.After(20 * time.Millisecond):
 	}
 	close(leave)
-	<-read
+	if err := <-read; !errors.Is(err, ledger.ErrUnavailable) { // it looks again for more
+		t.Errorf("the page: %v", err)
+	}
 	<-closed
 	eventually(t, "recovery", func() bool { return l.Health() == nil })
 }
 
+// told makes a key with a webhook, and three events that it is told of.
+func told(t *testing.T, l ledger.Ledger) (hook ledger.ID, lsns []uint64) {
+	t.Helper()
+	key, hook := ledgertest.NewKey(1), ledgertest.ID('w', 1)
+	if err := l.CreateKey(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.CreateWebhook(t.Context(), ledger.Webhook{
+		ID: hook, Key: key.ID, URL: "https://example.com", Topics: ledger.AllTopics, Secret: make([]byte, ledger.MinWebhookSecret), Created: ledgertest.Start,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		ticket := l.Submit(plan())
+		if err := ticket.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lsns = append(lsns, ticket.Outcome().LSN)
+	}
+	return hook, lsns
+}
+
 // TestDeliveries checks that what was handed out stays so over a failure, and that results are not lost.
 func TestDeliveries(t *testing.T) {
-	delivery := func(n uint64) ledger.Delivery {
-		return ledger.Delivery{Webhook: ledger.Webhook{ID: ledgertest.ID('w', 1)}, LSN: n}
-	}
-	result := func(n uint64) ledger.DeliveryResult {
-		return ledger.DeliveryResult{Webhook: ledgertest.ID('w', 1), LSN: n, Delivered: true}
-	}
-	settled := make(chan string, 10)
 	wait := make(chan struct{})
-	ps := &parts{change: func(n int, p *part) {
-		p.due = func() []ledger.Delivery { return []ledger.Delivery{delivery(1), delivery(2), delivery(uint64(10 + n))} }
-		p.settle = func(r ledger.DeliveryResult) error { settled <- fmt.Sprint(n, ":", r.LSN); return nil }
+	ps := newParts(func(n int, p *part) {
 		if n == 0 {
 			p.close = func() error { <-wait; return nil }
 		}
-	}}
+	})
 	l := mustOpen(t, ps.open, quick)
-	due := func() (lsns []uint64) {
-		got, _, err := l.Due(t.Context(), 0, 10)
+	hook, lsns := told(t, l)
+	at := ledgertest.Start + int64(time.Hour)
+	due := func(limit int) (found []uint64) {
+		got, _, err := l.Due(t.Context(), at, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range got {
-			lsns = append(lsns, d.LSN)
+			found = append(found, d.LSN)
 		}
-		return lsns
+		return found
+	}
+	result := func(lsn uint64, next int64) error {
+		return l.SettleDelivery(ledger.DeliveryResult{Key: ledgertest.ID('k', 1), Webhook: hook, LSN: lsn, At: at, Delivered: next == 0, Next: next})
 	}
 	boxed := l.Outboxed()
-	if got := fmt.Sprint(due()); got != "[1 2 10]" {
-		t.Fatalf("due: %s", got)
+	if got := due(2); !slices.Equal(got, lsns[:2]) {
+		t.Fatalf("due: %v, want %v", got, lsns[:2])
 	}
-	ps.sick[0].Store(true)
-	eventually(t, "failure", func() bool { return l.current.Load().cause != nil })
-	if err := l.SettleDelivery(result(1)); err != nil {
+	ps.fail(t, l)
+	for len(boxed) > 0 {
+		<-boxed
+	}
+	if err := result(lsns[0], at); err != nil {
 		t.Errorf("a result while the ledger is away: %v", err)
 	}
-	if err := l.SettleDelivery(result(77)); !errors.Is(err, ledger.ErrUnavailable) {
+	if err := result(lsns[2], 0); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("a result of what was never handed out: %v", err)
 	}
 	close(wait)
 	<-boxed
-	if got := <-settled; got != "1:1" {
-		t.Errorf("the first to be settled is %s", got)
+	if got := due(10); !slices.Equal(got, []uint64{lsns[0], lsns[2]}) { // the first is due again, and the second is still out
+		t.Errorf("due after the failure: %v of %v", got, lsns)
 	}
-	if got := fmt.Sprint(due()); got != "[1 11]" { // 1 was settled and comes anew, 2 is still out
-		t.Errorf("due after the failure: %s", got)
+	for _, lsn := range lsns {
+		if err := result(lsn, 0); err != nil {
+			t.Errorf("settling %d: %v", lsn, err)
+		}
 	}
-	if err := l.SettleDelivery(result(2)); err != nil || <-settled != "1:2" {
-		t.Error(err)
+	if got := due(10); got != nil {
+		t.Errorf("due after all were settled: %v", got)
 	}
 }

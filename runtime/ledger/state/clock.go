@@ -23,24 +23,21 @@ func (s *State) Latest() (latest int64) {
 	return latest
 }
 
-// SetClock fills in the record that time goes back to at; r.Kind is None where no key is later.
+// SetClock fills in the record that time goes back to at; r.Kind is NoRecord where no key is later.
 func (s *State) SetClock(at int64, r *Record) error {
 	r.reset()
 	switch {
 	case at < 0 || at > ledger.MaxTime:
 		return fmt.Errorf("%w: a clock that is set to %d: use Unix nanoseconds", ledger.ErrInvalid, at)
 	case s.Latest() > at:
-		r.Kind, r.Now = ClockSet, at
+		r.Kind, r.Now = ledger.ClockSet, at
 	}
 	return nil
 }
 
 // applyClock brings every key whose time is later back, with all that would end later than its length from then (decisions,
 // section 7): so a jump that is undone is undone.
-func (s *State) applyClock(lsn uint64, r *Record) error {
-	if r.Key != (ledger.ID{}) {
-		return fmt.Errorf("a clock of a key")
-	}
+func (s *State) applyClock(_ *keyState, lsn uint64, r *Record) error {
 	for _, k := range s.inOrder() {
 		if k.now <= r.Now {
 			continue

@@ -8,7 +8,7 @@ import (
 	"bailiff/vm/amount"
 )
 
-// Decide judges a plan and fills in the record of its effects; where there is nothing to record r.Kind is None. It
+// Decide judges a plan and fills in the record of its effects; where there is nothing to record r.Kind is NoRecord. It
 // changes nothing but r. An error says that no ledger would decide p, and wraps ledger.ErrInvalid.
 //
 // The order is: key, epoch, default policy, replay, sightings, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
@@ -25,7 +25,7 @@ func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
 	}
 	out.Now = max(k.now, p.At)
 	if p.Malformed {
-		r.Kind, r.Key, r.Now, r.Plan, r.Ending, r.Event = Malformed, p.Key, out.Now, p.ID, ledger.Ending{Code: p.Pass.Code}, p.Event
+		r.Kind, r.Key, r.Now, r.Plan, r.Ending, r.Event = ledger.RequestMalformed, p.Key, out.Now, p.ID, ledger.Ending{Code: p.Pass.Code}, p.Event
 		r.Event.Value, r.Event.Detail = ledger.Clip(p.Event.Value), ledger.Clip(p.Event.Detail)
 		return out, nil
 	}
@@ -236,7 +236,7 @@ func (s *State) conclude(k *keyState, p *ledger.Plan, out *ledger.Outcome, r *Re
 		r.reset()
 		return
 	}
-	r.Kind, r.Key, r.Now, r.Plan = Decision, p.Key, out.Now, p.ID
+	r.Kind, r.Key, r.Now, r.Plan = ledger.Decided, p.Key, out.Now, p.ID
 	r.Result, r.Ending, r.Observed, r.Event = out.Result, out.Ending, out.Observed, p.Event
 	r.Event.Value, r.Event.Detail = ledger.Clip(p.Event.Value), ledger.Clip(p.Event.Detail)
 	s.makeRoom(k, r)
@@ -253,7 +253,7 @@ func (s *State) conclude(k *keyState, p *ledger.Plan, out *ledger.Outcome, r *Re
 	if out.Decision == ledger.Allowed {
 		r.Replay = p.Replay
 	}
-	k.tell(topicOf(out.Decision), r)
+	k.tell(r)
 }
 
 // tellRefusal says in an event which limit the intent would exceed, and by what.
@@ -280,6 +280,6 @@ func (k *keyState) countUsage(quota uint64, now int64, r *Record) bool {
 
 // withoutEffects makes the record of a decision one of a test-run.
 func (r *Record) withoutEffects() {
-	r.Kind, r.Ending.Decision = TestRun, ledger.TestRun
+	r.Kind, r.Ending.Decision = ledger.Simulated, ledger.TestRun
 	r.Counters, r.Forgets, r.Hold, r.Usage = r.Counters[:0], 0, HoldEffect{}, ledger.Usage{}
 }

@@ -17,137 +17,63 @@ var errRecord = errors.New("state: record")
 // data. It accepts exactly what Append writes; anything else is an error that says what and where.
 func (r *Record) Decode(data string) error {
 	r.reset()
-	d := decoder{rest: data}
-	kind := Kind(d.byte())
-	r.Kind = kind.plain()
+	d := &r.decoder
+	d.rest = data
+	number := d.byte()
+	found := &numbers[number]
+	r.Kind = found.kind
 	d.copy(r.Key[:])
 	r.Now = d.time()
-	r.decodeBody(&d, kind)
-	switch kind {
-	case keyGrown:
-		d.copy(r.Created.Operator[:])
-		r.Created.Organization = d.text(ledger.MaxKeyText)
-		d.check(r.Created.Operator != [32]byte{} || r.Created.Organization != "", "a key that needs no such record")
-	case decisionTold, resolvingTold:
-		r.decodeOutbox(&d)
-		d.check(len(r.Outbox) > 0, "an empty outbox")
-	case PolicyDeployed, HoldExpired:
-		r.decodeOutbox(&d)
-	case decisionAgain:
-		r.decodeOutbox(&d)
-		r.decodeReplay(&d)
-	case decisionAbout:
-		r.decodeOutbox(&d)
-		if d.bool() {
-			r.decodeReplay(&d)
-		}
-	case deployedNamed:
-		r.decodeOutbox(&d)
-		r.Deployed.Named, r.Deployed.Serial = d.bool(), d.uvarint()
-		d.check(r.Deployed.Named || r.Deployed.Serial != 0, "a deployment that needs no such record")
+	if found.form == nil {
+		d.fail("unknown kind")
+	} else {
+		d.fields(r, found.form)
 	}
-	if d.problem == "" && d.rest != "" {
-		d.fail("bytes after the end")
-	}
-	if d.problem != "" {
-		return fmt.Errorf("%w of kind %d: %s at byte %d", errRecord, r.Kind, d.problem, len(data)-len(d.rest))
+	problem, at := d.problem, len(data)-len(d.rest)
+	*d = decoder{}
+	if problem != "" {
+		return fmt.Errorf("%w of kind %d: %s at byte %d", errRecord, number, problem, at)
 	}
 	return nil
 }
 
-func (r *Record) decodeReplay(d *decoder) {
+// fields reads the body of a record. A record has one encoding, so its content has to need the form that it has.
+func (d *decoder) fields(r *Record, form *form) {
+	for _, f := range form.fields {
+		f.read(r, d)
+	}
+	switch {
+	case d.problem != "":
+	case d.rest != "":
+		d.fail("bytes after the end")
+	case r.form() != form:
+		d.fail("content that another form is for")
+	}
+}
+
+func (r *Record) readReplay(d *decoder) {
 	r.Replay = &ledger.Replay{}
 	d.copy(r.Replay.ID[:])
 	r.Replay.Nonce, r.Replay.Expires = d.text(ledger.MaxNonce), d.time()
 	r.Replay.Claims = d.bytes(ledger.MaxClaims)
 }
 
-// plain returns the kind that a written one stands for.
-func (k Kind) plain() Kind {
-	switch k {
-	case keyGrown:
-		return KeyCreated
-	case decisionTold, decisionAgain, decisionAbout:
-		return Decision
-	case testRunAbout:
-		return TestRun
-	case resolvingTold:
-		return HoldResolved
-	case deployedNamed:
-		return PolicyDeployed
-	}
-	return k
-}
-
-func (r *Record) decodeBody(d *decoder, written Kind) {
-	switch r.Kind {
-	case Decision:
-		r.decodeEvent(d, written == decisionAbout)
-		r.decodeCounters(d)
-		r.decodeHold(d)
-		r.decodeUsage(d)
-	case TestRun:
-		r.decodeEvent(d, written == testRunAbout)
-	case Malformed:
-		d.copy(r.Plan[:])
-		r.Ending.Code = errcode.Code(d.text(ledger.MaxRule))
-		r.decodeWhat(d)
-	case KeyCreated:
-		r.decodeKey(d)
-	case KeyRevoked:
-		r.Epoch = d.uvarint()
-	case HoldResolved:
-		r.decodeResolution(d)
-	case KeyChanged:
-		r.Created.Tier = d.text(ledger.MaxKeyText)
-		r.Created.Scopes = d.scopes()
-	case PolicyDeployed:
-		r.Epoch = d.uvarint()
-		r.decodeDeployment(d)
-	case ClockSet:
-	case DefaultBound:
-		r.Default = &DefaultEffect{}
-		r.Default.decode(d)
-	case AttestationUsed:
-		d.copy(r.Token[:])
-		r.Expires = d.time()
-		r.decodeWhat(d)
-	case HoldExpired:
-		d.copy(r.Hold.ID[:])
-	case WebhookCreated:
-		r.decodeWebhook(d)
-	case PinsChanged:
-		r.Pins = &PinsEffect{}
-		r.Pins.decode(d)
-	case WebhookRemoved, WebhookEnabled, DeliverySettled:
-		r.Webhook = &ledger.Webhook{Key: r.Key}
-		d.copy(r.Webhook.ID[:])
-		if r.Kind == DeliverySettled {
-			r.Settled.decode(d)
-		}
-	default:
-		d.fail("unknown kind")
-	}
-}
-
-func (r *Record) decodeEvent(d *decoder, about bool) {
+func (r *Record) readDecision(d *decoder) {
 	d.copy(r.Plan[:])
 	r.Result = ledger.Result(d.byte())
 	r.Ending.Decision = ledger.Decision(d.byte())
 	r.Observed = d.bool()
 	r.Ending.Code = errcode.Code(d.text(ledger.MaxRule))
 	r.Ending.Rule = d.text(ledger.MaxRule)
-	r.decodeWhat(d)
+	r.readRequest(d)
 	d.check(r.Result.Recorded(), "a result that is not recorded")
 	isTestRun := r.Ending.Decision == ledger.TestRun
 	d.check(r.Ending.Decision >= ledger.Allowed && r.Ending.Decision <= ledger.TestRun, "unknown decision")
-	d.check(isTestRun == (r.Kind == TestRun), "a decision of another kind of record")
-	if about {
-		d.subject(&r.Event.Subject)
-	}
+	d.check(isTestRun == (r.Kind == ledger.Simulated), "a decision of another kind of record")
 }
 
-func (d *decoder) subject(to *subject.Subject) {
+func (r *Record) readSubject(d *decoder) {
+	to := &r.Event.Subject
 	fields := d.uvarint()
 	d.check(fields != 0 && fields < 1<<subject.Fields, "a subject that says nothing, or fields that there are not")
 	for f := range to.Texts {
@@ -162,7 +88,7 @@ func (d *decoder) subject(to *subject.Subject) {
 	}
 }
 
-func (r *Record) decodeWhat(d *decoder) {
+func (r *Record) readRequest(d *decoder) {
 	e := &r.Event
 	e.Endpoint = d.text(ledger.MaxEventText)
 	e.RequestID = d.text(ledger.MaxEventText)
@@ -200,7 +126,7 @@ func (d *decoder) int32() int {
 	return int(n & math.MaxInt32)
 }
 
-func (r *Record) decodeCounters(d *decoder) {
+func (r *Record) readCounters(d *decoder) {
 	n := d.uvarint()
 	if n >= forgetting {
 		n -= forgetting
@@ -222,7 +148,7 @@ func (r *Record) decodeCounters(d *decoder) {
 	}
 }
 
-func (r *Record) decodeHold(d *decoder) {
+func (r *Record) readHold(d *decoder) {
 	h := &r.Hold
 	h.Action = HoldAction(d.byte())
 	d.check(h.Action <= holdOpenedBy, "unknown hold action")
@@ -249,7 +175,7 @@ func (r *Record) decodeHold(d *decoder) {
 	h.Intent = d.bytes(ledger.MaxIntent)
 }
 
-func (r *Record) decodeUsage(d *decoder) {
+func (r *Record) readUsage(d *decoder) {
 	month := d.uvarint()
 	d.check(month < 1<<32, "a month out of range")
 	r.Usage.Month = uint32(month)
@@ -258,7 +184,7 @@ func (r *Record) decodeUsage(d *decoder) {
 	}
 }
 
-func (r *Record) decodeKey(d *decoder) {
+func (r *Record) readKey(d *decoder) {
 	k := &r.Created
 	k.ID, k.Created = r.Key, r.Now
 	d.copy(k.Hash[:])
@@ -270,17 +196,8 @@ func (r *Record) decodeKey(d *decoder) {
 	k.Epoch = d.uvarint()
 }
 
-func (r *Record) decodeResolution(d *decoder) {
-	d.copy(r.Hold.ID[:])
-	r.Hold.State = ledger.HoldState(d.byte())
-	r.Resolved = d.time()
-	d.copy(r.Signature[:])
-	d.check(r.Hold.State == ledger.HoldAllowed || r.Hold.State == ledger.HoldRefused, "a state that is no resolution")
-}
-
-func (r *Record) decodeDeployment(d *decoder) {
+func readDeployEffect(d *decoder) *DeployEffect {
 	e := &DeployEffect{}
-	r.Deployed = e
 	d.copy(e.Operator[:])
 	d.copy(e.PolicyHash[:])
 	e.PolicyVersion = d.text(ledger.MaxKeyText)
@@ -295,9 +212,11 @@ func (r *Record) decodeDeployment(d *decoder) {
 	}
 	e.Text = d.bytes(ledger.MaxPolicyText)
 	e.Program = d.bytes(ledger.MaxProgram)
+	return e
 }
 
-func (e *DefaultEffect) decode(d *decoder) {
+func readDefaultEffect(d *decoder) *DefaultEffect {
+	e := &DefaultEffect{}
 	d.copy(e.PolicyHash[:])
 	e.Rollback, e.Serial, e.Named = d.bool(), d.uvarint(), d.bool()
 	n := d.uvarint()
@@ -307,20 +226,21 @@ func (e *DefaultEffect) decode(d *decoder) {
 		d.copy(key[:])
 		e.Keys = append(e.Keys, key)
 	}
+	return e
 }
 
-func (r *Record) decodeWebhook(d *decoder) {
-	w := &ledger.Webhook{Key: r.Key}
-	r.Webhook = w
+func readWebhook(d *decoder, key ledger.ID) *ledger.Webhook {
+	w := &ledger.Webhook{Key: key}
 	d.copy(w.ID[:])
 	w.URL = d.text(ledger.MaxWebhookURL)
 	w.Topics = ledger.Topics(d.byte())
 	w.Secret = d.bytes(ledger.MaxWebhookSecret)
 	w.Created = d.time()
 	d.check(w.Topics&^ledger.AllTopics == 0, "unknown topics")
+	return w
 }
 
-func (e *SettleEffect) decode(d *decoder) {
+func (e *SettleEffect) read(d *decoder) {
 	e.LSN = d.uvarint()
 	e.Action = SettleAction(d.byte())
 	d.check(e.Action >= DeliveryDone && e.Action <= DeliveryDisables, "unknown result of a delivery")
@@ -332,7 +252,7 @@ func (e *SettleEffect) decode(d *decoder) {
 	e.Attempts, e.Next = uint32(attempts), d.time()
 }
 
-func (r *Record) decodeOutbox(d *decoder) {
+func (r *Record) readOutbox(d *decoder) {
 	n := d.uvarint()
 	d.check(n <= ledger.MaxWebhooks, "too many webhooks")
 	for i := uint64(0); i < n && d.problem == ""; i++ {

@@ -38,19 +38,19 @@ func (s *State) Deploy(d *ledger.Deployment, r *Record) (ledger.Deployed, error)
 			return done, fmt.Errorf("%w: activation %x", err, a.ID)
 		}
 	}
-	r.Kind, r.Key, r.Now, r.Epoch = PolicyDeployed, d.Key, done.At, k.key.Epoch+1
+	r.Kind, r.Key, r.Now, r.Epoch = ledger.PolicyBound, d.Key, done.At, k.key.Epoch+1
 	r.Deployed = &DeployEffect{
 		Operator: d.Operator, PolicyHash: d.PolicyHash, PolicyVersion: d.PolicyVersion, Machine: d.Machine,
 		Rollback: done.Rollback, Named: d.Named, Serial: d.Serial, Activation: d.Activation, Text: d.Text, Program: d.Program,
 	}
-	k.tell(ledger.PolicyDeployed, r)
+	k.tell(r)
 	return done, nil
 }
 
 func (s *State) applyDeployed(k *keyState, lsn uint64, r *Record) error {
 	e := r.Deployed
-	if k.key.Revoked != 0 || r.Epoch != k.key.Epoch+1 {
-		return fmt.Errorf("epoch %d cannot follow epoch %d, revoked at %d", r.Epoch, k.key.Epoch, k.key.Revoked)
+	if r.Epoch != k.key.Epoch+1 {
+		return fmt.Errorf("epoch %d cannot follow epoch %d", r.Epoch, k.key.Epoch)
 	}
 	if a := e.Activation; a != nil {
 		if err := s.activations.add(a.ID, a.Expires, r.Now); err != nil {
@@ -73,7 +73,7 @@ func (s *State) Deployments(key ledger.ID) []ledger.DeploymentView {
 
 // Policy fills in a stored policy from the record that deployed it. It reports whether r is such a record of the key.
 func (r *Record) Policy(key ledger.ID, p *ledger.StoredPolicy) bool {
-	if r.Kind != PolicyDeployed || r.Key != key {
+	if r.Kind != ledger.PolicyBound || r.Key != key {
 		return false
 	}
 	e := r.Deployed

@@ -8,55 +8,34 @@ import (
 	"bailiff/vm/amount"
 )
 
-// Encoding of a record. Version 2 is that of a decision or a test-run with a subject (kinds 25 and 26), and version 1 that of
-// every other record. Integers are minimal unsigned varints, texts have their length before them, ids
-// and hashes stand as they are. Every record has exactly one encoding, and Decode accepts no other.
+// Encoding of a record: its kind, its key, its time, and the fields of its kind in their order. Integers are minimal unsigned
+// varints, texts have their length before them, ids and hashes stand as they are. Every record has exactly one encoding, and Decode
+// accepts no other: a record is written as the last kind of its event that its content needs. Kinds 25 and 26 are version 2 of
+// records, and all others are version 1.
 //
-//	record    = kind key now body
-//	decision  = event counters hold usage, and as kind 14 an outbox that is not empty, or as kind 22 an outbox and a replay
-//	replay    = id nonce expires claims
-//	            and as kind 25: event subject counters hold usage outbox (0 | 1 replay)
-//	test-run  = event, and as kind 26: event subject
-//	subject   = fields (text, or text further where the table has that)*, where fields has bit n set for field n, not 0
-//	malformed = plan code what
-//	event     = plan result decision observed code rule what
-//	what      = endpoint request agent action class chain commitment policy value (detail | detail' details), where the length of detail' has 1025 added to it
-//	details   = line count limit entry n text*n, not all empty
-//	counters  = n (limit window group amount)*n, or 2048+n forgets (limit window group amount)*n
-//	window    = 1 hour | 2 day | 3 task | 4 task, with room
-//	hold      = 0 | 1 id | 2 id opened | 3 id | 4 id version fee opened, of which 2 is version 1 of the intent hash, without a fee
-//	fee       = 0 | 1 amount
-//	opened    = expires intent-hash policy-hash method agent version intent
-//	usage     = 0 | month count
-//	created   = hash email environment tier scopes shim epoch, and as kind 7: operator organization, not both empty
-//	revoked   = epoch
-//	resolved  = hold state resolved signature, and as kind 15 an outbox that is not empty
-//	changed   = tier scopes
-//	deployed  = epoch operator policy version machine rollback activate text program outbox
-//	            and as kind 20: named serial, not both zero
-//	clock     =
-//	default   = policy rollback serial named n (key)*n
-//	activate  = 0 | 1 id expires
-//	used      = token expires what
-//	expired   = hold outbox
-//	webhook   = id url topics secret created
-//	removed   = id
-//	settled   = webhook lsn (1 | 2 attempts next | 3 | 4)
-//	pins      = server n (tool (1 definition | 2 definition | 3 hash | 4))*n
-//	outbox    = n (webhook dropped)*n
-//	amount    = length bytes, big-endian, without leading zeros
-
-// The kinds of records that have grown since: the same Kind with more to it, so that older logs read as they were
-// written.
-const (
-	keyGrown      Kind = 7  // KeyCreated with an operator key or an organization
-	decisionTold  Kind = 14 // Decision with an outbox
-	resolvingTold Kind = 15 // HoldResolved with an outbox
-	decisionAgain Kind = 22 // Decision with a replay
-	deployedNamed Kind = 20 // PolicyDeployed by a text that names its keys or has a serial
-	decisionAbout Kind = 25 // Decision with a subject
-	testRunAbout  Kind = 26 // TestRun with a subject
-)
+//	record     = kind key now field*
+//	event      = plan result decision observed code rule request
+//	request    = endpoint request-id agent action class chain commitment policy value (detail | detail' details), where the length of detail' has 1025 added to it
+//	details    = line count limit entry n text*n, not all empty
+//	subject    = fields (text, or text further where the table has that)*, where fields has bit n set for field n, not 0
+//	counters   = n (limit window group amount)*n, or 2048+n forgets (limit window group amount)*n
+//	window     = 1 hour | 2 day | 3 task | 4 task, with room
+//	hold       = 0 | 1 id | 2 id opened | 3 id | 4 id version fee opened, of which 2 is version 1 of the intent hash, without a fee
+//	fee        = 0 | 1 amount
+//	opened     = expires intent-hash policy-hash method agent version intent
+//	usage      = 0 | month count
+//	outbox     = n (webhook dropped)*n
+//	replay     = id nonce expires claims
+//	created    = hash email environment tier scopes shim epoch
+//	owner      = operator organization, not both empty
+//	deployment = operator policy version machine rollback activate text program
+//	activate   = 0 | 1 id expires
+//	names      = named serial, not both zero
+//	default    = policy rollback serial named n (key)*n
+//	webhook    = id url topics secret created
+//	settled    = event's lsn (1 | 2 attempts next | 3 | 4)
+//	pins       = server n (tool (1 definition | 2 definition | 3 hash | 4))*n
+//	amount     = length bytes, big-endian, without leading zeros
 
 // holdOpenedBy is how HoldOpened is written where the intent hash has a version above 1.
 const holdOpenedBy HoldAction = 4
@@ -68,48 +47,14 @@ const (
 	taskWithRoom = ledger.Task + 1
 )
 
-// encoded returns the kind as it is written.
-func (r *Record) encoded() Kind {
-	about := !r.Event.Subject.IsZero()
-	switch {
-	case r.Kind == Decision && about:
-		return decisionAbout
-	case r.Kind == TestRun && about:
-		return testRunAbout
-	case r.Kind == KeyCreated && (r.Created.Operator != [32]byte{} || r.Created.Organization != ""):
-		return keyGrown
-	case r.Kind == Decision && r.Replay != nil:
-		return decisionAgain
-	case r.Kind == Decision && len(r.Outbox) > 0:
-		return decisionTold
-	case r.Kind == HoldResolved && len(r.Outbox) > 0:
-		return resolvingTold
-	case r.Kind == PolicyDeployed && (r.Deployed.Named || r.Deployed.Serial != 0):
-		return deployedNamed
-	}
-	return r.Kind
-}
-
 // Append appends the encoding of r to b. r is one that Decide and its siblings filled in, or that Decode accepted.
 func (r *Record) Append(b []byte) []byte {
-	kind := r.encoded()
-	b = append(b, byte(kind))
+	form := r.form()
+	b = append(b, form.number)
 	b = append(b, r.Key[:]...)
 	b = binary.AppendUvarint(b, uint64(r.Now))
-	b = r.appendBody(b)
-	switch kind {
-	case keyGrown:
-		return appendText(append(b, r.Created.Operator[:]...), r.Created.Organization)
-	case decisionTold, resolvingTold, PolicyDeployed, HoldExpired:
-		return r.appendOutbox(b)
-	case decisionAgain:
-		return r.appendReplay(r.appendOutbox(b))
-	case decisionAbout:
-		if b = append(r.appendOutbox(b), bit(r.Replay != nil)); r.Replay != nil {
-			return r.appendReplay(b)
-		}
-	case deployedNamed:
-		return binary.AppendUvarint(append(r.appendOutbox(b), bit(r.Deployed.Named)), r.Deployed.Serial)
+	for _, f := range form.fields {
+		b = f.append(r, b)
 	}
 	return b
 }
@@ -120,64 +65,16 @@ func (r *Record) appendReplay(b []byte) []byte {
 	return appendBytes(b, r.Replay.Claims)
 }
 
-func (r *Record) appendBody(b []byte) []byte {
-	switch r.Kind {
-	case Decision:
-		b = r.appendEvent(b)
-		b = r.appendCounters(b)
-		b = r.Hold.append(b)
-		return appendUsage(b, r.Usage)
-	case TestRun:
-		return r.appendEvent(b)
-	case Malformed:
-		return appendWhat(appendText(append(b, r.Plan[:]...), string(r.Ending.Code)), &r.Event)
-	case KeyCreated:
-		return appendKey(b, &r.Created)
-	case KeyRevoked:
-		return binary.AppendUvarint(b, r.Epoch)
-	case HoldResolved:
-		b = append(b, r.Hold.ID[:]...)
-		b = append(b, byte(r.Hold.State))
-		b = binary.AppendUvarint(b, uint64(r.Resolved))
-		return append(b, r.Signature[:]...)
-	case KeyChanged:
-		b = appendText(b, r.Created.Tier)
-		return append(b, byte(r.Created.Scopes))
-	case PolicyDeployed:
-		return r.Deployed.append(binary.AppendUvarint(b, r.Epoch))
-	case DefaultBound:
-		return r.Default.append(b)
-	case AttestationUsed:
-		b = append(b, r.Token[:]...)
-		b = binary.AppendUvarint(b, uint64(r.Expires))
-		return appendWhat(b, &r.Event)
-	case HoldExpired:
-		return append(b, r.Hold.ID[:]...)
-	case WebhookCreated:
-		return appendWebhook(b, r.Webhook)
-	case WebhookRemoved, WebhookEnabled:
-		return append(b, r.Webhook.ID[:]...)
-	case PinsChanged:
-		return r.Pins.append(b)
-	case DeliverySettled:
-		return r.Settled.append(append(b, r.Webhook.ID[:]...))
-	}
-	return b
-}
-
-func (r *Record) appendEvent(b []byte) []byte {
+func (r *Record) appendDecision(b []byte) []byte {
 	b = append(b, r.Plan[:]...)
 	b = append(b, byte(r.Result), byte(r.Ending.Decision), bit(r.Observed))
 	b = appendText(b, string(r.Ending.Code))
 	b = appendText(b, r.Ending.Rule)
-	b = appendWhat(b, &r.Event)
-	if r.Event.Subject.IsZero() {
-		return b
-	}
-	return appendSubject(b, &r.Event.Subject)
+	return r.appendRequest(b)
 }
 
-func appendSubject(b []byte, s *subject.Subject) []byte {
+func (r *Record) appendSubject(b []byte) []byte {
+	s := &r.Event.Subject
 	fields := uint64(0)
 	for f := range s.Texts {
 		if s.Texts[f] != "" {
@@ -197,7 +94,8 @@ func appendSubject(b []byte, s *subject.Subject) []byte {
 	return b
 }
 
-func appendWhat(b []byte, e *ledger.Event) []byte {
+func (r *Record) appendRequest(b []byte) []byte {
+	e := &r.Event
 	b = appendText(b, e.Endpoint)
 	b = appendText(b, e.RequestID)
 	b = appendText(b, e.AgentID)
@@ -250,7 +148,8 @@ func (r *Record) appendCounters(b []byte) []byte {
 	return b
 }
 
-func (h *HoldEffect) append(b []byte) []byte {
+func (r *Record) appendHold(b []byte) []byte {
+	h := &r.Hold
 	action := h.Action
 	if action == HoldOpened && h.Version > 1 {
 		action = holdOpenedBy
@@ -276,6 +175,8 @@ func (h *HoldEffect) append(b []byte) []byte {
 	return appendBytes(b, h.Intent)
 }
 
+func (r *Record) appendUsage(b []byte) []byte { return appendUsage(b, r.Usage) }
+
 func appendUsage(b []byte, u ledger.Usage) []byte {
 	b = binary.AppendUvarint(b, uint64(u.Month))
 	if u.Month == 0 {
@@ -283,6 +184,8 @@ func appendUsage(b []byte, u ledger.Usage) []byte {
 	}
 	return binary.AppendUvarint(b, u.Count)
 }
+
+func (r *Record) appendKey(b []byte) []byte { return appendKey(b, &r.Created) }
 
 func appendKey(b []byte, k *ledger.Key) []byte {
 	b = append(b, k.Hash[:]...)

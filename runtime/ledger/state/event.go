@@ -5,52 +5,17 @@ import (
 	"bailiff/runtime/subject"
 )
 
-// View returns what readers of the log see of r; its Kind is 0 where that is nothing. Its texts share r's memory; its
+// View returns what readers of the log see of r; its Kind is NoRecord where that is nothing. Its texts share r's memory; its
 // counters are a copy.
 func (r *Record) View(lsn uint64) ledger.LoggedEvent {
-	e := ledger.LoggedEvent{LSN: lsn, Key: r.Key, At: r.Now}
-	switch r.Kind {
-	case Decision, TestRun:
-		r.viewDecision(&e)
-	case Malformed:
-		e.Kind, e.Plan, e.Ending.Code, e.Event = ledger.RequestMalformed, r.Plan, r.Ending.Code, r.Event
-	case KeyCreated:
-		e.Kind, e.Tier, e.Scopes = ledger.KeyCreated, r.Created.Tier, r.Created.Scopes
-	case KeyRevoked:
-		e.Kind = ledger.KeyWasRevoked
-	case KeyChanged:
-		e.Kind, e.Tier, e.Scopes = ledger.KeyChanged, r.Created.Tier, r.Created.Scopes
-	case HoldResolved:
-		e.Kind, e.Hold, e.HoldState = ledger.HoldResolved, r.Hold.ID, r.Hold.State
-		e.Resolved, e.Signature = r.Resolved, r.Signature
-	case HoldExpired:
-		e.Kind, e.Hold = ledger.HoldExpired, r.Hold.ID
-	case PolicyDeployed:
-		e.Kind, e.Event.PolicyHash, e.Rollback = ledger.PolicyBound, r.Deployed.PolicyHash, r.Deployed.Rollback
-	case ClockSet:
-		e.Kind = ledger.ClockSet
-	case DefaultBound:
-		e.Kind, e.Event.PolicyHash, e.Rollback = ledger.DefaultBound, r.Default.PolicyHash, r.Default.Rollback
-	case AttestationUsed:
-		e.Kind, e.Token, e.Event = ledger.AttestationUsed, r.Token, r.Event
-	case WebhookCreated:
-		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookRegistered
-	case WebhookRemoved:
-		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookRemoved
-	case PinsChanged:
-		e.Kind, e.Server, e.Pins = ledger.PinsChanged, r.Pins.Server, r.Pins.view()
-	case WebhookEnabled:
-		e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookEnabled
-	case DeliverySettled:
-		if r.Settled.Action == DeliveryDisables {
-			e.Kind, e.Webhook, e.WebhookChange = ledger.WebhookChanged, r.Webhook.ID, ledger.WebhookDisabled
-		}
+	e := ledger.LoggedEvent{LSN: lsn, Kind: r.Kind, Key: r.Key, At: r.Now}
+	if show := kinds[r.Kind].show; show != nil {
+		show(r, &e)
 	}
 	return e
 }
 
-func (r *Record) viewDecision(e *ledger.LoggedEvent) {
-	e.Kind = ledger.Decided
+func (r *Record) showDecision(e *ledger.LoggedEvent) {
 	e.Plan, e.Result, e.Ending, e.Observed, e.Event = r.Plan, r.Result, r.Ending, r.Observed, r.Event
 	e.Hold, e.HoldState, e.HoldExpires = r.Hold.ID, r.Hold.Action.state(), r.Hold.Expires
 	e.IntentHash = r.Hold.IntentHash
@@ -58,6 +23,44 @@ func (r *Record) viewDecision(e *ledger.LoggedEvent) {
 		e.Counters = append(e.Counters, ledger.CounterValue{Counter: r.Counters[i].Counter, Value: r.Counters[i].Value})
 	}
 }
+
+func (r *Record) showMalformed(e *ledger.LoggedEvent) {
+	e.Plan, e.Ending.Code, e.Event = r.Plan, r.Ending.Code, r.Event
+}
+
+func (r *Record) showKey(e *ledger.LoggedEvent) { e.Tier, e.Scopes = r.Created.Tier, r.Created.Scopes }
+
+func (r *Record) showHold(e *ledger.LoggedEvent) { e.Hold = r.Hold.ID }
+
+func (r *Record) showResolution(e *ledger.LoggedEvent) {
+	e.Hold, e.HoldState, e.Resolved, e.Signature = r.Hold.ID, r.Hold.State, r.Resolved, r.Signature
+}
+
+func (r *Record) showDeployment(e *ledger.LoggedEvent) {
+	e.Event.PolicyHash, e.Rollback = r.Deployed.PolicyHash, r.Deployed.Rollback
+}
+
+func (r *Record) showDefault(e *ledger.LoggedEvent) {
+	e.Event.PolicyHash, e.Rollback = r.Default.PolicyHash, r.Default.Rollback
+}
+
+func (r *Record) showUse(e *ledger.LoggedEvent) { e.Token, e.Event = r.Token, r.Event }
+
+func (r *Record) showWebhook(e *ledger.LoggedEvent) { e.Webhook = r.Webhook.ID }
+
+// showSettlement shows that a webhook was disabled; what came of a single delivery is not an event.
+func (r *Record) showSettlement(e *ledger.LoggedEvent) {
+	if r.keepsWebhook() {
+		e.Kind = ledger.NoRecord
+		return
+	}
+	r.showWebhook(e)
+}
+
+// keepsWebhook reports whether a delivery's result leaves its webhook as it is.
+func (r *Record) keepsWebhook() bool { return r.Settled.Action != DeliveryDisables }
+
+func (r *Record) showPins(e *ledger.LoggedEvent) { e.Server, e.Pins = r.Pins.Server, r.Pins.view() }
 
 // Matches reports whether a query wants r, but for its place in the log.
 func (r *Record) Matches(q *ledger.EventQuery) bool {
@@ -68,7 +71,7 @@ func (r *Record) Matches(q *ledger.EventQuery) bool {
 		return false
 	case q.Decision == ledger.NoDecision && q.Rule == "" && q.Agent == "" && q.Task == "" && q.Action == "":
 		return true
-	case r.Kind != Decision && r.Kind != TestRun:
+	case !r.Kind.IsDecision():
 		return false
 	}
 	return (q.Decision == ledger.NoDecision || q.Decision == r.Ending.Decision) &&
@@ -93,7 +96,7 @@ func (a HoldAction) state() ledger.HoldState {
 // Body fills in what memory does not keep of a hold, from the record that opened it. It reports whether r is that
 // record.
 func (r *Record) Body(h *ledger.Hold) bool {
-	if r.Kind != Decision || r.Hold.Action != HoldOpened || r.Hold.ID != h.ID || r.Key != h.Key {
+	if r.Kind != ledger.Decided || r.Hold.Action != HoldOpened || r.Hold.ID != h.ID || r.Key != h.Key {
 		return false
 	}
 	h.Rule, h.Method, h.AgentID = r.Ending.Rule, r.Hold.Method, r.Hold.AgentID

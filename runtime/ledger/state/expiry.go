@@ -60,7 +60,7 @@ func (t *expiryTable) clean() {
 	}
 }
 
-// ExpireHold fills in the record of a hold's expiry at a time; r.Kind is None where none is due.
+// ExpireHold fills in the record of a hold's expiry at a time; r.Kind is NoRecord where none is due.
 func (s *State) ExpireHold(at int64, r *Record) {
 	r.reset()
 	if s.expiring.order.Len() == 0 || s.expiring.order.Min().at > at {
@@ -68,9 +68,9 @@ func (s *State) ExpireHold(at int64, r *Record) {
 	}
 	first := s.expiring.order.Min()
 	k := s.keys[first.hold.key]
-	r.Kind, r.Key, r.Now = HoldExpired, first.hold.key, max(k.now, at)
+	r.Kind, r.Key, r.Now = ledger.HoldExpired, first.hold.key, max(k.now, at)
 	r.Hold.ID = first.hold.id
-	k.tell(ledger.TopicHoldExpired, r)
+	k.tell(r)
 }
 
 // OutdatedHolds returns how many holds are pending under an older version of the intent hash. They are due.
@@ -98,7 +98,7 @@ func (s *State) PendingHolds() (number int, oldest int64) {
 	return number, first.at - int64(ledger.HoldLifetime) // its key has forgotten it since
 }
 
-func (s *State) applyExpired(k *keyState, r *Record) error {
+func (s *State) applyExpired(k *keyState, _ uint64, r *Record) error {
 	ref := holdRef{r.Key, r.Hold.ID}
 	at, pending := s.expiring.pending[ref]
 	if !pending || r.Now < at {

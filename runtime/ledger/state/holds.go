@@ -98,6 +98,11 @@ func (t *holdTable) add(lsn uint64, r *Record) error {
 	return nil
 }
 
+func (s *State) applyResolved(k *keyState, _ uint64, r *Record) error {
+	s.expiring.remove(holdRef{r.Key, r.Hold.ID})
+	return k.holds.resolve(r)
+}
+
 // resolve applies an operator's decision.
 func (t *holdTable) resolve(r *Record) error {
 	h, ok := t.byID[r.Hold.ID]
@@ -157,13 +162,13 @@ func (s *State) ResolveHold(q *ledger.Resolution, r *Record) error {
 	case h.state != ledger.HoldPending:
 		return fmt.Errorf("%w: %s", ledger.ErrHoldResolved, q.Hold)
 	}
-	r.Kind, r.Key, r.Now = HoldResolved, q.Key, now
+	r.Kind, r.Key, r.Now = ledger.HoldResolved, q.Key, now
 	r.Hold = HoldEffect{ID: q.Hold, State: ledger.HoldRefused}
 	if q.Allow {
 		r.Hold.State = ledger.HoldAllowed
 	}
 	r.Resolved, r.Signature = q.Resolved, q.Signature
-	k.tell(ledger.TopicHoldResolved, r)
+	k.tell(r)
 	return nil
 }
 

@@ -19,7 +19,7 @@ func (s *State) CreateKey(key *ledger.Key, r *Record) error {
 	if _, taken := s.byHash[key.Hash]; taken {
 		return fmt.Errorf("%w: hash %x", ledger.ErrKeyExists, key.Hash)
 	}
-	r.Kind, r.Key, r.Now, r.Created = KeyCreated, key.ID, key.Created, *key
+	r.Kind, r.Key, r.Now, r.Created = ledger.KeyCreated, key.ID, key.Created, *key
 	r.Created.Epoch = 1
 	return nil
 }
@@ -36,7 +36,7 @@ func (s *State) RevokeKey(id ledger.ID, at int64, r *Record) error {
 	case k.key.Revoked != 0:
 		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, id)
 	}
-	r.Kind, r.Key, r.Epoch = KeyRevoked, id, k.key.Epoch+1
+	r.Kind, r.Key, r.Epoch = ledger.KeyWasRevoked, id, k.key.Epoch+1
 	r.Now = max(k.now, at, 1) // a Revoked of 0 would say that the key is good
 	return nil
 }
@@ -54,12 +54,12 @@ func (s *State) ChangeKey(change *ledger.KeyChange, r *Record) error {
 	case k.key.Revoked != 0:
 		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, change.ID)
 	}
-	r.Kind, r.Key, r.Now = KeyChanged, change.ID, max(k.now, change.At)
+	r.Kind, r.Key, r.Now = ledger.KeyChanged, change.ID, max(k.now, change.At)
 	r.Created.Tier, r.Created.Scopes = change.Tier, change.Scopes
 	return nil
 }
 
-func (s *State) applyKeyCreated(lsn uint64, r *Record) error {
+func (s *State) applyKeyCreated(_ *keyState, lsn uint64, r *Record) error {
 	if s.keys[r.Key] != nil {
 		return fmt.Errorf("the key exists already")
 	}
@@ -79,18 +79,15 @@ func detached(key ledger.Key) ledger.Key {
 	return key
 }
 
-func (k *keyState) applyRevoked(r *Record) error {
-	if k.key.Revoked != 0 || r.Epoch != k.key.Epoch+1 {
-		return fmt.Errorf("epoch %d cannot follow epoch %d, revoked at %d", r.Epoch, k.key.Epoch, k.key.Revoked)
+func (s *State) applyRevoked(k *keyState, _ uint64, r *Record) error {
+	if r.Epoch != k.key.Epoch+1 {
+		return fmt.Errorf("epoch %d cannot follow epoch %d", r.Epoch, k.key.Epoch)
 	}
 	k.key.Revoked, k.key.Epoch = r.Now, r.Epoch
 	return nil
 }
 
-func (k *keyState) applyChanged(r *Record) error {
-	if k.key.Revoked != 0 {
-		return fmt.Errorf("the key was revoked before")
-	}
+func (s *State) applyChanged(k *keyState, _ uint64, r *Record) error {
 	k.key.Tier, k.key.Scopes = strings.Clone(r.Created.Tier), r.Created.Scopes
 	return nil
 }

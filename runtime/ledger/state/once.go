@@ -65,6 +65,10 @@ func (t *onceTable[K]) add(id K, expires, now int64) error {
 	return nil
 }
 
+func (s *State) applyUse(_ *keyState, _ uint64, r *Record) error {
+	return s.tokens.add(r.Token, r.Expires, r.Now)
+}
+
 // UseOnce fills in the record that uses up an attestation, or returns why there is none. It is judged in the order:
 // key, epoch, default policy, expiry, use.
 func (s *State) UseOnce(u *ledger.Use, r *Record) error {
@@ -85,7 +89,7 @@ func (s *State) UseOnce(u *ledger.Use, r *Record) error {
 	if err := s.tokens.check(u.Token, u.Expires, now); err != nil {
 		return fmt.Errorf("%w: attestation %s", err, u.Token)
 	}
-	r.Kind, r.Key, r.Now, r.Token, r.Expires, r.Event = AttestationUsed, u.Key, now, u.Token, u.Expires, u.Event
+	r.Kind, r.Key, r.Now, r.Token, r.Expires, r.Event = ledger.AttestationUsed, u.Key, now, u.Token, u.Expires, u.Event
 	r.Event.Value, r.Event.Detail = ledger.Clip(u.Event.Value), ledger.Clip(u.Event.Detail)
 	return nil
 }

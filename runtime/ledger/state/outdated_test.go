@@ -25,11 +25,11 @@ func TestOutdatedHolds(t *testing.T) {
 	}
 	held := func(id byte, version uint64) Record {
 		return Record{
-			Kind: Decision, Key: key, Now: 10, Plan: ledger.ID{id}, Result: ledger.Held, Ending: ledger.Ending{Decision: ledger.Pending},
+			Kind: ledger.Decided, Key: key, Now: 10, Plan: ledger.ID{id}, Result: ledger.Held, Ending: ledger.Ending{Decision: ledger.Pending},
 			Hold: HoldEffect{Action: HoldOpened, ID: ledger.ID{id}, Version: version, Expires: 1000, IntentHash: [32]byte{id}},
 		}
 	}
-	apply(Record{Kind: KeyCreated, Key: key, Now: 1, Created: ledger.Key{ID: key, Epoch: 1}})
+	apply(Record{Kind: ledger.KeyCreated, Key: key, Now: 1, Created: ledger.Key{ID: key, Epoch: 1}})
 	apply(held(1, 1))
 	apply(held(2, ledger.IntentHashVersion))
 	if n := s.OutdatedHolds(); n != 1 {
@@ -40,11 +40,11 @@ func TestOutdatedHolds(t *testing.T) {
 		t.Fatalf("after a snapshot: %v, %d outdated holds", err, s.OutdatedHolds())
 	}
 	var r Record
-	if s.ExpireHold(20, &r); r.Kind != HoldExpired || r.Hold.ID != (ledger.ID{1}) {
+	if s.ExpireHold(20, &r); r.Kind != ledger.HoldExpired || r.Hold.ID != (ledger.ID{1}) {
 		t.Fatalf("record %+v", r)
 	}
 	apply(r)
-	if s.ExpireHold(20, &r); r.Kind != None || s.OutdatedHolds() != 0 {
+	if s.ExpireHold(20, &r); r.Kind != ledger.NoRecord || s.OutdatedHolds() != 0 {
 		t.Fatalf("a second record %+v, %d outdated holds", r, s.OutdatedHolds())
 	}
 	if _, _, found := s.Hold(key, ledger.ID{1}, 20); found {

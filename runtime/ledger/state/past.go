@@ -94,7 +94,7 @@ func (s *State) BindDefault(d *ledger.DefaultPolicy, r *Record) (bound ledger.Bo
 	default:
 		bound.Rollback, bound.Unnamed = p.had, p.named && !d.Named
 	}
-	r.Kind, r.Now = DefaultBound, d.At
+	r.Kind, r.Now = ledger.DefaultBound, d.At
 	r.Default = &DefaultEffect{PolicyHash: d.PolicyHash, Rollback: bound.Rollback, Serial: d.Serial, Named: d.Named, Keys: slices.Clone(d.Keys)}
 	return bound, nil
 }
@@ -105,10 +105,7 @@ func (s *State) replacedDefault(hash [32]byte) bool {
 	return n > 0 && hash != [32]byte{} && s.defaults[n-1].PolicyHash != hash
 }
 
-func (s *State) applyDefault(lsn uint64, r *Record) error {
-	if r.Key != (ledger.ID{}) {
-		return fmt.Errorf("a default policy of a key")
-	}
+func (s *State) applyDefault(_ *keyState, lsn uint64, r *Record) error {
 	e := r.Default
 	s.defaults = append(s.defaults, boundDefault{
 		ledger.DefaultPolicy{At: r.Now, PolicyHash: e.PolicyHash, Serial: e.Serial, Named: e.Named, Keys: e.Keys}, lsn,

@@ -42,7 +42,7 @@ type PinEffect struct {
 	SHA256     [32]byte // of ToolAccepted
 }
 
-// MeetTools fills in the record of what is new about the tools that a server lists; r.Kind is None where nothing is.
+// MeetTools fills in the record of what is new about the tools that a server lists; r.Kind is NoRecord where nothing is.
 func (s *State) MeetTools(l *ledger.ToolList, r *Record) error {
 	r.reset()
 	if err := l.Validate(); err != nil {
@@ -76,7 +76,7 @@ func (s *State) MeetTools(l *ledger.ToolList, r *Record) error {
 	if err := k.pins.room(known, added, size); err != nil {
 		return err
 	}
-	r.Kind, r.Key, r.Now, r.Pins = PinsChanged, l.Key, max(k.now, l.At), effect
+	r.Kind, r.Key, r.Now, r.Pins = ledger.PinsChanged, l.Key, max(k.now, l.At), effect
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (t *pinTable) room(known map[string]pin, tools, size int) error {
 	return nil
 }
 
-// AcceptTool fills in the record of the definition that an operator accepts, or returns why there is none. r.Kind is None
+// AcceptTool fills in the record of the definition that an operator accepts, or returns why there is none. r.Kind is NoRecord
 // where that is accepted and nothing else is seen.
 func (s *State) AcceptTool(d *ledger.PinDecision, r *Record) error {
 	k, p, err := s.decidedPin(d, r)
@@ -129,7 +129,7 @@ func (s *State) AcceptTool(d *ledger.PinDecision, r *Record) error {
 	case p.changed == definition{}:
 		return nil
 	}
-	r.Kind, r.Key, r.Now = PinsChanged, d.Key, max(k.now, d.At)
+	r.Kind, r.Key, r.Now = ledger.PinsChanged, d.Key, max(k.now, d.At)
 	r.Pins = &PinsEffect{Server: d.Server, Tools: []PinEffect{{Tool: d.Tool, Change: ledger.ToolAccepted, SHA256: d.SHA256}}}
 	return nil
 }
@@ -155,7 +155,7 @@ func (s *State) ForgetTools(d *ledger.PinDecision, r *Record) error {
 	for _, tool := range tools {
 		effect.Tools = append(effect.Tools, PinEffect{Tool: tool, Change: ledger.ToolForgotten})
 	}
-	r.Kind, r.Key, r.Now, r.Pins = PinsChanged, d.Key, max(k.now, d.At), effect
+	r.Kind, r.Key, r.Now, r.Pins = ledger.PinsChanged, d.Key, max(k.now, d.At), effect
 	return nil
 }
 
@@ -176,10 +176,7 @@ func (s *State) decidedPin(d *ledger.PinDecision, r *Record) (*keyState, pin, er
 	return k, p, nil
 }
 
-func (k *keyState) applyPins(lsn uint64, r *Record) error {
-	if k.key.Revoked != 0 {
-		return fmt.Errorf("the key was revoked before")
-	}
+func (s *State) applyPins(k *keyState, lsn uint64, r *Record) error {
 	if k.pins == nil {
 		k.pins = &pinTable{servers: map[string]map[string]pin{}}
 	}
@@ -277,7 +274,7 @@ func (s *State) Pin(key ledger.ID, server, tool string) (p ledger.Pin, accepted,
 
 // Definition returns the definition of a tool that r records, nil where it does not record one.
 func (r *Record) Definition(key ledger.ID, server, tool string) []byte {
-	if r.Kind != PinsChanged || r.Key != key || r.Pins.Server != server {
+	if r.Kind != ledger.PinsChanged || r.Key != key || r.Pins.Server != server {
 		return nil
 	}
 	for i := range r.Pins.Tools {
@@ -316,7 +313,8 @@ func (e *PinsEffect) append(b []byte) []byte {
 	return b
 }
 
-func (e *PinsEffect) decode(d *decoder) {
+func readPinsEffect(d *decoder) *PinsEffect {
+	e := &PinsEffect{}
 	e.Server = d.text(ledger.MaxServerName)
 	n := d.uvarint()
 	d.check(n > 0 && n <= ledger.MaxPinnedTools && e.Server != "", "pins of no tool, of too many, or of no server")
@@ -334,6 +332,7 @@ func (e *PinsEffect) decode(d *decoder) {
 		}
 		e.Tools = append(e.Tools, t)
 	}
+	return e
 }
 
 func (t *pinTable) appendSnapshot(b []byte) []byte {

@@ -5,48 +5,21 @@ import (
 	"bailiff/vm/amount"
 )
 
-// A Kind says what a record is about. The numbers are on disk and never change their meaning.
-type Kind uint8
-
-// The kinds of records.
-const (
-	None         Kind = 0 // nothing is to be recorded
-	Decision     Kind = 1
-	TestRun      Kind = 2 // an event without any effect
-	KeyCreated   Kind = 3
-	KeyRevoked   Kind = 4
-	HoldResolved Kind = 5
-	KeyChanged   Kind = 6
-	// 7, 14 and 15 are other encodings of KeyCreated, Decision and HoldResolved: see Append.
-	PolicyDeployed  Kind = 8
-	AttestationUsed Kind = 9
-	HoldExpired     Kind = 10
-	WebhookCreated  Kind = 11
-	WebhookRemoved  Kind = 12
-	DeliverySettled Kind = 13 // like a test-run's, it moves no time and is not waited for
-	WebhookEnabled  Kind = 16
-	// 20 is another encoding of PolicyDeployed, 22 and 25 are others of Decision, and 26 is one of TestRun.
-	DefaultBound Kind = 21 // of no key
-	ClockSet     Kind = 23 // of no key: its Now is what time it is
-	Malformed    Kind = 24 // an event without any effect, of a request that was not decided
-	PinsChanged  Kind = 32
-)
-
 // A Record is one entry of the log: the effects of one step as new values, never the command that led to them. So
 // applying needs no judgement, and no later change of Decide changes the past.
 type Record struct {
-	Kind Kind
-	Key  ledger.ID // of every kind but DefaultBound and ClockSet
+	Kind ledger.Kind
+	Key  ledger.ID // zero where the record is about the whole store
 	Now  int64     // the step's time in Unix nanoseconds, of every kind
 
-	// Of Decision and TestRun; of Malformed Plan, Event and the code of Ending.
+	// Of Decided and Simulated; of RequestMalformed Plan, Event and the code of Ending.
 	Plan     ledger.ID
 	Result   ledger.Result
 	Ending   ledger.Ending
 	Observed bool
 	Event    ledger.Event
 
-	// Of Decision. Forgets is the LSN of the record that was the last to advance the groups that make room, or the latest of
+	// Of Decided. Forgets is the LSN of the record that was the last to advance the groups that make room, or the latest of
 	// several such records; 0 where none does.
 	Counters []CounterEffect
 	Forgets  uint64
@@ -54,11 +27,11 @@ type Record struct {
 	Usage    ledger.Usage // the month's new count; zero where the decision does not count
 	Replay   *ledger.Replay
 
-	// Outbox is what the webhooks of the key are told of this record. Of Decision, HoldResolved, HoldExpired and
-	// PolicyDeployed.
+	// Outbox is what the webhooks of the key are told of this record. Of Decided, HoldResolved, HoldExpired and
+	// PolicyBound.
 	Outbox []OutboxEffect
 
-	// Of KeyCreated: the whole key. Of KeyRevoked and PolicyDeployed: Epoch is the new one. Of KeyChanged: the tier
+	// Of KeyCreated: the whole key. Of KeyWasRevoked and PolicyBound: Epoch is the new one. Of KeyChanged: the tier
 	// and the scopes in Created.
 	Created ledger.Key
 	Epoch   uint64
@@ -71,11 +44,13 @@ type Record struct {
 	Token   ledger.ID
 	Expires int64 // of the attestation
 
-	Deployed *DeployEffect   // of PolicyDeployed
+	Deployed *DeployEffect   // of PolicyBound
 	Default  *DefaultEffect  // of DefaultBound
 	Webhook  *ledger.Webhook // of WebhookCreated: all of it; of WebhookRemoved, WebhookEnabled and DeliverySettled: its ID
 	Settled  SettleEffect    // of DeliverySettled
 	Pins     *PinsEffect     // of PinsChanged
+
+	decoder decoder // scratch of Decode
 }
 
 // An OutboxEffect is one event for one webhook: a delivery that waits from now on, or one that there was no room for.
@@ -166,12 +141,6 @@ type HoldEffect struct {
 	PolicyVersion string
 	Intent        []byte
 	Fee           ledger.Fee
-}
-
-// Rides reports whether r is not worth a write of its own: nobody waits for it, and losing it in a crash costs an event
-// without effect, or a delivery made twice.
-func (r *Record) Rides() bool {
-	return r.Kind == TestRun || r.Kind == Malformed || r.Kind == DeliverySettled && r.Settled.Action != DeliveryDisables
 }
 
 // reset empties r and keeps the memory of its counters and its outbox.

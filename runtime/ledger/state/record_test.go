@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -17,91 +18,101 @@ import (
 	"bailiff/vm/errcode"
 )
 
-// randomRecord returns a record of any kind, within all bounds.
+// randomRecord returns a record of any kind and form of the table, within all bounds.
 func randomRecord(n uint64) Record {
 	g := source{rand.New(rand.NewPCG(n, 0))}
-	kinds := []Kind{
-		Decision, TestRun, KeyCreated, KeyRevoked, HoldResolved, KeyChanged, PolicyDeployed, AttestationUsed, HoldExpired,
-		WebhookCreated, WebhookRemoved, WebhookEnabled, DeliverySettled, DefaultBound, ClockSet, Malformed, PinsChanged,
+	forms := Descriptions()
+	of := numbers[forms[g.IntN(len(forms))].Number]
+	r := Record{Kind: of.kind, Now: g.Int64N(ledger.MaxTime + 1)}
+	if kinds[of.kind].of != noKey {
+		r.Key = g.id()
 	}
-	r := Record{Kind: kinds[g.IntN(len(kinds))], Key: g.id(), Now: g.Int64N(ledger.MaxTime + 1)}
-	switch r.Kind {
-	case Decision, TestRun:
-		g.event(&r)
-	case KeyCreated:
-		r.Created = ledger.Key{
-			ID: r.Key, Hash: g.hash(), Email: g.text(ledger.MaxKeyText), Environment: g.text(20), Tier: g.text(20),
-			Scopes: ledger.Scopes(g.IntN(8)), Shim: g.IntN(2) == 1, Created: r.Now, Epoch: g.Uint64(),
-		}
-		if g.IntN(2) == 1 {
-			r.Created.Operator, r.Created.Organization = g.hash(), g.text(ledger.MaxKeyText)
-		}
-	case KeyRevoked:
-		r.Epoch = g.Uint64N(300)
-	case HoldResolved:
-		r.Hold = HoldEffect{ID: g.id(), State: []ledger.HoldState{ledger.HoldAllowed, ledger.HoldRefused}[g.IntN(2)]}
-		r.Resolved = g.Int64N(ledger.MaxTime)
-		copy(r.Signature[:], g.text(64))
-	default:
-		g.service(&r)
-	}
-	if r.Kind == Decision && g.IntN(3) == 0 {
-		r.Replay = &ledger.Replay{ID: g.hash(), Nonce: g.text(ledger.MaxNonce), Expires: g.Int64N(ledger.MaxTime), Claims: []byte("{" + g.text(200))}
-	}
-	if r.topic() != 0 {
-		for range g.IntN(4) {
-			r.Outbox = append(r.Outbox, OutboxEffect{Webhook: g.id(), Dropped: g.IntN(2) == 1})
-		}
+	for _, f := range of.form.fields {
+		random[f](g, &r)
 	}
 	return r
 }
 
-// service fills in the kinds that serve keys, policies and webhooks.
-func (g source) service(r *Record) {
-	switch r.Kind {
-	case KeyChanged:
-		r.Created.Tier, r.Created.Scopes = g.text(20), ledger.Scopes(g.IntN(8))
-	case PolicyDeployed:
-		r.Epoch = g.Uint64()
-		r.Deployed = &DeployEffect{
-			Operator: g.hash(), PolicyHash: g.hash(), PolicyVersion: g.text(20), Machine: g.Uint32(), Rollback: g.IntN(2) == 1,
-			Text: []byte("t" + g.text(2000)), Program: []byte("p" + g.text(2000)),
-		}
+// random fills in a field, of each that forms have.
+var random = map[*field]func(source, *Record){
+	decision:   source.decision,
+	about:      func(g source, r *Record) { r.Event.Subject = g.subject() },
+	advances:   source.counters,
+	holdEffect: source.hold,
+	monthUsage: func(g source, r *Record) {
 		if g.IntN(2) == 1 {
-			r.Deployed.Activation = &ledger.Activation{ID: g.hash(), Expires: g.Int64N(ledger.MaxTime)}
+			r.Usage = ledger.Usage{Month: 1 + g.Uint32N(1<<31), Count: g.Uint64()}
 		}
-		if g.IntN(2) == 1 {
-			r.Deployed.Named, r.Deployed.Serial = g.IntN(2) == 1, g.Uint64N(300)
+	},
+	outbox: func(g source, r *Record) {
+		for range g.IntN(4) {
+			r.Outbox = append(r.Outbox, OutboxEffect{Webhook: g.id(), Dropped: g.IntN(2) == 1})
 		}
-	case ClockSet:
-		r.Key = ledger.ID{}
-	case DefaultBound:
-		r.Key = ledger.ID{}
+	},
+	replayOf: source.replay,
+	maybeReplay: func(g source, r *Record) {
+		if g.IntN(3) == 0 {
+			g.replay(r)
+		}
+	},
+	createdKey: func(g source, r *Record) {
+		r.Created = ledger.Key{
+			ID: r.Key, Hash: g.hash(), Email: g.text(ledger.MaxKeyText), Environment: g.text(20), Tier: g.text(20),
+			Scopes: ledger.Scopes(g.IntN(8)), Shim: g.IntN(2) == 1, Created: r.Now, Epoch: g.Uint64(),
+		}
+	},
+	owner: func(g source, r *Record) {
+		r.Created.Operator, r.Created.Organization = g.hash(), g.text(ledger.MaxKeyText)
+	},
+	tier:       func(g source, r *Record) { r.Created.Tier = g.text(20) },
+	scopes:     func(g source, r *Record) { r.Created.Scopes = ledger.Scopes(g.IntN(8)) },
+	epoch:      func(g source, r *Record) { r.Epoch = g.Uint64N(300) },
+	deployment: source.deployment,
+	names:      func(g source, r *Record) { r.Deployed.Named, r.Deployed.Serial = g.IntN(2) == 1, g.Uint64N(300) },
+	defaultPolicy: func(g source, r *Record) {
 		r.Default = &DefaultEffect{PolicyHash: g.hash(), Rollback: g.IntN(2) == 1, Serial: g.Uint64N(300), Named: g.IntN(2) == 1}
 		for range g.IntN(3) {
 			r.Default.Named, r.Default.Keys = true, append(r.Default.Keys, g.id())
 		}
-	case AttestationUsed:
-		r.Token, r.Expires, r.Event = g.id(), g.Int64N(ledger.MaxTime), g.what()
-	case HoldExpired:
-		r.Hold.ID = g.id()
-	case Malformed:
-		r.Plan, r.Ending.Code, r.Event = g.id(), errcode.Code(g.text(40)), g.what()
-	case WebhookCreated:
+	},
+	holdID: func(g source, r *Record) { r.Hold.ID = g.id() },
+	resolution: func(g source, r *Record) {
+		r.Hold.State = []ledger.HoldState{ledger.HoldAllowed, ledger.HoldRefused}[g.IntN(2)]
+	},
+	signedAt:    func(g source, r *Record) { r.Resolved = g.Int64N(ledger.MaxTime) },
+	signature:   func(g source, r *Record) { copy(r.Signature[:], g.text(64)) },
+	token:       func(g source, r *Record) { r.Token = g.id() },
+	tokenExpiry: func(g source, r *Record) { r.Expires = g.Int64N(ledger.MaxTime) },
+	planID:      func(g source, r *Record) { r.Plan = g.id() },
+	code:        func(g source, r *Record) { r.Ending.Code = errcode.Code(g.text(40)) },
+	request:     func(g source, r *Record) { r.Event = g.what() },
+	webhook: func(g source, r *Record) {
 		r.Webhook = &ledger.Webhook{
 			ID: g.id(), Key: r.Key, URL: g.text(ledger.MaxWebhookURL), Topics: ledger.Topics(g.IntN(64)),
 			Secret: []byte("s" + g.text(ledger.MaxWebhookSecret-1)), Created: g.Int64N(ledger.MaxTime),
 		}
-	case PinsChanged:
-		g.pins(r)
-	case WebhookRemoved, WebhookEnabled:
-		r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key}
-	case DeliverySettled:
-		r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key}
+	},
+	webhookID: func(g source, r *Record) { r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key} },
+	settlement: func(g source, r *Record) {
 		r.Settled = SettleEffect{LSN: g.Uint64(), Action: SettleAction(1 + g.IntN(4))}
 		if r.Settled.Action == DeliveryAgain {
 			r.Settled.Attempts, r.Settled.Next = g.Uint32(), g.Int64N(ledger.MaxTime)
 		}
+	},
+	pinsEffect: source.pins,
+}
+
+func (g source) replay(r *Record) {
+	r.Replay = &ledger.Replay{ID: g.hash(), Nonce: g.text(ledger.MaxNonce), Expires: g.Int64N(ledger.MaxTime), Claims: []byte("{" + g.text(200))}
+}
+
+func (g source) deployment(r *Record) {
+	r.Deployed = &DeployEffect{
+		Operator: g.hash(), PolicyHash: g.hash(), PolicyVersion: g.text(20), Machine: g.Uint32(), Rollback: g.IntN(2) == 1,
+		Text: []byte("t" + g.text(2000)), Program: []byte("p" + g.text(2000)),
+	}
+	if g.IntN(2) == 1 {
+		r.Deployed.Activation = &ledger.Activation{ID: g.hash(), Expires: g.Int64N(ledger.MaxTime)}
 	}
 }
 
@@ -158,19 +169,18 @@ func (g source) subject() (s subject.Subject) {
 	return s
 }
 
-func (g source) event(r *Record) {
+func (g source) decision(r *Record) {
 	r.Plan = g.id()
 	r.Result = ledger.Passed + ledger.Result(g.IntN(5))
 	r.Ending = ledger.Ending{Decision: ledger.Allowed + ledger.Decision(g.IntN(3)), Code: errcode.Code(g.text(40)), Rule: g.text(ledger.MaxRule)}
 	r.Observed = g.IntN(2) == 1
 	r.Event = g.what()
-	if g.IntN(2) == 1 {
-		r.Event.Subject = g.subject()
-	}
-	if r.Kind == TestRun {
+	if r.Kind == ledger.Simulated {
 		r.Ending.Decision = ledger.TestRun
-		return
 	}
+}
+
+func (g source) counters(r *Record) {
 	for range g.IntN(4) {
 		c := ledger.Counter{Limit: g.text(60), Window: ledger.Hour + ledger.Window(g.IntN(3)), Group: g.text(ledger.MaxGroupText)}
 		r.Counters = append(r.Counters, CounterEffect{Counter: c, Value: g.amount()})
@@ -180,6 +190,9 @@ func (g source) event(r *Record) {
 	if len(r.Counters) > 0 && g.IntN(2) == 1 {
 		r.Forgets = g.Uint64()
 	}
+}
+
+func (g source) hold(r *Record) {
 	r.Hold.Action = HoldAction(g.IntN(4))
 	if r.Hold.Action != NoHold {
 		r.Hold.ID = g.id()
@@ -193,9 +206,6 @@ func (g source) event(r *Record) {
 			r.Hold.Fee = ledger.Fee{Declared: true, Amount: g.amount()}
 		}
 	}
-	if g.IntN(2) == 1 {
-		r.Usage = ledger.Usage{Month: 1 + g.Uint32N(1<<31), Count: g.Uint64()}
-	}
 }
 
 func TestRecordRoundTrip(t *testing.T) {
@@ -204,6 +214,9 @@ func TestRecordRoundTrip(t *testing.T) {
 	properties.Property("decoding gives back what was encoded, and nothing shorter or longer decodes", prop.ForAll(func(n uint64) string {
 		want := randomRecord(n)
 		data := string(want.Append(nil))
+		if most := want.form().most(); len(data) > most {
+			return fmt.Sprintf("%d bytes, of at most %d", len(data), most)
+		}
 		if err := got.Decode(data); err != nil {
 			return err.Error()
 		}
@@ -308,7 +321,7 @@ func TestDecodeRefusesPins(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for n := range uint64(40) {
+	for n := range uint64(100) { // each form several times
 		r := randomRecord(n)
 		f.Add(r.Append(nil))
 	}
@@ -340,7 +353,7 @@ func FuzzApply(f *testing.F) {
 			if r.Decode(string(data)) != nil {
 				return
 			}
-			if r.Kind != KeyCreated {
+			if r.Kind != ledger.KeyCreated {
 				r.Key = key.ID
 			}
 			if s.Apply(uint64(2+i), &r) != nil {

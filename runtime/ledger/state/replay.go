@@ -91,7 +91,7 @@ func (s *State) applyReplay(k *keyState, lsn uint64, r *Record) error {
 
 // Replayed fills in the decision that r records. It reports whether r is one of the key that can be replayed.
 func (r *Record) Replayed(key ledger.ID, d *ledger.ReplayedDecision) bool {
-	if r.Kind != Decision || r.Key != key || r.Replay == nil {
+	if r.Kind != ledger.Decided || r.Key != key || r.Replay == nil {
 		return false
 	}
 	*d = ledger.ReplayedDecision{Result: r.Result, Ending: r.Ending, Observed: r.Observed, Now: r.Now, Replay: *r.Replay}

@@ -19,7 +19,7 @@ type crowd struct {
 func newCrowd(t testing.TB, groups int) *crowd {
 	c := &crowd{TB: t, s: New(Secret{1, 2}), now: 100 * day}
 	c.s.SetMaxGroups(groups)
-	c.apply(Record{Kind: KeyCreated, Key: ledger.ID{1}, Created: ledger.Key{ID: ledger.ID{1}, Epoch: 1}})
+	c.apply(Record{Kind: ledger.KeyCreated, Key: ledger.ID{1}, Created: ledger.Key{ID: ledger.ID{1}, Epoch: 1}})
 	return c
 }
 
@@ -68,7 +68,7 @@ func TestGroupsOfOldRecords(t *testing.T) {
 	for _, group := range []string{"a", "b"} {
 		counter := ledger.Counter{Limit: "n", Window: ledger.Task, Group: group}
 		c.apply(Record{
-			Kind: Decision, Key: ledger.ID{1}, Now: c.now, Result: ledger.Passed, Ending: ledger.Ending{Decision: ledger.Allowed},
+			Kind: ledger.Decided, Key: ledger.ID{1}, Now: c.now, Result: ledger.Passed, Ending: ledger.Ending{Decision: ledger.Allowed},
 			Counters: []CounterEffect{{Counter: counter, Value: amount.FromUint64(3)}},
 		})
 	}
@@ -95,7 +95,7 @@ func TestRoomAfterClock(t *testing.T) {
 		t.Fatal(got)
 	}
 	c.now -= hour / 3
-	c.apply(Record{Kind: ClockSet, Now: c.now})
+	c.apply(Record{Kind: ledger.ClockSet, Now: c.now})
 	for _, want := range []struct {
 		after  int64
 		result ledger.Result

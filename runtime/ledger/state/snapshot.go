@@ -227,7 +227,7 @@ func (s *State) readKey(d *decoder) {
 	r := Record{}
 	d.copy(r.Key[:])
 	k := &keyState{created: d.uvarint()}
-	r.decodeKey(d)
+	r.readKey(d)
 	k.key = r.Created
 	d.copy(k.key.Operator[:])
 	k.key.Organization = d.text(ledger.MaxKeyText)
@@ -239,7 +239,7 @@ func (s *State) readKey(d *decoder) {
 	k.counters.readSnapshot(d)
 	k.holds.readSnapshot(d)
 	for range d.count() {
-		r.decodeUsage(d)
+		r.readUsage(d)
 		k.usage = append(k.usage, r.Usage)
 	}
 	for range d.count() {
@@ -264,9 +264,8 @@ func readDeployment(d *decoder) (v ledger.DeploymentView) {
 }
 
 func readDefault(d *decoder) boundDefault {
-	var e DefaultEffect
 	lsn, at := d.uvarint(), d.moment()
-	e.decode(d)
+	e := readDefaultEffect(d)
 	return boundDefault{ledger.DefaultPolicy{At: at, PolicyHash: e.PolicyHash, Serial: e.Serial, Named: e.Named, Keys: e.Keys}, lsn}
 }
 
@@ -316,9 +315,7 @@ func (t *holdTable) readSnapshot(d *decoder) {
 func (s *State) readHooks(k *keyState, d *decoder) {
 	k.hooks = &hookTable{}
 	for range d.count() {
-		r := Record{Key: k.key.ID}
-		r.decodeWebhook(d)
-		h := &hook{Webhook: *r.Webhook}
+		h := &hook{Webhook: *readWebhook(d, k.key.ID)}
 		h.URL = strings.Clone(h.URL)
 		h.Disabled, h.Dropped = d.moment(), d.uvarint()
 		n := d.count()

@@ -116,69 +116,32 @@ func (s *State) Apply(lsn uint64, r *Record) error {
 }
 
 func (s *State) apply(lsn uint64, r *Record) error {
-	if r.Kind == KeyCreated {
-		return s.applyKeyCreated(lsn, r)
-	}
-	if r.Kind == DefaultBound {
-		return s.applyDefault(lsn, r)
-	}
-	if r.Kind == ClockSet {
-		return s.applyClock(lsn, r)
-	}
-	k := s.keys[r.Key]
-	if k == nil {
+	kind, k := &kinds[r.Kind], s.keys[r.Key]
+	switch {
+	case len(kind.forms) == 0:
+		return fmt.Errorf("unknown kind")
+	case kind.of == noKey && r.Key != (ledger.ID{}):
+		return fmt.Errorf("a record about the whole store that names a key")
+	case kind.of == existingKey && k == nil:
 		return fmt.Errorf("the key does not exist")
+	case kind.live && k.key.Revoked != 0:
+		return fmt.Errorf("the key was revoked before")
 	}
-	switch r.Kind {
-	case TestRun, Malformed:
+	if kind.of == existingKey && !kind.timeless {
+		if r.Now < k.now {
+			return fmt.Errorf("its time %d is before the key's, %d", r.Now, k.now)
+		}
+		k.now, k.lsn = r.Now, lsn
+	}
+	if kind.apply != nil {
+		if err := kind.apply(s, k, lsn, r); err != nil {
+			return err
+		}
+	}
+	if len(r.Outbox) == 0 {
 		return nil
-	case DeliverySettled:
-		return s.applySettled(k, lsn, r)
-	}
-	if r.Now < k.now {
-		return fmt.Errorf("its time %d is before the key's, %d", r.Now, k.now)
-	}
-	k.now, k.lsn = r.Now, lsn
-	if err := s.applyTo(k, lsn, r); err != nil || len(r.Outbox) == 0 {
-		return err
 	}
 	return s.applyOutbox(k, lsn, r)
-}
-
-// applyTo makes the effects of r on a key so, but for its outbox.
-func (s *State) applyTo(k *keyState, lsn uint64, r *Record) error {
-	switch r.Kind {
-	case Decision:
-		if k.key.Revoked != 0 {
-			return fmt.Errorf("the key was revoked before")
-		}
-		return s.applyDecision(k, lsn, r)
-	case KeyRevoked:
-		return k.applyRevoked(r)
-	case KeyChanged:
-		return k.applyChanged(r)
-	case HoldResolved:
-		s.expiring.remove(holdRef{r.Key, r.Hold.ID})
-		return k.holds.resolve(r)
-	case HoldExpired:
-		return s.applyExpired(k, r)
-	case PolicyDeployed:
-		return s.applyDeployed(k, lsn, r)
-	case AttestationUsed:
-		if k.key.Revoked != 0 {
-			return fmt.Errorf("the key was revoked before")
-		}
-		return s.tokens.add(r.Token, r.Expires, r.Now)
-	case WebhookCreated:
-		return k.applyHook(r)
-	case WebhookRemoved:
-		return s.applyUnhook(k, r)
-	case WebhookEnabled:
-		return k.applyEnabled(r)
-	case PinsChanged:
-		return k.applyPins(lsn, r)
-	}
-	return fmt.Errorf("unknown kind")
 }
 
 func (s *State) applyDecision(k *keyState, lsn uint64, r *Record) error {

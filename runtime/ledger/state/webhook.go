@@ -38,11 +38,12 @@ func (t *hookTable) find(id ledger.ID) *hook {
 	return nil
 }
 
-// tell fills in who is told of r, an event of a topic.
-func (k *keyState) tell(topic ledger.Topics, r *Record) {
-	if k.hooks == nil || topic == 0 {
+// tell fills in who is told of r.
+func (k *keyState) tell(r *Record) {
+	if k.hooks == nil {
 		return
 	}
+	topic := r.topic()
 	waiting := k.hooks.waiting
 	for _, h := range k.hooks.list {
 		if h.Topics&topic == 0 || h.Disabled != 0 {
@@ -61,23 +62,8 @@ func (h *hook) room(waiting int) bool {
 	return waiting < ledger.MaxOutbox || len(h.queue) < ledger.OutboxShare
 }
 
-// topic returns what r is to webhooks, 0 where it is nothing.
-func (r *Record) topic() ledger.Topics {
-	switch r.Kind {
-	case Decision:
-		return topicOf(r.Ending.Decision)
-	case HoldResolved:
-		return ledger.TopicHoldResolved
-	case HoldExpired:
-		return ledger.TopicHoldExpired
-	case PolicyDeployed:
-		return ledger.PolicyDeployed
-	}
-	return 0
-}
-
-func topicOf(d ledger.Decision) ledger.Topics {
-	switch d {
+func (r *Record) decisionTopic() ledger.Topics {
+	switch r.Ending.Decision {
 	case ledger.Allowed:
 		return ledger.IntentAllowed
 	case ledger.Denied:
@@ -135,15 +121,15 @@ func (s *State) CreateWebhook(w *ledger.Webhook, r *Record) error {
 	case k.hooks != nil && len(k.hooks.list) >= ledger.MaxWebhooks:
 		return fmt.Errorf("%w: a key has at most %d webhooks", ledger.ErrTooMany, ledger.MaxWebhooks)
 	}
-	r.Kind, r.Key, r.Now, r.Webhook = WebhookCreated, w.Key, max(k.now, w.Created), w
+	r.Kind, r.Key, r.Now, r.Webhook = ledger.WebhookCreated, w.Key, max(k.now, w.Created), w
 	return nil
 }
 
-func (k *keyState) applyHook(r *Record) error {
+func (s *State) applyHook(k *keyState, _ uint64, r *Record) error {
 	if k.hooks == nil {
 		k.hooks = &hookTable{}
 	}
-	if k.key.Revoked != 0 || k.hooks.find(r.Webhook.ID) != nil || len(k.hooks.list) >= ledger.MaxWebhooks {
+	if k.hooks.find(r.Webhook.ID) != nil || len(k.hooks.list) >= ledger.MaxWebhooks {
 		return fmt.Errorf("webhook %s exists already, or is one too many", r.Webhook.ID)
 	}
 	h := &hook{Webhook: *r.Webhook}
@@ -154,27 +140,27 @@ func (k *keyState) applyHook(r *Record) error {
 
 // RemoveWebhook fills in the record of a webhook's removal, or returns why there is none.
 func (s *State) RemoveWebhook(key, id ledger.ID, at int64, r *Record) error {
-	_, _, err := s.changeHook(WebhookRemoved, key, id, at, r)
+	_, _, err := s.changeHook(ledger.WebhookRemoved, key, id, at, r)
 	return err
 }
 
-// EnableWebhook fills in the record of a webhook's being enabled again, or returns why there is none. r.Kind is None where
+// EnableWebhook fills in the record of a webhook's being enabled again, or returns why there is none. r.Kind is NoRecord where
 // it was not disabled.
 func (s *State) EnableWebhook(key, id ledger.ID, at int64, r *Record) error {
-	k, h, err := s.changeHook(WebhookEnabled, key, id, at, r)
+	k, h, err := s.changeHook(ledger.WebhookEnabled, key, id, at, r)
 	switch {
 	case err != nil:
 		return err
 	case k.key.Revoked != 0:
 		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, key)
 	case h.Disabled == 0:
-		r.Kind = None
+		r.Kind = ledger.NoRecord
 	}
 	return nil
 }
 
 // changeHook fills in the record of a change of one webhook, which names it alone.
-func (s *State) changeHook(kind Kind, key, id ledger.ID, at int64, r *Record) (*keyState, *hook, error) {
+func (s *State) changeHook(kind ledger.Kind, key, id ledger.ID, at int64, r *Record) (*keyState, *hook, error) {
 	r.reset()
 	if at < 0 || at > ledger.MaxTime {
 		return nil, nil, fmt.Errorf("%w: a webhook changes at the time %d: use Unix nanoseconds", ledger.ErrInvalid, at)
@@ -187,16 +173,16 @@ func (s *State) changeHook(kind Kind, key, id ledger.ID, at int64, r *Record) (*
 	return k, k.hooks.find(id), nil
 }
 
-func (k *keyState) applyEnabled(r *Record) error {
+func (s *State) applyEnabled(k *keyState, _ uint64, r *Record) error {
 	h := k.hooks.find(r.Webhook.ID)
-	if h == nil || h.Disabled == 0 || k.key.Revoked != 0 {
+	if h == nil || h.Disabled == 0 {
 		return fmt.Errorf("webhook %s does not exist, or is not disabled", r.Webhook.ID)
 	}
 	h.Disabled = 0
 	return nil
 }
 
-func (s *State) applyUnhook(k *keyState, r *Record) error {
+func (s *State) applyUnhook(k *keyState, _ uint64, r *Record) error {
 	h := k.hooks.find(r.Webhook.ID)
 	if h == nil {
 		return fmt.Errorf("webhook %s does not exist", r.Webhook.ID)
@@ -270,7 +256,7 @@ func (s *State) Delivery(w Waiting) ledger.Delivery {
 	return d
 }
 
-// SettleDelivery fills in the record of what came of an attempt; r.Kind is None where the delivery does not wait any
+// SettleDelivery fills in the record of what came of an attempt; r.Kind is NoRecord where the delivery does not wait any
 // more.
 func (s *State) SettleDelivery(q *ledger.DeliveryResult, r *Record) error {
 	r.reset()
@@ -289,7 +275,7 @@ func (s *State) SettleDelivery(q *ledger.DeliveryResult, r *Record) error {
 	if !ok {
 		return nil
 	}
-	r.Kind, r.Key, r.Now, r.Webhook = DeliverySettled, q.Key, q.At, &ledger.Webhook{ID: q.Webhook, Key: q.Key}
+	r.Kind, r.Key, r.Now, r.Webhook = ledger.DeliverySettled, q.Key, q.At, &ledger.Webhook{ID: q.Webhook, Key: q.Key}
 	r.Settled = SettleEffect{LSN: q.LSN, Action: DeliveryGivenUp}
 	switch {
 	case q.Disable:

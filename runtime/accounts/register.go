@@ -1,11 +1,14 @@
-package authority
+package accounts
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
+	"bailiff/runtime/strictjson"
 	"bailiff/vm/errcode"
 )
 
@@ -20,22 +23,22 @@ type RegisteredKey struct {
 
 // Register issues an API key to whoever asks: of the smallest plan, with the scopes that the service gives. It needs a
 // policy before it can authorize anything.
-func (a *Authority) Register(ctx context.Context, body []byte) (*RegisteredKey, *Failure) {
+func (a *Accounts) Register(ctx context.Context, body []byte) (*RegisteredKey, *service.Failure) {
 	if !a.Hosted {
-		return nil, failure(errcode.RegistrationClosed, "this service is self-hosted: its operator makes API keys with `bailiff keys create`")
+		return nil, service.Fail(errcode.RegistrationClosed, "this service is self-hosted: its operator makes API keys with `bailiff keys create`")
 	}
 	key := ledger.Key{
 		Environment: a.Environment, Tier: planDeveloper, Scopes: ledger.ScopeAuthorize | ledger.ScopeDeploy, Created: a.Clock().UnixNano(),
 	}
-	fault := readBody(body,
-		text("email", true, maxEmail, &key.Email),
-		text("organization", false, ledger.MaxKeyText, &key.Organization),
+	fault := service.ReadBody(body,
+		strictjson.Text("email", true, maxEmail, &key.Email),
+		strictjson.Text("organization", false, ledger.MaxKeyText, &key.Organization),
 	)
 	if fault == nil && !isEmail(key.Email) {
-		fault = failure(errcode.ValidationSchema, fmt.Sprintf("email: %+.64q is no e-mail address", key.Email))
+		fault = service.Fail(errcode.ValidationSchema, fmt.Sprintf("email: %+.64q is no e-mail address", key.Email))
 	}
 	if fault == nil && !isPlain(key.Organization) {
-		fault = failure(errcode.ValidationSchema, "organization has a character that can't be shown")
+		fault = service.Fail(errcode.ValidationSchema, "organization has a character that can't be shown")
 	}
 	if fault != nil {
 		return nil, fault
@@ -43,10 +46,10 @@ func (a *Authority) Register(ctx context.Context, body []byte) (*RegisteredKey, 
 	secret, err := mint(a.Random, keyPrefix, &key)
 	if err != nil {
 		a.Log.Error("a key could not be made", "error", err)
-		return nil, noRandomness()
+		return nil, service.NoRandomness()
 	}
 	if err := a.Ledger.CreateKey(ctx, key); err != nil {
-		return nil, a.storeFault("a key could not be registered", err)
+		return nil, a.StoreFault("a key could not be registered", err)
 	}
-	return &RegisteredKey{APIKey: secret, ID: key.ID.String(), Scopes: key.Scopes.Names(), Plan: key.Tier, CreatedAt: moment(key.Created)}, nil
+	return &RegisteredKey{APIKey: secret, ID: key.ID.String(), Scopes: key.Scopes.Names(), Plan: key.Tier, CreatedAt: clock.Moment(key.Created)}, nil
 }

@@ -1,4 +1,4 @@
-package authority
+package holds
 
 import (
 	"context"
@@ -6,20 +6,22 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
+	"bailiff/runtime/turns"
 )
 
 const (
-	// MaxHoldWait is the longest that one request waits for a hold.
-	MaxHoldWait = 30 * time.Second
-	// MaxHoldWaits is how many requests wait for holds at once, unless Config.HoldWaits says otherwise; and a quarter of
+	// MaxWait is the longest that one request waits for a hold.
+	MaxWait = 30 * time.Second
+	// MaxWaits is how many requests wait for holds at once, unless New is told otherwise; and a quarter of
 	// them are the most of one key. Whoever finds no room gets the hold as it is.
-	MaxHoldWaits = 4096
+	MaxWaits = 4096
 )
 
 // holdWaits wakes the requests that wait for holds. A hold has one entry, however many wait for it.
 type holdWaits struct {
 	most  int // in all
-	watch *watch
+	watch *turns.Watch
 	mu    sync.Mutex
 	count int
 	byKey map[ledger.ID]int
@@ -34,9 +36,9 @@ type holdWait struct {
 	at       int64
 }
 
-func newHoldWaits(most int, w *watch) *holdWaits {
+func newHoldWaits(most int, w *turns.Watch) *holdWaits {
 	if most <= 0 {
-		most = MaxHoldWaits
+		most = MaxWaits
 	}
 	return &holdWaits{most: most, watch: w, byKey: map[ledger.ID]int{}, holds: map[ledger.ID]*holdWait{}}
 }
@@ -46,7 +48,7 @@ func (h *holdWaits) add(key, hold ledger.ID) (w *holdWait, leave func(), ok bool
 	h.mu.Lock()
 	if h.count >= h.most || h.byKey[key] >= max(1, h.most/4) {
 		h.mu.Unlock()
-		h.watch.exceeded()
+		h.watch.Exceeded()
 		return nil, nil, false
 	}
 	h.count++
@@ -59,7 +61,7 @@ func (h *holdWaits) add(key, hold ledger.ID) (w *holdWait, leave func(), ok bool
 	w.waiters++
 	count := h.count
 	h.mu.Unlock()
-	h.watch.use(count, h.most)
+	h.watch.Use(count, h.most)
 	return w, func() { h.leave(key, hold, w) }, true
 }
 
@@ -93,11 +95,14 @@ func (h *holdWaits) waiting() int {
 	return h.count
 }
 
+// Waiting returns how many requests wait for holds.
+func (a *Holds) Waiting() int { return a.waits.waiting() }
+
 // WaitHold is Hold that waits, at most MaxHoldWait, for the hold to be resolved. It reads the hold once. Where the wait or ctx
 // ends before, or too many wait already, the hold is PENDING; where the hold expires meanwhile it is not found.
-func (a *Authority) WaitHold(ctx context.Context, key *ledger.Key, id string, wait time.Duration) (*HoldRead, *Failure) {
+func (a *Holds) WaitHold(ctx context.Context, key *ledger.Key, id string, wait time.Duration) (*View, *service.Failure) {
 	parsed, _ := ledger.ParseID(id) // as Hold has it
-	waiter, leave, ok := a.holdWaits.add(key.ID, parsed)
+	waiter, leave, ok := a.waits.add(key.ID, parsed)
 	if !ok {
 		return a.Hold(ctx, key, id)
 	}
@@ -115,9 +120,9 @@ func (a *Authority) WaitHold(ctx context.Context, key *ledger.Key, id string, wa
 }
 
 // awaitHold waits, and puts what has become of the hold into it.
-func (a *Authority) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger.Hold, waiter *holdWait, wait time.Duration) *Failure {
+func (a *Holds) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger.Hold, waiter *holdWait, wait time.Duration) *service.Failure {
 	left := time.Duration(hold.Expires - a.Clock().UnixNano())
-	timer := time.NewTimer(min(wait, MaxHoldWait, left))
+	timer := time.NewTimer(min(wait, MaxWait, left))
 	defer timer.Stop()
 	select {
 	case <-waiter.resolved:
@@ -127,10 +132,10 @@ func (a *Authority) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger
 	}
 	// What was true when the wait began may not be any more.
 	if now, found := a.Ledger.LookupKeyID(key.ID); !found || now.Revoked != 0 {
-		return badKey()
+		return service.BadKey()
 	}
 	if err := a.Ledger.Health(); err != nil {
-		return a.storeFault("a hold can't be read: uses can't be metered", err)
+		return a.StoreFault("a hold can't be read: uses can't be metered", err)
 	}
 	if a.Clock().UnixNano() >= hold.Expires {
 		return a.holdFault(ledger.ErrNotFound)

@@ -1,4 +1,4 @@
-package authority
+package accounts
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -24,15 +25,15 @@ const (
 // Authenticate finds the key that a bearer token is, and checks that it is good here and has the scopes. A malformed
 // key, an unknown and a revoked one take the same way to the same answer, so that nobody learns which it was. In the
 // test environment a live key that is used for the first time is looked up in production.
-func (a *Authority) Authenticate(token []byte, scopes ledger.Scopes) (*ledger.Key, *Failure) {
-	if a.Environment == Production && bytes.HasPrefix(token, []byte(testKeyPrefix)) {
-		return nil, failure(errcode.APIKeyWrongEnv, "this is a key of the test environment; use a production key here")
+func (a *Accounts) Authenticate(token []byte, scopes ledger.Scopes) (*ledger.Key, *service.Failure) {
+	if a.Environment == service.Production && bytes.HasPrefix(token, []byte(testKeyPrefix)) {
+		return nil, service.Fail(errcode.APIKeyWrongEnv, "this is a key of the test environment; use a production key here")
 	}
 	hash := sha256.Sum256(token)
 	key, found := a.Ledger.LookupKey(hash)
-	if a.Mirror != nil && (!found && isLive(token) || found && unfinished(key)) {
-		var fault *Failure
-		if key, fault = a.mirror(hash, key); fault != nil {
+	if a.Sync != nil && (!found && isLive(token) || found && unfinished(key)) {
+		var fault *service.Failure
+		if key, fault = a.Sync.Sync(hash, key); fault != nil {
 			return nil, fault
 		}
 		found = key != nil
@@ -41,21 +42,29 @@ func (a *Authority) Authenticate(token []byte, scopes ledger.Scopes) (*ledger.Ke
 }
 
 // admit checks that a key is good here and has the scopes.
-func (a *Authority) admit(key *ledger.Key, found bool, scopes ledger.Scopes) (*ledger.Key, *Failure) {
+func (a *Accounts) admit(key *ledger.Key, found bool, scopes ledger.Scopes) (*ledger.Key, *service.Failure) {
 	switch {
 	case !found || key.Revoked != 0:
-		return nil, badKey()
+		return nil, service.BadKey()
 	case key.Environment != a.Environment:
-		return nil, failure(errcode.APIKeyWrongEnv, "the API key belongs to the environment "+key.Environment)
+		return nil, service.Fail(errcode.APIKeyWrongEnv, "the API key belongs to the environment "+key.Environment)
 	case !key.Scopes.Has(scopes):
-		return nil, failure(errcode.APIKeyScope, "the API key lacks the scope "+scopes.String())
+		return nil, service.Fail(errcode.APIKeyScope, "the API key lacks the scope "+scopes.String())
 	}
 	return key, nil
 }
 
-// badKey is the one answer to keys that are not good.
-func badKey() *Failure {
-	return failure(errcode.APIKeyInvalid, "the API key is malformed, unknown or revoked; it starts with "+keyPrefix)
+// ReadmitKey returns the key of an id as it is now, under the rules by which [Accounts.Authenticate] admits it. A session
+// that began with a key calls it for every request, so that it ends with the key.
+func (a *Accounts) ReadmitKey(id ledger.ID, scopes ledger.Scopes) (*ledger.Key, *service.Failure) {
+	key, found := a.Ledger.LookupKeyID(id)
+	return a.admit(key, found, scopes)
+}
+
+// unfinished reports whether a mirrored key still lacks the policy that it came with: the service ended between the two.
+// No other key is pinned and has no policy.
+func unfinished(key *ledger.Key) bool {
+	return key.Revoked == 0 && key.Operator != [32]byte{} && key.PolicyHash == [32]byte{}
 }
 
 // isLive reports whether a token has the form of a production key.

@@ -1,11 +1,13 @@
-package authority
+package accounts
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 )
 
 // UsageView is what a key has used in a month, and what that costs by the plan that it has now. Amounts are USD with three
@@ -30,7 +32,7 @@ const monthForm = "2006-01"
 // Usage returns for each key that there was in a month ("2026-11"; "" is the current one, UTC) what it used and what it
 // would be billed. Only a hosted production service bills; elsewhere everything costs nothing. An error that wraps
 // ledger.ErrInvalid says that the month is none.
-func (a *Admin) Usage(ctx context.Context, month string) ([]UsageView, error) {
+func (a *Accounts) Usage(ctx context.Context, month string) ([]UsageView, error) {
 	start := a.Clock().UTC()
 	if month != "" {
 		var err error
@@ -59,13 +61,13 @@ func (a *Admin) Usage(ctx context.Context, month string) ([]UsageView, error) {
 func existed(key *ledger.Key, month time.Time) bool {
 	from := time.Date(month.Year(), month.Month(), 1, 0, 0, 0, 0, time.UTC)
 	to := from.AddDate(0, 1, 0)
-	return moment(key.Created).Before(to) && (key.Revoked == 0 || !moment(key.Revoked).Before(from))
+	return clock.Moment(key.Created).Before(to) && (key.Revoked == 0 || !clock.Moment(key.Revoked).Before(from))
 }
 
 // bill is what a key's use in a month comes to.
-func (a *Admin) bill(key *ledger.Key, used []ledger.Usage, month time.Time) UsageView {
+func (a *Accounts) bill(key *ledger.Key, used []ledger.Usage, month time.Time) UsageView {
 	p := planOf(key)
-	if !a.Hosted || key.Environment != Production {
+	if !a.Hosted || key.Environment != service.Production {
 		p = plan{name: p.name}
 	}
 	view := UsageView{

@@ -1,4 +1,4 @@
-package authority
+package accounts
 
 import (
 	"context"
@@ -9,7 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
+	"bailiff/runtime/strictjson"
 	"bailiff/runtime/webhook"
 	"bailiff/vm/errcode"
 )
@@ -26,19 +29,19 @@ type WebhookView struct {
 
 // CreateWebhook registers a receiver. The plan is looked at before the scope, so that an account learns first what it
 // would have to pay for; a caller authenticates for no scope.
-func (a *Authority) CreateWebhook(ctx context.Context, key *ledger.Key, body []byte) (*WebhookView, *Failure) {
+func (a *Accounts) CreateWebhook(ctx context.Context, key *ledger.Key, body []byte) (*WebhookView, *service.Failure) {
 	switch p := planOf(key); {
 	case !p.webhooks:
-		return nil, failure(errcode.TierInsufficient, "webhooks need the plan "+planGrowth+" or "+planEnterprise+"; the account has "+p.name)
+		return nil, service.Fail(errcode.TierInsufficient, "webhooks need the plan "+planGrowth+" or "+planEnterprise+"; the account has "+p.name)
 	case !key.Scopes.Has(ledger.ScopeWebhooks):
-		return nil, failure(errcode.APIKeyScope, "the API key lacks the scope "+ledger.ScopeWebhooks.String())
+		return nil, service.Fail(errcode.APIKeyScope, "the API key lacks the scope "+ledger.ScopeWebhooks.String())
 	}
 	hook := ledger.Webhook{Key: key.ID, Created: a.Clock().UnixNano()}
 	if fault := a.readWebhook(ctx, body, &hook); fault != nil {
 		return nil, fault
 	}
 	if _, err := io.ReadFull(a.Random, hook.ID[:]); err != nil {
-		return nil, noRandomness()
+		return nil, service.NoRandomness()
 	}
 	hook.ID = hook.ID.UUIDv4()
 	if err := a.Ledger.CreateWebhook(ctx, hook); err != nil {
@@ -50,32 +53,32 @@ func (a *Authority) CreateWebhook(ctx context.Context, key *ledger.Key, body []b
 }
 
 // readWebhook reads what is to be registered, and draws a secret where none is given.
-func (a *Authority) readWebhook(ctx context.Context, body []byte, hook *ledger.Webhook) *Failure {
-	fault := readBody(body,
-		text("url", true, ledger.MaxWebhookURL, &hook.URL),
-		list("events", true, func(value json.RawMessage) string { return readTopic(value, &hook.Topics) }),
-		member{"secret", false, func(value json.RawMessage) string { return readSecret(value, &hook.Secret) }},
+func (a *Accounts) readWebhook(ctx context.Context, body []byte, hook *ledger.Webhook) *service.Failure {
+	fault := service.ReadBody(body,
+		strictjson.Text("url", true, ledger.MaxWebhookURL, &hook.URL),
+		strictjson.List("events", true, func(value json.RawMessage) string { return readTopic(value, &hook.Topics) }),
+		strictjson.Member{Name: "secret", Read: func(value json.RawMessage) string { return readSecret(value, &hook.Secret) }},
 	)
 	switch {
 	case fault != nil:
 		return fault
 	case a.CheckURL == nil:
-		return failure(errcode.WebhookURL, "this service delivers no webhooks")
+		return service.Fail(errcode.WebhookURL, "this service delivers no webhooks")
 	}
 	if err := a.CheckURL(ctx, hook.URL); err != nil {
-		return failure(errcode.WebhookURL, "url: "+reason(err, webhook.ErrURL))
+		return service.Fail(errcode.WebhookURL, "url: "+service.Reason(err, webhook.ErrURL))
 	}
 	if hook.Secret == nil {
 		var err error
 		if _, hook.Secret, err = webhook.NewSecret(a.Random); err != nil {
-			return noRandomness()
+			return service.NoRandomness()
 		}
 	}
 	return nil
 }
 
 func readTopic(value json.RawMessage, topics *ledger.Topics) (problem string) {
-	name, problem := readText(value)
+	name, problem := strictjson.String(value)
 	if problem != "" {
 		return problem
 	}
@@ -92,26 +95,23 @@ func readTopic(value json.RawMessage, topics *ledger.Topics) (problem string) {
 
 // readSecret reads a secret that the client gives.
 func readSecret(value json.RawMessage, secret *[]byte) (problem string) {
-	wire, problem := readText(value)
+	wire, problem := strictjson.String(value)
 	if problem != "" {
 		return problem
 	}
 	raw, err := webhook.ParseSecret(wire)
 	if err != nil {
-		return "can't be used: " + reason(err, webhook.ErrSecret)
+		return "can't be used: " + service.Reason(err, webhook.ErrSecret)
 	}
 	*secret = raw
 	return ""
 }
 
-// reason is what an error says behind the name of its kind.
-func reason(err, kind error) string { return strings.TrimPrefix(err.Error(), kind.Error()+": ") }
-
 // Webhooks lists the receivers of a key, oldest first, without their secrets.
-func (a *Authority) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookView, *Failure) {
+func (a *Accounts) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookView, *service.Failure) {
 	hooks, err := a.Ledger.Webhooks(ctx, key.ID)
 	if err != nil {
-		return nil, a.storeFault("webhooks could not be read", err)
+		return nil, a.StoreFault("webhooks could not be read", err)
 	}
 	views := make([]WebhookView, len(hooks))
 	for i := range hooks {
@@ -121,35 +121,35 @@ func (a *Authority) Webhooks(ctx context.Context, key *ledger.Key) ([]WebhookVie
 }
 
 // RemoveWebhook removes a receiver of a key, and what waits to be delivered to it.
-func (a *Authority) RemoveWebhook(ctx context.Context, key *ledger.Key, id string) *Failure {
+func (a *Accounts) RemoveWebhook(ctx context.Context, key *ledger.Key, id string) *service.Failure {
 	return a.changeWebhook(ctx, key, id, a.Ledger.RemoveWebhook)
 }
 
 // EnableWebhook has a receiver that was disabled told again of what happens from now on.
-func (a *Authority) EnableWebhook(ctx context.Context, key *ledger.Key, id string) *Failure {
+func (a *Accounts) EnableWebhook(ctx context.Context, key *ledger.Key, id string) *service.Failure {
 	return a.changeWebhook(ctx, key, id, a.Ledger.EnableWebhook)
 }
 
 // changeWebhook does something to one webhook of a key.
-func (a *Authority) changeWebhook(ctx context.Context, key *ledger.Key, id string, change func(_ context.Context, key, id ledger.ID, at int64) error) *Failure {
+func (a *Accounts) changeWebhook(ctx context.Context, key *ledger.Key, id string, change func(_ context.Context, key, id ledger.ID, at int64) error) *service.Failure {
 	parsed, _ := ledger.ParseID(id) // the zero id names no webhook
 	err := change(ctx, key.ID, parsed, a.Clock().UnixNano())
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
-		return failure(errcode.NotFound, "the API key has no such webhook")
+		return service.Fail(errcode.NotFound, "the API key has no such webhook")
 	case err != nil:
 		return a.webhookFault(err)
 	}
 	return nil
 }
 
-func (a *Authority) webhookFault(err error) *Failure {
+func (a *Accounts) webhookFault(err error) *service.Failure {
 	if errors.Is(err, ledger.ErrTooMany) {
-		return failure(errcode.TooManyWebhooks, fmt.Sprintf("the API key has %d webhooks; remove one first", ledger.MaxWebhooks))
+		return service.Fail(errcode.TooManyWebhooks, fmt.Sprintf("the API key has %d webhooks; remove one first", ledger.MaxWebhooks))
 	}
-	return a.storeFault("a webhook could not be changed", err)
+	return a.StoreFault("a webhook could not be changed", err)
 }
 
 func viewWebhook(hook *ledger.Webhook) WebhookView {
-	return WebhookView{ID: hook.ID.String(), URL: hook.URL, Events: hook.Topics.Names(), CreatedAt: moment(hook.Created), Disabled: hook.Disabled != 0}
+	return WebhookView{ID: hook.ID.String(), URL: hook.URL, Events: hook.Topics.Names(), CreatedAt: clock.Moment(hook.Created), Disabled: hook.Disabled != 0}
 }

@@ -1,11 +1,13 @@
-package authority
+package accounts
 
 import (
 	"fmt"
 	"slices"
 	"time"
 
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -65,18 +67,18 @@ func (p *plan) scopes(had ledger.Scopes) ledger.Scopes {
 	return had &^ ledger.ScopeWebhooks
 }
 
-// quota is the number of ALLOWED decisions after which a key is refused for the rest of the month; 0 for none. Hosted
+// Quota is the number of ALLOWED decisions after which a key is refused for the rest of the month; 0 for none. Hosted
 // production alone has one (decisions, sections 1 and 3).
-func (a *Authority) quota(key *ledger.Key) uint64 {
-	if p := planOf(key); a.Hosted && a.Environment == Production && p.refuses {
+func (a *Accounts) Quota(key *ledger.Key) uint64 {
+	if p := planOf(key); a.Hosted && a.Environment == service.Production && p.refuses {
 		return p.included
 	}
 	return 0
 }
 
-// storage is how many bytes of texts and programs the deployments of a key may keep; 0 for no limit. Hosted services alone
+// Storage is how many bytes of texts and programs the deployments of a key may keep; 0 for no limit. Hosted services alone
 // have one (decisions, section 8).
-func (a *Authority) storage(key *ledger.Key) uint64 {
+func (a *Accounts) Storage(key *ledger.Key) uint64 {
 	if !a.Hosted {
 		return 0
 	}
@@ -84,9 +86,9 @@ func (a *Authority) storage(key *ledger.Key) uint64 {
 	return p.stored
 }
 
-// quotaExceeded answers an intent that would have been allowed.
-func quotaExceeded(key *ledger.Key, now int64) *Failure {
-	p, at := planOf(key), moment(now)
-	return failure(errcode.QuotaExceeded, fmt.Sprintf("the plan %s includes %d allowed actions a month, and they are used up; the next month starts at %s",
+// QuotaExceeded answers an intent that would have been allowed.
+func QuotaExceeded(key *ledger.Key, now int64) *service.Failure {
+	p, at := planOf(key), clock.Moment(now)
+	return service.Fail(errcode.QuotaExceeded, fmt.Sprintf("the plan %s includes %d allowed actions a month, and they are used up; the next month starts at %s",
 		p.name, p.included, time.Date(at.Year(), at.Month()+1, 1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)))
 }

@@ -1,4 +1,7 @@
-package authority
+// Package strictjson reads JSON objects strictly: a repeated or unknown name, a name in another case, a wrong type, null, bytes
+// that are not UTF-8, half a surrogate pair and trailing data are refused, and what is wrong is said with the name of the member
+// (decisions, section 3).
+package strictjson
 
 import (
 	"bytes"
@@ -7,33 +10,25 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
-
-	"bailiff/vm/errcode"
 )
 
 // A member is one member of a JSON object that is read strictly.
-type member struct {
-	name     string
-	required bool
-	read     func(value json.RawMessage) (problem string) // the value is valid JSON, and valid UTF-8
+type Member struct {
+	Name     string
+	Required bool
+	Read     func(value json.RawMessage) (problem string) // the value is valid JSON, and valid UTF-8
 }
 
-// readBody reads a request's body: one JSON object with these members and no others. As everywhere, a repeated or unknown
-// name, a name in another case, a wrong type, null, bytes that are no UTF-8, half a surrogate pair and trailing data are
-// refused, and the message names the field (decisions, section 3).
-func readBody(body []byte, members ...member) *Failure {
-	problem := "the body is not valid UTF-8"
-	if utf8.Valid(body) {
-		problem = readObject(body, members)
+// Document reads a text that is one JSON object, and returns what is wrong with it. The name is what it is called there.
+func Document(name string, text []byte, members []Member) (problem string) {
+	if !utf8.Valid(text) {
+		return name + " is not valid UTF-8"
 	}
-	if problem != "" {
-		return failure(errcode.ValidationSchema, problem)
-	}
-	return nil
+	return Object(text, members)
 }
 
-// readObject reads one JSON object of valid UTF-8, and returns what is wrong with it.
-func readObject(text []byte, members []member) (problem string) {
+// Object reads one JSON object of valid UTF-8, and returns what is wrong with it.
+func Object(text []byte, members []Member) (problem string) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
 		return "a JSON object is expected"
@@ -51,14 +46,14 @@ func readObject(text []byte, members []member) (problem string) {
 		return "something follows the JSON object; send it alone"
 	}
 	for i := range members {
-		if members[i].required && !seen[i] {
-			return members[i].name + " is missing"
+		if members[i].Required && !seen[i] {
+			return members[i].Name + " is missing"
 		}
 	}
 	return ""
 }
 
-func readMember(decoder *json.Decoder, members []member, seen []bool) (problem string) {
+func readMember(decoder *json.Decoder, members []Member, seen []bool) (problem string) {
 	token, err := decoder.Token()
 	name, isText := token.(string)
 	if err != nil || !isText {
@@ -70,12 +65,12 @@ func readMember(decoder *json.Decoder, members []member, seen []bool) (problem s
 	}
 	for i := range members {
 		switch {
-		case members[i].name != name:
+		case members[i].Name != name:
 		case seen[i]:
 			return name + " is there twice; send it once"
 		default:
 			seen[i] = true
-			if problem := members[i].read(value); problem != "" {
+			if problem := members[i].Read(value); problem != "" {
 				return name + " " + problem
 			}
 			return ""
@@ -84,11 +79,11 @@ func readMember(decoder *json.Decoder, members []member, seen []bool) (problem s
 	return fmt.Sprintf("%.64q is no field here", name)
 }
 
-// text reads a string of at most limit bytes.
-func text(name string, required bool, limit int, into *string) member {
-	return member{name, required, func(value json.RawMessage) string {
+// Text reads a string of at most limit bytes.
+func Text(name string, required bool, limit int, into *string) Member {
+	return Member{name, required, func(value json.RawMessage) string {
 		var problem string
-		switch *into, problem = readText(value); {
+		switch *into, problem = String(value); {
 		case problem != "":
 			return problem
 		case len(*into) > limit:
@@ -100,9 +95,9 @@ func text(name string, required bool, limit int, into *string) member {
 	}}
 }
 
-// integer reads an integer.
-func integer(name string, into *int64) member {
-	return member{name, true, func(value json.RawMessage) string {
+// Integer reads an integer.
+func Integer(name string, into *int64) Member {
+	return Member{name, true, func(value json.RawMessage) string {
 		if json.Unmarshal(value, into) != nil || bytes.Equal(value, []byte("null")) {
 			return "is not an integer"
 		}
@@ -110,9 +105,9 @@ func integer(name string, into *int64) member {
 	}}
 }
 
-// list reads an array, element by element.
-func list(name string, required bool, each func(value json.RawMessage) (problem string)) member {
-	return member{name, required, func(value json.RawMessage) string {
+// List reads an array, element by element.
+func List(name string, required bool, each func(value json.RawMessage) (problem string)) Member {
+	return Member{name, required, func(value json.RawMessage) string {
 		var elements []json.RawMessage
 		if json.Unmarshal(value, &elements) != nil || elements == nil {
 			return "is not an array"
@@ -129,10 +124,10 @@ func list(name string, required bool, each func(value json.RawMessage) (problem 
 	}}
 }
 
-// boundedList is a required list of at most so many elements.
-func boundedList(name string, most int, each func(value json.RawMessage) (problem string)) member {
+// BoundedList is a required list of at most so many elements.
+func BoundedList(name string, most int, each func(value json.RawMessage) (problem string)) Member {
 	count := 0
-	return list(name, true, func(value json.RawMessage) string {
+	return List(name, true, func(value json.RawMessage) string {
 		if count++; count > most {
 			return fmt.Sprintf("is one too many; send at most %d at once", most)
 		}
@@ -140,8 +135,8 @@ func boundedList(name string, most int, each func(value json.RawMessage) (proble
 	})
 }
 
-// readText reads a JSON string.
-func readText(value json.RawMessage) (content, problem string) {
+// String reads a JSON string.
+func String(value json.RawMessage) (content, problem string) {
 	if value[0] != '"' || json.Unmarshal(value, &content) != nil {
 		return "", "is not a string"
 	}

@@ -1,4 +1,6 @@
-package authority
+// Package holds is the intents that wait for a person's decision: reading them, waiting for them, and the decision itself, which
+// the operator signs.
+package holds
 
 import (
 	"context"
@@ -10,17 +12,36 @@ import (
 	"fmt"
 	"time"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
+	"bailiff/runtime/metrics"
+	"bailiff/runtime/service"
+	"bailiff/runtime/strictjson"
 	"bailiff/vm/errcode"
 )
 
 // resolutionTolerance is how far resolved_at may lie from now, either way.
 const resolutionTolerance = 300 * time.Second
 
-// HoldRead is a hold as its key reads it (decisions, section 5). Times are Unix seconds.
-type HoldRead struct {
+// Holds are the intents that wait for a person's decision.
+type Holds struct {
+	*service.Service
+	accounts *accounts.Accounts
+	waits    *holdWaits
+}
+
+// New returns the holds of a service. At most so many requests wait for holds at once; 0: MaxHoldWaits.
+func New(s *service.Service, a *accounts.Accounts, most int) *Holds {
+	h := &Holds{s, a, newHoldWaits(most, s.Watch(metrics.Waiting))}
+	s.Gauge(metrics.Waiting, h.waits.most, h.Waiting)
+	return h
+}
+
+// View is a hold as its key reads it (decisions, section 5). Times are Unix seconds.
+type View struct {
 	HoldID        string          `json:"holdId"`
 	Status        string          `json:"status"` // PENDING, ALLOWED or DENIED
 	Method        string          `json:"method"` // the intent's action
@@ -35,18 +56,18 @@ type HoldRead struct {
 	ResolvedAt    *int64          `json:"resolvedAt"`           // null while PENDING
 	Intent        json.RawMessage `json:"intent"`               // the SHA-256 of its RFC 8785 form is intentHash
 	MaxFeeBase    string          `json:"maxFeeBase,omitempty"` // the intent's maxFee in wei, which intentHash does not cover
-	Policy        HoldPolicy      `json:"policy"`
+	Policy        PolicyRef       `json:"policy"`
 }
 
-// HoldPolicy refers to the policy that holds an intent.
-type HoldPolicy struct {
+// PolicyRef refers to the policy that holds an intent.
+type PolicyRef struct {
 	Hash    string `json:"hash"`
 	Version string `json:"version"`
 }
 
 // Hold returns a hold of a key. A missing, an expired and a foreign one, and what is no id, take one way to one answer.
 // It answers 503 where the store could not meter a use, since then nobody knows what the hold is worth.
-func (a *Authority) Hold(ctx context.Context, key *ledger.Key, id string) (*HoldRead, *Failure) {
+func (a *Holds) Hold(ctx context.Context, key *ledger.Key, id string) (*View, *service.Failure) {
 	hold, fault := a.hold(ctx, key, id)
 	if fault != nil {
 		return nil, fault
@@ -54,9 +75,9 @@ func (a *Authority) Hold(ctx context.Context, key *ledger.Key, id string) (*Hold
 	return readHold(hold), nil
 }
 
-func (a *Authority) hold(ctx context.Context, key *ledger.Key, id string) (*ledger.Hold, *Failure) {
+func (a *Holds) hold(ctx context.Context, key *ledger.Key, id string) (*ledger.Hold, *service.Failure) {
 	if err := a.Ledger.Health(); err != nil {
-		return nil, a.storeFault("a hold can't be read: uses can't be metered", err)
+		return nil, a.StoreFault("a hold can't be read: uses can't be metered", err)
 	}
 	parsed, _ := ledger.ParseID(id) // the zero id names no hold
 	hold, err := a.Ledger.Hold(ctx, key.ID, parsed, a.Clock().UnixNano())
@@ -66,19 +87,19 @@ func (a *Authority) hold(ctx context.Context, key *ledger.Key, id string) (*ledg
 	return &hold, nil
 }
 
-func (a *Authority) holdFault(err error) *Failure {
+func (a *Holds) holdFault(err error) *service.Failure {
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
-		return failure(errcode.NotFound, "the API key has no such hold, or it has expired")
+		return service.Fail(errcode.NotFound, "the API key has no such hold, or it has expired")
 	case errors.Is(err, ledger.ErrHoldResolved):
-		return failure(errcode.HoldResolved, "the hold was resolved before; a decision is made once")
+		return service.Fail(errcode.HoldResolved, "the hold was resolved before; a decision is made once")
 	}
-	return a.storeFault("a hold could not be read or resolved", err)
+	return a.StoreFault("a hold could not be read or resolved", err)
 }
 
 // ResolveHold records the operator's decision about a hold: signed by the operator key that the API key is pinned to, over
 // [ResolutionText].
-func (a *Authority) ResolveHold(ctx context.Context, key *ledger.Key, id string, body []byte) (*HoldRead, *Failure) {
+func (a *Holds) ResolveHold(ctx context.Context, key *ledger.Key, id string, body []byte) (*View, *service.Failure) {
 	var request resolution
 	if fault := request.read(body); fault != nil {
 		return nil, fault
@@ -101,7 +122,7 @@ func (a *Authority) ResolveHold(ctx context.Context, key *ledger.Key, id string,
 		return nil, a.holdFault(err)
 	}
 	hold.State, hold.Resolved = resolved.State, resolved.Resolved
-	a.holdWaits.wake(hold)
+	a.waits.wake(hold)
 	return readHold(hold), nil
 }
 
@@ -113,54 +134,54 @@ type resolution struct {
 	signature  [ed25519.SignatureSize]byte
 }
 
-func (r *resolution) read(body []byte) *Failure {
+func (r *resolution) read(body []byte) *service.Failure {
 	var signature string
-	fault := readBody(body,
-		text("decision", true, 16, &r.decision),
-		integer("resolved_at", &r.resolvedAt),
-		text("operator_signature", true, 256, &signature),
+	fault := service.ReadBody(body,
+		strictjson.Text("decision", true, 16, &r.decision),
+		strictjson.Integer("resolved_at", &r.resolvedAt),
+		strictjson.Text("operator_signature", true, 256, &signature),
 	)
 	if fault != nil {
 		return fault
 	}
 	r.allow = r.decision == ledger.Allowed.String()
 	if !r.allow && r.decision != ledger.Denied.String() {
-		return failure(errcode.ValidationSchema, "decision is neither ALLOWED nor DENIED")
+		return service.Fail(errcode.ValidationSchema, "decision is neither ALLOWED nor DENIED")
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(signature)
 	if err != nil || len(raw) != len(r.signature) || base64.RawURLEncoding.EncodeToString(raw) != signature {
-		return failure(errcode.ValidationSchema, "operator_signature is not 64 bytes in canonical unpadded base64url")
+		return service.Fail(errcode.ValidationSchema, "operator_signature is not 64 bytes in canonical unpadded base64url")
 	}
 	copy(r.signature[:], raw)
 	return nil
 }
 
 // checkResolution checks who has decided, and that it was now.
-func (a *Authority) checkResolution(key *ledger.Key, hold *ledger.Hold, r *resolution, now time.Time) *Failure {
+func (a *Holds) checkResolution(key *ledger.Key, hold *ledger.Hold, r *resolution, now time.Time) *service.Failure {
 	if off := r.resolvedAt - now.Unix(); off > int64(resolutionTolerance/time.Second) || off < -int64(resolutionTolerance/time.Second) {
-		return failure(errcode.ValidationSchema, fmt.Sprintf("resolved_at is not within %d seconds of now, %d", resolutionTolerance/time.Second, now.Unix()))
+		return service.Fail(errcode.ValidationSchema, fmt.Sprintf("resolved_at is not within %d seconds of now, %d", resolutionTolerance/time.Second, now.Unix()))
 	}
-	operator, _ := a.operatorOf(key)
+	operator, _ := a.accounts.OperatorOf(key)
 	message := attest.ResolutionText(hold.ID.String(), hex.EncodeToString(hold.IntentHash[:]), hex.EncodeToString(hold.PolicyHash[:]), r.decision, r.resolvedAt)
 	if attest.VerifyPolicy(operator[:], message, r.signature[:]) != nil {
-		return failure(errcode.HoldSignature, "operator_signature does not verify with the operator public key that the API key is pinned to")
+		return service.Fail(errcode.HoldSignature, "operator_signature does not verify with the operator public key that the API key is pinned to")
 	}
 	return nil
 }
 
-func readHold(hold *ledger.Hold) *HoldRead {
-	view := &HoldRead{
+func readHold(hold *ledger.Hold) *View {
+	view := &View{
 		HoldID: hold.ID.String(), Status: hold.State.String(), Method: hold.Method, AgentID: hold.AgentID,
 		IntentHash: hex.EncodeToString(hold.IntentHash[:]), PolicyRule: hold.Rule, Entry: mask.Text(hold.Entry),
 		PolicyHash: hex.EncodeToString(hold.PolicyHash[:]), PolicyVersion: hold.PolicyVersion,
-		CreatedAt: seconds(hold.Created), ExpiresAt: seconds(hold.Expires), Intent: hold.Intent,
+		CreatedAt: clock.Seconds(hold.Created), ExpiresAt: clock.Seconds(hold.Expires), Intent: hold.Intent,
 	}
-	view.Policy = HoldPolicy{view.PolicyHash, view.PolicyVersion}
+	view.Policy = PolicyRef{view.PolicyHash, view.PolicyVersion}
 	if hold.Fee.Declared {
 		view.MaxFeeBase = hold.Fee.Amount.String()
 	}
 	if hold.Resolved != 0 {
-		view.ResolvedAt = new(seconds(hold.Resolved))
+		view.ResolvedAt = new(clock.Seconds(hold.Resolved))
 	}
 	return view
 }

@@ -1,0 +1,165 @@
+package state
+
+import (
+	"encoding/binary"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/subject"
+	"bailiff/vm/errcode"
+)
+
+// A field is a part of a record's body: how many bytes it has at most, how it is written, and how it is read. Reading accepts what
+// writing gives, and nothing else. Kinds of records share fields.
+type field struct {
+	name   string // in the grammar of records
+	most   int
+	append func(r *Record, b []byte) []byte
+	read   func(r *Record, d *decoder)
+}
+
+// Bounds of what is written.
+const (
+	maxVarint   = binary.MaxVarintLen64
+	maxAmount   = 1 + 32
+	idBytes     = len(ledger.ID{})
+	headBytes   = 1 + idBytes + maxVarint // kind, key and now
+	eventTexts  = 4*(ledger.MaxEventText+maxVarint) + 2*(ledger.MaxEventDetail+maxVarint)
+	detailTexts = (2 + ledger.MaxAllowed) * (ledger.MaxDetailText + maxVarint)
+	maxRequest  = eventTexts + 1 + maxVarint + 2*32 + detailTexts + 3*maxVarint
+	maxCounter  = ledger.MaxLimitName + maxVarint + 1 + ledger.MaxGroupText + maxVarint + maxAmount
+	maxReplay   = 32 + ledger.MaxNonce + maxVarint + maxVarint + ledger.MaxClaims + maxVarint
+	maxOutbox   = maxVarint + ledger.MaxWebhooks*(idBytes+1)
+	maxPins     = ledger.MaxToolsMetBytes + ledger.MaxPinnedTools*(ledger.MaxToolName+1+32+2*maxVarint) + ledger.MaxServerName + 2*maxVarint
+)
+
+// The fields of a decision.
+var (
+	decision   = &field{"event", idBytes + 3 + 2*(ledger.MaxRule+maxVarint) + maxRequest, (*Record).appendDecision, (*Record).readDecision}
+	about      = &field{"subject", maxSubject(), (*Record).appendSubject, (*Record).readSubject}
+	advances   = &field{"counters", 2*maxVarint + (ledger.MaxReservations+ledger.MaxSightings)*maxCounter, (*Record).appendCounters, (*Record).readCounters}
+	holdEffect = &field{
+		"hold", 1 + idBytes + 2*maxVarint + 1 + maxAmount + 2*32 + 3*(ledger.MaxEventText+maxVarint) + ledger.MaxIntent + maxVarint,
+		(*Record).appendHold, (*Record).readHold,
+	}
+	monthUsage  = &field{"usage", 2 * maxVarint, (*Record).appendUsage, (*Record).readUsage}
+	outbox      = &field{"outbox", maxOutbox, (*Record).appendOutbox, (*Record).readOutbox}
+	replayOf    = &field{"replay", maxReplay, (*Record).appendReplay, (*Record).readReplay}
+	maybeReplay = &field{"(0 | 1 replay)", 1 + maxReplay, func(r *Record, b []byte) []byte {
+		if b = append(b, bit(r.Replay != nil)); r.Replay != nil {
+			return r.appendReplay(b)
+		}
+		return b
+	}, func(r *Record, d *decoder) {
+		if d.bool() {
+			r.readReplay(d)
+		}
+	}}
+)
+
+// The fields of keys and policies.
+var (
+	createdKey = &field{"created", 32 + 3*(ledger.MaxKeyText+maxVarint) + 2 + maxVarint, (*Record).appendKey, (*Record).readKey}
+	owner      = &field{"owner", 32 + ledger.MaxKeyText + maxVarint, func(r *Record, b []byte) []byte {
+		return appendText(append(b, r.Created.Operator[:]...), r.Created.Organization)
+	}, func(r *Record, d *decoder) {
+		d.copy(r.Created.Operator[:])
+		r.Created.Organization = d.text(ledger.MaxKeyText)
+	}}
+	tier   = textField("tier", ledger.MaxKeyText, func(r *Record) *string { return &r.Created.Tier })
+	scopes = &field{"scopes", 1, func(r *Record, b []byte) []byte {
+		return append(b, byte(r.Created.Scopes))
+	}, func(r *Record, d *decoder) { r.Created.Scopes = d.scopes() }}
+	epoch = &field{"epoch", maxVarint, func(r *Record, b []byte) []byte {
+		return binary.AppendUvarint(b, r.Epoch)
+	}, func(r *Record, d *decoder) { r.Epoch = d.uvarint() }}
+	deployment = &field{
+		"deployment", 2*32 + ledger.MaxKeyText + 2*maxVarint + 2 + 32 + maxVarint + ledger.MaxPolicyText + maxVarint + ledger.MaxProgram + maxVarint,
+		func(r *Record, b []byte) []byte { return r.Deployed.append(b) },
+		func(r *Record, d *decoder) { r.Deployed = readDeployEffect(d) },
+	}
+	names = &field{"names", 1 + maxVarint, func(r *Record, b []byte) []byte {
+		return binary.AppendUvarint(append(b, bit(r.Deployed.Named)), r.Deployed.Serial)
+	}, func(r *Record, d *decoder) { r.Deployed.Named, r.Deployed.Serial = d.bool(), d.uvarint() }}
+	defaultPolicy = &field{
+		"default", 32 + 2 + 2*maxVarint + ledger.MaxNamedKeys*idBytes,
+		func(r *Record, b []byte) []byte { return r.Default.append(b) },
+		func(r *Record, d *decoder) { r.Default = readDefaultEffect(d) },
+	}
+)
+
+// The fields of holds, attestations and malformed requests.
+var (
+	holdID     = idField("hold-id", func(r *Record) *ledger.ID { return &r.Hold.ID })
+	resolution = &field{"state", 1, func(r *Record, b []byte) []byte {
+		return append(b, byte(r.Hold.State))
+	}, func(r *Record, d *decoder) {
+		r.Hold.State = ledger.HoldState(d.byte())
+		d.check(r.Hold.State == ledger.HoldAllowed || r.Hold.State == ledger.HoldRefused, "a state that does not resolve a hold")
+	}}
+	signedAt  = timeField("resolved", func(r *Record) *int64 { return &r.Resolved })
+	signature = &field{"signature", 64, func(r *Record, b []byte) []byte {
+		return append(b, r.Signature[:]...)
+	}, func(r *Record, d *decoder) { d.copy(r.Signature[:]) }}
+	token       = idField("token", func(r *Record) *ledger.ID { return &r.Token })
+	tokenExpiry = timeField("expires", func(r *Record) *int64 { return &r.Expires })
+	planID      = idField("plan", func(r *Record) *ledger.ID { return &r.Plan })
+	code        = &field{"code", ledger.MaxRule + maxVarint, func(r *Record, b []byte) []byte {
+		return appendText(b, string(r.Ending.Code))
+	}, func(r *Record, d *decoder) { r.Ending.Code = errcode.Code(d.text(ledger.MaxRule)) }}
+	request = &field{"request", maxRequest, (*Record).appendRequest, (*Record).readRequest}
+)
+
+// The fields of webhooks and pins.
+var (
+	webhook = &field{
+		"webhook", idBytes + ledger.MaxWebhookURL + maxVarint + 1 + ledger.MaxWebhookSecret + maxVarint + maxVarint,
+		func(r *Record, b []byte) []byte { return appendWebhook(b, r.Webhook) },
+		func(r *Record, d *decoder) { r.Webhook = readWebhook(d, r.Key) },
+	}
+	webhookID = &field{"webhook-id", idBytes, func(r *Record, b []byte) []byte {
+		return append(b, r.Webhook.ID[:]...)
+	}, func(r *Record, d *decoder) {
+		r.Webhook = &ledger.Webhook{Key: r.Key}
+		d.copy(r.Webhook.ID[:])
+	}}
+	settlement = &field{
+		"settled", 1 + 3*maxVarint,
+		func(r *Record, b []byte) []byte { return r.Settled.append(b) },
+		func(r *Record, d *decoder) { r.Settled.read(d) },
+	}
+	pinsEffect = &field{
+		"pins", maxPins,
+		func(r *Record, b []byte) []byte { return r.Pins.append(b) },
+		func(r *Record, d *decoder) { r.Pins = readPinsEffect(d) },
+	}
+)
+
+// idField is a field that is an id.
+func idField(name string, at func(*Record) *ledger.ID) *field {
+	return &field{name, idBytes, func(r *Record, b []byte) []byte {
+		return append(b, at(r)[:]...)
+	}, func(r *Record, d *decoder) { d.copy(at(r)[:]) }}
+}
+
+// timeField is a field that is a time.
+func timeField(name string, at func(*Record) *int64) *field {
+	return &field{name, maxVarint, func(r *Record, b []byte) []byte {
+		return binary.AppendUvarint(b, uint64(*at(r)))
+	}, func(r *Record, d *decoder) { *at(r) = d.time() }}
+}
+
+// textField is a field that is a text of at most so many bytes.
+func textField(name string, limit int, at func(*Record) *string) *field {
+	return &field{name, limit + maxVarint, func(r *Record, b []byte) []byte {
+		return appendText(b, *at(r))
+	}, func(r *Record, d *decoder) { *at(r) = d.text(limit) }}
+}
+
+// maxSubject is the largest encoding of a subject.
+func maxSubject() int {
+	most := maxVarint
+	for _, row := range subject.Table {
+		most += row.Max + 2*maxVarint
+	}
+	return most
+}

@@ -1,0 +1,251 @@
+package state
+
+import (
+	"fmt"
+
+	"bailiff/runtime/ledger"
+)
+
+// A kind is all that the ledger knows of one kind of record. A new kind is a constant and a name in package ledger, a row of the
+// table, and the two functions that the row cannot say: the one that fills in the record and the one that applies it.
+type kind struct {
+	// forms are how records of the kind are written. A form that came later holds all that those before it do, and is written only
+	// where a record needs it, so that older logs read as they were written.
+	forms []form
+	// of says what a record's Key means.
+	of keyUse
+	// live says that the key must not be revoked.
+	live bool
+	// timeless says that the record does not move its key's time.
+	timeless bool
+	// changesKey says that what LookupKey shows changes.
+	changesKey bool
+	// apply makes the effects so, but for the outbox. The key is nil where of is not existingKey. nil: there are none.
+	apply func(s *State, k *keyState, lsn uint64, r *Record) error
+	// show fills in what readers of the log see, beside what all events have. nil: nothing more.
+	show func(r *Record, e *ledger.LoggedEvent)
+	// topic is what webhooks are told. nil: nothing.
+	topic func(r *Record) ledger.Topics
+	// deferrable says which records may wait for the next batch. nil: none.
+	deferrable func(r *Record) bool
+}
+
+// A form is one layout of a kind of record.
+type form struct {
+	number byte               // on disk: never changes its meaning
+	about  string             // what distinguishes it, for the documentation
+	needs  func(*Record) bool // whether a record cannot be written in an earlier form; nil for the first
+	fields []*field
+}
+
+// A keyUse says what a record's Key means.
+type keyUse uint8
+
+const (
+	existingKey keyUse = iota // it names the key that the record is about
+	newKey                    // it names the key that the record creates
+	noKey                     // it is zero: the record is about the whole store
+)
+
+var kinds = [256]kind{
+	ledger.Decided: {
+		forms: []form{
+			{number: 1, fields: []*field{decision, advances, holdEffect, monthUsage}},
+			{number: 14, about: "with an outbox", needs: told, fields: []*field{decision, advances, holdEffect, monthUsage, outbox}},
+			{number: 22, about: "with a replay", needs: replayed, fields: []*field{decision, advances, holdEffect, monthUsage, outbox, replayOf}},
+			{number: 25, about: "with a subject", needs: hasSubject, fields: []*field{decision, about, advances, holdEffect, monthUsage, outbox, maybeReplay}},
+		},
+		live: true, apply: (*State).applyDecision, show: (*Record).showDecision, topic: (*Record).decisionTopic,
+	},
+	ledger.Simulated: {
+		forms: []form{
+			{number: 2, about: "of a test-run, without any effect", fields: []*field{decision}},
+			{number: 26, about: "of a test-run, with a subject", needs: hasSubject, fields: []*field{decision, about}},
+		},
+		timeless: true, show: (*Record).showDecision, deferrable: always,
+	},
+	ledger.KeyCreated: {
+		forms: []form{
+			{number: 3, fields: []*field{createdKey}},
+			{number: 7, about: "with an operator key or an organization", needs: hasOwner, fields: []*field{createdKey, owner}},
+		},
+		of: newKey, changesKey: true, apply: (*State).applyKeyCreated, show: (*Record).showKey,
+	},
+	ledger.KeyWasRevoked: {
+		forms: []form{{number: 4, fields: []*field{epoch}}},
+		live:  true, changesKey: true, apply: (*State).applyRevoked,
+	},
+	ledger.HoldResolved: {
+		forms: []form{
+			{number: 5, fields: []*field{holdID, resolution, signedAt, signature}},
+			{number: 15, about: "with an outbox", needs: told, fields: []*field{holdID, resolution, signedAt, signature, outbox}},
+		},
+		apply: (*State).applyResolved, show: (*Record).showResolution, topic: only(ledger.TopicHoldResolved),
+	},
+	ledger.KeyChanged: {
+		forms: []form{{number: 6, fields: []*field{tier, scopes}}},
+		live:  true, changesKey: true, apply: (*State).applyChanged, show: (*Record).showKey,
+	},
+	ledger.PolicyBound: {
+		forms: []form{
+			{number: 8, fields: []*field{epoch, deployment, outbox}},
+			{number: 20, about: "of a policy that names its keys or has a serial", needs: named, fields: []*field{epoch, deployment, outbox, names}},
+		},
+		live: true, changesKey: true, apply: (*State).applyDeployed, show: (*Record).showDeployment, topic: only(ledger.PolicyDeployed),
+	},
+	ledger.AttestationUsed: {
+		forms: []form{{number: 9, fields: []*field{token, tokenExpiry, request}}},
+		live:  true, apply: (*State).applyUse, show: (*Record).showUse,
+	},
+	ledger.HoldExpired: {
+		forms: []form{{number: 10, fields: []*field{holdID, outbox}}},
+		apply: (*State).applyExpired, show: (*Record).showHold, topic: only(ledger.TopicHoldExpired),
+	},
+	ledger.WebhookCreated: {
+		forms: []form{{number: 11, about: "registered", fields: []*field{webhook}}},
+		live:  true, apply: (*State).applyHook, show: (*Record).showWebhook,
+	},
+	ledger.WebhookRemoved: {
+		forms: []form{{number: 12, about: "removed", fields: []*field{webhookID}}},
+		apply: (*State).applyUnhook, show: (*Record).showWebhook,
+	},
+	ledger.DeliverySettled: {
+		forms:    []form{{number: 13, about: "what came of a delivery; an event only where that disables the webhook", fields: []*field{webhookID, settlement}}},
+		timeless: true, apply: (*State).applySettled, show: (*Record).showSettlement, deferrable: (*Record).keepsWebhook,
+	},
+	ledger.WebhookEnabled: {
+		forms: []form{{number: 16, about: "enabled", fields: []*field{webhookID}}},
+		live:  true, apply: (*State).applyEnabled, show: (*Record).showWebhook,
+	},
+	ledger.DefaultBound: {
+		forms: []form{{number: 21, about: "of no key", fields: []*field{defaultPolicy}}},
+		of:    noKey, apply: (*State).applyDefault, show: (*Record).showDefault,
+	},
+	ledger.ClockSet: {
+		forms: []form{{number: 23, about: "of no key: its time is what time it is"}},
+		of:    noKey, apply: (*State).applyClock,
+	},
+	ledger.RequestMalformed: {
+		forms:    []form{{number: 24, about: "of a request that was not decided, without any effect", fields: []*field{planID, code, request}}},
+		timeless: true, show: (*Record).showMalformed, deferrable: always,
+	},
+	ledger.PinsChanged: {
+		forms: []form{{number: 32, fields: []*field{pinsEffect}}},
+		live:  true, apply: (*State).applyPins, show: (*Record).showPins,
+	},
+}
+
+func told(r *Record) bool       { return len(r.Outbox) > 0 }
+func replayed(r *Record) bool   { return r.Replay != nil }
+func hasSubject(r *Record) bool { return !r.Event.Subject.IsZero() }
+func hasOwner(r *Record) bool {
+	return r.Created.Operator != [32]byte{} || r.Created.Organization != ""
+}
+func named(r *Record) bool { return r.Deployed.Named || r.Deployed.Serial != 0 }
+
+func always(*Record) bool { return true }
+
+// only is the topic of a kind whose records have the same one.
+func only(topic ledger.Topics) func(*Record) ledger.Topics {
+	return func(*Record) ledger.Topics { return topic }
+}
+
+// A written is the form of the records that begin with a number. Its form is nil where none do.
+type written struct {
+	kind ledger.Kind
+	form *form
+}
+
+var numbers = numbered(&kinds)
+
+// numbered finds each form by its number. It panics where the table has a kind without a name, a name without a kind, or a number
+// twice: such a program must not write a log.
+func numbered(kinds *[256]kind) (all [256]written) {
+	for i := range kinds {
+		of, forms := ledger.Kind(i), kinds[i].forms
+		if of.Known() != (len(forms) > 0) || len(forms) > 0 && byte(i) != forms[0].number {
+			panic(fmt.Sprintf("state: kind %d (%s) needs a name in package ledger and a row whose first form has its number", i, of))
+		}
+		for j := range forms {
+			if all[forms[j].number].form != nil || (j == 0) != (forms[j].needs == nil) {
+				panic(fmt.Sprintf("state: form %d of %s has the number of another one, or does not say what needs it", forms[j].number, of))
+			}
+			all[forms[j].number] = written{of, &forms[j]}
+		}
+	}
+	return all
+}
+
+// form returns the layout that r is written in: the last one that it needs.
+func (r *Record) form() *form {
+	forms := kinds[r.Kind].forms
+	for i := len(forms) - 1; i > 0; i-- {
+		if forms[i].needs(r) {
+			return &forms[i]
+		}
+	}
+	return &forms[0]
+}
+
+// topic returns what r is to webhooks, 0 where it is nothing.
+func (r *Record) topic() ledger.Topics {
+	if topic := kinds[r.Kind].topic; topic != nil {
+		return topic(r)
+	}
+	return 0
+}
+
+// Deferrable reports whether r may wait for the next batch: losing it in a crash costs an event without effect, or a delivery that
+// is made twice.
+func (r *Record) Deferrable() bool {
+	deferrable := kinds[r.Kind].deferrable
+	return deferrable != nil && deferrable(r)
+}
+
+// ChangesKey reports whether r changes what LookupKey shows of its key.
+func (r *Record) ChangesKey() bool { return kinds[r.Kind].changesKey }
+
+// A Description is what the documentation says of a form of records.
+type Description struct {
+	Number byte
+	Event  string // the name of the event
+	About  string // what distinguishes it from others of this name
+	Fields string // of its body, in their order
+}
+
+// Descriptions returns all forms of records, by their numbers.
+func Descriptions() (all []Description) {
+	for number, w := range numbers {
+		if w.form == nil {
+			continue
+		}
+		d := Description{Number: byte(number), Event: w.kind.String(), About: w.form.about}
+		for i, f := range w.form.fields {
+			if i > 0 {
+				d.Fields += " "
+			}
+			d.Fields += f.name
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// MaxRecord returns the largest encoding of a record, in bytes.
+func MaxRecord() (most int) {
+	for _, w := range numbers {
+		if w.form != nil {
+			most = max(most, w.form.most())
+		}
+	}
+	return most
+}
+
+// most returns the largest encoding of a record of the form.
+func (f *form) most() int {
+	size := headBytes
+	for _, part := range f.fields {
+		size += part.most
+	}
+	return size
+}

@@ -1,0 +1,104 @@
+// Package service is what all that answers requests shares: the ledger, who signs, clock, randomness and log, and the answers
+// to what is not decided.
+package service
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"sync/atomic"
+
+	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
+	"bailiff/runtime/turns"
+	"bailiff/vm/errcode"
+)
+
+// The environments of the service (specification, "What the service does", 7).
+const (
+	Production = "production"
+	Test       = "test"
+)
+
+// Config is what a service is made of.
+type Config struct {
+	Environment string // Production or Test
+	// Hosted opens registration, and has a key's own policy alone govern it. Otherwise the service is self-hosted.
+	Hosted bool
+	// Operator is the Ed25519 public key of a self-hosted service's operator: it accepts deployments and resolutions by this key
+	// alone. Zero where Hosted; a self-hosted service that has none accepts neither.
+	Operator [32]byte
+
+	Ledger  ledger.Ledger
+	Signer  *attest.Signer // nil: nothing is signed
+	Issuer  string         // the claim iss
+	Clock   clock.Clock
+	Guard   *clock.Guarded // of which Clock is; nil: it is never in doubt
+	Random  io.Reader      // for ids, secrets and API keys; cryptographically secure
+	Log     *slog.Logger
+	Metrics *metrics.Metrics // nil: nothing is counted
+}
+
+// Service is what everything that answers requests shares.
+type Service struct {
+	Config
+	// Long has a place for each piece of work that keeps a processor busy for long: half as many as there are processors, so that
+	// the other half is there for all that takes a moment.
+	Long chan struct{}
+
+	latest  atomic.Int64 // Unix second of the last line by Trouble
+	without atomic.Int64 // troubles since then without a line of their own
+}
+
+// New returns a service.
+func New(c Config) *Service {
+	return &Service{Config: c, Long: make(chan struct{}, turns.HalfOf())}
+}
+
+// Watch returns what counts and logs how a budget is used.
+func (s *Service) Watch(b metrics.Budget) *turns.Watch {
+	return turns.NewWatch(b, s.Log, s.Clock, s.Metrics)
+}
+
+// Gauge has a budget counted: how much there is, and how much of it is used.
+func (s *Service) Gauge(b metrics.Budget, most int, used func() int) {
+	if err := s.Metrics.Use(b, float64(most), func() float64 { return float64(used()) }); err != nil {
+		s.Log.Error("a budget can't be counted", "error", err)
+	}
+}
+
+// ClockFault returns why nothing is decided while the clock is in doubt, nil where it is not.
+func (s *Service) ClockFault() *Failure {
+	if s.Guard != nil && s.Guard.Doubt() != nil {
+		return clockUnconfirmed()
+	}
+	return nil
+}
+
+// Trouble logs what every request meets while the store fails, at most one line a second: a full disk would be filled by lines
+// about it. A line says how many errors before it had none.
+func (s *Service) Trouble(what string, err error) {
+	second := s.Clock().Unix()
+	if last := s.latest.Load(); second == last || !s.latest.CompareAndSwap(last, second) {
+		s.without.Add(1)
+		return
+	}
+	s.Log.Error(what, "error", err, "alsoBefore", s.without.Swap(0))
+}
+
+// StoreFault is the failure of a step that the ledger did not carry out.
+func (s *Service) StoreFault(what string, err error) *Failure {
+	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrKeyRevoked) {
+		return BadKey() // the key was revoked meanwhile
+	}
+	s.Log.Error(what, "error", err)
+	if errors.Is(err, ledger.ErrInvalid) {
+		return Fail(errcode.Internal, "the service failed; nothing was recorded")
+	}
+	if errors.Is(err, ledger.ErrUnknown) {
+		return Fail(errcode.StoreUnavailable, "the store failed, and it is unknown whether this was recorded; look, and ask again later")
+	}
+	return Fail(errcode.StoreUnavailable, "the store failed, and nothing was recorded; ask again later")
+}
