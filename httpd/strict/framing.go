@@ -27,8 +27,8 @@ var nameBytes = func() (all [256]bool) {
 }()
 
 // Framing says in words why two readers could see the request end, or a header begin, in two places (RFC 9112, sections
-// 2.2, 5.1, 5.2 and 6.3), and is empty for a request that all read alike. last reports whether the client asks for the
-// connection to be closed behind the answer (RFC 9112, section 9.6): fasthttp sees that where the option is the only one
+// 2.2, 5.1, 5.2 and 6.3), and is empty for a request that all readers cut alike. last reports whether the client asks for the
+// connection to be closed after the answer (RFC 9112, section 9.6): fasthttp sees that only if the option is the only one
 // of the last field Connection, in lower case.
 func Framing(header *fasthttp.RequestHeader) (ambiguous string, last bool) {
 	lengths, encodings := 0, 0
@@ -79,9 +79,8 @@ func hasClose(options []byte) bool {
 	return false
 }
 
-// endOfHeaders is a header that is put behind those of a request in chunks before its body is read. Fields of a trailer,
-// which nobody has held to the rules above, then stand behind it: fasthttp takes them for headers (against RFC 9110,
-// section 6.5.1).
+// endOfHeaders is a header that is added after those of a request in chunks before its body is read. fasthttp takes the fields
+// of a trailer, which have not been checked by [Framing], for headers (against RFC 9110, section 6.5.1): they come after this one.
 const endOfHeaders = "Bailiff-End-Of-Headers"
 
 // MarkEnd is called when a request's headers have come.

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestLeaving closes a listener while clients are connected whom nobody has accepted yet: each is, and nobody else is
-// connected meanwhile.
-func TestLeaving(t *testing.T) {
+// TestDraining closes a listener while clients are connected that have not been accepted yet: each is accepted, and no other client
+// is connected meanwhile.
+func TestDraining(t *testing.T) {
 	defer func(usual time.Duration) { acceptTime = usual }(acceptTime)
 	acceptTime = 2 * time.Second
 	listener, err := Listen("127.0.0.1:0")
@@ -52,7 +52,7 @@ func TestLeaving(t *testing.T) {
 				}
 				return
 			}
-			_, _ = io.WriteString(c, "x") // whoever misses it says so below
+			_, _ = io.WriteString(c, "x") // a client that misses it is reported below
 			c.Close()
 		}
 	})

@@ -52,7 +52,7 @@ func slotsOf(room int, clock func() time.Time, proxies []netip.Prefix) *Slots {
 
 var noLog = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// TestRetryingListener: a want of files or memory passes by, and every other error is the end, which gives the place back.
+// TestRetryingListener: a want of files or memory passes by, and every other error is the end, which gives the slot back.
 func TestRetryingListener(t *testing.T) {
 	for _, shortage := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		l := newRetryingListener(newScript(shortage, shortage, nil), slotsOf(1, time.Now, nil), time.Now, noLog)
@@ -75,8 +75,8 @@ func TestRetryingListener(t *testing.T) {
 	}
 }
 
-// TestSlots: no more connections are accepted than there are places, over all listeners that share them, and whoever closes
-// one twice gives one place back.
+// TestSlots: no more connections are accepted than there are slots, over all listeners that share them, and closing one twice
+// gives one slot back.
 func TestSlots(t *testing.T) {
 	shared := slotsOf(2, time.Now, nil)
 	a, b := newRetryingListener(newScript(nil, nil, nil), shared, time.Now, noLog), newRetryingListener(newScript(nil), shared, time.Now, noLog)
@@ -99,7 +99,7 @@ func TestSlots(t *testing.T) {
 		t.Helper()
 		select {
 		case <-accepted:
-			t.Fatal("there was no place")
+			t.Fatal("there was no slot")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -112,7 +112,7 @@ func TestSlots(t *testing.T) {
 	<-accepted
 }
 
-// TestRetryingListenerCloses while it waits for a place, and while it waits for files.
+// TestRetryingListenerCloses while it waits for a slot, and while it waits for files.
 func TestRetryingListenerCloses(t *testing.T) {
 	full := slotsOf(1, time.Now, nil)
 	full.taken <- struct{}{}
@@ -120,7 +120,7 @@ func TestRetryingListenerCloses(t *testing.T) {
 	for range 20 {
 		shortage = append(shortage, syscall.EMFILE)
 	}
-	for name, l := range map[string]*retryingListener{"place": newRetryingListener(newScript(nil), full, time.Now, noLog), "files": newRetryingListener(newScript(shortage...), nil, time.Now, noLog)} {
+	for name, l := range map[string]*retryingListener{"slot": newRetryingListener(newScript(nil), full, time.Now, noLog), "files": newRetryingListener(newScript(shortage...), nil, time.Now, noLog)} {
 		ended := make(chan error, 1)
 		go func() {
 			_, err := l.Accept()
@@ -177,7 +177,7 @@ func hungUp(c net.Conn) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// TestIdleSoonEnds: where idle connections take all places, a new one waits for a hundredth of a second at most, and
+// TestIdleSoonEnds: where idle connections take all slots, a new one waits for a hundredth of a second at most, and
 // a connection is not closed for another before that.
 func TestIdleSoonEnds(t *testing.T) {
 	var now atomic.Int64
@@ -203,11 +203,11 @@ func TestIdleSoonEnds(t *testing.T) {
 	now.Add(int64(time.Millisecond))
 	p.endIdle()
 	if len(p.taken) != 0 || !hungUp(far) {
-		t.Error("an idle connection keeps its place")
+		t.Error("an idle connection keeps its slot")
 	}
 }
 
-// TestLongestIdleEnds: where no place is free the connection ends that has waited longest for a request, never one with a
+// TestLongestIdleEnds: where no slot is free the connection ends that has waited longest for a request, never one with a
 // request under way.
 func TestLongestIdleEnds(t *testing.T) {
 	var now atomic.Int64
@@ -236,7 +236,7 @@ func TestLongestIdleEnds(t *testing.T) {
 	if _, err := far[2].Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	_, last := connect(t, l) // the fourth: from now on a place has to be made
+	_, last := connect(t, l) // the fourth: from now on a slot has to be made
 	go exclaim(last)
 	time.Sleep(50 * time.Millisecond)
 	now.Add(int64(10 * time.Second))
@@ -263,7 +263,7 @@ func TestLongestIdleEnds(t *testing.T) {
 	}
 }
 
-// TestPerSource: one source has 1,024 connections at most, a trusted proxy as many as there are places.
+// TestPerSource: one source has 1,024 connections at most, a trusted proxy as many as there are slots.
 func TestPerSource(t *testing.T) {
 	for _, row := range []struct {
 		proxies []netip.Prefix
@@ -287,7 +287,7 @@ func TestPerSource(t *testing.T) {
 		}
 		p.taken <- struct{}{}
 		if p.place(addressed{}) == nil || len(p.taken) != 1 {
-			t.Error("places are not given back")
+			t.Error("slots are not given back")
 		}
 	}
 }

@@ -29,6 +29,9 @@ type Calls struct {
 // A Control checks an address before a connection to it is made.
 type Control func(network, address string, c syscall.RawConn) error
 
+// Go starts a task in a goroutine. It is the Go of [Real], and what a package starts tasks by that was given no other.
+func Go(task func()) { go task() }
+
 // Real returns the calls of this machine, with a clock that its caller has made.
 func Real(c clock.Clock) Calls {
 	return Calls{
@@ -37,6 +40,6 @@ func Real(c clock.Clock) Calls {
 			dialer := net.Dialer{Control: control}
 			return dialer.DialContext(ctx, network, address)
 		},
-		Go: func(task func()) { go task() },
+		Go: Go,
 	}
 }

@@ -38,7 +38,7 @@ func (r *service) openLedger() (ledger.Ledger, error) {
 	}
 	opening := func() (done func()) { return sayWhile(openPatience, openLogEvery, r.slowOpening) }
 	defer opening()()
-	return client.OpenLedger(r.settings, report, r.metrics, &reopen.Options{Log: r.log, Random: r.calls.Random, Opening: opening, Stuck: func(err error) {
+	return client.OpenLedger(r.settings, r.calls, report, r.metrics, &reopen.Options{Log: r.log, Random: r.calls.Random, Go: r.calls.Go, Opening: opening, Stuck: func(err error) {
 		r.failed <- fmt.Errorf("the ledger has failed and does not close, so it can't be opened again: %w", err)
 	}})
 }
