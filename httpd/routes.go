@@ -128,7 +128,7 @@ var routes = []route{
 		answers: []answer{{200, "Events"}, {400, "Error"}, {503, "Error"}}, handle: (*Server).events,
 	},
 	{
-		path: "/v1/limits", method: "GET", id: "limits", summary: "Read what is used and left of the limits of the key's policy.",
+		path: "/v1/limits", method: "GET", id: "limits", summary: "Read use and rest of the limits of the key's policy.",
 		access: authorizes, limit: manageLimit, answers: []answer{{200, "Limits"}, {409, "Error"}, {503, "Error"}}, handle: (*Server).limits,
 	},
 	{

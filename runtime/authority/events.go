@@ -79,7 +79,7 @@ func (a *Admin) Events(ctx context.Context, keyID string, query EventQuery) (*Ev
 	return eventsOf(ctx, a.Ledger, key, query)
 }
 
-func eventsOf(ctx context.Context, l ledger.Ledger, key ledger.ID, query EventQuery) (*EventsView, error) {
+func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query EventQuery) (*EventsView, error) {
 	asked := ledger.EventQuery{
 		After: query.After, Key: key, From: nanoseconds(query.From), To: nanoseconds(query.To),
 		Decision: query.Decision, Rule: query.Rule, Agent: query.Agent, Task: query.Task, Action: strings.ToLower(query.Action),

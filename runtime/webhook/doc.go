@@ -28,10 +28,8 @@ import (
 
 // Ledger is what the deliveries need of a ledger.Ledger.
 type Ledger interface {
+	ledger.Outbox
 	LookupKeyID(id ledger.ID) (key *ledger.Key, found bool)
-	Due(ctx context.Context, at int64, limit int) (due []ledger.Delivery, next int64, err error)
-	SettleDelivery(r ledger.DeliveryResult) error
-	Outboxed() <-chan struct{}
 	ExpireHolds(ctx context.Context, at int64, limit int) (int, error)
 	Webhooks(ctx context.Context, key ledger.ID) ([]ledger.Webhook, error)
 	Events(ctx context.Context, query ledger.EventQuery) (ledger.EventPage, error)

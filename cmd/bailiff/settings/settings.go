@@ -36,7 +36,7 @@ var Table = []Setting{
 	{"SVC_LISTEN_UNIX_MODE", "0600", "mode of that socket: 0600 for the service's user, 0660 for its group too, 0666 for all users of the machine", oneOf(socketModes...)},
 	{"SVC_ADMIN_LISTEN", AdminListenDefault, "address and port of metrics and readiness (no keys asked); off for none", isAddressOrOff},
 	{"SVC_PPROF_LISTEN", "off", "address and port of profiles (no keys asked), on this machine; off for none", isAddressOrOff},
-	{"SVC_PPROF_REMOTE", "false", "true lets SVC_PPROF_LISTEN be an address that other machines reach; profiles show what is in memory, API keys included", isBool},
+	{"SVC_PPROF_REMOTE", "false", "true lets SVC_PPROF_LISTEN be an address that other machines reach; profiles show memory, API keys included", isBool},
 	{"SVC_LOG_FORMAT", "text", "form of the log's lines on standard error: text (logfmt) or json, one object a line", oneOf("text", "json")},
 	{"SVC_LOG_LEVEL", "info", "the least severe lines that the log has: debug, info, warn or error", oneOf("debug", "info", "warn", "error")},
 	{"SVC_CONSOLE", "true", "false switches the console at /console of the API's address off; it answers over TLS and on this machine only", isBool},

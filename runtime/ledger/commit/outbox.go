@@ -169,20 +169,15 @@ func (l *Ledger) fillEvents(ctx context.Context, due []ledger.Delivery) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		filled, problem := 0, error(nil)
-		err := l.log.Read(lsns[done], func(_ uint64, b []byte) bool {
-			problem = pick(b, lsns[done:], func(i int, r *state.Record) bool {
-				due[done+i].Event = r.View(lsns[done+i])
-				filled++
-				return true
-			})
-			return false
+		filled := 0
+		err := l.pickAt("event", lsns[done], lsns[done:], func(i int, r *state.Record) bool {
+			due[done+i].Event = r.View(lsns[done+i])
+			filled++
+			return true
 		})
 		switch {
 		case err != nil:
-			return fmt.Errorf("%w: reading event %d: %w", ledger.ErrUnavailable, lsns[done], err)
-		case problem != nil:
-			return fmt.Errorf("%w: reading event %d: %w", ledger.ErrCorrupt, lsns[done], problem)
+			return err
 		case filled == 0:
 			return fmt.Errorf("%w: event %d is not in the log", ledger.ErrCorrupt, lsns[done])
 		}

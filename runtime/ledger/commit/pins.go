@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/state"
@@ -57,19 +58,13 @@ func (l *Ledger) Pin(ctx context.Context, key ledger.ID, server, tool string) (p
 
 // definition reads the text of a definition from the record that has it.
 func (l *Ledger) definition(key ledger.ID, p *ledger.Pin, lsn uint64) (text []byte, err error) {
-	var problem error
-	err = l.log.Read(lsn, func(_ uint64, b []byte) bool {
-		problem = pick(b, []uint64{lsn}, func(_ int, r *state.Record) bool {
-			text = r.Definition(key, p.Server, p.Tool)
-			return false
-		})
+	err = l.pickAt("the definition of the tool", strconv.Quote(p.Tool), []uint64{lsn}, func(_ int, r *state.Record) bool {
+		text = r.Definition(key, p.Server, p.Tool)
 		return false
 	})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: reading the definition of the tool %.80q: %w", ledger.ErrUnavailable, p.Tool, err)
-	case problem != nil:
-		return nil, fmt.Errorf("%w: reading the definition of the tool %.80q: %w", ledger.ErrCorrupt, p.Tool, problem)
+		return nil, err
 	case text == nil:
 		return nil, fmt.Errorf("%w: record %d does not have the definition of the tool %.80q", ledger.ErrCorrupt, lsn, p.Tool)
 	}

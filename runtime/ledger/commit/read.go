@@ -18,10 +18,7 @@ func (l *Ledger) LookupKeyID(id ledger.ID) (*ledger.Key, bool) { return l.keys.b
 
 // Keys implements ledger.Ledger.
 func (l *Ledger) Keys(context.Context) ([]ledger.Key, error) {
-	l.mu.Lock()
-	err := l.refusal()
-	l.mu.Unlock()
-	if err != nil {
+	if err := l.look(func(*state.State) {}); err != nil {
 		return nil, err
 	}
 	return l.keys.all(), nil
@@ -65,25 +62,17 @@ func (l *Ledger) Holds(ctx context.Context, key ledger.ID, at int64) ([]ledger.H
 
 // Replay implements ledger.Ledger.
 func (l *Ledger) Replay(_ context.Context, key ledger.ID, lsn uint64) (decision ledger.ReplayedDecision, err error) {
-	l.mu.Lock()
-	err = l.refusal()
-	l.mu.Unlock()
-	if err != nil {
+	if err := l.look(func(*state.State) {}); err != nil {
 		return decision, err
 	}
-	found, problem := false, error(nil)
-	err = l.log.Read(lsn, func(_ uint64, b []byte) bool {
-		problem = pick(b, []uint64{lsn}, func(_ int, r *state.Record) bool {
-			found = r.Replayed(key, &decision)
-			return false
-		})
+	found := false
+	err = l.pickAt("decision", lsn, []uint64{lsn}, func(_ int, r *state.Record) bool {
+		found = r.Replayed(key, &decision)
 		return false
 	})
 	switch {
 	case err != nil:
-		return ledger.ReplayedDecision{}, fmt.Errorf("%w: reading decision %d: %w", ledger.ErrUnavailable, lsn, err)
-	case problem != nil:
-		return ledger.ReplayedDecision{}, fmt.Errorf("%w: reading decision %d: %w", ledger.ErrCorrupt, lsn, problem)
+		return ledger.ReplayedDecision{}, err
 	case !found:
 		return ledger.ReplayedDecision{}, fmt.Errorf("%w: record %d is of no decision of key %s that can be replayed", ledger.ErrNotFound, lsn, key)
 	}
@@ -100,6 +89,17 @@ func (l *Ledger) Counter(ctx context.Context, key ledger.ID, counter ledger.Coun
 func (l *Ledger) Usage(ctx context.Context, key ledger.ID) (usage []ledger.Usage, err error) {
 	err = l.view(ctx, key, func(s *state.State) { usage = s.Usage(key) })
 	return usage, err
+}
+
+// look shows the state to read, where the ledger does not refuse.
+func (l *Ledger) look(read func(*state.State)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.refusal(); err != nil {
+		return err
+	}
+	read(l.state)
+	return nil
 }
 
 // view shows the state of a key to look, and returns when all that it could see of the key is durable. After an
@@ -134,31 +134,36 @@ func (l *Ledger) wholeHold(lsn uint64, hold ledger.Hold) (ledger.Hold, error) {
 // bodies reads from the log what memory does not keep of holds: of the first one, and of those after it that were
 // opened in the same group. It returns how many these are. The LSNs ascend.
 func (l *Ledger) bodies(lsns []uint64, holds []ledger.Hold) (filled int, err error) {
-	var problem error
-	err = l.log.Read(lsns[0], func(_ uint64, b []byte) bool {
-		filled, problem = fillBodies(b, lsns, holds)
-		return false
+	err = l.pickAt("hold", holds[0].ID, lsns, func(i int, r *state.Record) bool {
+		if !r.Body(&holds[i]) {
+			return false
+		}
+		filled++
+		return true
 	})
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%w: reading hold %s: %w", ledger.ErrUnavailable, holds[0].ID, err)
-	case problem != nil:
-		return 0, fmt.Errorf("%w: reading hold %s: %w", ledger.ErrCorrupt, holds[0].ID, problem)
+		return 0, err
 	case filled == 0:
 		return 0, fmt.Errorf("%w: record %d does not open hold %s", ledger.ErrCorrupt, lsns[0], holds[0].ID)
 	}
 	return filled, nil
 }
 
-func fillBodies(b []byte, lsns []uint64, holds []ledger.Hold) (filled int, err error) {
-	err = pick(b, lsns, func(i int, r *state.Record) bool {
-		if r.Body(&holds[i]) {
-			filled++
-			return true
-		}
+// pickAt visits records of the group that has the first of some LSNs, as pick does. what and id say in errors what is read.
+func (l *Ledger) pickAt(what string, id any, lsns []uint64, visit func(i int, r *state.Record) bool) error {
+	var problem error
+	err := l.log.Read(lsns[0], func(_ uint64, b []byte) bool {
+		problem = pick(b, lsns, visit)
 		return false
 	})
-	return filled, err
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: reading %s %v: %w", ledger.ErrUnavailable, what, id, err)
+	case problem != nil:
+		return fmt.Errorf("%w: reading %s %v: %w", ledger.ErrCorrupt, what, id, problem)
+	}
+	return nil
 }
 
 // pick decodes those of a group's records that are wanted, of ascending LSNs from its first wanted one on, and calls

@@ -72,19 +72,14 @@ func (l *Ledger) Policy(ctx context.Context, key ledger.ID) (p ledger.StoredPoli
 	case known.PolicyLSN == 0:
 		return p, fmt.Errorf("%w: a policy of key %s", ledger.ErrNotFound, key)
 	}
-	found, problem := false, error(nil)
-	err = l.log.Read(known.PolicyLSN, func(_ uint64, b []byte) bool {
-		problem = pick(b, []uint64{known.PolicyLSN}, func(_ int, r *state.Record) bool {
-			found = r.Policy(key, &p)
-			return false
-		})
+	found := false
+	err = l.pickAt("the policy of key", key, []uint64{known.PolicyLSN}, func(_ int, r *state.Record) bool {
+		found = r.Policy(key, &p)
 		return false
 	})
 	switch {
 	case err != nil:
-		return ledger.StoredPolicy{}, fmt.Errorf("%w: reading the policy of key %s: %w", ledger.ErrUnavailable, key, err)
-	case problem != nil:
-		return ledger.StoredPolicy{}, fmt.Errorf("%w: reading the policy of key %s: %w", ledger.ErrCorrupt, key, problem)
+		return ledger.StoredPolicy{}, err
 	case !found:
 		return ledger.StoredPolicy{}, fmt.Errorf("%w: record %d does not deploy a policy for key %s", ledger.ErrCorrupt, known.PolicyLSN, key)
 	}
@@ -151,23 +146,15 @@ func (l *Ledger) expireLocked(at int64, limit int) (n int, commitment *ledger.Co
 }
 
 // CrowdedKeys implements ledger.Ledger.
-func (l *Ledger) CrowdedKeys(at int64) ([]ledger.KeyGroups, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.refusal(); err != nil {
-		return nil, err
-	}
-	return l.state.CrowdedKeys(at), nil
+func (l *Ledger) CrowdedKeys(at int64) (keys []ledger.KeyGroups, err error) {
+	err = l.look(func(s *state.State) { keys = s.CrowdedKeys(at) })
+	return keys, err
 }
 
 // Latest implements ledger.Ledger.
-func (l *Ledger) Latest(context.Context) (int64, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.refusal(); err != nil {
-		return 0, err
-	}
-	return l.state.Latest(), nil
+func (l *Ledger) Latest(context.Context) (at int64, err error) {
+	err = l.look(func(s *state.State) { at = s.Latest() })
+	return at, err
 }
 
 // SetClock implements ledger.Ledger. Deliveries that would fall due later fall due now.
@@ -182,34 +169,21 @@ func (l *Ledger) SetClock(ctx context.Context, at int64) error {
 }
 
 // OutdatedHolds implements ledger.Ledger.
-func (l *Ledger) OutdatedHolds() (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.refusal(); err != nil {
-		return 0, err
-	}
-	return l.state.OutdatedHolds(), nil
+func (l *Ledger) OutdatedHolds() (n int, err error) {
+	err = l.look(func(s *state.State) { n = s.OutdatedHolds() })
+	return n, err
 }
 
 // PendingHolds implements ledger.Ledger.
 func (l *Ledger) PendingHolds() (number int, oldest int64, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.refusal(); err != nil {
-		return 0, 0, err
-	}
-	number, oldest = l.state.PendingHolds()
-	return number, oldest, nil
+	err = l.look(func(s *state.State) { number, oldest = s.PendingHolds() })
+	return number, oldest, err
 }
 
 // Head implements ledger.Ledger.
-func (l *Ledger) Head(context.Context) (ledger.Head, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.refusal(); err != nil {
-		return ledger.Head{}, err
-	}
-	return l.head, nil
+func (l *Ledger) Head(context.Context) (head ledger.Head, err error) {
+	err = l.look(func(*state.State) { head = l.head })
+	return head, err
 }
 
 // Flush implements ledger.Ledger.
