@@ -88,6 +88,8 @@ var mayImport = map[string][]string{
 	"runtime/ratelimit":     {},
 	"runtime/clock":         {},
 	"runtime/strictjson":    {},
+	"runtime/shims":         {"compiler", "vm/errcode", "runtime/attest", "runtime/ledger", "runtime/service", "runtime/strictjson"},
+	"runtime/events":        {"vm/errcode", "runtime/accounts", "runtime/attest", "runtime/eventjson", "runtime/evidence", "runtime/ledger", "runtime/metrics", "runtime/service", "runtime/turns"},
 	"runtime/holds":         {"vm/errcode", "runtime/accounts", "runtime/attest", "runtime/clock", "runtime/ledger", "runtime/mask", "runtime/metrics", "runtime/service", "runtime/strictjson", "runtime/turns"},
 	"runtime/accounts":      {"vm/errcode", "runtime/clock", "runtime/intent", "runtime/ledger", "runtime/service", "runtime/strictjson", "runtime/webhook"},
 	"runtime/turns":         {"runtime/clock", "runtime/ledger", "runtime/metrics"},
@@ -105,10 +107,10 @@ var mayImport = map[string][]string{
 	"runtime/hook/setup":    {"runtime/hook"},
 	"runtime/policytest":    {"grammar", "runtime/authority", "runtime/service", "runtime/intent", "vm/errcode", "vm/slot"},
 	"httpd": {
-		"runtime/authority", "runtime/accounts", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/jcs", "runtime/ledger", "runtime/ratelimit", "runtime/metrics",
+		"runtime/authority", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/jcs", "runtime/ledger", "runtime/ratelimit", "runtime/metrics",
 		"runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "httpd/console", "httpd/strict",
 	},
-	"httpd/console":           {"runtime/authority", "runtime/accounts", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/eventjson", "runtime/ledger"},
+	"httpd/console":           {"runtime/authority", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/eventjson", "runtime/ledger"},
 	"httpd/strict":            {},
 	"httpd/client":            {},
 	"httpd/client/verify":     {"httpd/client", "runtime/attest"},
@@ -326,7 +328,7 @@ func readsClock(s source) bool {
 // simulated are the folders whose packages reach the machine only by a [system.Calls], so that a simulator can stand in its
 // place.
 var simulated = []string{
-	"runtime/ledger", "runtime/authority", "runtime/accounts", "runtime/policies", "runtime/decision", "runtime/holds", "runtime/service",
+	"runtime/ledger", "runtime/authority", "runtime/accounts", "runtime/policies", "runtime/decision", "runtime/holds", "runtime/service", "runtime/events", "runtime/shims",
 	"runtime/webhook", "runtime/gateway",
 }
 

@@ -23,8 +23,9 @@ var faults = map[string]func(line string) string{
 	"a test turns round":         swapWords(" unless ", " if ", " if ", " unless "),
 	"any becomes all":            ofLists(swapWords(" any ", " all ")),
 	"all becomes any":            ofLists(swapWords(" all ", " any ")),
-	"a denial is dropped":        replaceLine(`^(\d+): deny (rule\d+) @\d+$`, "$1: note $2"),
-	"a refusal is dropped":       replaceLine(`^(\d+): reject (rule\d+)$`, "$1: note $2"),
+	"a denial is dropped":        dropDenial,
+	"all of a list is blamed":    ofLists(swapWords(": deny element ", ": deny value ")),
+	"a refusal is dropped":       replaceLine(`^(\d+): reject "[^"]*" (rule\d+)$`, "$1: note $2"),
 	"a hold is dropped":          replaceLine(`^(\d+): hold (rule\d+)$`, "$1: note $2"),
 	"missing becomes object":     swapWords("missing|null", "object"),
 	"two branches change places": swapBranches,
@@ -119,6 +120,23 @@ func ofStars(fault func(string) string) func(string) string {
 	}
 }
 
+// dropDenial notes the rule of a denial in its place.
+var dropDenial = replaceLine(`^(\d+): deny \w+ "[^"]*" (rule\d+) @\d+$`, "$1: note $2")
+
+// dropTwins drops the denials beside line i that are by the same rule: a rule has one for each slot that it can blame.
+func dropTwins(lines []string, i int) {
+	_, note, _ := strings.Cut(lines[i], ": ")
+	for _, step := range []int{-1, 1} {
+		for j := i + step; j >= 0 && j < len(lines); j += step {
+			dropped := dropDenial(lines[j])
+			if dropped == lines[j] || !strings.HasSuffix(dropped, ": "+note) {
+				break
+			}
+			lines[j] = dropped
+		}
+	}
+}
+
 func replaceLine(pattern, with string) func(string) string {
 	re := regexp.MustCompile(pattern)
 	return func(line string) string { return re.ReplaceAllString(line, with) }
@@ -126,7 +144,7 @@ func replaceLine(pattern, with string) func(string) string {
 
 // scalars are slots that never hold a list, or one of paths alone that is asked whether it is there, so that any and all are
 // the same.
-var scalars = regexp.MustCompile(`"(action|chainId|targetAddress|token|amount|calldata|framework|agentId|command|host|path|url|method|query|@action|@provenance|@host|@path|@token|@caseless|@sent\.(?:url|host|query|path|amount|token)|@each\.metadata\.(?:serverId|toolName)|@path\.decoded|@url\.decoded|@git\.branch|@query|@server|@tool|@mcp|@evm\.call|@evm\.call\.token|@evm\.call\.amount|@evm\.call\.symbol|@token\.stray|@target\.token|@calldata\.(?:method|runs|mismatch)|@moved|` +
+var scalars = regexp.MustCompile(`"(action|chainId|targetAddress|token|amount|calldata|framework|agentId|command|host|path|url|method|query|@action|@text|@provenance|@host|@path|@token|@caseless|@sent\.(?:url|host|query|path|amount|token)|@each\.metadata\.(?:serverId|toolName)|@path\.decoded|@url\.decoded|@git\.branch|@query|@server|@tool|@mcp|@evm\.call|@evm\.call\.token|@evm\.call\.amount|@evm\.call\.symbol|@token\.stray|@target\.token|@calldata\.(?:method|runs|mismatch)|@moved|` +
 	`@fs\.(?:git|taken|taken\.tree|taken\.roots)|@git\.(?:operation|provider|remote_scheme|worktree|worktree\.beyond)|@db\.environment)"`)
 
 // goldenRuns returns the programs of the golden files, and the intents of all of them.
@@ -176,7 +194,7 @@ func decision(machine *vm.Machine, p *vm.Program, frame []vm.Value) string {
 		b.WriteByte(byte(r.Status)<<4 | byte(r.Class))
 		for _, v := range r.Violations {
 			rule := p.Rule(v.Rule)
-			b.WriteString(rule.Name + rule.Code + rule.Message)
+			fmt.Fprint(&b, rule.Name, rule.Code, rule.Message, p.Fields()[v.Slot], v.Element)
 		}
 		fmt.Fprint(&b, r.Holds, r.Notes)
 		for _, reservation := range r.Reservations {
@@ -263,8 +281,11 @@ func plant(lines []string, i int, line string) *vm.Program {
 		return nil
 	}
 	changed := append(append(append([]string(nil), lines[:i]...), line), lines[i+1:]...)
-	if strings.Contains(line, ": unreserved ") {
+	switch {
+	case strings.Contains(line, ": unreserved "):
 		changed = withoutReservation(changed, i)
+	case line == dropDenial(lines[i]):
+		dropTwins(changed, i)
 	}
 	program, err := vm.Assemble(strings.Join(changed, "\n"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Revision tells programs of one text apart: it rises with every change to what a policy that compiles is compiled to, so
 // that programs which are kept are made anew.
-const Revision = 4
+const Revision = 5
 
 // Compiled is a policy on its way from text to program, as far as it came.
 type Compiled struct {

@@ -313,7 +313,7 @@ func (e *emitter) validate(class vm.Class) {
 func (e *emitter) require(name, message string) {
 	ok := e.NewLabel()
 	e.Kind(vm.Unless, e.Field(name), absent, ok)
-	e.Reject(e.Rule(vm.Rule{Name: name, Code: string(errcode.ValidationSchema), Message: message}))
+	e.Reject(e.Rule(vm.Rule{Name: name, Code: string(errcode.ValidationSchema), Message: message}), e.Field(name))
 	e.Place(ok)
 }
 
@@ -325,7 +325,7 @@ func (e *emitter) forbid(name string) {
 		read = sent
 	}
 	e.Kind(vm.If, e.Field(read), absent, ok)
-	e.Reject(e.Rule(vm.Rule{Name: name, Code: string(errcode.ValidationSchema), Message: name + ": is accepted on EVM intents only; leave it out"}))
+	e.Reject(e.Rule(vm.Rule{Name: name, Code: string(errcode.ValidationSchema), Message: name + ": is accepted on EVM intents only; leave it out"}), e.Field(read))
 	e.Place(ok)
 }
 
@@ -361,32 +361,31 @@ func (p *Policy) passesTools() bool {
 	return p.EVM == nil && p.ToolCalls == nil && p.MCP == nil && !p.Profiles.declared()
 }
 
-// deny denies by a rule and goes on at resume where all violations are wanted.
-func (e *emitter) deny(name string, c errcode.Code, message string, resume vm.Label) {
-	e.Deny(e.Rule(vm.Rule{Name: name, Code: string(c), Message: message}), resume)
+// value blames all that a slot holds.
+func (e *emitter) value(slot string) vm.Blame { return vm.Blame{Slot: e.Field(slot)} }
+
+// element blames the element of a slot's list that the test before decided by, and all of a value that is not a list.
+func (e *emitter) element(slot string) vm.Blame {
+	return vm.Blame{Slot: e.Field(slot), Element: true}
+}
+
+// deny denies by a rule, blames a value, and continues at resume where all violations are wanted.
+func (e *emitter) deny(name string, c errcode.Code, message string, blame vm.Blame, resume vm.Label) {
+	e.Deny(e.Rule(vm.Rule{Name: name, Code: string(c), Message: message}), blame, resume)
 }
 
 // refuse denies every intent that gets here, blaming its action, and continues with the next instruction.
 func (e *emitter) refuse(name string, c errcode.Code, message string) {
 	next := e.NewLabel()
-	e.lookAt(slotAction)
-	e.deny(name, c, message, next)
+	e.deny(name, c, message, e.value(slotAction), next)
 	e.Place(next)
 }
 
-// lookAt makes a slot the one that was looked at last, whose value a violation that follows shows: all ways of the switch
-// are one.
-func (e *emitter) lookAt(slot string) {
-	here := e.NewLabel()
-	e.Switch(e.Field(slot), here, vm.Case{Text: modelAction, To: here})
-	e.Place(here)
-}
-
-// unless denies where a test does not let the intent jump, and goes on behind it.
-func (e *emitter) unless(test func(pass vm.Label), name string, c errcode.Code, message string) {
+// unless denies where a test does not let the intent jump, and continues after it.
+func (e *emitter) unless(test func(pass vm.Label), name string, c errcode.Code, message string, blame vm.Blame) {
 	next := e.NewLabel()
 	test(next)
-	e.deny(name, c, message, next)
+	e.deny(name, c, message, blame, next)
 	e.Place(next)
 }
 

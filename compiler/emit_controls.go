@@ -58,7 +58,7 @@ func (e *emitter) gates() (steps []step) {
 				key := mustFind(c.section, nameShim)
 				e.unless(func(pass vm.Label) {
 					e.Test(vm.OpIn, vm.If, e.Field(slotProvenance), e.exactly("shim"), pass)
-				}, key.Rule, key.Code, "the intent needs a key whose provenance is a shim")
+				}, key.Rule, key.Code, "the intent needs a key whose provenance is a shim", e.value(slotProvenance))
 			}))
 		}
 	}

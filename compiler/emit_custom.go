@@ -75,7 +75,8 @@ func (e *emitter) scan() vm.Const {
 // denyString denies if a value contains the text: as it was sent or in its normal form, ignoring case where that form has
 // none. Call data contains addresses and methods without their 0x.
 func (e *emitter) denyString(d *Denial, sought vm.Const) {
-	next, found := e.NewLabel(), e.NewLabel()
+	next, found, text := e.NewLabel(), e.arrivals(), e.Field(slotText)
+	last := text // whose test the denial follows
 	small, digits := strings.ToLower(d.Value.Text), form.Hex.Rule(d.Value.Text, form.Inside)
 	var others []test
 	if small != d.Value.Text {
@@ -91,18 +92,17 @@ func (e *emitter) denyString(d *Denial, sought vm.Const) {
 	case len(others)+len(withURL)+len(without) == 0:
 		e.Hit(vm.Unless, sought, entryOf(d.Value.Text), next)
 	case len(withURL)+len(without) == 0:
-		e.Hit(vm.If, sought, entryOf(d.Value.Text), found)
-		e.any(others, found, next)
+		e.Hit(vm.If, sought, entryOf(d.Value.Text), found.of(text))
+		last = e.any(others, found, next)
 	default:
-		e.Hit(vm.If, sought, entryOf(d.Value.Text), found)
+		e.Hit(vm.If, sought, entryOf(d.Value.Text), found.of(text))
 		usual := e.NewLabel()
 		e.unlessForm(slot.WithURL, usual)
 		e.anyOrJump(append(withURL, others...), found, next)
 		e.Place(usual)
 		e.anyOrJump(append(without, others...), found, next)
 	}
-	e.Place(found)
-	e.deny(keyDenyString.Rule, keyDenyString.Code, "a text of the request holds what custom.deny_string denies", next)
+	found.deny(last, keyDenyString.Rule, keyDenyString.Code, "a text of the request holds what custom.deny_string denies", next)
 	e.Place(next)
 }
 
@@ -122,10 +122,9 @@ func (e *emitter) rewritten(text string, as form.Form, fields ...string) (tests 
 }
 
 // anyOrJump continues at found if one of the tests holds, and at next otherwise.
-func (e *emitter) anyOrJump(tests []test, found, next vm.Label) {
+func (e *emitter) anyOrJump(tests []test, found *arrivals, next vm.Label) {
 	if len(tests) > 0 {
-		e.any(tests, found, next)
-		e.Jump(found)
+		e.Jump(found.of(e.any(tests, found, next)))
 		return
 	}
 	e.Jump(next)
@@ -141,35 +140,65 @@ type test struct {
 	set  vm.Const
 }
 
-// any continues at next if none of the tests holds, and at found if one does or cannot be judged. The last test falls
-// through to the code that follows.
-func (e *emitter) any(tests []test, found, next vm.Label) {
+// arrivals are where the tests of one rule arrive that lead to its denial: one place for each slot that is to blame.
+type arrivals struct {
+	e      *emitter
+	slots  []uint16
+	labels []vm.Label
+}
+
+func (e *emitter) arrivals() *arrivals { return &arrivals{e: e} }
+
+// of returns the place for a slot.
+func (p *arrivals) of(slot uint16) vm.Label {
+	i := slices.Index(p.slots, slot)
+	if i < 0 {
+		i = len(p.slots)
+		p.slots, p.labels = append(p.slots, slot), append(p.labels, p.e.NewLabel())
+	}
+	return p.labels[i]
+}
+
+// deny denies at each place, and blames its slot. The code before it arrives at the place of the slot last.
+func (p *arrivals) deny(last uint16, name string, c errcode.Code, message string, next vm.Label) {
+	slots := append([]uint16{last}, slices.DeleteFunc(slices.Clone(p.slots), func(slot uint16) bool { return slot == last })...)
+	for _, slot := range slots {
+		p.e.Place(p.of(slot))
+		p.e.deny(name, c, message, vm.Blame{Slot: slot, Element: true}, next)
+	}
+}
+
+// any continues at next if none of the tests holds, and at the place of its slot if one does or cannot be judged. The last
+// test falls through to the code that follows; any returns its slot.
+func (e *emitter) any(tests []test, found *arrivals, next vm.Label) uint16 {
 	last := len(tests) - 1
 	for _, t := range tests[:last] {
 		if t.op != vm.OpMatch { // only a pattern can meet what it can't judge
-			e.Test(t.op, vm.If, t.slot, t.set, found)
+			e.Test(t.op, vm.If, t.slot, t.set, found.of(t.slot))
 			continue
 		}
 		other := e.NewLabel()
 		e.Test(t.op, vm.Unless, t.slot, t.set, other)
-		e.Jump(found)
+		e.Jump(found.of(t.slot))
 		e.Place(other)
 	}
 	e.Test(tests[last].op, vm.Unless, tests[last].slot, tests[last].set, next)
+	return tests[last].slot
 }
 
 // denyIf denies where the value compares as the rule says. A missing value compares so only by not_equals.
 func (e *emitter) denyIf(d *Denial) {
-	next, found := e.NewLabel(), e.NewLabel()
-	e.byForm(formed{d.Path, "", d.Operator, []string{d.Value.Text}}, func(as form.Form) { e.compare(d, as, found, next) }, found)
-	e.Place(found)
-	e.deny(keyDenyIf.ruleOf(d.Path), keyDenyIf.Code, d.Path+" "+conditions[d.Operator], next)
+	next, found := e.NewLabel(), e.arrivals()
+	var last uint16 // whose test the denial follows
+	e.byForm(formed{d.Path, "", d.Operator, []string{d.Value.Text}},
+		func(as form.Form) { last = e.compare(d, as, found, next) }, func() { e.Jump(found.of(last)) })
+	found.deny(last, keyDenyIf.ruleOf(d.Path), keyDenyIf.Code, d.Path+" "+conditions[d.Operator], next)
 	e.Place(next)
 }
 
 // byForm emits a rule for each form that values at the path have, where the texts of the rule are not the same in both.
-// If it is emitted for two forms, the code of the first ends with a jump to arrived.
-func (e *emitter) byForm(rule formed, emit func(form.Form), arrived vm.Label) {
+// If it is emitted for two forms, leave ends the code of the first.
+func (e *emitter) byForm(rule formed, emit func(form.Form), leave func()) {
 	row := slot.At(rule.path)
 	switch scope := strings.ToLower(rule.scope); {
 	case row.When == slot.ByEmail && scope == emailAction:
@@ -188,7 +217,7 @@ func (e *emitter) byForm(rule formed, emit func(form.Form), arrived vm.Label) {
 	usual := e.NewLabel()
 	e.unlessForm(row.When, usual)
 	emit(row.Other)
-	e.Jump(arrived)
+	leave()
 	e.Place(usual)
 	emit(row.Form)
 }
@@ -239,35 +268,38 @@ func (e *emitter) unlessForm(when slot.Condition, usual vm.Label) {
 // places says where in a value the text of a rule stands by which operator.
 var places = [...]form.Where{Equals: form.Whole, NotEquals: form.Whole, Contains: form.Inside, StartsWith: form.Start, EndsWith: form.End}
 
-// compare goes on at next unless a value of the form compares as a denial says, and behind it where it does or can't be
-// judged: its normal form or, but by not_equals, the text as it was sent. Address literals of the rule match in any case.
-func (e *emitter) compare(d *Denial, as form.Form, found, next vm.Label) {
+// compare continues at next unless a value of the form compares as a denial says, and at the place of its slot where it does
+// or can't be judged: its normal form or, but by not_equals, the text as it was sent. The last test falls through to the code
+// that follows; compare returns its slot. Address literals of the rule match in any case.
+func (e *emitter) compare(d *Denial, as form.Form, found *arrivals, next vm.Label) uint16 {
 	path, respelled := slot.Canonical(d.Path), formed{d.Path, "", d.Operator, []string{d.Value.Text}}.respelled(as)
 	normal := e.Field(path)
 	if slot.At(path).Type.Object() {
 		normal = e.Field(eachPrefix + path)
 	}
+	if as == form.Token {
+		if symbols := e.policy.pinning(strings.ToLower(d.Value.Text)); len(symbols) > 0 && d.Operator != Matches {
+			return e.comparePinned(d, e.exactly(symbols...), found, next)
+		}
+	}
 	switch {
-	case as == form.Token && e.comparePinned(d, found, next):
-		return
 	case d.Operator == NotEquals: // pass only if there is a value and all of it is equal
 		e.Test(vm.OpIn, vm.If|vm.Every, normal, e.exactly(as.Rule(d.Value.Text, form.Whole)), next)
-		return
+		return normal
 	case d.Operator == Matches:
 		pattern := e.Pattern(as.Pattern(d.Value.Text), false)
 		tests := []test{{normal, vm.OpMatch, pattern}}
 		for _, read := range e.besides(path, respelled) {
 			tests = append(tests, test{read, vm.OpMatch, pattern})
 		}
-		e.any(tests, found, next)
-		return
+		return e.any(tests, found, next)
 	}
 	op, set := operations[d.Operator], e.folded(slices.Compact([]string{as.Rule(d.Value.Text, places[d.Operator]), as.Fold(d.Value.Text)})...)
 	tests := []test{{normal, op, set}}
 	for _, read := range e.besides(path, respelled) {
 		tests = append(tests, test{read, op, set})
 	}
-	e.any(tests, found, next)
+	return e.any(tests, found, next)
 }
 
 // The prefixes of slots that hold what denials read of a path, beside its normal form.
@@ -292,24 +324,20 @@ func (e *emitter) besides(path string, respelled bool) (slots []uint16) {
 	return slots
 }
 
-// comparePinned is compare for a denial about a token by an address that a rule pins: that is the contract, by whichever
-// name the token is sent. It reports false for any other denial.
-func (e *emitter) comparePinned(d *Denial, found, next vm.Label) bool {
-	pinned := strings.ToLower(d.Value.Text)
-	symbols := e.policy.pinning(pinned)
-	if len(symbols) == 0 || d.Operator == Matches {
-		return false
-	}
-	symbol := e.exactly(symbols...)
+// comparePinned is compare for a denial about a token by an address that rules pin for the tokens of a set of symbols: that
+// is the contract, by whichever name the token is sent.
+func (e *emitter) comparePinned(d *Denial, symbols vm.Const, found *arrivals, next vm.Label) uint16 {
+	token, lower, target := e.Field(slotToken), e.Field(slotLowerToken), e.Field(slotTarget)
+	pinned := e.exactly(strings.ToLower(d.Value.Text))
 	if d.Operator == NotEquals {
-		e.Test(vm.OpIn, vm.Unless, e.Field(slotToken), symbol, found)
-		e.Test(vm.OpIn, vm.If, e.Field(slotTarget), e.exactly(pinned), next)
-		return true
+		e.Test(vm.OpIn, vm.Unless, token, symbols, found.of(token))
+		e.Test(vm.OpIn, vm.If, target, pinned, next)
+		return target
 	}
-	e.Test(vm.OpIn, vm.If, e.Field(slotLowerToken), e.exactly(pinned), found)
-	e.Test(vm.OpIn, vm.Unless, e.Field(slotToken), symbol, next)
-	e.Test(vm.OpIn, vm.Unless, e.Field(slotTarget), e.exactly(pinned), next)
-	return true
+	e.Test(vm.OpIn, vm.If, lower, pinned, found.of(lower))
+	e.Test(vm.OpIn, vm.Unless, token, symbols, next)
+	e.Test(vm.OpIn, vm.Unless, target, pinned, next)
+	return target
 }
 
 // pinning returns the symbols, in lower case, of the tokens whose rules pin an address on some chain.
@@ -353,7 +381,7 @@ func (e *emitter) allowOnly(rule *Allowance) {
 	if rule.Attested {
 		attested := e.NewLabel()
 		e.Test(vm.OpIn, vm.If, e.Field(slotProvenance), e.exactly("shim"), attested)
-		e.deny(name, errcode.ProvenanceRequired, rule.Path+" counts only from a key whose provenance is a shim", next)
+		e.deny(name, errcode.ProvenanceRequired, rule.Path+" counts only from a key whose provenance is a shim", e.value(slotProvenance), next)
 		e.Place(attested)
 	}
 	e.listed(true, operated(rule.Operator, e.words(rule.Values)))
@@ -361,9 +389,9 @@ func (e *emitter) allowOnly(rule *Allowance) {
 	e.byForm(formed{rule.Path, rule.Scope, rule.Operator, rule.texts()}, func(as form.Form) {
 		op, set := e.allowed(rule, as)
 		e.Test(op, vm.If|vm.Every, e.Field(slot.Canonical(rule.Path)), set, next)
-	}, denied)
+	}, func() { e.Jump(denied) })
 	e.Place(denied)
-	e.deny(name, keyAllowances.Code, rule.Path+" is missing, or not on custom.allow_only's list", next)
+	e.deny(name, keyAllowances.Code, rule.Path+" is missing, or not on custom.allow_only's list", e.element(slot.Canonical(rule.Path)), next)
 	e.Place(next)
 }
 

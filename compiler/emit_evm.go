@@ -41,7 +41,7 @@ func (e *emitter) chain() {
 	e.allowing(chains)
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.If, e.Field(slotChainID), e.exactly(chains.texts()...), pass)
-	}, keyChains.Rule, keyChains.Code, "the chain is not in evm.allowed_chains")
+	}, keyChains.Rule, keyChains.Code, "the chain is not in evm.allowed_chains", e.value(slotChainID))
 }
 
 // chainIfPresent denies a chain that is not allowed on an intent that need not name one.
@@ -68,10 +68,8 @@ func (e *emitter) evmAction() {
 	if p.AllowedActions != nil {
 		e.allowing(p.AllowedActions)
 		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.lowered(p.AllowedActions), done)
-	} else {
-		e.lookAt(slotAction)
 	}
-	e.deny(keyActions.Rule, keyActions.Code, "the action is not in evm.allowed_actions", done)
+	e.deny(keyActions.Rule, keyActions.Code, "the action is not in evm.allowed_actions", e.value(slotAction), done)
 	e.Place(done)
 }
 
@@ -88,7 +86,7 @@ func (e *emitter) chainActions(global, done vm.Label) {
 		e.Place(cases[i].To)
 		e.allowing(&line.Actions)
 		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.lowered(&line.Actions), done)
-		e.deny(keyChainActions.Rule, keyChainActions.Code, "the action is not among this chain's evm.chain_actions", done)
+		e.deny(keyChainActions.Rule, keyChainActions.Code, "the action is not among this chain's evm.chain_actions", e.value(slotAction), done)
 	}
 }
 
@@ -114,7 +112,7 @@ func (e *emitter) approves(done vm.Label) {
 	other := e.NewLabel()
 	e.at(e.policy.EVM.Span)
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(approveAction), other)
-	e.deny(ruleNoToken, errcode.TokenNotAllowed, "the intent names no token, and this action is about one", done)
+	e.deny(ruleNoToken, errcode.TokenNotAllowed, "the intent names no token, and this action is about one", e.value(slotLowerAction), done)
 	e.Place(other)
 }
 
@@ -130,18 +128,18 @@ func (e *emitter) native(done vm.Label) {
 	if slot := e.Field(slotAmount); e.policy.Version.AtLeast(2, 1) {
 		given := e.NewLabel()
 		e.Kind(vm.Unless, slot, absent, given)
-		e.deny(rule, errcode.AmountRequired, "the native amount is missing; write \"0\" where none is meant", done)
+		e.deny(rule, errcode.AmountRequired, "the native amount is missing; write \"0\" where none is meant", e.value(slotAmount), done)
 		e.Place(given)
 	} else {
 		e.Kind(vm.If, slot, absent, done) // it counts as zero
 	}
 	valid := e.NewLabel()
 	e.Load(0, e.Field(slotAmount), NativeDecimals, valid)
-	e.deny(rule, errcode.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits (in base units: no integer), or 2^256 base units or more", done)
+	e.deny(rule, errcode.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits (in base units: no integer), or 2^256 base units or more", e.value(slotAmount), done)
 	e.Place(valid)
 	within := e.NewLabel()
 	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, NativeDecimals), within)
-	e.deny(rule, keyMaximum.Code, message, done)
+	e.deny(rule, keyMaximum.Code, message, e.value(slotAmount), done)
 	e.Place(within)
 	e.consensus(done)
 }
@@ -158,15 +156,15 @@ func (e *emitter) fee() {
 		given := e.NewLabel()
 		e.at(most.Span)
 		e.Kind(vm.Unless, slot, absent, given)
-		e.deny(keyMaxFee.Rule, errcode.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", done)
+		e.deny(keyMaxFee.Rule, errcode.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", e.value(slotMaxFee), done)
 		e.Place(given)
 	}
 	e.Load(1, slot, NativeDecimals, valid)
-	e.deny(keyMaxFee.Rule, errcode.AmountInvalid, "maxFee is not an amount of at most 18 fraction digits below 2^256 wei; write native units, such as 0.01", done)
+	e.deny(keyMaxFee.Rule, errcode.AmountInvalid, "maxFee is not an amount of at most 18 fraction digits below 2^256 wei; write native units, such as 0.01", e.value(slotMaxFee), done)
 	e.Place(valid)
 	if most != nil {
 		e.Compare(vm.OpGreater, vm.Unless, 1, e.Amount(most.Amount, NativeDecimals), done)
-		e.deny(keyMaxFee.Rule, keyMaxFee.Code, "maxFee is above evm.max_fee_eth", done)
+		e.deny(keyMaxFee.Rule, keyMaxFee.Code, "maxFee is above evm.max_fee_eth", e.value(slotMaxFee), done)
 	}
 	e.Place(done)
 }
@@ -174,14 +172,15 @@ func (e *emitter) fee() {
 // tokens judges an amount of a token by the token's rule. The machine sees the symbol of the rule, however the intent gives
 // the token.
 func (e *emitter) tokens(done vm.Label) {
-	unknown, cases := e.NewLabel(), e.tokenCases(nil)
+	unknown, cases, blame := e.NewLabel(), e.tokenCases(nil), e.value(slotLowerToken)
 	e.at(e.policy.EVM.Span)
 	if len(cases) > 0 {
-		e.Switch(e.Field(slotToken), unknown, cases...)
+		blame = e.value(slotToken)
+		e.Switch(blame.Slot, unknown, cases...)
 	}
 	e.Place(unknown)
 	e.listed(true, e.symbols())
-	e.deny(ruleNoToken, errcode.TokenNotAllowed, "no evm.token rule is for this token", done)
+	e.deny(ruleNoToken, errcode.TokenNotAllowed, "no evm.token rule is for this token", blame, done)
 	for i, token := range e.policy.EVM.Tokens {
 		e.Place(cases[i].To)
 		e.token(token, done)
@@ -216,18 +215,15 @@ func (e *emitter) token(token *Token, done vm.Label) {
 		if token.hasTwins() {
 			own := e.NewLabel()
 			e.Kind(vm.If, e.Field(slotStray), absent, own)
-			e.lookAt(slotTarget)
-			e.deny(rule, keyTokenPins.Code, "targetAddress is not the token's own address", judge)
+			e.deny(rule, keyTokenPins.Code, "targetAddress is not the token's own address", e.value(slotTarget), judge)
 			e.Place(own)
 		}
 		e.Test(vm.OpIn, vm.If, e.Field(slotTargetToken), e.exactly(strings.ToLower(token.Symbol)), judge)
-		e.lookAt(slotTarget)
-		e.deny(rule, keyTokenPins.Code, "targetAddress is not an address that the token's rule pins on this chain", judge)
+		e.deny(rule, keyTokenPins.Code, "targetAddress is not an address that the token's rule pins on this chain", e.value(slotTarget), judge)
 	case e.policy.EVM.pins():
 		e.at(token.Span)
 		e.Kind(vm.If, e.Field(slotTargetToken), absent, judge)
-		e.lookAt(slotTarget)
-		e.deny(rule, keyTokenPins.Code, "the rule of another token pins this targetAddress", judge)
+		e.deny(rule, keyTokenPins.Code, "the rule of another token pins this targetAddress", e.value(slotTarget), judge)
 	}
 	e.Place(judge)
 	e.tokenAmount(0, slotAmount, token, done,
@@ -246,10 +242,10 @@ func (e *emitter) tokenAmount(register int, slot string, token *Token, done vm.L
 	}
 	e.at(token.MaxTransaction.Span)
 	e.Load(register, e.Field(slot), decimals, valid)
-	e.deny(keyTokenMaximum.ruleOf(token.Symbol), errcode.TokenAmountInvalid, invalid, done)
+	e.deny(keyTokenMaximum.ruleOf(token.Symbol), errcode.TokenAmountInvalid, invalid, e.value(slot), done)
 	e.Place(valid)
 	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals), within)
-	e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, what+" is above the token's max_transaction", done)
+	e.deny(keyTokenMaximum.ruleOf(token.Symbol), keyTokenMaximum.Code, what+" is above the token's max_transaction", e.value(slot), done)
 	if token.Consensus != nil {
 		e.Place(within)
 		e.at(token.Consensus.Span)
@@ -277,7 +273,7 @@ func (e *emitter) accountCalls() {
 	}
 	next := e.NewLabel()
 	e.Kind(vm.If, e.Field(slotCalldataRuns), absent, next)
-	e.deny(keyAccountCalls.Rule, keyAccountCalls.Code, "the calldata makes the target run further calls, whose amounts no rule sees", next)
+	e.deny(keyAccountCalls.Rule, keyAccountCalls.Code, "the calldata makes the target run further calls, whose amounts no rule sees", e.value(slotCalldataRuns), next)
 	e.Place(next)
 }
 
@@ -289,8 +285,7 @@ func (e *emitter) matches() {
 	if len(e.policy.EVM.Tokens) > 0 { // without, an intent about one has been denied
 		e.tokenMismatch(done)
 	}
-	e.lookAt(slotCalldata)
-	e.deny(keyActions.Rule, keyActions.Code, "a native wallet.transfer has no calldata; declare a contract.call, or a token", done)
+	e.deny(keyActions.Rule, keyActions.Code, "a native wallet.transfer has no calldata; declare a contract.call, or a token", e.value(slotCalldata), done)
 	e.Place(done)
 }
 
@@ -311,11 +306,9 @@ func (e *emitter) tokenMismatch(done vm.Label) {
 		vm.Case{Text: calldata.NativeData.String(), To: native}, vm.Case{Text: calldata.OtherRecipient.String(), To: recipient},
 		vm.Case{Text: calldata.LargerAmount.String(), To: amounts}, vm.Case{Text: calldata.CutOff.String(), To: cut})
 	e.Place(recipient)
-	e.lookAt(slotTo)
-	e.deny(keyActions.Rule, keyActions.Code, "the calldata is for another recipient or spender than to declares", done)
+	e.deny(keyActions.Rule, keyActions.Code, "the calldata is for another recipient or spender than to declares", e.value(slotTo), done)
 	e.Place(other)
-	e.lookAt(slotCalldataMethod)
-	e.deny(keyActions.Rule, keyActions.Code, "the calldata calls no method of the token that the action stands for", done)
+	e.deny(keyActions.Rule, keyActions.Code, "the calldata calls no method of the token that the action stands for", e.value(slotCalldataMethod), done)
 	e.Place(amounts)
 	e.mismatchedAmount(nil, keyTokenMaximum.Code, "the calldata moves or approves more than the declared amount", done)
 	e.Place(cut)
@@ -339,8 +332,7 @@ func (e *emitter) mismatchedAmount(wanted func(*Token) bool, c errcode.Code, mes
 		e.Place(cases[0].To)
 		cases = cases[1:]
 		e.at(token.MaxTransaction.Span)
-		e.lookAt(slotCalldata)
-		e.deny(keyTokenMaximum.ruleOf(token.Symbol), c, message, done)
+		e.deny(keyTokenMaximum.ruleOf(token.Symbol), c, message, e.value(slotCalldata), done)
 	}
 }
 
@@ -368,11 +360,9 @@ func (e *emitter) pinnedCalls() {
 		if token.Methods != nil {
 			e.allowing(token.Methods)
 			e.Test(vm.OpIn, vm.If, method, e.exactly(token.Methods.texts()...), done)
-		} else {
-			e.lookAt(slotCalldataMethod)
 		}
 		rule := keyTokenMethods.ruleOf(token.Symbol)
-		e.deny(rule, keyTokenMethods.Code, "the method is none whose amount the token's rule can judge, and "+rule+" does not name it", done)
+		e.deny(rule, keyTokenMethods.Code, "the method is none whose amount the token's rule can judge, and "+rule+" does not name it", e.value(slotCalldataMethod), done)
 		e.Place(judge)
 		e.tokenAmount(1, slotCalldataAmount, token, done, "the declared calldata calls a method of the token, and is cut off", "the token amount in calldata")
 	}
@@ -406,7 +396,7 @@ func (e *emitter) enrichment() {
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(callAction), done)
 	e.Place(bound)
 	e.Kind(vm.If, call, vm.Kinds(vm.String), told)
-	e.deny(keyEnrichment.Rule, keyEnrichment.Code, "call data needs metadata.evm from a shim, with the selector and what it moves, and it is missing or malformed", done)
+	e.deny(keyEnrichment.Rule, keyEnrichment.Code, "call data needs metadata.evm from a shim, with the selector and what it moves, and it is missing or malformed", e.value(slotCall), done)
 	e.Place(told)
 	e.Switch(call, other, vm.Case{Text: "transfer", To: judge}, vm.Case{Text: "approve", To: approve})
 	e.Place(other)
@@ -415,7 +405,7 @@ func (e *emitter) enrichment() {
 	e.at(e.policy.EVM.Enrichment.Span)
 	e.Kind(vm.If, value, vm.Kinds(vm.Invalid), judge)
 	e.Test(vm.OpIn, vm.Unless, value, e.exactly(unbounded), judge)
-	e.deny(ruleUnbounded, errcode.TokenAmountExceeded, "the call approves 2^256-1, which is no limit at all", judge)
+	e.deny(ruleUnbounded, errcode.TokenAmountExceeded, "the call approves 2^256-1, which is no limit at all", e.value(slotCallAmount), judge)
 	e.Place(judge)
 	e.callByShim(done)
 	e.Place(done)
@@ -435,14 +425,14 @@ func (e *emitter) unknownSelector(done vm.Label) {
 		if flag.On {
 			if !isOn(e.policy.EVM.AccountCalls) {
 				e.Test(vm.OpIn, vm.Unless, e.Field(slotCall), e.exactly("run"), done)
-				e.deny(keyAccountCalls.Rule, keyAccountCalls.Code, "the call that the shim reports makes its target run further calls, whose amounts no rule sees", done)
+				e.deny(keyAccountCalls.Rule, keyAccountCalls.Code, "the call that the shim reports makes its target run further calls, whose amounts no rule sees", e.value(slotCall), done)
 			} else {
 				e.Jump(done)
 			}
 			return
 		}
 	}
-	e.deny(keySelector.Rule, keySelector.Code, "the call is of a method that moves and approves no amount that the service knows of", done)
+	e.deny(keySelector.Rule, keySelector.Code, "the call is of a method that moves and approves no amount that the service knows of", e.value(slotCall), done)
 }
 
 // callByShim judges what a shim says that a call moves or approves by the rule that pins the token.
@@ -453,8 +443,7 @@ func (e *emitter) callByShim(done vm.Label) {
 		e.Switch(e.Field(slotCallSymbol), unpinned, cases...)
 	}
 	e.Place(unpinned)
-	e.lookAt(slotCallToken)
-	e.deny(ruleNoToken, errcode.TokenNotAllowed, "no evm.token rule pins the token that the call moves or approves", done)
+	e.deny(ruleNoToken, errcode.TokenNotAllowed, "no evm.token rule pins the token that the call moves or approves", e.value(slotCallToken), done)
 	for _, token := range e.policy.EVM.Tokens {
 		if !pinned(token) {
 			continue

@@ -47,14 +47,14 @@ func (e *emitter) callLimits() {
 	if l.CallsPerTask != nil {
 		e.at(l.CallsPerTask.Span)
 		next := e.NewLabel()
-		c := counterOf(keyPerTask, vm.Task, amount.FromUint64(l.CallsPerTask.N))
+		c := counterOf(keyPerTask, "tool calls", vm.Task, amount.FromUint64(l.CallsPerTask.N))
 		e.byTask(&c, keyPerTask.Rule, "the policy limits tool calls per task, and the intent has no task_id", next)
 		e.reserve(c, keyPerTask.Code, "the tool calls of this task reach the limit")
 		e.Place(next)
 	}
 	if l.CallsPerHour != nil {
 		e.at(l.CallsPerHour.Span)
-		c := counterOf(keyPerHour, vm.Hour, amount.FromUint64(l.CallsPerHour.N))
+		c := counterOf(keyPerHour, "tool calls", vm.Hour, amount.FromUint64(l.CallsPerHour.N))
 		e.reserve(c, keyPerHour.Code, "the tool calls of this hour reach the limit")
 	}
 }
@@ -64,13 +64,13 @@ func (e *emitter) budgets() {
 	l := e.policy.ExecutionLimits
 	if l.SpendPerTask != nil {
 		e.at(l.SpendPerTask.Span)
-		c := counterOf(keySpend, vm.Task, l.SpendPerTask.Amount)
+		c := counterOf(keySpend, "USD", vm.Task, l.SpendPerTask.Amount)
 		c.Decimals = spendDecimals
 		e.budget(c, keySpend, slotSpend, "metadata.model_usage does not say what the task has spent", "what the task has spent on models is above the budget")
 	}
 	if l.TokensPerTask != nil {
 		e.at(l.TokensPerTask.Span)
-		c := counterOf(keyTokens, vm.Task, amount.FromUint64(l.TokensPerTask.N))
+		c := counterOf(keyTokens, "tokens", vm.Task, amount.FromUint64(l.TokensPerTask.N))
 		e.budget(c, keyTokens, slotTokens, "metadata.model_usage does not say how many tokens the task has used", "the model tokens of the task are above the budget")
 	}
 }
@@ -78,17 +78,16 @@ func (e *emitter) budgets() {
 // budget plans a counter that rises to what the intent reports. Where one that is not a model's brings no usage, the plan
 // asks for what was seen for its task (ledger.Reservation).
 func (e *emitter) budget(c vm.Counter, key *Key, slot, unknown, above string) {
-	next, others, unsaid, known := e.NewLabel(), e.NewLabel(), e.NewLabel(), e.NewLabel()
+	next, others, known := e.NewLabel(), e.NewLabel(), e.NewLabel()
 	e.byTask(&c, key.Rule, "the policy limits what a task uses of models, and the intent has no task_id", next)
 	c.Op, c.Amount = vm.Max, e.Field(slot)
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(modelAction), others)
 	e.Kind(vm.Unless, c.Amount, absent, known)
-	e.Jump(unsaid)
+	e.deny(key.Rule, errcode.ModelUsage, unknown, e.value(slot), next)
 	e.Place(others)
 	e.Kind(vm.Unless, c.Amount, absent, known)
 	e.Kind(vm.If, e.Field(slotUsage), absent, known) // what was seen of the task counts
-	e.Place(unsaid)
-	e.deny(key.Rule, errcode.ModelUsage, unknown, next)
+	e.deny(key.Rule, errcode.ModelUsage, unknown, e.value(slotUsage), next)
 	e.Place(known)
 	e.reserve(c, key.Code, above)
 	e.Place(next)
@@ -98,7 +97,7 @@ func (e *emitter) budget(c vm.Counter, key *Key, slot, unknown, above string) {
 func (e *emitter) dailyEVM() {
 	limit := e.policy.SoftLimits.DailyEVM
 	count, next := e.NewLabel(), e.NewLabel()
-	c := counterOf(keyDailyEVM, vm.Day, limit.Amount)
+	c := counterOf(keyDailyEVM, "ETH", vm.Day, limit.Amount)
 	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotAmount), NativeDecimals
 	e.at(limit.Span)
 	e.Kind(vm.Unless, e.Field(slotLowerToken), absent, next)
@@ -116,11 +115,11 @@ func (e *emitter) dailyEVM() {
 func (e *emitter) dailyFee() {
 	limit := e.policy.SoftLimits.DailyFee
 	given, count, next := e.NewLabel(), e.NewLabel(), e.NewLabel()
-	c := counterOf(keyDailyFee, vm.Day, limit.Amount)
+	c := counterOf(keyDailyFee, "ETH", vm.Day, limit.Amount)
 	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotMaxFee), NativeDecimals
 	e.at(limit.Span)
 	e.Kind(vm.Unless, c.Amount, absent, given)
-	e.deny(keyDailyFee.Rule, errcode.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", next)
+	e.deny(keyDailyFee.Rule, errcode.AmountRequired, "the policy limits fees, and maxFee is missing; declare the most that gas may cost", e.value(slotMaxFee), next)
 	e.Place(given)
 	e.Load(1, c.Amount, NativeDecimals, count)
 	e.Jump(next)
@@ -143,7 +142,7 @@ func (e *emitter) dailyTokens() {
 		e.Place(cases[i].To)
 		e.at(limit.Most.Span)
 		rule := keyDailyToken.ruleOf(limit.Token.Symbol)
-		c := counterOf(keyDailyToken, vm.Day, limit.Most.Amount)
+		c := counterOf(keyDailyToken, limit.Token.Symbol, vm.Day, limit.Most.Amount)
 		c.Name = keyDailyToken.ruleOf(cases[i].Text) // the symbol's case makes no other counter
 		c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotMovedAmount), limit.Most.Decimals
 		c.Rule = e.Rule(vm.Rule{Name: rule, Code: string(keyDailyToken.Code), Message: "what is moved of the token on this day (UTC) reaches " + rule})
@@ -156,7 +155,7 @@ func (e *emitter) dailyTokens() {
 func (e *emitter) dailyCalls() {
 	limit := e.policy.SoftLimits.DailyCalls
 	e.at(limit.Span)
-	c := counterOf(keyDailyCalls, vm.Day, amount.FromUint64(limit.N))
+	c := counterOf(keyDailyCalls, "tool calls", vm.Day, amount.FromUint64(limit.N))
 	e.reserve(c, keyDailyCalls.Code, "the tool calls of this day (UTC) reach soft_limits.daily_tool_calls")
 }
 
@@ -172,17 +171,17 @@ var windows = map[string]vm.Window{"day": vm.Day, "hour": vm.Hour, "task": vm.Ta
 // cap plans the counter of one cap for the actions that it covers.
 func (e *emitter) cap(one *Cap) {
 	next := e.NewLabel()
-	key := keyCapCount
+	key, unit := keyCapCount, "intents"
 	var limit amount.Amount
 	if one.Count != nil {
 		limit = amount.FromUint64(one.Count.N)
 		e.at(one.Count.Span)
 	} else {
-		key, limit = keyCapSum, one.SumUSD.Amount
+		key, unit, limit = keyCapSum, "USD", one.SumUSD.Amount
 		e.at(one.SumUSD.Span)
 	}
 	rule := key.ruleOf(one.Name)
-	c := counterOf(key, windows[one.Window.Text], limit)
+	c := counterOf(key, unit, windows[one.Window.Text], limit)
 	c.Name = one.counterName(rule)
 	e.scope(one.Action.Text, next)
 	if c.Window == vm.Task {
@@ -214,7 +213,7 @@ func (e *emitter) byTask(c *vm.Counter, rule, message string, next vm.Label) {
 	has := e.NewLabel()
 	c.Group, c.GroupName = e.Field(slotTaskID), slotTaskID
 	e.Kind(vm.Unless, c.Group, absent, has)
-	e.deny(rule, errcode.TaskIDRequired, message, next)
+	e.deny(rule, errcode.TaskIDRequired, message, e.value(slotTaskID), next)
 	e.Place(has)
 }
 
@@ -232,7 +231,7 @@ func (e *emitter) byGroup(c *vm.Counter, rule, path string, next vm.Label) {
 	}
 	has := e.NewLabel()
 	e.Kind(vm.If, group, vm.Kinds(vm.String, vm.Number, vm.Bool), has)
-	e.deny(rule, errcode.AggregateField, path+" is missing or no single value, and the cap groups by it", next)
+	e.deny(rule, errcode.AggregateField, path+" is missing or no single value, and the cap groups by it", vm.Blame{Slot: group}, next)
 	e.Place(has)
 }
 
@@ -243,13 +242,13 @@ func (e *emitter) sumOf(c *vm.Counter, rule, path string, next vm.Label) {
 	e.Kind(vm.Unless, value, vm.Kinds(vm.String), bad)
 	e.Load(1, value, sumDecimals, valid)
 	e.Place(bad)
-	e.deny(rule, errcode.AggregateField, path+" is missing, or no decimal string, and the cap adds it up", next)
+	e.deny(rule, errcode.AggregateField, path+" is missing, or no decimal string, and the cap adds it up", vm.Blame{Slot: value}, next)
 	e.Place(valid)
 }
 
-// counterOf returns a counter of uses, named as its rule. Who adds up amounts or counts by groups says so.
-func counterOf(key *Key, window vm.Window, limit amount.Amount) vm.Counter {
-	return vm.Counter{Name: key.Rule, Op: vm.Count, Limit: limit, Amount: vm.NoSlot, Window: window, Group: vm.NoSlot, Subgroup: vm.NoSlot}
+// counterOf returns a counter of uses, named as its rule, with a limit in some unit. Who adds up amounts or counts by groups says so.
+func counterOf(key *Key, unit string, window vm.Window, limit amount.Amount) vm.Counter {
+	return vm.Counter{Name: key.Rule, Op: vm.Count, Limit: limit, Unit: unit, Amount: vm.NoSlot, Window: window, Group: vm.NoSlot, Subgroup: vm.NoSlot}
 }
 
 // reserve plans a counter whose name is its rule.

@@ -18,15 +18,23 @@ func (e *emitter) mcp() {
 		e.allowing(servers)
 		e.unless(func(pass vm.Label) {
 			e.Test(vm.OpIn, vm.If, e.Field(slotServer), e.exactly(servers.texts()...), pass)
-		}, keyServers.Rule, keyServers.Code, "the server is not in mcp.allowed_servers")
+		}, keyServers.Rule, keyServers.Code, "the server is not in mcp.allowed_servers", e.value(slotServer))
 	}
 	if m.BlockedTools != nil {
-		next := e.NewLabel()
-		e.eitherWay(m.BlockedTools, next)
-		e.deny(keyNoMCPTools.Rule, keyNoMCPTools.Code, "an entry of mcp.blocked_tools covers the tool", next)
-		e.Place(next)
+		e.blockedTools(m.BlockedTools)
 	}
 	e.allowedTools()
+}
+
+// blockedTools denies a tool that a pattern covers, with its server or without, and blames the name that is covered.
+func (e *emitter) blockedTools(patterns *List) {
+	const message = "an entry of mcp.blocked_tools covers the tool"
+	withServer, next := e.NewLabel(), e.NewLabel()
+	e.eitherWay(patterns, withServer, next)
+	e.deny(keyNoMCPTools.Rule, keyNoMCPTools.Code, message, e.value(slotTool), next)
+	e.Place(withServer)
+	e.deny(keyNoMCPTools.Rule, keyNoMCPTools.Code, message, e.value(slotMCP), next)
+	e.Place(next)
 }
 
 // allowedTools denies what no pattern of allowed_tools covers. Allowed servers alone grant all of their tools.
@@ -47,6 +55,10 @@ func (e *emitter) allowedTools() {
 			plain = append(plain, pattern)
 		}
 	}
+	blame := e.value(slotMCP)
+	if len(plain) > 0 {
+		blame = e.value(slotTool)
+	}
 	e.allowing(m.AllowedTools)
 	e.unless(func(pass vm.Label) {
 		if len(dotted) > 0 {
@@ -55,24 +67,24 @@ func (e *emitter) allowedTools() {
 		if len(plain) > 0 {
 			e.Test(vm.OpGlob, vm.If, e.Field(slotTool), e.Globs(vm.Dotted, plain...), pass)
 		}
-	}, keyMCPTools.Rule, keyMCPTools.Code, "no entry of mcp.allowed_tools covers the tool")
+	}, keyMCPTools.Rule, keyMCPTools.Code, "no entry of mcp.allowed_tools covers the tool", blame)
 }
 
-// eitherWay goes on at the next instruction where a pattern covers the tool, with or without its server, or where nobody
-// can say, and otherwise at outside. A star of these lists, which narrow what is granted, crosses dots.
-func (e *emitter) eitherWay(patterns *List, outside vm.Label) {
-	covered := e.NewLabel()
+// eitherWay continues at withServer where a pattern covers the tool with its server, at the next instruction where one
+// covers it without or nothing can be told, and otherwise at outside. A star of these lists, which narrow what is granted,
+// crosses dots.
+func (e *emitter) eitherWay(patterns *List, withServer, outside vm.Label) {
 	set := e.Globs(vm.Unbounded, patterns.texts()...)
 	e.blocking(patterns)
-	e.Test(vm.OpGlob, vm.If, e.Field(slotMCP), set, covered)
+	e.Test(vm.OpGlob, vm.If, e.Field(slotMCP), set, withServer)
 	e.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, outside)
-	e.Place(covered)
 }
 
 // mcpApproval holds the intents whose tool a pattern of `mcp.require_approval` covers.
 func (e *emitter) mcpApproval() {
-	next := e.NewLabel()
-	e.eitherWay(e.policy.MCP.Approval, next)
+	covered, next := e.NewLabel(), e.NewLabel()
+	e.eitherWay(e.policy.MCP.Approval, covered, next)
+	e.Place(covered)
 	e.hold(mustFind("mcp", nameApproval), "a person has to decide on this MCP tool")
 	e.Place(next)
 }

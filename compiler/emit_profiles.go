@@ -117,7 +117,7 @@ func actionCases(actions []string, to vm.Label) []vm.Case {
 func (e *emitter) boundary() {
 	e.bind([]profileRule{{e.policy.Profiles.governed(), func() {
 		e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotBoundary), aText, pass) },
-			ruleBoundary, errcode.ExecutionBoundary, "a resource profile governs the action, which needs a key whose provenance is a shim and metadata.execution")
+			ruleBoundary, errcode.ExecutionBoundary, "a resource profile governs the action, which needs a key whose provenance is a shim and metadata.execution", e.value(slotBoundary))
 	}}})
 }
 
@@ -173,6 +173,7 @@ type impactLimit struct {
 	limit   *Count
 	key     *Key
 	slot    string
+	unit    string
 	message string
 }
 
@@ -189,15 +190,15 @@ func (e *emitter) profileLimits() {
 	}
 	if f := p.Filesystem; f != nil {
 		add(p.byFilesystem(),
-			impactLimit{f.MaxBytesWritten, keyBytesWritten, slotBytesWritten, "the task would write more bytes than allowed, or the intent does not say how many"},
-			impactLimit{f.MaxBytesDeleted, keyBytesDeleted, slotBytesDeleted, "the task would delete more bytes than allowed, or the intent does not say how many"},
-			impactLimit{f.MaxDestructive, keyDestructive, slotDestructive, "the task would have more destructive effects than allowed"})
+			impactLimit{f.MaxBytesWritten, keyBytesWritten, slotBytesWritten, "bytes", "the task would write more bytes than allowed, or the intent does not say how many"},
+			impactLimit{f.MaxBytesDeleted, keyBytesDeleted, slotBytesDeleted, "bytes", "the task would delete more bytes than allowed, or the intent does not say how many"},
+			impactLimit{f.MaxDestructive, keyDestructive, slotDestructive, "destructive effects", "the task would have more destructive effects than allowed"})
 	}
 	if g := p.Git; g != nil {
-		add(p.byGit(), impactLimit{g.MaxRefChanges, keyRefChanges, slotGitChanges, "the task would update more refs than allowed"})
+		add(p.byGit(), impactLimit{g.MaxRefChanges, keyRefChanges, slotGitChanges, "ref updates", "the task would update more refs than allowed"})
 	}
 	if d := p.Database; d != nil {
-		add(p.byDatabase(), impactLimit{d.MaxSchemaChanges, keySchemaChanges, slotDBSchemaChanges, "the task would change more of the schema than allowed"})
+		add(p.byDatabase(), impactLimit{d.MaxSchemaChanges, keySchemaChanges, slotDBSchemaChanges, "schema changes", "the task would change more of the schema than allowed"})
 	}
 	e.bind(rules)
 }
@@ -208,13 +209,14 @@ func (e *emitter) impact(l impactLimit) {
 	task := e.Field(slotTaskID)
 	e.at(l.limit.Span)
 	e.Kind(vm.Unless, task, absent, has)
-	e.deny(l.key.Rule, errcode.TaskIDRequired, "the policy limits what a task does, and the intent has no task_id", next)
+	e.deny(l.key.Rule, errcode.TaskIDRequired, "the policy limits what a task does, and the intent has no task_id", vm.Blame{Slot: task}, next)
 	e.Place(has)
 	e.Reserve(e.Counter(vm.Counter{
 		Name:      l.key.Rule,
 		Rule:      e.Rule(vm.Rule{Name: l.key.Rule, Code: string(l.key.Code), Message: l.message}),
 		Op:        vm.Sum,
 		Limit:     amount.FromUint64(l.limit.N),
+		Unit:      l.unit,
 		Amount:    e.Field(l.slot),
 		Window:    vm.Task,
 		Group:     task,

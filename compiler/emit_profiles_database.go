@@ -36,13 +36,13 @@ func (e *emitter) database() {
 		e.allowing(d.Allowed)
 		e.unless(func(pass vm.Label) {
 			e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBOperations), e.exactly(d.Allowed.texts()...), pass)
-		}, keyDBAllowed.Rule, keyDBAllowed.Code, "an operation is not in database.allowed_operations")
+		}, keyDBAllowed.Rule, keyDBAllowed.Code, "an operation is not in database.allowed_operations", e.element(slotDBOperations))
 	}
 	if d.Resources != nil {
 		e.allowing(d.Resources)
 		e.unless(func(pass vm.Label) {
 			e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(slotDBResources), e.Globs(vm.Dotted, d.Resources.texts()...), pass)
-		}, keyResources.Rule, keyResources.Code, "metadata.database.resources is missing, or holds what is not in database.allowed_resources")
+		}, keyResources.Rule, keyResources.Code, "metadata.database.resources is missing, or holds what is not in database.allowed_resources", e.element(slotDBResources))
 	}
 	if d.Routines != nil {
 		e.routines(d.Routines)
@@ -74,7 +74,7 @@ func (e *emitter) databaseEvidence(failed vm.Label) {
 	} {
 		ok := e.NewLabel()
 		e.Kind(need.when, e.Field(need.slot), need.kinds, ok)
-		e.deny(keyDBActions.Rule, need.code, need.message, failed)
+		e.deny(keyDBActions.Rule, need.code, need.message, e.value(need.slot), failed)
 		e.Place(ok)
 	}
 }
@@ -85,11 +85,11 @@ func (e *emitter) environment(environments *List) {
 	environment := e.Field(slotDBEnvironment)
 	e.blocking(environments)
 	e.Kind(vm.If, environment, aText, named)
-	e.deny(keyEnvironments.Rule, errcode.DatabaseMetadata, "metadata.database.environment is missing, or has white space", next)
+	e.deny(keyEnvironments.Rule, errcode.DatabaseMetadata, "metadata.database.environment is missing, or has white space", vm.Blame{Slot: environment}, next)
 	e.Place(named)
 	e.Test(vm.OpIn, vm.Unless, environment, e.exactly(environments.texts()...), next)
 	e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBOperations), e.exactly(resource.Select), next)
-	e.deny(keyEnvironments.Rule, keyEnvironments.Code, "the environment is in database.protected_environments, where only select may happen", next)
+	e.deny(keyEnvironments.Rule, keyEnvironments.Code, "the environment is in database.protected_environments, where only select may happen", e.element(slotDBOperations), next)
 	e.Place(next)
 }
 
@@ -99,7 +99,7 @@ func (e *emitter) routines(catalog *List) {
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotDBOperations), e.exactly(resource.ExecuteRoutine), pass)
 		e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBResources), e.exactly(catalog.texts()...), pass)
-	}, keyRoutines.Rule, keyRoutines.Code, "metadata.database.resources is missing, or holds what is not in database.routine_catalog")
+	}, keyRoutines.Rule, keyRoutines.Code, "metadata.database.resources is missing, or holds what is not in database.routine_catalog", e.element(slotDBResources))
 }
 
 // readOnly denies selects by a credential that can do more.
@@ -107,7 +107,7 @@ func (e *emitter) readOnly() {
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless|vm.Every, e.Field(slotDBOperations), e.exactly(resource.Select), pass)
 		e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBCapabilities), e.exactly(resource.ReadCapabilities()...), pass)
-	}, keyReadOnly.Rule, keyReadOnly.Code, "metadata.database.credential_capabilities is missing, or holds more than reading")
+	}, keyReadOnly.Rule, keyReadOnly.Code, "metadata.database.credential_capabilities is missing, or holds more than reading", e.element(slotDBCapabilities))
 }
 
 // indirect denies what has effects that nobody reviewed. Executed routines are reviewed by the catalogue, where there is
@@ -118,5 +118,5 @@ func (e *emitter) indirect(catalog *List) {
 	})
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotDBOperations), e.exactly(operations...), pass)
-	}, keyIndirect.Rule, keyIndirect.Code, "the operation has effects that nobody reviewed")
+	}, keyIndirect.Rule, keyIndirect.Code, "the operation has effects that nobody reviewed", e.element(slotDBOperations))
 }

@@ -79,11 +79,11 @@ func (e *emitter) repositoryRoots() {
 	if whole = which(whole, func(root string) bool { return root != "/" }); len(whole) > 0 { // no target is "/"
 		e.unless(func(pass vm.Label) {
 			e.Test(vm.OpIn, vm.Unless, e.Field(slotWritten), e.exactly(holders(whole)...), pass)
-		}, keyRepoRoots.Rule, keyRepoRoots.Code, "the intent writes to a root of the repository itself, or to a directory that holds one")
+		}, keyRepoRoots.Rule, keyRepoRoots.Code, "the intent writes to a root of the repository itself, or to a directory that holds one", e.element(slotWritten))
 	}
 	if own {
 		e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotWrittenRoots), missing, pass) },
-			keyRepoRoots.Rule, keyRepoRoots.Code, "the intent writes to one of the shim's writable roots itself, or to a directory that holds one")
+			keyRepoRoots.Rule, keyRepoRoots.Code, "the intent writes to one of the shim's writable roots itself, or to a directory that holds one", e.value(slotWrittenRoots))
 	}
 	if isOn(r.BlockOutsideWrites) {
 		e.at(r.BlockOutsideWrites.Span)
@@ -117,17 +117,20 @@ func (e *emitter) gitFolder() {
 	e.at(e.policy.Profiles.Repository.ProtectGitHistory.Span)
 	e.evidence(keyRepoHistory, failed)
 	e.unless(func(pass vm.Label) { e.unlessAnyPath(slotGitFolders, pass) },
-		keyRepoHistory.Rule, errcode.FileBlockedPath, "the intent writes to .git, or below it")
-	e.unless(e.keepsTrees, keyRepoHistory.Rule, errcode.FileBlockedPath,
-		"the intent takes a work tree of git along, or a directory that holds one, and the .git inside of it")
+		keyRepoHistory.Rule, errcode.FileBlockedPath, "the intent writes to .git, or below it", e.element(slotGitFolders))
+	e.keepTrees()
 	e.Place(failed)
 }
 
-// keepsTrees jumps to pass where no effect reaches what a work tree holds: that of metadata.git, and the roots of the
-// repository, whose .git lies at once below them.
-func (e *emitter) keepsTrees(pass vm.Label) {
+// keepTrees denies effects that reach what a work tree holds: that of metadata.git, and the roots of the repository, whose
+// .git lies at once below them.
+func (e *emitter) keepTrees() {
 	whole, own := rootTexts(e.policy.Profiles.Repository.Roots)
-	taken := e.NewLabel()
+	pass := e.NewLabel()
+	deny := func(slot string) {
+		e.deny(keyRepoHistory.Rule, errcode.FileBlockedPath, "the intent takes a work tree of git along, or a directory that holds one, and the .git inside of it",
+			e.element(slot), pass)
+	}
 	e.unlessAnyPath(slotTaken, pass)
 	slots := []string{slotTakenTree}
 	if own {
@@ -136,7 +139,7 @@ func (e *emitter) keepsTrees(pass vm.Label) {
 	for _, slot := range slots {
 		next := e.NewLabel()
 		e.unlessAnyPath(slot, next)
-		e.Jump(taken)
+		deny(slot)
 		e.Place(next)
 	}
 	for i, root := range whole {
@@ -145,10 +148,9 @@ func (e *emitter) keepsTrees(pass vm.Label) {
 	}
 	if whole = which(whole, func(root string) bool { return root != "/" }); len(whole) > 0 {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotTaken), e.exactly(holders(whole)...), pass)
-	} else {
-		e.Jump(pass)
+		deny(slotTaken)
 	}
-	e.Place(taken)
+	e.Place(pass)
 }
 
 // unlessAnyPath goes on at none where a slot of whole paths has none. A violation shows the first of them.
@@ -161,7 +163,7 @@ func (e *emitter) history() {
 	e.at(e.policy.Profiles.Repository.ProtectGitHistory.Span)
 	next := e.NewLabel()
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), resource.RewritesHistory)...), next)
-	e.deny(keyRepoHistory.Rule, errcode.GitOperation, "the git operation can lose commits or refs", next)
+	e.deny(keyRepoHistory.Rule, errcode.GitOperation, "the git operation can lose commits or refs", e.value(slotGitOperation), next)
 	e.Place(next)
 }
 
@@ -181,11 +183,13 @@ func (e *emitter) sensitiveFiles() {
 	if f := p.Filesystem; f != nil {
 		ordinary = which(ordinary, func(class string) bool { return !slices.Contains(f.ProtectedClasses.texts(), class) })
 	}
-	e.sensitive(keyRepoSensitive, "the file is of a class that is not ordinary", func(pass vm.Label) {
-		if len(ordinary) > 0 {
+	var test func(pass vm.Label)
+	if len(ordinary) > 0 {
+		test = func(pass vm.Label) {
 			e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotClasses), e.exactly(ordinary...), pass)
 		}
-	})
+	}
+	e.sensitive(keyRepoSensitive, "the file is of a class that is not ordinary", test)
 	e.Place(failed)
 }
 
@@ -193,19 +197,24 @@ func (e *emitter) sensitiveFiles() {
 func (e *emitter) classified(key *Key, failed vm.Label) {
 	ok := e.NewLabel()
 	e.Kind(vm.If, e.Field(slotClasses), aList, ok)
-	e.deny(key.Rule, errcode.FileTarget, "a file has no classification", failed)
+	e.deny(key.Rule, errcode.FileTarget, "a file has no classification", e.value(slotClasses), failed)
 	e.Place(ok)
 }
 
-// sensitive denies what a test of the classes does not let pass: as egress where the file would leave the machine.
+// sensitive denies what a test of the classes does not let pass, or everything where there is no test: as egress where the
+// file would leave the machine.
 func (e *emitter) sensitive(key *Key, message string, test func(pass vm.Label)) {
 	stays, next := e.NewLabel(), e.NewLabel()
+	leaving, staying := e.element(slotClasses), e.element(slotClasses)
+	if test == nil {
+		leaving, staying, test = e.element(slotEffects), e.value(slotEffects), func(vm.Label) {}
+	}
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(resource.Egress), stays)
 	test(next)
-	e.deny(key.Rule, errcode.SensitiveEgress, message+", and would leave the machine", next)
+	e.deny(key.Rule, errcode.SensitiveEgress, message+", and would leave the machine", leaving, next)
 	e.Place(stays)
 	test(next)
-	e.deny(key.Rule, errcode.SensitiveFile, message, next)
+	e.deny(key.Rule, errcode.SensitiveFile, message, staying, next)
 	e.Place(next)
 }
 
@@ -232,7 +241,7 @@ func (e *emitter) evidence(key *Key, failed vm.Label) {
 	} {
 		ok := e.NewLabel()
 		e.Kind(need.when, e.Field(need.slot), need.kinds, ok)
-		e.deny(key.Rule, need.code, need.message, failed)
+		e.deny(key.Rule, need.code, need.message, e.value(need.slot), failed)
 		e.Place(ok)
 	}
 }
@@ -251,12 +260,13 @@ func (e *emitter) insideAs(rule string, c errcode.Code, roots *List, slot, messa
 	if own {
 		slot += suffixBeyond
 	}
+	blame := vm.Blame{Slot: e.Field(slot), Element: len(whole) > 0}
 	e.unless(func(pass vm.Label) {
-		e.Kind(vm.If, e.Field(slot), missing, pass)
+		e.Kind(vm.If, blame.Slot, missing, pass)
 		if len(whole) > 0 {
-			e.Test(vm.OpStarts, vm.If|vm.Every, e.Field(slot), e.exactly(whole...), pass)
+			e.Test(vm.OpStarts, vm.If|vm.Every, blame.Slot, e.exactly(whole...), pass)
 		}
-	}, rule, c, message)
+	}, rule, c, message, blame)
 }
 
 // rootTexts returns what the paths inside of roots start with, as the slots have them: with a slash at the end. The root
@@ -289,7 +299,7 @@ func (e *emitter) filesystem() {
 		e.allowing(f.AllowedEffects)
 		e.unless(func(pass vm.Label) {
 			e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotEffects), e.exactly(f.AllowedEffects.texts()...), pass)
-		}, keyEffects.Rule, keyEffects.Code, "an effect is not in filesystem.allowed_effects")
+		}, keyEffects.Rule, keyEffects.Code, "an effect is not in filesystem.allowed_effects", e.element(slotEffects))
 	}
 	if f.WriteRoots != nil {
 		e.allowing(f.WriteRoots)
@@ -316,7 +326,7 @@ func (e *emitter) blockedFiles(blocked *List) {
 	e.blocking(blocked)
 	e.unless(func(pass vm.Label) {
 		e.unlessAny(e.Field(slotFilePaths), e.pathTests(blocked.texts()), pass)
-	}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or nobody can tell which file it is")
+	}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or nobody can tell which file it is", e.element(slotFilePaths))
 	above := fspath.Above(blocked.texts())
 	if len(above) == 0 {
 		return
@@ -324,7 +334,7 @@ func (e *emitter) blockedFiles(blocked *List) {
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(which(resource.Effects(), resource.TakesAlong)...), pass)
 		e.Test(vm.OpGlob, vm.Unless, e.Field(slotFilePaths), e.Globs(vm.Segmented, above...), pass)
-	}, keyFilePaths.Rule, keyFilePaths.Code, "a directory holds an entry of filesystem.blocked_paths, which the effect would reach")
+	}, keyFilePaths.Rule, keyFilePaths.Code, "a directory holds an entry of filesystem.blocked_paths, which the effect would reach", e.element(slotFilePaths))
 }
 
 // protectedClasses denies files of protected classes, all effects on them or those that are named.
@@ -352,5 +362,5 @@ func (e *emitter) maxFiles(limit *Count) {
 		e.Load(0, e.Field(slotFileCount), 0, compare)
 		e.Place(compare)
 		e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(amount.FromUint64(limit.N), 0), pass)
-	}, keyMaxFiles.Rule, keyMaxFiles.Code, "the intent has more targets than filesystem.max_files_per_action")
+	}, keyMaxFiles.Rule, keyMaxFiles.Code, "the intent has more targets than filesystem.max_files_per_action", e.value(slotFileCount))
 }

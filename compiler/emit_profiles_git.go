@@ -60,20 +60,20 @@ func (e *emitter) gitEvidence(failed vm.Label) {
 	operation, refs := e.Field(slotGitOperation), e.Field(slotGitRefs)
 	known, whole, named, ok := e.NewLabel(), e.NewLabel(), e.NewLabel(), e.NewLabel()
 	e.Kind(vm.If, operation, aText, known)
-	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.operation is missing, or no git operation", failed)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.operation is missing, or no git operation", vm.Blame{Slot: operation}, failed)
 	e.Place(known)
 	e.Kind(vm.Unless, refs, unreadable, whole)
-	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.ref_updates is empty, or no array of objects with a ref", failed)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.ref_updates is empty, or no array of objects with a ref", vm.Blame{Slot: refs}, failed)
 	e.Place(whole)
 	e.Kind(vm.Unless, e.Field(slotGitBranch), unreadable, named)
-	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.branch names no branch", failed)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.branch names no branch", e.value(slotGitBranch), failed)
 	e.Place(named)
 	e.Kind(vm.If, refs, aList, ok)
 	e.Test(vm.OpIn, vm.Unless, operation, e.exactly(which(resource.GitOperations(), resource.NeedsRefs)...), ok)
-	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.ref_updates is missing, and the operation updates refs", failed)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.ref_updates is missing, and the operation updates refs", vm.Blame{Slot: operation}, failed)
 	e.Place(ok)
 	e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotWorktree), aText, pass) },
-		keyGitActions.Rule, errcode.GitTopology, "metadata.git.repository_id is missing, or metadata.git.worktree is no canonical path")
+		keyGitActions.Rule, errcode.GitTopology, "metadata.git.repository_id is missing, or metadata.git.worktree is no canonical path", e.value(slotWorktree))
 }
 
 // provider denies hosts of repositories that a list lacks.
@@ -81,7 +81,7 @@ func (e *emitter) provider(key *Key, providers *List) {
 	e.allowing(providers)
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.If, e.Field(slotGitProvider), e.exactly(providers.texts()...), pass)
-	}, key.Rule, key.Code, "metadata.git.provider is missing, or not in "+key.Rule)
+	}, key.Rule, key.Code, "metadata.git.provider is missing, or not in "+key.Rule, e.value(slotGitProvider))
 }
 
 // remoteScheme denies remotes that are not reached as the list says.
@@ -90,7 +90,7 @@ func (e *emitter) remoteScheme(schemes *List) {
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), resource.UsesRemote)...), pass)
 		e.Test(vm.OpIn, vm.If, e.Field(slotRemoteScheme), e.exactly(schemes.texts()...), pass)
-	}, keyGitSchemes.Rule, keyGitSchemes.Code, "metadata.git.remote_scheme is missing, or not in git.allowed_remote_schemes")
+	}, keyGitSchemes.Rule, keyGitSchemes.Code, "metadata.git.remote_scheme is missing, or not in git.allowed_remote_schemes", e.value(slotRemoteScheme))
 }
 
 // denyOperations denies operations, those at a repository's host by a code of their own, and goes on at next.
@@ -106,7 +106,7 @@ func (e *emitter) denyOperations(key *Key, operations []string, message string, 
 		}
 		other := e.NewLabel()
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(part.operations...), other)
-		e.deny(key.Rule, part.code, message, next)
+		e.deny(key.Rule, part.code, message, e.value(slotGitOperation), next)
 		e.Place(other)
 	}
 }
@@ -123,10 +123,10 @@ func (e *emitter) allowedOperations(allowed *List) {
 	})
 	if len(atProvider) > 0 {
 		e.Test(vm.OpIn, vm.Unless, operation, e.exactly(atProvider...), local)
-		e.deny(keyGitAllowed.Rule, errcode.ProviderOperation, message, next)
+		e.deny(keyGitAllowed.Rule, errcode.ProviderOperation, message, vm.Blame{Slot: operation}, next)
 	}
 	e.Place(local)
-	e.deny(keyGitAllowed.Rule, errcode.GitOperation, message, next)
+	e.deny(keyGitAllowed.Rule, errcode.GitOperation, message, vm.Blame{Slot: operation}, next)
 	e.Place(next)
 }
 
@@ -135,7 +135,7 @@ func (e *emitter) fastForward() {
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), resource.MustFastForward)...), pass)
 		e.Kind(vm.If, e.Field(slotGitForced), missing, pass)
-	}, keyGitAllowed.Rule, errcode.GitOperation, "an update is not said to be a fast-forward, whatever the operation is called")
+	}, keyGitAllowed.Rule, errcode.GitOperation, "an update is not said to be a fast-forward, whatever the operation is called", e.value(slotGitForced))
 }
 
 // protectedRefs denies updates of protected refs, that of the work tree's branch included, and what may change one without
@@ -154,20 +154,20 @@ func (e *emitter) protectedRefs(refs *List) {
 	}
 	e.at(refs.Span)
 	e.listed(false, e.refWords(refs))
-	deny := func(message string, test func(pass vm.Label)) {
-		e.unless(test, keyGitRefs.Rule, keyGitRefs.Code, message)
+	deny := func(message string, blame vm.Blame, test func(pass vm.Label)) {
+		e.unless(test, keyGitRefs.Rule, keyGitRefs.Code, message, blame)
 	}
-	deny("an update is of a ref in git.protected_refs", func(pass vm.Label) { e.unlessAny(e.Field(slotGitRefs), tests, pass) })
-	deny("the operation moves a branch in git.protected_refs", func(pass vm.Label) { e.unlessAny(e.Field(slotGitBranch), tests, pass) })
+	deny("an update is of a ref in git.protected_refs", e.element(slotGitRefs), func(pass vm.Label) { e.unlessAny(e.Field(slotGitRefs), tests, pass) })
+	deny("the operation moves a branch in git.protected_refs", e.element(slotGitBranch), func(pass vm.Label) { e.unlessAny(e.Field(slotGitBranch), tests, pass) })
 	e.at(refs.Span)
 	operation := func(is func(string) bool, pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), is)...), pass)
 	}
-	deny("the operation moves a branch, and metadata.git.branch does not say which", func(pass vm.Label) {
+	deny("the operation moves a branch, and metadata.git.branch does not say which", e.value(slotGitOperation), func(pass vm.Label) {
 		e.Kind(vm.Unless, e.Field(slotGitBranch), missing, pass)
 		operation(resource.NeedsBranch, pass)
 	})
-	deny("the operation takes the protection of refs away", func(pass vm.Label) { operation(resource.Unprotects, pass) })
+	deny("the operation takes the protection of refs away", e.value(slotGitOperation), func(pass vm.Label) { operation(resource.Unprotects, pass) })
 }
 
 // refWords returns protected refs with all forms that refs of updates may have.

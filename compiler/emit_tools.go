@@ -31,7 +31,7 @@ func (e *emitter) toolGrants() {
 	} else {
 		e.allowing(t.Allowed)
 		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.lowered(t.Allowed), granted)
-		e.deny(keyTools.Rule, keyTools.Code, "the tool is not in tool_calls.allowed", granted)
+		e.deny(keyTools.Rule, keyTools.Code, "the tool is not in tool_calls.allowed", e.value(slotAction), granted)
 	}
 	e.Place(granted)
 }
@@ -150,7 +150,7 @@ func (e *emitter) bash(done vm.Label) {
 	}
 	e.allowing(t.ListedCommands)
 	e.Test(vm.OpStarts, vm.If|vm.Every, e.Field(slotCalls), e.exactly(t.ListedCommands.texts()...), done)
-	e.deny(keyListedCommands.Rule, keyListedCommands.Code, "the command is missing, or not in tool_calls.bash.allowed_commands", done)
+	e.deny(keyListedCommands.Rule, keyListedCommands.Code, "the command is missing, or not in tool_calls.bash.allowed_commands", e.element(slotCalls), done)
 }
 
 // files judges the paths of a tool: the blocked ones first.
@@ -166,22 +166,22 @@ func (e *emitter) files(paths *Paths, blocked, allowed *Key, done vm.Label) {
 	}
 	e.allowing(paths.Allowed)
 	e.Test(vm.OpPath, vm.If|vm.Every, e.Field(slotFiles), e.Paths(paths.Allowed.texts()...), done)
-	e.deny(allowed.Rule, allowed.Code, "the path is missing, or not in "+allowed.Rule, done)
+	e.deny(allowed.Rule, allowed.Code, "the path is missing, or not in "+allowed.Rule, e.element(slotFiles), done)
 }
 
 // blocked judges what a tool touches by one list. A missing or unreadable subject is denied by the same rule.
 func (e *emitter) blocked(list blockList, done vm.Label) {
 	present, readable := e.NewLabel(), e.NewLabel()
-	slot := e.Field(list.slot)
+	slot, value := e.Field(list.slot), e.value(list.slot)
 	e.blocking(list.list)
 	e.Kind(vm.Unless, slot, absent, present)
-	e.deny(list.key.Rule, list.key.Code, list.missing, done)
+	e.deny(list.key.Rule, list.key.Code, list.missing, value, done)
 	e.Place(present)
 	if list.unreadable != "" {
 		e.Kind(vm.Unless, slot, vm.Kinds(vm.Invalid), readable)
-		e.deny(list.key.Rule, list.key.Code, list.unreadable, done)
+		e.deny(list.key.Rule, list.key.Code, list.unreadable, value, done)
 	}
 	e.Place(readable)
 	e.unlessAny(slot, list.tests(list.list.texts()), done)
-	e.deny(list.key.Rule, list.key.Code, list.blocked, done)
+	e.deny(list.key.Rule, list.key.Code, list.blocked, e.element(list.slot), done)
 }

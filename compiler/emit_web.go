@@ -17,14 +17,14 @@ func (e *emitter) web(done vm.Label) {
 		next := e.NewLabel()
 		e.blocking(h.BlockedMethods)
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotMethod), e.exactly(h.BlockedMethods.texts()...), next)
-		e.deny(keyNoMethods.Rule, keyNoMethods.Code, "the method is in tool_calls.http.blocked_methods", next)
+		e.deny(keyNoMethods.Rule, keyNoMethods.Code, "the method is in tool_calls.http.blocked_methods", e.value(slotMethod), next)
 		e.Place(next)
 	}
 	if h.AllowedMethods != nil {
 		e.allowing(h.AllowedMethods)
 		e.unless(func(pass vm.Label) {
 			e.Test(vm.OpIn, vm.If, e.Field(slotMethod), e.exactly(h.AllowedMethods.texts()...), pass)
-		}, keyMethods.Rule, keyMethods.Code, "the intent has no method that is in tool_calls.http.allowed_methods")
+		}, keyMethods.Rule, keyMethods.Code, "the intent has no method that is in tool_calls.http.allowed_methods", e.value(slotMethod))
 	}
 	if h.AllowedHosts != nil {
 		e.allowedHosts(h.AllowedHosts)
@@ -55,7 +55,7 @@ func (e *emitter) allowedHosts(hosts *List) {
 		if len(below) > 0 {
 			e.Test(vm.OpHost, vm.If, e.Field(slotHost), e.Hosts(below...), pass)
 		}
-	}, keyHosts.Rule, keyHosts.Code, "the url is missing, or its host is not in tool_calls.http.allowed_hosts")
+	}, keyHosts.Rule, keyHosts.Code, "the url is missing, or its host is not in tool_calls.http.allowed_hosts", e.value(slotHost))
 }
 
 // methodRules judges by what is said of single methods.
@@ -89,7 +89,7 @@ func (e *emitter) methodRule(rule *MethodRule, next vm.Label) {
 			resume = e.NewLabel()
 		}
 		e.at(rule.Deny.Span)
-		e.deny(keyMethodDeny.ruleOf(rule.Method), keyMethodDeny.Code, "the policy denies the method", resume)
+		e.deny(keyMethodDeny.ruleOf(rule.Method), keyMethodDeny.Code, "the policy denies the method", e.value(slotMethod), resume)
 		if rule.Query == nil {
 			return
 		}
@@ -103,7 +103,7 @@ func (e *emitter) methodRule(rule *MethodRule, next vm.Label) {
 	}
 	e.Test(vm.OpMatch, vm.If, query, e.Pattern(pattern, true), next)
 	e.Place(bad)
-	e.deny(keyMethodQuery.ruleOf(rule.Method), keyMethodQuery.Code, "the query is empty, too long, or not as the policy requires", next)
+	e.deny(keyMethodQuery.ruleOf(rule.Method), keyMethodQuery.Code, "the query is empty, too long, or not as the policy requires", e.value(slotQuery), next)
 }
 
 // matchesEmpty reports whether a pattern, which compiles, matches the empty text.
@@ -124,19 +124,19 @@ func (e *emitter) email(done vm.Label) {
 		e.allowing(m.Allowed)
 	}
 	e.Kind(vm.Unless, recipients, absent, present)
-	e.deny(first.Rule, keyRecipients.Code, "the policy restricts recipients, and the intent has none", done)
+	e.deny(first.Rule, keyRecipients.Code, "the policy restricts recipients, and the intent has none", e.value(slotRecipients), done)
 	e.Place(present)
 	if m.Blocked != nil {
 		next := e.NewLabel()
 		e.blocking(m.Blocked)
 		e.Test(vm.OpGlob, vm.Unless, recipients, e.Globs(vm.Mailbox, m.Blocked.texts()...), next)
-		e.deny(keyNoRecipients.Rule, keyNoRecipients.Code, "a recipient is in tool_calls.email.blocked_recipients, or no address", next)
+		e.deny(keyNoRecipients.Rule, keyNoRecipients.Code, "a recipient is in tool_calls.email.blocked_recipients, or no address", e.element(slotRecipients), next)
 		e.Place(next)
 	}
 	if m.Allowed != nil {
 		e.allowing(m.Allowed)
 		e.Test(vm.OpGlob, vm.If|vm.Every, recipients, e.Globs(vm.Mailbox, m.Allowed.texts()...), done)
-		e.deny(keyRecipients.Rule, keyRecipients.Code, "a recipient is not in tool_calls.email.allowed_recipients", done)
+		e.deny(keyRecipients.Rule, keyRecipients.Code, "a recipient is not in tool_calls.email.allowed_recipients", e.element(slotRecipients), done)
 	} else {
 		e.Jump(done)
 	}

@@ -131,7 +131,7 @@ func (s *Admin) events(ctx *fasthttp.RequestCtx) {
 		replyError(ctx, fasthttp.StatusBadRequest, fault.Message)
 		return
 	}
-	reply(ctx, fasthttp.StatusOK)(s.admin.Events(ctx, key, query))
+	reply(ctx, fasthttp.StatusOK)(s.admin.EventsOf(ctx, key, query))
 }
 
 func (s *Admin) createKey(ctx *fasthttp.RequestCtx) {

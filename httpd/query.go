@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/grammar"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/events"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -25,31 +25,31 @@ const (
 // An eventParameter is a parameter of a query for events: what it takes in words, and what reads it.
 type eventParameter struct {
 	name, takes string
-	read        func(text string, q *authority.EventQuery) bool
+	read        func(text string, q *events.Query) bool
 }
 
 var eventParameters = []eventParameter{
-	{"after", "is the next of the page before", func(text string, q *authority.EventQuery) (ok bool) {
-		q.After, ok = wholeNumber(text, authority.MaxCursor)
+	{"after", "is the next of the page before", func(text string, q *events.Query) (ok bool) {
+		q.After, ok = wholeNumber(text, events.MaxCursor)
 		return ok
 	}},
-	{"from", "is a time as RFC 3339 has it, such as 2026-11-21T12:00:00Z", func(text string, q *authority.EventQuery) (ok bool) {
+	{"from", "is a time as RFC 3339 has it, such as 2026-11-21T12:00:00Z", func(text string, q *events.Query) (ok bool) {
 		q.From, ok = moment(text)
 		return ok
 	}},
-	{"to", "is a time as RFC 3339 has it, such as 2026-11-21T12:00:00Z", func(text string, q *authority.EventQuery) (ok bool) {
+	{"to", "is a time as RFC 3339 has it, such as 2026-11-21T12:00:00Z", func(text string, q *events.Query) (ok bool) {
 		q.To, ok = moment(text)
 		return ok
 	}},
-	{"decision", "is ALLOWED, DENIED, PENDING or TEST_RUN", func(text string, q *authority.EventQuery) (ok bool) {
+	{"decision", "is ALLOWED, DENIED, PENDING or TEST_RUN", func(text string, q *events.Query) (ok bool) {
 		q.Decision, ok = decisionNamed(text)
 		return ok
 	}},
-	{"rule", "is a matchedRule", textOf(func(q *authority.EventQuery) *string { return &q.Rule })},
-	{"agent", "is an agentId", textOf(func(q *authority.EventQuery) *string { return &q.Agent })},
-	{"task", "is a task_id", textOf(func(q *authority.EventQuery) *string { return &q.Task })},
-	{"action", "is an action, in any case", textOf(func(q *authority.EventQuery) *string { return &q.Action })},
-	{"limit", "is a number from 1 to " + strconv.Itoa(maxEvents), func(text string, q *authority.EventQuery) bool {
+	{"rule", "is a matchedRule", textOf(func(q *events.Query) *string { return &q.Rule })},
+	{"agent", "is an agentId", textOf(func(q *events.Query) *string { return &q.Agent })},
+	{"task", "is a task_id", textOf(func(q *events.Query) *string { return &q.Task })},
+	{"action", "is an action, in any case", textOf(func(q *events.Query) *string { return &q.Action })},
+	{"limit", "is a number from 1 to " + strconv.Itoa(maxEvents), func(text string, q *events.Query) bool {
 		n, ok := wholeNumber(text, maxEvents)
 		q.Limit = int(n)
 		return ok && n > 0
@@ -57,8 +57,8 @@ var eventParameters = []eventParameter{
 }
 
 // textOf reads a text that is not empty into a part of a query.
-func textOf(part func(*authority.EventQuery) *string) func(string, *authority.EventQuery) bool {
-	return func(text string, q *authority.EventQuery) bool {
+func textOf(part func(*events.Query) *string) func(string, *events.Query) bool {
+	return func(text string, q *events.Query) bool {
 		*part(q) = text
 		return text != ""
 	}
@@ -66,7 +66,7 @@ func textOf(part func(*authority.EventQuery) *string) func(string, *authority.Ev
 
 // eventQuery reads the query of GET /v1/events strictly: a parameter that was left out for a slip of the pen would show
 // what was not asked for.
-func eventQuery(arguments *fasthttp.Args) (q authority.EventQuery, fault *service.Failure) {
+func eventQuery(arguments *fasthttp.Args) (q events.Query, fault *service.Failure) {
 	q.Limit = usualEvents
 	if fault := checkParameters(arguments, eventParameterNames); fault != nil {
 		return q, fault

@@ -155,7 +155,7 @@ func (p *Program) outcome(pc int, action string) uint16 {
 
 // addReads adds the slots that an instruction reads.
 func (p *Program) addReads(set SlotSet, in Instruction) {
-	if specs[in.Op].b == bSlot {
+	if specs[in.Op].b != noB {
 		set.add(in.B)
 	}
 	if specs[in.Op].c == cCounter {

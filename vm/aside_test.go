@@ -21,9 +21,9 @@ func (g source) needingProgram() (*Program, error) {
 		}
 		b.Kind(When(g.Intn(2)), slot, mask, there)
 		if g.Intn(4) == 0 {
-			b.Reject(g.rule(b))
+			b.Reject(g.rule(b), slot)
 		} else {
-			b.Deny(g.rule(b), behind)
+			b.Deny(g.rule(b), g.blame(b, "x", "y"), behind)
 		}
 		b.Place(there)
 		switch g.Intn(6) {
@@ -55,7 +55,7 @@ func (g source) loads(b *Builder, slot uint16, behind Label) {
 		loaded := b.NewLabel()
 		b.Load((n+i)%2, slot, 6, loaded)
 		if g.Intn(2) == 0 {
-			b.Deny(g.rule(b), behind)
+			b.Deny(g.rule(b), g.blame(b, "x", "y"), behind)
 		} else {
 			b.Note(g.rule(b))
 		}
@@ -64,7 +64,7 @@ func (g source) loads(b *Builder, slot uint16, behind Label) {
 	b.Place(read)
 	for range 1 + g.Intn(2) {
 		b.Compare(OpGreater+Op(g.Intn(2)), When(g.Intn(2)), g.Intn(2), b.Amount(amount.FromUint64(uint64(g.Intn(3)*1000000)), 6), behind)
-		b.Deny(g.rule(b), behind)
+		b.Deny(g.rule(b), g.blame(b, "x", "y"), behind)
 	}
 }
 
@@ -91,7 +91,7 @@ func (g source) lateHit(b *Builder, slot uint16, behind Label) {
 	if g.Intn(2) == 0 {
 		b.Kind(When(g.Intn(2)), slot, g.mask(), behind)
 	}
-	b.Deny(g.rule(b), behind)
+	b.Deny(g.rule(b), g.blame(b, "x", "y"), behind)
 }
 
 // branches emits a switch of few cases or of many, of which one may be empty.
@@ -105,7 +105,7 @@ func (g source) branches(b *Builder, slot uint16, behind Label) {
 	}
 	b.Switch(slot, other, cases...)
 	b.Place(other)
-	b.Deny(g.rule(b), behind)
+	b.Deny(g.rule(b), g.blame(b, "x", "y"), behind)
 }
 
 // asidesOf compares programs with the interpreter, on one machine, for frames of all kinds of values. It returns how many

@@ -258,7 +258,7 @@ func (a *assembler) table() (t table) {
 func (a *assembler) counter() Counter {
 	c := Counter{Name: a.quoted(), Rule: a.index("rule"), Amount: NoSlot, Group: NoSlot, Subgroup: NoSlot}
 	a.expect("limit")
-	c.Limit = a.amount()
+	c.Limit, c.Unit = a.amount(), a.quoted()
 	a.expect("window")
 	name := a.bare()
 	c.Window = Window(max(0, slices.Index(windowNames[:], name)))
@@ -315,7 +315,7 @@ func (a *assembler) instruction(place string) {
 	}
 	row := &specs[in.Op]
 	in.A = a.operandA(row.a)
-	if row.b == bSlot {
+	if row.b != noB {
 		in.B = a.slot()
 	}
 	in.C = a.operandC(row.c)
@@ -342,7 +342,7 @@ func (a *assembler) operandA(kind operandA) (value uint8) {
 	for _, modifier := range []struct {
 		bit     uint8
 		off, on string
-	}{{bitUnless, "if", "unless"}, {bitAll, "any", "all"}, {bitRegister, "reg0", "reg1"}} {
+	}{{bitUnless, "if", "unless"}, {bitAll, "any", "all"}, {bitRegister, "reg0", "reg1"}, {bitElement, "value", "element"}} {
 		if kind == aClass || modifiers[kind]&modifier.bit == 0 || a.peek(modifier.off) {
 			continue
 		}

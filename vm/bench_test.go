@@ -41,7 +41,7 @@ func (b exampleBuilder) ether(n uint64) amount.Amount {
 func (b exampleBuilder) ensure(op Op, when When, field string, c Const, name string) {
 	over := b.NewLabel()
 	b.Test(op, when, b.Field(field), c, over)
-	b.Deny(b.rule(name), over)
+	b.Deny(b.rule(name), Blame{b.Field(field), true}, over)
 	b.Place(over)
 }
 
@@ -74,18 +74,18 @@ func (b exampleBuilder) evm(tail Label) {
 	token, loaded, tokenLoaded := b.NewLabel(), b.NewLabel(), b.NewLabel()
 	b.Kind(Unless, b.Field("token"), Kinds(Missing), token)
 	b.Load(0, b.Field("amount"), 18, loaded)
-	b.Deny(b.rule("evm.amount"), tail)
+	b.Deny(b.rule("evm.amount"), Blame{Slot: b.Field("amount")}, tail)
 	b.Place(loaded)
 	b.Compare(OpGreater, Unless, 0, b.Amount(b.ether(5), 18), tail)
-	b.Deny(b.rule("evm.max_transaction_eth"), tail)
+	b.Deny(b.rule("evm.max_transaction_eth"), Blame{Slot: b.Field("amount")}, tail)
 	b.Place(token)
 	b.ensure(OpIn, If, "token", b.texts("USDC"), "evm.token")
 	b.ensure(OpIn, If, "targetAddress", b.texts("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), "evm.token.USDC.addresses")
 	b.Load(0, b.Field("amount"), 6, tokenLoaded)
-	b.Deny(b.rule("evm.token.USDC.amount"), tail)
+	b.Deny(b.rule("evm.token.USDC.amount"), Blame{Slot: b.Field("amount")}, tail)
 	b.Place(tokenLoaded)
 	b.Compare(OpGreater, Unless, 0, b.Amount(amount.FromUint64(1000_000000), 6), tail)
-	b.Deny(b.rule("evm.token.USDC.max_transaction"), tail)
+	b.Deny(b.rule("evm.token.USDC.max_transaction"), Blame{Slot: b.Field("amount")}, tail)
 }
 
 func (b exampleBuilder) tool(tail Label) {
@@ -98,7 +98,7 @@ func (b exampleBuilder) tool(tail Label) {
 	b.Jump(tail)
 	b.Place(web)
 	b.Test(OpHost, Unless, b.Field("@host"), b.Hosts("evil.example", "pastebin.com", "169.254.169.254"), tail)
-	b.Deny(b.rule("tool_calls.web_fetch.blocked_domains"), tail)
+	b.Deny(b.rule("tool_calls.web_fetch.blocked_domains"), Blame{Slot: b.Field("@host")}, tail)
 	b.Place(mail)
 	b.ensure(OpEnds, If|Every, "to", b.texts("@example.com", "@example.org"), "tool_calls.email.allowed_recipients")
 }

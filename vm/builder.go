@@ -271,14 +271,26 @@ func (b *Builder) Jump(to Label) { b.emitTo(Instruction{Op: OpJump}, to) }
 // Class records the class of the intent.
 func (b *Builder) Class(c Class) { b.emit(Instruction{Op: OpClass, A: uint8(c)}) }
 
-// Deny records a violation of a rule. In mode All the run goes on at resume.
-func (b *Builder) Deny(rule uint16, resume Label) {
-	b.list()
-	b.emitTo(Instruction{Op: OpDeny, C: rule}, resume)
+// A Blame is what a violation names beside its rule.
+type Blame struct {
+	Slot uint16
+	// Element blames the element of the slot's list that decided the last test of a list, if that was a test of this slot, and
+	// otherwise the whole value.
+	Element bool
 }
 
-// Reject ends the run: the request is not valid under this policy.
-func (b *Builder) Reject(rule uint16) { b.emit(Instruction{Op: OpReject, C: rule}) }
+// Deny records a violation of a rule. In mode All the run continues at resume.
+func (b *Builder) Deny(rule uint16, blame Blame, resume Label) {
+	in := Instruction{Op: OpDeny, B: blame.Slot, C: rule}
+	if blame.Element {
+		in.A = bitElement
+	}
+	b.list()
+	b.emitTo(in, resume)
+}
+
+// Reject ends the run: the request is not valid under this policy, and a slot is to blame.
+func (b *Builder) Reject(rule, slot uint16) { b.emit(Instruction{Op: OpReject, B: slot, C: rule}) }
 
 // list notes which list the next instruction is about.
 func (b *Builder) list() {

@@ -126,7 +126,7 @@ func appendTable(b []byte, t *table) []byte {
 }
 
 func appendCounter(b []byte, c *Counter) []byte {
-	b = append(appendText(b, c.Name), byte(c.Op))
+	b = append(appendText(appendText(b, c.Name), c.Unit), byte(c.Op))
 	b = binary.BigEndian.AppendUint16(b, c.Rule)
 	b = append(appendAmount(b, c.Limit), c.Decimals, byte(c.Window))
 	b = binary.BigEndian.AppendUint16(b, c.Amount)
@@ -279,7 +279,7 @@ func (r *reader) program() *Program {
 	p.rules = rows(r, 3, func(r *reader) Rule { return Rule{Name: r.text(), Code: r.text(), Message: r.text()} })
 	p.constants = rows(r, 2, (*reader).constant)
 	p.tables = rows(r, 1, (*reader).table)
-	p.counters = rows(r, 46, (*reader).counter)
+	p.counters = rows(r, 47, (*reader).counter)
 	p.tokens = rows(r, 3, (*reader).token)
 	p.code = rows(r, 8, (*reader).instruction)
 	return p
@@ -334,7 +334,7 @@ func (r *reader) table() (t table) {
 }
 
 func (r *reader) counter() (c Counter) {
-	c.Name, c.Op = r.text(), CounterOp(r.byte())
+	c.Name, c.Unit, c.Op = r.text(), r.text(), CounterOp(r.byte())
 	c.Rule, c.Limit, c.Decimals = r.uint16(), r.amount(), r.byte()
 	c.Window = Window(r.byte())
 	c.Amount, c.Group = r.uint16(), r.uint16()

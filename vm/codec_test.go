@@ -9,7 +9,7 @@ import (
 
 // TestDecodeRefuses holds that a program has one encoding.
 func TestDecodeRefuses(t *testing.T) {
-	const text = "machine 4\npolicy \"\"\nfield \"a\"\n0: kind if \"a\" null @1\n1: end\n"
+	const text = "machine 5\npolicy \"\"\nfield \"a\"\n0: kind if \"a\" null @1\n1: end\n"
 	p, err := Assemble(text)
 	if err != nil {
 		t.Fatal(err)
@@ -125,10 +125,10 @@ func TestBuilderOrder(t *testing.T) {
 		}
 		first, last := b.NewLabel(), b.NewLabel()
 		b.Test(OpIn, If, b.Field("a"), b.Texts(Literal("x"), Literal("x")), first)
-		b.Deny(b.Rule(Rule{Name: "early"}), first)
+		b.Deny(b.Rule(Rule{Name: "early"}), Blame{Slot: b.Field("a")}, first)
 		b.Place(first)
 		b.Test(OpIn, If, b.Field("b"), b.Texts(Literal("y")), last)
-		b.Deny(b.Rule(Rule{Name: "late"}), last)
+		b.Deny(b.Rule(Rule{Name: "late"}), Blame{Slot: b.Field("b")}, last)
 		b.Place(last)
 		b.End()
 		p, err := b.Program()
@@ -144,7 +144,7 @@ func TestBuilderOrder(t *testing.T) {
 
 // TestNeeds holds which slots an action needs, where several switches tell actions apart.
 func TestNeeds(t *testing.T) {
-	p, err := Assemble(`machine 4
+	p, err := Assemble(`machine 5
 policy ""
 field "@action"
 field "exact"
@@ -156,7 +156,7 @@ rule "r" "" ""
 table "mcp.a" @2
 table prefix "mcp.a" @5
 table "bash" @8
-counter "c" rule0 limit 1 window day sum "amount" decimals 0 group "group" "g"
+counter "c" rule0 limit 1 "units" window day sum "amount" decimals 0 group "group" "g"
 0: switch "@action" table0 @1
 1: jump @3
 2: kind if "exact" null @3

@@ -73,7 +73,7 @@ func (t *table) assembly() string {
 
 // counterAssembly returns a counter's line.
 func (p *Program) counterAssembly(c *Counter) string {
-	line := fmt.Sprintf("counter %q rule%d limit %s window %s", c.Name, c.Rule, c.Limit, c.Window)
+	line := fmt.Sprintf("counter %q rule%d limit %s %q window %s", c.Name, c.Rule, c.Limit, c.Unit, c.Window)
 	line += " " + c.Op.String()
 	if c.Op != Count {
 		line += fmt.Sprintf(" %q decimals %d", p.fields[c.Amount], c.Decimals)
@@ -91,7 +91,7 @@ func (p *Program) counterAssembly(c *Counter) string {
 func (p *Program) assembly(in Instruction) string {
 	row := &specs[in.Op]
 	words := append([]string{row.name}, row.a.words(in.A)...)
-	if row.b == bSlot {
+	if row.b != noB {
 		words = append(words, strconv.Quote(p.fields[in.B]))
 	}
 	if row.c != noC {
@@ -116,6 +116,9 @@ func (a operandA) words(value uint8) (words []string) {
 	}
 	if modifiers[a]&bitRegister != 0 {
 		words = append(words, [...]string{"reg0", "reg1"}[value&bitRegister/bitRegister])
+	}
+	if modifiers[a]&bitElement != 0 {
+		words = append(words, [...]string{"value", "element"}[value&bitElement/bitElement])
 	}
 	return words
 }

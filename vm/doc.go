@@ -19,7 +19,7 @@
 //
 // Control: `jump` goes on elsewhere; `switch` does so by a slot's text, at its exact case, else at the longest
 // case that the text starts with, else at D. `class` records the kind of the intent. `deny` records a
-// violation, `hold` a wish for a human decision, `note` something to mention, `reserve` a counter to advance.
+// violation that blames a slot, `hold` a wish for a human decision, `note` something to mention, `reserve` a counter to advance.
 // `reject` says that the request is not valid under this policy. `end` ends.
 //
 // Tests jump if they hold, or with `unless` if they do not. Those of texts take a list, too: it satisfies them
@@ -37,9 +37,9 @@
 // instruction, whichever way its jump is turned. So whoever emits code puts the denial there:
 //
 //	in unless any "metadata.env" const0 @7   ; deny_if: jump over the denial if it is none of them
-//	deny rule0 @7                            ; here also if nobody can say
+//	deny element "metadata.env" rule0 @7     ; here also if nobody can say
 //	in if all "metadata.env" const1 @9       ; allow_only: jump over the denial if it is one of them
-//	deny rule1 @9                            ; here also if nobody can say
+//	deny element "metadata.env" rule1 @9     ; here also if nobody can say
 //
 // `amount` does the same: what is no amount goes on at the next instruction. `kind` can always be judged, and
 // `switch` goes on at its default.
@@ -70,9 +70,9 @@
 // # Verdicts
 //
 // In mode [First] a run ends at the first violation: that is the verdict. In mode [All] `deny` goes on at D, and
-// the run collects every rule that was violated; the first of them is the same. A [Violation] names the rule,
-// and the slot and the element that the last test looked at: the element that decided it, where one did; of several that each
-// lead to the denial, the first. A
+// the run collects every rule that was violated; the first of them is the same. A [Violation] names the rule
+// and the slot that the denial blames; a denial may blame an element: the one that decided the last test of a list, if that was
+// a test of this slot, and of several that each lead to the denial, the first. A
 // result is rejected, denied where a rule was violated, pending where a hold was recorded, or allowed. Reservations
 // are a plan, in order; a denied or rejected result has none, and for explanations all that the run came to. A count advances by one; a sum advances by the amount
 // in its counter's slot, a maximum rises to it where it was lower: if it is missing, zero; if it can't be read, the

@@ -30,8 +30,13 @@ func (g source) token(number int) Token {
 	return t
 }
 
-func (g source) field() string {
-	return g.oneOf(ActionField, ActionField, "a", "b", "c", "d")
+var fieldNames = []string{ActionField, ActionField, "a", "b", "c", "d"}
+
+func (g source) field() string { return g.oneOf(fieldNames...) }
+
+// blame returns one of some fields, or an element of it.
+func (g source) blame(b *Builder, names ...string) Blame {
+	return Blame{Slot: b.Field(g.oneOf(names...)), Element: g.Intn(2) == 0}
 }
 
 func (g source) when() When { return When(g.Intn(4)) }
@@ -72,7 +77,7 @@ func (g source) test(b *Builder, slot uint16, next func() Label, following Label
 		register := g.Intn(2)
 		loaded := b.NewLabel()
 		b.Load(register, slot, 6, loaded)
-		b.Deny(g.rule(b), next())
+		b.Deny(g.rule(b), g.blame(b, fieldNames...), next())
 		b.Place(loaded)
 		b.Compare(OpGreater+Op(g.Intn(2)), g.when()&Unless, register, b.Amount(amount.FromUint64(uint64(g.Intn(3)*1000000)), 6), over)
 	case 3:
@@ -122,11 +127,11 @@ func (g source) effect(b *Builder, next func() Label) {
 	case 2:
 		b.Class(Class(1 + g.Intn(4)))
 	case 3:
-		b.Reject(g.rule(b))
+		b.Reject(g.rule(b), b.Field(g.field()))
 	case 4:
 		b.Reserve(b.Counter(g.counter(b)))
 	default:
-		b.Deny(g.rule(b), next())
+		b.Deny(g.rule(b), g.blame(b, fieldNames...), next())
 	}
 }
 
@@ -137,7 +142,7 @@ func (g source) rule(b *Builder) uint16 {
 
 func (g source) counter(b *Builder) Counter {
 	n := g.Intn(4)
-	c := Counter{Name: fmt.Sprint("counter ", n), Rule: b.Rule(Rule{Name: "limit"}), Op: Count, Window: Window(1 + n%3), Amount: NoSlot, Group: NoSlot,
+	c := Counter{Name: fmt.Sprint("counter ", n), Unit: genTexts[n], Rule: b.Rule(Rule{Name: "limit"}), Op: Count, Window: Window(1 + n%3), Amount: NoSlot, Group: NoSlot,
 		Limit: amount.FromUint64(uint64(n))}
 	if n&1 != 0 {
 		c.Op, c.Decimals, c.Amount = Sum+CounterOp(n/2), 6, b.Field("d")

@@ -146,7 +146,7 @@ func (r *router) guardOf(c *chain) *guard {
 	return g
 }
 
-// guard goes on behind the tests that it guards if none of them holds. They would look at their slots, too.
+// guard goes on behind the tests that it guards if none of them holds.
 func (m *Machine) guard(s *step) *step {
 	v := m.value(s.B)
 	switch {
@@ -162,6 +162,5 @@ func (m *Machine) guard(s *step) *step {
 			return s.no
 		}
 	}
-	m.slot = s.B
 	return s.yes
 }

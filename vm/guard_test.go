@@ -28,12 +28,12 @@ func (g source) guardedProgram() (*Program, string) {
 		}
 		b.Test(op, when, b.Field("x"), c(entries...), over)
 		if when == Unless && g.Intn(3) == 0 { // as a denial reads a text as sent besides
-			b.Deny(b.Rule(Rule{Name: fmt.Sprint("rule", i), Code: "DENIED", Message: "denied"}), over)
+			b.Deny(b.Rule(Rule{Name: fmt.Sprint("rule", i), Code: "DENIED", Message: "denied"}), g.blame(b, "x", "y", "z", "v"), over)
 			b.Place(over)
 			over = b.NewLabel()
 			b.Test([]Op{OpIn, OpEnds, OpContains}[g.Intn(3)], Unless, b.Field([]string{"y", "z", "v"}[g.Intn(3)]), b.Texts(entries...), over)
 		}
-		b.Deny(b.Rule(Rule{Name: fmt.Sprint("rule", i), Code: "DENIED", Message: "denied"}), over)
+		b.Deny(b.Rule(Rule{Name: fmt.Sprint("rule", i), Code: "DENIED", Message: "denied"}), g.blame(b, "x", "y", "z", "v"), over)
 		b.Place(over)
 	}
 	b.End()

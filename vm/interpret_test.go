@@ -15,8 +15,8 @@ type interpreter struct {
 	ended    bool
 	result   Result
 	compared []Comparison
-	// What the last test looked at, and where the registers were read from.
-	slot    uint16
+	// The list that was tested last and the element that decided the test, and where the registers were read from.
+	tested  uint16
 	element int32
 	loaded  [2]uint16
 	// What the last scan found: entries, and the elements in which they stand first.
@@ -28,7 +28,7 @@ type interpreter struct {
 
 // interpret runs a program, and returns what it found and what it held against bounds.
 func interpret(p *Program, frame []Value, mode Mode) (Result, []Comparison) {
-	m := &interpreter{p: p, frame: frame, mode: mode, slot: NoSlot, element: NoElement, loaded: [2]uint16{NoSlot, NoSlot}}
+	m := &interpreter{p: p, frame: frame, mode: mode, tested: NoSlot, element: NoElement, loaded: [2]uint16{NoSlot, NoSlot}}
 	for !m.ended {
 		m.step(p.code[m.pc])
 	}
@@ -77,11 +77,15 @@ func (m *interpreter) record(in Instruction) {
 		r.Notes = append(r.Notes, in.C)
 	case OpReject:
 		if m.ended = true; len(r.Violations) == 0 {
-			m.violate(in.C)
+			m.violate(in.C, in.B, NoElement)
 			r.Status = Rejected
 		}
 	case OpDeny:
-		if m.violate(in.C); m.mode == All {
+		element := int32(NoElement)
+		if in.A&bitElement != 0 && m.tested == in.B {
+			element = m.element
+		}
+		if m.violate(in.C, in.B, element); m.mode == All {
 			m.pc = in.D
 			return
 		}
@@ -90,13 +94,12 @@ func (m *interpreter) record(in Instruction) {
 }
 
 // violate records a violation, at which a run in mode First ends.
-func (m *interpreter) violate(rule uint16) {
-	m.result.Violations = append(m.result.Violations, Violation{rule, m.slot, m.pc, m.element})
+func (m *interpreter) violate(rule, slot uint16, element int32) {
+	m.result.Violations = append(m.result.Violations, Violation{rule, slot, m.pc, element})
 	m.ended = m.ended || m.mode == First
 }
 
 func (m *interpreter) value(slot uint16) Value {
-	m.slot, m.element = slot, NoElement
 	if int(slot) < len(m.frame) {
 		return m.frame[slot]
 	}
@@ -111,23 +114,23 @@ func (m *interpreter) jumpIf(in Instruction, holds bool) {
 }
 
 func (m *interpreter) reserve(in Instruction) {
-	c, one, known := &m.p.counters[in.C], Reservation{Counter: in.C}, true
+	c, one, known, blamed := &m.p.counters[in.C], Reservation{Counter: in.C}, true, uint16(NoSlot)
 	if c.Op == Count {
 		one.Amount[0] = 1
 	} else if v := m.value(c.Amount); v.Kind != Missing && v.Kind != Null {
 		var register Register
 		register, known = amountOf(v, c.Decimals)
-		one.Amount = register.Value
+		one.Amount, blamed = register.Value, c.Amount
 	}
 	for _, slot := range []uint16{c.Group, c.Subgroup} {
 		if known && slot != NoSlot {
-			known = m.value(slot).Kind&textual != 0
+			known, blamed = m.value(slot).Kind&textual != 0, slot
 		}
 	}
 	if known {
 		m.result.Reservations = append(m.result.Reservations, one)
 	} else {
-		m.violate(c.Rule)
+		m.violate(c.Rule, blamed, NoElement)
 	}
 	m.pc++
 }
@@ -165,6 +168,7 @@ func (m *interpreter) branch(in Instruction) (to uint16) {
 func (m *interpreter) scan(in Instruction) {
 	v := m.value(in.B)
 	m.hits, m.scanned, m.spoiled = map[uint16]int32{}, in.B, false
+	m.tested, m.element = in.B, NoElement
 	look := func(v Value, at int32) {
 		for i, e := range m.p.constants[in.C].entries {
 			if _, known := m.hits[uint16(i)]; !known && v.Kind&textual != 0 && naive(OpContains, e, v.Text) {
@@ -186,7 +190,7 @@ func (m *interpreter) scan(in Instruction) {
 
 func (m *interpreter) hit(in Instruction) {
 	at, found := m.hits[in.C]
-	switch m.slot, m.element = m.scanned, NoElement; {
+	switch m.tested, m.element = m.scanned, NoElement; {
 	case found:
 		m.element = at
 	case m.spoiled:
@@ -214,7 +218,6 @@ func (m *interpreter) compare(in Instruction) {
 	if m.mode == All {
 		m.compared = append(m.compared, Comparison{m.pc, m.loaded[n], register})
 	}
-	m.slot, m.element = m.loaded[n], NoElement
 	if !register.Set {
 		m.pc++
 		return
@@ -234,6 +237,7 @@ func (m *interpreter) test(in Instruction) {
 		}
 		return
 	}
+	m.tested, m.element = in.B, NoElement
 	for i, e := range v.Elems {
 		if decided != NoElement && all != (in.A&bitUnless != 0) {
 			break // the test falls through, whatever follows

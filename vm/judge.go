@@ -117,6 +117,7 @@ func (m *Machine) match(s *step) *step {
 // inList is in for a list, mostly of texts and mostly of short ones.
 func (m *Machine) inList(s *step, elems []Value) *step {
 	c, all := s.constant, s.A&bitAll != 0
+	m.tested, m.element = s.B, NoElement
 	for i := range elems {
 		e := &elems[i]
 		if e.Kind&textual == 0 {
@@ -138,6 +139,7 @@ func (m *Machine) inList(s *step, elems []Value) *step {
 // list judges the elements of a list by the quantifier: mostly they are texts.
 func (m *Machine) list(s *step, elems []Value) *step {
 	c, all, holds := s.constant, s.A&bitAll != 0, predicates[s.Op]
+	m.tested, m.element = s.B, NoElement
 	for i := range elems {
 		e := &elems[i]
 		if e.Kind&textual == 0 {
@@ -177,6 +179,7 @@ func (s *step) answered(a answer) *step {
 // testList judges the elements of a list by the quantifier. A list with an element that can't be judged can't
 // be judged, wherever that element stands.
 func (m *Machine) testList(s *step, elems []Value) answer {
+	m.tested, m.element = s.B, NoElement
 	if len(elems) == 0 {
 		return no
 	}
@@ -239,7 +242,6 @@ func (m *Machine) kind(s *step) *step {
 			bit = uint16(frame[slot].Kind)
 		}
 		if s = s.after(bit&s.C != 0); s.Op != OpKind {
-			m.slot, m.element = slot, NoElement
 			return s
 		}
 	}

@@ -6,8 +6,6 @@ import "slices"
 // with much the same ones. Where a way leads to a test that is decided on this way, it goes on behind that test.
 type tracker struct {
 	p *Program
-	// covered is the router's.
-	covered []bool
 	// shift is where the kinds of a slot stand in what is possible, for the slots that are tracked.
 	shift map[uint16]int
 	// possible holds for each instruction which kinds the tracked slots can have where it is reached, whatever way led
@@ -21,7 +19,7 @@ type tracker struct {
 // trackedSlots is how many slots are tracked at most, those that are tested most often.
 const trackedSlots = 8
 
-func newTracker(p *Program, covered []bool) *tracker {
+func newTracker(p *Program) *tracker {
 	tests, slots := make([]int, len(p.fields)), []uint16(nil)
 	for _, in := range p.code {
 		if in.Op == OpKind {
@@ -32,7 +30,7 @@ func newTracker(p *Program, covered []bool) *tracker {
 	}
 	slices.SortStableFunc(slots, func(a, b uint16) int { return tests[b] - tests[a] })
 	n := len(p.code)
-	t := &tracker{p: p, covered: covered, shift: map[uint16]int{}, possible: make([]uint64, n),
+	t := &tracker{p: p, shift: map[uint16]int{}, possible: make([]uint64, n),
 		outcomes: make([]uint16, n), next: make([]uint16, n), jump: make([]uint16, n)}
 	for i, slot := range slots[:min(len(slots), trackedSlots)] {
 		t.shift[slot] = 8 * i
@@ -104,7 +102,7 @@ func (t *tracker) decide(pc uint16, possible uint64) (target uint16, holds, fail
 func (t *tracker) reach(pc uint16, possible uint64) uint16 {
 	for {
 		target, _, _ := t.decide(pc, possible)
-		if target == 0 || t.p.code[pc].Op != OpJump && !t.covered[target] {
+		if target == 0 {
 			t.possible[pc] |= possible
 			return pc
 		}

@@ -42,12 +42,15 @@ func (p *Program) words(in Instruction) string {
 	case flowSwitch:
 		return p.switchWords(in)
 	case flowDeny:
-		return fmt.Sprintf("%s (all: → %d)", p.ruleWords(in.C), in.D)
+		return fmt.Sprintf("%s, %s (all: → %d)", p.ruleWords(in.C), p.blameWords(in), in.D)
 	case flowJump:
 		return fmt.Sprintf("→ %d", in.D)
 	}
 	switch specs[in.Op].c {
 	case cRule:
+		if specs[in.Op].b == bBlame {
+			return p.ruleWords(in.C) + ", " + p.blameWords(in)
+		}
 		return p.ruleWords(in.C)
 	case cCounter:
 		return p.counterWords(&p.counters[in.C])
@@ -63,6 +66,14 @@ func (p *Program) ruleWords(rule uint16) string {
 	return fmt.Sprintf("%s %s: %s", r.Name, r.Code, r.Message)
 }
 
+// blameWords says what a denial or rejection blames.
+func (p *Program) blameWords(in Instruction) string {
+	if in.A&bitElement != 0 {
+		return "blaming an element of " + p.fields[in.B]
+	}
+	return "blaming " + p.fields[in.B]
+}
+
 func (p *Program) counterWords(c *Counter) string {
 	what := "uses"
 	switch c.Op {
@@ -71,7 +82,7 @@ func (p *Program) counterWords(c *Counter) string {
 	case Max:
 		what = "the highest " + p.fields[c.Amount]
 	}
-	words := fmt.Sprintf("%s: %s at most %s per %s", c.Name, what, c.Limit.Format(c.Decimals), c.Window)
+	words := fmt.Sprintf("%s: %s at most %s per %s", c.Name, what, strings.TrimSpace(c.Limit.Format(c.Decimals)+" "+c.Unit), c.Window)
 	if c.Group != NoSlot {
 		words += " and " + c.GroupName
 	}

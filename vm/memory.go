@@ -49,7 +49,7 @@ func (p *Program) findMemory() {
 	}
 	for i := range p.counters {
 		c := &p.counters[i]
-		bytes += len(c.Name) + len(c.GroupName) + len(c.SubgroupName) + 3*allocated
+		bytes += len(c.Name) + len(c.GroupName) + len(c.SubgroupName) + len(c.Unit) + 4*allocated
 	}
 	for i := range p.tokens {
 		t := &p.tokens[i]

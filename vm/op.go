@@ -47,6 +47,7 @@ const (
 	bitUnless   = 1 << 0 // jump unless the test holds, instead of if it does
 	bitAll      = 1 << 1 // of a list, all elements have to satisfy the test, instead of any
 	bitRegister = 1 << 2 // register 1 instead of register 0
+	bitElement  = 1 << 3 // of a denial: blame an element of the list in the slot, instead of all of it
 )
 
 // operandA says what operand A of an operation means.
@@ -59,14 +60,16 @@ const (
 	aClass                // a Class but NoClass
 	aRegister             // bit 2: the register
 	aRegisterCmp          // bit 0: unless, bit 2: the register
+	aBlame                // bit 3: an element
 )
 
 // operandB says what operand B of an operation means.
 type operandB uint8
 
 const (
-	noB operandB = iota
-	bSlot
+	noB    operandB = iota
+	bSlot           // a slot to test
+	bBlame          // a slot to blame
 )
 
 // operandC says what operand C of an operation means.
@@ -112,7 +115,7 @@ const (
 type outcome uint8
 
 const (
-	noOutcome  outcome = iota // the operation reads no slot
+	noOutcome  outcome = iota // the operation does not test a slot
 	isFalse                   // the test is false, and jumps or not as its modifiers say
 	isMasked                  // true or false by the mask
 	isDefault                 // goes on at D
@@ -154,10 +157,10 @@ var specs = [opCount]spec{
 		doc: "Goes on where table C says for the text of slot B: at its exact case, else at its longest case that the text starts with, else at D."},
 	OpClass: {name: "class", a: aClass, flow: flowNext, fixed: 2,
 		doc: "Records the class of the intent."},
-	OpDeny: {name: "deny", c: cRule, d: dTarget, flow: flowDeny, fixed: 6,
-		doc: "Records a violation of rule C, with the slot and the element that the last test looked at. In mode first the run ends; in mode all it goes on at D."},
-	OpReject: {name: "reject", c: cRule, flow: flowEnd, fixed: 6,
-		doc: "Ends the run in both modes: the request is not valid under this policy, for reason C. Where a rule was violated before (mode all), that verdict stands instead."},
+	OpDeny: {name: "deny", a: aBlame, b: bBlame, c: cRule, d: dTarget, flow: flowDeny, fixed: 6,
+		doc: "Records a violation of rule C that blames slot B or, with `element`, the element of its list that decided the last test of a list, if that was a test of slot B. In mode first the run ends; in mode all it continues at D."},
+	OpReject: {name: "reject", b: bBlame, c: cRule, flow: flowEnd, fixed: 6,
+		doc: "Ends the run in both modes: the request is not valid under this policy, for reason C, and slot B is to blame. Where a rule was violated before (mode all), that verdict stands instead."},
 	OpHold: {name: "hold", c: cRule, flow: flowNext, fixed: 4,
 		doc: "Records that rule C asks for a human decision."},
 	OpNote: {name: "note", c: cRule, flow: flowNext, fixed: 4,

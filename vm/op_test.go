@@ -159,7 +159,7 @@ func outcomeOf(op Op, a uint8, mask uint16, v Value) string {
 	case OpSwitch:
 		p.tables = []table{{cases: []switchCase{{text: "x", target: 1}}}}
 	case OpReserve:
-		p.counters = []Counter{{Name: "c", Op: Sum, Window: Day, Group: NoSlot, Subgroup: NoSlot, Limit: amount.FromUint64(1)}}
+		p.counters = []Counter{{Name: "c", Unit: "x", Op: Sum, Window: Day, Group: NoSlot, Subgroup: NoSlot, Limit: amount.FromUint64(1)}}
 		p.code = []Instruction{{Op: op}, {Op: OpEnd}}
 	}
 	if err := p.load(); err != nil {

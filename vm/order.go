@@ -27,7 +27,7 @@ func (p *Program) walk(visit func(s space, index *uint16) (first bool, err error
 	for pc := range p.code {
 		in := &p.code[pc]
 		row := &specs[in.Op]
-		if row.b == bSlot {
+		if row.b != noB {
 			if _, err := visit(fieldSpace, &in.B); err != nil {
 				return fmt.Errorf("instruction %d: %w", pc, err)
 			}

@@ -10,7 +10,7 @@ import (
 // MachineVersion is the version of the encoding and of the operations' meaning. A program carries it, and a
 // machine of another version refuses the program, so that a cache of compiled programs is keyed by it, and by what its
 // compiler made of texts then (compiler.Revision).
-const MachineVersion = 4
+const MachineVersion = 5
 
 // NoSlot stands where a slot could be named and none is.
 const NoSlot = math.MaxUint16
@@ -127,6 +127,7 @@ type Counter struct {
 	Op   CounterOp
 	// Limit is the largest total that is allowed: uses, or base units of 10^-Decimals.
 	Limit    amount.Amount
+	Unit     string // what Limit is in, for messages: "tool calls", "USD", the symbol of a token
 	Decimals uint8  // of a sum or a maximum; 0 of a count
 	Amount   uint16 // the slot whose amount a sum or a maximum reads; NoSlot of a count
 	Window   Window

@@ -25,7 +25,7 @@ func TestReadings(t *testing.T) {
 			b := NewBuilder("2.0.0")
 			pass := b.NewLabel()
 			b.Test(OpPath, a, b.Field("x"), b.Paths("/a", "./x"), pass)
-			b.Deny(b.Rule(Rule{Name: "r", Code: "C", Message: "m"}), pass)
+			b.Deny(b.Rule(Rule{Name: "r", Code: "C", Message: "m"}), Blame{b.Field("x"), true}, pass)
 			b.Place(pass)
 			b.End()
 			p, err := b.Program()

@@ -10,8 +10,9 @@ var (
 	operandAWords = [...]string{
 		noA: "", aSense: "if, unless", aQuantified: "if, unless; any, all", aClass: "class",
 		aRegister: "register", aRegisterCmp: "if, unless; register",
+		aBlame: "value, element",
 	}
-	operandBWords = [...]string{noB: "", bSlot: "slot"}
+	operandBWords = [...]string{noB: "", bSlot: "slot", bBlame: "slot to blame"}
 	operandCWords = [...]string{
 		noC: "", cRule: "rule", cCounter: "counter", cTable: "table", cKinds: "kinds", cDecimals: "decimals", cHit: "entry",
 		cTexts: "texts", cHosts: "hosts", cPaths: "paths", cPattern: "pattern", cAmount: "amount", cGlobs: "globs",

@@ -39,12 +39,8 @@ func (s *step) behind() *step {
 	return s.no
 }
 
-// opLook is no operation of programs. It is what is left of a test of the action whose outcome is known: it looks at
-// slot B, which a violation behind it may have to name, and goes on at D.
-const opLook = opCount
-
-// opGuard is no operation of programs either, but a [guard] in front of tests.
-const opGuard = opCount + 1
+// opGuard is not an operation of programs, but a [guard] in front of tests.
+const opGuard = opCount
 
 // A route is a program as it runs for some actions: what can't be reached is left out, and so are jumps and the tests
 // of the action, whose outcomes are known.
@@ -72,9 +68,6 @@ func (r *route) size() int {
 // A router lays out the routes of a program.
 type router struct {
 	p *Program
-	// covered says for each instruction that whatever the last test looked at is forgotten before a violation could
-	// name it.
-	covered []bool
 	// ways says where instructions go on.
 	ways *tracker
 	// guards are those of all routes, by their tests.
@@ -92,31 +85,10 @@ type router struct {
 
 func newRouter(p *Program) *router {
 	n := len(p.code)
-	r := &router{p: p, covered: make([]bool, n), guards: map[string]*guard{}, reached: make([]bool, n), inGuard: make([]bool, n), at: make([]uint16, n),
+	r := &router{p: p, guards: map[string]*guard{}, reached: make([]bool, n), inGuard: make([]bool, n), at: make([]uint16, n),
 		steps: make([]step, 0, n)}
-	for pc := n - 1; pc >= 0; pc-- {
-		r.covered[pc] = r.covers(pc)
-	}
-	r.ways = newTracker(p, r.covered)
+	r.ways = newTracker(p)
 	return r
-}
-
-// covers works out covered for an instruction, from those behind it.
-func (r *router) covers(pc int) bool {
-	switch in := r.p.code[pc]; in.Op {
-	case OpDeny, OpReject:
-		return false
-	case OpEnd:
-		return true
-	case OpJump:
-		return r.covered[in.D]
-	case OpClass, OpHold, OpNote:
-		return r.covered[pc+1]
-	case OpReserve:
-		c := &r.p.counters[in.C]
-		return c.Op != Count || c.Group != NoSlot || r.covered[pc+1]
-	}
-	return true // a test
 }
 
 // route lays out the route for outcomes.
@@ -164,7 +136,7 @@ func (r *router) follow(pc uint16) uint16 {
 		switch target := r.outcomes[pc]; {
 		case r.p.code[pc].Op == OpJump:
 			pc = r.p.code[pc].D
-		case target != 0 && r.covered[target]:
+		case target != 0:
 			pc = target
 		default:
 			return pc
@@ -175,11 +147,6 @@ func (r *router) follow(pc uint16) uint16 {
 // step makes the step for an instruction, with the program's targets, and marks them as reached.
 func (r *router) step(pc int) step {
 	s := step{Instruction: r.p.code[pc], pc: uint16(pc)}
-	if target := r.outcomes[pc]; target != 0 {
-		s.Instruction = Instruction{Op: opLook, B: s.B, D: r.reach(target)}
-		s.settle(r.p)
-		return s
-	}
 	if s.falls() {
 		s.next = r.reach(r.ways.next[pc])
 	}
@@ -223,9 +190,6 @@ func (r *router) afterScan(op Op, pc uint16) uint16 {
 // settle gives a step what its operation needs of the program.
 func (s *step) settle(p *Program) {
 	s.run, s.accepts = handlers[s.Op], textual
-	if s.Op >= opCount {
-		return
-	}
 	switch space, _ := specs[s.Op].c.space(); space {
 	case constantSpace:
 		s.constant = &p.constants[s.C]

@@ -33,7 +33,7 @@ func (s Status) String() string {
 // A Violation says which rule was violated and which value did it.
 type Violation struct {
 	Rule    uint16
-	Slot    uint16 // the slot that was looked at last, or NoSlot
+	Slot    uint16 // the slot that the instruction blames
 	PC      uint16 // the instruction that found it
 	Element int32  // the element of the slot's list, or NoElement
 }
@@ -72,8 +72,8 @@ type Machine struct {
 	result Result
 	frame  []Value
 	mode   Mode
-	// What the last test looked at, for the violation that may follow.
-	slot    uint16
+	// The list that was tested last, and the element that decided the test, or NoElement.
+	tested  uint16
 	element int32
 	loaded  [2]uint16 // the slots that the registers were read from
 	// What was held against bounds, in mode All.
@@ -112,7 +112,7 @@ func (m *Machine) reset(frame []Value, mode Mode) {
 	r.Reservations = r.Reservations[:0]
 	m.comparisons = m.comparisons[:0]
 	r.Amounts = [2]Register{}
-	m.frame, m.mode, m.slot, m.element = frame, mode, NoSlot, NoElement
+	m.frame, m.mode, m.tested, m.element = frame, mode, NoSlot, NoElement
 	m.loaded = [2]uint16{NoSlot, NoSlot}
 }
 
@@ -136,18 +136,13 @@ func (r *Result) settle() *Result {
 var handlers = [...]func(*Machine, *step) *step{
 	OpIn: (*Machine).in, OpStarts: (*Machine).starts, OpEnds: (*Machine).ends, OpContains: (*Machine).contains, OpHost: (*Machine).host,
 	OpPath: (*Machine).path, OpGlob: (*Machine).glob, OpMatch: (*Machine).match,
-	OpKind: (*Machine).kind, OpSwitch: (*Machine).branch, OpJump: (*Machine).jump, opLook: (*Machine).look,
+	OpKind: (*Machine).kind, OpSwitch: (*Machine).branch, OpJump: (*Machine).jump,
 	OpScan: (*Machine).scan, OpHit: (*Machine).hit, OpAmount: (*Machine).load, OpGreater: (*Machine).greater, OpAtLeast: (*Machine).atLeast,
 	OpClass: (*Machine).class, OpHold: (*Machine).hold, OpNote: (*Machine).note, OpReserve: (*Machine).reserve,
 	OpDeny: (*Machine).deny, OpReject: (*Machine).reject, OpEnd: (*Machine).end,
 }
 
 func (m *Machine) jump(s *step) *step { return s.yes }
-
-func (m *Machine) look(s *step) *step {
-	m.slot, m.element = s.B, NoElement
-	return s.yes
-}
 
 func (m *Machine) class(s *step) *step {
 	m.result.Class = Class(s.A)
@@ -166,7 +161,11 @@ func (m *Machine) note(s *step) *step {
 
 // deny ends the run in mode First.
 func (m *Machine) deny(s *step) *step {
-	m.violate(s.C, s.pc)
+	element := int32(NoElement)
+	if s.A&bitElement != 0 && m.tested == s.B {
+		element = m.element
+	}
+	m.violate(s.C, s.B, element, s.pc)
 	if m.mode == First {
 		return nil
 	}
@@ -176,7 +175,7 @@ func (m *Machine) deny(s *step) *step {
 // reject refuses the request, unless a rule before it already has.
 func (m *Machine) reject(s *step) *step {
 	if len(m.result.Violations) == 0 {
-		m.violate(s.C, s.pc)
+		m.violate(s.C, s.B, NoElement, s.pc)
 		m.result.Status = Rejected
 	}
 	return nil
@@ -193,19 +192,17 @@ var missing Value
 // textual are the kinds that have a text.
 const textual = String | Number | Bool
 
-// value returns the value of a slot and remembers that it was looked at.
+// value returns the value of a slot.
 func (m *Machine) value(slot uint16) *Value {
-	m.slot, m.element = slot, NoElement
 	if int(slot) < len(m.frame) {
 		return &m.frame[slot]
 	}
 	return &missing
 }
 
-// violate records a violation by what was looked at last.
-func (m *Machine) violate(rule, pc uint16) {
-	m.result.Violations = append(m.result.Violations,
-		Violation{Rule: rule, Slot: m.slot, PC: pc, Element: m.element})
+// violate records a violation.
+func (m *Machine) violate(rule, slot uint16, element int32, pc uint16) {
+	m.result.Violations = append(m.result.Violations, Violation{Rule: rule, Slot: slot, PC: pc, Element: element})
 }
 
 // branch returns where a switch goes on.
@@ -313,14 +310,12 @@ func (m *Machine) atLeast(s *step) *step {
 	return s.yes
 }
 
-// compared returns the register of a comparison, and looks at where it was read from.
+// compared returns the register of a comparison.
 func (m *Machine) compared(s *step) *Register {
 	if m.mode == All {
 		m.recordComparison(s)
 	}
-	n := s.A & bitRegister / bitRegister
-	m.slot, m.element = m.loaded[n], NoElement
-	return &m.result.Amounts[n]
+	return &m.result.Amounts[s.A&bitRegister/bitRegister]
 }
 
 // reserve plans to advance a counter, and goes on while others follow, or records that it can't be told by how much or for
@@ -331,21 +326,33 @@ func (m *Machine) reserve(s *step) *step {
 		if n == cap(r.Reservations) {
 			r.Reservations = append(r.Reservations, Reservation{})[:n]
 		}
-		one, c, known := &r.Reservations[:n+1][n], s.counter, true
-		if one.Counter = s.C; c.Op == Count {
-			one.Amount = amount.Amount{1}
-		} else {
-			known = m.counted(&one.Amount, c)
-		}
-		if known && m.grouped(c.Group) && m.grouped(c.Subgroup) {
+		one, c := &r.Reservations[:n+1][n], s.counter
+		one.Counter = s.C
+		if blamed := m.unreserved(c, &one.Amount); blamed == NoSlot {
 			r.Reservations = r.Reservations[:n+1]
-		} else if m.violate(c.Rule, s.pc); m.mode == First {
+		} else if m.violate(c.Rule, blamed, NoElement, s.pc); m.mode == First {
 			return nil
 		}
 		if s = s.no; s.Op != OpReserve {
 			return s
 		}
 	}
+}
+
+// unreserved works out by how much a counter advances, and returns the slot that keeps it from doing so, or NoSlot.
+func (m *Machine) unreserved(c *Counter, by *amount.Amount) (blamed uint16) {
+	if c.Op == Count {
+		*by = amount.Amount{1}
+	} else if !m.counted(by, c) {
+		return c.Amount
+	}
+	switch {
+	case !m.grouped(c.Group):
+		return c.Group
+	case !m.grouped(c.Subgroup):
+		return c.Subgroup
+	}
+	return NoSlot
 }
 
 // grouped reports whether a group can be told, or there is none.

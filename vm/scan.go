@@ -37,6 +37,7 @@ func (m *Machine) scanOne(s *step) *step {
 // clearHits makes room for n entries, none of them found.
 func (m *Machine) clearHits(n int, slot uint16) {
 	m.scanSlot, m.scanInvalid, m.scanFound = slot, false, false
+	m.tested, m.element = slot, NoElement
 	words := (n + 63) / 64
 	if len(m.hitElements) < n {
 		m.hits, m.hitElements = make([]uint64, words), make([]int32, n)
@@ -71,7 +72,7 @@ func (m *Machine) spoil(element int32) {
 
 // hit tests one entry of the last scan.
 func (m *Machine) hit(s *step) *step {
-	m.slot, m.element = m.scanSlot, NoElement
+	m.tested, m.element = m.scanSlot, NoElement
 	found := m.hits[s.C/64]&(1<<(s.C%64)) != 0
 	switch {
 	case found:

@@ -38,10 +38,10 @@ func tenRules(t testing.TB) *Program {
 func (b exampleBuilder) limit(field string, limit amount.Amount, decimals uint8, name string) {
 	loaded, over := b.NewLabel(), b.NewLabel()
 	b.Load(0, b.Field(field), decimals, loaded)
-	b.Deny(b.rule(name), over)
+	b.Deny(b.rule(name), Blame{Slot: b.Field(field)}, over)
 	b.Place(loaded)
 	b.Compare(OpGreater, Unless, 0, b.Amount(limit, decimals), over)
-	b.Deny(b.rule(name), over)
+	b.Deny(b.rule(name), Blame{Slot: b.Field(field)}, over)
 	b.Place(over)
 }
 

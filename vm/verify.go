@@ -126,12 +126,14 @@ func (p *Program) checkCounters() error {
 }
 
 func (c *Counter) validate() error {
-	if err := errors.Join(validateText(c.Name), validateText(c.GroupName), validateText(c.SubgroupName)); err != nil {
+	if err := errors.Join(validateText(c.Name), validateText(c.GroupName), validateText(c.SubgroupName), validateText(c.Unit)); err != nil {
 		return err
 	}
 	switch {
 	case c.Name == "":
 		return errors.New("a counter's identity is its name, and it has none")
+	case c.Unit == "":
+		return errors.New("a limit needs a unit, and it has none")
 	case c.Window == 0 || c.Window >= windowCount:
 		return fmt.Errorf("%d is no window", c.Window)
 	case c.Op == 0 || c.Op >= counterOpCount:
@@ -170,6 +172,7 @@ func (p *Program) checkCode() error {
 // modifiers are the bits that operand A may have.
 var modifiers = [...]uint8{
 	noA: 0, aSense: bitUnless, aQuantified: bitUnless | bitAll, aRegister: bitRegister, aRegisterCmp: bitUnless | bitRegister,
+	aBlame: bitElement,
 	aClass: 0xff,
 }
 
@@ -187,7 +190,7 @@ func (b operandB) check(value uint16, p *Program) error {
 	if b == noB && value != 0 {
 		return fmt.Errorf("operand B is %d: it is not used and has to be zero", value)
 	}
-	if b == bSlot && int(value) >= len(p.fields) {
+	if b != noB && int(value) >= len(p.fields) {
 		return fmt.Errorf("operand B: slot %d of %d", value, len(p.fields))
 	}
 	return nil

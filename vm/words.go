@@ -69,7 +69,7 @@ func (p *Program) Culprit(found *Violation, frame []Value, left *int) string {
 	}
 	for at := int(found.PC) - 1; at >= 0; at-- {
 		in := &p.code[at]
-		if f := specs[in.Op].flow; f != flowTest && f != flowJump {
+		if f := specs[in.Op].flow; f != flowTest && f != flowJump && (in.Op != OpDeny || in.C != found.Rule) {
 			return ""
 		}
 		if specs[in.Op].a != aQuantified || !p.constants[in.C].isSet() || int(in.B) >= len(frame) {

@@ -103,7 +103,7 @@ func (a assembler) rule(name string) uint16 {
 func (a assembler) ensure(name string, op vm.Op, when vm.When, field string, c vm.Const) {
 	over := a.NewLabel()
 	a.Test(op, when, a.Field(field), c, over)
-	a.Deny(a.rule(name), over)
+	a.Deny(a.rule(name), vm.Blame{Slot: a.Field(field), Element: true}, over)
 	a.Place(over)
 }
 
@@ -111,9 +111,9 @@ func (a assembler) ensure(name string, op vm.Op, when vm.When, field string, c v
 func (a assembler) limit(name, field string, limit vm.Const, decimals uint8) {
 	loaded, over := a.NewLabel(), a.NewLabel()
 	a.Load(0, a.Field(field), decimals, loaded)
-	a.Deny(a.rule(name), over)
+	a.Deny(a.rule(name), vm.Blame{Slot: a.Field(field)}, over)
 	a.Place(loaded)
 	a.Compare(vm.OpGreater, vm.Unless, 0, limit, over)
-	a.Deny(a.rule(name), over)
+	a.Deny(a.rule(name), vm.Blame{Slot: a.Field(field)}, over)
 	a.Place(over)
 }

@@ -44,7 +44,7 @@ var canaries = []canary{
 	{"refused", "the time of compiling", fault{authority + "/deploy.go", "return a.Clock().After(until) })", "return false && a.Clock().After(until) })"}, authority, "TestCompileTime", ""},
 	{"refused", "compiling in turn", fault{authority + "/deploy.go", "done, ok := a.compiles.Take(waiting, key.ID)", "done, ok := func() {}, true\n\t_ = waiting"}, authority, "TestOneCompilation", ""},
 	{"events", "bytes that a page reads", fault{"runtime/ledger/commit/events.go", "p.unpacked >= pageBytes", "p.unpacked >= 1<<40"}, "runtime/ledger/commit", "TestBytesOfPages", ""},
-	{"events", "pages in turn", fault{authority + "/events.go", "done, ok := a.pages.Take(waiting, key.ID)", "done, ok := func() {}, true\n\t_ = waiting"}, authority, "TestEventsInTurn", ""},
+	{"events", "pages in turn", fault{"runtime/events/events.go", "return a.pages.Take(waiting, key.ID)", "return func() {}, waiting != nil"}, authority, "TestEventsInTurn", ""},
 	{"programs", "replaced programs in use", fault{authority + "/lingering.go", "maxLingering = 64 << 20", "maxLingering = 1 << 28"}, authority, "TestReplacedPrograms", ""},
 	{"waiters", "requests that wait for holds, of a key", fault{"runtime/holds/wait.go", " || h.byKey[key] >= max(1, h.most/4)", ""}, "runtime/holds", "TestRoom", ""},
 	{"waiters", "requests that wait for holds", fault{"runtime/holds/wait.go", "h.count >= h.most || ", ""}, "runtime/holds", "TestRoom", ""},

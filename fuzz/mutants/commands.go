@@ -21,7 +21,7 @@ var places = []Mutant{
 		"if want != have && !coversSegment(want, have) {", "if want != have && !coversSegment(want, path) {"},
 	{"a star at the end of a name stands for nothing", filePath,
 		"case !strings.HasPrefix(segment, part):\n\t\treturn false", "case segment != part:\n\t\treturn false"},
-	{"a star of require_approval in mcp stops at dots", fileMCP, "\te.eitherWay(e.policy.MCP.Approval, next)\n",
+	{"a star of require_approval in mcp stops at dots", fileMCP, "\te.eitherWay(e.policy.MCP.Approval, covered, next)\n",
 		"\tset, held := e.Globs(vm.Dotted, e.policy.MCP.Approval.texts()...), e.NewLabel()\n" +
 			"\te.Test(vm.OpGlob, vm.If, e.Field(slotMCP), set, held)\n\te.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, next)\n\te.Place(held)\n"},
 	{"a relative path is judged without cwd", filePaths, "return fspath.Join(in.Text(slot.Cwd), path)", "return path"},

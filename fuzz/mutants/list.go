@@ -71,7 +71,7 @@ var tools = []Mutant{
 	{"a blocked domain does not cover its subdomains", fileTools,
 		"[]setTest{{vm.OpHost, e.Hosts(texts...)}}", "[]setTest{{vm.OpIn, e.exactly(texts...)}}"},
 	{"a missing subject passes its list", fileTools,
-		"\te.Kind(vm.Unless, slot, absent, present)\n\te.deny(list.key.Rule, list.key.Code, list.missing, done)\n", "\te.Kind(vm.If, slot, absent, done)\n\te.Jump(present)\n"},
+		"\te.Kind(vm.Unless, slot, absent, present)\n\te.deny(list.key.Rule, list.key.Code, list.missing, value, done)\n", "\te.Kind(vm.If, slot, absent, done)\n\te.Jump(present)\n"},
 	{"a profile grants no tool", fileTools, "\t\te.profileGrants(granted)\n", ""},
 	{"blocked methods are dropped", fileWeb, "if h.BlockedMethods != nil {", "if h.BlockedMethods != nil && h.AllowedMethods != nil {"},
 	{"a method rule need not match the whole query", fileWeb, "e.Pattern(pattern, true), next)", "e.Pattern(pattern, false), next)"},
@@ -88,13 +88,13 @@ var mcp = []Mutant{
 }
 
 var limits = []Mutant{
-	{"a limit by task lets pass what names no task", fileLimits, "e.deny(rule, errcode.TaskIDRequired, message, next)", "e.Jump(next)"},
+	{"a limit by task lets pass what names no task", fileLimits, "e.deny(rule, errcode.TaskIDRequired, message, e.value(slotTaskID), next)", "e.Jump(next)"},
 	{"calls of an hour are counted by the day", fileLimits, "counterOf(keyPerHour, vm.Hour,", "counterOf(keyPerHour, vm.Day,"},
 	{"amounts of tokens count as native ones", fileLimits, "\te.Kind(vm.Unless, e.Field(slotLowerToken), absent, next)\n\tif", "\tif"},
 	{"soft limits are enforced under 1.x", fileLimits, "if s == nil || !e.policy.Version.AtLeast(2, 0) {", "if s == nil {"},
 	{"caps do not count by group", fileLimits, "if one.Group != nil {\n\t\te.byGroup", "if one.Group != nil && c.Window == vm.Task {\n\t\te.byGroup"},
 	{"what a task used is added up", fileLimits, "c.Op, c.Amount = vm.Max, e.Field(slot)", "c.Op, c.Amount = vm.Sum, e.Field(slot)"},
-	{"a task that reports no usage passes", fileLimits, "e.deny(key.Rule, errcode.ModelUsage, unknown, next)", "e.Jump(next)"},
+	{"a task that reports no usage passes", fileLimits, "e.deny(key.Rule, errcode.ModelUsage, unknown, e.value(slotUsage), next)", "e.Jump(next)"},
 }
 
 var controls = []Mutant{

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"bailiff/runtime/accounts"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/events"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 )
@@ -134,7 +134,7 @@ func (c *Console) keys(ctx context.Context, v *visit, _ string) *Response {
 		c.Log.Error("the keys could not be read for the console", "error", err)
 		return c.problem(v, http.StatusServiceUnavailable, "The keys could not be read. Try again later; the log says why.")
 	}
-	latest, fault := c.Authority.Latest(ctx, new(ledger.Key), authority.EventQuery{Limit: latestOfAll}, 0)
+	latest, fault := c.Authority.Latest(ctx, new(ledger.Key), events.Query{Limit: latestOfAll}, 0)
 	if fault != nil {
 		return c.fail(v, fault)
 	}

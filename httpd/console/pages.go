@@ -14,6 +14,7 @@ import (
 
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/events"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -222,7 +223,7 @@ func (c *Console) overview(ctx context.Context, v *visit, _ string) *Response {
 	if view.Limits, fault = c.limits(ctx, v); fault != nil {
 		return c.fail(v, fault)
 	}
-	latest, fault := c.Authority.Latest(ctx, v.key, authority.EventQuery{Limit: 10}, 0)
+	latest, fault := c.Authority.Latest(ctx, v.key, events.Query{Limit: 10}, 0)
 	if fault != nil {
 		return c.fail(v, fault)
 	}
@@ -278,7 +279,7 @@ func (c *Console) events(ctx context.Context, v *visit, _ string) *Response {
 }
 
 // query reads the filters.
-func (f *filter) query(before string) (q authority.EventQuery, place uint64, err error) {
+func (f *filter) query(before string) (q events.Query, place uint64, err error) {
 	q.Limit, q.Rule = eventsPerPage, f.Rule
 	for _, status := range statuses {
 		if f.Decision == status.String() {
@@ -295,7 +296,7 @@ func (f *filter) query(before string) (q authority.EventQuery, place uint64, err
 		return q, 0, err
 	}
 	if before != "" {
-		if place, err = strconv.ParseUint(before, 10, 64); err != nil || place == 0 || place > authority.MaxCursor {
+		if place, err = strconv.ParseUint(before, 10, 64); err != nil || place == 0 || place > events.MaxCursor {
 			return q, 0, fmt.Errorf("before is %.32q; it is a place in the log, a number from 1", before)
 		}
 	}
@@ -330,7 +331,7 @@ func (f *filter) values(before uint64) url.Values {
 type eventPage struct {
 	Fields []field
 	Hold   string // id of its hold
-	Chain  *authority.ChainView
+	Chain  *events.ChainView
 	Judged *authority.Rejudged // of a decision
 }
 

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/events"
 	"bailiff/runtime/ledger"
 )
 
@@ -30,7 +30,7 @@ type hours struct {
 // plotted are the statuses of the plot, from the bottom of each bar to its top.
 var plotted = [...]ledger.Decision{ledger.Allowed, ledger.Pending, ledger.Denied, ledger.TestRun}
 
-func hoursOf(counts *authority.DecisionCounts) (h hours) {
+func hoursOf(counts *events.Counts) (h hours) {
 	h.from = counts.From
 	for i := range min(len(counts.ByHour), plottedHours) {
 		for s, status := range plotted {

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
+	"bailiff/runtime/events"
 	"bailiff/runtime/ledger"
 )
 
@@ -106,7 +106,7 @@ func (c *Console) tail(ctx context.Context, v *visit, _ string) *Response {
 }
 
 // stream writes events, each with its place as its id, and at the end the place to go on from.
-func stream(view *authority.EventsView) []byte {
+func stream(view *events.Page) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "retry: %d\n\n", tailRetry)
 	for _, row := range rows(view.Events) {

@@ -2,6 +2,7 @@ package authority
 
 import (
 	"bailiff/runtime/accounts"
+	"bailiff/runtime/events"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/service"
 )
@@ -13,6 +14,7 @@ type Admin struct {
 	*accounts.Accounts
 	*holds.Holds
 	*Policies
+	*events.Reader
 	Decider *Authority // the service that runs; nil where none does
 }
 
@@ -21,8 +23,11 @@ type Admin struct {
 func NewAdmin(c service.Config) *Admin {
 	s := service.New(c)
 	a := accounts.New(s, accounts.Config{})
-	return &Admin{Service: s, Accounts: a, Holds: holds.New(s, a, 0), Policies: NewPolicies(s, a, PoliciesConfig{})}
+	p := NewPolicies(s, a, PoliciesConfig{})
+	return &Admin{s, a, holds.New(s, a, 0), p, events.New(s, a, p.DefaultText), nil}
 }
 
 // Admin returns what the operator of the service that runs may do.
-func (a *Authority) Admin() *Admin { return &Admin{a.Service, a.Accounts, a.Holds, a.Policies, a} }
+func (a *Authority) Admin() *Admin {
+	return &Admin{a.Service, a.Accounts, a.Holds, a.Policies, a.Reader, a}
+}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"bailiff/runtime/accounts"
+	"bailiff/runtime/events"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/metrics"
@@ -42,13 +43,13 @@ type Authority struct {
 	*accounts.Accounts
 	*holds.Holds
 	*Policies
+	*events.Reader
 	Config
 	requests sync.Pool // of *Request
 	unknown  frameworks
 
 	malformed malformed
 	heavy     *turns.Turns // of judging what may take long
-	pages     *turns.Turns // of reading pages of events
 
 	digestKey [32]byte    // of digests in records
 	hide      intent.Hide // recordedValue, bound once
@@ -76,24 +77,12 @@ func newAuthority(c Config) *Authority {
 	a.Accounts = accounts.New(a.Service, c.Accounts)
 	a.Holds = holds.New(a.Service, a.Accounts, c.HoldWaits)
 	a.Policies = NewPolicies(a.Service, a.Accounts, c.Policies)
+	a.Reader = events.New(a.Service, a.Accounts, a.DefaultText)
 	if a.hide = a.recordedValue; a.Signer != nil {
 		a.digestKey = a.Signer.DeriveKey(digestKeyLabel)
 	}
-	a.watchBudgets()
+	a.heavy = turns.New(turns.HalfOf(), turns.MaxWaiting, a.Long, a.Watch(metrics.Evaluating))
+	a.Gauge(metrics.Evaluating, turns.HalfOf(), a.heavy.UnderWay)
 	a.requests.New = func() any { return newRequest(a, c.Options) }
 	return a
 }
-
-// watchBudgets makes what bounds compiling, loading, judging and reading events, with its metrics.
-func (a *Authority) watchBudgets() {
-	a.heavy = turns.New(turns.HalfOf(), turns.MaxWaiting, a.Long, a.Watch(metrics.Evaluating))
-	a.pages = turns.New(turns.HalfOf(), turns.MaxWaiting, a.Long, a.Watch(metrics.Paging))
-	a.Gauge(metrics.Evaluating, turns.HalfOf(), a.heavy.UnderWay)
-	a.Gauge(metrics.Paging, turns.HalfOf(), a.pages.UnderWay)
-}
-
-// JWKS returns the document of the Ed25519 keys.
-func (a *Authority) JWKS() []byte { return a.Signer.JWKS(a.Clock()) }
-
-// PQCKeys returns the document of the ML-DSA-65 keys.
-func (a *Authority) PQCKeys() []byte { return a.Signer.PQCKeys(a.Clock()) }

@@ -32,6 +32,15 @@ func (a *Policies) BindDefault(ctx context.Context) error {
 // DefaultPolicy returns the policy that governs the keys without one of their own; nil where the service is hosted.
 func (a *Policies) DefaultPolicy() *Policy { return a.inForce.Load() }
 
+// DefaultText returns the text of the default policy in force where it has a hash.
+func (a *Policies) DefaultText(hash [32]byte) (text string, ok bool) {
+	policy := a.DefaultPolicy()
+	if policy == nil || policy.digest != hash {
+		return "", false
+	}
+	return string(policy.Text), true
+}
+
 // asDefault is a policy, nil for none, as the ledger records it.
 func (a *Policies) asDefault(policy *Policy) *ledger.DefaultPolicy {
 	d := &ledger.DefaultPolicy{At: a.Clock().UnixNano()}

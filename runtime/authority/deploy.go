@@ -15,6 +15,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
+	"bailiff/runtime/shims"
 	"bailiff/runtime/strictjson"
 	"bailiff/vm/errcode"
 )
@@ -75,7 +76,10 @@ func (a *Policies) deployInTurn(ctx context.Context, key *ledger.Key, request *d
 	if fault != nil {
 		return nil, fault
 	}
-	activation, fault := a.activate(compiled.Policy, policy.Hash, request, now)
+	activation, fault := a.Shims.Activate(&shims.Deployment{
+		Policy: compiled.Policy, PolicyHash: policy.Hash, OperatorKey: request.operatorText, Attestation: request.attestation,
+		Audience: a.DeployURL, Now: now,
+	})
 	if fault != nil {
 		return nil, fault
 	}
@@ -328,4 +332,15 @@ func warningsOf(src *grammar.Source, found grammar.Diagnostics) []Warning {
 		warnings = append(warnings, Warning{Code: string(r.Code), Message: r.Message, Line: r.Line, Column: r.Column, Hint: r.Hint})
 	}
 	return warnings
+}
+
+// activationFault is the failure of an activation that the ledger refused.
+func activationFault(err error) *service.Failure {
+	switch {
+	case errors.Is(err, ledger.ErrUsed):
+		return service.Fail(errcode.ShimReplayed, "the activation (jti) was used before; ask the shim for another")
+	case errors.Is(err, ledger.ErrExpired):
+		return service.Fail(errcode.ShimExpired, "the activation has expired; ask the shim for another")
+	}
+	return nil
 }

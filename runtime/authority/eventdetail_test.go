@@ -10,6 +10,7 @@ import (
 
 	"bailiff/grammar"
 	"bailiff/runtime/eventjson"
+	"bailiff/runtime/events"
 	"bailiff/runtime/mask"
 	"bailiff/runtime/subject"
 )
@@ -35,7 +36,7 @@ cap.writes.action: file_write
 `
 
 // recordOf returns the events of what is decided about intents, and the page as the API has it.
-func recordOf(t *testing.T, detail EventDetail, intents ...string) (events []eventjson.Event, page string) {
+func recordOf(t *testing.T, detail EventDetail, intents ...string) (recorded []eventjson.Event, page string) {
 	t.Helper()
 	h := newHouse(t, rand.Reader)
 	policy, err := CompilePolicy(grammar.NewSource("warranty.md", []byte(subjectPolicy)))
@@ -49,7 +50,7 @@ func recordOf(t *testing.T, detail EventDetail, intents ...string) (events []eve
 			t.Fatalf("%s: %v", intent, fault)
 		}
 	}
-	view, fault := h.Events(context.Background(), h.key, EventQuery{})
+	view, fault := h.Events(context.Background(), h.key, events.Query{})
 	if fault != nil {
 		t.Fatal(fault)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/runtime/events"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
@@ -43,19 +44,19 @@ func TestEvents(t *testing.T) {
 	h, key := busy(t)
 	ctx := context.Background()
 	for _, row := range []struct {
-		query EventQuery
+		query events.Query
 		want  string
 	}{
-		{EventQuery{}, "key.created policy.deployed ALLOWED PENDING DENIED ALLOWED ALLOWED DENIED TEST_RUN DENIED"},
-		{EventQuery{Limit: 2}, "key.created policy.deployed"},
-		{EventQuery{Decision: ledger.Allowed}, "ALLOWED ALLOWED ALLOWED"},
-		{EventQuery{Decision: ledger.TestRun}, "TEST_RUN"},
-		{EventQuery{Rule: "tool_calls.allowed"}, "DENIED"},
-		{EventQuery{Rule: "execution_limits.max_tool_calls_per_hour"}, "DENIED TEST_RUN DENIED"},
-		{EventQuery{From: noon.Add(time.Minute), To: noon.Add(2 * time.Minute)}, "PENDING"},
-		{EventQuery{To: time.Date(1066, 1, 1, 0, 0, 0, 0, time.UTC)}, ""},
-		{EventQuery{From: time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)}, ""},
-		{EventQuery{From: time.Date(1066, 1, 1, 0, 0, 0, 0, time.UTC), Decision: ledger.Pending}, "PENDING"},
+		{events.Query{}, "key.created policy.deployed ALLOWED PENDING DENIED ALLOWED ALLOWED DENIED TEST_RUN DENIED"},
+		{events.Query{Limit: 2}, "key.created policy.deployed"},
+		{events.Query{Decision: ledger.Allowed}, "ALLOWED ALLOWED ALLOWED"},
+		{events.Query{Decision: ledger.TestRun}, "TEST_RUN"},
+		{events.Query{Rule: "tool_calls.allowed"}, "DENIED"},
+		{events.Query{Rule: "execution_limits.max_tool_calls_per_hour"}, "DENIED TEST_RUN DENIED"},
+		{events.Query{From: noon.Add(time.Minute), To: noon.Add(2 * time.Minute)}, "PENDING"},
+		{events.Query{To: time.Date(1066, 1, 1, 0, 0, 0, 0, time.UTC)}, ""},
+		{events.Query{From: time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)}, ""},
+		{events.Query{From: time.Date(1066, 1, 1, 0, 0, 0, 0, time.UTC), Decision: ledger.Pending}, "PENDING"},
 	} {
 		view, fault := h.Events(ctx, key, row.query)
 		if fault != nil {
@@ -76,22 +77,22 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%+v: %v, not %s", row.query, got, row.want)
 		}
 	}
-	_, fault := h.Events(ctx, key, EventQuery{Limit: -1})
+	_, fault := h.Events(ctx, key, events.Query{Limit: -1})
 	want(t, fault, errcode.ValidationSchema)
-	for _, after := range []uint64{MaxCursor + 1, 1<<64 - 1} { // the place behind it would be the first one again
-		_, fault = h.Events(ctx, key, EventQuery{After: after})
+	for _, after := range []uint64{events.MaxCursor + 1, 1<<64 - 1} { // the place behind it would be the first one again
+		_, fault = h.Events(ctx, key, events.Query{After: after})
 		want(t, fault, errcode.ValidationSchema)
 	}
-	if view, fault := h.Events(ctx, key, EventQuery{After: MaxCursor}); fault != nil || len(view.Events) != 0 || view.More {
+	if view, fault := h.Events(ctx, key, events.Query{After: events.MaxCursor}); fault != nil || len(view.Events) != 0 || view.More {
 		t.Errorf("%+v %v", view, fault)
 	}
-	_, fault = h.Events(ctx, key, EventQuery{Rule: strings.Repeat("x", ledger.MaxRule+1)})
+	_, fault = h.Events(ctx, key, events.Query{Rule: strings.Repeat("x", ledger.MaxRule+1)})
 	want(t, fault, errcode.ValidationSchema)
-	all, err := h.admin().Events(ctx, "", EventQuery{Decision: ledger.Allowed})
+	all, err := h.admin().EventsOf(ctx, "", events.Query{Decision: ledger.Allowed})
 	if err != nil || len(all.Events) != 4 {
 		t.Errorf("%+v %v", all, err)
 	}
-	if _, err := h.admin().Events(ctx, "x", EventQuery{}); !errors.Is(err, ledger.ErrInvalid) {
+	if _, err := h.admin().EventsOf(ctx, "x", events.Query{}); !errors.Is(err, ledger.ErrInvalid) {
 		t.Error(err)
 	}
 }
@@ -99,7 +100,7 @@ func TestEvents(t *testing.T) {
 // TestEvent looks at single events, and follows cursors.
 func TestEvent(t *testing.T) {
 	h, key := busy(t)
-	held, fault := h.Events(context.Background(), key, EventQuery{Decision: ledger.Pending})
+	held, fault := h.Events(context.Background(), key, events.Query{Decision: ledger.Pending})
 	if fault != nil {
 		t.Fatal(fault)
 	}
@@ -109,13 +110,13 @@ func TestEvent(t *testing.T) {
 		e.Message != "a person has to decide" || !e.Timestamp.Equal(noon.Add(time.Minute)) || e.PolicyHash != fmt.Sprintf("%x", key.PolicyHash) {
 		t.Errorf("%+v", e)
 	}
-	refused, _ := h.Events(context.Background(), key, EventQuery{Rule: "execution_limits.max_tool_calls_per_hour", Limit: 1})
+	refused, _ := h.Events(context.Background(), key, events.Query{Rule: "execution_limits.max_tool_calls_per_hour", Limit: 1})
 	if refused.Events[0].Message != "the intent would exceed execution_limits.max_tool_calls_per_hour" || !refused.More {
 		t.Errorf("%+v", refused)
 	}
 	var after uint64
 	for n := 0; ; n++ {
-		page, fault := h.Events(context.Background(), key, EventQuery{After: after, Limit: 3})
+		page, fault := h.Events(context.Background(), key, events.Query{After: after, Limit: 3})
 		if fault != nil {
 			t.Fatal(fault)
 		}
@@ -195,7 +196,7 @@ func TestEventsInTurn(t *testing.T) {
 	other := h.key(h.register())
 	var dones []func()
 	for range turns.HalfOf() { // each place
-		done, ok := h.pages.Take(context.Background(), ledger.ID{byte(len(dones) + 1)})
+		done, ok := h.Turn(context.Background(), &ledger.Key{ID: ledger.ID{byte(len(dones) + 1)}})
 		if !ok {
 			t.Fatal("no place")
 		}
@@ -204,7 +205,7 @@ func TestEventsInTurn(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, key := range []*ledger.Key{key, other} {
-		_, fault := h.Events(ended, key, EventQuery{})
+		_, fault := h.Events(ended, key, events.Query{})
 		want(t, fault, errcode.RateLimited)
 		if fault.RetryAfter != service.ComeAgain {
 			t.Errorf("again after %v", fault.RetryAfter)
@@ -213,14 +214,14 @@ func TestEventsInTurn(t *testing.T) {
 	for _, done := range dones {
 		done()
 	}
-	if _, fault := h.Events(context.Background(), key, EventQuery{}); fault != nil {
+	if _, fault := h.Events(context.Background(), key, events.Query{}); fault != nil {
 		t.Error(fault)
 	}
-	done, _ := h.pages.Take(context.Background(), key.ID)
-	_, fault := h.Events(ended, key, EventQuery{})
+	done, _ := h.Turn(context.Background(), key)
+	_, fault := h.Events(ended, key, events.Query{})
 	want(t, fault, errcode.RateLimited)
 	done()
-	if n := h.pages.UnderWay(); n != 0 {
-		t.Errorf("%d are under way", n)
+	if _, fault := h.Events(context.Background(), key, events.Query{}); fault != nil {
+		t.Error(fault)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bailiff/runtime/attest"
+	"bailiff/runtime/events"
 	"bailiff/runtime/evidence"
 	"bailiff/runtime/ledger"
 )
@@ -32,9 +33,8 @@ func proven(t *testing.T) (h *town, admin *Admin, lsns map[string]uint64, operat
 		t.Fatalf("after the approval: %+v %v", answer, fault)
 	}
 	h.ask(key, `{"action":"other"}`)
-	admin = h.admin()
-	admin.Decider = h.Authority
-	view, fault := h.Events(context.Background(), key, EventQuery{})
+	admin = h.Admin()
+	view, fault := h.Events(context.Background(), key, events.Query{})
 	if fault != nil {
 		t.Fatal(fault)
 	}
@@ -98,7 +98,7 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("%s: %v, want %v", id, err, want)
 		}
 	}
-	admin.Decider = nil
+	h.Signer = nil // as where no service runs
 	if _, err := admin.Evidence(t.Context(), "1", ""); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("without a service: %v", err)
 	}

@@ -112,7 +112,7 @@ func (r *Request) headroom(index uint16, counter *vm.Counter) Headroom {
 	rule := program.Rule(counter.Rule).Name
 	limit := Headroom{
 		Place:  Place{rule, r.policy.line(vm.OpReserve, index)},
-		Window: counter.Window.String(), Limit: counter.Limit, Decimals: counter.Decimals, Unit: unitOf(rule),
+		Window: counter.Window.String(), Limit: counter.Limit, Decimals: counter.Decimals, Unit: counter.Unit,
 	}
 	for _, by := range [...]struct {
 		slot uint16

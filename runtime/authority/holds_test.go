@@ -15,6 +15,7 @@ import (
 
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/events"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -115,7 +116,7 @@ func TestHoldEntry(t *testing.T) {
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		view, fault := h.Events(context.Background(), h.key(secret), EventQuery{})
+		view, fault := h.Events(context.Background(), h.key(secret), events.Query{})
 		if fault != nil {
 			t.Fatal(fault)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/runtime/events"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
 	"bailiff/vm"
@@ -59,9 +60,7 @@ type GroupUse struct {
 
 // Limits returns what is used and left of each limit of a key's policy that counts, as the next decision will find it.
 func (a *Authority) Limits(ctx context.Context, key *ledger.Key) (*LimitsView, *service.Failure) {
-	waiting, cancel := context.WithTimeout(ctx, pageWait)
-	defer cancel()
-	done, ok := a.pages.Take(waiting, key.ID) // looking for groups reads pages of events
+	done, ok := a.Turn(ctx, key) // looking for groups reads pages of events
 	if !ok {
 		return nil, service.Retryable(errcode.RateLimited, "other pages of events are being read, and the limits got no turn; ask for them again, and for one at a time", service.ComeAgain)
 	}
@@ -137,7 +136,7 @@ func (a *Authority) limitView(ctx context.Context, key *ledger.Key, program *vm.
 	rule := program.Rule(counter.Rule).Name
 	identity := ledger.Counter{Limit: counter.Name, Window: windows[counter.Window]}
 	limit := LimitView{
-		Rule: rule, Window: counter.Window.String(), Unit: unitOf(rule), Limit: counter.Limit.Format(counter.Decimals),
+		Rule: rule, Window: counter.Window.String(), Unit: counter.Unit, Limit: counter.Limit.Format(counter.Decimals),
 		ResetsAt: windowEnd(counter.Window.String(), now.UnixNano()),
 	}
 	if counter.Name != rule {
@@ -232,9 +231,9 @@ func (a *Authority) findGroups(ctx context.Context, key *ledger.Key, program *vm
 	if err != nil {
 		return nil, err
 	}
-	query := ledger.EventQuery{Key: key.ID, From: nanoseconds(from), Limit: limitEvents, Examine: examinedEvents}
-	if head.LSN > examinedEvents {
-		query.After = head.LSN - examinedEvents
+	query := ledger.EventQuery{Key: key.ID, From: events.Nanoseconds(from), Limit: limitEvents, Examine: events.Examined}
+	if head.LSN > events.Examined {
+		query.After = head.LSN - events.Examined
 		if found.cut, err = a.anyBefore(ctx, query); err != nil {
 			return nil, err
 		}

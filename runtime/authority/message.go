@@ -148,7 +148,7 @@ func appendTooManyGroups(text []byte) []byte {
 // appendRefusal says of which limit how much is used, and by how much the intent would go beyond.
 func (r *Request) appendRefusal(text []byte, index int, used amount.Amount) []byte {
 	reservation, counter := &r.plan.Reservations[index], r.policy.program.Counter(r.result.Reservations[index].Counter)
-	unit := unitOf(reservation.Rule)
+	unit := counter.Unit
 	text = append(used.AppendFormat(text, counter.Decimals), " of "...)
 	text = appendQuantity(text, reservation.Limit, counter.Decimals, unit)
 	text = append(append(text, " used in this "...), counter.Window.String()...)
@@ -191,30 +191,20 @@ func appendUnitName(text []byte, unit string) []byte {
 	return append(append(text, ' '), unit...)
 }
 
-// unitOf returns the unit of the limit that a rule sets, in words; "" where it has none.
+// unitOf returns the unit of the bound that a rule sets for one intent, in words; "" where it has none. Limits that last name
+// their own ([vm.Counter]).
 func unitOf(rule string) string {
-	for _, start := range []string{"evm.token.", "soft_limits.daily_token."} {
-		if token, ok := strings.CutPrefix(rule, start); ok {
-			symbol, _, _ := strings.Cut(token, ".")
-			return symbol
-		}
+	if token, ok := strings.CutPrefix(rule, "evm.token."); ok {
+		symbol, _, _ := strings.Cut(token, ".")
+		return symbol
 	}
-	for _, row := range units {
-		if strings.HasSuffix(rule, row.suffix) {
-			return row.unit
-		}
+	switch {
+	case strings.HasSuffix(rule, "_eth"):
+		return "ETH"
+	case strings.HasSuffix(rule, ".max_files_per_action"):
+		return "targets"
 	}
 	return ""
-}
-
-// units are the units of limits by how the names of their rules end.
-var units = []struct{ suffix, unit string }{
-	{"_eth", "ETH"}, {".max_sum_usd", "USD"}, {".max_model_spend_usd_per_task", "USD"},
-	{".max_model_tokens_per_task", "tokens"}, {".max_count", "intents"},
-	{".max_tool_calls_per_task", "tool calls"}, {".max_tool_calls_per_hour", "tool calls"}, {".daily_tool_calls", "tool calls"},
-	{".max_files_per_action", "targets"}, {".max_destructive_effects_per_task", "destructive effects"},
-	{".max_bytes_written_per_task", "bytes"}, {".max_bytes_deleted_per_task", "bytes"},
-	{".max_ref_changes_per_task", "ref updates"}, {".max_schema_changes_per_task", "schema changes"},
 }
 
 // offending is the value that violated a rule, or empty where it is missing or has no text of its own.

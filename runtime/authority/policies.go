@@ -19,6 +19,7 @@ import (
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/service"
+	"bailiff/runtime/shims"
 	"bailiff/runtime/turns"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
@@ -49,7 +50,7 @@ type PoliciesConfig struct {
 	// Deployments is how many policies a key may have compiled in a time (SVC_RATE_LIMIT_DEPLOY). Zero is no limit.
 	Deployments ratelimit.Window
 	// Shims are the trusted shims; nil: none.
-	Shims *TrustedShims
+	Shims *shims.Trusted
 	// DeployURL is the address of the deploy route, the aud of activations. Empty refuses every activation.
 	DeployURL string
 	// Mirror looks live keys up in the production service, when they are first used in the test environment; nil: none.

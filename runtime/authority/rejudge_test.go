@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/runtime/events"
 	"bailiff/vm/errcode"
 )
 
@@ -32,7 +33,7 @@ func (h *house) rejudged(intent string) (status string, again *Rejudged) {
 	if fault != nil {
 		h.t.Fatalf("%s: %v", intent, fault.Message)
 	}
-	latest, fault := h.Latest(h.t.Context(), h.key, EventQuery{Limit: 1}, 0)
+	latest, fault := h.Latest(h.t.Context(), h.key, events.Query{Limit: 1}, 0)
 	if fault != nil || len(latest.Events) == 0 {
 		h.t.Fatalf("%s has no event: %v", intent, fault)
 	}
@@ -81,7 +82,7 @@ func TestRejudge(t *testing.T) {
 func TestRejudgeTakesATurn(t *testing.T) {
 	h, _ := limited(t, rejudgePolicy)
 	h.rejudged(`{"action":"bash","command":"ls"}`)
-	latest, _ := h.Latest(t.Context(), h.key, EventQuery{Limit: 1}, 0)
+	latest, _ := h.Latest(t.Context(), h.key, events.Query{Limit: 1}, 0)
 	done, fault := h.heavyTurn(t.Context(), h.key.ID)
 	if fault != nil {
 		t.Fatal(fault.Message)
@@ -115,7 +116,7 @@ func TestRejudgeMissing(t *testing.T) {
 	if status != "DENIED" || again.Status != "ALLOWED" || !strings.Contains(strings.Join(again.Missing, "; "), "command is a digest") {
 		t.Errorf("of a digest: %s, and again %s, missing %q", status, again.Status, again.Missing)
 	}
-	latest, _ := h.Latest(t.Context(), h.key, EventQuery{Limit: 1}, 0)
+	latest, _ := h.Latest(t.Context(), h.key, events.Query{Limit: 1}, 0)
 	latest.Events[0].PolicyHash = strings.Repeat("0", 64)
 	if again, _ := h.Rejudge(t.Context(), h.key, &latest.Events[0]); !strings.Contains(strings.Join(again.Missing, "; "), "another one") {
 		t.Errorf("under another policy missing is %q", again.Missing)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bailiff/grammar"
+	"bailiff/runtime/shims"
 	"bailiff/vm/errcode"
 )
 
@@ -80,7 +81,7 @@ func shimsFile(trusted, other fleet) string {
 // TestActivation is the fourteen ways to be refused, in their order: every token has what would be refused later, too.
 func TestActivation(t *testing.T) {
 	trusted, other, stranger := newFleet(t, "2026-11"), newFleet(t, "other"), newFleet(t, "2026-11")
-	shims, err := ParseTrustedShims([]byte(shimsFile(trusted, other)))
+	shims, err := shims.Parse([]byte(shimsFile(trusted, other)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func spoilt(t *testing.T, send func(edits map[string]any) errcode.Code) map[stri
 // TestActivationForms: tokens that are none, and one that is fine in another form.
 func TestActivationForms(t *testing.T) {
 	trusted := newFleet(t, "k")
-	shims, err := ParseTrustedShims([]byte(shimsFile(trusted, newFleet(t, "other"))))
+	shims, err := shims.Parse([]byte(shimsFile(trusted, newFleet(t, "other"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestActivationForms(t *testing.T) {
 // TestActivationUntrusted: nothing is trusted that nobody set up.
 func TestActivationUntrusted(t *testing.T) {
 	trusted := newFleet(t, "k")
-	shims, err := ParseTrustedShims([]byte(shimsFile(trusted, newFleet(t, "other"))))
+	shims, err := shims.Parse([]byte(shimsFile(trusted, newFleet(t, "other"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestActivationUntrusted(t *testing.T) {
 // TestReplayAcrossKeys: an activation is used up for everybody, and 32 deployments at once use it once.
 func TestReplayAcrossKeys(t *testing.T) {
 	trusted := newFleet(t, "k")
-	shims, err := ParseTrustedShims([]byte(shimsFile(trusted, newFleet(t, "other"))))
+	shims, err := shims.Parse([]byte(shimsFile(trusted, newFleet(t, "other"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,12 +279,12 @@ func TestParseTrustedShims(t *testing.T) {
 		{one.jwk(), private, "not an Ed25519 public key"},
 		{good, "", "a JSON object is expected"},
 	} {
-		_, err := ParseTrustedShims([]byte(strings.Replace(good, row.old, row.new, 1)))
+		_, err := shims.Parse([]byte(strings.Replace(good, row.old, row.new, 1)))
 		if err == nil || !strings.Contains(err.Error(), row.message) {
 			t.Errorf("%s: %v, not %s", row.new, err, row.message)
 		}
 	}
-	if _, err := ParseTrustedShims([]byte(good)); err != nil {
+	if _, err := shims.Parse([]byte(good)); err != nil {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ package service
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync/atomic"
@@ -101,4 +102,20 @@ func (s *Service) StoreFault(what string, err error) *Failure {
 		return Fail(errcode.StoreUnavailable, "the store failed, and it is unknown whether this was recorded; look, and ask again later")
 	}
 	return Fail(errcode.StoreUnavailable, "the store failed, and nothing was recorded; ask again later")
+}
+
+// JWKS returns the document of the Ed25519 keys.
+func (s *Service) JWKS() []byte { return s.Signer.JWKS(s.Clock()) }
+
+// PQCKeys returns the document of the ML-DSA-65 keys.
+func (s *Service) PQCKeys() []byte { return s.Signer.PQCKeys(s.Clock()) }
+
+// VerifyAttestation verifies an attestation as a relying party does, with the keys that the service publishes, and returns its claims.
+// It does not use the attestation up, nor say whether it was used.
+func (s *Service) VerifyAttestation(token string) (*attest.Claims, error) {
+	verifier, err := attest.NewVerifier(s.Issuer, s.JWKS(), s.PQCKeys())
+	if err != nil {
+		return nil, fmt.Errorf("the verifier could not be made: %w", err)
+	}
+	return verifier.Verify(token, s.Clock())
 }

@@ -20,6 +20,7 @@ import (
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/events"
 	"bailiff/runtime/evidence"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
@@ -44,7 +45,7 @@ type Admin interface {
 	AcceptClock(context.Context) (authority.ClockView, error)
 	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
 	Limits(ctx context.Context, keyID string) (*authority.LimitsView, error)
-	Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error)
+	EventsOf(ctx context.Context, keyID string, query events.Query) (*events.Page, error)
 	AllPins(ctx context.Context, query authority.PinQuery) ([]authority.KeyPinView, error)
 	AcceptTool(ctx context.Context, choice authority.PinChoice) (authority.KeyPinView, error)
 	ForgetTools(ctx context.Context, choice authority.PinChoice) (authority.PinQuery, error)
@@ -177,12 +178,12 @@ func (r *remoteAdmin) AllHolds(ctx context.Context) (views []holds.Summary, err 
 }
 
 // Events returns a page of the events of a key or, where that is empty, of all.
-func (r *remoteAdmin) Events(ctx context.Context, keyID string, query authority.EventQuery) (*authority.EventsView, error) {
+func (r *remoteAdmin) EventsOf(ctx context.Context, keyID string, query events.Query) (*events.Page, error) {
 	values := EncodeQuery(query)
 	if keyID != "" {
 		values.Set("key", keyID)
 	}
-	view := new(authority.EventsView)
+	view := new(events.Page)
 	return view, r.call(ctx, "GET", "/events?"+values.Encode(), nil, view)
 }
 

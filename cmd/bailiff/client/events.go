@@ -13,8 +13,8 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/grammar"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/events"
 	"bailiff/runtime/ledger"
 )
 
@@ -59,7 +59,7 @@ type EventsPage struct {
 const leastEvery = 10 * time.Millisecond
 
 // pager fetches a page.
-type pager func(context.Context, authority.EventQuery) (EventsPage, error)
+type pager func(context.Context, events.Query) (EventsPage, error)
 
 // Run prints the events, page by page.
 func (c *eventsListCommand) Run(std cli.Streams) error {
@@ -82,20 +82,20 @@ func (c *eventsListCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.show(ctx, c.printer(std.Out), query, func(ctx context.Context, query authority.EventQuery) (page EventsPage, err error) {
+	return c.show(ctx, c.printer(std.Out), query, func(ctx context.Context, query events.Query) (page EventsPage, err error) {
 		err = service.Call(ctx, "GET", "/v1/events?"+EncodeQuery(query).Encode(), nil, &page)
 		return page, err
 	})
 }
 
 // runLocal prints the events of all keys, or of one.
-func (c *eventsListCommand) runLocal(ctx context.Context, std cli.Streams, query authority.EventQuery) error {
+func (c *eventsListCommand) runLocal(ctx context.Context, std cli.Streams, query events.Query) error {
 	return WithAdmin(std, MustExist, func(_ context.Context, a Admin) error {
 		if _, remote := a.(*remoteAdmin); c.Follow && !remote {
 			return cli.Fail("no service runs on this data, so nothing will happen; leave --follow out")
 		}
-		return c.show(ctx, c.printer(std.Out), query, func(ctx context.Context, query authority.EventQuery) (EventsPage, error) {
-			view, err := a.Events(ctx, c.KeyID, query)
+		return c.show(ctx, c.printer(std.Out), query, func(ctx context.Context, query events.Query) (EventsPage, error) {
+			view, err := a.EventsOf(ctx, c.KeyID, query)
 			if err != nil {
 				return EventsPage{}, err
 			}
@@ -113,7 +113,7 @@ func (c *eventsListCommand) runLocal(ctx context.Context, std cli.Streams, query
 }
 
 // show prints pages until there are no more or, where they are followed, a signal comes.
-func (c *eventsListCommand) show(ctx context.Context, print eventPrinter, query authority.EventQuery, fetch pager) error {
+func (c *eventsListCommand) show(ctx context.Context, print eventPrinter, query events.Query, fetch pager) error {
 	for {
 		page, err := fetch(ctx, query)
 		if err != nil {
@@ -162,8 +162,8 @@ var decisions = []ledger.Decision{ledger.Allowed, ledger.Denied, ledger.Pending,
 const EventsAtOnce = 1000
 
 // query is what the flags ask for.
-func (c *eventsListCommand) query(now time.Time) (authority.EventQuery, error) {
-	query := authority.EventQuery{Rule: c.Rule, Agent: c.Agent, Task: c.Task, Action: c.Action, Limit: EventsAtOnce}
+func (c *eventsListCommand) query(now time.Time) (events.Query, error) {
+	query := events.Query{Rule: c.Rule, Agent: c.Agent, Task: c.Task, Action: c.Action, Limit: EventsAtOnce}
 	var err error
 	if c.Decision != "" {
 		if query.Decision, err = parseDecision(c.Decision); err != nil {
@@ -200,7 +200,7 @@ func parseDecision(text string) (ledger.Decision, error) {
 }
 
 // EncodeQuery is a query as the routes take it.
-func EncodeQuery(query authority.EventQuery) url.Values {
+func EncodeQuery(query events.Query) url.Values {
 	values := url.Values{"limit": {strconv.Itoa(query.Limit)}}
 	if query.After != 0 {
 		values.Set("after", strconv.FormatUint(query.After, 10))

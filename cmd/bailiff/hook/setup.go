@@ -16,8 +16,8 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	cmdclient "bailiff/cmd/bailiff/client"
 	"bailiff/runtime/atomicfile"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/eventjson"
+	"bailiff/runtime/events"
 	"bailiff/runtime/hook"
 	"bailiff/runtime/hook/setup"
 )
@@ -268,7 +268,7 @@ func (r *receipt) mark() string {
 
 // decisionsOf fetches the key's decisions since a time, and gives each to see until that returns false.
 func decisionsOf(ctx context.Context, service *cmdclient.Client, since time.Time, see func(*hookEvent) bool) error {
-	query := authority.EventQuery{From: since, Limit: cmdclient.EventsAtOnce}
+	query := events.Query{From: since, Limit: cmdclient.EventsAtOnce}
 	for {
 		var page cmdclient.EventsPage // a page has eventsAtOnce at most
 		if err := service.Call(ctx, "GET", "/v1/events?"+cmdclient.EncodeQuery(query).Encode(), nil, &page); err != nil {

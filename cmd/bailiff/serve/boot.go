@@ -10,6 +10,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
+	"bailiff/runtime/shims"
 )
 
 // boot is what a self-hosted service starts from; all of it is empty where the service is hosted.
@@ -69,7 +70,7 @@ func reportOf(invalid *authority.InvalidPolicy) (report []byte) {
 const maxShimsBytes = 1 << 20
 
 // ReadShims reads the file of trusted shims; nil where the settings name none.
-func ReadShims(s cmdsettings.Settings) (*authority.TrustedShims, error) {
+func ReadShims(s cmdsettings.Settings) (*shims.Trusted, error) {
 	path := s["SVC_TRUSTED_SHIMS"]
 	if path == "" {
 		return nil, nil
@@ -78,5 +79,5 @@ func ReadShims(s cmdsettings.Settings) (*authority.TrustedShims, error) {
 	if err != nil {
 		return nil, err
 	}
-	return authority.ParseTrustedShims(text)
+	return shims.Parse(text)
 }

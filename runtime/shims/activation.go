@@ -1,10 +1,9 @@
-package authority
+package shims
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ type activationCheck struct {
 // consent is an activation with all that it is held against.
 type consent struct {
 	*attest.Activation
-	shims       *TrustedShims
+	shims       *Trusted
 	key         shimKey
 	audience    string
 	now         int64    // Unix seconds
@@ -85,27 +84,37 @@ func (c *consent) unbound() bool {
 	return c.PolicyHash != c.policyHash || c.OperatorFingerprint != c.fingerprint
 }
 
-// activate judges whether the policy needs a trusted shim's consent, and whether the request brings it. It returns no
-// activation where none is needed.
-func (a *Policies) activate(policy *compiler.Policy, hash string, request *deployment, now time.Time) (*ledger.Activation, *service.Failure) {
-	needed := capabilities(policy)
+// A Deployment is what an activation is held against.
+type Deployment struct {
+	Policy      *compiler.Policy
+	PolicyHash  string
+	OperatorKey string // as the request writes it
+	Attestation string // the activation; empty where the request has none
+	Audience    string // the address of the deploy route; empty refuses every activation
+	Now         time.Time
+}
+
+// Activate judges whether a policy needs a trusted shim's consent, and whether the request brings it. It returns no
+// activation where none is needed. No shims are trusted where trusted is nil.
+func (s *Trusted) Activate(d *Deployment) (*ledger.Activation, *service.Failure) {
+	needed := capabilities(d.Policy)
 	if len(needed) == 0 {
 		return nil, nil
 	}
-	if sections := policy.Unshimmed(); len(sections) > 0 {
+	if sections := d.Policy.Unshimmed(); len(sections) > 0 {
 		return nil, service.Fail(errcode.ShimRequired, "these sections need `require_shim: true`: "+strings.Join(sections, ", "))
 	}
-	if request.attestation == "" {
+	if d.Attestation == "" {
 		return nil, service.Fail(errcode.ShimAttestation, "the policy has resource profiles; send a trusted shim's activation as trusted_shim_attestation")
 	}
-	activation, err := attest.ParseActivation(request.attestation)
+	activation, err := attest.ParseActivation(d.Attestation)
 	if err != nil {
 		return nil, service.Fail(errcode.ShimMalformed, err.Error())
 	}
-	fingerprint := sha256.Sum256([]byte(request.operatorText))
+	fingerprint := sha256.Sum256([]byte(d.OperatorKey))
 	c := &consent{
-		Activation: activation, shims: a.Shims, audience: a.DeployURL, now: now.Unix(), needed: needed,
-		policyHash: hash, fingerprint: hex.EncodeToString(fingerprint[:]),
+		Activation: activation, shims: s, audience: d.Audience, now: d.Now.Unix(), needed: needed,
+		policyHash: d.PolicyHash, fingerprint: hex.EncodeToString(fingerprint[:]),
 	}
 	for _, check := range activationChecks {
 		if check.failed(c) {
@@ -142,15 +151,4 @@ func capabilities(policy *compiler.Policy) (needed []string) {
 		return nil
 	}
 	return needed
-}
-
-// activationFault is the failure of an activation that the ledger refused.
-func activationFault(err error) *service.Failure {
-	switch {
-	case errors.Is(err, ledger.ErrUsed):
-		return service.Fail(errcode.ShimReplayed, "the activation (jti) was used before; ask the shim for another")
-	case errors.Is(err, ledger.ErrExpired):
-		return service.Fail(errcode.ShimExpired, "the activation has expired; ask the shim for another")
-	}
-	return nil
 }

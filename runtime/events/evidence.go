@@ -1,4 +1,4 @@
-package authority
+package events
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 // Evidence returns the bundle that proves the event of an id: its place in the log, or the id of a decision. keyID narrows the
 // search for a decision to a key; it may be empty. The policy is missing where the ledger does not have its text any more: that of a
 // default policy that was replaced. ledger.ErrNotFound where there is no such event.
-func (a *Admin) Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error) {
-	if a.Decider == nil {
+func (a *Reader) Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error) {
+	if a.Signer == nil {
 		return nil, fmt.Errorf("%w: no service runs on this data, and it is the service that signs; start it", ledger.ErrUnavailable)
 	}
 	if err := a.Ledger.Flush(ctx); err != nil { // what is deferred is found, too
@@ -35,7 +35,7 @@ func (a *Admin) Evidence(ctx context.Context, id, keyID string) (*evidence.Bundl
 	if err != nil {
 		return nil, err
 	}
-	signer := a.Decider.Signer
+	signer := a.Signer
 	end := path.End
 	checkpoint, err := signer.SignCheckpoint(attest.Checkpoint{Stream: end.Stream, LSN: end.LSN, Hash: end.Hash, At: a.Clock().Truncate(time.Second)})
 	if err != nil {
@@ -47,13 +47,13 @@ func (a *Admin) Evidence(ctx context.Context, id, keyID string) (*evidence.Bundl
 	}
 	bundle := &evidence.Bundle{
 		Version: evidence.Version, LSN: event.LSN, Event: view, Groups: path.Groups, Checkpoint: string(checkpoint),
-		JWKS: a.Decider.JWKS(), PQCKeys: a.Decider.PQCKeys(),
+		JWKS: a.JWKS(), PQCKeys: a.PQCKeys(),
 	}
 	if !event.Kind.IsDecision() {
 		return bundle, nil
 	}
 	if key, found := a.Ledger.LookupKeyID(event.Key); found {
-		operator, _ := a.Decider.OperatorOf(key)
+		operator, _ := a.accounts.OperatorOf(key)
 		bundle.Operator = attest.FormatOperatorKey(operator[:])
 	}
 	if bundle.Policy, err = a.policyText(ctx, event); err != nil {
@@ -64,8 +64,8 @@ func (a *Admin) Evidence(ctx context.Context, id, keyID string) (*evidence.Bundl
 }
 
 // findEvent finds an event.
-func (a *Admin) findEvent(ctx context.Context, id, keyID string) (*ledger.LoggedEvent, error) {
-	query := ledger.EventQuery{Limit: 1, Examine: examinedEvents}
+func (a *Reader) findEvent(ctx context.Context, id, keyID string) (*ledger.LoggedEvent, error) {
+	query := ledger.EventQuery{Limit: 1, Examine: Examined}
 	var err error
 	if keyID != "" {
 		if query.Key, err = ledger.ParseID(keyID); err != nil {
@@ -94,7 +94,7 @@ func (a *Admin) findEvent(ctx context.Context, id, keyID string) (*ledger.Logged
 }
 
 // search returns the first event that a query asks for, nil where there is none. One that looks at a single record does not go on.
-func (a *Admin) search(ctx context.Context, query ledger.EventQuery) (*ledger.LoggedEvent, error) {
+func (a *Reader) search(ctx context.Context, query ledger.EventQuery) (*ledger.LoggedEvent, error) {
 	for {
 		page, err := a.Ledger.Events(ctx, query)
 		switch {
@@ -111,12 +111,10 @@ func (a *Admin) search(ctx context.Context, query ledger.EventQuery) (*ledger.Lo
 
 // policyText returns the signed text of the policy that judged a decision: one that its key has deployed, or the default policy in
 // force. "" where neither is it.
-func (a *Admin) policyText(ctx context.Context, event *ledger.LoggedEvent) (string, error) {
+func (a *Reader) policyText(ctx context.Context, event *ledger.LoggedEvent) (string, error) {
 	wanted := event.Event.PolicyHash
-	if a.Decider != nil {
-		if policy := a.Decider.DefaultPolicy(); policy != nil && policy.digest == wanted {
-			return string(policy.Text), nil
-		}
+	if text, ok := a.defaultText(wanted); ok {
+		return text, nil
 	}
 	deployments, err := a.Ledger.Deployments(ctx, event.Key)
 	if err != nil {
@@ -142,12 +140,12 @@ func (a *Admin) policyText(ctx context.Context, event *ledger.LoggedEvent) (stri
 }
 
 // approval returns the operator's resolution that made a decision, nil where none did.
-func (a *Admin) approval(ctx context.Context, event *ledger.LoggedEvent) (*evidence.Approval, error) {
+func (a *Reader) approval(ctx context.Context, event *ledger.LoggedEvent) (*evidence.Approval, error) {
 	decision := evidence.Resolved(event)
 	if decision == "" {
 		return nil, nil
 	}
-	query := ledger.EventQuery{Key: event.Key, Hold: event.Hold, Limit: 1, Examine: examinedEvents}
+	query := ledger.EventQuery{Key: event.Key, Hold: event.Hold, Limit: 1, Examine: Examined}
 	var approval evidence.Approval
 	for {
 		found, err := a.search(ctx, query)

@@ -1,4 +1,4 @@
-package authority
+package events
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"bailiff/runtime/attest"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -21,8 +20,8 @@ import (
 // ledger has no other direction.
 var latestWindows = [...]uint64{1_000, 10_000, 100_000}
 
-// LatestEvents are the latest events of a key before a place in the log.
-type LatestEvents struct {
+// LatestPage are the latest events of a key before a place in the log.
+type LatestPage struct {
 	Events []eventjson.Event // the newest first
 	// Before continues with older events; 0 where there are none.
 	Before uint64
@@ -32,7 +31,7 @@ type LatestEvents struct {
 
 // Latest returns the latest events of a key, and of no other, that a query asks for and that are before a place in the
 // log; 0 is its end. It looks at 100,000 records at most, so a page may be short, or empty, and have older ones all the same.
-func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuery, before uint64) (*LatestEvents, *service.Failure) {
+func (a *Reader) Latest(ctx context.Context, key *ledger.Key, query Query, before uint64) (*LatestPage, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)
 	if err != nil {
 		return nil, a.StoreFault("events could not be read", err)
@@ -45,14 +44,12 @@ func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuer
 	if most == 0 {
 		most = usualEvents
 	}
-	waiting, cancel := context.WithTimeout(ctx, pageWait)
-	defer cancel()
-	done, ok := a.pages.Take(waiting, key.ID)
+	done, ok := a.Turn(ctx, key)
 	if !ok {
 		return nil, service.Retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", service.ComeAgain)
 	}
 	defer done()
-	view := &LatestEvents{Head: head.LSN}
+	view := &LatestPage{Head: head.LSN}
 	upper, lower := end, end
 	for _, window := range latestWindows {
 		lower = end - min(window, end-1)
@@ -77,7 +74,7 @@ func (a *Authority) Latest(ctx context.Context, key *ledger.Key, query EventQuer
 
 // Tail returns events of a key that a query asks for, once there is one behind query.After. Where wait ends before, or good
 // says no, it returns none. A new event is seen within a second.
-func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery, wait time.Duration, good func() bool) (*EventsView, *service.Failure) {
+func (a *Reader) Tail(ctx context.Context, key *ledger.Key, query Query, wait time.Duration, good func() bool) (*Page, *service.Failure) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
@@ -99,7 +96,7 @@ func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery,
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil || !good() {
-			return &EventsView{Next: strconv.FormatUint(query.After, 10)}, nil
+			return &Page{Next: strconv.FormatUint(query.After, 10)}, nil
 		}
 	}
 }
@@ -107,7 +104,7 @@ func (a *Authority) Tail(ctx context.Context, key *ledger.Key, query EventQuery,
 // tailStep is how often a tail looks for new events.
 const tailStep = 500 * time.Millisecond
 
-func (a *Authority) latestFault(err error) *service.Failure {
+func (a *Reader) latestFault(err error) *service.Failure {
 	if errors.Is(err, ledger.ErrInvalid) {
 		return service.Fail(errcode.ValidationSchema, err.Error())
 	}
@@ -115,7 +112,7 @@ func (a *Authority) latestFault(err error) *service.Failure {
 }
 
 // between returns the last events of a key from one place in the log up to before another, at most so many.
-func (a *Authority) between(ctx context.Context, key ledger.ID, query EventQuery, from, to uint64, most int) ([]eventjson.Event, error) {
+func (a *Reader) between(ctx context.Context, key ledger.ID, query Query, from, to uint64, most int) ([]eventjson.Event, error) {
 	var last []eventjson.Event
 	query.Limit = maxConsolePage
 	for query.After = from - 1; query.After+1 < to; {
@@ -142,11 +139,11 @@ func (a *Authority) between(ctx context.Context, key ledger.ID, query EventQuery
 const maxConsolePage = 1000
 
 // EventAt returns the event of a key at a place in the log. An event of another key is not found.
-func (a *Authority) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*eventjson.Event, *service.Failure) {
+func (a *Reader) EventAt(ctx context.Context, key *ledger.Key, lsn uint64) (*eventjson.Event, *service.Failure) {
 	if lsn == 0 || lsn > MaxCursor {
 		return nil, noEvent()
 	}
-	page, fault := a.Events(ctx, key, EventQuery{After: lsn - 1, Limit: 1})
+	page, fault := a.Events(ctx, key, Query{After: lsn - 1, Limit: 1})
 	if fault != nil {
 		return nil, fault
 	}
@@ -161,7 +158,7 @@ func noEvent() *service.Failure {
 }
 
 // Chain returns the durable end of the log, as a place in its chain of hashes.
-func (a *Authority) Chain(ctx context.Context) (*ChainView, *service.Failure) {
+func (a *Reader) Chain(ctx context.Context) (*ChainView, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)
 	if err != nil {
 		return nil, a.StoreFault("the end of the log could not be read", err)
@@ -176,8 +173,8 @@ type ChainView struct {
 	Hash   string // SHA-256 of the last group of records, which covers all before it
 }
 
-// DecisionCounts are how many decisions of a key ended in each way since a time.
-type DecisionCounts struct {
+// Counts are how many decisions of a key ended in each way since a time.
+type Counts struct {
 	From     time.Time
 	ByStatus map[string]int // ALLOWED, DENIED, PENDING and TEST_RUN
 	ByRule   map[string]int // that name a rule, test-runs not counted
@@ -191,17 +188,17 @@ type DecisionCounts struct {
 const countedRecords = 20_000
 
 // CountDecisions counts the decisions of a key since a time.
-func (a *Authority) CountDecisions(ctx context.Context, key *ledger.Key, from time.Time) (*DecisionCounts, *service.Failure) {
+func (a *Reader) CountDecisions(ctx context.Context, key *ledger.Key, from time.Time) (*Counts, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)
 	if err != nil {
 		return nil, a.StoreFault("events could not be read", err)
 	}
-	counts := &DecisionCounts{From: from, ByStatus: map[string]int{}, ByRule: map[string]int{}}
-	query := EventQuery{From: from, Limit: maxConsolePage}
+	counts := &Counts{From: from, ByStatus: map[string]int{}, ByRule: map[string]int{}}
+	query := Query{From: from, Limit: maxConsolePage}
 	if head.LSN > countedRecords {
 		query.After = head.LSN - countedRecords
 		// Whether records before them are of the time is known by asking for one.
-		page, fault := a.Events(ctx, key, EventQuery{From: from, Limit: 1})
+		page, fault := a.Events(ctx, key, Query{From: from, Limit: 1})
 		if fault != nil {
 			return nil, fault
 		}
@@ -224,7 +221,7 @@ func (a *Authority) CountDecisions(ctx context.Context, key *ledger.Key, from ti
 	return counts, nil
 }
 
-func (c *DecisionCounts) add(e *eventjson.Event) {
+func (c *Counts) add(e *eventjson.Event) {
 	if e.Decision == "" {
 		return
 	}
@@ -244,13 +241,3 @@ func (c *DecisionCounts) add(e *eventjson.Event) {
 
 // maxCountedHours bounds ByHour: a week. Later hours are in the other counts only.
 const maxCountedHours = 7 * 24
-
-// VerifyAttestation verifies an attestation as a relying party does, with the keys that the service publishes, and returns its claims.
-// It does not use the attestation up, nor say whether it was used.
-func (a *Authority) VerifyAttestation(token string) (*attest.Claims, error) {
-	verifier, err := attest.NewVerifier(a.Issuer, a.JWKS(), a.PQCKeys())
-	if err != nil {
-		return nil, fmt.Errorf("the verifier could not be made: %w", err)
-	}
-	return verifier.Verify(token, a.Clock())
-}

@@ -1,4 +1,6 @@
-package authority
+// Package shims says which trusted shims there are, and judges the activation that a deployment brings: a shim's consent to
+// enforce the resource profiles of a policy.
+package shims
 
 import (
 	"crypto/ed25519"
@@ -19,7 +21,7 @@ const (
 	maxShimName = 1024 // bytes of an issuer, an identity or a version
 )
 
-// TrustedShims says whose activations count: what the file that SVC_TRUSTED_SHIMS names holds. It is one JSON object
+// Trusted says whose activations count: what the file that SVC_TRUSTED_SHIMS names holds. It is one JSON object
 //
 //	{
 //	  "schema": "svc-trusted-shims/v1",
@@ -33,7 +35,7 @@ const (
 //
 // Keys, identities and versions count for their own issuer only. All are compared exactly, and none may be empty; a kid
 // names one key in the whole file.
-type TrustedShims struct {
+type Trusted struct {
 	issuers []*shimIssuer
 	keys    map[string]shimKey // by kid
 }
@@ -49,10 +51,10 @@ type shimKey struct {
 	issuer *shimIssuer
 }
 
-// ParseTrustedShims reads the file of trusted shims. Unknown and repeated members, and whatever else does not belong, are
+// Parse reads the file of trusted shims. Unknown and repeated members, and whatever else does not belong, are
 // errors.
-func ParseTrustedShims(file []byte) (*TrustedShims, error) {
-	shims := &TrustedShims{keys: map[string]shimKey{}}
+func Parse(file []byte) (*Trusted, error) {
+	shims := &Trusted{keys: map[string]shimKey{}}
 	var schema string
 	problem := strictjson.Document("it", file, []strictjson.Member{
 		strictjson.Text("schema", true, maxShimName, &schema),
@@ -67,7 +69,7 @@ func ParseTrustedShims(file []byte) (*TrustedShims, error) {
 	return shims, nil
 }
 
-func (s *TrustedShims) readIssuer(value json.RawMessage) (problem string) {
+func (s *Trusted) readIssuer(value json.RawMessage) (problem string) {
 	issuer := &shimIssuer{}
 	problem = strictjson.Object(value, []strictjson.Member{
 		strictjson.Text("issuer", true, maxShimName, &issuer.name),
@@ -82,7 +84,7 @@ func (s *TrustedShims) readIssuer(value json.RawMessage) (problem string) {
 	return problem
 }
 
-func (s *TrustedShims) readKey(value json.RawMessage, issuer *shimIssuer) (problem string) {
+func (s *Trusted) readKey(value json.RawMessage, issuer *shimIssuer) (problem string) {
 	kid, public, err := attest.ParseActivationKey(value)
 	if _, taken := s.keys[kid]; err == nil && taken {
 		err = errors.New("its kid is another key's, too")

@@ -1,4 +1,6 @@
-package authority
+// Package events shows a key's holder and the operator what the log has of it: pages of events, the latest ones, counts of
+// decisions, checkpoints, and the bundle that proves one event.
+package events
 
 import (
 	"context"
@@ -8,18 +10,21 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
+	"bailiff/runtime/turns"
 	"bailiff/vm/errcode"
 )
 
 const (
 	// usualEvents is the size of a page whose size nobody names.
 	usualEvents = 100
-	// examinedEvents bounds the records that one page looks at, so that a rare rule does not read the whole log at once.
-	examinedEvents = 100_000
+	// Examined bounds the records that one page looks at, so that a rare rule does not read the whole log at once.
+	Examined = 100_000
 	// pageWait is how long a page of a key's events waits for its turn. Reading one takes the memory of a whole group of
 	// records, which may have other keys' policies in it: read at once, the pages of 60 keys took a gigabyte.
 	pageWait = 5 * time.Second
@@ -28,8 +33,31 @@ const (
 // MaxCursor is the largest place in the log that a page can start behind. No log comes so far.
 const MaxCursor = ledger.MaxLSN
 
-// EventQuery asks for a page of events. What is zero does not narrow.
-type EventQuery struct {
+// Reader reads the events of keys, and proves them.
+type Reader struct {
+	*service.Service
+	accounts    *accounts.Accounts
+	defaultText func(hash [32]byte) (text string, ok bool)
+	pages       *turns.Turns
+}
+
+// New returns a reader of a service's events. The function returns the text of the default policy in force, where it has
+// that hash.
+func New(s *service.Service, a *accounts.Accounts, defaultText func(hash [32]byte) (text string, ok bool)) *Reader {
+	r := &Reader{s, a, defaultText, turns.New(turns.HalfOf(), turns.MaxWaiting, s.Long, s.Watch(metrics.Paging))}
+	s.Gauge(metrics.Paging, turns.HalfOf(), r.pages.UnderWay)
+	return r
+}
+
+// Turn waits, not for long, for the key's turn to read events. What it returns gives the turn back.
+func (a *Reader) Turn(ctx context.Context, key *ledger.Key) (done func(), ok bool) {
+	waiting, cancel := context.WithTimeout(ctx, pageWait)
+	defer cancel()
+	return a.pages.Take(waiting, key.ID)
+}
+
+// Query asks for a page of events. What is zero does not narrow.
+type Query struct {
 	After    uint64    // events behind this place, the Next of the page before
 	From, To time.Time // at From or later, and before To
 	Decision ledger.Decision
@@ -40,18 +68,16 @@ type EventQuery struct {
 	Limit    int    // of the page; 0 is 100
 }
 
-// EventsView is a page of events, in the order in which they happened. A page may be empty while there are more.
-type EventsView struct {
+// Page is a page of events, in the order in which they happened. A page may be empty while there are more.
+type Page struct {
 	Events []eventjson.Event `json:"events"`
 	Next   string            `json:"next"` // the cursor of the next page
 	More   bool              `json:"more"`
 }
 
 // Events returns a page of the events of a key, and of no other. A key's pages are read one at a time, and few at once.
-func (a *Authority) Events(ctx context.Context, key *ledger.Key, query EventQuery) (*EventsView, *service.Failure) {
-	waiting, cancel := context.WithTimeout(ctx, pageWait)
-	defer cancel()
-	done, ok := a.pages.Take(waiting, key.ID)
+func (a *Reader) Events(ctx context.Context, key *ledger.Key, query Query) (*Page, *service.Failure) {
+	done, ok := a.Turn(ctx, key)
 	if !ok {
 		return nil, service.Retryable(errcode.RateLimited, "other pages of events are being read, and this one got no turn; ask for it again, and for one at a time", service.ComeAgain)
 	}
@@ -66,9 +92,9 @@ func (a *Authority) Events(ctx context.Context, key *ledger.Key, query EventQuer
 	return view, nil
 }
 
-// Events returns a page of the events of the key of an id or, where that is empty, of all keys. An error that wraps
+// EventsOf returns a page of the events of the key of an id or, where that is empty, of all keys. An error that wraps
 // ledger.ErrInvalid says what is wrong with the question.
-func (a *Admin) Events(ctx context.Context, keyID string, query EventQuery) (*EventsView, error) {
+func (a *Reader) EventsOf(ctx context.Context, keyID string, query Query) (*Page, error) {
 	var key ledger.ID
 	if keyID != "" {
 		var err error
@@ -79,11 +105,11 @@ func (a *Admin) Events(ctx context.Context, keyID string, query EventQuery) (*Ev
 	return eventsOf(ctx, a.Ledger, key, query)
 }
 
-func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query EventQuery) (*EventsView, error) {
+func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query Query) (*Page, error) {
 	asked := ledger.EventQuery{
-		After: query.After, Key: key, From: nanoseconds(query.From), To: nanoseconds(query.To),
+		After: query.After, Key: key, From: Nanoseconds(query.From), To: Nanoseconds(query.To),
 		Decision: query.Decision, Rule: query.Rule, Agent: query.Agent, Task: query.Task, Action: strings.ToLower(query.Action),
-		Limit: query.Limit, Examine: examinedEvents,
+		Limit: query.Limit, Examine: Examined,
 	}
 	if asked.Limit == 0 {
 		asked.Limit = usualEvents
@@ -105,16 +131,16 @@ func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query Ev
 	if err != nil {
 		return nil, err
 	}
-	view := &EventsView{Events: make([]eventjson.Event, len(page.Events)), Next: strconv.FormatUint(page.Next, 10), More: page.More}
+	view := &Page{Events: make([]eventjson.Event, len(page.Events)), Next: strconv.FormatUint(page.Next, 10), More: page.More}
 	for i := range page.Events {
 		view.Events[i] = eventjson.View(&page.Events[i])
 	}
 	return view, nil
 }
 
-// nanoseconds returns a time as the ledger has it; one that is outside of what it can hold is its nearest. The zero time
+// Nanoseconds returns a time as the ledger has it; one that is outside of what it can hold is its nearest. The zero time
 // is zero.
-func nanoseconds(t time.Time) int64 {
+func Nanoseconds(t time.Time) int64 {
 	switch latest := time.Unix(0, ledger.MaxTime); {
 	case t.IsZero():
 		return 0
@@ -128,7 +154,7 @@ func nanoseconds(t time.Time) int64 {
 
 // Checkpoint returns how far the log has come, signed (C2SP tlog-checkpoint): whoever keeps it can tell later whether the
 // log was changed or cut.
-func (a *Authority) Checkpoint(ctx context.Context) ([]byte, *service.Failure) {
+func (a *Reader) Checkpoint(ctx context.Context) ([]byte, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)
 	if err != nil {
 		return nil, a.StoreFault("a checkpoint could not be made", err)
