@@ -69,7 +69,8 @@ var alsoImport = map[string][]string{
 // import, by prefix. Arrows point one way: cmd → httpd → authority → {compiler, vm, ledger, attest, intent} → leaves.
 var mayImport = map[string][]string{
 	"grammar":               {},
-	"vm":                    {"vm/amount"},
+	"vm":                    {"vm/amount", "vm/match"},
+	"vm/match":              {},
 	"vm/amount":             {},
 	"vm/form":               {"vm/amount", "vm/form"},
 	"vm/slot":               {"vm/errcode", "vm/form", "vm/slot"},

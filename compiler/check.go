@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"math"
 	"strings"
 
 	"bailiff/grammar"
@@ -28,7 +27,7 @@ type checker struct {
 	refused []refusal
 
 	tokens  map[string]*Token              // by symbol in lower case
-	amounts map[*Token]tokenAmounts        // the lines that need the token's decimals
+	amounts map[*Token]*tokenAmounts       // the lines that need the token's decimals
 	caps    map[string]*Cap                // by name
 	pinned  map[string][]pinnedToken       // by address
 	daily   []*grammar.Entry               // the limits of tokens, which need their decimals
@@ -43,7 +42,7 @@ func newChecker(file *grammar.File, found grammar.Diagnostics, by way) *checker 
 	}
 	return &checker{
 		file: file, policy: policy, grammar: found, deferred: by.deferred, stop: by.limit.Stop, partial: found.HasErrors(),
-		tokens: map[string]*Token{}, amounts: map[*Token]tokenAmounts{}, pinned: map[string][]pinnedToken{}, allowed: map[string]*Allowance{},
+		tokens: map[string]*Token{}, amounts: map[*Token]*tokenAmounts{}, pinned: map[string][]pinnedToken{}, allowed: map[string]*Allowance{},
 		listed: map[*Allowance]map[string]bool{}, caps: map[string]*Cap{},
 	}
 }
@@ -78,7 +77,8 @@ func (c *checker) expired() bool {
 
 // section reads the entries of one section.
 func (c *checker) section(section *grammar.Section) {
-	if row, version := findSection(section.Name), c.file.Version; version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor) {
+	row := findSection(section.Name) // a test holds the table to the sections that the grammar knows
+	if version := c.file.Version; version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor) {
 		c.add(grammar.At(CodeSectionVersion, section.Heading.Span, "section `%s` needs version %s, and this policy has %s", section.Name, row.Since, version.Text).
 			WithHint("write `version: %s.0` to have it", row.Since))
 		c.partial = true
@@ -88,67 +88,20 @@ func (c *checker) section(section *grammar.Section) {
 		c.add(grammar.At(CodeEmptySection, section.Heading.Span, "section `%s` is empty", section.Name).
 			WithHint("add its entries, or remove the heading"))
 	}
-	c.open(section)
+	row.open(c.policy, section.Heading.Span)
 	for i := 0; i < len(section.Entries) && !c.expired(); i++ {
-		if n := capitals(section.Name, section.Entries[i:]); n > 0 {
+		if n := capitals(row, section.Entries[i:]); n > 0 {
 			c.capitalKeys(section.Entries[i : i+n])
 			i += n - 1
 			continue
 		}
-		c.entry(section.Name, section.Entries[i])
-	}
-}
-
-// findSection returns the row of a section that the grammar knows; a test holds the two tables together.
-func findSection(name string) *Section {
-	for i := range sections {
-		if sections[i].Name == name {
-			return &sections[i]
-		}
-	}
-	return &Section{Name: name, Since: FormatVersion{math.MaxInt, 0}}
-}
-
-// open puts the section into the policy.
-func (c *checker) open(section *grammar.Section) {
-	p, span := c.policy, section.Heading.Span
-	switch section.Name {
-	case "evm":
-		if p.EVM == nil {
-			p.EVM = &EVM{Span: span}
-		}
-	case "tool_calls":
-		if p.ToolCalls == nil {
-			p.ToolCalls = &ToolCalls{Span: span}
-		}
-	case "custom":
-		if p.Custom == nil {
-			p.Custom = &Custom{Span: span}
-		}
-	case "mcp":
-		if p.MCP == nil {
-			p.MCP = &MCP{Span: span}
-		}
-	case "soft_limits":
-		if p.SoftLimits == nil {
-			p.SoftLimits = &SoftLimits{Span: span}
-		}
-	case "execution_limits":
-		if p.ExecutionLimits == nil {
-			p.ExecutionLimits = &ExecutionLimits{Span: span}
-		}
-	case "repository", "filesystem", "git", "database":
-		c.openProfile(section)
-	case "deployment":
-		if p.Deployment == nil {
-			p.Deployment = &Deployment{}
-		}
+		c.entry(row, section.Entries[i])
 	}
 }
 
 // entry checks one entry against the schema and hands it to the reader of its key.
-func (c *checker) entry(section string, entry *grammar.Entry) {
-	rows := rowsFor(section, entry.Key)
+func (c *checker) entry(section *Section, entry *grammar.Entry) {
+	rows := section.rowsFor(entry.Key)
 	if len(rows) == 0 {
 		c.unknownKey(section, entry)
 		return
@@ -164,7 +117,7 @@ func (c *checker) entry(section string, entry *grammar.Entry) {
 	c.read(rows[0], entry)
 }
 
-// read hands an entry to the reader of its key. A key of the schema that nobody reads is refused, lest it be ignored.
+// read hands an entry to the reader of its key.
 func (c *checker) read(row *Key, entry *grammar.Entry) {
 	before := len(c.found)
 	if !c.foreignValue(row, entry) {
@@ -173,95 +126,23 @@ func (c *checker) read(row *Key, entry *grammar.Entry) {
 	}
 	read := len(c.found)
 	defer func() { c.partial = c.partial || c.found[before:].HasErrors() }()
-	var known bool
-	switch controls := c.controls(row.Section); {
-	case controls != nil && row.Name == nameApproval && row.Section != "mcp":
-		controls.Approval, known = c.patterns(entry), true
-	case controls != nil && row.Name == nameShim:
-		controls.Shim, known = c.boolean(entry), true
-	default:
-		known = c.readSection(row, entry)
+	if row.bare {
+		c.unquoted(row, entry.Value)
 	}
-	if !known {
-		c.add(unsupported(row, entry.Key))
-	}
+	row.read(c, row, entry)
 	if row.Type != TypeActions && !entry.Key.Has(Matches.String()) {
 		c.foreignList(row, entry.Value, read)
 	}
 }
 
-// readSection hands an entry to the reader of its section, and reports whether that knows the key.
-func (c *checker) readSection(row *Key, entry *grammar.Entry) (known bool) {
-	switch row.Section {
-	case "evm":
-		known = c.readEVM(row, entry)
-	case "tool_calls":
-		known = c.readTools(row, entry)
-	case "custom":
-		known = c.readCustom(row, entry)
-	case "mcp":
-		known = c.readMCP(row, entry)
-	case "soft_limits":
-		known = c.readSoftLimits(row, entry)
-	case "execution_limits":
-		known = c.readLimits(row, entry)
-	case "repository", "filesystem", "git", "database":
-		known = c.readProfile(row, entry)
-	case "deployment":
-		known = c.readDeployment(row, entry)
-	}
-	return known
-}
-
-// controls returns the controls of a section that has them.
-func (c *checker) controls(section string) *Controls {
-	p := c.policy
-	switch {
-	case section == "evm" && p.EVM != nil:
-		return &p.EVM.Controls
-	case section == "tool_calls" && p.ToolCalls != nil:
-		return &p.ToolCalls.Controls
-	case section == "custom" && p.Custom != nil:
-		return &p.Custom.Controls
-	case section == "mcp" && p.MCP != nil:
-		return &p.MCP.Controls
-	case section == "soft_limits" && p.SoftLimits != nil:
-		return &p.SoftLimits.Controls
-	case section == "execution_limits" && p.ExecutionLimits != nil:
-		return &p.ExecutionLimits.Controls
-	}
-	return nil
-}
-
-// finishControls reports sections that say nothing but `require_shim: false`.
-func (c *checker) finishControls() {
-	for _, section := range c.file.Sections {
-		controls := c.controls(section.Name)
-		if controls == nil || c.lost(section.Name, "") || len(section.Entries) != 1 || controls.Shim == nil || controls.Shim.On {
-			continue
-		}
-		c.add(grammar.At(CodeOnlyShimFalse, controls.Shim.Span, "section `%s` says nothing but `require_shim: false`, which does nothing", section.Name).
-			WithHint("write `require_shim: true` if a shim is meant, or what else the section should say"))
-		c.partial = true
-	}
-}
-
 func unsupported(row *Key, key *grammar.Key) grammar.Diagnostic {
 	return grammar.At(CodeKeyUnsupported, key.Span, "key `%s` is not supported yet by this version of bailiff", shorten(row.Name)).
-		WithHint("%s", instead(row))
+		WithHint("it would not be enforced; a cap starts again by `cap.<name>.window`: `day`, `hour` or `task`, in UTC")
 }
 
-// instead returns which keys say what a key would that is not supported.
-func instead(row *Key) string {
-	if row.Section == "soft_limits" {
-		return "it would not be enforced; a cap starts again by `cap.<name>.window`: `day`, `hour` or `task`, in UTC"
-	}
-	return "it would not be enforced; say it with the keys that are supported"
-}
-
-func (c *checker) unknownKey(section string, entry *grammar.Entry) {
+func (c *checker) unknownKey(section *Section, entry *grammar.Entry) {
 	key := entry.Key
-	d := grammar.At(CodeUnknownKey, key.Span, "section `%s` has no key `%s`", section, shorten(key.Name()))
+	d := grammar.At(CodeUnknownKey, key.Span, "section `%s` has no key `%s`", section.Name, shorten(key.Name()))
 	if len(c.found) > 2*grammar.MaxDiagnostics { // more than are shown: what was meant is not looked for
 		c.add(d)
 		c.partial = true
@@ -299,10 +180,10 @@ func (c *checker) unknownKey(section string, entry *grammar.Entry) {
 }
 
 // keyNames returns the keys of a section as the reference writes them.
-func keyNames(section string) []string {
+func keyNames(section *Section) []string {
 	var names []string
-	for i := range schema {
-		if row := &schema[i]; row.Section == section && !row.Modifies && !row.Reserved {
+	for _, row := range section.keys {
+		if !row.Modifies && !row.Reserved {
 			names = append(names, "`"+row.Name+"`")
 		}
 	}
@@ -391,13 +272,6 @@ func (p *Policy) enforces() bool {
 	}
 	return p.Version.AtLeast(2, 0) &&
 		(p.MCP.grants() || p.Profiles.declared() || p.SoftLimits.limits() || p.ExecutionLimits.limits() || p.controls())
-}
-
-// controls reports whether a section that binds intents of every kind asks for approvals or a shim.
-func (p *Policy) controls() bool {
-	asks := func(c Controls) bool { return c.Approval != nil || isOn(c.Shim) }
-	return p.Custom != nil && asks(p.Custom.Controls) || p.SoftLimits != nil && asks(p.SoftLimits.Controls) ||
-		p.ExecutionLimits != nil && asks(p.ExecutionLimits.Controls)
 }
 
 // shorten returns text for a message, without control over its length to whoever wrote it.

@@ -8,26 +8,36 @@ import (
 	"bailiff/grammar"
 )
 
-// deploymentKeys are the keys of `## deployment`. They have no matched_rule: they bind who deploys, not what an agent does.
-var deploymentKeys = []Key{
-	{Section: "deployment", Name: "keys", Type: TypeKeyIDs, Since: v24,
-		Doc: "The ids of the API keys that the policy is for, or `*` for every key; it binds to no other one (403 `SVC_WARRANTY_KEY_NOT_NAMED`). Without this line it is for any key. " +
-			"A key that has had a policy with this line takes only policies that name it.",
-		Example: "keys: 6f1c1a52-8a0e-4f3c-9d27-6e2f0c1b7a90"},
-	{Section: "deployment", Name: "serial", Type: TypeInteger, Since: v24,
-		Doc: "The number of the policy, which rises with each deployment. A key that has had a policy with a serial takes only policies with a higher one " +
-			"(409 `SVC_WARRANTY_ROLLBACK`), or the one in force again.",
-		Example: "serial: 7"},
-}
-
 // everyKey is what `keys` says in place of ids.
 const everyKey = "*"
 
 // Deployment is the section `## deployment`.
 type Deployment struct {
+	Heading
 	Keys   *List // ids in lower case, or everyKey alone
 	Serial *Count
 }
+
+// The types of values that only this section has.
+var (
+	keyIDLists = valueOf(TypeKeyIDs, (*checker).keyIDs)
+	serials    = valueOf(TypeInteger, (*checker).serial)
+)
+
+var (
+	keyDeploymentKeys = key(keyIDLists, func(p *Policy) **List { return &p.Deployment.Keys }, Key{Name: "keys",
+		Doc: "The ids of the API keys that the policy is for, or `*` for every key; it binds to no other one (403 `SVC_WARRANTY_KEY_NOT_NAMED`). Without this line it is for any key. " +
+			"A key that has had a policy with this line takes only policies that name it.",
+		Example: "keys: 6f1c1a52-8a0e-4f3c-9d27-6e2f0c1b7a90"})
+
+	keyDeploymentSerial = key(serials, func(p *Policy) **Count { return &p.Deployment.Serial }, Key{Name: "serial",
+		Doc: "The number of the policy, which rises with each deployment. A key that has had a policy with a serial takes only policies with a higher one " +
+			"(409 `SVC_WARRANTY_ROLLBACK`), or the one in force again.",
+		Example: "serial: 7"})
+)
+
+var deployment = section("deployment", v24, "Which API keys the policy is for, and which texts it replaces. It judges no intent.", func(p *Policy) **Deployment { return &p.Deployment },
+	keyDeploymentKeys, keyDeploymentSerial)
 
 // NamesKeys reports whether the policy says for which API keys it is.
 func (d *Deployment) NamesKeys() bool { return d != nil && d.Keys != nil }

@@ -27,56 +27,6 @@ type emitter struct {
 	lines  []int // the offset of each line's start
 }
 
-// The keys whose rules the emitter denies, holds and counts by. Their names and codes are those of the schema.
-var (
-	keyChains         = mustFind("evm", "allowed_chains")
-	keyActions        = mustFind("evm", "allowed_actions")
-	keyChainActions   = mustFind("evm", "chain_actions")
-	keyMaximum        = mustFind("evm", "max_transaction_eth")
-	keyMaxFee         = mustFind("evm", "max_fee_eth")
-	keyConsensus      = mustFind("evm", "consensus_threshold_eth")
-	keyTokenMaximum   = mustFind("evm", "token.<SYM>.max_transaction")
-	keyTokenMethods   = mustFind("evm", "token.<SYM>.methods")
-	keyAccountCalls   = mustFind("evm", "account_calls")
-	keyTokenPins      = mustFind("evm", "token.<SYM>.addresses")
-	keyTokenConsensus = mustFind("evm", "token.<SYM>.consensus_threshold")
-	keyEnrichment     = mustFind("evm", "require_calldata_enrichment")
-	keySelector       = mustFind("evm", "calldata_unknown_selector")
-	keyTools          = mustFind("tool_calls", "allowed")
-	keyCommands       = mustFind("tool_calls", "bash.blocked_commands")
-	keyDomains        = mustFind("tool_calls", "web_fetch.blocked_domains")
-	keyPaths          = mustFind("tool_calls", "file_write.blocked_paths")
-	keyListedCommands = mustFind("tool_calls", nameListedCommands)
-	keyHeldCommands   = mustFind("tool_calls", nameHeldCommands)
-	keyWritable       = mustFind("tool_calls", "file_write.allowed_paths")
-	keyUnreadable     = mustFind("tool_calls", "file_read.blocked_paths")
-	keyReadable       = mustFind("tool_calls", "file_read.allowed_paths")
-	keyEmailApproval  = mustFind("tool_calls", "email.require_approval")
-	keyRecipients     = mustFind("tool_calls", "email.allowed_recipients")
-	keyNoRecipients   = mustFind("tool_calls", "email.blocked_recipients")
-	keyMethods        = mustFind("tool_calls", "http.allowed_methods")
-	keyNoMethods      = mustFind("tool_calls", "http.blocked_methods")
-	keyHosts          = mustFind("tool_calls", "http.allowed_hosts")
-	keyMethodDeny     = mustFind("tool_calls", "http.method_rules.<METHOD>.deny")
-	keyMethodQuery    = mustFind("tool_calls", "http.method_rules.<METHOD>.require_query_matches")
-	keyDenyIf         = mustFind("custom", "deny_if.<path> <operator>")
-	keyDenyString     = mustFind("custom", "deny_string")
-	keyAllowances     = mustFind("custom", "allow_only.<path>")
-	keyServers        = mustFind("mcp", "allowed_servers")
-	keyNoMCPTools     = mustFind("mcp", "blocked_tools")
-	keyMCPTools       = mustFind("mcp", "allowed_tools")
-	keyPerTask        = mustFind("execution_limits", "max_tool_calls_per_task")
-	keyPerHour        = mustFind("execution_limits", "max_tool_calls_per_hour")
-	keySpend          = mustFind("execution_limits", "max_model_spend_usd_per_task")
-	keyTokens         = mustFind("execution_limits", "max_model_tokens_per_task")
-	keyDailyEVM       = mustFind("soft_limits", "daily_evm_limit_eth")
-	keyDailyFee       = mustFind("soft_limits", "daily_fee_eth")
-	keyDailyToken     = mustFind("soft_limits", "daily_token.<SYM>")
-	keyDailyCalls     = mustFind("soft_limits", "daily_tool_calls")
-	keyCapCount       = mustFind("soft_limits", "cap.<name>.max_count")
-	keyCapSum         = mustFind("soft_limits", "cap.<name>.max_sum_usd")
-)
-
 // The rules that stand for what no key says (decisions, section 1).
 const (
 	ruleNoToken   = "evm.token"                       // there is no rule for the token
@@ -387,6 +337,14 @@ func (e *emitter) unless(test func(pass vm.Label), name string, c errcode.Code, 
 	test(next)
 	e.deny(name, c, message, blame, next)
 	e.Place(next)
+}
+
+// allow denies by a key where a test of a list that allows lets a value not pass. With vm.Every all elements of a list
+// have to pass, and the one that does not is blamed.
+func (e *emitter) allow(key *Key, list *List, op vm.Op, when vm.When, slot string, set vm.Const, message string) {
+	blame := vm.Blame{Slot: e.Field(slot), Element: when&vm.Every != 0}
+	e.allowing(list)
+	e.unless(func(pass vm.Label) { e.Test(op, when, blame.Slot, set, pass) }, key.Rule, key.Code, message, blame)
 }
 
 // exactly returns the set of texts as they are.

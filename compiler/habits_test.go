@@ -233,7 +233,7 @@ func checkStays(t *testing.T, text string) (looked int) {
 
 // protects reports whether an entry denies, holds or limits.
 func protects(section string, entry *grammar.Entry) bool {
-	rows := rowsFor(section, entry.Key)
+	rows := findSection(section).rowsFor(entry.Key)
 	if len(rows) == 0 {
 		return false
 	}

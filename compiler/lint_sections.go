@@ -191,7 +191,7 @@ func (c *checker) lintListed(t *ToolCalls) {
 		}
 	}
 	blocked := t.BlockedCommands.texts()
-	c.allowedDead(t.ListedCommands, nameBlockedCommands, func(listed string) (by string, ok bool) {
+	c.allowedDead(t.ListedCommands, keyCommands.Name, func(listed string) (by string, ok bool) {
 		i := slices.IndexFunc(blocked, func(text string) bool { return strings.Contains(strings.ToLower(command.ShowListed(listed)), text) })
 		if i < 0 {
 			return "", false

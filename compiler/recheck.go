@@ -65,11 +65,13 @@ func withVersion(file *grammar.File, found grammar.Diagnostics) grammar.Diagnost
 		}
 	}
 	for _, section := range file.Sections {
-		if isSectionName(section.Name) {
-			raise(findSection(section.Name).Since)
+		row := findSection(section.Name)
+		if row == nil {
+			continue
 		}
+		raise(row.Since)
 		for _, entry := range section.Entries {
-			for _, row := range rowsFor(section.Name, entry.Key) {
+			for _, row := range row.rowsFor(entry.Key) {
 				raise(row.Since)
 			}
 		}
@@ -90,19 +92,23 @@ func withVersion(file *grammar.File, found grammar.Diagnostics) grammar.Diagnost
 // strayHeadings reports comments that name a section and have entries of that section below them: headings with one sign.
 func strayHeadings(file *grammar.File) grammar.Diagnostics {
 	var stray []grammar.Comment
-	within, entries := "", file.Preamble
+	within, entries := (*Section)(nil), file.Preamble
 	next := 0
 	for _, comment := range file.Comments {
 		for next < len(file.Sections) && file.Sections[next].Heading.Span.Start < comment.Span.Start {
-			within, entries = file.Sections[next].Name, file.Sections[next].Entries
+			within, entries = findSection(file.Sections[next].Name), file.Sections[next].Entries
 			next++
 		}
 		match := commentHeading.FindStringSubmatch(comment.Text)
-		if match == nil || !isSectionName(strings.ToLower(match[1])) || strings.EqualFold(match[1], within) {
+		if match == nil {
+			continue
+		}
+		named := findSection(strings.ToLower(match[1]))
+		if named == nil || named == within {
 			continue
 		}
 		below, _ := slices.BinarySearchFunc(entries, comment.Span.Start, func(e *grammar.Entry, start int) int { return e.Span.Start - start })
-		if below < len(entries) && len(rowsFor(strings.ToLower(match[1]), entries[below].Key)) > 0 && len(rowsFor(within, entries[below].Key)) == 0 {
+		if below < len(entries) && len(named.rowsFor(entries[below].Key)) > 0 && (within == nil || len(within.rowsFor(entries[below].Key)) == 0) {
 			stray = append(stray, comment)
 		}
 	}
@@ -124,10 +130,6 @@ func strayHeadings(file *grammar.File) grammar.Diagnostics {
 
 // commentHeading is a comment that has nothing but a name.
 var commentHeading = regexp.MustCompile(`^#[ \t]*([A-Za-z_]+)[ \t]*:?$`)
-
-func isSectionName(name string) bool {
-	return slices.ContainsFunc(sections, func(s Section) bool { return s.Name == name })
-}
 
 // origins finds where a part of a mended text stood before.
 type origins struct {

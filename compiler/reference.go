@@ -26,8 +26,8 @@ of the format that has a key; an earlier one refuses it. Version 2.4 is Bailiff'
 the keys marked as such: other engines refuse them.
 
 `)
-	for i := range sections {
-		writeSection(&b, &sections[i])
+	for _, s := range sections {
+		writeSection(&b, s)
 	}
 	b.WriteString("## Findings\n\nErrors (E) keep a policy from being used; warnings (W) do not. Each has a section in diagnostics.md.\n\n")
 	for _, info := range slices.Concat(grammar.Codes(), codes) {
@@ -51,7 +51,7 @@ func anchor(heading string) string {
 
 func writeSection(b *strings.Builder, section *Section) {
 	fmt.Fprintf(b, "## %s\n\n%s Since version %s.\n\n", section.Name, section.Doc, section.Since)
-	for _, row := range bySection[section.Name] {
+	for _, row := range section.keys {
 		writeKey(b, row)
 	}
 }

@@ -6,41 +6,8 @@ import (
 	"strings"
 
 	"bailiff/grammar"
+	"bailiff/vm"
 	"bailiff/vm/errcode"
-)
-
-// Type is the type of a key's value.
-type Type string
-
-// The types of values. Documents show them as they are.
-const (
-	TypeDecimal   Type = "decimal"
-	TypeInteger   Type = "integer"
-	TypeBoolean   Type = "boolean"
-	TypeText      Type = "text"
-	TypeCondition Type = "operator and text"
-	TypeActions   Type = "list of actions"
-	TypeChains    Type = "list of chain ids"
-	TypeChainMap  Type = "block of chain ids with lists of actions"
-	TypeAddresses Type = "list of addresses"
-	TypeTexts     Type = "list of texts"
-	TypeHosts     Type = "list of hosts"
-	TypePaths     Type = "list of paths"
-
-	TypePatterns   Type = "list of action patterns"
-	TypeWord       Type = "word"
-	TypeWords      Type = "list of words"
-	TypeNames      Type = "list of names"
-	TypeRecipients Type = "list of recipients"
-	TypeRegexp     Type = "RE2 pattern"
-	TypeField      Type = "path of a field"
-	TypePattern    Type = "action pattern"
-	TypeTools      Type = "list of tool patterns"
-	TypeJSON       Type = "JSON string"
-	TypeTime       Type = "time (RFC 3339, UTC)"
-	TypeName       Type = "name"
-	TypeKeyIDs     Type = "list of key ids, or *"
-	TypeMethods    Type = "list of selectors and signatures"
 )
 
 // FormatVersion is a version of the policy format, without the patch level.
@@ -66,9 +33,51 @@ type Section struct {
 	Name  string
 	Since FormatVersion
 	Doc   string
+
+	keys     []*Key
+	open     func(*Policy, grammar.Span) // puts the section into the policy
+	controls func(*Policy) *Controls     // nil where the policy lacks the section, or the section has none
+
+	approval, shim *Key       // its rows of controls
+	classes        []vm.Class // the intents that they are about; nil for all
 }
 
-// Key is one row of the table of keys. It drives checking, completion and the reference.
+// section returns the row of a section: its keys, in the order in which the reference has them, and the field of the
+// policy that it fills.
+func section[S any](name string, since FormatVersion, doc string, field func(*Policy) **S, keys ...*Key) *Section {
+	s := &Section{Name: name, Since: since, Doc: doc, keys: keys}
+	s.open = func(p *Policy, span grammar.Span) {
+		if at := field(p); *at == nil {
+			*at = new(S)
+			any(*at).(interface{ opened(grammar.Span) }).opened(span)
+		}
+	}
+	s.controls = func(p *Policy) *Controls {
+		if controlled, ok := any(*field(p)).(interface{ controls() *Controls }); ok && *field(p) != nil {
+			return controlled.controls()
+		}
+		return nil
+	}
+	for _, row := range keys {
+		row.in(s)
+	}
+	return s
+}
+
+// of names the class of intents that the controls of the section are about.
+func (s *Section) of(class vm.Class) *Section {
+	s.classes = []vm.Class{class}
+	return s
+}
+
+// Heading is what every section has.
+type Heading struct {
+	Span grammar.Span // of the heading
+}
+
+func (h *Heading) opened(span grammar.Span) { h.Span = span }
+
+// Key is one row of the table of keys. It drives reading, completion and the reference.
 type Key struct {
 	Section string
 
@@ -77,13 +86,13 @@ type Key struct {
 	Name string
 
 	Type  Type
-	Since FormatVersion
+	Since FormatVersion // that of the section where the row names none
 
 	// Blocks marks a list that denies or holds what it names: an item that is not what its author meant lets something
 	// through.
 	Blocks bool
 
-	// Reserved marks a key that the format sets aside. It is refused: nobody enforces it.
+	// Reserved marks a key that the format sets aside. It is refused, because it would never be enforced.
 	Reserved bool
 
 	// Values are the words that the value, or each item of it, has to be. Empty where it is free.
@@ -93,16 +102,55 @@ type Key struct {
 	Modifies bool
 
 	// Rule is the matched_rule of a denial by this key, and Code its error code; Codes are those that it can answer
-	// beside. They are empty for keys that only say more about another.
+	// beside. They are empty for keys that only say more about another. A row names its rule only where that is not the
+	// section and the key.
 	Rule  string
 	Code  errcode.Code
 	Codes []errcode.Code
+
+	// Unit is the unit of a limit, for messages and explanations: "ETH", "tool calls".
+	Unit string
 
 	Default string // what holds without the key, for the reference; empty where nothing does
 	Doc     string // one sentence for the reference
 	Example string // one line, or the lines of a block
 
-	parts []string // what names returns
+	read    func(*checker, *Key, *grammar.Entry)
+	perTask *perTask             // the counter of a limit on what a task does under a profile; nil without one
+	control func(*Section) **Key // where the section keeps the row, if it is one of its controls
+
+	zero  string   // what to write in place of a limit of zero, where it is not to leave out what grants
+	bare  bool     // whether values are taken as they are written, so that quotes would be part of them
+	names []string // the dotted names of the key, without scope and words
+}
+
+// key returns the row of a key whose value is of that type and fills a field of the policy.
+func key[T any](value valueType[T], field func(*Policy) **T, row Key) *Key {
+	return keyRead(value.name, func(c *checker, row *Key, entry *grammar.Entry) {
+		*field(c.policy) = value.read(c, row, entry)
+	}, row)
+}
+
+// keyRead returns the row of a key that has a reader of its own.
+func keyRead(name Type, read func(*checker, *Key, *grammar.Entry), row Key) *Key {
+	row.Type, row.read = name, read
+	before, _, _ := strings.Cut(row.Name, " ")
+	row.names = strings.Split(strings.Replace(before, "[action=<pattern>]", "", 1), ".")
+	return &row
+}
+
+// in puts the row into its section.
+func (k *Key) in(s *Section) {
+	k.Section = s.Name
+	if k.Since == (FormatVersion{}) {
+		k.Since = s.Since
+	}
+	if k.control != nil {
+		*k.control(s) = k
+	}
+	if k.Rule == "" && k.Code != "" {
+		k.Rule = s.Name + "." + strings.Join(k.names, ".")
+	}
 }
 
 // AllCodes returns the error codes that the key can answer, the primary one first.
@@ -113,52 +161,60 @@ func (k *Key) AllCodes() []errcode.Code {
 	return append([]errcode.Code{k.Code}, k.Codes...)
 }
 
-// Sections returns the table of sections, in the order in which the reference has them.
-func Sections() []Section { return slices.Clone(sections) }
+// sections is the table of sections, in the order in which the reference has them.
+var sections = []*Section{evm, tools, custom, mcp, softLimits, executionLimits, repository, filesystem, git, database, deployment}
 
-// Schema returns the table of keys, by section and in the order in which the reference has them.
-func Schema() []Key { return slices.Clone(schema) }
-
-var sections = []Section{
-	{Name: "evm", Since: v10, Doc: "EVM transactions: chains, actions, native and token amounts."},
-	{Name: "tool_calls", Since: v10, Doc: "Tools: which are allowed, and what they may not touch."},
-	{Name: "custom", Since: v10, Doc: "Rules about any field of a request."},
-	{Name: "mcp", Since: v20, Doc: "MCP servers and tools."},
-	{Name: "soft_limits", Since: v10, Doc: "Caps by day, hour or task."},
-	{Name: "execution_limits", Since: v10, Doc: "Ceilings on tool calls and model use."},
-	{Name: "repository", Since: v21, Doc: "A resource profile: the repository that tools work in."},
-	{Name: "filesystem", Since: v21, Doc: "A resource profile: effects on files."},
-	{Name: "git", Since: v21, Doc: "A resource profile: operations on git."},
-	{Name: "database", Since: v21, Doc: "A resource profile: operations on databases."},
-	{Name: "deployment", Since: v24, Doc: "Which API keys the policy is for, and which texts it replaces. It judges no intent."},
-}
-
-// schema is the one table of keys, section by section.
-var schema = withParts(slices.Concat(evmKeys, toolKeys, customKeys, mcpKeys, softLimitKeys, executionLimitKeys, profileKeys, deploymentKeys))
-
-// withParts works out the parts of the keys' names.
-func withParts(keys []Key) []Key {
-	for i := range keys {
-		keys[i].parts = keys[i].names()
-	}
-	return keys
-}
-
-// bySection are the rows of each section.
-var bySection = func() map[string][]*Key {
-	rows := map[string][]*Key{}
-	for i := range schema {
-		rows[schema[i].Section] = append(rows[schema[i].Section], &schema[i])
+// schema is the table of keys, section by section.
+var schema = func() (rows []*Key) {
+	for _, s := range sections {
+		rows = append(rows, s.keys...)
 	}
 	return rows
 }()
 
-// rowsFor returns the rows that an entry of a section falls under: the key itself, and the modifiers that it has.
+// Sections returns the table of sections, in the order in which the reference has them.
+func Sections() []Section { return values(sections) }
+
+// Schema returns the table of keys, by section and in the order in which the reference has them.
+func Schema() []Key { return values(schema) }
+
+func values[T any](rows []*T) []T {
+	all := make([]T, len(rows))
+	for i, row := range rows {
+		all[i] = *row
+	}
+	return all
+}
+
+// Format returns a policy in its canonical layout, as [grammar.Format] has it.
+func Format(src *grammar.Source) ([]byte, grammar.Diagnostics) { return grammar.Format(src, isList) }
+
+// isList reports whether the value of a key is a list.
+func isList(section string, key *grammar.Key) bool {
+	s := findSection(section)
+	if s == nil {
+		return false
+	}
+	rows := s.rowsFor(key)
+	return len(rows) > 0 && rows[0].Type.isList() && (rows[0].takesWords() || key.Scope == nil && len(key.Words) == 0)
+}
+
+// findSection returns the section of that name, or nil.
+func findSection(name string) *Section {
+	for _, s := range sections {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// rowsFor returns the rows that an entry of the section falls under: the key itself, and the modifiers that it has.
 // Without any the key is unknown.
-func rowsFor(section string, key *grammar.Key) []*Key {
+func (s *Section) rowsFor(key *grammar.Key) []*Key {
 	var rows []*Key
 	segments := keySegments(key)
-	for _, row := range bySection[section] {
+	for _, row := range s.keys {
 		if row.appliesTo(key, segments) {
 			rows = append(rows, row)
 		}
@@ -168,7 +224,7 @@ func rowsFor(section string, key *grammar.Key) []*Key {
 
 // appliesTo reports whether key, with those names, is of the row's form or, for a modifier, has it.
 func (k *Key) appliesTo(key *grammar.Key, segments []grammar.Segment) bool {
-	if !matchNames(k.names(), segments) {
+	if !matchNames(k.names, segments) {
 		return false
 	}
 	hasAttested := key.Has(wordAttested)
@@ -186,17 +242,9 @@ func (k *Key) appliesTo(key *grammar.Key, segments []grammar.Segment) bool {
 // wordAttested is the one word of a key that is no operator.
 const wordAttested = "attested"
 
-// names returns the dotted names of the row, without scope and words.
-func (k *Key) names() []string {
-	if k.parts != nil {
-		return k.parts
-	}
-	name, _, _ := strings.Cut(k.Name, " ")
-	return strings.Split(strings.Replace(name, "[action=<pattern>]", "", 1), ".")
-}
-
 // takesScope and takesWords say what may stand in the key besides names.
-func (k *Key) takesScope() bool { return k.names()[0] == nameAllowOnly }
+func (k *Key) takesScope() bool { return k.names[0] == nameAllowOnly }
+
 func (k *Key) takesWords() bool { return k.takesScope() || strings.Contains(k.Name, " ") }
 
 const nameAllowOnly = "allow_only"
@@ -226,106 +274,12 @@ func keySegments(key *grammar.Key) []grammar.Segment {
 	return slices.Concat(key.Segments, key.Path)
 }
 
-// closestKey returns the key of the section that an unknown key was probably meant to be: one that is spelled nearly so,
-// or the only one that it is the beginning of; else "".
-func closestKey(section string, key *grammar.Key) string {
-	var common, candidates []string // common are the keys that other engines have as well, which are meant rather
-	segments := keySegments(key)
-	for _, row := range bySection[section] {
-		if row.Modifies || row.Reserved {
-			continue
-		}
-		candidates = append(candidates, row.spelledLike(segments))
-		if !row.Since.extends() {
-			common = append(common, row.spelledLike(segments))
-		}
-	}
-	written := joinSegments(segments)
-	for _, names := range [][]string{common, candidates} {
-		if longer := onlyContinuation(written, names); longer != "" {
-			return longer
-		}
-	}
-	return grammar.Closest(written, slices.DeleteFunc(candidates, func(name string) bool { return !sameWords(written, name) }))
-}
-
-// keysEndingIn returns the keys of the section that end in an unknown one, of which its author left out the start.
-func keysEndingIn(section string, key *grammar.Key) []string {
-	const least = 5 // fewer letters are the end of anything
-	if key.Scope != nil || len(key.Words) > 0 || len(key.Name()) < least {
-		return nil
-	}
-	var names []string
-	for _, row := range bySection[section] {
-		open := row.Modifies || row.Reserved || strings.Contains(row.Name, "<")
-		if !open && (strings.HasSuffix(row.Name, "."+key.Name()) || strings.HasSuffix(row.Name, "_"+key.Name())) {
-			names = append(names, row.Name)
-		}
-	}
-	return names
-}
-
-// onlyContinuation returns the one candidate, without placeholders, that goes on where start ends, or "".
-func onlyContinuation(start string, candidates []string) string {
-	const least = 3 // fewer letters are the beginning of anything
-	only := ""
-	for _, candidate := range candidates {
-		if len(start) < least || !strings.HasPrefix(candidate, start) || strings.Contains(candidate, "<") {
-			continue
-		}
-		if only != "" {
-			return ""
-		}
-		only = candidate
-	}
-	return only
-}
-
-// spelledLike returns the row's names with the parts of a key in place of its placeholders.
-func (k *Key) spelledLike(segments []grammar.Segment) string {
-	var names []string
-	for i, name := range k.names() {
-		switch {
-		case name == "<path>" && i < len(segments):
-			names = append(names, joinSegments(segments[i:]))
-		case isPlaceholder(name) && i < len(segments):
-			names = append(names, segments[i].Text)
-		default:
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ".")
-}
-
 func joinSegments(segments []grammar.Segment) string {
 	texts := make([]string, len(segments))
 	for i, s := range segments {
 		texts[i] = s.Text
 	}
 	return strings.Join(texts, ".")
-}
-
-// sectionsWith returns the sections that have a key of exactly that form.
-func sectionsWith(key *grammar.Key) []string {
-	var names []string
-	segments := keySegments(key)
-	for i := range schema {
-		if row := &schema[i]; !row.Reserved && !row.Modifies && matchNames(row.names(), segments) {
-			names = append(names, row.Section)
-		}
-	}
-	return names
-}
-
-// mustFind returns the row of a key by section and name. It is for the variables of the emitter, which name rows of
-// the table: a name that is not in it is a defect that shows when the program starts.
-func mustFind(section, name string) *Key {
-	for i := range schema {
-		if schema[i].Section == section && schema[i].Name == name {
-			return &schema[i]
-		}
-	}
-	panic("compiler: the schema has no key " + name + " in section " + section)
 }
 
 // ruleOf returns the key's matched_rule with what stands for its placeholder.

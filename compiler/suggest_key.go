@@ -23,13 +23,13 @@ var otherKeys = map[string]map[string]string{
 }
 
 // calledOtherwise returns the key of a section that other formats call so, or "".
-func calledOtherwise(section string, key *grammar.Key) string {
+func calledOtherwise(s *Section, key *grammar.Key) string {
 	name := strings.ToLower(key.Name())
 	for _, word := range key.Words {
 		name += "_" + strings.ToLower(word.Text)
 	}
-	name = strings.ReplaceAll(strings.TrimPrefix(name, section+"."), "-", "_")
-	if other := otherKeys[section][name]; other != "" {
+	name = strings.ReplaceAll(strings.TrimPrefix(name, s.Name+"."), "-", "_")
+	if other := otherKeys[s.Name][name]; other != "" {
 		return other
 	}
 	segments := strings.Split(name, ".")
@@ -43,7 +43,7 @@ func calledOtherwise(section string, key *grammar.Key) string {
 		segments[i] = strings.Join(words, "_")
 	}
 	for _, meant := range []string{name, strings.Join(segments, ".")} {
-		if meant != key.Name() && slices.ContainsFunc(bySection[section], func(row *Key) bool { return row.Name == meant && !row.Reserved }) {
+		if meant != key.Name() && slices.ContainsFunc(s.keys, func(row *Key) bool { return row.Name == meant && !row.Reserved }) {
 			return meant
 		}
 	}
@@ -51,22 +51,22 @@ func calledOtherwise(section string, key *grammar.Key) string {
 }
 
 // tokenShorthand returns the key that limits a token, where an unknown key is the token's name alone.
-func tokenShorthand(section string, key *grammar.Key) string {
-	if section != "evm" || len(key.Segments) != 2 || key.Segments[0].Text != "token" || key.Scope != nil || len(key.Words) > 0 {
+func tokenShorthand(s *Section, key *grammar.Key) string {
+	if s != evm || len(key.Segments) != 2 || key.Segments[0].Text != "token" || key.Scope != nil || len(key.Words) > 0 {
 		return ""
 	}
 	return key.Name() + ".max_transaction"
 }
 
 // capitals returns how many entries from the first on have keys that would be known in small letters, if there are several.
-func capitals(section string, entries []*grammar.Entry) int {
+func capitals(s *Section, entries []*grammar.Entry) int {
 	n := 0
 	for _, entry := range entries {
 		name := entry.Key.Name()
 		if name == strings.ToLower(name) {
 			break
 		}
-		known := slices.ContainsFunc(bySection[section], func(row *Key) bool { return row.Name == strings.ToLower(name) })
+		known := slices.ContainsFunc(s.keys, func(row *Key) bool { return row.Name == strings.ToLower(name) })
 		if !known || entry.Key.Scope != nil || len(entry.Key.Words) > 0 {
 			break
 		}
@@ -93,4 +93,87 @@ func (c *checker) capitalKeys(entries []*grammar.Entry) {
 	c.add(grammar.At(CodeUnknownKey, first, "keys are in small letters, and `%s` and those below it have capitals", shorten(entries[0].Key.Text)).
 		WithHint("write %s", strings.Join(lines[:min(len(lines), 5)], ", ")).WithFix(first.To(last), text.String()))
 	c.partial = true
+}
+
+// closestKey returns the key of the section that an unknown key was probably meant to be: one that is spelled nearly so,
+// or the only one that it is the beginning of; else "".
+func closestKey(s *Section, key *grammar.Key) string {
+	var common, candidates []string // common are the keys that other engines have as well, which are meant rather
+	segments := keySegments(key)
+	for _, row := range s.keys {
+		if row.Modifies || row.Reserved {
+			continue
+		}
+		candidates = append(candidates, row.spelledLike(segments))
+		if !row.Since.extends() {
+			common = append(common, row.spelledLike(segments))
+		}
+	}
+	written := joinSegments(segments)
+	for _, names := range [][]string{common, candidates} {
+		if longer := onlyContinuation(written, names); longer != "" {
+			return longer
+		}
+	}
+	return grammar.Closest(written, slices.DeleteFunc(candidates, func(name string) bool { return !sameWords(written, name) }))
+}
+
+// keysEndingIn returns the keys of the section that end in an unknown one, of which its author left out the start.
+func keysEndingIn(s *Section, key *grammar.Key) []string {
+	const least = 5 // fewer letters are the end of anything
+	if key.Scope != nil || len(key.Words) > 0 || len(key.Name()) < least {
+		return nil
+	}
+	var names []string
+	for _, row := range s.keys {
+		open := row.Modifies || row.Reserved || strings.Contains(row.Name, "<")
+		if !open && (strings.HasSuffix(row.Name, "."+key.Name()) || strings.HasSuffix(row.Name, "_"+key.Name())) {
+			names = append(names, row.Name)
+		}
+	}
+	return names
+}
+
+// onlyContinuation returns the one candidate, without placeholders, that goes on where start ends, or "".
+func onlyContinuation(start string, candidates []string) string {
+	const least = 3 // fewer letters are the beginning of anything
+	only := ""
+	for _, candidate := range candidates {
+		if len(start) < least || !strings.HasPrefix(candidate, start) || strings.Contains(candidate, "<") {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = candidate
+	}
+	return only
+}
+
+// spelledLike returns the row's names with the parts of a key in place of its placeholders.
+func (k *Key) spelledLike(segments []grammar.Segment) string {
+	var names []string
+	for i, name := range k.names {
+		switch {
+		case name == "<path>" && i < len(segments):
+			names = append(names, joinSegments(segments[i:]))
+		case isPlaceholder(name) && i < len(segments):
+			names = append(names, segments[i].Text)
+		default:
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ".")
+}
+
+// sectionsWith returns the sections that have a key of exactly that form.
+func sectionsWith(key *grammar.Key) []string {
+	var names []string
+	segments := keySegments(key)
+	for _, row := range schema {
+		if !row.Reserved && !row.Modifies && matchNames(row.names, segments) {
+			names = append(names, row.Section)
+		}
+	}
+	return names
 }

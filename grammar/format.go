@@ -8,6 +8,10 @@ import (
 	"strings"
 )
 
+// Lists reports whether the value of a section's key is a list. The value of a key that it does not know is left as it
+// is: a comma may be part of it.
+type Lists func(section string, key *Key) bool
+
 // Format returns a policy in its canonical layout: the version line first, one blank line before each section and
 // nowhere two, section names in lower case, `key: value` with one space, lists joined by a comma and a space, the lines
 // of a block indented by two spaces and their keys quoted, `deny_if.path operator value` without a colon, LF line ends,
@@ -19,23 +23,23 @@ import (
 // What is in canonical layout already is returned as it is, with its signature. Otherwise the signature block is left
 // out, because it is about other bytes. A text with errors is not formatted: Format returns nil and all that there is
 // to say about it, as Parse does. Formatting twice is the same as once.
-func Format(src *Source) ([]byte, Diagnostics) {
+func Format(src *Source, isList Lists) ([]byte, Diagnostics) {
 	file, found := Parse(src)
 	if found.HasErrors() {
 		return nil, found
 	}
-	body := file.layOut()
+	body := file.layOut(isList)
 	if bytes.Equal(body, file.Framed.Body) {
 		return src.Text, found
 	}
-	if wrong := checkFormatted(file, NewSource(src.Name, body)); wrong.HasErrors() {
+	if wrong := checkFormatted(file, NewSource(src.Name, body), isList); wrong.HasErrors() {
 		return nil, wrong
 	}
 	return body, found
 }
 
 // checkFormatted holds a layout to what it must not change, and to the bounds, which spaces and quotes might break.
-func checkFormatted(file *File, formatted *Source) Diagnostics {
+func checkFormatted(file *File, formatted *Source, isList Lists) Diagnostics {
 	again, found := Parse(formatted)
 	for _, d := range found {
 		if d.Severity == Error {
@@ -43,7 +47,7 @@ func checkFormatted(file *File, formatted *Source) Diagnostics {
 				WithHint("shorten the policy, or leave it as it is")}
 		}
 	}
-	if meaning(file) != meaning(again) {
+	if meaning(file, isList) != meaning(again, isList) {
 		return Diagnostics{At(CodeUnexpected, Span{}, "the canonical layout would not mean the same, which is a defect of this program")}
 	}
 	return nil
@@ -51,7 +55,7 @@ func checkFormatted(file *File, formatted *Source) Diagnostics {
 
 // meaning returns all that a text without errors says, comments included, without its layout. It reads the tree, and
 // shares nothing with the layout but the knowledge which keys are lists.
-func meaning(f *File) string {
+func meaning(f *File, isList Lists) string {
 	said := map[int]string{} // by where it starts
 	for _, comment := range f.Comments {
 		said[comment.Span.Start] = fmt.Sprintf("%q", trimLines(comment.Text))

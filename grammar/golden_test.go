@@ -124,7 +124,7 @@ func goldenSplit(src *Source) string {
 }
 
 func goldenFormat(src *Source, quoted bool) string {
-	formatted, found := Format(src)
+	formatted, found := Format(src, testLists)
 	switch {
 	case formatted == nil:
 		var b strings.Builder

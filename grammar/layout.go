@@ -25,8 +25,8 @@ const (
 )
 
 // layOut writes the pieces in order, with the blank lines and the indentation that belong between them.
-func (f *File) layOut() []byte {
-	pieces := f.pieces()
+func (f *File) layOut(isList Lists) []byte {
+	pieces := f.pieces(isList)
 	blank, indented := blanks(pieces, f.Framed.Body), indents(pieces)
 	var out bytes.Buffer
 	for i, p := range pieces {
@@ -73,13 +73,13 @@ func blanks(pieces []piece, body []byte) []bool {
 }
 
 // pieces returns what the file consists of, in its order.
-func (f *File) pieces() []piece {
+func (f *File) pieces(isList Lists) []piece {
 	var pieces []piece
 	add := func(kind pieceKind, span Span, text string) { pieces = append(pieces, piece{span, kind, text}) }
 	entries := func(section string, entries []*Entry) {
 		for _, entry := range entries {
 			if entry.Value != nil {
-				add(pieceEntry, entry.Span, layOutEntry(section, entry))
+				add(pieceEntry, entry.Span, layOutEntry(entry, isList(section, entry.Key)))
 				continue
 			}
 			add(pieceBlockKey, entry.Key.Span, entry.Key.String()+":")
@@ -100,12 +100,12 @@ func (f *File) pieces() []piece {
 	return pieces
 }
 
-func layOutEntry(section string, entry *Entry) string {
+func layOutEntry(entry *Entry, isList bool) string {
 	key, value := entry.Key.String(), entry.Value.Raw
 	switch {
 	case entry.Key.Segments[0].Text == denyIf && !strings.HasPrefix(value, ":"):
 		return key + " " + value
-	case isList(section, entry.Key):
+	case isList:
 		value = joinItems(entry.Value)
 	}
 	return key + ": " + value

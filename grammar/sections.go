@@ -24,49 +24,11 @@ func isSection(name string) bool { return slices.Contains(sectionNames, name) }
 func accumulates(section string, key *Key) bool {
 	switch first := key.Segments[0].Text; section {
 	case "evm":
-		return isTokenKey(key, "addresses")
+		return len(key.Segments) == 3 && first == "token" && key.Segments[2].Text == "addresses" && key.Scope == nil && len(key.Words) == 0
 	case "custom":
 		return first == allowOnly || first == denyIf || key.String() == "deny_string"
 	}
 	return false
-}
-
-// isTokenKey reports whether a key is `token.<SYM>.` and that name.
-func isTokenKey(key *Key, name string) bool {
-	return len(key.Segments) == 3 && key.Segments[0].Text == "token" && key.Segments[2].Text == name && key.Scope == nil && len(key.Words) == 0
-}
-
-// isList reports whether the value of a key is a list. It knows the lists rather than the texts, so that the value of
-// a key that it does not know is left as it is: a comma may be part of it.
-func isList(section string, key *Key) bool {
-	switch name := key.Name(); {
-	case section == "custom" && key.Segments[0].Text == allowOnly:
-		return true
-	case key.Scope != nil || len(key.Words) > 0:
-		return false
-	default:
-		return name == "require_approval" || section == "evm" && (accumulates(section, key) || isTokenKey(key, "methods")) ||
-			slices.Contains(listKeys[section], name)
-	}
-}
-
-// listKeys are the keys that are lists by section, but for those that isList itself knows. The compiler's table of
-// keys has their types; a test of the command holds the two together.
-var listKeys = map[string][]string{
-	"evm": {"allowed_chains", "allowed_actions"},
-	"tool_calls": {"allowed", "bash.blocked_commands", "web_fetch.blocked_domains", "file_write.blocked_paths",
-		"bash.require_approval", "bash.allowed_commands", "file_write.allowed_paths", "file_read.blocked_paths", "file_read.allowed_paths",
-		"email.allowed_recipients", "email.blocked_recipients", "email.approval_exempt_recipients",
-		"http.allowed_methods", "http.blocked_methods", "http.allowed_hosts"},
-	"mcp": {"allowed_servers", "allowed_tools", "blocked_tools", "response.web_fetch_tools", "response.http_tools",
-		"response.block_classes", "response.redact_classes", "response.scanner.classes", "response.observe_classes"},
-	"repository": {"roots", "git_providers"},
-	"filesystem": {"actions", "write_roots", "read_roots", "allowed_effects", "blocked_paths",
-		"protected_file_classes", "protected_effects"},
-	"git": {"actions", "filesystem_actions", "providers", "allowed_remote_schemes", "allowed_operations",
-		"blocked_operations", "protected_refs"},
-	"deployment": {"keys"},
-	"database":   {"actions", "protected_environments", "allowed_operations", "allowed_resources", "routine_catalog"},
 }
 
 // shown returns text for use in a message, between backquotes and not too long.

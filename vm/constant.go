@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"bailiff/vm/amount"
+	"bailiff/vm/match"
 )
 
 // constantKind says what a constant is. The numbers are part of the encoding.
@@ -64,7 +65,7 @@ type constant struct {
 	search        *searcher      // contains, scan
 	paths         *pathSet       // path
 	prog          *syntax.Prog   // of a pattern, from validating it to building it
-	dfa           *dfa           // match
+	dfa           *match.DFA     // match
 	re            *regexp.Regexp // match, where the pattern is too large for a dfa
 	steps         int            // of the compiled pattern
 	patternMemory int            // bytes of dfa or re
@@ -267,8 +268,8 @@ func (c *constant) buildPattern() error {
 	if err != nil {
 		return err
 	}
-	if c.steps, c.dfa = len(prog.Inst), newDFA(prog, c.whole); c.dfa != nil {
-		c.patternMemory = c.dfa.memory()
+	if c.steps, c.dfa = len(prog.Inst), match.NewDFA(prog, c.whole); c.dfa != nil {
+		c.patternMemory = c.dfa.Memory()
 		return nil
 	}
 	c.patternMemory = regexpMemory(prog, c.text, c.whole || prog.StartCond()&syntax.EmptyBeginText != 0)
@@ -287,7 +288,7 @@ func wholePattern(text string, whole bool) string {
 // match reports whether the pattern matches.
 func (c *constant) match(text string) bool {
 	if c.dfa != nil {
-		return c.dfa.match(text)
+		return c.dfa.Match(text)
 	}
 	return c.re.MatchString(text)
 }

@@ -59,7 +59,7 @@ func TestPatterns(t *testing.T) {
 				return fmt.Sprintf("%q and %q: %v", naive, text, c.match(text))
 			}
 			if c.dfa != nil {
-				if c.dfa.match(text) {
+				if c.dfa.Match(text) {
 					held++
 				}
 				answered++
@@ -86,7 +86,7 @@ func FuzzPattern(f *testing.F) {
 		if c.validate() != nil || c.buildPattern() != nil || c.dfa == nil {
 			return
 		}
-		if got := c.dfa.match(text); got != regexp.MustCompile(wholePattern(pattern, whole)).MatchString(text) {
+		if got := c.dfa.Match(text); got != regexp.MustCompile(wholePattern(pattern, whole)).MatchString(text) {
 			t.Errorf("%q (whole %v) and %q: %v", pattern, whole, text, got)
 		}
 	})

@@ -7,6 +7,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"unsafe"
+
+	"bailiff/vm/match"
 )
 
 // Memory returns about how many bytes the program keeps live, regular expressions and their runes, automata and routes
@@ -16,24 +18,15 @@ func (p *Program) Memory() int { return p.memory }
 
 // The overheads that sizes of types do not show.
 const (
-	mapEntry  = 48      // of a map from names to numbers, beside the name
-	allocated = 16      // of what has an allocation of its own, by rounding up to a size class
+	mapEntry  = 48 // of a map from names to numbers, beside the name
+	allocated = match.Allocated
 	usualHead = 2 << 10 // of a program without anything in it
 )
 
-// sliceBytes returns the bytes of a slice's elements.
-func sliceBytes[T any](s []T) int {
-	if cap(s) == 0 {
-		return 0
-	}
-	var element T
-	return cap(s)*int(unsafe.Sizeof(element)) + allocated
-}
-
 // findMemory works Memory out. Constants have noted their own when they were built.
 func (p *Program) findMemory() {
-	bytes := usualHead + sliceBytes(p.fields) + sliceBytes(p.rules) + sliceBytes(p.constants) + sliceBytes(p.tables) +
-		sliceBytes(p.counters) + sliceBytes(p.tokens) + sliceBytes(p.code) + sliceBytes(p.debug) + sliceBytes(p.canonical)
+	bytes := usualHead + match.SliceBytes(p.fields) + match.SliceBytes(p.rules) + match.SliceBytes(p.constants) + match.SliceBytes(p.tables) +
+		match.SliceBytes(p.counters) + match.SliceBytes(p.tokens) + match.SliceBytes(p.code) + match.SliceBytes(p.debug) + match.SliceBytes(p.canonical)
 	for _, name := range p.fields {
 		bytes += len(name) + allocated + mapEntry
 	}
@@ -53,9 +46,9 @@ func (p *Program) findMemory() {
 	}
 	for i := range p.tokens {
 		t := &p.tokens[i]
-		bytes += len(t.Symbol) + allocated + sliceBytes(t.Pins) + len(t.Pins)*(addressLength+2*allocated)
+		bytes += len(t.Symbol) + allocated + match.SliceBytes(t.Pins) + len(t.Pins)*(addressLength+2*allocated)
 	}
-	bytes += sliceBytes(p.lists) + sliceBytes(p.listed)
+	bytes += match.SliceBytes(p.lists) + match.SliceBytes(p.listed)
 	for i := range p.lists {
 		bytes += p.lists[i].memory()
 	}
@@ -120,19 +113,19 @@ func (p *Program) within(bytes int) error {
 
 // memory returns the bytes of a constant beside its struct.
 func (c *constant) memory() int {
-	bytes := sliceBytes(c.entries) + len(c.text) + sliceBytes(c.set) + sliceBytes(c.firsts) + sliceBytes(c.globs)
+	bytes := match.SliceBytes(c.entries) + len(c.text) + match.SliceBytes(c.set) + match.SliceBytes(c.firsts) + match.SliceBytes(c.globs)
 	for i := range c.entries {
 		bytes += len(c.entries[i].Text) + allocated
 	}
 	for i := range c.set {
-		bytes += sliceBytes(c.set[i].folded)
+		bytes += match.SliceBytes(c.set[i].folded)
 	}
 	for i := range c.globs {
-		bytes += sliceBytes(c.globs[i].middle)
+		bytes += match.SliceBytes(c.globs[i].middle)
 	}
 	for _, l := range []*lookup{c.equals, c.heads, c.tails} {
 		if l != nil {
-			bytes += int(unsafe.Sizeof(*l)) + sliceBytes(l.buckets) + sliceBytes(l.next) + sliceBytes(l.lengths)
+			bytes += int(unsafe.Sizeof(*l)) + match.SliceBytes(l.buckets) + match.SliceBytes(l.next) + match.SliceBytes(l.lengths)
 		}
 	}
 	return bytes + c.search.memory() + c.paths.memory() + c.patternMemory
@@ -140,7 +133,7 @@ func (c *constant) memory() int {
 
 // memory returns the bytes of a list's words.
 func (l *WordList) memory() int {
-	bytes := sliceBytes(l.Texts) + sliceBytes(l.Forms)
+	bytes := match.SliceBytes(l.Texts) + match.SliceBytes(l.Forms)
 	for i, text := range l.Texts {
 		bytes += len(text) + allocated
 		if !l.Allows && l.Forms[i] != text {
@@ -157,7 +150,7 @@ func (s *searcher) memory() int {
 	}
 	bytes := int(unsafe.Sizeof(*s)) + s.pairs.memory() + s.exact.size() + s.folded.size()
 	if l := s.landmarks; l != nil {
-		bytes += int(unsafe.Sizeof(*l)) + sliceBytes(l.bytes) + sliceBytes(l.having) + sliceBytes(l.at)
+		bytes += int(unsafe.Sizeof(*l)) + match.SliceBytes(l.bytes) + match.SliceBytes(l.having) + match.SliceBytes(l.at)
 	}
 	return bytes
 }
@@ -167,7 +160,7 @@ func (p *pairs) memory() int {
 	if p == nil {
 		return 0
 	}
-	return int(unsafe.Sizeof(*p)) + sliceBytes(p.at)
+	return int(unsafe.Sizeof(*p)) + match.SliceBytes(p.at)
 }
 
 // size returns all bytes of an automaton, of which [automaton.memory] counts those that grow.
@@ -175,7 +168,7 @@ func (a *automaton) size() int {
 	if a == nil {
 		return 0
 	}
-	return int(unsafe.Sizeof(*a)) + sliceBytes(a.rows) + sliceBytes(a.ending) + sliceBytes(a.suffix) + sliceBytes(a.same)
+	return int(unsafe.Sizeof(*a)) + match.SliceBytes(a.rows) + match.SliceBytes(a.ending) + match.SliceBytes(a.suffix) + match.SliceBytes(a.same)
 }
 
 // memory returns the bytes of a set of paths.
@@ -183,16 +176,16 @@ func (s *pathSet) memory() int {
 	if s == nil {
 		return 0
 	}
-	bytes := int(unsafe.Sizeof(*s)) + sliceBytes(s.anchored.patterns) + sliceBytes(s.floating.patterns) + sliceBytes(s.starred)
+	bytes := int(unsafe.Sizeof(*s)) + match.SliceBytes(s.anchored.patterns) + match.SliceBytes(s.floating.patterns) + match.SliceBytes(s.starred)
 	for i := range s.starred {
-		bytes += sliceBytes(s.starred[i].texts)
+		bytes += match.SliceBytes(s.starred[i].texts)
 	}
 	return bytes
 }
 
 // memory returns the bytes of a switch's table.
 func (t *table) memory() int {
-	bytes := sliceBytes(t.cases) + sliceBytes(t.outer) + sliceBytes(t.exact)
+	bytes := match.SliceBytes(t.cases) + match.SliceBytes(t.outer) + match.SliceBytes(t.exact)
 	for i := range t.cases {
 		bytes += len(t.cases[i].text) + allocated
 	}
@@ -201,7 +194,7 @@ func (t *table) memory() int {
 
 // memory returns the bytes of all routes. They share what they can: steps, and the guards in front of tests.
 func (a *actions) memory() int {
-	bytes := a.cases.memory() + sliceBytes(a.routes) + a.any.memory(nil, map[*guard]bool{})
+	bytes := a.cases.memory() + match.SliceBytes(a.routes) + a.any.memory(nil, map[*guard]bool{})
 	guards := map[*guard]bool{}
 	for i := range a.routes {
 		bytes += a.routes[i].memory(a.any.steps, guards)
@@ -211,15 +204,15 @@ func (a *actions) memory() int {
 
 // memory returns the bytes of a route, without those of steps that it shares and of guards that are counted already.
 func (r *route) memory(shared []step, counted map[*guard]bool) int {
-	bytes := sliceBytes(r.reads)
+	bytes := match.SliceBytes(r.reads)
 	if len(shared) > 0 && &r.steps[0] == &shared[0] {
 		return bytes
 	}
-	bytes += sliceBytes(r.steps)
+	bytes += match.SliceBytes(r.steps)
 	for i := range r.steps {
 		s := &r.steps[i]
 		if t := s.table; t != nil {
-			bytes += int(unsafe.Sizeof(*t)) + sliceBytes(t.cases)
+			bytes += int(unsafe.Sizeof(*t)) + match.SliceBytes(t.cases)
 		}
 		if s.aside != nil {
 			bytes += int(unsafe.Sizeof(*s))
@@ -243,7 +236,7 @@ const (
 // from the start of the text only, the one-pass form as well.
 func regexpMemory(prog *syntax.Prog, text string, anchored bool) int {
 	const object = 256
-	bytes := object + 2*len(text) + sliceBytes(prog.Inst)
+	bytes := object + 2*len(text) + match.SliceBytes(prog.Inst)
 	seen := map[*rune]bool{}
 	for i := range prog.Inst {
 		runes := prog.Inst[i].Rune

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"bailiff/compiler"
 	"bailiff/fuzz/differential"
 	"bailiff/fuzz/gen"
 	"bailiff/grammar"
@@ -32,7 +33,7 @@ func NewHouse() *House {
 		},
 		Hash:     hasher(intent.Options{}),
 		BaseHash: hasher(intent.Options{IntegerAmountsBase: true}),
-		Format:   grammar.Format,
+		Format:   compiler.Format,
 		Decode:   vm.Decode,
 	}
 }

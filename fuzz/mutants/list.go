@@ -6,39 +6,46 @@ import "slices"
 var All = slices.Concat(evm, order, custom, tools, mcp, limits, controls, files, git, database, readings, money, places)
 
 const (
-	fileEmit     = "compiler/emit.go"
-	fileEVM      = "compiler/emit_evm.go"
-	fileCustom   = "compiler/emit_custom.go"
-	fileTools    = "compiler/emit_tools.go"
-	fileWeb      = "compiler/emit_web.go"
-	fileMCP      = "compiler/emit_mcp.go"
-	fileLimits   = "compiler/emit_limits.go"
-	fileControls = "compiler/emit_controls.go"
-	fileFiles    = "compiler/emit_profiles_files.go"
-	fileGit      = "compiler/emit_profiles_git.go"
-	fileDatabase = "compiler/emit_profiles_database.go"
-	fileProfiles = "compiler/emit_profiles.go"
+	fileEmit       = "compiler/emit.go"
+	fileEVM        = "compiler/evm.go"
+	fileToken      = "compiler/token.go"
+	fileCallData   = "compiler/calldata.go"
+	fileCustom     = "compiler/custom.go"
+	fileDenial     = "compiler/denial.go"
+	fileAllowance  = "compiler/allowance.go"
+	fileTools      = "compiler/tools.go"
+	fileWeb        = "compiler/web.go"
+	fileEmail      = "compiler/email.go"
+	fileMCP        = "compiler/mcp.go"
+	fileLimits     = "compiler/limits.go"
+	fileCap        = "compiler/cap.go"
+	fileControls   = "compiler/controls.go"
+	fileRepository = "compiler/repository.go"
+	fileFilesystem = "compiler/filesystem.go"
+	fileGit        = "compiler/git.go"
+	fileDatabase   = "compiler/database.go"
+	fileProfiles   = "compiler/profile.go"
 )
 
 var evm = []Mutant{
 	{"the native maximum denies what equals it", fileEVM,
 		"e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit", "e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(limit"},
-	{"a token's maximum denies what equals it", fileEVM,
+	{"a token's maximum denies what equals it", fileToken,
 		"e.Compare(vm.OpGreater, vm.Unless, register", "e.Compare(vm.OpAtLeast, vm.Unless, register"},
 	{"the native threshold holds only what is above it", fileEVM,
 		"e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus", "e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(p.Consensus"},
-	{"a token's threshold holds only what is above it", fileEVM,
+	{"a token's threshold holds only what is above it", fileToken,
 		"e.Compare(vm.OpAtLeast, vm.Unless, register", "e.Compare(vm.OpGreater, vm.Unless, register"},
-	{"token amounts are read with one decimal too many", fileEVM,
+	{"token amounts are read with one decimal too many", fileToken,
 		"decimals := uint8(token.Decimals.N)", "decimals := uint8(token.Decimals.N) + 1"},
 	{"native consensus is dropped", fileEVM, "\te.consensus(done)\n", ""},
-	{"a token with addresses may have any target", fileEVM,
+	{"a token with addresses may have any target", fileToken,
 		"\t\te.Test(vm.OpIn, vm.If, e.Field(slotTargetToken), e.exactly(strings.ToLower(token.Symbol)), judge)\n", "\t\te.Jump(judge)\n"},
-	{"a token without addresses may have the target of another", fileEVM,
+	{"a token without addresses may have the target of another", fileToken,
 		"\t\te.Kind(vm.If, e.Field(slotTargetToken), absent, judge)\n", "\t\te.Jump(judge)\n"},
 	{"an amount is required from 2.0 on", fileEVM, "e.policy.Version.AtLeast(2, 1)", "e.policy.Version.AtLeast(2, 0)"},
 	{"declared call data is not judged", fileEVM, "\te.callData()\n", ""},
-	{"an unbounded approval may be one short", fileEVM, "457584007913129639935\"", "457584007913129639934\""},
+	{"an unbounded approval may be one short", fileCallData, "457584007913129639935\"", "457584007913129639934\""},
 }
 
 var order = []Mutant{
@@ -52,23 +59,23 @@ var order = []Mutant{
 }
 
 var custom = []Mutant{
-	{"one listed element of an array is enough for allow_only", fileCustom, "e.Test(op, vm.If|vm.Every,", "e.Test(op, vm.If,"},
+	{"one listed element of an array is enough for allow_only", fileAllowance, "e.Test(op, vm.If|vm.Every,", "e.Test(op, vm.If,"},
 	{"not_equals is content with one equal element", fileCustom, "e.Test(vm.OpIn, vm.If|vm.Every, normal,", "e.Test(vm.OpIn, vm.If, normal,"},
-	{"the scope of allow_only is forgotten", fileCustom, "\te.scope(rule.Scope, next)\n", ""},
-	{"the scope looks at the action as it was sent", fileCustom,
+	{"the scope of allow_only is forgotten", fileAllowance, "\te.scope(rule.Scope, next)\n", ""},
+	{"the scope looks at the action as it was sent", fileAllowance,
 		"switch action := e.Field(slotLowerAction); {", "switch action := e.Field(slotAction); {"},
-	{"attested counts from everybody", fileCustom, "if rule.Attested {", "if rule.Attested && rule.Path == \"\" {"},
-	{"a pattern of allow_only need not match the whole value", fileCustom,
+	{"attested counts from everybody", fileAllowance, "if rule.Attested {", "if rule.Attested && rule.Path == \"\" {"},
+	{"a pattern of allow_only need not match the whole value", fileAllowance,
 		"e.Pattern(machinePattern(texts, as), true)", "e.Pattern(machinePattern(texts, form), false)"},
 	{"starts_with and ends_with are swapped", fileCustom,
 		"StartsWith: vm.OpStarts, EndsWith: vm.OpEnds", "StartsWith: vm.OpEnds, EndsWith: vm.OpStarts"},
-	{"the first denial is dropped", fileCustom,
+	{"the first denial is dropped", fileDenial,
 		"\tfor i := range e.denials() {\n\t\td := &e.denials()[i]\n", "\tfor i := range e.denials() {\n\t\td := &e.denials()[i]\n\t\tif i == 0 && len(e.denials()) > 1 && !d.isString() {\n\t\t\tcontinue\n\t\t}\n"},
 }
 
 var tools = []Mutant{
 	{"commands are only looked at as they were sent", fileTools, "key: keyCommands, slot: slotCommand,", "key: keyCommands, slot: \"command\","},
-	{"a blocked domain does not cover its subdomains", fileTools,
+	{"a blocked domain does not cover its subdomains", fileWeb,
 		"[]setTest{{vm.OpHost, e.Hosts(texts...)}}", "[]setTest{{vm.OpIn, e.exactly(texts...)}}"},
 	{"a missing subject passes its list", fileTools,
 		"\te.Kind(vm.Unless, slot, absent, present)\n\te.deny(list.key.Rule, list.key.Code, list.missing, value, done)\n", "\te.Kind(vm.If, slot, absent, done)\n\te.Jump(present)\n"},
@@ -76,7 +83,7 @@ var tools = []Mutant{
 	{"blocked methods are dropped", fileWeb, "if h.BlockedMethods != nil {", "if h.BlockedMethods != nil && h.AllowedMethods != nil {"},
 	{"a method rule need not match the whole query", fileWeb, "e.Pattern(pattern, true), next)", "e.Pattern(pattern, false), next)"},
 	{"a wildcard host covers its own domain", fileWeb, `strings.CutPrefix(host, "*")`, `strings.CutPrefix(host, "*.")`},
-	{"one allowed recipient is enough", fileWeb, "e.Test(vm.OpGlob, vm.If|vm.Every, recipients,", "e.Test(vm.OpGlob, vm.If, recipients,"},
+	{"one allowed recipient is enough", fileEmail, "e.Test(vm.OpGlob, vm.If|vm.Every, recipients,", "e.Test(vm.OpGlob, vm.If, recipients,"},
 }
 
 var mcp = []Mutant{
@@ -89,28 +96,28 @@ var mcp = []Mutant{
 
 var limits = []Mutant{
 	{"a limit by task lets pass what names no task", fileLimits, "e.deny(rule, errcode.TaskIDRequired, message, e.value(slotTaskID), next)", "e.Jump(next)"},
-	{"calls of an hour are counted by the day", fileLimits, "counterOf(keyPerHour, vm.Hour,", "counterOf(keyPerHour, vm.Day,"},
+	{"calls of an hour are counted by the day", fileLimits, "counterOf(keyPerHour, \"tool calls\", vm.Hour,", "counterOf(keyPerHour, \"tool calls\", vm.Day,"},
 	{"amounts of tokens count as native ones", fileLimits, "\te.Kind(vm.Unless, e.Field(slotLowerToken), absent, next)\n\tif", "\tif"},
 	{"soft limits are enforced under 1.x", fileLimits, "if s == nil || !e.policy.Version.AtLeast(2, 0) {", "if s == nil {"},
-	{"caps do not count by group", fileLimits, "if one.Group != nil {\n\t\te.byGroup", "if one.Group != nil && c.Window == vm.Task {\n\t\te.byGroup"},
+	{"caps do not count by group", fileCap, "if one.Group != nil {\n\t\te.byGroup", "if one.Group != nil && c.Window == vm.Task {\n\t\te.byGroup"},
 	{"what a task used is added up", fileLimits, "c.Op, c.Amount = vm.Max, e.Field(slot)", "c.Op, c.Amount = vm.Sum, e.Field(slot)"},
 	{"a task that reports no usage passes", fileLimits, "e.deny(key.Rule, errcode.ModelUsage, unknown, e.value(slotUsage), next)", "e.Jump(next)"},
 }
 
 var controls = []Mutant{
 	{"require_shim asks for an agent", fileControls, `e.exactly("shim")`, `e.exactly("agent")`},
-	{"approvals of mcp go by action", fileControls, "case c.section == \"mcp\":", "case c.section == \"no such section\":"},
-	{"email.require_approval holds every tool", fileControls,
+	{"approvals of mcp go by action", fileControls, "case c.Section == mcp:", "case c.Section == nil:"},
+	{"email.require_approval holds every tool", fileEmail,
 		"e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(emailAction), next)", "e.Test(vm.OpStarts, vm.Unless, e.Field(slotLowerAction), e.exactly(\"e\", \"d\", \"f\"), next)"},
 }
 
 var files = []Mutant{
-	{"roots cover what only begins like them", fileFiles, `strings.TrimSuffix(root, "/") + "/" }`, `strings.TrimSuffix(root, "/") }`},
-	{"a directory that holds a root may go", fileFiles, "e.Field(slotWritten), e.exactly(holders(whole)...)", "e.Field(slotWritten), e.exactly(whole...)"},
-	{"one allowed effect is enough", fileFiles,
+	{"roots cover what only begins like them", fileFilesystem, `strings.TrimSuffix(root, "/") + "/" }`, `strings.TrimSuffix(root, "/") }`},
+	{"a directory that holds a root may go", fileRepository, "e.Field(slotWritten), e.exactly(holders(whole)...)", "e.Field(slotWritten), e.exactly(whole...)"},
+	{"one allowed effect is enough", fileFilesystem,
 		"e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotEffects)", "e.Test(vm.OpIn, vm.If, e.Field(slotEffects)"},
-	{"reads are judged as if they were writes", fileFiles, "e.inside(keyReadRoots, f.ReadRoots, slotRead,", "e.inside(keyReadRoots, f.ReadRoots, slotWritten,"},
-	{"so many files are one too many", fileFiles, "e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(amount", "e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(amount"},
+	{"reads are judged as if they were writes", fileFilesystem, "e.inside(keyReadRoots, f.ReadRoots, slotRead,", "e.inside(keyReadRoots, f.ReadRoots, slotWritten,"},
+	{"so many files are one too many", fileFilesystem, "e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(amount", "e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(amount"},
 	{".git is protected in lower case alone", "vm/form/fspath/git.go", "name := trimName(fold(segment))", "name := trimName(segment)"},
 	{"a limit of effects is not by task", fileProfiles, "Window:    vm.Task,", "Window:    vm.Day,"},
 }
@@ -127,5 +134,5 @@ var database = []Mutant{
 		"e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBOperations), e.exactly(resource.Select), next)", "e.Test(vm.OpIn, vm.If, e.Field(slotDBOperations), e.exactly(resource.Select), next)"},
 	{"any credential may select", fileDatabase, "if isOn(d.ReadOnlyForSelect) {", "if isOn(d.ReadOnlyForSelect) && d.Routines != nil {"},
 	{"one listed resource is enough", fileDatabase,
-		"e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(slotDBResources)", "e.Test(vm.OpGlob, vm.If, e.Field(slotDBResources)"},
+		"vm.OpGlob, vm.If|vm.Every, slotDBResources", "vm.OpGlob, vm.If, slotDBResources"},
 }

@@ -309,7 +309,7 @@ func TestExamplesCanary(t *testing.T) {
 // TestRightExamplesAreCanonical holds the examples that teach the text layer to the layout that fmt gives.
 func TestRightExamplesAreCanonical(t *testing.T) {
 	for _, info := range grammar.Codes() {
-		formatted, _ := grammar.Format(grammar.NewSource("right", []byte(info.Right)))
+		formatted, _ := compiler.Format(grammar.NewSource("right", []byte(info.Right)))
 		if info.Right != "" && !bytes.Equal(formatted, []byte(info.Right)) {
 			t.Errorf("%s: the right example is not laid out as fmt would", info.Code)
 		}

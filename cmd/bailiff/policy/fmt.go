@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"bailiff/cmd/bailiff/cli"
+	"bailiff/compiler"
 	"bailiff/grammar"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -41,7 +42,7 @@ func (c *fmtCommand) format(std cli.Streams, signer *resigner, name string) erro
 	if err != nil {
 		return err
 	}
-	formatted, found := grammar.Format(src)
+	formatted, found := compiler.Format(src)
 	if formatted == nil {
 		return Printed(std, src, found)
 	}

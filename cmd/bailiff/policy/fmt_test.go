@@ -9,7 +9,7 @@ import (
 	"bailiff/grammar"
 )
 
-// TestFormatKnowsLists holds the formatter's knowledge of lists to the compiler's table of keys: it spaces the items of
+// TestFormatKnowsLists formats a line of every key: the formatter spaces the items of
 // every list, and leaves every other value as it is written.
 func TestFormatKnowsLists(t *testing.T) {
 	lists, others := 0, 0
@@ -29,7 +29,7 @@ func TestFormatKnowsLists(t *testing.T) {
 			separator = " "
 		}
 		head := "version: 2.3.0\n\n## " + key.Section + "\n" + name + separator
-		formatted, found := grammar.Format(grammar.NewSource(key.Name, []byte(head+"a,b\n")))
+		formatted, found := compiler.Format(grammar.NewSource(key.Name, []byte(head+"a,b\n")))
 		if string(formatted) != head+want+"\n" {
 			t.Errorf("%s of %s, a %s, is formatted as %q, %v", name, key.Section, key.Type, formatted, found)
 		}
@@ -52,7 +52,7 @@ func TestFormatKeepsTheProgram(t *testing.T) {
 	compared := 0
 	for _, text := range texts {
 		src := grammar.NewSource("policy", text)
-		formatted, _ := grammar.Format(src)
+		formatted, _ := compiler.Format(src)
 		before, _ := compiler.Compile(src)
 		if formatted == nil || before.Program == nil {
 			continue
@@ -67,7 +67,7 @@ func TestFormatKeepsTheProgram(t *testing.T) {
 		t.Errorf("only %d policies were compared", compared)
 	}
 	example := exampleOf(t)
-	if formatted, _ := grammar.Format(grammar.NewSource("example", example)); !bytes.Equal(formatted, example) {
+	if formatted, _ := compiler.Format(grammar.NewSource("example", example)); !bytes.Equal(formatted, example) {
 		t.Error("the example policy is not in canonical layout")
 	}
 }

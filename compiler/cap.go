@@ -1,0 +1,222 @@
+package compiler
+
+import (
+	"slices"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/vm"
+	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
+)
+
+// Cap is what the keys `cap.<name>.…` say of one cap.
+type Cap struct {
+	Name   string
+	Span   grammar.Span // of its first line
+	Count  *Count       // either this
+	SumUSD *Limit       // or that, with 18 decimals
+	Window *Text        // day, hour or task
+	Action *Text        // an action pattern in lower case
+	Group  *Text        // a path without `intent.`; nil for one group
+	Amount *Text        // a path below metadata or arguments; only with SumUSD
+}
+
+// capWindows are the windows of caps.
+var capWindows = []string{"day", "hour", "task"}
+
+// foreignCaps are names that no cap may have: those of other limits, and what has a meaning of its own in the objects of
+// some languages.
+var foreignCaps = []string{"__proto__", "constructor", "prototype", "daily_tool_calls", "daily_evm_limit_eth"}
+
+// cap returns the cap that a key names, a new one where it has no line yet, or nil after reporting.
+func (c *checker) cap(entry *grammar.Entry) *Cap {
+	name := entry.Key.Segments[1]
+	if one := c.caps[name.Text]; one != nil {
+		return one
+	}
+	if strings.Trim(name.Text, nameLetters) != "" || len(name.Text) > maxSymbolBytes || slices.Contains(foreignCaps, name.Text) {
+		c.add(grammar.At(CodeCapName, name.Span, "`%s` can't be the name of a cap", shorten(name.Text)).
+			WithHint("use up to %d letters, digits, `_` and `-`, and no name that is taken", maxSymbolBytes))
+		return nil
+	}
+	one := &Cap{Name: name.Text, Span: entry.Span}
+	c.caps[name.Text] = one
+	c.policy.SoftLimits.Caps = append(c.policy.SoftLimits.Caps, one)
+	return one
+}
+
+// fieldPath reads a value that is the path of a field, without `intent.` in front, or returns nil after reporting.
+func (c *checker) fieldPath(entry *grammar.Entry) *Text {
+	value := entry.Value
+	start := value.Span.Start
+	if value.Quoted {
+		start++
+	}
+	var segments []grammar.Segment
+	for name := range strings.SplitSeq(value.Text, ".") {
+		if name == "" || strings.Trim(name, nameLetters+"@$/+") != "" {
+			c.add(grammar.At(CodeFieldPath, value.Span, "`%s` is no path of a field", shorten(value.Text)).
+				WithHint("write names with dots between, such as `metadata.customer`"))
+			return nil
+		}
+		segments = append(segments, grammar.Segment{Text: name, Span: grammar.Span{Start: start, End: start + len(name)}})
+		start += len(name) + len(".")
+	}
+	path, ok := c.path(segments)
+	if !ok {
+		return nil
+	}
+	return &Text{entry.Span, Item{path, value.Span}}
+}
+
+// belowMembers reports a path that is not below metadata or arguments.
+func (c *checker) belowMembers(path *Text) bool {
+	if strings.Contains(path.Text, ".") { // only what has members has a dot
+		return true
+	}
+	c.add(grammar.At(CodeCapAmount, path.Item.Span, "`%s` is no amount in USD", shorten(path.Text)).
+		WithHint("name a field of your own that holds one, such as `metadata.amount_usd`"))
+	return false
+}
+
+// finishCaps checks that each cap has what it needs, and nothing that excludes it.
+func (c *checker) finishCaps() {
+	if c.policy.SoftLimits == nil {
+		return
+	}
+	for _, one := range c.policy.SoftLimits.Caps {
+		if c.lostPart("soft_limits", one.Name) {
+			continue
+		}
+		switch {
+		case one.Count != nil && one.SumUSD != nil:
+			c.add(grammar.At(CodeCapForm, one.SumUSD.Span, "cap `%s` has `max_count` too, and is either a count or a sum", one.Name).
+				WithHint("make two caps of it"))
+		case one.Count == nil && one.SumUSD == nil:
+			c.incompleteCap(one, "max_count` or `max_sum_usd")
+		case one.Count != nil && one.Amount != nil:
+			c.add(grammar.At(CodeCapForm, one.Amount.Span, "cap `%s` counts intents, and looks at no amount", one.Name).
+				WithHint("write `max_sum_usd` in place of `max_count`, or remove `amount_field`"))
+		case one.SumUSD != nil && one.Amount == nil:
+			c.incompleteCap(one, "amount_field")
+		}
+		if one.Window == nil {
+			c.incompleteCap(one, "window")
+		}
+		if one.Action == nil {
+			c.incompleteCap(one, "action")
+		}
+	}
+	c.partial = c.partial || c.found.HasErrors()
+}
+
+func (c *checker) incompleteCap(one *Cap, key string) {
+	c.add(grammar.At(CodeCapIncomplete, one.Span, "cap `%s` has no `%s`", one.Name, key).
+		WithHint("add `cap.%s.%s: …`", one.Name, strings.SplitN(key, "`", 2)[0]))
+}
+
+// capKey returns the row of a key that says something of a cap.
+func capKey[T any](value valueType[T], field func(*Cap) **T, row Key) *Key {
+	return keyRead(value.name, func(c *checker, row *Key, entry *grammar.Entry) {
+		if one := c.cap(entry); one != nil {
+			*field(one) = value.read(c, row, entry)
+		}
+	}, row)
+}
+
+// amountPath reads a path below metadata or arguments. It returns nil after reporting.
+func (c *checker) amountPath(entry *grammar.Entry) *Text {
+	if path := c.fieldPath(entry); path != nil && c.belowMembers(path) {
+		return path
+	}
+	return nil
+}
+
+// oneActionPattern reads one action pattern, in lower case. It returns nil after reporting.
+func (c *checker) oneActionPattern(entry *grammar.Entry) *Text {
+	value := entry.Value
+	if !c.actionPattern(value.Text, value.Span) {
+		return nil
+	}
+	return &Text{entry.Span, Item{strings.ToLower(value.Text), value.Span}}
+}
+
+func (e *emitter) caps() {
+	for _, one := range e.policy.SoftLimits.Caps {
+		e.cap(one)
+	}
+}
+
+// windows are the windows of caps by name.
+var windows = map[string]vm.Window{"day": vm.Day, "hour": vm.Hour, "task": vm.Task}
+
+// cap plans the counter of one cap for the actions that it covers.
+func (e *emitter) cap(one *Cap) {
+	next := e.NewLabel()
+	key := keyCapCount
+	var limit amount.Amount
+	if one.Count != nil {
+		limit = amount.FromUint64(one.Count.N)
+		e.at(one.Count.Span)
+	} else {
+		key, limit = keyCapSum, one.SumUSD.Amount
+		e.at(one.SumUSD.Span)
+	}
+	rule := key.ruleOf(one.Name)
+	c := counterOf(key, windows[one.Window.Text], limit)
+	c.Name = one.counterName(rule)
+	e.scope(one.Action.Text, next)
+	if c.Window == vm.Task {
+		e.byTask(&c, rule, "the cap counts by task, and the intent has no task_id", next)
+	}
+	if one.Group != nil {
+		e.byGroup(&c, rule, one.Group.Text, next)
+	}
+	if one.Amount != nil {
+		e.sumOf(&c, rule, one.Amount.Text, next)
+	}
+	c.Rule = e.Rule(vm.Rule{Name: rule, Code: string(key.Code), Message: "the intents that this cap counts reach its limit"})
+	e.Reserve(e.Counter(c))
+	e.Place(next)
+}
+
+// counterName returns the name of the cap's counter: its rule, with all that makes it another counter. Limit and window
+// are no part of it: a counter goes on where they change.
+func (c *Cap) counterName(rule string) string {
+	name := rule + "[action=" + c.Action.Text
+	if c.Group != nil {
+		name += ",group_by=" + c.Group.Text
+	}
+	return name + "]"
+}
+
+// byGroup lets a counter count by the value of a field, within the task where it counts by task, and denies intents
+// whose value is no single text.
+func (e *emitter) byGroup(c *vm.Counter, rule, path string, next vm.Label) {
+	group := e.Field(slot.Canonical(path))
+	if c.Group == vm.NoSlot {
+		c.Group, c.GroupName = group, path
+	} else {
+		c.Subgroup, c.SubgroupName = group, path
+	}
+	if path == slotAction { // which every intent has
+		return
+	}
+	has := e.NewLabel()
+	e.Kind(vm.If, group, vm.Kinds(vm.String, vm.Number, vm.Bool), has)
+	e.deny(rule, errcode.AggregateField, path+" is missing or no single value, and the cap groups by it", vm.Blame{Slot: group}, next)
+	e.Place(has)
+}
+
+// sumOf lets a counter add up the amount of a field, and denies intents whose value is none.
+func (e *emitter) sumOf(c *vm.Counter, rule, path string, next vm.Label) {
+	bad, valid, value := e.NewLabel(), e.NewLabel(), e.Field(slot.Canonical(path))
+	c.Op, c.Amount, c.Decimals = vm.Sum, value, sumDecimals
+	e.Kind(vm.Unless, value, vm.Kinds(vm.String), bad)
+	e.Load(1, value, sumDecimals, valid)
+	e.Place(bad)
+	e.deny(rule, errcode.AggregateField, path+" is missing, or no decimal string, and the cap adds it up", vm.Blame{Slot: value}, next)
+	e.Place(valid)
+}

@@ -1,0 +1,106 @@
+package compiler
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"bailiff/grammar"
+	"bailiff/vm"
+	"bailiff/vm/form/email"
+	"bailiff/vm/form/httpurl"
+)
+
+// Email is what the keys `email.…` say.
+type Email struct {
+	Approval *Flag
+	Exempt   *List // patterns over mailboxes
+	Allowed  *List // patterns over mailboxes
+	Blocked  *List // patterns over mailboxes
+}
+
+// lists reports whether recipients are restricted.
+func (m *Email) lists() bool { return m.Allowed != nil || m.Blocked != nil }
+
+// span returns where a list of recipients stands: the allowed one where there is one.
+func (m *Email) span() grammar.Span {
+	if m.Allowed != nil {
+		return m.Allowed.Span
+	}
+	return m.Blocked.Span
+}
+
+// recipient reads an entry of a list of recipients. Its domain is in ASCII, as those of intents are.
+func recipient(text string) ([]string, error) {
+	pattern, err := email.Entry(text)
+	if err == nil {
+		pattern, err = asciiDomain(pattern)
+	}
+	if err == nil && strings.Count(pattern, "*") > vm.MaxStars {
+		err = fmt.Errorf("a recipient has at most %d stars: write fewer", vm.MaxStars)
+	}
+	return []string{pattern}, err
+}
+
+// asciiDomain puts the domain of a recipient's pattern into ASCII.
+func asciiDomain(pattern string) (string, error) {
+	at := strings.Index(pattern, "@") + 1
+	for strings.HasPrefix(pattern[at:], "*.") {
+		at += len("*.")
+	}
+	domain := pattern[at:]
+	if !strings.ContainsFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return pattern, nil
+	}
+	host, err := httpurl.Host(domain)
+	if err != nil {
+		return "", fmt.Errorf("recipient %q: %q is no domain: write it out, with a star only in front, as in *@*.example.com", pattern, domain)
+	}
+	return pattern[:at] + host, nil
+}
+
+// email judges recipients: whether there are any, the blocked list, the allowed list. What is no address is denied by
+// the first of the two, since a test of it never jumps.
+func (e *emitter) email(done vm.Label) {
+	m := &e.policy.ToolCalls.Email
+	recipients, present := e.Field(slotRecipients), e.NewLabel()
+	first := keyRecipients
+	e.at(m.span())
+	if m.Allowed == nil {
+		first = keyNoRecipients
+	} else {
+		e.allowing(m.Allowed)
+	}
+	e.Kind(vm.Unless, recipients, absent, present)
+	e.deny(first.Rule, keyRecipients.Code, "the policy restricts recipients, and the intent has none", e.value(slotRecipients), done)
+	e.Place(present)
+	if m.Blocked != nil {
+		next := e.NewLabel()
+		e.blocking(m.Blocked)
+		e.Test(vm.OpGlob, vm.Unless, recipients, e.Globs(vm.Mailbox, m.Blocked.texts()...), next)
+		e.deny(keyNoRecipients.Rule, keyNoRecipients.Code, "a recipient is in tool_calls.email.blocked_recipients, or no address", e.element(slotRecipients), next)
+		e.Place(next)
+	}
+	if m.Allowed != nil {
+		e.allowing(m.Allowed)
+		e.Test(vm.OpGlob, vm.If|vm.Every, recipients, e.Globs(vm.Mailbox, m.Allowed.texts()...), done)
+		e.deny(keyRecipients.Rule, keyRecipients.Code, "a recipient is not in tool_calls.email.allowed_recipients", e.element(slotRecipients), done)
+	} else {
+		e.Jump(done)
+	}
+}
+
+// emailApproval holds every e-mail but those whose recipients are all exempt.
+func (e *emitter) emailApproval() {
+	next := e.NewLabel()
+	e.at(e.policy.ToolCalls.Email.Approval.Span)
+	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(emailAction), next)
+	if exempt := e.policy.ToolCalls.Email.Exempt; exempt != nil {
+		e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(slotRecipients), e.Globs(vm.Mailbox, exempt.texts()...), next)
+	}
+	e.hold(keyEmailApproval, "a person has to decide on every e-mail")
+	e.Place(next)
+}
+
+// emailAction is the tool that sends e-mail.
+const emailAction = "email.send"

@@ -1,0 +1,349 @@
+package compiler
+
+import (
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/vm/form/command"
+)
+
+// A listForm is a way in which other formats write lists, which a policy reads as part of its items.
+type listForm struct {
+	// soft and hard are the codes of the finding: hard in a list that blocks, and in one that has errors because of it.
+	soft, hard grammar.Code
+
+	// in reports whether the form counts in the lists of a key, and find returns what is written in it.
+	in   func(*Key) bool
+	find func(*Key, *grammar.Value) (listFault, bool)
+}
+
+// A listFault is the part of a list that is written in a foreign form, and how it should be written.
+type listFault struct {
+	span         grammar.Span
+	message      string
+	hint         string // what to do; the corrected list follows it
+	replacement  string // of the span; empty where what was meant cannot be told
+	unlessQuoted bool   // quotes make it mean what it says
+}
+
+// listForms are the foreign forms in the order in which they are looked for; a part of a list is reported once.
+var listForms = []listForm{
+	{CodeCurlyQuotes, CodeCurlyQuotes, isListKey, findCurlyQuotes},
+	{CodeActionPrefix, CodeClientName, isToolKey, findClientNames},
+	{CodeChainID, CodeChainID, isChainKey, findChainIDs},
+	{CodeListBrackets, CodeListMarks, dividesMarks, findPermissions},
+	{CodeListBrackets, CodeListMarks, isEscaping, findEscapes},
+	{CodeNotDivided, CodeListQuoted, dividesQuotes, findWholeQuotes},
+	{CodeListBrackets, CodeListMarks, dividesMarks, findMarks},
+	{CodeListBrackets, CodeListMarks, dividesBraces, findBraces},
+	{CodeListBrackets, CodeListMarks, isListKey, findPatterns},
+	{CodeNegatedItem, CodeNegatedItem, isListKey, findNegations},
+	{CodeNotDivided, CodeListSeparator, dividesSigns, findDivided(splitAtSigns)},
+	{CodeNotDivided, CodeListSeparator, dividesBlanks, findDivided(splitAtBlanks)},
+	{CodeNotDivided, CodeNotDivided, dividesConjunctions, findDivided(splitAtConjunctions)},
+}
+
+func isListKey(row *Key) bool { return row.Type.isList() }
+
+// isFree reports whether the items of a list are texts of the author's, in which any character may be meant.
+func isFree(row *Key) bool { return row.Section == "custom" && row.Type == TypeTexts }
+
+func isToolKey(row *Key) bool     { return row.Type == TypeTools }
+func isChainKey(row *Key) bool    { return row.Type == TypeChains }
+func dividesQuotes(row *Key) bool { return !isFree(row) && row.Type != TypeMethods }
+func dividesMarks(row *Key) bool  { return row.Type != TypeMethods }
+func dividesBraces(row *Key) bool { return row.Blocks }
+func dividesSigns(row *Key) bool  { return !isFree(row) && row.Type != TypeMethods }
+
+// dividesBlanks reports whether no item of a list has white space in it, or a path has none before another path.
+func dividesBlanks(row *Key) bool {
+	switch row.Type {
+	case TypeTexts, TypeMethods, TypeRoots, TypeResources:
+		return false
+	case TypeNames:
+		return row.Name == "allowed_servers" || row.Name == "protected_environments"
+	}
+	return true
+}
+
+// findWholeQuotes finds a list that is one quoted item with commas in it.
+func findWholeQuotes(_ *Key, value *grammar.Value) (listFault, bool) {
+	if !value.Quoted || !strings.Contains(value.Text, ",") {
+		return listFault{}, false
+	}
+	return listFault{span: value.Span, message: "quotes around the whole list make it one item, commas and all",
+		hint: "put quotes around single items only, or none", replacement: joined(strings.Split(value.Text, ","))}, true
+}
+
+// marks are the pairs that other formats put around lists and items.
+var marks = []string{"[]", "{}", "``"}
+
+// findMarks finds brackets, braces and backquotes around the list or around items.
+func findMarks(row *Key, value *grammar.Value) (listFault, bool) {
+	fault := listFault{message: "brackets, braces and backquotes around a list or an item are part of the text", hint: "leave them out", unlessQuoted: true}
+	items := value.Items
+	first, last := items[0], items[len(items)-1]
+	for _, pair := range marks {
+		alone := func(item grammar.Item) bool { return inMarks(item, pair) && !isLiteralIPv6(row, item.Text) }
+		marked := slices.ContainsFunc(items, alone)
+		whole := len(items) > 1 && !first.Quoted && !last.Quoted && first.Text != "" && last.Text != "" &&
+			first.Text[0] == pair[0] && last.Text[len(last.Text)-1] == pair[1] && !(inMarks(first, pair) && inMarks(last, pair))
+		if !marked && !whole {
+			continue
+		}
+		texts := make([]string, len(items))
+		for i, item := range items {
+			texts[i] = item.Raw
+			switch {
+			case alone(item):
+				texts[i] = strings.TrimSpace(item.Text[1 : len(item.Text)-1])
+			case whole && i == 0:
+				texts[i] = strings.TrimSpace(item.Text[1:])
+			case whole && i == len(items)-1:
+				texts[i] = strings.TrimSpace(item.Text[:len(item.Text)-1])
+			}
+		}
+		fault.span, fault.replacement = value.Span, joined(texts)
+		if !whole {
+			fault.span, fault.replacement = partOf(items, texts, alone)
+		}
+		return fault, true
+	}
+	return listFault{}, false
+}
+
+func inMarks(item grammar.Item, pair string) bool {
+	text := item.Text
+	return !item.Quoted && len(text) > 1 && text[0] == pair[0] && text[len(text)-1] == pair[1]
+}
+
+// isLiteralIPv6 reports whether brackets belong to an address in a list of hosts.
+func isLiteralIPv6(row *Key, text string) bool {
+	at, err := netip.ParseAddr(strings.Trim(text, "[]"))
+	return row.Type == TypeHosts && err == nil && at.Is6()
+}
+
+// partOf returns the span from the first to the last item that wrong holds of, and what the items there should be.
+func partOf(items []grammar.Item, texts []string, wrong func(grammar.Item) bool) (grammar.Span, string) {
+	from := slices.IndexFunc(items, wrong)
+	to := from
+	for i := from; i < len(items); i++ {
+		if wrong(items[i]) {
+			to = i
+		}
+	}
+	return items[from].Span.To(items[to].Span), joined(texts[from : to+1])
+}
+
+// findBraces finds alternatives of a shell, `/etc/{passwd,shadow}`, which the comma inside divides.
+func findBraces(_ *Key, value *grammar.Value) (listFault, bool) {
+	for i, opening := range value.Items {
+		start, inner, opens := strings.Cut(opening.Text, "{")
+		if opening.Quoted || !opens || strings.Contains(inner, "}") {
+			continue
+		}
+		for j := i + 1; j < len(value.Items) && !value.Items[j].Quoted; j++ {
+			inside, end, closes := strings.Cut(value.Items[j].Text, "}")
+			if !closes {
+				continue
+			}
+			var texts []string
+			for k := i; k <= j; k++ {
+				part := value.Items[k].Text
+				switch k {
+				case i:
+					part = inner
+				case j:
+					part = inside
+				}
+				texts = append(texts, start+part+end)
+			}
+			return listFault{span: opening.Span.To(value.Items[j].Span), message: "a comma divides a list inside braces too",
+				hint: "write every item out", replacement: joined(texts), unlessQuoted: true}, true
+		}
+	}
+	return listFault{}, false
+}
+
+// findDivided returns what finds items that a function divides into several.
+func findDivided(divide func(*Key, string) []string) func(*Key, *grammar.Value) (listFault, bool) {
+	return func(row *Key, value *grammar.Value) (listFault, bool) {
+		divided := func(item grammar.Item) bool { return !item.Quoted && joined(divide(row, item.Text)) != item.Text }
+		if !slices.ContainsFunc(value.Items, divided) {
+			return listFault{}, false
+		}
+		texts := make([]string, len(value.Items))
+		for i, item := range value.Items {
+			texts[i] = item.Raw
+			if divided(item) {
+				texts[i] = joined(divide(row, item.Text))
+			}
+		}
+		span, replacement := partOf(value.Items, texts, divided)
+		return listFault{span: span, message: notDivided(value, span), hint: "write commas", replacement: replacement, unlessQuoted: true}, true
+	}
+}
+
+func notDivided(value *grammar.Value, span grammar.Span) string {
+	return "only commas divide a list: `" + shorten(value.Raw[span.Start-value.Span.Start:span.End-value.Span.Start]) + "` is not divided"
+}
+
+// splitAtSigns divides an item at semicolons and bars that have words on both sides. It returns the item itself if there are
+// none, and if it is a command that begins with an operator or pipes into a shell, which is meant as written.
+func splitAtSigns(row *Key, text string) []string {
+	isCommand := row == keyCommands || row == keyHeldCommands || row == keyListedCommands
+	if text == "" || isCommand && (strings.ContainsRune("|<>&;", rune(text[0])) || pipesIntoShell(text)) {
+		return []string{text}
+	}
+	var parts []string
+	start := 0
+	for i, r := range text {
+		if (r == ';' || r == '|') && hasWord(text[:i]) && hasWord(text[i+1:]) {
+			parts = append(parts, strings.Trim(text[start:i], ";| \t"))
+			start = i + 1
+		}
+	}
+	if len(parts) == 0 {
+		return []string{text}
+	}
+	return withoutEmpty(append(parts, strings.Trim(text[start:], ";| \t")))
+}
+
+func withoutEmpty(parts []string) []string {
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+}
+
+func hasWord(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' })
+}
+
+// pipesIntoShell reports whether the text behind a bar starts a shell, directly or through a runner such as `sudo`.
+func pipesIntoShell(text string) bool {
+	for _, stage := range strings.Split(text, "|")[1:] {
+		for _, word := range strings.Fields(stage) {
+			if name := word[strings.LastIndexByte(word, '/')+1:]; command.IsShell(name) {
+				return true
+			} else if !command.IsRunner(name) && !strings.HasPrefix(word, "-") {
+				break
+			}
+		}
+	}
+	return false
+}
+
+// pathStart is where another path begins within an item.
+var pathStart = regexp.MustCompile(`(?i)[ \t]+(?:(?:and|or|&|\+)[ \t]+)?([/~.])`)
+
+// splitAtBlanks divides an item at its white space, where each part looks like an item of the list: one that begins like a
+// path where another path begins.
+func splitAtBlanks(row *Key, text string) []string {
+	if row.Type == TypePaths {
+		if text == "" || !strings.ContainsRune("/~.", rune(text[0])) {
+			return []string{text}
+		}
+		return strings.Split(pathStart.ReplaceAllString(text, "\n$1"), "\n")
+	}
+	words := slices.DeleteFunc(strings.Fields(text), func(word string) bool {
+		return isConjunction(word) || !hasWord(word) && !strings.Contains(word, "*")
+	})
+	if len(words) == 0 || slices.ContainsFunc(words, func(word string) bool { return !looksLikeItem(row, word) }) {
+		return []string{text}
+	}
+	return words
+}
+
+// looksLikeItem reports whether a word could be an item of the list by itself.
+func looksLikeItem(row *Key, word string) bool {
+	switch row.Type {
+	case TypeHosts:
+		return strings.ContainsAny(word, ".:")
+	case TypeRecipients:
+		return strings.Contains(word, "@") && !strings.ContainsAny(word, "<>")
+	case TypeAddresses:
+		return strings.Contains(word, "0x")
+	case TypeChains:
+		return strings.Trim(word, "0123456789") == ""
+	case TypeWords:
+		return slices.ContainsFunc(row.Values, func(value string) bool { return strings.EqualFold(value, word) })
+	}
+	return true
+}
+
+// joined returns texts as a list.
+func joined(texts []string) string {
+	trimmed := make([]string, 0, len(texts))
+	for _, text := range texts {
+		trimmed = append(trimmed, strings.TrimSpace(text))
+	}
+	return strings.Join(withoutEmpty(trimmed), ", ")
+}
+
+// foreignList reports the foreign forms in which the list of a key is written, in place of what was found since before
+// about the same part of it: that follows from the form. It is an error in a list that blocks, and where there was one.
+func (c *checker) foreignList(row *Key, value *grammar.Value, before int) {
+	if !isListKey(row) {
+		return
+	}
+	var faults grammar.Diagnostics
+	for _, form := range listForms {
+		if !form.in(row) {
+			continue
+		}
+		fault, found := form.find(row, value)
+		about := func(d grammar.Diagnostic) bool { return d.Span.Overlaps(fault.span) }
+		if !found || slices.ContainsFunc(faults, about) {
+			continue
+		}
+		code, failed := form.soft, slices.ContainsFunc(c.found[before:], func(d grammar.Diagnostic) bool { return d.Severity == grammar.Error && about(d) })
+		if row.Blocks || failed {
+			code = form.hard
+		}
+		if failed && code.Severity() != grammar.Error { // a list that lacks what was refused must not be used
+			code = CodeListMarks
+		}
+		d := fault.diagnostic(code, row)
+		if !failed { // what had an error before was never in force
+			d = deferring(d, c.deferred)
+		}
+		faults = append(faults, d)
+		c.found = append(c.found[:before], slices.DeleteFunc(c.found[before:], about)...)
+	}
+	c.found = append(c.found, faults...)
+	for _, d := range faults {
+		c.foreign = append(c.foreign, d.Span)
+	}
+}
+
+func (f listFault) diagnostic(code grammar.Code, row *Key) grammar.Diagnostic {
+	d := grammar.At(code, f.span, "%s", f.message)
+	hint := f.hint
+	if f.replacement != "" {
+		hint = strings.Replace(f.hint+": `"+shorten(f.replacement)+"`", "write: ", "write ", 1)
+		d = d.WithFix(f.span, f.replacement)
+	}
+	if f.unlessQuoted && !row.bare && slices.Contains([]Type{TypeTexts, TypePaths, TypeActions, TypePatterns, TypeTools}, row.Type) {
+		hint += "; if it is meant as it stands, put the item between quotes"
+	}
+	return d.WithHint("%s", hint)
+}
+
+// commandsByName are commands that policies block by their names alone.
+var commandsByName = strings.Fields(`apt apt-get at awk base64 bash brew cat chmod chown chgrp cp crontab curl dd docker env eval exec fdisk
+	find ftp gcc git go halt iptables kill killall kubectl ln ls make mkfs mkdir mount mv nc ncat netcat nmap node npm npx
+	passwd perl pip pip3 pkill poweroff printenv ps python python3 reboot rm rmdir rsync ruby scp sed sftp sh shred shutdown
+	socat ssh su sudo systemctl tar tee telnet touch truncate ufw umount unlink useradd userdel usermod visudo wget xargs zsh`)
+
+// lintCommandWords warns of an item of three bare words that are all commands: they were probably meant as three items.
+func (c *checker) lintCommandWords(item grammar.Item) {
+	words := strings.Fields(item.Text)
+	isName := func(word string) bool { return slices.Contains(commandsByName, strings.ToLower(word)) }
+	if item.Quoted || len(words) < 3 || slices.ContainsFunc(words, func(word string) bool { return !isName(word) }) {
+		return
+	}
+	meant := strings.Join(words, ", ")
+	c.add(grammar.At(CodeCommandWords, item.Span, "only commas divide a list: this is one item, and each word of it is a command").
+		WithHint("write `%s`; if one command is meant, put it between quotes", shorten(meant)).WithFix(item.Span, meant))
+}

@@ -1,0 +1,149 @@
+package compiler
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"bailiff/grammar"
+)
+
+// itemsOf has three items of each type that a list which blocks can have.
+var itemsOf = map[Type][]string{
+	TypeTexts: {"rm -rf", "sudo", "shutdown"}, TypeHosts: {"evil.example", "bad.example", "worse.example"},
+	TypePaths: {"/etc", "~/.ssh", ".env"}, TypeRecipients: {"a@evil.example", "*@bad.example", "b@bad.example.org"},
+	TypeWords: nil, TypeTools: {"files.delete", "files.write_*", "*_admin"}, TypePatterns: {"deploy", "wallet.*", "bash"},
+	TypeNames: {"production", "secret", "credential"}, TypeRefs: {"main", "release/*", "refs/tags/v1"},
+}
+
+// A foreignListForm is a way to write three items that is none of a policy.
+type foreignListForm struct {
+	name string
+	code grammar.Code
+	in   func(*Key) bool
+	list func(items []string) string
+}
+
+func everywhere(*Key) bool { return true }
+
+var foreignListForms = []foreignListForm{
+	{"quotes", CodeListQuoted, everywhere, func(items []string) string { return `"` + strings.Join(items, ", ") + `"` }},
+	{"brackets", CodeListMarks, everywhere, func(items []string) string { return "[" + strings.Join(items, ", ") + "]" }},
+	{"braces", CodeListMarks, everywhere, func(items []string) string { return "{" + strings.Join(items, ", ") + "}" }},
+	{"backquotes", CodeListMarks, everywhere, func(items []string) string { return "`" + strings.Join(items, "`, `") + "`" }},
+	{"one in brackets", CodeListMarks, everywhere, func(items []string) string { return items[0] + ", [" + items[1] + "]" }},
+	{"semicolons", CodeListSeparator, everywhere, func(items []string) string { return strings.Join(items, "; ") }},
+	{"bars", CodeListSeparator, everywhere, func(items []string) string { return strings.Join(items, " | ") }},
+	{"one semicolon", CodeListSeparator, everywhere, func(items []string) string { return items[0] + ", " + items[1] + ";" + items[2] }},
+	{"blanks", CodeListSeparator, func(row *Key) bool { return row.Type != TypeTexts && row.Name != "protected_file_classes" },
+		func(items []string) string { return strings.Join(items, " ") }},
+	{"slashes", CodeListMarks, func(row *Key) bool { return row.Type != TypePaths },
+		func(items []string) string { return "/^" + strings.ReplaceAll(items[0], "*", ".*") + "$/, " + items[1] }},
+}
+
+// TestForeignLists writes the list of every key that denies or holds in every foreign form: it is refused with one finding,
+// whose fix gives the list that was meant; and a text in force with it stays in force.
+func TestForeignLists(t *testing.T) {
+	tried := 0
+	for _, row := range schema {
+		if !row.Blocks {
+			continue
+		}
+		items := itemsOf[row.Type]
+		if row.Values != nil {
+			items = row.Values[:3]
+		}
+		if len(items) < 3 {
+			t.Fatalf("%s: no items of a %s", row.Name, row.Type)
+		}
+		plain := keyPolicy(row, strings.Join(items, ", "))
+		if _, found := compileText(plain); found.HasErrors() {
+			t.Fatalf("the list is refused as it should be written: %v\n%s", found, plain)
+		}
+		for _, form := range foreignListForms {
+			if !form.in(row) {
+				continue
+			}
+			tried++
+			checkForeignList(t, row, form, keyPolicy(row, form.list(items)))
+		}
+	}
+	if tried < 100 {
+		t.Errorf("only %d lists were tried", tried)
+	}
+}
+
+func checkForeignList(t *testing.T, row *Key, form foreignListForm, text string) {
+	t.Helper()
+	_, found := compileText(text)
+	errors := slices.DeleteFunc(slices.Clone(found), func(d grammar.Diagnostic) bool { return d.Severity != grammar.Error || d.Code == CodeQuotedInProfile })
+	if len(errors) != 1 || errors[0].Code != form.code || errors[0].Fix == nil {
+		t.Errorf("%s: %s of %s: want %s with a fix and no other error, got %v\n%s", form.name, row.Name, row.Section, form.code, errors, text)
+		return
+	}
+	fix := errors[0].Fix
+	mended := text[:fix.Span.Start] + fix.Replacement + text[fix.Span.End:]
+	if _, left := compileText(mended); left.HasErrors() {
+		t.Errorf("%s: %s of %s: the fix leaves %v\n%s", form.name, row.Name, row.Section, left, mended)
+	}
+	if !slices.Contains([]Type{TypeTexts, TypePaths, TypeTools, TypeNames}, row.Type) || row.bare && form.name == "quotes" {
+		return // never was in force: the item was refused already
+	}
+	if compiled, _ := CompileInForce(grammar.NewSource("policy", []byte(text))); compiled.Program == nil {
+		t.Errorf("%s: %s of %s: a text in force is refused\n%s", form.name, row.Name, row.Section, text)
+	}
+}
+
+// keyPolicy is a policy with that value of a list, and what a policy needs beside.
+func keyPolicy(row *Key, value string) string {
+	lines := row.Name + ": " + value + "\n"
+	switch row.Section {
+	case "tool_calls":
+		lines = "allowed: bash, http, web_fetch, file_write, email.send\n" + lines
+	case "evm":
+		lines = "allowed_chains: 1\nallowed_actions: wallet.transfer\nmax_transaction_eth: 1\n" + lines
+	case "mcp":
+		lines = "allowed_servers: files\n" + lines
+	case "soft_limits":
+		lines = "daily_tool_calls: 5\n" + lines
+	case "execution_limits":
+		lines = "max_tool_calls_per_hour: 5\n" + lines
+	case "filesystem", "git", "database":
+		lines = "actions: x.*\nrequire_shim: true\n" + lines
+	}
+	return "version: 2.4.0\n## " + row.Section + "\n" + lines
+}
+
+// TestBlockingKeys holds the mark of the lists that block to their names.
+func TestBlockingKeys(t *testing.T) {
+	for _, row := range schema {
+		named := isListKey(row) && row.Type != TypeActions &&
+			(strings.Contains(row.Name, "blocked") || strings.HasPrefix(row.Name, "protected_") || strings.HasSuffix(row.Name, nameApproval))
+		if row.Blocks != named {
+			t.Errorf("%s of %s: Blocks is %v", row.Name, row.Section, row.Blocks)
+		}
+	}
+}
+
+// TestListsAsMeant: what looks foreign and is meant is no finding.
+func TestListsAsMeant(t *testing.T) {
+	for _, list := range []string{
+		"| sh", "> /dev/sda", "curl | bash", "wget -qO- | sudo -E sh", ":(){ :|:& };:", "a && b", "/usr/bin/dd", "dd if=/dev/zero", `"a; b"`, `"[x]", sudo`,
+		`'rm | tee'`, "; rm", "git push --force", "chmod 777", "rm sudo", `"rm sudo shutdown"`, "echo \"a, b\"",
+	} {
+		checkMeant(t, toolPolicy("bash.blocked_commands: "+list))
+	}
+	checkMeant(t, "version: 2.0.0\n## tool_calls\nallowed: file_write\nfile_write.blocked_paths: /srv/my files, ~/Library/Application Support, src/[slug], \"/a /b\"\n")
+	checkMeant(t, "version: 2.0.0\n## tool_calls\nallowed: web_fetch\nweb_fetch.blocked_domains: [::1], [fd00::1]\n")
+	checkMeant(t, customPolicy("allow_only.metadata.team: \"Acme, Inc.\", a; b\nallow_only.metadata.id matches: [A-Z][0-9]\ndeny_string: \"a; b\""))
+}
+
+func checkMeant(t *testing.T, text string) {
+	t.Helper()
+	_, found := compileText(text)
+	for _, code := range []grammar.Code{CodeListQuoted, CodeListMarks, CodeListSeparator, CodeListBrackets, CodeNotDivided, CodeCommandWords, CodeTextMarks, CodeSlashComment} {
+		if hasCode(found, code) {
+			t.Errorf("%s is found in\n%s", code, text)
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package compiler
+
+import (
+	"slices"
+	"strings"
+
+	"bailiff/vm"
+	"bailiff/vm/errcode"
+	"bailiff/vm/form/resource"
+)
+
+// Git is the section `## git`: operations on git repositories.
+type Git struct {
+	Heading
+	Actions           *List // action patterns in lower case
+	FilesystemActions *List // the same
+	Providers         *List
+	RemoteSchemes     *List
+	Allowed           *List
+	Approval          *List // of Allowed
+	Blocked           *List // none of Allowed
+	ProtectedRefs     *List // refs, or the beginning of refs and `*`
+	MaxRefChanges     *Count
+	RequireShim       *Flag
+}
+
+var refLists = namesOf(TypeRefs, checkRef)
+
+var (
+	keyGitActions = key(actionPatterns, func(p *Policy) **List { return &p.Git.Actions }, Key{Name: "actions",
+		Code: errcode.GitMetadata, Codes: []errcode.Code{errcode.GitTopology},
+		Doc: "The actions that this profile governs, and thereby grants to tools.", Example: "actions: git.*"})
+
+	keyGitFilesystemActions = key(actionPatterns, func(p *Policy) **List { return &p.Git.FilesystemActions }, Key{Name: "filesystem_actions",
+		Rule: "git.actions", Code: errcode.GitMetadata, Codes: []errcode.Code{errcode.GitTopology},
+		Doc:     "Further actions of this profile, whose files the profiles filesystem and repository judge too.",
+		Example: "filesystem_actions: git.checkout"})
+
+	keyGitProviders = key(choices, func(p *Policy) **List { return &p.Git.Providers }, Key{Name: "providers", Values: resource.GitProviders(),
+		Code: errcode.Provider,
+		Doc:  "The hosts of git repositories that may be worked with.", Example: "providers: github"})
+
+	keyGitSchemes = key(choices, func(p *Policy) **List { return &p.Git.RemoteSchemes }, Key{Name: "allowed_remote_schemes", Values: resource.RemoteSchemes(),
+		Code: errcode.GitTopology,
+		Doc:  "How remotes may be reached.", Example: "allowed_remote_schemes: https, ssh"})
+
+	keyGitAllowed = key(choices, func(p *Policy) **List { return &p.Git.Allowed }, Key{Name: "allowed_operations", Values: resource.GitOperations(),
+		Code: errcode.GitOperation, Codes: []errcode.Code{errcode.ProviderOperation},
+		Doc: "The operations that may happen.", Example: "allowed_operations: status, diff, commit, push_fast_forward"})
+
+	keyGitApproval = key(choices, func(p *Policy) **List { return &p.Git.Approval }, Key{Name: "require_approval", Blocks: true, Values: resource.GitOperations(),
+		Code: errcode.HoldApproval,
+		Doc:  "The operations on which a person has to decide.", Example: "require_approval: push_fast_forward"})
+
+	keyGitBlocked = key(choices, func(p *Policy) **List { return &p.Git.Blocked }, Key{Name: "blocked_operations", Blocks: true, Values: resource.GitOperations(),
+		Code: errcode.GitOperation, Codes: []errcode.Code{errcode.ProviderOperation},
+		Doc: "The operations that may not happen, listed in `allowed_operations` or not.", Example: "blocked_operations: force_push, delete_repository"})
+
+	keyGitRefs = key(refLists, func(p *Policy) **List { return &p.Git.ProtectedRefs }, Key{Name: "protected_refs", Blocks: true,
+		Code:    errcode.GitRef,
+		Doc:     "Refs that may not change: exact, or the beginning of refs and `*`; `main` covers the branch and the tag. Where it is declared, `reset_hard` and `rewrite_history` need `metadata.git.branch`, and `change_protection` and `delete_repository` are denied.",
+		Example: "protected_refs: main, refs/heads/release/*"})
+
+	keyRefChanges = taskLimit(func(p *Policy) **Count { return &p.Git.MaxRefChanges },
+		slotGitChanges, "the task would update more refs than allowed", Key{Name: "max_ref_changes_per_task", Unit: "ref updates",
+			Doc: "How many refs a task may update.", Example: "max_ref_changes_per_task: 10"})
+
+	keyGitShim = profileShimKey(func(p *Policy) **Flag { return &p.Git.RequireShim })
+)
+
+var git = profile(section("git", v21, "A resource profile: operations on git.", func(p *Policy) **Git { return &p.Git },
+	keyGitActions, keyGitFilesystemActions, keyGitProviders, keyGitSchemes, keyGitAllowed, keyGitApproval,
+	keyGitBlocked, keyGitRefs, keyRefChanges, keyGitShim))
+
+// checkRef checks a protected ref: exact, or the beginning of refs and `*`.
+func checkRef(text string) problem {
+	if strings.Contains(strings.TrimSuffix(text, "*"), "*") {
+		return problem{CodeRef, "`" + shorten(text) + "` has a `*` that is not at its end", "write a ref, or the beginning of refs and one `*` at its end"}
+	}
+	name, open := strings.CutSuffix(text, "*")
+	if open {
+		name += "x" // any that the pattern covers
+	}
+	if why := resource.WhyNoRef(name); why != "" && text != "" {
+		return problem{CodeRef, "`" + shorten(text) + "` covers no ref: it " + why, "write a name that `git check-ref-format` takes, such as `main` or `refs/heads/release/*`"}
+	}
+	return checkName(text)
+}
+
+// gitRules returns the rules of `## git`.
+func (e *emitter) gitRules() []profileRule {
+	return []profileRule{{e.policy.Profiles.byGit(), e.git}}
+}
+
+func (e *emitter) git() {
+	g := e.policy.Profiles.Git
+	failed := e.NewLabel()
+	e.at(g.Span)
+	e.gitEvidence(failed)
+	e.repositoryGit()
+	if g.Providers != nil {
+		e.provider(keyGitProviders, g.Providers)
+	}
+	if g.RemoteSchemes != nil {
+		e.remoteScheme(g.RemoteSchemes)
+	}
+	if g.Blocked != nil {
+		e.blocking(g.Blocked)
+		next := e.NewLabel()
+		e.denyOperations(keyGitBlocked, g.Blocked.texts(), "the operation is in git.blocked_operations", next)
+		e.Place(next)
+	}
+	if g.Allowed != nil {
+		e.allowedOperations(g.Allowed)
+	}
+	e.at(g.Span)
+	e.fastForward()
+	if g.ProtectedRefs != nil {
+		e.protectedRefs(g.ProtectedRefs)
+	}
+	e.Place(failed)
+}
+
+// gitEvidence denies where the shim does not say which operation it is, on what and where.
+func (e *emitter) gitEvidence(failed vm.Label) {
+	operation, refs := e.Field(slotGitOperation), e.Field(slotGitRefs)
+	known, whole, named, ok := e.NewLabel(), e.NewLabel(), e.NewLabel(), e.NewLabel()
+	e.Kind(vm.If, operation, aText, known)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.operation is missing, or no git operation", vm.Blame{Slot: operation}, failed)
+	e.Place(known)
+	e.Kind(vm.Unless, refs, unreadable, whole)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.ref_updates is empty, or no array of objects with a ref", vm.Blame{Slot: refs}, failed)
+	e.Place(whole)
+	e.Kind(vm.Unless, e.Field(slotGitBranch), unreadable, named)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.branch names no branch", e.value(slotGitBranch), failed)
+	e.Place(named)
+	e.Kind(vm.If, refs, aList, ok)
+	e.Test(vm.OpIn, vm.Unless, operation, e.exactly(which(resource.GitOperations(), resource.NeedsRefs)...), ok)
+	e.deny(keyGitActions.Rule, errcode.GitMetadata, "metadata.git.ref_updates is missing, and the operation updates refs", vm.Blame{Slot: operation}, failed)
+	e.Place(ok)
+	e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotWorktree), aText, pass) },
+		keyGitActions.Rule, errcode.GitTopology, "metadata.git.repository_id is missing, or metadata.git.worktree is no canonical path", e.value(slotWorktree))
+}
+
+// provider denies hosts of repositories that a list lacks.
+func (e *emitter) provider(key *Key, providers *List) {
+	e.allow(key, providers, vm.OpIn, vm.If, slotGitProvider, e.exactly(providers.texts()...), "metadata.git.provider is missing, or not in "+key.Rule)
+}
+
+// remoteScheme denies remotes that are not reached as the list says.
+func (e *emitter) remoteScheme(schemes *List) {
+	e.allowing(schemes)
+	e.unless(func(pass vm.Label) {
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), resource.UsesRemote)...), pass)
+		e.Test(vm.OpIn, vm.If, e.Field(slotRemoteScheme), e.exactly(schemes.texts()...), pass)
+	}, keyGitSchemes.Rule, keyGitSchemes.Code, "metadata.git.remote_scheme is missing, or not in git.allowed_remote_schemes", e.value(slotRemoteScheme))
+}
+
+// denyOperations denies operations, those at a repository's host by a code of their own, and goes on at next.
+func (e *emitter) denyOperations(key *Key, operations []string, message string, next vm.Label) {
+	atProvider := which(operations, resource.AtProvider)
+	local := which(operations, func(text string) bool { return !resource.AtProvider(text) })
+	for _, part := range []struct {
+		operations []string
+		code       errcode.Code
+	}{{atProvider, errcode.ProviderOperation}, {local, errcode.GitOperation}} {
+		if len(part.operations) == 0 {
+			continue
+		}
+		other := e.NewLabel()
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(part.operations...), other)
+		e.deny(key.Rule, part.code, message, e.value(slotGitOperation), next)
+		e.Place(other)
+	}
+}
+
+// allowedOperations denies operations that the list lacks.
+func (e *emitter) allowedOperations(allowed *List) {
+	const message = "the operation is not in git.allowed_operations"
+	next, local := e.NewLabel(), e.NewLabel()
+	operation := e.Field(slotGitOperation)
+	e.allowing(allowed)
+	e.Test(vm.OpIn, vm.If, operation, e.exactly(allowed.texts()...), next)
+	atProvider := which(resource.GitOperations(), func(text string) bool {
+		return resource.AtProvider(text) && !slices.Contains(allowed.texts(), text)
+	})
+	if len(atProvider) > 0 {
+		e.Test(vm.OpIn, vm.Unless, operation, e.exactly(atProvider...), local)
+		e.deny(keyGitAllowed.Rule, errcode.ProviderOperation, message, vm.Blame{Slot: operation}, next)
+	}
+	e.Place(local)
+	e.deny(keyGitAllowed.Rule, errcode.GitOperation, message, vm.Blame{Slot: operation}, next)
+	e.Place(next)
+}
+
+// fastForward denies operations that are called fast-forwards and are none.
+func (e *emitter) fastForward() {
+	e.unless(func(pass vm.Label) {
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), resource.MustFastForward)...), pass)
+		e.Kind(vm.If, e.Field(slotGitForced), missing, pass)
+	}, keyGitAllowed.Rule, errcode.GitOperation, "an update is not said to be a fast-forward, whatever the operation is called", e.value(slotGitForced))
+}
+
+// protectedRefs denies updates of protected refs, that of the work tree's branch included, and what may change one without
+// naming it.
+func (e *emitter) protectedRefs(refs *List) {
+	forms := formsOf(refs)
+	var tests []setTest
+	if len(forms.exact) > 0 {
+		tests = append(tests, setTest{vm.OpIn, e.exactly(forms.exact...)})
+	}
+	if len(forms.starts) > 0 {
+		tests = append(tests, setTest{vm.OpStarts, e.exactly(forms.starts...)})
+	}
+	if forms.hasShort {
+		tests = append(tests, setTest{vm.OpMatch, e.Pattern(shortPattern(forms.short), false)})
+	}
+	e.at(refs.Span)
+	e.listed(false, e.refWords(refs))
+	deny := func(message string, blame vm.Blame, test func(pass vm.Label)) {
+		e.unless(test, keyGitRefs.Rule, keyGitRefs.Code, message, blame)
+	}
+	deny("an update is of a ref in git.protected_refs", e.element(slotGitRefs), func(pass vm.Label) { e.unlessAny(e.Field(slotGitRefs), tests, pass) })
+	deny("the operation moves a branch in git.protected_refs", e.element(slotGitBranch), func(pass vm.Label) { e.unlessAny(e.Field(slotGitBranch), tests, pass) })
+	e.at(refs.Span)
+	operation := func(is func(string) bool, pass vm.Label) {
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), is)...), pass)
+	}
+	deny("the operation moves a branch, and metadata.git.branch does not say which", e.value(slotGitOperation), func(pass vm.Label) {
+		e.Kind(vm.Unless, e.Field(slotGitBranch), missing, pass)
+		operation(resource.NeedsBranch, pass)
+	})
+	deny("the operation takes the protection of refs away", e.value(slotGitOperation), func(pass vm.Label) { operation(resource.Unprotects, pass) })
+}
+
+// refWords returns protected refs with all forms that refs of updates may have.
+func (e *emitter) refWords(refs *List) (words []word) {
+	for _, item := range refs.Items {
+		text, forms := e.asWritten(item), formsOf(&List{Items: []Item{item}})
+		for _, form := range forms.exact {
+			words = append(words, word{text, form})
+		}
+		for _, start := range forms.starts {
+			words = append(words, word{text, start + "*"})
+		}
+	}
+	return words
+}
+
+// refNamespace begins whole names of refs. One without it is a short name, which git looks up in the spaces of
+// shortNames.
+const refNamespace = "refs/"
+
+var shortNames = []string{refNamespace, refNamespace + "heads/", refNamespace + "tags/"}
+
+// wholeNames returns a ref, or the beginning of refs, with the whole names that it stands for where it is short.
+func wholeNames(ref string) []string {
+	names := []string{ref}
+	if !strings.HasPrefix(ref, refNamespace) {
+		for _, space := range shortNames {
+			names = append(names, space+ref)
+		}
+	}
+	return names
+}
+
+// refForms are the refs of updates that protected refs cover. A short name stands for branches and tags, in the list and
+// in updates.
+type refForms struct {
+	exact, starts []string // what they equal, and what they start with
+
+	// short is the shortest beginning of refNamespace with which a short name starts that is covered; hasShort says
+	// whether there is any. No prefix tells such names from whole ones.
+	short    string
+	hasShort bool
+}
+
+func formsOf(refs *List) *refForms {
+	forms := new(refForms)
+	for _, ref := range refs.texts() {
+		start, open := strings.CutSuffix(ref, "*")
+		for _, name := range wholeNames(start) {
+			forms.add(name, open)
+		}
+	}
+	return forms
+}
+
+// add adds a name, or all that start with it, and what short names it has.
+func (f *refForms) add(name string, open bool) {
+	switch {
+	case !open:
+		f.exact = append(f.exact, name)
+	case name != "": // refs/ and the short names are all that the empty text begins
+		f.starts = append(f.starts, name)
+	}
+	for _, space := range shortNames {
+		rest, below := strings.CutPrefix(name, space)
+		switch {
+		case open && strings.HasPrefix(space, name):
+			f.addShort("")
+		case !below || strings.HasPrefix(rest, refNamespace):
+		case open && strings.HasPrefix(refNamespace, rest):
+			f.addShort(rest)
+		case open:
+			f.starts = append(f.starts, rest)
+		case rest != "":
+			f.exact = append(f.exact, rest)
+		}
+	}
+}
+
+func (f *refForms) addShort(start string) {
+	if !f.hasShort || len(start) < len(f.short) {
+		f.short, f.hasShort = start, true
+	}
+}
+
+// shortPattern returns the pattern of names that begin with start, itself a beginning of refNamespace, and not with
+// refNamespace.
+func shortPattern(start string) string {
+	pattern := "[^/]"
+	rest := refNamespace[len(start):]
+	for i := len(rest) - 1; i > 0; i-- {
+		pattern = "[^" + rest[i-1:i] + "]|" + rest[i-1:i] + "(?:$|" + pattern + ")"
+	}
+	return "(?s)^" + start + "(?:$|" + pattern + ")"
+}

@@ -1,0 +1,252 @@
+package compiler
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"bailiff/grammar"
+	"bailiff/vm"
+	"bailiff/vm/amount"
+)
+
+// Response is what the keys `response.…` tell clients about the results of tools. It judges no intent.
+type Response struct {
+	WebFetchTools  *List // in lower case
+	HTTPTools      *List // in lower case
+	Ruleset        *Text
+	BlockClasses   *List
+	RedactClasses  *List
+	Scanner        Scanner
+	ObserveClasses *List
+	ObserveUntil   *Moment
+}
+
+// covers reports whether any tool's results are inspected.
+func (r *Response) covers() bool { return r.WebFetchTools != nil || r.HTTPTools != nil }
+
+// Scanner is what a client's scanner has to be and to look for.
+type Scanner struct {
+	Required   *Flag
+	Profile    *Text
+	Classes    *List
+	Confidence *Limit // with four decimals, at most 1; zero may be meant
+}
+
+// Moment is a time. A nil Moment is absent.
+type Moment struct {
+	Span grammar.Span // of the entry
+	Time time.Time    // UTC
+}
+
+// MaxObserve is how far ahead `mcp.response.observe_until` may lie when a policy is deployed.
+const MaxObserve = 30 * 24 * time.Hour
+
+// ObserveUntil returns when a client's observing of results ends, or the zero time where the policy names none. A
+// policy's text has no clock: who deploys it at now refuses it where this is later than now plus [MaxObserve].
+func (p *Policy) ObserveUntil() time.Time {
+	if p.MCP == nil || p.MCP.Response.ObserveUntil == nil {
+		return time.Time{}
+	}
+	return p.MCP.Response.ObserveUntil.Time
+}
+
+// The types of values that only these keys have.
+var (
+	identifiers = valueOf(TypeName, (*checker).identifier)
+	confidences = valueOf(TypeDecimal, (*checker).confidence)
+	moments     = valueOf(TypeTime, (*checker).moment)
+	jsonTexts   = valueOf(TypeJSON, (*checker).jsonText)
+)
+
+var (
+	keyMCPResponseWebFetchTools = key(toolNames, func(p *Policy) **List { return &p.MCP.Response.WebFetchTools }, Key{Name: "response.web_fetch_tools", Since: v22,
+		Doc:     "The tools whose results are inspected as web pages: exact entries of `allowed_tools` that nothing blocks.",
+		Example: "response.web_fetch_tools: browser.fetch"})
+
+	keyMCPResponseHttpTools = key(toolNames, func(p *Policy) **List { return &p.MCP.Response.HTTPTools }, Key{Name: "response.http_tools", Since: v22,
+		Doc:     "The tools whose results are inspected as HTTP responses: exact entries of `allowed_tools` that nothing blocks.",
+		Example: "response.http_tools: api.call"})
+
+	keyMCPResponseDeterministicRuleset = key(oneWord, func(p *Policy) **Text { return &p.MCP.Response.Ruleset }, Key{Name: "response.deterministic_ruleset", Since: v22, Values: []string{"sof-response-rules-v1"},
+		Doc:     "The rules by which results are inspected; required where tools are covered.",
+		Example: "response.deterministic_ruleset: sof-response-rules-v1"})
+
+	keyMCPResponseBlockClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.BlockClasses }, Key{Name: "response.block_classes", Since: v22, Values: responseClasses,
+		Doc: "The classes of findings that keep a result back.", Example: "response.block_classes: secret, malicious_url"})
+
+	keyMCPResponseRedactClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.RedactClasses }, Key{Name: "response.redact_classes", Since: v23, Values: responseClasses,
+		Doc: "The classes of findings that are made unreadable in a result.", Example: "response.redact_classes: pii"})
+
+	keyMCPResponseScannerRequired = key(booleans, func(p *Policy) **Flag { return &p.MCP.Response.Scanner.Required }, Key{Name: "response.scanner.required", Since: v23, Default: "false",
+		Doc: "Whether a result needs a scanner's verdict.", Example: "response.scanner.required: true"})
+
+	keyMCPResponseScannerProfile = key(identifiers, func(p *Policy) **Text { return &p.MCP.Response.Scanner.Profile }, Key{Name: "response.scanner.profile", Since: v23,
+		Doc: "The scanner's profile: an identifier of up to 128 letters, digits and `._:/-`.", Example: "response.scanner.profile: standard-v2"})
+
+	keyMCPResponseScannerClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.Scanner.Classes }, Key{Name: "response.scanner.classes", Since: v23, Values: responseClasses,
+		Doc: "The classes that the scanner looks for.", Example: "response.scanner.classes: prompt_injection"})
+
+	keyMCPResponseScannerMinConfidence = key(confidences, func(p *Policy) **Limit { return &p.MCP.Response.Scanner.Confidence }, Key{Name: "response.scanner.min_confidence", Since: v23,
+		Doc: "The confidence from which on a finding counts, 0 to 1 with at most four fraction digits.", Example: "response.scanner.min_confidence: 0.85"})
+
+	keyMCPResponseObserveClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.ObserveClasses }, Key{Name: "response.observe_classes", Since: v23, Values: responseClasses,
+		Doc: "The classes of findings that are only reported, until `response.observe_until`.", Example: "response.observe_classes: pii"})
+
+	keyMCPResponseObserveUntil = key(moments, func(p *Policy) **Moment { return &p.MCP.Response.ObserveUntil }, Key{Name: "response.observe_until", Since: v23,
+		Doc:     "When observing ends. It may lie at most 30 days ahead of the deployment, which checks that: a policy's text has no clock.",
+		Example: "response.observe_until: 2026-12-01T00:00:00Z"})
+)
+
+// responseClasses are the classes of findings about results.
+var responseClasses = []string{"malicious_url", "pii", "prompt_injection", "secret"}
+
+// moment reads a time in UTC. It returns nil after reporting.
+func (c *checker) moment(entry *grammar.Entry) *Moment {
+	text := entry.Value.Text
+	at, err := time.Parse(time.RFC3339, text)
+	if err == nil && at.UTC().Format(time.RFC3339Nano) == text {
+		return &Moment{Span: entry.Span, Time: at.UTC()}
+	}
+	d := grammar.At(CodeTime, entry.Value.Span, "`%s` is no time in UTC", shorten(text)).
+		WithHint("write it as RFC 3339 has it, such as `2026-12-01T00:00:00Z`")
+	if err == nil {
+		d = d.WithFix(entry.Value.Span, at.UTC().Format(time.RFC3339Nano))
+	}
+	c.add(d)
+	return nil
+}
+
+// identifier reads a name that a client knows. It returns nil after reporting.
+func (c *checker) identifier(entry *grammar.Entry) *Text {
+	const most = 128
+	text := entry.Value.Text
+	if text == "" || len(text) > most || strings.Trim(text, nameLetters+".:/") != "" {
+		c.add(grammar.At(CodeIdentifier, entry.Value.Span, "`%s` is no identifier", shorten(text)).
+			WithHint("use up to %d letters, digits and `._:/-`", most))
+		return nil
+	}
+	return &Text{entry.Span, Item{text, entry.Value.Span}}
+}
+
+// confidence reads a decimal from 0 to 1. It returns nil after reporting.
+func (c *checker) confidence(entry *grammar.Entry) *Limit {
+	const decimals = 4
+	one, _ := amount.Parse("1", decimals)
+	value, err := amount.Parse(entry.Value.Text, decimals)
+	if err != nil || value.Cmp(one) > 0 {
+		c.add(grammar.At(CodeConfidence, entry.Value.Span, "`%s` is no decimal from 0 to 1 with at most %d fraction digits", shorten(entry.Value.Text), decimals).
+			WithHint("write it as 0.85"))
+		return nil
+	}
+	return &Limit{Span: entry.Span, Amount: value, Decimals: decimals}
+}
+
+// jsonText reads a JSON string that is not empty. It returns nil after reporting.
+func (c *checker) jsonText(entry *grammar.Entry) *Text {
+	value := entry.Value
+	var text string
+	err := json.Unmarshal([]byte(value.Raw), &text)
+	switch {
+	case !strings.HasPrefix(value.Raw, `"`) || err != nil || strings.ContainsRune(text, utf8.RuneError):
+		d := grammar.At(CodeJSONString, value.Span, "this is no JSON string").
+			WithHint("put it between double quotes, with \\ in front of quotes and backslashes inside")
+		if fixed, err := json.Marshal(value.Text); err == nil && !value.Quoted && !strings.ContainsRune(value.Text, utf8.RuneError) {
+			d = d.WithFix(value.Span, string(fixed))
+		}
+		c.add(d)
+	case text == "":
+		c.add(grammar.At(CodeEmptyValue, value.Span, "the empty text is no value to look for").WithHint("write what should be denied"))
+	case len(text) > maxTextBytes:
+		c.add(grammar.At(CodeTextLong, value.Span, "a value has at most %d bytes, and this one %d", maxTextBytes, len(text)))
+	default:
+		return &Text{entry.Span, Item{text, value.Span}}
+	}
+	return nil
+}
+
+// finishResponse checks what the keys about results need of others.
+func (c *checker) finishResponse() {
+	if c.lost("mcp", "tools") {
+		return
+	}
+	before := len(c.found)
+	m := c.policy.MCP
+	if custom := c.policy.Custom; custom != nil && custom.ResponseDeny != nil && (m == nil || !m.Response.covers()) {
+		c.add(grammar.At(CodeResponseUncovered, custom.ResponseDeny.Span, "no tool's results are inspected, so there is nothing to look into").
+			WithHint("name the tools in `## mcp`: `response.web_fetch_tools: …` or `response.http_tools: …`"))
+	}
+	if m != nil && m.Response.covers() {
+		c.finishCoverage(m)
+	}
+	c.partial = c.partial || c.found[before:].HasErrors()
+}
+
+// finishCoverage checks the tools whose results are inspected.
+func (c *checker) finishCoverage(m *MCP) {
+	r := &m.Response
+	allowed := map[string]bool{}
+	for _, text := range m.AllowedTools.texts() {
+		allowed[text] = true
+	}
+	blocked := newGlobIndex(vm.Unbounded, m.BlockedTools.texts())
+	for _, list := range []*List{r.WebFetchTools, r.HTTPTools} {
+		if list == nil {
+			continue
+		}
+		for _, item := range list.Items {
+			if _, isBlocked := blocked.coversTool(item.Text); isBlocked || !allowed[item.Text] || strings.Contains(item.Text, "*") {
+				c.add(grammar.At(CodeResponseTool, item.Span, "`%s` is no exact entry of `allowed_tools` that nothing blocks", shorten(item.Text)).
+					WithHint("a covered tool is written out in `allowed_tools`, in the same words"))
+			}
+		}
+		if r.Ruleset == nil && !c.lost("mcp", "response.deterministic_ruleset") {
+			c.add(grammar.At(CodeResponseRuleset, list.Span, "tools are covered, and there is no `response.deterministic_ruleset`").
+				WithHint("add `response.deterministic_ruleset: sof-response-rules-v1`"))
+			return
+		}
+	}
+}
+
+// lintElsewhere warns, once, of the rules that a client has to enforce.
+func (c *checker) lintElsewhere() {
+	for _, section := range c.file.Sections {
+		for _, entry := range section.Entries {
+			if first := entry.Key.Segments[0]; first.Text == "response" {
+				c.add(grammar.At(CodeResponseElsewhere, entry.Key.Span, "`response` rules are for a client that inspects results: this service does not enforce them").
+					WithHint("see to it that the client that runs the tools does"))
+				return
+			}
+		}
+	}
+}
+
+// lintResponse warns of keys about results that say nothing, or two things.
+func (c *checker) lintResponse() {
+	r := &c.policy.MCP.Response
+	lists := []*List{r.BlockClasses, r.RedactClasses, r.ObserveClasses}
+	for i, list := range lists {
+		if list == nil {
+			continue
+		}
+		if !r.covers() {
+			c.add(grammar.At(CodeResponseUnused, list.Span, "no tool's results are inspected, so this does nothing").
+				WithHint("name the tools: `response.web_fetch_tools: …` or `response.http_tools: …`"))
+		}
+		for _, item := range list.Items {
+			if slices.ContainsFunc(lists[:i], func(l *List) bool { return slices.Contains(l.texts(), item.Text) }) {
+				c.add(grammar.At(CodeResponseTwice, item.Span, "`%s` has another list already", item.Text).
+					WithHint("a finding is blocked, redacted or observed; name the class once"))
+			}
+		}
+	}
+	if r.ObserveUntil != nil && r.ObserveClasses == nil {
+		c.add(grammar.At(CodeResponseUnused, r.ObserveUntil.Span, "there are no `response.observe_classes`, so this does nothing").WithHint("name them in `response.observe_classes`"))
+	}
+	if r.ObserveClasses != nil && r.ObserveUntil == nil {
+		c.add(grammar.At(CodeResponseUnused, r.ObserveClasses.Span, "without `response.observe_until` nothing says when observing ends").
+			WithHint("add `response.observe_until: …`, at most 30 days ahead"))
+	}
+}

@@ -1,0 +1,408 @@
+package compiler
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/vm"
+	"bailiff/vm/errcode"
+	"bailiff/vm/form/command"
+	"bailiff/vm/form/fspath"
+	"bailiff/vm/form/httpurl"
+	"bailiff/vm/slot"
+)
+
+// ToolCalls is the section `## tool_calls`.
+type ToolCalls struct {
+	Heading
+	Controls
+	Allowed         *List // exact
+	BlockedCommands *List // the texts to seek
+	BlockedDomains  *List // canonical hosts
+	HeldCommands    *List // the texts to seek
+	ListedCommands  *List // the beginnings of simple commands
+	Write, Read     Paths
+	Email           Email
+	HTTP            HTTP
+}
+
+// Paths is what the keys of a tool for files say.
+type Paths struct {
+	Blocked *List // patterns over cleaned paths
+	Allowed *List // patterns over the exact readings of paths
+}
+
+// The types of values that only this section has.
+var (
+	exactActions    = valueOf(TypeActions, func(c *checker, entry *grammar.Entry) *List { return c.actions(entry.Span, entry.Value) })
+	blockedCommands = entriesOf(TypeTexts, CodeBlockedCommand, command.Entry)
+	listedCommands  = entriesOf(TypeTexts, CodeAllowedCommand, listedCommand)
+	blockedPaths    = entriesOf(TypePaths, CodeBlockedPath, blockedPath)
+	allowedPaths    = entriesOf(TypePaths, CodeAllowedPath, allowedPath)
+	recipients      = entriesOf(TypeRecipients, CodeRecipient, recipient)
+	blockedDomains  = entriesOf(TypeHosts, CodeBlockedDomain, blockedDomain)
+	allowedHosts    = entriesOf(TypeHosts, CodeAllowedHost, allowedHost)
+)
+
+var (
+	keyTools = key(exactActions, func(p *Policy) **List { return &p.ToolCalls.Allowed }, Key{Name: "allowed",
+		Code:    errcode.ToolCallNotAllowed,
+		Doc:     "The tools that are granted; exact.",
+		Example: "allowed: bash, web_fetch, file_write"})
+
+	keyCommands = key(blockedCommands, func(p *Policy) **List { return &p.ToolCalls.BlockedCommands }, Key{Name: "bash.blocked_commands", Blocks: true,
+		Code: errcode.BlockedCommand,
+		Doc: "Texts that must not stand in a `bash` command, however it is quoted, spaced or spelled in upper and lower case, nor in a text that " +
+			"the shell evaluates (`bash -c`, `eval`, `trap`, here-documents of shells). A command that cannot be read, or that leaves to the shell " +
+			"what runs, is denied. Scripts on disk and other interpreters (`awk`, `python`, `make`) are not looked into.",
+		Example: "bash.blocked_commands: rm -rf, curl"})
+
+	keyListedCommands = key(listedCommands, func(p *Policy) **List { return &p.ToolCalls.ListedCommands }, Key{Name: "bash.allowed_commands", Since: v24,
+		Code: errcode.ToolCallNotAllowed,
+		Doc: "The commands that `bash` may run, and no others: the words of every simple command, without their quotes, begin with the words of an entry. " +
+			"Substitutions are commands too. What runs or evaluates its words (`sudo`, `xargs`, `bash -c`, `eval`, `find -exec`) is listed with all of them. " +
+			"Denied are assignments, definitions, arithmetic, `for`, `time`, and redirections that write anywhere but to `/dev/null` or a descriptor. " +
+			"What a listed program does is not looked into.",
+		Example: "bash.allowed_commands: ls, cat, git status, go test"})
+
+	keyHeldCommands = key(blockedCommands, func(p *Policy) **List { return &p.ToolCalls.HeldCommands }, Key{Name: "bash.require_approval", Since: v24, Blocks: true,
+		Code: errcode.HoldApproval,
+		Doc: "Texts for which a person has to decide on a `bash` command, sought as those of `bash.blocked_commands` are. A command that " +
+			"cannot be read, or that leaves to the shell what runs, is held too.",
+		Example: "bash.require_approval: git push, terraform apply"})
+
+	keyDomains = key(blockedDomains, func(p *Policy) **List { return &p.ToolCalls.BlockedDomains }, Key{Name: "web_fetch.blocked_domains", Blocks: true,
+		Code:    errcode.BlockedDomain,
+		Doc:     "Hosts that `web_fetch` and `http` must not reach, with their subdomains; an IPv4 address also inside NAT64, 6to4 and IPv4-compatible literals.",
+		Example: "web_fetch.blocked_domains: pastebin.com, 169.254.169.254"})
+
+	keyPaths = key(blockedPaths, func(p *Policy) **List { return &p.ToolCalls.Write.Blocked }, Key{Name: "file_write.blocked_paths", Blocks: true,
+		Code:    errcode.BlockedPath,
+		Doc:     "Paths that `file_write` must not touch, with what lies below them. `*` stands for any characters within a segment; an entry without a leading `/` or `~` matches anywhere. A relative path is judged behind `cwd`, where the intent gives one.",
+		Example: "file_write.blocked_paths: /etc, ~/.ssh, .env*"})
+
+	keyWritable = key(allowedPaths, func(p *Policy) **List { return &p.ToolCalls.Write.Allowed }, Key{Name: "file_write.allowed_paths", Since: v24,
+		Code: errcode.ToolCallNotAllowed,
+		Doc: "Paths that `file_write` may touch, with what lies below them, and no others. Case counts, and an entry is read from its first segment: " +
+			"`src` is `src` in `cwd`, which the client names, `.` is `cwd` itself; without `cwd` they cover relative paths alone. `*` stands for any " +
+			"characters within a segment. A path with `..`, `~user`, `$VAR` or `%VAR%` is denied.",
+		Example: "file_write.allowed_paths: /workspace/app, docs/*.md"})
+
+	keyUnreadable = key(blockedPaths, func(p *Policy) **List { return &p.ToolCalls.Read.Blocked }, Key{Name: "file_read.blocked_paths", Since: v24, Blocks: true,
+		Code:    errcode.BlockedPath,
+		Doc:     "Paths that `file_read` must not touch, read as `file_write.blocked_paths`.",
+		Example: "file_read.blocked_paths: ~/.ssh, .env*"})
+
+	keyReadable = key(allowedPaths, func(p *Policy) **List { return &p.ToolCalls.Read.Allowed }, Key{Name: "file_read.allowed_paths", Since: v24,
+		Code:    errcode.ToolCallNotAllowed,
+		Doc:     "Paths that `file_read` may touch, and no others, read as `file_write.allowed_paths`.",
+		Example: "file_read.allowed_paths: /workspace, /usr/include"})
+
+	keyEmailApproval = key(booleans, func(p *Policy) **Flag { return &p.ToolCalls.Email.Approval }, Key{Name: "email.require_approval", Default: "false",
+		Code: errcode.HoldApproval,
+		Doc:  "Whether a person has to decide on every `email.send`.", Example: "email.require_approval: true"})
+
+	keyToolsEmailApprovalExemptRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Exempt }, Key{Name: "email.approval_exempt_recipients", Since: v24,
+		Doc:     "Recipients to whom `email.require_approval` does not apply, where all recipients of an e-mail are among them; `*` stands for any characters but `@`.",
+		Example: "email.require_approval: true\nemail.approval_exempt_recipients: *@example.com"})
+
+	keyRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Allowed }, Key{Name: "email.allowed_recipients",
+		Code:    errcode.RecipientNotAllowed,
+		Doc:     "The recipients that `email.send` may have, all of them; `*` stands for any characters but `@`.",
+		Example: "email.allowed_recipients: *@example.com"})
+
+	keyNoRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Blocked }, Key{Name: "email.blocked_recipients", Blocks: true,
+		Code: errcode.BlockedRecipient, Codes: []errcode.Code{errcode.RecipientNotAllowed},
+		Doc:     "The recipients that `email.send` must not have, any of them; `*` stands for any characters but `@`.",
+		Example: "email.blocked_recipients: *@example.net"})
+
+	keyNoMethods = key(choices, func(p *Policy) **List { return &p.ToolCalls.HTTP.BlockedMethods }, Key{Name: "http.blocked_methods", Since: v20, Blocks: true, Values: slot.Methods(),
+		Code: errcode.ToolCallNotAllowed,
+		Doc:  "The methods that `http` must not use.", Example: "http.blocked_methods: DELETE, PATCH"})
+
+	keyMethods = key(choices, func(p *Policy) **List { return &p.ToolCalls.HTTP.AllowedMethods }, Key{Name: "http.allowed_methods", Since: v20, Values: slot.Methods(),
+		Code: errcode.ToolCallNotAllowed,
+		Doc:  "The methods that `http` may use; `web_fetch`, which has none, is denied then.", Example: "http.allowed_methods: GET, HEAD"})
+
+	keyHosts = key(allowedHosts, func(p *Policy) **List { return &p.ToolCalls.HTTP.AllowedHosts }, Key{Name: "http.allowed_hosts", Since: v20,
+		Code:    errcode.ToolCallNotAllowed,
+		Doc:     "The hosts that `http` and `web_fetch` may reach: a name stands for itself, `*.example.com` for what is below it.",
+		Example: "http.allowed_hosts: api.example.com, *.example.org"})
+
+	keyMethodDeny = keyRead(TypeBoolean, (*checker).readMethodDeny, Key{Name: "http.method_rules.<METHOD>.deny", Since: v21, Default: "false",
+		Code: errcode.ToolCallNotAllowed,
+		Doc:  "Whether the method is denied.", Example: "http.method_rules.DELETE.deny: true"})
+
+	keyMethodQuery = keyRead(TypeRegexp, (*checker).readMethodQuery, Key{Name: "http.method_rules.<METHOD>.require_query_matches", Since: v21,
+		Code:    errcode.ToolCallNotAllowed,
+		Doc:     "A pattern that the whole query, as it is sent and without `?`, has to match; an empty query never does.",
+		Example: `http.method_rules.GET.require_query_matches: "q=[a-z]{1,32}"`})
+
+	keyToolsApproval = approvalKey(func(p *Policy) *Controls { return &p.ToolCalls.Controls }, "tool intents", "bash, deploy.*")
+
+	keyToolsShim = shimKey(func(p *Policy) *Controls { return &p.ToolCalls.Controls }, "tool intents")
+)
+
+var tools = section("tool_calls", v10, "Tools: which are allowed, and what they may not touch.", func(p *Policy) **ToolCalls { return &p.ToolCalls },
+	keyTools, keyCommands, keyListedCommands, keyHeldCommands, keyDomains, keyPaths, keyWritable, keyUnreadable,
+	keyReadable, keyEmailApproval, keyToolsEmailApprovalExemptRecipients, keyRecipients, keyNoRecipients, keyNoMethods,
+	keyMethods, keyHosts, keyMethodDeny, keyMethodQuery, keyToolsApproval, keyToolsShim).of(vm.Tool)
+
+// blocked reads a list of things that are blocked, held or allowed. What parse returns for an item is what the machine seeks.
+func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(string) ([]string, error)) *List {
+	list := &List{Span: entry.Span}
+	seen := map[string]bool{}
+	for _, item := range c.list(entry) {
+		c.literals(item.Text, item.Span)
+		if code == CodeBlockedCommand {
+			c.lintCommand(item)
+			c.lintCommandWords(item)
+		}
+		needles, err := parse(item.Text)
+		if err != nil {
+			c.add(problemWith(code, item.Span, err))
+			continue
+		}
+		before := len(list.Items)
+		for _, needle := range needles {
+			if !seen[needle] {
+				seen[needle] = true
+				list.Items = append(list.Items, Item{needle, item.Span})
+			}
+		}
+		if len(list.Items) == before {
+			c.repeatedCase(item, command.ShowListed(needles[0]))
+		}
+	}
+	return list
+}
+
+// problemWith turns the error of a leaf package into a diagnostic.
+func problemWith(code grammar.Code, span grammar.Span, err error) grammar.Diagnostic {
+	var host *httpurl.EntryError
+	if !errors.As(err, &host) {
+		return grammar.At(code, span, "%s", err)
+	}
+	d := grammar.At(code, span, "%s", host.Problem)
+	if network, err := netip.ParsePrefix(host.Entry); err == nil && !network.IsSingleIP() {
+		return d.WithHint("an entry is one address or one name, and `%s` would block itself alone; list each address that is meant", network.Addr())
+	}
+	if host.Fix != "" {
+		d = d.WithHint("write `%s`", shorten(host.Fix)).WithFix(span, host.Fix)
+	}
+	return d
+}
+
+// blockedPath reads an entry of a list of blocked paths.
+func blockedPath(text string) ([]string, error) {
+	if strings.Count(text, "*") > vm.MaxStars {
+		return nil, fmt.Errorf("a blocked path has at most %d stars: write the directory above", vm.MaxStars)
+	}
+	return fspath.ParseEntry(text)
+}
+
+func listedCommand(text string) ([]string, error) {
+	beginning, err := command.ListedEntry(text)
+	return []string{beginning}, err
+}
+
+// allowedPath reads an entry of a list of allowed paths.
+func allowedPath(text string) ([]string, error) {
+	if strings.Count(text, "*") > vm.MaxStars {
+		return nil, fmt.Errorf("an allowed path has at most %d stars: write the directory above", vm.MaxStars)
+	}
+	pattern, err := fspath.AllowedEntry(text)
+	return []string{pattern}, err
+}
+
+// finishTools checks what concerns several entries of `## tool_calls`.
+func (c *checker) finishTools() {
+	t := c.policy.ToolCalls
+	if t == nil || t.Allowed != nil || c.lost("tool_calls", "allowed") || c.policy.Profiles.declared() {
+		return
+	}
+	c.add(grammar.At(CodeToolsGrantNothing, t.Span, "`## tool_calls` has no `allowed`, so it grants nothing").
+		WithHint("name the tools: `allowed: bash, web_fetch`"))
+}
+
+// tools judges a tool intent: whether it is granted, then what it touches.
+func (e *emitter) tools() {
+	if !slices.Contains(e.policy.Profiles.granted(), "*") {
+		e.toolGrants()
+	}
+	if e.policy.ToolCalls != nil {
+		e.subjects()
+	}
+}
+
+// toolGrants denies a tool that neither a profile nor `tool_calls.allowed` grants.
+func (e *emitter) toolGrants() {
+	t := e.policy.ToolCalls
+	granted := e.NewLabel()
+	if e.policy.Profiles.declared() {
+		e.profileGrants(granted)
+	}
+	if t == nil || t.Allowed == nil {
+		e.at(e.policy.wantsGrants())
+		e.refuse(keyTools.Rule, keyTools.Code, "neither tool_calls.allowed nor a profile grants the tool")
+	} else {
+		e.allowing(t.Allowed)
+		e.Test(vm.OpIn, vm.If, e.Field(slotAction), e.lowered(t.Allowed), granted)
+		e.deny(keyTools.Rule, keyTools.Code, "the tool is not in tool_calls.allowed", e.value(slotAction), granted)
+	}
+	e.Place(granted)
+}
+
+// A blockList is one of the lists of `## tool_calls` that bind what a tool touches.
+type blockList struct {
+	list  *List
+	key   *Key
+	slot  string
+	tests func(texts []string) []setTest
+
+	missing, unreadable, blocked string // messages; unreadable is empty where requests are refused before
+}
+
+// wantsGrants returns the heading that makes tools need a grant, or the version where that is a profile's.
+func (p *Policy) wantsGrants() grammar.Span {
+	switch {
+	case p.ToolCalls != nil:
+		return p.ToolCalls.Span
+	case p.EVM != nil:
+		return p.EVM.Span
+	case p.MCP != nil:
+		return p.MCP.Span
+	}
+	return p.Version.Span
+}
+
+func (e *emitter) commands() blockList {
+	return blockList{list: e.policy.ToolCalls.BlockedCommands, key: keyCommands, slot: slotCommand,
+		tests:      func(texts []string) []setTest { return []setTest{{vm.OpContains, e.exactly(texts...)}} },
+		missing:    "the policy blocks commands, and the intent has no command",
+		unreadable: "the policy blocks commands, and this one can't be read",
+		blocked:    "the command holds an entry of tool_calls.bash.blocked_commands"}
+}
+
+func (e *emitter) paths(list *List, key *Key) blockList {
+	return blockList{list: list, key: key, slot: slotPath,
+		tests:      e.pathTests,
+		missing:    "the policy blocks paths, and the intent has no path",
+		unreadable: "the policy blocks paths, and nobody can tell which file this one means",
+		blocked:    "the path is an entry of " + key.Rule + ", or below one"}
+}
+
+// A subject is what some tools touch, and the rules about it.
+type subject struct {
+	actions []string // in lower case
+	ruled   bool     // whether there are any rules
+	judge   func(done vm.Label)
+}
+
+func (e *emitter) allSubjects() []subject {
+	t := e.policy.ToolCalls
+	files := func(paths *Paths, blocked, allowed *Key, action string) subject {
+		return subject{[]string{action}, paths.Blocked != nil || paths.Allowed != nil,
+			func(done vm.Label) { e.files(paths, blocked, allowed, done) }}
+	}
+	return []subject{
+		{[]string{"bash"}, t.BlockedCommands != nil || t.ListedCommands != nil, e.bash},
+		files(&t.Write, keyPaths, keyWritable, "file_write"),
+		files(&t.Read, keyUnreadable, keyReadable, "file_read"),
+		{[]string{"web_fetch", "http"}, t.BlockedDomains != nil || t.HTTP.rules(), e.web},
+		{[]string{emailAction}, t.Email.lists(), e.email},
+	}
+}
+
+// subjects judges what the tool touches.
+func (e *emitter) subjects() {
+	var ruled []subject
+	var cases []vm.Case
+	var labels []vm.Label
+	for _, subject := range e.allSubjects() {
+		if !subject.ruled {
+			continue
+		}
+		to := e.NewLabel()
+		ruled, labels = append(ruled, subject), append(labels, to)
+		for _, action := range subject.actions {
+			cases = append(cases, vm.Case{Text: action, To: to})
+		}
+	}
+	if len(ruled) == 0 {
+		return
+	}
+	done := e.NewLabel()
+	e.Switch(e.Field(slotLowerAction), done, cases...)
+	for i, subject := range ruled {
+		e.Place(labels[i])
+		subject.judge(done)
+	}
+	e.Place(done)
+}
+
+// bash judges a command: by the blocked ones first.
+func (e *emitter) bash(done vm.Label) {
+	t := e.policy.ToolCalls
+	if t.ListedCommands == nil {
+		e.blocked(e.commands(), done)
+		return
+	}
+	if t.BlockedCommands != nil {
+		next := e.NewLabel()
+		e.blocked(e.commands(), next)
+		e.Place(next)
+	}
+	e.allowing(t.ListedCommands)
+	e.Test(vm.OpStarts, vm.If|vm.Every, e.Field(slotCalls), e.exactly(t.ListedCommands.texts()...), done)
+	e.deny(keyListedCommands.Rule, keyListedCommands.Code, "the command is missing, or not in tool_calls.bash.allowed_commands", e.element(slotCalls), done)
+}
+
+// files judges the paths of a tool: the blocked ones first.
+func (e *emitter) files(paths *Paths, blocked, allowed *Key, done vm.Label) {
+	if paths.Allowed == nil {
+		e.blocked(e.paths(paths.Blocked, blocked), done)
+		return
+	}
+	if paths.Blocked != nil {
+		next := e.NewLabel()
+		e.blocked(e.paths(paths.Blocked, blocked), next)
+		e.Place(next)
+	}
+	e.allowing(paths.Allowed)
+	e.Test(vm.OpPath, vm.If|vm.Every, e.Field(slotFiles), e.Paths(paths.Allowed.texts()...), done)
+	e.deny(allowed.Rule, allowed.Code, "the path is missing, or not in "+allowed.Rule, e.element(slotFiles), done)
+}
+
+// blocked judges what a tool touches by one list. A missing or unreadable subject is denied by the same rule.
+func (e *emitter) blocked(list blockList, done vm.Label) {
+	present, readable := e.NewLabel(), e.NewLabel()
+	slot, value := e.Field(list.slot), e.value(list.slot)
+	e.blocking(list.list)
+	e.Kind(vm.Unless, slot, absent, present)
+	e.deny(list.key.Rule, list.key.Code, list.missing, value, done)
+	e.Place(present)
+	if list.unreadable != "" {
+		e.Kind(vm.Unless, slot, vm.Kinds(vm.Invalid), readable)
+		e.deny(list.key.Rule, list.key.Code, list.unreadable, value, done)
+	}
+	e.Place(readable)
+	e.unlessAny(slot, list.tests(list.list.texts()), done)
+	e.deny(list.key.Rule, list.key.Code, list.blocked, e.element(list.slot), done)
+}
+
+// commandApproval holds commands in which an entry is found, and what can't be read: a test of that never jumps.
+func (e *emitter) commandApproval() {
+	held, hold, next := e.policy.ToolCalls.HeldCommands, e.NewLabel(), e.NewLabel()
+	e.blocking(held)
+	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly("bash"), next)
+	e.Kind(vm.If, e.Field(slotCommand), absent, hold)
+	e.Test(vm.OpContains, vm.Unless, e.Field(slotCommand), e.exactly(held.texts()...), next)
+	e.Place(hold)
+	e.hold(keyHeldCommands, "a person has to decide on this command")
+	e.Place(next)
+}

@@ -1,0 +1,403 @@
+package compiler
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/vm/amount"
+	"bailiff/vm/form/evmaddr"
+)
+
+const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+// Type is the type of a key's value.
+type Type string
+
+// The types of values. Documents show them as they are.
+const (
+	TypeDecimal   Type = "decimal"
+	TypeInteger   Type = "integer"
+	TypeBoolean   Type = "boolean"
+	TypeText      Type = "text"
+	TypeCondition Type = "operator and text"
+	TypeActions   Type = "list of actions"
+	TypeChains    Type = "list of chain ids"
+	TypeChainMap  Type = "block of chain ids with lists of actions"
+	TypeAddresses Type = "list of addresses"
+	TypeTexts     Type = "list of texts"
+	TypeHosts     Type = "list of hosts"
+	TypePaths     Type = "list of paths"
+
+	TypePatterns   Type = "list of action patterns"
+	TypeWord       Type = "word"
+	TypeWords      Type = "list of words"
+	TypeNames      Type = "list of names"
+	TypeRecipients Type = "list of recipients"
+	TypeRegexp     Type = "RE2 pattern"
+	TypeField      Type = "path of a field"
+	TypePattern    Type = "action pattern"
+	TypeTools      Type = "list of tool patterns"
+	TypeJSON       Type = "JSON string"
+	TypeTime       Type = "time (RFC 3339, UTC)"
+	TypeName       Type = "name"
+	TypeKeyIDs     Type = "list of key ids, or *"
+	TypeMethods    Type = "list of selectors and signatures"
+)
+
+// The types of values that only resource profiles have. None of their values is written between quotes.
+const (
+	TypeRoots     Type = "list of roots"
+	TypeRefs      Type = "list of refs"
+	TypeResources Type = "list of resource patterns"
+)
+
+// isList reports whether values of the type are lists.
+func (t Type) isList() bool { return strings.HasPrefix(string(t), "list") }
+
+// NativeDecimals is the number of decimals of every supported chain's native currency: its base unit is wei.
+const NativeDecimals = 18
+
+const (
+	maxCount = 1<<53 - 1 // the largest integer that every JSON reader gives back exactly
+
+	maxActionBytes = 128  // decisions, section 2, "Kinds of intents"
+	maxPathBytes   = 256  // of a custom rule, so that its matched_rule stays short
+	maxTextBytes   = 4096 // of one value or list entry, the same as a subject of `matches`
+	maxSymbolBytes = 64
+)
+
+// list reads a value as a list and reports empty, overlong and repeated items.
+func (c *checker) list(entry *grammar.Entry) []grammar.Item { return c.items(entry.Value) }
+
+func (c *checker) items(value *grammar.Value) []grammar.Item {
+	items, found := value.List()
+	c.found = append(c.found, found...)
+	seen := make(map[string]bool, len(items))
+	kept := make([]grammar.Item, 0, len(items))
+	for _, item := range items {
+		switch {
+		case item.Text == "":
+		case len(item.Text) > maxTextBytes:
+			c.add(grammar.At(CodeTextLong, item.Span, "an item has at most %d bytes, and this one %d", maxTextBytes, len(item.Text)))
+		case seen[item.Text]:
+			c.add(grammar.At(CodeRepeatedItem, item.Span, "`%s` is in the list already", shorten(item.Text)))
+		default:
+			kept = append(kept, item)
+		}
+		seen[item.Text] = true
+	}
+	return kept
+}
+
+// limit reads a positive decimal with at most that many fraction digits. The unit is what has them, with its verb:
+// "ETH has". It returns nil after reporting.
+func (c *checker) limit(row *Key, entry *grammar.Entry, decimals uint8, unit string) *Limit {
+	value := entry.Value
+	parsed, err := amount.Parse(value.Text, decimals)
+	switch {
+	case errors.Is(err, amount.ErrFraction):
+		c.add(grammar.At(CodeFraction, value.Span, "%s %d decimals, and this has more digits after the point", unit, decimals).
+			WithHint("no such amount exists; leave the last digits out"))
+	case errors.Is(err, amount.ErrOverflow):
+		c.add(grammar.At(CodeDecimal, value.Span, "this is more than 2^256-1 base units").
+			WithHint("no balance is that large; write the limit that is meant"))
+	case err != nil:
+		words := strings.Fields(strings.TrimSuffix(unit, " has"))
+		c.add(suggestDecimal(grammar.At(CodeDecimal, value.Span, "`%s` is not a plain decimal number", shorten(value.Text)), value, words[len(words)-1], decimals))
+	case parsed.IsZero():
+		c.add(grammar.At(CodeNotPositive, value.Span, "a limit must be above zero").WithHint("%s", cmp.Or(row.zero, hintLeaveOut)))
+	default:
+		return &Limit{Span: entry.Span, Amount: parsed, Decimals: decimals}
+	}
+	return nil
+}
+
+// The texts that say what to write in place of a limit of zero.
+const (
+	hintLeaveOut = "to deny it altogether, leave out what grants it"
+	hintNoFee    = "no transaction is free of gas; write the most that it may cost"
+	hintHoldAll  = "to hold every intent, name its action in `require_approval` (from version 2.0)"
+)
+
+// limitOfAny checks a limit whose unit is not known for what would be wrong in every unit.
+func (c *checker) limitOfAny(row *Key, entry *grammar.Entry) {
+	_, fraction, _ := strings.Cut(entry.Value.Text, ".")
+	c.limit(row, entry, uint8(min(len(fraction), amount.MaxDecimals)), "a token has at most")
+}
+
+// integer reads an integer in range. It returns nil after reporting.
+func (c *checker) integer(entry *grammar.Entry, least, most uint64) *Count {
+	text := entry.Value.Text
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n < least || n > most || text[0] == '+' || len(text) > 1 && text[0] == '0' {
+		d := grammar.At(CodeInteger, entry.Value.Span, "`%s` is not a whole number from %d to %d", shorten(text), least, most)
+		if plain := plainNumber(text); plain != text && inRange(plain, least, most) && !unitOfTime.MatchString(text) {
+			c.add(d.WithHint("write `%s`", plain).WithFix(entry.Value.Span, plain))
+		} else {
+			c.add(d.WithHint("%s", integerHint(text, least, most)))
+		}
+		return nil
+	}
+	return &Count{Span: entry.Span, N: n}
+}
+
+// unitOfTime is a number with a unit of time, which the key may count otherwise.
+var unitOfTime = regexp.MustCompile(`^[0-9.]+[ \t]*(?:s|m|h|d|ms|min|sec|seconds?|minutes?|hours?|days?)$`)
+
+func inRange(text string, least, most uint64) bool {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return err == nil && n >= least && n <= most && text[0] != '0'
+}
+
+// integerHint returns what to do about a text that is no integer in range.
+func integerHint(text string, least, most uint64) string {
+	digits, negative := strings.CutPrefix(text, "-")
+	n, err := strconv.ParseUint(digits, 10, 64)
+	switch {
+	case err == nil && least > 0 && (negative || n == 0):
+		return "a limit is greater than zero; to deny it altogether, leave out what grants it"
+	case err == nil && !negative && n > most || errors.Is(err, strconv.ErrRange):
+		return fmt.Sprintf("%d is the largest that there can be", most)
+	}
+	if unitOfTime.MatchString(text) {
+		return "write it in plain digits, in the unit that the key names"
+	}
+	return "write it in plain digits, without sign and leading zeros"
+}
+
+// boolean reads true or false, in any case of ASCII. It returns nil after reporting what is neither; letters of other
+// alphabets are reported, and read as the ones that they fold to.
+func (c *checker) boolean(entry *grammar.Entry) *Flag {
+	text := entry.Value.Text
+	on := strings.EqualFold(text, "true")
+	if !on && !strings.EqualFold(text, "false") {
+		c.add(notBoolean(entry.Value))
+		return nil
+	}
+	if other := grammar.Foreign(text); other != "" {
+		plain := strconv.FormatBool(on)
+		c.add(grammar.At(CodeBooleanLetters, entry.Value.Span, "`%s` has %s, which is not an ASCII letter", shorten(text), other).
+			WithHint("write `%s`", plain).WithFix(entry.Value.Span, plain))
+	}
+	return &Flag{Span: entry.Span, On: on}
+}
+
+// otherBooleans are the words that other formats have for true and false.
+var otherBooleans = map[string]string{
+	"yes": "true", "y": "true", "on": "true", "1": "true", "t": "true", "enabled": "true",
+	"no": "false", "n": "false", "off": "false", "0": "false", "f": "false", "disabled": "false",
+}
+
+func notBoolean(value *grammar.Value) grammar.Diagnostic {
+	d := grammar.At(CodeBoolean, value.Span, "`%s` is neither `true` nor `false`", shorten(value.Text))
+	if meant := otherBooleans[strings.ToLower(value.Text)]; meant != "" {
+		return d.WithHint("write `%s`", meant).WithFix(value.Span, meant)
+	}
+	if near := grammar.Closest(value.Text, []string{"true", "false"}); near != "" {
+		return d.WithHint("did you mean `%s`?", near).WithFix(value.Span, near)
+	}
+	return d.WithHint("write `true` or `false`")
+}
+
+// word reads a value that has to be one of a key's words. It returns nil after reporting.
+func (c *checker) word(row *Key, entry *grammar.Entry) *Text {
+	item := grammar.Item{Text: entry.Value.Text, Span: entry.Value.Span}
+	if !c.choice(row, item) {
+		return nil
+	}
+	return &Text{Span: entry.Span, Item: Item{item.Text, item.Span}}
+}
+
+// choices reads a list whose items have to be a key's words.
+func (c *checker) choices(row *Key, entry *grammar.Entry) *List {
+	list := &List{Span: entry.Span}
+	for _, item := range c.list(entry) {
+		if c.choice(row, item) {
+			list.Items = append(list.Items, Item{item.Text, item.Span})
+		}
+	}
+	return list
+}
+
+// choice reports an item that is none of a key's words.
+func (c *checker) choice(row *Key, item grammar.Item) bool {
+	if slices.Contains(row.Values, item.Text) {
+		return true
+	}
+	d := grammar.At(CodeWord, item.Span, "`%s` is no value of `%s`", shorten(item.Text), shorten(row.Name))
+	c.add(suggestWord(d, item, row.Values))
+	return false
+}
+
+// alternatives returns words as a sentence lists them.
+func alternatives(words []string) string {
+	const between = "`, `"
+	last := len(words) - 1
+	if last == 0 {
+		return "`" + words[0] + "`"
+	}
+	return "`" + strings.Join(words[:last], between) + "` or `" + words[last] + "`"
+}
+
+// patterns reads a list of action patterns, in lower case.
+func (c *checker) patterns(entry *grammar.Entry) *List {
+	list := &List{Span: entry.Span}
+	seen := map[string]bool{}
+	for _, item := range c.list(entry) {
+		lower := strings.ToLower(item.Text)
+		switch {
+		case !c.patternItem(item):
+		case seen[lower]:
+			c.repeatedCase(item, lower)
+		default:
+			list.Items = append(list.Items, Item{lower, item.Span})
+		}
+		seen[lower] = true
+	}
+	return list
+}
+
+// patternItem reports an item that is no action pattern.
+func (c *checker) patternItem(item grammar.Item) bool {
+	if !c.actionPattern(item.Text, item.Span) {
+		return false
+	}
+	c.lintWildcards(item)
+	return true
+}
+
+// actionPattern reports a text that is no action pattern.
+func (c *checker) actionPattern(text string, span grammar.Span) bool {
+	if exact := strings.TrimSuffix(text, "*"); strings.Contains(exact, "*") || !isAction(text) {
+		c.add(grammar.At(CodeActionPattern, span, "`%s` is no action pattern", shorten(text)).
+			WithHint("write an action, or the beginning of actions and one `*` at its end"))
+		return false
+	}
+	return true
+}
+
+// repeatedCase reports an item that the list has already in another spelling of the same normal form.
+func (c *checker) repeatedCase(item grammar.Item, normal string) {
+	d := grammar.At(CodeCaseRepeated, item.Span, "`%s` is in the list already, in another spelling", shorten(item.Text))
+	if normal != item.Text {
+		d.Message += ": all are `" + shorten(normal) + "`"
+	}
+	c.add(d.WithHint("remove it"))
+}
+
+// actions reads a list of exact actions.
+func (c *checker) actions(span grammar.Span, value *grammar.Value) *List {
+	list := &List{Span: span}
+	before := len(c.found)
+	for _, item := range c.items(value) {
+		if c.action(item) {
+			list.Items = append(list.Items, Item{item.Text, item.Span})
+		}
+	}
+	c.foreignList(&Key{Type: TypeActions}, value, before)
+	return list
+}
+
+// action reports an item that is no exact action.
+func (c *checker) action(item grammar.Item) bool {
+	switch {
+	case !isAction(item.Text):
+		d := grammar.At(CodeAction, item.Span, "an action is 1 to %d characters of printable ASCII", maxActionBytes)
+		if other := grammar.Foreign(item.Text); other != "" {
+			d = d.WithHint("%s is not; type it anew", other)
+		}
+		c.add(d)
+	case strings.Contains(item.Text, "*"):
+		c.add(grammar.At(CodeActionWildcard, item.Span, "a list that grants has no wildcards").
+			WithHint("name each one, as in `allowed: bash, file_write` or `allowed_actions: wallet.transfer, contract.call`"))
+	default:
+		return true
+	}
+	return false
+}
+
+// isAction reports whether a request can have that action.
+func isAction(text string) bool {
+	if text == "" || len(text) > maxActionBytes {
+		return false
+	}
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// chain reads one chain id, without leading zeros, or reports it and returns "".
+func (c *checker) chain(text string, span grammar.Span) string {
+	digits := strings.TrimLeft(text, "0")
+	if n, err := strconv.ParseUint(digits, 10, 64); err != nil || n > maxCount || strings.Trim(text, "0123456789") != "" {
+		c.add(notChain(text, span))
+		return ""
+	}
+	return digits
+}
+
+// decimalID returns the chain id that is written in the hexadecimal form of JSON-RPC, or "".
+func decimalID(text string) string {
+	if n, err := strconv.ParseUint(text, 0, 64); err == nil && n > 0 && hexID.MatchString(text) {
+		return strconv.FormatUint(n, 10)
+	}
+	return ""
+}
+
+// notChain reports what is no chain id. A name has no fix: what it names is for the author to say.
+func notChain(text string, span grammar.Span) grammar.Diagnostic {
+	d := grammar.At(CodeChainID, span, "`%s` is no chain id", shorten(text))
+	if id := chainNames[strings.ToLower(text)]; id != "" {
+		return d.WithHint("chains are numbers; the id of `%s` is %s", text, id)
+	}
+	if id := decimalID(text); id != "" {
+		return d.WithHint("write `%s`", id).WithFix(span, id)
+	}
+	if inner := strings.Trim(text, "[]"); inner != text && inner != "" && strings.Trim(inner, "0123456789") == "" {
+		return d.WithHint("a list has no brackets; write `%s`", inner).WithFix(span, inner)
+	}
+	if id, isCAIP := strings.CutPrefix(text, "eip155:"); isCAIP && id != "" && strings.Trim(id, "0123456789") == "" {
+		return d.WithHint("write `%s`", id).WithFix(span, id)
+	}
+	return d.WithHint("write a positive integer, such as 8453")
+}
+
+// address reads one address in lower case, or reports it and returns "".
+func (c *checker) address(text string, span grammar.Span) string {
+	normal, err := evmaddr.Normalize(text)
+	switch {
+	case errors.Is(err, evmaddr.ErrChecksum):
+		c.add(grammar.At(CodeChecksum, span, "the checksum of this address is wrong").
+			WithHint("compare it with its source; in lower case its case is not checked"))
+	case err != nil:
+		d := grammar.At(CodeAddress, span, "`%s` is not an address", shorten(text)).WithHint("write the address itself, 0x and 40 hexadecimal digits")
+		switch {
+		case strings.Contains(text, "…") || strings.Contains(text, "..."):
+			d.Message += ": it is shortened"
+			d = d.WithHint("write the whole address, 0x and all 40 hexadecimal digits")
+		case isNameOfAddress(text):
+			d = d.WithHint("names are not resolved; write the address itself, 0x and 40 hexadecimal digits")
+		}
+		c.add(d)
+	}
+	return normal
+}
+
+// isNameOfAddress reports whether a text is a name of the Ethereum Name Service.
+func isNameOfAddress(text string) bool { return strings.HasSuffix(strings.ToLower(text), ".eth") }
+
+// literals reports every address literal inside a text whose checksum is wrong.
+func (c *checker) literals(text string, span grammar.Span) {
+	for at := range evmaddr.Literals(text) {
+		c.address(text[at.Start:at.End], span)
+	}
+}

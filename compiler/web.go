@@ -1,0 +1,213 @@
+package compiler
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"bailiff/grammar"
+	"bailiff/vm"
+	"bailiff/vm/form"
+	"bailiff/vm/form/httpurl"
+	"bailiff/vm/slot"
+)
+
+// HTTP is what the keys `http.…` say.
+type HTTP struct {
+	AllowedMethods *List
+	BlockedMethods *List
+	AllowedHosts   *List         // canonical hosts, and `*.` and a name for what is below it
+	Rules          []*MethodRule // in the order of their first lines
+}
+
+// MethodRule is what the keys `http.method_rules.<METHOD>.…` say of one method.
+type MethodRule struct {
+	Method string
+	Deny   *Flag
+	Query  *Query
+}
+
+// rules reports whether anything is said of typed HTTP.
+func (h *HTTP) rules() bool {
+	return h.AllowedMethods != nil || h.BlockedMethods != nil || h.AllowedHosts != nil || len(h.Rules) > 0
+}
+
+// span returns where the first line about the method stands that says anything.
+func (r *MethodRule) span() grammar.Span {
+	if r.Query == nil || r.Deny != nil && r.Deny.Span.Start < r.Query.Span.Start {
+		return r.Deny.Span
+	}
+	return r.Query.Span
+}
+
+// Query is a pattern that a whole query has to match. A nil Query is absent.
+type Query struct {
+	Span    grammar.Span // of the entry
+	Pattern Item
+}
+
+// readMethodDeny reads whether a method is denied.
+func (c *checker) readMethodDeny(row *Key, entry *grammar.Entry) {
+	if rule := c.methodRule(row, entry); rule != nil {
+		rule.Deny = c.boolean(entry)
+	}
+}
+
+// readMethodQuery reads the pattern that the queries of a method have to match.
+func (c *checker) readMethodQuery(row *Key, entry *grammar.Entry) {
+	if rule := c.methodRule(row, entry); rule != nil && c.queryPattern(entry.Value) {
+		rule.Query = &Query{Span: entry.Span, Pattern: Item{entry.Value.Text, entry.Value.Span}}
+	}
+}
+
+// methodRule returns the rule of the method that a key names, a new one where it has none yet.
+func (c *checker) methodRule(row *Key, entry *grammar.Entry) *MethodRule {
+	name := entry.Key.Segments[2]
+	named := *row
+	named.Name, named.Values = "http.method_rules", slot.Methods()
+	if !c.choice(&named, grammar.Item{Text: name.Text, Span: name.Span}) {
+		return nil
+	}
+	h := &c.policy.ToolCalls.HTTP
+	for _, rule := range h.Rules {
+		if rule.Method == name.Text {
+			return rule
+		}
+	}
+	rule := &MethodRule{Method: name.Text}
+	h.Rules = append(h.Rules, rule)
+	return rule
+}
+
+// queryPattern reports a pattern for queries that is empty or that the machine does not take.
+func (c *checker) queryPattern(value *grammar.Value) bool {
+	if value.Text == "" {
+		c.add(grammar.At(CodeEmptyValue, value.Span, "the empty pattern matches the empty query only, and that is denied").
+			WithHint("write what queries have to look like, such as `q=[a-z]+`"))
+		return false
+	}
+	return c.pattern(value.Text, value.Span, form.Escapes)
+}
+
+func blockedDomain(text string) ([]string, error) {
+	host, err := httpurl.BlockedEntry(text)
+	return []string{host}, err
+}
+
+func allowedHost(text string) ([]string, error) {
+	pattern, err := httpurl.AllowedEntry(text)
+	return []string{pattern}, err
+}
+
+// web judges `http` and `web_fetch`: blocked methods, allowed methods, hosts, method rules, blocked domains. A
+// `web_fetch` has no method, so that it meets no rule about one but that a method be allowed.
+func (e *emitter) web(done vm.Label) {
+	t := e.policy.ToolCalls
+	h := &t.HTTP
+	if h.BlockedMethods != nil {
+		next := e.NewLabel()
+		e.blocking(h.BlockedMethods)
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotMethod), e.exactly(h.BlockedMethods.texts()...), next)
+		e.deny(keyNoMethods.Rule, keyNoMethods.Code, "the method is in tool_calls.http.blocked_methods", e.value(slotMethod), next)
+		e.Place(next)
+	}
+	if h.AllowedMethods != nil {
+		e.allow(keyMethods, h.AllowedMethods, vm.OpIn, vm.If, slotMethod, e.exactly(h.AllowedMethods.texts()...),
+			"the intent has no method that is in tool_calls.http.allowed_methods")
+	}
+	if h.AllowedHosts != nil {
+		e.allowedHosts(h.AllowedHosts)
+	}
+	e.methodRules()
+	if t.BlockedDomains != nil {
+		e.blocked(e.domains(), done)
+	} else {
+		e.Jump(done)
+	}
+}
+
+// allowedHosts denies hosts that no entry covers, and intents without one.
+func (e *emitter) allowedHosts(hosts *List) {
+	var exact, below []string
+	for _, host := range hosts.texts() {
+		if domain, ok := strings.CutPrefix(host, "*"); ok {
+			below = append(below, domain)
+		} else {
+			exact = append(exact, host)
+		}
+	}
+	e.allowing(hosts)
+	e.unless(func(pass vm.Label) {
+		if len(exact) > 0 {
+			e.Test(vm.OpIn, vm.If, e.Field(slotHost), e.exactly(exact...), pass)
+		}
+		if len(below) > 0 {
+			e.Test(vm.OpHost, vm.If, e.Field(slotHost), e.Hosts(below...), pass)
+		}
+	}, keyHosts.Rule, keyHosts.Code, "the url is missing, or its host is not in tool_calls.http.allowed_hosts", e.value(slotHost))
+}
+
+// methodRules judges by what is said of single methods.
+func (e *emitter) methodRules() {
+	var ruled []*MethodRule
+	var cases []vm.Case
+	for _, rule := range e.policy.ToolCalls.HTTP.Rules {
+		if isOn(rule.Deny) || rule.Query != nil {
+			ruled = append(ruled, rule)
+			cases = append(cases, vm.Case{Text: rule.Method, To: e.NewLabel()})
+		}
+	}
+	if len(ruled) == 0 {
+		return
+	}
+	next := e.NewLabel()
+	e.at(ruled[0].span())
+	e.Switch(e.Field(slotMethod), next, cases...)
+	for i, rule := range ruled {
+		e.Place(cases[i].To)
+		e.methodRule(rule, next)
+	}
+	e.Place(next)
+}
+
+// methodRule judges by what is said of one method. A query that is too long to be matched is denied.
+func (e *emitter) methodRule(rule *MethodRule, next vm.Label) {
+	if isOn(rule.Deny) {
+		resume := next
+		if rule.Query != nil {
+			resume = e.NewLabel()
+		}
+		e.at(rule.Deny.Span)
+		e.deny(keyMethodDeny.ruleOf(rule.Method), keyMethodDeny.Code, "the policy denies the method", e.value(slotMethod), resume)
+		if rule.Query == nil {
+			return
+		}
+		e.Place(resume)
+	}
+	e.at(rule.Query.Span)
+	bad, query := e.NewLabel(), e.Field(slotQuery)
+	pattern := machinePattern([]string{rule.Query.Pattern.Text}, form.Escapes)
+	if matchesEmpty(pattern) {
+		e.Test(vm.OpMatch, vm.Unless, query, e.Pattern("(?s:.)", false), bad)
+	}
+	e.Test(vm.OpMatch, vm.If, query, e.Pattern(pattern, true), next)
+	e.Place(bad)
+	e.deny(keyMethodQuery.ruleOf(rule.Method), keyMethodQuery.Code, "the query is empty, too long, or not as the policy requires", e.value(slotQuery), next)
+}
+
+// matchesEmpty reports whether a pattern, which compiles, matches the empty text.
+func matchesEmpty(pattern string) bool {
+	return regexp.MustCompile("^(?:" + pattern + ")$").MatchString("")
+}
+
+// domains reads also the IPv4 addresses in IPv6 literals where the list has one that they could be.
+func (e *emitter) domains() blockList {
+	domains, slot := e.policy.ToolCalls.BlockedDomains, slotHost
+	if slices.ContainsFunc(domains.texts(), httpurl.IsIPv4) {
+		slot = slotHosts
+	}
+	return blockList{list: domains, key: keyDomains, slot: slot,
+		tests:   func(texts []string) []setTest { return []setTest{{vm.OpHost, e.Hosts(texts...)}} },
+		missing: "the policy blocks domains, and the intent has no url",
+		blocked: "the host is an entry of tool_calls.web_fetch.blocked_domains, or below one"}
+}

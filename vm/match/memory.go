@@ -1,0 +1,15 @@
+package match
+
+import "unsafe"
+
+// Allocated is what an allocation of its own takes beside its bytes, by rounding up to a size class.
+const Allocated = 16
+
+// SliceBytes returns the bytes of a slice's elements and its allocation.
+func SliceBytes[T any](s []T) int {
+	if cap(s) == 0 {
+		return 0
+	}
+	var element T
+	return cap(s)*int(unsafe.Sizeof(element)) + Allocated
+}
