@@ -50,6 +50,8 @@ var onlyImporters = map[string]string{
 	"github.com/tailscale/hujson":                    "runtime/hook/setup",
 	"github.com/BurntSushi/toml":                     "runtime/hook/setup",
 	"github.com/chromedp":                            "httpd/e2e/console",
+	"golang.org/x/sync":                              "httpd/mcpproxy",
+	"golang.org/x/time":                              "httpd",
 }
 
 // alsoImport names further folders that may import a heavy dependency, each for the reason behind it.
@@ -59,6 +61,7 @@ var alsoImport = map[string][]string{
 	"github.com/prometheus":           {"httpd"},                                                                 // procfs: the user at the other end of a connection
 	"go.opentelemetry.io":             {"httpd/e2e"},                                                             // the collector that the built service talks to
 	"google.golang.org/protobuf":      {"httpd/e2e"},                                                             // the same
+	"golang.org/x/time":               {"runtime/gateway"},                                                       // limits of log lines
 	"go.yaml.in/yaml":                 {"runtime/hook/setup"},                                                    // settings files of hosts
 }
 
@@ -77,9 +80,11 @@ var mayImport = map[string][]string{
 	"runtime/jcs":           {},
 	"runtime/mask":          {},
 	"runtime/subject":       {},
-	"runtime/ledger":        {"vm/amount", "vm/errcode", "runtime/ledger", "runtime/subject"},
-	"runtime/ledger/reopen": {"runtime/ledger"},
-	"runtime/attest":        {"runtime/jcs"},
+	"runtime/ledger":        {"runtime/system", "vm/amount", "vm/errcode", "runtime/ledger", "runtime/subject"},
+	"runtime/ledger/reopen": {"runtime/ledger", "runtime/system"},
+	"runtime/atomicfile":    {},
+	"runtime/system":        {"runtime/clock"},
+	"runtime/attest":        {"runtime/jcs", "runtime/atomicfile"},
 	"runtime/response":      {"runtime/attest"},
 	"runtime/ratelimit":     {},
 	"runtime/clock":         {},
@@ -96,17 +101,18 @@ var mayImport = map[string][]string{
 	"runtime/eventjson":     {"runtime/ledger", "runtime/mask", "runtime/subject", "vm"},
 	"runtime/tracecontext":  {},
 	"runtime/otlp":          {"runtime/eventjson", "runtime/ledger", "runtime/metrics", "runtime/subject", "runtime/tracecontext"},
-	"runtime/webhook":       {"vm/form/httpurl", "runtime/ledger", "runtime/eventjson", "runtime/metrics"},
+	"runtime/webhook":       {"runtime/system", "vm/form/httpurl", "runtime/ledger", "runtime/eventjson", "runtime/metrics"},
 	"runtime/evidence":      {"grammar", "runtime/attest", "runtime/eventjson", "runtime/ledger"},
 	"runtime/authority":     {"grammar", "compiler", "vm", "runtime"},
-	"runtime/gateway":       {"grammar", "compiler", "vm", "runtime/attest", "runtime/budget", "runtime/ledger", "vm/errcode", "runtime/jcs"},
+	"runtime/gateway":       {"runtime/system", "grammar", "compiler", "vm", "runtime/attest", "runtime/budget", "runtime/ledger", "vm/errcode", "runtime/jcs"},
 	"runtime/hook/setup":    {"runtime/hook"},
 	"runtime/policytest":    {"grammar", "runtime/authority", "runtime/service", "runtime/intent", "vm/errcode", "vm/slot"},
 	"httpd": {
 		"runtime/authority", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/jcs", "runtime/ledger", "runtime/ratelimit", "runtime/metrics",
-		"runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "httpd/console",
+		"runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "httpd/console", "httpd/strict",
 	},
 	"httpd/console":           {"runtime/authority", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/eventjson", "runtime/ledger"},
+	"httpd/strict":            {},
 	"httpd/client":            {},
 	"httpd/client/verify":     {"httpd/client", "runtime/attest"},
 	"httpd/client/typescript": {"fuzz/kit/npm"},
@@ -320,6 +326,89 @@ func readsClock(s source) bool {
 	return !exempt && strings.Contains(s.text, "time.Now()")
 }
 
+// simulated are the folders whose packages reach the machine only by a [system.Calls], so that a simulator can stand in its
+// place.
+var simulated = []string{
+	"runtime/ledger", "runtime/authority", "runtime/accounts", "runtime/policies", "runtime/decision", "runtime/holds", "runtime/service", "runtime/events", "runtime/shims",
+	"runtime/webhook", "runtime/gateway",
+}
+
+// notYetSimulated is how many places of a folder still reach the machine by themselves. These numbers may only fall.
+var notYetSimulated = map[string]int{
+	"runtime/ledger/pebble": 5, // below the methods at which a simulator stands
+	"runtime/ledger/memory": 1, // the id of a log that is not kept
+	"runtime/authority":     1, // the ledger of a dry run
+}
+
+// machineImports and machineNames are what simulated packages do not use: a package, and names of others.
+var (
+	machineImports = []string{"os", "os/exec", "crypto/rand", "math/rand", "math/rand/v2"}
+	machineNames   = []string{
+		"time.Now", "time.Since", "time.Until", "net.Dial", "net.DialTimeout", "net.Dialer", "net.Listen", "net.ListenConfig", "net.DefaultResolver",
+		"net.LookupHost", "net.LookupIP", "net.LookupAddr",
+	}
+)
+
+// givenGo are the names of structs whose field Go starts a task.
+var givenGo = []string{"Calls", "calls", "options"}
+
+// reaches returns the places of production code in which a simulated package reaches the machine by itself.
+func reaches(s source) (places []string) {
+	if s.test || !slices.ContainsFunc(simulated, func(folder string) bool { return under(s.dir, folder) }) {
+		return nil
+	}
+	found := func(at token.Pos, what string) {
+		places = append(places, s.path+":"+strconv.Itoa(s.fset.Position(at).Line)+": "+what)
+	}
+	for _, spec := range s.file.Imports {
+		if path, _ := strconv.Unquote(spec.Path.Value); slices.Contains(machineImports, path) {
+			found(spec.Pos(), "imports "+path)
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found(n.Pos(), "starts a goroutine")
+		case *ast.CallExpr:
+			// The method of a sync.WaitGroup or an errgroup.Group.
+			if method, ok := n.Fun.(*ast.SelectorExpr); ok && method.Sel.Name == "Go" && !slices.Contains(givenGo, nameOf(method.X)) {
+				found(n.Pos(), "starts a goroutine")
+			}
+		case *ast.SelectorExpr:
+			if name := nameOf(n.X) + "." + n.Sel.Name; slices.Contains(machineNames, name) {
+				found(n.Pos(), "uses "+name)
+			}
+		}
+		return true
+	})
+	return places
+}
+
+// nameOf is the last name of an expression such as a.b.c.
+func nameOf(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return x.Name
+	case *ast.SelectorExpr:
+		return x.Sel.Name
+	}
+	return ""
+}
+
+// TestMachineInOnePlace holds that packages with state or secrets get clock, randomness, files, connections and goroutines from
+// a [system.Calls].
+func TestMachineInOnePlace(t *testing.T) {
+	byFolder := map[string][]string{}
+	for _, s := range sources(t, ".") {
+		byFolder[s.dir] = append(byFolder[s.dir], reaches(s)...)
+	}
+	for folder, places := range byFolder {
+		if most := notYetSimulated[folder]; len(places) > most {
+			t.Errorf("%s reaches the machine in %d places, and %d are known; use system.Calls:\n%s", folder, len(places), most, strings.Join(places, "\n"))
+		}
+	}
+}
+
 // TestTidyCatches is the canary of the rules above: planted faults must be found.
 func TestTidyCatches(t *testing.T) {
 	plant := func(path, text string) source {
@@ -347,6 +436,18 @@ func TestTidyCatches(t *testing.T) {
 	}
 	if !readsClock(plant("vm/x.go", "package vm\nvar now = time.Now()\n")) {
 		t.Error("the planted reading of the clock was not found")
+	}
+	for text, want := range map[string]int{
+		"import \"os\"\nvar _ = os.Args": 1, "import \"time\"\nvar _ = time.Now": 1, "import \"net\"\nvar _ net.Dialer": 1, "import _ \"crypto/rand\"": 1,
+		"func f() { go f() }": 1, "func f(all *sync.WaitGroup) { all.Go(nil) }": 1,
+		"func f(c Config) { c.Calls.Go(nil) }": 0, "import \"net\"\nvar _ net.Conn": 0,
+	} {
+		if got := reaches(plant("runtime/webhook/x.go", "package webhook\n"+text+"\n")); len(got) != want {
+			t.Errorf("%q reaches the machine in %q, want %d places", text, got, want)
+		}
+	}
+	if got := reaches(plant("runtime/otlp/x.go", "package otlp\nfunc f() { go f() }\n")); len(got) != 0 {
+		t.Errorf("a package that is not simulated: %q", got)
 	}
 	if len(undocumented([]source{plant("vm/x.go", "package vm\n")})) != 1 {
 		t.Error("the planted package without a comment was not found")

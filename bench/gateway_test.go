@@ -17,6 +17,7 @@ import (
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/system"
 )
 
 // rawTransaction is a signed EIP-1559 transfer of 5 wei on chain 8453.
@@ -154,7 +155,7 @@ func (s *writes) gateway(tb testing.TB, verifier gateway.Verifier, upstream stri
 	c := gateway.Config{
 		Verifier: verifier, Ledger: s.ledger, BootPolicy: []byte(transferPolicy), Environment: "production",
 		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: 8453, URL: "http://127.0.0.1:1"}},
-		Clock:     func() time.Time { return s.now }, Log: slog.New(slog.DiscardHandler),
+		Calls:     system.Real(func() time.Time { return s.now }), Log: slog.New(slog.DiscardHandler),
 	}
 	if upstream != "" {
 		c.Upstreams[0].URL = "http://" + upstream

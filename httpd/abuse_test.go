@@ -17,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/fuzz/kit/rawhttp"
+	"bailiff/httpd/strict"
 	"bailiff/runtime/accounts"
 )
 
@@ -299,7 +300,7 @@ func TestLarge(t *testing.T) {
 		{"resolution beyond", "/v1/holds/x/resolution", "", strings.Repeat(" ", smallBodyBytes+1), 413, "SVC_BODY_TOO_LARGE"},
 		{"gateway at its bound", "/rpc/1", "", strings.Repeat(" ", gatewayBodyBytes), 404, "SVC_NOT_FOUND"},
 		{"gateway beyond", "/rpc/1", "", strings.Repeat(" ", gatewayBodyBytes+1), 413, "SVC_BODY_TOO_LARGE"},
-		{"large headers", "/v1/authorize", "X: " + strings.Repeat("x", readBufferBytes), "{}", 431, "SVC_VALIDATION_ERROR_SCHEMA"},
+		{"large headers", "/v1/authorize", "X: " + strings.Repeat("x", strict.ReadBufferBytes), "{}", 431, "SVC_VALIDATION_ERROR_SCHEMA"},
 		{"nested within bounds", "/v1/authorize", "", deep(20), 200, ""},
 		{"nested too deep", "/v1/authorize", "", deep(40), 400, "SVC_VALIDATION_ERROR_SCHEMA"},
 		{"nothing but brackets", "/v1/authorize", "", strings.Repeat("[", 90_000), 400, "SVC_VALIDATION_ERROR_SCHEMA"},
@@ -449,7 +450,7 @@ func TestMalformedIsNotLogged(t *testing.T) {
 	if said.Len() > 0 {
 		t.Errorf("the log has %s", &said)
 	}
-	serverLog{config.Log}.Printf("%s", "out of files")
+	strict.Logger{Log: config.Log}.Printf("%s", "out of files")
 	if !strings.Contains(said.String(), "out of files") {
 		t.Error("what is wrong with the server is not logged")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/strict"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/service"
@@ -38,6 +39,8 @@ const (
 	// chunkLine is how many bytes the framing of each chunk may take, its extensions included, besides what the HTTP library
 	// reads ahead: the library looks at each of them and keeps none, so that nothing else would bound them.
 	chunkLine = 256
+	// discardChunks is how much of a body is thrown away that comes in too many chunks, which no honest client sends.
+	discardChunks = 256 << 10
 	// retryBodies is the Retry-After of a request whose body has no room, in seconds.
 	retryBodies = "1"
 )
@@ -85,15 +88,14 @@ func (b *body) next(from net.Conn, stream io.Reader, into []byte, length int) (n
 	if b.fault != nil {
 		return 0, b.fault
 	}
-	kept, ok := from.(*connection)
+	kept, ok := from.(*strict.Conn)
 	if !ok {
 		return stream.Read(into)
 	}
-	room := readBufferBytes + b.reads*chunkLine + b.end + b.passed + len(into) - b.came
-	kept.bounded, kept.room = true, room
-	n, err = stream.Read(into)
-	b.came += room - kept.room
-	if kept.bounded = false; err != nil && kept.room <= 0 {
+	room := strict.ReadBufferBytes + b.reads*chunkLine + b.end + b.passed + len(into) - b.came
+	n, left, err := kept.ReadWithin(stream, into, room)
+	b.came += room - left
+	if err != nil && left <= 0 {
 		b.fault = errExtensions
 		return n, b.fault
 	}
@@ -149,9 +151,9 @@ func (c *call) endOfBody(err error, length int) error {
 	switch {
 	case !errors.Is(err, io.EOF):
 		return err
-	case length >= 0 || ended(c.Conn()): // the library takes either for the end
+	case length >= 0 || strict.Ended(c.Conn()): // the library takes either for the end
 		return errEnded
-	case hasTrailer(&c.Request.Header):
+	case strict.HasTrailer(&c.Request.Header):
 		return errTrailer
 	}
 	return nil
@@ -208,14 +210,14 @@ func (c *call) leave() {
 		return
 	}
 	connection := c.Conn() // the call may be another's when the timer runs out
-	pause := time.AfterFunc(discardPause, func() { _ = connection.SetReadDeadline(longAgo) })
+	pause := time.AfterFunc(strict.DiscardPause, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })
 	err := c.pass(stream, length, pause)
 	if !pause.Stop() || err != nil { // the deadline may have been set
 		c.SetConnectionClose()
 	}
 	var network net.Error
 	if c.body.fault != nil {
-		discard(connection, discardChunks)
+		strict.Discard(connection, discardChunks)
 	} else if err != nil && !errors.Is(err, errLeft) && !(errors.As(err, &network) && network.Timeout()) {
 		refuseUnread(c.RequestCtx, err)
 	}
@@ -237,7 +239,7 @@ func (c *call) pass(stream io.Reader, length int, pause *time.Timer) error {
 		case c.body.end+c.body.passed == length:
 		case err != nil:
 			return c.endOfBody(err, length)
-		case c.body.passed > discardBytes || !pause.Reset(discardPause):
+		case c.body.passed > strict.DiscardBytes || !pause.Reset(strict.DiscardPause):
 			return errLeft
 		}
 	}
@@ -255,6 +257,6 @@ func (c *call) dropBody() {
 
 // awaitBody is called when a request's headers have come, before its body is read.
 func awaitBody(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	markEnd(header)
+	strict.MarkEnd(header)
 	return fasthttp.RequestConfig{MaxRequestBodySize: prefetchBytes}
 }

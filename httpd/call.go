@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/httpd/console"
+	"bailiff/httpd/strict"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -52,7 +53,7 @@ var (
 
 // dispatch takes a request to its route and counts the answer.
 func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
-	if pipelined(ctx.Conn()) {
+	if strict.Pipelined(ctx.Conn()) {
 		// Nothing that it waits for would let others run: some hundred connections with thirty such requests each made a new
 		// connection wait for half a second.
 		runtime.Gosched()
@@ -81,7 +82,7 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 	}
 	c.leave()
 	counter.Count(ctx.Response.StatusCode(), time.Since(ctx.Time()))
-	if s.draining.Load() {
+	if s.http.Draining() {
 		ctx.SetConnectionClose()
 	}
 	c.dropBody()

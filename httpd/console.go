@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/httpd/console"
+	"bailiff/httpd/strict"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
@@ -56,7 +57,7 @@ func (s *Server) serveConsole(c *call) {
 	request.Admit = func(key *ledger.Key) *service.Failure { return s.takeKey(c, s.keyPolicy(manageLimit), key) }
 	ctx, stop := context.Background(), func() {}
 	if console.Waits(request.Path) {
-		ctx, stop = watch(s.serving, c.Conn())
+		ctx, stop = strict.Watch(s.http.Serving(), c.Conn())
 	}
 	defer stop()
 	show(c.RequestCtx, s.config.Console.Answer(ctx, request))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/strict"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
@@ -88,7 +89,7 @@ func (s *Server) hold(c *call) {
 		s.reply(c, fasthttp.StatusOK, view, fault)
 		return
 	}
-	ctx, stop := watch(s.serving, c.Conn())
+	ctx, stop := strict.Watch(s.http.Serving(), c.Conn())
 	defer stop()
 	view, fault := s.config.Authority.WaitHold(ctx, c.key, c.parameter, wait)
 	s.reply(c, fasthttp.StatusOK, view, fault)

@@ -207,9 +207,9 @@ func TestGoneWaiterLeaves(t *testing.T) {
 	for reads.n.Load() < began+20 {
 		time.Sleep(time.Millisecond)
 	}
-	for end := time.Now().Add(holds.MaxWait / 2); server.http.GetOpenConnectionsCount() > 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(holds.MaxWait / 2); server.http.OpenConnections() > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d connections of clients that have gone are open", server.http.GetOpenConnectionsCount())
+			t.Fatalf("%d connections of clients that have gone are open", server.http.OpenConnections())
 		}
 	}
 }

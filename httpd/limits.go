@@ -158,8 +158,7 @@ func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / 
 
 // limitTrouble logs that a store failed, at most once per second: clients could fill the log otherwise.
 func (s *Server) limitTrouble(p policy, err error) {
-	now := s.config.Clock().Unix()
-	if last := s.troubled.Load(); now != last && s.troubled.CompareAndSwap(last, now) {
+	if s.limitLog.AllowN(s.config.Clock(), 1) {
 		s.log.Error("a rate limit could not be counted; requests are refused, unless their API key can count for their source", "limit", p.name, "error", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/httpd/console"
+	"bailiff/httpd/strict"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
@@ -86,7 +87,7 @@ func (s *OperatorConsole) answer(c *fasthttp.RequestCtx) {
 	}
 	ctx, stop := context.Background(), func() {}
 	if console.Waits(request.Path) {
-		ctx, stop = watch(s.serving, c.Conn())
+		ctx, stop = strict.Watch(s.serving, c.Conn())
 	}
 	defer stop()
 	show(c, s.console.Answer(ctx, request))

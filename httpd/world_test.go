@@ -29,6 +29,7 @@ import (
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/service"
+	"bailiff/runtime/system"
 )
 
 // testCommit is the commit that the tests' server is bound to.
@@ -120,7 +121,7 @@ func (w *world) gateway() *gateway.Gateway {
 		w.t.Fatal(err)
 	}
 	g, err := gateway.New(gateway.Config{
-		Verifier: verifier, Ledger: w.ledger, Environment: service.Production, Clock: w.clock, Log: slog.New(slog.DiscardHandler),
+		Verifier: verifier, Ledger: w.ledger, Environment: service.Production, Calls: system.Real(w.clock), Log: slog.New(slog.DiscardHandler),
 		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: 1, URL: "http://node.example"}, {Endpoint: gateway.Bundler, Chain: 1, URL: "http://bundler.example"}},
 		Transport: func() http.RoundTripper { return node{} },
 	})

@@ -21,7 +21,7 @@ type canary struct {
 const (
 	budgets    = "runtime/budget/budget.go"
 	bodies     = "httpd/body.go"
-	places     = "cmd/bailiff/serve/places.go"
+	slots      = "httpd/strict/slots.go"
 	authority  = "runtime/authority"
 	ledgerTest = "fuzz/ledgertest"
 )
@@ -32,10 +32,10 @@ var canaries = []canary{
 	{"bodies", "bodies in all", fault{budgets, "if b.held+bytes > most {", "if false {"}, "httpd", "TestBudgetOfBodies", ""},
 	{"chunks", "chunks of a body", fault{bodies, "b.reads > firstChunks+", "b.reads > 1<<40+"}, "httpd", "TestSmallChunks", ""},
 	{"chunks", "the framing of chunks", fault{bodies, "b.reads*chunkLine", "b.reads<<30"}, "httpd", "TestChunkExtensions", ""},
-	{"idle", "connections: the longest idle is closed", fault{places, "\t\tlongest.Close()\n", ""}, "cmd/bailiff", "TestIdleSoonEnds", ""},
-	{"idle", "connections: an idle one soon makes room", fault{places, "leastIdle    = 10 *", "leastIdle    = 50 *"}, "cmd/bailiff", "TestIdleSoonEnds", ""},
-	{"idle", "connections of one address", fault{places, ">= maxPerSource {", ">= 1<<40 {"}, "cmd/bailiff", "TestPerSource", ""},
-	{"idle", "connections by files", fault{places, "make(chan struct{}, room)", "make(chan struct{}, 1<<20)"}, "cmd/bailiff", "TestPlaces", ""},
+	{"idle", "connections: the longest idle is closed", fault{slots, "\t\tlongest.Close()\n", ""}, "httpd/strict", "TestIdleSoonEnds", ""},
+	{"idle", "connections: an idle one soon makes room", fault{slots, "leastIdle    = 10 *", "leastIdle    = 50 *"}, "httpd/strict", "TestIdleSoonEnds", ""},
+	{"idle", "connections of one address", fault{slots, ">= maxPerSource {", ">= 1<<40 {"}, "httpd/strict", "TestPerSource", ""},
+	{"idle", "connections by files", fault{slots, "make(chan struct{}, room)", "make(chan struct{}, 1<<20)"}, "httpd/strict", "TestSlots", ""},
 	{"policies", "deployments an hour", fault{authority + "/deploy.go", "case !result.Allowed:", "case false:"}, authority, "TestDeploymentsAnHour", ""},
 	{"policies", "programs in memory", fault{authority + "/policies.go", "for p.bytes > maxIdle || p.large > maxIdle/2 {", "for false {"}, authority, "TestIdlePrograms", ""},
 	{"patterns", "long evaluations in turn", fault{authority + "/heavy.go", "<= heavyEvaluation:", "<= 1<<40:"}, authority, "TestHeavyTurns", ""},
@@ -48,7 +48,7 @@ var canaries = []canary{
 	{"programs", "replaced programs in use", fault{authority + "/lingering.go", "maxLingering = 64 << 20", "maxLingering = 1 << 28"}, authority, "TestReplacedPrograms", ""},
 	{"waiters", "requests that wait for holds, of a key", fault{"runtime/holds/wait.go", " || h.byKey[key] >= max(1, h.most/4)", ""}, "runtime/holds", "TestRoom", ""},
 	{"waiters", "requests that wait for holds", fault{"runtime/holds/wait.go", "h.count >= h.most || ", ""}, "runtime/holds", "TestRoom", ""},
-	{"waiters", "connections that wait for holds", fault{places, "max(1, cap(p.slots)/4)", "holds.MaxWaits"}, "cmd/bailiff", "TestHoldWaitsLeavePlaces", ""},
+	{"waiters", "connections that wait for holds", fault{"cmd/bailiff/serve/wire.go", "max(1, s.Room()/4)", "holds.MaxWaits"}, "cmd/bailiff/serve", "TestHoldWaitsLeavePlaces", ""},
 	{"groups", "groups of a key", fault{"runtime/ledger/state/room.go", "return s.room >= 0", "return true"}, "runtime/ledger/memory", "TestConformance/GroupBound", ledgerTest + "/bound.go"},
 	{"groups", "nonces that are remembered", fault{"runtime/ledger/state/replay.go", " && len(t.order)-t.head <= ledger.MaxReplays", ""}, "runtime/ledger/state", "TestReplaysForgotten", ""},
 	{"explain", "rules that an explanation lists", fault{authority + "/explain.go", "if len(e.Violations) == MaxFindings {", "if false {"}, authority, "TestExplainBounded", ""},
@@ -74,9 +74,9 @@ func TestCanaries(t *testing.T) {
 		}
 	}
 	for _, wrong := range []canary{
-		{row: "none"}, {row: "idle", fault: fault{places, "no such text", ""}, tests: "cmd/bailiff", test: "TestPlaces"},
-		{row: "idle", fault: fault{places, "longest.Close()", ""}, tests: "cmd/bailiff", test: "TestPlac"},
-		{row: "groups", fault: fault{places, "longest.Close()", ""}, tests: "runtime/ledger/memory", test: "TestConformance/Group", table: ledgerTest + "/bound.go"},
+		{row: "none"}, {row: "idle", fault: fault{slots, "no such text", ""}, tests: "httpd/strict", test: "TestSlots"},
+		{row: "idle", fault: fault{slots, "longest.Close()", ""}, tests: "httpd/strict", test: "TestSlot"},
+		{row: "groups", fault: fault{slots, "longest.Close()", ""}, tests: "runtime/ledger/memory", test: "TestConformance/Group", table: ledgerTest + "/bound.go"},
 	} {
 		if wrong.problem() == "" {
 			t.Errorf("%+v: nothing was found", wrong)

@@ -22,6 +22,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/service"
+	"bailiff/runtime/system"
 )
 
 const issuer = "svc-core"
@@ -59,7 +60,7 @@ func NewService(policy *Policy, signer *attest.Signer) (*Service, error) {
 		return nil, err
 	}
 	config := gateway.Config{
-		Verifier: verifier, Ledger: store, BootPolicy: []byte(policy.Text), Environment: service.Production, Clock: clock, Log: log,
+		Verifier: verifier, Ledger: store, BootPolicy: []byte(policy.Text), Environment: service.Production, Calls: system.Real(clock), Log: log,
 		Upstreams: []gateway.Upstream{{Endpoint: gateway.RPC, Chain: ChainID, URL: "http://node.example"}, {Endpoint: gateway.Bundler, Chain: ChainID, URL: "http://bundler.example"}},
 		Transport: func() http.RoundTripper { return upstream{s} }, MaxFees: policy.maxFees(),
 	}

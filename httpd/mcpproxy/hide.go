@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
 )
 
 // hiddenTools are the last decisions on whether to show a tool. The zero value works.
@@ -60,16 +61,15 @@ func (g *Guard) hide(result jsontext.Value, tools []tool, u *underWay) (jsontext
 // hiddenOf decides on each tool, several at once.
 func (g *Guard) hiddenOf(tools []tool) ([]bool, *refusal) {
 	hidden, refusals := make([]bool, len(tools)), make([]*refusal, len(tools))
-	turn := make(chan struct{}, maxAsking)
-	var asking sync.WaitGroup
+	var asking errgroup.Group
+	asking.SetLimit(maxAsking)
 	for i := range tools {
-		turn <- struct{}{}
-		asking.Go(func() {
+		asking.Go(func() error {
 			hidden[i], refusals[i] = g.hides(&tools[i])
-			<-turn
+			return nil
 		})
 	}
-	asking.Wait()
+	_ = asking.Wait() // what failed is in refusals, in the order of the tools
 	for _, r := range refusals {
 		if r != nil {
 			return nil, r

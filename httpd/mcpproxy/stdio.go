@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
 
 	"bailiff/runtime/jcs"
 )
@@ -101,7 +102,7 @@ type pipe struct {
 	serverMu sync.Mutex
 	server   io.Writer
 
-	judging sync.WaitGroup
+	judging errgroup.Group // of requests that have been read; each writes its own answer
 	mu      sync.Mutex
 	own     map[string]chan *message // the proxy's own requests to the server, by id
 	shown   string                   // the policy under which the client got its list of tools
@@ -114,7 +115,7 @@ func newPipe(g *Guard, server, client io.Writer) *pipe {
 
 // pumpClient judges what the client says until it ends. Requests are judged side by side.
 func (p *pipe) pumpClient(ctx context.Context, in io.Reader) error {
-	turn := make(chan struct{}, maxUnderWay)
+	p.judging.SetLimit(maxUnderWay)
 	err := eachLine(in, func(line []byte, tooLong bool) error {
 		m, err := readLine(line, tooLong, true)
 		if err != nil {
@@ -125,14 +126,13 @@ func (p *pipe) pumpClient(ctx context.Context, in io.Reader) error {
 		if m.kind != isRequest || p.sure(m) {
 			return p.settle(p.session.fromClient(ctx, m, p.listTools))
 		}
-		turn <- struct{}{}
-		p.judging.Go(func() {
+		p.judging.Go(func() error {
 			_ = p.settle(p.session.fromClient(ctx, m, p.listTools)) // a write that fails ends the pumps too
-			<-turn
+			return nil
 		})
 		return nil
 	})
-	p.judging.Wait()
+	_ = p.judging.Wait()
 	return err
 }
 

@@ -6,7 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"bailiff/runtime/atomicfile"
 )
 
 // maxKeyFileBytes bounds what is read of a key file; a pair of keys takes about 300 bytes.
@@ -42,51 +43,13 @@ func readPrivate(path string) ([]byte, error) {
 // writePrivate makes a file of mode 0600 that either is there whole, and durable, or is not there. It never
 // replaces a file: where path exists, also because another process was quicker, the error is fs.ErrExist.
 func writePrivate(path string, text []byte) error {
-	dir := filepath.Dir(path)
-	temporary, err := writeTemporary(dir, text)
-	if err != nil {
+	switch err := atomicfile.Create(path, text); {
+	case exists(err):
+		return fmt.Errorf("%w: %s: %w; keys are never written over: name another file", ErrKeyFile, path, err)
+	case err != nil:
 		return fmt.Errorf("%w: %s can't be written: %w", ErrKeyFile, path, err)
 	}
-	defer func() { _ = os.Remove(temporary) }() // a leftover is never read
-	// A link fails where the name is taken, which a rename would not.
-	err = os.Link(temporary, path)
-	switch {
-	case exists(err):
-		return fmt.Errorf("%w: %w; keys are never written over: name another file", ErrKeyFile, err)
-	case err != nil:
-		return fmt.Errorf("%w: %w; the folder must be on a file system with hard links", ErrKeyFile, err)
-	}
-	if err := syncDir(dir); err != nil {
-		return fmt.Errorf("%w: syncing %s: %w", ErrKeyFile, dir, err)
-	}
 	return nil
-}
-
-// writeTemporary writes and syncs a file of its own name; os.CreateTemp gives it mode 0600.
-func writeTemporary(dir string, text []byte) (path string, err error) {
-	file, err := os.CreateTemp(dir, ".new-*.pem")
-	var unmade *fs.PathError
-	if errors.As(err, &unmade) {
-		return "", unmade.Err // its name says nothing to anybody
-	}
-	if err != nil {
-		return "", err
-	}
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
-	}
-	return file.Name(), nil
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // privateDir makes the folder with mode 0700, or refuses one in which others can put or replace files.

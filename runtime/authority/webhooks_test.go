@@ -9,6 +9,7 @@ import (
 
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/system"
 	"bailiff/runtime/webhook"
 	"bailiff/vm/errcode"
 )
@@ -78,7 +79,7 @@ func TestWebhookRefused(t *testing.T) {
 			return bad
 		}
 		if strings.HasPrefix(url, "http:") {
-			return webhook.CheckURL(ctx, url, false)
+			return webhook.CheckURL(ctx, system.Real(nil), url, false)
 		}
 		return nil
 	}

@@ -63,7 +63,7 @@ func (g *Gateway) admit(credential Credential) (*attest.Claims, *Response) {
 	if refusal != nil {
 		return nil, refusal
 	}
-	now := g.Clock()
+	now := g.Calls.Clock()
 	if g.ClockDoubt != nil && g.ClockDoubt() {
 		return nil, &Response{Code: errcode.ClockUnconfirmed, HTTP: http.StatusUnauthorized,
 			Message: "the service's clock cannot be relied on, so no attestation can be judged; its operator has to set the clock, or to confirm it with `bailiff clock accept`"}

@@ -15,6 +15,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/system"
 	"bailiff/vm/errcode"
 )
 
@@ -33,7 +34,7 @@ type Ledger interface {
 // DefaultChains are the chains that are served unless others are named (specification, `POST /rpc/{chainId}`).
 var DefaultChains = []uint64{1, 8453}
 
-// Config is what a gateway is made of. Verifier, Ledger, Environment, Clock and Log are required.
+// Config is what a gateway is made of. Verifier, Ledger, Environment, Calls and Log are required.
 type Config struct {
 	Verifier    Verifier
 	Ledger      Ledger
@@ -44,8 +45,8 @@ type Config struct {
 	MaxFees     MaxFees     // of writes whose attestation claims no maxFeeBase
 	Environment string      // of the API keys whose attestations are good here
 	Observe     bool        // SVC_MODE=OBSERVE is in effect: only then do attestations of that mode fit
-	Clock       func() time.Time
-	ClockDoubt  func() bool // whether Clock cannot be relied on, as of its last reading; nil: it always can
+	Calls       system.Calls
+	ClockDoubt  func() bool // whether the clock cannot be relied on, as of its last reading; nil: it always can
 	Log         *slog.Logger
 
 	Timeout     time.Duration  // of one request to an upstream; 0: DefaultTimeout
@@ -75,7 +76,7 @@ type place struct {
 
 // New returns a gateway, or what is missing or wrong in its configuration.
 func New(c Config) (*Gateway, error) {
-	if c.Verifier == nil || c.Ledger == nil || c.Environment == "" || c.Clock == nil || c.Log == nil {
+	if c.Verifier == nil || c.Ledger == nil || c.Environment == "" || c.Calls.Clock == nil || c.Log == nil {
 		return nil, errors.New("a gateway needs a verifier, a ledger, an environment, a clock and a log")
 	}
 	if len(c.Chains) == 0 {
@@ -85,7 +86,7 @@ func New(c Config) (*Gateway, error) {
 		c.EntryPoints, _ = ParseEntryPoints("")
 	}
 	if c.Answers == nil {
-		c.Answers = NewAnswers(c.Clock, c.Log)
+		c.Answers = NewAnswers(c.Calls.Clock, c.Log)
 	}
 	if c.holdPatience == 0 {
 		c.holdPatience = holdPatience

@@ -395,7 +395,7 @@ func TestNewRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
 		"no verifier":           func(c *Config) { c.Verifier = nil },
 		"no ledger":             func(c *Config) { c.Ledger = nil },
-		"no clock":              func(c *Config) { c.Clock = nil },
+		"no clock":              func(c *Config) { c.Calls.Clock = nil },
 		"two upstreams":         func(c *Config) { c.Upstreams = append(c.Upstreams, c.Upstreams[0]) },
 		"a file as an upstream": func(c *Config) { c.Upstreams = []Upstream{{RPC, 1, "file:///etc/passwd"}} },
 		"no host":               func(c *Config) { c.Upstreams = []Upstream{{RPC, 1, "http://"}} },

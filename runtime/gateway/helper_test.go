@@ -28,6 +28,7 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/system"
 )
 
 const (
@@ -168,7 +169,7 @@ func newBench(t testing.TB, adjust ...func(*Config)) *bench {
 	}
 	config := Config{
 		Verifier: verifier, Ledger: b.ledger, BootPolicy: []byte(policy), Environment: "production",
-		Clock: func() time.Time { return time.Unix(b.now.Load(), 0) }, Log: slog.New(slog.DiscardHandler),
+		Calls: system.Real(func() time.Time { return time.Unix(b.now.Load(), 0) }), Log: slog.New(slog.DiscardHandler),
 		Upstreams: []Upstream{{RPC, chain, b.node.server.URL}, {RPC, 1, b.node.server.URL}, {Bundler, chain, b.node.server.URL}},
 	}
 	for _, f := range adjust {

@@ -268,7 +268,7 @@ func (g *Gateway) readTerms(ctx context.Context, key *ledger.Key, hash string) (
 // use is what the ledger records of a write that is about to be sent.
 func (g *Gateway) use(r *Request, claims *attest.Claims, s *submission, key *ledger.Key) *ledger.Use {
 	use := &ledger.Use{
-		Key: key.ID, Epoch: key.Epoch, Token: ledger.ID(claims.ID), At: g.Clock().UnixNano(),
+		Key: key.ID, Epoch: key.Epoch, Token: ledger.ID(claims.ID), At: g.Calls.Clock().UnixNano(),
 		Expires: (claims.IssuedAt + attest.LifetimeSeconds) * int64(time.Second),
 		Event: ledger.Event{
 			Endpoint: fmt.Sprintf("/%s/%d", r.endpoint, r.chain), AgentID: claims.Subject, Action: claims.Intent.Action,

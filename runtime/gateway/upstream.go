@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/time/rate"
 
 	"bailiff/runtime/budget"
 	"bailiff/vm/errcode"
@@ -52,7 +53,7 @@ type upstream struct {
 	log           *slog.Logger
 	clock         func() time.Time
 	failures      atomic.Uint64
-	told          atomic.Int64 // Unix second of the latest line in the log
+	logged        *rate.Limiter // of lines in the log
 }
 
 // A transport posts a body to an upstream and reads the answer. Of the client's headers it sends nothing, and a redirect
@@ -91,17 +92,18 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 	read := write.Clone(context.Background())
 	// Not sent. It tells the library's transport that a read may be sent again where the upstream closed an idle connection.
 	read.Header["X-Idempotency-Key"] = nil
-	over := &tripper{write, read, pooled(2 * inFlight), maxResponse}
+	over := &tripper{write, read, c.pooled(2 * inFlight), maxResponse}
 	opened := &upstream{
 		transport: over, writes: make(chan struct{}, inFlight), reads: make(chan struct{}, inFlight),
-		patience: c.holdPatience, log: c.Log.With("endpoint", u.Endpoint, "chain", u.Chain), clock: c.Clock,
+		patience: c.holdPatience, log: c.Log.With("endpoint", u.Endpoint, "chain", u.Chain), clock: c.Calls.Clock,
+		logged: rate.NewLimiter(rate.Every(time.Second), 1),
 	}
 	if c.Transport != nil {
 		over.RoundTripper = c.Transport()
 		return opened, nil
 	}
 	if plain(where) {
-		if opened.transport, err = newWire(hostPort(where), write, maxResponse); err != nil {
+		if opened.transport, err = newWire(c.dial, hostPort(where), write, maxResponse); err != nil {
 			return nil, fmt.Errorf("the upstream of /%s/%d: no request can be made to it; look at its URL", u.Endpoint, u.Chain)
 		}
 	}
@@ -125,10 +127,17 @@ func hostPort(where *url.URL) string {
 	return net.JoinHostPort(where.Hostname(), port)
 }
 
-func pooled(connections int) *http.Transport {
+// dial connects to an upstream.
+func (c *Config) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	return c.Calls.Dial(ctx, network, address, nil)
+}
+
+func (c *Config) pooled(connections int) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		DialContext:            c.dial,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    dialTimeout,
 		MaxIdleConns:           connections,
@@ -210,7 +219,7 @@ func (u *upstream) unanswered(r *Request, err error) *Response {
 // failed counts that there is no answer, and tells why: the client each time, the log once in a second.
 func (u *upstream) failed(r *Request, reason string) *Response {
 	u.failures.Add(1)
-	if now, last := u.clock().Unix(), u.told.Load(); now != last && u.told.CompareAndSwap(last, now) {
+	if u.logged.AllowN(u.clock(), 1) {
 		u.log.Warn("an upstream gave no answer", "method", r.call.method, "reason", reason)
 	}
 	return upstreamFailure(r, &upstreamError{reason})
@@ -366,7 +375,6 @@ func (a *answer) readMember(d *decoder, text []byte) error {
 // reasonOf says in words why there is no answer. The error itself may name the upstream's address, whose path is a
 // secret with many providers.
 func reasonOf(err error, write bool) string {
-	var network net.Error
 	var operation *net.OpError
 	var untrusted *tls.CertificateVerificationError
 	outcome := uncertain
@@ -376,7 +384,7 @@ func reasonOf(err error, write bool) string {
 	switch {
 	case errors.Is(err, errTooLarge):
 		return "the upstream's answer is too large" + outcome(write)
-	case errors.As(err, &network) && network.Timeout():
+	case timedOut(err):
 		return "the upstream did not answer in time" + outcome(write)
 	case errors.As(err, &operation) && operation.Op == "dial":
 		return "the upstream can't be reached" + usedUp(write)
@@ -384,6 +392,12 @@ func reasonOf(err error, write bool) string {
 		return "the upstream's certificate is not to be trusted" + outcome(write)
 	}
 	return "the connection to the upstream failed" + outcome(write)
+}
+
+// timedOut reports whether an error says that time was over.
+func timedOut(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) && network.Timeout()
 }
 
 // uncertain and usedUp say what a failure means for a write: its attestation is gone either way.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -25,7 +24,7 @@ import (
 // all the same, a read is sent again on a fresh one; a write never is.
 type wire struct {
 	address     string // host:port
-	dialer      net.Dialer
+	dial        func(ctx context.Context, network, address string) (net.Conn, error)
 	before      []byte // of every request, up to the length of its body
 	after       []byte // the rest of the header
 	maxResponse int64  // bytes
@@ -49,7 +48,7 @@ type wireConn struct {
 }
 
 // newWire returns a wire to the host of a request that stands for all: they differ in their bodies only.
-func newWire(address string, like *http.Request, maxResponse int64) (*wire, error) {
+func newWire(dial func(ctx context.Context, network, address string) (net.Conn, error), address string, like *http.Request, maxResponse int64) (*wire, error) {
 	var text bytes.Buffer
 	if err := like.Write(&text); err != nil {
 		return nil, err
@@ -60,7 +59,7 @@ func newWire(address string, like *http.Request, maxResponse int64) (*wire, erro
 		return nil, errors.New("the request has no length")
 	}
 	return &wire{
-		address: address, dialer: net.Dialer{Timeout: dialTimeout}, before: append(slices.Clone(before), field...), after: after,
+		address: address, dial: dial, before: append(slices.Clone(before), field...), after: after,
 		maxResponse: maxResponse,
 	}, nil
 }
@@ -77,7 +76,7 @@ func (w *wire) post(ctx context.Context, body []byte, write bool, into *held) (s
 			return w.finish(ctx, c, h, into)
 		}
 		_ = c.Close()
-		if !reused || write || errors.Is(err, os.ErrDeadlineExceeded) {
+		if !reused || write || timedOut(err) {
 			return 0, nil, err
 		}
 	}
@@ -92,7 +91,7 @@ func (w *wire) take(ctx context.Context) (c *wireConn, reused bool, err error) {
 		}
 		_ = c.Close()
 	}
-	connection, err := w.dialer.DialContext(ctx, "tcp", w.address)
+	connection, err := w.dial(ctx, "tcp", w.address)
 	if err != nil {
 		return nil, false, err
 	}

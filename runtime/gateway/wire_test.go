@@ -16,10 +16,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"bailiff/runtime/system"
 )
 
 // bare is what an upstream needs of a gateway.
-var bare = &Config{Log: slog.New(slog.DiscardHandler), Clock: time.Now}
+var bare = &Config{Log: slog.New(slog.DiscardHandler), Calls: system.Real(time.Now)}
 
 // rough is an upstream that speaks HTTP by hand.
 type rough struct {
@@ -192,7 +194,7 @@ func TestWireRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	library, err := (&Config{Transport: func() http.RoundTripper { return pooled(1) }, Log: bare.Log, Clock: bare.Clock}).openUpstream(where)
+	library, err := (&Config{Transport: func() http.RoundTripper { return bare.pooled(1) }, Log: bare.Log, Calls: bare.Calls}).openUpstream(where)
 	if err != nil {
 		t.Fatal(err)
 	}

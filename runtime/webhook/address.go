@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
+
+	"bailiff/runtime/system"
 )
 
 // ErrAddress says that an address is not one of the public Internet.
@@ -78,14 +80,9 @@ func checkAddress(a netip.Addr) error {
 	return nil
 }
 
-// A Resolver finds the addresses of a name. *net.Resolver is one.
-type Resolver interface {
-	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
-}
-
 // A guard makes connections to public addresses only.
 type guard struct {
-	resolver     Resolver
+	calls        system.Calls
 	allowPrivate bool
 }
 
@@ -96,7 +93,7 @@ func (g *guard) addresses(ctx context.Context, host string) ([]netip.Addr, error
 	var err error
 	if literal, parseErr := netip.ParseAddr(host); parseErr == nil {
 		found = []netip.Addr{literal}
-	} else if found, err = g.resolver.LookupNetIP(ctx, "ip", host); err != nil {
+	} else if found, err = g.calls.Resolve(ctx, "ip", host); err != nil {
 		return nil, err
 	}
 	for i, a := range found {
@@ -124,15 +121,20 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	dialer := net.Dialer{Timeout: connectTimeout, Control: g.control}
 	err = fmt.Errorf("the host %.253q has no address", host)
 	for _, a := range found {
 		var connection net.Conn
-		if connection, err = dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), port)); err == nil {
+		if connection, err = g.connect(ctx, network, net.JoinHostPort(a.String(), port)); err == nil {
 			return connection, nil
 		}
 	}
 	return nil, err
+}
+
+func (g *guard) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	return g.calls.Dial(ctx, network, address, g.control)
 }
 
 // control is asked about every connection just before it is made. It has the last word: what was resolved before does

@@ -58,7 +58,7 @@ func isSuccess(status int) bool { return status >= 200 && status < 300 }
 
 // attempt makes one attempt, whatever comes of it.
 func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery) outcome {
-	began := d.config.Clock()
+	began := d.config.Calls.Clock()
 	o := outcome{lane: l, slot: s, item: item}
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
@@ -74,7 +74,7 @@ func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery) outcome {
 	if o.final {
 		o.alive = d.ping(&o.item)
 	}
-	o.took = d.config.Clock().Sub(began)
+	o.took = d.config.Calls.Clock().Sub(began)
 	return o
 }
 
@@ -86,7 +86,7 @@ const pingType = "webhook.ping"
 func (d *Dispatcher) ping(item *ledger.Delivery) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
-	body, err := json.Marshal(pingPayload{pingType, d.config.Clock().UTC(), struct{}{}})
+	body, err := json.Marshal(pingPayload{pingType, d.config.Calls.Clock().UTC(), struct{}{}})
 	if err != nil {
 		return false
 	}
@@ -172,7 +172,7 @@ func (d *Dispatcher) request(ctx context.Context, item *ledger.Delivery, id stri
 	if err != nil {
 		return nil, err
 	}
-	now := d.config.Clock()
+	now := d.config.Calls.Clock()
 	signature, err := signer.Sign(id, now, body)
 	if err != nil {
 		return nil, err

@@ -2,28 +2,24 @@ package webhook
 
 import (
 	"context"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/system"
 )
 
-// Config is what deliveries need. Ledger, Clock and Random are required.
+// Config is what deliveries need. Ledger and Calls are required.
 type Config struct {
 	Ledger       Ledger
-	AllowPrivate bool // SVC_WEBHOOK_ALLOW_PRIVATE: http and addresses that are not public
-	Clock        func() time.Time
-	Random       io.Reader        // of the jitter
+	AllowPrivate bool             // SVC_WEBHOOK_ALLOW_PRIVATE: http and addresses that are not public
+	Calls        system.Calls     // Random is used for the jitter
 	Log          *slog.Logger     // nil for none
 	Metrics      *metrics.Metrics // nil for none
-	Resolver     Resolver         // nil for the system's
 	History      *History         // of attempts; nil for none
 }
 
@@ -58,10 +54,7 @@ func New(config Config) *Dispatcher {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	if config.Resolver == nil {
-		config.Resolver = net.DefaultResolver
-	}
-	g := &guard{config.Resolver, config.AllowPrivate}
+	g := &guard{config.Calls, config.AllowPrivate}
 	return &Dispatcher{
 		config: config, client: g.client(), poll: poll,
 		lanes: lanes{byHook: map[ledger.ID]*lane{}}, finished: make(chan outcome, maxRunning),
@@ -76,9 +69,9 @@ func (d *Dispatcher) Waiting() int { return int(d.waiting.Load()) }
 // for another ledger's process. It is called once.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	defer d.client.CloseIdleConnections()
-	var expiry sync.WaitGroup
-	expiry.Go(func() { d.expireHolds(ctx) })
-	defer expiry.Wait()
+	expired := make(chan struct{})
+	d.config.Calls.Go(func() { defer close(expired); d.expireHolds(ctx) })
+	defer func() { <-expired }()
 	for ctx.Err() == nil {
 		pause := d.pull(ctx)
 		d.start()
@@ -93,7 +86,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 // pull takes what is due from the outbox, and returns how long nothing more will be.
 func (d *Dispatcher) pull(ctx context.Context) time.Duration {
 	for d.lanes.queued < maxQueued {
-		at := d.config.Clock().UnixNano()
+		at := d.config.Calls.Clock().UnixNano()
 		due, next, err := d.config.Ledger.Due(ctx, at, pullSize)
 		for _, item := range due {
 			d.lanes.add(item)
@@ -133,7 +126,7 @@ func (d *Dispatcher) start() {
 		if !ok {
 			return
 		}
-		go func() { d.finished <- d.attempt(l, kind, item) }()
+		d.config.Calls.Go(func() { d.finished <- d.attempt(l, kind, item) })
 	}
 }
 
@@ -181,7 +174,7 @@ func (d *Dispatcher) finish(o outcome) {
 
 // result returns what the ledger is told of an attempt, and tells metrics and log.
 func (d *Dispatcher) result(o *outcome) ledger.DeliveryResult {
-	at := d.config.Clock()
+	at := d.config.Calls.Clock()
 	hook := &o.item.Webhook
 	r := ledger.DeliveryResult{Key: hook.Key, Webhook: hook.ID, LSN: o.item.LSN, At: at.UnixNano()}
 	outcome := metrics.Delivered
@@ -197,7 +190,7 @@ func (d *Dispatcher) result(o *outcome) ledger.DeliveryResult {
 		r.Disable = true
 		outcome = metrics.Disabled
 	default:
-		again, _ := next(at, o.item.Attempts+1, d.config.Random)
+		again, _ := next(at, o.item.Attempts+1, d.config.Calls.Random)
 		r.Next = again.UnixNano()
 		outcome = metrics.Failed
 	}
@@ -242,7 +235,7 @@ func (d *Dispatcher) expireHolds(ctx context.Context) {
 	defer tick.Stop()
 	var last time.Time
 	for {
-		if now := d.config.Clock(); now.Sub(last) >= expireEvery {
+		if now := d.config.Calls.Clock(); now.Sub(last) >= expireEvery {
 			last = now
 			d.expireNow(ctx, now)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/system"
 )
 
 func TestAddresses(t *testing.T) {
@@ -43,7 +44,12 @@ func TestAddresses(t *testing.T) {
 // A names resolves names from a table, which may change between two look-ups.
 type names func(host string) ([]netip.Addr, error)
 
-func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) { return n(host) }
+// calls are those of this machine, but for the names.
+func (n names) calls() system.Calls {
+	calls := system.Real(nil)
+	calls.Resolve = func(_ context.Context, _, host string) ([]netip.Addr, error) { return n(host) }
+	return calls
+}
 
 func table(of map[string]string) names {
 	return func(host string) ([]netip.Addr, error) {
@@ -129,7 +135,7 @@ func TestCheckURL(t *testing.T) {
 	})
 	for raw, passes := range urls {
 		for mode, allow := range map[int]bool{strict: false, private: true} {
-			err := checkURL(t.Context(), &guard{resolver, allow}, raw)
+			err := checkURL(t.Context(), &guard{resolver.calls(), allow}, raw)
 			if (err == nil) != (passes&mode != 0) || err != nil && !errors.Is(err, ErrURL) {
 				t.Errorf("%.80q, private %t: %v", raw, allow, err)
 			}
@@ -138,10 +144,10 @@ func TestCheckURL(t *testing.T) {
 			}
 		}
 	}
-	if err := CheckURL(t.Context(), "http://127.0.0.1/", true); err != nil {
+	if err := CheckURL(t.Context(), system.Real(nil), "http://127.0.0.1/", true); err != nil {
 		t.Error(err)
 	}
-	if err := CheckURL(t.Context(), "https://127.0.0.1/", false); !errors.Is(err, ErrAddress) {
+	if err := CheckURL(t.Context(), system.Real(nil), "https://127.0.0.1/", false); !errors.Is(err, ErrAddress) {
 		t.Error(err)
 	}
 }
@@ -171,7 +177,7 @@ func TestRebinding(t *testing.T) {
 			}
 			return table(map[string]string{host: later})(host)
 		})
-		g := &guard{resolver: rebinding}
+		g := &guard{calls: rebinding.calls()}
 		if err := checkURL(t.Context(), g, "https://rebind.example.com:"+port+"/"); err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +187,7 @@ func TestRebinding(t *testing.T) {
 	}
 	none(t, got)
 	// The names lead to the server indeed.
-	g := &guard{table(map[string]string{"rebind.example.com": "127.0.0.1"}), true}
+	g := &guard{table(map[string]string{"rebind.example.com": "127.0.0.1"}).calls(), true}
 	if ok, err := canReach(g, "http://rebind.example.com:"+port+"/"); !ok || len(got) != 1 {
 		t.Errorf("the canary does not arrive: %v", err)
 	}
@@ -193,7 +199,7 @@ func TestControl(t *testing.T) {
 	url, _ := receive(t, func(int, http.ResponseWriter, *http.Request) { reached.Add(1) })
 	address := strings.TrimPrefix(url, "http://")
 	for _, allow := range []bool{false, true} {
-		g := &guard{allowPrivate: allow}
+		g := &guard{calls: system.Real(nil), allowPrivate: allow}
 		dialer := net.Dialer{Control: g.control}
 		connection, err := dialer.DialContext(t.Context(), "tcp", address)
 		if (err == nil) != allow || err != nil && !errors.Is(err, ErrAddress) {
@@ -213,7 +219,7 @@ func TestProxy(t *testing.T) {
 	proxy, asked := receive(t, status(200))
 	t.Setenv("HTTP_PROXY", proxy)
 	t.Setenv("HTTPS_PROXY", proxy)
-	g := &guard{table(map[string]string{"inside.example.com": "10.0.0.1"}), false}
+	g := &guard{table(map[string]string{"inside.example.com": "10.0.0.1"}).calls(), false}
 	if _, err := canReach(g, "http://inside.example.com/"); !errors.Is(err, ErrAddress) || len(asked) != 0 {
 		t.Errorf("%d requests to the proxy, %v", len(asked), err)
 	}

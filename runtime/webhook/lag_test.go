@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"crypto/rand"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -9,13 +8,14 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/system"
 )
 
 // TestLag: a delivery that succeeds counts the time since its event; one that fails or that has no receiver left counts none.
 func TestLag(t *testing.T) {
 	counted := metrics.New()
 	now := time.Unix(1_000_000, 0)
-	d := New(Config{Clock: func() time.Time { return now }, Random: rand.Reader, Metrics: counted})
+	d := New(Config{Calls: system.Real(func() time.Time { return now }), Metrics: counted})
 	item := ledger.Delivery{Event: ledger.LoggedEvent{At: now.Add(-90 * time.Second).UnixNano()}}
 	for _, o := range []outcome{{status: 200}, {status: 500}, {gone: true}} {
 		o.item, o.lane = item, &lane{}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/system"
 	"bailiff/vm/form/httpurl"
 )
 
@@ -27,8 +28,8 @@ const resolveTimeout = 3 * time.Second
 //
 // A name that does not exist is refused. One that cannot be looked up at the moment passes: the address of every
 // connection is checked when it is made.
-func CheckURL(ctx context.Context, raw string, allowPrivate bool) error {
-	return checkURL(ctx, &guard{net.DefaultResolver, allowPrivate}, raw)
+func CheckURL(ctx context.Context, calls system.Calls, raw string, allowPrivate bool) error {
+	return checkURL(ctx, &guard{calls, allowPrivate}, raw)
 }
 
 func checkURL(ctx context.Context, g *guard, raw string) error {

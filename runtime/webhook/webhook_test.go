@@ -23,6 +23,7 @@ import (
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/system"
 	"bailiff/vm/errcode"
 )
 
@@ -66,7 +67,7 @@ func (w *world) open() {
 		w.Fatal(err)
 	}
 	w.l = l
-	d := New(Config{Ledger: visible{l, &w.away}, AllowPrivate: true, Clock: w.clock, Random: rand.Reader, Log: w.logTo, Metrics: metrics.New(), History: w.history})
+	d := New(Config{Ledger: visible{l, &w.away}, AllowPrivate: true, Calls: system.Real(w.clock), Log: w.logTo, Metrics: metrics.New(), History: w.history})
 	d.poll = w.poll
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

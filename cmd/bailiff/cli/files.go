@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"bailiff/grammar"
+	"bailiff/runtime/atomicfile"
 )
 
 // ReadPolicy reads a policy's file, or standard input for "-". It reads no more than shows that a file is too large.
@@ -108,32 +109,17 @@ func ReplaceFile(path string, content []byte) (err error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	mode := os.FileMode(0o644)
 	before, statErr := os.Stat(path)
-	if statErr == nil {
-		if !before.Mode().IsRegular() {
-			return errors.New("it is no regular file")
+	if statErr == nil && !before.Mode().IsRegular() {
+		return errors.New("it is no regular file")
+	}
+	return atomicfile.Replace(path, content, func(file *os.File) error {
+		if statErr != nil {
+			return file.Chmod(0o644)
 		}
-		mode = before.Mode().Perm()
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".bailiff-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // fails once the file has its name
-	if statErr == nil {
 		keepOwner(file, before)
-	}
-	_, err = file.Write(content)
-	for _, step := range []func() error{func() error { return file.Chmod(mode) }, file.Sync, file.Close} {
-		if stepErr := step(); err == nil {
-			err = stepErr
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
+		return file.Chmod(before.Mode().Perm())
+	})
 }
 
 // Unwritable is the error of a file that can't be written, nil for nil. The new file beside it had a name of its own for

@@ -28,6 +28,7 @@ import (
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/metrics"
 	svc "bailiff/runtime/service"
+	"bailiff/runtime/system"
 )
 
 // Admin is what the operator's commands need. The service's own ledger has it, and so has the admin socket of a
@@ -80,7 +81,7 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
 		return err
 	}
-	l, err := OpenLedger(s, nil, nil, nil)
+	l, err := OpenLedger(s, system.Real(clock.System()), nil, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -95,9 +96,9 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 
 // OpenLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, counts what is
 // made durable, and again says how the ledger is opened again when it has failed.
-func OpenLedger(s cmdsettings.Settings, errorf func(format string, arguments ...any), counts *metrics.Metrics, again *reopen.Options) (ledger.Ledger, error) {
+func OpenLedger(s cmdsettings.Settings, calls system.Calls, errorf func(format string, arguments ...any), counts *metrics.Metrics, again *reopen.Options) (ledger.Ledger, error) {
 	l, err := pebbleledger.Open(s.LedgerPath(), pebbleledger.Options{
-		Random: rand.Reader, AdminSocket: s.AdminSocket(), Errorf: errorf, Observer: counts, Clock: clock.System(), Reopen: again,
+		Random: calls.Random, AdminSocket: s.AdminSocket(), Errorf: errorf, Observer: counts, Clock: calls.Clock, Go: calls.Go, Reopen: again,
 	})
 	if err != nil {
 		return nil, err // a nil *commit.Ledger would be a ledger.Ledger that is not nil

@@ -15,6 +15,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	cmdclient "bailiff/cmd/bailiff/client"
+	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/eventjson"
 	"bailiff/runtime/events"
 	"bailiff/runtime/hook"
@@ -232,7 +233,7 @@ func (r *receipt) save() error {
 	if err != nil {
 		return err
 	}
-	if err := cli.WriteSecret(r.file, string(text)+"\n"); err != nil || r.Scope != setup.Managed {
+	if err := atomicfile.ReplacePrivate(r.file, append(text, '\n')); err != nil || r.Scope != setup.Managed {
 		return cli.Unwritable(r.file, err)
 	}
 	return os.Chmod(r.file, 0o644)

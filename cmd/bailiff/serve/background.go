@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/otlp"
 	"bailiff/runtime/webhook"
@@ -76,7 +76,7 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.work.cancel, r.work.started = cancel, true
 	dispatcher := webhook.New(webhook.Config{
-		Ledger: r.ledger, AllowPrivate: r.settings.On("SVC_WEBHOOK_ALLOW_PRIVATE"), Clock: r.clock, Random: rand.Reader,
+		Ledger: r.ledger, AllowPrivate: r.settings.On("SVC_WEBHOOK_ALLOW_PRIVATE"), Calls: r.calls,
 		Log: r.log, Metrics: r.metrics, History: r.deliveries,
 	})
 	fault := func(err error) { r.failed <- err }
@@ -114,7 +114,7 @@ func (r *service) startExport(ctx context.Context, fault func(error)) error {
 	}
 	exporter := otlp.New(otlp.Config{
 		Ledger: r.ledger, URL: address, Headers: headers, Version: cli.ThisBuild().Version, Kept: string(kept),
-		Keep: func(text string) error { return replacePrivate(path, []byte(text)) }, Log: r.log, Metrics: r.metrics,
+		Keep: func(text string) error { return atomicfile.ReplacePrivate(path, []byte(text)) }, Log: r.log, Metrics: r.metrics,
 	})
 	r.work.start(ctx, exporter.Run, fault)
 	return r.metrics.OTLPWaiting(func() time.Duration {

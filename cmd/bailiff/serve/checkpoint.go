@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 )
@@ -119,7 +120,7 @@ func (r *service) signHead(head ledger.Head, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := replacePrivate(r.settings.CheckpointPath(), signed); err != nil {
+	if err := atomicfile.ReplacePrivate(r.settings.CheckpointPath(), signed); err != nil {
 		return err
 	}
 	if err := r.recordSigner(); err != nil {
@@ -127,21 +128,6 @@ func (r *service) signHead(head ledger.Head, now time.Time) error {
 	}
 	r.signed = head
 	return nil
-}
-
-// replacePrivate writes a file that only its owner can read, whole or not at all. Only the service writes it, so the
-// unfinished file of a run that was killed is overwritten.
-func replacePrivate(path string, content []byte) error {
-	unfinished := path + ".new"
-	file, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(unfinished, path)
 }
 
 // checkSigner holds the signing keys against those that signed last, which may have been retired since.
@@ -172,7 +158,7 @@ func (r *service) recordSigner() error {
 	if text, err := os.ReadFile(path); err == nil && string(text) == ids {
 		return nil
 	}
-	return replacePrivate(path, []byte(ids))
+	return atomicfile.ReplacePrivate(path, []byte(ids))
 }
 
 // ReadCheckpoint reads and verifies a signed checkpoint.

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"syscall"
 
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
+	"bailiff/httpd/strict"
+	"bailiff/runtime/clock"
 )
 
 // server is one of the service's HTTP servers with its listener.
@@ -38,14 +41,23 @@ func shutDown(ctx context.Context, servers []server) error {
 	return errors.Join(faults...)
 }
 
+// newSlots bounds connections by the files that this process may open; nil where that is not known.
+func newSlots(clock clock.Clock, proxies []netip.Prefix) *strict.Slots {
+	room, known := strict.RoomByFiles()
+	if !known {
+		return nil
+	}
+	return strict.NewSlots(room, clock, proxies, httpd.SourceOf)
+}
+
 // listenAPI opens the API's listener, and returns where its server belongs.
 func (r *service) listenAPI() (index int, err error) {
-	api, err := listenTCP(r.settings["SVC_LISTEN"])
+	api, err := strict.Listen(r.settings["SVC_LISTEN"])
 	if err != nil {
 		return 0, fmt.Errorf("SVC_LISTEN: %w", err)
 	}
 	r.address = api.Addr().String()
-	r.clients = append(r.clients, server{listener: steady(api, r.places, r.clock, r.log)})
+	r.clients = append(r.clients, server{listener: strict.NewRetryingListener(api, r.slots, r.clock, r.log)})
 	return len(r.clients) - 1, nil
 }
 
@@ -67,7 +79,7 @@ func (r *service) listenBeside(config httpd.Config) error {
 	}
 	admin := httpd.NewAdmin(r.admin, r.log)
 	admin.GiveConsole(r.operating)
-	r.operator = append(r.operator, server{admin, steady(socket, nil, r.clock, r.log)})
+	r.operator = append(r.operator, server{admin, strict.NewRetryingListener(socket, nil, r.clock, r.log)})
 	monitor, err := r.listenMonitor()
 	if err != nil {
 		return err
@@ -108,7 +120,7 @@ func (r *service) listenSocket(config httpd.Config) error {
 	if err != nil {
 		return errors.Join(err, socket.Close())
 	}
-	r.clients = append(r.clients, server{api, steady(socket, r.places, r.clock, r.log)})
+	r.clients = append(r.clients, server{api, strict.NewRetryingListener(socket, r.slots, r.clock, r.log)})
 	return nil
 }
 

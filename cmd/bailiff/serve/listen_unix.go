@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bailiff/httpd"
+	"bailiff/httpd/strict"
 )
 
 // listenUnix listens on the Unix socket at a path, for those to whom mode gives write permission. A socket that a process
@@ -72,7 +73,7 @@ func (l *unixListener) Accept() (net.Conn, error) {
 func (l *unixListener) Close() error {
 	if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.made) { // not one that another has put there
 		if os.Remove(l.path) == nil {
-			time.Sleep(leaveTime)
+			time.Sleep(strict.AcceptTime)
 		}
 	}
 	return l.UnixListener.Close()

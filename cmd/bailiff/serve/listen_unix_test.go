@@ -45,7 +45,7 @@ func TestPeerIsASource(t *testing.T) {
 	if got := accepted.RemoteAddr(); got != net.Addr(want) {
 		t.Errorf("the peer is %v, want %v", got, want)
 	}
-	if placed := placesOf(1, nil, nil).place(accepted); !placed.source.IsValid() {
+	if !httpd.SourceOf(accepted.RemoteAddr()).IsValid() {
 		t.Error("its connections are not counted")
 	}
 	if err := listener.Close(); err != nil {

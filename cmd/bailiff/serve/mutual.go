@@ -15,6 +15,7 @@ import (
 	"time"
 
 	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/httpd/strict"
 	"bailiff/runtime/authority"
 )
 
@@ -58,11 +59,11 @@ func (r *service) listenMutual() (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := listenTCP(s["SVC_INTERNAL_LISTEN"])
+	plain, err := strict.Listen(s["SVC_INTERNAL_LISTEN"])
 	if err != nil {
 		return nil, err
 	}
-	return tls.NewListener(steady(plain, r.places, r.clock, r.log), config), nil
+	return tls.NewListener(strict.NewRetryingListener(plain, r.slots, r.clock, r.log), config), nil
 }
 
 // mirror fetches keys from the production service; it is an authority.Mirror.

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ func TestMutual(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	r := &service{log: noLog, clock: time.Now, settings: cmdsettings.Settings{
+	r := &service{log: slog.New(slog.DiscardHandler), clock: time.Now, settings: cmdsettings.Settings{
 		"SVC_INTERNAL_LISTEN": "127.0.0.1:0", "SVC_INTERNAL_CERT": at("server.pem"), "SVC_INTERNAL_KEY": at("server.key"), "SVC_INTERNAL_CA": at("ca.pem"),
 	}}
 	listener, err := r.listenMutual()

@@ -21,6 +21,7 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/grammar"
 	"bailiff/runtime/accounts"
+	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/hook/setup"
 )
@@ -162,7 +163,7 @@ func keepAPIKey(running *service) error {
 	if err != nil {
 		return err
 	}
-	return cli.WriteSecret(path, key.APIKey+"\n")
+	return cli.Unwritable(path, atomicfile.ReplacePrivate(path, []byte(key.APIKey+"\n")))
 }
 
 // tries are the intents to paste: what the example policy allows, and what it denies.

@@ -19,6 +19,7 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
+	"bailiff/httpd/strict"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/clock"
@@ -26,6 +27,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/system"
 	"bailiff/runtime/webhook"
 )
 
@@ -93,6 +95,7 @@ type service struct {
 	settings     cmdsettings.Settings
 	log          *slog.Logger
 	clock        clock.Clock
+	calls        system.Calls   // with that clock
 	guard        *clock.Guarded // of clock
 	watch        clockWatch
 	ledger       ledger.Ledger
@@ -109,7 +112,7 @@ type service struct {
 	operating    *httpd.OperatorConsole // nil: there is none
 	clients      []server               // who asks from outside; stopped first
 	operator     []server               // Admin socket and monitor; stopped last
-	places       *places                // of the connections of clients
+	slots        *strict.Slots          // of the connections of clients; nil where nothing bounds them
 	work         background
 	failed       chan error // of whatever can't go on
 	address      string     // where the API is
@@ -180,8 +183,8 @@ func start(s cmdsettings.Settings, log *slog.Logger, by proof) (*service, error)
 	clock := clock.Clock(guard.Now)
 	proxies, _ := cmdsettings.ParsePrefixes(s["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
 	running := &service{
-		settings: s, log: log, clock: clock, guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
-		places: newPlaces(clock, proxies), failed: make(chan error, 16),
+		settings: s, log: log, clock: clock, calls: system.Real(clock), guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
+		slots: newSlots(clock, proxies), failed: make(chan error, 16),
 	}
 	if running.ledger, err = running.openLedger(); err != nil {
 		return nil, startup("%v", err)

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -13,10 +12,12 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
 	"bailiff/httpd/console"
+	"bailiff/httpd/strict"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/authority"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/reopen"
@@ -37,7 +38,7 @@ func (r *service) openLedger() (ledger.Ledger, error) {
 	}
 	opening := func() (done func()) { return sayWhile(openPatience, openLogEvery, r.slowOpening) }
 	defer opening()()
-	return client.OpenLedger(r.settings, report, r.metrics, &reopen.Options{Log: r.log, Random: rand.Reader, Opening: opening, Stuck: func(err error) {
+	return client.OpenLedger(r.settings, r.calls, report, r.metrics, &reopen.Options{Log: r.log, Random: r.calls.Random, Go: r.calls.Go, Opening: opening, Stuck: func(err error) {
 		r.failed <- fmt.Errorf("the ledger has failed and does not close, so it can't be opened again: %w", err)
 	}})
 }
@@ -107,7 +108,7 @@ func (r *service) wire() error {
 	proxies, _ := cmdsettings.ParsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
 	commit, commitTime := cli.ThisBuild().Bound()
 	config := httpd.Config{
-		Authority: r.decider, Log: r.log, Clock: r.clock, Random: rand.Reader, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
+		Authority: r.decider, Log: r.log, Clock: r.clock, Random: r.calls.Random, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
 		Commit: commit, CommitTime: commitTime,
 		Limits: r.settings.Limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: r.gateway,
 		Bodies: bodies, Ready: r.ready.checks,
@@ -151,18 +152,26 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 	return authority.New(authority.Config{
 		Service: svc.Config{
 			Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"], Hosted: s.Hosted(), Operator: r.boot.operator,
-			Clock: r.clock, Guard: r.guard, Random: rand.Reader, Log: r.log, Metrics: r.metrics,
+			Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Log: r.log, Metrics: r.metrics,
 		},
 		Observe: s.Observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
-		EventDetail: detail, HoldWaits: r.places.holdWaits(),
+		EventDetail: detail, HoldWaits: holdWaits(r.slots),
 		Policies: authority.PoliciesConfig{
 			Default: r.boot.Policy, RefuseRollback: s.On("SVC_REFUSE_ROLLBACK"), Deployments: s.Limits().Deploy, Shims: shims,
 			DeployURL: r.deployURL(), Mirror: mirror,
 		},
 		Accounts: accounts.Config{Deliveries: r.deliveries, CheckURL: func(ctx context.Context, url string) error {
-			return webhook.CheckURL(ctx, url, s.On("SVC_WEBHOOK_ALLOW_PRIVATE"))
+			return webhook.CheckURL(ctx, r.calls, url, s.On("SVC_WEBHOOK_ALLOW_PRIVATE"))
 		}},
 	})
+}
+
+// holdWaits is how many of the connections may wait for holds: a quarter, so that the others stay free for requests.
+func holdWaits(s *strict.Slots) int {
+	if s == nil {
+		return holds.MaxWaits
+	}
+	return min(holds.MaxWaits, max(1, s.Room()/4))
 }
 
 // newConsole makes the console of keys' holders, nil where it is switched off.
@@ -170,7 +179,7 @@ func (r *service) newConsole() (*console.Console, error) {
 	if !r.settings.On("SVC_CONSOLE") {
 		return nil, nil
 	}
-	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: rand.Reader, Log: r.log})
+	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: r.calls.Random, Log: r.log})
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +192,7 @@ func (r *service) listenConsole() error {
 	if address == "off" {
 		return nil
 	}
-	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: rand.Reader, Log: r.log, Operator: r.admin})
+	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: r.calls.Random, Log: r.log, Operator: r.admin})
 	if err != nil {
 		return err
 	}
@@ -195,7 +204,7 @@ func (r *service) listenConsole() error {
 		return errors.Join(fmt.Errorf("SVC_CONSOLE_LISTEN: %w", err), closeAll(listeners))
 	}
 	for _, listener := range listeners {
-		r.operator = append(r.operator, server{r.operating, steady(listener, nil, r.clock, r.log)})
+		r.operator = append(r.operator, server{r.operating, strict.NewRetryingListener(listener, nil, r.clock, r.log)})
 	}
 	r.log.Info("serving the operator's console; open it with: bailiff console", "address", listeners[0].Addr().String())
 	return errors.Join(r.countBudget(metrics.OperatorSessions, c.Memory()), r.metrics.Queue("operator_console_sessions", c.Sessions), r.metrics.Queue("operator_console_tails", c.Tails))
@@ -215,7 +224,7 @@ func (r *service) newGateway() (*gateway.Gateway, error) {
 	return gateway.New(gateway.Config{
 		Verifier: verifier, Ledger: r.ledger, BootPolicy: r.boot.Text, Upstreams: s.Upstreams(),
 		Chains: cmdsettings.ParseChains(s["SVC_RPC_CHAINS"]), EntryPoints: points, MaxFees: s.MaxFees(), Environment: s["SVC_ENV"],
-		Observe: s.Observe(), Clock: r.clock, ClockDoubt: func() bool { return r.guard.Doubt() != nil }, Log: r.log,
+		Observe: s.Observe(), Calls: r.calls, ClockDoubt: func() bool { return r.guard.Doubt() != nil }, Log: r.log,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/state"
+	"bailiff/runtime/system"
 )
 
 // Options are what a ledger needs besides its log.
@@ -22,6 +23,8 @@ type Options struct {
 	Observer Observer
 	// Clock measures time for Observer; time.Now in service. Not needed without.
 	Clock func() time.Time
+	// Go starts the committer and what else works in the background; nil means system.Go.
+	Go func(task func())
 	// SnapshotEvery is how many records are written between two snapshots, where the log keeps any; 0 means the
 	// constant SnapshotEvery.
 	SnapshotEvery uint64
@@ -44,6 +47,9 @@ type Observer interface {
 //
 // The ledger owns the log: its Close closes a log that is an io.Closer.
 func Open(log Log, options Options) (*Ledger, error) {
+	if options.Go == nil {
+		options.Go = system.Go
+	}
 	l := &Ledger{
 		log: log, options: options,
 		wake: make(chan struct{}, 1), told: make(chan struct{}, 1),
@@ -60,7 +66,7 @@ func Open(log Log, options Options) (*Ledger, error) {
 		return nil, err
 	}
 	if log, ok := log.(Reopener); ok {
-		go l.heal(log)
+		options.Go(func() { l.heal(log) })
 	} else {
 		close(l.healed)
 	}
@@ -105,17 +111,20 @@ func (l *Ledger) begin(p *past, snapshot uint64) {
 	l.failure, l.failed, l.done = nil, make(chan struct{}), make(chan struct{})
 	if l.snapshots = newSnapshotter(log, l.options.SnapshotEvery, snapshot); l.snapshots != nil {
 		l.snapshots.grown(l.head.LSN)
-		go l.makeSnapshots(l.snapshots)
+		snapshots := l.snapshots
+		l.options.Go(func() { l.makeSnapshots(snapshots) })
 	}
 	if l.indexer = newIndexer(log, l.options.IndexEvery); l.indexer != nil {
-		go l.keepIndex(l.indexer)
+		indexer := l.indexer
+		l.options.Go(func() { l.keepIndex(indexer) })
 	}
 	l.outbox.fill(l.state)
 	l.settleKept()
 	if l.outbox.queue.Len() > 0 {
 		l.tell()
 	}
-	go l.commitAll(l.done)
+	done := l.done
+	l.options.Go(func() { l.commitAll(done) })
 	l.signal()
 }
 

@@ -43,6 +43,8 @@ type Options struct {
 	Observer commit.Observer
 	// Clock measures time for Observer; time.Now in service. Not needed without.
 	Clock func() time.Time
+	// Go starts the work of the ledger in the background; nil means system.Go. Pebble starts its own.
+	Go func(task func())
 	// SnapshotEvery is how many records are written between two snapshots; 0 means commit.SnapshotEvery.
 	SnapshotEvery uint64
 	// IndexEvery is how many records a stretch of the index of keys has at least; 0 means commit.IndexEvery.
@@ -60,7 +62,7 @@ func Open(dir string, options Options) (*commit.Ledger, error) {
 		return nil, err
 	}
 	l, err := commit.Open(log, commit.Options{
-		Random: options.Random, Logger: options.Errorf, Observer: options.Observer, Clock: options.Clock,
+		Random: options.Random, Logger: options.Errorf, Observer: options.Observer, Clock: options.Clock, Go: options.Go,
 		SnapshotEvery: options.SnapshotEvery, IndexEvery: options.IndexEvery,
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
+	"bailiff/runtime/system"
 )
 
 // Options say how a log is opened again. Only Random is required.
@@ -37,6 +38,8 @@ type Options struct {
 	Stuck func(error)
 	// Opening is called when an attempt begins, and what it returns when the attempt ends. nil for nothing.
 	Opening func() (done func())
+	// Go starts what may hang, such as closing a failed log, in the background; nil means system.Go.
+	Go func(task func())
 }
 
 func (o *Options) setDefaults() {
@@ -53,6 +56,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Stuck == nil {
 		o.Stuck = func(error) {}
+	}
+	if o.Go == nil {
+		o.Go = system.Go
 	}
 	if o.Opening == nil {
 		o.Opening = func() func() { return func() {} }
@@ -191,12 +197,12 @@ func (l *Log) Reopen(cause error, leave func(), resume func() error) bool {
 // release closes the failed log once leave has returned and all calls have ended. The channel gets the result.
 func (l *Log) release(leave func()) <-chan error {
 	closed := make(chan error, 1)
-	go func() {
+	l.options.Go(func() {
 		leave()
 		l.calls.Lock()
 		defer l.calls.Unlock()
 		closed <- guarded("closing", func() error { return closeLog(l.inner) })
-	}()
+	})
 	return closed
 }
 
@@ -283,7 +289,7 @@ func (l *Log) jitter(most time.Duration) time.Duration {
 func (l *Log) Finish(end func() error) error {
 	l.finish.Do(func() { close(l.ending) })
 	closed := make(chan error, 1)
-	go func() { closed <- guarded("closing", end) }()
+	l.options.Go(func() { closed <- guarded("closing", end) })
 	patience := time.NewTimer(l.options.Patience)
 	defer patience.Stop()
 	select {

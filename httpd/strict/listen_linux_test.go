@@ -1,4 +1,4 @@
-package serve
+package strict
 
 import (
 	"errors"
@@ -11,21 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestLeaving closes a listener while clients are connected whom nobody has accepted yet: each is, and nobody else is
-// connected meanwhile.
-func TestLeaving(t *testing.T) {
-	defer func(usual time.Duration) { leaveTime = usual }(leaveTime)
-	leaveTime = 2 * time.Second
-	listener, err := listenTCP("127.0.0.1:0")
+// TestDraining closes a listener while clients are connected that have not been accepted yet: each is accepted, and no other client
+// is connected meanwhile.
+func TestDraining(t *testing.T) {
+	defer func(usual time.Duration) { acceptTime = usual }(acceptTime)
+	acceptTime = 2 * time.Second
+	listener, err := Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	probe, err := listenTCP("127.0.0.1:0")
+	probe, err := Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer probe.Close()
-	if err := stopConnecting(probe.(leavingListener).TCPListener); errors.Is(err, unix.EPERM) {
+	if err := stopConnecting(probe.(drainingListener).TCPListener); errors.Is(err, unix.EPERM) {
 		t.Skipf("this system lets only root filter a socket's packets: %v", err)
 	}
 	var waiting []net.Conn
@@ -39,8 +39,8 @@ func TestLeaving(t *testing.T) {
 	}
 	var closing sync.WaitGroup
 	closing.Go(func() {
-		time.Sleep(leaveTime / 5)
-		if c, err := net.DialTimeout("tcp", listener.Addr().String(), leaveTime/5); err == nil {
+		time.Sleep(acceptTime / 5)
+		if c, err := net.DialTimeout("tcp", listener.Addr().String(), acceptTime/5); err == nil {
 			c.Close()
 			t.Error("a client was connected to a listener that is being closed")
 		}
@@ -52,7 +52,7 @@ func TestLeaving(t *testing.T) {
 				}
 				return
 			}
-			_, _ = io.WriteString(c, "x") // whoever misses it says so below
+			_, _ = io.WriteString(c, "x") // a client that misses it is reported below
 			c.Close()
 		}
 	})

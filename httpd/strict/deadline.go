@@ -1,4 +1,4 @@
-package httpd
+package strict
 
 import (
 	"context"
@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// deadlineRound is how often the deadlines of connections are looked at.
+	// deadlineRound is how often the deadlines of connections are checked.
 	deadlineRound = time.Second
 	// farRounds is how many rounds ahead a deadline has to be to be kept. What is nearer is the operating system's.
 	farRounds = 4
 )
 
-// A deadlines is a listener that keeps the deadlines of its connections itself. A server moves three of them for each
-// request, and hardly any is ever reached; to set one takes the runtime a timer, and a twentieth of what a test-run takes.
-// Here it is a store, and once a round somebody looks which have passed. So a deadline may be late by a round, never
-// early. One that is near, or over, is set as ever.
-type deadlines struct {
+// A deadlineListener enforces the deadlines of its connections with one timer per round instead of one per request. A server
+// sets three deadlines for each request, and hardly any is ever reached; a timer of the runtime would cost a twentieth of the
+// time of a test-run. So a deadline may be late by a round, but never early. One that is near, or that has passed, is set on
+// the connection itself.
+type deadlineListener struct {
 	net.Listener
 	round time.Duration
 	first time.Time    // when the first round was; to be read once now is not 0
@@ -30,31 +30,31 @@ type deadlines struct {
 	over  atomic.Bool  // nothing more is read
 
 	mu          sync.Mutex
-	connections map[*connection]struct{}
+	connections map[*Conn]struct{}
 	closed      bool
 	ended       chan struct{} // closed when the listener is closed and no connection is left
 }
 
-// keepDeadlines returns a listener over another one. Its rounds end when it is closed, and all of its connections are.
-func keepDeadlines(listener net.Listener, round time.Duration) *deadlines {
-	d := &deadlines{
+// newDeadlineListener wraps a listener. Its rounds end when it and all of its connections are closed.
+func newDeadlineListener(listener net.Listener, round time.Duration) *deadlineListener {
+	d := &deadlineListener{
 		Listener: listener, round: round,
-		connections: map[*connection]struct{}{}, ended: make(chan struct{}),
+		connections: map[*Conn]struct{}{}, ended: make(chan struct{}),
 	}
 	go d.run()
 	return d
 }
 
 // Accept implements net.Listener.
-func (d *deadlines) Accept() (net.Conn, error) {
+func (d *deadlineListener) Accept() (net.Conn, error) {
 	accepted, err := d.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{Conn: accepted, kept: d}
+	c := &Conn{Conn: accepted, kept: d}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed { // it came at the last moment, and nobody would look at it any more
+	if d.closed { // it came at the last moment, and no round would look at its deadlines
 		_ = accepted.Close()
 		return nil, net.ErrClosed
 	}
@@ -62,8 +62,8 @@ func (d *deadlines) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// endReading has all that is read from now on fail: nobody waits any longer for requests to come, or to come to an end.
-func (d *deadlines) endReading() {
+// endReading makes every read fail from now on: requests that have not arrived as a whole no longer do.
+func (d *deadlineListener) endReading() {
 	d.over.Store(true)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,7 +73,7 @@ func (d *deadlines) endReading() {
 }
 
 // Close implements net.Listener. It is called once.
-func (d *deadlines) Close() error {
+func (d *deadlineListener) Close() error {
 	err := d.Listener.Close()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,7 +82,7 @@ func (d *deadlines) Close() error {
 	return err
 }
 
-func (d *deadlines) remove(c *connection) {
+func (d *deadlineListener) remove(c *Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, open := d.connections[c]; !open {
@@ -92,13 +92,13 @@ func (d *deadlines) remove(c *connection) {
 	d.endWithoutConnections()
 }
 
-func (d *deadlines) endWithoutConnections() {
+func (d *deadlineListener) endWithoutConnections() {
 	if d.closed && len(d.connections) == 0 {
 		close(d.ended)
 	}
 }
 
-func (d *deadlines) run() {
+func (d *deadlineListener) run() {
 	rounds := time.NewTicker(d.round)
 	defer rounds.Stop()
 	for {
@@ -115,10 +115,10 @@ func (d *deadlines) run() {
 }
 
 // since is a time as now has it.
-func (d *deadlines) since(t time.Time) int64 { return int64(t.Sub(d.first)) + 1 }
+func (d *deadlineListener) since(t time.Time) int64 { return int64(t.Sub(d.first)) + 1 }
 
-// look lets everything that has passed its deadline fail.
-func (d *deadlines) look(now int64) {
+// look makes every read and write fail whose deadline has passed.
+func (d *deadlineListener) look(now int64) {
 	d.now.Store(now)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -131,21 +131,21 @@ func (d *deadlines) look(now int64) {
 // longAgo is a deadline that has passed.
 var longAgo = time.Unix(1, 0)
 
-// A connection is a connection of deadlines. Its deadlines may be set by several goroutines, as a net.Conn's.
-type connection struct {
+// A Conn is a connection that a [Server] accepted. Its deadlines may be set by several goroutines, as those of any net.Conn.
+type Conn struct {
 	net.Conn
-	kept        *deadlines
+	kept        *deadlineListener
 	read, write deadline
 	ended       bool // a read came to the end; only the reader looks
 	early       [1]byte
 	hasEarly    bool // early was read while the client was watched
 	answered    bool // a request was handled since the last read; only the reader looks
-	bounded     bool // no more than room is read
+	bounded     bool // no more than room is read; see ReadWithin
 	room        int  // bytes
 }
 
 // Read implements net.Conn.
-func (c *connection) Read(b []byte) (int, error) {
+func (c *Conn) Read(b []byte) (int, error) {
 	c.answered = false
 	if c.hasEarly && len(b) > 0 {
 		c.hasEarly = false
@@ -153,7 +153,7 @@ func (c *connection) Read(b []byte) (int, error) {
 	}
 	if c.bounded {
 		if c.room <= 0 {
-			return 0, errExtensions
+			return 0, errNoRoom
 		}
 		b = b[:min(len(b), c.room)]
 	}
@@ -165,10 +165,22 @@ func (c *connection) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// watch returns a context that ends when ctx does, or when the client goes away: a request that waits need not wait for
-// nobody. Until stop is called nothing else may read; what came meanwhile is read first afterwards.
-func watch(ctx context.Context, conn net.Conn) (watched context.Context, stop func()) {
-	c, ok := conn.(*connection)
+// errNoRoom says that as much was read as ReadWithin was to read.
+var errNoRoom = errors.New("more bytes came from the connection than it was to read")
+
+// ReadWithin reads from a stream that reads from the connection, and has at most room bytes read from the connection for it.
+// It returns how many of these bytes are left; with an error, none left means that the room was used up.
+func (c *Conn) ReadWithin(stream io.Reader, into []byte, room int) (n, left int, err error) {
+	c.bounded, c.room = true, room
+	n, err = stream.Read(into)
+	c.bounded = false
+	return n, c.room, err
+}
+
+// Watch returns a context that ends when ctx ends or the client closes its connection, so that a request stops waiting for an
+// answer that cannot be delivered. Until stop is called nothing else may read; what came meanwhile is read first afterwards.
+func Watch(ctx context.Context, conn net.Conn) (watched context.Context, stop func()) {
+	c, ok := conn.(*Conn)
 	if !ok {
 		return ctx, func() {}
 	}
@@ -191,17 +203,17 @@ func watch(ctx context.Context, conn net.Conn) (watched context.Context, stop fu
 	}
 }
 
-// interrupt has a read that is under way fail.
-func (c *connection) interrupt() {
+// interrupt makes a read that is under way fail.
+func (c *Conn) interrupt() {
 	c.read.mu.Lock()
 	defer c.read.mu.Unlock()
 	c.read.at, c.read.set = 0, true
 	_ = c.Conn.SetReadDeadline(longAgo) // it fails where the connection is closed already
 }
 
-// pipelined notes that a request of a connection is handled, and reports whether it came together with the one before.
-func pipelined(conn net.Conn) bool {
-	c, ok := conn.(*connection)
+// Pipelined notes that a request of a connection is handled, and reports whether it came together with the one before.
+func Pipelined(conn net.Conn) bool {
+	c, ok := conn.(*Conn)
 	if !ok {
 		return false
 	}
@@ -210,9 +222,9 @@ func pipelined(conn net.Conn) bool {
 	return after
 }
 
-// ended reports whether a read of a connection came to its end.
-func ended(c net.Conn) bool {
-	kept, ok := c.(*connection)
+// Ended reports whether a read of a connection came to its end.
+func Ended(c net.Conn) bool {
+	kept, ok := c.(*Conn)
 	return !ok || kept.ended
 }
 
@@ -224,7 +236,7 @@ type deadline struct {
 	set bool  // the connection below has one
 }
 
-// look has what waits fail where a deadline that is kept has passed.
+// look makes what waits fail if a deadline that is kept has passed.
 func (d *deadline) look(now int64, set func(time.Time) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -235,7 +247,7 @@ func (d *deadline) look(now int64, set func(time.Time) error) {
 }
 
 // move keeps a deadline that is far away, and sets any other. Its caller has the lock.
-func (d *deadline) move(of *deadlines, t time.Time, set func(time.Time) error) error {
+func (d *deadline) move(of *deadlineListener, t time.Time, set func(time.Time) error) error {
 	now := of.now.Load()
 	if now == 0 || of.since(t) < now+farRounds*int64(of.round) {
 		d.at, d.set = 0, true
@@ -250,7 +262,7 @@ func (d *deadline) move(of *deadlines, t time.Time, set func(time.Time) error) e
 }
 
 // SetReadDeadline implements net.Conn.
-func (c *connection) SetReadDeadline(t time.Time) error {
+func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.read.mu.Lock()
 	defer c.read.mu.Unlock()
 	if c.kept.over.Load() {
@@ -260,14 +272,14 @@ func (c *connection) SetReadDeadline(t time.Time) error {
 }
 
 // SetWriteDeadline implements net.Conn.
-func (c *connection) SetWriteDeadline(t time.Time) error {
+func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.write.mu.Lock()
 	defer c.write.mu.Unlock()
 	return c.write.move(c.kept, t, c.Conn.SetWriteDeadline)
 }
 
 // SetDeadline implements net.Conn.
-func (c *connection) SetDeadline(t time.Time) error {
+func (c *Conn) SetDeadline(t time.Time) error {
 	if err := c.SetReadDeadline(t); err != nil {
 		return err
 	}
@@ -275,7 +287,7 @@ func (c *connection) SetDeadline(t time.Time) error {
 }
 
 // Close implements net.Conn.
-func (c *connection) Close() error {
+func (c *Conn) Close() error {
 	c.kept.remove(c)
 	return c.Conn.Close()
 }

@@ -1,4 +1,4 @@
-package serve
+package strict
 
 import (
 	"errors"
@@ -40,20 +40,30 @@ func (s *script) Accept() (net.Conn, error) {
 func (s *script) Close() error   { close(s.over); return nil }
 func (s *script) Addr() net.Addr { return &net.TCPAddr{} }
 
+// slotsOf has room for so many connections, whose sources are their addresses.
+func slotsOf(room int, clock func() time.Time, proxies []netip.Prefix) *Slots {
+	return NewSlots(room, clock, proxies, func(peer net.Addr) netip.Addr {
+		if tcp, ok := peer.(*net.TCPAddr); ok {
+			return tcp.AddrPort().Addr().Unmap()
+		}
+		return netip.Addr{}
+	})
+}
+
 var noLog = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// TestSteadyListener: a want of files or memory passes by, and every other error is the end, which gives the place back.
-func TestSteadyListener(t *testing.T) {
+// TestRetryingListener: a want of files or memory passes by, and every other error is the end, which gives the slot back.
+func TestRetryingListener(t *testing.T) {
 	for _, shortage := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
-		l := steady(newScript(shortage, shortage, nil), placesOf(1, time.Now, nil), time.Now, noLog)
+		l := newRetryingListener(newScript(shortage, shortage, nil), slotsOf(1, time.Now, nil), time.Now, noLog)
 		connection, err := l.Accept()
 		if err != nil {
 			t.Fatalf("after %v: %v", shortage, err)
 		}
 		connection.Close()
 	}
-	for _, p := range []*places{nil, placesOf(1, time.Now, nil)} {
-		l := steady(newScript(syscall.EINVAL, syscall.EMFILE, nil), p, time.Now, noLog)
+	for _, p := range []*Slots{nil, slotsOf(1, time.Now, nil)} {
+		l := newRetryingListener(newScript(syscall.EINVAL, syscall.EMFILE, nil), p, time.Now, noLog)
 		if _, err := l.Accept(); !errors.Is(err, syscall.EINVAL) {
 			t.Errorf("the error is %v", err)
 		}
@@ -65,11 +75,11 @@ func TestSteadyListener(t *testing.T) {
 	}
 }
 
-// TestPlaces: no more connections are accepted than there are places, over all listeners that share them, and whoever closes
-// one twice gives one place back.
-func TestPlaces(t *testing.T) {
-	shared := placesOf(2, time.Now, nil)
-	a, b := steady(newScript(nil, nil, nil), shared, time.Now, noLog), steady(newScript(nil), shared, time.Now, noLog)
+// TestSlots: no more connections are accepted than there are slots, over all listeners that share them, and closing one twice
+// gives one slot back.
+func TestSlots(t *testing.T) {
+	shared := slotsOf(2, time.Now, nil)
+	a, b := newRetryingListener(newScript(nil, nil, nil), shared, time.Now, noLog), newRetryingListener(newScript(nil), shared, time.Now, noLog)
 	var open []net.Conn
 	for _, l := range []net.Listener{a, b} {
 		connection, err := l.Accept()
@@ -89,7 +99,7 @@ func TestPlaces(t *testing.T) {
 		t.Helper()
 		select {
 		case <-accepted:
-			t.Fatal("there was no place")
+			t.Fatal("there was no slot")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -102,15 +112,15 @@ func TestPlaces(t *testing.T) {
 	<-accepted
 }
 
-// TestSteadyListenerCloses while it waits for a place, and while it waits for files.
-func TestSteadyListenerCloses(t *testing.T) {
-	full := placesOf(1, time.Now, nil)
-	full.slots <- struct{}{}
+// TestRetryingListenerCloses while it waits for a slot, and while it waits for files.
+func TestRetryingListenerCloses(t *testing.T) {
+	full := slotsOf(1, time.Now, nil)
+	full.taken <- struct{}{}
 	var shortage []error
 	for range 20 {
 		shortage = append(shortage, syscall.EMFILE)
 	}
-	for name, l := range map[string]*steadyListener{"place": steady(newScript(nil), full, time.Now, noLog), "files": steady(newScript(shortage...), nil, time.Now, noLog)} {
+	for name, l := range map[string]*retryingListener{"slot": newRetryingListener(newScript(nil), full, time.Now, noLog), "files": newRetryingListener(newScript(shortage...), nil, time.Now, noLog)} {
 		ended := make(chan error, 1)
 		go func() {
 			_, err := l.Accept()
@@ -167,7 +177,7 @@ func hungUp(c net.Conn) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// TestIdleSoonEnds: where idle connections take all places, a new one waits for a hundredth of a second at most, and
+// TestIdleSoonEnds: where idle connections take all slots, a new one waits for a hundredth of a second at most, and
 // a connection is not closed for another before that.
 func TestIdleSoonEnds(t *testing.T) {
 	var now atomic.Int64
@@ -177,27 +187,27 @@ func TestIdleSoonEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := placesOf(1, clock, nil)
-	l := steady(inner, p, clock, noLog)
+	p := slotsOf(1, clock, nil)
+	l := newRetryingListener(inner, p, clock, noLog)
 	defer l.Close()
 	far, near := connect(t, l)
 	go exclaim(near)
 	for idle := false; !idle; time.Sleep(time.Millisecond) {
-		idle = near.(*placedConn).idleSince.Load() != 0
+		idle = near.(*slottedConn).idleSince.Load() != 0
 	}
 	now.Add(int64(9 * time.Millisecond))
 	p.endIdle()
-	if len(p.slots) != 1 {
+	if len(p.taken) != 1 {
 		t.Error("a connection was closed that had hardly connected")
 	}
 	now.Add(int64(time.Millisecond))
 	p.endIdle()
-	if len(p.slots) != 0 || !hungUp(far) {
-		t.Error("an idle connection keeps its place")
+	if len(p.taken) != 0 || !hungUp(far) {
+		t.Error("an idle connection keeps its slot")
 	}
 }
 
-// TestLongestIdleEnds: where no place is free the connection ends that has waited longest for a request, never one with a
+// TestLongestIdleEnds: where no slot is free the connection ends that has waited longest for a request, never one with a
 // request under way.
 func TestLongestIdleEnds(t *testing.T) {
 	var now atomic.Int64
@@ -207,7 +217,7 @@ func TestLongestIdleEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := steady(inner, placesOf(4, clock, nil), clock, noLog)
+	l := newRetryingListener(inner, slotsOf(4, clock, nil), clock, noLog)
 	defer l.Close()
 	var far []net.Conn
 	for range 3 { // the first is idle before it asks anything, the second has asked half, the third was answered
@@ -226,7 +236,7 @@ func TestLongestIdleEnds(t *testing.T) {
 	if _, err := far[2].Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	_, last := connect(t, l) // the fourth: from now on a place has to be made
+	_, last := connect(t, l) // the fourth: from now on a slot has to be made
 	go exclaim(last)
 	time.Sleep(50 * time.Millisecond)
 	now.Add(int64(10 * time.Second))
@@ -253,20 +263,20 @@ func TestLongestIdleEnds(t *testing.T) {
 	}
 }
 
-// TestPerSource: one source has 1,024 connections at most, a trusted proxy as many as there are places.
+// TestPerSource: one source has 1,024 connections at most, a trusted proxy as many as there are slots.
 func TestPerSource(t *testing.T) {
 	for _, row := range []struct {
 		proxies []netip.Prefix
 		want    int
 	}{{nil, maxPerSource}, {[]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, maxPerSource + 10}} {
-		p := placesOf(2*maxPerSource, time.Now, row.proxies)
-		var placed []*placedConn
+		p := slotsOf(2*maxPerSource, time.Now, row.proxies)
+		var placed []*slottedConn
 		for range maxPerSource + 10 {
-			p.slots <- struct{}{}
+			p.taken <- struct{}{}
 			if c := p.place(addressed{}); c != nil {
 				placed = append(placed, c)
 			} else {
-				<-p.slots
+				<-p.taken
 			}
 		}
 		if len(placed) != row.want {
@@ -275,9 +285,9 @@ func TestPerSource(t *testing.T) {
 		for _, c := range placed {
 			c.Close()
 		}
-		p.slots <- struct{}{}
-		if p.place(addressed{}) == nil || len(p.slots) != 1 {
-			t.Error("places are not given back")
+		p.taken <- struct{}{}
+		if p.place(addressed{}) == nil || len(p.taken) != 1 {
+			t.Error("slots are not given back")
 		}
 	}
 }
@@ -288,9 +298,9 @@ type addressed struct{ net.Conn }
 func (addressed) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
 func (addressed) Close() error         { return nil }
 
-func TestPlacesFor(t *testing.T) {
+func TestRoomFor(t *testing.T) {
 	for files, want := range map[uint64]int{1: 1, 64: 1, 65: 1, 120: 56, 1024: 768, 65536: 49152, 1 << 40: 256 << 10} {
-		if got := placesFor(files); got != want {
+		if got := roomFor(files); got != want {
 			t.Errorf("%d files: %d connections, want %d", files, got, want)
 		}
 	}

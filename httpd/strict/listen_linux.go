@@ -1,4 +1,4 @@
-package serve
+package strict
 
 import (
 	"net"
@@ -16,7 +16,7 @@ var withoutSYN = []unix.SockFilter{
 	{Code: unix.BPF_RET | unix.BPF_K, K: 1<<32 - 1},
 }
 
-// stopConnecting has the kernel connect nobody any more, while those who are connected can still be accepted.
+// stopConnecting makes the kernel connect no more clients, while those that are connected can still be accepted.
 func stopConnecting(listener *net.TCPListener) error {
 	raw, err := listener.SyscallConn()
 	if err != nil {

@@ -1,11 +1,11 @@
 //go:build !linux
 
-package serve
+package strict
 
 import (
 	"errors"
 	"net"
 )
 
-// stopConnecting fails where the system can't be told to connect nobody.
+// stopConnecting fails: this system has no such filter.
 func stopConnecting(*net.TCPListener) error { return errors.ErrUnsupported }

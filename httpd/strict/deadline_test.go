@@ -1,17 +1,13 @@
-package httpd
+package strict
 
 import (
 	"errors"
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/valyala/fasthttp"
 )
 
 const testRound = 20 * time.Millisecond
@@ -20,13 +16,13 @@ const testRound = 20 * time.Millisecond
 const far = (farRounds + 2) * testRound
 
 // accepted returns both ends of a connection whose deadlines are kept.
-func accepted(t *testing.T, round time.Duration) (ours *connection, theirs net.Conn, listener *deadlines) {
+func accepted(t *testing.T, round time.Duration) (ours *Conn, theirs net.Conn, listener *deadlineListener) {
 	t.Helper()
 	below, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener = keepDeadlines(below, round)
+	listener = newDeadlineListener(below, round)
 	theirs, err = net.Dial("tcp", below.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +36,7 @@ func accepted(t *testing.T, round time.Duration) (ours *connection, theirs net.C
 		theirs.Close()
 		_ = listener.Listener.Close()
 	})
-	return c.(*connection), theirs, listener
+	return c.(*Conn), theirs, listener
 }
 
 // readFor reports how long a read waits until its deadline.
@@ -64,31 +60,13 @@ func TestPipelined(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, want := range []bool{false, true, true} {
-			if got := pipelined(ours); got != want {
+			if got := Pipelined(ours); got != want {
 				t.Errorf("request %d after a read: %v, want %v", i, got, want)
 			}
 		}
 	}
-	if pipelined(theirs) {
+	if Pipelined(theirs) {
 		t.Error("a connection of another kind is not looked at")
-	}
-}
-
-// TestPipelinedRequestsYield holds that a request which came together with the one before lets others run first.
-func TestPipelinedRequestsYield(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	w := newWorld(t)
-	server := w.serve(w.config(w.authority("", false)))
-	ours, _, _ := accepted(t, time.Hour)
-	var ctx fasthttp.RequestCtx
-	ctx.Init2(ours, nil, false)
-	ctx.Request.SetRequestURI("/healthz")
-	server.dispatch(&ctx)
-	var ran atomic.Bool
-	go ran.Store(true)
-	server.dispatch(&ctx)
-	if !ran.Load() {
-		t.Error("no other goroutine has run between two requests of a connection")
 	}
 }
 
@@ -177,9 +155,9 @@ func TestDeadlineMoved(t *testing.T) {
 
 // TestDeadlinesEnd has the rounds end with the last connection, the listener being closed, whichever comes first.
 func TestDeadlinesEnd(t *testing.T) {
-	for name, steps := range map[string]func(*deadlines, *connection){
-		"listener first":   func(l *deadlines, c *connection) { l.Close(); c.Close() },
-		"connection first": func(l *deadlines, c *connection) { c.Close(); c.Close(); l.Close() },
+	for name, steps := range map[string]func(*deadlineListener, *Conn){
+		"listener first":   func(l *deadlineListener, c *Conn) { l.Close(); c.Close() },
+		"connection first": func(l *deadlineListener, c *Conn) { c.Close(); c.Close(); l.Close() },
 	} {
 		ours, _, listener := accepted(t, testRound)
 		select {
@@ -220,14 +198,14 @@ func (c *told) Close() error                      { return nil }
 
 // TestDeadlineMovedWhileLookedAt moves a deadline that has passed while somebody looks at it: the new one holds.
 func TestDeadlineMovedWhileLookedAt(t *testing.T) {
-	for name, of := range map[string]func(*connection) func(time.Time) error{
-		"read":  func(c *connection) func(time.Time) error { return c.SetReadDeadline },
-		"write": func(c *connection) func(time.Time) error { return c.SetWriteDeadline },
+	for name, of := range map[string]func(*Conn) func(time.Time) error{
+		"read":  func(c *Conn) func(time.Time) error { return c.SetReadDeadline },
+		"write": func(c *Conn) func(time.Time) error { return c.SetWriteDeadline },
 	} {
-		listener := &deadlines{round: testRound, first: time.Now(), connections: map[*connection]struct{}{}}
+		listener := &deadlineListener{round: testRound, first: time.Now(), connections: map[*Conn]struct{}{}}
 		listener.now.Store(1)
 		below := &told{begun: make(chan struct{})}
-		c := &connection{Conn: below, kept: listener}
+		c := &Conn{Conn: below, kept: listener}
 		listener.connections[c] = struct{}{}
 		set := of(c)
 		if err := set(time.Now().Add(far)); err != nil {
@@ -269,7 +247,7 @@ func (l *late) Close() error { return nil }
 func TestAcceptedLate(t *testing.T) {
 	ours, theirs := net.Pipe()
 	below := &late{accepting: make(chan struct{}), closed: make(chan struct{}), accepted: ours}
-	listener := keepDeadlines(below, testRound)
+	listener := newDeadlineListener(below, testRound)
 	go func() {
 		<-below.accepting
 		_ = listener.Close()
