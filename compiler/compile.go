@@ -37,12 +37,12 @@ type Compiled struct {
 // Compile compiles a policy, signed or not. It returns all findings about the text, of the grammar and of this
 // package, sorted by position; errors leave Program nil, warnings do not.
 func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
-	return compile(src, way{limit: vm.Limit{Memory: MaxMemory}})
+	return compile(src, way{limit: vm.Limit{Memory: maxMemory}})
 }
 
 // CompileWithin is Compile until stop says that there is no time left: then the one finding is CodeCompileTime.
 func CompileWithin(src *grammar.Source, stop func() bool) (*Compiled, grammar.Diagnostics) {
-	return compile(src, way{limit: vm.Limit{Memory: MaxMemory, Stop: stop}})
+	return compile(src, way{limit: vm.Limit{Memory: maxMemory, Stop: stop}})
 }
 
 // CompileInForce is Compile for a text that is in force already: what is an error since then is a warning, and the text

@@ -9,9 +9,9 @@ import (
 	"bailiff/grammar"
 )
 
-// Reference returns the manual of the policy language in Markdown: every section and key of the schema, and a list of
+// reference returns the manual of the policy language in Markdown: every section and key of the schema, and a list of
 // the findings, with links to where each is explained. docs/policy-reference.md is this text.
-func Reference() string {
+func reference() string {
 	var b strings.Builder
 	b.WriteString(`# Policy reference
 

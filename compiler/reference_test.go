@@ -15,7 +15,7 @@ const referencePage = "../docs/policy-reference.md"
 
 // TestReference holds the page to the tables; -rewrite writes it anew.
 func TestReference(t *testing.T) {
-	text := Reference()
+	text := reference()
 	if rewrite := flag.Lookup("rewrite"); rewrite != nil && rewrite.Value.String() == "true" {
 		if err := os.WriteFile(referencePage, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestReferenceLinks(t *testing.T) {
 		}
 	}
 	links := 0
-	for _, part := range strings.Split(Reference(), "(diagnostics.md#")[1:] {
+	for _, part := range strings.Split(reference(), "(diagnostics.md#")[1:] {
 		target, _, _ := strings.Cut(part, ")")
 		links++
 		if !headings[target] {

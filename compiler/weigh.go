@@ -17,12 +17,12 @@ import (
 // What a policy may weigh (decisions, section 8). What binds is worked out from the program alone, so that every machine
 // says the same of a text.
 const (
-	// MaxMemory is how many bytes a compiled program keeps live at most: regular expressions and their runes included.
-	MaxMemory = 8 << 20
-	// MaxEffort is how long judging one request takes at most, by the machine's own table of costs.
-	MaxEffort = 50 * time.Millisecond
-	// MaxRequest is the most bytes that the values of a request have, which those costs are worked out for.
-	MaxRequest = 100_000
+	// maxMemory is how many bytes a compiled program keeps live at most: regular expressions and their runes included.
+	maxMemory = 8 << 20
+	// maxEffort is how long judging one request takes at most, by the machine's own table of costs.
+	maxEffort = 50 * time.Millisecond
+	// maxRequest is the most bytes that the values of a request have, which those costs are worked out for.
+	maxRequest = 100_000
 )
 
 // An Effort is what judging a request takes at most, by the machine's own costs: a step is about a nanosecond.
@@ -93,10 +93,10 @@ func rateOf(p *vm.Program, pc uint16) rate {
 
 // weigh reports a program that takes too much memory or time: an error of a text that is to be put in force.
 func (e *emitter) weigh(p *vm.Program, file *grammar.File) (found grammar.Diagnostics) {
-	if p.Memory() > MaxMemory {
+	if p.Memory() > maxMemory {
 		found = append(found, e.tooHeavy(p.Weights(), file))
 	}
-	if took := EffortOf(p).Of(MaxRequest); took > MaxEffort {
+	if took := EffortOf(p).Of(maxRequest); took > maxEffort {
 		found = append(found, e.tooSlow(p, took, file))
 	}
 	return found
@@ -109,7 +109,7 @@ func (e *emitter) tooHeavy(weights []vm.Weight, file *grammar.File) grammar.Diag
 		lines = append(lines, weightOfLine{w.Line, float64(w.Bytes) / (1 << 10)})
 	}
 	span, hint := e.remedy(lines, file, "use `contains`, `starts_with` or lists in place of patterns, and simpler patterns where they count far or name Unicode classes")
-	return grammar.At(CodeMemory, span, "the compiled policy takes more than %d MiB of memory; %s", MaxMemory>>20, heaviestLines(lines, "%.0f KiB")).
+	return grammar.At(CodeMemory, span, "the compiled policy takes more than %d MiB of memory; %s", maxMemory>>20, heaviestLines(lines, "%.0f KiB")).
 		WithHint("%s", hint)
 }
 
@@ -118,7 +118,7 @@ func (e *emitter) tooSlow(p *vm.Program, took time.Duration, file *grammar.File)
 	lines := effortLines(p)
 	span, hint := e.remedy(lines, file, "lower the counted repetitions of patterns (`.{0,300}`), use `contains` or `starts_with` in their place, and look at fewer lists by patterns")
 	return grammar.At(CodeEffort, span, "judging one request by this policy can take %s; at most %s are allowed; %s",
-		took.Round(time.Millisecond), MaxEffort, heaviestLines(lines, "%.0f ms")).
+		took.Round(time.Millisecond), maxEffort, heaviestLines(lines, "%.0f ms")).
 		WithHint("%s", hint)
 }
 
@@ -127,7 +127,7 @@ func effortLines(p *vm.Program) (lines []weightOfLine) {
 	byLine := map[int]int{}
 	for pc := range p.Len() {
 		r := rateOf(p, uint16(pc))
-		byLine[int(p.Span(uint16(pc)).Line)] += r.fixed + r.texts + r.perByte*MaxRequest + r.perSubject*vm.MaxSubject
+		byLine[int(p.Span(uint16(pc)).Line)] += r.fixed + r.texts + r.perByte*maxRequest + r.perSubject*vm.MaxSubject
 	}
 	for line, steps := range byLine {
 		lines = append(lines, weightOfLine{line, float64(steps) / float64(time.Millisecond)})

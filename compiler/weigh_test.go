@@ -66,9 +66,9 @@ func TestHonestPolicies(t *testing.T) {
 		t.Fatal(found)
 	}
 	memory, effort := compiled.Program.Memory(), EffortOf(compiled.Program)
-	t.Logf("a policy of all sections: %d KiB, %v at most, %v for a request of 2 kB", memory>>10, effort.Of(MaxRequest), effort.Of(2000))
-	if memory > MaxMemory/8 || effort.Of(MaxRequest) > MaxEffort*2/3 || effort.Of(2000) > 5*time.Millisecond {
-		t.Errorf("a policy of all sections takes %d bytes and %v", memory, effort.Of(MaxRequest))
+	t.Logf("a policy of all sections: %d KiB, %v at most, %v for a request of 2 kB", memory>>10, effort.Of(maxRequest), effort.Of(2000))
+	if memory > maxMemory/8 || effort.Of(maxRequest) > maxEffort*2/3 || effort.Of(2000) > 5*time.Millisecond {
+		t.Errorf("a policy of all sections takes %d bytes and %v", memory, effort.Of(maxRequest))
 	}
 }
 
@@ -141,7 +141,7 @@ func TestEffortSees(t *testing.T) {
 		machine.Run(compiled.Program, frame, vm.All)
 		fastest = min(fastest, processorTime(t)-begin)
 	}
-	if effort := EffortOf(compiled.Program).Of(MaxRequest); effort < MaxEffort*10 || fastest > effort*4 {
+	if effort := EffortOf(compiled.Program).Of(maxRequest); effort < maxEffort*10 || fastest > effort*4 {
 		t.Errorf("it takes %v, and %v at most", fastest, effort)
 	}
 }

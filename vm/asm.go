@@ -119,8 +119,8 @@ func (a *assembler) row(keyword string) {
 	default:
 		a.failf("%q begins no line", keyword)
 	}
-	if len(p.fields) > MaxFields {
-		a.failf("more than %d fields", MaxFields)
+	if len(p.fields) > maxFields {
+		a.failf("more than %d fields", maxFields)
 	}
 }
 

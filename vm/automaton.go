@@ -125,8 +125,8 @@ func newAutomaton(set []entry, chosen []int, fold bool) (*automaton, error) {
 	a := &automaton{set: set, verify: fold, same: make([]int32, len(set))}
 	a.classify(texts, fold)
 	states := countStates(texts)
-	if size := states * (int(a.columns)*4 + 8); size > MaxMemory {
-		return nil, fmt.Errorf("searching for %d texts takes %d bytes of memory: at most %d; use fewer or shorter texts", len(chosen), size, MaxMemory)
+	if size := states * (int(a.columns)*4 + 8); size > maxMemory {
+		return nil, fmt.Errorf("searching for %d texts takes %d bytes of memory: at most %d; use fewer or shorter texts", len(chosen), size, maxMemory)
 	}
 	a.rows = make([]uint32, 0, states*int(a.columns))
 	a.addState()

@@ -24,7 +24,7 @@ func (b exampleBuilder) rule(name string) uint16 {
 func (b exampleBuilder) texts(texts ...string) Const {
 	var entries []Entry
 	for _, text := range texts {
-		entries = append(entries, Literal(text))
+		entries = append(entries, literal(text))
 	}
 	return b.Texts(entries...)
 }

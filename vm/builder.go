@@ -91,8 +91,8 @@ func intern[K comparable](b *Builder, index map[K]int, key K, next int) (at int,
 	if at, known = index[key]; known {
 		return at, true
 	}
-	if next > MaxEntries {
-		b.failf("a table of the program grows beyond %d rows", MaxEntries)
+	if next > maxEntries {
+		b.failf("a table of the program grows beyond %d rows", maxEntries)
 		return 0, true
 	}
 	index[key] = next

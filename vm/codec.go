@@ -253,8 +253,8 @@ func (r *reader) flagged() (text string, flag bool) {
 }
 
 func (r *reader) length(n uint64) int {
-	if n > MaxText {
-		r.failf("a text of %d bytes: at most %d", n, MaxText)
+	if n > maxText {
+		r.failf("a text of %d bytes: at most %d", n, maxText)
 		return 0
 	}
 	return int(n)

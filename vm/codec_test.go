@@ -80,7 +80,7 @@ func TestBuilderRefuses(t *testing.T) {
 			b.Counter(Counter{Name: "c", Window: Day})
 			b.Counter(Counter{Name: "c", Window: Hour})
 		}, "two different counters"},
-		"a hit of another set": {func(b *Builder) { b.Hit(If, b.Texts(Literal("a")), Literal("b"), b.NewLabel()) }, "does not hold"},
+		"a hit of another set": {func(b *Builder) { b.Hit(If, b.Texts(literal("a")), literal("b"), b.NewLabel()) }, "does not hold"},
 		"a rule out of range":  {func(b *Builder) { b.Note(3); b.End() }, "rule 3: the program has 0"},
 		"nothing":              {func(*Builder) {}, "0 instructions"},
 		"too many instructions": {func(b *Builder) {
@@ -120,14 +120,14 @@ func TestBuilderOrder(t *testing.T) {
 		if early {
 			b.Field("unused")
 			b.Field("b")
-			b.Texts(Literal("y"))
+			b.Texts(literal("y"))
 			b.Rule(Rule{Name: "late"})
 		}
 		first, last := b.NewLabel(), b.NewLabel()
-		b.Test(OpIn, If, b.Field("a"), b.Texts(Literal("x"), Literal("x")), first)
+		b.Test(OpIn, If, b.Field("a"), b.Texts(literal("x"), literal("x")), first)
 		b.Deny(b.Rule(Rule{Name: "early"}), Blame{Slot: b.Field("a")}, first)
 		b.Place(first)
-		b.Test(OpIn, If, b.Field("b"), b.Texts(Literal("y")), last)
+		b.Test(OpIn, If, b.Field("b"), b.Texts(literal("y")), last)
 		b.Deny(b.Rule(Rule{Name: "late"}), Blame{Slot: b.Field("b")}, last)
 		b.Place(last)
 		b.End()

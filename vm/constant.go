@@ -38,8 +38,8 @@ type Entry struct {
 	Fold bool
 }
 
-// Literal returns the entry for a policy's text, folded where the text holds an address literal.
-func Literal(text string) Entry {
+// literal returns the entry for a policy's text, folded where the text holds an address literal.
+func literal(text string) Entry {
 	return Entry{Text: text, Fold: len(addressLiterals(text)) > 0}
 }
 
@@ -94,8 +94,8 @@ func (c *constant) validate() error {
 
 // validateEntries sees to it that a set has one encoding only and that its entries can match.
 func (c *constant) validateEntries() error {
-	if len(c.entries) == 0 || len(c.entries) > MaxEntries {
-		return fmt.Errorf("a set has %d entries: at least 1 and at most %d", len(c.entries), MaxEntries)
+	if len(c.entries) == 0 || len(c.entries) > maxEntries {
+		return fmt.Errorf("a set has %d entries: at least 1 and at most %d", len(c.entries), maxEntries)
 	}
 	seen := make(map[string]bool, len(c.entries))
 	for i := range c.entries {
@@ -126,8 +126,8 @@ func (c *constant) validateEntries() error {
 
 // validateText bounds every text of a program.
 func validateText(text string) error {
-	if len(text) > MaxText {
-		return fmt.Errorf("a text of %d bytes: at most %d", len(text), MaxText)
+	if len(text) > maxText {
+		return fmt.Errorf("a text of %d bytes: at most %d", len(text), maxText)
 	}
 	if !utf8.ValidString(text) {
 		return fmt.Errorf("%.40q is not valid UTF-8", text)

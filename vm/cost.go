@@ -107,7 +107,7 @@ func (c *constant) matchCost() (each, byByte int) {
 
 // entryLengths returns the lengths of the shortest and the longest entry.
 func (c *constant) entryLengths() (shortest, longest int) {
-	shortest = MaxText
+	shortest = maxText
 	for i := range c.entries {
 		n := len(c.entries[i].Text)
 		shortest, longest = min(shortest, n), max(longest, n)

@@ -33,7 +33,7 @@ func TestData(t *testing.T) {
 			case "listing":
 				return h.program.Listing(h.source)
 			case "reference":
-				return Reference()
+				return reference()
 			}
 			t.Fatalf("%s: no such command", d.Pos)
 			return ""

@@ -14,7 +14,7 @@
 //
 // An [Instruction] has 8 bytes: an operation, modifiers A, slot B, constant C and target D. What each
 // operation does with them is its row in one table, from which assembler, disassembler, verifier, bound on
-// the cost and [Reference] follow. A program has at most 65,535 instructions; control starts at the first, and
+// the cost and reference follow. A program has at most 65,535 instructions; control starts at the first, and
 // jumps go forward only, so every run ends.
 //
 // Control: `jump` goes on elsewhere; `switch` does so by a slot's text, at its exact case, else at the longest
@@ -60,7 +60,7 @@
 // known, and those of tests of kinds that others before them decide; where several tests of one slot follow each other, a
 // step in front that tells most texts for which none of them holds; and where a rule denies for lack of a value, the test of
 // the value in the place of the test whether it is there. A run takes the route of the text in slot
-// [ActionField]; it finds what the instructions one by one would find.
+// actionField; it finds what the instructions one by one would find.
 //
 // # Tokens
 //

@@ -30,7 +30,7 @@ func (g source) token(number int) Token {
 	return t
 }
 
-var fieldNames = []string{ActionField, ActionField, "a", "b", "c", "d"}
+var fieldNames = []string{actionField, actionField, "a", "b", "c", "d"}
 
 func (g source) field() string { return g.oneOf(fieldNames...) }
 
@@ -163,7 +163,7 @@ func (g source) entries(n int) (entries []Entry) {
 		if g.Intn(3) == 0 {
 			text += g.text()
 		}
-		entries = append(entries, Literal(text+g.oneOf("a", "b", "")))
+		entries = append(entries, literal(text+g.oneOf("a", "b", "")))
 		if e := &entries[len(entries)-1]; e.Text == "" {
 			e.Text = "c"
 		}

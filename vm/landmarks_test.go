@@ -91,7 +91,7 @@ func TestNoLandmarks(t *testing.T) {
 	} {
 		var set []Entry
 		for _, text := range texts {
-			set = append(set, Literal(text))
+			set = append(set, literal(text))
 		}
 		if newLandmarks(newEntries(set)) != nil {
 			t.Errorf("%s: %q have landmarks", name, texts)

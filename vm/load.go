@@ -28,7 +28,7 @@ func (p *Program) build() error {
 		p.slots[name] = uint16(i)
 	}
 	p.actionSlot = NoSlot
-	if slot, ok := p.slots[ActionField]; ok {
+	if slot, ok := p.slots[actionField]; ok {
 		p.actionSlot = slot
 	}
 	for i := range p.tables {
@@ -45,8 +45,8 @@ func (p *Program) build() error {
 		if beyond := p.within(kept); beyond != nil {
 			return beyond
 		}
-		if memory += took; err == nil && memory > MaxMemory {
-			err = fmt.Errorf("the program's texts to search for take more than %d bytes of memory; use fewer or shorter ones", MaxMemory)
+		if memory += took; err == nil && memory > maxMemory {
+			err = fmt.Errorf("the program's texts to search for take more than %d bytes of memory; use fewer or shorter ones", maxMemory)
 		}
 		if err != nil {
 			return fmt.Errorf("instruction %d (%s): %w", pc, in.Op, err)

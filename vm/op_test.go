@@ -18,7 +18,7 @@ func TestRowsComplete(t *testing.T) {
 		if opNames[op.String()] != op {
 			t.Errorf("operation %d: another one is called %q too", op, op)
 		}
-		if !strings.Contains(Reference(), "## "+op.String()+"\n") {
+		if !strings.Contains(reference(), "## "+op.String()+"\n") {
 			t.Errorf("the reference lacks %q", op)
 		}
 	}

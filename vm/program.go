@@ -18,27 +18,27 @@ const NoSlot = math.MaxUint16
 // NoElement is the element of a violation that no single element of a list decided.
 const NoElement = -1
 
-// ActionField is the name of the field by whose text a program's branches are told apart when it is loaded: the action in
+// actionField is the name of the field by whose text a program's branches are told apart when it is loaded: the action in
 // lower case, by which the kind of an intent is found.
-const ActionField = "@action"
+const actionField = "@action"
 
 // What a program may hold. Each limit is far above what a policy of 256 KiB can ask for or, where it is not,
 // says why in the error that names it.
 const (
 	MaxInstructions = math.MaxUint16 // targets and counters of instructions are 16 bits wide
-	MaxFields       = 4096
-	MaxRules        = 1 << 15
-	MaxConstants    = 1 << 15
-	MaxTables       = 4096
+	maxFields       = 4096
+	maxRules        = 1 << 15
+	maxConstants    = 1 << 15
+	maxTables       = 4096
 	MaxCounters     = 1024 // as many as a ledger moves in one step
-	MaxTokens       = 4096
-	MaxEntries      = 1 << 15 // of one set or table
-	MaxText         = 1 << 14 // bytes of any one text
+	maxTokens       = 4096
+	maxEntries      = 1 << 15 // of one set or table
+	maxText         = 1 << 14 // bytes of any one text
 	MaxPattern      = 256     // bytes of a regular expression (decisions, section 2, "Matching")
 	MaxPatternSteps = 1000    // instructions of a compiled regular expression: 4 KiB of subject take some 50 ms at most
 	MaxSubject      = 4096    // bytes that a regular expression looks at
 	MaxBytes        = 1 << 21 // of the encoding
-	MaxMemory       = 1 << 24 // bytes of all automata of a loaded program
+	maxMemory       = 1 << 24 // bytes of all automata of a loaded program
 	MaxFixed        = 1 << 22 // of Cost.Fixed
 	MaxPerByte      = 1 << 16 // of Cost.PerByte
 )

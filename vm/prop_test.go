@@ -79,7 +79,7 @@ func roundTrips(p *Program) string {
 
 // runs holds what every run promises.
 func runs(p *Program, frame []Value, action string) string {
-	if slot, ok := p.Slot(ActionField); ok && int(slot) < len(frame) {
+	if slot, ok := p.Slot(actionField); ok && int(slot) < len(frame) {
 		frame[slot] = Value{Kind: String, Text: action}
 	}
 	first := snapshot(new(Machine).Run(p, frame, First))
@@ -137,7 +137,7 @@ func needsEnough(p *Program, frame []Value, action string, want Result) string {
 			bare[slot] = frame[slot]
 		}
 	}
-	if slot, ok := p.Slot(ActionField); ok && int(slot) >= len(frame) {
+	if slot, ok := p.Slot(actionField); ok && int(slot) >= len(frame) {
 		return "" // Needs speaks of intents that have an action
 	}
 	if got := snapshot(new(Machine).Run(p, bare, First)); !reflect.DeepEqual(got, want) {

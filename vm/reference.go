@@ -24,8 +24,8 @@ var (
 	}
 )
 
-// Reference returns the table of operations as a Markdown document.
-func Reference() string {
+// reference returns the table of operations as a Markdown document.
+func reference() string {
 	b := new(strings.Builder)
 	fmt.Fprintf(b, "# Operations of the machine, version %d\n\n", MachineVersion)
 	b.WriteString("| number | name | A | B | C | D | cost | missing, null | invalid | object | empty list |\n")

@@ -48,8 +48,8 @@ func (c switchCase) order(d switchCase) int {
 
 // validate reports what is wrong with a table by itself; its targets are judged with the switch.
 func (t *table) validate() error {
-	if len(t.cases) == 0 || len(t.cases) > MaxEntries {
-		return fmt.Errorf("%d cases: at least 1 and at most %d", len(t.cases), MaxEntries)
+	if len(t.cases) == 0 || len(t.cases) > maxEntries {
+		return fmt.Errorf("%d cases: at least 1 and at most %d", len(t.cases), maxEntries)
 	}
 	for i := range t.cases {
 		c := &t.cases[i]

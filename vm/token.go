@@ -31,8 +31,8 @@ func (b *Builder) Token(t Token) { b.program.tokens = append(b.program.tokens, t
 
 // checkTokens sees to it that a symbol, and a contract on a chain, name one token only.
 func (p *Program) checkTokens() error {
-	if len(p.tokens) > MaxTokens {
-		return fmt.Errorf("the program has %d tokens: at most %d", len(p.tokens), MaxTokens)
+	if len(p.tokens) > maxTokens {
+		return fmt.Errorf("the program has %d tokens: at most %d", len(p.tokens), maxTokens)
 	}
 	seen := make(map[string]bool, len(p.tokens))
 	pinned := pinIndex{}
@@ -73,8 +73,8 @@ func (t *Token) validate() error {
 		return fmt.Errorf("%q is not a symbol in lower case", t.Symbol)
 	case t.Decimals > amount.MaxDecimals:
 		return fmt.Errorf("%d decimals: at most %d", t.Decimals, amount.MaxDecimals)
-	case len(t.Pins) > MaxEntries:
-		return fmt.Errorf("%d addresses: at most %d", len(t.Pins), MaxEntries)
+	case len(t.Pins) > maxEntries:
+		return fmt.Errorf("%d addresses: at most %d", len(t.Pins), maxEntries)
 	}
 	for _, pin := range t.Pins {
 		if len(pin.Address) != addressLength || len(addressLiterals(pin.Address)) == 0 || hasUpper(pin.Address) {

@@ -22,7 +22,7 @@ func (p *Program) verify() error {
 // checkLimits bounds the tables, and sees to it that every operation is known.
 func (p *Program) checkLimits() error {
 	limits := [spaceCount]int{
-		fieldSpace: MaxFields, ruleSpace: MaxRules, constantSpace: MaxConstants, tableSpace: MaxTables, counterSpace: MaxCounters,
+		fieldSpace: maxFields, ruleSpace: maxRules, constantSpace: maxConstants, tableSpace: maxTables, counterSpace: MaxCounters,
 	}
 	for s, size := range p.sizes() {
 		if size > limits[s] {

@@ -24,7 +24,7 @@ type WordList struct {
 const (
 	MaxAllowedWords = 10 // of a list that allows: an answer shows no more
 	MaxWord         = 64 // bytes of a word's text
-	MaxWords        = MaxEntries
+	MaxWords        = maxEntries
 )
 
 // wordsAt says to which instruction a list belongs.
@@ -38,8 +38,8 @@ func (b *Builder) Words(list *WordList) {
 	if b.listed = noList; list == nil {
 		return
 	}
-	if len(b.program.lists) == MaxRules {
-		b.failf("the policy has more than %d lists", MaxRules)
+	if len(b.program.lists) == maxRules {
+		b.failf("the policy has more than %d lists", maxRules)
 		return
 	}
 	b.listed = len(b.program.lists)

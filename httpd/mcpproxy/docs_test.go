@@ -17,13 +17,13 @@ func tables() map[string]string {
 	all := map[string]string{}
 	for _, kind := range []string{"client requests", "client notifications", "server requests", "server notifications"} {
 		text := "| method | what happens | why |\n|---|---|---|\n"
-		for _, row := range MethodTable(kind) {
+		for _, row := range methodTable(kind) {
 			text += fmt.Sprintf("| `%s` | %s | %s |\n", row[0], row[1], row[2])
 		}
 		all[kind] = text
 	}
 	text := "| code | when | what to do |\n|---|---|---|\n"
-	for _, row := range Codes {
+	for _, row := range codes {
 		text += fmt.Sprintf("| `%s` | %s | %s |\n", row.Code, row.When, row.Do)
 	}
 	all["codes"] = text
@@ -75,7 +75,7 @@ func TestCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := map[string]bool{}
-	for _, row := range Codes {
+	for _, row := range codes {
 		if known[string(row.Code)] || row.When == "" || row.Do == "" {
 			t.Errorf("%s comes twice, or has an empty column", row.Code)
 		}

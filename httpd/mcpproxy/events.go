@@ -24,7 +24,7 @@ func eachEvent(r io.Reader, do func(*event) error) error {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	e, several := new(event), false
 	for {
-		line, err := rawLine(lines, MaxMessage+maxErrorBody-len(e.raw))
+		line, err := rawLine(lines, maxMessage+maxErrorBody-len(e.raw))
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -62,7 +62,7 @@ func rawLine(r *bufio.Reader, most int) (line []byte, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
 		if len(line)+len(part) > most {
-			return nil, fmt.Errorf("an event has more than %d bytes", MaxMessage)
+			return nil, fmt.Errorf("an event has more than %d bytes", maxMessage)
 		}
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -92,7 +92,7 @@ func (x *exchange) events(body io.Reader) {
 		return // another stream may bring the answer
 	}
 	if x.session.end(x.m.id) != nil {
-		r := refuse(CodeServerGone, "the server's stream ended before the answer came; what it did is not known")
+		r := refuse(codeServerGone, "the server's stream ended before the answer came; what it did is not known")
 		r.status = statusError
 		fmt.Fprintf(x.w, "data: %s\n\n", r.fault(x.m.rawID))
 		_ = out.Flush()

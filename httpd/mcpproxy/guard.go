@@ -116,12 +116,12 @@ func (s *session) fromClient(ctx context.Context, m *message, list lister) verdi
 	}
 	row := find(clientRequests, m.method)
 	if row == nil {
-		r := refuse(CodeMethod, "the method %.64q is not one that the proxy knows; docs/mcp.md lists those that it forwards", m.method)
+		r := refuse(codeMethod, "the method %.64q is not one that the proxy knows; docs/mcp.md lists those that it forwards", m.method)
 		r.rpc = jsonrpc.CodeMethodNotFound
 		return s.g.refused(m, nil, r)
 	}
 	if name, found := otherCase(m.params, row.members); found {
-		r := refuse(CodeUnreadable, "params has %.64q, which some readers take for another member; write names as the protocol does", name)
+		r := refuse(codeUnreadable, "params has %.64q, which some readers take for another member; write names as the protocol does", name)
 		r.rpc = jsonrpc.CodeInvalidParams
 		return s.g.refused(m, nil, r)
 	}
@@ -165,11 +165,11 @@ func (s *session) begin(id string, u *underWay) *refusal {
 	defer s.mu.Unlock()
 	switch {
 	case s.underWay[id] != nil:
-		r := refuse(CodeUnreadable, "a request with the id %.64s is under way; give each request an id of its own", u.rawID)
+		r := refuse(codeUnreadable, "a request with the id %.64s is under way; give each request an id of its own", u.rawID)
 		r.rpc = jsonrpc.CodeInvalidRequest
 		return r
 	case len(s.underWay) >= maxUnderWay && !s.evict():
-		return refuse(CodeBusy, "%d requests are under way; at most %d are allowed", len(s.underWay), maxUnderWay)
+		return refuse(codeBusy, "%d requests are under way; at most %d are allowed", len(s.underWay), maxUnderWay)
 	}
 	s.underWay[id] = u
 	return nil
@@ -211,7 +211,7 @@ func (s *session) forwarded(ctx context.Context, u *underWay) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return refuse(CodeUnreachable, "the request was cancelled before it was decided")
+		return refuse(codeUnreachable, "the request was cancelled before it was decided")
 	}
 	u.forwarded, u.round = true, s.g.rounds.Load()
 	return nil
@@ -227,10 +227,10 @@ func (s *session) judge(ctx context.Context, m *message, u *underWay, list liste
 	if m.method == methodCall {
 		tool, ok := textOf(m.params, "name")
 		if !ok || tool == "" {
-			return nil, refuse(CodeName, "the call names no tool; params.name must be a string that is not empty")
+			return nil, refuse(codeName, "the call names no tool; params.name must be a string that is not empty")
 		}
 		if taken := takenBy(tool); taken != nil {
-			return nil, refuse(CodeName, "the tool %.64q has the name under which the policy decides on the method %s; rename the tool on the server", tool, taken.name)
+			return nil, refuse(codeName, "the tool %.64q has the name under which the policy decides on the method %s; rename the tool on the server", tool, taken.name)
 		}
 		u.tool = tool
 		pinned, r := s.pinned(ctx, tool, u, list)
@@ -248,10 +248,10 @@ func (s *session) judge(ctx context.Context, m *message, u *underWay, list liste
 	}
 	intent, err := s.g.intentOf(forward, u.row, u.tool, definition)
 	if err != nil {
-		return nil, refuse(CodeUnreadable, "%v", err)
+		return nil, refuse(codeUnreadable, "%v", err)
 	}
 	if len(intent.Metadata) > maxIntent {
-		return nil, refuse(CodeTooLarge, "the call comes to %d bytes for the service; at most %d can be judged: split it, or name a file instead of its content", len(intent.Metadata), maxIntent)
+		return nil, refuse(codeTooLarge, "the call comes to %d bytes for the service; at most %d can be judged: split it, or name a file instead of its content", len(intent.Metadata), maxIntent)
 	}
 	decision := s.g.Decide(ctx, intent, false)
 	u.failOpen = u.failOpen || decision.Unreachable && s.g.FailOpen
@@ -268,7 +268,7 @@ func (g *Guard) heed(d *Decision, method string) *refusal {
 		g.Log("%q: forwarded without a decision (failOpen): %s", method, d.Message)
 		return nil
 	case d.Unreachable:
-		r := refuse(CodeUnreachable, "%s; the call was not made", d.Message)
+		r := refuse(codeUnreachable, "%s; the call was not made", d.Message)
 		r.status = statusError
 		return r
 	}
@@ -331,7 +331,7 @@ func (s *session) clientResponse(m *message) verdict {
 // dropped logs a message that goes nowhere.
 func (g *Guard) dropped(m *message, why string) *refusal {
 	g.Log("dropped %.64q: %s", m.method, why)
-	return refuse(CodeMethod, "%s", why)
+	return refuse(codeMethod, "%s", why)
 }
 
 func contains(names []string, name string) bool {
@@ -355,7 +355,7 @@ func revisionIn(meta jsontext.Value) string {
 
 // unreadable is the refusal of a message that could not be read.
 func unreadable(err error) *refusal {
-	r := refuse(CodeUnreadable, "%v", err)
+	r := refuse(codeUnreadable, "%v", err)
 	r.rpc = jsonrpc.CodeParseError
 	if errors.Is(err, errBatch) {
 		r.rpc = jsonrpc.CodeInvalidRequest

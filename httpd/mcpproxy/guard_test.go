@@ -39,7 +39,7 @@ func TestNothingPassesUndecided(t *testing.T) {
 				t.Errorf("%s: forwarded %q after %d questions", name, v.forward, len(w.asked))
 			}
 		case row == nil:
-			if v.forward != nil || v.refused.code != string(CodeMethod) {
+			if v.forward != nil || v.refused.code != string(codeMethod) {
 				t.Errorf("%s: forwarded %q: %+v", name, v.forward, v.refused)
 			}
 		default:
@@ -104,16 +104,16 @@ func TestRefusedCalls(t *testing.T) {
 		params string
 		code   Code
 	}{
-		"no name":                    {`{"arguments":{}}`, CodeName},
-		"a name that is not text":    {`{"name":1}`, CodeName},
-		"an empty name":              {`{"name":""}`, CodeName},
-		"a name of a method":         {`{"name":"Resources.read"}`, CodeName},
-		"a tool that is not listed":  {`{"name":"delete"}`, CodeToolUnlisted},
-		"the tool in another case":   {`{"name":"READ"}`, CodeToolUnlisted},
-		"a member in another case":   {`{"name":"read","Arguments":{}}`, CodeUnreadable},
-		"more than can be judged":    {`{"name":"read","arguments":{"a":"` + strings.Repeat("x", maxIntent) + `"}}`, CodeTooLarge},
-		"a foreign proxy's state":    {`{"name":"read","requestState":"bailiff1.AAAA"}`, CodeState},
-		"a state without its issuer": {`{"name":"read","requestState":"bailiff1.` + strings.Repeat("A", 75) + `"}`, CodeState},
+		"no name":                    {`{"arguments":{}}`, codeName},
+		"a name that is not text":    {`{"name":1}`, codeName},
+		"an empty name":              {`{"name":""}`, codeName},
+		"a name of a method":         {`{"name":"Resources.read"}`, codeName},
+		"a tool that is not listed":  {`{"name":"delete"}`, codeToolUnlisted},
+		"the tool in another case":   {`{"name":"READ"}`, codeToolUnlisted},
+		"a member in another case":   {`{"name":"read","Arguments":{}}`, codeUnreadable},
+		"more than can be judged":    {`{"name":"read","arguments":{"a":"` + strings.Repeat("x", maxIntent) + `"}}`, codeTooLarge},
+		"a foreign proxy's state":    {`{"name":"read","requestState":"bailiff1.AAAA"}`, codeState},
+		"a state without its issuer": {`{"name":"read","requestState":"bailiff1.` + strings.Repeat("A", 75) + `"}`, codeState},
 	} {
 		w := newWorld(t)
 		v := w.client(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + c.params + `}`)
@@ -182,7 +182,7 @@ func TestCancel(t *testing.T) {
 	done := make(chan verdict)
 	go func() { done <- w.client(call(1, "read", `{}`)) }()
 	<-asked
-	if v := w.client(call(1, "read", `{}`)); v.forward != nil || v.refused.code != string(CodeUnreadable) {
+	if v := w.client(call(1, "read", `{}`)); v.forward != nil || v.refused.code != string(codeUnreadable) {
 		t.Errorf("an id that is in use was taken: %+v", v)
 	}
 	if v := w.client(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`); v.forward != nil {
@@ -213,7 +213,7 @@ func TestTooMany(t *testing.T) {
 			t.Fatalf("request %d was refused", i)
 		}
 	}
-	if v := w.client(`{"jsonrpc":"2.0","id":"x","method":"ping"}`); v.forward != nil || v.refused.code != string(CodeBusy) {
+	if v := w.client(`{"jsonrpc":"2.0","id":"x","method":"ping"}`); v.forward != nil || v.refused.code != string(codeBusy) {
 		t.Errorf("%+v", v)
 	}
 	w.s.leave("5")

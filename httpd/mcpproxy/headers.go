@@ -125,7 +125,7 @@ func (m *message) checkHeaders(get func(string) string) *refusal {
 
 // mismatch is the refusal of a message whose headers differ from it.
 func mismatch(format string, arguments ...any) *refusal {
-	r := refuse(CodeHeader, format, arguments...)
+	r := refuse(codeHeader, format, arguments...)
 	r.rpc = mcp.CodeHeaderMismatch
 	return r
 }

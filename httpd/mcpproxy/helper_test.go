@@ -128,7 +128,7 @@ func serveAs(role string) {
 		case role == "dies" && m.Method == "tools/call":
 			os.Exit(3)
 		case role == "floods" && m.Method == "tools/call":
-			fmt.Println(strings.Repeat("x", MaxMessage+3))
+			fmt.Println(strings.Repeat("x", maxMessage+3))
 		default:
 			got, _ := json.Marshal(line)
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}]}}`+"\n", m.ID, got)

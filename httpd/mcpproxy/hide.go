@@ -31,7 +31,7 @@ func (g *Guard) hide(result jsontext.Value, tools []tool, u *underWay) (jsontext
 	}
 	members, err := readObject(result)
 	if err != nil {
-		return nil, refuse(CodeServerMalformed, "%v", err)
+		return nil, refuse(codeServerMalformed, "%v", err)
 	}
 	shown := []byte{'['}
 	for i := range tools {
@@ -101,7 +101,7 @@ func (g *Guard) hides(t *tool) (bool, *refusal) {
 	case d.Unreachable && g.FailOpen:
 		return false, nil
 	case d.Unreachable:
-		return true, refuse(CodeUnreachable, "%s; so the list of tools cannot be filtered", d.Message)
+		return true, refuse(codeUnreachable, "%s; so the list of tools cannot be filtered", d.Message)
 	case d.PolicyHash == "" && d.Status == statusDenied: // not a decision: a limit, a key, no policy
 		return true, refusedBy(&d)
 	}

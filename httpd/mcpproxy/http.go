@@ -149,7 +149,7 @@ func refusalStatus(r *http.Request, refused *refusal) int {
 	if refused.rpc == jsonrpc.CodeMethodNotFound && r.Header.Get(headerRevision) >= modernRevision {
 		return http.StatusNotFound
 	}
-	if refused.code == string(CodeHeader) {
+	if refused.code == string(codeHeader) {
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
@@ -168,9 +168,9 @@ func readBody(w http.ResponseWriter, r *http.Request) (m *message, status int, e
 	if charset := parameters["charset"]; err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || r.Header.Get("Content-Encoding") != "" {
 		return nil, http.StatusUnsupportedMediaType, errors.New("the body is not plain application/json in UTF-8")
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage+1))
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage+1))
 	if err != nil {
-		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the message has more than %d bytes, or broke off", MaxMessage)
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the message has more than %d bytes, or broke off", maxMessage)
 	}
 	if m, err = readMessage(text, true); err != nil {
 		return nil, http.StatusBadRequest, err
@@ -235,7 +235,7 @@ func (x *exchange) forward(text []byte) {
 // gone answers a request that the server did not.
 func (x *exchange) gone(err error) {
 	x.h.guard.Log("the server cannot be reached, or broke off: %v", err)
-	r := refuse(CodeServerGone, "the server cannot be reached, or broke off before it answered; what it did is not known")
+	r := refuse(codeServerGone, "the server cannot be reached, or broke off before it answered; what it did is not known")
 	r.status = statusError
 	if x.m == nil || x.m.kind != isRequest || x.session.end(x.m.id) == nil {
 		http.Error(x.w, r.text(), http.StatusBadGateway)
@@ -256,9 +256,9 @@ func (x *exchange) pass(response *http.Response) {
 		x.events(response.Body)
 		return
 	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, MaxMessage+1))
-	if err != nil || len(text) > MaxMessage {
-		x.gone(fmt.Errorf("its answer broke off, or has more than %d bytes", MaxMessage))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxMessage+1))
+	if err != nil || len(text) > maxMessage {
+		x.gone(fmt.Errorf("its answer broke off, or has more than %d bytes", maxMessage))
 		return
 	}
 	shown, err := x.body(response, text)
@@ -342,7 +342,7 @@ func (x *exchange) listTools(ctx context.Context, params jsontext.Value) (jsonte
 func readAnswer(response *http.Response, id []byte) (jsontext.Value, error) {
 	key, _ := idKey(id)
 	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != "text/event-stream" {
-		text, err := io.ReadAll(io.LimitReader(response.Body, MaxMessage+1))
+		text, err := io.ReadAll(io.LimitReader(response.Body, maxMessage+1))
 		if err != nil {
 			return nil, err
 		}

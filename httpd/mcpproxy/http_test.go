@@ -261,7 +261,7 @@ func TestStreamedMessages(t *testing.T) {
 			t.Errorf("%s arrives: %s", bad, text)
 		}
 	}
-	if !strings.Contains(text, string(CodeServerRequest)) || !strings.HasPrefix(text, "id: 1\n\n") {
+	if !strings.Contains(text, string(codeServerRequest)) || !strings.HasPrefix(text, "id: 1\n\n") {
 		t.Errorf("%q", text)
 	}
 	if got := <-told; !strings.Contains(got, `"error":{"code":-32601`) {
@@ -295,7 +295,7 @@ func TestBrokenAnswers(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\r\"result\":{\"stolen\":1}}\n\n")
 		},
-		"too much": func(w http.ResponseWriter) { io.WriteString(w, `"`+strings.Repeat("stolen", MaxMessage/6+1)) },
+		"too much": func(w http.ResponseWriter) { io.WriteString(w, `"`+strings.Repeat("stolen", maxMessage/6+1)) },
 	} {
 		w := newWorld(t)
 		up, address := front(t, w)
@@ -303,7 +303,7 @@ func TestBrokenAnswers(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			answers(w)
 		}
-		if response, text := post(t, address, call(1, "read", `{}`)); strings.Contains(text, "stolen") || !strings.Contains(text, string(CodeServerGone)) {
+		if response, text := post(t, address, call(1, "read", `{}`)); strings.Contains(text, "stolen") || !strings.Contains(text, string(codeServerGone)) {
 			t.Errorf("%s: %d %.200s", name, response.StatusCode, text)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 
 // Bounds of a message.
 const (
-	// MaxMessage is the most bytes of a message, which is also what the SDK's own transports take.
-	MaxMessage = 16 << 20
+	// maxMessage is the most bytes of a message, which is also what the SDK's own transports take.
+	maxMessage = 16 << 20
 	maxDepth   = 64
 	maxID      = 256 // bytes of the id as it was written
 	maxMethod  = 128 // bytes
@@ -79,8 +79,8 @@ var errBatch = errors.New("the message is a batch; send one message at a time")
 func readMessage(text []byte, folds bool) (*message, error) {
 	trimmed := bytes.Trim(text, " \t\r\n")
 	switch {
-	case len(trimmed) > MaxMessage:
-		return nil, fmt.Errorf("the message has %d bytes; at most %d are allowed", len(trimmed), MaxMessage)
+	case len(trimmed) > maxMessage:
+		return nil, fmt.Errorf("the message has %d bytes; at most %d are allowed", len(trimmed), maxMessage)
 	case len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[':
 		return nil, errors.New("the message is not a JSON object; send one JSON-RPC 2.0 message")
 	case trimmed[0] == '[':

@@ -78,7 +78,7 @@ func TestLines(t *testing.T) {
 		t.Error("a carriage return between tokens was taken for white space")
 	}
 	var lines []string
-	long := strings.Repeat("x", MaxMessage+3)
+	long := strings.Repeat("x", maxMessage+3)
 	err := eachLine(strings.NewReader("a\r\n\n"+long+"\nb"), func(line []byte, tooLong bool) error {
 		if tooLong {
 			line = []byte("long")

@@ -131,8 +131,8 @@ func listensToListsOnly(params []member) bool {
 	return true
 }
 
-// MethodTable is the table of one kind of message, for docs/mcp.md: the name, what happens to it, and why.
-func MethodTable(kind string) [][3]string {
+// methodTable is the table of one kind of message, for docs/mcp.md: the name, what happens to it, and why.
+func methodTable(kind string) [][3]string {
 	table := map[string][]method{
 		"client requests": clientRequests, "client notifications": clientNotifications,
 		"server requests": serverRequests, "server notifications": serverNotifications,

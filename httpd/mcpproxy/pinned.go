@@ -218,9 +218,9 @@ func (p *Pins) news(t *tool) bool {
 func (t *tool) unpinnable() *refusal {
 	switch {
 	case t.name == "" || len(t.name) > client.MaxToolName:
-		return refuse(CodeName, "the tool %.64q has a name of %d bytes; at most %d can be pinned: rename the tool on the server", t.name, len(t.name), client.MaxToolName)
+		return refuse(codeName, "the tool %.64q has a name of %d bytes; at most %d can be pinned: rename the tool on the server", t.name, len(t.name), client.MaxToolName)
 	case t.size > client.MaxToolDefinition:
-		return refuse(CodeDefinition, "the definition of the tool %.64q has %d bytes in RFC 8785 form; at most %d can be pinned: shorten it on the server", t.name, t.size, client.MaxToolDefinition)
+		return refuse(codeDefinition, "the definition of the tool %.64q has %d bytes in RFC 8785 form; at most %d can be pinned: shorten it on the server", t.name, t.size, client.MaxToolDefinition)
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (t *tool) unpinnable() *refusal {
 // refusePins is the refusal of a call where the pins cannot be had, or the service does not take another one.
 func refusePins(err error) *refusal {
 	var refused *client.Refused
-	r := refuse(CodePins, "the pins of the server's tools cannot be had: %v; nothing was forwarded", err)
+	r := refuse(codePins, "the pins of the server's tools cannot be had: %v; nothing was forwarded", err)
 	if errors.As(err, &refused) && refused.Code != "" {
 		r = &refusal{code: refused.Code, message: refused.Message + "; nothing was forwarded"}
 	}

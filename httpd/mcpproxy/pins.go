@@ -139,7 +139,7 @@ var errListed = fmt.Errorf("the server lists more than %d tools", maxListed)
 // refuseList is the refusal of what needs a list of tools that could not be noted.
 func refuseList(err error) *refusal {
 	if errors.Is(err, errListed) {
-		return refuse(CodeServerMalformed, "%v", err)
+		return refuse(codeServerMalformed, "%v", err)
 	}
 	return refusePins(err)
 }
@@ -195,11 +195,11 @@ func (s *session) pinned(ctx context.Context, name string, u *underWay, list lis
 		case err != nil:
 			return tool{}, refusePins(err)
 		case pinned:
-			return tool{}, refuse(CodeToolChanged, "the definition of the tool %.64q is not the one that was pinned; the operator has to look at the change and run `bailiff mcp accept --server %s TOOL`", name, s.g.Server)
+			return tool{}, refuse(codeToolChanged, "the definition of the tool %.64q is not the one that was pinned; the operator has to look at the change and run `bailiff mcp accept --server %s TOOL`", name, s.g.Server)
 		}
 		s.tools.forget() // the operator has given the pin up: what the server lists now is pinned
 	}
-	return tool{}, refuse(CodeToolUnlisted, "the server changes its list of tools while the call of %.64q is judged; call it again", name)
+	return tool{}, refuse(codeToolUnlisted, "the server changes its list of tools while the call of %.64q is judged; call it again", name)
 }
 
 // listTools asks the server for all its tools. Without a refusal, found says whether the tool is among them.
@@ -213,11 +213,11 @@ func (s *session) listTools(ctx context.Context, name string, meta jsontext.Valu
 	for range maxListPages {
 		result, err := list(ctx, listParams(meta, cursor))
 		if err != nil {
-			return false, refuse(CodeToolUnlisted, "the server's list of tools cannot be had: %v", err)
+			return false, refuse(codeToolUnlisted, "the server's list of tools cannot be had: %v", err)
 		}
 		tools, err := readTools(result)
 		if err != nil {
-			return false, refuse(CodeServerMalformed, "the server's list of tools cannot be read: %v", err)
+			return false, refuse(codeServerMalformed, "the server's list of tools cannot be read: %v", err)
 		}
 		if err := s.g.note(ctx, s.tools, round, tools); err != nil {
 			return false, refuseList(err)
@@ -228,11 +228,11 @@ func (s *session) listTools(ctx context.Context, name string, meta jsontext.Valu
 			continue
 		}
 		if !found {
-			return false, refuse(CodeToolUnlisted, "the server does not list the tool %.64q; call one of tools/list", name)
+			return false, refuse(codeToolUnlisted, "the server does not list the tool %.64q; call one of tools/list", name)
 		}
 		return true, nil
 	}
-	return false, refuse(CodeServerMalformed, "the server's list of tools has more than %d pages", maxListPages)
+	return false, refuse(codeServerMalformed, "the server's list of tools has more than %d pages", maxListPages)
 }
 
 // listParams are the params of tools/list with the client's own _meta, which has no token for progress then: the client

@@ -87,13 +87,13 @@ func TestChangedTool(t *testing.T) {
 	w.tools, other.tools = changedTools, changedTools
 	w.server(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 	v := w.client(call(2, "read", `{}`))
-	if v.forward != nil || v.refused.code != string(CodeToolChanged) || !strings.Contains(v.refused.message, "bailiff mcp accept --server files TOOL") {
+	if v.forward != nil || v.refused.code != string(codeToolChanged) || !strings.Contains(v.refused.message, "bailiff mcp accept --server files TOOL") {
 		t.Fatalf("%q %+v", v.forward, v.refused)
 	}
 	if v := w.client(call(3, "Write", `{}`)); v.forward == nil {
 		t.Errorf("a tool that is only spelt differently counts as changed: %+v", v.refused)
 	}
-	if v := other.client(call(1, "read", `{}`)); v.forward != nil || v.refused.code != string(CodeToolChanged) {
+	if v := other.client(call(1, "read", `{}`)); v.forward != nil || v.refused.code != string(codeToolChanged) {
 		t.Errorf("another proxy of the key: %q %+v", v.forward, v.refused)
 	}
 	reads := w.store.reads
@@ -181,7 +181,7 @@ func TestAcceptedElsewhere(t *testing.T) {
 	}
 	w.store.pins["read"] = client.Pin{Name: "read", SHA256: strings.Repeat("0", 64)}
 	w.now = w.now.Add(pinAge)
-	if v := w.client(call(3, "read", `{}`)); v.forward != nil || v.refused.code != string(CodeToolChanged) {
+	if v := w.client(call(3, "read", `{}`)); v.forward != nil || v.refused.code != string(codeToolChanged) {
 		t.Errorf("%q %+v", v.forward, v.refused)
 	}
 	delete(w.store.pins, "read")
@@ -206,7 +206,7 @@ func TestListChangedForAll(t *testing.T) {
 	w.server(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 	for i, s := range []*session{second, first} {
 		w.s = s
-		if v := w.client(call(10+i, "read", `{}`)); v.forward != nil || v.refused.code != string(CodeToolChanged) {
+		if v := w.client(call(10+i, "read", `{}`)); v.forward != nil || v.refused.code != string(codeToolChanged) {
 			t.Errorf("client %d: %q %+v", i, v.forward, v.refused)
 		}
 	}
@@ -221,7 +221,7 @@ func TestListChangedMeanwhile(t *testing.T) {
 	w.tools = changedTools
 	w.server(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 	w.server(`{"jsonrpc":"2.0","id":2,"result":` + before + `}`)
-	if v := w.client(call(3, "read", `{}`)); v.forward != nil || v.refused.code != string(CodeToolChanged) {
+	if v := w.client(call(3, "read", `{}`)); v.forward != nil || v.refused.code != string(codeToolChanged) {
 		t.Errorf("%q %+v", v.forward, v.refused)
 	}
 }
@@ -233,7 +233,7 @@ func TestPinsUnavailable(t *testing.T) {
 		w := newWorld(t)
 		w.g.FailOpen = open
 		w.store.fail(errGone)
-		if v := w.client(call(1, "read", `{}`)); v.forward != nil || v.refused.code != string(CodePins) || v.refused.status != "ERROR" {
+		if v := w.client(call(1, "read", `{}`)); v.forward != nil || v.refused.code != string(codePins) || v.refused.status != "ERROR" {
 			t.Errorf("open %t, never read: %q %+v", open, v.forward, v.refused)
 		}
 		w.store.fail(nil)
@@ -362,7 +362,7 @@ func TestUnpinnable(t *testing.T) {
 	for i, c := range []struct {
 		tool string
 		want Code
-	}{{long, CodeName}, {"large", CodeDefinition}} {
+	}{{long, codeName}, {"large", codeDefinition}} {
 		if v := w.client(call(i, c.tool, `{}`)); v.forward != nil || v.refused.code != string(c.want) {
 			t.Errorf("%.10s: %q %+v", c.tool, v.forward, v.refused)
 		}

@@ -15,48 +15,48 @@ type Code string
 
 // The codes of the proxy.
 const (
-	CodeUnreadable      Code = "MCP_MESSAGE_UNREADABLE"
-	CodeMethod          Code = "MCP_METHOD_UNKNOWN"
-	CodeName            Code = "MCP_NAME_INVALID"
-	CodeToolUnlisted    Code = "MCP_TOOL_NOT_LISTED"
-	CodeToolChanged     Code = "MCP_TOOL_CHANGED"
-	CodePins            Code = "MCP_PINS_UNAVAILABLE"
-	CodeDefinition      Code = "MCP_DEFINITION_TOO_LARGE"
-	CodeUnreachable     Code = "MCP_SERVICE_UNREACHABLE"
-	CodeState           Code = "MCP_REQUEST_STATE_INVALID"
-	CodeServerRequest   Code = "MCP_SERVER_REQUEST_REFUSED"
-	CodeResponse        Code = "MCP_RESPONSE_REFUSED"
-	CodeRules           Code = "MCP_RESPONSE_RULES_UNAVAILABLE"
-	CodeServerGone      Code = "MCP_SERVER_GONE"
-	CodeServerMalformed Code = "MCP_SERVER_MALFORMED"
-	CodeTooLarge        Code = "MCP_CALL_TOO_LARGE"
-	CodeBusy            Code = "MCP_TOO_MANY_REQUESTS"
-	CodeHeader          Code = "MCP_HEADER_MISMATCH"
+	codeUnreadable      Code = "MCP_MESSAGE_UNREADABLE"
+	codeMethod          Code = "MCP_METHOD_UNKNOWN"
+	codeName            Code = "MCP_NAME_INVALID"
+	codeToolUnlisted    Code = "MCP_TOOL_NOT_LISTED"
+	codeToolChanged     Code = "MCP_TOOL_CHANGED"
+	codePins            Code = "MCP_PINS_UNAVAILABLE"
+	codeDefinition      Code = "MCP_DEFINITION_TOO_LARGE"
+	codeUnreachable     Code = "MCP_SERVICE_UNREACHABLE"
+	codeState           Code = "MCP_REQUEST_STATE_INVALID"
+	codeServerRequest   Code = "MCP_SERVER_REQUEST_REFUSED"
+	codeResponse        Code = "MCP_RESPONSE_REFUSED"
+	codeRules           Code = "MCP_RESPONSE_RULES_UNAVAILABLE"
+	codeServerGone      Code = "MCP_SERVER_GONE"
+	codeServerMalformed Code = "MCP_SERVER_MALFORMED"
+	codeTooLarge        Code = "MCP_CALL_TOO_LARGE"
+	codeBusy            Code = "MCP_TOO_MANY_REQUESTS"
+	codeHeader          Code = "MCP_HEADER_MISMATCH"
 )
 
-// Codes is the table of the proxy's codes, for docs/mcp.md.
-var Codes = []struct {
+// codes is the table of the proxy's codes, for docs/mcp.md.
+var codes = []struct {
 	Code Code
 	When string
 	Do   string
 }{
-	{CodeUnreadable, "a message is not one JSON-RPC 2.0 message, or two readers could read it differently", "send one message, without names that come twice or differ in case only"},
-	{CodeMethod, "the table of methods does not have the method", "use a method of the table; a newer revision needs a newer Bailiff"},
-	{CodeName, "a call names no tool, one whose action a method has, or one whose name is too long to be pinned", "rename the tool on the server"},
-	{CodeToolUnlisted, "the server does not list the tool that is called, or its list cannot be read", "call a tool of `tools/list`"},
-	{CodeToolChanged, "the definition of a tool is not the one that was pinned", "the operator looks at the change and runs `bailiff mcp accept`"},
-	{CodePins, "the service did not say which definitions are pinned; also with `--fail-mode open`, unless the proxy has read the pin of this tool before", "start the service, or mend its address; `bailiff doctor` helps"},
-	{CodeDefinition, "the definition of a tool has more bytes than can be pinned", "shorten it on the server"},
-	{CodeUnreachable, "the service gave no decision, and `--fail-mode` is `closed`", "start the service, or mend its address; `bailiff doctor` helps"},
-	{CodeState, "the `requestState` of a held call is not one of this proxy's, is used up or too old, or belongs to another call", "make the call again without `requestState`"},
-	{CodeServerRequest, "the server asked the client for something", "allow it with `--allow-server-requests` if the server is trusted with that"},
-	{CodeResponse, "a response rule of the policy keeps the result back", "see the message; ask the tool for something else, or have the operator change the rule"},
-	{CodeRules, "there are no valid response rules, so no result can be passed on, in both modes of `--fail-mode`", "start the service, or mend its address or this machine's clock; `bailiff doctor` helps"},
-	{CodeServerGone, "the server ended or broke off before it answered", "look at the server's standard error; what it did before is not known"},
-	{CodeServerMalformed, "the server's answer cannot be read", "look at the server"},
-	{CodeTooLarge, "the arguments of a call are larger than the service takes", "split the call, or name a file instead of its content"},
-	{CodeBusy, "too many requests are under way", "wait for answers, then send the request again"},
-	{CodeHeader, "`Mcp-Method`, `Mcp-Name`, `Mcp-Param-*` or `Mcp-Protocol-Version` is not what the body says", "send headers that agree with the body"},
+	{codeUnreadable, "a message is not one JSON-RPC 2.0 message, or two readers could read it differently", "send one message, without names that come twice or differ in case only"},
+	{codeMethod, "the table of methods does not have the method", "use a method of the table; a newer revision needs a newer Bailiff"},
+	{codeName, "a call names no tool, one whose action a method has, or one whose name is too long to be pinned", "rename the tool on the server"},
+	{codeToolUnlisted, "the server does not list the tool that is called, or its list cannot be read", "call a tool of `tools/list`"},
+	{codeToolChanged, "the definition of a tool is not the one that was pinned", "the operator looks at the change and runs `bailiff mcp accept`"},
+	{codePins, "the service did not say which definitions are pinned; also with `--fail-mode open`, unless the proxy has read the pin of this tool before", "start the service, or mend its address; `bailiff doctor` helps"},
+	{codeDefinition, "the definition of a tool has more bytes than can be pinned", "shorten it on the server"},
+	{codeUnreachable, "the service gave no decision, and `--fail-mode` is `closed`", "start the service, or mend its address; `bailiff doctor` helps"},
+	{codeState, "the `requestState` of a held call is not one of this proxy's, is used up or too old, or belongs to another call", "make the call again without `requestState`"},
+	{codeServerRequest, "the server asked the client for something", "allow it with `--allow-server-requests` if the server is trusted with that"},
+	{codeResponse, "a response rule of the policy keeps the result back", "see the message; ask the tool for something else, or have the operator change the rule"},
+	{codeRules, "there are no valid response rules, so no result can be passed on, in both modes of `--fail-mode`", "start the service, or mend its address or this machine's clock; `bailiff doctor` helps"},
+	{codeServerGone, "the server ended or broke off before it answered", "look at the server's standard error; what it did before is not known"},
+	{codeServerMalformed, "the server's answer cannot be read", "look at the server"},
+	{codeTooLarge, "the arguments of a call are larger than the service takes", "split the call, or name a file instead of its content"},
+	{codeBusy, "too many requests are under way", "wait for answers, then send the request again"},
+	{codeHeader, "`Mcp-Method`, `Mcp-Name`, `Mcp-Param-*` or `Mcp-Protocol-Version` is not what the body says", "send headers that agree with the body"},
 }
 
 // A refusal says why something is not forwarded.

@@ -149,11 +149,11 @@ func (g *Guard) resume(m *message, u *underWay, principal string) (*message, *re
 	}
 	what, err := g.subject(m, principal)
 	if err != nil || !g.resumes.redeem(g.Now(), state, what) {
-		return nil, refuse(CodeState, "the requestState is not valid for this call: it was used, is too old, or belongs to another call; make the call again without it")
+		return nil, refuse(codeState, "the requestState is not valid for this call: it was used, is too old, or belongs to another call; make the call again without it")
 	}
 	stripped, err := m.without("requestState", "inputResponses")
 	if err != nil {
-		return nil, refuse(CodeUnreadable, "%v", err)
+		return nil, refuse(codeUnreadable, "%v", err)
 	}
 	return stripped, nil
 }

@@ -52,7 +52,7 @@ func TestHeldCall(t *testing.T) {
 		t.Error("the retry is another intent, so that it does not find its hold")
 	}
 	w.server(`{"jsonrpc":"2.0","id":1,"result":{}}`)
-	if v := w.client(retry(2, `{"p":"a"}`, state)); v.forward != nil || v.refused.code != string(CodeState) {
+	if v := w.client(retry(2, `{"p":"a"}`, state)); v.forward != nil || v.refused.code != string(codeState) {
 		t.Errorf("the state was good twice: %s", v.forward)
 	}
 }

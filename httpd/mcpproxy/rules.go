@@ -29,7 +29,7 @@ func (g *Guard) ready(ctx context.Context, intent *Intent, d *Decision) *refusal
 		return nil
 	}
 	if err := g.Rules.Ready(ctx, intent, d); err != nil {
-		r := refuse(CodeRules, "%v; the call was not made", err)
+		r := refuse(codeRules, "%v; the call was not made", err)
 		r.status = statusError
 		return r
 	}
@@ -56,9 +56,9 @@ func (g *Guard) inspected(method, tool string, value jsontext.Value) (jsontext.V
 	shown, found, err := g.Rules.Result(g.Server, tool, []byte(value))
 	switch {
 	case errors.Is(err, response.ErrRefused):
-		return nil, refuse(CodeResponse, "what the server answered is withheld, and what it did is not undone: %v", err)
+		return nil, refuse(codeResponse, "what the server answered is withheld, and what it did is not undone: %v", err)
 	case err != nil:
-		r := refuse(CodeRules, "what the server answered is withheld, and what it did is not undone: %v", err)
+		r := refuse(codeRules, "what the server answered is withheld, and what it did is not undone: %v", err)
 		r.status = statusError
 		return nil, r
 	}
@@ -88,7 +88,7 @@ func (g *Guard) inspectedMessage(m *message) ([]byte, *refusal) {
 	}
 	members, err := readObject(m.raw)
 	if err != nil {
-		return nil, refuse(CodeServerMalformed, "%v", err)
+		return nil, refuse(codeServerMalformed, "%v", err)
 	}
 	at := slices.IndexFunc(members, func(one member) bool { return one.name == "params" })
 	params := &members[at]

@@ -383,7 +383,7 @@ func TestRulesRefuse(t *testing.T) {
 	w := newWorld(t)
 	w.g.Rules = failing{}
 	w.client(call(1, "read", `{}`))
-	if got, _ := w.server(`{"jsonrpc":"2.0","id":1,"result":{"text":"plain"}}`); strings.Contains(got, "plain") || !strings.Contains(got, string(CodeRules)) {
+	if got, _ := w.server(`{"jsonrpc":"2.0","id":1,"result":{"text":"plain"}}`); strings.Contains(got, "plain") || !strings.Contains(got, string(codeRules)) {
 		t.Errorf("%s", got)
 	}
 }

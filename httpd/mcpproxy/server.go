@@ -42,11 +42,11 @@ func (s *session) serverRequest(m *message) (toClient, toServer []byte) {
 	row := find(serverRequests, m.method)
 	switch {
 	case row == nil:
-		r := refuse(CodeMethod, "the method %.64q is not one that the proxy knows", m.method)
+		r := refuse(codeMethod, "the method %.64q is not one that the proxy knows", m.method)
 		r.rpc = jsonrpc.CodeMethodNotFound
 		return nil, s.g.refused(m, nil, r).answer
 	case row.treatment == answering && !s.g.AllowServerRequests:
-		r := refuse(CodeServerRequest, "the operator does not let this server send %s to clients (--allow-server-requests)", m.method)
+		r := refuse(codeServerRequest, "the operator does not let this server send %s to clients (--allow-server-requests)", m.method)
 		r.rpc = jsonrpc.CodeMethodNotFound
 		return nil, s.g.refused(m, nil, r).answer
 	}
@@ -62,7 +62,7 @@ func (s *session) serverRequest(m *message) (toClient, toServer []byte) {
 	}
 	s.mu.Unlock()
 	if full {
-		r := refuse(CodeBusy, "%d requests of the server are under way; at most %d are allowed", maxUnderWay, maxUnderWay)
+		r := refuse(codeBusy, "%d requests of the server are under way; at most %d are allowed", maxUnderWay, maxUnderWay)
 		r.rpc = serverErrorCode
 		return nil, s.g.refused(m, nil, r).answer
 	}
@@ -78,7 +78,7 @@ func (s *session) serverResponse(m *message, u *underWay) []byte {
 		name, value = "error", m.fault
 	}
 	if m.result != nil && !s.g.AllowServerRequests && asksForInput(m.result) {
-		r := refuse(CodeServerRequest, "the server asks for input of the client, and the operator does not let it (--allow-server-requests); what it did before is not known")
+		r := refuse(codeServerRequest, "the server asks for input of the client, and the operator does not let it (--allow-server-requests); what it did before is not known")
 		return refused(r)
 	}
 	if u.row.name == "tools/list" && m.result != nil {
@@ -152,7 +152,7 @@ func listChanged() []byte {
 func (s *session) showTools(result jsontext.Value, u *underWay) (jsontext.Value, *refusal) {
 	tools, err := readTools(result)
 	if err != nil {
-		return nil, refuse(CodeServerMalformed, "the server's list of tools cannot be read: %v", err)
+		return nil, refuse(codeServerMalformed, "the server's list of tools cannot be read: %v", err)
 	}
 	if err := s.g.note(context.Background(), s.tools, u.round, tools); err != nil {
 		if s.g.FailOpen && unreachable(err) {

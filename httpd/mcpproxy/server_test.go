@@ -73,7 +73,7 @@ func TestServerAsksForInput(t *testing.T) {
 		w.client(call(1, "read", `{}`))
 		text := `{"jsonrpc":"2.0","id":1,"result":` + result + `}`
 		c, _ := w.server(text)
-		if refused := strings.Contains(c, string(CodeServerRequest)); refused != asks || !asks && c != text {
+		if refused := strings.Contains(c, string(codeServerRequest)); refused != asks || !asks && c != text {
 			t.Errorf("%s: %s", result, c)
 		}
 		w.g.AllowServerRequests = true
@@ -89,7 +89,7 @@ func TestFail(t *testing.T) {
 	w := newWorld(t)
 	w.client(call(1, "read", `{}`))
 	w.client(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
-	answers := w.s.fail(CodeServerGone, "the server ended")
+	answers := w.s.fail(codeServerGone, "the server ended")
 	all := ""
 	for _, a := range answers {
 		all += string(a)
@@ -97,7 +97,7 @@ func TestFail(t *testing.T) {
 	if len(answers) != 2 || !strings.Contains(all, `"isError":true`) || !strings.Contains(all, `"id":"p","error"`) {
 		t.Errorf("%s", all)
 	}
-	if w.s.fail(CodeServerGone, "") != nil {
+	if w.s.fail(codeServerGone, "") != nil {
 		t.Error("they are answered twice")
 	}
 }

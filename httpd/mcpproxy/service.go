@@ -29,7 +29,7 @@ func Ask(service *client.Client, framework, agentID string) Decide {
 		case errors.As(err, &unreachable):
 			return Decision{Unreachable: true, Message: err.Error()}
 		case err != nil: // the request cannot be written, so nobody was asked
-			return Decision{Status: statusDenied, Code: string(CodeUnreadable), Message: err.Error()}
+			return Decision{Status: statusDenied, Code: string(codeUnreadable), Message: err.Error()}
 		}
 		return Decision{
 			Status: answer.Status, Code: answer.ErrorCode, Rule: answer.MatchedRule, Message: answer.Message,

@@ -51,7 +51,7 @@ func ServeStdio(ctx context.Context, g *Guard, command *exec.Cmd, in io.Reader, 
 		err = context.Cause(ctx)
 	}
 	cancel()
-	for _, answer := range p.session.fail(CodeServerGone, "the server ended before it answered") {
+	for _, answer := range p.session.fail(codeServerGone, "the server ended before it answered") {
 		_ = p.toClient(answer) // it may have left
 	}
 	return errors.Join(err, stop(command, toServer, read))
@@ -182,7 +182,7 @@ func (p *pipe) announce() error {
 func (p *pipe) pumpServer(out io.Reader) error {
 	return eachLine(out, func(line []byte, tooLong bool) error {
 		if tooLong {
-			return fmt.Errorf("the server sent a message of more than %d bytes", MaxMessage)
+			return fmt.Errorf("the server sent a message of more than %d bytes", maxMessage)
 		}
 		m, err := readLine(line, false, false)
 		if err != nil {
@@ -309,7 +309,7 @@ func (s *session) waiting() bool {
 // some readers.
 func readLine(line []byte, tooLong, folds bool) (*message, error) {
 	if tooLong {
-		return nil, fmt.Errorf("the message has more than %d bytes; at most that many are allowed", MaxMessage)
+		return nil, fmt.Errorf("the message has more than %d bytes; at most that many are allowed", maxMessage)
 	}
 	if bytes.ContainsRune(line, '\r') {
 		return nil, errors.New("the message contains a carriage return; write it on one line")
@@ -343,7 +343,7 @@ func nextLine(r *bufio.Reader) (line []byte, tooLong bool, err error) {
 		if !tooLong {
 			line = append(line, part...)
 		}
-		if len(line) > MaxMessage+len("\r\n") {
+		if len(line) > maxMessage+len("\r\n") {
 			line, tooLong = nil, true
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {

@@ -87,7 +87,7 @@ func TestStdio(t *testing.T) {
 			t.Errorf("the server got something else than %.80s", text)
 		}
 	}
-	for _, text := range []string{`[]`, `{`, strings.Repeat("x", MaxMessage+3)} {
+	for _, text := range []string{`[]`, `{`, strings.Repeat("x", maxMessage+3)} {
 		c.say(text)
 		if got := c.hear(); !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":null,"error":{"code":-32`) {
 			t.Errorf("%.10s is answered %s", text, got)
@@ -115,7 +115,7 @@ func TestServerDies(t *testing.T) {
 		w := newWorld(t)
 		c := converse(t, w.g, role)
 		c.say(call(1, "echo", `{}`))
-		if got := c.hear(); !strings.Contains(got, string(CodeServerGone)) || !strings.Contains(got, `"id":1`) || !strings.Contains(got, "not known") {
+		if got := c.hear(); !strings.Contains(got, string(codeServerGone)) || !strings.Contains(got, `"id":1`) || !strings.Contains(got, "not known") {
 			t.Errorf("%s: %s", role, got)
 		}
 		select {

@@ -16,10 +16,10 @@ func AppendClaims(dst []byte, c *Claims) []byte {
 func ParseClaims(text []byte) (*Claims, error) {
 	p := new(payload)
 	if err := json.Unmarshal(text, p); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPayload, err)
+		return nil, fmt.Errorf("%w: %w", errPayload, err)
 	}
 	if !bytes.Equal(AppendClaims(make([]byte, 0, len(text)), &p.Claims), text) {
-		return nil, fmt.Errorf("%w: it is not the canonical form of the claims", ErrPayload)
+		return nil, fmt.Errorf("%w: it is not the canonical form of the claims", errPayload)
 	}
 	return &p.Claims, nil
 }

@@ -18,7 +18,7 @@ func TestParseClaims(t *testing.T) {
 			t.Errorf("%d: %+v %v", name, got, err)
 		}
 		for _, spoilt := range []string{"", "{}", string(text) + " ", strings.Replace(string(text), `"aud":"svc"`, `"aud":"x"`, 1), strings.Replace(string(text), `"exp":`, `"exp":1`, 1)} {
-			if _, err := ParseClaims([]byte(spoilt)); !errors.Is(err, ErrPayload) {
+			if _, err := ParseClaims([]byte(spoilt)); !errors.Is(err, errPayload) {
 				t.Errorf("%d: %s is read: %v", name, spoilt, err)
 			}
 		}

@@ -57,7 +57,7 @@ func BenchmarkMLDSASign(b *testing.B) {
 	message, signature := []byte(canonicalOf(evmClaims())), make([]byte, mldsa65.SignatureSize)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := signMLDSA(s.pair.mldsa.private, message, PQCContext, true, signature); err != nil {
+		if err := signMLDSA(s.pair.mldsa.private, message, pqcContext, true, signature); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -89,12 +89,12 @@ func BenchmarkEd25519Verify(b *testing.B) {
 func BenchmarkMLDSAVerify(b *testing.B) {
 	s := testSigner(b)
 	message, signature := []byte(canonicalOf(evmClaims())), make([]byte, mldsa65.SignatureSize)
-	if err := signMLDSA(s.pair.mldsa.private, message, PQCContext, true, signature); err != nil {
+	if err := signMLDSA(s.pair.mldsa.private, message, pqcContext, true, signature); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if !verifyMLDSA(s.pair.mldsa.public, message, PQCContext, signature) {
+		if !verifyMLDSA(s.pair.mldsa.public, message, pqcContext, signature) {
 			b.Fatal("does not verify")
 		}
 	}

@@ -87,7 +87,7 @@ func (c *Claims) checkIntent() error {
 			return errors.New("chainId is missing on an EVM intent")
 		}
 		return c.Intent.checkEVM()
-	case KindTool, KindMCP, KindModel:
+	case KindTool, KindMCP, kindModel:
 		return c.Intent.checkOther(c.Kind)
 	}
 	return fmt.Errorf("kind %q is unknown", c.Kind)

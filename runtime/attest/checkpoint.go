@@ -42,8 +42,8 @@ const (
 	noteMLDSA   = "\xffml-dsa-65"
 )
 
-// ErrCheckpoint says that a checkpoint is malformed, or not signed as it should be.
-var ErrCheckpoint = errors.New("the checkpoint is invalid")
+// errCheckpoint says that a checkpoint is malformed, or not signed as it should be.
+var errCheckpoint = errors.New("the checkpoint is invalid")
 
 // Text returns the checkpoint's text: origin, size, hash, and one extension line with its time.
 func (c Checkpoint) Text() string {
@@ -58,7 +58,7 @@ func parseCheckpoint(text string) (Checkpoint, error) {
 	var c Checkpoint
 	lines := strings.Split(text, "\n")
 	if len(lines) != 5 {
-		return c, fmt.Errorf("%w: it has %d lines, not 4", ErrCheckpoint, len(lines)-1)
+		return c, fmt.Errorf("%w: it has %d lines, not 4", errCheckpoint, len(lines)-1)
 	}
 	stream, _ := hex.DecodeString(strings.TrimPrefix(lines[0], checkpointOrigin))
 	copy(c.Stream[:], stream)
@@ -67,7 +67,7 @@ func parseCheckpoint(text string) (Checkpoint, error) {
 	copy(c.Hash[:], hash)
 	c.At, _ = time.Parse(time.RFC3339, strings.TrimPrefix(lines[3], "time "))
 	if c.Text() != text { // which holds for a faithful reading alone
-		return c, fmt.Errorf("%w: its text is not origin, size, hash and time", ErrCheckpoint)
+		return c, fmt.Errorf("%w: its text is not origin, size, hash and time", errCheckpoint)
 	}
 	return c, nil
 }
@@ -110,17 +110,17 @@ func NewCheckpointVerifier(jwks, pqcKeys []byte) (*CheckpointVerifier, error) {
 // known key that is wrong; signatures of others are not looked at. The error wraps ErrCheckpoint.
 func (v *CheckpointVerifier) Open(signed []byte) (Checkpoint, error) {
 	if len(signed) > MaxCheckpointBytes {
-		return Checkpoint{}, fmt.Errorf("%w: it has more than %d bytes", ErrCheckpoint, MaxCheckpointBytes)
+		return Checkpoint{}, fmt.Errorf("%w: it has more than %d bytes", errCheckpoint, MaxCheckpointBytes)
 	}
 	name, _, _ := strings.Cut(string(signed), "\n")
 	classical, quantum := v.keys(name)
 	opened, err := note.Open(signed, note.VerifierList(append(classical, quantum...)...))
 	if err != nil {
-		return Checkpoint{}, fmt.Errorf("%w: %w", ErrCheckpoint, err)
+		return Checkpoint{}, fmt.Errorf("%w: %w", errCheckpoint, err)
 	}
 	for i, kind := range [][]note.Verifier{classical, quantum} {
 		if !signedBy(opened, kind) {
-			return Checkpoint{}, fmt.Errorf("%w: it has no %s signature by a known key", ErrCheckpoint, [...]string{"Ed25519", "ML-DSA-65"}[i])
+			return Checkpoint{}, fmt.Errorf("%w: it has no %s signature by a known key", errCheckpoint, [...]string{"Ed25519", "ML-DSA-65"}[i])
 		}
 	}
 	return parseCheckpoint(opened.Text)

@@ -91,7 +91,7 @@ func TestCheckpointRefused(t *testing.T) {
 		"another text":        resigned("bailiff-ledger/ab\n042\n\ntime now\n"),
 		"too long":            good + strings.Repeat("x", MaxCheckpointBytes),
 	} {
-		if got, err := s.CheckpointVerifier().Open([]byte(text)); !errors.Is(err, ErrCheckpoint) {
+		if got, err := s.CheckpointVerifier().Open([]byte(text)); !errors.Is(err, errCheckpoint) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
@@ -119,7 +119,7 @@ func FuzzParseCheckpoint(f *testing.F) {
 		if err == nil && !bytes.Equal([]byte(c.Text()), []byte(text)) {
 			t.Errorf("%q was read as %q", text, c.Text())
 		}
-		if err != nil && !errors.Is(err, ErrCheckpoint) {
+		if err != nil && !errors.Is(err, errCheckpoint) {
 			t.Error(err)
 		}
 	})

@@ -15,10 +15,10 @@ const (
 	Decision = "ALLOWED"
 	// ModeObserve is the `mode` of an attestation issued while OBSERVE is in effect; there is no other.
 	ModeObserve = "OBSERVE"
-	// PQCAlgorithm is `pqc.alg`, and the `alg` of the post-quantum key set (RFC 9964).
-	PQCAlgorithm = "ML-DSA-65"
-	// PQCContext is `pqc.ctx`, the FIPS 204 context string of the post-quantum signature.
-	PQCContext = "svc-pqc-attestation-v1"
+	// pqcAlgorithm is `pqc.alg`, and the `alg` of the post-quantum key set (RFC 9964).
+	pqcAlgorithm = "ML-DSA-65"
+	// pqcContext is `pqc.ctx`, the FIPS 204 context string of the post-quantum signature.
+	pqcContext = "svc-pqc-attestation-v1"
 
 	// LifetimeSeconds is exp - iat of every attestation (specification, "Limits").
 	LifetimeSeconds = 60
@@ -32,7 +32,7 @@ const (
 	KindEVM   = "evm"
 	KindTool  = "tool"
 	KindMCP   = "mcp"
-	KindModel = "model"
+	kindModel = "model"
 )
 
 // TokenID is `jti`: 128 random bits, on the wire as 22 characters of unpadded base64url.

@@ -2,7 +2,7 @@
 // verify them, and the operator's signature on a policy.
 //
 // An attestation is a compact JWT (RFC 7519) with two signatures over one set of claims. The inner one is
-// ML-DSA-65 (FIPS 204, hedged, context string [PQCContext]) over the RFC 8785 form of the claims without
+// ML-DSA-65 (FIPS 204, hedged, context string pqcContext) over the RFC 8785 form of the claims without
 // `pqc`; it travels in the claim `pqc`. The outer one is Ed25519 (RFC 8032, JOSE algorithm EdDSA) over the
 // token's header and payload, and so covers the inner one too.
 //

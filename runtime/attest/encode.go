@@ -87,11 +87,11 @@ func appendPayload(dst, canonical []byte, pqcAt int, head string, signature []by
 }
 
 // pqcHead is the member `pqc` up to the opening quote of its signature.
-func pqcHead(kid string) string { return pqcHeadFor(kid, PQCContext) }
+func pqcHead(kid string) string { return pqcHeadFor(kid, pqcContext) }
 
 // pqcHeadFor is pqcHead under another context.
 func pqcHeadFor(kid, context string) string {
-	head := appendMember(nil, `,"pqc":{"alg":`, PQCAlgorithm)
+	head := appendMember(nil, `,"pqc":{"alg":`, pqcAlgorithm)
 	head = appendMember(head, `,"ctx":`, context)
 	head = appendMember(head, `,"kid":`, kid)
 	return string(head) + `,"sig":"`

@@ -6,7 +6,7 @@ import "errors"
 // of them and adds what was found.
 var (
 	// ErrClaims: the claims to issue break a rule of the attestation (a missing field, a malformed hash).
-	ErrClaims = errors.New("attestation claims are invalid")
+	errClaims = errors.New("attestation claims are invalid")
 	// ErrTooLarge: the token is, or would be, MaxTokenBytes long or longer.
 	ErrTooLarge = errors.New("attestation is too large")
 
@@ -19,7 +19,7 @@ var (
 	// ErrSignature: the Ed25519 signature does not verify.
 	ErrSignature = errors.New("attestation signature is invalid")
 	// ErrPayload: the signed payload is not the canonical form of valid claims.
-	ErrPayload = errors.New("attestation payload is invalid")
+	errPayload = errors.New("attestation payload is invalid")
 	// ErrPQC: the pqc claim is missing, names something else than expected, or does not verify.
 	ErrPQC = errors.New("attestation post-quantum signature is invalid")
 	// ErrIssuer: both signatures verify, but iss is not the issuer that these keys belong to.
@@ -27,18 +27,18 @@ var (
 	// ErrAudience: aud is not Audience.
 	ErrAudience = errors.New("attestation audience is wrong")
 	// ErrLifetime: exp is not exactly iat + LifetimeSeconds.
-	ErrLifetime = errors.New("attestation lifetime is wrong")
+	errLifetime = errors.New("attestation lifetime is wrong")
 	// ErrNotYetValid: iat lies further ahead than ClockSkew.
 	ErrNotYetValid = errors.New("attestation is not valid yet")
 	// ErrExpired: exp has come.
 	ErrExpired = errors.New("attestation has expired")
 
 	// ErrKeyFile: a private key file can't be used: unreadable, open to others, or not what it should hold.
-	ErrKeyFile = errors.New("key file can't be used")
+	errKeyFile = errors.New("key file can't be used")
 	// ErrOperatorKey: the text is no acceptable operator public key.
-	ErrOperatorKey = errors.New("operator public key is invalid")
+	errOperatorKey = errors.New("operator public key is invalid")
 	// ErrPolicySignature: an operator's signature does not verify.
-	ErrPolicySignature = errors.New("policy signature does not verify against the operator public key")
+	errPolicySignature = errors.New("policy signature does not verify against the operator public key")
 )
 
 // steps name the steps of [Verifier.Verify], as docs/vectors and the clients in other languages name them.
@@ -47,8 +47,8 @@ var steps = []struct {
 	name string
 }{
 	{ErrTooLarge, "too_large"}, {ErrMalformed, "malformed"}, {ErrHeader, "header"}, {ErrUnknownKey, "unknown_key"},
-	{ErrSignature, "signature"}, {ErrPayload, "payload"}, {ErrPQC, "pqc"}, {ErrIssuer, "issuer"}, {ErrAudience, "audience"},
-	{ErrLifetime, "lifetime"}, {ErrNotYetValid, "not_yet_valid"}, {ErrExpired, "expired"},
+	{ErrSignature, "signature"}, {errPayload, "payload"}, {ErrPQC, "pqc"}, {ErrIssuer, "issuer"}, {ErrAudience, "audience"},
+	{errLifetime, "lifetime"}, {ErrNotYetValid, "not_yet_valid"}, {ErrExpired, "expired"},
 }
 
 // Step returns the name of the step at which Verify refused, empty for another error and for nil.

@@ -18,24 +18,24 @@ const maxKeyFileBytes = 64 << 10
 func readPrivate(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+		return nil, fmt.Errorf("%w: %w", errKeyFile, err)
 	}
 	defer func() { _ = file.Close() }() // only read from
 	info, err := file.Stat()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+		return nil, fmt.Errorf("%w: %w", errKeyFile, err)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%w: %s is not a regular file", ErrKeyFile, path)
+		return nil, fmt.Errorf("%w: %s is not a regular file", errKeyFile, path)
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("%w: %s has mode %04o, open to others than its owner; run chmod 600 %s",
-			ErrKeyFile, path, info.Mode().Perm(), path)
+			errKeyFile, path, info.Mode().Perm(), path)
 	case info.Size() > maxKeyFileBytes:
-		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrKeyFile, path, maxKeyFileBytes)
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", errKeyFile, path, maxKeyFileBytes)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxKeyFileBytes))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrKeyFile, path, err)
+		return nil, fmt.Errorf("%w: %s: %w", errKeyFile, path, err)
 	}
 	return text, nil
 }
@@ -45,9 +45,9 @@ func readPrivate(path string) ([]byte, error) {
 func writePrivate(path string, text []byte) error {
 	switch err := atomicfile.Create(path, text); {
 	case exists(err):
-		return fmt.Errorf("%w: %s: %w; keys are never written over: name another file", ErrKeyFile, path, err)
+		return fmt.Errorf("%w: %s: %w; keys are never written over: name another file", errKeyFile, path, err)
 	case err != nil:
-		return fmt.Errorf("%w: %s can't be written: %w", ErrKeyFile, path, err)
+		return fmt.Errorf("%w: %s can't be written: %w", errKeyFile, path, err)
 	}
 	return nil
 }
@@ -55,15 +55,15 @@ func writePrivate(path string, text []byte) error {
 // privateDir makes the folder with mode 0700, or refuses one in which others can put or replace files.
 func privateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("%w: making the key folder: %w", ErrKeyFile, err)
+		return fmt.Errorf("%w: making the key folder: %w", errKeyFile, err)
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrKeyFile, err)
+		return fmt.Errorf("%w: %w", errKeyFile, err)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
 		return fmt.Errorf("%w: the key folder %s has mode %04o, writable by others than its owner; run chmod 700 %s",
-			ErrKeyFile, dir, mode, dir)
+			errKeyFile, dir, mode, dir)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func FuzzVerify(f *testing.F) {
 func FuzzPayload(f *testing.F) {
 	s := testSigner(f)
 	for _, c := range []*Claims{evmClaims(), toolClaims(), userOpClaims()} {
-		f.Add([]byte(payloadOf(f, s, canonicalOf(c), PQCContext)))
+		f.Add([]byte(payloadOf(f, s, canonicalOf(c), pqcContext)))
 	}
 	for _, c := range []*Claims{evmClaims(), toolClaims(), userOpClaims()} {
 		short := replace(f, canonicalOf(c), `,"sub":"`, `,"pqc":{"alg":"ML-DSA-65",`+

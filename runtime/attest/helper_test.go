@@ -102,7 +102,7 @@ func randomClaims(r *rand.Rand) *Claims {
 	c.IssuedAt = 1 + r.Int63n(maxInteger-LifetimeSeconds)
 	r.Read(c.ID[:])
 	if c.Kind != KindEVM {
-		c.Kind = []string{KindTool, KindMCP, KindModel}[r.Intn(3)]
+		c.Kind = []string{KindTool, KindMCP, kindModel}[r.Intn(3)]
 		return c
 	}
 	c.ChainID = 1 + uint64(r.Int63n(maxInteger))

@@ -138,7 +138,7 @@ func TestIssueRefusesClaims(t *testing.T) {
 		c := evmClaims()
 		test.edit(c)
 		dst, err := s.Issue([]byte("before"), c)
-		if !errors.Is(err, ErrClaims) || string(dst) != "before" {
+		if !errors.Is(err, errClaims) || string(dst) != "before" {
 			t.Errorf("%s: got %d bytes and %v, want ErrClaims", test.name, len(dst), err)
 		}
 		if again := s.Check(c); again == nil || again.Error() != err.Error() {

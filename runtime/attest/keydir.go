@@ -64,7 +64,7 @@ func readPair(path string) (*keyPair, error) {
 	pair, err := decodePEM(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w; restore it from a backup, or move it away to have new keys made",
-			ErrKeyFile, path, err)
+			errKeyFile, path, err)
 	}
 	return pair, nil
 }
@@ -96,7 +96,7 @@ type retiredPair struct {
 func readRetired(dir string) ([]retiredPair, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+		return nil, fmt.Errorf("%w: %w", errKeyFile, err)
 	}
 	var pairs []retiredPair
 	for _, entry := range entries {
@@ -117,11 +117,11 @@ func readRetiredFile(path string) (retiredPair, error) {
 	match := retiredName.FindStringSubmatch(filepath.Base(path))
 	if match == nil {
 		return retiredPair{}, fmt.Errorf("%w: %s is not named retired-<10 digits of Unix seconds>.pem",
-			ErrKeyFile, path)
+			errKeyFile, path)
 	}
 	at, err := strconv.ParseInt(match[1], 10, 64)
 	if err != nil {
-		return retiredPair{}, fmt.Errorf("%w: %s: %w", ErrKeyFile, path, err)
+		return retiredPair{}, fmt.Errorf("%w: %s: %w", errKeyFile, path, err)
 	}
 	pair, err := readPair(path)
 	return retiredPair{keyPair: pair, at: at}, err

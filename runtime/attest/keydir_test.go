@@ -133,14 +133,14 @@ func TestKeyFilesRefused(t *testing.T) {
 		path := filepath.Join(dir, KeyFileName)
 		writeFile(t, path, test.text, test.mode)
 		_, err := LoadOrCreate(dir, repeatable("new"))
-		if !errors.Is(err, ErrKeyFile) || !strings.Contains(fmt.Sprint(err), test.want) {
+		if !errors.Is(err, errKeyFile) || !strings.Contains(fmt.Sprint(err), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 		if after, _ := os.ReadFile(path); string(after) != test.text {
 			t.Errorf("%s: the file was changed", test.name)
 		}
 	}
-	if _, err := Load(filepath.Join(t.TempDir(), "none.pem")); !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, ErrKeyFile) {
+	if _, err := Load(filepath.Join(t.TempDir(), "none.pem")); !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, errKeyFile) {
 		t.Errorf("a missing named file: got %v", err)
 	}
 }
@@ -167,7 +167,7 @@ func TestKeyFolderRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, dir := range map[string]string{"chmod 700": open, "not a directory": file, "not a regular file": occupied} {
-		if _, err := LoadOrCreate(dir, repeatable("k")); !errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), name) {
+		if _, err := LoadOrCreate(dir, repeatable("k")); !errors.Is(err, errKeyFile) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -222,7 +222,7 @@ func TestRetiredKeys(t *testing.T) {
 	}
 	mixed := evmClaims()
 	mixed.IssuedAt = last.Add(time.Second).Unix()
-	token = forge(s, headerOf(s), payloadOf(t, old, canonicalOf(mixed), PQCContext))
+	token = forge(s, headerOf(s), payloadOf(t, old, canonicalOf(mixed), pqcContext))
 	if _, err := v.Verify(token, last); err != nil {
 		t.Errorf("a retired ML-DSA-65 key in its last second: %v", err)
 	}
@@ -261,7 +261,7 @@ func TestRetiredFilesRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		writeFile(t, filepath.Join(dir, test.name), string(text), 0o600)
-		if _, err := LoadOrCreate(dir, repeatable("k")); !errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), test.want) {
+		if _, err := LoadOrCreate(dir, repeatable("k")); !errors.Is(err, errKeyFile) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/go-jose/go-jose/v4/json"
 )
 
-// RetiredSeconds is how long after its retirement a public key stays in the key sets.
-const RetiredSeconds = 24 * 60 * 60
+// retiredSeconds is how long after its retirement a public key stays in the key sets.
+const retiredSeconds = 24 * 60 * 60
 
 // listed is a public key as the key sets show it.
 type listed[K any] struct {
@@ -56,7 +56,7 @@ func listEd25519(public ed25519.PublicKey, until int64) (listed[ed25519.PublicKe
 
 func listMLDSA(public *mldsa65.PublicKey, until int64) (listed[*mldsa65.PublicKey], error) {
 	key := akp{
-		Algorithm: PQCAlgorithm, Context: PQCContext, KeyType: "AKP", Use: "sig",
+		Algorithm: pqcAlgorithm, Context: pqcContext, KeyType: "AKP", Use: "sig",
 		Public: string(appendBase64(nil, public.Bytes())),
 	}
 	key.KeyID = akpThumbprint(key.Public)
@@ -70,7 +70,7 @@ func listMLDSA(public *mldsa65.PublicKey, until int64) (listed[*mldsa65.PublicKe
 // akpThumbprint is the RFC 7638 thumbprint of an ML-DSA-65 key: its required members are alg, kty and pub
 // (RFC 9964).
 func akpThumbprint(public string) string {
-	sum := sha256.Sum256([]byte(`{"alg":"` + PQCAlgorithm + `","kty":"AKP","pub":"` + public + `"}`))
+	sum := sha256.Sum256([]byte(`{"alg":"` + pqcAlgorithm + `","kty":"AKP","pub":"` + public + `"}`))
 	return string(appendBase64(nil, sum[:]))
 }
 
@@ -148,8 +148,8 @@ func parsePQCKeys(document []byte) ([]listed[*mldsa65.PublicKey], error) {
 
 func (k *akp) list() (listed[*mldsa65.PublicKey], error) {
 	none := listed[*mldsa65.PublicKey]{}
-	if k.KeyType != "AKP" || k.Algorithm != PQCAlgorithm || k.Use != "sig" || k.Context != PQCContext {
-		return none, fmt.Errorf("not an %s key of kty AKP, use sig and ctx %s", PQCAlgorithm, PQCContext)
+	if k.KeyType != "AKP" || k.Algorithm != pqcAlgorithm || k.Use != "sig" || k.Context != pqcContext {
+		return none, fmt.Errorf("not an %s key of kty AKP, use sig and ctx %s", pqcAlgorithm, pqcContext)
 	}
 	raw, err := decodeSegment(k.Public)
 	if err != nil {

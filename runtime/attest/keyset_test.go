@@ -76,7 +76,7 @@ func TestNewVerifierRefuses(t *testing.T) {
 		{"another alg", replace(t, jwks, "EdDSA", "ES256"), pqcKeys},
 		{"another kid", replace(t, jwks, s.KeyID(), other.KeyID()), pqcKeys},
 		{"another post-quantum kid", jwks, replace(t, pqcKeys, s.PQCKeyID(), other.PQCKeyID())},
-		{"another context", jwks, replace(t, pqcKeys, PQCContext, "x")},
+		{"another context", jwks, replace(t, pqcKeys, pqcContext, "x")},
 		{"short pub", jwks, replace(t, pqcKeys, pub, pub[:len(pub)-4])},
 		{"small-order key", `{"keys":[{"kty":"OKP","crv":"Ed25519","alg":"EdDSA","use":"sig","kid":"x","x":"` +
 			base64.RawURLEncoding.EncodeToString(make([]byte, 32)) + `"}]}`, pqcKeys},

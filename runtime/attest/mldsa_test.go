@@ -31,7 +31,7 @@ func TestMLDSAVerifyWycheproof(t *testing.T) {
 	run := map[string]int{}
 	for _, group := range file.TestGroups {
 		text := string(appendBase64(nil, unhex(t, group.PublicKey)))
-		key := akp{Algorithm: PQCAlgorithm, Context: PQCContext, KeyType: "AKP", Use: "sig", Public: text}
+		key := akp{Algorithm: pqcAlgorithm, Context: pqcContext, KeyType: "AKP", Use: "sig", Public: text}
 		key.KeyID = akpThumbprint(text)
 		public, err := key.list()
 		for _, test := range group.Tests {

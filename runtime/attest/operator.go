@@ -22,14 +22,14 @@ const operatorKeyChars = 43
 func ParseOperatorKey(text string) (ed25519.PublicKey, error) {
 	if len(text) != operatorKeyChars {
 		return nil, fmt.Errorf("%w: it has %d characters, not the %d of 32 bytes in unpadded base64url",
-			ErrOperatorKey, len(text), operatorKeyChars)
+			errOperatorKey, len(text), operatorKeyChars)
 	}
 	raw, err := decodeSegment(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is %w", ErrOperatorKey, err)
+		return nil, fmt.Errorf("%w: it is %w", errOperatorKey, err)
 	}
 	if err := checkPoint(raw); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOperatorKey, err)
+		return nil, fmt.Errorf("%w: %w", errOperatorKey, err)
 	}
 	return raw, nil
 }
@@ -64,9 +64,9 @@ func GenerateOperatorKey(random io.Reader) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed[:]), nil
 }
 
-// EncodeOperatorKey returns the private key as one PEM block of PKCS#8 (RFC 8410), the form that
+// encodeOperatorKey returns the private key as one PEM block of PKCS#8 (RFC 8410), the form that
 // `openssl genpkey -algorithm ed25519` writes.
-func EncodeOperatorKey(private ed25519.PrivateKey) ([]byte, error) {
+func encodeOperatorKey(private ed25519.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the operator key: %w", err)
@@ -74,15 +74,15 @@ func EncodeOperatorKey(private ed25519.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}), nil
 }
 
-// DecodeOperatorKey reads what EncodeOperatorKey returns; white space may surround it, nothing else.
-func DecodeOperatorKey(text []byte) (ed25519.PrivateKey, error) {
+// decodeOperatorKey reads what EncodeOperatorKey returns; white space may surround it, nothing else.
+func decodeOperatorKey(text []byte) (ed25519.PrivateKey, error) {
 	blocks, err := pemBlocks(text, 1)
 	if err != nil {
-		return nil, fmt.Errorf("%w: operator private key: %w", ErrKeyFile, err)
+		return nil, fmt.Errorf("%w: operator private key: %w", errKeyFile, err)
 	}
 	private, err := decodeEd25519(blocks[0])
 	if err != nil {
-		return nil, fmt.Errorf("%w: operator private key: it is %w", ErrKeyFile, err)
+		return nil, fmt.Errorf("%w: operator private key: it is %w", errKeyFile, err)
 	}
 	return private, nil
 }
@@ -90,7 +90,7 @@ func DecodeOperatorKey(text []byte) (ed25519.PrivateKey, error) {
 // WriteOperatorKey writes the private key to a new file of mode 0600, whole and durable or not at all. A
 // file that exists is never replaced: the error then is fs.ErrExist too.
 func WriteOperatorKey(path string, private ed25519.PrivateKey) error {
-	text, err := EncodeOperatorKey(private)
+	text, err := encodeOperatorKey(private)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func ReadOperatorKey(path string) (ed25519.PrivateKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return DecodeOperatorKey(text)
+	return decodeOperatorKey(text)
 }
 
 // SignPolicy returns the 64-byte Ed25519 signature over the signed bytes of a policy: what stands before
@@ -116,10 +116,10 @@ func SignPolicy(private ed25519.PrivateKey, body []byte) []byte { return ed25519
 // verifier computes, so that without the private key no second signature can be made of a known one.
 func VerifyPolicy(public ed25519.PublicKey, body, signature []byte) error {
 	if err := checkPoint(public); err != nil {
-		return fmt.Errorf("%w: %w", ErrOperatorKey, err)
+		return fmt.Errorf("%w: %w", errOperatorKey, err)
 	}
 	if !ed25519.Verify(public, body, signature) {
-		return ErrPolicySignature
+		return errPolicySignature
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func TestOperatorEdgeCases(t *testing.T) {
 		key, sig := unhex(t, c.Key), unhex(t, c.Sig)
 		public, err := ParseOperatorKey(FormatOperatorKey(key))
 		weak := has("low_order_A") || has("non_canonical_A")
-		if weak != errors.Is(err, ErrOperatorKey) || weak == (err == nil) {
+		if weak != errors.Is(err, errOperatorKey) || weak == (err == nil) {
 			t.Errorf("case %d %v: key %s: %v", c.Number, c.Flags, c.Key, err)
 			continue
 		}
@@ -92,7 +92,7 @@ func TestOperatorEdgeCases(t *testing.T) {
 			if ed25519.Verify(key, []byte(c.Msg), sig) {
 				forged++
 			}
-			if !errors.Is(VerifyPolicy(key, []byte(c.Msg), sig), ErrOperatorKey) {
+			if !errors.Is(VerifyPolicy(key, []byte(c.Msg), sig), errOperatorKey) {
 				t.Errorf("case %d: VerifyPolicy takes the key that ParseOperatorKey refuses", c.Number)
 			}
 			continue
@@ -137,7 +137,7 @@ func TestParseOperatorKeyRefuses(t *testing.T) {
 		"beyond p":      FormatOperatorKey(append([]byte{0xee}, append(slices.Repeat([]byte{0xff}, 30), 0x7f)...)),
 		"y of p plus 3": FormatOperatorKey(append([]byte{0xf0}, append(slices.Repeat([]byte{0xff}, 30), 0x7f)...)),
 	} {
-		if _, err := ParseOperatorKey(text); !errors.Is(err, ErrOperatorKey) {
+		if _, err := ParseOperatorKey(text); !errors.Is(err, errOperatorKey) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -161,11 +161,11 @@ func TestPolicySignature(t *testing.T) {
 		"short signature": VerifyPolicy(public, body, signature[:63]),
 		"no signature":    VerifyPolicy(public, body, nil),
 	} {
-		if !errors.Is(err, ErrPolicySignature) {
+		if !errors.Is(err, errPolicySignature) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if err := VerifyPolicy(nil, body, signature); !errors.Is(err, ErrOperatorKey) {
+	if err := VerifyPolicy(nil, body, signature); !errors.Is(err, errOperatorKey) {
 		t.Errorf("no key: got %v", err)
 	}
 }
@@ -189,14 +189,14 @@ func TestOperatorKeyFile(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadOperatorKey(path); !errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := ReadOperatorKey(path); !errors.Is(err, errKeyFile) || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("readable by all: got %v", err)
 	}
 	for name, text := range map[string]string{
 		"nothing": "", "no PEM": "key",
 		"other DER": "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n",
 	} {
-		if _, err := DecodeOperatorKey([]byte(text)); !errors.Is(err, ErrKeyFile) {
+		if _, err := decodeOperatorKey([]byte(text)); !errors.Is(err, errKeyFile) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

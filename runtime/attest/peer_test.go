@@ -31,11 +31,11 @@ func TestNodeVerifies(t *testing.T) {
 		samples = append(samples, sample{"generated " + canonicalOf(c), issue(t, s, c), true, true})
 	}
 	claims := canonicalOf(evmClaims())
-	plain := payloadOf(t, s, claims, PQCContext)
+	plain := payloadOf(t, s, claims, pqcContext)
 	raised := replace(t, plain, "250000000", "950000000")
 	parts := strings.Split(samples[0].token, ".")
 	honest := func(old, with string) string {
-		return forge(s, headerOf(s), payloadOf(t, s, replace(t, claims, old, with), PQCContext))
+		return forge(s, headerOf(s), payloadOf(t, s, replace(t, claims, old, with), pqcContext))
 	}
 	samples = append(samples,
 		sample{"payload tampered", parts[0] + "." + string(appendBase64(nil, []byte(raised))) + "." + parts[2], false, false},
@@ -53,7 +53,7 @@ func TestNodeVerifies(t *testing.T) {
 	}
 	question := peer.Question{
 		JWKS: s.JWKS(issuedAt), PQCKeys: s.PQCKeys(issuedAt), Issuer: issuer, Audience: Audience,
-		Context: PQCContext, Now: issuedAt.Unix(), Tokens: tokens,
+		Context: pqcContext, Now: issuedAt.Unix(), Tokens: tokens,
 	}
 	for i, got := range verifier.Ask(t, question) {
 		want := samples[i]

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// ResponsePolicyType is the `typ` of a response policy. An attestation has no typ, and each verifier refuses the other kind.
-	ResponsePolicyType = "svc-response-policy+jwt"
-	// ResponsePolicyContext is `pqc.ctx` of a response policy, the FIPS 204 context string of its post-quantum signature.
-	ResponsePolicyContext = "svc-pqc-response-policy-v1"
+	// responsePolicyType is the `typ` of a response policy. An attestation has no typ, and each verifier refuses the other kind.
+	responsePolicyType = "svc-response-policy+jwt"
+	// responsePolicyContext is `pqc.ctx` of a response policy, the FIPS 204 context string of its post-quantum signature.
+	responsePolicyContext = "svc-pqc-response-policy-v1"
 	// ResponsePolicySeconds is exp - iat of every response policy.
 	ResponsePolicySeconds = 5 * 60
-	// MaxResponsePolicyBytes bounds the token of a response policy. Its rules are a part of a policy's text.
-	MaxResponsePolicyBytes = 768 << 10
+	// maxResponsePolicyBytes bounds the token of a response policy. Its rules are a part of a policy's text.
+	maxResponsePolicyBytes = 768 << 10
 )
 
 // A ResponsePolicy is what one API key's policy says about the results of tools, as the service signs it.
@@ -71,25 +71,25 @@ func (p *ResponsePolicy) append(dst []byte, expires int64) (out []byte, pqcAt in
 // IssueResponsePolicy returns the compact JWT of a response policy. The errors are ErrClaims and ErrTooLarge.
 func (s *Signer) IssueResponsePolicy(p *ResponsePolicy) (string, error) {
 	if err := p.check(); err != nil {
-		return "", fmt.Errorf("%w: %w", ErrClaims, err)
+		return "", fmt.Errorf("%w: %w", errClaims, err)
 	}
 	claims, pqcAt := p.append(nil, p.IssuedAt+ResponsePolicySeconds)
 	signature := make([]byte, mldsa65.SignatureSize)
-	if err := signMLDSA(s.pair.mldsa.private, claims, ResponsePolicyContext, true, signature); err != nil {
+	if err := signMLDSA(s.pair.mldsa.private, claims, responsePolicyContext, true, signature); err != nil {
 		return "", fmt.Errorf("signing with ML-DSA-65: %w", err)
 	}
-	payload := appendPayload(nil, claims, pqcAt, pqcHeadFor(s.PQCKeyID(), ResponsePolicyContext), signature)
+	payload := appendPayload(nil, claims, pqcAt, pqcHeadFor(s.PQCKeyID(), responsePolicyContext), signature)
 	token := appendBase64([]byte(responsePolicyHeader(s.KeyID())+"."), payload)
 	token = appendBase64(append(token, '.'), ed25519.Sign(s.pair.ed25519, token))
-	if len(token) > MaxResponsePolicyBytes {
-		return "", fmt.Errorf("%w: the token would have %d bytes; at most %d are allowed", ErrTooLarge, len(token), MaxResponsePolicyBytes)
+	if len(token) > maxResponsePolicyBytes {
+		return "", fmt.Errorf("%w: the token would have %d bytes; at most %d are allowed", ErrTooLarge, len(token), maxResponsePolicyBytes)
 	}
 	return string(token), nil
 }
 
 // responsePolicyHeader is the first part of every response policy that names kid.
 func responsePolicyHeader(kid string) string {
-	return string(appendBase64(nil, []byte(headerOpening+kid+`","typ":"`+ResponsePolicyType+headerClosing)))
+	return string(appendBase64(nil, []byte(headerOpening+kid+`","typ":"`+responsePolicyType+headerClosing)))
 }
 
 // responsePolicyPayload is what the token of a response policy carries.
@@ -108,7 +108,7 @@ func (v *Verifier) VerifyResponsePolicy(token, keyID string, now time.Time) (*Re
 	}
 	p := new(responsePolicyPayload)
 	if err := json.Unmarshal(text, p); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPayload, err)
+		return nil, fmt.Errorf("%w: %w", errPayload, err)
 	}
 	if err := v.checkResponsePQC(p, text, now); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (v *Verifier) VerifyResponsePolicy(token, keyID string, now time.Time) (*Re
 	case keyID != "" && p.KeyID != keyID:
 		return nil, fmt.Errorf("%w: aud is %q, not %q", ErrAudience, p.KeyID, keyID)
 	case p.Expires != p.IssuedAt+ResponsePolicySeconds:
-		return nil, fmt.Errorf("%w: exp is iat %+d seconds, not %+d", ErrLifetime, p.Expires-p.IssuedAt, ResponsePolicySeconds)
+		return nil, fmt.Errorf("%w: exp is iat %+d seconds, not %+d", errLifetime, p.Expires-p.IssuedAt, ResponsePolicySeconds)
 	case now.Add(ClockSkew).Before(time.Unix(p.IssuedAt, 0)):
 		return nil, fmt.Errorf("%w: iat is %d", ErrNotYetValid, p.IssuedAt)
 	case !now.Before(time.Unix(p.Expires, 0)):
@@ -130,8 +130,8 @@ func (v *Verifier) VerifyResponsePolicy(token, keyID string, now time.Time) (*Re
 
 // openResponsePolicy verifies the outer signature of a token with the typ of a response policy, and returns the payload.
 func (v *Verifier) openResponsePolicy(token string, now time.Time) ([]byte, error) {
-	if len(token) > MaxResponsePolicyBytes {
-		return nil, fmt.Errorf("%w: %d bytes, and at most %d are allowed", ErrTooLarge, len(token), MaxResponsePolicyBytes)
+	if len(token) > maxResponsePolicyBytes {
+		return nil, fmt.Errorf("%w: %d bytes, and at most %d are allowed", ErrTooLarge, len(token), maxResponsePolicyBytes)
 	}
 	parts, err := split(token)
 	if err != nil {
@@ -139,9 +139,9 @@ func (v *Verifier) openResponsePolicy(token string, now time.Time) ([]byte, erro
 	}
 	raw, _ := decodeSegment(parts[0]) // split has decoded it
 	kid, opens := strings.CutPrefix(string(raw), headerOpening)
-	kid, closes := strings.CutSuffix(kid, `","typ":"`+ResponsePolicyType+headerClosing)
+	kid, closes := strings.CutSuffix(kid, `","typ":"`+responsePolicyType+headerClosing)
 	if !opens || !closes {
-		return nil, fmt.Errorf("%w and typ %s", ErrHeader, ResponsePolicyType)
+		return nil, fmt.Errorf("%w and typ %s", ErrHeader, responsePolicyType)
 	}
 	key, known := v.ed25519[encodeHeader(kid)]
 	if !known || !key.shown(now.Unix()) {
@@ -160,22 +160,22 @@ func (v *Verifier) openResponsePolicy(token string, now time.Time) ([]byte, erro
 
 // checkResponsePQC verifies the signature inside, and that the payload is the one spelling of what was read.
 func (v *Verifier) checkResponsePQC(p *responsePolicyPayload, text []byte, now time.Time) error {
-	if p.PQC == nil || p.PQC.Algorithm != PQCAlgorithm || p.PQC.Context != ResponsePolicyContext {
-		return fmt.Errorf("%w: pqc is not of alg %s and ctx %s", ErrPQC, PQCAlgorithm, ResponsePolicyContext)
+	if p.PQC == nil || p.PQC.Algorithm != pqcAlgorithm || p.PQC.Context != responsePolicyContext {
+		return fmt.Errorf("%w: pqc is not of alg %s and ctx %s", ErrPQC, pqcAlgorithm, responsePolicyContext)
 	}
 	signature, err := decodeSegment(p.PQC.Signature)
 	if err != nil {
 		return fmt.Errorf("%w: pqc.sig is %w", ErrPQC, err)
 	}
 	if err := p.check(); err != nil {
-		return fmt.Errorf("%w: %w", ErrPayload, err)
+		return fmt.Errorf("%w: %w", errPayload, err)
 	}
 	claims, pqcAt := p.append(nil, p.Expires)
-	if !bytes.Equal(appendPayload(nil, claims, pqcAt, pqcHeadFor(p.PQC.KeyID, ResponsePolicyContext), signature), text) {
-		return fmt.Errorf("%w: it is not the canonical form of the claims", ErrPayload)
+	if !bytes.Equal(appendPayload(nil, claims, pqcAt, pqcHeadFor(p.PQC.KeyID, responsePolicyContext), signature), text) {
+		return fmt.Errorf("%w: it is not the canonical form of the claims", errPayload)
 	}
 	key, known := v.mldsa[p.PQC.KeyID]
-	if !known || !key.shown(now.Unix()) || !verifyMLDSA(key.key, claims, ResponsePolicyContext, signature) {
+	if !known || !key.shown(now.Unix()) || !verifyMLDSA(key.key, claims, responsePolicyContext, signature) {
 		return fmt.Errorf("%w: pqc.kid is unknown, or pqc.sig does not verify", ErrPQC)
 	}
 	return nil

@@ -53,7 +53,7 @@ func TestResponsePolicy(t *testing.T) {
 		"another signer":    {strange, "key-1", issuedAt, ErrUnknownKey},
 		"two parts":         {parts[0] + "." + parts[1], "key-1", issuedAt, ErrMalformed},
 		"another signature": {parts[0] + "." + parts[1] + "." + strings.Repeat("A", 86), "key-1", issuedAt, ErrSignature},
-		"too long":          {strings.Repeat("A", MaxResponsePolicyBytes+1), "key-1", issuedAt, ErrTooLarge},
+		"too long":          {strings.Repeat("A", maxResponsePolicyBytes+1), "key-1", issuedAt, ErrTooLarge},
 	} {
 		if _, err := v.VerifyResponsePolicy(row.token, row.key, row.at); !errors.Is(err, row.want) {
 			t.Errorf("%s: %v, want %v", name, err, row.want)
@@ -76,10 +76,10 @@ func TestResponsePolicySpoilt(t *testing.T) {
 	}{
 		"another epoch":   {`"epoch":3`, `"epoch":4`, ErrPQC},
 		"other rules":     {`{"version":1}`, `{}`, ErrPQC},
-		"another context": {ResponsePolicyContext, PQCContext, ErrPQC},
-		"white space":     {`"epoch":3`, `"epoch": 3`, ErrPayload},
-		"a member twice":  {`"epoch":3`, `"epoch":3,"epoch":3`, ErrPayload},
-		"no epoch":        {`"epoch":3,`, ``, ErrPayload},
+		"another context": {responsePolicyContext, pqcContext, ErrPQC},
+		"white space":     {`"epoch":3`, `"epoch": 3`, errPayload},
+		"a member twice":  {`"epoch":3`, `"epoch":3,"epoch":3`, errPayload},
+		"no epoch":        {`"epoch":3,`, ``, errPayload},
 	} {
 		changed := strings.Replace(string(payload), row.old, row.new, 1)
 		spoilt := parts[0] + "." + string(appendBase64(nil, []byte(changed)))
@@ -104,7 +104,7 @@ func TestResponsePolicyClaims(t *testing.T) {
 	} {
 		p := responsePolicy()
 		spoil(p)
-		if token, err := testSigner(t).IssueResponsePolicy(p); !errors.Is(err, ErrClaims) {
+		if token, err := testSigner(t).IssueResponsePolicy(p); !errors.Is(err, errClaims) {
 			t.Errorf("%s: %.20s, %v", name, token, err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/go-jose/go-jose/v4/json"
 )
 
-// ActivationSchema is the claim activation_schema of every activation.
-const ActivationSchema = "svc-trusted-shim-activation/v1"
+// activationSchema is the claim activation_schema of every activation.
+const activationSchema = "svc-trusted-shim-activation/v1"
 
 // maxActivationBytes bounds the token of an activation: a dozen short claims and a signature.
 const maxActivationBytes = 16 << 10
@@ -20,9 +20,9 @@ const maxActivationBytes = 16 << 10
 // The ways in which an activation is none, or nobody's.
 var (
 	// ErrActivation: the token is no compact JWT with the claims of an activation.
-	ErrActivation = errors.New("the activation is malformed")
+	errActivation = errors.New("the activation is malformed")
 	// ErrActivationSignature: the key's signature does not verify, or is of another algorithm than EdDSA.
-	ErrActivationSignature = errors.New("the activation's signature does not verify")
+	errActivationSignature = errors.New("the activation's signature does not verify")
 )
 
 // Activation is what a trusted shim says when a policy with resource profiles is deployed (decisions, section 5, "Trusted
@@ -82,22 +82,22 @@ func (a *audience) UnmarshalJSON(text []byte) error {
 // activation's are not looked at; header parameters that have to be understood (crit) are refused.
 func ParseActivation(token string) (*Activation, error) {
 	if len(token) > maxActivationBytes {
-		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are accepted", ErrActivation, len(token), maxActivationBytes)
+		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are accepted", errActivation, len(token), maxActivationBytes)
 	}
 	parts, err := split(token)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is no compact JWT", ErrActivation)
+		return nil, fmt.Errorf("%w: it is no compact JWT", errActivation)
 	}
 	kid, err := activationKeyID(parts[0])
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrActivation, err)
+		return nil, fmt.Errorf("%w: %w", errActivation, err)
 	}
 	var claims activationClaims
 	if err := decodePart(parts[1], &claims); err != nil {
-		return nil, fmt.Errorf("%w: its claims: %w", ErrActivation, err)
+		return nil, fmt.Errorf("%w: its claims: %w", errActivation, err)
 	}
 	if missing := claims.missing(); missing != "" {
-		return nil, fmt.Errorf("%w: the claim %s is missing, or not what it has to be", ErrActivation, missing)
+		return nil, fmt.Errorf("%w: the claim %s is missing, or not what it has to be", errActivation, missing)
 	}
 	return claims.activation(kid, token), nil
 }
@@ -138,7 +138,7 @@ func (c *activationClaims) missing() string {
 		name  string
 		there bool
 	}{
-		{"activation_schema", c.Schema != nil && *c.Schema == ActivationSchema},
+		{"activation_schema", c.Schema != nil && *c.Schema == activationSchema},
 		{"iss", c.Issuer != nil}, {"aud", c.Audience != nil}, {"sub", c.Subject != nil}, {"jti", c.ID != nil},
 		{"iat", c.IssuedAt != nil}, {"exp", c.Expires != nil}, {"capabilities", c.Capabilities != nil && *c.Capabilities != nil},
 		{"policy_hash", c.PolicyHash != nil}, {"operator_key_fingerprint", c.Fingerprint != nil},
@@ -162,10 +162,10 @@ func (c *activationClaims) activation(kid, token string) *Activation {
 func (a *Activation) Verify(key ed25519.PublicKey) error {
 	signed, err := jose.ParseSignedCompact(a.token, algorithms)
 	if err != nil {
-		return ErrActivationSignature
+		return errActivationSignature
 	}
 	if _, err := signed.Verify(key); err != nil {
-		return ErrActivationSignature
+		return errActivationSignature
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func TestParseActivation(t *testing.T) {
 	if err := got.Verify(public); err != nil {
 		t.Error(err)
 	}
-	if err := got.Verify(other); !errors.Is(err, ErrActivationSignature) {
+	if err := got.Verify(other); !errors.Is(err, errActivationSignature) {
 		t.Error(err)
 	}
 }
@@ -68,7 +68,7 @@ func TestParseActivationRefuses(t *testing.T) {
 		{`{"alg":"EdDSA"}`, activationClaimsText}, {`{"kid":"k"}`, activationClaimsText}, {`[]`, activationClaimsText},
 		{`{"alg":"EdDSA","kid":"k","kid":"j"}`, activationClaimsText}, {`{"alg":"EdDSA","kid":"k","crit":["b64"],"b64":true}`, activationClaimsText},
 	} {
-		if a, err := ParseActivation(activationToken(private, row.header, row.payload)); !errors.Is(err, ErrActivation) {
+		if a, err := ParseActivation(activationToken(private, row.header, row.payload)); !errors.Is(err, errActivation) {
 			t.Errorf("%s %s: %+v %v", row.header, row.payload, a, err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestParseActivationRefuses(t *testing.T) {
 		a, err := ParseActivation(activationToken(private, fmt.Sprintf(`{"alg":%q,"kid":"k"}`, alg), activationClaimsText))
 		if err != nil {
 			t.Errorf("%s: %v", alg, err)
-		} else if err := a.Verify(public); !errors.Is(err, ErrActivationSignature) {
+		} else if err := a.Verify(public); !errors.Is(err, errActivationSignature) {
 			t.Errorf("%s: %v", alg, err)
 		}
 	}

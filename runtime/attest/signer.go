@@ -27,15 +27,15 @@ func newSigner(pair *keyPair, retired []retiredPair) (*Signer, error) {
 		return nil, err
 	}
 	for _, old := range retired {
-		if err := s.list(old.keyPair, old.at+RetiredSeconds); err != nil {
+		if err := s.list(old.keyPair, old.at+retiredSeconds); err != nil {
 			return nil, err
 		}
 	}
 	if err := distinct(s.ed25519); err != nil {
-		return nil, fmt.Errorf("%w: %w; a retired file must be moved, not copied", ErrKeyFile, err)
+		return nil, fmt.Errorf("%w: %w; a retired file must be moved, not copied", errKeyFile, err)
 	}
 	if err := distinct(s.mldsa); err != nil {
-		return nil, fmt.Errorf("%w: %w; a retired file must be moved, not copied", ErrKeyFile, err)
+		return nil, fmt.Errorf("%w: %w; a retired file must be moved, not copied", errKeyFile, err)
 	}
 	s.header = encodeHeader(s.ed25519[0].kid) + "."
 	s.pqcHead = pqcHead(s.mldsa[0].kid)
@@ -46,11 +46,11 @@ func newSigner(pair *keyPair, retired []retiredPair) (*Signer, error) {
 func (s *Signer) list(pair *keyPair, until int64) error {
 	classical, err := listEd25519(pair.ed25519.Public().(ed25519.PublicKey), until)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrKeyFile, err)
+		return fmt.Errorf("%w: %w", errKeyFile, err)
 	}
 	quantum, err := listMLDSA(pair.mldsa.public, until)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrKeyFile, err)
+		return fmt.Errorf("%w: %w", errKeyFile, err)
 	}
 	s.ed25519 = append(s.ed25519, classical)
 	s.mldsa = append(s.mldsa, quantum)
@@ -129,7 +129,7 @@ func (s *Signer) Issue(dst []byte, c *Claims) ([]byte, error) {
 	if err := s.prepare(b, c); err != nil {
 		return dst, err
 	}
-	if err := signMLDSA(s.pair.mldsa.private, b.canonical, PQCContext, true, b.signature[:]); err != nil {
+	if err := signMLDSA(s.pair.mldsa.private, b.canonical, pqcContext, true, b.signature[:]); err != nil {
 		return dst, fmt.Errorf("signing with ML-DSA-65: %w", err)
 	}
 	b.payload = appendPayload(b.payload[:0], b.canonical, b.pqcAt, s.pqcHead, b.signature[:])
@@ -142,7 +142,7 @@ func (s *Signer) Issue(dst []byte, c *Claims) ([]byte, error) {
 // prepare checks the claims, writes their canonical form, and computes the length of the token to come.
 func (s *Signer) prepare(b *scratch, c *Claims) error {
 	if err := c.check(); err != nil {
-		return fmt.Errorf("%w: %w", ErrClaims, err)
+		return fmt.Errorf("%w: %w", errClaims, err)
 	}
 	b.canonical, b.pqcAt = appendClaims(b.canonical[:0], c, issued(c))
 	payload := len(b.canonical) + len(s.pqcHead) + segment.EncodedLen(mldsa65.SignatureSize) + len(`"}`)

@@ -175,7 +175,7 @@ type payload struct {
 func decodePayload(text []byte) (*payload, error) {
 	p := new(payload)
 	if err := json.Unmarshal(text, p); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPayload, err)
+		return nil, fmt.Errorf("%w: %w", errPayload, err)
 	}
 	if err := p.checkPQC(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPQC, err)
@@ -184,7 +184,7 @@ func decodePayload(text []byte) (*payload, error) {
 	p.canonical, pqcAt = appendClaims(make([]byte, 0, len(text)), &p.Claims, envelope{p.Audience, p.Decision, p.Expires})
 	again := appendPayload(make([]byte, 0, len(text)), p.canonical, pqcAt, pqcHead(p.PQC.KeyID), p.signature)
 	if !bytes.Equal(again, text) {
-		return nil, fmt.Errorf("%w: it is not the canonical form of the claims", ErrPayload)
+		return nil, fmt.Errorf("%w: it is not the canonical form of the claims", errPayload)
 	}
 	return p, nil
 }
@@ -193,10 +193,10 @@ func (p *payload) checkPQC() (err error) {
 	switch {
 	case p.PQC == nil:
 		return errors.New("pqc is missing")
-	case p.PQC.Algorithm != PQCAlgorithm:
-		return fmt.Errorf("pqc.alg is %q, not %s", p.PQC.Algorithm, PQCAlgorithm)
-	case p.PQC.Context != PQCContext:
-		return fmt.Errorf("pqc.ctx is %q, not %s", p.PQC.Context, PQCContext)
+	case p.PQC.Algorithm != pqcAlgorithm:
+		return fmt.Errorf("pqc.alg is %q, not %s", p.PQC.Algorithm, pqcAlgorithm)
+	case p.PQC.Context != pqcContext:
+		return fmt.Errorf("pqc.ctx is %q, not %s", p.PQC.Context, pqcContext)
 	}
 	if p.signature, err = decodeSegment(p.PQC.Signature); err != nil {
 		return fmt.Errorf("pqc.sig is %w", err)
@@ -209,7 +209,7 @@ func (v *Verifier) verifyPQC(p *payload, now time.Time) error {
 	if !known || !key.shown(now.Unix()) {
 		return fmt.Errorf("%w: pqc.kid %q is unknown", ErrPQC, p.PQC.KeyID)
 	}
-	if !verifyMLDSA(key.key, p.canonical, PQCContext, p.signature) {
+	if !verifyMLDSA(key.key, p.canonical, pqcContext, p.signature) {
 		return fmt.Errorf("%w: pqc.sig does not verify", ErrPQC)
 	}
 	return nil
@@ -223,10 +223,10 @@ func (v *Verifier) checkParties(p *payload) error {
 	case p.Audience != Audience:
 		return fmt.Errorf("%w: aud is %q, not %q", ErrAudience, p.Audience, Audience)
 	case p.Decision != Decision:
-		return fmt.Errorf("%w: decision is %q, not %q", ErrPayload, p.Decision, Decision)
+		return fmt.Errorf("%w: decision is %q, not %q", errPayload, p.Decision, Decision)
 	}
 	if err := p.check(); err != nil {
-		return fmt.Errorf("%w: %w", ErrPayload, err)
+		return fmt.Errorf("%w: %w", errPayload, err)
 	}
 	return nil
 }
@@ -234,7 +234,7 @@ func (v *Verifier) checkParties(p *payload) error {
 func (p *payload) checkTime(now time.Time) error {
 	switch {
 	case p.Expires != p.IssuedAt+LifetimeSeconds:
-		return fmt.Errorf("%w: exp is iat %+d seconds, not %+d", ErrLifetime, p.Expires-p.IssuedAt, LifetimeSeconds)
+		return fmt.Errorf("%w: exp is iat %+d seconds, not %+d", errLifetime, p.Expires-p.IssuedAt, LifetimeSeconds)
 	case now.Add(ClockSkew).Before(time.Unix(p.IssuedAt, 0)):
 		return fmt.Errorf("%w: iat is %d", ErrNotYetValid, p.IssuedAt)
 	case !now.Before(time.Unix(p.Expires, 0)):

@@ -48,7 +48,7 @@ func formAttacks(t testing.TB, s *Signer) []attack {
 }
 
 func headerAttacks(t testing.TB, s *Signer) []attack {
-	plain := payloadOf(t, s, canonicalOf(evmClaims()), PQCContext)
+	plain := payloadOf(t, s, canonicalOf(evmClaims()), pqcContext)
 	other := signerFrom(t, "another signer")
 	header := func(text string) string { return forge(s, text, plain) }
 	kid := `"kid":"` + s.KeyID() + `"`
@@ -68,35 +68,35 @@ func headerAttacks(t testing.TB, s *Signer) []attack {
 }
 
 func payloadAttacks(t testing.TB, s *Signer) []attack {
-	plain := payloadOf(t, s, canonicalOf(evmClaims()), PQCContext)
+	plain := payloadOf(t, s, canonicalOf(evmClaims()), pqcContext)
 	payload := func(text string) string { return forge(s, headerOf(s), text) }
 	edited := func(old, with string) string { return payload(replace(t, plain, old, with)) }
 	return []attack{
-		{name: "repeated member", token: edited(`"aud":"svc"`, `"aud":"svc","aud":"svc"`), want: ErrPayload},
-		{name: "unknown member", token: edited(`"aud":"svc"`, `"aud":"svc","azp":"x"`), want: ErrPayload},
-		{name: "member in another case", token: edited(`"sub":`, `"Sub":`), want: ErrPayload},
-		{name: "white space", token: edited(`{"aud"`, `{ "aud"`), want: ErrPayload},
-		{name: "escaped letter", token: edited(`"svc"`, `"\u0073vc"`), want: ErrPayload},
-		{name: "number as 1.795e9", token: edited(`"iat":1795000000`, `"iat":1.795e9`), want: ErrPayload},
-		{name: "trailing data", token: payload(plain + " "), want: ErrPayload},
-		{name: "no payload", token: payload(""), want: ErrPayload},
+		{name: "repeated member", token: edited(`"aud":"svc"`, `"aud":"svc","aud":"svc"`), want: errPayload},
+		{name: "unknown member", token: edited(`"aud":"svc"`, `"aud":"svc","azp":"x"`), want: errPayload},
+		{name: "member in another case", token: edited(`"sub":`, `"Sub":`), want: errPayload},
+		{name: "white space", token: edited(`{"aud"`, `{ "aud"`), want: errPayload},
+		{name: "escaped letter", token: edited(`"svc"`, `"\u0073vc"`), want: errPayload},
+		{name: "number as 1.795e9", token: edited(`"iat":1795000000`, `"iat":1.795e9`), want: errPayload},
+		{name: "trailing data", token: payload(plain + " "), want: errPayload},
+		{name: "no payload", token: payload(""), want: errPayload},
 		{name: "null payload", token: payload("null"), want: ErrPQC},
-		{name: "null mode", token: edited(`,"policyHash"`, `,"mode":null,"policyHash"`), want: ErrPayload},
-		{name: "empty mode", token: edited(`,"policyHash"`, `,"mode":"","policyHash"`), want: ErrPayload},
+		{name: "null mode", token: edited(`,"policyHash"`, `,"mode":null,"policyHash"`), want: errPayload},
+		{name: "empty mode", token: edited(`,"policyHash"`, `,"mode":"","policyHash"`), want: errPayload},
 	}
 }
 
 func pqcAttacks(t testing.TB, s *Signer) []attack {
 	other := signerFrom(t, "another signer")
 	claims := canonicalOf(evmClaims())
-	plain := payloadOf(t, s, claims, PQCContext)
-	foreign := replace(t, payloadOf(t, other, claims, PQCContext), other.PQCKeyID(), s.PQCKeyID())
+	plain := payloadOf(t, s, claims, pqcContext)
+	foreign := replace(t, payloadOf(t, other, claims, pqcContext), other.PQCKeyID(), s.PQCKeyID())
 	payload := func(text string) string { return forge(s, headerOf(s), text) }
 	edited := func(old, with string) string { return payload(replace(t, plain, old, with)) }
 	return []attack{
 		{name: "without pqc", token: payload(claims), want: ErrPQC},
 		{name: "other pqc.alg", token: edited(`"ML-DSA-65"`, `"ML-DSA-44"`), want: ErrPQC},
-		{name: "other pqc.ctx", token: edited(PQCContext, "svc-pqc-attestation-v2"), want: ErrPQC},
+		{name: "other pqc.ctx", token: edited(pqcContext, "svc-pqc-attestation-v2"), want: ErrPQC},
 		{name: "other pqc.kid", token: edited(s.PQCKeyID(), other.PQCKeyID()), want: ErrPQC},
 		{name: "empty pqc.sig", token: payload(emptySignature(plain)), want: ErrPQC},
 		{name: "signed without context", token: payload(payloadOf(t, s, claims, "")), want: ErrPQC},
@@ -110,17 +110,17 @@ func pqcAttacks(t testing.TB, s *Signer) []attack {
 func claimAttacks(t testing.TB, s *Signer) []attack {
 	good, claims := issue(t, s, evmClaims()), canonicalOf(evmClaims())
 	honest := func(old, with string) string {
-		return forge(s, headerOf(s), payloadOf(t, s, replace(t, claims, old, with), PQCContext))
+		return forge(s, headerOf(s), payloadOf(t, s, replace(t, claims, old, with), pqcContext))
 	}
 	return []attack{
-		{name: "recipients empty", token: honest(`"to":"0x52908400098527886e0f7030069857d2e4169ee7"`, `"to":[]`), want: ErrPayload},
-		{name: "denied", token: honest(`"ALLOWED"`, `"DENIED"`), want: ErrPayload},
-		{name: "no chain", token: honest(`"chainId":8453,`, ``), want: ErrPayload},
-		{name: "no commitment", token: honest(`,"txCommit":"`+digest("transaction")+`"`, ``), want: ErrPayload},
+		{name: "recipients empty", token: honest(`"to":"0x52908400098527886e0f7030069857d2e4169ee7"`, `"to":[]`), want: errPayload},
+		{name: "denied", token: honest(`"ALLOWED"`, `"DENIED"`), want: errPayload},
+		{name: "no chain", token: honest(`"chainId":8453,`, ``), want: errPayload},
+		{name: "no commitment", token: honest(`,"txCommit":"`+digest("transaction")+`"`, ``), want: errPayload},
 		{name: "other issuer", token: honest(`"iss":"svc-core"`, `"iss":"svc-test"`), want: ErrIssuer},
 		{name: "other audience", token: honest(`"aud":"svc"`, `"aud":"svc2"`), want: ErrAudience},
-		{name: "an hour of life", token: honest(`"exp":1795000060`, `"exp":1795003600`), want: ErrLifetime},
-		{name: "59 seconds of life", token: honest(`"exp":1795000060`, `"exp":1795000059`), want: ErrLifetime},
+		{name: "an hour of life", token: honest(`"exp":1795000060`, `"exp":1795003600`), want: errLifetime},
+		{name: "59 seconds of life", token: honest(`"exp":1795000060`, `"exp":1795000059`), want: errLifetime},
 		{name: "expired", token: good, now: unix(1795000060), want: ErrExpired},
 		{name: "from the future", token: good, now: unix(1795000000 - 6), want: ErrNotYetValid},
 	}
@@ -256,7 +256,7 @@ func TestTamperedClaims(t *testing.T) {
 	s := testSigner(t)
 	v := testVerifier(t, s)
 	r := rand.New(rand.NewSource(seed.Value(t)))
-	plain := payloadOf(t, s, canonicalOf(evmClaims()), PQCContext)
+	plain := payloadOf(t, s, canonicalOf(evmClaims()), pqcContext)
 	reached := 0
 	for i := range len(plain) {
 		changed := []byte(plain)

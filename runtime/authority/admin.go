@@ -23,7 +23,7 @@ type Admin struct {
 func NewAdmin(c service.Config) *Admin {
 	s := service.New(c)
 	a := accounts.New(s, accounts.Config{})
-	p := NewPolicies(s, a, PoliciesConfig{})
+	p := newPolicies(s, a, PoliciesConfig{})
 	return &Admin{s, a, holds.New(s, a, 0), p, events.New(s, a, p.DefaultText), nil}
 }
 

@@ -76,7 +76,7 @@ func newAuthority(c Config) *Authority {
 	a := &Authority{Service: service.New(c.Service), Config: c}
 	a.Accounts = accounts.New(a.Service, c.Accounts)
 	a.Holds = holds.New(a.Service, a.Accounts, c.HoldWaits)
-	a.Policies = NewPolicies(a.Service, a.Accounts, c.Policies)
+	a.Policies = newPolicies(a.Service, a.Accounts, c.Policies)
 	a.Reader = events.New(a.Service, a.Accounts, a.DefaultText)
 	if a.hide = a.recordedValue; a.Signer != nil {
 		a.digestKey = a.Signer.DeriveKey(digestKeyLabel)

@@ -20,8 +20,8 @@ import (
 	"bailiff/vm/errcode"
 )
 
-// MaxDeployBody is the largest body of a deployment, in bytes (decisions, section 3).
-const MaxDeployBody = 400_000
+// maxDeployBody is the largest body of a deployment, in bytes (decisions, section 3).
+const maxDeployBody = 400_000
 
 // compileTime is how long compiling a policy that is deployed takes at most.
 const compileTime = 500 * time.Millisecond
@@ -103,14 +103,14 @@ func (a *Policies) deployInTurn(ctx context.Context, key *ledger.Key, request *d
 }
 
 func readDeployment(body []byte) (*deployment, *service.Failure) {
-	if len(body) > MaxDeployBody {
-		return nil, service.Fail(errcode.BodyTooLarge, fmt.Sprintf("the body is larger than %d bytes; send less", MaxDeployBody))
+	if len(body) > maxDeployBody {
+		return nil, service.Fail(errcode.BodyTooLarge, fmt.Sprintf("the body is larger than %d bytes; send less", maxDeployBody))
 	}
 	request, warranty := &deployment{}, ""
 	fault := service.ReadBody(body,
-		strictjson.Text("warranty_md", true, MaxDeployBody, &warranty),
-		strictjson.Text("operator_public_key", true, MaxDeployBody, &request.operatorText),
-		strictjson.Text("trusted_shim_attestation", false, MaxDeployBody, &request.attestation),
+		strictjson.Text("warranty_md", true, maxDeployBody, &warranty),
+		strictjson.Text("operator_public_key", true, maxDeployBody, &request.operatorText),
+		strictjson.Text("trusted_shim_attestation", false, maxDeployBody, &request.attestation),
 	)
 	if fault != nil {
 		return nil, fault
@@ -131,9 +131,9 @@ func (a *Policies) verify(key *ledger.Key, request *deployment) *service.Failure
 	case found.HasErrors():
 		return invalidPolicy(frameCode(found), request.src, found.Sorted())
 	case !framed.Signed:
-		return service.Fail(errcode.WarrantySignature, ErrUnsigned.Error()+"; sign it with `bailiff sign`")
+		return service.Fail(errcode.WarrantySignature, errUnsigned.Error()+"; sign it with `bailiff sign`")
 	case attest.VerifyPolicy(request.operator[:], framed.Body, framed.Signature) != nil:
-		return service.Fail(errcode.WarrantySignature, ErrSignature.Error())
+		return service.Fail(errcode.WarrantySignature, errSignature.Error())
 	case !a.accounts.MayOperate(key, request.operator):
 		return operatorMismatch()
 	}

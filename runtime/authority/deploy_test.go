@@ -62,7 +62,7 @@ func TestDeployRefuses(t *testing.T) {
 		"a field too many": {body(t, "warranty_md", signed, "operator_public_key", by.public, "force", "yes"), errcode.ValidationSchema, `"force"`},
 		"no operator key":  {body(t, "warranty_md", signed, "operator_public_key", "x"), errcode.ValidationSchema, "operator_public_key"},
 		"a weak key":       {body(t, "warranty_md", signed, "operator_public_key", strings.Repeat("A", 43)), errcode.ValidationSchema, "small order"},
-		"too large":        {append(bytes.Repeat([]byte(" "), MaxDeployBody), '{', '}'), errcode.BodyTooLarge, "larger"},
+		"too large":        {append(bytes.Repeat([]byte(" "), maxDeployBody), '{', '}'), errcode.BodyTooLarge, "larger"},
 		"unsigned":         {body(t, "warranty_md", bashPolicy, "operator_public_key", by.public), errcode.WarrantySignature, "no `## signature`"},
 		"modified":         {body(t, "warranty_md", strings.Replace(signed, "bash", "dash", 1), "operator_public_key", by.public), errcode.WarrantySignature, "does not verify"},
 		"another's":        {body(t, "warranty_md", signed, "operator_public_key", other.public), errcode.WarrantySignature, "does not verify"},
@@ -95,7 +95,7 @@ func TestDeployRefuses(t *testing.T) {
 // selfHosted makes a service self-hosted, under an operator.
 func selfHosted(t *testing.T, by operator) func(*Config) {
 	return func(c *Config) {
-		policy, err := LoadPolicy(grammar.NewSource("warranty.md", []byte(by.sign(t, testPolicy))), by.private.Public().(ed25519.PublicKey))
+		policy, err := loadPolicy(grammar.NewSource("warranty.md", []byte(by.sign(t, testPolicy))), by.private.Public().(ed25519.PublicKey))
 		if err != nil {
 			t.Fatal(err)
 		}

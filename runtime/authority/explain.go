@@ -14,9 +14,9 @@ import (
 	"bailiff/vm/errcode"
 )
 
-// MaxFindings is how many violated rules an explanation lists: more than anybody mends at once, and few enough that
+// maxFindings is how many violated rules an explanation lists: more than anybody mends at once, and few enough that
 // a large policy cannot make the answer the attack.
-const MaxFindings = 100
+const maxFindings = 100
 
 // Explanation is what the rules of a policy made of one intent.
 type Explanation struct {
@@ -49,8 +49,8 @@ type Place struct {
 // Place returns where the rule of f stands.
 func (f *Finding) Place() Place { return Place{f.Rule, f.Line} }
 
-// OneIntent is the window of a bound that every single intent has to keep.
-const OneIntent = "intent"
+// oneIntent is the window of a bound that every single intent has to keep.
+const oneIntent = "intent"
 
 // Headroom says how much of a limit is left, as the intent found it. A bound on each single intent is a limit of the
 // window OneIntent, of which the intent uses its amount. Of a model budget what the intent itself reports is used.
@@ -179,7 +179,7 @@ func (r *Request) explanation(outcome *ledger.Outcome) *Explanation {
 }
 
 func (e *Explanation) violated(finding Finding) {
-	if len(e.Violations) == MaxFindings {
+	if len(e.Violations) == maxFindings {
 		e.Omitted++
 		return
 	}
@@ -309,7 +309,7 @@ func (r *Request) bounds() (bounds []Headroom) {
 		name := r.policy.program.Rule(rule).Name
 		bounds = append(bounds, Headroom{
 			Place:  Place{name, int(r.policy.program.Span(compared.PC).Line)},
-			Window: OneIntent, Limit: bound, Used: compared.Value, Decimals: decimals, Unit: unitOf(name),
+			Window: oneIntent, Limit: bound, Used: compared.Value, Decimals: decimals, Unit: unitOf(name),
 		})
 	}
 	return bounds

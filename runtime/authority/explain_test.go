@@ -108,7 +108,7 @@ func TestExplainNeedsTheStore(t *testing.T) {
 func TestExplainBounded(t *testing.T) {
 	var policy strings.Builder
 	policy.WriteString("version: 2.0.0\n## custom\n")
-	const rules = MaxFindings + 20
+	const rules = maxFindings + 20
 	for i := range rules {
 		fmt.Fprintf(&policy, "deny_if.metadata.m%d equals bad\n", i)
 	}
@@ -122,7 +122,7 @@ func TestExplainBounded(t *testing.T) {
 		t.Fatal(fault)
 	}
 	e := answer.Explanation
-	if len(e.Violations) != MaxFindings || e.Omitted != rules-MaxFindings {
+	if len(e.Violations) != maxFindings || e.Omitted != rules-maxFindings {
 		t.Fatalf("%d violations, %d omitted", len(e.Violations), e.Omitted)
 	}
 	if _, fault := s.Decide(requestOf(`{"action":"y","metadata":{"other":"`+strings.Repeat("z", 4000)+`"}}`), false, Call{TestRun: true, Explain: true}); fault != nil {

@@ -202,7 +202,7 @@ func (a *Policies) readMirror(hash [32]byte, record *MirrorRecord) (ledger.Key, 
 	}
 	key.Operator = [32]byte(public)
 	request := &deployment{src: grammar.NewSource("warranty.md", record.WarrantyMD), operator: key.Operator}
-	policy, err := LoadPolicy(request.src, public)
+	policy, err := loadPolicy(request.src, public)
 	if err != nil {
 		return key, nil, fmt.Errorf("the policy of key %s: %w", key.ID, err)
 	}

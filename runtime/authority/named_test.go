@@ -58,7 +58,7 @@ func TestNamedDeployment(t *testing.T) {
 // defaults has a service take a policy as its default one, as a start would.
 func (h *town) defaults(t *testing.T, by operator, text string) error {
 	t.Helper()
-	policy, err := LoadPolicy(grammar.NewSource("warranty.md", []byte(by.sign(t, text))), by.private.Public().(ed25519.PublicKey))
+	policy, err := loadPolicy(grammar.NewSource("warranty.md", []byte(by.sign(t, text))), by.private.Public().(ed25519.PublicKey))
 	if err != nil {
 		t.Fatal(err)
 	}

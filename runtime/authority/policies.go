@@ -76,8 +76,8 @@ type Policies struct {
 	deployed   *ratelimit.Memory // counts for Deployments
 }
 
-// NewPolicies returns the policies of a service. Where there is a Mirror the accounts look keys up by it from then on.
-func NewPolicies(s *service.Service, a *accounts.Accounts, c PoliciesConfig) *Policies {
+// newPolicies returns the policies of a service. Where there is a Mirror the accounts look keys up by it from then on.
+func newPolicies(s *service.Service, a *accounts.Accounts, c PoliciesConfig) *Policies {
 	p := &Policies{Service: s, PoliciesConfig: c, accounts: a, deployed: ratelimit.NewMemory(maxDeployers)}
 	p.inForce.Store(c.Default)
 	if c.Mirror != nil {

@@ -19,9 +19,9 @@ import (
 // The ways in which a policy can't be put in force (specification, "Startup errors").
 var (
 	// ErrUnsigned: the policy has no signature block.
-	ErrUnsigned = errors.New("the policy has no `## signature` block")
+	errUnsigned = errors.New("the policy has no `## signature` block")
 	// ErrSignature: the signature does not verify.
-	ErrSignature = errors.New("the signature does not verify against the operator public key: the file was modified, signed with another key, or its signature block was edited")
+	errSignature = errors.New("the signature does not verify against the operator public key: the file was modified, signed with another key, or its signature block was edited")
 )
 
 // InvalidPolicy says that a policy's text does not compile. The diagnostics say what is wrong where.
@@ -123,17 +123,17 @@ func (p *Policy) line(op vm.Op, index uint16) int {
 	return int(p.program.Span(p.find(op, index)).Line)
 }
 
-// LoadPolicy compiles a policy that must be signed by operator. The errors are ErrUnsigned, ErrSignature and
+// loadPolicy compiles a policy that must be signed by operator. The errors are ErrUnsigned, ErrSignature and
 // *InvalidPolicy.
-func LoadPolicy(src *grammar.Source, operator ed25519.PublicKey) (*Policy, error) {
+func loadPolicy(src *grammar.Source, operator ed25519.PublicKey) (*Policy, error) {
 	framed, found := grammar.Split(src)
 	switch {
 	case found.HasErrors():
 		return nil, &InvalidPolicy{src, found.Sorted()}
 	case !framed.Signed:
-		return nil, ErrUnsigned
+		return nil, errUnsigned
 	case attest.VerifyPolicy(operator, framed.Body, framed.Signature) != nil:
-		return nil, ErrSignature
+		return nil, errSignature
 	}
 	return CompilePolicy(src)
 }
@@ -141,7 +141,7 @@ func LoadPolicy(src *grammar.Source, operator ed25519.PublicKey) (*Policy, error
 // LoadDefaultPolicy is LoadPolicy for a text that may be in force already: where that is what it takes, Refused says why.
 // [Authority.BindDefault] refuses it if it is not.
 func LoadDefaultPolicy(src *grammar.Source, operator ed25519.PublicKey) (*Policy, error) {
-	policy, err := LoadPolicy(src, operator)
+	policy, err := loadPolicy(src, operator)
 	var refused *InvalidPolicy
 	if !errors.As(err, &refused) {
 		if err == nil {

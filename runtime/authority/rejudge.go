@@ -31,10 +31,10 @@ type RejudgedRule struct {
 
 // What rules say of an intent.
 const (
-	RuleDenies = "denies"
-	RuleHolds  = "asks for a person"
-	RuleNotes  = "notes"
-	RuleCounts = "counts"
+	ruleDenies = "denies"
+	ruleHolds  = "asks for a person"
+	ruleNotes  = "notes"
+	ruleCounts = "counts"
 )
 
 // Rejudge judges a decision of a key again by the policy that is in force for it now, without any effect.
@@ -75,12 +75,12 @@ func (a *Authority) Rejudge(ctx context.Context, key *ledger.Key, event *eventjs
 func rulesOf(policy *Policy, e *Explanation) []RejudgedRule {
 	says := map[string]RejudgedRule{}
 	for i := range e.Limits {
-		says[e.Limits[i].Rule] = RejudgedRule{Says: RuleCounts}
+		says[e.Limits[i].Rule] = RejudgedRule{Says: ruleCounts}
 	}
 	for _, list := range []struct {
 		says     string
 		findings []Finding
-	}{{RuleNotes, e.Notes}, {RuleHolds, e.Holds}, {RuleDenies, e.Violations}} {
+	}{{ruleNotes, e.Notes}, {ruleHolds, e.Holds}, {ruleDenies, e.Violations}} {
 		for i := range list.findings {
 			says[list.findings[i].Rule] = RejudgedRule{Says: list.says, Message: mask.Text(list.findings[i].Message)}
 		}

@@ -17,7 +17,7 @@ import (
 
 // Errors of a budget that has no room.
 var (
-	ErrFull  = errors.New("the budget is used up")
+	errFull  = errors.New("the budget is used up")
 	ErrShare = errors.New("the source's share of the budget is used up")
 )
 
@@ -166,7 +166,7 @@ func (b *Budget) room(source netip.Addr, bytes int64) error {
 		}
 	}
 	if b.held+bytes > most {
-		return ErrFull
+		return errFull
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (b *Budget) add(source netip.Addr, bytes int64) {
 // alarm notes that a taker found no room, for a reason, or did, and reports whether a warning is due, which is then taken as given. A taker that found no room counts as a full budget:
 // sources never fill the part that is kept from them.
 func (b *Budget) alarm(reason error) bool {
-	full := errors.Is(reason, ErrFull)
+	full := errors.Is(reason, errFull)
 	if reason != nil && b.Exceeded != nil {
 		b.Exceeded()
 	}

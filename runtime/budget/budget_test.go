@@ -37,15 +37,15 @@ func TestTake(t *testing.T) {
 		{alice, 400, nil},
 		{alice, 1, ErrShare},
 		{bob, 400, nil},
-		{netip.MustParseAddr("192.0.2.3"), 101, ErrFull}, // the last 100 are kept
+		{netip.MustParseAddr("192.0.2.3"), 101, errFull}, // the last 100 are kept
 		{netip.MustParseAddr("192.0.2.3"), 100, nil},
-		{netip.MustParseAddr("192.0.2.4"), 1, ErrFull},
-		{nobody, 101, ErrFull},
+		{netip.MustParseAddr("192.0.2.4"), 1, errFull},
+		{nobody, 101, errFull},
 		{nobody, 100, nil},
-		{nobody, 1, ErrFull},
+		{nobody, 1, errFull},
 		{alice, -200, nil}, // gives back
 		{alice, 100, nil},
-		{alice, 1, ErrFull},
+		{alice, 1, errFull},
 	} {
 		if step.bytes < 0 {
 			b.Give(step.source, -step.bytes)
@@ -109,10 +109,10 @@ func TestWait(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := b.Wait(ctx, bob, 101, false); !errors.Is(err, ErrFull) {
+	if err := b.Wait(ctx, bob, 101, false); !errors.Is(err, errFull) {
 		t.Errorf("a wait that ends says %v", err)
 	}
-	if err := b.Wait(ctx, alice, 101, false); !errors.Is(err, ErrShare) && !errors.Is(err, ErrFull) {
+	if err := b.Wait(ctx, alice, 101, false); !errors.Is(err, ErrShare) && !errors.Is(err, errFull) {
 		t.Errorf("a wait that ends says %v", err)
 	}
 	if held, queued := b.Held(), b.queued(); held != 900 || queued != 0 {

@@ -15,15 +15,15 @@ import (
 const nativeDecimals = 18
 
 // MaxFees has, by chain, the most in wei that the gas of a write may cost whose attestation claims no maxFeeBase
-// (SVC_MAX_FEE_<chainId>). Zero lifts the limit; a chain that is missing has [DefaultMaxFee].
+// (SVC_MAX_FEE_<chainId>). Zero lifts the limit; a chain that is missing has defaultMaxFee.
 type MaxFees map[uint64]amount.Amount
 
 // polygon is the chain whose native unit is worth so little that a fee of several is nothing unusual.
 const polygon = 137
 
-// DefaultMaxFee returns the limit of a chain that has no setting, in wei: one native unit, as geth's own RPC server has it,
+// defaultMaxFee returns the limit of a chain that has no setting, in wei: one native unit, as geth's own RPC server has it,
 // and 100 on Polygon.
-func DefaultMaxFee(chain uint64) amount.Amount {
+func defaultMaxFee(chain uint64) amount.Amount {
 	units := uint64(1)
 	if chain == polygon {
 		units = 100
@@ -45,7 +45,7 @@ func ParseMaxFee(text string) (amount.Amount, error) {
 func (m MaxFees) limit(chain uint64) (limit amount.Amount, limited bool) {
 	limit, set := m[chain]
 	if !set {
-		limit = DefaultMaxFee(chain)
+		limit = defaultMaxFee(chain)
 	}
 	return limit, !limit.IsZero()
 }

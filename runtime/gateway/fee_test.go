@@ -63,7 +63,7 @@ func TestFees(t *testing.T) {
 			}
 		}
 	}
-	if polygon, ethereum := DefaultMaxFee(137), DefaultMaxFee(1); polygon.Format(nativeDecimals) != "100" || ethereum.Format(nativeDecimals) != "1" {
+	if polygon, ethereum := defaultMaxFee(137), defaultMaxFee(1); polygon.Format(nativeDecimals) != "100" || ethereum.Format(nativeDecimals) != "1" {
 		t.Errorf("%s on Polygon, %s on Ethereum", polygon, ethereum)
 	}
 	for _, text := range []string{"", "-1", "1e3", "0.0000000000000000001", "one"} {

@@ -31,8 +31,8 @@ type Ledger interface {
 	UseOnce(ctx context.Context, u *ledger.Use) error
 }
 
-// DefaultChains are the chains that are served unless others are named (specification, `POST /rpc/{chainId}`).
-var DefaultChains = []uint64{1, 8453}
+// defaultChains are the chains that are served unless others are named (specification, `POST /rpc/{chainId}`).
+var defaultChains = []uint64{1, 8453}
 
 // Config is what a gateway is made of. Verifier, Ledger, Environment, Calls and Log are required.
 type Config struct {
@@ -80,7 +80,7 @@ func New(c Config) (*Gateway, error) {
 		return nil, errors.New("a gateway needs a verifier, a ledger, an environment, a clock and a log")
 	}
 	if len(c.Chains) == 0 {
-		c.Chains = DefaultChains
+		c.Chains = defaultChains
 	}
 	if len(c.EntryPoints) == 0 {
 		c.EntryPoints, _ = ParseEntryPoints("")

@@ -16,7 +16,7 @@ import (
 
 // How much memory upstream answers may take until clients have read them (decisions, section 8).
 const (
-	DefaultMaxHeld = 256 << 20 // bytes in all
+	defaultMaxHeld = 256 << 20 // bytes in all
 	// maxHeldBySource lets one source hold two of the largest answers, so that no few connections use up everything.
 	maxHeldBySource = 96 << 20
 	// holdPatience is how long a read waits for room, each time that it needs some.
@@ -31,7 +31,7 @@ const (
 // NewAnswers returns the budget of the upstreams' answers.
 func NewAnswers(clock func() time.Time, log *slog.Logger) *budget.Budget {
 	return budget.New(budget.Options{
-		Name: "upstream_answers", Most: DefaultMaxHeld, Share: maxHeldBySource, Clock: clock, Log: log,
+		Name: "upstream_answers", Most: defaultMaxHeld, Share: maxHeldBySource, Clock: clock, Log: log,
 	})
 }
 

@@ -81,13 +81,13 @@ func TestAnswersAreHeld(t *testing.T) {
 // The largest answers fit, and there is one copy of them: what the client gets is a part of what was read.
 func TestLargestAnswer(t *testing.T) {
 	b := newBench(t)
-	handler := large(DefaultMaxResponse-64, false)
+	handler := large(defaultMaxResponse-64, false)
 	b.node.answer.Store(&handler)
 	response := b.readFor(reader)
-	if len(response.Body) < DefaultMaxResponse-64 {
+	if len(response.Body) < defaultMaxResponse-64 {
 		t.Fatalf("answered %.200s", response.Body)
 	}
-	if held := b.gateway.Answers.Held(); held > DefaultMaxResponse+1024 {
+	if held := b.gateway.Answers.Held(); held > defaultMaxResponse+1024 {
 		t.Errorf("%d bytes are held", held)
 	}
 	buffer := append(make([]byte, 100), `{"jsonrpc":"2.0","id":1,"result":[1,2]}`...)

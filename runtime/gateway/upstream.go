@@ -26,9 +26,9 @@ import (
 
 // What an upstream may take, unless the configuration says otherwise.
 const (
-	DefaultTimeout     = 20 * time.Second // the slowest reads (logs, estimates) of common providers end within it
-	DefaultMaxResponse = 32 << 20         // bytes; a full block's receipts have a few million
-	DefaultMaxInFlight = 512
+	defaultTimeout     = 20 * time.Second // the slowest reads (logs, estimates) of common providers end within it
+	defaultMaxResponse = 32 << 20         // bytes; a full block's receipts have a few million
+	defaultMaxInFlight = 512
 	// idleTimeout is below that of every common server, so that a connection is seldom closed under a write.
 	idleTimeout = 4 * time.Second
 	dialTimeout = 5 * time.Second
@@ -67,7 +67,7 @@ func (c *Config) timeout() time.Duration {
 	if c.Timeout > 0 {
 		return c.Timeout
 	}
-	return DefaultTimeout
+	return defaultTimeout
 }
 
 func (c *Config) openUpstream(u Upstream) (*upstream, error) {
@@ -77,10 +77,10 @@ func (c *Config) openUpstream(u Upstream) (*upstream, error) {
 	}
 	inFlight, maxResponse := c.MaxInFlight, c.MaxResponse
 	if inFlight <= 0 {
-		inFlight = DefaultMaxInFlight
+		inFlight = defaultMaxInFlight
 	}
 	if maxResponse <= 0 {
-		maxResponse = DefaultMaxResponse
+		maxResponse = defaultMaxResponse
 	}
 	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"bailiff"}}
 	if user := where.User; user != nil {

@@ -53,17 +53,17 @@ func hostTable() string {
 func toolTable() string {
 	var b strings.Builder
 	b.WriteString("| action | kind |")
-	for _, h := range slices.Concat(Hosts, Plugins) {
+	for _, h := range slices.Concat(Hosts, plugins) {
 		b.WriteString(" " + h.Title + " |")
 	}
-	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(Hosts)+len(Plugins)) + "\n")
+	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(Hosts)+len(plugins)) + "\n")
 	for kind := KindShell; kind <= KindResource; kind++ {
 		action := "`" + kind.Action() + "`"
 		if kind == KindWeb {
 			action = "`" + actionHTTP + "` with an explicit method, else `" + actionFetch + "`"
 		}
 		b.WriteString("| " + action + " | " + kind.String() + " |")
-		for _, h := range slices.Concat(Hosts, Plugins) {
+		for _, h := range slices.Concat(Hosts, plugins) {
 			var names []string
 			for _, tool := range Tools {
 				if tool.Host == h.Name && tool.Kind == kind {

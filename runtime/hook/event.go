@@ -27,8 +27,8 @@ type Event struct {
 	input object
 }
 
-// ErrUnknown says that an event is of no host that is known.
-var ErrUnknown = errors.New("the event is of no host that is known; name it with --adapter")
+// errUnknown says that an event is of no host that is known.
+var errUnknown = errors.New("the event is of no host that is known; name it with --adapter")
 
 // mark is the byte-order mark of UTF-8, which some hosts put in front.
 var mark = []byte("\xef\xbb\xbf")
@@ -50,7 +50,7 @@ func Read(adapter string, text []byte) (Event, error) {
 	}
 	if e.Host == nil {
 		if e.Host = recognise(members); e.Host == nil {
-			return e, ErrUnknown
+			return e, errUnknown
 		}
 	}
 	if err := e.read(members); err != nil {

@@ -143,9 +143,9 @@ var Hosts = []Host{
 	},
 }
 
-// Plugins are the hosts that have no hooks, but plugins: those of cmd/bailiff/hook/plugins write the event and read the
+// plugins are the hosts that have no hooks, but plugins: those of cmd/bailiff/hook/plugins write the event and read the
 // answer, and let a call run on nothing but {}.
-var Plugins = []Host{
+var plugins = []Host{
 	{
 		Name: OpenCode, Title: "OpenCode", Seen: "1.18", Forms: []Form{{"tool.execute.before", "tool_name", "tool_input"}}, Register: 1,
 		Timeout: 60 * time.Second, answer: answerer{allow: `{}`, deny: denyDecision("deny")},
@@ -162,7 +162,7 @@ var Plugins = []Host{
 
 // Find returns the host of that name, nil where there is none.
 func Find(name string) *Host {
-	for _, hosts := range [][]Host{Hosts, Plugins} {
+	for _, hosts := range [][]Host{Hosts, plugins} {
 		for i := range hosts {
 			if hosts[i].Name == name {
 				return &hosts[i]
@@ -176,7 +176,7 @@ func Find(name string) *Host {
 func Names() []string { return namesOf(Hosts) }
 
 // Adapters are the names that --adapter takes: those of hosts with plugins, too.
-func Adapters() []string { return namesOf(slices.Concat(Hosts, Plugins)) }
+func Adapters() []string { return namesOf(slices.Concat(Hosts, plugins)) }
 
 func namesOf(hosts []Host) []string {
 	names := []string{Auto}

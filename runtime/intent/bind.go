@@ -28,12 +28,12 @@ type source struct {
 // NewBinding resolves the names of a program's slots: paths of fields as policies write them ("action",
 // "metadata.team", without the leading "intent."), and derived values (see Derived). A name that stands for nothing
 // is an error, and so is a path below a field that has no members. A path gives the normal form of what stands there, for
-// which the tokens of the policy are needed; behind [EachPrefix] and [SentPrefix] it is read as denials do besides.
+// which the tokens of the policy are needed; behind [EachPrefix] and sentPrefix it is read as denials do besides.
 func NewBinding(names []string, tokens []vm.Token) (*Binding, error) {
 	if len(names) > math.MaxUint16 {
 		return nil, fmt.Errorf("intent: %d slots are more than a program can have", len(names))
 	}
-	binding := &Binding{sources: make([]source, len(names)), tokens: NewTokens(tokens)}
+	binding := &Binding{sources: make([]source, len(names)), tokens: newTokens(tokens)}
 	for i, name := range names {
 		resolved, err := resolve(name)
 		if err != nil {
@@ -52,7 +52,7 @@ func resolve(name string) (source, error) {
 	if path, ok := strings.CutPrefix(name, EachPrefix); ok {
 		return resolvePath(path, false, true)
 	}
-	if path, ok := strings.CutPrefix(name, SentPrefix); ok {
+	if path, ok := strings.CutPrefix(name, sentPrefix); ok {
 		return resolvePath(path, true, true)
 	}
 	if !strings.HasPrefix(name, "@") {

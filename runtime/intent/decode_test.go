@@ -179,7 +179,7 @@ func showTexts(t *testing.T, in *Intent) string {
 	}
 	var out strings.Builder
 	for offset, start := 0, 0; offset <= len(value.Text); offset++ {
-		if offset < len(value.Text) && value.Text[offset] != Separator {
+		if offset < len(value.Text) && value.Text[offset] != separator {
 			continue
 		}
 		if _, _, ok := in.TextAt(offset); ok {

@@ -7,8 +7,8 @@ import (
 	"bailiff/vm/slot"
 )
 
-// Separator stands between the texts of @text. No valid UTF-8 holds it, so that nothing is found across a border.
-const Separator = '\xff'
+// separator stands between the texts of @text. No valid UTF-8 holds it, so that nothing is found across a border.
+const separator = '\xff'
 
 // A respelling is a text of @text that stands in no string of the request as it is: a normal form, or a number.
 type respelling struct {
@@ -42,7 +42,7 @@ func derivedText(in *Intent, _ Provenance) vm.Value {
 }
 
 func (in *Intent) joinText(text string) {
-	in.joined = append(append(in.joined, text...), Separator)
+	in.joined = append(append(in.joined, text...), separator)
 }
 
 // respell notes a normal form where it differs from the text of its node.
@@ -113,9 +113,9 @@ func derivedCaseless(in *Intent, _ Provenance) vm.Value {
 // appendCaseless appends a text in lower case, and its normal form where that is another one.
 func (in *Intent) appendCaseless(as form.Form, sent string) {
 	small := in.folded(as, sent)
-	in.caseless = append(append(in.caseless, small...), Separator)
+	in.caseless = append(append(in.caseless, small...), separator)
 	if normal, ok := in.normal(as, sent); ok && normal != small {
-		in.caseless = append(append(in.caseless, normal...), Separator)
+		in.caseless = append(append(in.caseless, normal...), separator)
 	}
 }
 

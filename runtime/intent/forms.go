@@ -180,7 +180,7 @@ func (in *Intent) gather(at int32, path []string, r reading) {
 // The slots that denials read beside, or in place of, that of a path.
 const (
 	EachPrefix = slot.EachPrefix // a path below an object, which walks through lists of objects
-	SentPrefix = slot.SentPrefix // the same, as it was sent; missing where that is the normal form
+	sentPrefix = slot.SentPrefix // the same, as it was sent; missing where that is the normal form
 )
 
 // part returns the text of a path that is derived where the request has more than the field itself: the parts of a URL, and of an

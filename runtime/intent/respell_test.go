@@ -37,7 +37,7 @@ const (
 	upper = "0x833589FCD6EDB6E08F4C7C32D4F71B54BDA02913"
 )
 
-var usdc = NewTokens([]vm.Token{{Symbol: "usdc", Decimals: 6, Pins: []vm.Pin{{Address: small}}}})
+var usdc = newTokens([]vm.Token{{Symbol: "usdc", Decimals: 6, Pins: []vm.Pin{{Address: small}}}})
 
 // respelled returns a request in which every field that has spellings has one, chosen by pick.
 func respelled(mail, web bool, pick func(n int) int) string {

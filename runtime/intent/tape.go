@@ -19,8 +19,8 @@ import (
 // with errcode.BodyTooLarge, so readers pass on one byte more than fits.
 const MaxBody = 100_000
 
-// MaxDepth is how deep objects and arrays may nest, the body itself included.
-const MaxDepth = 32
+// maxDepth is how deep objects and arrays may nest, the body itself included.
+const maxDepth = 32
 
 // What a decoder keeps for the next request. Typical intents need far less; one huge body must not make a pooled
 // decoder huge for ever.
@@ -56,7 +56,7 @@ type reader struct {
 	tokens jsontext.Decoder
 	source bytes.Buffer
 	offset int             // where the last token ends
-	open   [MaxDepth]int32 // the open containers, outermost first
+	open   [maxDepth]int32 // the open containers, outermost first
 	depth  int
 }
 
@@ -133,7 +133,7 @@ func (r *reader) value(t *tape) *Error {
 
 // push opens a container.
 func (r *reader) push(t *tape, name string, kind vm.Kind) *Error {
-	if r.depth == MaxDepth {
+	if r.depth == maxDepth {
 		return invalid("", "the body nests deeper than 32 levels; flatten it"+r.near())
 	}
 	r.open[r.depth] = int32(len(t.nodes))

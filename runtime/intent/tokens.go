@@ -22,8 +22,8 @@ type pinning struct {
 	token *vm.Token
 }
 
-// NewTokens returns an index of the tokens, or nil where there are none. They must not change any more.
-func NewTokens(tokens []vm.Token) *Tokens {
+// newTokens returns an index of the tokens, or nil where there are none. They must not change any more.
+func newTokens(tokens []vm.Token) *Tokens {
 	if len(tokens) == 0 {
 		return nil
 	}

@@ -131,7 +131,7 @@ func TestNumbers(t *testing.T) {
 func TestDepth(t *testing.T) {
 	decoder := NewDecoder(Options{})
 	for _, shape := range []struct{ open, close string }{{"[", "]"}, {`{"a":`, "}"}} {
-		inner := MaxDepth - 3 // below the body, intent and metadata
+		inner := maxDepth - 3 // below the body, intent and metadata
 		for _, more := range []int{0, 1} {
 			levels := inner + more
 			body := withValue(strings.Repeat(shape.open, levels) + "1" + strings.Repeat(shape.close, levels))

@@ -37,17 +37,17 @@ import (
 //
 // Its parts are interfaces of their own, so that a caller can ask for what it needs.
 type Ledger interface {
-	Decider
-	KeyReader
-	KeyWriter
-	PolicyStore
-	HoldStore
+	decider
+	keyReader
+	keyWriter
+	policyStore
+	holdStore
 	Meter
-	AttestationStore
-	TimeStore
-	WebhookStore
+	attestationStore
+	timeStore
+	webhookStore
 	Outbox
-	PinStore
+	pinStore
 	EventReader
 
 	// Flush returns when all that was submitted before is durable: test-runs and results of deliveries too, which otherwise
@@ -63,8 +63,8 @@ type Ledger interface {
 	io.Closer
 }
 
-// Decider is the part of a [Ledger] that decides plans.
-type Decider interface {
+// decider is the part of a [Ledger] that decides plans.
+type decider interface {
 	// Submit decides p and appends its record to the open group. It does no I/O and takes a microsecond or two.
 	// p is only read, and not kept. A plan that cannot be decided (the ledger has failed, or p breaks a bound of
 	// this package) has the outcome [Unknown], and its ticket's Wait says why.
@@ -79,8 +79,8 @@ type Decider interface {
 	Replay(ctx context.Context, key ID, lsn uint64) (ReplayedDecision, error)
 }
 
-// KeyReader is the part of a [Ledger] that knows the API keys as they are durably.
-type KeyReader interface {
+// keyReader is the part of a [Ledger] that knows the API keys as they are durably.
+type keyReader interface {
 	// LookupKey returns the key whose secret has the SHA-256 hash, as it is durably. Revoked keys are found too.
 	// The key is shared and must not be changed. Looking up allocates nothing.
 	LookupKey(hash [32]byte) (*Key, bool)
@@ -92,8 +92,8 @@ type KeyReader interface {
 	Keys(ctx context.Context) ([]Key, error)
 }
 
-// KeyWriter is the part of a [Ledger] that creates, changes and revokes API keys.
-type KeyWriter interface {
+// keyWriter is the part of a [Ledger] that creates, changes and revokes API keys.
+type keyWriter interface {
 	// CreateKey records a new API key and returns when it is durable. [ErrKeyExists] where the id or the hash is
 	// taken, [ErrInvalid] where a field is missing or out of bounds. Epoch and Revoked of key must be zero.
 	CreateKey(ctx context.Context, key Key) error
@@ -107,8 +107,8 @@ type KeyWriter interface {
 	ChangeKey(ctx context.Context, change KeyChange) (Key, error)
 }
 
-// PolicyStore is the part of a [Ledger] that keeps which policy governs which key.
-type PolicyStore interface {
+// policyStore is the part of a [Ledger] that keeps which policy governs which key.
+type policyStore interface {
 	// Deploy binds a policy to a key and returns once that is durable; from then on LookupKey shows it. [ErrNotFound],
 	// [ErrKeyRevoked], [ErrOperator] where the key is pinned to another operator key, [ErrNotNamed], [ErrSerial],
 	// [ErrRollback] where that is refused, [ErrStorage], [ErrUsed] or [ErrExpired] of the activation. A refusal changes nothing, and rests on what is durable.
@@ -126,8 +126,8 @@ type PolicyStore interface {
 	Deployments(ctx context.Context, key ID) ([]DeploymentView, error)
 }
 
-// HoldStore is the part of a [Ledger] that keeps what waits for a person.
-type HoldStore interface {
+// holdStore is the part of a [Ledger] that keeps what waits for a person.
+type holdStore interface {
 	// ResolveHold records an operator's decision about a pending hold and returns the hold as it is then, once
 	// that is durable. [ErrNotFound] where the hold is missing, expired or another key's; [ErrHoldResolved] where
 	// it has been resolved before. The signature is recorded, not verified here.
@@ -165,15 +165,15 @@ type Meter interface {
 	Usage(ctx context.Context, key ID) ([]Usage, error)
 }
 
-// AttestationStore is the part of a [Ledger] that uses attestations up.
-type AttestationStore interface {
+// attestationStore is the part of a [Ledger] that uses attestations up.
+type attestationStore interface {
 	// UseOnce uses up an attestation and returns once that is durable. [ErrUsed], [ErrExpired], [ErrStale] where the
 	// key's epoch or the default policy is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
 	UseOnce(ctx context.Context, u *Use) error
 }
 
-// TimeStore is the part of a [Ledger] that knows what time it is for keys.
-type TimeStore interface {
+// timeStore is the part of a [Ledger] that knows what time it is for keys.
+type timeStore interface {
 	// Latest returns the latest time of any key's steps: Unix nanoseconds, 0 where there was none.
 	Latest(ctx context.Context) (int64, error)
 
@@ -183,8 +183,8 @@ type TimeStore interface {
 	SetClock(ctx context.Context, at int64) error
 }
 
-// WebhookStore is the part of a [Ledger] that keeps the receivers of keys' events.
-type WebhookStore interface {
+// webhookStore is the part of a [Ledger] that keeps the receivers of keys' events.
+type webhookStore interface {
 	// CreateWebhook records a receiver. [ErrNotFound] and [ErrKeyRevoked] concern the key; [ErrTooMany] where it has
 	// MaxWebhooks.
 	CreateWebhook(ctx context.Context, w Webhook) error
@@ -216,8 +216,8 @@ type Outbox interface {
 	Outboxed() <-chan struct{}
 }
 
-// PinStore is the part of a [Ledger] that keeps which tools of MCP servers are accepted.
-type PinStore interface {
+// pinStore is the part of a [Ledger] that keeps which tools of MCP servers are accepted.
+type pinStore interface {
 	// MeetTools pins those of a server's tools that are not pinned, notes which of the others have changed, and returns once
 	// that is durable. What is accepted of a pinned tool stays as it is. [ErrNotFound], [ErrKeyRevoked]; a [*PinError] where
 	// the key would pin more than it may, and then nothing is recorded.

@@ -11,8 +11,8 @@ import (
 	"bailiff/vm/errcode"
 )
 
-// Start is the time at which every test begins.
-var Start = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
+// start is the time at which every test begins.
+var start = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
 // Result is what came of one test.
 type Result struct {
@@ -34,7 +34,7 @@ type Result struct {
 
 // Run runs one test. The error says that the simulation itself failed.
 func (t *Test) Run(file string, policy *authority.Policy, options intent.Options) (Result, error) {
-	r := &run{result: Result{Name: t.Name, File: file, Line: t.Line}, now: Start}
+	r := &run{result: Result{Name: t.Name, File: file, Line: t.Line}, now: start}
 	simulation, err := authority.NewSimulation(policy, options, func() time.Time { return r.now })
 	if err != nil {
 		return Result{}, err

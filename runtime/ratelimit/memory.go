@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// MaxName is the longest name, in bytes.
-	MaxName = 256
+	// maxName is the longest name, in bytes.
+	maxName = 256
 	// maxShards is how many locks there are at most.
 	maxShards = 64
 	// namesPerShard is how many names a shard has at least. Fewer would be spread too unevenly: a shard is full when its
@@ -49,11 +49,11 @@ func NewMemory(maxNames int) *Memory {
 func (m *Memory) Take(name string, w Window, now time.Time) (Result, error) {
 	switch {
 	case w.Limit == 0:
-		return Result{Allowed: true, Remaining: Unlimited}, nil
+		return Result{Allowed: true, Remaining: unlimited}, nil
 	case w.Limit < 0 || w.Per <= 0:
-		return Result{}, fmt.Errorf("%w: a window of %d requests per %v", ErrInvalid, w.Limit, w.Per)
-	case len(name) > MaxName:
-		return Result{}, fmt.Errorf("%w: a name of %d bytes: at most %d", ErrInvalid, len(name), MaxName)
+		return Result{}, fmt.Errorf("%w: a window of %d requests per %v", errInvalid, w.Limit, w.Per)
+	case len(name) > maxName:
+		return Result{}, fmt.Errorf("%w: a name of %d bytes: at most %d", errInvalid, len(name), maxName)
 	}
 	s := m.shardOf(name)
 	s.mu.Lock()

@@ -23,15 +23,15 @@ type Window struct {
 // A Result is what came of asking.
 type Result struct {
 	Allowed bool
-	// Remaining is how many more would be allowed at this moment; [Unlimited] where the window has no limit.
+	// Remaining is how many more would be allowed at this moment; unlimited where the window has no limit.
 	Remaining int
 	// Reset is how long it takes until Remaining grows by one: until the oldest request that counts has left the window.
 	// Where the request is refused that is when the next is allowed. 0 where the window has no limit.
 	Reset time.Duration
 }
 
-// Unlimited is what remains where there is no limit.
-const Unlimited = int(^uint(0) >> 1)
+// unlimited is what remains where there is no limit.
+const unlimited = int(^uint(0) >> 1)
 
 // A Store counts requests. Its methods may be called by many goroutines at once.
 type Store interface {
@@ -45,6 +45,6 @@ type Store interface {
 var (
 	// ErrFull says that the store holds as much as it may.
 	ErrFull = errors.New("limit: too many names are counted at once")
-	// ErrInvalid says that a window or a name breaks a bound of this package: a defect of the caller.
-	ErrInvalid = errors.New("limit: invalid")
+	// errInvalid says that a window or a name breaks a bound of this package: a defect of the caller.
+	errInvalid = errors.New("limit: invalid")
 )

@@ -204,7 +204,7 @@ func TestRoom(t *testing.T) {
 func TestBounds(t *testing.T) {
 	m := NewMemory(0)
 	for range 3 {
-		if r, err := m.Take("a", Window{}, start); err != nil || !r.Allowed || r.Remaining != Unlimited {
+		if r, err := m.Take("a", Window{}, start); err != nil || !r.Allowed || r.Remaining != unlimited {
 			t.Errorf("without a limit: %+v, %v", r, err)
 		}
 	}
@@ -212,11 +212,11 @@ func TestBounds(t *testing.T) {
 		t.Error("a name without a limit is held")
 	}
 	for _, w := range []Window{{-1, time.Second}, {1, 0}, {1, -1}} {
-		if r, err := m.Take("a", w, start); !errors.Is(err, ErrInvalid) || r.Allowed {
+		if r, err := m.Take("a", w, start); !errors.Is(err, errInvalid) || r.Allowed {
 			t.Errorf("%+v: %+v, %v", w, r, err)
 		}
 	}
-	if _, err := m.Take(strings.Repeat("a", MaxName+1), Window{1, 1}, start); !errors.Is(err, ErrInvalid) {
+	if _, err := m.Take(strings.Repeat("a", maxName+1), Window{1, 1}, start); !errors.Is(err, errInvalid) {
 		t.Error(err)
 	}
 	name := []byte("first") // in a buffer that its owner uses again

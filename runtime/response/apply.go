@@ -18,8 +18,8 @@ import (
 
 // Bounds of the results of covered tools.
 const (
-	MaxResult = 1 << 20 // bytes
-	MaxDepth  = 100     // arrays and objects within each other
+	maxResult = 1 << 20 // bytes
+	maxDepth  = 100     // arrays and objects within each other
 )
 
 // ErrRefused means that a rule keeps a result back.
@@ -40,8 +40,8 @@ func (r *Rules) Apply(server, tool string, result json.RawMessage, now time.Time
 		return result, Findings{}, nil
 	case r.Scanner != nil && r.Scanner.Required:
 		return nil, Findings{}, refuse("the policy requires the verdict of a scanner (mcp.response.scanner.required), and there is no scanner; remove the key, or have another client run the tool")
-	case len(result) > MaxResult:
-		return nil, Findings{}, refuse("the result has %d bytes; at most %d can be inspected: ask for less at a time", len(result), MaxResult)
+	case len(result) > maxResult:
+		return nil, Findings{}, refuse("the result has %d bytes; at most %d can be inspected: ask for less at a time", len(result), maxResult)
 	}
 	i := inspector{rules: r, page: page, now: now.Unix(), text: result, deny: lowerAddresses(r.DenyString)}
 	i.addresses = address.MatchString(r.DenyString)
@@ -81,8 +81,8 @@ func (i *inspector) read() error {
 		if err != nil {
 			return refuse("the result cannot be read as JSON without doubt")
 		}
-		if d.StackDepth() > MaxDepth {
-			return refuse("the result has more than %d arrays and objects within each other", MaxDepth)
+		if d.StackDepth() > maxDepth {
+			return refuse("the result has more than %d arrays and objects within each other", maxDepth)
 		}
 		kind := token.Kind()
 		container, length := d.StackIndex(d.StackDepth())

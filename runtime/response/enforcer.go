@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// Fresh is how long rules are used before a use of them has them fetched again, in the background.
-	Fresh = 30 * time.Second
-	// Late is the age at which Keep has rules fetched again that are not used. They expire a minute after that.
-	Late = 4 * time.Minute
-	// Pause is between an attempt to fetch rules that failed and the next.
-	Pause = time.Second
+	// fresh is how long rules are used before a use of them has them fetched again, in the background.
+	fresh = 30 * time.Second
+	// late is the age at which Keep has rules fetched again that are not used. They expire a minute after that.
+	late = 4 * time.Minute
+	// pause is between an attempt to fetch rules that failed and the next.
+	pause = time.Second
 	// keepEvery is how often Keep looks.
 	keepEvery = 10 * time.Second
 	// fetchTime bounds an attempt.
@@ -65,7 +65,7 @@ func (e *Enforcer) Ready(ctx context.Context, policyHash string) error {
 			e.refresh(now)
 			e.mu.Unlock()
 			return nil
-		case asked || e.attempt == nil && since(now, e.failed, Pause):
+		case asked || e.attempt == nil && since(now, e.failed, pause):
 			err := e.unavailable()
 			e.mu.Unlock()
 			return err
@@ -117,14 +117,14 @@ func (e *Enforcer) Keep(ctx context.Context) {
 func (e *Enforcer) keep() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if now := e.now(); e.signed != nil && !e.issuedWithin(now, Late) {
+	if now := e.now(); e.signed != nil && !e.issuedWithin(now, late) {
 		e.refresh(now)
 	}
 }
 
 // refresh starts an attempt where the rules are not fresh. The caller holds the lock.
 func (e *Enforcer) refresh(now time.Time) {
-	if e.attempt == nil && !since(now, e.failed, Pause) && (!e.valid(now) || !since(now, e.fetched, Fresh)) {
+	if e.attempt == nil && !since(now, e.failed, pause) && (!e.valid(now) || !since(now, e.fetched, fresh)) {
 		e.start()
 	}
 }

@@ -97,35 +97,35 @@ func TestEnforcer(t *testing.T) {
 	}
 	passes("the service is down", ErrUnavailable)
 	s.set(func() { s.err = nil })
-	at(Pause-1, 2, nothing)
+	at(pause-1, 2, nothing)
 	if passes("asked a moment ago", ErrUnavailable); s.count() != 1 {
 		t.Errorf("asked %d times", s.count())
 	}
 	at(1, 2, nothing)
 	passes("the service is back", nil)
-	at(Fresh-time.Second, 3, blocking)
+	at(fresh-time.Second, 3, blocking)
 	if passes("still fresh", nil); s.count() != 2 {
 		t.Errorf("asked %d times", s.count())
 	}
 	at(time.Second, 3, blocking)
 	passes("another policy", ErrRefused)
-	at(Fresh, 2, nothing)
+	at(fresh, 2, nothing)
 	passes("a lower epoch", ErrRefused)
-	at(Fresh, 3, nothing)
+	at(fresh, 3, nothing)
 	s.set(func() { s.signed.IssuedAt = noon.Unix() })
 	passes("an older document of the epoch", ErrRefused)
-	at(Fresh, 9, nothing)
+	at(fresh, 9, nothing)
 	s.set(func() { s.signed.KeyID = "another" })
 	passes("another key", ErrRefused)
 	s.set(func() { s.now = time.Unix(e.signed.IssuedAt, 0).Add(attest.ResponsePolicySeconds*time.Second - 1) })
 	passes("just valid", ErrRefused)
 	s.set(func() { s.now = s.now.Add(1) })
 	passes("expired", ErrUnavailable)
-	at(Pause, 4, strings.Replace(nothing, "1", "2", 1))
+	at(pause, 4, strings.Replace(nothing, "1", "2", 1))
 	passes("rules that are not known", ErrUnavailable)
-	at(Pause, 5, nothing)
+	at(pause, 5, nothing)
 	passes("rules that are known", nil)
-	at(Fresh, 6, strings.Replace(nothing, "1", "2", 1))
+	at(fresh, 6, strings.Replace(nothing, "1", "2", 1))
 	_ = e.Ready(t.Context(), "") // has them fetched in the background
 	settled(e)
 	passes("rules that are not known, in the place of valid ones", ErrUnavailable)
@@ -213,7 +213,7 @@ func TestEnforcerWaits(t *testing.T) {
 	}
 	wait := make(chan struct{})
 	defer close(wait)
-	s.set(func() { s.now, s.wait = s.now.Add(Fresh), wait })
+	s.set(func() { s.now, s.wait = s.now.Add(fresh), wait })
 	for range 3 { // the service does not answer, and the rules at hand count until they expire
 		if _, _, err := e.Result("x", "call", json.RawMessage(personal)); err != nil {
 			t.Error(err)
@@ -233,11 +233,11 @@ func TestKeep(t *testing.T) {
 	if err := e.Ready(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	s.set(func() { s.now = noon.Add(Late - 1) })
+	s.set(func() { s.now = noon.Add(late - 1) })
 	if asked := keep(); asked != 1 {
 		t.Errorf("asked %d times before they are late", asked)
 	}
-	s.set(func() { s.now = noon.Add(Late); s.sign(1, nothing) })
+	s.set(func() { s.now = noon.Add(late); s.sign(1, nothing) })
 	if asked := keep(); asked != 2 {
 		t.Errorf("asked %d times when they are late", asked)
 	}

@@ -12,7 +12,7 @@ import (
 func TestHostile(t *testing.T) {
 	all := covering(func(r *Rules) { r.Redact, r.DenyString = classes, "never" })
 	for _, piece := range []string{"a@", "a.", "1 ", "DE89 ", "ignore all the ", "http://a", "eyJabcdefgh.", "-----BEGIN PRIVATE KEY", "password=", "x", "+1 2"} {
-		const size = MaxResult / 4
+		const size = maxResult / 4
 		text, _ := json.Marshal(strings.Repeat(piece, size/len(piece)))
 		began := time.Now()
 		_, _, _ = all.Apply("web", "fetch", text, noon)

@@ -170,8 +170,8 @@ func TestElsewhere(t *testing.T) {
 		"two values":             `{} {}`,
 		"a name twice":           `{"a":1,"a":2}`,
 		"not UTF-8":              "{\"a\":\"\xff\"}",
-		"deep":                   strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
-		"large":                  `"` + strings.Repeat("x", MaxResult) + `"`,
+		"deep":                   strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1),
+		"large":                  `"` + strings.Repeat("x", maxResult) + `"`,
 		"nothing":                ``,
 	} {
 		if shown, _, err := redact.Apply("web", "fetch", json.RawMessage(result), noon); !errors.Is(err, ErrRefused) {
@@ -179,7 +179,7 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 	same(t, redact, "lookup", `{"text":"ann&#64;example.com"}`)
-	same(t, redact, "fetch", strings.Repeat("[", MaxDepth)+strings.Repeat("]", MaxDepth))
+	same(t, redact, "fetch", strings.Repeat("[", maxDepth)+strings.Repeat("]", maxDepth))
 	same(t, redact, "other", `{"text":`)
 	required := covering(func(r *Rules) { r.Scanner = &Scanner{Required: true} })
 	if _, _, err := required.Apply("web", "fetch", json.RawMessage(`{}`), noon); !errors.Is(err, ErrRefused) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Length is the length of a traceparent of version 00, in bytes.
-const Length = len("00-0123456789abcdef0123456789abcdef-0123456789abcdef-01")
+// length is the length of a traceparent of version 00, in bytes.
+const length = len("00-0123456789abcdef0123456789abcdef-0123456789abcdef-01")
 
 // A Parent is what a traceparent says.
 type Parent struct {
@@ -27,7 +27,7 @@ func WellFormed(text string) bool {
 
 // Parse reads a traceparent of version 00.
 func Parse(text string) (p Parent, ok bool) {
-	if len(text) != Length || !strings.HasPrefix(text, "00-") || text[35] != '-' || text[52] != '-' || strings.ContainsAny(text, "ABCDEF") {
+	if len(text) != length || !strings.HasPrefix(text, "00-") || text[35] != '-' || text[52] != '-' || strings.ContainsAny(text, "ABCDEF") {
 		return Parent{}, false
 	}
 	var flags [1]byte

@@ -13,8 +13,8 @@ import (
 	"bailiff/runtime/system"
 )
 
-// ErrAddress says that an address is not one of the public Internet.
-var ErrAddress = errors.New("webhook: not a public address")
+// errAddress says that an address is not one of the public Internet.
+var errAddress = errors.New("webhook: not a public address")
 
 // refused4 is what of IPv4 is not reached: the registry of special-purpose addresses (RFC 6890) and what came to it,
 // multicast and the reserved end.
@@ -66,16 +66,16 @@ func checkAddress(a netip.Addr) error {
 	if plain.Is6() {
 		refused = refused6
 		if plain.Zone() != "" || !global6.Contains(plain) {
-			return fmt.Errorf("%w: %s", ErrAddress, a)
+			return fmt.Errorf("%w: %s", errAddress, a)
 		}
 	}
 	for _, p := range refused {
 		if p.Contains(plain) {
-			return fmt.Errorf("%w: %s, of %s", ErrAddress, a, p)
+			return fmt.Errorf("%w: %s, of %s", errAddress, a, p)
 		}
 	}
 	if !plain.IsValid() {
-		return fmt.Errorf("%w: none", ErrAddress)
+		return fmt.Errorf("%w: none", errAddress)
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	}
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fmt.Errorf("%w: %q", ErrAddress, address)
+		return fmt.Errorf("%w: %q", errAddress, address)
 	}
 	return checkAddress(to.Addr())
 }

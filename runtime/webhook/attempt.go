@@ -69,7 +69,7 @@ func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery) outcome {
 		o.gone = true
 	default:
 		o.status, o.err = d.send(ctx, &o.item)
-		o.final = !o.ok() && (o.status == http.StatusGone || o.item.Attempts+1 >= MaxAttempts)
+		o.final = !o.ok() && (o.status == http.StatusGone || o.item.Attempts+1 >= maxAttempts)
 	}
 	if o.final {
 		o.alive = d.ping(&o.item)

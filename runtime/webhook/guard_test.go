@@ -32,7 +32,7 @@ func TestAddresses(t *testing.T) {
 		"fd00:ec2::254": false, "fe80::1": false, "fe80::1%eth0": false, "2606:4700::1%eth0": false, "fec0::1": false, "ff02::1": false,
 		"::ffff:0:127.0.0.1": false, "4000::1": false,
 	} {
-		if err := checkAddress(netip.MustParseAddr(text)); (err == nil) != public || err != nil && !errors.Is(err, ErrAddress) {
+		if err := checkAddress(netip.MustParseAddr(text)); (err == nil) != public || err != nil && !errors.Is(err, errAddress) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -147,7 +147,7 @@ func TestCheckURL(t *testing.T) {
 	if err := CheckURL(t.Context(), system.Real(nil), "http://127.0.0.1/", true); err != nil {
 		t.Error(err)
 	}
-	if err := CheckURL(t.Context(), system.Real(nil), "https://127.0.0.1/", false); !errors.Is(err, ErrAddress) {
+	if err := CheckURL(t.Context(), system.Real(nil), "https://127.0.0.1/", false); !errors.Is(err, errAddress) {
 		t.Error(err)
 	}
 }
@@ -181,7 +181,7 @@ func TestRebinding(t *testing.T) {
 		if err := checkURL(t.Context(), g, "https://rebind.example.com:"+port+"/"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := canReach(g, "http://rebind.example.com:"+port+"/"); !errors.Is(err, ErrAddress) {
+		if _, err := canReach(g, "http://rebind.example.com:"+port+"/"); !errors.Is(err, errAddress) {
 			t.Errorf("%s: %v", later, err)
 		}
 	}
@@ -202,14 +202,14 @@ func TestControl(t *testing.T) {
 		g := &guard{calls: system.Real(nil), allowPrivate: allow}
 		dialer := net.Dialer{Control: g.control}
 		connection, err := dialer.DialContext(t.Context(), "tcp", address)
-		if (err == nil) != allow || err != nil && !errors.Is(err, ErrAddress) {
+		if (err == nil) != allow || err != nil && !errors.Is(err, errAddress) {
 			t.Errorf("private %t: %v", allow, err)
 		}
 		if err == nil {
 			connection.Close()
 		}
 	}
-	if err := (&guard{}).control("tcp", "nonsense", nil); !errors.Is(err, ErrAddress) {
+	if err := (&guard{}).control("tcp", "nonsense", nil); !errors.Is(err, errAddress) {
 		t.Error(err)
 	}
 }
@@ -220,7 +220,7 @@ func TestProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", proxy)
 	t.Setenv("HTTPS_PROXY", proxy)
 	g := &guard{table(map[string]string{"inside.example.com": "10.0.0.1"}).calls(), false}
-	if _, err := canReach(g, "http://inside.example.com/"); !errors.Is(err, ErrAddress) || len(asked) != 0 {
+	if _, err := canReach(g, "http://inside.example.com/"); !errors.Is(err, errAddress) || len(asked) != 0 {
 		t.Errorf("%d requests to the proxy, %v", len(asked), err)
 	}
 }

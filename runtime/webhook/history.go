@@ -84,7 +84,7 @@ func faultOf(err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, ErrAddress):
+	case errors.Is(err, errAddress):
 		return "the host's address is not one of the public Internet"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
 		return "no answer within " + requestTimeout.String()

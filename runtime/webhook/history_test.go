@@ -80,7 +80,7 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestFaults(t *testing.T) {
 	for want, err := range map[string]error{
 		"":                            nil,
-		"public Internet":             fmt.Errorf("dial tcp: %w: 10.0.0.1", ErrAddress),
+		"public Internet":             fmt.Errorf("dial tcp: %w: 10.0.0.1", errAddress),
 		"no answer within 15s":        context.DeadlineExceeded,
 		"no connection, or no answer": errors.New("dial tcp 10.0.0.1:443: connection refused"),
 	} {

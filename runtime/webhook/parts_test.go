@@ -45,7 +45,7 @@ func TestSecrets(t *testing.T) {
 
 func TestSchedule(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
-	for failures, random := range map[int]io.Reader{0: rand.Reader, -1: rand.Reader, MaxAttempts: rand.Reader, MaxAttempts + 1: rand.Reader} {
+	for failures, random := range map[int]io.Reader{0: rand.Reader, -1: rand.Reader, maxAttempts: rand.Reader, maxAttempts + 1: rand.Reader} {
 		if again, more := next(at, failures, random); more {
 			t.Errorf("after %d failures: %v", failures, again)
 		}

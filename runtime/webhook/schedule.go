@@ -13,8 +13,8 @@ var pauses = [...]time.Duration{
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// MaxAttempts is how often a delivery is tried.
-const MaxAttempts = len(pauses) + 1
+// maxAttempts is how often a delivery is tried.
+const maxAttempts = len(pauses) + 1
 
 // jitterPart is the part of a pause by which it is made shorter or longer at random, so that what failed together is
 // not tried again together.

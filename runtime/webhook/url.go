@@ -43,9 +43,9 @@ func checkURL(ctx context.Context, g *guard, raw string) error {
 	_, notAddress := netip.ParseAddr(target.Hostname())
 	var lookup *net.DNSError
 	switch {
-	case errors.Is(err, ErrAddress) && notAddress != nil:
-		return fmt.Errorf("%w: the host %.253q: %w", ErrURL, target.Hostname(), ErrAddress) // which one is the network's own business
-	case errors.Is(err, ErrAddress):
+	case errors.Is(err, errAddress) && notAddress != nil:
+		return fmt.Errorf("%w: the host %.253q: %w", ErrURL, target.Hostname(), errAddress) // which one is the network's own business
+	case errors.Is(err, errAddress):
 		return fmt.Errorf("%w: %w", ErrURL, err)
 	case errors.As(err, &lookup) && lookup.IsNotFound:
 		return fmt.Errorf("%w: the host %q does not exist", ErrURL, target.Hostname())

@@ -35,11 +35,11 @@ const (
 
 // What can be wrong with the text of an amount. The values are fixed, so that refusing costs no allocation.
 var (
-	ErrSyntax   = errors.New("amount: not a plain decimal: write digits, or digits.digits, without sign, exponent, separator or space")
-	ErrLength   = errors.New("amount: text is longer than 128 bytes")
+	errSyntax   = errors.New("amount: not a plain decimal: write digits, or digits.digits, without sign, exponent, separator or space")
+	errLength   = errors.New("amount: text is longer than 128 bytes")
 	ErrFraction = errors.New("amount: more digits after the point than the unit has decimals")
 	ErrOverflow = errors.New("amount: larger than 2^256-1 base units")
-	ErrDecimals = errors.New("amount: a unit has at most 36 decimals")
+	errDecimals = errors.New("amount: a unit has at most 36 decimals")
 )
 
 // An Amount is an unsigned 256-bit integer in base units. It is a value: == compares it, and it may be a map
@@ -81,18 +81,18 @@ func (a Amount) Add(b Amount) (sum Amount, overflow bool) {
 }
 
 // Parse reads text in human units and returns it in base units, 10^decimals of them to one human unit. The
-// errors are [ErrDecimals], [ErrLength], [ErrSyntax], [ErrFraction] and [ErrOverflow], sought in this order.
+// errors are errDecimals, errLength, errSyntax, [ErrFraction] and [ErrOverflow], sought in this order.
 func Parse(text string, decimals uint8) (a Amount, err error) {
 	err = a.Set(text, decimals)
 	return a, err
 }
 
-// ParseBase reads text as an integer of base units: digits only. The errors are [ErrLength], [ErrSyntax] and
+// ParseBase reads text as an integer of base units: digits only. The errors are errLength, errSyntax and
 // [ErrOverflow].
 func ParseBase(text string) (Amount, error) {
 	a, err := Parse(text, 0)
 	if errors.Is(err, ErrFraction) {
-		return Amount{}, ErrSyntax
+		return Amount{}, errSyntax
 	}
 	return a, err
 }
@@ -101,7 +101,7 @@ func ParseBase(text string) (Amount, error) {
 func (a *Amount) Set(text string, decimals uint8) error {
 	if decimals > MaxDecimals {
 		*a = Amount{}
-		return ErrDecimals
+		return errDecimals
 	}
 	if word, fraction, ok := shortDigits(text); ok && fraction <= int(decimals) && int(decimals)-fraction <= wordDigits {
 		a[1], a[0] = bits.Mul64(word, powers[int(decimals)-fraction])
@@ -163,11 +163,11 @@ func eightDigits(text string) (value uint64, ok bool) {
 // setLong is Set for every text. It leaves anything in a where it is wrong.
 func (a *Amount) setLong(text string, decimals uint8) error {
 	if len(text) > MaxText {
-		return ErrLength
+		return errLength
 	}
 	whole, fraction, ok := split(text)
 	if !ok {
-		return ErrSyntax
+		return errSyntax
 	}
 	if len(fraction) > int(decimals) {
 		return ErrFraction

@@ -47,16 +47,16 @@ func TestParseRefuses(t *testing.T) {
 		decimals uint8
 		want     error
 	}{
-		{"", 18, ErrSyntax}, {".", 18, ErrSyntax}, {".5", 18, ErrSyntax}, {"5.", 18, ErrSyntax}, {"1.2.3", 18, ErrSyntax},
-		{"-1", 18, ErrSyntax}, {"+1", 18, ErrSyntax}, {"1e3", 18, ErrSyntax}, {"1E3", 18, ErrSyntax}, {"0x1", 18, ErrSyntax},
-		{"1,5", 18, ErrSyntax}, {"1_000", 18, ErrSyntax}, {"1 ", 18, ErrSyntax}, {" 1", 18, ErrSyntax}, {"1\n", 18, ErrSyntax},
-		{"1\x00", 18, ErrSyntax}, {"1.5 ", 18, ErrSyntax}, {"NaN", 18, ErrSyntax}, {"Infinity", 18, ErrSyntax}, {"1/2", 18, ErrSyntax},
-		{"１", 18, ErrSyntax}, {"٣", 18, ErrSyntax}, {"1:5", 18, ErrSyntax}, {"1..5", 18, ErrSyntax}, {"1.-5", 18, ErrSyntax},
+		{"", 18, errSyntax}, {".", 18, errSyntax}, {".5", 18, errSyntax}, {"5.", 18, errSyntax}, {"1.2.3", 18, errSyntax},
+		{"-1", 18, errSyntax}, {"+1", 18, errSyntax}, {"1e3", 18, errSyntax}, {"1E3", 18, errSyntax}, {"0x1", 18, errSyntax},
+		{"1,5", 18, errSyntax}, {"1_000", 18, errSyntax}, {"1 ", 18, errSyntax}, {" 1", 18, errSyntax}, {"1\n", 18, errSyntax},
+		{"1\x00", 18, errSyntax}, {"1.5 ", 18, errSyntax}, {"NaN", 18, errSyntax}, {"Infinity", 18, errSyntax}, {"1/2", 18, errSyntax},
+		{"１", 18, errSyntax}, {"٣", 18, errSyntax}, {"1:5", 18, errSyntax}, {"1..5", 18, errSyntax}, {"1.-5", 18, errSyntax},
 		{"1.0", 0, ErrFraction}, {"1.0000000", 6, ErrFraction}, {"0.0000000000000000001", 18, ErrFraction},
 		{"115792089237316195423570985008687907853269984665640564039457584007913129639936", 0, ErrOverflow},
 		{"115792089237316195423570985008687907853269984665640564039457.584007913129639936", 18, ErrOverflow},
 		{"1" + strings.Repeat("0", 42), 36, ErrOverflow}, {strings.Repeat("9", 128), 0, ErrOverflow},
-		{strings.Repeat("0", 129), 0, ErrLength}, {"1", 37, ErrDecimals}, {"1", 255, ErrDecimals},
+		{strings.Repeat("0", 129), 0, errLength}, {"1", 37, errDecimals}, {"1", 255, errDecimals},
 	} {
 		if got, err := Parse(test.text, test.decimals); !errors.Is(err, test.want) || got != (Amount{}) {
 			t.Errorf("Parse(%q, %d) = %v, %v; want %v", test.text, test.decimals, got, err, test.want)
@@ -73,8 +73,8 @@ func TestParseBase(t *testing.T) {
 		text string
 		want error
 	}{
-		{"0", nil}, {maxBase, nil}, {"007", nil}, {"1.0", ErrSyntax}, {"1.", ErrSyntax}, {"", ErrSyntax}, {"-1", ErrSyntax},
-		{maxBase + "0", ErrOverflow}, {strings.Repeat("1", 129), ErrLength},
+		{"0", nil}, {maxBase, nil}, {"007", nil}, {"1.0", errSyntax}, {"1.", errSyntax}, {"", errSyntax}, {"-1", errSyntax},
+		{maxBase + "0", ErrOverflow}, {strings.Repeat("1", 129), errLength},
 	} {
 		if _, err := ParseBase(test.text); !errors.Is(err, test.want) {
 			t.Errorf("ParseBase(%q): %v, want %v", test.text, err, test.want)

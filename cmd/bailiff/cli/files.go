@@ -154,8 +154,8 @@ func OfTheSystem(err error) bool {
 	return false
 }
 
-// WriteSecret writes a file that only its owner can read, in place of one that may be there.
-func WriteSecret(path, content string) error {
+// writeSecret writes a file that only its owner can read, in place of one that may be there.
+func writeSecret(path, content string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -67,7 +67,7 @@ func (h *Host) Switch() string {
 	case h.plugin != nil:
 		return "a plugin that denies when its hook fails"
 	case h.FailClosed == "":
-		return strings.TrimSpace(Fallback)
+		return strings.TrimSpace(fallback)
 	}
 	return h.FailClosed + ": " + h.FailClosedValue
 }
@@ -182,14 +182,14 @@ var places = map[string]Host{
 	hook.Codex: {
 		form: jsonForm, home: "CODEX_HOME", user: ".codex/hooks.json", project: ".codex/hooks.json", grouped: true, other: "config.toml",
 		write: func(entry map[string]any, o Options) {
-			entry["type"], entry["command"] = "command", JoinWords(o.Command)
+			entry["type"], entry["command"] = "command", joinWords(o.Command)
 		},
 	},
 	hook.Gemini: {
 		form: jsoncForm, user: ".gemini/settings.json", project: ".gemini/settings.json", managed: "/etc/gemini-cli/settings.json",
 		grouped: true, matcher: "*",
 		write: func(entry map[string]any, o Options) {
-			entry["type"], entry["name"], entry["command"] = "command", hookName, JoinWords(o.Command)
+			entry["type"], entry["name"], entry["command"] = "command", hookName, joinWords(o.Command)
 		},
 		off: []offSwitch{
 			{path: "hooksConfig.enabled", value: false}, {path: "hooks.enabled", value: false}, {path: "tools.enableHooks", value: false},
@@ -198,22 +198,22 @@ var places = map[string]Host{
 	},
 	hook.Cursor: {
 		form: jsonForm, user: ".cursor/hooks.json", project: ".cursor/hooks.json", managed: "/etc/cursor/hooks.json", fresh: versionOne,
-		write: func(entry map[string]any, o Options) { entry["command"] = JoinWords(o.Command) },
+		write: func(entry map[string]any, o Options) { entry["command"] = joinWords(o.Command) },
 	},
 	hook.Copilot: {
 		form: jsonForm, user: ".copilot/hooks/bailiff.json", project: ".github/hooks/bailiff.json",
 		managed: "/etc/github-copilot/policy.d/bailiff.json", fresh: versionOne,
-		write: func(entry map[string]any, o Options) { entry["type"], entry["bash"] = "command", JoinWords(o.Command) },
+		write: func(entry map[string]any, o Options) { entry["type"], entry["bash"] = "command", joinWords(o.Command) },
 		off:   []offSwitch{{path: "disableAllHooks", value: true}},
 		also:  []string{"~/.copilot/settings.json", "~/.copilot/config.json", ".github/copilot/settings.json", ".github/copilot/settings.local.json"},
 	},
 	hook.Windsurf: {
 		form: jsonForm, user: ".codeium/windsurf/hooks.json", project: ".windsurf/hooks.json", managed: "/etc/windsurf/hooks.json",
-		write: func(entry map[string]any, o Options) { entry["command"] = JoinWords(o.Command) },
+		write: func(entry map[string]any, o Options) { entry["command"] = joinWords(o.Command) },
 	},
 	hook.Hermes: {
 		form: yamlForm, home: "HERMES_HOME", user: ".hermes/config.yaml",
-		write: func(entry map[string]any, o Options) { entry["command"] = JoinWords(o.Command) },
+		write: func(entry map[string]any, o Options) { entry["command"] = joinWords(o.Command) },
 	},
 	hook.OpenCode: {
 		form: jsoncForm, home: "XDG_CONFIG_HOME", user: ".config/opencode/opencode.json", project: "opencode.json",
@@ -254,10 +254,10 @@ func list(words []string) []any {
 	return values
 }
 
-// Fallback follows the adapter's command line where a shell runs it and the host has no fail-closed switch: a hook that is
+// fallback follows the adapter's command line where a shell runs it and the host has no fail-closed switch: a hook that is
 // killed denies too, by the one exit code that all those hosts read as a denial, and the shell's own words on standard error,
 // without which some of them take none. Shells other than POSIX ones read it as well.
-const Fallback = " || exit 2"
+const fallback = " || exit 2"
 
 // lineNames are the members of an entry that a shell may run.
 var lineNames = []string{"command", "bash"}
@@ -278,7 +278,7 @@ func (h *Host) entry(o Options) any {
 	case o.Closed:
 		for _, name := range lineNames {
 			if line, ok := single[name].(string); ok {
-				single[name] = line + Fallback
+				single[name] = line + fallback
 			}
 		}
 	}

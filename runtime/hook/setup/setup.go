@@ -375,7 +375,7 @@ func words(entry any) []string {
 	}
 	args, split := object["args"].([]any)
 	if !split {
-		return SplitWords(strings.TrimSuffix(command, Fallback))
+		return splitWords(strings.TrimSuffix(command, fallback))
 	}
 	line := []string{command}
 	for _, arg := range args {
@@ -396,7 +396,7 @@ func isClosed(entry any) bool {
 		return false
 	}
 	for _, name := range lineNames {
-		if line, _ := object[name].(string); strings.HasSuffix(line, Fallback) {
+		if line, _ := object[name].(string); strings.HasSuffix(line, fallback) {
 			return true
 		}
 	}

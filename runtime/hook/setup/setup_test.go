@@ -215,7 +215,7 @@ func TestSwitchedOff(t *testing.T) {
 // TestWords holds that what is joined is split again, and that a shell would read it so.
 func TestWords(t *testing.T) {
 	for _, words := range [][]string{{"a"}, {"a b", "c'd", `e"f\g`, "", "$HOME", "a\nb"}, {"/x/bailiff", "hook", "--adapter", "codex"}} {
-		if got := SplitWords(JoinWords(words)); strings.Join(got, "\x00") != strings.Join(words, "\x00") {
+		if got := splitWords(joinWords(words)); strings.Join(got, "\x00") != strings.Join(words, "\x00") {
 			t.Errorf("%q became %q", words, got)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 // plainWord is what a shell takes as one word without quotes.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
 
-// JoinWords returns a command line as a POSIX shell reads it.
-func JoinWords(words []string) string {
+// joinWords returns a command line as a POSIX shell reads it.
+func joinWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = word
@@ -20,9 +20,9 @@ func JoinWords(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// SplitWords takes a command line apart that JoinWords has put together, and other plain ones: it knows quotes, double quotes,
+// splitWords takes a command line apart that JoinWords has put together, and other plain ones: it knows quotes, double quotes,
 // and the backslash outside quotes, and nothing else of a shell.
-func SplitWords(line string) (words []string) {
+func splitWords(line string) (words []string) {
 	var word strings.Builder
 	inWord, quote, escaped := false, rune(0), false
 	for _, r := range line {

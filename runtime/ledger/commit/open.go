@@ -25,7 +25,7 @@ type Options struct {
 	Clock func() time.Time
 	// Go starts the committer and what else works in the background; nil means system.Go.
 	Go func(task func())
-	// SnapshotEvery is how many records are written between two snapshots, where the log keeps any; 0 means the
+	// snapshotEvery is how many records are written between two snapshots, where the log keeps any; 0 means the
 	// constant SnapshotEvery.
 	SnapshotEvery uint64
 	// IndexEvery is how many records a stretch of the index of keys has at least, where the log keeps one; 0 means the

@@ -28,9 +28,9 @@ const (
 	snapshotMagic  = "bls1"
 	snapshotHeader = 60
 
-	// SnapshotEvery is how many records are written between two snapshots, unless Options say otherwise: about ten
+	// snapshotEvery is how many records are written between two snapshots, unless Options say otherwise: about ten
 	// seconds' reading when the ledger is opened.
-	SnapshotEvery = 4 << 20
+	snapshotEvery = 4 << 20
 )
 
 // Snapshots is what a Log has that can keep a snapshot as well. Both are called by one goroutine at a time, beside the
@@ -180,7 +180,7 @@ func newSnapshotter(log Log, every uint64, covers uint64) *snapshotter {
 		return nil
 	}
 	if every == 0 {
-		every = SnapshotEvery
+		every = snapshotEvery
 	}
 	return &snapshotter{worker: newWorker(), log: log, store: store, every: every, covers: covers}
 }

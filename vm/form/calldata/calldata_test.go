@@ -233,12 +233,12 @@ func TestParseSelector(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]error{
-		"": ErrSignature, "transfer": ErrSignature, "0xa9059c": ErrSelector, "0xa9059cbb00": ErrSelector, "0xa9059cbg": ErrSelector, "0x": ErrSelector,
-		"transfer(address, uint256)": ErrSignature, "transfer(address,uint256": ErrSignature, "transfer(address,uint256))": ErrSignature,
-		"transfer(address,uint)": ErrAlias, "f(int)": ErrAlias, "f(uint7)": ErrSignature, "f(uint08)": ErrSignature, "f(uint264)": ErrSignature,
-		"f(bytes33)": ErrSignature, "f(bytes0)": ErrSignature, "f(,)": ErrSignature, "f(address,)": ErrSignature, "f(())": ErrSignature,
-		"1f()": ErrSignature, "()": ErrSignature, "f(address to)": ErrSignature, "f(address[0])": ErrSignature, "f(address[)": ErrSignature,
-		"f(uuint8)": ErrSignature, "f (address)": ErrSignature, "f(" + strings.Repeat("(", 100) + "bool" + strings.Repeat(")", 101): ErrSignature,
+		"": errSignature, "transfer": errSignature, "0xa9059c": ErrSelector, "0xa9059cbb00": ErrSelector, "0xa9059cbg": ErrSelector, "0x": ErrSelector,
+		"transfer(address, uint256)": errSignature, "transfer(address,uint256": errSignature, "transfer(address,uint256))": errSignature,
+		"transfer(address,uint)": errAlias, "f(int)": errAlias, "f(uint7)": errSignature, "f(uint08)": errSignature, "f(uint264)": errSignature,
+		"f(bytes33)": errSignature, "f(bytes0)": errSignature, "f(,)": errSignature, "f(address,)": errSignature, "f(())": errSignature,
+		"1f()": errSignature, "()": errSignature, "f(address to)": errSignature, "f(address[0])": errSignature, "f(address[)": errSignature,
+		"f(uuint8)": errSignature, "f (address)": errSignature, "f(" + strings.Repeat("(", 100) + "bool" + strings.Repeat(")", 101): errSignature,
 	} {
 		if s, err := ParseSelector(text); err != want {
 			t.Errorf("%s: %s %v, want %v", text, s, err, want)

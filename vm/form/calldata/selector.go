@@ -19,12 +19,12 @@ func (s Selector) String() string { return "0x" + hex.EncodeToString(s[:]) }
 // What is wrong with the text of a selector or signature.
 var (
 	ErrSelector  = errors.New("not 0x and eight hexadecimal digits")
-	ErrSignature = errors.New("not a name with the types of its arguments, such as mint(address,uint256)")
-	ErrAlias     = errors.New("spelled with a short name of a type; selectors are made of the long ones: uint256, int256, bytes1")
+	errSignature = errors.New("not a name with the types of its arguments, such as mint(address,uint256)")
+	errAlias     = errors.New("spelled with a short name of a type; selectors are made of the long ones: uint256, int256, bytes1")
 )
 
 // ParseSelector returns the selector that a text names: 0x and eight hexadecimal digits of any case, or the signature of a
-// method, spelled as Solidity hashes it. The errors are [ErrSelector], [ErrSignature] and [ErrAlias].
+// method, spelled as Solidity hashes it. The errors are [ErrSelector], errSignature and errAlias.
 func ParseSelector(text string) (s Selector, err error) {
 	if digits, ok := strings.CutPrefix(text, "0x"); ok {
 		raw, err := hex.DecodeString(digits)
@@ -60,7 +60,7 @@ func argumentTypes(signature string) ([]string, error) {
 		return nil, err
 	}
 	if rest != "" || nameLength(signature) == 0 {
-		return nil, ErrSignature
+		return nil, errSignature
 	}
 	return types, nil
 }
@@ -72,7 +72,7 @@ const maxTypeDepth = 8
 func readTuple(text string, depth int) (types []string, rest string, err error) {
 	rest, ok := strings.CutPrefix(text, "(")
 	if !ok || depth > maxTypeDepth {
-		return nil, "", ErrSignature
+		return nil, "", errSignature
 	}
 	if after, ok := strings.CutPrefix(rest, ")"); ok && depth == 0 {
 		return nil, after, nil
@@ -89,7 +89,7 @@ func readTuple(text string, depth int) (types []string, rest string, err error) 
 		case strings.HasPrefix(rest, ")"):
 			return types, rest[1:], nil
 		default:
-			return nil, "", ErrSignature
+			return nil, "", errSignature
 		}
 	}
 }
@@ -101,14 +101,14 @@ func readType(text string, depth int) (rest string, err error) {
 	} else {
 		end := strings.IndexAny(text, ",)[")
 		if end < 0 {
-			return "", ErrSignature
+			return "", errSignature
 		}
 		rest, err = text[end:], checkType(text[:end])
 	}
 	for err == nil && strings.HasPrefix(rest, "[") {
 		length, after, closed := strings.Cut(rest[1:], "]")
 		if !closed || length != "" && !isNumber(length, 1, 1<<31-1) {
-			return "", ErrSignature
+			return "", errSignature
 		}
 		rest = after
 	}
@@ -119,7 +119,7 @@ func readType(text string, depth int) (rest string, err error) {
 func checkType(name string) error {
 	switch {
 	case slices.Contains([]string{"uint", "int", "fixed", "ufixed", "byte"}, name):
-		return ErrAlias
+		return errAlias
 	case slices.Contains([]string{"address", "bool", "bytes", "string", "function"}, name):
 		return nil
 	}
@@ -131,7 +131,7 @@ func checkType(name string) error {
 	if size, ok := strings.CutPrefix(name, "bytes"); ok && isNumber(size, 1, 32) {
 		return nil
 	}
-	return ErrSignature
+	return errSignature
 }
 
 // isNumber reports whether digits are a number in that range, without leading zeros.

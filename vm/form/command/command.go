@@ -13,41 +13,41 @@ import (
 )
 
 const (
-	// MaxText is the longest command that is read, in bytes.
-	MaxText = 8 << 10
+	// maxText is the longest command that is read, in bytes.
+	maxText = 8 << 10
 
-	// MaxDepth is how deep compound commands, substitutions, expansions and arithmetic may nest. People write
+	// maxDepth is how deep compound commands, substitutions, expansions and arithmetic may nest. People write
 	// three or four levels.
-	MaxDepth = 32
+	maxDepth = 32
 
-	// MaxBrackets is how many opening brackets and back quotes a command may hold in all, quoted ones included.
+	// maxBrackets is how many opening brackets and back quotes a command may hold in all, quoted ones included.
 	// Programs in here-documents have one in every ten bytes or so; 8 KiB of nothing else took the parser 55 ms,
 	// and this many take it 4 ms.
-	MaxBrackets = 2 << 10
+	maxBrackets = 2 << 10
 )
 
 // maxInner bounds the texts that are read as commands of their own, in bytes and all together. A text may hold another
 // one for every level of quoting, so that reading each takes more than the length of the whole.
-const maxInner = 8 * MaxText
+const maxInner = 8 * maxText
 
 // Why a command can't be judged, worded to stand after a colon or a "because". Where commands are blocked, each of
 // them means that it is denied.
 var (
-	ErrTooLong  = errors.New("the command is longer than 8 KiB; put it into a script, or split it")
-	ErrTooDeep  = errors.New("the command nests deeper than 32 levels, or holds more than 2048 brackets; put it into a script")
-	ErrEmpty    = errors.New("the command is empty; write the command that is to run")
-	ErrNUL      = errors.New("the command holds a NUL, which no shell takes")
-	ErrCR       = errors.New("the command holds a carriage return, which bash takes for a letter; end lines with a line feed alone")
-	ErrSyntax   = errors.New("the command does not parse as bash")
-	ErrDynamic  = errors.New("its command word is an expansion, or follows one")
-	ErrGlob     = errors.New("an extended glob in it holds an expansion")
-	ErrComment  = errors.New("a comment in it ends in a backslash, or does not follow white space")
-	ErrBare     = errors.New("`let`, `coproc` and `time --` take bare words only, without quotes, expansions and redirections")
-	ErrText     = errors.New("the shell evaluates a text in it that is not written out")
-	ErrInput    = errors.New("a shell in it would read commands that this text does not hold; give them after -c")
-	ErrName     = errors.New("it assigns to a variable whose name is not written out, or that changes what commands mean")
-	ErrIndirect = errors.New("bash evaluates a value as arithmetic or as a name, and may run what it holds; use [ ] with \"…\" instead of [[ ]], or expr")
-	ErrRewrites = errors.New("history expansion and `set -k` rewrite the commands that follow; leave `fc`, `set -H`, `set -k` and their -o forms out")
+	errTooLong  = errors.New("the command is longer than 8 KiB; put it into a script, or split it")
+	errTooDeep  = errors.New("the command nests deeper than 32 levels, or holds more than 2048 brackets; put it into a script")
+	errEmpty    = errors.New("the command is empty; write the command that is to run")
+	errNUL      = errors.New("the command holds a NUL, which no shell takes")
+	errCR       = errors.New("the command holds a carriage return, which bash takes for a letter; end lines with a line feed alone")
+	errSyntax   = errors.New("the command does not parse as bash")
+	errDynamic  = errors.New("its command word is an expansion, or follows one")
+	errGlob     = errors.New("an extended glob in it holds an expansion")
+	errComment  = errors.New("a comment in it ends in a backslash, or does not follow white space")
+	errBare     = errors.New("`let`, `coproc` and `time --` take bare words only, without quotes, expansions and redirections")
+	errText     = errors.New("the shell evaluates a text in it that is not written out")
+	errInput    = errors.New("a shell in it would read commands that this text does not hold; give them after -c")
+	errName     = errors.New("it assigns to a variable whose name is not written out, or that changes what commands mean")
+	errIndirect = errors.New("bash evaluates a value as arithmetic or as a name, and may run what it holds; use [ ] with \"…\" instead of [[ ]], or expr")
+	errRewrites = errors.New("history expansion and `set -k` rewrite the commands that follow; leave `fc`, `set -H`, `set -k` and their -o forms out")
 )
 
 // Forms are the texts in which blocked commands are sought.
@@ -101,7 +101,7 @@ func Read(raw string) (Forms, error) {
 	r := reader{left: maxInner}
 	forms := formsOf(raw)
 	if r.script(raw); r.err == nil && r.empty {
-		r.err = ErrEmpty
+		r.err = errEmpty
 	}
 	if r.err == nil {
 		r.finish()
@@ -121,7 +121,7 @@ func Entry(text string) (needles []string, err error) {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return nil, errors.New("the text to seek must hold more than white space: it would be found in every command")
-	case len(text) > MaxText:
+	case len(text) > maxText:
 		return nil, errors.New("the text to seek is longer than 8 KiB: no command that long is run")
 	case strings.ContainsRune(text, 0):
 		return nil, errors.New("the text to seek holds a NUL: remove it")
@@ -188,16 +188,16 @@ func tight(text string) string {
 // precheck applies the limits that must hold before the parser sees the text.
 func precheck(raw string) error {
 	switch {
-	case len(raw) > MaxText:
-		return ErrTooLong
+	case len(raw) > maxText:
+		return errTooLong
 	case strings.IndexByte(raw, 0) >= 0:
-		return ErrNUL
+		return errNUL
 	case strings.IndexByte(raw, '\r') >= 0:
-		return ErrCR
+		return errCR
 	case joinsOperators(raw):
-		return fmt.Errorf("%w: a backslash joins two lines within an operator; put a space in front of it", ErrSyntax)
+		return fmt.Errorf("%w: a backslash joins two lines within an operator; put a space in front of it", errSyntax)
 	case !bracketsWithin(raw):
-		return ErrTooDeep
+		return errTooDeep
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func bracketsWithin(raw string) bool {
 			total++
 		}
 		// "$((" is one level to the tree and two brackets here, hence the factor.
-		if round > 2*MaxDepth || square+curly > 2*MaxDepth || total > MaxBrackets {
+		if round > 2*maxDepth || square+curly > 2*maxDepth || total > maxBrackets {
 			return false
 		}
 	}

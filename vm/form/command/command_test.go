@@ -117,61 +117,61 @@ func TestLimits(t *testing.T) {
 		return strings.Repeat(open, n) + inner + strings.Repeat(end, n)
 	}
 	checkRefusals(t, []refusal{
-		{strings.Repeat("a", MaxText), nil},
-		{strings.Repeat("a", MaxText+1), ErrTooLong},
-		{"r\x00m", ErrNUL},
-		{"ls\r", ErrCR},
-		{"echo 'a\r\nb'", ErrCR},
-		{"", ErrEmpty},
-		{" \n", ErrEmpty},
-		{"# comment", ErrEmpty},
-		{deep("( ", "x", " )", MaxDepth), nil},
-		{deep("( ", "x", " )", MaxDepth+1), ErrTooDeep},
-		{deep("( ')'; ", "x", " )", MaxDepth+1), ErrTooDeep},
-		{deep("{ ", "x", "; }", MaxDepth+1), ErrTooDeep},
-		{deep("if ", "x", "; then :; fi", MaxDepth), nil},
-		{deep("if ", "x", "; then :; fi", MaxDepth+1), ErrTooDeep},
-		{deep("echo $(", "x", ")", MaxDepth), nil},
-		{deep("echo $(", "x", ")", MaxDepth+1), ErrTooDeep},
-		{deep("echo ${a:-", "x", "}", MaxDepth+1), ErrTooDeep},
-		{"echo $((" + deep("(", "1", ")", MaxDepth) + "))", ErrTooDeep},
+		{strings.Repeat("a", maxText), nil},
+		{strings.Repeat("a", maxText+1), errTooLong},
+		{"r\x00m", errNUL},
+		{"ls\r", errCR},
+		{"echo 'a\r\nb'", errCR},
+		{"", errEmpty},
+		{" \n", errEmpty},
+		{"# comment", errEmpty},
+		{deep("( ", "x", " )", maxDepth), nil},
+		{deep("( ", "x", " )", maxDepth+1), errTooDeep},
+		{deep("( ')'; ", "x", " )", maxDepth+1), errTooDeep},
+		{deep("{ ", "x", "; }", maxDepth+1), errTooDeep},
+		{deep("if ", "x", "; then :; fi", maxDepth), nil},
+		{deep("if ", "x", "; then :; fi", maxDepth+1), errTooDeep},
+		{deep("echo $(", "x", ")", maxDepth), nil},
+		{deep("echo $(", "x", ")", maxDepth+1), errTooDeep},
+		{deep("echo ${a:-", "x", "}", maxDepth+1), errTooDeep},
+		{"echo $((" + deep("(", "1", ")", maxDepth) + "))", errTooDeep},
 		{"if a; then b; " + strings.Repeat("elif a; then if x; then y; fi; ", 100) + "fi", nil},
 		{"a" + strings.Repeat("|a", 1000), nil},
-		{strings.Repeat("(", 2*MaxDepth+1), ErrTooDeep},
-		{strings.Repeat("[]", MaxBrackets+1), ErrTooDeep},
-		{strings.Repeat("`", MaxBrackets+1), ErrTooDeep},
+		{strings.Repeat("(", 2*maxDepth+1), errTooDeep},
+		{strings.Repeat("[]", maxBrackets+1), errTooDeep},
+		{strings.Repeat("`", maxBrackets+1), errTooDeep},
 	})
 }
 
 func TestUnreadable(t *testing.T) {
 	checkRefusals(t, []refusal{
-		{`echo "`, ErrSyntax},
-		{`if`, ErrSyntax},
-		{`echo $(`, ErrSyntax},
-		{`)`, ErrSyntax},
-		{"cat <<EOF\nnever closed $(", ErrSyntax},
-		{`$cmd -rf`, ErrDynamic},
-		{`"$cmd" -rf`, ErrDynamic},
-		{`r${x}m -rf`, ErrDynamic},
-		{`rm${IFS}-rf${IFS}/`, ErrDynamic},
-		{`$(echo rm) -rf`, ErrDynamic},
-		{"`echo rm` -rf", ErrDynamic},
-		{`{rm,-rf,/}`, ErrDynamic},
-		{`r{m,m} -rf`, ErrDynamic},
-		{`$((1)) x`, ErrDynamic},
-		{`<(x) y`, ErrDynamic},
-		{`/bin/r? -rf /`, ErrDynamic},
-		{`/bin/r* -rf /`, ErrDynamic},
-		{`/bin/[r]m -rf /`, ErrDynamic},
-		{`["r"]m -rf /`, ErrDynamic},
-		{`@(rm) -rf /`, ErrDynamic},
-		{`[[ x == @($(a)) ]]`, ErrGlob},
-		{"echo @(`a`)", ErrGlob},
-		{"[[ x == @(<(a)) ]]", ErrGlob},
-		{`echo $($x)`, ErrDynamic},
-		{`if $x; then :; fi`, ErrDynamic},
-		{"cat <<EOF\n$($x)\nEOF", ErrDynamic},
-		{`x=1 $y`, ErrDynamic},
+		{`echo "`, errSyntax},
+		{`if`, errSyntax},
+		{`echo $(`, errSyntax},
+		{`)`, errSyntax},
+		{"cat <<EOF\nnever closed $(", errSyntax},
+		{`$cmd -rf`, errDynamic},
+		{`"$cmd" -rf`, errDynamic},
+		{`r${x}m -rf`, errDynamic},
+		{`rm${IFS}-rf${IFS}/`, errDynamic},
+		{`$(echo rm) -rf`, errDynamic},
+		{"`echo rm` -rf", errDynamic},
+		{`{rm,-rf,/}`, errDynamic},
+		{`r{m,m} -rf`, errDynamic},
+		{`$((1)) x`, errDynamic},
+		{`<(x) y`, errDynamic},
+		{`/bin/r? -rf /`, errDynamic},
+		{`/bin/r* -rf /`, errDynamic},
+		{`/bin/[r]m -rf /`, errDynamic},
+		{`["r"]m -rf /`, errDynamic},
+		{`@(rm) -rf /`, errDynamic},
+		{`[[ x == @($(a)) ]]`, errGlob},
+		{"echo @(`a`)", errGlob},
+		{"[[ x == @(<(a)) ]]", errGlob},
+		{`echo $($x)`, errDynamic},
+		{`if $x; then :; fi`, errDynamic},
+		{"cat <<EOF\n$($x)\nEOF", errDynamic},
+		{`x=1 $y`, errDynamic},
 		{`'$x' '*'`, nil},
 		{`\$x \{a`, nil},
 	})
@@ -190,7 +190,7 @@ func TestEveryExpansionIsRead(t *testing.T) {
 		`[ @ ]`, `test -n @`, `printf %s @ > x`, `x=1 y=@ a`, `echo $'a'@`, `echo $"@"`, `echo "$(a "@")"`, `echo \\@`,
 	} {
 		raw = strings.ReplaceAll(raw, "@", "$($dynamic)")
-		if forms, err := Read(raw); !errors.Is(err, ErrDynamic) {
+		if forms, err := Read(raw); !errors.Is(err, errDynamic) {
 			t.Errorf("%q: %q, %v", raw, forms.Commands, err)
 		}
 	}
@@ -214,7 +214,7 @@ func TestEntry(t *testing.T) {
 			t.Errorf("Entry(%q) = %q, %v; want %q", test.entry, got, err, test.want)
 		}
 	}
-	for _, entry := range []string{"", " ", "\t\n", "a\x00b", strings.Repeat("a", MaxText+1)} {
+	for _, entry := range []string{"", " ", "\t\n", "a\x00b", strings.Repeat("a", maxText+1)} {
 		if needles, err := Entry(entry); err == nil {
 			t.Errorf("Entry(%.20q) = %q, want an error", entry, needles)
 		}
@@ -239,7 +239,7 @@ var hostile = []string{"(", "( ", "$(", "((", "$[", "${a[", "a[((", "((a[", "if 
 // milliseconds at worst; the bound leaves room for a busy machine.
 func TestTimeIsBounded(t *testing.T) {
 	for _, unit := range hostile {
-		raw := strings.Repeat(unit, MaxText/len(unit))
+		raw := strings.Repeat(unit, maxText/len(unit))
 		start := time.Now()
 		Read(raw)
 		if took := time.Since(start); took > 500*time.Millisecond {

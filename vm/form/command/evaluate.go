@@ -47,13 +47,13 @@ func (w *walker) final(text string, word *syntax.Word) {
 	w.openEnd = false
 	w.evaluated(text)
 	if w.openEnd {
-		w.refuse(ErrText, word)
+		w.refuse(errText, word)
 	}
 	w.openEnd = outer
 }
 
 func (w *walker) eval(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
-	texts := w.plainTexts(words, ErrDynamic)
+	texts := w.plainTexts(words, errDynamic)
 	if len(texts) > 0 && texts[0] == "--" {
 		texts = texts[1:]
 	}
@@ -68,7 +68,7 @@ func (w *walker) trap(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
 	if len(words) == 0 {
 		return
 	}
-	if texts := w.plainTexts(words[:1], ErrText); len(texts) > 0 && len(words) > 1 && texts[0] != "-" && (ended || !strings.HasPrefix(texts[0], "-")) {
+	if texts := w.plainTexts(words[:1], errText); len(texts) > 0 && len(words) > 1 && texts[0] != "-" && (ended || !strings.HasPrefix(texts[0], "-")) {
 		w.evaluated(texts[0])
 	}
 }
@@ -76,7 +76,7 @@ func (w *walker) trap(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
 // alias reads the text of aliases. The words that follow one's use join it, so that it must be whole commands, and its name
 // must not be a word of the grammar.
 func (w *walker) alias(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
-	texts := w.plainTexts(words, ErrText)
+	texts := w.plainTexts(words, errText)
 	for i, text := range texts {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
@@ -84,12 +84,12 @@ func (w *walker) alias(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
 		}
 		w.flow.alias = true
 		if isReserved(name) || name == "" || strings.Trim(name, letters+".-") != "" || strings.ContainsAny(value, "#\n<") || strings.TrimSpace(value) == "" {
-			w.refuse(ErrText, words[i])
+			w.refuse(errText, words[i])
 			return
 		}
 		value = strings.TrimSpace(value)
 		if last := value[len(value)-1]; strings.IndexByte(letters+"'\"-./=,:%+@~", last) < 0 {
-			w.refuse(ErrText, words[i])
+			w.refuse(errText, words[i])
 			return
 		}
 		w.final(value, words[i])
@@ -113,10 +113,10 @@ func (w *walker) sourced(words []*syntax.Word, redirs []*syntax.Redirect, _ plac
 	case isPlain(file.Parts, false) && !isInput(name):
 	case isInput(name) && isPlain(file.Parts, false):
 		if !isStandardInput(name, "") || !hasInput(redirs) {
-			w.refuse(ErrInput, file)
+			w.refuse(errInput, file)
 		}
 	case !w.isOneWord(file.Parts) || base == name || base == "" || strings.ContainsAny(base, "$`<>(){}\"'*?[") || isInput(base):
-		w.refuse(ErrInput, file)
+		w.refuse(errInput, file)
 	}
 }
 
@@ -186,14 +186,14 @@ func (w *walker) completion(words []*syntax.Word, _ []*syntax.Redirect, _ place)
 	w.flow.foreign = true
 	for _, word := range words {
 		if text := w.text(word.Parts, false); strings.Contains(text, "<(") || strings.Contains(text, ">(") {
-			w.refuse(ErrText, word) // the words of -W are expanded as a command's are
+			w.refuse(errText, word) // the words of -W are expanded as a command's are
 		}
 	}
 }
 
 // options reads the text that follows -C among the options of a builtin; all of its words must be written out.
 func (w *walker) options(words []*syntax.Word, values string) {
-	texts := w.plainTexts(words, ErrText)
+	texts := w.plainTexts(words, errText)
 	for i := 0; i < len(texts); i++ {
 		option := texts[i]
 		at := strings.IndexAny(option, values)
@@ -213,7 +213,7 @@ func (w *walker) options(words []*syntax.Word, values string) {
 
 // bind reads the commands that bind -x ties to keys.
 func (w *walker) bind(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
-	for i, text := range w.plainTexts(words, ErrText) {
+	for i, text := range w.plainTexts(words, errText) {
 		if _, command, ok := strings.Cut(text, ":"); ok {
 			if command = strings.TrimSpace(command); len(command) > 1 && command[0] == '"' {
 				command = strings.Trim(command, `"`)
@@ -226,13 +226,13 @@ func (w *walker) bind(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
 // fc runs what the history holds, and an editor that variables name. With -l it lists, unless -s is there too.
 func (w *walker) fc(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
 	options := ""
-	for _, text := range w.plainTexts(words, ErrText) {
+	for _, text := range w.plainTexts(words, errText) {
 		if strings.HasPrefix(text, "-") {
 			options += text
 		}
 	}
 	if !strings.Contains(options, "l") || strings.ContainsAny(options, "se") {
-		w.fail(ErrRewrites)
+		w.fail(errRewrites)
 	}
 }
 
@@ -243,7 +243,7 @@ func (w *walker) set(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
 	for i, word := range words {
 		text := w.text(word.Parts, false)
 		if !isPlain(word.Parts, false) {
-			w.refuse(ErrText, word) // it may be any option; behind -- it is none
+			w.refuse(errText, word) // it may be any option; behind -- it is none
 			return
 		}
 		if text == "--" || text == "-" || i == 0 && !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+") {
@@ -257,13 +257,13 @@ func (w *walker) set(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
 func (w *walker) shellOption(text string) {
 	letters, short := strings.CutPrefix(text, "-")
 	if text == "histexpand" || text == "history" || text == "keyword" || short && !strings.HasPrefix(letters, "-") && strings.ContainsAny(letters, "Hk") {
-		w.fail(ErrRewrites)
+		w.fail(errRewrites)
 	}
 }
 
 // hash -p gives a program another name.
 func (w *walker) hash(words []*syntax.Word, _ []*syntax.Redirect, _ place) {
-	w.plainTexts(words, ErrText)
+	w.plainTexts(words, errText)
 }
 
 // jobs -x runs a command.
@@ -271,7 +271,7 @@ func (w *walker) jobs(words []*syntax.Word, redirs []*syntax.Redirect, at place)
 	runs := false
 	for i, word := range words {
 		if !isPlain(word.Parts, false) {
-			w.refuse(ErrDynamic, word)
+			w.refuse(errDynamic, word)
 			return
 		}
 		text := w.text(word.Parts, false)
@@ -289,7 +289,7 @@ func (w *walker) jobs(words []*syntax.Word, redirs []*syntax.Redirect, at place)
 // that no written -exec has may be one.
 func (w *walker) find(words []*syntax.Word, redirs []*syntax.Redirect, at place) {
 	if at.appended {
-		w.fail(fmt.Errorf("%w: xargs find", ErrText))
+		w.fail(fmt.Errorf("%w: xargs find", errText))
 		return
 	}
 	var open *syntax.Word
@@ -304,11 +304,11 @@ func (w *walker) find(words []*syntax.Word, redirs []*syntax.Redirect, at place)
 			w.runs(words[i+1:end], redirs, place{replaced: append(slices.Clone(at.replaced), "{}")})
 			i = end
 		case (text == ";" || text == "+") && open != nil:
-			w.refuse(ErrDynamic, open)
+			w.refuse(errDynamic, open)
 			return
 		case isPlain(words[i].Parts, false) || isPattern(words[i]):
 		case !w.isOneWord(words[i].Parts):
-			w.refuse(ErrDynamic, words[i])
+			w.refuse(errDynamic, words[i])
 			return
 		case !strings.HasPrefix(literal(words[i].Parts[:1], false), "/") && !strings.HasPrefix(literal(words[i].Parts[:1], false), "."):
 			open = words[i]
@@ -365,7 +365,7 @@ func (w *walker) assignsTo(words []*syntax.Word) {
 			isValue = !strings.HasPrefix(before, "-v") && !strings.HasSuffix(before, "a") && !strings.HasSuffix(before, "r") && !strings.HasSuffix(before, "s")
 		}
 		if !isValue {
-			w.refuse(ErrName, word)
+			w.refuse(errName, word)
 			return
 		}
 	}
@@ -419,7 +419,7 @@ func (w *walker) declareBuiltin(words []*syntax.Word, _ []*syntax.Redirect, _ pl
 		text := w.text(word.Parts, false)
 		if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
 			if !isPlain(word.Parts, false) {
-				w.refuse(ErrName, word)
+				w.refuse(errName, word)
 			}
 			options += text
 			continue
@@ -429,7 +429,7 @@ func (w *walker) declareBuiltin(words []*syntax.Word, _ []*syntax.Redirect, _ pl
 		if strings.Contains(options, "n") {
 			w.flow.reference = true
 			if isEvaluated(value) {
-				w.refuse(ErrName, word)
+				w.refuse(errName, word)
 			}
 		}
 		w.declaredWord(word, options)

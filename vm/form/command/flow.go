@@ -107,7 +107,7 @@ func (w *walker) assign(a *syntax.Assign, integer bool) {
 		w.value(name, a.Append, word, isPlain(word.Parts, false), w.text(word.Parts, false))
 	}
 	if len(words) == 0 && isForbidden(name) {
-		w.refuse(ErrName, a)
+		w.refuse(errName, a)
 	}
 	w.assigns(name, words, integer)
 }
@@ -130,7 +130,7 @@ func (w *walker) assigns(name string, words []*syntax.Word, integer bool) {
 // value reads the value of a variable that the shell evaluates.
 func (w *walker) value(name string, appended bool, word *syntax.Word, plain bool, text string) {
 	if isForbidden(name) {
-		w.refuse(ErrName, word)
+		w.refuse(errName, word)
 		return
 	}
 	later, ok := evaluatedNames[name]
@@ -145,9 +145,9 @@ func (w *walker) value(name string, appended bool, word *syntax.Word, plain bool
 	case later:
 		w.flow.later = append(w.flow.later, assigned{name: text})
 	case hidden:
-		w.refuse(ErrText, word)
+		w.refuse(errText, word)
 	case name == "BASH_ENV" && isInput(text) && text != "":
-		w.refuse(ErrInput, word)
+		w.refuse(errInput, word)
 	default:
 		w.evaluated(text)
 	}
@@ -174,7 +174,7 @@ func (w *walker) declared(decl *syntax.DeclClause) {
 		if decl.Variant.Value != "export" && strings.Contains(options, "n") {
 			w.flow.reference = true
 			if arg.Name != nil && arg.Value != nil && (!isPlain(arg.Value.Parts, false) || isEvaluated(w.text(arg.Value.Parts, false))) {
-				w.refuse(ErrName, arg)
+				w.refuse(errName, arg)
 				return
 			}
 		}
@@ -217,7 +217,7 @@ func (w *walker) declaredWord(word *syntax.Word, options string) {
 func (w *walker) declaredText(name string, word *syntax.Word, text string) {
 	switch {
 	case strings.HasPrefix(text, "("):
-		w.refuse(ErrText, word)
+		w.refuse(errText, word)
 	case strings.HasPrefix(text, "$") || strings.HasPrefix(text, "`"):
 		w.flow.compound = append(w.flow.compound, use{w, word, name})
 	}
@@ -252,7 +252,7 @@ func (w *walker) assignWord(word *syntax.Word, integer bool) {
 	text := w.text(word.Parts, false)
 	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
 		if !isPlain(word.Parts, false) {
-			w.refuse(ErrName, word)
+			w.refuse(errName, word)
 		}
 		return
 	}
@@ -260,7 +260,7 @@ func (w *walker) assignWord(word *syntax.Word, integer bool) {
 	name, _, ok := strings.Cut(known, "=")
 	if !ok {
 		if !isPlain(word.Parts, false) {
-			w.refuse(ErrName, word)
+			w.refuse(errName, word)
 		} else if integer {
 			w.flow.integers = append(w.flow.integers, text)
 		}
@@ -305,7 +305,7 @@ func (w *walker) known(word *syntax.Word) string {
 func (w *walker) target(name string, word *syntax.Word) {
 	name, _, indexed := strings.Cut(name, "[")
 	if isEvaluated(name) {
-		w.refuse(ErrName, word)
+		w.refuse(errName, word)
 		return
 	}
 	if indexed {
@@ -314,7 +314,7 @@ func (w *walker) target(name string, word *syntax.Word) {
 	w.flow.lists = append(w.flow.lists, name)
 	w.flow.set(name)
 	if evaluatedIntegers[name] {
-		w.refuse(ErrIndirect, word)
+		w.refuse(errIndirect, word)
 	}
 }
 
@@ -325,7 +325,7 @@ func (w *walker) loop(node *syntax.ForClause) {
 	case *syntax.WordIter:
 		name := loop.Name.Value
 		if isEvaluated(name) {
-			w.refuse(ErrName, loop)
+			w.refuse(errName, loop)
 		}
 		if loop.InPos.IsValid() {
 			w.assigns(name, loop.Items, false)
@@ -363,13 +363,13 @@ func (w *walker) parameter(p *syntax.ParamExp) {
 	switch p.Exp.Op {
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if isEvaluated(name) {
-			w.refuse(ErrName, p)
+			w.refuse(errName, p)
 		} else if p.Exp.Word != nil {
 			w.assigns(name, []*syntax.Word{p.Exp.Word}, false)
 		}
 	case syntax.OtherParamOps:
 		if p.Exp.Word != nil && strings.Contains(w.text(p.Exp.Word.Parts, false), "P") {
-			w.refuse(ErrText, p)
+			w.refuse(errText, p)
 		}
 	}
 }
@@ -419,7 +419,7 @@ func (r *reader) finish() {
 	if r.shell {
 		for _, value := range r.flow.later {
 			if value.words != nil {
-				r.fail(fmt.Errorf("%w: write out %s", ErrText, value.name))
+				r.fail(fmt.Errorf("%w: write out %s", errText, value.name))
 			}
 			r.evaluated(value.name)
 		}
@@ -430,7 +430,7 @@ func (r *reader) finish() {
 	t := tracer{flow: &r.flow, known: map[string]bool{}}
 	for _, name := range r.flow.integers {
 		if t.isUnknownName(name) {
-			r.fail(fmt.Errorf("%w: %s", ErrIndirect, name))
+			r.fail(fmt.Errorf("%w: %s", errIndirect, name))
 			return
 		}
 	}
@@ -445,7 +445,7 @@ func (r *reader) finish() {
 			continue
 		}
 		if t.isUnknown(use.word.Parts) {
-			use.walker.refuse(ErrIndirect, use.word)
+			use.walker.refuse(errIndirect, use.word)
 			return
 		}
 	}

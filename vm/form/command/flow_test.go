@@ -20,7 +20,7 @@ func TestEvaluatedValues(t *testing.T) {
 		}
 		for _, assignment := range []string{`n='a[$'`, `n=$(a)`, "n=`a`", `read n`, `read -r a n <f`, `mapfile n`, `printf -v n x`, `for n in $(a); do :; done`, `export n=$(a)`, `n=1 n+='$'`, `m=$(a) n=$m`, `: ${n:=$(a)}`,
 			`n=$_`, `env n="$(a)" sh -c ls`, `wc() { a; }; n=$(wc -l)`, `n=(1 $(a))`, `n[2]=$(a)`, `getopts a: n`, `select n in $(a); do :; done`, `eval 'n=$(a)'`} {
-			tests = append(tests, refusal{assignment + "; " + context, ErrIndirect})
+			tests = append(tests, refusal{assignment + "; " + context, errIndirect})
 		}
 	}
 	checkRefusals(t, tests)
@@ -30,20 +30,20 @@ func TestEvaluatedValues(t *testing.T) {
 func TestNames(t *testing.T) {
 	checkRefusals(t, []refusal{
 		{`declare -A m; read k; m[$k]=1; echo "${m[$k]}"`, nil},
-		{`read k; m[$k]=1`, ErrIndirect},
-		{`f() { declare -A m; }; read k; m[$k]=1`, ErrIndirect},
-		{`declare -A m; f() { local -A m; }; read k; m[$k]=1`, ErrIndirect},
-		{`declare -A m & read k; m[$k]=1`, ErrIndirect},
-		{`m=(); declare -A m; read k; m[$k]=1`, ErrIndirect},
-		{`declare -A m; unset m; read k; m[$k]=1`, ErrIndirect},
-		{`declare -A m; declare -n r=m; read k; m[$k]=1`, ErrIndirect},
-		{`export "$x=1"`, ErrName}, {`declare $x`, ErrName}, {`export A="$x"`, nil}, {`read "$x"`, ErrName}, {`printf -v "$x" y`, ErrName}, {`read -p "$x" y`, nil}, {`read -p "$x" "$y"`, ErrName},
-		{`command export "A=$x"`, nil}, {`builtin declare "$x"`, ErrName}, {`local -n r=$1`, ErrName}, {`env "BASH_FUNC_x%%=() { a; }" ls`, ErrName},
-		{`BASH_ALIASES[x]=y`, ErrName}, {`BASH_CMDS=(y)`, ErrName}, {`read PS4`, ErrName}, {`for PS4 in x; do :; done`, ErrName}, {`: ${PS4:=x}`, ErrName}, {`declare -n r=PS4`, ErrName}, {`env SHELLOPTS=x ls`, ErrName},
-		{`declare -a a='(ls)'`, ErrText}, {`declare a=(1 "$x")`, nil}, {`read y; declare -a a="$y"`, ErrIndirect}, {`read y; a=(1); local a="$y"`, ErrIndirect}, {`read y; declare a="$y"`, nil}, {`env "A=(x)" ls`, nil},
-		{"echo ${A#$>>(a)}", ErrGlob}, {`echo "<(a)" 'b>(c)'`, nil}, {`trap -- '-a; $x' EXIT`, ErrDynamic}, {`xargs -dI env`, ErrText}, {`xargs -I% timeout % 5 a`, ErrDynamic}, {`xargs -I% find . -exec % \;`, ErrDynamic}, {`xargs -Ix -I% sh -c 'a %'`, ErrText},
-		{`PS4='+ '`, nil}, {`PS4=$x`, ErrText}, {`PS4='\044(a)'`, ErrText}, {`PS4+=x`, ErrText}, {`PS4='$($x)'`, ErrDynamic}, {`PROMPT_COMMAND='$x'`, ErrDynamic}, {`BASH_ENV=/dev/stdin bash -c ls`, ErrInput},
-		{`ENV='$x'`, nil}, {`ENV='$x' sh -c ls`, ErrDynamic}, {`ENV=$x sh -c ls`, ErrText}, {`PS1='\u$ '`, nil}, {`echo ${x@P}`, ErrText}, {`echo ${x@Q}`, nil},
+		{`read k; m[$k]=1`, errIndirect},
+		{`f() { declare -A m; }; read k; m[$k]=1`, errIndirect},
+		{`declare -A m; f() { local -A m; }; read k; m[$k]=1`, errIndirect},
+		{`declare -A m & read k; m[$k]=1`, errIndirect},
+		{`m=(); declare -A m; read k; m[$k]=1`, errIndirect},
+		{`declare -A m; unset m; read k; m[$k]=1`, errIndirect},
+		{`declare -A m; declare -n r=m; read k; m[$k]=1`, errIndirect},
+		{`export "$x=1"`, errName}, {`declare $x`, errName}, {`export A="$x"`, nil}, {`read "$x"`, errName}, {`printf -v "$x" y`, errName}, {`read -p "$x" y`, nil}, {`read -p "$x" "$y"`, errName},
+		{`command export "A=$x"`, nil}, {`builtin declare "$x"`, errName}, {`local -n r=$1`, errName}, {`env "BASH_FUNC_x%%=() { a; }" ls`, errName},
+		{`BASH_ALIASES[x]=y`, errName}, {`BASH_CMDS=(y)`, errName}, {`read PS4`, errName}, {`for PS4 in x; do :; done`, errName}, {`: ${PS4:=x}`, errName}, {`declare -n r=PS4`, errName}, {`env SHELLOPTS=x ls`, errName},
+		{`declare -a a='(ls)'`, errText}, {`declare a=(1 "$x")`, nil}, {`read y; declare -a a="$y"`, errIndirect}, {`read y; a=(1); local a="$y"`, errIndirect}, {`read y; declare a="$y"`, nil}, {`env "A=(x)" ls`, nil},
+		{"echo ${A#$>>(a)}", errGlob}, {`echo "<(a)" 'b>(c)'`, nil}, {`trap -- '-a; $x' EXIT`, errDynamic}, {`xargs -dI env`, errText}, {`xargs -I% timeout % 5 a`, errDynamic}, {`xargs -I% find . -exec % \;`, errDynamic}, {`xargs -Ix -I% sh -c 'a %'`, errText},
+		{`PS4='+ '`, nil}, {`PS4=$x`, errText}, {`PS4='\044(a)'`, errText}, {`PS4+=x`, errText}, {`PS4='$($x)'`, errDynamic}, {`PROMPT_COMMAND='$x'`, errDynamic}, {`BASH_ENV=/dev/stdin bash -c ls`, errInput},
+		{`ENV='$x'`, nil}, {`ENV='$x' sh -c ls`, errDynamic}, {`ENV=$x sh -c ls`, errText}, {`PS1='\u$ '`, nil}, {`echo ${x@P}`, errText}, {`echo ${x@Q}`, nil},
 	})
 }
 
@@ -51,17 +51,17 @@ func TestNames(t *testing.T) {
 func TestEvaluatedTexts(t *testing.T) {
 	for _, raw := range []string{`eval @`, `bash -c @`, `trap @ EXIT`, `trap -- @ 0 1`, `alias x=@`, `env -S @`, `mapfile -C @ a`, `compgen -C @`, `complete -C @ x`, `bind -x '"a":'@`, `PS4=@`, `BASH_ENV=@ a`,
 		`bash <<<@`, `. /dev/stdin <<<@`, `echo 'a[$('@')]'`, "echo 'a`'@'`'", `x=$'$('@')'`, `flock f -c @`, `find . -exec sh -c @ \;`, `ssh h @`, `watch @`} {
-		for text, want := range map[string]error{`'$x y'`: ErrDynamic, `'ls "-l"'`: nil, `'ls; l$x'`: ErrDynamic, `'bash'`: ErrInput} {
+		for text, want := range map[string]error{`'$x y'`: errDynamic, `'ls "-l"'`: nil, `'ls; l$x'`: errDynamic, `'bash'`: errInput} {
 			checkRefusals(t, []refusal{{strings.ReplaceAll(raw, "@", text), want}})
 		}
 	}
 	checkRefusals(t, []refusal{
-		{`trap "$x" EXIT`, ErrText}, {`trap '' INT`, nil}, {`trap - INT`, nil}, {`trap INT`, nil}, {`trap -p`, nil}, {`alias x="$y"`, ErrText}, {`alias if=x`, ErrText}, {`alias x='#'`, ErrText}, {`alias x='ls;'`, ErrText}, {`alias x='sudo '`, ErrText},
-		{`alias x=A=1`, ErrText}, {`mapfile -C eval a`, ErrText}, {`. <(a)`, ErrInput}, {`. "$x"`, ErrInput}, {`. "$x/a.sh"`, nil}, {`. $x/a.sh`, ErrInput}, {`. "$x/stdin"`, ErrInput}, {`. /dev/fd/3 3<<<ls`, ErrInput}, {`source f`, nil},
-		{"x '$(a)\nMVDAN_CC_SH_SYNTAX_EOF\n$($x)'", ErrSyntax},
-		{`eval "# x"`, nil}, {`fc -s`, ErrRewrites}, {`fc -l`, nil}, {`fc -ls`, ErrRewrites}, {`fc -l -s`, ErrRewrites}, {`set -H`, ErrRewrites}, {`set -o histexpand`, ErrRewrites}, {`set -euo pipefail`, nil}, {`set -k`, ErrRewrites}, {`bash -kc ls`, ErrRewrites}, {`bash -o keyword -c ls`, ErrRewrites}, {`shopt -so keyword`, ErrRewrites}, {`set "$x"`, ErrText}, {`set -- $x`, nil}, {`set a $x`, nil}, {`hash -p "$x" y`, ErrText}, {`env -S 'ls\tx'`, ErrText},
-		{"ls # \\\nx", ErrComment}, {"a=()# x", ErrComment}, {"a=()\\\n# x", ErrSyntax}, {"a\\\n# x", nil}, {"x=a[1]b\\\n #y", nil}, {"a \\\n# x", nil}, {"echo \"$\\\n(a)\"", ErrSyntax}, {"echo '$('\"$x\"')'", ErrDynamic}, {`ls >&-$x`, ErrSyntax}, {"(\\\n(a))", ErrSyntax}, {"a &\\\n\\\n& b", ErrSyntax}, {"a && \\\n b |\\\n c", nil}, {"a (\\\nb", ErrSyntax}, {`ls 2>&-`, nil}, {`alias x='ls; 2>&1'`, ErrText}, {"ls # x\\y\nx", nil}, {`let a=1&&b`, ErrBare}, {`let "a=1"`, ErrBare}, {`let a=1 b++`, nil}, {`coproc $x`, ErrBare}, {`coproc a >f`, ErrBare}, {`coproc a b`, nil},
-		{`time -- $x`, ErrBare}, {`time -- ls -l`, nil}, {`time -- sh`, ErrInput}, {`time -- if a`, ErrBare}, {`time ls "$x"`, nil}, {"echo \"`a \\`$x\\``\"", ErrDynamic}, {"echo `a \\\"b\\\"`", nil},
+		{`trap "$x" EXIT`, errText}, {`trap '' INT`, nil}, {`trap - INT`, nil}, {`trap INT`, nil}, {`trap -p`, nil}, {`alias x="$y"`, errText}, {`alias if=x`, errText}, {`alias x='#'`, errText}, {`alias x='ls;'`, errText}, {`alias x='sudo '`, errText},
+		{`alias x=A=1`, errText}, {`mapfile -C eval a`, errText}, {`. <(a)`, errInput}, {`. "$x"`, errInput}, {`. "$x/a.sh"`, nil}, {`. $x/a.sh`, errInput}, {`. "$x/stdin"`, errInput}, {`. /dev/fd/3 3<<<ls`, errInput}, {`source f`, nil},
+		{"x '$(a)\nMVDAN_CC_SH_SYNTAX_EOF\n$($x)'", errSyntax},
+		{`eval "# x"`, nil}, {`fc -s`, errRewrites}, {`fc -l`, nil}, {`fc -ls`, errRewrites}, {`fc -l -s`, errRewrites}, {`set -H`, errRewrites}, {`set -o histexpand`, errRewrites}, {`set -euo pipefail`, nil}, {`set -k`, errRewrites}, {`bash -kc ls`, errRewrites}, {`bash -o keyword -c ls`, errRewrites}, {`shopt -so keyword`, errRewrites}, {`set "$x"`, errText}, {`set -- $x`, nil}, {`set a $x`, nil}, {`hash -p "$x" y`, errText}, {`env -S 'ls\tx'`, errText},
+		{"ls # \\\nx", errComment}, {"a=()# x", errComment}, {"a=()\\\n# x", errSyntax}, {"a\\\n# x", nil}, {"x=a[1]b\\\n #y", nil}, {"a \\\n# x", nil}, {"echo \"$\\\n(a)\"", errSyntax}, {"echo '$('\"$x\"')'", errDynamic}, {`ls >&-$x`, errSyntax}, {"(\\\n(a))", errSyntax}, {"a &\\\n\\\n& b", errSyntax}, {"a && \\\n b |\\\n c", nil}, {"a (\\\nb", errSyntax}, {`ls 2>&-`, nil}, {`alias x='ls; 2>&1'`, errText}, {"ls # x\\y\nx", nil}, {`let a=1&&b`, errBare}, {`let "a=1"`, errBare}, {`let a=1 b++`, nil}, {`coproc $x`, errBare}, {`coproc a >f`, errBare}, {`coproc a b`, nil},
+		{`time -- $x`, errBare}, {`time -- ls -l`, nil}, {`time -- sh`, errInput}, {`time -- if a`, errBare}, {`time ls "$x"`, nil}, {"echo \"`a \\`$x\\``\"", errDynamic}, {"echo `a \\\"b\\\"`", nil},
 	})
 }
 
@@ -74,7 +74,7 @@ func TestNestedTextsAreBounded(t *testing.T) {
 		strings.Repeat("trap 'eval a' 0;", 500), "eval '" + strings.Repeat("$(a)", 500) + "'", "x '$(" + strings.Repeat("a;", 3000) + ")'", strings.Repeat(`\\`, 4000) + "$(", "'" + strings.Repeat(`\`, 6000) + "$(a)'", strings.Repeat("xargs -I% ", 800),
 		strings.Repeat("find . -exec ", 600), strings.Repeat("$'\\x24' ", 1000), strings.Repeat("env A=1 ", 1000) + "ls", strings.Repeat("m[n]=1;", 1100), chain(700)} {
 		start := time.Now()
-		if _, err := Read(raw); errors.Is(err, ErrSyntax) {
+		if _, err := Read(raw); errors.Is(err, errSyntax) {
 			t.Logf("%.20q: %v", raw, err)
 		}
 		if took := time.Since(start); took > 500*time.Millisecond {

@@ -16,7 +16,7 @@ func (w *walker) input(redirs []*syntax.Redirect, read func(text string)) {
 			w.document(redir, read)
 		case syntax.WordHdoc:
 			if !isPlain(redir.Word.Parts, false) {
-				w.refuse(ErrText, redir.Word)
+				w.refuse(errText, redir.Word)
 				return
 			}
 			read(w.text(redir.Word.Parts, false))
@@ -37,7 +37,7 @@ func (w *walker) document(redir *syntax.Redirect, read func(text string)) {
 		for _, part := range body.Parts {
 			lit, ok := part.(*syntax.Lit)
 			if !ok {
-				w.refuse(ErrText, body)
+				w.refuse(errText, body)
 				return
 			}
 			b.WriteString(unescapeOnly(lit.Value, documentEscapes))
@@ -72,7 +72,7 @@ func (r *reader) feed(text string) {
 	r.evaluated(text)
 	_, rest, _ := strings.Cut(text, "\n")
 	if rest = strings.TrimSpace(rest); r.takes && rest != "" && (r.lists || strings.Trim(rest, letters+"./:=@%+,-;&| \t\n") != "") {
-		r.fail(fmt.Errorf("%w: its commands may take parts of the script itself; give it behind -c", ErrInput))
+		r.fail(fmt.Errorf("%w: its commands may take parts of the script itself; give it behind -c", errInput))
 	}
 	r.fed, r.takes = fed, takes
 }
@@ -101,7 +101,7 @@ func (w *walker) exchange(redirs []*syntax.Redirect) {
 			ok = number != "0"
 		}
 		if !ok {
-			w.refuse(ErrInput, redir)
+			w.refuse(errInput, redir)
 			return
 		}
 	}

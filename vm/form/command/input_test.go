@@ -5,10 +5,10 @@ import "testing"
 // TestSharedInput: a program that takes a part of the script that it stands in decides where the shell goes on.
 func TestSharedInput(t *testing.T) {
 	checkRefusals(t, []refusal{
-		{"bash <<'E'\nhead -c 6\necho 'rm -rf /'\nE", ErrInput},
-		{"bash <<'E'\nghead -c 6\necho 'rm -rf /'\nE", ErrInput},
-		{"bash <<'E'\n/opt/bin/gdd bs=6 count=1\necho 'rm -rf /'\nE", ErrInput},
-		{"bash <<'E'\nGSplit -b 6\necho 'rm -rf /'\nE", ErrInput},
+		{"bash <<'E'\nhead -c 6\necho 'rm -rf /'\nE", errInput},
+		{"bash <<'E'\nghead -c 6\necho 'rm -rf /'\nE", errInput},
+		{"bash <<'E'\n/opt/bin/gdd bs=6 count=1\necho 'rm -rf /'\nE", errInput},
+		{"bash <<'E'\nGSplit -b 6\necho 'rm -rf /'\nE", errInput},
 		{"bash <<'E'\ng\necho 'rm -rf /'\nE", nil},
 		{"bash <<'E'\ngit status\necho 'rm -rf /'\nE", nil},
 		{"bash <<'E'\nghead -c 6\necho rm\nE", nil},

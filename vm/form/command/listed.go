@@ -11,9 +11,9 @@ import (
 
 // Why a command that can be read is on no list of allowed ones, whatever the list has.
 var (
-	ErrForm     = errors.New("where commands are allowed by a list, it may have no assignments, definitions, arithmetic, `for`, `time` and `coproc`")
-	ErrRedirect = errors.New("where commands are allowed by a list, it may write to /dev/null and descriptors only, and read files that are written out")
-	ErrEvaluate = errors.New("where commands are allowed by a list, it may not evaluate or assign in an expansion or a test")
+	errForm     = errors.New("where commands are allowed by a list, it may have no assignments, definitions, arithmetic, `for`, `time` and `coproc`")
+	errRedirect = errors.New("where commands are allowed by a list, it may write to /dev/null and descriptors only, and read files that are written out")
+	errEvaluate = errors.New("where commands are allowed by a list, it may not evaluate or assign in an expansion or a test")
 )
 
 // The marks in what [Listed] returns. No word of it has them.
@@ -35,7 +35,7 @@ const (
 func Listed(raw string) (calls []string, err error) {
 	r := reader{left: maxInner, lists: true}
 	if r.script(raw); r.err == nil && r.empty {
-		r.err = ErrEmpty
+		r.err = errEmpty
 	}
 	if r.err == nil {
 		r.finish()
@@ -144,28 +144,28 @@ func (w *walker) listable(node syntax.Node) {
 	switch node := node.(type) {
 	case *syntax.ForClause, *syntax.DeclClause, *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause, *syntax.FuncDecl,
 		*syntax.CoprocClause, *syntax.TimeClause, *syntax.TestDecl, *syntax.Assign:
-		w.refuse(ErrForm, node)
+		w.refuse(errForm, node)
 	case *syntax.CallExpr:
 		if len(node.Args) > 0 && strings.EqualFold(w.text(node.Args[0].Parts, false), "alias") {
-			w.refuse(ErrForm, node)
+			w.refuse(errForm, node)
 		}
 	case *syntax.Redirect:
 		if !w.harmless(node) {
-			w.refuse(ErrRedirect, node)
+			w.refuse(errRedirect, node)
 		}
 	case *syntax.ParamExp:
 		assigns := node.Exp != nil && (node.Exp.Op == syntax.AssignUnset || node.Exp.Op == syntax.AssignUnsetOrNull)
 		if assigns || node.Excl || node.Slice != nil || node.Index != nil && !isWhole(node.Index) {
-			w.refuse(ErrEvaluate, node)
+			w.refuse(errEvaluate, node)
 		}
 	case *syntax.UnaryTest:
 		if node.Op == syntax.TsVarSet || node.Op == syntax.TsRefVar {
-			w.refuse(ErrEvaluate, node)
+			w.refuse(errEvaluate, node)
 		}
 	case *syntax.BinaryTest:
 		switch node.Op {
 		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-			w.refuse(ErrEvaluate, node)
+			w.refuse(errEvaluate, node)
 		}
 	}
 }

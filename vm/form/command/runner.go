@@ -93,12 +93,12 @@ type run struct {
 func (w *walker) runs(words []*syntax.Word, redirs []*syntax.Redirect, at place) {
 	for len(words) > 0 && w.err == nil {
 		if !isPlain(words[0].Parts, false) {
-			w.refuse(ErrDynamic, words[0])
+			w.refuse(errDynamic, words[0])
 			return
 		}
 		name := w.text(words[0].Parts, false)
 		if at.replaces(name) {
-			w.refuse(ErrDynamic, words[0])
+			w.refuse(errDynamic, words[0])
 			return
 		}
 		name = baseName(name)
@@ -116,11 +116,11 @@ func (w *walker) runs(words []*syntax.Word, redirs []*syntax.Redirect, at place)
 		}
 		next := w.skip(r, words[1:], at)
 		if next.hidden != nil {
-			w.refuse(ErrDynamic, next.hidden)
+			w.refuse(errDynamic, next.hidden)
 			return
 		}
 		if name == "xargs" && at.appended && len(next.words) == 0 {
-			w.refuse(ErrText, words[0])
+			w.refuse(errText, words[0])
 			return
 		}
 		if name == "xargs" {
@@ -185,7 +185,7 @@ func (w *walker) start(r runner, next run, name *syntax.Word, redirs []*syntax.R
 		return true
 	case r.joined:
 		if at.appended {
-			w.refuse(ErrText, name)
+			w.refuse(errText, name)
 			return true
 		}
 		w.joined(next.words, at)
@@ -202,11 +202,11 @@ func (w *walker) open(next run, name *syntax.Word, redirs []*syntax.Redirect, at
 	w.openEnd = true
 	program := baseName(w.text(name.Parts, false))
 	if at.appended && !next.text && program != "xargs" {
-		w.refuse(ErrText, name)
+		w.refuse(errText, name)
 		return
 	}
 	if isShell && !next.text && !hasInput(redirs) {
-		w.refuse(ErrInput, name)
+		w.refuse(errInput, name)
 	}
 }
 
@@ -217,12 +217,12 @@ func baseName(name string) string { return strings.ToLower(name[strings.LastInde
 func (w *walker) interpret(next run, redirs []*syntax.Redirect, at place) {
 	first := next.words[0]
 	if !isPlain(first.Parts, false) {
-		w.refuse(ErrDynamic, first)
+		w.refuse(errDynamic, first)
 		return
 	}
 	text := w.text(first.Parts, false)
 	if at.replaces(text) {
-		w.refuse(ErrText, first)
+		w.refuse(errText, first)
 		return
 	}
 	if at.appended || at.replaced != nil {
@@ -233,7 +233,7 @@ func (w *walker) interpret(next run, redirs []*syntax.Redirect, at place) {
 	case strings.Contains(next.option, "c"):
 		w.evaluated(text)
 	case (isInput(text) || strings.Contains(next.option, "s")) && !(isStandardInput(text, next.option) && hasInput(redirs)):
-		w.refuse(ErrInput, first)
+		w.refuse(errInput, first)
 	}
 }
 
@@ -242,7 +242,7 @@ func (w *walker) joined(words []*syntax.Word, at place) {
 	texts := make([]string, len(words))
 	for i, word := range words {
 		if texts[i] = w.text(word.Parts, false); !isPlain(word.Parts, false) {
-			w.refuse(ErrDynamic, word)
+			w.refuse(errDynamic, word)
 			return
 		}
 		if strings.HasPrefix(texts[i], ":::") {
@@ -252,7 +252,7 @@ func (w *walker) joined(words []*syntax.Word, at place) {
 	}
 	text := strings.Join(texts, " ")
 	if text == "" || at.replaces(text) {
-		w.refuse(ErrText, words[0])
+		w.refuse(errText, words[0])
 		return
 	}
 	w.final(text, words[0]) // parallel appends words
@@ -317,7 +317,7 @@ func (w *walker) option(r runner, next *run, text string, words []*syntax.Word) 
 	next.asked = next.asked || r.isQuestion(text)
 	for _, word := range words[1:] {
 		if value := w.text(word.Parts, false); r.shell && isInput(value) {
-			w.refuse(ErrInput, word)
+			w.refuse(errInput, word)
 		} else if r.shell {
 			w.shellOption(value)
 		}
@@ -342,14 +342,14 @@ func (w *walker) given(r runner, next *run, text string) {
 	next.text = true
 	isWords := strings.Contains(next.option, "S") || r.assigns // env -S splits it, and takes options from it
 	if next.place.replaces(text) || isWords && (strings.Contains(text, `\`) || strings.HasPrefix(strings.TrimSpace(text), "-")) {
-		w.fail(fmt.Errorf("%w: write out %s", ErrText, text))
+		w.fail(fmt.Errorf("%w: write out %s", errText, text))
 		return
 	}
 	outer := w.openEnd
 	w.openEnd = false
 	w.evaluated(text)
 	if w.openEnd && isWords { // the words that follow are appended
-		w.fail(fmt.Errorf("%w: write out %s", ErrText, text))
+		w.fail(fmt.Errorf("%w: write out %s", errText, text))
 	}
 	w.openEnd = outer
 }

@@ -23,9 +23,9 @@ func TestRunners(t *testing.T) {
 	for _, name := range leads {
 		for _, word := range []string{"$x", `"$x"`, "${x}", "$(a)", "`a`", `"$(a)"`, "{rm,-rf}", "r?", "r*", "[r]m", "<(a)", "r$x", "$((1))", "@(rm)"} {
 			if name != "time -p --" {
-				tests = append(tests, refusal{name + " " + word + " -rf", ErrDynamic})
+				tests = append(tests, refusal{name + " " + word + " -rf", errDynamic})
 			} else {
-				tests = append(tests, refusal{name + " " + word + " -rf", ErrBare})
+				tests = append(tests, refusal{name + " " + word + " -rf", errBare})
 			}
 		}
 		tests = append(tests, refusal{name + " ls -l", nil})
@@ -39,12 +39,12 @@ func TestRunners(t *testing.T) {
 // TestTextsBehindRunners tells runners that take the text of a command from those that take words.
 func TestTextsBehindRunners(t *testing.T) {
 	for _, lead := range []string{"bash -c", "sudo sh -ec", "eval", "builtin eval", "su -c", "script -qc", "flock f -c", "watch", "ssh host", "parallel", "env -S", "trap", "zsh -c", "ksh -c"} {
-		checkRefusals(t, []refusal{{lead + ` '$x' y`, ErrDynamic}, {lead + ` \$x y`, ErrDynamic}, {lead + ` "ls \"\$x\"" y`, nil}, {lead + ` "ls $x" y`, map[bool]error{true: ErrText, false: ErrDynamic}[lead == "trap"]}})
+		checkRefusals(t, []refusal{{lead + ` '$x' y`, errDynamic}, {lead + ` \$x y`, errDynamic}, {lead + ` "ls \"\$x\"" y`, nil}, {lead + ` "ls $x" y`, map[bool]error{true: errText, false: errDynamic}[lead == "trap"]}})
 	}
 	checkRefusals(t, []refusal{
-		{`fish -c '$x'`, ErrDynamic}, {`fish -c 'ls "x"'`, ErrSyntax}, {`csh -c 'ls -l | wc'`, nil}, {`csh <<<'(ls)'`, ErrSyntax}, {`fish f.fish "$x"`, nil},
-		{`sh -c 'ls &>f $x'`, ErrSyntax}, {`bash -c 'ls &>f $x'`, nil}, {`sh -c "bash -c 'ls &>f \$x'"`, nil}, {`sh -c 'cat <(ls)'`, ErrSyntax}, {`sh -c '[ -f x ] && ls'`, nil}, {`dash -c "eval 'ls &>f \$x'"`, ErrSyntax},
-		{"sh <<'E'\nls &>f $x\nE", ErrSyntax}, {`sh -c "echo $'\\'' '; \$x #'"`, ErrDynamic}, {"zsh -c 'ls *.go'", nil},
+		{`fish -c '$x'`, errDynamic}, {`fish -c 'ls "x"'`, errSyntax}, {`csh -c 'ls -l | wc'`, nil}, {`csh <<<'(ls)'`, errSyntax}, {`fish f.fish "$x"`, nil},
+		{`sh -c 'ls &>f $x'`, errSyntax}, {`bash -c 'ls &>f $x'`, nil}, {`sh -c "bash -c 'ls &>f \$x'"`, nil}, {`sh -c 'cat <(ls)'`, errSyntax}, {`sh -c '[ -f x ] && ls'`, nil}, {`dash -c "eval 'ls &>f \$x'"`, errSyntax},
+		{"sh <<'E'\nls &>f $x\nE", errSyntax}, {`sh -c "echo $'\\'' '; \$x #'"`, errDynamic}, {"zsh -c 'ls *.go'", nil},
 	})
 	for _, lead := range []string{"nice", "env", "timeout 1", "xargs", "setsid", "find . -exec"} {
 		checkRefusals(t, []refusal{{lead + ` '$x' y`, nil}, {lead + ` \$x y`, nil}})
@@ -55,96 +55,96 @@ func TestTextsBehindRunners(t *testing.T) {
 func TestShellsThatRead(t *testing.T) {
 	for name, r := range runners {
 		if r.shell {
-			checkRefusals(t, []refusal{{name, ErrInput}, {"cat x |" + name, ErrInput}, {name + " < f", ErrInput}, {name + " -s x", ErrInput}, {name + " /dev/stdin", ErrInput},
-				{name + " <<<ls", nil}, {name + " <<<$x", ErrText}, {name + " <<<'$x'", ErrDynamic}, {name + " 3<<<ls", ErrInput}, {name + " <<<ls <f", ErrInput}, {name + " --version", nil}, {name + " f.sh", nil}})
+			checkRefusals(t, []refusal{{name, errInput}, {"cat x |" + name, errInput}, {name + " < f", errInput}, {name + " -s x", errInput}, {name + " /dev/stdin", errInput},
+				{name + " <<<ls", nil}, {name + " <<<$x", errText}, {name + " <<<'$x'", errDynamic}, {name + " 3<<<ls", errInput}, {name + " <<<ls <f", errInput}, {name + " --version", nil}, {name + " f.sh", nil}})
 		}
 	}
 	checkRefusals(t, []refusal{
-		{"sudo -s", ErrInput}, {"sudo -i -u ann", ErrInput}, {"sudo -s ls", nil}, {"sudo -v", nil}, {"su", ErrInput}, {"su ann", ErrInput}, {"ssh host", ErrInput}, {"ssh -N host", nil}, {"chroot /x", ErrInput},
-		{"script f", ErrInput}, {"parallel", ErrInput}, {"doas -s", ErrInput}, {"echo x | xargs sh", ErrText}, {"xargs env", ErrText}, {"xargs sh -c", ErrText}, {"xargs -I% sh -c 'x %'", ErrText},
-		{"find . -exec sh -c 'x {}' \\;", ErrText}, {"xargs", nil}, {"xargs ls", nil}, {`timeout "$x" 1 ls`, ErrDynamic}, {`ssh "$x" ls`, ErrDynamic}, {`ssh "u@$x" ls`, nil},
-		{`ssh -o ProxyCommand='$x' host ls`, ErrDynamic}, {`find $x -name y`, ErrDynamic}, {`find "$x" y z \;`, ErrDynamic}, {`find "$x" -exec ls \;`, nil}, {`find src/*.go {a,b}`, nil},
+		{"sudo -s", errInput}, {"sudo -i -u ann", errInput}, {"sudo -s ls", nil}, {"sudo -v", nil}, {"su", errInput}, {"su ann", errInput}, {"ssh host", errInput}, {"ssh -N host", nil}, {"chroot /x", errInput},
+		{"script f", errInput}, {"parallel", errInput}, {"doas -s", errInput}, {"echo x | xargs sh", errText}, {"xargs env", errText}, {"xargs sh -c", errText}, {"xargs -I% sh -c 'x %'", errText},
+		{"find . -exec sh -c 'x {}' \\;", errText}, {"xargs", nil}, {"xargs ls", nil}, {`timeout "$x" 1 ls`, errDynamic}, {`ssh "$x" ls`, errDynamic}, {`ssh "u@$x" ls`, nil},
+		{`ssh -o ProxyCommand='$x' host ls`, errDynamic}, {`find $x -name y`, errDynamic}, {`find "$x" y z \;`, errDynamic}, {`find "$x" -exec ls \;`, nil}, {`find src/*.go {a,b}`, nil},
 	})
 }
 
 // TestRunnersOptions goes by what stands between a runner and the command that it runs.
 func TestRunnersOptions(t *testing.T) {
 	checkRefusals(t, []refusal{
-		{`nice -n 5 $x`, ErrDynamic},
-		{`nice -n5 $x`, ErrDynamic},
-		{`nice --adjustment 5 $x`, ErrDynamic},
-		{`nice --adj 5 $x`, ErrDynamic},
-		{`nice --adjustment=5 $x`, ErrDynamic},
-		{`nice -n $n ls`, ErrDynamic},
-		{`nice -n$n ls`, ErrDynamic},
+		{`nice -n 5 $x`, errDynamic},
+		{`nice -n5 $x`, errDynamic},
+		{`nice --adjustment 5 $x`, errDynamic},
+		{`nice --adj 5 $x`, errDynamic},
+		{`nice --adjustment=5 $x`, errDynamic},
+		{`nice -n $n ls`, errDynamic},
+		{`nice -n$n ls`, errDynamic},
 		{`nice -n 5 ls $x`, nil},
 		{`nice -n`, nil},
-		{`sudo -u root -E $x`, ErrDynamic},
-		{`sudo -Eu root $x`, ErrDynamic},
+		{`sudo -u root -E $x`, errDynamic},
+		{`sudo -Eu root $x`, errDynamic},
 		{`sudo -uroot ls $x`, nil},
-		{`sudo -u root A=b -n $x`, ErrDynamic},
-		{`sudo -- $x`, ErrDynamic},
-		{`env - A=b $x`, ErrDynamic},
+		{`sudo -u root A=b -n $x`, errDynamic},
+		{`sudo -- $x`, errDynamic},
+		{`env - A=b $x`, errDynamic},
 		{`env A=b -- ls $x`, nil},
-		{`env -S "$x"`, ErrDynamic},
-		{`env -S"$x"`, ErrDynamic},
-		{`env --split-string="$x"`, ErrDynamic},
+		{`env -S "$x"`, errDynamic},
+		{`env -S"$x"`, errDynamic},
+		{`env --split-string="$x"`, errDynamic},
 		{`env -S 'ls -l'`, nil},
-		{`env A=$b ls`, ErrDynamic},
-		{`env A=$(a) ls`, ErrDynamic},
-		{`env A={b,c} ls`, ErrDynamic},
+		{`env A=$b ls`, errDynamic},
+		{`env A=$(a) ls`, errDynamic},
+		{`env A={b,c} ls`, errDynamic},
 		{`env A="$b" B="${c}" C="$(d)" D="$((1))" 'E=f' ls "$x"`, nil},
-		{`env A="$b" $x`, ErrDynamic},
-		{`env A="$@"`, ErrDynamic},
-		{`env A="${@}"`, ErrDynamic},
-		{`env A="${a[@]}"`, ErrDynamic},
-		{`env A="${!a}"`, ErrDynamic},
-		{`env A="${a:-$@}"`, ErrDynamic},
-		{`env "$x=1" ls`, ErrName},
-		{`env $x=1 ls`, ErrDynamic},
-		{`env "$(echo a=b)" ls`, ErrDynamic},
-		{`env @(A=b) ls`, ErrDynamic},
+		{`env A="$b" $x`, errDynamic},
+		{`env A="$@"`, errDynamic},
+		{`env A="${@}"`, errDynamic},
+		{`env A="${a[@]}"`, errDynamic},
+		{`env A="${!a}"`, errDynamic},
+		{`env A="${a:-$@}"`, errDynamic},
+		{`env "$x=1" ls`, errName},
+		{`env $x=1 ls`, errDynamic},
+		{`env "$(echo a=b)" ls`, errDynamic},
+		{`env @(A=b) ls`, errDynamic},
 		{`xargs -I {} rm {}`, nil},
 		{`xargs -I{} -P 4 rm {}`, nil},
-		{`xargs -I {} {} -rf`, ErrDynamic},
+		{`xargs -I {} {} -rf`, errDynamic},
 		{`xargs -0 rm "$x"`, nil},
-		{`xargs -n 1 $x`, ErrDynamic},
-		{`xargs -0P4 $x`, ErrDynamic},
-		{`xargs -n {1,2} ls`, ErrDynamic},
+		{`xargs -n 1 $x`, errDynamic},
+		{`xargs -0P4 $x`, errDynamic},
+		{`xargs -n {1,2} ls`, errDynamic},
 	})
 }
 
 // TestShellsAndBuiltins does the same for what reads its arguments in ways of its own.
 func TestShellsAndBuiltins(t *testing.T) {
 	checkRefusals(t, []refusal{
-		{`exec -a name $x`, ErrDynamic},
+		{`exec -a name $x`, errDynamic},
 		{`exec -cl ls`, nil},
 		{`exec > "$log"`, nil},
 		{`command -v $x`, nil},
 		{`command -pV "$x"`, nil},
-		{`command -$x v`, ErrDynamic},
-		{`eval ls $x`, ErrDynamic},
-		{`eval -- ls "$x"`, ErrDynamic},
-		{`eval '$x'`, ErrDynamic},
+		{`command -$x v`, errDynamic},
+		{`eval ls $x`, errDynamic},
+		{`eval -- ls "$x"`, errDynamic},
+		{`eval '$x'`, errDynamic},
 		{`sh -c 'ls "$1"' _ "$x"`, nil},
-		{`sh -ec "ls $x"`, ErrDynamic},
-		{`sh "$script"`, ErrDynamic},
-		{`bash -x -c "$x"`, ErrDynamic},
-		{`bash -c -x "$x"`, ErrDynamic},
-		{`bash -o pipefail -c "$x"`, ErrDynamic},
-		{`bash -oc pipefail "$x"`, ErrDynamic},
+		{`sh -ec "ls $x"`, errDynamic},
+		{`sh "$script"`, errDynamic},
+		{`bash -x -c "$x"`, errDynamic},
+		{`bash -c -x "$x"`, errDynamic},
+		{`bash -o pipefail -c "$x"`, errDynamic},
+		{`bash -oc pipefail "$x"`, errDynamic},
 		{`bash -euo pipefail -c 'ls' "$x"`, nil},
-		{`bash +O extglob +x -c "$x"`, ErrDynamic},
-		{`bash --rcfile f --posix -c "$x"`, ErrDynamic},
-		{`bash -o "$x" -c ls`, ErrDynamic},
-		{`sudo env A=b nice -n 1 xargs -n 1 bash -c "$x"`, ErrDynamic},
+		{`bash +O extglob +x -c "$x"`, errDynamic},
+		{`bash --rcfile f --posix -c "$x"`, errDynamic},
+		{`bash -o "$x" -c ls`, errDynamic},
+		{`sudo env A=b nice -n 1 xargs -n 1 bash -c "$x"`, errDynamic},
 		{`sudo env A=b nice -n 1 xargs -n 1 bash -c ls "$x"`, nil},
-		{`time -p env $x`, ErrDynamic},
-		{`command time -f %e $x`, ErrDynamic},
-		{`if env $x; then a; fi`, ErrDynamic},
-		{"cat <<E\n$(env $x)\nE", ErrDynamic},
+		{`time -p env $x`, errDynamic},
+		{`command time -f %e $x`, errDynamic},
+		{`if env $x; then a; fi`, errDynamic},
+		{"cat <<E\n$(env $x)\nE", errDynamic},
 		{`echo env $x`, nil},
-		{`find . -exec $x`, ErrDynamic},
+		{`find . -exec $x`, errDynamic},
 		{`environment $x`, nil},
 		{`env/ $x`, nil},
 	})
@@ -188,7 +188,7 @@ func TestRunnersCanary(t *testing.T) {
 	defer func() { runners = known }()
 	runners = nil
 	for _, raw := range []string{`env $x`, `sh -c $x`} {
-		if _, err := Read(raw); errors.Is(err, ErrDynamic) {
+		if _, err := Read(raw); errors.Is(err, errDynamic) {
 			t.Errorf("%q is refused without the table", raw)
 		}
 	}

@@ -48,7 +48,7 @@ func (r *reader) script(text string) {
 		return
 	}
 	if trailing := len(text) - len(strings.TrimRight(text, `\`)); trailing%2 == 1 {
-		r.err = fmt.Errorf("%w: it ends in a backslash", ErrSyntax) // which bash drops
+		r.err = fmt.Errorf("%w: it ends in a backslash", errSyntax) // which bash drops
 		return
 	}
 	r.parsed(text, syntax.LangBash)
@@ -56,7 +56,7 @@ func (r *reader) script(text string) {
 	case r.err != nil || r.dialect == "":
 	case r.dialect == anyDialect:
 		if strings.Trim(text, letters+"./:=@%+,-;|& \n") != "" {
-			r.err = fmt.Errorf("%w: the shell that reads it takes more than plain words otherwise; use bash", ErrSyntax)
+			r.err = fmt.Errorf("%w: the shell that reads it takes more than plain words otherwise; use bash", errSyntax)
 		}
 	default:
 		r.parsed(text, variants[r.dialect])
@@ -67,9 +67,9 @@ func (r *reader) script(text string) {
 func (r *reader) parsed(text string, dialect syntax.LangVariant) {
 	file, err := parse(text, dialect)
 	if err != nil {
-		r.err = fmt.Errorf("%w: %w", ErrSyntax, err)
+		r.err = fmt.Errorf("%w: %w", errSyntax, err)
 		if dialect != syntax.LangBash {
-			r.err = fmt.Errorf("%w and as %s, whose shell is given it; use bash -c: %w", ErrSyntax, dialect, err)
+			r.err = fmt.Errorf("%w and as %s, whose shell is given it; use bash -c: %w", errSyntax, dialect, err)
 		}
 		return
 	}
@@ -117,7 +117,7 @@ func (r *reader) substitutions(text string) {
 			err = errors.New("it holds " + documentEnd)
 		}
 		if err != nil {
-			r.fail(fmt.Errorf("%w: in quotes: %w", ErrSyntax, err))
+			r.fail(fmt.Errorf("%w: in quotes: %w", errSyntax, err))
 			return
 		}
 		if word != nil {
@@ -138,8 +138,8 @@ func (r *reader) spend(text string) bool {
 	if r.err != nil {
 		return false
 	}
-	if r.left -= len(text); r.left < 0 || r.depth >= MaxDepth {
-		r.err = ErrTooDeep
+	if r.left -= len(text); r.left < 0 || r.depth >= maxDepth {
+		r.err = errTooDeep
 	} else {
 		r.err = precheck(text)
 	}
@@ -156,7 +156,7 @@ func (r *reader) fail(err error) {
 // refuse refuses the command for what stands in the text as node.
 func (w *walker) refuse(reason error, node syntax.Node) {
 	advice := ""
-	if slices.Contains([]error{ErrDynamic, ErrGlob, ErrText, ErrName}, reason) {
+	if slices.Contains([]error{errDynamic, errGlob, errText, errName}, reason) {
 		advice = "write out "
 	}
 	w.fail(fmt.Errorf("%w: %s%s", reason, advice, w.source(node)))
@@ -252,7 +252,7 @@ func (w *walker) look(node syntax.Node) {
 	case *syntax.CoprocClause:
 		w.bare(node, letters+"./:=@%+,- \t")
 		if node.Name != nil {
-			w.refuse(ErrBare, node)
+			w.refuse(errBare, node)
 		}
 	case *syntax.FuncDecl:
 		w.flow.declare(node)
@@ -279,7 +279,7 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_
 // bare refuses a node with other characters than these, which the parser and bash read differently.
 func (w *walker) bare(node syntax.Node, characters string) {
 	if strings.Trim(w.source(node), characters) != "" {
-		w.refuse(ErrBare, node)
+		w.refuse(errBare, node)
 	}
 }
 
@@ -301,12 +301,12 @@ func (w *walker) timed(node *syntax.TimeClause) {
 		return
 	}
 	if len(stmt.Redirs) > 0 || len(call.Assigns) > 0 || len(call.Args) == 1 {
-		w.refuse(ErrBare, node)
+		w.refuse(errBare, node)
 		return
 	}
 	w.bare(call, letters+"./:@%+,- \t")
 	if first := w.text(call.Args[1].Parts, false); isReserved(first) || first == "--" || first == "-p" {
-		w.refuse(ErrBare, node)
+		w.refuse(errBare, node)
 	}
 	w.runs(call.Args[1:], nil, inPlace)
 }
@@ -326,7 +326,7 @@ func isReserved(word string) bool {
 func (w *walker) comment(node *syntax.Comment) {
 	at := int(node.Hash.Offset())
 	if at >= len(w.raw) || w.raw[at] != '#' {
-		w.fail(ErrComment)
+		w.fail(errComment)
 		return
 	}
 	line := w.raw[at:]
@@ -338,7 +338,7 @@ func (w *walker) comment(node *syntax.Comment) {
 		before = before[:len(before)-2]
 	}
 	if strings.HasSuffix(line, `\`) || before != "" && strings.IndexByte(" \t\n;&|(", before[len(before)-1]) < 0 {
-		w.fail(fmt.Errorf("%w: %s", ErrComment, line))
+		w.fail(fmt.Errorf("%w: %s", errComment, line))
 	}
 }
 
@@ -346,7 +346,7 @@ func (w *walker) comment(node *syntax.Comment) {
 func (w *walker) quoted(word *syntax.Word) {
 	for _, part := range word.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && (strings.Contains(lit.Value, "<(") || strings.Contains(lit.Value, ">(")) {
-			w.refuse(ErrGlob, word) // the parser takes a substitution for text
+			w.refuse(errGlob, word) // the parser takes a substitution for text
 			return
 		}
 	}
@@ -389,16 +389,16 @@ func (w *walker) redirect(node *syntax.Redirect) {
 	}
 	if node.Op == syntax.DplOut || node.Op == syntax.DplIn {
 		if text := w.source(node.Word); len(text) > 1 && text[0] == '-' { // bash ends the word behind the dash
-			w.fail(fmt.Errorf("%w: put a space behind the dash of %s", ErrSyntax, w.source(node)))
+			w.fail(fmt.Errorf("%w: put a space behind the dash of %s", errSyntax, w.source(node)))
 		}
 		if !isPlain(node.Word.Parts, false) { // bash expands what it comes to once more
 			w.use(node.Word)
 		} else if strings.IndexByte(w.text(node.Word.Parts, false), '(') >= 0 {
-			w.refuse(ErrText, node.Word)
+			w.refuse(errText, node.Word)
 		}
 	}
 	if node.N != nil && strings.ContainsAny(node.N.Value, "[$`") {
-		w.refuse(ErrName, node)
+		w.refuse(errName, node)
 	}
 }
 
@@ -409,8 +409,8 @@ func (w *walker) enter(node syntax.Node) {
 		w.depth++
 	}
 	w.nested = append(w.nested, nests)
-	if w.depth > MaxDepth {
-		w.err = ErrTooDeep
+	if w.depth > maxDepth {
+		w.err = errTooDeep
 	}
 }
 
@@ -501,7 +501,7 @@ func (w *walker) declaration(decl *syntax.DeclClause) {
 // unread.
 func (w *walker) pattern(glob *syntax.ExtGlob) {
 	if text := glob.Pattern.Value; strings.ContainsAny(text, "$`") || strings.Contains(text, "<(") || strings.Contains(text, ">(") {
-		w.refuse(ErrGlob, glob)
+		w.refuse(errGlob, glob)
 	}
 }
 

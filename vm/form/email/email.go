@@ -5,7 +5,7 @@
 // might go to the one that was not judged. So these are refused: groups, several addresses, comments, source routes,
 // domain literals, quoted local parts (needlessly quoted ones too), white space around the "@", a "@" in a display name
 // without quotes, everything that is not printable (control characters, invisible ones, white space but the plain
-// space), and texts longer than [MaxLength].
+// space), and texts longer than maxLength.
 //
 // Lower case is that of strings.ToLower, and texts are composed (NFC), so that accents have one spelling. Nothing else is
 // folded: no dots, no "+tags", no lookalikes, no punycode. A letter outside of ASCII that would become one of ASCII (the
@@ -25,14 +25,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxLength is the longest text in bytes that is read: 64 of a local part, "@", and 255 of a domain (RFC 5321,
+// maxLength is the longest text in bytes that is read: 64 of a local part, "@", and 255 of a domain (RFC 5321,
 // section 4.5.3.1). A display name counts too.
-const MaxLength = 320
+const maxLength = 320
 
 // Parse returns the bare address in lower case that text means, and false where it means none, or could mean two. Bare
 // ASCII addresses in lower case are returned as they are, without allocating.
 func Parse(text string) (address string, ok bool) {
-	if len(text) > MaxLength {
+	if len(text) > maxLength {
 		return "", false
 	}
 	if isPlain(text) {
@@ -60,8 +60,8 @@ func Entry(text string) (pattern string, err error) {
 	switch {
 	case text == "":
 		return "", errors.New("a recipient is empty: write an address, or *@example.com for all of a domain")
-	case len(text) > MaxLength:
-		return "", fmt.Errorf("a recipient is longer than %d bytes, and no address is: write a shorter one, or use *", MaxLength)
+	case len(text) > maxLength:
+		return "", fmt.Errorf("a recipient is longer than %d bytes, and no address is: write a shorter one, or use *", maxLength)
 	case text == "*":
 		return "", errors.New("recipient \"*\" has no @: write *@example.com for all of a domain, or *@* for every address")
 	case strings.ContainsAny(text, "<>"):
@@ -183,7 +183,7 @@ func lower(address string) (string, bool) {
 			return "", false
 		}
 	}
-	if address = norm.NFC.String(strings.ToLower(norm.NFC.String(address))); len(address) > MaxLength {
+	if address = norm.NFC.String(strings.ToLower(norm.NFC.String(address))); len(address) > maxLength {
 		return "", false
 	}
 	return address, true

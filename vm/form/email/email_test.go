@@ -127,7 +127,7 @@ func unsound(parse func(string) (string, bool), text string) string {
 	switch {
 	case err != nil:
 		return "net/mail refuses the text"
-	case norm.NFC.String(strings.ToLower(parsed.Address)) != address || len(text) > MaxLength:
+	case norm.NFC.String(strings.ToLower(parsed.Address)) != address || len(text) > maxLength:
 		return "net/mail reads " + parsed.Address
 	case local == "" || domain == "" || strings.ContainsAny(address, " \"(),:;<>[\\]") || strings.Contains(domain, "@"):
 		return "is no bare address"

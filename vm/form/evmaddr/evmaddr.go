@@ -18,15 +18,15 @@ const Length = 2 + 40
 
 // What can be wrong with an address.
 var (
-	ErrSyntax   = errors.New("address: not 0x and 40 hexadecimal digits")
+	errSyntax   = errors.New("address: not 0x and 40 hexadecimal digits")
 	ErrChecksum = errors.New("address: mixed case with a wrong EIP-55 checksum: check the digits, or write them all in lower case")
 )
 
 // Normalize returns text as a lower-case address. It returns text itself, without allocating, where that is
-// lower case already. The errors are [ErrSyntax] and [ErrChecksum].
+// lower case already. The errors are errSyntax and [ErrChecksum].
 func Normalize(text string) (string, error) {
 	if !IsLiteral(text) {
-		return "", ErrSyntax
+		return "", errSyntax
 	}
 	lower, upper := letterCases(text[2:])
 	if !upper {

@@ -45,9 +45,9 @@ func TestNormalizeRefuses(t *testing.T) {
 		text string
 		want error
 	}{
-		{"", ErrSyntax}, {"0x", ErrSyntax}, {mixed[2:], ErrSyntax}, {"0X" + mixed[2:], ErrSyntax}, {mixed + "0", ErrSyntax},
-		{mixed[:41], ErrSyntax}, {" " + mixed, ErrSyntax}, {mixed + " ", ErrSyntax}, {mixed[:41] + "g", ErrSyntax}, {mixed[:41] + "/", ErrSyntax},
-		{mixed[:41] + "@", ErrSyntax}, {mixed[:41] + "`", ErrSyntax}, {mixed[:41] + ":", ErrSyntax}, {mixed[:40] + "é", ErrSyntax},
+		{"", errSyntax}, {"0x", errSyntax}, {mixed[2:], errSyntax}, {"0X" + mixed[2:], errSyntax}, {mixed + "0", errSyntax},
+		{mixed[:41], errSyntax}, {" " + mixed, errSyntax}, {mixed + " ", errSyntax}, {mixed[:41] + "g", errSyntax}, {mixed[:41] + "/", errSyntax},
+		{mixed[:41] + "@", errSyntax}, {mixed[:41] + "`", errSyntax}, {mixed[:41] + ":", errSyntax}, {mixed[:40] + "é", errSyntax},
 		{mixed[:41] + "D", ErrChecksum}, {"0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed", ErrChecksum},
 	} {
 		if got, err := Normalize(test.text); !errors.Is(err, test.want) {

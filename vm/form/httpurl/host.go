@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// MaxHost is the longest canonical name, in bytes (RFC 1035, section 2.3.4, without the root's dot).
-	MaxHost = 253
+	// maxHost is the longest canonical name, in bytes (RFC 1035, section 2.3.4, without the root's dot).
+	maxHost = 253
 
-	// MaxLabel is the longest label, in bytes.
-	MaxLabel = 63
+	// maxLabel is the longest label, in bytes.
+	maxLabel = 63
 
 	// maxHostText is the longest text that is mapped: a name of 253 characters may be a longer text in UTF-8.
-	maxHostText = 4 * MaxHost
+	maxHostText = 4 * maxHost
 )
 
 // profile maps hosts as browsers do: UTS 46 for look-up, not transitional, with underscores and with hyphens wherever
@@ -32,15 +32,15 @@ var profile = idna.New(
 )
 
 // Host returns the canonical form of a host: a name, an IPv4 address, or an IPv6 address with or without brackets.
-// A host that is canonical already is returned as it is. Every error wraps [ErrHost].
+// A host that is canonical already is returned as it is. Every error wraps errHost.
 func Host(text string) (string, error) {
 	switch {
 	case text == "":
-		return "", fmt.Errorf("%w: it is missing", ErrHost)
+		return "", fmt.Errorf("%w: it is missing", errHost)
 	case len(text) > maxHostText:
-		return "", fmt.Errorf("%w: it is longer than %d characters", ErrHost, MaxHost)
+		return "", fmt.Errorf("%w: it is longer than %d characters", errHost, maxHost)
 	case !utf8.ValidString(text):
-		return "", fmt.Errorf("%w: it is not UTF-8", ErrHost)
+		return "", fmt.Errorf("%w: it is not UTF-8", errHost)
 	case strings.ContainsAny(text, ":[]"):
 		return ipv6(text)
 	}
@@ -67,25 +67,25 @@ func mapName(text string) (string, error) {
 	}
 	name, err := profile.ToASCII(text)
 	if err != nil {
-		return "", fmt.Errorf("%w: %q is no internationalized name: %w", ErrHost, text, err)
+		return "", fmt.Errorf("%w: %q is no internationalized name: %w", errHost, text, err)
 	}
 	if ascii && name != lower {
-		return "", fmt.Errorf("%w: %q is not the Punycode of any name", ErrHost, text)
+		return "", fmt.Errorf("%w: %q is not the Punycode of any name", errHost, text)
 	}
 	return name, nil
 }
 
 // checkName checks lengths and characters of a mapped name.
 func checkName(name string) error {
-	if len(name) > MaxHost {
-		return fmt.Errorf("%w: it is longer than %d characters", ErrHost, MaxHost)
+	if len(name) > maxHost {
+		return fmt.Errorf("%w: it is longer than %d characters", errHost, maxHost)
 	}
 	for label := range strings.SplitSeq(name, ".") {
-		if label == "" || len(label) > MaxLabel {
-			return fmt.Errorf("%w: %q has a label that is empty or longer than %d characters", ErrHost, name, MaxLabel)
+		if label == "" || len(label) > maxLabel {
+			return fmt.Errorf("%w: %q has a label that is empty or longer than %d characters", errHost, name, maxLabel)
 		}
 		if i := strings.IndexFunc(label, isNoNameCharacter); i >= 0 {
-			return fmt.Errorf("%w: %q holds %q; a name has letters, digits, - and _ only", ErrHost, name, label[i])
+			return fmt.Errorf("%w: %q holds %q; a name has letters, digits, - and _ only", errHost, name, label[i])
 		}
 	}
 	return nil
@@ -111,7 +111,7 @@ func endsInNumber(name string) bool {
 func ipv4(name string) (string, error) {
 	parts := strings.Split(name, ".")
 	if len(parts) > 4 {
-		return "", fmt.Errorf("%w: %q ends in a number, but has more parts than an IPv4 address", ErrHost, name)
+		return "", fmt.Errorf("%w: %q ends in a number, but has more parts than an IPv4 address", errHost, name)
 	}
 	var address uint64
 	for i, part := range parts {
@@ -121,7 +121,7 @@ func ipv4(name string) (string, error) {
 		}
 		n, err := ipv4Part(part)
 		if err != nil || n >= limit {
-			return "", fmt.Errorf("%w: %q ends in a number, but %q is no part of an IPv4 address", ErrHost, name, part)
+			return "", fmt.Errorf("%w: %q ends in a number, but %q is no part of an IPv4 address", errHost, name, part)
 		}
 		address |= n << shift
 	}
@@ -148,7 +148,7 @@ func ipv6(text string) (string, error) {
 	}
 	address, err := netip.ParseAddr(bare)
 	if err != nil || !address.Is6() || address.Zone() != "" {
-		return "", fmt.Errorf("%w: %q is no IPv6 address (a zone is not allowed)", ErrHost, text)
+		return "", fmt.Errorf("%w: %q is no IPv6 address (a zone is not allowed)", errHost, text)
 	}
 	return address.Unmap().String(), nil
 }

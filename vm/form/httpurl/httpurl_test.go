@@ -53,21 +53,21 @@ func TestParseRefuses(t *testing.T) {
 		raw  string
 		want error
 	}{
-		{"", ErrScheme}, {"example.com", ErrScheme}, {"//example.com", ErrScheme}, {"ftp://example.com", ErrScheme},
-		{"javascript:alert(1)", ErrScheme}, {"file:///etc/passwd", ErrScheme}, {"http:/example.com", ErrScheme},
-		{"http:example.com", ErrScheme}, {"view-source:http://example.com", ErrScheme}, {"httpſ://example.com", ErrScheme},
-		{"http://", ErrHost}, {"http:///example.com", ErrHost}, {"http://?x", ErrHost}, {"http://#", ErrHost}, {"http://:80/", ErrHost},
+		{"", errScheme}, {"example.com", errScheme}, {"//example.com", errScheme}, {"ftp://example.com", errScheme},
+		{"javascript:alert(1)", errScheme}, {"file:///etc/passwd", errScheme}, {"http:/example.com", errScheme},
+		{"http:example.com", errScheme}, {"view-source:http://example.com", errScheme}, {"httpſ://example.com", errScheme},
+		{"http://", errHost}, {"http:///example.com", errHost}, {"http://?x", errHost}, {"http://#", errHost}, {"http://:80/", errHost},
 		{"http://good.example@evil.example/", ErrUserinfo}, {"http://@evil.example/", ErrUserinfo}, {"http://a:b@c/", ErrUserinfo},
 		{"http://a@b@c/", ErrUserinfo}, {"http://good.example:80@evil.example", ErrUserinfo},
-		{`http://good.example\@evil.example/`, ErrCharacter}, {`http:\\example.com`, ErrCharacter}, {`http://example.com/a\b`, ErrCharacter},
-		{" http://example.com", ErrCharacter}, {"http://example.com ", ErrCharacter}, {"http://example.com/a b", ErrCharacter},
-		{"ht\ttp://example.com", ErrCharacter}, {"http://exa\nmple.com", ErrCharacter}, {"http://example.com/\x00", ErrCharacter},
-		{"http://example.com/\x7f", ErrCharacter}, {"http://example.com/\u0085", ErrCharacter}, {"http://example.com/\u2028", ErrCharacter},
-		{"http://example.com/\u3000", ErrCharacter}, {"http://example.com/\xff", ErrCharacter},
+		{`http://good.example\@evil.example/`, errCharacter}, {`http:\\example.com`, errCharacter}, {`http://example.com/a\b`, errCharacter},
+		{" http://example.com", errCharacter}, {"http://example.com ", errCharacter}, {"http://example.com/a b", errCharacter},
+		{"ht\ttp://example.com", errCharacter}, {"http://exa\nmple.com", errCharacter}, {"http://example.com/\x00", errCharacter},
+		{"http://example.com/\x7f", errCharacter}, {"http://example.com/\u0085", errCharacter}, {"http://example.com/\u2028", errCharacter},
+		{"http://example.com/\u3000", errCharacter}, {"http://example.com/\xff", errCharacter},
 		{"http://example.com:x/", ErrPort}, {"http://example.com:65536/", ErrPort}, {"http://example.com:-1/", ErrPort},
 		{"http://example.com:+80/", ErrPort}, {"http://example.com:80:80/", ErrPort}, {"http://::1/", ErrPort}, {"http://[::1]:99999/", ErrPort},
-		{"http://ex%61mple.com/", ErrHost}, {"http://%65vil.example/", ErrHost}, {"http://[::1/", ErrHost}, {"http://[fe80::1%25eth0]/", ErrHost},
-		{"http://[127.0.0.1]/", ErrHost}, {"http://[::1]x/", ErrHost}, {"http://a..b/", ErrHost}, {"http://a,b/", ErrHost}, {"http://256.1/", ErrHost},
+		{"http://ex%61mple.com/", errHost}, {"http://%65vil.example/", errHost}, {"http://[::1/", errHost}, {"http://[fe80::1%25eth0]/", errHost},
+		{"http://[127.0.0.1]/", errHost}, {"http://[::1]x/", errHost}, {"http://a..b/", errHost}, {"http://a,b/", errHost}, {"http://256.1/", errHost},
 	} {
 		if got, err := Parse(test.raw); !errors.Is(err, test.want) {
 			t.Errorf("Parse(%q) = %+v, %v; want %v", test.raw, got, err, test.want)
@@ -103,7 +103,7 @@ func TestHost(t *testing.T) {
 		"\ufffd", "a\xff", "⒈com.⑴", "evil\u2024\u3000example", "אa.example", "\u202eevil.example",
 		strings.Repeat("a", 64), strings.Repeat("a.", 127) + "aa", strings.Repeat("a", 5000), "xn--" + strings.Repeat("a", 900),
 	} {
-		if got, err := Host(text); !errors.Is(err, ErrHost) {
+		if got, err := Host(text); !errors.Is(err, errHost) {
 			t.Errorf("Host(%q) = %q, %v; want an error", text, got, err)
 		}
 	}

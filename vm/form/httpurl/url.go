@@ -10,11 +10,11 @@ import (
 
 // What can be wrong with a web address. Errors about the host wrap ErrHost and say more.
 var (
-	ErrScheme    = errors.New("not a web address: it must start with http:// or https://")
-	ErrCharacter = errors.New("a web address can't hold a backslash, white space, a control character or invalid UTF-8: percent-encode it")
+	errScheme    = errors.New("not a web address: it must start with http:// or https://")
+	errCharacter = errors.New("a web address can't hold a backslash, white space, a control character or invalid UTF-8: percent-encode it")
 	ErrUserinfo  = errors.New("a web address with user information before an @ hides where it leads: leave it out")
 	ErrPort      = errors.New("the port of a web address must be a number up to 65535")
-	ErrHost      = errors.New("the host is not valid")
+	errHost      = errors.New("the host is not valid")
 )
 
 // A URL is a web address taken apart.
@@ -30,15 +30,15 @@ type URL struct {
 	raw string // all of it
 }
 
-// Parse takes raw apart. The errors are [ErrCharacter], [ErrScheme], [ErrUserinfo], [ErrPort] and [ErrHost].
+// Parse takes raw apart. The errors are errCharacter, errScheme, [ErrUserinfo], [ErrPort] and errHost.
 func Parse(raw string) (URL, error) {
 	if !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) {
-		return URL{}, ErrCharacter
+		return URL{}, errCharacter
 	}
 	scheme, rest, found := strings.Cut(raw, "://")
 	scheme = strings.ToLower(scheme)
 	if !found || scheme != "http" && scheme != "https" {
-		return URL{}, ErrScheme
+		return URL{}, errScheme
 	}
 	rest, _, _ = strings.Cut(rest, "#")
 	rest, query, _ := strings.Cut(rest, "?")

@@ -150,8 +150,8 @@ func TestLists(t *testing.T) {
 		names []string
 		want  string
 	}{
-		{IsGitProvider, GitProviders(), "generic github gitlab bitbucket"},
-		{IsRemoteScheme, RemoteSchemes(), "https ssh"},
+		{isGitProvider, GitProviders(), "generic github gitlab bitbucket"},
+		{isRemoteScheme, RemoteSchemes(), "https ssh"},
 	} {
 		if strings.Join(list.names, " ") != list.want || list.is("") || list.is("HTTPS") || list.is("http") {
 			t.Errorf("%v", list.names)

@@ -43,8 +43,8 @@ func (v *vocabulary) names() []string {
 // Names that rules single out.
 const (
 	Egress          = "egress"            // the effect that sends a file away
-	PushFastForward = "push_fast_forward" // git operations that take fast-forwards only
-	PullFastForward = "pull_ff_only"
+	pushFastForward = "push_fast_forward" // git operations that take fast-forwards only
+	pullFastForward = "pull_ff_only"
 	Select          = "select"          // the one database operation that only reads
 	ExecuteRoutine  = "execute_routine" // has indirect effects unless a catalogue lists the routine
 )
@@ -59,14 +59,14 @@ var (
 // GitProviders returns the hosts of repositories that a policy can name.
 func GitProviders() []string { return slices.Clone(gitProviders) }
 
-// IsGitProvider reports whether text names one of them.
-func IsGitProvider(text string) bool { return slices.Contains(gitProviders, text) }
+// isGitProvider reports whether text names one of them.
+func isGitProvider(text string) bool { return slices.Contains(gitProviders, text) }
 
 // RemoteSchemes returns the schemes of remotes that a policy can allow.
 func RemoteSchemes() []string { return slices.Clone(remoteSchemes) }
 
-// IsRemoteScheme reports whether text is one of them.
-func IsRemoteScheme(text string) bool { return slices.Contains(remoteSchemes, text) }
+// isRemoteScheme reports whether text is one of them.
+func isRemoteScheme(text string) bool { return slices.Contains(remoteSchemes, text) }
 
 // OrdinaryClasses returns the classifications of files that `repository.protect_sensitive_files` takes for not
 // sensitive.

@@ -1,0 +1,132 @@
+package bailiff_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Plain English is counted: figures of speech that make a sentence hard to read at once, per 10,000 words of comments and of
+// documents. CONTRIBUTING.md says what to write instead.
+
+// A figure is a way of speaking that is counted.
+type figure struct {
+	name    string
+	pattern *regexp.Regexp
+	most    int // of these per 10,000 words
+}
+
+var figures = []figure{
+	{"stands", regexp.MustCompile(`(?i)\bstands?\b`), 1},
+	{"what is, has, was", regexp.MustCompile(`(?i)\bwhat (is|has|was|are|were)\b`), 2},
+	{"nobody, whoever", regexp.MustCompile(`(?i)\b(nobody|whoever)\b`), 0},
+	{"is no X", regexp.MustCompile(`(?i)\b(is|are|was|were) no [a-z]`), 5},
+}
+
+// plainNo is plain: there is no such file.
+var plainNo = regexp.MustCompile(`(?i)\bthere (is|are|was|were) no\b`)
+
+// tolerated are the counts of folders and documents that are above the limits, in the order of figures. They may only fall.
+var tolerated = map[string][]int{
+	"bench":                    {10, 24, 4, 7},
+	"cmd":                      {13, 93, 20, 0},
+	"compiler":                 {42, 63, 9, 18},
+	"docs/answers.md":          {0, 10, 2, 8},
+	"docs/changelog.md":        {2, 6, 0, 0},
+	"docs/choices.md":          {14, 15, 3, 0},
+	"docs/conformance.md":      {4, 16, 0, 0},
+	"docs/diagnostics.md":      {32, 98, 8, 0},
+	"docs/error-codes.md":      {0, 5, 0, 0},
+	"docs/policy-reference.md": {15, 5, 1, 0},
+	"fuzz":                     {44, 85, 15, 17},
+	"grammar":                  {46, 13, 1, 13},
+	"httpd":                    {26, 126, 41, 0},
+	"runtime":                  {100, 264, 69, 45},
+	"tests in the root":        {6, 2, 0, 0},
+	"vm":                       {151, 54, 15, 23},
+}
+
+// prose returns the words that the project says, by where it says them: the comments of each folder at the top, and each
+// document outside of code blocks.
+func prose(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]*strings.Builder{}
+	say := func(where, text string) {
+		if texts[where] == nil {
+			texts[where] = new(strings.Builder)
+		}
+		texts[where].WriteString(text + "\n")
+	}
+	for _, s := range sources(t, ".") {
+		top, _, inFolder := strings.Cut(s.path, "/")
+		if !inFolder {
+			top = "tests in the root"
+		}
+		for _, group := range s.file.Comments {
+			say(top, group.Text())
+		}
+	}
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "bench/RESULTS.md") {
+		content, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fenced := false
+		for line := range strings.Lines(string(content)) {
+			if strings.HasPrefix(strings.TrimSpace(line), "```") {
+				fenced = !fenced
+			}
+			if !fenced && !strings.HasPrefix(line, "    ") {
+				say(page, line)
+			}
+		}
+	}
+	whole := map[string]string{}
+	for where, text := range texts {
+		whole[where] = text.String()
+	}
+	return whole
+}
+
+// countFigures returns how often a text has each of figures, and how many words it has.
+func countFigures(text string) (counts []int, words int) {
+	for _, f := range figures {
+		counts = append(counts, len(f.pattern.FindAllString(plainNo.ReplaceAllString(text, ""), -1)))
+	}
+	return counts, len(strings.Fields(text))
+}
+
+func TestPlainEnglish(t *testing.T) {
+	texts := prose(t)
+	for _, where := range slices.Sorted(maps.Keys(texts)) {
+		counts, words := countFigures(texts[where])
+		for i, f := range figures {
+			most := f.most * max(words, 5000) / 10_000
+			own := 0
+			if all := tolerated[where]; all != nil {
+				own = all[i]
+			}
+			switch {
+			case counts[i] > max(most, own):
+				t.Errorf("%s: %q occurs %d times in %d words; at most %d are allowed", where, f.name, counts[i], words, max(most, own))
+			case own > most && counts[i] < own*9/10:
+				t.Errorf("%s: %q occurs %d times: lower its count of %d in language_test.go", where, f.name, counts[i], own)
+			}
+		}
+	}
+}
+
+func TestFiguresAreFound(t *testing.T) {
+	counts, words := countFigures("What is allowed stands here, and nobody is no match; standard what")
+	if !slices.Equal(counts, []int{1, 1, 1, 1}) || words != 12 {
+		t.Errorf("%v in %d words", counts, words)
+	}
+}
