@@ -233,7 +233,7 @@ func (w *watch) tells(mutant *vm.Program) bool {
 	return false
 }
 
-// TestGoldenCatchesFaults plants each fault at each instruction of each golden program. Whoever adds a rule to a
+// TestGoldenCatchesFaults plants each fault at each instruction of each golden program. If you add a rule to a
 // golden file adds the intents that show it at work.
 func TestGoldenCatchesFaults(t *testing.T) {
 	caught, missed := map[string]int{}, map[string][]string{}

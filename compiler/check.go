@@ -274,7 +274,7 @@ func (p *Policy) enforces() bool {
 		(p.MCP.grants() || p.Profiles.declared() || p.SoftLimits.limits() || p.ExecutionLimits.limits() || p.controls())
 }
 
-// shorten returns text for a message, without control over its length to whoever wrote it.
+// shorten returns text for a message, so that its author does not control the length.
 func shorten(text string) string {
 	const most = 64
 	if runes := []rune(text); len(runes) > most {

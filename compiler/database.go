@@ -197,7 +197,7 @@ func (e *emitter) readOnly() {
 	}, keyReadOnly.Rule, keyReadOnly.Code, "metadata.database.credential_capabilities is missing, or holds more than reading", e.element(slotDBCapabilities))
 }
 
-// indirect denies what has effects that nobody reviewed. Executed routines are reviewed by the catalogue, where there is
+// indirect denies operations with effects that were not reviewed. Executed routines are reviewed by the catalogue, where there is
 // one.
 func (e *emitter) indirect(catalog *List) {
 	operations := which(resource.DatabaseOperations(), func(text string) bool {

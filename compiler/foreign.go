@@ -16,7 +16,7 @@ var variable = regexp.MustCompile(`^\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za
 // comment is what other formats write behind a value.
 var comment = regexp.MustCompile(`[ \t]+(//.*|/\*.*\*/)$`)
 
-// foreignValue reports a value that nobody can have meant as written: a placeholder, or one with a comment behind it. It reports
+// foreignValue reports a value that cannot be meant as written: a placeholder, or one with a comment behind it. It reports
 // whether the value can be read nevertheless, as in a text that is in force.
 func (c *checker) foreignValue(row *Key, entry *grammar.Entry) (ok bool) {
 	before := len(c.found)

@@ -123,7 +123,7 @@ const (
 	leastBaseDecimals = 6
 )
 
-// lintTokenAmount warns of amounts of a token that nobody can have.
+// lintTokenAmount warns of amounts of a token that cannot exist.
 func (c *checker) lintTokenAmount(limit *Limit) {
 	if limit == nil {
 		return

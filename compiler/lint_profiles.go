@@ -9,7 +9,7 @@ import (
 	"bailiff/vm/form/resource"
 )
 
-// lintProfiles warns of what the resource profiles say and nobody means.
+// lintProfiles warns of entries of resource profiles that are surely not meant.
 func (c *checker) lintProfiles() {
 	p := &c.policy.Profiles
 	c.lintShims()

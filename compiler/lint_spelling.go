@@ -36,7 +36,7 @@ func (c *checker) lintServers(m *MCP) {
 // nativeSupply is more than there is of any native currency, in its own unit: who writes more than that meant wei.
 var nativeSupply, _ = amount.Parse("1000000000000", NativeDecimals)
 
-// lintWei warns of native amounts that nobody can have.
+// lintWei warns of native amounts that cannot exist.
 func (c *checker) lintWei(limit *Limit) {
 	if limit == nil || limit.Amount.Cmp(nativeSupply) < 0 {
 		return

@@ -15,7 +15,7 @@ type refusal struct {
 	text string // in lower case
 }
 
-// loosening are the errors after which nobody can tell which section a line belongs to, or whether it is read at all.
+// loosening are the errors after which the section of a line is unknown, or whether it is read at all.
 var loosening = []grammar.Code{
 	grammar.CodeOpenComment, grammar.CodeCommentEnd, grammar.CodeBadHeading, grammar.CodeIndentedHead, grammar.CodeUnknownSection,
 	grammar.CodeSecondSection, grammar.CodeNoSection, grammar.CodeSecondSigHead, grammar.CodeOtherSigHead, grammar.CodeAfterSignature,

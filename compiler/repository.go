@@ -214,7 +214,7 @@ func (e *emitter) sensitiveFiles() {
 	e.Place(failed)
 }
 
-// classified denies targets of which nobody says what they are, and goes on at failed where all violations are wanted.
+// classified denies targets without a classification, and goes on at failed where all violations are wanted.
 func (e *emitter) classified(key *Key, failed vm.Label) {
 	ok := e.NewLabel()
 	e.Kind(vm.If, e.Field(slotClasses), aList, ok)

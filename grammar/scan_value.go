@@ -43,7 +43,7 @@ func (s *scanner) scanItem(at, end int) (next int, ok bool) {
 }
 
 // scanJSON cuts a value that is a JSON string: it ends at the first quote that no backslash escapes. Whether the
-// escapes are right is the matter of whoever decodes Value.Raw. A value of any other form is cut as ever.
+// escapes are right is checked when Value.Raw is decoded. A value of any other form is cut as ever.
 func (s *scanner) scanJSON(at, end int) bool {
 	if at = s.skip(at, end); s.byteAt(at, end) != '"' {
 		return s.scanValue(at, end)

@@ -426,7 +426,7 @@ func TestRequestIDsDiffer(t *testing.T) {
 	all.Wait()
 }
 
-// TestMalformedIsNotLogged: nobody who has no key can fill the log, or put there what was sent.
+// TestMalformedIsNotLogged: no client without a key can fill the log, or put there what was sent.
 func TestMalformedIsNotLogged(t *testing.T) {
 	w := newWorld(t)
 	var said bytes.Buffer

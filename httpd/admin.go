@@ -17,8 +17,8 @@ import (
 	"bailiff/runtime/ledger"
 )
 
-// Admin serves the operator's own commands while the service holds the ledger. It knows no keys: whoever can
-// open its socket, which only the service's user can, may do everything.
+// Admin serves the operator's own commands while the service holds the ledger. It knows no keys: a program that
+// can open its socket may do everything, and only the service's user can open it.
 type Admin struct {
 	admin   *authority.Admin
 	http    *fasthttp.Server

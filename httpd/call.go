@@ -90,7 +90,7 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 		c.output = nil
 	}
 	c.RequestCtx, c.key, c.requestID = nil, nil, nil
-	c.answer.Explanation = nil // it is large, and nobody's to use again
+	c.answer.Explanation = nil // it is large, and is not used again
 	c.answer.Details = authority.Details{}
 	done = true
 	calls.Put(c) // not deferred: after a panic it may be in use

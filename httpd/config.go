@@ -42,7 +42,7 @@ type Config struct {
 
 	Bodies *budget.Budget // counts the memory of request bodies; nil: NewBodies
 
-	Metrics  *metrics.Metrics // nil where nobody reads them
+	Metrics  *metrics.Metrics // nil where they are not read
 	Timeouts Timeouts
 }
 
@@ -78,7 +78,7 @@ type Limits struct {
 	Deploy   ratelimit.Window // policies that are compiled, per API key; the authority counts them
 }
 
-// Stores count what the limits bound, each apart from the others: nobody chooses the keys there are, but whoever has
+// Stores count what the limits bound, each apart from the others: clients cannot choose the keys there are, but one with
 // a large network has as many sources as a store holds, and those that register are remembered for long. What is
 // required is what a limit is set for.
 type Stores struct {

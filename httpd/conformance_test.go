@@ -15,7 +15,7 @@ import (
 	"bailiff/runtime/accounts"
 )
 
-// TestUnboundBuild asks a build that is bound to no commit for its commit: there is none to tell, which nobody keeps.
+// TestUnboundBuild asks a build that is not bound to a commit for its commit: there is none to tell, and the answer is not kept.
 func TestUnboundBuild(t *testing.T) {
 	w := newWorld(t)
 	config := w.config(w.authority("", false))
@@ -73,7 +73,7 @@ func refusals(needs string) map[string]string {
 	return refused
 }
 
-// TestEveryRouteAsksForItsKey asks every route without a key, with one that nobody has, with keys of one scope each, and
+// TestEveryRouteAsksForItsKey asks every route without a key, with an unknown one, with keys of one scope each, and
 // with one of all.
 func TestEveryRouteAsksForItsKey(t *testing.T) {
 	w := newWorld(t)

@@ -58,7 +58,7 @@ type conformance struct {
 	Implementer    string   `json:"implementer"`
 	Contact        string   `json:"contact"` // of who runs the service; "" where it is not set
 	Evaluated      string   `json:"evaluated_against"`
-	SelfAsserted   bool     `json:"self_asserted"` // nobody else has certified it
+	SelfAsserted   bool     `json:"self_asserted"` // it is not certified by others
 	AssertedAt     string   `json:"asserted_at"`   // RFC 3339, of the commit that was evaluated; of the start without one
 	Algorithms     []string `json:"attestation_algorithms"`
 	Issuer         string   `json:"issuer"`

@@ -50,7 +50,7 @@ func (s *Server) relay(c *call, endpoint gateway.Endpoint) {
 		c.Response.SetBodyStream(&heldBody{answer: answer, left: answer.Body}, len(answer.Body))
 		return
 	}
-	c.Response.SetBodyRaw(answer.Body) // nobody uses it again
+	c.Response.SetBodyRaw(answer.Body) // it is not used again
 }
 
 // A heldBody is an upstream's answer on its way to the client. The HTTP library closes it when it was written, or when the

@@ -17,7 +17,7 @@ import (
 )
 
 // timingRequest is the request header by which a client asks authorize or test-run for the answer's field
-// Server-Timing, with the value "on". Whoever has a key may know how long its own decisions take.
+// Server-Timing, with the value "on". The holder of a key may know how long its own decisions take.
 const timingRequest = "Server-Timing"
 
 func (s *Server) authorize(c *call) { s.decide(c, false) }
@@ -173,7 +173,7 @@ func (s *Server) checkpoint(c *call) {
 	c.Response.SetBody(note)
 }
 
-// reply writes what the authority returned. Answers to keys are nobody else's: no cache may keep them.
+// reply writes what the authority returned. Answers to keys are for their holders alone: no cache may keep them.
 func (s *Server) reply(c *call, status int, view any, fault *service.Failure) {
 	if fault != nil {
 		s.fail(c, fault)

@@ -234,7 +234,7 @@ func TestRequestAfterWait(t *testing.T) {
 	for range 2 {
 		expect(t, answers)
 	}
-	if _, err := io.WriteString(connection, next); err != nil { // and one more, which nobody watched for
+	if _, err := io.WriteString(connection, next); err != nil { // and one more, which was not watched for
 		t.Fatal(err)
 	}
 	expect(t, answers)

@@ -16,8 +16,8 @@ import (
 )
 
 // Internal serves what the production service tells the test environment: the record and policy of a key, by the hash of
-// its secret (specification, Authentication, paragraph 2). It knows no keys: its listener has to demand a certificate of
-// whoever connects.
+// its secret (specification, Authentication, paragraph 2). It knows no keys: its listener has to demand a client
+// certificate.
 type Internal struct {
 	authority *authority.Authority
 	log       *slog.Logger

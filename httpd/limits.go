@@ -153,7 +153,7 @@ func (p policy) field(first string, a int64, second string, b int64) string {
 	return text
 }
 
-// wholeSeconds rounds up: whoever waits so long is not refused again.
+// wholeSeconds rounds up: a client that waits so long is not refused again.
 func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // limitTrouble logs that a store failed, at most once per second: clients could fill the log otherwise.

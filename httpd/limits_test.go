@@ -75,7 +75,7 @@ func TestAdmitsBetween(t *testing.T) {
 }
 
 // TestFloodOfSources fills the store of sources, as a flood from many networks does: who has a good key goes on, by the
-// same limit and however often, and nobody else does. Registrations have a store of their own, and so have keys.
+// same limit and however often, and no others do. Registrations have a store of their own, and so have keys.
 func TestFloodOfSources(t *testing.T) {
 	w := newWorld(t)
 	config := w.config(w.authority("", false))

@@ -59,6 +59,6 @@ func readyHandler(checks func() []Check) http.HandlerFunc {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(status)
-		_, _ = w.Write(document) // whoever asked has gone
+		_, _ = w.Write(document) // the client has gone
 	}
 }

@@ -29,7 +29,7 @@ func (s *Server) source(ctx *fasthttp.RequestCtx) netip.Addr {
 // SourceOf is what the other end of a connection counts as where no proxy is trusted; zero for one without an address.
 func SourceOf(peer net.Addr) netip.Addr { return network(socketAddress(peer)) }
 
-// forwardedFor walks the hops from the right. Where one can't be read, nobody knows who is behind the proxy that named
+// forwardedFor walks the hops from the right. Where one can't be read, it is unknown who is behind the proxy that named
 // it, and it is the proxy that counts.
 func (s *Server) forwardedFor(ctx *fasthttp.RequestCtx, peer netip.Addr) netip.Addr {
 	lines := ctx.Request.Header.PeekAll("X-Forwarded-For")

@@ -32,7 +32,7 @@ func userOf(conn net.Conn) (string, error) {
 			continue // a kernel without IPv6
 		}
 		for _, s := range sockets {
-			// A socket that its program has closed is nobody's, and is listed as root's.
+			// A socket that its program has closed has no owner, and is listed as root's.
 			if s.St == established && s.Inode != 0 && s.LocalPort == uint64(there.Port) && s.RemPort == uint64(here.Port) && s.LocalAddr.Equal(there.IP) && s.RemAddr.Equal(here.IP) {
 				return fmt.Sprintf("uid %d", s.UID), nil
 			}

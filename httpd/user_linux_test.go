@@ -64,7 +64,7 @@ func TestUserOf(t *testing.T) {
 			return err
 		})
 		if os.Getuid() != 0 {
-			continue // nobody else can be asked to connect
+			continue // there is no other user to connect
 		}
 		accept("another user", "uid 65534", func() error {
 			command := exec.Command("bash", "-c", `exec 3<>"/dev/tcp/$0/$1" && cat <&3`, host, port)

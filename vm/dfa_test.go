@@ -39,7 +39,7 @@ func (g source) subjectText() string {
 	return b.String()
 }
 
-// TestPatterns holds that patterns match what the regexp package says, whoever answers.
+// TestPatterns holds that patterns match what the regexp package says, whichever engine answers.
 func TestPatterns(t *testing.T) {
 	answered, held := 0, 0
 	check(t, 4000, func(r *rand.Rand) string {

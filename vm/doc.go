@@ -34,12 +34,12 @@
 // A missing or null value satisfies no test, nor does an object; an empty list neither satisfies `any` nor
 // `all`. An invalid value, a list with an invalid element, wherever it stands, a text of more than 4 KiB
 // before `match`, and a register that is not set can't be judged: then a test always goes on at the next
-// instruction, whichever way its jump is turned. So whoever emits code puts the denial there:
+// instruction, whichever way its jump is turned. So an emitter puts the denial there:
 //
 //	in unless any "metadata.env" const0 @7   ; deny_if: jump over the denial if it is none of them
-//	deny element "metadata.env" rule0 @7     ; here also if nobody can say
+//	deny element "metadata.env" rule0 @7     ; here also if it is invalid
 //	in if all "metadata.env" const1 @9       ; allow_only: jump over the denial if it is one of them
-//	deny element "metadata.env" rule1 @9     ; here also if nobody can say
+//	deny element "metadata.env" rule1 @9     ; here also if it is invalid
 //
 // `amount` does the same: what is no amount goes on at the next instruction. `kind` can always be judged, and
 // `switch` goes on at its default.
@@ -65,7 +65,7 @@
 // # Tokens
 //
 // A program carries what its policy says of tokens: symbol, decimals and pinned contracts. The machine does not read it.
-// Whoever fills frames does, so that a symbol and a pinned address, and an amount in either unit, have one form.
+// The code that fills frames does, so that a symbol and a pinned address, and an amount in either unit, have one form.
 //
 // # Verdicts
 //

@@ -101,7 +101,7 @@ func (w Window) String() string {
 // A CounterOp says what a use does to a counter.
 type CounterOp uint8
 
-// What a use does. Zero is none of them, so that nobody forgets to say which.
+// What a use does. Zero is none of them, so that a use that is not named is an error.
 const (
 	Count CounterOp = 1 + iota // advances by one
 	Sum                        // advances by the amount in the counter's slot

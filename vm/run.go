@@ -14,7 +14,7 @@ const (
 // A Status is the outcome of a run. Allowed still depends on the holds and counters that the caller keeps.
 type Status uint8
 
-// The outcomes. Denied is the zero value, so that a result that nobody filled in allows nothing.
+// The outcomes. Denied is the zero value, so that an empty result allows nothing.
 const (
 	Denied   Status = iota // a rule was violated
 	Rejected               // the request is not valid under this policy

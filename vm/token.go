@@ -10,7 +10,7 @@ import (
 )
 
 // A Token is what a policy says of one token: by what a request may name it, and how its amounts scale. The machine does
-// not look at it. Whoever fills frames needs it to give tokens and amounts their one form.
+// not look at it. Code that fills frames needs it to give tokens and amounts their one form.
 type Token struct {
 	Symbol   string // lower case
 	Decimals uint8

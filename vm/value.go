@@ -15,7 +15,7 @@ const (
 	Object                   // a JSON object; it has no text and equals nothing
 )
 
-// Value is what one slot holds for one request. Text and Elems point into memory of whoever filled the
+// Value is what one slot holds for one request. Text and Elems point into memory of the code that filled the
 // frame and are only read by the machine.
 type Value struct {
 	// Kind is one of the kinds above. Several at once, which nothing fills in, do not panic, but what tests then say is

@@ -1,6 +1,6 @@
 // Command http measures the running service over loopback, beside floors that are measured in the same run: bare
 // handlers over the same HTTP server, with the same settings and the same GOMAXPROCS, that do only the part of the
-// work that nobody can leave out.
+// work that cannot be left out.
 //
 // It starts the service and the floors as processes of their own, drives each by a closed loop of keep-alive
 // connections in interleaved rounds, and prints rates, latencies and the medians of the rounds' ratios. An answer

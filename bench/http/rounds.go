@@ -88,7 +88,7 @@ func measureHalves(ctx context.Context, o *options, p *players, out io.Writer, p
 	return h, nil
 }
 
-// measureOnly measures one target of the service, for whoever looks at that process meanwhile.
+// measureOnly measures one target of the service, so that the process can be examined meanwhile.
 func measureOnly(ctx context.Context, o *options, p *players, out io.Writer) error {
 	fmt.Fprintf(out, "the service is process %d\n", p.service.pid())
 	for _, t := range []*target{p.testRun, p.denied, p.allowed} {

@@ -1,5 +1,5 @@
 // Command scale measures what many idle keys cost: how long a hosted service takes to start with so many API keys, each
-// with a policy of its own, and how much memory each key takes while nobody uses it.
+// with a policy of its own, and how much memory each unused key takes.
 //
 // It writes the keys into a ledger, as registrations and deployments would have, starts the service on an empty ledger and
 // on that one, and prints the difference. The heap is what lives after a collection; resident memory is what the system

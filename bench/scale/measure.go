@@ -24,7 +24,7 @@ import (
 type figures struct {
 	start          time.Duration // from the start of the process to its first answer
 	heap, resident int64         // bytes
-	first, later   time.Duration // medians of a test-run of a key nobody used before, and of one that was used
+	first, later   time.Duration // medians of a test-run of a key that was not used before, and of one that was used
 }
 
 // patience is how long a service may take to start.

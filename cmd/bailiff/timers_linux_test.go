@@ -29,7 +29,7 @@ type timers struct {
 
 func init() { commands["timers"] = printTimers }
 
-// printTimers is a program of its own. With --refuse it first lets nobody execute its file any more.
+// printTimers is a program of its own. With --refuse it first makes its file not executable.
 func printTimers() {
 	if self, err := os.Executable(); err == nil && slices.Contains(os.Args, "--refuse") {
 		os.Chmod(self, 0o600)

@@ -36,7 +36,7 @@ type oneTimeCode struct {
 	wrong int
 }
 
-// NewCode returns a code for one sign-in, in place of the one before. It is for whoever may use the admin socket.
+// NewCode returns a code for one sign-in, in place of the one before. It is for users who may use the admin socket.
 func (c *Console) NewCode() (code string, err error) {
 	var raw [codeBytes]byte
 	c.code.mu.Lock()

@@ -189,7 +189,7 @@ func TestIdleConnections(t *testing.T) {
 }
 
 // TestFewFiles opens more connections than a service may have files: new ones wait, what is open is served, the record and
-// the operator have files, and when the others go, whoever waited is answered. The service ends in order in between, too.
+// the operator have files, and when the others go, waiting clients are answered. The service ends in order in between, too.
 func TestFewFiles(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, mailPolicy)

@@ -94,8 +94,8 @@ func TestRestart(t *testing.T) {
 }
 
 // TestStopUnderLoad stops the service while 32 clients keep it busy, over connections that stay open, and over one for
-// each request: whoever could connect gets an answer, and after that nobody can. A user whom the system lets filter nothing
-// may see connections of the last moment reset.
+// each request: every client that connected gets an answer, and after that none can connect. Without the right to filter,
+// clients may see connections of the last moment reset.
 func TestStopUnderLoad(t *testing.T) {
 	for name, anew := range map[string]bool{"connections that stay": false, "a connection each": true} {
 		t.Run(name, func(t *testing.T) { stopUnderLoad(t, anew) })

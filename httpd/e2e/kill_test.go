@@ -51,7 +51,7 @@ type told struct {
 	deploying   map[string]bool   // policy hashes that were sent
 	approved    map[string]string // hold → intent
 	keys        []string
-	revoked     map[string]bool   // keys; false where nobody knows
+	revoked     map[string]bool   // keys; false where it is unknown
 	subscribed  map[string]string // webhook → "there", "gone", or "unknown"
 	hooked      string            // id of the key with the webhook
 }

@@ -145,7 +145,7 @@ func TestWebhooks(t *testing.T) {
 	if list := service.send("GET", "/v1/webhooks", key, ""); strings.Contains(list.body, "whsec_") || len(read[[]webhook](t, list, 200)) != 2 {
 		t.Errorf("the list: %s", list.body)
 	}
-	stranger, _, _ := service.customer(mailPolicy) // whose events are nobody else's
+	stranger, _, _ := service.customer(mailPolicy) // whose events are its own alone
 	service.decides(t, "a stranger's", stranger, removing, "DENIED SVC_POLICY_VIOLATION_BLOCKED_COMMAND")
 	service.ask("/v1/authorize/test-run", key, listing)
 	service.ask("/v1/authorize/test-run", key, removing)

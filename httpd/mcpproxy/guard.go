@@ -88,7 +88,7 @@ type underWay struct {
 	modern    bool
 	unjudged  bool // it was forwarded without a question to the service
 	forwarded bool
-	left      bool               // nobody waits for the answer, but another stream may still bring it
+	left      bool               // no client waits for the answer, but another stream may still bring it
 	failOpen  bool               // it was forwarded without a decision
 	round     uint64             // of the guard when it was forwarded
 	cancel    context.CancelFunc // ends judging

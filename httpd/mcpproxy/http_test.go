@@ -168,7 +168,7 @@ func TestHeadersThatAgree(t *testing.T) {
 	}
 }
 
-// TestCredentials hands a client's credentials to the upstream and to nobody else, and no other header to it.
+// TestCredentials hands a client's credentials to the upstream alone, and no other header to it.
 func TestCredentials(t *testing.T) {
 	w := newWorld(t)
 	up, address := front(t, w)

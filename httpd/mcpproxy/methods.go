@@ -48,8 +48,8 @@ var clientRequests = []method{
 	{name: "logging/setLevel", treatment: passes, members: []string{"level"}, why: "chooses which log messages this client gets"},
 }
 
-// clientNotifications are the notifications that a client may send. They may have these members and no others: nobody
-// judges what they say.
+// clientNotifications are the notifications that a client may send. They may have these members and no others: their
+// content is not judged.
 var clientNotifications = []method{
 	{name: "notifications/initialized", treatment: passes, why: "ends the handshake"},
 	{name: "notifications/cancelled", treatment: passes, members: []string{"requestId", "reason"}, why: "only for a request that was forwarded; one that is still being judged ends without being forwarded"},

@@ -34,7 +34,7 @@ func (t *tool) form() (string, error) {
 	return string(form), nil
 }
 
-// readTools reads a page of tools/list. A tool that is listed twice is an error: nobody can tell which one a call means.
+// readTools reads a page of tools/list. A tool that is listed twice is an error: a call could mean either.
 func readTools(result jsontext.Value) ([]tool, error) {
 	if err := scan(result, true); err != nil {
 		return nil, err

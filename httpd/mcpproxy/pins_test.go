@@ -191,7 +191,7 @@ func TestAcceptedElsewhere(t *testing.T) {
 	}
 }
 
-// TestListChangedForAll: what one client is told of holds for all of them, whoever listens.
+// TestListChangedForAll: what one client is told of holds for all of them.
 func TestListChangedForAll(t *testing.T) {
 	w := newWorld(t)
 	first, second := w.s, w.g.newSession("other", new(listing))

@@ -28,7 +28,7 @@ func Ask(service *client.Client, framework, agentID string) Decide {
 			return Decision{Status: statusDenied, Code: refused.Code, Message: refused.Message}
 		case errors.As(err, &unreachable):
 			return Decision{Unreachable: true, Message: err.Error()}
-		case err != nil: // the request cannot be written, so nobody was asked
+		case err != nil: // the request cannot be written, so the service was not asked
 			return Decision{Status: statusDenied, Code: string(codeUnreadable), Message: err.Error()}
 		}
 		return Decision{

@@ -18,7 +18,7 @@ type sessionKey struct{ id, principal string }
 
 const (
 	maxSessions = 1024
-	listAge     = time.Minute // after which tools are listed again where nobody says that they have changed
+	listAge     = time.Minute // after which tools are listed again without a notification that they have changed
 )
 
 // of returns the session of a request. Requests without a session id are conversations of their own, of one message.
@@ -78,7 +78,7 @@ func (all *sessions) remove(id, principal string) {
 	delete(all.known, sessionKey{id, principal})
 }
 
-// leave notes that nobody waits for a request's answer any more.
+// leave notes that no client waits for a request's answer any more.
 func (s *session) leave(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -71,7 +71,7 @@ func TestPipelined(t *testing.T) {
 }
 
 // TestDeadlineKept has reads and writes fail by deadlines that are far away when they are set, not before these, and
-// by near ones. Where nobody looks, far ones never come: so it is the rounds that this sees.
+// by near ones. Without looking, far ones never come: so it is the rounds that this sees.
 func TestDeadlineKept(t *testing.T) {
 	ours, _, listener := accepted(t, testRound)
 	for listener.now.Load() == 0 { // before the first round all deadlines are set
@@ -98,7 +98,7 @@ func TestDeadlineKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	for { // nobody reads at the other end
+	for { // the other end does not read
 		if _, err := ours.Write(make([]byte, 1<<20)); err != nil {
 			if !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) < far-time.Millisecond {
 				t.Errorf("the write failed after %v: %v", time.Since(begun), err)
@@ -242,7 +242,7 @@ func (l *late) Accept() (net.Conn, error) {
 
 func (l *late) Close() error { return nil }
 
-// TestAcceptedLate has a connection accepted when the listener has just been closed: nobody looks at its deadlines any
+// TestAcceptedLate has a connection accepted when the listener has just been closed: its deadlines are not watched any
 // more, so it is refused, and nothing is ended twice.
 func TestAcceptedLate(t *testing.T) {
 	ours, theirs := net.Pipe()

@@ -51,7 +51,7 @@ func (a *Accounts) MayOperate(key *ledger.Key, operator [32]byte) bool {
 }
 
 // OperatorOf returns the operator key that an API key is pinned to; open says that the first deployment will pin one. It
-// is zero, and nobody's, where a self-hosted service has none.
+// is zero, and matches no key, where a self-hosted service has none.
 func (a *Accounts) OperatorOf(key *ledger.Key) (operator [32]byte, open bool) {
 	if key.Operator != [32]byte{} {
 		return key.Operator, false

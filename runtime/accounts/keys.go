@@ -23,7 +23,7 @@ const (
 )
 
 // Authenticate finds the key that a bearer token is, and checks that it is good here and has the scopes. A malformed
-// key, an unknown and a revoked one take the same way to the same answer, so that nobody learns which it was. In the
+// key, an unknown and a revoked one take the same way to the same answer, so that the answer does not reveal which it was. In the
 // test environment a live key that is used for the first time is looked up in production.
 func (a *Accounts) Authenticate(token []byte, scopes ledger.Scopes) (*ledger.Key, *service.Failure) {
 	if a.Environment == service.Production && bytes.HasPrefix(token, []byte(testKeyPrefix)) {

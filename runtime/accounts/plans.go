@@ -50,7 +50,7 @@ func parsePlan(name string) (plan, error) {
 	return plans[i], nil
 }
 
-// planOf returns the plan of a key. One that nobody knows is the smallest.
+// planOf returns the plan of a key. An unknown one counts as the smallest.
 func planOf(key *ledger.Key) plan {
 	p, err := parsePlan(key.Tier)
 	if err != nil {

@@ -21,7 +21,7 @@ type RegisteredKey struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Register issues an API key to whoever asks: of the smallest plan, with the scopes that the service gives. It needs a
+// Register issues an API key to any client: of the smallest plan, with the scopes that the service gives. It needs a
 // policy before it can authorize anything.
 func (a *Accounts) Register(ctx context.Context, body []byte) (*RegisteredKey, *service.Failure) {
 	if !a.Hosted {

@@ -22,7 +22,7 @@ type NewKey struct {
 	Legacy       bool     `json:"legacy"`     // a key of the old form sk_svc_test_…; in the test environment only
 }
 
-// KeyView is an API key as it is shown: without the secret, which nobody has but the client.
+// KeyView is an API key as it is shown: without the secret, which the client alone has.
 type KeyView struct {
 	APIKey      string    `json:"api_key,omitempty"` // the secret, when the key has just been made; never again
 	ID          string    `json:"key_id"`

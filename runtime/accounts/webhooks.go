@@ -22,7 +22,7 @@ type WebhookView struct {
 	ID        string    `json:"id"`
 	URL       string    `json:"url"`
 	Events    []string  `json:"events"`
-	Secret    string    `json:"secret,omitempty"` // of the signatures; shown once, to whoever registers the webhook
+	Secret    string    `json:"secret,omitempty"` // of the signatures; shown once, in the answer to the registration
 	CreatedAt time.Time `json:"created_at"`
 	Disabled  bool      `json:"disabled"` // deliveries have failed for too long
 }

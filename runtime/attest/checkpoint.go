@@ -17,7 +17,7 @@ import (
 )
 
 // A Checkpoint says how far the service's log had come: everything up to a record, by the hash of the group that ends
-// there. Whoever keeps one can tell later whether the log still holds what it held (C2SP tlog-checkpoint, with the
+// there. With one a client can tell later whether the log still holds what it held (C2SP tlog-checkpoint, with the
 // hash of a chain in the place of a tree's).
 type Checkpoint struct {
 	Stream [16]byte  // id of the log

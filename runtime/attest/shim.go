@@ -17,7 +17,7 @@ const activationSchema = "svc-trusted-shim-activation/v1"
 // maxActivationBytes bounds the token of an activation: a dozen short claims and a signature.
 const maxActivationBytes = 16 << 10
 
-// The ways in which an activation is none, or nobody's.
+// The ways in which an activation is invalid, or unsigned.
 var (
 	// ErrActivation: the token is no compact JWT with the claims of an activation.
 	errActivation = errors.New("the activation is malformed")

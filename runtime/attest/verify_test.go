@@ -251,7 +251,7 @@ func TestTamperedTokens(t *testing.T) {
 	}
 }
 
-// Whoever holds the Ed25519 key alone can't change a byte of the claims: the inner signature covers all.
+// With the Ed25519 key alone an attacker cannot change a byte of the claims: the inner signature covers all.
 func TestTamperedClaims(t *testing.T) {
 	s := testSigner(t)
 	v := testVerifier(t, s)

@@ -24,7 +24,7 @@ const surelyAttestable = 1024
 
 // precheck prepares the claims of a decision that may be allowed, and refuses a request whose attestation could
 // not be issued before anything is recorded for it. It returns no claims where none can be needed, and none where
-// nobody signs: in a simulation.
+// there is no signer: in a simulation.
 func (a *Authority) precheck(r *Request) (*attest.Claims, *service.Failure) {
 	if a.Signer == nil || r.TestRun && len(r.body) <= surelyAttestable || r.plan.Pass.Decision == ledger.Denied && !r.observe {
 		return nil, nil

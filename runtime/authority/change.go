@@ -17,7 +17,7 @@ type Change struct {
 	To, By   amount.Amount // lowered to this, by that
 	Decimals uint8         // the amounts are in 10^-Decimals units
 	Unit     string
-	Pending  bool      // the intent is PENDING, and on less than To nobody has to decide
+	Pending  bool      // the intent is PENDING, and less than To needs no approval
 	Consent  bool      // a person has to decide on the lowered amount
 	Resets   time.Time // when the window of the limit ends; zero where waiting does not help
 	Task     bool      // another task has a count of its own

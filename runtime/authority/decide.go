@@ -189,7 +189,7 @@ func (a *Authority) count(answer *Answer) {
 	}
 }
 
-// lap adds the time since a moment to a stage, and returns the moment that it is now. Where nobody asked, it is still
+// lap adds the time since a moment to a stage, and returns the moment that it is now. Without a caller that asks, it is still
 // that moment.
 func (a *Authority) lap(r *Request, stage metrics.Stage, since time.Time) time.Time {
 	if !r.Timed {
@@ -288,7 +288,7 @@ func (a *Authority) carryOut(ctx context.Context, r *Request, claims *attest.Cla
 	var signing error
 	if outcome.Decision == ledger.Allowed && a.Signer != nil && !r.TestRun {
 		claims.Mode = mode(outcome.Observed)
-		// Whoever else is ready submits first: signing takes so long that a group would miss them all.
+		// Other ready requests submit first: signing takes so long that a group would miss them all.
 		runtime.Gosched()
 		moment = a.lap(r, metrics.StageStore, moment)
 		token, signing = a.Signer.Issue(make([]byte, 0, usualTokenBytes), claims)

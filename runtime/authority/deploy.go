@@ -124,7 +124,7 @@ func readDeployment(body []byte) (*deployment, *service.Failure) {
 }
 
 // verify holds what can be said of a deployment without compiling: the frame of the signature block, the signature, the
-// operator key that the API key is pinned to. So nobody but the operator has the service compile anything.
+// operator key that the API key is pinned to. So the service compiles texts of the operator alone.
 func (a *Policies) verify(key *ledger.Key, request *deployment) *service.Failure {
 	framed, found := grammar.Split(request.src)
 	switch {

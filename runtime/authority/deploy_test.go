@@ -122,7 +122,7 @@ func TestSelfHostedDeploy(t *testing.T) {
 	if fault != nil || own.PolicyHash != grammar.PolicyHash([]byte(bashPolicy)) {
 		t.Errorf("%+v %v", own, fault)
 	}
-	h.Operator = [32]byte{} // a service that nobody told its operator
+	h.Operator = [32]byte{} // a service without an operator key
 	fresh, err := h.admin().CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com", FullGrant: true})
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 // Details are both sides of a denial or a hold, as data: what the request has, and what the policy says of it. What does
-// not apply is empty. The slice is the policy's, which nobody may change.
+// not apply is empty. The slice is the policy's, which must not be changed.
 type Details struct {
 	// Value is what the rule is about, at most ledger.MaxDetailValue bytes of it. Where the rule is a limit, it is the amount or, of a
 	// limit that lasts, the total that the intent would reach.

@@ -58,7 +58,7 @@ type Headroom struct {
 	Place
 	Window   string   // hour, day, task, or OneIntent
 	Groups   []Group  // what the limit counts by; none where it counts everything
-	Missing  []string // of these the intent has no value, so that nobody can say what is used
+	Missing  []string // of these the intent has no value, so that the use is unknown
 	Limit    amount.Amount
 	Used     amount.Amount
 	Decimals uint8     // the amounts are in 10^-Decimals units

@@ -207,7 +207,7 @@ const taskField = "task_id"
 // foundGroups are the names of groups, by their counter: memory has none, but records do.
 type foundGroups struct {
 	names map[ledger.Counter][]string
-	cut   bool // there are records that nobody looked at
+	cut   bool // there are records that were not read
 }
 
 func (f *foundGroups) of(identity ledger.Counter) []string { return f.names[identity] }

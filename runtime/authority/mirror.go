@@ -56,13 +56,13 @@ type mirrored struct {
 	missing map[[32]byte]int64 // until when, Unix nanoseconds
 }
 
-// lookup is a question under way. Whoever asks for the same key waits for its answer.
+// lookup is a question under way. Other requests for the same key wait for its answer.
 type lookup struct {
 	done  chan struct{}
 	fault *service.Failure
 }
 
-// Sync takes a key over from production, once, whoever asks for it at the same time; known is the key as far as it is
+// Sync takes a key over from production, once for all that ask at the same time; known is the key as far as it is
 // here. It returns the key as it is then: nil where production has none either.
 func (a *Policies) Sync(hash [32]byte, known *ledger.Key) (*ledger.Key, *service.Failure) {
 	question, mine, fault := a.mirrored.ask(hash, a.Clock().UnixNano())

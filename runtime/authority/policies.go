@@ -94,7 +94,7 @@ func newPolicies(s *service.Service, a *accounts.Accounts, c PoliciesConfig) *Po
 	return p
 }
 
-// programs are the policies that are loaded, by policyHash: of the same bytes there is one, whoever deployed them.
+// programs are the policies that are loaded, by policyHash: of the same bytes there is one for all keys.
 type programs struct {
 	// front finds a policy without a lock: by the first bits of its hash, the one that was used last.
 	front [1024]atomic.Pointer[loaded]

@@ -88,7 +88,7 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 }
 
-// TestRegisterClosed: a self-hosted service registers nobody.
+// TestRegisterClosed: a self-hosted service refuses registrations.
 func TestRegisterClosed(t *testing.T) {
 	h := newHouse(t, rand.Reader)
 	_, fault := h.Register(context.Background(), []byte(`{"email":"a@example.com"}`))
@@ -106,7 +106,7 @@ func TestRegisterFails(t *testing.T) {
 	}
 }
 
-// TestEnumeration: nobody learns from an answer whether a key is malformed, unknown or revoked.
+// TestEnumeration: no answer reveals whether a key is malformed, unknown or revoked.
 func TestEnumeration(t *testing.T) {
 	h := newTown(t)
 	secret := h.register()

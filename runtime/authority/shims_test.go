@@ -212,7 +212,7 @@ func TestActivationForms(t *testing.T) {
 	}
 }
 
-// TestActivationUntrusted: nothing is trusted that nobody set up.
+// TestActivationUntrusted: nothing is trusted without being set up.
 func TestActivationUntrusted(t *testing.T) {
 	trusted := newFleet(t, "k")
 	shims, err := shims.Parse([]byte(shimsFile(trusted, newFleet(t, "other"))))

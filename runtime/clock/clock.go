@@ -25,7 +25,7 @@ const (
 type Sources struct {
 	// Now reads the wall, and the time that has elapsed since some moment while the machine was awake.
 	Now func() (wall time.Time, elapsed time.Duration)
-	// Counted reads a clock that nobody sets, and that counts sleep.
+	// Counted reads a clock that cannot be set, and that counts sleep.
 	Counted func() time.Duration
 	// Synchronised reports whether the kernel says that the wall is kept in step with others.
 	Synchronised func() bool
@@ -44,7 +44,7 @@ func SystemSources() Sources {
 	}
 }
 
-// System returns the clock of a command, which asks nobody whether the wall is right.
+// System returns the clock of a command, which takes the wall clock as right.
 func System() Clock {
 	sources := SystemSources()
 	sources.Synchronised = func() bool { return true }
@@ -55,7 +55,7 @@ func System() Clock {
 // a hold or an attestation a second life. Where the wall runs ahead of it, because the machine slept or started with a wrong
 // time, it catches up: it only never goes back.
 //
-// It does not follow a wall that has jumped ahead with nobody to confirm it: then, and where the wall is behind what the
+// It does not follow a wall that has jumped ahead without confirmation: then, and where the wall is behind what the
 // ledger has seen, it is in doubt, which [Guarded.Doubt] tells.
 type Guarded struct {
 	sources Sources

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// counted reads CLOCK_BOOTTIME, which counts sleep and which nobody can set; where that cannot be read, the time since start
+// counted reads CLOCK_BOOTTIME, which counts sleep and which cannot be set; where that cannot be read, the time since start
 // that the machine was awake.
 func counted(start time.Time) func() time.Duration {
 	read := func() (time.Duration, error) {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// usualEvents is the size of a page whose size nobody names.
+	// usualEvents is the size of a page where a query names none.
 	usualEvents = 100
 	// Examined bounds the records that one page looks at, so that a rare rule does not read the whole log at once.
 	Examined = 100_000
@@ -152,7 +152,7 @@ func Nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// Checkpoint returns how far the log has come, signed (C2SP tlog-checkpoint): whoever keeps it can tell later whether the
+// Checkpoint returns how far the log has come, signed (C2SP tlog-checkpoint): with it a client can tell later whether the
 // log was changed or cut.
 func (a *Reader) Checkpoint(ctx context.Context) ([]byte, *service.Failure) {
 	head, err := a.Ledger.Head(ctx)

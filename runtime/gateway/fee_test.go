@@ -102,7 +102,7 @@ func TestPrefund(t *testing.T) {
 	}
 }
 
-// The prefund of an operation is held to the claim, whoever pays: the policy may say otherwise of a paymaster that is not the
+// The prefund of an operation is held to the claim, whichever account pays: the policy may say otherwise of a paymaster that is not the
 // sender.
 func TestFeesOfOperations(t *testing.T) {
 	b := newBench(t)

@@ -135,7 +135,7 @@ func (g *Gateway) Failures(endpoint Endpoint, chain uint64) uint64 {
 
 // A Request is a request that was read and may go on.
 type Request struct {
-	Source   netip.Addr // whose share of the upstreams' answers it uses; none: nobody's
+	Source   netip.Addr // whose share of the upstreams' answers it uses; none: unaccounted
 	endpoint Endpoint
 	chain    uint64
 	call     *call

@@ -44,7 +44,7 @@ func (t *Terms) checkMethod(c *Call, read *calldata.Call, intent *attest.Intent,
 }
 
 // checkSender refuses what a wallet must not be made to do: an account executes what it is sent by itself, an EntryPoint what
-// an account sends it, and a token takes from whoever once approved the sender.
+// an account sends it, and a token takes from any account that once approved the sender.
 func (g *Gateway) checkSender(c *Call, read *calldata.Call, terms *Terms) error {
 	switch {
 	case len(c.Data) > 0 && c.Target == c.Sender && !terms.accountCalls:

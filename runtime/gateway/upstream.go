@@ -57,7 +57,7 @@ type upstream struct {
 }
 
 // A transport posts a body to an upstream and reads the answer. Of the client's headers it sends nothing, and a redirect
-// is an answer like any other, and followed by nobody.
+// is an answer like any other, and is not followed.
 type transport interface {
 	// post returns the answer as held.read does: after the room that its caller asked for.
 	post(ctx context.Context, body []byte, write bool, into *held) (status int, answer []byte, err error)

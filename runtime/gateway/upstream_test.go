@@ -161,7 +161,7 @@ func TestUpstreamUnreachable(t *testing.T) {
 	}
 }
 
-// A node whose certificate nobody vouches for is sent nothing, and a write says so.
+// A node with an untrusted certificate is sent nothing, and a write says so.
 func TestUpstreamNotTrusted(t *testing.T) {
 	b := newBench(t)
 	node := httptest.NewUnstartedServer(b.node)
@@ -188,7 +188,7 @@ func TestUpstreamNotTrusted(t *testing.T) {
 	}
 }
 
-// An upstream that hangs keeps its own requests waiting, and nobody else's; a write that finds no place keeps its
+// An upstream that hangs keeps its own requests waiting, and no others; a write that finds no place keeps its
 // attestation.
 func TestOneSlowUpstream(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.MaxInFlight, c.Timeout = 2, 500*time.Millisecond })

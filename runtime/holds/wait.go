@@ -14,7 +14,7 @@ const (
 	// MaxWait is the longest that one request waits for a hold.
 	MaxWait = 30 * time.Second
 	// MaxWaits is how many requests wait for holds at once, unless New is told otherwise; and a quarter of
-	// them are the most of one key. Whoever finds no room gets the hold as it is.
+	// them are the most of one key. A request without room gets the hold as it is.
 	MaxWaits = 4096
 )
 

@@ -183,7 +183,7 @@ func derivedPaths(in *Intent, _ Provenance) vm.Value {
 	return in.listFrom(start)
 }
 
-// clean returns a path as fspath.Clean does, and invalid where nobody can tell what it means. Plain paths, which
+// clean returns a path as fspath.Clean does, and invalid where its meaning is unclear. Plain paths, which
 // need nothing but lower case, cost no allocation.
 func (in *Intent) clean(path string) vm.Value {
 	if isPlainPath(path) {
@@ -234,7 +234,7 @@ func derivedTaken(in *Intent, _ Provenance) vm.Value {
 	return in.listFrom(start)
 }
 
-// foldedPath returns a canonical path as file systems compare it, with one slash at its end. What nobody can tell of other
+// foldedPath returns a canonical path as file systems compare it, with one slash at its end. What cannot be known of other
 // paths does not matter: this one is whole.
 func (in *Intent) foldedPath(path string) string {
 	path = strings.TrimSuffix(path, "/")

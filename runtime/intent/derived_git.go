@@ -65,7 +65,7 @@ func derivedChanges(in *Intent, _ Provenance) vm.Value {
 	return in.quantity(amount.FromUint64(in.length(in.refUpdates())))
 }
 
-// worktree returns the work tree, and false where nobody can tell which repository is meant.
+// worktree returns the work tree, and false where the repository is ambiguous.
 func (in *Intent) worktree() (path string, ok bool) {
 	git := in.evidence(gitEvidence)
 	id, _ := in.givenText(git, "repository_id")

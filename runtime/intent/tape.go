@@ -15,7 +15,7 @@ import (
 )
 
 // MaxBody is the largest body of an authorize or test-run request in bytes (decisions, section 3). This is the one
-// definition: whoever reads a body from a connection or a file stops there too. Decode refuses what is longer
+// definition: readers of a body from a connection or a file stop there too. Decode refuses what is longer
 // with errcode.BodyTooLarge, so readers pass on one byte more than fits.
 const MaxBody = 100_000
 

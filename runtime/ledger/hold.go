@@ -2,7 +2,7 @@ package ledger
 
 import "fmt"
 
-// A HoldState is the state of a hold. Expiry is no state of its own: it is judged by the time of whoever asks.
+// A HoldState is the state of a hold. Expiry is not a state of its own: it is judged by the time of the query.
 type HoldState uint8
 
 // The states. A hold starts pending, is resolved at most once, and an allowed one is used up by the decision

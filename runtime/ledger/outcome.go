@@ -10,7 +10,7 @@ import (
 type Result uint8
 
 // The results. Those up to RefusedGroups are decisions and have a record; the others have none, change nothing,
-// and say what the caller has to do. Unknown is the zero value, so that an outcome that nobody filled in allows
+// and say what the caller has to do. Unknown is the zero value, so that an empty outcome allows
 // nothing.
 const (
 	// Unknown: nothing was decided; the ticket's Wait says why.

@@ -3,7 +3,7 @@
 //
 // It promises to be cheap where decisions are made: every counter is made beforehand, counting is an atomic addition
 // without memory of its own, and nothing that clients choose becomes a label. A nil *Metrics counts nothing, so that
-// whoever counts need not ask whether anybody reads.
+// callers count without asking whether metrics are read.
 package metrics
 
 import (

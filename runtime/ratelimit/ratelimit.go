@@ -6,7 +6,7 @@
 // client that keeps asking is let through again as soon as its window has room.
 //
 // Memory is bounded, because clients choose their names: a [Memory] holds so many names at once, and answers [ErrFull]
-// where another comes. Whoever asks has to take that for a refusal.
+// where another comes. Callers have to treat that as a refusal.
 package ratelimit
 
 import (

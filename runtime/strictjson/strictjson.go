@@ -147,7 +147,7 @@ func String(value json.RawMessage) (content, problem string) {
 }
 
 // halfSurrogate reports whether a JSON string escapes one half of a surrogate pair without the other. The standard decoder
-// reads that as another character, which nobody sent.
+// reads that as another character, which was not sent.
 func halfSurrogate(value []byte) bool {
 	for i := 0; i+1 < len(value); i++ {
 		if value[i] != '\\' {

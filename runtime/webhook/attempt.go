@@ -44,7 +44,7 @@ type outcome struct {
 	item   ledger.Delivery
 	status int   // of the answer; 0 where there was none
 	err    error // why there was none
-	gone   bool  // nobody waits for the delivery any more
+	gone   bool  // the delivery is not awaited any more
 	final  bool  // it is not made again: it was the last attempt, or the receiver wants it no more
 	alive  bool  // where final: the receiver has taken a ping after it
 	unread bool  // the ledger could not be read: nothing was attempted

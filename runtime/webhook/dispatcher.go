@@ -180,7 +180,7 @@ func (d *Dispatcher) result(o *outcome) ledger.DeliveryResult {
 	outcome := metrics.Delivered
 	switch {
 	case o.gone:
-		r.Delivered = true // there is nobody to deliver it to
+		r.Delivered = true // no receiver is left
 		return r
 	case o.ok():
 		r.Delivered = true

@@ -23,7 +23,7 @@ const resolveTimeout = 3 * time.Second
 
 // CheckURL returns why a URL cannot be a webhook's, or nil. It must be of https, have a host in its canonical spelling,
 // neither user information nor a fragment, and lead to public addresses. With allowPrivate, http and all addresses
-// pass. Every error wraps [ErrURL], and tells no address that the caller has not written: whoever registers must not learn
+// pass. Every error wraps [ErrURL], and tells no address that the caller has not written: a client that registers must not learn
 // the names and addresses of the network that the service is in.
 //
 // A name that does not exist is refused. One that cannot be looked up at the moment passes: the address of every
@@ -90,7 +90,7 @@ func parseURL(raw string, allowPrivate bool) (*url.URL, error) {
 var localNames = []string{".localhost", ".local", ".home.arpa", ".internal"}
 
 // isLocalName reports whether a canonical name does not belong to the Internet. One without a dot is looked up in the
-// domains of whoever looks.
+// domains of the asking machine.
 func isLocalName(host string) bool {
 	for _, end := range localNames {
 		if strings.HasSuffix(host, end) {

@@ -267,7 +267,7 @@ var byCode = func() map[Code]Info {
 	return index
 }()
 
-// Lookup returns the row of c, and the row of Internal where c is unknown: a code that nobody documented
+// Lookup returns the row of c, and the row of Internal where c is unknown: a code that is not documented
 // must not reach the wire.
 func Lookup(c Code) Info {
 	if info, ok := byCode[c]; ok {

@@ -74,7 +74,7 @@ func Hidden(err error) error {
 	return Fail("%s can't be looked at: %v; run this as the service's user, or set SVC_DATA_DIR", path.Path, path.Err)
 }
 
-// KeepInput refuses to write an output in place of a file that the same command reads: nobody means that, and neither a private
+// KeepInput refuses to write an output in place of a file that the same command reads: that is a mistake, and neither a private
 // key nor a policy without its text can be made again.
 func KeepInput(output, input, what string) error {
 	out, err := os.Stat(output)
@@ -123,7 +123,7 @@ func ReplaceFile(path string, content []byte) (err error) {
 }
 
 // Unwritable is the error of a file that can't be written, nil for nil. The new file beside it had a name of its own for
-// as long as it was written, which tells nobody anything.
+// as long as it was written, which reveals nothing.
 func Unwritable(path string, err error) error {
 	var one *fs.PathError
 	var two *os.LinkError

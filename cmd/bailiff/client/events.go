@@ -135,7 +135,7 @@ func (c *eventsListCommand) show(ctx context.Context, print eventPrinter, query 
 	}
 }
 
-// ended turns the error of a call that a signal broke off into none: whoever follows ends it so.
+// ended turns the error of a call that a signal broke off into none: --follow ends so.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil

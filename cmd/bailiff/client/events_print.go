@@ -187,7 +187,7 @@ func csvPrinter(w io.Writer) eventPrinter {
 		if err := out.Write(cells); err != nil {
 			return err
 		}
-		out.Flush() // whoever follows reads each event when it comes
+		out.Flush() // with --follow each event is read when it comes
 		return out.Error()
 	}
 }

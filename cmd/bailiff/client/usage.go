@@ -77,7 +77,7 @@ func printUsageCSV(w io.Writer, views []accounts.UsageView) error {
 // formulas begin what a spreadsheet runs as a formula; the wide ones do where East Asian languages are set.
 const formulas = "=+-@\t\r＝＋－＠"
 
-// noFormula returns a cell that a spreadsheet takes for the text it is: whoever registers a key chooses its e-mail address.
+// noFormula returns a cell that a spreadsheet takes for the text it is: the holder of a key chose its e-mail address.
 func noFormula(cell string) string {
 	if first, _ := utf8.DecodeRuneInString(cell); cell != "" && strings.ContainsRune(formulas, first) {
 		return "'" + cell

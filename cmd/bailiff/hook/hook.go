@@ -187,7 +187,7 @@ func (r *hookRun) ask(ctx context.Context, service *api.Client, request *hook.Re
 	// The hold only says that something was decided: what counts is the answer to the same request.
 	answer, err = service.AuthorizeBody(ctx, request.Body, request.Nonce)
 	if err != nil {
-		return r.unanswered(err, false) // it was held, so nobody may say that it was not judged
+		return r.unanswered(err, false) // it was held, so the answer must not say that it was not judged
 	}
 	r.answered = answer
 	return decisionOf(answer)

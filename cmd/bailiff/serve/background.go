@@ -21,7 +21,7 @@ import (
 const (
 	// checkpointEvery is how often the signed checkpoint is renewed, where the ledger has moved.
 	checkpointEvery = 10 * time.Second
-	// dropEvery is how often policies that nobody has used for long are looked for.
+	// dropEvery is how often the service looks for policies that have not been used for long.
 	dropEvery = time.Minute
 	// crowdedEvery is how often keys are looked for that have few counter groups left.
 	crowdedEvery = 10 * time.Second

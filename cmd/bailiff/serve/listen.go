@@ -162,7 +162,7 @@ func CheckSocketPath(path string) error {
 }
 
 // listenPrivate listens on a Unix socket that only this user can open. One that an earlier process left is
-// replaced: whoever holds the ledger owns the data folder.
+// replaced: the process that holds the ledger owns the data folder.
 func listenPrivate(path string) (net.Listener, error) {
 	if err := CheckSocketPath(path); err != nil {
 		return nil, err

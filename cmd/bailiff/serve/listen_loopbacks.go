@@ -37,7 +37,7 @@ func listenBoth(port string) (listeners []net.Listener, err error) {
 			listeners = append(listeners, listener)
 			_, port, _ = net.SplitHostPort(listener.Addr().String())
 		case len(listeners) > 0 && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)):
-			// The machine has no IPv6, and then nobody can listen there.
+			// The machine has no IPv6, so no program can listen there.
 		default:
 			return nil, errors.Join(fmt.Errorf("it needs the port on 127.0.0.1 and on [::1], which browsers take for the same name: %w", err), closeAll(listeners))
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLoopbacks: whoever listens for the operator has the port on every address that localhost may stand for.
+// TestLoopbacks: the operator's listener has the port on every address that localhost may mean.
 func TestLoopbacks(t *testing.T) {
 	probe, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {

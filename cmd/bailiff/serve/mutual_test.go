@@ -13,7 +13,7 @@ import (
 	"bailiff/fuzz/kit/certificate"
 )
 
-// TestMutual: whoever shows no certificate, or that of another authority, is told nothing by the internal endpoint.
+// TestMutual: the internal endpoint tells a client nothing without a certificate, or with one of another authority.
 func TestMutual(t *testing.T) {
 	dir := t.TempDir()
 	if err := errors.Join(certificate.Make(dir, "ca", "server", "client"), certificate.Make(dir, "others", "stranger")); err != nil {
@@ -67,7 +67,7 @@ func TestMutual(t *testing.T) {
 	}
 }
 
-// hear returns what a listener says to whoever connects.
+// hear returns what a listener says to a new connection.
 func hear(address string, config *tls.Config) string {
 	connection, err := tls.Dial("tcp", address, config)
 	if err != nil {

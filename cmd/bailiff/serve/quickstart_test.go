@@ -37,7 +37,7 @@ func TestTriesPaste(t *testing.T) {
 	}
 }
 
-// TestTriesObserve holds that nobody is told of a denial where nothing is enforced.
+// TestTriesObserve: no denial is announced where nothing is enforced.
 func TestTriesObserve(t *testing.T) {
 	if text := triesFor(cmdsettings.Settings{"SVC_MODE": "OBSERVE"}, "127.0.0.1:8787"); strings.Contains(text, "DENIED") {
 		t.Error(text)

@@ -117,7 +117,7 @@ func (r *readiness) checkPolicy() httpd.Check {
 	return httpd.Check{Name: "policy", Ready: true, Reason: "the default policy is in force"}
 }
 
-// checkSigning signs and verifies a checkpoint that nobody gets to see, with both keys.
+// checkSigning signs and verifies a checkpoint that is never shown, with both keys.
 func checkSigning(signer *attest.Signer, now time.Time) httpd.Check {
 	var trial attest.Checkpoint
 	_, err := rand.Read(trial.Stream[:])

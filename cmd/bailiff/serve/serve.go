@@ -130,7 +130,7 @@ func serve(s cmdsettings.Settings, log *slog.Logger, by proof, ready func(*servi
 	if _, err := memlimit.Set(); err != nil && !errors.Is(err, memlimit.ErrNoCgroup) && !errors.Is(err, memlimit.ErrCgroupsNotSupported) {
 		log.Warn("the memory limit of the control group can't be read; set GOMEMLIMIT to nine tenths of it", "error", err)
 	}
-	// Whoever reads the log may go, as tee does at Ctrl-C. Go ends a process that then writes to it.
+	// The reader of the log may end first, as tee does at Ctrl-C. Go ends a process that then writes to it.
 	signal.Ignore(syscall.SIGPIPE)
 	hangUps, stopHangUps := catchHangUps() // a signal that comes while the service starts reloads the policy once it has started
 	defer stopHangUps()
@@ -227,7 +227,7 @@ func (r *service) run(signals context.Context, stop func(), hangUps <-chan os.Si
 func (r *service) await(signals context.Context, stop func()) error {
 	select {
 	case <-signals.Done():
-		stop() // first of all: whoever reads the log may keep its next line waiting
+		stop() // first of all: a slow reader of the log may keep its next line waiting
 		r.log.Info("stopping; a second signal ends at once")
 		return nil
 	case fault := <-r.failed:

@@ -128,7 +128,7 @@ func (r *service) wire() error {
 	return r.listenBeside(config)
 }
 
-// countBudget adds a budget of memory to the metrics. Nobody uses it yet.
+// countBudget adds a budget of memory to the metrics. It is not used yet.
 func (r *service) countBudget(as metrics.Budget, b *budget.Budget) error {
 	b.Exceeded = func() { r.metrics.Beyond(as) }
 	return r.metrics.Use(as, float64(b.Most), func() float64 { return float64(b.Held()) })
@@ -237,7 +237,7 @@ func (r *service) countLimits() (httpd.Stores, error) {
 		r.metrics.Queue("rate_limit_keys", keys.Names))
 }
 
-// publicURL is where clients reach the API; empty where nobody says so, and the address listened on is none to connect to.
+// publicURL is where clients reach the API; empty where no setting says so, and clients cannot connect to the address listened on.
 func (r *service) publicURL() string {
 	if set := r.settings["SVC_PUBLIC_URL"]; set != "" {
 		return set

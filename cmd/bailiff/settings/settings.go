@@ -76,7 +76,7 @@ var Table = []Setting{
 	{"SVC_ENTRY_POINTS", "", "entry points that /bundler takes, VERSION:ADDRESS, comma-separated (default: the canonical ones of 0.6, 0.7 and 0.8)", isEntryPoints},
 }
 
-// AdminListenDefault is where metrics are, if that is free and nobody says otherwise.
+// AdminListenDefault is where metrics are, if that is free and no setting says otherwise.
 const AdminListenDefault = "127.0.0.1:8788"
 
 // clientVariables belong to the commands that ask a service; the service has no use for them.

@@ -69,7 +69,7 @@ func answers(t testing.TB, command []string, root string) {
 	}
 }
 
-// slow: a service that sends a byte now and then, of the header or of the body, over TCP or a socket, keeps nobody for longer
+// slow: a service that sends a byte now and then, of the header or of the body, over TCP or a socket, keeps no caller for longer
 // than its timeout.
 func slow(t testing.TB, command []string) {
 	folder, err := os.MkdirTemp("", "bailiff-") // a socket's path has to be short

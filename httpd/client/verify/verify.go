@@ -30,7 +30,7 @@ const (
 	// Stale is how long they are used where they can't be fetched. Then nothing is verified any more: a key that was
 	// withdrawn would still be trusted.
 	Stale = time.Hour
-	// Pause is between two tries to fetch, so that tokens with keys that nobody has cause no flood.
+	// Pause is between two tries to fetch, so that tokens with unknown keys cause no flood.
 	Pause = 10 * time.Second
 )
 

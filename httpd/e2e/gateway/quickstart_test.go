@@ -136,7 +136,7 @@ func (r *service) runExample(t *testing.T, apiKey string, settings ...string) (p
 
 var waiting = regexp.MustCompile(`waiting for hold ([0-9a-f-]{36})`)
 
-// waits has the example wait for holds: one that is approved, one that is denied, and one for which nobody comes.
+// waits has the example wait for holds: one that is approved, one that is denied, and one that stays undecided.
 func (r *service) waits(t *testing.T, apiKey string) {
 	for _, c := range []struct{ value, decision, printed string }{
 		{"0.3", "approve", " success"},

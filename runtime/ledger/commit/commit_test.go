@@ -164,7 +164,7 @@ func TestBacklog(t *testing.T) {
 	var tickets []ledger.Ticket
 	for i := range uint64(2000) {
 		p := plan()
-		p.TestRun = true // nobody waits for these, so only the bound can stop them
+		p.TestRun = true // no caller waits for these, so only the bound can stop them
 		p.Event.Value, p.Event.Detail = strings.Repeat("v", 1024), strings.Repeat("d", 1024)
 		for range 1024 {
 			if ticket := l.Submit(p); ticket.Outcome().Result == ledger.Unknown {

@@ -193,7 +193,7 @@ func (p *pager) groups(log Log, firsts []uint64) (rest []uint64, err error) {
 	return rest, err
 }
 
-// missing reports whether there should be a group before a record: nobody looks at what is before the snapshot when the log
+// missing reports whether there should be a group before a record: entries before the snapshot are not read when the log
 // is opened, and a page with a hole in it would pass for the whole.
 func (p *pager) missing(before uint64) bool {
 	if before <= p.expected {

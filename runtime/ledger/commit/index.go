@@ -181,7 +181,7 @@ func groupsOf(index Index, key ledger.ID, from, every uint64, limit int) (groups
 var ErrIndexChanged = fmt.Errorf("%w: the index of keys is not what the log comes to", ledger.ErrCorrupt)
 
 // VerifyIndex compares the index of keys of a log that no ledger has open with the log: an edited index could hide events
-// from whoever asks for those of a key. It returns the LSN that the index covers, 0 where there is none, or none that would
+// from queries for those of a key. It returns the LSN that the index covers, 0 where there is none, or none that would
 // be used. It fails with [ErrIndexChanged], or as [VerifyLog] does.
 func VerifyIndex(log Log) (covers uint64, err error) {
 	store, ok := log.(Indexes)

@@ -6,7 +6,7 @@ import (
 	"bailiff/runtime/ledger"
 )
 
-// A keyTable has the keys as they are durably. Its entries are replaced, never changed, so that whoever looked one
+// A keyTable has the keys as they are durably. Its entries are replaced, never changed, so that a caller that looked one
 // up may keep it.
 type keyTable struct {
 	mu     sync.RWMutex

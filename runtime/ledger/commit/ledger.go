@@ -1,7 +1,7 @@
 // Package commit is the ledger over a log: it decides plans under one lock, gathers their records into groups, and
 // has one goroutine make the groups durable, one sync each.
 //
-// Nobody waits for a timer. The committer is woken by a group's first record and yields the processor while the
+// No request waits for a timer. The committer is woken by a group's first record and yields the processor while the
 // group still grows: with nothing else to run it returns at once, and under load a group takes in whatever the
 // other goroutines have to add. Records of test-runs do not wake it; they ride along.
 //
@@ -69,7 +69,7 @@ type Ledger struct {
 	past                    // the state is ahead of the head and the times, which are those of what is durable
 	record    state.Record  // scratch of the step under way
 	next      uint64        // LSN of the next record
-	outbox    outbox        // the deliveries that nobody has been handed, and whose events are durable
+	outbox    outbox        // the deliveries that have not been handed out, and whose events are durable
 	groups    []*group      // not durable yet, in order; the last one is open
 	spare     []byte        // memory of a group that was written
 	failure   error         // why the ledger refuses until the log is opened again; nil while it works
@@ -295,7 +295,7 @@ func (l *Ledger) appendGroup(first uint64, sealed []byte) (took time.Duration, e
 	return l.clock().Sub(start), err
 }
 
-// tell lets whoever delivers know that there is something.
+// tell wakes the goroutine that delivers.
 func (l *Ledger) tell() {
 	select {
 	case l.told <- struct{}{}:

@@ -199,7 +199,7 @@ func (l *Ledger) settleLocked(q *ledger.DeliveryResult) error {
 	if err := l.refusal(); err != nil {
 		return l.outbox.keep(q, err)
 	}
-	if q.LSN > l.head.LSN { // nobody can have been handed what is not durable
+	if q.LSN > l.head.LSN { // deliveries are handed out only when they are durable
 		return nil
 	}
 	err := l.state.SettleDelivery(q, &l.record)

@@ -95,7 +95,7 @@ func TestNothingTooEarly(t *testing.T) {
 	must(t, l.Close())
 }
 
-// TestFailedDeployment has the write of a deployment fail: nobody is told more than is known.
+// TestFailedDeployment has the write of a deployment fail: no answer says more than is known.
 func TestFailedDeployment(t *testing.T) {
 	l, log := openSlow(t)
 	log.gate <- io.ErrUnexpectedEOF
@@ -329,7 +329,7 @@ func TestIdleKey(t *testing.T) {
 	l := open(t, log)
 	for n := uint64(1); n <= keys; n++ {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // nobody waits
+		cancel() // no caller waits
 		l.CreateKey(ctx, ledgertest.NewKey(n))
 		d := deployment(1)
 		d.Key = ledgertest.ID('k', n)

@@ -57,7 +57,7 @@ func VerifyLog(log Log, visit func(ledger.Head) error) (ledger.Head, error) {
 }
 
 // Records calls visit with the encoding of every record of a log that no ledger has open, until visit returns an error,
-// which it returns. It is for whoever looks for something in what was written: groups are packed.
+// which it returns. Groups are packed, so a search of the log needs it.
 func Records(log Log, visit func(lsn uint64, record string) error) error {
 	var problem error
 	err := log.Read(0, func(first uint64, b []byte) bool {
@@ -94,7 +94,7 @@ func follow(head *ledger.Head, first uint64, b []byte) (sealed, error) {
 // ErrSnapshotChanged is a ledger.ErrCorrupt of VerifySnapshot: the log is whole, and its snapshot is not what it comes to.
 var ErrSnapshotChanged = fmt.Errorf("%w: the snapshot is not what the log comes to", ledger.ErrCorrupt)
 
-// VerifySnapshot compares the snapshot of a log that no ledger has open with what the log comes to: nobody reads the
+// VerifySnapshot compares the snapshot of a log that no ledger has open with what the log comes to: the service does not read the
 // records before it when the log is opened, so an edited one would change the past. It returns the LSN that the snapshot
 // covers, 0 where there is none, or none that opening would use. It fails with [ErrSnapshotChanged], or as [VerifyLog]
 // does, or with a ledger.ErrCorrupt where records can't follow each other.

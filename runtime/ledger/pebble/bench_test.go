@@ -37,7 +37,7 @@ func benchPlan(n int) *ledger.Plan {
 }
 
 // BenchmarkCommit measures one durable decision, by 1 caller and by 64 at once, beside bare Pebble with one Set and
-// Sync each and with one for 64 (a decision then is a 64th), and beside a decision that nobody waits for.
+// Sync each and with one for 64 (a decision then is a 64th), and beside a decision without a waiting caller.
 func BenchmarkCommit(b *testing.B) {
 	for _, callers := range []int{1, 64} {
 		b.Run(fmt.Sprintf("pebble-%d", callers), func(b *testing.B) { benchPebble(b, callers, 1) })

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPrivate: nobody else can read a file of the ledger, be it new or one that an earlier build left open to all.
+// TestPrivate: no other user can read a file of the ledger, be it new or one that an earlier build left open to all.
 func TestPrivate(t *testing.T) {
 	dir := t.TempDir()
 	var open []string

@@ -11,7 +11,7 @@ import (
 )
 
 // A counterID stands for a counter's name in memory: its SipHash of 128 bits under the state's secret. Agents choose
-// groups, so nobody may be able to find names that collide, and nobody sees a hash; a collision within a key could only
+// groups, so it must not be possible to find names that collide, and hashes are never shown; a collision within a key could only
 // count too much.
 type counterID struct {
 	hash  [2]uint64

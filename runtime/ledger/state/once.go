@@ -17,7 +17,7 @@ const keptExpired = int64(5 * 60e9)
 
 // A onceTable remembers what was used until it expires. Keys have times of their own, so what has expired for one need
 // not have for another: the table therefore refuses as expired whatever expires no later than something that it has
-// forgotten. So nothing is used twice, whoever asks.
+// forgotten. So nothing is used twice by any caller.
 type onceTable[K comparable] struct {
 	used      map[K]int64 // when each expires
 	order     heap.Heap[onceEntry[K]]

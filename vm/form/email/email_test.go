@@ -52,7 +52,7 @@ var addresses = []struct{ text, want string }{
 	{`"a b"@example.com`, ""}, {`"ann@evil.org"@example.com`, ""}, {`"ann,bob"@example.com`, ""}, {`""@example.com`, ""},
 	{`"ann@example.com`, ""}, {`ann"@example.com`, ""}, {`a"n"n@example.com`, ""}, {`"a".b@example.com`, ""}, {`a\@b@example.com`, ""},
 	{`"Ann" x" <ann@example.com>`, ""},
-	// What nobody sees, and what would become another mailbox.
+	// Invisible characters, and those that would make another mailbox.
 	{"ann@example.com\n", ""}, {"ann@example.com\r\nBcc: bob@evil.org", ""}, {"ann\x00@example.com", ""}, {"\tann@example.com", ""},
 	{"an\u200bn@example.com", ""}, {"\u202eann@example.com", ""}, {"ann\u00a0@example.com", ""}, {"ann\u0085@example.com", ""},
 	{"ann\xff@example.com", ""}, {"an\u00ad@example.com", ""}, {"\u212aate@example.com", ""}, {"\u0130nfo@example.com", ""},

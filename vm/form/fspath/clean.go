@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Why nobody can tell which file a path means, worded to stand after a colon or a "because".
+// Why a path cannot be resolved to a single file, worded to follow a colon or a "because".
 const (
 	whyEmpty     = "it is empty"
 	whyBytes     = "it holds control characters or invalid UTF-8"

@@ -4,7 +4,7 @@
 //
 //	/etc/passwd       absolute; "/" is the root
 //	/c:/windows       absolute, with a drive as its first segment
-//	~/.ssh            below the home directory of whoever runs the tool
+//	~/.ssh            below the home directory of the user who runs the tool
 //	src/main.go       relative; "." is the directory itself, and "../x" lies outside it
 //
 // It comes from the raw path in these steps, the same for an entry of a list and for a request:
@@ -17,7 +17,7 @@
 //   - From any other segment go a stream name from ":" on, and dots and spaces at its end, as on NTFS: ".ENV::x",
 //     ".env. " and ".env" are the same file there. On other systems that blocks too much, never too little.
 //
-// Where nobody can tell which file a path means it is suspicious, and denied wherever paths are blocked: an
+// A path that cannot be resolved to a single file is suspicious, and denied wherever paths are blocked: an
 // empty path, a relative one that leaves its directory, ".." above a home directory or a drive, ~user, any "$", two "%"
 // in one segment (%VAR%), a first segment of one letter, ":" and more (c:x) or one that ends in ":" otherwise (file:),
 // a path that begins with "//?", "//./" or "/??/", a short name of Windows (PROGRA~1), a segment of which the last step

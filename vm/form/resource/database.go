@@ -47,7 +47,7 @@ func IsDatabaseOperation(text string) bool { return databaseOperations.has(text,
 // ChangesSchema reports whether an operation counts as a change of schema.
 func ChangesSchema(operation string) bool { return databaseOperations.has(operation, changesSchema) }
 
-// IndirectEffects reports whether an operation puts code in place that others will run, whose effects nobody has
+// IndirectEffects reports whether an operation puts code in place that others will run, whose effects were not
 // seen (`database.deny_unreviewed_indirect_effects`). Whether [ExecuteRoutine] is such an operation depends on the
 // policy's catalogue of routines, so it is not one here.
 func IndirectEffects(operation string) bool {
