@@ -364,7 +364,7 @@ func planted(t *testing.T, texts ...string) tree {
 		}
 		s.files = append(s.files, file)
 	}
-	for range 3 { // a constant may be made from one that stands further below
+	for range 3 { // a constant may be made from one that is further below
 		s.each(token.CONST, func(name string, spec *ast.ValueSpec, value ast.Expr) {
 			if text, known := s.text(value); known {
 				s.values[name] = text

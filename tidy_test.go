@@ -16,7 +16,7 @@ import (
 )
 
 // The rules of the house that a compiler does not hold (ARCHITECTURE.md says why): who may import what,
-// how large a file and a function may grow, what may stand at the top, and that packages say what they are for.
+// how large a file and a function may grow, what may be at the top, and that packages say what they are for.
 
 const (
 	maxFileLines     = 600
@@ -134,7 +134,7 @@ var benchmarkImports = []string{"github.com/valyala/fasthttp", "github.com/cockr
 // oracleImports are the heavy dependencies by which the oracle reads a second time what the leaves read.
 var oracleImports = []string{"mvdan.cc/sh", "golang.org/x/net/idna"}
 
-// topLevel is everything that may stand in the root of the project.
+// topLevel is everything that may be in the root of the project.
 var topLevel = map[string]bool{
 	"grammar": true, "compiler": true, "vm": true, "runtime": true, "httpd": true, "fuzz": true, "bench": true,
 	"cmd": true, "docs": true, "go.mod": true, "go.sum": true, "Makefile": true, "README.md": true,
@@ -306,7 +306,7 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
-// belongs reports whether a name may stand in the root.
+// belongs reports whether a name may be in the root.
 func belongs(name string) bool { return topLevel[name] || generated[name] }
 
 // TestClockInOnePlace holds time to one source: everything else gets it as a parameter.
@@ -327,7 +327,7 @@ func readsClock(s source) bool {
 	return !exempt && strings.Contains(s.text, "time.Now()")
 }
 
-// simulated are the folders whose packages reach the machine only by a [system.Calls], so that a simulator can stand in its
+// simulated are the folders whose packages reach the machine only by a [system.Calls], so that a simulator can be in its
 // place.
 var simulated = []string{
 	"runtime/ledger", "runtime/authority", "runtime/accounts", "runtime/policies", "runtime/decision", "runtime/holds", "runtime/service", "runtime/events", "runtime/shims",
@@ -336,7 +336,7 @@ var simulated = []string{
 
 // notYetSimulated is how many places of a folder still reach the machine by themselves. These numbers may only fall.
 var notYetSimulated = map[string]int{
-	"runtime/ledger/pebble": 5, // below the methods at which a simulator stands
+	"runtime/ledger/pebble": 5, // below the methods at which a simulator is
 	"runtime/ledger/memory": 1, // the id of a log that is not kept
 	"runtime/authority":     1, // the ledger of a dry run
 }

@@ -139,7 +139,7 @@ func (s *writes) fresh() *attest.Claims {
 	return &claims
 }
 
-// Verify stands in for the verifier, which is measured by itself.
+// Verify is in for the verifier, which is measured by itself.
 func (s *writes) Verify(string, time.Time) (*attest.Claims, error) { return s.fresh(), nil }
 
 // RoundTrip is an upstream that answers at once.

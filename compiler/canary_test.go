@@ -70,7 +70,7 @@ func withoutReservation(lines []string, i int) []string {
 	return slices.Delete(changed, at, at+1)
 }
 
-// swapWords replaces the first of the pairs that stands in a line.
+// swapWords replaces the first of the pairs that is in a line.
 func swapWords(pairs ...string) func(string) string {
 	return func(line string) string {
 		for i := 0; i < len(pairs); i += 2 {

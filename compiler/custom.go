@@ -108,7 +108,7 @@ func (c *checker) path(segments []grammar.Segment) (string, bool) {
 	if len(segments) > 1 && segments[0].Text == "intent" {
 		segments = segments[1:]
 	}
-	if len(segments) == 0 { // the schema's <path> stands for at least one name
+	if len(segments) == 0 { // the schema's <path> means at least one name
 		return "", false
 	}
 	path := joinSegments(segments)
@@ -283,7 +283,7 @@ func (e *emitter) unlessForm(when slot.Condition, usual vm.Label) {
 	}
 }
 
-// places says where in a value the text of a rule stands by which operator.
+// places says where in a value an operator looks for the text of a rule.
 var places = [...]form.Where{Equals: form.Whole, NotEquals: form.Whole, Contains: form.Inside, StartsWith: form.Start, EndsWith: form.End}
 
 // compare continues at next unless a value of the form compares as a denial says, and at the place of its slot where it does

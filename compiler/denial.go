@@ -97,7 +97,7 @@ func (e *emitter) emitDenials() {
 }
 
 // scan seeks the texts of all deny_string rules. Whether it finds any or none it goes on at the first of them: rules
-// of other kinds may stand between.
+// of other kinds may be between.
 func (e *emitter) scan() vm.Const {
 	var entries []vm.Entry
 	for i := range e.denials() {

@@ -22,7 +22,7 @@ type Email struct {
 // lists reports whether recipients are restricted.
 func (m *Email) lists() bool { return m.Allowed != nil || m.Blocked != nil }
 
-// span returns where a list of recipients stands: the allowed one where there is one.
+// span returns where a list of recipients is: the allowed one where there is one.
 func (m *Email) span() grammar.Span {
 	if m.Allowed != nil {
 		return m.Allowed.Span

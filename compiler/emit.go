@@ -18,7 +18,7 @@ import (
 // switch on the action. Consensus is recorded by the section that reads the amount: the machine keeps holds apart, and
 // they count only where nothing denies.
 //
-// Every denial stands straight behind the tests that could let an intent pass it, and names where to go on when
+// Every denial is straight behind the tests that could let an intent pass it, and names where to go on when
 // all violations are wanted. A test of something unreadable never jumps, so that it arrives at the denial.
 type emitter struct {
 	*vm.Builder
@@ -27,7 +27,7 @@ type emitter struct {
 	lines  []int // the offset of each line's start
 }
 
-// The rules that stand for what no key says (decisions, section 1).
+// The rules that mean what no key says (decisions, section 1).
 const (
 	ruleNoToken   = "evm.token"                       // there is no rule for the token
 	ruleUnbounded = "evm.calldata.unbounded_approval" // a call approves 2^256-1

@@ -158,7 +158,7 @@ func (e *emitter) insideAs(rule string, c errcode.Code, roots *List, slot, messa
 }
 
 // rootTexts returns what the paths inside of roots start with, as the slots have them: with a slash at the end. The root
-// that stands for the shim's is apart.
+// that means the shim's is apart.
 func rootTexts(roots *List) (whole []string, own bool) {
 	for _, root := range roots.texts() {
 		if root == ownRoots {

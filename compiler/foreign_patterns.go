@@ -98,7 +98,7 @@ func plainTexts(row *Key, pattern string) (texts []string, ok bool) {
 	return texts, ok && !slices.Contains(texts, "")
 }
 
-// regexpWords are the parts of a regular expression that stand for one text, or for any.
+// regexpWords are the parts of a regular expression that mean one text, or for any.
 var regexpWords = strings.NewReplacer(`\s+`, " ", `\s*`, " ", `\s`, " ", `\b`, "", `\.`, ".", `\-`, "-", `\/`, "/", `\@`, "@", `.*?`, "*", ".*", "*", ".+", "*")
 
 // plainText1 is plainTexts for a pattern without alternatives.
@@ -167,7 +167,7 @@ func findChainIDs(_ *Key, value *grammar.Value) (listFault, bool) {
 	return fault, true
 }
 
-// findCurlyQuotes finds items between the quotes of word processors. What stands between two of them may have commas.
+// findCurlyQuotes finds items between the quotes of word processors. The text between two of them may have commas.
 func findCurlyQuotes(_ *Key, value *grammar.Value) (listFault, bool) {
 	var parts []string
 	from, to := -1, 0

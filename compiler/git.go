@@ -253,7 +253,7 @@ const refNamespace = "refs/"
 
 var shortNames = []string{refNamespace, refNamespace + "heads/", refNamespace + "tags/"}
 
-// wholeNames returns a ref, or the beginning of refs, with the whole names that it stands for where it is short.
+// wholeNames returns a ref, or the beginning of refs, with the whole names that it means where it is short.
 func wholeNames(ref string) []string {
 	names := []string{ref}
 	if !strings.HasPrefix(ref, refNamespace) {
@@ -264,7 +264,7 @@ func wholeNames(ref string) []string {
 	return names
 }
 
-// refForms are the refs of updates that protected refs cover. A short name stands for branches and tags, in the list and
+// refForms are the refs of updates that protected refs cover. A short name means branches and tags, in the list and
 // in updates.
 type refForms struct {
 	exact, starts []string // what they equal, and what they start with

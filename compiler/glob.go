@@ -7,7 +7,7 @@ import (
 )
 
 // A globIndex holds patterns with stars, for asking which of them covers another pattern. It tells them apart by what
-// stands in front of their first star or behind their last, so that long lists of usual patterns are not compared each
+// is in front of their first star or behind their last, so that long lists of usual patterns are not compared each
 // with each.
 type globIndex struct {
 	style    vm.GlobStyle

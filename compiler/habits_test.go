@@ -20,7 +20,7 @@ type habit struct {
 	causes []cause
 }
 
-// A cause is one mistake: where it stands, and what the finding about it has to say.
+// A cause is one mistake: where it is, and what the finding about it has to say.
 type cause struct {
 	text     string
 	lines    []int
@@ -68,7 +68,7 @@ func readHabits(t *testing.T) (habits []*habit) {
 }
 
 // TestHabits holds the findings about policies that people with other habits write to what is wrong with them: one finding
-// a cause, where it stands, with the line as it should be, and no other.
+// a cause, where it is, with the line as it should be, and no other.
 func TestHabits(t *testing.T) {
 	var b strings.Builder
 	perfect, habits := 0, readHabits(t)

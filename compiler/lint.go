@@ -336,7 +336,7 @@ func (c *checker) methodUnused(span grammar.Span, method, why string) {
 	c.add(grammar.At(CodeMethodUnused, span, "this does nothing for `%s`: %s", method, why).WithHint("it does no harm; the other one decides"))
 }
 
-// otherKind returns which kind of action a tool's name stands for, with its article, or "".
+// otherKind returns which kind of action a tool's name means, with its article, or "".
 func otherKind(lower string) string {
 	switch {
 	case isMCP(lower):

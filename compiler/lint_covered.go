@@ -252,7 +252,7 @@ func coverStarts(claims []claim, by []int, operator Operator, turn func(string) 
 	}
 }
 
-// coverParts finds claims about texts that contain a text which is denied wherever it stands.
+// coverParts finds claims about texts that contain a text which is denied wherever it is.
 func coverParts(claims []claim, by []int) {
 	texts, owners := make([]string, len(claims)), make([]int, len(claims))
 	for i := range claims {
@@ -324,7 +324,7 @@ func (c *checker) lintCommands(list *List) {
 	})
 }
 
-// coveredEntries warns of the entries of a list all of whose items others cover. The items of an entry stand together.
+// coveredEntries warns of the entries of a list all of whose items others cover. The items of an entry are together.
 func (c *checker) coveredEntries(list *List, by func(i int) *Item) {
 	for i := 0; i < len(list.Items); {
 		span, all := list.Items[i].Span, true

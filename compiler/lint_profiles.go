@@ -176,7 +176,7 @@ func (c *checker) lintGit() {
 	c.lintRefs(g.ProtectedRefs)
 }
 
-// lintRefs warns of refs that stand in the list in another form.
+// lintRefs warns of refs that are in the list in another form.
 func (c *checker) lintRefs(refs *List) {
 	if refs == nil {
 		return

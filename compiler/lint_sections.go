@@ -21,7 +21,7 @@ var usualDecimals = map[string]uint64{
 
 // An actionIndex holds action patterns in lower case, for asking whether another one has anything in common with them.
 type actionIndex struct {
-	exact, open []string // sorted; of the open ones what stands in front of the star
+	exact, open []string // sorted; of the open ones the text in front of the star
 	any         bool
 }
 

@@ -122,7 +122,7 @@ func (c *checker) lintEqual(path string, operator Operator, item grammar.Item) {
 	}
 }
 
-// lintCommand warns of a blocked command without quotes that is written as a pattern: it is sought as it stands.
+// lintCommand warns of a blocked command without quotes that is written as a pattern: it is sought as it is.
 func (c *checker) lintCommand(item grammar.Item) {
 	if item.Quoted {
 		return
@@ -141,7 +141,7 @@ func (c *checker) lintCommand(item grammar.Item) {
 	c.add(d)
 }
 
-// flagOrders are commands that are blocked by two flags in one, which can stand in either order.
+// flagOrders are commands that are blocked by two flags in one, which can be in either order.
 var flagOrders = regexp.MustCompile(`(?i)\b(rm -)(r)(f)|\b(rm -)(f)(r)|\b(git clean -)(f)(d)|\b(git clean -)(d)(f)`)
 
 // lintFlagOrder warns of flags that are blocked in one order and pass in the other.
@@ -154,7 +154,7 @@ func (c *checker) lintFlagOrder(list *List) {
 		if match == nil || strings.ContainsAny(item.Text[:1], "=:>") {
 			continue
 		}
-		at := match[1] - 2 // where the two flags stand
+		at := match[1] - 2 // where the two flags are
 		other := item.Text[:at] + item.Text[at+1:at+2] + item.Text[at:at+1] + item.Text[at+2:]
 		name := strings.TrimSpace(strings.TrimRight(item.Text[match[0]:at], "-"))
 		if slices.ContainsFunc(list.Items, func(i Item) bool { return strings.Contains(strings.ToLower(other), strings.ToLower(i.Text)) }) {

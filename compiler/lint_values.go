@@ -145,7 +145,7 @@ func (c *checker) lintPlainAllowance(rule *Allowance) {
 	}
 }
 
-// plainText returns the text that a pattern stands for, and the operator that says the same of it; plain is the one of a
+// plainText returns the text that a pattern means, and the operator that says the same of it; plain is the one of a
 // text without anchors.
 func plainText(pattern string, plain Operator) (found Operator, text string, ok bool) {
 	tree, err := syntax.Parse(pattern, syntax.Perl)

@@ -62,7 +62,7 @@ var mcp = section("mcp", v20, "MCP servers and tools.", func(p *Policy) **MCP { 
 	keyMCPResponseScannerClasses, keyMCPResponseScannerMinConfidence, keyMCPResponseObserveClasses,
 	keyMCPResponseObserveUntil).of(vm.MCP)
 
-// lowered reads a list that is compared in lower case. The check reports items that can't stand in it.
+// lowered reads a list that is compared in lower case. The check reports items that can't are in it.
 func (c *checker) lowered(entry *grammar.Entry, check func(grammar.Item) bool) *List {
 	list := &List{Span: entry.Span}
 	seen := map[string]bool{}

@@ -206,7 +206,7 @@ func someIn(texts, in []string) bool {
 func (e *naiveEvidence) writes() bool { return !allIn(e.effects, naiveNoWrites) }
 func (e *naiveEvidence) reads() bool  { return someIn(e.effects, naiveReads) }
 
-// outside reports whether a path of a target is in none of the roots; own are those that `.` stands for.
+// outside reports whether a path of a target is in none of the roots; own are those that `.` means.
 func (e *naiveEvidence) outside(roots *List, own []string) bool {
 	for _, pair := range e.paths {
 		for _, text := range pair {
@@ -446,7 +446,7 @@ func refCovered(list *List, ref string) bool {
 	return false
 }
 
-// naiveNames returns a ref's name and, where it is short, the whole ones that it stands for.
+// naiveNames returns a ref's name and, where it is short, the whole ones that it means.
 func naiveNames(ref string) []string {
 	if strings.HasPrefix(ref, "refs/") {
 		return []string{ref}

@@ -6,7 +6,7 @@ func resourceCovered(list *List, name string) bool {
 	return slices.ContainsFunc(list.texts(), func(pattern string) bool { return starMatch(pattern, name) })
 }
 
-// starMatch matches a pattern character by character. `*` stands for what has no dot, or at the end for anything.
+// starMatch matches a pattern character by character. `*` means what has no dot, or at the end for anything.
 func starMatch(pattern, name string) bool {
 	if pattern == "" || pattern == "*" {
 		return pattern == name || pattern == "*"

@@ -209,7 +209,7 @@ func (c *checker) checkApproval(section string, allowed, approval *List) {
 // maxNameBytes bounds the names of a profile: refs, tables, routines, classes. It is more than git and databases take.
 const maxNameBytes = 256
 
-// ownRoots is the root that stands for those that the shim reports.
+// ownRoots is the root that means those that the shim reports.
 const ownRoots = "."
 
 // unquoted reports values between quotes: a profile's values are taken as they are, so that quotes would be part of

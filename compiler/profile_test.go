@@ -146,7 +146,7 @@ func somePolicy(r *rand.Rand) string {
 	return b.String()
 }
 
-// among returns one of the values; usual ones stand in the list more than once.
+// among returns one of the values; usual ones are in the list more than once.
 func among[T any](r *rand.Rand, values ...T) T { return values[r.Intn(len(values))] }
 
 func someOf(r *rand.Rand, values ...string) []any {

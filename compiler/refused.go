@@ -8,7 +8,7 @@ import (
 	"bailiff/grammar"
 )
 
-// A refusal is a line of the policy with an error. What seems to be missing may stand there.
+// A refusal is a line of the policy with an error. What seems to be missing may be there.
 type refusal struct {
 	code grammar.Code
 	at   int    // where the line begins

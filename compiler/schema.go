@@ -82,7 +82,7 @@ type Key struct {
 	Section string
 
 	// Name is the key as it is written, with a placeholder for each part that the policy's author chooses:
-	// "token.<SYM>.decimals", "allow_only[action=<pattern>].<path>". <path> stands for one or more names.
+	// "token.<SYM>.decimals", "allow_only[action=<pattern>].<path>". <path> means one or more names.
 	Name string
 
 	Type  Type
@@ -242,14 +242,14 @@ func (k *Key) appliesTo(key *grammar.Key, segments []grammar.Segment) bool {
 // wordAttested is the one word of a key that is no operator.
 const wordAttested = "attested"
 
-// takesScope and takesWords say what may stand in the key besides names.
+// takesScope and takesWords say what may be in the key besides names.
 func (k *Key) takesScope() bool { return k.names[0] == nameAllowOnly }
 
 func (k *Key) takesWords() bool { return k.takesScope() || strings.Contains(k.Name, " ") }
 
 const nameAllowOnly = "allow_only"
 
-// matchNames reports whether a key with those segments has these names, of which <path> stands for all that follow.
+// matchNames reports whether a key with those segments has these names, of which <path> takes all that follow.
 func matchNames(names []string, segments []grammar.Segment) bool {
 	for i, name := range names {
 		switch {
@@ -282,7 +282,7 @@ func joinSegments(segments []grammar.Segment) string {
 	return strings.Join(texts, ".")
 }
 
-// ruleOf returns the key's matched_rule with what stands for its placeholder.
+// ruleOf returns the key's matched_rule with a text in place of its placeholder.
 func (k *Key) ruleOf(part string) string {
 	before, rest, found := strings.Cut(k.Rule, "<")
 	if !found {

@@ -13,7 +13,7 @@ import (
 	"bailiff/vm/slot"
 )
 
-// hosts are policies in which the example of a key can stand, by section. What the key itself needs beside it is
+// hosts are policies in which the example of a key can be, by section. What the key itself needs beside it is
 // in companions. A line of either whose key the example has is left out.
 var hosts = map[string]string{
 	"evm":              "## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\n",
@@ -29,7 +29,7 @@ var hosts = map[string]string{
 	"database":         "## database\nactions: sql.*\nallowed_operations: select, update, execute_routine\nrequire_shim: true\n",
 }
 
-// companions are lines that the examples of keys need, by how section and key begin. A section of its own stands in
+// companions are lines that the examples of keys need, by how section and key begin. A section of its own is in
 // front.
 var companions = map[string]string{
 	"evm.token.":                         "token.USDC.decimals: 6\ntoken.USDC.max_transaction: 1\n",

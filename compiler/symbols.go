@@ -13,7 +13,7 @@ import (
 // operators, and so can't say what is wrong with it.
 var symbolLine = regexp.MustCompile(`^(?:deny_if|(allow_only)(?:\[[^\]]*\])?)[^\s\[:=!<>~]*:?([ \t]*(?:attested[ \t]+)?)([=!<>~]+)[ \t]*`)
 
-// symbolOperators are the operators that symbols of other languages stand for.
+// symbolOperators are the operators that symbols of other languages mean.
 var symbolOperators = map[string]Operator{
 	"=": Equals, "==": Equals, "===": Equals, "!=": NotEquals, "!==": NotEquals, "<>": NotEquals, "~": Matches, "=~": Matches,
 }

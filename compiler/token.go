@@ -349,7 +349,7 @@ func (e *emitter) mismatchedAmount(wanted func(*Token) bool, c errcode.Code, mes
 	}
 }
 
-// hasTwins reports whether a token's rule pins two contracts on one chain: one given as `token` may then stand beside the
+// hasTwins reports whether a token's rule pins two contracts on one chain: one given as `token` may then are beside the
 // other as the target.
 func (t *Token) hasTwins() bool {
 	chains := map[string]bool{}

@@ -155,7 +155,7 @@ func heaviestLines(lines []weightOfLine, unit string) string {
 	return "most of it is for " + strings.Join(parts, ", ")
 }
 
-// remedy returns where the heaviest line stands, and what to do: what helps a long list, if that is one, else hint.
+// remedy returns where the heaviest line is, and what to do: what helps a long list, if that is one, else hint.
 func (e *emitter) remedy(lines []weightOfLine, file *grammar.File, hint string) (grammar.Span, string) {
 	for _, section := range file.Sections {
 		for _, entry := range section.Entries {

@@ -25,14 +25,14 @@ type File struct {
 	// whatever else strayed there.
 	Preamble []*Entry `parser:"( @@"`
 
-	// Strays holds block lines that stand before the first section. Each is an error.
+	// Strays holds block lines that are before the first section. Each is an error.
 	Strays []*BlockLine `parser:"| @@ )*"`
 
 	// Sections holds the sections in file order. A section of unknown name is left out, unless its name is a
 	// misspelt one; a repeated one is kept. Both are errors. A `signature` section is never here.
 	Sections []*Section `parser:"@@*"`
 
-	// Comments holds every comment in order. One that stands between two entries has its span between theirs.
+	// Comments holds every comment in order. One that is between two entries has its span between theirs.
 	Comments []Comment
 }
 
@@ -64,7 +64,7 @@ type Comment struct {
 	Text string // the same, as written
 }
 
-// Section is a `## name` heading and what stands below it, up to the next heading.
+// Section is a `## name` heading and the text below it, up to the next heading.
 type Section struct {
 	// Name is the heading's name in lower case, one of SectionNames.
 	Name string
@@ -82,22 +82,22 @@ type Section struct {
 	Strays []*BlockLine `parser:"| @@ )*"`
 }
 
-// Entry is one `key: value` line, or a key that stands alone with the block below it.
+// Entry is one `key: value` line, or a key that is alone with the block below it.
 type Entry struct {
 	// Span reaches from the key to the end of the value or of the block.
 	Span Span
 
 	Key *Key `parser:"@@ Colon"`
 
-	// Value is nil where the key stands alone on its line. An entry with neither Value nor Block has been
+	// Value is nil where the key is alone on its line. An entry with neither Value nor Block has been
 	// reported already.
 	Value *Value `parser:"( @@ EOL"`
 
-	// Block holds the indented lines below a key that stands alone.
+	// Block holds the indented lines below a key that is alone.
 	Block []*BlockLine `parser:"| EOL @@* )"`
 }
 
-// Key is what stands before an entry's colon: `seg.seg`, `seg[action=pattern].seg.seg word word`, or the
+// Key is the text before an entry's colon: `seg.seg`, `seg[action=pattern].seg.seg word word`, or the
 // `deny_if.path operator` that opens an entry without a colon. Keys are case-sensitive.
 type Key struct {
 	// Span reaches from the first segment to the last segment or word. In `deny_if.path: operator value` it
@@ -143,7 +143,7 @@ func (k *Key) String() string {
 	return b.String()
 }
 
-// Has reports whether a word stands behind the key's name.
+// Has reports whether a word is behind the key's name.
 func (k *Key) Has(word string) bool {
 	return slices.ContainsFunc(k.Words, func(w Word) bool { return w.Text == word })
 }
@@ -165,7 +165,7 @@ type Segment struct {
 // Scope is `[action=pattern]`.
 type Scope struct {
 	Span    Span    // with the brackets
-	Pattern Segment // what stands after the equals sign
+	Pattern Segment // the text after the equals sign
 }
 
 // Word is a modifier after a key's name, parted from it by a space.
@@ -174,19 +174,19 @@ type Word struct {
 	Span Span
 }
 
-// Value is what stands after the colon. It has two readings, and its key's type says which one counts:
+// Value is the text after the colon. It has two readings, and its key's type says which one counts:
 // the scalar (Text) or the list (Items, by way of List).
 type Value struct {
 	// Span and Raw are the value as written, without white space around it.
 	Span Span
 	Raw  string
 
-	// Text is the scalar reading: Raw, or what stands between the quotes where all of it is one quoted string. Of
+	// Text is the scalar reading: Raw, or the text between the quotes where all of it is one quoted string. Of
 	// the JSON string of `response.deny_string` that is the text with its escapes, and Raw the one to decode.
 	Text   string
 	Quoted bool
 
-	// Items is the list reading: what stands between the commas outside quotes. It holds at least one item,
+	// Items is the list reading: the text between the commas outside quotes. It holds at least one item,
 	// and includes empty ones, which List reports.
 	Items []Item
 }

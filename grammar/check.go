@@ -7,7 +7,7 @@ import (
 )
 
 // check reports what the productions take but the format does not. It reads the version, and takes out of
-// the tree the sections of unknown name and the version lines that stand in sections. A version line that was refused is
+// the tree the sections of unknown name and the version lines that are in sections. A version line that was refused is
 // not missing.
 func (f *File) check(versionRefused bool) Diagnostics {
 	var found collector
@@ -106,8 +106,8 @@ func resemblesVersion(entry *Entry) bool {
 	return Closest(entry.Key.Text, []string{versionKey}) != ""
 }
 
-// takeVersions returns the version lines in order, wherever they stand, and takes those out of the tree
-// that stand in sections.
+// takeVersions returns the version lines in order, wherever they are, and takes those out of the tree
+// that are in sections.
 func (f *File) takeVersions() []*Entry {
 	var versions []*Entry
 	isVersion := func(entry *Entry) bool {

@@ -25,7 +25,7 @@ func (s Severity) String() string {
 // Grammar's own begin with 1, the compiler's with 2.
 type Code string
 
-// Severity returns the severity that the code's letter stands for. An unknown letter is an error.
+// Severity returns the severity that the code's letter means. An unknown letter is an error.
 func (c Code) Severity() Severity {
 	switch {
 	case c != "" && c[0] == 'W':

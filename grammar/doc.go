@@ -36,9 +36,9 @@
 //
 // A value is read as a scalar or as a list, as its key's type demands. Both readings are in the tree. A list
 // splits on commas. An item that begins with a quote, single or double, ends at the next such quote; what
-// stands between is taken as it is, commas and all, without escapes; after it comes a comma or the end of
+// is between is taken as it is, commas and all, without escapes; after it comes a comma or the end of
 // the line. A quote anywhere else in an item is an ordinary character, as in it's. The scalar is the value as
-// written, commas included, or what stands between the quotes if the whole value is one quoted item. Outside
+// written, commas included, or the text between the quotes if the whole value is one quoted item. Outside
 // quotes, a `#` may neither begin an item nor follow white space, and `<!--` may not occur.
 //
 // One key differs: the value of `response.deny_string`, where it begins with a double quote, is a JSON string, which

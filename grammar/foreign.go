@@ -123,7 +123,7 @@ func (s *scanner) frontMatter(l line) (lines []line, d Diagnostic, meant string,
 	return lines, d, strings.Join(kept, "\n"), true
 }
 
-// fence takes what stands between the marks of a block of code, which a document has around it.
+// fence takes the text between the marks of a block of code, which a document has around it.
 func (s *scanner) fence(l line) (lines []line, d Diagnostic, meant string, known bool) {
 	mark := s.rest(l)
 	if !strings.HasPrefix(mark, "```") && !strings.HasPrefix(mark, "~~~") {
@@ -234,7 +234,7 @@ func isRule(row string) bool { return row != "" && strings.Trim(row, "|:- \t") =
 
 var keyName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.$/+@<>-]*$`)
 
-// quotedKeys takes lines of JSON or YAML whose keys stand between quotes.
+// quotedKeys takes lines of JSON or YAML whose keys are between quotes.
 func (s *scanner) quotedKeys(l line) (lines []line, d Diagnostic, meant string, known bool) {
 	isOne := func(at line) bool { return quotedKey.MatchString(s.rest(at)) }
 	if l.at > l.start || !isOne(l) {

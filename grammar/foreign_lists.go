@@ -8,10 +8,10 @@ import (
 // bullet is a line of a list in YAML or Markdown.
 var bullet = regexp.MustCompile(`^(?:[-*+•]|[0-9]{1,3}[.)])[ \t]+(.*)$`)
 
-// alone is a key that stands alone on its line.
+// alone is a key that is alone on its line.
 var alone = regexp.MustCompile("^[*_`\"']*([A-Za-z][A-Za-z0-9_.$/+@-]*)[*_`\"']*[ \t]*:[*_`]*[ \t]*([\\[{|>]?)-?$")
 
-// openList takes a key whose items stand on the lines below it.
+// openList takes a key whose items are on the lines below it.
 func (s *scanner) openList(l line) (lines []line, d Diagnostic, meant string, known bool) {
 	text, key, items := s.rest(l), "", []string(nil)
 	open := ""
@@ -70,7 +70,7 @@ func (s *scanner) openList(l line) (lines []line, d Diagnostic, meant string, kn
 	return lines, d, meant, true
 }
 
-// beginsEntry reports whether a line may be a heading or an entry as it stands.
+// beginsEntry reports whether a line may be a heading or an entry as it is.
 func (s *scanner) beginsEntry(l line) bool {
 	text := s.rest(l)
 	return l.at == l.start && (strings.HasPrefix(text, "##") || strings.HasPrefix(text, denyIf) || s.nameEnd(l.at, l.end) > l.at && strings.Contains(text, ":"))
@@ -81,7 +81,7 @@ var (
 	numbered = regexp.MustCompile(`^["']?[0-9]+["']?[ \t]*:[ \t]`)
 )
 
-// nested takes a key that stands alone, with further keys indented below it.
+// nested takes a key that is alone, with further keys indented below it.
 func (s *scanner) nested(l line) (lines []line, d Diagnostic, meant string, known bool) {
 	match := alone.FindStringSubmatch(s.rest(l))
 	if match == nil || match[1] == "chain_actions" || l.at > l.start || match[2] != "" && match[2] != "{" {

@@ -70,7 +70,7 @@ func quotedItem(text string) string {
 	return "'" + text + "'"
 }
 
-// below writes an entry, whose names stand one below the other. It reports whether a policy can say it.
+// below writes an entry, whose names are one below the other. It reports whether a policy can say it.
 func (w *writer) below(path []string, value string) bool {
 	at := slices.IndexFunc(path, func(name string) bool { return isSection(strings.ToLower(name)) })
 	if at >= 0 && at < len(path)-1 {
@@ -105,21 +105,21 @@ func (w *writer) heading(name string) {
 	w.line("## " + name)
 }
 
-// A level is a key that stands alone, by its indentation.
+// A level is a key that is alone, by its indentation.
 type level struct {
 	indent int
 	name   string
 }
 
-// A nester writes keys that stand indented below others flat.
+// A nester writes keys that are indented below others flat.
 type nester struct {
 	*writer
 	path  []level
-	items []string // of the list that stands below the path
+	items []string // of the list that is below the path
 	known bool     // all lines could be written
 }
 
-// nest writes keys that stand indented below others flat. It reports whether all lines could be written.
+// nest writes keys that are indented below others flat. It reports whether all lines could be written.
 func (w *writer) nest(s *scanner, lines []line) (known bool) {
 	n := nester{writer: w, known: true}
 	for _, at := range lines {
@@ -153,7 +153,7 @@ func (n *nester) item(text string) bool {
 	return true
 }
 
-// flush writes the list that stands below the path, if there is one.
+// flush writes the list that is below the path, if there is one.
 func (n *nester) flush() {
 	if len(n.items) > 0 {
 		list := writer{}

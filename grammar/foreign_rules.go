@@ -31,7 +31,7 @@ func (s *scanner) indented(l line) (lines []line, d Diagnostic, meant string, kn
 // keyPlaceholder is a key with a part that the reference leaves to the author.
 var keyPlaceholder = regexp.MustCompile(`^[a-z_]+(?:\.[A-Za-z0-9_-]+)*[.\[ =a-z]*<([A-Za-z][A-Za-z _-]*)>[^:]*:`)
 
-// placeholders are such parts, and what may stand there.
+// placeholders are such parts, and what may be there.
 var placeholders = map[string]string{"sym": "USDC", "symbol": "USDC", "method": "GET", "name": "deploys", "path": "metadata.environment", "pattern": "bash"}
 
 // placeholderKeys takes entries that were copied from the reference with a placeholder in their key.
@@ -113,10 +113,10 @@ func (s *scanner) likely(lines []line) string {
 	return "`deny_if.metadata.environment equals production` in `## custom`"
 }
 
-// flow is an entry whose list stands in brackets, as in YAML and JSON.
+// flow is an entry whose list is in brackets, as in YAML and JSON.
 var flow = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_.$/+@-]*)[ \t]*:[ \t]*(\[.*\])$`)
 
-// refusedFlow reports an entry that was refused because its list stands in brackets, with quotes inside.
+// refusedFlow reports an entry that was refused because its list is in brackets, with quotes inside.
 func (s *scanner) refusedFlow(l line) (d Diagnostic, is bool) {
 	match := flow.FindStringSubmatch(s.rest(l))
 	if match == nil || l.at > l.start {

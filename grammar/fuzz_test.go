@@ -72,7 +72,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// account returns an error for what stands in a body but neither in its tree nor in its comments.
+// account returns an error for the text in a body but neither in its tree nor in its comments.
 func account(file *File) error {
 	if file.Version == nil || len(file.Preamble) != 1 {
 		return fmt.Errorf("version %v, preamble %d", file.Version, len(file.Preamble))

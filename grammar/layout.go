@@ -9,7 +9,7 @@ import (
 
 // piece is one heading, entry, block line or comment as it is laid out.
 type piece struct {
-	span Span // what it stands on in the source
+	span Span // what it is on in the source
 	kind pieceKind
 	text string // without indentation and line end
 }
@@ -51,7 +51,7 @@ func indents(pieces []piece) []bool {
 	return indented
 }
 
-// blanks says before which pieces a blank line stands: where one or more stand in the source, but not straight below a
+// blanks says before which pieces a blank line is: where one or more are in the source, but not straight below a
 // heading or the key of a block; and before each heading, above the comments that are attached to it.
 func blanks(pieces []piece, body []byte) []bool {
 	blank := make([]bool, len(pieces))

@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// The leaves of the tree are one token each, and know where it stands. Keys and values are rows of leaves, and read by
+// The leaves of the tree are one token each, and know where it is. Keys and values are rows of leaves, and read by
 // hand, too: they are most of a policy, and productions take some times as long for them. Each Parse method is
 // participle's interface.
 

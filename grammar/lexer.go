@@ -14,7 +14,7 @@ import (
 //	Name [Scope [Name]] Word* Colon Item* EOL
 //	Indent Name Colon Item* EOL
 //
-// where Item stands for Quoted, too, and a key's Name is all of its names, with the dots between. Blank lines and
+// where Item means Quoted, too, and a key's Name is all of its names, with the dots between. Blank lines and
 // comments become none, and neither does a line that was refused: its error is in scanner.found, and the productions go
 // on with the next line. So one pass finds every error, and the productions need a single token to tell what comes.
 const (
@@ -115,7 +115,7 @@ func (s *scanner) scanRule(l line) {
 }
 
 // scanHeading cuts a heading. One that is misspelt but can be recognised still opens its section, so that
-// what stands below it is read as what it was meant to be; of any other the name is left empty.
+// the text below it is read as what it was meant to be; of any other the name is left empty.
 func (s *scanner) scanHeading(l line) {
 	s.prose = false
 	name := strings.Trim(s.text[l.at:l.end], "# \t:")

@@ -8,7 +8,7 @@ func (s *scanner) refuse(d Diagnostic) bool {
 	return false
 }
 
-// refuseKey reports what stands where a name, a word or the colon of a key was expected.
+// refuseKey reports what is where a name, a word or the colon of a key was expected.
 func (s *scanner) refuseKey(k *keyScan) bool {
 	lineStart := strings.LastIndexByte(s.text[:k.at], '\n') + 1
 	if k.first == "" || !strings.Contains(s.text[k.at:k.end], ":") {

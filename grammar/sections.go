@@ -20,7 +20,7 @@ func SectionNames() []string { return slices.Clone(sectionNames) }
 
 func isSection(name string) bool { return slices.Contains(sectionNames, name) }
 
-// accumulates reports whether an entry may stand several times in its section, each adding to the others.
+// accumulates reports whether an entry may be several times in its section, each adding to the others.
 func accumulates(section string, key *Key) bool {
 	switch first := key.Segments[0].Text; section {
 	case "evm":

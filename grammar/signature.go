@@ -85,7 +85,7 @@ func Unsigned(src *Source) ([]byte, Diagnostics) {
 	return src.Text[:heading:heading], found.Sorted()
 }
 
-// checkTail returns an error if anything but blank lines stands from start on.
+// checkTail returns an error if anything but blank lines is from start on.
 func checkTail(text []byte, start int) Diagnostics {
 	for start < len(text) {
 		line, next := cutLine(text, start)
@@ -142,7 +142,7 @@ func resemblesHeading(line []byte) bool {
 	return bytes.EqualFold([]byte(string(letters[:n])), []byte(signatureSection))
 }
 
-// readBlock reads the block whose heading stands at an offset of text.
+// readBlock reads the block whose heading is at an offset of text.
 func readBlock(text []byte, heading int) ([]byte, Diagnostics) {
 	_, start := cutLine(text, heading)
 	line, next := cutLine(text, start)

@@ -14,7 +14,7 @@ import (
 	"bailiff/runtime/ledger"
 )
 
-// TestDispatchIsCheap holds what stands around a decision to no memory of its own, where no limit is set.
+// TestDispatchIsCheap holds what is around a decision to no memory of its own, where no limit is set.
 func TestDispatchIsCheap(t *testing.T) {
 	w := newWorld(t)
 	server := w.serve(w.config(w.authority("version: 1.0.0\n\n## tool_calls\nallowed: bash\n", false)))

@@ -56,7 +56,7 @@ var scopes = map[string]string{
 	"GET /.well-known/svc-conformance.json": "", "GET /v1/svc-conformance": "", "GET /v1/service-metadata": "",
 }
 
-// refusals are what a route refuses credentials with, by what it needs; $NAME stands for a key.
+// refusals are what a route refuses credentials with, by what it needs; $NAME means a key.
 func refusals(needs string) map[string]string {
 	const scope, plan = "403 SVC_API_KEY_SCOPE_INSUFFICIENT", "403 SVC_TIER_INSUFFICIENT"
 	refused := map[string]string{"": "401 SVC_API_KEY_REQUIRED", "Bearer sk_svc_nobody": "401 SVC_API_KEY_INVALID", "Bearer $all": "", "Bearer $authorizer": scope, "Bearer $deployer": scope}

@@ -122,7 +122,7 @@ func (b *browser) get(path string) (*http.Response, string) {
 	return b.do(http.MethodGet, path, nil, nil)
 }
 
-// signIn signs in with the key that name stands for.
+// signIn signs in with the key that name means.
 func (b *browser) signIn(w *world, name string) {
 	b.t.Helper()
 	response, body := b.do(http.MethodPost, "/console/sign-in", url.Values{"key": {w.said[name]}}, nil)

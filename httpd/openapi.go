@@ -164,7 +164,7 @@ func content(schema string) object {
 
 func reference(schema string) object { return object{"$ref": "#/components/schemas/" + schema} }
 
-// pathParameter is the parameter of a path: nothing but what may stand in a path as it is sent.
+// pathParameter is the parameter of a path: nothing but what may be in a path as it is sent.
 func pathParameter(name string) object {
 	return object{"name": name, "in": "path", "required": true, "schema": object{"type": "string", "minLength": 1}}
 }

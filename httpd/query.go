@@ -119,7 +119,7 @@ func wholeNumber(text string, most uint64) (n uint64, ok bool) {
 }
 
 // moment reads a time. Parse also takes an hour of one digit and a comma before the fraction, which RFC 3339 does not
-// know. Before 1970 nothing has happened, and the zero time would stand for none.
+// know. Before 1970 nothing has happened, and the zero time would mean none.
 func moment(text string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, text)
 	if t.Unix() < 0 {

@@ -62,11 +62,11 @@ func (w *world) setUp(t *testing.T, d *datadriven.TestData) {
 //	policy [observe] [LIMIT=N…]   a self-hosted service under a policy, from here on
 //	hosted [LIMIT=N…]             a hosted service; LIMIT is key, ip, holds, register or manage, per minute; either may
 //	                              have gateway, broken-store or broken-ledger
-//	key name=N [scopes=…] [plan=…] makes an API key; $N stands for it
+//	key name=N [scopes=…] [plan=…] makes an API key; $N means it
 //	revoke name=N                 revokes it
-//	sign name=N [stranger]        signs a policy, or has a stranger sign it; $N stands for it inside a JSON string
-//	resolve name=N hold=H decision=D   signs a resolution of the hold $H; $N stands for it
-//	request [MEMBER=N…]           sends a request; $N stands for a member of the answer
+//	sign name=N [stranger]        signs a policy, or has a stranger sign it; $N means it inside a JSON string
+//	resolve name=N hold=H decision=D   signs a resolution of the hold $H; $N means it
+//	request [MEMBER=N…]           sends a request; $N means a member of the answer
 //	advance d=1m                  moves the clock
 //	stored                        lists the ledger's events
 func TestGolden(t *testing.T) {

@@ -35,7 +35,7 @@ import (
 // testCommit is the commit that the tests' server is bound to.
 const testCommit = "0123456789abcdef0123456789abcdef01234567"
 
-// world is a service in memory, with a clock that stands still and randomness that repeats.
+// world is a service in memory, with a clock that is still and randomness that repeats.
 type world struct {
 	t               *testing.T
 	now             time.Time
@@ -45,7 +45,7 @@ type world struct {
 	signer          *attest.Signer
 	operator        ed25519.PrivateKey // $operator is its public key
 	stranger        ed25519.PrivateKey // $stranger
-	said            map[string]string  // what $NAME stands for: keys' secrets, policies, ids
+	said            map[string]string  // what $NAME means: keys' secrets, policies, ids
 	listener        net.Listener
 	metrics         *metrics.Metrics
 	console         *console.Console // of visitConsole
@@ -172,7 +172,7 @@ type unnamed struct{ net.Conn }
 
 func (unnamed) RemoteAddr() net.Addr { return &net.UnixAddr{} }
 
-// createKey makes an API key that $name stands for.
+// createKey makes an API key that $name means.
 func (w *world) createKey(name string, request accounts.NewKey) accounts.KeyView {
 	w.t.Helper()
 	request.Email = name + "@example.com"
@@ -184,7 +184,7 @@ func (w *world) createKey(name string, request accounts.NewKey) accounts.KeyView
 	return key
 }
 
-// sign signs a policy and has $name stand for it, as it stands inside a JSON string.
+// sign signs a policy and has $name mean it, as it is inside a JSON string.
 func (w *world) sign(name, policy string, stranger bool) {
 	key := w.operator
 	if stranger {
@@ -198,7 +198,7 @@ func (w *world) sign(name, policy string, stranger bool) {
 	w.said[name] = string(quoted[1 : len(quoted)-1])
 }
 
-// resolve signs a resolution of the hold that $hold stands for, and has $name stand for its JSON.
+// resolve signs a resolution of the hold that $hold means, and has $name mean its JSON.
 func (w *world) resolve(name, hold, decision string) {
 	w.t.Helper()
 	id, err := ledger.ParseID(w.said[hold])
@@ -254,7 +254,7 @@ func exchange(t *testing.T, connection net.Conn, raw []byte) (*http.Response, st
 var said = regexp.MustCompile(`\$[A-Za-z][A-Za-z0-9_.]*`)
 
 // request builds a request from a golden file: the first line is method and path, lines up to an empty one are
-// headers, the rest is the body. $NAME stands for what was said under that name. A body length is added, and the body is
+// headers, the rest is the body. $NAME means what was said under that name. A body length is added, and the body is
 // sent as one chunk where a header says that it comes in chunks.
 func (w *world) request(input string) []byte {
 	input = said.ReplaceAllStringFunc(input, func(name string) string {

@@ -22,7 +22,7 @@ const (
 	maxRouteSteps = 1 << 15
 )
 
-// noCase stands for an action that has no case, and behind a prefix for one that has no longer case: no case goes on
+// noCase means an action that has no case, and behind a prefix for one that has no longer case: no case goes on
 // like this, since all are valid UTF-8.
 const noCase = "\xff"
 
@@ -89,7 +89,7 @@ func (p *Program) findActions() error {
 	return nil
 }
 
-// actionTests returns where the tests of the action stand whose outcome its most specific case decides.
+// actionTests returns where the tests of the action are whose outcome its most specific case decides.
 func (p *Program) actionTests() (at []int) {
 	for pc, in := range p.code {
 		if in.B != p.actionSlot || specs[in.Op].b != bSlot {

@@ -109,7 +109,7 @@ func (g source) branches(b *Builder, slot uint16, behind Label) {
 }
 
 // asidesOf compares programs with the interpreter, on one machine, for frames of all kinds of values. It returns how many
-// tests stand in the place of one of kinds.
+// tests are in the place of one of kinds.
 func asidesOf(t *testing.T, report func(string), spoil func(*step)) (aside int) {
 	m := new(Machine)
 	check(t, 2000, func(r *rand.Rand) string {

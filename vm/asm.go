@@ -52,7 +52,7 @@ type assembler struct {
 	err     error
 }
 
-// A word is what stands between white space: a quoted text, or anything else as it is.
+// A word is the text between white space: a quoted text, or anything else as it is.
 type word struct {
 	text   string
 	quoted bool
@@ -210,7 +210,7 @@ func (a *assembler) slot() uint16 {
 	return slot
 }
 
-// expect takes a word that has to stand here.
+// expect takes a word that has to be here.
 func (a *assembler) expect(keyword string) {
 	if !a.peek(keyword) {
 		a.failf("%q is missing", keyword)

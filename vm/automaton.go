@@ -47,7 +47,7 @@ func newSearcher(set []entry) (s *searcher, memory int, err error) {
 	return s, s.exact.memory() + s.folded.memory(), nil
 }
 
-// fewIn returns a bit for each of few that stands in text or, where one will do, for at least one of them.
+// fewIn returns a bit for each of few that is in text or, where one will do, for at least one of them.
 func (s *searcher) fewIn(text string, one bool) (in uint32) {
 	left := uint32(1<<len(s.few) - 1)
 	if s.landmarks != nil {
@@ -64,7 +64,7 @@ func (s *searcher) fewIn(text string, one bool) (in uint32) {
 	return in
 }
 
-// contains reports whether an entry stands in text.
+// contains reports whether an entry is in text.
 func (s *searcher) contains(text string) bool {
 	if s.landmarks != nil {
 		if in, left := s.landmarks.search(text, true); in|left == 0 {
@@ -74,7 +74,7 @@ func (s *searcher) contains(text string) bool {
 	return s.fewIn(text, true) != 0 || s.exact != nil && s.exact.contains(text) || s.folded != nil && s.folded.contains(text)
 }
 
-// scan tells m of every entry that stands in text, which is the given element of a list.
+// scan tells m of every entry that is in text, which is the given element of a list.
 func (s *searcher) scan(text string, m *Machine, element int32) {
 	for in := s.fewIn(text, false); in != 0; in &= in - 1 {
 		m.found(bits.TrailingZeros32(in), element)
@@ -257,7 +257,7 @@ func (a *automaton) mark() {
 	}
 }
 
-// contains reports whether an entry stands in text.
+// contains reports whether an entry is in text.
 func (a *automaton) contains(text string) bool {
 	state := uint32(0)
 	for i := range len(text) {

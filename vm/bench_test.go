@@ -10,7 +10,7 @@ import (
 
 // example builds a program of ten rules, as a compiler would: action, chain, native amount, token amount with
 // its address, commands, domains, recipients, a metadata field on a list, one that must not contain a text,
-// and a text that must stand nowhere.
+// and a text that must be nowhere.
 // exampleBuilder writes ten rules of the kinds that policies have.
 type exampleBuilder struct {
 	*Builder

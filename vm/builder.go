@@ -36,7 +36,7 @@ type Case struct {
 // returned by [Builder.Program], so that an emitter need not look after each step.
 type Builder struct {
 	program Program
-	fields  map[string]int // where what is interned stands
+	fields  map[string]int // where what is interned is
 	rules   map[Rule]int
 	counts  map[string]int // counters by name
 	sets    map[string]int // constants by encoding
@@ -49,7 +49,7 @@ type Builder struct {
 	errs    []error
 }
 
-// unplaced is the place of a label that stands nowhere yet.
+// unplaced is the place of a label that is nowhere yet.
 const unplaced = -1
 
 // A patch is an operand that waits for the place of a label.
@@ -86,7 +86,7 @@ func (b *Builder) failf(format string, args ...any) {
 	b.errs = append(b.errs, fmt.Errorf("vm: "+format, args...))
 }
 
-// intern returns the index of what key stands for: the known one, or next, which is then to be appended.
+// intern returns the index of what key means: the known one, or next, which is then to be appended.
 func intern[K comparable](b *Builder, index map[K]int, key K, next int) (at int, known bool) {
 	if at, known = index[key]; known {
 		return at, true
@@ -145,7 +145,7 @@ func (b *Builder) constant(c constant) Const {
 }
 
 // Texts returns the set of texts for `in`, `starts`, `ends`, `contains` and `scan`. The addresses of folded entries are put
-// into lower case; an entry that stands there already is left out.
+// into lower case; an entry that is there already is left out.
 func (b *Builder) Texts(entries ...Entry) Const {
 	kept := distinct{entries: make([]Entry, 0, len(entries))}
 	for _, e := range entries {
@@ -158,10 +158,10 @@ func (b *Builder) Texts(entries ...Entry) Const {
 	return b.constant(constant{kind: textsConstant, entries: kept.entries})
 }
 
-// A distinct is a list of entries, each of which stands there once.
+// A distinct is a list of entries, each of which is there once.
 type distinct struct {
 	entries []Entry
-	index   map[string]int // where they stand; nil while they are few
+	index   map[string]int // where they are; nil while they are few
 }
 
 // add returns the place of an entry with that text, which is put at the end if there is none.
@@ -189,12 +189,12 @@ func (d *distinct) add(text string) int {
 }
 
 // Hosts returns the set of hosts for `host`: `example.com` covers itself and what is below, `.example.com`
-// only what is below. A host that stands there already is left out.
+// only what is below. A host that is there already is left out.
 func (b *Builder) Hosts(hosts ...string) Const {
 	return b.strings(constant{kind: hostsConstant}, hosts)
 }
 
-// Paths returns the set of path patterns for `path`. One that stands there already is left out.
+// Paths returns the set of path patterns for `path`. One that is there already is left out.
 func (b *Builder) Paths(patterns ...string) Const {
 	return b.strings(constant{kind: pathsConstant}, patterns)
 }
@@ -209,8 +209,8 @@ func (b *Builder) strings(c constant, texts []string) Const {
 	return b.constant(c)
 }
 
-// Globs returns the set of patterns for `glob`, in which `*` stands for what style says and all else for itself. A
-// pattern that stands there already is left out.
+// Globs returns the set of patterns for `glob`, in which `*` means what style says and all else itself. A
+// pattern that is there already is left out.
 func (b *Builder) Globs(style GlobStyle, patterns ...string) Const {
 	return b.strings(constant{kind: globsConstant, style: style}, patterns)
 }
@@ -228,13 +228,13 @@ func (b *Builder) Amount(a amount.Amount, decimals uint8) Const {
 // SetSpan says which part of the policy the instructions that follow are made from.
 func (b *Builder) SetSpan(s Span) { b.span, b.debug = s, true }
 
-// NewLabel returns a label that stands nowhere yet.
+// NewLabel returns a label that is nowhere yet.
 func (b *Builder) NewLabel() Label {
 	b.labels = append(b.labels, unplaced)
 	return Label(len(b.labels) - 1)
 }
 
-// Place lets a label stand before the next instruction.
+// Place puts a label before the next instruction.
 func (b *Builder) Place(l Label) {
 	if l < 0 || int(l) >= len(b.labels) || b.labels[l] != unplaced {
 		b.failf("label %d is placed twice, or is none of this builder", l)
@@ -243,7 +243,7 @@ func (b *Builder) Place(l Label) {
 	b.labels[l] = len(b.program.code)
 }
 
-// Here returns a label that stands before the next instruction.
+// Here returns a label that is before the next instruction.
 func (b *Builder) Here() Label {
 	l := b.NewLabel()
 	b.Place(l)

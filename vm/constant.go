@@ -309,7 +309,7 @@ func answerOf(b bool) answer {
 	return no
 }
 
-// contains reports whether an entry stands in text.
+// contains reports whether an entry is in text.
 func (c *constant) contains(text string) bool { return c.search.contains(text) }
 
 // covers reports whether a pattern covers the cleaned path.

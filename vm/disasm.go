@@ -123,7 +123,7 @@ func (a operandA) words(value uint8) (words []string) {
 	return words
 }
 
-// indexWords stand before the indexes of each table.
+// indexWords are before the indexes of each table.
 var indexWords = [spaceCount]string{ruleSpace: "rule", constantSpace: "const", tableSpace: "table", counterSpace: "counter"}
 
 // word returns operand C as the assembler reads it.

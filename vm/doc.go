@@ -32,7 +32,7 @@
 // # What can't be judged
 //
 // A missing or null value satisfies no test, nor does an object; an empty list neither satisfies `any` nor
-// `all`. An invalid value, a list with an invalid element, wherever it stands, a text of more than 4 KiB
+// `all`. An invalid value, a list with an invalid element, wherever it is, a text of more than 4 KiB
 // before `match`, and a register that is not set can't be judged: then a test always goes on at the next
 // instruction, whichever way its jump is turned. So an emitter puts the denial there:
 //
@@ -51,7 +51,7 @@
 // `example.com` covers itself and every name below it, `.example.com` only what is below. Path patterns cover a
 // cleaned path, segment by segment from its start, and all that is below: `/etc`, `~/x`, and with
 // `*` for any one segment `/home/*/x`; behind `**/` they may start at any segment. `/` covers every absolute
-// path. Globs cover whole texts, byte for byte, and `*` stands for any run, even an empty one, without `@` (style
+// path. Globs cover whole texts, byte for byte, and `*` means any run, even an empty one, without `@` (style
 // mailbox) or without `.` (style dotted; at the end of a pattern for any run at all). Amounts are 256-bit integers in base
 // units, with their number of decimals. What makes large sets fast, hash tables and automata, and what runs regular
 // expressions is built when a program is loaded, and is no part of its bytes.
@@ -84,7 +84,7 @@
 //
 // A program that exists has been verified: [Builder.Program], [Decode] and [Assemble] are the only ways to one. All
 // operations are known, operands in range, unused ones zero; jumps go forward; every way ends in a verdict,
-// and every instruction stands on a way; `hit` follows a scan of one set on every way, `gt` and `ge` compare
+// and every instruction is on a way; `hit` follows a scan of one set on every way, `gt` and `ge` compare
 // amounts of the same decimals; texts are valid UTF-8 and bounded, patterns compile and are bounded; the tables
 // hold what the code uses, in the order of its first use, and nothing twice. So Run has no errors.
 //
@@ -97,7 +97,7 @@
 // the tables of fields, rules, constants, switch tables, counters, tokens and instructions. Numbers of rows and
 // lengths are varints in their shortest form; all else has a fixed size and is big-endian. [Program.Hash] is
 // their SHA-256. A program has one encoding: what [Decode] accepts is what [Program.MarshalBinary] gives back. Behind the
-// canonical bytes may stand a debug section, which says for each instruction which part of the policy it was
+// canonical bytes may be a debug section, which says for each instruction which part of the policy it was
 // made from, so that reformatting a policy changes no program.
 //
 // A counter's identity is its name, never an index or a hash: a new deployment continues what was counted.

@@ -34,7 +34,7 @@ func (s *state) join(other state) {
 }
 
 // checkFlow follows the code, which goes forward only, once from its start to its end. Every way ends in a
-// verdict, every instruction stands on one, and hits and comparisons have the scan and the amount they need.
+// verdict, every instruction is on one, and hits and comparisons have the scan and the amount they need.
 func (p *Program) checkFlow() error {
 	states := make([]state, len(p.code))
 	states[0] = state{reached: true, scan: noScan, decimals: [2]uint64{unset, unset}}

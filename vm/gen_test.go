@@ -65,7 +65,7 @@ func (g source) program() (*Program, error) {
 	return b.Program()
 }
 
-// test emits a block that tests a slot, and all of whose instructions can be reached; what stands after it begins at following.
+// test emits a block that tests a slot, and all of whose instructions can be reached; the text after it begins at following.
 func (g source) test(b *Builder, slot uint16, next func() Label, following Label) {
 	over := b.NewLabel()
 	switch g.Intn(10) {
@@ -117,7 +117,7 @@ func (g source) scan(b *Builder, slot uint16, next func() Label, over Label) {
 	b.Hit(g.when()&Unless, set, entries[g.Intn(len(entries))], next())
 }
 
-// effect emits what stands behind a test.
+// effect emits the text behind a test.
 func (g source) effect(b *Builder, next func() Label) {
 	switch g.Intn(8) {
 	case 0:

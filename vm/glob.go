@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A GlobStyle says what `*` stands for in the patterns of a set. The numbers are part of the encoding.
+// A GlobStyle says what `*` means in the patterns of a set. The numbers are part of the encoding.
 type GlobStyle uint8
 
 // The styles. A run may be empty.
@@ -19,7 +19,7 @@ const (
 
 var globStyleNames = [globStyleCount]string{Mailbox: "mailbox", Dotted: "dotted", Segmented: "segmented", Unbounded: "unbounded"}
 
-// separators are what `*` does not stand for, 0 for nothing.
+// separators are what `*` does not mean, 0 for nothing.
 var separators = [globStyleCount]byte{Mailbox: '@', Dotted: '.', Segmented: '/'}
 
 // String returns the name that the assembler uses, or "" for what is no style.
@@ -49,7 +49,7 @@ type glob struct {
 	head, tail string   // before the first star and behind the last
 	middle     []string // between two stars; none is empty
 	separator  byte     // 0 where there is none
-	open       bool     // the last star stands for any run at all
+	open       bool     // the last star means any run at all
 }
 
 // newGlobs returns the patterns that have a star, loaded, and the others.
@@ -86,7 +86,7 @@ func (c *constant) glob(text string) bool {
 	return false
 }
 
-// covers reports whether the pattern covers all of text. It takes what stands between two stars where it comes
+// covers reports whether the pattern covers all of text. It takes the text between two stars where it comes
 // first. A later place can't do better: if there is one within the reach of the star before, no separator lies
 // between the two, so that the star behind reaches as far from the first.
 func (g *glob) covers(text string) bool {

@@ -29,7 +29,7 @@ func naiveGlob(style GlobStyle, pattern, text string) bool {
 	}
 }
 
-// globText makes a text of few letters, so that parts of patterns stand in texts more than once.
+// globText makes a text of few letters, so that parts of patterns are in texts more than once.
 func (g source) globText(letters string, n int) string {
 	b := new(strings.Builder)
 	for range g.Intn(n) {

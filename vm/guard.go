@@ -2,9 +2,9 @@ package vm
 
 import "slices"
 
-// A guard stands in front of tests of one slot that follow each other, each where the one before does not hold: several
+// A guard is in front of tests of one slot that follow each other, each where the one before does not hold: several
 // denied hosts, say, or blocked commands. It tells most texts for which none of them holds, at about the cost of one
-// test. Where it can't tell, the tests run. Tests of other slots, whose values are usually missing, may stand between them
+// test. Where it can't tell, the tests run. Tests of other slots, whose values are usually missing, may be between them
 // (hosts as they were sent); the guard tells nothing where one of those is there.
 type guard struct {
 	others []uint16 // the other slots
@@ -12,7 +12,7 @@ type guard struct {
 	// bits. No entry has less than those.
 	ends    uint64
 	without uint8
-	// For tests of what stands in a text: all entries.
+	// For tests of the text in a text: all entries.
 	inside *pairs
 }
 
@@ -27,7 +27,7 @@ const (
 	maxGuardBytes = 4
 )
 
-// guardBit stands for the last bytes of a text, in capitals or not.
+// guardBit means the last bytes of a text, in capitals or not.
 func guardBit(last uint64) uint64 {
 	return 1 << ((last &^ 0x2020202020202020) * mixFactor >> 58)
 }
@@ -83,7 +83,7 @@ type chain struct {
 	end    uint16   // where it goes on behind the last one
 }
 
-// chain returns the tests from pc on that one guard can stand in front of.
+// chain returns the tests from pc on that one guard can be in front of.
 func (r *router) chain(pc uint16) chain {
 	first := r.p.code[pc]
 	c := chain{r.tests[:0], nil, pc}

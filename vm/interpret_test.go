@@ -19,7 +19,7 @@ type interpreter struct {
 	tested  uint16
 	element int32
 	loaded  [2]uint16
-	// What the last scan found: entries, and the elements in which they stand first.
+	// What the last scan found: entries, and the elements in which they are first.
 	hits      map[uint16]int32
 	scanned   uint16
 	spoiled   bool

@@ -177,7 +177,7 @@ func (s *step) answered(a answer) *step {
 }
 
 // testList judges the elements of a list by the quantifier. A list with an element that can't be judged can't
-// be judged, wherever that element stands.
+// be judged, wherever that element is.
 func (m *Machine) testList(s *step, elems []Value) answer {
 	m.tested, m.element = s.B, NoElement
 	if len(elems) == 0 {

@@ -6,7 +6,7 @@ import "slices"
 // with much the same ones. Where a way leads to a test that is decided on this way, it goes on behind that test.
 type tracker struct {
 	p *Program
-	// shift is where the kinds of a slot stand in what is possible, for the slots that are tracked.
+	// shift is where the kinds of a slot are in what is possible, for the slots that are tracked.
 	shift map[uint16]int
 	// possible holds for each instruction which kinds the tracked slots can have where it is reached, whatever way led
 	// there: a bit each, as in the mask of a test. 0 is for what is not reached.

@@ -6,14 +6,14 @@ import (
 )
 
 // A landmarks looks for at most 32 entries by few bytes that are scarce in most texts, and one of which each entry has: the
-// standard library finds a byte some times as fast as anything finds a pair of them. Where one stands, the bytes before and
+// standard library finds a byte some times as fast as anything finds a pair of them. Where one is, the bytes before and
 // behind tell most texts from the entries.
 type landmarks struct {
 	set    []entry
 	bytes  []byte
 	having []uint32 // for each of bytes a bit for each entry that is found by it
-	at     []int    // of each entry: where the byte stands in it
-	// For each byte a bit for each entry that it may stand in, before its landmark and behind.
+	at     []int    // of each entry: where the byte is in it
+	// For each byte a bit for each entry that it may be in, before its landmark and behind.
 	before, behind [256]uint32
 }
 
@@ -82,7 +82,7 @@ func (l *landmarks) add(n int, c byte) {
 	}
 }
 
-// search returns a bit for each entry that stands in text and, where there are too many landmarks in it, for each that has
+// search returns a bit for each entry that is in text and, where there are too many landmarks in it, for each that has
 // yet to be looked for. Where one will do it returns the first that it finds.
 func (l *landmarks) search(text string, one bool) (in, left uint32) {
 	tries := len(text)/landmarkSpacing + freeLandmarks
@@ -113,7 +113,7 @@ func (l *landmarks) search(text string, one bool) (in, left uint32) {
 	return in, 0
 }
 
-// standAt returns which of some entries stand in text around the landmark at.
+// standAt returns which of some entries are in text around the landmark at.
 func (l *landmarks) standAt(text string, at int, may uint32) (in uint32) {
 	for ; may != 0; may &= may - 1 {
 		n := bits.TrailingZeros32(may)

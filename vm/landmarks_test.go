@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// landmarked returns entries that have landmarks, and a text in which some of them may stand.
+// landmarked returns entries that have landmarks, and a text in which some of them may be.
 func (g source) landmarked() (set []entry, text string) {
 	letters := func(n int) string {
 		b := new(strings.Builder)
@@ -27,7 +27,7 @@ func (g source) landmarked() (set []entry, text string) {
 	return newEntries(entries), text
 }
 
-// findLandmarks compares what landmarks find with what stands in texts. It returns how many entries stood there, and how many
+// findLandmarks compares what landmarks find with the text in texts. It returns how many entries stood there, and how many
 // texts were given up.
 func findLandmarks(t *testing.T, report func(string), spoil func(*landmarks)) (held, gaveUp int) {
 	check(t, 3000, func(r *rand.Rand) string {
@@ -57,7 +57,7 @@ func findLandmarks(t *testing.T, report func(string), spoil func(*landmarks)) (h
 	return held, gaveUp
 }
 
-// TestLandmarks holds that landmarks find what stands in a text, also where they are so many that they give up.
+// TestLandmarks holds that landmarks find the text in a text, also where they are so many that they give up.
 func TestLandmarks(t *testing.T) {
 	held, gaveUp := findLandmarks(t, func(wrong string) { t.Error(wrong) }, nil)
 	if gaveUp < 100 || held < 100 {
@@ -65,7 +65,7 @@ func TestLandmarks(t *testing.T) {
 	}
 }
 
-// TestLandmarksNoticed is the canary of TestLandmarks: landmarks that know nothing of what may stand beside them, or that
+// TestLandmarksNoticed is the canary of TestLandmarks: landmarks that know nothing of what may be beside them, or that
 // lack one, are noticed.
 func TestLandmarksNoticed(t *testing.T) {
 	for name, spoil := range map[string]func(*landmarks){

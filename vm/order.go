@@ -18,7 +18,7 @@ var spaceNames = [spaceCount]string{
 	fieldSpace: "field", ruleSpace: "rule", constantSpace: "constant", tableSpace: "table", counterSpace: "counter",
 }
 
-// A program's tables stand in the order in which the code first uses their rows, and hold nothing else, so
+// A program's tables are in the order in which the code first uses their rows, and hold nothing else, so
 // that the same code has the same bytes however it was put together.
 
 // walk visits every index in a program: those of each instruction in turn, and behind the first use of a

@@ -7,7 +7,7 @@ import (
 
 // A pairs looks for at most 32 entries in one pass over a text. It looks at two bytes that follow each other, steps on,
 // and looks at the next two. Of each entry it knows as many pairs, one behind the other, as a step has bytes: so whatever
-// stands in the text, one of them is met.
+// is in the text, one of them is met.
 type pairs struct {
 	set           []entry
 	at            []pairPlace        // of each pair
@@ -16,11 +16,11 @@ type pairs struct {
 	step          int
 }
 
-// A pairPlace is which entry has a pair, and how many bytes of it stand before.
+// A pairPlace is which entry has a pair, and how many bytes of it are before.
 type pairPlace struct{ entry, before int32 }
 
 const (
-	// maxPairStep bounds a step: the more pairs stand for an entry, the more texts have one of them.
+	// maxPairStep bounds a step: the more pairs mean an entry, the more texts have one of them.
 	maxPairStep = 3
 	// maxPairTries bounds how often entries are compared in vain, so that a text takes linear time.
 	maxPairTries = 16
@@ -47,7 +47,7 @@ func newPairs(set []entry) *pairs {
 	return p
 }
 
-// add adds the scarcest pairs of entry n. Where it folds, a letter stands for its capital as well.
+// add adds the scarcest pairs of entry n. Where it folds, a letter means its capital as well.
 func (p *pairs) add(n int) {
 	text, best, at := p.set[n].text, -1, 0
 	for i := 0; i+p.step < len(text); i++ {
@@ -88,7 +88,7 @@ func scarcity(c byte) int {
 	return len(commonBytes)
 }
 
-// search returns a bit for each entry that stands in text and, where there were too many tries in vain, for each that has
+// search returns a bit for each entry that is in text and, where there were too many tries in vain, for each that has
 // yet to be looked for. Where one will do it returns the first that it finds.
 func (p *pairs) search(text string, one bool) (in, left uint32) {
 	tries, step := maxPairTries, p.step
@@ -133,7 +133,7 @@ func (p *pairs) skip(text string, i int) int {
 	return int(at)
 }
 
-// standsAt reports whether entry n stands in text from begin.
+// standsAt reports whether entry n is in text from begin.
 func (p *pairs) standsAt(n int, text string, begin int) bool {
 	e := &p.set[n]
 	return begin >= 0 && len(text)-begin >= len(e.text) && text[begin+int(e.before)] == e.scarce && e.equal(text[begin:begin+len(e.text)])

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPairs holds that pairs find what stands in a text, also where so many tries are in vain that they give up.
+// TestPairs holds that pairs find the text in a text, also where so many tries are in vain that they give up.
 func TestPairs(t *testing.T) {
 	gaveUp, held := 0, 0
 	check(t, 3000, func(r *rand.Rand) string {

@@ -15,7 +15,7 @@ type pathSet struct {
 	starred  []starred
 }
 
-// prefixes are patterns without a star. Few of them share their first two bytes with a path: bit i%64 of a byte stands
+// prefixes are patterns without a star. Few of them share their first two bytes with a path: bit i%64 of a byte is
 // for pattern i and for all those 64 further on.
 type prefixes struct {
 	patterns      []string
@@ -39,7 +39,7 @@ func (p *prefixes) add(pattern string) {
 	}
 }
 
-// pairBit stands for the first two bytes of a path.
+// pairBit means the first two bytes of a path.
 func pairBit(path string) uint64 { return 1 << ((path[0]*7 + path[1]) & 63) }
 
 // mayCover tells most paths that cover does not hold for, without a call.
@@ -67,7 +67,7 @@ func (p *prefixes) cover(path string) bool {
 	return false
 }
 
-// A starred is patterns with a star that share what stands before the first one.
+// A starred is patterns with a star that share the text before the first one.
 type starred struct {
 	head  string
 	texts []string
@@ -151,7 +151,7 @@ func slashBits(word uint64) uint64 {
 	return ^(word&low + low | word | low)
 }
 
-// floating stands in front of a pattern that may start at any segment.
+// floating is in front of a pattern that may start at any segment.
 const floating = "**/"
 
 // coversPath reports whether path is what pattern, which is not `/`, names or, at a slash, below it.
@@ -190,8 +190,8 @@ func coversFrom(pattern, path string) bool {
 	}
 }
 
-// coversSegment reports whether a segment is what pattern names: `*` stands for any characters, and alone for at least
-// one. It takes what stands between two stars where it comes first, as a later place leaves less behind it.
+// coversSegment reports whether a segment is what pattern names: `*` means any characters, and alone for at least
+// one. It takes the text between two stars where it comes first, as a later place leaves less behind it.
 func coversSegment(pattern, segment string) bool {
 	part, rest, starred := strings.Cut(pattern, "*")
 	switch {

@@ -12,7 +12,7 @@ import (
 // compiler made of texts then (compiler.Revision).
 const MachineVersion = 5
 
-// NoSlot stands where a slot could be named and none is.
+// NoSlot is where a slot could be named and none is.
 const NoSlot = math.MaxUint16
 
 // NoElement is the element of a violation that no single element of a list decided.

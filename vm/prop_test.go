@@ -347,7 +347,7 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// scans holds that a scan finds each entry that stands in text, and no other.
+// scans holds that a scan finds each entry that is in text, and no other.
 func scans(c *constant, text string) string {
 	m := new(Machine)
 	m.clearHits(len(c.entries), 0)

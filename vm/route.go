@@ -16,11 +16,11 @@ type step struct {
 	counter     *Counter       // of a reservation
 	limit       *amount.Amount // of an amount: what the next step holds it against, if it does
 	guard       *guard
-	aside       *step  // a test of kinds in whose place it stands: where it goes on for values that it is not for
+	aside       *step  // a test of kinds in whose place it is: where it goes on for values that it is not for
 	accepts     Kind   // of a switch: the kinds of texts that it is for
 	Instruction        // D is an instruction of the program, as is
 	next        uint16 // the one behind it
-	pc          uint16 // where the instruction stands in the program
+	pc          uint16 // where the instruction is in the program
 }
 
 // after returns where a test goes on.
@@ -47,7 +47,7 @@ const opGuard = opCount
 type route struct {
 	steps []step
 	start *step
-	class Class   // what start need not set, since all that stands before it does
+	class Class   // what start need not set, since all that is before it does
 	reads SlotSet // the slots that a run can read
 }
 

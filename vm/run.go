@@ -87,7 +87,7 @@ type Machine struct {
 	spoilElement int32 // where scanInvalid is set: the first element that could not be looked into
 }
 
-// Run runs p over frame, whose values stand at the indexes of [Program.Fields]; what a short frame lacks is
+// Run runs p over frame, whose values are at the indexes of [Program.Fields]; what a short frame lacks is
 // missing. Any program and any frame give a result. It belongs to the machine and is valid until the next
 // run, and it refers to nothing of the frame. A machine grows as its largest result needs; beyond that, Run
 // allocates nothing.

@@ -17,7 +17,7 @@ type entry struct {
 	// literal is a digit, so that the first byte of an entry never folds.
 	folded []int32
 	// scarce is a byte of text that does not fold, the least likely one in other texts, and before is how many
-	// bytes stand before it.
+	// bytes are before it.
 	scarce byte
 	before int32
 }
@@ -40,7 +40,7 @@ func newEntries(from []Entry) []entry {
 // commonBytes are the bytes that texts, commands and identifiers are mostly made of, the commonest first.
 const commonBytes = " etaoinsrlcdhmupgfywbvk0123456789/.-_xjqz\"=:,"
 
-// scarcest returns where the byte of text stands that is the least likely in other texts. Only speed depends on it.
+// scarcest returns where the byte of text is that is the least likely in other texts. Only speed depends on it.
 func scarcest(text string) (at int32) {
 	best := -1
 	for i := range len(text) {
@@ -114,7 +114,7 @@ func (e *entry) equal(text string) bool {
 	return text == e.text || e.folded != nil && len(text) == len(e.text) && e.equalFolded(text)
 }
 
-// equalFolded compares a text of the entry's length: its address literals without regard to case, what stands
+// equalFolded compares a text of the entry's length: its address literals without regard to case, what is
 // between them exactly. It stays a call, so that the common comparison of equal can be inlined.
 //
 //go:noinline
@@ -150,8 +150,8 @@ func (e *entry) suffixes(text string, tail uint64) bool {
 	return text[at:] == e.text
 }
 
-// inside reports whether the entry stands anywhere in text. The scarce byte is sought only where there is room for what
-// stands around it.
+// inside reports whether the entry is anywhere in text. The scarce byte is sought only where there is room for what
+// is around it.
 func (e *entry) inside(text string) bool {
 	places := len(text) - len(e.text) + 1
 	if places <= 0 {
@@ -164,7 +164,7 @@ func (e *entry) inside(text string) bool {
 // scarceTries is at how many places of the scarce byte the entry is compared before all of it is searched for.
 const scarceTries = 4
 
-// insideFrom reports whether the entry stands in text, where it may begin at a place and not before. The standard library
+// insideFrom reports whether the entry is in text, where it may begin at a place and not before. The standard library
 // finds a byte some times as fast as a text, and mostly there are few.
 func (e *entry) insideFrom(text string, at int) bool {
 	before, places := int(e.before), len(text)-len(e.text)+1
@@ -200,7 +200,7 @@ func (e *entry) search(text string) bool {
 	return false
 }
 
-// lengthBit stands for the length of a text; long texts share one.
+// lengthBit means the length of a text; long texts share one.
 func lengthBit(text string) uint64 { return 1 << min(uint(len(text)), 63) }
 
 // outgrow reports whether all entries are longer than text.

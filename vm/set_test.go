@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// insideHolds compares looking for one entry with looking at every place, in texts where its scarce byte stands
+// insideHolds compares looking for one entry with looking at every place, in texts where its scarce byte is
 // often. It returns how often the entry was found, and how often only the last resort could find it.
 func insideHolds(t *testing.T, report func(string), inside func(e *entry, text string) bool) (found, searched int) {
 	const address = "0xabcdef0123456789abcdef0123456789abcdef01"
@@ -36,7 +36,7 @@ func insideHolds(t *testing.T, report func(string), inside func(e *entry, text s
 	return found, searched
 }
 
-// TestInside holds that the short cut by the scarce byte finds what stands in a text.
+// TestInside holds that the short cut by the scarce byte finds the text in a text.
 func TestInside(t *testing.T) {
 	found, searched := insideHolds(t, func(wrong string) { t.Error(wrong) }, (*entry).inside)
 	if found < 500 || searched < 50 {

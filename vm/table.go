@@ -66,7 +66,7 @@ func (t *table) validate() error {
 	return nil
 }
 
-// build works out which prefix cases contain which cases. In sorted order what contains a case stands before
+// build works out which prefix cases contain which cases. In sorted order what contains a case is before
 // it, and those that contain the last case are a stack.
 func (t *table) build() {
 	t.outer = make([]int32, len(t.cases))
@@ -115,7 +115,7 @@ func (t *table) buildExact() {
 	}
 }
 
-// place returns from where on a text stands among the exact cases.
+// place returns from where on a text is among the exact cases.
 func (t *table) place(text string) int {
 	head, tail := headWord(text), tailWord(text)
 	return int((head^bits.RotateLeft64(tail, 29)^uint64(len(text)))*mixFactor>>32) & (len(t.exact) - 1)
@@ -140,7 +140,7 @@ func (t *table) find(text string) uint16 {
 	c := &t.cases[i]
 	if c.text == text {
 		if c.prefix && i > 0 && t.cases[i-1].text == text {
-			c = &t.cases[i-1] // the exact case stands before the prefix
+			c = &t.cases[i-1] // the exact case is before the prefix
 		}
 		return c.target
 	}
@@ -155,7 +155,7 @@ func (t *table) find(text string) uint16 {
 // few reports whether findInTurn serves as well as find.
 func (t *table) few() bool { return t.exact == nil && len(t.cases) <= fewCases }
 
-// findInTurn is find, case by case. Of the prefixes that a text has the longest stands last.
+// findInTurn is find, case by case. Of the prefixes that a text has the longest is last.
 func (t *table) findInTurn(text string) (target uint16) {
 	var head uint64 // headWord, which would be a call here
 	if len(text) >= 8 {

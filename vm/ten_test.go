@@ -9,7 +9,7 @@ import (
 
 // The policy of ten rules by which policy engines are compared, and all of which look at one request: action and
 // chain on lists, a native amount, a token's amount with its pinned address, blocked commands, blocked domains,
-// recipients by pattern, a metadata field on a list, one that must not contain a text, a text that must stand
+// recipients by pattern, a metadata field on a list, one that must not contain a text, a text that must be
 // nowhere. The last of them denies the second request, so that both take all ten.
 func tenRules(t testing.TB) *Program {
 	t.Helper()

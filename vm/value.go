@@ -53,7 +53,7 @@ func (c Class) String() string {
 // A KindMask is a set of kinds.
 type KindMask uint8
 
-// missingBit stands in a mask for Missing, which has no bit of its own.
+// missingBit is in a mask for Missing, which has no bit of its own.
 const missingBit = 1 << 0
 
 // Kinds returns the set of those kinds.

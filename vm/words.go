@@ -16,7 +16,7 @@ type WordList struct {
 	// Texts are the words as they are written, each cut to MaxWord bytes, in the order of the policy.
 	Texts []string
 	// Forms are the words as the machine compares them, index by index; nil for a list that allows. A form for a test of how
-	// texts start ends in `*`, or stands for what is below it at a slash.
+	// texts start ends in `*`, or means what is below it at a slash.
 	Forms []string
 }
 

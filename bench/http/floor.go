@@ -147,7 +147,7 @@ func decodeAndSign() (fasthttp.RequestHandler, error) {
 	}, nil
 }
 
-// signedHead and signedTail stand around the token as they do in the service's answer.
+// signedHead and signedTail are around the token as they do in the service's answer.
 const (
 	signedHead = `{"status":"ALLOWED","intent_attestation":"`
 	signedTail = `","policyHash":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","message":"no rule stands against this intent"}` + "\n"

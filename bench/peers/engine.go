@@ -46,7 +46,7 @@ const (
 	floorName = "the floor: Go by hand, same fields"
 )
 
-// errNotBool stands for an answer that is neither yes nor no.
+// errNotBool means an answer that is neither yes nor no.
 var errNotBool = errors.New("the engine did not answer yes or no")
 
 // policyText returns a policy of this folder.

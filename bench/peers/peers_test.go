@@ -99,7 +99,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestInsert replaces what stands between the marks and nothing else, and refuses a file without them.
+// TestInsert replaces the text between the marks and nothing else, and refuses a file without them.
 func TestInsert(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.md")
 	for _, c := range []struct{ before, after string }{

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The marks between which the tables stand in the file of results.
+// The marks between which the tables are in the file of results.
 const (
 	openMark  = "<!-- peers -->"
 	closeMark = "<!-- /peers -->"

@@ -46,7 +46,7 @@ func build(t *testing.T, folder string, faults ...fault) (binary string) {
 	return binary
 }
 
-// plant writes the files that have faults, and returns which files they stand for.
+// plant writes the files that have faults, and returns which files they mean.
 func plant(t *testing.T, folder string, faults ...fault) map[string]string {
 	t.Helper()
 	replace := map[string]string{}

@@ -147,7 +147,7 @@ func documentFaults(line string) (faults []string) {
 	return faults
 }
 
-// commandFaults says what is wrong with a command line, up to its redirection, pipe or comment. Words in capitals stand
+// commandFaults says what is wrong with a command line, up to its redirection, pipe or comment. Words in capitals are
 // for something.
 func commandFaults(words []string) (faults []string) {
 	if len(words) == 0 || strings.ToUpper(words[0]) == words[0] || strings.HasPrefix(words[0], "--") {

@@ -118,7 +118,7 @@ func field(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(fmt.Sprint(value)+"\n"), 0o600))
 }
 
-// spoil changes a text wherever it stands in a file, byte for byte of the same length: spoil FILE OLD NEW.
+// spoil changes a text wherever it is in a file, byte for byte of the same length: spoil FILE OLD NEW.
 func spoil(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	text, err := os.ReadFile(path)

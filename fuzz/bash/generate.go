@@ -41,7 +41,7 @@ var payloads = []string{
 	"{mark,W}", "eval $X", "command $X", "X=2 $A$B", "\\$X", "e\\val '$X'", "${X}", "${X-y}", "$X # x", "mark", "'mark' W", "rm \\\n-rf /", "rm <f -rf", "$*", "$1", "$_", "${!Z}",
 }
 
-// wraps run what stands in them for %p, for %q as one quoted word, for %s as a substitution within a quoted subscript, and
+// wraps run the text in them for %p, for %q as one quoted word, for %s as a substitution within a quoted subscript, and
 // for %d as a quoted substitution. %b runs it in backquotes, and %h is it in a
 // here-document.
 var wraps = []string{
@@ -68,7 +68,7 @@ var wraps = []string{
 	"set -o history -o histexpand\n: %p\n!!:1-$", "set -H -o history\n%p\n!!",
 }
 
-// preludes stand in front of a command, and codas behind it; either may have a shell read what is between as it is not.
+// preludes are in front of a command, and codas behind it; either may have a shell read what is between as it is not.
 var preludes = []string{
 	"ls # \\\n", "# a\\\n", "ls # x\n", "true \\\r\n", "true \r# '\n", "a=()# ", "a=(1 2)#", "a=( # '\n); ", "let a=1&&", "let a=1;", "let a=1||", "let a=1 # '\n", "echo '$'; ", "echo \"$'\"; ", "echo \"$'\" '", "echo '\\'\n", "cat <<E\nE\n", "cat <<'E F'\nE F\n", "cat <<E;\nE\n", "cat <<-E\n\tE\n", "cat <<E <<F\nE\nF\n", "cat <<\"E\n\"\nE\n\n",
 	"cat <<E\\\nF\nEF\n", "cat <<$E\n$E\n", "cat <<`E`\n`E`\n", "cat <<$(E)\n$(E)\n", "cat << E\nx\nE \nE\n", "cat <<E\nE\\\n\nE\n", "cat <<E'F'\nEF\n", "cat <<$'E'\nE\n", "cat <<\"$E\"\n$E\n", "cat <<''\n\n", "cat <<E|cat\nE\n", "((1))&&", "(( 1 << 2 ))\n", "echo $((1<<2))\n", "echo $((1))#'\n", "a[1]=x#'\n", "echo ${#a}#'\n", "echo a#'b'\n", "echo $# #'\n", "echo ${a#'}'}\n", "echo ${a:-'}'}\n",

@@ -10,7 +10,7 @@ import (
 	"bailiff/runtime/intent"
 )
 
-// Policy blocks what the stubs of the sandbox stand for.
+// Policy blocks what the stubs of the sandbox mean.
 const Policy = `version: 2.0.0
 ## tool_calls
 allowed: bash

@@ -113,7 +113,7 @@ type Door struct {
 	judges bool // what is declared is held to the policy
 }
 
-// The doors: authorize, as agents have it, and one that attests whatever is declared, so that the gateway stands alone.
+// The doors: authorize, as agents have it, and one that attests whatever is declared, so that the gateway is alone.
 var (
 	Authorize = Door{"authorize", authorize, true}
 	Attest    = Door{"gateway", attested, false}

@@ -11,7 +11,7 @@ type Policy struct {
 	Sections []Section
 }
 
-// Section is a section of a draft. The version line stands before all sections.
+// Section is a section of a draft. The version line is before all sections.
 type Section struct {
 	Name    string
 	Entries []Entry
@@ -86,7 +86,7 @@ func cloneEntries(entries []Entry) []Entry {
 // Text writes the draft down.
 func (p *Policy) Text() string { return p.write(nil) }
 
-// NoisyText writes the draft down with comments, blank lines and white space wherever they may stand.
+// NoisyText writes the draft down with comments, blank lines and white space wherever they may be.
 func (p *Policy) NoisyText(r *Rand) string { return p.write(r) }
 
 func (p *Policy) write(noise *Rand) string {

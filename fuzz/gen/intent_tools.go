@@ -218,7 +218,7 @@ func (w *Writer) allowedPath(entry string) string {
 	return r.Pick("/work/src", "c:/Work/x", `C:\Work\x`, "/C:/Work", "/tmp/nai\u0308ve", "/", "~", "..", "src")
 }
 
-// web writes url and method, and what may stand beside them.
+// web writes url and method, and what may be beside them.
 func (w *Writer) web() {
 	r := w.r
 	host, method := w.host(), w.method()

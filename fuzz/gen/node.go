@@ -10,14 +10,14 @@ import (
 // Node is one JSON value of a request that is being written: a leaf, whose text Raw is, an object or a list.
 type Node struct {
 	Name string // as the member of an object
-	Raw  string // of a leaf, as it stands in the body
+	Raw  string // of a leaf, as it is in the body
 	List bool
 	Kids []*Node // of an object or a list; not nil where the node is one
 }
 
 func object(name string) *Node { return &Node{Name: name, Kids: []*Node{}} }
 
-// set puts a leaf at a dotted path below n, and makes the objects on the way. Where something stands already, that
+// set puts a leaf at a dotted path below n, and makes the objects on the way. Where something is already, that
 // stays: nothing is there twice.
 func (n *Node) set(path, raw string) {
 	name, rest, deeper := strings.Cut(path, ".")

@@ -81,7 +81,7 @@ func Forms() []string {
 // may is true for so many of a hundred of the values that get another spelling.
 func (s *site) may(percent int) bool { return s.r.Chance(s.percent) && s.r.Chance(percent) }
 
-// eitherPlace are the fields that may stand beside `intent` or in it.
+// eitherPlace are the fields that may be beside `intent` or in it.
 var eitherPlace = []string{"action", "amount", "to"}
 
 // gather puts fields of either place, and arguments, where their normal place is.

@@ -142,7 +142,7 @@ func (c Case) read(settings []byte) (Setup, error) {
 	if inner, grouped := entry["hooks"].([]any); grouped {
 		entry, _ = inner[0].(map[string]any)
 	}
-	// A switch such as onFailure: "block" stands in the entry by its name and its value.
+	// A switch such as onFailure: "block" is in the entry by its name and its value.
 	name, value, _ := strings.Cut(c.Host.Switch, ": ")
 	is, err := json.Marshal(entry[name])
 	if err != nil {

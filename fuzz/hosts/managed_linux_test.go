@@ -38,7 +38,7 @@ func asRoot(etc, dir string, env []string, command ...string) (string, error) {
 
 var errNoNamespace = errors.New("no namespace with a root of its own can be made")
 
-// TestManaged installs hooks into the places of root in a root of its own, has each fake host read what stands there then, and
+// TestManaged installs hooks into the places of root in a root of its own, has each fake host read what is there then, and
 // judge calls by it: the hook asks a real service. Uninstalling leaves what was before.
 func TestManaged(t *testing.T) {
 	p := build(t)

@@ -103,5 +103,5 @@ var answers = map[Mode]struct {
 	Allowing: {http.StatusOK, `{"status":"ALLOWED","intent_attestation":"e30.e30.c2ln","policyHash":"` + hash + `","message":"allowed","request_nonce":"NONCE"}`},
 }
 
-// hash stands for the hash of a policy.
+// hash means the hash of a policy.
 const hash = "0000000000000000000000000000000000000000000000000000000000000000"

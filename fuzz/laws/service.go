@@ -30,7 +30,7 @@ type Service struct {
 	shim      *ledger.Key
 }
 
-// now is the one time of these services. Counters need it only to stand still.
+// now is the one time of these services. Counters need it only to be still.
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // NewService starts a service, or returns an error where the policy does not compile. The signer may be shared.

@@ -225,7 +225,7 @@ func testActivations(f *fixture) {
 	if used.Load() != 1 || refused.Load() != 15 {
 		f.Fatalf("%d used the activation, %d were refused", used.Load(), refused.Load())
 	}
-	// It expires for one key, others make the table forget it, and a key whose time stands still tries again.
+	// It expires for one key, others make the table forget it, and a key whose time is still tries again.
 	late := f.newKey(200)
 	for n := range byte(8) {
 		d := f.deployment(n + 1)

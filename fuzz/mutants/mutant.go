@@ -14,7 +14,7 @@ type Mutant struct {
 	Old, New string
 }
 
-// Apply returns the file with the fault in it. It is an error where Old does not stand there exactly once.
+// Apply returns the file with the fault in it. It is an error where Old does not be there exactly once.
 func (m *Mutant) Apply(root string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m.File)))
 	if err != nil {

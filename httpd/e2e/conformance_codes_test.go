@@ -9,7 +9,7 @@ import (
 )
 
 // A world is a policy and what it makes of intents, one a line: `[shim] [chain] {…} => CODE`, where shim is a key whose
-// provenance is a shim's. A line without a code is to be allowed, so that the next one meets a limit. Codes stand
+// provenance is a shim's. A line without a code has to be allowed, so that the next one meets a limit. Codes are
 // without SVC_, and without SVC_POLICY_VIOLATION_ where they have that.
 type world struct{ name, policy, intents string }
 

@@ -29,8 +29,8 @@ const (
 	modeled = `"task_id":"t","metadata":{"model_usage":{"input_tokens":1,"output_tokens":1,"estimated_spend_usd":"0.1"}}`
 )
 
-// fields are requests of which one field is right or wrong: what stands beside the intent, the intent, and what comes of
-// both. What stands beside it replaces a good framework, agentId or commitment.
+// fields are requests of which one field is right or wrong: the text beside the intent, the intent, and what comes of
+// both. The text beside it replaces a good framework, agentId or commitment.
 var fields = []struct{ name, top, intent, want string }{
 	{"a framework of 64 characters", `"framework":"` + strings.Repeat("a", 64) + `"`, `"action":"bash"`, "200"},
 	{"a framework of 65 characters", `"framework":"` + strings.Repeat("a", 65) + `"`, `"action":"bash"`, schema},

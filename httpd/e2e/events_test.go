@@ -221,7 +221,7 @@ func (s *site) serveRefuses(data, checkpoint string) {
 	}
 }
 
-// edits changes one byte of the record at a time, wherever its text stands in the files.
+// edits changes one byte of the record at a time, wherever its text is in the files.
 func edits(t *testing.T, s *site) {
 	t.Helper()
 	found := 0

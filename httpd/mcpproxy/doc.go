@@ -1,4 +1,4 @@
-// Package mcpproxy stands between an MCP client and one MCP server. It asks Bailiff about every request of the client
+// Package mcpproxy is between an MCP client and one MCP server. It asks Bailiff about every request of the client
 // that can read or act, and forwards only what was allowed.
 //
 // A Guard judges messages and knows no transport; ServeStdio runs a server as a child process, and NewHandler is a

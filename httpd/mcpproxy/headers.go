@@ -85,7 +85,7 @@ func argumentText(value jsontext.Value, path []string) (string, bool) {
 	return "", false
 }
 
-// decodeHeader is the value that a header stands for. One that is badly encoded stands for itself.
+// decodeHeader is the value that a header means. One that is badly encoded means itself.
 func decodeHeader(value string) string {
 	if encoded, ok := strings.CutPrefix(value, "=?base64?"); ok {
 		if encoded, ok = strings.CutSuffix(encoded, "?="); ok {

@@ -18,7 +18,7 @@ import (
 	"bailiff/runtime/jcs"
 )
 
-// ServeStdio runs a server as a child process and stands between its standard streams and a client's. It returns when the
+// ServeStdio runs a server as a child process and is between its standard streams and a client's. It returns when the
 // client closes its end, when ctx ends, or when the server ends; then every request that is not answered gets an error.
 // The server's standard error and environment are what command says.
 func ServeStdio(ctx context.Context, g *Guard, command *exec.Cmd, in io.Reader, out io.Writer) error {

@@ -40,7 +40,7 @@ func roomFor(files uint64) int {
 type Slots struct {
 	taken    chan struct{} // a token for each slot that is taken
 	clock    func() time.Time
-	proxies  []netip.Prefix // peers that are not sources: each stands for many clients
+	proxies  []netip.Prefix // peers that are not sources: each means many clients
 	sourceOf func(peer net.Addr) netip.Addr
 
 	mu       sync.Mutex

@@ -93,7 +93,7 @@ func isEmail(text string) bool {
 }
 
 // isPlain reports whether a text shows as what it is, wherever an operator reads it: nothing in it moves a cursor, or turns
-// the direction of what stands beside it.
+// the direction of the text beside it.
 func isPlain(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) })
 }

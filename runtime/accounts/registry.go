@@ -151,7 +151,7 @@ func (a *Accounts) change(ctx context.Context, id string, edit func(*ledger.KeyC
 	return viewKey(&changed), nil
 }
 
-// parseScopes returns the scopes that an operator names: none stand for authorize.
+// parseScopes returns the scopes that an operator names: none mean authorize.
 func parseScopes(names []string) (ledger.Scopes, error) {
 	if len(names) == 0 {
 		return ledger.ScopeAuthorize, nil

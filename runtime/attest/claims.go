@@ -47,10 +47,10 @@ func NewTokenID(random io.Reader) (TokenID, error) {
 	return id, nil
 }
 
-// String returns the id as it stands in the token.
+// String returns the id as it is in the token.
 func (id TokenID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
-// MarshalText returns the id as it stands in the token.
+// MarshalText returns the id as it is in the token.
 func (id TokenID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 // UnmarshalText accepts what MarshalText returns and nothing else.

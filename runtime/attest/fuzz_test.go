@@ -120,7 +120,7 @@ func FuzzOperatorKey(f *testing.F) {
 }
 
 // The published RFC 8785 texts hold the strings that canonical JSON is hard on: what jcs.AppendString writes
-// of each of them must be what stands in the expected output.
+// of each of them must be the text in the expected output.
 func TestStringsOfRFC8785(t *testing.T) {
 	strung := 0
 	for _, name := range []string{"french", "unicode", "values", "weird"} {

@@ -26,7 +26,7 @@ type listed[K any] struct {
 
 func (l *listed[K]) shown(now int64) bool { return l.until == 0 || now < l.until }
 
-// akp is a member of the post-quantum key set (RFC 9964). Its names stand in the order of RFC 8785.
+// akp is a member of the post-quantum key set (RFC 9964). Its names are in the order of RFC 8785.
 type akp struct {
 	Algorithm string `json:"alg"`
 	Context   string `json:"ctx"`

@@ -106,7 +106,7 @@ func ReadOperatorKey(path string) (ed25519.PrivateKey, error) {
 	return decodeOperatorKey(text)
 }
 
-// SignPolicy returns the 64-byte Ed25519 signature over the signed bytes of a policy: what stands before
+// SignPolicy returns the 64-byte Ed25519 signature over the signed bytes of a policy: the text before
 // its line `## signature`, as it is.
 func SignPolicy(private ed25519.PrivateKey, body []byte) []byte { return ed25519.Sign(private, body) }
 

@@ -54,7 +54,7 @@ func (c *Change) quantity(value amount.Amount) string {
 	return string(appendQuantity(nil, value, c.Decimals, c.Unit))
 }
 
-// change finds the smallest change: where exactly one rule stands in the way, and it is a bound.
+// change finds the smallest change: where exactly one rule is in the way, and it is a bound.
 func (r *Request) change(e *Explanation, outcome *ledger.Outcome) *Change {
 	switch {
 	case outcome.Result == ledger.Held:

@@ -34,7 +34,7 @@ type DeployView struct {
 	Warnings      []Warning `json:"warnings"`
 }
 
-// Warning is something that does not stand in the way of a deployment.
+// Warning is something that does not be in the way of a deployment.
 type Warning struct {
 	Code    string `json:"code"` // of a diagnostic, or an error code of the API
 	Message string `json:"message"`

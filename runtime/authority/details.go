@@ -95,7 +95,7 @@ func (r *Request) triggered(by *told, found *vm.Violation) string {
 // told is what an answer says of one violation.
 type told struct {
 	Details
-	reason   []byte // in words, without where the rule stands
+	reason   []byte // in words, without where the rule is
 	declared bool   // the words name the declared amount
 }
 
@@ -275,7 +275,7 @@ var fieldNames = map[string]string{
 	derived.Operations: "metadata.database.operations", derived.Resources: "metadata.database.resources",
 }
 
-// appendPlace appends where a rule stands.
+// appendPlace appends where a rule is.
 func appendPlace(text []byte, rule string, line int) []byte {
 	text = append(append(text, " ("...), rule...)
 	if line > 0 {

@@ -93,7 +93,7 @@ func (a *Authority) asked(r *Request) ledger.Details {
 }
 
 // tellEvent adds what violated a rule to an event. Its reason repeats the value, so that without values the rule's own words
-// stand in its place.
+// are in its place.
 func (a *Authority) tellEvent(r *Request, event *ledger.Event, violation *vm.Violation) {
 	r.tell(&r.told, violation)
 	event.Details = r.told.Event()

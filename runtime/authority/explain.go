@@ -46,7 +46,7 @@ type Place struct {
 	Line int
 }
 
-// Place returns where the rule of f stands.
+// Place returns where the rule of f is.
 func (f *Finding) Place() Place { return Place{f.Rule, f.Line} }
 
 // oneIntent is the window of a bound that every single intent has to keep.

@@ -33,7 +33,7 @@ const (
 	// largePolicy is from how many bytes on a program is a large one. They have half of the room, so that few keys with
 	// large policies do not have those of all others loaded anew for each request.
 	largePolicy = 1 << 20
-	// largeText is from how many bytes on texts are loaded one at a time: what loads for long must not stand in front of
+	// largeText is from how many bytes on texts are loaded one at a time: what loads for long must not be in front of
 	// what loads in a moment.
 	largeText = 32 << 10
 	// usedEvery is how exactly the last use is known. Most requests then only read, and processors do not fight over the time.

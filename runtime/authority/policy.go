@@ -105,7 +105,7 @@ func (p *Policy) names(pc uint16) (rule uint16, ok bool) {
 	return 0, false
 }
 
-// ruleBehind returns the rule that a comparison at pc is about: what stands behind it denies, holds or notes by it.
+// ruleBehind returns the rule that a comparison at pc is about: the text behind it denies, holds or notes by it.
 func (p *Policy) ruleBehind(pc uint16) (rule uint16, ok bool) { return p.names(pc + 1) }
 
 // find returns the first instruction of that operation about a rule or, of vm.OpReserve, a counter; 0 where there is none.

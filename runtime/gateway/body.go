@@ -129,7 +129,7 @@ func (c *call) setParams(raw jsontext.Value) error {
 	return nil
 }
 
-// A member is a name and what stands behind it, as it was written: a part of the text.
+// A member is a name and the text behind it, as it was written: a part of the text.
 type member struct {
 	name  string
 	value jsontext.Value

@@ -45,5 +45,5 @@ func (t *Transaction) Declare(token string) (*Declaration, error) {
 	return d, nil
 }
 
-// everyday are the methods that token intents stand for without call data.
+// everyday are the methods that token intents mean without call data.
 var everyday = map[string]bool{"transfer": true, "transferFrom": true, "approve": true, "increaseAllowance": true}

@@ -1,4 +1,4 @@
-// Package gateway stands between clients and the chains' own nodes: it lets public reads through, and submits a
+// Package gateway is between clients and the chains' own nodes: it lets public reads through, and submits a
 // signed transaction or a user operation only for an attestation that was issued for exactly that (specification,
 // `POST /rpc/{chainId}` and `POST /bundler/{chainId}`; decisions, section 6).
 //

@@ -77,9 +77,9 @@ func fitData(data []byte, declared string) error {
 	return nil
 }
 
-// fitToken holds a call of a token intent: a method that its action stands for, of at most the declared amount, on a
+// fitToken holds a call of a token intent: a method that its action means, of at most the declared amount, on a
 // contract that the policy pins. What was declared as call data is exactly the data. What was not is an everyday method
-// in its exact form: neither a byte more, nor what else an action of the policy's own may stand for.
+// in its exact form: neither a byte more, nor what else an action of the policy's own may mean.
 func fitToken(c *Call, intent *attest.Intent, declared amount.Amount, chain uint64, terms *Terms) error {
 	switch {
 	case !terms.pins(intent.Token, intent.TargetAddress, chain):
@@ -104,7 +104,7 @@ func fitToken(c *Call, intent *attest.Intent, declared amount.Amount, chain uint
 	return nil
 }
 
-// undeclared are the actions that say by themselves what a token's call does. Any other one stands for a payment alone where no
+// undeclared are the actions that say by themselves what a token's call does. Any other one means a payment alone where no
 // call data was declared: what an approval can do has to have been in front of the policy.
 var undeclared = map[string]bool{actionTransfer: true, actionApprove: true}
 
@@ -151,7 +151,7 @@ func nameOf(read *calldata.Call) string {
 	return fmt.Sprintf("%d bytes, too few for a method", read.Size)
 }
 
-// methodsOf names the methods that an action stands for.
+// methodsOf names the methods that an action means.
 func methodsOf(action string) string {
 	switch action {
 	case actionTransfer:

@@ -68,7 +68,7 @@ type Gateway struct {
 	parsing   chan struct{} // holds a token while a policy's terms are read
 }
 
-// A place is where an upstream stands.
+// A place is where an upstream is.
 type place struct {
 	endpoint Endpoint
 	chain    uint64

@@ -410,7 +410,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// Every answer of a gateway is valid JSON, whatever stands in the id and the method.
+// Every answer of a gateway is valid JSON, whatever is in the id and the method.
 func FuzzBody(f *testing.F) {
 	b := newBench(f)
 	for _, seed := range []string{

@@ -18,7 +18,7 @@ type UserOperation struct {
 	Version          Version
 	Sender           common.Address
 	Nonce            *big.Int
-	InitCode         []byte // factory and its data; with an Authorization what stands behind the marker
+	InitCode         []byte // factory and its data; with an Authorization the text behind the marker
 	CallData         []byte
 	CallGas          *big.Int
 	VerificationGas  *big.Int

@@ -47,7 +47,7 @@ type wireConn struct {
 	expiry  *time.Timer // closes it when it has been idle for too long
 }
 
-// newWire returns a wire to the host of a request that stands for all: they differ in their bodies only.
+// newWire returns a wire to the host of a request that means all: they differ in their bodies only.
 func newWire(dial func(ctx context.Context, network, address string) (net.Conn, error), address string, like *http.Request, maxResponse int64) (*wire, error) {
 	var text bytes.Buffer
 	if err := like.Write(&text); err != nil {

@@ -29,7 +29,7 @@ func expandAll(texts []string) ([]string, error) {
 	return all, nil
 }
 
-// expand returns what the first pair of braces without others in it stands for: one text for each of its alternatives, nil
+// expand returns what the first pair of braces without others in it means: one text for each of its alternatives, nil
 // where there is none. Readers differ in what a pair without a comma is; here it is its content.
 func expand(text string) (texts []string, err error) {
 	start, end := -1, -1

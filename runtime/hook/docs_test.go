@@ -49,7 +49,7 @@ func hostTable() string {
 	return b.String()
 }
 
-// toolTable is the table of tools: what each action stands for, host by host.
+// toolTable is the table of tools: what each action means, host by host.
 func toolTable() string {
 	var b strings.Builder
 	b.WriteString("| action | kind |")

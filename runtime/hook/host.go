@@ -59,7 +59,7 @@ type Host struct {
 // A Form is one kind of event: how it is recognised, and where its tool and the tool's input are.
 type Form struct {
 	Event string // the value of the member that names the event; empty where the event has none
-	// Tool and Input are the members with the tool's name and its input. Without Tool the event stands for the tool; without
+	// Tool and Input are the members with the tool's name and its input. Without Tool the event means the tool; without
 	// Input the members of the event are the input.
 	Tool, Input string
 }

@@ -106,7 +106,7 @@ func (o object) first(names ...string) (string, error) {
 	return "", nil
 }
 
-// object returns the members of an object, or of one that stands in a string; nil where there is none.
+// object returns the members of an object, or of one that is in a string; nil where there is none.
 func (o object) object(name string) (object, error) {
 	value := o.get(name)
 	if value == nil {

@@ -26,8 +26,8 @@ type source struct {
 }
 
 // NewBinding resolves the names of a program's slots: paths of fields as policies write them ("action",
-// "metadata.team", without the leading "intent."), and derived values (see Derived). A name that stands for nothing
-// is an error, and so is a path below a field that has no members. A path gives the normal form of what stands there, for
+// "metadata.team", without the leading "intent."), and derived values (see Derived). A name that means nothing
+// is an error, and so is a path below a field that has no members. A path gives the normal form of what is there, for
 // which the tokens of the policy are needed; behind [EachPrefix] and sentPrefix it is read as denials do besides.
 func NewBinding(names []string, tokens []vm.Token) (*Binding, error) {
 	if len(names) > math.MaxUint16 {

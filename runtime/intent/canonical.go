@@ -17,7 +17,7 @@ const HashVersion = 2
 // Canonical appends the RFC 8785 form of {`agentId`, `chainId`, `intent`, `v`} to dst (decisions, section 4), where `v` is
 // [HashVersion]. It is that of the request after normalisation, for which the tokens of the policy are needed:
 //
-//   - `action`, `amount` and `to` stand in `intent`, and `arguments` beside `metadata`, wherever they were sent;
+//   - `action`, `amount` and `to` are in `intent`, and `arguments` beside `metadata`, wherever they were sent;
 //   - every text has the normal form of its field; one that has none stays as it was sent;
 //   - an amount is in base units, without `amount_unit`; one that has no rule, or is none of its unit, stays as it was sent;
 //   - what is derived is left out even where it was sent: `host`, `path` and `query` beside `url`, and

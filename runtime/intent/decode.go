@@ -64,7 +64,7 @@ var steps = [...]func(*Intent){
 	(*Intent).checkUsage,
 }
 
-// places says at which node each field stands, 0 where it does not: node 0 is the body.
+// places says at which node each field is, 0 where it is missing: node 0 is the body.
 type places [slot.Count]int32
 
 // assign finds the fields on the tape and makes sure that there are no others.
@@ -267,7 +267,7 @@ func (in *Intent) checkCommitment() {
 // path returns the path of f as messages show it.
 func (in *Intent) path(f slot.Field, place slot.Place) string { return prefix(place) + f.String() }
 
-// fieldPath returns the path at which f stands in the request.
+// fieldPath returns the path at which f is in the request.
 func (in *Intent) fieldPath(f slot.Field) string {
 	if in.atTop[f] {
 		return in.path(f, slot.Top)

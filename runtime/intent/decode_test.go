@@ -17,7 +17,7 @@ import (
 
 // TestGolden shows what becomes of requests: `decode` prints fields, canonical form or the error; `slots` prints
 // the values of the slots that are named in its arguments, with `shim` for a shim's key; `text` prints every string of @text with its path. A body
-// that starts with "+" stands for the fields of shared and what follows; those are not printed again.
+// that starts with "+" means the fields of shared and what follows; those are not printed again.
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata/golden", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {

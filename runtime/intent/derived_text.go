@@ -7,10 +7,10 @@ import (
 	"bailiff/vm/slot"
 )
 
-// separator stands between the texts of @text. No valid UTF-8 holds it, so that nothing is found across a border.
+// separator is between the texts of @text. No valid UTF-8 holds it, so that nothing is found across a border.
 const separator = '\xff'
 
-// A respelling is a text of @text that stands in no string of the request as it is: a normal form, or a number.
+// A respelling is a text of @text that is in no string of the request as it is: a normal form, or a number.
 type respelling struct {
 	at   int32
 	text string

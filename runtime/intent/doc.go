@@ -24,7 +24,7 @@
 //	chainId        integer                     top level            optional             one of 1, 10, 56, 137, 999, 8453, 42161
 //	context        string                      top level            optional             any text
 //	request_nonce  string                      top level            optional             up to 64 characters
-//	intent         object                      top level            optional             the fields below; may be absent where action stands at the top level
+//	intent         object                      top level            optional             the fields below; may be absent where action is at the top level
 //	action         string                      intent or top level  required             1 to 128 characters of printable ASCII, no white space
 //	targetAddress  string                      intent               optional             an address; read in lower case
 //	token          string                      intent               optional             a symbol, or an address, which is read in lower case; not empty
@@ -47,14 +47,14 @@
 //
 // Beyond the table:
 //
-//   - `action`, `amount` and `to` that stand at both places must have the same normal form there, and so must `arguments`
+//   - `action`, `amount` and `to` that are at both places must have the same normal form there, and so must `arguments`
 //     and metadata.arguments, which are one field.
 //   - A request commits to one thing: it has either txCommit or, where the action is erc4337.userop,
 //     userOpHash; never both.
 //   - An address is 0x and 40 hexadecimal digits; one of mixed case with a wrong EIP-55 checksum is an error. `to` and
 //     `token` may be other things, and are addresses where they look like one.
 //   - The actions http and web_fetch are held to their form: http has url and method, web_fetch has no method.
-//   - host, path and query that stand beside url must be those of the URL.
+//   - host, path and query that are beside url must be those of the URL.
 //   - An MCP action is mcp.<server>.<tool>; metadata.serverId and metadata.toolName must agree with it, without regard
 //     to case.
 //   - metadata.model_usage must be well-formed: names are strings, token counts are integers of zero or more, and
@@ -62,11 +62,11 @@
 //   - Actions are compared in lower case in these checks.
 //
 // What is valid only for a policy is not checked here, because the kind of an intent depends on the policy: that
-// chainId is there for EVM intents and allowed, that the EVM fields stand on no others, and the form of the amount.
+// chainId is there for EVM intents and allowed, that the EVM fields are on no others, and the form of the amount.
 //
 // # Forms
 //
-// A slot that is named by the path of a rule gives the normal form of what stands there (package slot), an object where it
+// A slot that is named by the path of a rule gives the normal form of what is there (package slot), an object where it
 // has none. Some forms need what the policy says of tokens, so that a Binding has them. Behind EachPrefix a path walks
 // through lists of objects, and behind SentPrefix it gives texts as they were sent, where those are others.
 //

@@ -89,7 +89,7 @@ func TestUnreadableAlone(t *testing.T) {
 	}
 }
 
-// faulty are members that are at fault whatever stands beside them, with the field that they are a fault of. They stand
+// faulty are members that are at fault whatever is beside them, with the field that they are a fault of. They are
 // in the order of the checks.
 var faultyMembers = []struct{ member, field string }{
 	{`"note":1`, "note"}, {`"context":1`, "context"}, {`"framework":"A"`, "framework"}, {`"agentId":""`, "agentId"},

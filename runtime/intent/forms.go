@@ -138,7 +138,7 @@ func (in *Intent) collected(start int, r reading) vm.Value {
 	return in.listFrom(start)
 }
 
-// each returns what stands at a path that walks through lists of objects at any level. An element without the path
+// each returns the text at a path that walks through lists of objects at any level. An element without the path
 // equals nothing. Where no list is on the way it is the value itself.
 func (in *Intent) each(f slot.Field, path []string, r reading) vm.Value {
 	at := in.at[f]
@@ -156,7 +156,7 @@ func (in *Intent) each(f slot.Field, path []string, r reading) vm.Value {
 	return in.read(at, r)
 }
 
-// gather appends what stands at the path below a node.
+// gather appends the text at the path below a node.
 func (in *Intent) gather(at int32, path []string, r reading) {
 	n := &in.nodes[at]
 	switch {

@@ -24,7 +24,7 @@ type Intent struct {
 	elements  []vm.Value    // memory of list values
 	joined    []byte        // memory of all texts
 	caseless  []byte        // memory of those without case
-	respelled []respelling  // of them, those that stand in no string as they are
+	respelled []respelling  // of them, those that are in no string as they are
 	order     []int32       // memory for sorting members
 	form      []byte        // memory of the canonical form, for its hash
 	faults    []Error       // what is wrong with the request
@@ -32,8 +32,8 @@ type Intent struct {
 
 // known is what is known about the request beyond its tape.
 type known struct {
-	at    places           // where each field stands on the tape, 0 where it is absent
-	atTop [slot.Count]bool // it stands at the top level
+	at    places           // where each field is on the tape, 0 where it is absent
+	atTop [slot.Count]bool // it is at the top level
 
 	action       string // in lower case
 	url          httpurl.URL
@@ -125,7 +125,7 @@ func (in *Intent) MCP() (server, tool string, ok bool) { return in.server, in.to
 // ModelUsage returns metadata.model_usage, and false where it is absent.
 func (in *Intent) ModelUsage() (Usage, bool) { return in.usage.Usage, in.hasUsage }
 
-// kind returns the kind of what stands as f.
+// kind returns the kind of what is as f.
 func (in *Intent) kind(f slot.Field) vm.Kind {
 	if in.at[f] == 0 {
 		return vm.Missing
@@ -133,7 +133,7 @@ func (in *Intent) kind(f slot.Field) vm.Kind {
 	return in.nodes[in.at[f]].kind
 }
 
-// member returns the node of an object's member, or 0. Object 0 stands for an absent object.
+// member returns the node of an object's member, or 0. Object 0 means an absent object.
 func (in *Intent) member(object int32, name string) int32 {
 	if object == 0 || in.nodes[object].kind != vm.Object {
 		return 0

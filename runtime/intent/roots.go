@@ -36,7 +36,7 @@ func (in *Intent) readable() *roots {
 	return &in.digest.readable
 }
 
-// readRoots reads an array of roots. A missing or malformed one stands for no directory.
+// readRoots reads an array of roots. A missing or malformed one means no directory.
 func (in *Intent) readRoots(name string) roots {
 	at := in.given(in.evidence(executionEvidence), name)
 	if in.texts(at, resource.CanonicalRoot).Kind != vm.List {
@@ -65,7 +65,7 @@ func (in *Intent) directory(path string) string {
 	return in.join(path, "/")
 }
 
-// find returns where path stands, or would stand, in a sorted list.
+// find returns where path is, or would be, in a sorted list.
 func find(list []vm.Value, path string) (at int, found bool) {
 	return slices.BinarySearchFunc(list, path, func(v vm.Value, path string) int { return strings.Compare(v.Text, path) })
 }
@@ -78,7 +78,7 @@ func (r *roots) cover(path string) bool {
 }
 
 // holds reports whether path, which ends in a slash, is a root or has one inside: the first of those that path begins
-// stands where path would.
+// is where path would.
 func (r *roots) holds(path string) bool {
 	at, _ := find(r.all, path)
 	return at < len(r.all) && strings.HasPrefix(r.all[at].Text, path)

@@ -90,7 +90,7 @@ func (r *reader) end(t *tape) *Error {
 func (r *reader) near() string { return " near byte " + strconv.Itoa(r.offset) }
 
 // token reads the next token and returns its bytes. The tokenizer hands out texts only as copies, so they are cut
-// from the body here: between two tokens stand only white space, a colon and a comma.
+// from the body here: between two tokens are only white space, a colon and a comma.
 func (r *reader) token(t *tape) ([]byte, *Error) {
 	if _, err := r.tokens.ReadToken(); err != nil {
 		return nil, r.fault(err)

@@ -13,7 +13,7 @@ import (
 )
 
 // Unreadable says in a few words why the derived slot of that name is vm.Invalid in this request, or has an element
-// that is: printable text of bounded length, worded to stand after a colon ("it holds a variable"). It is "" where the
+// that is: printable text of bounded length, worded to be after a colon ("it holds a variable"). It is "" where the
 // slot is readable or absent, and for all other names. Only "@evm.call" depends on the key: where all is said, the answer
 // is that an agent can't say it, so it is to be asked for requests in which the slot is invalid. The value is derived
 // once more, so this is for denials only.

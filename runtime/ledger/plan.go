@@ -46,7 +46,7 @@ type Plan struct {
 	Replay       *Replay       // what is kept of an ALLOWED for the same request; nil where it is not to be repeated
 	Quota        uint64        // the largest number of ALLOWED decisions per UTC month; 0 for none
 
-	// Pass is the ending when neither the hold nor a reservation stands in the way: ALLOWED, or DENIED with the
+	// Pass is the ending when neither the hold nor a reservation is in the way: ALLOWED, or DENIED with the
 	// code and rule of the policy. A plan whose Pass is DENIED must have no hold and no reservations.
 	Pass Ending
 	// TooManyGroups is the code of the denial when a reservation needs a new counter and the key has MaxGroups;
@@ -199,7 +199,7 @@ type Reservation struct {
 	Limit   amount.Amount // the largest value that the counter may reach
 	Code    errcode.Code  // of the denial
 	Rule    string        // of the denial
-	// Decimals of the amounts, and the line of the policy that Rule stands at, for the record of a refusal; 0 where it is not
+	// Decimals of the amounts, and the line of the policy that Rule is at, for the record of a refusal; 0 where it is not
 	// known.
 	Decimals uint8
 	Line     int
@@ -232,7 +232,7 @@ func (r *Reservation) Reached(used amount.Amount) amount.Amount {
 // "Limits"). A reservation with Max on the counter is judged by what it then is. A sighting for which the key has no
 // room (MaxGroups) is not kept, and such a reservation is refused.
 //
-// A total names its parts, which stand before it in the plan: it rises at least to the sum of what they then are.
+// A total names its parts, which are before it in the plan: it rises at least to the sum of what they then are.
 type Sighting struct {
 	Counter Counter
 	Value   amount.Amount

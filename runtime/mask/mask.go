@@ -189,7 +189,7 @@ func pemBlock(text string, at int) (from, to int) {
 	return from, to
 }
 
-// notUsers are what stands before a colon that begins no password.
+// notUsers are the text before a colon that begins no password.
 var notUsers = [...]string{"mailto", "to", "from", "cc", "bcc"}
 
 // userinfo finds the password behind the colon at a place. One that is cut off before its @ is found in web addresses, where

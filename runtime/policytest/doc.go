@@ -1,4 +1,4 @@
-// Package policytest runs the unit tests that stand beside a policy: intents, and what the policy is to say of them.
+// Package policytest runs the unit tests that are beside a policy: intents, and what the policy is to say of them.
 //
 // # Files
 //
@@ -41,7 +41,7 @@
 // A rule that no verdict of the policy can name is an error ([File.Check]): a test that names one that was misspelt, or
 // that the policy has lost, would otherwise only say that another rule was matched.
 //
-// Unknown keys, keys that stand twice, aliases and tags are errors, with line and column.
+// Unknown keys, keys that are twice, aliases and tags are errors, with line and column.
 //
 // # Coverage
 //

@@ -61,7 +61,7 @@ func (r *reader) document(text []byte) (*yaml.Node, error) {
 	return root.Content[0], r.check(root.Content[0])
 }
 
-// check refuses what has two readings: aliases, tags, keys that stand twice or are no text.
+// check refuses what has two readings: aliases, tags, keys that are twice or are no text.
 func (r *reader) check(node *yaml.Node) error {
 	if node.Kind == yaml.AliasNode || node.Anchor != "" {
 		return r.fault(node, "anchors and aliases are not supported; write it out, or use defaults")

@@ -15,7 +15,7 @@ type request struct {
 	top, inside *yaml.Node // mappings
 }
 
-// The fields of requests by where they stand in the short form of an intent. What can stand at either place stands in
+// The fields of requests by where they are in the short form of an intent. What can be at either place is in
 // `intent`.
 var topFields, insideFields = func() (top, inside []string) {
 	for _, field := range slot.Fields() {
@@ -56,7 +56,7 @@ func (r *reader) split(node *yaml.Node, what string, lenient bool) (request, err
 		case whole == nil && (lenient || slices.Contains(insideFields, key.Value)):
 			put(split.inside, key, value)
 		case whole != nil && (lenient || slices.Contains(insideFields, key.Value)):
-			put(split.top, key, value) // as it was written: what stands where is part of the request
+			put(split.top, key, value) // as it was written: what is where is part of the request
 		default:
 			return request{}, r.unknown(key, what, slices.Concat(topFields, insideFields))
 		}
@@ -156,7 +156,7 @@ func merge(base, over *yaml.Node) *yaml.Node {
 	return merged
 }
 
-// notAmong is the error of a word that is none of those that can stand there.
+// notAmong is the error of a word that is none of those that can be there.
 func (r *reader) notAmong(node *yaml.Node, words []string) error {
 	if near := grammar.Closest(node.Value, words); near != "" {
 		return r.fault(node, "%q is not known; did you mean %s?", node.Value, near)

@@ -95,7 +95,7 @@ const none = int32(-1)
 type entry struct {
 	name       string
 	ring       ring
-	queue      int // in which it stands
+	queue      int // in which it is
 	prev, next int32
 }
 

@@ -44,7 +44,7 @@ func (n *naive) take(s *shard, name string, w Window, at time.Time) Result {
 // A taker is what is held to the model.
 type taker func(name string, w Window, now time.Time) (Result, error)
 
-// histories runs random requests of a few names, in bursts, at times that sometimes stand still or go back, against
+// histories runs random requests of a few names, in bursts, at times that sometimes are still or go back, against
 // the model. Times are multiples of 50 ms, so that many fall on a border. Time runs by shard.
 func histories(random *rand.Rand, steps int, shardOf func(string) *shard, take taker) error {
 	windows := []Window{{1, time.Second}, {3, time.Minute}, {20, time.Minute}, {5, time.Hour}}

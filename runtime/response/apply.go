@@ -194,7 +194,7 @@ func decoded(text string) []byte {
 		return -1
 	}, text)
 	if len(text)%4 == 1 {
-		text = text[:len(text)-1] // of a cut end, which stands for no byte
+		text = text[:len(text)-1] // of a cut end, which means no byte
 	}
 	raw, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil {
@@ -218,7 +218,7 @@ func textIn(raw []byte) string {
 	return string(bytes.Join(runs, []byte{0}))
 }
 
-// mark stands for what was redacted.
+// mark means what was redacted.
 const mark = "[redacted]"
 
 // replace writes a string with marks in the place of spans. It ends before a byte of the text.

@@ -53,7 +53,7 @@ func NewEnforcer(fetch Fetch, now func() time.Time) *Enforcer {
 }
 
 // Ready returns when there are valid rules for the result of a call that was decided under a policy: where the rules at hand are of
-// another policy, they are fetched first. It is called before the call is made. An empty hash stands for any policy. The error wraps
+// another policy, they are fetched first. It is called before the call is made. An empty hash means any policy. The error wraps
 // ErrUnavailable.
 func (e *Enforcer) Ready(ctx context.Context, policyHash string) error {
 	for asked := false; ; {

@@ -147,7 +147,7 @@ func capabilities(policy *compiler.Policy) (needed []string) {
 			needed = append(needed, row.name)
 		}
 	}
-	if len(needed) == 1 && policy.ExecutionLimits != nil { // no profile stands beside it
+	if len(needed) == 1 && policy.ExecutionLimits != nil { // no profile is beside it
 		return nil
 	}
 	return needed

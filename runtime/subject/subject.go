@@ -39,7 +39,7 @@ type Info struct {
 	Doc     string
 }
 
-// Table is the one table of fields. No bound is below that of a digest, which may stand in place of a text.
+// Table is the one table of fields. No bound is below that of a digest, which may be in place of a text.
 var Table = [Fields]Info{
 	Amount:    {Name: "amount", Max: 96, Doc: "the amount, in the unit"},
 	Unit:      {Name: "unit", Max: 96, Doc: "the token of the amount, `ETH` for the native currency, or `base` for base units of a token without a rule"},

@@ -85,7 +85,7 @@ func parseURL(raw string, allowPrivate bool) (*url.URL, error) {
 	return target, nil
 }
 
-// localNames are the ends of names that stand for this machine or a local network (RFC 6761, RFC 6762, RFC 8375, and
+// localNames are the ends of names that mean this machine or a local network (RFC 6761, RFC 6762, RFC 8375, and
 // what ICANN has reserved for private use).
 var localNames = []string{".localhost", ".local", ".home.arpa", ".internal"}
 

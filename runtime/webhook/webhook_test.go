@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A world is a ledger with a key, a clock that stands, and a dispatcher that runs.
+// A world is a ledger with a key, a clock that is, and a dispatcher that runs.
 type world struct {
 	*testing.T
 	log   *memory.Log

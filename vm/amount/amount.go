@@ -116,7 +116,7 @@ func (a *Amount) Set(text string, decimals uint8) error {
 }
 
 // shortDigits reads digits, or digits.digits, of which there are so few that they fit into one word, and
-// returns them without the point and how many stand behind it. It says no more of a text than that it is not
+// returns them without the point and how many are behind it. It says no more of a text than that it is not
 // one of those.
 func shortDigits(text string) (word uint64, fraction int, ok bool) {
 	point, i := -1, 0

@@ -47,7 +47,7 @@ func (f Form) Rule(text string, where Where) string {
 	return evmaddr.FoldLiterals(text)
 }
 
-// partOfHex leaves out the 0x of a part: what stands inside call data has none.
+// partOfHex leaves out the 0x of a part: what is inside call data has none.
 func partOfHex(text string, where Where) string {
 	digits, marked := strings.CutPrefix(text, "0x")
 	switch {
@@ -105,7 +105,7 @@ func (f Form) Pattern(text string) string {
 // capitals are the digits whose case an address literal loses.
 const capitals = "ABCDEF"
 
-// literalCase reports whether a text has a capital that can stand in an address literal of a value.
+// literalCase reports whether a text has a capital that can be in an address literal of a value.
 func literalCase(text string, where Where) bool {
 	switch where {
 	case Whole:

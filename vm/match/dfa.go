@@ -92,7 +92,7 @@ type determiner struct {
 	failed bool
 }
 
-// An nfaSet is the instructions that a state stands for: those that read a rune, the match, and those that wait for what
+// An nfaSet is the instructions that a state means: those that read a rune, the match, and those that wait for what
 // comes next: the end of the text or line, or the border of a word.
 type nfaSet struct {
 	pcs     []uint32
@@ -119,7 +119,7 @@ func behind(r rune) place {
 	return p
 }
 
-// textEnd stands for the end of the text where a rune could follow.
+// textEnd means the end of the text where a rune could follow.
 const textEnd rune = -1
 
 // before returns the place with all that is known when the next rune is.

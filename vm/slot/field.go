@@ -33,7 +33,7 @@ const (
 	Command
 	Cwd
 	Path
-	Paths // several paths; once they are checked they stand as Path
+	Paths // several paths; once they are checked they are as Path
 	URL
 	Method
 	Host
@@ -76,7 +76,7 @@ type Row struct {
 	Refusal errcode.Code
 }
 
-// Place says where a field may stand.
+// Place says where a field may be.
 type Place uint8
 
 // The places of fields.

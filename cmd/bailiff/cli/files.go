@@ -103,7 +103,7 @@ func WriteFile(path string, content []byte) error {
 
 // ReplaceFile writes a file whole or not at all, and keeps the mode of the one it replaces and, where the system lets it, the
 // owner: who signs as root a policy that a service reads as a group must not shut it out. A link is followed. A device or
-// a pipe is no file that another could stand in place of: root would put one in place of /dev/null.
+// a pipe is no file that another could be in place of: root would put one in place of /dev/null.
 func ReplaceFile(path string, content []byte) (err error) {
 	defer func() { err = Unwritable(path, err) }()
 	if target, err := filepath.EvalSymlinks(path); err == nil {

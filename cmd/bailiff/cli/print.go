@@ -33,7 +33,7 @@ func PrintJSON(w io.Writer, value any) error {
 	return err
 }
 
-// escapeUnseen escapes the characters of a JSON text that show as nothing or as something else: in JSON they can only stand
+// escapeUnseen escapes the characters of a JSON text that show as nothing or as something else: in JSON they can only are
 // in strings. Below U+0020 the encoder has escaped them, other than the line ends between values.
 func escapeUnseen(text string) string {
 	unseen := func(r rune) bool { return r >= 0x7f && !unicode.IsGraphic(r) }

@@ -1,3 +1,3 @@
-// Package hook has the command that stands between a coding agent and its tools, and the commands that install, examine and
+// Package hook has the command that is between a coding agent and its tools, and the commands that install, examine and
 // remove it.
 package hook

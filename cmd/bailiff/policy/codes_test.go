@@ -57,7 +57,7 @@ func TestDiagnosticsPages(t *testing.T) {
 // withoutExample are the codes that no policy shows, or none that fits on a page.
 var withoutExample = []grammar.Code{grammar.CodeUnexpected, compiler.CodeTooLarge, compiler.CodeMemory, compiler.CodeCompileTime}
 
-// fillings are what the `…` of an example stands for where it matters.
+// fillings are what the `…` of an example means where it matters.
 var fillings = map[grammar.Code]string{
 	grammar.CodeTooLarge:     strings.Repeat("x", grammar.MaxBytes),
 	grammar.CodeTooManyLines: strings.Repeat("# more\n", grammar.MaxLines),

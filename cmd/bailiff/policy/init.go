@@ -82,7 +82,7 @@ type starterHost struct {
 	Settings    []string // the settings as an agent would name them, for the tests
 }
 
-// StarterHosts are the hosts of coding agents. A test holds that Words and Paths cover every place in which a hook can stand.
+// StarterHosts are the hosts of coding agents. A test holds that Words and Paths cover every place in which a hook can be.
 var StarterHosts = []starterHost{
 	{
 		Host: "claude-code", Title: "Claude Code",
@@ -174,7 +174,7 @@ func StarterOf(name string) (policy, tests []byte, err error) {
 	return made[0].Bytes(), made[1].Bytes(), nil
 }
 
-// settingsOf is where hooks of a host can stand, for a user ann with a project.
+// settingsOf is where hooks of a host can be, for a user ann with a project.
 func settingsOf(host *setup.Host) []string {
 	var paths []string
 	for _, scope := range setup.Scopes {

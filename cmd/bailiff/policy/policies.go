@@ -23,7 +23,7 @@ type policySearch struct {
 	skipped []string // Markdown files of folders that are not policies
 }
 
-// add collects the policies that one argument names. A folder stands for the policies in and below it; "-" is standard input. An argument
+// add collects the policies that one argument names. A folder means the policies in and below it; "-" is standard input. An argument
 // that names no policy at all is a usage error: a gate that finds nothing must not pass.
 func (s *policySearch) add(name string) error {
 	if name == "-" {

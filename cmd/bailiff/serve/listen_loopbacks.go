@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// loopbacks are the addresses that localhost stands for. A browser tries either first.
+// loopbacks are the addresses that localhost means. A browser tries either first.
 var loopbacks = [...]string{"127.0.0.1", "::1"}
 
 // loopbackTries is how many ports are drawn until one is free on both addresses.

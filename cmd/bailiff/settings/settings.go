@@ -15,7 +15,7 @@ import (
 	"bailiff/runtime/authority"
 )
 
-// Setting is one environment variable of the service. A name that ends in chainSuffix stands for one of each chain.
+// Setting is one environment variable of the service. A name that ends in chainSuffix means one of each chain.
 type Setting struct {
 	Name, Fallback, doc string
 	check               func(value string) error // of a value that is set; nil where any will do

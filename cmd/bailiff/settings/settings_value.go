@@ -197,7 +197,7 @@ func ParsePrefixes(value string) (prefixes []netip.Prefix, err error) {
 	return prefixes, nil
 }
 
-// isChain takes a chain's id as it stands in the name of a setting.
+// isChain takes a chain's id as it is in the name of a setting.
 func isChain(value string) error {
 	if id, err := strconv.ParseUint(value, 10, 53); err != nil || id == 0 || strconv.FormatUint(id, 10) != value {
 		return fmt.Errorf("%q is no chain id like 8453", value)

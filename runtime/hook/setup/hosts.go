@@ -41,7 +41,7 @@ type Host struct {
 	VersionOf []string
 
 	form    form
-	home    string      // environment variable of the folder that stands for the first part of the user's place
+	home    string      // environment variable of the folder that means the first part of the user's place
 	user    string      // below the home folder
 	project string      // below the project's folder; empty where there is none
 	managed string      // absolute; empty where there is none
@@ -49,18 +49,18 @@ type Host struct {
 	file    string      // environment variable of the user's settings file itself
 	variant string      // another name of the settings file, which the host reads after the first one
 	plugin  *pluginForm // of a host that has plugins in place of hooks
-	grouped bool        // entries stand in groups with a matcher
+	grouped bool        // entries are in groups with a matcher
 	matcher string      // of the group; empty for none
 	write   func(entry map[string]any, o Options)
 	off     []offSwitch
-	other   string   // TOML file beside the settings, in which hooks may stand, too
+	other   string   // TOML file beside the settings, in which hooks may be, too
 	also    []string // further files that may switch hooks off: below the home folder with ~/, else below the project's
 }
 
 // Timed reports whether an entry can say how long the host waits for it.
 func (h *Host) Timed() bool { return h.TimeoutField != "" }
 
-// Switch is what has the host stop a call whose hook fails, as it stands in the settings. Where the host has no switch it is what
+// Switch is what has the host stop a call whose hook fails, as it is in the settings. Where the host has no switch it is what
 // has the shell deny when the hook is killed.
 func (h *Host) Switch() string {
 	switch {

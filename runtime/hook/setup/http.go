@@ -100,7 +100,7 @@ func (l *HTTPLimits) Refuses(address string) string {
 	return ""
 }
 
-// matches reports whether a pattern, in which * stands for any text, is that of an address.
+// matches reports whether a pattern, in which * means any text, is that of an address.
 func matches(pattern, address string) bool {
 	parts := strings.Split(pattern, "*")
 	for i := range parts {

@@ -72,7 +72,7 @@ func (d *jsonDocument) style(text []byte, root *hujson.Object) {
 	d.unit, d.newline = "", ""
 }
 
-// indentation returns the white space after the last line end of what stands in front of a value.
+// indentation returns the white space after the last line end of the text in front of a value.
 func indentation(extra hujson.Extra) (indent string, broken bool) {
 	_, indent, broken = cutLast(string(extra), "\n")
 	return indent, broken && strings.TrimLeft(indent, " \t") == ""
@@ -197,7 +197,7 @@ func (d *jsonDocument) addMember(object *hujson.Object, depth int, name string, 
 	return d.root.Pack(), nil
 }
 
-// made returns a value to be put in front of the values of a container at a depth. First is what stands in front of the first of
+// made returns a value to be put in front of the values of a container at a depth. First is the text in front of the first of
 // these; an empty container gets a line end before its closing bracket.
 func (d *jsonDocument) made(value any, depth int, first hujson.Extra, empty bool, after *hujson.Extra) (hujson.Value, error) {
 	indent, broken := indentation(first)

@@ -237,7 +237,7 @@ func without(value any, path []string) any {
 	return value
 }
 
-// plugins returns the plugin that stands in a document as one hook for each event, and what other plugins its lists name.
+// plugins returns the plugin that is in a document as one hook for each event, and what other plugins its lists name.
 func (h *Host) plugins(root any) (found []Hook) {
 	var ours []any
 	var line []string

@@ -41,7 +41,7 @@ type Options struct {
 	Folder string
 }
 
-// Hook is a hook that stands in a settings file.
+// Hook is a hook that is in a settings file.
 type Hook struct {
 	Event string // the host's name of the event
 	Text  string // the entry as JSON, on one line
@@ -240,7 +240,7 @@ type document interface {
 	value() any
 	// insert returns the text with an entry in front of the list at a path, which is made where it is missing.
 	insert(path []string, entry any) ([]byte, error)
-	// remove returns the text without what stands at a path, whose parts are names and indexes, and without the objects and lists
+	// remove returns the text without the text at a path, whose parts are names and indexes, and without the objects and lists
 	// that are empty then.
 	remove(path []string) ([]byte, error)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// OtherFile is a further file in which a host's hooks may stand, beside its settings; empty where there is none.
+// OtherFile is a further file in which a host's hooks may be, beside its settings; empty where there is none.
 func (h *Host) OtherFile(settings string) string {
 	if h.other == "" {
 		return ""

@@ -124,7 +124,7 @@ func (d *yamlDocument) with(line int, indent string, path []string, entry any) [
 
 // remove implements document. It removes whole lines, of block nodes only.
 func (d *yamlDocument) remove(path []string) ([]byte, error) {
-	nodes := []*yaml.Node{d.root} // what stands at each part of the path
+	nodes := []*yaml.Node{d.root} // the text at each part of the path
 	keys := []*yaml.Node{nil}     // and the key in front of it
 	for _, name := range path {
 		parent := nodes[len(nodes)-1]

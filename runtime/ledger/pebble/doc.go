@@ -3,7 +3,7 @@
 // Pebble is used as a durable, ordered list of groups: one Set and one Sync per group, under the key "l/" and the
 // group's first LSN, and nothing else on the hot path. What groups mean is the business of ledger/commit.
 //
-// Beside it stands a snapshot, a file, from which on opening replays the log, at about half a million records a second on
+// Beside it is a snapshot, a file, from which on opening replays the log, at about half a million records a second on
 // one core; and an index of keys, a database of its own without a log of its own, which says which groups have records of
 // a key. Old tables of groups are merged, once, at a pace that decisions do not notice. One process at a time holds a
 // directory.

@@ -10,7 +10,7 @@ import (
 	"bailiff/vm/amount"
 )
 
-// A counterID stands for a counter's name in memory: its SipHash of 128 bits under the state's secret. Agents choose
+// A counterID means a counter's name in memory: its SipHash of 128 bits under the state's secret. Agents choose
 // groups, so it must not be possible to find names that collide, and hashes are never shown; a collision within a key could only
 // count too much.
 type counterID struct {

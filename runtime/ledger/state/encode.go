@@ -9,7 +9,7 @@ import (
 )
 
 // Encoding of a record: its kind, its key, its time, and the fields of its kind in their order. Integers are minimal unsigned
-// varints, texts have their length before them, ids and hashes stand as they are. Every record has exactly one encoding, and Decode
+// varints, texts have their length before them, ids and hashes are as they are. Every record has exactly one encoding, and Decode
 // accepts no other: a record is written as the last kind of its event that its content needs. Kinds 25 and 26 are version 2 of
 // records, and all others are version 1.
 //

@@ -15,10 +15,10 @@ import (
 )
 
 // Encoding of a snapshot, version 6, in the terms of records (encode.go). What a state finds by one thing and by another
-// stands there once. Queues stand as they are in memory, so that a state that was read goes on exactly as the one that
+// is there once. Queues are as they are in memory, so that a state that was read goes on exactly as the one that
 // was written would have.
 //
-// The version stands for what is forgotten when as well: verifying compares the bytes with those of a replay, so that with
+// The version means what is forgotten when as well: verifying compares the bytes with those of a replay, so that with
 // another order of sweeping an honest snapshot of before would pass for an edited one.
 //
 //	snapshot    = 6 secret n (key)*n tokens activations expiring n (default)*n replays       keys in the order of their creation

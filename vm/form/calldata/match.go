@@ -29,7 +29,7 @@ type Mismatch uint8
 const (
 	Fits           Mismatch = iota
 	NativeData              // a native wallet.transfer with data
-	OtherMethod             // a token intent whose data does not call a method that its action stands for
+	OtherMethod             // a token intent whose data does not call a method that its action means
 	CutOff                  // such a method, and its arguments are malformed
 	LargerAmount            // more than the intent declares
 	OtherRecipient          // not the recipient or spender that the intent declares

@@ -65,7 +65,7 @@ func argumentTypes(signature string) ([]string, error) {
 	return types, nil
 }
 
-// maxTypeDepth bounds how deep tuples stand in each other: far more than any contract's.
+// maxTypeDepth bounds how deep tuples are in each other: far more than any contract's.
 const maxTypeDepth = 8
 
 // readTuple reads types in parentheses, and returns what follows.

@@ -30,7 +30,7 @@ const (
 // one for every level of quoting, so that reading each takes more than the length of the whole.
 const maxInner = 8 * maxText
 
-// Why a command can't be judged, worded to stand after a colon or a "because". Where commands are blocked, each of
+// Why a command can't be judged, worded to be after a colon or a "because". Where commands are blocked, each of
 // them means that it is denied.
 var (
 	errTooLong  = errors.New("the command is longer than 8 KiB; put it into a script, or split it")
@@ -270,7 +270,7 @@ func parse(raw string, dialect syntax.LangVariant) (*syntax.File, error) {
 	return parser.Parse(strings.NewReader(raw), "")
 }
 
-// document parses a text as the body of a here-document: quotes stand for themselves in it, and expansions do not.
+// document parses a text as the body of a here-document: quotes mean themselves in it, and expansions do not.
 func document(text string) (*syntax.Word, error) {
 	pool := parsers[syntax.LangBash]
 	parser := pool.Get().(*syntax.Parser)

@@ -263,7 +263,7 @@ var spellings = []func(word string) string{
 	func(word string) string { return fmt.Sprintf(`$'\%03o\u%04x'`, word[0], word[1]) + word[2:] },
 }
 
-// surroundings are places where a command can stand, at %s.
+// surroundings are places where a command can be, at %s.
 var surroundings = []string{
 	"%s", "x=1 %s", "a; %s", "a | %s", "(%s)", "{ %s; }", "echo $(%s)", "echo \"`%s`\"", "f() { %s; }", "if %s; then a; fi", "cat <<E\n$(%s)\nE", "%s >a 2>&1", "a <(%s)",
 }

@@ -19,7 +19,7 @@
 // These are read as commands of their own, with all of their forms: what follows -c of shells, eval, trap and alias; the
 // text of env -S, of mapfile, compgen and complete -C, and of bind -x; the arguments of watch, ssh and parallel; the values
 // given to PS4, PROMPT_COMMAND and BASH_ENV, and to ENV, PS0, PS1 and PS2 where the text also starts a shell;
-// here-documents and here-strings of a shell, source or "."; and what stands in $(…) or back quotes inside quotes, which
+// here-documents and here-strings of a shell, source or "."; and the text in $(…) or back quotes inside quotes, which
 // bash runs where it evaluates the text as arithmetic, as a name or as a prompt.
 //
 // # What is refused

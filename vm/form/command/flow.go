@@ -23,9 +23,9 @@ type flow struct {
 	compound  []use      // values of declare and its like, which bash parses where they go to an array
 	lists     []string   // arrays of all kinds
 	later     []assigned // what is evaluated if a shell is started
-	alias     bool       // a word may stand for another command
+	alias     bool       // a word may mean another command
 	foreign   bool       // functions or scripts get arguments that the text does not hold
-	reference bool       // a name may stand for another variable
+	reference bool       // a name may mean another variable
 }
 
 // assigned is one assignment. Without words, only the shell knows the value.
@@ -213,7 +213,7 @@ func (w *walker) declaredWord(word *syntax.Word, options string) {
 }
 
 // declaredText reads a value that declare and its like take as one word. Bash parses one in parentheses, with all that
-// stands in it, where it goes to an array.
+// is in it, where it goes to an array.
 func (w *walker) declaredText(name string, word *syntax.Word, text string) {
 	switch {
 	case strings.HasPrefix(text, "("):
@@ -276,7 +276,7 @@ func (w *walker) assignWord(word *syntax.Word, integer bool) {
 	w.assigns(name, []*syntax.Word{word}, integer)
 }
 
-// known returns what of a word stands in front of its first expansion, without quotes.
+// known returns what of a word is in front of its first expansion, without quotes.
 func (w *walker) known(word *syntax.Word) string {
 	known, done := "", false
 	var read func(parts []syntax.WordPart, quoted bool)
@@ -374,7 +374,7 @@ func (w *walker) parameter(p *syntax.ParamExp) {
 	}
 }
 
-// isWhole reports whether a subscript is @ or *, which stand for the whole array.
+// isWhole reports whether a subscript is @ or *, which mean the whole array.
 func isWhole(index syntax.ArithmExpr) bool {
 	word, ok := index.(*syntax.Word)
 	return ok && (word.Lit() == "@" || word.Lit() == "*")

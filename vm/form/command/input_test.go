@@ -2,7 +2,7 @@ package command
 
 import "testing"
 
-// TestSharedInput: a program that takes a part of the script that it stands in decides where the shell goes on.
+// TestSharedInput: a program that takes a part of the script that it is in decides where the shell goes on.
 func TestSharedInput(t *testing.T) {
 	checkRefusals(t, []refusal{
 		{"bash <<'E'\nhead -c 6\necho 'rm -rf /'\nE", errInput},

@@ -25,7 +25,7 @@ const (
 	lastMark  = unlisted
 )
 
-// Listed returns the simple commands of a text, those included that stand in texts which the shell evaluates and in
+// Listed returns the simple commands of a text, those included that are in texts which the shell evaluates and in
 // substitutions, in the form in which a list of allowed commands is held against them: an entry of [ListedEntry] covers a
 // command if it is the beginning of it. The errors are those of [Read], and what a list can't allow: forms that change what
 // the words of other commands mean, and redirections that write.
@@ -51,7 +51,7 @@ func ShowListed(call string) string {
 	return strings.TrimSpace(strings.NewReplacer(wordEnd, " ", wholeMark, "", wholeEnd, "", unlisted, "").Replace(call))
 }
 
-// ListedEntry returns the beginning of commands that an entry of a list of allowed commands stands for.
+// ListedEntry returns the beginning of commands that an entry of a list of allowed commands means.
 func ListedEntry(text string) (beginning string, err error) {
 	if strings.TrimSpace(text) == "" {
 		return "", errors.New("an allowed command is empty: write its first words, such as `git status`")
@@ -99,7 +99,7 @@ func (w *walker) list(words []*syntax.Word) {
 	}
 }
 
-// isWritten reports whether a word stands for itself: no expansion, no home directory, and none of the marks.
+// isWritten reports whether a word means itself: no expansion, no home directory, and none of the marks.
 func (w *walker) isWritten(word *syntax.Word) bool {
 	if len(word.Parts) == 0 {
 		return false

@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// stripQuotes removes every quote and backslash of a text, whatever they stand in. The dollar in front of a double quote
+// stripQuotes removes every quote and backslash of a text, whatever they are in. The dollar in front of a double quote
 // goes with it. With decode $'…' is decoded, and what comes out of it loses its quotes and backslashes too: it may be
 // evaluated again. Without, the dollar stays, since a $' in other quotes begins nothing.
 func stripQuotes(text string, decode bool) string {
@@ -33,7 +33,7 @@ func stripQuotes(text string, decode bool) string {
 	return b.String()
 }
 
-// stripDollar writes what stands for text, which starts with a dollar, and returns how many bytes it read.
+// stripDollar writes what means text, which starts with a dollar, and returns how many bytes it read.
 func stripDollar(b *strings.Builder, text string, decode bool) int {
 	if strings.HasPrefix(text, `$"`) {
 		return len(`$"`)
@@ -68,7 +68,7 @@ const (
 	documentEscapes = "$`\\\n"
 )
 
-// unescape removes the backslashes from a literal that stands in double quotes, or in none.
+// unescape removes the backslashes from a literal that is in double quotes, or in none.
 func unescape(literal string, quoted bool) string {
 	if quoted {
 		return unescapeOnly(literal, quotedEscapes)
@@ -98,13 +98,13 @@ func unescapeOnly(literal, escapable string) string {
 	return b.String()
 }
 
-// ansiLetters are the one-letter escapes of $'…' and what they stand for.
+// ansiLetters are the one-letter escapes of $'…' and what they mean.
 const (
 	ansiLetters = `abeEfnrtv\'"?`
 	ansiValues  = "\a\b\x1b\x1b\f\n\r\t\v\\'\"?"
 )
 
-// decodeANSI returns what $'text' stands for in bash. A NUL ends it, as in bash.
+// decodeANSI returns what $'text' means in bash. A NUL ends it, as in bash.
 func decodeANSI(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -123,8 +123,8 @@ func decodeANSI(text string) string {
 	return b.String()
 }
 
-// decodeEscape returns what the escape at the start of text stands for, and its length. Text holds a backslash
-// and at least one more byte; an unknown escape stands for itself.
+// decodeEscape returns what the escape at the start of text means, and its length. Text holds a backslash
+// and at least one more byte; an unknown escape means itself.
 func decodeEscape(text string) (decoded string, read int) {
 	c := text[1]
 	if i := strings.IndexByte(ansiLetters, c); i >= 0 {

@@ -8,14 +8,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A runner is a command that runs another one, which its arguments name. What stands between the two are options,
+// A runner is a command that runs another one, which its arguments name. The text between the two are options,
 // their values, operands and, for some, NAME=value.
 type runner struct {
 	values   string   // the short options whose value may be the next word
 	long     []string // the long options whose value may be the next word
 	asks     string   // the short options with which it runs nothing
-	operands int      // how many words stand in front of the command
-	assigns  bool     // NAME=value may stand in front of the other command
+	operands int      // how many words are in front of the command
+	assigns  bool     // NAME=value may be in front of the other command
 	shell    bool     // it reads options as shells do: "+" starts one too, and values follow the whole word
 	joined   bool     // its arguments together are the text of a command
 	reads    bool     // without a command it is a shell that reads its input

@@ -67,7 +67,7 @@ func TestShellsThatRead(t *testing.T) {
 	})
 }
 
-// TestRunnersOptions goes by what stands between a runner and the command that it runs.
+// TestRunnersOptions goes by the text between a runner and the command that it runs.
 func TestRunnersOptions(t *testing.T) {
 	checkRefusals(t, []refusal{
 		{`nice -n 5 $x`, errDynamic},

@@ -153,7 +153,7 @@ func (r *reader) fail(err error) {
 	}
 }
 
-// refuse refuses the command for what stands in the text as node.
+// refuse refuses the command for the text in the text as node.
 func (w *walker) refuse(reason error, node syntax.Node) {
 	advice := ""
 	if slices.Contains([]error{errDynamic, errGlob, errText, errName}, reason) {
@@ -191,7 +191,7 @@ func (w *walker) visit(node syntax.Node) bool {
 }
 
 // backquoted reads a substitution in backquotes that holds a backslash anew: bash takes backslashes away first and parses
-// then, those in front of double quotes only where the backquotes stand in such. It reports whether it did.
+// then, those in front of double quotes only where the backquotes are in such. It reports whether it did.
 func (w *walker) backquoted(node *syntax.CmdSubst) bool {
 	text := w.source(node)
 	if len(text) < 2 {
@@ -273,7 +273,7 @@ func (w *walker) look(node syntax.Node) {
 	}
 }
 
-// letters are what bare words are made of, beside what stands in each kind of them.
+// letters are what bare words are made of, beside the text in each kind of them.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 // bare refuses a node with other characters than these, which the parser and bash read differently.
@@ -342,7 +342,7 @@ func (w *walker) comment(node *syntax.Comment) {
 	}
 }
 
-// quoted reads the substitutions that stand in quotes within a word.
+// quoted reads the substitutions that are in quotes within a word.
 func (w *walker) quoted(word *syntax.Word) {
 	for _, part := range word.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && (strings.Contains(lit.Value, "<(") || strings.Contains(lit.Value, ">(")) {
@@ -497,7 +497,7 @@ func (w *walker) declaration(decl *syntax.DeclClause) {
 	w.declared(decl)
 }
 
-// pattern refuses an extended glob that holds an expansion: bash would run what stands in it, and the parser leaves it
+// pattern refuses an extended glob that holds an expansion: bash would run the text in it, and the parser leaves it
 // unread.
 func (w *walker) pattern(glob *syntax.ExtGlob) {
 	if text := glob.Pattern.Value; strings.ContainsAny(text, "$`") || strings.Contains(text, "<(") || strings.Contains(text, ">(") {
@@ -523,7 +523,7 @@ func (w *walker) text(parts []syntax.WordPart, quoted bool) string {
 	return b.String()
 }
 
-// source returns what stands in the raw text for node.
+// source returns the text in the raw text for node.
 func (w *walker) source(node syntax.Node) string {
 	if word, ok := node.(*syntax.Word); ok && len(word.Parts) == 0 {
 		return ""

@@ -11,7 +11,7 @@
 // folded: no dots, no "+tags", no lookalikes, no punycode. A letter outside of ASCII that would become one of ASCII (the
 // Kelvin sign, İ) is refused, since it names another mailbox than the ASCII letter does.
 //
-// [Entry] reads an entry of a policy's list, in which "*" stands for any characters but "@".
+// [Entry] reads an entry of a policy's list, in which "*" means any characters but "@".
 package email
 
 import (
@@ -52,7 +52,7 @@ func Parse(text string) (address string, ok bool) {
 	return lower(parsed.Address)
 }
 
-// Entry returns the pattern that an entry of a policy's list stands for: the entry in lower case, with "*" for any
+// Entry returns the pattern that an entry of a policy's list means: the entry in lower case, with "*" for any
 // characters but "@". It holds exactly one "@", with something that can be part of an address on either side. The
 // error says what to write instead.
 func Entry(text string) (pattern string, err error) {
@@ -118,7 +118,7 @@ func isDotAtom(text string) bool {
 	return !dot
 }
 
-// isAtext reports whether c may stand in an atom, or is a byte of a character outside of ASCII.
+// isAtext reports whether c may be in an atom, or is a byte of a character outside of ASCII.
 func isAtext(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c >= utf8.RuneSelf:

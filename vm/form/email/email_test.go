@@ -143,8 +143,8 @@ func unsound(parse func(string) (string, bool), text string) string {
 	return ""
 }
 
-// FuzzParse: what is read is what net/mail reads, a bare address that stands in the text, is read again as itself, and
-// can stand in a list.
+// FuzzParse: what is read is what net/mail reads, a bare address that is in the text, is read again as itself, and
+// can be in a list.
 func FuzzParse(f *testing.F) {
 	for _, a := range addresses {
 		f.Add(a.text)

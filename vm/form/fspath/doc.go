@@ -23,7 +23,7 @@
 // a path that begins with "//?", "//./" or "/??/", a short name of Windows (PROGRA~1), a segment of which the last step
 // leaves nothing, and control characters or invalid UTF-8. [Explain] says which of them it was.
 //
-// A pattern is a clean path in which "*" stands for any characters of a segment, and alone for one segment, or "**/" and
-// segments that may stand anywhere. It covers what it matches and all below it, so it ends at a segment's border: /etc
+// A pattern is a clean path in which "*" means any characters of a segment, and alone for one segment, or "**/" and
+// segments that may be anywhere. It covers what it matches and all below it, so it ends at a segment's border: /etc
 // covers /etc/passwd, not /etcetera.
 package fspath

@@ -10,8 +10,8 @@ import (
 // homes are the places where home directories lie, as patterns.
 var homes = []string{"/root", "/home/*", "/users/*", "/c:/users/*"}
 
-// ParseEntry returns the patterns that an entry of a list of blocked paths stands for; a path is blocked where one
-// of them matches. In an entry "*" stands for any characters within a segment, and alone for one whole segment.
+// ParseEntry returns the patterns that an entry of a list of blocked paths means; a path is blocked where one
+// of them matches. In an entry "*" means any characters within a segment, and alone for one whole segment.
 //
 //   - /etc            the path and all below it
 //   - ~/x             x in a home directory: ~/x, /root/x, /home/*/x, /Users/*/x and C:/Users/*/x
@@ -111,7 +111,7 @@ func checkEntry(text, clean string, suspicious bool) error {
 
 // Above returns the directories above what patterns of [ParseEntry] match, each once: who deletes or renames one of them
 // takes what is blocked along. Where a segment of them has a star, it is a star within a segment. "/" is none of them,
-// and what may stand anywhere has none that is known.
+// and what may be anywhere has none that is known.
 func Above(patterns []string) (directories []string) {
 	seen := map[string]bool{}
 	for _, pattern := range patterns {

@@ -81,9 +81,9 @@ func exact(raw string) (path string, ok bool) {
 	return strings.Join(segments, "/"), true
 }
 
-// AllowedEntry returns the pattern that an entry of a list of allowed paths stands for, to be held against the readings
+// AllowedEntry returns the pattern that an entry of a list of allowed paths means, to be held against the readings
 // of [Exact]: the path, and what lies below it, from its first segment, case included. A relative entry starts from the working
-// directory, which is "." itself. In an entry "*" stands for any characters within a segment, and alone for one whole segment.
+// directory, which is "." itself. In an entry "*" means any characters within a segment, and alone for one whole segment.
 func AllowedEntry(text string) (pattern string, err error) {
 	pattern, ok := exact(text)
 	switch {

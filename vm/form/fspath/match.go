@@ -2,7 +2,7 @@ package fspath
 
 import "strings"
 
-// floating starts a pattern whose segments may stand anywhere in a path.
+// floating starts a pattern whose segments may be anywhere in a path.
 const floating = "**/"
 
 // Match reports whether pattern, one that [ParseEntry] returned, covers clean, a path that [Clean] returned: the file

@@ -35,8 +35,8 @@ func BlockedEntry(text string) (entry string, err error) {
 	return strings.TrimPrefix(pattern, wildcard), nil
 }
 
-// AllowedEntry reads an entry of a list of allowed hosts: a host, which stands for itself alone, or "*." and a name,
-// which stands for its subdomains alone. It returns the canonical pattern, for [Allowed]. Every error is an
+// AllowedEntry reads an entry of a list of allowed hosts: a host, which means itself alone, or "*." and a name,
+// which means its subdomains alone. It returns the canonical pattern, for [Allowed]. Every error is an
 // *EntryError.
 func AllowedEntry(text string) (pattern string, err error) {
 	return readEntry(text, "to allow every host, leave the list out")

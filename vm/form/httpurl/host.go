@@ -91,7 +91,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// isNoNameCharacter reports whether r may not stand in a canonical label.
+// isNoNameCharacter reports whether r may not be in a canonical label.
 func isNoNameCharacter(r rune) bool {
 	return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '_')
 }

@@ -104,7 +104,7 @@ func escapes(text string, isPart bool) string {
 				normal = append(normal, c)
 				continue
 			}
-		} else if (c != '%' || isPart) && !mustEscape(c) { // a % that begins no escape stands for itself, which is %25
+		} else if (c != '%' || isPart) && !mustEscape(c) { // a % that begins no escape means itself, which is %25
 			normal = append(normal, c)
 			continue
 		}
@@ -115,7 +115,7 @@ func escapes(text string, isPart bool) string {
 
 const upperHex = "0123456789ABCDEF"
 
-// escapeAt returns the byte that an escape at i stands for.
+// escapeAt returns the byte that an escape at i means.
 func escapeAt(text string, i int) (c byte, ok bool) {
 	if text[i] != '%' || i+2 >= len(text) {
 		return 0, false

@@ -97,7 +97,7 @@ func canonicalPort(port, scheme string) (string, error) {
 	return strconv.FormatUint(n, 10), nil
 }
 
-// isForbidden reports whether r may not stand anywhere in a web address.
+// isForbidden reports whether r may not be anywhere in a web address.
 func isForbidden(r rune) bool {
 	return r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r)
 }

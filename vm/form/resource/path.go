@@ -14,7 +14,7 @@ func CanonicalPath(text string) bool { return WhyNotCanonical(text) == "" }
 // CanonicalRoot reports whether text is a canonical path or "/", which is inside no other root and covers every path.
 func CanonicalRoot(text string) bool { return text == "/" || CanonicalPath(text) }
 
-// WhyNotCanonical says in a few words why text is no canonical path, worded to stand after "it"; "" where it is one. It
+// WhyNotCanonical says in a few words why text is no canonical path, worded to be after "it"; "" where it is one. It
 // repeats nothing of text.
 func WhyNotCanonical(text string) string {
 	if text == "" || text[0] != '/' {

@@ -2,7 +2,7 @@ package resource
 
 import "strings"
 
-// WhyNoRef says in a few words why text is no name of a ref, worded to stand after "it", and "" where it is one. The names
+// WhyNoRef says in a few words why text is no name of a ref, worded to be after "it", and "" where it is one. The names
 // are those of git check-ref-format, short ones included. What git would read as a refspec or as a revision
 // ("+main", "HEAD:main", "main~1") changes another ref than the one of that name, and HEAD the branch that is checked out,
 // so they are no names here.
