@@ -143,7 +143,7 @@ var table = [Count]Row{
 	ChainID:       {Name: "chainId", Place: Top, Type: Integer, Source: name, Bound: "one of " + strings.Join(chainIDs, ", "), Check: checkChain, Refusal: errcode.ValidationChain},
 	Context:       {Name: "context", Place: Top, Type: Text, Bound: "any text"},
 	RequestNonce:  {Name: "request_nonce", Place: Top, Type: Text, Bound: "up to 64 characters", Check: checkNonce},
-	IntentObject:  {Name: "intent", Place: Top, Type: Members, Unruled: true, Bound: "the fields below; may be absent where `action` stands at the top level"},
+	IntentObject:  {Name: "intent", Place: Top, Type: Members, Unruled: true, Bound: "the fields below; may be absent where `action` is at the top level"},
 	Action:        {Name: "action", Place: Either, Type: Text, Presence: Required, Form: form.Lower, Source: name, Bound: "1 to 128 characters of printable ASCII, no white space", Check: checkAction},
 	TargetAddress: {Name: "targetAddress", Place: Inside, Type: Text, Form: form.Address, Source: name, Bound: "an address; read in lower case", Check: checkAddress},
 	Token:         {Name: "token", Place: Inside, Type: Text, Form: form.Token, Source: name, Bound: "a symbol, or an address, which is read in lower case; not empty", Check: checkToken},
