@@ -51,7 +51,7 @@ var canaries = []canary{
 	{"waiters", "connections that wait for holds", fault{"cmd/bailiff/serve/wire.go", "max(1, s.Room()/4)", "holds.MaxWaits"}, "cmd/bailiff/serve", "TestHoldWaitsLeavePlaces", ""},
 	{"groups", "groups of a key", fault{"runtime/ledger/state/room.go", "return s.room >= 0", "return true"}, "runtime/ledger/memory", "TestConformance/GroupBound", ledgerTest + "/bound.go"},
 	{"groups", "nonces that are remembered", fault{"runtime/ledger/state/replay.go", " && len(t.order)-t.head <= ledger.MaxReplays", ""}, "runtime/ledger/state", "TestReplaysForgotten", ""},
-	{"explain", "rules that an explanation lists", fault{authority + "/explain.go", "if len(e.Violations) == MaxFindings {", "if false {"}, authority, "TestExplainBounded", ""},
+	{"explain", "rules that an explanation lists", fault{authority + "/explain.go", "if len(e.Violations) == maxFindings {", "if false {"}, authority, "TestExplainBounded", ""},
 	{"explain", "explanations in turn", fault{authority + "/heavy.go", "if lasts = r.Explain; lasts {", "if false {"}, authority, "TestExplanationInTurn", ""},
 	{"explain", "large bodies that are explained", fault{authority + "/decide.go", "if r.Explain && len(r.body) >= largeExplained {", "if false {"}, authority, "TestLargeExplanationInTurn", ""},
 	{"pages", "requests that come together", fault{"httpd/call.go", "\t\truntime.Gosched()\n", "\t\t_ = runtime.GOARCH\n"}, "httpd", "TestPipelinedRequestsYield", ""},

@@ -30,7 +30,7 @@ func commands(texts ...string) (tries []Try) {
 // Attacks are the attacks of docs/hooks.md.
 var Attacks = []Attack{
 	{
-		Name: "edits the settings in which the hook stands", Denied: true,
+		Name: "edits the settings that have the hook", Denied: true,
 		Tries: []Try{
 			{Write: "SETTINGS"}, {Write: "/work/app/../../SETTINGS"}, {Command: "rm -f SETTINGS"}, {Command: "sed -i s/bailiff/true/ 'SETTINGS'"},
 			{Command: "cd / && echo '{}' > SETTINGS"},

@@ -44,7 +44,7 @@ var clientRequests = []method{
 	{name: "resources/list", treatment: passes, members: []string{"cursor"}, why: "lists names; each read is judged"},
 	{name: "resources/templates/list", treatment: passes, members: []string{"cursor"}, why: "lists names; each read is judged"},
 	{name: "prompts/list", treatment: passes, members: []string{"cursor"}, why: "lists names; each prompt is judged"},
-	{name: "resources/unsubscribe", treatment: passes, members: []string{"uri"}, why: "ends what was judged when it began"},
+	{name: "resources/unsubscribe", treatment: passes, members: []string{"uri"}, why: "ends a subscription that was judged when it began"},
 	{name: "logging/setLevel", treatment: passes, members: []string{"level"}, why: "chooses which log messages this client gets"},
 }
 
@@ -81,7 +81,7 @@ var serverNotifications = []method{
 	{name: "notifications/elicitation/complete", treatment: passes, why: "ends a question to the user"},
 	{name: "notifications/tasks/status", treatment: passes, carries: true, why: "the state of a task; its result is judged"},
 	{name: "notifications/tasks", treatment: passes, carries: true, why: "the same, in the extension of 2026-07-28"},
-	{name: "notifications/subscriptions/acknowledged", treatment: passes, why: "names what was subscribed to"},
+	{name: "notifications/subscriptions/acknowledged", treatment: passes, why: "names the subscription"},
 }
 
 // find returns the row of a method, nil where the table has none.
