@@ -444,7 +444,7 @@ func TestHookUsage(t *testing.T) {
 
 // TestHookAdapters holds what --adapter takes to the table.
 func TestHookAdapters(t *testing.T) {
-	field, _ := reflect.TypeFor[cmdhook.HookFlags]().FieldByName("Adapter")
+	field, _ := reflect.TypeFor[cmdhook.Flags]().FieldByName("Adapter")
 	if got, want := field.Tag.Get("enum"), strings.Join(hook.Adapters(), ","); got != want {
 		t.Errorf("--adapter takes %s, want %s", got, want)
 	}

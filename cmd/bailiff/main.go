@@ -22,11 +22,11 @@ import (
 
 // command is the whole command line. Its doc texts are the help.
 type command struct {
-	policy.PolicyCommands
-	serve.ServeCommands
-	doctor.DoctorCommands
-	client.ClientCommands
-	hook.HookCommands
+	Policy  policy.Commands    `embed:""`
+	Serve   serve.Commands     `embed:""`
+	Doctor  doctor.Commands    `embed:""`
+	Client  client.Commands    `embed:""`
+	Hook    hook.Commands      `embed:""`
 	Version cli.VersionCommand `cmd:"" help:"Print the version, the commit, and the versions of Go and of the engine."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print what the command version prints, and exit."`
@@ -48,7 +48,7 @@ func run(arguments []string, std cli.Streams) int {
 func grammarFor(arguments []string) any {
 	if len(arguments) > 0 && arguments[0] == "hook" && !slices.ContainsFunc(arguments, needsWhole) {
 		return &struct {
-			Hook hook.HookAnswer `cmd:""`
+			Hook hook.Answer `cmd:""`
 		}{}
 	}
 	return &command{}

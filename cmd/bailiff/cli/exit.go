@@ -33,11 +33,12 @@ type Exit struct {
 // Error returns the message.
 func (e *Exit) Error() string { return e.Message }
 
-// Fail returns an exit with exitFailed, usage one with exitUsage. Both say errors in plain words.
+// Fail returns an exit with ExitFailed, which says errors in plain words.
 func Fail(format string, arguments ...any) error {
 	return &Exit{Code: ExitFailed, Message: Plainf(format, arguments...)}
 }
 
+// Usage returns an exit with ExitUsage, which says errors in plain words.
 func Usage(format string, arguments ...any) error {
 	return &Exit{Code: ExitUsage, Message: Plainf(format, arguments...)}
 }

@@ -153,16 +153,3 @@ func OfTheSystem(err error) bool {
 	}
 	return false
 }
-
-// writeSecret writes a file that only its owner can read, in place of one that may be there.
-func writeSecret(path, content string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(content)
-	return errors.Join(err, file.Sync(), file.Close())
-}

@@ -51,7 +51,7 @@ func BuildFrom(info *debug.BuildInfo) BuildInfo {
 	return b
 }
 
-// bound returns the commit that the build is bound to and its time, both zero where the tree had changed since.
+// Bound returns the commit that the build is bound to and its time, both zero where the tree had changed since.
 func (b BuildInfo) Bound() (commit string, at time.Time) {
 	if b.Modified {
 		return "", time.Time{}
@@ -75,16 +75,17 @@ func (b BuildInfo) String() string {
 	return strings.Join([]string{"bailiff " + b.Version, "commit " + b.commit(), "go     " + b.Go, "engine " + b.Engine}, "\n")
 }
 
-// attributes are the build as a log line has it.
+// Attributes are the build as a log line has it.
 func (b BuildInfo) Attributes() slog.Attr {
 	return slog.Group("", "version", b.Version, "commit", b.commit(), "go", b.Go, "engine", b.Engine)
 }
 
-// metric is the build as the metrics have it.
+// Metric is the build as the metrics have it.
 func (b BuildInfo) Metric() metrics.Build {
 	return metrics.Build{Version: b.Version, Commit: b.commit(), Go: b.Go, Engine: b.Engine}
 }
 
+// VersionCommand prints what the build is.
 type VersionCommand struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }

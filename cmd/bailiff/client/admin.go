@@ -54,6 +54,7 @@ type Admin interface {
 // presence says what to do where the data folder holds no ledger.
 type presence bool
 
+// What to do without a ledger.
 const (
 	MustExist presence = false // a question about nothing is most likely asked in the wrong folder
 	mayCreate presence = true

@@ -50,7 +50,7 @@ func (f *ApiFlags) Client(std cli.Streams) (*Client, error) {
 	return &Client{service}, nil
 }
 
-// given reports whether an API key is named at all.
+// Given reports whether an API key is named at all.
 func (f *ApiFlags) Given() bool {
 	return f.APIKey != "" || f.APIKeyFile != "" || os.Getenv("SVC_API_KEY") != ""
 }
@@ -99,7 +99,7 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("the service refused (%d %s): %s", r.HTTP, r.Code, strings.Map(cli.OneLine, r.Message))
 }
 
-// call sends one request and decodes its answer into answer; nil where nothing is to come back (204). Body may be nil.
+// Call sends one request and decodes its answer into answer; nil where nothing is to come back (204). Body may be nil.
 // The error of an answer that is no success is a *refusal.
 func (c *Client) Call(ctx context.Context, method, path string, body, answer any) error {
 	status, text, err := c.api.Do(ctx, method, path, body)

@@ -1,7 +1,7 @@
 package client
 
-// ClientCommands are the commands that talk to a service. Their doc texts are the help.
-type ClientCommands struct {
+// Commands are the commands that talk to a service. Their doc texts are the help.
+type Commands struct {
 	Keys     keysCommand     `cmd:"" help:"Create, list, change and revoke API keys."`
 	Usage    usageCommand    `cmd:"" help:"Print a month's governed actions per key, and what they would be billed."`
 	Deploy   deployCommand   `cmd:"" help:"Bind a signed policy to an API key."`

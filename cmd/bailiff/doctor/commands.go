@@ -1,6 +1,6 @@
 package doctor
 
-// DoctorCommands are the commands that examine a service. Their doc texts are the help.
-type DoctorCommands struct {
-	Doctor DoctorCommand `cmd:"" help:"Say what is wrong with how a service is set up."`
+// Commands are the commands that examine a service. Their doc texts are the help.
+type Commands struct {
+	Doctor Command `cmd:"" help:"Say what is wrong with how a service is set up."`
 }

@@ -11,12 +11,13 @@ import (
 	"bailiff/runtime/clock"
 )
 
-type DoctorCommand struct {
+// Command examines a service and prints its findings.
+type Command struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Help says what is looked at.
-func (c *DoctorCommand) Help() string {
+func (c *Command) Help() string {
 	return `Looks at the settings in the environment, and at what they name: the policy and its signature, signing keys, data,
 permissions, disk, clock, addresses, certificates, and the record's chain. Run it as the service's user, with the
 service's environment. It changes nothing. Where something is wrong the exit code is 1, and each finding says what to do.`
@@ -44,12 +45,13 @@ type Patient struct {
 	Findings []Finding
 }
 
+// Add adds a finding.
 func (p *Patient) Add(verdict, about, format string, arguments ...any) {
 	p.Findings = append(p.Findings, Finding{verdict, about, cli.Plainf(format, arguments...)})
 }
 
 // Run examines everything and prints what was found.
-func (c *DoctorCommand) Run(std cli.Streams) error {
+func (c *Command) Run(std cli.Streams) error {
 	p := &Patient{Clock: clock.System()}
 	s, err := cmdsettings.Read(os.Environ())
 	if err != nil {
@@ -69,8 +71,8 @@ func (c *DoctorCommand) Run(std cli.Streams) error {
 	return c.Report(std, p)
 }
 
-// report prints the findings; the exit code is 1 where one is a problem.
-func (c *DoctorCommand) Report(std cli.Streams, p *Patient) error {
+// Report prints the findings; the exit code is 1 where one is a problem.
+func (c *Command) Report(std cli.Streams, p *Patient) error {
 	code := cli.ExitDone
 	for _, f := range p.Findings {
 		if f.Verdict == Trouble {

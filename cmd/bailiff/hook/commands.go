@@ -1,6 +1,6 @@
 package hook
 
-// HookCommands are the commands for coding agents. Their doc texts are the help.
-type HookCommands struct {
+// Commands are the commands for coding agents. Their doc texts are the help.
+type Commands struct {
 	Hook hookCommand `cmd:"" help:"Stand between a coding agent and its tools."`
 }

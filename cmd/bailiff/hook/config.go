@@ -16,8 +16,8 @@ import (
 	"bailiff/runtime/hook"
 )
 
-// HookFlags are what a host's settings say in the hook's command line.
-type HookFlags struct {
+// Flags are what a host's settings say in the hook's command line.
+type Flags struct {
 	Adapter     string        `default:"auto" help:"The host: ${enum}." enum:"auto,claude-code,codex,gemini,cursor,copilot,windsurf,hermes,opencode,openclaw" placeholder:"HOST"`
 	Config      string        `env:"SVC_HOOK_CONFIG" help:"Configuration file, JSON, mode 0600 (default: bailiff/hook.json in your configuration folder, where it exists)." placeholder:"FILE"`
 	URL         string        `env:"SVC_API_URL" help:"Address of the service (default http://127.0.0.1:8787), or unix: and the path of its socket." placeholder:"URL"`
@@ -54,7 +54,7 @@ const (
 
 // config puts the configuration together: flags, then variables, then the file, then what is usual. kong reads flags and
 // variables.
-func (f *HookFlags) config() (hookConfig, error) {
+func (f *Flags) config() (hookConfig, error) {
 	c, err := readHookConfig(f.Config)
 	if err != nil {
 		return c, err
@@ -83,7 +83,7 @@ func (f *HookFlags) config() (hookConfig, error) {
 }
 
 // key reads the key's file, where one is named.
-func (f *HookFlags) key() (string, error) {
+func (f *Flags) key() (string, error) {
 	if f.APIKeyFile == "" {
 		return "", nil
 	}

@@ -69,7 +69,7 @@ func (c *hookDoctorCommand) Run(std cli.Streams) error {
 	if err := c.examineAccess(p, eyes, files); err != nil {
 		return err
 	}
-	return (&doctor.DoctorCommand{JSON: c.JSON}).Report(std, p)
+	return (&doctor.Command{JSON: c.JSON}).Report(std, p)
 }
 
 // eyes is the user as whom files are tried.

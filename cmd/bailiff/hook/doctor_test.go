@@ -126,7 +126,7 @@ func TestOtherHooks(t *testing.T) {
 	(&hookDoctorCommand{}).examineOthers(p, &guardFile{settingsFile: settingsFile{host: host, path: "s.json"}, hooks: hooks})
 	var out strings.Builder
 	p.Add(doctor.Doubt, "x", "%s", "a\x1b[2Jb\u202ec")
-	if err := (&doctor.DoctorCommand{}).Report(cli.Streams{Out: &out}, p); err != nil || strings.ContainsAny(out.String(), "\x1b\u202e") {
+	if err := (&doctor.Command{}).Report(cli.Streams{Out: &out}, p); err != nil || strings.ContainsAny(out.String(), "\x1b\u202e") {
 		t.Errorf("a file steers the terminal: %q %v", out.String(), err)
 	}
 	p.Findings = p.Findings[:1]

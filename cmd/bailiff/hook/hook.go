@@ -19,24 +19,24 @@ import (
 
 // hookCommand is what hosts of coding agents call, and what sets that up.
 type hookCommand struct {
-	Answer HookAnswer `cmd:"" default:"withargs" help:"Answer one event of a coding agent on standard input. Hosts call this."`
+	Answer Answer `cmd:"" default:"withargs" help:"Answer one event of a coding agent on standard input. Hosts call this."`
 	hookSetup
 }
 
-// HookAnswer answers one event.
-type HookAnswer struct {
-	HookFlags
+// Answer answers one event.
+type Answer struct {
+	Flags
 }
 
 // Help says what the command promises.
-func (c *HookAnswer) Help() string {
+func (c *Answer) Help() string {
 	return `Reads one event of a coding agent's host on standard input, asks the service, and answers in the host's own format. Whatever
 goes wrong is a denial; --fail-mode open lets calls run while the service cannot be reached, and nothing else. Flags come before
 SVC_* variables, these before the configuration file. docs/hooks.md has what each tool is asked as.`
 }
 
 // Run answers the event. Its exit code is one that the host understands.
-func (c *HookAnswer) Run(std cli.Streams) error {
+func (c *Answer) Run(std cli.Streams) error {
 	signal.Ignore(syscall.SIGPIPE)
 	out := c.answer(std)
 	_, err := std.Err.Write(out.Stderr)
@@ -57,7 +57,7 @@ type judgement struct {
 }
 
 // answer judges the event in time: at the deadline, at a signal and in a panic the answer is a denial.
-func (c *HookAnswer) answer(std cli.Streams) hook.Output {
+func (c *Answer) answer(std cli.Streams) hook.Output {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	known := hook.Find(c.Adapter)
@@ -66,7 +66,7 @@ func (c *HookAnswer) answer(std cli.Streams) hook.Output {
 	defer cancel()
 	done := make(chan judgement, 1)
 	go func() {
-		run := &hookRun{flags: &c.HookFlags, in: std.In, host: known, refused: err}
+		run := &hookRun{flags: &c.Flags, in: std.In, host: known, refused: err}
 		defer func() {
 			if fault := recover(); fault != nil {
 				done <- judgement{run.host, hook.Decision{Reason: fmt.Sprintf("the hook failed: %v; report this as a defect of bailiff hook", fault)}}
@@ -90,7 +90,7 @@ func (c *HookAnswer) answer(std cli.Streams) hook.Output {
 
 // deadlines returns how long the hook may take in all, and how long it may ask for a decision. What it waits for a person comes
 // on top of the usual share of the host's timeout. With an error they are the host's usual ones.
-func (f *HookFlags) deadlines(host *hook.Host) (total, asking time.Duration, err error) {
+func (f *Flags) deadlines(host *hook.Host) (total, asking time.Duration, err error) {
 	usual := hook.Deadline(shortestTimeout(host))
 	timeout := f.HostTimeout
 	if timeout == 0 {
@@ -120,7 +120,7 @@ func shortestTimeout(host *hook.Host) time.Duration {
 
 // hookRun is one event on its way.
 type hookRun struct {
-	flags    *HookFlags
+	flags    *Flags
 	in       io.Reader
 	host     *hook.Host
 	event    hook.Event

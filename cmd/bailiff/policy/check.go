@@ -74,6 +74,7 @@ func (c *checkCommand) Run(std cli.Streams) error {
 
 func isWarning(d grammar.Diagnostic) bool { return d.Severity == grammar.Warning }
 
+// CheckPolicy compiles a policy with all its warnings.
 func CheckPolicy(src *grammar.Source) checked {
 	compiled, found := compiler.Compile(src)
 	report := checked{File: src.Name, Diagnostics: src.Reports(found), source: src, Found: found}
@@ -133,6 +134,7 @@ func printCheck(w io.Writer, file report.File, style grammar.Style) error {
 	return err
 }
 
+// Count returns a number with a noun, in the plural where it is not 1.
 func Count(n int, what string) string {
 	switch n {
 	case 0:

@@ -1,7 +1,7 @@
 package policy
 
-// PolicyCommands are the commands for authors of policies. Their doc texts are the help.
-type PolicyCommands struct {
+// Commands are the commands for authors of policies. Their doc texts are the help.
+type Commands struct {
 	Init    initCommand        `cmd:"" help:"Write a policy to start from, with its tests."`
 	Keygen  keygenCommand      `cmd:"" help:"Make an operator key pair."`
 	Sign    signCommand        `cmd:"" help:"Sign a policy with the operator's key."`

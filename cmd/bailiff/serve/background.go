@@ -103,7 +103,7 @@ func (r *service) startExport(ctx context.Context, fault func(error)) error {
 	if address == "" {
 		return nil
 	}
-	path := r.settings.OtlpPath()
+	path := r.settings.OTLPPath()
 	kept, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("up to where events were sent by OTLP can't be read: %w", err)

@@ -1,7 +1,7 @@
 package serve
 
-// ServeCommands are the commands that run the service. Their doc texts are the help.
-type ServeCommands struct {
+// Commands are the commands that run the service. Their doc texts are the help.
+type Commands struct {
 	Serve      serveCommand      `cmd:"" help:"Run the service."`
 	Quickstart quickstartCommand `cmd:"" help:"Make what is missing for a first run, then serve."`
 	Clock      clockCommand      `cmd:"" help:"Confirm the clock of a service that doubts it."`

@@ -151,7 +151,7 @@ func (c *quickstartCommand) prepare(std cli.Streams, s cmdsettings.Settings) err
 
 // keepAPIKey keeps the API key of an earlier run while it is good, and makes one otherwise.
 func keepAPIKey(running *service) error {
-	path := running.settings.ApiKeyPath()
+	path := running.settings.APIKeyPath()
 	text, err := os.ReadFile(path)
 	if err == nil && running.admin.Good(strings.TrimSpace(string(text))) {
 		return nil
@@ -196,7 +196,7 @@ func (c *quickstartCommand) next(s cmdsettings.Settings, address string) string 
 	if setup.Find(c.For) == nil {
 		return triesFor(s, address)
 	}
-	return fmt.Sprintf(guards, address, s["WARRANTY_PATH"], c.For, cli.ShellWord(s.ApiKeyPath()))
+	return fmt.Sprintf(guards, address, s["WARRANTY_PATH"], c.For, cli.ShellWord(s.APIKeyPath()))
 }
 
 // guards is how a coding agent is put behind the service.
@@ -216,5 +216,5 @@ func triesFor(s cmdsettings.Settings, address string) string {
 	if s.Observe() {
 		denied = "What tool_calls.bash.blocked_commands denies, and OBSERVE mode lets pass"
 	}
-	return fmt.Sprintf(tries, address, s["WARRANTY_PATH"], cli.ShellWord(s.ApiKeyPath()), denied)
+	return fmt.Sprintf(tries, address, s["WARRANTY_PATH"], cli.ShellWord(s.APIKeyPath()), denied)
 }

@@ -24,7 +24,7 @@ func TestTriesPaste(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, s.ApiKeyPath()), []byte("sk_svc_1\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, s.APIKeyPath()), []byte("sk_svc_1\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, header, _ := strings.Cut(triesFor(s, "127.0.0.1:8787"), "-H ")

@@ -24,7 +24,7 @@ type Setting struct {
 // chainSuffix ends the names of settings that exist once for each chain.
 const chainSuffix = "<chainId>"
 
-// The settings, in the order in which help lists them.
+// Table has the settings, in the order in which help lists them.
 var Table = []Setting{
 	{"SVC_HOSTED", "false", "true: no boot policy, open registration, plans with quotas, rate limits; else self-hosted", isBool},
 	{"SVC_OPERATOR_PUBLIC_KEY", "", "the operator's Ed25519 public key, unpadded base64url; required when self-hosted", nil},
@@ -200,10 +200,10 @@ func Help() string {
 	return text.String()
 }
 
-// hosted reports whether the service is hosted rather than self-hosted (decisions, section 1).
+// Hosted reports whether the service is hosted rather than self-hosted (decisions, section 1).
 func (s Settings) Hosted() bool { return s.On("SVC_HOSTED") }
 
-// on is a setting of isBool.
+// On is a setting of isBool.
 func (s Settings) On(name string) bool { return s[name] == "true" || s[name] == "1" }
 
 // The values of SVC_MODE. Every value but modeObserve enforces.
@@ -212,27 +212,37 @@ const (
 	ModeEnforce = "ENFORCE"
 )
 
-// observe reports whether what the policy denies is approved.
+// Observe reports whether what the policy denies is approved.
 func (s Settings) Observe() bool { return s["SVC_MODE"] == ModeObserve }
 
-// logLevel is the level of the log.
+// LogLevel is the level of the log.
 func (s Settings) LogLevel() (level slog.Level) {
 	_ = level.UnmarshalText([]byte(s["SVC_LOG_LEVEL"])) // oneOf has passed it
 	return level
 }
 
-// Where things lie below the data folder.
-func (s Settings) LedgerPath() string     { return filepath.Join(s["SVC_DATA_DIR"], "ledger") }
-func (s Settings) AdminSocket() string    { return filepath.Join(s["SVC_DATA_DIR"], "admin.sock") }
+// LedgerPath is the folder of the ledger.
+func (s Settings) LedgerPath() string { return filepath.Join(s["SVC_DATA_DIR"], "ledger") }
+
+// AdminSocket is the socket by which the operator's commands reach a running service.
+func (s Settings) AdminSocket() string { return filepath.Join(s["SVC_DATA_DIR"], "admin.sock") }
+
+// CheckpointPath is the file of the last signed checkpoint.
 func (s Settings) CheckpointPath() string { return filepath.Join(s["SVC_DATA_DIR"], "checkpoint") }
-func (s Settings) OtlpPath() string       { return filepath.Join(s["SVC_DATA_DIR"], "otlp") }
-func (s Settings) SignerPath() string     { return filepath.Join(s.LedgerPath(), "signer") }
+
+// OTLPPath is the file that says how far events were sent to a collector.
+func (s Settings) OTLPPath() string { return filepath.Join(s["SVC_DATA_DIR"], "otlp") }
+
+// SignerPath is the file that names the signer of the ledger.
+func (s Settings) SignerPath() string { return filepath.Join(s.LedgerPath(), "signer") }
+
+// SigningKeyPath is the file of the keys that sign attestations.
 func (s Settings) SigningKeyPath() string { return filepath.Join(s["SVC_KEY_DIR"], attest.KeyFileName) }
 
-// apiKeyPath is the file of the API key that a first run makes.
-func (s Settings) ApiKeyPath() string { return filepath.Join(s["SVC_DATA_DIR"], "api-key") }
+// APIKeyPath is the file of the API key that a first run makes.
+func (s Settings) APIKeyPath() string { return filepath.Join(s["SVC_DATA_DIR"], "api-key") }
 
-// runsAs says how the service runs, as log and metrics have it.
+// RunsAs says how the service runs, as log and metrics have it.
 func (s Settings) RunsAs() (mode, hosting string) {
 	mode, hosting = "enforce", "self-hosted"
 	if s.Observe() {

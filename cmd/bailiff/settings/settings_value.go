@@ -277,7 +277,7 @@ func Loopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-// upstreams are the nodes and bundlers that the settings name.
+// Upstreams are the nodes and bundlers that the settings name.
 func (s Settings) Upstreams() (list []gateway.Upstream) {
 	for name, url := range s {
 		for prefix, endpoint := range map[string]gateway.Endpoint{"SVC_RPC_URL_": gateway.RPC, "SVC_BUNDLER_URL_": gateway.Bundler} {
@@ -289,7 +289,7 @@ func (s Settings) Upstreams() (list []gateway.Upstream) {
 	return list
 }
 
-// maxFees are the limits of fees that the settings name, by chain.
+// MaxFees are the limits of fees that the settings name, by chain.
 func (s Settings) MaxFees() gateway.MaxFees {
 	fees := gateway.MaxFees{}
 	for name, value := range s {
@@ -300,7 +300,7 @@ func (s Settings) MaxFees() gateway.MaxFees {
 	return fees
 }
 
-// limits are the rate limits: those of the specification where the service is hosted, and what is set.
+// Limits are the rate limits: those of the specification where the service is hosted, and what is set.
 func (s Settings) Limits() httpd.Limits {
 	limits := httpd.DefaultLimits(s["SVC_ENV"], s.Hosted())
 	for name, row := range map[string]struct {
