@@ -115,7 +115,7 @@ var planted = []fault{
 
 // plantedOperator are those of the operator's.
 var plantedOperator = []fault{
-	{"no escaping of all keys", unprotected(func(_ http.Header, body string) string { return html.UnescapeString(body) }), "/console/keys", markedOf, "a script ran: agentId", false},
+	{"no escaping of all keys", unprotected(func(_ http.Header, body string) string { return html.UnescapeString(body) }), "/console/keys", markedOf, "a script ran: ", false},
 	{"a wide table of keys", replaced(`class="scroll"`, ""), "/console/keys", faultsIn(views[2]), "phone: the page is", false},
 	{"keys that no key reaches", replaced("<button aria-label", `<button tabindex="-1" aria-label`), "/console/keys", unreachedOf, "less than all", false},
 	{"a cookie for links", func(header http.Header, body string) string {
