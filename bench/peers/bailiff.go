@@ -90,7 +90,7 @@ func tenRules() (*vm.Program, error) {
 func (a assembler) texts(texts ...string) vm.Const {
 	entries := make([]vm.Entry, 0, len(texts))
 	for _, text := range texts {
-		entries = append(entries, vm.Literal(text))
+		entries = append(entries, vm.Entry{Text: text})
 	}
 	return a.Texts(entries...)
 }
