@@ -8,6 +8,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/errcode"
 	"bailiff/vm/form/resource"
+	"bailiff/vm/match"
 )
 
 // Database is the section `## database`: operations on databases.
@@ -91,8 +92,8 @@ func checkResource(text string) problem {
 	switch {
 	case strings.Trim(text, "*") == "":
 		return problem{CodeResource, "a bare `*` would allow every resource", "name what is meant, such as `app.*`; to allow all of it, leave `allowed_resources` out"}
-	case strings.Count(text, "*") > vm.MaxStars:
-		return problem{CodeResource, fmt.Sprintf("a pattern has at most %d stars", vm.MaxStars), "write out the parts that are known"}
+	case strings.Count(text, "*") > match.MaxStars:
+		return problem{CodeResource, fmt.Sprintf("a pattern has at most %d stars", match.MaxStars), "write out the parts that are known"}
 	}
 	return checkName(text)
 }
@@ -128,7 +129,7 @@ func (e *emitter) database() {
 		e.allow(keyDBAllowed, d.Allowed, vm.OpIn, vm.If|vm.Every, slotDBOperations, e.exactly(d.Allowed.texts()...), "an operation is not in database.allowed_operations")
 	}
 	if d.Resources != nil {
-		e.allow(keyResources, d.Resources, vm.OpGlob, vm.If|vm.Every, slotDBResources, e.Globs(vm.Dotted, d.Resources.texts()...),
+		e.allow(keyResources, d.Resources, vm.OpGlob, vm.If|vm.Every, slotDBResources, e.Globs(match.Dotted, d.Resources.texts()...),
 			"metadata.database.resources is missing, or holds what is not in database.allowed_resources")
 	}
 	if d.Routines != nil {

@@ -7,6 +7,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/match"
 	"bailiff/vm/slot"
 )
 
@@ -99,7 +100,7 @@ func (e *emitter) emitDenials() {
 // scan seeks the texts of all deny_string rules. Whether it finds any or none it goes on at the first of them: rules
 // of other kinds may be between.
 func (e *emitter) scan() vm.Const {
-	var entries []vm.Entry
+	var entries []match.Entry
 	for i := range e.denials() {
 		if d := &e.denials()[i]; d.isString() {
 			entries = append(entries, entryOf(d.Value.Text))

@@ -9,6 +9,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/form/email"
 	"bailiff/vm/form/httpurl"
+	"bailiff/vm/match"
 )
 
 // Email is what the keys `email.…` say.
@@ -36,8 +37,8 @@ func recipient(text string) ([]string, error) {
 	if err == nil {
 		pattern, err = asciiDomain(pattern)
 	}
-	if err == nil && strings.Count(pattern, "*") > vm.MaxStars {
-		err = fmt.Errorf("a recipient has at most %d stars: write fewer", vm.MaxStars)
+	if err == nil && strings.Count(pattern, "*") > match.MaxStars {
+		err = fmt.Errorf("a recipient has at most %d stars: write fewer", match.MaxStars)
 	}
 	return []string{pattern}, err
 }
@@ -77,13 +78,13 @@ func (e *emitter) email(done vm.Label) {
 	if m.Blocked != nil {
 		next := e.NewLabel()
 		e.blocking(m.Blocked)
-		e.Test(vm.OpGlob, vm.Unless, recipients, e.Globs(vm.Mailbox, m.Blocked.texts()...), next)
+		e.Test(vm.OpGlob, vm.Unless, recipients, e.Globs(match.Mailbox, m.Blocked.texts()...), next)
 		e.deny(keyNoRecipients.Rule, keyNoRecipients.Code, "a recipient is in tool_calls.email.blocked_recipients, or no address", e.element(slotRecipients), next)
 		e.Place(next)
 	}
 	if m.Allowed != nil {
 		e.allowing(m.Allowed)
-		e.Test(vm.OpGlob, vm.If|vm.Every, recipients, e.Globs(vm.Mailbox, m.Allowed.texts()...), done)
+		e.Test(vm.OpGlob, vm.If|vm.Every, recipients, e.Globs(match.Mailbox, m.Allowed.texts()...), done)
 		e.deny(keyRecipients.Rule, keyRecipients.Code, "a recipient is not in tool_calls.email.allowed_recipients", e.element(slotRecipients), done)
 	} else {
 		e.Jump(done)
@@ -96,7 +97,7 @@ func (e *emitter) emailApproval() {
 	e.at(e.policy.ToolCalls.Email.Approval.Span)
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(emailAction), next)
 	if exempt := e.policy.ToolCalls.Email.Exempt; exempt != nil {
-		e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(slotRecipients), e.Globs(vm.Mailbox, exempt.texts()...), next)
+		e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(slotRecipients), e.Globs(match.Mailbox, exempt.texts()...), next)
 	}
 	e.hold(keyEmailApproval, "a person has to decide on every e-mail")
 	e.Place(next)

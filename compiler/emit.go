@@ -9,6 +9,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/errcode"
 	"bailiff/vm/form/evmaddr"
+	"bailiff/vm/match"
 )
 
 // emitter writes the program of a policy that has no errors.
@@ -349,9 +350,9 @@ func (e *emitter) allow(key *Key, list *List, op vm.Op, when vm.When, slot strin
 
 // exactly returns the set of texts as they are.
 func (e *emitter) exactly(texts ...string) vm.Const {
-	entries := make([]vm.Entry, len(texts))
+	entries := make([]match.Entry, len(texts))
 	for i, text := range texts {
-		entries[i] = vm.Entry{Text: text}
+		entries[i] = match.Entry{Text: text}
 	}
 	return e.Texts(entries...)
 }
@@ -411,7 +412,7 @@ func (e *emitter) pathTests(patterns []string) (tests []setTest) {
 
 // folded returns the set of texts, in which address literals match in any case.
 func (e *emitter) folded(texts ...string) vm.Const {
-	entries := make([]vm.Entry, len(texts))
+	entries := make([]match.Entry, len(texts))
 	for i, text := range texts {
 		entries[i] = entryOf(text)
 	}
@@ -419,9 +420,9 @@ func (e *emitter) folded(texts ...string) vm.Const {
 }
 
 // entryOf returns a rule's text as the machine seeks it.
-func entryOf(text string) vm.Entry {
+func entryOf(text string) match.Entry {
 	for range evmaddr.Literals(text) {
-		return vm.Entry{Text: evmaddr.FoldLiterals(text), Fold: true}
+		return match.Entry{Text: evmaddr.FoldLiterals(text), Fold: true}
 	}
-	return vm.Entry{Text: text}
+	return match.Entry{Text: text}
 }

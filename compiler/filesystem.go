@@ -10,6 +10,7 @@ import (
 	"bailiff/vm/errcode"
 	"bailiff/vm/form/fspath"
 	"bailiff/vm/form/resource"
+	"bailiff/vm/match"
 )
 
 // Filesystem is the section `## filesystem`: effects on files.
@@ -221,7 +222,7 @@ func (e *emitter) blockedFiles(blocked *List) {
 	}
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(which(resource.Effects(), resource.TakesAlong)...), pass)
-		e.Test(vm.OpGlob, vm.Unless, e.Field(slotFilePaths), e.Globs(vm.Segmented, above...), pass)
+		e.Test(vm.OpGlob, vm.Unless, e.Field(slotFilePaths), e.Globs(match.Segmented, above...), pass)
 	}, keyFilePaths.Rule, keyFilePaths.Code, "a directory holds an entry of filesystem.blocked_paths, which the effect would reach", e.element(slotFilePaths))
 }
 

@@ -3,14 +3,14 @@ package compiler
 import (
 	"strings"
 
-	"bailiff/vm"
+	"bailiff/vm/match"
 )
 
 // A globIndex holds patterns with stars, for asking which of them covers another pattern. It tells them apart by what
 // is in front of their first star or behind their last, so that long lists of usual patterns are not compared each
 // with each.
 type globIndex struct {
-	style    vm.GlobStyle
+	style    match.GlobStyle
 	exact    map[string]bool
 	byHead   map[string][]string
 	byTail   map[string][]string
@@ -19,7 +19,7 @@ type globIndex struct {
 	tails    []int    // those of byTail, each once
 }
 
-func newGlobIndex(style vm.GlobStyle, patterns []string) *globIndex {
+func newGlobIndex(style match.GlobStyle, patterns []string) *globIndex {
 	index := &globIndex{style: style, exact: map[string]bool{}, byHead: map[string][]string{}, byTail: map[string][]string{}}
 	for _, pattern := range patterns {
 		first, last := strings.IndexByte(pattern, '*'), strings.LastIndexByte(pattern, '*')
@@ -102,8 +102,8 @@ func (g *globIndex) coversTool(pattern string) (by string, ok bool) {
 }
 
 // globMatch reports whether a pattern covers all of a text, as the machine has it.
-func globMatch(style vm.GlobStyle, pattern, text string) bool {
-	separator := map[vm.GlobStyle]string{vm.Mailbox: "@", vm.Dotted: ".", vm.Segmented: "/"}[style]
+func globMatch(style match.GlobStyle, pattern, text string) bool {
+	separator := map[match.GlobStyle]string{match.Mailbox: "@", match.Dotted: ".", match.Segmented: "/"}[style]
 	crosses := func(run string) bool { return separator != "" && strings.Contains(run, separator) }
 	parts := strings.Split(pattern, "*")
 	last := len(parts) - 1
@@ -121,5 +121,5 @@ func globMatch(style vm.GlobStyle, pattern, text string) bool {
 		}
 		text = text[at+len(part):]
 	}
-	return style == vm.Dotted && parts[last] == "" || !crosses(text)
+	return style == match.Dotted && parts[last] == "" || !crosses(text)
 }

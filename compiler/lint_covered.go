@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/vm"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/form/fspath"
+	"bailiff/vm/match"
 )
 
 // A claim is a text with what a rule says about it: that it, or what it is a part of, is denied or allowed.
@@ -37,13 +37,13 @@ func (c *checker) lintCovered() {
 			}
 		}
 		if t.Email.Blocked != nil {
-			c.lintGlobs(t.Email.Blocked, vm.Mailbox)
+			c.lintGlobs(t.Email.Blocked, match.Mailbox)
 		}
 		c.lintAllowedDead(t)
 	}
 	if m := c.policy.MCP; m != nil && m.BlockedTools != nil {
-		c.lintGlobs(m.BlockedTools, vm.Unbounded)
-		index := newGlobIndex(vm.Unbounded, m.BlockedTools.texts())
+		c.lintGlobs(m.BlockedTools, match.Unbounded)
+		index := newGlobIndex(match.Unbounded, m.BlockedTools.texts())
 		c.allowedDead(m.AllowedServers, "blocked_tools", func(server string) (string, bool) { return index.coversTool(server + ".*") })
 	}
 }
@@ -66,7 +66,7 @@ func (c *checker) lintAllowedDead(t *ToolCalls) {
 		})
 	}
 	if t.Email.Blocked != nil {
-		index := newGlobIndex(vm.Mailbox, t.Email.Blocked.texts())
+		index := newGlobIndex(match.Mailbox, t.Email.Blocked.texts())
 		c.allowedDead(t.Email.Allowed, "email.blocked_recipients", func(recipient string) (string, bool) { return index.covers(recipient, false) })
 	}
 }
@@ -401,7 +401,7 @@ func parentPaths(pattern string, is func(string) bool) bool {
 }
 
 // lintGlobs warns of the patterns of a list that others cover.
-func (c *checker) lintGlobs(list *List, style vm.GlobStyle) {
+func (c *checker) lintGlobs(list *List, style match.GlobStyle) {
 	index := newGlobIndex(style, list.texts())
 	spans := map[string]grammar.Span{}
 	for _, item := range list.Items {

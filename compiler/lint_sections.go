@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/vm"
 	"bailiff/vm/form/command"
+	"bailiff/vm/match"
 )
 
 // usualDecimals are the decimals of well-known tokens on Ethereum, by symbol in upper case. Some have others elsewhere.
@@ -257,7 +257,7 @@ func (c *checker) lintMCP() {
 	if m.Approval == nil {
 		return
 	}
-	blocked := newGlobIndex(vm.Unbounded, m.BlockedTools.texts())
+	blocked := newGlobIndex(match.Unbounded, m.BlockedTools.texts())
 	for _, pattern := range m.Approval.Items {
 		if _, covered := blocked.coversTool(pattern.Text); covered || !m.mayGrant(pattern.Text) {
 			c.add(grammar.At(CodeApprovalUnused, pattern.Span, "nothing that `%s` covers is granted, so nothing is ever held", shorten(pattern.Text)).
@@ -273,7 +273,7 @@ func (m *MCP) mayGrant(pattern string) bool {
 	if !m.grants() || !dotted || strings.Contains(pattern, "*") {
 		return m.grants()
 	}
-	granted := newGlobIndex(vm.Dotted, m.AllowedTools.texts())
+	granted := newGlobIndex(match.Dotted, m.AllowedTools.texts())
 	_, byBoth := granted.covers(pattern, false)
 	_, byTool := granted.covers(tool, false)
 	return (m.AllowedServers == nil || slices.Contains(m.AllowedServers.texts(), server)) && (m.AllowedTools == nil || byBoth || byTool)

@@ -6,6 +6,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
+	"bailiff/vm/match"
 )
 
 // MCP is the section `## mcp`. All names and patterns are in lower case.
@@ -92,7 +93,7 @@ func (c *checker) server(item grammar.Item) bool {
 
 // toolPattern reports an item that is no pattern of MCP tools.
 func (c *checker) toolPattern(item grammar.Item) bool {
-	if isAction(item.Text) && strings.Count(item.Text, "*") <= vm.MaxStars {
+	if isAction(item.Text) && strings.Count(item.Text, "*") <= match.MaxStars {
 		c.lintWildcards(item)
 		if strings.HasPrefix(item.Text, ".") || strings.HasSuffix(item.Text, ".") {
 			c.add(grammar.At(CodeNeverMatches, item.Span, "no MCP tool is called `%s`: a name stands on either side of a dot", shorten(item.Text)))
@@ -100,7 +101,7 @@ func (c *checker) toolPattern(item grammar.Item) bool {
 		return true
 	}
 	c.add(grammar.At(CodeToolPattern, item.Span, "`%s` is no pattern of MCP tools", shorten(item.Text)).
-		WithHint("write `<server>.<tool>` or `<tool>`, of printable ASCII, with at most %d stars", vm.MaxStars))
+		WithHint("write `<server>.<tool>` or `<tool>`, of printable ASCII, with at most %d stars", match.MaxStars))
 	return false
 }
 
@@ -118,7 +119,7 @@ func (c *checker) finishMCP() {
 	if m.AllowedTools == nil || m.BlockedTools == nil {
 		return
 	}
-	blocked := newGlobIndex(vm.Unbounded, m.BlockedTools.texts())
+	blocked := newGlobIndex(match.Unbounded, m.BlockedTools.texts())
 	for _, item := range m.AllowedTools.Items {
 		if by, covered := blocked.coversTool(item.Text); covered {
 			c.add(grammar.At(CodeAllowedBlocked, item.Span, "`blocked_tools` covers this with `%s`, so it is never allowed", shorten(by)).
@@ -184,10 +185,10 @@ func (e *emitter) allowedTools() {
 	e.allowing(m.AllowedTools)
 	e.unless(func(pass vm.Label) {
 		if len(dotted) > 0 {
-			e.Test(vm.OpGlob, vm.If, e.Field(slotMCP), e.Globs(vm.Dotted, dotted...), pass)
+			e.Test(vm.OpGlob, vm.If, e.Field(slotMCP), e.Globs(match.Dotted, dotted...), pass)
 		}
 		if len(plain) > 0 {
-			e.Test(vm.OpGlob, vm.If, e.Field(slotTool), e.Globs(vm.Dotted, plain...), pass)
+			e.Test(vm.OpGlob, vm.If, e.Field(slotTool), e.Globs(match.Dotted, plain...), pass)
 		}
 	}, keyMCPTools.Rule, keyMCPTools.Code, "no entry of mcp.allowed_tools covers the tool", blame)
 }
@@ -196,7 +197,7 @@ func (e *emitter) allowedTools() {
 // covers it without or nothing can be told, and otherwise at outside. A star of these lists, which narrow what is granted,
 // crosses dots.
 func (e *emitter) eitherWay(patterns *List, withServer, outside vm.Label) {
-	set := e.Globs(vm.Unbounded, patterns.texts()...)
+	set := e.Globs(match.Unbounded, patterns.texts()...)
 	e.blocking(patterns)
 	e.Test(vm.OpGlob, vm.If, e.Field(slotMCP), set, withServer)
 	e.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, outside)

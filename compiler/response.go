@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"bailiff/grammar"
-	"bailiff/vm"
 	"bailiff/vm/amount"
+	"bailiff/vm/match"
 )
 
 // Response is what the keys `response.…` tell clients about the results of tools. It judges no intent.
@@ -191,7 +191,7 @@ func (c *checker) finishCoverage(m *MCP) {
 	for _, text := range m.AllowedTools.texts() {
 		allowed[text] = true
 	}
-	blocked := newGlobIndex(vm.Unbounded, m.BlockedTools.texts())
+	blocked := newGlobIndex(match.Unbounded, m.BlockedTools.texts())
 	for _, list := range []*List{r.WebFetchTools, r.HTTPTools} {
 		if list == nil {
 			continue

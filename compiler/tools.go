@@ -13,6 +13,7 @@ import (
 	"bailiff/vm/form/command"
 	"bailiff/vm/form/fspath"
 	"bailiff/vm/form/httpurl"
+	"bailiff/vm/match"
 	"bailiff/vm/slot"
 )
 
@@ -199,8 +200,8 @@ func problemWith(code grammar.Code, span grammar.Span, err error) grammar.Diagno
 
 // blockedPath reads an entry of a list of blocked paths.
 func blockedPath(text string) ([]string, error) {
-	if strings.Count(text, "*") > vm.MaxStars {
-		return nil, fmt.Errorf("a blocked path has at most %d stars: write the directory above", vm.MaxStars)
+	if strings.Count(text, "*") > match.MaxStars {
+		return nil, fmt.Errorf("a blocked path has at most %d stars: write the directory above", match.MaxStars)
 	}
 	return fspath.ParseEntry(text)
 }
@@ -212,8 +213,8 @@ func listedCommand(text string) ([]string, error) {
 
 // allowedPath reads an entry of a list of allowed paths.
 func allowedPath(text string) ([]string, error) {
-	if strings.Count(text, "*") > vm.MaxStars {
-		return nil, fmt.Errorf("an allowed path has at most %d stars: write the directory above", vm.MaxStars)
+	if strings.Count(text, "*") > match.MaxStars {
+		return nil, fmt.Errorf("an allowed path has at most %d stars: write the directory above", match.MaxStars)
 	}
 	pattern, err := fspath.AllowedEntry(text)
 	return []string{pattern}, err

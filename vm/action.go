@@ -1,6 +1,10 @@
 package vm
 
-import "math"
+import (
+	"math"
+
+	"bailiff/vm/match"
+)
 
 // actions finds a program's route by the text of the action.
 //
@@ -8,7 +12,7 @@ import "math"
 // decided by the most specific of all their cases that an action has. So one table of all the cases, whose targets are
 // routes, answers for any.
 type actions struct {
-	cases  table
+	cases  match.Table
 	routes []route // by target; route 0 is for an action without a case
 	any    route   // for what is no text
 }
@@ -28,10 +32,10 @@ const noCase = "\xff"
 
 // of returns the route for an action.
 func (a *actions) of(action string) *route {
-	if a.cases.few() {
-		return &a.routes[a.cases.findInTurn(action)]
+	if a.cases.Few() {
+		return &a.routes[a.cases.FindInTurn(action)]
 	}
-	return &a.routes[a.cases.find(action)]
+	return &a.routes[a.cases.Find(action)]
 }
 
 // route returns the route for a frame.
@@ -50,7 +54,7 @@ func (p *Program) findActions() error {
 	cases := p.actionCases(tests)
 	size := len(p.code)
 	for i := range p.tables {
-		size += len(p.tables[i].cases)
+		size += len(p.tables[i].Cases)
 	}
 	if len(cases) >= math.MaxUint16 || (len(cases)+1)*size > maxRouteWork {
 		p.actions = actions{routes: []route{a.any}, any: a.any}
@@ -77,14 +81,14 @@ func (p *Program) findActions() error {
 		if p.limit.stopped() {
 			return ErrStopped
 		}
-		action := cases[i].text
-		if cases[i].prefix {
+		action := cases[i].Text
+		if cases[i].Prefix {
 			action += noCase
 		}
-		cases[i].target = find(action)
+		cases[i].Target = find(action)
 	}
-	a.cases.cases = cases
-	a.cases.build()
+	a.cases.Cases = cases
+	a.cases.Build()
 	p.actions = a
 	return nil
 }
@@ -108,20 +112,20 @@ func (p *Program) actionTests() (at []int) {
 }
 
 // actionCases returns all cases of those tests, each once, as the cases of one table.
-func (p *Program) actionCases(tests []int) (cases []switchCase) {
-	var all []switchCase
+func (p *Program) actionCases(tests []int) (cases []match.Case) {
+	var all []match.Case
 	for _, pc := range tests {
 		in := p.code[pc]
 		if in.Op == OpSwitch {
-			all = append(all, p.tables[in.C].cases...)
+			all = append(all, p.tables[in.C].Cases...)
 			continue
 		}
 		for _, e := range p.constants[in.C].entries {
-			all = append(all, switchCase{text: e.Text, prefix: in.Op == OpStarts})
+			all = append(all, match.Case{Text: e.Text, Prefix: in.Op == OpStarts})
 		}
 	}
-	for _, c := range sorted(all) {
-		if n := len(cases); n == 0 || cases[n-1].order(c) != 0 {
+	for _, c := range match.Sorted(all) {
+		if n := len(cases); n == 0 || cases[n-1].Order(c) != 0 {
 			cases = append(cases, c)
 		}
 	}
@@ -147,27 +151,8 @@ func (p *Program) outcome(pc int, action string) uint16 {
 		}
 		return in.D
 	}
-	if target := p.tables[in.C].find(action); target != 0 {
+	if target := p.tables[in.C].Find(action); target != 0 {
 		return target
 	}
 	return in.D
-}
-
-// addReads adds the slots that an instruction reads.
-func (p *Program) addReads(set SlotSet, in Instruction) {
-	if specs[in.Op].b != noB {
-		set.add(in.B)
-	}
-	if specs[in.Op].c == cCounter {
-		set.add(p.counters[in.C].Amount)
-		set.add(p.counters[in.C].Group)
-		set.add(p.counters[in.C].Subgroup)
-	}
-}
-
-// add puts a slot into the set, unless it is NoSlot.
-func (s SlotSet) add(slot uint16) {
-	if slot != NoSlot {
-		s[slot/64] |= 1 << (slot % 64)
-	}
 }

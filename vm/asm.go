@@ -3,26 +3,12 @@ package vm
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"bailiff/vm/amount"
+	"bailiff/vm/match"
 )
-
-// Assemble reads what [Program.Disassemble] writes, verifies and loads it. Blank lines, white space between
-// words and comments from `;` to the end of the line say nothing.
-func Assemble(text string) (*Program, error) {
-	p, err := assemble(text)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.load(); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
 
 // assemble reads a program without verifying it.
 func assemble(text string) (*Program, error) {
@@ -41,21 +27,6 @@ func assemble(text string) (*Program, error) {
 		return nil, errors.New(`vm: the text has to begin with "machine" and "policy"`)
 	}
 	return &a.program, nil
-}
-
-// An assembler reads lines of words.
-type assembler struct {
-	program Program
-	fields  map[string]uint16
-	headers int // of the lines that begin a text, how many were read
-	words   []word
-	err     error
-}
-
-// A word is the text between white space: a quoted text, or anything else as it is.
-type word struct {
-	text   string
-	quoted bool
 }
 
 // line reads one line.
@@ -114,8 +85,8 @@ func (a *assembler) row(keyword string) {
 		p.tokens = append(p.tokens, a.token())
 	case keyword == "counter":
 		p.counters = append(p.counters, a.counter())
-	case slices.Contains(constantNames[1:], keyword):
-		p.constants = append(p.constants, a.constant(constantKind(slices.Index(constantNames[:], keyword))))
+	case constantNamed(keyword) != 0:
+		p.constants = append(p.constants, a.constant(constantNamed(keyword)))
 	default:
 		a.failf("%q begins no line", keyword)
 	}
@@ -124,133 +95,10 @@ func (a *assembler) row(keyword string) {
 	}
 }
 
-// split cuts a line into words.
-func split(source string) (words []word, err error) {
-	for {
-		source = strings.TrimLeft(source, " \t\r\n")
-		switch {
-		case source == "" || source[0] == ';':
-			return words, nil
-		case source[0] == '"':
-			prefix, err := strconv.QuotedPrefix(source)
-			if err != nil {
-				return nil, errors.New("a quoted text does not end")
-			}
-			text, err := strconv.Unquote(prefix)
-			if err != nil {
-				return nil, fmt.Errorf("%s is no quoted text", prefix)
-			}
-			words, source = append(words, word{text, true}), source[len(prefix):]
-		default:
-			end := strings.IndexAny(source, " \t\r\n\";")
-			if end < 0 {
-				end = len(source)
-			}
-			words, source = append(words, word{source[:end], false}), source[end:]
-		}
-	}
-}
-
-func (a *assembler) failf(format string, args ...any) {
-	if a.err == nil {
-		a.err = fmt.Errorf(format, args...)
-	}
-}
-
-// next takes the next word.
-func (a *assembler) next(quoted bool, what string) string {
-	if a.err == nil && (len(a.words) == 0 || a.words[0].quoted != quoted) {
-		a.failf("%s is missing", what)
-	}
-	if a.err != nil {
-		return ""
-	}
-	text := a.words[0].text
-	a.words = a.words[1:]
-	return text
-}
-
-func (a *assembler) quoted() string { return a.next(true, "a quoted text") }
-func (a *assembler) bare() string   { return a.next(false, "a word") }
-
-// peek reports whether the next word is keyword, and takes it if so.
-func (a *assembler) peek(keyword string) bool {
-	if a.err != nil || len(a.words) == 0 || a.words[0] != (word{keyword, false}) {
-		return false
-	}
-	a.words = a.words[1:]
-	return true
-}
-
-// number reads a number of one byte in its shortest form.
-func (a *assembler) number() int { return a.prefixed("", math.MaxUint8) }
-
-// prefixed reads a number behind a fixed word.
-func (a *assembler) prefixed(prefix string, largest int) int {
-	text := a.bare()
-	digits, ok := strings.CutPrefix(text, prefix)
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 0 || n > largest || strconv.Itoa(n) != digits {
-		a.failf("%q: %s and a number up to %d is wanted", text, strconv.Quote(prefix), largest)
-		return 0
-	}
-	return n
-}
-
-// index reads a number of 16 bits behind a fixed word.
-func (a *assembler) index(prefix string) uint16 { return uint16(a.prefixed(prefix, 0xffff)) }
-
-// slot reads the name of a field.
-func (a *assembler) slot() uint16 {
-	name := a.quoted()
-	slot, known := a.fields[name]
-	if !known {
-		a.failf("no field is called %q", name)
-	}
-	return slot
-}
-
-// expect takes a word that has to be here.
-func (a *assembler) expect(keyword string) {
-	if !a.peek(keyword) {
-		a.failf("%q is missing", keyword)
-	}
-}
-
-func (a *assembler) amount() amount.Amount {
-	v, err := amount.ParseBase(a.bare())
-	if err != nil {
-		a.failf("%v", err)
-	}
-	return v
-}
-
-func (a *assembler) constant(kind constantKind) constant {
-	c := constant{kind: kind}
-	switch kind {
-	case patternConstant:
-		c.whole = a.peek("whole")
-		c.text = a.quoted()
-		return c
-	case amountConstant:
-		c.amount = a.amount()
-		a.expect("decimals")
-		c.decimals = uint8(a.number())
-		return c
-	case globsConstant:
-		c.style = a.globStyle()
-	}
-	for a.err == nil && len(a.words) > 0 {
-		fold := a.peek("fold")
-		c.entries = append(c.entries, Entry{Text: a.quoted(), Fold: fold})
-	}
-	return c
-}
-
-func (a *assembler) table() (t table) {
+func (a *assembler) table() (t match.Table) {
 	for a.err == nil && len(a.words) > 0 {
 		prefix := a.peek("prefix")
-		t.cases = append(t.cases, switchCase{text: a.quoted(), prefix: prefix, target: a.index("@")})
+		t.Cases = append(t.Cases, match.Case{Text: a.quoted(), Prefix: prefix, Target: a.index("@")})
 	}
 	return t
 }
@@ -289,16 +137,6 @@ func (a *assembler) counterOp() CounterOp {
 		a.failf("%q: count, sum or max is wanted", name)
 	}
 	return op
-}
-
-// globStyle reads the style of a set of patterns.
-func (a *assembler) globStyle() GlobStyle {
-	name := a.bare()
-	style := GlobStyle(max(0, slices.Index(globStyleNames[:], name)))
-	if style == 0 {
-		a.failf("%q: mailbox, dotted, segmented or unbounded is wanted", name)
-	}
-	return style
 }
 
 // instruction reads an instruction, behind its place.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bailiff/vm/amount"
+	"bailiff/vm/match"
 )
 
 // example builds a program of ten rules, as a compiler would: action, chain, native amount, token amount with
@@ -22,7 +23,7 @@ func (b exampleBuilder) rule(name string) uint16 {
 }
 
 func (b exampleBuilder) texts(texts ...string) Const {
-	var entries []Entry
+	var entries []match.Entry
 	for _, text := range texts {
 		entries = append(entries, literal(text))
 	}
@@ -232,26 +233,6 @@ func BenchmarkFloor(b *testing.B) {
 		if !allowed() {
 			b.Fatal("denied")
 		}
-	}
-}
-
-// BenchmarkSearch shows what many texts cost in a long one.
-func BenchmarkSearch(b *testing.B) {
-	for _, n := range []int{4, 8, 16, 1000} {
-		c := constant{kind: textsConstant}
-		for i := range n {
-			c.entries = append(c.entries, Entry{Text: fmt.Sprintf("needle-%d-%d", i*7919%n, i)})
-		}
-		if _, err := c.build(OpContains); err != nil {
-			b.Fatal(err)
-		}
-		hay := fmt.Sprintf("%01000d", 7)
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			b.SetBytes(int64(len(hay)))
-			for b.Loop() {
-				c.judge(OpContains, hay)
-			}
-		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"bailiff/vm/amount"
+	"bailiff/vm/match"
 )
 
 // A When says in which case a test jumps. Two may be joined: Unless|Every.
@@ -146,11 +147,11 @@ func (b *Builder) constant(c constant) Const {
 
 // Texts returns the set of texts for `in`, `starts`, `ends`, `contains` and `scan`. The addresses of folded entries are put
 // into lower case; an entry that is there already is left out.
-func (b *Builder) Texts(entries ...Entry) Const {
-	kept := distinct{entries: make([]Entry, 0, len(entries))}
+func (b *Builder) Texts(entries ...match.Entry) Const {
+	kept := distinct{entries: make([]match.Entry, 0, len(entries))}
 	for _, e := range entries {
 		if e.Fold {
-			e.Text = lowerAddresses(e.Text)
+			e.Text = match.LowerAddresses(e.Text)
 		}
 		at := kept.add(e.Text)
 		kept.entries[at].Fold = kept.entries[at].Fold || e.Fold
@@ -160,7 +161,7 @@ func (b *Builder) Texts(entries ...Entry) Const {
 
 // A distinct is a list of entries, each of which is there once.
 type distinct struct {
-	entries []Entry
+	entries []match.Entry
 	index   map[string]int // where they are; nil while they are few
 }
 
@@ -168,18 +169,18 @@ type distinct struct {
 func (d *distinct) add(text string) int {
 	at, known := d.index[text]
 	if d.index == nil {
-		at = slices.IndexFunc(d.entries, func(e Entry) bool { return e.Text == text })
+		at = slices.IndexFunc(d.entries, func(e match.Entry) bool { return e.Text == text })
 		known = at >= 0
 	}
 	if known {
 		return at
 	}
 	at = len(d.entries)
-	d.entries = append(d.entries, Entry{Text: text})
+	d.entries = append(d.entries, match.Entry{Text: text})
 	switch {
 	case d.index != nil:
 		d.index[text] = at
-	case at == fewEntries:
+	case at == match.FewEntries:
 		d.index = make(map[string]int, cap(d.entries))
 		for i := range d.entries {
 			d.index[d.entries[i].Text] = i
@@ -201,7 +202,7 @@ func (b *Builder) Paths(patterns ...string) Const {
 
 // strings returns c, a set, with those entries.
 func (b *Builder) strings(c constant, texts []string) Const {
-	kept := distinct{entries: make([]Entry, 0, len(texts))}
+	kept := distinct{entries: make([]match.Entry, 0, len(texts))}
 	for _, text := range texts {
 		kept.add(text)
 	}
@@ -211,7 +212,7 @@ func (b *Builder) strings(c constant, texts []string) Const {
 
 // Globs returns the set of patterns for `glob`, in which `*` means what style says and all else itself. A
 // pattern that is there already is left out.
-func (b *Builder) Globs(style GlobStyle, patterns ...string) Const {
+func (b *Builder) Globs(style match.GlobStyle, patterns ...string) Const {
 	return b.strings(constant{kind: globsConstant, style: style}, patterns)
 }
 
@@ -313,9 +314,9 @@ func (b *Builder) Reserve(counter uint16) { b.emit(Instruction{Op: OpReserve, C:
 
 // Switch goes on where the cases say for the slot's text, else at otherwise. Their order does not matter.
 func (b *Builder) Switch(slot uint16, otherwise Label, cases ...Case) {
-	t := table{cases: make([]switchCase, 0, len(cases))}
+	t := match.Table{Cases: make([]match.Case, 0, len(cases))}
 	for i, c := range cases {
-		t.cases = append(t.cases, switchCase{text: c.Text, prefix: c.Prefix})
+		t.Cases = append(t.Cases, match.Case{Text: c.Text, Prefix: c.Prefix})
 		b.patches = append(b.patches, patch{label: c.To, pc: int32(len(b.program.code)), table: int32(len(b.program.tables)), at: int32(i)})
 	}
 	b.emitTo(Instruction{Op: OpSwitch, B: slot, C: uint16(len(b.program.tables))}, otherwise)
@@ -342,9 +343,9 @@ func (b *Builder) Scan(slot uint16, set Const, to Label) {
 }
 
 // Hit jumps by whether the last scan, of that set, found an entry.
-func (b *Builder) Hit(when When, set Const, e Entry, to Label) {
+func (b *Builder) Hit(when When, set Const, e match.Entry, to Label) {
 	if e.Fold {
-		e.Text = lowerAddresses(e.Text)
+		e.Text = match.LowerAddresses(e.Text)
 	}
 	if int(set) < len(b.program.constants) {
 		for i, have := range b.program.constants[set].entries {
@@ -395,7 +396,7 @@ func (b *Builder) Program() (*Program, error) {
 		p.debug, p.lists, p.listed = nil, nil, nil
 	}
 	for i := range p.tables {
-		slices.SortFunc(p.tables[i].cases, switchCase.order)
+		slices.SortFunc(p.tables[i].Cases, match.Case.Order)
 	}
 	if err := p.renumber(); err != nil {
 		return nil, err
@@ -423,5 +424,24 @@ func (b *Builder) resolve(p patch) {
 		b.program.code[p.pc].D = uint16(place)
 		return
 	}
-	b.program.tables[p.table].cases[p.at].target = uint16(place)
+	b.program.tables[p.table].Cases[p.at].Target = uint16(place)
 }
+
+// noList is what a denial is about that is about no list.
+const noList = -1
+
+// Words makes the denials and holds that follow be about a list, or, with nil, about none.
+func (b *Builder) Words(list *WordList) {
+	if b.listed = noList; list == nil {
+		return
+	}
+	if len(b.program.lists) == maxRules {
+		b.failf("the policy has more than %d lists", maxRules)
+		return
+	}
+	b.listed = len(b.program.lists)
+	b.program.lists = append(b.program.lists, *list)
+}
+
+// Token adds a token of the policy. Two must not share a symbol, or a contract on one chain.
+func (b *Builder) Token(t Token) { b.program.tokens = append(b.program.tokens, t) }

@@ -5,6 +5,8 @@ import (
 	"math/rand"
 	"strings"
 	"testing"
+
+	"bailiff/vm/match"
 )
 
 // TestDecodeRefuses holds that a program has one encoding.
@@ -26,12 +28,12 @@ func TestDecodeRefuses(t *testing.T) {
 	edit := func(at int, with ...byte) []byte {
 		return append(append(bytes.Clone(plain[:at]), with...), plain[at+1:]...)
 	}
-	globs := func(style GlobStyle) []byte {
-		p := &Program{fields: []string{"a"}, constants: []constant{{kind: globsConstant, style: style, entries: []Entry{{Text: "*"}}}},
+	globs := func(style match.GlobStyle) []byte {
+		p := &Program{fields: []string{"a"}, constants: []constant{{kind: globsConstant, style: style, entries: []match.Entry{{Text: "*"}}}},
 			code: []Instruction{{Op: OpGlob, D: 1}, {Op: OpEnd}}}
 		return p.appendCanonical(nil)
 	}
-	if _, err := Decode(globs(Dotted)); err != nil {
+	if _, err := Decode(globs(match.Dotted)); err != nil {
 		t.Error(err)
 	}
 	for name, test := range map[string]struct {
@@ -44,9 +46,9 @@ func TestDecodeRefuses(t *testing.T) {
 		"an endless number":   {edit(5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), "no number"},
 		"a huge table":        {edit(6, 0xff, 0xff, 0x7f), "rows are announced"},
 		"a huge text":         {edit(5, 0xff, 0xff, 0x7f), "a text of"},
-		"an unknown kind":     {edit(10, 1, 9), "no kind of constant"},
-		"an unknown style":    {globs(globStyleCount), "no style"},
-		"no style":            {globs(0), "no style"},
+		"an unknown kind":     {edit(10, 1, 9), "not a kind of constant"},
+		"an unknown style":    {globs(match.GlobStyleCount), "not a style"},
+		"no style":            {globs(0), "not a style"},
 		"a byte behind":       {append(bytes.Clone(plain), 0), "cut off"},
 		"a byte behind debug": {append(bytes.Clone(debug), 0), "behind the program"},
 		"a padded offset":     {append(bytes.Clone(spans[:len(spans)-1]), spans[len(spans)-1]|0x80, 0), "shortest form"},
@@ -91,7 +93,7 @@ func TestBuilderRefuses(t *testing.T) {
 		}, "65536 instructions"},
 		"too many texts to search for": {func(b *Builder) {
 			r := rand.New(rand.NewSource(1))
-			entries := make([]Entry, 2000)
+			entries := make([]match.Entry, 2000)
 			for i := range entries {
 				text := make([]byte, 200)
 				for j := range text {

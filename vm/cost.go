@@ -74,35 +74,16 @@ func (p *Program) findCost() error {
 func (p *Program) operandCost(in Instruction) (each, byByte int) {
 	switch in.Op {
 	case OpSwitch:
-		return p.tables[in.C].cost(), 0
+		return p.tables[in.C].Cost(), 0
 	case OpAmount:
 		return 0, 0
-	case OpIn, OpStarts, OpEnds, OpHost, OpPath, OpContains, OpScan, OpMatch, OpGlob:
-		return p.constants[in.C].cost(in.Op)
+	case OpMatch:
+		return p.constants[in.C].pattern.Cost()
+	}
+	if by := setTests[in.Op]; by != 0 {
+		return p.constants[in.C].set.Cost(by)
 	}
 	return 0, 0
-}
-
-// What regular expressions take for a byte. Each is above what the slowest of many measured expressions and texts took
-// (TestEffort): a table of states takes as long for any expression; the regexp package looks at each of its instructions,
-// and keeps less of them at hand where they are many.
-const (
-	tableStep     = 8
-	fewPattern    = 64 // instructions: of more, 4 KiB of text take the slower of the package's ways
-	fewStep       = 6
-	manyStep      = 14
-	matchOverhead = 40
-)
-
-// matchCost returns what matching a regular expression takes at most: for each text, and for each of its bytes.
-func (c *constant) matchCost() (each, byByte int) {
-	switch {
-	case c.dfa != nil:
-		return 0, tableStep
-	case c.steps < fewPattern:
-		return matchOverhead + c.steps, fewStep * c.steps
-	}
-	return matchOverhead + c.steps, manyStep * c.steps
 }
 
 // entryLengths returns the lengths of the shortest and the longest entry.
@@ -113,68 +94,4 @@ func (c *constant) entryLengths() (shortest, longest int) {
 		shortest, longest = min(shortest, n), max(longest, n)
 	}
 	return shortest, longest
-}
-
-// fewTextStep is what looking for one of few texts takes beside the bytes: a search for its scarce byte, and one for all
-// of it. Each try between them goes on by a byte at least, so that bytes pay for it.
-const fewTextStep = 16
-
-// cost returns what testing takes at most: for each text, and for each of its bytes.
-func (c *constant) cost(op Op) (each, byByte int) {
-	switch op {
-	case OpPath:
-		return c.pathCost()
-	case OpContains:
-		return fewTextStep * len(c.search.few), c.search.cost(false)
-	case OpScan:
-		return len(c.entries)/64 + fewStep*len(c.search.few), c.search.cost(true)
-	case OpMatch:
-		return c.matchCost()
-	}
-	each, byByte = c.setCost(op)
-	moreEach, moreByByte := c.globCost()
-	return each + moreEach, byByte + moreByByte
-}
-
-// setCost returns what comparing with entries takes at most.
-func (c *constant) setCost(op Op) (each, byByte int) {
-	l := *c.lookup(op)
-	switch {
-	case l == nil:
-		return 3 * len(c.set), 1
-	case op == OpHost:
-		return 4, 2 + l.cost()/len(l.lengths)
-	}
-	return l.cost(), 2
-}
-
-// pathCost returns what testing path patterns takes at most. Of the patterns without a star only those are compared that
-// share their first bytes with the path, or with one of its segments; of those with one, only those whose head it has.
-func (c *constant) pathCost() (each, byByte int) {
-	floating, heads := 0, 0
-	if c.paths != nil {
-		floating = c.paths.floating.alike()
-		each = 4 + 4*c.paths.anchored.alike()
-		for i := range c.paths.starred {
-			s := &c.paths.starred[i]
-			if each += 2; s.head == "" { // any segment may begin it
-				floating += 4 * len(s.texts)
-				each += 32 * len(s.texts)
-			} else {
-				heads = max(heads, len(s.texts))
-			}
-		}
-	}
-	return each + 8*heads, 2 + 2*floating + 2*heads
-}
-
-// alike returns how many patterns share their first two bytes at most.
-func (p *prefixes) alike() (most int) {
-	groups := map[string]int{}
-	for _, pattern := range p.patterns {
-		head := pattern[:min(2, len(pattern))]
-		groups[head]++
-		most = max(most, groups[head])
-	}
-	return most + len(p.patterns)/64 // which share a bit
 }

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+
+	"bailiff/vm/match"
 )
 
 // Disassemble returns the program as text, table by table and instruction by instruction. [Assemble] gives
@@ -22,7 +24,7 @@ func (p *Program) Disassemble() string {
 		b.WriteString(p.constants[i].assembly() + "\n")
 	}
 	for i := range p.tables {
-		b.WriteString(p.tables[i].assembly() + "\n")
+		b.WriteString(tableAssembly(&p.tables[i]) + "\n")
 	}
 	for i := range p.counters {
 		b.WriteString(p.counterAssembly(&p.counters[i]) + "\n")
@@ -36,37 +38,14 @@ func (p *Program) Disassemble() string {
 	return b.String()
 }
 
-// assembly returns a constant's line.
-func (c *constant) assembly() string {
-	line := constantNames[c.kind]
-	switch c.kind {
-	case patternConstant:
-		if c.whole {
-			line += " whole"
-		}
-		return line + " " + strconv.Quote(c.text)
-	case amountConstant:
-		return fmt.Sprintf("%s %s decimals %d", line, c.amount, c.decimals)
-	case globsConstant:
-		line += " " + c.style.String()
-	}
-	for _, e := range c.entries {
-		if e.Fold {
-			line += " fold"
-		}
-		line += " " + strconv.Quote(e.Text)
-	}
-	return line
-}
-
-// assembly returns a table's line.
-func (t *table) assembly() string {
+// tableAssembly returns a table's line.
+func tableAssembly(t *match.Table) string {
 	line := "table"
-	for _, c := range t.cases {
-		if c.prefix {
+	for _, c := range t.Cases {
+		if c.Prefix {
 			line += " prefix"
 		}
-		line += fmt.Sprintf(" %q @%d", c.text, c.target)
+		line += fmt.Sprintf(" %q @%d", c.Text, c.Target)
 	}
 	return line
 }

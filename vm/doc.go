@@ -53,14 +53,11 @@
 // `*` for any one segment `/home/*/x`; behind `**/` they may start at any segment. `/` covers every absolute
 // path. Globs cover whole texts, byte for byte, and `*` means any run, even an empty one, without `@` (style
 // mailbox) or without `.` (style dotted; at the end of a pattern for any run at all). Amounts are 256-bit integers in base
-// units, with their number of decimals. What makes large sets fast, hash tables and automata, and what runs regular
-// expressions is built when a program is loaded, and is no part of its bytes.
+// units, with their number of decimals. Hash tables, automata and regular expressions (package match) are built when a
+// program is loaded, and are not part of its bytes.
 //
 // So are routes: the program as it runs for the actions that its tests tell apart, with the outcomes of those tests
-// known, and those of tests of kinds that others before them decide; where several tests of one slot follow each other, a
-// step in front that tells most texts for which none of them holds; and where a rule denies for lack of a value, the test of
-// the value in the place of the test whether it is there. A run takes the route of the text in slot
-// actionField; it finds what the instructions one by one would find.
+// known. A run takes the route of the text in slot actionField; it finds what the instructions one by one would find.
 //
 // # Tokens
 //

@@ -118,8 +118,8 @@ func (p *Program) targets(pc int) iter.Seq[uint16] {
 	return func(yield func(uint16) bool) {
 		in := p.code[pc]
 		if specs[in.Op].flow == flowSwitch {
-			for i := range p.tables[in.C].cases {
-				if !yield(p.tables[in.C].cases[i].target) {
+			for i := range p.tables[in.C].Cases {
+				if !yield(p.tables[in.C].Cases[i].Target) {
 					return
 				}
 			}
@@ -128,4 +128,15 @@ func (p *Program) targets(pc int) iter.Seq[uint16] {
 			yield(in.D)
 		}
 	}
+}
+
+// checkTarget verifies that a jump goes forward and stays inside the code.
+func (p *Program) checkTarget(target uint16, pc int) error {
+	if int(target) <= pc {
+		return fmt.Errorf("it goes to %d: jumps go forward", target)
+	}
+	if int(target) >= len(p.code) {
+		return fmt.Errorf("it goes to %d: the program has %d instructions", target, len(p.code))
+	}
+	return nil
 }

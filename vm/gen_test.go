@@ -5,6 +5,7 @@ import (
 	"math/rand"
 
 	"bailiff/vm/amount"
+	"bailiff/vm/match"
 )
 
 // A source makes programs and frames of few and similar texts, so that tests often hold.
@@ -97,7 +98,7 @@ func (g source) test(b *Builder, slot uint16, next func() Label, following Label
 	case 6:
 		b.Test(OpPath, g.when(), slot, b.Paths(g.oneOf("/a", "**/b", "/", "*/b", "~/a")), over)
 	case 7:
-		style := Mailbox + GlobStyle(g.Intn(int(globStyleCount-Mailbox)))
+		style := match.Mailbox + match.GlobStyle(g.Intn(int(match.GlobStyleCount-match.Mailbox)))
 		b.Test(OpGlob, g.when(), slot, b.Globs(style, g.oneOf("a", "*", "a*b"), g.oneOf("*.*", "mcp.*", "*@*", "b")), over)
 	default:
 		b.Test(OpIn+Op(g.Intn(4)), g.when(), slot, b.Texts(g.entries(1+g.Intn(3))...), over)
@@ -157,7 +158,7 @@ func (g source) counter(b *Builder) Counter {
 }
 
 // entries makes at most n entries; none is empty.
-func (g source) entries(n int) (entries []Entry) {
+func (g source) entries(n int) (entries []match.Entry) {
 	for range n {
 		text := g.text()
 		if g.Intn(3) == 0 {

@@ -3,6 +3,8 @@ package vm
 import (
 	"slices"
 	"strings"
+
+	"bailiff/vm/match"
 )
 
 // An interpreter runs a program as the table of operations says, instruction by instruction. It shares nothing with the
@@ -154,12 +156,12 @@ func (m *interpreter) branch(in Instruction) (to uint16) {
 	if to = in.D; v.Kind&textual == 0 {
 		return to
 	}
-	for _, c := range m.p.tables[in.C].cases {
+	for _, c := range m.p.tables[in.C].Cases {
 		switch {
-		case !c.prefix && c.text == v.Text:
-			return c.target
-		case c.prefix && strings.HasPrefix(v.Text, c.text) && len(c.text) > longest:
-			to, longest = c.target, len(c.text)
+		case !c.Prefix && c.Text == v.Text:
+			return c.Target
+		case c.Prefix && strings.HasPrefix(v.Text, c.Text) && len(c.Text) > longest:
+			to, longest = c.Target, len(c.Text)
 		}
 	}
 	return to
@@ -171,7 +173,7 @@ func (m *interpreter) scan(in Instruction) {
 	m.tested, m.element = in.B, NoElement
 	look := func(v Value, at int32) {
 		for i, e := range m.p.constants[in.C].entries {
-			if _, known := m.hits[uint16(i)]; !known && v.Kind&textual != 0 && naive(OpContains, e, v.Text) {
+			if _, known := m.hits[uint16(i)]; !known && v.Kind&textual != 0 && holdsNaively(OpContains, e, v.Text) {
 				m.hits[uint16(i)] = at
 			}
 		}
@@ -275,9 +277,9 @@ func (m *interpreter) holds(in Instruction, v Value) bool {
 	c := &m.p.constants[in.C]
 	switch in.Op {
 	case OpIn, OpStarts, OpEnds, OpContains:
-		return v.Kind&textual != 0 && slices.ContainsFunc(c.entries, func(e Entry) bool { return naive(in.Op, e, v.Text) })
+		return v.Kind&textual != 0 && slices.ContainsFunc(c.entries, func(e match.Entry) bool { return holdsNaively(in.Op, e, v.Text) })
 	case OpHost:
-		return v.Kind&textual != 0 && slices.ContainsFunc(c.entries, func(e Entry) bool { return coversHost(e.Text, v.Text) })
+		return v.Kind&textual != 0 && slices.ContainsFunc(c.entries, func(e match.Entry) bool { return match.CoversHost(e.Text, v.Text) })
 	}
 	return v.Kind&textual != 0 && predicates[in.Op](c, v.Text)
 }

@@ -12,12 +12,12 @@ func (m *Machine) in(s *step) *step {
 		return m.inList(s, v.Elems)
 	case v.Kind&textual == 0:
 		return m.testOther(s, v)
-	case c.equals != nil:
-		return s.after(c.equals.in(v.Text))
-	case c.lengths&lengthBit(v.Text) == 0:
+	case !c.set.HasLength(v.Text):
 		return s.no
+	case c.set.Few():
+		return s.after(c.set.InFew(v.Text))
 	}
-	return s.after(c.inFew(v.Text))
+	return s.after(c.set.In(v.Text))
 }
 
 func (m *Machine) starts(s *step) *step {
@@ -27,10 +27,10 @@ func (m *Machine) starts(s *step) *step {
 		return m.list(s, v.Elems)
 	case v.Kind&textual == 0:
 		return m.testOther(s, v)
-	case s.constant.outgrow(v.Text):
+	case s.constant.set.Outgrow(v.Text):
 		return s.no
 	}
-	return s.after(s.constant.starts(v.Text))
+	return s.after(s.constant.set.Starts(v.Text))
 }
 
 func (m *Machine) ends(s *step) *step {
@@ -40,10 +40,10 @@ func (m *Machine) ends(s *step) *step {
 		return m.list(s, v.Elems)
 	case v.Kind&textual == 0:
 		return m.testOther(s, v)
-	case s.constant.outgrow(v.Text):
+	case s.constant.set.Outgrow(v.Text):
 		return s.no
 	}
-	return s.after(s.constant.ends(v.Text))
+	return s.after(s.constant.set.Ends(v.Text))
 }
 
 func (m *Machine) contains(s *step) *step {
@@ -54,7 +54,7 @@ func (m *Machine) contains(s *step) *step {
 	case v.Kind&textual == 0:
 		return m.testOther(s, v)
 	}
-	return s.after(s.constant.contains(v.Text))
+	return s.after(s.constant.set.Contains(v.Text))
 }
 
 // containsOne is contains for a single text to look for.
@@ -66,7 +66,7 @@ func (m *Machine) containsOne(s *step) *step {
 	case v.Kind&textual == 0:
 		return m.testOther(s, v)
 	}
-	return s.after(s.constant.set[0].inside(v.Text))
+	return s.after(s.constant.set.ContainsOne(v.Text))
 }
 
 func (m *Machine) host(s *step) *step {
@@ -77,7 +77,7 @@ func (m *Machine) host(s *step) *step {
 	case v.Kind&textual == 0:
 		return m.testOther(s, v)
 	}
-	return s.after(s.constant.host(v.Text))
+	return s.after(s.constant.set.Host(v.Text))
 }
 
 func (m *Machine) path(s *step) *step {
@@ -88,7 +88,7 @@ func (m *Machine) path(s *step) *step {
 	case v.Kind&textual == 0:
 		return m.testOther(s, v)
 	}
-	return s.after(s.constant.covers(v.Text))
+	return s.after(s.constant.set.Path(v.Text))
 }
 
 func (m *Machine) glob(s *step) *step {
@@ -99,7 +99,7 @@ func (m *Machine) glob(s *step) *step {
 	case v.Kind&textual == 0:
 		return m.testOther(s, v)
 	}
-	return s.after(s.constant.glob(v.Text))
+	return s.after(s.constant.set.Glob(v.Text))
 }
 
 // match does not look into long texts.
@@ -111,7 +111,7 @@ func (m *Machine) match(s *step) *step {
 	case len(v.Text) > MaxSubject:
 		return s.behind()
 	}
-	return s.after(s.constant.match(v.Text))
+	return s.after(s.constant.pattern.Match(v.Text))
 }
 
 // inList is in for a list, mostly of texts and mostly of short ones.
@@ -123,11 +123,11 @@ func (m *Machine) inList(s *step, elems []Value) *step {
 		if e.Kind&textual == 0 {
 			return s.answered(m.testList(s, elems))
 		}
-		held := c.lengths&lengthBit(e.Text) != 0
-		if held && c.equals == nil {
-			held = c.inFew(e.Text)
+		held := c.set.HasLength(e.Text)
+		if held && c.set.Few() {
+			held = c.set.InFew(e.Text)
 		} else if held {
-			held = c.equals.in(e.Text)
+			held = c.set.In(e.Text)
 		}
 		if held != all {
 			return s.answered(m.decide(s, elems, i))
@@ -160,8 +160,6 @@ func (m *Machine) testOther(s *step, v *Value) *step {
 	switch {
 	case v.Kind == List:
 		return s.answered(m.testList(s, v.Elems))
-	case s.aside != nil:
-		return s.aside
 	case v.Kind&Invalid != 0:
 		return s.behind()
 	}

@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// shownEntries is how many entries of a set a listing spells out.
-const shownEntries = 8
-
 // Listing returns the program in words, for people: each line of source, where the debug section names one,
 // above the instructions that it became. Lines are those of the policy, the first at index 0; of a line that is not
 // at hand only the number is shown.
@@ -94,12 +91,12 @@ func (p *Program) counterWords(c *Counter) string {
 
 func (p *Program) switchWords(in Instruction) string {
 	words := p.fields[in.B] + ": "
-	for _, c := range p.tables[in.C].cases {
-		text := fmt.Sprintf("%q", c.text)
-		if c.prefix {
+	for _, c := range p.tables[in.C].Cases {
+		text := fmt.Sprintf("%q", c.Text)
+		if c.Prefix {
 			text += "…"
 		}
-		words += fmt.Sprintf("%s → %d, ", text, c.target)
+		words += fmt.Sprintf("%s → %d, ", text, c.Target)
 	}
 	return words + fmt.Sprintf("else → %d", in.D)
 }
@@ -122,30 +119,4 @@ func (p *Program) testWords(in Instruction) string {
 		words = append(words, p.constants[in.C].words())
 	}
 	return strings.Join(words, " ") + fmt.Sprintf(" → %d", in.D)
-}
-
-// words spells a constant out, as far as a line has room for it.
-func (c *constant) words() string {
-	switch c.kind {
-	case patternConstant:
-		if c.whole {
-			return "/" + c.text + "/ whole"
-		}
-		return "/" + c.text + "/"
-	case amountConstant:
-		return c.amount.Format(c.decimals)
-	}
-	var words []string
-	for i, e := range c.entries {
-		if i == shownEntries {
-			words = append(words, fmt.Sprintf("and %d more", len(c.entries)-i))
-			break
-		}
-		words = append(words, fmt.Sprintf("%q", e.Text))
-	}
-	set := "{" + strings.Join(words, ", ") + "}"
-	if c.kind == globsConstant {
-		return c.style.String() + " " + set
-	}
-	return set
 }

@@ -3,6 +3,8 @@ package vm
 import (
 	"crypto/sha256"
 	"fmt"
+
+	"bailiff/vm/match"
 )
 
 // load verifies a program and derives what running it needs. Every way to a Program ends here.
@@ -32,7 +34,7 @@ func (p *Program) build() error {
 		p.actionSlot = slot
 	}
 	for i := range p.tables {
-		p.tables[i].build()
+		p.tables[i].Build()
 	}
 	memory, kept := 0, 0
 	for pc, in := range p.code {
@@ -45,8 +47,8 @@ func (p *Program) build() error {
 		if beyond := p.within(kept); beyond != nil {
 			return beyond
 		}
-		if memory += took; err == nil && memory > maxMemory {
-			err = fmt.Errorf("the program's texts to search for take more than %d bytes of memory; use fewer or shorter ones", maxMemory)
+		if memory += took; err == nil && memory > match.MaxMemory {
+			err = fmt.Errorf("the program's texts to search for take more than %d bytes of memory; use fewer or shorter ones", match.MaxMemory)
 		}
 		if err != nil {
 			return fmt.Errorf("instruction %d (%s): %w", pc, in.Op, err)
@@ -62,4 +64,41 @@ func (p *Program) build() error {
 	err := p.within(p.memory)
 	p.limit = Limit{} // whose function may hold what the program must not keep
 	return err
+}
+
+// Decode reads a program, verifies and loads it. It accepts exactly what [Program.MarshalBinary] returns: the
+// bytes of a decoded program are the bytes that it was decoded from.
+func Decode(data []byte) (*Program, error) {
+	if len(data) > 2*MaxBytes {
+		return nil, fmt.Errorf("vm: a program of %d bytes: at most %d", len(data), 2*MaxBytes)
+	}
+	r := &reader{rest: data}
+	p := r.program()
+	if r.err == nil && len(r.rest) > 0 {
+		p.debug = r.debug(len(p.code))
+		r.words(p)
+	}
+	if r.err == nil && len(r.rest) > 0 {
+		r.failf("%d bytes stand behind the program", len(r.rest))
+	}
+	if r.err != nil {
+		return nil, fmt.Errorf("vm: byte %d: %w", len(data)-len(r.rest), r.err)
+	}
+	if err := p.load(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Assemble reads what [Program.Disassemble] writes, verifies and loads it. Blank lines, white space between
+// words and comments from `;` to the end of the line say nothing.
+func Assemble(text string) (*Program, error) {
+	p, err := assemble(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.load(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bailiff/vm/amount"
+	"bailiff/vm/match"
 )
 
 // TestRowsComplete holds that every operation has a whole row: what a reader, the verifier and the bound on
@@ -150,14 +151,14 @@ func outcomeOf(op Op, a uint8, mask uint16, v Value) string {
 		p.code[0].C = mask
 	}
 	if s, ok := specs[op].c.space(); ok && s == constantSpace {
-		p.constants = []constant{{kind: wanted[specs[op].c], entries: []Entry{{Text: "x"}}, text: "x", style: Mailbox}}
+		p.constants = []constant{{kind: wanted[specs[op].c], entries: []match.Entry{{Text: "x"}}, text: "x", style: match.Mailbox}}
 		if p.constants[0].kind == patternConstant {
 			p.constants[0].entries = nil
 		}
 	}
 	switch op {
 	case OpSwitch:
-		p.tables = []table{{cases: []switchCase{{text: "x", target: 1}}}}
+		p.tables = []match.Table{{Cases: []match.Case{{Text: "x", Target: 1}}}}
 	case OpReserve:
 		p.counters = []Counter{{Name: "c", Unit: "x", Op: Sum, Window: Day, Group: NoSlot, Subgroup: NoSlot, Limit: amount.FromUint64(1)}}
 		p.code = []Instruction{{Op: op}, {Op: OpEnd}}
@@ -175,4 +176,13 @@ func outcomeOf(op Op, a uint8, mask uint16, v Value) string {
 		return "next"
 	}
 	return "D"
+}
+
+// TestHandlers holds that every operation can run, and every test of texts also on lists.
+func TestHandlers(t *testing.T) {
+	for op := Op(1); op < opCount; op++ {
+		if handlers[op] == nil || specs[op].a == aQuantified && predicates[op] == nil {
+			t.Errorf("%s has no handler", op)
+		}
+	}
 }

@@ -160,3 +160,27 @@ func pick[T any](rows []T, order []uint16) []T {
 	}
 	return picked
 }
+
+// checkLimits bounds the tables, and sees to it that every operation is known.
+func (p *Program) checkLimits() error {
+	limits := [spaceCount]int{
+		fieldSpace: maxFields, ruleSpace: maxRules, constantSpace: maxConstants, tableSpace: maxTables, counterSpace: MaxCounters,
+	}
+	for s, size := range p.sizes() {
+		if size > limits[s] {
+			return fmt.Errorf("the program has %d %ss: at most %d", size, spaceNames[s], limits[s])
+		}
+	}
+	if len(p.code) == 0 || len(p.code) > MaxInstructions {
+		return fmt.Errorf("the program has %d instructions: at least 1 and at most %d", len(p.code), MaxInstructions)
+	}
+	if p.debug != nil && len(p.debug) != len(p.code) {
+		return fmt.Errorf("the debug section has %d spans for %d instructions", len(p.debug), len(p.code))
+	}
+	for pc, in := range p.code {
+		if !in.Op.known() {
+			return fmt.Errorf("instruction %d: %d is no operation", pc, in.Op)
+		}
+	}
+	return p.checkWords()
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"bailiff/vm/amount"
+	"bailiff/vm/match"
 )
 
 // MachineVersion is the version of the encoding and of the operations' meaning. A program carries it, and a
@@ -22,27 +23,6 @@ const NoElement = -1
 // lower case, by which the kind of an intent is found.
 const actionField = "@action"
 
-// What a program may hold. Each limit is far above what a policy of 256 KiB can ask for or, where it is not,
-// says why in the error that names it.
-const (
-	MaxInstructions = math.MaxUint16 // targets and counters of instructions are 16 bits wide
-	maxFields       = 4096
-	maxRules        = 1 << 15
-	maxConstants    = 1 << 15
-	maxTables       = 4096
-	MaxCounters     = 1024 // as many as a ledger moves in one step
-	maxTokens       = 4096
-	maxEntries      = 1 << 15 // of one set or table
-	maxText         = 1 << 14 // bytes of any one text
-	MaxPattern      = 256     // bytes of a regular expression (decisions, section 2, "Matching")
-	MaxPatternSteps = 1000    // instructions of a compiled regular expression: 4 KiB of subject take some 50 ms at most
-	MaxSubject      = 4096    // bytes that a regular expression looks at
-	MaxBytes        = 1 << 21 // of the encoding
-	maxMemory       = 1 << 24 // bytes of all automata of a loaded program
-	MaxFixed        = 1 << 22 // of Cost.Fixed
-	MaxPerByte      = 1 << 16 // of Cost.PerByte
-)
-
 // A Program is verified code with its tables. It can be had from [Builder.Program], [Decode] and [Assemble]
 // only, which verify; it never changes, and any number of machines may run it at once.
 type Program struct {
@@ -50,7 +30,7 @@ type Program struct {
 	fields    []string
 	rules     []Rule
 	constants []constant
-	tables    []table
+	tables    []match.Table
 	counters  []Counter
 	tokens    []Token
 	code      []Instruction
@@ -201,3 +181,60 @@ func (p *Program) Cost() Cost { return p.cost }
 
 // Needs returns the slots that a run can read for an intent with this action. It allocates nothing.
 func (p *Program) Needs(action string) SlotSet { return p.actions.of(action).reads }
+
+// Register returns the register that the instruction at pc compares. It is ok for `gt` and `ge` only. pc must be less than
+// [Program.Len].
+func (p *Program) Register(pc uint16) (register int, ok bool) {
+	in := &p.code[pc]
+	return int(in.A & bitRegister / bitRegister), in.Op == OpGreater || in.Op == OpAtLeast
+}
+
+// Bound returns what the instruction at pc holds an amount against, in base units of 10^-decimals. It is ok for `gt`
+// and `ge` only. pc must be less than [Program.Len].
+func (p *Program) Bound(pc uint16) (bound amount.Amount, decimals uint8, ok bool) {
+	in := &p.code[pc]
+	if in.Op != OpGreater && in.Op != OpAtLeast {
+		return amount.Amount{}, 0, false
+	}
+	c := &p.constants[in.C]
+	return c.amount, c.decimals, true
+}
+
+// A WordList is a list of the policy in the words of its author, for answers to a denial that is about it. No run reads
+// it: like spans it is part of the debug section.
+type WordList struct {
+	Allows bool // the value has to be on the list; otherwise it must not be
+	Count  int  // of the words in the policy; of a list that allows only the first MaxAllowedWords are here
+	// Texts are the words as they are written, each cut to MaxWord bytes, in the order of the policy.
+	Texts []string
+	// Forms are the words as the machine compares them, index by index; nil for a list that allows. A form for a test of how
+	// texts start ends in `*`, or means what is below it at a slash.
+	Forms []string
+}
+
+// Bounds of lists of words.
+const (
+	MaxAllowedWords = 10 // of a list that allows: an answer shows no more
+	MaxWord         = 64 // bytes of a word's text
+	MaxWords        = maxEntries
+)
+
+// wordsAt says to which instruction a list belongs.
+type wordsAt struct{ pc, list uint16 }
+
+// A Token is what a policy says of one token: by what a request may name it, and how its amounts scale. The machine does
+// not look at it. Code that fills frames needs it to give tokens and amounts their one form.
+type Token struct {
+	Symbol   string // lower case
+	Decimals uint8
+	Pins     []Pin // the contracts that the policy pins for the symbol
+}
+
+// A Pin is the address of a token's contract.
+type Pin struct {
+	Chain   string // the chain's id in decimal, or "" for all chains
+	Address string // lower case
+}
+
+// Tokens returns the tokens of the policy. The caller must not change them.
+func (p *Program) Tokens() []Token { return p.tokens }

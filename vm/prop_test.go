@@ -13,7 +13,9 @@ import (
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
 
+	"bailiff/fuzz/kit/naive"
 	"bailiff/fuzz/kit/seed"
+	"bailiff/vm/match"
 )
 
 // check runs a property over n random sources; the property returns "" or what is wrong.
@@ -215,52 +217,15 @@ func TestUnknownKinds(t *testing.T) {
 	})
 }
 
-// naive is what a set means, said as simply as can be.
-func naive(op Op, e Entry, text string) bool {
-	equal := func(have string) bool {
-		if !e.Fold || len(have) != len(e.Text) {
-			return have == e.Text
-		}
-		folded := map[int]bool{}
-		for _, start := range addressLiterals(e.Text) {
-			for i := range addressLength {
-				folded[int(start)+i] = true
-			}
-		}
-		for i := range len(have) {
-			if have[i] != e.Text[i] && !(folded[i] && strings.EqualFold(have[i:i+1], e.Text[i:i+1]) && have[i] < 0x80) {
-				return false
-			}
-		}
-		return true
-	}
-	for i := 0; i+len(e.Text) <= len(text); i++ {
-		atStart, atEnd := i == 0, i+len(e.Text) == len(text)
-		switch op {
-		case OpIn:
-			if !atStart || !atEnd {
-				continue
-			}
-		case OpStarts:
-			if !atStart {
-				continue
-			}
-		case OpEnds:
-			if !atEnd {
-				continue
-			}
-		}
-		if equal(text[i : i+len(e.Text)]) {
-			return true
-		}
-	}
-	return false
+// holdsNaively reports whether a test by one entry holds.
+func holdsNaively(op Op, e match.Entry, text string) bool {
+	return naive.Contains(e.Text, e.Fold, op == OpIn || op == OpStarts, op == OpIn || op == OpEnds, text)
 }
 
-// TestSets holds that small and large sets, tables, automata and scans all mean what naive says.
+// TestSets holds that small and large sets, tables, automata and scans all mean what package naive says.
 func TestSets(t *testing.T) {
 	var held [opCount]int
-	automata := 0
+	large := 0
 	check(t, 1500, func(r *rand.Rand) string {
 		g := source{r}
 		b := NewBuilder("")
@@ -271,8 +236,8 @@ func TestSets(t *testing.T) {
 				return err.Error()
 			}
 		}
-		if c.search.exact != nil && c.search.folded != nil {
-			automata++
+		if len(c.entries) > match.FewSearched {
+			large++
 		}
 		text := g.entries(1)[0].Text + g.oneOf("", g.text(), g.text()+g.text())
 		if r.Intn(2) == 0 {
@@ -284,7 +249,7 @@ func TestSets(t *testing.T) {
 		for _, op := range []Op{OpIn, OpStarts, OpEnds, OpContains} {
 			want := false
 			for _, e := range c.entries {
-				want = want || naive(op, e, text)
+				want = want || holdsNaively(op, e, text)
 			}
 			if got := c.judge(op, text) == yes; got != want || holds(&c, op, text) != want {
 				return fmt.Sprintf("%s: %q in %+v is %v, and %v in a program", op, text, c.entries, got, holds(&c, op, text))
@@ -300,8 +265,8 @@ func TestSets(t *testing.T) {
 			t.Errorf("%s held %d times; the test sees too few", op, held[op])
 		}
 	}
-	if automata < 100 {
-		t.Errorf("%d sets were searched by automata; the test sees too few", automata)
+	if large < 100 {
+		t.Errorf("%d sets were large enough for automata; the test sees too few", large)
 	}
 }
 
@@ -321,16 +286,16 @@ func TestFolded(t *testing.T) {
 	const address = "0xabcdef0123456789abcdef0123456789abcdef01"
 	shouted := "0X" + strings.ToUpper(address[2:])
 	folded := constant{kind: textsConstant}
-	for i := range fewSearched {
-		folded.entries = append(folded.entries, Entry{Text: fmt.Sprintf("pay %d ", i) + address, Fold: true})
+	for i := range match.FewSearched {
+		folded.entries = append(folded.entries, match.Entry{Text: fmt.Sprintf("pay %d ", i) + address, Fold: true})
 	}
-	folded.entries = append(folded.entries, Entry{Text: "Pay 7 " + address, Fold: true})
+	folded.entries = append(folded.entries, match.Entry{Text: "Pay 7 " + address, Fold: true})
 	both := folded
-	both.entries = append(slices.Clone(folded.entries), Entry{Text: "transfer"})
+	both.entries = append(slices.Clone(folded.entries), match.Entry{Text: "transfer"})
 	for _, c := range []*constant{&folded, &both} {
 		exact := c == &both
-		if _, err := c.build(OpContains); err != nil || c.search.folded == nil || exact != (c.search.exact != nil) {
-			t.Fatalf("the set has no automata: %v", err)
+		if _, err := c.build(OpContains); err != nil {
+			t.Fatal(err)
 		}
 		for text, want := range map[string]bool{
 			"do pay 9 " + shouted + " now": true, "do pay 9 " + address: true, "Pay 7 " + shouted: true,
@@ -351,9 +316,9 @@ func TestFolded(t *testing.T) {
 func scans(c *constant, text string) string {
 	m := new(Machine)
 	m.clearHits(len(c.entries), 0)
-	m.scanText(c, text, NoElement)
+	c.set.Scan(text, &m.hits, NoElement)
 	for i, e := range c.entries {
-		if got := m.hits[i/64]&(1<<(i%64)) != 0; got != naive(OpContains, e, text) {
+		if got := m.hits.Has(uint16(i)); got != holdsNaively(OpContains, e, text) {
 			return fmt.Sprintf("scan of %q: entry %q found %v", text, e.Text, got)
 		}
 	}
@@ -372,11 +337,11 @@ func TestHosts(t *testing.T) {
 			return strings.Join(labels, ".")
 		}
 		c := constant{kind: hostsConstant}
-		for range fewEntries + 1 + r.Intn(6) {
-			c.entries = append(c.entries, Entry{Text: []string{"", "."}[r.Intn(2)] + name()})
+		for range match.FewEntries + 1 + r.Intn(6) {
+			c.entries = append(c.entries, match.Entry{Text: []string{"", "."}[r.Intn(2)] + name()})
 		}
-		if _, err := c.build(OpHost); err != nil || c.tails == nil {
-			return fmt.Sprint("the set has no table: ", err)
+		if _, err := c.build(OpHost); err != nil {
+			return err.Error()
 		}
 		host, want := name()+[]string{"", "."}[r.Intn(2)], false
 		for _, e := range c.entries {
@@ -386,7 +351,7 @@ func TestHosts(t *testing.T) {
 		if want {
 			held++
 		}
-		if got := c.host(host); got != want {
+		if got := c.set.Host(host); got != want {
 			return fmt.Sprintf("%q in %+v is %v", host, c.entries, got)
 		}
 		return ""
@@ -394,51 +359,4 @@ func TestHosts(t *testing.T) {
 	if held < 100 {
 		t.Errorf("the test held %d times; it sees too few", held)
 	}
-}
-
-// TestTables holds that a table finds the exact case, else the longest prefix.
-func TestTables(t *testing.T) {
-	check(t, 2000, func(r *rand.Rand) string {
-		text := func() string {
-			s := ""
-			for range r.Intn(5) {
-				s += []string{"a", "b", "é"}[r.Intn(3)]
-			}
-			return s
-		}
-		var cases []switchCase
-		for i := range 1 + r.Intn(20) {
-			c := switchCase{text: text(), prefix: r.Intn(2) == 0, target: uint16(i + 1)}
-			if c.text == "" {
-				c.prefix = false
-			}
-			double := false
-			for _, d := range cases {
-				double = double || d.order(c) == 0
-			}
-			if !double {
-				cases = append(cases, c)
-			}
-		}
-		tab := table{cases: sorted(cases)}
-		tab.build()
-		if err := tab.validate(); err != nil {
-			return err.Error()
-		}
-		for range 10 {
-			subject, want, longest := text(), uint16(0), -1
-			for _, c := range cases {
-				if c.prefix && strings.HasPrefix(subject, c.text) && len(c.text) > longest {
-					want, longest = c.target, len(c.text)
-				}
-				if !c.prefix && subject == c.text {
-					want, longest = c.target, 1<<20
-				}
-			}
-			if got := tab.find(subject); got != want {
-				return fmt.Sprintf("%q in %v goes to %d, not %d", subject, tab.cases, got, want)
-			}
-		}
-		return ""
-	})
 }

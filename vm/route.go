@@ -2,45 +2,7 @@ package vm
 
 import (
 	"slices"
-
-	"bailiff/vm/amount"
 )
-
-// A step is an instruction as it runs.
-type step struct {
-	run func(*Machine, *step) *step // does it, and returns the next step
-	// Where it goes on: a test where it holds and where it does not; all others at D (yes) or at the next step (no).
-	yes, no     *step
-	constant    *constant      // of a test
-	table       *table         // of a switch; its targets are steps of the route
-	counter     *Counter       // of a reservation
-	limit       *amount.Amount // of an amount: what the next step holds it against, if it does
-	guard       *guard
-	aside       *step  // a test of kinds in whose place it is: where it goes on for values that it is not for
-	accepts     Kind   // of a switch: the kinds of texts that it is for
-	Instruction        // D is an instruction of the program, as is
-	next        uint16 // the one behind it
-	pc          uint16 // where the instruction is in the program
-}
-
-// after returns where a test goes on.
-func (s *step) after(holds bool) *step {
-	if holds {
-		return s.yes
-	}
-	return s.no
-}
-
-// behind returns the step behind a test, where it goes on if it can't be judged.
-func (s *step) behind() *step {
-	if s.A&bitUnless != 0 {
-		return s.yes
-	}
-	return s.no
-}
-
-// opGuard is not an operation of programs, but a [guard] in front of tests.
-const opGuard = opCount
 
 // A route is a program as it runs for some actions: what can't be reached is left out, and so are jumps and the tests
 // of the action, whose outcomes are known.
@@ -56,10 +18,7 @@ func (r *route) size() int {
 	size := len(r.steps)
 	for i := range r.steps {
 		if t := r.steps[i].table; t != nil {
-			size += len(t.cases)
-		}
-		if r.steps[i].aside != nil {
-			size++
+			size += len(t.Cases)
 		}
 	}
 	return size
@@ -68,35 +27,23 @@ func (r *route) size() int {
 // A router lays out the routes of a program.
 type router struct {
 	p *Program
-	// ways says where instructions go on.
-	ways *tracker
-	// guards are those of all routes, by their tests.
-	guards map[string]*guard
-	key    []byte
 	// Of the route that is being laid out: where each test goes on that is decided, 0 elsewhere; what can be reached;
 	// and which step that is.
 	outcomes []uint16
 	reached  []bool
-	inGuard  []bool   // what a guard in front of an earlier test was tried for
-	tests    []uint16 // those of the last guard
 	at       []uint16
 	steps    []step
 }
 
 func newRouter(p *Program) *router {
 	n := len(p.code)
-	r := &router{p: p, guards: map[string]*guard{}, reached: make([]bool, n), inGuard: make([]bool, n), at: make([]uint16, n),
-		steps: make([]step, 0, n)}
-	r.ways = newTracker(p)
-	return r
+	return &router{p: p, reached: make([]bool, n), at: make([]uint16, n), steps: make([]step, 0, n)}
 }
 
 // route lays out the route for outcomes.
 func (r *router) route(outcomes []uint16) route {
 	clear(r.reached)
-	clear(r.inGuard)
-	r.ways.track(outcomes)
-	r.outcomes = r.ways.outcomes
+	r.outcomes = outcomes
 	reads := make(SlotSet, (len(r.p.fields)+63)/64)
 	reads.add(r.p.actionSlot)
 	r.steps = r.steps[:0]
@@ -106,9 +53,6 @@ func (r *router) route(outcomes []uint16) route {
 			continue
 		}
 		r.at[pc] = uint16(len(r.steps))
-		if s, ok := r.guardStep(pc); ok {
-			r.steps = append(r.steps, s)
-		}
 		r.steps = append(r.steps, r.step(pc))
 		r.p.addReads(reads, in)
 	}
@@ -116,7 +60,6 @@ func (r *router) route(outcomes []uint16) route {
 	for i := range steps {
 		steps[i].link(steps, r.at)
 	}
-	asides(steps)
 	found := route{reads: reads}
 	found.take(steps)
 	return found
@@ -148,17 +91,17 @@ func (r *router) follow(pc uint16) uint16 {
 func (r *router) step(pc int) step {
 	s := step{Instruction: r.p.code[pc], pc: uint16(pc)}
 	if s.falls() {
-		s.next = r.reach(r.ways.next[pc])
+		s.next = r.reach(uint16(pc + 1))
 	}
 	if s.Op == OpSwitch {
-		s.table = r.p.tables[s.C].clone()
-		for i := range s.table.cases {
-			c := &s.table.cases[i]
-			c.target = r.reach(c.target)
+		s.table = &switchTable{Table: r.p.tables[s.C].Clone()}
+		for i := range s.table.Cases {
+			c := &s.table.Cases[i]
+			c.Target = r.reach(c.Target)
 		}
 	}
 	if specs[s.Op].d == dTarget {
-		s.D = r.reach(r.afterScan(s.Op, r.ways.jump[pc]))
+		s.D = r.reach(r.afterScan(s.Op, s.D))
 	}
 	s.settle(r.p)
 	return s
@@ -179,9 +122,9 @@ func (r *router) afterScan(op Op, pc uint16) uint16 {
 	}
 	for pc = r.follow(pc); r.p.code[pc].Op == OpHit; pc = r.follow(pc) {
 		if r.p.code[pc].A&bitUnless == 0 {
-			pc = r.ways.next[pc]
+			pc++
 		} else {
-			pc = r.ways.jump[pc]
+			pc = r.p.code[pc].D
 		}
 	}
 	return pc
@@ -189,7 +132,7 @@ func (r *router) afterScan(op Op, pc uint16) uint16 {
 
 // settle gives a step what its operation needs of the program.
 func (s *step) settle(p *Program) {
-	s.run, s.accepts = handlers[s.Op], textual
+	s.run = handlers[s.Op]
 	switch space, _ := specs[s.Op].c.space(); space {
 	case constantSpace:
 		s.constant = &p.constants[s.C]
@@ -197,13 +140,13 @@ func (s *step) settle(p *Program) {
 		s.counter = &p.counters[s.C]
 	}
 	switch {
-	case s.Op == OpContains && len(s.constant.set) == 1:
+	case s.Op == OpContains && s.constant.set.One():
 		s.run = (*Machine).containsOne
-	case s.Op == OpScan && len(s.constant.set) == 1:
+	case s.Op == OpScan && s.constant.set.One():
 		s.run = (*Machine).scanOne
-	case s.Op == OpSwitch && len(s.table.cases) == 1 && !s.table.cases[0].prefix:
+	case s.Op == OpSwitch && len(s.table.Cases) == 1 && !s.table.Cases[0].Prefix:
 		s.run = (*Machine).branchOne
-	case s.Op == OpSwitch && s.table.few():
+	case s.Op == OpSwitch && s.table.Few():
 		s.run = (*Machine).branchFew
 	}
 }
@@ -212,19 +155,28 @@ func (s *step) settle(p *Program) {
 func (s *step) link(steps []step, at []uint16) {
 	if s.table != nil {
 		s.table.steps = steps
-		for i := range s.table.cases {
-			c := &s.table.cases[i]
-			c.target = at[c.target]
+		for i := range s.table.Cases {
+			c := &s.table.Cases[i]
+			c.Target = at[c.Target]
 		}
 	}
 	s.yes, s.no = &steps[at[s.D]], &steps[at[s.next]]
-	if s.Op == opGuard {
-		s.no = &steps[at[s.next]+1] // the test itself
-	}
-	if s.Op < opCount && specs[s.Op].tests() && s.A&bitUnless != 0 {
+	if specs[s.Op].tests() && s.A&bitUnless != 0 {
 		s.yes, s.no = s.no, s.yes
 	}
 	if s.Op == OpAmount && s.yes.Op == OpGreater && (s.yes.A^s.A)&bitRegister == 0 {
 		s.limit = &s.yes.constant.amount
+	}
+}
+
+// addReads adds the slots that an instruction reads.
+func (p *Program) addReads(set SlotSet, in Instruction) {
+	if specs[in.Op].b != noB {
+		set.add(in.B)
+	}
+	if specs[in.Op].c == cCounter {
+		set.add(p.counters[in.C].Amount)
+		set.add(p.counters[in.C].Group)
+		set.add(p.counters[in.C].Subgroup)
 	}
 }

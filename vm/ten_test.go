@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bailiff/vm/amount"
+	"bailiff/vm/match"
 )
 
 // The policy of ten rules by which policy engines are compared, and all of which look at one request: action and
@@ -22,7 +23,7 @@ func tenRules(t testing.TB) *Program {
 	b.limit("amount", amount.FromUint64(1000_000000), 6, "token amount")
 	b.ensure(OpContains, Unless, "@commands", b.texts("rm -rf", "mkfs", "curl"), "commands")
 	b.ensure(OpHost, Unless, "@host", b.Hosts("evil.example", "pastebin.com", "169.254.169.254"), "domains")
-	b.ensure(OpGlob, If|Every, "to", b.Globs(Mailbox, "*@example.com", "*@example.org"), "recipients")
+	b.ensure(OpGlob, If|Every, "to", b.Globs(match.Mailbox, "*@example.com", "*@example.org"), "recipients")
 	b.ensure(OpIn, If, "metadata.env", b.texts("staging", "production"), "environment")
 	b.ensure(OpContains, Unless, "metadata.note", b.texts("internal"), "note")
 	b.ensure(OpContains, Unless, "@text", b.texts("BEGIN PRIVATE KEY"), "text")

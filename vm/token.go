@@ -7,27 +7,8 @@ import (
 	"strings"
 
 	"bailiff/vm/amount"
+	"bailiff/vm/match"
 )
-
-// A Token is what a policy says of one token: by what a request may name it, and how its amounts scale. The machine does
-// not look at it. Code that fills frames needs it to give tokens and amounts their one form.
-type Token struct {
-	Symbol   string // lower case
-	Decimals uint8
-	Pins     []Pin // the contracts that the policy pins for the symbol
-}
-
-// A Pin is the address of a token's contract.
-type Pin struct {
-	Chain   string // the chain's id in decimal, or "" for all chains
-	Address string // lower case
-}
-
-// Tokens returns the tokens of the policy. The caller must not change them.
-func (p *Program) Tokens() []Token { return p.tokens }
-
-// Token adds a token of the policy. Two must not share a symbol, or a contract on one chain.
-func (b *Builder) Token(t Token) { b.program.tokens = append(b.program.tokens, t) }
 
 // checkTokens sees to it that a symbol, and a contract on a chain, name one token only.
 func (p *Program) checkTokens() error {
@@ -69,7 +50,7 @@ func (index pinIndex) add(pin Pin) error {
 
 func (t *Token) validate() error {
 	switch {
-	case t.Symbol == "" || hasUpper(t.Symbol):
+	case t.Symbol == "" || match.HasUpper(t.Symbol):
 		return fmt.Errorf("%q is not a symbol in lower case", t.Symbol)
 	case t.Decimals > amount.MaxDecimals:
 		return fmt.Errorf("%d decimals: at most %d", t.Decimals, amount.MaxDecimals)
@@ -77,7 +58,7 @@ func (t *Token) validate() error {
 		return fmt.Errorf("%d addresses: at most %d", len(t.Pins), maxEntries)
 	}
 	for _, pin := range t.Pins {
-		if len(pin.Address) != addressLength || len(addressLiterals(pin.Address)) == 0 || hasUpper(pin.Address) {
+		if len(pin.Address) != match.AddressLength || len(match.Addresses(pin.Address)) == 0 || match.HasUpper(pin.Address) {
 			return fmt.Errorf("%q is not an address in lower case", pin.Address)
 		}
 		if !isChain(pin.Chain) {

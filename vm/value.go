@@ -74,3 +74,13 @@ type SlotSet []uint64
 func (s SlotSet) Has(slot uint16) bool {
 	return int(slot/64) < len(s) && s[slot/64]&(1<<(slot%64)) != 0
 }
+
+// add puts a slot into the set, unless it is NoSlot.
+func (s SlotSet) add(slot uint16) {
+	if slot != NoSlot {
+		s[slot/64] |= 1 << (slot % 64)
+	}
+}
+
+// shownEntries is how many entries of a set a listing spells out.
+const shownEntries = 8

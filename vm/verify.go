@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"bailiff/vm/amount"
+	"bailiff/vm/match"
 )
 
 // verify reports the first thing that is wrong with a program.
@@ -17,30 +18,6 @@ func (p *Program) verify() error {
 		}
 	}
 	return nil
-}
-
-// checkLimits bounds the tables, and sees to it that every operation is known.
-func (p *Program) checkLimits() error {
-	limits := [spaceCount]int{
-		fieldSpace: maxFields, ruleSpace: maxRules, constantSpace: maxConstants, tableSpace: maxTables, counterSpace: MaxCounters,
-	}
-	for s, size := range p.sizes() {
-		if size > limits[s] {
-			return fmt.Errorf("the program has %d %ss: at most %d", size, spaceNames[s], limits[s])
-		}
-	}
-	if len(p.code) == 0 || len(p.code) > MaxInstructions {
-		return fmt.Errorf("the program has %d instructions: at least 1 and at most %d", len(p.code), MaxInstructions)
-	}
-	if p.debug != nil && len(p.debug) != len(p.code) {
-		return fmt.Errorf("the debug section has %d spans for %d instructions", len(p.debug), len(p.code))
-	}
-	for pc, in := range p.code {
-		if !in.Op.known() {
-			return fmt.Errorf("instruction %d: %d is no operation", pc, in.Op)
-		}
-	}
-	return p.checkWords()
 }
 
 // checkTexts bounds the names and messages.
@@ -88,21 +65,21 @@ func (p *Program) checkConstants() error {
 			return ErrStopped
 		}
 		if err := c.validate(); err != nil {
-			return fmt.Errorf("constant %d (%s): %w", i, constantNames[c.kind], err)
+			return fmt.Errorf("constant %d (%s): %w", i, constantSpecs[c.kind].name, err)
 		}
 		if c.prog != nil {
-			if kept += regexpMemory(c.prog, c.text, false); kept > maxKeptProgs {
+			if kept += match.PatternMemory(c.prog, c.text, false); kept > maxKeptProgs {
 				c.prog = nil // it is compiled again when it is built
 			}
 		}
 		key = appendConstant(key[:0], c)
 		if seen[string(key)] {
-			return fmt.Errorf("constant %d (%s): it stands in the table twice", i, constantNames[c.kind])
+			return fmt.Errorf("constant %d (%s): it is in the table twice", i, constantSpecs[c.kind].name)
 		}
 		seen[string(key)] = true
 	}
 	for i := range p.tables {
-		if err := p.tables[i].validate(); err != nil {
+		if err := validateTable(&p.tables[i]); err != nil {
 			return fmt.Errorf("table %d: %w", i, err)
 		}
 	}
@@ -208,7 +185,7 @@ func (c operandC) check(value uint16, p *Program) error {
 			return fmt.Errorf("operand C: %s %d of %d", spaceNames[s], value, size)
 		}
 		if kind := wanted[c]; s == constantSpace && p.constants[value].kind != kind {
-			return fmt.Errorf("operand C: constant %d is of kind %s, not %s", value, constantNames[p.constants[value].kind], constantNames[kind])
+			return fmt.Errorf("operand C: constant %d is of kind %s, not %s", value, constantSpecs[p.constants[value].kind].name, constantSpecs[kind].name)
 		}
 		return nil
 	}
@@ -233,13 +210,22 @@ func (d operandD) check(value uint16, pc int, p *Program) error {
 	return p.checkTarget(value, pc)
 }
 
-// checkTarget verifies that a jump goes forward and stays inside the code.
-func (p *Program) checkTarget(target uint16, pc int) error {
-	if int(target) <= pc {
-		return fmt.Errorf("it goes to %d: jumps go forward", target)
+// validateTable reports what is wrong with a table by itself; its targets are judged with the switch.
+func validateTable(t *match.Table) error {
+	if len(t.Cases) == 0 || len(t.Cases) > maxEntries {
+		return fmt.Errorf("%d cases: at least 1 and at most %d", len(t.Cases), maxEntries)
 	}
-	if int(target) >= len(p.code) {
-		return fmt.Errorf("it goes to %d: the program has %d instructions", target, len(p.code))
+	for i := range t.Cases {
+		c := &t.Cases[i]
+		if err := validateText(c.Text); err != nil {
+			return fmt.Errorf("case %d: %w", i, err)
+		}
+		if c.Prefix && c.Text == "" {
+			return fmt.Errorf("case %d: every text starts with the empty prefix; that is the switch's default", i)
+		}
+		if i > 0 && t.Cases[i-1].Order(*c) >= 0 {
+			return fmt.Errorf("case %d: %q comes after %q; cases are sorted by text, each once, exact before prefix", i, c.Text, t.Cases[i-1].Text)
+		}
 	}
 	return nil
 }

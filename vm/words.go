@@ -6,45 +6,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"bailiff/vm/match"
 )
-
-// A WordList is a list of the policy in the words of its author, for answers to a denial that is about it. No run reads
-// it: like spans it is part of the debug section.
-type WordList struct {
-	Allows bool // the value has to be on the list; otherwise it must not be
-	Count  int  // of the words in the policy; of a list that allows only the first MaxAllowedWords are here
-	// Texts are the words as they are written, each cut to MaxWord bytes, in the order of the policy.
-	Texts []string
-	// Forms are the words as the machine compares them, index by index; nil for a list that allows. A form for a test of how
-	// texts start ends in `*`, or means what is below it at a slash.
-	Forms []string
-}
-
-// Bounds of lists of words.
-const (
-	MaxAllowedWords = 10 // of a list that allows: an answer shows no more
-	MaxWord         = 64 // bytes of a word's text
-	MaxWords        = maxEntries
-)
-
-// wordsAt says to which instruction a list belongs.
-type wordsAt struct{ pc, list uint16 }
-
-// noList is what a denial is about that is about no list.
-const noList = -1
-
-// Words makes the denials and holds that follow be about a list, or, with nil, about none.
-func (b *Builder) Words(list *WordList) {
-	if b.listed = noList; list == nil {
-		return
-	}
-	if len(b.program.lists) == maxRules {
-		b.failf("the policy has more than %d lists", maxRules)
-		return
-	}
-	b.listed = len(b.program.lists)
-	b.program.lists = append(b.program.lists, *list)
-}
 
 // Words returns the list of the policy that the denial or hold at pc is about, nil where it is about none. The caller must not
 // change it.
@@ -179,7 +143,7 @@ func (l *WordList) culprit(op Op, c *constant, v *Value, left *int) string {
 }
 
 // holdsBy reports whether a test by one form of a word holds.
-func holdsBy(form string, op Op, style GlobStyle, value string) bool {
+func holdsBy(form string, op Op, style match.GlobStyle, value string) bool {
 	switch op {
 	case OpIn:
 		return value == form
@@ -191,12 +155,11 @@ func holdsBy(form string, op Op, style GlobStyle, value string) bool {
 	case OpContains:
 		return strings.Contains(value, form)
 	case OpHost:
-		return coversHost(form, value)
+		return match.CoversHost(form, value)
 	case OpPath:
-		return form == "/" && strings.HasPrefix(value, "/") || coversPath(form, value)
+		return form == "/" && strings.HasPrefix(value, "/") || match.CoversPath(form, value)
 	case OpGlob:
-		globs, _ := newGlobs(style, []Entry{{Text: form}})
-		return value == form || len(globs) > 0 && globs[0].covers(value)
+		return match.CoversGlob(style, form, value)
 	}
 	return false
 }

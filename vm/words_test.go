@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bailiff/vm/match"
 )
 
 // listedProgram denies what a test of a slot holds for, and says by which words.
@@ -49,7 +51,7 @@ func TestCulprit(t *testing.T) {
 		{OpStarts, entriesOf("main", "rel"), words("main*", "main*", "rel*", "rel*"), "release", "rel*"},
 		{OpHost, func(b *Builder) Const { return b.Hosts("a.com", ".b.com") }, words("A.com", "a.com", "*.b.com", ".b.com"), "x.b.com", "*.b.com"},
 		{OpPath, func(b *Builder) Const { return b.Paths("/etc", "**/.env*") }, words("/etc", "/etc", ".env*", "**/.env*"), "/w/.env.local", ".env*"},
-		{OpGlob, func(b *Builder) Const { return b.Globs(Mailbox, "eve@x.org", "*@y.org") }, words("Eve@x.org", "eve@x.org", "*@Y.org", "*@y.org"), "a@y.org", "*@Y.org"},
+		{OpGlob, func(b *Builder) Const { return b.Globs(match.Mailbox, "eve@x.org", "*@y.org") }, words("Eve@x.org", "eve@x.org", "*@Y.org", "*@y.org"), "a@y.org", "*@Y.org"},
 	} {
 		p := listedProgram(t, c.op, c.set, c.list)
 		encoded, _ := p.MarshalBinary()
@@ -82,9 +84,9 @@ func TestCulprit(t *testing.T) {
 // entriesOf adds a constant of these texts.
 func entriesOf(all ...string) func(*Builder) Const {
 	return func(b *Builder) Const {
-		var entries []Entry
+		var entries []match.Entry
 		for _, text := range all {
-			entries = append(entries, Entry{Text: text})
+			entries = append(entries, match.Entry{Text: text})
 		}
 		return b.Texts(entries...)
 	}
@@ -92,7 +94,7 @@ func entriesOf(all ...string) func(*Builder) Const {
 
 // TestWordsRefused: a debug section whose lists are beyond their bounds is no program.
 func TestWordsRefused(t *testing.T) {
-	set := func(b *Builder) Const { return b.Texts(Entry{Text: "a"}) }
+	set := func(b *Builder) Const { return b.Texts(match.Entry{Text: "a"}) }
 	sound := func() *Program {
 		return listedProgram(t, OpIn, set, &WordList{Count: 1, Texts: []string{"A"}, Forms: []string{"a"}})
 	}
@@ -138,7 +140,7 @@ func TestWordsMemory(t *testing.T) {
 		word := fmt.Sprintf("%0*d", text, i)
 		list.Texts, list.Forms = append(list.Texts, word), append(list.Forms, "x"+word)
 	}
-	set := func(b *Builder) Const { return b.Texts(Entry{Text: "a"}) }
+	set := func(b *Builder) Const { return b.Texts(match.Entry{Text: "a"}) }
 	bare := listedProgram(t, OpIn, set, nil)
 	listed := listedProgram(t, OpIn, set, list)
 	encoded, err := listed.MarshalBinary()
@@ -165,8 +167,8 @@ func TestFirst(t *testing.T) {
 	b.SetSpan(Span{Start: 1, End: 2, Line: 3})
 	done, denied := b.NewLabel(), b.NewLabel()
 	b.Words(&WordList{Count: 2, Texts: []string{"A", "B"}, Forms: []string{"a", "b"}})
-	b.Test(OpIn, If, b.Field("x"), b.Texts(Entry{Text: "a"}), denied)
-	b.Test(OpStarts, Unless, b.Field("x"), b.Texts(Entry{Text: "b"}), done)
+	b.Test(OpIn, If, b.Field("x"), b.Texts(match.Entry{Text: "a"}), denied)
+	b.Test(OpStarts, Unless, b.Field("x"), b.Texts(match.Entry{Text: "b"}), done)
 	b.Place(denied)
 	b.Deny(b.Rule(Rule{Name: "r", Code: "C", Message: "m"}), Blame{b.Field("x"), true}, done)
 	b.Place(done)

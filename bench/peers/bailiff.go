@@ -7,6 +7,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/intent"
 	"bailiff/vm"
+	"bailiff/vm/match"
 )
 
 // compilePolicy takes one of Bailiff's policies from text to program, as a deployment does.
@@ -88,9 +89,9 @@ func tenRules() (*vm.Program, error) {
 }
 
 func (a assembler) texts(texts ...string) vm.Const {
-	entries := make([]vm.Entry, 0, len(texts))
+	entries := make([]match.Entry, 0, len(texts))
 	for _, text := range texts {
-		entries = append(entries, vm.Entry{Text: text})
+		entries = append(entries, match.Entry{Text: text})
 	}
 	return a.Texts(entries...)
 }

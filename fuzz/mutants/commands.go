@@ -2,7 +2,7 @@ package mutants
 
 // The files that read paths and commands.
 const (
-	filePath     = "vm/path.go"
+	filePath     = "vm/match/path.go"
 	fileClean    = "vm/form/fspath/clean.go"
 	filePaths    = "runtime/intent/paths.go"
 	fileListed   = "vm/form/command/listed.go"
@@ -22,7 +22,7 @@ var places = []Mutant{
 	{"a star at the end of a name stands for nothing", filePath,
 		"case !strings.HasPrefix(segment, part):\n\t\treturn false", "case segment != part:\n\t\treturn false"},
 	{"a star of require_approval in mcp stops at dots", fileMCP, "\te.eitherWay(e.policy.MCP.Approval, covered, next)\n",
-		"\tset, held := e.Globs(vm.Dotted, e.policy.MCP.Approval.texts()...), e.NewLabel()\n" +
+		"\tset, held := e.Globs(match.Dotted, e.policy.MCP.Approval.texts()...), e.NewLabel()\n" +
 			"\te.Test(vm.OpGlob, vm.If, e.Field(slotMCP), set, held)\n\te.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, next)\n\te.Place(held)\n"},
 	{"a relative path is judged without cwd", filePaths, "return fspath.Join(in.Text(slot.Cwd), path)", "return path"},
 	{"an assignment may stand before an allowed command", fileListed, "*syntax.TestDecl, *syntax.Assign:", "*syntax.TestDecl:"},

@@ -88,10 +88,10 @@ var tools = []Mutant{
 
 var mcp = []Mutant{
 	{"a pattern with a dot is held against the tool alone", fileMCP,
-		"e.Field(slotMCP), e.Globs(vm.Dotted, dotted...)", "e.Field(slotTool), e.Globs(vm.Dotted, dotted...)"},
+		"e.Field(slotMCP), e.Globs(match.Dotted, dotted...)", "e.Field(slotTool), e.Globs(match.Dotted, dotted...)"},
 	{"blocked tools are never looked for without their server", fileMCP,
 		"e.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, outside)", "e.Test(vm.OpGlob, vm.Unless, e.Field(slotMCP), set, outside)"},
-	{"a star of blocked_tools stops at dots", fileMCP, "set := e.Globs(vm.Unbounded, patterns", "set := e.Globs(vm.Dotted, patterns"},
+	{"a star of blocked_tools stops at dots", fileMCP, "set := e.Globs(match.Unbounded, patterns", "set := e.Globs(match.Dotted, patterns"},
 }
 
 var limits = []Mutant{

@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// A DFA says whether a regular expression matches a text, with one table look-up for each rune. Callers ask for nothing
+// A dfa says whether a regular expression matches a text, with one table look-up for each rune. Callers ask for nothing
 // else, so that neither order nor length of matches matters, and a state is a set of the expression's instructions. Its
 // time does not depend on the expression, so that only expressions without one are costly.
-type DFA struct {
+type dfa struct {
 	classes [utf8.RuneSelf]uint8
 	wide    []rune  // where intervals of runes beyond ASCII start that no instruction tells apart
 	wideOf  []uint8 // the class of each
@@ -21,7 +21,7 @@ type DFA struct {
 	start   uint16
 }
 
-// The bounds of a DFA: 8 KiB of transitions, and less time than compiling the expression takes. Of the patterns that
+// The bounds of a dfa: 8 KiB of transitions, and less time than compiling the expression takes. Of the patterns that
 // people write, only those come near that count far, or have many alternatives.
 const (
 	maxDFACells  = 1 << 12 // of next
@@ -36,7 +36,7 @@ const (
 )
 
 // Match reports whether text matches.
-func (d *DFA) Match(text string) bool {
+func (d *dfa) Match(text string) bool {
 	state, final := d.start, matchState*d.columns
 	if state <= final {
 		return state == final
@@ -56,7 +56,7 @@ func (d *DFA) Match(text string) bool {
 }
 
 // classOfWide returns the class of a rune beyond ASCII.
-func (d *DFA) classOfWide(r rune) uint16 {
+func (d *dfa) classOfWide(r rune) uint16 {
 	low, high := 0, len(d.wide)
 	for low+1 < high {
 		if middle := int(uint(low+high) >> 1); d.wide[middle] <= r {
@@ -68,14 +68,14 @@ func (d *DFA) classOfWide(r rune) uint16 {
 	return uint16(d.wideOf[low])
 }
 
-// Memory returns how many bytes the DFA takes.
-func (d *DFA) Memory() int {
+// Memory returns how many bytes the dfa takes.
+func (d *dfa) Memory() int {
 	return int(unsafe.Sizeof(*d)) + SliceBytes(d.wide) + SliceBytes(d.wideOf) + SliceBytes(d.next) + SliceBytes(d.matches)
 }
 
-// A determiner makes a DFA.
+// A determiner makes a dfa.
 type determiner struct {
-	DFA
+	dfa
 	prog   *syntax.Prog
 	whole  bool
 	words  bool   // the program looks at borders of words
@@ -138,8 +138,8 @@ func (p place) before(next rune) place {
 	return p
 }
 
-// NewDFA returns the DFA for a program, all of a text having to match where whole is set; or nil if it would be too large.
-func NewDFA(prog *syntax.Prog, whole bool) *DFA {
+// newDFA returns the dfa for a program, all of a text having to match where whole is set; or nil if it would be too large.
+func newDFA(prog *syntax.Prog, whole bool) *dfa {
 	d := &determiner{prog: prog, whole: whole, states: map[string]uint16{}, mark: make([]uint32, len(prog.Inst))}
 	if !d.classify() {
 		return nil
@@ -156,7 +156,7 @@ func NewDFA(prog *syntax.Prog, whole bool) *DFA {
 	if d.failed {
 		return nil
 	}
-	made := d.DFA
+	made := d.dfa
 	made.next, made.matches = slices.Clip(made.next), slices.Clip(made.matches)
 	return &made
 }

@@ -13,3 +13,6 @@ func SliceBytes[T any](s []T) int {
 	var element T
 	return cap(s)*int(unsafe.Sizeof(element)) + Allocated
 }
+
+// MaxMemory bounds the bytes of all automata of a loaded program.
+const MaxMemory = 1 << 24

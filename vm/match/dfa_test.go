@@ -1,4 +1,4 @@
-package vm
+package match
 
 import (
 	"fmt"
@@ -39,27 +39,48 @@ func (g source) subjectText() string {
 	return b.String()
 }
 
+// mostSteps is what a program allows a pattern to compile to.
+const mostSteps = 1000
+
+// loaded returns a pattern, or nil where a program would not have it.
+func loaded(pattern string, whole bool) *Pattern {
+	prog, err := CompilePattern(pattern)
+	if err != nil || len(pattern) > 256 || len(prog.Inst) > mostSteps {
+		return nil
+	}
+	p, err := NewPattern(prog, pattern, whole)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// wrapped returns the pattern that matches where another does and, with whole, matches all of a text.
+func wrapped(pattern string, whole bool) string {
+	if whole {
+		return `\A(?:` + pattern + `)\z`
+	}
+	return pattern
+}
+
 // TestPatterns holds that patterns match what the regexp package says, whichever engine answers.
 func TestPatterns(t *testing.T) {
 	answered, held := 0, 0
 	check(t, 4000, func(r *rand.Rand) string {
 		g := source{r}
-		c := constant{kind: patternConstant, text: g.patternText(4), whole: r.Intn(2) == 0}
-		if c.validate() != nil {
+		pattern, whole := g.patternText(4), r.Intn(2) == 0
+		p := loaded(pattern, whole)
+		if p == nil {
 			return ""
 		}
-		if err := c.buildPattern(); err != nil {
-			return err.Error()
-		}
-		naive := wholePattern(c.text, c.whole)
-		want := regexp.MustCompile(naive)
+		want := regexp.MustCompile(wrapped(pattern, whole))
 		for range 20 {
 			text := g.subjectText()
-			if c.match(text) != want.MatchString(text) {
-				return fmt.Sprintf("%q and %q: %v", naive, text, c.match(text))
+			if p.Match(text) != want.MatchString(text) {
+				return fmt.Sprintf("%q (whole %v) and %q: %v", pattern, whole, text, p.Match(text))
 			}
-			if c.dfa != nil {
-				if c.dfa.Match(text) {
+			if p.dfa != nil {
+				if p.dfa.Match(text) {
 					held++
 				}
 				answered++
@@ -82,11 +103,11 @@ func FuzzPattern(f *testing.F) {
 		f.Add(seed[0], seed[1], false)
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string, whole bool) {
-		c := constant{kind: patternConstant, text: pattern, whole: whole}
-		if c.validate() != nil || c.buildPattern() != nil || c.dfa == nil {
+		p := loaded(pattern, whole)
+		if p == nil || p.dfa == nil {
 			return
 		}
-		if got := c.dfa.Match(text); got != regexp.MustCompile(wholePattern(pattern, whole)).MatchString(text) {
+		if got := p.dfa.Match(text); got != regexp.MustCompile(wrapped(pattern, whole)).MatchString(text) {
 			t.Errorf("%q (whole %v) and %q: %v", pattern, whole, text, got)
 		}
 	})
@@ -98,9 +119,8 @@ func TestPatternsBounded(t *testing.T) {
 		"[ab]*a[ab]{4}": true, "[ab]*a[ab]{12}": false, "(a?b?c?d?){60}": true, "(a?b?c?d?){60}$": false, `\bword\b`: true, "(?m)^x": true, "a*": true,
 		`(?i)\b(password|secret|api[_-]?key)\b`: true, `^\pL[\pL\pN ]*$`: true, `N?.{0,300}.{0,180}xN$`: false,
 	} {
-		c := constant{kind: patternConstant, text: pattern}
-		if err := c.buildPattern(); err != nil || (c.dfa != nil) != want {
-			t.Errorf("%s: %v, has a table %v", pattern, err, c.dfa != nil)
+		if p := loaded(pattern, false); p == nil || (p.dfa != nil) != want {
+			t.Errorf("%s: %+v", pattern, p)
 		}
 	}
 }

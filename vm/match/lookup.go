@@ -1,8 +1,9 @@
-package vm
+package match
 
 import (
 	"math/bits"
 	"slices"
+	"unsafe"
 )
 
 // A lookup finds entries of a large set by a hash of them that ignores the case of ASCII letters, so that one
@@ -28,17 +29,17 @@ const mixFactor = 0x9e3779b97f4a7c15
 // hashStep adds a byte to a hash.
 func hashStep(h uint64, c byte) uint64 { return (h ^ uint64(lower(c))) * hashPrime }
 
-// newLookup makes the table that operation op looks things up in. For host it holds names without the dot in
+// newLookup makes the table for tests by by. For Host it holds names without the dot in
 // front.
-func newLookup(set []entry, op Op) *lookup {
+func newLookup(set []entry, by By) *lookup {
 	size := 1
 	for size < 2*len(set) {
 		size *= 2
 	}
 	l := &lookup{entries: set, buckets: make([]int32, size), next: make([]int32, len(set))}
 	for i := range set {
-		key := hostKey(set[i].text, op)
-		bucket := l.bucket(hashText(key, op))
+		key := hostKey(set[i].text, by)
+		bucket := l.bucket(hashText(key, by))
 		l.next[i] = *bucket
 		*bucket = int32(i + 1)
 		l.lengths = append(l.lengths, len(key))
@@ -49,21 +50,21 @@ func newLookup(set []entry, op Op) *lookup {
 }
 
 // hostKey returns by what text an entry is found.
-func hostKey(text string, op Op) string {
-	if op == OpHost && text[0] == '.' {
+func hostKey(text string, by By) string {
+	if by == Host && text[0] == '.' {
 		return text[1:]
 	}
 	return text
 }
 
-// hashText hashes a text as op does: all of it at once, or byte by byte in the direction in which op reads.
-func hashText(text string, op Op) uint64 {
-	if op == OpIn || op == OpGlob {
+// hashText hashes a text: all of it at once, or byte by byte in the direction in which a test reads it.
+func hashText(text string, by By) uint64 {
+	if by == Whole || by == Glob {
 		return hashWhole(text)
 	}
 	h := uint64(hashSeed)
 	for i := range len(text) {
-		if op == OpEnds || op == OpHost {
+		if by == End || by == Host {
 			h = hashStep(h, text[len(text)-1-i])
 		} else {
 			h = hashStep(h, text[i])
@@ -164,7 +165,7 @@ func (l *lookup) host(text string) bool {
 // findHost reports whether an entry covers the host name text by its ending from at.
 func (l *lookup) findHost(hash uint64, text string, at int) bool {
 	for i := *l.bucket(hash); i != 0; i = l.next[i-1] {
-		if name := l.entries[i-1].text; hostKey(name, OpHost) == text[at:] && coversHost(name, text) {
+		if name := l.entries[i-1].text; hostKey(name, Host) == text[at:] && CoversHost(name, text) {
 			return true
 		}
 	}
@@ -182,4 +183,12 @@ func (l *lookup) cost() int {
 		fullest = max(fullest, bytes)
 	}
 	return fullest * len(l.lengths)
+}
+
+// memory returns the bytes of a lookup.
+func (l *lookup) memory() int {
+	if l == nil {
+		return 0
+	}
+	return int(unsafe.Sizeof(*l)) + SliceBytes(l.buckets) + SliceBytes(l.next) + SliceBytes(l.lengths)
 }

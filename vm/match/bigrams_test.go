@@ -1,4 +1,4 @@
-package vm
+package match
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPairs holds that pairs find the text in a text, also where so many tries are in vain that they give up.
-func TestPairs(t *testing.T) {
+// TestBigrams holds that bigrams find the text in a text, also where so many tries are in vain that they give up.
+func TestBigrams(t *testing.T) {
 	gaveUp, held := 0, 0
 	check(t, 3000, func(r *rand.Rand) string {
 		letters := func(n int) string {
@@ -23,7 +23,7 @@ func TestPairs(t *testing.T) {
 			set = append(set, Entry{Text: letters(2+r.Intn(6)) + string(rune('c'+i))})
 		}
 		s := &searcher{few: newEntries(set)}
-		s.pairs = newPairs(s.few)
+		s.bigrams = newBigrams(s.few)
 		text := letters(r.Intn(100)) + set[r.Intn(len(set))].Text[r.Intn(2):] + letters(r.Intn(20))
 		want := uint32(0)
 		for i := range set {
@@ -32,11 +32,11 @@ func TestPairs(t *testing.T) {
 				held++
 			}
 		}
-		if _, left := s.pairs.search(text, false); left != 0 {
+		if _, left := s.bigrams.search(text, false); left != 0 {
 			gaveUp++
 		}
 		if got := s.fewIn(text, false); got != want || (s.fewIn(text, true) != 0) != (want != 0) || s.fewIn(text, true)&^want != 0 {
-			return fmt.Sprintf("in %q of %v stand %b, not %b", text, set, want, got)
+			return fmt.Sprintf("in %q of %v are %b, not %b", text, set, want, got)
 		}
 		return ""
 	})

@@ -1,4 +1,4 @@
-package vm
+package match
 
 import "encoding/binary"
 

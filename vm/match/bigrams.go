@@ -1,46 +1,47 @@
-package vm
+package match
 
 import (
 	"math/bits"
 	"strings"
+	"unsafe"
 )
 
-// A pairs looks for at most 32 entries in one pass over a text. It looks at two bytes that follow each other, steps on,
+// A bigrams looks for at most 32 entries in one pass over a text. It looks at two bytes that follow each other, steps on,
 // and looks at the next two. Of each entry it knows as many pairs, one behind the other, as a step has bytes: so whatever
 // is in the text, one of them is met.
-type pairs struct {
+type bigrams struct {
 	set           []entry
-	at            []pairPlace        // of each pair
+	at            []bigramPlace      // of each pair
 	may           [1 << mayBits]bool // by mayIndex: whether two bytes may be a pair
 	first, second [256]uint64        // for each byte a bit for each pair that has it there: step bits an entry
 	step          int
 }
 
-// A pairPlace is which entry has a pair, and how many bytes of it are before.
-type pairPlace struct{ entry, before int32 }
+// A bigramPlace is which entry has a bigram, and how many bytes of it are before.
+type bigramPlace struct{ entry, before int32 }
 
 const (
-	// maxPairStep bounds a step: the more pairs mean an entry, the more texts have one of them.
-	maxPairStep = 3
-	// maxPairTries bounds how often entries are compared in vain, so that a text takes linear time.
-	maxPairTries = 16
-	mayBits      = 12
+	// maxBigramStep bounds a step: the more pairs mean an entry, the more texts have one of them.
+	maxBigramStep = 3
+	// maxBigramTries bounds how often entries are compared in vain, so that a text takes linear time.
+	maxBigramTries = 16
+	mayBits        = 12
 )
 
 // mayIndex is where two bytes are told from most others.
 func mayIndex(a, b byte) int { return int(a)<<4 ^ int(b) }
 
-// newPairs returns the pairs of entries, or nil where they would not pay: for one or two entries, or where one is of a
+// newBigrams returns the bigrams of entries, or nil where they would not pay: for one or two entries, or where one is of a
 // single byte.
-func newPairs(set []entry) *pairs {
-	step := min(maxPairStep, 64/max(1, len(set)))
+func newBigrams(set []entry) *bigrams {
+	step := min(maxBigramStep, 64/max(1, len(set)))
 	for i := range set {
 		step = min(step, len(set[i].text)-1)
 	}
-	if len(set) < 3 || len(set) > fewSearched || step < 1 {
+	if len(set) < 3 || len(set) > FewSearched || step < 1 {
 		return nil
 	}
-	p := &pairs{set: set, at: make([]pairPlace, len(set)*step), step: step}
+	p := &bigrams{set: set, at: make([]bigramPlace, len(set)*step), step: step}
 	for i := range set {
 		p.add(i)
 	}
@@ -48,7 +49,7 @@ func newPairs(set []entry) *pairs {
 }
 
 // add adds the scarcest pairs of entry n. Where it folds, a letter means its capital as well.
-func (p *pairs) add(n int) {
+func (p *bigrams) add(n int) {
 	text, best, at := p.set[n].text, -1, 0
 	for i := 0; i+p.step < len(text); i++ {
 		rank := 0
@@ -60,17 +61,17 @@ func (p *pairs) add(n int) {
 		}
 	}
 	for i := range p.step {
-		p.at[n*p.step+i] = pairPlace{int32(n), int32(at + i)}
+		p.at[n*p.step+i] = bigramPlace{int32(n), int32(at + i)}
 		a, b := text[at+i:at+i+1], text[at+i+1:at+i+2]
 		if p.set[n].folded != nil {
 			a, b = a+string(upper(a[0])), b+string(upper(b[0]))
 		}
-		p.addPair(1<<(n*p.step+i), a, b)
+		p.addBigram(1<<(n*p.step+i), a, b)
 	}
 }
 
-// addPair adds a pair: a byte of a and behind it one of b.
-func (p *pairs) addPair(bit uint64, a, b string) {
+// addBigram adds a pair: a byte of a and behind it one of b.
+func (p *bigrams) addBigram(bit uint64, a, b string) {
 	for i := range len(a) {
 		p.first[a[i]] |= bit
 		for j := range len(b) {
@@ -90,8 +91,8 @@ func scarcity(c byte) int {
 
 // search returns a bit for each entry that is in text and, where there were too many tries in vain, for each that has
 // yet to be looked for. Where one will do it returns the first that it finds.
-func (p *pairs) search(text string, one bool) (in, left uint32) {
-	tries, step := maxPairTries, p.step
+func (p *bigrams) search(text string, one bool) (in, left uint32) {
+	tries, step := maxBigramTries, p.step
 	for i := 1; i < len(text); i += step {
 		if i = p.skip(text, i); i >= len(text) {
 			break
@@ -116,7 +117,7 @@ func (p *pairs) search(text string, one bool) (in, left uint32) {
 }
 
 // skip goes on from i by steps to where a pair may be, or to the end.
-func (p *pairs) skip(text string, i int) int {
+func (p *bigrams) skip(text string, i int) int {
 	step := uint(p.step)
 	at := uint(i)
 	for ; at+step < uint(len(text)); at += 2 * step {
@@ -134,7 +135,15 @@ func (p *pairs) skip(text string, i int) int {
 }
 
 // standsAt reports whether entry n is in text from begin.
-func (p *pairs) standsAt(n int, text string, begin int) bool {
+func (p *bigrams) standsAt(n int, text string, begin int) bool {
 	e := &p.set[n]
 	return begin >= 0 && len(text)-begin >= len(e.text) && text[begin+int(e.before)] == e.scarce && e.equal(text[begin:begin+len(e.text)])
+}
+
+// memory returns the bytes of a bigram filter.
+func (p *bigrams) memory() int {
+	if p == nil {
+		return 0
+	}
+	return int(unsafe.Sizeof(*p)) + SliceBytes(p.at)
 }

@@ -1,39 +1,39 @@
-package vm
+package match
 
 import (
 	"math/bits"
 	"strings"
 )
 
-// A landmarks looks for at most 32 entries by few bytes that are scarce in most texts, and one of which each entry has: the
+// A rareBytes looks for at most 32 entries by few bytes that are scarce in most texts, and one of which each entry has: the
 // standard library finds a byte some times as fast as anything finds a pair of them. Where one is, the bytes before and
 // behind tell most texts from the entries.
-type landmarks struct {
+type rareBytes struct {
 	set    []entry
 	bytes  []byte
 	having []uint32 // for each of bytes a bit for each entry that is found by it
 	at     []int    // of each entry: where the byte is in it
-	// For each byte a bit for each entry that it may be in, before its landmark and behind.
+	// For each byte a bit for each entry that it may be in, before its rare byte and behind.
 	before, behind [256]uint32
 }
 
 const (
-	// maxLandmarks is how many bytes are looked for at most.
-	maxLandmarks = 3
-	// landmarkSpacing is how many bytes of a text there are to a landmark, at least, if looking on is to pay. The first
+	// maxRareBytes is how many bytes are looked for at most.
+	maxRareBytes = 3
+	// rareSpacing is how many bytes of a text there are to a rare byte, at least, if looking on is to pay. The first
 	// few are free.
-	landmarkSpacing, freeLandmarks = 32, 4
+	rareSpacing, freeRare = 32, 4
 )
 
-// newLandmarks returns the landmarks of entries, or nil where there are none that would pay.
-func newLandmarks(set []entry) *landmarks {
-	if len(set) < 3 || len(set) > fewSearched {
+// newRareBytes returns the rare bytes of entries, or nil where there are none that would pay.
+func newRareBytes(set []entry) *rareBytes {
+	if len(set) < 3 || len(set) > FewSearched {
 		return nil
 	}
-	l := &landmarks{set: set, at: make([]int, len(set))}
+	l := &rareBytes{set: set, at: make([]int, len(set))}
 	for left := uint32(1<<len(set) - 1); left != 0; {
-		c, having := bestLandmark(set, left)
-		if having == 0 || len(l.bytes) == maxLandmarks {
+		c, having := bestRareByte(set, left)
+		if having == 0 || len(l.bytes) == maxRareBytes {
 			return nil
 		}
 		l.bytes, l.having = append(l.bytes, c), append(l.having, having)
@@ -45,9 +45,9 @@ func newLandmarks(set []entry) *landmarks {
 	return l
 }
 
-// bestLandmark returns the scarce byte that most of those entries have that are left, and which have it. Entries that fold
+// bestRareByte returns the scarce byte that most of those entries have that are left, and which have it. Entries that fold
 // have none.
-func bestLandmark(set []entry, left uint32) (best byte, having uint32) {
+func bestRareByte(set []entry, left uint32) (best byte, having uint32) {
 	var by [256]uint32
 	for ; left != 0; left &= left - 1 {
 		i := bits.TrailingZeros32(left)
@@ -68,7 +68,7 @@ func bestLandmark(set []entry, left uint32) (best byte, having uint32) {
 }
 
 // add adds entry n by its first c.
-func (l *landmarks) add(n int, c byte) {
+func (l *rareBytes) add(n int, c byte) {
 	text := l.set[n].text
 	at := strings.IndexByte(text, c)
 	l.at[n] = at
@@ -82,10 +82,10 @@ func (l *landmarks) add(n int, c byte) {
 	}
 }
 
-// search returns a bit for each entry that is in text and, where there are too many landmarks in it, for each that has
+// search returns a bit for each entry that is in text and, where there are too many rare bytes in it, for each that has
 // yet to be looked for. Where one will do it returns the first that it finds.
-func (l *landmarks) search(text string, one bool) (in, left uint32) {
-	tries := len(text)/landmarkSpacing + freeLandmarks
+func (l *rareBytes) search(text string, one bool) (in, left uint32) {
+	tries := len(text)/rareSpacing + freeRare
 	for k, c := range l.bytes {
 		for at := strings.IndexByte(text, c); at >= 0; {
 			may := l.having[k]
@@ -113,8 +113,8 @@ func (l *landmarks) search(text string, one bool) (in, left uint32) {
 	return in, 0
 }
 
-// standAt returns which of some entries are in text around the landmark at.
-func (l *landmarks) standAt(text string, at int, may uint32) (in uint32) {
+// standAt returns which of some entries are in text around the rare byte at.
+func (l *rareBytes) standAt(text string, at int, may uint32) (in uint32) {
 	for ; may != 0; may &= may - 1 {
 		n := bits.TrailingZeros32(may)
 		begin, e := at-l.at[n], &l.set[n]

@@ -1,4 +1,4 @@
-package vm
+package match
 
 import (
 	"fmt"
@@ -39,31 +39,29 @@ func (g source) globText(letters string, n int) string {
 }
 
 // globsHold compares sets with naiveGlob, and returns how often one covered its text.
-func globsHold(t *testing.T, report func(string), judge func(c *constant, text string) bool) (held [globStyleCount]int) {
+func globsHold(t *testing.T, report func(string), judge func(s *Set, text string) bool) (held [GlobStyleCount]int) {
 	check(t, 3000, func(r *rand.Rand) string {
 		g := source{r}
-		style := Mailbox + GlobStyle(r.Intn(int(globStyleCount-Mailbox)))
-		c := constant{kind: globsConstant, style: style}
+		style := Mailbox + GlobStyle(r.Intn(int(GlobStyleCount-Mailbox)))
+		var patterns []Entry
 		size := 1 + r.Intn(2)
 		if r.Intn(4) == 0 {
-			size = 2 * fewEntries
+			size = 2 * FewEntries
 		}
 		for range size {
-			c.entries = append(c.entries, Entry{Text: "a" + g.globText("**ab.@/", 6)}, Entry{Text: g.globText("***ab.@/", 8) + "*"})
+			patterns = append(patterns, Entry{Text: "a" + g.globText("**ab.@/", 6)}, Entry{Text: g.globText("***ab.@/", 8) + "*"})
 		}
-		if _, err := c.build(OpGlob); err != nil {
-			return err.Error()
-		}
+		s := prepared(t, Glob, style, patterns...)
 		for range 8 {
 			text, want := g.globText("aabb.@/", 12), false
-			for _, e := range c.entries {
+			for _, e := range patterns {
 				want = want || naiveGlob(style, e.Text, text)
 			}
 			if want {
 				held[style]++
 			}
-			if got := judge(&c, text); got != want {
-				report(fmt.Sprintf("%s: %q in %+v is %v", style, text, c.entries, got))
+			if got := judge(s, text); got != want {
+				report(fmt.Sprintf("%s: %q in %+v is %v", style, text, patterns, got))
 			}
 		}
 		return ""
@@ -73,8 +71,7 @@ func globsHold(t *testing.T, report func(string), judge func(c *constant, text s
 
 // TestGlobs holds that patterns cover what naiveGlob says.
 func TestGlobs(t *testing.T) {
-	held := globsHold(t, func(wrong string) { t.Error(wrong) },
-		func(c *constant, text string) bool { return c.judge(OpGlob, text) == yes })
+	held := globsHold(t, func(wrong string) { t.Error(wrong) }, (*Set).Glob)
 	if held[Mailbox] < 1000 || held[Dotted] < 1000 || held[Segmented] < 1000 || held[Unbounded] < 1000 {
 		t.Errorf("patterns held %v times; the test sees too few", held)
 	}
@@ -91,48 +88,43 @@ func TestGlobsNoticed(t *testing.T) {
 		"no head":                      func(g *glob) { g.head = "" },
 	} {
 		noticed := 0
-		globsHold(t, func(string) { noticed++ }, func(c *constant, text string) bool {
-			spoiled := *c
-			spoiled.globs = append([]glob(nil), c.globs...)
+		globsHold(t, func(string) { noticed++ }, func(s *Set, text string) bool {
+			spoiled := *s
+			spoiled.globs = append([]glob(nil), s.globs...)
 			for i := range spoiled.globs {
 				spoil(&spoiled.globs[i])
 			}
-			return spoiled.judge(OpGlob, text) == yes
+			return spoiled.Glob(text)
 		})
 		if noticed == 0 {
-			t.Errorf("%s: nobody noticed", name)
+			t.Errorf("%s: the fault is not noticed", name)
 		}
 	}
 }
 
 // TestGlobsAdversarial holds that many stars over a long text of one letter take the time of a search.
 func TestGlobsAdversarial(t *testing.T) {
-	c := constant{kind: globsConstant, style: Mailbox, entries: []Entry{{Text: strings.Repeat("*a", MaxStars-1) + "*b"}}}
-	if _, err := c.build(OpGlob); err != nil {
-		t.Fatal(err)
-	}
+	s := prepared(t, Glob, Mailbox, Entry{Text: strings.Repeat("*a", MaxStars-1) + "*b"})
 	long := strings.Repeat("a", 1<<20)
-	if c.judge(OpGlob, long) == yes || c.judge(OpGlob, long+"b") != yes {
+	if s.Glob(long) || !s.Glob(long+"b") {
 		t.Error("a long text is judged wrongly")
 	}
-	if n := testing.AllocsPerRun(2, func() { c.judge(OpGlob, long) }); n != 0 {
+	if n := testing.AllocsPerRun(2, func() { s.Glob(long) }); n != 0 {
 		t.Errorf("a test allocates %v times", n)
 	}
 }
 
 func BenchmarkGlob(b *testing.B) {
 	for _, n := range []int{1, 1000} {
-		c := constant{kind: globsConstant, style: Mailbox, entries: []Entry{{Text: "*@example.com"}, {Text: "*@*.example.org"}}}
+		patterns := []Entry{{Text: "*@example.com"}, {Text: "*@*.example.org"}}
 		for i := range n {
-			c.entries = append(c.entries, Entry{Text: fmt.Sprintf("person%d@example.net", i)})
+			patterns = append(patterns, Entry{Text: fmt.Sprintf("person%d@example.net", i)})
 		}
-		if _, err := c.build(OpGlob); err != nil {
-			b.Fatal(err)
-		}
+		s := prepared(b, Glob, Mailbox, patterns...)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if c.judge(OpGlob, "somebody@mail.example.org") != yes {
+				if !s.Glob("somebody@mail.example.org") {
 					b.Fatal("not covered")
 				}
 			}

@@ -1,12 +1,17 @@
-package vm
+package match
 
 import "strings"
 
-// fewEntries is the number of entries up to which trying each in turn is at least as fast as looking one up.
-const fewEntries = 8
+// AddressLength is the length of an address literal: 0x and 40 hex digits.
+const AddressLength = 42
 
-// addressLength is the length of an address literal: 0x and 40 hex digits.
-const addressLength = 42
+// An Entry is one text of a set.
+type Entry struct {
+	Text string
+	// Fold lets the address literals in Text (`0x` and exactly 40 hex digits) match without regard to case. All
+	// else matches exactly, always.
+	Fold bool
+}
 
 // An entry is a loaded Entry.
 type entry struct {
@@ -28,7 +33,7 @@ func newEntries(from []Entry) []entry {
 		n := len(e.Text)
 		entries[i] = entry{text: e.Text, head: headWord(e.Text), headMask: headMask(n), tail: tailWord(e.Text), tailMask: tailMask(n)}
 		if e.Fold {
-			entries[i].folded = addressLiterals(e.Text)
+			entries[i].folded = Addresses(e.Text)
 		} else {
 			entries[i].before = scarcest(e.Text)
 		}
@@ -55,10 +60,10 @@ func scarcest(text string) (at int32) {
 	return at
 }
 
-// addressLiterals returns where address literals start: 0x or 0X and exactly 40 hex digits. Longer runs of
+// Addresses returns where address literals start: 0x or 0X and exactly 40 hex digits. Longer runs of
 // digits are hashes and keys, not addresses.
-func addressLiterals(text string) (starts []int32) {
-	for i := 0; i+addressLength <= len(text); i++ {
+func Addresses(text string) (starts []int32) {
+	for i := 0; i+AddressLength <= len(text); i++ {
 		if text[i] != '0' || text[i+1]|0x20 != 'x' {
 			continue
 		}
@@ -66,7 +71,7 @@ func addressLiterals(text string) (starts []int32) {
 		for end < len(text) && isHex(text[end]) {
 			end++
 		}
-		if end == i+addressLength {
+		if end == i+AddressLength {
 			starts = append(starts, int32(i))
 		}
 		i = end - 1
@@ -78,15 +83,15 @@ func isHex(c byte) bool {
 	return c-'0' <= 9 || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
-// lowerAddresses returns text with its address literals in lower case.
-func lowerAddresses(text string) string {
-	starts := addressLiterals(text)
+// LowerAddresses returns text with its address literals in lower case.
+func LowerAddresses(text string) string {
+	starts := Addresses(text)
 	if len(starts) == 0 {
 		return text
 	}
 	lowered := []byte(text)
 	for _, start := range starts {
-		for i := range addressLength {
+		for i := range AddressLength {
 			lowered[int(start)+i] = lower(lowered[int(start)+i])
 		}
 	}
@@ -121,7 +126,7 @@ func (e *entry) equal(text string) bool {
 func (e *entry) equalFolded(text string) bool {
 	at := 0
 	for _, start := range e.folded {
-		end := int(start) + addressLength
+		end := int(start) + AddressLength
 		if text[at:start] != e.text[at:start] {
 			return false
 		}
@@ -198,134 +203,4 @@ func (e *entry) search(text string) bool {
 		text = text[i+1:]
 	}
 	return false
-}
-
-// lengthBit means the length of a text; long texts share one.
-func lengthBit(text string) uint64 { return 1 << min(uint(len(text)), 63) }
-
-// outgrow reports whether all entries are longer than text.
-func (c *constant) outgrow(text string) bool { return c.lengths&(2<<min(uint(len(text)), 63)-1) == 0 }
-
-// in reports whether text equals an entry.
-func (c *constant) in(text string) bool {
-	if l := c.equals; l != nil {
-		return l.in(text)
-	}
-	return c.lengths&lengthBit(text) != 0 && c.inFew(text)
-}
-
-// inFew reports whether text equals one of a few entries. Few of them have its head.
-func (c *constant) inFew(text string) bool {
-	if len(text) < 8 {
-		head := shortWord(text)
-		for i, first := range c.firsts {
-			if first == head && len(c.set[i].text) == len(text) {
-				return true
-			}
-		}
-		return false
-	}
-	head, tail := eightBytes(text), eightBytes(text[len(text)-8:])
-	for i, first := range c.firsts {
-		if e := &c.set[i]; first == head && tail == e.tail && len(e.text) == len(text) {
-			return len(text) <= 16 || c.inTurn(text)
-		}
-	}
-	return c.folded && c.inTurn(text)
-}
-
-// inTurn is inFew, entry by entry.
-func (c *constant) inTurn(text string) bool {
-	for i := range c.set {
-		if c.set[i].equal(text) {
-			return true
-		}
-	}
-	return false
-}
-
-// starts reports whether text starts with an entry.
-func (c *constant) starts(text string) bool {
-	if l := c.heads; l != nil {
-		return l.starts(text)
-	}
-	head := headWord(text)
-	for i := range c.set {
-		e := &c.set[i]
-		n := len(e.text)
-		if (head^e.head)&e.headMask != 0 || n > len(text) || n > 8 && eightBytes(text[n-8:]) != e.tail {
-			continue
-		}
-		return n <= 16 || c.startsInTurn(text)
-	}
-	return c.folded && c.startsInTurn(text)
-}
-
-// startsInTurn is starts for a few entries, all of which are compared.
-func (c *constant) startsInTurn(text string) bool {
-	for i := range c.set {
-		if e := &c.set[i]; len(text) >= len(e.text) && e.equal(text[:len(e.text)]) {
-			return true
-		}
-	}
-	return false
-}
-
-// ends reports whether text ends with an entry.
-func (c *constant) ends(text string) bool {
-	if l := c.tails; l != nil {
-		return l.ends(text)
-	}
-	tail := tailWord(text)
-	for i := range c.set {
-		e := &c.set[i]
-		at := len(text) - len(e.text)
-		if (tail^e.tail)&e.tailMask != 0 || at < 0 || len(e.text) > 8 && eightBytes(text[at:]) != e.head {
-			continue
-		}
-		return len(e.text) <= 16 || c.endsInTurn(text)
-	}
-	return c.folded && c.endsInTurn(text)
-}
-
-// endsInTurn is ends for a few entries, all of which are compared.
-func (c *constant) endsInTurn(text string) bool {
-	for i := range c.set {
-		if e := &c.set[i]; len(text) >= len(e.text) && e.equal(text[len(text)-len(e.text):]) {
-			return true
-		}
-	}
-	return false
-}
-
-// host reports whether an entry covers the host name text.
-func (c *constant) host(text string) bool {
-	if l := c.tails; l != nil {
-		return l.host(text)
-	}
-	set, tail := c.set, tailWord(text)
-	for i := range set {
-		if e := &set[i]; (tail^e.tail)&e.tailMask == 0 && coversHost(e.text, text) {
-			return true
-		}
-	}
-	return false
-}
-
-// mayEnd reports whether text is long enough to end with a text that is not empty, and has its last byte. It spares
-// most comparisons their call.
-func mayEnd(text, ending string) bool {
-	return len(text) >= len(ending) && text[len(text)-1] == ending[len(ending)-1]
-}
-
-// coversHost reports whether host is what entry names or, at a dot, below it.
-func coversHost(entry, host string) bool {
-	if entry[0] == '.' {
-		return len(host) > len(entry) && strings.HasSuffix(host, entry)
-	}
-	if !strings.HasSuffix(host, entry) {
-		return false
-	}
-	at := len(host) - len(entry)
-	return at == 0 || at > 1 && host[at-1] == '.'
 }

@@ -1,4 +1,4 @@
-package vm
+package match
 
 import (
 	"fmt"
@@ -20,23 +20,22 @@ func TestPaths(t *testing.T) {
 	held, missed := 0, 0
 	check(t, 3000, func(r *rand.Rand) string {
 		g := source{r}
-		c := constant{kind: pathsConstant}
+		var patterns []Entry
 		for range 1 + r.Intn(6) {
-			c.entries = append(c.entries, Entry{Text: g.oneOf("", "", floating) + g.pathText()})
+			e := Entry{Text: g.oneOf("", "", floating) + g.pathText()}
+			if e.Text == "" || ValidatePath(&e) != nil {
+				return ""
+			}
+			patterns = append(patterns, e)
 		}
-		if c.validate() != nil {
-			return ""
-		}
-		if _, err := c.build(OpPath); err != nil {
-			return err.Error()
-		}
+		s := prepared(t, Path, 0, patterns...)
 		for range 10 {
 			path, want := g.pathText(), false
-			for _, e := range c.entries {
-				want = want || e.Text == "/" && path != "" && path[0] == '/' || e.Text != "/" && coversPath(e.Text, path)
+			for _, e := range patterns {
+				want = want || e.Text == "/" && path != "" && path[0] == '/' || e.Text != "/" && CoversPath(e.Text, path)
 			}
-			if got := c.judge(OpPath, path) == yes; got != want {
-				return fmt.Sprintf("%q in %+v is %v", path, c.entries, got)
+			if got := s.Path(path); got != want {
+				return fmt.Sprintf("%q in %+v is %v", path, patterns, got)
 			}
 			if want {
 				held++

@@ -1,91 +1,10 @@
-package vm
+package match
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
+	"unsafe"
 )
-
-// A searcher finds the entries of a set in a text, in one pass whatever their number.
-type searcher struct {
-	// few are looked for one by one, or by landmarks, or in a short text by pairs, where they are.
-	few       []entry
-	landmarks *landmarks
-	pairs     *pairs
-	// exact finds the entries that are compared exactly, folded those with an address that ignores case. The
-	// second ignores the case of all letters, and what it finds is then compared as the entry says.
-	exact, folded *automaton
-}
-
-// fewSearched is the number of texts up to which looking for each in turn is faster than an automaton: the
-// standard library's search runs some fifty times as fast as the automaton, which pays for all texts at once.
-const fewSearched = 32
-
-// pairsPay is how many bytes of a text pairs takes about as long for as the standard library for all of it and one entry.
-const pairsPay = 64
-
-// newSearcher makes the searcher for a set, and returns the memory that its automata take.
-func newSearcher(set []entry) (s *searcher, memory int, err error) {
-	if len(set) <= fewSearched {
-		return &searcher{few: set, landmarks: newLandmarks(set), pairs: newPairs(set)}, 0, nil
-	}
-	var exact, folded []int
-	for i := range set {
-		if len(set[i].folded) == 0 {
-			exact = append(exact, i)
-		} else {
-			folded = append(folded, i)
-		}
-	}
-	s = &searcher{}
-	if s.exact, err = newAutomaton(set, exact, false); err != nil {
-		return nil, 0, err
-	}
-	if s.folded, err = newAutomaton(set, folded, true); err != nil {
-		return nil, 0, err
-	}
-	return s, s.exact.memory() + s.folded.memory(), nil
-}
-
-// fewIn returns a bit for each of few that is in text or, where one will do, for at least one of them.
-func (s *searcher) fewIn(text string, one bool) (in uint32) {
-	left := uint32(1<<len(s.few) - 1)
-	if s.landmarks != nil {
-		in, left = s.landmarks.search(text, one)
-	}
-	if left != 0 && s.pairs != nil && len(text) <= pairsPay*len(s.few) {
-		in, left = s.pairs.search(text, one)
-	}
-	for ; left != 0 && (in == 0 || !one); left &= left - 1 {
-		if i := bits.TrailingZeros32(left); s.few[i].inside(text) {
-			in |= 1 << i
-		}
-	}
-	return in
-}
-
-// contains reports whether an entry is in text.
-func (s *searcher) contains(text string) bool {
-	if s.landmarks != nil {
-		if in, left := s.landmarks.search(text, true); in|left == 0 {
-			return false
-		}
-	}
-	return s.fewIn(text, true) != 0 || s.exact != nil && s.exact.contains(text) || s.folded != nil && s.folded.contains(text)
-}
-
-// scan tells m of every entry that is in text, which is the given element of a list.
-func (s *searcher) scan(text string, m *Machine, element int32) {
-	for in := s.fewIn(text, false); in != 0; in &= in - 1 {
-		m.found(bits.TrailingZeros32(in), element)
-	}
-	if s.exact != nil {
-		s.exact.scan(text, m, element)
-	}
-	if s.folded != nil {
-		s.folded.scan(text, m, element)
-	}
-}
 
 // An automaton is the one of Aho and Corasick with every transition worked out: a row for each state, a
 // column for each class of bytes that no entry tells apart.
@@ -125,8 +44,8 @@ func newAutomaton(set []entry, chosen []int, fold bool) (*automaton, error) {
 	a := &automaton{set: set, verify: fold, same: make([]int32, len(set))}
 	a.classify(texts, fold)
 	states := countStates(texts)
-	if size := states * (int(a.columns)*4 + 8); size > maxMemory {
-		return nil, fmt.Errorf("searching for %d texts takes %d bytes of memory: at most %d; use fewer or shorter texts", len(chosen), size, maxMemory)
+	if size := states * (int(a.columns)*4 + 8); size > MaxMemory {
+		return nil, fmt.Errorf("searching for %d texts takes %d bytes of memory: at most %d; use fewer or shorter texts", len(chosen), size, MaxMemory)
 	}
 	a.rows = make([]uint32, 0, states*int(a.columns))
 	a.addState()
@@ -269,29 +188,28 @@ func (a *automaton) contains(text string) bool {
 	return false
 }
 
-// scan tells m of every entry in text.
-func (a *automaton) scan(text string, m *Machine, element int32) {
+// scan adds to hits every entry in text.
+func (a *automaton) scan(text string, hits *Hits, element int32) {
 	state := uint32(0)
 	for i := range len(text) {
 		state = a.rows[state&^marked+uint32(a.classes[text[i]])]
 		if state&marked != 0 {
-			a.ends(text[:i+1], state&^marked, m, element)
+			a.ends(text[:i+1], state&^marked, hits, element)
 		}
 	}
 }
 
-// ends goes through the entries that end in a state, where text ends. Without a machine to tell it stops at
-// the first.
-func (a *automaton) ends(text string, state uint32, m *Machine, element int32) bool {
+// ends goes through the entries that end in a state, where text ends. Without hits to add to it stops at the first.
+func (a *automaton) ends(text string, state uint32, hits *Hits, element int32) bool {
 	for {
 		for i := a.ending[state/a.columns]; i != 0; i = a.same[i-1] {
 			if a.verify && !a.set[i-1].suffixes(text, tailWord(text)) {
 				continue
 			}
-			if m == nil {
+			if hits == nil {
 				return true
 			}
-			m.found(int(i-1), element)
+			hits.add(int(i-1), element)
 		}
 		if state = a.suffix[state/a.columns]; state == 0 {
 			return false
@@ -299,24 +217,20 @@ func (a *automaton) ends(text string, state uint32, m *Machine, element int32) b
 	}
 }
 
-// memory returns how many bytes the automaton takes.
-func (a *automaton) memory() int {
+// grown returns the bytes of the automaton that grow with its texts.
+func (a *automaton) grown() int {
 	if a == nil {
 		return 0
 	}
 	return 4*len(a.rows) + 8*len(a.ending)
 }
 
-// cost returns what each byte of a text takes at most.
-func (s *searcher) cost(all bool) int {
-	cost := 0
-	for i := range s.few {
-		cost++ // for the scarce byte, a try, and all of the entry (TestEfforts)
-		if len(s.few[i].folded) > 0 {
-			cost += len(s.few[i].text)
-		}
+// memory returns all bytes of an automaton.
+func (a *automaton) memory() int {
+	if a == nil {
+		return 0
 	}
-	return cost + s.exact.cost(all) + s.folded.cost(all)
+	return int(unsafe.Sizeof(*a)) + SliceBytes(a.rows) + SliceBytes(a.ending) + SliceBytes(a.suffix) + SliceBytes(a.same)
 }
 
 // cost returns what each byte of a text takes at most.

@@ -1,10 +1,11 @@
-package vm
+package match
 
 import (
 	"math"
 	"math/bits"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // A pathSet is loaded path patterns.
@@ -116,7 +117,7 @@ func (s *pathSet) covers(path string) bool {
 		return true
 	}
 	for i := range s.starred {
-		if p := &s.starred[i]; p.precedes(path) && slices.ContainsFunc(p.texts, func(text string) bool { return coversPath(text, path) }) {
+		if p := &s.starred[i]; p.precedes(path) && slices.ContainsFunc(p.texts, func(text string) bool { return CoversPath(text, path) }) {
 			return true
 		}
 	}
@@ -154,8 +155,8 @@ func slashBits(word uint64) uint64 {
 // floating is in front of a pattern that may start at any segment.
 const floating = "**/"
 
-// coversPath reports whether path is what pattern, which is not `/`, names or, at a slash, below it.
-func coversPath(pattern, path string) bool {
+// CoversPath reports whether path is what pattern, which is not `/`, names or, at a slash, below it.
+func CoversPath(pattern, path string) bool {
 	rest, floats := strings.CutPrefix(pattern, floating)
 	if !floats {
 		return coversFrom(pattern, path)
@@ -213,4 +214,47 @@ func coversSegment(pattern, segment string) bool {
 		}
 		segment = segment[at+len(part):]
 	}
+}
+
+// cost returns what testing path patterns takes at most. Of the patterns without a star only those are compared that
+// share their first bytes with the path, or with one of its segments; of those with one, only those whose head it has.
+func (s *pathSet) cost() (each, byByte int) {
+	floating, heads := 0, 0
+	if s != nil {
+		floating = s.floating.alike()
+		each = 4 + 4*s.anchored.alike()
+		for i := range s.starred {
+			p := &s.starred[i]
+			if each += 2; p.head == "" { // any segment may begin it
+				floating += 4 * len(p.texts)
+				each += 32 * len(p.texts)
+			} else {
+				heads = max(heads, len(p.texts))
+			}
+		}
+	}
+	return each + 8*heads, 2 + 2*floating + 2*heads
+}
+
+// alike returns how many patterns share their first two bytes at most.
+func (p *prefixes) alike() (most int) {
+	groups := map[string]int{}
+	for _, pattern := range p.patterns {
+		head := pattern[:min(2, len(pattern))]
+		groups[head]++
+		most = max(most, groups[head])
+	}
+	return most + len(p.patterns)/64 // which share a bit
+}
+
+// memory returns the bytes of a set of paths.
+func (s *pathSet) memory() int {
+	if s == nil {
+		return 0
+	}
+	bytes := int(unsafe.Sizeof(*s)) + SliceBytes(s.anchored.patterns) + SliceBytes(s.floating.patterns) + SliceBytes(s.starred)
+	for i := range s.starred {
+		bytes += SliceBytes(s.starred[i].texts)
+	}
+	return bytes
 }

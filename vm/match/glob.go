@@ -1,48 +1,41 @@
-package vm
+package match
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // A GlobStyle says what `*` means in the patterns of a set. The numbers are part of the encoding.
 type GlobStyle uint8
 
 // The styles. A run may be empty.
 const (
-	Mailbox   GlobStyle = 1 + iota // any run of bytes without '@'
-	Dotted                         // any run without '.', but at the end of a pattern any run at all
-	Segmented                      // any run without '/'
-	Unbounded                      // any run at all
-	globStyleCount
+	Mailbox        GlobStyle = 1 + iota // any run of bytes without '@'
+	Dotted                              // any run without '.', but at the end of a pattern any run at all
+	Segmented                           // any run without '/'
+	Unbounded                           // any run at all
+	GlobStyleCount                      // how many numbers there are below, from 0
 )
 
-var globStyleNames = [globStyleCount]string{Mailbox: "mailbox", Dotted: "dotted", Segmented: "segmented", Unbounded: "unbounded"}
+// GlobStyleNames are the names that the assembler uses; that of 0 is empty.
+var GlobStyleNames = [GlobStyleCount]string{Mailbox: "mailbox", Dotted: "dotted", Segmented: "segmented", Unbounded: "unbounded"}
 
 // separators are what `*` does not mean, 0 for nothing.
-var separators = [globStyleCount]byte{Mailbox: '@', Dotted: '.', Segmented: '/'}
+var separators = [GlobStyleCount]byte{Mailbox: '@', Dotted: '.', Segmented: '/'}
 
 // String returns the name that the assembler uses, or "" for what is no style.
 func (s GlobStyle) String() string {
-	if s >= globStyleCount {
+	if s >= GlobStyleCount {
 		return ""
 	}
-	return globStyleNames[s]
+	return GlobStyleNames[s]
+}
+
+// CoversGlob reports whether a pattern covers all of text.
+func CoversGlob(style GlobStyle, pattern, text string) bool {
+	globs, _ := newGlobs(style, []Entry{{Text: pattern}})
+	return text == pattern || len(globs) > 0 && globs[0].covers(text)
 }
 
 // MaxStars is how many `*` a pattern may have: far more than a name of several parts needs.
 const MaxStars = 16
-
-// validateGlob accepts patterns that take few steps and have one spelling.
-func validateGlob(e *Entry) error {
-	if e.Fold {
-		return fmt.Errorf("%.40q is a pattern: patterns compare bytes as they are, and nothing is folded", e.Text)
-	}
-	if n := strings.Count(e.Text, "*"); n > MaxStars {
-		return fmt.Errorf("%.40q has %d stars: at most %d", e.Text, n, MaxStars)
-	}
-	return nil
-}
 
 // A glob is a loaded pattern that has a star.
 type glob struct {
@@ -73,19 +66,6 @@ func newGlobs(style GlobStyle, patterns []Entry) (globs []glob, plain []Entry) {
 	return globs, plain
 }
 
-// glob reports whether a pattern covers text.
-func (c *constant) glob(text string) bool {
-	if len(c.set) > 0 && c.in(text) {
-		return true
-	}
-	for i := range c.globs {
-		if g := &c.globs[i]; (g.tail == "" || mayEnd(text, g.tail)) && g.covers(text) {
-			return true
-		}
-	}
-	return false
-}
-
 // covers reports whether the pattern covers all of text. It takes the text between two stars where it comes
 // first. A later place can't do better: if there is one within the reach of the star before, no separator lies
 // between the two, so that the star behind reaches as far from the first.
@@ -103,13 +83,4 @@ func (g *glob) covers(text string) bool {
 		text = text[at+len(part):]
 	}
 	return g.open || strings.IndexByte(text, g.separator) < 0
-}
-
-// globCost returns what testing patterns takes at most, beside looking up those without a star: each byte is
-// searched once for the parts between stars and once for the separator.
-func (c *constant) globCost() (each, byByte int) {
-	for i := range c.globs {
-		each += 8 + 6*len(c.globs[i].middle)
-	}
-	return each, 2 * len(c.globs)
 }
