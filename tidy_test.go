@@ -66,7 +66,7 @@ var alsoImport = map[string][]string{
 }
 
 // mayImport lists, for each package of the project, the project's packages that its production code may
-// import, by prefix. Arrows point one way: cmd → httpd → authority → {compiler, vm, ledger, attest, intent} → leaves.
+// import, by prefix. Arrows point one way: cmd → httpd → decision → {compiler, vm, ledger, attest, intent} → leaves.
 var mayImport = map[string][]string{
 	"grammar":               {},
 	"vm":                    {"vm/amount", "vm/match"},
@@ -103,15 +103,17 @@ var mayImport = map[string][]string{
 	"runtime/otlp":          {"runtime/eventjson", "runtime/ledger", "runtime/metrics", "runtime/subject", "runtime/tracecontext"},
 	"runtime/webhook":       {"runtime/system", "vm/form/httpurl", "runtime/ledger", "runtime/eventjson", "runtime/metrics"},
 	"runtime/evidence":      {"grammar", "runtime/attest", "runtime/eventjson", "runtime/ledger"},
-	"runtime/authority":     {"grammar", "compiler", "vm", "runtime"},
-	"runtime/gateway":       {"runtime/system", "grammar", "compiler", "vm", "runtime/attest", "runtime/budget", "runtime/ledger", "vm/errcode", "runtime/jcs"},
-	"runtime/hook/setup":    {"runtime/hook"},
-	"runtime/policytest":    {"grammar", "runtime/authority", "runtime/service", "runtime/intent", "vm/errcode", "vm/slot"},
+	"runtime/policies": {"grammar", "compiler", "vm", "runtime/accounts", "runtime/attest", "runtime/intent", "runtime/ledger", "runtime/metrics", "runtime/ratelimit",
+		"runtime/clock", "runtime/response", "runtime/service", "runtime/shims", "runtime/strictjson", "runtime/turns"},
+	"runtime/decision":   {"grammar", "compiler", "vm", "runtime"},
+	"runtime/gateway":    {"runtime/system", "grammar", "compiler", "vm", "runtime/attest", "runtime/budget", "runtime/ledger", "vm/errcode", "runtime/jcs"},
+	"runtime/hook/setup": {"runtime/hook"},
+	"runtime/policytest": {"grammar", "runtime/decision", "runtime/policies", "runtime/service", "runtime/intent", "vm/errcode", "vm/slot"},
 	"httpd": {
-		"runtime/authority", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/jcs", "runtime/ledger", "runtime/ratelimit", "runtime/metrics",
+		"runtime/decision", "runtime/policies", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/jcs", "runtime/ledger", "runtime/ratelimit", "runtime/metrics",
 		"runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "httpd/console", "httpd/strict",
 	},
-	"httpd/console":           {"runtime/authority", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/eventjson", "runtime/ledger"},
+	"httpd/console":           {"runtime/decision", "runtime/policies", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/eventjson", "runtime/ledger"},
 	"httpd/strict":            {},
 	"httpd/client":            {},
 	"httpd/client/verify":     {"httpd/client", "runtime/attest"},
@@ -330,7 +332,7 @@ func readsClock(s source) bool {
 // simulated are the folders whose packages reach the machine only by a [system.Calls], so that a simulator can be in its
 // place.
 var simulated = []string{
-	"runtime/ledger", "runtime/authority", "runtime/accounts", "runtime/policies", "runtime/decision", "runtime/holds", "runtime/service", "runtime/events", "runtime/shims",
+	"runtime/ledger", "runtime/accounts", "runtime/policies", "runtime/decision", "runtime/holds", "runtime/service", "runtime/events", "runtime/shims",
 	"runtime/webhook", "runtime/gateway",
 }
 
@@ -338,7 +340,7 @@ var simulated = []string{
 var notYetSimulated = map[string]int{
 	"runtime/ledger/pebble": 5, // below the methods at which a simulator is
 	"runtime/ledger/memory": 1, // the id of a log that is not kept
-	"runtime/authority":     1, // the ledger of a dry run
+	"runtime/decision":      1, // the ledger of a dry run
 }
 
 // machineImports and machineNames are what simulated packages do not use: a package, and names of others.
@@ -425,7 +427,7 @@ func TestTidyCatches(t *testing.T) {
 		plant("compiler/x.go", "package compiler\nimport _ \"github.com/alecthomas/participle/v2\"\n"),
 		plant("runtime/intent/x.go", "package intent\nimport _ \"bailiff/httpd\"\n"),
 		plant("cmd/bailiff/x.go", "package main\nimport _ \"github.com/prometheus/client_golang/prometheus\"\n"),
-		plant("runtime/webhook/x.go", "package webhook\nimport _ \"bailiff/runtime/authority\"\n"),
+		plant("runtime/webhook/x.go", "package webhook\nimport _ \"bailiff/runtime/decision\"\n"),
 	} {
 		if len(checkImports(s)) == 0 {
 			t.Errorf("%s: the planted import was not found", s.path)

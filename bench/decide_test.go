@@ -10,10 +10,11 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/policies"
 	"bailiff/runtime/service"
 )
 
@@ -30,9 +31,9 @@ func BenchmarkDecide(b *testing.B) { run(b, decideBodies) }
 func decide(text, want string, testRun bool) func(testing.TB) func() error {
 	return func(tb testing.TB) func() error {
 		a, key := newAuthority(tb)
-		ctx, source, answer := context.Background(), []byte(text), new(authority.Answer)
+		ctx, source, answer := context.Background(), []byte(text), new(decision.Answer)
 		return func() error {
-			if fault := a.Decide(ctx, key, source, authority.Call{TestRun: testRun}, answer); fault != nil {
+			if fault := a.Decide(ctx, key, source, decision.Call{TestRun: testRun}, answer); fault != nil {
 				return fault
 			}
 			if answer.Status != want {
@@ -44,9 +45,9 @@ func decide(text, want string, testRun bool) func(testing.TB) func() error {
 }
 
 // newAuthority returns an authority under the example policy over a ledger in memory, and the API key in it.
-func newAuthority(tb testing.TB) (*authority.Authority, *ledger.Key) {
+func newAuthority(tb testing.TB) (*decision.Decider, *ledger.Key) {
 	tb.Helper()
-	policy, err := authority.CompilePolicy(grammar.NewSource(examplePolicy, read(tb, examplePolicy)))
+	policy, err := policies.CompilePolicy(grammar.NewSource(examplePolicy, read(tb, examplePolicy)))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -61,14 +62,14 @@ func newAuthority(tb testing.TB) (*authority.Authority, *ledger.Key) {
 		}
 	})
 	clock := clock.System()
-	a, err := authority.New(authority.Config{Policies: authority.PoliciesConfig{Default: policy}, Service: service.Config{
+	a, err := decision.New(decision.Config{Policies: policies.Config{Default: policy}, Service: service.Config{
 		Ledger: l, Signer: signer, Environment: service.Production, Issuer: "svc-core",
 		Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
 	}})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	admin := authority.NewAdmin(service.Config{Ledger: l, Environment: service.Production, Clock: clock, Random: rand.Reader})
+	admin := decision.NewAdmin(service.Config{Ledger: l, Environment: service.Production, Clock: clock, Random: rand.Reader})
 	made, err := admin.CreateKey(context.Background(), accounts.NewKey{Email: "bench@localhost.localdomain"})
 	if err != nil {
 		tb.Fatal(err)

@@ -82,7 +82,7 @@ func prepareLedger(tb testing.TB) func() error {
 	}
 	var serial atomic.Uint64
 	return func() error {
-		plan := decision(id, serial.Add(1))
+		plan := decisionPlan(id, serial.Add(1))
 		ticket := l.Submit(plan)
 		if outcome := ticket.Outcome(); outcome.Decision != ledger.Allowed {
 			return fmt.Errorf("the plan ended as %v", outcome.Result)
@@ -91,8 +91,8 @@ func prepareLedger(tb testing.TB) func() error {
 	}
 }
 
-// decision is the plan of a tool call under three limits, none of which is reached.
-func decision(key ledger.ID, serial uint64) *ledger.Plan {
+// decisionPlan is the plan of a tool call under three limits, none of which is reached.
+func decisionPlan(key ledger.ID, serial uint64) *ledger.Plan {
 	plan := &ledger.Plan{
 		At: 1_795_000_000_000_000_000, Key: key, Epoch: 1,
 		Event: ledger.Event{Endpoint: "/v1/authorize", AgentID: "treasury-7", Action: "bash", Commitment: [32]byte{1}, PolicyHash: [32]byte{2}},

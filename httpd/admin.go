@@ -13,14 +13,14 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/accounts"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
 )
 
 // Admin serves the operator's own commands while the service holds the ledger. It knows no keys: a program that
 // can open its socket may do everything, and only the service's user can open it.
 type Admin struct {
-	admin   *authority.Admin
+	admin   *decision.Admin
 	http    *fasthttp.Server
 	console *OperatorConsole // nil: the service has none
 }
@@ -31,7 +31,7 @@ type adminError struct {
 }
 
 // NewAdmin returns the server of an admin.
-func NewAdmin(admin *authority.Admin, log *slog.Logger) *Admin {
+func NewAdmin(admin *decision.Admin, log *slog.Logger) *Admin {
 	s := &Admin{admin: admin}
 	s.http = newHTTP(log, guard(log, s.route), Timeouts{})
 	return s

@@ -6,7 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/jcs"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
@@ -74,7 +74,7 @@ func appendFailure(dst []byte, status string, f *service.Failure) []byte {
 }
 
 // appendDetails appends both sides of a decision, without what does not apply.
-func appendDetails(dst []byte, d *authority.Details) []byte {
+func appendDetails(dst []byte, d *decision.Details) []byte {
 	start := len(dst)
 	dst = appendOptional(dst, `,"value":`, d.Value)
 	dst = appendOptional(dst, `,"limit":`, d.Limit)
@@ -123,7 +123,7 @@ func (c *call) writeAnswer() {
 }
 
 // AppendAnswer appends the JSON of a decision (specification, "Authorization response").
-func AppendAnswer(dst []byte, a *authority.Answer) []byte {
+func AppendAnswer(dst []byte, a *decision.Answer) []byte {
 	dst = jcs.AppendString(append(dst, `{"status":`...), a.Status)
 	dst = append(dst, `,"intent_attestation":`...)
 	if a.Attestation == nil {

@@ -13,7 +13,7 @@ import (
 
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
 	"bailiff/runtime/tracecontext"
@@ -37,7 +37,7 @@ type call struct {
 
 	made   [madeRequestID]byte
 	name   []byte           // that is counted for a limit
-	answer authority.Answer // a decision,
+	answer decision.Answer // a decision,
 	output []byte           // and its JSON, before that is copied into the response
 }
 
@@ -91,7 +91,7 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 	}
 	c.RequestCtx, c.key, c.requestID = nil, nil, nil
 	c.answer.Explanation = nil // it is large, and is not used again
-	c.answer.Details = authority.Details{}
+	c.answer.Details = decision.Details{}
 	done = true
 	calls.Put(c) // not deferred: after a panic it may be in use
 }

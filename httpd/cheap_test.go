@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/accounts"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
 )
 
@@ -39,7 +39,7 @@ func TestDispatchIsCheap(t *testing.T) {
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		fault = server.config.Authority.Decide(t.Context(), key, []byte("{}"), authority.Call{}, &c.answer)
+		fault = server.config.Authority.Decide(t.Context(), key, []byte("{}"), decision.Call{}, &c.answer)
 		_ = AppendFailure(nil, fault)
 	})
 	if decide > floor {

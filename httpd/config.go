@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"bailiff/httpd/console"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/gateway"
@@ -20,7 +20,7 @@ import (
 
 // Config is what a server is made of. Authority, Log, Clock and Random are required.
 type Config struct {
-	Authority *authority.Authority
+	Authority *decision.Decider
 	Log       *slog.Logger
 	Clock     clock.Clock
 	Random    io.Reader // for the ids of requests

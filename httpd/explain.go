@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/jcs"
 	"bailiff/runtime/service"
 )
@@ -34,7 +34,7 @@ func explainQuery(ctx *fasthttp.RequestCtx) (explain bool, fault *service.Failur
 }
 
 // appendExplanation appends the member `explanation` of an answer.
-func appendExplanation(dst []byte, e *authority.Explanation) []byte {
+func appendExplanation(dst []byte, e *decision.Explanation) []byte {
 	dst = appendFindings(append(dst, `,"explanation":{"violations":`...), e.Violations)
 	if e.Omitted > 0 {
 		dst = strconv.AppendInt(append(dst, `,"omitted":`...), int64(e.Omitted), 10)
@@ -63,7 +63,7 @@ func appendComma(dst []byte, i int) []byte {
 	return append(dst, ',')
 }
 
-func appendFindings(dst []byte, findings []authority.Finding) []byte {
+func appendFindings(dst []byte, findings []decision.Finding) []byte {
 	dst = append(dst, '[')
 	for i := range findings {
 		f := &findings[i]
@@ -82,7 +82,7 @@ func appendFindings(dst []byte, findings []authority.Finding) []byte {
 
 // appendHeadroom appends one limit. Amounts are decimal strings in the limit's unit; what is used and left is absent
 // where the intent does not say what it counts by.
-func appendHeadroom(dst []byte, h *authority.Headroom) []byte {
+func appendHeadroom(dst []byte, h *decision.Headroom) []byte {
 	dst = jcs.AppendString(append(dst, `{"rule":`...), h.Rule)
 	dst = strconv.AppendInt(append(dst, `,"line":`...), int64(h.Line), 10)
 	dst = jcs.AppendString(append(dst, `,"window":`...), h.Window)

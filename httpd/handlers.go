@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/httpd/strict"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
@@ -32,7 +32,7 @@ func (s *Server) decide(c *call, testRun bool) {
 		s.fail(c, fault)
 		return
 	}
-	want := authority.Call{ID: c.id, TestRun: testRun, Explain: explain, RequestID: c.sentID(), Trace: c.trace()}
+	want := decision.Call{ID: c.id, TestRun: testRun, Explain: explain, RequestID: c.sentID(), Trace: c.trace()}
 	want.Timed = string(c.Request.Header.Peek(timingRequest)) == "on"
 	fault = s.judge(c, c.input, want)
 	if want.Timed {
@@ -47,7 +47,7 @@ func (s *Server) decide(c *call, testRun bool) {
 
 // judge takes the body of a request for a decision to its answer: decode, admit, judge. The limit of decisions counts between the
 // body's validation and the policy (decisions, section 3, "Order").
-func (s *Server) judge(c *call, body []byte, want authority.Call) *service.Failure {
+func (s *Server) judge(c *call, body []byte, want decision.Call) *service.Failure {
 	request, fault := s.config.Authority.Decode(context.Background(), c.key, body, want, &c.answer)
 	if fault != nil {
 		return fault
@@ -62,7 +62,7 @@ func (s *Server) judge(c *call, body []byte, want authority.Call) *service.Failu
 }
 
 // timing is the field Server-Timing of an answer: its stages, in milliseconds (W3C Server Timing, section 2).
-func timing(answer *authority.Answer) string {
+func timing(answer *decision.Answer) string {
 	var field []byte
 	for stage, took := range answer.Timing {
 		if took == 0 {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/hook"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
@@ -31,7 +31,7 @@ func (s *Server) claudeHook(c *call) {
 		s.fail(c, fault)
 		return
 	}
-	want := authority.Call{ID: c.id, RequestID: cmp.Or(c.sentID(), hook.RequestID(request.TaskID)), Trace: c.trace()}
+	want := decision.Call{ID: c.id, RequestID: cmp.Or(c.sentID(), hook.RequestID(request.TaskID)), Trace: c.trace()}
 	if fault := s.judge(c, request.Body, want); fault != nil {
 		s.fail(c, fault)
 		return

@@ -10,7 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
@@ -19,13 +19,13 @@ import (
 // its secret (specification, Authentication, paragraph 2). It knows no keys: its listener has to demand a client
 // certificate.
 type Internal struct {
-	authority *authority.Authority
+	authority *decision.Decider
 	log       *slog.Logger
 	http      *fasthttp.Server
 }
 
 // NewInternal returns the server of an authority's records.
-func NewInternal(a *authority.Authority, log *slog.Logger) *Internal {
+func NewInternal(a *decision.Decider, log *slog.Logger) *Internal {
 	s := &Internal{authority: a, log: log}
 	s.http = newHTTP(log, guard(log, s.route), Timeouts{})
 	return s

@@ -17,7 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"bailiff/grammar"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/policies"
 	"bailiff/runtime/service"
 )
 
@@ -279,12 +279,12 @@ func TestCapabilities(t *testing.T) {
 	}
 	for _, version := range all.Versions {
 		version = strings.ReplaceAll(version, "x", "0") + ".0"
-		if _, err := authority.CompilePolicy(grammar.NewSource("policy.md", []byte("version: "+version+"\n\n## tool_calls\nallowed: bash\n"))); err != nil {
+		if _, err := policies.CompilePolicy(grammar.NewSource("policy.md", []byte("version: "+version+"\n\n## tool_calls\nallowed: bash\n"))); err != nil {
 			t.Errorf("the compiler refuses version %s: %v", version, err)
 		}
 	}
 	for _, version := range []string{"2.5.0", "3.0.0"} {
-		if _, err := authority.CompilePolicy(grammar.NewSource("policy.md", []byte("version: "+version+"\n\n## tool_calls\nallowed: bash\n"))); err == nil {
+		if _, err := policies.CompilePolicy(grammar.NewSource("policy.md", []byte("version: "+version+"\n\n## tool_calls\nallowed: bash\n"))); err == nil {
 			t.Errorf("the compiler accepts version %s, which the registry does not have", version)
 		}
 	}

@@ -14,14 +14,14 @@ import (
 
 	"bailiff/httpd/console"
 	"bailiff/runtime/accounts"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 )
 
 // visitOperator serves an operator's console beside the API, and returns a browser of it that has not signed in, one of the
 // holders' console, and the console.
 func (w *world) visitOperator() (operator *browser, holder *browser, c *console.Console) {
 	w.t.Helper()
-	var decider *authority.Authority
+	var decider *decision.Decider
 	holder = w.visitConsole(func(config *Config) { decider = config.Authority })
 	log := slog.New(slog.NewTextHandler(&w.operatorLog, nil))
 	c, err := console.New(console.Config{Authority: decider, Clock: w.clock, Random: w.random, Log: log, Operator: w.admin})

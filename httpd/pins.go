@@ -3,9 +3,9 @@ package httpd
 import (
 	"context"
 
-	"github.com/valyala/fasthttp"
+	"bailiff/runtime/policies"
 
-	"bailiff/runtime/authority"
+	"github.com/valyala/fasthttp"
 )
 
 // pins answers with what the key has pinned of one MCP server.
@@ -28,11 +28,11 @@ func (s *Server) meetTools(c *call) {
 func (s *Admin) pins(ctx *fasthttp.RequestCtx, _ string) {
 	arguments := ctx.QueryArgs()
 	text := func(name string) string { return string(arguments.Peek(name)) }
-	reply(ctx, fasthttp.StatusOK)(s.admin.AllPins(ctx, authority.PinQuery{KeyID: text("key"), Server: text("server"), Tool: text("tool")}))
+	reply(ctx, fasthttp.StatusOK)(s.admin.AllPins(ctx, policies.PinQuery{KeyID: text("key"), Server: text("server"), Tool: text("tool")}))
 }
 
 func (s *Admin) acceptTool(ctx *fasthttp.RequestCtx, _ string) {
-	var choice authority.PinChoice
+	var choice policies.PinChoice
 	if !readRequest(ctx, &choice) {
 		return
 	}
@@ -40,7 +40,7 @@ func (s *Admin) acceptTool(ctx *fasthttp.RequestCtx, _ string) {
 }
 
 func (s *Admin) forgetTools(ctx *fasthttp.RequestCtx, _ string) {
-	var choice authority.PinChoice
+	var choice policies.PinChoice
 	if !readRequest(ctx, &choice) {
 		return
 	}

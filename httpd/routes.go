@@ -7,17 +7,18 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/policies"
 )
 
 // Bodies' bounds in bytes (decisions, section 3, where they are not the smallest).
 const (
-	authorizeBodyBytes = authority.MaxBody
+	authorizeBodyBytes = decision.MaxBody
 	deployBodyBytes    = 400_000
 	gatewayBodyBytes   = 1 << 20
 	smallBodyBytes     = 16_000
-	pinsBodyBytes      = authority.MaxPinsBody
+	pinsBodyBytes      = policies.MaxPinsBody
 	hookBodyBytes      = 400_000 // an event has the contents of files, which the request made of it has not
 	// otherBodyBytes bounds a body that is not used.
 	otherBodyBytes = 400_000

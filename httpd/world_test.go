@@ -22,11 +22,12 @@ import (
 	"bailiff/httpd/console"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/policies"
 	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/service"
 	"bailiff/runtime/system"
@@ -41,7 +42,7 @@ type world struct {
 	now             time.Time
 	random          io.Reader
 	ledger          ledger.Ledger
-	admin           *authority.Admin
+	admin           *decision.Admin
 	signer          *attest.Signer
 	operator        ed25519.PrivateKey // $operator is its public key
 	stranger        ed25519.PrivateKey // $stranger
@@ -58,7 +59,7 @@ func newWorld(t *testing.T) *world {
 	w.random = rand.NewChaCha8([32]byte{1})
 	w.ledger = memory.New()
 	t.Cleanup(func() { w.ledger.Close() })
-	w.admin = authority.NewAdmin(service.Config{Ledger: w.ledger, Environment: service.Production, Clock: w.clock, Random: w.random})
+	w.admin = decision.NewAdmin(service.Config{Ledger: w.ledger, Environment: service.Production, Clock: w.clock, Random: w.random})
 	signer, err := attest.LoadOrCreate(t.TempDir(), w.random)
 	if err != nil {
 		t.Fatal(err)
@@ -75,9 +76,9 @@ func newWorld(t *testing.T) *world {
 func (w *world) clock() time.Time { return w.now }
 
 // authority returns a decider: hosted without a policy, self-hosted with one.
-func (w *world) authority(policy string, observe bool) *authority.Authority {
+func (w *world) authority(policy string, observe bool) *decision.Decider {
 	w.t.Helper()
-	config := authority.Config{
+	config := decision.Config{
 		Service: service.Config{
 			Ledger: w.ledger, Signer: w.signer, Environment: service.Production, Issuer: "svc-core", Hosted: policy == "",
 			Clock: w.clock, Random: w.random, Log: slog.New(slog.DiscardHandler),
@@ -91,14 +92,14 @@ func (w *world) authority(policy string, observe bool) *authority.Authority {
 		}},
 	}
 	if !config.Service.Hosted {
-		loaded, err := authority.CompilePolicy(grammar.NewSource("warranty.md", []byte(policy)))
+		loaded, err := policies.CompilePolicy(grammar.NewSource("warranty.md", []byte(policy)))
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		loaded.Text, config.Policies.Default = []byte(policy), loaded
 		config.Service.Operator = [32]byte(w.operator.Public().(ed25519.PublicKey))
 	}
-	decider, err := authority.New(config)
+	decider, err := decision.New(config)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func (w *world) gateway() *gateway.Gateway {
 }
 
 // config is what the tests' servers are made of.
-func (w *world) config(decider *authority.Authority) Config {
+func (w *world) config(decider *decision.Decider) Config {
 	return Config{
 		Authority: decider, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Random: rand.NewChaCha8([32]byte{2}), Commit: testCommit,
 		CommitTime: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Contact: "ops@svc.example", PublicURL: "https://svc.example", Stores: Stores{ratelimit.NewMemory(1000), ratelimit.NewMemory(1000), ratelimit.NewMemory(1000)}, Metrics: w.metrics,

@@ -22,7 +22,8 @@ const (
 	budgets    = "runtime/budget/budget.go"
 	bodies     = "httpd/body.go"
 	slots      = "httpd/strict/slots.go"
-	authority  = "runtime/authority"
+	decisions  = "runtime/decision"
+	policies   = "runtime/policies"
 	ledgerTest = "fuzz/ledgertest"
 )
 
@@ -36,27 +37,27 @@ var canaries = []canary{
 	{"idle", "connections: an idle one soon makes room", fault{slots, "leastIdle    = 10 *", "leastIdle    = 50 *"}, "httpd/strict", "TestIdleSoonEnds", ""},
 	{"idle", "connections of one address", fault{slots, ">= maxPerSource {", ">= 1<<40 {"}, "httpd/strict", "TestPerSource", ""},
 	{"idle", "connections by files", fault{slots, "make(chan struct{}, room)", "make(chan struct{}, 1<<20)"}, "httpd/strict", "TestSlots", ""},
-	{"policies", "deployments an hour", fault{authority + "/deploy.go", "case !result.Allowed:", "case false:"}, authority, "TestDeploymentsAnHour", ""},
-	{"policies", "programs in memory", fault{authority + "/policies.go", "for p.bytes > maxIdle || p.large > maxIdle/2 {", "for false {"}, authority, "TestIdlePrograms", ""},
-	{"patterns", "long evaluations in turn", fault{authority + "/heavy.go", "<= heavyEvaluation:", "<= 1<<40:"}, authority, "TestHeavyTurns", ""},
-	{"patterns", "evaluations that wait", fault{"runtime/turns/turns.go", "if q.count > t.most {", "if false {"}, authority, "TestHeavyTurns", ""},
-	{"texts", "bytes of texts by key", fault{"runtime/accounts/plans.go", "return p.stored", "return 0 * p.stored"}, authority, "TestStorage", ""},
-	{"refused", "the time of compiling", fault{authority + "/deploy.go", "return a.Clock().After(until) })", "return false && a.Clock().After(until) })"}, authority, "TestCompileTime", ""},
-	{"refused", "compiling in turn", fault{authority + "/deploy.go", "done, ok := a.compiles.Take(waiting, key.ID)", "done, ok := func() {}, true\n\t_ = waiting"}, authority, "TestOneCompilation", ""},
+	{"policies", "deployments an hour", fault{policies + "/deploy.go", "case !result.Allowed:", "case false:"}, decisions, "TestDeploymentsAnHour", ""},
+	{"policies", "programs in memory", fault{policies + "/policies.go", "for p.bytes > MaxIdle || p.Large > MaxIdle/2 {", "for false {"}, decisions, "TestIdlePrograms", ""},
+	{"patterns", "long evaluations in turn", fault{decisions + "/heavy.go", "<= heavyEvaluation:", "<= 1<<40:"}, decisions, "TestHeavyTurns", ""},
+	{"patterns", "evaluations that wait", fault{"runtime/turns/turns.go", "if q.count > t.most {", "if false {"}, decisions, "TestHeavyTurns", ""},
+	{"texts", "bytes of texts by key", fault{"runtime/accounts/plans.go", "return p.stored", "return 0 * p.stored"}, decisions, "TestStorage", ""},
+	{"refused", "the time of compiling", fault{policies + "/deploy.go", "return a.Clock().After(until) })", "return false && a.Clock().After(until) })"}, decisions, "TestCompileTime", ""},
+	{"refused", "compiling in turn", fault{policies + "/deploy.go", "done, ok := a.Compiles.Take(waiting, key.ID)", "done, ok := func() {}, true\n\t_ = waiting"}, decisions, "TestOneCompilation", ""},
 	{"events", "bytes that a page reads", fault{"runtime/ledger/commit/events.go", "p.unpacked >= pageBytes", "p.unpacked >= 1<<40"}, "runtime/ledger/commit", "TestBytesOfPages", ""},
-	{"events", "pages in turn", fault{"runtime/events/events.go", "return a.pages.Take(waiting, key.ID)", "return func() {}, waiting != nil"}, authority, "TestEventsInTurn", ""},
-	{"programs", "replaced programs in use", fault{authority + "/lingering.go", "maxLingering = 64 << 20", "maxLingering = 1 << 28"}, authority, "TestReplacedPrograms", ""},
+	{"events", "pages in turn", fault{"runtime/events/events.go", "return a.pages.Take(waiting, key.ID)", "return func() {}, waiting != nil"}, decisions, "TestEventsInTurn", ""},
+	{"programs", "replaced programs in use", fault{policies + "/lingering.go", "MaxLingering = 64 << 20", "MaxLingering = 1 << 28"}, decisions, "TestReplacedPrograms", ""},
 	{"waiters", "requests that wait for holds, of a key", fault{"runtime/holds/wait.go", " || h.byKey[key] >= max(1, h.most/4)", ""}, "runtime/holds", "TestRoom", ""},
 	{"waiters", "requests that wait for holds", fault{"runtime/holds/wait.go", "h.count >= h.most || ", ""}, "runtime/holds", "TestRoom", ""},
 	{"waiters", "connections that wait for holds", fault{"cmd/bailiff/serve/wire.go", "max(1, s.Room()/4)", "holds.MaxWaits"}, "cmd/bailiff/serve", "TestHoldWaitsLeavePlaces", ""},
 	{"groups", "groups of a key", fault{"runtime/ledger/state/room.go", "return s.room >= 0", "return true"}, "runtime/ledger/memory", "TestConformance/GroupBound", ledgerTest + "/bound.go"},
 	{"groups", "nonces that are remembered", fault{"runtime/ledger/state/replay.go", " && len(t.order)-t.head <= ledger.MaxReplays", ""}, "runtime/ledger/state", "TestReplaysForgotten", ""},
-	{"explain", "rules that an explanation lists", fault{authority + "/explain.go", "if len(e.Violations) == maxFindings {", "if false {"}, authority, "TestExplainBounded", ""},
-	{"explain", "explanations in turn", fault{authority + "/heavy.go", "if lasts = r.Explain; lasts {", "if false {"}, authority, "TestExplanationInTurn", ""},
-	{"explain", "large bodies that are explained", fault{authority + "/decide.go", "if r.Explain && len(r.body) >= largeExplained {", "if false {"}, authority, "TestLargeExplanationInTurn", ""},
+	{"explain", "rules that an explanation lists", fault{decisions + "/explain.go", "if len(e.Violations) == maxFindings {", "if false {"}, decisions, "TestExplainBounded", ""},
+	{"explain", "explanations in turn", fault{decisions + "/heavy.go", "if lasts = r.Explain; lasts {", "if false {"}, decisions, "TestExplanationInTurn", ""},
+	{"explain", "large bodies that are explained", fault{decisions + "/decide.go", "if r.Explain && len(r.body) >= largeExplained {", "if false {"}, decisions, "TestLargeExplanationInTurn", ""},
 	{"pages", "requests that come together", fault{"httpd/call.go", "\t\truntime.Gosched()\n", "\t\t_ = runtime.GOARCH\n"}, "httpd", "TestPipelinedRequestsYield", ""},
-	{"explain", "explanations of light policies in turn", fault{authority + "/heavy.go", "case !r.Explain && ", "case "}, authority, "TestExplanationInTurn", ""},
-	{"pages", "pages in turn", fault{"runtime/turns/turns.go", "[]chan struct{}{q.turn, t.places, t.shared}", "[]chan struct{}{q.turn}"}, authority, "TestEventsInTurn", ""},
+	{"explain", "explanations of light policies in turn", fault{decisions + "/heavy.go", "case !r.Explain && ", "case "}, decisions, "TestExplanationInTurn", ""},
+	{"pages", "pages in turn", fault{"runtime/turns/turns.go", "[]chan struct{}{q.turn, t.places, t.shared}", "[]chan struct{}{q.turn}"}, decisions, "TestEventsInTurn", ""},
 	{"webhooks", "deliveries that wait, by key", fault{"runtime/ledger/state/webhook.go", "return waiting < ledger.MaxOutbox || ", "return true || "}, "runtime/ledger/memory", "TestConformance/OutboxBound", ledgerTest + "/bound.go"},
 	{"webhooks", "requests to receivers that fail", fault{"runtime/webhook/lane.go", "if l.slow && s.slow >= maxSlow {", "if false {"}, "runtime/webhook", "TestLanes", ""},
 }

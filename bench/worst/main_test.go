@@ -98,7 +98,7 @@ func TestUnbounded(t *testing.T) {
 	binary := build(t, folder,
 		fault{budget, "if b.held+bytes > most {", "if false {"},
 		fault{budget, "if b.Share > 0 &&", "if false &&"},
-		fault{"runtime/authority/lingering.go", "maxLingering = 64 << 20", "maxLingering = 64 << 30"})
+		fault{"runtime/policies/lingering.go", "MaxLingering = 64 << 20", "MaxLingering = 64 << 30"})
 	for _, row := range []string{"answers", "bodies", "programs"} {
 		var out bytes.Buffer
 		err := run(t.Context(), options{service: binary, dir: folder, each: 2 * time.Minute, only: row, memory: 1 << 30}, &out)

@@ -17,10 +17,11 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/policies"
 	"bailiff/runtime/service"
 	"bailiff/runtime/system"
 )
@@ -32,7 +33,7 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // A Service is authorize and the gateways for one policy, with an upstream that keeps what it is sent.
 type Service struct {
-	authority *authority.Authority
+	authority *decision.Decider
 	gateway   *gateway.Gateway
 	verifier  *attest.Verifier
 	signer    *attest.Signer
@@ -44,7 +45,7 @@ type Service struct {
 
 // NewService starts a service, or says why the policy can't be used. The signer may be shared.
 func NewService(policy *Policy, signer *attest.Signer) (*Service, error) {
-	loaded, err := authority.CompilePolicy(grammar.NewSource("policy", []byte(policy.Text)))
+	loaded, err := policies.CompilePolicy(grammar.NewSource("policy", []byte(policy.Text)))
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func NewService(policy *Policy, signer *attest.Signer) (*Service, error) {
 	}
 	store, clock, log := memory.New(), func() time.Time { return now }, slog.New(slog.DiscardHandler)
 	s := &Service{verifier: verifier, signer: signer, store: store}
-	if s.authority, err = authority.New(authority.Config{Policies: authority.PoliciesConfig{Default: loaded}, Service: service.Config{
+	if s.authority, err = decision.New(decision.Config{Policies: policies.Config{Default: loaded}, Service: service.Config{
 		Ledger: store, Signer: signer, Environment: service.Production, Issuer: issuer, Clock: clock, Random: rand.Reader, Log: log,
 	}}); err != nil {
 		return nil, err
@@ -72,10 +73,10 @@ func NewService(policy *Policy, signer *attest.Signer) (*Service, error) {
 		return nil, err
 	}
 	s.hash = terms.Hash
-	return s, s.createKey(authority.NewAdmin(service.Config{Ledger: store, Environment: service.Production, Clock: clock, Random: rand.Reader}))
+	return s, s.createKey(decision.NewAdmin(service.Config{Ledger: store, Environment: service.Production, Clock: clock, Random: rand.Reader}))
 }
 
-func (s *Service) createKey(admin *authority.Admin) error {
+func (s *Service) createKey(admin *decision.Admin) error {
 	view, err := admin.CreateKey(context.Background(), accounts.NewKey{Email: "a@example.com"})
 	if err != nil {
 		return err
@@ -120,8 +121,8 @@ var (
 )
 
 func authorize(s *Service, p *Plan) ([]byte, string) {
-	var answer authority.Answer
-	if fault := s.authority.Decide(context.Background(), s.key, p.Body(), authority.Call{}, &answer); fault != nil {
+	var answer decision.Answer
+	if fault := s.authority.Decide(context.Background(), s.key, p.Body(), decision.Call{}, &answer); fault != nil {
 		return nil, string(fault.Code) + ": " + fault.Message
 	}
 	if answer.Attestation == nil {

@@ -15,15 +15,16 @@ import (
 	"time"
 
 	"bailiff/grammar"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/hook"
 	"bailiff/runtime/hook/setup"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/policies"
 )
 
 // starter is the policy that bailiff init writes for a host.
-func starter(t *testing.T, p program, host string) *authority.Simulation {
+func starter(t *testing.T, p program, host string) *decision.Simulation {
 	t.Helper()
 	dir := t.TempDir()
 	initialise := exec.Command(p.path, "init", "--for", host)
@@ -35,11 +36,11 @@ func starter(t *testing.T, p program, host string) *authority.Simulation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy, err := authority.CompilePolicy(grammar.NewSource("warranty.md", text))
+	policy, err := policies.CompilePolicy(grammar.NewSource("warranty.md", text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	simulation, err := authority.NewSimulation(policy, intent.Options{}, clock.System())
+	simulation, err := decision.NewSimulation(policy, intent.Options{}, clock.System())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestAttacks(t *testing.T) {
 		for _, settings := range all {
 			for _, attack := range Attacks {
 				for _, try := range attack.Tries {
-					answer, fault := policy.Decide(try.body(t, h, settings), false, authority.Call{TestRun: true})
+					answer, fault := policy.Decide(try.body(t, h, settings), false, decision.Call{TestRun: true})
 					switch {
 					case fault != nil:
 						t.Errorf("%s, %s, %+v: %v", h.Name, attack.Name, try, fault)
@@ -217,7 +218,7 @@ func TestHostileCommands(t *testing.T) {
 			}
 			status := "denied without a question"
 			if asked, err := event.Request(hook.Config{AgentID: "agent", Framework: "agent-hooks", Random: "n1"}); err == nil {
-				answer, fault := policy.Decide(asked.Body, false, authority.Call{TestRun: true})
+				answer, fault := policy.Decide(asked.Body, false, decision.Call{TestRun: true})
 				if status = "refused"; fault == nil {
 					status = answer.Status
 				}

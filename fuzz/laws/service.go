@@ -16,15 +16,16 @@ import (
 	"bailiff/grammar"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/memory"
+	"bailiff/runtime/policies"
 	"bailiff/runtime/service"
 )
 
 // Service is a service in memory for one policy, with a key of each provenance.
 type Service struct {
-	authority *authority.Authority
+	authority *decision.Decider
 	ledger    io.Closer
 	agent     *ledger.Key
 	shim      *ledger.Key
@@ -35,20 +36,20 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // NewService starts a service, or returns an error where the policy does not compile. The signer may be shared.
 func NewService(text string, signer *attest.Signer) (*Service, error) {
-	policy, err := authority.CompilePolicy(grammar.NewSource("policy", []byte(text)))
+	policy, err := policies.CompilePolicy(grammar.NewSource("policy", []byte(text)))
 	if err != nil {
 		return nil, err
 	}
 	store, clock := memory.New(), func() time.Time { return now }
 	s := &Service{ledger: closer(func() { store.Close() })}
-	s.authority, err = authority.New(authority.Config{Policies: authority.PoliciesConfig{Default: policy}, Service: service.Config{
+	s.authority, err = decision.New(decision.Config{Policies: policies.Config{Default: policy}, Service: service.Config{
 		Ledger: store, Signer: signer, Environment: service.Production, Issuer: "svc-core",
 		Clock: clock, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
 	}})
 	if err != nil {
 		return nil, err
 	}
-	admin := authority.NewAdmin(service.Config{Ledger: store, Environment: service.Production, Clock: clock, Random: rand.Reader})
+	admin := decision.NewAdmin(service.Config{Ledger: store, Environment: service.Production, Clock: clock, Random: rand.Reader})
 	for _, key := range []struct {
 		shim bool
 		into **ledger.Key
@@ -79,8 +80,8 @@ func (s *Service) Decide(c *gen.Case, testRun bool) string {
 	if c.Shim {
 		key = s.shim
 	}
-	var answer authority.Answer
-	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), authority.Call{TestRun: testRun}, &answer); fault != nil {
+	var answer decision.Answer
+	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), decision.Call{TestRun: testRun}, &answer); fault != nil {
 		return fmt.Sprintf("%s: %s", fault.Code, fault.Message)
 	}
 	return fmt.Sprintf("%s %s %s %s", answer.Status, answer.Rule, answer.Code, answer.PolicyHash)
@@ -127,8 +128,8 @@ func (s *Service) Authorize(c *gen.Case) (Decided, error) {
 	if c.Shim {
 		key = s.shim
 	}
-	var answer authority.Answer
-	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), authority.Call{}, &answer); fault != nil {
+	var answer decision.Answer
+	if fault := s.authority.Decide(context.Background(), key, c.Bytes(), decision.Call{}, &answer); fault != nil {
 		return Decided{Status: "ERROR"}, nil
 	}
 	claims, err := lastingClaims(answer.Attestation)

@@ -14,8 +14,9 @@ import (
 	"time"
 
 	"bailiff/grammar"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/policies"
 	"bailiff/runtime/service"
 )
 
@@ -76,7 +77,7 @@ func (s *Story) Predictions() int { return max(len(s.Steps), 1) }
 
 // Run takes all steps of a story and returns what is not as expected, a line for each.
 func (s *Story) Run() (wrong []string, err error) {
-	policy, err := authority.CompilePolicy(grammar.NewSource("warranty.md", []byte(s.Policy)))
+	policy, err := policies.CompilePolicy(grammar.NewSource("warranty.md", []byte(s.Policy)))
 	switch {
 	case err != nil && s.Refused:
 		return nil, nil
@@ -88,7 +89,7 @@ func (s *Story) Run() (wrong []string, err error) {
 		wrong = append(wrong, s.ID+": the policy gives no warning")
 	}
 	now := time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
-	simulation, err := authority.NewSimulation(policy, intent.Options{}, func() time.Time { return now })
+	simulation, err := decision.NewSimulation(policy, intent.Options{}, func() time.Time { return now })
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func (s *Story) Run() (wrong []string, err error) {
 				wrong = append(wrong, fmt.Sprintf("%s, step %d: the hold can't be approved: %v", s.ID, i+1, err))
 			}
 		}
-		answer, fault := simulation.Decide(step.Intent, step.Shim, authority.Call{})
+		answer, fault := simulation.Decide(step.Intent, step.Shim, decision.Call{})
 		got, message := decisionOf(answer, fault)
 		if fault == nil && answer.HoldID != "" {
 			hold = answer.HoldID
@@ -114,7 +115,7 @@ func (s *Story) Run() (wrong []string, err error) {
 	return wrong, nil
 }
 
-func decisionOf(answer *authority.Answer, fault *service.Failure) (Decision, string) {
+func decisionOf(answer *decision.Answer, fault *service.Failure) (Decision, string) {
 	if fault != nil {
 		return Decision{Status: statusError, Code: string(fault.Code)}, fault.Message
 	}

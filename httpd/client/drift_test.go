@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"bailiff/runtime/authority"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/policies"
 	"bailiff/vm/slot"
 )
 
@@ -75,7 +75,7 @@ func TestSchemas(t *testing.T) {
 
 // TestPinBounds holds the client's bounds of pins to those of the service.
 func TestPinBounds(t *testing.T) {
-	if MaxToolsMet != ledger.MaxToolsMet || MaxToolsMetBytes != authority.MaxPinsBody || MaxToolName != ledger.MaxToolName || MaxToolDefinition != ledger.MaxToolDefinition {
+	if MaxToolsMet != ledger.MaxToolsMet || MaxToolsMetBytes != policies.MaxPinsBody || MaxToolName != ledger.MaxToolName || MaxToolDefinition != ledger.MaxToolDefinition {
 		t.Error("a bound of pins is not the service's")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"net/url"
 	"strings"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
@@ -40,12 +40,12 @@ const (
 
 // Config is what a console is made of. All of it but Operator is required.
 type Config struct {
-	Authority *authority.Authority
+	Authority *decision.Decider
 	Clock     clock.Clock
 	Random    io.Reader // for sessions; cryptographically secure
 	Log       *slog.Logger
 	// Operator makes it the operator's console, in which a session begins with a one-time code; nil: that of keys' holders.
-	Operator *authority.Admin
+	Operator *decision.Admin
 }
 
 // Console makes the pages. It is safe for concurrent use.

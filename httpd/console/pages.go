@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"bailiff/runtime/accounts"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/events"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
@@ -332,7 +332,7 @@ type eventPage struct {
 	Fields []field
 	Hold   string // id of its hold
 	Chain  *events.ChainView
-	Judged *authority.Rejudged // of a decision
+	Judged *decision.Rejudged // of a decision
 }
 
 func (c *Console) event(ctx context.Context, v *visit, parameter string) *Response {
@@ -351,7 +351,7 @@ func (c *Console) event(ctx context.Context, v *visit, parameter string) *Respon
 	view := eventPage{Fields: fields(event), Hold: event.HoldID, Chain: chain}
 	if event.Decision != "" {
 		if view.Judged, fault = c.Authority.Rejudge(ctx, v.key, event); fault != nil {
-			view.Judged = &authority.Rejudged{Fault: fault.Message}
+			view.Judged = &decision.Rejudged{Fault: fault.Message}
 		}
 	}
 	return c.page(v, "event", "Event "+strconv.FormatUint(lsn, 10), view)

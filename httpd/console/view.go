@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/runtime/authority"
 	"bailiff/runtime/eventjson"
+	"bailiff/runtime/policies"
 )
 
 //go:embed pages
@@ -145,7 +145,7 @@ func scalar(text json.RawMessage) string {
 
 // policyPage is the policy in force, line by line.
 type policyPage struct {
-	*authority.PolicyReport
+	*policies.Report
 	Lines   []policyLine
 	Partial bool // more records are of the time than were counted
 }
@@ -159,7 +159,7 @@ type policyLine struct {
 }
 
 // lines are the lines of a policy with how many decisions named their rules. A rule of several lines has the count at each.
-func lines(report *authority.PolicyReport, byRule map[string]int) []policyLine {
+func lines(report *policies.Report, byRule map[string]int) []policyLine {
 	rules, hits := map[int][]string{}, map[int]int{}
 	for _, place := range report.Rules {
 		if !slices.Contains(rules[place.Line], place.Rule) {

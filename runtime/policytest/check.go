@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"bailiff/grammar"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/policies"
 )
 
 // Check returns what the tests expect that no verdict of the policy can be: a rule that it does not have. The error is a
 // *Problem, about the first one.
-func (f *File) Check(policy *authority.Policy) error {
+func (f *File) Check(policy *policies.Policy) error {
 	names := ruleNames(policy)
 	for i := range f.Tests {
 		for j := range f.Tests[i].Steps {
@@ -25,7 +25,7 @@ func (f *File) Check(policy *authority.Policy) error {
 }
 
 // ruleNames returns the rules that verdicts of a policy can name, each once.
-func ruleNames(policy *authority.Policy) (names []string) {
+func ruleNames(policy *policies.Policy) (names []string) {
 	for _, place := range policy.Places() {
 		names = append(names, place.Rule)
 	}

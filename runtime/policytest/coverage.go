@@ -3,26 +3,26 @@ package policytest
 import (
 	"slices"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/policies"
 )
 
 // Coverage says which rules of a policy its tests name.
 type Coverage struct {
-	Rules     int               // that a verdict can name, each at its line
-	Uncovered []authority.Place // in the order of lines
+	Rules     int              // that a verdict can name, each at its line
+	Uncovered []policies.Place // in the order of lines
 }
 
 // Cover returns the coverage of a policy by the results of its tests.
-func Cover(policy *authority.Policy, results []Result) Coverage {
+func Cover(policy *policies.Policy, results []Result) Coverage {
 	places := policy.Places()
 	cover := Coverage{Rules: len(places)}
-	named := map[authority.Place]bool{}
+	named := map[policies.Place]bool{}
 	for i := range results {
 		for _, place := range results[i].Named {
 			named[place] = true
 		}
 	}
-	cover.Uncovered = slices.DeleteFunc(places, func(p authority.Place) bool { return named[p] })
+	cover.Uncovered = slices.DeleteFunc(places, func(p policies.Place) bool { return named[p] })
 	return cover
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"bailiff/grammar"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/policies"
 )
 
 // TestParse holds what is read, and what is refused where, against golden files.
@@ -48,9 +48,9 @@ func TestPolicyFor(t *testing.T) {
 	}
 }
 
-func compile(t *testing.T, text string) *authority.Policy {
+func compile(t *testing.T, text string) *policies.Policy {
 	t.Helper()
-	policy, err := authority.CompilePolicy(grammar.NewSource("p.md", []byte(text)))
+	policy, err := policies.CompilePolicy(grammar.NewSource("p.md", []byte(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func compile(t *testing.T, text string) *authority.Policy {
 }
 
 // runAll runs the tests of a file.
-func runAll(t *testing.T, policy *authority.Policy, name, text string) []Result {
+func runAll(t *testing.T, policy *policies.Policy, name, text string) []Result {
 	t.Helper()
 	file, err := Parse(name, []byte(text))
 	if err != nil {
@@ -157,7 +157,7 @@ func FuzzParse(f *testing.F) {
 	for _, text := range []string{"", "a: &x [*x]", "tests: [{name: x, steps: [{}]}]", "tests: [{name: x, intent: {intent: {action: ls}}, expect: {status: ERROR}}]", "{", "? [a]\n: b", "\x00", "a: !!binary x"} {
 		f.Add([]byte(text))
 	}
-	policy, err := authority.CompilePolicy(grammar.NewSource("p.md", []byte(shellPolicy)))
+	policy, err := policies.CompilePolicy(grammar.NewSource("p.md", []byte(shellPolicy)))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/policies"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
@@ -26,16 +27,16 @@ type Result struct {
 	Expected   string              `json:"expected,omitempty"`
 	Got        string              `json:"got,omitempty"`
 	Problem    string              `json:"problem,omitempty"` // why the step could not be taken
-	Violations []authority.Finding `json:"-"`                 // that the answer explains
+	Violations []decision.Finding `json:"-"`                 // that the answer explains
 
 	// Named are the rules that verdicts named which met their expectation.
-	Named []authority.Place `json:"-"`
+	Named []policies.Place `json:"-"`
 }
 
 // Run runs one test. The error says that the simulation itself failed.
-func (t *Test) Run(file string, policy *authority.Policy, options intent.Options) (Result, error) {
+func (t *Test) Run(file string, policy *policies.Policy, options intent.Options) (Result, error) {
 	r := &run{result: Result{Name: t.Name, File: file, Line: t.Line}, now: start}
-	simulation, err := authority.NewSimulation(policy, options, func() time.Time { return r.now })
+	simulation, err := decision.NewSimulation(policy, options, func() time.Time { return r.now })
 	if err != nil {
 		return Result{}, err
 	}
@@ -56,7 +57,7 @@ func (t *Test) Run(file string, policy *authority.Policy, options intent.Options
 
 // run is a test under way.
 type run struct {
-	simulation *authority.Simulation
+	simulation *decision.Simulation
 	now        time.Time
 	hold       string // the hold that was opened last
 	result     Result
@@ -70,7 +71,7 @@ func (r *run) take(step *Step) bool {
 		return false
 	}
 	for n := range step.Repeat {
-		answer, fault := r.simulation.Decide(step.Body, step.Shim, authority.Call{Explain: true})
+		answer, fault := r.simulation.Decide(step.Body, step.Shim, decision.Call{Explain: true})
 		got := answered(answer, fault)
 		if !got.meets(&step.Expect) {
 			r.result.Expected, r.result.Got = step.Expect.String(), got.String()
@@ -107,7 +108,7 @@ func (r *run) resolve(how Resolution) string {
 }
 
 // answered is an answer, or a failure, in the terms of an expectation.
-func answered(answer *authority.Answer, fault *service.Failure) *Expectation {
+func answered(answer *decision.Answer, fault *service.Failure) *Expectation {
 	if fault != nil {
 		return &Expectation{Status: errcode.Lookup(fault.Code).Status, Code: string(fault.Code), Message: fault.Message}
 	}

@@ -18,7 +18,7 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/accounts"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/events"
 	"bailiff/runtime/evidence"
@@ -27,6 +27,7 @@ import (
 	pebbleledger "bailiff/runtime/ledger/pebble"
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/policies"
 	svc "bailiff/runtime/service"
 	"bailiff/runtime/system"
 )
@@ -42,13 +43,13 @@ type Admin interface {
 	Usage(ctx context.Context, month string) ([]accounts.UsageView, error)
 	Deployments(ctx context.Context, keyID string) ([]accounts.DeploymentView, error)
 	AllHolds(context.Context) ([]holds.Summary, error)
-	AcceptClock(context.Context) (authority.ClockView, error)
+	AcceptClock(context.Context) (decision.ClockView, error)
 	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
-	Limits(ctx context.Context, keyID string) (*authority.LimitsView, error)
+	Limits(ctx context.Context, keyID string) (*decision.LimitsView, error)
 	EventsOf(ctx context.Context, keyID string, query events.Query) (*events.Page, error)
-	AllPins(ctx context.Context, query authority.PinQuery) ([]authority.KeyPinView, error)
-	AcceptTool(ctx context.Context, choice authority.PinChoice) (authority.KeyPinView, error)
-	ForgetTools(ctx context.Context, choice authority.PinChoice) (authority.PinQuery, error)
+	AllPins(ctx context.Context, query policies.PinQuery) ([]policies.KeyPinView, error)
+	AcceptTool(ctx context.Context, choice policies.PinChoice) (policies.KeyPinView, error)
+	ForgetTools(ctx context.Context, choice policies.PinChoice) (policies.PinQuery, error)
 }
 
 // presence says what to do where the data folder holds no ledger.
@@ -86,7 +87,7 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 	if err != nil {
 		return err
 	}
-	err = use(ctx, authority.NewAdmin(svc.Config{
+	err = use(ctx, decision.NewAdmin(svc.Config{
 		Ledger: l, Environment: s["SVC_ENV"], Hosted: s.Hosted(), Clock: clock.System(), Random: rand.Reader,
 	}))
 	if closing := l.Close(); err == nil {
@@ -189,8 +190,8 @@ func (r *remoteAdmin) EventsOf(ctx context.Context, keyID string, query events.Q
 }
 
 // Limits asks the service for what is left of a key's limits.
-func (r *remoteAdmin) Limits(ctx context.Context, keyID string) (*authority.LimitsView, error) {
-	view := new(authority.LimitsView)
+func (r *remoteAdmin) Limits(ctx context.Context, keyID string) (*decision.LimitsView, error) {
+	view := new(decision.LimitsView)
 	return view, r.call(ctx, "GET", "/limits/"+url.PathEscape(keyID), nil, view)
 }
 
@@ -205,26 +206,26 @@ func (r *remoteAdmin) Evidence(ctx context.Context, id, keyID string) (*evidence
 }
 
 // Pins lists pins.
-func (r *remoteAdmin) AllPins(ctx context.Context, query authority.PinQuery) (views []authority.KeyPinView, err error) {
+func (r *remoteAdmin) AllPins(ctx context.Context, query policies.PinQuery) (views []policies.KeyPinView, err error) {
 	values := url.Values{"key": {query.KeyID}, "server": {query.Server}, "tool": {query.Tool}}
 	err = r.call(ctx, "GET", "/pins?"+values.Encode(), nil, &views)
 	return views, err
 }
 
 // AcceptTool accepts the definition of a tool.
-func (r *remoteAdmin) AcceptTool(ctx context.Context, choice authority.PinChoice) (view authority.KeyPinView, err error) {
+func (r *remoteAdmin) AcceptTool(ctx context.Context, choice policies.PinChoice) (view policies.KeyPinView, err error) {
 	err = r.call(ctx, "POST", "/pins/accept", choice, &view)
 	return view, err
 }
 
 // ForgetTools gives up pins.
-func (r *remoteAdmin) ForgetTools(ctx context.Context, choice authority.PinChoice) (forgotten authority.PinQuery, err error) {
+func (r *remoteAdmin) ForgetTools(ctx context.Context, choice policies.PinChoice) (forgotten policies.PinQuery, err error) {
 	err = r.call(ctx, "POST", "/pins/forget", choice, &forgotten)
 	return forgotten, err
 }
 
 // AcceptClock has the service accept its clock.
-func (r *remoteAdmin) AcceptClock(ctx context.Context) (view authority.ClockView, err error) {
+func (r *remoteAdmin) AcceptClock(ctx context.Context) (view decision.ClockView, err error) {
 	err = r.call(ctx, "POST", "/clock/accept", nil, &view)
 	return view, err
 }

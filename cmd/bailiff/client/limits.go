@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 )
 
 type limitsCommand struct {
@@ -34,7 +34,7 @@ func (c *limitsCommand) Run(std cli.Streams) error {
 		if err != nil {
 			return err
 		}
-		view := new(authority.LimitsView)
+		view := new(decision.LimitsView)
 		if err := service.Call(context.Background(), "GET", "/v1/limits", nil, view); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (c *limitsCommand) Run(std cli.Streams) error {
 	})
 }
 
-func (c *limitsCommand) print(w io.Writer, view *authority.LimitsView) error {
+func (c *limitsCommand) print(w io.Writer, view *decision.LimitsView) error {
 	if c.JSON {
 		return cli.PrintJSON(w, view)
 	}
@@ -75,7 +75,7 @@ func (c *limitsCommand) print(w io.Writer, view *authority.LimitsView) error {
 }
 
 // limitRows are the lines of a limit: one, or one for each group.
-func limitRows(limit *authority.LimitView) (rows []string) {
+func limitRows(limit *decision.LimitView) (rows []string) {
 	row := func(group, used, left string) {
 		name := limit.Rule
 		if limit.Counter != "" {
@@ -98,7 +98,7 @@ func limitRows(limit *authority.LimitView) (rows []string) {
 }
 
 // resets says when a limit starts from zero again.
-func resets(limit *authority.LimitView) string {
+func resets(limit *decision.LimitView) string {
 	if limit.ResetsAt.IsZero() {
 		return "30 days after the last use"
 	}

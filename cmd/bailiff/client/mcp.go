@@ -13,7 +13,7 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/grammar"
 	"bailiff/httpd/mcpproxy"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/policies"
 )
 
 type mcpCommand struct {
@@ -34,16 +34,16 @@ type pinFlags struct {
 }
 
 // query is what the flags name.
-func (f *pinFlags) query() (authority.PinQuery, error) {
+func (f *pinFlags) query() (policies.PinQuery, error) {
 	server, err := mcpproxy.CheckServerName(f.Server)
 	if err != nil {
-		return authority.PinQuery{}, cli.Usage("--server: %v", err)
+		return policies.PinQuery{}, cli.Usage("--server: %v", err)
 	}
-	return authority.PinQuery{KeyID: f.Key, Server: server}, nil
+	return policies.PinQuery{KeyID: f.Key, Server: server}, nil
 }
 
 // one returns the pins that a query names, of one key, and the query with that key.
-func (f *pinFlags) one(ctx context.Context, a Admin, tool string) ([]authority.KeyPinView, authority.PinQuery, error) {
+func (f *pinFlags) one(ctx context.Context, a Admin, tool string) ([]policies.KeyPinView, policies.PinQuery, error) {
 	query, err := f.query()
 	if err != nil {
 		return nil, query, err
@@ -79,7 +79,7 @@ type mcpPinsCommand struct {
 
 // Run lists the pins, those that changed first.
 func (c *mcpPinsCommand) Run(std cli.Streams) error {
-	query := authority.PinQuery{KeyID: c.Key}
+	query := policies.PinQuery{KeyID: c.Key}
 	if c.Server != "" {
 		var err error
 		if query, err = (&pinFlags{c.Key, c.Server}).query(); err != nil {
@@ -91,14 +91,14 @@ func (c *mcpPinsCommand) Run(std cli.Streams) error {
 		if err != nil || c.JSON {
 			return cli.OrPrint(std.Out, pins, err)
 		}
-		rank := func(p authority.KeyPinView) int {
+		rank := func(p policies.KeyPinView) int {
 			if p.Changed != nil {
 				return 0
 			}
 			return 1
 		}
-		slices.SortStableFunc(pins, func(a, b authority.KeyPinView) int { return cmp.Compare(rank(a), rank(b)) })
-		return cli.PrintTable(std.Out, "STATE\tSERVER\tTOOL\tSHA256\tACCEPTED\tKEY", pins, func(p authority.KeyPinView) string {
+		slices.SortStableFunc(pins, func(a, b policies.KeyPinView) int { return cmp.Compare(rank(a), rank(b)) })
+		return cli.PrintTable(std.Out, "STATE\tSERVER\tTOOL\tSHA256\tACCEPTED\tKEY", pins, func(p policies.KeyPinView) string {
 			state := "accepted"
 			if p.Changed != nil {
 				state = "CHANGED"
@@ -131,7 +131,7 @@ func (c *mcpAcceptCommand) Run(std cli.Streams) error {
 		case c.SHA256 != pin.SHA256 && (pin.Changed == nil || c.SHA256 != pin.Changed.SHA256):
 			return cli.Fail("the tool %q has another definition by now; look at it once more: bailiff mcp accept --server %s %s", c.Tool, c.Server, quoted(c.Tool))
 		}
-		if _, err := a.AcceptTool(ctx, authority.PinChoice{PinQuery: query, SHA256: c.SHA256}); err != nil {
+		if _, err := a.AcceptTool(ctx, policies.PinChoice{PinQuery: query, SHA256: c.SHA256}); err != nil {
 			return err
 		}
 		fmt.Fprintf(std.Out, "accepted %s\n", grammar.Visible(c.Tool))
@@ -151,7 +151,7 @@ func (c *mcpForgetCommand) Run(std cli.Streams) error {
 		if err != nil {
 			return err
 		}
-		if _, err := a.ForgetTools(ctx, authority.PinChoice{PinQuery: query}); err != nil {
+		if _, err := a.ForgetTools(ctx, policies.PinChoice{PinQuery: query}); err != nil {
 			return err
 		}
 		for i := range pins {

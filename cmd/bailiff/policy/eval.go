@@ -10,9 +10,10 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/grammar"
 	"bailiff/httpd"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/intent"
+	"bailiff/runtime/policies"
 )
 
 type evalCommand struct {
@@ -40,13 +41,13 @@ func (c *evalCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	simulation, err := authority.NewSimulation(policy, intent.Options{IntegerAmountsBase: c.Base}, clock.System())
+	simulation, err := decision.NewSimulation(policy, intent.Options{IntegerAmountsBase: c.Base}, clock.System())
 	if err != nil {
 		return err
 	}
 	defer simulation.Close()
 	// Explaining reads on behind a denial, and the message shows what was read: only who asks a test-run for it gets that.
-	answer, fault := simulation.Decide(body, c.Shim, authority.Call{TestRun: true, Explain: c.Explain})
+	answer, fault := simulation.Decide(body, c.Shim, decision.Call{TestRun: true, Explain: c.Explain})
 	if fault != nil {
 		if _, err := std.Out.Write(httpd.AppendRefusal(nil, fault)); err != nil {
 			return err
@@ -66,19 +67,19 @@ func (c *evalCommand) Run(std cli.Streams) error {
 }
 
 // loadPolicy reads and compiles a policy. Diagnostics of one that does not compile are printed.
-func loadPolicy(std cli.Streams, name string) (*grammar.Source, *authority.Policy, error) {
+func loadPolicy(std cli.Streams, name string) (*grammar.Source, *policies.Policy, error) {
 	src, err := cli.ReadPolicy(std, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	policy, err := authority.CompilePolicy(src)
-	if invalid, ok := err.(*authority.InvalidPolicy); ok { //nolint:errorlint // CompilePolicy does not wrap it
+	policy, err := policies.CompilePolicy(src)
+	if invalid, ok := err.(*policies.InvalidPolicy); ok { //nolint:errorlint // CompilePolicy does not wrap it
 		return nil, nil, Printed(std, src, invalid.Diagnostics)
 	}
 	return src, policy, err
 }
 
-func (c *evalCommand) print(std cli.Streams, src *grammar.Source, answer *authority.Answer) error {
+func (c *evalCommand) print(std cli.Streams, src *grammar.Source, answer *decision.Answer) error {
 	explanation := answer.Explanation
 	if c.JSON {
 		_, err := std.Out.Write(httpd.AppendAnswer(nil, answer))
@@ -98,10 +99,10 @@ func (c *evalCommand) print(std cli.Streams, src *grammar.Source, answer *author
 }
 
 // printExplanation prints what the rules made of an intent, for people.
-func printExplanation(w io.Writer, src *grammar.Source, e *authority.Explanation) error {
+func printExplanation(w io.Writer, src *grammar.Source, e *decision.Explanation) error {
 	for _, group := range []struct {
 		title    string
-		findings []authority.Finding
+		findings []decision.Finding
 	}{{"violated", e.Violations}, {"held by", e.Holds}, {"noted", e.Notes}} {
 		if len(group.findings) > 0 {
 			fmt.Fprintf(w, "\n%s:\n", group.title)
@@ -121,7 +122,7 @@ func printExplanation(w io.Writer, src *grammar.Source, e *authority.Explanation
 }
 
 // printFinding prints a rule with its line in the policy, and below it the rule itself.
-func printFinding(w io.Writer, src *grammar.Source, f *authority.Finding) {
+func printFinding(w io.Writer, src *grammar.Source, f *decision.Finding) {
 	fmt.Fprintf(w, "%s:%d: %s %s: %s\n", src.Name, f.Line, f.Rule, f.Code, grammar.Visible(f.Message))
 	if f.Line > 0 {
 		_, excerpt, _ := strings.Cut(src.Render(grammar.Diagnostic{Span: f.Span}), "\n")
@@ -130,7 +131,7 @@ func printFinding(w io.Writer, src *grammar.Source, f *authority.Finding) {
 }
 
 // printLimits prints a table of what is used of each limit.
-func printLimits(w io.Writer, limits []authority.Headroom) error {
+func printLimits(w io.Writer, limits []decision.Headroom) error {
 	if len(limits) == 0 {
 		return nil
 	}

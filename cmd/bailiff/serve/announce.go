@@ -8,7 +8,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/policies"
 	"bailiff/runtime/ratelimit"
 )
 
@@ -85,7 +85,7 @@ func (r *service) announceSelfHosted() {
 }
 
 // announceWarnings logs what the compiler warns of in a policy.
-func (r *service) announceWarnings(policy *authority.Policy) {
+func (r *service) announceWarnings(policy *policies.Policy) {
 	for _, warning := range policy.Warnings {
 		r.log.Warn("policy", "code", warning.Code, "message", warning.Message)
 	}

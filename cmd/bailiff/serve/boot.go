@@ -9,13 +9,13 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/policies"
 	"bailiff/runtime/shims"
 )
 
 // boot is what a self-hosted service starts from; all of it is empty where the service is hosted.
 type boot struct {
-	Policy   *authority.Policy
+	Policy   *policies.Policy
 	Text     []byte // of the policy, as it was signed
 	operator [32]byte
 }
@@ -47,8 +47,8 @@ func loadBoot(path string, operator ed25519.PublicKey) (boot, error) {
 	if err != nil {
 		return boot{}, fmt.Errorf("the policy %w; WARRANTY_PATH names it", err)
 	}
-	policy, err := authority.LoadDefaultPolicy(grammar.NewSource(path, text), operator)
-	var invalid *authority.InvalidPolicy
+	policy, err := policies.LoadDefaultPolicy(grammar.NewSource(path, text), operator)
+	var invalid *policies.InvalidPolicy
 	if errors.As(err, &invalid) {
 		return boot{}, fmt.Errorf("%s: %w%s", path, err, reportOf(invalid))
 	}
@@ -59,7 +59,7 @@ func loadBoot(path string, operator ed25519.PublicKey) (boot, error) {
 }
 
 // reportOf returns the findings about a policy, each on lines of its own.
-func reportOf(invalid *authority.InvalidPolicy) (report []byte) {
+func reportOf(invalid *policies.InvalidPolicy) (report []byte) {
 	for _, d := range invalid.Diagnostics {
 		report = append(append(report, '\n'), invalid.Source.Render(d)...)
 	}

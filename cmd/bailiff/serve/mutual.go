@@ -16,7 +16,7 @@ import (
 
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd/strict"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/policies"
 )
 
 // The internal endpoint, by which a test environment gets a live key's record and policy from production (specification,
@@ -66,14 +66,14 @@ func (r *service) listenMutual() (net.Listener, error) {
 	return tls.NewListener(strict.NewRetryingListener(plain, r.slots, r.clock, r.log), config), nil
 }
 
-// mirror fetches keys from the production service; it is an authority.Mirror.
+// mirror fetches keys from the production service; it is an policies.Mirror.
 type mirror struct {
 	base   string
 	client *http.Client
 }
 
 // newMirror returns the mirror that the settings name, nil where they name none.
-func newMirror(s cmdsettings.Settings) (authority.Mirror, error) {
+func newMirror(s cmdsettings.Settings) (policies.Mirror, error) {
 	if s["SVC_MIRROR_URL"] == "" {
 		return nil, nil
 	}
@@ -86,8 +86,8 @@ func newMirror(s cmdsettings.Settings) (authority.Mirror, error) {
 	return &mirror{s["SVC_MIRROR_URL"], &http.Client{Timeout: mirrorTimeout, Transport: transport, CheckRedirect: stay}}, nil
 }
 
-// Fetch implements authority.Mirror: it asks by the hash, so that the key itself stays here.
-func (m *mirror) Fetch(ctx context.Context, hash [32]byte) (*authority.MirrorRecord, error) {
+// Fetch implements policies.Mirror: it asks by the hash, so that the key itself stays here.
+func (m *mirror) Fetch(ctx context.Context, hash [32]byte) (*policies.MirrorRecord, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.base+"/v1/mirror/"+hex.EncodeToString(hash[:]), nil)
 	if err != nil {
 		return nil, err
@@ -102,12 +102,12 @@ func (m *mirror) Fetch(ctx context.Context, hash [32]byte) (*authority.MirrorRec
 	case err != nil:
 		return nil, err
 	case response.StatusCode == http.StatusNotFound:
-		return nil, authority.ErrNotMirrored
+		return nil, policies.ErrNotMirrored
 	case response.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("the production service answered %s", response.Status)
 	case len(text) > maxMirrorBytes:
 		return nil, errors.New("the production service's answer is too large")
 	}
-	record := new(authority.MirrorRecord)
+	record := new(policies.MirrorRecord)
 	return record, json.Unmarshal(text, record)
 }

@@ -11,7 +11,7 @@ import (
 
 	"bailiff/httpd"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 )
@@ -28,7 +28,7 @@ const (
 // readiness is whether the service can decide, as of the latest look. Requests read it: what anyone may ask for must cost little.
 type readiness struct {
 	ledger    interface{ Health() error }
-	decider   *authority.Authority
+	decider   *decision.Decider
 	guard     *clock.Guarded
 	clock     clock.Clock
 	signer    *attest.Signer

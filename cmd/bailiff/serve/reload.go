@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
-	"bailiff/runtime/authority"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/policies"
 )
 
 // reloadPatience bounds how long the policy's file may take to be read: a pipe or a disk that hangs must not keep the service
@@ -74,7 +74,7 @@ func (r *service) replaceDefault(ctx context.Context) (loaded boot, changed bool
 		return boot{}, false, err
 	}
 	changed, err = r.decider.ReplaceDefault(ctx, loaded.Policy, func() { r.gateway.SetDefault(terms) })
-	var invalid *authority.InvalidPolicy
+	var invalid *policies.InvalidPolicy
 	if errors.As(err, &invalid) {
 		err = fmt.Errorf("%s: %w%s", r.settings["WARRANTY_PATH"], err, reportOf(invalid))
 	}

@@ -21,7 +21,7 @@ import (
 	"bailiff/httpd"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/ledger"
@@ -105,10 +105,10 @@ type service struct {
 	boot         boot
 	signed       ledger.Head  // the head that the checkpoint in the data folder is of
 	checkpointed atomic.Int64 // when it last was of the end of the record: Unix nanoseconds
-	decider      *authority.Authority
+	decider      *decision.Decider
 	gateway      *gateway.Gateway
 	ready        *readiness
-	admin        *authority.Admin
+	admin        *decision.Admin
 	operating    *httpd.OperatorConsole // nil: there is none
 	clients      []server               // who asks from outside; stopped first
 	operator     []server               // Admin socket and monitor; stopped last

@@ -14,7 +14,7 @@ import (
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/accounts"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/holds"
@@ -22,6 +22,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/reopen"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/policies"
 	"bailiff/runtime/ratelimit"
 	svc "bailiff/runtime/service"
 	"bailiff/runtime/webhook"
@@ -88,7 +89,7 @@ func (r *service) wire() error {
 	if r.decider, err = r.newAuthority(); err != nil {
 		return err
 	}
-	var invalid *authority.InvalidPolicy
+	var invalid *policies.InvalidPolicy
 	if err := r.decider.BindDefault(context.Background()); errors.As(err, &invalid) {
 		return fmt.Errorf("%s: %w%s", r.settings["WARRANTY_PATH"], err, reportOf(invalid))
 	} else if err != nil {
@@ -135,7 +136,7 @@ func (r *service) countBudget(as metrics.Budget, b *budget.Budget) error {
 }
 
 // newAuthority makes the authority.
-func (r *service) newAuthority() (*authority.Authority, error) {
+func (r *service) newAuthority() (*decision.Decider, error) {
 	s := r.settings
 	shims, err := ReadShims(s)
 	if err != nil {
@@ -145,18 +146,18 @@ func (r *service) newAuthority() (*authority.Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SVC_MIRROR_CERT, _KEY, _CA: %w", err)
 	}
-	detail, err := authority.ParseEventDetail(s["SVC_EVENT_DETAIL"])
+	detail, err := decision.ParseEventDetail(s["SVC_EVENT_DETAIL"])
 	if err != nil {
 		return nil, fmt.Errorf("SVC_EVENT_DETAIL: %w", err)
 	}
-	return authority.New(authority.Config{
+	return decision.New(decision.Config{
 		Service: svc.Config{
 			Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"], Hosted: s.Hosted(), Operator: r.boot.operator,
 			Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Log: r.log, Metrics: r.metrics,
 		},
 		Observe: s.Observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
 		EventDetail: detail, HoldWaits: holdWaits(r.slots),
-		Policies: authority.PoliciesConfig{
+		Policies: policies.Config{
 			Default: r.boot.Policy, RefuseRollback: s.On("SVC_REFUSE_ROLLBACK"), Deployments: s.Limits().Deploy, Shims: shims,
 			DeployURL: r.deployURL(), Mirror: mirror,
 		},

@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/authority"
+	"bailiff/runtime/decision"
 )
 
 // Setting is one environment variable of the service. A name that ends in chainSuffix means one of each chain.
@@ -55,7 +55,7 @@ var Table = []Setting{
 	{"SVC_RATE_LIMIT_REGISTER", "", "registering keys, per IP address (default 5/3600s hosted)", isWindow},
 	{"SVC_RATE_LIMIT_MANAGE", "", "deployments, webhooks and events together, per API key (default 120/60s hosted)", isWindow},
 	{"SVC_RATE_LIMIT_DEPLOY", "", "policies that are compiled to be deployed, refused ones included, per API key (default 10/3600s hosted)", isWindow},
-	{"SVC_EVENT_DETAIL", authority.FullDetail.String(), "what events say of a request: full (credentials masked), digest (a keyed digest for each value), none", oneOf(authority.EventDetails()...)},
+	{"SVC_EVENT_DETAIL", decision.FullDetail.String(), "what events say of a request: full (credentials masked), digest (a keyed digest for each value), none", oneOf(decision.EventDetails()...)},
 	{"SVC_OTLP_LOGS", "", "address of an OpenTelemetry collector's logs, such as http://127.0.0.1:4318/v1/logs (OTLP over HTTP), that gets every event", isCollector},
 	{"SVC_OTLP_HEADERS", "", "headers of requests to it, name=value, comma-separated, values percent-encoded (as in OTEL_EXPORTER_OTLP_HEADERS)", isHeaders},
 	{"SVC_REFUSE_ROLLBACK", "true", "false lets a key deploy a policy that governed it before and was replaced since", isBool},
