@@ -3,6 +3,7 @@ package compiler
 import (
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
@@ -41,7 +42,7 @@ func (c *checker) readAllowOnly(_ *Key, entry *grammar.Entry) {
 		return
 	}
 	if line.Attested && !strings.HasPrefix(path, "metadata.") {
-		c.add(grammar.At(CodeAttestedPath, entry.Key.Span, "`attested` is for values below `metadata`, and `%s` is not", shorten(path)).
+		c.add(grammar.At(codes.AttestedPath, entry.Key.Span, "`attested` is for values below `metadata`, and `%s` is not", shorten(path)).
 			WithHint("leave `attested` out; to want a shim for all of it, write `require_shim: true`"))
 		return
 	}
@@ -58,12 +59,12 @@ func (c *checker) readWords(line *Allowance, key *grammar.Key) bool {
 		return true
 	}
 	if len(words) > 1 && !line.Attested && grammar.Closest(words[0].Text, []string{wordAttested}) != "" {
-		c.add(grammar.At(CodeOperator, words[0].Span, "`%s` is not an operator here", shorten(words[0].Text)).
+		c.add(grammar.At(codes.Operator, words[0].Span, "`%s` is not an operator here", shorten(words[0].Text)).
 			WithHint("did you mean `%s`?", wordAttested).WithFix(words[0].Span, wordAttested))
 		return false
 	}
 	if len(words) > 1 {
-		c.add(grammar.At(CodeOperator, words[1].Span, "`%s` can't follow here", shorten(words[1].Text)).
+		c.add(grammar.At(codes.Operator, words[1].Span, "`%s` can't follow here", shorten(words[1].Text)).
 			WithHint("the form is `allow_only.path attested operator: values`, of which `attested` and the operator may be left out"))
 		return false
 	}
@@ -111,10 +112,10 @@ func (c *checker) addAllowance(line *Allowance, key *grammar.Key) {
 		c.allowed[id] = line
 		c.policy.Custom.Allowances = append(c.policy.Custom.Allowances, line)
 	case rule.Operator != line.Operator:
-		c.add(grammar.At(CodeMixedOperators, key.Span, "this path and scope has operator `%s` on another line, and `%s` here", rule.Operator, line.Operator).
+		c.add(grammar.At(codes.MixedOperators, key.Span, "this path and scope has operator `%s` on another line, and `%s` here", rule.Operator, line.Operator).
 			WithHint("use one operator for all lines of a path and scope"))
 	case rule.Attested != line.Attested:
-		c.add(grammar.At(CodeMixedOperators, key.Span, "this path and scope is `attested` on one line and not on another").
+		c.add(grammar.At(codes.MixedOperators, key.Span, "this path and scope is `attested` on one line and not on another").
 			WithHint("write `attested` on all lines of a path and scope, or on none"))
 	default:
 		c.extend(rule, line)
@@ -198,7 +199,7 @@ func (c *checker) extend(rule, line *Allowance) {
 	}
 	for _, value := range line.Values {
 		if seen[value.Text] {
-			c.add(grammar.At(CodeRepeatedItem, value.Span, "`%s` is allowed on another line already", shorten(value.Text)))
+			c.add(grammar.At(codes.RepeatedItem, value.Span, "`%s` is allowed on another line already", shorten(value.Text)))
 			continue
 		}
 		seen[value.Text] = true

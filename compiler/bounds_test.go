@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 )
 
@@ -60,7 +61,7 @@ func TestLongLists(t *testing.T) {
 	} {
 		const most = 2.0 // seconds; they take a tenth of it
 		text = "version: 2.1.0\n" + text + "\n"
-		if found := errorsOf(text); len(found) > 0 && found[0] < CodeUnknownKey {
+		if found := errorsOf(text); len(found) > 0 && found[0] < codes.UnknownKey {
 			t.Errorf("%s do not reach the compiler: %v", name, found)
 		}
 		if took := compileTime(t, text); took > most {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/amount"
@@ -37,7 +38,7 @@ func (c *checker) cap(entry *grammar.Entry) *Cap {
 		return one
 	}
 	if strings.Trim(name.Text, nameLetters) != "" || len(name.Text) > maxSymbolBytes || slices.Contains(foreignCaps, name.Text) {
-		c.add(grammar.At(CodeCapName, name.Span, "`%s` can't be the name of a cap", shorten(name.Text)).
+		c.add(grammar.At(codes.CapName, name.Span, "`%s` can't be the name of a cap", shorten(name.Text)).
 			WithHint("use up to %d letters, digits, `_` and `-`, and no name that is taken", maxSymbolBytes))
 		return nil
 	}
@@ -57,7 +58,7 @@ func (c *checker) fieldPath(entry *grammar.Entry) *Text {
 	var segments []grammar.Segment
 	for name := range strings.SplitSeq(value.Text, ".") {
 		if name == "" || strings.Trim(name, nameLetters+"@$/+") != "" {
-			c.add(grammar.At(CodeFieldPath, value.Span, "`%s` is no path of a field", shorten(value.Text)).
+			c.add(grammar.At(codes.FieldPath, value.Span, "`%s` is no path of a field", shorten(value.Text)).
 				WithHint("write names with dots between, such as `metadata.customer`"))
 			return nil
 		}
@@ -76,7 +77,7 @@ func (c *checker) belowMembers(path *Text) bool {
 	if strings.Contains(path.Text, ".") { // only what has members has a dot
 		return true
 	}
-	c.add(grammar.At(CodeCapAmount, path.Item.Span, "`%s` is no amount in USD", shorten(path.Text)).
+	c.add(grammar.At(codes.CapAmount, path.Item.Span, "`%s` is no amount in USD", shorten(path.Text)).
 		WithHint("name a field of your own that holds one, such as `metadata.amount_usd`"))
 	return false
 }
@@ -92,12 +93,12 @@ func (c *checker) finishCaps() {
 		}
 		switch {
 		case one.Count != nil && one.SumUSD != nil:
-			c.add(grammar.At(CodeCapForm, one.SumUSD.Span, "cap `%s` has `max_count` too, and is either a count or a sum", one.Name).
+			c.add(grammar.At(codes.CapForm, one.SumUSD.Span, "cap `%s` has `max_count` too, and is either a count or a sum", one.Name).
 				WithHint("make two caps of it"))
 		case one.Count == nil && one.SumUSD == nil:
 			c.incompleteCap(one, "max_count` or `max_sum_usd")
 		case one.Count != nil && one.Amount != nil:
-			c.add(grammar.At(CodeCapForm, one.Amount.Span, "cap `%s` counts intents, and looks at no amount", one.Name).
+			c.add(grammar.At(codes.CapForm, one.Amount.Span, "cap `%s` counts intents, and looks at no amount", one.Name).
 				WithHint("write `max_sum_usd` in place of `max_count`, or remove `amount_field`"))
 		case one.SumUSD != nil && one.Amount == nil:
 			c.incompleteCap(one, "amount_field")
@@ -113,7 +114,7 @@ func (c *checker) finishCaps() {
 }
 
 func (c *checker) incompleteCap(one *Cap, key string) {
-	c.add(grammar.At(CodeCapIncomplete, one.Span, "cap `%s` has no `%s`", one.Name, key).
+	c.add(grammar.At(codes.CapIncomplete, one.Span, "cap `%s` has no `%s`", one.Name, key).
 		WithHint("add `cap.%s.%s: …`", one.Name, strings.SplitN(key, "`", 2)[0]))
 }
 

@@ -3,6 +3,7 @@ package compiler
 import (
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 )
 
@@ -79,13 +80,13 @@ func (c *checker) expired() bool {
 func (c *checker) section(section *grammar.Section) {
 	row := findSection(section.Name) // a test holds the table to the sections that the grammar knows
 	if version := c.file.Version; version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor) {
-		c.add(grammar.At(CodeSectionVersion, section.Heading.Span, "section `%s` needs version %s, and this policy has %s", section.Name, row.Since, version.Text).
+		c.add(grammar.At(codes.SectionVersion, section.Heading.Span, "section `%s` needs version %s, and this policy has %s", section.Name, row.Since, version.Text).
 			WithHint("write `version: %s.0` to have it", row.Since))
 		c.partial = true
 		return
 	}
 	if len(section.Entries) == 0 && !c.partial {
-		c.add(grammar.At(CodeEmptySection, section.Heading.Span, "section `%s` is empty", section.Name).
+		c.add(grammar.At(codes.EmptySection, section.Heading.Span, "section `%s` is empty", section.Name).
 			WithHint("add its entries, or remove the heading"))
 	}
 	row.open(c.policy, section.Heading.Span)
@@ -136,13 +137,13 @@ func (c *checker) read(row *Key, entry *grammar.Entry) {
 }
 
 func unsupported(row *Key, key *grammar.Key) grammar.Diagnostic {
-	return grammar.At(CodeKeyUnsupported, key.Span, "key `%s` is not supported yet by this version of bailiff", shorten(row.Name)).
+	return grammar.At(codes.KeyUnsupported, key.Span, "key `%s` is not supported yet by this version of bailiff", shorten(row.Name)).
 		WithHint("it would not be enforced; a cap starts again by `cap.<name>.window`: `day`, `hour` or `task`, in UTC")
 }
 
 func (c *checker) unknownKey(section *Section, entry *grammar.Entry) {
 	key := entry.Key
-	d := grammar.At(CodeUnknownKey, key.Span, "section `%s` has no key `%s`", section.Name, shorten(key.Name()))
+	d := grammar.At(codes.UnknownKey, key.Span, "section `%s` has no key `%s`", section.Name, shorten(key.Name()))
 	if len(c.found) > 2*grammar.MaxDiagnostics { // more than are shown: what was meant is not looked for
 		c.add(d)
 		c.partial = true
@@ -194,10 +195,10 @@ func keyNames(section *Section) []string {
 func (c *checker) checkKeyForm(row *Key, key *grammar.Key) bool {
 	switch {
 	case key.Scope != nil && (!row.takesScope() || len(key.Segments) > 1):
-		c.add(grammar.At(CodeKeyForm, key.Scope.Span, "key `%s` takes no scope here", shorten(row.Name)).
+		c.add(grammar.At(codes.KeyForm, key.Scope.Span, "key `%s` takes no scope here", shorten(row.Name)).
 			WithHint("a scope stands straight after `allow_only`, as in `allow_only[action=bash].metadata.team`"))
 	case len(key.Words) > 0 && !row.takesWords():
-		c.add(grammar.At(CodeKeyForm, key.Words[0].Span, "key `%s` takes no word after its name", shorten(row.Name)).
+		c.add(grammar.At(codes.KeyForm, key.Words[0].Span, "key `%s` takes no word after its name", shorten(row.Name)).
 			WithHint("the colon follows the key at once"))
 	default:
 		return true
@@ -212,7 +213,7 @@ func (c *checker) available(row *Key, key *grammar.Key) bool {
 	case row.Reserved:
 		c.add(unsupported(row, key))
 	case version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor):
-		c.add(grammar.At(CodeKeyVersion, key.Span, "`%s` needs version %s, and this policy has %s", shorten(row.Name), row.Since, version.Text).
+		c.add(grammar.At(codes.KeyVersion, key.Span, "`%s` needs version %s, and this policy has %s", shorten(row.Name), row.Since, version.Text).
 			WithHint("write `version: %s.0` to have it", row.Since))
 	default:
 		return true
@@ -225,10 +226,10 @@ func (c *checker) checkValueForm(row *Key, entry *grammar.Entry) bool {
 	isBlock := row.Type == TypeChainMap
 	switch {
 	case isBlock && entry.Value != nil:
-		c.add(grammar.At(CodeValueForm, entry.Value.Span, "`%s` stands alone on its line", row.Name).
+		c.add(grammar.At(codes.ValueForm, entry.Value.Span, "`%s` stands alone on its line", row.Name).
 			WithHint("write the chains below it, indented: `  \"8453\": wallet.transfer`"))
 	case !isBlock && len(entry.Block) > 0:
-		c.add(grammar.At(CodeValueForm, entry.Span, "`%s` has its value on its own line, not a block below it", shorten(entry.Key.Text)))
+		c.add(grammar.At(codes.ValueForm, entry.Span, "`%s` has its value on its own line, not a block below it", shorten(entry.Key.Text)))
 	case !isBlock && entry.Value == nil || isBlock && len(entry.Block) == 0:
 		return false // the grammar has reported that there is no value
 	default:
@@ -253,16 +254,16 @@ func (c *checker) enforcesNothing() grammar.Diagnostic {
 	old := !c.file.Version.AtLeast(2, 0)
 	switch {
 	case p.MCP != nil:
-		return grammar.At(CodeEnforcesNothing, span, "this policy grants nothing: `blocked_tools` only narrows what is granted").
+		return grammar.At(codes.EnforcesNothing, span, "this policy grants nothing: `blocked_tools` only narrows what is granted").
 			WithHint("add `allowed_servers` or `allowed_tools` to `## mcp`, or %s", strings.TrimPrefix(remedy, "add "))
 	case old && p.ExecutionLimits.limits():
-		return grammar.At(CodeEnforcesNothing, span, "a limit on tool calls alone is not a policy of version %s", p.Version.Text).
+		return grammar.At(codes.EnforcesNothing, span, "a limit on tool calls alone is not a policy of version %s", p.Version.Text).
 			WithHint(remedy + ", or raise the version to 2.0.0, where a limit is enough")
 	case old && p.SoftLimits.limits():
-		return grammar.At(CodeEnforcesNothing, span, "this policy enforces nothing: under version %s soft limits only inform", p.Version.Text).
+		return grammar.At(codes.EnforcesNothing, span, "this policy enforces nothing: under version %s soft limits only inform", p.Version.Text).
 			WithHint(remedy + ", or raise the version to 2.0.0, where a limit is enough")
 	}
-	return grammar.At(CodeEnforcesNothing, span, "this policy enforces nothing").WithHint(remedy)
+	return grammar.At(codes.EnforcesNothing, span, "this policy enforces nothing").WithHint(remedy)
 }
 
 // enforces reports whether the policy has what a policy of its version must have at least.

@@ -3,6 +3,7 @@ package compiler
 import (
 	"slices"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 )
@@ -40,7 +41,7 @@ func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
 	return compile(src, way{limit: vm.Limit{Memory: maxMemory}})
 }
 
-// CompileWithin is Compile until stop says that there is no time left: then the one finding is CodeCompileTime.
+// CompileWithin is Compile until stop says that there is no time left: then the one finding is codes.CompileTime.
 func CompileWithin(src *grammar.Source, stop func() bool) (*Compiled, grammar.Diagnostics) {
 	return compile(src, way{limit: vm.Limit{Memory: maxMemory, Stop: stop}})
 }
@@ -49,8 +50,8 @@ func CompileWithin(src *grammar.Source, stop func() bool) (*Compiled, grammar.Di
 // means what it meant (decisions, section 2, "Matching").
 func CompileInForce(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
 	return compile(src, way{deferred: []grammar.Code{
-		grammar.CodeSectionLetters, grammar.CodeLookalike, CodeBooleanLetters, CodeAllowedBlocked, CodeRef, CodeMemory, CodeEffort,
-		CodeListQuoted, CodeListMarks, CodeListSeparator, CodePlaceholder, CodeSlashComment, CodeClientName,
+		grammar.CodeSectionLetters, grammar.CodeLookalike, codes.BooleanLetters, codes.AllowedBlocked, codes.Ref, codes.Memory, codes.Effort,
+		codes.ListQuoted, codes.ListMarks, codes.ListSeparator, codes.Placeholder, codes.SlashComment, codes.ClientName,
 	}})
 }
 
@@ -96,7 +97,7 @@ func compile(src *grammar.Source, by way) (*Compiled, grammar.Diagnostics) {
 	}
 	if !found.HasErrors() {
 		program, problems := emit(c.policy, file, by.limit)
-		if len(problems) == 1 && problems[0].Code == CodeCompileTime {
+		if len(problems) == 1 && problems[0].Code == codes.CompileTime {
 			return result, problems
 		}
 		for _, d := range problems {

@@ -3,6 +3,7 @@ package compiler
 import (
 	"slices"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
@@ -46,7 +47,7 @@ func (c *checker) finishControls() {
 		if controls == nil || c.lost(section.Name, "") || len(section.Entries) != 1 || controls.Shim == nil || controls.Shim.On {
 			continue
 		}
-		c.add(grammar.At(CodeOnlyShimFalse, controls.Shim.Span, "section `%s` says nothing but `require_shim: false`, which does nothing", section.Name).
+		c.add(grammar.At(codes.OnlyShimFalse, controls.Shim.Span, "section `%s` says nothing but `require_shim: false`, which does nothing", section.Name).
 			WithHint("write `require_shim: true` if a shim is meant, or what else the section should say"))
 		c.partial = true
 	}

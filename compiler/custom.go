@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
@@ -96,7 +97,7 @@ func (c *checker) operator(word grammar.Word, denies bool) (Operator, bool) {
 			return Operator(i), true
 		}
 	}
-	d := grammar.At(CodeOperator, word.Span, "`%s` is not an operator here", shorten(word.Text))
+	d := grammar.At(codes.Operator, word.Span, "`%s` is not an operator here", shorten(word.Text))
 	c.add(suggestOperator(d, word, denies))
 	return 0, false
 }
@@ -118,13 +119,13 @@ func (c *checker) path(segments []grammar.Segment) (string, bool) {
 	case first == slot.NoField:
 		c.add(unknownField(segments[0], path))
 	case first.Row().Type.Object() && len(segments) == 1:
-		c.add(grammar.At(CodePathObject, span, "`%s` is an object, and rules compare texts", first).
+		c.add(grammar.At(codes.PathObject, span, "`%s` is an object, and rules compare texts", first).
 			WithHint("name a member of it, such as `%s.env`", first))
 	case !first.Row().Type.Object() && len(segments) > 1:
-		c.add(grammar.At(CodePathObject, span, "`%s` has no members, so `%s` can't exist", first, shorten(path)).
+		c.add(grammar.At(codes.PathObject, span, "`%s` has no members, so `%s` can't exist", first, shorten(path)).
 			WithHint("data of your own is below `metadata`"))
 	case len(path) > maxPathBytes:
-		c.add(grammar.At(CodeTextLong, span, "a path has at most %d bytes, and this one %d", maxPathBytes, len(path)))
+		c.add(grammar.At(codes.TextLong, span, "a path has at most %d bytes, and this one %d", maxPathBytes, len(path)))
 	default:
 		return path, true
 	}
@@ -132,7 +133,7 @@ func (c *checker) path(segments []grammar.Segment) (string, bool) {
 }
 
 func unknownField(first grammar.Segment, path string) grammar.Diagnostic {
-	d := grammar.At(CodePathField, first.Span, "a request has no field `%s`", shorten(first.Text))
+	d := grammar.At(codes.PathField, first.Span, "a request has no field `%s`", shorten(first.Text))
 	if near := grammar.Closest(first.Text, fieldNames()); near != "" {
 		return d.WithHint("did you mean `%s`?", near).WithFix(first.Span, near)
 	}

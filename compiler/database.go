@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
@@ -91,9 +92,9 @@ var database = profile(section("database", v21, "A resource profile: operations 
 func checkResource(text string) problem {
 	switch {
 	case strings.Trim(text, "*") == "":
-		return problem{CodeResource, "a bare `*` would allow every resource", "name what is meant, such as `app.*`; to allow all of it, leave `allowed_resources` out"}
+		return problem{codes.Resource, "a bare `*` would allow every resource", "name what is meant, such as `app.*`; to allow all of it, leave `allowed_resources` out"}
 	case strings.Count(text, "*") > match.MaxStars:
-		return problem{CodeResource, fmt.Sprintf("a pattern has at most %d stars", match.MaxStars), "write out the parts that are known"}
+		return problem{codes.Resource, fmt.Sprintf("a pattern has at most %d stars", match.MaxStars), "write out the parts that are known"}
 	}
 	return checkName(text)
 }

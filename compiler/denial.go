@@ -3,6 +3,7 @@ package compiler
 import (
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/form"
@@ -30,7 +31,7 @@ func (c *checker) readDenyIf(_ *Key, entry *grammar.Entry) {
 	key := entry.Key
 	path, ok := c.path(keySegments(key)[1:])
 	if len(key.Words) != 1 {
-		c.add(grammar.At(CodeOperator, key.Span, "a deny_if has one operator after its path").
+		c.add(grammar.At(codes.Operator, key.Span, "a deny_if has one operator after its path").
 			WithHint("write `deny_if.metadata.env equals production`"))
 		return
 	}
@@ -44,11 +45,11 @@ func (c *checker) readDenyIf(_ *Key, entry *grammar.Entry) {
 func (c *checker) deny(d Denial, value *grammar.Value) {
 	switch {
 	case value.Text == "":
-		c.add(grammar.At(CodeEmptyValue, value.Span, "the empty text is no value to look for").
+		c.add(grammar.At(codes.EmptyValue, value.Span, "the empty text is no value to look for").
 			WithHint("write what should be denied; for the empty text itself `matches \"^$\"`"))
 		return
 	case len(value.Text) > maxTextBytes:
-		c.add(grammar.At(CodeTextLong, value.Span, "a value has at most %d bytes, and this one %d", maxTextBytes, len(value.Text)))
+		c.add(grammar.At(codes.TextLong, value.Span, "a value has at most %d bytes, and this one %d", maxTextBytes, len(value.Text)))
 		return
 	case d.Operator == Matches && !c.pattern(value.Text, value.Span, slot.At(d.Path).Forms()...):
 		return

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 )
 
@@ -76,10 +77,10 @@ func (c *checker) keyIDs(entry *grammar.Entry) *List {
 		id := strings.ToLower(item.Text)
 		switch {
 		case id == everyKey && len(items) > 1:
-			c.add(grammar.At(CodeEveryKey, item.Span, "`*` names every key, so the list cannot have other items").
+			c.add(grammar.At(codes.EveryKey, item.Span, "`*` names every key, so the list cannot have other items").
 				WithHint("write `keys: *` for every key, or the ids alone"))
 		case id != everyKey && !isKeyID(id):
-			c.add(grammar.At(CodeKeyID, item.Span, "%s is not the id of an API key", shownKeyID(item.Text)).
+			c.add(grammar.At(codes.KeyID, item.Span, "%s is not the id of an API key", shownKeyID(item.Text)).
 				WithHint("%s", keyIDHint(item.Text)))
 		case slices.ContainsFunc(list.Items, func(other Item) bool { return other.Text == id }):
 			c.repeatedCase(item, id)

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
@@ -61,10 +62,10 @@ func tooLarge(policy *Policy, file *grammar.File, err error) grammar.Diagnostic 
 	problem := strings.TrimPrefix(err.Error(), "vm: ")
 	section, entry := longestList(file)
 	if entry == nil || len(entry.Value.Items) < longList {
-		return grammar.At(CodeTooLarge, policy.Version.Span, "the machine does not take this policy: %s", problem).
+		return grammar.At(codes.TooLarge, policy.Version.Span, "the machine does not take this policy: %s", problem).
 			WithHint("use fewer rules, or divide what they govern among several keys, each with a policy of its own")
 	}
-	return grammar.At(CodeTooLarge, entry.Key.Span, "the machine does not take this policy, of which the %d items of `%s` are the longest list: %s",
+	return grammar.At(codes.TooLarge, entry.Key.Span, "the machine does not take this policy, of which the %d items of `%s` are the longest list: %s",
 		len(entry.Value.Items), shorten(entry.Key.Text), problem).
 		WithHint("%s", remedyForList(section, entry.Key.Text))
 }

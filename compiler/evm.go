@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/amount"
@@ -172,7 +173,7 @@ func (c *checker) chains(entry *grammar.Entry) *List {
 		switch {
 		case id == "":
 		case seen[id]:
-			c.add(grammar.At(CodeRepeatedItem, item.Span, "chain %s is in the list already", id))
+			c.add(grammar.At(codes.RepeatedItem, item.Span, "chain %s is in the list already", id))
 		default:
 			list.Items = append(list.Items, Item{id, item.Span})
 		}
@@ -190,13 +191,13 @@ func (c *checker) evmActions(span grammar.Span, value *grammar.Value) *List {
 	list.Items = slices.DeleteFunc(list.Items, func(item Item) bool {
 		switch lower := strings.ToLower(item.Text); {
 		case isMCP(lower):
-			c.add(grammar.At(CodeActionKind, item.Span, "`%s` is an MCP action, which an EVM list can't grant", item.Text).
+			c.add(grammar.At(codes.ActionKind, item.Span, "`%s` is an MCP action, which an EVM list can't grant", item.Text).
 				WithHint("`## mcp` grants MCP actions"))
 		case lower == modelAction:
-			c.add(grammar.At(CodeActionKind, item.Span, "`%s` is a model action, which needs no grant", item.Text).
+			c.add(grammar.At(codes.ActionKind, item.Span, "`%s` is a model action, which needs no grant", item.Text).
 				WithHint("remove it"))
 		case slices.Contains(foreignTools, lower):
-			c.add(grammar.At(CodeActionKind, item.Span, "`%s` is a tool, which an EVM list can't grant", item.Text).
+			c.add(grammar.At(codes.ActionKind, item.Span, "`%s` is a tool, which an EVM list can't grant", item.Text).
 				WithHint("`tool_calls.allowed` grants tools"))
 		default:
 			return false
@@ -238,7 +239,7 @@ func (c *checker) readChainActions(_ *Key, entry *grammar.Entry) {
 		switch {
 		case id == "":
 		case seen[id]:
-			c.add(grammar.At(CodeSecondChain, line.Key.Span, "chain %s has a line in this block already", id).
+			c.add(grammar.At(codes.SecondChain, line.Key.Span, "chain %s has a line in this block already", id).
 				WithHint("put its actions on one line"))
 		default:
 			e.ChainActions = append(e.ChainActions, ChainActions{Item{id, line.Key.Span}, *actions})
@@ -258,15 +259,15 @@ func (c *checker) finishEVM() {
 	}
 	c.checkKinds()
 	if e.UnknownSelector != nil && !e.enriched() {
-		c.add(grammar.At(CodeSelectorUnused, e.UnknownSelector.Span, "`calldata_unknown_selector` needs `require_calldata_enrichment: true`").
+		c.add(grammar.At(codes.SelectorUnused, e.UnknownSelector.Span, "`calldata_unknown_selector` needs `require_calldata_enrichment: true`").
 			WithHint("add that line, or remove this one: without it nobody says which method is called"))
 	}
 	if e.AllowedChains == nil && !c.lost("evm", "chains") {
-		c.add(grammar.At(CodeEVMGrantsNothing, e.Span, "`## evm` has no `allowed_chains`, so it grants nothing").
+		c.add(grammar.At(codes.EVMGrantsNothing, e.Span, "`## evm` has no `allowed_chains`, so it grants nothing").
 			WithHint("name the chains: `allowed_chains: 1, 8453`"))
 	}
 	if e.AllowedActions == nil && len(e.ChainActions) == 0 && !c.lost("evm", "actions") {
-		c.add(grammar.At(CodeEVMGrantsNothing, e.Span, "`## evm` has neither `allowed_actions` nor `chain_actions`, so it grants nothing").
+		c.add(grammar.At(codes.EVMGrantsNothing, e.Span, "`## evm` has neither `allowed_actions` nor `chain_actions`, so it grants nothing").
 			WithHint("name the actions: `allowed_actions: wallet.transfer`"))
 	}
 }
@@ -282,7 +283,7 @@ func (c *checker) checkKinds() {
 	}
 	for _, action := range c.policy.EVM.actions() {
 		if tools[strings.ToLower(action.Text)] {
-			c.add(grammar.At(CodeActionKind, action.Span, "`%s` stands in `tool_calls.allowed` too, and can't be both", action.Text).
+			c.add(grammar.At(codes.ActionKind, action.Span, "`%s` stands in `tool_calls.allowed` too, and can't be both", action.Text).
 				WithHint("an EVM list makes it an EVM action; remove it from one of the two"))
 		}
 	}

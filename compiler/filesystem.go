@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/amount"
@@ -102,7 +103,7 @@ func (c *checker) blockedFiles(entry *grammar.Entry) *List {
 	for _, item := range c.list(entry) {
 		patterns, err := blockedPath(item.Text)
 		if err != nil {
-			c.add(grammar.At(CodeBlockedPath, item.Span, "%s", err))
+			c.add(grammar.At(codes.BlockedPath, item.Span, "%s", err))
 		}
 		for _, pattern := range patterns {
 			if !seen[pattern] {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 )
 
@@ -43,7 +44,7 @@ func (c *checker) foreignPart(row *Key, start int, value *grammar.Value) {
 		text := c.file.Source.Slice(span)
 		line := c.file.Source.Slice(grammar.Span{Start: start, End: item.Span.Start + at[0]})
 		note := "# " + strings.TrimSpace(strings.Trim(text, "/*"))
-		c.add(grammar.At(CodeSlashComment, span, "a comment is a line of its own that begins with `#`: this text is part of the value").
+		c.add(grammar.At(codes.SlashComment, span, "a comment is a line of its own that begins with `#`: this text is part of the value").
 			WithHint("move it above this line: `%s`; if it is part of the value, put the value between quotes", shorten(note)).
 			WithFix(grammar.Span{Start: start, End: value.Span.End}, note+"\n"+line))
 		return
@@ -51,7 +52,7 @@ func (c *checker) foreignPart(row *Key, start int, value *grammar.Value) {
 	for _, item := range value.Items {
 		isVariable := row.Section != "custom" && row.Type != TypeTexts && row.Type != TypePaths && variable.MatchString(item.Text)
 		if !item.Quoted && (isVariable || placeholder.MatchString(item.Text)) {
-			d := grammar.At(CodePlaceholder, item.Span, "`%s` is a placeholder, not a value", shorten(item.Text)).
+			d := grammar.At(codes.Placeholder, item.Span, "`%s` is a placeholder, not a value", shorten(item.Text)).
 				WithHint("write the value itself; if the text is meant, put it between quotes")
 			if strings.Contains(strings.ToLower(item.Text), "0x") {
 				d.Message = "`" + shorten(item.Text) + "` is a shortened address"
@@ -81,6 +82,6 @@ func (c *checker) lintText(value *grammar.Value) {
 	default:
 		return
 	}
-	c.add(grammar.At(CodeTextMarks, value.Span, "the whole value is one text, and %s part of it", marks).
+	c.add(grammar.At(codes.TextMarks, value.Span, "the whole value is one text, and %s part of it", marks).
 		WithHint("write a line for each text, without marks; to search for the value as written, put it between quotes"))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/form/command"
 )
@@ -31,19 +32,19 @@ type listFault struct {
 
 // listForms are the foreign forms in the order in which they are looked for; a part of a list is reported once.
 var listForms = []listForm{
-	{CodeCurlyQuotes, CodeCurlyQuotes, isListKey, findCurlyQuotes},
-	{CodeActionPrefix, CodeClientName, isToolKey, findClientNames},
-	{CodeChainID, CodeChainID, isChainKey, findChainIDs},
-	{CodeListBrackets, CodeListMarks, dividesMarks, findPermissions},
-	{CodeListBrackets, CodeListMarks, isEscaping, findEscapes},
-	{CodeNotDivided, CodeListQuoted, dividesQuotes, findWholeQuotes},
-	{CodeListBrackets, CodeListMarks, dividesMarks, findMarks},
-	{CodeListBrackets, CodeListMarks, dividesBraces, findBraces},
-	{CodeListBrackets, CodeListMarks, isListKey, findPatterns},
-	{CodeNegatedItem, CodeNegatedItem, isListKey, findNegations},
-	{CodeNotDivided, CodeListSeparator, dividesSigns, findDivided(splitAtSigns)},
-	{CodeNotDivided, CodeListSeparator, dividesBlanks, findDivided(splitAtBlanks)},
-	{CodeNotDivided, CodeNotDivided, dividesConjunctions, findDivided(splitAtConjunctions)},
+	{codes.CurlyQuotes, codes.CurlyQuotes, isListKey, findCurlyQuotes},
+	{codes.ActionPrefix, codes.ClientName, isToolKey, findClientNames},
+	{codes.ChainID, codes.ChainID, isChainKey, findChainIDs},
+	{codes.ListBrackets, codes.ListMarks, dividesMarks, findPermissions},
+	{codes.ListBrackets, codes.ListMarks, isEscaping, findEscapes},
+	{codes.NotDivided, codes.ListQuoted, dividesQuotes, findWholeQuotes},
+	{codes.ListBrackets, codes.ListMarks, dividesMarks, findMarks},
+	{codes.ListBrackets, codes.ListMarks, dividesBraces, findBraces},
+	{codes.ListBrackets, codes.ListMarks, isListKey, findPatterns},
+	{codes.NegatedItem, codes.NegatedItem, isListKey, findNegations},
+	{codes.NotDivided, codes.ListSeparator, dividesSigns, findDivided(splitAtSigns)},
+	{codes.NotDivided, codes.ListSeparator, dividesBlanks, findDivided(splitAtBlanks)},
+	{codes.NotDivided, codes.NotDivided, dividesConjunctions, findDivided(splitAtConjunctions)},
 }
 
 func isListKey(row *Key) bool { return row.Type.isList() }
@@ -302,7 +303,7 @@ func (c *checker) foreignList(row *Key, value *grammar.Value, before int) {
 			code = form.hard
 		}
 		if failed && code.Severity() != grammar.Error { // a list that lacks what was refused must not be used
-			code = CodeListMarks
+			code = codes.ListMarks
 		}
 		d := fault.diagnostic(code, row)
 		if !failed { // what had an error before was never in force
@@ -344,6 +345,6 @@ func (c *checker) lintCommandWords(item grammar.Item) {
 		return
 	}
 	meant := strings.Join(words, ", ")
-	c.add(grammar.At(CodeCommandWords, item.Span, "only commas divide a list: this is one item, and each word of it is a command").
+	c.add(grammar.At(codes.CommandWords, item.Span, "only commas divide a list: this is one item, and each word of it is a command").
 		WithHint("write `%s`; if one command is meant, put it between quotes", shorten(meant)).WithFix(item.Span, meant))
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/compiler/codes"
+	"bailiff/compiler/example"
 	"bailiff/grammar"
 )
 
@@ -27,17 +29,17 @@ type foreignListForm struct {
 func everywhere(*Key) bool { return true }
 
 var foreignListForms = []foreignListForm{
-	{"quotes", CodeListQuoted, everywhere, func(items []string) string { return `"` + strings.Join(items, ", ") + `"` }},
-	{"brackets", CodeListMarks, everywhere, func(items []string) string { return "[" + strings.Join(items, ", ") + "]" }},
-	{"braces", CodeListMarks, everywhere, func(items []string) string { return "{" + strings.Join(items, ", ") + "}" }},
-	{"backquotes", CodeListMarks, everywhere, func(items []string) string { return "`" + strings.Join(items, "`, `") + "`" }},
-	{"one in brackets", CodeListMarks, everywhere, func(items []string) string { return items[0] + ", [" + items[1] + "]" }},
-	{"semicolons", CodeListSeparator, everywhere, func(items []string) string { return strings.Join(items, "; ") }},
-	{"bars", CodeListSeparator, everywhere, func(items []string) string { return strings.Join(items, " | ") }},
-	{"one semicolon", CodeListSeparator, everywhere, func(items []string) string { return items[0] + ", " + items[1] + ";" + items[2] }},
-	{"blanks", CodeListSeparator, func(row *Key) bool { return row.Type != TypeTexts && row.Name != "protected_file_classes" },
+	{"quotes", codes.ListQuoted, everywhere, func(items []string) string { return `"` + strings.Join(items, ", ") + `"` }},
+	{"brackets", codes.ListMarks, everywhere, func(items []string) string { return "[" + strings.Join(items, ", ") + "]" }},
+	{"braces", codes.ListMarks, everywhere, func(items []string) string { return "{" + strings.Join(items, ", ") + "}" }},
+	{"backquotes", codes.ListMarks, everywhere, func(items []string) string { return "`" + strings.Join(items, "`, `") + "`" }},
+	{"one in brackets", codes.ListMarks, everywhere, func(items []string) string { return items[0] + ", [" + items[1] + "]" }},
+	{"semicolons", codes.ListSeparator, everywhere, func(items []string) string { return strings.Join(items, "; ") }},
+	{"bars", codes.ListSeparator, everywhere, func(items []string) string { return strings.Join(items, " | ") }},
+	{"one semicolon", codes.ListSeparator, everywhere, func(items []string) string { return items[0] + ", " + items[1] + ";" + items[2] }},
+	{"blanks", codes.ListSeparator, func(row *Key) bool { return row.Type != TypeTexts && row.Name != "protected_file_classes" },
 		func(items []string) string { return strings.Join(items, " ") }},
-	{"slashes", CodeListMarks, func(row *Key) bool { return row.Type != TypePaths },
+	{"slashes", codes.ListMarks, func(row *Key) bool { return row.Type != TypePaths },
 		func(items []string) string { return "/^" + strings.ReplaceAll(items[0], "*", ".*") + "$/, " + items[1] }},
 }
 
@@ -76,7 +78,7 @@ func TestForeignLists(t *testing.T) {
 func checkForeignList(t *testing.T, row *Key, form foreignListForm, text string) {
 	t.Helper()
 	_, found := compileText(text)
-	errors := slices.DeleteFunc(slices.Clone(found), func(d grammar.Diagnostic) bool { return d.Severity != grammar.Error || d.Code == CodeQuotedInProfile })
+	errors := slices.DeleteFunc(slices.Clone(found), func(d grammar.Diagnostic) bool { return d.Severity != grammar.Error || d.Code == codes.QuotedInProfile })
 	if len(errors) != 1 || errors[0].Code != form.code || errors[0].Fix == nil {
 		t.Errorf("%s: %s of %s: want %s with a fix and no other error, got %v\n%s", form.name, row.Name, row.Section, form.code, errors, text)
 		return
@@ -131,17 +133,17 @@ func TestListsAsMeant(t *testing.T) {
 		"| sh", "> /dev/sda", "curl | bash", "wget -qO- | sudo -E sh", ":(){ :|:& };:", "a && b", "/usr/bin/dd", "dd if=/dev/zero", `"a; b"`, `"[x]", sudo`,
 		`'rm | tee'`, "; rm", "git push --force", "chmod 777", "rm sudo", `"rm sudo shutdown"`, "echo \"a, b\"",
 	} {
-		checkMeant(t, toolPolicy("bash.blocked_commands: "+list))
+		checkMeant(t, example.Tools("bash.blocked_commands: "+list))
 	}
 	checkMeant(t, "version: 2.0.0\n## tool_calls\nallowed: file_write\nfile_write.blocked_paths: /srv/my files, ~/Library/Application Support, src/[slug], \"/a /b\"\n")
 	checkMeant(t, "version: 2.0.0\n## tool_calls\nallowed: web_fetch\nweb_fetch.blocked_domains: [::1], [fd00::1]\n")
-	checkMeant(t, customPolicy("allow_only.metadata.team: \"Acme, Inc.\", a; b\nallow_only.metadata.id matches: [A-Z][0-9]\ndeny_string: \"a; b\""))
+	checkMeant(t, example.Custom("allow_only.metadata.team: \"Acme, Inc.\", a; b\nallow_only.metadata.id matches: [A-Z][0-9]\ndeny_string: \"a; b\""))
 }
 
 func checkMeant(t *testing.T, text string) {
 	t.Helper()
 	_, found := compileText(text)
-	for _, code := range []grammar.Code{CodeListQuoted, CodeListMarks, CodeListSeparator, CodeListBrackets, CodeNotDivided, CodeCommandWords, CodeTextMarks, CodeSlashComment} {
+	for _, code := range []grammar.Code{codes.ListQuoted, codes.ListMarks, codes.ListSeparator, codes.ListBrackets, codes.NotDivided, codes.CommandWords, codes.TextMarks, codes.SlashComment} {
 		if hasCode(found, code) {
 			t.Errorf("%s is found in\n%s", code, text)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/compiler/codes"
+	"bailiff/compiler/example"
 	"bailiff/grammar"
 )
 
@@ -20,7 +22,7 @@ func TestListsInProse(t *testing.T) {
 		for _, form := range forms {
 			text := keyPolicy(row, form(items))
 			_, found := compileText(text)
-			i := slices.IndexFunc(found, func(d grammar.Diagnostic) bool { return d.Fix != nil && d.Code != CodeFlagOrder })
+			i := slices.IndexFunc(found, func(d grammar.Diagnostic) bool { return d.Fix != nil && d.Code != codes.FlagOrder })
 			if i < 0 {
 				t.Errorf("%s of %s: no finding with a fix: %v\n%s", row.Name, row.Section, found, text)
 				continue
@@ -50,8 +52,8 @@ func TestNegatedItems(t *testing.T) {
 
 // TestEscapedCommand: a blocked command with an escape, which is sought without it, too, has one finding about its flags.
 func TestEscapedCommand(t *testing.T) {
-	_, found := compileText(toolPolicy(`bash.blocked_commands: rm -rf \#x`))
-	if n := len(slices.DeleteFunc(found, func(d grammar.Diagnostic) bool { return d.Code != CodeFlagOrder })); n != 1 {
+	_, found := compileText(example.Tools(`bash.blocked_commands: rm -rf \#x`))
+	if n := len(slices.DeleteFunc(found, func(d grammar.Diagnostic) bool { return d.Code != codes.FlagOrder })); n != 1 {
 		t.Errorf("%d findings", n)
 	}
 }
@@ -61,7 +63,7 @@ func TestMeantWords(t *testing.T) {
 	for _, list := range []string{`"read and write"`, `"!sudo"`, "find . -or -name x", "./android, sandor", "and", "! test -f x"} {
 		_, found := compileText("version: 2.3.0\n## tool_calls\nallowed: bash\nbash.blocked_commands: " + list + "\n")
 		for _, d := range found {
-			if d.Code == CodeNotDivided || d.Code == CodeNegatedItem {
+			if d.Code == codes.NotDivided || d.Code == codes.NegatedItem {
 				t.Errorf("%s: %v", list, d)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
 	"bailiff/vm/form/resource"
@@ -75,14 +76,14 @@ var git = profile(section("git", v21, "A resource profile: operations on git.", 
 // checkRef checks a protected ref: exact, or the beginning of refs and `*`.
 func checkRef(text string) problem {
 	if strings.Contains(strings.TrimSuffix(text, "*"), "*") {
-		return problem{CodeRef, "`" + shorten(text) + "` has a `*` that is not at its end", "write a ref, or the beginning of refs and one `*` at its end"}
+		return problem{codes.Ref, "`" + shorten(text) + "` has a `*` that is not at its end", "write a ref, or the beginning of refs and one `*` at its end"}
 	}
 	name, open := strings.CutSuffix(text, "*")
 	if open {
 		name += "x" // any that the pattern covers
 	}
 	if why := resource.WhyNoRef(name); why != "" && text != "" {
-		return problem{CodeRef, "`" + shorten(text) + "` covers no ref: it " + why, "write a name that `git check-ref-format` takes, such as `main` or `refs/heads/release/*`"}
+		return problem{codes.Ref, "`" + shorten(text) + "` covers no ref: it " + why, "write a name that `git check-ref-format` takes, such as `main` or `refs/heads/release/*`"}
 	}
 	return checkName(text)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 )
 
@@ -110,13 +111,13 @@ func TestHabitsCanary(t *testing.T) {
 	at := func(code grammar.Code, line int) grammar.Diagnostic {
 		return grammar.At(code, grammar.Span{Start: line, End: line + 1}, "wrong").WithFix(grammar.Span{Start: 22, End: 29}, "allowed_chains")
 	}
-	good := at(CodeUnknownKey, 22)
+	good := at(codes.UnknownKey, 22)
 	if faults := faultsOf(h, src, grammar.Diagnostics{good}); faults != nil {
 		t.Fatal(faults)
 	}
 	vague := good
 	vague.Fix = nil
-	for _, planted := range []grammar.Diagnostics{nil, {at(CodeUnknownKey, 3)}, {at(CodeRepeatedItem, 22)}, {vague}, {good, good}} {
+	for _, planted := range []grammar.Diagnostics{nil, {at(codes.UnknownKey, 3)}, {at(codes.RepeatedItem, 22)}, {vague}, {good, good}} {
 		if faultsOf(h, src, planted) == nil {
 			t.Errorf("%v passed", planted)
 		}
@@ -174,7 +175,7 @@ func remedied(c cause, src *grammar.Source, d grammar.Diagnostic) bool {
 // twice; and no fix empties it.
 func TestProtectionsStay(t *testing.T) {
 	looked := 0
-	for _, info := range Codes() {
+	for _, info := range codes.All() {
 		looked += checkStays(t, info.Wrong)
 	}
 	files, err := filepath.Glob("testdata/*/*")
@@ -205,7 +206,7 @@ var (
 )
 
 // twice are the findings about what is there twice, or grants.
-var twice = []grammar.Code{CodeRepeatedItem, CodeCaseRepeated, CodePinnedTwice, CodeSymbolCase}
+var twice = []grammar.Code{codes.RepeatedItem, codes.CaseRepeated, codes.PinnedTwice, codes.SymbolCase}
 
 func checkStays(t *testing.T, text string) (looked int) {
 	t.Helper()

@@ -3,6 +3,7 @@ package compiler
 import (
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/amount"
@@ -170,13 +171,13 @@ func (c *checker) finishDailyTokens() {
 		token := c.tokens[strings.ToLower(symbol.Text)]
 		switch {
 		case token == nil && !c.lostPart("evm", symbol.Text):
-			c.add(grammar.At(CodeTokenUnknown, symbol.Span, "no rule of `## evm` is for token `%s`", shorten(symbol.Text)).
+			c.add(grammar.At(codes.TokenUnknown, symbol.Span, "no rule of `## evm` is for token `%s`", shorten(symbol.Text)).
 				WithHint("add `token.%s.decimals` and `token.%s.max_transaction` there", shorten(symbol.Text), shorten(symbol.Text)))
 			continue
 		case token == nil:
 			continue
 		case token.Symbol != symbol.Text:
-			c.add(grammar.At(CodeSymbolCase, symbol.Span, "`%s` and `%s` differ only in case, and are one token", symbol.Text, token.Symbol).
+			c.add(grammar.At(codes.SymbolCase, symbol.Span, "`%s` and `%s` differ only in case, and are one token", symbol.Text, token.Symbol).
 				WithHint("spell it `%s` everywhere", token.Symbol).WithFix(symbol.Span, token.Symbol))
 		}
 		if most := c.tokenLimit(keyDailyToken, token, entry); most != nil && !seen[token] {

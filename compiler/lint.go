@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/slot"
 )
@@ -46,7 +47,7 @@ func (c *checker) lint() {
 
 // ungranted are the warnings about what is not granted.
 var ungranted = []grammar.Code{
-	CodeListUnused, CodeLimitUnused, CodeCapUnused, CodeApprovalUnused, CodeServerNotAllowed, CodeBlockedOnly, CodeGovernsNothing,
+	codes.ListUnused, codes.LimitUnused, codes.CapUnused, codes.ApprovalUnused, codes.ServerNotAllowed, codes.BlockedOnly, codes.GovernsNothing,
 }
 
 // withoutForeign leaves out the warnings that follow from lists in the form of another format: those about their parts,
@@ -60,7 +61,7 @@ func (c *checker) withoutForeign(found grammar.Diagnostics) grammar.Diagnostics 
 // lintPasses warns of a policy under which tools need no grant.
 func (c *checker) lintPasses() {
 	if c.file.Version != nil && c.policy.passesTools() {
-		c.add(grammar.At(CodePassesTools, c.file.Version.Span, "this policy passes every tool intent that no rule denies").
+		c.add(grammar.At(codes.PassesTools, c.file.Version.Span, "this policy passes every tool intent that no rule denies").
 			WithHint("list the tools that are meant: `## tool_calls` with `allowed: …`"))
 	}
 }
@@ -71,7 +72,7 @@ func (c *checker) lintConsensus() {
 	first := e.Consensus
 	unreached := func(threshold, maximum *Limit, key string) {
 		if threshold != nil && maximum != nil && threshold.Amount.Cmp(maximum.Amount) > 0 {
-			c.add(grammar.At(CodeThresholdUnreached, threshold.Span, "the threshold is above `%s`, so it is never reached", key).
+			c.add(grammar.At(codes.ThresholdUnreached, threshold.Span, "the threshold is above `%s`, so it is never reached", key).
 				WithHint("lower the threshold, or raise the maximum"))
 		}
 	}
@@ -84,10 +85,10 @@ func (c *checker) lintConsensus() {
 	}
 	switch {
 	case first != nil && e.RequireHold == nil:
-		c.add(grammar.At(CodeHoldImplied, first.Span, "without `consensus_require_hold` the threshold holds intents").
+		c.add(grammar.At(codes.HoldImplied, first.Span, "without `consensus_require_hold` the threshold holds intents").
 			WithHint("say so: `consensus_require_hold: true`; or `false`, which only notes it"))
 	case first == nil && e.RequireHold != nil:
-		c.add(grammar.At(CodeHoldUseless, e.RequireHold.Span, "there is no threshold, so this does nothing").
+		c.add(grammar.At(codes.HoldUseless, e.RequireHold.Span, "there is no threshold, so this does nothing").
 			WithHint("add `consensus_threshold_eth: …`, the amount from which on a person decides"))
 	}
 }
@@ -95,7 +96,7 @@ func (c *checker) lintConsensus() {
 // lintEnrichment warns of a shim's account that no token rule can be held against.
 func (c *checker) lintEnrichment() {
 	if e := c.policy.EVM; e.enriched() && !e.pins() {
-		c.add(grammar.At(CodeEnrichmentUnpinned, e.Enrichment.Span, "no token rule pins an address, so every transfer and approval by `contract.call` is denied").
+		c.add(grammar.At(codes.EnrichmentUnpinned, e.Enrichment.Span, "no token rule pins an address, so every transfer and approval by `contract.call` is denied").
 			WithHint("add `token.<SYM>.addresses` for the tokens that are meant"))
 	}
 }
@@ -112,14 +113,14 @@ func (c *checker) lintChains() {
 			allowed[chain.Text] = true
 			c.lintChain(chain)
 			if e.AllowedActions == nil && !own[chain.Text] {
-				c.add(grammar.At(CodeChainWithoutActions, chain.Span, "no action is granted on chain %s", chain.Text).
+				c.add(grammar.At(codes.ChainWithoutActions, chain.Span, "no action is granted on chain %s", chain.Text).
 					WithHint("give it a line in `chain_actions`, or write `allowed_actions`"))
 			}
 		}
 	}
 	for _, line := range e.ChainActions {
 		if !allowed[line.Chain.Text] {
-			c.add(grammar.At(CodeChainActionsUnused, line.Chain.Span, "chain %s is not in `allowed_chains`, so this line does nothing", line.Chain.Text).
+			c.add(grammar.At(codes.ChainActionsUnused, line.Chain.Span, "chain %s is not in `allowed_chains`, so this line does nothing", line.Chain.Text).
 				WithHint("add the chain there, or remove the line"))
 		}
 	}
@@ -127,7 +128,7 @@ func (c *checker) lintChains() {
 
 func (c *checker) lintChain(chain Item) {
 	if !slices.Contains(slot.ChainIDs(), chain.Text) {
-		c.add(grammar.At(CodeChainUnknown, chain.Span, "no request can name chain %s", chain.Text).
+		c.add(grammar.At(codes.ChainUnknown, chain.Span, "no request can name chain %s", chain.Text).
 			WithHint("the supported chains are %s", strings.Join(slot.ChainIDs(), ", ")))
 	}
 }
@@ -138,16 +139,16 @@ func (c *checker) lintAmounts() {
 	c.lintWei(e.MaxFee)
 	c.lintWei(e.Consensus)
 	if e.MaxTransaction == nil {
-		c.add(grammar.At(CodeNoNativeMaximum, e.Span, "without `max_transaction_eth` every native amount above zero is denied").
+		c.add(grammar.At(codes.NoNativeMaximum, e.Span, "without `max_transaction_eth` every native amount above zero is denied").
 			WithHint("add `max_transaction_eth: …` if native amounts are meant to pass"))
 	}
 	for _, token := range e.Tokens {
 		if token.Addresses == nil {
-			c.add(grammar.At(CodeTokenUnpinned, token.Span, "the rule for token `%s` pins no addresses", token.Symbol).
+			c.add(grammar.At(codes.TokenUnpinned, token.Span, "the rule for token `%s` pins no addresses", token.Symbol).
 				WithHint("add `token.%s.addresses: 0x…`; without it the symbol may stand for any contract, and the gateway submits nothing", token.Symbol))
 		}
 		if usual, known := usualDecimals[strings.ToUpper(token.Symbol)]; known && token.Decimals != nil && token.Decimals.N != usual {
-			c.add(grammar.At(CodeSymbolDecimals, token.Decimals.Span, "`%s` usually has %d decimals, and this says %d", token.Symbol, usual, token.Decimals.N).
+			c.add(grammar.At(codes.SymbolDecimals, token.Decimals.Span, "`%s` usually has %d decimals, and this says %d", token.Symbol, usual, token.Decimals.N).
 				WithHint("compare it with the contract: with other decimals the maximum is another amount"))
 		}
 	}
@@ -167,7 +168,7 @@ func (c *checker) lintActions() {
 
 // misspelled warns of an exact entry that is a known action but for its spelling.
 func (c *checker) misspelled(action Item, known string) {
-	c.add(grammar.At(CodeNearAction, action.Span, "lists are exact, and `%s` does not grant `%s`", action.Text, known).
+	c.add(grammar.At(codes.NearAction, action.Span, "lists are exact, and `%s` does not grant `%s`", action.Text, known).
 		WithHint("did you mean `%s`?", known).WithFix(action.Span, known))
 }
 
@@ -198,7 +199,7 @@ func (c *checker) lintLimits() {
 }
 
 func (c *checker) unusedLimit(span grammar.Span) {
-	c.add(grammar.At(CodeLimitUnused, span, "no tool is granted, so this limit counts nothing").
+	c.add(grammar.At(codes.LimitUnused, span, "no tool is granted, so this limit counts nothing").
 		WithHint("it counts nothing until `## tool_calls` grants tools by `allowed: …`"))
 }
 
@@ -222,7 +223,7 @@ func (c *checker) lintTools() {
 			lower := strings.ToLower(tool.Text)
 			granted.add(lower)
 			if kind := otherKind(lower); kind != "" {
-				c.add(grammar.At(CodeGrantsOtherKind, tool.Span, "`%s` is %s action, which `tool_calls.allowed` does not grant", tool.Text, kind).
+				c.add(grammar.At(codes.GrantsOtherKind, tool.Span, "`%s` is %s action, which `tool_calls.allowed` does not grant", tool.Text, kind).
 					WithHint("remove it%s", grantedElsewhere[kind]))
 			}
 			if known := nearTool(lower); known != "" && known != lower && !slices.Contains(texts, known) {
@@ -233,7 +234,7 @@ func (c *checker) lintTools() {
 	granted.sort()
 	for _, about := range t.toolKeys() {
 		if !slices.ContainsFunc(about.tools, granted.overlaps) {
-			c.add(grammar.At(CodeListUnused, about.span, "`%s` is not allowed, so this does nothing", about.tools[0]).
+			c.add(grammar.At(codes.ListUnused, about.span, "`%s` is not allowed, so this does nothing", about.tools[0]).
 				WithHint("it does nothing until `allowed` has `%s`, and may stay", about.tools[0]))
 		}
 	}
@@ -326,14 +327,14 @@ func (c *checker) lintFetch() {
 	}
 	for _, tool := range t.Allowed.Items {
 		if strings.EqualFold(tool.Text, "web_fetch") {
-			c.add(grammar.At(CodeFetchHasNoMethod, tool.Span, "`http.allowed_methods` denies every `web_fetch`, which has no method").
+			c.add(grammar.At(codes.FetchHasNoMethod, tool.Span, "`http.allowed_methods` denies every `web_fetch`, which has no method").
 				WithHint("remove it, or write `http.blocked_methods` with the methods that are not meant"))
 		}
 	}
 }
 
 func (c *checker) methodUnused(span grammar.Span, method, why string) {
-	c.add(grammar.At(CodeMethodUnused, span, "this does nothing for `%s`: %s", method, why).WithHint("it does no harm; the other one decides"))
+	c.add(grammar.At(codes.MethodUnused, span, "this does nothing for `%s`: %s", method, why).WithHint("it does no harm; the other one decides"))
 }
 
 // otherKind returns which kind of action a tool's name means, with its article, or "".

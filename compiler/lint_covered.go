@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/form/fspath"
@@ -98,7 +99,7 @@ func (c *checker) allowedDead(list *List, key string, covered func(text string) 
 	}
 	for _, item := range list.Items {
 		if by, ok := covered(item.Text); ok {
-			c.add(grammar.At(CodeAllowedDead, item.Span, "`%s` covers this with `%s`, so it is never allowed", key, shorten(by)).
+			c.add(grammar.At(codes.AllowedDead, item.Span, "`%s` covers this with `%s`, so it is never allowed", key, shorten(by)).
 				WithHint("remove it here"))
 		}
 	}
@@ -106,7 +107,7 @@ func (c *checker) allowedDead(list *List, key string, covered func(text string) 
 
 // covered warns of an entry of a block list that another covers.
 func (c *checker) covered(span, by grammar.Span) {
-	c.add(grammar.At(CodeCovered, span, "`%s` in line %d blocks this already", shorten(c.file.Source.Slice(by)), c.line(by)).
+	c.add(grammar.At(codes.Covered, span, "`%s` in line %d blocks this already", shorten(c.file.Source.Slice(by)), c.line(by)).
 		WithHint("it does no harm; the wider entry is enough"))
 }
 
@@ -142,10 +143,10 @@ func (c *checker) lintClaims() {
 			switch {
 			case by < 0:
 			case claims[i].allows:
-				c.add(grammar.At(CodeDeadValue, claims[i].span, "line %d denies this value, so it is never allowed", c.line(claims[by].span)).
+				c.add(grammar.At(codes.DeadValue, claims[i].span, "line %d denies this value, so it is never allowed", c.line(claims[by].span)).
 					WithHint("denials come first; leave the value out here"))
 			default:
-				c.add(grammar.At(CodeCovered, claims[i].span, "line %d denies all that this does", c.line(claims[by].span)).
+				c.add(grammar.At(codes.Covered, claims[i].span, "line %d denies all that this does", c.line(claims[by].span)).
 					WithHint("it does no harm; the wider rule is enough"))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/form/calldata"
 )
@@ -28,7 +29,7 @@ func (c *checker) lintFees() {
 	if e.MaxTransaction == nil || e.MaxFee != nil || s != nil && s.DailyFee != nil {
 		return
 	}
-	c.add(grammar.At(CodeFeesUnlimited, e.MaxTransaction.Span, "native amounts are limited, and what gas may cost is not").
+	c.add(grammar.At(codes.FeesUnlimited, e.MaxTransaction.Span, "native amounts are limited, and what gas may cost is not").
 		WithHint("add `max_fee_eth: …` (version 2.4); without it only the gateway's `SVC_MAX_FEE_<chainId>` limits fees"))
 }
 
@@ -43,7 +44,7 @@ func (c *checker) lintOpenCalls() {
 		if lower == transferAction || lower == approveAction || c.policy.limitsTarget(lower) || c.policy.holds(lower) {
 			continue
 		}
-		c.add(grammar.At(CodeOpenCalls, action.Span, "`%s` may call any contract that no token rule pins: Permit2 and routers move tokens that were approved before, Multicall3 runs further calls", action.Text).
+		c.add(grammar.At(codes.OpenCalls, action.Span, "`%s` may call any contract that no token rule pins: Permit2 and routers move tokens that were approved before, Multicall3 runs further calls", action.Text).
 			WithHint("name the contracts in `## custom`: `allow_only[action=%s].targetAddress: 0x…`", action.Text))
 		return
 	}
@@ -74,7 +75,7 @@ func (p *Policy) holds(action string) bool {
 // lintAccountCalls warns where call data may run further calls.
 func (c *checker) lintAccountCalls() {
 	if flag := c.policy.EVM.AccountCalls; isOn(flag) {
-		c.add(grammar.At(CodeAccountCalls, flag.Span, "amounts inside the calls of accounts, entry points and multicalls are not seen by any rule").
+		c.add(grammar.At(codes.AccountCalls, flag.Span, "amounts inside the calls of accounts, entry points and multicalls are not seen by any rule").
 			WithHint("limit the accounts in `## custom`: `allow_only.targetAddress: 0x…`; or remove the line"))
 	}
 }
@@ -89,10 +90,10 @@ func (c *checker) lintPins(token *Token) {
 		item := token.Addresses.Items[i]
 		switch {
 		case pin.Chain == "" && len(chains) > 1:
-			c.add(grammar.At(CodePinOnAllChains, item.Span, "this address is pinned on %d chains, and may be another contract on each", len(chains)).
+			c.add(grammar.At(codes.PinOnAllChains, item.Span, "this address is pinned on %d chains, and may be another contract on each", len(chains)).
 				WithHint("write the chain in front, as in `%s:%s` (version 2.4)", chains[0], pin.Address))
 		case pin.Chain != "" && !slices.Contains(chains, pin.Chain):
-			c.add(grammar.At(CodePinUnused, item.Span, "chain %s is not in `allowed_chains`, so this address does nothing", pin.Chain).
+			c.add(grammar.At(codes.PinUnused, item.Span, "chain %s is not in `allowed_chains`, so this address does nothing", pin.Chain).
 				WithHint("add the chain there, or remove the address"))
 		}
 	}
@@ -104,14 +105,14 @@ func (c *checker) lintMethodNames(token *Token) {
 		return
 	}
 	if token.Addresses == nil {
-		c.add(grammar.At(CodeMethodsUnused, token.Methods.Span, "the rule for token `%s` pins no addresses, so it judges no calls", token.Symbol).
+		c.add(grammar.At(codes.MethodsUnused, token.Methods.Span, "the rule for token `%s` pins no addresses, so it judges no calls", token.Symbol).
 			WithHint("add `token.%s.addresses: 0x…`, or remove the line", token.Symbol))
 		return
 	}
 	for _, item := range token.Methods.Items {
 		selector, _ := calldata.ParseSelector(item.Text)
 		if method := calldata.Lookup(selector); method != nil && method.Kind.Judged() {
-			c.add(grammar.At(CodeMethodsUnused, item.Span, "`%s` is judged by its amount, named or not", method.Signature).WithHint("remove it"))
+			c.add(grammar.At(codes.MethodsUnused, item.Span, "`%s` is judged by its amount, named or not", method.Signature).WithHint("remove it"))
 		}
 	}
 }
@@ -129,7 +130,7 @@ func (c *checker) lintTokenAmount(limit *Limit) {
 		return
 	}
 	if whole, _, _ := strings.Cut(limit.Amount.Format(limit.Decimals), "."); len(whole) >= wholeDigits {
-		c.add(grammar.At(CodeNoRealMaximum, limit.Span, "no token has so many units, so this limits nothing").
+		c.add(grammar.At(codes.NoRealMaximum, limit.Span, "no token has so many units, so this limits nothing").
 			WithHint("write the most that is meant to be moved"))
 	}
 }
@@ -143,7 +144,7 @@ func (c *checker) lintBaseUnits(token *Token) {
 	whole := limit.Amount.Format(limit.Decimals)
 	meant, found := strings.CutSuffix(whole, strings.Repeat("0", int(limit.Decimals)))
 	if found && len(meant) > 1 && len(whole) < wholeDigits && !strings.Contains(whole, ".") {
-		c.add(grammar.At(CodeTokenBase, limit.Span, "amounts here are in %s, and this one ends in %d zeros as base units do", token.Symbol, limit.Decimals).
+		c.add(grammar.At(codes.TokenBase, limit.Span, "amounts here are in %s, and this one ends in %d zeros as base units do", token.Symbol, limit.Decimals).
 			WithHint("if base units are meant, write `%s`", meant))
 	}
 }

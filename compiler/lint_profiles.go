@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/form/resource"
 )
@@ -40,7 +41,7 @@ func (c *checker) lintShims() {
 		if isOn(profile.requireShim) {
 			continue
 		}
-		d := grammar.At(CodeShimNotRequired, span, "deployment refuses `## %s` without `require_shim: true`", profile.name).
+		d := grammar.At(codes.ShimNotRequired, span, "deployment refuses `## %s` without `require_shim: true`", profile.name).
 			WithHint("write `require_shim: true`")
 		if profile.requireShim != nil {
 			d = d.WithFix(span, "require_shim: true")
@@ -60,7 +61,7 @@ func (c *checker) lintRoots(roots *List) {
 	}
 	for _, item := range roots.Items {
 		if above := rootAbove(item.Text, listed); above != "" {
-			c.add(grammar.At(CodeRootBelow, item.Span, "`%s` is below `%s`, which covers it", shorten(item.Text), shorten(above)).
+			c.add(grammar.At(codes.RootBelow, item.Span, "`%s` is below `%s`, which covers it", shorten(item.Text), shorten(above)).
 				WithHint("remove one of the two"))
 		}
 	}
@@ -92,7 +93,7 @@ func (c *checker) lintGoverned(lists ...*List) {
 		}
 		for _, item := range list.Items {
 			if other := firstCovered(item.Text, others); other != "" {
-				c.add(grammar.At(CodeGovernsOtherKind, item.Span, "`%s` is no tool: the profile governs it and does not grant it", other).
+				c.add(grammar.At(codes.GovernsOtherKind, item.Span, "`%s` is no tool: the profile governs it and does not grant it", other).
 					WithHint("name the tools that work on files, git or databases"))
 			}
 		}
@@ -112,7 +113,7 @@ func firstCovered(pattern string, actions []string) string {
 // lintEmptyProfile warns of a profile that governs nothing.
 func (c *checker) lintEmptyProfile(name string, span grammar.Span, governed []string) {
 	if len(governed) == 0 {
-		c.add(grammar.At(CodeGovernsNothing, span, "`## %s` names no actions, so it governs and grants nothing", name).
+		c.add(grammar.At(codes.GovernsNothing, span, "`## %s` names no actions, so it governs and grants nothing", name).
 			WithHint("name them: `actions: %s`", map[string]string{"filesystem": "file.*", "git": "git.*", "database": "db.*"}[name]))
 	}
 }
@@ -126,7 +127,7 @@ func (c *checker) lintFilesystem() {
 	c.lintRoots(f.ReadRoots)
 	outside := p.Repository != nil && isOn(p.Repository.BlockOutsideWrites)
 	if f.WriteRoots == nil && !outside && can(f.AllowedEffects, resource.Writes) && len(p.byFilesystem()) > 0 {
-		c.add(grammar.At(CodeNoWriteRoots, f.Span, "files may be written anywhere").
+		c.add(grammar.At(codes.NoWriteRoots, f.Span, "files may be written anywhere").
 			WithHint("say where: `write_roots: .` for the roots that the shim reports; or allow only effects that write nothing"))
 	}
 	if f.ProtectedClasses == nil {
@@ -149,7 +150,7 @@ func can(allowed *List, does func(string) bool) bool {
 
 // protectsNothing warns of what says more about protected classes that are not there.
 func (c *checker) protectsNothing(span grammar.Span, name string) {
-	c.add(grammar.At(CodeProtectsNothing, span, "without `protected_file_classes`, `%s` does nothing", name).
+	c.add(grammar.At(codes.ProtectsNothing, span, "without `protected_file_classes`, `%s` does nothing", name).
 		WithHint("name the classes: `protected_file_classes: secret`"))
 }
 
@@ -161,7 +162,7 @@ func (c *checker) lintNever(limit *Count, name, what string, allowed *List, does
 }
 
 func never(span grammar.Span, name, why string) grammar.Diagnostic {
-	return grammar.At(CodeNeverApplies, span, "`%s` never applies: %s", name, why).WithHint("it does nothing as long as that is so")
+	return grammar.At(codes.NeverApplies, span, "`%s` never applies: %s", name, why).WithHint("it does nothing as long as that is so")
 }
 
 func (c *checker) lintGit() {
@@ -170,7 +171,7 @@ func (c *checker) lintGit() {
 	c.lintEmptyProfile("git", g.Span, p.byGit())
 	c.lintGoverned(g.Actions, g.FilesystemActions)
 	if g.FilesystemActions != nil && p.Filesystem == nil && p.Repository == nil {
-		c.add(grammar.At(CodeFilesUnjudged, g.FilesystemActions.Span, "neither `## filesystem` nor `## repository` is there to judge the files of these actions").
+		c.add(grammar.At(codes.FilesUnjudged, g.FilesystemActions.Span, "neither `## filesystem` nor `## repository` is there to judge the files of these actions").
 			WithHint("add one of them, or move the actions to `actions`"))
 	}
 	c.lintRefs(g.ProtectedRefs)
@@ -188,7 +189,7 @@ func (c *checker) lintRefs(refs *List) {
 	for _, item := range refs.Items {
 		for _, form := range shortNames {
 			if short, found := strings.CutPrefix(item.Text, form); found && listed[short] {
-				c.add(grammar.At(CodeSameRef, item.Span, "`%s` covers `%s`", shorten(short), shorten(item.Text)).WithHint("it does no harm; the shorter one is enough"))
+				c.add(grammar.At(codes.SameRef, item.Span, "`%s` covers `%s`", shorten(short), shorten(item.Text)).WithHint("it does no harm; the shorter one is enough"))
 			}
 		}
 	}
@@ -209,7 +210,7 @@ func (c *checker) lintDatabase() {
 	}
 	for _, timeout := range []*Count{d.StatementTimeoutMs, d.LockTimeoutMs} {
 		if timeout != nil && d.Allowed == nil {
-			c.add(grammar.At(CodeTimeoutAlone, timeout.Span, "the shim sets this timeout, and without `allowed_operations` every operation is allowed").
+			c.add(grammar.At(codes.TimeoutAlone, timeout.Span, "the shim sets this timeout, and without `allowed_operations` every operation is allowed").
 				WithHint("list the operations that are meant, such as `allowed_operations: select`"))
 		}
 	}
@@ -223,7 +224,7 @@ func (c *checker) lintRoutines(routines *List) {
 	}
 	for _, item := range routines.Items {
 		if strings.Contains(item.Text, "*") {
-			c.add(grammar.At(CodeRoutineStar, item.Span, "the catalogue is exact, and `*` stands for itself").
+			c.add(grammar.At(codes.RoutineStar, item.Span, "the catalogue is exact, and `*` stands for itself").
 				WithHint("write every reviewed routine out"))
 		}
 	}

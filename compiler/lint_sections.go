@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/form/command"
 	"bailiff/vm/match"
@@ -120,7 +121,7 @@ func (c *checker) lintApprovals() {
 		}
 		for _, pattern := range list.Items {
 			if !granted.overlaps(pattern.Text) {
-				c.add(grammar.At(CodeApprovalUnused, pattern.Span, "nothing that `%s` covers is granted to intents of `## %s`, so nothing is ever held", shorten(pattern.Text), section).
+				c.add(grammar.At(codes.ApprovalUnused, pattern.Span, "nothing that `%s` covers is granted to intents of `## %s`, so nothing is ever held", shorten(pattern.Text), section).
 					WithHint("it holds nothing until that is granted; compare it with the names that are"))
 			}
 		}
@@ -143,7 +144,7 @@ func (c *checker) lintApprovals() {
 func (c *checker) lintContents() {
 	t, custom := c.policy.ToolCalls, c.policy.Custom
 	if t.Email.Exempt != nil && !isOn(t.Email.Approval) {
-		c.add(grammar.At(CodeListUnused, t.Email.Exempt.Span, "`email.require_approval` is not true, so this does nothing").
+		c.add(grammar.At(codes.ListUnused, t.Email.Exempt.Span, "`email.require_approval` is not true, so this does nothing").
 			WithHint("write `email.require_approval: true`, or remove it"))
 	}
 	if custom == nil || !slices.ContainsFunc(t.Allowed.texts(), func(tool string) bool { return strings.EqualFold(tool, "file_write") }) {
@@ -153,7 +154,7 @@ func (c *checker) lintContents() {
 		return d.isString() && !strings.ContainsAny(c.file.Source.Slice(d.Value.Span)[:1], `"'`)
 	}
 	if at := slices.IndexFunc(custom.Denials, plain); at >= 0 {
-		c.add(grammar.At(CodeContentsUnseen, custom.Denials[at].Value.Span, "a request to write a file does not show what will be in it, so this is not sought there").
+		c.add(grammar.At(codes.ContentsUnseen, custom.Denials[at].Value.Span, "a request to write a file does not show what will be in it, so this is not sought there").
 			WithHint("name the files that are not meant, `file_write.blocked_paths: …`; if the rest of a request is meant, put the text between quotes"))
 	}
 }
@@ -166,7 +167,7 @@ func (c *checker) lintSpend() {
 	}) {
 		return
 	}
-	c.add(grammar.At(CodeSpendOfHooks, limits.SpendPerTask.Span, "hooks of coding agents know what a task used in tokens, not in USD, so this denies their calls").
+	c.add(grammar.At(codes.SpendOfHooks, limits.SpendPerTask.Span, "hooks of coding agents know what a task used in tokens, not in USD, so this denies their calls").
 		WithHint("for coding agents write `max_model_tokens_per_task: …` in its place"))
 }
 
@@ -186,7 +187,7 @@ func (c *checker) lintListed(t *ToolCalls) {
 		words := strings.Fields(command.ShowListed(item.Text))
 		name := words[0][strings.LastIndexByte(words[0], '/')+1:]
 		if slices.Contains(runsAnything, name) || slices.Contains(runsOthers, name) && (len(words) == 1 || strings.HasPrefix(words[1], "-")) {
-			c.add(grammar.At(CodeRunsOthers, item.Span, "`%s` runs what its arguments or settings name, and this allows it with any", shorten(name)).
+			c.add(grammar.At(codes.RunsOthers, item.Span, "`%s` runs what its arguments or settings name, and this allows it with any", shorten(name)).
 				WithHint("list what is meant with more of its words, such as `git status`; or allow a script that does it, which the agent cannot write"))
 		}
 	}
@@ -207,7 +208,7 @@ func (c *checker) lintSoftLimits() {
 		return
 	}
 	if !c.policy.Version.AtLeast(2, 0) {
-		c.add(grammar.At(CodeInformational, s.Span, "under version %s soft limits only inform, and deny nothing", c.policy.Version.Text).
+		c.add(grammar.At(codes.Informational, s.Span, "under version %s soft limits only inform, and deny nothing", c.policy.Version.Text).
 			WithHint("write `version: 2.0.0` to have them enforced"))
 	}
 	c.lintWei(s.DailyEVM)
@@ -218,7 +219,7 @@ func (c *checker) lintSoftLimits() {
 	granted := c.policy.grantable(true, true, true)
 	for _, one := range s.Caps {
 		if !granted.overlaps(one.Action.Text) {
-			c.add(grammar.At(CodeCapUnused, one.Action.Item.Span, "nothing that `%s` covers is granted, so cap `%s` counts nothing", shorten(one.Action.Text), one.Name).
+			c.add(grammar.At(codes.CapUnused, one.Action.Item.Span, "nothing that `%s` covers is granted, so cap `%s` counts nothing", shorten(one.Action.Text), one.Name).
 				WithHint("it counts nothing until that is granted; compare it with the names that are"))
 		}
 	}
@@ -227,7 +228,7 @@ func (c *checker) lintSoftLimits() {
 	}
 	for _, limit := range []*Limit{s.DailyEVM, s.DailyFee} {
 		if limit != nil && c.policy.EVM == nil {
-			c.add(grammar.At(CodeLimitUnused, limit.Span, "there is no `## evm`, so this limit adds nothing up").
+			c.add(grammar.At(codes.LimitUnused, limit.Span, "there is no `## evm`, so this limit adds nothing up").
 				WithHint("it counts nothing until `## evm` grants actions"))
 		}
 	}
@@ -237,7 +238,7 @@ func (c *checker) lintSoftLimits() {
 func (c *checker) lintMCP() {
 	m := c.policy.MCP
 	if !m.grants() {
-		c.add(grammar.At(CodeBlockedOnly, m.BlockedTools.Span, "nothing grants an MCP tool, and this never does").
+		c.add(grammar.At(codes.BlockedOnly, m.BlockedTools.Span, "nothing grants an MCP tool, and this never does").
 			WithHint("to grant MCP tools, add `allowed_servers` or `allowed_tools`; as it is, all are denied"))
 	}
 	for _, list := range []*List{m.AllowedTools, m.BlockedTools, m.Approval} {
@@ -249,7 +250,7 @@ func (c *checker) lintMCP() {
 	if m.AllowedTools != nil && m.AllowedServers == nil {
 		for _, pattern := range m.AllowedTools.Items {
 			if strings.Trim(pattern.Text, "*.") == "" {
-				c.add(grammar.At(CodeGrantsEverything, pattern.Span, "`%s` grants every tool of every MCP server", pattern.Text).
+				c.add(grammar.At(codes.GrantsEverything, pattern.Span, "`%s` grants every tool of every MCP server", pattern.Text).
 					WithHint("name the servers, `allowed_servers: …`, or the tools that are meant"))
 			}
 		}
@@ -260,7 +261,7 @@ func (c *checker) lintMCP() {
 	blocked := newGlobIndex(match.Unbounded, m.BlockedTools.texts())
 	for _, pattern := range m.Approval.Items {
 		if _, covered := blocked.coversTool(pattern.Text); covered || !m.mayGrant(pattern.Text) {
-			c.add(grammar.At(CodeApprovalUnused, pattern.Span, "nothing that `%s` covers is granted, so nothing is ever held", shorten(pattern.Text)).
+			c.add(grammar.At(codes.ApprovalUnused, pattern.Span, "nothing that `%s` covers is granted, so nothing is ever held", shorten(pattern.Text)).
 				WithHint("it holds nothing until that is granted; compare it with the names that are"))
 		}
 	}
@@ -283,7 +284,7 @@ func (m *MCP) mayGrant(pattern string) bool {
 func (c *checker) lintToolPrefix(list *List) {
 	for _, pattern := range list.Items {
 		if rest, ok := strings.CutPrefix(pattern.Text, mcpPrefix); ok && strings.Contains(rest, ".") {
-			c.add(grammar.At(CodeActionPrefix, pattern.Span, "patterns do not have the action's `mcp.`; this one is about a server called `mcp`").
+			c.add(grammar.At(codes.ActionPrefix, pattern.Span, "patterns do not have the action's `mcp.`; this one is about a server called `mcp`").
 				WithHint("write `%s`", rest).WithFix(pattern.Span, rest))
 		}
 	}

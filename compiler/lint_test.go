@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/compiler/codes"
 	"bailiff/fuzz/kit/seed"
 	"bailiff/grammar"
 	"bailiff/vm"
@@ -39,7 +40,7 @@ func TestFixes(t *testing.T) {
 		_, found := compileText(text)
 		got, findings := "", 0
 		for _, d := range found {
-			if strings.Count(text[:d.Span.Start], "\n") == 2 && !slices.Contains([]grammar.Code{CodeListUnused, CodeHoldUseless, CodeOpenCalls}, d.Code) {
+			if strings.Count(text[:d.Span.Start], "\n") == 2 && !slices.Contains([]grammar.Code{codes.ListUnused, codes.HoldUseless, codes.OpenCalls}, d.Code) {
 				findings++
 				if d.Fix != nil {
 					got = text[:d.Fix.Span.Start] + d.Fix.Replacement + text[d.Fix.Span.End:]

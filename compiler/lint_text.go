@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/slot"
 )
@@ -36,7 +37,7 @@ func (c *checker) lintSigns() {
 			span := grammar.Span{Start: start - 1, End: start + 1}
 			switch sign := c.file.Source.Slice(span); sign {
 			case ":=", "::", ":>":
-				c.add(grammar.At(CodeSignBehindColon, span, "a key and its value have a colon between them, and `%s` is part of the value", sign[1:]).
+				c.add(grammar.At(codes.SignBehindColon, span, "a key and its value have a colon between them, and `%s` is part of the value", sign[1:]).
 					WithHint("write `: `; if the value begins with it, put a space in front or quotes around"))
 			}
 		}
@@ -56,7 +57,7 @@ func closingItem(items []grammar.Item, i int) int {
 // curlyQuoted reports a text between curly quotes. The fix is there where plain quotes can take their place.
 func (c *checker) curlyQuoted(span grammar.Span) {
 	inner := strings.Trim(c.file.Source.Slice(span), curlyQuotes)
-	d := grammar.At(CodeCurlyQuotes, span, "%s", curlyMessage).WithHint("%s", curlyHint)
+	d := grammar.At(codes.CurlyQuotes, span, "%s", curlyMessage).WithHint("%s", curlyHint)
 	for _, quote := range []string{`"`, `'`} {
 		if inner != "" && !strings.ContainsAny(inner, quote+curlyQuotes) {
 			c.add(d.WithFix(span, quote+inner+quote))
@@ -72,7 +73,7 @@ func (c *checker) lintDenial(d Denial, value *grammar.Value) {
 		c.curlyQuoted(value.Span)
 	}
 	if dividing(d.Operator, value) {
-		c.add(grammar.At(CodeCommaInText, value.Span, "the comma does not divide this value: all of it is one text").
+		c.add(grammar.At(codes.CommaInText, value.Span, "the comma does not divide this value: all of it is one text").
 			WithHint("write one line for each value: %s; if one text is meant, put it between quotes", c.lineEach(value)))
 	}
 	item := grammar.Item{Text: value.Text, Span: value.Span, Quoted: value.Quoted}
@@ -112,10 +113,10 @@ func (c *checker) lintEqual(path string, operator Operator, item grammar.Item) {
 	whole, starred := operator == Equals || operator == NotEquals, strings.HasPrefix(item.Text, "*") || strings.HasSuffix(item.Text, "*")
 	switch {
 	case starred && !whole:
-		c.add(grammar.At(CodeLiteralStar, item.Span, "`*` is a plain character here, not a wildcard").
+		c.add(grammar.At(codes.LiteralStar, item.Span, "`*` is a plain character here, not a wildcard").
 			WithHint("leave it out: `%s` compares a part anyway; if the `*` is meant, put the value between quotes", operator))
 	case starred:
-		c.add(grammar.At(CodeLiteralStar, item.Span, "`*` is a plain character here, not a wildcard").
+		c.add(grammar.At(codes.LiteralStar, item.Span, "`*` is a plain character here, not a wildcard").
 			WithHint("%s; if the `*` is meant, put the value between quotes", insteadOfStar(operator, item.Text)))
 	case whole && holdsNumbers(path) && jsonNumber.MatchString(item.Text) && shortestNumber(item.Text) != item.Text:
 		c.add(otherNumber(item))
@@ -129,7 +130,7 @@ func (c *checker) lintCommand(item grammar.Item) {
 	}
 	plain := strings.ReplaceAll(strings.Trim(item.Text, "*^$"), `\b`, "")
 	plain = strings.TrimSuffix(strings.TrimPrefix(plain, "."), ".")
-	d := grammar.At(CodeLiteralStar, item.Span, "a blocked command is not a pattern: it is searched for as written")
+	d := grammar.At(codes.LiteralStar, item.Span, "a blocked command is not a pattern: it is searched for as written")
 	switch {
 	case !strings.Contains(item.Text, "*") && !strings.HasPrefix(item.Text, "^") && !strings.Contains(item.Text, `\b`):
 		return
@@ -160,7 +161,7 @@ func (c *checker) lintFlagOrder(list *List) {
 		if slices.ContainsFunc(list.Items, func(i Item) bool { return strings.Contains(strings.ToLower(other), strings.ToLower(i.Text)) }) {
 			continue
 		}
-		c.add(grammar.At(CodeFlagOrder, item.Span, "`%s` is searched for as written, and `%s` passes", shorten(item.Text), shorten(other)).
+		c.add(grammar.At(codes.FlagOrder, item.Span, "`%s` is searched for as written, and `%s` passes", shorten(item.Text), shorten(other)).
 			WithHint("write `%s, %s`; or block `%s`, whatever its flags are", shorten(item.Text), shorten(other), name).
 			WithFix(item.Span, c.file.Source.Slice(item.Span)+", "+asItem(other)))
 	}
@@ -211,7 +212,7 @@ func shortestNumber(text string) string {
 
 // otherNumber reports a number that is not written as numbers are compared.
 func otherNumber(item grammar.Item) grammar.Diagnostic {
-	d := grammar.At(CodeNumberForm, item.Span, "numbers are compared in their shortest form, so that none ever equals `%s`", shorten(item.Text))
+	d := grammar.At(codes.NumberForm, item.Span, "numbers are compared in their shortest form, so that none ever equals `%s`", shorten(item.Text))
 	if shortest := shortestNumber(item.Text); shortest != "" {
 		return d.WithHint("write `%s`; if the text is meant, put it between quotes", shortest).WithFix(item.Span, shortest)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
@@ -16,7 +17,7 @@ import (
 // value, or gives it another form.
 func (c *checker) lintUnmatched(path string, operator Operator, item grammar.Item) {
 	if as := slot.At(path).Form; (as == form.Amount || as == form.Decimal) && operator != Equals && operator != NotEquals {
-		c.add(grammar.At(CodeAmountPart, item.Span, "`%s` compares a part of an amount, which is written `0.2` however it is sent", operator).
+		c.add(grammar.At(codes.AmountPart, item.Span, "`%s` compares a part of an amount, which is written `0.2` however it is sent", operator).
 			WithHint("use `equals` for one amount, and the maximums of the sections for all above one"))
 	}
 	if operator == Matches {
@@ -27,9 +28,9 @@ func (c *checker) lintUnmatched(path string, operator Operator, item grammar.Ite
 	if !never {
 		return
 	}
-	d := grammar.At(CodeNeverMatches, item.Span, "no request has a `%s` that is `%s` or has it in it", path, shorten(item.Text))
+	d := grammar.At(codes.NeverMatches, item.Span, "no request has a `%s` that is `%s` or has it in it", path, shorten(item.Text))
 	if whole {
-		d = grammar.At(CodeNeverMatches, item.Span, "no request has the `%s` `%s`", path, shorten(item.Text))
+		d = grammar.At(codes.NeverMatches, item.Span, "no request has the `%s` `%s`", path, shorten(item.Text))
 	}
 	switch {
 	case fix != "":
@@ -127,7 +128,7 @@ func (c *checker) lintPlain(operator, plain Operator, span grammar.Span, pattern
 		return
 	}
 	if found, text, ok := plainText(pattern, plain); ok {
-		c.add(grammar.At(CodePlainPattern, span, "this pattern is a plain text").
+		c.add(grammar.At(codes.PlainPattern, span, "this pattern is a plain text").
 			WithHint("write `%s` and `%s`, which reads no pattern, and texts of any length", found, shorten(asItem(text))))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/compiler/codes"
+	"bailiff/compiler/example"
 	"bailiff/vm/form/fspath"
 )
 
@@ -20,7 +22,7 @@ func TestProtectedRefs(t *testing.T) {
 		"refs/heads/ref*", "refs/heads/refs*", "refs/heads/refs/*", "refs/tags/re*", "refs/heads/m*", "m*", "release/*", "refs/tags/*")
 	covered := 0
 	for _, protected := range listed {
-		compiled, found := compileText(gitPolicy("protected_refs: " + protected))
+		compiled, found := compileText(example.Git("protected_refs: " + protected))
 		if found.HasErrors() {
 			t.Fatalf("%s: %s", protected, compiled.Source.Render(found[0]))
 		}
@@ -99,7 +101,7 @@ func TestPathsThatFit(t *testing.T) {
 		t.Errorf("%s", compiled.Source.Render(found[0]))
 	}
 	compiled, found := compileText(list("~/p%d", 4000))
-	if len(found) != 1 || found[0].Code != CodeEffort {
+	if len(found) != 1 || found[0].Code != codes.Effort {
 		t.Fatalf("4000 floating names: %v", found)
 	}
 	if at := compiled.Source.Slice(found[0].Span); at != "file_write.blocked_paths" || !strings.Contains(found[0].Hint, "block a folder") {

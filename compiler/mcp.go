@@ -3,6 +3,7 @@ package compiler
 import (
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
@@ -86,7 +87,7 @@ func (c *checker) server(item grammar.Item) bool {
 	if isAction(item.Text) && !strings.ContainsAny(item.Text, ".*") {
 		return true
 	}
-	c.add(grammar.At(CodeServer, item.Span, "`%s` is no name of an MCP server", shorten(item.Text)).
+	c.add(grammar.At(codes.Server, item.Span, "`%s` is no name of an MCP server", shorten(item.Text)).
 		WithHint("servers are exact names without dots and stars: of `mcp.files.read` it is `files`"))
 	return false
 }
@@ -96,11 +97,11 @@ func (c *checker) toolPattern(item grammar.Item) bool {
 	if isAction(item.Text) && strings.Count(item.Text, "*") <= match.MaxStars {
 		c.lintWildcards(item)
 		if strings.HasPrefix(item.Text, ".") || strings.HasSuffix(item.Text, ".") {
-			c.add(grammar.At(CodeNeverMatches, item.Span, "no MCP tool is called `%s`: a name stands on either side of a dot", shorten(item.Text)))
+			c.add(grammar.At(codes.NeverMatches, item.Span, "no MCP tool is called `%s`: a name stands on either side of a dot", shorten(item.Text)))
 		}
 		return true
 	}
-	c.add(grammar.At(CodeToolPattern, item.Span, "`%s` is no pattern of MCP tools", shorten(item.Text)).
+	c.add(grammar.At(codes.ToolPattern, item.Span, "`%s` is no pattern of MCP tools", shorten(item.Text)).
 		WithHint("write `<server>.<tool>` or `<tool>`, of printable ASCII, with at most %d stars", match.MaxStars))
 	return false
 }
@@ -112,7 +113,7 @@ func (c *checker) finishMCP() {
 		return
 	}
 	if !m.grants() && m.BlockedTools == nil && !c.lost("mcp", "tools") && !c.lost("mcp", "servers") {
-		c.add(grammar.At(CodeMCPGrantsNothing, m.Span, "`## mcp` has none of `allowed_servers`, `allowed_tools` and `blocked_tools`").
+		c.add(grammar.At(codes.MCPGrantsNothing, m.Span, "`## mcp` has none of `allowed_servers`, `allowed_tools` and `blocked_tools`").
 			WithHint("name what is granted: `allowed_servers: files` or `allowed_tools: files.read_*`"))
 		c.partial = true
 	}
@@ -122,7 +123,7 @@ func (c *checker) finishMCP() {
 	blocked := newGlobIndex(match.Unbounded, m.BlockedTools.texts())
 	for _, item := range m.AllowedTools.Items {
 		if by, covered := blocked.coversTool(item.Text); covered {
-			c.add(grammar.At(CodeAllowedBlocked, item.Span, "`blocked_tools` covers this with `%s`, so it is never allowed", shorten(by)).
+			c.add(grammar.At(codes.AllowedBlocked, item.Span, "`blocked_tools` covers this with `%s`, so it is never allowed", shorten(by)).
 				WithHint("remove it from `allowed_tools`, or narrow the pattern if part of it is meant to pass"))
 			c.partial = true
 		}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 
+	"bailiff/compiler/example"
 	"bailiff/grammar"
 )
 
@@ -20,7 +21,7 @@ func outsized() iter.Seq[*grammar.Source] {
 		manyRules(5000),
 		deepRoots(15),
 		heavyPatterns(200),
-		customPolicy(`deny_if.metadata.note matches N?.{0,300}.{0,180}xN$`),
+		example.Custom(`deny_if.metadata.note matches N?.{0,300}.{0,180}xN$`),
 	}
 	return func(yield func(*grammar.Source) bool) {
 		for _, text := range texts {

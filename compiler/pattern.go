@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/form"
@@ -16,7 +17,7 @@ const maxPattern = 256
 // pattern reports a pattern that is too long or does not compile, as it is or for values of the forms.
 func (c *checker) pattern(text string, span grammar.Span, forms ...form.Form) bool {
 	if n := utf8.RuneCountInString(text); n > maxPattern {
-		c.add(grammar.At(CodePatternLong, span, "a pattern has at most %d characters, and this one %d", maxPattern, n))
+		c.add(grammar.At(codes.PatternLong, span, "a pattern has at most %d characters, and this one %d", maxPattern, n))
 		return false
 	}
 	if c.expired() {
@@ -24,7 +25,7 @@ func (c *checker) pattern(text string, span grammar.Span, forms ...form.Form) bo
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		c.add(grammar.At(CodePatternSyntax, span, "this pattern does not compile: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
+		c.add(grammar.At(codes.PatternSyntax, span, "this pattern does not compile: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
 			WithHint("patterns are RE2, without back references and look-around"))
 		return false
 	}
@@ -52,10 +53,10 @@ func (c *checker) boundedTree(machine string, tree *syntax.Regexp, span grammar.
 	}
 	switch {
 	case len(machine) > vm.MaxPattern:
-		c.add(grammar.At(CodePatternLong, span, "as the machine takes it the pattern has %d bytes, and at most %d are allowed", len(machine), vm.MaxPattern).
+		c.add(grammar.At(codes.PatternLong, span, "as the machine takes it the pattern has %d bytes, and at most %d are allowed", len(machine), vm.MaxPattern).
 			WithHint("shorten it, or use `equals` or `starts_with` for fixed texts"))
 	case steps == 0 || steps > vm.MaxPatternSteps:
-		c.add(grammar.At(CodePatternCostly, span, "written out, the pattern has more than %d steps", vm.MaxPatternSteps).
+		c.add(grammar.At(codes.PatternCostly, span, "written out, the pattern has more than %d steps", vm.MaxPatternSteps).
 			WithHint("lower its counted repetitions"))
 	default:
 		return true
@@ -102,7 +103,7 @@ func (c *checker) cut(value *grammar.Value) bool {
 	}
 	for _, item := range value.Items {
 		if !item.Quoted && endsInside(item.Text) {
-			c.add(grammar.At(CodePatternCut, item.Span, "the comma rule cuts this pattern inside its brackets").
+			c.add(grammar.At(codes.PatternCut, item.Span, "the comma rule cuts this pattern inside its brackets").
 				WithHint("put the whole pattern between quotes"))
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/amount"
@@ -168,7 +169,7 @@ func (p *Profiles) governed() []string {
 func (c *checker) finishProfiles() {
 	p := &c.policy.Profiles
 	if r := p.Repository; r != nil && isOn(r.BlockOutsideWrites) && r.Roots == nil && !c.lost("repository", "roots") {
-		c.add(grammar.At(CodeOutsideOfNothing, r.BlockOutsideWrites.Span, "`block_outside_writes` needs `roots`, outside of which nothing is written").
+		c.add(grammar.At(codes.OutsideOfNothing, r.BlockOutsideWrites.Span, "`block_outside_writes` needs `roots`, outside of which nothing is written").
 			WithHint("name them: `roots: .` for those that the shim reports, or `roots: /workspace/repository`"))
 	}
 	if g := p.Git; g != nil {
@@ -187,7 +188,7 @@ func (c *checker) checkBlocked(allowed, blocked *List) {
 	}
 	for _, item := range blocked.Items {
 		if slices.Contains(allowed.texts(), item.Text) {
-			c.add(grammar.At(CodeAllowedAndBlocked, item.Span, "`%s` is in `allowed_operations` too, and is denied", item.Text).
+			c.add(grammar.At(codes.AllowedAndBlocked, item.Span, "`%s` is in `allowed_operations` too, and is denied", item.Text).
 				WithHint("remove it from `allowed_operations`"))
 		}
 	}
@@ -200,7 +201,7 @@ func (c *checker) checkApproval(section string, allowed, approval *List) {
 	}
 	for _, item := range approval.Items {
 		if !slices.Contains(allowed.texts(), item.Text) {
-			c.add(grammar.At(CodeApprovalDenied, item.Span, "`%s` is not in `allowed_operations`, so it is denied before anybody could approve it", item.Text).
+			c.add(grammar.At(codes.ApprovalDenied, item.Span, "`%s` is not in `allowed_operations`, so it is denied before anybody could approve it", item.Text).
 				WithHint("add it to `allowed_operations` if a person is to decide; as it is, it is denied"))
 		}
 	}
@@ -219,7 +220,7 @@ func (c *checker) unquoted(row *Key, value *grammar.Value) {
 		if !item.Quoted {
 			continue
 		}
-		d := grammar.At(CodeQuotedInProfile, item.Span, "the values of `%s` stand without quotes", row.Name).
+		d := grammar.At(codes.QuotedInProfile, item.Span, "the values of `%s` stand without quotes", row.Name).
 			WithHint("remove the quotes")
 		if item.Text != "" && !strings.ContainsAny(item.Text, "\"'#,<") && strings.TrimSpace(item.Text) == item.Text {
 			d = d.WithFix(item.Span, item.Text)
@@ -243,7 +244,7 @@ func (c *checker) roots(entry *grammar.Entry) *List {
 
 // notRoot reports what is no root. The fix is there where the text means one directory only.
 func notRoot(item grammar.Item) grammar.Diagnostic {
-	d := grammar.At(CodeRoot, item.Span, "`%s` is no root: it %s", shorten(item.Text), resource.WhyNotCanonical(item.Text))
+	d := grammar.At(codes.Root, item.Span, "`%s` is no root: it %s", shorten(item.Text), resource.WhyNotCanonical(item.Text))
 	clean := path.Clean(item.Text)
 	switch {
 	case clean == ownRoots:
@@ -266,7 +267,7 @@ type problem struct {
 func (c *checker) nameList(entry *grammar.Entry, check func(text string) problem) *List {
 	list := &List{Span: entry.Span}
 	for _, item := range c.list(entry) {
-		if found := check(item.Text); c.refuseName(found, item.Span) && found.code != CodeRef {
+		if found := check(item.Text); c.refuseName(found, item.Span) && found.code != codes.Ref {
 			continue // a ref is kept: in a policy that is in force the finding is a warning
 		}
 		list.Items = append(list.Items, Item{item.Text, item.Span})
@@ -278,7 +279,7 @@ func (c *checker) nameList(entry *grammar.Entry, check func(text string) problem
 func (c *checker) oneName(entry *grammar.Entry) *Text {
 	value := entry.Value
 	if len(value.Items) > 1 {
-		c.add(grammar.At(CodeName, value.Span, "this is one name, and no list").WithHint("write one name, without commas"))
+		c.add(grammar.At(codes.Name, value.Span, "this is one name, and no list").WithHint("write one name, without commas"))
 		return nil
 	}
 	if c.refuseName(checkName(value.Text), value.Span) {
@@ -304,11 +305,11 @@ func (c *checker) refuseName(p problem, span grammar.Span) bool {
 func checkName(text string) problem {
 	switch {
 	case text == "":
-		return problem{CodeName, "a name is not empty", "write the name, or remove the line"}
+		return problem{codes.Name, "a name is not empty", "write the name, or remove the line"}
 	case len(text) > maxNameBytes:
-		return problem{CodeName, fmt.Sprintf("a name has at most %d bytes, and this one %d", maxNameBytes, len(text)), "shorten it"}
+		return problem{codes.Name, fmt.Sprintf("a name has at most %d bytes, and this one %d", maxNameBytes, len(text)), "shorten it"}
 	case strings.ContainsFunc(text, unicode.IsControl):
-		return problem{CodeName, "a name cannot contain control characters", "write it without them"}
+		return problem{codes.Name, "a name cannot contain control characters", "write it without them"}
 	}
 	return problem{}
 }

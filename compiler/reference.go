@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 )
 
@@ -30,7 +31,7 @@ the keys marked as such: other engines refuse them.
 		writeSection(&b, s)
 	}
 	b.WriteString("## Findings\n\nErrors (E) keep a policy from being used; warnings (W) do not. Each has a section in diagnostics.md.\n\n")
-	for _, info := range slices.Concat(grammar.Codes(), codes) {
+	for _, info := range slices.Concat(grammar.Codes(), codes.All()) {
 		fmt.Fprintf(&b, "- [%s](diagnostics.md#%s): %s\n", info.Code, anchor(string(info.Code)+": "+info.Title), info.Title)
 	}
 	return b.String()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 )
 
@@ -81,7 +82,7 @@ func TestReferenceLinks(t *testing.T) {
 			t.Errorf("no heading is called %s", target)
 		}
 	}
-	if want := len(Codes()) + len(grammar.Codes()); links != want {
+	if want := len(codes.All()) + len(grammar.Codes()); links != want {
 		t.Errorf("%d links, want %d", links, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 )
 
@@ -19,7 +20,7 @@ type refusal struct {
 var loosening = []grammar.Code{
 	grammar.CodeOpenComment, grammar.CodeCommentEnd, grammar.CodeBadHeading, grammar.CodeIndentedHead, grammar.CodeUnknownSection,
 	grammar.CodeSecondSection, grammar.CodeNoSection, grammar.CodeSecondSigHead, grammar.CodeOtherSigHead, grammar.CodeAfterSignature,
-	grammar.CodeUnexpected, grammar.CodeMore, CodeSectionVersion,
+	grammar.CodeUnexpected, grammar.CodeMore, codes.SectionVersion,
 }
 
 // refusals returns the lines with errors, each at least once.
@@ -43,7 +44,7 @@ func (c *checker) refusals(found grammar.Diagnostics) (lines []refusal) {
 // is no entry, one of an unknown key, or one of that key.
 func (c *checker) lost(section, key string) bool {
 	return c.lostLine(section, func(r refusal) bool {
-		aboutValue := r.code >= CodeWord // then the line begins with a key that is known, or is one of a block
+		aboutValue := r.code >= codes.Word // then the line begins with a key that is known, or is one of a block
 		return !aboutValue || strings.Contains(r.text, key) || strings.HasPrefix(r.text, " ") || strings.HasPrefix(r.text, "\t")
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/amount"
 	"bailiff/vm/match"
@@ -110,7 +111,7 @@ func (c *checker) moment(entry *grammar.Entry) *Moment {
 	if err == nil && at.UTC().Format(time.RFC3339Nano) == text {
 		return &Moment{Span: entry.Span, Time: at.UTC()}
 	}
-	d := grammar.At(CodeTime, entry.Value.Span, "`%s` is no time in UTC", shorten(text)).
+	d := grammar.At(codes.Time, entry.Value.Span, "`%s` is no time in UTC", shorten(text)).
 		WithHint("write it as RFC 3339 has it, such as `2026-12-01T00:00:00Z`")
 	if err == nil {
 		d = d.WithFix(entry.Value.Span, at.UTC().Format(time.RFC3339Nano))
@@ -124,7 +125,7 @@ func (c *checker) identifier(entry *grammar.Entry) *Text {
 	const most = 128
 	text := entry.Value.Text
 	if text == "" || len(text) > most || strings.Trim(text, nameLetters+".:/") != "" {
-		c.add(grammar.At(CodeIdentifier, entry.Value.Span, "`%s` is no identifier", shorten(text)).
+		c.add(grammar.At(codes.Identifier, entry.Value.Span, "`%s` is no identifier", shorten(text)).
 			WithHint("use up to %d letters, digits and `._:/-`", most))
 		return nil
 	}
@@ -137,7 +138,7 @@ func (c *checker) confidence(entry *grammar.Entry) *Limit {
 	one, _ := amount.Parse("1", decimals)
 	value, err := amount.Parse(entry.Value.Text, decimals)
 	if err != nil || value.Cmp(one) > 0 {
-		c.add(grammar.At(CodeConfidence, entry.Value.Span, "`%s` is no decimal from 0 to 1 with at most %d fraction digits", shorten(entry.Value.Text), decimals).
+		c.add(grammar.At(codes.Confidence, entry.Value.Span, "`%s` is no decimal from 0 to 1 with at most %d fraction digits", shorten(entry.Value.Text), decimals).
 			WithHint("write it as 0.85"))
 		return nil
 	}
@@ -151,16 +152,16 @@ func (c *checker) jsonText(entry *grammar.Entry) *Text {
 	err := json.Unmarshal([]byte(value.Raw), &text)
 	switch {
 	case !strings.HasPrefix(value.Raw, `"`) || err != nil || strings.ContainsRune(text, utf8.RuneError):
-		d := grammar.At(CodeJSONString, value.Span, "this is no JSON string").
+		d := grammar.At(codes.JSONString, value.Span, "this is no JSON string").
 			WithHint("put it between double quotes, with \\ in front of quotes and backslashes inside")
 		if fixed, err := json.Marshal(value.Text); err == nil && !value.Quoted && !strings.ContainsRune(value.Text, utf8.RuneError) {
 			d = d.WithFix(value.Span, string(fixed))
 		}
 		c.add(d)
 	case text == "":
-		c.add(grammar.At(CodeEmptyValue, value.Span, "the empty text is no value to look for").WithHint("write what should be denied"))
+		c.add(grammar.At(codes.EmptyValue, value.Span, "the empty text is no value to look for").WithHint("write what should be denied"))
 	case len(text) > maxTextBytes:
-		c.add(grammar.At(CodeTextLong, value.Span, "a value has at most %d bytes, and this one %d", maxTextBytes, len(text)))
+		c.add(grammar.At(codes.TextLong, value.Span, "a value has at most %d bytes, and this one %d", maxTextBytes, len(text)))
 	default:
 		return &Text{entry.Span, Item{text, value.Span}}
 	}
@@ -175,7 +176,7 @@ func (c *checker) finishResponse() {
 	before := len(c.found)
 	m := c.policy.MCP
 	if custom := c.policy.Custom; custom != nil && custom.ResponseDeny != nil && (m == nil || !m.Response.covers()) {
-		c.add(grammar.At(CodeResponseUncovered, custom.ResponseDeny.Span, "no tool's results are inspected, so there is nothing to look into").
+		c.add(grammar.At(codes.ResponseUncovered, custom.ResponseDeny.Span, "no tool's results are inspected, so there is nothing to look into").
 			WithHint("name the tools in `## mcp`: `response.web_fetch_tools: …` or `response.http_tools: …`"))
 	}
 	if m != nil && m.Response.covers() {
@@ -198,12 +199,12 @@ func (c *checker) finishCoverage(m *MCP) {
 		}
 		for _, item := range list.Items {
 			if _, isBlocked := blocked.coversTool(item.Text); isBlocked || !allowed[item.Text] || strings.Contains(item.Text, "*") {
-				c.add(grammar.At(CodeResponseTool, item.Span, "`%s` is no exact entry of `allowed_tools` that nothing blocks", shorten(item.Text)).
+				c.add(grammar.At(codes.ResponseTool, item.Span, "`%s` is no exact entry of `allowed_tools` that nothing blocks", shorten(item.Text)).
 					WithHint("a covered tool is written out in `allowed_tools`, in the same words"))
 			}
 		}
 		if r.Ruleset == nil && !c.lost("mcp", "response.deterministic_ruleset") {
-			c.add(grammar.At(CodeResponseRuleset, list.Span, "tools are covered, and there is no `response.deterministic_ruleset`").
+			c.add(grammar.At(codes.ResponseRuleset, list.Span, "tools are covered, and there is no `response.deterministic_ruleset`").
 				WithHint("add `response.deterministic_ruleset: sof-response-rules-v1`"))
 			return
 		}
@@ -215,7 +216,7 @@ func (c *checker) lintElsewhere() {
 	for _, section := range c.file.Sections {
 		for _, entry := range section.Entries {
 			if first := entry.Key.Segments[0]; first.Text == "response" {
-				c.add(grammar.At(CodeResponseElsewhere, entry.Key.Span, "`response` rules are for a client that inspects results: this service does not enforce them").
+				c.add(grammar.At(codes.ResponseElsewhere, entry.Key.Span, "`response` rules are for a client that inspects results: this service does not enforce them").
 					WithHint("see to it that the client that runs the tools does"))
 				return
 			}
@@ -232,21 +233,21 @@ func (c *checker) lintResponse() {
 			continue
 		}
 		if !r.covers() {
-			c.add(grammar.At(CodeResponseUnused, list.Span, "no tool's results are inspected, so this does nothing").
+			c.add(grammar.At(codes.ResponseUnused, list.Span, "no tool's results are inspected, so this does nothing").
 				WithHint("name the tools: `response.web_fetch_tools: …` or `response.http_tools: …`"))
 		}
 		for _, item := range list.Items {
 			if slices.ContainsFunc(lists[:i], func(l *List) bool { return slices.Contains(l.texts(), item.Text) }) {
-				c.add(grammar.At(CodeResponseTwice, item.Span, "`%s` has another list already", item.Text).
+				c.add(grammar.At(codes.ResponseTwice, item.Span, "`%s` has another list already", item.Text).
 					WithHint("a finding is blocked, redacted or observed; name the class once"))
 			}
 		}
 	}
 	if r.ObserveUntil != nil && r.ObserveClasses == nil {
-		c.add(grammar.At(CodeResponseUnused, r.ObserveUntil.Span, "there are no `response.observe_classes`, so this does nothing").WithHint("name them in `response.observe_classes`"))
+		c.add(grammar.At(codes.ResponseUnused, r.ObserveUntil.Span, "there are no `response.observe_classes`, so this does nothing").WithHint("name them in `response.observe_classes`"))
 	}
 	if r.ObserveClasses != nil && r.ObserveUntil == nil {
-		c.add(grammar.At(CodeResponseUnused, r.ObserveClasses.Span, "without `response.observe_until` nothing says when observing ends").
+		c.add(grammar.At(codes.ResponseUnused, r.ObserveClasses.Span, "without `response.observe_until` nothing says when observing ends").
 			WithHint("add `response.observe_until: …`, at most 30 days ahead"))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/runtime/intent"
 	"bailiff/vm/errcode"
@@ -94,7 +95,7 @@ var before = map[FormatVersion]FormatVersion{v20: {1, 9}, v21: v20, v22: v21, v2
 func checkExample(t *testing.T, row *Key) {
 	found := errorsOf(exampleText(row, row.Since))
 	if row.Reserved {
-		if !slices.Equal(found, []grammar.Code{CodeKeyUnsupported}) {
+		if !slices.Equal(found, []grammar.Code{codes.KeyUnsupported}) {
 			t.Errorf("it is reserved, and that is not said: %v", found)
 		}
 		return
@@ -104,7 +105,7 @@ func checkExample(t *testing.T, row *Key) {
 	}
 	if version, ok := before[row.Since]; ok {
 		found := errorsOf(exampleText(row, version))
-		if !slices.Contains(found, CodeKeyVersion) && !slices.Contains(found, CodeSectionVersion) {
+		if !slices.Contains(found, codes.KeyVersion) && !slices.Contains(found, codes.SectionVersion) {
 			t.Errorf("version %s does not have it, and that is not said: %v", version, found)
 		}
 	}
@@ -113,13 +114,13 @@ func checkExample(t *testing.T, row *Key) {
 // errorsOf returns the codes of the errors of a policy.
 func errorsOf(text string) []grammar.Code {
 	_, found := compileText(text)
-	var codes []grammar.Code
+	var these []grammar.Code
 	for _, d := range found {
 		if d.Severity == grammar.Error {
-			codes = append(codes, d.Code)
+			these = append(these, d.Code)
 		}
 	}
-	return codes
+	return these
 }
 
 // TestSections holds the table of sections to the grammar's, and every section to a row of keys.

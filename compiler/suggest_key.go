@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 )
 
@@ -90,7 +91,7 @@ func (c *checker) capitalKeys(entries []*grammar.Entry) {
 		value := c.file.Source.Slice(grammar.Span{Start: entry.Key.Span.End, End: entry.Span.End})
 		lines = append(lines, "`"+shorten(strings.ToLower(entry.Key.Text)+value)+"`")
 	}
-	c.add(grammar.At(CodeUnknownKey, first, "keys are in small letters, and `%s` and those below it have capitals", shorten(entries[0].Key.Text)).
+	c.add(grammar.At(codes.UnknownKey, first, "keys are in small letters, and `%s` and those below it have capitals", shorten(entries[0].Key.Text)).
 		WithHint("write %s", strings.Join(lines[:min(len(lines), 5)], ", ")).WithFix(first.To(last), text.String()))
 	c.partial = true
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/amount"
@@ -58,7 +59,7 @@ func (c *checker) token(symbol grammar.Segment, span grammar.Span) *Token {
 	lower := strings.ToLower(symbol.Text)
 	if token := c.tokens[lower]; token != nil {
 		if token.Symbol != symbol.Text {
-			c.add(grammar.At(CodeSymbolCase, symbol.Span, "`%s` and `%s` differ only in case, and are one token", symbol.Text, token.Symbol).
+			c.add(grammar.At(codes.SymbolCase, symbol.Span, "`%s` and `%s` differ only in case, and are one token", symbol.Text, token.Symbol).
 				WithHint("spell it `%s` everywhere", token.Symbol).WithFix(symbol.Span, token.Symbol))
 		}
 		return token
@@ -85,9 +86,9 @@ func (c *checker) pin(token *Token, entry *grammar.Entry) {
 			c.pinned[pin.Address] = append(c.pinned[pin.Address], pinnedToken{pin.Chain, token})
 			token.Addresses.Items = append(token.Addresses.Items, Item{pin.String(), item.Span})
 		case token:
-			c.add(grammar.At(CodeRepeatedItem, item.Span, "`%s` pins this address already", token.Symbol))
+			c.add(grammar.At(codes.RepeatedItem, item.Span, "`%s` pins this address already", token.Symbol))
 		default:
-			c.add(grammar.At(CodePinnedTwice, item.Span, "`%s` pins this address already, and only one rule may", holder.Symbol).
+			c.add(grammar.At(codes.PinnedTwice, item.Span, "`%s` pins this address already, and only one rule may", holder.Symbol).
 				WithHint("a contract has one symbol, one `decimals` and one `max_transaction`"))
 		}
 	}
@@ -101,7 +102,7 @@ func (c *checker) readPin(item grammar.Item) (pin vm.Pin, ok bool) {
 		return pin, pin.Address != ""
 	}
 	if version := c.file.Version; version != nil && !version.AtLeast(v24.Major, v24.Minor) {
-		c.add(grammar.At(CodeKeyVersion, item.Span, "an address with a chain needs version %s, and this policy has %s", v24, version.Text).
+		c.add(grammar.At(codes.KeyVersion, item.Span, "an address with a chain needs version %s, and this policy has %s", v24, version.Text).
 			WithHint("write `version: %s.0`, or the address alone, which pins it on all chains", v24))
 		return pin, false
 	}
@@ -135,7 +136,7 @@ func (c *checker) methods(token *Token, entry *grammar.Entry) {
 		case err != nil:
 			c.add(notMethod(item, err))
 		case seen[selector]:
-			c.add(grammar.At(CodeRepeatedItem, item.Span, "`%s` is in the list already, as another spelling of its selector %s", shorten(item.Text), selector).
+			c.add(grammar.At(codes.RepeatedItem, item.Span, "`%s` is in the list already, as another spelling of its selector %s", shorten(item.Text), selector).
 				WithHint("remove it"))
 		default:
 			seen[selector] = true
@@ -146,7 +147,7 @@ func (c *checker) methods(token *Token, entry *grammar.Entry) {
 
 // notMethod reports what names no method.
 func notMethod(item grammar.Item, problem error) grammar.Diagnostic {
-	d := grammar.At(CodeMethod, item.Span, "`%s` names no method: it is %s", shorten(item.Text), problem)
+	d := grammar.At(codes.Method, item.Span, "`%s` names no method: it is %s", shorten(item.Text), problem)
 	switch {
 	case strings.Count(item.Text, "(") != strings.Count(item.Text, ")"):
 		return d.WithHint("a comma divides a list; write the whole signature between quotes: `\"mint(address,uint256)\"`")
@@ -183,7 +184,7 @@ func (c *checker) tokenLimit(row *Key, token *Token, entry *grammar.Entry) *Limi
 
 func (c *checker) incomplete(token *Token, key string) {
 	if !c.lostPart("evm", token.Symbol) {
-		c.add(grammar.At(CodeTokenIncomplete, token.Span, "the rule for token `%s` has no `%s`", token.Symbol, key).
+		c.add(grammar.At(codes.TokenIncomplete, token.Span, "the rule for token `%s` has no `%s`", token.Symbol, key).
 			WithHint("add `token.%s.%s: …`", token.Symbol, key))
 	}
 }
@@ -193,7 +194,7 @@ func tokenKey(name Type, read func(*checker, *Token, *grammar.Entry), row Key) *
 	return keyRead(name, func(c *checker, _ *Key, entry *grammar.Entry) {
 		symbol := entry.Key.Segments[1]
 		if !isSymbol(symbol.Text) {
-			c.add(grammar.At(CodeSymbol, symbol.Span, "`%s` is no token symbol", shorten(symbol.Text)).
+			c.add(grammar.At(codes.Symbol, symbol.Span, "`%s` is no token symbol", shorten(symbol.Text)).
 				WithHint("a symbol is 1 to %d characters of ASCII and does not begin with 0x", maxSymbolBytes))
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
@@ -40,13 +41,13 @@ type Paths struct {
 // The types of values that only this section has.
 var (
 	exactActions    = valueOf(TypeActions, func(c *checker, entry *grammar.Entry) *List { return c.actions(entry.Span, entry.Value) })
-	blockedCommands = entriesOf(TypeTexts, CodeBlockedCommand, command.Entry)
-	listedCommands  = entriesOf(TypeTexts, CodeAllowedCommand, listedCommand)
-	blockedPaths    = entriesOf(TypePaths, CodeBlockedPath, blockedPath)
-	allowedPaths    = entriesOf(TypePaths, CodeAllowedPath, allowedPath)
-	recipients      = entriesOf(TypeRecipients, CodeRecipient, recipient)
-	blockedDomains  = entriesOf(TypeHosts, CodeBlockedDomain, blockedDomain)
-	allowedHosts    = entriesOf(TypeHosts, CodeAllowedHost, allowedHost)
+	blockedCommands = entriesOf(TypeTexts, codes.BlockedCommand, command.Entry)
+	listedCommands  = entriesOf(TypeTexts, codes.AllowedCommand, listedCommand)
+	blockedPaths    = entriesOf(TypePaths, codes.BlockedPath, blockedPath)
+	allowedPaths    = entriesOf(TypePaths, codes.AllowedPath, allowedPath)
+	recipients      = entriesOf(TypeRecipients, codes.Recipient, recipient)
+	blockedDomains  = entriesOf(TypeHosts, codes.BlockedDomain, blockedDomain)
+	allowedHosts    = entriesOf(TypeHosts, codes.AllowedHost, allowedHost)
 )
 
 var (
@@ -159,7 +160,7 @@ func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(st
 	seen := map[string]bool{}
 	for _, item := range c.list(entry) {
 		c.literals(item.Text, item.Span)
-		if code == CodeBlockedCommand {
+		if code == codes.BlockedCommand {
 			c.lintCommand(item)
 			c.lintCommandWords(item)
 		}
@@ -226,7 +227,7 @@ func (c *checker) finishTools() {
 	if t == nil || t.Allowed != nil || c.lost("tool_calls", "allowed") || c.policy.Profiles.declared() {
 		return
 	}
-	c.add(grammar.At(CodeToolsGrantNothing, t.Span, "`## tool_calls` has no `allowed`, so it grants nothing").
+	c.add(grammar.At(codes.ToolsGrantNothing, t.Span, "`## tool_calls` has no `allowed`, so it grants nothing").
 		WithHint("name the tools: `allowed: bash, web_fetch`"))
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/form"
@@ -82,7 +83,7 @@ func (c *checker) methodRule(row *Key, entry *grammar.Entry) *MethodRule {
 // queryPattern reports a pattern for queries that is empty or that the machine does not take.
 func (c *checker) queryPattern(value *grammar.Value) bool {
 	if value.Text == "" {
-		c.add(grammar.At(CodeEmptyValue, value.Span, "the empty pattern matches the empty query only, and that is denied").
+		c.add(grammar.At(codes.EmptyValue, value.Span, "the empty pattern matches the empty query only, and that is denied").
 			WithHint("write what queries have to look like, such as `q=[a-z]+`"))
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/slot"
@@ -109,7 +110,7 @@ func (e *emitter) tooHeavy(weights []vm.Weight, file *grammar.File) grammar.Diag
 		lines = append(lines, weightOfLine{w.Line, float64(w.Bytes) / (1 << 10)})
 	}
 	span, hint := e.remedy(lines, file, "use `contains`, `starts_with` or lists in place of patterns, and simpler patterns where they count far or name Unicode classes")
-	return grammar.At(CodeMemory, span, "the compiled policy takes more than %d MiB of memory; %s", maxMemory>>20, heaviestLines(lines, "%.0f KiB")).
+	return grammar.At(codes.Memory, span, "the compiled policy takes more than %d MiB of memory; %s", maxMemory>>20, heaviestLines(lines, "%.0f KiB")).
 		WithHint("%s", hint)
 }
 
@@ -117,7 +118,7 @@ func (e *emitter) tooHeavy(weights []vm.Weight, file *grammar.File) grammar.Diag
 func (e *emitter) tooSlow(p *vm.Program, took time.Duration, file *grammar.File) grammar.Diagnostic {
 	lines := effortLines(p)
 	span, hint := e.remedy(lines, file, "lower the counted repetitions of patterns (`.{0,300}`), use `contains` or `starts_with` in their place, and look at fewer lists by patterns")
-	return grammar.At(CodeEffort, span, "judging one request by this policy can take %s; at most %s are allowed; %s",
+	return grammar.At(codes.Effort, span, "judging one request by this policy can take %s; at most %s are allowed; %s",
 		took.Round(time.Millisecond), maxEffort, heaviestLines(lines, "%.0f ms")).
 		WithHint("%s", hint)
 }
@@ -185,6 +186,6 @@ func (e *emitter) refused(file *grammar.File, err error) grammar.Diagnostics {
 
 // tooLong is the finding about a policy that takes too long to compile.
 func tooLong(policy *Policy) grammar.Diagnostic {
-	return grammar.At(CodeCompileTime, policy.Version.Span, "the policy takes longer to compile than it may").
+	return grammar.At(codes.CompileTime, policy.Version.Span, "the policy takes longer to compile than it may").
 		WithHint("shorten its lists, and use fewer and simpler patterns; `bailiff check` has no such limit, and says what else is wrong")
 }

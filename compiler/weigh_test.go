@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"bailiff/compiler/codes"
+	"bailiff/compiler/example"
 	"bailiff/grammar"
 	"bailiff/vm"
 )
@@ -78,8 +80,8 @@ func TestTooHeavy(t *testing.T) {
 		text, at string
 		code     grammar.Code
 	}{
-		{"version: 2.0.0\n## custom\ndeny_if.metadata.a equals x\ndeny_if.metadata.b matches N?.{0,300}.{0,180}xN$\n", "deny_if.metadata.b", CodeEffort},
-		{heavyPatterns(200), "deny_if.metadata.a", CodeMemory},
+		{"version: 2.0.0\n## custom\ndeny_if.metadata.a equals x\ndeny_if.metadata.b matches N?.{0,300}.{0,180}xN$\n", "deny_if.metadata.b", codes.Effort},
+		{heavyPatterns(200), "deny_if.metadata.a", codes.Memory},
 	} {
 		compiled, found := compileText(test.text)
 		if compiled.Program != nil || !hasCode(found, test.code) {
@@ -112,7 +114,7 @@ func TestStops(t *testing.T) {
 		for _, last := range []int{1, calls / 3, calls / 2, calls * 9 / 10} {
 			asked := 0
 			compiled, found := CompileWithin(grammar.NewSource(name, []byte(text)), func() bool { asked++; return asked >= last })
-			if compiled.Program != nil || len(found) != 1 || found[0].Code != CodeCompileTime {
+			if compiled.Program != nil || len(found) != 1 || found[0].Code != codes.CompileTime {
 				t.Errorf("%s, stopped at %d of %d: %v", name, last, calls, found)
 			}
 		}
@@ -122,7 +124,7 @@ func TestStops(t *testing.T) {
 // TestEffortSees plants a request as large as can be, and holds that the limit of patterns is near what they take: the
 // slowest text takes no more than its effort, by far.
 func TestEffortSees(t *testing.T) {
-	compiled, found := CompileInForce(grammar.NewSource("slow", []byte(customPolicy(`deny_if.metadata.note matches N?.{0,300}.{0,180}xN$`))))
+	compiled, found := CompileInForce(grammar.NewSource("slow", []byte(example.Custom(`deny_if.metadata.note matches N?.{0,300}.{0,180}xN$`))))
 	if compiled.Program == nil {
 		t.Fatal(found)
 	}

@@ -36,9 +36,9 @@ type call struct {
 	body      body
 
 	made   [madeRequestID]byte
-	name   []byte           // that is counted for a limit
+	name   []byte          // that is counted for a limit
 	answer decision.Answer // a decision,
-	output []byte           // and its JSON, before that is copied into the response
+	output []byte          // and its JSON, before that is copied into the response
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}

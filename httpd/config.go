@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"bailiff/httpd/console"
-	"bailiff/runtime/decision"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"

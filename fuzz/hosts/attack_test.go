@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"bailiff/grammar"
-	"bailiff/runtime/decision"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/hook"
 	"bailiff/runtime/hook/setup"
 	"bailiff/runtime/intent"

@@ -1,8 +1,9 @@
 package oracle
 
 import (
-	"bailiff/vm/errcode"
 	"slices"
+
+	"bailiff/vm/errcode"
 )
 
 // gates is step 3: "the execution boundary; `require_shim`, section by section; the rules of the profiles, in the

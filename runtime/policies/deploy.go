@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/compiler"
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
@@ -215,9 +216,9 @@ func (a *Policies) countDeployment(key *ledger.Key) *service.Failure {
 func weightCode(found grammar.Diagnostics) errcode.Code {
 	for _, d := range found {
 		switch d.Code {
-		case compiler.CodeCompileTime:
+		case codes.CompileTime:
 			return errcode.WarrantyTime
-		case compiler.CodeMemory, compiler.CodeEffort, compiler.CodeTooLarge:
+		case codes.Memory, codes.Effort, codes.TooLarge:
 			return errcode.WarrantyHeavy
 		}
 	}
@@ -246,7 +247,7 @@ func frameCode(found grammar.Diagnostics) errcode.Code {
 // tooLate is the finding about an observing that would last too long.
 func tooLate(policy *compiler.Policy) grammar.Diagnostic {
 	days := int(compiler.MaxObserve / (24 * time.Hour))
-	return grammar.At(compiler.CodeTime, policy.MCP.Response.ObserveUntil.Span,
+	return grammar.At(codes.Time, policy.MCP.Response.ObserveUntil.Span,
 		"`response.observe_until` is more than %d days ahead", days).WithHint("name an earlier time, and deploy again before it comes")
 }
 

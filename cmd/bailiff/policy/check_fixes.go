@@ -3,34 +3,9 @@ package policy
 import (
 	"slices"
 
-	"bailiff/compiler"
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 )
-
-// safeFixes are the findings whose fixes check --fix makes: errors, so that a policy that is in force is never changed,
-// whose fix puts right how a line, a heading or a key is written. No value, operator, path or scope changes with them:
-// what those allow or deny is for the author to say.
-var safeFixes = []grammar.Code{
-	grammar.CodeByteOrderMark, // at the start of the file: see isSafe
-	grammar.CodeNoVersion, grammar.CodeBadVersion,
-	grammar.CodeBadHeading, grammar.CodeIndentedHead, grammar.CodeUnknownSection,
-	grammar.CodeForeignForm, grammar.CodeNotAnEntry, grammar.CodeSpaceColon, grammar.CodeIndentedEntry, grammar.CodeBadKey, grammar.CodeStrayBlockLine,
-	compiler.CodeUnknownKey, compiler.CodeSymbolCase,
-}
-
-// otherFixes are those that --fix-unsafe makes as well. Each takes a guess at what the author meant: a policy that they
-// are made in may allow or deny something else.
-var otherFixes = []grammar.Code{
-	grammar.CodeLookalike, grammar.CodeSectionLetters, grammar.CodeNUL, grammar.CodeBareCR, grammar.CodeInlineComment, grammar.CodeBadScope,
-	compiler.CodeWord, compiler.CodeBoolean, compiler.CodeBooleanLetters, compiler.CodeDecimal, compiler.CodeChainID,
-	compiler.CodeBlockedDomain, compiler.CodeAllowedHost,
-	compiler.CodePathField, compiler.CodeOperator,
-	compiler.CodeJSONString, compiler.CodeTime,
-	compiler.CodeQuotedInProfile, compiler.CodeRoot,
-	compiler.CodeCurlyQuotes, compiler.CodeNumberForm, compiler.CodeNearAction, compiler.CodeNeverMatches,
-	compiler.CodeActionPrefix, compiler.CodeListBrackets, compiler.CodeShimNotRequired, compiler.CodeNotDivided,
-	compiler.CodeClientName, compiler.CodeFlagOrder, compiler.CodeInteger, compiler.CodeListQuoted, compiler.CodeListMarks, compiler.CodeListSeparator, compiler.CodeCommandWords, compiler.CodeSlashComment,
-}
 
 // whichFixes tells of a finding of a policy whether its fix is made.
 type whichFixes func(*grammar.Source, grammar.Diagnostic) bool
@@ -38,11 +13,11 @@ type whichFixes func(*grammar.Source, grammar.Diagnostic) bool
 // isSafe lets those pass that check --fix makes.
 func isSafe(src *grammar.Source, d grammar.Diagnostic) bool {
 	switch {
-	case d.Fix == nil || d.Severity != grammar.Error || !slices.Contains(safeFixes, d.Code):
+	case d.Fix == nil || d.Severity != grammar.Error || fixKind(d.Code) != grammar.FixSafe:
 		return false
 	case d.Code == grammar.CodeByteOrderMark:
 		return d.Fix.Span.Start == 0 // elsewhere it may be part of a value
-	case d.Code == compiler.CodeUnknownKey || d.Code == grammar.CodeUnknownSection:
+	case d.Code == codes.UnknownKey || d.Code == grammar.CodeUnknownSection:
 		return grammar.Misspelt(src.Slice(d.Fix.Span), d.Fix.Replacement) // another name is a guess: another limit, or a block for a grant
 	}
 	return true
@@ -51,16 +26,26 @@ func isSafe(src *grammar.Source, d grammar.Diagnostic) bool {
 // isFix lets every fix pass.
 func isFix(*grammar.Source, grammar.Diagnostic) bool { return true }
 
+// fixKind returns how findings of a code are mended.
+func fixKind(code grammar.Code) grammar.FixKind {
+	for _, table := range [][]grammar.CodeInfo{grammar.Codes(), codes.All()} {
+		if i := slices.IndexFunc(table, func(info grammar.CodeInfo) bool { return info.Code == code }); i >= 0 {
+			return table[i].Fix
+		}
+	}
+	return grammar.NoFix
+}
+
 // aboutFixes says how a finding of a code can be mended by command; empty where it can't.
-func aboutFixes(code grammar.Code) string {
+func aboutFixes(info *grammar.CodeInfo) string {
 	switch {
-	case code == grammar.CodeByteOrderMark:
+	case info.Code == grammar.CodeByteOrderMark:
 		return " `check --fix` removes one at the start of the file, and `check --fix-unsafe` every one."
-	case code == compiler.CodeUnknownKey || code == grammar.CodeUnknownSection:
+	case info.Code == codes.UnknownKey || info.Code == grammar.CodeUnknownSection:
 		return " `check --fix` mends a name with one wrong letter, and `check --fix-unsafe` what is farther from any."
-	case slices.Contains(safeFixes, code):
+	case info.Fix == grammar.FixSafe:
 		return " `check --fix` mends it, where what was meant can be told."
-	case slices.Contains(otherFixes, code):
+	case info.Fix == grammar.FixGuess:
 		return " `check --fix-unsafe` mends it, where what was meant can be guessed; `check --fix` only says how, since that may change what is allowed."
 	}
 	return ""

@@ -10,8 +10,8 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/grammar"
 	"bailiff/httpd"
-	"bailiff/runtime/decision"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/policies"
 )

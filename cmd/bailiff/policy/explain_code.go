@@ -9,7 +9,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/policy/report"
-	"bailiff/compiler"
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/errcode"
 )
@@ -78,19 +78,13 @@ func carrier(info errcode.Info) string {
 
 func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// codeTable returns the codes of all diagnostics, with what mends them: errors, then warnings, then notes, each in order.
+// codeTable returns the definitions of all diagnostics, with what mends them.
 func codeTable() []grammar.CodeInfo {
-	table := slices.Concat(grammar.Codes(), compiler.Codes())
+	table := slices.Concat(grammar.Codes(), codes.All())
 	for i := range table {
-		table[i].Explanation += aboutFixes(table[i].Code)
+		table[i].Explanation += aboutFixes(&table[i])
 	}
-	slices.SortStableFunc(table, func(a, b grammar.CodeInfo) int {
-		if a.Severity() != b.Severity() {
-			return int(a.Severity() - b.Severity())
-		}
-		return strings.Compare(string(a.Code), string(b.Code))
-	})
-	return table
+	return grammar.InOrder(table)
 }
 
 func listCodes(w io.Writer, table []explained) error {

@@ -1,0 +1,13 @@
+// Package codes defines the compiler's diagnostics: for each code its title, its explanation, a policy that has it and the same
+// one mended, and whether a command mends it. The reference, `bailiff explain-code`, the rules of SARIF reports and `check --fix`
+// are made from it.
+package codes
+
+import "bailiff/grammar"
+
+var table grammar.CodeTable
+
+func define(code grammar.Code, info grammar.CodeInfo) grammar.Code { return table.Define(code, info) }
+
+// All returns the definitions of the compiler's codes, in order.
+func All() []grammar.CodeInfo { return table.All() }
