@@ -75,6 +75,7 @@ var mayImport = map[string][]string{
 	"vm/form":               {"vm/amount", "vm/form"},
 	"vm/slot":               {"vm/errcode", "vm/form", "vm/slot"},
 	"compiler":              {"grammar", "vm", "vm/errcode", "compiler/codes"},
+	"compiler/lint":         {"grammar", "vm", "compiler", "compiler/codes"},
 	"compiler/codes":        {"grammar", "compiler/example"},
 	"compiler/example":      {},
 	"vm/errcode":            {},

@@ -9,6 +9,7 @@ import (
 	"bailiff/vm/errcode"
 	"bailiff/vm/form"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // Allowance is what the `allow_only` lines for one path and scope say together.
@@ -42,7 +43,7 @@ func (c *checker) readAllowOnly(_ *Key, entry *grammar.Entry) {
 		return
 	}
 	if line.Attested && !strings.HasPrefix(path, "metadata.") {
-		c.add(grammar.At(codes.AttestedPath, entry.Key.Span, "`attested` is for values below `metadata`, and `%s` is not", shorten(path)).
+		c.add(grammar.At(codes.AttestedPath, entry.Key.Span, "`attested` is for values below `metadata`, and `%s` is not", Shorten(path)).
 			WithHint("leave `attested` out; to want a shim for all of it, write `require_shim: true`"))
 		return
 	}
@@ -59,12 +60,12 @@ func (c *checker) readWords(line *Allowance, key *grammar.Key) bool {
 		return true
 	}
 	if len(words) > 1 && !line.Attested && grammar.Closest(words[0].Text, []string{wordAttested}) != "" {
-		c.add(grammar.At(codes.Operator, words[0].Span, "`%s` is not an operator here", shorten(words[0].Text)).
+		c.add(grammar.At(codes.Operator, words[0].Span, "`%s` is not an operator here", Shorten(words[0].Text)).
 			WithHint("did you mean `%s`?", wordAttested).WithFix(words[0].Span, wordAttested))
 		return false
 	}
 	if len(words) > 1 {
-		c.add(grammar.At(codes.Operator, words[1].Span, "`%s` can't follow here", shorten(words[1].Text)).
+		c.add(grammar.At(codes.Operator, words[1].Span, "`%s` can't follow here", Shorten(words[1].Text)).
 			WithHint("the form is `allow_only.path attested operator: values`, of which `attested` and the operator may be left out"))
 		return false
 	}
@@ -143,8 +144,8 @@ func (e *emitter) allowOnly(rule *Allowance) {
 	e.scope(rule.Scope, next)
 	if rule.Attested {
 		attested := e.NewLabel()
-		e.Test(vm.OpIn, vm.If, e.Field(slotProvenance), e.exactly("shim"), attested)
-		e.deny(name, errcode.ProvenanceRequired, rule.Path+" counts only from a key whose provenance is a shim", e.value(slotProvenance), next)
+		e.Test(vm.OpIn, vm.If, e.Field(derived.Provenance), e.exactly("shim"), attested)
+		e.deny(name, errcode.ProvenanceRequired, rule.Path+" counts only from a key whose provenance is a shim", e.value(derived.Provenance), next)
 		e.Place(attested)
 	}
 	e.listed(true, operated(rule.Operator, e.words(rule.Values)))
@@ -162,7 +163,7 @@ func (e *emitter) allowOnly(rule *Allowance) {
 // spelling must not escape a rule.
 func (e *emitter) scope(pattern string, outside vm.Label) {
 	start, isPrefix := strings.CutSuffix(strings.ToLower(pattern), "*")
-	switch action := e.Field(slotLowerAction); {
+	switch action := e.Field(derived.Action); {
 	case start == "": // no scope, or `*`
 	case isPrefix:
 		e.Test(vm.OpStarts, vm.Unless, action, e.exactly(start), outside)
@@ -199,7 +200,7 @@ func (c *checker) extend(rule, line *Allowance) {
 	}
 	for _, value := range line.Values {
 		if seen[value.Text] {
-			c.add(grammar.At(codes.RepeatedItem, value.Span, "`%s` is allowed on another line already", shorten(value.Text)))
+			c.add(grammar.At(codes.RepeatedItem, value.Span, "`%s` is allowed on another line already", Shorten(value.Text)))
 			continue
 		}
 		seen[value.Text] = true

@@ -3,6 +3,7 @@ package compiler
 import (
 	"bailiff/vm"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot/derived"
 )
 
 // callData judges declared call data, whatever the intent is called: the contract does what the call data says.
@@ -22,8 +23,8 @@ func (e *emitter) accountCalls() {
 		}
 	}
 	next := e.NewLabel()
-	e.Kind(vm.If, e.Field(slotCalldataRuns), absent, next)
-	e.deny(keyAccountCalls.Rule, keyAccountCalls.Code, "the calldata makes the target run further calls, whose amounts no rule sees", e.value(slotCalldataRuns), next)
+	e.Kind(vm.If, e.Field(derived.Runs), absent, next)
+	e.deny(keyAccountCalls.Rule, keyAccountCalls.Code, "the calldata makes the target run further calls, whose amounts no rule sees", e.value(derived.Runs), next)
 	e.Place(next)
 }
 
@@ -44,8 +45,8 @@ func (e *emitter) pinnedCalls() {
 		return
 	}
 	e.at(e.policy.EVM.Span)
-	e.Kind(vm.If, e.Field(slotCalldataMethod), absent, done)
-	e.Switch(e.Field(slotTargetToken), done, cases...)
+	e.Kind(vm.If, e.Field(derived.Method), absent, done)
+	e.Switch(e.Field(derived.TargetToken), done, cases...)
 	for _, token := range e.policy.EVM.Tokens {
 		if !pinned(token) {
 			continue
@@ -54,16 +55,16 @@ func (e *emitter) pinnedCalls() {
 		e.Place(cases[0].To)
 		cases = cases[1:]
 		e.at(token.Addresses.Span)
-		e.Kind(vm.Unless, e.Field(slotCalldataAmount), absent, judge)
-		method := e.Field(slotCalldataMethod)
+		e.Kind(vm.Unless, e.Field(derived.CalldataAmount), absent, judge)
+		method := e.Field(derived.Method)
 		if token.Methods != nil {
 			e.allowing(token.Methods)
-			e.Test(vm.OpIn, vm.If, method, e.exactly(token.Methods.texts()...), done)
+			e.Test(vm.OpIn, vm.If, method, e.exactly(token.Methods.Texts()...), done)
 		}
 		rule := keyTokenMethods.ruleOf(token.Symbol)
-		e.deny(rule, keyTokenMethods.Code, "the method is none whose amount the token's rule can judge, and "+rule+" does not name it", e.value(slotCalldataMethod), done)
+		e.deny(rule, keyTokenMethods.Code, "the method is none whose amount the token's rule can judge, and "+rule+" does not name it", e.value(derived.Method), done)
 		e.Place(judge)
-		e.tokenAmount(1, slotCalldataAmount, token, done, "the declared calldata calls a method of the token, and is cut off", "the token amount in calldata")
+		e.tokenAmount(1, derived.CalldataAmount, token, done, "the declared calldata calls a method of the token, and is cut off", "the token amount in calldata")
 	}
 	e.Place(done)
 }
@@ -76,13 +77,13 @@ func pinned(token *Token) bool { return token.Addresses != nil && len(token.Addr
 func (e *emitter) enrichment() {
 	done, bound, told := e.NewLabel(), e.NewLabel(), e.NewLabel()
 	other, approve, judge := e.NewLabel(), e.NewLabel(), e.NewLabel()
-	call, value := e.Field(slotCall), e.Field(slotCallAmount)
+	call, value := e.Field(derived.Call), e.Field(derived.CallAmount)
 	e.at(e.policy.EVM.Enrichment.Span)
 	e.Kind(vm.Unless, e.Field(slotCalldata), absent, bound)
-	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(callAction), done)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly(callAction), done)
 	e.Place(bound)
 	e.Kind(vm.If, call, vm.Kinds(vm.String), told)
-	e.deny(keyEnrichment.Rule, keyEnrichment.Code, "call data needs metadata.evm from a shim, with the selector and what it moves, and it is missing or malformed", e.value(slotCall), done)
+	e.deny(keyEnrichment.Rule, keyEnrichment.Code, "call data needs metadata.evm from a shim, with the selector and what it moves, and it is missing or malformed", e.value(derived.Call), done)
 	e.Place(told)
 	e.Switch(call, other, vm.Case{Text: "transfer", To: judge}, vm.Case{Text: "approve", To: approve})
 	e.Place(other)
@@ -91,7 +92,7 @@ func (e *emitter) enrichment() {
 	e.at(e.policy.EVM.Enrichment.Span)
 	e.Kind(vm.If, value, vm.Kinds(vm.Invalid), judge)
 	e.Test(vm.OpIn, vm.Unless, value, e.exactly(unbounded), judge)
-	e.deny(ruleUnbounded, errcode.TokenAmountExceeded, "the call approves 2^256-1, which is no limit at all", e.value(slotCallAmount), judge)
+	e.deny(ruleUnbounded, errcode.TokenAmountExceeded, "the call approves 2^256-1, which is no limit at all", e.value(derived.CallAmount), judge)
 	e.Place(judge)
 	e.callByShim(done)
 	e.Place(done)
@@ -109,16 +110,16 @@ func (e *emitter) unknownSelector(done vm.Label) {
 	if flag := e.policy.EVM.UnknownSelector; flag != nil {
 		e.at(flag.Span)
 		if flag.On {
-			if !isOn(e.policy.EVM.AccountCalls) {
-				e.Test(vm.OpIn, vm.Unless, e.Field(slotCall), e.exactly("run"), done)
-				e.deny(keyAccountCalls.Rule, keyAccountCalls.Code, "the call that the shim reports makes its target run further calls, whose amounts no rule sees", e.value(slotCall), done)
+			if !IsOn(e.policy.EVM.AccountCalls) {
+				e.Test(vm.OpIn, vm.Unless, e.Field(derived.Call), e.exactly("run"), done)
+				e.deny(keyAccountCalls.Rule, keyAccountCalls.Code, "the call that the shim reports makes its target run further calls, whose amounts no rule sees", e.value(derived.Call), done)
 			} else {
 				e.Jump(done)
 			}
 			return
 		}
 	}
-	e.deny(keySelector.Rule, keySelector.Code, "the call is of a method that moves and approves no amount that the service knows of", e.value(slotCall), done)
+	e.deny(keySelector.Rule, keySelector.Code, "the call is of a method that moves and approves no amount that the service knows of", e.value(derived.Call), done)
 }
 
 // callByShim judges what a shim says that a call moves or approves by the rule that pins the token.
@@ -126,17 +127,17 @@ func (e *emitter) callByShim(done vm.Label) {
 	cases := e.tokenCases(pinned)
 	unpinned := e.NewLabel()
 	if len(cases) > 0 {
-		e.Switch(e.Field(slotCallSymbol), unpinned, cases...)
+		e.Switch(e.Field(derived.CallSymbol), unpinned, cases...)
 	}
 	e.Place(unpinned)
-	e.deny(ruleNoToken, errcode.TokenNotAllowed, "no evm.token rule pins the token that the call moves or approves", e.value(slotCallToken), done)
+	e.deny(ruleNoToken, errcode.TokenNotAllowed, "no evm.token rule pins the token that the call moves or approves", e.value(derived.CallToken), done)
 	for _, token := range e.policy.EVM.Tokens {
 		if !pinned(token) {
 			continue
 		}
 		e.Place(cases[0].To)
 		cases = cases[1:]
-		e.tokenAmount(1, slotCallAmount, token, done,
+		e.tokenAmount(1, derived.CallAmount, token, done,
 			"the shim's token_amount is no string of digits below 2^256",
 			"the token amount that the shim reports")
 	}

@@ -166,7 +166,7 @@ func goldenRuns(t *testing.T) (programs []*vm.Program, lines []string) {
 			command, input, _ := strings.Cut(input, "\n")
 			switch {
 			case strings.HasPrefix(command, "policy"):
-				compiled, _ := Compile(grammar.NewSource(path, []byte(input+"\n")))
+				compiled, _ := compileLinted(grammar.NewSource(path, []byte(input+"\n")))
 				programs = append(programs, compiled.Program)
 			case command == "decide":
 				lines = append(lines, strings.Split(input, "\n")...)

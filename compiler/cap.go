@@ -37,9 +37,9 @@ func (c *checker) cap(entry *grammar.Entry) *Cap {
 	if one := c.caps[name.Text]; one != nil {
 		return one
 	}
-	if strings.Trim(name.Text, nameLetters) != "" || len(name.Text) > maxSymbolBytes || slices.Contains(foreignCaps, name.Text) {
-		c.add(grammar.At(codes.CapName, name.Span, "`%s` can't be the name of a cap", shorten(name.Text)).
-			WithHint("use up to %d letters, digits, `_` and `-`, and no name that is taken", maxSymbolBytes))
+	if strings.Trim(name.Text, nameLetters) != "" || len(name.Text) > MaxSymbolBytes || slices.Contains(foreignCaps, name.Text) {
+		c.add(grammar.At(codes.CapName, name.Span, "`%s` can't be the name of a cap", Shorten(name.Text)).
+			WithHint("use up to %d letters, digits, `_` and `-`, and no name that is taken", MaxSymbolBytes))
 		return nil
 	}
 	one := &Cap{Name: name.Text, Span: entry.Span}
@@ -58,7 +58,7 @@ func (c *checker) fieldPath(entry *grammar.Entry) *Text {
 	var segments []grammar.Segment
 	for name := range strings.SplitSeq(value.Text, ".") {
 		if name == "" || strings.Trim(name, nameLetters+"@$/+") != "" {
-			c.add(grammar.At(codes.FieldPath, value.Span, "`%s` is no path of a field", shorten(value.Text)).
+			c.add(grammar.At(codes.FieldPath, value.Span, "`%s` is no path of a field", Shorten(value.Text)).
 				WithHint("write names with dots between, such as `metadata.customer`"))
 			return nil
 		}
@@ -77,7 +77,7 @@ func (c *checker) belowMembers(path *Text) bool {
 	if strings.Contains(path.Text, ".") { // only what has members has a dot
 		return true
 	}
-	c.add(grammar.At(codes.CapAmount, path.Item.Span, "`%s` is no amount in USD", shorten(path.Text)).
+	c.add(grammar.At(codes.CapAmount, path.Item.Span, "`%s` is no amount in USD", Shorten(path.Text)).
 		WithHint("name a field of your own that holds one, such as `metadata.amount_usd`"))
 	return false
 }

@@ -18,7 +18,7 @@ type checker struct {
 	stop     func() bool         // whether there is no time left; nil: never
 	late     bool                // it said so
 
-	// partial says that the policy lacks something that was refused, here or by the grammar. Then nothing is linted.
+	// partial says that the policy lacks something that was refused, here or by the grammar.
 	partial bool
 
 	// foreign are the parts of lists that are written in the form of another format: what they say is not known.
@@ -61,7 +61,7 @@ func (c *checker) check() {
 	c.refused = append(c.refusals(c.grammar), c.refusals(c.found)...)
 	for _, finish := range []func(){
 		c.finishEVM, c.finishTools, c.finishCustom, c.finishMCP, c.finishResponse, c.finishDailyTokens, c.finishCaps,
-		c.finishProfiles, c.finishControls, c.finishPolicy, c.lint,
+		c.finishProfiles, c.finishControls, c.finishPolicy,
 	} {
 		if c.expired() {
 			return
@@ -137,13 +137,13 @@ func (c *checker) read(row *Key, entry *grammar.Entry) {
 }
 
 func unsupported(row *Key, key *grammar.Key) grammar.Diagnostic {
-	return grammar.At(codes.KeyUnsupported, key.Span, "key `%s` is not supported yet by this version of bailiff", shorten(row.Name)).
+	return grammar.At(codes.KeyUnsupported, key.Span, "key `%s` is not supported yet by this version of bailiff", Shorten(row.Name)).
 		WithHint("it would not be enforced; a cap starts again by `cap.<name>.window`: `day`, `hour` or `task`, in UTC")
 }
 
 func (c *checker) unknownKey(section *Section, entry *grammar.Entry) {
 	key := entry.Key
-	d := grammar.At(codes.UnknownKey, key.Span, "section `%s` has no key `%s`", section.Name, shorten(key.Name()))
+	d := grammar.At(codes.UnknownKey, key.Span, "section `%s` has no key `%s`", section.Name, Shorten(key.Name()))
 	if len(c.found) > 2*grammar.MaxDiagnostics { // more than are shown: what was meant is not looked for
 		c.add(d)
 		c.partial = true
@@ -159,7 +159,7 @@ func (c *checker) unknownKey(section *Section, entry *grammar.Entry) {
 	case tokenShorthand(section, key) != "":
 		meant := tokenShorthand(section, key)
 		value := strings.TrimLeft(c.file.Source.Slice(grammar.Span{Start: key.Span.End, End: entry.Span.End}), ":")
-		d = d.WithHint("write `%s:%s`; a token needs `%s.decimals`, too", meant, shorten(value), key.Name()).WithFix(key.Span, meant)
+		d = d.WithHint("write `%s:%s`; a token needs `%s.decimals`, too", meant, Shorten(value), key.Name()).WithFix(key.Span, meant)
 	case other != "":
 		d = d.WithHint("did you mean `%s`?", other).WithFix(key.Span, other)
 	case len(longer) == 1:
@@ -167,7 +167,7 @@ func (c *checker) unknownKey(section *Section, entry *grammar.Entry) {
 	case len(longer) > 1:
 		d = d.WithHint("did you mean %s?", alternatives(longer))
 	case len(elsewhere) > 0:
-		d = d.WithHint("it belongs below `## %s`: write `%s` there", elsewhere[0], shorten(c.file.Source.Slice(entry.Span)))
+		d = d.WithHint("it belongs below `## %s`: write `%s` there", elsewhere[0], Shorten(c.file.Source.Slice(entry.Span)))
 	case near != "" && key.Scope == nil:
 		d = d.WithHint("did you mean `%s`?", near).
 			WithFix(key.Segments[0].Span.To(key.Segments[len(key.Segments)-1].Span), near)
@@ -195,10 +195,10 @@ func keyNames(section *Section) []string {
 func (c *checker) checkKeyForm(row *Key, key *grammar.Key) bool {
 	switch {
 	case key.Scope != nil && (!row.takesScope() || len(key.Segments) > 1):
-		c.add(grammar.At(codes.KeyForm, key.Scope.Span, "key `%s` takes no scope here", shorten(row.Name)).
+		c.add(grammar.At(codes.KeyForm, key.Scope.Span, "key `%s` takes no scope here", Shorten(row.Name)).
 			WithHint("a scope stands straight after `allow_only`, as in `allow_only[action=bash].metadata.team`"))
 	case len(key.Words) > 0 && !row.takesWords():
-		c.add(grammar.At(codes.KeyForm, key.Words[0].Span, "key `%s` takes no word after its name", shorten(row.Name)).
+		c.add(grammar.At(codes.KeyForm, key.Words[0].Span, "key `%s` takes no word after its name", Shorten(row.Name)).
 			WithHint("the colon follows the key at once"))
 	default:
 		return true
@@ -213,7 +213,7 @@ func (c *checker) available(row *Key, key *grammar.Key) bool {
 	case row.Reserved:
 		c.add(unsupported(row, key))
 	case version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor):
-		c.add(grammar.At(codes.KeyVersion, key.Span, "`%s` needs version %s, and this policy has %s", shorten(row.Name), row.Since, version.Text).
+		c.add(grammar.At(codes.KeyVersion, key.Span, "`%s` needs version %s, and this policy has %s", Shorten(row.Name), row.Since, version.Text).
 			WithHint("write `version: %s.0` to have it", row.Since))
 	default:
 		return true
@@ -229,7 +229,7 @@ func (c *checker) checkValueForm(row *Key, entry *grammar.Entry) bool {
 		c.add(grammar.At(codes.ValueForm, entry.Value.Span, "`%s` stands alone on its line", row.Name).
 			WithHint("write the chains below it, indented: `  \"8453\": wallet.transfer`"))
 	case !isBlock && len(entry.Block) > 0:
-		c.add(grammar.At(codes.ValueForm, entry.Span, "`%s` has its value on its own line, not a block below it", shorten(entry.Key.Text)))
+		c.add(grammar.At(codes.ValueForm, entry.Span, "`%s` has its value on its own line, not a block below it", Shorten(entry.Key.Text)))
 	case !isBlock && entry.Value == nil || isBlock && len(entry.Block) == 0:
 		return false // the grammar has reported that there is no value
 	default:
@@ -272,11 +272,11 @@ func (p *Policy) enforces() bool {
 		return true
 	}
 	return p.Version.AtLeast(2, 0) &&
-		(p.MCP.grants() || p.Profiles.declared() || p.SoftLimits.limits() || p.ExecutionLimits.limits() || p.controls())
+		(p.MCP.Grants() || p.Profiles.Declared() || p.SoftLimits.limits() || p.ExecutionLimits.limits() || p.controls())
 }
 
-// shorten returns text for a message, so that its author does not control the length.
-func shorten(text string) string {
+// Shorten returns text for a message, so that its author does not control the length.
+func Shorten(text string) string {
 	const most = 64
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most]) + "…"

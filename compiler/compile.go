@@ -21,6 +21,11 @@ type Compiled struct {
 	// Policy is the typed policy. Where there are errors it lacks what they are about.
 	Policy *Policy
 
+	// Whole says that the typed policy lacks nothing that the text says, and Foreign are the parts of lists that are written in
+	// the form of another format: what these say is not known.
+	Whole   bool
+	Foreign []grammar.Span
+
 	// Program decides. It is nil exactly where there are errors.
 	Program *vm.Program
 
@@ -35,8 +40,8 @@ type Compiled struct {
 	Signature []byte
 }
 
-// Compile compiles a policy, signed or not. It returns all findings about the text, of the grammar and of this
-// package, sorted by position; errors leave Program nil, warnings do not.
+// Compile compiles a policy, signed or not. It returns the findings of the grammar and of this package, sorted by position;
+// errors leave Program nil, warnings do not. Package lint has the warnings that no compilation needs.
 func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
 	return compile(src, way{limit: vm.Limit{Memory: maxMemory}})
 }
@@ -86,6 +91,8 @@ func compile(src *grammar.Source, by way) (*Compiled, grammar.Diagnostics) {
 		Source:    src,
 		File:      file,
 		Policy:    c.policy,
+		Whole:     !c.partial,
+		Foreign:   c.foreign,
 		Hash:      grammar.PolicyHash(file.Framed.Body),
 		Signature: file.Framed.Signature,
 	}
@@ -93,11 +100,13 @@ func compile(src *grammar.Source, by way) (*Compiled, grammar.Diagnostics) {
 		result.Version = file.Version.Text
 	}
 	if c.expired() {
+		result.Whole = false
 		return result, grammar.Diagnostics{tooLong(c.policy)}
 	}
 	if !found.HasErrors() {
 		program, problems := emit(c.policy, file, by.limit)
 		if len(problems) == 1 && problems[0].Code == codes.CompileTime {
+			result.Whole = false
 			return result, problems
 		}
 		for _, d := range problems {

@@ -7,6 +7,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot/derived"
 )
 
 // Controls are what every section but the profiles can say of its intents as a whole.
@@ -37,13 +38,13 @@ const (
 	nameShim     = "require_shim"
 )
 
-// controls returns the controls of a section that has them.
-func (c *checker) controls(section string) *Controls { return findSection(section).controls(c.policy) }
+// ControlsOf returns the controls of a section of a policy, nil where it has none.
+func (p *Policy) ControlsOf(section string) *Controls { return findSection(section).controls(p) }
 
 // finishControls reports sections that say nothing but `require_shim: false`.
 func (c *checker) finishControls() {
 	for _, section := range c.file.Sections {
-		controls := c.controls(section.Name)
+		controls := c.policy.ControlsOf(section.Name)
 		if controls == nil || c.lost(section.Name, "") || len(section.Entries) != 1 || controls.Shim == nil || controls.Shim.On {
 			continue
 		}
@@ -55,7 +56,7 @@ func (c *checker) finishControls() {
 
 // controls reports whether a section that binds intents of every kind asks for approvals or a shim.
 func (p *Policy) controls() bool {
-	asks := func(c Controls) bool { return c.Approval != nil || isOn(c.Shim) }
+	asks := func(c Controls) bool { return c.Approval != nil || IsOn(c.Shim) }
 	return p.Custom != nil && asks(p.Custom.Controls) || p.SoftLimits != nil && asks(p.SoftLimits.Controls) ||
 		p.ExecutionLimits != nil && asks(p.ExecutionLimits.Controls)
 }
@@ -87,12 +88,12 @@ func (c control) step(emit func()) step {
 // gates returns the steps that deny a section's intents from a key without shim provenance.
 func (e *emitter) gates() (steps []step) {
 	for _, c := range e.controls() {
-		if isOn(c.Shim) {
+		if IsOn(c.Shim) {
 			steps = append(steps, c.step(func() {
 				e.at(c.Shim.Span)
 				e.unless(func(pass vm.Label) {
-					e.Test(vm.OpIn, vm.If, e.Field(slotProvenance), e.exactly("shim"), pass)
-				}, c.shim.Rule, c.shim.Code, "the intent needs a key whose provenance is a shim", e.value(slotProvenance))
+					e.Test(vm.OpIn, vm.If, e.Field(derived.Provenance), e.exactly("shim"), pass)
+				}, c.shim.Rule, c.shim.Code, "the intent needs a key whose provenance is a shim", e.value(derived.Provenance))
 			}))
 		}
 	}
@@ -106,7 +107,7 @@ func (e *emitter) approvals() (steps []step) {
 			if t.HeldCommands != nil {
 				steps = append(steps, c.step(e.commandApproval))
 			}
-			if isOn(t.Email.Approval) {
+			if IsOn(t.Email.Approval) {
 				steps = append(steps, c.step(e.emailApproval))
 			}
 		}
@@ -125,11 +126,11 @@ func (e *emitter) approvals() (steps []step) {
 func (e *emitter) approval(key *Key, patterns *List) {
 	hold, next := e.NewLabel(), e.NewLabel()
 	e.blocking(patterns)
-	if slices.Contains(patterns.texts(), "*") {
+	if slices.Contains(patterns.Texts(), "*") {
 		e.hold(key, "a person has to decide on every action")
 		return
 	}
-	e.Switch(e.Field(slotLowerAction), next, actionCases(patterns.texts(), hold)...)
+	e.Switch(e.Field(derived.Action), next, actionCases(patterns.Texts(), hold)...)
 	e.Place(hold)
 	e.hold(key, "a person has to decide on this action")
 	e.Place(next)

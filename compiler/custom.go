@@ -97,7 +97,7 @@ func (c *checker) operator(word grammar.Word, denies bool) (Operator, bool) {
 			return Operator(i), true
 		}
 	}
-	d := grammar.At(codes.Operator, word.Span, "`%s` is not an operator here", shorten(word.Text))
+	d := grammar.At(codes.Operator, word.Span, "`%s` is not an operator here", Shorten(word.Text))
 	c.add(suggestOperator(d, word, denies))
 	return 0, false
 }
@@ -122,7 +122,7 @@ func (c *checker) path(segments []grammar.Segment) (string, bool) {
 		c.add(grammar.At(codes.PathObject, span, "`%s` is an object, and rules compare texts", first).
 			WithHint("name a member of it, such as `%s.env`", first))
 	case !first.Row().Type.Object() && len(segments) > 1:
-		c.add(grammar.At(codes.PathObject, span, "`%s` has no members, so `%s` can't exist", first, shorten(path)).
+		c.add(grammar.At(codes.PathObject, span, "`%s` has no members, so `%s` can't exist", first, Shorten(path)).
 			WithHint("data of your own is below `metadata`"))
 	case len(path) > maxPathBytes:
 		c.add(grammar.At(codes.TextLong, span, "a path has at most %d bytes, and this one %d", maxPathBytes, len(path)))
@@ -133,14 +133,14 @@ func (c *checker) path(segments []grammar.Segment) (string, bool) {
 }
 
 func unknownField(first grammar.Segment, path string) grammar.Diagnostic {
-	d := grammar.At(codes.PathField, first.Span, "a request has no field `%s`", shorten(first.Text))
+	d := grammar.At(codes.PathField, first.Span, "a request has no field `%s`", Shorten(first.Text))
 	if near := grammar.Closest(first.Text, fieldNames()); near != "" {
 		return d.WithHint("did you mean `%s`?", near).WithFix(first.Span, near)
 	}
 	if first.Text == "intent" {
 		return d.WithHint("name the field, such as `intent.action`")
 	}
-	return d.WithHint("data of your own is below metadata: `metadata.%s`", shorten(path)).
+	return d.WithHint("data of your own is below metadata: `metadata.%s`", Shorten(path)).
 		WithFix(grammar.Span{Start: first.Span.Start, End: first.Span.Start}, "metadata.")
 }
 
@@ -220,7 +220,7 @@ func (e *emitter) any(tests []test, found *arrivals, next vm.Label) uint16 {
 func (e *emitter) byForm(rule formed, emit func(form.Form), leave func()) {
 	row := slot.At(rule.path)
 	switch scope := strings.ToLower(rule.scope); {
-	case row.When == slot.ByEmail && scope == emailAction:
+	case row.When == slot.ByEmail && scope == EmailAction:
 		emit(row.Other)
 		return
 	case row.When == slot.Never, row.When == slot.ByEmail && scope != "" && !strings.HasSuffix(scope, "*"):
@@ -276,11 +276,11 @@ func (r formed) respelled(as form.Form) bool {
 func (e *emitter) unlessForm(when slot.Condition, usual vm.Label) {
 	switch when {
 	case slot.ByEmail:
-		e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(emailAction), usual)
+		e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly(EmailAction), usual)
 	case slot.WithURL:
-		e.Kind(vm.If, e.Field(slotHost), absent, usual)
+		e.Kind(vm.If, e.Field(derived.Host), absent, usual)
 	case slot.ForMCP:
-		e.Kind(vm.If, e.Field(slotServer), absent, usual)
+		e.Kind(vm.If, e.Field(derived.Server), absent, usual)
 	}
 }
 
@@ -346,7 +346,7 @@ func (e *emitter) besides(path string, respelled bool) (slots []uint16) {
 // comparePinned is compare for a denial about a token by an address that rules pin for the tokens of a set of symbols: that
 // is the contract, by whichever name the token is sent.
 func (e *emitter) comparePinned(d *Denial, symbols vm.Const, found *arrivals, next vm.Label) uint16 {
-	token, lower, target := e.Field(slotToken), e.Field(slotLowerToken), e.Field(slotTarget)
+	token, lower, target := e.Field(slotToken), e.Field(derived.Token), e.Field(slotTarget)
 	pinned := e.exactly(strings.ToLower(d.Value.Text))
 	if d.Operator == NotEquals {
 		e.Test(vm.OpIn, vm.Unless, token, symbols, found.of(token))

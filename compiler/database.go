@@ -115,7 +115,7 @@ func lowered(list *List) *List {
 
 // databaseRules returns the rules of `## database`.
 func (e *emitter) databaseRules() []profileRule {
-	return []profileRule{{e.policy.Profiles.byDatabase(), e.database}}
+	return []profileRule{{e.policy.Profiles.ByDatabase(), e.database}}
 }
 
 func (e *emitter) database() {
@@ -127,20 +127,20 @@ func (e *emitter) database() {
 		e.environment(d.Environments)
 	}
 	if d.Allowed != nil {
-		e.allow(keyDBAllowed, d.Allowed, vm.OpIn, vm.If|vm.Every, slotDBOperations, e.exactly(d.Allowed.texts()...), "an operation is not in database.allowed_operations")
+		e.allow(keyDBAllowed, d.Allowed, vm.OpIn, vm.If|vm.Every, slotDBOperations, e.exactly(d.Allowed.Texts()...), "an operation is not in database.allowed_operations")
 	}
 	if d.Resources != nil {
-		e.allow(keyResources, d.Resources, vm.OpGlob, vm.If|vm.Every, slotDBResources, e.Globs(match.Dotted, d.Resources.texts()...),
+		e.allow(keyResources, d.Resources, vm.OpGlob, vm.If|vm.Every, slotDBResources, e.Globs(match.Dotted, d.Resources.Texts()...),
 			"metadata.database.resources is missing, or holds what is not in database.allowed_resources")
 	}
 	if d.Routines != nil {
 		e.routines(d.Routines)
 	}
-	if isOn(d.ReadOnlyForSelect) {
+	if IsOn(d.ReadOnlyForSelect) {
 		e.at(d.ReadOnlyForSelect.Span)
 		e.readOnly()
 	}
-	if isOn(d.DenyIndirect) {
+	if IsOn(d.DenyIndirect) {
 		e.at(d.DenyIndirect.Span)
 		e.indirect(d.Routines)
 	}
@@ -176,7 +176,7 @@ func (e *emitter) environment(environments *List) {
 	e.Kind(vm.If, environment, aText, named)
 	e.deny(keyEnvironments.Rule, errcode.DatabaseMetadata, "metadata.database.environment is missing, or has white space", vm.Blame{Slot: environment}, next)
 	e.Place(named)
-	e.Test(vm.OpIn, vm.Unless, environment, e.exactly(environments.texts()...), next)
+	e.Test(vm.OpIn, vm.Unless, environment, e.exactly(environments.Texts()...), next)
 	e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBOperations), e.exactly(resource.Select), next)
 	e.deny(keyEnvironments.Rule, keyEnvironments.Code, "the environment is in database.protected_environments, where only select may happen", e.element(slotDBOperations), next)
 	e.Place(next)
@@ -187,7 +187,7 @@ func (e *emitter) routines(catalog *List) {
 	e.allowing(catalog)
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotDBOperations), e.exactly(resource.ExecuteRoutine), pass)
-		e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBResources), e.exactly(catalog.texts()...), pass)
+		e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBResources), e.exactly(catalog.Texts()...), pass)
 	}, keyRoutines.Rule, keyRoutines.Code, "metadata.database.resources is missing, or holds what is not in database.routine_catalog", e.element(slotDBResources))
 }
 

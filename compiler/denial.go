@@ -10,6 +10,7 @@ import (
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/match"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // Denial is one `deny_if`, or one `deny_string`, which has no path.
@@ -69,14 +70,14 @@ func (e *emitter) denials() []Denial {
 
 // shown is the operator that an answer names before the text of a denial: a deny_string has none.
 func (d *Denial) shown() Operator {
-	if d.isString() {
+	if d.IsString() {
 		return Equals
 	}
 	return d.Operator
 }
 
 // isString reports whether a denial is a deny_string.
-func (d *Denial) isString() bool { return d.Path == "" }
+func (d *Denial) IsString() bool { return d.Path == "" }
 
 // emitDenials judges by deny_if and deny_string in file order. All texts of deny_string are sought in one scan,
 // at the first of them.
@@ -87,7 +88,7 @@ func (e *emitter) emitDenials() {
 		d := &e.denials()[i]
 		e.at(d.Span)
 		e.listed(d.Operator == NotEquals, operated(d.shown(), e.words([]Item{d.Value})))
-		if !d.isString() {
+		if !d.IsString() {
 			e.denyIf(d)
 			continue
 		}
@@ -103,12 +104,12 @@ func (e *emitter) emitDenials() {
 func (e *emitter) scan() vm.Const {
 	var entries []match.Entry
 	for i := range e.denials() {
-		if d := &e.denials()[i]; d.isString() {
+		if d := &e.denials()[i]; d.IsString() {
 			entries = append(entries, entryOf(d.Value.Text))
 		}
 	}
 	set, next := e.Texts(entries...), e.NewLabel()
-	e.Scan(e.Field(slotText), set, next)
+	e.Scan(e.Field(derived.Text), set, next)
 	e.Place(next)
 	return set
 }
@@ -116,12 +117,12 @@ func (e *emitter) scan() vm.Const {
 // denyString denies if a value contains the text: as it was sent or in its normal form, ignoring case where that form has
 // none. Call data contains addresses and methods without their 0x.
 func (e *emitter) denyString(d *Denial, sought vm.Const) {
-	next, found, text := e.NewLabel(), e.arrivals(), e.Field(slotText)
+	next, found, text := e.NewLabel(), e.arrivals(), e.Field(derived.Text)
 	last := text // whose test the denial follows
 	small, digits := strings.ToLower(d.Value.Text), form.Hex.Rule(d.Value.Text, form.Inside)
 	var others []test
 	if small != d.Value.Text {
-		others = append(others, test{e.Field(slotCaseless), vm.OpContains, e.exactly(small)})
+		others = append(others, test{e.Field(derived.Caseless), vm.OpContains, e.exactly(small)})
 	}
 	if strings.HasPrefix(small, "0x") && digits != "0x" && isHex(digits) {
 		others = append(others, test{e.Field(slotCalldata), vm.OpContains, e.exactly(digits)})

@@ -48,7 +48,7 @@ func (d *Deployment) KeyIDs() []string {
 	if !d.NamesKeys() || d.Keys.Items[0].Text == everyKey {
 		return nil
 	}
-	return d.Keys.texts()
+	return d.Keys.Texts()
 }
 
 // Number returns the policy's serial, 0 where it has none.
@@ -114,7 +114,7 @@ func shownKeyID(text string) string {
 	if isSecret(text) {
 		return "`sk_…`"
 	}
-	return "`" + shorten(text) + "`"
+	return "`" + Shorten(text) + "`"
 }
 
 // keyIDHint returns what to write in place of a text that is not an id.

@@ -20,7 +20,7 @@ func TestDiagnostics(t *testing.T) {
 		var s story
 		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 			answer := s.run(t, td)
-			_, found := Compile(s.compiled.Source)
+			_, found := compileLinted(s.compiled.Source)
 			for _, d := range found {
 				seen[d.Code] = true
 				checkFix(t, s.compiled.Source, d)
@@ -29,7 +29,7 @@ func TestDiagnostics(t *testing.T) {
 		})
 	})
 	for src := range outsized() {
-		_, found := Compile(src)
+		_, found := compileLinted(src)
 		for _, d := range found {
 			seen[d.Code] = true
 		}
@@ -53,7 +53,7 @@ func checkFix(t *testing.T, src *grammar.Source, d grammar.Diagnostic) {
 	}
 	text := string(src.Text)
 	mended := grammar.NewSource("mended", []byte(text[:d.Fix.Span.Start]+d.Fix.Replacement+text[d.Fix.Span.End:]))
-	_, found := Compile(mended)
+	_, found := compileLinted(mended)
 	for _, left := range found {
 		if left.Code == d.Code && left.Span.Start == d.Span.Start && left.Message == d.Message {
 			t.Errorf("the fix does not mend this:\n%s", src.Render(d))

@@ -127,7 +127,7 @@ func (d *dumper) line(name string, value any) { fmt.Fprintf(d, "%s = %v\n", name
 
 func (d *dumper) list(name string, l *List) {
 	if l != nil {
-		d.line(name, fmt.Sprintf("%q", l.texts()))
+		d.line(name, fmt.Sprintf("%q", l.Texts()))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"bailiff/vm/form/email"
 	"bailiff/vm/form/httpurl"
 	"bailiff/vm/match"
+	"bailiff/vm/slot/derived"
 )
 
 // Email is what the keys `email.…` say.
@@ -64,7 +65,7 @@ func asciiDomain(pattern string) (string, error) {
 // the first of the two, since a test of it never jumps.
 func (e *emitter) email(done vm.Label) {
 	m := &e.policy.ToolCalls.Email
-	recipients, present := e.Field(slotRecipients), e.NewLabel()
+	recipients, present := e.Field(derived.Recipients), e.NewLabel()
 	first := keyRecipients
 	e.at(m.span())
 	if m.Allowed == nil {
@@ -73,19 +74,19 @@ func (e *emitter) email(done vm.Label) {
 		e.allowing(m.Allowed)
 	}
 	e.Kind(vm.Unless, recipients, absent, present)
-	e.deny(first.Rule, keyRecipients.Code, "the policy restricts recipients, and the intent has none", e.value(slotRecipients), done)
+	e.deny(first.Rule, keyRecipients.Code, "the policy restricts recipients, and the intent has none", e.value(derived.Recipients), done)
 	e.Place(present)
 	if m.Blocked != nil {
 		next := e.NewLabel()
 		e.blocking(m.Blocked)
-		e.Test(vm.OpGlob, vm.Unless, recipients, e.Globs(match.Mailbox, m.Blocked.texts()...), next)
-		e.deny(keyNoRecipients.Rule, keyNoRecipients.Code, "a recipient is in tool_calls.email.blocked_recipients, or no address", e.element(slotRecipients), next)
+		e.Test(vm.OpGlob, vm.Unless, recipients, e.Globs(match.Mailbox, m.Blocked.Texts()...), next)
+		e.deny(keyNoRecipients.Rule, keyNoRecipients.Code, "a recipient is in tool_calls.email.blocked_recipients, or no address", e.element(derived.Recipients), next)
 		e.Place(next)
 	}
 	if m.Allowed != nil {
 		e.allowing(m.Allowed)
-		e.Test(vm.OpGlob, vm.If|vm.Every, recipients, e.Globs(match.Mailbox, m.Allowed.texts()...), done)
-		e.deny(keyRecipients.Rule, keyRecipients.Code, "a recipient is not in tool_calls.email.allowed_recipients", e.element(slotRecipients), done)
+		e.Test(vm.OpGlob, vm.If|vm.Every, recipients, e.Globs(match.Mailbox, m.Allowed.Texts()...), done)
+		e.deny(keyRecipients.Rule, keyRecipients.Code, "a recipient is not in tool_calls.email.allowed_recipients", e.element(derived.Recipients), done)
 	} else {
 		e.Jump(done)
 	}
@@ -95,13 +96,13 @@ func (e *emitter) email(done vm.Label) {
 func (e *emitter) emailApproval() {
 	next := e.NewLabel()
 	e.at(e.policy.ToolCalls.Email.Approval.Span)
-	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(emailAction), next)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly(EmailAction), next)
 	if exempt := e.policy.ToolCalls.Email.Exempt; exempt != nil {
-		e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(slotRecipients), e.Globs(match.Mailbox, exempt.texts()...), next)
+		e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(derived.Recipients), e.Globs(match.Mailbox, exempt.Texts()...), next)
 	}
 	e.hold(keyEmailApproval, "a person has to decide on every e-mail")
 	e.Place(next)
 }
 
-// emailAction is the tool that sends e-mail.
-const emailAction = "email.send"
+// EmailAction is the tool that sends e-mail.
+const EmailAction = "email.send"

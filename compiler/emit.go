@@ -11,6 +11,7 @@ import (
 	"bailiff/vm/errcode"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/match"
+	"bailiff/vm/slot/derived"
 )
 
 // emitter writes the program of a policy that has no errors.
@@ -66,7 +67,7 @@ func tooLarge(policy *Policy, file *grammar.File, err error) grammar.Diagnostic 
 			WithHint("use fewer rules, or divide what they govern among several keys, each with a policy of its own")
 	}
 	return grammar.At(codes.TooLarge, entry.Key.Span, "the machine does not take this policy, of which the %d items of `%s` are the longest list: %s",
-		len(entry.Value.Items), shorten(entry.Key.Text), problem).
+		len(entry.Value.Items), Shorten(entry.Key.Text), problem).
 		WithHint("%s", remedyForList(section, entry.Key.Text))
 }
 
@@ -151,7 +152,7 @@ func (e *emitter) steps() []step {
 	if len(e.denials()) > 0 {
 		steps = append(steps, step{shared: e.emitDenials})
 	}
-	declared := e.policy.Profiles.declared()
+	declared := e.policy.Profiles.Declared()
 	if declared {
 		steps = append(steps, step{shared: e.boundary})
 	}
@@ -201,7 +202,7 @@ func (e *emitter) fork(steps []step) {
 	}
 	if len(busy) > 0 {
 		e.at(e.policy.Version.Span)
-		e.Switch(e.Field(slotLowerAction), labels[vm.Tool], e.classCases(labels)...)
+		e.Switch(e.Field(derived.Action), labels[vm.Tool], e.classCases(labels)...)
 	}
 	for i, class := range busy {
 		e.Place(labels[class])
@@ -228,8 +229,8 @@ func sameSteps(steps []step, a, b vm.Class) bool {
 // to it that no EVM list holds an MCP or model action.
 func (e *emitter) classCases(labels [vm.Model + 1]vm.Label) []vm.Case {
 	cases := []vm.Case{
-		{Text: mcpPrefix, Prefix: true, To: labels[vm.MCP]},
-		{Text: modelAction, To: labels[vm.Model]},
+		{Text: MCPPrefix, Prefix: true, To: labels[vm.MCP]},
+		{Text: ModelAction, To: labels[vm.Model]},
 	}
 	known := map[string]bool{}
 	add := func(action string) {
@@ -242,7 +243,7 @@ func (e *emitter) classCases(labels [vm.Model + 1]vm.Label) []vm.Case {
 		add(action)
 	}
 	if e.policy.EVM != nil {
-		for _, action := range e.policy.EVM.actions() {
+		for _, action := range e.policy.EVM.Actions() {
 			add(action.Text)
 		}
 	}
@@ -273,7 +274,7 @@ func (e *emitter) require(name, message string) {
 func (e *emitter) forbid(name string) {
 	ok := e.NewLabel()
 	read := name
-	if sent := map[string]string{slotToken: slotLowerToken, fieldAmount: slotAmount}[name]; sent != "" { // there in any form
+	if sent := map[string]string{slotToken: derived.Token, fieldAmount: derived.Amount}[name]; sent != "" { // there in any form
 		read = sent
 	}
 	e.Kind(vm.If, e.Field(read), absent, ok)
@@ -303,14 +304,14 @@ func (e *emitter) skipsSection(class vm.Class) bool {
 	case vm.Model: // which is on no chain, whatever chain it names
 		return true
 	case vm.Tool:
-		return p.passesTools()
+		return p.PassesTools()
 	}
 	return false
 }
 
 // passesTools reports whether tools need no grant (decisions, section 2, "Kinds of intents, and what grants them").
-func (p *Policy) passesTools() bool {
-	return p.EVM == nil && p.ToolCalls == nil && p.MCP == nil && !p.Profiles.declared()
+func (p *Policy) PassesTools() bool {
+	return p.EVM == nil && p.ToolCalls == nil && p.MCP == nil && !p.Profiles.Declared()
 }
 
 // value blames all that a slot holds.
@@ -360,7 +361,7 @@ func (e *emitter) exactly(texts ...string) vm.Const {
 
 // lowered returns the set of the actions of a list, which have no case.
 func (e *emitter) lowered(actions *List) vm.Const {
-	texts := actions.texts()
+	texts := actions.Texts()
 	for i, text := range texts {
 		texts[i] = strings.ToLower(text)
 	}

@@ -9,6 +9,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot/derived"
 )
 
 // EVM is the section `## evm`.
@@ -151,10 +152,10 @@ const (
 )
 
 // enriched reports whether calls need a shim's account.
-func (e *EVM) enriched() bool { return isOn(e.Enrichment) }
+func (e *EVM) Enriched() bool { return IsOn(e.Enrichment) }
 
 // pins reports whether a token rule pins an address.
-func (e *EVM) pins() bool {
+func (e *EVM) Pins() bool {
 	return slices.ContainsFunc(e.Tokens, func(token *Token) bool { return token.Addresses != nil })
 }
 
@@ -182,21 +183,21 @@ func (c *checker) chains(entry *grammar.Entry) *List {
 	return list
 }
 
-// foreignTools are the tools that can't be EVM actions (decisions, section 2, "Kinds of intents").
-var foreignTools = []string{"bash", "file_write", "web_fetch", "http", "email.send"}
+// ForeignTools are the tools that can't be EVM actions (decisions, section 2, "Kinds of intents").
+var ForeignTools = []string{"bash", "file_write", "web_fetch", "http", "email.send"}
 
 // evmActions reads a list of EVM actions.
 func (c *checker) evmActions(span grammar.Span, value *grammar.Value) *List {
 	list := c.actions(span, value)
 	list.Items = slices.DeleteFunc(list.Items, func(item Item) bool {
 		switch lower := strings.ToLower(item.Text); {
-		case isMCP(lower):
+		case IsMCP(lower):
 			c.add(grammar.At(codes.ActionKind, item.Span, "`%s` is an MCP action, which an EVM list can't grant", item.Text).
 				WithHint("`## mcp` grants MCP actions"))
-		case lower == modelAction:
+		case lower == ModelAction:
 			c.add(grammar.At(codes.ActionKind, item.Span, "`%s` is a model action, which needs no grant", item.Text).
 				WithHint("remove it"))
-		case slices.Contains(foreignTools, lower):
+		case slices.Contains(ForeignTools, lower):
 			c.add(grammar.At(codes.ActionKind, item.Span, "`%s` is a tool, which an EVM list can't grant", item.Text).
 				WithHint("`tool_calls.allowed` grants tools"))
 		default:
@@ -208,23 +209,23 @@ func (c *checker) evmActions(span grammar.Span, value *grammar.Value) *List {
 }
 
 const (
-	mcpPrefix   = "mcp."
-	modelAction = "model.inference"
+	MCPPrefix   = "mcp."
+	ModelAction = "model.inference"
 )
 
-func isMCP(lower string) bool { return strings.HasPrefix(lower, mcpPrefix) }
+func IsMCP(lower string) bool { return strings.HasPrefix(lower, MCPPrefix) }
 
-// approveAction is the EVM action that is always about a token.
-const approveAction = "token.approve"
+// ApproveAction is the EVM action that is always about a token.
+const ApproveAction = "token.approve"
 
-// transferAction is the EVM action that pays, in the native currency or a token.
-const transferAction = "wallet.transfer"
+// TransferAction is the EVM action that pays, in the native currency or a token.
+const TransferAction = "wallet.transfer"
 
 // CoreEVMActions returns the actions that are EVM actions under every policy, in lower case.
 func CoreEVMActions() []string { return slices.Clone(coreEVMActions) }
 
 // coreEVMActions are EVM actions under every policy, in lower case.
-var coreEVMActions = []string{transferAction, callAction, approveAction, "erc4337.userop"}
+var coreEVMActions = []string{TransferAction, callAction, ApproveAction, "erc4337.userop"}
 
 // readChainActions reads the block of chains and their actions.
 func (c *checker) readChainActions(_ *Key, entry *grammar.Entry) {
@@ -258,7 +259,7 @@ func (c *checker) finishEVM() {
 		c.finishToken(token)
 	}
 	c.checkKinds()
-	if e.UnknownSelector != nil && !e.enriched() {
+	if e.UnknownSelector != nil && !e.Enriched() {
 		c.add(grammar.At(codes.SelectorUnused, e.UnknownSelector.Span, "`calldata_unknown_selector` needs `require_calldata_enrichment: true`").
 			WithHint("add that line, or remove this one: without it nobody says which method is called"))
 	}
@@ -278,10 +279,10 @@ func (c *checker) checkKinds() {
 		return
 	}
 	tools := map[string]bool{}
-	for _, tool := range c.policy.ToolCalls.Allowed.texts() {
+	for _, tool := range c.policy.ToolCalls.Allowed.Texts() {
 		tools[strings.ToLower(tool)] = true
 	}
-	for _, action := range c.policy.EVM.actions() {
+	for _, action := range c.policy.EVM.Actions() {
 		if tools[strings.ToLower(action.Text)] {
 			c.add(grammar.At(codes.ActionKind, action.Span, "`%s` stands in `tool_calls.allowed` too, and can't be both", action.Text).
 				WithHint("an EVM list makes it an EVM action; remove it from one of the two"))
@@ -290,7 +291,7 @@ func (c *checker) checkKinds() {
 }
 
 // actions returns the actions of all EVM lists, in the order of the lists.
-func (e *EVM) actions() []Item {
+func (e *EVM) Actions() []Item {
 	var all []Item
 	if e.AllowedActions != nil {
 		all = append(all, e.AllowedActions.Items...)
@@ -319,7 +320,7 @@ func (e *emitter) chain() {
 	chains := e.policy.EVM.AllowedChains
 	e.allowing(chains)
 	e.unless(func(pass vm.Label) {
-		e.Test(vm.OpIn, vm.If, e.Field(slotChainID), e.exactly(chains.texts()...), pass)
+		e.Test(vm.OpIn, vm.If, e.Field(slotChainID), e.exactly(chains.Texts()...), pass)
 	}, keyChains.Rule, keyChains.Code, "the chain is not in evm.allowed_chains", e.value(slotChainID))
 }
 
@@ -373,7 +374,7 @@ func (e *emitter) chainActions(global, done vm.Label) {
 func (e *emitter) amounts() {
 	callData, native := e.NewLabel(), e.NewLabel()
 	e.at(e.policy.EVM.Span)
-	e.Kind(vm.If, e.Field(slotLowerToken), absent, native)
+	e.Kind(vm.If, e.Field(derived.Token), absent, native)
 	e.tokens(callData)
 	e.Place(native)
 	e.approves(callData)
@@ -381,7 +382,7 @@ func (e *emitter) amounts() {
 	e.Place(callData)
 	e.fee()
 	e.callData()
-	if e.policy.EVM.enriched() {
+	if e.policy.EVM.Enriched() {
 		e.enrichment()
 	}
 }
@@ -390,8 +391,8 @@ func (e *emitter) amounts() {
 func (e *emitter) approves(done vm.Label) {
 	other := e.NewLabel()
 	e.at(e.policy.EVM.Span)
-	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(approveAction), other)
-	e.deny(ruleNoToken, errcode.TokenNotAllowed, "the intent names no token, and this action is about one", e.value(slotLowerAction), done)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly(ApproveAction), other)
+	e.deny(ruleNoToken, errcode.TokenNotAllowed, "the intent names no token, and this action is about one", e.value(derived.Action), done)
 	e.Place(other)
 }
 
@@ -404,21 +405,21 @@ func (e *emitter) native(done vm.Label) {
 		e.at(most.Span)
 		limit, message = most.Amount, "the native amount is above evm.max_transaction_eth"
 	}
-	if slot := e.Field(slotAmount); e.policy.Version.AtLeast(2, 1) {
+	if slot := e.Field(derived.Amount); e.policy.Version.AtLeast(2, 1) {
 		given := e.NewLabel()
 		e.Kind(vm.Unless, slot, absent, given)
-		e.deny(rule, errcode.AmountRequired, "the native amount is missing; write \"0\" where none is meant", e.value(slotAmount), done)
+		e.deny(rule, errcode.AmountRequired, "the native amount is missing; write \"0\" where none is meant", e.value(derived.Amount), done)
 		e.Place(given)
 	} else {
 		e.Kind(vm.If, slot, absent, done) // it counts as zero
 	}
 	valid := e.NewLabel()
-	e.Load(0, e.Field(slotAmount), NativeDecimals, valid)
-	e.deny(rule, errcode.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits (in base units: no integer), or 2^256 base units or more", e.value(slotAmount), done)
+	e.Load(0, e.Field(derived.Amount), NativeDecimals, valid)
+	e.deny(rule, errcode.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits (in base units: no integer), or 2^256 base units or more", e.value(derived.Amount), done)
 	e.Place(valid)
 	within := e.NewLabel()
 	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, NativeDecimals), within)
-	e.deny(rule, keyMaximum.Code, message, e.value(slotAmount), done)
+	e.deny(rule, keyMaximum.Code, message, e.value(derived.Amount), done)
 	e.Place(within)
 	e.consensus(done)
 }
@@ -452,7 +453,7 @@ func (e *emitter) fee() {
 func (e *emitter) matches() {
 	done := e.NewLabel()
 	e.atActions()
-	e.Kind(vm.If, e.Field(slotMismatch), absent, done)
+	e.Kind(vm.If, e.Field(derived.Mismatch), absent, done)
 	if len(e.policy.EVM.Tokens) > 0 { // without, an intent about one has been denied
 		e.tokenMismatch(done)
 	}

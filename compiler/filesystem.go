@@ -162,8 +162,8 @@ func (e *emitter) insideAs(rule string, c errcode.Code, roots *List, slot, messa
 // rootTexts returns what the paths inside of roots start with, as the slots have them: with a slash at the end. The root
 // that means the shim's is apart.
 func rootTexts(roots *List) (whole []string, own bool) {
-	for _, root := range roots.texts() {
-		if root == ownRoots {
+	for _, root := range roots.Texts() {
+		if root == OwnRoots {
 			own = true
 			continue
 		}
@@ -177,7 +177,7 @@ func below(root string) string { return strings.TrimSuffix(root, "/") + "/" }
 
 // filesystemRules returns the rules of `## filesystem`.
 func (e *emitter) filesystemRules() []profileRule {
-	return []profileRule{{e.policy.Profiles.byFilesystem(), e.filesystem}}
+	return []profileRule{{e.policy.Profiles.ByFilesystem(), e.filesystem}}
 }
 
 func (e *emitter) filesystem() {
@@ -188,7 +188,7 @@ func (e *emitter) filesystem() {
 	if f.AllowedEffects != nil {
 		e.allowing(f.AllowedEffects)
 		e.unless(func(pass vm.Label) {
-			e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotEffects), e.exactly(f.AllowedEffects.texts()...), pass)
+			e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotEffects), e.exactly(f.AllowedEffects.Texts()...), pass)
 		}, keyEffects.Rule, keyEffects.Code, "an effect is not in filesystem.allowed_effects", e.element(slotEffects))
 	}
 	if f.WriteRoots != nil {
@@ -215,9 +215,9 @@ func (e *emitter) filesystem() {
 func (e *emitter) blockedFiles(blocked *List) {
 	e.blocking(blocked)
 	e.unless(func(pass vm.Label) {
-		e.unlessAny(e.Field(slotFilePaths), e.pathTests(blocked.texts()), pass)
+		e.unlessAny(e.Field(slotFilePaths), e.pathTests(blocked.Texts()), pass)
 	}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or nobody can tell which file it is", e.element(slotFilePaths))
-	above := fspath.Above(blocked.texts())
+	above := fspath.Above(blocked.Texts())
 	if len(above) == 0 {
 		return
 	}
@@ -234,11 +234,11 @@ func (e *emitter) protectedClasses(f *Filesystem) {
 	e.classified(keyClasses, next)
 	if f.ProtectedEffects != nil {
 		e.at(f.ProtectedEffects.Span)
-		e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(f.ProtectedEffects.texts()...), next)
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotEffects), e.exactly(f.ProtectedEffects.Texts()...), next)
 	}
 	e.blocking(f.ProtectedClasses)
 	e.sensitive(keyClasses, "the file is of a class in filesystem.protected_file_classes", func(pass vm.Label) {
-		e.Test(vm.OpIn, vm.Unless, e.Field(slotClasses), e.exactly(f.ProtectedClasses.texts()...), pass)
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotClasses), e.exactly(f.ProtectedClasses.Texts()...), pass)
 	})
 	e.Place(next)
 }

@@ -45,17 +45,17 @@ func (c *checker) foreignPart(row *Key, start int, value *grammar.Value) {
 		line := c.file.Source.Slice(grammar.Span{Start: start, End: item.Span.Start + at[0]})
 		note := "# " + strings.TrimSpace(strings.Trim(text, "/*"))
 		c.add(grammar.At(codes.SlashComment, span, "a comment is a line of its own that begins with `#`: this text is part of the value").
-			WithHint("move it above this line: `%s`; if it is part of the value, put the value between quotes", shorten(note)).
+			WithHint("move it above this line: `%s`; if it is part of the value, put the value between quotes", Shorten(note)).
 			WithFix(grammar.Span{Start: start, End: value.Span.End}, note+"\n"+line))
 		return
 	}
 	for _, item := range value.Items {
 		isVariable := row.Section != "custom" && row.Type != TypeTexts && row.Type != TypePaths && variable.MatchString(item.Text)
 		if !item.Quoted && (isVariable || placeholder.MatchString(item.Text)) {
-			d := grammar.At(codes.Placeholder, item.Span, "`%s` is a placeholder, not a value", shorten(item.Text)).
+			d := grammar.At(codes.Placeholder, item.Span, "`%s` is a placeholder, not a value", Shorten(item.Text)).
 				WithHint("write the value itself; if the text is meant, put it between quotes")
 			if strings.Contains(strings.ToLower(item.Text), "0x") {
-				d.Message = "`" + shorten(item.Text) + "` is a shortened address"
+				d.Message = "`" + Shorten(item.Text) + "` is a shortened address"
 				d = d.WithHint("write the whole address, 0x and all 40 hexadecimal digits")
 			}
 			c.add(d)

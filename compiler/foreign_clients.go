@@ -19,7 +19,7 @@ func findPermissions(row *Key, value *grammar.Value) (listFault, bool) {
 		return listFault{}, false
 	}
 	fault := listFault{unlessQuoted: true, hint: "write the text itself",
-		message: "`" + shorten(value.Items[first].Text) + "` is a permission rule of an agent's client, and means nothing here"}
+		message: "`" + Shorten(value.Items[first].Text) + "` is a permission rule of an agent's client, and means nothing here"}
 	texts, known := make([]string, len(value.Items)), true
 	for i, item := range value.Items {
 		texts[i] = item.Raw

@@ -189,13 +189,13 @@ func findDivided(divide func(*Key, string) []string) func(*Key, *grammar.Value) 
 }
 
 func notDivided(value *grammar.Value, span grammar.Span) string {
-	return "only commas divide a list: `" + shorten(value.Raw[span.Start-value.Span.Start:span.End-value.Span.Start]) + "` is not divided"
+	return "only commas divide a list: `" + Shorten(value.Raw[span.Start-value.Span.Start:span.End-value.Span.Start]) + "` is not divided"
 }
 
 // splitAtSigns divides an item at semicolons and bars that have words on both sides. It returns the item itself if there are
 // none, and if it is a command that begins with an operator or pipes into a shell, which is meant as written.
 func splitAtSigns(row *Key, text string) []string {
-	isCommand := row == keyCommands || row == keyHeldCommands || row == keyListedCommands
+	isCommand := row == KeyCommands || row == keyHeldCommands || row == keyListedCommands
 	if text == "" || isCommand && (strings.ContainsRune("|<>&;", rune(text[0])) || pipesIntoShell(text)) {
 		return []string{text}
 	}
@@ -322,7 +322,7 @@ func (f listFault) diagnostic(code grammar.Code, row *Key) grammar.Diagnostic {
 	d := grammar.At(code, f.span, "%s", f.message)
 	hint := f.hint
 	if f.replacement != "" {
-		hint = strings.Replace(f.hint+": `"+shorten(f.replacement)+"`", "write: ", "write ", 1)
+		hint = strings.Replace(f.hint+": `"+Shorten(f.replacement)+"`", "write: ", "write ", 1)
 		d = d.WithFix(f.span, f.replacement)
 	}
 	if f.unlessQuoted && !row.bare && slices.Contains([]Type{TypeTexts, TypePaths, TypeActions, TypePatterns, TypeTools}, row.Type) {
@@ -346,5 +346,5 @@ func (c *checker) lintCommandWords(item grammar.Item) {
 	}
 	meant := strings.Join(words, ", ")
 	c.add(grammar.At(codes.CommandWords, item.Span, "only commas divide a list: this is one item, and each word of it is a command").
-		WithHint("write `%s`; if one command is meant, put it between quotes", shorten(meant)).WithFix(item.Span, meant))
+		WithHint("write `%s`; if one command is meant, put it between quotes", Shorten(meant)).WithFix(item.Span, meant))
 }

@@ -66,7 +66,7 @@ func findPatterns(row *Key, value *grammar.Value) (listFault, bool) {
 	if !known {
 		fault.hint, fault.replacement = "write the text itself, a part of what is meant", ""
 		if len(texts) > 0 && replacement != "" {
-			fault.hint += ", such as `" + shorten(replacement) + "`"
+			fault.hint += ", such as `" + Shorten(replacement) + "`"
 		}
 	}
 	return fault, true

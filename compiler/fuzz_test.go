@@ -37,7 +37,7 @@ func FuzzCompile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		start := time.Now()
 		src := grammar.NewSource("fuzz", text)
-		compiled, found := Compile(src)
+		compiled, found := compileLinted(src)
 		if took := time.Since(start); took > 20*time.Second {
 			t.Fatalf("compiling %d bytes took %s", len(text), took)
 		}
@@ -67,7 +67,7 @@ func checkProgram(t *testing.T, src *grammar.Source, p *vm.Program) {
 			t.Fatalf("instruction %d is of line %d, and its span of line %d", pc, span.Line, src.Position(int(span.Start)).Line)
 		}
 	}
-	again, _ := Compile(src)
+	again, _ := compileLinted(src)
 	if again.Program.Hash() != p.Hash() {
 		t.Fatal("compiling again gives another program")
 	}
@@ -81,7 +81,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 	b.SetBytes(int64(len(src.Text)))
 	for b.Loop() {
-		if compiled, found := Compile(src); compiled.Program == nil {
+		if compiled, found := compileLinted(src); compiled.Program == nil {
 			b.Fatal(found)
 		}
 	}

@@ -76,21 +76,21 @@ var git = profile(section("git", v21, "A resource profile: operations on git.", 
 // checkRef checks a protected ref: exact, or the beginning of refs and `*`.
 func checkRef(text string) problem {
 	if strings.Contains(strings.TrimSuffix(text, "*"), "*") {
-		return problem{codes.Ref, "`" + shorten(text) + "` has a `*` that is not at its end", "write a ref, or the beginning of refs and one `*` at its end"}
+		return problem{codes.Ref, "`" + Shorten(text) + "` has a `*` that is not at its end", "write a ref, or the beginning of refs and one `*` at its end"}
 	}
 	name, open := strings.CutSuffix(text, "*")
 	if open {
 		name += "x" // any that the pattern covers
 	}
 	if why := resource.WhyNoRef(name); why != "" && text != "" {
-		return problem{codes.Ref, "`" + shorten(text) + "` covers no ref: it " + why, "write a name that `git check-ref-format` takes, such as `main` or `refs/heads/release/*`"}
+		return problem{codes.Ref, "`" + Shorten(text) + "` covers no ref: it " + why, "write a name that `git check-ref-format` takes, such as `main` or `refs/heads/release/*`"}
 	}
 	return checkName(text)
 }
 
 // gitRules returns the rules of `## git`.
 func (e *emitter) gitRules() []profileRule {
-	return []profileRule{{e.policy.Profiles.byGit(), e.git}}
+	return []profileRule{{e.policy.Profiles.ByGit(), e.git}}
 }
 
 func (e *emitter) git() {
@@ -108,7 +108,7 @@ func (e *emitter) git() {
 	if g.Blocked != nil {
 		e.blocking(g.Blocked)
 		next := e.NewLabel()
-		e.denyOperations(keyGitBlocked, g.Blocked.texts(), "the operation is in git.blocked_operations", next)
+		e.denyOperations(keyGitBlocked, g.Blocked.Texts(), "the operation is in git.blocked_operations", next)
 		e.Place(next)
 	}
 	if g.Allowed != nil {
@@ -145,7 +145,7 @@ func (e *emitter) gitEvidence(failed vm.Label) {
 
 // provider denies hosts of repositories that a list lacks.
 func (e *emitter) provider(key *Key, providers *List) {
-	e.allow(key, providers, vm.OpIn, vm.If, slotGitProvider, e.exactly(providers.texts()...), "metadata.git.provider is missing, or not in "+key.Rule)
+	e.allow(key, providers, vm.OpIn, vm.If, slotGitProvider, e.exactly(providers.Texts()...), "metadata.git.provider is missing, or not in "+key.Rule)
 }
 
 // remoteScheme denies remotes that are not reached as the list says.
@@ -153,7 +153,7 @@ func (e *emitter) remoteScheme(schemes *List) {
 	e.allowing(schemes)
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), resource.UsesRemote)...), pass)
-		e.Test(vm.OpIn, vm.If, e.Field(slotRemoteScheme), e.exactly(schemes.texts()...), pass)
+		e.Test(vm.OpIn, vm.If, e.Field(slotRemoteScheme), e.exactly(schemes.Texts()...), pass)
 	}, keyGitSchemes.Rule, keyGitSchemes.Code, "metadata.git.remote_scheme is missing, or not in git.allowed_remote_schemes", e.value(slotRemoteScheme))
 }
 
@@ -181,9 +181,9 @@ func (e *emitter) allowedOperations(allowed *List) {
 	next, local := e.NewLabel(), e.NewLabel()
 	operation := e.Field(slotGitOperation)
 	e.allowing(allowed)
-	e.Test(vm.OpIn, vm.If, operation, e.exactly(allowed.texts()...), next)
+	e.Test(vm.OpIn, vm.If, operation, e.exactly(allowed.Texts()...), next)
 	atProvider := which(resource.GitOperations(), func(text string) bool {
-		return resource.AtProvider(text) && !slices.Contains(allowed.texts(), text)
+		return resource.AtProvider(text) && !slices.Contains(allowed.Texts(), text)
 	})
 	if len(atProvider) > 0 {
 		e.Test(vm.OpIn, vm.Unless, operation, e.exactly(atProvider...), local)
@@ -252,13 +252,13 @@ func (e *emitter) refWords(refs *List) (words []word) {
 // shortNames.
 const refNamespace = "refs/"
 
-var shortNames = []string{refNamespace, refNamespace + "heads/", refNamespace + "tags/"}
+var ShortNames = []string{refNamespace, refNamespace + "heads/", refNamespace + "tags/"}
 
 // wholeNames returns a ref, or the beginning of refs, with the whole names that it means where it is short.
 func wholeNames(ref string) []string {
 	names := []string{ref}
 	if !strings.HasPrefix(ref, refNamespace) {
-		for _, space := range shortNames {
+		for _, space := range ShortNames {
 			names = append(names, space+ref)
 		}
 	}
@@ -278,7 +278,7 @@ type refForms struct {
 
 func formsOf(refs *List) *refForms {
 	forms := new(refForms)
-	for _, ref := range refs.texts() {
+	for _, ref := range refs.Texts() {
 		start, open := strings.CutSuffix(ref, "*")
 		for _, name := range wholeNames(start) {
 			forms.add(name, open)
@@ -295,7 +295,7 @@ func (f *refForms) add(name string, open bool) {
 	case name != "": // refs/ and the short names are all that the empty text begins
 		f.starts = append(f.starts, name)
 	}
-	for _, space := range shortNames {
+	for _, space := range ShortNames {
 		rest, below := strings.CutPrefix(name, space)
 		switch {
 		case open && strings.HasPrefix(space, name):

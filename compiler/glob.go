@@ -19,7 +19,7 @@ type globIndex struct {
 	tails    []int    // those of byTail, each once
 }
 
-func newGlobIndex(style match.GlobStyle, patterns []string) *globIndex {
+func NewGlobIndex(style match.GlobStyle, patterns []string) *globIndex {
 	index := &globIndex{style: style, exact: map[string]bool{}, byHead: map[string][]string{}, byTail: map[string][]string{}}
 	for _, pattern := range patterns {
 		first, last := strings.IndexByte(pattern, '*'), strings.LastIndexByte(pattern, '*')
@@ -57,7 +57,7 @@ const (
 )
 
 // covers returns a pattern that covers all that the pattern in question covers; where that is exempt, another one.
-func (g *globIndex) covers(pattern string, exempt bool) (by string, ok bool) {
+func (g *globIndex) Covers(pattern string, exempt bool) (by string, ok bool) {
 	if strings.IndexByte(pattern, '*') < 0 && !exempt && g.exact[pattern] {
 		return pattern, true
 	}
@@ -87,18 +87,18 @@ func (g *globIndex) covers(pattern string, exempt bool) (by string, ok bool) {
 }
 
 // coversTool is covers for a pattern of MCP tools, which is matched as `<server>.<tool>` and as `<tool>`.
-func (g *globIndex) coversTool(pattern string) (by string, ok bool) {
+func (g *globIndex) CoversTool(pattern string) (by string, ok bool) {
 	server, tool, dotted := strings.Cut(pattern, ".")
 	if !dotted {
-		if by, ok = g.covers(pattern, false); ok {
+		if by, ok = g.Covers(pattern, false); ok {
 			return by, true
 		}
-		return g.covers(anyServer+pattern, false)
+		return g.Covers(anyServer+pattern, false)
 	}
-	if by, ok = g.covers(pattern, false); ok || server == "" || tool == "" {
+	if by, ok = g.Covers(pattern, false); ok || server == "" || tool == "" {
 		return by, ok
 	}
-	return g.covers(tool, false)
+	return g.Covers(tool, false)
 }
 
 // globMatch reports whether a pattern covers all of a text, as the machine has it.

@@ -49,7 +49,7 @@ func (s *story) run(t *testing.T, td *datadriven.TestData) string {
 
 func (s *story) policy(td *datadriven.TestData) string {
 	src := grammar.NewSource("policy", []byte(td.Input+"\n"))
-	compiled, found := Compile(src)
+	compiled, found := compileLinted(src)
 	s.compiled = compiled
 	var b strings.Builder
 	_ = src.RenderAll(&b, found)

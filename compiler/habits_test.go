@@ -79,7 +79,7 @@ func TestHabits(t *testing.T) {
 			t.Fatal(err)
 		}
 		src := grammar.NewSource(h.name+".md", text)
-		_, found := Compile(src)
+		_, found := compileLinted(src)
 		faults := faultsOf(h, src, found)
 		if len(faults) == 0 {
 			perfect++
@@ -211,7 +211,7 @@ var twice = []grammar.Code{codes.RepeatedItem, codes.CaseRepeated, codes.PinnedT
 func checkStays(t *testing.T, text string) (looked int) {
 	t.Helper()
 	src := grammar.NewSource("policy", []byte(text))
-	compiled, found := Compile(src)
+	compiled, found := compileLinted(src)
 	for _, d := range found {
 		line := src.Position(d.Span.Start).Line
 		for _, section := range compiled.File.Sections {

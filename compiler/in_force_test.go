@@ -34,7 +34,7 @@ func TestInForce(t *testing.T) {
 		{codes.SlashComment, example.Tools("bash.blocked_commands: sudo // no root"), `{"action":"bash","command":"sudo ls"}`, "allowed"},
 	} {
 		src := grammar.NewSource("policy", []byte(test.text))
-		if compiled, found := Compile(src); compiled.Program != nil || !hasCode(found, test.code) {
+		if compiled, found := compileLinted(src); compiled.Program != nil || !hasCode(found, test.code) {
 			t.Errorf("%s: a new text is taken: %v", test.code, found)
 		}
 		compiled, found := CompileInForce(src)

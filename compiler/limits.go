@@ -8,6 +8,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot/derived"
 )
 
 // SoftLimits is the section `## soft_limits`. Version 1.x only informs.
@@ -171,8 +172,8 @@ func (c *checker) finishDailyTokens() {
 		token := c.tokens[strings.ToLower(symbol.Text)]
 		switch {
 		case token == nil && !c.lostPart("evm", symbol.Text):
-			c.add(grammar.At(codes.TokenUnknown, symbol.Span, "no rule of `## evm` is for token `%s`", shorten(symbol.Text)).
-				WithHint("add `token.%s.decimals` and `token.%s.max_transaction` there", shorten(symbol.Text), shorten(symbol.Text)))
+			c.add(grammar.At(codes.TokenUnknown, symbol.Span, "no rule of `## evm` is for token `%s`", Shorten(symbol.Text)).
+				WithHint("add `token.%s.decimals` and `token.%s.max_transaction` there", Shorten(symbol.Text), Shorten(symbol.Text)))
 			continue
 		case token == nil:
 			continue
@@ -245,12 +246,12 @@ func (e *emitter) budgets() {
 		e.at(l.SpendPerTask.Span)
 		c := counterOf(keySpend, vm.Task, l.SpendPerTask.Amount)
 		c.Decimals = spendDecimals
-		e.budget(c, keySpend, slotSpend, "metadata.model_usage does not say what the task has spent", "what the task has spent on models is above the budget")
+		e.budget(c, keySpend, derived.Spend, "metadata.model_usage does not say what the task has spent", "what the task has spent on models is above the budget")
 	}
 	if l.TokensPerTask != nil {
 		e.at(l.TokensPerTask.Span)
 		c := counterOf(keyTokens, vm.Task, amount.FromUint64(l.TokensPerTask.N))
-		e.budget(c, keyTokens, slotTokens, "metadata.model_usage does not say how many tokens the task has used", "the model tokens of the task are above the budget")
+		e.budget(c, keyTokens, derived.Tokens, "metadata.model_usage does not say how many tokens the task has used", "the model tokens of the task are above the budget")
 	}
 }
 
@@ -260,13 +261,13 @@ func (e *emitter) budget(c vm.Counter, key *Key, slot, unknown, above string) {
 	next, others, known := e.NewLabel(), e.NewLabel(), e.NewLabel()
 	e.byTask(&c, key.Rule, "the policy limits what a task uses of models, and the intent has no task_id", next)
 	c.Op, c.Amount = vm.Max, e.Field(slot)
-	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(modelAction), others)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly(ModelAction), others)
 	e.Kind(vm.Unless, c.Amount, absent, known)
 	e.deny(key.Rule, errcode.ModelUsage, unknown, e.value(slot), next)
 	e.Place(others)
 	e.Kind(vm.Unless, c.Amount, absent, known)
-	e.Kind(vm.If, e.Field(slotUsage), absent, known) // what was seen of the task counts
-	e.deny(key.Rule, errcode.ModelUsage, unknown, e.value(slotUsage), next)
+	e.Kind(vm.If, e.Field(derived.Usage), absent, known) // what was seen of the task counts
+	e.deny(key.Rule, errcode.ModelUsage, unknown, e.value(derived.Usage), next)
 	e.Place(known)
 	e.reserve(c, key.Code, above)
 	e.Place(next)
@@ -277,9 +278,9 @@ func (e *emitter) dailyEVM() {
 	limit := e.policy.SoftLimits.DailyEVM
 	count, next := e.NewLabel(), e.NewLabel()
 	c := counterOf(keyDailyEVM, vm.Day, limit.Amount)
-	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotAmount), NativeDecimals
+	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(derived.Amount), NativeDecimals
 	e.at(limit.Span)
-	e.Kind(vm.Unless, e.Field(slotLowerToken), absent, next)
+	e.Kind(vm.Unless, e.Field(derived.Token), absent, next)
 	if !e.policy.Version.AtLeast(2, 1) { // from then on a missing amount has been denied
 		e.Kind(vm.If, c.Amount, absent, count)
 	}
@@ -316,7 +317,7 @@ func (e *emitter) dailyTokens() {
 		cases[i] = vm.Case{Text: strings.ToLower(limit.Token.Symbol), To: e.NewLabel()}
 	}
 	e.at(limits[0].Most.Span)
-	e.Switch(e.Field(slotMoved), next, cases...)
+	e.Switch(e.Field(derived.Moved), next, cases...)
 	for i, limit := range limits {
 		e.Place(cases[i].To)
 		e.at(limit.Most.Span)
@@ -324,7 +325,7 @@ func (e *emitter) dailyTokens() {
 		c := counterOf(keyDailyToken, vm.Day, limit.Most.Amount)
 		c.Unit = limit.Token.Symbol
 		c.Name = keyDailyToken.ruleOf(cases[i].Text) // the symbol's case makes no other counter
-		c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotMovedAmount), limit.Most.Decimals
+		c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(derived.MovedAmount), limit.Most.Decimals
 		c.Rule = e.Rule(vm.Rule{Name: rule, Code: string(keyDailyToken.Code), Message: "what is moved of the token on this day (UTC) reaches " + rule})
 		e.Reserve(e.Counter(c))
 		e.Jump(next)

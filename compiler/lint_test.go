@@ -83,21 +83,6 @@ func TestShortestNumber(t *testing.T) {
 	}
 }
 
-// TestOneEdit shows what is one edit, and what is more.
-func TestOneEdit(t *testing.T) {
-	for _, test := range []struct {
-		word string
-		want bool
-	}{
-		{"abcd", true}, {"abd", true}, {"bcd", true}, {"abc", true}, {"abxcd", true}, {"abcdx", true}, {"xbcd", true}, {"abdc", true}, {"bacd", true}, {"aabcd", true},
-		{"ab", false}, {"abcdxx", false}, {"axxd", false}, {"badc", false}, {"cbad", false}, {"", false},
-	} {
-		if oneEdit(test.word, "abcd") != test.want || oneEdit("abcd", test.word) != test.want {
-			t.Errorf("%q and %q: one edit is not %t", test.word, "abcd", test.want)
-		}
-	}
-}
-
 // TestRefusalsShowTheAction makes sure that a denial for want of a section shows the action, whatever was looked at
 // before.
 func TestRefusalsShowTheAction(t *testing.T) {
@@ -112,7 +97,7 @@ func TestRefusalsShowTheAction(t *testing.T) {
 		{tools, `{"action":"mcp.a.b"}`},
 		{tools, `{"action":"deploy"}`},
 	} {
-		compiled, _ := Compile(grammar.NewSource("policy", []byte(test.policy)))
+		compiled, _ := compileLinted(grammar.NewSource("policy", []byte(test.policy)))
 		in, from, err := readIntent(test.line)
 		if err != nil {
 			t.Fatal(err)

@@ -73,7 +73,7 @@ func TestManyPaths(t *testing.T) {
 		for range 3000 {
 			path := some(5) + []string{"", "/0", "/1", "/6/x", "0", "/"}[r.IntN(6)]
 			clean, suspicious := fspath.Clean(path)
-			want := suspicious || slices.ContainsFunc(compiled.Policy.ToolCalls.Write.Blocked.texts(), func(entry string) bool { return fspath.Match(entry, clean) })
+			want := suspicious || slices.ContainsFunc(compiled.Policy.ToolCalls.Write.Blocked.Texts(), func(entry string) bool { return fspath.Match(entry, clean) })
 			if want {
 				blocked++
 			}

@@ -8,6 +8,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/errcode"
 	"bailiff/vm/match"
+	"bailiff/vm/slot/derived"
 )
 
 // MCP is the section `## mcp`. All names and patterns are in lower case.
@@ -21,7 +22,7 @@ type MCP struct {
 }
 
 // grants reports whether the section can grant anything.
-func (m *MCP) grants() bool { return m != nil && (m.AllowedServers != nil || m.AllowedTools != nil) }
+func (m *MCP) Grants() bool { return m != nil && (m.AllowedServers != nil || m.AllowedTools != nil) }
 
 // The types of values that only this section has.
 var (
@@ -87,7 +88,7 @@ func (c *checker) server(item grammar.Item) bool {
 	if isAction(item.Text) && !strings.ContainsAny(item.Text, ".*") {
 		return true
 	}
-	c.add(grammar.At(codes.Server, item.Span, "`%s` is no name of an MCP server", shorten(item.Text)).
+	c.add(grammar.At(codes.Server, item.Span, "`%s` is no name of an MCP server", Shorten(item.Text)).
 		WithHint("servers are exact names without dots and stars: of `mcp.files.read` it is `files`"))
 	return false
 }
@@ -97,11 +98,11 @@ func (c *checker) toolPattern(item grammar.Item) bool {
 	if isAction(item.Text) && strings.Count(item.Text, "*") <= match.MaxStars {
 		c.lintWildcards(item)
 		if strings.HasPrefix(item.Text, ".") || strings.HasSuffix(item.Text, ".") {
-			c.add(grammar.At(codes.NeverMatches, item.Span, "no MCP tool is called `%s`: a name stands on either side of a dot", shorten(item.Text)))
+			c.add(grammar.At(codes.NeverMatches, item.Span, "no MCP tool is called `%s`: a name stands on either side of a dot", Shorten(item.Text)))
 		}
 		return true
 	}
-	c.add(grammar.At(codes.ToolPattern, item.Span, "`%s` is no pattern of MCP tools", shorten(item.Text)).
+	c.add(grammar.At(codes.ToolPattern, item.Span, "`%s` is no pattern of MCP tools", Shorten(item.Text)).
 		WithHint("write `<server>.<tool>` or `<tool>`, of printable ASCII, with at most %d stars", match.MaxStars))
 	return false
 }
@@ -112,7 +113,7 @@ func (c *checker) finishMCP() {
 	if m == nil {
 		return
 	}
-	if !m.grants() && m.BlockedTools == nil && !c.lost("mcp", "tools") && !c.lost("mcp", "servers") {
+	if !m.Grants() && m.BlockedTools == nil && !c.lost("mcp", "tools") && !c.lost("mcp", "servers") {
 		c.add(grammar.At(codes.MCPGrantsNothing, m.Span, "`## mcp` has none of `allowed_servers`, `allowed_tools` and `blocked_tools`").
 			WithHint("name what is granted: `allowed_servers: files` or `allowed_tools: files.read_*`"))
 		c.partial = true
@@ -120,10 +121,10 @@ func (c *checker) finishMCP() {
 	if m.AllowedTools == nil || m.BlockedTools == nil {
 		return
 	}
-	blocked := newGlobIndex(match.Unbounded, m.BlockedTools.texts())
+	blocked := NewGlobIndex(match.Unbounded, m.BlockedTools.Texts())
 	for _, item := range m.AllowedTools.Items {
-		if by, covered := blocked.coversTool(item.Text); covered {
-			c.add(grammar.At(codes.AllowedBlocked, item.Span, "`blocked_tools` covers this with `%s`, so it is never allowed", shorten(by)).
+		if by, covered := blocked.CoversTool(item.Text); covered {
+			c.add(grammar.At(codes.AllowedBlocked, item.Span, "`blocked_tools` covers this with `%s`, so it is never allowed", Shorten(by)).
 				WithHint("remove it from `allowed_tools`, or narrow the pattern if part of it is meant to pass"))
 			c.partial = true
 		}
@@ -141,8 +142,8 @@ func (e *emitter) mcp() {
 	if servers := m.AllowedServers; servers != nil {
 		e.allowing(servers)
 		e.unless(func(pass vm.Label) {
-			e.Test(vm.OpIn, vm.If, e.Field(slotServer), e.exactly(servers.texts()...), pass)
-		}, keyServers.Rule, keyServers.Code, "the server is not in mcp.allowed_servers", e.value(slotServer))
+			e.Test(vm.OpIn, vm.If, e.Field(derived.Server), e.exactly(servers.Texts()...), pass)
+		}, keyServers.Rule, keyServers.Code, "the server is not in mcp.allowed_servers", e.value(derived.Server))
 	}
 	if m.BlockedTools != nil {
 		e.blockedTools(m.BlockedTools)
@@ -155,9 +156,9 @@ func (e *emitter) blockedTools(patterns *List) {
 	const message = "an entry of mcp.blocked_tools covers the tool"
 	withServer, next := e.NewLabel(), e.NewLabel()
 	e.eitherWay(patterns, withServer, next)
-	e.deny(keyNoMCPTools.Rule, keyNoMCPTools.Code, message, e.value(slotTool), next)
+	e.deny(keyNoMCPTools.Rule, keyNoMCPTools.Code, message, e.value(derived.Tool), next)
 	e.Place(withServer)
-	e.deny(keyNoMCPTools.Rule, keyNoMCPTools.Code, message, e.value(slotMCP), next)
+	e.deny(keyNoMCPTools.Rule, keyNoMCPTools.Code, message, e.value(derived.MCP), next)
 	e.Place(next)
 }
 
@@ -172,24 +173,24 @@ func (e *emitter) allowedTools() {
 		return
 	}
 	var dotted, plain []string
-	for _, pattern := range m.AllowedTools.texts() {
+	for _, pattern := range m.AllowedTools.Texts() {
 		if strings.Contains(pattern, ".") {
 			dotted = append(dotted, pattern)
 		} else {
 			plain = append(plain, pattern)
 		}
 	}
-	blame := e.value(slotMCP)
+	blame := e.value(derived.MCP)
 	if len(plain) > 0 {
-		blame = e.value(slotTool)
+		blame = e.value(derived.Tool)
 	}
 	e.allowing(m.AllowedTools)
 	e.unless(func(pass vm.Label) {
 		if len(dotted) > 0 {
-			e.Test(vm.OpGlob, vm.If, e.Field(slotMCP), e.Globs(match.Dotted, dotted...), pass)
+			e.Test(vm.OpGlob, vm.If, e.Field(derived.MCP), e.Globs(match.Dotted, dotted...), pass)
 		}
 		if len(plain) > 0 {
-			e.Test(vm.OpGlob, vm.If, e.Field(slotTool), e.Globs(match.Dotted, plain...), pass)
+			e.Test(vm.OpGlob, vm.If, e.Field(derived.Tool), e.Globs(match.Dotted, plain...), pass)
 		}
 	}, keyMCPTools.Rule, keyMCPTools.Code, "no entry of mcp.allowed_tools covers the tool", blame)
 }
@@ -198,10 +199,10 @@ func (e *emitter) allowedTools() {
 // covers it without or nothing can be told, and otherwise at outside. A star of these lists, which narrow what is granted,
 // crosses dots.
 func (e *emitter) eitherWay(patterns *List, withServer, outside vm.Label) {
-	set := e.Globs(match.Unbounded, patterns.texts()...)
+	set := e.Globs(match.Unbounded, patterns.Texts()...)
 	e.blocking(patterns)
-	e.Test(vm.OpGlob, vm.If, e.Field(slotMCP), set, withServer)
-	e.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, outside)
+	e.Test(vm.OpGlob, vm.If, e.Field(derived.MCP), set, withServer)
+	e.Test(vm.OpGlob, vm.Unless, e.Field(derived.Tool), set, outside)
 }
 
 // mcpApproval holds the intents whose tool a pattern of `mcp.require_approval` covers.

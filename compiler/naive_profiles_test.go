@@ -38,7 +38,7 @@ func (n *naiveProfiles) verdict() string {
 func (n *naiveProfiles) granted() string {
 	_, _, filesystem, git, database := n.who()
 	t := n.p.ToolCalls
-	if filesystem || git || database || t != nil && slices.Contains(t.Allowed.texts(), n.in.Text(slot.Action)) {
+	if filesystem || git || database || t != nil && slices.Contains(t.Allowed.Texts(), n.in.Text(slot.Action)) {
 		return ""
 	}
 	return "denied tool_calls.allowed TOOL_CALL_NOT_ALLOWED"
@@ -74,7 +74,7 @@ type naiveEvidence struct {
 }
 
 func covered(list *List, action string) bool {
-	for _, pattern := range list.texts() {
+	for _, pattern := range list.Texts() {
 		if start, open := strings.CutSuffix(pattern, "*"); action == start || open && strings.HasPrefix(action, start) {
 			return true
 		}
@@ -224,7 +224,7 @@ func inRoots(text string, roots *List, own []string) bool {
 
 func wholeRoots(roots *List, own []string) []string {
 	var whole []string
-	for _, root := range roots.texts() {
+	for _, root := range roots.Texts() {
 		if root == "." {
 			whole = append(whole, own...)
 		} else {
@@ -255,7 +255,7 @@ func (n *naiveProfiles) repository() string {
 			return verdict
 		}
 	}
-	if isOn(r.ProtectGitHistory) {
+	if IsOn(r.ProtectGitHistory) {
 		if files && e.code != "" {
 			return "denied repository.protect_git_history " + e.code
 		}
@@ -263,10 +263,10 @@ func (n *naiveProfiles) repository() string {
 			return "denied repository.protect_git_history FILE_BLOCKED_PATH"
 		}
 	}
-	if files && isOn(r.ProtectSensitiveFiles) {
+	if files && IsOn(r.ProtectSensitiveFiles) {
 		var listed []string
 		if f := n.p.Profiles.Filesystem; f != nil {
-			listed = f.ProtectedClasses.texts()
+			listed = f.ProtectedClasses.Texts()
 		}
 		if verdict := e.classified("repository.protect_sensitive_files", func(class string) bool {
 			return slices.Contains(listed, class) || !slices.Contains(naiveOrdinary, class)
@@ -282,9 +282,9 @@ func (n *naiveProfiles) repositoryGit() string {
 	r, tree := n.p.Profiles.Repository, n.text("git", "worktree")
 	switch {
 	case r == nil:
-	case isOn(r.ProtectGitHistory) && slices.Contains(naiveHistory, n.text("git", "operation")):
+	case IsOn(r.ProtectGitHistory) && slices.Contains(naiveHistory, n.text("git", "operation")):
 		return "denied repository.protect_git_history GIT_OPERATION_BLOCKED"
-	case r.GitProviders != nil && !slices.Contains(r.GitProviders.texts(), n.text("git", "provider")):
+	case r.GitProviders != nil && !slices.Contains(r.GitProviders.Texts(), n.text("git", "provider")):
 		return "denied repository.git_providers PROVIDER_UNSUPPORTED"
 	case r.Roots != nil && !inRoots(tree, r.Roots, n.evidence().writable):
 		return "denied repository.roots GIT_TOPOLOGY_UNTRUSTED"
@@ -314,7 +314,7 @@ func (e *naiveEvidence) roots(r *Repository) string {
 	}) {
 		return "denied repository.roots REPOSITORY_ROOT_MUTATION"
 	}
-	if isOn(r.BlockOutsideWrites) && e.writes() && e.outside(r.Roots, e.writable) {
+	if IsOn(r.BlockOutsideWrites) && e.writes() && e.outside(r.Roots, e.writable) {
 		return "denied repository.block_outside_writes FILE_OUTSIDE_ROOT"
 	}
 	return ""
@@ -345,7 +345,7 @@ func (n *naiveProfiles) filesystem() string {
 	switch {
 	case e.code != "":
 		return "denied filesystem.actions " + e.code
-	case f.AllowedEffects != nil && !allIn(e.effects, f.AllowedEffects.texts()):
+	case f.AllowedEffects != nil && !allIn(e.effects, f.AllowedEffects.Texts()):
 		return "denied filesystem.allowed_effects FILE_EFFECT_NOT_ALLOWED"
 	case f.WriteRoots != nil && e.writes() && e.outside(f.WriteRoots, e.writable):
 		return "denied filesystem.write_roots FILE_OUTSIDE_ROOT"
@@ -353,15 +353,15 @@ func (n *naiveProfiles) filesystem() string {
 		return "denied filesystem.read_roots FILE_OUTSIDE_ROOT"
 	case e.touches(func(text string) bool {
 		clean, suspicious := fspath.Clean(text)
-		return f.BlockedPaths != nil && (suspicious || slices.ContainsFunc(f.BlockedPaths.texts(), func(entry string) bool { return fspath.Match(entry, clean) }))
+		return f.BlockedPaths != nil && (suspicious || slices.ContainsFunc(f.BlockedPaths.Texts(), func(entry string) bool { return fspath.Match(entry, clean) }))
 	}):
 		return "denied filesystem.blocked_paths FILE_BLOCKED_PATH"
-	case someIn(e.effects, naiveTakesAlong) && e.touches(func(text string) bool { return takesBlocked(f.BlockedPaths.texts(), text) }):
+	case someIn(e.effects, naiveTakesAlong) && e.touches(func(text string) bool { return takesBlocked(f.BlockedPaths.Texts(), text) }):
 		return "denied filesystem.blocked_paths FILE_BLOCKED_PATH"
 	}
 	if f.ProtectedClasses != nil {
 		verdict := e.classified("filesystem.protected_file_classes", func(class string) bool {
-			return slices.Contains(f.ProtectedClasses.texts(), class) && (f.ProtectedEffects == nil || someIn(e.effects, f.ProtectedEffects.texts()))
+			return slices.Contains(f.ProtectedClasses.Texts(), class) && (f.ProtectedEffects == nil || someIn(e.effects, f.ProtectedEffects.Texts()))
 		})
 		if verdict != "" {
 			return verdict
@@ -412,13 +412,13 @@ func (n *naiveProfiles) git() string {
 		return verdict
 	}
 	switch {
-	case g.Providers != nil && !slices.Contains(g.Providers.texts(), n.text("git", "provider")):
+	case g.Providers != nil && !slices.Contains(g.Providers.Texts(), n.text("git", "provider")):
 		return "denied git.providers PROVIDER_UNSUPPORTED"
-	case g.RemoteSchemes != nil && slices.Contains(naiveRemote, operation) && !slices.Contains(g.RemoteSchemes.texts(), strings.ToLower(n.text("git", "remote_scheme"))):
+	case g.RemoteSchemes != nil && slices.Contains(naiveRemote, operation) && !slices.Contains(g.RemoteSchemes.Texts(), strings.ToLower(n.text("git", "remote_scheme"))):
 		return "denied git.allowed_remote_schemes GIT_TOPOLOGY_UNTRUSTED"
-	case slices.Contains(g.Blocked.texts(), operation):
+	case slices.Contains(g.Blocked.Texts(), operation):
 		return "denied git.blocked_operations " + blocked
-	case g.Allowed != nil && !slices.Contains(g.Allowed.texts(), operation):
+	case g.Allowed != nil && !slices.Contains(g.Allowed.Texts(), operation):
 		return "denied git.allowed_operations " + blocked
 	case forced && (operation == "push_fast_forward" || operation == "pull_ff_only"):
 		return "denied git.allowed_operations GIT_OPERATION_BLOCKED"
@@ -434,7 +434,7 @@ func (n *naiveProfiles) git() string {
 }
 
 func refCovered(list *List, ref string) bool {
-	for _, listed := range list.texts() {
+	for _, listed := range list.Texts() {
 		for _, pattern := range naiveNames(listed) {
 			for _, form := range naiveNames(ref) {
 				if start, open := strings.CutSuffix(pattern, "*"); form == start && !open || open && strings.HasPrefix(form, start) {
@@ -475,24 +475,24 @@ func (n *naiveProfiles) database() string {
 		return "denied database.actions DATABASE_PARSE_FAILED"
 	case d.Environments != nil && (environment == "" || strings.ContainsAny(environment, " \t\n")):
 		return "denied database.protected_environments DATABASE_METADATA_REQUIRED"
-	case slices.Contains(d.Environments.texts(), environment) && !onlySelect:
+	case slices.Contains(d.Environments.Texts(), environment) && !onlySelect:
 		return "denied database.protected_environments DATABASE_OPERATION_NOT_ALLOWED"
-	case d.Allowed != nil && !allIn(operations, d.Allowed.texts()):
+	case d.Allowed != nil && !allIn(operations, d.Allowed.Texts()):
 		return "denied database.allowed_operations DATABASE_OPERATION_NOT_ALLOWED"
 	case d.Resources != nil && (len(resources) == 0 || slices.ContainsFunc(resources, func(name string) bool { return !resourceCovered(d.Resources, name) })):
 		return "denied database.allowed_resources DATABASE_RESOURCE_NOT_ALLOWED"
-	case d.Routines != nil && slices.Contains(operations, "execute_routine") && (len(resources) == 0 || !allIn(resources, d.Routines.texts())):
+	case d.Routines != nil && slices.Contains(operations, "execute_routine") && (len(resources) == 0 || !allIn(resources, d.Routines.Texts())):
 		return "denied database.routine_catalog DATABASE_ROUTINE_NOT_ALLOWED"
 	}
 	capabilities := strings.Split(strings.ToLower(strings.Join(strs(db.Member("credential_capabilities")), "\n")), "\n")
-	if isOn(d.ReadOnlyForSelect) && onlySelect && !allIn(capabilities, strings.Fields("select read read_only")) {
+	if IsOn(d.ReadOnlyForSelect) && onlySelect && !allIn(capabilities, strings.Fields("select read read_only")) {
 		return "denied database.require_read_only_for_select DATABASE_CAPABILITY_UNTRUSTED"
 	}
 	indirect := strings.Fields("create_routine replace_routine change_trigger")
 	if d.Routines == nil {
 		indirect = append(indirect, "execute_routine")
 	}
-	if isOn(d.DenyIndirect) && someIn(operations, indirect) {
+	if IsOn(d.DenyIndirect) && someIn(operations, indirect) {
 		return "denied database.deny_unreviewed_indirect_effects DATABASE_ROUTINE_NOT_ALLOWED"
 	}
 	return ""
@@ -502,9 +502,9 @@ func (n *naiveProfiles) database() string {
 func (n *naiveProfiles) held() string {
 	_, _, _, git, database := n.who()
 	switch {
-	case git && slices.Contains(n.p.Profiles.Git.Approval.texts(), n.text("git", "operation")):
+	case git && slices.Contains(n.p.Profiles.Git.Approval.Texts(), n.text("git", "operation")):
 		return "pending git.require_approval"
-	case database && someIn(strs(n.metadata("database").Member("operations")), n.p.Profiles.Database.Approval.texts()):
+	case database && someIn(strs(n.metadata("database").Member("operations")), n.p.Profiles.Database.Approval.Texts()):
 		return "pending database.require_approval"
 	}
 	return "allowed"

@@ -3,7 +3,7 @@ package compiler
 import "slices"
 
 func resourceCovered(list *List, name string) bool {
-	return slices.ContainsFunc(list.texts(), func(pattern string) bool { return starMatch(pattern, name) })
+	return slices.ContainsFunc(list.Texts(), func(pattern string) bool { return starMatch(pattern, name) })
 }
 
 // starMatch matches a pattern character by character. `*` means what has no dot, or at the end for anything.

@@ -32,7 +32,7 @@ type List struct {
 }
 
 // texts returns the items' texts.
-func (l *List) texts() []string {
+func (l *List) Texts() []string {
 	if l == nil {
 		return nil
 	}

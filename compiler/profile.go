@@ -47,13 +47,13 @@ type Profiles struct {
 
 // A declaredProfile is what all profiles have.
 type declaredProfile struct {
-	name        string
-	span        grammar.Span
-	requireShim *Flag
+	Name        string
+	Span        grammar.Span
+	RequireShim *Flag
 }
 
 // all returns the profiles that are there, in the order in which they judge.
-func (p *Profiles) all() []declaredProfile {
+func (p *Profiles) All() []declaredProfile {
 	var all []declaredProfile
 	if r := p.Repository; r != nil {
 		all = append(all, declaredProfile{"repository", r.Span, r.RequireShim})
@@ -71,13 +71,13 @@ func (p *Profiles) all() []declaredProfile {
 }
 
 // declared reports whether the policy has any profile.
-func (p *Profiles) declared() bool { return len(p.all()) > 0 }
+func (p *Profiles) Declared() bool { return len(p.All()) > 0 }
 
 // Names returns the names of the profiles that the policy declares, in the order in which they judge.
 func (p *Profiles) Names() []string {
 	var names []string
-	for _, profile := range p.all() {
-		names = append(names, profile.name)
+	for _, profile := range p.All() {
+		names = append(names, profile.Name)
 	}
 	return names
 }
@@ -86,15 +86,15 @@ func (p *Profiles) Names() []string {
 // a policy that has any (decisions, section 5, "Trusted shim").
 func (p *Policy) Unshimmed() []string {
 	var names []string
-	for _, profile := range p.Profiles.all() {
-		if !isOn(profile.requireShim) {
-			names = append(names, profile.name)
+	for _, profile := range p.Profiles.All() {
+		if !IsOn(profile.RequireShim) {
+			names = append(names, profile.Name)
 		}
 	}
 	return names
 }
 
-func isOn(flag *Flag) bool { return flag != nil && flag.On }
+func IsOn(flag *Flag) bool { return flag != nil && flag.On }
 
 // patterns joins lists of action patterns, sorted and each once.
 func patterns(lists ...[]string) []string {
@@ -108,7 +108,7 @@ func (p *Profiles) fileActions() []string {
 	if p.Filesystem == nil {
 		return nil
 	}
-	return p.Filesystem.Actions.texts()
+	return p.Filesystem.Actions.Texts()
 }
 
 // gitFileActions returns the patterns of `git.filesystem_actions`.
@@ -116,11 +116,11 @@ func (p *Profiles) gitFileActions() []string {
 	if p.Git == nil {
 		return nil
 	}
-	return p.Git.FilesystemActions.texts()
+	return p.Git.FilesystemActions.Texts()
 }
 
 // byFilesystem returns the patterns of the actions that the filesystem profile governs.
-func (p *Profiles) byFilesystem() []string {
+func (p *Profiles) ByFilesystem() []string {
 	if p.Filesystem == nil {
 		return nil
 	}
@@ -128,19 +128,19 @@ func (p *Profiles) byFilesystem() []string {
 }
 
 // byGit returns the patterns of the actions that the git profile governs.
-func (p *Profiles) byGit() []string {
+func (p *Profiles) ByGit() []string {
 	if p.Git == nil {
 		return nil
 	}
-	return patterns(p.Git.Actions.texts(), p.gitFileActions())
+	return patterns(p.Git.Actions.Texts(), p.gitFileActions())
 }
 
 // byDatabase returns the patterns of the actions that the database profile governs.
-func (p *Profiles) byDatabase() []string {
+func (p *Profiles) ByDatabase() []string {
 	if p.Database == nil {
 		return nil
 	}
-	return patterns(p.Database.Actions.texts())
+	return patterns(p.Database.Actions.Texts())
 }
 
 // repositoryTools are the tools that the repository profile governs of itself.
@@ -152,23 +152,23 @@ func (p *Profiles) repositoryFiles() []string {
 }
 
 // granted returns the patterns of the actions that a profile grants.
-func (p *Profiles) granted() []string { return patterns(p.fileActions(), p.byGit(), p.byDatabase()) }
+func (p *Profiles) Granted() []string { return patterns(p.fileActions(), p.ByGit(), p.ByDatabase()) }
 
 // grantAll reports whether a profile grants every tool.
-func (p *Profiles) grantAll() bool { return slices.Contains(p.granted(), "*") }
+func (p *Profiles) grantAll() bool { return slices.Contains(p.Granted(), "*") }
 
 // governed returns the patterns of the actions that any profile governs.
 func (p *Profiles) governed() []string {
 	if p.Repository == nil {
-		return p.granted()
+		return p.Granted()
 	}
-	return patterns(repositoryTools, p.granted())
+	return patterns(repositoryTools, p.Granted())
 }
 
 // finishProfiles checks what concerns several entries of the resource profiles.
 func (c *checker) finishProfiles() {
 	p := &c.policy.Profiles
-	if r := p.Repository; r != nil && isOn(r.BlockOutsideWrites) && r.Roots == nil && !c.lost("repository", "roots") {
+	if r := p.Repository; r != nil && IsOn(r.BlockOutsideWrites) && r.Roots == nil && !c.lost("repository", "roots") {
 		c.add(grammar.At(codes.OutsideOfNothing, r.BlockOutsideWrites.Span, "`block_outside_writes` needs `roots`, outside of which nothing is written").
 			WithHint("name them: `roots: .` for those that the shim reports, or `roots: /workspace/repository`"))
 	}
@@ -187,7 +187,7 @@ func (c *checker) checkBlocked(allowed, blocked *List) {
 		return
 	}
 	for _, item := range blocked.Items {
-		if slices.Contains(allowed.texts(), item.Text) {
+		if slices.Contains(allowed.Texts(), item.Text) {
 			c.add(grammar.At(codes.AllowedAndBlocked, item.Span, "`%s` is in `allowed_operations` too, and is denied", item.Text).
 				WithHint("remove it from `allowed_operations`"))
 		}
@@ -200,7 +200,7 @@ func (c *checker) checkApproval(section string, allowed, approval *List) {
 		return
 	}
 	for _, item := range approval.Items {
-		if !slices.Contains(allowed.texts(), item.Text) {
+		if !slices.Contains(allowed.Texts(), item.Text) {
 			c.add(grammar.At(codes.ApprovalDenied, item.Span, "`%s` is not in `allowed_operations`, so it is denied before anybody could approve it", item.Text).
 				WithHint("add it to `allowed_operations` if a person is to decide; as it is, it is denied"))
 		}
@@ -210,8 +210,8 @@ func (c *checker) checkApproval(section string, allowed, approval *List) {
 // maxNameBytes bounds the names of a profile: refs, tables, routines, classes. It is more than git and databases take.
 const maxNameBytes = 256
 
-// ownRoots is the root that means those that the shim reports.
-const ownRoots = "."
+// OwnRoots is the root that means those that the shim reports.
+const OwnRoots = "."
 
 // unquoted reports values between quotes: a profile's values are taken as they are, so that quotes would be part of
 // them.
@@ -233,7 +233,7 @@ func (c *checker) unquoted(row *Key, value *grammar.Value) {
 func (c *checker) roots(entry *grammar.Entry) *List {
 	list := &List{Span: entry.Span}
 	for _, item := range c.list(entry) {
-		if item.Text == ownRoots || resource.CanonicalRoot(item.Text) {
+		if item.Text == OwnRoots || resource.CanonicalRoot(item.Text) {
 			list.Items = append(list.Items, Item{item.Text, item.Span})
 		} else {
 			c.add(notRoot(item))
@@ -244,13 +244,13 @@ func (c *checker) roots(entry *grammar.Entry) *List {
 
 // notRoot reports what is no root. The fix is there where the text means one directory only.
 func notRoot(item grammar.Item) grammar.Diagnostic {
-	d := grammar.At(codes.Root, item.Span, "`%s` is no root: it %s", shorten(item.Text), resource.WhyNotCanonical(item.Text))
+	d := grammar.At(codes.Root, item.Span, "`%s` is no root: it %s", Shorten(item.Text), resource.WhyNotCanonical(item.Text))
 	clean := path.Clean(item.Text)
 	switch {
-	case clean == ownRoots:
-		return d.WithHint("write `.`").WithFix(item.Span, ownRoots)
+	case clean == OwnRoots:
+		return d.WithHint("write `.`").WithFix(item.Span, OwnRoots)
 	case resource.CanonicalRoot(clean) && !strings.Contains(item.Text, ".."):
-		return d.WithHint("write `%s`", shorten(clean)).WithFix(item.Span, clean)
+		return d.WithHint("write `%s`", Shorten(clean)).WithFix(item.Span, clean)
 	case strings.HasPrefix(item.Text, "~"):
 		return d.WithHint("a shim reports whole paths; write the home directory out")
 	}
@@ -403,7 +403,7 @@ func (e *emitter) only(actions []string, outside vm.Label) {
 	}
 	inside := e.NewLabel()
 	e.at(e.policy.Version.Span)
-	e.Switch(e.Field(slotLowerAction), outside, actionCases(actions, inside)...)
+	e.Switch(e.Field(derived.Action), outside, actionCases(actions, inside)...)
 	e.Place(inside)
 }
 
@@ -432,17 +432,17 @@ func (e *emitter) profiles() {
 
 // profileGrants jumps where a profile grants the tool.
 func (e *emitter) profileGrants(granted vm.Label) {
-	actions := e.policy.Profiles.granted()
+	actions := e.policy.Profiles.Granted()
 	if len(actions) == 0 {
 		return
 	}
 	e.at(e.policy.Version.Span)
 	if e.policy.Profiles.grantAll() {
-		e.Kind(vm.If, e.Field(slotLowerAction), aText, granted) // a switch takes no empty prefix
+		e.Kind(vm.If, e.Field(derived.Action), aText, granted) // a switch takes no empty prefix
 		return
 	}
 	next := e.NewLabel()
-	e.Switch(e.Field(slotLowerAction), next, actionCases(actions, granted)...)
+	e.Switch(e.Field(derived.Action), next, actionCases(actions, granted)...)
 	e.Place(next)
 }
 
@@ -451,12 +451,12 @@ func (e *emitter) profileApprovals() {
 	p := &e.policy.Profiles
 	var rules []profileRule
 	if g := p.Git; g != nil && g.Approval != nil {
-		rules = append(rules, profileRule{p.byGit(), func() {
+		rules = append(rules, profileRule{p.ByGit(), func() {
 			e.approve(g.Approval, keyGitApproval, slotGitOperation, "a person has to decide on the git operation")
 		}})
 	}
 	if d := p.Database; d != nil && d.Approval != nil {
-		rules = append(rules, profileRule{p.byDatabase(), func() {
+		rules = append(rules, profileRule{p.ByDatabase(), func() {
 			e.approve(d.Approval, keyDBApproval, slotDBOperations, "a person has to decide on the database operation")
 		}})
 	}
@@ -467,7 +467,7 @@ func (e *emitter) profileApprovals() {
 func (e *emitter) approve(operations *List, key *Key, slot, message string) {
 	next := e.NewLabel()
 	e.blocking(operations)
-	e.Test(vm.OpIn, vm.Unless, e.Field(slot), e.exactly(operations.texts()...), next)
+	e.Test(vm.OpIn, vm.Unless, e.Field(slot), e.exactly(operations.Texts()...), next)
 	e.Hold(e.Rule(vm.Rule{Name: key.Rule, Code: string(key.Code), Message: message}))
 	e.Place(next)
 }
@@ -493,7 +493,7 @@ func (e *emitter) profileLimits() {
 	for _, profile := range []struct {
 		*Section
 		actions []string
-	}{{filesystem, p.byFilesystem()}, {git, p.byGit()}, {database, p.byDatabase()}} {
+	}{{filesystem, p.ByFilesystem()}, {git, p.ByGit()}, {database, p.ByDatabase()}} {
 		for _, row := range profile.keys {
 			if row.perTask == nil || len(profile.actions) == 0 {
 				continue

@@ -23,11 +23,11 @@ var profileCodes = slices.DeleteFunc(codes.All(), func(info grammar.CodeInfo) bo
 // TestProfileCodes compiles the two policies of each row: the wrong one has the finding, the right one has none at all.
 func TestProfileCodes(t *testing.T) {
 	for _, info := range profileCodes {
-		_, found := Compile(grammar.NewSource("wrong", []byte(info.Wrong)))
+		_, found := compileLinted(grammar.NewSource("wrong", []byte(info.Wrong)))
 		if !slices.ContainsFunc(found, func(d grammar.Diagnostic) bool { return d.Code == info.Code }) {
 			t.Errorf("%s: its wrong policy has not this finding, but %v", info.Code, found)
 		}
-		_, found = Compile(grammar.NewSource("right", []byte(info.Right)))
+		_, found = compileLinted(grammar.NewSource("right", []byte(info.Right)))
 		found = slices.DeleteFunc(found, func(d grammar.Diagnostic) bool { return d.Severity != grammar.Error && d.Code != info.Code })
 		if len(found) > 0 {
 			t.Errorf("%s: its right policy has findings: %v", info.Code, found)
@@ -403,11 +403,11 @@ func FuzzProfiles(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines string) {
 		for _, profile := range []string{"repository", "filesystem", "git", "database"} {
 			src := grammar.NewSource("fuzz", []byte("version: 2.1.0\n## "+profile+"\n"+lines))
-			one, found := Compile(src)
+			one, found := compileLinted(src)
 			if (one.Program == nil) != found.HasErrors() {
 				t.Fatalf("a program and errors, or neither: %v", found)
 			}
-			if other, _ := Compile(src); one.Program != nil && other.Program.Hash() != one.Program.Hash() {
+			if other, _ := compileLinted(src); one.Program != nil && other.Program.Hash() != one.Program.Hash() {
 				t.Fatal("two programs of one text")
 			}
 		}

@@ -63,10 +63,10 @@ func (e *emitter) repositoryRules() []profileRule {
 	if r.Roots != nil {
 		rules = append(rules, profileRule{files, e.repositoryRoots})
 	}
-	if isOn(r.ProtectGitHistory) {
+	if IsOn(r.ProtectGitHistory) {
 		rules = append(rules, profileRule{files, e.gitFolder})
 	}
-	if isOn(r.ProtectSensitiveFiles) {
+	if IsOn(r.ProtectSensitiveFiles) {
 		rules = append(rules, profileRule{files, e.sensitiveFiles})
 	}
 	return rules
@@ -78,7 +78,7 @@ func (e *emitter) repositoryGit() {
 	if r == nil {
 		return
 	}
-	if isOn(r.ProtectGitHistory) {
+	if IsOn(r.ProtectGitHistory) {
 		e.history()
 	}
 	if r.GitProviders != nil {
@@ -106,7 +106,7 @@ func (e *emitter) repositoryRoots() {
 		e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotWrittenRoots), missing, pass) },
 			keyRepoRoots.Rule, keyRepoRoots.Code, "the intent writes to one of the shim's writable roots itself, or to a directory that holds one", e.value(slotWrittenRoots))
 	}
-	if isOn(r.BlockOutsideWrites) {
+	if IsOn(r.BlockOutsideWrites) {
 		e.at(r.BlockOutsideWrites.Span)
 		e.listed(true, e.words(r.Roots.Items))
 		e.inside(keyRepoOutside, r.Roots, slotWritten, "the intent writes outside of repository.roots")
@@ -202,7 +202,7 @@ func (e *emitter) sensitiveFiles() {
 	e.classified(keyRepoSensitive, failed)
 	ordinary := resource.OrdinaryClasses()
 	if f := p.Filesystem; f != nil {
-		ordinary = which(ordinary, func(class string) bool { return !slices.Contains(f.ProtectedClasses.texts(), class) })
+		ordinary = which(ordinary, func(class string) bool { return !slices.Contains(f.ProtectedClasses.Texts(), class) })
 	}
 	var test func(pass vm.Label)
 	if len(ordinary) > 0 {

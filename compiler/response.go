@@ -2,7 +2,6 @@ package compiler
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,7 +25,7 @@ type Response struct {
 }
 
 // covers reports whether any tool's results are inspected.
-func (r *Response) covers() bool { return r.WebFetchTools != nil || r.HTTPTools != nil }
+func (r *Response) Covers() bool { return r.WebFetchTools != nil || r.HTTPTools != nil }
 
 // Scanner is what a client's scanner has to be and to look for.
 type Scanner struct {
@@ -111,7 +110,7 @@ func (c *checker) moment(entry *grammar.Entry) *Moment {
 	if err == nil && at.UTC().Format(time.RFC3339Nano) == text {
 		return &Moment{Span: entry.Span, Time: at.UTC()}
 	}
-	d := grammar.At(codes.Time, entry.Value.Span, "`%s` is no time in UTC", shorten(text)).
+	d := grammar.At(codes.Time, entry.Value.Span, "`%s` is no time in UTC", Shorten(text)).
 		WithHint("write it as RFC 3339 has it, such as `2026-12-01T00:00:00Z`")
 	if err == nil {
 		d = d.WithFix(entry.Value.Span, at.UTC().Format(time.RFC3339Nano))
@@ -125,7 +124,7 @@ func (c *checker) identifier(entry *grammar.Entry) *Text {
 	const most = 128
 	text := entry.Value.Text
 	if text == "" || len(text) > most || strings.Trim(text, nameLetters+".:/") != "" {
-		c.add(grammar.At(codes.Identifier, entry.Value.Span, "`%s` is no identifier", shorten(text)).
+		c.add(grammar.At(codes.Identifier, entry.Value.Span, "`%s` is no identifier", Shorten(text)).
 			WithHint("use up to %d letters, digits and `._:/-`", most))
 		return nil
 	}
@@ -138,7 +137,7 @@ func (c *checker) confidence(entry *grammar.Entry) *Limit {
 	one, _ := amount.Parse("1", decimals)
 	value, err := amount.Parse(entry.Value.Text, decimals)
 	if err != nil || value.Cmp(one) > 0 {
-		c.add(grammar.At(codes.Confidence, entry.Value.Span, "`%s` is no decimal from 0 to 1 with at most %d fraction digits", shorten(entry.Value.Text), decimals).
+		c.add(grammar.At(codes.Confidence, entry.Value.Span, "`%s` is no decimal from 0 to 1 with at most %d fraction digits", Shorten(entry.Value.Text), decimals).
 			WithHint("write it as 0.85"))
 		return nil
 	}
@@ -175,11 +174,11 @@ func (c *checker) finishResponse() {
 	}
 	before := len(c.found)
 	m := c.policy.MCP
-	if custom := c.policy.Custom; custom != nil && custom.ResponseDeny != nil && (m == nil || !m.Response.covers()) {
+	if custom := c.policy.Custom; custom != nil && custom.ResponseDeny != nil && (m == nil || !m.Response.Covers()) {
 		c.add(grammar.At(codes.ResponseUncovered, custom.ResponseDeny.Span, "no tool's results are inspected, so there is nothing to look into").
 			WithHint("name the tools in `## mcp`: `response.web_fetch_tools: …` or `response.http_tools: …`"))
 	}
-	if m != nil && m.Response.covers() {
+	if m != nil && m.Response.Covers() {
 		c.finishCoverage(m)
 	}
 	c.partial = c.partial || c.found[before:].HasErrors()
@@ -189,17 +188,17 @@ func (c *checker) finishResponse() {
 func (c *checker) finishCoverage(m *MCP) {
 	r := &m.Response
 	allowed := map[string]bool{}
-	for _, text := range m.AllowedTools.texts() {
+	for _, text := range m.AllowedTools.Texts() {
 		allowed[text] = true
 	}
-	blocked := newGlobIndex(match.Unbounded, m.BlockedTools.texts())
+	blocked := NewGlobIndex(match.Unbounded, m.BlockedTools.Texts())
 	for _, list := range []*List{r.WebFetchTools, r.HTTPTools} {
 		if list == nil {
 			continue
 		}
 		for _, item := range list.Items {
-			if _, isBlocked := blocked.coversTool(item.Text); isBlocked || !allowed[item.Text] || strings.Contains(item.Text, "*") {
-				c.add(grammar.At(codes.ResponseTool, item.Span, "`%s` is no exact entry of `allowed_tools` that nothing blocks", shorten(item.Text)).
+			if _, isBlocked := blocked.CoversTool(item.Text); isBlocked || !allowed[item.Text] || strings.Contains(item.Text, "*") {
+				c.add(grammar.At(codes.ResponseTool, item.Span, "`%s` is no exact entry of `allowed_tools` that nothing blocks", Shorten(item.Text)).
 					WithHint("a covered tool is written out in `allowed_tools`, in the same words"))
 			}
 		}
@@ -208,46 +207,5 @@ func (c *checker) finishCoverage(m *MCP) {
 				WithHint("add `response.deterministic_ruleset: sof-response-rules-v1`"))
 			return
 		}
-	}
-}
-
-// lintElsewhere warns, once, of the rules that a client has to enforce.
-func (c *checker) lintElsewhere() {
-	for _, section := range c.file.Sections {
-		for _, entry := range section.Entries {
-			if first := entry.Key.Segments[0]; first.Text == "response" {
-				c.add(grammar.At(codes.ResponseElsewhere, entry.Key.Span, "`response` rules are for a client that inspects results: this service does not enforce them").
-					WithHint("see to it that the client that runs the tools does"))
-				return
-			}
-		}
-	}
-}
-
-// lintResponse warns of keys about results that say nothing, or two things.
-func (c *checker) lintResponse() {
-	r := &c.policy.MCP.Response
-	lists := []*List{r.BlockClasses, r.RedactClasses, r.ObserveClasses}
-	for i, list := range lists {
-		if list == nil {
-			continue
-		}
-		if !r.covers() {
-			c.add(grammar.At(codes.ResponseUnused, list.Span, "no tool's results are inspected, so this does nothing").
-				WithHint("name the tools: `response.web_fetch_tools: …` or `response.http_tools: …`"))
-		}
-		for _, item := range list.Items {
-			if slices.ContainsFunc(lists[:i], func(l *List) bool { return slices.Contains(l.texts(), item.Text) }) {
-				c.add(grammar.At(codes.ResponseTwice, item.Span, "`%s` has another list already", item.Text).
-					WithHint("a finding is blocked, redacted or observed; name the class once"))
-			}
-		}
-	}
-	if r.ObserveUntil != nil && r.ObserveClasses == nil {
-		c.add(grammar.At(codes.ResponseUnused, r.ObserveUntil.Span, "there are no `response.observe_classes`, so this does nothing").WithHint("name them in `response.observe_classes`"))
-	}
-	if r.ObserveClasses != nil && r.ObserveUntil == nil {
-		c.add(grammar.At(codes.ResponseUnused, r.ObserveClasses.Span, "without `response.observe_until` nothing says when observing ends").
-			WithHint("add `response.observe_until: …`, at most 30 days ahead"))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"bailiff/runtime/intent"
 	"bailiff/vm/errcode"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // hosts are policies in which the example of a key can be, by section. What the key itself needs beside it is
@@ -148,9 +149,9 @@ func TestFields(t *testing.T) {
 			t.Errorf("the compiler knows the chains %v, the decoder takes %s", slot.ChainIDs(), row.Bound)
 		}
 	}
-	slots := []string{slotAction, slotChainID, slotTarget, slotToken, slotAmount, slotAmountUnit, slotCalldata, slotTaskID, slotLowerAction, slotLowerToken,
-		slotProvenance, slotCommand, slotHost, slotPath, slotText, slotCalldataAmount, slotMethod, slotQuery, slotRecipients, slotServer, slotTool, slotMCP,
-		slotSpend, slotTokens, slotCall, slotCallToken, slotCallAmount}
+	slots := []string{slotAction, slotChainID, slotTarget, slotToken, derived.Amount, slotAmountUnit, slotCalldata, slotTaskID, derived.Action, derived.Token,
+		derived.Provenance, derived.Command, derived.Host, derived.Path, derived.Text, derived.CalldataAmount, slotMethod, derived.Query, derived.Recipients, derived.Server, derived.Tool, derived.MCP,
+		derived.Spend, derived.Tokens, derived.Call, derived.CallToken, derived.CallAmount}
 	if _, err := intent.NewBinding(slots, nil); err != nil {
 		t.Error(err)
 	}

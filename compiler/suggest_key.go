@@ -89,9 +89,9 @@ func (c *checker) capitalKeys(entries []*grammar.Entry) {
 		text.WriteString(c.file.Source.Slice(grammar.Span{Start: at, End: entry.Key.Span.Start}) + strings.ToLower(entry.Key.Text))
 		at = entry.Key.Span.End
 		value := c.file.Source.Slice(grammar.Span{Start: entry.Key.Span.End, End: entry.Span.End})
-		lines = append(lines, "`"+shorten(strings.ToLower(entry.Key.Text)+value)+"`")
+		lines = append(lines, "`"+Shorten(strings.ToLower(entry.Key.Text)+value)+"`")
 	}
-	c.add(grammar.At(codes.UnknownKey, first, "keys are in small letters, and `%s` and those below it have capitals", shorten(entries[0].Key.Text)).
+	c.add(grammar.At(codes.UnknownKey, first, "keys are in small letters, and `%s` and those below it have capitals", Shorten(entries[0].Key.Text)).
 		WithHint("write %s", strings.Join(lines[:min(len(lines), 5)], ", ")).WithFix(first.To(last), text.String()))
 	c.partial = true
 }

@@ -38,7 +38,7 @@ func nameSymbols(src *grammar.Source, found grammar.Diagnostics) grammar.Diagnos
 // symbol reports a symbol in place of an operator. The value begins at rest.
 func symbol(src *grammar.Source, allows bool, span grammar.Span, rest int) grammar.Diagnostic {
 	text := src.Slice(span)
-	d := grammar.At(codes.Operator, span, "`%s` is not an operator here", shorten(text))
+	d := grammar.At(codes.Operator, span, "`%s` is not an operator here", Shorten(text))
 	operator, known := symbolOperators[text]
 	switch {
 	case !known && strings.ContainsAny(text, "<>"):

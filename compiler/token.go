@@ -11,6 +11,7 @@ import (
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
 	"bailiff/vm/form/calldata"
+	"bailiff/vm/slot/derived"
 )
 
 // Token is what the keys `token.<SYM>.…` say of one token.
@@ -27,7 +28,7 @@ type Token struct {
 // Pins returns the contracts that the rule pins.
 func (t *Token) Pins() []vm.Pin {
 	var pins []vm.Pin
-	for _, text := range t.Addresses.texts() {
+	for _, text := range t.Addresses.Texts() {
 		pins = append(pins, pinOf(text))
 	}
 	return pins
@@ -51,7 +52,7 @@ func isSymbol(text string) bool {
 			return false
 		}
 	}
-	return len(text) <= maxSymbolBytes && !strings.HasPrefix(strings.ToLower(text), "0x")
+	return len(text) <= MaxSymbolBytes && !strings.HasPrefix(strings.ToLower(text), "0x")
 }
 
 // token returns the rule of a symbol, a new one where it has none yet.
@@ -136,7 +137,7 @@ func (c *checker) methods(token *Token, entry *grammar.Entry) {
 		case err != nil:
 			c.add(notMethod(item, err))
 		case seen[selector]:
-			c.add(grammar.At(codes.RepeatedItem, item.Span, "`%s` is in the list already, as another spelling of its selector %s", shorten(item.Text), selector).
+			c.add(grammar.At(codes.RepeatedItem, item.Span, "`%s` is in the list already, as another spelling of its selector %s", Shorten(item.Text), selector).
 				WithHint("remove it"))
 		default:
 			seen[selector] = true
@@ -147,7 +148,7 @@ func (c *checker) methods(token *Token, entry *grammar.Entry) {
 
 // notMethod reports what names no method.
 func notMethod(item grammar.Item, problem error) grammar.Diagnostic {
-	d := grammar.At(codes.Method, item.Span, "`%s` names no method: it is %s", shorten(item.Text), problem)
+	d := grammar.At(codes.Method, item.Span, "`%s` names no method: it is %s", Shorten(item.Text), problem)
 	switch {
 	case strings.Count(item.Text, "(") != strings.Count(item.Text, ")"):
 		return d.WithHint("a comma divides a list; write the whole signature between quotes: `\"mint(address,uint256)\"`")
@@ -194,8 +195,8 @@ func tokenKey(name Type, read func(*checker, *Token, *grammar.Entry), row Key) *
 	return keyRead(name, func(c *checker, _ *Key, entry *grammar.Entry) {
 		symbol := entry.Key.Segments[1]
 		if !isSymbol(symbol.Text) {
-			c.add(grammar.At(codes.Symbol, symbol.Span, "`%s` is no token symbol", shorten(symbol.Text)).
-				WithHint("a symbol is 1 to %d characters of ASCII and does not begin with 0x", maxSymbolBytes))
+			c.add(grammar.At(codes.Symbol, symbol.Span, "`%s` is no token symbol", Shorten(symbol.Text)).
+				WithHint("a symbol is 1 to %d characters of ASCII and does not begin with 0x", MaxSymbolBytes))
 			return
 		}
 		read(c, c.token(symbol, entry.Span), entry)
@@ -228,7 +229,7 @@ func (e *emitter) tokenTable() {
 // tokens judges an amount of a token by the token's rule. The machine sees the symbol of the rule, however the intent gives
 // the token.
 func (e *emitter) tokens(done vm.Label) {
-	unknown, cases, blame := e.NewLabel(), e.tokenCases(nil), e.value(slotLowerToken)
+	unknown, cases, blame := e.NewLabel(), e.tokenCases(nil), e.value(derived.Token)
 	e.at(e.policy.EVM.Span)
 	if len(cases) > 0 {
 		blame = e.value(slotToken)
@@ -270,19 +271,19 @@ func (e *emitter) token(token *Token, done vm.Label) {
 		e.allowing(token.Addresses)
 		if token.hasTwins() {
 			own := e.NewLabel()
-			e.Kind(vm.If, e.Field(slotStray), absent, own)
+			e.Kind(vm.If, e.Field(derived.Stray), absent, own)
 			e.deny(rule, keyTokenPins.Code, "targetAddress is not the token's own address", e.value(slotTarget), judge)
 			e.Place(own)
 		}
-		e.Test(vm.OpIn, vm.If, e.Field(slotTargetToken), e.exactly(strings.ToLower(token.Symbol)), judge)
+		e.Test(vm.OpIn, vm.If, e.Field(derived.TargetToken), e.exactly(strings.ToLower(token.Symbol)), judge)
 		e.deny(rule, keyTokenPins.Code, "targetAddress is not an address that the token's rule pins on this chain", e.value(slotTarget), judge)
-	case e.policy.EVM.pins():
+	case e.policy.EVM.Pins():
 		e.at(token.Span)
-		e.Kind(vm.If, e.Field(slotTargetToken), absent, judge)
+		e.Kind(vm.If, e.Field(derived.TargetToken), absent, judge)
 		e.deny(rule, keyTokenPins.Code, "the rule of another token pins this targetAddress", e.value(slotTarget), judge)
 	}
 	e.Place(judge)
-	e.tokenAmount(0, slotAmount, token, done,
+	e.tokenAmount(0, derived.Amount, token, done,
 		fmt.Sprintf("the token amount is missing, or no decimal of at most %d fraction digits (in base units: no integer), or 2^256 base units or more", token.Decimals.N),
 		"the token amount")
 }
@@ -316,13 +317,13 @@ func (e *emitter) tokenAmount(register int, slot string, token *Token, done vm.L
 func (e *emitter) tokenMismatch(done vm.Label) {
 	native, other := e.NewLabel(), e.NewLabel()
 	amounts, cut, recipient := e.NewLabel(), e.NewLabel(), e.NewLabel()
-	e.Switch(e.Field(slotMismatch), other,
+	e.Switch(e.Field(derived.Mismatch), other,
 		vm.Case{Text: calldata.NativeData.String(), To: native}, vm.Case{Text: calldata.OtherRecipient.String(), To: recipient},
 		vm.Case{Text: calldata.LargerAmount.String(), To: amounts}, vm.Case{Text: calldata.CutOff.String(), To: cut})
 	e.Place(recipient)
 	e.deny(keyActions.Rule, keyActions.Code, "the calldata is for another recipient or spender than to declares", e.value(slotTo), done)
 	e.Place(other)
-	e.deny(keyActions.Rule, keyActions.Code, "the calldata calls no method of the token that the action stands for", e.value(slotCalldataMethod), done)
+	e.deny(keyActions.Rule, keyActions.Code, "the calldata calls no method of the token that the action stands for", e.value(derived.Method), done)
 	e.Place(amounts)
 	e.mismatchedAmount(nil, keyTokenMaximum.Code, "the calldata moves or approves more than the declared amount", done)
 	e.Place(cut)

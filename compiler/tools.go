@@ -16,6 +16,7 @@ import (
 	"bailiff/vm/form/httpurl"
 	"bailiff/vm/match"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // ToolCalls is the section `## tool_calls`.
@@ -56,7 +57,7 @@ var (
 		Doc:     "The tools that are granted; exact.",
 		Example: "allowed: bash, web_fetch, file_write"})
 
-	keyCommands = key(blockedCommands, func(p *Policy) **List { return &p.ToolCalls.BlockedCommands }, Key{Name: "bash.blocked_commands", Blocks: true,
+	KeyCommands = key(blockedCommands, func(p *Policy) **List { return &p.ToolCalls.BlockedCommands }, Key{Name: "bash.blocked_commands", Blocks: true,
 		Code: errcode.BlockedCommand,
 		Doc: "Texts that must not stand in a `bash` command, however it is quoted, spaced or spelled in upper and lower case, nor in a text that " +
 			"the shell evaluates (`bash -c`, `eval`, `trap`, here-documents of shells). A command that cannot be read, or that leaves to the shell " +
@@ -150,7 +151,7 @@ var (
 )
 
 var tools = section("tool_calls", v10, "Tools: which are allowed, and what they may not touch.", func(p *Policy) **ToolCalls { return &p.ToolCalls },
-	keyTools, keyCommands, keyListedCommands, keyHeldCommands, keyDomains, keyPaths, keyWritable, keyUnreadable,
+	keyTools, KeyCommands, keyListedCommands, keyHeldCommands, keyDomains, keyPaths, keyWritable, keyUnreadable,
 	keyReadable, keyEmailApproval, keyToolsEmailApprovalExemptRecipients, keyRecipients, keyNoRecipients, keyNoMethods,
 	keyMethods, keyHosts, keyMethodDeny, keyMethodQuery, keyToolsApproval, keyToolsShim).of(vm.Tool)
 
@@ -194,7 +195,7 @@ func problemWith(code grammar.Code, span grammar.Span, err error) grammar.Diagno
 		return d.WithHint("an entry is one address or one name, and `%s` would block itself alone; list each address that is meant", network.Addr())
 	}
 	if host.Fix != "" {
-		d = d.WithHint("write `%s`", shorten(host.Fix)).WithFix(span, host.Fix)
+		d = d.WithHint("write `%s`", Shorten(host.Fix)).WithFix(span, host.Fix)
 	}
 	return d
 }
@@ -224,7 +225,7 @@ func allowedPath(text string) ([]string, error) {
 // finishTools checks what concerns several entries of `## tool_calls`.
 func (c *checker) finishTools() {
 	t := c.policy.ToolCalls
-	if t == nil || t.Allowed != nil || c.lost("tool_calls", "allowed") || c.policy.Profiles.declared() {
+	if t == nil || t.Allowed != nil || c.lost("tool_calls", "allowed") || c.policy.Profiles.Declared() {
 		return
 	}
 	c.add(grammar.At(codes.ToolsGrantNothing, t.Span, "`## tool_calls` has no `allowed`, so it grants nothing").
@@ -233,7 +234,7 @@ func (c *checker) finishTools() {
 
 // tools judges a tool intent: whether it is granted, then what it touches.
 func (e *emitter) tools() {
-	if !slices.Contains(e.policy.Profiles.granted(), "*") {
+	if !slices.Contains(e.policy.Profiles.Granted(), "*") {
 		e.toolGrants()
 	}
 	if e.policy.ToolCalls != nil {
@@ -245,7 +246,7 @@ func (e *emitter) tools() {
 func (e *emitter) toolGrants() {
 	t := e.policy.ToolCalls
 	granted := e.NewLabel()
-	if e.policy.Profiles.declared() {
+	if e.policy.Profiles.Declared() {
 		e.profileGrants(granted)
 	}
 	if t == nil || t.Allowed == nil {
@@ -283,7 +284,7 @@ func (p *Policy) wantsGrants() grammar.Span {
 }
 
 func (e *emitter) commands() blockList {
-	return blockList{list: e.policy.ToolCalls.BlockedCommands, key: keyCommands, slot: slotCommand,
+	return blockList{list: e.policy.ToolCalls.BlockedCommands, key: KeyCommands, slot: derived.Command,
 		tests:      func(texts []string) []setTest { return []setTest{{vm.OpContains, e.exactly(texts...)}} },
 		missing:    "the policy blocks commands, and the intent has no command",
 		unreadable: "the policy blocks commands, and this one can't be read",
@@ -291,7 +292,7 @@ func (e *emitter) commands() blockList {
 }
 
 func (e *emitter) paths(list *List, key *Key) blockList {
-	return blockList{list: list, key: key, slot: slotPath,
+	return blockList{list: list, key: key, slot: derived.Path,
 		tests:      e.pathTests,
 		missing:    "the policy blocks paths, and the intent has no path",
 		unreadable: "the policy blocks paths, and nobody can tell which file this one means",
@@ -316,7 +317,7 @@ func (e *emitter) allSubjects() []subject {
 		files(&t.Write, keyPaths, keyWritable, "file_write"),
 		files(&t.Read, keyUnreadable, keyReadable, "file_read"),
 		{[]string{"web_fetch", "http"}, t.BlockedDomains != nil || t.HTTP.rules(), e.web},
-		{[]string{emailAction}, t.Email.lists(), e.email},
+		{[]string{EmailAction}, t.Email.lists(), e.email},
 	}
 }
 
@@ -339,7 +340,7 @@ func (e *emitter) subjects() {
 		return
 	}
 	done := e.NewLabel()
-	e.Switch(e.Field(slotLowerAction), done, cases...)
+	e.Switch(e.Field(derived.Action), done, cases...)
 	for i, subject := range ruled {
 		e.Place(labels[i])
 		subject.judge(done)
@@ -360,8 +361,8 @@ func (e *emitter) bash(done vm.Label) {
 		e.Place(next)
 	}
 	e.allowing(t.ListedCommands)
-	e.Test(vm.OpStarts, vm.If|vm.Every, e.Field(slotCalls), e.exactly(t.ListedCommands.texts()...), done)
-	e.deny(keyListedCommands.Rule, keyListedCommands.Code, "the command is missing, or not in tool_calls.bash.allowed_commands", e.element(slotCalls), done)
+	e.Test(vm.OpStarts, vm.If|vm.Every, e.Field(derived.Calls), e.exactly(t.ListedCommands.Texts()...), done)
+	e.deny(keyListedCommands.Rule, keyListedCommands.Code, "the command is missing, or not in tool_calls.bash.allowed_commands", e.element(derived.Calls), done)
 }
 
 // files judges the paths of a tool: the blocked ones first.
@@ -376,8 +377,8 @@ func (e *emitter) files(paths *Paths, blocked, allowed *Key, done vm.Label) {
 		e.Place(next)
 	}
 	e.allowing(paths.Allowed)
-	e.Test(vm.OpPath, vm.If|vm.Every, e.Field(slotFiles), e.Paths(paths.Allowed.texts()...), done)
-	e.deny(allowed.Rule, allowed.Code, "the path is missing, or not in "+allowed.Rule, e.element(slotFiles), done)
+	e.Test(vm.OpPath, vm.If|vm.Every, e.Field(derived.Files), e.Paths(paths.Allowed.Texts()...), done)
+	e.deny(allowed.Rule, allowed.Code, "the path is missing, or not in "+allowed.Rule, e.element(derived.Files), done)
 }
 
 // blocked judges what a tool touches by one list. A missing or unreadable subject is denied by the same rule.
@@ -393,7 +394,7 @@ func (e *emitter) blocked(list blockList, done vm.Label) {
 		e.deny(list.key.Rule, list.key.Code, list.unreadable, value, done)
 	}
 	e.Place(readable)
-	e.unlessAny(slot, list.tests(list.list.texts()), done)
+	e.unlessAny(slot, list.tests(list.list.Texts()), done)
 	e.deny(list.key.Rule, list.key.Code, list.blocked, e.element(list.slot), done)
 }
 
@@ -401,9 +402,9 @@ func (e *emitter) blocked(list blockList, done vm.Label) {
 func (e *emitter) commandApproval() {
 	held, hold, next := e.policy.ToolCalls.HeldCommands, e.NewLabel(), e.NewLabel()
 	e.blocking(held)
-	e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly("bash"), next)
-	e.Kind(vm.If, e.Field(slotCommand), absent, hold)
-	e.Test(vm.OpContains, vm.Unless, e.Field(slotCommand), e.exactly(held.texts()...), next)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly("bash"), next)
+	e.Kind(vm.If, e.Field(derived.Command), absent, hold)
+	e.Test(vm.OpContains, vm.Unless, e.Field(derived.Command), e.exactly(held.Texts()...), next)
 	e.Place(hold)
 	e.hold(keyHeldCommands, "a person has to decide on this command")
 	e.Place(next)

@@ -70,7 +70,7 @@ const (
 	maxActionBytes = 128  // decisions, section 2, "Kinds of intents"
 	maxPathBytes   = 256  // of a custom rule, so that its matched_rule stays short
 	maxTextBytes   = 4096 // of one value or list entry, the same as a subject of `matches`
-	maxSymbolBytes = 64
+	MaxSymbolBytes = 64
 )
 
 // list reads a value as a list and reports empty, overlong and repeated items.
@@ -87,7 +87,7 @@ func (c *checker) items(value *grammar.Value) []grammar.Item {
 		case len(item.Text) > maxTextBytes:
 			c.add(grammar.At(codes.TextLong, item.Span, "an item has at most %d bytes, and this one %d", maxTextBytes, len(item.Text)))
 		case seen[item.Text]:
-			c.add(grammar.At(codes.RepeatedItem, item.Span, "`%s` is in the list already", shorten(item.Text)))
+			c.add(grammar.At(codes.RepeatedItem, item.Span, "`%s` is in the list already", Shorten(item.Text)))
 		default:
 			kept = append(kept, item)
 		}
@@ -110,7 +110,7 @@ func (c *checker) limit(row *Key, entry *grammar.Entry, decimals uint8, unit str
 			WithHint("no balance is that large; write the limit that is meant"))
 	case err != nil:
 		words := strings.Fields(strings.TrimSuffix(unit, " has"))
-		c.add(suggestDecimal(grammar.At(codes.Decimal, value.Span, "`%s` is not a plain decimal number", shorten(value.Text)), value, words[len(words)-1], decimals))
+		c.add(suggestDecimal(grammar.At(codes.Decimal, value.Span, "`%s` is not a plain decimal number", Shorten(value.Text)), value, words[len(words)-1], decimals))
 	case parsed.IsZero():
 		c.add(grammar.At(codes.NotPositive, value.Span, "a limit must be above zero").WithHint("%s", cmp.Or(row.zero, hintLeaveOut)))
 	default:
@@ -137,7 +137,7 @@ func (c *checker) integer(entry *grammar.Entry, least, most uint64) *Count {
 	text := entry.Value.Text
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n < least || n > most || text[0] == '+' || len(text) > 1 && text[0] == '0' {
-		d := grammar.At(codes.Integer, entry.Value.Span, "`%s` is not a whole number from %d to %d", shorten(text), least, most)
+		d := grammar.At(codes.Integer, entry.Value.Span, "`%s` is not a whole number from %d to %d", Shorten(text), least, most)
 		if plain := plainNumber(text); plain != text && inRange(plain, least, most) && !unitOfTime.MatchString(text) {
 			c.add(d.WithHint("write `%s`", plain).WithFix(entry.Value.Span, plain))
 		} else {
@@ -183,7 +183,7 @@ func (c *checker) boolean(entry *grammar.Entry) *Flag {
 	}
 	if other := grammar.Foreign(text); other != "" {
 		plain := strconv.FormatBool(on)
-		c.add(grammar.At(codes.BooleanLetters, entry.Value.Span, "`%s` has %s, which is not an ASCII letter", shorten(text), other).
+		c.add(grammar.At(codes.BooleanLetters, entry.Value.Span, "`%s` has %s, which is not an ASCII letter", Shorten(text), other).
 			WithHint("write `%s`", plain).WithFix(entry.Value.Span, plain))
 	}
 	return &Flag{Span: entry.Span, On: on}
@@ -196,7 +196,7 @@ var otherBooleans = map[string]string{
 }
 
 func notBoolean(value *grammar.Value) grammar.Diagnostic {
-	d := grammar.At(codes.Boolean, value.Span, "`%s` is neither `true` nor `false`", shorten(value.Text))
+	d := grammar.At(codes.Boolean, value.Span, "`%s` is neither `true` nor `false`", Shorten(value.Text))
 	if meant := otherBooleans[strings.ToLower(value.Text)]; meant != "" {
 		return d.WithHint("write `%s`", meant).WithFix(value.Span, meant)
 	}
@@ -231,7 +231,7 @@ func (c *checker) choice(row *Key, item grammar.Item) bool {
 	if slices.Contains(row.Values, item.Text) {
 		return true
 	}
-	d := grammar.At(codes.Word, item.Span, "`%s` is no value of `%s`", shorten(item.Text), shorten(row.Name))
+	d := grammar.At(codes.Word, item.Span, "`%s` is no value of `%s`", Shorten(item.Text), Shorten(row.Name))
 	c.add(suggestWord(d, item, row.Values))
 	return false
 }
@@ -276,7 +276,7 @@ func (c *checker) patternItem(item grammar.Item) bool {
 // actionPattern reports a text that is no action pattern.
 func (c *checker) actionPattern(text string, span grammar.Span) bool {
 	if exact := strings.TrimSuffix(text, "*"); strings.Contains(exact, "*") || !isAction(text) {
-		c.add(grammar.At(codes.ActionPattern, span, "`%s` is no action pattern", shorten(text)).
+		c.add(grammar.At(codes.ActionPattern, span, "`%s` is no action pattern", Shorten(text)).
 			WithHint("write an action, or the beginning of actions and one `*` at its end"))
 		return false
 	}
@@ -285,9 +285,9 @@ func (c *checker) actionPattern(text string, span grammar.Span) bool {
 
 // repeatedCase reports an item that the list has already in another spelling of the same normal form.
 func (c *checker) repeatedCase(item grammar.Item, normal string) {
-	d := grammar.At(codes.CaseRepeated, item.Span, "`%s` is in the list already, in another spelling", shorten(item.Text))
+	d := grammar.At(codes.CaseRepeated, item.Span, "`%s` is in the list already, in another spelling", Shorten(item.Text))
 	if normal != item.Text {
-		d.Message += ": all are `" + shorten(normal) + "`"
+		d.Message += ": all are `" + Shorten(normal) + "`"
 	}
 	c.add(d.WithHint("remove it"))
 }
@@ -356,7 +356,7 @@ func decimalID(text string) string {
 
 // notChain reports what is no chain id. A name has no fix: what it names is for the author to say.
 func notChain(text string, span grammar.Span) grammar.Diagnostic {
-	d := grammar.At(codes.ChainID, span, "`%s` is no chain id", shorten(text))
+	d := grammar.At(codes.ChainID, span, "`%s` is no chain id", Shorten(text))
 	if id := chainNames[strings.ToLower(text)]; id != "" {
 		return d.WithHint("chains are numbers; the id of `%s` is %s", text, id)
 	}
@@ -380,7 +380,7 @@ func (c *checker) address(text string, span grammar.Span) string {
 		c.add(grammar.At(codes.Checksum, span, "the checksum of this address is wrong").
 			WithHint("compare it with its source; in lower case its case is not checked"))
 	case err != nil:
-		d := grammar.At(codes.Address, span, "`%s` is not an address", shorten(text)).WithHint("write the address itself, 0x and 40 hexadecimal digits")
+		d := grammar.At(codes.Address, span, "`%s` is not an address", Shorten(text)).WithHint("write the address itself, 0x and 40 hexadecimal digits")
 		switch {
 		case strings.Contains(text, "…") || strings.Contains(text, "..."):
 			d.Message += ": it is shortened"

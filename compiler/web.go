@@ -11,6 +11,7 @@ import (
 	"bailiff/vm/form"
 	"bailiff/vm/form/httpurl"
 	"bailiff/vm/slot"
+	"bailiff/vm/slot/derived"
 )
 
 // HTTP is what the keys `http.…` say.
@@ -34,7 +35,7 @@ func (h *HTTP) rules() bool {
 }
 
 // span returns where the first line about the method is that says anything.
-func (r *MethodRule) span() grammar.Span {
+func (r *MethodRule) Span() grammar.Span {
 	if r.Query == nil || r.Deny != nil && r.Deny.Span.Start < r.Query.Span.Start {
 		return r.Deny.Span
 	}
@@ -108,12 +109,12 @@ func (e *emitter) web(done vm.Label) {
 	if h.BlockedMethods != nil {
 		next := e.NewLabel()
 		e.blocking(h.BlockedMethods)
-		e.Test(vm.OpIn, vm.Unless, e.Field(slotMethod), e.exactly(h.BlockedMethods.texts()...), next)
+		e.Test(vm.OpIn, vm.Unless, e.Field(slotMethod), e.exactly(h.BlockedMethods.Texts()...), next)
 		e.deny(keyNoMethods.Rule, keyNoMethods.Code, "the method is in tool_calls.http.blocked_methods", e.value(slotMethod), next)
 		e.Place(next)
 	}
 	if h.AllowedMethods != nil {
-		e.allow(keyMethods, h.AllowedMethods, vm.OpIn, vm.If, slotMethod, e.exactly(h.AllowedMethods.texts()...),
+		e.allow(keyMethods, h.AllowedMethods, vm.OpIn, vm.If, slotMethod, e.exactly(h.AllowedMethods.Texts()...),
 			"the intent has no method that is in tool_calls.http.allowed_methods")
 	}
 	if h.AllowedHosts != nil {
@@ -130,7 +131,7 @@ func (e *emitter) web(done vm.Label) {
 // allowedHosts denies hosts that no entry covers, and intents without one.
 func (e *emitter) allowedHosts(hosts *List) {
 	var exact, below []string
-	for _, host := range hosts.texts() {
+	for _, host := range hosts.Texts() {
 		if domain, ok := strings.CutPrefix(host, "*"); ok {
 			below = append(below, domain)
 		} else {
@@ -140,12 +141,12 @@ func (e *emitter) allowedHosts(hosts *List) {
 	e.allowing(hosts)
 	e.unless(func(pass vm.Label) {
 		if len(exact) > 0 {
-			e.Test(vm.OpIn, vm.If, e.Field(slotHost), e.exactly(exact...), pass)
+			e.Test(vm.OpIn, vm.If, e.Field(derived.Host), e.exactly(exact...), pass)
 		}
 		if len(below) > 0 {
-			e.Test(vm.OpHost, vm.If, e.Field(slotHost), e.Hosts(below...), pass)
+			e.Test(vm.OpHost, vm.If, e.Field(derived.Host), e.Hosts(below...), pass)
 		}
-	}, keyHosts.Rule, keyHosts.Code, "the url is missing, or its host is not in tool_calls.http.allowed_hosts", e.value(slotHost))
+	}, keyHosts.Rule, keyHosts.Code, "the url is missing, or its host is not in tool_calls.http.allowed_hosts", e.value(derived.Host))
 }
 
 // methodRules judges by what is said of single methods.
@@ -153,7 +154,7 @@ func (e *emitter) methodRules() {
 	var ruled []*MethodRule
 	var cases []vm.Case
 	for _, rule := range e.policy.ToolCalls.HTTP.Rules {
-		if isOn(rule.Deny) || rule.Query != nil {
+		if IsOn(rule.Deny) || rule.Query != nil {
 			ruled = append(ruled, rule)
 			cases = append(cases, vm.Case{Text: rule.Method, To: e.NewLabel()})
 		}
@@ -162,7 +163,7 @@ func (e *emitter) methodRules() {
 		return
 	}
 	next := e.NewLabel()
-	e.at(ruled[0].span())
+	e.at(ruled[0].Span())
 	e.Switch(e.Field(slotMethod), next, cases...)
 	for i, rule := range ruled {
 		e.Place(cases[i].To)
@@ -173,7 +174,7 @@ func (e *emitter) methodRules() {
 
 // methodRule judges by what is said of one method. A query that is too long to be matched is denied.
 func (e *emitter) methodRule(rule *MethodRule, next vm.Label) {
-	if isOn(rule.Deny) {
+	if IsOn(rule.Deny) {
 		resume := next
 		if rule.Query != nil {
 			resume = e.NewLabel()
@@ -186,14 +187,14 @@ func (e *emitter) methodRule(rule *MethodRule, next vm.Label) {
 		e.Place(resume)
 	}
 	e.at(rule.Query.Span)
-	bad, query := e.NewLabel(), e.Field(slotQuery)
+	bad, query := e.NewLabel(), e.Field(derived.Query)
 	pattern := machinePattern([]string{rule.Query.Pattern.Text}, form.Escapes)
 	if matchesEmpty(pattern) {
 		e.Test(vm.OpMatch, vm.Unless, query, e.Pattern("(?s:.)", false), bad)
 	}
 	e.Test(vm.OpMatch, vm.If, query, e.Pattern(pattern, true), next)
 	e.Place(bad)
-	e.deny(keyMethodQuery.ruleOf(rule.Method), keyMethodQuery.Code, "the query is empty, too long, or not as the policy requires", e.value(slotQuery), next)
+	e.deny(keyMethodQuery.ruleOf(rule.Method), keyMethodQuery.Code, "the query is empty, too long, or not as the policy requires", e.value(derived.Query), next)
 }
 
 // matchesEmpty reports whether a pattern, which compiles, matches the empty text.
@@ -203,9 +204,9 @@ func matchesEmpty(pattern string) bool {
 
 // domains reads also the IPv4 addresses in IPv6 literals where the list has one that they could be.
 func (e *emitter) domains() blockList {
-	domains, slot := e.policy.ToolCalls.BlockedDomains, slotHost
-	if slices.ContainsFunc(domains.texts(), httpurl.IsIPv4) {
-		slot = slotHosts
+	domains, slot := e.policy.ToolCalls.BlockedDomains, derived.Host
+	if slices.ContainsFunc(domains.Texts(), httpurl.IsIPv4) {
+		slot = derived.Hosts
 	}
 	return blockList{list: domains, key: keyDomains, slot: slot,
 		tests:   func(texts []string) []setTest { return []setTest{{vm.OpHost, e.Hosts(texts...)}} },

@@ -63,7 +63,7 @@ func TestHonestPolicies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compiled, found := Compile(grammar.NewSource("sections.md", text))
+	compiled, found := compileLinted(grammar.NewSource("sections.md", text))
 	if compiled.Program == nil {
 		t.Fatal(found)
 	}

@@ -40,9 +40,9 @@ var evm = []Mutant{
 		"decimals := uint8(token.Decimals.N)", "decimals := uint8(token.Decimals.N) + 1"},
 	{"native consensus is dropped", fileEVM, "\te.consensus(done)\n", ""},
 	{"a token with addresses may have any target", fileToken,
-		"\t\te.Test(vm.OpIn, vm.If, e.Field(slotTargetToken), e.exactly(strings.ToLower(token.Symbol)), judge)\n", "\t\te.Jump(judge)\n"},
+		"\t\te.Test(vm.OpIn, vm.If, e.Field(derived.TargetToken), e.exactly(strings.ToLower(token.Symbol)), judge)\n", "\t\te.Jump(judge)\n"},
 	{"a token without addresses may have the target of another", fileToken,
-		"\t\te.Kind(vm.If, e.Field(slotTargetToken), absent, judge)\n", "\t\te.Jump(judge)\n"},
+		"\t\te.Kind(vm.If, e.Field(derived.TargetToken), absent, judge)\n", "\t\te.Jump(judge)\n"},
 	{"an amount is required from 2.0 on", fileEVM, "e.policy.Version.AtLeast(2, 1)", "e.policy.Version.AtLeast(2, 0)"},
 	{"declared call data is not judged", fileEVM, "\te.callData()\n", ""},
 	{"an unbounded approval may be one short", fileCallData, "457584007913129639935\"", "457584007913129639934\""},
@@ -63,7 +63,7 @@ var custom = []Mutant{
 	{"not_equals is content with one equal element", fileCustom, "e.Test(vm.OpIn, vm.If|vm.Every, normal,", "e.Test(vm.OpIn, vm.If, normal,"},
 	{"the scope of allow_only is forgotten", fileAllowance, "\te.scope(rule.Scope, next)\n", ""},
 	{"the scope looks at the action as it was sent", fileAllowance,
-		"switch action := e.Field(slotLowerAction); {", "switch action := e.Field(slotAction); {"},
+		"switch action := e.Field(derived.Action); {", "switch action := e.Field(slotAction); {"},
 	{"attested counts from everybody", fileAllowance, "if rule.Attested {", "if rule.Attested && rule.Path == \"\" {"},
 	{"a pattern of allow_only need not match the whole value", fileAllowance,
 		"e.Pattern(machinePattern(texts, as), true)", "e.Pattern(machinePattern(texts, form), false)"},
@@ -74,7 +74,7 @@ var custom = []Mutant{
 }
 
 var tools = []Mutant{
-	{"commands are only looked at as they were sent", fileTools, "key: keyCommands, slot: slotCommand,", "key: keyCommands, slot: \"command\","},
+	{"commands are only looked at as they were sent", fileTools, "key: KeyCommands, slot: derived.Command,", "key: KeyCommands, slot: \"command\","},
 	{"a blocked domain does not cover its subdomains", fileWeb,
 		"[]setTest{{vm.OpHost, e.Hosts(texts...)}}", "[]setTest{{vm.OpIn, e.exactly(texts...)}}"},
 	{"a missing subject passes its list", fileTools,
@@ -88,27 +88,27 @@ var tools = []Mutant{
 
 var mcp = []Mutant{
 	{"a pattern with a dot is held against the tool alone", fileMCP,
-		"e.Field(slotMCP), e.Globs(match.Dotted, dotted...)", "e.Field(slotTool), e.Globs(match.Dotted, dotted...)"},
+		"e.Field(derived.MCP), e.Globs(match.Dotted, dotted...)", "e.Field(derived.Tool), e.Globs(match.Dotted, dotted...)"},
 	{"blocked tools are never looked for without their server", fileMCP,
-		"e.Test(vm.OpGlob, vm.Unless, e.Field(slotTool), set, outside)", "e.Test(vm.OpGlob, vm.Unless, e.Field(slotMCP), set, outside)"},
+		"e.Test(vm.OpGlob, vm.Unless, e.Field(derived.Tool), set, outside)", "e.Test(vm.OpGlob, vm.Unless, e.Field(derived.MCP), set, outside)"},
 	{"a star of blocked_tools stops at dots", fileMCP, "set := e.Globs(match.Unbounded, patterns", "set := e.Globs(match.Dotted, patterns"},
 }
 
 var limits = []Mutant{
 	{"a limit by task lets pass what names no task", fileLimits, "e.deny(rule, errcode.TaskIDRequired, message, e.value(slotTaskID), next)", "e.Jump(next)"},
 	{"calls of an hour are counted by the day", fileLimits, "counterOf(keyPerHour, vm.Hour,", "counterOf(keyPerHour, vm.Day,"},
-	{"amounts of tokens count as native ones", fileLimits, "\te.Kind(vm.Unless, e.Field(slotLowerToken), absent, next)\n\tif", "\tif"},
+	{"amounts of tokens count as native ones", fileLimits, "\te.Kind(vm.Unless, e.Field(derived.Token), absent, next)\n\tif", "\tif"},
 	{"soft limits are enforced under 1.x", fileLimits, "if s == nil || !e.policy.Version.AtLeast(2, 0) {", "if s == nil {"},
 	{"caps do not count by group", fileCap, "if one.Group != nil {\n\t\te.byGroup", "if one.Group != nil && c.Window == vm.Task {\n\t\te.byGroup"},
 	{"what a task used is added up", fileLimits, "c.Op, c.Amount = vm.Max, e.Field(slot)", "c.Op, c.Amount = vm.Sum, e.Field(slot)"},
-	{"a task that reports no usage passes", fileLimits, "e.deny(key.Rule, errcode.ModelUsage, unknown, e.value(slotUsage), next)", "e.Jump(next)"},
+	{"a task that reports no usage passes", fileLimits, "e.deny(key.Rule, errcode.ModelUsage, unknown, e.value(derived.Usage), next)", "e.Jump(next)"},
 }
 
 var controls = []Mutant{
 	{"require_shim asks for an agent", fileControls, `e.exactly("shim")`, `e.exactly("agent")`},
 	{"approvals of mcp go by action", fileControls, "case c.Section == mcp:", "case c.Section == nil:"},
 	{"email.require_approval holds every tool", fileEmail,
-		"e.Test(vm.OpIn, vm.Unless, e.Field(slotLowerAction), e.exactly(emailAction), next)", "e.Test(vm.OpStarts, vm.Unless, e.Field(slotLowerAction), e.exactly(\"e\", \"d\", \"f\"), next)"},
+		"e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly(EmailAction), next)", "e.Test(vm.OpStarts, vm.Unless, e.Field(derived.Action), e.exactly(\"e\", \"d\", \"f\"), next)"},
 }
 
 var files = []Mutant{
@@ -126,13 +126,13 @@ var git = []Mutant{
 	{"remote schemes are not looked at", fileGit, "if g.RemoteSchemes != nil {", "if g.RemoteSchemes != nil && g.Providers != nil {"},
 	{"a fast-forward is what is called so", fileGit, "\te.fastForward()\n", ""},
 	{"a short ref covers no branch", fileGit, `if !strings.HasPrefix(ref, refNamespace) {`, `if strings.HasPrefix(ref, refNamespace) {`},
-	{"a short ref of an update is no branch", fileGit, "\tfor _, space := range shortNames {\n\t\trest", "\tfor _, space := range shortNames[:0] {\n\t\trest"},
+	{"a short ref of an update is no branch", fileGit, "\tfor _, space := range ShortNames {\n\t\trest", "\tfor _, space := range ShortNames[:0] {\n\t\trest"},
 }
 
 var database = []Mutant{
 	{"one select makes a statement harmless", fileDatabase,
 		"e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotDBOperations), e.exactly(resource.Select), next)", "e.Test(vm.OpIn, vm.If, e.Field(slotDBOperations), e.exactly(resource.Select), next)"},
-	{"any credential may select", fileDatabase, "if isOn(d.ReadOnlyForSelect) {", "if isOn(d.ReadOnlyForSelect) && d.Routines != nil {"},
+	{"any credential may select", fileDatabase, "if IsOn(d.ReadOnlyForSelect) {", "if IsOn(d.ReadOnlyForSelect) && d.Routines != nil {"},
 	{"one listed resource is enough", fileDatabase,
 		"vm.OpGlob, vm.If|vm.Every, slotDBResources", "vm.OpGlob, vm.If, slotDBResources"},
 }

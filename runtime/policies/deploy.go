@@ -10,6 +10,7 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/compiler/codes"
+	"bailiff/compiler/lint"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
@@ -180,7 +181,7 @@ func (a *Policies) compile(key *ledger.Key, src *grammar.Source) (*Policy, *comp
 	}
 	until := a.Clock().Add(CompileTime)
 	policy, compiled, err := compilePolicy(src, func(src *grammar.Source) (*compiler.Compiled, grammar.Diagnostics) {
-		return compiler.CompileWithin(src, func() bool { return a.Clock().After(until) })
+		return lint.CompileWithin(src, func() bool { return a.Clock().After(until) })
 	})
 	var invalid *InvalidPolicy
 	switch {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"bailiff/compiler"
+	"bailiff/compiler/lint"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
@@ -159,7 +160,7 @@ func LoadDefaultPolicy(src *grammar.Source, operator ed25519.PublicKey) (*Policy
 
 // CompilePolicy compiles a policy whether it is signed or not, for its author to try. The error is *InvalidPolicy.
 func CompilePolicy(src *grammar.Source) (*Policy, error) {
-	policy, _, err := compilePolicy(src, compiler.Compile)
+	policy, _, err := compilePolicy(src, lint.Compile)
 	return policy, err
 }
 

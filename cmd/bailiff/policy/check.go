@@ -8,7 +8,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/policy/report"
-	"bailiff/compiler"
+	"bailiff/compiler/lint"
 	"bailiff/grammar"
 )
 
@@ -76,7 +76,7 @@ func isWarning(d grammar.Diagnostic) bool { return d.Severity == grammar.Warning
 
 // CheckPolicy compiles a policy with all its warnings.
 func CheckPolicy(src *grammar.Source) checked {
-	compiled, found := compiler.Compile(src)
+	compiled, found := lint.Compile(src)
 	report := checked{File: src.Name, Diagnostics: src.Reports(found), source: src, Found: found}
 	if !found.HasErrors() {
 		report.PolicyHash = compiled.Hash

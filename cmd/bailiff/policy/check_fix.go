@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"bailiff/cmd/bailiff/cli"
-	"bailiff/compiler"
+	"bailiff/compiler/lint"
 	"bailiff/grammar"
 )
 
@@ -62,7 +62,7 @@ func (m *mender) mend(src *grammar.Source) (*grammar.Source, error) {
 // maxRounds were not enough.
 func mendAll(src *grammar.Source, makes whichFixes, say func(*grammar.Source, grammar.Diagnostic)) (mended *grammar.Source, done bool) {
 	for range maxRounds {
-		_, found := compiler.Compile(src)
+		_, found := lint.Compile(src)
 		found = slices.DeleteFunc(found, func(d grammar.Diagnostic) bool { return !makes(src, d) })
 		text, made := src.Mend(found)
 		if len(made) == 0 {
@@ -85,7 +85,7 @@ func fixedLine(src *grammar.Source, d grammar.Diagnostic) string {
 
 // suggest says on the error stream which fixes of a policy were not made.
 func (m *mender) suggest(src *grammar.Source) {
-	_, found := compiler.Compile(src)
+	_, found := lint.Compile(src)
 	_, left := src.Mend(slices.DeleteFunc(found, func(d grammar.Diagnostic) bool { return m.makes(src, d) }))
 	for _, d := range left {
 		at := src.Position(d.Fix.Span.Start)

@@ -12,6 +12,7 @@ import (
 	"bailiff/cmd/bailiff/policy/report"
 	"bailiff/compiler"
 	"bailiff/compiler/codes"
+	"bailiff/compiler/lint"
 	"bailiff/fuzz/kit/page"
 	"bailiff/grammar"
 	"bailiff/vm/errcode"
@@ -89,11 +90,11 @@ func checkExample(info grammar.CodeInfo) error {
 		return fmt.Errorf("no example")
 	}
 	wrong := strings.Replace(info.Wrong, "…", fillings[info.Code], 1)
-	if _, found := compiler.Compile(grammar.NewSource("wrong", []byte(wrong))); !has(found, info.Code) {
+	if _, found := lint.Compile(grammar.NewSource("wrong", []byte(wrong))); !has(found, info.Code) {
 		return fmt.Errorf("the wrong example does not show it, but %v", found)
 	}
 	src := grammar.NewSource("right", []byte(info.Right))
-	_, found := compiler.Compile(src)
+	_, found := lint.Compile(src)
 	if has(found, info.Code) || found.HasErrors() {
 		return fmt.Errorf("the right example has errors: %s", src.Render(found[0]))
 	}
@@ -115,7 +116,7 @@ func TestFixesEnd(t *testing.T) {
 		if !done {
 			t.Errorf("%s: fixes go on for ever; %s", info.Code, after.Text)
 		}
-		if _, found := compiler.Compile(after); made && has(found, info.Code) {
+		if _, found := lint.Compile(after); made && has(found, info.Code) {
 			t.Errorf("%s: the fixes do not mend\n%s", info.Code, after.Text)
 		}
 		if made {
@@ -131,7 +132,7 @@ func TestFixesEnd(t *testing.T) {
 func TestFixesAreKnown(t *testing.T) {
 	seen := map[grammar.Code]bool{}
 	for src := range policiesOfTests(t) {
-		_, found := compiler.Compile(src)
+		_, found := lint.Compile(src)
 		for _, d := range found {
 			if d.Fix == nil {
 				continue
@@ -153,7 +154,7 @@ func TestFixesAreKnown(t *testing.T) {
 func TestSafeFixes(t *testing.T) {
 	mended := 0
 	for src := range policiesOfTests(t) {
-		_, found := compiler.Compile(src)
+		_, found := lint.Compile(src)
 		after, done := mendAll(src, isSafe, func(src *grammar.Source, d grammar.Diagnostic) {
 			mended++
 			if strings.ContainsAny(src.Slice(d.Fix.Span), ",\"'") && d.Code != grammar.CodeBadVersion && d.Code != grammar.CodeForeignForm && !sameButForm(src.Slice(d.Fix.Span), d.Fix.Replacement) {
@@ -207,7 +208,7 @@ func TestForeignFixes(t *testing.T) {
 				t.Errorf("%s: %q is not what became of it:\n%s", name, remedy, after.Text)
 			}
 		}
-		if _, left := compiler.Compile(after); !done || has(left, grammar.CodeNoValue) && !bytes.Equal(text, after.Text) {
+		if _, left := lint.Compile(after); !done || has(left, grammar.CodeNoValue) && !bytes.Equal(text, after.Text) {
 			t.Errorf("%s: the fixes go on, or leave a key without a value:\n%s", name, after.Text)
 		}
 	}

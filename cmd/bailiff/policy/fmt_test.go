@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bailiff/compiler"
+	"bailiff/compiler/lint"
 	"bailiff/grammar"
 )
 
@@ -53,11 +54,11 @@ func TestFormatKeepsTheProgram(t *testing.T) {
 	for _, text := range texts {
 		src := grammar.NewSource("policy", text)
 		formatted, _ := compiler.Format(src)
-		before, _ := compiler.Compile(src)
+		before, _ := lint.Compile(src)
 		if formatted == nil || before.Program == nil {
 			continue
 		}
-		after, found := compiler.Compile(grammar.NewSource("policy", formatted))
+		after, found := lint.Compile(grammar.NewSource("policy", formatted))
 		if after.Program == nil || !bytes.Equal(before.Program.Canonical(), after.Program.Canonical()) {
 			t.Errorf("%s\nis enforced in another way once it is\n%s%v", text, formatted, found)
 		}

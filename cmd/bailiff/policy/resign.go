@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"bailiff/cmd/bailiff/cli"
-	"bailiff/compiler"
+	"bailiff/compiler/lint"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 )
@@ -44,7 +44,7 @@ func (r *resigner) successor(src *grammar.Source, body []byte) ([]byte, error) {
 		return nil, cli.Fail("%s: its signature does not verify with this key, so it is not signed anew: somebody may have changed it; read it, then sign it with bailiff sign", src.Name)
 	}
 	next := grammar.NewSource(src.Name, body)
-	if _, found := compiler.Compile(next); found.HasErrors() {
+	if _, found := lint.Compile(next); found.HasErrors() {
 		return nil, cli.Fail("%s: it would still have errors, so it is neither changed nor signed anew; correct what bailiff check %s reports, or leave --key out and sign it afterwards", src.Name, src.Name)
 	}
 	signed, hash, err := SignPolicy(r.std, next, r.private, false)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"bailiff/cmd/bailiff/cli"
-	"bailiff/compiler"
+	"bailiff/compiler/lint"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 )
@@ -75,7 +75,7 @@ func SignPolicy(std cli.Streams, src *grammar.Source, private ed25519.PrivateKey
 
 // signable prints what is wrong with a policy that is to be signed, and refuses one with errors unless force is set.
 func signable(std cli.Streams, src *grammar.Source, force bool) error {
-	_, found := compiler.Compile(src)
+	_, found := lint.Compile(src)
 	if err := src.RenderAll(std.Err, found); err != nil {
 		return err
 	}

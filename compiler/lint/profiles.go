@@ -1,22 +1,23 @@
-package compiler
+package lint
 
 import (
 	"path"
 	"slices"
 	"strings"
 
+	"bailiff/compiler"
 	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/form/resource"
 )
 
 // lintProfiles warns of entries of resource profiles that are surely not meant.
-func (c *checker) lintProfiles() {
+func (c *linter) lintProfiles() {
 	p := &c.policy.Profiles
 	c.lintShims()
 	if r := p.Repository; r != nil {
 		c.lintRoots(r.Roots)
-		if isOn(r.BlockOutsideWrites) && slices.Contains(r.Roots.texts(), "/") {
+		if compiler.IsOn(r.BlockOutsideWrites) && slices.Contains(r.Roots.Texts(), "/") {
 			c.add(never(r.BlockOutsideWrites.Span, "block_outside_writes", "nothing is outside of the root `/`"))
 		}
 	}
@@ -32,18 +33,18 @@ func (c *checker) lintProfiles() {
 }
 
 // lintShims warns of profiles that deployment refuses.
-func (c *checker) lintShims() {
-	for _, profile := range c.policy.Profiles.all() {
-		span := profile.span
-		if profile.requireShim != nil {
-			span = profile.requireShim.Span
+func (c *linter) lintShims() {
+	for _, profile := range c.policy.Profiles.All() {
+		span := profile.Span
+		if profile.RequireShim != nil {
+			span = profile.RequireShim.Span
 		}
-		if isOn(profile.requireShim) {
+		if compiler.IsOn(profile.RequireShim) {
 			continue
 		}
-		d := grammar.At(codes.ShimNotRequired, span, "deployment refuses `## %s` without `require_shim: true`", profile.name).
+		d := grammar.At(codes.ShimNotRequired, span, "deployment refuses `## %s` without `require_shim: true`", profile.Name).
 			WithHint("write `require_shim: true`")
-		if profile.requireShim != nil {
+		if profile.RequireShim != nil {
 			d = d.WithFix(span, "require_shim: true")
 		}
 		c.add(d)
@@ -51,7 +52,7 @@ func (c *checker) lintShims() {
 }
 
 // lintRoots warns of roots that another one covers.
-func (c *checker) lintRoots(roots *List) {
+func (c *linter) lintRoots(roots *compiler.List) {
 	if roots == nil {
 		return
 	}
@@ -61,7 +62,7 @@ func (c *checker) lintRoots(roots *List) {
 	}
 	for _, item := range roots.Items {
 		if above := rootAbove(item.Text, listed); above != "" {
-			c.add(grammar.At(codes.RootBelow, item.Span, "`%s` is below `%s`, which covers it", shorten(item.Text), shorten(above)).
+			c.add(grammar.At(codes.RootBelow, item.Span, "`%s` is below `%s`, which covers it", compiler.Shorten(item.Text), compiler.Shorten(above)).
 				WithHint("remove one of the two"))
 		}
 	}
@@ -69,9 +70,9 @@ func (c *checker) lintRoots(roots *List) {
 
 // rootAbove returns the nearest listed directory above a root, or "".
 func rootAbove(root string, listed map[string]bool) string {
-	for root != "/" && root != ownRoots {
+	for root != "/" && root != compiler.OwnRoots {
 		root = path.Dir(root)
-		if listed[root] && root != ownRoots {
+		if listed[root] && root != compiler.OwnRoots {
 			return root
 		}
 	}
@@ -79,10 +80,10 @@ func rootAbove(root string, listed map[string]bool) string {
 }
 
 // lintGoverned warns of patterns that reach intents of a kind that a profile never grants.
-func (c *checker) lintGoverned(lists ...*List) {
-	others := append(slices.Clone(coreEVMActions), modelAction)
+func (c *linter) lintGoverned(lists ...*compiler.List) {
+	others := append(slices.Clone(compiler.CoreEVMActions()), compiler.ModelAction)
 	if c.policy.EVM != nil {
-		for _, action := range c.policy.EVM.actions() {
+		for _, action := range c.policy.EVM.Actions() {
 			others = append(others, strings.ToLower(action.Text))
 		}
 	}
@@ -111,22 +112,22 @@ func firstCovered(pattern string, actions []string) string {
 }
 
 // lintEmptyProfile warns of a profile that governs nothing.
-func (c *checker) lintEmptyProfile(name string, span grammar.Span, governed []string) {
+func (c *linter) lintEmptyProfile(name string, span grammar.Span, governed []string) {
 	if len(governed) == 0 {
 		c.add(grammar.At(codes.GovernsNothing, span, "`## %s` names no actions, so it governs and grants nothing", name).
 			WithHint("name them: `actions: %s`", map[string]string{"filesystem": "file.*", "git": "git.*", "database": "db.*"}[name]))
 	}
 }
 
-func (c *checker) lintFilesystem() {
+func (c *linter) lintFilesystem() {
 	p := &c.policy.Profiles
 	f := p.Filesystem
-	c.lintEmptyProfile("filesystem", f.Span, p.byFilesystem())
+	c.lintEmptyProfile("filesystem", f.Span, p.ByFilesystem())
 	c.lintGoverned(f.Actions)
 	c.lintRoots(f.WriteRoots)
 	c.lintRoots(f.ReadRoots)
-	outside := p.Repository != nil && isOn(p.Repository.BlockOutsideWrites)
-	if f.WriteRoots == nil && !outside && can(f.AllowedEffects, resource.Writes) && len(p.byFilesystem()) > 0 {
+	outside := p.Repository != nil && compiler.IsOn(p.Repository.BlockOutsideWrites)
+	if f.WriteRoots == nil && !outside && can(f.AllowedEffects, resource.Writes) && len(p.ByFilesystem()) > 0 {
 		c.add(grammar.At(codes.NoWriteRoots, f.Span, "files may be written anywhere").
 			WithHint("say where: `write_roots: .` for the roots that the shim reports; or allow only effects that write nothing"))
 	}
@@ -144,18 +145,18 @@ func (c *checker) lintFilesystem() {
 }
 
 // can reports whether a list of what is allowed, which allows everything where it is absent, has any that does so.
-func can(allowed *List, does func(string) bool) bool {
-	return allowed == nil || slices.ContainsFunc(allowed.texts(), does)
+func can(allowed *compiler.List, does func(string) bool) bool {
+	return allowed == nil || slices.ContainsFunc(allowed.Texts(), does)
 }
 
 // protectsNothing warns of what says more about protected classes that are not there.
-func (c *checker) protectsNothing(span grammar.Span, name string) {
+func (c *linter) protectsNothing(span grammar.Span, name string) {
 	c.add(grammar.At(codes.ProtectsNothing, span, "without `protected_file_classes`, `%s` does nothing", name).
 		WithHint("name the classes: `protected_file_classes: secret`"))
 }
 
 // lintNever warns of a limit on what nothing that is allowed does.
-func (c *checker) lintNever(limit *Count, name, what string, allowed *List, does func(string) bool) {
+func (c *linter) lintNever(limit *compiler.Count, name, what string, allowed *compiler.List, does func(string) bool) {
 	if limit != nil && !can(allowed, does) {
 		c.add(never(limit.Span, name, "nothing that is allowed can "+what))
 	}
@@ -165,10 +166,10 @@ func never(span grammar.Span, name, why string) grammar.Diagnostic {
 	return grammar.At(codes.NeverApplies, span, "`%s` never applies: %s", name, why).WithHint("it does nothing as long as that is so")
 }
 
-func (c *checker) lintGit() {
+func (c *linter) lintGit() {
 	p := &c.policy.Profiles
 	g := p.Git
-	c.lintEmptyProfile("git", g.Span, p.byGit())
+	c.lintEmptyProfile("git", g.Span, p.ByGit())
 	c.lintGoverned(g.Actions, g.FilesystemActions)
 	if g.FilesystemActions != nil && p.Filesystem == nil && p.Repository == nil {
 		c.add(grammar.At(codes.FilesUnjudged, g.FilesystemActions.Span, "neither `## filesystem` nor `## repository` is there to judge the files of these actions").
@@ -178,7 +179,7 @@ func (c *checker) lintGit() {
 }
 
 // lintRefs warns of refs that are in the list in another form.
-func (c *checker) lintRefs(refs *List) {
+func (c *linter) lintRefs(refs *compiler.List) {
 	if refs == nil {
 		return
 	}
@@ -187,28 +188,28 @@ func (c *checker) lintRefs(refs *List) {
 		listed[item.Text] = true
 	}
 	for _, item := range refs.Items {
-		for _, form := range shortNames {
+		for _, form := range compiler.ShortNames {
 			if short, found := strings.CutPrefix(item.Text, form); found && listed[short] {
-				c.add(grammar.At(codes.SameRef, item.Span, "`%s` covers `%s`", shorten(short), shorten(item.Text)).WithHint("it does no harm; the shorter one is enough"))
+				c.add(grammar.At(codes.SameRef, item.Span, "`%s` covers `%s`", compiler.Shorten(short), compiler.Shorten(item.Text)).WithHint("it does no harm; the shorter one is enough"))
 			}
 		}
 	}
 }
 
-func (c *checker) lintDatabase() {
+func (c *linter) lintDatabase() {
 	p := &c.policy.Profiles
 	d := p.Database
-	c.lintEmptyProfile("database", d.Span, p.byDatabase())
+	c.lintEmptyProfile("database", d.Span, p.ByDatabase())
 	c.lintGoverned(d.Actions)
 	is := func(operation string) func(string) bool { return func(text string) bool { return text == operation } }
 	c.lintNever(d.MaxSchemaChanges, "max_schema_changes_per_task", "change a schema", d.Allowed, resource.ChangesSchema)
-	if isOn(d.ReadOnlyForSelect) && !can(d.Allowed, is(resource.Select)) {
+	if compiler.IsOn(d.ReadOnlyForSelect) && !can(d.Allowed, is(resource.Select)) {
 		c.add(never(d.ReadOnlyForSelect.Span, "require_read_only_for_select", "`select` is not allowed"))
 	}
 	if d.Routines != nil && !can(d.Allowed, is(resource.ExecuteRoutine)) {
 		c.add(never(d.Routines.Span, "routine_catalog", "`execute_routine` is not allowed"))
 	}
-	for _, timeout := range []*Count{d.StatementTimeoutMs, d.LockTimeoutMs} {
+	for _, timeout := range []*compiler.Count{d.StatementTimeoutMs, d.LockTimeoutMs} {
 		if timeout != nil && d.Allowed == nil {
 			c.add(grammar.At(codes.TimeoutAlone, timeout.Span, "the shim sets this timeout, and without `allowed_operations` every operation is allowed").
 				WithHint("list the operations that are meant, such as `allowed_operations: select`"))
@@ -218,7 +219,7 @@ func (c *checker) lintDatabase() {
 }
 
 // lintRoutines warns of stars in the catalogue of routines.
-func (c *checker) lintRoutines(routines *List) {
+func (c *linter) lintRoutines(routines *compiler.List) {
 	if routines == nil {
 		return
 	}

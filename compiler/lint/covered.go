@@ -1,4 +1,4 @@
-package compiler
+package lint
 
 import (
 	"index/suffixarray"
@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"bailiff/compiler"
 	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/form/evmaddr"
@@ -15,14 +16,14 @@ import (
 
 // A claim is a text with what a rule says about it: that it, or what it is a part of, is denied or allowed.
 type claim struct {
-	operator Operator
+	operator compiler.Operator
 	text     string
 	span     grammar.Span
 	allows   bool
 }
 
 // lintCovered warns of rules that other rules leave nothing to do.
-func (c *checker) lintCovered() {
+func (c *linter) lintCovered() {
 	c.lintClaims()
 	if t := c.policy.ToolCalls; t != nil {
 		if t.BlockedCommands != nil {
@@ -32,7 +33,7 @@ func (c *checker) lintCovered() {
 		if t.BlockedDomains != nil {
 			c.lintBelow(t.BlockedDomains, parentDomains)
 		}
-		for _, paths := range []*Paths{&t.Write, &t.Read} {
+		for _, paths := range []*compiler.Paths{&t.Write, &t.Read} {
 			if paths.Blocked != nil {
 				c.lintBelow(paths.Blocked, parentPaths)
 			}
@@ -44,19 +45,19 @@ func (c *checker) lintCovered() {
 	}
 	if m := c.policy.MCP; m != nil && m.BlockedTools != nil {
 		c.lintGlobs(m.BlockedTools, match.Unbounded)
-		index := newGlobIndex(match.Unbounded, m.BlockedTools.texts())
-		c.allowedDead(m.AllowedServers, "blocked_tools", func(server string) (string, bool) { return index.coversTool(server + ".*") })
+		index := compiler.NewGlobIndex(match.Unbounded, m.BlockedTools.Texts())
+		c.allowedDead(m.AllowedServers, "blocked_tools", func(server string) (string, bool) { return index.CoversTool(server + ".*") })
 	}
 }
 
 // lintAllowedDead warns of paths, hosts and recipients that are allowed and blocked.
-func (c *checker) lintAllowedDead(t *ToolCalls) {
+func (c *linter) lintAllowedDead(t *compiler.ToolCalls) {
 	c.lintListed(t)
 	c.lintPathsDead(&t.Write, "file_write")
 	c.lintPathsDead(&t.Read, "file_read")
 	if t.BlockedDomains != nil {
 		blocked := map[string]bool{}
-		for _, domain := range t.BlockedDomains.texts() {
+		for _, domain := range t.BlockedDomains.Texts() {
 			blocked[domain] = true
 		}
 		c.allowedDead(t.HTTP.AllowedHosts, "web_fetch.blocked_domains", func(host string) (by string, ok bool) {
@@ -67,18 +68,18 @@ func (c *checker) lintAllowedDead(t *ToolCalls) {
 		})
 	}
 	if t.Email.Blocked != nil {
-		index := newGlobIndex(match.Mailbox, t.Email.Blocked.texts())
-		c.allowedDead(t.Email.Allowed, "email.blocked_recipients", func(recipient string) (string, bool) { return index.covers(recipient, false) })
+		index := compiler.NewGlobIndex(match.Mailbox, t.Email.Blocked.Texts())
+		c.allowedDead(t.Email.Allowed, "email.blocked_recipients", func(recipient string) (string, bool) { return index.Covers(recipient, false) })
 	}
 }
 
 // lintPathsDead warns of paths that are allowed and blocked.
-func (c *checker) lintPathsDead(paths *Paths, tool string) {
+func (c *linter) lintPathsDead(paths *compiler.Paths, tool string) {
 	if paths.Blocked == nil {
 		return
 	}
 	blocked := map[string]bool{}
-	for _, pattern := range paths.Blocked.texts() {
+	for _, pattern := range paths.Blocked.Texts() {
 		blocked[pattern] = true
 	}
 	c.allowedDead(paths.Allowed, tool+".blocked_paths", func(allowed string) (by string, ok bool) {
@@ -93,28 +94,28 @@ func (c *checker) lintPathsDead(paths *Paths, tool string) {
 }
 
 // allowedDead warns of the entries of a list that grants, all of which an entry of a block list covers.
-func (c *checker) allowedDead(list *List, key string, covered func(text string) (by string, ok bool)) {
+func (c *linter) allowedDead(list *compiler.List, key string, covered func(text string) (by string, ok bool)) {
 	if list == nil {
 		return
 	}
 	for _, item := range list.Items {
 		if by, ok := covered(item.Text); ok {
-			c.add(grammar.At(codes.AllowedDead, item.Span, "`%s` covers this with `%s`, so it is never allowed", key, shorten(by)).
+			c.add(grammar.At(codes.AllowedDead, item.Span, "`%s` covers this with `%s`, so it is never allowed", key, compiler.Shorten(by)).
 				WithHint("remove it here"))
 		}
 	}
 }
 
 // covered warns of an entry of a block list that another covers.
-func (c *checker) covered(span, by grammar.Span) {
-	c.add(grammar.At(codes.Covered, span, "`%s` in line %d blocks this already", shorten(c.file.Source.Slice(by)), c.line(by)).
+func (c *linter) covered(span, by grammar.Span) {
+	c.add(grammar.At(codes.Covered, span, "`%s` in line %d blocks this already", compiler.Shorten(c.file.Source.Slice(by)), c.line(by)).
 		WithHint("it does no harm; the wider entry is enough"))
 }
 
-func (c *checker) line(span grammar.Span) int { return c.file.Source.Position(span.Start).Line }
+func (c *linter) line(span grammar.Span) int { return c.file.Source.Position(span.Start).Line }
 
 // lintClaims compares the custom rules about each path.
-func (c *checker) lintClaims() {
+func (c *linter) lintClaims() {
 	custom := c.policy.Custom
 	if custom == nil || len(custom.Denials) == 0 {
 		return
@@ -164,8 +165,8 @@ func coveredClaims(claims []claim) []int {
 		by[i] = -1
 	}
 	coverEqual(claims, by)
-	coverStarts(claims, by, StartsWith, func(text string) string { return text })
-	coverStarts(claims, by, EndsWith, reversed)
+	coverStarts(claims, by, compiler.StartsWith, func(text string) string { return text })
+	coverStarts(claims, by, compiler.EndsWith, reversed)
 	coverParts(claims, by)
 	return by
 }
@@ -174,7 +175,7 @@ func coveredClaims(claims []claim) []int {
 // not_equals leaves out.
 func coverEqual(claims []claim, by []int) {
 	type said struct {
-		operator Operator
+		operator compiler.Operator
 		text     string
 	}
 	first := map[said]int{}
@@ -189,15 +190,15 @@ func coverEqual(claims []claim, by []int) {
 			first[key] = i
 		}
 	}
-	only := slices.IndexFunc(claims, func(c claim) bool { return c.operator == NotEquals })
+	only := slices.IndexFunc(claims, func(c claim) bool { return c.operator == compiler.NotEquals })
 	for i := range claims {
-		if !claims[i].allows || claims[i].operator == Matches {
+		if !claims[i].allows || claims[i].operator == compiler.Matches {
 			continue
 		}
 		text := evmaddr.FoldLiterals(claims[i].text)
 		if before, ok := first[said{claims[i].operator, text}]; ok {
 			by[i] = before
-		} else if only >= 0 && claims[i].operator == Equals && text != evmaddr.FoldLiterals(claims[only].text) {
+		} else if only >= 0 && claims[i].operator == compiler.Equals && text != evmaddr.FoldLiterals(claims[only].text) {
 			by[i] = only
 		}
 	}
@@ -208,7 +209,7 @@ func (c *claim) partial() bool {
 	for range evmaddr.Literals(c.text) {
 		return false
 	}
-	return c.operator != NotEquals && c.operator != Matches
+	return c.operator != compiler.NotEquals && c.operator != compiler.Matches
 }
 
 func reversed(text string) string {
@@ -219,11 +220,11 @@ func reversed(text string) string {
 
 // coverStarts finds claims about texts that start, as turn gives them, with a text that is denied by that operator. In
 // sorted order those follow it at once, but for others that it covers too.
-func coverStarts(claims []claim, by []int, operator Operator, turn func(string) string) {
+func coverStarts(claims []claim, by []int, operator compiler.Operator, turn func(string) string) {
 	var order []int
 	texts := make([]string, len(claims))
 	for i := range claims {
-		if o := claims[i].operator; claims[i].partial() && (o == operator || o == Equals) {
+		if o := claims[i].operator; claims[i].partial() && (o == operator || o == compiler.Equals) {
 			order = append(order, i)
 			texts[i] = turn(claims[i].text)
 		}
@@ -262,7 +263,7 @@ func coverParts(claims []claim, by []int) {
 			texts[i] = claims[i].text
 		}
 	}
-	isNeedle := func(i int) bool { return claims[i].operator == Contains && !claims[i].allows }
+	isNeedle := func(i int) bool { return claims[i].operator == compiler.Contains && !claims[i].allows }
 	for i, needle := range containers(texts, owners, isNeedle) {
 		if by[i] < 0 {
 			by[i] = needle
@@ -308,8 +309,8 @@ func containers(texts []string, owners []int, isNeedle func(int) bool) []int {
 }
 
 // lintCommands warns of blocked commands that hold another one.
-func (c *checker) lintCommands(list *List) {
-	texts, owners := list.texts(), make([]int, len(list.Items))
+func (c *linter) lintCommands(list *compiler.List) {
+	texts, owners := list.Texts(), make([]int, len(list.Items))
 	for i, item := range list.Items {
 		owners[i] = item.Span.Start
 		for range evmaddr.Literals(item.Text) {
@@ -317,7 +318,7 @@ func (c *checker) lintCommands(list *List) {
 		}
 	}
 	by := containers(texts, owners, func(int) bool { return true })
-	c.coveredEntries(list, func(i int) *Item {
+	c.coveredEntries(list, func(i int) *compiler.Item {
 		if by[i] < 0 {
 			return nil
 		}
@@ -326,10 +327,10 @@ func (c *checker) lintCommands(list *List) {
 }
 
 // coveredEntries warns of the entries of a list all of whose items others cover. The items of an entry are together.
-func (c *checker) coveredEntries(list *List, by func(i int) *Item) {
+func (c *linter) coveredEntries(list *compiler.List, by func(i int) *compiler.Item) {
 	for i := 0; i < len(list.Items); {
 		span, all := list.Items[i].Span, true
-		var other *Item
+		var other *compiler.Item
 		for ; i < len(list.Items) && list.Items[i].Span == span; i++ {
 			if found := by(i); found == nil {
 				all = false
@@ -344,12 +345,12 @@ func (c *checker) coveredEntries(list *List, by func(i int) *Item) {
 }
 
 // lintBelow warns of the entries of a list that lie below others. parents gives what an item lies below.
-func (c *checker) lintBelow(list *List, parents func(text string, is func(string) bool) bool) {
-	items := make(map[string]*Item, len(list.Items))
+func (c *linter) lintBelow(list *compiler.List, parents func(text string, is func(string) bool) bool) {
+	items := make(map[string]*compiler.Item, len(list.Items))
 	for i := range list.Items {
 		items[list.Items[i].Text] = &list.Items[i]
 	}
-	c.coveredEntries(list, func(i int) (found *Item) {
+	c.coveredEntries(list, func(i int) (found *compiler.Item) {
 		parents(list.Items[i].Text, func(parent string) bool {
 			if other := items[parent]; other != nil && other.Span != list.Items[i].Span {
 				found = other
@@ -402,14 +403,14 @@ func parentPaths(pattern string, is func(string) bool) bool {
 }
 
 // lintGlobs warns of the patterns of a list that others cover.
-func (c *checker) lintGlobs(list *List, style match.GlobStyle) {
-	index := newGlobIndex(style, list.texts())
+func (c *linter) lintGlobs(list *compiler.List, style match.GlobStyle) {
+	index := compiler.NewGlobIndex(style, list.Texts())
 	spans := map[string]grammar.Span{}
 	for _, item := range list.Items {
 		spans[item.Text] = item.Span
 	}
 	for _, item := range list.Items {
-		if by, ok := index.covers(item.Text, true); ok {
+		if by, ok := index.Covers(item.Text, true); ok {
 			c.covered(item.Span, spans[by])
 		}
 	}

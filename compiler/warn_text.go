@@ -3,7 +3,6 @@ package compiler
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -24,24 +23,6 @@ func opensCurly(text string) bool {
 func closesCurly(text string) bool {
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return strings.ContainsRune(curlyQuotes, last)
-}
-
-// lintSigns warns of values that begin at once behind the colon of their key, with what makes one sign of both.
-func (c *checker) lintSigns() {
-	for _, section := range c.file.Sections {
-		for _, entry := range section.Entries {
-			if entry.Value == nil {
-				continue
-			}
-			start := entry.Value.Span.Start
-			span := grammar.Span{Start: start - 1, End: start + 1}
-			switch sign := c.file.Source.Slice(span); sign {
-			case ":=", "::", ":>":
-				c.add(grammar.At(codes.SignBehindColon, span, "a key and its value have a colon between them, and `%s` is part of the value", sign[1:]).
-					WithHint("write `: `; if the value begins with it, put a space in front or quotes around"))
-			}
-		}
-	}
 }
 
 // closingItem returns which item ends the quote that item i opens: i itself where none does.
@@ -88,7 +69,7 @@ func (c *checker) lineEach(value *grammar.Value) string {
 	key := c.file.Source.Slice(grammar.Span{Start: start, End: value.Span.Start})
 	var lines []string
 	for _, item := range value.Items[:min(len(value.Items), 5)] {
-		lines = append(lines, "`"+shorten(key+item.Raw)+"`")
+		lines = append(lines, "`"+Shorten(key+item.Raw)+"`")
 	}
 	return strings.Join(lines, ", ")
 }
@@ -137,34 +118,9 @@ func (c *checker) lintCommand(item grammar.Item) {
 	case plain == "" || strings.Contains(plain, "*"):
 		d = d.WithHint("write a part of the commands that are meant; if the characters are meant, put the entry between quotes")
 	default:
-		d = d.WithHint("write `%s`, which blocks what has it anywhere; if the characters are meant, put the entry between quotes", shorten(asItem(plain)))
+		d = d.WithHint("write `%s`, which blocks what has it anywhere; if the characters are meant, put the entry between quotes", Shorten(AsItem(plain)))
 	}
 	c.add(d)
-}
-
-// flagOrders are commands that are blocked by two flags in one, which can be in either order.
-var flagOrders = regexp.MustCompile(`(?i)\b(rm -)(r)(f)|\b(rm -)(f)(r)|\b(git clean -)(f)(d)|\b(git clean -)(d)(f)`)
-
-// lintFlagOrder warns of flags that are blocked in one order and pass in the other.
-func (c *checker) lintFlagOrder(list *List) {
-	for i, item := range list.Items {
-		if i > 0 && item.Span == list.Items[i-1].Span { // the same item without its escapes
-			continue
-		}
-		match := flagOrders.FindStringSubmatchIndex(item.Text)
-		if match == nil || strings.ContainsAny(item.Text[:1], "=:>") {
-			continue
-		}
-		at := match[1] - 2 // where the two flags are
-		other := item.Text[:at] + item.Text[at+1:at+2] + item.Text[at:at+1] + item.Text[at+2:]
-		name := strings.TrimSpace(strings.TrimRight(item.Text[match[0]:at], "-"))
-		if slices.ContainsFunc(list.Items, func(i Item) bool { return strings.Contains(strings.ToLower(other), strings.ToLower(i.Text)) }) {
-			continue
-		}
-		c.add(grammar.At(codes.FlagOrder, item.Span, "`%s` is searched for as written, and `%s` passes", shorten(item.Text), shorten(other)).
-			WithHint("write `%s, %s`; or block `%s`, whatever its flags are", shorten(item.Text), shorten(other), name).
-			WithFix(item.Span, c.file.Source.Slice(item.Span)+", "+asItem(other)))
-	}
 }
 
 // insteadOfStar returns what says what a star in a value probably was meant to.
@@ -182,7 +138,7 @@ func insteadOfStar(operator Operator, text string) string {
 	case !strings.HasSuffix(text, "*"):
 		part = EndsWith
 	}
-	return rule + " `" + part.String() + "` and `" + shorten(bare) + "`"
+	return rule + " `" + part.String() + "` and `" + Shorten(bare) + "`"
 }
 
 // holdsNumbers reports whether a request can have a number at a path.
@@ -212,7 +168,7 @@ func shortestNumber(text string) string {
 
 // otherNumber reports a number that is not written as numbers are compared.
 func otherNumber(item grammar.Item) grammar.Diagnostic {
-	d := grammar.At(codes.NumberForm, item.Span, "numbers are compared in their shortest form, so that none ever equals `%s`", shorten(item.Text))
+	d := grammar.At(codes.NumberForm, item.Span, "numbers are compared in their shortest form, so that none ever equals `%s`", Shorten(item.Text))
 	if shortest := shortestNumber(item.Text); shortest != "" {
 		return d.WithHint("write `%s`; if the text is meant, put it between quotes", shortest).WithFix(item.Span, shortest)
 	}

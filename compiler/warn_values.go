@@ -28,9 +28,9 @@ func (c *checker) lintUnmatched(path string, operator Operator, item grammar.Ite
 	if !never {
 		return
 	}
-	d := grammar.At(codes.NeverMatches, item.Span, "no request has a `%s` that is `%s` or has it in it", path, shorten(item.Text))
+	d := grammar.At(codes.NeverMatches, item.Span, "no request has a `%s` that is `%s` or has it in it", path, Shorten(item.Text))
 	if whole {
-		d = grammar.At(codes.NeverMatches, item.Span, "no request has the `%s` `%s`", path, shorten(item.Text))
+		d = grammar.At(codes.NeverMatches, item.Span, "no request has the `%s` `%s`", path, Shorten(item.Text))
 	}
 	switch {
 	case fix != "":
@@ -109,8 +109,8 @@ func neverOneOf(values []string, text, other string, whole bool) (fix string, ne
 	return "", true
 }
 
-// asItem returns a text as an item of a list says it: between quotes where it would be divided, or read otherwise.
-func asItem(text string) string {
+// AsItem returns a text as an item of a list says it: between quotes where it would be divided, or read otherwise.
+func AsItem(text string) string {
 	if text == strings.TrimSpace(text) && !strings.ContainsAny(text, ",\"'#<") {
 		return text
 	}
@@ -129,7 +129,7 @@ func (c *checker) lintPlain(operator, plain Operator, span grammar.Span, pattern
 	}
 	if found, text, ok := plainText(pattern, plain); ok {
 		c.add(grammar.At(codes.PlainPattern, span, "this pattern is a plain text").
-			WithHint("write `%s` and `%s`, which reads no pattern, and texts of any length", found, shorten(asItem(text))))
+			WithHint("write `%s` and `%s`, which reads no pattern, and texts of any length", found, Shorten(AsItem(text))))
 	}
 }
 

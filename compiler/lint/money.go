@@ -1,16 +1,18 @@
-package compiler
+package lint
 
 import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler"
 	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/form/calldata"
+	"bailiff/vm/slot"
 )
 
 // lintMoney warns of ways in which more money can go than the limits say.
-func (c *checker) lintMoney() {
+func (c *linter) lintMoney() {
 	c.lintFees()
 	c.lintOpenCalls()
 	c.lintAccountCalls()
@@ -24,7 +26,7 @@ func (c *checker) lintMoney() {
 }
 
 // lintFees warns where amounts are limited and fees are not.
-func (c *checker) lintFees() {
+func (c *linter) lintFees() {
 	e, s := c.policy.EVM, c.policy.SoftLimits
 	if e.MaxTransaction == nil || e.MaxFee != nil || s != nil && s.DailyFee != nil {
 		return
@@ -34,14 +36,14 @@ func (c *checker) lintFees() {
 }
 
 // lintOpenCalls warns of actions that call any contract with any data.
-func (c *checker) lintOpenCalls() {
+func (c *linter) lintOpenCalls() {
 	e := c.policy.EVM
-	if e.enriched() && !isOn(e.UnknownSelector) {
+	if e.Enriched() && !compiler.IsOn(e.UnknownSelector) {
 		return // nothing passes but what moves a pinned token
 	}
-	for _, action := range e.actions() {
+	for _, action := range e.Actions() {
 		lower := strings.ToLower(action.Text)
-		if lower == transferAction || lower == approveAction || c.policy.limitsTarget(lower) || c.policy.holds(lower) {
+		if lower == compiler.TransferAction || lower == compiler.ApproveAction || limitsTarget(c.policy, lower) || holds(c.policy, lower) {
 			continue
 		}
 		c.add(grammar.At(codes.OpenCalls, action.Span, "`%s` may call any contract that no token rule pins: Permit2 and routers move tokens that were approved before, Multicall3 runs further calls", action.Text).
@@ -51,41 +53,41 @@ func (c *checker) lintOpenCalls() {
 }
 
 // limitsTarget reports whether an allowance names the targets of an action.
-func (p *Policy) limitsTarget(action string) bool {
-	return p.Custom != nil && slices.ContainsFunc(p.Custom.Allowances, func(rule *Allowance) bool {
-		return rule.Path == slotTarget && (rule.Scope == "" || newActionIndex([]string{rule.Scope}).overlaps(action))
+func limitsTarget(p *compiler.Policy, action string) bool {
+	return p.Custom != nil && slices.ContainsFunc(p.Custom.Allowances, func(rule *compiler.Allowance) bool {
+		return rule.Path == slot.TargetAddress.String() && (rule.Scope == "" || newActionIndex([]string{rule.Scope}).overlaps(action))
 	})
 }
 
 // holds reports whether a person has to decide on an EVM action.
-func (p *Policy) holds(action string) bool {
-	approvals := [][]string{p.EVM.Approval.texts()}
+func holds(p *compiler.Policy, action string) bool {
+	approvals := [][]string{p.EVM.Approval.Texts()}
 	if p.Custom != nil {
-		approvals = append(approvals, p.Custom.Approval.texts())
+		approvals = append(approvals, p.Custom.Approval.Texts())
 	}
 	if p.SoftLimits != nil {
-		approvals = append(approvals, p.SoftLimits.Approval.texts())
+		approvals = append(approvals, p.SoftLimits.Approval.Texts())
 	}
 	if p.ExecutionLimits != nil {
-		approvals = append(approvals, p.ExecutionLimits.Approval.texts())
+		approvals = append(approvals, p.ExecutionLimits.Approval.Texts())
 	}
 	return newActionIndex(approvals...).overlaps(action)
 }
 
 // lintAccountCalls warns where call data may run further calls.
-func (c *checker) lintAccountCalls() {
-	if flag := c.policy.EVM.AccountCalls; isOn(flag) {
+func (c *linter) lintAccountCalls() {
+	if flag := c.policy.EVM.AccountCalls; compiler.IsOn(flag) {
 		c.add(grammar.At(codes.AccountCalls, flag.Span, "amounts inside the calls of accounts, entry points and multicalls are not seen by any rule").
 			WithHint("limit the accounts in `## custom`: `allow_only.targetAddress: 0x…`; or remove the line"))
 	}
 }
 
 // lintPins warns of addresses that are pinned on more chains than one, or on one that is not allowed.
-func (c *checker) lintPins(token *Token) {
+func (c *linter) lintPins(token *compiler.Token) {
 	if token.Addresses == nil || c.policy.EVM.AllowedChains == nil {
 		return
 	}
-	chains := c.policy.EVM.AllowedChains.texts()
+	chains := c.policy.EVM.AllowedChains.Texts()
 	for i, pin := range token.Pins() {
 		item := token.Addresses.Items[i]
 		switch {
@@ -100,7 +102,7 @@ func (c *checker) lintPins(token *Token) {
 }
 
 // lintMethodNames warns of named methods that are judged anyway, or belong to no contract.
-func (c *checker) lintMethodNames(token *Token) {
+func (c *linter) lintMethodNames(token *compiler.Token) {
 	if token.Methods == nil {
 		return
 	}
@@ -125,7 +127,7 @@ const (
 )
 
 // lintTokenAmount warns of amounts of a token that cannot exist.
-func (c *checker) lintTokenAmount(limit *Limit) {
+func (c *linter) lintTokenAmount(limit *compiler.Limit) {
 	if limit == nil {
 		return
 	}
@@ -136,7 +138,7 @@ func (c *checker) lintTokenAmount(limit *Limit) {
 }
 
 // lintBaseUnits warns of maxima that look like base units.
-func (c *checker) lintBaseUnits(token *Token) {
+func (c *linter) lintBaseUnits(token *compiler.Token) {
 	limit := token.MaxTransaction
 	if limit == nil || limit.Decimals < leastBaseDecimals {
 		return

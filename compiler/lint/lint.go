@@ -1,21 +1,52 @@
-package compiler
+// Package lint warns of what a policy that compiles says, and is probably not meant to say. It is a pass over the typed policy that
+// `check`, `sign` and deployments run, and that no program depends on.
+package lint
 
 import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler"
 	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/slot"
 )
 
-// lint adds the warnings about what is allowed and probably not meant. It is silent where lines are missing.
-func (c *checker) lint() {
-	if c.partial {
-		return
+// Compile is [compiler.Compile] with the warnings of this package among its findings.
+func Compile(src *grammar.Source) (*compiler.Compiled, grammar.Diagnostics) {
+	return with(compiler.Compile(src))
+}
+
+// CompileWithin is [compiler.CompileWithin] with the warnings of this package among its findings.
+func CompileWithin(src *grammar.Source, stop func() bool) (*compiler.Compiled, grammar.Diagnostics) {
+	return with(compiler.CompileWithin(src, stop))
+}
+
+func with(compiled *compiler.Compiled, found grammar.Diagnostics) (*compiler.Compiled, grammar.Diagnostics) {
+	return compiled, append(found, Policy(compiled)...).Sorted()
+}
+
+// Policy returns the warnings about a typed policy. There are none where it lacks what a line with an error says.
+func Policy(compiled *compiler.Compiled) grammar.Diagnostics {
+	if !compiled.Whole {
+		return nil
 	}
-	before := len(c.found)
-	defer func() { c.found = append(c.found[:before], c.withoutForeign(c.found[before:])...) }()
+	c := &linter{file: compiled.File, policy: compiled.Policy, foreign: compiled.Foreign}
+	c.lint()
+	return c.withoutForeign(c.found)
+}
+
+// A linter collects the warnings about a typed policy.
+type linter struct {
+	file    *grammar.File
+	policy  *compiler.Policy
+	foreign []grammar.Span // the parts of lists that are written in the form of another format
+	found   grammar.Diagnostics
+}
+
+func (c *linter) add(d grammar.Diagnostic) { c.found = append(c.found, d) }
+
+func (c *linter) lint() {
 	c.lintSigns()
 	if c.policy.EVM != nil {
 		c.lintConsensus()
@@ -52,25 +83,25 @@ var ungranted = []grammar.Code{
 
 // withoutForeign leaves out the warnings that follow from lists in the form of another format: those about their parts,
 // and that something is not granted.
-func (c *checker) withoutForeign(found grammar.Diagnostics) grammar.Diagnostics {
+func (c *linter) withoutForeign(found grammar.Diagnostics) grammar.Diagnostics {
 	return slices.DeleteFunc(found, func(d grammar.Diagnostic) bool {
 		return len(c.foreign) > 0 && slices.Contains(ungranted, d.Code) || slices.ContainsFunc(c.foreign, d.Span.Overlaps)
 	})
 }
 
 // lintPasses warns of a policy under which tools need no grant.
-func (c *checker) lintPasses() {
-	if c.file.Version != nil && c.policy.passesTools() {
+func (c *linter) lintPasses() {
+	if c.file.Version != nil && c.policy.PassesTools() {
 		c.add(grammar.At(codes.PassesTools, c.file.Version.Span, "this policy passes every tool intent that no rule denies").
 			WithHint("list the tools that are meant: `## tool_calls` with `allowed: …`"))
 	}
 }
 
 // lintConsensus warns of thresholds that are never reached, and of what is not said about them.
-func (c *checker) lintConsensus() {
+func (c *linter) lintConsensus() {
 	e := c.policy.EVM
 	first := e.Consensus
-	unreached := func(threshold, maximum *Limit, key string) {
+	unreached := func(threshold, maximum *compiler.Limit, key string) {
 		if threshold != nil && maximum != nil && threshold.Amount.Cmp(maximum.Amount) > 0 {
 			c.add(grammar.At(codes.ThresholdUnreached, threshold.Span, "the threshold is above `%s`, so it is never reached", key).
 				WithHint("lower the threshold, or raise the maximum"))
@@ -94,15 +125,15 @@ func (c *checker) lintConsensus() {
 }
 
 // lintEnrichment warns of a shim's account that no token rule can be held against.
-func (c *checker) lintEnrichment() {
-	if e := c.policy.EVM; e.enriched() && !e.pins() {
+func (c *linter) lintEnrichment() {
+	if e := c.policy.EVM; e.Enriched() && !e.Pins() {
 		c.add(grammar.At(codes.EnrichmentUnpinned, e.Enrichment.Span, "no token rule pins an address, so every transfer and approval by `contract.call` is denied").
 			WithHint("add `token.<SYM>.addresses` for the tokens that are meant"))
 	}
 }
 
 // lintChains warns of chains that no request can name, or that grant nothing.
-func (c *checker) lintChains() {
+func (c *linter) lintChains() {
 	e := c.policy.EVM
 	allowed, own := map[string]bool{}, map[string]bool{}
 	for _, line := range e.ChainActions {
@@ -126,14 +157,14 @@ func (c *checker) lintChains() {
 	}
 }
 
-func (c *checker) lintChain(chain Item) {
+func (c *linter) lintChain(chain compiler.Item) {
 	if !slices.Contains(slot.ChainIDs(), chain.Text) {
 		c.add(grammar.At(codes.ChainUnknown, chain.Span, "no request can name chain %s", chain.Text).
 			WithHint("the supported chains are %s", strings.Join(slot.ChainIDs(), ", ")))
 	}
 }
 
-func (c *checker) lintAmounts() {
+func (c *linter) lintAmounts() {
 	e := c.policy.EVM
 	c.lintWei(e.MaxTransaction)
 	c.lintWei(e.MaxFee)
@@ -155,10 +186,10 @@ func (c *checker) lintAmounts() {
 }
 
 // lintActions warns of EVM actions that are nearly spelled like one that everybody has.
-func (c *checker) lintActions() {
-	for _, action := range c.policy.EVM.actions() {
+func (c *linter) lintActions() {
+	for _, action := range c.policy.EVM.Actions() {
 		lower := strings.ToLower(action.Text)
-		for _, known := range coreEVMActions {
+		for _, known := range compiler.CoreEVMActions() {
 			if lower != known && oneEdit(lower, known) {
 				c.misspelled(action, known)
 			}
@@ -167,7 +198,7 @@ func (c *checker) lintActions() {
 }
 
 // misspelled warns of an exact entry that is a known action but for its spelling.
-func (c *checker) misspelled(action Item, known string) {
+func (c *linter) misspelled(action compiler.Item, known string) {
 	c.add(grammar.At(codes.NearAction, action.Span, "lists are exact, and `%s` does not grant `%s`", action.Text, known).
 		WithHint("did you mean `%s`?", known).WithFix(action.Span, known))
 }
@@ -186,38 +217,38 @@ func oneEdit(a, b string) bool {
 }
 
 // lintLimits warns of limits on tool calls where no tool call is ever granted.
-func (c *checker) lintLimits() {
+func (c *linter) lintLimits() {
 	l := c.policy.ExecutionLimits
-	if l == nil || c.policy.grantsTools() {
+	if l == nil || grantsTools(c.policy) {
 		return
 	}
-	for _, limit := range []*Count{l.CallsPerTask, l.CallsPerHour} {
+	for _, limit := range []*compiler.Count{l.CallsPerTask, l.CallsPerHour} {
 		if limit != nil {
 			c.unusedLimit(limit.Span)
 		}
 	}
 }
 
-func (c *checker) unusedLimit(span grammar.Span) {
+func (c *linter) unusedLimit(span grammar.Span) {
 	c.add(grammar.At(codes.LimitUnused, span, "no tool is granted, so this limit counts nothing").
 		WithHint("it counts nothing until `## tool_calls` grants tools by `allowed: …`"))
 }
 
 // grantsTools reports whether any tool or MCP intent can pass.
-func (p *Policy) grantsTools() bool {
-	if p.passesTools() || p.MCP.grants() || len(p.Profiles.granted()) > 0 {
+func grantsTools(p *compiler.Policy) bool {
+	if p.PassesTools() || p.MCP.Grants() || len(p.Profiles.Granted()) > 0 {
 		return true
 	}
-	return p.ToolCalls != nil && slices.ContainsFunc(p.ToolCalls.Allowed.texts(), func(tool string) bool { return otherKind(strings.ToLower(tool)) == "" })
+	return p.ToolCalls != nil && slices.ContainsFunc(p.ToolCalls.Allowed.Texts(), func(tool string) bool { return otherKind(strings.ToLower(tool)) == "" })
 }
 
 // lintTools warns of lists for tools that are denied already, and of entries that grant nothing.
-func (c *checker) lintTools() {
+func (c *linter) lintTools() {
 	t := c.policy.ToolCalls
-	if t.Allowed == nil && !c.policy.Profiles.declared() {
+	if t.Allowed == nil && !c.policy.Profiles.Declared() {
 		return // an error says so
 	}
-	granted, texts := newActionIndex(c.policy.Profiles.granted()), t.Allowed.texts()
+	granted, texts := newActionIndex(c.policy.Profiles.Granted()), t.Allowed.Texts()
 	if t.Allowed != nil {
 		for _, tool := range t.Allowed.Items {
 			lower := strings.ToLower(tool.Text)
@@ -232,7 +263,7 @@ func (c *checker) lintTools() {
 		}
 	}
 	granted.sort()
-	for _, about := range t.toolKeys() {
+	for _, about := range toolKeys(t) {
 		if !slices.ContainsFunc(about.tools, granted.overlaps) {
 			c.add(grammar.At(codes.ListUnused, about.span, "`%s` is not allowed, so this does nothing", about.tools[0]).
 				WithHint("it does nothing until `allowed` has `%s`, and may stay", about.tools[0]))
@@ -244,7 +275,7 @@ func (c *checker) lintTools() {
 func nearTool(lower string) string {
 	bare := strings.NewReplacer("_", "", ".", "", "-", "").Replace
 	const shortest = 5 // of what is shorter one letter makes another word
-	for _, known := range foreignTools {
+	for _, known := range compiler.ForeignTools {
 		if bare(lower) == bare(known) || len(known) >= shortest && oneEdit(lower, known) {
 			return known
 		}
@@ -264,8 +295,8 @@ type toolKey struct {
 }
 
 // toolKeys returns the entries that are about some tools only.
-func (t *ToolCalls) toolKeys() (keys []toolKey) {
-	list := func(l *List, tools ...string) {
+func toolKeys(t *compiler.ToolCalls) (keys []toolKey) {
+	list := func(l *compiler.List, tools ...string) {
 		if l != nil {
 			keys = append(keys, toolKey{l.Span, tools})
 		}
@@ -278,27 +309,27 @@ func (t *ToolCalls) toolKeys() (keys []toolKey) {
 	list(t.Write.Allowed, "file_write")
 	list(t.Read.Blocked, "file_read")
 	list(t.Read.Allowed, "file_read")
-	list(t.Email.Exempt, emailAction)
-	list(t.Email.Allowed, emailAction)
-	list(t.Email.Blocked, emailAction)
+	list(t.Email.Exempt, compiler.EmailAction)
+	list(t.Email.Allowed, compiler.EmailAction)
+	list(t.Email.Blocked, compiler.EmailAction)
 	if t.Email.Approval != nil {
-		keys = append(keys, toolKey{t.Email.Approval.Span, []string{emailAction}})
+		keys = append(keys, toolKey{t.Email.Approval.Span, []string{compiler.EmailAction}})
 	}
 	list(t.HTTP.BlockedMethods, "http")
 	list(t.HTTP.AllowedMethods, "http", "web_fetch")
 	list(t.HTTP.AllowedHosts, "http", "web_fetch")
 	for _, rule := range t.HTTP.Rules {
 		if rule.Deny != nil || rule.Query != nil {
-			keys = append(keys, toolKey{rule.span(), []string{"http"}})
+			keys = append(keys, toolKey{rule.Span(), []string{"http"}})
 		}
 	}
 	return keys
 }
 
 // lintMethods warns of what is said twice about a method.
-func (c *checker) lintMethods() {
+func (c *linter) lintMethods() {
 	h := &c.policy.ToolCalls.HTTP
-	blocked, allowed := h.BlockedMethods.texts(), h.AllowedMethods.texts()
+	blocked, allowed := h.BlockedMethods.Texts(), h.AllowedMethods.Texts()
 	if h.AllowedMethods != nil {
 		for _, method := range h.AllowedMethods.Items {
 			if slices.Contains(blocked, method.Text) {
@@ -310,17 +341,17 @@ func (c *checker) lintMethods() {
 		switch {
 		case rule.Deny == nil && rule.Query == nil:
 		case slices.Contains(blocked, rule.Method):
-			c.methodUnused(rule.span(), rule.Method, "`http.blocked_methods` blocks it")
+			c.methodUnused(rule.Span(), rule.Method, "`http.blocked_methods` blocks it")
 		case h.AllowedMethods != nil && !slices.Contains(allowed, rule.Method):
-			c.methodUnused(rule.span(), rule.Method, "`http.allowed_methods` does not have it")
-		case isOn(rule.Deny) && rule.Query != nil:
+			c.methodUnused(rule.Span(), rule.Method, "`http.allowed_methods` does not have it")
+		case compiler.IsOn(rule.Deny) && rule.Query != nil:
 			c.methodUnused(rule.Query.Span, rule.Method, "it is denied altogether")
 		}
 	}
 }
 
 // lintFetch warns of a web_fetch that is granted and that the list of methods never lets through.
-func (c *checker) lintFetch() {
+func (c *linter) lintFetch() {
 	t := c.policy.ToolCalls
 	if t.HTTP.AllowedMethods == nil || t.Allowed == nil {
 		return
@@ -333,18 +364,18 @@ func (c *checker) lintFetch() {
 	}
 }
 
-func (c *checker) methodUnused(span grammar.Span, method, why string) {
+func (c *linter) methodUnused(span grammar.Span, method, why string) {
 	c.add(grammar.At(codes.MethodUnused, span, "this does nothing for `%s`: %s", method, why).WithHint("it does no harm; the other one decides"))
 }
 
 // otherKind returns which kind of action a tool's name means, with its article, or "".
 func otherKind(lower string) string {
 	switch {
-	case isMCP(lower):
+	case compiler.IsMCP(lower):
 		return "an MCP"
-	case lower == modelAction:
+	case lower == compiler.ModelAction:
 		return "a model"
-	case slices.Contains(coreEVMActions, lower):
+	case slices.Contains(compiler.CoreEVMActions(), lower):
 		return "an EVM"
 	}
 	return ""

@@ -1,10 +1,11 @@
-package compiler
+package lint
 
 import (
 	"slices"
 	"sort"
 	"strings"
 
+	"bailiff/compiler"
 	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm/form/command"
@@ -84,28 +85,28 @@ func startsAny(sorted []string, start string) bool {
 }
 
 // grantable returns what actions of some classes can pass: those of evm, of tools, or of all kinds.
-func (p *Policy) grantable(evm, tools, others bool) *actionIndex {
+func grantable(p *compiler.Policy, evm, tools, others bool) *actionIndex {
 	index := new(actionIndex)
 	if evm && p.EVM != nil {
-		for _, action := range p.EVM.actions() {
+		for _, action := range p.EVM.Actions() {
 			index.add(strings.ToLower(action.Text))
 		}
 	}
 	if tools {
-		index.any = p.passesTools()
+		index.any = p.PassesTools()
 		if p.ToolCalls != nil {
-			for _, tool := range p.ToolCalls.Allowed.texts() {
+			for _, tool := range p.ToolCalls.Allowed.Texts() {
 				index.add(strings.ToLower(tool))
 			}
 		}
-		for _, pattern := range p.Profiles.granted() {
+		for _, pattern := range p.Profiles.Granted() {
 			index.add(pattern)
 		}
 	}
 	if others {
-		index.add(modelAction)
-		if p.MCP.grants() {
-			index.add(mcpPrefix + "*")
+		index.add(compiler.ModelAction)
+		if p.MCP.Grants() {
+			index.add(compiler.MCPPrefix + "*")
 		}
 	}
 	index.sort()
@@ -113,45 +114,45 @@ func (p *Policy) grantable(evm, tools, others bool) *actionIndex {
 }
 
 // lintApprovals warns of approvals of what is never granted.
-func (c *checker) lintApprovals() {
+func (c *linter) lintApprovals() {
 	p := c.policy
-	lint := func(section string, list *List, granted *actionIndex) {
+	lint := func(section string, list *compiler.List, granted *actionIndex) {
 		if list == nil {
 			return
 		}
 		for _, pattern := range list.Items {
 			if !granted.overlaps(pattern.Text) {
-				c.add(grammar.At(codes.ApprovalUnused, pattern.Span, "nothing that `%s` covers is granted to intents of `## %s`, so nothing is ever held", shorten(pattern.Text), section).
+				c.add(grammar.At(codes.ApprovalUnused, pattern.Span, "nothing that `%s` covers is granted to intents of `## %s`, so nothing is ever held", compiler.Shorten(pattern.Text), section).
 					WithHint("it holds nothing until that is granted; compare it with the names that are"))
 			}
 		}
 	}
 	for _, section := range []string{"custom", "soft_limits", "execution_limits"} {
-		if controls := c.controls(section); controls != nil {
-			lint(section, controls.Approval, p.grantable(true, true, true))
+		if controls := c.policy.ControlsOf(section); controls != nil {
+			lint(section, controls.Approval, grantable(p, true, true, true))
 		}
 	}
 	if p.EVM != nil {
-		lint("evm", p.EVM.Approval, p.grantable(true, false, false))
+		lint("evm", p.EVM.Approval, grantable(p, true, false, false))
 	}
 	if p.ToolCalls != nil {
-		lint("tool_calls", p.ToolCalls.Approval, p.grantable(false, true, false))
+		lint("tool_calls", p.ToolCalls.Approval, grantable(p, false, true, false))
 	}
 }
 
 // lintContents warns of texts that files must not contain, which a request does not show, and of an exception to an
 // approval that is not asked for.
-func (c *checker) lintContents() {
+func (c *linter) lintContents() {
 	t, custom := c.policy.ToolCalls, c.policy.Custom
-	if t.Email.Exempt != nil && !isOn(t.Email.Approval) {
+	if t.Email.Exempt != nil && !compiler.IsOn(t.Email.Approval) {
 		c.add(grammar.At(codes.ListUnused, t.Email.Exempt.Span, "`email.require_approval` is not true, so this does nothing").
 			WithHint("write `email.require_approval: true`, or remove it"))
 	}
-	if custom == nil || !slices.ContainsFunc(t.Allowed.texts(), func(tool string) bool { return strings.EqualFold(tool, "file_write") }) {
+	if custom == nil || !slices.ContainsFunc(t.Allowed.Texts(), func(tool string) bool { return strings.EqualFold(tool, "file_write") }) {
 		return
 	}
-	plain := func(d Denial) bool { // quotes say that it is meant so
-		return d.isString() && !strings.ContainsAny(c.file.Source.Slice(d.Value.Span)[:1], `"'`)
+	plain := func(d compiler.Denial) bool { // quotes say that it is meant so
+		return d.IsString() && !strings.ContainsAny(c.file.Source.Slice(d.Value.Span)[:1], `"'`)
 	}
 	if at := slices.IndexFunc(custom.Denials, plain); at >= 0 {
 		c.add(grammar.At(codes.ContentsUnseen, custom.Denials[at].Value.Span, "a request to write a file does not show what will be in it, so this is not sought there").
@@ -160,8 +161,8 @@ func (c *checker) lintContents() {
 }
 
 // lintSpend notes a budget in USD on the tools of coding agents, whose hooks know tokens and no prices.
-func (c *checker) lintSpend() {
-	limits, tools := c.policy.ExecutionLimits, c.policy.ToolCalls.Allowed.texts()
+func (c *linter) lintSpend() {
+	limits, tools := c.policy.ExecutionLimits, c.policy.ToolCalls.Allowed.Texts()
 	if limits == nil || limits.SpendPerTask == nil || !slices.ContainsFunc(tools, func(tool string) bool {
 		return strings.EqualFold(tool, "bash") || strings.EqualFold(tool, "file_write")
 	}) {
@@ -179,7 +180,7 @@ var (
 )
 
 // lintListed warns of allowed commands that run others, and of those that are blocked.
-func (c *checker) lintListed(t *ToolCalls) {
+func (c *linter) lintListed(t *compiler.ToolCalls) {
 	if t.ListedCommands == nil {
 		return
 	}
@@ -187,12 +188,12 @@ func (c *checker) lintListed(t *ToolCalls) {
 		words := strings.Fields(command.ShowListed(item.Text))
 		name := words[0][strings.LastIndexByte(words[0], '/')+1:]
 		if slices.Contains(runsAnything, name) || slices.Contains(runsOthers, name) && (len(words) == 1 || strings.HasPrefix(words[1], "-")) {
-			c.add(grammar.At(codes.RunsOthers, item.Span, "`%s` runs what its arguments or settings name, and this allows it with any", shorten(name)).
+			c.add(grammar.At(codes.RunsOthers, item.Span, "`%s` runs what its arguments or settings name, and this allows it with any", compiler.Shorten(name)).
 				WithHint("list what is meant with more of its words, such as `git status`; or allow a script that does it, which the agent cannot write"))
 		}
 	}
-	blocked := t.BlockedCommands.texts()
-	c.allowedDead(t.ListedCommands, keyCommands.Name, func(listed string) (by string, ok bool) {
+	blocked := t.BlockedCommands.Texts()
+	c.allowedDead(t.ListedCommands, compiler.KeyCommands.Name, func(listed string) (by string, ok bool) {
 		i := slices.IndexFunc(blocked, func(text string) bool { return strings.Contains(strings.ToLower(command.ShowListed(listed)), text) })
 		if i < 0 {
 			return "", false
@@ -202,7 +203,7 @@ func (c *checker) lintListed(t *ToolCalls) {
 }
 
 // lintSoftLimits warns of soft limits that only inform, and of caps on what is never granted.
-func (c *checker) lintSoftLimits() {
+func (c *linter) lintSoftLimits() {
 	s := c.policy.SoftLimits
 	if s == nil {
 		return
@@ -216,17 +217,17 @@ func (c *checker) lintSoftLimits() {
 	for _, limit := range s.DailyToken {
 		c.lintTokenAmount(limit.Most)
 	}
-	granted := c.policy.grantable(true, true, true)
+	granted := grantable(c.policy, true, true, true)
 	for _, one := range s.Caps {
 		if !granted.overlaps(one.Action.Text) {
-			c.add(grammar.At(codes.CapUnused, one.Action.Item.Span, "nothing that `%s` covers is granted, so cap `%s` counts nothing", shorten(one.Action.Text), one.Name).
+			c.add(grammar.At(codes.CapUnused, one.Action.Item.Span, "nothing that `%s` covers is granted, so cap `%s` counts nothing", compiler.Shorten(one.Action.Text), one.Name).
 				WithHint("it counts nothing until that is granted; compare it with the names that are"))
 		}
 	}
-	if s.DailyCalls != nil && !c.policy.grantsTools() {
+	if s.DailyCalls != nil && !grantsTools(c.policy) {
 		c.unusedLimit(s.DailyCalls.Span)
 	}
-	for _, limit := range []*Limit{s.DailyEVM, s.DailyFee} {
+	for _, limit := range []*compiler.Limit{s.DailyEVM, s.DailyFee} {
 		if limit != nil && c.policy.EVM == nil {
 			c.add(grammar.At(codes.LimitUnused, limit.Span, "there is no `## evm`, so this limit adds nothing up").
 				WithHint("it counts nothing until `## evm` grants actions"))
@@ -235,13 +236,13 @@ func (c *checker) lintSoftLimits() {
 }
 
 // lintMCP warns of patterns that do nothing, or too much.
-func (c *checker) lintMCP() {
+func (c *linter) lintMCP() {
 	m := c.policy.MCP
-	if !m.grants() {
+	if !m.Grants() {
 		c.add(grammar.At(codes.BlockedOnly, m.BlockedTools.Span, "nothing grants an MCP tool, and this never does").
 			WithHint("to grant MCP tools, add `allowed_servers` or `allowed_tools`; as it is, all are denied"))
 	}
-	for _, list := range []*List{m.AllowedTools, m.BlockedTools, m.Approval} {
+	for _, list := range []*compiler.List{m.AllowedTools, m.BlockedTools, m.Approval} {
 		if list != nil {
 			c.lintToolPrefix(list)
 		}
@@ -258,10 +259,10 @@ func (c *checker) lintMCP() {
 	if m.Approval == nil {
 		return
 	}
-	blocked := newGlobIndex(match.Unbounded, m.BlockedTools.texts())
+	blocked := compiler.NewGlobIndex(match.Unbounded, m.BlockedTools.Texts())
 	for _, pattern := range m.Approval.Items {
-		if _, covered := blocked.coversTool(pattern.Text); covered || !m.mayGrant(pattern.Text) {
-			c.add(grammar.At(codes.ApprovalUnused, pattern.Span, "nothing that `%s` covers is granted, so nothing is ever held", shorten(pattern.Text)).
+		if _, covered := blocked.CoversTool(pattern.Text); covered || !mayGrant(m, pattern.Text) {
+			c.add(grammar.At(codes.ApprovalUnused, pattern.Span, "nothing that `%s` covers is granted, so nothing is ever held", compiler.Shorten(pattern.Text)).
 				WithHint("it holds nothing until that is granted; compare it with the names that are"))
 		}
 	}
@@ -269,21 +270,21 @@ func (c *checker) lintMCP() {
 
 // mayGrant reports whether anything that a pattern covers can be granted. Of patterns with stars it looks at no more than
 // whether anything is granted at all.
-func (m *MCP) mayGrant(pattern string) bool {
+func mayGrant(m *compiler.MCP, pattern string) bool {
 	server, tool, dotted := strings.Cut(pattern, ".")
-	if !m.grants() || !dotted || strings.Contains(pattern, "*") {
-		return m.grants()
+	if !m.Grants() || !dotted || strings.Contains(pattern, "*") {
+		return m.Grants()
 	}
-	granted := newGlobIndex(match.Dotted, m.AllowedTools.texts())
-	_, byBoth := granted.covers(pattern, false)
-	_, byTool := granted.covers(tool, false)
-	return (m.AllowedServers == nil || slices.Contains(m.AllowedServers.texts(), server)) && (m.AllowedTools == nil || byBoth || byTool)
+	granted := compiler.NewGlobIndex(match.Dotted, m.AllowedTools.Texts())
+	_, byBoth := granted.Covers(pattern, false)
+	_, byTool := granted.Covers(tool, false)
+	return (m.AllowedServers == nil || slices.Contains(m.AllowedServers.Texts(), server)) && (m.AllowedTools == nil || byBoth || byTool)
 }
 
 // lintToolPrefix warns of patterns that are written like actions.
-func (c *checker) lintToolPrefix(list *List) {
+func (c *linter) lintToolPrefix(list *compiler.List) {
 	for _, pattern := range list.Items {
-		if rest, ok := strings.CutPrefix(pattern.Text, mcpPrefix); ok && strings.Contains(rest, ".") {
+		if rest, ok := strings.CutPrefix(pattern.Text, compiler.MCPPrefix); ok && strings.Contains(rest, ".") {
 			c.add(grammar.At(codes.ActionPrefix, pattern.Span, "patterns do not have the action's `mcp.`; this one is about a server called `mcp`").
 				WithHint("write `%s`", rest).WithFix(pattern.Span, rest))
 		}
