@@ -12,15 +12,27 @@ import (
 	"bailiff/vm/slot/derived"
 )
 
-// Allowance is what the `allow_only` lines for one path and scope say together.
-type Allowance struct {
-	Span     grammar.Span // of the first entry
-	Path     string       // without `intent.`
-	Scope    string       // an action, or the beginning of actions and `*`; empty for all
-	Attested bool
-	Operator Operator // not NotEquals
-	Values   []Item
-}
+var (
+	keyAllowances = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only.<path>",
+		Code:    errcode.NotOnAllowlist,
+		Doc:     "Denies where the value is missing or not one of these. Lines for the same path and scope add up.",
+		Example: "allow_only.metadata.team: research, trading"})
+
+	keyCustomAllowOnlyScoped = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only[action=<pattern>].<path>", Since: v20, Modifies: true,
+		Code:    errcode.NotOnAllowlist,
+		Doc:     "The same for some actions only: an action, or the beginning of actions and `*`, without regard to case.",
+		Example: "allow_only[action=wallet.transfer].metadata.desk: desk-1, desk-2"})
+
+	keyCustomAllowOnlyAttested = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only.<path> attested", Since: v20, Modifies: true,
+		Code: errcode.ProvenanceRequired, Codes: []errcode.Code{errcode.NotOnAllowlist},
+		Doc:     "The value counts only from a key whose provenance is a shim.",
+		Example: "allow_only.metadata.branch attested: main"})
+
+	keyCustomAllowOnlyOperator = keyRead(TypeTexts, (*checker).readAllowOnly, Key{Name: "allow_only.<path> <operator>", Since: v20, Modifies: true,
+		Code:    errcode.NotOnAllowlist,
+		Doc:     "Compares by equals, contains, starts_with (or prefix), ends_with, or matches (the whole value).",
+		Example: "allow_only.metadata.ticket matches: \"OPS-[0-9]{1,6}\""})
+)
 
 // texts returns the values' texts.
 func (a *Allowance) texts() []string {
@@ -205,5 +217,18 @@ func (c *checker) extend(rule, line *Allowance) {
 		}
 		seen[value.Text] = true
 		rule.Values = append(rule.Values, value)
+	}
+}
+
+// lintPlainAllowance warns of the patterns of an allow_only where all of them are plain texts: one rule has one operator, so
+// that beside a real pattern a plain text has to be one, too.
+func (c *checker) lintPlainAllowance(rule *Allowance) {
+	for _, value := range rule.Values {
+		if _, _, ok := plainText(value.Text, Equals); !ok {
+			return
+		}
+	}
+	for _, value := range rule.Values {
+		c.lintPlain(rule.Operator, Equals, value.Span, value.Text)
 	}
 }

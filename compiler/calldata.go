@@ -28,14 +28,6 @@ func (e *emitter) accountCalls() {
 	e.Place(next)
 }
 
-// atActions says that what follows comes from the list of actions, or, without one, from the section.
-func (e *emitter) atActions() {
-	e.at(e.policy.EVM.Span)
-	if actions := e.policy.EVM.AllowedActions; actions != nil {
-		e.at(actions.Span)
-	}
-}
-
 // pinnedCalls judges a call of a contract that a token's rule pins: what it moves or approves by the rule's amounts; every
 // other method only passes where the rule names it. Without data it is a native transfer.
 func (e *emitter) pinnedCalls() {
@@ -69,9 +61,6 @@ func (e *emitter) pinnedCalls() {
 	e.Place(done)
 }
 
-// pinned reports whether a token's rule pins an address.
-func pinned(token *Token) bool { return token.Addresses != nil && len(token.Addresses.Items) > 0 }
-
 // enrichment judges call data by what a trusted shim says of it: of every contract.call, and of every intent that declares
 // some.
 func (e *emitter) enrichment() {
@@ -100,9 +89,6 @@ func (e *emitter) enrichment() {
 
 // unbounded is 2^256-1, the amount that approves whatever there will ever be.
 const unbounded = "115792089237316195423570985008687907853269984665640564039457584007913129639935"
-
-// callAction is the EVM action that calls any method of a contract.
-const callAction = "contract.call"
 
 // unknownSelector decides on a method that moves no amount that the service knows of. One that runs further calls is denied
 // as declared call data that does so.

@@ -12,24 +12,46 @@ import (
 	"bailiff/vm/slot"
 )
 
-// Cap is what the keys `cap.<name>.…` say of one cap.
-type Cap struct {
-	Name   string
-	Span   grammar.Span // of its first line
-	Count  *Count       // either this
-	SumUSD *Limit       // or that, with 18 decimals
-	Window *Text        // day, hour or task
-	Action *Text        // an action pattern in lower case
-	Group  *Text        // a path without `intent.`; nil for one group
-	Amount *Text        // a path below metadata or arguments; only with SumUSD
-}
-
 // capWindows are the windows of caps.
 var capWindows = []string{"day", "hour", "task"}
 
 // foreignCaps are names that no cap may have: those of other limits, and what has a meaning of its own in the objects of
 // some languages.
 var foreignCaps = []string{"__proto__", "constructor", "prototype", "daily_tool_calls", "daily_evm_limit_eth"}
+
+var (
+	keyCapCount = capKey(counts, func(c *Cap) **Count { return &c.Count }, Key{Name: "cap.<name>.max_count", Unit: "intents",
+		Code: errcode.AggregateLimit, Codes: []errcode.Code{errcode.TaskIDRequired, errcode.AggregateField},
+		Doc:     "How many intents the cap lets pass in its window. Version 1.x only informs.",
+		Example: "cap.deploys.max_count: 3"})
+
+	keyCapSum = capKey(sums, func(c *Cap) **Limit { return &c.SumUSD }, Key{Name: "cap.<name>.max_sum_usd", Unit: "USD",
+		Code: errcode.AggregateLimit, Codes: []errcode.Code{errcode.TaskIDRequired, errcode.AggregateField},
+		Doc:     "How much the intents' `amount_field` may add up to in the window, with at most 18 fraction digits; in place of `max_count`.",
+		Example: "cap.refunds.max_sum_usd: 250.00"})
+
+	keySoftCapWindow = capKey(oneWord, func(c *Cap) **Text { return &c.Window }, Key{Name: "cap.<name>.window", Values: capWindows,
+		Doc: "When the cap starts again: with the UTC day or hour, or never within one task. Required.", Example: "cap.deploys.window: day"})
+
+	keySoftCapAction = capKey(oneActionPattern, func(c *Cap) **Text { return &c.Action }, Key{Name: "cap.<name>.action",
+		Doc: "The actions that the cap counts: an action, or the beginning of actions and `*`. Required.", Example: "cap.deploys.action: deploy.*"})
+
+	keySoftCapGroupBy = capKey(fieldPaths, func(c *Cap) **Text { return &c.Group }, Key{Name: "cap.<name>.group_by",
+		Doc: "A field of the request: each of its values has a count of its own.", Example: "cap.deploys.group_by: metadata.customer"})
+
+	keySoftCapAmountField = capKey(amountPaths, func(c *Cap) **Text { return &c.Amount }, Key{Name: "cap.<name>.amount_field",
+		Doc: "Where the amount in USD stands, a decimal string below `metadata` or `arguments`; goes with `max_sum_usd` only.", Example: "cap.refunds.amount_field: metadata.amount_usd"})
+)
+
+var (
+	sums = amounts(sumDecimals, "a sum in USD has")
+
+	oneActionPattern = valueOf(TypePattern, (*checker).oneActionPattern)
+
+	fieldPaths = valueOf(TypeField, (*checker).fieldPath)
+
+	amountPaths = valueOf(TypeField, (*checker).amountPath)
+)
 
 // cap returns the cap that a key names, a new one where it has no line yet, or nil after reporting.
 func (c *checker) cap(entry *grammar.Entry) *Cap {
@@ -221,3 +243,8 @@ func (e *emitter) sumOf(c *vm.Counter, rule, path string, next vm.Label) {
 	e.deny(rule, errcode.AggregateField, path+" is missing, or no decimal string, and the cap adds it up", vm.Blame{Slot: value}, next)
 	e.Place(valid)
 }
+
+const (
+	spendDecimals = 6  // of a model budget (facts of the format: at most six fraction digits)
+	sumDecimals   = 18 // of a cap's sum in USD
+)

@@ -7,49 +7,6 @@ import (
 	"bailiff/grammar"
 )
 
-// checker turns a syntax tree into a typed policy and collects what is wrong with it.
-type checker struct {
-	file   *grammar.File
-	policy *Policy
-	found  grammar.Diagnostics
-
-	grammar  grammar.Diagnostics // what the grammar found
-	deferred []grammar.Code      // errors that are warnings here
-	stop     func() bool         // whether there is no time left; nil: never
-	late     bool                // it said so
-
-	// partial says that the policy lacks something that was refused, here or by the grammar.
-	partial bool
-
-	// foreign are the parts of lists that are written in the form of another format: what they say is not known.
-	foreign []grammar.Span
-
-	// refused are the lines with errors, once all sections are read: what they may have said is not missing.
-	refused []refusal
-
-	tokens  map[string]*Token              // by symbol in lower case
-	amounts map[*Token]*tokenAmounts       // the lines that need the token's decimals
-	caps    map[string]*Cap                // by name
-	pinned  map[string][]pinnedToken       // by address
-	daily   []*grammar.Entry               // the limits of tokens, which need their decimals
-	allowed map[string]*Allowance          // by path and scope
-	listed  map[*Allowance]map[string]bool // the values of rules of several lines
-}
-
-func newChecker(file *grammar.File, found grammar.Diagnostics, by way) *checker {
-	policy := new(Policy)
-	if file.Version != nil {
-		policy.Version = *file.Version
-	}
-	return &checker{
-		file: file, policy: policy, grammar: found, deferred: by.deferred, stop: by.limit.Stop, partial: found.HasErrors(),
-		tokens: map[string]*Token{}, amounts: map[*Token]*tokenAmounts{}, pinned: map[string][]pinnedToken{}, allowed: map[string]*Allowance{},
-		listed: map[*Allowance]map[string]bool{}, caps: map[string]*Cap{},
-	}
-}
-
-func (c *checker) add(d grammar.Diagnostic) { c.found = append(c.found, deferring(d, c.deferred)) }
-
 // check reads all sections, then checks what concerns several entries.
 func (c *checker) check() {
 	for _, section := range c.file.Sections {
@@ -68,12 +25,6 @@ func (c *checker) check() {
 		}
 		finish()
 	}
-}
-
-// expired reports that there is no time left. Then nothing that was found means anything.
-func (c *checker) expired() bool {
-	c.late = c.late || c.stop != nil && c.stop()
-	return c.late
 }
 
 // section reads the entries of one section.
@@ -273,13 +224,4 @@ func (p *Policy) enforces() bool {
 	}
 	return p.Version.AtLeast(2, 0) &&
 		(p.MCP.Grants() || p.Profiles.Declared() || p.SoftLimits.limits() || p.ExecutionLimits.limits() || p.controls())
-}
-
-// Shorten returns text for a message, so that its author does not control the length.
-func Shorten(text string) string {
-	const most = 64
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
 }

@@ -60,20 +60,6 @@ func CompileInForce(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
 	}})
 }
 
-// A way is how a policy is compiled.
-type way struct {
-	deferred []grammar.Code // errors that are warnings
-	limit    vm.Limit
-}
-
-// deferring returns a finding, as a warning where its code is among those that are deferred.
-func deferring(d grammar.Diagnostic, deferred []grammar.Code) grammar.Diagnostic {
-	if slices.Contains(deferred, d.Code) {
-		d.Severity = grammar.Warning
-	}
-	return d
-}
-
 func compile(src *grammar.Source, by way) (*Compiled, grammar.Diagnostics) {
 	file, found := grammar.Parse(src)
 	for i := range found {

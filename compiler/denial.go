@@ -1,11 +1,13 @@
 package compiler
 
 import (
+	"slices"
 	"strings"
 
 	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
+	"bailiff/vm/errcode"
 	"bailiff/vm/form"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/match"
@@ -20,6 +22,18 @@ type Denial struct {
 	Operator Operator     // Contains for a deny_string
 	Value    Item
 }
+
+var (
+	keyDenyIf = keyRead(TypeCondition, (*checker).readDenyIf, Key{Name: "deny_if.<path> <operator>",
+		Code:    errcode.CustomRule,
+		Doc:     "Denies where the value compares so: equals, not_equals, contains, starts_with, ends_with or matches.",
+		Example: "deny_if.metadata.environment equals production"})
+
+	keyDenyString = keyRead(TypeText, (*checker).readDenyString, Key{Name: "deny_string",
+		Code:    errcode.CustomRule,
+		Doc:     "Denies where any text of the request holds this one.",
+		Example: "deny_string: BEGIN OPENSSH PRIVATE KEY"})
+)
 
 // readDenyString reads a text that no text of a request may contain.
 func (c *checker) readDenyString(_ *Key, entry *grammar.Entry) {
@@ -183,4 +197,264 @@ func (e *emitter) denyIf(d *Denial) {
 		func(as form.Form) { last = e.compare(d, as, found, next) }, func() { e.Jump(found.of(last)) })
 	found.deny(last, keyDenyIf.ruleOf(d.Path), keyDenyIf.Code, d.Path+" "+conditions[d.Operator], next)
 	e.Place(next)
+}
+
+// A test holds the value of a slot against a constant.
+type test struct {
+	slot uint16
+	op   vm.Op
+	set  vm.Const
+}
+
+// arrivals are where the tests of one rule arrive that lead to its denial: one place for each slot that is to blame.
+type arrivals struct {
+	e      *emitter
+	slots  []uint16
+	labels []vm.Label
+}
+
+func (e *emitter) arrivals() *arrivals { return &arrivals{e: e} }
+
+// of returns the place for a slot.
+func (p *arrivals) of(slot uint16) vm.Label {
+	i := slices.Index(p.slots, slot)
+	if i < 0 {
+		i = len(p.slots)
+		p.slots, p.labels = append(p.slots, slot), append(p.labels, p.e.NewLabel())
+	}
+	return p.labels[i]
+}
+
+// deny denies at each place, and blames its slot. The code before it arrives at the place of the slot last.
+func (p *arrivals) deny(last uint16, name string, c errcode.Code, message string, next vm.Label) {
+	slots := append([]uint16{last}, slices.DeleteFunc(slices.Clone(p.slots), func(slot uint16) bool { return slot == last })...)
+	for _, slot := range slots {
+		p.e.Place(p.of(slot))
+		p.e.deny(name, c, message, vm.Blame{Slot: slot, Element: true}, next)
+	}
+}
+
+// any continues at next if none of the tests holds, and at the place of its slot if one does or cannot be judged. The last
+// test falls through to the code that follows; any returns its slot.
+func (e *emitter) any(tests []test, found *arrivals, next vm.Label) uint16 {
+	last := len(tests) - 1
+	for _, t := range tests[:last] {
+		if t.op != vm.OpMatch { // only a pattern can meet what it can't judge
+			e.Test(t.op, vm.If, t.slot, t.set, found.of(t.slot))
+			continue
+		}
+		other := e.NewLabel()
+		e.Test(t.op, vm.Unless, t.slot, t.set, other)
+		e.Jump(found.of(t.slot))
+		e.Place(other)
+	}
+	e.Test(tests[last].op, vm.Unless, tests[last].slot, tests[last].set, next)
+	return tests[last].slot
+}
+
+// byForm emits a rule for each form that values at the path have, where the texts of the rule are not the same in both.
+// If it is emitted for two forms, leave ends the code of the first.
+func (e *emitter) byForm(rule formed, emit func(form.Form), leave func()) {
+	row := slot.At(rule.path)
+	switch scope := strings.ToLower(rule.scope); {
+	case row.When == slot.ByEmail && scope == EmailAction:
+		emit(row.Other)
+		return
+	case row.When == slot.Never, row.When == slot.ByEmail && scope != "" && !strings.HasSuffix(scope, "*"):
+		emit(row.Form)
+		return
+	case slices.Equal(rule.spelled(row.Form), rule.spelled(row.Other)):
+		if rule.respelled(row.Other) { // what is read besides is missing where it says nothing
+			row.Form = row.Other
+		}
+		emit(row.Form)
+		return
+	}
+	usual := e.NewLabel()
+	e.unlessForm(row.When, usual)
+	emit(row.Other)
+	leave()
+	e.Place(usual)
+	emit(row.Form)
+}
+
+// formed is a rule whose texts are put into the forms of a path.
+type formed struct {
+	path     string
+	scope    string // of an allow_only
+	operator Operator
+	texts    []string
+}
+
+// spelled returns the texts as they are compared by a form.
+func (r formed) spelled(as form.Form) []string {
+	all := make([]string, 0, 2*len(r.texts))
+	for _, text := range r.texts {
+		if r.operator == Matches {
+			all = append(all, as.Pattern(text))
+		} else {
+			all = append(all, as.Rule(text, places[r.operator]), as.Fold(text))
+		}
+	}
+	return all
+}
+
+// respelled reports whether the texts can compare with a value of a form as it was sent alone.
+func (r formed) respelled(as form.Form) bool {
+	return slices.ContainsFunc(r.texts, func(text string) bool {
+		if r.operator == Matches {
+			return as.PatternRespelled(text)
+		}
+		return as.Respelled(text, places[r.operator])
+	})
+}
+
+// unlessForm jumps where values have their usual form.
+func (e *emitter) unlessForm(when slot.Condition, usual vm.Label) {
+	switch when {
+	case slot.ByEmail:
+		e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly(EmailAction), usual)
+	case slot.WithURL:
+		e.Kind(vm.If, e.Field(derived.Host), absent, usual)
+	case slot.ForMCP:
+		e.Kind(vm.If, e.Field(derived.Server), absent, usual)
+	}
+}
+
+// places says where in a value an operator looks for the text of a rule.
+var places = [...]form.Where{Equals: form.Whole, NotEquals: form.Whole, Contains: form.Inside, StartsWith: form.Start, EndsWith: form.End}
+
+// compare continues at next unless a value of the form compares as a denial says, and at the place of its slot where it does
+// or can't be judged: its normal form or, but by not_equals, the text as it was sent. The last test falls through to the code
+// that follows; compare returns its slot. Address literals of the rule match in any case.
+func (e *emitter) compare(d *Denial, as form.Form, found *arrivals, next vm.Label) uint16 {
+	path, respelled := slot.Canonical(d.Path), formed{d.Path, "", d.Operator, []string{d.Value.Text}}.respelled(as)
+	normal := e.Field(path)
+	if slot.At(path).Type.Object() {
+		normal = e.Field(eachPrefix + path)
+	}
+	if as == form.Token {
+		if symbols := e.policy.pinning(strings.ToLower(d.Value.Text)); len(symbols) > 0 && d.Operator != Matches {
+			return e.comparePinned(d, e.exactly(symbols...), found, next)
+		}
+	}
+	switch {
+	case d.Operator == NotEquals: // pass only if there is a value and all of it is equal
+		e.Test(vm.OpIn, vm.If|vm.Every, normal, e.exactly(as.Rule(d.Value.Text, form.Whole)), next)
+		return normal
+	case d.Operator == Matches:
+		pattern := e.Pattern(as.Pattern(d.Value.Text), false)
+		tests := []test{{normal, vm.OpMatch, pattern}}
+		for _, read := range e.besides(path, respelled) {
+			tests = append(tests, test{read, vm.OpMatch, pattern})
+		}
+		return e.any(tests, found, next)
+	}
+	op, set := operations[d.Operator], e.folded(slices.Compact([]string{as.Rule(d.Value.Text, places[d.Operator]), as.Fold(d.Value.Text)})...)
+	tests := []test{{normal, op, set}}
+	for _, read := range e.besides(path, respelled) {
+		tests = append(tests, test{read, op, set})
+	}
+	return e.any(tests, found, next)
+}
+
+// decodedSlots are the paths of a web address and its path, with the slots that hold them as a server may read them that
+// decodes escapes and takes runs of / for one. They are missing where that changes nothing.
+var decodedSlots = map[string]string{"url": derived.DecodedURL, "path": derived.DecodedPath}
+
+// besides returns the slots that a denial reads beside that of the normal form: the text as it was sent where that can
+// differ, and a web address with its path decoded.
+func (e *emitter) besides(path string, respelled bool) (slots []uint16) {
+	if decoded := decodedSlots[path]; decoded != "" {
+		slots = append(slots, e.Field(decoded))
+	}
+	if respelled {
+		slots = append(slots, e.Field(sentPrefix+path))
+	}
+	return slots
+}
+
+// comparePinned is compare for a denial about a token by an address that rules pin for the tokens of a set of symbols: that
+// is the contract, by whichever name the token is sent.
+func (e *emitter) comparePinned(d *Denial, symbols vm.Const, found *arrivals, next vm.Label) uint16 {
+	token, lower, target := e.Field(slotToken), e.Field(derived.Token), e.Field(slotTarget)
+	pinned := e.exactly(strings.ToLower(d.Value.Text))
+	if d.Operator == NotEquals {
+		e.Test(vm.OpIn, vm.Unless, token, symbols, found.of(token))
+		e.Test(vm.OpIn, vm.If, target, pinned, next)
+		return target
+	}
+	e.Test(vm.OpIn, vm.If, lower, pinned, found.of(lower))
+	e.Test(vm.OpIn, vm.Unless, token, symbols, next)
+	e.Test(vm.OpIn, vm.Unless, target, pinned, next)
+	return target
+}
+
+// pinning returns the symbols, in lower case, of the tokens whose rules pin an address on some chain.
+func (p *Policy) pinning(address string) (symbols []string) {
+	if p.EVM == nil {
+		return nil
+	}
+	for _, token := range p.EVM.Tokens {
+		if slices.ContainsFunc(token.Pins(), func(pin vm.Pin) bool { return pin.Address == address }) {
+			symbols = append(symbols, strings.ToLower(token.Symbol))
+		}
+	}
+	return symbols
+}
+
+// lintDenial warns of what the value of a denial probably was not meant to say.
+func (c *checker) lintDenial(d Denial, value *grammar.Value) {
+	if !value.Quoted && (opensCurly(value.Text) || closesCurly(value.Text)) {
+		c.curlyQuoted(value.Span)
+	}
+	if dividing(d.Operator, value) {
+		c.add(grammar.At(codes.CommaInText, value.Span, "the comma does not divide this value: all of it is one text").
+			WithHint("write one line for each value: %s; if one text is meant, put it between quotes", c.lineEach(value)))
+	}
+	item := grammar.Item{Text: value.Text, Span: value.Span, Quoted: value.Quoted}
+	c.lintEqual(d.Path, d.Operator, item)
+	c.lintUnmatched(d.Path, d.Operator, item)
+	c.lintPlain(d.Operator, Contains, item.Span, item.Text)
+}
+
+// lineEach returns the lines that have each item of a value by itself.
+func (c *checker) lineEach(value *grammar.Value) string {
+	start := strings.LastIndexByte(string(c.file.Source.Text[:value.Span.Start]), '\n') + 1
+	key := c.file.Source.Slice(grammar.Span{Start: start, End: value.Span.Start})
+	var lines []string
+	for _, item := range value.Items[:min(len(value.Items), 5)] {
+		lines = append(lines, "`"+Shorten(key+item.Raw)+"`")
+	}
+	return strings.Join(lines, ", ")
+}
+
+// dividing reports whether a value has a comma that could be meant to divide it. Those inside the brackets of a pattern
+// are not.
+func dividing(operator Operator, value *grammar.Value) bool {
+	for _, item := range value.Items[:len(value.Items)-1] {
+		before := value.Raw[:item.Span.End-value.Span.Start]
+		if operator != Matches || !endsInside(before) {
+			return true
+		}
+	}
+	return false
+}
+
+// insteadOfStar returns what says what a star in a value probably was meant to.
+func insteadOfStar(operator Operator, text string) string {
+	bare, rule := strings.Trim(text, "*"), "write"
+	if operator == NotEquals {
+		rule = "write an allow_only with"
+	}
+	part := Contains
+	switch {
+	case bare == "":
+		part, bare = Matches, ".*"
+	case !strings.HasPrefix(text, "*"):
+		part = StartsWith
+	case !strings.HasSuffix(text, "*"):
+		part = EndsWith
+	}
+	return rule + " `" + part.String() + "` and `" + Shorten(bare) + "`"
 }

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
+	"bailiff/vm/errcode"
 	"bailiff/vm/form/email"
 	"bailiff/vm/form/httpurl"
 	"bailiff/vm/match"
@@ -20,6 +22,30 @@ type Email struct {
 	Allowed  *List // patterns over mailboxes
 	Blocked  *List // patterns over mailboxes
 }
+
+var (
+	keyEmailApproval = key(booleans, func(p *Policy) **Flag { return &p.ToolCalls.Email.Approval }, Key{Name: "email.require_approval", Default: "false",
+		Code: errcode.HoldApproval,
+		Doc:  "Whether a person has to decide on every `email.send`.", Example: "email.require_approval: true"})
+
+	keyToolsEmailApprovalExemptRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Exempt }, Key{Name: "email.approval_exempt_recipients", Since: v24,
+		Doc:     "Recipients to whom `email.require_approval` does not apply, where all recipients of an e-mail are among them; `*` stands for any characters but `@`.",
+		Example: "email.require_approval: true\nemail.approval_exempt_recipients: *@example.com"})
+
+	keyRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Allowed }, Key{Name: "email.allowed_recipients",
+		Code:    errcode.RecipientNotAllowed,
+		Doc:     "The recipients that `email.send` may have, all of them; `*` stands for any characters but `@`.",
+		Example: "email.allowed_recipients: *@example.com"})
+
+	keyNoRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Blocked }, Key{Name: "email.blocked_recipients", Blocks: true,
+		Code: errcode.BlockedRecipient, Codes: []errcode.Code{errcode.RecipientNotAllowed},
+		Doc:     "The recipients that `email.send` must not have, any of them; `*` stands for any characters but `@`.",
+		Example: "email.blocked_recipients: *@example.net"})
+)
+
+var (
+	recipients = entriesOf(TypeRecipients, codes.Recipient, recipient)
+)
 
 // lists reports whether recipients are restricted.
 func (m *Email) lists() bool { return m.Allowed != nil || m.Blocked != nil }

@@ -40,100 +40,6 @@ var (
 	evmActionList = valueOf(TypeActions, func(c *checker, entry *grammar.Entry) *List { return c.evmActions(entry.Span, entry.Value) })
 )
 
-var (
-	keyChains = key(chainLists, func(p *Policy) **List { return &p.EVM.AllowedChains }, Key{Name: "allowed_chains",
-		Code:    errcode.ChainNotAllowed,
-		Doc:     "The chains that an intent may name; a `chainId` that is present must be one of them, whatever the kind of intent.",
-		Example: "allowed_chains: 1, 8453"})
-
-	keyActions = key(evmActionList, func(p *Policy) **List { return &p.EVM.AllowedActions }, Key{Name: "allowed_actions",
-		Code:    errcode.ActionNotAllowed,
-		Doc:     "The EVM actions that are granted on every allowed chain that `chain_actions` does not name; exact.",
-		Example: "allowed_actions: wallet.transfer, contract.call"})
-
-	keyChainActions = keyRead(TypeChainMap, (*checker).readChainActions, Key{Name: "chain_actions",
-		Code:    errcode.ActionNotAllowed,
-		Doc:     "The EVM actions that are granted on one chain, in place of `allowed_actions`.",
-		Example: "chain_actions:\n  \"8453\": wallet.transfer"})
-
-	keyMaximum = key(nativeAmounts, func(p *Policy) **Limit { return &p.EVM.MaxTransaction }, Key{Name: "max_transaction_eth",
-		Code: errcode.AmountExceeded, Codes: []errcode.Code{errcode.AmountInvalid, errcode.AmountRequired},
-		Default: "0",
-		zero:    "leave the line out: then every native amount above zero is denied",
-		Doc:     "The largest native amount of one intent, in ETH; without it every native amount above zero is denied.",
-		Example: "max_transaction_eth: 0.5"})
-
-	keyMaxFee = key(nativeAmounts, func(p *Policy) **Limit { return &p.EVM.MaxFee }, Key{Name: "max_fee_eth", Since: v24,
-		Code: errcode.AmountExceeded, Codes: []errcode.Code{errcode.AmountInvalid, errcode.AmountRequired},
-		zero: hintNoFee,
-		Doc: "The largest `maxFee` of one intent: the most that its gas may cost, in the chain's native unit. An intent has to declare it then, " +
-			"and the gateways hold transactions and operations to it.",
-		Example: "max_fee_eth: 0.01"})
-
-	keyEVMPaymasterFees = key(isWord(wordCount), func(p *Policy) **Flag { return &p.EVM.PaymasterFees }, Key{Name: "paymaster_fees", Since: v24, Values: []string{wordCount, wordIgnore}, Default: wordCount,
-		Doc: "Whether the gateway counts the gas of a user operation that a paymaster pays for as the intent's fee (`count`) or not (`ignore`). " +
-			"What a paymaster takes in tokens is not seen either way.",
-		Example: "paymaster_fees: ignore"})
-
-	keyConsensus = key(nativeAmounts, func(p *Policy) **Limit { return &p.EVM.Consensus }, Key{Name: "consensus_threshold_eth",
-		Code:    errcode.HoldConsensus,
-		zero:    hintHoldAll,
-		Doc:     "The native amount, in ETH, from which on a person has to decide.",
-		Example: "consensus_threshold_eth: 0.25"})
-
-	keyEVMConsensusRequireHold = key(booleans, func(p *Policy) **Flag { return &p.EVM.RequireHold }, Key{Name: "consensus_require_hold", Default: "true",
-		Doc:     "Whether reaching a threshold holds the intent (`true`) or is only noted in the answer (`false`).",
-		Example: "consensus_require_hold: true"})
-
-	keyEVMTokenDecimals = tokenKey(TypeInteger, (*checker).tokenDecimals, Key{Name: "token.<SYM>.decimals",
-		Doc:     "The token's decimals, 0 to 36; required in a token rule.",
-		Example: "token.USDC.decimals: 6"})
-
-	keyTokenMaximum = tokenKey(TypeDecimal, (*checker).tokenMaximum, Key{Name: "token.<SYM>.max_transaction",
-		Code: errcode.TokenAmountExceeded, Codes: []errcode.Code{errcode.TokenAmountInvalid},
-		Doc:     "The largest amount of the token in one intent, in the token's own unit; required in a token rule.",
-		Example: "token.USDC.max_transaction: 250"})
-
-	keyTokenPins = tokenKey(TypeAddresses, (*checker).pin, Key{Name: "token.<SYM>.addresses",
-		Code: errcode.TokenNotAllowed,
-		Doc: "The token's contracts: an intent for the token must have one of them as its `targetAddress`, and one for a token without addresses must not. Lines add up. " +
-			"From version 2.4 on an address may have the id of its chain in front, `8453:0x…`; without one it is pinned on all.",
-		Example: "token.USDC.addresses: 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"})
-
-	keyTokenMethods = tokenKey(TypeMethods, (*checker).methods, Key{Name: "token.<SYM>.methods", Since: v24,
-		Code: errcode.TokenNotAllowed,
-		Doc: "Further methods of the token's contracts that may be called: selectors, or signatures between quotes. The methods that move an amount or let others move one " +
-			"are known, and judged by the token's rule; every other is denied unless it is named here. What a named one moves is not seen.",
-		Example: "token.USDC.methods: \"cancelAuthorization(address,bytes32)\", 0x5c975abb"})
-
-	keyTokenConsensus = tokenKey(TypeDecimal, (*checker).tokenConsensus, Key{Name: "token.<SYM>.consensus_threshold",
-		Code:    errcode.HoldConsensus,
-		zero:    hintHoldAll,
-		Doc:     "The amount of the token from which on a person has to decide, in calls that call data or a shim describes too.",
-		Example: "token.USDC.consensus_threshold: 100"})
-
-	keyAccountCalls = key(isWord(wordAllow), func(p *Policy) **Flag { return &p.EVM.AccountCalls }, Key{Name: "account_calls", Since: v24, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
-		Code: errcode.ActionNotAllowed,
-		Doc: "What becomes of call data by which accounts, entry points and, on a pinned token, multicalls run further calls (`execute`, `executeBatch`, `execTransaction`, `handleOps` and their like). " +
-			"Amounts inside them are not seen by any rule.",
-		Example: "account_calls: deny"})
-
-	keyEnrichment = key(booleans, func(p *Policy) **Flag { return &p.EVM.Enrichment }, Key{Name: "require_calldata_enrichment", Since: v21, Default: "false",
-		Code: errcode.CalldataEnrichment,
-		Doc: "Whether every `contract.call`, and every EVM intent that declares `calldata`, needs a trusted shim's account of its call data (`metadata.evm`), by which the token rules judge it. " +
-			"An unbounded approval is denied as `evm.calldata.unbounded_approval`.",
-		Example: "require_calldata_enrichment: true"})
-
-	keySelector = key(isWord(wordAllow), func(p *Policy) **Flag { return &p.EVM.UnknownSelector }, Key{Name: "calldata_unknown_selector", Since: v21, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
-		Code:    errcode.TokenNotAllowed,
-		Doc:     "What becomes of a call of a method that moves no amount of a token and lets nobody move one, as far as the service knows; needs `require_calldata_enrichment: true`.",
-		Example: "calldata_unknown_selector: deny"})
-
-	keyEVMApproval = approvalKey(func(p *Policy) *Controls { return &p.EVM.Controls }, "EVM intents", "contract.call")
-
-	keyEVMShim = shimKey(func(p *Policy) *Controls { return &p.EVM.Controls }, "EVM intents")
-)
-
 var evm = section("evm", v10, "EVM transactions: chains, actions, native and token amounts.", func(p *Policy) **EVM { return &p.EVM },
 	keyChains, keyActions, keyChainActions, keyMaximum, keyMaxFee, keyEVMPaymasterFees, keyConsensus,
 	keyEVMConsensusRequireHold, keyEVMTokenDecimals, keyTokenMaximum, keyTokenPins, keyTokenMethods, keyTokenConsensus,
@@ -153,11 +59,6 @@ const (
 
 // enriched reports whether calls need a shim's account.
 func (e *EVM) Enriched() bool { return IsOn(e.Enrichment) }
-
-// pins reports whether a token rule pins an address.
-func (e *EVM) Pins() bool {
-	return slices.ContainsFunc(e.Tokens, func(token *Token) bool { return token.Addresses != nil })
-}
 
 // ChainActions is one line of the block `chain_actions`: the actions of one chain, in place of AllowedActions.
 type ChainActions struct {
@@ -183,9 +84,6 @@ func (c *checker) chains(entry *grammar.Entry) *List {
 	return list
 }
 
-// ForeignTools are the tools that can't be EVM actions (decisions, section 2, "Kinds of intents").
-var ForeignTools = []string{"bash", "file_write", "web_fetch", "http", "email.send"}
-
 // evmActions reads a list of EVM actions.
 func (c *checker) evmActions(span grammar.Span, value *grammar.Value) *List {
 	list := c.actions(span, value)
@@ -207,25 +105,6 @@ func (c *checker) evmActions(span grammar.Span, value *grammar.Value) *List {
 	})
 	return list
 }
-
-const (
-	MCPPrefix   = "mcp."
-	ModelAction = "model.inference"
-)
-
-func IsMCP(lower string) bool { return strings.HasPrefix(lower, MCPPrefix) }
-
-// ApproveAction is the EVM action that is always about a token.
-const ApproveAction = "token.approve"
-
-// TransferAction is the EVM action that pays, in the native currency or a token.
-const TransferAction = "wallet.transfer"
-
-// CoreEVMActions returns the actions that are EVM actions under every policy, in lower case.
-func CoreEVMActions() []string { return slices.Clone(coreEVMActions) }
-
-// coreEVMActions are EVM actions under every policy, in lower case.
-var coreEVMActions = []string{TransferAction, callAction, ApproveAction, "erc4337.userop"}
 
 // readChainActions reads the block of chains and their actions.
 func (c *checker) readChainActions(_ *Key, entry *grammar.Entry) {
@@ -472,12 +351,69 @@ func (e *emitter) consensus(done vm.Label) {
 	e.agree(keyConsensus.Rule, "the native amount reaches evm.consensus_threshold_eth")
 }
 
-// agree holds, or notes, an amount that reaches a threshold.
-func (e *emitter) agree(rule, message string) {
-	index := e.Rule(vm.Rule{Name: rule, Code: string(keyConsensus.Code), Message: message})
-	if hold := e.policy.EVM.RequireHold; hold == nil || hold.On {
-		e.Hold(index)
-	} else {
-		e.Note(index)
-	}
-}
+var (
+	keyChains = key(chainLists, func(p *Policy) **List { return &p.EVM.AllowedChains }, Key{Name: "allowed_chains",
+		Code:    errcode.ChainNotAllowed,
+		Doc:     "The chains that an intent may name; a `chainId` that is present must be one of them, whatever the kind of intent.",
+		Example: "allowed_chains: 1, 8453"})
+
+	keyActions = key(evmActionList, func(p *Policy) **List { return &p.EVM.AllowedActions }, Key{Name: "allowed_actions",
+		Code:    errcode.ActionNotAllowed,
+		Doc:     "The EVM actions that are granted on every allowed chain that `chain_actions` does not name; exact.",
+		Example: "allowed_actions: wallet.transfer, contract.call"})
+
+	keyChainActions = keyRead(TypeChainMap, (*checker).readChainActions, Key{Name: "chain_actions",
+		Code:    errcode.ActionNotAllowed,
+		Doc:     "The EVM actions that are granted on one chain, in place of `allowed_actions`.",
+		Example: "chain_actions:\n  \"8453\": wallet.transfer"})
+
+	keyMaximum = key(nativeAmounts, func(p *Policy) **Limit { return &p.EVM.MaxTransaction }, Key{Name: "max_transaction_eth",
+		Code: errcode.AmountExceeded, Codes: []errcode.Code{errcode.AmountInvalid, errcode.AmountRequired},
+		Default: "0",
+		zero:    "leave the line out: then every native amount above zero is denied",
+		Doc:     "The largest native amount of one intent, in ETH; without it every native amount above zero is denied.",
+		Example: "max_transaction_eth: 0.5"})
+
+	keyMaxFee = key(nativeAmounts, func(p *Policy) **Limit { return &p.EVM.MaxFee }, Key{Name: "max_fee_eth", Since: v24,
+		Code: errcode.AmountExceeded, Codes: []errcode.Code{errcode.AmountInvalid, errcode.AmountRequired},
+		zero: hintNoFee,
+		Doc: "The largest `maxFee` of one intent: the most that its gas may cost, in the chain's native unit. An intent has to declare it then, " +
+			"and the gateways hold transactions and operations to it.",
+		Example: "max_fee_eth: 0.01"})
+
+	keyEVMPaymasterFees = key(isWord(wordCount), func(p *Policy) **Flag { return &p.EVM.PaymasterFees }, Key{Name: "paymaster_fees", Since: v24, Values: []string{wordCount, wordIgnore}, Default: wordCount,
+		Doc: "Whether the gateway counts the gas of a user operation that a paymaster pays for as the intent's fee (`count`) or not (`ignore`). " +
+			"What a paymaster takes in tokens is not seen either way.",
+		Example: "paymaster_fees: ignore"})
+
+	keyConsensus = key(nativeAmounts, func(p *Policy) **Limit { return &p.EVM.Consensus }, Key{Name: "consensus_threshold_eth",
+		Code:    errcode.HoldConsensus,
+		zero:    hintHoldAll,
+		Doc:     "The native amount, in ETH, from which on a person has to decide.",
+		Example: "consensus_threshold_eth: 0.25"})
+
+	keyEVMConsensusRequireHold = key(booleans, func(p *Policy) **Flag { return &p.EVM.RequireHold }, Key{Name: "consensus_require_hold", Default: "true",
+		Doc:     "Whether reaching a threshold holds the intent (`true`) or is only noted in the answer (`false`).",
+		Example: "consensus_require_hold: true"})
+
+	keyAccountCalls = key(isWord(wordAllow), func(p *Policy) **Flag { return &p.EVM.AccountCalls }, Key{Name: "account_calls", Since: v24, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
+		Code: errcode.ActionNotAllowed,
+		Doc: "What becomes of call data by which accounts, entry points and, on a pinned token, multicalls run further calls (`execute`, `executeBatch`, `execTransaction`, `handleOps` and their like). " +
+			"Amounts inside them are not seen by any rule.",
+		Example: "account_calls: deny"})
+
+	keyEnrichment = key(booleans, func(p *Policy) **Flag { return &p.EVM.Enrichment }, Key{Name: "require_calldata_enrichment", Since: v21, Default: "false",
+		Code: errcode.CalldataEnrichment,
+		Doc: "Whether every `contract.call`, and every EVM intent that declares `calldata`, needs a trusted shim's account of its call data (`metadata.evm`), by which the token rules judge it. " +
+			"An unbounded approval is denied as `evm.calldata.unbounded_approval`.",
+		Example: "require_calldata_enrichment: true"})
+
+	keySelector = key(isWord(wordAllow), func(p *Policy) **Flag { return &p.EVM.UnknownSelector }, Key{Name: "calldata_unknown_selector", Since: v21, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
+		Code:    errcode.TokenNotAllowed,
+		Doc:     "What becomes of a call of a method that moves no amount of a token and lets nobody move one, as far as the service knows; needs `require_calldata_enrichment: true`.",
+		Example: "calldata_unknown_selector: deny"})
+
+	keyEVMApproval = approvalKey(func(p *Policy) *Controls { return &p.EVM.Controls }, "EVM intents", "contract.call")
+
+	keyEVMShim = shimKey(func(p *Policy) *Controls { return &p.EVM.Controls }, "EVM intents")
+)

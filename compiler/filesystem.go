@@ -1,9 +1,6 @@
 package compiler
 
 import (
-	"slices"
-	"strings"
-
 	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
@@ -114,66 +111,6 @@ func (c *checker) blockedFiles(entry *grammar.Entry) *List {
 	}
 	return list
 }
-
-// evidence denies where the shim does not say what is done to which files, and goes on at failed where all violations
-// are wanted: then there is nothing to judge.
-func (e *emitter) evidence(key *Key, failed vm.Label) {
-	for _, need := range []struct {
-		slot    string
-		when    vm.When
-		kinds   vm.KindMask
-		code    errcode.Code
-		message string
-	}{
-		{slotEffects, vm.If, aList, errcode.FileEffectRequired, "metadata.filesystem.effects is missing, empty, or holds what is no effect"},
-		{slotTargets, vm.Unless, missing, errcode.FilePathRequired, "metadata.filesystem.targets is missing, empty, or holds what has no absolute path"},
-		{slotTargets, vm.If, aList, errcode.FileTarget, "a target's path is not canonical, or its links were not resolved without races"},
-	} {
-		ok := e.NewLabel()
-		e.Kind(need.when, e.Field(need.slot), need.kinds, ok)
-		e.deny(key.Rule, need.code, need.message, e.value(need.slot), failed)
-		e.Place(ok)
-	}
-}
-
-// inside denies paths outside of roots.
-func (e *emitter) inside(key *Key, roots *List, slot, message string) {
-	e.insideAs(key.Rule, key.Code, roots, slot, message)
-}
-
-// insideAs is inside with the rule and code of the denial. The slot is missing where there is no path to judge.
-func (e *emitter) insideAs(rule string, c errcode.Code, roots *List, slot, message string) {
-	whole, own := rootTexts(roots)
-	if slices.Contains(whole, "/") {
-		return // every path that can be read is inside
-	}
-	if own {
-		slot += suffixBeyond
-	}
-	blame := vm.Blame{Slot: e.Field(slot), Element: len(whole) > 0}
-	e.unless(func(pass vm.Label) {
-		e.Kind(vm.If, blame.Slot, missing, pass)
-		if len(whole) > 0 {
-			e.Test(vm.OpStarts, vm.If|vm.Every, blame.Slot, e.exactly(whole...), pass)
-		}
-	}, rule, c, message, blame)
-}
-
-// rootTexts returns what the paths inside of roots start with, as the slots have them: with a slash at the end. The root
-// that means the shim's is apart.
-func rootTexts(roots *List) (whole []string, own bool) {
-	for _, root := range roots.Texts() {
-		if root == OwnRoots {
-			own = true
-			continue
-		}
-		whole = append(whole, below(root))
-	}
-	return whole, own
-}
-
-// below returns what the paths inside a root start with.
-func below(root string) string { return strings.TrimSuffix(root, "/") + "/" }
 
 // filesystemRules returns the rules of `## filesystem`.
 func (e *emitter) filesystemRules() []profileRule {

@@ -21,15 +21,6 @@ type listForm struct {
 	find func(*Key, *grammar.Value) (listFault, bool)
 }
 
-// A listFault is the part of a list that is written in a foreign form, and how it should be written.
-type listFault struct {
-	span         grammar.Span
-	message      string
-	hint         string // what to do; the corrected list follows it
-	replacement  string // of the span; empty where what was meant cannot be told
-	unlessQuoted bool   // quotes make it mean what it says
-}
-
 // listForms are the foreign forms in the order in which they are looked for; a part of a list is reported once.
 var listForms = []listForm{
 	{codes.CurlyQuotes, codes.CurlyQuotes, isListKey, findCurlyQuotes},
@@ -47,28 +38,12 @@ var listForms = []listForm{
 	{codes.NotDivided, codes.NotDivided, dividesConjunctions, findDivided(splitAtConjunctions)},
 }
 
-func isListKey(row *Key) bool { return row.Type.isList() }
-
-// isFree reports whether the items of a list are texts of the author's, in which any character may be meant.
-func isFree(row *Key) bool { return row.Section == "custom" && row.Type == TypeTexts }
-
 func isToolKey(row *Key) bool     { return row.Type == TypeTools }
 func isChainKey(row *Key) bool    { return row.Type == TypeChains }
 func dividesQuotes(row *Key) bool { return !isFree(row) && row.Type != TypeMethods }
 func dividesMarks(row *Key) bool  { return row.Type != TypeMethods }
 func dividesBraces(row *Key) bool { return row.Blocks }
 func dividesSigns(row *Key) bool  { return !isFree(row) && row.Type != TypeMethods }
-
-// dividesBlanks reports whether no item of a list has white space in it, or a path has none before another path.
-func dividesBlanks(row *Key) bool {
-	switch row.Type {
-	case TypeTexts, TypeMethods, TypeRoots, TypeResources:
-		return false
-	case TypeNames:
-		return row.Name == "allowed_servers" || row.Name == "protected_environments"
-	}
-	return true
-}
 
 // findWholeQuotes finds a list that is one quoted item with commas in it.
 func findWholeQuotes(_ *Key, value *grammar.Value) (listFault, bool) {
@@ -125,18 +100,6 @@ func inMarks(item grammar.Item, pair string) bool {
 func isLiteralIPv6(row *Key, text string) bool {
 	at, err := netip.ParseAddr(strings.Trim(text, "[]"))
 	return row.Type == TypeHosts && err == nil && at.Is6()
-}
-
-// partOf returns the span from the first to the last item that wrong holds of, and what the items there should be.
-func partOf(items []grammar.Item, texts []string, wrong func(grammar.Item) bool) (grammar.Span, string) {
-	from := slices.IndexFunc(items, wrong)
-	to := from
-	for i := from; i < len(items); i++ {
-		if wrong(items[i]) {
-			to = i
-		}
-	}
-	return items[from].Span.To(items[to].Span), joined(texts[from : to+1])
 }
 
 // findBraces finds alternatives of a shell, `/etc/{passwd,shadow}`, which the comma inside divides.
@@ -213,14 +176,6 @@ func splitAtSigns(row *Key, text string) []string {
 	return withoutEmpty(append(parts, strings.Trim(text[start:], ";| \t")))
 }
 
-func withoutEmpty(parts []string) []string {
-	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-}
-
-func hasWord(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' })
-}
-
 // pipesIntoShell reports whether the text behind a bar starts a shell, directly or through a runner such as `sudo`.
 func pipesIntoShell(text string) bool {
 	for _, stage := range strings.Split(text, "|")[1:] {
@@ -273,15 +228,6 @@ func looksLikeItem(row *Key, word string) bool {
 	return true
 }
 
-// joined returns texts as a list.
-func joined(texts []string) string {
-	trimmed := make([]string, 0, len(texts))
-	for _, text := range texts {
-		trimmed = append(trimmed, strings.TrimSpace(text))
-	}
-	return strings.Join(withoutEmpty(trimmed), ", ")
-}
-
 // foreignList reports the foreign forms in which the list of a key is written, in place of what was found since before
 // about the same part of it: that follows from the form. It is an error in a list that blocks, and where there was one.
 func (c *checker) foreignList(row *Key, value *grammar.Value, before int) {
@@ -316,19 +262,6 @@ func (c *checker) foreignList(row *Key, value *grammar.Value, before int) {
 	for _, d := range faults {
 		c.foreign = append(c.foreign, d.Span)
 	}
-}
-
-func (f listFault) diagnostic(code grammar.Code, row *Key) grammar.Diagnostic {
-	d := grammar.At(code, f.span, "%s", f.message)
-	hint := f.hint
-	if f.replacement != "" {
-		hint = strings.Replace(f.hint+": `"+Shorten(f.replacement)+"`", "write: ", "write ", 1)
-		d = d.WithFix(f.span, f.replacement)
-	}
-	if f.unlessQuoted && !row.bare && slices.Contains([]Type{TypeTexts, TypePaths, TypeActions, TypePatterns, TypeTools}, row.Type) {
-		hint += "; if it is meant as it stands, put the item between quotes"
-	}
-	return d.WithHint("%s", hint)
 }
 
 // commandsByName are commands that policies block by their names alone.

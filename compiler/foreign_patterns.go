@@ -201,8 +201,3 @@ func findCurlyQuotes(_ *Key, value *grammar.Value) (listFault, bool) {
 	parts = parts[:len(parts)-(len(value.Items)-1-to)]
 	return listFault{span: value.Items[from].Span.To(value.Items[to].Span), message: curlyMessage, hint: curlyHint, replacement: joined(parts)}, true
 }
-
-const (
-	curlyMessage = "curly quotes are part of the text here"
-	curlyHint    = "to mean a curly quote, put plain quotes around it; otherwise write plain quotes, or none"
-)

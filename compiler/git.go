@@ -143,11 +143,6 @@ func (e *emitter) gitEvidence(failed vm.Label) {
 		keyGitActions.Rule, errcode.GitTopology, "metadata.git.repository_id is missing, or metadata.git.worktree is no canonical path", e.value(slotWorktree))
 }
 
-// provider denies hosts of repositories that a list lacks.
-func (e *emitter) provider(key *Key, providers *List) {
-	e.allow(key, providers, vm.OpIn, vm.If, slotGitProvider, e.exactly(providers.Texts()...), "metadata.git.provider is missing, or not in "+key.Rule)
-}
-
 // remoteScheme denies remotes that are not reached as the list says.
 func (e *emitter) remoteScheme(schemes *List) {
 	e.allowing(schemes)
@@ -249,9 +244,10 @@ func (e *emitter) refWords(refs *List) (words []word) {
 }
 
 // refNamespace begins whole names of refs. One without it is a short name, which git looks up in the spaces of
-// shortNames.
+// [ShortNames].
 const refNamespace = "refs/"
 
+// ShortNames are what git puts in front of a short name, in this order.
 var ShortNames = []string{refNamespace, refNamespace + "heads/", refNamespace + "tags/"}
 
 // wholeNames returns a ref, or the beginning of refs, with the whole names that it means where it is short.

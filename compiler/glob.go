@@ -6,10 +6,10 @@ import (
 	"bailiff/vm/match"
 )
 
-// A globIndex holds patterns with stars, for asking which of them covers another pattern. It tells them apart by what
+// A GlobIndex holds patterns with stars, for asking which of them covers another pattern. It tells them apart by what
 // is in front of their first star or behind their last, so that long lists of usual patterns are not compared each
 // with each.
-type globIndex struct {
+type GlobIndex struct {
 	style    match.GlobStyle
 	exact    map[string]bool
 	byHead   map[string][]string
@@ -19,8 +19,9 @@ type globIndex struct {
 	tails    []int    // those of byTail, each once
 }
 
-func NewGlobIndex(style match.GlobStyle, patterns []string) *globIndex {
-	index := &globIndex{style: style, exact: map[string]bool{}, byHead: map[string][]string{}, byTail: map[string][]string{}}
+// NewGlobIndex returns the index of patterns.
+func NewGlobIndex(style match.GlobStyle, patterns []string) *GlobIndex {
+	index := &GlobIndex{style: style, exact: map[string]bool{}, byHead: map[string][]string{}, byTail: map[string][]string{}}
 	for _, pattern := range patterns {
 		first, last := strings.IndexByte(pattern, '*'), strings.LastIndexByte(pattern, '*')
 		switch head := pattern[:max(first, 0)]; {
@@ -57,7 +58,7 @@ const (
 )
 
 // covers returns a pattern that covers all that the pattern in question covers; where that is exempt, another one.
-func (g *globIndex) Covers(pattern string, exempt bool) (by string, ok bool) {
+func (g *GlobIndex) Covers(pattern string, exempt bool) (by string, ok bool) {
 	if strings.IndexByte(pattern, '*') < 0 && !exempt && g.exact[pattern] {
 		return pattern, true
 	}
@@ -87,7 +88,7 @@ func (g *globIndex) Covers(pattern string, exempt bool) (by string, ok bool) {
 }
 
 // coversTool is covers for a pattern of MCP tools, which is matched as `<server>.<tool>` and as `<tool>`.
-func (g *globIndex) CoversTool(pattern string) (by string, ok bool) {
+func (g *GlobIndex) CoversTool(pattern string) (by string, ok bool) {
 	server, tool, dotted := strings.Cut(pattern, ".")
 	if !dotted {
 		if by, ok = g.Covers(pattern, false); ok {

@@ -35,11 +35,7 @@ func (s *SoftLimits) limits() bool {
 
 // The types of values that only these sections have.
 var (
-	budgets          = amounts(spendDecimals, "a budget in USD has")
-	sums             = amounts(sumDecimals, "a sum in USD has")
-	oneActionPattern = valueOf(TypePattern, (*checker).oneActionPattern)
-	fieldPaths       = valueOf(TypeField, (*checker).fieldPath)
-	amountPaths      = valueOf(TypeField, (*checker).amountPath)
+	budgets = amounts(spendDecimals, "a budget in USD has")
 )
 
 var (
@@ -64,28 +60,6 @@ var (
 		Code:    errcode.AggregateLimit,
 		Doc:     "How many tool and MCP calls the key may make in one day (UTC). Version 1.x only informs.",
 		Example: "daily_tool_calls: 500"})
-
-	keyCapCount = capKey(counts, func(c *Cap) **Count { return &c.Count }, Key{Name: "cap.<name>.max_count", Unit: "intents",
-		Code: errcode.AggregateLimit, Codes: []errcode.Code{errcode.TaskIDRequired, errcode.AggregateField},
-		Doc:     "How many intents the cap lets pass in its window. Version 1.x only informs.",
-		Example: "cap.deploys.max_count: 3"})
-
-	keyCapSum = capKey(sums, func(c *Cap) **Limit { return &c.SumUSD }, Key{Name: "cap.<name>.max_sum_usd", Unit: "USD",
-		Code: errcode.AggregateLimit, Codes: []errcode.Code{errcode.TaskIDRequired, errcode.AggregateField},
-		Doc:     "How much the intents' `amount_field` may add up to in the window, with at most 18 fraction digits; in place of `max_count`.",
-		Example: "cap.refunds.max_sum_usd: 250.00"})
-
-	keySoftCapWindow = capKey(oneWord, func(c *Cap) **Text { return &c.Window }, Key{Name: "cap.<name>.window", Values: capWindows,
-		Doc: "When the cap starts again: with the UTC day or hour, or never within one task. Required.", Example: "cap.deploys.window: day"})
-
-	keySoftCapAction = capKey(oneActionPattern, func(c *Cap) **Text { return &c.Action }, Key{Name: "cap.<name>.action",
-		Doc: "The actions that the cap counts: an action, or the beginning of actions and `*`. Required.", Example: "cap.deploys.action: deploy.*"})
-
-	keySoftCapGroupBy = capKey(fieldPaths, func(c *Cap) **Text { return &c.Group }, Key{Name: "cap.<name>.group_by",
-		Doc: "A field of the request: each of its values has a count of its own.", Example: "cap.deploys.group_by: metadata.customer"})
-
-	keySoftCapAmountField = capKey(amountPaths, func(c *Cap) **Text { return &c.Amount }, Key{Name: "cap.<name>.amount_field",
-		Doc: "Where the amount in USD stands, a decimal string below `metadata` or `arguments`; goes with `max_sum_usd` only.", Example: "cap.refunds.amount_field: metadata.amount_usd"})
 
 	keySoftApproval = approvalKey(func(p *Policy) *Controls { return &p.SoftLimits.Controls }, "all kinds of intents", "deploy")
 
@@ -152,11 +126,6 @@ func (l *ExecutionLimits) limits() bool {
 func (l *ExecutionLimits) budgets() bool {
 	return l != nil && (l.SpendPerTask != nil || l.TokensPerTask != nil)
 }
-
-const (
-	spendDecimals = 6  // of a model budget (facts of the format: at most six fraction digits)
-	sumDecimals   = 18 // of a cap's sum in USD
-)
 
 // readDailyToken keeps an entry until the decimals of its token are known.
 func (c *checker) readDailyToken(_ *Key, entry *grammar.Entry) { c.daily = append(c.daily, entry) }
@@ -338,24 +307,4 @@ func (e *emitter) dailyCalls() {
 	e.at(limit.Span)
 	c := counterOf(keyDailyCalls, vm.Day, amount.FromUint64(limit.N))
 	e.reserve(c, keyDailyCalls.Code, "the tool calls of this day (UTC) reach soft_limits.daily_tool_calls")
-}
-
-// byTask lets a counter count by task, and denies intents without one.
-func (e *emitter) byTask(c *vm.Counter, rule, message string, next vm.Label) {
-	has := e.NewLabel()
-	c.Group, c.GroupName = e.Field(slotTaskID), slotTaskID
-	e.Kind(vm.Unless, c.Group, absent, has)
-	e.deny(rule, errcode.TaskIDRequired, message, e.value(slotTaskID), next)
-	e.Place(has)
-}
-
-// counterOf returns a counter of uses, named as its rule. Rows of limits on sums and by groups change it.
-func counterOf(key *Key, window vm.Window, limit amount.Amount) vm.Counter {
-	return vm.Counter{Name: key.Rule, Op: vm.Count, Limit: limit, Unit: key.Unit, Amount: vm.NoSlot, Window: window, Group: vm.NoSlot, Subgroup: vm.NoSlot}
-}
-
-// reserve plans a counter whose name is its rule.
-func (e *emitter) reserve(c vm.Counter, refusal errcode.Code, message string) {
-	c.Rule = e.Rule(vm.Rule{Name: c.Name, Code: string(refusal), Message: message})
-	e.Reserve(e.Counter(c))
 }

@@ -37,65 +37,6 @@ func profileShimKey(field func(*Policy) **Flag) *Key {
 		Example: "require_shim: true"})
 }
 
-// Profiles are the resource profiles that a policy declares. A nil one is absent.
-type Profiles struct {
-	Repository *Repository
-	Filesystem *Filesystem
-	Git        *Git
-	Database   *Database
-}
-
-// A declaredProfile is what all profiles have.
-type declaredProfile struct {
-	Name        string
-	Span        grammar.Span
-	RequireShim *Flag
-}
-
-// all returns the profiles that are there, in the order in which they judge.
-func (p *Profiles) All() []declaredProfile {
-	var all []declaredProfile
-	if r := p.Repository; r != nil {
-		all = append(all, declaredProfile{"repository", r.Span, r.RequireShim})
-	}
-	if f := p.Filesystem; f != nil {
-		all = append(all, declaredProfile{"filesystem", f.Span, f.RequireShim})
-	}
-	if g := p.Git; g != nil {
-		all = append(all, declaredProfile{"git", g.Span, g.RequireShim})
-	}
-	if d := p.Database; d != nil {
-		all = append(all, declaredProfile{"database", d.Span, d.RequireShim})
-	}
-	return all
-}
-
-// declared reports whether the policy has any profile.
-func (p *Profiles) Declared() bool { return len(p.All()) > 0 }
-
-// Names returns the names of the profiles that the policy declares, in the order in which they judge.
-func (p *Profiles) Names() []string {
-	var names []string
-	for _, profile := range p.All() {
-		names = append(names, profile.Name)
-	}
-	return names
-}
-
-// Unshimmed returns the names of the profiles that would have to say `require_shim: true` and do not. Deployment refuses
-// a policy that has any (decisions, section 5, "Trusted shim").
-func (p *Policy) Unshimmed() []string {
-	var names []string
-	for _, profile := range p.Profiles.All() {
-		if !IsOn(profile.RequireShim) {
-			names = append(names, profile.Name)
-		}
-	}
-	return names
-}
-
-func IsOn(flag *Flag) bool { return flag != nil && flag.On }
-
 // patterns joins lists of action patterns, sorted and each once.
 func patterns(lists ...[]string) []string {
 	all := slices.Concat(lists...)
@@ -103,83 +44,8 @@ func patterns(lists ...[]string) []string {
 	return slices.Compact(all)
 }
 
-// fileActions returns the patterns of `filesystem.actions`.
-func (p *Profiles) fileActions() []string {
-	if p.Filesystem == nil {
-		return nil
-	}
-	return p.Filesystem.Actions.Texts()
-}
-
-// gitFileActions returns the patterns of `git.filesystem_actions`.
-func (p *Profiles) gitFileActions() []string {
-	if p.Git == nil {
-		return nil
-	}
-	return p.Git.FilesystemActions.Texts()
-}
-
-// byFilesystem returns the patterns of the actions that the filesystem profile governs.
-func (p *Profiles) ByFilesystem() []string {
-	if p.Filesystem == nil {
-		return nil
-	}
-	return patterns(p.fileActions(), p.gitFileActions())
-}
-
-// byGit returns the patterns of the actions that the git profile governs.
-func (p *Profiles) ByGit() []string {
-	if p.Git == nil {
-		return nil
-	}
-	return patterns(p.Git.Actions.Texts(), p.gitFileActions())
-}
-
-// byDatabase returns the patterns of the actions that the database profile governs.
-func (p *Profiles) ByDatabase() []string {
-	if p.Database == nil {
-		return nil
-	}
-	return patterns(p.Database.Actions.Texts())
-}
-
 // repositoryTools are the tools that the repository profile governs of itself.
 var repositoryTools = []string{"bash", "file_write"}
-
-// repositoryFiles returns the patterns of the actions whose files the repository profile judges.
-func (p *Profiles) repositoryFiles() []string {
-	return patterns(repositoryTools, p.fileActions(), p.gitFileActions())
-}
-
-// granted returns the patterns of the actions that a profile grants.
-func (p *Profiles) Granted() []string { return patterns(p.fileActions(), p.ByGit(), p.ByDatabase()) }
-
-// grantAll reports whether a profile grants every tool.
-func (p *Profiles) grantAll() bool { return slices.Contains(p.Granted(), "*") }
-
-// governed returns the patterns of the actions that any profile governs.
-func (p *Profiles) governed() []string {
-	if p.Repository == nil {
-		return p.Granted()
-	}
-	return patterns(repositoryTools, p.Granted())
-}
-
-// finishProfiles checks what concerns several entries of the resource profiles.
-func (c *checker) finishProfiles() {
-	p := &c.policy.Profiles
-	if r := p.Repository; r != nil && IsOn(r.BlockOutsideWrites) && r.Roots == nil && !c.lost("repository", "roots") {
-		c.add(grammar.At(codes.OutsideOfNothing, r.BlockOutsideWrites.Span, "`block_outside_writes` needs `roots`, outside of which nothing is written").
-			WithHint("name them: `roots: .` for those that the shim reports, or `roots: /workspace/repository`"))
-	}
-	if g := p.Git; g != nil {
-		c.checkBlocked(g.Allowed, g.Blocked)
-		c.checkApproval("git", g.Allowed, g.Approval)
-	}
-	if d := p.Database; d != nil {
-		c.checkApproval("database", d.Allowed, d.Approval)
-	}
-}
 
 // checkBlocked warns of operations that are both allowed and blocked.
 func (c *checker) checkBlocked(allowed, blocked *List) {
@@ -257,24 +123,6 @@ func notRoot(item grammar.Item) grammar.Diagnostic {
 	return d.WithHint("write a whole path, such as /workspace/repository, or `.` for the roots that the shim reports")
 }
 
-// A problem says what is wrong with a name and what to do; it is empty where nothing is.
-type problem struct {
-	code            grammar.Code
-	message, remedy string
-}
-
-// nameList reads a list of names that check has nothing against.
-func (c *checker) nameList(entry *grammar.Entry, check func(text string) problem) *List {
-	list := &List{Span: entry.Span}
-	for _, item := range c.list(entry) {
-		if found := check(item.Text); c.refuseName(found, item.Span) && found.code != codes.Ref {
-			continue // a ref is kept: in a policy that is in force the finding is a warning
-		}
-		list.Items = append(list.Items, Item{item.Text, item.Span})
-	}
-	return list
-}
-
 // oneName reads a value that is one name. It returns nil after reporting.
 func (c *checker) oneName(entry *grammar.Entry) *Text {
 	value := entry.Value
@@ -286,19 +134,6 @@ func (c *checker) oneName(entry *grammar.Entry) *Text {
 		return nil
 	}
 	return &Text{Span: entry.Span, Item: Item{value.Text, value.Span}}
-}
-
-// refuseName reports a problem, if there is one.
-func (c *checker) refuseName(p problem, span grammar.Span) bool {
-	if p.message == "" {
-		return false
-	}
-	d := grammar.At(p.code, span, "%s", p.message)
-	if p.remedy != "" {
-		d = d.WithHint("%s", p.remedy)
-	}
-	c.add(d)
-	return true
 }
 
 // checkName bounds a name: of a class, an environment, a routine.
@@ -407,62 +242,6 @@ func (e *emitter) only(actions []string, outside vm.Label) {
 	e.Place(inside)
 }
 
-// actionCases returns the cases of the actions that patterns cover.
-func actionCases(actions []string, to vm.Label) []vm.Case {
-	cases := make([]vm.Case, len(actions))
-	for i, pattern := range actions {
-		start, isPrefix := strings.CutSuffix(pattern, "*")
-		cases[i] = vm.Case{Text: start, Prefix: isPrefix, To: to}
-	}
-	return cases
-}
-
-// boundary denies intents that a resource profile governs and no trusted shim vouches for.
-func (e *emitter) boundary() {
-	e.bind([]profileRule{{e.policy.Profiles.governed(), func() {
-		e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotBoundary), aText, pass) },
-			ruleBoundary, errcode.ExecutionBoundary, "a resource profile governs the action, which needs a key whose provenance is a shim and metadata.execution", e.value(slotBoundary))
-	}}})
-}
-
-// profiles judges governed intents by the rules of their profiles.
-func (e *emitter) profiles() {
-	e.bind(slices.Concat(e.repositoryRules(), e.filesystemRules(), e.gitRules(), e.databaseRules()))
-}
-
-// profileGrants jumps where a profile grants the tool.
-func (e *emitter) profileGrants(granted vm.Label) {
-	actions := e.policy.Profiles.Granted()
-	if len(actions) == 0 {
-		return
-	}
-	e.at(e.policy.Version.Span)
-	if e.policy.Profiles.grantAll() {
-		e.Kind(vm.If, e.Field(derived.Action), aText, granted) // a switch takes no empty prefix
-		return
-	}
-	next := e.NewLabel()
-	e.Switch(e.Field(derived.Action), next, actionCases(actions, granted)...)
-	e.Place(next)
-}
-
-// profileApprovals holds governed intents on whose operations a person has to decide.
-func (e *emitter) profileApprovals() {
-	p := &e.policy.Profiles
-	var rules []profileRule
-	if g := p.Git; g != nil && g.Approval != nil {
-		rules = append(rules, profileRule{p.ByGit(), func() {
-			e.approve(g.Approval, keyGitApproval, slotGitOperation, "a person has to decide on the git operation")
-		}})
-	}
-	if d := p.Database; d != nil && d.Approval != nil {
-		rules = append(rules, profileRule{p.ByDatabase(), func() {
-			e.approve(d.Approval, keyDBApproval, slotDBOperations, "a person has to decide on the database operation")
-		}})
-	}
-	e.bind(rules)
-}
-
 // approve holds where an operation is one of the list.
 func (e *emitter) approve(operations *List, key *Key, slot, message string) {
 	next := e.NewLabel()
@@ -472,38 +251,11 @@ func (e *emitter) approve(operations *List, key *Key, slot, message string) {
 	e.Place(next)
 }
 
-// perTask is a limit of a profile on the sum of what a task does.
-type perTask struct {
-	limit   func(*Policy) **Count
-	slot    string // what is summed
-	message string
-}
-
 // taskLimit returns the row of such a limit.
 func taskLimit(limit func(*Policy) **Count, slot, message string, row Key) *Key {
 	row.Code, row.Codes = errcode.ImpactLimit, []errcode.Code{errcode.TaskIDRequired}
 	row.perTask = &perTask{limit, slot, message}
 	return key(counts, limit, row)
-}
-
-// profileLimits plans the counters of the profiles' impact limits.
-func (e *emitter) profileLimits() {
-	p := &e.policy.Profiles
-	var rules []profileRule
-	for _, profile := range []struct {
-		*Section
-		actions []string
-	}{{filesystem, p.ByFilesystem()}, {git, p.ByGit()}, {database, p.ByDatabase()}} {
-		for _, row := range profile.keys {
-			if row.perTask == nil || len(profile.actions) == 0 {
-				continue
-			}
-			if limit := *row.perTask.limit(e.policy); limit != nil {
-				rules = append(rules, profileRule{profile.actions, func() { e.impact(row, limit) }})
-			}
-		}
-	}
-	e.bind(rules)
 }
 
 // impact plans the counter of one limit. An amount that can't be read is denied by it.
@@ -526,4 +278,74 @@ func (e *emitter) impact(key *Key, limit *Count) {
 		GroupName: slotTaskID,
 	}))
 	e.Place(next)
+}
+
+// which returns the words of a vocabulary that are so.
+func which(words []string, is func(string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !is(word) })
+}
+
+// evidence denies where the shim does not say what is done to which files, and goes on at failed where all violations
+// are wanted: then there is nothing to judge.
+func (e *emitter) evidence(key *Key, failed vm.Label) {
+	for _, need := range []struct {
+		slot    string
+		when    vm.When
+		kinds   vm.KindMask
+		code    errcode.Code
+		message string
+	}{
+		{slotEffects, vm.If, aList, errcode.FileEffectRequired, "metadata.filesystem.effects is missing, empty, or holds what is no effect"},
+		{slotTargets, vm.Unless, missing, errcode.FilePathRequired, "metadata.filesystem.targets is missing, empty, or holds what has no absolute path"},
+		{slotTargets, vm.If, aList, errcode.FileTarget, "a target's path is not canonical, or its links were not resolved without races"},
+	} {
+		ok := e.NewLabel()
+		e.Kind(need.when, e.Field(need.slot), need.kinds, ok)
+		e.deny(key.Rule, need.code, need.message, e.value(need.slot), failed)
+		e.Place(ok)
+	}
+}
+
+// inside denies paths outside of roots.
+func (e *emitter) inside(key *Key, roots *List, slot, message string) {
+	e.insideAs(key.Rule, key.Code, roots, slot, message)
+}
+
+// insideAs is inside with the rule and code of the denial. The slot is missing where there is no path to judge.
+func (e *emitter) insideAs(rule string, c errcode.Code, roots *List, slot, message string) {
+	whole, own := rootTexts(roots)
+	if slices.Contains(whole, "/") {
+		return // every path that can be read is inside
+	}
+	if own {
+		slot += suffixBeyond
+	}
+	blame := vm.Blame{Slot: e.Field(slot), Element: len(whole) > 0}
+	e.unless(func(pass vm.Label) {
+		e.Kind(vm.If, blame.Slot, missing, pass)
+		if len(whole) > 0 {
+			e.Test(vm.OpStarts, vm.If|vm.Every, blame.Slot, e.exactly(whole...), pass)
+		}
+	}, rule, c, message, blame)
+}
+
+// rootTexts returns what the paths inside of roots start with, as the slots have them: with a slash at the end. The root
+// that means the shim's is apart.
+func rootTexts(roots *List) (whole []string, own bool) {
+	for _, root := range roots.Texts() {
+		if root == OwnRoots {
+			own = true
+			continue
+		}
+		whole = append(whole, below(root))
+	}
+	return whole, own
+}
+
+// below returns what the paths inside a root start with.
+func below(root string) string { return strings.TrimSuffix(root, "/") + "/" }
+
+// provider denies hosts of repositories that a list lacks.
+func (e *emitter) provider(key *Key, providers *List) {
+	e.allow(key, providers, vm.OpIn, vm.If, slotGitProvider, e.exactly(providers.Texts()...), "metadata.git.provider is missing, or not in "+key.Rule)
 }

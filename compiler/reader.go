@@ -2,12 +2,6 @@ package compiler
 
 import "bailiff/grammar"
 
-// A valueType reads the values of one type.
-type valueType[T any] struct {
-	name Type
-	read func(*checker, *Key, *grammar.Entry) *T // nil after reporting; a list lacks the items that were reported
-}
-
 // valueOf returns a type whose values mean the same in every row.
 func valueOf[T any](name Type, read func(*checker, *grammar.Entry) *T) valueType[T] {
 	return valueType[T]{name, func(c *checker, _ *Key, entry *grammar.Entry) *T { return read(c, entry) }}

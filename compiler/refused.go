@@ -9,13 +9,6 @@ import (
 	"bailiff/grammar"
 )
 
-// A refusal is a line of the policy with an error. What seems to be missing may be there.
-type refusal struct {
-	code grammar.Code
-	at   int    // where the line begins
-	text string // in lower case
-}
-
 // loosening are the errors after which the section of a line is unknown, or whether it is read at all.
 var loosening = []grammar.Code{
 	grammar.CodeOpenComment, grammar.CodeCommentEnd, grammar.CodeBadHeading, grammar.CodeIndentedHead, grammar.CodeUnknownSection,

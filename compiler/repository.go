@@ -188,11 +188,6 @@ func (e *emitter) history() {
 	e.Place(next)
 }
 
-// which returns the words of a vocabulary that are so.
-func which(words []string, is func(string) bool) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !is(word) })
-}
-
 // sensitiveFiles denies files that are not of an ordinary class.
 func (e *emitter) sensitiveFiles() {
 	p := &e.policy.Profiles

@@ -161,54 +161,6 @@ func (k *Key) AllCodes() []errcode.Code {
 	return append([]errcode.Code{k.Code}, k.Codes...)
 }
 
-// sections is the table of sections, in the order in which the reference has them.
-var sections = []*Section{evm, tools, custom, mcp, softLimits, executionLimits, repository, filesystem, git, database, deployment}
-
-// schema is the table of keys, section by section.
-var schema = func() (rows []*Key) {
-	for _, s := range sections {
-		rows = append(rows, s.keys...)
-	}
-	return rows
-}()
-
-// Sections returns the table of sections, in the order in which the reference has them.
-func Sections() []Section { return values(sections) }
-
-// Schema returns the table of keys, by section and in the order in which the reference has them.
-func Schema() []Key { return values(schema) }
-
-func values[T any](rows []*T) []T {
-	all := make([]T, len(rows))
-	for i, row := range rows {
-		all[i] = *row
-	}
-	return all
-}
-
-// Format returns a policy in its canonical layout, as [grammar.Format] has it.
-func Format(src *grammar.Source) ([]byte, grammar.Diagnostics) { return grammar.Format(src, isList) }
-
-// isList reports whether the value of a key is a list.
-func isList(section string, key *grammar.Key) bool {
-	s := findSection(section)
-	if s == nil {
-		return false
-	}
-	rows := s.rowsFor(key)
-	return len(rows) > 0 && rows[0].Type.isList() && (rows[0].takesWords() || key.Scope == nil && len(key.Words) == 0)
-}
-
-// findSection returns the section of that name, or nil.
-func findSection(name string) *Section {
-	for _, s := range sections {
-		if s.Name == name {
-			return s
-		}
-	}
-	return nil
-}
-
 // rowsFor returns the rows that an entry of the section falls under: the key itself, and the modifiers that it has.
 // Without any the key is unknown.
 func (s *Section) rowsFor(key *grammar.Key) []*Key {
@@ -238,9 +190,6 @@ func (k *Key) appliesTo(key *grammar.Key, segments []grammar.Segment) bool {
 	}
 	return len(key.Words) > 1 || len(key.Words) == 1 && !hasAttested
 }
-
-// wordAttested is the one word of a key that is no operator.
-const wordAttested = "attested"
 
 // takesScope and takesWords say what may be in the key besides names.
 func (k *Key) takesScope() bool { return k.names[0] == nameAllowOnly }
@@ -290,4 +239,17 @@ func (k *Key) ruleOf(part string) string {
 	}
 	_, after, _ := strings.Cut(rest, ">")
 	return before + part + after
+}
+
+// perTask is a limit of a profile on the sum of what a task does.
+type perTask struct {
+	limit   func(*Policy) **Count
+	slot    string // what is summed
+	message string
+}
+
+// A valueType reads the values of one type.
+type valueType[T any] struct {
+	name Type
+	read func(*checker, *Key, *grammar.Entry) *T // nil after reporting; a list lacks the items that were reported
 }

@@ -34,36 +34,6 @@ func suggestWord(d grammar.Diagnostic, item grammar.Item, words []string) gramma
 	return d.WithHint("write %s", alternatives(words))
 }
 
-// otherOperators are what other languages call the operators of custom rules.
-var otherOperators = map[string]Operator{
-	"is": Equals, "eq": Equals, "equal_to": Equals,
-	"is_not": NotEquals, "isnt": NotEquals, "ne": NotEquals, "neq": NotEquals, "not": NotEquals,
-	"includes": Contains, "include": Contains, "has": Contains,
-	"begins_with": StartsWith, "starts": StartsWith, "ends": EndsWith, "suffix": EndsWith,
-	"regex": Matches, "regexp": Matches, "re": Matches,
-}
-
-// suggestOperator adds which operator of a custom rule a word was probably meant to be.
-func suggestOperator(d grammar.Diagnostic, word grammar.Word, denies bool) grammar.Diagnostic {
-	words := operatorNames[:]
-	if !denies {
-		words = append(slices.DeleteFunc(slices.Clone(words), func(name string) bool { return name == NotEquals.String() }), wordAttested)
-	}
-	near := grammar.Closest(word.Text, words)
-	if other, known := otherOperators[strings.ToLower(word.Text)]; known {
-		near = other.String()
-	} else if word.Text == "in" && !denies {
-		near = Equals.String() // the list is what allow_only has in any case
-	}
-	switch {
-	case near == NotEquals.String() && !denies, word.Text == NotEquals.String():
-		return d.WithHint("allow_only has no not_equals; write a deny_if with `equals`")
-	case near != "":
-		return d.WithHint("did you mean `%s`?", near).WithFix(word.Span, near)
-	}
-	return d.WithHint("%s", listOfOperators)
-}
-
 // sameWords reports whether the words of two names are the same but for their spelling. A key of which one word is
 // altogether another means something else: a limit by day is not mended by one by task.
 func sameWords(written, meant string) bool {
@@ -144,3 +114,19 @@ var chainNames = func() map[string]string {
 
 // hexID is a chain id as JSON-RPC has it.
 var hexID = regexp.MustCompile(`^0[xX][0-9a-fA-F]{1,12}$`)
+
+// onlyContinuation returns the one candidate, without placeholders, that goes on where start ends, or "".
+func onlyContinuation(start string, candidates []string) string {
+	const least = 3 // fewer letters are the beginning of anything
+	only := ""
+	for _, candidate := range candidates {
+		if len(start) < least || !strings.HasPrefix(candidate, start) || strings.Contains(candidate, "<") {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = candidate
+	}
+	return only
+}

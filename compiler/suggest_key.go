@@ -135,22 +135,6 @@ func keysEndingIn(s *Section, key *grammar.Key) []string {
 	return names
 }
 
-// onlyContinuation returns the one candidate, without placeholders, that goes on where start ends, or "".
-func onlyContinuation(start string, candidates []string) string {
-	const least = 3 // fewer letters are the beginning of anything
-	only := ""
-	for _, candidate := range candidates {
-		if len(start) < least || !strings.HasPrefix(candidate, start) || strings.Contains(candidate, "<") {
-			continue
-		}
-		if only != "" {
-			return ""
-		}
-		only = candidate
-	}
-	return only
-}
-
 // spelledLike returns the row's names with the parts of a key in place of its placeholders.
 func (k *Key) spelledLike(segments []grammar.Segment) string {
 	var names []string

@@ -3,6 +3,7 @@ package compiler
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bailiff/compiler/codes"
@@ -14,16 +15,34 @@ import (
 	"bailiff/vm/slot/derived"
 )
 
-// Token is what the keys `token.<SYM>.…` say of one token.
-type Token struct {
-	Symbol         string // as written
-	Span           grammar.Span
-	Decimals       *Count // 0 to 36
-	MaxTransaction *Limit // in base units of the token
-	Addresses      *List  // lower case, with the chain's id and a colon in front where one is named; Span is of the first line
-	Methods        *List  // selectors: 0x and eight digits in lower case
-	Consensus      *Limit // in base units of the token
-}
+var (
+	keyEVMTokenDecimals = tokenKey(TypeInteger, (*checker).tokenDecimals, Key{Name: "token.<SYM>.decimals",
+		Doc:     "The token's decimals, 0 to 36; required in a token rule.",
+		Example: "token.USDC.decimals: 6"})
+
+	keyTokenMaximum = tokenKey(TypeDecimal, (*checker).tokenMaximum, Key{Name: "token.<SYM>.max_transaction",
+		Code: errcode.TokenAmountExceeded, Codes: []errcode.Code{errcode.TokenAmountInvalid},
+		Doc:     "The largest amount of the token in one intent, in the token's own unit; required in a token rule.",
+		Example: "token.USDC.max_transaction: 250"})
+
+	keyTokenPins = tokenKey(TypeAddresses, (*checker).pin, Key{Name: "token.<SYM>.addresses",
+		Code: errcode.TokenNotAllowed,
+		Doc: "The token's contracts: an intent for the token must have one of them as its `targetAddress`, and one for a token without addresses must not. Lines add up. " +
+			"From version 2.4 on an address may have the id of its chain in front, `8453:0x…`; without one it is pinned on all.",
+		Example: "token.USDC.addresses: 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"})
+
+	keyTokenMethods = tokenKey(TypeMethods, (*checker).methods, Key{Name: "token.<SYM>.methods", Since: v24,
+		Code: errcode.TokenNotAllowed,
+		Doc: "Further methods of the token's contracts that may be called: selectors, or signatures between quotes. The methods that move an amount or let others move one " +
+			"are known, and judged by the token's rule; every other is denied unless it is named here. What a named one moves is not seen.",
+		Example: "token.USDC.methods: \"cancelAuthorization(address,bytes32)\", 0x5c975abb"})
+
+	keyTokenConsensus = tokenKey(TypeDecimal, (*checker).tokenConsensus, Key{Name: "token.<SYM>.consensus_threshold",
+		Code:    errcode.HoldConsensus,
+		zero:    hintHoldAll,
+		Doc:     "The amount of the token from which on a person has to decide, in calls that call data or a shim describes too.",
+		Example: "token.USDC.consensus_threshold: 100"})
+)
 
 // Pins returns the contracts that the rule pins.
 func (t *Token) Pins() []vm.Pin {
@@ -41,9 +60,6 @@ func pinOf(text string) vm.Pin {
 	}
 	return vm.Pin{Address: text}
 }
-
-// tokenAmounts are the lines about a token whose amounts depend on its decimals.
-type tokenAmounts struct{ maximum, consensus *grammar.Entry }
 
 // isSymbol reports whether a request can name a token so without giving an address.
 func isSymbol(text string) bool {
@@ -109,12 +125,6 @@ func (c *checker) readPin(item grammar.Item) (pin vm.Pin, ok bool) {
 	}
 	pin = vm.Pin{Chain: c.chain(chain, item.Span), Address: c.address(text, item.Span)}
 	return pin, pin.Chain != "" && pin.Address != ""
-}
-
-// A pinnedToken is a token whose rule pins an address on a chain, or, where that is "", on all.
-type pinnedToken struct {
-	chain string
-	token *Token
 }
 
 // pinnedBy returns the token whose rule pins the same contract already, or nil.
@@ -362,4 +372,30 @@ func (t *Token) hasTwins() bool {
 		chains[pin.Chain] = true
 	}
 	return false
+}
+
+// pinned reports whether a token's rule pins an address.
+func pinned(token *Token) bool { return token.Addresses != nil && len(token.Addresses.Items) > 0 }
+
+// atActions says that what follows comes from the list of actions, or, without one, from the section.
+func (e *emitter) atActions() {
+	e.at(e.policy.EVM.Span)
+	if actions := e.policy.EVM.AllowedActions; actions != nil {
+		e.at(actions.Span)
+	}
+}
+
+// pins reports whether a token rule pins an address.
+func (e *EVM) Pins() bool {
+	return slices.ContainsFunc(e.Tokens, func(token *Token) bool { return token.Addresses != nil })
+}
+
+// agree holds, or notes, an amount that reaches a threshold.
+func (e *emitter) agree(rule, message string) {
+	index := e.Rule(vm.Rule{Name: rule, Code: string(keyConsensus.Code), Message: message})
+	if hold := e.policy.EVM.RequireHold; hold == nil || hold.On {
+		e.Hold(index)
+	} else {
+		e.Note(index)
+	}
 }

@@ -1,9 +1,7 @@
 package compiler
 
 import (
-	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -13,9 +11,7 @@ import (
 	"bailiff/vm/errcode"
 	"bailiff/vm/form/command"
 	"bailiff/vm/form/fspath"
-	"bailiff/vm/form/httpurl"
 	"bailiff/vm/match"
-	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
@@ -46,9 +42,6 @@ var (
 	listedCommands  = entriesOf(TypeTexts, codes.AllowedCommand, listedCommand)
 	blockedPaths    = entriesOf(TypePaths, codes.BlockedPath, blockedPath)
 	allowedPaths    = entriesOf(TypePaths, codes.AllowedPath, allowedPath)
-	recipients      = entriesOf(TypeRecipients, codes.Recipient, recipient)
-	blockedDomains  = entriesOf(TypeHosts, codes.BlockedDomain, blockedDomain)
-	allowedHosts    = entriesOf(TypeHosts, codes.AllowedHost, allowedHost)
 )
 
 var (
@@ -78,11 +71,6 @@ var (
 			"cannot be read, or that leaves to the shell what runs, is held too.",
 		Example: "bash.require_approval: git push, terraform apply"})
 
-	keyDomains = key(blockedDomains, func(p *Policy) **List { return &p.ToolCalls.BlockedDomains }, Key{Name: "web_fetch.blocked_domains", Blocks: true,
-		Code:    errcode.BlockedDomain,
-		Doc:     "Hosts that `web_fetch` and `http` must not reach, with their subdomains; an IPv4 address also inside NAT64, 6to4 and IPv4-compatible literals.",
-		Example: "web_fetch.blocked_domains: pastebin.com, 169.254.169.254"})
-
 	keyPaths = key(blockedPaths, func(p *Policy) **List { return &p.ToolCalls.Write.Blocked }, Key{Name: "file_write.blocked_paths", Blocks: true,
 		Code:    errcode.BlockedPath,
 		Doc:     "Paths that `file_write` must not touch, with what lies below them. `*` stands for any characters within a segment; an entry without a leading `/` or `~` matches anywhere. A relative path is judged behind `cwd`, where the intent gives one.",
@@ -105,46 +93,6 @@ var (
 		Doc:     "Paths that `file_read` may touch, and no others, read as `file_write.allowed_paths`.",
 		Example: "file_read.allowed_paths: /workspace, /usr/include"})
 
-	keyEmailApproval = key(booleans, func(p *Policy) **Flag { return &p.ToolCalls.Email.Approval }, Key{Name: "email.require_approval", Default: "false",
-		Code: errcode.HoldApproval,
-		Doc:  "Whether a person has to decide on every `email.send`.", Example: "email.require_approval: true"})
-
-	keyToolsEmailApprovalExemptRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Exempt }, Key{Name: "email.approval_exempt_recipients", Since: v24,
-		Doc:     "Recipients to whom `email.require_approval` does not apply, where all recipients of an e-mail are among them; `*` stands for any characters but `@`.",
-		Example: "email.require_approval: true\nemail.approval_exempt_recipients: *@example.com"})
-
-	keyRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Allowed }, Key{Name: "email.allowed_recipients",
-		Code:    errcode.RecipientNotAllowed,
-		Doc:     "The recipients that `email.send` may have, all of them; `*` stands for any characters but `@`.",
-		Example: "email.allowed_recipients: *@example.com"})
-
-	keyNoRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Blocked }, Key{Name: "email.blocked_recipients", Blocks: true,
-		Code: errcode.BlockedRecipient, Codes: []errcode.Code{errcode.RecipientNotAllowed},
-		Doc:     "The recipients that `email.send` must not have, any of them; `*` stands for any characters but `@`.",
-		Example: "email.blocked_recipients: *@example.net"})
-
-	keyNoMethods = key(choices, func(p *Policy) **List { return &p.ToolCalls.HTTP.BlockedMethods }, Key{Name: "http.blocked_methods", Since: v20, Blocks: true, Values: slot.Methods(),
-		Code: errcode.ToolCallNotAllowed,
-		Doc:  "The methods that `http` must not use.", Example: "http.blocked_methods: DELETE, PATCH"})
-
-	keyMethods = key(choices, func(p *Policy) **List { return &p.ToolCalls.HTTP.AllowedMethods }, Key{Name: "http.allowed_methods", Since: v20, Values: slot.Methods(),
-		Code: errcode.ToolCallNotAllowed,
-		Doc:  "The methods that `http` may use; `web_fetch`, which has none, is denied then.", Example: "http.allowed_methods: GET, HEAD"})
-
-	keyHosts = key(allowedHosts, func(p *Policy) **List { return &p.ToolCalls.HTTP.AllowedHosts }, Key{Name: "http.allowed_hosts", Since: v20,
-		Code:    errcode.ToolCallNotAllowed,
-		Doc:     "The hosts that `http` and `web_fetch` may reach: a name stands for itself, `*.example.com` for what is below it.",
-		Example: "http.allowed_hosts: api.example.com, *.example.org"})
-
-	keyMethodDeny = keyRead(TypeBoolean, (*checker).readMethodDeny, Key{Name: "http.method_rules.<METHOD>.deny", Since: v21, Default: "false",
-		Code: errcode.ToolCallNotAllowed,
-		Doc:  "Whether the method is denied.", Example: "http.method_rules.DELETE.deny: true"})
-
-	keyMethodQuery = keyRead(TypeRegexp, (*checker).readMethodQuery, Key{Name: "http.method_rules.<METHOD>.require_query_matches", Since: v21,
-		Code:    errcode.ToolCallNotAllowed,
-		Doc:     "A pattern that the whole query, as it is sent and without `?`, has to match; an empty query never does.",
-		Example: `http.method_rules.GET.require_query_matches: "q=[a-z]{1,32}"`})
-
 	keyToolsApproval = approvalKey(func(p *Policy) *Controls { return &p.ToolCalls.Controls }, "tool intents", "bash, deploy.*")
 
 	keyToolsShim = shimKey(func(p *Policy) *Controls { return &p.ToolCalls.Controls }, "tool intents")
@@ -154,51 +102,6 @@ var tools = section("tool_calls", v10, "Tools: which are allowed, and what they 
 	keyTools, KeyCommands, keyListedCommands, keyHeldCommands, keyDomains, keyPaths, keyWritable, keyUnreadable,
 	keyReadable, keyEmailApproval, keyToolsEmailApprovalExemptRecipients, keyRecipients, keyNoRecipients, keyNoMethods,
 	keyMethods, keyHosts, keyMethodDeny, keyMethodQuery, keyToolsApproval, keyToolsShim).of(vm.Tool)
-
-// blocked reads a list of things that are blocked, held or allowed. What parse returns for an item is what the machine seeks.
-func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(string) ([]string, error)) *List {
-	list := &List{Span: entry.Span}
-	seen := map[string]bool{}
-	for _, item := range c.list(entry) {
-		c.literals(item.Text, item.Span)
-		if code == codes.BlockedCommand {
-			c.lintCommand(item)
-			c.lintCommandWords(item)
-		}
-		needles, err := parse(item.Text)
-		if err != nil {
-			c.add(problemWith(code, item.Span, err))
-			continue
-		}
-		before := len(list.Items)
-		for _, needle := range needles {
-			if !seen[needle] {
-				seen[needle] = true
-				list.Items = append(list.Items, Item{needle, item.Span})
-			}
-		}
-		if len(list.Items) == before {
-			c.repeatedCase(item, command.ShowListed(needles[0]))
-		}
-	}
-	return list
-}
-
-// problemWith turns the error of a leaf package into a diagnostic.
-func problemWith(code grammar.Code, span grammar.Span, err error) grammar.Diagnostic {
-	var host *httpurl.EntryError
-	if !errors.As(err, &host) {
-		return grammar.At(code, span, "%s", err)
-	}
-	d := grammar.At(code, span, "%s", host.Problem)
-	if network, err := netip.ParsePrefix(host.Entry); err == nil && !network.IsSingleIP() {
-		return d.WithHint("an entry is one address or one name, and `%s` would block itself alone; list each address that is meant", network.Addr())
-	}
-	if host.Fix != "" {
-		d = d.WithHint("write `%s`", Shorten(host.Fix)).WithFix(span, host.Fix)
-	}
-	return d
-}
 
 // blockedPath reads an entry of a list of blocked paths.
 func blockedPath(text string) ([]string, error) {
@@ -258,16 +161,6 @@ func (e *emitter) toolGrants() {
 		e.deny(keyTools.Rule, keyTools.Code, "the tool is not in tool_calls.allowed", e.value(slotAction), granted)
 	}
 	e.Place(granted)
-}
-
-// A blockList is one of the lists of `## tool_calls` that bind what a tool touches.
-type blockList struct {
-	list  *List
-	key   *Key
-	slot  string
-	tests func(texts []string) []setTest
-
-	missing, unreadable, blocked string // messages; unreadable is empty where requests are refused before
 }
 
 // wantsGrants returns the heading that makes tools need a grant, or the version where that is a profile's.
@@ -379,23 +272,6 @@ func (e *emitter) files(paths *Paths, blocked, allowed *Key, done vm.Label) {
 	e.allowing(paths.Allowed)
 	e.Test(vm.OpPath, vm.If|vm.Every, e.Field(derived.Files), e.Paths(paths.Allowed.Texts()...), done)
 	e.deny(allowed.Rule, allowed.Code, "the path is missing, or not in "+allowed.Rule, e.element(derived.Files), done)
-}
-
-// blocked judges what a tool touches by one list. A missing or unreadable subject is denied by the same rule.
-func (e *emitter) blocked(list blockList, done vm.Label) {
-	present, readable := e.NewLabel(), e.NewLabel()
-	slot, value := e.Field(list.slot), e.value(list.slot)
-	e.blocking(list.list)
-	e.Kind(vm.Unless, slot, absent, present)
-	e.deny(list.key.Rule, list.key.Code, list.missing, value, done)
-	e.Place(present)
-	if list.unreadable != "" {
-		e.Kind(vm.Unless, slot, vm.Kinds(vm.Invalid), readable)
-		e.deny(list.key.Rule, list.key.Code, list.unreadable, value, done)
-	}
-	e.Place(readable)
-	e.unlessAny(slot, list.tests(list.list.Texts()), done)
-	e.deny(list.key.Rule, list.key.Code, list.blocked, e.element(list.slot), done)
 }
 
 // commandApproval holds commands in which an entry is found, and what can't be read: a test of that never jumps.

@@ -17,60 +17,13 @@ import (
 
 const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-// Type is the type of a key's value.
-type Type string
-
-// The types of values. Documents show them as they are.
-const (
-	TypeDecimal   Type = "decimal"
-	TypeInteger   Type = "integer"
-	TypeBoolean   Type = "boolean"
-	TypeText      Type = "text"
-	TypeCondition Type = "operator and text"
-	TypeActions   Type = "list of actions"
-	TypeChains    Type = "list of chain ids"
-	TypeChainMap  Type = "block of chain ids with lists of actions"
-	TypeAddresses Type = "list of addresses"
-	TypeTexts     Type = "list of texts"
-	TypeHosts     Type = "list of hosts"
-	TypePaths     Type = "list of paths"
-
-	TypePatterns   Type = "list of action patterns"
-	TypeWord       Type = "word"
-	TypeWords      Type = "list of words"
-	TypeNames      Type = "list of names"
-	TypeRecipients Type = "list of recipients"
-	TypeRegexp     Type = "RE2 pattern"
-	TypeField      Type = "path of a field"
-	TypePattern    Type = "action pattern"
-	TypeTools      Type = "list of tool patterns"
-	TypeJSON       Type = "JSON string"
-	TypeTime       Type = "time (RFC 3339, UTC)"
-	TypeName       Type = "name"
-	TypeKeyIDs     Type = "list of key ids, or *"
-	TypeMethods    Type = "list of selectors and signatures"
-)
-
-// The types of values that only resource profiles have. None of their values is written between quotes.
-const (
-	TypeRoots     Type = "list of roots"
-	TypeRefs      Type = "list of refs"
-	TypeResources Type = "list of resource patterns"
-)
-
-// isList reports whether values of the type are lists.
-func (t Type) isList() bool { return strings.HasPrefix(string(t), "list") }
-
-// NativeDecimals is the number of decimals of every supported chain's native currency: its base unit is wei.
-const NativeDecimals = 18
-
 const (
 	maxCount = 1<<53 - 1 // the largest integer that every JSON reader gives back exactly
 
 	maxActionBytes = 128  // decisions, section 2, "Kinds of intents"
 	maxPathBytes   = 256  // of a custom rule, so that its matched_rule stays short
 	maxTextBytes   = 4096 // of one value or list entry, the same as a subject of `matches`
-	MaxSymbolBytes = 64
+	MaxSymbolBytes = 64 // of a token's symbol
 )
 
 // list reads a value as a list and reports empty, overlong and repeated items.
@@ -236,16 +189,6 @@ func (c *checker) choice(row *Key, item grammar.Item) bool {
 	return false
 }
 
-// alternatives returns words as a sentence lists them.
-func alternatives(words []string) string {
-	const between = "`, `"
-	last := len(words) - 1
-	if last == 0 {
-		return "`" + words[0] + "`"
-	}
-	return "`" + strings.Join(words[:last], between) + "` or `" + words[last] + "`"
-}
-
 // patterns reads a list of action patterns, in lower case.
 func (c *checker) patterns(entry *grammar.Entry) *List {
 	list := &List{Span: entry.Span}
@@ -346,14 +289,6 @@ func (c *checker) chain(text string, span grammar.Span) string {
 	return digits
 }
 
-// decimalID returns the chain id that is written in the hexadecimal form of JSON-RPC, or "".
-func decimalID(text string) string {
-	if n, err := strconv.ParseUint(text, 0, 64); err == nil && n > 0 && hexID.MatchString(text) {
-		return strconv.FormatUint(n, 10)
-	}
-	return ""
-}
-
 // notChain reports what is no chain id. A name has no fix: what it names is for the author to say.
 func notChain(text string, span grammar.Span) grammar.Diagnostic {
 	d := grammar.At(codes.ChainID, span, "`%s` is no chain id", Shorten(text))
@@ -401,4 +336,37 @@ func (c *checker) literals(text string, span grammar.Span) {
 	for at := range evmaddr.Literals(text) {
 		c.address(text[at.Start:at.End], span)
 	}
+}
+
+// nameList reads a list of names that check has nothing against.
+func (c *checker) nameList(entry *grammar.Entry, check func(text string) problem) *List {
+	list := &List{Span: entry.Span}
+	for _, item := range c.list(entry) {
+		if found := check(item.Text); c.refuseName(found, item.Span) && found.code != codes.Ref {
+			continue // a ref is kept: in a policy that is in force the finding is a warning
+		}
+		list.Items = append(list.Items, Item{item.Text, item.Span})
+	}
+	return list
+}
+
+// refuseName reports a problem, if there is one.
+func (c *checker) refuseName(p problem, span grammar.Span) bool {
+	if p.message == "" {
+		return false
+	}
+	d := grammar.At(p.code, span, "%s", p.message)
+	if p.remedy != "" {
+		d = d.WithHint("%s", p.remedy)
+	}
+	c.add(d)
+	return true
+}
+
+// decimalID returns the chain id that is written in the hexadecimal form of JSON-RPC, or "".
+func decimalID(text string) string {
+	if n, err := strconv.ParseUint(text, 0, 64); err == nil && n > 0 && hexID.MatchString(text) {
+		return strconv.FormatUint(n, 10)
+	}
+	return ""
 }

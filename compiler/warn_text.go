@@ -1,15 +1,11 @@
 package compiler
 
 import (
-	"math"
-	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"bailiff/compiler/codes"
 	"bailiff/grammar"
-	"bailiff/vm/slot"
 )
 
 // curlyQuotes are what word processors put in place of plain quotes. In a policy they are letters like any other.
@@ -46,44 +42,6 @@ func (c *checker) curlyQuoted(span grammar.Span) {
 		}
 	}
 	c.add(d)
-}
-
-// lintDenial warns of what the value of a denial probably was not meant to say.
-func (c *checker) lintDenial(d Denial, value *grammar.Value) {
-	if !value.Quoted && (opensCurly(value.Text) || closesCurly(value.Text)) {
-		c.curlyQuoted(value.Span)
-	}
-	if dividing(d.Operator, value) {
-		c.add(grammar.At(codes.CommaInText, value.Span, "the comma does not divide this value: all of it is one text").
-			WithHint("write one line for each value: %s; if one text is meant, put it between quotes", c.lineEach(value)))
-	}
-	item := grammar.Item{Text: value.Text, Span: value.Span, Quoted: value.Quoted}
-	c.lintEqual(d.Path, d.Operator, item)
-	c.lintUnmatched(d.Path, d.Operator, item)
-	c.lintPlain(d.Operator, Contains, item.Span, item.Text)
-}
-
-// lineEach returns the lines that have each item of a value by itself.
-func (c *checker) lineEach(value *grammar.Value) string {
-	start := strings.LastIndexByte(string(c.file.Source.Text[:value.Span.Start]), '\n') + 1
-	key := c.file.Source.Slice(grammar.Span{Start: start, End: value.Span.Start})
-	var lines []string
-	for _, item := range value.Items[:min(len(value.Items), 5)] {
-		lines = append(lines, "`"+Shorten(key+item.Raw)+"`")
-	}
-	return strings.Join(lines, ", ")
-}
-
-// dividing reports whether a value has a comma that could be meant to divide it. Those inside the brackets of a pattern
-// are not.
-func dividing(operator Operator, value *grammar.Value) bool {
-	for _, item := range value.Items[:len(value.Items)-1] {
-		before := value.Raw[:item.Span.End-value.Span.Start]
-		if operator != Matches || !endsInside(before) {
-			return true
-		}
-	}
-	return false
 }
 
 // lintEqual warns of a text without quotes that no value, or not what it looks like, can be equal to.
@@ -123,54 +81,7 @@ func (c *checker) lintCommand(item grammar.Item) {
 	c.add(d)
 }
 
-// insteadOfStar returns what says what a star in a value probably was meant to.
-func insteadOfStar(operator Operator, text string) string {
-	bare, rule := strings.Trim(text, "*"), "write"
-	if operator == NotEquals {
-		rule = "write an allow_only with"
-	}
-	part := Contains
-	switch {
-	case bare == "":
-		part, bare = Matches, ".*"
-	case !strings.HasPrefix(text, "*"):
-		part = StartsWith
-	case !strings.HasSuffix(text, "*"):
-		part = EndsWith
-	}
-	return rule + " `" + part.String() + "` and `" + Shorten(bare) + "`"
-}
-
-// holdsNumbers reports whether a request can have a number at a path.
-func holdsNumbers(path string) bool {
-	first, _, _ := strings.Cut(path, ".")
-	field := slot.Find(first)
-	return field.Row().Type.Object() || field == slot.ChainID
-}
-
-// jsonNumber is the form of numbers in requests.
-var jsonNumber = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
-
-// shortestNumber returns the form in which the number of a text is compared (RFC 8785, section 3.2.2.3), or "" where no
-// request can have it.
-func shortestNumber(text string) string {
-	value, err := strconv.ParseFloat(text, 64)
-	switch size := math.Abs(value); {
-	case err != nil || size > maxCount:
-		return ""
-	case size == 0:
-		return "0"
-	case size < 1e-6:
-		return strings.Replace(strconv.FormatFloat(value, 'e', -1, 64), "e-0", "e-", 1)
-	}
-	return strconv.FormatFloat(value, 'f', -1, 64)
-}
-
-// otherNumber reports a number that is not written as numbers are compared.
-func otherNumber(item grammar.Item) grammar.Diagnostic {
-	d := grammar.At(codes.NumberForm, item.Span, "numbers are compared in their shortest form, so that none ever equals `%s`", Shorten(item.Text))
-	if shortest := shortestNumber(item.Text); shortest != "" {
-		return d.WithHint("write `%s`; if the text is meant, put it between quotes", shortest).WithFix(item.Span, shortest)
-	}
-	return d.WithHint("no request can have this number; if the text is meant, put it between quotes")
-}
+const (
+	curlyMessage = "curly quotes are part of the text here"
+	curlyHint    = "to mean a curly quote, put plain quotes around it; otherwise write plain quotes, or none"
+)

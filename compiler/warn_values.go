@@ -1,8 +1,11 @@
 package compiler
 
 import (
+	"math"
+	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bailiff/compiler/codes"
@@ -133,19 +136,6 @@ func (c *checker) lintPlain(operator, plain Operator, span grammar.Span, pattern
 	}
 }
 
-// lintPlainAllowance warns of the patterns of an allow_only where all of them are plain texts: one rule has one operator, so
-// that beside a real pattern a plain text has to be one, too.
-func (c *checker) lintPlainAllowance(rule *Allowance) {
-	for _, value := range rule.Values {
-		if _, _, ok := plainText(value.Text, Equals); !ok {
-			return
-		}
-	}
-	for _, value := range rule.Values {
-		c.lintPlain(rule.Operator, Equals, value.Span, value.Text)
-	}
-}
-
 // plainText returns the text that a pattern means, and the operator that says the same of it; plain is the one of a
 // text without anchors.
 func plainText(pattern string, plain Operator) (found Operator, text string, ok bool) {
@@ -172,4 +162,38 @@ func plainText(pattern string, plain Operator) (found Operator, text string, ok 
 		}
 	}
 	return plain, "", false
+}
+
+// holdsNumbers reports whether a request can have a number at a path.
+func holdsNumbers(path string) bool {
+	first, _, _ := strings.Cut(path, ".")
+	field := slot.Find(first)
+	return field.Row().Type.Object() || field == slot.ChainID
+}
+
+// jsonNumber is the form of numbers in requests.
+var jsonNumber = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
+
+// shortestNumber returns the form in which the number of a text is compared (RFC 8785, section 3.2.2.3), or "" where no
+// request can have it.
+func shortestNumber(text string) string {
+	value, err := strconv.ParseFloat(text, 64)
+	switch size := math.Abs(value); {
+	case err != nil || size > maxCount:
+		return ""
+	case size == 0:
+		return "0"
+	case size < 1e-6:
+		return strings.Replace(strconv.FormatFloat(value, 'e', -1, 64), "e-0", "e-", 1)
+	}
+	return strconv.FormatFloat(value, 'f', -1, 64)
+}
+
+// otherNumber reports a number that is not written as numbers are compared.
+func otherNumber(item grammar.Item) grammar.Diagnostic {
+	d := grammar.At(codes.NumberForm, item.Span, "numbers are compared in their shortest form, so that none ever equals `%s`", Shorten(item.Text))
+	if shortest := shortestNumber(item.Text); shortest != "" {
+		return d.WithHint("write `%s`; if the text is meant, put it between quotes", shortest).WithFix(item.Span, shortest)
+	}
+	return d.WithHint("no request can have this number; if the text is meant, put it between quotes")
 }

@@ -8,6 +8,7 @@ import (
 	"bailiff/compiler/codes"
 	"bailiff/grammar"
 	"bailiff/vm"
+	"bailiff/vm/errcode"
 	"bailiff/vm/form"
 	"bailiff/vm/form/httpurl"
 	"bailiff/vm/slot"
@@ -28,6 +29,41 @@ type MethodRule struct {
 	Deny   *Flag
 	Query  *Query
 }
+
+var (
+	keyDomains = key(blockedDomains, func(p *Policy) **List { return &p.ToolCalls.BlockedDomains }, Key{Name: "web_fetch.blocked_domains", Blocks: true,
+		Code:    errcode.BlockedDomain,
+		Doc:     "Hosts that `web_fetch` and `http` must not reach, with their subdomains; an IPv4 address also inside NAT64, 6to4 and IPv4-compatible literals.",
+		Example: "web_fetch.blocked_domains: pastebin.com, 169.254.169.254"})
+
+	keyNoMethods = key(choices, func(p *Policy) **List { return &p.ToolCalls.HTTP.BlockedMethods }, Key{Name: "http.blocked_methods", Since: v20, Blocks: true, Values: slot.Methods(),
+		Code: errcode.ToolCallNotAllowed,
+		Doc:  "The methods that `http` must not use.", Example: "http.blocked_methods: DELETE, PATCH"})
+
+	keyMethods = key(choices, func(p *Policy) **List { return &p.ToolCalls.HTTP.AllowedMethods }, Key{Name: "http.allowed_methods", Since: v20, Values: slot.Methods(),
+		Code: errcode.ToolCallNotAllowed,
+		Doc:  "The methods that `http` may use; `web_fetch`, which has none, is denied then.", Example: "http.allowed_methods: GET, HEAD"})
+
+	keyHosts = key(allowedHosts, func(p *Policy) **List { return &p.ToolCalls.HTTP.AllowedHosts }, Key{Name: "http.allowed_hosts", Since: v20,
+		Code:    errcode.ToolCallNotAllowed,
+		Doc:     "The hosts that `http` and `web_fetch` may reach: a name stands for itself, `*.example.com` for what is below it.",
+		Example: "http.allowed_hosts: api.example.com, *.example.org"})
+
+	keyMethodDeny = keyRead(TypeBoolean, (*checker).readMethodDeny, Key{Name: "http.method_rules.<METHOD>.deny", Since: v21, Default: "false",
+		Code: errcode.ToolCallNotAllowed,
+		Doc:  "Whether the method is denied.", Example: "http.method_rules.DELETE.deny: true"})
+
+	keyMethodQuery = keyRead(TypeRegexp, (*checker).readMethodQuery, Key{Name: "http.method_rules.<METHOD>.require_query_matches", Since: v21,
+		Code:    errcode.ToolCallNotAllowed,
+		Doc:     "A pattern that the whole query, as it is sent and without `?`, has to match; an empty query never does.",
+		Example: `http.method_rules.GET.require_query_matches: "q=[a-z]{1,32}"`})
+)
+
+var (
+	blockedDomains = entriesOf(TypeHosts, codes.BlockedDomain, blockedDomain)
+
+	allowedHosts = entriesOf(TypeHosts, codes.AllowedHost, allowedHost)
+)
 
 // rules reports whether anything is said of typed HTTP.
 func (h *HTTP) rules() bool {

@@ -189,3 +189,49 @@ func tooLong(policy *Policy) grammar.Diagnostic {
 	return grammar.At(codes.CompileTime, policy.Version.Span, "the policy takes longer to compile than it may").
 		WithHint("shorten its lists, and use fewer and simpler patterns; `bailiff check` has no such limit, and says what else is wrong")
 }
+
+// longList is how many items a list has that is likely what weighs too much.
+const longList = 100
+
+// tooLarge reports that the machine does not take a policy. It points at the longest list, if there is a long one:
+// mostly that is what is too much.
+func tooLarge(policy *Policy, file *grammar.File, err error) grammar.Diagnostic {
+	problem := strings.TrimPrefix(err.Error(), "vm: ")
+	section, entry := longestList(file)
+	if entry == nil || len(entry.Value.Items) < longList {
+		return grammar.At(codes.TooLarge, policy.Version.Span, "the machine does not take this policy: %s", problem).
+			WithHint("use fewer rules, or divide what they govern among several keys, each with a policy of its own")
+	}
+	return grammar.At(codes.TooLarge, entry.Key.Span, "the machine does not take this policy, of which the %d items of `%s` are the longest list: %s",
+		len(entry.Value.Items), Shorten(entry.Key.Text), problem).
+		WithHint("%s", remedyForList(section, entry.Key.Text))
+}
+
+// longestList returns the entry with the most items, and its section; nil where no entry has any.
+func longestList(file *grammar.File) (section string, longest *grammar.Entry) {
+	for _, s := range file.Sections {
+		for _, entry := range s.Entries {
+			if entry.Value != nil && (longest == nil || len(entry.Value.Items) > len(longest.Value.Items)) {
+				section, longest = s.Name, entry
+			}
+		}
+	}
+	return section, longest
+}
+
+// remedyForList returns how one entry of a list can take the place of several.
+func remedyForList(section, key string) string {
+	const otherwise = ", or divide what it governs among several keys, each with a policy of its own"
+	switch key {
+	case "file_write.blocked_paths", "file_read.blocked_paths", "blocked_paths":
+		return "block a folder in place of what lies below it, and write whole paths where they are known: names that may stand anywhere (`.env`, `~/x`) cost most" + otherwise
+	case "web_fetch.blocked_domains":
+		return "block a domain in place of its subdomains" + otherwise
+	case "email.allowed_recipients", "email.blocked_recipients":
+		return "write `*@example.com` in place of the addresses of a domain" + otherwise
+	}
+	if section == "mcp" {
+		return "write `server.*` in place of the tools of a server" + otherwise
+	}
+	return "shorten the list" + otherwise
+}

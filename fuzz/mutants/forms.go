@@ -57,7 +57,7 @@ var Forms = []Mutant{
 
 // readings are faults of how rules read values, which the oracle reads on its own.
 var readings = []Mutant{
-	{"denials read normal forms alone", fileCustom,
+	{"denials read normal forms alone", "compiler/denial.go",
 		"\tif respelled {\n\t\tslots = append", "\tif respelled && path == \"\" {\n\t\tslots = append"},
 	{"an address is pinned on every chain", fileTokens,
 		"if pin.chain == \"\" || pin.chain == chain {", "if pin.chain == \"\" || chain != \"\" {"},

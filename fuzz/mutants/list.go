@@ -55,19 +55,19 @@ var order = []Mutant{
 	{"tools may have call data", fileEmit, "slotAmountUnit, slotCalldata, slotMaxFee}", "slotAmountUnit, slotMaxFee}"},
 	{"tools may declare a fee", fileEmit, "slotCalldata, slotMaxFee}", "slotCalldata}"},
 	{"a tool intent may name any chain", fileEmit, "\tcase vm.Tool:\n\t\te.chainIfPresent()\n", "\tcase vm.Tool:\n"},
-	{"`## mcp` alone does not deny tools", fileEmit, "p.ToolCalls == nil && p.MCP == nil &&", "p.ToolCalls == nil &&"},
+	{"`## mcp` alone does not deny tools", "compiler/profiles.go", "p.ToolCalls == nil && p.MCP == nil &&", "p.ToolCalls == nil &&"},
 }
 
 var custom = []Mutant{
 	{"one listed element of an array is enough for allow_only", fileAllowance, "e.Test(op, vm.If|vm.Every,", "e.Test(op, vm.If,"},
-	{"not_equals is content with one equal element", fileCustom, "e.Test(vm.OpIn, vm.If|vm.Every, normal,", "e.Test(vm.OpIn, vm.If, normal,"},
+	{"not_equals is content with one equal element", "compiler/denial.go", "e.Test(vm.OpIn, vm.If|vm.Every, normal,", "e.Test(vm.OpIn, vm.If, normal,"},
 	{"the scope of allow_only is forgotten", fileAllowance, "\te.scope(rule.Scope, next)\n", ""},
 	{"the scope looks at the action as it was sent", fileAllowance,
 		"switch action := e.Field(derived.Action); {", "switch action := e.Field(slotAction); {"},
 	{"attested counts from everybody", fileAllowance, "if rule.Attested {", "if rule.Attested && rule.Path == \"\" {"},
 	{"a pattern of allow_only need not match the whole value", fileAllowance,
 		"e.Pattern(machinePattern(texts, as), true)", "e.Pattern(machinePattern(texts, form), false)"},
-	{"starts_with and ends_with are swapped", fileCustom,
+	{"starts_with and ends_with are swapped", "compiler/operator.go",
 		"StartsWith: vm.OpStarts, EndsWith: vm.OpEnds", "StartsWith: vm.OpEnds, EndsWith: vm.OpStarts"},
 	{"the first denial is dropped", fileDenial,
 		"\tfor i := range e.denials() {\n\t\td := &e.denials()[i]\n", "\tfor i := range e.denials() {\n\t\td := &e.denials()[i]\n\t\tif i == 0 && len(e.denials()) > 1 && !d.isString() {\n\t\t\tcontinue\n\t\t}\n"},
@@ -77,7 +77,7 @@ var tools = []Mutant{
 	{"commands are only looked at as they were sent", fileTools, "key: KeyCommands, slot: derived.Command,", "key: KeyCommands, slot: \"command\","},
 	{"a blocked domain does not cover its subdomains", fileWeb,
 		"[]setTest{{vm.OpHost, e.Hosts(texts...)}}", "[]setTest{{vm.OpIn, e.exactly(texts...)}}"},
-	{"a missing subject passes its list", fileTools,
+	{"a missing subject passes its list", "compiler/blocks.go",
 		"\te.Kind(vm.Unless, slot, absent, present)\n\te.deny(list.key.Rule, list.key.Code, list.missing, value, done)\n", "\te.Kind(vm.If, slot, absent, done)\n\te.Jump(present)\n"},
 	{"a profile grants no tool", fileTools, "\t\te.profileGrants(granted)\n", ""},
 	{"blocked methods are dropped", fileWeb, "if h.BlockedMethods != nil {", "if h.BlockedMethods != nil && h.AllowedMethods != nil {"},
@@ -95,7 +95,7 @@ var mcp = []Mutant{
 }
 
 var limits = []Mutant{
-	{"a limit by task lets pass what names no task", fileLimits, "e.deny(rule, errcode.TaskIDRequired, message, e.value(slotTaskID), next)", "e.Jump(next)"},
+	{"a limit by task lets pass what names no task", "compiler/counters.go", "e.deny(rule, errcode.TaskIDRequired, message, e.value(slotTaskID), next)", "e.Jump(next)"},
 	{"calls of an hour are counted by the day", fileLimits, "counterOf(keyPerHour, vm.Hour,", "counterOf(keyPerHour, vm.Day,"},
 	{"amounts of tokens count as native ones", fileLimits, "\te.Kind(vm.Unless, e.Field(derived.Token), absent, next)\n\tif", "\tif"},
 	{"soft limits are enforced under 1.x", fileLimits, "if s == nil || !e.policy.Version.AtLeast(2, 0) {", "if s == nil {"},
@@ -105,14 +105,14 @@ var limits = []Mutant{
 }
 
 var controls = []Mutant{
-	{"require_shim asks for an agent", fileControls, `e.exactly("shim")`, `e.exactly("agent")`},
-	{"approvals of mcp go by action", fileControls, "case c.Section == mcp:", "case c.Section == nil:"},
+	{"require_shim asks for an agent", "compiler/gates.go", `e.exactly("shim")`, `e.exactly("agent")`},
+	{"approvals of mcp go by action", "compiler/gates.go", "case c.Section == mcp:", "case c.Section == nil:"},
 	{"email.require_approval holds every tool", fileEmail,
 		"e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly(EmailAction), next)", "e.Test(vm.OpStarts, vm.Unless, e.Field(derived.Action), e.exactly(\"e\", \"d\", \"f\"), next)"},
 }
 
 var files = []Mutant{
-	{"roots cover what only begins like them", fileFilesystem, `strings.TrimSuffix(root, "/") + "/" }`, `strings.TrimSuffix(root, "/") }`},
+	{"roots cover what only begins like them", "compiler/profile.go", `strings.TrimSuffix(root, "/") + "/" }`, `strings.TrimSuffix(root, "/") }`},
 	{"a directory that holds a root may go", fileRepository, "e.Field(slotWritten), e.exactly(holders(whole)...)", "e.Field(slotWritten), e.exactly(whole...)"},
 	{"one allowed effect is enough", fileFilesystem,
 		"e.Test(vm.OpIn, vm.If|vm.Every, e.Field(slotEffects)", "e.Test(vm.OpIn, vm.If, e.Field(slotEffects)"},

@@ -44,6 +44,7 @@ type SignedRules struct {
 	at    time.Time // when it was signed
 }
 
+// Size returns the bytes that the rules take in memory.
 func (s *SignedRules) Size() int { return len(s.rules) + len(s.Token) + 256 }
 
 // get returns what is kept for a key as it is, and whether its document is fresh.

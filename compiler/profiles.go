@@ -1,0 +1,214 @@
+package compiler
+
+import (
+	"slices"
+
+	"bailiff/compiler/codes"
+	"bailiff/grammar"
+	"bailiff/vm"
+	"bailiff/vm/errcode"
+	"bailiff/vm/slot/derived"
+)
+
+// Profiles are the resource profiles that a policy declares. A nil one is absent.
+type Profiles struct {
+	Repository *Repository
+	Filesystem *Filesystem
+	Git        *Git
+	Database   *Database
+}
+
+// A declaredProfile is what all profiles have.
+type declaredProfile struct {
+	Name        string
+	Span        grammar.Span
+	RequireShim *Flag
+}
+
+// all returns the profiles that are there, in the order in which they judge.
+func (p *Profiles) All() []declaredProfile {
+	var all []declaredProfile
+	if r := p.Repository; r != nil {
+		all = append(all, declaredProfile{"repository", r.Span, r.RequireShim})
+	}
+	if f := p.Filesystem; f != nil {
+		all = append(all, declaredProfile{"filesystem", f.Span, f.RequireShim})
+	}
+	if g := p.Git; g != nil {
+		all = append(all, declaredProfile{"git", g.Span, g.RequireShim})
+	}
+	if d := p.Database; d != nil {
+		all = append(all, declaredProfile{"database", d.Span, d.RequireShim})
+	}
+	return all
+}
+
+// declared reports whether the policy has any profile.
+func (p *Profiles) Declared() bool { return len(p.All()) > 0 }
+
+// Names returns the names of the profiles that the policy declares, in the order in which they judge.
+func (p *Profiles) Names() []string {
+	var names []string
+	for _, profile := range p.All() {
+		names = append(names, profile.Name)
+	}
+	return names
+}
+
+// Unshimmed returns the names of the profiles that would have to say `require_shim: true` and do not. Deployment refuses
+// a policy that has any (decisions, section 5, "Trusted shim").
+func (p *Policy) Unshimmed() []string {
+	var names []string
+	for _, profile := range p.Profiles.All() {
+		if !IsOn(profile.RequireShim) {
+			names = append(names, profile.Name)
+		}
+	}
+	return names
+}
+
+// fileActions returns the patterns of `filesystem.actions`.
+func (p *Profiles) fileActions() []string {
+	if p.Filesystem == nil {
+		return nil
+	}
+	return p.Filesystem.Actions.Texts()
+}
+
+// gitFileActions returns the patterns of `git.filesystem_actions`.
+func (p *Profiles) gitFileActions() []string {
+	if p.Git == nil {
+		return nil
+	}
+	return p.Git.FilesystemActions.Texts()
+}
+
+// byFilesystem returns the patterns of the actions that the filesystem profile governs.
+func (p *Profiles) ByFilesystem() []string {
+	if p.Filesystem == nil {
+		return nil
+	}
+	return patterns(p.fileActions(), p.gitFileActions())
+}
+
+// byGit returns the patterns of the actions that the git profile governs.
+func (p *Profiles) ByGit() []string {
+	if p.Git == nil {
+		return nil
+	}
+	return patterns(p.Git.Actions.Texts(), p.gitFileActions())
+}
+
+// byDatabase returns the patterns of the actions that the database profile governs.
+func (p *Profiles) ByDatabase() []string {
+	if p.Database == nil {
+		return nil
+	}
+	return patterns(p.Database.Actions.Texts())
+}
+
+// repositoryFiles returns the patterns of the actions whose files the repository profile judges.
+func (p *Profiles) repositoryFiles() []string {
+	return patterns(repositoryTools, p.fileActions(), p.gitFileActions())
+}
+
+// granted returns the patterns of the actions that a profile grants.
+func (p *Profiles) Granted() []string { return patterns(p.fileActions(), p.ByGit(), p.ByDatabase()) }
+
+// grantAll reports whether a profile grants every tool.
+func (p *Profiles) grantAll() bool { return slices.Contains(p.Granted(), "*") }
+
+// governed returns the patterns of the actions that any profile governs.
+func (p *Profiles) governed() []string {
+	if p.Repository == nil {
+		return p.Granted()
+	}
+	return patterns(repositoryTools, p.Granted())
+}
+
+// finishProfiles checks what concerns several entries of the resource profiles.
+func (c *checker) finishProfiles() {
+	p := &c.policy.Profiles
+	if r := p.Repository; r != nil && IsOn(r.BlockOutsideWrites) && r.Roots == nil && !c.lost("repository", "roots") {
+		c.add(grammar.At(codes.OutsideOfNothing, r.BlockOutsideWrites.Span, "`block_outside_writes` needs `roots`, outside of which nothing is written").
+			WithHint("name them: `roots: .` for those that the shim reports, or `roots: /workspace/repository`"))
+	}
+	if g := p.Git; g != nil {
+		c.checkBlocked(g.Allowed, g.Blocked)
+		c.checkApproval("git", g.Allowed, g.Approval)
+	}
+	if d := p.Database; d != nil {
+		c.checkApproval("database", d.Allowed, d.Approval)
+	}
+}
+
+// boundary denies intents that a resource profile governs and no trusted shim vouches for.
+func (e *emitter) boundary() {
+	e.bind([]profileRule{{e.policy.Profiles.governed(), func() {
+		e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotBoundary), aText, pass) },
+			ruleBoundary, errcode.ExecutionBoundary, "a resource profile governs the action, which needs a key whose provenance is a shim and metadata.execution", e.value(slotBoundary))
+	}}})
+}
+
+// profiles judges governed intents by the rules of their profiles.
+func (e *emitter) profiles() {
+	e.bind(slices.Concat(e.repositoryRules(), e.filesystemRules(), e.gitRules(), e.databaseRules()))
+}
+
+// profileGrants jumps where a profile grants the tool.
+func (e *emitter) profileGrants(granted vm.Label) {
+	actions := e.policy.Profiles.Granted()
+	if len(actions) == 0 {
+		return
+	}
+	e.at(e.policy.Version.Span)
+	if e.policy.Profiles.grantAll() {
+		e.Kind(vm.If, e.Field(derived.Action), aText, granted) // a switch takes no empty prefix
+		return
+	}
+	next := e.NewLabel()
+	e.Switch(e.Field(derived.Action), next, actionCases(actions, granted)...)
+	e.Place(next)
+}
+
+// profileApprovals holds governed intents on whose operations a person has to decide.
+func (e *emitter) profileApprovals() {
+	p := &e.policy.Profiles
+	var rules []profileRule
+	if g := p.Git; g != nil && g.Approval != nil {
+		rules = append(rules, profileRule{p.ByGit(), func() {
+			e.approve(g.Approval, keyGitApproval, slotGitOperation, "a person has to decide on the git operation")
+		}})
+	}
+	if d := p.Database; d != nil && d.Approval != nil {
+		rules = append(rules, profileRule{p.ByDatabase(), func() {
+			e.approve(d.Approval, keyDBApproval, slotDBOperations, "a person has to decide on the database operation")
+		}})
+	}
+	e.bind(rules)
+}
+
+// profileLimits plans the counters of the profiles' impact limits.
+func (e *emitter) profileLimits() {
+	p := &e.policy.Profiles
+	var rules []profileRule
+	for _, profile := range []struct {
+		*Section
+		actions []string
+	}{{filesystem, p.ByFilesystem()}, {git, p.ByGit()}, {database, p.ByDatabase()}} {
+		for _, row := range profile.keys {
+			if row.perTask == nil || len(profile.actions) == 0 {
+				continue
+			}
+			if limit := *row.perTask.limit(e.policy); limit != nil {
+				rules = append(rules, profileRule{profile.actions, func() { e.impact(row, limit) }})
+			}
+		}
+	}
+	e.bind(rules)
+}
+
+// passesTools reports whether tools need no grant (decisions, section 2, "Kinds of intents, and what grants them").
+func (p *Policy) PassesTools() bool {
+	return p.EVM == nil && p.ToolCalls == nil && p.MCP == nil && !p.Profiles.Declared()
+}

@@ -1,0 +1,105 @@
+package compiler
+
+import (
+	"bailiff/grammar"
+	"bailiff/vm/amount"
+)
+
+// Item is one item of a list, in its normal form.
+type Item struct {
+	Text string
+	Span grammar.Span
+}
+
+// List is the list of one entry. A nil List is absent.
+type List struct {
+	Span  grammar.Span // of the entry
+	Items []Item
+}
+
+// texts returns the items' texts.
+func (l *List) Texts() []string {
+	if l == nil {
+		return nil
+	}
+	texts := make([]string, len(l.Items))
+	for i, item := range l.Items {
+		texts[i] = item.Text
+	}
+	return texts
+}
+
+// Limit is a decimal in human units, read exactly. A nil Limit is absent.
+type Limit struct {
+	Span     grammar.Span  // of the entry
+	Amount   amount.Amount // in base units of 10^-Decimals
+	Decimals uint8
+}
+
+// Flag is a boolean. A nil Flag is absent.
+type Flag struct {
+	Span grammar.Span // of the entry
+	On   bool
+}
+
+// Count is a positive integer. A nil Count is absent.
+type Count struct {
+	Span grammar.Span // of the entry
+	N    uint64
+}
+
+// Text is the text of one entry. A nil Text is absent.
+type Text struct {
+	Span grammar.Span // of the entry
+	Item
+}
+
+// IsOn reports whether a flag is there and on.
+func IsOn(flag *Flag) bool { return flag != nil && flag.On }
+
+// Controls are what every section but the profiles can say of its intents as a whole.
+type Controls struct {
+	Approval *List // action patterns in lower case; of `## mcp` tool patterns in lower case
+	Shim     *Flag
+}
+
+func (c *Controls) controls() *Controls { return c }
+
+// A problem says what is wrong with a name and what to do; it is empty where nothing is.
+type problem struct {
+	code            grammar.Code
+	message, remedy string
+}
+
+// Cap is what the keys `cap.<name>.…` say of one cap.
+type Cap struct {
+	Name   string
+	Span   grammar.Span // of its first line
+	Count  *Count       // either this
+	SumUSD *Limit       // or that, with 18 decimals
+	Window *Text        // day, hour or task
+	Action *Text        // an action pattern in lower case
+	Group  *Text        // a path without `intent.`; nil for one group
+	Amount *Text        // a path below metadata or arguments; only with SumUSD
+}
+
+// Allowance is what the `allow_only` lines for one path and scope say together.
+type Allowance struct {
+	Span     grammar.Span // of the first entry
+	Path     string       // without `intent.`
+	Scope    string       // an action, or the beginning of actions and `*`; empty for all
+	Attested bool
+	Operator Operator // not NotEquals
+	Values   []Item
+}
+
+// Token is what the keys `token.<SYM>.…` say of one token.
+type Token struct {
+	Symbol         string // as written
+	Span           grammar.Span
+	Decimals       *Count // 0 to 36
+	MaxTransaction *Limit // in base units of the token
+	Addresses      *List  // lower case, with the chain's id and a colon in front where one is named; Span is of the first line
+	Methods        *List  // selectors: 0x and eight digits in lower case
+	Consensus      *Limit // in base units of the token
+}
