@@ -16,9 +16,9 @@ import (
 	"net/url"
 	"strings"
 
-	"bailiff/runtime/decision"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"

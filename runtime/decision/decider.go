@@ -26,9 +26,9 @@ const MaxBody = intent.MaxBody
 // Config is what a decider is made of. All of Service but Hosted, Operator, Guard and Metrics is required.
 type Config struct {
 	Service  service.Config
-	Accounts accounts.Config         // but Sync
+	Accounts accounts.Config // but Sync
 	Policies policies.Config // with Default, unless the service is hosted
-	Observe  bool                    // SVC_MODE=OBSERVE: what the policy denies is approved, and recorded as what it is
+	Observe  bool            // SVC_MODE=OBSERVE: what the policy denies is approved, and recorded as what it is
 	Options  intent.Options
 
 	// EventDetail is how much of a request the record of its decision has (SVC_EVENT_DETAIL).

@@ -21,8 +21,8 @@ import (
 // agent's and a shim's, whose counters and holds are apart as those of any two keys are. It is for one goroutine.
 type Simulation struct {
 	decider *Decider
-	keys      map[bool]*ledger.Key // by whether the provenance is a shim
-	owner     map[string]ledger.ID // of the holds that were opened
+	keys    map[bool]*ledger.Key // by whether the provenance is a shim
+	owner   map[string]ledger.ID // of the holds that were opened
 }
 
 // NewSimulation returns a simulation of a policy. Close ends it.

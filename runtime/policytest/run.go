@@ -23,10 +23,10 @@ type Result struct {
 	OK   bool   `json:"ok"`
 
 	// Of the first step that failed.
-	Step       int                 `json:"step,omitempty"` // from 1; 0 where the test has one step
-	Expected   string              `json:"expected,omitempty"`
-	Got        string              `json:"got,omitempty"`
-	Problem    string              `json:"problem,omitempty"` // why the step could not be taken
+	Step       int                `json:"step,omitempty"` // from 1; 0 where the test has one step
+	Expected   string             `json:"expected,omitempty"`
+	Got        string             `json:"got,omitempty"`
+	Problem    string             `json:"problem,omitempty"` // why the step could not be taken
 	Violations []decision.Finding `json:"-"`                 // that the answer explains
 
 	// Named are the rules that verdicts named which met their expectation.

@@ -11,8 +11,8 @@ import (
 
 	"bailiff/httpd"
 	"bailiff/runtime/attest"
-	"bailiff/runtime/decision"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
 )
 
