@@ -90,7 +90,7 @@ func (d *Denial) shown() Operator {
 	return d.Operator
 }
 
-// isString reports whether a denial is a deny_string.
+// IsString reports whether a denial is a deny_string.
 func (d *Denial) IsString() bool { return d.Path == "" }
 
 // emitDenials judges by deny_if and deny_string in file order. All texts of deny_string are sought in one scan,

@@ -57,7 +57,7 @@ const (
 	wordIgnore = "ignore"
 )
 
-// enriched reports whether calls need a shim's account.
+// Enriched reports whether calls need a shim's account.
 func (e *EVM) Enriched() bool { return IsOn(e.Enrichment) }
 
 // ChainActions is one line of the block `chain_actions`: the actions of one chain, in place of AllowedActions.
@@ -169,7 +169,7 @@ func (c *checker) checkKinds() {
 	}
 }
 
-// actions returns the actions of all EVM lists, in the order of the lists.
+// Actions returns the actions of all EVM lists, in the order of the lists.
 func (e *EVM) Actions() []Item {
 	var all []Item
 	if e.AllowedActions != nil {

@@ -57,7 +57,7 @@ const (
 	anyServer = "\x02."
 )
 
-// covers returns a pattern that covers all that the pattern in question covers; where that is exempt, another one.
+// Covers returns a pattern that covers all that the pattern in question covers; where that is exempt, another one.
 func (g *GlobIndex) Covers(pattern string, exempt bool) (by string, ok bool) {
 	if strings.IndexByte(pattern, '*') < 0 && !exempt && g.exact[pattern] {
 		return pattern, true
@@ -87,7 +87,7 @@ func (g *GlobIndex) Covers(pattern string, exempt bool) (by string, ok bool) {
 	return "", false
 }
 
-// coversTool is covers for a pattern of MCP tools, which is matched as `<server>.<tool>` and as `<tool>`.
+// CoversTool is covers for a pattern of MCP tools, which is matched as `<server>.<tool>` and as `<tool>`.
 func (g *GlobIndex) CoversTool(pattern string) (by string, ok bool) {
 	server, tool, dotted := strings.Cut(pattern, ".")
 	if !dotted {

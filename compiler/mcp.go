@@ -21,7 +21,7 @@ type MCP struct {
 	Response       Response
 }
 
-// grants reports whether the section can grant anything.
+// Grants reports whether the section can grant anything.
 func (m *MCP) Grants() bool { return m != nil && (m.AllowedServers != nil || m.AllowedTools != nil) }
 
 // The types of values that only this section has.

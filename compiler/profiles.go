@@ -25,7 +25,7 @@ type declaredProfile struct {
 	RequireShim *Flag
 }
 
-// all returns the profiles that are there, in the order in which they judge.
+// All returns the profiles that are there, in the order in which they judge.
 func (p *Profiles) All() []declaredProfile {
 	var all []declaredProfile
 	if r := p.Repository; r != nil {
@@ -43,7 +43,7 @@ func (p *Profiles) All() []declaredProfile {
 	return all
 }
 
-// declared reports whether the policy has any profile.
+// Declared reports whether the policy has any profile.
 func (p *Profiles) Declared() bool { return len(p.All()) > 0 }
 
 // Names returns the names of the profiles that the policy declares, in the order in which they judge.
@@ -83,7 +83,7 @@ func (p *Profiles) gitFileActions() []string {
 	return p.Git.FilesystemActions.Texts()
 }
 
-// byFilesystem returns the patterns of the actions that the filesystem profile governs.
+// ByFilesystem returns the patterns of the actions that the filesystem profile governs.
 func (p *Profiles) ByFilesystem() []string {
 	if p.Filesystem == nil {
 		return nil
@@ -91,7 +91,7 @@ func (p *Profiles) ByFilesystem() []string {
 	return patterns(p.fileActions(), p.gitFileActions())
 }
 
-// byGit returns the patterns of the actions that the git profile governs.
+// ByGit returns the patterns of the actions that the git profile governs.
 func (p *Profiles) ByGit() []string {
 	if p.Git == nil {
 		return nil
@@ -99,7 +99,7 @@ func (p *Profiles) ByGit() []string {
 	return patterns(p.Git.Actions.Texts(), p.gitFileActions())
 }
 
-// byDatabase returns the patterns of the actions that the database profile governs.
+// ByDatabase returns the patterns of the actions that the database profile governs.
 func (p *Profiles) ByDatabase() []string {
 	if p.Database == nil {
 		return nil
@@ -112,7 +112,7 @@ func (p *Profiles) repositoryFiles() []string {
 	return patterns(repositoryTools, p.fileActions(), p.gitFileActions())
 }
 
-// granted returns the patterns of the actions that a profile grants.
+// Granted returns the patterns of the actions that a profile grants.
 func (p *Profiles) Granted() []string { return patterns(p.fileActions(), p.ByGit(), p.ByDatabase()) }
 
 // grantAll reports whether a profile grants every tool.
@@ -208,7 +208,7 @@ func (e *emitter) profileLimits() {
 	e.bind(rules)
 }
 
-// passesTools reports whether tools need no grant (decisions, section 2, "Kinds of intents, and what grants them").
+// PassesTools reports whether tools need no grant (decisions, section 2, "Kinds of intents, and what grants them").
 func (p *Policy) PassesTools() bool {
 	return p.EVM == nil && p.ToolCalls == nil && p.MCP == nil && !p.Profiles.Declared()
 }

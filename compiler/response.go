@@ -24,7 +24,7 @@ type Response struct {
 	ObserveUntil   *Moment
 }
 
-// covers reports whether any tool's results are inspected.
+// Covers reports whether any tool's results are inspected.
 func (r *Response) Covers() bool { return r.WebFetchTools != nil || r.HTTPTools != nil }
 
 // Scanner is what a client's scanner has to be and to look for.

@@ -385,7 +385,7 @@ func (e *emitter) atActions() {
 	}
 }
 
-// pins reports whether a token rule pins an address.
+// Pins reports whether a token rule pins an address.
 func (e *EVM) Pins() bool {
 	return slices.ContainsFunc(e.Tokens, func(token *Token) bool { return token.Addresses != nil })
 }

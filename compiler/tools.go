@@ -50,6 +50,7 @@ var (
 		Doc:     "The tools that are granted; exact.",
 		Example: "allowed: bash, web_fetch, file_write"})
 
+	// KeyCommands is the key bash.blocked_commands.
 	KeyCommands = key(blockedCommands, func(p *Policy) **List { return &p.ToolCalls.BlockedCommands }, Key{Name: "bash.blocked_commands", Blocks: true,
 		Code: errcode.BlockedCommand,
 		Doc: "Texts that must not stand in a `bash` command, however it is quoted, spaced or spelled in upper and lower case, nor in a text that " +

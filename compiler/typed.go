@@ -17,7 +17,7 @@ type List struct {
 	Items []Item
 }
 
-// texts returns the items' texts.
+// Texts returns the items' texts.
 func (l *List) Texts() []string {
 	if l == nil {
 		return nil

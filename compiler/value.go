@@ -23,7 +23,9 @@ const (
 	maxActionBytes = 128  // decisions, section 2, "Kinds of intents"
 	maxPathBytes   = 256  // of a custom rule, so that its matched_rule stays short
 	maxTextBytes   = 4096 // of one value or list entry, the same as a subject of `matches`
-	MaxSymbolBytes = 64   // of a token's symbol
+
+	// MaxSymbolBytes is the longest symbol of a token.
+	MaxSymbolBytes = 64
 )
 
 // list reads a value as a list and reports empty, overlong and repeated items.

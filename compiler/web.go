@@ -70,7 +70,7 @@ func (h *HTTP) rules() bool {
 	return h.AllowedMethods != nil || h.BlockedMethods != nil || h.AllowedHosts != nil || len(h.Rules) > 0
 }
 
-// span returns where the first line about the method is that says anything.
+// Span returns where the first line about the method is that says anything.
 func (r *MethodRule) Span() grammar.Span {
 	if r.Query == nil || r.Deny != nil && r.Deny.Span.Start < r.Query.Span.Start {
 		return r.Deny.Span

@@ -106,10 +106,10 @@ func (p *Policy) names(pc uint16) (rule uint16, ok bool) {
 	return 0, false
 }
 
-// ruleBehind returns the rule that a comparison at pc is about: the text behind it denies, holds or notes by it.
+// RuleBehind returns the rule that a comparison at pc is about: the text behind it denies, holds or notes by it.
 func (p *Policy) RuleBehind(pc uint16) (rule uint16, ok bool) { return p.names(pc + 1) }
 
-// find returns the first instruction of that operation about a rule or, of vm.OpReserve, a counter; 0 where there is none.
+// Find returns the first instruction of that operation about a rule or, of vm.OpReserve, a counter; 0 where there is none.
 func (p *Policy) Find(op vm.Op, index uint16) (pc uint16) {
 	for pc := range p.Program.Len() {
 		if in := p.Program.Instruction(uint16(pc)); in.Op == op && in.C == index {
@@ -119,7 +119,7 @@ func (p *Policy) Find(op vm.Op, index uint16) (pc uint16) {
 	return 0
 }
 
-// line returns the line of the policy that such an instruction was made from, 0 where it is not known.
+// Line returns the line of the policy that such an instruction was made from, 0 where it is not known.
 func (p *Policy) Line(op vm.Op, index uint16) int {
 	return int(p.Program.Span(p.Find(op, index)).Line)
 }

@@ -59,7 +59,7 @@ func (r *Responses) get(key *ledger.Key, hash string, now time.Time) (kept *Sign
 	return s, age >= 0 && age < ResponseFresh
 }
 
-// put keeps a document. Where there is no room everything else is forgotten, and signed again when it is asked for.
+// Put keeps a document. Where there is no room everything else is forgotten, and signed again when it is asked for.
 func (r *Responses) Put(key ledger.ID, s *SignedRules) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
