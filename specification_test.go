@@ -59,7 +59,7 @@ const chainSuffix = "<chainId>"
 //
 //	a = b
 `)
-	if got := fenced(s.comment("Planted layout")); got != "Planted layout:\n\n```\na = b\n```\n\n" {
+	if got := fenced(s.comment("Planted layout")); got != "Planted layout:\n\n```text\na = b\n```\n\n" {
 		t.Errorf("the layout is %q", got)
 	}
 	n := names{
@@ -237,7 +237,7 @@ func fenced(comment string) string {
 		}
 		switch indented := strings.HasPrefix(line, "\t"); {
 		case indented && !inside:
-			b.WriteString(blank + "```\n")
+			b.WriteString(blank + "```text\n")
 		case !indented && inside:
 			b.WriteString("```\n" + blank)
 		default:

@@ -12,6 +12,7 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/policy"
 	"bailiff/cmd/bailiff/settings"
+	"bailiff/fuzz/kit/blocks"
 	"bailiff/httpd"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
@@ -26,37 +27,34 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := ""
 	example, _, err := policy.StarterOf("trader")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(example)) {
-		if line != "\n" {
-			line = "    " + line
-		}
-		shown += line
-	}
-	if !strings.Contains(string(readme), shown) {
-		t.Error("the policy in README.md is not cmd/bailiff/policy/example/warranty.md, indented by four spaces")
+	if !strings.Contains(string(readme), "```warranty\n"+string(example)+"```\n") {
+		t.Error("the policy in README.md is not cmd/bailiff/policy/example/warranty.md")
 	}
 }
 
 // TestDocuments holds documents to the product: they name no subcommand, no flag and no setting that does not exist.
 func TestDocuments(t *testing.T) {
-	for _, name := range []string{"README.md", "docs/operating.md", "docs/error-codes.md", "docs/hooks.md", "docs/specification.md"} {
-		text, err := os.ReadFile("../../" + name)
+	for _, page := range blocks.Pages(t, "../..") {
+		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
+		shell := false
 		for line := range strings.Lines(string(text)) {
-			for _, fault := range documentFaults(line) {
-				t.Errorf("%s: %s", name, fault)
+			if strings.HasPrefix(strings.TrimSpace(line), "```") {
+				shell = strings.HasPrefix(strings.TrimSpace(line), "```sh")
+			}
+			for _, fault := range documentFaults(line, shell) {
+				t.Errorf("%s: %s", page, fault)
 			}
 		}
 	}
-	for _, wrong := range []string{"bailiff serf", "    bin/bailiff keys list --jsonn", "set SVC_DATADIR", "bailiff keys lst"} {
-		if len(documentFaults(wrong+"\n")) == 0 {
+	for _, wrong := range []string{"bailiff serf", "bin/bailiff keys list --jsonn", "set SVC_DATADIR", "bailiff keys lst", "x && bailiff keys lst"} {
+		if len(documentFaults(wrong+"\n", true)) == 0 {
 			t.Errorf("%q: nothing was found", wrong)
 		}
 	}
@@ -127,11 +125,11 @@ func boundOf(b metrics.Budget) string {
 	}
 }
 
-// documentFaults says what is wrong with a line of a document.
-func documentFaults(line string) (faults []string) {
+// documentFaults says what is wrong with a line of a document, which may be one of a shell.
+func documentFaults(line string, shell bool) (faults []string) {
 	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return !(r == '_' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') }) {
 		family := strings.HasSuffix(word, "_") && strings.Contains(line, word+"<chainId>")
-		if strings.HasPrefix(word, "SVC_") && settings.RowOf(word) == nil && !family && !isCode(word) && len(settings.Unknown([]string{word + "="})) > 0 {
+		if strings.HasPrefix(word, "SVC_") && word != "SVC_" && settings.RowOf(word) == nil && !family && !isCode(word) && len(settings.Unknown([]string{word + "="})) > 0 {
 			faults = append(faults, "no setting "+word)
 		}
 	}
@@ -139,8 +137,7 @@ func documentFaults(line string) (faults []string) {
 		return faults
 	}
 	_, after, found := strings.Cut(line, "bailiff ")
-	indented := strings.HasPrefix(line, "    ")
-	if code := strings.HasSuffix(strings.TrimSuffix(line[:len(line)-len(after)], "bailiff "), "`"); found && (indented || code || strings.HasPrefix(line, "bailiff ")) {
+	if code := strings.HasSuffix(strings.TrimSuffix(line[:len(line)-len(after)], "bailiff "), "`"); found && (shell || code || strings.HasPrefix(line, "bailiff ")) {
 		after, _, _ = strings.Cut(after, "`")
 		faults = append(faults, commandFaults(strings.Fields(after))...)
 	}
