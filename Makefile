@@ -50,7 +50,8 @@ golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./cmd/bailiff/serve -run TestMetricsPage -rewrite
 	$(GO) test ./runtime/attest -run TestVectors -rewrite
 	$(GO) test ./grammar ./vm ./compiler ./runtime/intent ./httpd -rewrite
-	$(GO) test . -run TestSpecification -rewrite
+	$(GO) test . -run 'TestSpecification|TestPictures' -rewrite
+	$(GO) test ./httpd/e2e -run TestAPIPage -rewrite-page
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME each (20s)
