@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -52,8 +53,10 @@ var routes = []route{
 	document("/planted.json", "id", "Planted document.", "Schema", nil),
 }
 var adminRoutes = []struct{}{{"GET", "/planted/", "/plan", nil}}
-var Table = []Setting{{"SVC_PLANTED_" + chainSuffix, base, "planted setting", nil}, {"SVC_OTHER", unknown(), "", nil}}
-const chainSuffix = "<chainId>"
+type Settings struct {
+	Planted map[uint64]string `+"`env:\"SVC_PLANTED_<chainId>\" default:\"/v1/planted\" help:\"planted setting\"`"+`
+	Other string `+"`env:\"SVC_OTHER\"`"+`
+}
 
 // Planted layout:
 //
@@ -172,7 +175,7 @@ func readNames(t *testing.T) names {
 		n.layouts = append(n.layouts, layout)
 	}
 	for table, rows := range map[string][]row{
-		"routes": n.routes, "adminRoutes": n.admin, "Table": n.settings, "clientVariables": n.clients,
+		"routes": n.routes, "adminRoutes": n.admin, "Settings": n.settings, "clientVariables": n.clients,
 	} {
 		if len(rows) < 5 {
 			t.Errorf("the table %s was found with %d rows; mend how this test reads it", table, len(rows))
@@ -472,9 +475,21 @@ func (s *tree) adminRoutes() (rows []row) {
 	return rows
 }
 
+// settings are the fields of the structure Settings, by their tags.
 func (s *tree) settings() (rows []row) {
-	for _, element := range s.table("Table") {
-		rows = append(rows, s.cells(element.(*ast.CompositeLit).Elts, 3))
+	for _, file := range s.files {
+		ast.Inspect(file, func(node ast.Node) bool {
+			named, ok := node.(*ast.TypeSpec)
+			if !ok || named.Name.Name != "Settings" {
+				return true
+			}
+			for _, field := range named.Type.(*ast.StructType).Fields.List {
+				text, _ := strconv.Unquote(field.Tag.Value)
+				tag := reflect.StructTag(text)
+				rows = append(rows, row{tag.Get("env"), tag.Get("default"), tag.Get("help")})
+			}
+			return false
+		})
 	}
 	return rows
 }

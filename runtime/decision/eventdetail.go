@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bailiff/runtime/ledger"
@@ -29,17 +30,14 @@ var detailNames = [...]string{"full", "digest", "none"}
 // String returns the name that the setting has for d.
 func (d EventDetail) String() string { return detailNames[d] }
 
-// EventDetails returns the names of all, in the order of their values.
-func EventDetails() []string { return detailNames[:] }
-
-// ParseEventDetail returns the detail of a name.
-func ParseEventDetail(name string) (EventDetail, error) {
-	for i, known := range detailNames {
-		if name == known {
-			return EventDetail(i), nil
-		}
+// UnmarshalText reads the name of a detail.
+func (d *EventDetail) UnmarshalText(name []byte) error {
+	at := slices.Index(detailNames[:], string(name))
+	if at < 0 {
+		return fmt.Errorf("it can be %s", strings.Join(detailNames[:], " or "))
 	}
-	return 0, fmt.Errorf("%q is not a detail of events; use one of %s", name, strings.Join(detailNames[:], ", "))
+	*d = EventDetail(at)
+	return nil
 }
 
 // digestKeyLabel is what the key of digests is derived for.

@@ -178,13 +178,14 @@ func hiddenIn(text string) string {
 	return text[len(before) : len(text)-len(after)]
 }
 
-func TestParseEventDetail(t *testing.T) {
-	for i, name := range EventDetails() {
-		if d, err := ParseEventDetail(name); err != nil || int(d) != i || d.String() != name {
+func TestEventDetailByName(t *testing.T) {
+	var d EventDetail
+	for i, name := range detailNames {
+		if err := d.UnmarshalText([]byte(name)); err != nil || int(d) != i || d.String() != name {
 			t.Errorf("%s is %v, %v", name, d, err)
 		}
 	}
-	if _, err := ParseEventDetail("most"); err == nil || !slices.Contains(strings.Fields(err.Error()), "digest,") {
+	if err := d.UnmarshalText([]byte("most")); err == nil || !slices.Contains(strings.Fields(err.Error()), "digest") {
 		t.Errorf("an unknown detail: %v", err)
 	}
 }

@@ -61,6 +61,12 @@ func ParseEntryPoints(text string) (EntryPoints, error) {
 	return points, nil
 }
 
+// UnmarshalText reads a list as ParseEntryPoints does.
+func (p *EntryPoints) UnmarshalText(text []byte) (err error) {
+	*p, err = ParseEntryPoints(string(text))
+	return err
+}
+
 func versionOf(name string) Version {
 	for v, known := range versionNames {
 		if known == name && known != "" {

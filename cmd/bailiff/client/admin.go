@@ -76,11 +76,11 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 			return cli.Hidden(err)
 		}
 		if ledgerIs == MustExist {
-			return cli.Fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s["SVC_DATA_DIR"])
+			return cli.Fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s.DataDir)
 		}
-		fmt.Fprintln(std.Err, "bailiff: making new data in", s["SVC_DATA_DIR"])
+		fmt.Fprintln(std.Err, "bailiff: making new data in", s.DataDir)
 	}
-	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
+	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
 		return err
 	}
 	l, err := OpenLedger(s, system.Real(clock.System()), nil, nil, nil)
@@ -88,7 +88,7 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 		return err
 	}
 	err = use(ctx, decision.NewAdmin(svc.Config{
-		Ledger: l, Environment: s["SVC_ENV"], Hosted: s.Hosted(), Clock: clock.System(), Random: rand.Reader,
+		Ledger: l, Environment: s.Environment, Hosted: s.Hosted, Clock: clock.System(), Random: rand.Reader,
 	}))
 	if closing := l.Close(); err == nil {
 		err = closing
@@ -98,7 +98,7 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 
 // OpenLedger opens the ledger in the data folder; errorf, where given, gets what its store reports, counts what is
 // made durable, and again says how the ledger is opened again when it has failed.
-func OpenLedger(s cmdsettings.Settings, calls system.Calls, errorf func(format string, arguments ...any), counts *metrics.Metrics, again *reopen.Options) (ledger.Ledger, error) {
+func OpenLedger(s *cmdsettings.Settings, calls system.Calls, errorf func(format string, arguments ...any), counts *metrics.Metrics, again *reopen.Options) (ledger.Ledger, error) {
 	l, err := pebbleledger.Open(s.LedgerPath(), pebbleledger.Options{
 		Random: calls.Random, AdminSocket: s.AdminSocket(), Errorf: errorf, Observer: counts, Clock: calls.Clock, Go: calls.Go, Reopen: again,
 	})

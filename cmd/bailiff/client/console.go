@@ -40,7 +40,7 @@ func (c *consoleCommand) Run(std cli.Streams) error {
 	}
 	service := DialAdmin(s.AdminSocket())
 	if service == nil {
-		return cli.Fail("no service that this user may administer runs on %s; start one with SVC_CONSOLE_LISTEN=127.0.0.1:8789, or set SVC_DATA_DIR", s["SVC_DATA_DIR"])
+		return cli.Fail("no service that this user may administer runs on %s; start one with SVC_CONSOLE_LISTEN=127.0.0.1:8789, or set SVC_DATA_DIR", s.DataDir)
 	}
 	ctx := context.Background()
 	if c.SignOut {

@@ -36,7 +36,7 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 		return cli.Usage("%v", err)
 	}
 	if DialAdmin(s.AdminSocket()) != nil {
-		return cli.Fail("a service runs on %s; stop it first, or verify a copy of its data", s["SVC_DATA_DIR"])
+		return cli.Fail("a service runs on %s; stop it first, or verify a copy of its data", s.DataDir)
 	}
 	kept, err := c.checkpoint(s)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	chain, err := pebbleledger.VerifyChain(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, kept.LSN)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && cli.IsMissing(s.LedgerPath()): // otherwise it is one of the record's files that is gone
-		return cli.Fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s["SVC_DATA_DIR"])
+		return cli.Fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s.DataDir)
 	case errors.Is(err, ledger.ErrLocked):
 		return cli.Fail("a service has %s open; stop it first, or verify a copy of its data", s.LedgerPath())
 	case cli.OfTheSystem(err):
@@ -96,7 +96,7 @@ func Fits(chain pebbleledger.Chain, kept attest.Checkpoint, alone bool) error {
 }
 
 // checkpoint reads and verifies the checkpoint.
-func (c *eventsVerifyCommand) checkpoint(s cmdsettings.Settings) (attest.Checkpoint, error) {
+func (c *eventsVerifyCommand) checkpoint(s *cmdsettings.Settings) (attest.Checkpoint, error) {
 	if c.NoCheckpoint {
 		return attest.Checkpoint{}, nil
 	}
@@ -120,7 +120,7 @@ func (c *eventsVerifyCommand) checkpoint(s cmdsettings.Settings) (attest.Checkpo
 }
 
 // verifier has the service's own keys, or those of the two documents.
-func (c *eventsVerifyCommand) verifier(s cmdsettings.Settings) (*attest.CheckpointVerifier, error) {
+func (c *eventsVerifyCommand) verifier(s *cmdsettings.Settings) (*attest.CheckpointVerifier, error) {
 	switch {
 	case c.JWKS == "" && c.PQCKeys == "":
 		signer, err := ExistingSigner(s)
@@ -143,15 +143,15 @@ func (c *eventsVerifyCommand) verifier(s cmdsettings.Settings) (*attest.Checkpoi
 }
 
 // ExistingSigner reads the service's signing keys, and makes none.
-func ExistingSigner(s cmdsettings.Settings) (*attest.Signer, error) {
-	if s["SVC_SIGNING_KEY_FILE"] == "" {
+func ExistingSigner(s *cmdsettings.Settings) (*attest.Signer, error) {
+	if s.SigningKeyFile == "" {
 		switch _, err := os.Stat(s.SigningKeyPath()); {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, cli.Fail("there are no signing keys in %s; give --jwks and --pqc-keys", s["SVC_KEY_DIR"])
+			return nil, cli.Fail("there are no signing keys in %s; give --jwks and --pqc-keys", s.KeyDir)
 		case err != nil:
 			return nil, cli.Fail("the signing keys can't be read: %v", err)
 		}
-		return attest.LoadOrCreate(s["SVC_KEY_DIR"], rand.Reader)
+		return attest.LoadOrCreate(s.KeyDir, rand.Reader)
 	}
-	return attest.Load(s["SVC_SIGNING_KEY_FILE"])
+	return attest.Load(s.SigningKeyFile)
 }

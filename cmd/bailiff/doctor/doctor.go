@@ -39,7 +39,7 @@ type Finding struct {
 
 // Patient is what is examined.
 type Patient struct {
-	settings cmdsettings.Settings
+	settings *cmdsettings.Settings
 	Clock    clock.Clock
 	running  bool // a service runs on the data folder
 	Findings []Finding

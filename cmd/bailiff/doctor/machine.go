@@ -18,7 +18,7 @@ import (
 
 // examineDisk looks at what is free where the data is.
 func (p *Patient) examineDisk() {
-	dir := p.settings["SVC_DATA_DIR"]
+	dir := p.settings.DataDir
 	for dir != filepath.Dir(dir) { // of a folder that is not there yet, the one above
 		if _, err := os.Stat(dir); err == nil {
 			break

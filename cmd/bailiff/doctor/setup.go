@@ -25,7 +25,7 @@ func (p *Patient) examineHosting() {
 	if s.Observe() {
 		p.Add(Doubt, "mode", "SVC_MODE is OBSERVE: what the policy denies is approved; unset it to enforce")
 	}
-	if s.Hosted() {
+	if s.Hosted {
 		p.Add(Sound, "mode", "hosted: each key has its own policy, registration is open")
 		return
 	}
@@ -33,16 +33,16 @@ func (p *Patient) examineHosting() {
 	boot, err := serve.ReadBoot(s)
 	if err != nil {
 		advice := ""
-		if s["SVC_OPERATOR_PUBLIC_KEY"] == "" {
+		if s.OperatorKey == "" {
 			advice = " Doctor reads its own environment: run it with the service's. quickstart (make run) sets this by itself."
 		}
 		p.Add(Trouble, "policy", "%s%s", strings.TrimPrefix(err.Error(), "[Svc] "), advice)
 		return
 	}
-	p.Add(Sound, "policy", "%s verifies, policyHash %s", s["WARRANTY_PATH"], boot.Policy.Hash)
-	src := grammar.NewSource(s["WARRANTY_PATH"], boot.Text)
+	p.Add(Sound, "policy", "%s verifies, policyHash %s", s.WarrantyPath, boot.Policy.Hash)
+	src := grammar.NewSource(s.WarrantyPath, boot.Text)
 	if boot.Policy.Refused != nil {
-		p.Add(Doubt, "policy", "%s has errors by this release, which the next lines name: it stays in force where it was before, and starts nowhere else; mend it and sign it again", s["WARRANTY_PATH"])
+		p.Add(Doubt, "policy", "%s has errors by this release, which the next lines name: it stays in force where it was before, and starts nowhere else; mend it and sign it again", s.WarrantyPath)
 	}
 	for _, warning := range boot.Policy.Warnings {
 		p.Add(Doubt, "policy", "%s", strings.TrimSpace(src.Render(warning)))
@@ -52,10 +52,10 @@ func (p *Patient) examineHosting() {
 
 // seekOperatorKey warns of an operator's private key beside the policy: who has the machine could sign a policy.
 func (p *Patient) seekOperatorKey() {
-	names, _ := filepath.Glob(filepath.Join(filepath.Dir(p.settings["WARRANTY_PATH"]), "*.key"))
+	names, _ := filepath.Glob(filepath.Join(filepath.Dir(p.settings.WarrantyPath), "*.key"))
 	for _, name := range names {
 		private, err := attest.ReadOperatorKey(name)
-		if err == nil && attest.FormatOperatorKey(private.Public().(ed25519.PublicKey)) == p.settings["SVC_OPERATOR_PUBLIC_KEY"] {
+		if err == nil && attest.FormatOperatorKey(private.Public().(ed25519.PublicKey)) == p.settings.OperatorKey {
 			p.Add(Doubt, "operator", "%s is the operator's private key; keep it on no machine that runs the service", name)
 		}
 	}
@@ -63,7 +63,7 @@ func (p *Patient) seekOperatorKey() {
 
 // examineData looks at who can get at what is kept.
 func (p *Patient) examineData() {
-	dir := p.settings["SVC_DATA_DIR"]
+	dir := p.settings.DataDir
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !cli.IsMissing(dir):
@@ -133,12 +133,12 @@ func (p *Patient) examineEntry(path string, entry fs.DirEntry) error {
 // examineKeys looks at the signing keys, and makes none.
 func (p *Patient) examineKeys() {
 	s := p.settings
-	if _, err := os.Stat(s.SigningKeyPath()); s["SVC_SIGNING_KEY_FILE"] == "" && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(s.SigningKeyPath()); s.SigningKeyFile == "" && errors.Is(err, fs.ErrNotExist) {
 		if p.running {
 			p.Add(Trouble, "keys", "the service runs and %s is gone; restore it, or its attestations can't be issued after the next start", s.SigningKeyPath())
 			return
 		}
-		p.Add(Doubt, "keys", "there are no signing keys in %s; the first start makes them", s["SVC_KEY_DIR"])
+		p.Add(Doubt, "keys", "there are no signing keys in %s; the first start makes them", s.KeyDir)
 		return
 	}
 	signer, err := client.ExistingSigner(s)
@@ -159,23 +159,29 @@ func (p *Patient) examineAddresses() {
 	} else if _, err := os.Lstat(s.AdminSocket()); err == nil {
 		p.Add(Sound, "socket", "%s is left over; the next start replaces it", s.AdminSocket())
 	}
-	p.examineSocket(s["SVC_LISTEN_UNIX"])
-	for _, name := range []string{"SVC_LISTEN", "SVC_INTERNAL_LISTEN", "SVC_ADMIN_LISTEN", "SVC_PPROF_LISTEN", "SVC_CONSOLE_LISTEN"} { // as the service does
-		if s[name] == "" || s[name] == "off" {
+	p.examineSocket(string(s.ListenUnix))
+	for _, row := range []struct { // as the service does
+		name    string
+		address cmdsettings.Address
+	}{
+		{"SVC_LISTEN", s.Listen}, {"SVC_INTERNAL_LISTEN", s.InternalListen}, {"SVC_ADMIN_LISTEN", s.AdminListen.Address},
+		{"SVC_PPROF_LISTEN", s.PprofListen.Address}, {"SVC_CONSOLE_LISTEN", s.ConsoleListen.Address},
+	} {
+		if row.address == "" {
 			continue
 		}
-		if listener := p.examineAddress(name, s[name]); listener != nil {
+		if listener := p.examineAddress(row.name, string(row.address)); listener != nil {
 			defer listener.Close() // no sooner: two settings may name one address
 		}
 	}
-	if host, _, _ := net.SplitHostPort(s["SVC_ADMIN_LISTEN"]); s["SVC_ADMIN_LISTEN"] != "off" && !cmdsettings.Loopback(host) {
-		p.Add(Doubt, "addresses", "SVC_ADMIN_LISTEN is %s: metrics are open to the network, and ask for no key; let only your monitoring reach it", s["SVC_ADMIN_LISTEN"])
+	if address := s.AdminListen.Address; address != "" && !address.Local() {
+		p.Add(Doubt, "addresses", "SVC_ADMIN_LISTEN is %s: metrics are open to the network, and ask for no key; let only your monitoring reach it", address)
 	}
-	if host, _, _ := net.SplitHostPort(s["SVC_PPROF_LISTEN"]); s["SVC_PPROF_LISTEN"] != "off" && !cmdsettings.Loopback(host) {
-		p.Add(Doubt, "addresses", "SVC_PPROF_LISTEN is %s: profiles show what is in memory, API keys included, to everyone who reaches it; use 127.0.0.1", s["SVC_PPROF_LISTEN"])
+	if address := s.PprofListen.Address; address != "" && !address.Local() {
+		p.Add(Doubt, "addresses", "SVC_PPROF_LISTEN is %s: profiles show what is in memory, API keys included, to everyone who reaches it; use 127.0.0.1", address)
 	}
-	if host, _, _ := net.SplitHostPort(s["SVC_LISTEN"]); !cmdsettings.Loopback(host) {
-		p.Add(Doubt, "addresses", "SVC_LISTEN is %s: API keys travel in the open unless something in front speaks TLS", s["SVC_LISTEN"])
+	if !s.Listen.Local() {
+		p.Add(Doubt, "addresses", "SVC_LISTEN is %s: API keys travel in the open unless something in front speaks TLS", s.Listen)
 	}
 	p.examineFiles()
 }
@@ -254,19 +260,22 @@ func (p *Patient) examineFiles() {
 
 // examineCertificates looks at the files of the internal endpoint, either side of it, and at the trusted shims.
 func (p *Patient) examineCertificates() {
-	for _, prefix := range []string{"SVC_INTERNAL", "SVC_MIRROR"} {
-		if p.settings[prefix+"_CERT"] == "" {
+	s := p.settings
+	for _, side := range []struct{ prefix, cert, key, authorities string }{
+		{"SVC_INTERNAL", s.InternalCert, s.InternalKey, s.InternalCA}, {"SVC_MIRROR", s.MirrorCert, s.MirrorKey, s.MirrorCA},
+	} {
+		if side.cert == "" {
 			continue
 		}
-		config, err := serve.MutualTLS(p.settings[prefix+"_CERT"], p.settings[prefix+"_KEY"], p.settings[prefix+"_CA"])
+		config, err := serve.MutualTLS(side.cert, side.key, side.authorities)
 		if err != nil {
-			p.Add(Trouble, "certificates", "%s_CERT, _KEY, _CA: %v", prefix, err)
+			p.Add(Trouble, "certificates", "%s_CERT, _KEY, _CA: %v", side.prefix, err)
 			continue
 		}
 		leaf, now := config.Certificates[0].Leaf, p.Clock()
-		verdict, what := Sound, fmt.Sprintf("%s_CERT is good until %s", prefix, leaf.NotAfter.Format("2006-01-02"))
+		verdict, what := Sound, fmt.Sprintf("%s_CERT is good until %s", side.prefix, leaf.NotAfter.Format("2006-01-02"))
 		if now.After(leaf.NotAfter) || now.Before(leaf.NotBefore) {
-			verdict, what = Trouble, fmt.Sprintf("%s_CERT is good from %s to %s, not now; make another", prefix, leaf.NotBefore.Format("2006-01-02"), leaf.NotAfter.Format("2006-01-02"))
+			verdict, what = Trouble, fmt.Sprintf("%s_CERT is good from %s to %s, not now; make another", side.prefix, leaf.NotBefore.Format("2006-01-02"), leaf.NotAfter.Format("2006-01-02"))
 		} else if now.AddDate(0, 0, 30).After(leaf.NotAfter) {
 			verdict, what = Doubt, what+"; make another before then"
 		}

@@ -373,10 +373,10 @@ func (c *hookDoctorCommand) watched(files []guardFile) []guarded {
 		return all
 	}
 	put("operator", c.OperatorKey, mayRead|mayWrite, "sign policies, and approve its own holds", "keep the operator's key on another machine")
-	put("data", s["SVC_DATA_DIR"], mayRead|mayWrite, "forge records, keys and counters", apart)
+	put("data", s.DataDir, mayRead|mayWrite, "forge records, keys and counters", apart)
 	put("socket", s.AdminSocket(), mayUse|mayWrite, "make keys and change scopes", apart)
-	if !s.Hosted() {
-		put("policy", s["WARRANTY_PATH"], mayWrite, "stop the service from starting, or bring back an older policy", apart)
+	if !s.Hosted {
+		put("policy", s.WarrantyPath, mayWrite, "stop the service from starting, or bring back an older policy", apart)
 	}
 	return slices.DeleteFunc(all, func(w guarded) bool { return strings.TrimSpace(w.path) == "" })
 }

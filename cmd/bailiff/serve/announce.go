@@ -17,14 +17,14 @@ func (r *service) announce() {
 	s := r.settings
 	mode, hosting := s.RunsAs()
 	r.log.Info("build", cli.ThisBuild().Attributes()) // not before: what keeps a service from starting is told alone
-	r.log.Info("serving", "hosting", hosting, "mode", mode, "address", r.address, "environment", s["SVC_ENV"], "publicURL", r.publicURL())
-	if socket := s["SVC_LISTEN_UNIX"]; socket != "" {
-		r.log.Info("serving on a socket", "path", socket, "mode", s["SVC_LISTEN_UNIX_MODE"])
+	r.log.Info("serving", "hosting", hosting, "mode", mode, "address", r.address, "environment", s.Environment, "publicURL", r.publicURL())
+	if socket := s.ListenUnix; socket != "" {
+		r.log.Info("serving on a socket", "path", socket, "mode", s.ListenUnixMode)
 	}
 	if r.publicURL() == "" {
 		r.log.Warn("SVC_PUBLIC_URL is not set: documents name their routes without a host, and activations of trusted shims are refused")
 	}
-	if s.Hosted() {
+	if s.Hosted {
 		r.announceHosted()
 	} else {
 		r.announceSelfHosted()
@@ -37,10 +37,10 @@ func (r *service) announce() {
 		r.log.Warn("OBSERVE mode: what the policy denies is approved; nothing is enforced")
 	}
 	r.announceRisks()
-	if s["SVC_INTEGER_AMOUNTS"] == "base" {
+	if s.IntegerAmounts == "base" {
 		r.log.Warn("amounts without a point are read as base units")
 	}
-	if s.On("SVC_WEBHOOK_ALLOW_PRIVATE") {
+	if s.WebhookAllowPrivate {
 		r.log.Warn("webhooks may go to private addresses: whoever registers one can reach this network")
 	}
 }
@@ -48,14 +48,13 @@ func (r *service) announce() {
 // announceRisks warns of settings that do less, or let in more, than they seem to (decisions, section 7).
 func (r *service) announceRisks() {
 	s := r.settings
-	if mode := s["SVC_MODE"]; mode != "" && mode != cmdsettings.ModeEnforce && mode != cmdsettings.ModeObserve {
+	if mode := s.Mode; mode != "" && mode != cmdsettings.ModeEnforce && mode != cmdsettings.ModeObserve {
 		r.log.Warn("SVC_MODE is neither OBSERVE nor ENFORCE; the policy is enforced", "value", mode)
 	}
 	if at, err := netip.ParseAddrPort(r.address); err == nil && at.Addr().IsUnspecified() {
 		r.log.Warn("SVC_LISTEN listens on all addresses without TLS: API keys and attestations can be read on the way; put a proxy with TLS in front, or listen on one address", "address", r.address)
 	}
-	proxies, _ := cmdsettings.ParsePrefixes(s["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
-	if slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Bits() == 0 }) {
+	if slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Bits() == 0 }) {
 		r.log.Warn("SVC_TRUSTED_PROXIES trusts every address: any client can name its own source in X-Forwarded-For, and has no limit by IP address; name the proxies' networks")
 	}
 }
@@ -63,22 +62,24 @@ func (r *service) announceRisks() {
 // announceHosted says what hosting means for policy, keys and limits (decisions, section 1).
 func (r *service) announceHosted() {
 	quota := "the plans' monthly quotas apply"
-	if r.settings["SVC_ENV"] == "test" {
+	if r.settings.Environment == "test" {
 		quota = "no quota in the environment test"
 	}
 	r.log.Info("hosted", "policy", "each key's own; 409 until one is deployed, and the first deployment pins the key's operator",
 		"keys", "anybody registers at /v1/keys/register", "quota", quota)
-	for _, name := range []string{"SVC_OPERATOR_PUBLIC_KEY", "WARRANTY_PATH"} {
-		if row := cmdsettings.RowOf(name); r.settings[name] != row.Fallback {
-			r.log.Warn("a hosted service has no policy of its own; the setting is ignored", "name", name)
-		}
+	const ignored = "a hosted service has no policy of its own; the setting is ignored"
+	if r.settings.OperatorKey != "" {
+		r.log.Warn(ignored, "name", "SVC_OPERATOR_PUBLIC_KEY")
+	}
+	if r.settings.WarrantyPath != cmdsettings.Defaults().WarrantyPath {
+		r.log.Warn(ignored, "name", "WARRANTY_PATH")
 	}
 }
 
 // announceSelfHosted says the same of a self-hosted service.
 func (r *service) announceSelfHosted() {
 	policy := r.boot.Policy
-	r.log.Info("self-hosted", "policy", r.settings["WARRANTY_PATH"], "policyHash", policy.Hash,
+	r.log.Info("self-hosted", "policy", r.settings.WarrantyPath, "policyHash", policy.Hash,
 		"governs", "every key that has deployed none of its own; each key is pinned to the operator key",
 		"keys", "bailiff keys create makes them; registration is closed", "quota", "none")
 	r.announceWarnings(policy)
@@ -93,11 +94,10 @@ func (r *service) announceWarnings(policy *policies.Policy) {
 
 // announceGateways says which chains can be reached. Upstreams' addresses hold secrets, and are not told.
 func (r *service) announceGateways() {
-	served := cmdsettings.ParseChains(r.settings["SVC_RPC_CHAINS"])
 	var rpc, bundler []string
 	for _, upstream := range r.settings.Upstreams() {
 		chain := strconv.FormatUint(upstream.Chain, 10)
-		if !slices.Contains(served, upstream.Chain) {
+		if !slices.Contains(r.settings.RPCChains, upstream.Chain) {
 			r.log.Warn("the chain is not in SVC_RPC_CHAINS, so its gateway answers 400", "chain", chain)
 		}
 		if upstream.Endpoint.String() == "rpc" {
@@ -106,7 +106,7 @@ func (r *service) announceGateways() {
 			bundler = append(bundler, chain)
 		}
 	}
-	for chain, most := range r.settings.MaxFees() {
+	for chain, most := range r.settings.FeeLimits() {
 		if most.IsZero() {
 			r.log.Warn("the gas of a write may cost anything where its intent declares no maxFee", "chain", chain)
 		}

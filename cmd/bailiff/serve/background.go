@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"sync"
@@ -76,7 +77,7 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.work.cancel, r.work.started = cancel, true
 	dispatcher := webhook.New(webhook.Config{
-		Ledger: r.ledger, AllowPrivate: r.settings.On("SVC_WEBHOOK_ALLOW_PRIVATE"), Calls: r.calls,
+		Ledger: r.ledger, AllowPrivate: r.settings.WebhookAllowPrivate, Calls: r.calls,
 		Log: r.log, Metrics: r.metrics, History: r.deliveries,
 	})
 	fault := func(err error) { r.failed <- err }
@@ -99,7 +100,7 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 
 // startExport starts the sending of events by OTLP, where there is a collector.
 func (r *service) startExport(ctx context.Context, fault func(error)) error {
-	address := r.settings["SVC_OTLP_LOGS"]
+	address := string(r.settings.OTLPLogs)
 	if address == "" {
 		return nil
 	}
@@ -108,12 +109,11 @@ func (r *service) startExport(ctx context.Context, fault func(error)) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("up to where events were sent by OTLP can't be read: %w", err)
 	}
-	headers, _ := cmdsettings.ParseHeaders(r.settings["SVC_OTLP_HEADERS"]) // isHeaders has passed them
 	if u, err := url.Parse(address); err == nil && u.Scheme == "http" && !cmdsettings.Loopback(u.Hostname()) {
 		r.log.Warn("events travel to the OTLP collector without TLS; use https unless the network is private", "host", u.Host)
 	}
 	exporter := otlp.New(otlp.Config{
-		Ledger: r.ledger, URL: address, Headers: headers, Version: cli.ThisBuild().Version, Kept: string(kept),
+		Ledger: r.ledger, URL: address, Headers: http.Header(r.settings.OTLPHeaders), Version: cli.ThisBuild().Version, Kept: string(kept),
 		Keep: func(text string) error { return atomicfile.ReplacePrivate(path, []byte(text)) }, Log: r.log, Metrics: r.metrics,
 	})
 	r.work.start(ctx, exporter.Run, fault)

@@ -22,18 +22,18 @@ type boot struct {
 
 // ReadBoot loads the policy that governs every key without one of its own, or says in the specification's words why it
 // can't ("Startup errors").
-func ReadBoot(s cmdsettings.Settings) (boot, error) {
-	if s.Hosted() {
+func ReadBoot(s *cmdsettings.Settings) (boot, error) {
+	if s.Hosted {
 		return boot{}, nil
 	}
-	if s["SVC_OPERATOR_PUBLIC_KEY"] == "" {
+	if s.OperatorKey == "" {
 		return boot{}, startup("SVC_OPERATOR_PUBLIC_KEY is not set.")
 	}
-	operator, err := attest.ParseOperatorKey(s["SVC_OPERATOR_PUBLIC_KEY"])
+	operator, err := attest.ParseOperatorKey(s.OperatorKey)
 	if err != nil {
 		return boot{}, startup("SVC_OPERATOR_PUBLIC_KEY: %v", err)
 	}
-	b, err := loadBoot(s["WARRANTY_PATH"], operator)
+	b, err := loadBoot(s.WarrantyPath, operator)
 	if err != nil {
 		return boot{}, startup("%v", err)
 	}
@@ -70,8 +70,8 @@ func reportOf(invalid *policies.InvalidPolicy) (report []byte) {
 const maxShimsBytes = 1 << 20
 
 // ReadShims reads the file of trusted shims; nil where the settings name none.
-func ReadShims(s cmdsettings.Settings) (*shims.Trusted, error) {
-	path := s["SVC_TRUSTED_SHIMS"]
+func ReadShims(s *cmdsettings.Settings) (*shims.Trusted, error) {
+	path := s.TrustedShims
 	if path == "" {
 		return nil, nil
 	}

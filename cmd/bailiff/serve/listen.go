@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -52,7 +53,7 @@ func newSlots(clock clock.Clock, proxies []netip.Prefix) *strict.Slots {
 
 // listenAPI opens the API's listener, and returns where its server belongs.
 func (r *service) listenAPI() (index int, err error) {
-	api, err := strict.Listen(r.settings["SVC_LISTEN"])
+	api, err := strict.Listen(string(r.settings.Listen))
 	if err != nil {
 		return 0, fmt.Errorf("SVC_LISTEN: %w", err)
 	}
@@ -66,7 +67,7 @@ func (r *service) listenBeside(config httpd.Config) error {
 	if err := r.listenSocket(config); err != nil {
 		return err
 	}
-	if r.settings["SVC_INTERNAL_LISTEN"] != "" {
+	if r.settings.InternalListen != "" {
 		internal, err := r.listenMutual()
 		if err != nil {
 			return fmt.Errorf("SVC_INTERNAL_LISTEN, _CERT, _KEY, _CA: %w", err)
@@ -92,8 +93,8 @@ func (r *service) listenBeside(config httpd.Config) error {
 
 // listenProfiler opens the listener of profiles, if there is to be one.
 func (r *service) listenProfiler() error {
-	address := r.settings["SVC_PPROF_LISTEN"]
-	if address == "off" {
+	address := string(r.settings.PprofListen.Address)
+	if address == "" {
 		return nil
 	}
 	listener, err := net.Listen("tcp", address)
@@ -108,11 +109,11 @@ func (r *service) listenProfiler() error {
 // listenSocket opens the socket of the API, if there is to be one. Its server has limits, budgets and connections in common
 // with the other.
 func (r *service) listenSocket(config httpd.Config) error {
-	path := r.settings["SVC_LISTEN_UNIX"]
+	path := string(r.settings.ListenUnix)
 	if path == "" {
 		return nil
 	}
-	socket, err := listenUnix(path, socketMode(r.settings["SVC_LISTEN_UNIX_MODE"]))
+	socket, err := listenUnix(path, fs.FileMode(r.settings.ListenUnixMode))
 	if err != nil {
 		return fmt.Errorf("SVC_LISTEN_UNIX: %w", err)
 	}
@@ -127,8 +128,8 @@ func (r *service) listenSocket(config httpd.Config) error {
 // listenMonitor opens the listener of metrics, nil for none. Where somebody else has the default port, as
 // with several services on one machine, the service goes on without; an address that was asked for has to be free.
 func (r *service) listenMonitor() (net.Listener, error) {
-	address := r.settings["SVC_ADMIN_LISTEN"]
-	if address == "off" {
+	address := string(r.settings.AdminListen.Address)
+	if address == "" {
 		return nil, nil
 	}
 	listener, err := net.Listen("tcp", address)
@@ -144,7 +145,7 @@ func (r *service) listenMonitor() (net.Listener, error) {
 
 // DoesWithout reports whether a service goes on without metrics where it can't listen for who reads them.
 func DoesWithout(address string, err error) bool {
-	return address == cmdsettings.AdminListenDefault && errors.Is(err, syscall.EADDRINUSE)
+	return address == string(cmdsettings.Defaults().AdminListen.Address) && errors.Is(err, syscall.EADDRINUSE)
 }
 
 // maxSocketPath is the longest path of a Unix socket on Linux, in bytes.

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -87,9 +86,3 @@ type peerConn struct {
 
 // RemoteAddr implements net.Conn.
 func (c peerConn) RemoteAddr() net.Addr { return c.peer }
-
-// socketMode reads a mode that its check has passed.
-func socketMode(value string) fs.FileMode {
-	mode, _ := strconv.ParseUint(value, 8, 32)
-	return fs.FileMode(mode)
-}

@@ -14,7 +14,7 @@ import (
 // TestMaskedLog: no credential of the table gets into the log, of either form, as a message, a text, an error or a list.
 func TestMaskedLog(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
-		s := cmdsettings.Settings{"SVC_LOG_FORMAT": format}
+		s := &cmdsettings.Settings{LogFormat: format}
 		for _, kind := range mask.Table() {
 			var out bytes.Buffer
 			log := serviceLog(cli.Streams{Err: &out}, s, nil)
@@ -25,7 +25,7 @@ func TestMaskedLog(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	serviceLog(cli.Streams{Err: &out}, cmdsettings.Settings{}, []string{"SVC_MISSPELT=1"})
+	serviceLog(cli.Streams{Err: &out}, new(cmdsettings.Settings), []string{"SVC_MISSPELT=1"})
 	if !strings.Contains(out.String(), `level=WARN msg="unknown setting is ignored" name=SVC_MISSPELT`) {
 		t.Errorf("the log is %s", out.String())
 	}

@@ -16,7 +16,7 @@ func (r *service) addGauges() error {
 	mode, hosting := r.settings.RunsAs()
 	faults := []error{
 		r.metrics.BuildInfo(cli.ThisBuild().Metric()),
-		r.metrics.Mode(mode, hosting, r.settings["SVC_ENV"]),
+		r.metrics.Mode(mode, hosting, r.settings.Environment),
 		r.metrics.ClockDoubt(func() bool { return r.guard.Doubt() != nil }),
 		r.metrics.LedgerRefusing(func() bool {
 			err := r.ledger.Health()
@@ -24,7 +24,7 @@ func (r *service) addGauges() error {
 		}),
 		r.metrics.CheckpointAge(func() time.Duration { return r.clock().Sub(time.Unix(0, r.checkpointed.Load())) }),
 		r.metrics.DiskFree(func() float64 {
-			free, err := freeBytes(r.settings["SVC_DATA_DIR"])
+			free, err := freeBytes(r.settings.DataDir)
 			if err != nil {
 				return math.NaN()
 			}

@@ -55,11 +55,11 @@ func MutualTLS(certFile, keyFile, caFile string) (*tls.Config, error) {
 // listenMutual listens for those who have a certificate.
 func (r *service) listenMutual() (net.Listener, error) {
 	s := r.settings
-	config, err := MutualTLS(s["SVC_INTERNAL_CERT"], s["SVC_INTERNAL_KEY"], s["SVC_INTERNAL_CA"])
+	config, err := MutualTLS(s.InternalCert, s.InternalKey, s.InternalCA)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := strict.Listen(s["SVC_INTERNAL_LISTEN"])
+	plain, err := strict.Listen(string(s.InternalListen))
 	if err != nil {
 		return nil, err
 	}
@@ -73,17 +73,17 @@ type mirror struct {
 }
 
 // newMirror returns the mirror that the settings name, nil where they name none.
-func newMirror(s cmdsettings.Settings) (policies.Mirror, error) {
-	if s["SVC_MIRROR_URL"] == "" {
+func newMirror(s *cmdsettings.Settings) (policies.Mirror, error) {
+	if s.MirrorURL == "" {
 		return nil, nil
 	}
-	config, err := MutualTLS(s["SVC_MIRROR_CERT"], s["SVC_MIRROR_KEY"], s["SVC_MIRROR_CA"])
+	config, err := MutualTLS(s.MirrorCert, s.MirrorKey, s.MirrorCA)
 	if err != nil {
 		return nil, err
 	}
 	transport := &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: false}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &mirror{s["SVC_MIRROR_URL"], &http.Client{Timeout: mirrorTimeout, Transport: transport, CheckRedirect: stay}}, nil
+	return &mirror{string(s.MirrorURL), &http.Client{Timeout: mirrorTimeout, Transport: transport, CheckRedirect: stay}}, nil
 }
 
 // Fetch implements policies.Mirror: it asks by the hash, so that the key itself stays here.

@@ -20,8 +20,8 @@ func TestMutual(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	r := &service{log: slog.New(slog.DiscardHandler), clock: time.Now, settings: cmdsettings.Settings{
-		"SVC_INTERNAL_LISTEN": "127.0.0.1:0", "SVC_INTERNAL_CERT": at("server.pem"), "SVC_INTERNAL_KEY": at("server.key"), "SVC_INTERNAL_CA": at("ca.pem"),
+	r := &service{log: slog.New(slog.DiscardHandler), clock: time.Now, settings: &cmdsettings.Settings{
+		InternalListen: "127.0.0.1:0", InternalCert: at("server.pem"), InternalKey: at("server.key"), InternalCA: at("ca.pem"),
 	}}
 	listener, err := r.listenMutual()
 	if err != nil {

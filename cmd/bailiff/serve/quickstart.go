@@ -52,7 +52,7 @@ func (c *quickstartCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return startup("%v", err)
 	}
-	if s.Hosted() {
+	if s.Hosted {
 		return startup("quickstart sets up a self-hosted service; SVC_HOSTED is set, so use bailiff serve")
 	}
 	if err := c.connect(std, s); err != nil {
@@ -71,21 +71,25 @@ func (c *quickstartCommand) Run(std cli.Streams) error {
 }
 
 // connect sets the node of --rpc-url as the upstream of its chain. Errors leave the address out: it may hold an account's key.
-func (c *quickstartCommand) connect(std cli.Streams, s cmdsettings.Settings) error {
+func (c *quickstartCommand) connect(std cli.Streams, s *cmdsettings.Settings) error {
 	if c.RPCURL == "" {
 		return nil
 	}
-	if err := cmdsettings.IsUpstream(c.RPCURL); err != nil {
+	var node cmdsettings.Upstream
+	if err := node.UnmarshalText([]byte(c.RPCURL)); err != nil {
 		return cli.Usage("--rpc-url is not good; %v", err)
 	}
 	chain, err := chainOf(c.RPCURL)
 	if err != nil {
 		return cli.Fail("the node of --rpc-url did not tell its chain: %v; give the JSON-RPC address of a node that runs", err)
 	}
-	if !slices.Contains(cmdsettings.ParseChains(s["SVC_RPC_CHAINS"]), chain) {
-		return cli.Fail("the node of --rpc-url is of chain %d, and SVC_RPC_CHAINS is %s; give a node of one of these, or set SVC_RPC_CHAINS", chain, s["SVC_RPC_CHAINS"])
+	if !slices.Contains(s.RPCChains, chain) {
+		return cli.Fail("the node of --rpc-url is of chain %d, and SVC_RPC_CHAINS is %s; give a node of one of these, or set SVC_RPC_CHAINS", chain, s.RPCChains)
 	}
-	s[fmt.Sprintf("SVC_RPC_URL_%d", chain)] = c.RPCURL
+	if s.RPCURLs == nil {
+		s.RPCURLs = map[uint64]cmdsettings.Upstream{}
+	}
+	s.RPCURLs[chain] = node
 	fmt.Fprintf(std.Out, "/rpc/%d leads to the node of --rpc-url\n", chain)
 	return nil
 }
@@ -112,7 +116,7 @@ func chainOf(node string) (uint64, error) {
 }
 
 // prepare makes operator key and policy where there are none, and sets the operator's public key.
-func (c *quickstartCommand) prepare(std cli.Streams, s cmdsettings.Settings) error {
+func (c *quickstartCommand) prepare(std cli.Streams, s *cmdsettings.Settings) error {
 	if err := os.MkdirAll(filepath.Dir(c.OperatorKey), 0o700); err != nil {
 		return cli.Fail("the folder of the operator key can't be made: %v; --operator-key names it", err)
 	}
@@ -126,8 +130,8 @@ func (c *quickstartCommand) prepare(std cli.Streams, s cmdsettings.Settings) err
 	if err != nil {
 		return err
 	}
-	s["SVC_OPERATOR_PUBLIC_KEY"] = attest.FormatOperatorKey(private.Public().(ed25519.PublicKey))
-	path := s["WARRANTY_PATH"]
+	s.OperatorKey = attest.FormatOperatorKey(private.Public().(ed25519.PublicKey))
+	path := s.WarrantyPath
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // one that can't be used says so when it is loaded
 	}
@@ -192,11 +196,11 @@ The keys that verify attestations:
 `
 
 // next is what to paste: an agent's hook, or the first intents.
-func (c *quickstartCommand) next(s cmdsettings.Settings, address string) string {
+func (c *quickstartCommand) next(s *cmdsettings.Settings, address string) string {
 	if setup.Find(c.For) == nil {
 		return triesFor(s, address)
 	}
-	return fmt.Sprintf(guards, address, s["WARRANTY_PATH"], c.For, cli.ShellWord(s.APIKeyPath()))
+	return fmt.Sprintf(guards, address, s.WarrantyPath, c.For, cli.ShellWord(s.APIKeyPath()))
 }
 
 // guards is how a coding agent is put behind the service.
@@ -211,10 +215,10 @@ Have %[3]s ask before each tool call, from another terminal in this folder:
 `
 
 // triesFor is what to paste. The API key itself stays in its file: terminals are recorded.
-func triesFor(s cmdsettings.Settings, address string) string {
+func triesFor(s *cmdsettings.Settings, address string) string {
 	denied := "DENIED, by tool_calls.bash.blocked_commands"
 	if s.Observe() {
 		denied = "What tool_calls.bash.blocked_commands denies, and OBSERVE mode lets pass"
 	}
-	return fmt.Sprintf(tries, address, s["WARRANTY_PATH"], cli.ShellWord(s.APIKeyPath()), denied)
+	return fmt.Sprintf(tries, address, s.WarrantyPath, cli.ShellWord(s.APIKeyPath()), denied)
 }

@@ -20,7 +20,7 @@ import (
 func TestTriesPaste(t *testing.T) {
 	for _, name := range []string{"data", "my data", "it's", "$HOME"} {
 		folder := t.TempDir()
-		s := cmdsettings.Settings{"SVC_DATA_DIR": name, "WARRANTY_PATH": "config/warranty.md"}
+		s := &cmdsettings.Settings{DataDir: name, WarrantyPath: "config/warranty.md"}
 		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestTriesPaste(t *testing.T) {
 
 // TestTriesObserve: no denial is announced where nothing is enforced.
 func TestTriesObserve(t *testing.T) {
-	if text := triesFor(cmdsettings.Settings{"SVC_MODE": "OBSERVE"}, "127.0.0.1:8787"); strings.Contains(text, "DENIED") {
+	if text := triesFor(&cmdsettings.Settings{Mode: cmdsettings.ModeObserve}, "127.0.0.1:8787"); strings.Contains(text, "DENIED") {
 		t.Error(text)
 	}
 }
@@ -50,20 +50,20 @@ func TestConnect(t *testing.T) {
 	answer := `{"jsonrpc":"2.0","id":1,"result":"0x2105"}`
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
 	defer node.Close()
-	connect := func(url string) (cmdsettings.Settings, error) {
-		s := cmdsettings.Settings{"SVC_RPC_CHAINS": "1,8453"}
+	connect := func(url string) (*cmdsettings.Settings, error) {
+		s := cmdsettings.Defaults()
 		return s, (&quickstartCommand{RPCURL: url}).connect(cli.Streams{Out: io.Discard}, s)
 	}
-	if s, err := connect(node.URL + "/hush"); err != nil || s["SVC_RPC_URL_8453"] != node.URL+"/hush" {
+	if s, err := connect(node.URL + "/hush"); err != nil || string(s.RPCURLs[8453]) != node.URL+"/hush" {
 		t.Errorf("%v %v", s, err)
 	}
-	if s, err := connect(""); err != nil || len(s) != 1 {
+	if s, err := connect(""); err != nil || len(s.RPCURLs) != 0 {
 		t.Errorf("%v %v", s, err)
 	}
 	refused := func(url, want string) {
 		t.Helper()
 		s, err := connect(url)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") || len(s) != 1 {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") || len(s.RPCURLs) != 0 {
 			t.Errorf("%s: %v, and not %q", url, err, want)
 		}
 	}

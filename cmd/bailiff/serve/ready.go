@@ -50,8 +50,8 @@ type look struct {
 // newReadiness returns the readiness of the service, which nothing has looked at yet.
 func (r *service) newReadiness() *readiness {
 	return &readiness{
-		ledger: r.ledger, decider: r.decider, guard: r.guard, clock: r.clock, signer: r.signer, hosted: r.settings.Hosted(),
-		free: func() (uint64, error) { return freeBytes(r.settings["SVC_DATA_DIR"]) },
+		ledger: r.ledger, decider: r.decider, guard: r.guard, clock: r.clock, signer: r.signer, hosted: r.settings.Hosted,
+		free: func() (uint64, error) { return freeBytes(r.settings.DataDir) },
 	}
 }
 

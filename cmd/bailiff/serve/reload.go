@@ -44,7 +44,7 @@ func (r *service) reloadOn(hangUps <-chan os.Signal) func(context.Context) error
 
 // reload puts the policy of WARRANTY_PATH in force, and logs and counts what came of it. On any error the policy in force stays.
 func (r *service) reload(ctx context.Context) {
-	if r.settings.Hosted() {
+	if r.settings.Hosted {
 		r.log.Warn("SIGHUP: a hosted service has no default policy, and reads its settings at start only; nothing was reloaded")
 		return
 	}
@@ -76,7 +76,7 @@ func (r *service) replaceDefault(ctx context.Context) (loaded boot, changed bool
 	changed, err = r.decider.ReplaceDefault(ctx, loaded.Policy, func() { r.gateway.SetDefault(terms) })
 	var invalid *policies.InvalidPolicy
 	if errors.As(err, &invalid) {
-		err = fmt.Errorf("%s: %w%s", r.settings["WARRANTY_PATH"], err, reportOf(invalid))
+		err = fmt.Errorf("%s: %w%s", r.settings.WarrantyPath, err, reportOf(invalid))
 	}
 	return loaded, changed, err
 }
@@ -87,7 +87,7 @@ func (r *service) reread(ctx context.Context) (boot, error) {
 		loaded boot
 		err    error
 	}
-	path, read := r.settings["WARRANTY_PATH"], make(chan result, 1)
+	path, read := r.settings.WarrantyPath, make(chan result, 1)
 	go func() {
 		loaded, err := loadBoot(path, ed25519.PublicKey(r.boot.operator[:]))
 		read <- result{loaded, err}

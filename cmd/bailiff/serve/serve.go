@@ -57,10 +57,10 @@ func (c *serveCommand) Run(std cli.Streams) error {
 }
 
 // serviceLog returns the log of a service, after warning of every name in environ that is most likely a misspelt setting.
-func serviceLog(std cli.Streams, s cmdsettings.Settings, environ []string) *slog.Logger {
-	options := &slog.HandlerOptions{Level: s.LogLevel(), ReplaceAttr: maskAttr}
+func serviceLog(std cli.Streams, s *cmdsettings.Settings, environ []string) *slog.Logger {
+	options := &slog.HandlerOptions{Level: s.LogLevel, ReplaceAttr: maskAttr}
 	var handler slog.Handler = slog.NewTextHandler(std.Err, options)
-	if s["SVC_LOG_FORMAT"] == "json" {
+	if s.LogFormat == "json" {
 		handler = slog.NewJSONHandler(std.Err, options)
 	}
 	log := slog.New(handler)
@@ -92,7 +92,7 @@ func startup(format string, arguments ...any) error {
 
 // service is a service that runs.
 type service struct {
-	settings     cmdsettings.Settings
+	settings     *cmdsettings.Settings
 	log          *slog.Logger
 	clock        clock.Clock
 	calls        system.Calls   // with that clock
@@ -119,7 +119,7 @@ type service struct {
 }
 
 // serve starts the service, calls ready, and runs it until a signal comes or it fails.
-func serve(s cmdsettings.Settings, log *slog.Logger, by proof, ready func(*service) error) error {
+func serve(s *cmdsettings.Settings, log *slog.Logger, by proof, ready func(*service) error) error {
 	if os.Getenv("GOMAXPROCS") == "" {
 		// One processor is stuck in fdatasync at nearly all times; twice the cores keep the others busy.
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
@@ -167,12 +167,12 @@ func startUnless(asked <-chan struct{}, start func() (*service, error)) (*servic
 }
 
 // start opens everything that a service needs. What fails here is a startup error.
-func start(s cmdsettings.Settings, log *slog.Logger, by proof) (*service, error) {
+func start(s *cmdsettings.Settings, log *slog.Logger, by proof) (*service, error) {
 	boot, err := ReadBoot(s)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s["SVC_DATA_DIR"], 0o700); err != nil {
+	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
 		return nil, startup("the data folder can't be made: %v; SVC_DATA_DIR names it", err)
 	}
 	signer, err := readSigner(s)
@@ -181,10 +181,9 @@ func start(s cmdsettings.Settings, log *slog.Logger, by proof) (*service, error)
 	}
 	guard := clock.NewGuarded(TimeSources())
 	clock := clock.Clock(guard.Now)
-	proxies, _ := cmdsettings.ParsePrefixes(s["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
 	running := &service{
 		settings: s, log: log, clock: clock, calls: system.Real(clock), guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
-		slots: newSlots(clock, proxies), failed: make(chan error, 16),
+		slots: newSlots(clock, s.TrustedProxies), failed: make(chan error, 16),
 	}
 	if running.ledger, err = running.openLedger(); err != nil {
 		return nil, startup("%v", err)
@@ -203,11 +202,11 @@ func start(s cmdsettings.Settings, log *slog.Logger, by proof) (*service, error)
 }
 
 // readSigner reads the signing keys, and makes them in SVC_KEY_DIR where there are none.
-func readSigner(s cmdsettings.Settings) (*attest.Signer, error) {
-	if file := s["SVC_SIGNING_KEY_FILE"]; file != "" {
+func readSigner(s *cmdsettings.Settings) (*attest.Signer, error) {
+	if file := s.SigningKeyFile; file != "" {
 		return attest.Load(file)
 	}
-	return attest.LoadOrCreate(s["SVC_KEY_DIR"], rand.Reader)
+	return attest.LoadOrCreate(s.KeyDir, rand.Reader)
 }
 
 // run serves until signals ends or something fails, then finishes what is in flight. From then on stop has left signals

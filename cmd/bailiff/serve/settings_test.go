@@ -113,7 +113,7 @@ func TestUnknownSettings(t *testing.T) {
 // TestUnknownSettingsAreLogged: the log of a service begins with the settings that nothing reads.
 func TestUnknownSettingsAreLogged(t *testing.T) {
 	var text strings.Builder
-	serviceLog(cli.Streams{Err: &text}, cmdsettings.Settings{}, []string{"SVC_HOSTD=true", "SVC_HOSTED=true"})
+	serviceLog(cli.Streams{Err: &text}, new(cmdsettings.Settings), []string{"SVC_HOSTD=true", "SVC_HOSTED=true"})
 	if got := text.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "name=SVC_HOSTD") {
 		t.Errorf("the log has %q", got)
 	}
@@ -177,7 +177,7 @@ func TestMaxFees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fees := s.MaxFees()
+	fees := s.FeeLimits()
 	lifted, set := fees[8453]
 	if ethereum := fees[1]; len(fees) != 2 || ethereum.Format(18) != "0.5" || !set || !lifted.IsZero() {
 		t.Errorf("%v", fees)

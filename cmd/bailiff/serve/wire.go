@@ -9,7 +9,6 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/client"
-	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd"
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
@@ -52,7 +51,7 @@ const (
 
 // slowOpening says that the ledger does not open, and what most likely keeps it from that.
 func (r *service) slowOpening() {
-	free, err := freeBytes(r.settings["SVC_DATA_DIR"])
+	free, err := freeBytes(r.settings.DataDir)
 	if err == nil && free < NoBytes {
 		r.log.Error("the ledger does not open, for its disk is full; make room, and it will", "path", r.settings.LedgerPath(), "freeMiB", free>>20)
 		return
@@ -91,7 +90,7 @@ func (r *service) wire() error {
 	}
 	var invalid *policies.InvalidPolicy
 	if err := r.decider.BindDefault(context.Background()); errors.As(err, &invalid) {
-		return fmt.Errorf("%s: %w%s", r.settings["WARRANTY_PATH"], err, reportOf(invalid))
+		return fmt.Errorf("%s: %w%s", r.settings.WarrantyPath, err, reportOf(invalid))
 	} else if err != nil {
 		return err
 	}
@@ -106,12 +105,11 @@ func (r *service) wire() error {
 	if err := errors.Join(r.countBudget(metrics.RequestBodies, bodies), r.countBudget(metrics.UpstreamAnswers, r.gateway.Answers)); err != nil {
 		return err
 	}
-	proxies, _ := cmdsettings.ParsePrefixes(r.settings["SVC_TRUSTED_PROXIES"]) // isPrefixes has passed them
 	commit, commitTime := cli.ThisBuild().Bound()
 	config := httpd.Config{
-		Authority: r.decider, Log: r.log, Clock: r.clock, Random: r.calls.Random, PublicURL: r.publicURL(), Contact: r.settings["SVC_CONTACT"],
+		Authority: r.decider, Log: r.log, Clock: r.clock, Random: r.calls.Random, PublicURL: r.publicURL(), Contact: string(r.settings.Contact),
 		Commit: commit, CommitTime: commitTime,
-		Limits: r.settings.Limits(), Stores: stores, TrustedProxies: proxies, Metrics: r.metrics, Gateway: r.gateway,
+		Limits: r.settings.Limits(), Stores: stores, TrustedProxies: r.settings.TrustedProxies, Metrics: r.metrics, Gateway: r.gateway,
 		Bodies: bodies, Ready: r.ready.checks,
 	}
 	if config.Console, err = r.newConsole(); err != nil {
@@ -146,23 +144,19 @@ func (r *service) newAuthority() (*decision.Decider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SVC_MIRROR_CERT, _KEY, _CA: %w", err)
 	}
-	detail, err := decision.ParseEventDetail(s["SVC_EVENT_DETAIL"])
-	if err != nil {
-		return nil, fmt.Errorf("SVC_EVENT_DETAIL: %w", err)
-	}
 	return decision.New(decision.Config{
 		Service: svc.Config{
-			Ledger: r.ledger, Signer: r.signer, Environment: s["SVC_ENV"], Issuer: s["SVC_ISSUER"], Hosted: s.Hosted(), Operator: r.boot.operator,
+			Ledger: r.ledger, Signer: r.signer, Environment: s.Environment, Issuer: string(s.Issuer), Hosted: s.Hosted, Operator: r.boot.operator,
 			Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Log: r.log, Metrics: r.metrics,
 		},
-		Observe: s.Observe(), Options: intent.Options{IntegerAmountsBase: s["SVC_INTEGER_AMOUNTS"] == "base"},
-		EventDetail: detail, HoldWaits: holdWaits(r.slots),
+		Observe: s.Observe(), Options: intent.Options{IntegerAmountsBase: s.IntegerAmounts == "base"},
+		EventDetail: s.EventDetail, HoldWaits: holdWaits(r.slots),
 		Policies: policies.Config{
-			Default: r.boot.Policy, RefuseRollback: s.On("SVC_REFUSE_ROLLBACK"), Deployments: s.Limits().Deploy, Shims: shims,
+			Default: r.boot.Policy, RefuseRollback: s.RefuseRollback, Deployments: s.Limits().Deploy, Shims: shims,
 			DeployURL: r.deployURL(), Mirror: mirror,
 		},
 		Accounts: accounts.Config{Deliveries: r.deliveries, CheckURL: func(ctx context.Context, url string) error {
-			return webhook.CheckURL(ctx, r.calls, url, s.On("SVC_WEBHOOK_ALLOW_PRIVATE"))
+			return webhook.CheckURL(ctx, r.calls, url, s.WebhookAllowPrivate)
 		}},
 	})
 }
@@ -177,7 +171,7 @@ func holdWaits(s *strict.Slots) int {
 
 // newConsole makes the console of keys' holders, nil where it is switched off.
 func (r *service) newConsole() (*console.Console, error) {
-	if !r.settings.On("SVC_CONSOLE") {
+	if !r.settings.Console {
 		return nil, nil
 	}
 	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: r.calls.Random, Log: r.log})
@@ -189,8 +183,8 @@ func (r *service) newConsole() (*console.Console, error) {
 
 // listenConsole opens the listener of the operator's console, if there is to be one.
 func (r *service) listenConsole() error {
-	address := r.settings["SVC_CONSOLE_LISTEN"]
-	if address == "off" {
+	address := string(r.settings.ConsoleListen.Address)
+	if address == "" {
 		return nil
 	}
 	c, err := console.New(console.Config{Authority: r.decider, Clock: r.clock, Random: r.calls.Random, Log: r.log, Operator: r.admin})
@@ -214,17 +208,13 @@ func (r *service) listenConsole() error {
 // newGateway makes the gateway to the chains that have an upstream.
 func (r *service) newGateway() (*gateway.Gateway, error) {
 	s := r.settings
-	verifier, err := r.signer.Verifier(s["SVC_ISSUER"])
-	if err != nil {
-		return nil, err
-	}
-	points, err := gateway.ParseEntryPoints(s["SVC_ENTRY_POINTS"])
+	verifier, err := r.signer.Verifier(string(s.Issuer))
 	if err != nil {
 		return nil, err
 	}
 	return gateway.New(gateway.Config{
 		Verifier: verifier, Ledger: r.ledger, BootPolicy: r.boot.Text, Upstreams: s.Upstreams(),
-		Chains: cmdsettings.ParseChains(s["SVC_RPC_CHAINS"]), EntryPoints: points, MaxFees: s.MaxFees(), Environment: s["SVC_ENV"],
+		Chains: s.RPCChains, EntryPoints: s.EntryPoints, MaxFees: s.FeeLimits(), Environment: s.Environment,
 		Observe: s.Observe(), Calls: r.calls, ClockDoubt: func() bool { return r.guard.Doubt() != nil }, Log: r.log,
 	})
 }
@@ -240,8 +230,8 @@ func (r *service) countLimits() (httpd.Stores, error) {
 
 // publicURL is where clients reach the API; empty where no setting says so, and clients cannot connect to the address listened on.
 func (r *service) publicURL() string {
-	if set := r.settings["SVC_PUBLIC_URL"]; set != "" {
-		return set
+	if set := r.settings.PublicURL; set != "" {
+		return string(set)
 	}
 	if at, err := netip.ParseAddrPort(r.address); err == nil && at.Addr().IsUnspecified() {
 		return ""

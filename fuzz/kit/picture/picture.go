@@ -106,8 +106,11 @@ func (b Box) draw(w *strings.Builder) {
 func (a Arrow) draw(w *strings.Builder, from, to Box) {
 	x1, y1 := from.corner()
 	x2, y2 := to.corner()
-	labelX, labelY, anchor := 0, 0, "middle"
-	path := ""
+	var (
+		labelX, labelY int
+		path           string
+	)
+	anchor := "middle"
 	switch {
 	case from.Row == to.Row && from.Column < to.Column:
 		path = fmt.Sprintf("M%d %dH%d", x1+boxWidth, y1+boxHeight/2, x2)
