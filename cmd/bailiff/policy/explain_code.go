@@ -58,9 +58,8 @@ func explainedAnswers() (all []explained) {
 
 // answerPage returns all there is to say about the error code of an answer, as text for people.
 func answerPage(info errcode.Info) string {
-	remedy, _ := errcode.RemedyOf(info.Code)
 	return fmt.Sprintf("%s: %s\n\n%s\n\nWhat to do: %s\n\nSend the same request again? %s.\n",
-		info.Code, info.Meaning, carrier(info), remedy.Do, upperFirst(remedy.Retry.String()))
+		info.Code, info.Meaning, carrier(info), info.Remedy.Do, upperFirst(info.Remedy.Retry.String()))
 }
 
 // carrier says which answers carry a code.
