@@ -49,9 +49,12 @@ golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./cmd/bailiff/policy -run TestDiagnosticsPage -rewrite
 	$(GO) test ./cmd/bailiff/serve -run TestMetricsPage -rewrite
 	$(GO) test ./runtime/attest -run TestVectors -rewrite
+	$(GO) test ./runtime/decision -run TestAnswers -rewrite
+	$(GO) test ./runtime/hook/... -run TestDocs -rewrite
+	$(GO) test ./httpd/mcpproxy -run TestPage -rewrite
 	$(GO) test ./grammar ./vm ./compiler ./runtime/intent ./httpd -rewrite
 	$(GO) test . -run 'TestSpecification|TestPictures' -rewrite
-	$(GO) test ./httpd/e2e -run TestAPIPage -rewrite-page
+	$(GO) test ./httpd/e2e -run TestAPIPage -rewrite
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME each (20s)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,63 +9,55 @@ import (
 	"strings"
 	"testing"
 
+	"bailiff/fuzz/kit/page"
 	"bailiff/vm/errcode"
 )
-
-var rewritePage = flag.Bool("rewrite-page", false, "write docs/api.md from what the tests ask and are answered")
 
 // apiPage is the page whose examples by code are made here, behind the line generatedBelow.
 const (
 	apiPage        = "../../docs/api.md"
-	generatedBelow = "<!-- The rest of this page is made by `go test ./httpd/e2e -run TestAPIPage -rewrite-page`. -->\n"
+	generatedBelow = "<!-- The rest of this page is made by `go test ./httpd/e2e -run TestAPIPage -rewrite`. -->\n"
 )
 
 // TestAPIPage holds docs/api.md to an example for each error code: of decisions those that TestEveryDecisionCode sends to a
 // running service, of all others the first of the recorded sessions, which TestGolden replays.
 func TestAPIPage(t *testing.T) {
-	page, err := os.ReadFile(apiPage)
+	content, err := os.ReadFile(apiPage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, _, found := strings.Cut(string(page), generatedBelow)
+	head, _, found := strings.Cut(string(content), generatedBelow)
 	if !found {
 		t.Fatalf("%s has no line %q", apiPage, generatedBelow)
 	}
-	want := head + generatedBelow + examplesByCode(t)
-	if *rewritePage {
-		if err := os.WriteFile(apiPage, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if want != string(page) {
-		t.Errorf("%s is not what the tests ask; run this test with -rewrite-page", apiPage)
-	}
+	page.Whole(t, apiPage, "go test ./httpd/e2e -run TestAPIPage -rewrite", head+generatedBelow+examplesByCode(t))
 }
 
 func examplesByCode(t *testing.T) string {
 	t.Helper()
-	page, shown := new(strings.Builder), map[string]bool{}
-	fmt.Fprintf(page, "\n## Answers by code\n\nEach example is one that the project's tests send. A decision is shown with the `intent` alone; the policies that decide are below.\n")
+	text, shown := new(strings.Builder), map[string]bool{}
+	fmt.Fprintf(text, "\n## Answers by code\n\nEach example is one that the project's tests send. A decision is shown with the `intent` alone; the policies that decide are below.\n")
 	recorded := recordedAnswers(t)
 	for _, info := range errcode.Table {
 		policy, request := decidedAs(t, info.Code)
 		answer := recorded[string(info.Code)]
-		fmt.Fprintf(page, "\n### `%s`\n\n%s\n", info.Code, info.Meaning)
+		fmt.Fprintf(text, "\n### `%s`\n\n%s\n", info.Code, info.Meaning)
 		switch {
 		case request != "":
 			shown[policy] = true
-			fmt.Fprintf(page, "\nUnder the policy [%s](#policy-%s):\n\n```json\n%s\n```\n", policy, policy, request)
+			fmt.Fprintf(text, "\nUnder the policy [%s](#policy-%s):\n\n```json\n%s\n```\n", policy, policy, request)
 		case answer != "":
-			fmt.Fprintf(page, "\n```http\n%s```\n", answer)
+			fmt.Fprintf(text, "\n```http\n%s```\n", answer)
 		default:
-			fmt.Fprintf(page, "\nIt depends on the state of the key or of the service: see [error codes](error-codes.md).\n")
+			fmt.Fprintf(text, "\nIt depends on the state of the key or of the service: see [error codes](error-codes.md).\n")
 		}
 	}
 	for _, w := range worlds {
 		if shown[w.name] {
-			fmt.Fprintf(page, "\n### Policy `%s`\n\n```warranty\n%s```\n", w.name, w.policy)
+			fmt.Fprintf(text, "\n### Policy `%s`\n\n```warranty\n%s```\n", w.name, w.policy)
 		}
 	}
-	return page.String()
+	return text.String()
 }
 
 // decidedAs returns the first intent of the worlds that is decided with a code, and its policy's name.

@@ -1,16 +1,15 @@
 package mcpproxy
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"bailiff/fuzz/kit/page"
 )
 
-var rewrite = flag.Bool("rewrite", false, "rewrite the tables of docs/mcp.md")
-
-const page = "../../docs/mcp.md"
+const path = "../../docs/mcp.md"
 
 // tables are the page's tables by the name in their marker.
 func tables() map[string]string {
@@ -46,7 +45,7 @@ func withTables(text string) (string, error) {
 
 // TestPage holds docs/mcp.md to the tables in the code: go test ./httpd/mcpproxy -run TestPage -rewrite.
 func TestPage(t *testing.T) {
-	text, err := os.ReadFile(page)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,15 +53,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *rewrite {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if want != string(text) {
-		t.Error("docs/mcp.md differs from the code; run go test ./httpd/mcpproxy -run TestPage -rewrite")
-	}
+	page.Whole(t, path, "go test ./httpd/mcpproxy -run TestPage -rewrite", want)
 	if changed, _ := withTables(strings.Replace(want, "judged as `mcp.<server>.resources.read`", "passes", 1)); changed != want {
 		t.Error("a planted change of the page is not found")
 	}

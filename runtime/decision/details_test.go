@@ -3,10 +3,8 @@ package decision
 import (
 	"bytes"
 	"cmp"
-	"flag"
 	"fmt"
 	"math/big"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +15,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"bailiff/compiler"
+	"bailiff/fuzz/kit/page"
 	"bailiff/grammar"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/policies"
@@ -233,16 +232,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%d details have shown their %s", g.checked[part], part)
 		}
 	}
-	const path = "../../docs/answers.md"
-	want := answersPage(g)
-	if flag.Lookup("rewrite").Value.String() == "true" {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != want {
-		t.Errorf("%s is not what the rules answer (%v); run: go test ./runtime/decision -run TestAnswers -rewrite", path, err)
-	}
+	page.Whole(t, "../../docs/answers.md", "go test ./runtime/decision -run TestAnswers -rewrite", answersPage(g))
 }
 
 func answersPage(g *gallery) string {

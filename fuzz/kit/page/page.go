@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	_ "github.com/cockroachdb/datadriven" // has the flag -rewrite
 )
 
 // Hold holds the part of a page between the marks of a name to text. With -rewrite, the flag of datadriven, it writes the part.
@@ -40,9 +42,9 @@ func Whole(t testing.TB, path, by, text string) {
 
 func hold(t testing.TB, path, content, want, by string) {
 	t.Helper()
-	switch rewrite := flag.Lookup("rewrite"); {
+	switch {
 	case want == content:
-	case rewrite != nil && rewrite.Value.String() == "true":
+	case flag.Lookup("rewrite").Value.String() == "true":
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
