@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"slices"
 	"strings"
 
 	"bailiff/compiler/codes"
@@ -219,9 +220,9 @@ func (c *checker) enforcesNothing() grammar.Diagnostic {
 
 // enforces reports whether the policy has what a policy of its version must have at least.
 func (p *Policy) enforces() bool {
-	if p.EVM != nil || p.ToolCalls != nil && p.ToolCalls.Allowed != nil || p.Custom.judges() || p.ExecutionLimits.budgets() {
-		return true
-	}
-	return p.Version.AtLeast(2, 0) &&
-		(p.MCP.Grants() || p.Profiles.Declared() || p.SoftLimits.limits() || p.ExecutionLimits.limits() || p.controls())
+	from20 := p.Version.AtLeast(2, 0)
+	return from20 && (p.Profiles.Declared() || p.controls()) || slices.ContainsFunc(sections, func(s *Section) bool {
+		section, ok := s.typed(p).(enforcing)
+		return ok && section.enforces(from20)
+	})
 }

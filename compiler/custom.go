@@ -27,8 +27,7 @@ var custom = section("custom", v10, "Rules about any field of a request.", func(
 	keyDenyIf, keyDenyString, keyAllowances, keyCustomAllowOnlyScoped, keyCustomAllowOnlyAttested,
 	keyCustomAllowOnlyOperator, keyCustomResponseDenyString, keyCustomApproval, keyCustomShim)
 
-// judges reports whether the section has a rule.
-func (c *Custom) judges() bool { return c != nil && len(c.Denials)+len(c.Allowances) > 0 }
+func (c *Custom) enforces(bool) bool { return len(c.Denials)+len(c.Allowances) > 0 }
 
 // finishCustom checks what the lines of one allow_only are together: the machine takes patterns as one.
 func (c *checker) finishCustom() {

@@ -40,6 +40,8 @@ var (
 	evmActionList = valueOf(TypeActions, func(c *checker, entry *grammar.Entry) *List { return c.evmActions(entry.Span, entry.Value) })
 )
 
+func (*EVM) enforces(bool) bool { return true }
+
 var evm = section("evm", v10, "EVM transactions: chains, actions, native and token amounts.", func(p *Policy) **EVM { return &p.EVM },
 	keyChains, keyActions, keyChainActions, keyMaximum, keyMaxFee, keyEVMPaymasterFees, keyConsensus,
 	keyEVMConsensusRequireHold, keyEVMTokenDecimals, keyTokenMaximum, keyTokenPins, keyTokenMethods, keyTokenConsensus,

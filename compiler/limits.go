@@ -122,6 +122,9 @@ func (l *ExecutionLimits) limits() bool {
 	return l != nil && (l.CallsPerTask != nil || l.CallsPerHour != nil || l.budgets())
 }
 
+func (s *SoftLimits) enforces(from20 bool) bool      { return from20 && s.limits() }
+func (l *ExecutionLimits) enforces(from20 bool) bool { return l.budgets() || from20 && l.limits() }
+
 // budgets reports whether a model budget is declared.
 func (l *ExecutionLimits) budgets() bool {
 	return l != nil && (l.SpendPerTask != nil || l.TokensPerTask != nil)
@@ -158,19 +161,19 @@ func (c *checker) finishDailyTokens() {
 	c.partial = c.partial || c.found.HasErrors()
 }
 
-// limits returns the steps that plan counters: execution limits, then, from 2.0, soft limits.
-func (e *emitter) limits() (steps []step) {
-	if l := e.policy.ExecutionLimits; l != nil {
-		if l.CallsPerTask != nil || l.CallsPerHour != nil {
-			steps = append(steps, only(e.callLimits, vm.Tool, vm.MCP))
-		}
-		if l.budgets() {
-			steps = append(steps, step{shared: e.budgets})
-		}
+func (l *ExecutionLimits) counters(e *emitter) (steps []step) {
+	if l.CallsPerTask != nil || l.CallsPerHour != nil {
+		steps = append(steps, only(e.callLimits, vm.Tool, vm.MCP))
 	}
-	s := e.policy.SoftLimits
-	if s == nil || !e.policy.Version.AtLeast(2, 0) {
-		return steps // version 1.x only informs
+	if l.budgets() {
+		steps = append(steps, step{shared: e.budgets})
+	}
+	return steps
+}
+
+func (s *SoftLimits) counters(e *emitter) (steps []step) {
+	if !e.policy.Version.AtLeast(2, 0) {
+		return nil // version 1.x only informs
 	}
 	if s.DailyEVM != nil {
 		steps = append(steps, only(e.dailyEVM, vm.EVM))

@@ -24,6 +24,8 @@ type MCP struct {
 // Grants reports whether the section can grant anything.
 func (m *MCP) Grants() bool { return m != nil && (m.AllowedServers != nil || m.AllowedTools != nil) }
 
+func (m *MCP) enforces(from20 bool) bool { return from20 && m.Grants() }
+
 // The types of values that only this section has.
 var (
 	servers      = valueOf(TypeNames, func(c *checker, entry *grammar.Entry) *List { return c.lowered(entry, c.server) })

@@ -36,7 +36,7 @@ type Section struct {
 
 	keys     []*Key
 	open     func(*Policy, grammar.Span) // puts the section into the policy
-	controls func(*Policy) *Controls     // nil where the policy lacks the section, or the section has none
+	typed    func(*Policy) any           // what the policy has of the section, nil where it lacks it
 
 	approval, shim *Key       // its rows of controls
 	classes        []vm.Class // the intents that they are about; nil for all
@@ -52,9 +52,9 @@ func section[S any](name string, since FormatVersion, doc string, field func(*Po
 			any(*at).(interface{ opened(grammar.Span) }).opened(span)
 		}
 	}
-	s.controls = func(p *Policy) *Controls {
-		if controlled, ok := any(*field(p)).(interface{ controls() *Controls }); ok && *field(p) != nil {
-			return controlled.controls()
+	s.typed = func(p *Policy) any {
+		if at := *field(p); at != nil {
+			return at
 		}
 		return nil
 	}
@@ -63,6 +63,18 @@ func section[S any](name string, since FormatVersion, doc string, field func(*Po
 	}
 	return s
 }
+
+// What the typed policy of a section can do beside holding what the text says.
+type (
+	// controlled has controls.
+	controlled interface{ controls() *Controls }
+
+	// enforcing says whether the section alone makes a policy of 1.x, or one from 2.0 on, that enforces something.
+	enforcing interface{ enforces(from20 bool) bool }
+
+	// counting plans counters.
+	counting interface{ counters(*emitter) []step }
+)
 
 // of names the class of intents that the controls of the section are about.
 func (s *Section) of(class vm.Class) *Section {

@@ -16,6 +16,9 @@ var schema = func() (rows []*Key) {
 	return rows
 }()
 
+// countingSections are the sections that plan counters, in the order in which they do.
+var countingSections = []*Section{executionLimits, softLimits}
+
 // Sections returns the table of sections, in the order in which the reference has them.
 func Sections() []Section { return values(sections) }
 
@@ -55,6 +58,24 @@ func findSection(name string) *Section {
 
 // ControlsOf returns the controls of a section of a policy, nil where it has none.
 func (p *Policy) ControlsOf(section string) *Controls { return findSection(section).controls(p) }
+
+// controls returns the controls of the section of a policy, nil where it has none.
+func (s *Section) controls(p *Policy) *Controls {
+	if section, ok := s.typed(p).(controlled); ok {
+		return section.controls()
+	}
+	return nil
+}
+
+// limits returns the steps that plan counters.
+func (e *emitter) limits() (steps []step) {
+	for _, s := range countingSections {
+		if section, ok := s.typed(e.policy).(counting); ok {
+			steps = append(steps, section.counters(e)...)
+		}
+	}
+	return steps
+}
 
 // finishControls reports sections that say nothing but `require_shim: false`.
 func (c *checker) finishControls() {

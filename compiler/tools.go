@@ -99,6 +99,8 @@ var (
 	keyToolsShim = shimKey(func(p *Policy) *Controls { return &p.ToolCalls.Controls }, "tool intents")
 )
 
+func (t *ToolCalls) enforces(bool) bool { return t.Allowed != nil }
+
 var tools = section("tool_calls", v10, "Tools: which are allowed, and what they may not touch.", func(p *Policy) **ToolCalls { return &p.ToolCalls },
 	keyTools, KeyCommands, keyListedCommands, keyHeldCommands, keyDomains, keyPaths, keyWritable, keyUnreadable,
 	keyReadable, keyEmailApproval, keyToolsEmailApprovalExemptRecipients, keyRecipients, keyNoRecipients, keyNoMethods,
