@@ -34,9 +34,9 @@ type Section struct {
 	Since FormatVersion
 	Doc   string
 
-	keys     []*Key
-	open     func(*Policy, grammar.Span) // puts the section into the policy
-	typed    func(*Policy) any           // what the policy has of the section, nil where it lacks it
+	keys  []*Key
+	open  func(*Policy, grammar.Span) // puts the section into the policy
+	typed func(*Policy) any           // what the policy has of the section, nil where it lacks it
 
 	approval, shim *Key       // its rows of controls
 	classes        []vm.Class // the intents that they are about; nil for all
