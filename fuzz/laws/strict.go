@@ -1,11 +1,14 @@
 package laws
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
+	"bailiff/compiler"
 	"bailiff/fuzz/differential"
 	"bailiff/fuzz/gen"
+	"bailiff/vm/errcode"
 )
 
 // MoreDenials holds that adding a rule that denies never turns DENIED into anything else, and turns nothing into anything but
@@ -106,11 +109,18 @@ func lowered(was, is []differential.Reservation) string {
 // less compares two integers of any size.
 func less(x, y string) bool { return len(x) < len(y) || len(x) == len(y) && x < y }
 
-// limitKeys are the ends of the keys that are limits.
-var limitKeys = []string{"max_transaction_eth", ".max_transaction", "daily_evm_limit_eth", "daily_tool_calls", ".max_count", ".max_sum_usd",
-	"max_tool_calls_per_task", "max_tool_calls_per_hour", "max_model_spend_usd_per_task", "max_model_tokens_per_task",
-	"max_files_per_action", "max_bytes_written_per_task", "max_bytes_deleted_per_task", "max_destructive_effects_per_task",
-	"max_ref_changes_per_task", "max_schema_changes_per_task"}
+// limitKeys matches a section, a space and a key that is a limit: a number beyond which the key denies.
+var limitKeys = func() *regexp.Regexp {
+	var forms []string
+	for _, row := range compiler.Schema() {
+		if (row.Type == compiler.TypeDecimal || row.Type == compiler.TypeInteger) && row.Code != "" && errcode.Lookup(row.Code).Class == errcode.Denial {
+			forms = append(forms, placeholder.ReplaceAllString(regexp.QuoteMeta(row.Section+" "+row.Name), `[^.]+`))
+		}
+	}
+	return regexp.MustCompile("^(" + strings.Join(forms, "|") + ")$")
+}()
+
+var placeholder = regexp.MustCompile("<[A-Za-z]+>")
 
 // raiseLimits raises about half of the limits: a nine in front of the digits. What gets too large for its key does not
 // compile, and is no matter of this law.
@@ -118,8 +128,7 @@ func raiseLimits(r *gen.Rand, p *gen.Policy) {
 	for i := range p.Sections {
 		for j := range p.Sections[i].Entries {
 			entry := &p.Sections[i].Entries[j]
-			isLimit := slices.ContainsFunc(limitKeys, func(end string) bool { return strings.HasSuffix(entry.Key, end) })
-			if isLimit && len(entry.Values[0]) < 16 && r.Chance(50) {
+			if limitKeys.MatchString(p.Sections[i].Name+" "+entry.Key) && len(entry.Values[0]) < 16 && r.Chance(50) {
 				entry.Values[0] = "9" + entry.Values[0]
 			}
 		}
