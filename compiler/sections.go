@@ -6,7 +6,10 @@ import (
 )
 
 // sections is the table of sections, in the order in which the reference has them.
-var sections = []*Section{evm, tools, custom, mcp, softLimits, executionLimits, repository, filesystem, git, database, deployment}
+var sections = []*Section{
+	evm, tools, custom, mcp, softLimits, executionLimits,
+	repository, filesystem, git, database, deployment,
+}
 
 // schema is the table of keys, section by section.
 var schema = func() (rows []*Key) {
@@ -17,7 +20,9 @@ var schema = func() (rows []*Key) {
 }()
 
 // countingSections are the sections that plan counters, in the order in which they do.
-var countingSections = []*Section{executionLimits, softLimits}
+var countingSections = []*Section{
+	executionLimits, softLimits,
+}
 
 // Sections returns the table of sections, in the order in which the reference has them.
 func Sections() []Section { return values(sections) }

@@ -23,7 +23,7 @@ var (
 
 // The usual numbers of pairs. They fit into a minute of one core.
 const (
-	fixedPairs = 50_000
+	fixedPairs = 200_000
 	freshPairs = 200_000
 	fixedSeed  = 1
 )

@@ -177,8 +177,8 @@ func (w *Writer) fields() {
 
 // strayField writes a field that only EVM intents may have.
 func (w *Writer) strayField() {
-	switch field := w.r.Pick("targetAddress", "token", "amount", "amount_unit", "calldata"); field {
-	case "amount":
+	switch field := w.r.Pick("targetAddress", "token", "amount", "amount_unit", "calldata", "maxFee"); field {
+	case "amount", "maxFee":
 		w.intent.text(field, "0")
 	case "amount_unit":
 		w.intent.text(field, "base")

@@ -61,6 +61,9 @@ func (w *Writer) filePaths() {
 		list.Kids = append(list.Kids, &Node{Raw: Quote(w.path())})
 	}
 	w.intent.Kids = append(w.intent.Kids, list)
+	if w.slip() && w.r.Chance(25) { // which is one too many
+		w.intent.text("path", w.path())
+	}
 }
 
 // addPath puts a path in front of others, or behind them, or in the place of all.

@@ -184,10 +184,10 @@ func (h *history) step(word uint32) error {
 		return h.hook(arg)
 	case kind < 46:
 		return h.deliver(arg)
-	case kind > 47 && kind < 51:
+	case kind < 48:
+		return h.bindDefault(arg)
+	case kind < 51:
 		return h.meet(arg)
-	case kind == 46 && arg%2 == 0:
-		return h.bindDefault(arg / 2)
 	}
 	return h.compare()
 }

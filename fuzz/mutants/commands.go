@@ -22,7 +22,7 @@ var places = []Mutant{
 	{"a star at the end of a name stands for nothing", filePath,
 		"case !strings.HasPrefix(segment, part):\n\t\treturn false", "case segment != part:\n\t\treturn false"},
 	{"a star of require_approval in mcp stops at dots", fileMCP, "\te.eitherWay(e.policy.MCP.Approval, covered, next)\n",
-		"\tset, held := e.Globs(match.Dotted, e.policy.MCP.Approval.texts()...), e.NewLabel()\n" +
+		"\tset, held := e.Globs(match.Dotted, e.policy.MCP.Approval.Texts()...), e.NewLabel()\n" +
 			"\te.Test(vm.OpGlob, vm.If, e.Field(derived.MCP), set, held)\n\te.Test(vm.OpGlob, vm.Unless, e.Field(derived.Tool), set, next)\n\te.Place(held)\n"},
 	{"a relative path is judged without cwd", filePaths, "return fspath.Join(in.Text(slot.Cwd), path)", "return path"},
 	{"an assignment may stand before an allowed command", fileListed, "*syntax.TestDecl, *syntax.Assign:", "*syntax.TestDecl:"},

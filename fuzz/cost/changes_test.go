@@ -1,0 +1,153 @@
+package cost
+
+// changes are one of each kind: a policy key of a kind that exists, a section, an event of the ledger, an error code, and a field of
+// requests.
+var changes = []change{
+	{
+		name: "a policy key", production: 3, fuzz: 2,
+		edits: []edit{
+			{"compiler/limits.go", "CallsPerHour  *Count", "\tCallsPerDay   *Count\n"},
+			{"compiler/limits.go", `Example: "max_tool_calls_per_hour: 1000"})`, `
+	keyPerDay = key(counts, func(p *Policy) **Count { return &p.ExecutionLimits.CallsPerDay }, Key{Name: "max_tool_calls_per_day", Unit: "tool calls", Since: v24,
+		Code:    errcode.LoopLimitExceeded,
+		Doc:     "How many tool and MCP calls the key may make in one day (UTC).",
+		Example: "max_tool_calls_per_day: 9000"})
+`},
+			{"compiler/limits.go", "var executionLimits = section(", "\tkeyPerDay,\n"},
+			{"compiler/limits.go", "func (l *ExecutionLimits) limits() bool {", "\tif l != nil && l.CallsPerDay != nil {\n\t\treturn true\n\t}\n"},
+			{"compiler/limits.go", "func (l *ExecutionLimits) counters(", `	if l.CallsPerDay != nil {
+		steps = append(steps, only(func() {
+			e.at(l.CallsPerDay.Span)
+			e.reserve(counterOf(keyPerDay, vm.Day, amount.FromUint64(l.CallsPerDay.N)), keyPerDay.Code, "the tool calls of this day reach the limit")
+		}, vm.Tool, vm.MCP))
+	}
+`},
+			{"docs/specification.md", "2. `## execution_limits`: `max_tool_calls_per_task` and `max_tool_calls_per_hour` count", "   `max_tool_calls_per_day` does so by the day.\n"},
+			{"fuzz/gen/policy_limits.go", `b.maybeCount(s, "max_tool_calls_per_hour")`, `	if b.from(2, 4) {
+		b.maybeCount(s, "max_tool_calls_per_day")
+	}
+`},
+			{"fuzz/oracle/limits.go", "func (j *judgement) toolCallLimits() {", `	const perDay = "execution_limits.max_tool_calls_per_day"
+	if limit := j.p.execution.number("max_tool_calls_per_day", 0); limit != nil {
+		j.reserve(Reservation{perDay, day, "", count, big.NewInt(1), limit, string(errcode.LoopLimitExceeded), perDay})
+	}
+`},
+		},
+		tests: []string{"test ./compiler/... ./fuzz/oracle ./fuzz/gen .", "test ./fuzz/differential -run TestDifferential -pairs 200000"},
+	},
+	{
+		name: "a section", production: 4, fuzz: 4,
+		edits: []edit{
+			{"grammar/sections.go", "var sectionNames = []string{", "\t\"planted\",\n"},
+			{"compiler/policy.go", "ExecutionLimits *ExecutionLimits", "\tPlanted         *Planted\n"},
+			{"compiler/sections.go", "evm, tools, custom, mcp, softLimits, executionLimits,", "\tplanted,\n"},
+			{"compiler/sections.go", "var countingSections = []*Section{", "\tplanted,\n"},
+			{"compiler/planted.go", "", `package compiler
+
+import (
+	"bailiff/vm"
+	"bailiff/vm/amount"
+	"bailiff/vm/errcode"
+)
+
+// Planted is the section planted.
+type Planted struct {
+	Heading
+	CallsPerDay *Count
+}
+
+var keyPlanted = key(counts, func(p *Policy) **Count { return &p.Planted.CallsPerDay }, Key{Name: "max_calls_per_day", Unit: "tool calls",
+	Code:    errcode.LoopLimitExceeded,
+	Doc:     "How many tool and MCP calls the key may make in one day (UTC).",
+	Example: "max_calls_per_day: 1000"})
+
+var planted = section("planted", v24, "A section that is planted.", func(p *Policy) **Planted { return &p.Planted },
+	keyPlanted)
+
+func (p *Planted) enforces(bool) bool { return p.CallsPerDay != nil }
+
+func (p *Planted) counters(e *emitter) []step {
+	if p.CallsPerDay == nil {
+		return nil
+	}
+	return []step{only(func() {
+		e.at(p.CallsPerDay.Span)
+		e.reserve(counterOf(keyPlanted, vm.Day, amount.FromUint64(p.CallsPerDay.N)), keyPlanted.Code, "the tool calls of this day reach the limit")
+	}, vm.Tool, vm.MCP)}
+}
+`},
+			{"fuzz/gen/policy.go", "{1, 0, 3, (*builder).addExecutionLimits},", "\t{2, 4, 3, func(b *builder) { b.section(\"planted\").scalar(\"max_calls_per_day\", b.count()) }},\n"},
+			{"fuzz/oracle/oracle.go", "evm, tools, mcp, custom, soft, execution *section", "\tplanted *section\n"},
+			{"fuzz/oracle/oracle.go", `"database": &p.database,`, "\t\t\"planted\": &p.planted,\n"},
+			{"fuzz/oracle/limits.go", "func (j *judgement) toolCallLimits() {", `	const perDay = "planted.max_calls_per_day"
+	if limit := j.p.planted.number("max_calls_per_day", 0); limit != nil {
+		j.reserve(Reservation{perDay, day, "", count, big.NewInt(1), limit, string(errcode.LoopLimitExceeded), perDay})
+	}
+`},
+		},
+		tests: []string{"test ./grammar ./compiler/... ./fuzz/oracle ./fuzz/gen .", "test ./fuzz/differential -run TestDifferential -pairs 200000"},
+	},
+	{
+		name: "an event of the ledger", production: 5,
+		edits: []edit{
+			{"runtime/ledger/kind.go", "PinsChanged      Kind = 32", "\tKeyPlanted       Kind = 99\n"},
+			{"runtime/ledger/kind.go", `PinsChanged:      {event: "mcp.pins"},`, "\tKeyPlanted:       {event: \"key.planted\"},\n"},
+			{"runtime/ledger/ledger.go", "RevokeKey(ctx context.Context, id ID, at int64) (Key, error)", `
+	// PlantKey records that a key is planted.
+	PlantKey(ctx context.Context, id ID, at int64) (Key, error)
+`},
+			{"runtime/ledger/commit/service.go", "return l.stepKey(ctx, id, func(r *state.Record) error { return l.state.RevokeKey(id, at, r) })", `}
+
+// PlantKey implements ledger.Ledger.
+func (l *Ledger) PlantKey(ctx context.Context, id ledger.ID, at int64) (ledger.Key, error) {
+	return l.stepKey(ctx, id, func(r *state.Record) error { return l.state.PlantKey(id, at, r) })
+`},
+			{"runtime/ledger/state/kinds.go", "var kinds = [256]kind{", `	ledger.KeyPlanted: {
+		forms: []form{{number: 99, about: "planted"}},
+		live:  true, apply: (*State).applyPlanted,
+	},
+`},
+			{"runtime/ledger/state/planted.go", "", `package state
+
+import (
+	"fmt"
+
+	"bailiff/runtime/ledger"
+)
+
+// PlantKey fills in the record that a key is planted, or returns why there is none.
+func (s *State) PlantKey(id ledger.ID, at int64, r *Record) error {
+	r.reset()
+	k := s.keys[id]
+	if k == nil {
+		return fmt.Errorf("%w: key %s", ledger.ErrNotFound, id)
+	}
+	r.Kind, r.Key, r.Now = ledger.KeyPlanted, id, max(k.now, at)
+	return nil
+}
+
+func (s *State) applyPlanted(*keyState, uint64, *Record) error { return nil }
+`},
+		},
+		tests: []string{"test ./runtime/ledger/... ./runtime/eventjson ./runtime/decision ./fuzz/ledgertest/... ."},
+	},
+	{
+		name: "an error code", production: 2,
+		edits: []edit{
+			{"vm/errcode/errcode.go", "// The codes of this build.\nvar (", `	Planted = failure(409, "ERROR", "SVC_PLANTED",
+		"a planted code",
+		"Nothing can be done: the code is planted.", Never)
+
+`},
+		},
+		tests: []string{"test ./vm/errcode ./cmd/bailiff/policy ./httpd ."},
+	},
+	{
+		name: "a field of requests", production: 1,
+		edits: []edit{
+			{"vm/slot/field.go", "\tCalldata\n\tMaxFee", "\tPriority\n"},
+			{"vm/slot/field.go", `MaxFee:        {Name: "maxFee"`, "\tPriority: {Name: \"priority\", Place: Inside, Type: Text, Bound: \"any text\"},\n"},
+		},
+		tests: []string{"test ./vm/slot ./runtime/intent ./httpd ."},
+	},
+}
