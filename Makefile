@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test race e2e-gateways lint fuzz differential evm mutants bash crash borders mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test race e2e-gateways lint fuzz differential evm mutants bash crash borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -129,6 +129,10 @@ bench-worst: build ## attack a hosted service in a control group of 1 GiB in eve
 .PHONY: crash
 crash: ## kill the service KILLS times (200) under mixed load, and hold what is left against what clients were told
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
+
+.PHONY: cost
+cost: ## make one change of each frequent kind in a copy of the project, and run the tests there
+	$(GO) test ./fuzz/cost -prove -count 1 -timeout 1h -v
 
 .PHONY: borders
 borders: ## many clients at the borders of limits, of 200 quotas, at first deployments and approved holds, 1,000 times each
