@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"runtime/shims":         {"compiler", "vm/errcode", "runtime/attest", "runtime/ledger", "runtime/service", "runtime/strictjson"},
 	"runtime/events":        {"vm/errcode", "runtime/accounts", "runtime/attest", "runtime/eventjson", "runtime/evidence", "runtime/ledger", "runtime/metrics", "runtime/service", "runtime/turns"},
 	"runtime/holds":         {"vm/errcode", "runtime/accounts", "runtime/attest", "runtime/clock", "runtime/ledger", "runtime/mask", "runtime/metrics", "runtime/service", "runtime/strictjson", "runtime/turns"},
-	"runtime/accounts":      {"vm/errcode", "runtime/clock", "runtime/intent", "runtime/ledger", "runtime/service", "runtime/strictjson", "runtime/webhook"},
+	"runtime/accounts":      {"vm/errcode", "runtime/attest", "runtime/clock", "runtime/intent", "runtime/ledger", "runtime/service", "runtime/strictjson", "runtime/webhook"},
 	"runtime/turns":         {"runtime/clock", "runtime/ledger", "runtime/metrics"},
 	"runtime/service":       {"vm/errcode", "runtime/attest", "runtime/clock", "runtime/ledger", "runtime/metrics", "runtime/strictjson", "runtime/turns"},
 	"runtime/budget":        {},

@@ -74,6 +74,10 @@ var adminRoutes = []struct {
 	{"GET", "/deployments/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Deployments(ctx, id))
 	}},
+	{"GET", "/halt", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.HaltOf(ctx, string(ctx.QueryArgs().Peek("key"))))
+	}},
+	{"POST", "/halt", "", (*Admin).halt},
 	{"POST", "/clock/accept", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.AcceptClock(ctx))
 	}},
@@ -101,6 +105,14 @@ func (s *Admin) route(ctx *fasthttp.RequestCtx) {
 		}
 	}
 	replyError(ctx, fasthttp.StatusNotFound, "there is no such admin route")
+}
+
+func (s *Admin) halt(ctx *fasthttp.RequestCtx, _ string) {
+	var request accounts.HaltRequest
+	if !readRequest(ctx, &request) {
+		return
+	}
+	reply(ctx, fasthttp.StatusOK)(s.admin.Halt(ctx, request))
 }
 
 func (s *Admin) setPlan(ctx *fasthttp.RequestCtx, id string) {
@@ -190,6 +202,8 @@ func adminStatus(err error) int {
 		{ledger.ErrNotFound, fasthttp.StatusNotFound},
 		{ledger.ErrKeyRevoked, fasthttp.StatusConflict},
 		{ledger.ErrKeyExists, fasthttp.StatusConflict},
+		{ledger.ErrSerial, fasthttp.StatusConflict},
+		{accounts.ErrStatement, fasthttp.StatusForbidden},
 		{ledger.ErrDefinition, fasthttp.StatusConflict},
 		{ledger.ErrUnavailable, fasthttp.StatusServiceUnavailable},
 		{ledger.ErrUnknown, fasthttp.StatusServiceUnavailable},

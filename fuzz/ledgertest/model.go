@@ -44,6 +44,7 @@ var outcomes = []string{
 	"deploying: " + ledger.ErrStorage.Error(), "deploying: " + ledger.ErrUsed.Error(), "deploying: " + ledger.ErrExpired.Error(),
 	"using: <nil>", "using: " + ledger.ErrUsed.Error(), "using: " + ledger.ErrStale.Error(),
 	"settled: done true, again false, disabled false", "settled: done false, again true, disabled false",
+	"halted", "halting: <nil>", "halting: " + ledger.ErrSerial.Error(), "using: " + ledger.ErrHalted.Error(),
 	"tool pinned", "tool changed", "tool accepted", "tool forgotten", "pins refused",
 	"webhook enabled", "settled: done false, again false, disabled false", "settled: done false, again false, disabled true",
 }
@@ -186,8 +187,10 @@ func (h *history) step(word uint32) error {
 		return h.deliver(arg)
 	case kind < 48:
 		return h.bindDefault(arg)
-	case kind < 51:
+	case kind < 50:
 		return h.meet(arg)
+	case kind == 50:
+		return h.halt(arg)
 	}
 	return h.compare()
 }
@@ -348,7 +351,7 @@ func (h *history) resolve(arg uint32) error {
 		return nil
 	}
 	id, key := h.holds[len(h.holds)-1-int(arg>>4)%min(len(h.holds), 4)], ID('k', uint64(arg%8/7))
-	_, now, _ := h.model.key(key)
+	owner, now, exists := h.model.key(key)
 	now = max(now, h.at)
 	want := ledger.ErrNotFound
 	for _, known := range h.model.holds(key, now) {
@@ -358,6 +361,9 @@ func (h *history) resolve(arg uint32) error {
 				want = ledger.ErrHoldResolved
 			}
 		}
+	}
+	if exists && h.model.stopped(owner) {
+		want = ledger.ErrHalted
 	}
 	allow := arg>>3%2 == 0
 	_, err := h.l.ResolveHold(context.Background(), ledger.Resolution{Key: key, Hold: id, Allow: allow, At: h.at})

@@ -67,7 +67,7 @@ func (h *history) deploy(arg uint32) error {
 // reason returns which of the ledger's errors err is.
 func reason(err error) string {
 	for _, known := range []error{
-		ledger.ErrOperator, ledger.ErrNotNamed, ledger.ErrSerial, ledger.ErrRollback, ledger.ErrStorage, ledger.ErrUsed, ledger.ErrExpired, ledger.ErrStale, ledger.ErrKeyRevoked, ledger.ErrNotFound,
+		ledger.ErrOperator, ledger.ErrNotNamed, ledger.ErrSerial, ledger.ErrRollback, ledger.ErrStorage, ledger.ErrUsed, ledger.ErrExpired, ledger.ErrStale, ledger.ErrHalted, ledger.ErrKeyRevoked, ledger.ErrNotFound,
 	} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -79,7 +79,7 @@ func reason(err error) string {
 // use uses up an attestation.
 func (h *history) use(arg uint32) error {
 	n, expires := h.once(arg)
-	u := &ledger.Use{Key: ID('k', uint64(arg>>2%8/7)), Token: ID('t', n), Expires: expires, At: h.at, Event: ledger.Event{Endpoint: "/rpc"}}
+	u := &ledger.Use{Key: ID('k', uint64(arg>>2%8/7)), Token: ID('t', n), Expires: expires, At: h.at, Issued: max(h.at-int64(arg>>23%3)*1e9, 0), Event: ledger.Event{Endpoint: "/rpc"}}
 	key, _, _ := h.model.key(u.Key)
 	if u.Epoch = key.Epoch; arg>>5%8 == 0 {
 		u.Epoch++
@@ -248,6 +248,58 @@ func (h *history) compareService(id ledger.ID) error {
 	hooks, err := h.l.Webhooks(context.Background(), id)
 	if diff := cmp.Diff(wantHooks, hooks, cmp.Transformer("nil", func(w []ledger.Webhook) string { return fmt.Sprint(w) })); err != nil || diff != "" {
 		return fmt.Errorf("webhooks, %v (-model +ledger):\n%s", err, diff)
+	}
+	return nil
+}
+
+// halt stops a key or the service, is refused meanwhile, and mostly lets it go on.
+func (h *history) halt(arg uint32) error {
+	halt := &ledger.Halt{At: max(h.at, 1), Stop: arg>>1%8 != 0, Reason: []string{"", "drill"}[arg>>4%2]}
+	if arg>>5%3 > 0 {
+		halt.Key = ID('k', uint64(arg>>7%8/7))
+	}
+	if arg>>10%4 != 0 {
+		halt.Signed = &ledger.HaltStatement{Serial: uint64(1 + arg>>12%4), At: 1}
+	}
+	if err := h.stop(halt); err != nil || arg>>14%8 == 0 {
+		return err
+	}
+	if err := h.submit(h.plan(arg), true); err != nil {
+		return err
+	}
+	if err := h.use(arg); err != nil {
+		return err
+	}
+	on := *halt
+	on.Stop, on.Signed = false, nil
+	return h.stop(&on)
+}
+
+// stop carries out a halt and compares what comes of it.
+func (h *history) stop(halt *ledger.Halt) error {
+	state, now, want := h.model.frozen(), halt.At, error(nil)
+	if !halt.Key.IsZero() {
+		key, latest, ok := h.model.key(halt.Key)
+		switch state, now = key.Halt, max(latest, halt.At); {
+		case !ok:
+			want = ledger.ErrNotFound
+		case key.Revoked != 0:
+			want = ledger.ErrKeyRevoked
+		}
+	}
+	if want == nil && halt.Signed != nil && halt.Signed.Serial <= state.Serial {
+		want = ledger.ErrSerial
+	}
+	err := h.l.Halt(context.Background(), halt)
+	if !errors.Is(err, want) || want == nil && err != nil {
+		return fmt.Errorf("halting: %v, the model says %v", err, want)
+	}
+	h.reached["halting: "+reason(err)]++
+	if err == nil && (halt.Stop != state.Stopped() || halt.Signed != nil) {
+		h.record(entry{key: halt.Key, now: now, halt: halt}, true)
+	}
+	if got, want := h.l.Frozen(), h.model.frozen(); got != want {
+		return fmt.Errorf("frozen is %+v, the model says %+v", got, want)
 	}
 	return nil
 }

@@ -47,6 +47,7 @@ type entry struct {
 	epoch    uint64                   // of the key then
 	standard *ledger.DefaultPolicy    // that is in force from then on
 	pins     *pinsEntry
+	halt     *ledger.Halt // of the key, or of the service where there is none
 }
 
 // rides reports whether nobody waits for an entry's record.
@@ -95,11 +96,42 @@ func (n *naive) key(id ledger.ID) (key ledger.Key, now int64, ok bool) {
 			key, ok = *e.created, true
 			key.Epoch = 1
 		}
+		if e.halt != nil {
+			key.Epoch, key.Halt = key.Epoch+1, applyHalt(key.Halt, &e)
+		}
 		if e.revoked {
 			key.Epoch, key.Revoked = key.Epoch+1, e.now
 		}
 	}
 	return key, now, ok
+}
+
+// applyHalt returns a halt's state after an entry.
+func applyHalt(state ledger.HaltState, e *entry) ledger.HaltState {
+	state.Reason, state.Since = e.halt.Reason, 0
+	if e.halt.Stop {
+		state.Since, state.Last = e.now, e.now
+	}
+	if e.halt.Signed != nil {
+		state.Serial = e.halt.Signed.Serial
+	}
+	return state
+}
+
+// frozen returns how far the service is stopped.
+func (n *naive) frozen() (state ledger.HaltState) {
+	for i := range n.log {
+		if e := &n.log[i]; e.halt != nil && e.key.IsZero() {
+			state = applyHalt(state, e)
+		}
+	}
+	return state
+}
+
+// stopped reports whether nothing may be done for a key.
+func (n *naive) stopped(key ledger.Key) bool {
+	frozen := n.frozen()
+	return frozen.Stopped() || key.Halt.Stopped()
 }
 
 // counter adds up what was added in the window that holds now.
@@ -188,6 +220,10 @@ func (n *naive) decide(p *ledger.Plan) (ledger.Outcome, *entry) {
 	}
 	now = max(now, p.At)
 	out.Now = now
+	if n.stopped(key) {
+		out.Result = ledger.Halted
+		return out, nil
+	}
 	if p.Epoch != key.Epoch || n.replacedDefault(p.Default) {
 		out.Result = ledger.Stale
 		return out, nil

@@ -41,6 +41,8 @@ func (n *naive) deploy(d *ledger.Deployment) (ledger.Deployed, error) {
 		return done, ledger.ErrNotFound
 	case key.Revoked != 0:
 		return done, ledger.ErrKeyRevoked
+	case n.stopped(key):
+		return done, ledger.ErrHalted
 	case deployed && key.Operator != d.Operator:
 		return done, ledger.ErrOperator
 	case named && !d.Named && !done.Same:
@@ -173,6 +175,8 @@ func (n *naive) use(u *ledger.Use) (now int64, err error) {
 	switch {
 	case !ok || key.Revoked != 0:
 		return now, ledger.ErrKeyRevoked
+	case n.stopped(key), u.Issued <= max(n.frozen().Last, key.Halt.Last) && max(n.frozen().Last, key.Halt.Last) > 0:
+		return now, ledger.ErrHalted
 	case key.Epoch != u.Epoch || n.replacedDefault(u.Default):
 		return now, ledger.ErrStale
 	case now >= u.Expires:

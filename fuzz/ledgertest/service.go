@@ -437,3 +437,55 @@ func testHead(f *fixture) {
 		f.Fatalf("Head after a test-run: %+v, %v; its record is %d", three, err, lsn)
 	}
 }
+
+// testHalt: a suspended key and a frozen service refuse plans, uses, deployments and resolutions, and attestations from before stay
+// void afterwards; a statement counts once.
+func testHalt(f *fixture) {
+	f.newKey(2)
+	halt := func(key ledger.ID, stop bool, serial uint64) *ledger.Halt {
+		h := &ledger.Halt{Key: key, Stop: stop, At: f.at, Reason: "drill"}
+		if serial > 0 {
+			h.Signed = &ledger.HaltStatement{Serial: serial, At: f.at / 1e9, Signature: [64]byte{1}}
+		}
+		return h
+	}
+	current := func() ledger.Key {
+		key, found := f.l.LookupKeyID(f.key.ID)
+		if !found {
+			f.Fatal("the key is gone")
+		}
+		return *key
+	}
+	for i, key := range []ledger.ID{f.key.ID, {}} {
+		serial := uint64(2*i + 1)
+		f.wantErr("stopping", f.l.Halt(f.Context(), halt(key, true, serial)), nil)
+		plan := f.plan()
+		plan.Epoch = current().Epoch
+		if got := f.l.Submit(plan).Outcome().Result; got != ledger.Halted {
+			f.Fatalf("a plan while stopped: %s", got)
+		}
+		use := f.use(uint64(10 + i))
+		use.Epoch, use.Issued = current().Epoch, f.at/1e9*1e9
+		f.wantErr("using while stopped", f.l.UseOnce(f.Context(), use), ledger.ErrHalted)
+		f.wantErr("the same statement again", f.l.Halt(f.Context(), halt(key, true, serial)), ledger.ErrSerial)
+		f.wantErr("stopping what is stopped", f.l.Halt(f.Context(), halt(key, true, 0)), nil)
+		f.wantErr("going on", f.l.Halt(f.Context(), halt(key, false, serial+1)), nil)
+		use.Epoch = current().Epoch
+		f.wantErr("using what was issued before", f.l.UseOnce(f.Context(), use), ledger.ErrHalted)
+		f.at += 2e9
+		use.At, use.Issued, use.Expires = f.at, f.at/1e9*1e9, f.at+60e9
+		f.wantErr("using what was issued since", f.l.UseOnce(f.Context(), use), nil)
+		plan = f.plan()
+		plan.Epoch = current().Epoch
+		if got := f.l.Submit(plan).Outcome().Result; got != ledger.Passed {
+			f.Fatalf("a plan after it went on: %s", got)
+		}
+	}
+	if frozen := f.l.Frozen(); frozen.Stopped() || frozen.Last == 0 || frozen.Serial != 4 || frozen.Reason != "drill" {
+		f.Fatalf("%+v", frozen)
+	}
+	f.wantErr("a key that is not there", f.l.Halt(f.Context(), halt(ID('k', 9), true, 0)), ledger.ErrNotFound)
+	bad := halt(f.key.ID, true, 0)
+	bad.Reason = string(make([]byte, ledger.MaxHaltReason+1))
+	f.wantErr("a long reason", f.l.Halt(f.Context(), bad), ledger.ErrInvalid)
+}

@@ -65,6 +65,7 @@ func Run(t *testing.T, s Suite) {
 		{"Activations", testActivations},
 		{"UseOnce", testUseOnce},
 		{"UseOnceRace", testUseOnceRace},
+		{"Halt", testHalt},
 		{"ExpireHolds", testExpireHolds},
 		{"Head", testHead},
 		{"Webhooks", testWebhooks},

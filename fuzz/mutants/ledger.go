@@ -20,6 +20,12 @@ var Ledger = []Mutant{
 	{"a default policy's serial binds nobody", filePast, "p.add(d.PolicyHash, wanted, d.Named, d.Serial)\n\t\t}\n\t}\n\tfor", "p.add(d.PolicyHash, wanted, d.Named, 0)\n\t\t}\n\t}\n\tfor"},
 	{"default policies may go back", filePast, "case p.serial != 0 && d.Serial <= p.serial:\n\t\treturn bound", "case false:\n\t\treturn bound"},
 	{"a decision is given again under another default policy", fileReplay, " || len(k.deployments) == 0 && known.lsn < s.latestDefault()", ""},
+	{"a frozen service decides", "runtime/ledger/state/decide.go", "if s.stops(k) {", "if k.key.Halt.Stopped() {"},
+	{"a suspended key decides", "runtime/ledger/state/decide.go", "if s.stops(k) {", "if s.halt.Stopped() {"},
+	{"an attestation from before a halt is good after it", "runtime/ledger/state/once.go", "case s.stops(k), s.voids(k, u.Issued):", "case s.stops(k):"},
+	{"a statement counts twice", "runtime/ledger/state/halt.go", "h.Signed.Serial <= now.Serial", "h.Signed.Serial < now.Serial"},
+	{"holds are resolved while frozen", "runtime/ledger/state/holds.go", "case s.stops(k):", "case false:"},
+	{"policies are deployed while frozen", "runtime/ledger/state/deploy.go", "case s.stops(k):", "case false:"},
 	{"a decision is given again after a deployment", fileReplay, "known.epoch != k.key.Epoch || ", ""},
 	{"a decision is given again after its attestation has expired", fileReplay, "p.At >= known.expires || ", ""},
 }

@@ -56,5 +56,8 @@ func (a *Accounts) OperatorOf(key *ledger.Key) (operator [32]byte, open bool) {
 	if key.Operator != [32]byte{} {
 		return key.Operator, false
 	}
-	return a.Operator, a.Hosted
+	if a.Hosted {
+		return operator, true
+	}
+	return a.Operator, false
 }

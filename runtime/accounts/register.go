@@ -27,6 +27,9 @@ func (a *Accounts) Register(ctx context.Context, body []byte) (*RegisteredKey, *
 	if !a.Hosted {
 		return nil, service.Fail(errcode.RegistrationClosed, "this service is self-hosted: its operator makes API keys with `bailiff keys create`")
 	}
+	if fault := a.Halted(nil); fault != nil {
+		return nil, fault
+	}
 	key := ledger.Key{
 		Environment: a.Environment, Tier: planDeveloper, Scopes: ledger.ScopeAuthorize | ledger.ScopeDeploy, Created: a.Clock().UnixNano(),
 	}

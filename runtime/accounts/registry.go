@@ -34,6 +34,7 @@ type KeyView struct {
 	Provenance  string    `json:"provenance"` // agent or shim
 	CreatedAt   time.Time `json:"created_at"`
 	RevokedAt   time.Time `json:"revoked_at,omitzero"`
+	SuspendedAt time.Time `json:"suspended_at,omitzero"`
 }
 
 // CreateKey makes an API key and records it. The secret is in the view, once: the ledger holds its hash alone. An
@@ -211,6 +212,9 @@ func viewKey(key *ledger.Key) KeyView {
 	}
 	if key.Revoked != 0 {
 		view.RevokedAt = clock.Moment(key.Revoked)
+	}
+	if key.Halt.Stopped() {
+		view.SuspendedAt = clock.Moment(key.Halt.Since)
 	}
 	return view
 }

@@ -36,6 +36,9 @@ func (a *Accounts) CreateWebhook(ctx context.Context, key *ledger.Key, body []by
 	case !key.Scopes.Has(ledger.ScopeWebhooks):
 		return nil, service.Fail(errcode.APIKeyScope, "the API key lacks the scope "+ledger.ScopeWebhooks.String())
 	}
+	if fault := a.Halted(key); fault != nil {
+		return nil, fault
+	}
 	hook := ledger.Webhook{Key: key.ID, Created: a.Clock().UnixNano()}
 	if fault := a.readWebhook(ctx, body, &hook); fault != nil {
 		return nil, fault

@@ -124,6 +124,12 @@ func VerifyPolicy(public ed25519.PublicKey, body, signature []byte) error {
 	return nil
 }
 
+// HaltText is what an operator signs to freeze or thaw a service, or to suspend or resume an API key (specification, halt.3). The
+// action is "freeze", "thaw", "suspend" or "resume"; keyID is empty for the service; at is in Unix seconds.
+func HaltText(issuer, action, keyID, reason string, at int64, serial uint64) []byte {
+	return fmt.Appendf(nil, "svc-freeze-v1\n%s\n%s\n%s\n%s\n%d\n%d", issuer, action, keyID, reason, at, serial)
+}
+
 // ResolutionText is what an operator signs to resolve a hold (decisions, section 5, "Holds"). The hashes are SHA-256 in
 // lower-case hex, decision is ALLOWED or DENIED, resolvedAt Unix seconds.
 func ResolutionText(holdID, intentHash, policyHash, decision string, resolvedAt int64) []byte {

@@ -201,6 +201,9 @@ func (a *Decider) judge(ctx context.Context, r *Request) (fault *service.Failure
 	a.unknown.warn(a.Log, r.in.Text(slot.Framework))
 	defer a.judgeBy(r, nil) // a program that was superseded goes with its last request
 	for range policies.MaxAttempts {
+		if fault := a.Halted(r.key); fault != nil {
+			return fault
+		}
 		fault, again := a.attempt(ctx, r)
 		if !again {
 			return fault
@@ -499,6 +502,8 @@ func (r *Request) answer(outcome *ledger.Outcome, token []byte) (fault *service.
 		return nil, true
 	case ledger.KeyRevoked:
 		return service.BadKey(), false
+	case ledger.Halted:
+		return r.by.HaltFault(r.key), false
 	case ledger.QuotaExceeded:
 		return accounts.QuotaExceeded(r.key, outcome.Now), false
 	case ledger.TooManyHolds:

@@ -62,8 +62,8 @@ func New(c Config) (*Decider, error) {
 		return nil, fmt.Errorf("the environment is %q; it can be %s or %s", s.Environment, service.Production, service.Test)
 	case s.Ledger == nil || s.Signer == nil || s.Issuer == "" || s.Clock == nil || s.Random == nil || s.Log == nil:
 		return nil, errors.New("a decider needs a ledger, a signer, an issuer, a clock, randomness and a log")
-	case s.Hosted && (c.Policies.Default != nil || s.Operator != [32]byte{}):
-		return nil, errors.New("a hosted service has no policy and no operator key of its own: each API key has them")
+	case s.Hosted && c.Policies.Default != nil:
+		return nil, errors.New("a hosted service has no policy of its own: each API key has one")
 	case !s.Hosted && c.Policies.Default == nil:
 		return nil, errors.New("a self-hosted service needs a policy")
 	case c.Policies.Mirror != nil && s.Environment != service.Test:

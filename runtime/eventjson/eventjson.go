@@ -56,6 +56,10 @@ type Event struct {
 	Server string `json:"serverId,omitempty"`
 	Pins   []Pin  `json:"pins,omitempty"`
 
+	// Of a halt: why, and the serial of the operator's statement, absent where nothing was signed.
+	Reason string `json:"reason,omitempty"`
+	Serial uint64 `json:"serial,omitempty"`
+
 	// Of an API key's creation and change: what it has from then on.
 	Plan   string   `json:"plan,omitempty"`
 	Scopes []string `json:"scopes,omitempty"`
@@ -86,7 +90,10 @@ func View(e *ledger.LoggedEvent) Event {
 		Endpoint: e.Event.Endpoint, RequestID: e.Event.RequestID, AgentID: e.Event.AgentID, Action: e.Event.Action,
 		ChainID: e.Event.ChainID, Commitment: digest(e.Event.Commitment), PolicyHash: digest(e.Event.PolicyHash),
 		HoldID: id(e.Hold), WebhookID: id(e.Webhook), WebhookChange: e.Kind.WebhookChange(),
-		Rollback: e.Rollback, Plan: e.Tier,
+		Rollback: e.Rollback, Plan: e.Tier, Reason: mask.Text(e.Reason),
+	}
+	if e.Statement != nil {
+		view.Serial = e.Statement.Serial
 	}
 	if e.HoldExpires != 0 {
 		view.HoldExpiresAt = time.Unix(0, e.HoldExpires).UTC()

@@ -216,6 +216,40 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// TestHalted: an attestation from before a halt is void, while it lasts and after it.
+func TestHalted(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		halts      []ledger.Halt
+		later      int64 // seconds from the halts to the attestation; 0: the halts come after it
+	}{
+		{name: "key suspended", want: "suspended or the service frozen", halts: []ledger.Halt{{Key: ledger.ID{1}, Stop: true}}},
+		{name: "service frozen", want: "suspended or the service frozen", halts: []ledger.Halt{{Stop: true}}},
+		{name: "key resumed", want: "or was since the attestation was issued", halts: []ledger.Halt{{Key: ledger.ID{1}, Stop: true}, {Key: ledger.ID{1}}}},
+		{name: "service thawed", want: "or was since the attestation was issued", halts: []ledger.Halt{{Stop: true}, {}}},
+		{name: "thawed before", halts: []ledger.Halt{{Stop: true}, {}}, later: 2},
+		{name: "resumed before", halts: []ledger.Halt{{Key: ledger.ID{1}, Stop: true}, {Key: ledger.ID{1}}}, later: 2},
+	} {
+		b := newBench(t)
+		raw := sign(t, dynamic(payee, 5, nil), chain)
+		claims := b.claims(raw)
+		for _, halt := range c.halts {
+			if !halt.Key.IsZero() {
+				halt.Key = b.key.ID
+			}
+			halt.At = issuedAt.UnixNano()
+			if err := b.ledger.Halt(t.Context(), &halt); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.now.Add(c.later)
+		claims.IssuedAt += c.later
+		if got := reason(t, b.send(raw, b.token(claims))); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // What may have changed since an attestation was issued.
 func TestStanding(t *testing.T) {
 	for _, c := range []struct {

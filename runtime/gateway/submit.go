@@ -163,6 +163,8 @@ func (g *Gateway) consume(ctx context.Context, r *Request, claims *attest.Claims
 		return misfit("the attestation was used before; ask for a new authorization")
 	case errors.Is(err, ledger.ErrKeyRevoked):
 		return errRevoked
+	case errors.Is(err, ledger.ErrHalted):
+		return misfit("the API key is suspended or the service frozen, or was since the attestation was issued; ask for a new authorization once the operator lets it go on")
 	case errors.Is(err, ledger.ErrStale):
 		return misfit("the key's policy is being replaced; ask for a new authorization")
 	}
@@ -269,7 +271,7 @@ func (g *Gateway) readTerms(ctx context.Context, key *ledger.Key, hash string) (
 func (g *Gateway) use(r *Request, claims *attest.Claims, s *submission, key *ledger.Key) *ledger.Use {
 	use := &ledger.Use{
 		Key: key.ID, Epoch: key.Epoch, Token: ledger.ID(claims.ID), At: g.Calls.Clock().UnixNano(),
-		Expires: (claims.IssuedAt + attest.LifetimeSeconds) * int64(time.Second),
+		Issued: claims.IssuedAt * int64(time.Second), Expires: (claims.IssuedAt + attest.LifetimeSeconds) * int64(time.Second),
 		Event: ledger.Event{
 			Endpoint: fmt.Sprintf("/%s/%d", r.endpoint, r.chain), AgentID: claims.Subject, Action: claims.Intent.Action,
 			Class: uint8(vm.EVM), ChainID: r.chain, Commitment: s.commitment,

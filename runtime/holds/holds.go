@@ -100,6 +100,9 @@ func (a *Holds) holdFault(err error) *service.Failure {
 // ResolveHold records the operator's decision about a hold: signed by the operator key that the API key is pinned to, over
 // [ResolutionText].
 func (a *Holds) ResolveHold(ctx context.Context, key *ledger.Key, id string, body []byte) (*View, *service.Failure) {
+	if fault := a.Halted(key); fault != nil {
+		return nil, fault
+	}
 	var request resolution
 	if fault := request.read(body); fault != nil {
 		return nil, fault

@@ -138,6 +138,10 @@ type LoggedEvent struct {
 	// Of a key's creation and change: what it has from then on.
 	Tier   string
 	Scopes Scopes
+
+	// Of a halt: why, and what the operator signed; nil where nothing was signed.
+	Reason    string
+	Statement *HaltStatement
 }
 
 // A CounterValue is a counter and how far it has come.

@@ -18,7 +18,9 @@ type Key struct {
 	Shim         bool   // the key's provenance is a trusted shim; no request can claim it
 	Created      int64  // Unix nanoseconds
 	Revoked      int64  // Unix nanoseconds; 0 while the key is good
-	Epoch        uint64 // moves when the key is revoked or a policy deployed; 1 for a new key
+	Epoch        uint64 // moves when the key is revoked, suspended or resumed, and when a policy is deployed; 1 for a new key
+
+	Halt HaltState // whether the key is suspended
 
 	// Operator is the pinned operator public key; zeros until CreateKey or the first deployment pins one.
 	Operator   [32]byte

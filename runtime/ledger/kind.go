@@ -27,6 +27,10 @@ const (
 	ClockSet         Kind = 23
 	RequestMalformed Kind = 24
 	PinsChanged      Kind = 32
+	KeySuspended     Kind = 33
+	KeyResumed       Kind = 34
+	ServiceFrozen    Kind = 35
+	ServiceThawed    Kind = 36
 )
 
 // kindNames are the names of events, and what becomes of a webhook where that is what the event is about.
@@ -48,6 +52,10 @@ var kindNames = [...]struct{ event, change string }{
 	ClockSet:         {event: "clock.set"},
 	RequestMalformed: {event: "request.malformed"},
 	PinsChanged:      {event: "mcp.pins"},
+	KeySuspended:     {event: "key.suspended"},
+	KeyResumed:       {event: "key.resumed"},
+	ServiceFrozen:    {event: "service.frozen"},
+	ServiceThawed:    {event: "service.thawed"},
 }
 
 // Known reports whether k is a kind of record.

@@ -44,6 +44,7 @@ type Ledger interface {
 	holdStore
 	Meter
 	attestationStore
+	haltStore
 	timeStore
 	webhookStore
 	Outbox
@@ -165,10 +166,23 @@ type Meter interface {
 	Usage(ctx context.Context, key ID) ([]Usage, error)
 }
 
+// haltStore is the part of a [Ledger] that stops keys and the service.
+type haltStore interface {
+	// Halt suspends or resumes a key, or freezes or thaws the service, and returns once that is durable. Plans, uses of attestations,
+	// deployments and resolutions that come after it are refused while it stops them: [Stale], [ErrHalted]. [ErrSerial] where a
+	// statement's serial is not above that of the one before; [ErrNotFound] and [ErrKeyRevoked] concern the key. A halt of something
+	// stopped does nothing.
+	Halt(ctx context.Context, h *Halt) error
+
+	// Frozen returns how far the service is stopped. What it shows may not be durable yet.
+	Frozen() HaltState
+}
+
 // attestationStore is the part of a [Ledger] that uses attestations up.
 type attestationStore interface {
 	// UseOnce uses up an attestation and returns once that is durable. [ErrUsed], [ErrExpired], [ErrStale] where the
-	// key's epoch or the default policy is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown.
+	// key's epoch or the default policy is another than the use's, [ErrKeyRevoked] where the key is revoked or unknown,
+	// [ErrHalted] where the key or the service is stopped, or was since the attestation was issued.
 	UseOnce(ctx context.Context, u *Use) error
 }
 

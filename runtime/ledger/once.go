@@ -9,6 +9,7 @@ type Use struct {
 	Epoch   uint64
 	Default [32]byte // of the default policy that the caller judged by; zeros where it judged by another policy
 	Token   ID       // the claim jti
+	Issued  int64    // when the attestation was issued, Unix nanoseconds of a whole second
 	Expires int64    // of the attestation, Unix nanoseconds; what was used is remembered until then
 	At      int64    // Unix nanoseconds
 	Event   Event    // endpoint, agent, action, chain, commitment, policy

@@ -37,11 +37,13 @@ const (
 	// Replayed: the same request was allowed a moment ago. Nothing is recorded or counted again; LSN is that of the decision,
 	// which Ledger.Replay returns when the ticket's Wait has returned nil.
 	Replayed
+	// Halted: the key is suspended, or the service frozen.
+	Halted
 )
 
 var resultNames = [...]string{
 	"unknown", "passed", "held", "hold denied", "refused", "too many groups",
-	"quota exceeded", "too many holds", "stale", "key revoked", "replayed",
+	"quota exceeded", "too many holds", "stale", "key revoked", "replayed", "halted",
 }
 
 // String returns the result in words.

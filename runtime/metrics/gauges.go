@@ -60,6 +60,11 @@ func (m *Metrics) Ready(check string, passes func() bool) error {
 	return m.gauge("ready", "Whether a check of readiness passes: 1, else 0.", prometheus.Labels{"check": check}, truth(passes))
 }
 
+// Frozen adds whether the operator has frozen the service: 1, else 0.
+func (m *Metrics) Frozen(frozen func() bool) error {
+	return m.gauge("frozen", "Whether the operator has frozen the service: 1, else 0.", nil, truth(frozen))
+}
+
 // LedgerRefusing adds whether the ledger refuses everything: 1, else 0.
 func (m *Metrics) LedgerRefusing(refusing func() bool) error {
 	return m.gauge("ledger_refusing", "Whether the ledger refuses every decision: 1, else 0.", nil, truth(refusing))

@@ -56,6 +56,9 @@ type deployment struct {
 // Deploy binds a signed policy to a key, at once and as a whole: every request is judged either by the policy before or
 // by this one. Nothing is written before all is found good.
 func (a *Policies) Deploy(ctx context.Context, key *ledger.Key, body []byte) (*DeployView, *service.Failure) {
+	if fault := a.Halted(key); fault != nil {
+		return nil, fault
+	}
 	request, fault := readDeployment(body)
 	if fault != nil {
 		return nil, fault

@@ -28,8 +28,8 @@ type Config struct {
 	Environment string // Production or Test
 	// Hosted opens registration, and has a key's own policy alone govern it. Otherwise the service is self-hosted.
 	Hosted bool
-	// Operator is the Ed25519 public key of a self-hosted service's operator: it accepts deployments and resolutions by this key
-	// alone. Zero where Hosted; a self-hosted service that has none accepts neither.
+	// Operator is the Ed25519 public key of the service's operator, whose statements thaw it. A self-hosted service accepts deployments
+	// and resolutions by this key alone, and neither where it is zero; a hosted one by the key that an API key is pinned to.
 	Operator [32]byte
 
 	Ledger  ledger.Ledger
@@ -93,6 +93,9 @@ func (s *Service) Trouble(what string, err error) {
 func (s *Service) StoreFault(what string, err error) *Failure {
 	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrKeyRevoked) {
 		return BadKey() // the key was revoked meanwhile
+	}
+	if errors.Is(err, ledger.ErrHalted) {
+		return s.HaltFault(nil)
 	}
 	s.Log.Error(what, "error", err)
 	if errors.Is(err, ledger.ErrInvalid) {

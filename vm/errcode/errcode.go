@@ -368,6 +368,14 @@ var (
 		"the policy's keys do not include the API key, or the key takes only policies that name it",
 		"Add the id of the API key to keys of ## deployment, and sign the policy again, or deploy it with a key that it names.", Never)
 
+	KeySuspended = failure(403, "DENIED", "SVC_KEY_SUSPENDED",
+		"the operator has suspended the API key; nothing is allowed for it",
+		"Stop the agent, and ask the operator, who resumes the key with `bailiff keys resume`.", Mended)
+
+	Frozen = failure(403, "DENIED", "SVC_FROZEN",
+		"the operator has frozen the service; nothing is allowed for anybody",
+		"Stop, and ask the operator, who thaws the service with `bailiff thaw`.", Mended)
+
 	WarrantyHeavy = failure(400, "ERROR", "SVC_WARRANTY_TOO_HEAVY",
 		"the compiled policy takes too much memory, or too long to judge a request; the diagnostics name the lines",
 		"Simplify the lines that the diagnostics name; `bailiff check` reports the same. Then sign the policy again.", Never)

@@ -18,6 +18,7 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/accounts"
+	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/events"
@@ -44,6 +45,8 @@ type Admin interface {
 	Deployments(ctx context.Context, keyID string) ([]accounts.DeploymentView, error)
 	AllHolds(context.Context) ([]holds.Summary, error)
 	AcceptClock(context.Context) (decision.ClockView, error)
+	HaltOf(ctx context.Context, keyID string) (accounts.HaltView, error)
+	Halt(ctx context.Context, request accounts.HaltRequest) (accounts.HaltView, error)
 	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
 	Limits(ctx context.Context, keyID string) (*decision.LimitsView, error)
 	EventsOf(ctx context.Context, keyID string, query events.Query) (*events.Page, error)
@@ -87,9 +90,15 @@ func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Adm
 	if err != nil {
 		return err
 	}
-	err = use(ctx, decision.NewAdmin(svc.Config{
-		Ledger: l, Environment: s.Environment, Hosted: s.Hosted, Clock: clock.System(), Random: rand.Reader,
-	}))
+	config := svc.Config{Ledger: l, Environment: s.Environment, Issuer: string(s.Issuer), Hosted: s.Hosted, Clock: clock.System(), Random: rand.Reader}
+	if s.OperatorKey != "" {
+		operator, err := attest.ParseOperatorKey(s.OperatorKey)
+		if err != nil {
+			return errors.Join(cli.Usage("SVC_OPERATOR_PUBLIC_KEY: %v", err), l.Close())
+		}
+		config.Operator = [32]byte(operator)
+	}
+	err = use(ctx, decision.NewAdmin(config))
 	if closing := l.Close(); err == nil {
 		err = closing
 	}
@@ -227,6 +236,18 @@ func (r *remoteAdmin) ForgetTools(ctx context.Context, choice policies.PinChoice
 // AcceptClock has the service accept its clock.
 func (r *remoteAdmin) AcceptClock(ctx context.Context) (view decision.ClockView, err error) {
 	err = r.call(ctx, "POST", "/clock/accept", nil, &view)
+	return view, err
+}
+
+// HaltOf returns how far a key or the service is stopped.
+func (r *remoteAdmin) HaltOf(ctx context.Context, keyID string) (view accounts.HaltView, err error) {
+	err = r.call(ctx, "GET", "/halt?"+url.Values{"key": {keyID}}.Encode(), nil, &view)
+	return view, err
+}
+
+// Halt stops a key or the service, or lets it go on.
+func (r *remoteAdmin) Halt(ctx context.Context, request accounts.HaltRequest) (view accounts.HaltView, err error) {
+	err = r.call(ctx, "POST", "/halt", request, &view)
 	return view, err
 }
 

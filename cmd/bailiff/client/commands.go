@@ -3,6 +3,8 @@ package client
 // Commands are the commands that talk to a service. Their doc texts are the help.
 type Commands struct {
 	Keys     keysCommand     `cmd:"" help:"Create, list, change and revoke API keys."`
+	Freeze   freezeCommand   `cmd:"" help:"Stop the service: nothing is allowed until it is thawed."`
+	Thaw     thawCommand     `cmd:"" help:"Let a frozen service go on, with the operator's signature."`
 	Usage    usageCommand    `cmd:"" help:"Print a month's governed actions per key, and what they would be billed."`
 	Deploy   deployCommand   `cmd:"" help:"Bind a signed policy to an API key."`
 	Holds    holdsCommand    `cmd:"" help:"List, show, approve and deny holds."`

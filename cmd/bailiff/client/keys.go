@@ -13,6 +13,8 @@ import (
 type keysCommand struct {
 	Create  keysCreateCommand      `cmd:"" help:"Create an API key; it is shown once."`
 	List    keysListCommand        `cmd:"" help:"List the API keys."`
+	Suspend keysSuspendCommand     `cmd:"" help:"Stop an API key, until it is resumed."`
+	Resume  keysResumeCommand      `cmd:"" help:"Let a suspended API key go on, with the operator's signature."`
 	Revoke  keysRevokeCommand      `cmd:"" help:"Revoke an API key."`
 	SetPlan keysSetPlanCommand     `cmd:"" help:"Set the plan that an API key's account pays for."`
 	Scopes  keysScopesCommand      `cmd:"" help:"Give an API key scopes, or take some away."`
@@ -64,12 +66,16 @@ func (c *keysListCommand) Run(std cli.Streams) error {
 		if err != nil || c.JSON {
 			return cli.OrPrint(std.Out, keys, err)
 		}
-		return cli.PrintTable(std.Out, "ID\tEMAIL\tSCOPES\tPLAN\tENVIRONMENT\tPROVENANCE\tCREATED\tREVOKED", keys, func(k accounts.KeyView) string {
+		return cli.PrintTable(std.Out, "ID\tEMAIL\tSCOPES\tPLAN\tENVIRONMENT\tPROVENANCE\tCREATED\tREVOKED\tSUSPENDED", keys, func(k accounts.KeyView) string {
 			revoked := "-"
 			if !k.RevokedAt.IsZero() {
 				revoked = k.RevokedAt.Format(time.RFC3339)
 			}
-			return strings.Join([]string{k.ID, k.Email, strings.Join(k.Scopes, ","), k.Plan, k.Environment, k.Provenance, k.CreatedAt.Format(time.RFC3339), revoked}, "\t")
+			suspended := "-"
+			if !k.SuspendedAt.IsZero() {
+				suspended = k.SuspendedAt.Format(time.RFC3339)
+			}
+			return strings.Join([]string{k.ID, k.Email, strings.Join(k.Scopes, ","), k.Plan, k.Environment, k.Provenance, k.CreatedAt.Format(time.RFC3339), revoked, suspended}, "\t")
 		})
 	})
 }

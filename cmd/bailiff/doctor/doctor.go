@@ -62,7 +62,10 @@ func (c *Command) Run(std cli.Streams) error {
 	for _, name := range cmdsettings.Unknown(os.Environ()) {
 		p.Add(Doubt, "settings", "%s is no setting and is ignored; bailiff serve --help lists them", name)
 	}
-	p.running = client.DialAdmin(s.AdminSocket()) != nil
+	if remote := client.DialAdmin(s.AdminSocket()); remote != nil {
+		p.running = true
+		p.examineHalt(remote)
+	}
 	for _, examine := range []func(){
 		p.examineHosting, p.examineData, p.examineDisk, p.examineKeys, p.examineClock, p.examineAddresses, p.examineCertificates, p.examineRecord,
 	} {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/client"
@@ -58,6 +60,16 @@ func (p *Patient) seekOperatorKey() {
 		if err == nil && attest.FormatOperatorKey(private.Public().(ed25519.PublicKey)) == p.settings.OperatorKey {
 			p.Add(Doubt, "operator", "%s is the operator's private key; keep it on no machine that runs the service", name)
 		}
+	}
+}
+
+// examineHalt asks the service that runs whether it is frozen.
+func (p *Patient) examineHalt(service client.Admin) {
+	switch halt, err := service.HaltOf(context.Background(), ""); {
+	case err != nil:
+		p.Add(Doubt, "halt", "the service that runs does not say whether it is frozen: %v", err)
+	case halt.Halted:
+		p.Add(Doubt, "halt", "the service is frozen since %s (%s), and allows nothing; bailiff thaw lets it go on", halt.Since.Format(time.RFC3339), halt.Reason)
 	}
 }
 

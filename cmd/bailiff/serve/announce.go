@@ -36,6 +36,9 @@ func (r *service) announce() {
 	if s.Observe() {
 		r.log.Warn("OBSERVE mode: what the policy denies is approved; nothing is enforced")
 	}
+	if frozen := r.ledger.Frozen(); frozen.Stopped() {
+		r.log.Warn("the service is frozen: nothing is allowed until the operator thaws it with: bailiff thaw", "reason", frozen.Reason)
+	}
 	r.announceRisks()
 	if s.IntegerAmounts == "base" {
 		r.log.Warn("amounts without a point are read as base units")
@@ -67,12 +70,8 @@ func (r *service) announceHosted() {
 	}
 	r.log.Info("hosted", "policy", "each key's own; 409 until one is deployed, and the first deployment pins the key's operator",
 		"keys", "anybody registers at /v1/keys/register", "quota", quota)
-	const ignored = "a hosted service has no policy of its own; the setting is ignored"
-	if r.settings.OperatorKey != "" {
-		r.log.Warn(ignored, "name", "SVC_OPERATOR_PUBLIC_KEY")
-	}
 	if r.settings.WarrantyPath != cmdsettings.Defaults().WarrantyPath {
-		r.log.Warn(ignored, "name", "WARRANTY_PATH")
+		r.log.Warn("a hosted service has no policy of its own; the setting is ignored", "name", "WARRANTY_PATH")
 	}
 }
 

@@ -23,15 +23,18 @@ type boot struct {
 // ReadBoot loads the policy that governs every key without one of its own, or says in the specification's words why it
 // can't ("Startup errors").
 func ReadBoot(s *cmdsettings.Settings) (boot, error) {
-	if s.Hosted {
-		return boot{}, nil
-	}
 	if s.OperatorKey == "" {
+		if s.Hosted {
+			return boot{}, nil
+		}
 		return boot{}, startup("SVC_OPERATOR_PUBLIC_KEY is not set.")
 	}
 	operator, err := attest.ParseOperatorKey(s.OperatorKey)
 	if err != nil {
 		return boot{}, startup("SVC_OPERATOR_PUBLIC_KEY: %v", err)
+	}
+	if s.Hosted {
+		return boot{operator: [32]byte(operator)}, nil
 	}
 	b, err := loadBoot(s.WarrantyPath, operator)
 	if err != nil {

@@ -18,6 +18,10 @@ func (r *service) addGauges() error {
 		r.metrics.BuildInfo(cli.ThisBuild().Metric()),
 		r.metrics.Mode(mode, hosting, r.settings.Environment),
 		r.metrics.ClockDoubt(func() bool { return r.guard.Doubt() != nil }),
+		r.metrics.Frozen(func() bool {
+			frozen := r.ledger.Frozen()
+			return frozen.Stopped()
+		}),
 		r.metrics.LedgerRefusing(func() bool {
 			err := r.ledger.Health()
 			return errors.Is(err, ledger.ErrUnavailable) && !errors.Is(err, ledger.ErrBusy)

@@ -24,7 +24,7 @@ import (
 // takes no other environment than the process's own, and its errors speak of flags.
 type Settings struct {
 	Hosted              bool                 `env:"SVC_HOSTED" default:"false" help:"true: no boot policy, open registration, plans with quotas, rate limits; else self-hosted"`
-	OperatorKey         string               `env:"SVC_OPERATOR_PUBLIC_KEY" help:"the operator's Ed25519 public key, unpadded base64url; required when self-hosted"`
+	OperatorKey         string               `env:"SVC_OPERATOR_PUBLIC_KEY" help:"the operator's Ed25519 public key, unpadded base64url; required when self-hosted; hosted it thaws the service and resumes keys"`
 	WarrantyPath        string               `env:"WARRANTY_PATH" default:"config/warranty.md" help:"the signed policy; self-hosted only"`
 	Mode                Mode                 `env:"SVC_MODE" help:"OBSERVE approves what the policy would deny, and records it; anything else enforces"`
 	Environment         string               `env:"SVC_ENV" default:"production" enum:"production,test" help:"production or test: which API keys are accepted"`

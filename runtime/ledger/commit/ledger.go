@@ -56,6 +56,7 @@ type Ledger struct {
 	sealed  []byte        // the committer's: the group that it is writing
 	// pending says that a group has become wanted and the committer has not been told.
 	pending atomic.Bool
+	frozen  atomic.Pointer[ledger.HaltState] // nil until the log was read
 
 	secret state.Secret
 	ending chan struct{} // closed by Close

@@ -95,6 +95,25 @@ func (l *Ledger) Deployments(ctx context.Context, key ledger.ID) (all []ledger.D
 	return all, nil
 }
 
+// Halt implements ledger.Ledger.
+func (l *Ledger) Halt(ctx context.Context, h *ledger.Halt) error {
+	return l.step(ctx, func(r *state.Record) error { return l.state.Halt(h, r) }, func(uint64) { l.noteHalt() })
+}
+
+// noteHalt shows how far the service is stopped. Its caller has the state to itself.
+func (l *Ledger) noteHalt() {
+	frozen := l.state.Frozen()
+	l.frozen.Store(&frozen)
+}
+
+// Frozen implements ledger.Ledger.
+func (l *Ledger) Frozen() ledger.HaltState {
+	if frozen := l.frozen.Load(); frozen != nil {
+		return *frozen
+	}
+	return ledger.HaltState{}
+}
+
 // UseOnce implements ledger.Ledger.
 func (l *Ledger) UseOnce(ctx context.Context, u *ledger.Use) error {
 	return l.step(ctx, func(r *state.Record) error { return l.state.UseOnce(u, r) }, func(uint64) {})

@@ -11,7 +11,7 @@ import (
 // Decide judges a plan and fills in the record of its effects; where there is nothing to record r.Kind is NoRecord. It
 // changes nothing but r. An error says that no ledger would decide p, and wraps ledger.ErrInvalid.
 //
-// The order is: key, epoch, default policy, replay, sightings, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
+// The order is: key, halts, epoch, default policy, replay, sightings, hold, reservations, quota. The step's time is the plan's or the key's, whichever is later.
 func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
 	r.reset()
 	out := ledger.Outcome{Reservation: -1}
@@ -27,6 +27,10 @@ func (s *State) Decide(p *ledger.Plan, r *Record) (ledger.Outcome, error) {
 	if p.Malformed {
 		r.Kind, r.Key, r.Now, r.Plan, r.Ending, r.Event = ledger.RequestMalformed, p.Key, out.Now, p.ID, ledger.Ending{Code: p.Pass.Code}, p.Event
 		r.Event.Value, r.Event.Detail = ledger.Clip(p.Event.Value), ledger.Clip(p.Event.Detail)
+		return out, nil
+	}
+	if s.stops(k) {
+		out.Result = ledger.Halted
 		return out, nil
 	}
 	if p.Epoch != k.key.Epoch || s.replacedDefault(p.Default) {

@@ -21,6 +21,8 @@ func (s *State) Deploy(d *ledger.Deployment, r *Record) (ledger.Deployed, error)
 		return done, fmt.Errorf("%w: key %s", ledger.ErrNotFound, d.Key)
 	case k.key.Revoked != 0:
 		return done, fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, d.Key)
+	case s.stops(k):
+		return done, fmt.Errorf("%w: deployment for key %s", ledger.ErrHalted, d.Key)
 	case k.key.Operator != [32]byte{} && k.key.Operator != d.Operator:
 		return done, fmt.Errorf("%w: key %s", ledger.ErrOperator, d.Key)
 	}

@@ -134,6 +134,27 @@ var (
 	}
 )
 
+// haltEffect is a halt's reason and, where an operator signed it, the statement.
+var haltEffect = &field{
+	"reason (0 | 1 serial signed-at signature)", ledger.MaxHaltReason + maxVarint + 1 + 2*maxVarint + 64,
+	func(r *Record, b []byte) []byte {
+		b = append(appendText(b, r.Halt.Reason), bit(r.Halt.Signed != nil))
+		if s := r.Halt.Signed; s != nil {
+			b = appendMoment(binary.AppendUvarint(b, s.Serial), s.At)
+			b = append(b, s.Signature[:]...)
+		}
+		return b
+	}, func(r *Record, d *decoder) {
+		r.Halt = &ledger.Halt{Key: r.Key, Stop: r.Kind == ledger.KeySuspended || r.Kind == ledger.ServiceFrozen, At: r.Now, Reason: d.text(ledger.MaxHaltReason)}
+		if d.bool() {
+			s := &ledger.HaltStatement{Serial: d.uvarint(), At: d.time()}
+			d.check(s.Serial > 0, "a statement without a serial")
+			d.copy(s.Signature[:])
+			r.Halt.Signed = s
+		}
+	},
+}
+
 // idField is a field that is an id.
 func idField(name string, at func(*Record) *ledger.ID) *field {
 	return &field{name, idBytes, func(r *Record, b []byte) []byte {

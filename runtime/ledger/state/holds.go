@@ -157,6 +157,8 @@ func (s *State) ResolveHold(q *ledger.Resolution, r *Record) error {
 	now := max(k.now, q.At)
 	h, ok := k.holds.byID[q.Hold]
 	switch {
+	case s.stops(k):
+		return fmt.Errorf("%w: hold %s", ledger.ErrHalted, q.Hold)
 	case !ok || now >= h.expires:
 		return fmt.Errorf("%w: hold %s", ledger.ErrNotFound, q.Hold)
 	case h.state != ledger.HoldPending:

@@ -129,6 +129,22 @@ var kinds = [256]kind{
 		forms:    []form{{number: 24, about: "of a request that was not decided, without any effect", fields: []*field{planID, code, request}}},
 		timeless: true, show: (*Record).showMalformed, deferrable: always,
 	},
+	ledger.KeySuspended: {
+		forms: []form{{number: 33, fields: []*field{epoch, haltEffect}}},
+		live:  true, changesKey: true, apply: (*State).applyHalt, show: (*Record).showHalt,
+	},
+	ledger.KeyResumed: {
+		forms: []form{{number: 34, fields: []*field{epoch, haltEffect}}},
+		live:  true, changesKey: true, apply: (*State).applyHalt, show: (*Record).showHalt,
+	},
+	ledger.ServiceFrozen: {
+		forms: []form{{number: 35, about: "of no key", fields: []*field{haltEffect}}},
+		of:    noKey, apply: (*State).applyHalt, show: (*Record).showHalt,
+	},
+	ledger.ServiceThawed: {
+		forms: []form{{number: 36, about: "of no key", fields: []*field{haltEffect}}},
+		of:    noKey, apply: (*State).applyHalt, show: (*Record).showHalt,
+	},
 	ledger.PinsChanged: {
 		forms: []form{{number: 32, fields: []*field{pinsEffect}}},
 		live:  true, apply: (*State).applyPins, show: (*Record).showPins,

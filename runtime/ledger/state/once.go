@@ -80,6 +80,8 @@ func (s *State) UseOnce(u *ledger.Use, r *Record) error {
 	switch {
 	case k == nil || k.key.Revoked != 0:
 		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, u.Key)
+	case s.stops(k), s.voids(k, u.Issued):
+		return fmt.Errorf("%w: the attestation %s of key %s", ledger.ErrHalted, u.Token, u.Key)
 	case k.key.Epoch != u.Epoch:
 		return fmt.Errorf("%w: from %d to %d", ledger.ErrStale, u.Epoch, k.key.Epoch)
 	case s.replacedDefault(u.Default):

@@ -49,6 +49,7 @@ type Record struct {
 	Webhook  *ledger.Webhook // of WebhookCreated: all of it; of WebhookRemoved, WebhookEnabled and DeliverySettled: its ID
 	Settled  SettleEffect    // of DeliverySettled
 	Pins     *PinsEffect     // of PinsChanged
+	Halt     *ledger.Halt    // of KeySuspended, KeyResumed, ServiceFrozen and ServiceThawed
 
 	decoder decoder // scratch of Decode
 }

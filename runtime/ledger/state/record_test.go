@@ -100,6 +100,14 @@ var random = map[*field]func(source, *Record){
 		}
 	},
 	pinsEffect: source.pins,
+	haltEffect: func(g source, r *Record) {
+		r.Halt = &ledger.Halt{Key: r.Key, Stop: r.Kind == ledger.KeySuspended || r.Kind == ledger.ServiceFrozen, At: r.Now, Reason: g.text(ledger.MaxHaltReason)}
+		if g.IntN(2) == 1 {
+			s := &ledger.HaltStatement{Serial: 1 + g.Uint64()>>1, At: g.Int64N(ledger.MaxTime + 1)}
+			copy(s.Signature[:], g.text(160))
+			r.Halt.Signed = s
+		}
+	},
 }
 
 func (g source) replay(r *Record) {

@@ -14,14 +14,14 @@ import (
 	"bailiff/runtime/ledger/heap"
 )
 
-// Encoding of a snapshot, version 6, in the terms of records (encode.go). What a state finds by one thing and by another
+// Encoding of a snapshot, version 6 or 7, in the terms of records (encode.go). What a state finds by one thing and by another
 // is there once. Queues are as they are in memory, so that a state that was read goes on exactly as the one that
 // was written would have.
 //
 // The version means what is forgotten when as well: verifying compares the bytes with those of a replay, so that with
 // another order of sweeping an honest snapshot of before would pass for an edited one.
 //
-//	snapshot    = 6 secret n (key)*n tokens activations expiring n (default)*n replays       keys in the order of their creation
+//	snapshot    = (6 | 7) secret n (key)*n tokens activations expiring n (default)*n replays halts   keys in the order of their creation
 //	key         = id created-lsn created stored now lsn counters holds n (usage)*n n (deployment)*n kept hooks pins
 //	stored      = operator organization created revoked policy-hash policy-lsn
 //	counters    = next-death n (id dies order amount)*n
@@ -33,15 +33,24 @@ import (
 //	hooks       = 0 | 1 n (webhook disabled dropped n (lsn next attempts topic)*n)*n
 //	pins        = n (server n (tool definition definition)*n)*n                 servers and tools in the order of their names
 //	definition  = 0 | 1 hash at lsn size
+//	halts       = in version 7, which a state has that was ever stopped: halt n (id halt)*n   keys in the order of their creation
+//	halt        = since last serial reason
 //	tokens      = forgotten n (expires id)*n                           activations likewise
 //	expiring    = n (at key id pending)*n
-const snapshotVersion = 6
+const (
+	snapshotVersion   = 6
+	snapshotWithHalts = 7
+)
 
 var errSnapshot = errors.New("state: snapshot")
 
 // AppendSnapshot appends all that s knows to b. Equal states have equal snapshots.
 func (s *State) AppendSnapshot(b []byte) []byte {
-	b = append(b, snapshotVersion)
+	version := byte(snapshotVersion)
+	if s.everHalted() {
+		version = snapshotWithHalts
+	}
+	b = append(b, version)
 	for _, half := range s.secret {
 		b = binary.BigEndian.AppendUint64(b, half)
 	}
@@ -60,7 +69,10 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 		e := DefaultEffect{PolicyHash: d.PolicyHash, Serial: d.Serial, Named: d.Named, Keys: d.Keys}
 		b = e.append(b)
 	}
-	return s.replays.appendSnapshot(b)
+	if b = s.replays.appendSnapshot(b); version == snapshotWithHalts {
+		b = s.appendHalts(b)
+	}
+	return b
 }
 
 // inOrder returns the keys in the order of their creation.
@@ -104,6 +116,51 @@ func (k *keyState) appendSnapshot(b []byte) []byte {
 	}
 	b = binary.AppendUvarint(b, k.stored)
 	return k.pins.appendSnapshot(k.hooks.appendSnapshot(b))
+}
+
+// everHalted reports whether anything was ever stopped.
+func (s *State) everHalted() bool {
+	if s.halt != (ledger.HaltState{}) {
+		return true
+	}
+	for _, k := range s.keys {
+		if k.key.Halt != (ledger.HaltState{}) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) appendHalts(b []byte) []byte {
+	b = appendHalt(b, &s.halt)
+	halted := slices.DeleteFunc(s.inOrder(), func(k *keyState) bool { return k.key.Halt == ledger.HaltState{} })
+	b = appendCount(b, len(halted))
+	for _, k := range halted {
+		b = appendHalt(append(b, k.key.ID[:]...), &k.key.Halt)
+	}
+	return b
+}
+
+func (s *State) readHalts(d *decoder) {
+	s.halt = readHalt(d)
+	for range d.count() {
+		var id ledger.ID
+		d.copy(id[:])
+		halt := readHalt(d)
+		if k := s.keys[id]; k != nil {
+			k.key.Halt = halt
+		} else {
+			d.fail("a halt of a key that is not there")
+		}
+	}
+}
+
+func appendHalt(b []byte, h *ledger.HaltState) []byte {
+	return appendText(binary.AppendUvarint(appendMoment(appendMoment(b, h.Since), h.Last), h.Serial), h.Reason)
+}
+
+func readHalt(d *decoder) ledger.HaltState {
+	return ledger.HaltState{Since: d.moment(), Last: d.moment(), Serial: d.uvarint(), Reason: strings.Clone(d.text(ledger.MaxHaltReason))}
 }
 
 func (t *counterTable) appendSnapshot(b []byte) []byte {
@@ -176,7 +233,8 @@ func (t *expiryTable) appendSnapshot(b []byte) []byte {
 // AppendSnapshot wrote; of anything else it does not promise that it is refused, so a snapshot needs a checksum.
 func ReadSnapshot(b []byte) (*State, error) {
 	d := decoder{data: string(b)}
-	d.check(d.byte() == snapshotVersion, "another version wrote it")
+	version := d.byte()
+	d.check(version == snapshotVersion || version == snapshotWithHalts, "another version wrote it")
 	s := New(Secret{d.half(), d.half()})
 	for range d.count() {
 		s.readKey(&d)
@@ -188,6 +246,9 @@ func ReadSnapshot(b []byte) (*State, error) {
 		s.defaults = append(s.defaults, readDefault(&d))
 	}
 	s.replays.readSnapshot(&d)
+	if version == snapshotWithHalts {
+		s.readHalts(&d)
+	}
 	d.check(d.left() == 0, "bytes after the end")
 	if d.problem != "" {
 		return nil, fmt.Errorf("%w: %s at byte %d", errSnapshot, d.problem, d.at)

@@ -33,7 +33,8 @@ type State struct {
 	crowded map[ledger.ID]struct{} // keys that have CrowdedGroups or more, dead ones included
 
 	replays  replayTable
-	defaults []boundDefault // oldest first; the last one is in force
+	halt     ledger.HaltState // of the whole service
+	defaults []boundDefault   // oldest first; the last one is in force
 
 	name      []byte // scratch of counter names
 	room      int    // scratch of Decide: how many more groups the key may have

@@ -1,0 +1,181 @@
+package decision
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"bailiff/runtime/accounts"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/holds"
+	"bailiff/runtime/ledger"
+	"bailiff/vm/errcode"
+)
+
+const haltPolicy = "version: 2.0.0\n\n## tool_calls\nallowed: bash, deploy.app\nrequire_approval: deploy.*\n"
+
+// halting is a service with an operator, and a key that may run ls.
+func halting(t *testing.T, edit ...func(*Config)) (h *town, by operator, secret string) {
+	t.Helper()
+	by = newOperator(t)
+	h = newTown(t, append(edit, func(c *Config) {
+		c.Service.Operator = [32]byte(by.private.Public().(ed25519.PublicKey))
+	})...)
+	secret = h.register()
+	h.mustDeploy(secret, by, haltPolicy)
+	return h, by, secret
+}
+
+// statement signs a halt.
+func (h *town) statement(by operator, request accounts.HaltRequest) accounts.HaltRequest {
+	request.SignedAt = h.Clock().Unix()
+	text := attest.HaltText("svc-core", request.Action, request.KeyID, request.Reason, request.SignedAt, request.Serial)
+	request.Signature = base64.RawURLEncoding.EncodeToString(ed25519.Sign(by.private, text))
+	return request
+}
+
+// TestHaltBinds: a frozen service and a suspended key get one answer to all that allows something; reads go on.
+func TestHaltBinds(t *testing.T) {
+	for _, observe := range []bool{false, true} {
+		for _, suspend := range []bool{false, true} {
+			h, by, secret := halting(t, func(c *Config) { c.Observe = observe })
+			var hold *holds.View
+			if !observe {
+				hold = h.openHold(secret)
+			}
+			request, want := accounts.HaltRequest{Action: accounts.Freeze}, errcode.Frozen
+			if suspend {
+				request, want = accounts.HaltRequest{Action: accounts.Suspend, KeyID: h.key(secret).ID.String()}, errcode.KeySuspended
+			}
+			if view, err := h.admin().Halt(t.Context(), request); err != nil || !view.Halted {
+				t.Fatal(view, err)
+			}
+			key := h.key(secret)
+			for _, testRun := range []bool{false, true} {
+				var answer Answer
+				fault := h.Decide(t.Context(), key, []byte(nonced("n", bashIntent)), Call{TestRun: testRun}, &answer)
+				if fault == nil || fault.Code != want {
+					t.Errorf("observing %v, test-run %v: %+v %v", observe, testRun, answer, fault)
+				}
+			}
+			if _, fault := h.deploy(secret, by, haltPolicy+"# more\n"); fault == nil || fault.Code != want {
+				t.Errorf("a deployment: %v", fault)
+			}
+			if hold != nil {
+				if _, fault := h.resolve(secret, by, hold, "ALLOWED", h.Clock().Unix()); fault == nil || fault.Code != want {
+					t.Errorf("a resolution: %v", fault)
+				}
+				if _, fault := h.Hold(t.Context(), key, hold.HoldID); fault != nil {
+					t.Errorf("reading a hold: %v", fault)
+				}
+			}
+			_, fault := h.Register(t.Context(), []byte(`{"email":"b@example.com"}`))
+			if refused := fault != nil && fault.Code == errcode.Frozen; refused == suspend {
+				t.Errorf("a registration: %v", fault)
+			}
+		}
+	}
+}
+
+// TestHaltStatements: thawing and resuming take a statement of the operator for this service, this action and now, with a serial that was
+// not used; freezing takes none.
+func TestHaltStatements(t *testing.T) {
+	h, by, secret := halting(t)
+	id := h.key(secret).ID.String()
+	thaw := accounts.HaltRequest{Action: accounts.Thaw, Serial: 1}
+	signed := h.statement(by, thaw)
+	change := func(edit func(*accounts.HaltRequest)) accounts.HaltRequest {
+		request := signed
+		edit(&request)
+		return request
+	}
+	if _, err := h.admin().Halt(t.Context(), accounts.HaltRequest{Action: accounts.Freeze, Reason: "drill"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, row := range map[string]struct {
+		request accounts.HaltRequest
+		want    string
+	}{
+		"unsigned":          {thaw, "takes the operator's signature"},
+		"by another":        {h.statement(newOperator(t), thaw), "does not verify"},
+		"another action":    {change(func(r *accounts.HaltRequest) { r.Action = accounts.Resume; r.KeyID = id }), "does not verify"},
+		"another reason":    {change(func(r *accounts.HaltRequest) { r.Reason = "x" }), "does not verify"},
+		"another serial":    {change(func(r *accounts.HaltRequest) { r.Serial = 2 }), "does not verify"},
+		"an hour ago":       {change(func(r *accounts.HaltRequest) { r.SignedAt -= 3600 }), "not within 300 seconds"},
+		"no base64":         {change(func(r *accounts.HaltRequest) { r.Signature = "?" }), "64 bytes"},
+		"unknown action":    {accounts.HaltRequest{Action: "stop"}, "it can be freeze, thaw"},
+		"a key of a freeze": {accounts.HaltRequest{Action: accounts.Freeze, KeyID: id}, "leave out keyId"},
+		"a bad reason":      {accounts.HaltRequest{Action: accounts.Freeze, Reason: "a\nb"}, "can't be shown"},
+		"serial 0":          {h.statement(by, accounts.HaltRequest{Action: accounts.Thaw}), "serials begin with 1"},
+	} {
+		if view, err := h.admin().Halt(t.Context(), row.request); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %+v %v", name, view, err)
+		}
+	}
+	if view, err := h.admin().HaltOf(t.Context(), ""); err != nil || !view.Halted || view.Reason != "drill" {
+		t.Fatalf("%+v %v", view, err)
+	}
+	if view, err := h.admin().Halt(t.Context(), signed); err != nil || view.Halted {
+		t.Fatalf("%+v %v", view, err)
+	}
+	if _, err := h.admin().Halt(t.Context(), signed); !errors.Is(err, ledger.ErrSerial) {
+		t.Errorf("the same statement again: %v", err)
+	}
+	if said := h.log.String(); strings.Count(said, "halt: freeze") != 1 || strings.Count(said, "halt: thaw") != 1 {
+		t.Error(said)
+	}
+}
+
+// TestNothingIsAllowedAfterAFreeze asks without a pause while the service is frozen: once the call has returned, no answer is ALLOWED.
+func TestNothingIsAllowedAfterAFreeze(t *testing.T) {
+	for _, suspend := range []bool{false, true} {
+		h, _, secret := halting(t)
+		key := h.key(secret)
+		var frozen atomic.Bool
+		var allowed, refused atomic.Int64
+		var clients sync.WaitGroup
+		ctx, stop := context.WithCancel(t.Context())
+		for range 8 {
+			clients.Go(func() {
+				answer := new(Answer)
+				for ctx.Err() == nil {
+					before := frozen.Load()
+					*answer = Answer{}
+					fault := h.Decide(t.Context(), key, []byte(nonced("", bashIntent)), Call{}, answer)
+					switch {
+					case fault != nil:
+						refused.Add(1)
+					case before && answer.Status == ledger.Allowed.String():
+						t.Error("ALLOWED after the freeze had returned")
+						return
+					default:
+						allowed.Add(1)
+					}
+				}
+			})
+		}
+		for allowed.Load() < 200 {
+			if t.Failed() {
+				break
+			}
+		}
+		request := accounts.HaltRequest{Action: accounts.Freeze}
+		if suspend {
+			request = accounts.HaltRequest{Action: accounts.Suspend, KeyID: key.ID.String()}
+		}
+		if _, err := h.admin().Halt(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+		frozen.Store(true)
+		for start := refused.Load(); refused.Load() < start+200 && !t.Failed(); {
+			continue
+		}
+		stop()
+		clients.Wait()
+	}
+}
