@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -40,8 +41,11 @@ func constants() map[errcode.Code]string {
 		panic(err) // the project has been moved
 	}
 	names := map[errcode.Code]string{}
-	for _, found := range regexp.MustCompile(`(?m)^\t(\w+) +Code = "(\w+)"$`).FindAllStringSubmatch(string(text), -1) {
+	for _, found := range regexp.MustCompile(`(?m)^\t(\w+) = \w+\((?:[0-9]+, "\w+", )?"(SVC_\w+)",$`).FindAllStringSubmatch(string(text), -1) {
 		names[errcode.Code(found[2])] = found[1]
+	}
+	if len(names) != len(errcode.Table) {
+		panic(fmt.Sprintf("%d names of %d codes were found; mend how this reads them", len(names), len(errcode.Table)))
 	}
 	return names
 }
