@@ -22,12 +22,14 @@ import (
 
 // command is the whole command line. Its doc texts are the help.
 type command struct {
-	Policy  policy.Commands    `embed:""`
-	Serve   serve.Commands     `embed:""`
-	Doctor  doctor.Commands    `embed:""`
-	Client  client.Commands    `embed:""`
-	Hook    hook.Commands      `embed:""`
-	Version cli.VersionCommand `cmd:"" help:"Print the version, the commit, and the versions of Go and of the engine."`
+	Policy     policy.Commands       `embed:""`
+	Serve      serve.Commands        `embed:""`
+	Doctor     doctor.Commands       `embed:""`
+	Client     client.Commands       `embed:""`
+	Hook       hook.Commands         `embed:""`
+	Completion cli.CompletionCommand `cmd:"" help:"Print what bash, zsh or fish needs to complete command lines."`
+	Complete   cli.CompleteCommand   `cmd:"" hidden:"" help:"Answer what completion has shells ask."`
+	Version    cli.VersionCommand    `cmd:"" help:"Print the version, the commit, and the versions of Go and of the engine."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print what the command version prints, and exit."`
 }
