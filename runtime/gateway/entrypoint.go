@@ -38,9 +38,9 @@ const canonicalEntryPoints = "0.6:0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789," +
 	"0.7:0x0000000071727de22e5e9d8baf0edac6f37da032," +
 	"0.8:0x4337084d9e255ff0702461cf8895ce9e3b5ff108"
 
-// ParseEntryPoints reads a list as SVC_ENTRY_POINTS has it: VERSION:ADDRESS, separated by commas. An empty text is
+// parseEntryPoints reads a list as SVC_ENTRY_POINTS has it: VERSION:ADDRESS, separated by commas. An empty text is
 // for the canonical contracts of all versions.
-func ParseEntryPoints(text string) (EntryPoints, error) {
+func parseEntryPoints(text string) (EntryPoints, error) {
 	if text == "" {
 		text = canonicalEntryPoints
 	}
@@ -61,9 +61,9 @@ func ParseEntryPoints(text string) (EntryPoints, error) {
 	return points, nil
 }
 
-// UnmarshalText reads a list as ParseEntryPoints does.
+// UnmarshalText reads a list as parseEntryPoints does.
 func (p *EntryPoints) UnmarshalText(text []byte) (err error) {
-	*p, err = ParseEntryPoints(string(text))
+	*p, err = parseEntryPoints(string(text))
 	return err
 }
 

@@ -83,7 +83,7 @@ func New(c Config) (*Gateway, error) {
 		c.Chains = defaultChains
 	}
 	if len(c.EntryPoints) == 0 {
-		c.EntryPoints, _ = ParseEntryPoints("")
+		c.EntryPoints, _ = parseEntryPoints("")
 	}
 	if c.Answers == nil {
 		c.Answers = NewAnswers(c.Calls.Clock, c.Log)

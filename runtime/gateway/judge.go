@@ -60,7 +60,7 @@ func (g *Gateway) isEntryPoint(a common.Address) bool {
 }
 
 // canonicalPoints are the canonical entry points, whatever SVC_ENTRY_POINTS says.
-var canonicalPoints, _ = ParseEntryPoints("")
+var canonicalPoints, _ = parseEntryPoints("")
 
 // checkOwner refuses a method that moves the tokens of anybody but the sender. Authorizations of EIP-3009 pass: the owner
 // signed that very transfer.

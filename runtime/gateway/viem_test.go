@@ -388,7 +388,7 @@ func TestEntryPoints(t *testing.T) {
 		"": 3, "0.7:" + payee: 1, "0.6:" + payee + ", 0.8:" + stranger: 2,
 		"0.7:" + payee + ",0.8:" + payee: 0, "0.9:" + payee: 0, payee: 0, "0.7:0x12": 0, ",": 0, ":" + payee: 0,
 	} {
-		points, err := ParseEntryPoints(text)
+		points, err := parseEntryPoints(text)
 		if len(points) != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %v, %v", text, points, err)
 		}

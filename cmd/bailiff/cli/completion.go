@@ -52,7 +52,7 @@ type CompleteCommand struct {
 
 // Run prints the words that the last one can become, a line each.
 func (c *CompleteCommand) Run(std Streams, parsed *kong.Context) error {
-	for _, word := range Candidates(parsed.Model.Node, c.Words) {
+	for _, word := range candidates(parsed.Model.Node, c.Words) {
 		if _, err := fmt.Fprintln(std.Out, word); err != nil {
 			return err
 		}
@@ -60,9 +60,9 @@ func (c *CompleteCommand) Run(std Streams, parsed *kong.Context) error {
 	return nil
 }
 
-// Candidates returns what the last word of a command line can become: subcommands, flags, and the words that a flag or an
+// candidates returns what the last word of a command line can become: subcommands, flags, and the words that a flag or an
 // argument can be. It is empty where a file or any text can be there.
-func Candidates(node *kong.Node, words []string) (found []string) {
+func candidates(node *kong.Node, words []string) (found []string) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
