@@ -26,6 +26,7 @@ type walk struct {
 	dir     string
 	address string
 	outputs string // of all blocks so far
+	service *exec.Cmd
 }
 
 // newWalk starts the service as make run does.
@@ -41,6 +42,7 @@ func newWalk(t *testing.T) *walk {
 		t.Fatal(err)
 	}
 	service := w.command("bin/bailiff", "quickstart")
+	w.service = service
 	var log bytes.Buffer
 	service.Stdout, service.Stderr = &log, &log
 	if err := service.Start(); err != nil {

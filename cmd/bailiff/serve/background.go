@@ -90,6 +90,7 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 		return nil
 	}), fault)
 	r.work.start(ctx, r.reloadOn(hangUps), fault)
+	r.startWatchdog(ctx, fault)
 	crowded := crowdedKeys{ledger: r.ledger, clock: r.clock, log: r.log}
 	r.work.start(ctx, every(crowdedEvery, crowded.look), fault)
 	if err := r.startExport(ctx, fault); err != nil {

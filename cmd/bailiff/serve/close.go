@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
 )
 
 // closeWithin ends in the order in which the parts need each other: clients are answered and the work in the background
@@ -14,6 +16,7 @@ import (
 func (r *service) closeWithin(budget time.Duration) error {
 	if r.ready != nil {
 		r.ready.ending.Store(true)
+		r.notify(daemon.SdNotifyStopping)
 	}
 	var stages [3]context.Context // that end at 80, 90 and 100 %
 	for i := range stages {

@@ -36,7 +36,9 @@ func (r *service) reloadOn(hangUps <-chan os.Signal) func(context.Context) error
 			case <-ctx.Done():
 				return nil
 			case <-hangUps:
+				done := r.notifyReload()
 				r.reload(ctx)
+				done()
 			}
 		}
 	}

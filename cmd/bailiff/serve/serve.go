@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/coreos/go-systemd/v22/daemon"
 
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
@@ -219,6 +220,7 @@ func (r *service) run(signals context.Context, stop func(), hangUps <-chan os.Si
 		return errors.Join(err, r.close())
 	}
 	r.announce()
+	r.notify(daemon.SdNotifyReady)
 	return errors.Join(r.await(signals, stop), r.close())
 }
 
