@@ -36,14 +36,20 @@ func testSetClock(f *fixture) {
 	f.allow(f.plan(daily, hourly, task, full))
 	held := f.want(f.held(1), ledger.Held, ledger.Pending)
 	lasting := f.at + day
+	for _, stop := range []bool{true, false} {
+		f.wantErr("a halt of a year ahead", f.l.Halt(f.Context(), &ledger.Halt{Stop: stop, At: f.at + hour}), nil)
+	}
 	f.at -= year
-	if f.latest() != f.at+year {
+	if f.latest() != f.at+year+hour {
 		f.Fatalf("the latest time is %d", f.latest())
 	}
 	f.setClock(f.at)
 	if f.latest() != f.at {
 		f.Fatalf("the latest time is %d after it was put right", f.latest())
 	}
+	use := f.use(1)
+	use.Issued = f.at + 2e9 // a halt voids nothing that was issued after the time was put right
+	f.wantErr("using after the time was put right", f.l.UseOnce(f.Context(), use), nil)
 	f.wantCounter(daily, 2)
 	f.wantCounter(hourly, 2)
 	f.wantCounter(task, 2)

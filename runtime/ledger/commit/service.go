@@ -180,6 +180,7 @@ func (l *Ledger) Latest(context.Context) (at int64, err error) {
 func (l *Ledger) SetClock(ctx context.Context, at int64) error {
 	err := l.step(ctx, func(r *state.Record) error { return l.state.SetClock(at, r) }, func(uint64) {
 		l.outbox.bring(at)
+		l.noteHalt()
 	})
 	if err == nil {
 		l.tell()

@@ -15,8 +15,9 @@ const (
 	activationLife  = int64(300e9)
 )
 
-// Latest returns the latest time of any key.
+// Latest returns the latest time of any key, or of a halt of the service.
 func (s *State) Latest() (latest int64) {
+	latest = s.halt.Last
 	for _, k := range s.keys {
 		latest = max(latest, k.now)
 	}
@@ -38,10 +39,12 @@ func (s *State) SetClock(at int64, r *Record) error {
 // applyClock brings every key whose time is later back, with all that would end later than its length from then (decisions,
 // section 7): so a jump that is undone is undone.
 func (s *State) applyClock(_ *keyState, lsn uint64, r *Record) error {
+	bringHalt(&s.halt, r.Now)
 	for _, k := range s.inOrder() {
 		if k.now <= r.Now {
 			continue
 		}
+		bringHalt(&k.key.Halt, r.Now)
 		k.counters.bring(k.now, r.Now)
 		s.bringHolds(k, r.Now)
 		k.bringUsage(monthOf(r.Now))
@@ -51,6 +54,11 @@ func (s *State) applyClock(_ *keyState, lsn uint64, r *Record) error {
 	s.tokens.forgotten = min(s.tokens.forgotten, r.Now+attestationLife)
 	s.activations.forgotten = min(s.activations.forgotten, r.Now+activationLife)
 	return nil
+}
+
+// bringHalt moves a halt back, so that attestations issued from then on are good once it is over.
+func bringHalt(h *ledger.HaltState, to int64) {
+	h.Since, h.Last = min(h.Since, to), min(h.Last, to)
 }
 
 // bring moves the time of a table back: what was left of a window then is left of it now, and that is no more than its length.
