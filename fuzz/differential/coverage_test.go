@@ -59,7 +59,7 @@ func covers(pattern, rule string) bool {
 // status often.
 func TestCoverage(t *testing.T) {
 	whatever := func(*differential.Divergence) {} // TestDifferential is there to complain of them
-	stats, _ := (&differential.Hunt{Seed: fixedSeed, Pairs: 20_000, Workers: 2, Survey: whatever}).Run()
+	stats, _ := (&differential.Hunt{Seed: fixedSeed, Pairs: 60_000, Workers: 2, Survey: whatever}).Run()
 	for _, row := range errcode.Table {
 		verdicts, refusals := stats.Codes[string(row.Code)], stats.Reserved[string(row.Code)]
 		why, outside := elsewhere[row.Code]
