@@ -112,16 +112,21 @@ func (c *Config) check() error {
 	if c.Authority == nil || c.Log == nil || c.Clock == nil || c.Random == nil {
 		return errors.New("a server needs an authority, a log, a clock and randomness")
 	}
+	return c.Limits.check(&c.Stores)
+}
+
+// check refuses limits that these stores cannot count.
+func (l *Limits) check(stores *Stores) error {
 	for _, row := range []struct {
 		window ratelimit.Window
 		stores []ratelimit.Store
 	}{
-		{c.Limits.Key, []ratelimit.Store{c.Stores.Keys}},
-		{c.Limits.IP, []ratelimit.Store{c.Stores.Sources, c.Stores.Keys}},
-		{c.Limits.Holds, []ratelimit.Store{c.Stores.Keys}},
-		{c.Limits.Register, []ratelimit.Store{c.Stores.Registrations}},
-		{c.Limits.Manage, []ratelimit.Store{c.Stores.Keys}},
-		{c.Limits.Deploy, nil},
+		{l.Key, []ratelimit.Store{stores.Keys}},
+		{l.IP, []ratelimit.Store{stores.Sources, stores.Keys}},
+		{l.Holds, []ratelimit.Store{stores.Keys}},
+		{l.Register, []ratelimit.Store{stores.Registrations}},
+		{l.Manage, []ratelimit.Store{stores.Keys}},
+		{l.Deploy, nil},
 	} {
 		switch w := row.window; {
 		case w.Limit < 0 || w.Limit > 0 && w.Per <= 0:

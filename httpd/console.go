@@ -64,7 +64,7 @@ func (s *Server) serveConsole(c *call) {
 }
 
 // consoleScheme returns the scheme by which the browser reached the console, or why it is off: API keys and sessions travel
-// over TLS, or do not leave the machine. Who does not listen with TLS is told of it by a trusted proxy alone.
+// over TLS, or do not leave the machine. Without TLS of the service's own a trusted proxy alone says that there is TLS in front of it.
 func (s *Server) consoleScheme(c *call) (scheme string, fault *service.Failure) {
 	peer := socketAddress(c.RemoteAddr())
 	forwarded := c.Request.Header.PeekAll("X-Forwarded-Proto")
@@ -72,11 +72,14 @@ func (s *Server) consoleScheme(c *call) (scheme string, fault *service.Failure) 
 		return "https", nil
 	}
 	direct := len(forwarded) == 0 && len(c.Request.Header.PeekAll("X-Forwarded-For")) == 0
+	if strict.Secure(c.Conn()) && (direct || !s.trusts(peer)) {
+		return "https", nil
+	}
 	if direct && peer.IsLoopback() && console.LoopbackHost(string(c.Request.Header.Host())) {
 		return "http", nil
 	}
-	return "", &service.Failure{Code: errcode.NotFound, Message: "the console is off without TLS: open it by its loopback address on the service's machine, " +
-		"or through a proxy with TLS that SVC_TRUSTED_PROXIES names and that sends X-Forwarded-Proto: https"}
+	return "", &service.Failure{Code: errcode.NotFound, Message: "the console is off without TLS: set SVC_TLS_CERT and SVC_TLS_KEY, open it by its loopback address on the service's machine, " +
+		"or come through a proxy with TLS that SVC_TRUSTED_PROXIES names and that sends X-Forwarded-Proto: https"}
 }
 
 // limitVisit is limitSource for a visit: a session counts by its key where there is no room for another source.

@@ -53,7 +53,7 @@ func (s *Server) judge(c *call, body []byte, want decision.Call) *service.Failur
 		return fault
 	}
 	defer request.Close()
-	if s.config.Limits.Key.Limit > 0 {
+	if s.rates.Load().Key.Limit > 0 {
 		if fault := s.admitKey(c, c.key); fault != nil {
 			return fault
 		}

@@ -38,11 +38,11 @@ type policy struct {
 
 // sourcePolicy is the guard of sources, as one of the stores counts it.
 func (s *Server) sourcePolicy(store ratelimit.Store) policy {
-	return policy{"ip", s.config.Limits.IP, store}
+	return policy{"ip", s.rates.Load().IP, store}
 }
 
 func (s *Server) registerPolicy() policy {
-	return policy{"register", s.config.Limits.Register, s.config.Stores.Registrations}
+	return policy{"register", s.rates.Load().Register, s.config.Stores.Registrations}
 }
 
 // keyPolicy is the limit of a kind of routes that counts by key. It has no window where there is none.
@@ -50,11 +50,11 @@ func (s *Server) keyPolicy(kind limitKind) policy {
 	keys := s.config.Stores.Keys
 	switch kind {
 	case decisionLimit:
-		return policy{"key", s.config.Limits.Key, keys}
+		return policy{"key", s.rates.Load().Key, keys}
 	case holdLimit:
-		return policy{"holds", s.config.Limits.Holds, keys}
+		return policy{"holds", s.rates.Load().Holds, keys}
 	case manageLimit:
-		return policy{"manage", s.config.Limits.Manage, keys}
+		return policy{"manage", s.rates.Load().Manage, keys}
 	case noLimit, registerLimit, gatewayLimit:
 	}
 	return policy{}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -31,6 +32,7 @@ const (
 // Server serves the API of an authority over HTTP.
 type Server struct {
 	config    Config
+	rates     atomic.Pointer[Limits] // those of config, until SetLimits
 	log       *slog.Logger
 	http      *strict.Server
 	documents documents
@@ -49,6 +51,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, log: c.Log, gateway: c.Gateway, bodies: c.Bodies, limitLog: rate.NewLimiter(rate.Every(time.Second), 1)}
+	s.rates.Store(&c.Limits)
 	if s.bodies == nil {
 		s.bodies = NewBodies(c.Clock, c.Log)
 	}
@@ -94,6 +97,15 @@ func newHTTP(log *slog.Logger, handler fasthttp.RequestHandler, timeouts Timeout
 		DisablePreParseMultipartForm: true,
 		Logger:                       strict.Logger{Log: log},
 	}
+}
+
+// SetLimits replaces the limits for every later request. Earlier requests count for the new ones.
+func (s *Server) SetLimits(limits Limits) error {
+	if err := limits.check(&s.config.Stores); err != nil {
+		return err
+	}
+	s.rates.Store(&limits)
+	return nil
 }
 
 // Serve answers on a listener until Shutdown. It is called once.

@@ -190,10 +190,10 @@ func TestReloadUnderLoad(t *testing.T) {
 	}
 }
 
-// TestReloadHosted: a hosted service has nothing to reload, and says so.
+// TestReloadHosted: a hosted service has no policy to reload, and reloads its settings.
 func TestReloadHosted(t *testing.T) {
 	service := newSite(t, reloadable(1), "SVC_HOSTED=true").start()
-	service.hangUp("a hosted service has no default policy", 1)
+	service.hangUp(reloadedLine, 1)
 	if err := service.stop(); err != nil {
 		t.Error(err)
 	}

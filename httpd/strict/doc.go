@@ -17,6 +17,8 @@
 //     reports about single connections.
 //   - Slots (slots.go): clients that open connections until the process has no files left. [Slots] bounds connections in all and by
 //     source, and closes the one that is idle longest for a new one.
+//   - TLS (tls.go): clients that speak plain HTTP to an address with TLS. [NewTLSListener] tells them so; [Secure] says which
+//     connections have TLS.
 //   - Retries (retry.go): a listener that ends because no file is left. [NewRetryingListener] waits instead.
 //   - Draining listeners (listen.go): connections that the kernel has made and no one has accepted yet would be reset when their
 //     listener closes. [Listen] accepts them first.

@@ -81,6 +81,11 @@ func (m *Metrics) DiskFree(free func() float64) error {
 	return m.gauge("disk_free_bytes", "How much is free on the disk of the data; NaN where that is not known.", nil, free)
 }
 
+// CertificateExpires adds when the certificate that a setting names expires, in Unix seconds.
+func (m *Metrics) CertificateExpires(setting string, expires func() float64) error {
+	return m.gauge("certificate_expires_timestamp_seconds", "When a certificate expires that a setting names, in Unix seconds.", prometheus.Labels{"setting": setting}, expires)
+}
+
 // Holds adds how many holds wait for the operator, and the age of the oldest of them.
 func (m *Metrics) Holds(pending func() (number int, oldest time.Duration)) error {
 	return errors.Join(

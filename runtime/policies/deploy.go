@@ -176,7 +176,7 @@ func (a *Policies) turnToDeploy(ctx context.Context, key *ledger.Key) (done func
 	return done, nil
 }
 
-// compile compiles a policy that is to be deployed: no longer than compileTime, and no more often than Deployments says.
+// compile compiles a policy that is to be deployed: no longer than compileTime, and no more often than the limit of deployments says.
 // What is refused in the end has cost the same, and counts.
 func (a *Policies) compile(key *ledger.Key, src *grammar.Source) (*Policy, *compiler.Compiled, *service.Failure) {
 	if fault := a.countDeployment(key); fault != nil {
@@ -201,7 +201,7 @@ func (a *Policies) compile(key *ledger.Key, src *grammar.Source) (*Policy, *comp
 
 // countDeployment counts a policy that is about to be compiled, or refuses it. At 80 % of what a key may have the log says so.
 func (a *Policies) countDeployment(key *ledger.Key) *service.Failure {
-	w := a.Config.Deployments
+	w := *a.limit.Load()
 	result, err := a.deployed.Take(key.ID.String(), w, a.Clock())
 	switch {
 	case err != nil:

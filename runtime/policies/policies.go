@@ -50,7 +50,8 @@ type Config struct {
 	Default *Policy
 	// RefuseRollback refuses to deploy a policy that was replaced before (SVC_REFUSE_ROLLBACK).
 	RefuseRollback bool
-	// Deployments is how many policies a key may have compiled in a time (SVC_RATE_LIMIT_DEPLOY). Zero is no limit.
+	// Deployments is how many policies a key may have compiled in a time (SVC_RATE_LIMIT_DEPLOY), until LimitDeployments. Zero is
+	// no limit.
 	Deployments ratelimit.Window
 	// Shims are the trusted shims; nil: none.
 	Shims *shims.Trusted
@@ -76,13 +77,15 @@ type Policies struct {
 	Compiles   *turns.Turns      // of deployments
 	loads      *turns.Turns      // of stored policies
 	largeLoads *turns.Turns      // of those with large texts
-	deployed   *ratelimit.Memory // Counts for Deployments
+	deployed   *ratelimit.Memory // Counts for limit
+	limit      atomic.Pointer[ratelimit.Window]
 }
 
 // New returns the policies of a service. Where there is a Mirror the accounts look keys up by it from then on.
 func New(s *service.Service, a *accounts.Accounts, c Config) *Policies {
 	p := &Policies{Service: s, Config: c, accounts: a, deployed: ratelimit.NewMemory(maxDeployers)}
 	p.InForce.Store(c.Default)
+	p.LimitDeployments(c.Deployments)
 	if c.Mirror != nil {
 		a.Sync = p
 	}
@@ -96,6 +99,9 @@ func New(s *service.Service, a *accounts.Accounts, c Config) *Policies {
 	s.Gauge(metrics.Lingering, MaxLingering, p.Programs.StillUsed)
 	return p
 }
+
+// LimitDeployments replaces how many policies a key may have compiled in a time.
+func (a *Policies) LimitDeployments(w ratelimit.Window) { a.limit.Store(&w) }
 
 // programs are the policies that are loaded, by policyHash: of the same bytes there is one for all keys.
 type programs struct {

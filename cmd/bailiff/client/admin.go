@@ -66,7 +66,7 @@ const (
 
 // WithAdmin calls use with the service that runs on the data folder or, where none does, with the ledger there.
 func WithAdmin(std cli.Streams, ledgerIs presence, use func(context.Context, Admin) error) error {
-	s, err := cmdsettings.Read(os.Environ())
+	s, err := cmdsettings.Load(os.Environ())
 	if err != nil {
 		return cli.Usage("%v", err)
 	}

@@ -34,7 +34,7 @@ From another machine forward the port under the same number: ssh -L PORT:127.0.0
 
 // Run prints how to sign in, and opens a browser.
 func (c *consoleCommand) Run(std cli.Streams) error {
-	s, err := settings.Read(os.Environ())
+	s, err := settings.Load(os.Environ())
 	if err != nil {
 		return cli.Usage("%v", err)
 	}

@@ -31,7 +31,7 @@ whether records were cut off, or the whole chain made anew. Nothing is changed.`
 
 // Run verifies the chain and holds it against the checkpoint.
 func (c *eventsVerifyCommand) Run(std cli.Streams) error {
-	s, err := cmdsettings.Read(os.Environ())
+	s, err := cmdsettings.Load(os.Environ())
 	if err != nil {
 		return cli.Usage("%v", err)
 	}

@@ -53,7 +53,7 @@ func (p *Patient) Add(verdict, about, format string, arguments ...any) {
 // Run examines everything and prints what was found.
 func (c *Command) Run(std cli.Streams) error {
 	p := &Patient{Clock: clock.System()}
-	s, err := cmdsettings.Read(os.Environ())
+	s, err := cmdsettings.Load(os.Environ())
 	if err != nil {
 		p.Add(Trouble, "settings", "%v", err)
 		return c.Report(std, p)

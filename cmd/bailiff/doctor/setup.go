@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -192,8 +191,8 @@ func (p *Patient) examineAddresses() {
 	if address := s.PprofListen.Address; address != "" && !address.Local() {
 		p.Add(Doubt, "addresses", "SVC_PPROF_LISTEN is %s: profiles show what is in memory, API keys included, to everyone who reaches it; use 127.0.0.1", address)
 	}
-	if !s.Listen.Local() {
-		p.Add(Doubt, "addresses", "SVC_LISTEN is %s: API keys travel in the open unless something in front speaks TLS", s.Listen)
+	if !s.Listen.Local() && s.TLSCert == "" {
+		p.Add(Doubt, "addresses", "SVC_LISTEN is %s: API keys travel in the open unless something in front speaks TLS; SVC_TLS_CERT and SVC_TLS_KEY set TLS up", s.Listen)
 	}
 	p.examineFiles()
 }
@@ -270,26 +269,19 @@ func (p *Patient) examineFiles() {
 	}
 }
 
-// examineCertificates looks at the files of the internal endpoint, either side of it, and at the trusted shims.
+// examineCertificates looks at the files of TLS, and at the trusted shims.
 func (p *Patient) examineCertificates() {
-	s := p.settings
-	for _, side := range []struct{ prefix, cert, key, authorities string }{
-		{"SVC_INTERNAL", s.InternalCert, s.InternalKey, s.InternalCA}, {"SVC_MIRROR", s.MirrorCert, s.MirrorKey, s.MirrorCA},
-	} {
-		if side.cert == "" {
-			continue
-		}
-		config, err := serve.MutualTLS(side.cert, side.key, side.authorities)
-		if err != nil {
-			p.Add(Trouble, "certificates", "%s_CERT, _KEY, _CA: %v", side.prefix, err)
-			continue
-		}
-		leaf, now := config.Certificates[0].Leaf, p.Clock()
-		verdict, what := Sound, fmt.Sprintf("%s_CERT is good until %s", side.prefix, leaf.NotAfter.Format("2006-01-02"))
-		if now.After(leaf.NotAfter) || now.Before(leaf.NotBefore) {
-			verdict, what = Trouble, fmt.Sprintf("%s_CERT is good from %s to %s, not now; make another", side.prefix, leaf.NotBefore.Format("2006-01-02"), leaf.NotAfter.Format("2006-01-02"))
-		} else if now.AddDate(0, 0, 30).After(leaf.NotAfter) {
-			verdict, what = Doubt, what+"; make another before then"
+	pairs, faults := serve.ReadPairs(p.settings)
+	for _, fault := range faults {
+		p.Add(Trouble, "certificates", "%v", fault)
+	}
+	for _, pair := range pairs {
+		what, soon, bad := pair.Outlook(p.Clock())
+		verdict := Sound
+		if bad {
+			verdict = Trouble
+		} else if soon {
+			verdict = Doubt
 		}
 		p.Add(verdict, "certificates", "%s", what)
 	}

@@ -368,7 +368,7 @@ func (c *hookDoctorCommand) watched(files []guardFile) []guarded {
 			}
 		}
 	}
-	s, err := settings.Read(os.Environ())
+	s, err := settings.Load(os.Environ())
 	if err != nil {
 		return all
 	}

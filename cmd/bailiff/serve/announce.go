@@ -54,8 +54,8 @@ func (r *service) announceRisks() {
 	if mode := s.Mode; mode != "" && mode != cmdsettings.ModeEnforce && mode != cmdsettings.ModeObserve {
 		r.log.Warn("SVC_MODE is neither OBSERVE nor ENFORCE; the policy is enforced", "value", mode)
 	}
-	if at, err := netip.ParseAddrPort(r.address); err == nil && at.Addr().IsUnspecified() {
-		r.log.Warn("SVC_LISTEN listens on all addresses without TLS: API keys and attestations can be read on the way; put a proxy with TLS in front, or listen on one address", "address", r.address)
+	if at, err := netip.ParseAddrPort(r.address); err == nil && at.Addr().IsUnspecified() && s.TLSCert == "" {
+		r.log.Warn("SVC_LISTEN listens on all addresses without TLS: API keys and attestations can be read on the way; set SVC_TLS_CERT and SVC_TLS_KEY, put a proxy with TLS in front, or listen on one address", "address", r.address)
 	}
 	if slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Bits() == 0 }) {
 		r.log.Warn("SVC_TRUSTED_PROXIES trusts every address: any client can name its own source in X-Forwarded-For, and has no limit by IP address; name the proxies' networks")
@@ -123,4 +123,13 @@ func spell(w ratelimit.Window) string {
 		return "none"
 	}
 	return strconv.Itoa(w.Limit) + "/" + w.Per.String()
+}
+
+// warnOfCertificates logs which certificates have to be renewed.
+func (r *service) warnOfCertificates(pairs []pair) {
+	for _, one := range pairs {
+		if text, soon, _ := one.Outlook(r.clock()); soon {
+			r.log.Warn("certificate", "message", text)
+		}
+	}
 }

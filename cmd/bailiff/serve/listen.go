@@ -51,6 +51,14 @@ func newSlots(clock clock.Clock, proxies []netip.Prefix) *strict.Slots {
 	return strict.NewSlots(room, clock, proxies, httpd.SourceOf)
 }
 
+// scheme is how the addresses of the API begin.
+func (r *service) scheme() string {
+	if r.settings.TLSCert != "" {
+		return "https://"
+	}
+	return "http://"
+}
+
 // listenAPI opens the API's listener, and returns where its server belongs.
 func (r *service) listenAPI() (index int, err error) {
 	api, err := strict.Listen(string(r.settings.Listen))
@@ -58,7 +66,11 @@ func (r *service) listenAPI() (index int, err error) {
 		return 0, fmt.Errorf("SVC_LISTEN: %w", err)
 	}
 	r.address = api.Addr().String()
-	r.clients = append(r.clients, server{listener: strict.NewRetryingListener(api, r.slots, r.clock, r.log)})
+	listener := strict.NewRetryingListener(api, r.slots, r.clock, r.log)
+	if r.settings.TLSCert != "" {
+		listener = strict.NewTLSListener(listener, showing(&r.certificates.api))
+	}
+	r.clients = append(r.clients, server{listener: listener})
 	return len(r.clients) - 1, nil
 }
 
@@ -70,7 +82,7 @@ func (r *service) listenBeside(config httpd.Config) error {
 	if r.settings.InternalListen != "" {
 		internal, err := r.listenMutual()
 		if err != nil {
-			return fmt.Errorf("SVC_INTERNAL_LISTEN, _CERT, _KEY, _CA: %w", err)
+			return fmt.Errorf("SVC_INTERNAL_LISTEN: %w", err)
 		}
 		r.clients = append(r.clients, server{httpd.NewInternal(r.decider, r.log), internal})
 	}
@@ -121,6 +133,7 @@ func (r *service) listenSocket(config httpd.Config) error {
 	if err != nil {
 		return errors.Join(err, socket.Close())
 	}
+	r.apis = append(r.apis, api)
 	r.clients = append(r.clients, server{api, strict.NewRetryingListener(socket, r.slots, r.clock, r.log)})
 	return nil
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestMaskedLog(t *testing.T) {
 		s := &cmdsettings.Settings{LogFormat: format}
 		for _, kind := range mask.Table() {
 			var out bytes.Buffer
-			log := serviceLog(cli.Streams{Err: &out}, s, nil)
+			log := serviceLog(cli.Streams{Err: &out}, s, s.LogLevel, nil)
 			log.Error(kind.Example, "text", kind.Example, "error", errors.New(kind.Example), "list", []string{kind.Example})
 			if n := strings.Count(out.String(), mask.Hidden); n != 4 {
 				t.Errorf("%s, %s: %d of 4 are masked in %s", format, kind.Name, n, out.String())
@@ -25,7 +26,7 @@ func TestMaskedLog(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	serviceLog(cli.Streams{Err: &out}, new(cmdsettings.Settings), []string{"SVC_MISSPELT=1"})
+	serviceLog(cli.Streams{Err: &out}, new(cmdsettings.Settings), slog.LevelInfo, []string{"SVC_MISSPELT=1"})
 	if !strings.Contains(out.String(), `level=WARN msg="unknown setting is ignored" name=SVC_MISSPELT`) {
 		t.Errorf("the log is %s", out.String())
 	}

@@ -45,6 +45,13 @@ func (r *service) addGauges() error {
 	for _, check := range checkNames {
 		faults = append(faults, r.metrics.Ready(check, func() bool { return r.ready.passes(check) }))
 	}
+	for prefix, current := range r.certificates.byPrefix() {
+		if current.Load() != nil {
+			faults = append(faults, r.metrics.CertificateExpires(prefix+"_CERT", func() float64 {
+				return float64(pair{prefix, current.Load()}.Leaf().NotAfter.Unix())
+			}))
+		}
+	}
 	for _, u := range r.settings.Upstreams() {
 		faults = append(faults, r.metrics.UpstreamFailures(u.Endpoint.String(), strconv.FormatUint(u.Chain, 10), r.failuresOf(u)))
 	}

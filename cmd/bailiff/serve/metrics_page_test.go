@@ -3,10 +3,12 @@ package serve
 import (
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"bailiff/cmd/bailiff/settings"
+	"bailiff/fuzz/kit/certificate"
 	"bailiff/fuzz/kit/page"
 )
 
@@ -29,13 +31,18 @@ func metricsPage(r *service) string {
 
 // TestMetricsPage holds the page of metrics in docs to a service; with -rewrite it writes the page.
 func TestMetricsPage(t *testing.T) {
+	dir := t.TempDir()
+	if err := certificate.Make(dir, "ca", "api"); err != nil {
+		t.Fatal(err)
+	}
 	s, err := settings.Read([]string{
+		"SVC_TLS_CERT=" + filepath.Join(dir, "api.pem"), "SVC_TLS_KEY=" + filepath.Join(dir, "api.key"),
 		"SVC_HOSTED=true", "SVC_DATA_DIR=" + t.TempDir(), "SVC_LISTEN=127.0.0.1:0", "SVC_ADMIN_LISTEN=off", "SVC_RPC_URL_1=http://127.0.0.1:1",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := start(s, slog.New(slog.DiscardHandler), proof{})
+	r, err := start(launch{settings: s, log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

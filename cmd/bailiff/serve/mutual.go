@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -11,10 +10,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
+	"sync/atomic"
 	"time"
 
-	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/policies"
 )
@@ -29,61 +27,38 @@ const (
 	maxMirrorBytes = 2 << 20
 )
 
-// MutualTLS is the set-up of one side: its own certificate, and whose certificates it takes.
-func MutualTLS(certFile, keyFile, caFile string) (*tls.Config, error) {
-	if info, err := os.Stat(keyFile); err == nil && info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s has mode %04o, open to others than its owner; run chmod 600 %s", keyFile, info.Mode().Perm(), keyFile)
-	}
-	certificate, err := tls.LoadX509KeyPair(certFile, keyFile)
-	if err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(caFile)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s holds no certificates in PEM", caFile)
-	}
-	return &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate},
-		RootCAs: pool, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
-	}, nil
-}
-
 // listenMutual listens for those who have a certificate.
 func (r *service) listenMutual() (net.Listener, error) {
-	s := r.settings
-	config, err := MutualTLS(s.InternalCert, s.InternalKey, s.InternalCA)
+	plain, err := strict.Listen(string(r.settings.InternalListen))
 	if err != nil {
 		return nil, err
 	}
-	plain, err := strict.Listen(string(s.InternalListen))
-	if err != nil {
-		return nil, err
-	}
-	return tls.NewListener(strict.NewRetryingListener(plain, r.slots, r.clock, r.log), config), nil
+	return tls.NewListener(strict.NewRetryingListener(plain, r.slots, r.clock, r.log), showing(&r.certificates.internal)), nil
 }
 
-// mirror fetches keys from the production service; it is an policies.Mirror.
+// mirror fetches keys from the production service; it is a policies.Mirror.
 type mirror struct {
 	base   string
-	client *http.Client
+	client atomic.Pointer[http.Client]
 }
 
 // newMirror returns the mirror that the settings name, nil where they name none.
-func newMirror(s *cmdsettings.Settings) (policies.Mirror, error) {
-	if s.MirrorURL == "" {
-		return nil, nil
+func (r *service) newMirror() *mirror {
+	if r.settings.MirrorURL == "" {
+		return nil
 	}
-	config, err := MutualTLS(s.MirrorCert, s.MirrorKey, s.MirrorCA)
-	if err != nil {
-		return nil, err
-	}
-	transport := &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: false}
+	m := &mirror{base: string(r.settings.MirrorURL)}
+	m.use(r.certificates.mirror.Load())
+	return m
+}
+
+// use has the mirror show another certificate from now on.
+func (m *mirror) use(config *tls.Config) {
+	transport := &http.Transport{TLSClientConfig: config.Clone(), MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: false}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &mirror{string(s.MirrorURL), &http.Client{Timeout: mirrorTimeout, Transport: transport, CheckRedirect: stay}}, nil
+	if before := m.client.Swap(&http.Client{Timeout: mirrorTimeout, Transport: transport, CheckRedirect: stay}); before != nil {
+		before.CloseIdleConnections()
+	}
 }
 
 // Fetch implements policies.Mirror: it asks by the hash, so that the key itself stays here.
@@ -92,7 +67,7 @@ func (m *mirror) Fetch(ctx context.Context, hash [32]byte) (*policies.MirrorReco
 	if err != nil {
 		return nil, err
 	}
-	response, err := m.client.Do(request)
+	response, err := m.client.Load().Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,17 @@ func TestMutual(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
+	read := func(s *cmdsettings.Settings) []pair {
+		pairs, faults := ReadPairs(s)
+		if err := errors.Join(faults...); err != nil {
+			t.Fatal(err)
+		}
+		return pairs
+	}
 	r := &service{log: slog.New(slog.DiscardHandler), clock: time.Now, settings: &cmdsettings.Settings{
 		InternalListen: "127.0.0.1:0", InternalCert: at("server.pem"), InternalKey: at("server.key"), InternalCA: at("ca.pem"),
 	}}
+	r.certificates.use(read(r.settings))
 	listener, err := r.listenMutual()
 	if err != nil {
 		t.Fatal(err)
@@ -48,10 +56,7 @@ func TestMutual(t *testing.T) {
 		"nobody":          {"", tls.VersionTLS13, ""},
 		"an old protocol": {"client", tls.VersionTLS12, ""},
 	} {
-		config, err := MutualTLS(at("client.pem"), at("client.key"), at("ca.pem"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := read(&cmdsettings.Settings{MirrorCert: at("client.pem"), MirrorKey: at("client.key"), MirrorCA: at("ca.pem")})[0].Config
 		config.MinVersion, config.MaxVersion, config.Certificates = row.most, row.most, nil
 		if row.cert != "" {
 			pair, err := tls.LoadX509KeyPair(at(row.cert+".pem"), at(row.cert+".key"))

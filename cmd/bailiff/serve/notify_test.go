@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	cmdsettings "bailiff/cmd/bailiff/settings"
 )
 
 // manager listens as a service manager does.
@@ -57,14 +59,23 @@ func TestNotifyReload(t *testing.T) {
 // TestWatchdog: the manager hears that the service lives for as long as the API answers, and only where it asks for it.
 func TestWatchdog(t *testing.T) {
 	socket := manager(t)
-	api := httptest.NewServer(http.NotFoundHandler())
-	for _, asked := range []bool{false, true} {
+	for _, row := range []struct {
+		asked    bool
+		settings cmdsettings.Settings
+		serve    func(http.Handler) *httptest.Server
+	}{
+		{false, cmdsettings.Settings{}, httptest.NewServer},
+		{true, cmdsettings.Settings{}, httptest.NewServer},
+		{true, cmdsettings.Settings{TLSCert: "api.pem"}, httptest.NewTLSServer},
+	} {
+		asked, api := row.asked, row.serve(http.NotFoundHandler())
+		defer api.Close()
 		if asked {
 			t.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
 			t.Setenv("WATCHDOG_USEC", "100000")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		r := &service{log: slog.New(slog.DiscardHandler), address: strings.TrimPrefix(api.URL, "http://")}
+		r := &service{settings: &row.settings, log: slog.New(slog.DiscardHandler), address: api.Listener.Addr().String()}
 		r.work.cancel, r.work.started = cancel, true
 		r.startWatchdog(ctx, func(err error) { t.Error(err) })
 		if asked {

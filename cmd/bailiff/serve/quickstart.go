@@ -48,10 +48,11 @@ out: in earnest the operator's private key belongs on no machine that runs the s
 // Run makes what is missing and serves.
 func (c *quickstartCommand) Run(std cli.Streams) error {
 	RelaxTimers()
-	s, err := cmdsettings.Read(os.Environ())
+	l, err := newLaunch(std, func() (*cmdsettings.Settings, error) { return cmdsettings.Load(os.Environ()) })
 	if err != nil {
-		return startup("%v", err)
+		return err
 	}
+	s := l.settings
 	if s.Hosted {
 		return startup("quickstart sets up a self-hosted service; SVC_HOSTED is set, so use bailiff serve")
 	}
@@ -61,11 +62,18 @@ func (c *quickstartCommand) Run(std cli.Streams) error {
 	if err := c.prepare(std, s); err != nil {
 		return err
 	}
-	return serve(s, serviceLog(std, s, os.Environ()), proof{}, func(running *service) error {
+	l.again = func() (*cmdsettings.Settings, error) {
+		again, err := cmdsettings.Load(os.Environ())
+		if err == nil { // these come from elsewhere
+			again.OperatorKey, again.RPCURLs = s.OperatorKey, s.RPCURLs
+		}
+		return again, err
+	}
+	return serve(l, func(running *service) error {
 		if err := keepAPIKey(running); err != nil {
 			return err
 		}
-		fmt.Fprint(std.Out, c.next(running.settings, running.address))
+		fmt.Fprint(std.Out, c.next(running.settings, running.scheme()+running.address))
 		return nil
 	})
 }
@@ -176,22 +184,22 @@ const tries = `
 
 ALLOWED, with an attestation:
 
-  curl -s http://%[1]s/v1/authorize -H "Authorization: Bearer $(cat %[3]s)" -d '{
+  curl -s %[1]s/v1/authorize -H "Authorization: Bearer $(cat %[3]s)" -d '{
     "framework": "custom", "agentId": "trader-1", "chainId": 8453,
     "txCommit": "b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c",
     "intent": {"action": "wallet.transfer", "targetAddress": "0x00000000000000000000000000000000000000aa", "amount": "0.1", "maxFee": "0.001", "metadata": {"desk": "desk-1"}}}'
 
 %[4]s:
 
-  curl -s http://%[1]s/v1/authorize -H "Authorization: Bearer $(cat %[3]s)" -d '{
+  curl -s %[1]s/v1/authorize -H "Authorization: Bearer $(cat %[3]s)" -d '{
     "framework": "custom", "agentId": "trader-1",
     "txCommit": "7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730",
     "intent": {"action": "bash", "command": "rm -rf /", "task_id": "task-1"}}'
 
 The keys that verify attestations:
 
-  curl -s http://%[1]s/.well-known/jwks.json
-  curl -s http://%[1]s/v1/pqc-keys
+  curl -s %[1]s/.well-known/jwks.json
+  curl -s %[1]s/v1/pqc-keys
 
 `
 
@@ -209,7 +217,7 @@ const guards = `
 
 Have %[3]s ask before each tool call, from another terminal in this folder:
 
-  bailiff hook install %[3]s --url http://%[1]s --api-key-file %[4]s
+  bailiff hook install %[3]s --url %[1]s --api-key-file %[4]s
   bailiff hook status
 
 `

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
+	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/policies"
@@ -28,7 +30,7 @@ func catchHangUps() (hangUps <-chan os.Signal, stop func()) {
 	return signals, func() { signal.Stop(signals) }
 }
 
-// reloadOn reloads the default policy at each signal until ctx ends.
+// reloadOn reloads at each signal until ctx ends.
 func (r *service) reloadOn(hangUps <-chan os.Signal) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for {
@@ -44,18 +46,61 @@ func (r *service) reloadOn(hangUps <-chan os.Signal) func(context.Context) error
 	}
 }
 
-// reload puts the policy of WARRANTY_PATH in force, and logs and counts what came of it. On any error the policy in force stays.
+// reload reads the settings, the certificates and the policy again and puts all of it in force, or, on any error, nothing. It
+// logs and counts the outcome.
 func (r *service) reload(ctx context.Context) {
-	if r.settings.Hosted {
-		r.log.Warn("SIGHUP: a hosted service has no default policy, and reads its settings at start only; nothing was reloaded")
+	next, pairs, changed, err := r.rereadSettings()
+	if err != nil {
+		r.metrics.Reload(metrics.ReloadRefused)
+		r.log.Error("SIGHUP: nothing was reloaded; settings, certificates and policy stay", "error", cli.Plain(err))
 		return
 	}
+	if !r.settings.Hosted && !r.reloadPolicy(ctx, next.WarrantyPath) {
+		return
+	}
+	r.level.Set(next.LogLevel)
+	limits := next.Limits()
+	for _, api := range r.apis {
+		if err := api.SetLimits(limits); err != nil {
+			r.log.Error("SIGHUP: the limits stay", "error", err) // the settings' types refuse such limits
+		}
+	}
+	r.decider.LimitDeployments(limits.Deploy)
+	r.certificates.use(pairs)
+	if r.mirror != nil {
+		r.mirror.use(r.certificates.mirror.Load())
+	}
+	r.current = next
+	r.log.Info("SIGHUP: settings and certificates were read again", "changed", strings.Join(changed, " "))
+	r.warnOfCertificates(pairs)
+}
+
+// rereadSettings reads the settings and the certificates that they name. It returns the names of the settings that have changed,
+// and refuses a change that a service can't follow while it runs.
+func (r *service) rereadSettings() (next *cmdsettings.Settings, pairs []pair, changed []string, err error) {
+	if next, err = r.again(); err != nil {
+		return nil, nil, nil, err
+	}
+	changed, fixed := cmdsettings.Changed(r.current, next)
+	if (r.settings.TLSCert == "") != (next.TLSCert == "") {
+		fixed = append(fixed, "SVC_TLS_CERT")
+	}
+	if len(fixed) > 0 {
+		return nil, nil, nil, fmt.Errorf("these settings have changed, and change with a restart alone: %s; take the change back, or restart the service", strings.Join(fixed, ", "))
+	}
+	pairs, faults := ReadPairs(next)
+	return next, pairs, changed, errors.Join(faults...)
+}
+
+// reloadPolicy puts the policy of a file in force, and reports false where the one before stays because of an error.
+func (r *service) reloadPolicy(ctx context.Context, path string) bool {
 	before := r.decider.DefaultPolicy().Hash
-	loaded, changed, err := r.replaceDefault(ctx)
+	loaded, changed, err := r.replaceDefault(ctx, path)
 	switch {
 	case err != nil:
 		r.metrics.Reload(metrics.ReloadRefused)
-		r.log.Error("SIGHUP: the default policy was not replaced; the one in force stays", "policyHash", before, "error", cli.Plain(err))
+		r.log.Error("SIGHUP: the default policy was not replaced; the one in force stays, as settings and certificates do", "policyHash", before, "error", cli.Plain(err))
+		return false
 	case !changed:
 		r.metrics.Reload(metrics.ReloadUnchanged)
 		r.log.Info("SIGHUP: the default policy is the one in force already", "policyHash", before)
@@ -64,11 +109,12 @@ func (r *service) reload(ctx context.Context) {
 		r.log.Info("SIGHUP: the default policy was replaced", "policyHash", loaded.Policy.Hash, "before", before)
 		r.announceWarnings(loaded.Policy)
 	}
+	return true
 }
 
 // replaceDefault reads the policy's file and puts it in force, in the gateways too.
-func (r *service) replaceDefault(ctx context.Context) (loaded boot, changed bool, err error) {
-	if loaded, err = r.reread(ctx); err != nil {
+func (r *service) replaceDefault(ctx context.Context, path string) (loaded boot, changed bool, err error) {
+	if loaded, err = r.reread(ctx, path); err != nil {
 		return boot{}, false, err
 	}
 	terms, err := gateway.ParseTerms(loaded.Text)
@@ -78,18 +124,18 @@ func (r *service) replaceDefault(ctx context.Context) (loaded boot, changed bool
 	changed, err = r.decider.ReplaceDefault(ctx, loaded.Policy, func() { r.gateway.SetDefault(terms) })
 	var invalid *policies.InvalidPolicy
 	if errors.As(err, &invalid) {
-		err = fmt.Errorf("%s: %w%s", r.settings.WarrantyPath, err, reportOf(invalid))
+		err = fmt.Errorf("%s: %w%s", path, err, reportOf(invalid))
 	}
 	return loaded, changed, err
 }
 
 // reread reads the policy's file again, for no longer than reloadPatience.
-func (r *service) reread(ctx context.Context) (boot, error) {
+func (r *service) reread(ctx context.Context, path string) (boot, error) {
 	type result struct {
 		loaded boot
 		err    error
 	}
-	path, read := r.settings.WarrantyPath, make(chan result, 1)
+	read := make(chan result, 1)
 	go func() {
 		loaded, err := loadBoot(path, ed25519.PublicKey(r.boot.operator[:]))
 		read <- result{loaded, err}

@@ -50,16 +50,37 @@ func (c *serveCommand) Help() string { return cmdsettings.Help() }
 // Run serves until SIGTERM or SIGINT.
 func (c *serveCommand) Run(std cli.Streams) error {
 	RelaxTimers()
-	s, err := cmdsettings.Read(os.Environ())
+	l, err := newLaunch(std, func() (*cmdsettings.Settings, error) { return cmdsettings.Load(os.Environ()) })
 	if err != nil {
-		return startup("%v", err)
+		return err
 	}
-	return serve(s, serviceLog(std, s, os.Environ()), proof{c.Checkpoint, c.NoCheckpoint}, func(*service) error { return nil })
+	l.proof = proof{c.Checkpoint, c.NoCheckpoint}
+	return serve(l, func(*service) error { return nil })
+}
+
+// A launch is what a service starts from.
+type launch struct {
+	settings *cmdsettings.Settings
+	again    func() (*cmdsettings.Settings, error) // reads the settings, for a reload
+	log      *slog.Logger
+	level    *slog.LevelVar // of the log
+	proof    proof
+}
+
+// newLaunch returns the launch of a service with settings that read returns.
+func newLaunch(std cli.Streams, read func() (*cmdsettings.Settings, error)) (launch, error) {
+	s, err := read()
+	if err != nil {
+		return launch{}, startup("%v", err)
+	}
+	level := new(slog.LevelVar)
+	level.Set(s.LogLevel)
+	return launch{settings: s, again: read, log: serviceLog(std, s, level, os.Environ()), level: level}, nil
 }
 
 // serviceLog returns the log of a service, after warning of every name in environ that is most likely a misspelt setting.
-func serviceLog(std cli.Streams, s *cmdsettings.Settings, environ []string) *slog.Logger {
-	options := &slog.HandlerOptions{Level: s.LogLevel, ReplaceAttr: maskAttr}
+func serviceLog(std cli.Streams, s *cmdsettings.Settings, level slog.Leveler, environ []string) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: maskAttr}
 	var handler slog.Handler = slog.NewTextHandler(std.Err, options)
 	if s.LogFormat == "json" {
 		handler = slog.NewJSONHandler(std.Err, options)
@@ -93,8 +114,13 @@ func startup(format string, arguments ...any) error {
 
 // service is a service that runs.
 type service struct {
-	settings     *cmdsettings.Settings
+	settings     *cmdsettings.Settings // that it started with
+	current      *cmdsettings.Settings // that the last reload left in force; reload's alone
+	again        func() (*cmdsettings.Settings, error)
 	log          *slog.Logger
+	level        *slog.LevelVar // of the log
+	certificates certificates
+	mirror       *mirror // nil: there is none
 	clock        clock.Clock
 	calls        system.Calls   // with that clock
 	guard        *clock.Guarded // of clock
@@ -108,6 +134,7 @@ type service struct {
 	checkpointed atomic.Int64 // when it last was of the end of the record: Unix nanoseconds
 	decider      *decision.Decider
 	gateway      *gateway.Gateway
+	apis         []*httpd.Server // with limits in common
 	ready        *readiness
 	admin        *decision.Admin
 	operating    *httpd.OperatorConsole // nil: there is none
@@ -120,7 +147,7 @@ type service struct {
 }
 
 // serve starts the service, calls ready, and runs it until a signal comes or it fails.
-func serve(s *cmdsettings.Settings, log *slog.Logger, by proof, ready func(*service) error) error {
+func serve(l launch, ready func(*service) error) error {
 	if os.Getenv("GOMAXPROCS") == "" {
 		// One processor is stuck in fdatasync at nearly all times; twice the cores keep the others busy.
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
@@ -129,7 +156,7 @@ func serve(s *cmdsettings.Settings, log *slog.Logger, by proof, ready func(*serv
 		debug.SetGCPercent(collectAtPercent)
 	}
 	if _, err := memlimit.Set(); err != nil && !errors.Is(err, memlimit.ErrNoCgroup) && !errors.Is(err, memlimit.ErrCgroupsNotSupported) {
-		log.Warn("the memory limit of the control group can't be read; set GOMEMLIMIT to nine tenths of it", "error", err)
+		l.log.Warn("the memory limit of the control group can't be read; set GOMEMLIMIT to nine tenths of it", "error", err)
 	}
 	// The reader of the log may end first, as tee does at Ctrl-C. Go ends a process that then writes to it.
 	signal.Ignore(syscall.SIGPIPE)
@@ -137,7 +164,7 @@ func serve(s *cmdsettings.Settings, log *slog.Logger, by proof, ready func(*serv
 	defer stopHangUps()
 	signals, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	running, err := startUnless(signals.Done(), func() (*service, error) { return start(s, log, by) })
+	running, err := startUnless(signals.Done(), func() (*service, error) { return start(l) })
 	if err != nil {
 		return err
 	}
@@ -168,7 +195,8 @@ func startUnless(asked <-chan struct{}, start func() (*service, error)) (*servic
 }
 
 // start opens everything that a service needs. What fails here is a startup error.
-func start(s *cmdsettings.Settings, log *slog.Logger, by proof) (*service, error) {
+func start(l launch) (*service, error) {
+	s, log := l.settings, l.log
 	boot, err := ReadBoot(s)
 	if err != nil {
 		return nil, err
@@ -183,14 +211,14 @@ func start(s *cmdsettings.Settings, log *slog.Logger, by proof) (*service, error
 	guard := clock.NewGuarded(TimeSources())
 	clock := clock.Clock(guard.Now)
 	running := &service{
-		settings: s, log: log, clock: clock, calls: system.Real(clock), guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
+		settings: s, current: s, again: l.again, log: log, level: l.level, clock: clock, calls: system.Real(clock), guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
 		slots: newSlots(clock, s.TrustedProxies), failed: make(chan error, 16),
 	}
 	if running.ledger, err = running.openLedger(); err != nil {
 		return nil, startup("%v", err)
 	}
 	debug.FreeOSMemory() // what replaying left behind would stay for long: the heap may grow many times over
-	if err := running.checkRecord(context.Background(), by); err != nil {
+	if err := running.checkRecord(context.Background(), l.proof); err != nil {
 		return nil, errors.Join(startup("%v", err), running.close())
 	}
 	if err := running.beginClock(context.Background()); err != nil {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
@@ -55,6 +56,9 @@ func TestSettings(t *testing.T) {
 		{"SVC_MODE=OBSERVE", ""},
 		{"SVC_MODE=observe", `SVC_MODE is "observe"; write OBSERVE in capitals to observe, or ENFORCE to enforce`},
 		{"SVC_REFUSE_ROLLBACK=on", "it can be true or false"},
+		{"SVC_TLS_CERT=a SVC_TLS_KEY=b", ""},
+		{"SVC_TLS_CERT=a", "SVC_TLS_CERT is set, and SVC_TLS_KEY is not; set all of them or none"},
+		{"SVC_TLS_KEY=a", "SVC_TLS_KEY is set, and SVC_TLS_CERT is not"},
 		{"SVC_INTERNAL_CA=x", "SVC_INTERNAL_CA is set, and SVC_INTERNAL_LISTEN"},
 		{"SVC_ENV=test SVC_INTERNAL_LISTEN=:1 SVC_INTERNAL_CERT=a SVC_INTERNAL_KEY=b SVC_INTERNAL_CA=c", "works in the environment production only"},
 		{"SVC_ENV=test SVC_MIRROR_URL=https://a SVC_MIRROR_CERT=a SVC_MIRROR_KEY=b SVC_MIRROR_CA=c", ""},
@@ -113,7 +117,7 @@ func TestUnknownSettings(t *testing.T) {
 // TestUnknownSettingsAreLogged: the log of a service begins with the settings that nothing reads.
 func TestUnknownSettingsAreLogged(t *testing.T) {
 	var text strings.Builder
-	serviceLog(cli.Streams{Err: &text}, new(cmdsettings.Settings), []string{"SVC_HOSTD=true", "SVC_HOSTED=true"})
+	serviceLog(cli.Streams{Err: &text}, new(cmdsettings.Settings), slog.LevelInfo, []string{"SVC_HOSTD=true", "SVC_HOSTED=true"})
 	if got := text.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "name=SVC_HOSTD") {
 		t.Errorf("the log has %q", got)
 	}
@@ -132,7 +136,7 @@ func TestServiceLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text strings.Builder
-		log := serviceLog(cli.Streams{Err: &text}, s, nil)
+		log := serviceLog(cli.Streams{Err: &text}, s, s.LogLevel, nil)
 		log.Debug("debug")
 		log.Info("info")
 		log.Warn("warn")

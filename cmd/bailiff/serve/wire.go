@@ -77,6 +77,12 @@ func sayWhile(patience, period time.Duration, say func()) (done func()) {
 
 // wire makes authority, gateway and servers, and opens their listeners.
 func (r *service) wire() error {
+	pairs, faults := ReadPairs(r.settings)
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	r.certificates.use(pairs)
+	r.warnOfCertificates(pairs)
 	api, err := r.listenAPI()
 	if err != nil {
 		return err
@@ -119,7 +125,7 @@ func (r *service) wire() error {
 	if err != nil {
 		return err
 	}
-	r.clients[api].http = server
+	r.clients[api].http, r.apis = server, append(r.apis, server)
 	r.admin = r.decider.Admin()
 	if err := r.listenConsole(); err != nil {
 		return err
@@ -140,9 +146,9 @@ func (r *service) newAuthority() (*decision.Decider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SVC_TRUSTED_SHIMS: %w", err)
 	}
-	mirror, err := newMirror(s)
-	if err != nil {
-		return nil, fmt.Errorf("SVC_MIRROR_CERT, _KEY, _CA: %w", err)
+	var mirror policies.Mirror
+	if r.mirror = r.newMirror(); r.mirror != nil {
+		mirror = r.mirror
 	}
 	return decision.New(decision.Config{
 		Service: svc.Config{
@@ -236,7 +242,7 @@ func (r *service) publicURL() string {
 	if at, err := netip.ParseAddrPort(r.address); err == nil && at.Addr().IsUnspecified() {
 		return ""
 	}
-	return "http://" + r.address
+	return r.scheme() + r.address
 }
 
 // deployURL is what the activations of trusted shims have to be made for; empty, which refuses all, where the service does

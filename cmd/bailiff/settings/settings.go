@@ -18,27 +18,31 @@ import (
 )
 
 // Settings are the environment as the service reads it. A field is the one definition of a setting: its tags have the name, the
-// default, the words that it can be, and what help says; its type reads any other value. A map has a value for each chain.
+// default, the words that it can be, whether SIGHUP changes it, and what help says; its type reads any other value. A map has a
+// value for each chain.
 //
 // The tags are those of kong, which reads the commands' flags. It is not asked to read these: it knows no setting for each chain,
 // takes no other environment than the process's own, and its errors speak of flags.
 type Settings struct {
+	File                string               `env:"SVC_SETTINGS_FILE" help:"file of further settings, NAME=value on each line; SIGHUP reads it again"`
 	Hosted              bool                 `env:"SVC_HOSTED" default:"false" help:"true: no boot policy, open registration, plans with quotas, rate limits; else self-hosted"`
 	OperatorKey         string               `env:"SVC_OPERATOR_PUBLIC_KEY" help:"the operator's Ed25519 public key, unpadded base64url; required when self-hosted; hosted it thaws the service and resumes keys"`
-	WarrantyPath        string               `env:"WARRANTY_PATH" default:"config/warranty.md" help:"the signed policy; self-hosted only"`
+	WarrantyPath        string               `env:"WARRANTY_PATH" default:"config/warranty.md" reload:"" help:"the signed policy; self-hosted only"`
 	Mode                Mode                 `env:"SVC_MODE" help:"OBSERVE approves what the policy would deny, and records it; anything else enforces"`
 	Environment         string               `env:"SVC_ENV" default:"production" enum:"production,test" help:"production or test: which API keys are accepted"`
 	Listen              Address              `env:"SVC_LISTEN" default:"127.0.0.1:8787" help:"address and port of the API"`
+	TLSCert             string               `env:"SVC_TLS_CERT" reload:"" help:"certificate chain of the API (PEM); with it SVC_LISTEN speaks TLS alone"`
+	TLSKey              string               `env:"SVC_TLS_KEY" reload:"" help:"its private key (PEM, mode 0600)"`
 	ListenUnix          SocketPath           `env:"SVC_LISTEN_UNIX" help:"path of a Unix socket on which the API is served as well, for agents on this machine"`
 	ListenUnixMode      SocketMode           `env:"SVC_LISTEN_UNIX_MODE" default:"0600" enum:"0600,0660,0666" help:"mode of that socket: 0600 for the service's user, 0660 for its group too, 0666 for all users of the machine"`
 	AdminListen         OptionalAddress      `env:"SVC_ADMIN_LISTEN" default:"127.0.0.1:8788" help:"address and port of metrics and readiness (no keys asked); off for none"`
 	PprofListen         OptionalAddress      `env:"SVC_PPROF_LISTEN" default:"off" help:"address and port of profiles (no keys asked), on this machine; off for none"`
 	PprofRemote         bool                 `env:"SVC_PPROF_REMOTE" default:"false" help:"true lets SVC_PPROF_LISTEN be an address that other machines reach; profiles show memory, API keys included"`
 	LogFormat           string               `env:"SVC_LOG_FORMAT" default:"text" enum:"text,json" help:"form of the log's lines on standard error: text (logfmt) or json, one object a line"`
-	LogLevel            slog.Level           `env:"SVC_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"the least severe lines that the log has: debug, info, warn or error"`
+	LogLevel            slog.Level           `env:"SVC_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" reload:"" help:"the least severe lines that the log has: debug, info, warn or error"`
 	Console             bool                 `env:"SVC_CONSOLE" default:"true" help:"false switches the console at /console of the API's address off; it answers over TLS and on this machine only"`
 	ConsoleListen       LoopbackAddress      `env:"SVC_CONSOLE_LISTEN" default:"off" help:"loopback address and port of the operator's console of all keys, which bailiff console opens; off for none"`
-	PublicURL           BaseURL              `env:"SVC_PUBLIC_URL" help:"where clients reach the API, for documents and activations (default http:// and SVC_LISTEN, where that names one address)"`
+	PublicURL           BaseURL              `env:"SVC_PUBLIC_URL" help:"where clients reach the API, for documents and activations (default http:// or https:// and SVC_LISTEN, where that names one address)"`
 	Contact             Contact              `env:"SVC_CONTACT" help:"how to reach who runs the service (an e-mail or web address), for the conformance descriptor"`
 	TrustedProxies      Networks             `env:"SVC_TRUSTED_PROXIES" help:"networks (CIDR, comma-separated) whose X-Forwarded-For names the client"`
 	DataDir             string               `env:"SVC_DATA_DIR" default:"data" help:"folder of everything that is kept; made if missing"`
@@ -46,12 +50,12 @@ type Settings struct {
 	SigningKeyFile      string               `env:"SVC_SIGNING_KEY_FILE" help:"file of the signing keys, in place of SVC_KEY_DIR; nothing is ever made there"`
 	Issuer              Issuer               `env:"SVC_ISSUER" default:"svc-core" help:"the claim iss of attestations"`
 	IntegerAmounts      string               `env:"SVC_INTEGER_AMOUNTS" default:"decimal" enum:"decimal,base" help:"base reads amounts without a point as base units, for hook clients that send them so"`
-	RateLimitKey        PerMinute            `env:"SVC_RATE_LIMIT_KEY" help:"authorize and test-run per API key, N or N/DURATION, 0 for none (default 180/60s hosted, 120/60s in test)"`
-	RateLimitIP         PerMinute            `env:"SVC_RATE_LIMIT_IP" help:"all routes but the public documents, per IP address, before the key is looked at (default 1500/60s hosted, 1000/60s in test)"`
-	RateLimitHolds      PerMinute            `env:"SVC_RATE_LIMIT_HOLDS" help:"reading and resolving holds, per API key (default 30/60s hosted)"`
-	RateLimitRegister   PerHour              `env:"SVC_RATE_LIMIT_REGISTER" help:"registering keys, per IP address (default 5/3600s hosted)"`
-	RateLimitManage     PerMinute            `env:"SVC_RATE_LIMIT_MANAGE" help:"deployments, webhooks and events together, per API key (default 120/60s hosted)"`
-	RateLimitDeploy     PerHour              `env:"SVC_RATE_LIMIT_DEPLOY" help:"policies that are compiled to be deployed, refused ones included, per API key (default 10/3600s hosted)"`
+	RateLimitKey        PerMinute            `env:"SVC_RATE_LIMIT_KEY" reload:"" help:"authorize and test-run per API key, N or N/DURATION, 0 for none (default 180/60s hosted, 120/60s in test)"`
+	RateLimitIP         PerMinute            `env:"SVC_RATE_LIMIT_IP" reload:"" help:"all routes but the public documents, per IP address, before the key is looked at (default 1500/60s hosted, 1000/60s in test)"`
+	RateLimitHolds      PerMinute            `env:"SVC_RATE_LIMIT_HOLDS" reload:"" help:"reading and resolving holds, per API key (default 30/60s hosted)"`
+	RateLimitRegister   PerHour              `env:"SVC_RATE_LIMIT_REGISTER" reload:"" help:"registering keys, per IP address (default 5/3600s hosted)"`
+	RateLimitManage     PerMinute            `env:"SVC_RATE_LIMIT_MANAGE" reload:"" help:"deployments, webhooks and events together, per API key (default 120/60s hosted)"`
+	RateLimitDeploy     PerHour              `env:"SVC_RATE_LIMIT_DEPLOY" reload:"" help:"policies that are compiled to be deployed, refused ones included, per API key (default 10/3600s hosted)"`
 	EventDetail         decision.EventDetail `env:"SVC_EVENT_DETAIL" default:"full" help:"what events say of a request: full (credentials masked), digest (a keyed digest for each value), none"`
 	OTLPLogs            Collector            `env:"SVC_OTLP_LOGS" help:"address of an OpenTelemetry collector's logs, such as http://127.0.0.1:4318/v1/logs (OTLP over HTTP), that gets every event"`
 	OTLPHeaders         Headers              `env:"SVC_OTLP_HEADERS" help:"headers of requests to it, name=value, comma-separated, values percent-encoded (as in OTEL_EXPORTER_OTLP_HEADERS)"`
@@ -59,13 +63,13 @@ type Settings struct {
 	TrustedShims        string               `env:"SVC_TRUSTED_SHIMS" help:"JSON file of the trusted shims: keys, issuers, identities, versions"`
 	WebhookAllowPrivate bool                 `env:"SVC_WEBHOOK_ALLOW_PRIVATE" default:"false" help:"true lets webhooks go to http and to private addresses; for development"`
 	InternalListen      Address              `env:"SVC_INTERNAL_LISTEN" help:"production: address and port on which test environments fetch keys (mutual TLS)"`
-	InternalCert        string               `env:"SVC_INTERNAL_CERT" help:"certificate of that listener (PEM)"`
-	InternalKey         string               `env:"SVC_INTERNAL_KEY" help:"its private key (PEM, mode 0600)"`
-	InternalCA          string               `env:"SVC_INTERNAL_CA" help:"certificates (PEM) of whom clients' certificates have to come from"`
+	InternalCert        string               `env:"SVC_INTERNAL_CERT" reload:"" help:"certificate of that listener (PEM)"`
+	InternalKey         string               `env:"SVC_INTERNAL_KEY" reload:"" help:"its private key (PEM, mode 0600)"`
+	InternalCA          string               `env:"SVC_INTERNAL_CA" reload:"" help:"certificates (PEM) of whom clients' certificates have to come from"`
 	MirrorURL           MirrorURL            `env:"SVC_MIRROR_URL" help:"test: https address of the production service's SVC_INTERNAL_LISTEN"`
-	MirrorCert          string               `env:"SVC_MIRROR_CERT" help:"certificate to show there (PEM)"`
-	MirrorKey           string               `env:"SVC_MIRROR_KEY" help:"its private key (PEM, mode 0600)"`
-	MirrorCA            string               `env:"SVC_MIRROR_CA" help:"certificates (PEM) of whom the service's certificate has to come from"`
+	MirrorCert          string               `env:"SVC_MIRROR_CERT" reload:"" help:"certificate to show there (PEM)"`
+	MirrorKey           string               `env:"SVC_MIRROR_KEY" reload:"" help:"its private key (PEM, mode 0600)"`
+	MirrorCA            string               `env:"SVC_MIRROR_CA" reload:"" help:"certificates (PEM) of whom the service's certificate has to come from"`
 	RPCURLs             map[uint64]Upstream  `env:"SVC_RPC_URL_<chainId>" secret:"" help:"JSON-RPC address of a chain's node, for /rpc"`
 	BundlerURLs         map[uint64]Upstream  `env:"SVC_BUNDLER_URL_<chainId>" secret:"" help:"JSON-RPC address of a chain's bundler, for /bundler"`
 	RPCChains           Chains               `env:"SVC_RPC_CHAINS" default:"1,8453" help:"chains that /rpc and /bundler take"`
@@ -80,9 +84,10 @@ const chainSuffix = "<chainId>"
 type Setting struct {
 	Name, Fallback, help string
 
-	enum   string // the words that it can be, separated by commas; empty for a type that says so
-	secret bool   // no message has its value
-	field  int    // of Settings
+	Reloads bool   // SIGHUP changes it
+	enum    string // the words that it can be, separated by commas; empty for a type that says so
+	secret  bool   // no message has its value
+	field   int    // of Settings
 }
 
 // Table has the settings, in the order in which help lists them.
@@ -90,7 +95,10 @@ var Table = func() (rows []Setting) {
 	for i := range reflect.TypeFor[Settings]().NumField() {
 		tag := reflect.TypeFor[Settings]().Field(i).Tag
 		_, secret := tag.Lookup("secret")
-		rows = append(rows, Setting{tag.Get("env"), tag.Get("default"), tag.Get("help"), tag.Get("enum"), secret, i})
+		_, reloads := tag.Lookup("reload")
+		rows = append(rows, Setting{
+			Name: tag.Get("env"), Fallback: tag.Get("default"), help: tag.Get("help"), enum: tag.Get("enum"), Reloads: reloads, secret: secret, field: i,
+		})
 	}
 	return rows
 }()
@@ -135,6 +143,7 @@ func Read(environ []string) (*Settings, error) {
 	}
 	return s, errors.Join(
 		s.localProfiles(),
+		whole([]string{"SVC_TLS_CERT", "SVC_TLS_KEY"}, s.TLSCert, s.TLSKey),
 		s.wholeGroup("SVC_INTERNAL_LISTEN", string(s.InternalListen), s.InternalCert, s.InternalKey, s.InternalCA, "production"),
 		s.wholeGroup("SVC_MIRROR_URL", string(s.MirrorURL), s.MirrorCert, s.MirrorKey, s.MirrorCA, "test"))
 }
@@ -215,7 +224,17 @@ func (s *Settings) localProfiles() error {
 // is named by its first member: the others are _CERT, _KEY and _CA.
 func (s *Settings) wholeGroup(first, value, cert, key, authorities, environment string) error {
 	prefix := first[:strings.LastIndex(first, "_")]
-	names, values := []string{first, prefix + "_CERT", prefix + "_KEY", prefix + "_CA"}, []string{value, cert, key, authorities}
+	if err := whole([]string{first, prefix + "_CERT", prefix + "_KEY", prefix + "_CA"}, value, cert, key, authorities); err != nil || value == "" {
+		return err
+	}
+	if s.Environment != environment {
+		return fmt.Errorf("%s is set, and SVC_ENV is %s; it works in the environment %s only", first, s.Environment, environment)
+	}
+	return nil
+}
+
+// whole refuses a group of settings of which some are set and others not.
+func whole(names []string, values ...string) error {
 	var set, unset []string
 	for i, name := range names {
 		if values[i] == "" {
@@ -224,15 +243,26 @@ func (s *Settings) wholeGroup(first, value, cert, key, authorities, environment 
 			set = append(set, name)
 		}
 	}
-	switch {
-	case len(set) == 0:
+	if len(set) == 0 || len(unset) == 0 {
 		return nil
-	case len(unset) > 0:
-		return fmt.Errorf("%s is set, and %s is not; set all of them or none", set[0], strings.Join(unset, ", "))
-	case s.Environment != environment:
-		return fmt.Errorf("%s is set, and SVC_ENV is %s; it works in the environment %s only", first, s.Environment, environment)
 	}
-	return nil
+	return fmt.Errorf("%s is set, and %s is not; set all of them or none", set[0], strings.Join(unset, ", "))
+}
+
+// Changed returns the names of the settings that differ between two: those that a service can change while it runs, and those that
+// it cannot.
+func Changed(before, after *Settings) (changeable, fixed []string) {
+	old, now := reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
+	for _, row := range Table {
+		switch {
+		case reflect.DeepEqual(old.Field(row.field).Interface(), now.Field(row.field).Interface()):
+		case row.Reloads:
+			changeable = append(changeable, row.Name)
+		default:
+			fixed = append(fixed, row.Name)
+		}
+	}
+	return changeable, fixed
 }
 
 // Unknown returns the names in environ that look like settings and are none: most likely misspelt.
@@ -260,11 +290,22 @@ func Help() string {
 		fmt.Fprintf(table, "  %s\t%s%s\n", row.Name, row.help, fallback)
 	}
 	table.Flush()
+	text.WriteString("\nSIGHUP reads these again, the certificates' files as well, and changes all of them or none: " + strings.Join(reloadable(), ", ") + ".\n")
 	text.WriteString("\nA limit without a duration is for a minute; for registration, for an hour. Self-hosted, only limits that are set apply.\n")
 	text.WriteString("\nGOMAXPROCS and GOGC work as ever; without them the service uses twice the processors, and 800.\n")
 	text.WriteString("GOMEMLIMIT, unless it is set, is nine tenths of the memory that the service's control group may have.\n")
 	text.WriteString("On Linux it executes itself once more at start, with half a millisecond of timer slack (prctl(2)), unless it has that.\n")
 	return text.String()
+}
+
+// reloadable returns the names of the settings that SIGHUP changes.
+func reloadable() (names []string) {
+	for _, row := range Table {
+		if row.Reloads {
+			names = append(names, row.Name)
+		}
+	}
+	return names
 }
 
 // The values of SVC_MODE. Every value but ModeObserve enforces.
