@@ -29,6 +29,7 @@ var onlyImporters = map[string]string{
 	"github.com/alecthomas/kong":                     "cmd/bailiff",
 	"github.com/KimMachineGun/automemlimit":          "cmd/bailiff",
 	"github.com/owenrumney/go-sarif":                 "cmd/bailiff",
+	"filippo.io/age":                                 "cmd/bailiff",
 	"github.com/cockroachdb/pebble":                  "runtime/ledger/pebble",
 	"github.com/go-jose/go-jose":                     "runtime/attest",
 	"github.com/cloudflare/circl":                    "runtime/attest",

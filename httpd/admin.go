@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -40,7 +41,7 @@ func NewAdmin(admin *decision.Admin, log *slog.Logger) *Admin {
 // Serve answers on a listener, which should be a Unix socket of mode 0600, until Shutdown.
 func (s *Admin) Serve(listener net.Listener) error { return s.http.Serve(listener) }
 
-// Shutdown finishes what is in flight.
+// Shutdown finishes the requests in flight.
 func (s *Admin) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
 
 // adminRoutes is the table of the admin's routes. A path that ends in a slash is followed by one segment, with suffix
@@ -67,6 +68,14 @@ var adminRoutes = []struct {
 	}},
 	{"GET", "/evidence/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Evidence(ctx, id, string(ctx.QueryArgs().Peek("key"))))
+	}},
+	{"GET", "/backup", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
+		after, err := strconv.ParseUint(string(ctx.QueryArgs().Peek("after")), 10, 64)
+		if err != nil {
+			replyError(ctx, fasthttp.StatusBadRequest, "after has to be the LSN of a record, or 0")
+			return
+		}
+		reply(ctx, fasthttp.StatusOK)(s.admin.Backup(ctx, after))
 	}},
 	{"GET", "/limits/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Limits(ctx, id))

@@ -52,7 +52,7 @@ func NewBodies(clock clock.Clock, log *slog.Logger) *budget.Budget {
 	})
 }
 
-// A body is what was read of a request's body, and the memory for it.
+// A body has the bytes of a request's body that were read, and the memory for it.
 type body struct {
 	buffer []byte // of call.input; its memory is used again
 	end    int    // bytes read into buffer

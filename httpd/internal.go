@@ -34,7 +34,7 @@ func NewInternal(a *decision.Decider, log *slog.Logger) *Internal {
 // Serve answers on a listener until Shutdown.
 func (s *Internal) Serve(listener net.Listener) error { return s.http.Serve(listener) }
 
-// Shutdown finishes what is in flight.
+// Shutdown finishes the requests in flight.
 func (s *Internal) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
 
 // route answers GET /v1/mirror/{hash}, of which the hash is 64 lower-case hexadecimal digits.

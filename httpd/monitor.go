@@ -62,7 +62,7 @@ func (m *Monitor) Serve(listener net.Listener) error {
 	return nil
 }
 
-// Shutdown finishes what is in flight, or breaks it off when ctx ends. A profile that is being measured ends at once, and
+// Shutdown finishes the requests in flight, or breaks it off when ctx ends. A profile that is being measured ends at once, and
 // is of the time until then.
 func (m *Monitor) Shutdown(ctx context.Context) error {
 	m.end()

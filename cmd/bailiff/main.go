@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"bailiff/cmd/bailiff/backup"
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/client"
 	"bailiff/cmd/bailiff/doctor"
@@ -26,6 +27,7 @@ type command struct {
 	Serve      serve.Commands        `embed:""`
 	Doctor     doctor.Commands       `embed:""`
 	Client     client.Commands       `embed:""`
+	Backup     backup.Commands       `embed:""`
 	Hook       hook.Commands         `embed:""`
 	Completion cli.CompletionCommand `cmd:"" help:"Print what bash, zsh or fish needs to complete command lines."`
 	Complete   cli.CompleteCommand   `cmd:"" hidden:"" help:"Answer what completion has shells ask."`

@@ -4,7 +4,21 @@ const (
 	fileRoom   = "runtime/ledger/state/room.go"
 	filePast   = "runtime/ledger/state/past.go"
 	fileReplay = "runtime/ledger/state/replay.go"
+
+	fileRestore = "runtime/ledger/state/restore.go"
 )
+
+// Restored are the mutants of what a restoration takes back. The tests of restorations have to find each.
+var Restored = []Mutant{
+	{"attestations from before a restoration are good", fileRestore, "max(s.tokens.forgotten, r.Now+attestationLife)", "s.tokens.forgotten"},
+	{"activations from before a restoration are good", fileRestore, "max(s.activations.forgotten, r.Now+activationLife)", "s.activations.forgotten"},
+	{"answers from before a restoration are repeated", fileRestore, "s.replays = replayTable{}", "_ = replayTable{}"},
+	{"holds outlive a restoration", fileRestore, "k.holds.end(r.Now)", "_ = k"},
+	{"holds that a restoration ends do not expire", fileRestore, "s.endPending(r.Now)", "_ = s"},
+	{"counters go on after a restoration", fileRestore, "k.counters.useUp()", "_ = k"},
+	{"new groups are free in a window of before a restoration", fileRestore, "s.usedUp = r.Now", "_ = s"},
+	{"a restored service is not frozen", fileRestore, "if !v.Thawed {", "if false {"},
+}
 
 // Ledger are the mutants of which groups make room, of what deployments keep, of default policies and of replays. Comparing the ledger with its naive model has to find each.
 var Ledger = []Mutant{

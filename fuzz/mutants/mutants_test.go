@@ -26,6 +26,7 @@ var (
 	differential = suite{"fuzz/differential", "the verdicts differ in their ", []string{"-test.run", "^TestDifferential$/^fixed$", "-shrink=false"}}
 	attack       = suite{"fuzz/evm", "more was lost than was attested: ", []string{"-test.run", "^TestAttack$/^(authorize|gateway)$/^fixed$"}}
 	model        = suite{"runtime/ledger/memory", "the model finds: ", []string{"-test.run", "^TestModel$"}}
+	restoring    = suite{"runtime/ledger/commit", "--- FAIL: TestRestored", []string{"-test.run", "^TestRestored"}}
 	spelling     = suite{"fuzz/laws", "Falsified after ", []string{"-test.run", "^TestLaws$/one_form|^TestLaws$/spelling_of_a_rule|^TestLaws$/list_around", "-test.failfast"}}
 )
 
@@ -43,6 +44,9 @@ func TestGatewayMutants(t *testing.T) { seek(t, attack, Gateway) }
 
 // TestLedgerMutants does the same with the model of the ledger and the mutants of which groups make room.
 func TestLedgerMutants(t *testing.T) { seek(t, model, Ledger) }
+
+// TestRestoredMutants does the same with the tests of restorations.
+func TestRestoredMutants(t *testing.T) { seek(t, restoring, Restored) }
 
 // TestFormMutants does the same with the laws about the spelling of values and the mutants of forms.
 func TestFormMutants(t *testing.T) { seek(t, spelling, Forms) }
@@ -74,12 +78,12 @@ func seek(t *testing.T, in suite, mutants []Mutant) {
 
 // TestNoMutant: without a fault nothing is found, so that the finds above are due to the faults.
 func TestNoMutant(t *testing.T) {
-	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/runtime/ledger/memory")
+	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit")
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []suite{differential, attack, model, spelling, seeds} {
+	for _, in := range []suite{differential, attack, model, restoring, spelling, seeds} {
 		if output, failed := run(t, absolute, in, nil); failed {
 			t.Errorf("%s fails without any mutant:\n%s", in.folder, tail(output))
 		}

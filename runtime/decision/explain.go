@@ -88,7 +88,7 @@ func (a *Decider) measure(ctx context.Context, r *Request) error {
 		limit := r.headroom(uint16(i), counter)
 		if len(limit.Missing) == 0 {
 			identity := r.counter(counter)
-			used, err := a.Ledger.Counter(ctx, r.key.ID, identity, r.plan.At)
+			used, err := a.usedOf(ctx, r.key.ID, identity, counter.Limit, r.plan.At)
 			if err != nil {
 				return err
 			}
@@ -99,6 +99,15 @@ func (a *Decider) measure(ctx context.Context, r *Request) error {
 		r.limits = append(r.limits, limit)
 	}
 	return nil
+}
+
+// usedOf reads the use of a limit: all of it where the counter is used up.
+func (a *Decider) usedOf(ctx context.Context, key ledger.ID, counter ledger.Counter, limit amount.Amount, at int64) (amount.Amount, error) {
+	used, err := a.Ledger.Counter(ctx, key, counter, at)
+	if used == ledger.UsedUp {
+		used = limit
+	}
+	return used, err
 }
 
 // headroom describes the limit of a counter, without what is used.
@@ -142,7 +151,10 @@ func (a *Decider) withSeen(ctx context.Context, r *Request, counter ledger.Count
 			if err != nil {
 				return used, err
 			}
-			sum, _ = sum.Add(value) // far from 2^256: the parts are integers of requests
+			more, overflow := sum.Add(value) // only a counter that is used up comes near 2^256
+			if sum = more; overflow {
+				sum = ledger.UsedUp
+			}
 		}
 		if sum.Cmp(used) > 0 {
 			used = sum

@@ -145,7 +145,7 @@ func (a *Decider) limitView(ctx context.Context, key *ledger.Key, program *vm.Pr
 	}
 	left := func(used amount.Amount) string { return minus(counter.Limit, used).Format(counter.Decimals) }
 	if counter.Group == vm.NoSlot {
-		used, err := a.Ledger.Counter(ctx, key.ID, identity, now.UnixNano())
+		used, err := a.usedOf(ctx, key.ID, identity, counter.Limit, now.UnixNano())
 		limit.Used, limit.Left = used.Format(counter.Decimals), left(used)
 		return limit, err
 	}
@@ -153,7 +153,7 @@ func (a *Decider) limitView(ctx context.Context, key *ledger.Key, program *vm.Pr
 	if counter.Subgroup != vm.NoSlot {
 		limit.GroupBy = append(limit.GroupBy, counter.SubgroupName)
 	}
-	used, err := a.usedBy(ctx, key, identity, found.of(identity), now)
+	used, err := a.usedBy(ctx, key, identity, counter.Limit, found.of(identity), now)
 	if err != nil {
 		return limit, err
 	}
@@ -173,10 +173,10 @@ type usedGroup struct {
 }
 
 // usedBy reads what groups have used; most first. One that has used nothing in this window is left out.
-func (a *Decider) usedBy(ctx context.Context, key *ledger.Key, identity ledger.Counter, names []string, now time.Time) (all []usedGroup, err error) {
+func (a *Decider) usedBy(ctx context.Context, key *ledger.Key, identity ledger.Counter, limit amount.Amount, names []string, now time.Time) (all []usedGroup, err error) {
 	for _, name := range names {
 		identity.Group = name
-		used, err := a.Ledger.Counter(ctx, key.ID, identity, now.UnixNano())
+		used, err := a.usedOf(ctx, key.ID, identity, limit, now.UnixNano())
 		if err != nil {
 			return nil, err
 		}

@@ -31,6 +31,7 @@ const (
 	KeyResumed       Kind = 34
 	ServiceFrozen    Kind = 35
 	ServiceThawed    Kind = 36
+	ServiceRestored  Kind = 37
 )
 
 // kindNames are the names of events, and what becomes of a webhook where that is what the event is about.
@@ -56,6 +57,7 @@ var kindNames = [...]struct{ event, change string }{
 	KeyResumed:       {event: "key.resumed"},
 	ServiceFrozen:    {event: "service.frozen"},
 	ServiceThawed:    {event: "service.thawed"},
+	ServiceRestored:  {event: "service.restored"},
 }
 
 // Known reports whether k is a kind of record.

@@ -262,6 +262,10 @@ type EventReader interface {
 	// Path returns the durable groups of the log from the one that has a record, as many as have so many bytes, one at least,
 	// after it has followed the chain from there to the log's end. [ErrNotFound] where there is no such durable record.
 	Path(ctx context.Context, lsn uint64, most int) (Path, error)
+
+	// Groups returns the durable groups of the log that follow the record after, 0 for the first, as many as have so many bytes, one
+	// at least where there are any; and the log's durable end.
+	Groups(ctx context.Context, after uint64, most int) (Path, Head, error)
 }
 
 // A Head is a place in the log's chain of hashes.

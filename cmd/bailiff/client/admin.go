@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
@@ -49,6 +50,7 @@ type Admin interface {
 	Halt(ctx context.Context, request accounts.HaltRequest) (accounts.HaltView, error)
 	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
 	Limits(ctx context.Context, keyID string) (*decision.LimitsView, error)
+	Backup(ctx context.Context, after uint64) (*events.BackupPage, error)
 	EventsOf(ctx context.Context, keyID string, query events.Query) (*events.Page, error)
 	AllPins(ctx context.Context, query policies.PinQuery) ([]policies.KeyPinView, error)
 	AcceptTool(ctx context.Context, choice policies.PinChoice) (policies.KeyPinView, error)
@@ -202,6 +204,12 @@ func (r *remoteAdmin) EventsOf(ctx context.Context, keyID string, query events.Q
 func (r *remoteAdmin) Limits(ctx context.Context, keyID string) (*decision.LimitsView, error) {
 	view := new(decision.LimitsView)
 	return view, r.call(ctx, "GET", "/limits/"+url.PathEscape(keyID), nil, view)
+}
+
+// Backup asks the service for a page of its log.
+func (r *remoteAdmin) Backup(ctx context.Context, after uint64) (*events.BackupPage, error) {
+	page := new(events.BackupPage)
+	return page, r.call(ctx, "GET", "/backup?"+url.Values{"after": {strconv.FormatUint(after, 10)}}.Encode(), nil, page)
 }
 
 // Evidence asks the service for the evidence for an event.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
@@ -15,11 +16,16 @@ import (
 	pebbleledger "bailiff/runtime/ledger/pebble"
 )
 
+// CheckpointKeys say by which keys a checkpoint is verified: the service's own, unless two documents are given.
+type CheckpointKeys struct {
+	JWKS    string `name:"jwks" help:"File of the Ed25519 key set (/.well-known/jwks.json) instead of the service's own keys." placeholder:"FILE"`
+	PQCKeys string `name:"pqc-keys" help:"File of the ML-DSA-65 key set (/v1/pqc-keys), with --jwks." placeholder:"FILE"`
+}
+
 type eventsVerifyCommand struct {
-	Checkpoint   string `help:"The signed checkpoint; without it the one in SVC_DATA_DIR, which whoever changed the record could have changed back to an older one." placeholder:"FILE"`
-	JWKS         string `name:"jwks" help:"File of the Ed25519 key set (/.well-known/jwks.json) instead of the service's own keys." placeholder:"FILE"`
-	PQCKeys      string `name:"pqc-keys" help:"File of the ML-DSA-65 key set (/v1/pqc-keys), with --jwks." placeholder:"FILE"`
-	NoCheckpoint bool   `help:"Verify the chain alone; what was cut off at its end is not found then."`
+	Checkpoint string `help:"The signed checkpoint; without it the one in SVC_DATA_DIR, which whoever changed the record could have changed back to an older one." placeholder:"FILE"`
+	CheckpointKeys
+	NoCheckpoint bool `help:"Verify the chain alone; what was cut off at its end is not found then."`
 }
 
 // Help says what is verified.
@@ -87,7 +93,7 @@ func Fits(chain pebbleledger.Chain, kept attest.Checkpoint, alone bool) error {
 		return nil
 	case chain.Head.LSN < kept.LSN:
 		return cli.Fail("records are MISSING: the chain ends at %d, and the checkpoint of %s is of %d", chain.Head.LSN, kept.At.Format(time.RFC3339), kept.LSN)
-	case chain.Head.Stream != kept.Stream:
+	case !slices.Contains(chain.Streams, kept.Stream):
 		return cli.Fail("the record is ANOTHER: its stream is %x, the checkpoint's %x", chain.Head.Stream, kept.Stream)
 	case !chain.Ends || chain.At != kept.Hash:
 		return cli.Fail("the record was CHANGED: up to %d it is whole, and not what the checkpoint of %s signed", kept.LSN, kept.At.Format(time.RFC3339))
@@ -100,7 +106,7 @@ func (c *eventsVerifyCommand) checkpoint(s *cmdsettings.Settings) (attest.Checkp
 	if c.NoCheckpoint {
 		return attest.Checkpoint{}, nil
 	}
-	verifier, err := c.verifier(s)
+	verifier, err := c.Verifier(s)
 	if err != nil {
 		return attest.Checkpoint{}, err
 	}
@@ -119,8 +125,8 @@ func (c *eventsVerifyCommand) checkpoint(s *cmdsettings.Settings) (attest.Checkp
 	return kept, nil
 }
 
-// verifier has the service's own keys, or those of the two documents.
-func (c *eventsVerifyCommand) verifier(s *cmdsettings.Settings) (*attest.CheckpointVerifier, error) {
+// Verifier has the service's own keys, or those of the two documents.
+func (c *CheckpointKeys) Verifier(s *cmdsettings.Settings) (*attest.CheckpointVerifier, error) {
 	switch {
 	case c.JWKS == "" && c.PQCKeys == "":
 		signer, err := ExistingSigner(s)

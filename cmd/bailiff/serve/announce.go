@@ -12,7 +12,7 @@ import (
 	"bailiff/runtime/ratelimit"
 )
 
-// announce says at start what is served, and what an operator should know about it.
+// announce says at start which addresses are served, and what an operator should know about it.
 func (r *service) announce() {
 	s := r.settings
 	mode, hosting := s.RunsAs()

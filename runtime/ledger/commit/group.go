@@ -18,12 +18,15 @@ import (
 // A group of version 2 is what one sync makes durable:
 //
 //	offset  0  magic "blg2"; the digit is the version of the group
-//	        4  stream id, 16 bytes, the same in every group of a log
+//	        4  stream id, 16 bytes, the same in every group of a log up to a restoration
 //	       20  first LSN, 8 bytes
 //	       28  number of records, 4 bytes, at least 1
 //	       32  SHA-256 of the whole group before; zeros in the first group
 //	       64  records, each with its length before it in 4 bytes, together as one S2 block
 //	   end-4   CRC-32C of all bytes before
+//
+// A group of the version "blg3" is as one of version 2, and begins a new stream: it has the one record of a restoration, from a backup
+// of the log up to the group before. The groups after it are of its stream.
 //
 // Integers are big-endian. The chain of hashes makes a removed, exchanged or altered group visible wherever it is.
 // Records of one group repeat each other's names and hashes, so that packed they take a third of the bytes, all of which
@@ -32,6 +35,7 @@ import (
 const (
 	magic       = "blg2"
 	magicPlain  = "blg1"
+	magicBegins = "blg3"
 	headerBytes = 64
 	sumBytes    = 4
 	lengthBytes = 4
@@ -42,7 +46,7 @@ var maxUnpacked = groupBytes + lengthBytes + state.MaxRecord()
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// errTorn says that a group is not what was sealed: it is cut short, or its sum is wrong. At the end of a log that
+// errTorn says that a group was changed since it was sealed: it is cut short, or its sum is wrong. At the end of a log that
 // is a write that never was acknowledged; elsewhere the log is corrupt.
 var errTorn = errors.New("the group's checksum does not fit")
 
@@ -51,6 +55,7 @@ type group struct {
 	first      uint64
 	count      uint32
 	records    []byte // each after its length
+	begins     bool   // a new stream
 	wanted     bool   // somebody waits, or it is large enough: do not wait for more records
 	underWay   bool   // the committer has it
 	keys       []ledger.Key
@@ -83,7 +88,11 @@ func (g *group) tell(lsn uint64, r *state.Record) {
 
 // seal returns the group's bytes for the log, written over dst.
 func (g *group) seal(dst []byte, stream [16]byte, before [32]byte) []byte {
-	dst = append(dst[:0], magic...)
+	kind := magic
+	if g.begins {
+		kind = magicBegins
+	}
+	dst = append(dst[:0], kind...)
 	dst = append(dst, stream[:]...)
 	dst = binary.BigEndian.AppendUint64(dst, g.first)
 	dst = binary.BigEndian.AppendUint32(dst, g.count)
@@ -99,6 +108,7 @@ func (g *group) holds(lsn uint64) bool { return lsn >= g.first && lsn-g.first < 
 
 // A sealed is a group as it was read.
 type sealed struct {
+	begins  bool // a new stream
 	stream  [16]byte
 	first   uint64
 	count   uint32
@@ -125,6 +135,7 @@ func parseInto(memory, b []byte) (s sealed, records []byte, err error) {
 	if records, err = unpack(memory, string(b[:len(magic)]), body[headerBytes:]); err != nil {
 		return s, memory, err
 	}
+	s.begins = string(b[:len(magic)]) == magicBegins
 	s.stream = [16]byte(body[4:20])
 	s.first = binary.BigEndian.Uint64(body[20:28])
 	s.count = binary.BigEndian.Uint32(body[28:32])
@@ -138,7 +149,7 @@ func unpack(memory []byte, magicOf string, packed []byte) ([]byte, error) {
 	switch magicOf {
 	case magicPlain:
 		return append(memory[:0], packed...), nil
-	case magic:
+	case magic, magicBegins:
 	default:
 		return nil, fmt.Errorf("it starts with %q instead of %q: another version wrote it", magicOf, magic)
 	}

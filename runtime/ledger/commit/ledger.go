@@ -227,7 +227,7 @@ func (l *Ledger) commitAll(done chan struct{}) {
 	}
 }
 
-// finished reports whether the ledger has failed, or is closed; what was submitted before has been written then.
+// finished reports whether the ledger has failed, or is closed; everything submitted before has been written then.
 func (l *Ledger) finished() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

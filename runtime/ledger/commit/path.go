@@ -60,7 +60,7 @@ func chain(at *ledger.Head, first uint64, b []byte) error {
 	switch {
 	case own != first || own == 0 || count == 0 || own > ledger.MaxLSN:
 		return fmt.Errorf("group %d: it calls itself %d, with %d records", first, own, count)
-	case at.LSN != 0 && (first != at.LSN+1 || next.Stream != at.Stream || [32]byte(b[32:headerBytes]) != at.Hash):
+	case at.LSN != 0 && (first != at.LSN+1 || (next.Stream != at.Stream) != (string(b[:len(magic)]) == magicBegins) || [32]byte(b[32:headerBytes]) != at.Hash):
 		return fmt.Errorf("group %d: it does not follow the one before", first)
 	}
 	next.LSN = first + count - 1

@@ -144,7 +144,7 @@ func (l *Ledger) ExpireHolds(ctx context.Context, at int64, limit int) (int, err
 	return n, nil
 }
 
-// expireLocked records what is due and returns how many, and the commitment of the last record.
+// expireLocked records the holds that are due and returns how many, and the commitment of the last record.
 func (l *Ledger) expireLocked(at int64, limit int) (n int, commitment *ledger.Commitment, err error) {
 	if err := l.refusal(); err != nil {
 		return 0, nil, err

@@ -51,12 +51,16 @@ type past struct {
 
 // replay adds a group, and calls visit after each of its records.
 func (p *past) replay(r *state.Record, first uint64, b []byte, visit func()) error {
+	before := p.head.Stream
 	s, err := follow(&p.head, first, b)
 	if err != nil {
 		return err
 	}
 	times := noTime
 	err = s.each(r, func(lsn uint64) error {
+		if s.begins != (r.Kind == ledger.ServiceRestored) || s.begins && (s.count != 1 || r.Restored.Before != before) {
+			return fmt.Errorf("record %d: a new stream begins with a restoration of the one before, and with nothing else", lsn)
+		}
 		times = times.with(r.Now)
 		if err := p.state.Apply(lsn, r); err != nil {
 			return err

@@ -161,7 +161,7 @@ func (x *index) fail(err error) {
 	}
 }
 
-// damaged notes that a file is not what was written.
+// damaged notes that a file was changed since it was written.
 func (x *index) damaged(info pebble.DataCorruptionInfo) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -12,13 +12,16 @@ import (
 
 // A Chain is what VerifyChain has found.
 type Chain struct {
-	Head            ledger.Head // the end of what is whole
+	Head            ledger.Head // the end of the whole part
 	Records, Groups uint64
 
 	// At is the SHA-256 of the group that ends with the record that was asked for, and Ends whether one does. A
-	// checkpoint fits the log where Ends holds, and its stream and hash are Head's stream and At.
+	// checkpoint fits the log where Ends holds, its stream is one of Streams, and its hash is At.
 	At   [32]byte
 	Ends bool
+
+	// Streams are the ids of the log: one, and one for each time that it was restored from a backup.
+	Streams [][16]byte
 
 	// Torn says that a last group follows whose checksum is wrong: a write that was cut off and never acknowledged, or an
 	// alteration. Opening the ledger removes it.
@@ -49,6 +52,9 @@ func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error
 		chain.Groups++
 		chain.Records += head.LSN - last
 		last = head.LSN
+		if n := len(chain.Streams); n == 0 || chain.Streams[n-1] != head.Stream {
+			chain.Streams = append(chain.Streams, head.Stream)
+		}
 		if head.LSN == at {
 			chain.At, chain.Ends = head.Hash, true
 		}

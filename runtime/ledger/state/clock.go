@@ -51,6 +51,7 @@ func (s *State) applyClock(_ *keyState, lsn uint64, r *Record) error {
 		k.hooks.bring(r.Now)
 		k.now, k.lsn = r.Now, lsn
 	}
+	s.usedUp = min(s.usedUp, r.Now)
 	s.tokens.forgotten = min(s.tokens.forgotten, r.Now+attestationLife)
 	s.activations.forgotten = min(s.activations.forgotten, r.Now+activationLife)
 	return nil

@@ -118,3 +118,12 @@ func windowEnd(w ledger.Window, now int64) int64 {
 	}
 	return ((now+int64(ledger.TaskIdle)-1)/hour + 1) * hour
 }
+
+// useUp has every counter of a table be used up. None makes room for another.
+func (t *counterTable) useUp() {
+	for id, c := range t.live {
+		c.value, c.order = ledger.UsedUp, 0
+		t.live[id] = c
+	}
+	t.scratch = nil
+}

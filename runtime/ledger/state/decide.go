@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"fmt"
 
 	"bailiff/runtime/ledger"
@@ -95,15 +94,12 @@ func (s *State) sum(k *keyState, counters []ledger.Counter, now int64, r *Record
 		}
 		more, overflow := sum.Add(value)
 		if overflow {
-			return most
+			return ledger.UsedUp
 		}
 		sum = more
 	}
 	return sum
 }
-
-// most is the largest amount.
-var most = amount.FromBytes32([32]byte(bytes.Repeat([]byte{0xff}, 32)))
 
 // judgeHold reports whether the plan may go on: an operator has allowed the hold.
 func (k *keyState) judgeHold(q *ledger.HoldRequest, out *ledger.Outcome, r *Record) bool {
@@ -151,7 +147,7 @@ func (s *State) reserve(k *keyState, p *ledger.Plan, i int, out *ledger.Outcome,
 	counter := q.Counter.Bounded()
 	id := s.identify(counter)
 	effect := r.effectOn(id)
-	used := k.counters.value(id, out.Now)
+	used := s.used(k, counter, id, out.Now)
 	if effect != nil {
 		used = effect.Value
 	}
@@ -160,6 +156,9 @@ func (s *State) reserve(k *keyState, p *ledger.Plan, i int, out *ledger.Outcome,
 		return false
 	}
 	value, fits := next(q, used)
+	if used == ledger.UsedUp { // which says nothing to a reader
+		used = q.Limit
+	}
 	if effect != nil {
 		effect.judged(value, q.Limit)
 	}

@@ -2,7 +2,10 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/heap"
@@ -109,4 +112,16 @@ func (s *State) applyExpired(k *keyState, _ uint64, r *Record) error {
 		k.holds.forget(r.Hold.ID, h)
 	}
 	return nil
+}
+
+// endPending has the expiry of every pending hold be due at a time.
+func (s *State) endPending(at int64) {
+	refs := slices.SortedFunc(maps.Keys(s.expiring.pending), func(a, b holdRef) int {
+		return cmp.Or(bytes.Compare(a.key[:], b.key[:]), bytes.Compare(a.id[:], b.id[:]))
+	})
+	for _, ref := range refs {
+		if s.expiring.pending[ref] > at {
+			s.expiring.add(ref, at)
+		}
+	}
 }

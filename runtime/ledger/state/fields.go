@@ -155,6 +155,21 @@ var haltEffect = &field{
 	},
 }
 
+// restoration is what a log goes on with that was restored from a backup.
+var restoration = &field{
+	"stream-before taken keep-counters thawed", 16 + maxVarint + 2,
+	func(r *Record, b []byte) []byte {
+		v := r.Restored
+		b = appendMoment(append(b, v.Before[:]...), v.Taken)
+		return append(b, bit(v.KeepCounters), bit(v.Thawed))
+	}, func(r *Record, d *decoder) {
+		v := &ledger.Restoration{At: r.Now}
+		d.copy(v.Before[:])
+		v.Taken, v.KeepCounters, v.Thawed = d.time(), d.bool(), d.bool()
+		r.Restored = v
+	},
+}
+
 // idField is a field that is an id.
 func idField(name string, at func(*Record) *ledger.ID) *field {
 	return &field{name, idBytes, func(r *Record, b []byte) []byte {

@@ -215,3 +215,15 @@ func (h *hold) view(key, id ledger.ID) ledger.Hold {
 		Created: h.created, Expires: h.expires, Resolved: h.resolved,
 	}
 }
+
+// end has the holds expire that are pending, or allowed and not used.
+func (t *holdTable) end(at int64) {
+	for id, h := range t.byID {
+		if h.state != ledger.HoldPending && h.state != ledger.HoldAllowed || h.expires <= at {
+			continue
+		}
+		h.expires = at
+		t.byID[id] = h
+		t.nextExpiry = min(t.nextExpiry, at)
+	}
+}

@@ -145,6 +145,10 @@ var kinds = [256]kind{
 		forms: []form{{number: 36, about: "of no key", fields: []*field{haltEffect}}},
 		of:    noKey, apply: (*State).applyHalt, show: (*Record).showHalt,
 	},
+	ledger.ServiceRestored: {
+		forms: []form{{number: 37, about: "of no key: the log goes on from a backup, as a stream of its own", fields: []*field{restoration}}},
+		of:    noKey, apply: (*State).applyRestored, show: (*Record).showRestored,
+	},
 	ledger.PinsChanged: {
 		forms: []form{{number: 32, fields: []*field{pinsEffect}}},
 		live:  true, apply: (*State).applyPins, show: (*Record).showPins,

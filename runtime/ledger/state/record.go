@@ -51,6 +51,8 @@ type Record struct {
 	Pins     *PinsEffect     // of PinsChanged
 	Halt     *ledger.Halt    // of KeySuspended, KeyResumed, ServiceFrozen and ServiceThawed
 
+	Restored *ledger.Restoration // of ServiceRestored
+
 	decoder decoder // scratch of Decode
 }
 

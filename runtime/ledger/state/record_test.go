@@ -100,6 +100,10 @@ var random = map[*field]func(source, *Record){
 		}
 	},
 	pinsEffect: source.pins,
+	restoration: func(g source, r *Record) {
+		r.Restored = &ledger.Restoration{At: r.Now, Taken: g.Int64N(ledger.MaxTime + 1), KeepCounters: g.IntN(2) == 1, Thawed: g.IntN(2) == 1}
+		copy(r.Restored.Before[:], g.text(40))
+	},
 	haltEffect: func(g source, r *Record) {
 		r.Halt = &ledger.Halt{Key: r.Key, Stop: r.Kind == ledger.KeySuspended || r.Kind == ledger.ServiceFrozen, At: r.Now, Reason: g.text(ledger.MaxHaltReason)}
 		if g.IntN(2) == 1 {

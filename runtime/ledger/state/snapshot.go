@@ -14,14 +14,14 @@ import (
 	"bailiff/runtime/ledger/heap"
 )
 
-// Encoding of a snapshot, version 6 or 7, in the terms of records (encode.go). What a state finds by one thing and by another
+// Encoding of a snapshot, version 6 to 8, in the terms of records (encode.go). What a state finds by one thing and by another
 // is there once. Queues are as they are in memory, so that a state that was read goes on exactly as the one that
 // was written would have.
 //
 // The version means what is forgotten when as well: verifying compares the bytes with those of a replay, so that with
 // another order of sweeping an honest snapshot of before would pass for an edited one.
 //
-//	snapshot    = (6 | 7) secret n (key)*n tokens activations expiring n (default)*n replays halts   keys in the order of their creation
+//	snapshot    = (6 | 7 | 8) secret n (key)*n tokens activations expiring n (default)*n replays halts   keys in the order of their creation
 //	key         = id created-lsn created stored now lsn counters holds n (usage)*n n (deployment)*n kept hooks pins
 //	stored      = operator organization created revoked policy-hash policy-lsn
 //	counters    = next-death n (id dies order amount)*n
@@ -33,13 +33,15 @@ import (
 //	hooks       = 0 | 1 n (webhook disabled dropped n (lsn next attempts topic)*n)*n
 //	pins        = n (server n (tool definition definition)*n)*n                 servers and tools in the order of their names
 //	definition  = 0 | 1 hash at lsn size
-//	halts       = in version 7, which a state has that was ever stopped: halt n (id halt)*n   keys in the order of their creation
+//	halts       = from version 7 on, which a state has that was ever stopped: halt n (id halt)*n   keys in the order of their creation
 //	halt        = since last serial reason
+//	used-up     = after the halts in version 8, which a state has that was restored with its counters used up: when
 //	tokens      = forgotten n (expires id)*n                           activations likewise
 //	expiring    = n (at key id pending)*n
 const (
 	snapshotVersion   = 6
 	snapshotWithHalts = 7
+	snapshotUsedUp    = 8
 )
 
 var errSnapshot = errors.New("state: snapshot")
@@ -47,7 +49,10 @@ var errSnapshot = errors.New("state: snapshot")
 // AppendSnapshot appends all that s knows to b. Equal states have equal snapshots.
 func (s *State) AppendSnapshot(b []byte) []byte {
 	version := byte(snapshotVersion)
-	if s.everHalted() {
+	switch {
+	case s.usedUp != 0:
+		version = snapshotUsedUp
+	case s.everHalted():
 		version = snapshotWithHalts
 	}
 	b = append(b, version)
@@ -69,8 +74,11 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 		e := DefaultEffect{PolicyHash: d.PolicyHash, Serial: d.Serial, Named: d.Named, Keys: d.Keys}
 		b = e.append(b)
 	}
-	if b = s.replays.appendSnapshot(b); version == snapshotWithHalts {
+	if b = s.replays.appendSnapshot(b); version >= snapshotWithHalts {
 		b = s.appendHalts(b)
+	}
+	if version == snapshotUsedUp {
+		b = appendMoment(b, s.usedUp)
 	}
 	return b
 }
@@ -234,7 +242,7 @@ func (t *expiryTable) appendSnapshot(b []byte) []byte {
 func ReadSnapshot(b []byte) (*State, error) {
 	d := decoder{data: string(b)}
 	version := d.byte()
-	d.check(version == snapshotVersion || version == snapshotWithHalts, "another version wrote it")
+	d.check(version >= snapshotVersion && version <= snapshotUsedUp, "another version wrote it")
 	s := New(Secret{d.half(), d.half()})
 	for range d.count() {
 		s.readKey(&d)
@@ -246,8 +254,11 @@ func ReadSnapshot(b []byte) (*State, error) {
 		s.defaults = append(s.defaults, readDefault(&d))
 	}
 	s.replays.readSnapshot(&d)
-	if version == snapshotWithHalts {
+	if version >= snapshotWithHalts {
 		s.readHalts(&d)
+	}
+	if version == snapshotUsedUp {
+		s.usedUp = d.moment()
 	}
 	d.check(d.left() == 0, "bytes after the end")
 	if d.problem != "" {

@@ -52,7 +52,33 @@ func logs(t *testing.T) (all []*memory.Log) {
 		}
 		return l
 	}})
+	for i, log := range all {
+		if i%4 == 0 {
+			all = append(all, goesOn(t, log, i%8 == 0))
+		}
+	}
 	return all
+}
+
+// goesOn returns a log that goes on from a copy of another.
+func goesOn(t *testing.T, from *memory.Log, keeps bool) *memory.Log {
+	t.Helper()
+	log := memory.NewLog()
+	filling, err := commit.Restore(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var problem error
+	if err := from.Read(0, func(_ uint64, group []byte) bool {
+		problem = filling.Add(group)
+		return problem == nil
+	}); err != nil || problem != nil {
+		t.Fatal(err, problem)
+	}
+	if _, err := filling.Finish(ledger.Restoration{At: 4e18, KeepCounters: keeps, Thawed: keeps}, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	return log
 }
 
 // TestSnapshot takes the snapshot of a state within many histories, reads it, and wants the two states to be the same

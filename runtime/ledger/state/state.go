@@ -34,6 +34,7 @@ type State struct {
 
 	replays  replayTable
 	halt     ledger.HaltState // of the whole service
+	usedUp   int64            // when the log was restored: the hour and the day of then are used up; 0: neither is
 	defaults []boundDefault   // oldest first; the last one is in force
 
 	name      []byte // scratch of counter names
@@ -96,7 +97,16 @@ func (s *State) Counter(key ledger.ID, counter ledger.Counter, at int64) amount.
 	if k == nil {
 		return amount.Amount{}
 	}
-	return k.counters.value(s.identify(counter.Bounded()), max(k.now, at))
+	return s.used(k, counter, s.identify(counter.Bounded()), max(k.now, at))
+}
+
+// used returns the value of a counter at a time. In an hour or a day in which the log was restored it is used up: it may have
+// advanced after the backup, which need not know its group.
+func (s *State) used(k *keyState, c ledger.Counter, id counterID, now int64) amount.Amount {
+	if s.usedUp != 0 && c.Window != ledger.Task && now < windowEnd(c.Window, s.usedUp) {
+		return ledger.UsedUp
+	}
+	return k.counters.value(id, now)
 }
 
 // Usage returns the number of ALLOWED decisions of key per month, ascending.

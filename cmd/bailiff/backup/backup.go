@@ -1,0 +1,195 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"filippo.io/age"
+
+	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/client"
+	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/grammar"
+	"bailiff/runtime/attest"
+	"bailiff/runtime/clock"
+	"bailiff/runtime/events"
+	"bailiff/runtime/ledger"
+)
+
+type backupCommand struct {
+	Dir      string   `arg:"" help:"The folder to make." type:"path"`
+	WithKeys []string `help:"Add the signing keys, encrypted to this recipient of age (age1…, as age-keygen prints it). Can be given more than once." placeholder:"RECIPIENT"`
+}
+
+// Help says which files a backup has.
+func (c *backupCommand) Help() string {
+	return `Copies the record, from its first to its latest entry, and signs where it ends; the service goes on deciding. The folder
+gets the record, the checkpoint and the signed policy. Works on the service that runs on SVC_DATA_DIR (default: data) or,
+where none does, on the data there.
+
+The signing keys are left out, unless --with-keys encrypts them (https://age-encryption.org): whoever has them can sign
+attestations. Keep a copy of the key file elsewhere. The operator's key is never on the machine of the service.
+
+  bailiff restore --check DIR       verifies the backup`
+}
+
+// Run makes the backup. The folder is there whole or not at all.
+func (c *backupCommand) Run(std cli.Streams) error {
+	s, err := cmdsettings.Load(os.Environ())
+	if err != nil {
+		return cli.Usage("%v", err)
+	}
+	recipients, err := readRecipients(c.WithKeys)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(c.Dir); !errors.Is(err, fs.ErrNotExist) {
+		return cli.Fail("%s is there already; name a folder that is not, such as one with the date", c.Dir)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(c.Dir), ".bailiff-backup-")
+	if err != nil {
+		return cli.Unwritable(c.Dir, err)
+	}
+	defer os.RemoveAll(dir) // by then it has its name, or was not finished
+	var end events.BackupPage
+	if err := client.WithAdmin(std, client.MustExist, func(ctx context.Context, a client.Admin) (err error) {
+		end, err = copyLog(ctx, std, s, a, dir)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := addFiles(s, dir, recipients); err != nil {
+		return err
+	}
+	if err := errors.Join(syncAll(dir), os.Rename(dir, c.Dir), syncFolder(filepath.Dir(c.Dir))); err != nil {
+		return cli.Unwritable(c.Dir, err)
+	}
+	fmt.Fprintf(std.Out, "%s has the record up to %d\n", c.Dir, end.LSN)
+	if len(recipients) == 0 {
+		fmt.Fprintln(std.Out, "the signing keys are not in it; keep a copy of", keyPath(s))
+	}
+	return nil
+}
+
+// copyLog copies the log, and its checkpoint, into a folder.
+func copyLog(ctx context.Context, std cli.Streams, s *cmdsettings.Settings, a client.Admin, dir string) (end events.BackupPage, err error) {
+	now := clock.System()()
+	file, err := os.OpenFile(filepath.Join(dir, logFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return end, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	w, err := newWriter(file, now)
+	if err != nil {
+		return end, err
+	}
+	told := progress{std: std, verb: "copied"}
+	for !end.Last {
+		page, err := a.Backup(ctx, end.LSN)
+		if err != nil {
+			return end, err
+		}
+		if len(page.Groups) == 0 && !page.Last {
+			return end, cli.Fail("the service sent no more of its record than up to %d, and says that it goes on; run the command again", end.LSN)
+		}
+		for _, group := range page.Groups {
+			if err := w.add(group); err != nil {
+				return end, err
+			}
+		}
+		end = *page
+		told.reached(end.LSN)
+	}
+	if err := w.end(); err != nil {
+		return end, err
+	}
+	if end.Checkpoint == "" {
+		if end.Checkpoint, err = sign(s, end.End, now); err != nil {
+			return end, err
+		}
+	}
+	return end, os.WriteFile(filepath.Join(dir, checkpointFile), []byte(end.Checkpoint), 0o600)
+}
+
+// sign signs the end of the record where no service runs that would.
+func sign(s *cmdsettings.Settings, head ledger.Head, now time.Time) (string, error) {
+	signer, err := client.ExistingSigner(s)
+	if err != nil {
+		return "", cli.Fail("the end of the record can't be signed: %v", err)
+	}
+	signed, err := signer.SignCheckpoint(attest.Checkpoint{Stream: head.Stream, LSN: head.LSN, Hash: head.Hash, At: now.Truncate(time.Second)})
+	return string(signed), err
+}
+
+// addFiles adds the signed policy, and the signing keys where they are asked for.
+func addFiles(s *cmdsettings.Settings, dir string, recipients []age.Recipient) error {
+	if !s.Hosted {
+		switch text, err := cli.ReadFile(s.WarrantyPath, grammar.MaxBytes); {
+		case errors.Is(err, fs.ErrNotExist): // the command runs elsewhere; the service has it
+		case err != nil:
+			return cli.Fail("the policy %v; WARRANTY_PATH names it", err)
+		default:
+			if err := os.WriteFile(filepath.Join(dir, policyFile), text, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	if len(recipients) == 0 {
+		return nil
+	}
+	return encryptKeys(s, filepath.Join(dir, keysFile), recipients)
+}
+
+// progressEvery is how often a command that takes long says how far it is.
+const progressEvery = 2 * time.Second
+
+// A progress says on standard error how far a command is that takes long.
+type progress struct {
+	std  cli.Streams
+	verb string
+	last time.Time
+}
+
+func (p *progress) reached(lsn uint64) {
+	now := clock.System()()
+	if p.last.IsZero() {
+		p.last = now
+	}
+	if now.Sub(p.last) < progressEvery {
+		return
+	}
+	p.last = now
+	fmt.Fprintf(p.std.Err, "bailiff: %s up to record %d\n", p.verb, lsn)
+}
+
+// syncAll makes the files of a folder durable, and their names.
+func syncAll(dir string) error {
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		file, err := os.Open(filepath.Join(dir, name.Name()))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(file.Sync(), file.Close()); err != nil {
+			return err
+		}
+	}
+	return syncFolder(dir)
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(dir string) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,82 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/state"
+)
+
+// Groups implements ledger.Ledger.
+func (l *Ledger) Groups(ctx context.Context, after uint64, most int) (path ledger.Path, head ledger.Head, err error) {
+	l.mu.Lock()
+	head, err = l.head, l.refusal()
+	l.mu.Unlock()
+	if err != nil || after >= head.LSN {
+		return path, head, err
+	}
+	var problem error
+	size := 0
+	err = l.log.Read(after+1, func(first uint64, b []byte) bool {
+		size += len(b)
+		if problem = context.Cause(ctx); problem != nil || first > head.LSN || len(path.Groups) > 0 && size > most {
+			return false
+		}
+		if first <= after {
+			problem = fmt.Errorf("%w: no group ends with record %d", ledger.ErrInvalid, after)
+		} else if problem = chain(&path.End, first, b); problem != nil {
+			problem = fmt.Errorf("%w: %w", ledger.ErrCorrupt, problem)
+		}
+		path.Groups = append(path.Groups, slices.Clone(b))
+		return problem == nil
+	})
+	return path, head, errors.Join(problem, err)
+}
+
+// A Restoring fills an empty log with the groups of a backup.
+type Restoring struct {
+	log    Log
+	past   *past
+	record state.Record
+}
+
+// Restore begins to fill a log, which has to be empty.
+func Restore(log Log) (*Restoring, error) {
+	if head, err := log.Head(); err != nil || head != 0 {
+		return nil, errors.Join(err, fmt.Errorf("%w: the log that is to be filled has records", ledger.ErrInvalid))
+	}
+	return &Restoring{log: log, past: &past{state: state.New(state.Secret{})}}, nil
+}
+
+// Add adds the next group, after it was found to follow the one before. The error wraps ledger.ErrCorrupt where it does not.
+func (r *Restoring) Add(group []byte) error {
+	first := r.past.head.LSN + 1
+	if err := r.past.replay(&r.record, first, group, func() {}); err != nil {
+		return fmt.Errorf("%w: %w", ledger.ErrCorrupt, err)
+	}
+	return r.log.Append(first, group)
+}
+
+// Head returns the end of the log as far as it is filled.
+func (r *Restoring) Head() ledger.Head { return r.past.head }
+
+// Finish begins a new stream, whose id random gives, with the record of a restoration, in which it sets the stream before.
+func (r *Restoring) Finish(v ledger.Restoration, random io.Reader) (ledger.Head, error) {
+	v.Before = r.past.head.Stream
+	if err := r.past.state.Restore(&v, &r.record); err != nil {
+		return ledger.Head{}, err
+	}
+	var stream [16]byte
+	if _, err := io.ReadFull(random, stream[:]); err != nil {
+		return ledger.Head{}, fmt.Errorf("ledger: reading randomness for the stream id: %w", err)
+	}
+	g := newGroup(r.past.head.LSN+1, nil)
+	g.add(&r.record)
+	g.begins = true
+	err := r.Add(g.seal(nil, stream, r.past.head.Hash))
+	return r.past.head, err
+}
