@@ -56,7 +56,7 @@ type Event struct {
 	Server string `json:"serverId,omitempty"`
 	Pins   []Pin  `json:"pins,omitempty"`
 
-	// Of a halt: why, and the serial of the operator's statement, absent where nothing was signed.
+	// Of a halt and of a restoration: why, and the serial of the operator's statement, absent where nothing was signed.
 	Reason string `json:"reason,omitempty"`
 	Serial uint64 `json:"serial,omitempty"`
 

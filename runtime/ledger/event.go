@@ -142,8 +142,6 @@ type LoggedEvent struct {
 	// Of a halt: why, and what the operator signed; nil where nothing was signed.
 	Reason    string
 	Statement *HaltStatement
-
-	Restored *Restoration // of ServiceRestored
 }
 
 // A CounterValue is a counter and how far it has come.

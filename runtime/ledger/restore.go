@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"bailiff/vm/amount"
 )
@@ -17,6 +18,11 @@ type Restoration struct {
 	KeepCounters bool
 	// Thawed has the service go on. Else it is frozen: the backup may lack a revocation.
 	Thawed bool
+}
+
+// Reason says in the event of a restoration, and of the freeze that comes with it, what happened.
+func (v *Restoration) Reason() string {
+	return "restored from a backup of " + time.Unix(v.Taken, 0).UTC().Format(time.RFC3339)
 }
 
 // UsedUp is the value of a counter whose window was open when the log was restored: above every limit.

@@ -39,11 +39,9 @@ func (s *State) applyRestored(_ *keyState, _ uint64, r *Record) error {
 	}
 	if !v.Thawed {
 		s.halt.Since, s.halt.Last = r.Now, r.Now
-		s.halt.Reason = "restored from a backup of " + time.Unix(v.Taken, 0).UTC().Format(time.RFC3339)
+		s.halt.Reason = v.Reason()
 	}
 	return nil
 }
 
-func (r *Record) showRestored(e *ledger.LoggedEvent) {
-	e.Restored = r.Restored
-}
+func (r *Record) showRestored(e *ledger.LoggedEvent) { e.Reason = r.Restored.Reason() }
