@@ -63,6 +63,12 @@ var adminRoutes = []struct {
 	{"GET", "/holds", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.AllHolds(ctx))
 	}},
+	{"GET", "/holds/", "", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.FindHold(ctx, id))
+	}},
+	{"POST", "/holds/", "/resolution", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.Resolve(ctx, string(ctx.QueryArgs().Peek("key")), id, ctx.PostBody()))
+	}},
 	{"GET", "/usage", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Usage(ctx, string(ctx.QueryArgs().Peek("month"))))
 	}},

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,9 +51,13 @@ func (h *town) openHold(secret string) *holds.View {
 
 // resolve signs and sends a resolution.
 func (h *town) resolve(secret string, by operator, hold *holds.View, decision string, at int64) (*holds.View, *service.Failure) {
+	return h.ResolveHold(context.Background(), h.key(secret), hold.HoldID, h.signed(by, hold, decision, at))
+}
+
+// signed is the body of a resolution by an operator.
+func (h *town) signed(by operator, hold *holds.View, decision string, at int64) []byte {
 	signature := attest.SignPolicy(by.private, attest.ResolutionText(hold.HoldID, hold.IntentHash, hold.PolicyHash, decision, at))
-	return h.ResolveHold(context.Background(), h.key(secret), hold.HoldID,
-		body(h.t, "decision", decision, "resolved_at", at, "operator_signature", base64.RawURLEncoding.EncodeToString(signature)))
+	return body(h.t, "decision", decision, "resolved_at", at, "operator_signature", base64.RawURLEncoding.EncodeToString(signature))
 }
 
 // TestHoldView: what a key reads of its hold, before and after the decision.
@@ -325,5 +330,50 @@ func TestSelfHostedResolution(t *testing.T) {
 	want(t, fault, errcode.HoldSignature)
 	if _, fault = h.resolve(view.APIKey, by, hold, "ALLOWED", noon.Unix()); fault != nil {
 		t.Error(fault)
+	}
+}
+
+// TestFindHold: an operator names a hold by the beginning of its id, where that is long enough and names one hold alone.
+func TestFindHold(t *testing.T) {
+	h, secret, by := holding(t)
+	first := h.openHold(secret)
+	admin := h.admin()
+	ctx := context.Background()
+	for _, prefix := range []string{first.HoldID[:4], strings.ToUpper(first.HoldID[:13]), first.HoldID} {
+		found, err := admin.FindHold(ctx, prefix)
+		if err != nil || found.HoldID != first.HoldID || found.KeyID != h.key(secret).ID.String() || found.Waiting != 1 || found.Others != 0 {
+			t.Errorf("%s: %+v, %v", prefix, found, err)
+		}
+	}
+	if _, err := admin.FindHold(ctx, first.HoldID[:3]); !errors.Is(err, ledger.ErrInvalid) {
+		t.Errorf("three characters: %v", err)
+	}
+	if _, err := admin.FindHold(ctx, "nothing"); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("no such hold: %v", err)
+	}
+	ambiguous, seen := "", map[string]bool{}
+	for n := range 990 {
+		answer, fault := h.ask(h.key(secret), fmt.Sprintf(`{"action":"deploy.app","path":"/srv/%d","task_id":"t"}`, n))
+		if fault != nil || answer.HoldID == "" {
+			t.Fatalf("%+v %v", answer, fault)
+		}
+		if seen[answer.HoldID[:4]] {
+			ambiguous = answer.HoldID[:4]
+			break
+		}
+		seen[answer.HoldID[:4]] = true
+	}
+	if _, err := admin.FindHold(ctx, ambiguous); ambiguous == "" || !errors.Is(err, ledger.ErrInvalid) || !strings.Contains(err.Error(), "the ids of 2 holds begin with") {
+		t.Errorf("the beginning %q of two ids: %v", ambiguous, err)
+	}
+	_, err := admin.Resolve(ctx, h.key(secret).ID.String(), first.HoldID, h.signed(by, first, "ALLOWED", h.Clock().Unix()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.Resolve(ctx, h.key(secret).ID.String(), first.HoldID, h.signed(by, first, "DENIED", h.Clock().Unix())); err == nil || !strings.Contains(err.Error(), "SVC_HOLD_RESOLVED") {
+		t.Errorf("a second decision: %v", err)
+	}
+	if _, err := admin.Resolve(ctx, h.key(secret).ID.String(), first.HoldID, h.signed(newOperator(t), first, "DENIED", h.Clock().Unix())); err == nil {
+		t.Error("another operator decides")
 	}
 }

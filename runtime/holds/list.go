@@ -1,13 +1,17 @@
 package holds
 
 import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
 	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
 	"bailiff/runtime/service"
-	"context"
-	"encoding/hex"
-	"time"
 )
 
 // Summary is a hold as a list shows it.
@@ -64,4 +68,88 @@ func (a *Holds) HoldsOf(ctx context.Context, key *ledger.Key) ([]Summary, *servi
 		views[i] = viewHold(&holds[i])
 	}
 	return views, nil
+}
+
+// minPrefix is how many characters of an id an operator has to give at least.
+const minPrefix = 4
+
+// OperatorView is a hold as the operator reads it.
+type OperatorView struct {
+	View
+	KeyID   string `json:"keyId"`
+	Others  int    `json:"others"`  // further holds that wait for a decision about the same agent of the key
+	Waiting int    `json:"waiting"` // of all keys, this one included
+}
+
+// FindHold returns the one unexpired hold whose id begins with a text. ledger.ErrNotFound where there is none, ledger.ErrInvalid
+// where there are several.
+func (a *Holds) FindHold(ctx context.Context, prefix string) (*OperatorView, error) {
+	if len(prefix) < minPrefix {
+		return nil, fmt.Errorf("%w: %.64q is not enough of the id of a hold; give %d characters at least", ledger.ErrInvalid, prefix, minPrefix)
+	}
+	all, err := a.AllHolds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []Summary
+	for _, hold := range all {
+		if strings.HasPrefix(hold.HoldID, strings.ToLower(prefix)) {
+			found = append(found, hold)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("%w: no hold that has not expired has an id that begins with %.64q; bailiff holds list shows them", ledger.ErrNotFound, prefix)
+	case len(found) > 1:
+		return nil, fmt.Errorf("%w: the ids of %d holds begin with %.64q; give more of it", ledger.ErrInvalid, len(found), prefix)
+	}
+	key, err := a.keyOf(found[0].KeyID)
+	if err != nil {
+		return nil, err
+	}
+	view, fault := a.Hold(ctx, key, found[0].HoldID)
+	if fault != nil {
+		return nil, asError(fault)
+	}
+	one := &OperatorView{View: *view, KeyID: found[0].KeyID}
+	for _, hold := range all {
+		if hold.Status != ledger.HoldPending.String() {
+			continue
+		}
+		one.Waiting++
+		if hold.KeyID == one.KeyID && hold.AgentID == one.AgentID && hold.HoldID != one.HoldID {
+			one.Others++
+		}
+	}
+	return one, nil
+}
+
+// Resolve is [Holds.ResolveHold] for the operator, who needs no API key: the signature says who decides. It takes a whole id.
+func (a *Holds) Resolve(ctx context.Context, keyID, id string, body json.RawMessage) (*View, error) {
+	key, err := a.keyOf(keyID)
+	if err != nil {
+		return nil, err
+	}
+	view, fault := a.ResolveHold(ctx, key, id, body)
+	if fault != nil {
+		return nil, asError(fault)
+	}
+	return view, nil
+}
+
+func (a *Holds) keyOf(id string) (*ledger.Key, error) {
+	parsed, err := ledger.ParseID(id)
+	if err != nil {
+		return nil, err
+	}
+	key, found := a.Ledger.LookupKeyID(parsed)
+	if !found {
+		return nil, fmt.Errorf("%w: there is no key %s", ledger.ErrNotFound, id)
+	}
+	return key, nil
+}
+
+// asError is a refusal as the operator's commands have it.
+func asError(fault *service.Failure) error {
+	return fmt.Errorf("%w: %s (%s)", ledger.ErrInvalid, fault.Message, fault.Code)
 }

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bufio"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"bailiff/grammar"
 
@@ -18,4 +21,12 @@ func StyleFor(choice string, w io.Writer) grammar.Style {
 		return grammar.Colour
 	}
 	return grammar.Style{}
+}
+
+// Ask asks a question on a stream, and reports whether the next line of the input says yes.
+func Ask(std Streams, on io.Writer, question string) bool {
+	fmt.Fprint(on, question+" [y/N] ")
+	answer, _ := bufio.NewReader(std.In).ReadString('\n') // no line is no
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
 }

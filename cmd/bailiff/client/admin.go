@@ -45,6 +45,8 @@ type Admin interface {
 	Usage(ctx context.Context, month string) ([]accounts.UsageView, error)
 	Deployments(ctx context.Context, keyID string) ([]accounts.DeploymentView, error)
 	AllHolds(context.Context) ([]holds.Summary, error)
+	FindHold(ctx context.Context, prefix string) (*holds.OperatorView, error)
+	Resolve(ctx context.Context, keyID, id string, body json.RawMessage) (*holds.View, error)
 	AcceptClock(context.Context) (decision.ClockView, error)
 	HaltOf(ctx context.Context, keyID string) (accounts.HaltView, error)
 	Halt(ctx context.Context, request accounts.HaltRequest) (accounts.HaltView, error)
@@ -188,6 +190,18 @@ func (r *remoteAdmin) Deployments(ctx context.Context, keyID string) (views []ac
 func (r *remoteAdmin) AllHolds(ctx context.Context) (views []holds.Summary, err error) {
 	err = r.call(ctx, "GET", "/holds", nil, &views)
 	return views, err
+}
+
+// FindHold returns the hold whose id begins with a text.
+func (r *remoteAdmin) FindHold(ctx context.Context, prefix string) (*holds.OperatorView, error) {
+	view := new(holds.OperatorView)
+	return view, r.call(ctx, "GET", "/holds/"+url.PathEscape(prefix), nil, view)
+}
+
+// Resolve sends the operator's decision about a hold.
+func (r *remoteAdmin) Resolve(ctx context.Context, keyID, id string, body json.RawMessage) (*holds.View, error) {
+	view := new(holds.View)
+	return view, r.call(ctx, "POST", "/holds/"+url.PathEscape(id)+"/resolution?"+url.Values{"key": {keyID}}.Encode(), body, view)
 }
 
 // Events returns a page of the events of a key or, where that is empty, of all.

@@ -58,20 +58,75 @@ func (c *holdsListCommand) Run(std cli.Streams) error {
 // holdAnswer is what of a hold's read view these commands need.
 type holdAnswer struct {
 	HoldID     string          `json:"holdId"`
+	KeyID      string          `json:"keyId"` // only by the admin socket, as others and waiting
 	Status     string          `json:"status"`
+	AgentID    string          `json:"agentId"`
+	PolicyRule string          `json:"policyRule"`
+	Entry      string          `json:"entry"`
 	IntentHash string          `json:"intentHash"`
 	PolicyHash string          `json:"policyHash"`
+	ExpiresAt  int64           `json:"expiresAt"`
 	MaxFeeBase string          `json:"maxFeeBase"`
 	Intent     json.RawMessage `json:"intent"`
+	Others     int             `json:"others"`
+	Waiting    int             `json:"waiting"`
 }
 
 // holdRoute is the route of one hold.
 func holdRoute(id string) string { return "/v1/holds/" + url.PathEscape(id) }
 
+// A holdDesk reads and resolves holds: over the API, for the holder of the API key, or by the admin socket.
+type holdDesk interface {
+	read(ctx context.Context, id string) (json.RawMessage, error)
+	resolve(ctx context.Context, hold *holdAnswer, body resolution) error
+}
+
+// apiDesk is the API, which takes whole ids.
+type apiDesk struct{ *Client }
+
+func (d apiDesk) read(ctx context.Context, id string) (raw json.RawMessage, err error) {
+	return raw, d.Call(ctx, "GET", holdRoute(id), nil, &raw)
+}
+
+func (d apiDesk) resolve(ctx context.Context, hold *holdAnswer, body resolution) error {
+	return d.Call(ctx, "POST", holdRoute(hold.HoldID)+"/resolution", body, new(json.RawMessage))
+}
+
+// adminDesk is the admin socket, or the data itself.
+type adminDesk struct{ Admin }
+
+func (d adminDesk) read(ctx context.Context, id string) (json.RawMessage, error) {
+	view, err := d.FindHold(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(view)
+}
+
+func (d adminDesk) resolve(ctx context.Context, hold *holdAnswer, body resolution) error {
+	encoded, err := json.Marshal(body)
+	if err == nil {
+		_, err = d.Resolve(ctx, hold.KeyID, hold.HoldID, encoded)
+	}
+	return err
+}
+
+// withDesk calls use with the API where an API key is given, and else with the service that runs on the data folder.
+func (f *ApiFlags) withDesk(std cli.Streams, use func(context.Context, holdDesk) error) error {
+	if !f.Given() {
+		return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error { return use(ctx, adminDesk{a}) })
+	}
+	service, err := f.Client(std)
+	if err != nil {
+		return err
+	}
+	return use(context.Background(), apiDesk{service})
+}
+
 // readHold fetches a hold, and refuses one whose intent is not the one that its hash names: what an operator reads has to
 // be what the signature is for. The first result is the answer as it came.
-func readHold(c *Client, id string) (raw json.RawMessage, hold holdAnswer, err error) {
-	if err := c.Call(context.Background(), "GET", holdRoute(id), nil, &raw); err != nil {
+func readHold(ctx context.Context, desk holdDesk, id string) (raw json.RawMessage, hold holdAnswer, err error) {
+	if raw, err = desk.read(ctx, id); err != nil {
 		return nil, hold, err
 	}
 	if err := json.Unmarshal(raw, &hold); err != nil {
@@ -82,36 +137,40 @@ func readHold(c *Client, id string) (raw json.RawMessage, hold holdAnswer, err e
 		return nil, hold, cli.Fail("the hold's intent can't be read: %v", err)
 	}
 	sum := sha256.Sum256(canonical)
-	if hold.HoldID != id || hex.EncodeToString(sum[:]) != hold.IntentHash {
+	if !strings.HasPrefix(hold.HoldID, strings.ToLower(id)) || hex.EncodeToString(sum[:]) != hold.IntentHash {
 		return nil, hold, cli.Fail("the service shows an intent that is not the one of hold %s; nothing was signed", id)
 	}
 	return raw, hold, nil
 }
 
+const holdsHelp = `Without an API key the command works on the service that runs on SVC_DATA_DIR (default: data), and takes the beginning of an
+id, four characters at least. With one it asks the service at --url, and takes whole ids.`
+
 type holdsShowCommand struct {
 	ApiFlags
 	heldPolicy
-	ID string `arg:"" help:"The hold's id."`
+	ID string `arg:"" help:"The hold's id, or its beginning."`
 }
+
+// Help says whom the command asks.
+func (c *holdsShowCommand) Help() string { return holdsHelp }
 
 // Run prints the hold as the service has it and, on the error stream, its amounts for people.
 func (c *holdsShowCommand) Run(std cli.Streams) error {
-	service, err := c.Client(std)
-	if err != nil {
-		return err
-	}
-	raw, hold, err := readHold(service, c.ID)
-	if err != nil {
-		return err
-	}
-	program, err := c.program(std, hold.PolicyHash)
-	if err != nil {
-		return err
-	}
-	if err := cli.PrintJSON(std.Out, raw); err != nil {
-		return err
-	}
-	return showAmounts(std.Err, &hold, program)
+	return c.withDesk(std, func(ctx context.Context, desk holdDesk) error {
+		raw, hold, err := readHold(ctx, desk, c.ID)
+		if err != nil {
+			return err
+		}
+		program, err := c.program(std, hold.PolicyHash)
+		if err != nil {
+			return err
+		}
+		if err := cli.PrintJSON(std.Out, raw); err != nil {
+			return err
+		}
+		return showAmounts(std.Err, &hold, program)
+	})
 }
 
 // heldPolicy is the operator's own copy of the policy.
@@ -124,18 +183,26 @@ type resolveFlags struct {
 	ApiFlags
 	heldPolicy
 	Key string `required:"" help:"File of the operator's private key, which stays here." placeholder:"FILE"`
-	ID  string `arg:"" help:"The hold's id."`
+	Yes bool   `help:"Do not ask."`
+	ID  string `arg:"" help:"The hold's id, or its beginning."`
+}
+
+// Help says what is signed.
+func (c *resolveFlags) Help() string {
+	return "Shows the intent, asks, and signs a decision about exactly that intent.\n\n" + holdsHelp
 }
 
 type holdsApproveCommand struct{ resolveFlags }
 
 // Run approves the hold: the next authorize of its intent under the same policy is allowed, once.
-func (c *holdsApproveCommand) Run(std cli.Streams) error { return c.resolve(std, "ALLOWED") }
+func (c *holdsApproveCommand) Run(std cli.Streams) error {
+	return c.resolve(std, "ALLOWED", "Approve this?")
+}
 
 type holdsDenyCommand struct{ resolveFlags }
 
 // Run denies the hold: its intent is denied until the hold expires.
-func (c *holdsDenyCommand) Run(std cli.Streams) error { return c.resolve(std, "DENIED") }
+func (c *holdsDenyCommand) Run(std cli.Streams) error { return c.resolve(std, "DENIED", "Deny this?") }
 
 // resolution is the body that resolves a hold (decisions, section 5).
 type resolution struct {
@@ -144,38 +211,62 @@ type resolution struct {
 	Signature  string `json:"operator_signature"`
 }
 
-// resolve shows the hold, signs the decision about exactly that, and sends it.
-func (c *resolveFlags) resolve(std cli.Streams, decision string) error {
+// resolve shows the hold, asks, signs the decision about exactly that, and sends it.
+func (c *resolveFlags) resolve(std cli.Streams, decision, question string) error {
 	private, err := attest.ReadOperatorKey(c.Key)
 	if err != nil {
 		return err
 	}
-	service, err := c.Client(std)
-	if err != nil {
+	return c.withDesk(std, func(ctx context.Context, desk holdDesk) error {
+		_, hold, err := readHold(ctx, desk, c.ID)
+		if err != nil {
+			return err
+		}
+		if hold.Status != "PENDING" {
+			return cli.Fail("the hold is %s already; nothing was signed", hold.Status)
+		}
+		program, err := c.program(std, hold.PolicyHash)
+		if err != nil {
+			return err
+		}
+		now := clock.System()()
+		if err := showHold(std.Err, &hold, program, now); err != nil {
+			return err
+		}
+		if !c.Yes && !cli.Ask(std, std.Err, question) {
+			return cli.Fail("nothing was signed; answer y, or give --yes")
+		}
+		if err := desk.resolve(ctx, &hold, signResolution(private, hold, decision, clock.System()().Unix())); err != nil {
+			return err
+		}
+		fmt.Fprintf(std.Out, "%s %s\n", hold.HoldID, decision)
+		return nil
+	})
+}
+
+// showHold prints the intent that waits, its amounts for people, who asks, which rule, and until when.
+func showHold(w io.Writer, hold *holdAnswer, program *vm.Program, now time.Time) error {
+	if err := showIntent(w, hold.Intent); err != nil {
 		return err
 	}
-	_, hold, err := readHold(service, c.ID)
-	if err != nil {
+	if err := showAmounts(w, hold, program); err != nil {
 		return err
 	}
-	if hold.Status != "PENDING" {
-		return cli.Fail("the hold is %s already; nothing was signed", hold.Status)
+	expires := time.Unix(hold.ExpiresAt, 0).UTC()
+	lines := []string{
+		"agent: " + hold.AgentID,
+		"rule: " + hold.PolicyRule,
+		"expires: in " + expires.Sub(now).Round(time.Second).String() + ", at " + expires.Format(time.RFC3339),
 	}
-	program, err := c.program(std, hold.PolicyHash)
-	if err != nil {
-		return err
+	if hold.Entry != "" {
+		lines[1] += ", because of " + hold.Entry
 	}
-	if err := showIntent(std.Err, hold.Intent); err != nil {
-		return err
+	if hold.Waiting > 0 {
+		lines = append(lines, "key: "+hold.KeyID, fmt.Sprintf("waiting: %d in all, %d more of this agent", hold.Waiting, hold.Others))
 	}
-	if err := showAmounts(std.Err, &hold, program); err != nil {
-		return err
+	for _, line := range lines {
+		fmt.Fprintln(w, strings.Map(cli.OneLine, line))
 	}
-	body := signResolution(private, hold, decision, clock.System()().Unix())
-	if err := service.Call(context.Background(), "POST", holdRoute(c.ID)+"/resolution", body, new(json.RawMessage)); err != nil {
-		return err
-	}
-	fmt.Fprintf(std.Out, "%s %s\n", hold.HoldID, decision)
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
@@ -366,9 +365,7 @@ func (f *askFlags) confirm(std cli.Streams, changes []*change) (bool, error) {
 	if f.DryRun || f.Yes || !changed {
 		return !f.DryRun, nil
 	}
-	fmt.Fprint(std.Out, "Write this? [y/N] ")
-	answer, _ := bufio.NewReader(std.In).ReadString('\n')
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+	if !cli.Ask(std, std.Out, "Write this?") {
 		return false, cli.Fail("nothing was changed; answer y, or give --yes, to have it written")
 	}
 	return true, nil
