@@ -69,6 +69,18 @@ var adminRoutes = []struct {
 	{"POST", "/holds/", "/resolution", func(s *Admin, ctx *fasthttp.RequestCtx, id string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Resolve(ctx, string(ctx.QueryArgs().Peek("key")), id, ctx.PostBody()))
 	}},
+	{"GET", "/webhooks/", "", func(s *Admin, ctx *fasthttp.RequestCtx, key string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.WebhooksOf(ctx, key))
+	}},
+	{"POST", "/webhooks/", "", func(s *Admin, ctx *fasthttp.RequestCtx, key string) {
+		reply(ctx, fasthttp.StatusCreated)(s.admin.AddWebhookOf(ctx, key, ctx.PostBody()))
+	}},
+	{"DELETE", "/webhooks/", "", func(s *Admin, ctx *fasthttp.RequestCtx, key string) {
+		reply(ctx, fasthttp.StatusOK)(struct{}{}, s.admin.RemoveWebhookOf(ctx, key, string(ctx.QueryArgs().Peek("id"))))
+	}},
+	{"POST", "/webhooks/", "/enable", func(s *Admin, ctx *fasthttp.RequestCtx, key string) {
+		reply(ctx, fasthttp.StatusOK)(struct{}{}, s.admin.EnableWebhookOf(ctx, key, string(ctx.QueryArgs().Peek("id"))))
+	}},
 	{"GET", "/usage", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.Usage(ctx, string(ctx.QueryArgs().Peek("month"))))
 	}},

@@ -78,8 +78,8 @@ func refusals(needs string) map[string]string {
 func TestEveryRouteAsksForItsKey(t *testing.T) {
 	w := newWorld(t)
 	w.serve(w.config(w.authority("", false)))
-	w.createKey("authorizer", accounts.NewKey{Scopes: []string{"authorize"}})
-	w.createKey("deployer", accounts.NewKey{Scopes: []string{"warranty:deploy"}})
+	w.createKey("authorizer", accounts.NewKey{Plan: "developer", Scopes: []string{"authorize"}})
+	w.createKey("deployer", accounts.NewKey{Plan: "developer", Scopes: []string{"warranty:deploy"}})
 	w.createKey("all", accounts.NewKey{Plan: "growth", FullGrant: true})
 	for _, route := range routes {
 		needs, known := scopes[route.method+" "+route.path]

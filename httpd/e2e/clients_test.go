@@ -79,7 +79,7 @@ func (r *running) tell(t *testing.T, command []string, address string, withoutPQ
 	var got map[string]any
 	drive.Run(t, command, drive.Task{Do: "service", URL: address, APIKey: key, Issuer: "svc-core"}, &got, func(hold string) {
 		time.Sleep(100 * time.Millisecond) // it waits by now, most likely
-		r.must("holds", "approve", "--url", r.base, "--api-key", key, "--key", r.path("operator.key"), hold)
+		r.must("holds", "approve", "--yes", "--url", r.base, "--api-key", key, "--key", r.path("operator.key"), hold)
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s over %s: want (-) and got (+)\n%s", command, address, diff)
@@ -167,7 +167,7 @@ func holdInGo(t *testing.T, service *running, c *api.Client, mail *api.Request, 
 	go func() {
 		defer close(approved)
 		time.Sleep(100 * time.Millisecond)
-		service.must("holds", "approve", "--url", service.base, "--api-key", key, "--key", service.path("operator.key"), pending.HoldID)
+		service.must("holds", "approve", "--yes", "--url", service.base, "--api-key", key, "--key", service.path("operator.key"), pending.HoldID)
 	}()
 	resolved, err := c.Hold(t.Context(), pending.HoldID, time.Minute)
 	<-approved

@@ -108,7 +108,7 @@ func holdsStory(t *testing.T, service *running, key string, mine, other operator
 		t.Errorf("holds show: %s", shown)
 	}
 	operatorFlags := append(flags, "--key", service.path("operator.key"))
-	service.must(append(append([]string{"holds", "approve"}, operatorFlags...), first.HoldID)...)
+	service.must(append(append([]string{"holds", "approve", "--yes"}, operatorFlags...), first.HoldID)...)
 	if h := service.hold(key, first.HoldID); h.Status != "ALLOWED" || h.ResolvedAt == nil {
 		t.Errorf("approved: %+v", h)
 	}
@@ -121,7 +121,7 @@ func holdsStory(t *testing.T, service *running, key string, mine, other operator
 	read[held](t, service.resolve(key, mine, second.HoldID, "ALLOWED"), 200)
 	service.decides(t, "approved by the API", key, mailing, "ALLOWED")
 	third := service.decides(t, "approved once", key, mailing, pendingMail)
-	service.must(append(append([]string{"holds", "deny"}, operatorFlags...), third.HoldID)...)
+	service.must(append(append([]string{"holds", "deny", "--yes"}, operatorFlags...), third.HoldID)...)
 	service.decides(t, "denied", key, mailing, "DENIED SVC_POLICY_HOLD_DENIED")
 	service.decides(t, "denied for good", key, mailing, "DENIED SVC_POLICY_HOLD_DENIED")
 	service.decides(t, "another mail", key, tool("email.send", `"to":"another@example.com"`), pendingMail)

@@ -26,7 +26,7 @@ func TestSelfHosted(t *testing.T) {
 		t.Errorf("policyHash %s, at first %s", got.PolicyHash, boot)
 	}
 	hold := service.decides(t, "a mail", plain, mailing, pendingMail)
-	s.must("holds", "approve", "--url", service.base, "--api-key", plain, "--key", s.path("operator.key"), hold.HoldID)
+	s.must("holds", "approve", "--yes", "--url", service.base, "--api-key", plain, "--key", s.path("operator.key"), hold.HoldID)
 	service.decides(t, "approved", plain, mailing, "ALLOWED")
 }
 

@@ -55,7 +55,7 @@ func (a *Accounts) HaltOf(_ context.Context, keyID string) (view HaltView, err e
 	view = HaltView{Issuer: a.Issuer, KeyID: keyID}
 	state := a.Ledger.Frozen()
 	if keyID != "" {
-		key, err := a.keyOf(keyID)
+		key, err := a.KeyOf(keyID)
 		if err != nil {
 			return view, err
 		}
@@ -68,7 +68,8 @@ func (a *Accounts) HaltOf(_ context.Context, keyID string) (view HaltView, err e
 	return view, nil
 }
 
-func (a *Accounts) keyOf(id string) (*ledger.Key, error) {
+// KeyOf returns the key of an id. The errors are those of ledger.ParseID, and ledger.ErrNotFound.
+func (a *Accounts) KeyOf(id string) (*ledger.Key, error) {
 	parsed, err := ledger.ParseID(id)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (a *Accounts) readHalt(request *HaltRequest) (halt *ledger.Halt, operator [
 			return nil, operator, fmt.Errorf("%w: %s is about the whole service; leave out keyId", ledger.ErrInvalid, request.Action)
 		}
 	case Suspend, Resume:
-		key, err := a.keyOf(request.KeyID)
+		key, err := a.KeyOf(request.KeyID)
 		if err != nil {
 			return nil, operator, err
 		}

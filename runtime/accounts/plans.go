@@ -59,6 +59,14 @@ func planOf(key *ledger.Key) plan {
 	return p
 }
 
+// defaultPlan is the plan of a key for which the operator names none. Self-hosted, it refuses nothing.
+func (a *Accounts) defaultPlan() plan {
+	if a.Hosted {
+		return plans[0]
+	}
+	return plans[len(plans)-1]
+}
+
 // scopes returns the scopes of a key that had these and now has the plan.
 func (p *plan) scopes(had ledger.Scopes) ledger.Scopes {
 	if p.webhooks {

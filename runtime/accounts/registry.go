@@ -17,7 +17,7 @@ type NewKey struct {
 	Organization string   `json:"organization"`
 	Scopes       []string `json:"scopes"`     // none: authorize alone (decisions, section 1)
 	FullGrant    bool     `json:"full_grant"` // all scopes, as keys have that are older than scopes; not with Scopes
-	Plan         string   `json:"plan"`       // none: developer; the others confer webhooks:write
+	Plan         string   `json:"plan"`       // none: developer where the service is hosted, else enterprise, which confers nothing then; those that are named confer webhooks:write, but for developer
 	Shim         bool     `json:"shim"`       // the key's provenance is a trusted shim
 	Legacy       bool     `json:"legacy"`     // a key of the old form sk_svc_test_…; in the test environment only
 }
@@ -75,14 +75,14 @@ func (a *Accounts) newKey(request *NewKey) (key ledger.Key, prefix string, err e
 	if err != nil {
 		return key, "", err
 	}
-	p := plans[0]
+	p := a.defaultPlan()
 	if request.Plan != "" {
 		if p, err = parsePlan(request.Plan); err != nil {
 			return key, "", err
 		}
-	}
-	if p.webhooks {
-		scopes |= ledger.ScopeWebhooks
+		if p.webhooks {
+			scopes |= ledger.ScopeWebhooks
+		}
 	}
 	if request.FullGrant {
 		scopes = ledger.AllScopes

@@ -36,6 +36,11 @@ func (a *Accounts) CreateWebhook(ctx context.Context, key *ledger.Key, body []by
 	case !key.Scopes.Has(ledger.ScopeWebhooks):
 		return nil, service.Fail(errcode.APIKeyScope, "the API key lacks the scope "+ledger.ScopeWebhooks.String())
 	}
+	return a.addWebhook(ctx, key, body)
+}
+
+// addWebhook registers a receiver that the key may have.
+func (a *Accounts) addWebhook(ctx context.Context, key *ledger.Key, body []byte) (*WebhookView, *service.Failure) {
 	if fault := a.Halted(key); fault != nil {
 		return nil, fault
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/runtime/accounts"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
@@ -103,13 +104,13 @@ func (a *Holds) FindHold(ctx context.Context, prefix string) (*OperatorView, err
 	case len(found) > 1:
 		return nil, fmt.Errorf("%w: the ids of %d holds begin with %.64q; give more of it", ledger.ErrInvalid, len(found), prefix)
 	}
-	key, err := a.keyOf(found[0].KeyID)
+	key, err := a.accounts.KeyOf(found[0].KeyID)
 	if err != nil {
 		return nil, err
 	}
 	view, fault := a.Hold(ctx, key, found[0].HoldID)
 	if fault != nil {
-		return nil, asError(fault)
+		return nil, accounts.AsError(fault)
 	}
 	one := &OperatorView{View: *view, KeyID: found[0].KeyID}
 	for _, hold := range all {
@@ -126,30 +127,13 @@ func (a *Holds) FindHold(ctx context.Context, prefix string) (*OperatorView, err
 
 // Resolve is [Holds.ResolveHold] for the operator, who needs no API key: the signature says who decides. It takes a whole id.
 func (a *Holds) Resolve(ctx context.Context, keyID, id string, body json.RawMessage) (*View, error) {
-	key, err := a.keyOf(keyID)
+	key, err := a.accounts.KeyOf(keyID)
 	if err != nil {
 		return nil, err
 	}
 	view, fault := a.ResolveHold(ctx, key, id, body)
 	if fault != nil {
-		return nil, asError(fault)
+		return nil, accounts.AsError(fault)
 	}
 	return view, nil
-}
-
-func (a *Holds) keyOf(id string) (*ledger.Key, error) {
-	parsed, err := ledger.ParseID(id)
-	if err != nil {
-		return nil, err
-	}
-	key, found := a.Ledger.LookupKeyID(parsed)
-	if !found {
-		return nil, fmt.Errorf("%w: there is no key %s", ledger.ErrNotFound, id)
-	}
-	return key, nil
-}
-
-// asError is a refusal as the operator's commands have it.
-func asError(fault *service.Failure) error {
-	return fmt.Errorf("%w: %s (%s)", ledger.ErrInvalid, fault.Message, fault.Code)
 }

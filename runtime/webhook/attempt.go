@@ -102,13 +102,13 @@ type pingPayload struct {
 }
 
 // refresh looks whether the webhook still wants a delivery that may have waited for long, and reads its event where
-// that was left in the log. Nothing goes to a key whose plan has no webhooks any more; a revoked key is told what happened
+// that was left in the log. Nothing is sent for a key whose plan has no webhooks any more; a revoked key is told what happened
 // while it was good.
 func (d *Dispatcher) refresh(ctx context.Context, item *ledger.Delivery) (wanted bool, err error) {
 	switch key, found := d.config.Ledger.LookupKeyID(item.Webhook.Key); {
 	case !found: // keys stay for ever: it is the ledger that is away
 		return false, fmt.Errorf("%w: key %s", ledger.ErrNotFound, item.Webhook.Key)
-	case !key.Scopes.Has(ledger.ScopeWebhooks):
+	case d.config.Sends != nil && !d.config.Sends(key):
 		return false, nil
 	}
 	hooks, err := d.config.Ledger.Webhooks(ctx, item.Webhook.Key)

@@ -21,6 +21,8 @@ type Config struct {
 	Log          *slog.Logger     // nil for none
 	Metrics      *metrics.Metrics // nil for none
 	History      *History         // of attempts; nil for none
+
+	Sends func(*ledger.Key) bool // whether a key's events are sent; nil: all are
 }
 
 const (

@@ -47,6 +47,10 @@ type Admin interface {
 	AllHolds(context.Context) ([]holds.Summary, error)
 	FindHold(ctx context.Context, prefix string) (*holds.OperatorView, error)
 	Resolve(ctx context.Context, keyID, id string, body json.RawMessage) (*holds.View, error)
+	WebhooksOf(ctx context.Context, keyID string) ([]accounts.WebhookView, error)
+	AddWebhookOf(ctx context.Context, keyID string, body json.RawMessage) (*accounts.WebhookView, error)
+	RemoveWebhookOf(ctx context.Context, keyID, id string) error
+	EnableWebhookOf(ctx context.Context, keyID, id string) error
 	AcceptClock(context.Context) (decision.ClockView, error)
 	HaltOf(ctx context.Context, keyID string) (accounts.HaltView, error)
 	Halt(ctx context.Context, request accounts.HaltRequest) (accounts.HaltView, error)
@@ -253,6 +257,28 @@ func (r *remoteAdmin) AcceptTool(ctx context.Context, choice policies.PinChoice)
 func (r *remoteAdmin) ForgetTools(ctx context.Context, choice policies.PinChoice) (forgotten policies.PinQuery, err error) {
 	err = r.call(ctx, "POST", "/pins/forget", choice, &forgotten)
 	return forgotten, err
+}
+
+// WebhooksOf lists the webhooks of a key.
+func (r *remoteAdmin) WebhooksOf(ctx context.Context, keyID string) (views []accounts.WebhookView, err error) {
+	err = r.call(ctx, "GET", "/webhooks/"+url.PathEscape(keyID), nil, &views)
+	return views, err
+}
+
+// AddWebhookOf registers a webhook for a key.
+func (r *remoteAdmin) AddWebhookOf(ctx context.Context, keyID string, body json.RawMessage) (*accounts.WebhookView, error) {
+	view := new(accounts.WebhookView)
+	return view, r.call(ctx, "POST", "/webhooks/"+url.PathEscape(keyID), body, view)
+}
+
+// RemoveWebhookOf removes a webhook of a key.
+func (r *remoteAdmin) RemoveWebhookOf(ctx context.Context, keyID, id string) error {
+	return r.call(ctx, "DELETE", "/webhooks/"+url.PathEscape(keyID)+"?"+url.Values{"id": {id}}.Encode(), nil, new(struct{}))
+}
+
+// EnableWebhookOf enables a webhook of a key.
+func (r *remoteAdmin) EnableWebhookOf(ctx context.Context, keyID, id string) error {
+	return r.call(ctx, "POST", "/webhooks/"+url.PathEscape(keyID)+"/enable?"+url.Values{"id": {id}}.Encode(), nil, new(struct{}))
 }
 
 // AcceptClock has the service accept its clock.

@@ -85,7 +85,8 @@ type holdDesk interface {
 type apiDesk struct{ *Client }
 
 func (d apiDesk) read(ctx context.Context, id string) (raw json.RawMessage, err error) {
-	return raw, d.Call(ctx, "GET", holdRoute(id), nil, &raw)
+	err = d.Call(ctx, "GET", holdRoute(id), nil, &raw)
+	return raw, err
 }
 
 func (d apiDesk) resolve(ctx context.Context, hold *holdAnswer, body resolution) error {

@@ -30,7 +30,7 @@ type keysCreateCommand struct {
 	Email string   `required:"" help:"The account that the key belongs to." placeholder:"ADDRESS"`
 	Scope []string `help:"A scope: authorize (the default), warranty:deploy, webhooks:write. Can be given more than once." placeholder:"SCOPE" xor:"scopes"`
 	Full  bool     `name:"full-grant" help:"All scopes, as keys have that are older than scopes." xor:"scopes"`
-	Plan  string   `help:"The plan: developer (the default), growth (or pro), enterprise; the latter confer webhooks:write." placeholder:"PLAN"`
+	Plan  string   `help:"The plan: developer (the default where the service is hosted), growth (or pro), enterprise (the default elsewhere). Naming one of the latter confers webhooks:write." placeholder:"PLAN"`
 	Org   string   `name:"organization" help:"The account's organization." placeholder:"NAME"`
 	Shim  bool     `help:"The key belongs to a trusted shim: its metadata counts as attested."`
 	Test  bool     `name:"legacy-test" help:"A key of the old form sk_svc_test_…; in the environment test only."`

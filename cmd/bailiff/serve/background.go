@@ -78,7 +78,7 @@ func (r *service) startWork(hangUps <-chan os.Signal) error {
 	r.work.cancel, r.work.started = cancel, true
 	dispatcher := webhook.New(webhook.Config{
 		Ledger: r.ledger, AllowPrivate: r.settings.WebhookAllowPrivate, Calls: r.calls,
-		Log: r.log, Metrics: r.metrics, History: r.deliveries,
+		Log: r.log, Metrics: r.metrics, History: r.deliveries, Sends: r.decider.SendsWebhooks,
 	})
 	fault := func(err error) { r.failed <- err }
 	r.work.start(ctx, dispatcher.Run, fault)

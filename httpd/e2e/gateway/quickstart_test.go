@@ -155,7 +155,7 @@ func (r *service) waits(t *testing.T, apiKey string) {
 			printed += lines.Text() + "\n"
 			if hold := waiting.FindStringSubmatch(lines.Text()); hold != nil {
 				time.Sleep(time.Second) // it looks a few times, and finds nothing
-				r.bailiff("holds", c.decision, hold[1], "--url", r.url, "--api-key", apiKey,
+				r.bailiff("holds", c.decision, hold[1], "--yes", "--url", r.url, "--api-key", apiKey,
 					"--key", r.path("config/operator.key"), "--policy", r.path("config/warranty.md"))
 			}
 		}

@@ -129,7 +129,7 @@ func TestModern(t *testing.T) {
 			t.Error("the call arrived before its approval")
 		}
 		if hold := regexp.MustCompile(`holds approve ([0-9a-f-]{36})`).FindStringSubmatch(question); hold != nil {
-			s.bailiff("holds", "approve", hold[1], "--key", s.path("operator.key"))
+			s.bailiff("holds", "approve", "--yes", hold[1], "--key", s.path("operator.key"))
 		}
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
 	}}

@@ -27,7 +27,7 @@ const transport = bailiff({
     pollingInterval: 1_000 * Number(setting('POLL_SECONDS', '1')),
     onHold: ({ holdId }) =>
       console.log(
-        `waiting for hold ${holdId}; approve it with: bin/bailiff holds approve ${holdId} --api-key-file data/api-key --key config/operator.key`,
+        `waiting for hold ${holdId}; approve it with: bin/bailiff holds approve ${holdId} --key config/operator.key`,
       ),
   },
 })

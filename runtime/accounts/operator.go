@@ -1,0 +1,74 @@
+package accounts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
+)
+
+// The operator registers webhooks for a key without having it, and whatever its scopes are.
+
+// AsError is a refusal as the operator's commands have it: an error that wraps ledger.ErrInvalid.
+func AsError(fault *service.Failure) error {
+	return fmt.Errorf("%w: %s (%s)", ledger.ErrInvalid, fault.Message, fault.Code)
+}
+
+// SendsWebhooks reports whether the events of a key are sent to its webhooks: always where the service is self-hosted, and else where
+// the key's plan has webhooks.
+func (a *Accounts) SendsWebhooks(key *ledger.Key) bool {
+	p := planOf(key)
+	return !a.Hosted || p.webhooks
+}
+
+// AddWebhookOf registers a receiver for the key of an id. The errors are those of [Accounts.KeyOf], and ledger.ErrInvalid.
+func (a *Accounts) AddWebhookOf(ctx context.Context, keyID string, body json.RawMessage) (*WebhookView, error) {
+	key, err := a.KeyOf(keyID)
+	if err != nil {
+		return nil, err
+	}
+	if !a.SendsWebhooks(key) {
+		return nil, fmt.Errorf("%w: the plan %s of the key has no webhooks; give it another with: bailiff keys set-plan %s %s", ledger.ErrInvalid, key.Tier, keyID, planGrowth)
+	}
+	view, fault := a.addWebhook(ctx, key, body)
+	if fault != nil {
+		return nil, AsError(fault)
+	}
+	return view, nil
+}
+
+// WebhooksOf lists the receivers of the key of an id. The errors are those of [Accounts.KeyOf], and ledger.ErrInvalid.
+func (a *Accounts) WebhooksOf(ctx context.Context, keyID string) ([]WebhookView, error) {
+	key, err := a.KeyOf(keyID)
+	if err != nil {
+		return nil, err
+	}
+	views, fault := a.Webhooks(ctx, key)
+	if fault != nil {
+		return nil, AsError(fault)
+	}
+	return views, nil
+}
+
+// RemoveWebhookOf is [Accounts.RemoveWebhook] for the key of an id.
+func (a *Accounts) RemoveWebhookOf(ctx context.Context, keyID, id string) error {
+	return a.changeWebhookOf(ctx, keyID, id, a.RemoveWebhook)
+}
+
+// EnableWebhookOf is [Accounts.EnableWebhook] for the key of an id.
+func (a *Accounts) EnableWebhookOf(ctx context.Context, keyID, id string) error {
+	return a.changeWebhookOf(ctx, keyID, id, a.EnableWebhook)
+}
+
+func (a *Accounts) changeWebhookOf(ctx context.Context, keyID, id string, change func(context.Context, *ledger.Key, string) *service.Failure) error {
+	key, err := a.KeyOf(keyID)
+	if err != nil {
+		return err
+	}
+	if fault := change(ctx, key, id); fault != nil {
+		return AsError(fault)
+	}
+	return nil
+}
