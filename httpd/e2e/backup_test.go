@@ -173,6 +173,36 @@ func (s *site) restoredGoesOn(key, keyID, holdID string) {
 	again.must("events", "verify", "--no-checkpoint")
 }
 
+// TestCopyIsNotServed: a copy of a data folder is not served, until the operator says that the original is not either.
+func TestCopyIsNotServed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, backupPolicy)
+	key := s.apiKey()
+	service := s.start()
+	if a := service.ask("/v1/authorize", key, evenBody("")); a.Status != "ALLOWED" {
+		t.Fatalf("%s", a.Raw)
+	}
+	if err := service.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.copied("data", "copy")
+	other := s.elsewhere("copy")
+	if _, refusal, code := other.run("serve"); code != 1 || !strings.Contains(refusal, "[Svc] ") || !strings.Contains(refusal, "is a copy of the data of a service") {
+		t.Fatalf("a copy: %d %s", code, refusal)
+	}
+	if said, _, code := other.run("doctor"); code == 0 || !strings.Contains(said, "is a copy of the data of a service") {
+		t.Errorf("doctor: %d %s", code, said)
+	}
+	service = other.launch("serve", "--moved")
+	if err := service.stop(); err != nil {
+		t.Fatal(err)
+	}
+	service = other.start()
+	if a := service.ask("/v1/authorize", key, evenBody("")); a.Status != "ALLOWED" {
+		t.Errorf("claimed: %s", a.Raw)
+	}
+}
+
 // TestBackupRefuses: a backup that was edited, cut short, extended or mixed with another is not restored, and nothing of it stays.
 func TestBackupRefuses(t *testing.T) {
 	t.Parallel()

@@ -216,7 +216,7 @@ func (s *site) serveRefuses(data, checkpoint string) {
 		s.t.Fatal(err)
 	}
 	short := &site{t: s.t, dir: s.dir, env: append(slices.Clone(s.env), "SVC_DATA_DIR="+data)}
-	if _, problem, code := short.run("serve"); code != 1 || !strings.HasPrefix(problem, "[Svc] records are missing") {
+	if _, problem, code := short.run("serve", "--moved"); code != 1 || !strings.HasPrefix(problem, "[Svc] records are missing") {
 		s.t.Errorf("on data that lacks records: exit %d, %s", code, problem)
 	}
 }

@@ -151,9 +151,9 @@ func (s *site) start() *running { return s.launch("serve") }
 // quickstart is start for a first run, with what it prints.
 func (s *site) quickstart() *running { return s.launch("quickstart") }
 
-func (s *site) launch(subcommand string) *running {
+func (s *site) launch(subcommand string, flags ...string) *running {
 	s.t.Helper()
-	command := exec.Command(program(s.t), subcommand)
+	command := exec.Command(program(s.t), append([]string{subcommand}, flags...)...)
 	if s.files > 0 {
 		command = exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$1"`, s.files), program(s.t), subcommand)
 	}

@@ -91,6 +91,9 @@ func (p *Patient) examineData() {
 		return
 	}
 	before := len(p.Findings)
+	if err := serve.CheckPlace(p.settings); err != nil {
+		p.Add(Trouble, "data", "%v", err)
+	}
 	p.examineFolder(dir)
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

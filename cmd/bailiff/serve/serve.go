@@ -41,6 +41,7 @@ const collectAtPercent = 800
 
 type serveCommand struct {
 	Checkpoint   string `help:"Hold the data against this checkpoint instead of the one in SVC_DATA_DIR." placeholder:"FILE" xor:"checkpoint"`
+	Moved        bool   `help:"Start although the data is a copy, having stopped every service on the original for good."`
 	NoCheckpoint bool   `help:"Start although the checkpoint is missing or not good, having decided that no record is missing." xor:"checkpoint"`
 }
 
@@ -54,7 +55,7 @@ func (c *serveCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	l.proof = proof{c.Checkpoint, c.NoCheckpoint}
+	l.proof, l.moved = proof{c.Checkpoint, c.NoCheckpoint}, c.Moved
 	return serve(l, func(*service) error { return nil })
 }
 
@@ -65,6 +66,7 @@ type launch struct {
 	log      *slog.Logger
 	level    *slog.LevelVar // of the log
 	proof    proof
+	moved    bool // the data may be a copy
 }
 
 // newLaunch returns the launch of a service with settings that read returns.
@@ -214,7 +216,7 @@ func start(l launch) (*service, error) {
 		settings: s, current: s, again: l.again, log: log, level: l.level, clock: clock, calls: system.Real(clock), guard: guard, signer: signer, boot: boot, metrics: metrics.New(), deliveries: webhook.NewHistory(),
 		slots: newSlots(clock, s.TrustedProxies), failed: make(chan error, 16),
 	}
-	if running.ledger, err = running.openLedger(); err != nil {
+	if running.ledger, err = running.openLedger(l.moved); err != nil {
 		return nil, startup("%v", err)
 	}
 	debug.FreeOSMemory() // what replaying left behind would stay for long: the heap may grow many times over

@@ -31,16 +31,26 @@ import (
 // windows' memory: beyond it requests of further ones are refused until others have left their windows.
 const maxLimitNames = 1 << 18
 
-// OpenLedger opens the ledger, in a way that opens it again when it has failed.
-func (r *service) openLedger() (ledger.Ledger, error) {
+// openLedger opens the ledger, in a way that opens it again when it has failed. The data must not be a copy, unless it was moved.
+func (r *service) openLedger(moved bool) (l ledger.Ledger, err error) {
+	if err := CheckPlace(r.settings); err != nil && !moved {
+		return nil, err
+	}
 	report := func(format string, arguments ...any) {
 		r.log.Error("store", "message", fmt.Sprintf(format, arguments...))
 	}
 	opening := func() (done func()) { return sayWhile(openPatience, openLogEvery, r.slowOpening) }
 	defer opening()()
-	return client.OpenLedger(r.settings, r.calls, report, r.metrics, &reopen.Options{Log: r.log, Random: r.calls.Random, Go: r.calls.Go, Opening: opening, Stuck: func(err error) {
+	l, err = client.OpenLedger(r.settings, r.calls, report, r.metrics, &reopen.Options{Log: r.log, Random: r.calls.Random, Go: r.calls.Go, Opening: opening, Stuck: func(err error) {
 		r.failed <- fmt.Errorf("the ledger has failed and does not close, so it can't be opened again: %w", err)
 	}})
+	if err != nil {
+		return nil, err
+	}
+	if err := claimPlace(r.settings); err != nil {
+		return nil, errors.Join(fmt.Errorf("the place of the data can't be kept: %w", err), l.Close())
+	}
+	return l, nil
 }
 
 const (
