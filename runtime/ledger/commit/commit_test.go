@@ -281,11 +281,11 @@ func TestCorruption(t *testing.T) {
 		"first: missing":       {func(l *editedLog) { l.firsts, l.groups = l.firsts[1:], l.groups[1:] }, "where 1 is expected", 0},
 		"altered and resealed": {func(l *editedLog) { repack(&l.groups[1], func(r []byte) { r[86] ^= 1 }) }, "follows a group of the hash|counter|record 2", 0},
 		"another stream":       {func(l *editedLog) { l.groups[2] = other.groups[2] }, "belongs to the stream", 0},
-		"another version":      {func(l *editedLog) { l.groups[3][3] = '9'; reseal(l.groups[3]) }, "another version wrote it", 0},
+		"another version":      {func(l *editedLog) { l.groups[3][3] = '9'; reseal(l.groups[3]) }, "start the release that wrote it", 0},
 		"count too small":      {func(l *editedLog) { l.groups[3][31] = 0; reseal(l.groups[3]) }, "0 records, and", 0},
 		"count too large":      {func(l *editedLog) { l.groups[3][31] = 2; reseal(l.groups[3]) }, "record 5 is missing", 0},
 		"length too large":     {func(l *editedLog) { repack(&l.groups[3], func(r []byte) { r[0] = 1 }) }, "record 4 is cut short", 0},
-		"an unknown record":    {func(l *editedLog) { repack(&l.groups[3], func(r []byte) { r[4] = 99 }) }, "unknown kind", 0},
+		"an unknown record":    {func(l *editedLog) { repack(&l.groups[3], func(r []byte) { r[4] = 99 }) }, "start the release that wrote it", 0},
 		"packed wrongly":       {func(l *editedLog) { l.groups[3][66] = 0xff; reseal(l.groups[3]) }, "don't unpack", 0},
 		"packed too large": {func(l *editedLog) {
 			l.groups[3] = append(append(l.groups[3][:64:64], s2.Encode(nil, make([]byte, 16<<20))...), 0, 0, 0, 0)

@@ -151,7 +151,7 @@ func unpack(memory []byte, magicOf string, packed []byte) ([]byte, error) {
 		return append(memory[:0], packed...), nil
 	case magic, magicBegins:
 	default:
-		return nil, fmt.Errorf("it starts with %q instead of %q: another version wrote it", magicOf, magic)
+		return nil, fmt.Errorf("it starts with %q instead of %q: another version wrote it: %w", magicOf, magic, state.ErrNewer)
 	}
 	if size, err := s2.DecodedLen(packed); err != nil || size > maxUnpacked {
 		return nil, fmt.Errorf("its records unpack to %d bytes, of at most %d, %w", size, maxUnpacked, cmp.Or(err, s2.ErrTooLarge))

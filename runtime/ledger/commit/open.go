@@ -176,6 +176,8 @@ func (l *Ledger) replay(p *past) error {
 		return fmt.Errorf("ledger: reading the log: %w", err)
 	case torn:
 		return l.removeTorn(head, size, problem)
+	case errors.Is(problem, state.ErrNewer):
+		return fmt.Errorf("%w: %w: start the release that wrote it, or restore the directory from a backup", ledger.ErrCorrupt, problem)
 	case problem != nil:
 		return fmt.Errorf("%w: %w: restore the directory from a backup", ledger.ErrCorrupt, problem)
 	}

@@ -13,6 +13,9 @@ import (
 
 var errRecord = errors.New("state: record")
 
+// ErrNewer says that a part of a log has a form that this release does not know.
+var ErrNewer = errors.New("a newer release wrote it, or it was altered")
+
 // Decode reads the encoding of one record into r, whose memory is used again. The texts of r share the memory of
 // data. It accepts exactly what Append writes; anything else is an error that says what and where.
 func (r *Record) Decode(data string) error {
@@ -24,14 +27,15 @@ func (r *Record) Decode(data string) error {
 	r.Kind = found.kind
 	d.copy(r.Key[:])
 	r.Now = d.time()
-	if found.form == nil {
-		d.fail("unknown kind")
-	} else {
+	if found.form != nil {
 		d.fields(r, found.form)
 	}
 	problem, at := d.problem, d.at
 	*d = decoder{}
-	if problem != "" {
+	switch {
+	case found.form == nil:
+		return fmt.Errorf("%w of the unknown kind %d: %w", errRecord, number, ErrNewer)
+	case problem != "":
 		return fmt.Errorf("%w of kind %d: %s at byte %d", errRecord, number, problem, at)
 	}
 	return nil
