@@ -259,6 +259,9 @@ func (c *Console) page(v *visit, name, title string, content any) *Response {
 		if v.key.ID != (ledger.ID{}) {
 			frame.KeyID = v.key.ID.String()
 		}
+		if halted := c.Authority.Halted(v.key); halted != nil {
+			frame.Halted = halted.Message
+		}
 	}
 	if err := templates[name].ExecuteTemplate(&text, "layout.html", frame); err != nil {
 		c.Log.Error("a page of the console could not be made", "page", name, "error", err)

@@ -50,6 +50,7 @@ var templates = func() map[string]*template.Template {
 type frame struct {
 	Title, Page, Root string
 	KeyID             string // of the session; empty where there is none
+	Halted            string // why nothing is allowed; empty while it may be
 	Menu              []link
 	Now               time.Time
 	Content           any
