@@ -70,8 +70,8 @@ func (s *site) callsOf(keyID string) string {
 	return view.Limits[0].Used + " used, " + view.Limits[0].Left + " left"
 }
 
-// TestBackup: a backup of a service that decides has all that was acknowledged before it; the restored record verifies, is frozen until
-// the operator thaws it, has no limit and no hold of before to give, and goes on.
+// TestBackup: a backup of a running service contains everything that was acknowledged before it. The restored record verifies. The
+// service is frozen until the operator thaws it; then open limits are used up, earlier holds are gone, and new intents are decided.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, backupPolicy)

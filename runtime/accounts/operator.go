@@ -4,16 +4,26 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
+	"bailiff/vm/errcode"
 )
 
 // The operator registers webhooks for a key without having it, and whatever its scopes are.
 
-// AsError is a refusal as the operator's commands have it: an error that wraps ledger.ErrInvalid.
+// AsError returns a refusal as an error of the operator's commands. It wraps ledger.ErrNotFound, ledger.ErrUnavailable or
+// ledger.ErrInvalid, by the status of the refusal's code.
 func AsError(fault *service.Failure) error {
-	return fmt.Errorf("%w: %s (%s)", ledger.ErrInvalid, fault.Message, fault.Code)
+	kind := ledger.ErrInvalid
+	switch errcode.Lookup(fault.Code).HTTP {
+	case http.StatusNotFound:
+		kind = ledger.ErrNotFound
+	case http.StatusServiceUnavailable:
+		kind = ledger.ErrUnavailable
+	}
+	return fmt.Errorf("%w: %s (%s)", kind, fault.Message, fault.Code)
 }
 
 // SendsWebhooks reports whether the events of a key are sent to its webhooks: always where the service is self-hosted, and else where

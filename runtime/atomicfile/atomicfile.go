@@ -27,7 +27,7 @@ func Create(path string, content []byte) error {
 	} else if err != nil {
 		return fmt.Errorf("%w; the folder must be on a file system with hard links", cause(err))
 	}
-	return syncFolder(path)
+	return SyncName(path)
 }
 
 // Replace writes a file in place of the one at path, if any. The new file has mode 0600 until adopt, which may be nil, has given it
@@ -64,7 +64,7 @@ func rename(file *os.File, path string, content []byte, adopt func(*os.File) err
 		_ = os.Remove(file.Name()) // the first error is the one to report
 		return err
 	}
-	return syncFolder(path)
+	return SyncName(path)
 }
 
 // fill writes, syncs and closes a file.
@@ -82,8 +82,8 @@ func fill(file *os.File, content []byte, adopt func(*os.File) error) error {
 	return cause(err)
 }
 
-// syncFolder makes the name of a file durable.
-func syncFolder(path string) error {
+// SyncName makes the name of a file or folder durable, after it was created or renamed.
+func SyncName(path string) error {
 	folder, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return cause(err)

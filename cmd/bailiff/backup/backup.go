@@ -15,6 +15,7 @@ import (
 	"bailiff/cmd/bailiff/client"
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/grammar"
+	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/events"
@@ -32,8 +33,8 @@ func (c *backupCommand) Help() string {
 gets the record, the checkpoint and the signed policy. Works on the service that runs on SVC_DATA_DIR (default: data) or,
 where none does, on the data there.
 
-The signing keys are left out, unless --with-keys encrypts them (https://age-encryption.org): whoever has them can sign
-attestations. Keep a copy of the key file elsewhere. The operator's key is never on the machine of the service.
+The backup does not contain the signing keys, because they can sign attestations: keep a copy of the key file elsewhere, or
+give --with-keys, which encrypts them with age (https://age-encryption.org). It never contains the operator's key.
 
   bailiff restore --check DIR       verifies the backup`
 }
@@ -66,7 +67,10 @@ func (c *backupCommand) Run(std cli.Streams) error {
 	if err := addFiles(s, dir, recipients); err != nil {
 		return err
 	}
-	if err := errors.Join(syncAll(dir), os.Rename(dir, c.Dir), syncFolder(filepath.Dir(c.Dir))); err != nil {
+	if err := os.Rename(dir, c.Dir); err != nil {
+		return cli.Unwritable(c.Dir, err)
+	}
+	if err := atomicfile.SyncName(c.Dir); err != nil {
 		return cli.Unwritable(c.Dir, err)
 	}
 	fmt.Fprintf(std.Out, "%s has the record up to %d\n", c.Dir, end.LSN)
@@ -108,12 +112,15 @@ func copyLog(ctx context.Context, std cli.Streams, s *cmdsettings.Settings, a cl
 	if err := w.end(); err != nil {
 		return end, err
 	}
+	if err := file.Sync(); err != nil {
+		return end, err
+	}
 	if end.Checkpoint == "" {
 		if end.Checkpoint, err = sign(s, end.End, now); err != nil {
 			return end, err
 		}
 	}
-	return end, os.WriteFile(filepath.Join(dir, checkpointFile), []byte(end.Checkpoint), 0o600)
+	return end, atomicfile.Create(filepath.Join(dir, checkpointFile), []byte(end.Checkpoint))
 }
 
 // sign signs the end of the record where no service runs that would.
@@ -134,7 +141,7 @@ func addFiles(s *cmdsettings.Settings, dir string, recipients []age.Recipient) e
 		case err != nil:
 			return cli.Fail("the policy %v; WARRANTY_PATH names it", err)
 		default:
-			if err := os.WriteFile(filepath.Join(dir, policyFile), text, 0o600); err != nil {
+			if err := atomicfile.Create(filepath.Join(dir, policyFile), text); err != nil {
 				return err
 			}
 		}
@@ -165,31 +172,4 @@ func (p *progress) reached(lsn uint64) {
 	}
 	p.last = now
 	fmt.Fprintf(p.std.Err, "bailiff: %s up to record %d\n", p.verb, lsn)
-}
-
-// syncAll makes the files of a folder durable, and their names.
-func syncAll(dir string) error {
-	names, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		file, err := os.Open(filepath.Join(dir, name.Name()))
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(file.Sync(), file.Close()); err != nil {
-			return err
-		}
-	}
-	return syncFolder(dir)
-}
-
-// syncFolder makes the names in a folder durable.
-func syncFolder(dir string) error {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

@@ -73,7 +73,7 @@ func encryptKeys(s *cmdsettings.Settings, path string, recipients []age.Recipien
 	if err := errors.Join(archive.Close(), encrypted.Close()); err != nil {
 		return err
 	}
-	return os.WriteFile(path, sealed.Bytes(), 0o600)
+	return atomicfile.Create(path, sealed.Bytes())
 }
 
 // decryptKeys puts the signing keys of a backup where the service reads them. It replaces none.

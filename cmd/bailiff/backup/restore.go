@@ -114,7 +114,7 @@ func (c *restoreCommand) restore(std cli.Streams, s *cmdsettings.Settings) (v le
 	if err := os.Rename(old, old+".before-restore"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return v, head, err
 	}
-	return v, head, errors.Join(os.Rename(beside, s.LedgerPath()), syncFolder(s.DataDir))
+	return v, head, errors.Join(os.Rename(beside, s.LedgerPath()), atomicfile.SyncName(s.LedgerPath()))
 }
 
 // fill adds the groups of the backup, and holds their end against the checkpoint.

@@ -223,8 +223,8 @@ func TestRestoredIsFrozen(t *testing.T) {
 	}
 }
 
-// TestRestoredChain: the log goes on as a stream of its own that is verified from its beginning, over its snapshot, and again after
-// a second restoration; the head of the backup is where it was.
+// TestRestoredChain: a restored log continues as a new stream. The whole chain verifies, also after a second restore, and still
+// contains the head of the backup.
 func TestRestoredChain(t *testing.T) {
 	groups, head := backedUp(t)
 	at := ledgertest.Start + 5*minute

@@ -155,7 +155,7 @@ var haltEffect = &field{
 	},
 }
 
-// restoration is what a log goes on with that was restored from a backup.
+// restoration is the body of the first record after a restore.
 var restoration = &field{
 	"stream-before taken keep-counters thawed", 16 + maxVarint + 2,
 	func(r *Record, b []byte) []byte {

@@ -146,7 +146,7 @@ var kinds = [256]kind{
 		of:    noKey, apply: (*State).applyHalt, show: (*Record).showHalt,
 	},
 	ledger.ServiceRestored: {
-		forms: []form{{number: 37, about: "of no key: the log goes on from a backup, as a stream of its own", fields: []*field{restoration}}},
+		forms: []form{{number: 37, about: "of no key: the log was restored from a backup, and a new stream begins", fields: []*field{restoration}}},
 		of:    noKey, apply: (*State).applyRestored, show: (*Record).showRestored,
 	},
 	ledger.PinsChanged: {

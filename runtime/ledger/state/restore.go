@@ -7,7 +7,7 @@ import (
 	"bailiff/runtime/ledger"
 )
 
-// Restore fills in the record with which a log goes on that was restored from a backup.
+// Restore fills in the first record after a restore from a backup.
 func (s *State) Restore(v *ledger.Restoration, r *Record) error {
 	r.reset()
 	if err := v.Validate(); err != nil {

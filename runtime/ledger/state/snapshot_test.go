@@ -54,14 +54,14 @@ func logs(t *testing.T) (all []*memory.Log) {
 	}})
 	for i, log := range all {
 		if i%4 == 0 {
-			all = append(all, goesOn(t, log, i%8 == 0))
+			all = append(all, restoredFrom(t, log, i%8 == 0))
 		}
 	}
 	return all
 }
 
-// goesOn returns a log that goes on from a copy of another.
-func goesOn(t *testing.T, from *memory.Log, keeps bool) *memory.Log {
+// restoredFrom returns a copy of a log, restored as from a backup.
+func restoredFrom(t *testing.T, from *memory.Log, keeps bool) *memory.Log {
 	t.Helper()
 	log := memory.NewLog()
 	filling, err := commit.Restore(log)
