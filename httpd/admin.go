@@ -14,16 +14,19 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/runtime/accounts"
+	"bailiff/runtime/approvals"
 	"bailiff/runtime/decision"
+	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 )
 
 // Admin serves the operator's own commands while the service holds the ledger. It knows no keys: a program that
 // can open its socket may do everything, and only the service's user can open it.
 type Admin struct {
-	admin   *decision.Admin
-	http    *fasthttp.Server
-	console *OperatorConsole // nil: the service has none
+	admin     *decision.Admin
+	http      *fasthttp.Server
+	console   *OperatorConsole     // nil: the service has none
+	approvals *approvals.Approvals // nil: the service has none
 }
 
 // adminError is the body of a refusal.
@@ -108,6 +111,13 @@ var adminRoutes = []struct {
 	{"POST", "/clock/accept", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.AcceptClock(ctx))
 	}},
+	{"GET", "/approvers", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
+		if !s.noApprovals(ctx) {
+			reply(ctx, fasthttp.StatusOK)(s.approvals.Approvers(ctx))
+		}
+	}},
+	{"POST", "/approvers", "", (*Admin).stateApprover},
+	{"POST", "/approvers/enrolments", "", (*Admin).enrolApprover},
 	{"POST", "/console/code", "", (*Admin).signIn},
 	{"POST", "/console/sign-out", "", (*Admin).signOut},
 	{"GET", "/pins", "", (*Admin).pins},
@@ -140,6 +150,35 @@ func (s *Admin) halt(ctx *fasthttp.RequestCtx, _ string) {
 		return
 	}
 	reply(ctx, fasthttp.StatusOK)(s.admin.Halt(ctx, request))
+}
+
+// GiveApprovals has the admin socket take statements about approvers. It is called before Serve.
+func (s *Admin) GiveApprovals(a *approvals.Approvals) { s.approvals = a }
+
+func (s *Admin) noApprovals(ctx *fasthttp.RequestCtx) bool {
+	if s.approvals == nil {
+		replyError(ctx, fasthttp.StatusNotFound, "the service takes no approvals by passkey; "+approvals.ErrPublicURL.Error())
+	}
+	return s.approvals == nil
+}
+
+func (s *Admin) stateApprover(ctx *fasthttp.RequestCtx, _ string) {
+	var request eventjson.Approver
+	if s.noApprovals(ctx) || !readRequest(ctx, &request) {
+		return
+	}
+	reply(ctx, fasthttp.StatusOK)(s.approvals.State(ctx, request))
+}
+
+// enrolApprover answers with a link and a code, which a log must not have.
+func (s *Admin) enrolApprover(ctx *fasthttp.RequestCtx, _ string) {
+	var request struct {
+		Name string `json:"approver"`
+	}
+	if s.noApprovals(ctx) || !readRequest(ctx, &request) {
+		return
+	}
+	reply(ctx, fasthttp.StatusCreated)(s.approvals.Enrol(ctx, request.Name))
 }
 
 func (s *Admin) setPlan(ctx *fasthttp.RequestCtx, id string) {
@@ -232,6 +271,7 @@ func adminStatus(err error) int {
 		{ledger.ErrSerial, fasthttp.StatusConflict},
 		{accounts.ErrStatement, fasthttp.StatusForbidden},
 		{ledger.ErrDefinition, fasthttp.StatusConflict},
+		{ledger.ErrTooMany, fasthttp.StatusConflict},
 		{ledger.ErrUnavailable, fasthttp.StatusServiceUnavailable},
 		{ledger.ErrUnknown, fasthttp.StatusServiceUnavailable},
 	} {

@@ -141,6 +141,7 @@ func AppendAnswer(dst []byte, a *decision.Answer) []byte {
 	if a.HoldID != "" {
 		dst = jcs.AppendString(append(dst, `,"holdId":`...), a.HoldID)
 		dst = strconv.AppendInt(append(dst, `,"expiresAt":`...), a.ExpiresAt, 10)
+		dst = appendOptional(dst, `,"approvalUrl":`, a.ApprovalURL)
 	}
 	if a.Status == "PENDING" {
 		dst = jcs.AppendString(append(dst, `,"policyRule":`...), a.Rule)

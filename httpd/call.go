@@ -11,7 +11,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/ledger"
@@ -70,9 +69,9 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx) {
 	resource, parameter := find(pathOf(&ctx.Request.Header))
 	counter := s.others
 	switch {
-	case resource == nil && s.config.Console != nil && console.Owns(string(pathOf(&ctx.Request.Header))):
+	case resource == nil && s.pagesOf(pathOf(&ctx.Request.Header)) != nil:
 		counter = s.pages
-		s.serveConsole(c)
+		s.servePages(c, s.pagesOf(pathOf(&ctx.Request.Header)))
 	case resource == nil:
 		s.fail(c, &service.Failure{Code: errcode.NotFound, Message: "there is no such route"})
 	default:

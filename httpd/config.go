@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"bailiff/httpd/approve"
 	"bailiff/httpd/console"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/clock"
@@ -39,6 +40,7 @@ type Config struct {
 	Gateway *gateway.Gateway // nil where the service has no gateways
 
 	Console *console.Console // nil where the service has no console
+	Approve *approve.Pages   // the approvers' pages; nil where there are none
 
 	Bodies *budget.Budget // counts the memory of request bodies; nil: NewBodies
 

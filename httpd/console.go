@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"bailiff/httpd/approve"
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/ledger"
@@ -17,12 +18,35 @@ import (
 // consoleRoute is what limits and bounds of bodies know of the console's pages, which are no part of the API and its document.
 var consoleRoute = &route{path: console.Root, access: public, limit: manageLimit, bodyBytes: console.MaxForm}
 
-// serveConsole answers a request for a page of the console, in the order of the API: transport, source, origin, body, key.
-func (s *Server) serveConsole(c *call) {
+// approveRoute is the same for the approvers' pages.
+var approveRoute = &route{path: approve.Root, access: public, limit: manageLimit, bodyBytes: approve.MaxForm}
+
+// A pageMaker makes pages for people: those of the console, or the approvers'.
+type pageMaker interface {
+	CookieName() string
+	Answer(ctx context.Context, r *console.Request) *console.Response
+	Refuse(fault *service.Failure) *console.Response
+}
+
+// pagesOf returns who makes the page of a path, nil where there is none.
+func (s *Server) pagesOf(path []byte) pageMaker {
+	switch {
+	case s.config.Console != nil && console.Owns(string(path)):
+		return s.config.Console
+	case s.config.Approve != nil && approve.Owns(string(path)):
+		return s.config.Approve
+	}
+	return nil
+}
+
+// servePages answers a request for a page, in the order of the API: transport, source, origin, body, key.
+func (s *Server) servePages(c *call, pages pageMaker) {
 	for _, header := range console.SecurityHeaders {
 		c.Response.Header.Set(header[0], header[1])
 	}
-	c.route = consoleRoute
+	if c.route = consoleRoute; pages == pageMaker(s.config.Approve) {
+		c.route = approveRoute
+	}
 	scheme, fault := s.consoleScheme(c)
 	if fault == nil {
 		fault = s.limitVisit(c)
@@ -33,7 +57,7 @@ func (s *Server) serveConsole(c *call) {
 	}
 	header := &c.Request.Header
 	if fault == nil && method != fasthttp.MethodGet && !console.SameOrigin(scheme, string(header.Host()), string(header.Peek("Origin")), string(header.Peek("Sec-Fetch-Site"))) {
-		fault = &service.Failure{Code: errcode.NotFound, HTTP: fasthttp.StatusForbidden, Message: "the form was not sent by a page of this console; open the console and send it from there"}
+		fault = &service.Failure{Code: errcode.NotFound, HTTP: fasthttp.StatusForbidden, Message: "the form was not sent by a page of this service; open the page and send it from there"}
 	}
 	if fault == nil && encoded(header) {
 		fault = schemaFailure("the body has a Content-Encoding; send it as it is")
@@ -46,12 +70,12 @@ func (s *Server) serveConsole(c *call) {
 		}
 	}
 	if fault != nil {
-		show(c.RequestCtx, s.config.Console.Refuse(fault))
+		show(c.RequestCtx, pages.Refuse(fault))
 		return
 	}
-	request, fault := visit(c.RequestCtx, method, s.config.Console.CookieName(), c.input)
+	request, fault := visit(c.RequestCtx, method, pages.CookieName(), c.input)
 	if fault != nil {
-		show(c.RequestCtx, s.config.Console.Refuse(fault))
+		show(c.RequestCtx, pages.Refuse(fault))
 		return
 	}
 	request.Admit = func(key *ledger.Key) *service.Failure { return s.takeKey(c, s.keyPolicy(manageLimit), key) }
@@ -60,7 +84,7 @@ func (s *Server) serveConsole(c *call) {
 		ctx, stop = strict.Watch(s.http.Serving(), c.Conn())
 	}
 	defer stop()
-	show(c.RequestCtx, s.config.Console.Answer(ctx, request))
+	show(c.RequestCtx, pages.Answer(ctx, request))
 }
 
 // consoleScheme returns the scheme by which the browser reached the console, or why it is off: API keys and sessions travel
@@ -78,14 +102,14 @@ func (s *Server) consoleScheme(c *call) (scheme string, fault *service.Failure) 
 	if direct && peer.IsLoopback() && console.LoopbackHost(string(c.Request.Header.Host())) {
 		return "http", nil
 	}
-	return "", &service.Failure{Code: errcode.NotFound, Message: "the console is off without TLS: set SVC_TLS_CERT and SVC_TLS_KEY, open it by its loopback address on the service's machine, " +
+	return "", &service.Failure{Code: errcode.NotFound, Message: "this page is off without TLS: set SVC_TLS_CERT and SVC_TLS_KEY, open it by its loopback address on the service's machine, " +
 		"or come through a proxy with TLS that SVC_TRUSTED_PROXIES names and that sends X-Forwarded-Proto: https"}
 }
 
 // limitVisit is limitSource for a visit: a session counts by its key where there is no room for another source.
 func (s *Server) limitVisit(c *call) *service.Failure {
 	fault, full := s.takeSource(c, s.sourcePolicy(s.config.Stores.Sources))
-	if !full {
+	if !full || c.route != consoleRoute {
 		return fault
 	}
 	key := s.config.Console.SessionKey(string(c.Request.Header.Cookie(console.Cookie)))

@@ -84,7 +84,7 @@ func (w *world) authority(policy string, observe bool) *decision.Decider {
 			Clock: w.clock, Random: w.random, Log: slog.New(slog.DiscardHandler),
 		},
 		Observe: observe,
-		Accounts: accounts.Config{CheckURL: func(_ context.Context, url string) error {
+		Accounts: accounts.Config{CheckURL: func(_ context.Context, url string, _ ledger.WebhookFormat) error {
 			if !strings.HasPrefix(url, "https://") {
 				return fmt.Errorf("is not https")
 			}

@@ -90,8 +90,8 @@ func (p *Planted) counters(e *emitter) []step {
 	{
 		name: "an event of the ledger", production: 5,
 		edits: []edit{
-			{"runtime/ledger/kind.go", "PinsChanged      Kind = 32", "\tKeyPlanted       Kind = 42\n"},
-			{"runtime/ledger/kind.go", `PinsChanged:      {event: "mcp.pins"},`, "\tKeyPlanted:       {event: \"key.planted\"},\n"},
+			{"runtime/ledger/kind.go", "PinsChanged       Kind = 32", "\tKeyPlanted        Kind = 46\n"},
+			{"runtime/ledger/kind.go", `PinsChanged:       {event: "mcp.pins"},`, "\tKeyPlanted:        {event: \"key.planted\"},\n"},
 			{"runtime/ledger/ledger.go", "RevokeKey(ctx context.Context, id ID, at int64) (Key, error)", `
 	// PlantKey records that a key is planted.
 	PlantKey(ctx context.Context, id ID, at int64) (Key, error)
@@ -103,7 +103,7 @@ func (l *Ledger) PlantKey(ctx context.Context, id ledger.ID, at int64) (ledger.K
 	return l.stepKey(ctx, id, func(r *state.Record) error { return l.state.PlantKey(id, at, r) })
 `},
 			{"runtime/ledger/state/kinds.go", "var kinds = [256]kind{", `	ledger.KeyPlanted: {
-		forms: []form{{number: 42, about: "planted"}},
+		forms: []form{{number: 46, about: "planted"}},
 		live:  true, apply: (*State).applyPlanted,
 	},
 `},

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"bailiff/runtime/ledger"
@@ -223,4 +224,145 @@ func testHoldReads(f *fixture) {
 			f.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// confirmation is a statement that confirms a device of an approver.
+func (f *fixture) confirmation(name, device string, serial uint64) *ledger.ApproverStatement {
+	return &ledger.ApproverStatement{
+		Action: ledger.ConfirmApprover, Serial: serial, SignedAt: f.at / 1e9, Operator: [32]byte{'o'}, Signature: [64]byte{'s'}, Name: name, Credential: []byte(device),
+		Grant: ledger.Grant{
+			PublicKey: []byte("public"), Keys: []ledger.ID{f.key.ID}, Sections: []string{"evm", "mcp"},
+			Amounts: []ledger.AssetAmount{{Asset: "eth", Amount: amount.FromUint64(7)}, {Asset: "usdc", Amount: amount.FromUint64(9)}}, Expires: f.at/1e9 + 1000,
+		},
+	}
+}
+
+// about is a statement about devices of an approver; device is empty for all of them.
+func about(action ledger.ApproverAction, name, device string, serial uint64) *ledger.ApproverStatement {
+	return &ledger.ApproverStatement{Action: action, Serial: serial, Name: name, Credential: []byte(device)}
+}
+
+// approve has a device decide a hold, as it was confirmed by a statement.
+func (f *fixture) approve(hold ledger.ID, allow bool, name, device string, serial uint64, needed int) (ledger.Hold, error) {
+	return f.l.ResolveHold(f.Context(), ledger.Resolution{
+		Key: f.key.ID, Hold: hold, Allow: allow, At: f.at, Needed: needed, Note: "checked by " + name,
+		Approval: &ledger.Approval{
+			Name: name, Credential: []byte(device), Serial: serial, Nonce: [32]byte{1}, Summary: "a summary", AuthenticatorData: []byte{1}, ClientData: []byte{2}, Signature: []byte{3},
+		},
+	})
+}
+
+// testApprovers: statements follow each other by their serials, and the list shows the devices as they say.
+func testApprovers(f *fixture) {
+	state := func(want error, s *ledger.ApproverStatement) {
+		f.Helper()
+		f.wantErr(s.Action.String()+" "+s.Name, f.l.StateApprover(f.Context(), s, f.at), want)
+	}
+	listed := func(serial uint64, want ...string) {
+		f.Helper()
+		all, latest, err := f.l.Approvers(f.Context())
+		got := []string{}
+		for _, d := range all {
+			mark := ""
+			if d.Suspended != 0 {
+				mark = " suspended"
+			}
+			got = append(got, d.Name+" "+string(d.Credential)+mark)
+		}
+		if err != nil || latest != serial || !slices.Equal(got, want) {
+			f.Fatalf("%v: %v, serial %d; want %v, serial %d", err, got, latest, want, serial)
+		}
+	}
+	state(nil, f.confirmation("alice", "a1", 3))
+	state(ledger.ErrSerial, f.confirmation("alice", "a2", 3))
+	state(nil, f.confirmation("alice", "a2", 4))
+	state(ledger.ErrTooMany, f.confirmation("alice", "a3", 5))
+	state(ledger.ErrKeyExists, f.confirmation("bob", "a1", 5))
+	state(ledger.ErrNotFound, about(ledger.SuspendApprover, "bob", "", 5))
+	state(ledger.ErrNotFound, about(ledger.RemoveApprover, "alice", "a3", 5))
+	listed(4, "alice a1", "alice a2")
+	state(nil, about(ledger.SuspendApprover, "alice", "", 5))
+	listed(5, "alice a1 suspended", "alice a2 suspended")
+	state(nil, about(ledger.ResumeApprover, "alice", "a2", 6))
+	listed(6, "alice a1 suspended", "alice a2")
+	state(nil, f.confirmation("alice", "a1", 7)) // anew: with another grant, and not suspended
+	listed(7, "alice a2", "alice a1")
+	state(nil, about(ledger.RemoveApprover, "alice", "a1", 9))
+	listed(9, "alice a2")
+	bad := f.confirmation("Alice\n", "a9", 10)
+	state(ledger.ErrInvalid, bad)
+	bad = about(ledger.SuspendApprover, "alice", "", 10)
+	bad.WithoutAmount = true
+	state(ledger.ErrInvalid, bad)
+	page, err := f.l.Events(f.Context(), ledger.EventQuery{Limit: 100})
+	f.wantErr("reading events", err, nil)
+	var last *ledger.ApproverStatement
+	for _, e := range page.Events {
+		if e.Approver != nil {
+			last = e.Approver
+		}
+	}
+	if last == nil || last.Action != ledger.RemoveApprover || last.Serial != 9 || string(last.Credential) != "a1" {
+		f.Fatalf("the last statement of the log is %+v", last)
+	}
+}
+
+// testApprovals: a device decides a hold while it may, one denial ends a hold, and two approvers are two people.
+func testApprovals(f *fixture) {
+	f.wantErr("confirming", errors.Join(
+		f.l.StateApprover(f.Context(), f.confirmation("alice", "a1", 1), f.at),
+		f.l.StateApprover(f.Context(), f.confirmation("alice", "a2", 2), f.at),
+		f.l.StateApprover(f.Context(), f.confirmation("bob", "b1", 3), f.at)), nil)
+	decide := func(want error, hold ledger.ID, allow bool, name, device string, serial uint64, needed int) ledger.Hold {
+		f.Helper()
+		view, err := f.approve(hold, allow, name, device, serial, needed)
+		f.wantErr("deciding", err, want)
+		return view
+	}
+	one := f.want(f.held(1), ledger.Held, ledger.Pending).Hold
+	decide(ledger.ErrApprover, one, true, "alice", "unknown", 1, 1)
+	decide(ledger.ErrApprover, one, true, "bob", "a1", 1, 1)
+	decide(ledger.ErrApprover, one, true, "alice", "a1", 2, 1) // of another statement
+	if view := decide(nil, one, true, "alice", "a1", 1, 1); view.State != ledger.HoldAllowed || view.Note != "checked by alice" {
+		f.Fatalf("%+v", view)
+	}
+	decide(ledger.ErrHoldResolved, one, false, "bob", "b1", 3, 1)
+	f.want(f.held(1), ledger.Passed, ledger.Allowed)
+
+	two := f.want(f.held(2), ledger.Held, ledger.Pending).Hold
+	if view := decide(nil, two, true, "alice", "a1", 1, 2); view.State != ledger.HoldPending || !slices.Equal(view.Approvers, []string{"alice"}) {
+		f.Fatalf("%+v", view)
+	}
+	decide(ledger.ErrApproved, two, true, "alice", "a2", 2, 2) // the same person
+	f.wantErr("suspending", f.l.StateApprover(f.Context(), about(ledger.SuspendApprover, "alice", "", 4), f.at), nil)
+	if view := decide(nil, two, true, "bob", "b1", 3, 2); view.State != ledger.HoldPending || !slices.Equal(view.Approvers, []string{"bob"}) {
+		f.Fatalf("half of it is of an approver who is suspended: %+v", view)
+	}
+	decide(ledger.ErrApprover, two, true, "alice", "a1", 1, 2)
+	f.wantErr("resuming", f.l.StateApprover(f.Context(), about(ledger.ResumeApprover, "alice", "a2", 5), f.at), nil)
+	if view := decide(nil, two, true, "alice", "a2", 2, 2); view.State != ledger.HoldAllowed {
+		f.Fatalf("%+v", view)
+	}
+
+	three := f.want(f.held(3), ledger.Held, ledger.Pending).Hold
+	decide(nil, three, true, "bob", "b1", 3, 2)
+	if view := decide(nil, three, false, "bob", "b1", 3, 2); view.State != ledger.HoldRefused {
+		f.Fatalf("a denial: %+v", view)
+	}
+	four := f.want(f.held(4), ledger.Held, ledger.Pending).Hold
+	view, err := f.l.ResolveHold(f.Context(), ledger.Resolution{Key: f.key.ID, Hold: four, At: f.at, Note: "no", Signature: [64]byte{9}})
+	if f.wantErr("the operator", err, nil); view.Note != "no" || view.State != ledger.HoldRefused {
+		f.Fatalf("%+v", view)
+	}
+	five := f.want(f.held(5), ledger.Held, ledger.Pending).Hold
+	f.at += 1000e9
+	decide(ledger.ErrApprover, five, true, "bob", "b1", 3, 1) // expired
+	decide(ledger.ErrInvalid, five, true, "bob", "b1", 3, 3)
+	counts := map[ledger.Kind]int{}
+	for _, e := range f.events() {
+		if e.Approval != nil {
+			counts[e.Kind]++
+		}
+	}
+	f.equal("decisions by passkey in the log", counts, map[ledger.Kind]int{ledger.HoldResolved: 3, ledger.HoldApproved: 3})
 }

@@ -32,13 +32,6 @@ func (f *fixture) deploy(d *ledger.Deployment) ledger.Deployed {
 	return done
 }
 
-func (f *fixture) wantErr(what string, err, want error) {
-	f.Helper()
-	if !errors.Is(err, want) {
-		f.Fatalf("%s: %v, want %v", what, err, want)
-	}
-}
-
 func testChangeKey(f *fixture) {
 	change := ledger.KeyChange{ID: f.key.ID, At: f.at, Tier: "growth", Scopes: ledger.AllScopes}
 	got, err := f.l.ChangeKey(f.Context(), change)

@@ -6,6 +6,7 @@ package ledgertest
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"testing"
 	"time"
 
@@ -66,6 +67,7 @@ func Run(t *testing.T, s Suite) {
 		{"UseOnce", testUseOnce},
 		{"UseOnceRace", testUseOnceRace},
 		{"Halt", testHalt},
+		{"Approvers", testApprovers}, {"Approvals", testApprovals},
 		{"ExpireHolds", testExpireHolds},
 		{"Head", testHead},
 		{"Webhooks", testWebhooks},
@@ -267,4 +269,11 @@ func expired() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
+}
+
+func (f *fixture) wantErr(what string, err, want error) {
+	f.Helper()
+	if !errors.Is(err, want) {
+		f.Fatalf("%s: %v, want %v", what, err, want)
+	}
 }

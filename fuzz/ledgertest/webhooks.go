@@ -15,7 +15,7 @@ func (f *fixture) hook(n uint64, topics ledger.Topics) ledger.Webhook {
 	f.Helper()
 	w := ledger.Webhook{
 		ID: ID('w', n), Key: f.key.ID, URL: fmt.Sprintf("https://example.com/%d", n), Topics: topics,
-		Secret: []byte(strings.Repeat("s", 24)), Created: f.at,
+		Format: ledger.WebhookFormat(n % 4), Secret: []byte(strings.Repeat("s", 24)), Created: f.at,
 	}
 	if err := f.l.CreateWebhook(f.Context(), w); err != nil {
 		f.Fatalf("CreateWebhook: %v", err)

@@ -6,6 +6,7 @@ const (
 	fileReplay = "runtime/ledger/state/replay.go"
 
 	fileRestore = "runtime/ledger/state/restore.go"
+	fileVisits  = "runtime/approvals/visits.go"
 )
 
 // Restored are the mutants of what a restoration takes back. The tests of restorations have to find each.
@@ -18,6 +19,33 @@ var Restored = []Mutant{
 	{"counters go on after a restoration", fileRestore, "k.counters.useUp()", "_ = k"},
 	{"new groups are free in a window of before a restoration", fileRestore, "s.usedUp = r.Now", "_ = s"},
 	{"a restored service is not frozen", fileRestore, "if !v.Thawed {", "if false {"},
+}
+
+// Approvers are the mutants of who may decide at the step of a decision. The conformance suite of ledgers has to find each.
+var Approvers = []Mutant{
+	{"a device that is suspended decides", "runtime/ledger/state/approver.go", "d.Suspended == 0 && now/1e9 < d.Expires", "now/1e9 < d.Expires"},
+	{"one approver is two", "runtime/ledger/state/holds.go", "if slices.Contains(before, a.Name) {", "if false {"},
+	{"one approval is enough where two are needed", "runtime/ledger/state/holds.go", "len(before)+1 < q.Needed", "false"},
+	{"half an approval of a suspended approver counts", "runtime/ledger/state/holds.go", "d != nil && d.Name == a.name && ", "(d == nil || d.Name == a.name) && "},
+	{"a device decides by an older statement", "runtime/ledger/state/holds.go", "device == nil || device.Serial != a.Serial || ", "device == nil || "},
+}
+
+// Approvals are the mutants of decisions by passkey. The tests of approvals have to find each.
+var Approvals = []Mutant{
+	{"a statement about approvers counts twice", "runtime/ledger/state/approver.go", "q.Serial <= t.serial", "q.Serial < t.serial"},
+	{"amounts above the bound are decided", "runtime/ledger/approver.go", "asked.Amount.Cmp(g.Amounts[at].Amount) > 0", "false"},
+	{"the challenge lacks the policy", "runtime/ledger/approver.go", "hex.EncodeToString(hold.PolicyHash[:]),\n", "\"\",\n"},
+	{"a statement does not say for which environment it is", "runtime/ledger/approver.go", "\"svc-approver-v1\", environment, issuer", "\"svc-approver-v1\", \"\", issuer"},
+	{"a page is good twice", fileVisits, "one.shown = slices.Delete(one.shown, at, at+1)", "_ = at"},
+	{"a page is good for ever", fileVisits, "if !now.Before(page.expires) {", "if false {"},
+	{"a sign-in is good twice", fileVisits, "if _, twice := v.used[challenge]; twice {", "if false {"},
+	{"a sign-in is good for ever", fileVisits, "now.UnixNano()-issued >= int64(challengeLife)", "false"},
+	{"a visit does not end", fileVisits, "if one == nil || !a.Clock().Before(one.expires) {", "if one == nil {"},
+	{"a passkey that was not enrolled is confirmed", "runtime/approvals/approvals.go", "if err := a.checkConfirmation(ctx, s); err != nil {", "if false {"},
+	{"statements of any age count", "runtime/approvals/approvals.go", "s.SignedAt < now-statementTolerance", "false"},
+	{"any operator speaks for any key", "runtime/approvals/approvals.go", "open || pinned != s.Operator", "open && pinned != s.Operator"},
+	{"what a device may not decide is decided by a form", "runtime/approvals/decide.go", "if refused != \"\" {", "if false {"},
+	{"the record verifies without the statements", "runtime/approvals/verify.go", "case at < 0 || ", "case "},
 }
 
 // Ledger are the mutants of which groups make room, of what deployments keep, of default policies and of replays. Comparing the ledger with its naive model has to find each.

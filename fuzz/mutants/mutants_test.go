@@ -27,6 +27,8 @@ var (
 	attack       = suite{"fuzz/evm", "more was lost than was attested: ", []string{"-test.run", "^TestAttack$/^(authorize|gateway)$/^fixed$"}}
 	model        = suite{"runtime/ledger/memory", "the model finds: ", []string{"-test.run", "^TestModel$"}}
 	restoring    = suite{"runtime/ledger/commit", "--- FAIL: TestRestored", []string{"-test.run", "^TestRestored"}}
+	approving    = suite{"runtime/approvals", "--- FAIL: TestApproval", []string{"-test.run", "^TestApproval"}}
+	approvers    = suite{"runtime/ledger/memory", "--- FAIL: TestConformance/Approv", []string{"-test.run", "^TestConformance$/^Approv"}}
 	spelling     = suite{"fuzz/laws", "Falsified after ", []string{"-test.run", "^TestLaws$/one_form|^TestLaws$/spelling_of_a_rule|^TestLaws$/list_around", "-test.failfast"}}
 )
 
@@ -47,6 +49,12 @@ func TestLedgerMutants(t *testing.T) { seek(t, model, Ledger) }
 
 // TestRestoredMutants does the same with the tests of restorations.
 func TestRestoredMutants(t *testing.T) { seek(t, restoring, Restored) }
+
+// TestApprovalMutants does the same with the tests of approvals.
+func TestApprovalMutants(t *testing.T) { seek(t, approving, Approvals) }
+
+// TestApproverMutants does the same with the conformance suite of ledgers.
+func TestApproverMutants(t *testing.T) { seek(t, approvers, Approvers) }
 
 // TestFormMutants does the same with the laws about the spelling of values and the mutants of forms.
 func TestFormMutants(t *testing.T) { seek(t, spelling, Forms) }
@@ -78,12 +86,12 @@ func seek(t *testing.T, in suite, mutants []Mutant) {
 
 // TestNoMutant: without a fault nothing is found, so that the finds above are due to the faults.
 func TestNoMutant(t *testing.T) {
-	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit")
+	testbin.Track(t, "bailiff/fuzz/differential", "bailiff/fuzz/evm", "bailiff/fuzz/laws", "bailiff/fuzz/bash", "bailiff/runtime/ledger/memory", "bailiff/runtime/ledger/commit", "bailiff/runtime/approvals")
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []suite{differential, attack, model, restoring, spelling, seeds} {
+	for _, in := range []suite{differential, attack, model, restoring, approving, approvers, spelling, seeds} {
 		if output, failed := run(t, absolute, in, nil); failed {
 			t.Errorf("%s fails without any mutant:\n%s", in.folder, tail(output))
 		}

@@ -74,7 +74,8 @@ type Answer struct {
 	Message       string          `json:"message"`
 	Details       *Details        `json:"details"` // nil where the rule has none
 	HoldID        string          `json:"holdId"`
-	ExpiresAt     int64           `json:"expiresAt"` // of the hold, in Unix seconds
+	ExpiresAt     int64           `json:"expiresAt"`   // of the hold, in Unix seconds
+	ApprovalURL   string          `json:"approvalUrl"` // where approvers decide the hold; empty where there are none
 	PolicyRule    string          `json:"policyRule"`
 	TestRun       bool            `json:"test_run"`
 	ObserveActive bool            `json:"observe_mode_active"`

@@ -33,6 +33,7 @@ type Hold struct {
 	CreatedAt     int64           `json:"createdAt"`
 	ExpiresAt     int64           `json:"expiresAt"`
 	ResolvedAt    *int64          `json:"resolvedAt"` // nil while PENDING
+	Note          string          `json:"note"`       // of who resolved it; empty for none
 	Intent        json.RawMessage `json:"intent"`     // the SHA-256 of its RFC 8785 form is IntentHash
 	MaxFeeBase    string          `json:"maxFeeBase"` // the intent's maxFee in wei, which IntentHash does not cover
 }

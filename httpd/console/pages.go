@@ -112,11 +112,11 @@ func (p *page) allow() string {
 }
 
 func (c *Console) style(context.Context, *visit, string) *Response {
-	return &Response{Status: http.StatusOK, Type: "text/css; charset=utf-8", Body: styleSheet, Cacheable: true}
+	return &Response{Status: http.StatusOK, Type: "text/css; charset=utf-8", Body: StyleSheet, Cacheable: true}
 }
 
 func (c *Console) icon(context.Context, *visit, string) *Response {
-	return &Response{Status: http.StatusOK, Type: "image/svg+xml", Body: icon, Cacheable: true}
+	return &Response{Status: http.StatusOK, Type: "image/svg+xml", Body: Icon, Cacheable: true}
 }
 
 func (c *Console) signInForm(_ context.Context, v *visit, _ string) *Response {

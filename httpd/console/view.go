@@ -20,8 +20,10 @@ import (
 var files embed.FS
 
 var (
-	styleSheet = must(files.ReadFile("pages/style.css"))
-	icon       = must(files.ReadFile("pages/icon.svg")) // browsers ask for /favicon.ico where a page names none
+	// StyleSheet is the one style sheet of all pages for people.
+	StyleSheet = must(files.ReadFile("pages/style.css"))
+	// Icon is their icon, SVG.
+	Icon       = must(files.ReadFile("pages/icon.svg")) // browsers ask for /favicon.ico where a page names none
 	tailScript = must(files.ReadFile("pages/events.js"))
 )
 

@@ -23,12 +23,13 @@ type Intent struct {
 
 // A Decision is what the service said about an intent.
 type Decision struct {
-	Status     string // ALLOWED, DENIED or PENDING
-	Code       string // error_code
-	Rule       string // matched_rule
-	Message    string
-	HoldID     string
-	PolicyHash string
+	Status      string // ALLOWED, DENIED or PENDING
+	Code        string // error_code
+	Rule        string // matched_rule
+	Message     string
+	HoldID      string
+	ApprovalURL string // where approvers decide the hold; empty where there are none
+	PolicyHash  string
 	// Attestation is the service's signed word on an intent that is allowed; empty otherwise.
 	Attestation string
 	// Unreachable says that there is no decision: the service could not be asked, or its answer could not be read.

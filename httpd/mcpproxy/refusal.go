@@ -85,7 +85,12 @@ func refusedBy(d *Decision) *refusal {
 
 // heldText says what waits, and how it is approved.
 func heldText(d *Decision) string {
-	return fmt.Sprintf("%s. Hold %s waits for the operator: approve it with `bailiff holds approve %s --key FILE` (the operator's key), then make the same call again.", strings.TrimSuffix(d.Message, "."), d.HoldID, d.HoldID)
+	where := ""
+	if d.ApprovalURL != "" {
+		where = "decide it at " + d.ApprovalURL + ", or "
+	}
+	return fmt.Sprintf("%s. Hold %s waits for the operator: %sapprove it with `bailiff holds approve %s --key FILE` (the operator's key), then make the same call again.",
+		strings.TrimSuffix(d.Message, "."), d.HoldID, where, d.HoldID)
 }
 
 // text is the refusal in words, for people and models.

@@ -33,7 +33,7 @@ func Ask(service *client.Client, framework, agentID string) Decide {
 		}
 		return Decision{
 			Status: answer.Status, Code: answer.ErrorCode, Rule: answer.MatchedRule, Message: answer.Message,
-			HoldID: answer.HoldID, PolicyHash: answer.PolicyHash, Attestation: answer.Attestation,
+			HoldID: answer.HoldID, ApprovalURL: answer.ApprovalURL, PolicyHash: answer.PolicyHash, Attestation: answer.Attestation,
 		}
 	}
 }

@@ -14,7 +14,7 @@ type Config struct {
 	// Sync looks live keys up in the production service, when they are first used in the test environment; nil: none.
 	Sync Syncer
 	// CheckURL refuses the url of a webhook, with the reason, or returns nil. Without it every webhook is refused.
-	CheckURL   func(ctx context.Context, url string) error
+	CheckURL   func(ctx context.Context, url string, format ledger.WebhookFormat) error
 	Deliveries *webhook.History // attempts to deliver, for the console; nil for none
 }
 

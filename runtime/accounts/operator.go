@@ -42,7 +42,7 @@ func (a *Accounts) AddWebhookOf(ctx context.Context, keyID string, body json.Raw
 	if !a.SendsWebhooks(key) {
 		return nil, fmt.Errorf("%w: the plan %s of the key has no webhooks; give it another with: bailiff keys set-plan %s %s", ledger.ErrInvalid, key.Tier, keyID, planGrowth)
 	}
-	view, fault := a.addWebhook(ctx, key, body)
+	view, fault := a.addWebhook(ctx, key, body, true)
 	if fault != nil {
 		return nil, AsError(fault)
 	}

@@ -22,6 +22,7 @@ type WebhookView struct {
 	ID        string    `json:"id"`
 	URL       string    `json:"url"`
 	Events    []string  `json:"events"`
+	Format    string    `json:"format,omitempty"` // slack, ntfy or email; absent where it is signed JSON
 	Secret    string    `json:"secret,omitempty"` // of the signatures; shown once, in the answer to the registration
 	CreatedAt time.Time `json:"created_at"`
 	Disabled  bool      `json:"disabled"` // deliveries have failed for too long
@@ -36,17 +37,20 @@ func (a *Accounts) CreateWebhook(ctx context.Context, key *ledger.Key, body []by
 	case !key.Scopes.Has(ledger.ScopeWebhooks):
 		return nil, service.Fail(errcode.APIKeyScope, "the API key lacks the scope "+ledger.ScopeWebhooks.String())
 	}
-	return a.addWebhook(ctx, key, body)
+	return a.addWebhook(ctx, key, body, false)
 }
 
-// addWebhook registers a receiver that the key may have.
-func (a *Accounts) addWebhook(ctx context.Context, key *ledger.Key, body []byte) (*WebhookView, *service.Failure) {
+// addWebhook registers a receiver that the key may have. E-mail is the operator's to send: an agent that has a key would choose who gets it.
+func (a *Accounts) addWebhook(ctx context.Context, key *ledger.Key, body []byte, operator bool) (*WebhookView, *service.Failure) {
 	if fault := a.Halted(key); fault != nil {
 		return nil, fault
 	}
 	hook := ledger.Webhook{Key: key.ID, Created: a.Clock().UnixNano()}
 	if fault := a.readWebhook(ctx, body, &hook); fault != nil {
 		return nil, fault
+	}
+	if hook.Format == ledger.EmailFormat && !operator {
+		return nil, service.Fail(errcode.WebhookURL, "format: e-mail is for the operator to register, with: bailiff webhooks add mailto:ADDRESS --format email --key ID")
 	}
 	if _, err := io.ReadFull(a.Random, hook.ID[:]); err != nil {
 		return nil, service.NoRandomness()
@@ -65,6 +69,7 @@ func (a *Accounts) readWebhook(ctx context.Context, body []byte, hook *ledger.We
 	fault := service.ReadBody(body,
 		strictjson.Text("url", true, ledger.MaxWebhookURL, &hook.URL),
 		strictjson.List("events", true, func(value json.RawMessage) string { return readTopic(value, &hook.Topics) }),
+		strictjson.Member{Name: "format", Read: func(value json.RawMessage) string { return readFormat(value, &hook.Format) }},
 		strictjson.Member{Name: "secret", Read: func(value json.RawMessage) string { return readSecret(value, &hook.Secret) }},
 	)
 	switch {
@@ -73,7 +78,7 @@ func (a *Accounts) readWebhook(ctx context.Context, body []byte, hook *ledger.We
 	case a.CheckURL == nil:
 		return service.Fail(errcode.WebhookURL, "this service delivers no webhooks")
 	}
-	if err := a.CheckURL(ctx, hook.URL); err != nil {
+	if err := a.CheckURL(ctx, hook.URL, hook.Format); err != nil {
 		return service.Fail(errcode.WebhookURL, "url: "+service.Reason(err, webhook.ErrURL))
 	}
 	if hook.Secret == nil {
@@ -98,6 +103,18 @@ func readTopic(value json.RawMessage, topics *ledger.Topics) (problem string) {
 		return "the event is there twice"
 	}
 	*topics |= topic
+	return ""
+}
+
+func readFormat(value json.RawMessage, format *ledger.WebhookFormat) (problem string) {
+	name, problem := strictjson.String(value)
+	if problem != "" {
+		return problem
+	}
+	var err error
+	if *format, err = ledger.ParseWebhookFormat(name); err != nil {
+		return service.Reason(err, ledger.ErrInvalid)
+	}
 	return ""
 }
 
@@ -159,5 +176,9 @@ func (a *Accounts) webhookFault(err error) *service.Failure {
 }
 
 func viewWebhook(hook *ledger.Webhook) WebhookView {
-	return WebhookView{ID: hook.ID.String(), URL: hook.URL, Events: hook.Topics.Names(), CreatedAt: clock.Moment(hook.Created), Disabled: hook.Disabled != 0}
+	view := WebhookView{ID: hook.ID.String(), URL: hook.URL, Events: hook.Topics.Names(), CreatedAt: clock.Moment(hook.Created), Disabled: hook.Disabled != 0}
+	if hook.Format != ledger.StandardFormat {
+		view.Format = hook.Format.String()
+	}
+	return view
 }

@@ -21,8 +21,9 @@ type Answer struct {
 	Attestation []byte // the JWT; nil unless allowed by authorize
 	Nonce       string // request_nonce as sent; empty where none was
 
-	HoldID    string // a UUID; on PENDING of authorize only
-	ExpiresAt int64  // of the hold, Unix seconds
+	HoldID      string // a UUID; on PENDING of authorize only
+	ExpiresAt   int64  // of the hold, Unix seconds
+	ApprovalURL string // where approvers decide the hold; empty where there are none
 
 	Replayed bool // the answer to the same request as before, by its request_nonce
 

@@ -520,6 +520,9 @@ func (r *Request) answer(outcome *ledger.Outcome, token []byte) (fault *service.
 	}
 	if outcome.Result == ledger.Held && !outcome.Hold.IsZero() {
 		answer.HoldID, answer.ExpiresAt = outcome.Hold.String(), clock.Seconds(outcome.HoldExpires)
+		if r.by.HoldPages != "" {
+			answer.ApprovalURL = r.by.HoldPages + answer.HoldID
+		}
 	}
 	return nil, false
 }

@@ -35,6 +35,8 @@ type Config struct {
 	EventDetail EventDetail
 	// HoldWaits is how many requests may wait for holds at once. 0: holds.MaxWaits.
 	HoldWaits int
+	// HoldPages is what an id of a hold is put behind to make the address where approvers decide it; empty where there are none.
+	HoldPages string
 }
 
 // Decider decides intents, and does whatever else the API does. It is safe for concurrent use.

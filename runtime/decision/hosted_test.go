@@ -51,7 +51,7 @@ func newTown(t *testing.T, edit ...func(*Config)) *town {
 			Random: rand.Reader, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
 		},
 		Policies: policies.Config{DeployURL: "https://api.example.com/v1/warranty/deploy"},
-		Accounts: accounts.Config{CheckURL: func(context.Context, string) error { return nil }},
+		Accounts: accounts.Config{CheckURL: func(context.Context, string, ledger.WebhookFormat) error { return nil }},
 	}
 	for _, change := range edit {
 		change(&config)

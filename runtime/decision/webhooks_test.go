@@ -70,11 +70,34 @@ func TestWebhooks(t *testing.T) {
 	want(t, h.RemoveWebhook(ctx, other, made.ID), errcode.StoreUnavailable)
 }
 
+// TestWebhookFormats: a webhook says its format, and e-mail is the operator's to register.
+func TestWebhookFormats(t *testing.T) {
+	h, ctx := newTown(t), context.Background()
+	key := h.paying()
+	body := func(format string) []byte {
+		return []byte(`{"url":"https://example.com/hook","events":["intent.pending"],"format":"` + format + `"}`)
+	}
+	for format, shown := range map[string]string{"standard": "", "slack": "slack", "ntfy": "ntfy"} {
+		if view, fault := h.CreateWebhook(ctx, key, body(format)); fault != nil || view.Format != shown {
+			t.Errorf("%s: %v %+v", format, fault, view)
+		}
+	}
+	_, fault := h.CreateWebhook(ctx, key, body("email"))
+	if want(t, fault, errcode.WebhookURL); !strings.Contains(fault.Message, "for the operator to register") {
+		t.Error(fault)
+	}
+	_, fault = h.CreateWebhook(ctx, key, body("teams"))
+	want(t, fault, errcode.ValidationSchema)
+	if view, err := h.Admin().AddWebhookOf(ctx, key.ID.String(), body("email")); err != nil || view.Format != "email" {
+		t.Errorf("%v %+v", err, view)
+	}
+}
+
 // TestWebhookRefused: plan, scope, body, address, in this order.
 func TestWebhookRefused(t *testing.T) {
 	h, ctx := newTown(t), context.Background()
 	bad := errors.New("it is a private address")
-	h.CheckURL = func(ctx context.Context, url string) error {
+	h.CheckURL = func(ctx context.Context, url string, _ ledger.WebhookFormat) error {
 		if strings.Contains(url, "private") {
 			return bad
 		}

@@ -56,6 +56,14 @@ type Event struct {
 	Server string `json:"serverId,omitempty"`
 	Pins   []Pin  `json:"pins,omitempty"`
 
+	// Of a resolution: what who decided has to say to the agent; and where a passkey decided, all that it takes to verify that.
+	Note     string    `json:"note,omitempty"`
+	Approval *Approval `json:"approval,omitempty"`
+	// ApprovalURL is where approvers decide the hold of a PENDING decision; in deliveries to webhooks alone.
+	ApprovalURL string `json:"approvalUrl,omitempty"`
+	// Approver is what an operator has signed about an approver.
+	Approver *Approver `json:"approver,omitempty"`
+
 	// Of a halt and of a restoration: why, and the serial of the operator's statement, absent where nothing was signed.
 	Reason string `json:"reason,omitempty"`
 	Serial uint64 `json:"serial,omitempty"`
@@ -92,6 +100,7 @@ func View(e *ledger.LoggedEvent) Event {
 		HoldID: id(e.Hold), WebhookID: id(e.Webhook), WebhookChange: e.Kind.WebhookChange(),
 		Rollback: e.Rollback, Plan: e.Tier, Reason: mask.Text(e.Reason),
 	}
+	view.Note, view.Approval, view.Approver = mask.Text(e.Note), approvalOf(e.Approval), ApproverOf(e.Approver)
 	if e.Statement != nil {
 		view.Serial = e.Statement.Serial
 	}

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"bailiff/runtime/accounts"
@@ -54,6 +55,7 @@ type View struct {
 	CreatedAt     int64           `json:"createdAt"`
 	ExpiresAt     int64           `json:"expiresAt"`
 	ResolvedAt    *int64          `json:"resolvedAt"`           // null while PENDING
+	Note          string          `json:"note,omitempty"`       // of who resolved it
 	Intent        json.RawMessage `json:"intent"`               // the SHA-256 of its RFC 8785 form is intentHash
 	MaxFeeBase    string          `json:"maxFeeBase,omitempty"` // the intent's maxFee in wei, which intentHash does not cover
 	Policy        PolicyRef       `json:"policy"`
@@ -68,14 +70,15 @@ type PolicyRef struct {
 // Hold returns a hold of a key. A missing, an expired and a foreign one, and what is no id, take one way to one answer.
 // It answers 503 where the store could not meter a use, since the use of the hold is unknown then.
 func (a *Holds) Hold(ctx context.Context, key *ledger.Key, id string) (*View, *service.Failure) {
-	hold, fault := a.hold(ctx, key, id)
+	hold, fault := a.HoldOf(ctx, key, id)
 	if fault != nil {
 		return nil, fault
 	}
 	return readHold(hold), nil
 }
 
-func (a *Holds) hold(ctx context.Context, key *ledger.Key, id string) (*ledger.Hold, *service.Failure) {
+// HoldOf returns a hold of a key with its intent, as the ledger has it.
+func (a *Holds) HoldOf(ctx context.Context, key *ledger.Key, id string) (*ledger.Hold, *service.Failure) {
 	if err := a.Ledger.Health(); err != nil {
 		return nil, a.StoreFault("a hold can't be read: uses can't be metered", err)
 	}
@@ -91,6 +94,8 @@ func (a *Holds) holdFault(err error) *service.Failure {
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return service.Fail(errcode.NotFound, "the API key has no such hold, or it has expired")
+	case errors.Is(err, ledger.ErrApprover), errors.Is(err, ledger.ErrApproved):
+		return &service.Failure{Code: errcode.HoldSignature, Message: strings.TrimPrefix(err.Error(), "ledger: ")}
 	case errors.Is(err, ledger.ErrHoldResolved):
 		return service.Fail(errcode.HoldResolved, "the hold was resolved before; a decision is made once")
 	}
@@ -107,7 +112,7 @@ func (a *Holds) ResolveHold(ctx context.Context, key *ledger.Key, id string, bod
 	if fault := request.read(body); fault != nil {
 		return nil, fault
 	}
-	hold, fault := a.hold(ctx, key, id)
+	hold, fault := a.HoldOf(ctx, key, id)
 	switch {
 	case fault != nil:
 		return nil, fault
@@ -118,14 +123,21 @@ func (a *Holds) ResolveHold(ctx context.Context, key *ledger.Key, id string, bod
 	if fault := a.checkResolution(key, hold, &request, now); fault != nil {
 		return nil, fault
 	}
-	resolved, err := a.Ledger.ResolveHold(ctx, ledger.Resolution{
-		Key: key.ID, Hold: hold.ID, Allow: request.allow, At: now.UnixNano(), Resolved: request.resolvedAt, Signature: request.signature,
+	return a.RecordResolution(ctx, hold, ledger.Resolution{
+		Key: key.ID, Hold: hold.ID, Allow: request.allow, At: now.UnixNano(), Resolved: request.resolvedAt, Signature: request.signature, Note: request.note,
 	})
+}
+
+// RecordResolution records a decision about a hold, and wakes who waits for it.
+func (a *Holds) RecordResolution(ctx context.Context, hold *ledger.Hold, q ledger.Resolution) (*View, *service.Failure) {
+	resolved, err := a.Ledger.ResolveHold(ctx, q)
 	if err != nil {
 		return nil, a.holdFault(err)
 	}
-	hold.State, hold.Resolved = resolved.State, resolved.Resolved
-	a.waits.wake(hold)
+	hold.State, hold.Resolved, hold.Note, hold.Approvers = resolved.State, resolved.Resolved, resolved.Note, resolved.Approvers
+	if hold.State != ledger.HoldPending {
+		a.waits.wake(hold)
+	}
 	return readHold(hold), nil
 }
 
@@ -135,6 +147,7 @@ type resolution struct {
 	allow      bool
 	resolvedAt int64
 	signature  [ed25519.SignatureSize]byte
+	note       string // for the agent; not signed
 }
 
 func (r *resolution) read(body []byte) *service.Failure {
@@ -143,6 +156,7 @@ func (r *resolution) read(body []byte) *service.Failure {
 		strictjson.Text("decision", true, 16, &r.decision),
 		strictjson.Integer("resolved_at", &r.resolvedAt),
 		strictjson.Text("operator_signature", true, 256, &signature),
+		strictjson.Text("note", false, ledger.MaxResolutionNote, &r.note),
 	)
 	if fault != nil {
 		return fault
@@ -177,7 +191,7 @@ func readHold(hold *ledger.Hold) *View {
 		HoldID: hold.ID.String(), Status: hold.State.String(), Method: hold.Method, AgentID: hold.AgentID,
 		IntentHash: hex.EncodeToString(hold.IntentHash[:]), PolicyRule: hold.Rule, Entry: mask.Text(hold.Entry),
 		PolicyHash: hex.EncodeToString(hold.PolicyHash[:]), PolicyVersion: hold.PolicyVersion,
-		CreatedAt: clock.Seconds(hold.Created), ExpiresAt: clock.Seconds(hold.Expires), Intent: hold.Intent,
+		CreatedAt: clock.Seconds(hold.Created), ExpiresAt: clock.Seconds(hold.Expires), Intent: hold.Intent, Note: hold.Note,
 	}
 	view.Policy = PolicyRef{view.PolicyHash, view.PolicyVersion}
 	if hold.Fee.Declared {

@@ -34,6 +34,7 @@ type holdWait struct {
 	resolved chan struct{} // closed when the members below are set
 	state    ledger.HoldState
 	at       int64
+	note     string
 }
 
 func newHoldWaits(most int, w *turns.Watch) *holdWaits {
@@ -82,7 +83,7 @@ func (h *holdWaits) wake(hold *ledger.Hold) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if w := h.holds[hold.ID]; w != nil {
-		w.state, w.at = hold.State, hold.Resolved
+		w.state, w.at, w.note = hold.State, hold.Resolved, hold.Note
 		close(w.resolved)
 		delete(h.holds, hold.ID)
 	}
@@ -107,7 +108,7 @@ func (a *Holds) WaitHold(ctx context.Context, key *ledger.Key, id string, wait t
 		return a.Hold(ctx, key, id)
 	}
 	defer leave()
-	hold, fault := a.hold(ctx, key, id)
+	hold, fault := a.HoldOf(ctx, key, id)
 	if fault != nil {
 		return nil, fault
 	}
@@ -126,7 +127,7 @@ func (a *Holds) awaitHold(ctx context.Context, key *ledger.Key, hold *ledger.Hol
 	defer timer.Stop()
 	select {
 	case <-waiter.resolved:
-		hold.State, hold.Resolved = waiter.state, waiter.at
+		hold.State, hold.Resolved, hold.Note = waiter.state, waiter.at, waiter.note
 	case <-timer.C:
 	case <-ctx.Done():
 	}

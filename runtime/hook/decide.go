@@ -14,12 +14,13 @@ const (
 
 // An Answered is what the service answered.
 type Answered struct {
-	Status    string
-	Code      string
-	Rule      string // matched_rule
-	Message   string
-	HoldID    string // of PENDING
-	ExpiresAt int64  // of the hold, in Unix seconds
+	Status      string
+	Code        string
+	Rule        string // matched_rule
+	Message     string
+	HoldID      string // of PENDING
+	ExpiresAt   int64  // of the hold, in Unix seconds
+	ApprovalURL string // where approvers decide it; empty where there are none
 }
 
 // Decision is what an answer means to a host. A host knows no holds: PENDING is a denial that says what to do.
@@ -28,9 +29,13 @@ func (a Answered) Decision() Decision {
 	case allowed:
 		return Decision{Allowed: true}
 	case pending:
+		at := ""
+		if a.ApprovalURL != "" {
+			at = "an approver decides it at " + a.ApprovalURL + ", or "
+		}
 		return Decision{Reason: fmt.Sprintf(
-			"a person has to approve this call first: %s (%s, rule %s). Hold %s, until %s; an operator approves it with: bailiff holds approve %s --key FILE (the operator's key). Then make the same call again.",
-			a.Message, cmp.Or(a.Code, pending), cmp.Or(a.Rule, "unknown"), a.HoldID, time.Unix(a.ExpiresAt, 0).UTC().Format(time.RFC3339), a.HoldID)}
+			"a person has to approve this call first: %s (%s, rule %s). Hold %s, until %s; %san operator approves it with: bailiff holds approve %s --key FILE (the operator's key). Then make the same call again.",
+			a.Message, cmp.Or(a.Code, pending), cmp.Or(a.Rule, "unknown"), a.HoldID, time.Unix(a.ExpiresAt, 0).UTC().Format(time.RFC3339), at, a.HoldID)}
 	}
 	if a.Rule == "" {
 		return Decision{Reason: fmt.Sprintf("denied: %s (%s)", a.Message, cmp.Or(a.Code, "no code"))}

@@ -121,6 +121,7 @@ type LoggedEvent struct {
 	// Of a resolution: what the operator has signed beside the hold.
 	Resolved  int64 // Unix seconds
 	Signature [64]byte
+	Note      string // for the agent
 
 	// Of a deployment and of a default policy. The policy's hash is in Event.PolicyHash.
 	Rollback bool
@@ -138,6 +139,10 @@ type LoggedEvent struct {
 	// Of a key's creation and change: what it has from then on.
 	Tier   string
 	Scopes Scopes
+
+	// Of a decision by passkey: all of it, and of a statement about an approver. Shared; must not be changed.
+	Approval *Approval
+	Approver *ApproverStatement
 
 	// Of a halt: why, and what the operator signed; nil where nothing was signed.
 	Reason    string

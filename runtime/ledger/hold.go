@@ -1,6 +1,9 @@
 package ledger
 
-import "fmt"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // A HoldState is the state of a hold. Expiry is not a state of its own: it is judged by the time of the query.
 type HoldState uint8
@@ -41,16 +44,22 @@ type Hold struct {
 	Fee        Fee
 	Created    int64
 	Expires    int64
-	Resolved   int64 // 0 while pending
+	Resolved   int64    // 0 while pending
+	Note       string   // of who resolved it, for the agent
+	Approvers  []string // who have approved it while it waits for another approver; without those who may not decide any more
 
 	// From the record that opened the hold.
 	Rule          string // the rule that holds
+	Line          int    // of the rule in the policy; 0 where it is not known
 	Entry         string // the entry of its list that asks for a decision; empty where it is not about one
 	Method        string
 	AgentID       string
 	PolicyVersion string
 	Intent        []byte // JSON; nil in lists
 }
+
+// MaxResolutionNote bounds the note of a resolution, in bytes.
+const MaxResolutionNote = 512
 
 // A Resolution is an operator's decision about a hold.
 type Resolution struct {
@@ -60,6 +69,13 @@ type Resolution struct {
 	At        int64    // when it came: Unix nanoseconds
 	Resolved  int64    // resolved_at as signed: Unix seconds
 	Signature [64]byte // the operator's Ed25519 signature, kept for the audit
+
+	Note string // for the agent; at most MaxResolutionNote bytes, and nothing signs it
+
+	// Approval is an approver's decision, in place of the operator's; nil for the operator's own. Needed is how many approvers it takes
+	// to allow a hold, one to deny it.
+	Approval *Approval
+	Needed   int
 }
 
 // Validate returns an error that wraps [ErrInvalid] where a time of r is out of bounds.
@@ -67,5 +83,14 @@ func (r *Resolution) Validate() error {
 	if r.At < 0 || r.At > MaxTime || r.Resolved < 0 || r.Resolved > MaxTime {
 		return fmt.Errorf("%w: resolution of the time %d, signed for %d", ErrInvalid, r.At, r.Resolved)
 	}
-	return nil
+	if len(r.Note) > MaxResolutionNote || !utf8.ValidString(r.Note) {
+		return fmt.Errorf("%w: the note has %d bytes; it can have %d of UTF-8", ErrInvalid, len(r.Note), MaxResolutionNote)
+	}
+	if r.Approval == nil {
+		return nil
+	}
+	if r.Needed < 1 || r.Needed > MaxApprovalsNeeded {
+		return fmt.Errorf("%w: %d approvals are needed; it can be 1 to %d", ErrInvalid, r.Needed, MaxApprovalsNeeded)
+	}
+	return r.Approval.validate()
 }

@@ -42,6 +42,7 @@ type Ledger interface {
 	keyWriter
 	policyStore
 	holdStore
+	approverStore
 	Meter
 	attestationStore
 	haltStore
@@ -131,7 +132,8 @@ type policyStore interface {
 type holdStore interface {
 	// ResolveHold records an operator's decision about a pending hold and returns the hold as it is then, once
 	// that is durable. [ErrNotFound] where the hold is missing, expired or another key's; [ErrHoldResolved] where
-	// it has been resolved before. The signature is recorded, not verified here.
+	// it has been resolved before. The signature is recorded, not verified here. An approver's is [ErrApprover] where the device may not
+	// decide then, and [ErrApproved] where the approver has approved the hold before.
 	ResolveHold(ctx context.Context, r Resolution) (Hold, error)
 
 	// Hold returns a hold of key that has not expired at the time at (Unix nanoseconds, or the key's now where
@@ -152,6 +154,18 @@ type holdStore interface {
 	// ExpireHolds records the expiry of up to limit pending holds that have expired at a time, and returns how many.
 	// A key reads an expired hold as absent whether that is recorded or not; the record is for its webhooks.
 	ExpireHolds(ctx context.Context, at int64, limit int) (int, error)
+}
+
+// approverStore is the part of a [Ledger] that keeps who may decide holds with a passkey.
+type approverStore interface {
+	// StateApprover records what an operator has signed about an approver, and returns once that is durable; it is in force then.
+	// [ErrSerial] where its serial is not above that of the statement before, [ErrNotFound] where the approver has no such device,
+	// [ErrTooMany] where it has MaxDevices or there are MaxApprovers, [ErrKeyExists] where the credential is another approver's. The
+	// signature is recorded, not verified here.
+	StateApprover(ctx context.Context, s *ApproverStatement, at int64) error
+
+	// Approvers returns the devices that are not removed, in the order of their confirmation, and the serial of the latest statement.
+	Approvers(ctx context.Context) (all []Approver, serial uint64, err error)
 }
 
 // Meter is the part of a [Ledger] that says how far counters have come.

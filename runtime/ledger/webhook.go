@@ -11,12 +11,44 @@ type Webhook struct {
 	Key     ID
 	URL     string // 1 to MaxWebhookURL bytes
 	Topics  Topics
+	Format  WebhookFormat
 	Secret  []byte // of the signatures; MinWebhookSecret to MaxWebhookSecret bytes (Standard Webhooks)
 	Created int64  // Unix nanoseconds
 	// Disabled is when deliveries stopped after repeated failure: Unix nanoseconds, 0 while it works.
 	Disabled int64
 	// Dropped is the number of events that the outbox had no room for, or that the receiver refused to the last.
 	Dropped uint64
+}
+
+// A WebhookFormat is the form in which a receiver is told. The numbers are on disk.
+type WebhookFormat uint8
+
+// The formats.
+const (
+	StandardFormat WebhookFormat = iota // the event as JSON, signed (Standard Webhooks)
+	SlackFormat                         // a message for an incoming webhook of Slack, or of what takes its form
+	NtfyFormat                          // a message for a topic of ntfy
+	EmailFormat                         // an e-mail
+)
+
+var webhookFormats = [...]string{"standard", "slack", "ntfy", "email"}
+
+// String returns the format as the API spells it.
+func (f WebhookFormat) String() string {
+	if int(f) < len(webhookFormats) {
+		return webhookFormats[f]
+	}
+	return fmt.Sprintf("WebhookFormat(%d)", uint8(f))
+}
+
+// ParseWebhookFormat returns the format that the API spells name.
+func ParseWebhookFormat(name string) (WebhookFormat, error) {
+	for i, known := range webhookFormats {
+		if name == known {
+			return WebhookFormat(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: unknown format %.64q: use %s", ErrInvalid, name, strings.Join(webhookFormats[:], ", "))
 }
 
 // Bounds of webhooks.
@@ -81,6 +113,8 @@ func (w *Webhook) Validate() error {
 		return fmt.Errorf("%w: webhook with a url of %d bytes: give 1 to %d", ErrInvalid, len(w.URL), MaxWebhookURL)
 	case w.Topics == 0 || w.Topics&^AllTopics != 0:
 		return fmt.Errorf("%w: webhook with events %#x", ErrInvalid, uint8(w.Topics))
+	case int(w.Format) >= len(webhookFormats):
+		return fmt.Errorf("%w: webhook of the unknown format %d", ErrInvalid, w.Format)
 	case len(w.Secret) < MinWebhookSecret || len(w.Secret) > MaxWebhookSecret:
 		return fmt.Errorf("%w: webhook secret of %d bytes: give %d to %d", ErrInvalid, len(w.Secret), MinWebhookSecret, MaxWebhookSecret)
 	case w.Created < 0 || w.Created > MaxTime || w.Disabled != 0 || w.Dropped != 0:

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -90,7 +92,13 @@ func (d *Dispatcher) ping(item *ledger.Delivery) bool {
 	if err != nil {
 		return false
 	}
-	status, err := d.post(ctx, item, messageID(item)+".ping", body)
+	var status int
+	if item.Webhook.Format == ledger.StandardFormat {
+		status, err = d.post(ctx, item, messageID(item)+".ping", body, nil)
+	} else {
+		m := pingMessage()
+		status, err = d.tell(ctx, item, messageID(item)+".ping", &m)
+	}
 	return err == nil && isSuccess(status)
 }
 
@@ -136,19 +144,53 @@ func (d *Dispatcher) refresh(ctx context.Context, item *ledger.Delivery) (wanted
 
 // send makes the request of a delivery and returns the status of the answer.
 func (d *Dispatcher) send(ctx context.Context, item *ledger.Delivery) (status int, err error) {
-	body, err := json.Marshal(payload{item.Topic.Names()[0], time.Unix(0, item.Event.At).UTC(), eventjson.View(&item.Event)})
+	view := eventjson.View(&item.Event)
+	if item.Event.HoldState == ledger.HoldPending && d.config.HoldPages != "" {
+		view.ApprovalURL = d.config.HoldPages + view.HoldID
+	}
+	if item.Webhook.Format != ledger.StandardFormat {
+		m := messageOf(item.Topic, &view)
+		return d.tell(ctx, item, messageID(item), &m)
+	}
+	body, err := json.Marshal(payload{item.Topic.Names()[0], time.Unix(0, item.Event.At).UTC(), view})
 	if err != nil {
 		return 0, err
 	}
-	return d.post(ctx, item, messageID(item), body)
+	return d.post(ctx, item, messageID(item), body, nil)
 }
 
-// post sends a body to a delivery's receiver, signed, and returns the status of the answer.
-func (d *Dispatcher) post(ctx context.Context, item *ledger.Delivery, id string, body []byte) (status int, err error) {
+// tell sends a message for people, in the webhook's form. An e-mail that its server has taken is 250.
+func (d *Dispatcher) tell(ctx context.Context, item *ledger.Delivery, id string, m *message) (status int, err error) {
+	switch item.Webhook.Format {
+	case ledger.SlackFormat:
+		body, err := m.slack()
+		if err != nil {
+			return 0, err
+		}
+		return d.post(ctx, item, id, body, nil)
+	case ledger.NtfyFormat:
+		return d.post(ctx, item, id, []byte(m.text()), m.ntfyHeaders())
+	default:
+		if d.config.Mail == nil {
+			return 0, errNoMail
+		}
+		if err := d.config.Mail(ctx, strings.TrimPrefix(item.Webhook.URL, mailbox), id, "Bailiff: "+m.title, m.text()+"\n"); err != nil {
+			return 0, err
+		}
+		return mailTaken, nil
+	}
+}
+
+// mailTaken is the status of an e-mail that its server has taken (RFC 5321).
+const mailTaken = 250
+
+// post sends a body to a delivery's receiver, signed and with further headers, and returns the status of the answer.
+func (d *Dispatcher) post(ctx context.Context, item *ledger.Delivery, id string, body []byte, headers http.Header) (status int, err error) {
 	request, err := d.request(ctx, item, id, body)
 	if err != nil {
 		return 0, err
 	}
+	maps.Copy(request.Header, headers)
 	answer, err := d.client.Do(request)
 	if err != nil {
 		var wrapped *url.Error // repeats the URL, which may hold a secret

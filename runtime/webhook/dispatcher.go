@@ -22,7 +22,10 @@ type Config struct {
 	Metrics      *metrics.Metrics // nil for none
 	History      *History         // of attempts; nil for none
 
-	Sends func(*ledger.Key) bool // whether a key's events are sent; nil: all are
+	// Mail sends an e-mail; nil: none are sent.
+	Mail      func(ctx context.Context, to, id, subject, text string) error
+	HoldPages string                 // what an id of a hold is put behind to make the address where approvers decide it; empty where there are none
+	Sends     func(*ledger.Key) bool // whether a key's events are sent; nil: all are
 }
 
 const (

@@ -42,6 +42,7 @@ type world struct {
 	logTo *slog.Logger  // of the next dispatcher
 
 	history *History
+	mail    func(ctx context.Context, to, id, subject, text string) error // of the next dispatcher
 }
 
 func newWorld(t *testing.T) *world {
@@ -67,7 +68,7 @@ func (w *world) open() {
 		w.Fatal(err)
 	}
 	w.l = l
-	d := New(Config{Ledger: visible{l, &w.away}, AllowPrivate: true, Calls: system.Real(w.clock), Log: w.logTo, Metrics: metrics.New(), History: w.history, Sends: func(key *ledger.Key) bool { return key.Tier != "free" }})
+	d := New(Config{Ledger: visible{l, &w.away}, AllowPrivate: true, Calls: system.Real(w.clock), Log: w.logTo, Metrics: metrics.New(), History: w.history, Mail: w.mail, HoldPages: "https://bailiff.example.com/approve/holds/", Sends: func(key *ledger.Key) bool { return key.Tier != "free" }})
 	d.poll = w.poll
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -11,9 +11,12 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	cmdsettings "bailiff/cmd/bailiff/settings"
+	"bailiff/runtime/approvals"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 	pebbleledger "bailiff/runtime/ledger/pebble"
+	"bailiff/runtime/ledger/state"
 )
 
 // CheckpointKeys say by which keys a checkpoint is verified: the service's own, unless two documents are given.
@@ -25,7 +28,10 @@ type CheckpointKeys struct {
 type eventsVerifyCommand struct {
 	Checkpoint string `help:"The signed checkpoint; without it the one in SVC_DATA_DIR, which whoever changed the record could have changed back to an older one." placeholder:"FILE"`
 	CheckpointKeys
-	NoCheckpoint bool `help:"Verify the chain alone; what was cut off at its end is not found then."`
+	NoCheckpoint bool     `help:"Verify the chain alone; what was cut off at its end is not found then."`
+	Approvals    bool     `help:"Verify also each decision by passkey, and what the operator has signed about approvers."`
+	OperatorKeys []string `name:"operator-key" help:"A further operator's public key whose statements about approvers count, beside SVC_OPERATOR_PUBLIC_KEY." placeholder:"KEY"`
+	PublicURLs   []string `name:"public-url" help:"A further address at which browsers have reached the service, beside SVC_PUBLIC_URL." placeholder:"URL"`
 }
 
 // Help says what is verified.
@@ -83,7 +89,41 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if !c.NoCheckpoint {
 		fmt.Fprintf(std.Out, "the checkpoint of %s at record %d fits; %d records came after it\n", kept.At.Format(time.RFC3339), kept.LSN, chain.Head.LSN-kept.LSN)
 	}
+	if c.Approvals {
+		return c.verifyApprovals(std, s)
+	}
 	return nil
+}
+
+// verifyApprovals verifies the decisions by passkey.
+func (c *eventsVerifyCommand) verifyApprovals(std cli.Streams, s *cmdsettings.Settings) error {
+	checker := approvals.Checker{PublicURLs: c.PublicURLs, Environment: s.Environment, Issuer: string(s.Issuer)}
+	if s.PublicURL != "" {
+		checker.PublicURLs = append(checker.PublicURLs, string(s.PublicURL))
+	}
+	for _, text := range append(c.OperatorKeys, s.OperatorKey) {
+		if text == "" {
+			continue
+		}
+		key, err := attest.ParseOperatorKey(text)
+		if err != nil {
+			return cli.Usage("%v", err)
+		}
+		checker.Operators = append(checker.Operators, [32]byte(key))
+	}
+	var record state.Record
+	err := pebbleledger.Records(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, func(lsn uint64, text string) error {
+		if err := record.Decode(text); err != nil {
+			return err
+		}
+		event := record.View(lsn)
+		return checker.Next(&event)
+	})
+	if err != nil && !errors.Is(err, commit.ErrUnfinished) {
+		return cli.Fail("approvals are NOT as they were signed: %v", err)
+	}
+	_, err = fmt.Fprintf(std.Out, "approvals: %d statements about approvers and %d decisions by passkey verify\n", checker.Statements, checker.Decisions)
+	return err
 }
 
 // Fits holds a whole chain against a checkpoint.

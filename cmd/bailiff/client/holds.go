@@ -183,9 +183,10 @@ type heldPolicy struct {
 type resolveFlags struct {
 	ApiFlags
 	heldPolicy
-	Key string `required:"" help:"File of the operator's private key, which stays here." placeholder:"FILE"`
-	Yes bool   `help:"Do not ask."`
-	ID  string `arg:"" help:"The hold's id, or its beginning."`
+	Key  string `required:"" help:"File of the operator's private key, which stays here." placeholder:"FILE"`
+	Yes  bool   `help:"Do not ask."`
+	Note string `help:"What the agent is told with the decision; at most 512 bytes, and not signed." placeholder:"TEXT"`
+	ID   string `arg:"" help:"The hold's id, or its beginning."`
 }
 
 // Help says what is signed.
@@ -210,6 +211,7 @@ type resolution struct {
 	Decision   string `json:"decision"`
 	ResolvedAt int64  `json:"resolved_at"`
 	Signature  string `json:"operator_signature"`
+	Note       string `json:"note,omitempty"`
 }
 
 // resolve shows the hold, asks, signs the decision about exactly that, and sends it.
@@ -237,7 +239,9 @@ func (c *resolveFlags) resolve(std cli.Streams, decision, question string) error
 		if !c.Yes && !cli.Ask(std, std.Err, question) {
 			return cli.Fail("nothing was signed; answer y, or give --yes")
 		}
-		if err := desk.resolve(ctx, &hold, signResolution(private, hold, decision, clock.System()().Unix())); err != nil {
+		signed := signResolution(private, hold, decision, clock.System()().Unix())
+		signed.Note = c.Note
+		if err := desk.resolve(ctx, &hold, signed); err != nil {
 			return err
 		}
 		fmt.Fprintf(std.Out, "%s %s\n", hold.HoldID, decision)
@@ -264,6 +268,19 @@ func showHold(w io.Writer, hold *holdAnswer, program *vm.Program, now time.Time)
 	}
 	if hold.Waiting > 0 {
 		lines = append(lines, "key: "+hold.KeyID, fmt.Sprintf("waiting: %d in all, %d more of this agent", hold.Waiting, hold.Others))
+	}
+	for _, line := range lines {
+		fmt.Fprintln(w, strings.Map(cli.OneLine, line))
+	}
+	return nil
+}
+
+// showAmounts prints a hold's amounts in the units that people use. The decimals of tokens are from the operator's copy of
+// the policy, nil where there is none: what the service said of them would not be covered by the signature.
+func showAmounts(w io.Writer, hold *holdAnswer, policy *vm.Program) error {
+	lines, err := holds.Amounts(hold.Intent, hold.MaxFeeBase, policy)
+	if err != nil {
+		return cli.Fail("%v", err)
 	}
 	for _, line := range lines {
 		fmt.Fprintln(w, strings.Map(cli.OneLine, line))
@@ -307,5 +324,5 @@ func showIntent(w io.Writer, intent json.RawMessage) error {
 // signResolution signs a decision about a hold.
 func signResolution(private ed25519.PrivateKey, hold holdAnswer, decision string, at int64) resolution {
 	text := attest.ResolutionText(hold.HoldID, hold.IntentHash, hold.PolicyHash, decision, at)
-	return resolution{decision, at, base64.RawURLEncoding.EncodeToString(ed25519.Sign(private, text))}
+	return resolution{Decision: decision, ResolvedAt: at, Signature: base64.RawURLEncoding.EncodeToString(ed25519.Sign(private, text))}
 }

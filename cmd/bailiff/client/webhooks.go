@@ -137,6 +137,7 @@ func (c *webhooksListCommand) Run(std cli.Streams) error {
 type webhooksAddCommand struct {
 	webhookFlags
 	Event  []string `help:"An event to send, such as intent.denied; all of them without. Can be given more than once." placeholder:"EVENT"`
+	Format string   `default:"standard" enum:"standard,slack,ntfy,email" help:"standard: signed JSON (Standard Webhooks); slack: an incoming webhook of Slack; ntfy: a topic of ntfy; email: mailto:ADDRESS, with --key and a service that has SVC_SMTP_URL."`
 	JSON   bool     `name:"json" help:"Print JSON, with the secret."`
 	Target string   `arg:"" help:"Address to send to (https)."`
 }
@@ -150,6 +151,9 @@ func (c *webhooksAddCommand) Run(std cli.Streams) error {
 	if len(c.Event) == 0 {
 		body["events"] = everyEvent
 	}
+	if c.Format != "standard" {
+		body["format"] = c.Format
+	}
 	return c.withDesk(std, func(ctx context.Context, desk webhookDesk) error {
 		raw, err := desk.add(ctx, body)
 		if err != nil || c.JSON {
@@ -161,6 +165,9 @@ func (c *webhooksAddCommand) Run(std cli.Streams) error {
 		}
 		if added.Secret == "" {
 			return cli.Fail("the answer contains no secret; is %s the service?", c.URL)
+		}
+		if c.Format != "standard" {
+			return printLine(std.Out, "webhook "+added.ID+" sends to "+added.URL)
 		}
 		fmt.Fprintln(std.Out, added.Secret)
 		fmt.Fprintf(std.Err, "webhook %s sends to %s; its secret is not shown again\n", added.ID, added.URL)

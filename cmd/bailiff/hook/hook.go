@@ -202,7 +202,7 @@ func (r *hookRun) withoutWait(ctx context.Context) time.Time {
 // decisionOf is what an answer means to the host.
 func decisionOf(a *api.Answer) hook.Decision {
 	return hook.Answered{
-		Status: a.Status, Code: a.ErrorCode, Rule: cmp.Or(a.MatchedRule, a.PolicyRule), Message: a.Message, HoldID: a.HoldID, ExpiresAt: a.ExpiresAt,
+		Status: a.Status, Code: a.ErrorCode, Rule: cmp.Or(a.MatchedRule, a.PolicyRule), Message: a.Message, HoldID: a.HoldID, ExpiresAt: a.ExpiresAt, ApprovalURL: a.ApprovalURL,
 	}.Decision()
 }
 

@@ -15,6 +15,7 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/runtime/atomicfile"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/mail"
 	"bailiff/runtime/otlp"
 	"bailiff/runtime/webhook"
 )
@@ -70,13 +71,30 @@ func (b *background) stop(ctx context.Context) error {
 	return errors.Join(b.faults...)
 }
 
+// newMailer returns what sends e-mails, nil where there is no server for them.
+func (r *service) newMailer() (func(ctx context.Context, to, id, subject, text string) error, error) {
+	if r.settings.SMTPURL == "" {
+		return nil, nil
+	}
+	sender, err := mail.New(string(r.settings.SMTPURL), r.settings.SMTPFrom, r.calls)
+	if err != nil {
+		return nil, fmt.Errorf("SVC_SMTP_FROM: %w", err)
+	}
+	return sender.Send, nil
+}
+
 // startWork starts the deliveries of webhooks, which see to the expiry of holds too, the checkpoints, the dropping of
 // policies out of use, and the reloading of the default policy.
 func (r *service) startWork(hangUps <-chan os.Signal) error {
 	r.warnOfOutdatedHolds()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.work.cancel, r.work.started = cancel, true
+	send, err := r.newMailer()
+	if err != nil {
+		return err
+	}
 	dispatcher := webhook.New(webhook.Config{
+		HoldPages: r.holdPages(), Mail: send,
 		Ledger: r.ledger, AllowPrivate: r.settings.WebhookAllowPrivate, Calls: r.calls,
 		Log: r.log, Metrics: r.metrics, History: r.deliveries, Sends: r.decider.SendsWebhooks,
 	})

@@ -92,6 +92,9 @@ func (r *service) listenBeside(config httpd.Config) error {
 	}
 	admin := httpd.NewAdmin(r.admin, r.log)
 	admin.GiveConsole(r.operating)
+	if config.Approve != nil {
+		admin.GiveApprovals(config.Approve.Approvals)
+	}
 	r.operator = append(r.operator, server{admin, strict.NewRetryingListener(socket, nil, r.clock, r.log)})
 	monitor, err := r.listenMonitor()
 	if err != nil {

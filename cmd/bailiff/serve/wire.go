@@ -10,9 +10,11 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/client"
 	"bailiff/httpd"
+	"bailiff/httpd/approve"
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/accounts"
+	"bailiff/runtime/approvals"
 	"bailiff/runtime/budget"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/gateway"
@@ -131,6 +133,9 @@ func (r *service) wire() error {
 	if config.Console, err = r.newConsole(); err != nil {
 		return err
 	}
+	if config.Approve, err = r.newApprovals(); err != nil {
+		return err
+	}
 	server, err := httpd.New(config)
 	if err != nil {
 		return err
@@ -166,12 +171,15 @@ func (r *service) newAuthority() (*decision.Decider, error) {
 			Clock: r.clock, Guard: r.guard, Random: r.calls.Random, Log: r.log, Metrics: r.metrics,
 		},
 		Observe: s.Observe(), Options: intent.Options{IntegerAmountsBase: s.IntegerAmounts == "base"},
-		EventDetail: s.EventDetail, HoldWaits: holdWaits(r.slots),
+		EventDetail: s.EventDetail, HoldWaits: holdWaits(r.slots), HoldPages: r.holdPages(),
 		Policies: policies.Config{
 			Default: r.boot.Policy, RefuseRollback: s.RefuseRollback, Deployments: s.Limits().Deploy, Shims: shims,
 			DeployURL: r.deployURL(), Mirror: mirror,
 		},
-		Accounts: accounts.Config{Deliveries: r.deliveries, CheckURL: func(ctx context.Context, url string) error {
+		Accounts: accounts.Config{Deliveries: r.deliveries, CheckURL: func(ctx context.Context, url string, format ledger.WebhookFormat) error {
+			if format == ledger.EmailFormat {
+				return webhook.CheckMailbox(url, s.SMTPURL != "")
+			}
 			return webhook.CheckURL(ctx, r.calls, url, s.WebhookAllowPrivate)
 		}},
 	})
@@ -195,6 +203,31 @@ func (r *service) newConsole() (*console.Console, error) {
 		return nil, err
 	}
 	return c, errors.Join(r.countBudget(metrics.ConsoleSessions, c.Memory()), r.metrics.Queue("console_sessions", c.Sessions), r.metrics.Queue("console_tails", c.Tails))
+}
+
+// holdPages is what an id of a hold is put behind to make the address where approvers decide it; empty where there are none.
+func (r *service) holdPages() string {
+	prefix, err := approvals.HoldPages(string(r.settings.PublicURL))
+	if err != nil {
+		return ""
+	}
+	return prefix
+}
+
+// newApprovals makes the approvers' pages, nil where browsers use no passkeys at the service's address.
+func (r *service) newApprovals() (*approve.Pages, error) {
+	a, err := approvals.New(approvals.Config{Decider: r.decider, PublicURL: string(r.settings.PublicURL), Needed: int(r.settings.ApprovalsRequired[0] - '0')})
+	if errors.Is(err, approvals.ErrPublicURL) {
+		if r.settings.ApprovalsRequired != "1" {
+			return nil, fmt.Errorf("SVC_APPROVALS_REQUIRED is %s, and %w", r.settings.ApprovalsRequired, err)
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.log.Info("approvers decide holds with passkeys", "address", a.Link(), "approvalsRequired", r.settings.ApprovalsRequired)
+	return approve.New(approve.Config{Approvals: a, Clock: r.clock, Log: r.log})
 }
 
 // listenConsole opens the listener of the operator's console, if there is to be one.

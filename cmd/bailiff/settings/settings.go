@@ -43,6 +43,7 @@ type Settings struct {
 	Console             bool                 `env:"SVC_CONSOLE" default:"true" help:"false switches the console at /console of the API's address off; it answers over TLS and on this machine only"`
 	ConsoleListen       LoopbackAddress      `env:"SVC_CONSOLE_LISTEN" default:"off" help:"loopback address and port of the operator's console of all keys, which bailiff console opens; off for none"`
 	PublicURL           BaseURL              `env:"SVC_PUBLIC_URL" help:"where clients reach the API, for documents and activations (default http:// or https:// and SVC_LISTEN, where that names one address)"`
+	ApprovalsRequired   string               `env:"SVC_APPROVALS_REQUIRED" default:"1" enum:"1,2" help:"how many approvers it takes to allow a hold by passkey: 1 or 2; one denies it"`
 	Contact             Contact              `env:"SVC_CONTACT" help:"how to reach who runs the service (an e-mail or web address), for the conformance descriptor"`
 	TrustedProxies      Networks             `env:"SVC_TRUSTED_PROXIES" help:"networks (CIDR, comma-separated) whose X-Forwarded-For names the client"`
 	DataDir             string               `env:"SVC_DATA_DIR" default:"data" help:"folder of everything that is kept; made if missing"`
@@ -62,6 +63,8 @@ type Settings struct {
 	RefuseRollback      bool                 `env:"SVC_REFUSE_ROLLBACK" default:"true" help:"false lets a key deploy a policy that governed it before and was replaced since"`
 	TrustedShims        string               `env:"SVC_TRUSTED_SHIMS" help:"JSON file of the trusted shims: keys, issuers, identities, versions"`
 	WebhookAllowPrivate bool                 `env:"SVC_WEBHOOK_ALLOW_PRIVATE" default:"false" help:"true lets webhooks go to http and to private addresses; for development"`
+	SMTPURL             SMTPServer           `env:"SVC_SMTP_URL" secret:"" help:"server of e-mails about holds, smtps://USER:PASSWORD@HOST:PORT, or smtp:// for STARTTLS"`
+	SMTPFrom            string               `env:"SVC_SMTP_FROM" help:"sender of these e-mails, with SVC_SMTP_URL"`
 	InternalListen      Address              `env:"SVC_INTERNAL_LISTEN" help:"production: address and port on which test environments fetch keys (mutual TLS)"`
 	InternalCert        string               `env:"SVC_INTERNAL_CERT" reload:"" help:"certificate of that listener (PEM)"`
 	InternalKey         string               `env:"SVC_INTERNAL_KEY" reload:"" help:"its private key (PEM, mode 0600)"`
@@ -143,6 +146,7 @@ func Read(environ []string) (*Settings, error) {
 	}
 	return s, errors.Join(
 		s.localProfiles(),
+		whole([]string{"SVC_SMTP_URL", "SVC_SMTP_FROM"}, string(s.SMTPURL), s.SMTPFrom),
 		whole([]string{"SVC_TLS_CERT", "SVC_TLS_KEY"}, s.TLSCert, s.TLSKey),
 		s.wholeGroup("SVC_INTERNAL_LISTEN", string(s.InternalListen), s.InternalCert, s.InternalKey, s.InternalCA, "production"),
 		s.wholeGroup("SVC_MIRROR_URL", string(s.MirrorURL), s.MirrorCert, s.MirrorKey, s.MirrorCA, "test"))

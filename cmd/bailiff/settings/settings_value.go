@@ -19,7 +19,9 @@ import (
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/httpd"
 	"bailiff/runtime/gateway"
+	"bailiff/runtime/mail"
 	"bailiff/runtime/ratelimit"
+	"bailiff/runtime/system"
 	"bailiff/vm/amount"
 )
 
@@ -139,6 +141,16 @@ func (u *Upstream) UnmarshalText(text []byte) error {
 		return errors.New("it has to be an http or https address")
 	}
 	return nil
+}
+
+// An SMTPServer is the address of a server of e-mails, with the password of an account.
+type SMTPServer string
+
+// UnmarshalText reads an address that e-mails can be sent by.
+func (s *SMTPServer) UnmarshalText(text []byte) error {
+	*s = SMTPServer(text)
+	_, err := mail.New(string(text), "bailiff@example.com", system.Calls{})
+	return err
 }
 
 // A Collector is the address of a collector's logs. It may carry an account's key in its path or query.

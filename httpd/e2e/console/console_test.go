@@ -19,6 +19,10 @@ func TestConsole(t *testing.T) {
 			t.Parallel()
 			testOperator(t, s, holder, other)
 		})
+		t.Run("approvals", func(t *testing.T) {
+			t.Parallel()
+			testApprovals(t, s)
+		})
 		v := s.holder(holder)
 		for name, test := range map[string]func(*testing.T){
 			"pages":                 func(t *testing.T) { testPages(t, s, v, true) },

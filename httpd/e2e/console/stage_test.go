@@ -8,11 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"bailiff/fuzz/kit/port"
 	"bailiff/fuzz/kit/testbin"
 	"bailiff/fuzz/kit/testbin/service"
 )
@@ -73,8 +73,12 @@ func newStage(t *testing.T) *stage {
 	if err := testbin.Command(binary); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	s.service, err = service.Start(binary, folder, policy, "SVC_CONSOLE_LISTEN=127.0.0.1:0", "SVC_WEBHOOK_ALLOW_PRIVATE=true", "SVC_RATE_LIMIT_KEY=0", "SVC_RATE_LIMIT_IP=0", "SVC_RATE_LIMIT_MANAGE=0")
+	port, err := port.Free()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.service, err = service.Start(binary, folder, policy, "SVC_LISTEN=127.0.0.1:"+port, "SVC_PUBLIC_URL=http://localhost:"+port, "SVC_APPROVALS_REQUIRED=2",
+		"SVC_CONSOLE_LISTEN=127.0.0.1:0", "SVC_WEBHOOK_ALLOW_PRIVATE=true", "SVC_RATE_LIMIT_KEY=0", "SVC_RATE_LIMIT_IP=0", "SVC_RATE_LIMIT_MANAGE=0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,11 +87,7 @@ func newStage(t *testing.T) *stage {
 			t.Error(err)
 		}
 	})
-	at, err := url.Parse(s.service.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.origin = "http://localhost:" + at.Port()
+	s.origin = "http://localhost:" + port
 	s.operatorOrigin, _ = s.newCode()
 	return s
 }

@@ -32,7 +32,7 @@ type visitor struct {
 func (s *stage) holder(k key) visitor {
 	return visitor{
 		key: k, origin: s.origin, cookie: console.Cookie, sameSite: network.CookieSameSiteLax, kinds: kinds, addresses: addresses,
-		refused: 404, why: "the console is off without TLS",
+		refused: 404, why: "this page is off without TLS",
 		enter: func(b *tab) {
 			b.load(chromedp.SendKeys(chromedp.CSS("#key"), k.Secret), chromedp.Click(chromedp.CSS("main form button")))
 		},

@@ -114,6 +114,17 @@ func (l *Ledger) Frozen() ledger.HaltState {
 	return ledger.HaltState{}
 }
 
+// StateApprover implements ledger.Ledger.
+func (l *Ledger) StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error {
+	return l.step(ctx, func(r *state.Record) error { return l.state.StateApprover(s, at, r) }, func(uint64) {})
+}
+
+// Approvers implements ledger.Ledger.
+func (l *Ledger) Approvers(context.Context) (all []ledger.Approver, serial uint64, err error) {
+	err = l.look(func(s *state.State) { all, serial = s.Approvers() })
+	return all, serial, err
+}
+
 // UseOnce implements ledger.Ledger.
 func (l *Ledger) UseOnce(ctx context.Context, u *ledger.Use) error {
 	return l.step(ctx, func(r *state.Record) error { return l.state.UseOnce(u, r) }, func(uint64) {})

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/codec"
 	"bailiff/runtime/subject"
-	"bailiff/vm/amount"
 )
 
 // Encoding of a record: its kind, its key, its time, and the fields of its kind in their order. Integers are minimal unsigned
@@ -61,15 +61,15 @@ func (r *Record) Append(b []byte) []byte {
 
 func (r *Record) appendReplay(b []byte) []byte {
 	b = append(b, r.Replay.ID[:]...)
-	b = binary.AppendUvarint(appendText(b, r.Replay.Nonce), uint64(r.Replay.Expires))
-	return appendBytes(b, r.Replay.Claims)
+	b = binary.AppendUvarint(codec.AppendText(b, r.Replay.Nonce), uint64(r.Replay.Expires))
+	return codec.AppendBytes(b, r.Replay.Claims)
 }
 
 func (r *Record) appendDecision(b []byte) []byte {
 	b = append(b, r.Plan[:]...)
-	b = append(b, byte(r.Result), byte(r.Ending.Decision), bit(r.Observed))
-	b = appendText(b, string(r.Ending.Code))
-	b = appendText(b, r.Ending.Rule)
+	b = append(b, byte(r.Result), byte(r.Ending.Decision), codec.Bit(r.Observed))
+	b = codec.AppendText(b, string(r.Ending.Code))
+	b = codec.AppendText(b, r.Ending.Rule)
 	return r.appendRequest(b)
 }
 
@@ -86,7 +86,7 @@ func (r *Record) appendSubject(b []byte) []byte {
 		if s.Texts[f] == "" {
 			continue
 		}
-		b = appendText(b, s.Texts[f])
+		b = codec.AppendText(b, s.Texts[f])
 		if subject.Table[f].Further != "" {
 			b = binary.AppendUvarint(b, uint64(s.Further[f]))
 		}
@@ -96,17 +96,17 @@ func (r *Record) appendSubject(b []byte) []byte {
 
 func (r *Record) appendRequest(b []byte) []byte {
 	e := &r.Event
-	b = appendText(b, e.Endpoint)
-	b = appendText(b, e.RequestID)
-	b = appendText(b, e.AgentID)
-	b = appendText(b, e.Action)
+	b = codec.AppendText(b, e.Endpoint)
+	b = codec.AppendText(b, e.RequestID)
+	b = codec.AppendText(b, e.AgentID)
+	b = codec.AppendText(b, e.Action)
 	b = append(b, e.Class)
 	b = binary.AppendUvarint(b, e.ChainID)
 	b = append(b, e.Commitment[:]...)
 	b = append(b, e.PolicyHash[:]...)
-	b = appendText(b, e.Value)
+	b = codec.AppendText(b, e.Value)
 	if e.Details.IsZero() {
-		return appendText(b, e.Detail)
+		return codec.AppendText(b, e.Detail)
 	}
 	b = append(binary.AppendUvarint(b, uint64(len(e.Detail)+detailed)), e.Detail...)
 	return appendDetails(b, &e.Details)
@@ -118,11 +118,11 @@ const detailed = ledger.MaxEventDetail + 1
 func appendDetails(b []byte, d *ledger.Details) []byte {
 	b = binary.AppendUvarint(b, uint64(d.Line))
 	b = binary.AppendUvarint(b, uint64(d.Count))
-	b = appendText(b, d.Limit)
-	b = appendText(b, d.Entry)
+	b = codec.AppendText(b, d.Limit)
+	b = codec.AppendText(b, d.Entry)
 	b = binary.AppendUvarint(b, uint64(len(d.Allowed)))
 	for _, text := range d.Allowed {
-		b = appendText(b, text)
+		b = codec.AppendText(b, text)
 	}
 	return b
 }
@@ -136,14 +136,14 @@ func (r *Record) appendCounters(b []byte) []byte {
 	}
 	for i := range r.Counters {
 		c := &r.Counters[i]
-		b = appendText(b, c.Counter.Limit)
+		b = codec.AppendText(b, c.Counter.Limit)
 		window := c.Counter.Window
 		if c.Room {
 			window = taskWithRoom
 		}
 		b = append(b, byte(window))
-		b = appendText(b, c.Counter.Group)
-		b = appendAmount(b, c.Value)
+		b = codec.AppendText(b, c.Counter.Group)
+		b = codec.AppendAmount(b, c.Value)
 	}
 	return b
 }
@@ -169,10 +169,10 @@ func (r *Record) appendHold(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(h.Expires))
 	b = append(b, h.IntentHash[:]...)
 	b = append(b, h.PolicyHash[:]...)
-	b = appendText(b, h.Method)
-	b = appendText(b, h.AgentID)
-	b = appendText(b, h.PolicyVersion)
-	return appendBytes(b, h.Intent)
+	b = codec.AppendText(b, h.Method)
+	b = codec.AppendText(b, h.AgentID)
+	b = codec.AppendText(b, h.PolicyVersion)
+	return codec.AppendBytes(b, h.Intent)
 }
 
 func (r *Record) appendUsage(b []byte) []byte { return appendUsage(b, r.Usage) }
@@ -189,30 +189,30 @@ func (r *Record) appendKey(b []byte) []byte { return appendKey(b, &r.Created) }
 
 func appendKey(b []byte, k *ledger.Key) []byte {
 	b = append(b, k.Hash[:]...)
-	b = appendText(b, k.Email)
-	b = appendText(b, k.Environment)
-	b = appendText(b, k.Tier)
-	b = append(b, byte(k.Scopes), bit(k.Shim))
+	b = codec.AppendText(b, k.Email)
+	b = codec.AppendText(b, k.Environment)
+	b = codec.AppendText(b, k.Tier)
+	b = append(b, byte(k.Scopes), codec.Bit(k.Shim))
 	return binary.AppendUvarint(b, k.Epoch)
 }
 
 func (e *DeployEffect) append(b []byte) []byte {
 	b = append(b, e.Operator[:]...)
 	b = append(b, e.PolicyHash[:]...)
-	b = appendText(b, e.PolicyVersion)
+	b = codec.AppendText(b, e.PolicyVersion)
 	b = binary.AppendUvarint(b, uint64(e.Machine))
-	b = append(b, bit(e.Rollback), bit(e.Activation != nil))
+	b = append(b, codec.Bit(e.Rollback), codec.Bit(e.Activation != nil))
 	if e.Activation != nil {
 		b = append(b, e.Activation.ID[:]...)
 		b = binary.AppendUvarint(b, uint64(e.Activation.Expires))
 	}
-	b = appendBytes(b, e.Text)
-	return appendBytes(b, e.Program)
+	b = codec.AppendBytes(b, e.Text)
+	return codec.AppendBytes(b, e.Program)
 }
 
 func (e *DefaultEffect) append(b []byte) []byte {
-	b = append(append(b, e.PolicyHash[:]...), bit(e.Rollback))
-	b = append(binary.AppendUvarint(b, e.Serial), bit(e.Named))
+	b = append(append(b, e.PolicyHash[:]...), codec.Bit(e.Rollback))
+	b = append(binary.AppendUvarint(b, e.Serial), codec.Bit(e.Named))
 	b = binary.AppendUvarint(b, uint64(len(e.Keys)))
 	for _, key := range e.Keys {
 		b = append(b, key[:]...)
@@ -222,9 +222,9 @@ func (e *DefaultEffect) append(b []byte) []byte {
 
 func appendWebhook(b []byte, w *ledger.Webhook) []byte {
 	b = append(b, w.ID[:]...)
-	b = appendText(b, w.URL)
+	b = codec.AppendText(b, w.URL)
 	b = append(b, byte(w.Topics))
-	b = appendBytes(b, w.Secret)
+	b = codec.AppendBytes(b, w.Secret)
 	return binary.AppendUvarint(b, uint64(w.Created))
 }
 
@@ -242,41 +242,14 @@ func (r *Record) appendOutbox(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(r.Outbox)))
 	for i := range r.Outbox {
 		b = append(b, r.Outbox[i].Webhook[:]...)
-		b = append(b, bit(r.Outbox[i].Dropped))
+		b = append(b, codec.Bit(r.Outbox[i].Dropped))
 	}
 	return b
-}
-
-func appendBytes(b, value []byte) []byte {
-	b = binary.AppendUvarint(b, uint64(len(value)))
-	return append(b, value...)
-}
-
-func appendText(b []byte, text string) []byte {
-	b = binary.AppendUvarint(b, uint64(len(text)))
-	return append(b, text...)
 }
 
 func appendFee(b []byte, f ledger.Fee) []byte {
-	if b = append(b, bit(f.Declared)); f.Declared {
-		b = appendAmount(b, f.Amount)
+	if b = append(b, codec.Bit(f.Declared)); f.Declared {
+		b = codec.AppendAmount(b, f.Amount)
 	}
 	return b
-}
-
-func appendAmount(b []byte, a amount.Amount) []byte {
-	full := a.Bytes32()
-	start := 0
-	for start < len(full) && full[start] == 0 {
-		start++
-	}
-	b = append(b, byte(len(full)-start))
-	return append(b, full[start:]...)
-}
-
-func bit(set bool) byte {
-	if set {
-		return 1
-	}
-	return 0
 }

@@ -33,6 +33,7 @@ func (r *Record) showKey(e *ledger.LoggedEvent) { e.Tier, e.Scopes = r.Created.T
 func (r *Record) showHold(e *ledger.LoggedEvent) { e.Hold = r.Hold.ID }
 
 func (r *Record) showResolution(e *ledger.LoggedEvent) {
+	e.Approval, e.Note = r.Approval, r.Note
 	e.Hold, e.HoldState, e.Resolved, e.Signature = r.Hold.ID, r.Hold.State, r.Resolved, r.Signature
 }
 
@@ -100,7 +101,7 @@ func (r *Record) Body(h *ledger.Hold) bool {
 		return false
 	}
 	h.Rule, h.Method, h.AgentID = r.Ending.Rule, r.Hold.Method, r.Hold.AgentID
-	h.Entry = r.Event.Details.Entry
+	h.Entry, h.Line = r.Event.Details.Entry, r.Event.Details.Line
 	h.PolicyVersion, h.Intent = r.Hold.PolicyVersion, r.Hold.Intent
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/codec"
 	"bailiff/runtime/subject"
 	"bailiff/vm/errcode"
 )
@@ -45,12 +46,12 @@ var (
 	outbox      = &field{"outbox", maxOutbox, (*Record).appendOutbox, (*Record).readOutbox}
 	replayOf    = &field{"replay", maxReplay, (*Record).appendReplay, (*Record).readReplay}
 	maybeReplay = &field{"(0 | 1 replay)", 1 + maxReplay, func(r *Record, b []byte) []byte {
-		if b = append(b, bit(r.Replay != nil)); r.Replay != nil {
+		if b = append(b, codec.Bit(r.Replay != nil)); r.Replay != nil {
 			return r.appendReplay(b)
 		}
 		return b
 	}, func(r *Record, d *decoder) {
-		if d.bool() {
+		if d.Bool() {
 			r.readReplay(d)
 		}
 	}}
@@ -60,10 +61,10 @@ var (
 var (
 	createdKey = &field{"created", 32 + 3*(ledger.MaxKeyText+maxVarint) + 2 + maxVarint, (*Record).appendKey, (*Record).readKey}
 	owner      = &field{"owner", 32 + ledger.MaxKeyText + maxVarint, func(r *Record, b []byte) []byte {
-		return appendText(append(b, r.Created.Operator[:]...), r.Created.Organization)
+		return codec.AppendText(append(b, r.Created.Operator[:]...), r.Created.Organization)
 	}, func(r *Record, d *decoder) {
-		d.copy(r.Created.Operator[:])
-		r.Created.Organization = d.text(ledger.MaxKeyText)
+		d.Copy(r.Created.Operator[:])
+		r.Created.Organization = d.Text(ledger.MaxKeyText)
 	}}
 	tier   = textField("tier", ledger.MaxKeyText, func(r *Record) *string { return &r.Created.Tier })
 	scopes = &field{"scopes", 1, func(r *Record, b []byte) []byte {
@@ -71,15 +72,15 @@ var (
 	}, func(r *Record, d *decoder) { r.Created.Scopes = d.scopes() }}
 	epoch = &field{"epoch", maxVarint, func(r *Record, b []byte) []byte {
 		return binary.AppendUvarint(b, r.Epoch)
-	}, func(r *Record, d *decoder) { r.Epoch = d.uvarint() }}
+	}, func(r *Record, d *decoder) { r.Epoch = d.Uvarint() }}
 	deployment = &field{
 		"deployment", 2*32 + ledger.MaxKeyText + 2*maxVarint + 2 + 32 + maxVarint + ledger.MaxPolicyText + maxVarint + ledger.MaxProgram + maxVarint,
 		func(r *Record, b []byte) []byte { return r.Deployed.append(b) },
 		func(r *Record, d *decoder) { r.Deployed = readDeployEffect(d) },
 	}
 	names = &field{"names", 1 + maxVarint, func(r *Record, b []byte) []byte {
-		return binary.AppendUvarint(append(b, bit(r.Deployed.Named)), r.Deployed.Serial)
-	}, func(r *Record, d *decoder) { r.Deployed.Named, r.Deployed.Serial = d.bool(), d.uvarint() }}
+		return binary.AppendUvarint(append(b, codec.Bit(r.Deployed.Named)), r.Deployed.Serial)
+	}, func(r *Record, d *decoder) { r.Deployed.Named, r.Deployed.Serial = d.Bool(), d.Uvarint() }}
 	defaultPolicy = &field{
 		"default", 32 + 2 + 2*maxVarint + ledger.MaxNamedKeys*idBytes,
 		func(r *Record, b []byte) []byte { return r.Default.append(b) },
@@ -93,19 +94,19 @@ var (
 	resolution = &field{"state", 1, func(r *Record, b []byte) []byte {
 		return append(b, byte(r.Hold.State))
 	}, func(r *Record, d *decoder) {
-		r.Hold.State = ledger.HoldState(d.byte())
-		d.check(r.Hold.State == ledger.HoldAllowed || r.Hold.State == ledger.HoldRefused, "a state that does not resolve a hold")
+		r.Hold.State = ledger.HoldState(d.Byte())
+		d.Check(r.Hold.State == ledger.HoldAllowed || r.Hold.State == ledger.HoldRefused, "a state that does not resolve a hold")
 	}}
 	signedAt  = timeField("resolved", func(r *Record) *int64 { return &r.Resolved })
 	signature = &field{"signature", 64, func(r *Record, b []byte) []byte {
 		return append(b, r.Signature[:]...)
-	}, func(r *Record, d *decoder) { d.copy(r.Signature[:]) }}
+	}, func(r *Record, d *decoder) { d.Copy(r.Signature[:]) }}
 	token       = idField("token", func(r *Record) *ledger.ID { return &r.Token })
 	tokenExpiry = timeField("expires", func(r *Record) *int64 { return &r.Expires })
 	planID      = idField("plan", func(r *Record) *ledger.ID { return &r.Plan })
 	code        = &field{"code", ledger.MaxRule + maxVarint, func(r *Record, b []byte) []byte {
-		return appendText(b, string(r.Ending.Code))
-	}, func(r *Record, d *decoder) { r.Ending.Code = errcode.Code(d.text(ledger.MaxRule)) }}
+		return codec.AppendText(b, string(r.Ending.Code))
+	}, func(r *Record, d *decoder) { r.Ending.Code = errcode.Code(d.Text(ledger.MaxRule)) }}
 	request = &field{"request", maxRequest, (*Record).appendRequest, (*Record).readRequest}
 )
 
@@ -116,11 +117,14 @@ var (
 		func(r *Record, b []byte) []byte { return appendWebhook(b, r.Webhook) },
 		func(r *Record, d *decoder) { r.Webhook = readWebhook(d, r.Key) },
 	}
+	webhookFormat = &field{"format", 1, func(r *Record, b []byte) []byte {
+		return append(b, byte(r.Webhook.Format))
+	}, func(r *Record, d *decoder) { r.Webhook.Format = d.webhookFormat() }}
 	webhookID = &field{"webhook-id", idBytes, func(r *Record, b []byte) []byte {
 		return append(b, r.Webhook.ID[:]...)
 	}, func(r *Record, d *decoder) {
 		r.Webhook = &ledger.Webhook{Key: r.Key}
-		d.copy(r.Webhook.ID[:])
+		d.Copy(r.Webhook.ID[:])
 	}}
 	settlement = &field{
 		"settled", 1 + 3*maxVarint,
@@ -138,18 +142,18 @@ var (
 var haltEffect = &field{
 	"reason (0 | 1 serial signed-at signature)", ledger.MaxHaltReason + maxVarint + 1 + 2*maxVarint + 64,
 	func(r *Record, b []byte) []byte {
-		b = append(appendText(b, r.Halt.Reason), bit(r.Halt.Signed != nil))
+		b = append(codec.AppendText(b, r.Halt.Reason), codec.Bit(r.Halt.Signed != nil))
 		if s := r.Halt.Signed; s != nil {
-			b = appendMoment(binary.AppendUvarint(b, s.Serial), s.At)
+			b = codec.AppendMoment(binary.AppendUvarint(b, s.Serial), s.At)
 			b = append(b, s.Signature[:]...)
 		}
 		return b
 	}, func(r *Record, d *decoder) {
-		r.Halt = &ledger.Halt{Key: r.Key, Stop: r.Kind == ledger.KeySuspended || r.Kind == ledger.ServiceFrozen, At: r.Now, Reason: d.text(ledger.MaxHaltReason)}
-		if d.bool() {
-			s := &ledger.HaltStatement{Serial: d.uvarint(), At: d.time()}
-			d.check(s.Serial > 0, "a statement without a serial")
-			d.copy(s.Signature[:])
+		r.Halt = &ledger.Halt{Key: r.Key, Stop: r.Kind == ledger.KeySuspended || r.Kind == ledger.ServiceFrozen, At: r.Now, Reason: d.Text(ledger.MaxHaltReason)}
+		if d.Bool() {
+			s := &ledger.HaltStatement{Serial: d.Uvarint(), At: d.Time()}
+			d.Check(s.Serial > 0, "a statement without a serial")
+			d.Copy(s.Signature[:])
 			r.Halt.Signed = s
 		}
 	},
@@ -160,12 +164,12 @@ var restoration = &field{
 	"stream-before taken keep-counters thawed", 16 + maxVarint + 2,
 	func(r *Record, b []byte) []byte {
 		v := r.Restored
-		b = appendMoment(append(b, v.Before[:]...), v.Taken)
-		return append(b, bit(v.KeepCounters), bit(v.Thawed))
+		b = codec.AppendMoment(append(b, v.Before[:]...), v.Taken)
+		return append(b, codec.Bit(v.KeepCounters), codec.Bit(v.Thawed))
 	}, func(r *Record, d *decoder) {
 		v := &ledger.Restoration{At: r.Now}
-		d.copy(v.Before[:])
-		v.Taken, v.KeepCounters, v.Thawed = d.time(), d.bool(), d.bool()
+		d.Copy(v.Before[:])
+		v.Taken, v.KeepCounters, v.Thawed = d.Time(), d.Bool(), d.Bool()
 		r.Restored = v
 	},
 }
@@ -174,21 +178,21 @@ var restoration = &field{
 func idField(name string, at func(*Record) *ledger.ID) *field {
 	return &field{name, idBytes, func(r *Record, b []byte) []byte {
 		return append(b, at(r)[:]...)
-	}, func(r *Record, d *decoder) { d.copy(at(r)[:]) }}
+	}, func(r *Record, d *decoder) { d.Copy(at(r)[:]) }}
 }
 
 // timeField is a field that is a time.
 func timeField(name string, at func(*Record) *int64) *field {
 	return &field{name, maxVarint, func(r *Record, b []byte) []byte {
 		return binary.AppendUvarint(b, uint64(*at(r)))
-	}, func(r *Record, d *decoder) { *at(r) = d.time() }}
+	}, func(r *Record, d *decoder) { *at(r) = d.Time() }}
 }
 
 // textField is a field that is a text of at most so many bytes.
 func textField(name string, limit int, at func(*Record) *string) *field {
 	return &field{name, limit + maxVarint, func(r *Record, b []byte) []byte {
-		return appendText(b, *at(r))
-	}, func(r *Record, d *decoder) { *at(r) = d.text(limit) }}
+		return codec.AppendText(b, *at(r))
+	}, func(r *Record, d *decoder) { *at(r) = d.Text(limit) }}
 }
 
 // maxSubject is the largest encoding of a subject.

@@ -4,21 +4,27 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"bailiff/runtime/ledger"
 )
 
 // A hold is what memory keeps of a hold; its body stays in the log, at lsn.
 type hold struct {
-	intent   holdIntent
-	fee      ledger.Fee
-	created  int64
-	expires  int64
-	resolved int64
-	lsn      uint64
-	version  uint64 // of the intent hash
-	state    ledger.HoldState
+	intent    holdIntent
+	fee       ledger.Fee
+	created   int64
+	expires   int64
+	resolved  int64
+	lsn       uint64
+	version   uint64 // of the intent hash
+	state     ledger.HoldState
+	approvals []heldApproval // while it waits for another approver
+	note      string         // of who resolved it
 }
+
+// A heldApproval is an approval of a hold that waits for another approver.
+type heldApproval struct{ name, credential string }
 
 // A holdIntent is what a hold is found again by, within its key.
 type holdIntent struct{ intentHash, policyHash [32]byte }
@@ -109,7 +115,7 @@ func (t *holdTable) resolve(r *Record) error {
 	if !ok || h.state != ledger.HoldPending || r.Now >= h.expires {
 		return fmt.Errorf("hold %s cannot be resolved", r.Hold.ID)
 	}
-	h.state, h.resolved = r.Hold.State, r.Now
+	h.state, h.resolved, h.approvals, h.note = r.Hold.State, r.Now, nil, strings.Clone(r.Note)
 	t.byID[r.Hold.ID] = h
 	t.pending--
 	return nil
@@ -169,7 +175,15 @@ func (s *State) ResolveHold(q *ledger.Resolution, r *Record) error {
 	if q.Allow {
 		r.Hold.State = ledger.HoldAllowed
 	}
-	r.Resolved, r.Signature = q.Resolved, q.Signature
+	r.Note = q.Note
+	if q.Approval != nil {
+		if err := s.approve(&h, q, now, r); err != nil {
+			r.reset()
+			return err
+		}
+	} else {
+		r.Resolved, r.Signature = q.Resolved, q.Signature
+	}
 	k.tell(r)
 	return nil
 }
@@ -184,7 +198,9 @@ func (s *State) Hold(key, id ledger.ID, at int64) (view ledger.Hold, lsn uint64,
 	if !ok || max(k.now, at) >= h.expires {
 		return view, 0, false
 	}
-	return h.view(key, id), h.lsn, true
+	view = h.view(key, id)
+	view.Approvers = s.approvedBy(&h, max(k.now, at))
+	return view, h.lsn, true
 }
 
 // Holds returns the unexpired holds of key without their bodies, in the order of the log, and the LSNs of the
@@ -212,7 +228,7 @@ func (h *hold) view(key, id ledger.ID) ledger.Hold {
 	return ledger.Hold{
 		ID: id, Key: key, State: h.state, Fee: h.fee,
 		IntentHash: h.intent.intentHash, PolicyHash: h.intent.policyHash,
-		Created: h.created, Expires: h.expires, Resolved: h.resolved,
+		Created: h.created, Expires: h.expires, Resolved: h.resolved, Note: h.note,
 	}
 }
 
@@ -226,4 +242,46 @@ func (t *holdTable) end(at int64) {
 		t.byID[id] = h
 		t.nextExpiry = min(t.nextExpiry, at)
 	}
+}
+
+// approvedBy returns which approvers' approvals of a hold count at a time.
+func (s *State) approvedBy(h *hold, now int64) (names []string) {
+	for _, a := range h.approvals {
+		if d := s.approvers.decides([]byte(a.credential), now); d != nil && d.Name == a.name && !slices.Contains(names, a.name) {
+			names = append(names, a.name)
+		}
+	}
+	return names
+}
+
+// approve judges an approver's decision about a hold: one denial ends it, and so many approvers as it takes allow it.
+func (s *State) approve(h *hold, q *ledger.Resolution, now int64, r *Record) error {
+	a := q.Approval
+	device := s.approvers.decides(a.Credential, now)
+	if device == nil || device.Serial != a.Serial || device.Name != a.Name {
+		return fmt.Errorf("%w: its device is unknown, suspended, removed or expired, or was confirmed anew; hold %s", ledger.ErrApprover, q.Hold)
+	}
+	r.Approval = a
+	if !q.Allow {
+		return nil
+	}
+	before := s.approvedBy(h, now)
+	if slices.Contains(before, a.Name) {
+		return fmt.Errorf("%w: hold %s waits for another one", ledger.ErrApproved, q.Hold)
+	}
+	if len(before)+1 < q.Needed {
+		r.Kind, r.Hold.State, r.Note = ledger.HoldApproved, 0, ""
+	}
+	return nil
+}
+
+// applyApproval notes an approval of a hold that waits for another approver.
+func (s *State) applyApproval(k *keyState, _ uint64, r *Record) error {
+	h, ok := k.holds.byID[r.Hold.ID]
+	if !ok || h.state != ledger.HoldPending || r.Now >= h.expires {
+		return fmt.Errorf("hold %s cannot be approved", r.Hold.ID)
+	}
+	h.approvals = append(slices.Clip(h.approvals), heldApproval{strings.Clone(r.Approval.Name), string(r.Approval.Credential)})
+	k.holds.byID[r.Hold.ID] = h
+	return nil
 }

@@ -79,6 +79,8 @@ var kinds = [256]kind{
 		forms: []form{
 			{number: 5, fields: []*field{holdID, resolution, signedAt, signature}},
 			{number: 15, about: "with an outbox", needs: told, fields: []*field{holdID, resolution, signedAt, signature, outbox}},
+			{number: 43, about: "by an approver's passkey", needs: byPasskey, fields: []*field{holdID, resolution, outbox, note, approval}},
+			{number: 44, about: "by the operator, with a note", needs: noted, fields: []*field{holdID, resolution, signedAt, signature, outbox, note}},
 		},
 		apply: (*State).applyResolved, show: (*Record).showResolution, topic: only(ledger.TopicHoldResolved),
 	},
@@ -102,8 +104,11 @@ var kinds = [256]kind{
 		apply: (*State).applyExpired, show: (*Record).showHold, topic: only(ledger.TopicHoldExpired),
 	},
 	ledger.WebhookCreated: {
-		forms: []form{{number: 11, about: "registered", fields: []*field{webhook}}},
-		live:  true, apply: (*State).applyHook, show: (*Record).showWebhook,
+		forms: []form{
+			{number: 11, about: "registered", fields: []*field{webhook}},
+			{number: 45, about: "registered, with a format", needs: formatted, fields: []*field{webhook, webhookFormat}},
+		},
+		live: true, apply: (*State).applyHook, show: (*Record).showWebhook,
 	},
 	ledger.WebhookRemoved: {
 		forms: []form{{number: 12, about: "removed", fields: []*field{webhookID}}},
@@ -129,30 +134,40 @@ var kinds = [256]kind{
 		forms:    []form{{number: 24, about: "of a request that was not decided, without any effect", fields: []*field{planID, code, request}}},
 		timeless: true, show: (*Record).showMalformed, deferrable: always,
 	},
-	ledger.KeySuspended: {
-		forms: []form{{number: 33, fields: []*field{epoch, haltEffect}}},
-		live:  true, changesKey: true, apply: (*State).applyHalt, show: (*Record).showHalt,
-	},
-	ledger.KeyResumed: {
-		forms: []form{{number: 34, fields: []*field{epoch, haltEffect}}},
-		live:  true, changesKey: true, apply: (*State).applyHalt, show: (*Record).showHalt,
-	},
-	ledger.ServiceFrozen: {
-		forms: []form{{number: 35, about: "of no key", fields: []*field{haltEffect}}},
-		of:    noKey, apply: (*State).applyHalt, show: (*Record).showHalt,
-	},
-	ledger.ServiceThawed: {
-		forms: []form{{number: 36, about: "of no key", fields: []*field{haltEffect}}},
-		of:    noKey, apply: (*State).applyHalt, show: (*Record).showHalt,
-	},
+	ledger.KeySuspended:  keyHalt(33),
+	ledger.KeyResumed:    keyHalt(34),
+	ledger.ServiceFrozen: serviceHalt(35),
+	ledger.ServiceThawed: serviceHalt(36),
 	ledger.ServiceRestored: {
 		forms: []form{{number: 37, about: "of no key: the log was restored from a backup, and a new stream begins", fields: []*field{restoration}}},
 		of:    noKey, apply: (*State).applyRestored, show: (*Record).showRestored,
+	},
+	ledger.ApproverConfirmed: approverKind(38, confirmation),
+	ledger.ApproverSuspended: approverKind(39, statement),
+	ledger.ApproverResumed:   approverKind(40, statement),
+	ledger.ApproverRemoved:   approverKind(41, statement),
+	ledger.HoldApproved: {
+		forms: []form{{number: 42, about: "by one approver, while the hold waits for another", fields: []*field{holdID, approval}}},
+		apply: (*State).applyApproval, show: (*Record).showApproval,
 	},
 	ledger.PinsChanged: {
 		forms: []form{{number: 32, fields: []*field{pinsEffect}}},
 		live:  true, apply: (*State).applyPins, show: (*Record).showPins,
 	},
+}
+
+// approverKind is a kind of statements about approvers.
+func approverKind(number byte, body *field) kind {
+	return kind{forms: []form{{number: number, about: "of no key", fields: []*field{body}}}, of: noKey, apply: (*State).applyApprover, show: (*Record).showApprover}
+}
+
+// keyHalt and serviceHalt are kinds of halts.
+func keyHalt(number byte) kind {
+	return kind{forms: []form{{number: number, fields: []*field{epoch, haltEffect}}}, live: true, changesKey: true, apply: (*State).applyHalt, show: (*Record).showHalt}
+}
+
+func serviceHalt(number byte) kind {
+	return kind{forms: []form{{number: number, about: "of no key", fields: []*field{haltEffect}}}, of: noKey, apply: (*State).applyHalt, show: (*Record).showHalt}
 }
 
 func told(r *Record) bool       { return len(r.Outbox) > 0 }
@@ -161,7 +176,10 @@ func hasSubject(r *Record) bool { return !r.Event.Subject.IsZero() }
 func hasOwner(r *Record) bool {
 	return r.Created.Operator != [32]byte{} || r.Created.Organization != ""
 }
-func named(r *Record) bool { return r.Deployed.Named || r.Deployed.Serial != 0 }
+func formatted(r *Record) bool { return r.Webhook.Format != 0 }
+func noted(r *Record) bool     { return r.Note != "" && r.Approval == nil }
+func byPasskey(r *Record) bool { return r.Approval != nil }
+func named(r *Record) bool     { return r.Deployed.Named || r.Deployed.Serial != 0 }
 
 func always(*Record) bool { return true }
 

@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/codec"
 )
 
 // notice is a kind of record as later ones will be: about no key, signed, with a body of up to 8 KiB and a number.
 var (
 	noticeBody = &field{"body", 8<<10 + maxVarint, func(r *Record, b []byte) []byte {
-		return appendBytes(b, r.Hold.Intent)
+		return codec.AppendBytes(b, r.Hold.Intent)
 	}, func(r *Record, d *decoder) {
-		r.Hold.Intent = d.bytes(8 << 10)
-		d.check(r.Hold.Intent != nil, "a notice without a body")
+		r.Hold.Intent = d.Bytes(8 << 10)
+		d.Check(r.Hold.Intent != nil, "a notice without a body")
 	}}
 	notice = kind{
 		forms: []form{

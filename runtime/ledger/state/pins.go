@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/codec"
 )
 
 // A pinTable has the tools that one key has pinned.
@@ -299,13 +300,13 @@ func (e *PinsEffect) view() []ledger.PinView {
 }
 
 func (e *PinsEffect) append(b []byte) []byte {
-	b = appendCount(appendText(b, e.Server), len(e.Tools))
+	b = codec.AppendCount(codec.AppendText(b, e.Server), len(e.Tools))
 	for i := range e.Tools {
 		t := &e.Tools[i]
-		b = append(appendText(b, t.Tool), byte(t.Change))
+		b = append(codec.AppendText(b, t.Tool), byte(t.Change))
 		switch t.Change {
 		case ledger.ToolPinned, ledger.ToolChanged:
-			b = appendBytes(b, t.Definition)
+			b = codec.AppendBytes(b, t.Definition)
 		case ledger.ToolAccepted:
 			b = append(b, t.SHA256[:]...)
 		}
@@ -315,20 +316,20 @@ func (e *PinsEffect) append(b []byte) []byte {
 
 func readPinsEffect(d *decoder) *PinsEffect {
 	e := &PinsEffect{}
-	e.Server = d.text(ledger.MaxServerName)
-	n := d.uvarint()
-	d.check(n > 0 && n <= ledger.MaxPinnedTools && e.Server != "", "pins of no tool, of too many, or of no server")
-	for i := uint64(0); i < n && d.problem == ""; i++ {
-		t := PinEffect{Tool: d.text(ledger.MaxToolName), Change: ledger.PinChange(d.byte())}
+	e.Server = d.Text(ledger.MaxServerName)
+	n := d.Uvarint()
+	d.Check(n > 0 && n <= ledger.MaxPinnedTools && e.Server != "", "pins of no tool, of too many, or of no server")
+	for i := uint64(0); i < n && d.Problem() == ""; i++ {
+		t := PinEffect{Tool: d.Text(ledger.MaxToolName), Change: ledger.PinChange(d.Byte())}
 		switch t.Change {
 		case ledger.ToolPinned, ledger.ToolChanged:
-			t.Definition = d.bytes(ledger.MaxToolDefinition)
-			d.check(t.Definition != nil, "a tool without a definition")
+			t.Definition = d.Bytes(ledger.MaxToolDefinition)
+			d.Check(t.Definition != nil, "a tool without a definition")
 		case ledger.ToolAccepted:
-			d.copy(t.SHA256[:])
+			d.Copy(t.SHA256[:])
 		case ledger.ToolForgotten:
 		default:
-			d.fail("an unknown change of a pin")
+			d.Fail("an unknown change of a pin")
 		}
 		e.Tools = append(e.Tools, t)
 	}
@@ -337,41 +338,41 @@ func readPinsEffect(d *decoder) *PinsEffect {
 
 func (t *pinTable) appendSnapshot(b []byte) []byte {
 	if t == nil {
-		return appendCount(b, 0)
+		return codec.AppendCount(b, 0)
 	}
-	b = appendCount(b, len(t.servers))
+	b = codec.AppendCount(b, len(t.servers))
 	for _, name := range slices.Sorted(maps.Keys(t.servers)) {
 		tools := t.servers[name]
-		b = appendCount(appendText(b, name), len(tools))
+		b = codec.AppendCount(codec.AppendText(b, name), len(tools))
 		for _, tool := range slices.Sorted(maps.Keys(tools)) {
 			p := tools[tool]
-			b = p.changed.append(p.accepted.append(appendText(b, tool)))
+			b = p.changed.append(p.accepted.append(codec.AppendText(b, tool)))
 		}
 	}
 	return b
 }
 
 func (d definition) append(b []byte) []byte {
-	b = append(b, bit(d != definition{}))
+	b = append(b, codec.Bit(d != definition{}))
 	if d == (definition{}) {
 		return b
 	}
-	b = binary.AppendUvarint(appendMoment(append(b, d.sum[:]...), d.at), d.lsn)
-	return appendCount(b, d.size)
+	b = binary.AppendUvarint(codec.AppendMoment(append(b, d.sum[:]...), d.at), d.lsn)
+	return codec.AppendCount(b, d.size)
 }
 
 func readPins(d *decoder) *pinTable {
-	n := d.count()
+	n := d.Count()
 	if n == 0 {
 		return nil
 	}
 	t := &pinTable{servers: make(map[string]map[string]pin, n)}
 	for range n {
-		name := strings.Clone(d.text(ledger.MaxServerName))
-		count := d.count()
+		name := strings.Clone(d.Text(ledger.MaxServerName))
+		count := d.Count()
 		tools := make(map[string]pin, count)
 		for range count {
-			tool := strings.Clone(d.text(ledger.MaxToolName))
+			tool := strings.Clone(d.Text(ledger.MaxToolName))
 			p := pin{accepted: readDefinition(d), changed: readDefinition(d)}
 			t.bytes += p.size()
 			tools[tool] = p
@@ -382,13 +383,13 @@ func readPins(d *decoder) *pinTable {
 }
 
 func readDefinition(d *decoder) (read definition) {
-	if !d.bool() {
+	if !d.Bool() {
 		return read
 	}
-	d.copy(read.sum[:])
-	read.at, read.lsn = d.moment(), d.uvarint()
-	size := d.uvarint()
-	d.check(size <= ledger.MaxToolDefinition, "a definition that is too long")
+	d.Copy(read.sum[:])
+	read.at, read.lsn = d.Moment(), d.Uvarint()
+	size := d.Uvarint()
+	d.Check(size <= ledger.MaxToolDefinition, "a definition that is too long")
 	read.size = int(min(size, ledger.MaxToolDefinition))
 	return read
 }

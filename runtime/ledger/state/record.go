@@ -39,6 +39,7 @@ type Record struct {
 	// Of HoldResolved; the hold and its new state are in Hold, as the hold of HoldExpired is.
 	Resolved  int64 // resolved_at as signed, Unix seconds
 	Signature [64]byte
+	Note      string // also of a passkey's decision
 
 	// Of AttestationUsed; what it was used for is in Event.
 	Token   ledger.ID
@@ -52,6 +53,9 @@ type Record struct {
 	Halt     *ledger.Halt    // of KeySuspended, KeyResumed, ServiceFrozen and ServiceThawed
 
 	Restored *ledger.Restoration // of ServiceRestored
+
+	Approver *ledger.ApproverStatement // of ApproverConfirmed, ApproverSuspended, ApproverResumed and ApproverRemoved
+	Approval *ledger.Approval          // of HoldApproved, and of HoldResolved where a passkey decided
 
 	decoder decoder // scratch of Decode
 }

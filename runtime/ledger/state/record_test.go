@@ -92,7 +92,8 @@ var random = map[*field]func(source, *Record){
 			Secret: []byte("s" + g.text(ledger.MaxWebhookSecret-1)), Created: g.Int64N(ledger.MaxTime),
 		}
 	},
-	webhookID: func(g source, r *Record) { r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key} },
+	webhookFormat: func(g source, r *Record) { r.Webhook.Format = ledger.WebhookFormat(1 + g.IntN(3)) },
+	webhookID:     func(g source, r *Record) { r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key} },
 	settlement: func(g source, r *Record) {
 		r.Settled = SettleEffect{LSN: g.Uint64(), Action: SettleAction(1 + g.IntN(4))}
 		if r.Settled.Action == DeliveryAgain {
@@ -100,6 +101,27 @@ var random = map[*field]func(source, *Record){
 		}
 	},
 	pinsEffect: source.pins,
+	note:       func(g source, r *Record) { r.Note = "n" + g.text(ledger.MaxResolutionNote-1) },
+	statement: func(g source, r *Record) {
+		r.Approver = g.statement(ledger.ApproverAction(r.Kind))
+	},
+	confirmation: func(g source, r *Record) {
+		r.Approver = g.statement(ledger.ConfirmApprover)
+		r.Approver.Grant = ledger.Grant{PublicKey: []byte("p" + g.text(100)), WithoutAmount: g.IntN(2) == 1, Expires: 1 + g.Int64N(1<<32)}
+		for i := range 1 + g.IntN(3) {
+			r.Approver.Sections = append(r.Approver.Sections, "section"+string(rune('a'+i)))
+		}
+		for i := range g.IntN(3) {
+			r.Approver.Keys = append(r.Approver.Keys, ledger.ID{byte(i + 1)})
+			r.Approver.Amounts = append(r.Approver.Amounts, ledger.AssetAmount{Asset: "asset" + string(rune('a'+i)), Amount: g.amount()})
+		}
+	},
+	approval: func(g source, r *Record) {
+		r.Approval = &ledger.Approval{
+			Name: "n" + g.text(20), Credential: []byte("c" + g.text(100)), Serial: g.Uint64N(300), Nonce: g.hash(), Summary: "s" + g.text(1000),
+			AuthenticatorData: []byte("a" + g.text(100)), ClientData: []byte("d" + g.text(100)), Signature: []byte("s" + g.text(100)),
+		}
+	},
 	restoration: func(g source, r *Record) {
 		r.Restored = &ledger.Restoration{At: r.Now, Taken: g.Int64N(ledger.MaxTime + 1), KeepCounters: g.IntN(2) == 1, Thawed: g.IntN(2) == 1}
 		copy(r.Restored.Before[:], g.text(40))
@@ -112,6 +134,13 @@ var random = map[*field]func(source, *Record){
 			r.Halt.Signed = s
 		}
 	},
+}
+
+// statement is one of an action that says nothing of what a device may decide.
+func (g source) statement(action ledger.ApproverAction) *ledger.ApproverStatement {
+	s := &ledger.ApproverStatement{Action: action, Serial: 1 + g.Uint64()>>1, SignedAt: g.Int64N(ledger.MaxTime + 1), Operator: g.hash(), Name: "alice", Credential: []byte("c" + g.text(50))}
+	copy(s.Signature[:], g.text(160))
+	return s
 }
 
 func (g source) replay(r *Record) {

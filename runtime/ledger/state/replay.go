@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/codec"
 )
 
 // A replayRef names a request that was allowed.
@@ -99,28 +100,28 @@ func (r *Record) Replayed(key ledger.ID, d *ledger.ReplayedDecision) bool {
 }
 
 func (t *replayTable) appendSnapshot(b []byte) []byte {
-	b = appendCount(b, len(t.order)-t.head)
+	b = codec.AppendCount(b, len(t.order)-t.head)
 	for _, due := range t.order[t.head:] {
 		b = append(append(b, due.ref.key[:]...), due.ref.id[:]...)
-		b = appendMoment(b, due.expires)
+		b = codec.AppendMoment(b, due.expires)
 		known := t.by[due.ref]
 		latest := known.expires == due.expires
 		if !latest {
 			known = replay{}
 		}
-		b = binary.AppendUvarint(append(b, bit(latest)), known.lsn)
+		b = binary.AppendUvarint(append(b, codec.Bit(latest)), known.lsn)
 		b = binary.AppendUvarint(b, known.epoch)
 	}
 	return b
 }
 
 func (t *replayTable) readSnapshot(d *decoder) {
-	for range d.count() {
+	for range d.Count() {
 		var due replayDue
-		d.copy(due.ref.key[:])
-		d.copy(due.ref.id[:])
-		due.expires = d.moment()
-		latest, known := d.bool(), replay{lsn: d.uvarint(), epoch: d.uvarint(), expires: due.expires}
+		d.Copy(due.ref.key[:])
+		d.Copy(due.ref.id[:])
+		due.expires = d.Moment()
+		latest, known := d.Bool(), replay{lsn: d.Uvarint(), epoch: d.Uvarint(), expires: due.expires}
 		if latest {
 			if t.by == nil {
 				t.by = map[replayRef]replay{}

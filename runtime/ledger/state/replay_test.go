@@ -27,9 +27,9 @@ func TestReplaysForgotten(t *testing.T) {
 	}
 	var read replayTable
 	text := table.appendSnapshot(nil)
-	d := decoder{data: string(text)}
-	if read.readSnapshot(&d); d.problem != "" || d.left() != 0 || !reflect.DeepEqual(read.by, table.by) {
-		t.Errorf("read %d, %q", len(read.by), d.problem)
+	d := newDecoder(string(text))
+	if read.readSnapshot(&d); d.Problem() != "" || d.Left() != 0 || !reflect.DeepEqual(read.by, table.by) {
+		t.Errorf("read %d, %q", len(read.by), d.Problem())
 	}
 	if again := read.appendSnapshot(nil); string(again) != string(text) {
 		t.Error("the snapshot of what was read is another one")

@@ -11,17 +11,18 @@ import (
 	"strings"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/codec"
 	"bailiff/runtime/ledger/heap"
 )
 
-// Encoding of a snapshot, version 6 to 8, in the terms of records (encode.go). What a state finds by one thing and by another
+// Encoding of a snapshot, version 6 to 10, in the terms of records (encode.go). What a state finds by one thing and by another
 // is there once. Queues are as they are in memory, so that a state that was read goes on exactly as the one that
 // was written would have.
 //
 // The version means what is forgotten when as well: verifying compares the bytes with those of a replay, so that with
 // another order of sweeping an honest snapshot of before would pass for an edited one.
 //
-//	snapshot    = (6 | 7 | 8) secret n (key)*n tokens activations expiring n (default)*n replays halts   keys in the order of their creation
+//	snapshot    = (6 | 7 | 8 | 9 | 10) secret n (key)*n tokens activations expiring n (default)*n replays halts approvers formats   keys in the order of their creation
 //	key         = id created-lsn created stored now lsn counters holds n (usage)*n n (deployment)*n kept hooks pins
 //	stored      = operator organization created revoked policy-hash policy-lsn
 //	counters    = next-death n (id dies order amount)*n
@@ -36,12 +37,17 @@ import (
 //	halts       = from version 7 on, which a state has that was ever stopped: halt n (id halt)*n   keys in the order of their creation
 //	halt        = since last serial reason
 //	used-up     = after the halts in version 8, which a state has that was restored with its counters used up: when
+//	approvers   = after used-up, which may be 0 then, in version 9, which a state has that ever had an approver or has a hold with a note: serial n (device)*n n (key hold n (name credential)*n note)*n
+//	formats     = after approvers in version 10, which a state has that has a webhook with a format: n (key webhook format)*n
+//	device      = confirmed suspended confirmation, as in a record
 //	tokens      = forgotten n (expires id)*n                           activations likewise
 //	expiring    = n (at key id pending)*n
 const (
 	snapshotVersion   = 6
 	snapshotWithHalts = 7
 	snapshotUsedUp    = 8
+	snapshotApprovers = 9
+	snapshotFormats   = 10
 )
 
 var errSnapshot = errors.New("state: snapshot")
@@ -49,7 +55,12 @@ var errSnapshot = errors.New("state: snapshot")
 // AppendSnapshot appends all that s knows to b. Equal states have equal snapshots.
 func (s *State) AppendSnapshot(b []byte) []byte {
 	version := byte(snapshotVersion)
+	formats := s.appendFormats(nil)
 	switch {
+	case len(formats) > 1:
+		version = snapshotFormats
+	case s.approvers.serial != 0 || s.noted():
+		version = snapshotApprovers
 	case s.usedUp != 0:
 		version = snapshotUsedUp
 	case s.everHalted():
@@ -60,25 +71,31 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 		b = binary.BigEndian.AppendUint64(b, half)
 	}
 	keys := s.inOrder()
-	b = appendCount(b, len(keys))
+	b = codec.AppendCount(b, len(keys))
 	for _, k := range keys {
 		b = k.appendSnapshot(b)
 	}
 	b = s.tokens.appendSnapshot(b, func(b []byte, id ledger.ID) []byte { return append(b, id[:]...) })
 	b = s.activations.appendSnapshot(b, func(b []byte, id [32]byte) []byte { return append(b, id[:]...) })
 	b = s.expiring.appendSnapshot(b)
-	b = appendCount(b, len(s.defaults))
+	b = codec.AppendCount(b, len(s.defaults))
 	for i := range s.defaults {
 		d := &s.defaults[i]
-		b = appendMoment(binary.AppendUvarint(b, d.lsn), d.At)
+		b = codec.AppendMoment(binary.AppendUvarint(b, d.lsn), d.At)
 		e := DefaultEffect{PolicyHash: d.PolicyHash, Serial: d.Serial, Named: d.Named, Keys: d.Keys}
 		b = e.append(b)
 	}
 	if b = s.replays.appendSnapshot(b); version >= snapshotWithHalts {
 		b = s.appendHalts(b)
 	}
-	if version == snapshotUsedUp {
-		b = appendMoment(b, s.usedUp)
+	if version >= snapshotUsedUp {
+		b = codec.AppendMoment(b, s.usedUp)
+	}
+	if version >= snapshotApprovers {
+		b = s.appendApprovals(s.approvers.appendSnapshot(b))
+	}
+	if version == snapshotFormats {
+		b = append(b, formats...)
 	}
 	return b
 }
@@ -95,31 +112,27 @@ func (s *State) Keys(yield func(ledger.Key)) {
 	}
 }
 
-func appendCount(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)) }
-
-func appendMoment(b []byte, at int64) []byte { return binary.AppendUvarint(b, uint64(at)) }
-
 func (k *keyState) appendSnapshot(b []byte) []byte {
 	b = append(b, k.key.ID[:]...)
 	b = binary.AppendUvarint(b, k.created)
 	b = appendKey(b, &k.key)
 	b = append(b, k.key.Operator[:]...)
-	b = appendText(b, k.key.Organization)
-	b = appendMoment(appendMoment(b, k.key.Created), k.key.Revoked)
+	b = codec.AppendText(b, k.key.Organization)
+	b = codec.AppendMoment(codec.AppendMoment(b, k.key.Created), k.key.Revoked)
 	b = append(b, k.key.PolicyHash[:]...)
 	b = binary.AppendUvarint(b, k.key.PolicyLSN)
-	b = appendMoment(b, k.now)
+	b = codec.AppendMoment(b, k.now)
 	b = binary.AppendUvarint(b, k.lsn)
 	b = k.counters.appendSnapshot(b)
 	b = k.holds.appendSnapshot(b)
-	b = appendCount(b, len(k.usage))
+	b = codec.AppendCount(b, len(k.usage))
 	for _, u := range k.usage {
 		b = appendUsage(b, u)
 	}
-	b = appendCount(b, len(k.deployments))
+	b = codec.AppendCount(b, len(k.deployments))
 	for _, d := range k.deployments {
-		b = appendMoment(append(b, d.PolicyHash[:]...), d.At)
-		b = append(binary.AppendUvarint(b, d.LSN), bit(d.Rollback), bit(d.Named))
+		b = codec.AppendMoment(append(b, d.PolicyHash[:]...), d.At)
+		b = append(binary.AppendUvarint(b, d.LSN), codec.Bit(d.Rollback), codec.Bit(d.Named))
 		b = binary.AppendUvarint(b, d.Serial)
 	}
 	b = binary.AppendUvarint(b, k.stored)
@@ -142,7 +155,7 @@ func (s *State) everHalted() bool {
 func (s *State) appendHalts(b []byte) []byte {
 	b = appendHalt(b, &s.halt)
 	halted := slices.DeleteFunc(s.inOrder(), func(k *keyState) bool { return k.key.Halt == ledger.HaltState{} })
-	b = appendCount(b, len(halted))
+	b = codec.AppendCount(b, len(halted))
 	for _, k := range halted {
 		b = appendHalt(append(b, k.key.ID[:]...), &k.key.Halt)
 	}
@@ -151,68 +164,72 @@ func (s *State) appendHalts(b []byte) []byte {
 
 func (s *State) readHalts(d *decoder) {
 	s.halt = readHalt(d)
-	for range d.count() {
+	for range d.Count() {
 		var id ledger.ID
-		d.copy(id[:])
+		d.Copy(id[:])
 		halt := readHalt(d)
 		if k := s.keys[id]; k != nil {
 			k.key.Halt = halt
 		} else {
-			d.fail("a halt of a key that is not there")
+			d.Fail("a halt of a key that is not there")
 		}
 	}
 }
 
 func appendHalt(b []byte, h *ledger.HaltState) []byte {
-	return appendText(binary.AppendUvarint(appendMoment(appendMoment(b, h.Since), h.Last), h.Serial), h.Reason)
+	return codec.AppendText(binary.AppendUvarint(codec.AppendMoment(codec.AppendMoment(b, h.Since), h.Last), h.Serial), h.Reason)
 }
 
 func readHalt(d *decoder) ledger.HaltState {
-	return ledger.HaltState{Since: d.moment(), Last: d.moment(), Serial: d.uvarint(), Reason: strings.Clone(d.text(ledger.MaxHaltReason))}
+	return ledger.HaltState{Since: d.Moment(), Last: d.Moment(), Serial: d.Uvarint(), Reason: strings.Clone(d.Text(ledger.MaxHaltReason))}
 }
 
 func (t *counterTable) appendSnapshot(b []byte) []byte {
-	b = appendCount(appendMoment(b, t.nextDeath), len(t.live))
+	b = codec.AppendCount(codec.AppendMoment(b, t.nextDeath), len(t.live))
 	ids := slices.SortedFunc(maps.Keys(t.live), func(a, b [2]uint64) int { return slices.Compare(a[:], b[:]) })
 	for _, id := range ids {
 		c := t.live[id]
 		for _, half := range id {
 			b = binary.BigEndian.AppendUint64(b, half)
 		}
-		b = appendAmount(binary.AppendUvarint(appendMoment(b, c.dies), c.order), c.value)
+		b = codec.AppendAmount(binary.AppendUvarint(codec.AppendMoment(b, c.dies), c.order), c.value)
 	}
 	return b
 }
 
 func (t *holdTable) appendSnapshot(b []byte) []byte {
-	b = appendCount(appendMoment(b, t.nextExpiry), len(t.byID))
-	ids := slices.SortedFunc(maps.Keys(t.byID), func(a, b ledger.ID) int { return bytes.Compare(a[:], b[:]) })
-	for _, id := range ids {
+	b = codec.AppendCount(codec.AppendMoment(b, t.nextExpiry), len(t.byID))
+	for _, id := range t.inOrder() {
 		h := t.byID[id]
 		b = append(b, id[:]...)
 		b = append(b, h.intent.intentHash[:]...)
 		b = append(b, h.intent.policyHash[:]...)
 		b = appendFee(b, h.fee)
-		b = appendMoment(appendMoment(appendMoment(b, h.created), h.expires), h.resolved)
+		b = codec.AppendMoment(codec.AppendMoment(codec.AppendMoment(b, h.created), h.expires), h.resolved)
 		b = binary.AppendUvarint(binary.AppendUvarint(b, h.lsn), h.version)
 		b = append(b, byte(h.state))
 	}
 	return b
 }
 
+// inOrder returns the ids of the holds in their order.
+func (t *holdTable) inOrder() []ledger.ID {
+	return slices.SortedFunc(maps.Keys(t.byID), func(a, b ledger.ID) int { return bytes.Compare(a[:], b[:]) })
+}
+
 func (t *hookTable) appendSnapshot(b []byte) []byte {
-	b = append(b, bit(t != nil))
+	b = append(b, codec.Bit(t != nil))
 	if t == nil {
 		return b
 	}
-	b = appendCount(b, len(t.list))
+	b = codec.AppendCount(b, len(t.list))
 	for _, h := range t.list {
 		b = appendWebhook(b, &h.Webhook)
-		b = binary.AppendUvarint(appendMoment(b, h.Disabled), h.Dropped)
-		b = appendCount(b, len(h.queue))
+		b = binary.AppendUvarint(codec.AppendMoment(b, h.Disabled), h.Dropped)
+		b = codec.AppendCount(b, len(h.queue))
 		for _, lsn := range slices.Sorted(maps.Keys(h.queue)) {
 			d := h.queue[lsn]
-			b = appendMoment(binary.AppendUvarint(b, lsn), d.next)
+			b = codec.AppendMoment(binary.AppendUvarint(b, lsn), d.next)
 			b = append(binary.AppendUvarint(b, uint64(d.attempts)), byte(d.topic))
 		}
 	}
@@ -220,19 +237,19 @@ func (t *hookTable) appendSnapshot(b []byte) []byte {
 }
 
 func (t *onceTable[K]) appendSnapshot(b []byte, id func([]byte, K) []byte) []byte {
-	b = appendCount(appendMoment(b, t.forgotten), t.order.Len())
+	b = codec.AppendCount(codec.AppendMoment(b, t.forgotten), t.order.Len())
 	for _, e := range t.order.Items() {
-		b = id(appendMoment(b, e.expires), e.id)
+		b = id(codec.AppendMoment(b, e.expires), e.id)
 	}
 	return b
 }
 
 func (t *expiryTable) appendSnapshot(b []byte) []byte {
-	b = appendCount(b, t.order.Len())
+	b = codec.AppendCount(b, t.order.Len())
 	for _, e := range t.order.Items() {
-		b = append(appendMoment(b, e.at), e.hold.key[:]...)
+		b = append(codec.AppendMoment(b, e.at), e.hold.key[:]...)
 		at, pending := t.pending[e.hold]
-		b = append(append(b, e.hold.id[:]...), bit(pending && at == e.at))
+		b = append(append(b, e.hold.id[:]...), codec.Bit(pending && at == e.at))
 	}
 	return b
 }
@@ -240,110 +257,89 @@ func (t *expiryTable) appendSnapshot(b []byte) []byte {
 // ReadSnapshot returns the state of a snapshot. An error says what is wrong with it, and where. It takes what
 // AppendSnapshot wrote; of anything else it does not promise that it is refused, so a snapshot needs a checksum.
 func ReadSnapshot(b []byte) (*State, error) {
-	d := decoder{data: string(b)}
-	version := d.byte()
-	d.check(version >= snapshotVersion && version <= snapshotUsedUp, "another version wrote it")
-	s := New(Secret{d.half(), d.half()})
-	for range d.count() {
+	d := newDecoder(string(b))
+	version := d.Byte()
+	d.Check(version >= snapshotVersion && version <= snapshotFormats, "another version wrote it")
+	s := New(Secret{d.Half(), d.Half()})
+	for range d.Count() {
 		s.readKey(&d)
 	}
-	s.tokens.readSnapshot(&d, func(id *ledger.ID) { d.copy(id[:]) })
-	s.activations.readSnapshot(&d, func(id *[32]byte) { d.copy(id[:]) })
+	s.tokens.readSnapshot(&d, func(id *ledger.ID) { d.Copy(id[:]) })
+	s.activations.readSnapshot(&d, func(id *[32]byte) { d.Copy(id[:]) })
 	s.expiring.readSnapshot(&d)
-	for range d.count() {
+	for range d.Count() {
 		s.defaults = append(s.defaults, readDefault(&d))
 	}
 	s.replays.readSnapshot(&d)
 	if version >= snapshotWithHalts {
 		s.readHalts(&d)
 	}
-	if version == snapshotUsedUp {
-		s.usedUp = d.moment()
+	if version >= snapshotUsedUp {
+		s.usedUp = d.Moment()
 	}
-	d.check(d.left() == 0, "bytes after the end")
-	if d.problem != "" {
-		return nil, fmt.Errorf("%w: %s at byte %d", errSnapshot, d.problem, d.at)
+	if version >= snapshotApprovers {
+		s.approvers.readSnapshot(&d)
+		s.readApprovals(&d)
+	}
+	if version == snapshotFormats {
+		s.readFormats(&d)
+	}
+	d.Check(d.Left() == 0, "bytes after the end")
+	if d.Problem() != "" {
+		return nil, fmt.Errorf("%w: %s at byte %d", errSnapshot, d.Problem(), d.At())
 	}
 	return s, nil
 }
 
-// half reads eight bytes.
-func (d *decoder) half() uint64 {
-	var b [8]byte
-	d.copy(b[:])
-	return binary.BigEndian.Uint64(b[:])
-}
-
-// count reads how many of something follow. Each takes a byte at least, so that no count asks for more memory than the
-// snapshot has.
-func (d *decoder) count() int {
-	n := d.uvarint()
-	if n > uint64(d.left()) {
-		d.fail("a count of more than there is")
-		return 0
-	}
-	return int(n)
-}
-
-// moment reads a time, which may be one that never comes.
-func (d *decoder) moment() int64 {
-	at := d.uvarint()
-	if at > never {
-		d.fail("a time out of range")
-		return 0
-	}
-	return int64(at)
-}
-
 func (s *State) readKey(d *decoder) {
 	r := Record{}
-	d.copy(r.Key[:])
-	k := &keyState{created: d.uvarint()}
+	d.Copy(r.Key[:])
+	k := &keyState{created: d.Uvarint()}
 	r.readKey(d)
 	k.key = r.Created
-	d.copy(k.key.Operator[:])
-	k.key.Organization = d.text(ledger.MaxKeyText)
-	k.key.Created, k.key.Revoked = d.moment(), d.moment()
-	d.copy(k.key.PolicyHash[:])
-	k.key.PolicyLSN = d.uvarint()
+	d.Copy(k.key.Operator[:])
+	k.key.Organization = d.Text(ledger.MaxKeyText)
+	k.key.Created, k.key.Revoked = d.Moment(), d.Moment()
+	d.Copy(k.key.PolicyHash[:])
+	k.key.PolicyLSN = d.Uvarint()
 	k.key = detached(k.key)
-	k.now, k.lsn = d.moment(), d.uvarint()
+	k.now, k.lsn = d.Moment(), d.Uvarint()
 	k.counters.readSnapshot(d)
 	k.holds.readSnapshot(d)
-	for range d.count() {
+	for range d.Count() {
 		r.readUsage(d)
 		k.usage = append(k.usage, r.Usage)
 	}
-	for range d.count() {
+	for range d.Count() {
 		k.deployments = append(k.deployments, readDeployment(d))
 	}
-	k.stored = d.uvarint()
-	if d.bool() {
+	k.stored = d.Uvarint()
+	if d.Bool() {
 		s.readHooks(k, d)
 	}
 	k.pins = readPins(d)
 	_, twice := s.keys[k.key.ID]
-	d.check(!twice, "a key that stands there twice")
+	d.Check(!twice, "a key that stands there twice")
 	s.keys[k.key.ID], s.byHash[k.key.Hash] = k, k.key.ID
 	s.noteCrowded(k)
 }
 
 func readDeployment(d *decoder) (v ledger.DeploymentView) {
-	d.copy(v.PolicyHash[:])
-	v.At, v.LSN, v.Rollback = d.moment(), d.uvarint(), d.bool()
-	v.Named, v.Serial = d.bool(), d.uvarint()
+	d.Copy(v.PolicyHash[:])
+	v.At, v.LSN, v.Rollback = d.Moment(), d.Uvarint(), d.Bool()
+	v.Named, v.Serial = d.Bool(), d.Uvarint()
 	return v
 }
 
 func readDefault(d *decoder) boundDefault {
-	lsn, at := d.uvarint(), d.moment()
+	lsn, at := d.Uvarint(), d.Moment()
 	e := readDefaultEffect(d)
 	return boundDefault{ledger.DefaultPolicy{At: at, PolicyHash: e.PolicyHash, Serial: e.Serial, Named: e.Named, Keys: e.Keys}, lsn}
 }
 
 func (t *counterTable) readSnapshot(d *decoder) {
-	t.nextDeath = d.moment()
-	n := d.count()
+	t.nextDeath = d.Moment()
+	n := d.Count()
 	if n == 0 {
 		if t.nextDeath != 0 {
 			t.live = map[[2]uint64]counter{}
@@ -352,14 +348,14 @@ func (t *counterTable) readSnapshot(d *decoder) {
 	}
 	t.live = make(map[[2]uint64]counter, n)
 	for range n {
-		id := [2]uint64{d.half(), d.half()}
-		t.live[id] = counter{dies: d.moment(), order: d.uvarint(), value: d.amount()}
+		id := [2]uint64{d.Half(), d.Half()}
+		t.live[id] = counter{dies: d.Moment(), order: d.Uvarint(), value: d.Amount()}
 	}
 }
 
 func (t *holdTable) readSnapshot(d *decoder) {
-	t.nextExpiry = d.moment()
-	n := d.count()
+	t.nextExpiry = d.Moment()
+	n := d.Count()
 	if n == 0 && t.nextExpiry == 0 {
 		return
 	}
@@ -367,12 +363,12 @@ func (t *holdTable) readSnapshot(d *decoder) {
 	for range n {
 		var id ledger.ID
 		var h hold
-		d.copy(id[:])
-		d.copy(h.intent.intentHash[:])
-		d.copy(h.intent.policyHash[:])
+		d.Copy(id[:])
+		d.Copy(h.intent.intentHash[:])
+		d.Copy(h.intent.policyHash[:])
 		h.fee = d.fee()
-		h.created, h.expires, h.resolved = d.moment(), d.moment(), d.moment()
-		h.lsn, h.version, h.state = d.uvarint(), d.uvarint(), ledger.HoldState(d.byte())
+		h.created, h.expires, h.resolved = d.Moment(), d.Moment(), d.Moment()
+		h.lsn, h.version, h.state = d.Uvarint(), d.Uvarint(), ledger.HoldState(d.Byte())
 		t.byID[id] = h
 		t.byIntent[h.intent] = append(t.byIntent[h.intent], id)
 		if h.state == ledger.HoldPending {
@@ -386,17 +382,17 @@ func (t *holdTable) readSnapshot(d *decoder) {
 
 func (s *State) readHooks(k *keyState, d *decoder) {
 	k.hooks = &hookTable{}
-	for range d.count() {
+	for range d.Count() {
 		h := &hook{Webhook: *readWebhook(d, k.key.ID)}
 		h.URL = strings.Clone(h.URL)
-		h.Disabled, h.Dropped = d.moment(), d.uvarint()
-		n := d.count()
+		h.Disabled, h.Dropped = d.Moment(), d.Uvarint()
+		n := d.Count()
 		if n > 0 {
 			h.queue = make(map[uint64]delivery, n)
 		}
 		for range n {
-			lsn := d.uvarint()
-			h.queue[lsn] = delivery{next: d.moment(), attempts: uint32(d.uvarint()), topic: ledger.Topics(d.byte())}
+			lsn := d.Uvarint()
+			h.queue[lsn] = delivery{next: d.Moment(), attempts: uint32(d.Uvarint()), topic: ledger.Topics(d.Byte())}
 		}
 		k.hooks.list = append(k.hooks.list, h)
 		s.wait(k, len(h.queue))
@@ -404,13 +400,13 @@ func (s *State) readHooks(k *keyState, d *decoder) {
 }
 
 func (t *onceTable[K]) readSnapshot(d *decoder, id func(*K)) {
-	t.forgotten = d.moment()
-	items := make([]onceEntry[K], d.count())
+	t.forgotten = d.Moment()
+	items := make([]onceEntry[K], d.Count())
 	if len(items) > 0 {
 		t.used = make(map[K]int64, len(items))
 	}
 	for i := range items {
-		items[i].expires = d.moment()
+		items[i].expires = d.Moment()
 		id(&items[i].id)
 		t.used[items[i].id] = items[i].expires
 	}
@@ -418,17 +414,121 @@ func (t *onceTable[K]) readSnapshot(d *decoder, id func(*K)) {
 }
 
 func (t *expiryTable) readSnapshot(d *decoder) {
-	items := make([]expiry, d.count())
+	items := make([]expiry, d.Count())
 	if len(items) > 0 {
 		t.pending = map[holdRef]int64{}
 	}
 	for i := range items {
-		items[i].at = d.moment()
-		d.copy(items[i].hold.key[:])
-		d.copy(items[i].hold.id[:])
-		if d.bool() {
+		items[i].at = d.Moment()
+		d.Copy(items[i].hold.key[:])
+		d.Copy(items[i].hold.id[:])
+		if d.Bool() {
 			t.pending[items[i].hold] = items[i].at
 		}
 	}
 	t.order = heap.Restore(items)
+}
+
+// appendSnapshot appends the devices and the serial.
+func (t *approverTable) appendSnapshot(b []byte) []byte {
+	b = codec.AppendCount(binary.AppendUvarint(b, t.serial), len(t.devices))
+	for i := range t.devices {
+		d := &t.devices[i]
+		b = appendStatement(codec.AppendMoment(codec.AppendMoment(b, d.Confirmed), d.Suspended), &d.ApproverStatement)
+	}
+	return b
+}
+
+func (t *approverTable) readSnapshot(d *decoder) {
+	t.serial = d.Uvarint()
+	for range d.Count() {
+		one := ledger.Approver{Confirmed: d.Moment(), Suspended: d.Moment()}
+		one.ApproverStatement = readStatement(d, ledger.ConfirmApprover).Clone()
+		t.devices = append(t.devices, one)
+	}
+}
+
+// appendApprovals appends the approvals of the holds that wait for another approver, and the notes of those that are resolved.
+func (s *State) appendApprovals(b []byte) []byte {
+	n, list := 0, []byte(nil)
+	for _, k := range s.inOrder() {
+		for _, id := range k.holds.inOrder() {
+			h := k.holds.byID[id]
+			if len(h.approvals) == 0 && h.note == "" {
+				continue
+			}
+			n++
+			list = codec.AppendCount(append(append(list, k.key.ID[:]...), id[:]...), len(h.approvals))
+			for _, a := range h.approvals {
+				list = codec.AppendText(codec.AppendText(list, a.name), a.credential)
+			}
+			list = codec.AppendText(list, h.note)
+		}
+	}
+	return append(codec.AppendCount(b, n), list...)
+}
+
+func (s *State) readApprovals(d *decoder) {
+	for range d.Count() {
+		var key, id ledger.ID
+		d.Copy(key[:])
+		d.Copy(id[:])
+		k := s.keys[key]
+		var h hold
+		if k != nil {
+			h = k.holds.byID[id]
+		}
+		for range d.Count() {
+			h.approvals = append(h.approvals, heldApproval{strings.Clone(d.Text(ledger.MaxApproverName)), strings.Clone(d.Text(ledger.MaxCredential))})
+		}
+		h.note = strings.Clone(d.Text(ledger.MaxResolutionNote))
+		if d.Check(k != nil && h.state != 0, "an approval of a hold that is not there"); d.Problem() == "" {
+			k.holds.byID[id] = h
+		}
+	}
+}
+
+// noted reports whether a hold has a note.
+func (s *State) noted() bool {
+	for _, k := range s.keys {
+		for _, h := range k.holds.byID {
+			if h.note != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// appendFormats appends the formats of the webhooks that have another than the standard one; a single byte where none has.
+func (s *State) appendFormats(b []byte) []byte {
+	n, list := 0, []byte(nil)
+	for _, k := range s.inOrder() {
+		if k.hooks == nil {
+			continue
+		}
+		for _, h := range k.hooks.list {
+			if h.Format != ledger.StandardFormat {
+				n++
+				list = append(append(append(list, k.key.ID[:]...), h.ID[:]...), byte(h.Format))
+			}
+		}
+	}
+	return append(codec.AppendCount(b, n), list...)
+}
+
+func (s *State) readFormats(d *decoder) {
+	for range d.Count() {
+		var key, id ledger.ID
+		d.Copy(key[:])
+		d.Copy(id[:])
+		format := d.webhookFormat()
+		var h *hook
+		if k := s.keys[key]; k != nil {
+			h = k.hooks.find(id)
+		}
+		if d.Check(h != nil, "a format of a webhook that is not there"); h != nil {
+			h.Format = format
+		}
+	}
 }

@@ -32,10 +32,11 @@ type State struct {
 	groups  int                    // the most groups that Decide lets a key have
 	crowded map[ledger.ID]struct{} // keys that have CrowdedGroups or more, dead ones included
 
-	replays  replayTable
-	halt     ledger.HaltState // of the whole service
-	usedUp   int64            // when the log was restored: the hour and the day of then are used up; 0: neither is
-	defaults []boundDefault   // oldest first; the last one is in force
+	approvers approverTable
+	replays   replayTable
+	halt      ledger.HaltState // of the whole service
+	usedUp    int64            // when the log was restored: the hour and the day of then are used up; 0: neither is
+	defaults  []boundDefault   // oldest first; the last one is in force
 
 	name      []byte // scratch of counter names
 	room      int    // scratch of Decide: how many more groups the key may have

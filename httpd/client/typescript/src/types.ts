@@ -41,6 +41,8 @@ export type CreatedWebhook = {
   created_at: Time
   disabled: boolean
   events: Topics
+  /** the form of its messages; absent where they are signed JSON */
+  format?: "slack" | "ntfy" | "email"
   id: UUID
   /** shown this once */
   secret: string
@@ -48,6 +50,8 @@ export type CreatedWebhook = {
 }
 
 export type Decision = {
+  /** where approvers decide the hold with a passkey; absent where the service has no such pages */
+  approvalUrl?: string
   details?: Details
   error_code?: DecisionCode
   expiresAt?: Seconds
@@ -122,6 +126,21 @@ export type Error = {
 export type Event = {
   action?: string
   agentId?: string
+  /** of a decision by passkey: all that it takes to verify it; bytes are unpadded base64url */
+  approval?: {
+    approver: string
+    authenticatorData: string
+    clientDataJSON: string
+    credentialId: string
+    nonce: Hash
+    /** of the operator's statement about the passkey */
+    serial: number
+    signature: string
+    /** what the approver was shown */
+    summary: string
+  }
+  /** in the delivery of a PENDING decision to a webhook: where approvers decide the hold */
+  approvalUrl?: string
   chainId?: number
   commitment?: Hash
   decision?: "ALLOWED" | "DENIED" | "PENDING" | "TEST_RUN"
@@ -140,6 +159,8 @@ export type Event = {
   lsn: number
   matchedRule?: string
   message?: string
+  /** of a resolution: what who resolved it has to say */
+  note?: string
   observed?: boolean
   pins?: Array<{
     change: "pinned" | "changed" | "accepted" | "forgotten"
@@ -245,6 +266,8 @@ export type Hold = {
   /** the intent's maxFee in wei, which intentHash does not cover; absent where none was declared */
   maxFeeBase?: string
   method: string
+  /** what who resolved it has to say; absent where nothing */
+  note?: string
   /** the policy that holds: its hash and version */
   policy: Record<string, unknown>
   policyHash: Hash
@@ -407,6 +430,8 @@ export type Metadata = {
 
 export type NewWebhook = {
   events: Topics
+  /** standard where absent: signed JSON; email is for the operator to register */
+  format?: "standard" | "slack" | "ntfy" | "email"
   /** made where absent */
   secret?: string
   url: string
@@ -549,6 +574,8 @@ export type Webhook = {
   created_at: Time
   disabled: boolean
   events: Topics
+  /** the form of its messages; absent where they are signed JSON */
+  format?: "slack" | "ntfy" | "email"
   id: UUID
   url: string
 }

@@ -1,0 +1,99 @@
+package approvals
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bailiff/runtime/attest"
+	"bailiff/runtime/ledger"
+)
+
+// A Checker verifies the decisions by passkey of a log, event by event in their order: that an operator has signed who may decide, and that a passkey
+// which might decide then has signed each decision (specification, approvals.8).
+type Checker struct {
+	PublicURLs          []string // at which the service was reached
+	Environment, Issuer string
+	Operators           [][32]byte // whose statements count
+
+	Statements, Decisions int // how many were verified
+
+	devices []ledger.Approver
+	holds   map[ledger.ID]ledger.Hold // that were opened and have not ended
+}
+
+// Next verifies an event. The error says what is not good.
+func (c *Checker) Next(e *ledger.LoggedEvent) error {
+	switch {
+	case e.Approver != nil:
+		return c.statement(e)
+	case e.Approval != nil:
+		return c.decision(e)
+	case e.Kind == ledger.Decided && e.HoldState == ledger.HoldPending:
+		if c.holds == nil {
+			c.holds = map[ledger.ID]ledger.Hold{}
+		}
+		c.holds[e.Hold] = ledger.Hold{ID: e.Hold, Key: e.Key, IntentHash: e.IntentHash, PolicyHash: e.Event.PolicyHash}
+	case e.Kind == ledger.HoldResolved || e.Kind == ledger.HoldExpired:
+		delete(c.holds, e.Hold)
+	}
+	return nil
+}
+
+func (c *Checker) statement(e *ledger.LoggedEvent) error {
+	s := e.Approver
+	if !slices.Contains(c.Operators, s.Operator) {
+		return fmt.Errorf("record %d: the statement about %s is of an operator key that is not known: %s; name it with --operator-key where it is yours",
+			e.LSN, s.Name, attest.FormatOperatorKey(s.Operator[:]))
+	}
+	if err := attest.VerifyPolicy(s.Operator[:], s.Text(c.Environment, c.Issuer), s.Signature[:]); err != nil {
+		return fmt.Errorf("record %d: the statement about %s is not signed by its operator, for the environment %s and the issuer %s", e.LSN, s.Name, c.Environment, c.Issuer)
+	}
+	c.Statements++
+	switch s.Action {
+	case ledger.ConfirmApprover:
+		c.devices = slices.DeleteFunc(c.devices, func(d ledger.Approver) bool { return bytes.Equal(d.Credential, s.Credential) })
+		c.devices = append(c.devices, ledger.Approver{ApproverStatement: *s, Confirmed: e.At})
+	case ledger.RemoveApprover:
+		c.devices = slices.DeleteFunc(c.devices, func(d ledger.Approver) bool { return s.Concerns(&d) })
+	default:
+		for i := range c.devices {
+			if d := &c.devices[i]; s.Concerns(d) {
+				if d.Suspended = 0; s.Action == ledger.SuspendApprover {
+					d.Suspended = e.At
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Checker) decision(e *ledger.LoggedEvent) error {
+	a := e.Approval
+	hold, open := c.holds[e.Hold]
+	at := slices.IndexFunc(c.devices, func(d ledger.Approver) bool { return bytes.Equal(d.Credential, a.Credential) })
+	switch {
+	case !open:
+		return fmt.Errorf("record %d: a decision about the hold %s, which was not open", e.LSN, e.Hold)
+	case at < 0 || c.devices[at].Suspended != 0 || c.devices[at].Serial != a.Serial || e.At/1e9 >= c.devices[at].Expires:
+		return fmt.Errorf("record %d: the passkey of %s might not decide then", e.LSN, a.Name)
+	}
+	decision := ledger.Allowed // of an approval that waits for another one, too
+	if e.HoldState == ledger.HoldRefused {
+		decision = ledger.Denied
+	}
+	var problems error
+	for _, address := range c.PublicURLs {
+		err := verifyAgain(address, c.Issuer, &c.devices[at], &hold, decision, a)
+		if err == nil {
+			c.Decisions++
+			if e.Kind == ledger.HoldResolved {
+				delete(c.holds, e.Hold)
+			}
+			return nil
+		}
+		problems = errors.Join(problems, fmt.Errorf("%s: %w", address, err))
+	}
+	return fmt.Errorf("record %d: the passkey of %s has not signed that decision: %w", e.LSN, a.Name, problems)
+}

@@ -1,0 +1,87 @@
+package holds
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bailiff/compiler"
+	"bailiff/runtime/ledger"
+	"bailiff/vm"
+	"bailiff/vm/amount"
+)
+
+// held is what a hold's intent says of amounts, in its normal form.
+type held struct {
+	Token, Amount string
+	Unit          string `json:"amount_unit"` // only of an amount that has no normal form
+}
+
+func readHeld(intent json.RawMessage) (held, error) {
+	var canonical struct{ Intent held }
+	if err := json.Unmarshal(intent, &canonical); err != nil {
+		return held{}, fmt.Errorf("the hold's intent can't be read: %w", err)
+	}
+	return canonical.Intent, nil
+}
+
+// tokenOf returns a policy's token of a symbol or an address, nil where it has none, or is nil.
+func tokenOf(policy *vm.Program, symbol string) *vm.Token {
+	if policy == nil {
+		return nil
+	}
+	at := slices.IndexFunc(policy.Tokens(), func(token vm.Token) bool { return token.Symbol == symbol })
+	if at < 0 {
+		return nil
+	}
+	return &policy.Tokens()[at]
+}
+
+// Amounts says what the amounts of a hold's intent are in the units of people, a line each, with the base units beside. fee is maxFee in wei, and may be
+// empty. The decimals of tokens are from the policy, which is nil where it is not known.
+func Amounts(intent json.RawMessage, fee string, policy *vm.Program) (lines []string, err error) {
+	h, err := readHeld(intent)
+	if err != nil {
+		return nil, err
+	}
+	value, err := amount.ParseBase(h.Amount)
+	switch token := tokenOf(policy, h.Token); {
+	case err != nil || h.Unit != "": // it has no normal form
+	case h.Token == "":
+		lines = append(lines, "amount: "+inUnits(value, compiler.NativeDecimals, "ETH"))
+	case policy == nil:
+		lines = append(lines, fmt.Sprintf("amount: %s base units of %s; give --policy FILE to see it in units of the token", value, strconv.Quote(h.Token)))
+	case token != nil: // otherwise the amount is as it was sent
+		lines = append(lines, "amount: "+inUnits(value, token.Decimals, strings.ToUpper(h.Token)))
+	}
+	if most, err := amount.ParseBase(fee); err == nil {
+		lines = append(lines, "gas: at most "+inUnits(most, compiler.NativeDecimals, "ETH"))
+	}
+	return lines, nil
+}
+
+func inUnits(value amount.Amount, decimals uint8, unit string) string {
+	return fmt.Sprintf("%s %s (%s base units)", value.Format(decimals), unit, value)
+}
+
+// AssetOf returns the amount of a hold's intent, nil where the intent has none. It is not certain where the amount is in no unit that the policy
+// knows, and so can't be held against a bound.
+func AssetOf(intent json.RawMessage, policy *vm.Program) (asked *ledger.AssetAmount, certain bool) {
+	h, err := readHeld(intent)
+	if err != nil {
+		return nil, false
+	}
+	if h.Amount == "" && h.Unit == "" {
+		return nil, true
+	}
+	value, err := amount.ParseBase(h.Amount)
+	if err != nil || h.Unit != "" || h.Token != "" && tokenOf(policy, h.Token) == nil {
+		return nil, false
+	}
+	if h.Token == "" {
+		return &ledger.AssetAmount{Asset: ledger.NativeAsset, Amount: value}, true
+	}
+	return &ledger.AssetAmount{Asset: strings.ToLower(h.Token), Amount: value}, true
+}
