@@ -269,6 +269,7 @@ func adminStatus(err error) int {
 		{ledger.ErrKeyRevoked, fasthttp.StatusConflict},
 		{ledger.ErrKeyExists, fasthttp.StatusConflict},
 		{ledger.ErrSerial, fasthttp.StatusConflict},
+		{ledger.ErrStatementSerial, fasthttp.StatusConflict},
 		{accounts.ErrStatement, fasthttp.StatusForbidden},
 		{ledger.ErrDefinition, fasthttp.StatusConflict},
 		{ledger.ErrTooMany, fasthttp.StatusConflict},

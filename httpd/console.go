@@ -106,17 +106,23 @@ func (s *Server) consoleScheme(c *call) (scheme string, fault *service.Failure) 
 		"or come through a proxy with TLS that SVC_TRUSTED_PROXIES names and that sends X-Forwarded-Proto: https"}
 }
 
-// limitVisit is limitSource for a visit: a session counts by its key where there is no room for another source.
+// limitVisit is limitSource for a visit: a session counts by its key, and an approver by the passkey, where there is no room for another
+// source.
 func (s *Server) limitVisit(c *call) *service.Failure {
 	fault, full := s.takeSource(c, s.sourcePolicy(s.config.Stores.Sources))
-	if !full || c.route != consoleRoute {
+	if !full {
 		return fault
 	}
-	key := s.config.Console.SessionKey(string(c.Request.Header.Cookie(console.Cookie)))
-	if key == nil {
+	var id ledger.ID
+	if c.route == approveRoute {
+		id = s.config.Approve.VisitorID(string(c.Request.Header.Cookie(s.config.Approve.CookieName())))
+	} else if key := s.config.Console.SessionKey(string(c.Request.Header.Cookie(console.Cookie))); key != nil {
+		id = key.ID
+	}
+	if id == (ledger.ID{}) {
 		return fault
 	}
-	return s.takeKey(c, s.sourcePolicy(s.config.Stores.Keys), key)
+	return s.takeOwn(c, s.sourcePolicy(s.config.Stores.Keys), id)
 }
 
 // visit is the request as the console takes it.

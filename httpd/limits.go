@@ -83,10 +83,15 @@ func (s *Server) takeSource(c *call, p policy) (fault *service.Failure, full boo
 }
 
 func (s *Server) takeKey(c *call, p policy, key *ledger.Key) *service.Failure {
+	return s.takeOwn(c, p, key.ID)
+}
+
+// takeOwn counts a request for an API key, or for another one who has an id.
+func (s *Server) takeOwn(c *call, p policy, id ledger.ID) *service.Failure {
 	if p.window.Limit == 0 {
 		return nil
 	}
-	c.name = append(append(append(c.name[:0], p.name...), ':'), key.ID[:]...)
+	c.name = append(append(append(c.name[:0], p.name...), ':'), id[:]...)
 	fault, _ := s.take(c, p)
 	return fault
 }

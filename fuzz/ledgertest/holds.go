@@ -244,8 +244,12 @@ func about(action ledger.ApproverAction, name, device string, serial uint64) *le
 
 // approve has a device decide a hold, as it was confirmed by a statement.
 func (f *fixture) approve(hold ledger.ID, allow bool, name, device string, serial uint64, needed int) (ledger.Hold, error) {
+	return f.approveWith("checked by "+name, hold, allow, name, device, serial, needed)
+}
+
+func (f *fixture) approveWith(note string, hold ledger.ID, allow bool, name, device string, serial uint64, needed int) (ledger.Hold, error) {
 	return f.l.ResolveHold(f.Context(), ledger.Resolution{
-		Key: f.key.ID, Hold: hold, Allow: allow, At: f.at, Needed: needed, Note: "checked by " + name,
+		Key: f.key.ID, Hold: hold, Allow: allow, At: f.at, Needed: needed, Note: note,
 		Approval: &ledger.Approval{
 			Name: name, Credential: []byte(device), Serial: serial, Nonce: [32]byte{1}, Summary: "a summary", AuthenticatorData: []byte{1}, ClientData: []byte{2}, Signature: []byte{3},
 		},
@@ -273,25 +277,26 @@ func testApprovers(f *fixture) {
 			f.Fatalf("%v: %v, serial %d; want %v, serial %d", err, got, latest, want, serial)
 		}
 	}
-	state(nil, f.confirmation("alice", "a1", 3))
-	state(ledger.ErrSerial, f.confirmation("alice", "a2", 3))
-	state(nil, f.confirmation("alice", "a2", 4))
-	state(ledger.ErrTooMany, f.confirmation("alice", "a3", 5))
-	state(ledger.ErrKeyExists, f.confirmation("bob", "a1", 5))
-	state(ledger.ErrNotFound, about(ledger.SuspendApprover, "bob", "", 5))
-	state(ledger.ErrNotFound, about(ledger.RemoveApprover, "alice", "a3", 5))
-	listed(4, "alice a1", "alice a2")
-	state(nil, about(ledger.SuspendApprover, "alice", "", 5))
-	listed(5, "alice a1 suspended", "alice a2 suspended")
-	state(nil, about(ledger.ResumeApprover, "alice", "a2", 6))
-	listed(6, "alice a1 suspended", "alice a2")
-	state(nil, f.confirmation("alice", "a1", 7)) // anew: with another grant, and not suspended
-	listed(7, "alice a2", "alice a1")
-	state(nil, about(ledger.RemoveApprover, "alice", "a1", 9))
-	listed(9, "alice a2")
-	bad := f.confirmation("Alice\n", "a9", 10)
+	state(ledger.ErrStatementSerial, f.confirmation("alice", "a1", 2))
+	state(nil, f.confirmation("alice", "a1", 1))
+	state(ledger.ErrStatementSerial, f.confirmation("alice", "a2", 1))
+	state(nil, f.confirmation("alice", "a2", 2))
+	state(ledger.ErrTooMany, f.confirmation("alice", "a3", 3))
+	state(ledger.ErrKeyExists, f.confirmation("bob", "a1", 3))
+	state(ledger.ErrNotFound, about(ledger.SuspendApprover, "bob", "", 3))
+	state(ledger.ErrNotFound, about(ledger.RemoveApprover, "alice", "a3", 3))
+	listed(2, "alice a1", "alice a2")
+	state(nil, about(ledger.SuspendApprover, "alice", "", 3))
+	listed(3, "alice a1 suspended", "alice a2 suspended")
+	state(nil, about(ledger.ResumeApprover, "alice", "a2", 4))
+	listed(4, "alice a1 suspended", "alice a2")
+	state(nil, f.confirmation("alice", "a1", 5)) // anew: with another grant, and not suspended
+	listed(5, "alice a2", "alice a1")
+	state(nil, about(ledger.RemoveApprover, "alice", "a1", 6))
+	listed(6, "alice a2")
+	bad := f.confirmation("Alice\n", "a9", 7)
 	state(ledger.ErrInvalid, bad)
-	bad = about(ledger.SuspendApprover, "alice", "", 10)
+	bad = about(ledger.SuspendApprover, "alice", "", 7)
 	bad.WithoutAmount = true
 	state(ledger.ErrInvalid, bad)
 	page, err := f.l.Events(f.Context(), ledger.EventQuery{Limit: 100})
@@ -302,7 +307,7 @@ func testApprovers(f *fixture) {
 			last = e.Approver
 		}
 	}
-	if last == nil || last.Action != ledger.RemoveApprover || last.Serial != 9 || string(last.Credential) != "a1" {
+	if last == nil || last.Action != ledger.RemoveApprover || last.Serial != 6 || string(last.Credential) != "a1" {
 		f.Fatalf("the last statement of the log is %+v", last)
 	}
 }
@@ -358,11 +363,44 @@ func testApprovals(f *fixture) {
 	f.at += 1000e9
 	decide(ledger.ErrApprover, five, true, "bob", "b1", 3, 1) // expired
 	decide(ledger.ErrInvalid, five, true, "bob", "b1", 3, 3)
+	f.testHalves()
 	counts := map[ledger.Kind]int{}
 	for _, e := range f.events() {
 		if e.Approval != nil {
 			counts[e.Kind]++
 		}
 	}
-	f.equal("decisions by passkey in the log", counts, map[ledger.Kind]int{ledger.HoldResolved: 3, ledger.HoldApproved: 3})
+	f.equal("decisions by passkey in the log", counts, map[ledger.Kind]int{ledger.HoldResolved: 6, ledger.HoldApproved: 7})
+}
+
+// testHalves: half an approval is of the statement that confirmed its device; its note is not lost; and it is whole where one is enough by now.
+func (f *fixture) testHalves() {
+	half := func(hold ledger.ID, name, device string, serial uint64, needed int, note string) ledger.Hold {
+		f.Helper()
+		view, err := f.approveWith(note, hold, true, name, device, serial, needed)
+		f.wantErr("deciding", err, nil)
+		return view
+	}
+	f.wantErr("confirming", errors.Join(
+		f.l.StateApprover(f.Context(), f.confirmation("alice", "a1", 6), f.at),
+		f.l.StateApprover(f.Context(), f.confirmation("bob", "b1", 7), f.at)), nil)
+	six := f.want(f.held(6), ledger.Held, ledger.Pending).Hold
+	half(six, "alice", "a1", 6, 2, "")
+	f.wantErr("confirming anew", f.l.StateApprover(f.Context(), f.confirmation("alice", "a1", 8), f.at), nil)
+	if view := half(six, "bob", "b1", 7, 2, "looks right"); view.State != ledger.HoldPending || !slices.Equal(view.Approvers, []string{"bob"}) {
+		f.Fatalf("half of it is by another statement: %+v", view)
+	}
+	if view := half(six, "alice", "a1", 8, 2, ""); view.State != ledger.HoldAllowed || view.Note != "looks right" {
+		f.Fatalf("%+v", view)
+	}
+	seven := f.want(f.held(7), ledger.Held, ledger.Pending).Hold
+	half(seven, "alice", "a1", 8, 2, "first")
+	if view := half(seven, "alice", "a1", 8, 1, "second"); view.State != ledger.HoldAllowed || view.Note != "second" {
+		f.Fatalf("one is enough by now: %+v", view)
+	}
+	eight := f.want(f.held(8), ledger.Held, ledger.Pending).Hold
+	half(eight, "alice", "a1", 8, 2, "first")
+	if view := half(eight, "bob", "b1", 7, 2, "second"); view.State != ledger.HoldAllowed || view.Note != "second" {
+		f.Fatalf("%+v", view)
+	}
 }

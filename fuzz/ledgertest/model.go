@@ -44,7 +44,7 @@ var outcomes = []string{
 	"deploying: " + ledger.ErrStorage.Error(), "deploying: " + ledger.ErrUsed.Error(), "deploying: " + ledger.ErrExpired.Error(),
 	"using: <nil>", "using: " + ledger.ErrUsed.Error(), "using: " + ledger.ErrStale.Error(),
 	"settled: done true, again false, disabled false", "settled: done false, again true, disabled false",
-	"halted", "halting: <nil>", "halting: " + ledger.ErrSerial.Error(), "using: " + ledger.ErrHalted.Error(),
+	"halted", "halting: <nil>", "halting: " + ledger.ErrStatementSerial.Error(), "using: " + ledger.ErrHalted.Error(),
 	"tool pinned", "tool changed", "tool accepted", "tool forgotten", "pins refused",
 	"webhook enabled", "settled: done false, again false, disabled false", "settled: done false, again false, disabled true",
 }

@@ -67,7 +67,7 @@ func (h *history) deploy(arg uint32) error {
 // reason returns which of the ledger's errors err is.
 func reason(err error) string {
 	for _, known := range []error{
-		ledger.ErrOperator, ledger.ErrNotNamed, ledger.ErrSerial, ledger.ErrRollback, ledger.ErrStorage, ledger.ErrUsed, ledger.ErrExpired, ledger.ErrStale, ledger.ErrHalted, ledger.ErrKeyRevoked, ledger.ErrNotFound,
+		ledger.ErrOperator, ledger.ErrNotNamed, ledger.ErrSerial, ledger.ErrStatementSerial, ledger.ErrRollback, ledger.ErrStorage, ledger.ErrUsed, ledger.ErrExpired, ledger.ErrStale, ledger.ErrHalted, ledger.ErrKeyRevoked, ledger.ErrNotFound,
 	} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -288,7 +288,7 @@ func (h *history) stop(halt *ledger.Halt) error {
 		}
 	}
 	if want == nil && halt.Signed != nil && halt.Signed.Serial <= state.Serial {
-		want = ledger.ErrSerial
+		want = ledger.ErrStatementSerial
 	}
 	err := h.l.Halt(context.Background(), halt)
 	if !errors.Is(err, want) || want == nil && err != nil {

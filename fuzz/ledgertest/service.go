@@ -460,7 +460,7 @@ func testHalt(f *fixture) {
 		use := f.use(uint64(10 + i))
 		use.Epoch, use.Issued = current().Epoch, f.at/1e9*1e9
 		f.wantErr("using while stopped", f.l.UseOnce(f.Context(), use), ledger.ErrHalted)
-		f.wantErr("the same statement again", f.l.Halt(f.Context(), halt(key, true, serial)), ledger.ErrSerial)
+		f.wantErr("the same statement again", f.l.Halt(f.Context(), halt(key, true, serial)), ledger.ErrStatementSerial)
 		f.wantErr("stopping what is stopped", f.l.Halt(f.Context(), halt(key, true, 0)), nil)
 		f.wantErr("going on", f.l.Halt(f.Context(), halt(key, false, serial+1)), nil)
 		use.Epoch = current().Epoch

@@ -24,16 +24,20 @@ var Restored = []Mutant{
 // Approvers are the mutants of who may decide at the step of a decision. The conformance suite of ledgers has to find each.
 var Approvers = []Mutant{
 	{"a device that is suspended decides", "runtime/ledger/state/approver.go", "d.Suspended == 0 && now/1e9 < d.Expires", "now/1e9 < d.Expires"},
-	{"one approver is two", "runtime/ledger/state/holds.go", "if slices.Contains(before, a.Name) {", "if false {"},
-	{"one approval is enough where two are needed", "runtime/ledger/state/holds.go", "len(before)+1 < q.Needed", "false"},
-	{"half an approval of a suspended approver counts", "runtime/ledger/state/holds.go", "d != nil && d.Name == a.name && ", "(d == nil || d.Name == a.name) && "},
+	{"one approver is two", "runtime/ledger/state/holds.go", "if !again {", "if true {"},
+	{"one approval is enough where two are needed", "runtime/ledger/state/holds.go", "waits := len(names) < q.Needed", "waits := false"},
+	{"half an approval of a suspended approver counts", "runtime/ledger/state/holds.go", "if d != nil && d.Serial == a.serial && !slices", "if (d == nil || d.Serial == a.serial) && !slices"},
+	{"half an approval by an older statement counts", "runtime/ledger/state/holds.go", "if d != nil && d.Serial == a.serial && !slices", "if d != nil && !slices"},
+	{"the note of the first of two is lost", "runtime/ledger/state/holds.go", "r.Note = s.earlierNote(h, now)", "_ = now"},
+	{"who has approved can't where one is enough by now", "runtime/ledger/state/holds.go", "case waits && again:", "case again:"},
+	{"a statement leaves serials out", "runtime/ledger/state/approver.go", "q.Serial != t.serial+1", "q.Serial <= t.serial"},
 	{"a device decides by an older statement", "runtime/ledger/state/holds.go", "device == nil || device.Serial != a.Serial || ", "device == nil || "},
 }
 
 // Approvals are the mutants of decisions by passkey. The tests of approvals have to find each.
 var Approvals = []Mutant{
-	{"a statement about approvers counts twice", "runtime/ledger/state/approver.go", "q.Serial <= t.serial", "q.Serial < t.serial"},
-	{"amounts above the bound are decided", "runtime/ledger/approver.go", "asked.Amount.Cmp(g.Amounts[at].Amount) > 0", "false"},
+	{"a statement about approvers counts twice", "runtime/ledger/state/approver.go", "q.Serial != t.serial+1", "q.Serial < t.serial"},
+	{"amounts above the bound are decided", "runtime/ledger/approver.go", "of.Amount.Cmp(g.Amounts[at].Amount) > 0", "false"},
 	{"the challenge lacks the policy", "runtime/ledger/approver.go", "hex.EncodeToString(hold.PolicyHash[:]),\n", "\"\",\n"},
 	{"a statement does not say for which environment it is", "runtime/ledger/approver.go", "\"svc-approver-v1\", environment, issuer", "\"svc-approver-v1\", \"\", issuer"},
 	{"a page is good twice", fileVisits, "one.shown = slices.Delete(one.shown, at, at+1)", "_ = at"},
@@ -44,7 +48,11 @@ var Approvals = []Mutant{
 	{"a passkey that was not enrolled is confirmed", "runtime/approvals/approvals.go", "if err := a.checkConfirmation(ctx, s); err != nil {", "if false {"},
 	{"statements of any age count", "runtime/approvals/approvals.go", "s.SignedAt < now-statementTolerance", "false"},
 	{"any operator speaks for any key", "runtime/approvals/approvals.go", "open || pinned != s.Operator", "open && pinned != s.Operator"},
-	{"what a device may not decide is decided by a form", "runtime/approvals/decide.go", "if refused != \"\" {", "if false {"},
+	{"what a device may not decide is decided by a form", "runtime/approvals/decide.go", "if why := refused.of(decision); why != \"\" {", "if why := refused.of(decision); false {\n\t\t_ = why"},
+	{"what call data move is not held against bounds", "runtime/holds/asked.go", "sum.called()", "_ = sum"},
+	{"another operator takes a device over", "runtime/approvals/approvals.go", "s.Concerns(&d) && d.Operator != s.Operator", "false"},
+	{"the service's lines are cut off", "runtime/approvals/summary.go", "size(lines)+len(line)+1 > room", "false"},
+	{"a verified record may be of another section", "runtime/approvals/verify.go", "reason != \"\" {", "reason != \"\" && false {"},
 	{"the record verifies without the statements", "runtime/approvals/verify.go", "case at < 0 || ", "case "},
 }
 

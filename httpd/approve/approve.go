@@ -61,6 +61,9 @@ func Owns(path string) bool { return path == Root || strings.HasPrefix(path, Roo
 // CookieName is the name of a visit's cookie.
 func (p *Pages) CookieName() string { return cookieName }
 
+// VisitorID returns an id of the passkey of a visit that goes on; zero where there is none.
+func (p *Pages) VisitorID(token string) ledger.ID { return p.Approvals.VisitorID(token) }
+
 // cookie is the value of Set-Cookie for a token. A link in a message has to find the visit, so that it is Lax: each form is held to its origin, and
 // decides nothing without a signature.
 func cookie(token string) string {

@@ -43,6 +43,8 @@ type Approvals struct {
 	needed int
 	visits visits
 
+	stating sync.Mutex // held while a statement is checked and recorded
+
 	mu         sync.Mutex
 	enrolments []*enrolment
 }
@@ -55,7 +57,7 @@ type site struct {
 }
 
 // ErrPublicURL says that browsers use no passkeys at an address.
-var ErrPublicURL = errors.New("passkeys need SVC_PUBLIC_URL to be https with a host name, or http://localhost for a trial")
+var ErrPublicURL = errors.New("passkeys need SVC_PUBLIC_URL to be https and a host name in ASCII without a path, or http://localhost for a trial")
 
 // New returns the approvals of a service. [ErrPublicURL] where its address is not one that browsers use passkeys at.
 func New(c Config) (*Approvals, error) {
@@ -85,10 +87,12 @@ func (a *Approvals) draw(b []byte) error {
 // siteOf returns what browsers bind passkeys to at an address.
 func siteOf(address string) (site, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || u.Scheme != "https" && (u.Scheme != "http" || u.Hostname() != "localhost") || strings.Contains(u.Hostname(), ":") || isAddress(u.Hostname()) {
+	if err != nil || !isName(u.Hostname()) || u.Scheme != "https" && (u.Scheme != "http" || u.Hostname() != "localhost") ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return site{}, fmt.Errorf("%w; it is %q", ErrPublicURL, address)
 	}
-	return site{address, strings.ToLower(u.Hostname()), originOf(u)}, nil
+	origin := originOf(u)
+	return site{origin, strings.ToLower(u.Hostname()), origin}, nil
 }
 
 // HoldPages is what an id of a hold is put behind to make the address where approvers decide it. [ErrPublicURL] where browsers use no passkeys at an
@@ -110,9 +114,16 @@ func originOf(u *url.URL) string {
 	return u.Scheme + "://" + host
 }
 
-// isAddress reports whether a host is an IPv4 address: browsers bind no passkeys to one.
-func isAddress(host string) bool {
-	return !strings.ContainsFunc(host, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+// isName reports whether a host is a name in ASCII, as browsers spell it: they bind no passkeys to addresses.
+func isName(host string) bool {
+	letters := false
+	for _, r := range strings.ToLower(host) {
+		letters = letters || r >= 'a' && r <= 'z'
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '-' {
+			return false
+		}
+	}
+	return letters
 }
 
 // Link is where approvers see the holds that wait.
@@ -190,6 +201,8 @@ func (a *Approvals) State(ctx context.Context, request eventjson.Approver) (*Lis
 	if err != nil {
 		return nil, err
 	}
+	a.stating.Lock()
+	defer a.stating.Unlock()
 	if err := a.checkStatement(ctx, s); err != nil {
 		return nil, err
 	}
@@ -222,7 +235,9 @@ func (a *Approvals) checkStatement(ctx context.Context, s *ledger.ApproverStatem
 		return nil
 	}
 	if s.Action == ledger.ConfirmApprover {
-		return a.checkPins(s)
+		if err := a.checkPins(s); err != nil {
+			return err
+		}
 	}
 	all, _, err := a.Ledger.Approvers(ctx)
 	if err != nil {

@@ -51,7 +51,7 @@ func newDesk(t *testing.T, needed int) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.policy = "version: 2.4.0\n\n## evm\nallowed_chains: 8453\nallowed_actions: wallet.transfer\nmax_transaction_eth: 9\nconsensus_threshold_eth: 0.25\nconsensus_require_hold: true\n"
+	d.policy = "version: 2.4.0\n\n## evm\nallowed_chains: 8453\nallowed_actions: wallet.transfer, contract.call\nmax_transaction_eth: 9\nconsensus_threshold_eth: 0.25\nconsensus_require_hold: true\n"
 	policy, err := policies.CompilePolicy(grammar.NewSource("warranty.md", []byte(d.policy)))
 	if err != nil {
 		t.Fatal(err)
@@ -187,8 +187,14 @@ func (d *desk) trySignIn(made *passkey.Device) (*approvals.Visit, error) {
 // hold opens a hold for a transfer of so many ETH.
 func (d *desk) hold(eth string) string {
 	d.t.Helper()
+	return d.holdOf(fmt.Sprintf(`"action":"wallet.transfer","targetAddress":"0x00000000000000000000000000000000000000aa","amount":%q`, eth))
+}
+
+// holdOf opens a hold for an intent of such members.
+func (d *desk) holdOf(members string) string {
+	d.t.Helper()
 	var answer decision.Answer
-	body := fmt.Sprintf(`{"framework":"custom","agentId":"trader-1","chainId":8453,"txCommit":"%064d","intent":{"action":"wallet.transfer","targetAddress":"0x00000000000000000000000000000000000000aa","amount":%q}}`, 1, eth)
+	body := fmt.Sprintf(`{"framework":"custom","agentId":"trader-1","chainId":8453,"txCommit":"%064d","intent":{%s}}`, 1, members)
 	if fault := d.decider.Decide(d.ctx, d.key, []byte(body), decision.Call{}, &answer); fault != nil || answer.HoldID == "" {
 		d.t.Fatalf("%v %+v", fault, answer)
 	}
@@ -273,9 +279,19 @@ func TestApprovalStatements(t *testing.T) {
 	if err := d.state(good, d.operator); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.state(good, d.operator); !errors.Is(err, ledger.ErrSerial) {
+	if err := d.state(good, d.operator); !errors.Is(err, ledger.ErrStatementSerial) {
 		t.Errorf("the same statement again: %v", err)
 	}
+	next := good
+	next.Serial = 3
+	d.refused("a serial that leaves one out", d.state(next, d.operator), "the next one is 2")
+	theirs := ledger.Key{ID: ledger.ID{8}, Hash: [32]byte{8}, Environment: service.Production, Tier: "enterprise", Email: "other@example.com", Created: 1, Scopes: ledger.AllScopes, Operator: [32]byte(operatorKey(8).Public().(ed25519.PublicKey))}
+	if err := d.ledger.CreateKey(d.ctx, theirs); err != nil {
+		t.Fatal(err)
+	}
+	taken := good
+	taken.Serial, taken.Keys = 2, []string{theirs.ID.String()}
+	d.refused("another operator takes the device over", d.state(taken, operatorKey(8)), "not signed by the service's operator")
 	d.refused("another operator removes it", d.state(eventjson.Approver{Action: "remove", Name: "alice", Serial: 2, SignedAt: d.now.Unix()}, operatorKey(8)), "not signed by the service's operator")
 }
 
@@ -347,9 +363,16 @@ func TestApprovalVisits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	carol := d.enrol("carol", device())
 	later(30 * time.Minute)()
 	_, _, fault = d.Enrolling(strings.TrimPrefix(opened.Link, origin+"/approve/enrol/"))
 	d.refused("a link after 30 minutes", fault, "not good any more")
+	if err := d.state(d.statement("carol"), d.operator); err != nil {
+		t.Errorf("a passkey that was made in time is confirmed half an hour later: %v", err)
+	}
+	if _, err := d.trySignIn(carol); err != nil {
+		t.Error(err)
+	}
 	later(24 * time.Hour)()
 	_, err = d.trySignIn(made)
 	d.refused("a passkey after its day", err, "its time is over")
@@ -388,7 +411,7 @@ func TestApprovalRaces(t *testing.T) {
 	}
 	large := d.hold("1.1")
 	shown, fault := d.Show(d.ctx, visit, large)
-	if fault != nil || !strings.Contains(shown.Refused, "above") {
+	if fault != nil || shown.Refused != "" || !strings.Contains(shown.RefusedApproval, "at most") {
 		t.Fatalf("%v %+v", fault, shown)
 	}
 	answer, err := made.Get(shown.Allow)
@@ -396,7 +419,10 @@ func TestApprovalRaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, fault = d.Decide(d.ctx, visit, large, shown.Nonce, ledger.Allowed, "", []byte(answer))
-	d.refused("a form of one's own for what is above the bound", fault, "above")
+	d.refused("a form of one's own for what is above the bound", fault, "at most")
+	if status, err := d.decide(visit, made, large, ledger.Denied, nil); err != nil || status != "DENIED" {
+		t.Errorf("a denial of what is above the bound: %s %v", status, err)
+	}
 	policy, err := policies.CompilePolicy(grammar.NewSource("warranty.md", []byte(d.policy+"\n# another one\n")))
 	if err != nil {
 		t.Fatal(err)
@@ -445,6 +471,7 @@ func TestApprovalRecord(t *testing.T) {
 		"signature": func(a *ledger.Approval, _ *ledger.LoggedEvent) { a.Signature[9]++ },
 		"device":    func(a *ledger.Approval, _ *ledger.LoggedEvent) { a.Credential = alice.ID },
 		"serial":    func(a *ledger.Approval, _ *ledger.LoggedEvent) { a.Serial++ },
+		"name":      func(a *ledger.Approval, _ *ledger.LoggedEvent) { a.Name = "alice" },
 		"decision":  func(_ *ledger.Approval, e *ledger.LoggedEvent) { e.HoldState = ledger.HoldAllowed },
 	} {
 		events := append([]ledger.LoggedEvent(nil), page.Events...)
@@ -458,6 +485,23 @@ func TestApprovalRecord(t *testing.T) {
 		}
 	}
 	d.otherRecords(page.Events)
+	d.otherHolds(page.Events)
+}
+
+// otherHolds: no decision is verified for a section that its device is not for, and no approver approves a hold twice.
+func (d *desk) otherHolds(events []ledger.LoggedEvent) {
+	d.t.Helper()
+	for i := range events {
+		switch e := events[i]; {
+		case e.Kind == ledger.Decided && e.HoldState == ledger.HoldPending:
+			changed := append([]ledger.LoggedEvent(nil), events...)
+			changed[i].Ending.Rule = "mcp.approval"
+			d.refused("a hold of another section", verify(d.checker(), changed), "not for the section mcp")
+		case e.Kind == ledger.HoldApproved:
+			twice := append(append(append([]ledger.LoggedEvent(nil), events[:i+1]...), e), events[i+1:]...)
+			d.refused("the same approval again", verify(d.checker(), twice), "approved the hold "+e.Hold.String()+" twice")
+		}
+	}
 }
 
 // otherRecords: the record verifies for its own service alone, and with every statement.
@@ -527,6 +571,7 @@ func TestApprovalTexts(t *testing.T) {
 	}
 	for address, good := range map[string]bool{
 		"https://bailiff.example.com": true, "https://bailiff.example.com:8443": true, "http://localhost:8787": true, "http://bailiff.example.com": false,
+		"https://bailiff.example.com/": true, "https://example.com/bailiff": false, "https://example.com?a": false, "https://a@example.com": false, "https://b\u00fccher.example": false,
 		"https://192.0.2.1": false, "https://[2001:db8::1]": false, "http://127.0.0.1:8787": false, "": false,
 	} {
 		if _, err := approvals.HoldPages(address); errors.Is(err, approvals.ErrPublicURL) == good {

@@ -10,6 +10,7 @@ import (
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
+	"bailiff/vm/errcode"
 )
 
 // Waiting lists the pending holds of the API keys that a visit's device is for, oldest first.
@@ -18,17 +19,21 @@ func (a *Approvals) Waiting(ctx context.Context, v *Visit) ([]holds.Summary, *se
 	if fault != nil {
 		return nil, fault
 	}
-	all, err := a.AllHolds(ctx)
-	if err != nil {
-		return nil, a.StoreFault("holds could not be read", err)
+	keys, fault := a.readable(ctx, device)
+	if fault != nil {
+		return nil, fault
 	}
 	var list []holds.Summary
-	for _, hold := range all {
-		key, err := a.KeyOf(hold.KeyID)
-		if err != nil || hold.Status != ledger.HoldPending.String() || !a.mayRead(device, key) {
-			continue
+	for _, key := range keys {
+		of, fault := a.HoldsOf(ctx, key)
+		if fault != nil {
+			return nil, fault
 		}
-		list = append(list, hold)
+		for _, hold := range of {
+			if hold.Status == ledger.HoldPending.String() {
+				list = append(list, hold)
+			}
+		}
 	}
 	slices.SortStableFunc(list, func(a, b holds.Summary) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return list, nil
@@ -51,14 +56,29 @@ func (a *Approvals) mayRead(d *ledger.Approver, key *ledger.Key) bool {
 	return a.governs(d, key) && (len(d.Keys) == 0 || slices.Contains(d.Keys, key.ID))
 }
 
+// readable returns the API keys whose holds a device is shown.
+func (a *Approvals) readable(ctx context.Context, d *ledger.Approver) (keys []*ledger.Key, fault *service.Failure) {
+	all, err := a.Ledger.Keys(ctx)
+	if err != nil {
+		return nil, a.StoreFault("the API keys could not be read", err)
+	}
+	for i := range all {
+		if key := &all[i]; a.mayRead(d, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
 // Shown is a hold as an approver is shown it, and what the passkey has to sign.
 type Shown struct {
 	Hold      *ledger.Hold
-	Summary   string   // the subject of the decision; the passkey signs its hash
-	Approvers []string // who have approved it already
-	Needed    int      // how many approvers it takes
-	Refused   string   // why this approver may not decide; empty where it may
-	Nonce     string   // 64 hex digits
+	Summary   string          // the subject of the decision; the passkey signs its hash
+	Approvers []string        // who have approved it already
+	Needed    int             // how many approvers it takes
+	Others    []holds.Summary // what else waits of the same agent
+	Nonce     string          // 64 hex digits
+	refusals
 	// Allow and Deny are the options of navigator.credentials.get, as JSON.
 	Allow, Deny []byte
 }
@@ -74,11 +94,11 @@ func (a *Approvals) Show(ctx context.Context, v *Visit, id string) (*Shown, *ser
 		return nil, fault
 	}
 	page := &Shown{Hold: hold, Approvers: hold.Approvers, Needed: a.needed}
-	if page.Summary, page.Refused, fault = a.judge(ctx, device, key, hold); fault != nil {
+	if page.Summary, page.refusals, fault = a.judge(ctx, device, key, hold); fault != nil {
 		return nil, fault
 	}
-	if slices.Contains(hold.Approvers, v.Name) && page.Refused == "" {
-		page.Refused = "you have approved it; it waits for another approver"
+	if page.Others, fault = a.others(ctx, hold); fault != nil {
+		return nil, fault
 	}
 	approval := ledger.Approval{Summary: page.Summary}
 	if a.draw(approval.Nonce[:]) != nil {
@@ -93,49 +113,83 @@ func (a *Approvals) Show(ctx context.Context, v *Visit, id string) (*Shown, *ser
 	return page, nil
 }
 
-// findHold returns an unexpired hold that a device is shown. Of other holds it says what it says of missing ones.
+// errNoHold is what a device is told of a hold that is missing, has expired, or is of a key that the device is not for.
+var errNoHold = refuse(http.StatusNotFound, "there is no such hold, it has expired, or your passkey is not for its API key")
+
+// findHold returns an unexpired hold that a device is shown.
 func (a *Approvals) findHold(ctx context.Context, device *ledger.Approver, id string) (*ledger.Hold, *ledger.Key, *service.Failure) {
-	missing := refuse(http.StatusNotFound, "there is no such hold, it has expired, or your passkey is not for its API key")
-	all, err := a.AllHolds(ctx)
-	if err != nil {
-		return nil, nil, a.StoreFault("holds could not be read", err)
-	}
-	at := slices.IndexFunc(all, func(s holds.Summary) bool { return s.HoldID == strings.ToLower(id) })
-	if at < 0 {
-		return nil, nil, missing
-	}
-	key, err := a.KeyOf(all[at].KeyID)
-	if err != nil || !a.mayRead(device, key) {
-		return nil, nil, missing
-	}
-	hold, fault := a.HoldOf(ctx, key, all[at].HoldID)
+	keys, fault := a.readable(ctx, device)
 	if fault != nil {
-		return nil, nil, missing
+		return nil, nil, fault
 	}
-	return hold, key, nil
+	for _, key := range keys {
+		hold, fault := a.HoldOf(ctx, key, strings.ToLower(id))
+		switch {
+		case fault == nil:
+			return hold, key, nil
+		case fault.Code != errcode.NotFound:
+			return nil, nil, fault
+		}
+	}
+	return nil, nil, errNoHold
 }
 
-// judge returns what a device is shown of a hold, and why it may not decide it.
-func (a *Approvals) judge(ctx context.Context, device *ledger.Approver, key *ledger.Key, hold *ledger.Hold) (summary, refused string, fault *service.Failure) {
+// shownHold returns the hold of a page that a device was shown, where it still is.
+func (a *Approvals) shownHold(ctx context.Context, device *ledger.Approver, page *shown) (*ledger.Hold, *ledger.Key, *service.Failure) {
+	key, found := a.Ledger.LookupKeyID(page.key)
+	if !found || !a.mayRead(device, key) {
+		return nil, nil, errNoHold
+	}
+	hold, fault := a.HoldOf(ctx, key, page.hold.String())
+	if fault != nil && fault.Code == errcode.NotFound {
+		fault = errNoHold
+	}
+	return hold, key, fault
+}
+
+// refusals are why an approver may not decide; each is empty where the approver may.
+type refusals struct {
+	Refused         string
+	RefusedApproval string // while the approver may deny
+}
+
+// of returns why the approver may not decide so.
+func (r *refusals) of(decision ledger.Decision) string {
+	if r.Refused == "" && decision == ledger.Allowed {
+		return r.RefusedApproval
+	}
+	return r.Refused
+}
+
+// judge returns what a device is shown of a hold, and why it may not decide it. What a hold asks for bounds approvals alone.
+func (a *Approvals) judge(ctx context.Context, device *ledger.Approver, key *ledger.Key, hold *ledger.Hold) (text string, r refusals, fault *service.Failure) {
 	policy, err := a.policyOf(ctx, key, hold)
 	if err != nil {
-		return "", "", a.StoreFault("the policy of a hold could not be read", err)
+		return "", r, a.StoreFault("the policy of a hold could not be read", err)
 	}
-	if summary, fault = a.summary(ctx, key, hold, policy); fault != nil {
-		return "", "", fault
+	if text, fault = a.summary(ctx, key, hold, policy); fault != nil {
+		return "", r, fault
 	}
 	switch {
 	case hold.State != ledger.HoldPending:
-		return summary, "it is " + hold.State.String() + " already", nil
+		r.Refused = "it is " + hold.State.String() + " already"
+		return text, r, nil
 	case policy == nil:
-		return summary, "the API key has another policy by now, so nothing comes of this hold", nil
-	}
-	asked, certain := holds.AssetOf(hold.Intent, policy.Program)
-	if !certain {
-		return summary, "its amount is in no unit that the policy knows, so it can't be held against what your passkey is for", nil
+		r.Refused = "the API key has another policy by now, so nothing comes of this hold"
+		return text, r, nil
 	}
 	section, _, _ := strings.Cut(hold.Rule, ".")
-	return summary, device.Allows(key.ID, section, asked), nil
+	r.Refused = device.Covers(key.ID, section)
+	asked, unsure := holds.AskedOf(hold, policy.Program)
+	switch {
+	case unsure != "":
+		r.RefusedApproval = unsure + ", so it can't be held against what your passkey is for"
+	case slices.Contains(hold.Approvers, device.Name) && len(hold.Approvers) < a.needed:
+		r.RefusedApproval = "you have approved it; it waits for another approver"
+	default:
+		r.RefusedApproval = device.Allows(&asked)
+	}
+	return text, r, nil
 }
 
 // Decide records a visit's decision about a hold that it was shown, which the passkey has signed. body is the passkey's answer.
@@ -157,7 +211,7 @@ func (a *Approvals) Decide(ctx context.Context, v *Visit, id, nonce string, deci
 	case !slices.Equal(device.Credential, v.device) || device.Serial != v.serial:
 		return nil, refuse(http.StatusForbidden, "it was signed by another passkey than the one that signed in")
 	}
-	hold, key, fault := a.findHold(ctx, device, id)
+	hold, key, fault := a.shownHold(ctx, device, page)
 	if fault != nil {
 		return nil, fault
 	}
@@ -168,8 +222,8 @@ func (a *Approvals) Decide(ctx context.Context, v *Visit, id, nonce string, deci
 	if fault != nil {
 		return nil, fault
 	}
-	if refused != "" {
-		return nil, refuse(http.StatusForbidden, refused)
+	if why := refused.of(decision); why != "" {
+		return nil, refuse(http.StatusForbidden, why)
 	}
 	approval := &ledger.Approval{
 		Name: device.Name, Credential: device.Credential, Serial: device.Serial, Nonce: page.nonce, Summary: page.summary,

@@ -25,8 +25,9 @@ import (
 
 // Bounds of enrolments. They are in memory: a restart ends them.
 const (
-	enrolmentLife  = 30 * time.Minute
-	maxEnrolments  = 16 // at once
+	enrolmentLife  = 30 * time.Minute // to make a passkey in
+	confirmLife    = 24 * time.Hour   // from then on, for the operator to confirm it
+	maxEnrolments  = 16               // at once
 	maxWrongCodes  = 5
 	codeDigits     = 8
 	tokenBytes     = 32
@@ -229,6 +230,7 @@ func (a *Approvals) FinishEnrolment(token string, body []byte) (words string, fa
 		return "", refuse(http.StatusBadRequest, "the passkey is larger than the service takes")
 	}
 	e.credential, e.publicKey = bytes.Clone(attested.CredentialID), bytes.Clone(attested.CredentialPublicKey)
+	e.expires = a.Clock().Add(confirmLife)
 	a.Log.Info("approvers: a passkey was made; confirm it with: bailiff approvers confirm "+e.name, "approver", e.name)
 	return Words(e.credential, e.publicKey), nil
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
-	"bailiff/runtime/decision"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/mask"
@@ -24,9 +24,8 @@ import (
 )
 
 const (
-	maxLine       = 300 // bytes of a value in a summary
-	maxIntentText = 2500
-	maxLimitLines = 8
+	maxLine   = 240  // bytes
+	minIntent = 1200 // bytes that limits leave for the intent
 )
 
 // summary is what an approver decides about, a line each. It is what the passkey signs the hash of, and what the record keeps.
@@ -50,56 +49,100 @@ func (a *Approvals) summary(ctx context.Context, key *ledger.Key, hold *ledger.H
 	if hold.Entry != "" {
 		rule += ", because of " + mask.Text(hold.Entry)
 	}
-	lines := append([]string{"action: " + hold.Method}, amounts...)
-	inUnits := slices.ContainsFunc(amounts, func(line string) bool { return strings.HasPrefix(line, "amount: ") && policy != nil })
-	lines = append(lines, intentLines(hold.Intent, inUnits)...)
-	lines = append(lines, "agent: "+hold.AgentID, "API key: "+hold.Key.String(), "rule: "+rule, "policy: "+hex.EncodeToString(hold.PolicyHash[:]),
-		"hold: "+hold.ID.String(), "opened: "+moment(hold.Created), "expires: "+moment(hold.Expires))
-	others, err := a.others(ctx, hold)
-	if err != nil {
-		return "", a.StoreFault("holds could not be read", err)
-	}
-	lines = append(lines, others)
+	asked, unsure := holds.AskedOf(hold, program)
 	if policy != nil {
-		lines = append(lines, a.left(ctx, key)...)
+		amounts = append(amounts, holds.Lines(&asked, program)...)
+		if unsure != "" {
+			amounts = append(amounts, "uncertain: "+unsure)
+		}
 	}
-	for i := range lines {
-		lines[i] = oneLine(lines[i])
+	others, fault := a.others(ctx, hold)
+	if fault != nil {
+		return "", fault
 	}
-	return ledger.ClipTo(strings.Join(lines, "\n"), ledger.MaxApprovalSummary), nil
+	own := []string{"agent: " + hold.AgentID, "API key: " + hold.Key.String(), "rule: " + rule, "policy: " + hex.EncodeToString(hold.PolicyHash[:]),
+		"hold: " + hold.ID.String(), "opened: " + moment(hold.Created), "expires: " + moment(hold.Expires), "also waiting: " + strconv.Itoa(len(others)) + " of this agent"}
+	head, tail := oneLines(append([]string{"action: " + hold.Method}, amounts...)), oneLines(own)
+	inUnits := slices.ContainsFunc(amounts, func(line string) bool { return strings.HasPrefix(line, "amount: ") && policy != nil })
+	room := ledger.MaxApprovalSummary - size(head) - size(tail)
+	if policy != nil {
+		limits := fitting(oneLines(a.LimitLines(ctx, key)), room-minIntent)
+		room -= size(limits)
+		tail = append(tail, limits...)
+	}
+	return strings.Join(slices.Concat(head, intentLines(hold.Intent, inUnits, room-len(cutIntent)), tail), "\n"), nil
+}
+
+// fitting returns as many lines about limits as there is room for, and says where some are left out.
+func fitting(lines []string, room int) []string {
+	for most := len(lines); most >= 0; most-- {
+		kept := lines[:most]
+		if most < len(lines) {
+			kept = append(slices.Clip(kept), fmt.Sprintf("limits: %d more are not shown", len(lines)-most))
+		}
+		if size(kept) <= room {
+			return kept
+		}
+	}
+	return nil
+}
+
+// size is how many bytes lines take, each with its end.
+func size(lines []string) (n int) {
+	for _, line := range lines {
+		n += len(line) + 1
+	}
+	return n
 }
 
 func moment(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC3339) }
 
-// oneLine shows a text on one line: what can't be seen, or steers what shows it, stands escaped.
+func oneLines(lines []string) []string {
+	for i := range lines {
+		lines[i] = oneLine(lines[i])
+	}
+	return lines
+}
+
+// oneLine shows a text on one line of at most maxLine bytes: characters that can't be seen, or steer a screen, stand escaped.
 func oneLine(text string) string {
 	var b strings.Builder
-	for _, r := range ledger.ClipTo(text, maxLine) {
-		if unicode.IsGraphic(r) {
+	fits := 0 // how many bytes leave room for cutLine
+	for _, r := range text {
+		if r != utf8.RuneError && unicode.IsGraphic(r) {
 			b.WriteRune(r)
 		} else {
 			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 		}
-	}
-	if len(text) > maxLine {
-		b.WriteString(" … (" + strconv.Itoa(len(text)) + " bytes; the whole intent is below)")
+		if b.Len() > maxLine {
+			return b.String()[:fits] + cutLine
+		}
+		if b.Len() <= maxLine-len(cutLine) {
+			fits = b.Len()
+		}
 	}
 	return b.String()
 }
 
-// intentLines are the members of an intent in its normal form, in the order of their names. The amount is left out where it stands in units already.
-func intentLines(intent json.RawMessage, inUnits bool) (lines []string) {
+// What stands for the parts that have no room.
+const (
+	cutLine   = " … (there is more of it; the whole intent is below)"
+	cutIntent = "intent: there is more than fits here; the whole intent is below\n"
+)
+
+// intentLines are the members of an intent in its normal form, in the order of their names, as far as there is room for. The amount is left out
+// where it stands in units already.
+func intentLines(intent json.RawMessage, inUnits bool, room int) (lines []string) {
 	var canonical struct {
 		ChainID json.RawMessage            `json:"chainId"`
 		Intent  map[string]json.RawMessage `json:"intent"`
 	}
 	if json.Unmarshal(intent, &canonical) != nil {
-		return []string{"intent: " + string(intent)}
+		return []string{strings.TrimSuffix(cutIntent, "\n")}
 	}
 	if canonical.ChainID != nil {
 		lines = append(lines, "chain: "+string(canonical.ChainID))
 	}
-	size := 0
 	for _, name := range slices.Sorted(maps.Keys(canonical.Intent)) {
 		if name == "action" || name == "amount" && inUnits {
 			continue
@@ -108,58 +151,26 @@ func intentLines(intent json.RawMessage, inUnits bool) (lines []string) {
 		if text := ""; json.Unmarshal(canonical.Intent[name], &text) == nil {
 			value = text
 		}
-		line := "intent." + name + ": " + value
-		if size += min(len(line), maxLine); size > maxIntentText {
-			return append(lines, "intent: there is more than fits here; the whole intent is below")
+		line := oneLine("intent." + name + ": " + value)
+		if size(lines)+len(line)+1 > room {
+			return append(lines, strings.TrimSuffix(cutIntent, "\n"))
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// others says what else waits for a decision.
-func (a *Approvals) others(ctx context.Context, hold *ledger.Hold) (string, error) {
-	all, err := a.Ledger.Holds(ctx, hold.Key, a.Clock().UnixNano())
-	if err != nil {
-		return "", err
+// others are the further holds of an agent that wait for a decision.
+func (a *Approvals) others(ctx context.Context, hold *ledger.Hold) (list []holds.Summary, fault *service.Failure) {
+	key, found := a.Ledger.LookupKeyID(hold.Key)
+	if !found {
+		return nil, nil
 	}
-	of, waiting := 0, 0
-	for i := range all {
-		if all[i].State != ledger.HoldPending || all[i].ID == hold.ID {
-			continue
-		}
-		if waiting++; all[i].AgentID == hold.AgentID {
-			of++
-		}
-	}
-	return fmt.Sprintf("also waiting: %d of this agent, %d of this API key", of, waiting), nil
-}
-
-// left says how much the key's limits leave. A person who has to decide is not kept from it by limits that can't be read.
-func (a *Approvals) left(ctx context.Context, key *ledger.Key) (lines []string) {
-	view, fault := a.Decider.Limits(ctx, key)
+	all, fault := a.HoldsOf(ctx, key)
 	if fault != nil {
-		return []string{"limits: can't be read now: " + fault.Message}
+		return nil, fault
 	}
-	for i := range view.Limits {
-		if len(lines) == maxLimitLines {
-			return append(lines, fmt.Sprintf("limits: %d more are not shown", len(view.Limits)-i))
-		}
-		if line := leftOf(&view.Limits[i]); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
-
-// leftOf is the line of a limit; empty for one that counts groups apart of which none is in use.
-func leftOf(l *decision.LimitView) string {
-	left, whose := l.Left, ""
-	if len(l.GroupBy) > 0 {
-		if len(l.Groups) == 0 {
-			return ""
-		}
-		left, whose = l.Groups[0].Left, " of the group that has used most"
-	}
-	return strings.TrimSpace(fmt.Sprintf("left of %s: %s of %s %s", l.Rule, left, l.Limit, l.Unit)) + " in the " + l.Window + whose
+	return slices.DeleteFunc(all, func(h holds.Summary) bool {
+		return h.Status != ledger.HoldPending.String() || h.HoldID == hold.ID.String() || h.AgentID != hold.AgentID
+	}), nil
 }

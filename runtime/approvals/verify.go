@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
 )
 
 // A Checker verifies the decisions by passkey of a log, event by event in their order: that an operator has signed who may decide, and that a passkey
-// which might decide then has signed each decision (specification, approvals.8).
+// which might decide then, for that API key and section, has signed each decision (specification, approvals.8). It does not judge amounts, for which it
+// would take the policies of then, nor how many approvers the settings of then asked for.
 type Checker struct {
 	PublicURLs          []string // at which the service was reached
 	Environment, Issuer string
@@ -20,7 +22,18 @@ type Checker struct {
 	Statements, Decisions int // how many were verified
 
 	devices []ledger.Approver
-	holds   map[ledger.ID]ledger.Hold // that were opened and have not ended
+	holds   map[ledger.ID]*openHold // that were opened and have not ended
+}
+
+// An openHold is a hold that waits, as its records say.
+type openHold struct {
+	ledger.Hold
+	halves []half // approvals of it, while it waits for another one
+}
+
+type half struct {
+	name   string
+	serial uint64
 }
 
 // Next verifies an event. The error says what is not good.
@@ -32,9 +45,9 @@ func (c *Checker) Next(e *ledger.LoggedEvent) error {
 		return c.decision(e)
 	case e.Kind == ledger.Decided && e.HoldState == ledger.HoldPending:
 		if c.holds == nil {
-			c.holds = map[ledger.ID]ledger.Hold{}
+			c.holds = map[ledger.ID]*openHold{}
 		}
-		c.holds[e.Hold] = ledger.Hold{ID: e.Hold, Key: e.Key, IntentHash: e.IntentHash, PolicyHash: e.Event.PolicyHash}
+		c.holds[e.Hold] = &openHold{Hold: ledger.Hold{ID: e.Hold, Key: e.Key, IntentHash: e.IntentHash, PolicyHash: e.Event.PolicyHash, Rule: e.Ending.Rule}}
 	case e.Kind == ledger.HoldResolved || e.Kind == ledger.HoldExpired:
 		delete(c.holds, e.Hold)
 	}
@@ -69,6 +82,13 @@ func (c *Checker) statement(e *ledger.LoggedEvent) error {
 	return nil
 }
 
+// decides reports whether the device of an approver that a statement confirmed might decide at a time.
+func (c *Checker) decides(name string, serial uint64, at int64) bool {
+	return slices.ContainsFunc(c.devices, func(d ledger.Approver) bool {
+		return d.Name == name && d.Serial == serial && d.Suspended == 0 && at/1e9 < d.Expires
+	})
+}
+
 func (c *Checker) decision(e *ledger.LoggedEvent) error {
 	a := e.Approval
 	hold, open := c.holds[e.Hold]
@@ -76,8 +96,18 @@ func (c *Checker) decision(e *ledger.LoggedEvent) error {
 	switch {
 	case !open:
 		return fmt.Errorf("record %d: a decision about the hold %s, which was not open", e.LSN, e.Hold)
-	case at < 0 || c.devices[at].Suspended != 0 || c.devices[at].Serial != a.Serial || e.At/1e9 >= c.devices[at].Expires:
+	case at < 0 || c.devices[at].Name != a.Name || !c.decides(a.Name, a.Serial, e.At):
 		return fmt.Errorf("record %d: the passkey of %s might not decide then", e.LSN, a.Name)
+	}
+	section, _, _ := strings.Cut(hold.Rule, ".")
+	if reason := c.devices[at].Covers(hold.Key, section); reason != "" {
+		return fmt.Errorf("record %d: %s decided the hold %s: %s", e.LSN, a.Name, e.Hold, reason)
+	}
+	if e.Kind == ledger.HoldApproved {
+		if slices.ContainsFunc(hold.halves, func(h half) bool { return h.name == a.Name && c.decides(h.name, h.serial, e.At) }) {
+			return fmt.Errorf("record %d: %s has approved the hold %s twice", e.LSN, a.Name, e.Hold)
+		}
+		hold.halves = append(hold.halves, half{a.Name, a.Serial})
 	}
 	decision := ledger.Allowed // of an approval that waits for another one, too
 	if e.HoldState == ledger.HoldRefused {
@@ -85,7 +115,7 @@ func (c *Checker) decision(e *ledger.LoggedEvent) error {
 	}
 	var problems error
 	for _, address := range c.PublicURLs {
-		err := verifyAgain(address, c.Issuer, &c.devices[at], &hold, decision, a)
+		err := verifyAgain(address, c.Issuer, &c.devices[at], &hold.Hold, decision, a)
 		if err == nil {
 			c.Decisions++
 			if e.Kind == ledger.HoldResolved {

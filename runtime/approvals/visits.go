@@ -153,6 +153,17 @@ func (a *Approvals) Visit(ctx context.Context, token string) (*Visit, *service.F
 	return one, nil
 }
 
+// VisitorID returns an id of the passkey of a visit that goes on; zero where there is none.
+func (a *Approvals) VisitorID(token string) (id ledger.ID) {
+	a.visits.mu.Lock()
+	defer a.visits.mu.Unlock()
+	if one := a.visits.byToken[sha256.Sum256([]byte(token))]; one != nil && a.Clock().Before(one.expires) {
+		sum := sha256.Sum256(one.device)
+		copy(id[:], sum[:])
+	}
+	return id
+}
+
 // SignOut ends a visit.
 func (a *Approvals) SignOut(token string) {
 	a.visits.mu.Lock()

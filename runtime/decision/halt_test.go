@@ -123,7 +123,7 @@ func TestHaltStatements(t *testing.T) {
 	if view, err := h.admin().Halt(t.Context(), signed); err != nil || view.Halted {
 		t.Fatalf("%+v %v", view, err)
 	}
-	if _, err := h.admin().Halt(t.Context(), signed); !errors.Is(err, ledger.ErrSerial) {
+	if _, err := h.admin().Halt(t.Context(), signed); !errors.Is(err, ledger.ErrStatementSerial) {
 		t.Errorf("the same statement again: %v", err)
 	}
 	if said := h.log.String(); strings.Count(said, "halt: freeze") != 1 || strings.Count(said, "halt: thaw") != 1 {

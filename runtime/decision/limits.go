@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bailiff/runtime/events"
+	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/policies"
 	"bailiff/runtime/service"
@@ -298,4 +299,44 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// LimitLines says how much a key's limits leave, a line each, for a person who has to decide: limits that can't be read don't keep them from it.
+func (d *Decider) LimitLines(ctx context.Context, key *ledger.Key) (lines []string) {
+	view, fault := d.Limits(ctx, key)
+	if fault != nil {
+		return []string{"limits: can't be read now: " + fault.Message}
+	}
+	for i := range view.Limits {
+		if line := view.Limits[i].left(); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// left is the line of a limit; empty for one that counts groups apart of which none is in use.
+func (l *LimitView) left() string {
+	left, whose := l.Left, ""
+	if len(l.GroupBy) > 0 {
+		if len(l.Groups) == 0 {
+			return ""
+		}
+		left, whose = l.Groups[0].Left, " of the group that has used most"
+	}
+	return strings.TrimSpace(fmt.Sprintf("left of %s: %s of %s %s", l.Rule, left, l.Limit, l.Unit)) + " in the " + l.Window + whose
+}
+
+// FindHold is [holds.Holds.FindHold], and says what limits leave where a service runs.
+func (a *Admin) FindHold(ctx context.Context, prefix string) (*holds.OperatorView, error) {
+	view, err := a.Holds.FindHold(ctx, prefix)
+	if err != nil || a.Decider == nil {
+		return view, err
+	}
+	key, err := a.KeyOf(view.KeyID)
+	if err != nil {
+		return nil, err
+	}
+	view.Left = a.Decider.LimitLines(ctx, key)
+	return view, nil
 }

@@ -8,22 +8,39 @@ import (
 	"strings"
 
 	"bailiff/compiler"
-	"bailiff/runtime/ledger"
 	"bailiff/vm"
 	"bailiff/vm/amount"
 )
 
-// held is what a hold's intent says of amounts, in its normal form.
+// held is what a hold's intent says of amounts and calls, in its normal form.
 type held struct {
-	Token, Amount string
-	Unit          string `json:"amount_unit"` // only of an amount that has no normal form
+	Action   string
+	Token    string
+	Amount   string
+	Unit     string `json:"amount_unit"` // only of an amount that has no normal form
+	Target   string `json:"targetAddress"`
+	Calldata string
+	Metadata map[string]json.RawMessage
+
+	chain string
+}
+
+// A toldCall is what a shim tells of call data (specification, profiles).
+type toldCall struct {
+	Selector string
+	Token    string `json:"token_target"`
+	Amount   string `json:"token_amount"`
 }
 
 func readHeld(intent json.RawMessage) (held, error) {
-	var canonical struct{ Intent held }
+	var canonical struct {
+		ChainID json.Number
+		Intent  held
+	}
 	if err := json.Unmarshal(intent, &canonical); err != nil {
 		return held{}, fmt.Errorf("the hold's intent can't be read: %w", err)
 	}
+	canonical.Intent.chain = canonical.ChainID.String()
 	return canonical.Intent, nil
 }
 
@@ -64,24 +81,4 @@ func Amounts(intent json.RawMessage, fee string, policy *vm.Program) (lines []st
 
 func inUnits(value amount.Amount, decimals uint8, unit string) string {
 	return fmt.Sprintf("%s %s (%s base units)", value.Format(decimals), unit, value)
-}
-
-// AssetOf returns the amount of a hold's intent, nil where the intent has none. It is not certain where the amount is in no unit that the policy
-// knows, and so can't be held against a bound.
-func AssetOf(intent json.RawMessage, policy *vm.Program) (asked *ledger.AssetAmount, certain bool) {
-	h, err := readHeld(intent)
-	if err != nil {
-		return nil, false
-	}
-	if h.Amount == "" && h.Unit == "" {
-		return nil, true
-	}
-	value, err := amount.ParseBase(h.Amount)
-	if err != nil || h.Unit != "" || h.Token != "" && tokenOf(policy, h.Token) == nil {
-		return nil, false
-	}
-	if h.Token == "" {
-		return &ledger.AssetAmount{Asset: ledger.NativeAsset, Amount: value}, true
-	}
-	return &ledger.AssetAmount{Asset: strings.ToLower(h.Token), Amount: value}, true
 }

@@ -36,32 +36,3 @@ func TestHeldAmounts(t *testing.T) {
 		}
 	}
 }
-
-// TestAssetOf: an approver's bounds hold for amounts whose unit is certain.
-func TestAssetOf(t *testing.T) {
-	compiled, found := compiler.Compile(grammar.NewSource("policy", []byte("version: 2.0.0\n\n## evm\nallowed_chains: 8453\nallowed_actions: wallet.transfer\nmax_transaction_eth: 1\ntoken.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\n")))
-	if found.HasErrors() {
-		t.Fatal(found)
-	}
-	for _, c := range []struct{ intent, want string }{
-		{`{"amount":"300"}`, "300 eth"},
-		{`{"amount":"250000001","token":"usdc"}`, "250000001 usdc"},
-		{`{"command":"ls"}`, "none"},
-		{`{"amount":"5","token":"dai"}`, "unknown"},
-		{`{"amount":"5","amount_unit":"eth"}`, "unknown"},
-		{`{"amount":"0.5"}`, "unknown"},
-		{`{"amount":5}`, "unknown"},
-	} {
-		asked, certain := AssetOf(json.RawMessage(`{"v":2,"intent":`+c.intent+`}`), compiled.Program)
-		got := "unknown"
-		switch {
-		case certain && asked == nil:
-			got = "none"
-		case certain:
-			got = asked.Amount.String() + " " + asked.Asset
-		}
-		if got != c.want {
-			t.Errorf("%s: %s, and not %s", c.intent, got, c.want)
-		}
-	}
-}

@@ -77,9 +77,11 @@ const minPrefix = 4
 // OperatorView is a hold as the operator reads it.
 type OperatorView struct {
 	View
-	KeyID   string `json:"keyId"`
-	Others  int    `json:"others"`  // further holds that wait for a decision about the same agent of the key
-	Waiting int    `json:"waiting"` // of all keys, this one included
+	KeyID   string   `json:"keyId"`
+	Line    int      `json:"line,omitempty"` // of the policy: where its rule is
+	Left    []string `json:"left,omitempty"` // what the key's limits leave, a line each; absent where no service runs
+	Others  int      `json:"others"`         // further holds that wait for a decision about the same agent of the key
+	Waiting int      `json:"waiting"`        // of all keys, this one included
 }
 
 // FindHold returns the one unexpired hold whose id begins with a text. ledger.ErrNotFound where there is none, ledger.ErrInvalid
@@ -108,11 +110,11 @@ func (a *Holds) FindHold(ctx context.Context, prefix string) (*OperatorView, err
 	if err != nil {
 		return nil, err
 	}
-	view, fault := a.Hold(ctx, key, found[0].HoldID)
+	hold, fault := a.HoldOf(ctx, key, found[0].HoldID)
 	if fault != nil {
 		return nil, accounts.AsError(fault)
 	}
-	one := &OperatorView{View: *view, KeyID: found[0].KeyID}
+	one := &OperatorView{View: *readHold(hold), KeyID: found[0].KeyID, Line: hold.Line}
 	for _, hold := range all {
 		if hold.Status != ledger.HoldPending.String() {
 			continue

@@ -76,7 +76,7 @@ func ParseApproverAction(word string) (ApproverAction, error) {
 // (specification, approvals.3).
 type ApproverStatement struct {
 	Action    ApproverAction
-	Serial    uint64 // above that of every statement about approvers before
+	Serial    uint64 // one above that of the statement about approvers before; the first has 1
 	SignedAt  int64  // Unix seconds
 	Operator  [32]byte
 	Signature [64]byte // over Text
@@ -92,9 +92,10 @@ type Grant struct {
 	PublicKey []byte // COSE (RFC 9052)
 	Keys      []ID   // the API keys whose holds; none: those of every key that the operator governs
 	Sections  []string
-	// Amounts are the highest amounts by asset, in base units, in the order of the assets. An asset that is not there: none of it.
+	// Amounts are the highest amounts by asset, in base units, in the order of the assets. An asset that is not there: none of it. A fee
+	// counts as an amount of the chain's own currency.
 	Amounts       []AssetAmount
-	WithoutAmount bool  // whether intents that have no amount
+	WithoutAmount bool  // whether intents that have no amount, or call methods whose amounts are not known
 	Expires       int64 // Unix seconds
 }
 
@@ -225,27 +226,36 @@ func plainName(name string, most int) bool {
 	})
 }
 
-// Allows reports whether a device may decide a hold of a key, of a section, and of an amount: nil for an intent without one. The
-// reason says what it may not.
-func (g *Grant) Allows(key ID, section string, asked *AssetAmount) (reason string) {
-	if len(g.Keys) > 0 && !slices.Contains(g.Keys, key) {
+// Asked is what a hold's intent asks for.
+type Asked struct {
+	Amounts  []AssetAmount // above zero, in the order of the assets
+	NoAmount bool          // it has no amount, or also does something whose amounts are not known
+}
+
+// Covers returns why a device may not decide holds of a key and a section; empty where it may.
+func (g *Grant) Covers(key ID, section string) (reason string) {
+	switch {
+	case len(g.Keys) > 0 && !slices.Contains(g.Keys, key):
 		return "the passkey is not for this API key"
-	}
-	if !slices.Contains(g.Sections, section) {
+	case !slices.Contains(g.Sections, section):
 		return "the passkey is not for the section " + section
 	}
-	if asked == nil {
-		if !g.WithoutAmount {
-			return "the passkey is not for intents without an amount"
+	return ""
+}
+
+// Allows returns why a device may not allow what an intent asks for; empty where it may.
+func (g *Grant) Allows(asked *Asked) (reason string) {
+	if asked.NoAmount && !g.WithoutAmount {
+		return "the passkey is not for intents without an amount, or with calls whose amounts are not known"
+	}
+	for _, of := range asked.Amounts {
+		at := slices.IndexFunc(g.Amounts, func(a AssetAmount) bool { return a.Asset == of.Asset })
+		if at < 0 {
+			return "the passkey is not for amounts of " + of.Asset
 		}
-		return ""
-	}
-	at := slices.IndexFunc(g.Amounts, func(a AssetAmount) bool { return a.Asset == asked.Asset })
-	if at < 0 {
-		return "the passkey is not for " + asked.Asset
-	}
-	if asked.Amount.Cmp(g.Amounts[at].Amount) > 0 {
-		return "the amount is above what the passkey is for: " + g.Amounts[at].Amount.String() + " base units of " + asked.Asset
+		if of.Amount.Cmp(g.Amounts[at].Amount) > 0 {
+			return fmt.Sprintf("it asks for %s base units of %s, the fee included, and the passkey is for at most %s", of.Amount, of.Asset, g.Amounts[at].Amount)
+		}
 	}
 	return ""
 }

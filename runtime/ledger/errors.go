@@ -60,6 +60,8 @@ var (
 	ErrOperator = errors.New("ledger: the key is pinned to another operator key")
 	// ErrRollback says that the policy was deployed before and replaced since, and that this is refused.
 	ErrRollback = errors.New("ledger: the policy goes back to an earlier one")
+	// ErrStatementSerial: an operator's statement about a halt or an approver has a serial that was used, or is not the next one.
+	ErrStatementSerial = errors.New("ledger: the serial of the statement does not follow")
 	// ErrSerial is an ErrRollback: the policy has no serial, or none above those that the key has had. It comes as a
 	// [SerialError].
 	ErrSerial = fmt.Errorf("%w: its serial is not higher", ErrRollback)

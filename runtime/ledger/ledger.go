@@ -159,7 +159,7 @@ type holdStore interface {
 // approverStore is the part of a [Ledger] that keeps who may decide holds with a passkey.
 type approverStore interface {
 	// StateApprover records what an operator has signed about an approver, and returns once that is durable; it is in force then.
-	// [ErrSerial] where its serial is not above that of the statement before, [ErrNotFound] where the approver has no such device,
+	// [ErrStatementSerial] where its serial is not one above that of the statement before, [ErrNotFound] where the approver has no such device,
 	// [ErrTooMany] where it has MaxDevices or there are MaxApprovers, [ErrKeyExists] where the credential is another approver's. The
 	// signature is recorded, not verified here.
 	StateApprover(ctx context.Context, s *ApproverStatement, at int64) error
@@ -183,7 +183,7 @@ type Meter interface {
 // haltStore is the part of a [Ledger] that stops keys and the service.
 type haltStore interface {
 	// Halt suspends or resumes a key, or freezes or thaws the service, and returns once that is durable. Plans, uses of attestations,
-	// deployments and resolutions that come after it are refused while it stops them: [Stale], [ErrHalted]. [ErrSerial] where a
+	// deployments and resolutions that come after it are refused while it stops them: [Stale], [ErrHalted]. [ErrStatementSerial] where a
 	// statement's serial is not above that of the one before; [ErrNotFound] and [ErrKeyRevoked] concern the key. A halt of something
 	// stopped does nothing.
 	Halt(ctx context.Context, h *Halt) error

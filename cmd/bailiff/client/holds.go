@@ -70,6 +70,8 @@ type holdAnswer struct {
 	Intent     json.RawMessage `json:"intent"`
 	Others     int             `json:"others"`
 	Waiting    int             `json:"waiting"`
+	Line       int             `json:"line"`
+	Left       []string        `json:"left"`
 }
 
 // holdRoute is the route of one hold.
@@ -263,9 +265,13 @@ func showHold(w io.Writer, hold *holdAnswer, program *vm.Program, now time.Time)
 		"rule: " + hold.PolicyRule,
 		"expires: in " + expires.Sub(now).Round(time.Second).String() + ", at " + expires.Format(time.RFC3339),
 	}
+	if hold.Line > 0 {
+		lines[1] += fmt.Sprintf(", line %d of the policy", hold.Line)
+	}
 	if hold.Entry != "" {
 		lines[1] += ", because of " + hold.Entry
 	}
+	lines = append(append(lines, "policy: "+hold.PolicyHash), hold.Left...)
 	if hold.Waiting > 0 {
 		lines = append(lines, "key: "+hold.KeyID, fmt.Sprintf("waiting: %d in all, %d more of this agent", hold.Waiting, hold.Others))
 	}

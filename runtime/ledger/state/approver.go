@@ -50,8 +50,8 @@ func (t *approverTable) admits(q *ledger.ApproverStatement) error {
 	}
 	confirms, at := q.Action == ledger.ConfirmApprover, t.byCredential(q.Credential)
 	switch {
-	case q.Serial <= t.serial:
-		return fmt.Errorf("%w: the statement has serial %d, and %d was used", ledger.ErrSerial, q.Serial, t.serial)
+	case q.Serial != t.serial+1:
+		return fmt.Errorf("%w: the statement has serial %d, and the next one is %d; sign it with that", ledger.ErrStatementSerial, q.Serial, t.serial+1)
 	case !confirms && known == 0:
 		return fmt.Errorf("%w: the approver %s has no such device", ledger.ErrNotFound, q.Name)
 	case confirms && at >= 0 && t.devices[at].Name != q.Name:
@@ -109,7 +109,9 @@ func (t *approverTable) decides(credential []byte, now int64) *ledger.Approver {
 	return nil
 }
 
-func (r *Record) showApproval(e *ledger.LoggedEvent) { e.Hold, e.Approval = r.Hold.ID, r.Approval }
+func (r *Record) showApproval(e *ledger.LoggedEvent) {
+	e.Hold, e.Approval, e.Note = r.Hold.ID, r.Approval, r.Note
+}
 
 func (r *Record) showApprover(e *ledger.LoggedEvent) { e.Approver = r.Approver }
 

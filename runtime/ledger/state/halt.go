@@ -32,7 +32,7 @@ func (s *State) Halt(h *ledger.Halt, r *Record) error {
 	case k != nil && k.key.Revoked != 0:
 		return fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, h.Key)
 	case h.Signed != nil && h.Signed.Serial <= now.Serial:
-		return fmt.Errorf("%w: the statement has serial %d, and %d was used", ledger.ErrSerial, h.Signed.Serial, now.Serial)
+		return fmt.Errorf("%w: the statement has serial %d, and %d was used", ledger.ErrStatementSerial, h.Signed.Serial, now.Serial)
 	case h.Stop == now.Stopped() && h.Signed == nil:
 		return nil // nothing changes
 	}

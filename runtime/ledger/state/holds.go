@@ -24,7 +24,11 @@ type hold struct {
 }
 
 // A heldApproval is an approval of a hold that waits for another approver.
-type heldApproval struct{ name, credential string }
+type heldApproval struct {
+	name, credential string
+	serial           uint64 // of the statement that confirmed the device
+	note             string
+}
 
 // A holdIntent is what a hold is found again by, within its key.
 type holdIntent struct{ intentHash, policyHash [32]byte }
@@ -247,11 +251,22 @@ func (t *holdTable) end(at int64) {
 // approvedBy returns which approvers' approvals of a hold count at a time.
 func (s *State) approvedBy(h *hold, now int64) (names []string) {
 	for _, a := range h.approvals {
-		if d := s.approvers.decides([]byte(a.credential), now); d != nil && d.Name == a.name && !slices.Contains(names, a.name) {
+		d := s.approvers.decides([]byte(a.credential), now)
+		if d != nil && d.Serial == a.serial && !slices.Contains(names, a.name) {
 			names = append(names, a.name)
 		}
 	}
 	return names
+}
+
+// earlierNote returns the note of an approval of a hold that counts; empty where none has one.
+func (s *State) earlierNote(h *hold, now int64) string {
+	for _, a := range h.approvals {
+		if d := s.approvers.decides([]byte(a.credential), now); d != nil && d.Serial == a.serial && a.note != "" {
+			return a.note
+		}
+	}
+	return ""
 }
 
 // approve judges an approver's decision about a hold: one denial ends it, and so many approvers as it takes allow it.
@@ -265,12 +280,18 @@ func (s *State) approve(h *hold, q *ledger.Resolution, now int64, r *Record) err
 	if !q.Allow {
 		return nil
 	}
-	before := s.approvedBy(h, now)
-	if slices.Contains(before, a.Name) {
-		return fmt.Errorf("%w: hold %s waits for another one", ledger.ErrApproved, q.Hold)
+	names := s.approvedBy(h, now)
+	again := slices.Contains(names, a.Name)
+	if !again {
+		names = append(names, a.Name)
 	}
-	if len(before)+1 < q.Needed {
-		r.Kind, r.Hold.State, r.Note = ledger.HoldApproved, 0, ""
+	switch waits := len(names) < q.Needed; {
+	case waits && again:
+		return fmt.Errorf("%w: hold %s waits for another one", ledger.ErrApproved, q.Hold)
+	case waits:
+		r.Kind, r.Hold.State = ledger.HoldApproved, 0
+	case r.Note == "":
+		r.Note = s.earlierNote(h, now)
 	}
 	return nil
 }
@@ -281,7 +302,7 @@ func (s *State) applyApproval(k *keyState, _ uint64, r *Record) error {
 	if !ok || h.state != ledger.HoldPending || r.Now >= h.expires {
 		return fmt.Errorf("hold %s cannot be approved", r.Hold.ID)
 	}
-	h.approvals = append(slices.Clip(h.approvals), heldApproval{strings.Clone(r.Approval.Name), string(r.Approval.Credential)})
+	h.approvals = append(slices.Clip(h.approvals), heldApproval{strings.Clone(r.Approval.Name), string(r.Approval.Credential), r.Approval.Serial, strings.Clone(r.Note)})
 	k.holds.byID[r.Hold.ID] = h
 	return nil
 }

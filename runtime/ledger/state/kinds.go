@@ -147,7 +147,7 @@ var kinds = [256]kind{
 	ledger.ApproverResumed:   approverKind(40, statement),
 	ledger.ApproverRemoved:   approverKind(41, statement),
 	ledger.HoldApproved: {
-		forms: []form{{number: 42, about: "by one approver, while the hold waits for another", fields: []*field{holdID, approval}}},
+		forms: []form{{number: 42, about: "by one approver, while the hold waits for another", fields: []*field{holdID, note, approval}}},
 		apply: (*State).applyApproval, show: (*Record).showApproval,
 	},
 	ledger.PinsChanged: {

@@ -460,7 +460,8 @@ func (s *State) appendApprovals(b []byte) []byte {
 			n++
 			list = codec.AppendCount(append(append(list, k.key.ID[:]...), id[:]...), len(h.approvals))
 			for _, a := range h.approvals {
-				list = codec.AppendText(codec.AppendText(list, a.name), a.credential)
+				list = binary.AppendUvarint(codec.AppendText(codec.AppendText(list, a.name), a.credential), a.serial)
+				list = codec.AppendText(list, a.note)
 			}
 			list = codec.AppendText(list, h.note)
 		}
@@ -479,7 +480,9 @@ func (s *State) readApprovals(d *decoder) {
 			h = k.holds.byID[id]
 		}
 		for range d.Count() {
-			h.approvals = append(h.approvals, heldApproval{strings.Clone(d.Text(ledger.MaxApproverName)), strings.Clone(d.Text(ledger.MaxCredential))})
+			a := heldApproval{name: strings.Clone(d.Text(ledger.MaxApproverName)), credential: strings.Clone(d.Text(ledger.MaxCredential)), serial: d.Uvarint()}
+			a.note = strings.Clone(d.Text(ledger.MaxResolutionNote))
+			h.approvals = append(h.approvals, a)
 		}
 		h.note = strings.Clone(d.Text(ledger.MaxResolutionNote))
 		if d.Check(k != nil && h.state != 0, "an approval of a hold that is not there"); d.Problem() == "" {
