@@ -302,8 +302,8 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // LimitLines says how much a key's limits leave, a line each, for a person who has to decide: limits that can't be read don't keep them from it.
-func (d *Decider) LimitLines(ctx context.Context, key *ledger.Key) (lines []string) {
-	view, fault := d.Limits(ctx, key)
+func (a *Decider) LimitLines(ctx context.Context, key *ledger.Key) (lines []string) {
+	view, fault := a.Limits(ctx, key)
 	if fault != nil {
 		return []string{"limits: can't be read now: " + fault.Message}
 	}
