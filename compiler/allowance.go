@@ -123,7 +123,7 @@ func (c *checker) addAllowance(line *Allowance, key *grammar.Key) {
 	switch {
 	case rule == nil:
 		c.allowed[id] = line
-		c.policy.Custom.Allowances = append(c.policy.Custom.Allowances, line)
+		part[Custom](c.parts).Allowances = append(part[Custom](c.parts).Allowances, line)
 	case rule.Operator != line.Operator:
 		c.add(grammar.At(codes.MixedOperators, key.Span, "this path and scope has operator `%s` on another line, and `%s` here", rule.Operator, line.Operator).
 			WithHint("use one operator for all lines of a path and scope"))
@@ -136,10 +136,10 @@ func (c *checker) addAllowance(line *Allowance, key *grammar.Key) {
 }
 
 func (e *emitter) allowances() []*Allowance {
-	if e.policy.Custom == nil {
+	if part[Custom](e.parts) == nil {
 		return nil
 	}
-	return e.policy.Custom.Allowances
+	return part[Custom](e.parts).Allowances
 }
 
 // emitAllowances denies where a value is not one of those that allow_only allows.
@@ -193,7 +193,7 @@ func (e *emitter) allowed(rule *Allowance, as form.Form) (vm.Op, vm.Const) {
 	}
 	for i, text := range texts {
 		texts[i] = as.Rule(text, places[rule.Operator])
-		if symbols := e.policy.pinning(texts[i]); as == form.Token && len(symbols) == 1 {
+		if symbols := pinning(part[EVM](e.parts), texts[i]); as == form.Token && len(symbols) == 1 {
 			texts[i] = symbols[0]
 		}
 	}

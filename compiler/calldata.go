@@ -8,7 +8,7 @@ import (
 
 // callData judges declared call data, whatever the intent is called: the contract does what the call data says.
 func (e *emitter) callData() {
-	e.at(e.policy.EVM.Span)
+	e.at(part[EVM](e.parts).Span)
 	e.accountCalls()
 	e.matches()
 	e.pinnedCalls()
@@ -16,7 +16,7 @@ func (e *emitter) callData() {
 
 // accountCalls denies call data that makes its target run further calls.
 func (e *emitter) accountCalls() {
-	if flag := e.policy.EVM.AccountCalls; flag != nil {
+	if flag := part[EVM](e.parts).AccountCalls; flag != nil {
 		e.at(flag.Span)
 		if flag.On {
 			return
@@ -36,10 +36,10 @@ func (e *emitter) pinnedCalls() {
 		e.Place(done)
 		return
 	}
-	e.at(e.policy.EVM.Span)
+	e.at(part[EVM](e.parts).Span)
 	e.Kind(vm.If, e.Field(derived.Method), absent, done)
 	e.Switch(e.Field(derived.TargetToken), done, cases...)
-	for _, token := range e.policy.EVM.Tokens {
+	for _, token := range part[EVM](e.parts).Tokens {
 		if !pinned(token) {
 			continue
 		}
@@ -67,7 +67,7 @@ func (e *emitter) enrichment() {
 	done, bound, told := e.NewLabel(), e.NewLabel(), e.NewLabel()
 	other, approve, judge := e.NewLabel(), e.NewLabel(), e.NewLabel()
 	call, value := e.Field(derived.Call), e.Field(derived.CallAmount)
-	e.at(e.policy.EVM.Enrichment.Span)
+	e.at(part[EVM](e.parts).Enrichment.Span)
 	e.Kind(vm.Unless, e.Field(slotCalldata), absent, bound)
 	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly(callAction), done)
 	e.Place(bound)
@@ -78,7 +78,7 @@ func (e *emitter) enrichment() {
 	e.Place(other)
 	e.unknownSelector(done)
 	e.Place(approve)
-	e.at(e.policy.EVM.Enrichment.Span)
+	e.at(part[EVM](e.parts).Enrichment.Span)
 	e.Kind(vm.If, value, vm.Kinds(vm.Invalid), judge)
 	e.Test(vm.OpIn, vm.Unless, value, e.exactly(unbounded), judge)
 	e.deny(ruleUnbounded, errcode.TokenAmountExceeded, "the call approves 2^256-1, which is no limit at all", e.value(derived.CallAmount), judge)
@@ -93,10 +93,10 @@ const unbounded = "1157920892373161954235709850086879078532699846656405640394575
 // unknownSelector decides on a method that moves no amount that the service knows of. One that runs further calls is denied
 // as declared call data that does so.
 func (e *emitter) unknownSelector(done vm.Label) {
-	if flag := e.policy.EVM.UnknownSelector; flag != nil {
+	if flag := part[EVM](e.parts).UnknownSelector; flag != nil {
 		e.at(flag.Span)
 		if flag.On {
-			if !IsOn(e.policy.EVM.AccountCalls) {
+			if !IsOn(part[EVM](e.parts).AccountCalls) {
 				e.Test(vm.OpIn, vm.Unless, e.Field(derived.Call), e.exactly("run"), done)
 				e.deny(keyAccountCalls.Rule, keyAccountCalls.Code, "the call that the shim reports makes its target run further calls, whose amounts no rule sees", e.value(derived.Call), done)
 			} else {
@@ -117,7 +117,7 @@ func (e *emitter) callByShim(done vm.Label) {
 	}
 	e.Place(unpinned)
 	e.deny(ruleNoToken, errcode.TokenNotAllowed, "no evm.token rule pins the token that the call moves or approves", e.value(derived.CallToken), done)
-	for _, token := range e.policy.EVM.Tokens {
+	for _, token := range part[EVM](e.parts).Tokens {
 		if !pinned(token) {
 			continue
 		}

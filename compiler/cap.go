@@ -66,7 +66,7 @@ func (c *checker) cap(entry *grammar.Entry) *Cap {
 	}
 	one := &Cap{Name: name.Text, Span: entry.Span}
 	c.caps[name.Text] = one
-	c.policy.SoftLimits.Caps = append(c.policy.SoftLimits.Caps, one)
+	part[SoftLimits](c.parts).Caps = append(part[SoftLimits](c.parts).Caps, one)
 	return one
 }
 
@@ -106,10 +106,10 @@ func (c *checker) belowMembers(path *Text) bool {
 
 // finishCaps checks that each cap has what it needs, and nothing that excludes it.
 func (c *checker) finishCaps() {
-	if c.policy.SoftLimits == nil {
+	if part[SoftLimits](c.parts) == nil {
 		return
 	}
-	for _, one := range c.policy.SoftLimits.Caps {
+	for _, one := range part[SoftLimits](c.parts).Caps {
 		if c.lostPart("soft_limits", one.Name) {
 			continue
 		}
@@ -167,7 +167,7 @@ func (c *checker) oneActionPattern(entry *grammar.Entry) *Text {
 }
 
 func (e *emitter) caps() {
-	for _, one := range e.policy.SoftLimits.Caps {
+	for _, one := range part[SoftLimits](e.parts).Caps {
 		e.cap(one)
 	}
 }

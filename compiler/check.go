@@ -41,7 +41,7 @@ func (c *checker) section(section *grammar.Section) {
 		c.add(grammar.At(codes.EmptySection, section.Heading.Span, "section `%s` is empty", section.Name).
 			WithHint("add its entries, or remove the heading"))
 	}
-	row.open(c.policy, section.Heading.Span)
+	row.open(&c.parts, section.Heading.Span)
 	for i := 0; i < len(section.Entries) && !c.expired(); i++ {
 		if n := capitals(row, section.Entries[i:]); n > 0 {
 			c.capitalKeys(section.Entries[i : i+n])
@@ -192,7 +192,7 @@ func (c *checker) checkValueForm(row *Key, entry *grammar.Entry) bool {
 
 // finishPolicy checks that the policy enforces something (decisions, section 2, "Text layer").
 func (c *checker) finishPolicy() {
-	if c.partial || c.file.Version == nil || c.policy.enforces() {
+	if c.partial || c.file.Version == nil || policyOf(*c.file.Version, c.parts).enforces() {
 		return
 	}
 	c.add(c.enforcesNothing())
@@ -202,7 +202,7 @@ func (c *checker) finishPolicy() {
 // enforcesNothing reports a policy that lacks what one must have, by what it has.
 func (c *checker) enforcesNothing() grammar.Diagnostic {
 	const remedy = "add `## tool_calls`, `## evm` or `## custom` rules"
-	p, span := c.policy, c.file.Version.Span
+	p, span := policyOf(*c.file.Version, c.parts), c.file.Version.Span
 	old := !c.file.Version.AtLeast(2, 0)
 	switch {
 	case p.MCP != nil:
@@ -222,7 +222,7 @@ func (c *checker) enforcesNothing() grammar.Diagnostic {
 func (p *Policy) enforces() bool {
 	from20 := p.Version.AtLeast(2, 0)
 	return from20 && (p.Profiles.Declared() || p.controls()) || slices.ContainsFunc(sections, func(s *Section) bool {
-		section, ok := s.typed(p).(enforcing)
+		section, ok := s.typed(p.parts).(enforcing)
 		return ok && section.enforces(from20)
 	})
 }

@@ -9,9 +9,9 @@ import (
 
 // checker turns a syntax tree into a typed policy and collects what is wrong with it.
 type checker struct {
-	file   *grammar.File
-	policy *Policy
-	found  grammar.Diagnostics
+	file  *grammar.File
+	parts Parts
+	found grammar.Diagnostics
 
 	grammar  grammar.Diagnostics // what the grammar found
 	deferred []grammar.Code      // errors that are warnings here
@@ -37,12 +37,8 @@ type checker struct {
 }
 
 func newChecker(file *grammar.File, found grammar.Diagnostics, by way) *checker {
-	policy := new(Policy)
-	if file.Version != nil {
-		policy.Version = *file.Version
-	}
 	return &checker{
-		file: file, policy: policy, grammar: found, deferred: by.deferred, stop: by.limit.Stop, partial: found.HasErrors(),
+		file: file, grammar: found, deferred: by.deferred, stop: by.limit.Stop, partial: found.HasErrors(),
 		tokens: map[string]*Token{}, amounts: map[*Token]*tokenAmounts{}, pinned: map[string][]pinnedToken{}, allowed: map[string]*Allowance{},
 		listed: map[*Allowance]map[string]bool{}, caps: map[string]*Cap{},
 	}

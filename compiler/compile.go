@@ -73,10 +73,14 @@ func compile(src *grammar.Source, by way) (*Compiled, grammar.Diagnostics) {
 	} else {
 		found = append(nameSymbols(src, found), c.found...)
 	}
+	version := grammar.Version{}
+	if file.Version != nil {
+		version = *file.Version
+	}
 	result := &Compiled{
 		Source:    src,
 		File:      file,
-		Policy:    c.policy,
+		Policy:    policyOf(version, c.parts),
 		Whole:     !c.partial,
 		Foreign:   c.foreign,
 		Hash:      grammar.PolicyHash(file.Framed.Body),
@@ -87,10 +91,10 @@ func compile(src *grammar.Source, by way) (*Compiled, grammar.Diagnostics) {
 	}
 	if c.expired() {
 		result.Whole = false
-		return result, grammar.Diagnostics{tooLong(c.policy)}
+		return result, grammar.Diagnostics{tooLong(&version)}
 	}
 	if !found.HasErrors() {
-		program, problems := emit(c.policy, file, by.limit)
+		program, problems := emit(&version, c.parts, file, by.limit)
 		if len(problems) == 1 && problems[0].Code == codes.CompileTime {
 			result.Whole = false
 			return result, problems

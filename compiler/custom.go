@@ -14,16 +14,16 @@ type Custom struct {
 }
 
 var (
-	keyCustomResponseDenyString = key(jsonTexts, func(p *Policy) **Text { return &p.Custom.ResponseDeny }, Key{Name: "response.deny_string", Since: v22,
+	keyCustomResponseDenyString = key(jsonTexts, func(s *Custom) **Text { return &s.ResponseDeny }, Key{Name: "response.deny_string", Since: v22,
 		Doc:     "A text that a client must not let through in the result of a tool; needs a tool that `mcp.response.web_fetch_tools` or `mcp.response.http_tools` covers.",
 		Example: `response.deny_string: "BEGIN OPENSSH PRIVATE KEY"`})
 
-	keyCustomApproval = approvalKey(func(p *Policy) *Controls { return &p.Custom.Controls }, "all kinds of intents", "deploy, wallet.*")
+	keyCustomApproval = approvalKey(func(s *Custom) *Controls { return &s.Controls }, "all kinds of intents", "deploy, wallet.*")
 
-	keyCustomShim = shimKey(func(p *Policy) *Controls { return &p.Custom.Controls }, "all intents")
+	keyCustomShim = shimKey(func(s *Custom) *Controls { return &s.Controls }, "all intents")
 )
 
-var custom = section("custom", v10, "Rules about any field of a request.", func(p *Policy) **Custom { return &p.Custom },
+var custom = section[Custom]("custom", v10, "Rules about any field of a request.",
 	keyDenyIf, keyDenyString, keyAllowances, keyCustomAllowOnlyScoped, keyCustomAllowOnlyAttested,
 	keyCustomAllowOnlyOperator, keyCustomResponseDenyString, keyCustomApproval, keyCustomShim)
 
@@ -31,10 +31,10 @@ func (c *Custom) enforces(bool) bool { return len(c.Denials)+len(c.Allowances) >
 
 // finishCustom checks what the lines of one allow_only are together: the machine takes patterns as one.
 func (c *checker) finishCustom() {
-	if c.policy.Custom == nil {
+	if part[Custom](c.parts) == nil {
 		return
 	}
-	for _, rule := range c.policy.Custom.Allowances {
+	for _, rule := range part[Custom](c.parts).Allowances {
 		if rule.Operator != Matches {
 			continue
 		}

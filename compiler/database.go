@@ -36,55 +36,55 @@ var (
 )
 
 var (
-	keyDBActions = key(actionPatterns, func(p *Policy) **List { return &p.Database.Actions }, Key{Name: "actions",
+	keyDBActions = key(actionPatterns, func(s *Database) **List { return &s.Actions }, Key{Name: "actions",
 		Code: errcode.DatabaseMetadata, Codes: []errcode.Code{errcode.DatabaseParse},
 		Doc: "The actions that this profile governs, and thereby grants to tools.", Example: "actions: db.*"})
 
-	keyEnvironments = key(environments, func(p *Policy) **List { return &p.Database.Environments }, Key{Name: "protected_environments", Blocks: true,
+	keyEnvironments = key(environments, func(s *Database) **List { return &s.Environments }, Key{Name: "protected_environments", Blocks: true,
 		Code: errcode.DatabaseOperation, Codes: []errcode.Code{errcode.DatabaseMetadata},
 		Doc: "Environments in which only `select` may happen, in any case.", Example: "protected_environments: production"})
 
-	keyDBAllowed = key(choices, func(p *Policy) **List { return &p.Database.Allowed }, Key{Name: "allowed_operations", Values: resource.DatabaseOperations(),
+	keyDBAllowed = key(choices, func(s *Database) **List { return &s.Allowed }, Key{Name: "allowed_operations", Values: resource.DatabaseOperations(),
 		Code: errcode.DatabaseOperation,
 		Doc:  "The operations that may happen.", Example: "allowed_operations: select, insert, update"})
 
-	keyDBApproval = key(choices, func(p *Policy) **List { return &p.Database.Approval }, Key{Name: "require_approval", Blocks: true, Values: resource.DatabaseOperations(),
+	keyDBApproval = key(choices, func(s *Database) **List { return &s.Approval }, Key{Name: "require_approval", Blocks: true, Values: resource.DatabaseOperations(),
 		Code: errcode.HoldApproval,
 		Doc:  "The operations on which a person has to decide.", Example: "require_approval: update"})
 
-	keyResources = key(resourceLists, func(p *Policy) **List { return &p.Database.Resources }, Key{Name: "allowed_resources",
+	keyResources = key(resourceLists, func(s *Database) **List { return &s.Resources }, Key{Name: "allowed_resources",
 		Code:    errcode.DatabaseResource,
 		Doc:     "The tables and other things that may be touched; `*` crosses no dot unless it is last.",
 		Example: "allowed_resources: app.public.*, app.*.events"})
 
-	keyRoutines = key(nameLists, func(p *Policy) **List { return &p.Database.Routines }, Key{Name: "routine_catalog",
+	keyRoutines = key(nameLists, func(s *Database) **List { return &s.Routines }, Key{Name: "routine_catalog",
 		Code: errcode.DatabaseRoutine,
 		Doc:  "The reviewed routines, which alone may be executed; exact.", Example: "routine_catalog: app.public.refresh_totals"})
 
-	keyReadOnly = key(booleans, func(p *Policy) **Flag { return &p.Database.ReadOnlyForSelect }, Key{Name: "require_read_only_for_select",
+	keyReadOnly = key(booleans, func(s *Database) **Flag { return &s.ReadOnlyForSelect }, Key{Name: "require_read_only_for_select",
 		Code:    errcode.DatabaseCapability,
 		Doc:     "Whether what only selects needs a credential that can only read.",
 		Example: "require_read_only_for_select: true"})
 
-	keyIndirect = key(booleans, func(p *Policy) **Flag { return &p.Database.DenyIndirect }, Key{Name: "deny_unreviewed_indirect_effects",
+	keyIndirect = key(booleans, func(s *Database) **Flag { return &s.DenyIndirect }, Key{Name: "deny_unreviewed_indirect_effects",
 		Code:    errcode.DatabaseRoutine,
 		Doc:     "Whether routines and triggers may not be put in place, nor routines executed without `routine_catalog`.",
 		Example: "deny_unreviewed_indirect_effects: true"})
 
-	keySchemaChanges = taskLimit(func(p *Policy) **Count { return &p.Database.MaxSchemaChanges },
+	keySchemaChanges = taskLimit(func(s *Database) **Count { return &s.MaxSchemaChanges },
 		slotDBSchemaChanges, "the task would change more of the schema than allowed", Key{Name: "max_schema_changes_per_task", Unit: "schema changes",
 			Doc: "How many changes of schema a task may make; where one operation changes it, every statement counts.", Example: "max_schema_changes_per_task: 5"})
 
-	keyDBStatementTimeoutMs = key(counts, func(p *Policy) **Count { return &p.Database.StatementTimeoutMs }, Key{Name: "statement_timeout_ms",
+	keyDBStatementTimeoutMs = key(counts, func(s *Database) **Count { return &s.StatementTimeoutMs }, Key{Name: "statement_timeout_ms",
 		Doc: "How long a statement may take; the shim sets it on its session.", Example: "statement_timeout_ms: 5000"})
 
-	keyDBLockTimeoutMs = key(counts, func(p *Policy) **Count { return &p.Database.LockTimeoutMs }, Key{Name: "lock_timeout_ms",
+	keyDBLockTimeoutMs = key(counts, func(s *Database) **Count { return &s.LockTimeoutMs }, Key{Name: "lock_timeout_ms",
 		Doc: "How long a statement may wait for a lock; the shim sets it on its session.", Example: "lock_timeout_ms: 1000"})
 
-	keyDBShim = profileShimKey(func(p *Policy) **Flag { return &p.Database.RequireShim })
+	keyDBShim = profileShimKey(func(s *Database) **Flag { return &s.RequireShim })
 )
 
-var database = profile(section("database", v21, "A resource profile: operations on databases.", func(p *Policy) **Database { return &p.Database },
+var database = profile(section[Database]("database", v21, "A resource profile: operations on databases.",
 	keyDBActions, keyEnvironments, keyDBAllowed, keyDBApproval, keyResources, keyRoutines, keyReadOnly, keyIndirect,
 	keySchemaChanges, keyDBStatementTimeoutMs, keyDBLockTimeoutMs, keyDBShim))
 
@@ -115,11 +115,11 @@ func lowered(list *List) *List {
 
 // databaseRules returns the rules of `## database`.
 func (e *emitter) databaseRules() []profileRule {
-	return []profileRule{{e.policy.Profiles.ByDatabase(), e.database}}
+	return []profileRule{{profilesOf(e.parts).ByDatabase(), e.database}}
 }
 
 func (e *emitter) database() {
-	d := e.policy.Profiles.Database
+	d := part[Database](e.parts)
 	failed := e.NewLabel()
 	e.at(d.Span)
 	e.databaseEvidence(failed)

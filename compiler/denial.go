@@ -72,14 +72,14 @@ func (c *checker) deny(d Denial, value *grammar.Value) {
 	c.literals(value.Text, value.Span)
 	c.lintDenial(d, value)
 	d.Value = Item{value.Text, value.Span}
-	c.policy.Custom.Denials = append(c.policy.Custom.Denials, d)
+	part[Custom](c.parts).Denials = append(part[Custom](c.parts).Denials, d)
 }
 
 func (e *emitter) denials() []Denial {
-	if e.policy.Custom == nil {
+	if part[Custom](e.parts) == nil {
 		return nil
 	}
-	return e.policy.Custom.Denials
+	return part[Custom](e.parts).Denials
 }
 
 // shown is the operator that an answer names before the text of a denial: a deny_string has none.
@@ -334,7 +334,7 @@ func (e *emitter) compare(d *Denial, as form.Form, found *arrivals, next vm.Labe
 		normal = e.Field(eachPrefix + path)
 	}
 	if as == form.Token {
-		if symbols := e.policy.pinning(strings.ToLower(d.Value.Text)); len(symbols) > 0 && d.Operator != Matches {
+		if symbols := pinning(part[EVM](e.parts), strings.ToLower(d.Value.Text)); len(symbols) > 0 && d.Operator != Matches {
 			return e.comparePinned(d, e.exactly(symbols...), found, next)
 		}
 	}
@@ -391,11 +391,11 @@ func (e *emitter) comparePinned(d *Denial, symbols vm.Const, found *arrivals, ne
 }
 
 // pinning returns the symbols, in lower case, of the tokens whose rules pin an address on some chain.
-func (p *Policy) pinning(address string) (symbols []string) {
-	if p.EVM == nil {
+func pinning(evm *EVM, address string) (symbols []string) {
+	if evm == nil {
 		return nil
 	}
-	for _, token := range p.EVM.Tokens {
+	for _, token := range evm.Tokens {
 		if slices.ContainsFunc(token.Pins(), func(pin vm.Pin) bool { return pin.Address == address }) {
 			symbols = append(symbols, strings.ToLower(token.Symbol))
 		}

@@ -26,18 +26,18 @@ var (
 )
 
 var (
-	keyDeploymentKeys = key(keyIDLists, func(p *Policy) **List { return &p.Deployment.Keys }, Key{Name: "keys",
+	keyDeploymentKeys = key(keyIDLists, func(s *Deployment) **List { return &s.Keys }, Key{Name: "keys",
 		Doc: "The ids of the API keys that the policy is for, or `*` for every key; it binds to no other one (403 `SVC_WARRANTY_KEY_NOT_NAMED`). Without this line it is for any key. " +
 			"A key that has had a policy with this line takes only policies that name it.",
 		Example: "keys: 6f1c1a52-8a0e-4f3c-9d27-6e2f0c1b7a90"})
 
-	keyDeploymentSerial = key(serials, func(p *Policy) **Count { return &p.Deployment.Serial }, Key{Name: "serial",
+	keyDeploymentSerial = key(serials, func(s *Deployment) **Count { return &s.Serial }, Key{Name: "serial",
 		Doc: "The number of the policy, which rises with each deployment. A key that has had a policy with a serial takes only policies with a higher one " +
 			"(409 `SVC_WARRANTY_ROLLBACK`), or the one in force again.",
 		Example: "serial: 7"})
 )
 
-var deployment = section("deployment", v24, "Which API keys the policy is for, and which texts it replaces. It judges no intent.", func(p *Policy) **Deployment { return &p.Deployment },
+var deployment = section[Deployment]("deployment", v24, "Which API keys the policy is for, and which texts it replaces. It judges no intent.",
 	keyDeploymentKeys, keyDeploymentSerial)
 
 // NamesKeys reports whether the policy says for which API keys it is.

@@ -24,20 +24,20 @@ type Email struct {
 }
 
 var (
-	keyEmailApproval = key(booleans, func(p *Policy) **Flag { return &p.ToolCalls.Email.Approval }, Key{Name: "email.require_approval", Default: "false",
+	keyEmailApproval = key(booleans, func(s *ToolCalls) **Flag { return &s.Email.Approval }, Key{Name: "email.require_approval", Default: "false",
 		Code: errcode.HoldApproval,
 		Doc:  "Whether a person has to decide on every `email.send`.", Example: "email.require_approval: true"})
 
-	keyToolsEmailApprovalExemptRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Exempt }, Key{Name: "email.approval_exempt_recipients", Since: v24,
+	keyToolsEmailApprovalExemptRecipients = key(recipients, func(s *ToolCalls) **List { return &s.Email.Exempt }, Key{Name: "email.approval_exempt_recipients", Since: v24,
 		Doc:     "Recipients to whom `email.require_approval` does not apply, where all recipients of an e-mail are among them; `*` stands for any characters but `@`.",
 		Example: "email.require_approval: true\nemail.approval_exempt_recipients: *@example.com"})
 
-	keyRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Allowed }, Key{Name: "email.allowed_recipients",
+	keyRecipients = key(recipients, func(s *ToolCalls) **List { return &s.Email.Allowed }, Key{Name: "email.allowed_recipients",
 		Code:    errcode.RecipientNotAllowed,
 		Doc:     "The recipients that `email.send` may have, all of them; `*` stands for any characters but `@`.",
 		Example: "email.allowed_recipients: *@example.com"})
 
-	keyNoRecipients = key(recipients, func(p *Policy) **List { return &p.ToolCalls.Email.Blocked }, Key{Name: "email.blocked_recipients", Blocks: true,
+	keyNoRecipients = key(recipients, func(s *ToolCalls) **List { return &s.Email.Blocked }, Key{Name: "email.blocked_recipients", Blocks: true,
 		Code: errcode.BlockedRecipient, Codes: []errcode.Code{errcode.RecipientNotAllowed},
 		Doc:     "The recipients that `email.send` must not have, any of them; `*` stands for any characters but `@`.",
 		Example: "email.blocked_recipients: *@example.net"})
@@ -90,7 +90,7 @@ func asciiDomain(pattern string) (string, error) {
 // email judges recipients: whether there are any, the blocked list, the allowed list. What is no address is denied by
 // the first of the two, since a test of it never jumps.
 func (e *emitter) email(done vm.Label) {
-	m := &e.policy.ToolCalls.Email
+	m := &part[ToolCalls](e.parts).Email
 	recipients, present := e.Field(derived.Recipients), e.NewLabel()
 	first := keyRecipients
 	e.at(m.span())
@@ -121,9 +121,9 @@ func (e *emitter) email(done vm.Label) {
 // emailApproval holds every e-mail but those whose recipients are all exempt.
 func (e *emitter) emailApproval() {
 	next := e.NewLabel()
-	e.at(e.policy.ToolCalls.Email.Approval.Span)
+	e.at(part[ToolCalls](e.parts).Email.Approval.Span)
 	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly(EmailAction), next)
-	if exempt := e.policy.ToolCalls.Email.Exempt; exempt != nil {
+	if exempt := part[ToolCalls](e.parts).Email.Exempt; exempt != nil {
 		e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(derived.Recipients), e.Globs(match.Mailbox, exempt.Texts()...), next)
 	}
 	e.hold(keyEmailApproval, "a person has to decide on every e-mail")

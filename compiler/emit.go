@@ -11,10 +11,10 @@ import (
 
 // emit returns the program, and why a text that is not in force yet may not be put in force with it; no program where the
 // machine does not take it.
-func emit(policy *Policy, file *grammar.File, limit vm.Limit) (*vm.Program, grammar.Diagnostics) {
-	e := &emitter{Builder: vm.NewBuilder(policy.Version.Text), policy: policy, text: file.Source.Text, lines: lineStarts(file.Source.Text)}
+func emit(version *grammar.Version, parts Parts, file *grammar.File, limit vm.Limit) (*vm.Program, grammar.Diagnostics) {
+	e := &emitter{Builder: vm.NewBuilder(version.Text), version: version, parts: parts, text: file.Source.Text, lines: lineStarts(file.Source.Text)}
 	e.Within(limit)
-	e.at(policy.Version.Span)
+	e.at(version.Span)
 	e.tokenTable()
 	e.program()
 	program, err := e.Program()
@@ -38,7 +38,7 @@ func (e *emitter) program() {
 		e.fork(steps[:n])
 		steps = steps[n:]
 	}
-	e.at(e.policy.Version.Span)
+	e.at(e.version.Span)
 	e.End()
 }
 
@@ -48,7 +48,7 @@ func (e *emitter) steps() []step {
 	if len(e.denials()) > 0 {
 		steps = append(steps, step{shared: e.emitDenials})
 	}
-	declared := e.policy.Profiles.Declared()
+	declared := profilesOf(e.parts).Declared()
 	if declared {
 		steps = append(steps, step{shared: e.boundary})
 	}
@@ -88,7 +88,7 @@ func (e *emitter) fork(steps []step) {
 		}
 	}
 	if len(busy) > 0 {
-		e.at(e.policy.Version.Span)
+		e.at(e.version.Span)
 		e.Switch(e.Field(derived.Action), labels[vm.Tool], e.classCases(labels)...)
 	}
 	for i, class := range busy {
@@ -129,8 +129,8 @@ func (e *emitter) classCases(labels [vm.Model + 1]vm.Label) []vm.Case {
 	for _, action := range coreEVMActions {
 		add(action)
 	}
-	if e.policy.EVM != nil {
-		for _, action := range e.policy.EVM.Actions() {
+	if evm := part[EVM](e.parts); evm != nil {
+		for _, action := range evm.Actions() {
 			add(action.Text)
 		}
 	}
@@ -166,12 +166,11 @@ func (e *emitter) section(class vm.Class) {
 
 // skipsSection reports whether a class is judged by no section.
 func (e *emitter) skipsSection(class vm.Class) bool {
-	p := e.policy
 	switch class {
 	case vm.Model: // which is on no chain, whatever chain it names
 		return true
 	case vm.Tool:
-		return p.PassesTools()
+		return policyOf(*e.version, e.parts).PassesTools()
 	}
 	return false
 }

@@ -25,9 +25,10 @@ import (
 // all violations are wanted. A test of something unreadable never jumps, so that it arrives at the denial.
 type emitter struct {
 	*vm.Builder
-	policy *Policy
-	text   []byte
-	lines  []int // the offset of each line's start
+	version *grammar.Version
+	parts   Parts
+	text    []byte
+	lines   []int // the offset of each line's start
 }
 
 // absent is what a field holds that was not sent: nothing, or null inside metadata.

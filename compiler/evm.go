@@ -42,7 +42,7 @@ var (
 
 func (*EVM) enforces(bool) bool { return true }
 
-var evm = section("evm", v10, "EVM transactions: chains, actions, native and token amounts.", func(p *Policy) **EVM { return &p.EVM },
+var evm = section[EVM]("evm", v10, "EVM transactions: chains, actions, native and token amounts.",
 	keyChains, keyActions, keyChainActions, keyMaximum, keyMaxFee, keyEVMPaymasterFees, keyConsensus,
 	keyEVMConsensusRequireHold, keyEVMTokenDecimals, keyTokenMaximum, keyTokenPins, keyTokenMethods, keyTokenConsensus,
 	keyAccountCalls, keyEnrichment, keySelector, keyEVMApproval, keyEVMShim).of(vm.EVM)
@@ -110,7 +110,7 @@ func (c *checker) evmActions(span grammar.Span, value *grammar.Value) *List {
 
 // readChainActions reads the block of chains and their actions.
 func (c *checker) readChainActions(_ *Key, entry *grammar.Entry) {
-	e := c.policy.EVM
+	e := part[EVM](c.parts)
 	seen := map[string]bool{}
 	for _, line := range entry.Block {
 		if line.Value == nil {
@@ -132,7 +132,7 @@ func (c *checker) readChainActions(_ *Key, entry *grammar.Entry) {
 
 // finishEVM checks what concerns several entries of `## evm`.
 func (c *checker) finishEVM() {
-	e := c.policy.EVM
+	e := part[EVM](c.parts)
 	if e == nil {
 		return
 	}
@@ -156,14 +156,14 @@ func (c *checker) finishEVM() {
 
 // checkKinds reports the EVM actions that `tool_calls.allowed` holds too.
 func (c *checker) checkKinds() {
-	if c.policy.ToolCalls == nil {
+	if part[ToolCalls](c.parts) == nil {
 		return
 	}
 	tools := map[string]bool{}
-	for _, tool := range c.policy.ToolCalls.Allowed.Texts() {
+	for _, tool := range part[ToolCalls](c.parts).Allowed.Texts() {
 		tools[strings.ToLower(tool)] = true
 	}
-	for _, action := range c.policy.EVM.Actions() {
+	for _, action := range part[EVM](c.parts).Actions() {
 		if tools[strings.ToLower(action.Text)] {
 			c.add(grammar.At(codes.ActionKind, action.Span, "`%s` stands in `tool_calls.allowed` too, and can't be both", action.Text).
 				WithHint("an EVM list makes it an EVM action; remove it from one of the two"))
@@ -185,9 +185,9 @@ func (e *EVM) Actions() []Item {
 
 // evm judges an EVM intent: chain, action, token rule, pinned address, form of the amount, maximum, call data.
 func (e *emitter) evm() {
-	p := e.policy.EVM
+	p := part[EVM](e.parts)
 	if p == nil {
-		e.at(e.policy.Version.Span)
+		e.at(e.version.Span)
 		e.refuse(keyActions.Rule, keyActions.Code, "the policy has no evm section, which would have to grant the action")
 		return
 	}
@@ -198,7 +198,7 @@ func (e *emitter) evm() {
 
 // chain denies a chain that is not allowed.
 func (e *emitter) chain() {
-	chains := e.policy.EVM.AllowedChains
+	chains := part[EVM](e.parts).AllowedChains
 	e.allowing(chains)
 	e.unless(func(pass vm.Label) {
 		e.Test(vm.OpIn, vm.If, e.Field(slotChainID), e.exactly(chains.Texts()...), pass)
@@ -207,11 +207,11 @@ func (e *emitter) chain() {
 
 // chainIfPresent denies a chain that is not allowed on an intent that need not name one.
 func (e *emitter) chainIfPresent() {
-	if e.policy.EVM == nil {
+	if part[EVM](e.parts) == nil {
 		return
 	}
 	next := e.NewLabel()
-	e.at(e.policy.EVM.AllowedChains.Span)
+	e.at(part[EVM](e.parts).AllowedChains.Span)
 	e.Kind(vm.If, e.Field(slotChainID), absent, next)
 	e.chain()
 	e.Place(next)
@@ -219,7 +219,7 @@ func (e *emitter) chainIfPresent() {
 
 // evmAction denies an action that is not granted on its chain.
 func (e *emitter) evmAction() {
-	p := e.policy.EVM
+	p := part[EVM](e.parts)
 	done, global := e.NewLabel(), e.NewLabel()
 	if len(p.ChainActions) > 0 {
 		e.chainActions(global, done)
@@ -236,7 +236,7 @@ func (e *emitter) evmAction() {
 
 // chainActions judges the action on the chains that have actions of their own.
 func (e *emitter) chainActions(global, done vm.Label) {
-	lines := e.policy.EVM.ChainActions
+	lines := part[EVM](e.parts).ChainActions
 	cases := make([]vm.Case, len(lines))
 	for i, line := range lines {
 		cases[i] = vm.Case{Text: line.Chain.Text, To: e.NewLabel()}
@@ -254,7 +254,7 @@ func (e *emitter) chainActions(global, done vm.Label) {
 // amounts judges the declared amount, native or of a token, and the amount in the call data.
 func (e *emitter) amounts() {
 	callData, native := e.NewLabel(), e.NewLabel()
-	e.at(e.policy.EVM.Span)
+	e.at(part[EVM](e.parts).Span)
 	e.Kind(vm.If, e.Field(derived.Token), absent, native)
 	e.tokens(callData)
 	e.Place(native)
@@ -263,7 +263,7 @@ func (e *emitter) amounts() {
 	e.Place(callData)
 	e.fee()
 	e.callData()
-	if e.policy.EVM.Enriched() {
+	if part[EVM](e.parts).Enriched() {
 		e.enrichment()
 	}
 }
@@ -271,7 +271,7 @@ func (e *emitter) amounts() {
 // approves denies a token.approve that names no token: there is nothing to approve of the native currency.
 func (e *emitter) approves(done vm.Label) {
 	other := e.NewLabel()
-	e.at(e.policy.EVM.Span)
+	e.at(part[EVM](e.parts).Span)
 	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly(ApproveAction), other)
 	e.deny(ruleNoToken, errcode.TokenNotAllowed, "the intent names no token, and this action is about one", e.value(derived.Action), done)
 	e.Place(other)
@@ -281,12 +281,12 @@ func (e *emitter) approves(done vm.Label) {
 func (e *emitter) native(done vm.Label) {
 	rule := keyMaximum.Rule
 	limit, message := amount.Amount{}, "the policy has no evm.max_transaction_eth, so no native amount above zero is allowed"
-	e.at(e.policy.EVM.Span)
-	if most := e.policy.EVM.MaxTransaction; most != nil {
+	e.at(part[EVM](e.parts).Span)
+	if most := part[EVM](e.parts).MaxTransaction; most != nil {
 		e.at(most.Span)
 		limit, message = most.Amount, "the native amount is above evm.max_transaction_eth"
 	}
-	if slot := e.Field(derived.Amount); e.policy.Version.AtLeast(2, 1) {
+	if slot := e.Field(derived.Amount); e.version.AtLeast(2, 1) {
 		given := e.NewLabel()
 		e.Kind(vm.Unless, slot, absent, given)
 		e.deny(rule, errcode.AmountRequired, "the native amount is missing; write \"0\" where none is meant", e.value(derived.Amount), done)
@@ -309,8 +309,8 @@ func (e *emitter) native(done vm.Label) {
 // amount, because the attestation claims it.
 func (e *emitter) fee() {
 	slot, done, valid := e.Field(slotMaxFee), e.NewLabel(), e.NewLabel()
-	e.at(e.policy.EVM.Span)
-	most := e.policy.EVM.MaxFee
+	e.at(part[EVM](e.parts).Span)
+	most := part[EVM](e.parts).MaxFee
 	if most == nil {
 		e.Kind(vm.If, slot, absent, done)
 	} else {
@@ -335,7 +335,7 @@ func (e *emitter) matches() {
 	done := e.NewLabel()
 	e.atActions()
 	e.Kind(vm.If, e.Field(derived.Mismatch), absent, done)
-	if len(e.policy.EVM.Tokens) > 0 { // without, an intent about one has been denied
+	if len(part[EVM](e.parts).Tokens) > 0 { // without, an intent about one has been denied
 		e.tokenMismatch(done)
 	}
 	e.deny(keyActions.Rule, keyActions.Code, "a native wallet.transfer has no calldata; declare a contract.call, or a token", e.value(slotCalldata), done)
@@ -344,7 +344,7 @@ func (e *emitter) matches() {
 
 // consensus holds, or notes, the native amount in register 0 where it reaches the threshold.
 func (e *emitter) consensus(done vm.Label) {
-	p := e.policy.EVM
+	p := part[EVM](e.parts)
 	if p.Consensus == nil {
 		return
 	}
@@ -354,12 +354,12 @@ func (e *emitter) consensus(done vm.Label) {
 }
 
 var (
-	keyChains = key(chainLists, func(p *Policy) **List { return &p.EVM.AllowedChains }, Key{Name: "allowed_chains",
+	keyChains = key(chainLists, func(s *EVM) **List { return &s.AllowedChains }, Key{Name: "allowed_chains",
 		Code:    errcode.ChainNotAllowed,
 		Doc:     "The chains that an intent may name; a `chainId` that is present must be one of them, whatever the kind of intent.",
 		Example: "allowed_chains: 1, 8453"})
 
-	keyActions = key(evmActionList, func(p *Policy) **List { return &p.EVM.AllowedActions }, Key{Name: "allowed_actions",
+	keyActions = key(evmActionList, func(s *EVM) **List { return &s.AllowedActions }, Key{Name: "allowed_actions",
 		Code:    errcode.ActionNotAllowed,
 		Doc:     "The EVM actions that are granted on every allowed chain that `chain_actions` does not name; exact.",
 		Example: "allowed_actions: wallet.transfer, contract.call"})
@@ -369,53 +369,53 @@ var (
 		Doc:     "The EVM actions that are granted on one chain, in place of `allowed_actions`.",
 		Example: "chain_actions:\n  \"8453\": wallet.transfer"})
 
-	keyMaximum = key(nativeAmounts, func(p *Policy) **Limit { return &p.EVM.MaxTransaction }, Key{Name: "max_transaction_eth",
+	keyMaximum = key(nativeAmounts, func(s *EVM) **Limit { return &s.MaxTransaction }, Key{Name: "max_transaction_eth",
 		Code: errcode.AmountExceeded, Codes: []errcode.Code{errcode.AmountInvalid, errcode.AmountRequired},
 		Default: "0",
 		zero:    "leave the line out: then every native amount above zero is denied",
 		Doc:     "The largest native amount of one intent, in ETH; without it every native amount above zero is denied.",
 		Example: "max_transaction_eth: 0.5"})
 
-	keyMaxFee = key(nativeAmounts, func(p *Policy) **Limit { return &p.EVM.MaxFee }, Key{Name: "max_fee_eth", Since: v24,
+	keyMaxFee = key(nativeAmounts, func(s *EVM) **Limit { return &s.MaxFee }, Key{Name: "max_fee_eth", Since: v24,
 		Code: errcode.AmountExceeded, Codes: []errcode.Code{errcode.AmountInvalid, errcode.AmountRequired},
 		zero: hintNoFee,
 		Doc: "The largest `maxFee` of one intent: the most that its gas may cost, in the chain's native unit. An intent has to declare it then, " +
 			"and the gateways hold transactions and operations to it.",
 		Example: "max_fee_eth: 0.01"})
 
-	keyEVMPaymasterFees = key(isWord(wordCount), func(p *Policy) **Flag { return &p.EVM.PaymasterFees }, Key{Name: "paymaster_fees", Since: v24, Values: []string{wordCount, wordIgnore}, Default: wordCount,
+	keyEVMPaymasterFees = key(isWord(wordCount), func(s *EVM) **Flag { return &s.PaymasterFees }, Key{Name: "paymaster_fees", Since: v24, Values: []string{wordCount, wordIgnore}, Default: wordCount,
 		Doc: "Whether the gateway counts the gas of a user operation that a paymaster pays for as the intent's fee (`count`) or not (`ignore`). " +
 			"What a paymaster takes in tokens is not seen either way.",
 		Example: "paymaster_fees: ignore"})
 
-	keyConsensus = key(nativeAmounts, func(p *Policy) **Limit { return &p.EVM.Consensus }, Key{Name: "consensus_threshold_eth",
+	keyConsensus = key(nativeAmounts, func(s *EVM) **Limit { return &s.Consensus }, Key{Name: "consensus_threshold_eth",
 		Code:    errcode.HoldConsensus,
 		zero:    hintHoldAll,
 		Doc:     "The native amount, in ETH, from which on a person has to decide.",
 		Example: "consensus_threshold_eth: 0.25"})
 
-	keyEVMConsensusRequireHold = key(booleans, func(p *Policy) **Flag { return &p.EVM.RequireHold }, Key{Name: "consensus_require_hold", Default: "true",
+	keyEVMConsensusRequireHold = key(booleans, func(s *EVM) **Flag { return &s.RequireHold }, Key{Name: "consensus_require_hold", Default: "true",
 		Doc:     "Whether reaching a threshold holds the intent (`true`) or is only noted in the answer (`false`).",
 		Example: "consensus_require_hold: true"})
 
-	keyAccountCalls = key(isWord(wordAllow), func(p *Policy) **Flag { return &p.EVM.AccountCalls }, Key{Name: "account_calls", Since: v24, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
+	keyAccountCalls = key(isWord(wordAllow), func(s *EVM) **Flag { return &s.AccountCalls }, Key{Name: "account_calls", Since: v24, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
 		Code: errcode.ActionNotAllowed,
 		Doc: "What becomes of call data by which accounts, entry points and, on a pinned token, multicalls run further calls (`execute`, `executeBatch`, `execTransaction`, `handleOps` and their like). " +
 			"Amounts inside them are not seen by any rule.",
 		Example: "account_calls: deny"})
 
-	keyEnrichment = key(booleans, func(p *Policy) **Flag { return &p.EVM.Enrichment }, Key{Name: "require_calldata_enrichment", Since: v21, Default: "false",
+	keyEnrichment = key(booleans, func(s *EVM) **Flag { return &s.Enrichment }, Key{Name: "require_calldata_enrichment", Since: v21, Default: "false",
 		Code: errcode.CalldataEnrichment,
 		Doc: "Whether every `contract.call`, and every EVM intent that declares `calldata`, needs a trusted shim's account of its call data (`metadata.evm`), by which the token rules judge it. " +
 			"An unbounded approval is denied as `evm.calldata.unbounded_approval`.",
 		Example: "require_calldata_enrichment: true"})
 
-	keySelector = key(isWord(wordAllow), func(p *Policy) **Flag { return &p.EVM.UnknownSelector }, Key{Name: "calldata_unknown_selector", Since: v21, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
+	keySelector = key(isWord(wordAllow), func(s *EVM) **Flag { return &s.UnknownSelector }, Key{Name: "calldata_unknown_selector", Since: v21, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
 		Code:    errcode.TokenNotAllowed,
 		Doc:     "What becomes of a call of a method that moves no amount of a token and lets nobody move one, as far as the service knows; needs `require_calldata_enrichment: true`.",
 		Example: "calldata_unknown_selector: deny"})
 
-	keyEVMApproval = approvalKey(func(p *Policy) *Controls { return &p.EVM.Controls }, "EVM intents", "contract.call")
+	keyEVMApproval = approvalKey(func(s *EVM) *Controls { return &s.Controls }, "EVM intents", "contract.call")
 
-	keyEVMShim = shimKey(func(p *Policy) *Controls { return &p.EVM.Controls }, "EVM intents")
+	keyEVMShim = shimKey(func(s *EVM) *Controls { return &s.Controls }, "EVM intents")
 )

@@ -36,60 +36,60 @@ var (
 )
 
 var (
-	keyFileActions = key(actionPatterns, func(p *Policy) **List { return &p.Filesystem.Actions }, Key{Name: "actions",
+	keyFileActions = key(actionPatterns, func(s *Filesystem) **List { return &s.Actions }, Key{Name: "actions",
 		Code: errcode.FileEffectRequired, Codes: []errcode.Code{errcode.FilePathRequired, errcode.FileTarget},
 		Doc:     "The actions that this profile governs, and thereby grants to tools.",
 		Example: "actions: file.*, editor.save"})
 
-	keyWriteRoots = key(rootLists, func(p *Policy) **List { return &p.Filesystem.WriteRoots }, Key{Name: "write_roots",
+	keyWriteRoots = key(rootLists, func(s *Filesystem) **List { return &s.WriteRoots }, Key{Name: "write_roots",
 		Code: errcode.FileOutsideRoot,
 		Doc:  "The directories in which files may be changed.", Example: "write_roots: ."})
 
-	keyReadRoots = key(rootLists, func(p *Policy) **List { return &p.Filesystem.ReadRoots }, Key{Name: "read_roots",
+	keyReadRoots = key(rootLists, func(s *Filesystem) **List { return &s.ReadRoots }, Key{Name: "read_roots",
 		Code: errcode.FileOutsideRoot,
 		Doc:  "The directories in which files may be read.", Example: "read_roots: ., /usr/share"})
 
-	keyEffects = key(choices, func(p *Policy) **List { return &p.Filesystem.AllowedEffects }, Key{Name: "allowed_effects", Values: resource.Effects(),
+	keyEffects = key(choices, func(s *Filesystem) **List { return &s.AllowedEffects }, Key{Name: "allowed_effects", Values: resource.Effects(),
 		Code: errcode.FileEffect,
 		Doc:  "What may be done to files.", Example: "allowed_effects: read, create, overwrite"})
 
-	keyFilePaths = key(blockedFiles, func(p *Policy) **List { return &p.Filesystem.BlockedPaths }, Key{Name: "blocked_paths", Blocks: true,
+	keyFilePaths = key(blockedFiles, func(s *Filesystem) **List { return &s.BlockedPaths }, Key{Name: "blocked_paths", Blocks: true,
 		Code: errcode.FileBlockedPath,
 		Doc:  "Paths that may not be touched, with all that is below them, read as `file_write.blocked_paths`. Effects that reach what a directory holds (`delete`, `rename`, `copy`, `chmod`, `chown`, `xattr`, `hard_link`, `egress`) are denied on the directories above an entry with a leading `/` or `~`, too; what an entry without one names inside of a directory is not known.", Example: "blocked_paths: ~/.ssh, .env*"})
 
-	keyClasses = key(nameLists, func(p *Policy) **List { return &p.Filesystem.ProtectedClasses }, Key{Name: "protected_file_classes", Blocks: true,
+	keyClasses = key(nameLists, func(s *Filesystem) **List { return &s.ProtectedClasses }, Key{Name: "protected_file_classes", Blocks: true,
 		Code: errcode.SensitiveFile, Codes: []errcode.Code{errcode.FileTarget, errcode.SensitiveEgress},
 		Doc:     "Classifications of files that may not be touched, or not with `protected_effects`.",
 		Example: "protected_file_classes: secret, credential"})
 
-	keyFilesProtectedClassCatalog = key(oneName, func(p *Policy) **Text { return &p.Filesystem.ClassCatalog }, Key{Name: "protected_class_catalog",
+	keyFilesProtectedClassCatalog = key(oneName, func(s *Filesystem) **Text { return &s.ClassCatalog }, Key{Name: "protected_class_catalog",
 		Doc: "The name of the catalogue by which the shim classifies files; it is not judged.", Example: "protected_class_catalog: default-v1"})
 
-	keyFilesProtectedEffects = key(choices, func(p *Policy) **List { return &p.Filesystem.ProtectedEffects }, Key{Name: "protected_effects", Blocks: true, Values: resource.Effects(),
+	keyFilesProtectedEffects = key(choices, func(s *Filesystem) **List { return &s.ProtectedEffects }, Key{Name: "protected_effects", Blocks: true, Values: resource.Effects(),
 		Doc:     "The effects from which `protected_file_classes` protects; without it, from all.",
 		Example: "protected_effects: read, egress"})
 
-	keyMaxFiles = key(counts, func(p *Policy) **Count { return &p.Filesystem.MaxFiles }, Key{Name: "max_files_per_action",
+	keyMaxFiles = key(counts, func(s *Filesystem) **Count { return &s.MaxFiles }, Key{Name: "max_files_per_action",
 		Code: errcode.ImpactLimit,
 		Doc:  "How many files one action may touch.", Example: "max_files_per_action: 20"})
 
-	keyBytesWritten = taskLimit(func(p *Policy) **Count { return &p.Filesystem.MaxBytesWritten },
+	keyBytesWritten = taskLimit(func(s *Filesystem) **Count { return &s.MaxBytesWritten },
 		slotBytesWritten, "the task would write more bytes than allowed, or the intent does not say how many", Key{Name: "max_bytes_written_per_task", Unit: "bytes",
 			Doc: "How many bytes a task may write.", Example: "max_bytes_written_per_task: 10485760"})
 
-	keyBytesDeleted = taskLimit(func(p *Policy) **Count { return &p.Filesystem.MaxBytesDeleted },
+	keyBytesDeleted = taskLimit(func(s *Filesystem) **Count { return &s.MaxBytesDeleted },
 		slotBytesDeleted, "the task would delete more bytes than allowed, or the intent does not say how many", Key{Name: "max_bytes_deleted_per_task", Unit: "bytes",
 			Doc: "How many bytes a task may delete.", Example: "max_bytes_deleted_per_task: 1048576"})
 
-	keyDestructive = taskLimit(func(p *Policy) **Count { return &p.Filesystem.MaxDestructive },
+	keyDestructive = taskLimit(func(s *Filesystem) **Count { return &s.MaxDestructive },
 		slotDestructive, "the task would have more destructive effects than allowed", Key{Name: "max_destructive_effects_per_task", Unit: "destructive effects",
 			Doc:     "How often a task may overwrite, truncate, delete or rename a file.",
 			Example: "max_destructive_effects_per_task: 50"})
 
-	keyFilesShim = profileShimKey(func(p *Policy) **Flag { return &p.Filesystem.RequireShim })
+	keyFilesShim = profileShimKey(func(s *Filesystem) **Flag { return &s.RequireShim })
 )
 
-var filesystem = profile(section("filesystem", v21, "A resource profile: effects on files.", func(p *Policy) **Filesystem { return &p.Filesystem },
+var filesystem = profile(section[Filesystem]("filesystem", v21, "A resource profile: effects on files.",
 	keyFileActions, keyWriteRoots, keyReadRoots, keyEffects, keyFilePaths, keyClasses, keyFilesProtectedClassCatalog,
 	keyFilesProtectedEffects, keyMaxFiles, keyBytesWritten, keyBytesDeleted, keyDestructive, keyFilesShim))
 
@@ -114,11 +114,11 @@ func (c *checker) blockedFiles(entry *grammar.Entry) *List {
 
 // filesystemRules returns the rules of `## filesystem`.
 func (e *emitter) filesystemRules() []profileRule {
-	return []profileRule{{e.policy.Profiles.ByFilesystem(), e.filesystem}}
+	return []profileRule{{profilesOf(e.parts).ByFilesystem(), e.filesystem}}
 }
 
 func (e *emitter) filesystem() {
-	f := e.policy.Profiles.Filesystem
+	f := part[Filesystem](e.parts)
 	failed := e.NewLabel()
 	e.at(f.Span)
 	e.evidence(keyFileActions, failed)

@@ -21,7 +21,7 @@ type control struct {
 // controls returns the controls of the sections that are there, in the order in which they judge.
 func (e *emitter) controls() (all []control) {
 	for _, s := range sections {
-		if controls := s.controls(e.policy); controls != nil {
+		if controls := s.controls(e.parts); controls != nil {
 			all = append(all, control{s, controls})
 		}
 	}
@@ -54,7 +54,7 @@ func (e *emitter) gates() (steps []step) {
 // approvals returns the steps that hold intents on which a person has to decide.
 func (e *emitter) approvals() (steps []step) {
 	for _, c := range e.controls() {
-		if t := e.policy.ToolCalls; c.Section == tools {
+		if t := part[ToolCalls](e.parts); c.Section == tools {
 			if t.HeldCommands != nil {
 				steps = append(steps, c.step(e.commandApproval))
 			}

@@ -28,48 +28,48 @@ type Git struct {
 var refLists = namesOf(TypeRefs, checkRef)
 
 var (
-	keyGitActions = key(actionPatterns, func(p *Policy) **List { return &p.Git.Actions }, Key{Name: "actions",
+	keyGitActions = key(actionPatterns, func(s *Git) **List { return &s.Actions }, Key{Name: "actions",
 		Code: errcode.GitMetadata, Codes: []errcode.Code{errcode.GitTopology},
 		Doc: "The actions that this profile governs, and thereby grants to tools.", Example: "actions: git.*"})
 
-	keyGitFilesystemActions = key(actionPatterns, func(p *Policy) **List { return &p.Git.FilesystemActions }, Key{Name: "filesystem_actions",
+	keyGitFilesystemActions = key(actionPatterns, func(s *Git) **List { return &s.FilesystemActions }, Key{Name: "filesystem_actions",
 		Rule: "git.actions", Code: errcode.GitMetadata, Codes: []errcode.Code{errcode.GitTopology},
 		Doc:     "Further actions of this profile, whose files the profiles filesystem and repository judge too.",
 		Example: "filesystem_actions: git.checkout"})
 
-	keyGitProviders = key(choices, func(p *Policy) **List { return &p.Git.Providers }, Key{Name: "providers", Values: resource.GitProviders(),
+	keyGitProviders = key(choices, func(s *Git) **List { return &s.Providers }, Key{Name: "providers", Values: resource.GitProviders(),
 		Code: errcode.Provider,
 		Doc:  "The hosts of git repositories that may be worked with.", Example: "providers: github"})
 
-	keyGitSchemes = key(choices, func(p *Policy) **List { return &p.Git.RemoteSchemes }, Key{Name: "allowed_remote_schemes", Values: resource.RemoteSchemes(),
+	keyGitSchemes = key(choices, func(s *Git) **List { return &s.RemoteSchemes }, Key{Name: "allowed_remote_schemes", Values: resource.RemoteSchemes(),
 		Code: errcode.GitTopology,
 		Doc:  "How remotes may be reached.", Example: "allowed_remote_schemes: https, ssh"})
 
-	keyGitAllowed = key(choices, func(p *Policy) **List { return &p.Git.Allowed }, Key{Name: "allowed_operations", Values: resource.GitOperations(),
+	keyGitAllowed = key(choices, func(s *Git) **List { return &s.Allowed }, Key{Name: "allowed_operations", Values: resource.GitOperations(),
 		Code: errcode.GitOperation, Codes: []errcode.Code{errcode.ProviderOperation},
 		Doc: "The operations that may happen.", Example: "allowed_operations: status, diff, commit, push_fast_forward"})
 
-	keyGitApproval = key(choices, func(p *Policy) **List { return &p.Git.Approval }, Key{Name: "require_approval", Blocks: true, Values: resource.GitOperations(),
+	keyGitApproval = key(choices, func(s *Git) **List { return &s.Approval }, Key{Name: "require_approval", Blocks: true, Values: resource.GitOperations(),
 		Code: errcode.HoldApproval,
 		Doc:  "The operations on which a person has to decide.", Example: "require_approval: push_fast_forward"})
 
-	keyGitBlocked = key(choices, func(p *Policy) **List { return &p.Git.Blocked }, Key{Name: "blocked_operations", Blocks: true, Values: resource.GitOperations(),
+	keyGitBlocked = key(choices, func(s *Git) **List { return &s.Blocked }, Key{Name: "blocked_operations", Blocks: true, Values: resource.GitOperations(),
 		Code: errcode.GitOperation, Codes: []errcode.Code{errcode.ProviderOperation},
 		Doc: "The operations that may not happen, listed in `allowed_operations` or not.", Example: "blocked_operations: force_push, delete_repository"})
 
-	keyGitRefs = key(refLists, func(p *Policy) **List { return &p.Git.ProtectedRefs }, Key{Name: "protected_refs", Blocks: true,
+	keyGitRefs = key(refLists, func(s *Git) **List { return &s.ProtectedRefs }, Key{Name: "protected_refs", Blocks: true,
 		Code:    errcode.GitRef,
 		Doc:     "Refs that may not change: exact, or the beginning of refs and `*`; `main` covers the branch and the tag. Where it is declared, `reset_hard` and `rewrite_history` need `metadata.git.branch`, and `change_protection` and `delete_repository` are denied.",
 		Example: "protected_refs: main, refs/heads/release/*"})
 
-	keyRefChanges = taskLimit(func(p *Policy) **Count { return &p.Git.MaxRefChanges },
+	keyRefChanges = taskLimit(func(s *Git) **Count { return &s.MaxRefChanges },
 		slotGitChanges, "the task would update more refs than allowed", Key{Name: "max_ref_changes_per_task", Unit: "ref updates",
 			Doc: "How many refs a task may update.", Example: "max_ref_changes_per_task: 10"})
 
-	keyGitShim = profileShimKey(func(p *Policy) **Flag { return &p.Git.RequireShim })
+	keyGitShim = profileShimKey(func(s *Git) **Flag { return &s.RequireShim })
 )
 
-var git = profile(section("git", v21, "A resource profile: operations on git.", func(p *Policy) **Git { return &p.Git },
+var git = profile(section[Git]("git", v21, "A resource profile: operations on git.",
 	keyGitActions, keyGitFilesystemActions, keyGitProviders, keyGitSchemes, keyGitAllowed, keyGitApproval,
 	keyGitBlocked, keyGitRefs, keyRefChanges, keyGitShim))
 
@@ -90,11 +90,11 @@ func checkRef(text string) problem {
 
 // gitRules returns the rules of `## git`.
 func (e *emitter) gitRules() []profileRule {
-	return []profileRule{{e.policy.Profiles.ByGit(), e.git}}
+	return []profileRule{{profilesOf(e.parts).ByGit(), e.git}}
 }
 
 func (e *emitter) git() {
-	g := e.policy.Profiles.Git
+	g := part[Git](e.parts)
 	failed := e.NewLabel()
 	e.at(g.Span)
 	e.gitEvidence(failed)

@@ -39,12 +39,12 @@ var (
 )
 
 var (
-	keyDailyEVM = key(nativeAmounts, func(p *Policy) **Limit { return &p.SoftLimits.DailyEVM }, Key{Name: "daily_evm_limit_eth", Unit: "ETH",
+	keyDailyEVM = key(nativeAmounts, func(s *SoftLimits) **Limit { return &s.DailyEVM }, Key{Name: "daily_evm_limit_eth", Unit: "ETH",
 		Code:    errcode.AggregateLimit,
 		Doc:     "How much ETH the key may move in one day (UTC), native amounts only. Version 1.x only informs.",
 		Example: "daily_evm_limit_eth: 5"})
 
-	keyDailyFee = key(nativeAmounts, func(p *Policy) **Limit { return &p.SoftLimits.DailyFee }, Key{Name: "daily_fee_eth", Unit: "ETH", Since: v24,
+	keyDailyFee = key(nativeAmounts, func(s *SoftLimits) **Limit { return &s.DailyFee }, Key{Name: "daily_fee_eth", Unit: "ETH", Since: v24,
 		Code: errcode.AggregateLimit, Codes: []errcode.Code{errcode.AmountRequired},
 		zero:    hintNoFee,
 		Doc:     "How much the key's intents may declare as `maxFee` in one day (UTC), all chains together, in the chains' native unit. An intent has to declare it then.",
@@ -56,17 +56,17 @@ var (
 			"`## evm` has to have a rule for the token.",
 		Example: "daily_token.USDC: 1000"})
 
-	keyDailyCalls = key(counts, func(p *Policy) **Count { return &p.SoftLimits.DailyCalls }, Key{Name: "daily_tool_calls", Unit: "tool calls",
+	keyDailyCalls = key(counts, func(s *SoftLimits) **Count { return &s.DailyCalls }, Key{Name: "daily_tool_calls", Unit: "tool calls",
 		Code:    errcode.AggregateLimit,
 		Doc:     "How many tool and MCP calls the key may make in one day (UTC). Version 1.x only informs.",
 		Example: "daily_tool_calls: 500"})
 
-	keySoftApproval = approvalKey(func(p *Policy) *Controls { return &p.SoftLimits.Controls }, "all kinds of intents", "deploy")
+	keySoftApproval = approvalKey(func(s *SoftLimits) *Controls { return &s.Controls }, "all kinds of intents", "deploy")
 
-	keySoftShim = shimKey(func(p *Policy) *Controls { return &p.SoftLimits.Controls }, "all intents")
+	keySoftShim = shimKey(func(s *SoftLimits) *Controls { return &s.Controls }, "all intents")
 )
 
-var softLimits = section("soft_limits", v10, "Caps by day, hour or task.", func(p *Policy) **SoftLimits { return &p.SoftLimits },
+var softLimits = section[SoftLimits]("soft_limits", v10, "Caps by day, hour or task.",
 	keyDailyEVM, keyDailyFee, keyDailyToken, keyDailyCalls, keyCapCount, keyCapSum, keySoftCapWindow, keySoftCapAction,
 	keySoftCapGroupBy, keySoftCapAmountField, keySoftApproval, keySoftShim,
 	reservedLimit("window_days", "7"), reservedLimit("window_hours", "12"), reservedLimit("timezone", "UTC"),
@@ -89,32 +89,32 @@ type ExecutionLimits struct {
 }
 
 var (
-	keyPerTask = key(counts, func(p *Policy) **Count { return &p.ExecutionLimits.CallsPerTask }, Key{Name: "max_tool_calls_per_task", Unit: "tool calls",
+	keyPerTask = key(counts, func(s *ExecutionLimits) **Count { return &s.CallsPerTask }, Key{Name: "max_tool_calls_per_task", Unit: "tool calls",
 		Code: errcode.LoopLimitExceeded, Codes: []errcode.Code{errcode.TaskIDRequired},
 		Doc:     "How many tool and MCP calls one `task_id` may make; an intent without one is denied.",
 		Example: "max_tool_calls_per_task: 200"})
 
-	keyPerHour = key(counts, func(p *Policy) **Count { return &p.ExecutionLimits.CallsPerHour }, Key{Name: "max_tool_calls_per_hour", Unit: "tool calls",
+	keyPerHour = key(counts, func(s *ExecutionLimits) **Count { return &s.CallsPerHour }, Key{Name: "max_tool_calls_per_hour", Unit: "tool calls",
 		Code:    errcode.LoopLimitExceeded,
 		Doc:     "How many tool and MCP calls the key may make in one hour (UTC).",
 		Example: "max_tool_calls_per_hour: 1000"})
 
-	keySpend = key(budgets, func(p *Policy) **Limit { return &p.ExecutionLimits.SpendPerTask }, Key{Name: "max_model_spend_usd_per_task", Unit: "USD",
+	keySpend = key(budgets, func(s *ExecutionLimits) **Limit { return &s.SpendPerTask }, Key{Name: "max_model_spend_usd_per_task", Unit: "USD",
 		Code: errcode.ModelSpend, Codes: []errcode.Code{errcode.TaskIDRequired, errcode.ModelUsage},
 		Doc:     "How much one task may spend on models, in USD with at most six fraction digits; it binds every intent.",
 		Example: "max_model_spend_usd_per_task: 2.50"})
 
-	keyTokens = key(counts, func(p *Policy) **Count { return &p.ExecutionLimits.TokensPerTask }, Key{Name: "max_model_tokens_per_task", Unit: "tokens",
+	keyTokens = key(counts, func(s *ExecutionLimits) **Count { return &s.TokensPerTask }, Key{Name: "max_model_tokens_per_task", Unit: "tokens",
 		Code: errcode.ModelTokens, Codes: []errcode.Code{errcode.TaskIDRequired, errcode.ModelUsage},
 		Doc:     "How many model tokens one task may use; it binds every intent.",
 		Example: "max_model_tokens_per_task: 100000"})
 
-	keyExecutionApproval = approvalKey(func(p *Policy) *Controls { return &p.ExecutionLimits.Controls }, "all kinds of intents", "deploy")
+	keyExecutionApproval = approvalKey(func(s *ExecutionLimits) *Controls { return &s.Controls }, "all kinds of intents", "deploy")
 
-	keyExecutionShim = shimKey(func(p *Policy) *Controls { return &p.ExecutionLimits.Controls }, "all intents")
+	keyExecutionShim = shimKey(func(s *ExecutionLimits) *Controls { return &s.Controls }, "all intents")
 )
 
-var executionLimits = section("execution_limits", v10, "Ceilings on tool calls and model use.", func(p *Policy) **ExecutionLimits { return &p.ExecutionLimits },
+var executionLimits = section[ExecutionLimits]("execution_limits", v10, "Ceilings on tool calls and model use.",
 	keyPerTask, keyPerHour, keySpend, keyTokens, keyExecutionApproval, keyExecutionShim)
 
 // limits reports whether the section limits anything.
@@ -155,7 +155,7 @@ func (c *checker) finishDailyTokens() {
 		}
 		if most := c.tokenLimit(keyDailyToken, token, entry); most != nil && !seen[token] {
 			seen[token] = true
-			c.policy.SoftLimits.DailyToken = append(c.policy.SoftLimits.DailyToken, DailyToken{token, most})
+			part[SoftLimits](c.parts).DailyToken = append(part[SoftLimits](c.parts).DailyToken, DailyToken{token, most})
 		}
 	}
 	c.partial = c.partial || c.found.HasErrors()
@@ -172,7 +172,7 @@ func (l *ExecutionLimits) counters(e *emitter) (steps []step) {
 }
 
 func (s *SoftLimits) counters(e *emitter) (steps []step) {
-	if !e.policy.Version.AtLeast(2, 0) {
+	if !e.version.AtLeast(2, 0) {
 		return nil // version 1.x only informs
 	}
 	if s.DailyEVM != nil {
@@ -195,7 +195,7 @@ func (s *SoftLimits) counters(e *emitter) (steps []step) {
 
 // callLimits plans the counters of tool calls.
 func (e *emitter) callLimits() {
-	l := e.policy.ExecutionLimits
+	l := part[ExecutionLimits](e.parts)
 	if l.CallsPerTask != nil {
 		e.at(l.CallsPerTask.Span)
 		next := e.NewLabel()
@@ -213,7 +213,7 @@ func (e *emitter) callLimits() {
 
 // budgets plans the counters of what a task spends on models.
 func (e *emitter) budgets() {
-	l := e.policy.ExecutionLimits
+	l := part[ExecutionLimits](e.parts)
 	if l.SpendPerTask != nil {
 		e.at(l.SpendPerTask.Span)
 		c := counterOf(keySpend, vm.Task, l.SpendPerTask.Amount)
@@ -247,13 +247,13 @@ func (e *emitter) budget(c vm.Counter, key *Key, slot, unknown, above string) {
 
 // dailyEVM plans the counter of a day's native amounts. What is no amount has been denied.
 func (e *emitter) dailyEVM() {
-	limit := e.policy.SoftLimits.DailyEVM
+	limit := part[SoftLimits](e.parts).DailyEVM
 	count, next := e.NewLabel(), e.NewLabel()
 	c := counterOf(keyDailyEVM, vm.Day, limit.Amount)
 	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(derived.Amount), NativeDecimals
 	e.at(limit.Span)
 	e.Kind(vm.Unless, e.Field(derived.Token), absent, next)
-	if !e.policy.Version.AtLeast(2, 1) { // from then on a missing amount has been denied
+	if !e.version.AtLeast(2, 1) { // from then on a missing amount has been denied
 		e.Kind(vm.If, c.Amount, absent, count)
 	}
 	e.Load(0, c.Amount, NativeDecimals, count)
@@ -265,7 +265,7 @@ func (e *emitter) dailyEVM() {
 
 // dailyFee plans the counter of a day's fees, as far as intents declare them. What is no amount has been denied.
 func (e *emitter) dailyFee() {
-	limit := e.policy.SoftLimits.DailyFee
+	limit := part[SoftLimits](e.parts).DailyFee
 	given, count, next := e.NewLabel(), e.NewLabel(), e.NewLabel()
 	c := counterOf(keyDailyFee, vm.Day, limit.Amount)
 	c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(slotMaxFee), NativeDecimals
@@ -282,7 +282,7 @@ func (e *emitter) dailyFee() {
 
 // dailyTokens plans the counters of what is moved of tokens in a day.
 func (e *emitter) dailyTokens() {
-	limits := e.policy.SoftLimits.DailyToken
+	limits := part[SoftLimits](e.parts).DailyToken
 	next := e.NewLabel()
 	cases := make([]vm.Case, len(limits))
 	for i, limit := range limits {
@@ -306,7 +306,7 @@ func (e *emitter) dailyTokens() {
 }
 
 func (e *emitter) dailyCalls() {
-	limit := e.policy.SoftLimits.DailyCalls
+	limit := part[SoftLimits](e.parts).DailyCalls
 	e.at(limit.Span)
 	c := counterOf(keyDailyCalls, vm.Day, amount.FromUint64(limit.N))
 	e.reserve(c, keyDailyCalls.Code, "the tool calls of this day (UTC) reach soft_limits.daily_tool_calls")

@@ -37,30 +37,30 @@ var (
 func (c *checker) toolPatterns(entry *grammar.Entry) *List { return c.lowered(entry, c.toolPattern) }
 
 var (
-	keyServers = key(servers, func(p *Policy) **List { return &p.MCP.AllowedServers }, Key{Name: "allowed_servers",
+	keyServers = key(servers, func(s *MCP) **List { return &s.AllowedServers }, Key{Name: "allowed_servers",
 		Code:    errcode.ToolCallNotAllowed,
 		Doc:     "The MCP servers that are granted; exact, without regard to case.",
 		Example: "allowed_servers: files, search"})
 
-	keyNoMCPTools = key(toolPatterns, func(p *Policy) **List { return &p.MCP.BlockedTools }, Key{Name: "blocked_tools", Blocks: true,
+	keyNoMCPTools = key(toolPatterns, func(s *MCP) **List { return &s.BlockedTools }, Key{Name: "blocked_tools", Blocks: true,
 		Code:    errcode.ToolCallNotAllowed,
 		Doc:     "The MCP tools that are denied whatever grants them, as `<server>.<tool>` or `<tool>`; `*` stands for any characters, dots too. It never grants anything.",
 		Example: "blocked_tools: files.delete_*, *_admin"})
 
-	keyMCPTools = key(toolPatterns, func(p *Policy) **List { return &p.MCP.AllowedTools }, Key{Name: "allowed_tools",
+	keyMCPTools = key(toolPatterns, func(s *MCP) **List { return &s.AllowedTools }, Key{Name: "allowed_tools",
 		Code:    errcode.ToolCallNotAllowed,
 		Doc:     "The MCP tools that are granted, as `<server>.<tool>` or, on any server, `<tool>`; `*` stands for any characters but a dot, and at the end for any.",
 		Example: "allowed_tools: files.read_*, search.*"})
 
-	keyMCPApproval = key(toolPatterns, func(p *Policy) **List { return &p.MCP.Approval }, Key{Name: "require_approval", Blocks: true,
+	keyMCPApproval = key(toolPatterns, func(s *MCP) **List { return &s.Approval }, Key{Name: "require_approval", Blocks: true,
 		Code:    errcode.HoldApproval,
 		Doc:     "The MCP tools on which a person has to decide, as `<server>.<tool>` or `<tool>`; `*` stands for any characters, dots too.",
 		Example: "require_approval: files.write_*"})
 
-	keyMCPShim = shimKey(func(p *Policy) *Controls { return &p.MCP.Controls }, "MCP intents")
+	keyMCPShim = shimKey(func(s *MCP) *Controls { return &s.Controls }, "MCP intents")
 )
 
-var mcp = section("mcp", v20, "MCP servers and tools.", func(p *Policy) **MCP { return &p.MCP },
+var mcp = section[MCP]("mcp", v20, "MCP servers and tools.",
 	keyServers, keyNoMCPTools, keyMCPTools, keyMCPApproval, keyMCPShim, keyMCPResponseWebFetchTools,
 	keyMCPResponseHttpTools, keyMCPResponseDeterministicRuleset, keyMCPResponseBlockClasses,
 	keyMCPResponseRedactClasses, keyMCPResponseScannerRequired, keyMCPResponseScannerProfile,
@@ -111,7 +111,7 @@ func (c *checker) toolPattern(item grammar.Item) bool {
 
 // finishMCP checks what concerns several entries of `## mcp`.
 func (c *checker) finishMCP() {
-	m := c.policy.MCP
+	m := part[MCP](c.parts)
 	if m == nil {
 		return
 	}
@@ -135,9 +135,9 @@ func (c *checker) finishMCP() {
 
 // mcp judges an MCP intent: servers, blocked tools, allowed tools.
 func (e *emitter) mcp() {
-	m := e.policy.MCP
+	m := part[MCP](e.parts)
 	if m == nil {
-		e.at(e.policy.Version.Span)
+		e.at(e.version.Span)
 		e.refuse(keyMCPTools.Rule, keyMCPTools.Code, "the policy has no mcp section, which would have to grant the MCP tool")
 		return
 	}
@@ -166,7 +166,7 @@ func (e *emitter) blockedTools(patterns *List) {
 
 // allowedTools denies what no pattern of allowed_tools covers. Allowed servers alone grant all of their tools.
 func (e *emitter) allowedTools() {
-	m := e.policy.MCP
+	m := part[MCP](e.parts)
 	if m.AllowedTools == nil {
 		if m.AllowedServers == nil {
 			e.at(m.Span)
@@ -210,7 +210,7 @@ func (e *emitter) eitherWay(patterns *List, withServer, outside vm.Label) {
 // mcpApproval holds the intents whose tool a pattern of `mcp.require_approval` covers.
 func (e *emitter) mcpApproval() {
 	covered, next := e.NewLabel(), e.NewLabel()
-	e.eitherWay(e.policy.MCP.Approval, covered, next)
+	e.eitherWay(part[MCP](e.parts).Approval, covered, next)
 	e.Place(covered)
 	e.hold(keyMCPApproval, "a person has to decide on this MCP tool")
 	e.Place(next)

@@ -31,7 +31,7 @@ func profile(s *Section) *Section {
 }
 
 // profileShimKey returns the row of `require_shim` of a profile, which says nothing that is judged.
-func profileShimKey(field func(*Policy) **Flag) *Key {
+func profileShimKey[S any](field func(*S) **Flag) *Key {
 	return key(booleans, field, Key{Name: nameShim, Default: "false",
 		Doc:     "Says that a trusted shim watches over the profile, without which it is not deployed; governed intents need a shim whatever it says.",
 		Example: "require_shim: true"})
@@ -237,7 +237,7 @@ func (e *emitter) only(actions []string, outside vm.Label) {
 		return // every action is covered, and a switch takes no empty prefix
 	}
 	inside := e.NewLabel()
-	e.at(e.policy.Version.Span)
+	e.at(e.version.Span)
 	e.Switch(e.Field(derived.Action), outside, actionCases(actions, inside)...)
 	e.Place(inside)
 }
@@ -252,9 +252,9 @@ func (e *emitter) approve(operations *List, key *Key, slot, message string) {
 }
 
 // taskLimit returns the row of such a limit.
-func taskLimit(limit func(*Policy) **Count, slot, message string, row Key) *Key {
+func taskLimit[S any](limit func(*S) **Count, slot, message string, row Key) *Key {
 	row.Code, row.Codes = errcode.ImpactLimit, []errcode.Code{errcode.TaskIDRequired}
-	row.perTask = &perTask{limit, slot, message}
+	row.perTask = &perTask{func(parts Parts) *Count { return *limit(part[S](parts)) }, slot, message}
 	return key(counts, limit, row)
 }
 

@@ -10,6 +10,11 @@ import (
 	"bailiff/vm/slot/derived"
 )
 
+// profilesOf returns the resource profiles among the sections of a policy.
+func profilesOf(parts Parts) *Profiles {
+	return &Profiles{part[Repository](parts), part[Filesystem](parts), part[Git](parts), part[Database](parts)}
+}
+
 // Profiles are the resource profiles that a policy declares. A nil one is absent.
 type Profiles struct {
 	Repository *Repository
@@ -57,9 +62,9 @@ func (p *Profiles) Names() []string {
 
 // Unshimmed returns the names of the profiles that would have to say `require_shim: true` and do not. Deployment refuses
 // a policy that has any (decisions, section 5, "Trusted shim").
-func (p *Policy) Unshimmed() []string {
+func (p *Profiles) Unshimmed() []string {
 	var names []string
-	for _, profile := range p.Profiles.All() {
+	for _, profile := range p.All() {
 		if !IsOn(profile.RequireShim) {
 			names = append(names, profile.Name)
 		}
@@ -128,7 +133,7 @@ func (p *Profiles) governed() []string {
 
 // finishProfiles checks what concerns several entries of the resource profiles.
 func (c *checker) finishProfiles() {
-	p := &c.policy.Profiles
+	p := profilesOf(c.parts)
 	if r := p.Repository; r != nil && IsOn(r.BlockOutsideWrites) && r.Roots == nil && !c.lost("repository", "roots") {
 		c.add(grammar.At(codes.OutsideOfNothing, r.BlockOutsideWrites.Span, "`block_outside_writes` needs `roots`, outside of which nothing is written").
 			WithHint("name them: `roots: .` for those that the shim reports, or `roots: /workspace/repository`"))
@@ -144,7 +149,7 @@ func (c *checker) finishProfiles() {
 
 // boundary denies intents that a resource profile governs and no trusted shim vouches for.
 func (e *emitter) boundary() {
-	e.bind([]profileRule{{e.policy.Profiles.governed(), func() {
+	e.bind([]profileRule{{profilesOf(e.parts).governed(), func() {
 		e.unless(func(pass vm.Label) { e.Kind(vm.If, e.Field(slotBoundary), aText, pass) },
 			ruleBoundary, errcode.ExecutionBoundary, "a resource profile governs the action, which needs a key whose provenance is a shim and metadata.execution", e.value(slotBoundary))
 	}}})
@@ -157,12 +162,12 @@ func (e *emitter) profiles() {
 
 // profileGrants jumps where a profile grants the tool.
 func (e *emitter) profileGrants(granted vm.Label) {
-	actions := e.policy.Profiles.Granted()
+	actions := profilesOf(e.parts).Granted()
 	if len(actions) == 0 {
 		return
 	}
-	e.at(e.policy.Version.Span)
-	if e.policy.Profiles.grantAll() {
+	e.at(e.version.Span)
+	if profilesOf(e.parts).grantAll() {
 		e.Kind(vm.If, e.Field(derived.Action), aText, granted) // a switch takes no empty prefix
 		return
 	}
@@ -173,7 +178,7 @@ func (e *emitter) profileGrants(granted vm.Label) {
 
 // profileApprovals holds governed intents on whose operations a person has to decide.
 func (e *emitter) profileApprovals() {
-	p := &e.policy.Profiles
+	p := profilesOf(e.parts)
 	var rules []profileRule
 	if g := p.Git; g != nil && g.Approval != nil {
 		rules = append(rules, profileRule{p.ByGit(), func() {
@@ -190,7 +195,7 @@ func (e *emitter) profileApprovals() {
 
 // profileLimits plans the counters of the profiles' impact limits.
 func (e *emitter) profileLimits() {
-	p := &e.policy.Profiles
+	p := profilesOf(e.parts)
 	var rules []profileRule
 	for _, profile := range []struct {
 		*Section
@@ -200,15 +205,10 @@ func (e *emitter) profileLimits() {
 			if row.perTask == nil || len(profile.actions) == 0 {
 				continue
 			}
-			if limit := *row.perTask.limit(e.policy); limit != nil {
+			if limit := row.perTask.limit(e.parts); limit != nil {
 				rules = append(rules, profileRule{profile.actions, func() { e.impact(row, limit) }})
 			}
 		}
 	}
 	e.bind(rules)
-}
-
-// PassesTools reports whether tools need no grant (decisions, section 2, "Kinds of intents, and what grants them").
-func (p *Policy) PassesTools() bool {
-	return p.EVM == nil && p.ToolCalls == nil && p.MCP == nil && !p.Profiles.Declared()
 }

@@ -22,38 +22,38 @@ type Repository struct {
 }
 
 var (
-	keyRepoRoots = key(rootLists, func(p *Policy) **List { return &p.Repository.Roots }, Key{Name: "roots",
+	keyRepoRoots = key(rootLists, func(s *Repository) **List { return &s.Roots }, Key{Name: "roots",
 		Code: errcode.RootMutation, Codes: []errcode.Code{errcode.FileEffectRequired, errcode.FilePathRequired, errcode.FileTarget, errcode.GitTopology},
 		Doc:     "The directories that make up the repository, which nothing may replace as a whole; `.` stands for the roots that the shim reports.",
 		Example: "roots: /workspace/repository"})
 
-	keyRepoOutside = key(booleans, func(p *Policy) **Flag { return &p.Repository.BlockOutsideWrites }, Key{Name: "block_outside_writes",
+	keyRepoOutside = key(booleans, func(s *Repository) **Flag { return &s.BlockOutsideWrites }, Key{Name: "block_outside_writes",
 		Code: errcode.FileOutsideRoot,
 		Doc:  "Whether files outside of `roots` may only be read.", Example: "block_outside_writes: true"})
 
-	keyRepoHistory = key(booleans, func(p *Policy) **Flag { return &p.Repository.ProtectGitHistory }, Key{Name: "protect_git_history",
+	keyRepoHistory = key(booleans, func(s *Repository) **Flag { return &s.ProtectGitHistory }, Key{Name: "protect_git_history",
 		Code: errcode.FileBlockedPath, Codes: []errcode.Code{errcode.FileEffectRequired, errcode.FilePathRequired, errcode.FileTarget, errcode.GitOperation},
 		Doc:     "Whether nothing may write to `.git` or below it, in any spelling of that name, nor delete, move or copy away the work tree (`metadata.git.worktree`, or a root) that holds it; and git operations that can lose commits or refs are denied.",
 		Example: "protect_git_history: true"})
 
-	keyRepoSensitive = key(booleans, func(p *Policy) **Flag { return &p.Repository.ProtectSensitiveFiles }, Key{Name: "protect_sensitive_files",
+	keyRepoSensitive = key(booleans, func(s *Repository) **Flag { return &s.ProtectSensitiveFiles }, Key{Name: "protect_sensitive_files",
 		Code: errcode.SensitiveFile, Codes: []errcode.Code{errcode.FileEffectRequired, errcode.FilePathRequired, errcode.FileTarget, errcode.SensitiveEgress},
 		Doc:     "Whether files may be touched only if they are classified as `none`, `normal`, `ordinary`, `public` or `source`.",
 		Example: "protect_sensitive_files: true"})
 
-	keyRepoProviders = key(choices, func(p *Policy) **List { return &p.Repository.GitProviders }, Key{Name: "git_providers", Values: resource.GitProviders(),
+	keyRepoProviders = key(choices, func(s *Repository) **List { return &s.GitProviders }, Key{Name: "git_providers", Values: resource.GitProviders(),
 		Code: errcode.Provider,
 		Doc:  "The hosts of git repositories that may be worked with.", Example: "git_providers: github, gitlab"})
 
-	keyRepositoryShim = profileShimKey(func(p *Policy) **Flag { return &p.Repository.RequireShim })
+	keyRepositoryShim = profileShimKey(func(s *Repository) **Flag { return &s.RequireShim })
 )
 
-var repository = profile(section("repository", v21, "A resource profile: the repository that tools work in.", func(p *Policy) **Repository { return &p.Repository },
+var repository = profile(section[Repository]("repository", v21, "A resource profile: the repository that tools work in.",
 	keyRepoRoots, keyRepoOutside, keyRepoHistory, keyRepoSensitive, keyRepoProviders, keyRepositoryShim))
 
 // repositoryRules returns the rules of `## repository` about files.
 func (e *emitter) repositoryRules() []profileRule {
-	p := &e.policy.Profiles
+	p := profilesOf(e.parts)
 	r := p.Repository
 	if r == nil {
 		return nil
@@ -74,7 +74,7 @@ func (e *emitter) repositoryRules() []profileRule {
 
 // repositoryGit judges git operations by `## repository`, once their evidence is known to be whole.
 func (e *emitter) repositoryGit() {
-	r := e.policy.Profiles.Repository
+	r := part[Repository](e.parts)
 	if r == nil {
 		return
 	}
@@ -92,7 +92,7 @@ func (e *emitter) repositoryGit() {
 // repositoryRoots keeps the roots themselves from being written to, with the directories that they are in, and whatever is
 // outside of them.
 func (e *emitter) repositoryRoots() {
-	r := e.policy.Profiles.Repository
+	r := part[Repository](e.parts)
 	failed := e.NewLabel()
 	e.at(r.Roots.Span)
 	e.evidence(keyRepoRoots, failed)
@@ -135,7 +135,7 @@ func holders(whole []string) []string {
 // gitFolder denies writes to a `.git`, or below one, and effects on a directory that reach the `.git` inside of it.
 func (e *emitter) gitFolder() {
 	failed := e.NewLabel()
-	e.at(e.policy.Profiles.Repository.ProtectGitHistory.Span)
+	e.at(part[Repository](e.parts).ProtectGitHistory.Span)
 	e.evidence(keyRepoHistory, failed)
 	e.unless(func(pass vm.Label) { e.unlessAnyPath(slotGitFolders, pass) },
 		keyRepoHistory.Rule, errcode.FileBlockedPath, "the intent writes to .git, or below it", e.element(slotGitFolders))
@@ -146,7 +146,7 @@ func (e *emitter) gitFolder() {
 // keepTrees denies effects that reach what a work tree holds: that of metadata.git, and the roots of the repository, whose
 // .git lies at once below them.
 func (e *emitter) keepTrees() {
-	whole, own := rootTexts(e.policy.Profiles.Repository.Roots)
+	whole, own := rootTexts(part[Repository](e.parts).Roots)
 	pass := e.NewLabel()
 	deny := func(slot string) {
 		e.deny(keyRepoHistory.Rule, errcode.FileBlockedPath, "the intent takes a work tree of git along, or a directory that holds one, and the .git inside of it",
@@ -181,7 +181,7 @@ func (e *emitter) unlessAnyPath(slot string, none vm.Label) {
 
 // history denies git operations that can lose commits or refs.
 func (e *emitter) history() {
-	e.at(e.policy.Profiles.Repository.ProtectGitHistory.Span)
+	e.at(part[Repository](e.parts).ProtectGitHistory.Span)
 	next := e.NewLabel()
 	e.Test(vm.OpIn, vm.Unless, e.Field(slotGitOperation), e.exactly(which(resource.GitOperations(), resource.RewritesHistory)...), next)
 	e.deny(keyRepoHistory.Rule, errcode.GitOperation, "the git operation can lose commits or refs", e.value(slotGitOperation), next)
@@ -190,7 +190,7 @@ func (e *emitter) history() {
 
 // sensitiveFiles denies files that are not of an ordinary class.
 func (e *emitter) sensitiveFiles() {
-	p := &e.policy.Profiles
+	p := profilesOf(e.parts)
 	failed := e.NewLabel()
 	e.at(p.Repository.ProtectSensitiveFiles.Span)
 	e.evidence(keyRepoSensitive, failed)
@@ -236,7 +236,7 @@ func (e *emitter) sensitive(key *Key, message string, test func(pass vm.Label)) 
 
 // worktree denies git repositories outside of the roots.
 func (e *emitter) worktree() {
-	roots := e.policy.Profiles.Repository.Roots
+	roots := part[Repository](e.parts).Roots
 	e.allowing(roots)
 	e.insideAs(keyRepoRoots.Rule, errcode.GitTopology, roots, slotWorktree, "the git worktree is outside of repository.roots")
 }

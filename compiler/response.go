@@ -44,13 +44,13 @@ type Moment struct {
 // MaxObserve is how far ahead `mcp.response.observe_until` may lie when a policy is deployed.
 const MaxObserve = 30 * 24 * time.Hour
 
-// ObserveUntil returns when a client's observing of results ends, or the zero time where the policy names none. A
+// ObserveUntil returns when a client's observing of results ends, or the zero time where the policy names none, or has no such section. A
 // policy's text has no clock: who deploys it at now refuses it where this is later than now plus [MaxObserve].
-func (p *Policy) ObserveUntil() time.Time {
-	if p.MCP == nil || p.MCP.Response.ObserveUntil == nil {
+func (m *MCP) ObserveUntil() time.Time {
+	if m == nil || m.Response.ObserveUntil == nil {
 		return time.Time{}
 	}
-	return p.MCP.Response.ObserveUntil.Time
+	return m.Response.ObserveUntil.Time
 }
 
 // The types of values that only these keys have.
@@ -62,40 +62,40 @@ var (
 )
 
 var (
-	keyMCPResponseWebFetchTools = key(toolNames, func(p *Policy) **List { return &p.MCP.Response.WebFetchTools }, Key{Name: "response.web_fetch_tools", Since: v22,
+	keyMCPResponseWebFetchTools = key(toolNames, func(s *MCP) **List { return &s.Response.WebFetchTools }, Key{Name: "response.web_fetch_tools", Since: v22,
 		Doc:     "The tools whose results are inspected as web pages: exact entries of `allowed_tools` that nothing blocks.",
 		Example: "response.web_fetch_tools: browser.fetch"})
 
-	keyMCPResponseHttpTools = key(toolNames, func(p *Policy) **List { return &p.MCP.Response.HTTPTools }, Key{Name: "response.http_tools", Since: v22,
+	keyMCPResponseHttpTools = key(toolNames, func(s *MCP) **List { return &s.Response.HTTPTools }, Key{Name: "response.http_tools", Since: v22,
 		Doc:     "The tools whose results are inspected as HTTP responses: exact entries of `allowed_tools` that nothing blocks.",
 		Example: "response.http_tools: api.call"})
 
-	keyMCPResponseDeterministicRuleset = key(oneWord, func(p *Policy) **Text { return &p.MCP.Response.Ruleset }, Key{Name: "response.deterministic_ruleset", Since: v22, Values: []string{"sof-response-rules-v1"},
+	keyMCPResponseDeterministicRuleset = key(oneWord, func(s *MCP) **Text { return &s.Response.Ruleset }, Key{Name: "response.deterministic_ruleset", Since: v22, Values: []string{"sof-response-rules-v1"},
 		Doc:     "The rules by which results are inspected; required where tools are covered.",
 		Example: "response.deterministic_ruleset: sof-response-rules-v1"})
 
-	keyMCPResponseBlockClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.BlockClasses }, Key{Name: "response.block_classes", Since: v22, Values: responseClasses,
+	keyMCPResponseBlockClasses = key(choices, func(s *MCP) **List { return &s.Response.BlockClasses }, Key{Name: "response.block_classes", Since: v22, Values: responseClasses,
 		Doc: "The classes of findings that keep a result back.", Example: "response.block_classes: secret, malicious_url"})
 
-	keyMCPResponseRedactClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.RedactClasses }, Key{Name: "response.redact_classes", Since: v23, Values: responseClasses,
+	keyMCPResponseRedactClasses = key(choices, func(s *MCP) **List { return &s.Response.RedactClasses }, Key{Name: "response.redact_classes", Since: v23, Values: responseClasses,
 		Doc: "The classes of findings that are made unreadable in a result.", Example: "response.redact_classes: pii"})
 
-	keyMCPResponseScannerRequired = key(booleans, func(p *Policy) **Flag { return &p.MCP.Response.Scanner.Required }, Key{Name: "response.scanner.required", Since: v23, Default: "false",
+	keyMCPResponseScannerRequired = key(booleans, func(s *MCP) **Flag { return &s.Response.Scanner.Required }, Key{Name: "response.scanner.required", Since: v23, Default: "false",
 		Doc: "Whether a result needs a scanner's verdict.", Example: "response.scanner.required: true"})
 
-	keyMCPResponseScannerProfile = key(identifiers, func(p *Policy) **Text { return &p.MCP.Response.Scanner.Profile }, Key{Name: "response.scanner.profile", Since: v23,
+	keyMCPResponseScannerProfile = key(identifiers, func(s *MCP) **Text { return &s.Response.Scanner.Profile }, Key{Name: "response.scanner.profile", Since: v23,
 		Doc: "The scanner's profile: an identifier of up to 128 letters, digits and `._:/-`.", Example: "response.scanner.profile: standard-v2"})
 
-	keyMCPResponseScannerClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.Scanner.Classes }, Key{Name: "response.scanner.classes", Since: v23, Values: responseClasses,
+	keyMCPResponseScannerClasses = key(choices, func(s *MCP) **List { return &s.Response.Scanner.Classes }, Key{Name: "response.scanner.classes", Since: v23, Values: responseClasses,
 		Doc: "The classes that the scanner looks for.", Example: "response.scanner.classes: prompt_injection"})
 
-	keyMCPResponseScannerMinConfidence = key(confidences, func(p *Policy) **Limit { return &p.MCP.Response.Scanner.Confidence }, Key{Name: "response.scanner.min_confidence", Since: v23,
+	keyMCPResponseScannerMinConfidence = key(confidences, func(s *MCP) **Limit { return &s.Response.Scanner.Confidence }, Key{Name: "response.scanner.min_confidence", Since: v23,
 		Doc: "The confidence from which on a finding counts, 0 to 1 with at most four fraction digits.", Example: "response.scanner.min_confidence: 0.85"})
 
-	keyMCPResponseObserveClasses = key(choices, func(p *Policy) **List { return &p.MCP.Response.ObserveClasses }, Key{Name: "response.observe_classes", Since: v23, Values: responseClasses,
+	keyMCPResponseObserveClasses = key(choices, func(s *MCP) **List { return &s.Response.ObserveClasses }, Key{Name: "response.observe_classes", Since: v23, Values: responseClasses,
 		Doc: "The classes of findings that are only reported, until `response.observe_until`.", Example: "response.observe_classes: pii"})
 
-	keyMCPResponseObserveUntil = key(moments, func(p *Policy) **Moment { return &p.MCP.Response.ObserveUntil }, Key{Name: "response.observe_until", Since: v23,
+	keyMCPResponseObserveUntil = key(moments, func(s *MCP) **Moment { return &s.Response.ObserveUntil }, Key{Name: "response.observe_until", Since: v23,
 		Doc:     "When observing ends. It may lie at most 30 days ahead of the deployment, which checks that: a policy's text has no clock.",
 		Example: "response.observe_until: 2026-12-01T00:00:00Z"})
 )
@@ -173,8 +173,8 @@ func (c *checker) finishResponse() {
 		return
 	}
 	before := len(c.found)
-	m := c.policy.MCP
-	if custom := c.policy.Custom; custom != nil && custom.ResponseDeny != nil && (m == nil || !m.Response.Covers()) {
+	m := part[MCP](c.parts)
+	if custom := part[Custom](c.parts); custom != nil && custom.ResponseDeny != nil && (m == nil || !m.Response.Covers()) {
 		c.add(grammar.At(codes.ResponseUncovered, custom.ResponseDeny.Span, "no tool's results are inspected, so there is nothing to look into").
 			WithHint("name the tools in `## mcp`: `response.web_fetch_tools: …` or `response.http_tools: …`"))
 	}

@@ -35,26 +35,26 @@ type Section struct {
 	Doc   string
 
 	keys  []*Key
-	open  func(*Policy, grammar.Span) // puts the section into the policy
-	typed func(*Policy) any           // what the policy has of the section, nil where it lacks it
+	open  func(*Parts, grammar.Span) // puts the section into the policy
+	typed func(Parts) any            // what the policy has of the section, nil where it lacks it
 
 	approval, shim *Key       // its rows of controls
 	classes        []vm.Class // the intents that they are about; nil for all
 }
 
-// section returns the row of a section: its keys, in the order in which the reference has them, and the field of the
-// policy that it fills.
-func section[S any](name string, since FormatVersion, doc string, field func(*Policy) **S, keys ...*Key) *Section {
+// section returns the row of a section whose typed form is an S: its keys are in the order in which the reference has them.
+func section[S any](name string, since FormatVersion, doc string, keys ...*Key) *Section {
 	s := &Section{Name: name, Since: since, Doc: doc, keys: keys}
-	s.open = func(p *Policy, span grammar.Span) {
-		if at := field(p); *at == nil {
-			*at = new(S)
-			any(*at).(interface{ opened(grammar.Span) }).opened(span)
+	s.open = func(parts *Parts, span grammar.Span) {
+		if part[S](*parts) == nil {
+			opened := new(S)
+			any(opened).(interface{ opened(grammar.Span) }).opened(span)
+			*parts = append(*parts, opened)
 		}
 	}
-	s.typed = func(p *Policy) any {
-		if at := *field(p); at != nil {
-			return at
+	s.typed = func(parts Parts) any {
+		if typed := part[S](parts); typed != nil {
+			return typed
 		}
 		return nil
 	}
@@ -136,10 +136,10 @@ type Key struct {
 	names []string // the dotted names of the key, without scope and words
 }
 
-// key returns the row of a key whose value is of that type and fills a field of the policy.
-func key[T any](value valueType[T], field func(*Policy) **T, row Key) *Key {
+// key returns the row of a key whose value is of that type and fills a field of its section.
+func key[S, T any](value valueType[T], field func(*S) **T, row Key) *Key {
 	return keyRead(value.name, func(c *checker, row *Key, entry *grammar.Entry) {
-		*field(c.policy) = value.read(c, row, entry)
+		*field(part[S](c.parts)) = value.read(c, row, entry)
 	}, row)
 }
 
@@ -255,7 +255,7 @@ func (k *Key) ruleOf(part string) string {
 
 // perTask is a limit of a profile on the sum of what a task does.
 type perTask struct {
-	limit   func(*Policy) **Count
+	limit   func(Parts) *Count
 	slot    string // what is summed
 	message string
 }

@@ -62,11 +62,11 @@ func findSection(name string) *Section {
 }
 
 // ControlsOf returns the controls of a section of a policy, nil where it has none.
-func (p *Policy) ControlsOf(section string) *Controls { return findSection(section).controls(p) }
+func (p *Policy) ControlsOf(section string) *Controls { return findSection(section).controls(p.parts) }
 
 // controls returns the controls of the section of a policy, nil where it has none.
-func (s *Section) controls(p *Policy) *Controls {
-	if section, ok := s.typed(p).(controlled); ok {
+func (s *Section) controls(parts Parts) *Controls {
+	if section, ok := s.typed(parts).(controlled); ok {
 		return section.controls()
 	}
 	return nil
@@ -75,7 +75,7 @@ func (s *Section) controls(p *Policy) *Controls {
 // limits returns the steps that plan counters.
 func (e *emitter) limits() (steps []step) {
 	for _, s := range countingSections {
-		if section, ok := s.typed(e.policy).(counting); ok {
+		if section, ok := s.typed(e.parts).(counting); ok {
 			steps = append(steps, section.counters(e)...)
 		}
 	}
@@ -85,7 +85,7 @@ func (e *emitter) limits() (steps []step) {
 // finishControls reports sections that say nothing but `require_shim: false`.
 func (c *checker) finishControls() {
 	for _, section := range c.file.Sections {
-		controls := c.policy.ControlsOf(section.Name)
+		controls := findSection(section.Name).controls(c.parts)
 		if controls == nil || c.lost(section.Name, "") || len(section.Entries) != 1 || controls.Shim == nil || controls.Shim.On {
 			continue
 		}

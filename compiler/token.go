@@ -83,7 +83,7 @@ func (c *checker) token(symbol grammar.Segment, span grammar.Span) *Token {
 	}
 	token := &Token{Symbol: symbol.Text, Span: span}
 	c.tokens[lower], c.amounts[token] = token, new(tokenAmounts)
-	c.policy.EVM.Tokens = append(c.policy.EVM.Tokens, token)
+	part[EVM](c.parts).Tokens = append(part[EVM](c.parts).Tokens, token)
 	return token
 }
 
@@ -226,10 +226,10 @@ func (c *checker) tokenConsensus(token *Token, entry *grammar.Entry) {
 
 // tokenTable tells those who fill frames what the policy says of tokens.
 func (e *emitter) tokenTable() {
-	if e.policy.EVM == nil {
+	if part[EVM](e.parts) == nil {
 		return
 	}
-	for _, token := range e.policy.EVM.Tokens {
+	for _, token := range part[EVM](e.parts).Tokens {
 		row := vm.Token{Symbol: strings.ToLower(token.Symbol), Decimals: uint8(token.Decimals.N)}
 		row.Pins = token.Pins()
 		e.Token(row)
@@ -240,7 +240,7 @@ func (e *emitter) tokenTable() {
 // the token.
 func (e *emitter) tokens(done vm.Label) {
 	unknown, cases, blame := e.NewLabel(), e.tokenCases(nil), e.value(derived.Token)
-	e.at(e.policy.EVM.Span)
+	e.at(part[EVM](e.parts).Span)
 	if len(cases) > 0 {
 		blame = e.value(slotToken)
 		e.Switch(blame.Slot, unknown, cases...)
@@ -248,7 +248,7 @@ func (e *emitter) tokens(done vm.Label) {
 	e.Place(unknown)
 	e.listed(true, e.symbols())
 	e.deny(ruleNoToken, errcode.TokenNotAllowed, "no evm.token rule is for this token", blame, done)
-	for i, token := range e.policy.EVM.Tokens {
+	for i, token := range part[EVM](e.parts).Tokens {
 		e.Place(cases[i].To)
 		e.token(token, done)
 	}
@@ -256,7 +256,7 @@ func (e *emitter) tokens(done vm.Label) {
 
 // symbols returns the tokens that have a rule.
 func (e *emitter) symbols() (words []word) {
-	for _, token := range e.policy.EVM.Tokens {
+	for _, token := range part[EVM](e.parts).Tokens {
 		words = append(words, word{token.Symbol, token.Symbol})
 	}
 	return words
@@ -264,7 +264,7 @@ func (e *emitter) symbols() (words []word) {
 
 // tokenCases returns a case for the symbol of each token that is wanted, in order; nil wants all.
 func (e *emitter) tokenCases(wanted func(*Token) bool) (cases []vm.Case) {
-	for _, token := range e.policy.EVM.Tokens {
+	for _, token := range part[EVM](e.parts).Tokens {
 		if wanted == nil || wanted(token) {
 			cases = append(cases, vm.Case{Text: strings.ToLower(token.Symbol), To: e.NewLabel()})
 		}
@@ -287,7 +287,7 @@ func (e *emitter) token(token *Token, done vm.Label) {
 		}
 		e.Test(vm.OpIn, vm.If, e.Field(derived.TargetToken), e.exactly(strings.ToLower(token.Symbol)), judge)
 		e.deny(rule, keyTokenPins.Code, "targetAddress is not an address that the token's rule pins on this chain", e.value(slotTarget), judge)
-	case e.policy.EVM.Pins():
+	case part[EVM](e.parts).Pins():
 		e.at(token.Span)
 		e.Kind(vm.If, e.Field(derived.TargetToken), absent, judge)
 		e.deny(rule, keyTokenPins.Code, "the rule of another token pins this targetAddress", e.value(slotTarget), judge)
@@ -350,7 +350,7 @@ func (e *emitter) mismatchedAmount(wanted func(*Token) bool, c errcode.Code, mes
 		return
 	}
 	e.Switch(e.Field(slotToken), done, cases...)
-	for _, token := range e.policy.EVM.Tokens {
+	for _, token := range part[EVM](e.parts).Tokens {
 		if wanted != nil && !wanted(token) {
 			continue
 		}
@@ -379,8 +379,8 @@ func pinned(token *Token) bool { return token.Addresses != nil && len(token.Addr
 
 // atActions says that what follows comes from the list of actions, or, without one, from the section.
 func (e *emitter) atActions() {
-	e.at(e.policy.EVM.Span)
-	if actions := e.policy.EVM.AllowedActions; actions != nil {
+	e.at(part[EVM](e.parts).Span)
+	if actions := part[EVM](e.parts).AllowedActions; actions != nil {
 		e.at(actions.Span)
 	}
 }
@@ -393,7 +393,7 @@ func (e *EVM) Pins() bool {
 // agree holds, or notes, an amount that reaches a threshold.
 func (e *emitter) agree(rule, message string) {
 	index := e.Rule(vm.Rule{Name: rule, Code: string(keyConsensus.Code), Message: message})
-	if hold := e.policy.EVM.RequireHold; hold == nil || hold.On {
+	if hold := part[EVM](e.parts).RequireHold; hold == nil || hold.On {
 		e.Hold(index)
 	} else {
 		e.Note(index)

@@ -45,20 +45,20 @@ var (
 )
 
 var (
-	keyTools = key(exactActions, func(p *Policy) **List { return &p.ToolCalls.Allowed }, Key{Name: "allowed",
+	keyTools = key(exactActions, func(s *ToolCalls) **List { return &s.Allowed }, Key{Name: "allowed",
 		Code:    errcode.ToolCallNotAllowed,
 		Doc:     "The tools that are granted; exact.",
 		Example: "allowed: bash, web_fetch, file_write"})
 
 	// KeyCommands is the key bash.blocked_commands.
-	KeyCommands = key(blockedCommands, func(p *Policy) **List { return &p.ToolCalls.BlockedCommands }, Key{Name: "bash.blocked_commands", Blocks: true,
+	KeyCommands = key(blockedCommands, func(s *ToolCalls) **List { return &s.BlockedCommands }, Key{Name: "bash.blocked_commands", Blocks: true,
 		Code: errcode.BlockedCommand,
 		Doc: "Texts that must not stand in a `bash` command, however it is quoted, spaced or spelled in upper and lower case, nor in a text that " +
 			"the shell evaluates (`bash -c`, `eval`, `trap`, here-documents of shells). A command that cannot be read, or that leaves to the shell " +
 			"what runs, is denied. Scripts on disk and other interpreters (`awk`, `python`, `make`) are not looked into.",
 		Example: "bash.blocked_commands: rm -rf, curl"})
 
-	keyListedCommands = key(listedCommands, func(p *Policy) **List { return &p.ToolCalls.ListedCommands }, Key{Name: "bash.allowed_commands", Since: v24,
+	keyListedCommands = key(listedCommands, func(s *ToolCalls) **List { return &s.ListedCommands }, Key{Name: "bash.allowed_commands", Since: v24,
 		Code: errcode.ToolCallNotAllowed,
 		Doc: "The commands that `bash` may run, and no others: the words of every simple command, without their quotes, begin with the words of an entry. " +
 			"Substitutions are commands too. What runs or evaluates its words (`sudo`, `xargs`, `bash -c`, `eval`, `find -exec`) is listed with all of them. " +
@@ -66,42 +66,42 @@ var (
 			"What a listed program does is not looked into.",
 		Example: "bash.allowed_commands: ls, cat, git status, go test"})
 
-	keyHeldCommands = key(blockedCommands, func(p *Policy) **List { return &p.ToolCalls.HeldCommands }, Key{Name: "bash.require_approval", Since: v24, Blocks: true,
+	keyHeldCommands = key(blockedCommands, func(s *ToolCalls) **List { return &s.HeldCommands }, Key{Name: "bash.require_approval", Since: v24, Blocks: true,
 		Code: errcode.HoldApproval,
 		Doc: "Texts for which a person has to decide on a `bash` command, sought as those of `bash.blocked_commands` are. A command that " +
 			"cannot be read, or that leaves to the shell what runs, is held too.",
 		Example: "bash.require_approval: git push, terraform apply"})
 
-	keyPaths = key(blockedPaths, func(p *Policy) **List { return &p.ToolCalls.Write.Blocked }, Key{Name: "file_write.blocked_paths", Blocks: true,
+	keyPaths = key(blockedPaths, func(s *ToolCalls) **List { return &s.Write.Blocked }, Key{Name: "file_write.blocked_paths", Blocks: true,
 		Code:    errcode.BlockedPath,
 		Doc:     "Paths that `file_write` must not touch, with what lies below them. `*` stands for any characters within a segment; an entry without a leading `/` or `~` matches anywhere. A relative path is judged behind `cwd`, where the intent gives one.",
 		Example: "file_write.blocked_paths: /etc, ~/.ssh, .env*"})
 
-	keyWritable = key(allowedPaths, func(p *Policy) **List { return &p.ToolCalls.Write.Allowed }, Key{Name: "file_write.allowed_paths", Since: v24,
+	keyWritable = key(allowedPaths, func(s *ToolCalls) **List { return &s.Write.Allowed }, Key{Name: "file_write.allowed_paths", Since: v24,
 		Code: errcode.ToolCallNotAllowed,
 		Doc: "Paths that `file_write` may touch, with what lies below them, and no others. Case counts, and an entry is read from its first segment: " +
 			"`src` is `src` in `cwd`, which the client names, `.` is `cwd` itself; without `cwd` they cover relative paths alone. `*` stands for any " +
 			"characters within a segment. A path with `..`, `~user`, `$VAR` or `%VAR%` is denied.",
 		Example: "file_write.allowed_paths: /workspace/app, docs/*.md"})
 
-	keyUnreadable = key(blockedPaths, func(p *Policy) **List { return &p.ToolCalls.Read.Blocked }, Key{Name: "file_read.blocked_paths", Since: v24, Blocks: true,
+	keyUnreadable = key(blockedPaths, func(s *ToolCalls) **List { return &s.Read.Blocked }, Key{Name: "file_read.blocked_paths", Since: v24, Blocks: true,
 		Code:    errcode.BlockedPath,
 		Doc:     "Paths that `file_read` must not touch, read as `file_write.blocked_paths`.",
 		Example: "file_read.blocked_paths: ~/.ssh, .env*"})
 
-	keyReadable = key(allowedPaths, func(p *Policy) **List { return &p.ToolCalls.Read.Allowed }, Key{Name: "file_read.allowed_paths", Since: v24,
+	keyReadable = key(allowedPaths, func(s *ToolCalls) **List { return &s.Read.Allowed }, Key{Name: "file_read.allowed_paths", Since: v24,
 		Code:    errcode.ToolCallNotAllowed,
 		Doc:     "Paths that `file_read` may touch, and no others, read as `file_write.allowed_paths`.",
 		Example: "file_read.allowed_paths: /workspace, /usr/include"})
 
-	keyToolsApproval = approvalKey(func(p *Policy) *Controls { return &p.ToolCalls.Controls }, "tool intents", "bash, deploy.*")
+	keyToolsApproval = approvalKey(func(s *ToolCalls) *Controls { return &s.Controls }, "tool intents", "bash, deploy.*")
 
-	keyToolsShim = shimKey(func(p *Policy) *Controls { return &p.ToolCalls.Controls }, "tool intents")
+	keyToolsShim = shimKey(func(s *ToolCalls) *Controls { return &s.Controls }, "tool intents")
 )
 
 func (t *ToolCalls) enforces(bool) bool { return t.Allowed != nil }
 
-var tools = section("tool_calls", v10, "Tools: which are allowed, and what they may not touch.", func(p *Policy) **ToolCalls { return &p.ToolCalls },
+var tools = section[ToolCalls]("tool_calls", v10, "Tools: which are allowed, and what they may not touch.",
 	keyTools, KeyCommands, keyListedCommands, keyHeldCommands, keyDomains, keyPaths, keyWritable, keyUnreadable,
 	keyReadable, keyEmailApproval, keyToolsEmailApprovalExemptRecipients, keyRecipients, keyNoRecipients, keyNoMethods,
 	keyMethods, keyHosts, keyMethodDeny, keyMethodQuery, keyToolsApproval, keyToolsShim).of(vm.Tool)
@@ -130,8 +130,8 @@ func allowedPath(text string) ([]string, error) {
 
 // finishTools checks what concerns several entries of `## tool_calls`.
 func (c *checker) finishTools() {
-	t := c.policy.ToolCalls
-	if t == nil || t.Allowed != nil || c.lost("tool_calls", "allowed") || c.policy.Profiles.Declared() {
+	t := part[ToolCalls](c.parts)
+	if t == nil || t.Allowed != nil || c.lost("tool_calls", "allowed") || profilesOf(c.parts).Declared() {
 		return
 	}
 	c.add(grammar.At(codes.ToolsGrantNothing, t.Span, "`## tool_calls` has no `allowed`, so it grants nothing").
@@ -140,23 +140,23 @@ func (c *checker) finishTools() {
 
 // tools judges a tool intent: whether it is granted, then what it touches.
 func (e *emitter) tools() {
-	if !slices.Contains(e.policy.Profiles.Granted(), "*") {
+	if !slices.Contains(profilesOf(e.parts).Granted(), "*") {
 		e.toolGrants()
 	}
-	if e.policy.ToolCalls != nil {
+	if part[ToolCalls](e.parts) != nil {
 		e.subjects()
 	}
 }
 
 // toolGrants denies a tool that neither a profile nor `tool_calls.allowed` grants.
 func (e *emitter) toolGrants() {
-	t := e.policy.ToolCalls
+	t := part[ToolCalls](e.parts)
 	granted := e.NewLabel()
-	if e.policy.Profiles.Declared() {
+	if profilesOf(e.parts).Declared() {
 		e.profileGrants(granted)
 	}
 	if t == nil || t.Allowed == nil {
-		e.at(e.policy.wantsGrants())
+		e.at(e.wantsGrants())
 		e.refuse(keyTools.Rule, keyTools.Code, "neither tool_calls.allowed nor a profile grants the tool")
 	} else {
 		e.allowing(t.Allowed)
@@ -167,20 +167,21 @@ func (e *emitter) toolGrants() {
 }
 
 // wantsGrants returns the heading that makes tools need a grant, or the version where that is a profile's.
-func (p *Policy) wantsGrants() grammar.Span {
-	switch {
-	case p.ToolCalls != nil:
-		return p.ToolCalls.Span
-	case p.EVM != nil:
-		return p.EVM.Span
-	case p.MCP != nil:
-		return p.MCP.Span
+func (e *emitter) wantsGrants() grammar.Span {
+	if t := part[ToolCalls](e.parts); t != nil {
+		return t.Span
 	}
-	return p.Version.Span
+	if evm := part[EVM](e.parts); evm != nil {
+		return evm.Span
+	}
+	if m := part[MCP](e.parts); m != nil {
+		return m.Span
+	}
+	return e.version.Span
 }
 
 func (e *emitter) commands() blockList {
-	return blockList{list: e.policy.ToolCalls.BlockedCommands, key: KeyCommands, slot: derived.Command,
+	return blockList{list: part[ToolCalls](e.parts).BlockedCommands, key: KeyCommands, slot: derived.Command,
 		tests:      func(texts []string) []setTest { return []setTest{{vm.OpContains, e.exactly(texts...)}} },
 		missing:    "the policy blocks commands, and the intent has no command",
 		unreadable: "the policy blocks commands, and this one can't be read",
@@ -203,7 +204,7 @@ type subject struct {
 }
 
 func (e *emitter) allSubjects() []subject {
-	t := e.policy.ToolCalls
+	t := part[ToolCalls](e.parts)
 	files := func(paths *Paths, blocked, allowed *Key, action string) subject {
 		return subject{[]string{action}, paths.Blocked != nil || paths.Allowed != nil,
 			func(done vm.Label) { e.files(paths, blocked, allowed, done) }}
@@ -246,7 +247,7 @@ func (e *emitter) subjects() {
 
 // bash judges a command: by the blocked ones first.
 func (e *emitter) bash(done vm.Label) {
-	t := e.policy.ToolCalls
+	t := part[ToolCalls](e.parts)
 	if t.ListedCommands == nil {
 		e.blocked(e.commands(), done)
 		return
@@ -279,7 +280,7 @@ func (e *emitter) files(paths *Paths, blocked, allowed *Key, done vm.Label) {
 
 // commandApproval holds commands in which an entry is found, and what can't be read: a test of that never jumps.
 func (e *emitter) commandApproval() {
-	held, hold, next := e.policy.ToolCalls.HeldCommands, e.NewLabel(), e.NewLabel()
+	held, hold, next := part[ToolCalls](e.parts).HeldCommands, e.NewLabel(), e.NewLabel()
 	e.blocking(held)
 	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.exactly("bash"), next)
 	e.Kind(vm.If, e.Field(derived.Command), absent, hold)

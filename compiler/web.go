@@ -31,20 +31,20 @@ type MethodRule struct {
 }
 
 var (
-	keyDomains = key(blockedDomains, func(p *Policy) **List { return &p.ToolCalls.BlockedDomains }, Key{Name: "web_fetch.blocked_domains", Blocks: true,
+	keyDomains = key(blockedDomains, func(s *ToolCalls) **List { return &s.BlockedDomains }, Key{Name: "web_fetch.blocked_domains", Blocks: true,
 		Code:    errcode.BlockedDomain,
 		Doc:     "Hosts that `web_fetch` and `http` must not reach, with their subdomains; an IPv4 address also inside NAT64, 6to4 and IPv4-compatible literals.",
 		Example: "web_fetch.blocked_domains: pastebin.com, 169.254.169.254"})
 
-	keyNoMethods = key(choices, func(p *Policy) **List { return &p.ToolCalls.HTTP.BlockedMethods }, Key{Name: "http.blocked_methods", Since: v20, Blocks: true, Values: slot.Methods(),
+	keyNoMethods = key(choices, func(s *ToolCalls) **List { return &s.HTTP.BlockedMethods }, Key{Name: "http.blocked_methods", Since: v20, Blocks: true, Values: slot.Methods(),
 		Code: errcode.ToolCallNotAllowed,
 		Doc:  "The methods that `http` must not use.", Example: "http.blocked_methods: DELETE, PATCH"})
 
-	keyMethods = key(choices, func(p *Policy) **List { return &p.ToolCalls.HTTP.AllowedMethods }, Key{Name: "http.allowed_methods", Since: v20, Values: slot.Methods(),
+	keyMethods = key(choices, func(s *ToolCalls) **List { return &s.HTTP.AllowedMethods }, Key{Name: "http.allowed_methods", Since: v20, Values: slot.Methods(),
 		Code: errcode.ToolCallNotAllowed,
 		Doc:  "The methods that `http` may use; `web_fetch`, which has none, is denied then.", Example: "http.allowed_methods: GET, HEAD"})
 
-	keyHosts = key(allowedHosts, func(p *Policy) **List { return &p.ToolCalls.HTTP.AllowedHosts }, Key{Name: "http.allowed_hosts", Since: v20,
+	keyHosts = key(allowedHosts, func(s *ToolCalls) **List { return &s.HTTP.AllowedHosts }, Key{Name: "http.allowed_hosts", Since: v20,
 		Code:    errcode.ToolCallNotAllowed,
 		Doc:     "The hosts that `http` and `web_fetch` may reach: a name stands for itself, `*.example.com` for what is below it.",
 		Example: "http.allowed_hosts: api.example.com, *.example.org"})
@@ -106,7 +106,7 @@ func (c *checker) methodRule(row *Key, entry *grammar.Entry) *MethodRule {
 	if !c.choice(&named, grammar.Item{Text: name.Text, Span: name.Span}) {
 		return nil
 	}
-	h := &c.policy.ToolCalls.HTTP
+	h := &part[ToolCalls](c.parts).HTTP
 	for _, rule := range h.Rules {
 		if rule.Method == name.Text {
 			return rule
@@ -140,7 +140,7 @@ func allowedHost(text string) ([]string, error) {
 // web judges `http` and `web_fetch`: blocked methods, allowed methods, hosts, method rules, blocked domains. A
 // `web_fetch` has no method, so that it meets no rule about one but that a method be allowed.
 func (e *emitter) web(done vm.Label) {
-	t := e.policy.ToolCalls
+	t := part[ToolCalls](e.parts)
 	h := &t.HTTP
 	if h.BlockedMethods != nil {
 		next := e.NewLabel()
@@ -189,7 +189,7 @@ func (e *emitter) allowedHosts(hosts *List) {
 func (e *emitter) methodRules() {
 	var ruled []*MethodRule
 	var cases []vm.Case
-	for _, rule := range e.policy.ToolCalls.HTTP.Rules {
+	for _, rule := range part[ToolCalls](e.parts).HTTP.Rules {
 		if IsOn(rule.Deny) || rule.Query != nil {
 			ruled = append(ruled, rule)
 			cases = append(cases, vm.Case{Text: rule.Method, To: e.NewLabel()})
@@ -240,7 +240,7 @@ func matchesEmpty(pattern string) bool {
 
 // domains reads also the IPv4 addresses in IPv6 literals where the list has one that they could be.
 func (e *emitter) domains() blockList {
-	domains, slot := e.policy.ToolCalls.BlockedDomains, derived.Host
+	domains, slot := part[ToolCalls](e.parts).BlockedDomains, derived.Host
 	if slices.ContainsFunc(domains.Texts(), httpurl.IsIPv4) {
 		slot = derived.Hosts
 	}

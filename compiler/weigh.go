@@ -169,7 +169,7 @@ func (e *emitter) remedy(lines []weightOfLine, file *grammar.File, hint string) 
 			return entry.Key.Span, hint
 		}
 	}
-	return e.policy.Version.Span, hint
+	return e.version.Span, hint
 }
 
 // refused is the finding about a policy whose program was not made.
@@ -177,16 +177,16 @@ func (e *emitter) refused(file *grammar.File, err error) grammar.Diagnostics {
 	var heavy *vm.MemoryError
 	switch {
 	case errors.Is(err, vm.ErrStopped):
-		return grammar.Diagnostics{tooLong(e.policy)}
+		return grammar.Diagnostics{tooLong(e.version)}
 	case errors.As(err, &heavy):
 		return grammar.Diagnostics{e.tooHeavy(heavy.Heavy, file)}
 	}
-	return grammar.Diagnostics{tooLarge(e.policy, file, err)}
+	return grammar.Diagnostics{tooLarge(e.version, file, err)}
 }
 
 // tooLong is the finding about a policy that takes too long to compile.
-func tooLong(policy *Policy) grammar.Diagnostic {
-	return grammar.At(codes.CompileTime, policy.Version.Span, "the policy takes longer to compile than it may").
+func tooLong(version *grammar.Version) grammar.Diagnostic {
+	return grammar.At(codes.CompileTime, version.Span, "the policy takes longer to compile than it may").
 		WithHint("shorten its lists, and use fewer and simpler patterns; `bailiff check` has no such limit, and says what else is wrong")
 }
 
@@ -195,11 +195,11 @@ const longList = 100
 
 // tooLarge reports that the machine does not take a policy. It points at the longest list, if there is a long one:
 // mostly that is what is too much.
-func tooLarge(policy *Policy, file *grammar.File, err error) grammar.Diagnostic {
+func tooLarge(version *grammar.Version, file *grammar.File, err error) grammar.Diagnostic {
 	problem := strings.TrimPrefix(err.Error(), "vm: ")
 	section, entry := longestList(file)
 	if entry == nil || len(entry.Value.Items) < longList {
-		return grammar.At(codes.TooLarge, policy.Version.Span, "the machine does not take this policy: %s", problem).
+		return grammar.At(codes.TooLarge, version.Span, "the machine does not take this policy: %s", problem).
 			WithHint("use fewer rules, or divide what they govern among several keys, each with a policy of its own")
 	}
 	return grammar.At(codes.TooLarge, entry.Key.Span, "the machine does not take this policy, of which the %d items of `%s` are the longest list: %s",

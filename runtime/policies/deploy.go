@@ -155,7 +155,7 @@ func (a *Policies) accept(key *ledger.Key, request *deployment, now time.Time) (
 		return nil, nil, service.Fail(errcode.WarrantyNotNamed, fmt.Sprintf("the policy is for other API keys: `keys` in its `## deployment` does not include %s; "+
 			"add it and sign the policy again, or deploy with an API key that it names", key.ID))
 	}
-	if until := compiled.Policy.ObserveUntil(); until.After(now.Add(compiler.MaxObserve)) {
+	if until := compiled.Policy.MCP.ObserveUntil(); until.After(now.Add(compiler.MaxObserve)) {
 		return nil, nil, invalidPolicy(errcode.WarrantyInvalid, request.src, grammar.Diagnostics{tooLate(compiled.Policy)})
 	}
 	return policy, compiled, nil
