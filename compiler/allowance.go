@@ -119,11 +119,12 @@ func (c *checker) values(path string, operator Operator, entry *grammar.Entry) [
 // they apply.
 func (c *checker) addAllowance(line *Allowance, key *grammar.Key) {
 	id := line.Path + "\x00" + strings.ToLower(line.Scope)
-	rule := c.allowed[id]
+	custom := part[Custom](c.parts)
+	rule := custom.allowed[id]
 	switch {
 	case rule == nil:
-		c.allowed[id] = line
-		part[Custom](c.parts).Allowances = append(part[Custom](c.parts).Allowances, line)
+		put(&custom.allowed, id, line)
+		custom.Allowances = append(custom.Allowances, line)
 	case rule.Operator != line.Operator:
 		c.add(grammar.At(codes.MixedOperators, key.Span, "this path and scope has operator `%s` on another line, and `%s` here", rule.Operator, line.Operator).
 			WithHint("use one operator for all lines of a path and scope"))
@@ -202,20 +203,17 @@ func (e *emitter) allowed(rule *Allowance, as form.Form) (vm.Op, vm.Const) {
 
 // extend adds the values of a line to its rule.
 func (c *checker) extend(rule, line *Allowance) {
-	seen := c.listed[rule]
-	if seen == nil {
-		seen = make(map[string]bool, len(rule.Values))
+	if rule.listed == nil {
 		for _, value := range rule.Values {
-			seen[value.Text] = true
+			put(&rule.listed, value.Text, true)
 		}
-		c.listed[rule] = seen
 	}
 	for _, value := range line.Values {
-		if seen[value.Text] {
+		if rule.listed[value.Text] {
 			c.add(grammar.At(codes.RepeatedItem, value.Span, "`%s` is allowed on another line already", Shorten(value.Text)))
 			continue
 		}
-		seen[value.Text] = true
+		put(&rule.listed, value.Text, true)
 		rule.Values = append(rule.Values, value)
 	}
 }
@@ -231,4 +229,16 @@ func (c *checker) lintPlainAllowance(rule *Allowance) {
 	for _, value := range rule.Values {
 		c.lintPlain(rule.Operator, Equals, value.Span, value.Text)
 	}
+}
+
+// Allowance is what the `allow_only` lines for one path and scope say together.
+type Allowance struct {
+	Span     grammar.Span // of the first entry
+	Path     string       // without `intent.`
+	Scope    string       // an action, or the beginning of actions and `*`; empty for all
+	Attested bool
+	Operator Operator // not NotEquals
+	Values   []Item
+
+	listed map[string]bool // the values, of rules of several lines
 }

@@ -56,7 +56,8 @@ var (
 // cap returns the cap that a key names, a new one where it has no line yet, or nil after reporting.
 func (c *checker) cap(entry *grammar.Entry) *Cap {
 	name := entry.Key.Segments[1]
-	if one := c.caps[name.Text]; one != nil {
+	soft := part[SoftLimits](c.parts)
+	if one := soft.caps[name.Text]; one != nil {
 		return one
 	}
 	if strings.Trim(name.Text, nameLetters) != "" || len(name.Text) > MaxSymbolBytes || slices.Contains(foreignCaps, name.Text) {
@@ -65,8 +66,8 @@ func (c *checker) cap(entry *grammar.Entry) *Cap {
 		return nil
 	}
 	one := &Cap{Name: name.Text, Span: entry.Span}
-	c.caps[name.Text] = one
-	part[SoftLimits](c.parts).Caps = append(part[SoftLimits](c.parts).Caps, one)
+	put(&soft.caps, name.Text, one)
+	soft.Caps = append(soft.Caps, one)
 	return one
 }
 
@@ -248,3 +249,15 @@ const (
 	spendDecimals = 6  // of a model budget (facts of the format: at most six fraction digits)
 	sumDecimals   = 18 // of a cap's sum in USD
 )
+
+// Cap is what the keys `cap.<name>.…` say of one cap.
+type Cap struct {
+	Name   string
+	Span   grammar.Span // of its first line
+	Count  *Count       // either this
+	SumUSD *Limit       // or that, with 18 decimals
+	Window *Text        // day, hour or task
+	Action *Text        // an action pattern in lower case
+	Group  *Text        // a path without `intent.`; nil for one group
+	Amount *Text        // a path below metadata or arguments; only with SumUSD
+}

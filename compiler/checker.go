@@ -26,21 +26,11 @@ type checker struct {
 
 	// refused are the lines with errors, once all sections are read: what they may have said is not missing.
 	refused []refusal
-
-	tokens  map[string]*Token              // by symbol in lower case
-	amounts map[*Token]*tokenAmounts       // the lines that need the token's decimals
-	caps    map[string]*Cap                // by name
-	pinned  map[string][]pinnedToken       // by address
-	daily   []*grammar.Entry               // the limits of tokens, which need their decimals
-	allowed map[string]*Allowance          // by path and scope
-	listed  map[*Allowance]map[string]bool // the values of rules of several lines
 }
 
 func newChecker(file *grammar.File, found grammar.Diagnostics, by way) *checker {
 	return &checker{
 		file: file, grammar: found, deferred: by.deferred, stop: by.limit.Stop, partial: found.HasErrors(),
-		tokens: map[string]*Token{}, amounts: map[*Token]*tokenAmounts{}, pinned: map[string][]pinnedToken{}, allowed: map[string]*Allowance{},
-		listed: map[*Allowance]map[string]bool{}, caps: map[string]*Cap{},
 	}
 }
 
@@ -80,13 +70,4 @@ type refusal struct {
 	code grammar.Code
 	at   int    // where the line begins
 	text string // in lower case
-}
-
-// tokenAmounts are the lines about a token whose amounts depend on its decimals.
-type tokenAmounts struct{ maximum, consensus *grammar.Entry }
-
-// A pinnedToken is a token whose rule pins an address on a chain, or, where that is "", on all.
-type pinnedToken struct {
-	chain string
-	token *Token
 }

@@ -11,6 +11,8 @@ type Custom struct {
 	Denials      []Denial
 	Allowances   []*Allowance
 	ResponseDeny *Text // for clients: what the result of a tool must not hold
+
+	allowed map[string]*Allowance // by path and scope
 }
 
 var (

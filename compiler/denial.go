@@ -458,3 +458,21 @@ func insteadOfStar(operator Operator, text string) string {
 	}
 	return rule + " `" + part.String() + "` and `" + Shorten(bare) + "`"
 }
+
+// lintEqual warns of a text without quotes that no value, or not what it looks like, can be equal to.
+func (c *checker) lintEqual(path string, operator Operator, item grammar.Item) {
+	if item.Quoted || operator == Matches {
+		return
+	}
+	whole, starred := operator == Equals || operator == NotEquals, strings.HasPrefix(item.Text, "*") || strings.HasSuffix(item.Text, "*")
+	switch {
+	case starred && !whole:
+		c.add(grammar.At(codes.LiteralStar, item.Span, "`*` is a plain character here, not a wildcard").
+			WithHint("leave it out: `%s` compares a part anyway; if the `*` is meant, put the value between quotes", operator))
+	case starred:
+		c.add(grammar.At(codes.LiteralStar, item.Span, "`*` is a plain character here, not a wildcard").
+			WithHint("%s; if the `*` is meant, put the value between quotes", insteadOfStar(operator, item.Text)))
+	case whole && holdsNumbers(path) && jsonNumber.MatchString(item.Text) && shortestNumber(item.Text) != item.Text:
+		c.add(otherNumber(item))
+	}
+}

@@ -32,6 +32,9 @@ type EVM struct {
 	// ones are to be allowed (On) or denied.
 	Enrichment      *Flag
 	UnknownSelector *Flag
+
+	tokens map[string]*Token        // by symbol in lower case
+	pinned map[string][]pinnedToken // by address
 }
 
 // The types of values that only this section has.

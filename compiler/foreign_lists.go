@@ -158,8 +158,7 @@ func notDivided(value *grammar.Value, span grammar.Span) string {
 // splitAtSigns divides an item at semicolons and bars that have words on both sides. It returns the item itself if there are
 // none, and if it is a command that begins with an operator or pipes into a shell, which is meant as written.
 func splitAtSigns(row *Key, text string) []string {
-	isCommand := row == KeyCommands || row == keyHeldCommands || row == keyListedCommands
-	if text == "" || isCommand && (strings.ContainsRune("|<>&;", rune(text[0])) || pipesIntoShell(text)) {
+	if text == "" || row.commands && (strings.ContainsRune("|<>&;", rune(text[0])) || pipesIntoShell(text)) {
 		return []string{text}
 	}
 	var parts []string

@@ -1,8 +1,10 @@
 package compiler
 
 import (
+	"fmt"
 	"strings"
 
+	"bailiff/vm/form/fspath"
 	"bailiff/vm/match"
 )
 
@@ -123,4 +125,12 @@ func globMatch(style match.GlobStyle, pattern, text string) bool {
 		text = text[at+len(part):]
 	}
 	return style == match.Dotted && parts[last] == "" || !crosses(text)
+}
+
+// blockedPath reads an entry of a list of blocked paths.
+func blockedPath(text string) ([]string, error) {
+	if strings.Count(text, "*") > match.MaxStars {
+		return nil, fmt.Errorf("a blocked path has at most %d stars: write the directory above", match.MaxStars)
+	}
+	return fspath.ParseEntry(text)
 }

@@ -20,6 +20,9 @@ type SoftLimits struct {
 	DailyToken []DailyToken // in the order of their lines
 	DailyCalls *Count
 	Caps       []*Cap // in the order of their first lines
+
+	caps  map[string]*Cap  // by name
+	daily []*grammar.Entry // the limits of tokens, which need their decimals
 }
 
 // DailyToken is one line `daily_token.<SYM>`.
@@ -131,17 +134,21 @@ func (l *ExecutionLimits) budgets() bool {
 }
 
 // readDailyToken keeps an entry until the decimals of its token are known.
-func (c *checker) readDailyToken(_ *Key, entry *grammar.Entry) { c.daily = append(c.daily, entry) }
+func (c *checker) readDailyToken(_ *Key, entry *grammar.Entry) {
+	soft := part[SoftLimits](c.parts)
+	soft.daily = append(soft.daily, entry)
+}
 
 // finishDailyTokens reads the daily limits of tokens by their rules.
 func (c *checker) finishDailyTokens() {
-	if len(c.daily) == 0 {
+	soft, evm := part[SoftLimits](c.parts), part[EVM](c.parts)
+	if soft == nil {
 		return
 	}
 	seen := map[*Token]bool{}
-	for _, entry := range c.daily {
+	for _, entry := range soft.daily {
 		symbol := entry.Key.Segments[1]
-		token := c.tokens[strings.ToLower(symbol.Text)]
+		token := evm.token(symbol.Text)
 		switch {
 		case token == nil && !c.lostPart("evm", symbol.Text):
 			c.add(grammar.At(codes.TokenUnknown, symbol.Span, "no rule of `## evm` is for token `%s`", Shorten(symbol.Text)).
@@ -155,7 +162,7 @@ func (c *checker) finishDailyTokens() {
 		}
 		if most := c.tokenLimit(keyDailyToken, token, entry); most != nil && !seen[token] {
 			seen[token] = true
-			part[SoftLimits](c.parts).DailyToken = append(part[SoftLimits](c.parts).DailyToken, DailyToken{token, most})
+			soft.DailyToken = append(soft.DailyToken, DailyToken{token, most})
 		}
 	}
 	c.partial = c.partial || c.found.HasErrors()

@@ -131,9 +131,10 @@ type Key struct {
 	perTask *perTask             // the counter of a limit on what a task does under a profile; nil without one
 	control func(*Section) **Key // where the section keeps the row, if it is one of its controls
 
-	zero  string   // what to write in place of a limit of zero, where it is not to leave out what grants
-	bare  bool     // whether values are taken as they are written, so that quotes would be part of them
-	names []string // the dotted names of the key, without scope and words
+	zero     string   // what to write in place of a limit of zero, where it is not to leave out what grants
+	commands bool     // whether the items are shell commands, in which `;` and `|` may stand
+	bare     bool     // whether values are taken as they are written, so that quotes would be part of them
+	names    []string // the dotted names of the key, without scope and words
 }
 
 // key returns the row of a key whose value is of that type and fills a field of its section.

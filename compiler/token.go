@@ -74,7 +74,8 @@ func isSymbol(text string) bool {
 // token returns the rule of a symbol, a new one where it has none yet.
 func (c *checker) token(symbol grammar.Segment, span grammar.Span) *Token {
 	lower := strings.ToLower(symbol.Text)
-	if token := c.tokens[lower]; token != nil {
+	evm := part[EVM](c.parts)
+	if token := evm.tokens[lower]; token != nil {
 		if token.Symbol != symbol.Text {
 			c.add(grammar.At(codes.SymbolCase, symbol.Span, "`%s` and `%s` differ only in case, and are one token", symbol.Text, token.Symbol).
 				WithHint("spell it `%s` everywhere", token.Symbol).WithFix(symbol.Span, token.Symbol))
@@ -82,8 +83,8 @@ func (c *checker) token(symbol grammar.Segment, span grammar.Span) *Token {
 		return token
 	}
 	token := &Token{Symbol: symbol.Text, Span: span}
-	c.tokens[lower], c.amounts[token] = token, new(tokenAmounts)
-	part[EVM](c.parts).Tokens = append(part[EVM](c.parts).Tokens, token)
+	put(&evm.tokens, lower, token)
+	evm.Tokens = append(evm.Tokens, token)
 	return token
 }
 
@@ -100,7 +101,8 @@ func (c *checker) pin(token *Token, entry *grammar.Entry) {
 		holder := c.pinnedBy(pin)
 		switch holder {
 		case nil:
-			c.pinned[pin.Address] = append(c.pinned[pin.Address], pinnedToken{pin.Chain, token})
+			evm := part[EVM](c.parts)
+			put(&evm.pinned, pin.Address, append(evm.pinned[pin.Address], pinnedToken{pin.Chain, token}))
 			token.Addresses.Items = append(token.Addresses.Items, Item{pin.String(), item.Span})
 		case token:
 			c.add(grammar.At(codes.RepeatedItem, item.Span, "`%s` pins this address already", token.Symbol))
@@ -129,7 +131,7 @@ func (c *checker) readPin(item grammar.Item) (pin vm.Pin, ok bool) {
 
 // pinnedBy returns the token whose rule pins the same contract already, or nil.
 func (c *checker) pinnedBy(pin vm.Pin) *Token {
-	for _, other := range c.pinned[pin.Address] {
+	for _, other := range part[EVM](c.parts).pinned[pin.Address] {
 		if other.chain == pin.Chain || other.chain == "" || pin.Chain == "" {
 			return other.token
 		}
@@ -170,13 +172,12 @@ func notMethod(item grammar.Item, problem error) grammar.Diagnostic {
 
 // finishToken reads a token's amounts by its decimals, and reports what is missing.
 func (c *checker) finishToken(token *Token) {
-	lines := c.amounts[token]
-	token.MaxTransaction = c.tokenLimit(keyTokenMaximum, token, lines.maximum)
-	token.Consensus = c.tokenLimit(keyTokenConsensus, token, lines.consensus)
+	token.MaxTransaction = c.tokenLimit(keyTokenMaximum, token, token.maximum)
+	token.Consensus = c.tokenLimit(keyTokenConsensus, token, token.consensus)
 	if token.Decimals == nil {
 		c.incomplete(token, "decimals")
 	}
-	if lines.maximum == nil {
+	if token.maximum == nil {
 		c.incomplete(token, "max_transaction")
 	}
 }
@@ -218,10 +219,10 @@ func (c *checker) tokenDecimals(token *Token, entry *grammar.Entry) {
 }
 
 // The amounts of a token are read when its decimals are known.
-func (c *checker) tokenMaximum(token *Token, entry *grammar.Entry) { c.amounts[token].maximum = entry }
+func (c *checker) tokenMaximum(token *Token, entry *grammar.Entry) { token.maximum = entry }
 
 func (c *checker) tokenConsensus(token *Token, entry *grammar.Entry) {
-	c.amounts[token].consensus = entry
+	token.consensus = entry
 }
 
 // tokenTable tells those who fill frames what the policy says of tokens.
@@ -398,4 +399,31 @@ func (e *emitter) agree(rule, message string) {
 	} else {
 		e.Note(index)
 	}
+}
+
+// Token is what the keys `token.<SYM>.…` say of one token.
+type Token struct {
+	Symbol         string // as written
+	Span           grammar.Span
+	Decimals       *Count // 0 to 36
+	MaxTransaction *Limit // in base units of the token
+	Addresses      *List  // lower case, with the chain's id and a colon in front where one is named; Span is of the first line
+	Methods        *List  // selectors: 0x and eight digits in lower case
+	Consensus      *Limit // in base units of the token
+
+	maximum, consensus *grammar.Entry // the lines whose amounts depend on the decimals
+}
+
+// A pinnedToken is a token whose rule pins an address on a chain, or, where that is "", on all.
+type pinnedToken struct {
+	chain string
+	token *Token
+}
+
+// token returns the rule of a symbol, however it is spelled; nil where there is none.
+func (e *EVM) token(symbol string) *Token {
+	if e == nil {
+		return nil
+	}
+	return e.tokens[strings.ToLower(symbol)]
 }

@@ -51,14 +51,14 @@ var (
 		Example: "allowed: bash, web_fetch, file_write"})
 
 	// KeyCommands is the key bash.blocked_commands.
-	KeyCommands = key(blockedCommands, func(s *ToolCalls) **List { return &s.BlockedCommands }, Key{Name: "bash.blocked_commands", Blocks: true,
+	KeyCommands = key(blockedCommands, func(s *ToolCalls) **List { return &s.BlockedCommands }, Key{Name: "bash.blocked_commands", commands: true, Blocks: true,
 		Code: errcode.BlockedCommand,
 		Doc: "Texts that must not stand in a `bash` command, however it is quoted, spaced or spelled in upper and lower case, nor in a text that " +
 			"the shell evaluates (`bash -c`, `eval`, `trap`, here-documents of shells). A command that cannot be read, or that leaves to the shell " +
 			"what runs, is denied. Scripts on disk and other interpreters (`awk`, `python`, `make`) are not looked into.",
 		Example: "bash.blocked_commands: rm -rf, curl"})
 
-	keyListedCommands = key(listedCommands, func(s *ToolCalls) **List { return &s.ListedCommands }, Key{Name: "bash.allowed_commands", Since: v24,
+	keyListedCommands = key(listedCommands, func(s *ToolCalls) **List { return &s.ListedCommands }, Key{Name: "bash.allowed_commands", commands: true, Since: v24,
 		Code: errcode.ToolCallNotAllowed,
 		Doc: "The commands that `bash` may run, and no others: the words of every simple command, without their quotes, begin with the words of an entry. " +
 			"Substitutions are commands too. What runs or evaluates its words (`sudo`, `xargs`, `bash -c`, `eval`, `find -exec`) is listed with all of them. " +
@@ -66,7 +66,7 @@ var (
 			"What a listed program does is not looked into.",
 		Example: "bash.allowed_commands: ls, cat, git status, go test"})
 
-	keyHeldCommands = key(blockedCommands, func(s *ToolCalls) **List { return &s.HeldCommands }, Key{Name: "bash.require_approval", Since: v24, Blocks: true,
+	keyHeldCommands = key(blockedCommands, func(s *ToolCalls) **List { return &s.HeldCommands }, Key{Name: "bash.require_approval", commands: true, Since: v24, Blocks: true,
 		Code: errcode.HoldApproval,
 		Doc: "Texts for which a person has to decide on a `bash` command, sought as those of `bash.blocked_commands` are. A command that " +
 			"cannot be read, or that leaves to the shell what runs, is held too.",
@@ -105,14 +105,6 @@ var tools = section[ToolCalls]("tool_calls", v10, "Tools: which are allowed, and
 	keyTools, KeyCommands, keyListedCommands, keyHeldCommands, keyDomains, keyPaths, keyWritable, keyUnreadable,
 	keyReadable, keyEmailApproval, keyToolsEmailApprovalExemptRecipients, keyRecipients, keyNoRecipients, keyNoMethods,
 	keyMethods, keyHosts, keyMethodDeny, keyMethodQuery, keyToolsApproval, keyToolsShim).of(vm.Tool)
-
-// blockedPath reads an entry of a list of blocked paths.
-func blockedPath(text string) ([]string, error) {
-	if strings.Count(text, "*") > match.MaxStars {
-		return nil, fmt.Errorf("a blocked path has at most %d stars: write the directory above", match.MaxStars)
-	}
-	return fspath.ParseEntry(text)
-}
 
 func listedCommand(text string) ([]string, error) {
 	beginning, err := command.ListedEntry(text)
@@ -288,4 +280,23 @@ func (e *emitter) commandApproval() {
 	e.Place(hold)
 	e.hold(keyHeldCommands, "a person has to decide on this command")
 	e.Place(next)
+}
+
+// lintCommand warns of a blocked command without quotes that is written as a pattern: it is sought as it is.
+func (c *checker) lintCommand(item grammar.Item) {
+	if item.Quoted {
+		return
+	}
+	plain := strings.ReplaceAll(strings.Trim(item.Text, "*^$"), `\b`, "")
+	plain = strings.TrimSuffix(strings.TrimPrefix(plain, "."), ".")
+	d := grammar.At(codes.LiteralStar, item.Span, "a blocked command is not a pattern: it is searched for as written")
+	switch {
+	case !strings.Contains(item.Text, "*") && !strings.HasPrefix(item.Text, "^") && !strings.Contains(item.Text, `\b`):
+		return
+	case plain == "" || strings.Contains(plain, "*"):
+		d = d.WithHint("write a part of the commands that are meant; if the characters are meant, put the entry between quotes")
+	default:
+		d = d.WithHint("write `%s`, which blocks what has it anywhere; if the characters are meant, put the entry between quotes", Shorten(AsItem(plain)))
+	}
+	c.add(d)
 }

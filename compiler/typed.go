@@ -70,36 +70,3 @@ type problem struct {
 	code            grammar.Code
 	message, remedy string
 }
-
-// Cap is what the keys `cap.<name>.…` say of one cap.
-type Cap struct {
-	Name   string
-	Span   grammar.Span // of its first line
-	Count  *Count       // either this
-	SumUSD *Limit       // or that, with 18 decimals
-	Window *Text        // day, hour or task
-	Action *Text        // an action pattern in lower case
-	Group  *Text        // a path without `intent.`; nil for one group
-	Amount *Text        // a path below metadata or arguments; only with SumUSD
-}
-
-// Allowance is what the `allow_only` lines for one path and scope say together.
-type Allowance struct {
-	Span     grammar.Span // of the first entry
-	Path     string       // without `intent.`
-	Scope    string       // an action, or the beginning of actions and `*`; empty for all
-	Attested bool
-	Operator Operator // not NotEquals
-	Values   []Item
-}
-
-// Token is what the keys `token.<SYM>.…` say of one token.
-type Token struct {
-	Symbol         string // as written
-	Span           grammar.Span
-	Decimals       *Count // 0 to 36
-	MaxTransaction *Limit // in base units of the token
-	Addresses      *List  // lower case, with the chain's id and a colon in front where one is named; Span is of the first line
-	Methods        *List  // selectors: 0x and eight digits in lower case
-	Consensus      *Limit // in base units of the token
-}
