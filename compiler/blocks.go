@@ -4,22 +4,20 @@ import (
 	"errors"
 	"net/netip"
 
-	"bailiff/compiler/codes"
 	"bailiff/grammar"
-	"bailiff/vm"
 	"bailiff/vm/form/command"
 	"bailiff/vm/form/httpurl"
 )
 
-// blocked reads a list of things that are blocked, held or allowed. What parse returns for an item is what the machine seeks.
-func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(string) ([]string, error)) *List {
+// blocked reads a list of things that are blocked, held or allowed. What parse returns for an item is what the machine
+// seeks; also are what else looks at each item.
+func (c *checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(string) ([]string, error), also ...func(*checker, grammar.Item)) *List {
 	list := &List{Span: entry.Span}
 	seen := map[string]bool{}
 	for _, item := range c.list(entry) {
 		c.literals(item.Text, item.Span)
-		if code == codes.BlockedCommand {
-			c.lintCommand(item)
-			c.lintCommandWords(item)
+		for _, look := range also {
+			look(c, item)
 		}
 		needles, err := parse(item.Text)
 		if err != nil {
@@ -54,31 +52,4 @@ func problemWith(code grammar.Code, span grammar.Span, err error) grammar.Diagno
 		d = d.WithHint("write `%s`", Shorten(host.Fix)).WithFix(span, host.Fix)
 	}
 	return d
-}
-
-// A blockList is one of the lists of `## tool_calls` that bind what a tool touches.
-type blockList struct {
-	list  *List
-	key   *Key
-	slot  string
-	tests func(texts []string) []setTest
-
-	missing, unreadable, blocked string // messages; unreadable is empty where requests are refused before
-}
-
-// blocked judges what a tool touches by one list. A missing or unreadable subject is denied by the same rule.
-func (e *emitter) blocked(list blockList, done vm.Label) {
-	present, readable := e.NewLabel(), e.NewLabel()
-	slot, value := e.Field(list.slot), e.value(list.slot)
-	e.blocking(list.list)
-	e.Kind(vm.Unless, slot, absent, present)
-	e.deny(list.key.Rule, list.key.Code, list.missing, value, done)
-	e.Place(present)
-	if list.unreadable != "" {
-		e.Kind(vm.Unless, slot, vm.Kinds(vm.Invalid), readable)
-		e.deny(list.key.Rule, list.key.Code, list.unreadable, value, done)
-	}
-	e.Place(readable)
-	e.unlessAny(slot, list.tests(list.list.Texts()), done)
-	e.deny(list.key.Rule, list.key.Code, list.blocked, e.element(list.slot), done)
 }

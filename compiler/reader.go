@@ -36,8 +36,8 @@ func isWord(on string) valueType[Flag] {
 }
 
 // entriesOf returns the type of a list whose items the machine seeks in the forms that parse returns.
-func entriesOf(name Type, code grammar.Code, parse func(string) ([]string, error)) valueType[List] {
-	return valueOf(name, func(c *checker, entry *grammar.Entry) *List { return c.blocked(entry, code, parse) })
+func entriesOf(name Type, code grammar.Code, parse func(string) ([]string, error), also ...func(*checker, grammar.Item)) valueType[List] {
+	return valueOf(name, func(c *checker, entry *grammar.Entry) *List { return c.blocked(entry, code, parse, also...) })
 }
 
 // namesOf returns the type of a list of names that check has nothing against.

@@ -38,7 +38,7 @@ type Paths struct {
 // The types of values that only this section has.
 var (
 	exactActions    = valueOf(TypeActions, func(c *checker, entry *grammar.Entry) *List { return c.actions(entry.Span, entry.Value) })
-	blockedCommands = entriesOf(TypeTexts, codes.BlockedCommand, command.Entry)
+	blockedCommands = entriesOf(TypeTexts, codes.BlockedCommand, command.Entry, (*checker).lintCommand, (*checker).lintCommandWords)
 	listedCommands  = entriesOf(TypeTexts, codes.AllowedCommand, listedCommand)
 	blockedPaths    = entriesOf(TypePaths, codes.BlockedPath, blockedPath)
 	allowedPaths    = entriesOf(TypePaths, codes.AllowedPath, allowedPath)
@@ -299,4 +299,31 @@ func (c *checker) lintCommand(item grammar.Item) {
 		d = d.WithHint("write `%s`, which blocks what has it anywhere; if the characters are meant, put the entry between quotes", Shorten(AsItem(plain)))
 	}
 	c.add(d)
+}
+
+// A blockList is one of the lists of `## tool_calls` that bind what a tool touches.
+type blockList struct {
+	list  *List
+	key   *Key
+	slot  string
+	tests func(texts []string) []setTest
+
+	missing, unreadable, blocked string // messages; unreadable is empty where requests are refused before
+}
+
+// blocked judges what a tool touches by one list. A missing or unreadable subject is denied by the same rule.
+func (e *emitter) blocked(list blockList, done vm.Label) {
+	present, readable := e.NewLabel(), e.NewLabel()
+	slot, value := e.Field(list.slot), e.value(list.slot)
+	e.blocking(list.list)
+	e.Kind(vm.Unless, slot, absent, present)
+	e.deny(list.key.Rule, list.key.Code, list.missing, value, done)
+	e.Place(present)
+	if list.unreadable != "" {
+		e.Kind(vm.Unless, slot, vm.Kinds(vm.Invalid), readable)
+		e.deny(list.key.Rule, list.key.Code, list.unreadable, value, done)
+	}
+	e.Place(readable)
+	e.unlessAny(slot, list.tests(list.list.Texts()), done)
+	e.deny(list.key.Rule, list.key.Code, list.blocked, e.element(list.slot), done)
 }
