@@ -18,6 +18,7 @@ import (
 	_ "github.com/cockroachdb/datadriven" // registers -rewrite
 
 	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/fuzz/kit/page"
 	"bailiff/runtime/ledger/state"
 	"bailiff/vm/errcode"
@@ -154,7 +155,7 @@ type names struct {
 
 	kinds []state.Description // of records
 
-	keys    []compiler.Key
+	keys    []frame.Key
 	codes   []errcode.Info
 	layouts []string // of what is on disk
 }

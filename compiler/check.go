@@ -5,104 +5,107 @@ import (
 	"strings"
 
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
+	"bailiff/compiler/profiles"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 )
 
-// check reads all sections, then checks what concerns several entries.
-func (c *checker) check() {
-	for _, section := range c.file.Sections {
-		c.section(section)
+// checkSections reads all sections, then checks what concerns several entries.
+func checkSections(c *frame.Checker) {
+	for _, section := range c.File.Sections {
+		checkSection(c, section)
 	}
-	if c.expired() {
+	if c.Expired() {
 		return
 	}
-	c.refused = append(c.refusals(c.grammar), c.refusals(c.found)...)
+	c.Refused = append(c.Refusals(c.Grammar), c.Refusals(c.Found)...)
 	for _, finish := range []func(){
-		c.finishEVM, c.finishTools, c.finishCustom, c.finishMCP, c.finishResponse, c.finishDailyTokens, c.finishCaps,
-		c.finishProfiles, c.finishControls, c.finishPolicy,
+		func() { sections.FinishEVM(c) }, func() { sections.FinishTools(c) }, func() { sections.FinishCustom(c) }, func() { sections.FinishMCP(c) }, func() { sections.FinishResponse(c) }, func() { sections.FinishDailyTokens(c) }, func() { sections.FinishCaps(c) },
+		func() { profiles.Finish(c) }, func() { finishControls(c) }, func() { finishPolicy(c) },
 	} {
-		if c.expired() {
+		if c.Expired() {
 			return
 		}
 		finish()
 	}
 }
 
-// section reads the entries of one section.
-func (c *checker) section(section *grammar.Section) {
+// checkSection reads the entries of one section.
+func checkSection(c *frame.Checker, section *grammar.Section) {
 	row := findSection(section.Name) // a test holds the table to the sections that the grammar knows
-	if version := c.file.Version; version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor) {
-		c.add(grammar.At(codes.SectionVersion, section.Heading.Span, "section `%s` needs version %s, and this policy has %s", section.Name, row.Since, version.Text).
+	if version := c.File.Version; version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor) {
+		c.Add(grammar.At(codes.SectionVersion, section.Heading.Span, "section `%s` needs version %s, and this policy has %s", section.Name, row.Since, version.Text).
 			WithHint("write `version: %s.0` to have it", row.Since))
-		c.partial = true
+		c.Partial = true
 		return
 	}
-	if len(section.Entries) == 0 && !c.partial {
-		c.add(grammar.At(codes.EmptySection, section.Heading.Span, "section `%s` is empty", section.Name).
+	if len(section.Entries) == 0 && !c.Partial {
+		c.Add(grammar.At(codes.EmptySection, section.Heading.Span, "section `%s` is empty", section.Name).
 			WithHint("add its entries, or remove the heading"))
 	}
-	row.open(&c.parts, section.Heading.Span)
-	for i := 0; i < len(section.Entries) && !c.expired(); i++ {
+	row.Open(&c.Parts, section.Heading.Span)
+	for i := 0; i < len(section.Entries) && !c.Expired(); i++ {
 		if n := capitals(row, section.Entries[i:]); n > 0 {
-			c.capitalKeys(section.Entries[i : i+n])
+			capitalKeys(c, section.Entries[i:i+n])
 			i += n - 1
 			continue
 		}
-		c.entry(row, section.Entries[i])
+		checkEntry(c, row, section.Entries[i])
 	}
 }
 
-// entry checks one entry against the schema and hands it to the reader of its key.
-func (c *checker) entry(section *Section, entry *grammar.Entry) {
-	rows := section.rowsFor(entry.Key)
+// checkEntry checks one entry against the schema and hands it to the reader of its key.
+func checkEntry(c *frame.Checker, section *frame.Section, entry *grammar.Entry) {
+	rows := section.RowsFor(entry.Key)
 	if len(rows) == 0 {
-		c.unknownKey(section, entry)
+		unknownKey(c, section, entry)
 		return
 	}
-	ok := c.checkKeyForm(rows[0], entry.Key)
+	ok := checkKeyForm(c, rows[0], entry.Key)
 	for _, row := range rows {
-		ok = ok && c.available(row, entry.Key)
+		ok = ok && available(c, row, entry.Key)
 	}
-	if !ok || !c.checkValueForm(rows[0], entry) {
-		c.partial = true
+	if !ok || !checkValueForm(c, rows[0], entry) {
+		c.Partial = true
 		return
 	}
-	c.read(rows[0], entry)
+	readEntry(c, rows[0], entry)
 }
 
-// read hands an entry to the reader of its key.
-func (c *checker) read(row *Key, entry *grammar.Entry) {
-	before := len(c.found)
-	if !c.foreignValue(row, entry) {
-		c.partial = true
+// readEntry hands an entry to the reader of its key.
+func readEntry(c *frame.Checker, row *frame.Key, entry *grammar.Entry) {
+	before := len(c.Found)
+	if !c.ForeignValue(row, entry) {
+		c.Partial = true
 		return
 	}
-	read := len(c.found)
-	defer func() { c.partial = c.partial || c.found[before:].HasErrors() }()
-	if row.bare {
-		c.unquoted(row, entry.Value)
+	read := len(c.Found)
+	defer func() { c.Partial = c.Partial || c.Found[before:].HasErrors() }()
+	if row.Bare {
+		profiles.Unquoted(c, row, entry.Value)
 	}
-	row.read(c, row, entry)
-	if row.Type != TypeActions && !entry.Key.Has(Matches.String()) {
-		c.foreignList(row, entry.Value, read)
+	row.Read(c, row, entry)
+	if row.Type != frame.TypeActions && !entry.Key.Has(frame.Matches.String()) {
+		c.ForeignList(row, entry.Value, read)
 	}
 }
 
-func unsupported(row *Key, key *grammar.Key) grammar.Diagnostic {
-	return grammar.At(codes.KeyUnsupported, key.Span, "key `%s` is not supported yet by this version of bailiff", Shorten(row.Name)).
+func unsupported(row *frame.Key, key *grammar.Key) grammar.Diagnostic {
+	return grammar.At(codes.KeyUnsupported, key.Span, "key `%s` is not supported yet by this version of bailiff", frame.Shorten(row.Name)).
 		WithHint("it would not be enforced; a cap starts again by `cap.<name>.window`: `day`, `hour` or `task`, in UTC")
 }
 
-func (c *checker) unknownKey(section *Section, entry *grammar.Entry) {
+func unknownKey(c *frame.Checker, section *frame.Section, entry *grammar.Entry) {
 	key := entry.Key
-	d := grammar.At(codes.UnknownKey, key.Span, "section `%s` has no key `%s`", section.Name, Shorten(key.Name()))
-	if len(c.found) > 2*grammar.MaxDiagnostics { // more than are shown: what was meant is not looked for
-		c.add(d)
-		c.partial = true
+	d := grammar.At(codes.UnknownKey, key.Span, "section `%s` has no key `%s`", section.Name, frame.Shorten(key.Name()))
+	if len(c.Found) > 2*grammar.MaxDiagnostics { // more than are shown: what was meant is not looked for
+		c.Add(d)
+		c.Partial = true
 		return
 	}
 	elsewhere, longer, other := sectionsWith(key), keysEndingIn(section, key), calledOtherwise(section, key)
-	if other == "allowed" && strings.Contains(c.file.Source.Slice(entry.Span), ".") {
+	if other == "allowed" && strings.Contains(c.File.Source.Slice(entry.Span), ".") {
 		other = "" // MCP tools, which another section grants
 	}
 	switch near := closestKey(section, key); {
@@ -110,16 +113,16 @@ func (c *checker) unknownKey(section *Section, entry *grammar.Entry) {
 		d = d.WithHint("it belongs below `## signature`, at the end; signing the policy writes both")
 	case tokenShorthand(section, key) != "":
 		meant := tokenShorthand(section, key)
-		value := strings.TrimLeft(c.file.Source.Slice(grammar.Span{Start: key.Span.End, End: entry.Span.End}), ":")
-		d = d.WithHint("write `%s:%s`; a token needs `%s.decimals`, too", meant, Shorten(value), key.Name()).WithFix(key.Span, meant)
+		value := strings.TrimLeft(c.File.Source.Slice(grammar.Span{Start: key.Span.End, End: entry.Span.End}), ":")
+		d = d.WithHint("write `%s:%s`; a token needs `%s.decimals`, too", meant, frame.Shorten(value), key.Name()).WithFix(key.Span, meant)
 	case other != "":
 		d = d.WithHint("did you mean `%s`?", other).WithFix(key.Span, other)
 	case len(longer) == 1:
 		d = d.WithHint("did you mean `%s`?", longer[0]).WithFix(key.Segments[0].Span.To(key.Segments[len(key.Segments)-1].Span), longer[0])
 	case len(longer) > 1:
-		d = d.WithHint("did you mean %s?", alternatives(longer))
+		d = d.WithHint("did you mean %s?", frame.Alternatives(longer))
 	case len(elsewhere) > 0:
-		d = d.WithHint("it belongs below `## %s`: write `%s` there", elsewhere[0], Shorten(c.file.Source.Slice(entry.Span)))
+		d = d.WithHint("it belongs below `## %s`: write `%s` there", elsewhere[0], frame.Shorten(c.File.Source.Slice(entry.Span)))
 	case near != "" && key.Scope == nil:
 		d = d.WithHint("did you mean `%s`?", near).
 			WithFix(key.Segments[0].Span.To(key.Segments[len(key.Segments)-1].Span), near)
@@ -128,14 +131,14 @@ func (c *checker) unknownKey(section *Section, entry *grammar.Entry) {
 	default:
 		d = d.WithHint("the keys are %s", strings.Join(keyNames(section), ", "))
 	}
-	c.add(d)
-	c.partial = true
+	c.Add(d)
+	c.Partial = true
 }
 
 // keyNames returns the keys of a section as the reference writes them.
-func keyNames(section *Section) []string {
+func keyNames(section *frame.Section) []string {
 	var names []string
-	for _, row := range section.keys {
+	for _, row := range section.Keys {
 		if !row.Modifies && !row.Reserved {
 			names = append(names, "`"+row.Name+"`")
 		}
@@ -144,13 +147,13 @@ func keyNames(section *Section) []string {
 }
 
 // checkKeyForm reports a scope or words in a key that takes none.
-func (c *checker) checkKeyForm(row *Key, key *grammar.Key) bool {
+func checkKeyForm(c *frame.Checker, row *frame.Key, key *grammar.Key) bool {
 	switch {
-	case key.Scope != nil && (!row.takesScope() || len(key.Segments) > 1):
-		c.add(grammar.At(codes.KeyForm, key.Scope.Span, "key `%s` takes no scope here", Shorten(row.Name)).
+	case key.Scope != nil && (!row.TakesScope() || len(key.Segments) > 1):
+		c.Add(grammar.At(codes.KeyForm, key.Scope.Span, "key `%s` takes no scope here", frame.Shorten(row.Name)).
 			WithHint("a scope stands straight after `allow_only`, as in `allow_only[action=bash].metadata.team`"))
-	case len(key.Words) > 0 && !row.takesWords():
-		c.add(grammar.At(codes.KeyForm, key.Words[0].Span, "key `%s` takes no word after its name", Shorten(row.Name)).
+	case len(key.Words) > 0 && !row.TakesWords():
+		c.Add(grammar.At(codes.KeyForm, key.Words[0].Span, "key `%s` takes no word after its name", frame.Shorten(row.Name)).
 			WithHint("the colon follows the key at once"))
 	default:
 		return true
@@ -159,13 +162,13 @@ func (c *checker) checkKeyForm(row *Key, key *grammar.Key) bool {
 }
 
 // available reports a key, or a form of one, that this version of bailiff or the policy's version does not have.
-func (c *checker) available(row *Key, key *grammar.Key) bool {
-	version := c.file.Version
+func available(c *frame.Checker, row *frame.Key, key *grammar.Key) bool {
+	version := c.File.Version
 	switch {
 	case row.Reserved:
-		c.add(unsupported(row, key))
+		c.Add(unsupported(row, key))
 	case version != nil && !version.AtLeast(row.Since.Major, row.Since.Minor):
-		c.add(grammar.At(codes.KeyVersion, key.Span, "`%s` needs version %s, and this policy has %s", Shorten(row.Name), row.Since, version.Text).
+		c.Add(grammar.At(codes.KeyVersion, key.Span, "`%s` needs version %s, and this policy has %s", frame.Shorten(row.Name), row.Since, version.Text).
 			WithHint("write `version: %s.0` to have it", row.Since))
 	default:
 		return true
@@ -174,14 +177,14 @@ func (c *checker) available(row *Key, key *grammar.Key) bool {
 }
 
 // checkValueForm reports a block in place of a value, and the reverse.
-func (c *checker) checkValueForm(row *Key, entry *grammar.Entry) bool {
-	isBlock := row.Type == TypeChainMap
+func checkValueForm(c *frame.Checker, row *frame.Key, entry *grammar.Entry) bool {
+	isBlock := row.Type == frame.TypeChainMap
 	switch {
 	case isBlock && entry.Value != nil:
-		c.add(grammar.At(codes.ValueForm, entry.Value.Span, "`%s` stands alone on its line", row.Name).
+		c.Add(grammar.At(codes.ValueForm, entry.Value.Span, "`%s` stands alone on its line", row.Name).
 			WithHint("write the chains below it, indented: `  \"8453\": wallet.transfer`"))
 	case !isBlock && len(entry.Block) > 0:
-		c.add(grammar.At(codes.ValueForm, entry.Span, "`%s` has its value on its own line, not a block below it", Shorten(entry.Key.Text)))
+		c.Add(grammar.At(codes.ValueForm, entry.Span, "`%s` has its value on its own line, not a block below it", frame.Shorten(entry.Key.Text)))
 	case !isBlock && entry.Value == nil || isBlock && len(entry.Block) == 0:
 		return false // the grammar has reported that there is no value
 	default:
@@ -191,38 +194,38 @@ func (c *checker) checkValueForm(row *Key, entry *grammar.Entry) bool {
 }
 
 // finishPolicy checks that the policy enforces something (decisions, section 2, "Text layer").
-func (c *checker) finishPolicy() {
-	if c.partial || c.file.Version == nil || policyOf(*c.file.Version, c.parts).enforces() {
+func finishPolicy(c *frame.Checker) {
+	if c.Partial || c.File.Version == nil || policyOf(*c.File.Version, c.Parts).Enforces() {
 		return
 	}
-	c.add(c.enforcesNothing())
-	c.partial = true // then there is nothing else to say about what it passes
+	c.Add(enforcesNothing(c))
+	c.Partial = true // then there is nothing else to say about what it passes
 }
 
 // enforcesNothing reports a policy that lacks what one must have, by what it has.
-func (c *checker) enforcesNothing() grammar.Diagnostic {
+func enforcesNothing(c *frame.Checker) grammar.Diagnostic {
 	const remedy = "add `## tool_calls`, `## evm` or `## custom` rules"
-	p, span := policyOf(*c.file.Version, c.parts), c.file.Version.Span
-	old := !c.file.Version.AtLeast(2, 0)
+	p, span := policyOf(*c.File.Version, c.Parts), c.File.Version.Span
+	old := !c.File.Version.AtLeast(2, 0)
 	switch {
 	case p.MCP != nil:
 		return grammar.At(codes.EnforcesNothing, span, "this policy grants nothing: `blocked_tools` only narrows what is granted").
 			WithHint("add `allowed_servers` or `allowed_tools` to `## mcp`, or %s", strings.TrimPrefix(remedy, "add "))
-	case old && p.ExecutionLimits.limits():
+	case old && p.ExecutionLimits.Limits():
 		return grammar.At(codes.EnforcesNothing, span, "a limit on tool calls alone is not a policy of version %s", p.Version.Text).
 			WithHint(remedy + ", or raise the version to 2.0.0, where a limit is enough")
-	case old && p.SoftLimits.limits():
+	case old && p.SoftLimits.Limits():
 		return grammar.At(codes.EnforcesNothing, span, "this policy enforces nothing: under version %s soft limits only inform", p.Version.Text).
 			WithHint(remedy + ", or raise the version to 2.0.0, where a limit is enough")
 	}
 	return grammar.At(codes.EnforcesNothing, span, "this policy enforces nothing").WithHint(remedy)
 }
 
-// enforces reports whether the policy has what a policy of its version must have at least.
-func (p *Policy) enforces() bool {
+// Enforces reports whether the policy has what a policy of its version must have at least.
+func (p *Policy) Enforces() bool {
 	from20 := p.Version.AtLeast(2, 0)
-	return from20 && (p.Profiles.Declared() || p.controls()) || slices.ContainsFunc(sections, func(s *Section) bool {
-		section, ok := s.typed(p.parts).(enforcing)
-		return ok && section.enforces(from20)
+	return from20 && (p.Profiles.Declared() || p.asks()) || slices.ContainsFunc(table, func(s *frame.Section) bool {
+		section, ok := s.Typed(p.parts).(frame.Enforcing)
+		return ok && section.Enforces(from20)
 	})
 }

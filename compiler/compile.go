@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 	"bailiff/vm"
 )
@@ -43,35 +44,35 @@ type Compiled struct {
 // Compile compiles a policy, signed or not. It returns the findings of the grammar and of this package, sorted by position;
 // errors leave Program nil, warnings do not. Package lint has the warnings that no compilation needs.
 func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
-	return compile(src, way{limit: vm.Limit{Memory: maxMemory}})
+	return compile(src, frame.Way{Limit: vm.Limit{Memory: maxMemory}})
 }
 
 // CompileWithin is Compile until stop says that there is no time left: then the one finding is codes.CompileTime.
 func CompileWithin(src *grammar.Source, stop func() bool) (*Compiled, grammar.Diagnostics) {
-	return compile(src, way{limit: vm.Limit{Memory: maxMemory, Stop: stop}})
+	return compile(src, frame.Way{Limit: vm.Limit{Memory: maxMemory, Stop: stop}})
 }
 
 // CompileInForce is Compile for a text that is in force already: what is an error since then is a warning, and the text
 // means what it meant (decisions, section 2, "Matching").
 func CompileInForce(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
-	return compile(src, way{deferred: []grammar.Code{
+	return compile(src, frame.Way{Deferred: []grammar.Code{
 		grammar.CodeSectionLetters, grammar.CodeLookalike, codes.BooleanLetters, codes.AllowedBlocked, codes.Ref, codes.Memory, codes.Effort,
 		codes.ListQuoted, codes.ListMarks, codes.ListSeparator, codes.Placeholder, codes.SlashComment, codes.ClientName,
 	}})
 }
 
-func compile(src *grammar.Source, by way) (*Compiled, grammar.Diagnostics) {
+func compile(src *grammar.Source, by frame.Way) (*Compiled, grammar.Diagnostics) {
 	file, found := grammar.Parse(src)
 	for i := range found {
-		found[i] = deferring(found[i], by.deferred)
+		found[i] = frame.Deferring(found[i], by.Deferred)
 	}
 	found = append(withVersion(file, found), strayHeadings(file)...)
-	c := newChecker(file, found, by)
-	c.check()
-	if rechecked, formal := recheck(src, found, by.limit, maxRechecks); formal {
+	c := frame.NewChecker(file, found, by)
+	checkSections(c)
+	if rechecked, formal := recheck(src, found, by.Limit, maxRechecks); formal {
 		found = rechecked
 	} else {
-		found = append(nameSymbols(src, found), c.found...)
+		found = append(nameSymbols(src, found), c.Found...)
 	}
 	version := grammar.Version{}
 	if file.Version != nil {
@@ -80,27 +81,27 @@ func compile(src *grammar.Source, by way) (*Compiled, grammar.Diagnostics) {
 	result := &Compiled{
 		Source:    src,
 		File:      file,
-		Policy:    policyOf(version, c.parts),
-		Whole:     !c.partial,
-		Foreign:   c.foreign,
+		Policy:    policyOf(version, c.Parts),
+		Whole:     !c.Partial,
+		Foreign:   c.Foreign,
 		Hash:      grammar.PolicyHash(file.Framed.Body),
 		Signature: file.Framed.Signature,
 	}
 	if file.Version != nil {
 		result.Version = file.Version.Text
 	}
-	if c.expired() {
+	if c.Expired() {
 		result.Whole = false
 		return result, grammar.Diagnostics{tooLong(&version)}
 	}
 	if !found.HasErrors() {
-		program, problems := emit(&version, c.parts, file, by.limit)
+		program, problems := emit(&version, c.Parts, file, by.Limit)
 		if len(problems) == 1 && problems[0].Code == codes.CompileTime {
 			result.Whole = false
 			return result, problems
 		}
 		for _, d := range problems {
-			found = append(found, deferring(d, by.deferred))
+			found = append(found, frame.Deferring(d, by.Deferred))
 		}
 		if !found.HasErrors() {
 			result.Program = program

@@ -4,10 +4,9 @@
 // ([Schema]) and becomes a typed [Policy]; the typed policy is linted; and, where nothing is wrong, it is emitted as a
 // program for package vm.
 //
-// Each section has a file (git.go, tools.go, evm.go, …) with its rows, its typed policy, what reads its values and what
-// emits its rules. A row is a Go variable: it has the type of its value and the field of the policy that it fills, and
-// its rule is the section and the key. The frame is schema.go, check.go, value.go, reader.go, policy.go, emit.go and
-// compile.go.
+// Each section has a file in package sections or, where it is a resource profile, in package profiles: with its rows, its
+// typed policy, what reads its values and what emits its rules. What these files have in common is package frame. This
+// package puts the sections together: their table and order, the policy that they make, and what concerns several of them.
 //
 // It promises:
 //

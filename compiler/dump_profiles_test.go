@@ -1,7 +1,12 @@
 package compiler
 
+import (
+	"bailiff/compiler/frame"
+	"bailiff/compiler/profiles"
+)
+
 // profiles adds what the resource profiles say.
-func (d *dumper) profiles(p *Profiles) {
+func (d *dumper) profiles(p *profiles.Profiles) {
 	if r := p.Repository; r != nil {
 		d.list("repository.roots", r.Roots)
 		d.flag("repository.block_outside_writes", r.BlockOutsideWrites)
@@ -56,7 +61,7 @@ func (d *dumper) profiles(p *Profiles) {
 }
 
 // flag adds a boolean.
-func (d *dumper) flag(name string, f *Flag) {
+func (d *dumper) flag(name string, f *frame.Flag) {
 	if f != nil {
 		d.line(name, f.On)
 	}

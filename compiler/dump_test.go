@@ -3,6 +3,9 @@ package compiler
 import (
 	"fmt"
 	"strings"
+
+	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 )
 
 // dump returns a typed policy as text, one line for each part that is there.
@@ -29,13 +32,13 @@ func dump(p *Policy) string {
 		d.count("execution_limits.max_tool_calls_per_hour", l.CallsPerHour)
 		d.limit("execution_limits.max_model_spend_usd_per_task", l.SpendPerTask)
 		d.count("execution_limits.max_model_tokens_per_task", l.TokensPerTask)
-		d.controls("execution_limits", &l.Controls)
+		d.Said("execution_limits", &l.Controls)
 	}
 	d.profiles(&p.Profiles)
 	return d.String()
 }
 
-func (d *dumper) evm(e *EVM) {
+func (d *dumper) evm(e *sections.EVM) {
 	d.list("evm.allowed_chains", e.AllowedChains)
 	d.list("evm.allowed_actions", e.AllowedActions)
 	for _, line := range e.ChainActions {
@@ -54,10 +57,10 @@ func (d *dumper) evm(e *EVM) {
 	}
 	d.flag("evm.require_calldata_enrichment", e.Enrichment)
 	d.flag("evm.calldata_unknown_selector allows", e.UnknownSelector)
-	d.controls("evm", &e.Controls)
+	d.Said("evm", &e.Controls)
 }
 
-func (d *dumper) tools(t *ToolCalls) {
+func (d *dumper) tools(t *sections.ToolCalls) {
 	d.list("tool_calls.allowed", t.Allowed)
 	d.list("tool_calls.bash.blocked_commands", t.BlockedCommands)
 	d.list("tool_calls.web_fetch.blocked_domains", t.BlockedDomains)
@@ -81,14 +84,14 @@ func (d *dumper) tools(t *ToolCalls) {
 			d.line(name+".require_query_matches", fmt.Sprintf("%q", rule.Query.Pattern.Text))
 		}
 	}
-	d.controls("tool_calls", &t.Controls)
+	d.Said("tool_calls", &t.Controls)
 }
 
-func (d *dumper) mcp(m *MCP) {
+func (d *dumper) mcp(m *sections.MCP) {
 	d.list("mcp.allowed_servers", m.AllowedServers)
 	d.list("mcp.blocked_tools", m.BlockedTools)
 	d.list("mcp.allowed_tools", m.AllowedTools)
-	d.controls("mcp", &m.Controls)
+	d.Said("mcp", &m.Controls)
 	r := &m.Response
 	d.list("mcp.response.web_fetch_tools", r.WebFetchTools)
 	d.list("mcp.response.http_tools", r.HTTPTools)
@@ -105,7 +108,7 @@ func (d *dumper) mcp(m *MCP) {
 	}
 }
 
-func (d *dumper) soft(s *SoftLimits) {
+func (d *dumper) soft(s *sections.SoftLimits) {
 	d.limit("soft_limits.daily_evm_limit_eth", s.DailyEVM)
 	d.limit("soft_limits.daily_fee_eth", s.DailyFee)
 	d.count("soft_limits.daily_tool_calls", s.DailyCalls)
@@ -118,43 +121,43 @@ func (d *dumper) soft(s *SoftLimits) {
 		d.text(name+".group_by", one.Group)
 		d.text(name+".amount_field", one.Amount)
 	}
-	d.controls("soft_limits", &s.Controls)
+	d.Said("soft_limits", &s.Controls)
 }
 
 type dumper struct{ strings.Builder }
 
 func (d *dumper) line(name string, value any) { fmt.Fprintf(d, "%s = %v\n", name, value) }
 
-func (d *dumper) list(name string, l *List) {
+func (d *dumper) list(name string, l *frame.List) {
 	if l != nil {
 		d.line(name, fmt.Sprintf("%q", l.Texts()))
 	}
 }
 
-func (d *dumper) controls(section string, c *Controls) {
+func (d *dumper) Said(section string, c *frame.Controls) {
 	d.list(section+".require_approval", c.Approval)
 	d.flag(section+".require_shim", c.Shim)
 }
 
-func (d *dumper) text(name string, t *Text) {
+func (d *dumper) text(name string, t *frame.Text) {
 	if t != nil {
 		d.line(name, fmt.Sprintf("%q", t.Text))
 	}
 }
 
-func (d *dumper) limit(name string, l *Limit) {
+func (d *dumper) limit(name string, l *frame.Limit) {
 	if l != nil {
 		d.line(name, fmt.Sprintf("%s (%s of 10^-%d)", l.Amount.Format(l.Decimals), l.Amount, l.Decimals))
 	}
 }
 
-func (d *dumper) count(name string, c *Count) {
+func (d *dumper) count(name string, c *frame.Count) {
 	if c != nil {
 		d.line(name, c.N)
 	}
 }
 
-func (d *dumper) custom(c *Custom) {
+func (d *dumper) custom(c *sections.Custom) {
 	for _, denial := range c.Denials {
 		d.line("custom deny "+denial.Path+" "+denial.Operator.String(), fmt.Sprintf("%q", denial.Value.Text))
 	}
@@ -166,8 +169,8 @@ func (d *dumper) custom(c *Custom) {
 		if a.Attested {
 			name += " attested"
 		}
-		d.line(name, fmt.Sprintf("%q", a.texts()))
+		d.line(name, fmt.Sprintf("%q", a.Texts()))
 	}
 	d.text("custom.response.deny_string", c.ResponseDeny)
-	d.controls("custom", &c.Controls)
+	d.Said("custom", &c.Controls)
 }

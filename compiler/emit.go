@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/frame"
+	"bailiff/compiler/profiles"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/slot/derived"
@@ -11,74 +14,74 @@ import (
 
 // emit returns the program, and why a text that is not in force yet may not be put in force with it; no program where the
 // machine does not take it.
-func emit(version *grammar.Version, parts Parts, file *grammar.File, limit vm.Limit) (*vm.Program, grammar.Diagnostics) {
-	e := &emitter{Builder: vm.NewBuilder(version.Text), version: version, parts: parts, text: file.Source.Text, lines: lineStarts(file.Source.Text)}
+func emit(version *grammar.Version, parts frame.Parts, file *grammar.File, limit vm.Limit) (*vm.Program, grammar.Diagnostics) {
+	e := &frame.Emitter{Builder: vm.NewBuilder(version.Text), Version: version, Parts: parts, Text: file.Source.Text, Lines: frame.LineStarts(file.Source.Text)}
 	e.Within(limit)
-	e.at(version.Span)
-	e.tokenTable()
-	e.program()
+	e.At(version.Span)
+	sections.EmitTokenTable(e)
+	emitProgram(e)
 	program, err := e.Program()
 	if err != nil {
-		return nil, e.refused(file, err)
+		return nil, refused(e, file, err)
 	}
-	return program, e.weigh(program, file)
+	return program, weigh(e, program, file)
 }
 
-func (e *emitter) program() {
-	for steps := e.steps(); len(steps) > 0; {
-		if steps[0].shared != nil {
-			steps[0].shared()
+func emitProgram(e *frame.Emitter) {
+	for steps := emitSteps(e); len(steps) > 0; {
+		if steps[0].Shared != nil {
+			steps[0].Shared()
 			steps = steps[1:]
 			continue
 		}
 		n := 1
-		for n < len(steps) && steps[n].of != nil {
+		for n < len(steps) && steps[n].Of != nil {
 			n++
 		}
-		e.fork(steps[:n])
+		fork(e, steps[:n])
 		steps = steps[n:]
 	}
-	e.at(e.version.Span)
+	e.At(e.Version.Span)
 	e.End()
 }
 
-// steps returns the parts of the program in their order (docs/judging.md, "Order").
-func (e *emitter) steps() []step {
-	steps := []step{{of: e.validate, skips: func(vm.Class) bool { return false }}}
-	if len(e.denials()) > 0 {
-		steps = append(steps, step{shared: e.emitDenials})
+// emitSteps returns the parts of the program in their order (docs/judging.md, "Order").
+func emitSteps(e *frame.Emitter) []frame.Step {
+	steps := []frame.Step{{Of: func(class vm.Class) { validate(e, class) }, Skips: func(vm.Class) bool { return false }}}
+	if len(sections.DenialsOf(e)) > 0 {
+		steps = append(steps, frame.Step{Shared: func() { sections.EmitDenials(e) }})
 	}
-	declared := profilesOf(e.parts).Declared()
+	declared := profiles.Of(e.Parts).Declared()
 	if declared {
-		steps = append(steps, step{shared: e.boundary})
+		steps = append(steps, frame.Step{Shared: func() { profiles.EmitBoundary(e) }})
 	}
-	steps = append(steps, e.gates()...)
+	steps = append(steps, gates(e)...)
 	if declared {
-		steps = append(steps, step{shared: e.profiles})
+		steps = append(steps, frame.Step{Shared: func() { profiles.EmitRules(e) }})
 	}
-	steps = append(steps, step{of: e.section, skips: e.skipsSection})
-	if len(e.allowances()) > 0 {
-		steps = append(steps, step{shared: e.emitAllowances})
+	steps = append(steps, frame.Step{Of: func(class vm.Class) { emitSection(e, class) }, Skips: func(class vm.Class) bool { return skipsSection(e, class) }})
+	if len(sections.AllowancesOf(e)) > 0 {
+		steps = append(steps, frame.Step{Shared: func() { sections.EmitAllowances(e) }})
 	}
-	steps = append(steps, e.approvals()...)
+	steps = append(steps, approvals(e)...)
 	if declared {
-		steps = append(steps, step{shared: e.profileApprovals}, step{shared: e.profileLimits})
+		steps = append(steps, frame.Step{Shared: func() { profiles.EmitApprovals(e) }}, frame.Step{Shared: func() { profiles.EmitLimits(e) }})
 	}
-	return append(steps, e.limits()...)
+	return append(steps, emitLimits(e)...)
 }
 
 // classes are the kinds of intents. The last one is what every action is that is of no other kind.
 var classes = []vm.Class{vm.EVM, vm.MCP, vm.Model, vm.Tool}
 
 // fork emits steps that differ by class, for each class in turn. Classes whose steps are the same share the code.
-func (e *emitter) fork(steps []step) {
+func fork(e *frame.Emitter, steps []frame.Step) {
 	done := e.NewLabel()
 	var labels [vm.Model + 1]vm.Label
 	var busy []vm.Class // one of each that have code of their own
 	for _, class := range classes {
 		twin := slices.IndexFunc(busy, func(other vm.Class) bool { return sameSteps(steps, class, other) })
 		switch {
-		case !slices.ContainsFunc(steps, func(s step) bool { return !s.skips(class) }):
+		case !slices.ContainsFunc(steps, func(s frame.Step) bool { return !s.Skips(class) }):
 			labels[class] = done
 		case twin >= 0:
 			labels[class] = labels[busy[twin]]
@@ -88,14 +91,14 @@ func (e *emitter) fork(steps []step) {
 		}
 	}
 	if len(busy) > 0 {
-		e.at(e.version.Span)
-		e.Switch(e.Field(derived.Action), labels[vm.Tool], e.classCases(labels)...)
+		e.At(e.Version.Span)
+		e.Switch(e.Field(derived.Action), labels[vm.Tool], classCases(e, labels)...)
 	}
 	for i, class := range busy {
 		e.Place(labels[class])
 		for _, step := range steps {
-			if !step.skips(class) {
-				step.of(class)
+			if !step.Skips(class) {
+				step.Of(class)
 			}
 		}
 		if i < len(busy)-1 {
@@ -106,18 +109,18 @@ func (e *emitter) fork(steps []step) {
 }
 
 // sameSteps reports whether two classes take the same of some steps, all of which are the same for both.
-func sameSteps(steps []step, a, b vm.Class) bool {
-	return !slices.ContainsFunc(steps, func(s step) bool {
-		return s.skips(a) != s.skips(b) || !s.skips(a) && !s.same
+func sameSteps(steps []frame.Step, a, b vm.Class) bool {
+	return !slices.ContainsFunc(steps, func(s frame.Step) bool {
+		return s.Skips(a) != s.Skips(b) || !s.Skips(a) && !s.Same
 	})
 }
 
 // classCases says which actions are of which class (decisions, section 2, "Kinds of intents"). The checks have seen
 // to it that no EVM list holds an MCP or model action.
-func (e *emitter) classCases(labels [vm.Model + 1]vm.Label) []vm.Case {
+func classCases(e *frame.Emitter, labels [vm.Model + 1]vm.Label) []vm.Case {
 	cases := []vm.Case{
-		{Text: MCPPrefix, Prefix: true, To: labels[vm.MCP]},
-		{Text: ModelAction, To: labels[vm.Model]},
+		{Text: frame.MCPPrefix, Prefix: true, To: labels[vm.MCP]},
+		{Text: frame.ModelAction, To: labels[vm.Model]},
 	}
 	known := map[string]bool{}
 	add := func(action string) {
@@ -126,10 +129,10 @@ func (e *emitter) classCases(labels [vm.Model + 1]vm.Label) []vm.Case {
 			cases = append(cases, vm.Case{Text: lower, To: labels[vm.EVM]})
 		}
 	}
-	for _, action := range coreEVMActions {
+	for _, action := range frame.CoreEVMActions() {
 		add(action)
 	}
-	if evm := part[EVM](e.parts); evm != nil {
+	if evm := frame.Part[sections.EVM](e.Parts); evm != nil {
 		for _, action := range evm.Actions() {
 			add(action.Text)
 		}
@@ -138,39 +141,39 @@ func (e *emitter) classCases(labels [vm.Model + 1]vm.Label) []vm.Case {
 }
 
 // validate records the class and refuses what an intent of it must have, or must not.
-func (e *emitter) validate(class vm.Class) {
+func validate(e *frame.Emitter, class vm.Class) {
 	e.Class(class)
 	if class == vm.EVM {
-		e.require(slotChainID, "chainId: is missing; an EVM intent names its chain")
+		e.Require(frame.SlotChainID, "chainId: is missing; an EVM intent names its chain")
 		return
 	}
-	for _, name := range []string{slotTarget, slotToken, fieldAmount, slotAmountUnit, slotCalldata, slotMaxFee} {
-		e.forbid(name)
+	for _, name := range []string{frame.SlotTarget, frame.SlotToken, frame.FieldAmount, frame.SlotAmountUnit, frame.SlotCalldata, frame.SlotMaxFee} {
+		e.Forbid(name)
 	}
 }
 
-// section judges the intent by the section of its class.
-func (e *emitter) section(class vm.Class) {
+// emitSection judges the intent by the section of its class.
+func emitSection(e *frame.Emitter, class vm.Class) {
 	switch class {
 	case vm.EVM:
-		e.evm()
+		sections.EmitEVM(e)
 		return
 	case vm.MCP:
-		e.chainIfPresent()
-		e.mcp()
+		sections.EmitChainIfPresent(e)
+		sections.EmitMCP(e)
 	case vm.Tool:
-		e.chainIfPresent()
-		e.tools()
+		sections.EmitChainIfPresent(e)
+		sections.EmitTools(e)
 	}
 }
 
 // skipsSection reports whether a class is judged by no section.
-func (e *emitter) skipsSection(class vm.Class) bool {
+func skipsSection(e *frame.Emitter, class vm.Class) bool {
 	switch class {
 	case vm.Model: // which is on no chain, whatever chain it names
 		return true
 	case vm.Tool:
-		return policyOf(*e.version, e.parts).PassesTools()
+		return policyOf(*e.Version, e.Parts).PassesTools()
 	}
 	return false
 }

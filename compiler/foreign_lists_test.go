@@ -7,26 +7,27 @@ import (
 
 	"bailiff/compiler/codes"
 	"bailiff/compiler/example"
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 )
 
 // itemsOf has three items of each type that a list which blocks can have.
-var itemsOf = map[Type][]string{
-	TypeTexts: {"rm -rf", "sudo", "shutdown"}, TypeHosts: {"evil.example", "bad.example", "worse.example"},
-	TypePaths: {"/etc", "~/.ssh", ".env"}, TypeRecipients: {"a@evil.example", "*@bad.example", "b@bad.example.org"},
-	TypeWords: nil, TypeTools: {"files.delete", "files.write_*", "*_admin"}, TypePatterns: {"deploy", "wallet.*", "bash"},
-	TypeNames: {"production", "secret", "credential"}, TypeRefs: {"main", "release/*", "refs/tags/v1"},
+var itemsOf = map[frame.Type][]string{
+	frame.TypeTexts: {"rm -rf", "sudo", "shutdown"}, frame.TypeHosts: {"evil.example", "bad.example", "worse.example"},
+	frame.TypePaths: {"/etc", "~/.ssh", ".env"}, frame.TypeRecipients: {"a@evil.example", "*@bad.example", "b@bad.example.org"},
+	frame.TypeWords: nil, frame.TypeTools: {"files.delete", "files.write_*", "*_admin"}, frame.TypePatterns: {"deploy", "wallet.*", "bash"},
+	frame.TypeNames: {"production", "secret", "credential"}, frame.TypeRefs: {"main", "release/*", "refs/tags/v1"},
 }
 
 // A foreignListForm is a way to write three items that is none of a policy.
 type foreignListForm struct {
 	name string
 	code grammar.Code
-	in   func(*Key) bool
+	in   func(*frame.Key) bool
 	list func(items []string) string
 }
 
-func everywhere(*Key) bool { return true }
+func everywhere(*frame.Key) bool { return true }
 
 var foreignListForms = []foreignListForm{
 	{"quotes", codes.ListQuoted, everywhere, func(items []string) string { return `"` + strings.Join(items, ", ") + `"` }},
@@ -37,9 +38,9 @@ var foreignListForms = []foreignListForm{
 	{"semicolons", codes.ListSeparator, everywhere, func(items []string) string { return strings.Join(items, "; ") }},
 	{"bars", codes.ListSeparator, everywhere, func(items []string) string { return strings.Join(items, " | ") }},
 	{"one semicolon", codes.ListSeparator, everywhere, func(items []string) string { return items[0] + ", " + items[1] + ";" + items[2] }},
-	{"blanks", codes.ListSeparator, func(row *Key) bool { return row.Type != TypeTexts && row.Name != "protected_file_classes" },
+	{"blanks", codes.ListSeparator, func(row *frame.Key) bool { return row.Type != frame.TypeTexts && row.Name != "protected_file_classes" },
 		func(items []string) string { return strings.Join(items, " ") }},
-	{"slashes", codes.ListMarks, func(row *Key) bool { return row.Type != TypePaths },
+	{"slashes", codes.ListMarks, func(row *frame.Key) bool { return row.Type != frame.TypePaths },
 		func(items []string) string { return "/^" + strings.ReplaceAll(items[0], "*", ".*") + "$/, " + items[1] }},
 }
 
@@ -75,7 +76,7 @@ func TestForeignLists(t *testing.T) {
 	}
 }
 
-func checkForeignList(t *testing.T, row *Key, form foreignListForm, text string) {
+func checkForeignList(t *testing.T, row *frame.Key, form foreignListForm, text string) {
 	t.Helper()
 	_, found := compileText(text)
 	errors := slices.DeleteFunc(slices.Clone(found), func(d grammar.Diagnostic) bool { return d.Severity != grammar.Error || d.Code == codes.QuotedInProfile })
@@ -88,7 +89,7 @@ func checkForeignList(t *testing.T, row *Key, form foreignListForm, text string)
 	if _, left := compileText(mended); left.HasErrors() {
 		t.Errorf("%s: %s of %s: the fix leaves %v\n%s", form.name, row.Name, row.Section, left, mended)
 	}
-	if !slices.Contains([]Type{TypeTexts, TypePaths, TypeTools, TypeNames}, row.Type) || row.bare && form.name == "quotes" {
+	if !slices.Contains([]frame.Type{frame.TypeTexts, frame.TypePaths, frame.TypeTools, frame.TypeNames}, row.Type) || row.Bare && form.name == "quotes" {
 		return // never was in force: the item was refused already
 	}
 	if compiled, _ := CompileInForce(grammar.NewSource("policy", []byte(text))); compiled.Program == nil {
@@ -97,7 +98,7 @@ func checkForeignList(t *testing.T, row *Key, form foreignListForm, text string)
 }
 
 // keyPolicy is a policy with that value of a list, and what a policy needs beside.
-func keyPolicy(row *Key, value string) string {
+func keyPolicy(row *frame.Key, value string) string {
 	lines := row.Name + ": " + value + "\n"
 	switch row.Section {
 	case "tool_calls":
@@ -119,8 +120,8 @@ func keyPolicy(row *Key, value string) string {
 // TestBlockingKeys holds the mark of the lists that block to their names.
 func TestBlockingKeys(t *testing.T) {
 	for _, row := range schema {
-		named := isListKey(row) && row.Type != TypeActions &&
-			(strings.Contains(row.Name, "blocked") || strings.HasPrefix(row.Name, "protected_") || strings.HasSuffix(row.Name, nameApproval))
+		named := frame.IsListKey(row) && row.Type != frame.TypeActions &&
+			(strings.Contains(row.Name, "blocked") || strings.HasPrefix(row.Name, "protected_") || strings.HasSuffix(row.Name, frame.NameApproval))
 		if row.Blocks != named {
 			t.Errorf("%s of %s: Blocks is %v", row.Name, row.Section, row.Blocks)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"bailiff/compiler/codes"
 	"bailiff/compiler/example"
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 )
 
@@ -18,7 +19,7 @@ func TestListsInProse(t *testing.T) {
 		func(items []string) string { return items[0] + ", " + items[1] + ", OR " + items[2] },
 		func(items []string) string { return items[0] + " and " + items[1] + " or " + items[2] },
 	}
-	eachBlockingList(t, func(row *Key, items []string) {
+	eachBlockingList(t, func(row *frame.Key, items []string) {
 		for _, form := range forms {
 			text := keyPolicy(row, form(items))
 			_, found := compileText(text)
@@ -39,7 +40,7 @@ func TestListsInProse(t *testing.T) {
 // TestNegatedItems writes an exception into the list of every key that denies or holds, as `!item` and in words: there is a finding at it.
 func TestNegatedItems(t *testing.T) {
 	for _, mark := range []string{"!", "not ", "Except "} {
-		eachBlockingList(t, func(row *Key, items []string) {
+		eachBlockingList(t, func(row *frame.Key, items []string) {
 			text := keyPolicy(row, items[0]+", "+mark+items[1])
 			at := strings.Index(text, mark)
 			_, found := compileText(text)
@@ -71,7 +72,7 @@ func TestMeantWords(t *testing.T) {
 }
 
 // eachBlockingList calls f with every key whose list denies or holds, and three items for it.
-func eachBlockingList(t *testing.T, f func(row *Key, items []string)) {
+func eachBlockingList(t *testing.T, f func(row *frame.Key, items []string)) {
 	t.Helper()
 	tried := 0
 	for _, row := range schema {

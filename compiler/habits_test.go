@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 )
 
@@ -234,11 +235,11 @@ func checkStays(t *testing.T, text string) (looked int) {
 
 // protects reports whether an entry denies, holds or limits.
 func protects(section string, entry *grammar.Entry) bool {
-	rows := findSection(section).rowsFor(entry.Key)
+	rows := findSection(section).RowsFor(entry.Key)
 	if len(rows) == 0 {
 		return false
 	}
 	row := rows[0]
-	limits := row.Type == TypeDecimal || row.Type == TypeInteger && !strings.HasSuffix(row.Name, "decimals")
-	return row.Blocks || limits || strings.HasPrefix(row.Name, "deny_") || row.takesScope() || row.Name == nameShim || strings.HasPrefix(row.Name, "protect_")
+	limits := row.Type == frame.TypeDecimal || row.Type == frame.TypeInteger && !strings.HasSuffix(row.Name, "decimals")
+	return row.Blocks || limits || strings.HasPrefix(row.Name, "deny_") || row.TakesScope() || row.Name == frame.NameShim || strings.HasPrefix(row.Name, "protect_")
 }

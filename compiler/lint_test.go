@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
 	"bailiff/fuzz/kit/seed"
 	"bailiff/grammar"
 	"bailiff/vm"
@@ -74,7 +75,7 @@ func TestShortestNumber(t *testing.T) {
 			want = v.Text
 			judged++
 		}
-		if got := shortestNumber(text); got != want {
+		if got := frame.ShortestNumber(text); got != want {
 			t.Errorf("the compiler expects %s as %q, the decoder gives %q", text, got, want)
 		}
 	}
@@ -104,7 +105,7 @@ func TestRefusalsShowTheAction(t *testing.T) {
 		}
 		var machine vm.Machine
 		result := machine.Run(compiled.Program, bind(t, compiled.Program, in, from), vm.First)
-		if len(result.Violations) != 1 || compiled.Program.Fields()[result.Violations[0].Slot] != slotAction {
+		if len(result.Violations) != 1 || compiled.Program.Fields()[result.Violations[0].Slot] != frame.SlotAction {
 			t.Errorf("%s: %s does not show the action", test.line, show(compiled.Program, result))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"bailiff/compiler/codes"
 	"bailiff/compiler/example"
+	"bailiff/compiler/frame"
 	"bailiff/vm/form/fspath"
 )
 
@@ -50,7 +51,7 @@ func TestProtectedRefs(t *testing.T) {
 // TestManyPaths holds lists of many blocked paths, which are looked up otherwise than short ones, to how each entry
 // matches.
 func TestManyPaths(t *testing.T) {
-	const entries = 2 * fewPaths
+	const entries = 2 * frame.FewPaths
 	segments := []string{"a", "b", "c", "ab", "a.b", ".env", "ä", "C:", "x y"}
 	r := rand.New(rand.NewPCG(1, 2))
 	some := func(most int) string {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"bailiff/compiler/frame"
+	"bailiff/compiler/profiles"
 	"bailiff/runtime/intent"
 	"bailiff/vm"
 	"bailiff/vm/form/fspath"
@@ -73,7 +75,7 @@ type naiveEvidence struct {
 	readable []string
 }
 
-func covered(list *List, action string) bool {
+func covered(list *frame.List, action string) bool {
 	for _, pattern := range list.Texts() {
 		if start, open := strings.CutSuffix(pattern, "*"); action == start || open && strings.HasPrefix(action, start) {
 			return true
@@ -207,7 +209,7 @@ func (e *naiveEvidence) writes() bool { return !allIn(e.effects, naiveNoWrites) 
 func (e *naiveEvidence) reads() bool  { return someIn(e.effects, naiveReads) }
 
 // outside reports whether a path of a target is in none of the roots; own are those that `.` means.
-func (e *naiveEvidence) outside(roots *List, own []string) bool {
+func (e *naiveEvidence) outside(roots *frame.List, own []string) bool {
 	for _, pair := range e.paths {
 		for _, text := range pair {
 			if !inRoots(text, roots, own) {
@@ -218,11 +220,11 @@ func (e *naiveEvidence) outside(roots *List, own []string) bool {
 	return false
 }
 
-func inRoots(text string, roots *List, own []string) bool {
+func inRoots(text string, roots *frame.List, own []string) bool {
 	return slices.ContainsFunc(wholeRoots(roots, own), func(root string) bool { return within(root, text) })
 }
 
-func wholeRoots(roots *List, own []string) []string {
+func wholeRoots(roots *frame.List, own []string) []string {
 	var whole []string
 	for _, root := range roots.Texts() {
 		if root == "." {
@@ -255,7 +257,7 @@ func (n *naiveProfiles) repository() string {
 			return verdict
 		}
 	}
-	if IsOn(r.ProtectGitHistory) {
+	if frame.IsOn(r.ProtectGitHistory) {
 		if files && e.code != "" {
 			return "denied repository.protect_git_history " + e.code
 		}
@@ -263,7 +265,7 @@ func (n *naiveProfiles) repository() string {
 			return "denied repository.protect_git_history FILE_BLOCKED_PATH"
 		}
 	}
-	if files && IsOn(r.ProtectSensitiveFiles) {
+	if files && frame.IsOn(r.ProtectSensitiveFiles) {
 		var listed []string
 		if f := n.p.Profiles.Filesystem; f != nil {
 			listed = f.ProtectedClasses.Texts()
@@ -282,7 +284,7 @@ func (n *naiveProfiles) repositoryGit() string {
 	r, tree := n.p.Profiles.Repository, n.text("git", "worktree")
 	switch {
 	case r == nil:
-	case IsOn(r.ProtectGitHistory) && slices.Contains(naiveHistory, n.text("git", "operation")):
+	case frame.IsOn(r.ProtectGitHistory) && slices.Contains(naiveHistory, n.text("git", "operation")):
 		return "denied repository.protect_git_history GIT_OPERATION_BLOCKED"
 	case r.GitProviders != nil && !slices.Contains(r.GitProviders.Texts(), n.text("git", "provider")):
 		return "denied repository.git_providers PROVIDER_UNSUPPORTED"
@@ -305,7 +307,7 @@ func (e *naiveEvidence) touches(test func(text string) bool) bool {
 	return slices.ContainsFunc(e.paths, func(pair [2]string) bool { return test(pair[0]) || test(pair[1]) })
 }
 
-func (e *naiveEvidence) roots(r *Repository) string {
+func (e *naiveEvidence) roots(r *profiles.Repository) string {
 	if e.code != "" {
 		return "denied repository.roots " + e.code
 	}
@@ -314,7 +316,7 @@ func (e *naiveEvidence) roots(r *Repository) string {
 	}) {
 		return "denied repository.roots REPOSITORY_ROOT_MUTATION"
 	}
-	if IsOn(r.BlockOutsideWrites) && e.writes() && e.outside(r.Roots, e.writable) {
+	if frame.IsOn(r.BlockOutsideWrites) && e.writes() && e.outside(r.Roots, e.writable) {
 		return "denied repository.block_outside_writes FILE_OUTSIDE_ROOT"
 	}
 	return ""
@@ -433,7 +435,7 @@ func (n *naiveProfiles) git() string {
 	return ""
 }
 
-func refCovered(list *List, ref string) bool {
+func refCovered(list *frame.List, ref string) bool {
 	for _, listed := range list.Texts() {
 		for _, pattern := range naiveNames(listed) {
 			for _, form := range naiveNames(ref) {
@@ -485,14 +487,14 @@ func (n *naiveProfiles) database() string {
 		return "denied database.routine_catalog DATABASE_ROUTINE_NOT_ALLOWED"
 	}
 	capabilities := strings.Split(strings.ToLower(strings.Join(strs(db.Member("credential_capabilities")), "\n")), "\n")
-	if IsOn(d.ReadOnlyForSelect) && onlySelect && !allIn(capabilities, strings.Fields("select read read_only")) {
+	if frame.IsOn(d.ReadOnlyForSelect) && onlySelect && !allIn(capabilities, strings.Fields("select read read_only")) {
 		return "denied database.require_read_only_for_select DATABASE_CAPABILITY_UNTRUSTED"
 	}
 	indirect := strings.Fields("create_routine replace_routine change_trigger")
 	if d.Routines == nil {
 		indirect = append(indirect, "execute_routine")
 	}
-	if IsOn(d.DenyIndirect) && someIn(operations, indirect) {
+	if frame.IsOn(d.DenyIndirect) && someIn(operations, indirect) {
 		return "denied database.deny_unreviewed_indirect_effects DATABASE_ROUTINE_NOT_ALLOWED"
 	}
 	return ""
@@ -516,7 +518,7 @@ func (n *naiveProfiles) limits() string {
 	e := n.evidence()
 	unknown := func(effects []string) bool { return someIn(e.effects, effects) && slices.Contains(e.bytes, -1) }
 	type limit struct {
-		limit   *Count
+		limit   *frame.Count
 		rule    string
 		unknown bool
 	}

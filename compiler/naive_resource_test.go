@@ -1,8 +1,12 @@
 package compiler
 
-import "slices"
+import (
+	"slices"
 
-func resourceCovered(list *List, name string) bool {
+	"bailiff/compiler/frame"
+)
+
+func resourceCovered(list *frame.List, name string) bool {
 	return slices.ContainsFunc(list.Texts(), func(pattern string) bool { return starMatch(pattern, name) })
 }
 

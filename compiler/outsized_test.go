@@ -6,18 +6,19 @@ import (
 	"strings"
 
 	"bailiff/compiler/example"
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 )
 
 // outsized yields policies that exceed a bound each, and are too large for a golden file.
 func outsized() iter.Seq[*grammar.Source] {
-	long := strings.Repeat("x", maxTextBytes+1)
+	long := strings.Repeat("x", frame.MaxTextBytes+1)
 	texts := []string{
 		"version: 2.0.0\n## custom\ndeny_string: " + long + "\n",
 		"version: 2.0.0\n## custom\nallow_only.metadata.a: " + long + "\n",
-		"version: 2.0.0\n## custom\ndeny_if.metadata." + strings.Repeat("x", maxPathBytes) + " equals x\n",
-		"version: 2.0.0\n## tool_calls\nallowed: " + strings.Repeat("x", maxActionBytes+1) + "\n",
-		"version: 2.0.0\n## custom\ndeny_if.metadata.a matches " + strings.Repeat("x", maxPattern+1) + "\n",
+		"version: 2.0.0\n## custom\ndeny_if.metadata." + strings.Repeat("x", frame.MaxPathBytes) + " equals x\n",
+		"version: 2.0.0\n## tool_calls\nallowed: " + strings.Repeat("x", frame.MaxActionBytes+1) + "\n",
+		"version: 2.0.0\n## custom\ndeny_if.metadata.a matches " + strings.Repeat("x", frame.MaxPattern+1) + "\n",
 		manyRules(5000),
 		deepRoots(15),
 		heavyPatterns(200),

@@ -1,6 +1,9 @@
 package compiler
 
 import (
+	"bailiff/compiler/frame"
+	"bailiff/compiler/profiles"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 )
 
@@ -8,24 +11,31 @@ import (
 // part carries the span of the text that says it. A nil section is absent.
 type Policy struct {
 	Version         grammar.Version
-	EVM             *EVM
-	ToolCalls       *ToolCalls
-	Custom          *Custom
-	MCP             *MCP
-	SoftLimits      *SoftLimits
-	ExecutionLimits *ExecutionLimits
-	Profiles
-	Deployment *Deployment
+	EVM             *sections.EVM
+	ToolCalls       *sections.ToolCalls
+	Custom          *sections.Custom
+	MCP             *sections.MCP
+	SoftLimits      *sections.SoftLimits
+	ExecutionLimits *sections.ExecutionLimits
+	profiles.Profiles
+	Deployment *sections.Deployment
 
-	parts Parts
+	parts frame.Parts
 }
 
 // policyOf returns the policy that has those sections.
-func policyOf(version grammar.Version, parts Parts) *Policy {
+func policyOf(version grammar.Version, parts frame.Parts) *Policy {
 	return &Policy{
-		Version: version, EVM: part[EVM](parts), ToolCalls: part[ToolCalls](parts), Custom: part[Custom](parts), MCP: part[MCP](parts),
-		SoftLimits: part[SoftLimits](parts), ExecutionLimits: part[ExecutionLimits](parts), Profiles: *profilesOf(parts), Deployment: part[Deployment](parts),
-		parts: parts,
+		Version:         version,
+		EVM:             frame.Part[sections.EVM](parts),
+		ToolCalls:       frame.Part[sections.ToolCalls](parts),
+		Custom:          frame.Part[sections.Custom](parts),
+		MCP:             frame.Part[sections.MCP](parts),
+		SoftLimits:      frame.Part[sections.SoftLimits](parts),
+		ExecutionLimits: frame.Part[sections.ExecutionLimits](parts),
+		Profiles:        *profiles.Of(parts),
+		Deployment:      frame.Part[sections.Deployment](parts),
+		parts:           parts,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"bailiff/compiler/codes"
+	"bailiff/compiler/profiles"
 	"bailiff/fuzz/kit/seed"
 	"bailiff/grammar"
 	"bailiff/vm/errcode"
@@ -57,7 +58,7 @@ func TestProfilesNeedNothingElsewhere(t *testing.T) {
 	program := compiled.Program
 	needs := func(action string) (names []string) {
 		for slot, name := range program.Fields() {
-			if program.Needs(action).Has(uint16(slot)) && (strings.HasPrefix(name, "@fs") || strings.HasPrefix(name, "@git") || strings.HasPrefix(name, "@db") || name == slotBoundary) {
+			if program.Needs(action).Has(uint16(slot)) && (strings.HasPrefix(name, "@fs") || strings.HasPrefix(name, "@git") || strings.HasPrefix(name, "@db") || name == profiles.SlotBoundary) {
 				names = append(names, name)
 			}
 		}
@@ -68,12 +69,12 @@ func TestProfilesNeedNothingElsewhere(t *testing.T) {
 			t.Errorf("%s needs %v", action, names)
 		}
 	}
-	for action, slot := range map[string]string{"bash": slotWritten, "file.x": slotFilePaths, "git.x": slotGitRefs, "db.x": slotDBResources} {
+	for action, slot := range map[string]string{"bash": profiles.SlotWritten, "file.x": profiles.SlotFilePaths, "git.x": profiles.SlotGitRefs, "db.x": profiles.SlotDBResources} {
 		if !slices.Contains(needs(action), slot) {
 			t.Errorf("%s does not need %s", action, slot)
 		}
 	}
-	if slices.Contains(needs("db.x"), slotWritten) || slices.Contains(needs("bash"), slotGitRefs) {
+	if slices.Contains(needs("db.x"), profiles.SlotWritten) || slices.Contains(needs("bash"), profiles.SlotGitRefs) {
 		t.Error("a profile's actions need what other profiles look at")
 	}
 }
@@ -284,7 +285,7 @@ func TestProfilesNaive(t *testing.T) {
 // allVerdicts returns what the schema says that the profiles' rules can answer.
 func allVerdicts() []string {
 	verdicts := []string{"allowed", "denied execution.boundary EXECUTION_BOUNDARY_REQUIRED", "denied tool_calls.allowed TOOL_CALL_NOT_ALLOWED"}
-	for _, key := range slices.Concat(repository.keys, filesystem.keys, git.keys, database.keys) {
+	for _, key := range slices.Concat(profiles.RepositorySection.Keys, profiles.FilesystemSection.Keys, profiles.GitSection.Keys, profiles.DatabaseSection.Keys) {
 		for _, c := range append(slices.Clone(key.Codes), key.Code) {
 			switch {
 			case key.Rule == "":

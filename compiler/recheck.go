@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 	"bailiff/vm"
 )
@@ -42,9 +43,9 @@ func recheck(src *grammar.Source, found grammar.Diagnostics, limit vm.Limit, rou
 	if again, formal := recheck(mended, later, limit, rounds-1); formal {
 		later = again
 	} else {
-		c := newChecker(file, later, way{limit: limit})
-		c.check()
-		later = append(nameSymbols(mended, later), c.found...)
+		c := frame.NewChecker(file, later, frame.Way{Limit: limit})
+		checkSections(c)
+		later = append(nameSymbols(mended, later), c.Found...)
 	}
 	was := newOrigins(src, text, made)
 	for _, d := range later {
@@ -58,8 +59,8 @@ func recheck(src *grammar.Source, found grammar.Diagnostics, limit vm.Limit, rou
 // withVersion returns the findings with the version in them that a policy without one should have: the earliest that has its
 // sections and keys, from 2.0 on.
 func withVersion(file *grammar.File, found grammar.Diagnostics) grammar.Diagnostics {
-	needed := v20
-	raise := func(since FormatVersion) {
+	needed := frame.V20
+	raise := func(since frame.FormatVersion) {
 		if since.Major > needed.Major || since.Major == needed.Major && since.Minor > needed.Minor {
 			needed = since
 		}
@@ -71,7 +72,7 @@ func withVersion(file *grammar.File, found grammar.Diagnostics) grammar.Diagnost
 		}
 		raise(row.Since)
 		for _, entry := range section.Entries {
-			for _, row := range row.rowsFor(entry.Key) {
+			for _, row := range row.RowsFor(entry.Key) {
 				raise(row.Since)
 			}
 		}
@@ -92,7 +93,7 @@ func withVersion(file *grammar.File, found grammar.Diagnostics) grammar.Diagnost
 // strayHeadings reports comments that name a section and have entries of that section below them: headings with one sign.
 func strayHeadings(file *grammar.File) grammar.Diagnostics {
 	var stray []grammar.Comment
-	within, entries := (*Section)(nil), file.Preamble
+	within, entries := (*frame.Section)(nil), file.Preamble
 	next := 0
 	for _, comment := range file.Comments {
 		for next < len(file.Sections) && file.Sections[next].Heading.Span.Start < comment.Span.Start {
@@ -108,7 +109,7 @@ func strayHeadings(file *grammar.File) grammar.Diagnostics {
 			continue
 		}
 		below, _ := slices.BinarySearchFunc(entries, comment.Span.Start, func(e *grammar.Entry, start int) int { return e.Span.Start - start })
-		if below < len(entries) && len(named.rowsFor(entries[below].Key)) > 0 && (within == nil || len(within.rowsFor(entries[below].Key)) == 0) {
+		if below < len(entries) && len(named.RowsFor(entries[below].Key)) > 0 && (within == nil || len(within.RowsFor(entries[below].Key)) == 0) {
 			stray = append(stray, comment)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 )
 
@@ -27,7 +28,7 @@ of the format that has a key; an earlier one refuses it. Version 2.4 is Bailiff'
 the keys marked as such: other engines refuse them.
 
 `)
-	for _, s := range sections {
+	for _, s := range table {
 		writeSection(&b, s)
 	}
 	b.WriteString("## Findings\n\nErrors (E) keep a policy from being used; warnings (W) do not. Each has a section in diagnostics.md.\n\n")
@@ -50,18 +51,18 @@ func anchor(heading string) string {
 	}, heading)
 }
 
-func writeSection(b *strings.Builder, section *Section) {
+func writeSection(b *strings.Builder, section *frame.Section) {
 	fmt.Fprintf(b, "## %s\n\n%s Since version %s.\n\n", section.Name, section.Doc, section.Since)
-	for _, row := range section.keys {
+	for _, row := range section.Keys {
 		writeKey(b, row)
 	}
 }
 
-func writeKey(b *strings.Builder, row *Key) {
+func writeKey(b *strings.Builder, row *frame.Key) {
 	fmt.Fprintf(b, "### `%s`\n\n%s\n\n", row.Name, row.Doc)
 	kind := string(row.Type)
 	if len(row.Values) > 0 {
-		kind += " of " + alternatives(row.Values)
+		kind += " of " + frame.Alternatives(row.Values)
 	}
 	fmt.Fprintf(b, "- Type: %s\n- Since: %s\n", kind, since(row.Since))
 	if row.Default != "" {
@@ -81,8 +82,8 @@ func writeKey(b *strings.Builder, row *Key) {
 }
 
 // since returns a version as the reference shows it beside a key.
-func since(v FormatVersion) string {
-	if v.extends() {
+func since(v frame.FormatVersion) string {
+	if v.Extends() {
 		return v.String() + ", an extension of Bailiff"
 	}
 	return v.String()

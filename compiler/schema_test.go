@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
+	"bailiff/compiler/profiles"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/runtime/intent"
 	"bailiff/vm/errcode"
@@ -47,7 +50,7 @@ var companions = map[string]string{
 }
 
 // exampleText returns a policy of a version with the example of a row in it.
-func exampleText(row *Key, version FormatVersion) string {
+func exampleText(row *frame.Key, version frame.FormatVersion) string {
 	lines := hosts[row.Section]
 	key, _, _ := strings.Cut(row.Example, ":")
 	for name, more := range companions {
@@ -91,9 +94,9 @@ func TestSchemaRows(t *testing.T) {
 }
 
 // before are the versions that do not have yet what the next one has.
-var before = map[FormatVersion]FormatVersion{v20: {1, 9}, v21: v20, v22: v21, v23: v22, v24: v23}
+var before = map[frame.FormatVersion]frame.FormatVersion{frame.V20: {Major: 1, Minor: 9}, frame.V21: frame.V20, frame.V22: frame.V21, frame.V23: frame.V22, frame.V24: frame.V23}
 
-func checkExample(t *testing.T, row *Key) {
+func checkExample(t *testing.T, row *frame.Key) {
 	found := errorsOf(exampleText(row, row.Since))
 	if row.Reserved {
 		if !slices.Equal(found, []grammar.Code{codes.KeyUnsupported}) {
@@ -129,7 +132,7 @@ func TestSections(t *testing.T) {
 	var names []string
 	for _, section := range Sections() {
 		names = append(names, section.Name)
-		hasKeys := slices.ContainsFunc(schema, func(k *Key) bool { return k.Section == section.Name })
+		hasKeys := slices.ContainsFunc(schema, func(k *frame.Key) bool { return k.Section == section.Name })
 		if !hasKeys {
 			t.Errorf("section %s has no keys", section.Name)
 		}
@@ -149,8 +152,8 @@ func TestFields(t *testing.T) {
 			t.Errorf("the compiler knows the chains %v, the decoder takes %s", slot.ChainIDs(), row.Bound)
 		}
 	}
-	slots := []string{slotAction, slotChainID, slotTarget, slotToken, derived.Amount, slotAmountUnit, slotCalldata, slotTaskID, derived.Action, derived.Token,
-		derived.Provenance, derived.Command, derived.Host, derived.Path, derived.Text, derived.CalldataAmount, slotMethod, derived.Query, derived.Recipients, derived.Server, derived.Tool, derived.MCP,
+	slots := []string{frame.SlotAction, frame.SlotChainID, frame.SlotTarget, frame.SlotToken, derived.Amount, frame.SlotAmountUnit, frame.SlotCalldata, frame.SlotTaskID, derived.Action, derived.Token,
+		derived.Provenance, derived.Command, derived.Host, derived.Path, derived.Text, derived.CalldataAmount, frame.SlotMethod, derived.Query, derived.Recipients, derived.Server, derived.Tool, derived.MCP,
 		derived.Spend, derived.Tokens, derived.Call, derived.CallToken, derived.CallAmount}
 	if _, err := intent.NewBinding(slots, nil); err != nil {
 		t.Error(err)
@@ -159,14 +162,14 @@ func TestFields(t *testing.T) {
 
 // TestCounterNames holds the counters of budgets to the names under which usage is kept.
 func TestCounterNames(t *testing.T) {
-	if keySpend.Rule != SpendCounter || keyTokens.Rule != TokensCounter {
-		t.Errorf("the counters are %s and %s", keySpend.Rule, keyTokens.Rule)
+	if sections.KeySpend.Rule != frame.SpendCounter || sections.KeyTokens.Rule != frame.TokensCounter {
+		t.Errorf("the counters are %s and %s", sections.KeySpend.Rule, sections.KeyTokens.Rule)
 	}
 }
 
 // unwritten are the rules that no key of the schema has, with their codes.
 var unwritten = map[string]errcode.Code{
-	ruleNoToken: errcode.TokenNotAllowed, ruleUnbounded: errcode.TokenAmountExceeded, ruleBoundary: errcode.ExecutionBoundary,
+	frame.RuleNoToken: errcode.TokenNotAllowed, frame.RuleUnbounded: errcode.TokenAmountExceeded, profiles.RuleBoundary: errcode.ExecutionBoundary,
 }
 
 // TestRulesAreInTheSchema holds what the programs of the golden files can answer to what the schema says that keys
@@ -202,7 +205,7 @@ func TestRulesAreInTheSchema(t *testing.T) {
 		}
 	}
 	for one := range said {
-		if !slices.ContainsFunc(schema, func(row *Key) bool {
+		if !slices.ContainsFunc(schema, func(row *frame.Key) bool {
 			pattern := placeholder.ReplaceAllString(strings.ReplaceAll(row.Rule, ".", `\.`), ".+")
 			return row.Rule != "" && slices.Contains(row.AllCodes(), one.code) && regexp.MustCompile("^"+pattern+"$").MatchString(one.rule)
 		}) {

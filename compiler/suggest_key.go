@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 )
 
@@ -24,7 +26,7 @@ var otherKeys = map[string]map[string]string{
 }
 
 // calledOtherwise returns the key of a section that other formats call so, or "".
-func calledOtherwise(s *Section, key *grammar.Key) string {
+func calledOtherwise(s *frame.Section, key *grammar.Key) string {
 	name := strings.ToLower(key.Name())
 	for _, word := range key.Words {
 		name += "_" + strings.ToLower(word.Text)
@@ -44,7 +46,7 @@ func calledOtherwise(s *Section, key *grammar.Key) string {
 		segments[i] = strings.Join(words, "_")
 	}
 	for _, meant := range []string{name, strings.Join(segments, ".")} {
-		if meant != key.Name() && slices.ContainsFunc(s.keys, func(row *Key) bool { return row.Name == meant && !row.Reserved }) {
+		if meant != key.Name() && slices.ContainsFunc(s.Keys, func(row *frame.Key) bool { return row.Name == meant && !row.Reserved }) {
 			return meant
 		}
 	}
@@ -52,22 +54,22 @@ func calledOtherwise(s *Section, key *grammar.Key) string {
 }
 
 // tokenShorthand returns the key that limits a token, where an unknown key is the token's name alone.
-func tokenShorthand(s *Section, key *grammar.Key) string {
-	if s != evm || len(key.Segments) != 2 || key.Segments[0].Text != "token" || key.Scope != nil || len(key.Words) > 0 {
+func tokenShorthand(s *frame.Section, key *grammar.Key) string {
+	if s != sections.EVMSection || len(key.Segments) != 2 || key.Segments[0].Text != "token" || key.Scope != nil || len(key.Words) > 0 {
 		return ""
 	}
 	return key.Name() + ".max_transaction"
 }
 
 // capitals returns how many entries from the first on have keys that would be known in small letters, if there are several.
-func capitals(s *Section, entries []*grammar.Entry) int {
+func capitals(s *frame.Section, entries []*grammar.Entry) int {
 	n := 0
 	for _, entry := range entries {
 		name := entry.Key.Name()
 		if name == strings.ToLower(name) {
 			break
 		}
-		known := slices.ContainsFunc(s.keys, func(row *Key) bool { return row.Name == strings.ToLower(name) })
+		known := slices.ContainsFunc(s.Keys, func(row *frame.Key) bool { return row.Name == strings.ToLower(name) })
 		if !known || entry.Key.Scope != nil || len(entry.Key.Words) > 0 {
 			break
 		}
@@ -80,53 +82,53 @@ func capitals(s *Section, entries []*grammar.Entry) int {
 }
 
 // capitalKeys reports entries that follow one another and have capitals in their keys.
-func (c *checker) capitalKeys(entries []*grammar.Entry) {
+func capitalKeys(c *frame.Checker, entries []*grammar.Entry) {
 	var lines []string
 	var text strings.Builder
 	first, last := entries[0].Key.Span, entries[len(entries)-1].Key.Span
 	at := first.Start
 	for _, entry := range entries {
-		text.WriteString(c.file.Source.Slice(grammar.Span{Start: at, End: entry.Key.Span.Start}) + strings.ToLower(entry.Key.Text))
+		text.WriteString(c.File.Source.Slice(grammar.Span{Start: at, End: entry.Key.Span.Start}) + strings.ToLower(entry.Key.Text))
 		at = entry.Key.Span.End
-		value := c.file.Source.Slice(grammar.Span{Start: entry.Key.Span.End, End: entry.Span.End})
-		lines = append(lines, "`"+Shorten(strings.ToLower(entry.Key.Text)+value)+"`")
+		value := c.File.Source.Slice(grammar.Span{Start: entry.Key.Span.End, End: entry.Span.End})
+		lines = append(lines, "`"+frame.Shorten(strings.ToLower(entry.Key.Text)+value)+"`")
 	}
-	c.add(grammar.At(codes.UnknownKey, first, "keys are in small letters, and `%s` and those below it have capitals", Shorten(entries[0].Key.Text)).
+	c.Add(grammar.At(codes.UnknownKey, first, "keys are in small letters, and `%s` and those below it have capitals", frame.Shorten(entries[0].Key.Text)).
 		WithHint("write %s", strings.Join(lines[:min(len(lines), 5)], ", ")).WithFix(first.To(last), text.String()))
-	c.partial = true
+	c.Partial = true
 }
 
 // closestKey returns the key of the section that an unknown key was probably meant to be: one that is spelled nearly so,
 // or the only one that it is the beginning of; else "".
-func closestKey(s *Section, key *grammar.Key) string {
+func closestKey(s *frame.Section, key *grammar.Key) string {
 	var common, candidates []string // common are the keys that other engines have as well, which are meant rather
-	segments := keySegments(key)
-	for _, row := range s.keys {
+	segments := frame.KeySegments(key)
+	for _, row := range s.Keys {
 		if row.Modifies || row.Reserved {
 			continue
 		}
-		candidates = append(candidates, row.spelledLike(segments))
-		if !row.Since.extends() {
-			common = append(common, row.spelledLike(segments))
+		candidates = append(candidates, spelledLike(row, segments))
+		if !row.Since.Extends() {
+			common = append(common, spelledLike(row, segments))
 		}
 	}
-	written := joinSegments(segments)
+	written := frame.JoinSegments(segments)
 	for _, names := range [][]string{common, candidates} {
-		if longer := onlyContinuation(written, names); longer != "" {
+		if longer := frame.OnlyContinuation(written, names); longer != "" {
 			return longer
 		}
 	}
-	return grammar.Closest(written, slices.DeleteFunc(candidates, func(name string) bool { return !sameWords(written, name) }))
+	return grammar.Closest(written, slices.DeleteFunc(candidates, func(name string) bool { return !frame.SameWords(written, name) }))
 }
 
 // keysEndingIn returns the keys of the section that end in an unknown one, of which its author left out the start.
-func keysEndingIn(s *Section, key *grammar.Key) []string {
+func keysEndingIn(s *frame.Section, key *grammar.Key) []string {
 	const least = 5 // fewer letters are the end of anything
 	if key.Scope != nil || len(key.Words) > 0 || len(key.Name()) < least {
 		return nil
 	}
 	var names []string
-	for _, row := range s.keys {
+	for _, row := range s.Keys {
 		open := row.Modifies || row.Reserved || strings.Contains(row.Name, "<")
 		if !open && (strings.HasSuffix(row.Name, "."+key.Name()) || strings.HasSuffix(row.Name, "_"+key.Name())) {
 			names = append(names, row.Name)
@@ -136,13 +138,13 @@ func keysEndingIn(s *Section, key *grammar.Key) []string {
 }
 
 // spelledLike returns the row's names with the parts of a key in place of its placeholders.
-func (k *Key) spelledLike(segments []grammar.Segment) string {
+func spelledLike(k *frame.Key, segments []grammar.Segment) string {
 	var names []string
-	for i, name := range k.names {
+	for i, name := range k.Names {
 		switch {
 		case name == "<path>" && i < len(segments):
-			names = append(names, joinSegments(segments[i:]))
-		case isPlaceholder(name) && i < len(segments):
+			names = append(names, frame.JoinSegments(segments[i:]))
+		case frame.IsPlaceholder(name) && i < len(segments):
 			names = append(names, segments[i].Text)
 		default:
 			names = append(names, name)
@@ -154,9 +156,9 @@ func (k *Key) spelledLike(segments []grammar.Segment) string {
 // sectionsWith returns the sections that have a key of exactly that form.
 func sectionsWith(key *grammar.Key) []string {
 	var names []string
-	segments := keySegments(key)
+	segments := frame.KeySegments(key)
 	for _, row := range schema {
-		if !row.Reserved && !row.Modifies && matchNames(row.names, segments) {
+		if !row.Reserved && !row.Modifies && frame.MatchNames(row.Names, segments) {
 			names = append(names, row.Section)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 )
 
@@ -15,8 +16,8 @@ import (
 var symbolLine = regexp.MustCompile(`^(?:deny_if|(allow_only)(?:\[[^\]]*\])?)[^\s\[:=!<>~]*:?([ \t]*(?:attested[ \t]+)?)([=!<>~]+)[ \t]*`)
 
 // symbolOperators are the operators that symbols of other languages mean.
-var symbolOperators = map[string]Operator{
-	"=": Equals, "==": Equals, "===": Equals, "!=": NotEquals, "!==": NotEquals, "<>": NotEquals, "~": Matches, "=~": Matches,
+var symbolOperators = map[string]frame.Operator{
+	"=": frame.Equals, "==": frame.Equals, "===": frame.Equals, "!=": frame.NotEquals, "!==": frame.NotEquals, "<>": frame.NotEquals, "~": frame.Matches, "=~": frame.Matches,
 }
 
 // nameSymbols puts the finding that a symbol is no operator in place of what the grammar says of such lines.
@@ -38,17 +39,17 @@ func nameSymbols(src *grammar.Source, found grammar.Diagnostics) grammar.Diagnos
 // symbol reports a symbol in place of an operator. The value begins at rest.
 func symbol(src *grammar.Source, allows bool, span grammar.Span, rest int) grammar.Diagnostic {
 	text := src.Slice(span)
-	d := grammar.At(codes.Operator, span, "`%s` is not an operator here", Shorten(text))
+	d := grammar.At(codes.Operator, span, "`%s` is not an operator here", frame.Shorten(text))
 	operator, known := symbolOperators[text]
 	switch {
 	case !known && strings.ContainsAny(text, "<>"):
 		return d.WithHint("no operator compares numbers: amounts have limits such as `max_transaction_eth`, and sums `cap.<name>.max_sum_usd` in `## soft_limits`")
 	case !known:
-		return d.WithHint("%s", listOfOperators)
-	case allows && operator == NotEquals:
+		return d.WithHint("%s", frame.ListOfOperators)
+	case allows && operator == frame.NotEquals:
 		return d.WithHint("allow_only has no not_equals; write a deny_if with `equals`")
 	}
-	return d.WithHint("write `%s`; %s", operator, listOfOperators).
+	return d.WithHint("write `%s`; %s", operator, frame.ListOfOperators).
 		WithFix(grammar.Span{Start: span.Start, End: rest}, apart(src.Text[span.Start-1], operator.String(), src.Text[rest:]))
 }
 

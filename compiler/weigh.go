@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/slot"
@@ -93,31 +94,31 @@ func rateOf(p *vm.Program, pc uint16) rate {
 }
 
 // weigh reports a program that takes too much memory or time: an error of a text that is to be put in force.
-func (e *emitter) weigh(p *vm.Program, file *grammar.File) (found grammar.Diagnostics) {
+func weigh(e *frame.Emitter, p *vm.Program, file *grammar.File) (found grammar.Diagnostics) {
 	if p.Memory() > maxMemory {
-		found = append(found, e.tooHeavy(p.Weights(), file))
+		found = append(found, tooHeavy(e, p.Weights(), file))
 	}
 	if took := EffortOf(p).Of(maxRequest); took > maxEffort {
-		found = append(found, e.tooSlow(p, took, file))
+		found = append(found, tooSlow(e, p, took, file))
 	}
 	return found
 }
 
 // tooHeavy is the finding about a program that keeps too much live.
-func (e *emitter) tooHeavy(weights []vm.Weight, file *grammar.File) grammar.Diagnostic {
+func tooHeavy(e *frame.Emitter, weights []vm.Weight, file *grammar.File) grammar.Diagnostic {
 	var lines []weightOfLine
 	for _, w := range weights {
 		lines = append(lines, weightOfLine{w.Line, float64(w.Bytes) / (1 << 10)})
 	}
-	span, hint := e.remedy(lines, file, "use `contains`, `starts_with` or lists in place of patterns, and simpler patterns where they count far or name Unicode classes")
+	span, hint := emitRemedy(e, lines, file, "use `contains`, `starts_with` or lists in place of patterns, and simpler patterns where they count far or name Unicode classes")
 	return grammar.At(codes.Memory, span, "the compiled policy takes more than %d MiB of memory; %s", maxMemory>>20, heaviestLines(lines, "%.0f KiB")).
 		WithHint("%s", hint)
 }
 
 // tooSlow is the finding about a program that may take too long to judge a request.
-func (e *emitter) tooSlow(p *vm.Program, took time.Duration, file *grammar.File) grammar.Diagnostic {
+func tooSlow(e *frame.Emitter, p *vm.Program, took time.Duration, file *grammar.File) grammar.Diagnostic {
 	lines := effortLines(p)
-	span, hint := e.remedy(lines, file, "lower the counted repetitions of patterns (`.{0,300}`), use `contains` or `starts_with` in their place, and look at fewer lists by patterns")
+	span, hint := emitRemedy(e, lines, file, "lower the counted repetitions of patterns (`.{0,300}`), use `contains` or `starts_with` in their place, and look at fewer lists by patterns")
 	return grammar.At(codes.Effort, span, "judging one request by this policy can take %s; at most %s are allowed; %s",
 		took.Round(time.Millisecond), maxEffort, heaviestLines(lines, "%.0f ms")).
 		WithHint("%s", hint)
@@ -156,11 +157,11 @@ func heaviestLines(lines []weightOfLine, unit string) string {
 	return "most of it is for " + strings.Join(parts, ", ")
 }
 
-// remedy returns where the heaviest line is, and what to do: what helps a long list, if that is one, else hint.
-func (e *emitter) remedy(lines []weightOfLine, file *grammar.File, hint string) (grammar.Span, string) {
+// emitRemedy returns where the heaviest line is, and what to do: what helps a long list, if that is one, else hint.
+func emitRemedy(e *frame.Emitter, lines []weightOfLine, file *grammar.File, hint string) (grammar.Span, string) {
 	for _, section := range file.Sections {
 		for _, entry := range section.Entries {
-			if len(lines) == 0 || e.line(entry.Key.Span) != lines[0].line {
+			if len(lines) == 0 || e.Line(entry.Key.Span) != lines[0].line {
 				continue
 			}
 			if entry.Value != nil && len(entry.Value.Items) >= longList {
@@ -169,19 +170,19 @@ func (e *emitter) remedy(lines []weightOfLine, file *grammar.File, hint string) 
 			return entry.Key.Span, hint
 		}
 	}
-	return e.version.Span, hint
+	return e.Version.Span, hint
 }
 
 // refused is the finding about a policy whose program was not made.
-func (e *emitter) refused(file *grammar.File, err error) grammar.Diagnostics {
+func refused(e *frame.Emitter, file *grammar.File, err error) grammar.Diagnostics {
 	var heavy *vm.MemoryError
 	switch {
 	case errors.Is(err, vm.ErrStopped):
-		return grammar.Diagnostics{tooLong(e.version)}
+		return grammar.Diagnostics{tooLong(e.Version)}
 	case errors.As(err, &heavy):
-		return grammar.Diagnostics{e.tooHeavy(heavy.Heavy, file)}
+		return grammar.Diagnostics{tooHeavy(e, heavy.Heavy, file)}
 	}
-	return grammar.Diagnostics{tooLarge(e.version, file, err)}
+	return grammar.Diagnostics{tooLarge(e.Version, file, err)}
 }
 
 // tooLong is the finding about a policy that takes too long to compile.
@@ -203,7 +204,7 @@ func tooLarge(version *grammar.Version, file *grammar.File, err error) grammar.D
 			WithHint("use fewer rules, or divide what they govern among several keys, each with a policy of its own")
 	}
 	return grammar.At(codes.TooLarge, entry.Key.Span, "the machine does not take this policy, of which the %d items of `%s` are the longest list: %s",
-		len(entry.Value.Items), Shorten(entry.Key.Text), problem).
+		len(entry.Value.Items), frame.Shorten(entry.Key.Text), problem).
 		WithHint("%s", remedyForList(section, entry.Key.Text))
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/runtime/jcs"
 	"bailiff/runtime/service"
 	"bailiff/vm"
@@ -116,7 +117,7 @@ type feature struct {
 // newCapabilities reads the compiler's tables, so that it can't promise what the compiler refuses.
 func newCapabilities() capabilities {
 	all := capabilities{Schema: schemaVersion, Engine: strconv.Itoa(vm.MachineVersion)}
-	var versions []compiler.FormatVersion
+	var versions []frame.FormatVersion
 	for _, section := range compiler.Sections() {
 		versions = append(versions, section.Since)
 	}
@@ -128,7 +129,7 @@ func newCapabilities() capabilities {
 			all.Features = append(all.Features, feature{name, string(key.Type), key.Since.String()})
 		}
 	}
-	slices.SortFunc(versions, func(a, b compiler.FormatVersion) int {
+	slices.SortFunc(versions, func(a, b frame.FormatVersion) int {
 		return slices.Compare([]int{a.Major, a.Minor}, []int{b.Major, b.Minor})
 	})
 	for _, version := range slices.Compact(versions) {

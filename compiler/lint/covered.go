@@ -6,8 +6,9 @@ import (
 	"sort"
 	"strings"
 
-	"bailiff/compiler"
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/vm/form/evmaddr"
 	"bailiff/vm/form/fspath"
@@ -16,7 +17,7 @@ import (
 
 // A claim is a text with what a rule says about it: that it, or what it is a part of, is denied or allowed.
 type claim struct {
-	operator compiler.Operator
+	operator frame.Operator
 	text     string
 	span     grammar.Span
 	allows   bool
@@ -33,7 +34,7 @@ func (c *linter) lintCovered() {
 		if t.BlockedDomains != nil {
 			c.lintBelow(t.BlockedDomains, parentDomains)
 		}
-		for _, paths := range []*compiler.Paths{&t.Write, &t.Read} {
+		for _, paths := range []*sections.Paths{&t.Write, &t.Read} {
 			if paths.Blocked != nil {
 				c.lintBelow(paths.Blocked, parentPaths)
 			}
@@ -45,13 +46,13 @@ func (c *linter) lintCovered() {
 	}
 	if m := c.policy.MCP; m != nil && m.BlockedTools != nil {
 		c.lintGlobs(m.BlockedTools, match.Unbounded)
-		index := compiler.NewGlobIndex(match.Unbounded, m.BlockedTools.Texts())
+		index := frame.NewGlobIndex(match.Unbounded, m.BlockedTools.Texts())
 		c.allowedDead(m.AllowedServers, "blocked_tools", func(server string) (string, bool) { return index.CoversTool(server + ".*") })
 	}
 }
 
 // lintAllowedDead warns of paths, hosts and recipients that are allowed and blocked.
-func (c *linter) lintAllowedDead(t *compiler.ToolCalls) {
+func (c *linter) lintAllowedDead(t *sections.ToolCalls) {
 	c.lintListed(t)
 	c.lintPathsDead(&t.Write, "file_write")
 	c.lintPathsDead(&t.Read, "file_read")
@@ -68,13 +69,13 @@ func (c *linter) lintAllowedDead(t *compiler.ToolCalls) {
 		})
 	}
 	if t.Email.Blocked != nil {
-		index := compiler.NewGlobIndex(match.Mailbox, t.Email.Blocked.Texts())
+		index := frame.NewGlobIndex(match.Mailbox, t.Email.Blocked.Texts())
 		c.allowedDead(t.Email.Allowed, "email.blocked_recipients", func(recipient string) (string, bool) { return index.Covers(recipient, false) })
 	}
 }
 
 // lintPathsDead warns of paths that are allowed and blocked.
-func (c *linter) lintPathsDead(paths *compiler.Paths, tool string) {
+func (c *linter) lintPathsDead(paths *sections.Paths, tool string) {
 	if paths.Blocked == nil {
 		return
 	}
@@ -94,13 +95,13 @@ func (c *linter) lintPathsDead(paths *compiler.Paths, tool string) {
 }
 
 // allowedDead warns of the entries of a list that grants, all of which an entry of a block list covers.
-func (c *linter) allowedDead(list *compiler.List, key string, covered func(text string) (by string, ok bool)) {
+func (c *linter) allowedDead(list *frame.List, key string, covered func(text string) (by string, ok bool)) {
 	if list == nil {
 		return
 	}
 	for _, item := range list.Items {
 		if by, ok := covered(item.Text); ok {
-			c.add(grammar.At(codes.AllowedDead, item.Span, "`%s` covers this with `%s`, so it is never allowed", key, compiler.Shorten(by)).
+			c.add(grammar.At(codes.AllowedDead, item.Span, "`%s` covers this with `%s`, so it is never allowed", key, frame.Shorten(by)).
 				WithHint("remove it here"))
 		}
 	}
@@ -108,7 +109,7 @@ func (c *linter) allowedDead(list *compiler.List, key string, covered func(text 
 
 // covered warns of an entry of a block list that another covers.
 func (c *linter) covered(span, by grammar.Span) {
-	c.add(grammar.At(codes.Covered, span, "`%s` in line %d blocks this already", compiler.Shorten(c.file.Source.Slice(by)), c.line(by)).
+	c.add(grammar.At(codes.Covered, span, "`%s` in line %d blocks this already", frame.Shorten(c.file.Source.Slice(by)), c.line(by)).
 		WithHint("it does no harm; the wider entry is enough"))
 }
 
@@ -165,8 +166,8 @@ func coveredClaims(claims []claim) []int {
 		by[i] = -1
 	}
 	coverEqual(claims, by)
-	coverStarts(claims, by, compiler.StartsWith, func(text string) string { return text })
-	coverStarts(claims, by, compiler.EndsWith, reversed)
+	coverStarts(claims, by, frame.StartsWith, func(text string) string { return text })
+	coverStarts(claims, by, frame.EndsWith, reversed)
 	coverParts(claims, by)
 	return by
 }
@@ -175,7 +176,7 @@ func coveredClaims(claims []claim) []int {
 // not_equals leaves out.
 func coverEqual(claims []claim, by []int) {
 	type said struct {
-		operator compiler.Operator
+		operator frame.Operator
 		text     string
 	}
 	first := map[said]int{}
@@ -190,15 +191,15 @@ func coverEqual(claims []claim, by []int) {
 			first[key] = i
 		}
 	}
-	only := slices.IndexFunc(claims, func(c claim) bool { return c.operator == compiler.NotEquals })
+	only := slices.IndexFunc(claims, func(c claim) bool { return c.operator == frame.NotEquals })
 	for i := range claims {
-		if !claims[i].allows || claims[i].operator == compiler.Matches {
+		if !claims[i].allows || claims[i].operator == frame.Matches {
 			continue
 		}
 		text := evmaddr.FoldLiterals(claims[i].text)
 		if before, ok := first[said{claims[i].operator, text}]; ok {
 			by[i] = before
-		} else if only >= 0 && claims[i].operator == compiler.Equals && text != evmaddr.FoldLiterals(claims[only].text) {
+		} else if only >= 0 && claims[i].operator == frame.Equals && text != evmaddr.FoldLiterals(claims[only].text) {
 			by[i] = only
 		}
 	}
@@ -209,7 +210,7 @@ func (c *claim) partial() bool {
 	for range evmaddr.Literals(c.text) {
 		return false
 	}
-	return c.operator != compiler.NotEquals && c.operator != compiler.Matches
+	return c.operator != frame.NotEquals && c.operator != frame.Matches
 }
 
 func reversed(text string) string {
@@ -220,11 +221,11 @@ func reversed(text string) string {
 
 // coverStarts finds claims about texts that start, as turn gives them, with a text that is denied by that operator. In
 // sorted order those follow it at once, but for others that it covers too.
-func coverStarts(claims []claim, by []int, operator compiler.Operator, turn func(string) string) {
+func coverStarts(claims []claim, by []int, operator frame.Operator, turn func(string) string) {
 	var order []int
 	texts := make([]string, len(claims))
 	for i := range claims {
-		if o := claims[i].operator; claims[i].partial() && (o == operator || o == compiler.Equals) {
+		if o := claims[i].operator; claims[i].partial() && (o == operator || o == frame.Equals) {
 			order = append(order, i)
 			texts[i] = turn(claims[i].text)
 		}
@@ -263,7 +264,7 @@ func coverParts(claims []claim, by []int) {
 			texts[i] = claims[i].text
 		}
 	}
-	isNeedle := func(i int) bool { return claims[i].operator == compiler.Contains && !claims[i].allows }
+	isNeedle := func(i int) bool { return claims[i].operator == frame.Contains && !claims[i].allows }
 	for i, needle := range containers(texts, owners, isNeedle) {
 		if by[i] < 0 {
 			by[i] = needle
@@ -309,7 +310,7 @@ func containers(texts []string, owners []int, isNeedle func(int) bool) []int {
 }
 
 // lintCommands warns of blocked commands that hold another one.
-func (c *linter) lintCommands(list *compiler.List) {
+func (c *linter) lintCommands(list *frame.List) {
 	texts, owners := list.Texts(), make([]int, len(list.Items))
 	for i, item := range list.Items {
 		owners[i] = item.Span.Start
@@ -318,7 +319,7 @@ func (c *linter) lintCommands(list *compiler.List) {
 		}
 	}
 	by := containers(texts, owners, func(int) bool { return true })
-	c.coveredEntries(list, func(i int) *compiler.Item {
+	c.coveredEntries(list, func(i int) *frame.Item {
 		if by[i] < 0 {
 			return nil
 		}
@@ -327,10 +328,10 @@ func (c *linter) lintCommands(list *compiler.List) {
 }
 
 // coveredEntries warns of the entries of a list all of whose items others cover. The items of an entry are together.
-func (c *linter) coveredEntries(list *compiler.List, by func(i int) *compiler.Item) {
+func (c *linter) coveredEntries(list *frame.List, by func(i int) *frame.Item) {
 	for i := 0; i < len(list.Items); {
 		span, all := list.Items[i].Span, true
-		var other *compiler.Item
+		var other *frame.Item
 		for ; i < len(list.Items) && list.Items[i].Span == span; i++ {
 			if found := by(i); found == nil {
 				all = false
@@ -345,12 +346,12 @@ func (c *linter) coveredEntries(list *compiler.List, by func(i int) *compiler.It
 }
 
 // lintBelow warns of the entries of a list that lie below others. parents gives what an item lies below.
-func (c *linter) lintBelow(list *compiler.List, parents func(text string, is func(string) bool) bool) {
-	items := make(map[string]*compiler.Item, len(list.Items))
+func (c *linter) lintBelow(list *frame.List, parents func(text string, is func(string) bool) bool) {
+	items := make(map[string]*frame.Item, len(list.Items))
 	for i := range list.Items {
 		items[list.Items[i].Text] = &list.Items[i]
 	}
-	c.coveredEntries(list, func(i int) (found *compiler.Item) {
+	c.coveredEntries(list, func(i int) (found *frame.Item) {
 		parents(list.Items[i].Text, func(parent string) bool {
 			if other := items[parent]; other != nil && other.Span != list.Items[i].Span {
 				found = other
@@ -403,8 +404,8 @@ func parentPaths(pattern string, is func(string) bool) bool {
 }
 
 // lintGlobs warns of the patterns of a list that others cover.
-func (c *linter) lintGlobs(list *compiler.List, style match.GlobStyle) {
-	index := compiler.NewGlobIndex(style, list.Texts())
+func (c *linter) lintGlobs(list *frame.List, style match.GlobStyle) {
+	index := frame.NewGlobIndex(style, list.Texts())
 	spans := map[string]grammar.Span{}
 	for _, item := range list.Items {
 		spans[item.Text] = item.Span

@@ -8,6 +8,8 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/vm/slot"
 )
@@ -101,7 +103,7 @@ func (c *linter) lintPasses() {
 func (c *linter) lintConsensus() {
 	e := c.policy.EVM
 	first := e.Consensus
-	unreached := func(threshold, maximum *compiler.Limit, key string) {
+	unreached := func(threshold, maximum *frame.Limit, key string) {
 		if threshold != nil && maximum != nil && threshold.Amount.Cmp(maximum.Amount) > 0 {
 			c.add(grammar.At(codes.ThresholdUnreached, threshold.Span, "the threshold is above `%s`, so it is never reached", key).
 				WithHint("lower the threshold, or raise the maximum"))
@@ -157,7 +159,7 @@ func (c *linter) lintChains() {
 	}
 }
 
-func (c *linter) lintChain(chain compiler.Item) {
+func (c *linter) lintChain(chain frame.Item) {
 	if !slices.Contains(slot.ChainIDs(), chain.Text) {
 		c.add(grammar.At(codes.ChainUnknown, chain.Span, "no request can name chain %s", chain.Text).
 			WithHint("the supported chains are %s", strings.Join(slot.ChainIDs(), ", ")))
@@ -189,7 +191,7 @@ func (c *linter) lintAmounts() {
 func (c *linter) lintActions() {
 	for _, action := range c.policy.EVM.Actions() {
 		lower := strings.ToLower(action.Text)
-		for _, known := range compiler.CoreEVMActions() {
+		for _, known := range frame.CoreEVMActions() {
 			if lower != known && oneEdit(lower, known) {
 				c.misspelled(action, known)
 			}
@@ -198,7 +200,7 @@ func (c *linter) lintActions() {
 }
 
 // misspelled warns of an exact entry that is a known action but for its spelling.
-func (c *linter) misspelled(action compiler.Item, known string) {
+func (c *linter) misspelled(action frame.Item, known string) {
 	c.add(grammar.At(codes.NearAction, action.Span, "lists are exact, and `%s` does not grant `%s`", action.Text, known).
 		WithHint("did you mean `%s`?", known).WithFix(action.Span, known))
 }
@@ -222,7 +224,7 @@ func (c *linter) lintLimits() {
 	if l == nil || grantsTools(c.policy) {
 		return
 	}
-	for _, limit := range []*compiler.Count{l.CallsPerTask, l.CallsPerHour} {
+	for _, limit := range []*frame.Count{l.CallsPerTask, l.CallsPerHour} {
 		if limit != nil {
 			c.unusedLimit(limit.Span)
 		}
@@ -275,7 +277,7 @@ func (c *linter) lintTools() {
 func nearTool(lower string) string {
 	bare := strings.NewReplacer("_", "", ".", "", "-", "").Replace
 	const shortest = 5 // of what is shorter one letter makes another word
-	for _, known := range compiler.ForeignTools {
+	for _, known := range frame.ForeignTools {
 		if bare(lower) == bare(known) || len(known) >= shortest && oneEdit(lower, known) {
 			return known
 		}
@@ -295,8 +297,8 @@ type toolKey struct {
 }
 
 // toolKeys returns the entries that are about some tools only.
-func toolKeys(t *compiler.ToolCalls) (keys []toolKey) {
-	list := func(l *compiler.List, tools ...string) {
+func toolKeys(t *sections.ToolCalls) (keys []toolKey) {
+	list := func(l *frame.List, tools ...string) {
 		if l != nil {
 			keys = append(keys, toolKey{l.Span, tools})
 		}
@@ -309,11 +311,11 @@ func toolKeys(t *compiler.ToolCalls) (keys []toolKey) {
 	list(t.Write.Allowed, "file_write")
 	list(t.Read.Blocked, "file_read")
 	list(t.Read.Allowed, "file_read")
-	list(t.Email.Exempt, compiler.EmailAction)
-	list(t.Email.Allowed, compiler.EmailAction)
-	list(t.Email.Blocked, compiler.EmailAction)
+	list(t.Email.Exempt, sections.EmailAction)
+	list(t.Email.Allowed, sections.EmailAction)
+	list(t.Email.Blocked, sections.EmailAction)
 	if t.Email.Approval != nil {
-		keys = append(keys, toolKey{t.Email.Approval.Span, []string{compiler.EmailAction}})
+		keys = append(keys, toolKey{t.Email.Approval.Span, []string{sections.EmailAction}})
 	}
 	list(t.HTTP.BlockedMethods, "http")
 	list(t.HTTP.AllowedMethods, "http", "web_fetch")
@@ -344,7 +346,7 @@ func (c *linter) lintMethods() {
 			c.methodUnused(rule.Span(), rule.Method, "`http.blocked_methods` blocks it")
 		case h.AllowedMethods != nil && !slices.Contains(allowed, rule.Method):
 			c.methodUnused(rule.Span(), rule.Method, "`http.allowed_methods` does not have it")
-		case compiler.IsOn(rule.Deny) && rule.Query != nil:
+		case frame.IsOn(rule.Deny) && rule.Query != nil:
 			c.methodUnused(rule.Query.Span, rule.Method, "it is denied altogether")
 		}
 	}
@@ -371,11 +373,11 @@ func (c *linter) methodUnused(span grammar.Span, method, why string) {
 // otherKind returns which kind of action a tool's name means, with its article, or "".
 func otherKind(lower string) string {
 	switch {
-	case compiler.IsMCP(lower):
+	case frame.IsMCP(lower):
 		return "an MCP"
-	case lower == compiler.ModelAction:
+	case lower == frame.ModelAction:
 		return "a model"
-	case slices.Contains(compiler.CoreEVMActions(), lower):
+	case slices.Contains(frame.CoreEVMActions(), lower):
 		return "an EVM"
 	}
 	return ""

@@ -6,6 +6,8 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/vm/form/calldata"
 	"bailiff/vm/slot"
@@ -38,12 +40,12 @@ func (c *linter) lintFees() {
 // lintOpenCalls warns of actions that call any contract with any data.
 func (c *linter) lintOpenCalls() {
 	e := c.policy.EVM
-	if e.Enriched() && !compiler.IsOn(e.UnknownSelector) {
+	if e.Enriched() && !frame.IsOn(e.UnknownSelector) {
 		return // nothing passes but what moves a pinned token
 	}
 	for _, action := range e.Actions() {
 		lower := strings.ToLower(action.Text)
-		if lower == compiler.TransferAction || lower == compiler.ApproveAction || limitsTarget(c.policy, lower) || holds(c.policy, lower) {
+		if lower == frame.TransferAction || lower == frame.ApproveAction || limitsTarget(c.policy, lower) || holds(c.policy, lower) {
 			continue
 		}
 		c.add(grammar.At(codes.OpenCalls, action.Span, "`%s` may call any contract that no token rule pins: Permit2 and routers move tokens that were approved before, Multicall3 runs further calls", action.Text).
@@ -54,7 +56,7 @@ func (c *linter) lintOpenCalls() {
 
 // limitsTarget reports whether an allowance names the targets of an action.
 func limitsTarget(p *compiler.Policy, action string) bool {
-	return p.Custom != nil && slices.ContainsFunc(p.Custom.Allowances, func(rule *compiler.Allowance) bool {
+	return p.Custom != nil && slices.ContainsFunc(p.Custom.Allowances, func(rule *sections.Allowance) bool {
 		return rule.Path == slot.TargetAddress.String() && (rule.Scope == "" || newActionIndex([]string{rule.Scope}).overlaps(action))
 	})
 }
@@ -76,14 +78,14 @@ func holds(p *compiler.Policy, action string) bool {
 
 // lintAccountCalls warns where call data may run further calls.
 func (c *linter) lintAccountCalls() {
-	if flag := c.policy.EVM.AccountCalls; compiler.IsOn(flag) {
+	if flag := c.policy.EVM.AccountCalls; frame.IsOn(flag) {
 		c.add(grammar.At(codes.AccountCalls, flag.Span, "amounts inside the calls of accounts, entry points and multicalls are not seen by any rule").
 			WithHint("limit the accounts in `## custom`: `allow_only.targetAddress: 0x…`; or remove the line"))
 	}
 }
 
 // lintPins warns of addresses that are pinned on more chains than one, or on one that is not allowed.
-func (c *linter) lintPins(token *compiler.Token) {
+func (c *linter) lintPins(token *sections.Token) {
 	if token.Addresses == nil || c.policy.EVM.AllowedChains == nil {
 		return
 	}
@@ -102,7 +104,7 @@ func (c *linter) lintPins(token *compiler.Token) {
 }
 
 // lintMethodNames warns of named methods that are judged anyway, or belong to no contract.
-func (c *linter) lintMethodNames(token *compiler.Token) {
+func (c *linter) lintMethodNames(token *sections.Token) {
 	if token.Methods == nil {
 		return
 	}
@@ -127,7 +129,7 @@ const (
 )
 
 // lintTokenAmount warns of amounts of a token that cannot exist.
-func (c *linter) lintTokenAmount(limit *compiler.Limit) {
+func (c *linter) lintTokenAmount(limit *frame.Limit) {
 	if limit == nil {
 		return
 	}
@@ -138,7 +140,7 @@ func (c *linter) lintTokenAmount(limit *compiler.Limit) {
 }
 
 // lintBaseUnits warns of maxima that look like base units.
-func (c *linter) lintBaseUnits(token *compiler.Token) {
+func (c *linter) lintBaseUnits(token *sections.Token) {
 	limit := token.MaxTransaction
 	if limit == nil || limit.Decimals < leastBaseDecimals {
 		return

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"bailiff/compiler"
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
+	"bailiff/compiler/profiles"
 	"bailiff/grammar"
 	"bailiff/vm/form/resource"
 )
@@ -17,7 +18,7 @@ func (c *linter) lintProfiles() {
 	c.lintShims()
 	if r := p.Repository; r != nil {
 		c.lintRoots(r.Roots)
-		if compiler.IsOn(r.BlockOutsideWrites) && slices.Contains(r.Roots.Texts(), "/") {
+		if frame.IsOn(r.BlockOutsideWrites) && slices.Contains(r.Roots.Texts(), "/") {
 			c.add(never(r.BlockOutsideWrites.Span, "block_outside_writes", "nothing is outside of the root `/`"))
 		}
 	}
@@ -39,7 +40,7 @@ func (c *linter) lintShims() {
 		if profile.RequireShim != nil {
 			span = profile.RequireShim.Span
 		}
-		if compiler.IsOn(profile.RequireShim) {
+		if frame.IsOn(profile.RequireShim) {
 			continue
 		}
 		d := grammar.At(codes.ShimNotRequired, span, "deployment refuses `## %s` without `require_shim: true`", profile.Name).
@@ -52,7 +53,7 @@ func (c *linter) lintShims() {
 }
 
 // lintRoots warns of roots that another one covers.
-func (c *linter) lintRoots(roots *compiler.List) {
+func (c *linter) lintRoots(roots *frame.List) {
 	if roots == nil {
 		return
 	}
@@ -62,7 +63,7 @@ func (c *linter) lintRoots(roots *compiler.List) {
 	}
 	for _, item := range roots.Items {
 		if above := rootAbove(item.Text, listed); above != "" {
-			c.add(grammar.At(codes.RootBelow, item.Span, "`%s` is below `%s`, which covers it", compiler.Shorten(item.Text), compiler.Shorten(above)).
+			c.add(grammar.At(codes.RootBelow, item.Span, "`%s` is below `%s`, which covers it", frame.Shorten(item.Text), frame.Shorten(above)).
 				WithHint("remove one of the two"))
 		}
 	}
@@ -70,9 +71,9 @@ func (c *linter) lintRoots(roots *compiler.List) {
 
 // rootAbove returns the nearest listed directory above a root, or "".
 func rootAbove(root string, listed map[string]bool) string {
-	for root != "/" && root != compiler.OwnRoots {
+	for root != "/" && root != profiles.OwnRoots {
 		root = path.Dir(root)
-		if listed[root] && root != compiler.OwnRoots {
+		if listed[root] && root != profiles.OwnRoots {
 			return root
 		}
 	}
@@ -80,8 +81,8 @@ func rootAbove(root string, listed map[string]bool) string {
 }
 
 // lintGoverned warns of patterns that reach intents of a kind that a profile never grants.
-func (c *linter) lintGoverned(lists ...*compiler.List) {
-	others := append(slices.Clone(compiler.CoreEVMActions()), compiler.ModelAction)
+func (c *linter) lintGoverned(lists ...*frame.List) {
+	others := append(slices.Clone(frame.CoreEVMActions()), frame.ModelAction)
 	if c.policy.EVM != nil {
 		for _, action := range c.policy.EVM.Actions() {
 			others = append(others, strings.ToLower(action.Text))
@@ -126,7 +127,7 @@ func (c *linter) lintFilesystem() {
 	c.lintGoverned(f.Actions)
 	c.lintRoots(f.WriteRoots)
 	c.lintRoots(f.ReadRoots)
-	outside := p.Repository != nil && compiler.IsOn(p.Repository.BlockOutsideWrites)
+	outside := p.Repository != nil && frame.IsOn(p.Repository.BlockOutsideWrites)
 	if f.WriteRoots == nil && !outside && can(f.AllowedEffects, resource.Writes) && len(p.ByFilesystem()) > 0 {
 		c.add(grammar.At(codes.NoWriteRoots, f.Span, "files may be written anywhere").
 			WithHint("say where: `write_roots: .` for the roots that the shim reports; or allow only effects that write nothing"))
@@ -145,7 +146,7 @@ func (c *linter) lintFilesystem() {
 }
 
 // can reports whether a list of what is allowed, which allows everything where it is absent, has any that does so.
-func can(allowed *compiler.List, does func(string) bool) bool {
+func can(allowed *frame.List, does func(string) bool) bool {
 	return allowed == nil || slices.ContainsFunc(allowed.Texts(), does)
 }
 
@@ -156,7 +157,7 @@ func (c *linter) protectsNothing(span grammar.Span, name string) {
 }
 
 // lintNever warns of a limit on what nothing that is allowed does.
-func (c *linter) lintNever(limit *compiler.Count, name, what string, allowed *compiler.List, does func(string) bool) {
+func (c *linter) lintNever(limit *frame.Count, name, what string, allowed *frame.List, does func(string) bool) {
 	if limit != nil && !can(allowed, does) {
 		c.add(never(limit.Span, name, "nothing that is allowed can "+what))
 	}
@@ -179,7 +180,7 @@ func (c *linter) lintGit() {
 }
 
 // lintRefs warns of refs that are in the list in another form.
-func (c *linter) lintRefs(refs *compiler.List) {
+func (c *linter) lintRefs(refs *frame.List) {
 	if refs == nil {
 		return
 	}
@@ -188,9 +189,9 @@ func (c *linter) lintRefs(refs *compiler.List) {
 		listed[item.Text] = true
 	}
 	for _, item := range refs.Items {
-		for _, form := range compiler.ShortNames {
+		for _, form := range profiles.ShortNames {
 			if short, found := strings.CutPrefix(item.Text, form); found && listed[short] {
-				c.add(grammar.At(codes.SameRef, item.Span, "`%s` covers `%s`", compiler.Shorten(short), compiler.Shorten(item.Text)).WithHint("it does no harm; the shorter one is enough"))
+				c.add(grammar.At(codes.SameRef, item.Span, "`%s` covers `%s`", frame.Shorten(short), frame.Shorten(item.Text)).WithHint("it does no harm; the shorter one is enough"))
 			}
 		}
 	}
@@ -203,13 +204,13 @@ func (c *linter) lintDatabase() {
 	c.lintGoverned(d.Actions)
 	is := func(operation string) func(string) bool { return func(text string) bool { return text == operation } }
 	c.lintNever(d.MaxSchemaChanges, "max_schema_changes_per_task", "change a schema", d.Allowed, resource.ChangesSchema)
-	if compiler.IsOn(d.ReadOnlyForSelect) && !can(d.Allowed, is(resource.Select)) {
+	if frame.IsOn(d.ReadOnlyForSelect) && !can(d.Allowed, is(resource.Select)) {
 		c.add(never(d.ReadOnlyForSelect.Span, "require_read_only_for_select", "`select` is not allowed"))
 	}
 	if d.Routines != nil && !can(d.Allowed, is(resource.ExecuteRoutine)) {
 		c.add(never(d.Routines.Span, "routine_catalog", "`execute_routine` is not allowed"))
 	}
-	for _, timeout := range []*compiler.Count{d.StatementTimeoutMs, d.LockTimeoutMs} {
+	for _, timeout := range []*frame.Count{d.StatementTimeoutMs, d.LockTimeoutMs} {
 		if timeout != nil && d.Allowed == nil {
 			c.add(grammar.At(codes.TimeoutAlone, timeout.Span, "the shim sets this timeout, and without `allowed_operations` every operation is allowed").
 				WithHint("list the operations that are meant, such as `allowed_operations: select`"))
@@ -219,7 +220,7 @@ func (c *linter) lintDatabase() {
 }
 
 // lintRoutines warns of stars in the catalogue of routines.
-func (c *linter) lintRoutines(routines *compiler.List) {
+func (c *linter) lintRoutines(routines *frame.List) {
 	if routines == nil {
 		return
 	}

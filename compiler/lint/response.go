@@ -3,8 +3,8 @@ package lint
 import (
 	"slices"
 
-	"bailiff/compiler"
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 )
 
@@ -24,7 +24,7 @@ func (c *linter) lintElsewhere() {
 // lintResponse warns of keys about results that say nothing, or two things.
 func (c *linter) lintResponse() {
 	r := &c.policy.MCP.Response
-	lists := []*compiler.List{r.BlockClasses, r.RedactClasses, r.ObserveClasses}
+	lists := []*frame.List{r.BlockClasses, r.RedactClasses, r.ObserveClasses}
 	for i, list := range lists {
 		if list == nil {
 			continue
@@ -34,7 +34,7 @@ func (c *linter) lintResponse() {
 				WithHint("name the tools: `response.web_fetch_tools: …` or `response.http_tools: …`"))
 		}
 		for _, item := range list.Items {
-			if slices.ContainsFunc(lists[:i], func(l *compiler.List) bool { return slices.Contains(l.Texts(), item.Text) }) {
+			if slices.ContainsFunc(lists[:i], func(l *frame.List) bool { return slices.Contains(l.Texts(), item.Text) }) {
 				c.add(grammar.At(codes.ResponseTwice, item.Span, "`%s` has another list already", item.Text).
 					WithHint("a finding is blocked, redacted or observed; name the class once"))
 			}

@@ -7,6 +7,8 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/vm/form/command"
 	"bailiff/vm/match"
@@ -104,9 +106,9 @@ func grantable(p *compiler.Policy, evm, tools, others bool) *actionIndex {
 		}
 	}
 	if others {
-		index.add(compiler.ModelAction)
+		index.add(frame.ModelAction)
 		if p.MCP.Grants() {
-			index.add(compiler.MCPPrefix + "*")
+			index.add(frame.MCPPrefix + "*")
 		}
 	}
 	index.sort()
@@ -116,13 +118,13 @@ func grantable(p *compiler.Policy, evm, tools, others bool) *actionIndex {
 // lintApprovals warns of approvals of what is never granted.
 func (c *linter) lintApprovals() {
 	p := c.policy
-	lint := func(section string, list *compiler.List, granted *actionIndex) {
+	lint := func(section string, list *frame.List, granted *actionIndex) {
 		if list == nil {
 			return
 		}
 		for _, pattern := range list.Items {
 			if !granted.overlaps(pattern.Text) {
-				c.add(grammar.At(codes.ApprovalUnused, pattern.Span, "nothing that `%s` covers is granted to intents of `## %s`, so nothing is ever held", compiler.Shorten(pattern.Text), section).
+				c.add(grammar.At(codes.ApprovalUnused, pattern.Span, "nothing that `%s` covers is granted to intents of `## %s`, so nothing is ever held", frame.Shorten(pattern.Text), section).
 					WithHint("it holds nothing until that is granted; compare it with the names that are"))
 			}
 		}
@@ -144,14 +146,14 @@ func (c *linter) lintApprovals() {
 // approval that is not asked for.
 func (c *linter) lintContents() {
 	t, custom := c.policy.ToolCalls, c.policy.Custom
-	if t.Email.Exempt != nil && !compiler.IsOn(t.Email.Approval) {
+	if t.Email.Exempt != nil && !frame.IsOn(t.Email.Approval) {
 		c.add(grammar.At(codes.ListUnused, t.Email.Exempt.Span, "`email.require_approval` is not true, so this does nothing").
 			WithHint("write `email.require_approval: true`, or remove it"))
 	}
 	if custom == nil || !slices.ContainsFunc(t.Allowed.Texts(), func(tool string) bool { return strings.EqualFold(tool, "file_write") }) {
 		return
 	}
-	plain := func(d compiler.Denial) bool { // quotes say that it is meant so
+	plain := func(d sections.Denial) bool { // quotes say that it is meant so
 		return d.IsString() && !strings.ContainsAny(c.file.Source.Slice(d.Value.Span)[:1], `"'`)
 	}
 	if at := slices.IndexFunc(custom.Denials, plain); at >= 0 {
@@ -180,7 +182,7 @@ var (
 )
 
 // lintListed warns of allowed commands that run others, and of those that are blocked.
-func (c *linter) lintListed(t *compiler.ToolCalls) {
+func (c *linter) lintListed(t *sections.ToolCalls) {
 	if t.ListedCommands == nil {
 		return
 	}
@@ -188,12 +190,12 @@ func (c *linter) lintListed(t *compiler.ToolCalls) {
 		words := strings.Fields(command.ShowListed(item.Text))
 		name := words[0][strings.LastIndexByte(words[0], '/')+1:]
 		if slices.Contains(runsAnything, name) || slices.Contains(runsOthers, name) && (len(words) == 1 || strings.HasPrefix(words[1], "-")) {
-			c.add(grammar.At(codes.RunsOthers, item.Span, "`%s` runs what its arguments or settings name, and this allows it with any", compiler.Shorten(name)).
+			c.add(grammar.At(codes.RunsOthers, item.Span, "`%s` runs what its arguments or settings name, and this allows it with any", frame.Shorten(name)).
 				WithHint("list what is meant with more of its words, such as `git status`; or allow a script that does it, which the agent cannot write"))
 		}
 	}
 	blocked := t.BlockedCommands.Texts()
-	c.allowedDead(t.ListedCommands, compiler.KeyCommands.Name, func(listed string) (by string, ok bool) {
+	c.allowedDead(t.ListedCommands, sections.KeyCommands.Name, func(listed string) (by string, ok bool) {
 		i := slices.IndexFunc(blocked, func(text string) bool { return strings.Contains(strings.ToLower(command.ShowListed(listed)), text) })
 		if i < 0 {
 			return "", false
@@ -220,14 +222,14 @@ func (c *linter) lintSoftLimits() {
 	granted := grantable(c.policy, true, true, true)
 	for _, one := range s.Caps {
 		if !granted.overlaps(one.Action.Text) {
-			c.add(grammar.At(codes.CapUnused, one.Action.Item.Span, "nothing that `%s` covers is granted, so cap `%s` counts nothing", compiler.Shorten(one.Action.Text), one.Name).
+			c.add(grammar.At(codes.CapUnused, one.Action.Item.Span, "nothing that `%s` covers is granted, so cap `%s` counts nothing", frame.Shorten(one.Action.Text), one.Name).
 				WithHint("it counts nothing until that is granted; compare it with the names that are"))
 		}
 	}
 	if s.DailyCalls != nil && !grantsTools(c.policy) {
 		c.unusedLimit(s.DailyCalls.Span)
 	}
-	for _, limit := range []*compiler.Limit{s.DailyEVM, s.DailyFee} {
+	for _, limit := range []*frame.Limit{s.DailyEVM, s.DailyFee} {
 		if limit != nil && c.policy.EVM == nil {
 			c.add(grammar.At(codes.LimitUnused, limit.Span, "there is no `## evm`, so this limit adds nothing up").
 				WithHint("it counts nothing until `## evm` grants actions"))
@@ -242,7 +244,7 @@ func (c *linter) lintMCP() {
 		c.add(grammar.At(codes.BlockedOnly, m.BlockedTools.Span, "nothing grants an MCP tool, and this never does").
 			WithHint("to grant MCP tools, add `allowed_servers` or `allowed_tools`; as it is, all are denied"))
 	}
-	for _, list := range []*compiler.List{m.AllowedTools, m.BlockedTools, m.Approval} {
+	for _, list := range []*frame.List{m.AllowedTools, m.BlockedTools, m.Approval} {
 		if list != nil {
 			c.lintToolPrefix(list)
 		}
@@ -259,10 +261,10 @@ func (c *linter) lintMCP() {
 	if m.Approval == nil {
 		return
 	}
-	blocked := compiler.NewGlobIndex(match.Unbounded, m.BlockedTools.Texts())
+	blocked := frame.NewGlobIndex(match.Unbounded, m.BlockedTools.Texts())
 	for _, pattern := range m.Approval.Items {
 		if _, covered := blocked.CoversTool(pattern.Text); covered || !mayGrant(m, pattern.Text) {
-			c.add(grammar.At(codes.ApprovalUnused, pattern.Span, "nothing that `%s` covers is granted, so nothing is ever held", compiler.Shorten(pattern.Text)).
+			c.add(grammar.At(codes.ApprovalUnused, pattern.Span, "nothing that `%s` covers is granted, so nothing is ever held", frame.Shorten(pattern.Text)).
 				WithHint("it holds nothing until that is granted; compare it with the names that are"))
 		}
 	}
@@ -270,21 +272,21 @@ func (c *linter) lintMCP() {
 
 // mayGrant reports whether anything that a pattern covers can be granted. Of patterns with stars it looks at no more than
 // whether anything is granted at all.
-func mayGrant(m *compiler.MCP, pattern string) bool {
+func mayGrant(m *sections.MCP, pattern string) bool {
 	server, tool, dotted := strings.Cut(pattern, ".")
 	if !m.Grants() || !dotted || strings.Contains(pattern, "*") {
 		return m.Grants()
 	}
-	granted := compiler.NewGlobIndex(match.Dotted, m.AllowedTools.Texts())
+	granted := frame.NewGlobIndex(match.Dotted, m.AllowedTools.Texts())
 	_, byBoth := granted.Covers(pattern, false)
 	_, byTool := granted.Covers(tool, false)
 	return (m.AllowedServers == nil || slices.Contains(m.AllowedServers.Texts(), server)) && (m.AllowedTools == nil || byBoth || byTool)
 }
 
 // lintToolPrefix warns of patterns that are written like actions.
-func (c *linter) lintToolPrefix(list *compiler.List) {
+func (c *linter) lintToolPrefix(list *frame.List) {
 	for _, pattern := range list.Items {
-		if rest, ok := strings.CutPrefix(pattern.Text, compiler.MCPPrefix); ok && strings.Contains(rest, ".") {
+		if rest, ok := strings.CutPrefix(pattern.Text, frame.MCPPrefix); ok && strings.Contains(rest, ".") {
 			c.add(grammar.At(codes.ActionPrefix, pattern.Span, "patterns do not have the action's `mcp.`; this one is about a server called `mcp`").
 				WithHint("write `%s`", rest).WithFix(pattern.Span, rest))
 		}

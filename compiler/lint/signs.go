@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"bailiff/compiler"
 	"bailiff/compiler/codes"
+	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/vm/amount"
 )
@@ -33,7 +34,7 @@ func (c *linter) lintSigns() {
 var flagOrders = regexp.MustCompile(`(?i)\b(rm -)(r)(f)|\b(rm -)(f)(r)|\b(git clean -)(f)(d)|\b(git clean -)(d)(f)`)
 
 // lintFlagOrder warns of flags that are blocked in one order and pass in the other.
-func (c *linter) lintFlagOrder(list *compiler.List) {
+func (c *linter) lintFlagOrder(list *frame.List) {
 	for i, item := range list.Items {
 		if i > 0 && item.Span == list.Items[i-1].Span { // the same item without its escapes
 			continue
@@ -45,17 +46,17 @@ func (c *linter) lintFlagOrder(list *compiler.List) {
 		at := match[1] - 2 // where the two flags are
 		other := item.Text[:at] + item.Text[at+1:at+2] + item.Text[at:at+1] + item.Text[at+2:]
 		name := strings.TrimSpace(strings.TrimRight(item.Text[match[0]:at], "-"))
-		if slices.ContainsFunc(list.Items, func(i compiler.Item) bool { return strings.Contains(strings.ToLower(other), strings.ToLower(i.Text)) }) {
+		if slices.ContainsFunc(list.Items, func(i frame.Item) bool { return strings.Contains(strings.ToLower(other), strings.ToLower(i.Text)) }) {
 			continue
 		}
-		c.add(grammar.At(codes.FlagOrder, item.Span, "`%s` is searched for as written, and `%s` passes", compiler.Shorten(item.Text), compiler.Shorten(other)).
-			WithHint("write `%s, %s`; or block `%s`, whatever its flags are", compiler.Shorten(item.Text), compiler.Shorten(other), name).
-			WithFix(item.Span, c.file.Source.Slice(item.Span)+", "+compiler.AsItem(other)))
+		c.add(grammar.At(codes.FlagOrder, item.Span, "`%s` is searched for as written, and `%s` passes", frame.Shorten(item.Text), frame.Shorten(other)).
+			WithHint("write `%s, %s`; or block `%s`, whatever its flags are", frame.Shorten(item.Text), frame.Shorten(other), name).
+			WithFix(item.Span, c.file.Source.Slice(item.Span)+", "+frame.AsItem(other)))
 	}
 }
 
 // lintServers warns of patterns of tools on servers that are not allowed.
-func (c *linter) lintServers(m *compiler.MCP) {
+func (c *linter) lintServers(m *sections.MCP) {
 	if m.AllowedServers == nil || m.AllowedTools == nil {
 		return
 	}
@@ -66,20 +67,20 @@ func (c *linter) lintServers(m *compiler.MCP) {
 	for _, pattern := range m.AllowedTools.Items {
 		server, tool, _ := strings.Cut(pattern.Text, ".")
 		if server != "" && tool != "" && !strings.Contains(server, "*") && !allowed[server] {
-			c.add(grammar.At(codes.ServerNotAllowed, pattern.Span, "server `%s` is not in `allowed_servers`, so this grants nothing there", compiler.Shorten(server)).
+			c.add(grammar.At(codes.ServerNotAllowed, pattern.Span, "server `%s` is not in `allowed_servers`, so this grants nothing there", frame.Shorten(server)).
 				WithHint("add the server there, or remove the entry"))
 		}
 	}
 }
 
 // lintWei warns of native amounts that cannot exist.
-func (c *linter) lintWei(limit *compiler.Limit) {
-	if limit == nil || limit.Amount.Cmp(compiler.NativeSupply) < 0 {
+func (c *linter) lintWei(limit *frame.Limit) {
+	if limit == nil || limit.Amount.Cmp(frame.NativeSupply) < 0 {
 		return
 	}
 	d := grammar.At(codes.Wei, limit.Span, "no chain has that much of its currency: amounts here are in ETH, not in wei")
-	if meant := limit.Amount.Format(2 * compiler.NativeDecimals); len(meant) <= compiler.MaxSymbolBytes {
-		if _, err := amount.Parse(meant, compiler.NativeDecimals); err == nil {
+	if meant := limit.Amount.Format(2 * frame.NativeDecimals); len(meant) <= frame.MaxSymbolBytes {
+		if _, err := amount.Parse(meant, frame.NativeDecimals); err == nil {
 			key, _, _ := strings.Cut(c.file.Source.Slice(limit.Span), ":")
 			d = d.WithHint("if wei are meant, write `%s: %s`", key, meant)
 		}

@@ -6,19 +6,19 @@ var changes = []change{
 	{
 		name: "a policy key", production: 1, documents: 1, fuzz: 2,
 		edits: []edit{
-			{"compiler/limits.go", "CallsPerHour  *Count", "\tCallsPerDay   *Count\n"},
-			{"compiler/limits.go", `Example: "max_tool_calls_per_hour: 1000"})`, `
-	keyPerDay = key(counts, func(p *Policy) **Count { return &p.ExecutionLimits.CallsPerDay }, Key{Name: "max_tool_calls_per_day", Unit: "tool calls", Since: v24,
+			{"compiler/sections/limits.go", "CallsPerHour  *frame.Count", "\tCallsPerDay   *frame.Count\n"},
+			{"compiler/sections/limits.go", `Example: "max_tool_calls_per_hour: 1000"})`, `
+	keyPerDay = frame.NewKey(frame.Counts, func(s *ExecutionLimits) **frame.Count { return &s.CallsPerDay }, frame.Key{Name: "max_tool_calls_per_day", Unit: "tool calls", Since: frame.V24,
 		Code:    errcode.LoopLimitExceeded,
 		Doc:     "How many tool and MCP calls the key may make in one day (UTC).",
 		Example: "max_tool_calls_per_day: 9000"})
 `},
-			{"compiler/limits.go", "var executionLimits = section(", "\tkeyPerDay,\n"},
-			{"compiler/limits.go", "func (l *ExecutionLimits) limits() bool {", "\tif l != nil && l.CallsPerDay != nil {\n\t\treturn true\n\t}\n"},
-			{"compiler/limits.go", "func (l *ExecutionLimits) counters(", `	if l.CallsPerDay != nil {
-		steps = append(steps, only(func() {
-			e.at(l.CallsPerDay.Span)
-			e.reserve(counterOf(keyPerDay, vm.Day, amount.FromUint64(l.CallsPerDay.N)), keyPerDay.Code, "the tool calls of this day reach the limit")
+			{"compiler/sections/limits.go", "var ExecutionLimitsSection = frame.NewSection[ExecutionLimits](", "\tkeyPerDay,\n"},
+			{"compiler/sections/limits.go", "func (l *ExecutionLimits) Limits() bool {", "\tif l != nil && l.CallsPerDay != nil {\n\t\treturn true\n\t}\n"},
+			{"compiler/sections/limits.go", "func (l *ExecutionLimits) Counters(", `	if l.CallsPerDay != nil {
+		steps = append(steps, frame.Only(func() {
+			e.At(l.CallsPerDay.Span)
+			e.ReserveBy(frame.CounterOf(keyPerDay, vm.Day, amount.FromUint64(l.CallsPerDay.N)), keyPerDay.Code, "the tool calls of this day reach the limit")
 		}, vm.Tool, vm.MCP))
 	}
 `},
@@ -39,12 +39,14 @@ var changes = []change{
 		name: "a section", production: 4, fuzz: 4,
 		edits: []edit{
 			{"grammar/sections.go", "var sectionNames = []string{", "\t\"planted\",\n"},
-			{"compiler/policy.go", "ExecutionLimits *ExecutionLimits", "\tPlanted         *Planted\n"},
-			{"compiler/sections.go", "evm, tools, custom, mcp, softLimits, executionLimits,", "\tplanted,\n"},
-			{"compiler/sections.go", "var countingSections = []*Section{", "\tplanted,\n"},
-			{"compiler/planted.go", "", `package compiler
+			{"compiler/policy.go", "ExecutionLimits *sections.ExecutionLimits", "\tPlanted         *sections.Planted\n"},
+			{"compiler/policy.go", "ExecutionLimits: frame.Part[sections.ExecutionLimits](parts),", "\t\tPlanted:         frame.Part[sections.Planted](parts),\n"},
+			{"compiler/sections.go", "sections.SoftLimitsSection, sections.ExecutionLimitsSection,", "\tsections.PlantedSection,\n"},
+			{"compiler/sections.go", "var countingSections = []*frame.Section{", "\tsections.PlantedSection,\n"},
+			{"compiler/sections/planted.go", "", `package sections
 
 import (
+	"bailiff/compiler/frame"
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
@@ -52,27 +54,30 @@ import (
 
 // Planted is the section planted.
 type Planted struct {
-	Heading
-	CallsPerDay *Count
+	frame.Heading
+	CallsPerDay *frame.Count
 }
 
-var keyPlanted = key(counts, func(p *Policy) **Count { return &p.Planted.CallsPerDay }, Key{Name: "max_calls_per_day", Unit: "tool calls",
+var keyPlanted = frame.NewKey(frame.Counts, func(s *Planted) **frame.Count { return &s.CallsPerDay }, frame.Key{Name: "max_calls_per_day", Unit: "tool calls",
 	Code:    errcode.LoopLimitExceeded,
 	Doc:     "How many tool and MCP calls the key may make in one day (UTC).",
 	Example: "max_calls_per_day: 1000"})
 
-var planted = section("planted", v24, "A section that is planted.", func(p *Policy) **Planted { return &p.Planted },
+// PlantedSection is the row of the section.
+var PlantedSection = frame.NewSection[Planted]("planted", frame.V24, "A section that is planted.",
 	keyPlanted)
 
-func (p *Planted) enforces(bool) bool { return p.CallsPerDay != nil }
+// Enforces implements frame.Enforcing.
+func (p *Planted) Enforces(bool) bool { return p.CallsPerDay != nil }
 
-func (p *Planted) counters(e *emitter) []step {
+// Counters implements frame.Counting.
+func (p *Planted) Counters(e *frame.Emitter) []frame.Step {
 	if p.CallsPerDay == nil {
 		return nil
 	}
-	return []step{only(func() {
-		e.at(p.CallsPerDay.Span)
-		e.reserve(counterOf(keyPlanted, vm.Day, amount.FromUint64(p.CallsPerDay.N)), keyPlanted.Code, "the tool calls of this day reach the limit")
+	return []frame.Step{frame.Only(func() {
+		e.At(p.CallsPerDay.Span)
+		e.ReserveBy(frame.CounterOf(keyPlanted, vm.Day, amount.FromUint64(p.CallsPerDay.N)), keyPlanted.Code, "the tool calls of this day reach the limit")
 	}, vm.Tool, vm.MCP)}
 }
 `},

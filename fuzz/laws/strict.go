@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/fuzz/differential"
 	"bailiff/fuzz/gen"
 	"bailiff/vm/errcode"
@@ -113,7 +114,7 @@ func less(x, y string) bool { return len(x) < len(y) || len(x) == len(y) && x < 
 var limitKeys = func() *regexp.Regexp {
 	var forms []string
 	for _, row := range compiler.Schema() {
-		if (row.Type == compiler.TypeDecimal || row.Type == compiler.TypeInteger) && row.Code != "" && errcode.Lookup(row.Code).Class == errcode.Denial {
+		if (row.Type == frame.TypeDecimal || row.Type == frame.TypeInteger) && row.Code != "" && errcode.Lookup(row.Code).Class == errcode.Denial {
 			forms = append(forms, placeholder.ReplaceAllString(regexp.QuoteMeta(row.Section+" "+row.Name), `[^.]+`))
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/policies"
@@ -23,7 +23,7 @@ func (r *Request) appendActionHint(text []byte, rule *vm.Rule) []byte {
 	if meant == "" {
 		return text
 	}
-	if r.result.Class == vm.Tool && slices.Contains(compiler.CoreEVMActions(), meant) {
+	if r.result.Class == vm.Tool && slices.Contains(frame.CoreEVMActions(), meant) {
 		text = append(text, "; no such EVM action"...)
 	}
 	return append(append(append(text, "; did you mean "...), meant...), '?')
@@ -32,7 +32,7 @@ func (r *Request) appendActionHint(text []byte, rule *vm.Rule) []byte {
 // meantAction returns the action that was probably meant, another than the intent's, or "".
 func (r *Request) meantAction() string {
 	action := r.in.ActionLower()
-	candidates := slices.Concat(r.policy.Actions, compiler.CoreEVMActions())
+	candidates := slices.Concat(r.policy.Actions, frame.CoreEVMActions())
 	if slices.Contains(candidates, action) {
 		return ""
 	}
@@ -79,7 +79,7 @@ func (r *Request) misplaced(message string) string {
 	if !evm || r.result.Class != vm.Tool {
 		return message
 	}
-	advice := "; leave it out, or send one of " + strings.Join(compiler.CoreEVMActions(), ", ")
+	advice := "; leave it out, or send one of " + strings.Join(frame.CoreEVMActions(), ", ")
 	if meant := r.meantAction(); meant != "" {
 		advice = "; did you mean " + meant + "?"
 	}

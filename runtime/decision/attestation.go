@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
 	"bailiff/runtime/ledger"
@@ -97,15 +97,15 @@ func (r *Request) amount() (value amount.Amount, decimals uint8) {
 	case r.in.AmountInBaseUnits():
 		value, _ = amount.ParseBase(text)
 	case !r.in.Has(slot.Token):
-		value, _ = amount.Parse(text, compiler.NativeDecimals)
+		value, _ = amount.Parse(text, frame.NativeDecimals)
 	}
-	return value, compiler.NativeDecimals
+	return value, frame.NativeDecimals
 }
 
 // fee returns the most that the intent says gas may cost. What only OBSERVE lets through without being readable counts as
 // not declared: a gateway then holds the gas to its own limit.
 func (r *Request) fee() ledger.Fee {
-	value, err := amount.Parse(r.in.Text(slot.MaxFee), compiler.NativeDecimals)
+	value, err := amount.Parse(r.in.Text(slot.MaxFee), frame.NativeDecimals)
 	return ledger.Fee{Declared: err == nil, Amount: value}
 }
 

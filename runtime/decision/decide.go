@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
@@ -414,17 +414,17 @@ func (r *Request) sight() {
 	}
 	r.seen = r.seen[:0]
 	if usage.HasSpend {
-		r.see(compiler.SpendCounter, task, usage.SpendMicroUSD)
+		r.see(frame.SpendCounter, task, usage.SpendMicroUSD)
 	}
 	if usage.Input > 0 {
-		r.see(compiler.InputCounter, task, amount.FromUint64(usage.Input))
+		r.see(frame.InputCounter, task, amount.FromUint64(usage.Input))
 	}
 	if usage.Output > 0 {
-		r.see(compiler.OutputCounter, task, amount.FromUint64(usage.Output))
+		r.see(frame.OutputCounter, task, amount.FromUint64(usage.Output))
 	}
 	if usage.HasTokens || usage.Input > 0 || usage.Output > 0 {
-		r.parts = append(r.parts[:0], ofTask(compiler.InputCounter, task), ofTask(compiler.OutputCounter, task))
-		r.see(compiler.TokensCounter, task, amount.FromUint64(usage.Tokens), r.parts...)
+		r.parts = append(r.parts[:0], ofTask(frame.InputCounter, task), ofTask(frame.OutputCounter, task))
+		r.see(frame.TokensCounter, task, amount.FromUint64(usage.Tokens), r.parts...)
 	}
 	r.plan.Seen = r.seen
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/leanovate/gopter/prop"
 
 	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/fuzz/kit/seed"
 	"bailiff/grammar"
 	"bailiff/runtime/policies"
@@ -23,7 +24,7 @@ import (
 // ethOf returns n thousandths of an ETH, and milli the same as a text.
 func ethOf(n int) amount.Amount { return amount.FromUint64(uint64(n) * 1e15) }
 
-func milli(n int) string { return ethOf(n).Format(compiler.NativeDecimals) }
+func milli(n int) string { return ethOf(n).Format(frame.NativeDecimals) }
 
 // transferOf is an intent that moves n thousandths of an ETH.
 func transferOf(n int) []byte {
@@ -138,7 +139,7 @@ func TestExplainBounded(t *testing.T) {
 func TestUnits(t *testing.T) {
 	limits := 0
 	for _, key := range compiler.Schema() {
-		bound := key.Section == "evm" && key.Type == compiler.TypeDecimal || key.Name == "max_files_per_action"
+		bound := key.Section == "evm" && key.Type == frame.TypeDecimal || key.Name == "max_files_per_action"
 		if key.Reserved || !bound || key.Rule == "" {
 			continue
 		}

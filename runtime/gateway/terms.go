@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"bailiff/compiler"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/vm"
 	"bailiff/vm/amount"
@@ -48,7 +49,7 @@ func ParseTerms(text []byte) (*Terms, error) {
 }
 
 // read takes what there is to know out of `## evm`.
-func (t *Terms) read(policy *compiler.EVM) {
+func (t *Terms) read(policy *sections.EVM) {
 	t.accountCalls = policy.AccountCalls != nil && policy.AccountCalls.On
 	t.ignorePaymaster = policy.PaymasterFees != nil && !policy.PaymasterFees.On
 	for _, token := range policy.Tokens {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/vm"
 	"bailiff/vm/amount"
 )
@@ -67,14 +67,14 @@ func Amounts(intent json.RawMessage, fee string, policy *vm.Program) (lines []st
 	switch token := tokenOf(policy, h.Token); {
 	case err != nil || h.Unit != "": // it has no normal form
 	case h.Token == "":
-		lines = append(lines, "amount: "+inUnits(value, compiler.NativeDecimals, "ETH"))
+		lines = append(lines, "amount: "+inUnits(value, frame.NativeDecimals, "ETH"))
 	case policy == nil:
 		lines = append(lines, fmt.Sprintf("amount: %s base units of %s; give --policy FILE to see it in units of the token", value, strconv.Quote(h.Token)))
 	case token != nil: // otherwise the amount is as it was sent
 		lines = append(lines, "amount: "+inUnits(value, token.Decimals, strings.ToUpper(h.Token)))
 	}
 	if most, err := amount.ParseBase(fee); err == nil {
-		lines = append(lines, "gas: at most "+inUnits(most, compiler.NativeDecimals, "ETH"))
+		lines = append(lines, "gas: at most "+inUnits(most, frame.NativeDecimals, "ETH"))
 	}
 	return lines, nil
 }

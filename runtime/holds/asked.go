@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/runtime/ledger"
 	"bailiff/vm"
 	"bailiff/vm/amount"
@@ -185,7 +185,7 @@ func (s *sums) pinned(contract string) *vm.Token {
 // Lines are the amounts that are asked for, a line for each asset, in the units of people with the base units beside.
 func Lines(asked *ledger.Asked, policy *vm.Program) (lines []string) {
 	for _, of := range asked.Amounts {
-		unit, decimals := "ETH", uint8(compiler.NativeDecimals)
+		unit, decimals := "ETH", uint8(frame.NativeDecimals)
 		if of.Asset != ledger.NativeAsset {
 			token := tokenOf(policy, of.Asset)
 			if token == nil {

@@ -11,6 +11,7 @@ import (
 	"bailiff/compiler"
 	"bailiff/compiler/codes"
 	"bailiff/compiler/lint"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
@@ -155,7 +156,7 @@ func (a *Policies) accept(key *ledger.Key, request *deployment, now time.Time) (
 		return nil, nil, service.Fail(errcode.WarrantyNotNamed, fmt.Sprintf("the policy is for other API keys: `keys` in its `## deployment` does not include %s; "+
 			"add it and sign the policy again, or deploy with an API key that it names", key.ID))
 	}
-	if until := compiled.Policy.MCP.ObserveUntil(); until.After(now.Add(compiler.MaxObserve)) {
+	if until := compiled.Policy.MCP.ObserveUntil(); until.After(now.Add(sections.MaxObserve)) {
 		return nil, nil, invalidPolicy(errcode.WarrantyInvalid, request.src, grammar.Diagnostics{tooLate(compiled.Policy)})
 	}
 	return policy, compiled, nil
@@ -250,7 +251,7 @@ func frameCode(found grammar.Diagnostics) errcode.Code {
 
 // tooLate is the finding about an observing that would last too long.
 func tooLate(policy *compiler.Policy) grammar.Diagnostic {
-	days := int(compiler.MaxObserve / (24 * time.Hour))
+	days := int(sections.MaxObserve / (24 * time.Hour))
 	return grammar.At(codes.Time, policy.MCP.Response.ObserveUntil.Span,
 		"`response.observe_until` is more than %d days ahead", days).WithHint("name an earlier time, and deploy again before it comes")
 }

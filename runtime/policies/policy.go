@@ -10,6 +10,7 @@ import (
 
 	"bailiff/compiler"
 	"bailiff/compiler/lint"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/intent"
@@ -183,7 +184,7 @@ func compilePolicy(src *grammar.Source, compile func(*grammar.Source) (*compiler
 }
 
 // bind takes over what a text says of its deployment.
-func (p *Policy) bind(d *compiler.Deployment) {
+func (p *Policy) bind(d *sections.Deployment) {
 	p.named, p.serial = d.NamesKeys(), d.Number()
 	for _, name := range d.KeyIDs() {
 		if p.Keys == nil {

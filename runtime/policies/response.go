@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"bailiff/compiler"
+	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/ledger"
@@ -173,7 +175,7 @@ func EncodeRules(policy *compiler.Policy) ([]byte, error) {
 }
 
 // scannerOf returns the scanner of a policy, nil where it says nothing of one.
-func scannerOf(s *compiler.Scanner) *response.Scanner {
+func scannerOf(s *sections.Scanner) *response.Scanner {
 	if s.Required == nil && s.Profile == nil && s.Classes == nil && s.Confidence == nil {
 		return nil
 	}
@@ -187,7 +189,7 @@ func scannerOf(s *compiler.Scanner) *response.Scanner {
 	return scanner
 }
 
-func classesOf(list *compiler.List) []response.Class {
+func classesOf(list *frame.List) []response.Class {
 	var classes []response.Class
 	for _, text := range textsOf(list) {
 		classes = append(classes, response.Class(text))
@@ -195,7 +197,7 @@ func classesOf(list *compiler.List) []response.Class {
 	return classes
 }
 
-func textsOf(list *compiler.List) []string {
+func textsOf(list *frame.List) []string {
 	if list == nil {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"bailiff/cmd/bailiff/policy"
 	"bailiff/cmd/bailiff/settings"
 	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/runtime/approvals"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
@@ -367,7 +368,7 @@ func (c *approversConfirmCommand) amounts(std cli.Streams) (map[string]string, e
 	base := map[string]string{}
 	for asset, text := range c.Most {
 		asset = strings.ToLower(asset)
-		decimals := uint8(compiler.NativeDecimals)
+		decimals := uint8(frame.NativeDecimals)
 		if asset != ledger.NativeAsset {
 			at := slices.IndexFunc(tokens, func(t vm.Token) bool { return t.Symbol == asset })
 			if at < 0 {

@@ -16,7 +16,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	cmdclient "bailiff/cmd/bailiff/client"
-	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/runtime/hook/setup"
 	"bailiff/runtime/ledger"
 )
@@ -90,9 +90,9 @@ func askPolicy(ctx context.Context, service *cmdclient.Client, agent string) (*g
 	}
 	for _, limit := range answer.Explanation.Limits {
 		if strings.HasPrefix(limit.Rule, "execution_limits.max_model_") {
-			policy.spend = policy.spend || limit.Rule == compiler.SpendCounter
+			policy.spend = policy.spend || limit.Rule == frame.SpendCounter
 			if policy.budget = limit.Rule; policy.spend {
-				policy.budget = compiler.SpendCounter
+				policy.budget = frame.SpendCounter
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func (p *governing) steps() []string {
 		steps = append(steps, "the service is in OBSERVE mode and denies nothing; bailiff hook log --summary says what it would have denied, and once that is right, start it without SVC_MODE")
 	}
 	if p.spend {
-		steps = append(steps, "the policy has "+compiler.SpendCounter+", and hooks know what a task used in tokens, not in USD: calls are denied with SVC_MODEL_USAGE_UNAVAILABLE; give this key a policy with execution_limits.max_model_tokens_per_task in its place")
+		steps = append(steps, "the policy has "+frame.SpendCounter+", and hooks know what a task used in tokens, not in USD: calls are denied with SVC_MODEL_USAGE_UNAVAILABLE; give this key a policy with execution_limits.max_model_tokens_per_task in its place")
 	}
 	switch {
 	case !p.denies:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/vm/errcode"
 )
 
@@ -53,7 +54,7 @@ func ruleNames() (names []string) {
 }
 
 // rulePage returns what there is to say about a rule, as text for people.
-func rulePage(rule string, row *compiler.Key) string {
+func rulePage(rule string, row *frame.Key) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "rule %s: %s\n\nThe key `%s` in `## %s`, since version %s of the format. Type: %s.", rule, row.Doc, row.Name, row.Section, row.Since, row.Type)
 	if len(row.Values) > 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/compiler/lint"
 	"bailiff/grammar"
 )
@@ -15,7 +16,7 @@ import (
 func TestFormatKnowsLists(t *testing.T) {
 	lists, others := 0, 0
 	for _, key := range compiler.Schema() {
-		if key.Type == compiler.TypeChainMap {
+		if key.Type == frame.TypeChainMap {
 			continue
 		}
 		want := "a,b"

@@ -14,6 +14,7 @@ import (
 
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/compiler"
+	"bailiff/compiler/frame"
 	"bailiff/grammar"
 )
 
@@ -194,7 +195,7 @@ func isSectionHeading(line string) bool {
 		return false
 	}
 	name := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(title)))
-	return slices.ContainsFunc(compiler.Sections(), func(section compiler.Section) bool {
+	return slices.ContainsFunc(compiler.Sections(), func(section frame.Section) bool {
 		return line == "## "+section.Name || strings.Contains(name, "_") && name == section.Name
 	})
 }
