@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Member is one member of a JSON object that is read strictly.
@@ -27,22 +29,25 @@ func Document(name string, text []byte, members []Member) (problem string) {
 	return Object(text, members)
 }
 
+// lax leaves it to the members to find what is wrong in them, so that problems have their names.
+var lax = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
 // Object reads one JSON object of valid UTF-8, and returns what is wrong with it.
 func Object(text []byte, members []Member) (problem string) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+	decoder := jsontext.NewDecoder(bytes.NewReader(text), lax...)
+	if open, err := decoder.ReadToken(); err != nil || open.Kind() != jsontext.KindBeginObject {
 		return "a JSON object is expected"
 	}
 	seen := make([]bool, len(members))
-	for decoder.More() {
+	for decoder.PeekKind() == jsontext.KindString {
 		if problem := readMember(decoder, members, seen); problem != "" {
 			return problem
 		}
 	}
-	if _, err := decoder.Token(); err != nil {
+	if _, err := decoder.ReadToken(); err != nil {
 		return "it is not valid JSON"
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
 		return "something follows the JSON object; send it alone"
 	}
 	for i := range members {
@@ -53,14 +58,14 @@ func Object(text []byte, members []Member) (problem string) {
 	return ""
 }
 
-func readMember(decoder *json.Decoder, members []Member, seen []bool) (problem string) {
-	token, err := decoder.Token()
-	name, isText := token.(string)
-	if err != nil || !isText {
+func readMember(decoder *jsontext.Decoder, members []Member, seen []bool) (problem string) {
+	token, err := decoder.ReadToken()
+	if err != nil {
 		return "it is not valid JSON"
 	}
-	var value json.RawMessage
-	if err := decoder.Decode(&value); err != nil {
+	name := token.String()
+	value, err := decoder.ReadValue()
+	if err != nil {
 		return fmt.Sprintf("the value of %.64q is not valid JSON", name)
 	}
 	for i := range members {
@@ -70,7 +75,7 @@ func readMember(decoder *json.Decoder, members []Member, seen []bool) (problem s
 			return name + " is there twice; send it once"
 		default:
 			seen[i] = true
-			if problem := members[i].Read(value); problem != "" {
+			if problem := members[i].Read(json.RawMessage(value.Clone())); problem != "" {
 				return name + " " + problem
 			}
 			return ""
@@ -137,50 +142,12 @@ func BoundedList(name string, most int, each func(value json.RawMessage) (proble
 
 // String reads a JSON string.
 func String(value json.RawMessage) (content, problem string) {
-	if value[0] != '"' || json.Unmarshal(value, &content) != nil {
+	if value[0] != '"' {
 		return "", "is not a string"
 	}
-	if halfSurrogate(value) {
+	text, err := jsontext.AppendUnquote(nil, value)
+	if err != nil { // the value is valid but for halves of surrogate pairs, which many decoders read as another character
 		return "", "has half a surrogate pair"
 	}
-	return content, ""
-}
-
-// halfSurrogate reports whether a JSON string escapes one half of a surrogate pair without the other. The standard decoder
-// reads that as another character, which was not sent.
-func halfSurrogate(value []byte) bool {
-	for i := 0; i+1 < len(value); i++ {
-		if value[i] != '\\' {
-			continue
-		}
-		i++
-		if value[i] != 'u' {
-			continue
-		}
-		first := unit(value[i+1:])
-		i += 4
-		if first < 0xd800 || first > 0xdfff {
-			continue
-		}
-		rest := value[i+1:]
-		if first > 0xdbff || len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' || unit(rest[2:])&^0x3ff != 0xdc00 {
-			return true
-		}
-		i += 6
-	}
-	return false
-}
-
-// unit is the number that four hexadecimal digits are. The text is valid JSON, so that there are four.
-func unit(digits []byte) (value rune) {
-	for _, c := range digits[:4] {
-		value <<= 4
-		switch {
-		case c <= '9':
-			value += rune(c - '0')
-		default:
-			value += rune(c|0x20-'a') + 10
-		}
-	}
-	return value
+	return string(text), ""
 }
