@@ -58,12 +58,12 @@ var onlyImporters = map[string]string{
 // alsoImport names further folders that may import a heavy dependency, each for the reason behind it.
 var alsoImport = map[string][]string{
 	"github.com/go-json-experiment":   {"runtime/gateway", "runtime/hook", "runtime/response", "runtime/strictjson", "httpd/mcpproxy"}, // the strict reading of bodies, events, results and MCP messages
-	"github.com/ethereum/go-ethereum": {"fuzz/evm"},                                                              // the machine that executes what the gateways forward
-	"github.com/prometheus":           {"httpd"},                                                                 // procfs: the user at the other end of a connection
-	"go.opentelemetry.io":             {"httpd/e2e"},                                                             // the collector that the built service talks to
-	"google.golang.org/protobuf":      {"httpd/e2e"},                                                             // the same
-	"golang.org/x/time":               {"runtime/gateway"},                                                       // limits of log lines
-	"go.yaml.in/yaml":                 {"runtime/hook/setup"},                                                    // settings files of hosts
+	"github.com/ethereum/go-ethereum": {"fuzz/evm"},                                                                                    // the machine that executes what the gateways forward
+	"github.com/prometheus":           {"httpd"},                                                                                       // procfs: the user at the other end of a connection
+	"go.opentelemetry.io":             {"httpd/e2e"},                                                                                   // the collector that the built service talks to
+	"google.golang.org/protobuf":      {"httpd/e2e"},                                                                                   // the same
+	"golang.org/x/time":               {"runtime/gateway"},                                                                             // limits of log lines
+	"go.yaml.in/yaml":                 {"runtime/hook/setup"},                                                                          // settings files of hosts
 }
 
 // mayImport lists, for each package of the project, the project's packages that its production code may
