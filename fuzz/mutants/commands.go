@@ -21,8 +21,8 @@ var places = []Mutant{
 		"if want != have && !coversSegment(want, have) {", "if want != have && !coversSegment(want, path) {"},
 	{"a star at the end of a name stands for nothing", filePath,
 		"case !strings.HasPrefix(segment, part):\n\t\treturn false", "case segment != part:\n\t\treturn false"},
-	{"a star of require_approval in mcp stops at dots", fileMCP, "\te.eitherWay(e.policy.MCP.Approval, covered, next)\n",
-		"\tset, held := e.Globs(match.Dotted, e.policy.MCP.Approval.Texts()...), e.NewLabel()\n" +
+	{"a star of require_approval in mcp stops at dots", fileMCP, "\teitherWay(e, frame.Part[MCP](e.Parts).Approval, covered, next)\n",
+		"\tset, held := e.Globs(match.Dotted, frame.Part[MCP](e.Parts).Approval.Texts()...), e.NewLabel()\n" +
 			"\te.Test(vm.OpGlob, vm.If, e.Field(derived.MCP), set, held)\n\te.Test(vm.OpGlob, vm.Unless, e.Field(derived.Tool), set, next)\n\te.Place(held)\n"},
 	{"a relative path is judged without cwd", filePaths, "return fspath.Join(in.Text(slot.Cwd), path)", "return path"},
 	{"an assignment may stand before an allowed command", fileListed, "*syntax.TestDecl, *syntax.Assign:", "*syntax.TestDecl:"},
@@ -34,8 +34,8 @@ var places = []Mutant{
 	{"one of several paths has to be allowed", fileTools, "vm.If|vm.Every, e.Field(derived.Files)", "vm.If, e.Field(derived.Files)"},
 	{"one exempt recipient frees an e-mail from approval", fileEmail, "vm.If|vm.Every, e.Field(derived.Recipients)", "vm.If, e.Field(derived.Recipients)"},
 	{"a command that cannot be read needs no approval", fileTools,
-		"e.Test(vm.OpContains, vm.Unless, e.Field(derived.Command), e.exactly(held.Texts()...), next)",
-		"e.Test(vm.OpContains, vm.If, e.Field(derived.Command), e.exactly(held.Texts()...), hold)\n\te.Jump(next)"},
+		"e.Test(vm.OpContains, vm.Unless, e.Field(derived.Command), e.Exactly(held.Texts()...), next)",
+		"e.Test(vm.OpContains, vm.If, e.Field(derived.Command), e.Exactly(held.Texts()...), hold)\n\te.Jump(next)"},
 	{"of several paths the first is judged", filePaths, "if in.items(list) == 1 {", "if in.items(list) > 0 {"},
 	{"several paths may stand beside one", filePaths, "case in.Has(slot.Path):", "case false:"},
 	{"cwd stands in front of a home directory", fileClean, "first == \"\" || first[0] == '~' || ", "first == \"\" || "},

@@ -3,9 +3,9 @@ package mutants
 // Gateway are the mutants of the gateways, and of what authorize judges as they do. Executing what is forwarded, and comparing
 // what both say of a truthful intent, has to find each (package evm).
 var Gateway = []Mutant{
-	{"authorize lets calls run others", fileCallData, "\te.accountCalls()\n", ""},
-	{"authorize does not compare call data with the intent", fileCallData, "\te.matches()\n", ""},
-	{"authorize does not judge calls of pinned contracts", fileCallData, "\te.pinnedCalls()\n", ""},
+	{"authorize lets calls run others", fileCallData, "\taccountCalls(e)\n", ""},
+	{"authorize does not compare call data with the intent", fileCallData, "\tmatches(e)\n", ""},
+	{"authorize does not judge calls of pinned contracts", fileCallData, "\tpinnedCalls(e)\n", ""},
 	{"calls that run others pass", "runtime/gateway/judge.go", "if !t.accountCalls && (read.RunsCalls() ||", "if !t.accountCalls && (false &&"},
 	{"a token's amount has no maximum", "runtime/gateway/judge.go", "read.Judged() && read.Amount.Cmp(rule.most) > 0", "read.Judged() && read.Amount.Cmp(rule.most) > 1"},
 	{"a token's unknown methods pass", "runtime/gateway/judge.go", "!read.Judged() && !rule.methods[read.Selector]", "false"},
