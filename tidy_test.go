@@ -57,13 +57,13 @@ var onlyImporters = map[string]string{
 
 // alsoImport names further folders that may import a heavy dependency, each for the reason behind it.
 var alsoImport = map[string][]string{
-	"github.com/go-json-experiment":   {"runtime/gateway", "runtime/hook", "runtime/response", "runtime/strictjson", "httpd/mcpproxy"}, // the strict reading of bodies, events, results and MCP messages
-	"github.com/ethereum/go-ethereum": {"fuzz/evm"},                                                                                    // the machine that executes what the gateways forward
-	"github.com/prometheus":           {"httpd"},                                                                                       // procfs: the user at the other end of a connection
-	"go.opentelemetry.io":             {"httpd/e2e"},                                                                                   // the collector that the built service talks to
-	"google.golang.org/protobuf":      {"httpd/e2e"},                                                                                   // the same
-	"golang.org/x/time":               {"runtime/gateway"},                                                                             // limits of log lines
-	"go.yaml.in/yaml":                 {"runtime/hook/setup"},                                                                          // settings files of hosts
+	"github.com/go-json-experiment":   {"runtime/authzen", "runtime/gateway", "runtime/hook", "runtime/response", "runtime/strictjson", "httpd/mcpproxy"}, // the strict reading of bodies, events, results and MCP messages
+	"github.com/ethereum/go-ethereum": {"fuzz/evm"},                                                                                                       // the machine that executes what the gateways forward
+	"github.com/prometheus":           {"httpd"},                                                                                                          // procfs: the user at the other end of a connection
+	"go.opentelemetry.io":             {"httpd/e2e"},                                                                                                      // the collector that the built service talks to
+	"google.golang.org/protobuf":      {"httpd/e2e"},                                                                                                      // the same
+	"golang.org/x/time":               {"runtime/gateway"},                                                                                                // limits of log lines
+	"go.yaml.in/yaml":                 {"runtime/hook/setup"},                                                                                             // settings files of hosts
 }
 
 // mayImport lists, for each package of the project, the project's packages that its production code may
@@ -108,6 +108,7 @@ var mayImport = map[string][]string{
 	"runtime/metrics":       {"vm/errcode"},
 	"runtime/eventjson":     {"runtime/ledger", "runtime/mask", "runtime/subject", "vm"},
 	"runtime/tracecontext":  {},
+	"runtime/authzen":       {},
 	"runtime/otlp":          {"runtime/eventjson", "runtime/ledger", "runtime/metrics", "runtime/subject", "runtime/tracecontext"},
 	"runtime/mail":          {"runtime/system"},
 	"runtime/webhook":       {"runtime/mail", "runtime/subject", "runtime/system", "vm/form/httpurl", "runtime/ledger", "runtime/eventjson", "runtime/metrics"},
@@ -120,7 +121,7 @@ var mayImport = map[string][]string{
 	"runtime/policytest": {"grammar", "runtime/decision", "runtime/policies", "runtime/service", "runtime/intent", "vm/errcode", "vm/slot"},
 	"httpd": {
 		"runtime/decision", "runtime/policies", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/jcs", "runtime/ledger", "runtime/ratelimit", "runtime/metrics",
-		"runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "runtime/approvals", "httpd/approve", "httpd/console", "httpd/strict",
+		"runtime/authzen", "runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "runtime/approvals", "httpd/approve", "httpd/console", "httpd/strict",
 	},
 	"httpd/console":           {"runtime/decision", "runtime/policies", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/eventjson", "runtime/ledger"},
 	"httpd/approve":           {"runtime/approvals", "runtime/clock", "runtime/holds", "runtime/ledger", "runtime/service", "vm/errcode", "httpd/console"},

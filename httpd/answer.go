@@ -12,16 +12,19 @@ import (
 	"bailiff/vm/errcode"
 )
 
-// writeFailure answers with an error body: on the routes that decide, one that says `DENIED`; on that of a hook, a denial as the
-// hook's host reads it.
+// writeFailure answers with an error body: on the routes that decide, one that says `DENIED`; on those of AuthZEN, a message alone;
+// on that of a hook, a denial as the hook's host reads it.
 func writeFailure(ctx *fasthttp.RequestCtx, f *service.Failure) {
 	if string(pathOf(&ctx.Request.Header)) == claudeHookPath {
 		writeHookDenial(ctx, f)
 		return
 	}
 	status, write := cmp.Or(f.HTTP, errcode.Lookup(f.Code).HTTP), AppendFailure
-	if decides(pathOf(&ctx.Request.Header)) {
+	switch path := pathOf(&ctx.Request.Header); {
+	case decides(path):
 		write = AppendRefusal
+	case evaluates(path):
+		write = appendEvaluationRefusal
 	}
 	writeJSON(ctx, status, write(nil, f))
 	ctx.Response.Header.Set("Cache-Control", "no-store")
@@ -71,6 +74,11 @@ func appendFailure(dst []byte, status string, f *service.Failure) []byte {
 		dst = appendFaults(append(dst, `,"errors":`...), f.Faults)
 	}
 	return append(dst, "}\n"...)
+}
+
+// appendEvaluationRefusal appends the body of a request that is not evaluated: a message alone (AuthZEN 1.0, "Error Responses").
+func appendEvaluationRefusal(dst []byte, f *service.Failure) []byte {
+	return append(jcs.AppendString(dst, string(errcode.Lookup(f.Code).Code)+": "+f.Message), '\n')
 }
 
 // appendDetails appends both sides of a decision, without what does not apply.

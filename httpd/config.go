@@ -39,8 +39,10 @@ type Config struct {
 
 	Gateway *gateway.Gateway // nil where the service has no gateways
 
-	Console *console.Console // nil where the service has no console
-	Approve *approve.Pages   // the approvers' pages; nil where there are none
+	Console           *console.Console // nil where the service has no console
+	AuthZENAuthorizes bool             // evaluations of AuthZEN have the effects of authorize; otherwise they are test-runs
+
+	Approve *approve.Pages // the approvers' pages; nil where there are none
 
 	Bodies *budget.Budget // counts the memory of request bodies; nil: NewBodies
 

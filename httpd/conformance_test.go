@@ -36,7 +36,8 @@ func TestVersionOfTheAPI(t *testing.T) {
 	if document.Info.Version != "2.0.0" {
 		t.Errorf("version %s", document.Info.Version)
 	}
-	others := []string{"/.well-known/jwks.json", "/.well-known/svc-pqc-keys.json", "/.well-known/svc-conformance.json", "/healthz", "/readyz", "/openapi.json", "/rpc/{chainId}", "/bundler/{chainId}"}
+	others := []string{"/.well-known/jwks.json", "/.well-known/svc-pqc-keys.json", "/.well-known/svc-conformance.json", "/healthz", "/readyz", "/openapi.json", "/rpc/{chainId}", "/bundler/{chainId}",
+		"/access/v1/evaluation", "/access/v1/evaluations", "/.well-known/authzen-configuration"} // named by AuthZEN
 	for path := range document.Paths.Map() {
 		if !strings.HasPrefix(path, "/v1/") && !slices.Contains(others, path) {
 			t.Errorf("%s is not below /v1", path)
@@ -47,6 +48,7 @@ func TestVersionOfTheAPI(t *testing.T) {
 // scopes says for every route what its key needs: a scope, a plan, or no key at all ("Authentication").
 var scopes = map[string]string{
 	"POST /v1/authorize": "authorize", "POST /v1/authorize/test-run": "authorize", "POST /v1/hooks/claude-code": "authorize",
+	"POST /access/v1/evaluation": "authorize", "POST /access/v1/evaluations": "authorize", "GET /.well-known/authzen-configuration": "",
 	"GET /v1/holds/{holdId}": "authorize", "GET /v1/response-policy": "authorize", "GET /v1/limits": "authorize", "POST /v1/holds/{holdId}/resolution": "authorize",
 	"GET /v1/mcp/pins": "authorize", "POST /v1/mcp/pins": "authorize",
 	"GET /v1/events": "authorize", "GET /v1/events/checkpoint": "authorize", "POST /v1/warranty/deploy": "warranty:deploy",
@@ -95,6 +97,9 @@ func TestEveryRouteAsksForItsKey(t *testing.T) {
 			status, code, _ := strings.Cut(want, " ")
 			if route.always { // in the words of its answer
 				status, body = "200", strings.NewReplacer("(", `"error_code":"`, ")", `"`).Replace(body)
+			}
+			if code, _, found := strings.Cut(strings.TrimPrefix(body, `"`), ": "); found && evaluates([]byte(route.path)) { // in a message alone
+				body = `"error_code":"` + code + `"`
 			}
 			refused := strings.Contains(body, `"error_code":"SVC_API_KEY_`) || strings.Contains(body, `"error_code":"SVC_TIER_`)
 			if refused != (want != "") || refused && (fmt.Sprint(response.StatusCode) != status || !strings.Contains(body, `"`+code+`"`)) {

@@ -21,7 +21,7 @@ const caching = "max-age=300"
 
 // documents are those that do not change while the service runs.
 type documents struct {
-	wellKnownConformance, conformance, capabilities, openAPI []byte
+	wellKnownConformance, conformance, capabilities, openAPI, authzen []byte
 }
 
 func newDocuments(c *Config) (d documents, err error) {
@@ -37,6 +37,7 @@ func newDocuments(c *Config) (d documents, err error) {
 		{&d.conformance, newConformance(c, "/v1/pqc-keys")},
 		{&d.capabilities, newCapabilities()},
 		{&d.openAPI, openAPI},
+		{&d.authzen, newAuthzenConfiguration(c)},
 	} {
 		if *one.to, err = plainJSON(one.what); err != nil {
 			return d, fmt.Errorf("a document can't be written: %w", err)
@@ -172,4 +173,24 @@ func (s *Server) metadata(c *call) {
 	}
 	writeJSON(c.RequestCtx, fasthttp.StatusOK, append(jcs.AppendString([]byte(`{"serviceCommit":`), s.config.Commit), '}'))
 	c.Response.Header.SetCanonical(cacheControl, noStore)
+}
+
+// The routes of the AuthZEN Authorization API 1.0.
+const (
+	evaluationPath    = "/access/v1/evaluation"
+	evaluationsPath   = "/access/v1/evaluations"
+	authzenConfigPath = "/.well-known/authzen-configuration"
+)
+
+// authzenConfiguration is what clients of AuthZEN find the endpoints by. There is no search: subjects and resources are not listed here.
+type authzenConfiguration struct {
+	Point       string `json:"policy_decision_point"`
+	Evaluation  string `json:"access_evaluation_endpoint"`
+	Evaluations string `json:"access_evaluations_endpoint"`
+}
+
+func (s *Server) authzenConfiguration(c *call) { s.publish(c, s.documents.authzen) }
+
+func newAuthzenConfiguration(c *Config) authzenConfiguration {
+	return authzenConfiguration{c.PublicURL, c.PublicURL + evaluationPath, c.PublicURL + evaluationsPath}
 }

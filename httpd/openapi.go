@@ -107,8 +107,13 @@ func responses(row *route) object {
 	if row.limit == decisionLimit {
 		refusal = "Refusal"
 	}
+	unable := "Error"
+	if evaluates([]byte(row.path)) {
+		refusal, unable = "Message", "Message"
+		all[500] = unable
+	}
 	if row.limit != noLimit {
-		all[429], all[503] = refusal, "Error"
+		all[429], all[503] = refusal, unable
 	}
 	if row.access.keyed {
 		all[401] = refusal
@@ -143,7 +148,7 @@ func headers(status int, row *route) object {
 		all["RateLimit-Policy"] = text("the limits that count the request")
 		all["RateLimit"] = text("what they leave")
 	}
-	if status == 429 || status == 503 && row.bodyBytes > 0 || row.always {
+	if status == 429 || status == 503 && row.bodyBytes > 0 || row.always || status == 200 && evaluates([]byte(row.path)) {
 		all["Retry-After"] = object{"description": "seconds to wait, where a rate limit refuses or the body has no room", "schema": object{"type": "integer"}}
 	}
 	if status == 401 {

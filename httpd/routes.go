@@ -18,8 +18,10 @@ const (
 	deployBodyBytes    = 400_000
 	gatewayBodyBytes   = 1 << 20
 	smallBodyBytes     = 16_000
-	pinsBodyBytes      = policies.MaxPinsBody
-	hookBodyBytes      = 400_000 // an event has the contents of files, which the request made of it has not
+	// evaluationsBodyBytes bounds the body of a request with many evaluations, each of which may have much less than that.
+	evaluationsBodyBytes = 400_000
+	pinsBodyBytes        = policies.MaxPinsBody
+	hookBodyBytes        = 400_000 // an event has the contents of files, which the request made of it has not
 	// otherBodyBytes bounds a body that is not used.
 	otherBodyBytes = 400_000
 )
@@ -65,6 +67,16 @@ var routes = []route{
 		path: testRunPath, method: "POST", id: "testRun", summary: "Decide on an intent without any effect.",
 		access: authorizes, limit: decisionLimit, bodyBytes: authorizeBodyBytes, request: "Intent", query: []string{explainParameter},
 		answers: decided(), handle: (*Server).testRun,
+	},
+	{
+		path: evaluationPath, method: "POST", id: "evaluate", summary: "Decide on an access request of AuthZEN.",
+		access: authorizes, limit: decisionLimit, bodyBytes: authorizeBodyBytes, request: "Evaluation",
+		answers: []answer{{200, "Evaluated"}}, handle: (*Server).evaluation,
+	},
+	{
+		path: evaluationsPath, method: "POST", id: "evaluateAll", summary: "Decide on several access requests of AuthZEN.",
+		access: authorizes, limit: decisionLimit, bodyBytes: evaluationsBodyBytes, request: "Evaluations",
+		answers: []answer{{200, "EvaluatedAll"}}, handle: (*Server).evaluations,
 	},
 	{
 		path: claudeHookPath, method: "POST", id: "claudeCodeHook", summary: "Answer an event of Claude Code before it calls a tool.",
@@ -151,6 +163,7 @@ var routes = []route{
 	document("/v1/pqc-keys", "pqcKeys", "The ML-DSA-65 keys that attestations are signed with.", "PQCKeys", (*Server).pqcKeys),
 	document("/.well-known/svc-conformance.json", "wellKnownConformance", "What the service conforms to.", "Conformance", (*Server).wellKnownConformance),
 	document("/v1/svc-conformance", "conformance", "What the service conforms to.", "Conformance", (*Server).conformance),
+	document(authzenConfigPath, "authzenConfiguration", "Where AuthZEN's endpoints are.", "AuthZENConfiguration", (*Server).authzenConfiguration),
 	document("/v1/capabilities", "capabilities", "What policies the service can enforce.", "Capabilities", (*Server).capabilities),
 	document("/openapi.json", "openapi", "This document.", "Document", (*Server).openAPI),
 	document("/healthz", "health", "Whether the process lives.", "Health", (*Server).health),
@@ -177,6 +190,11 @@ const pinsPath = "/v1/mcp/pins"
 
 // decides reports whether a path is of a route that decides on intents.
 func decides(path []byte) bool { return string(path) == authorizePath || string(path) == testRunPath }
+
+// evaluates reports whether a path is of an AuthZEN route that decides.
+func evaluates(path []byte) bool {
+	return string(path) == evaluationPath || string(path) == evaluationsPath
+}
 
 // gatewayAnswers are those of both gateways, whose handlers hold reads to the limit of sources. Upstream trouble is a
 // JSON-RPC error.

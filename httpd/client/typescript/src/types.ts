@@ -1,5 +1,11 @@
 // Types of the API's bodies, made from /openapi.json by `go test ./httpd -run TestTypeScript -rewrite`.
 
+export type AuthZENConfiguration = {
+  access_evaluation_endpoint: string
+  access_evaluations_endpoint: string
+  policy_decision_point: string
+}
+
 export type Base64URL = string
 
 export type Capabilities = {
@@ -121,6 +127,50 @@ export type Error = {
   error_code: FailureCode
   message: string
   status: "ERROR" | "UNAUTHORIZED" | "RATE_LIMITED" | "UNAVAILABLE"
+}
+
+export type Evaluated = {
+  /** what POST /v1/authorize answers, or error: status, error_code and message of why there is no decision */
+  context: Record<string, unknown>
+  /** true where the decision is ALLOWED, and in no other case */
+  decision: boolean
+}
+
+/** decisions in the order of the evaluations; of a request without the list, one decision */
+export type EvaluatedAll = {
+  context?: Record<string, unknown>
+  decision?: boolean
+  evaluations?: Array<Evaluated>
+}
+
+/** an access request of AuthZEN 1.0; other members are ignored */
+export type Evaluation = {
+  action: {
+    /** the action */
+    name: string
+    properties?: Properties
+  }
+  context?: Properties
+  resource: {
+    id: string
+    properties?: Properties
+    /** url, path, command and address fill the intent's field of that name */
+    type: string
+  }
+  subject: {
+    /** the agent id */
+    id: string
+    properties?: Properties
+    type: string
+  }
+}
+
+/** several access requests, for which the members beside the list hold where they lack their own; without the list it is one */
+export type Evaluations = {
+  evaluations?: Array<Record<string, unknown>>
+  options?: {
+    evaluations_semantic?: "execute_all" | "deny_on_first_deny" | "permit_on_first_permit"
+  }
 }
 
 export type Event = {
@@ -423,6 +473,9 @@ export type ListedTools = {
   }>
 }
 
+/** a code, a colon and a message */
+export type Message = string
+
 export type Metadata = {
   /** the full id of the commit that the build is bound to */
   serviceCommit: string
@@ -463,6 +516,9 @@ export type Pins = {
   server: string
   tools: Array<Pin>
 }
+
+/** any members; rules of ## custom see them below metadata.authzen */
+export type Properties = Record<string, unknown>
 
 export type RPCID = string | number | null
 
