@@ -18,6 +18,7 @@ import (
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
@@ -43,6 +44,8 @@ type Server struct {
 	pages     *metrics.Route   // of the console
 	limitLog  *rate.Limiter    // of log lines about a store of limits
 	bodies    *budget.Budget
+
+	statements ratelimit.Store // of operators, by source
 }
 
 // New returns a server, or what is missing for one.
@@ -51,6 +54,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, log: c.Log, gateway: c.Gateway, bodies: c.Bodies, limitLog: rate.NewLimiter(rate.Every(time.Second), 1)}
+	s.statements = ratelimit.NewMemory(maxStating)
 	s.rates.Store(&c.Limits)
 	if s.bodies == nil {
 		s.bodies = NewBodies(c.Clock, c.Log)

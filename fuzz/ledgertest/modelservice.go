@@ -275,6 +275,41 @@ func (h *history) halt(arg uint32) error {
 	return h.stop(&on)
 }
 
+// rotate replaces the operator's key, mostly the right one by a new one.
+func (h *history) rotate(arg uint32) error {
+	before := h.model.operators()
+	q := &ledger.Rotation{From: [32]byte{1}, To: [32]byte{2 + byte(arg>>1%4)}, At: max(h.at, 1)}
+	if len(before.Keys) > 0 && arg>>3%4 != 0 {
+		q.From = before.Keys[len(before.Keys)-1]
+	}
+	if arg>>5%2 == 0 {
+		q.Signed = &ledger.HaltStatement{Serial: uint64(1 + arg>>6%8), At: 1}
+	}
+	var want error
+	switch {
+	case q.From == q.To:
+		want = ledger.ErrInvalid
+	case q.Signed != nil && q.Signed.Serial <= before.Serial:
+		want = ledger.ErrStatementSerial
+	case len(before.Keys) > 0 && before.Keys[len(before.Keys)-1] != q.From:
+		want = ledger.ErrOperator
+	case slices.Contains(before.Keys, q.To):
+		want = ledger.ErrInvalid
+	}
+	err := h.l.RotateOperator(context.Background(), q)
+	if !errors.Is(err, want) || want == nil && err != nil {
+		return fmt.Errorf("rotating: %v, the model says %v", err, want)
+	}
+	h.reached["rotating: "+reason(err)]++
+	if err == nil {
+		h.record(entry{now: q.At, rotation: q}, true)
+	}
+	if diff := cmp.Diff(h.model.operators(), h.l.Operators()); diff != "" {
+		return fmt.Errorf("operators (-model +ledger):\n%s", diff)
+	}
+	return nil
+}
+
 // stop carries out a halt and compares what comes of it.
 func (h *history) stop(halt *ledger.Halt) error {
 	state, now, want := h.model.frozen(), halt.At, error(nil)

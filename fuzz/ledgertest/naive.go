@@ -48,6 +48,7 @@ type entry struct {
 	standard *ledger.DefaultPolicy    // that is in force from then on
 	pins     *pinsEntry
 	halt     *ledger.Halt // of the key, or of the service where there is none
+	rotation *ledger.Rotation
 }
 
 // rides reports whether nobody waits for an entry's record.
@@ -116,6 +117,35 @@ func applyHalt(state ledger.HaltState, e *entry) ledger.HaltState {
 		state.Serial = e.halt.Signed.Serial
 	}
 	return state
+}
+
+// operators returns the operator's keys.
+func (n *naive) operators() (all ledger.Operators) {
+	for i := range n.log {
+		q := n.log[i].rotation
+		if q == nil {
+			continue
+		}
+		if len(all.Keys) == 0 {
+			all.Keys = append(all.Keys, q.From)
+		}
+		all.Keys = append(all.Keys, q.To)
+		if q.Signed != nil {
+			all.Serial = q.Signed.Serial
+		}
+	}
+	return all
+}
+
+// current returns the key that counts in place of one.
+func (n *naive) current(key [32]byte) [32]byte {
+	all := n.operators().Keys
+	for _, had := range all {
+		if had == key {
+			return all[len(all)-1]
+		}
+	}
+	return key
 }
 
 // frozen returns how far the service is stopped.

@@ -43,7 +43,7 @@ func (n *naive) deploy(d *ledger.Deployment) (ledger.Deployed, error) {
 		return done, ledger.ErrKeyRevoked
 	case n.stopped(key):
 		return done, ledger.ErrHalted
-	case deployed && key.Operator != d.Operator:
+	case n.current(d.Operator) != d.Operator, deployed && n.current(key.Operator) != d.Operator:
 		return done, ledger.ErrOperator
 	case named && !d.Named && !done.Same:
 		return done, ledger.ErrNotNamed

@@ -35,6 +35,7 @@ type State struct {
 	approvers approverTable
 	replays   replayTable
 	halt      ledger.HaltState // of the whole service
+	operators ledger.Operators
 	usedUp    int64            // when the log was restored: the hour and the day of then are used up; 0: neither is
 	defaults  []boundDefault   // oldest first; the last one is in force
 
