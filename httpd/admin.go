@@ -157,7 +157,7 @@ func (s *Admin) halt(ctx *fasthttp.RequestCtx, _ string) {
 }
 
 func (s *Admin) rotate(ctx *fasthttp.RequestCtx, _ string) {
-	var request eventjson.Rotation
+	var request accounts.RotationRequest
 	if !readRequest(ctx, &request) {
 		return
 	}

@@ -112,11 +112,8 @@ func (s *Server) admitEarly(c *call) *service.Failure {
 	return fault
 }
 
-// statements bounds the statements of operators that a source sends, good or not: verifying one costs. maxStating is how many sources
-// are counted.
+// statements bounds the statements of operators that a source sends, good or not: verifying one costs.
 var statements = ratelimit.Window{Limit: 30, Per: time.Minute}
-
-const maxStating = 10_000
 
 // countRefused counts a write that a gateway has refused for want of a good attestation that it fits: verifying costs,
 // and such a write has not been counted anywhere else, however often it is repeated. Beyond the limit of the source it

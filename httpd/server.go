@@ -28,6 +28,8 @@ const (
 	writeBufferBytes = 16 << 10
 	// idleWorker is after how long a goroutine ends that has no connection to serve: after a flood there are thousands.
 	idleWorker = 2 * time.Second
+	// maxStating is how many sources of operators' statements are counted.
+	maxStating = 10_000
 )
 
 // Server serves the API of an authority over HTTP.

@@ -275,37 +275,26 @@ func (h *history) halt(arg uint32) error {
 	return h.stop(&on)
 }
 
-// rotate replaces the operator's key, mostly the right one by a new one.
+// rotate replaces the operator's key, seldom one that is not the operator's.
 func (h *history) rotate(arg uint32) error {
-	before := h.model.operators()
-	q := &ledger.Rotation{From: [32]byte{1}, To: [32]byte{2 + byte(arg>>1%4)}, At: max(h.at, 1)}
-	if len(before.Keys) > 0 && arg>>3%4 != 0 {
-		q.From = before.Keys[len(before.Keys)-1]
-	}
-	if arg>>5%2 == 0 {
-		q.Signed = &ledger.HaltStatement{Serial: uint64(1 + arg>>6%8), At: 1}
-	}
-	var want error
-	switch {
-	case q.From == q.To:
-		want = ledger.ErrInvalid
-	case q.Signed != nil && q.Signed.Serial <= before.Serial:
-		want = ledger.ErrStatementSerial
-	case len(before.Keys) > 0 && before.Keys[len(before.Keys)-1] != q.From:
+	before, want := h.model.operators(), error(nil)
+	q := &ledger.Rotation{From: [32]byte{1}, To: [32]byte{3 + byte(len(before.Keys))}, At: max(h.at, 1)}
+	if n := len(before.Keys); n > 0 && arg%4 != 0 {
+		q.From = before.Keys[n-1]
+	} else if n > 0 {
 		want = ledger.ErrOperator
-	case slices.Contains(before.Keys, q.To):
-		want = ledger.ErrInvalid
+	}
+	if arg>>2%2 == 0 {
+		if q.Signed = (&ledger.HaltStatement{Serial: uint64(1 + arg>>3%8), At: 1}); q.Signed.Serial <= before.Serial {
+			want = ledger.ErrStatementSerial
+		}
 	}
 	err := h.l.RotateOperator(context.Background(), q)
-	if !errors.Is(err, want) || want == nil && err != nil {
-		return fmt.Errorf("rotating: %v, the model says %v", err, want)
-	}
-	h.reached["rotating: "+reason(err)]++
-	if err == nil {
+	if h.reached["rotating: "+reason(err)]++; err == nil {
 		h.record(entry{now: q.At, rotation: q}, true)
 	}
-	if diff := cmp.Diff(h.model.operators(), h.l.Operators()); diff != "" {
-		return fmt.Errorf("operators (-model +ledger):\n%s", diff)
+	if diff := cmp.Diff(h.model.operators(), h.l.Operators()); !errors.Is(err, want) || diff != "" {
+		return fmt.Errorf("rotating: %v, the model says %v; operators (-model +ledger):\n%s", err, want, diff)
 	}
 	return nil
 }

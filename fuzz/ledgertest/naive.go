@@ -122,30 +122,14 @@ func applyHalt(state ledger.HaltState, e *entry) ledger.HaltState {
 // operators returns the operator's keys.
 func (n *naive) operators() (all ledger.Operators) {
 	for i := range n.log {
-		q := n.log[i].rotation
-		if q == nil {
-			continue
-		}
-		if len(all.Keys) == 0 {
-			all.Keys = append(all.Keys, q.From)
-		}
-		all.Keys = append(all.Keys, q.To)
-		if q.Signed != nil {
-			all.Serial = q.Signed.Serial
+		if q := n.log[i].rotation; q != nil {
+			all.Keys = append(append(all.Keys[:max(len(all.Keys)-1, 0)], q.From), q.To)
+			if q.Signed != nil {
+				all.Serial = q.Signed.Serial
+			}
 		}
 	}
 	return all
-}
-
-// current returns the key that counts in place of one.
-func (n *naive) current(key [32]byte) [32]byte {
-	all := n.operators().Keys
-	for _, had := range all {
-		if had == key {
-			return all[len(all)-1]
-		}
-	}
-	return key
 }
 
 // frozen returns how far the service is stopped.

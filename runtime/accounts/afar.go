@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
 	"bailiff/runtime/strictjson"
@@ -20,7 +19,7 @@ const (
 	maxSignatureText = 128
 )
 
-// StateHalt carries out a halt that the service's operator has signed, whoever has sent it (specification, halt.7).
+// StateHalt carries out a halt that the service's operator has signed; anyone may send it (specification, halt.7).
 func (a *Accounts) StateHalt(ctx context.Context, body []byte) (*HaltView, *service.Failure) {
 	var request HaltRequest
 	var serial int64
@@ -43,9 +42,9 @@ func (a *Accounts) StateHalt(ctx context.Context, body []byte) (*HaltView, *serv
 	return &view, nil
 }
 
-// StateRotation replaces the operator's key as its present key has signed, whoever has sent that (specification, rotation.3).
+// StateRotation replaces the operator's key as its present key has signed; anyone may send that (specification, rotation.3).
 func (a *Accounts) StateRotation(ctx context.Context, body []byte) (*OperatorView, *service.Failure) {
-	var request eventjson.Rotation
+	var request RotationRequest
 	var serial int64
 	fault := service.ReadBody(body,
 		strictjson.Text("from", true, maxKeyText, &request.From),

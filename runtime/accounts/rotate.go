@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"bailiff/runtime/attest"
-	"bailiff/runtime/eventjson"
 	"bailiff/runtime/ledger"
 )
 
@@ -45,6 +44,15 @@ func (a *Accounts) checkStatement(s signedStatement, operator [32]byte, text []b
 	return &ledger.HaltStatement{Serial: s.serial, At: s.at, Signature: [64]byte(signature)}, nil
 }
 
+// RotationRequest replaces the operator's key. The present key signs attest.RotationText.
+type RotationRequest struct {
+	From      string `json:"from"` // the public keys, in unpadded base64url
+	To        string `json:"to"`
+	Serial    uint64 `json:"serial"`
+	SignedAt  int64  `json:"signedAt"`  // Unix seconds
+	Signature string `json:"signature"` // base64url
+}
+
 // OperatorView is which key the service's operator has.
 type OperatorView struct {
 	Issuer   string   `json:"issuer"`             // that statements are for
@@ -70,7 +78,7 @@ func (a *Accounts) OperatorView(context.Context) (OperatorView, error) {
 
 // Rotate replaces the operator's key as its present key has signed, and returns the new state, which is durable and in force then
 // (specification, rotation.1). The errors are those of the ledger, and ErrStatement.
-func (a *Accounts) Rotate(ctx context.Context, request eventjson.Rotation) (OperatorView, error) {
+func (a *Accounts) Rotate(ctx context.Context, request RotationRequest) (OperatorView, error) {
 	operator := a.CurrentOperator()
 	text := attest.RotationText(a.Issuer, request.From, request.To, request.SignedAt, request.Serial)
 	signed, err := a.checkStatement(signedStatement{"replace the operator's key", request.Serial, request.SignedAt, request.Signature}, operator, text)

@@ -53,8 +53,7 @@ type Approver struct {
 	ExpiresAt     int64             `json:"expiresAt,omitempty"` // Unix seconds
 }
 
-// Rotation replaces the key of the service's operator (specification, rotation.1): as an event has it, and as the admin socket and the
-// API take it.
+// Rotation replaces the key of the service's operator (specification, rotation.1): as an event has it.
 type Rotation struct {
 	From      string `json:"from"` // the public keys, in unpadded base64url
 	To        string `json:"to"`

@@ -23,7 +23,6 @@ import (
 	"bailiff/runtime/clock"
 	"bailiff/runtime/decision"
 	"bailiff/runtime/events"
-	"bailiff/runtime/eventjson"
 	"bailiff/runtime/evidence"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
@@ -56,7 +55,7 @@ type Admin interface {
 	HaltOf(ctx context.Context, keyID string) (accounts.HaltView, error)
 	Halt(ctx context.Context, request accounts.HaltRequest) (accounts.HaltView, error)
 	OperatorView(context.Context) (accounts.OperatorView, error)
-	Rotate(context.Context, eventjson.Rotation) (accounts.OperatorView, error)
+	Rotate(context.Context, accounts.RotationRequest) (accounts.OperatorView, error)
 	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
 	Limits(ctx context.Context, keyID string) (*decision.LimitsView, error)
 	Backup(ctx context.Context, after uint64) (*events.BackupPage, error)
@@ -309,7 +308,7 @@ func (r *remoteAdmin) OperatorView(ctx context.Context) (view accounts.OperatorV
 }
 
 // Rotate replaces the operator's key.
-func (r *remoteAdmin) Rotate(ctx context.Context, request eventjson.Rotation) (view accounts.OperatorView, err error) {
+func (r *remoteAdmin) Rotate(ctx context.Context, request accounts.RotationRequest) (view accounts.OperatorView, err error) {
 	err = r.call(ctx, "POST", "/operator/rotation", request, &view)
 	return view, err
 }

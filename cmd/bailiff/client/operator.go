@@ -13,7 +13,6 @@ import (
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
 	"bailiff/runtime/decision"
-	"bailiff/runtime/eventjson"
 )
 
 type operatorCommand struct {
@@ -102,8 +101,8 @@ func (c *operatorRotateCommand) Run(std cli.Streams) error {
 }
 
 // statement signs a rotation.
-func statement(private ed25519.PrivateKey, to, issuer string, serial uint64) eventjson.Rotation {
-	r := eventjson.Rotation{
+func statement(private ed25519.PrivateKey, to, issuer string, serial uint64) accounts.RotationRequest {
+	r := accounts.RotationRequest{
 		From: attest.FormatOperatorKey(private.Public().(ed25519.PublicKey)), To: to, Serial: serial, SignedAt: clock.System()().Unix(),
 	}
 	r.Signature = signed(private, attest.RotationText(issuer, r.From, r.To, r.SignedAt, r.Serial))

@@ -18,7 +18,7 @@ import (
 // boot is what a self-hosted service starts from; all of it is empty where the service is hosted.
 type boot struct {
 	Policy   *policies.Policy
-	Text     []byte // of the policy, as it was signed
+	Text     []byte   // of the policy, as it was signed
 	operator [32]byte // of the settings
 	foreign  bool     // the policy's signature is not by that key; another key that the operator had may verify it
 }
