@@ -89,7 +89,7 @@ func with(body map[string]any, name string, value any) map[string]any {
 	return changed
 }
 
-// TestStatements: what the service's operator has signed is carried out, whoever sends it, once; and nothing else.
+// TestStatements: what the service's operator has signed is carried out once, from any sender; and nothing else.
 func TestStatements(t *testing.T) {
 	s := newStating(t)
 	key := s.said["agent.id"]

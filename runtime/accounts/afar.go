@@ -11,7 +11,7 @@ import (
 	"bailiff/vm/errcode"
 )
 
-// Bounds of the texts of statements that come over the network. What is longer than it can be is not hashed.
+// Bounds of the texts of statements that come over the network. A longer one is refused before anything is verified.
 const (
 	maxActionText    = 16
 	maxKeyIDText     = 64
@@ -66,7 +66,7 @@ func (a *Accounts) StateRotation(ctx context.Context, body []byte) (*OperatorVie
 
 // statementFault says why a statement that came over the network came to nothing.
 func (a *Accounts) statementFault(err error) *service.Failure {
-	switch message := strings.TrimPrefix(err.Error(), "ledger: "); {
+	switch message := strings.TrimPrefix(service.Reason(err, ErrStatement), "ledger: "); {
 	case errors.Is(err, ErrStatement), errors.Is(err, ledger.ErrOperator):
 		return service.Fail(errcode.StatementInvalid, message)
 	case errors.Is(err, ledger.ErrStatementSerial):

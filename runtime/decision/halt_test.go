@@ -138,7 +138,7 @@ func (h *town) decideAs(key *ledger.Key, body string) (*Answer, *service.Failure
 	return answer, h.Decide(context.Background(), key, []byte(body), Call{}, answer)
 }
 
-// TestHaltsFromAfar: over the network the service's operator signs, whoever a key is pinned to, and a key's own operator does not resume
+// TestHaltsFromAfar: over the network the service's operator signs for every key, and a key's own operator does not resume
 // what the service's has suspended.
 func TestHaltsFromAfar(t *testing.T) {
 	h, by, secret := halting(t)
@@ -196,7 +196,7 @@ func TestNoRepetitionAfterAHalt(t *testing.T) {
 	}
 }
 
-// TestRotation: what the operator's earlier key has deployed goes on, also in a service that is made anew, and nothing new is deployed,
+// TestRotation: policies that the operator's earlier key has deployed go on, also in a service that is made anew, and nothing new is deployed,
 // resolved or thawed by it.
 func TestRotation(t *testing.T) {
 	h, by, secret := halting(t)

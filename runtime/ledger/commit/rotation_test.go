@@ -8,6 +8,7 @@ import (
 
 	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
 )
 
@@ -68,17 +69,24 @@ func TestRotation(t *testing.T) {
 	}
 	is("deploying by the second key after a start", deploy(two, 3), ledger.ErrOperator)
 	is("deploying by the third key", deploy(three, 3), nil)
-	page, err := l.Events(ctx, ledger.EventQuery{Limit: 100})
-	is("reading", err, nil)
-	var last *ledger.Rotation
+	if last := lastRotation(t, l); last == nil || last.From != two || last.To != three || last.Signed != nil {
+		t.Errorf("the last rotation is %+v", last)
+	}
+}
+
+// lastRotation returns the rotation of the latest event of one.
+func lastRotation(t *testing.T, l *commit.Ledger) (last *ledger.Rotation) {
+	t.Helper()
+	page, err := l.Events(t.Context(), ledger.EventQuery{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, e := range page.Events {
 		if e.Rotation != nil {
 			last = e.Rotation
 		}
 	}
-	if last == nil || last.From != two || last.To != three || last.Signed != nil {
-		t.Errorf("the last rotation is %+v", last)
-	}
+	return last
 }
 
 // TestRotationsAreBounded: an operator's key is replaced so often, and no more.

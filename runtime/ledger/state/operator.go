@@ -57,7 +57,7 @@ func (s *State) applyRotation(_ *keyState, _ uint64, r *Record) error {
 // Operators returns the keys of the service's operator. They are shared, and must not be changed.
 func (s *State) Operators() ledger.Operators { return s.operators }
 
-// staleOperator returns why a key may not sign any more, nil where it may. Zeros are of what was not signed.
+// staleOperator returns why a key may not sign any more, nil where it may.
 func (s *State) staleOperator(key [32]byte) error {
 	if s.operators.Replaced(key) {
 		return fmt.Errorf("%w: the operator key that signed was replaced", ledger.ErrOperator)
