@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/evidence"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -234,10 +236,31 @@ func TestRotation(t *testing.T) {
 	if _, err := h.admin().Halt(t.Context(), h.statement(by, accounts.HaltRequest{Action: accounts.Freeze, Serial: 1})); !errors.Is(err, accounts.ErrStatement) {
 		t.Errorf("a freeze that the key of before has signed: %v", err)
 	}
+	if first := h.evidenceOf(secret); first.Operator != text(by) {
+		t.Errorf("evidence under the policy of before names the operator %s", first.Operator)
+	}
 	h.mustDeploy(secret, next, haltPolicy+"# more\n")
 	if got, fault := h.decideAs(h.key(secret), nonced("m", bashIntent)); fault != nil || got.Status != "ALLOWED" {
 		t.Errorf("by the new policy: %+v %v", got, fault)
 	}
+	if last := h.evidenceOf(secret); last.Operator != text(next) {
+		t.Errorf("evidence under the new policy names the operator %s", last.Operator)
+	}
+}
+
+// evidenceOf returns the evidence of the latest decision of a key.
+func (h *town) evidenceOf(secret string) *evidence.Bundle {
+	h.t.Helper()
+	page, err := h.Ledger.Events(h.t.Context(), ledger.EventQuery{Key: h.key(secret).ID, Decision: ledger.Allowed, Limit: 100})
+	if err != nil || len(page.Events) == 0 {
+		h.t.Fatal(page, err)
+	}
+	admin := h.Admin()
+	bundle, err := admin.Evidence(h.t.Context(), strconv.FormatUint(page.Events[len(page.Events)-1].LSN, 10), "")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return bundle
 }
 
 // TestNothingIsAllowedAfterAFreeze asks without a pause while the service is frozen: once the call has returned, no answer is ALLOWED.

@@ -57,6 +57,9 @@ func (c *backupCommand) Run(std cli.Streams) error {
 		return cli.Unwritable(c.Dir, err)
 	}
 	defer os.RemoveAll(dir) // by then it has its name, or was not finished
+	if err := reached(backupFolder); err != nil {
+		return err
+	}
 	var end events.BackupPage
 	if err := client.WithAdmin(std, client.MustExist, func(ctx context.Context, a client.Admin) (err error) {
 		end, err = copyLog(ctx, std, s, a, dir)
@@ -64,13 +67,13 @@ func (c *backupCommand) Run(std cli.Streams) error {
 	}); err != nil {
 		return err
 	}
-	if err := addFiles(s, dir, recipients); err != nil {
+	if err := errors.Join(addFiles(s, dir, recipients), reached(backupFiles)); err != nil {
 		return err
 	}
 	if err := os.Rename(dir, c.Dir); err != nil {
 		return cli.Unwritable(c.Dir, err)
 	}
-	if err := atomicfile.SyncName(c.Dir); err != nil {
+	if err := errors.Join(atomicfile.SyncName(c.Dir), reached(backupNamed)); err != nil {
 		return cli.Unwritable(c.Dir, err)
 	}
 	fmt.Fprintf(std.Out, "%s has the record up to %d\n", c.Dir, end.LSN)
@@ -112,7 +115,7 @@ func copyLog(ctx context.Context, std cli.Streams, s *cmdsettings.Settings, a cl
 	if err := w.end(); err != nil {
 		return end, err
 	}
-	if err := file.Sync(); err != nil {
+	if err := errors.Join(file.Sync(), reached(backupLog)); err != nil {
 		return end, err
 	}
 	if end.Checkpoint == "" {
@@ -120,7 +123,7 @@ func copyLog(ctx context.Context, std cli.Streams, s *cmdsettings.Settings, a cl
 			return end, err
 		}
 	}
-	return end, atomicfile.Create(filepath.Join(dir, checkpointFile), []byte(end.Checkpoint))
+	return end, errors.Join(atomicfile.Create(filepath.Join(dir, checkpointFile), []byte(end.Checkpoint)), reached(backupCheckpoint))
 }
 
 // sign signs the end of the record where no service runs that would.

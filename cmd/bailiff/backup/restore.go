@@ -74,6 +74,9 @@ func (c *restoreCommand) Run(std cli.Streams) error {
 			return err
 		}
 	}
+	if err := reached(restoreKeys); err != nil {
+		return err
+	}
 	v, head, err := c.restore(std, s)
 	if err != nil {
 		return err
@@ -102,7 +105,13 @@ func (c *restoreCommand) restore(std cli.Streams, s *cmdsettings.Settings) (v le
 	if err != nil {
 		return v, head, err
 	}
-	taken, err := c.fill(std, s, filling)
+	var taken time.Time
+	if err = reached(restoreFolder); err == nil {
+		taken, err = c.fill(std, s, filling)
+	}
+	if err == nil {
+		err = reached(restoreFilled)
+	}
 	if err == nil {
 		v = ledger.Restoration{At: calls.Clock().UnixNano(), Taken: taken.Unix(), KeepCounters: c.KeepCounters, Thawed: c.Thawed}
 		head, err = filling.Finish(v, rand.Reader)
@@ -110,11 +119,17 @@ func (c *restoreCommand) restore(std cli.Streams, s *cmdsettings.Settings) (v le
 	if err := errors.Join(err, filling.Close()); err != nil {
 		return v, head, errors.Join(err, os.RemoveAll(beside))
 	}
+	if err := reached(restoreFinished); err != nil {
+		return v, head, err
+	}
 	old := s.CheckpointPath()
 	if err := os.Rename(old, old+".before-restore"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return v, head, err
 	}
-	return v, head, errors.Join(os.Rename(beside, s.LedgerPath()), atomicfile.SyncName(s.LedgerPath()))
+	if err := reached(restoreAside); err != nil {
+		return v, head, err
+	}
+	return v, head, errors.Join(os.Rename(beside, s.LedgerPath()), atomicfile.SyncName(s.LedgerPath()), reached(restoreNamed))
 }
 
 // fill adds the groups of the backup, and holds their end against the checkpoint.
