@@ -28,6 +28,7 @@ type restoreCommand struct {
 	KeepCounters bool   `help:"Let limits go on from where the backup has them. Else every hour and day that is open, and every task that the backup knows, counts as used up."`
 	Thawed       bool   `help:"Let the service decide at once. Else it is frozen until bailiff thaw."`
 	client.CheckpointKeys
+	cli.ProgressFlag
 	NoCheckpoint bool `help:"Do not hold the backup against its checkpoint; a backup that was cut off, or made anew, is not found then."`
 }
 
@@ -144,9 +145,9 @@ func (c *restoreCommand) fill(std cli.Streams, s *cmdsettings.Settings, into fil
 		return taken, cli.Fail("%s is no backup: %v", c.Dir, cli.Unreadable(err))
 	}
 	defer file.Close()
-	told := progress{std: std, verb: "verified"}
+	told := c.Start(std, "verifying the backup")
 	taken, err = read(file, func(group []byte) error {
-		told.reached(into.Head().LSN)
+		told.Reached("up to record %d", into.Head().LSN)
 		return into.Add(group)
 	})
 	switch head := into.Head(); {

@@ -67,7 +67,7 @@ func perform(std cli.Streams, do string) error {
 			}
 			return nil
 		})
-	case "count": // what is there, which has to be whole and frozen
+	case "count": // the keys, all of which have to be there, of a frozen service
 		return client.WithAdmin(std, client.MustExist, func(ctx context.Context, a client.Admin) error {
 			keys, err := a.Keys(ctx)
 			if err != nil {
@@ -123,8 +123,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestFaultsAtEachStep has a backup and a restoration fail, and killed, at each step: what is left is whole or has no name, serves nothing
-// where it is not whole, and does not keep the command from being run again.
+// TestFaultsAtEachStep has a backup and a restoration fail, and killed, at each step: it leaves a whole one or none with the name, serves nothing
+// otherwise, and does not keep the command from being run again.
 func TestFaultsAtEachStep(t *testing.T) {
 	dir := t.TempDir()
 	p := place{t, filepath.Join(dir, "data"), filepath.Join(dir, "keys")}
