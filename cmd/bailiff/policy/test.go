@@ -15,11 +15,11 @@ import (
 )
 
 type testCommand struct {
-	Format      string   `enum:"text,json" default:"text" help:"text or json."`
-	Only        string   `name:"run" help:"Run only the tests whose names this RE2 pattern matches." placeholder:"REGEXP"`
-	Coverage    bool     `help:"List the rules that no test names."`
-	MinCoverage int      `name:"min-coverage" help:"Fail where the tests of a policy name less of its rules." placeholder:"PERCENT"`
-	Base        bool     `name:"integer-amounts-base" help:"Read amounts without a point as base units, as SVC_INTEGER_AMOUNTS=base does."`
+	Format      string `enum:"text,json" default:"text" help:"text or json."`
+	Only        string `name:"run" help:"Run only the tests whose names this RE2 pattern matches." placeholder:"REGEXP"`
+	Coverage    bool   `help:"List the rules that no test names."`
+	MinCoverage int    `name:"min-coverage" help:"Fail where the tests of a policy name less of its rules." placeholder:"PERCENT"`
+	Base        bool   `name:"integer-amounts-base" help:"Read amounts without a point as base units, as SVC_INTEGER_AMOUNTS=base does."`
 	cli.ProgressFlag
 	Paths []string `arg:"" name:"path" help:"Policies, files of tests, and folders to look for them in."`
 }
