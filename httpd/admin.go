@@ -108,6 +108,10 @@ var adminRoutes = []struct {
 		reply(ctx, fasthttp.StatusOK)(s.admin.HaltOf(ctx, string(ctx.QueryArgs().Peek("key"))))
 	}},
 	{"POST", "/halt", "", (*Admin).halt},
+	{"GET", "/operator", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
+		reply(ctx, fasthttp.StatusOK)(s.admin.OperatorView(ctx))
+	}},
+	{"POST", "/operator/rotation", "", (*Admin).rotate},
 	{"POST", "/clock/accept", "", func(s *Admin, ctx *fasthttp.RequestCtx, _ string) {
 		reply(ctx, fasthttp.StatusOK)(s.admin.AcceptClock(ctx))
 	}},
@@ -150,6 +154,14 @@ func (s *Admin) halt(ctx *fasthttp.RequestCtx, _ string) {
 		return
 	}
 	reply(ctx, fasthttp.StatusOK)(s.admin.Halt(ctx, request))
+}
+
+func (s *Admin) rotate(ctx *fasthttp.RequestCtx, _ string) {
+	var request accounts.RotationRequest
+	if !readRequest(ctx, &request) {
+		return
+	}
+	reply(ctx, fasthttp.StatusOK)(s.admin.Rotate(ctx, request))
 }
 
 // GiveApprovals has the admin socket take statements about approvers. It is called before Serve.
@@ -271,6 +283,7 @@ func adminStatus(err error) int {
 		{ledger.ErrSerial, fasthttp.StatusConflict},
 		{ledger.ErrStatementSerial, fasthttp.StatusConflict},
 		{accounts.ErrStatement, fasthttp.StatusForbidden},
+		{ledger.ErrOperator, fasthttp.StatusForbidden},
 		{ledger.ErrDefinition, fasthttp.StatusConflict},
 		{ledger.ErrTooMany, fasthttp.StatusConflict},
 		{ledger.ErrUnavailable, fasthttp.StatusServiceUnavailable},

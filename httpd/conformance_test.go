@@ -53,7 +53,7 @@ var scopes = map[string]string{
 	"GET /v1/mcp/pins": "authorize", "POST /v1/mcp/pins": "authorize",
 	"GET /v1/events": "authorize", "GET /v1/events/checkpoint": "authorize", "POST /v1/warranty/deploy": "warranty:deploy",
 	"GET /v1/webhooks": "webhooks:write", "DELETE /v1/webhooks/{id}": "webhooks:write", "POST /v1/webhooks/{id}/enable": "webhooks:write", "POST /v1/webhooks": "a plan",
-	"POST /v1/keys/register": "", "POST /rpc/{chainId}": "", "POST /bundler/{chainId}": "", "GET /healthz": "", "GET /readyz": "", "GET /openapi.json": "",
+	"POST /v1/operator/halt": "", "POST /v1/operator/rotation": "", "POST /v1/keys/register": "", "POST /rpc/{chainId}": "", "POST /bundler/{chainId}": "", "GET /healthz": "", "GET /readyz": "", "GET /openapi.json": "",
 	"GET /.well-known/jwks.json": "", "GET /.well-known/svc-pqc-keys.json": "", "GET /v1/pqc-keys": "", "GET /v1/capabilities": "",
 	"GET /.well-known/svc-conformance.json": "", "GET /v1/svc-conformance": "", "GET /v1/service-metadata": "",
 }

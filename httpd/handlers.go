@@ -110,6 +110,16 @@ func (s *Server) register(c *call) {
 	s.reply(c, fasthttp.StatusCreated, view, fault)
 }
 
+func (s *Server) halt(c *call) {
+	view, fault := s.config.Authority.StateHalt(context.Background(), c.input)
+	s.reply(c, fasthttp.StatusOK, view, fault)
+}
+
+func (s *Server) rotateOperator(c *call) {
+	view, fault := s.config.Authority.StateRotation(context.Background(), c.input)
+	s.reply(c, fasthttp.StatusOK, view, fault)
+}
+
 func (s *Server) deploy(c *call) {
 	view, fault := s.config.Authority.Deploy(context.Background(), c.key, c.input)
 	s.reply(c, fasthttp.StatusOK, view, fault)

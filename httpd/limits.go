@@ -25,6 +25,7 @@ const (
 	holdLimit               // per key
 	registerLimit           // per source
 	manageLimit             // per key
+	operatorLimit           // per source
 	gatewayLimit            // per source: reads, which the handler counts, and writes that are refused
 )
 
@@ -55,7 +56,7 @@ func (s *Server) keyPolicy(kind limitKind) policy {
 		return policy{"holds", s.rates.Load().Holds, keys}
 	case manageLimit:
 		return policy{"manage", s.rates.Load().Manage, keys}
-	case noLimit, registerLimit, gatewayLimit:
+	case noLimit, registerLimit, operatorLimit, gatewayLimit:
 	}
 	return policy{}
 }
@@ -105,8 +106,14 @@ func (s *Server) admitEarly(c *call) *service.Failure {
 	if fault == nil && c.route.limit == registerLimit {
 		fault, _ = s.takeSource(c, s.registerPolicy())
 	}
+	if fault == nil && c.route.limit == operatorLimit {
+		fault, _ = s.takeSource(c, policy{"operator", statements, s.statements})
+	}
 	return fault
 }
+
+// statements bounds the statements of operators that a source sends, good or not: verifying one costs.
+var statements = ratelimit.Window{Limit: 30, Per: time.Minute}
 
 // countRefused counts a write that a gateway has refused for want of a good attestation that it fits: verifying costs,
 // and such a write has not been counted anywhere else, however often it is repeated. Beyond the limit of the source it

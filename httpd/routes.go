@@ -114,6 +114,16 @@ var routes = []route{
 		answers: []answer{{201, "Registered"}, {403, "Error"}, {503, "Error"}}, handle: (*Server).register,
 	},
 	{
+		path: "/v1/operator/halt", method: "POST", id: "halt", summary: "Freeze or thaw the service, or suspend or resume an API key, signed by the service's operator.",
+		access: public, limit: operatorLimit, bodyBytes: smallBodyBytes, request: "HaltStatement",
+		answers: []answer{{200, "HaltState"}, {403, "Error"}, {404, "Error"}, {409, "Error"}, {503, "Error"}}, handle: (*Server).halt,
+	},
+	{
+		path: "/v1/operator/rotation", method: "POST", id: "rotateOperator", summary: "Replace the key of the service's operator, signed by the present one.",
+		access: public, limit: operatorLimit, bodyBytes: smallBodyBytes, request: "RotationStatement",
+		answers: []answer{{200, "Operator"}, {403, "Error"}, {409, "Error"}, {503, "Error"}}, handle: (*Server).rotateOperator,
+	},
+	{
 		path: "/v1/warranty/deploy", method: "POST", id: "deploy", summary: "Deploy a signed policy.",
 		access: deploys, limit: manageLimit, bodyBytes: deployBodyBytes, request: "Deployment",
 		answers: []answer{{200, "Deployed"}, {400, "InvalidPolicy"}, {403, "Error"}, {409, "Error"}, {503, "Error"}}, handle: (*Server).deploy,

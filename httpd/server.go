@@ -18,6 +18,7 @@ import (
 	"bailiff/runtime/budget"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
+	"bailiff/runtime/ratelimit"
 	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
@@ -27,6 +28,8 @@ const (
 	writeBufferBytes = 16 << 10
 	// idleWorker is after how long a goroutine ends that has no connection to serve: after a flood there are thousands.
 	idleWorker = 2 * time.Second
+	// maxStating is how many sources of operators' statements are counted.
+	maxStating = 10_000
 )
 
 // Server serves the API of an authority over HTTP.
@@ -43,6 +46,8 @@ type Server struct {
 	pages     *metrics.Route   // of the console
 	limitLog  *rate.Limiter    // of log lines about a store of limits
 	bodies    *budget.Budget
+
+	statements ratelimit.Store // of operators, by source
 }
 
 // New returns a server, or what is missing for one.
@@ -51,6 +56,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, log: c.Log, gateway: c.Gateway, bodies: c.Bodies, limitLog: rate.NewLimiter(rate.Every(time.Second), 1)}
+	s.statements = ratelimit.NewMemory(maxStating)
 	s.rates.Store(&c.Limits)
 	if s.bodies == nil {
 		s.bodies = NewBodies(c.Clock, c.Log)

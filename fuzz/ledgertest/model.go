@@ -44,7 +44,7 @@ var outcomes = []string{
 	"deploying: " + ledger.ErrStorage.Error(), "deploying: " + ledger.ErrUsed.Error(), "deploying: " + ledger.ErrExpired.Error(),
 	"using: <nil>", "using: " + ledger.ErrUsed.Error(), "using: " + ledger.ErrStale.Error(),
 	"settled: done true, again false, disabled false", "settled: done false, again true, disabled false",
-	"halted", "halting: <nil>", "halting: " + ledger.ErrStatementSerial.Error(), "using: " + ledger.ErrHalted.Error(),
+	"halted", "halting: <nil>", "halting: " + ledger.ErrStatementSerial.Error(), "rotating: <nil>", "rotating: " + ledger.ErrOperator.Error(), "using: " + ledger.ErrHalted.Error(),
 	"tool pinned", "tool changed", "tool accepted", "tool forgotten", "pins refused",
 	"webhook enabled", "settled: done false, again false, disabled false", "settled: done false, again false, disabled true",
 }
@@ -189,6 +189,8 @@ func (h *history) step(word uint32) error {
 		return h.bindDefault(arg)
 	case kind < 50:
 		return h.meet(arg)
+	case kind == 50 && arg%8 == 7:
+		return h.rotate(arg / 8)
 	case kind == 50:
 		return h.halt(arg)
 	}

@@ -275,6 +275,30 @@ func (h *history) halt(arg uint32) error {
 	return h.stop(&on)
 }
 
+// rotate replaces the operator's key, seldom one that is not the operator's.
+func (h *history) rotate(arg uint32) error {
+	before, want := h.model.operators(), error(nil)
+	q := &ledger.Rotation{From: [32]byte{1}, To: [32]byte{3 + byte(len(before.Keys))}, At: max(h.at, 1)}
+	if n := len(before.Keys); n > 0 && arg%4 != 0 {
+		q.From = before.Keys[n-1]
+	} else if n > 0 {
+		want = ledger.ErrOperator
+	}
+	if arg>>2%2 == 0 {
+		if q.Signed = (&ledger.HaltStatement{Serial: uint64(1 + arg>>3%8), At: 1}); q.Signed.Serial <= before.Serial {
+			want = ledger.ErrStatementSerial
+		}
+	}
+	err := h.l.RotateOperator(context.Background(), q)
+	if h.reached["rotating: "+reason(err)]++; err == nil {
+		h.record(entry{now: q.At, rotation: q}, true)
+	}
+	if diff := cmp.Diff(h.model.operators(), h.l.Operators()); !errors.Is(err, want) || diff != "" {
+		return fmt.Errorf("rotating: %v, the model says %v; operators (-model +ledger):\n%s", err, want, diff)
+	}
+	return nil
+}
+
 // stop carries out a halt and compares what comes of it.
 func (h *history) stop(halt *ledger.Halt) error {
 	state, now, want := h.model.frozen(), halt.At, error(nil)

@@ -48,6 +48,7 @@ type entry struct {
 	standard *ledger.DefaultPolicy    // that is in force from then on
 	pins     *pinsEntry
 	halt     *ledger.Halt // of the key, or of the service where there is none
+	rotation *ledger.Rotation
 }
 
 // rides reports whether nobody waits for an entry's record.
@@ -116,6 +117,19 @@ func applyHalt(state ledger.HaltState, e *entry) ledger.HaltState {
 		state.Serial = e.halt.Signed.Serial
 	}
 	return state
+}
+
+// operators returns the operator's keys.
+func (n *naive) operators() (all ledger.Operators) {
+	for i := range n.log {
+		if q := n.log[i].rotation; q != nil {
+			all.Keys = append(append(all.Keys[:max(len(all.Keys)-1, 0)], q.From), q.To)
+			if q.Signed != nil {
+				all.Serial = q.Signed.Serial
+			}
+		}
+	}
+	return all
 }
 
 // frozen returns how far the service is stopped.

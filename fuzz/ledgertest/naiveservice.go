@@ -32,7 +32,7 @@ func (n *naive) deploy(d *ledger.Deployment) (ledger.Deployed, error) {
 			usedUp = true
 		}
 	}
-	before := n.governed(d.Key)
+	before, operators := n.governed(d.Key), n.operators()
 	named, serial := bound(before)
 	done.Same = len(before) > 0 && before[len(before)-1].hash == d.PolicyHash
 	done.Rollback = !done.Same && slices.ContainsFunc(before, func(g governor) bool { return g.hash == d.PolicyHash })
@@ -43,7 +43,7 @@ func (n *naive) deploy(d *ledger.Deployment) (ledger.Deployed, error) {
 		return done, ledger.ErrKeyRevoked
 	case n.stopped(key):
 		return done, ledger.ErrHalted
-	case deployed && key.Operator != d.Operator:
+	case operators.Replaced(d.Operator), deployed && operators.Current(key.Operator) != d.Operator:
 		return done, ledger.ErrOperator
 	case named && !d.Named && !done.Same:
 		return done, ledger.ErrNotNamed
@@ -159,10 +159,12 @@ func (n *naive) replayed(p *ledger.Plan) (lsn uint64) {
 	}
 	first := n.log[lsn-1]
 	issued := first.again.Replay.Expires - int64(ledger.ReplayLife)
+	key, _, _ := n.key(p.Key)
+	last := max(n.frozen().Last, key.Halt.Last)
 	switch {
 	case p.At >= first.again.Replay.Expires || p.At < issued:
 		return 0
-	case first.epoch != p.Epoch || !own && int(lsn) < standard:
+	case first.epoch != p.Epoch || !own && int(lsn) < standard, last > 0 && issued <= last:
 		return 0
 	}
 	return lsn

@@ -431,6 +431,21 @@ func testHead(f *fixture) {
 	}
 }
 
+// testRotation: what an earlier key of the operator's has deployed stays, and it deploys nothing more, also after a start.
+func testRotation(f *fixture) {
+	d := f.deployment(1)
+	f.deploy(d)
+	f.wantErr("rotating", f.l.RotateOperator(f.Context(), &ledger.Rotation{From: d.Operator, To: [32]byte{'n'}, At: f.at}), nil)
+	if f.suite.Reopen != nil {
+		f.l = f.suite.Reopen(f.T, f.l)
+	}
+	stored, err := f.l.Policy(f.Context(), f.key.ID)
+	f.equal("the policy's operator", stored.Operator, d.Operator)
+	f.wantErr("reading the policy", err, nil)
+	_, err = f.l.Deploy(f.Context(), d)
+	f.wantErr("deploying", err, ledger.ErrOperator)
+}
+
 // testHalt: a suspended key and a frozen service refuse plans, uses, deployments and resolutions, and attestations from before stay
 // void afterwards; a statement counts once.
 func testHalt(f *fixture) {

@@ -66,7 +66,7 @@ func Run(t *testing.T, s Suite) {
 		{"Activations", testActivations},
 		{"UseOnce", testUseOnce},
 		{"UseOnceRace", testUseOnceRace},
-		{"Halt", testHalt},
+		{"Halt", testHalt}, {"Rotation", testRotation},
 		{"Approvers", testApprovers}, {"Approvals", testApprovals},
 		{"ExpireHolds", testExpireHolds},
 		{"Head", testHead},

@@ -51,13 +51,14 @@ func (a *Accounts) MayOperate(key *ledger.Key, operator [32]byte) bool {
 }
 
 // OperatorOf returns the operator key that an API key is pinned to; open says that the first deployment will pin one. It
-// is zero, and matches no key, where a self-hosted service has none.
+// follows the rotations of the operator's key. It is zero, and matches no key, where a self-hosted service has none.
 func (a *Accounts) OperatorOf(key *ledger.Key) (operator [32]byte, open bool) {
 	if key.Operator != [32]byte{} {
-		return key.Operator, false
+		operators := a.Ledger.Operators()
+		return operators.Current(key.Operator), false
 	}
 	if a.Hosted {
 		return operator, true
 	}
-	return a.Operator, false
+	return a.CurrentOperator(), false
 }

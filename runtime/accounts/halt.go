@@ -2,8 +2,6 @@ package accounts
 
 import (
 	"context"
-	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -44,12 +42,6 @@ type HaltView struct {
 	Serial uint64    `json:"serial"` // of the latest statement; the next one has a higher serial
 }
 
-// statementTolerance is how far the time of a statement may be from now.
-const statementTolerance = 300
-
-// ErrStatement says that a halt needs a statement that an operator signed, or that the one that came is not good.
-var ErrStatement = errors.New("statement")
-
 // HaltOf returns how far the key of an id is stopped; the service for "".
 func (a *Accounts) HaltOf(_ context.Context, keyID string) (view HaltView, err error) {
 	view = HaltView{Issuer: a.Issuer, KeyID: keyID}
@@ -88,11 +80,37 @@ func (a *Accounts) Halt(ctx context.Context, request HaltRequest) (HaltView, err
 	if err != nil {
 		return HaltView{}, err
 	}
-	if halt.Signed != nil || !halt.Stop {
-		if halt.Signed, err = a.checkStatement(&request, operator); err != nil {
+	if request.Signature != "" || !halt.Stop {
+		if halt.Signed, err = a.checkStatement(request.signed(), operator, a.haltText(&request)); err != nil {
 			return HaltView{}, err
 		}
+		halt.Operator = operator
 	}
+	return a.carryOut(ctx, &request, halt)
+}
+
+// HaltFromAfar is Halt for a statement that came over the network (specification, halt.7). The service's operator signs each, also to
+// freeze and to suspend, and nothing is looked up before the signature has verified. A key that is pinned to another operator is not
+// resumed: its own operator would do so, who has no say over what the service's operator has stopped.
+func (a *Accounts) HaltFromAfar(ctx context.Context, request HaltRequest) (HaltView, error) {
+	operator := a.CurrentOperator()
+	signed, err := a.checkStatement(request.signed(), operator, a.haltText(&request))
+	if err != nil {
+		return HaltView{}, err
+	}
+	halt, owner, err := a.readHalt(&request)
+	switch {
+	case err != nil:
+		return HaltView{}, err
+	case !halt.Stop && owner != operator:
+		return HaltView{}, fmt.Errorf("%w: the API key is pinned to another operator key; resume it on the machine of the service: bailiff keys resume", ErrStatement)
+	}
+	halt.Signed, halt.Operator = signed, operator
+	return a.carryOut(ctx, &request, halt)
+}
+
+// carryOut records a halt that has been checked.
+func (a *Accounts) carryOut(ctx context.Context, request *HaltRequest, halt *ledger.Halt) (HaltView, error) {
 	if err := a.Ledger.Halt(ctx, halt); err != nil {
 		return HaltView{}, err
 	}
@@ -102,16 +120,21 @@ func (a *Accounts) Halt(ctx context.Context, request HaltRequest) (HaltView, err
 	return a.HaltOf(ctx, request.KeyID)
 }
 
+func (a *Accounts) haltText(r *HaltRequest) []byte {
+	return attest.HaltText(a.Issuer, r.Action, r.KeyID, r.Reason, r.SignedAt, r.Serial)
+}
+
+func (r *HaltRequest) signed() signedStatement {
+	return signedStatement{r.Action, r.Serial, r.SignedAt, r.Signature}
+}
+
 // readHalt reads a request, and finds whose signature it takes: zeros where no operator is known.
 func (a *Accounts) readHalt(request *HaltRequest) (halt *ledger.Halt, operator [32]byte, err error) {
 	halt = &ledger.Halt{At: a.Clock().UnixNano(), Reason: request.Reason, Stop: request.Action == Freeze || request.Action == Suspend}
-	if request.Signature != "" {
-		halt.Signed = &ledger.HaltStatement{}
-	}
 	if strings.ContainsFunc(request.Reason, func(r rune) bool { return !unicode.IsGraphic(r) }) {
 		return nil, operator, fmt.Errorf("%w: the reason has a character that can't be shown", ledger.ErrInvalid)
 	}
-	operator = a.Operator
+	operator = a.CurrentOperator()
 	switch request.Action {
 	case Freeze, Thaw:
 		if request.KeyID != "" {
@@ -130,25 +153,4 @@ func (a *Accounts) readHalt(request *HaltRequest) (halt *ledger.Halt, operator [
 		return nil, operator, fmt.Errorf("%w: action is %.32q; it can be %s, %s, %s or %s", ledger.ErrInvalid, request.Action, Freeze, Thaw, Suspend, Resume)
 	}
 	return halt, operator, nil
-}
-
-// checkStatement checks that an operator has signed a halt, for this service and now.
-func (a *Accounts) checkStatement(request *HaltRequest, operator [32]byte) (*ledger.HaltStatement, error) {
-	signature, err := base64.RawURLEncoding.Strict().DecodeString(request.Signature)
-	now := a.Clock().Unix()
-	switch {
-	case operator == [32]byte{}:
-		return nil, fmt.Errorf("%w: no operator key is known here that could sign it; set SVC_OPERATOR_PUBLIC_KEY", ErrStatement)
-	case request.Signature == "":
-		return nil, fmt.Errorf("%w: to %s takes the operator's signature; give --key", ErrStatement, request.Action)
-	case err != nil || len(signature) != 64:
-		return nil, fmt.Errorf("%w: signature is not 64 bytes in canonical unpadded base64url", ErrStatement)
-	case request.SignedAt > now+statementTolerance || request.SignedAt < now-statementTolerance:
-		return nil, fmt.Errorf("%w: it was signed at %d, which is not within %d seconds of now, %d; sign it again", ErrStatement, request.SignedAt, statementTolerance, now)
-	}
-	text := attest.HaltText(a.Issuer, request.Action, request.KeyID, request.Reason, request.SignedAt, request.Serial)
-	if attest.VerifyPolicy(operator[:], text, signature) != nil {
-		return nil, fmt.Errorf("%w: the signature does not verify with the operator's public key; sign it with the key whose public part the service has, or the API key is pinned to", ErrStatement)
-	}
-	return &ledger.HaltStatement{Serial: request.Serial, At: request.SignedAt, Signature: [64]byte(signature)}, nil
 }

@@ -231,7 +231,7 @@ func (a *Approvals) checkStatement(ctx context.Context, s *ledger.ApproverStatem
 	if s.Operator == [32]byte{} || attest.VerifyPolicy(s.Operator[:], s.Text(a.Environment, a.Issuer), s.Signature[:]) != nil {
 		return fmt.Errorf("%w: the signature does not verify with operatorPublicKey, for this environment and issuer", accounts.ErrStatement)
 	}
-	if s.Operator == a.Operator {
+	if s.Operator == a.CurrentOperator() {
 		return nil
 	}
 	if s.Action == ledger.ConfirmApprover {
@@ -243,7 +243,8 @@ func (a *Approvals) checkStatement(ctx context.Context, s *ledger.ApproverStatem
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(all, func(d ledger.Approver) bool { return s.Concerns(&d) && d.Operator != s.Operator }) {
+	operators := a.Ledger.Operators()
+	if slices.ContainsFunc(all, func(d ledger.Approver) bool { return s.Concerns(&d) && operators.Current(d.Operator) != s.Operator }) {
 		return errNotOperator
 	}
 	return nil
@@ -302,7 +303,8 @@ func (a *Approvals) device(ctx context.Context, credential []byte) (*ledger.Appr
 // governs reports whether the operator who confirmed a device is the one of an API key.
 func (a *Approvals) governs(d *ledger.Approver, key *ledger.Key) bool {
 	pinned, open := a.OperatorOf(key)
-	return !open && pinned == d.Operator
+	operators := a.Ledger.Operators()
+	return !open && pinned == operators.Current(d.Operator)
 }
 
 // policyOf returns the policy of a key where it is the one that holds a hold, nil otherwise.

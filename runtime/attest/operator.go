@@ -130,6 +130,12 @@ func HaltText(issuer, action, keyID, reason string, at int64, serial uint64) []b
 	return fmt.Appendf(nil, "svc-freeze-v1\n%s\n%s\n%s\n%s\n%d\n%d", issuer, action, keyID, reason, at, serial)
 }
 
+// RotationText is what the operator signs to replace the operator's key by another one (specification, rotation.2). from and to are as
+// [FormatOperatorKey] writes them; at is in Unix seconds.
+func RotationText(issuer, from, to string, at int64, serial uint64) []byte {
+	return fmt.Appendf(nil, "svc-operator-rotation-v1\n%s\n%s\n%s\n%d\n%d", issuer, from, to, at, serial)
+}
+
 // ResolutionText is what an operator signs to resolve a hold (decisions, section 5, "Holds"). The hashes are SHA-256 in
 // lower-case hex, decision is ALLOWED or DENIED, resolvedAt Unix seconds.
 func ResolutionText(holdID, intentHash, policyHash, decision string, resolvedAt int64) []byte {

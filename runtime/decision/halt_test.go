@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,8 +13,10 @@ import (
 
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/evidence"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/service"
 	"bailiff/vm/errcode"
 )
 
@@ -129,6 +132,135 @@ func TestHaltStatements(t *testing.T) {
 	if said := h.log.String(); strings.Count(said, "halt: freeze") != 1 || strings.Count(said, "halt: thaw") != 1 {
 		t.Error(said)
 	}
+}
+
+// decideAs asks for a decision with a whole request.
+func (h *town) decideAs(key *ledger.Key, body string) (*Answer, *service.Failure) {
+	answer := new(Answer)
+	return answer, h.Decide(context.Background(), key, []byte(body), Call{}, answer)
+}
+
+// TestHaltsFromAfar: over the network the service's operator signs for every key, and a key's own operator does not resume
+// what the service's has suspended.
+func TestHaltsFromAfar(t *testing.T) {
+	h, by, secret := halting(t)
+	customer := newOperator(t)
+	other := h.register()
+	h.mustDeploy(other, customer, haltPolicy)
+	id := h.key(other).ID.String()
+	refused := func(what string, request accounts.HaltRequest) {
+		t.Helper()
+		if view, err := h.admin().HaltFromAfar(t.Context(), request); !errors.Is(err, accounts.ErrStatement) {
+			t.Errorf("%s: %+v %v", what, view, err)
+		}
+	}
+	refused("an unsigned freeze", accounts.HaltRequest{Action: accounts.Freeze, Serial: 1})
+	refused("a suspension by the key's operator", h.statement(customer, accounts.HaltRequest{Action: accounts.Suspend, KeyID: id, Serial: 1}))
+	if view, err := h.admin().HaltFromAfar(t.Context(), h.statement(by, accounts.HaltRequest{Action: accounts.Suspend, KeyID: id, Serial: 1})); err != nil || !view.Halted {
+		t.Fatal(view, err)
+	}
+	refused("a resumption by the key's operator", h.statement(customer, accounts.HaltRequest{Action: accounts.Resume, KeyID: id, Serial: 2}))
+	refused("a resumption by the service's", h.statement(by, accounts.HaltRequest{Action: accounts.Resume, KeyID: id, Serial: 2}))
+	if _, fault := h.decideAs(h.key(other), nonced("n", bashIntent)); fault == nil || fault.Code != errcode.KeySuspended {
+		t.Errorf("the suspended key: %v", fault)
+	}
+	if answer, fault := h.decideAs(h.key(secret), nonced("n", bashIntent)); fault != nil || answer.Status != "ALLOWED" {
+		t.Errorf("another key: %+v %v", answer, fault)
+	}
+}
+
+// TestNoRepetitionAfterAHalt: an ALLOWED that was given before a halt is not repeated while it lasts, nor afterwards.
+func TestNoRepetitionAfterAHalt(t *testing.T) {
+	for _, suspend := range []bool{false, true} {
+		h, by, secret := halting(t)
+		stop, on := accounts.HaltRequest{Action: accounts.Freeze}, accounts.HaltRequest{Action: accounts.Thaw, Serial: 1}
+		if id := h.key(secret).ID.String(); suspend {
+			stop, on = accounts.HaltRequest{Action: accounts.Suspend, KeyID: id}, accounts.HaltRequest{Action: accounts.Resume, KeyID: id, Serial: 1}
+		}
+		body := nonced("n", bashIntent)
+		for _, replayed := range []bool{false, true} {
+			if got, fault := h.decideAs(h.key(secret), body); fault != nil || got.Status != "ALLOWED" || got.Replayed != replayed {
+				t.Fatalf("before: %+v %v", got, fault)
+			}
+		}
+		if _, err := h.admin().Halt(t.Context(), stop); err != nil {
+			t.Fatal(err)
+		}
+		if got, fault := h.decideAs(h.key(secret), body); fault == nil {
+			t.Errorf("suspended %v: %+v", suspend, got)
+		}
+		if _, err := h.admin().Halt(t.Context(), h.statement(by, on)); err != nil {
+			t.Fatal(err)
+		}
+		if got, fault := h.decideAs(h.key(secret), body); fault != nil || got.Replayed {
+			t.Errorf("suspended %v: afterwards: %+v %v", suspend, got, fault)
+		}
+	}
+}
+
+// TestRotation: policies that the operator's earlier key has deployed go on, also in a service that is made anew, and nothing new is deployed,
+// resolved or thawed by it.
+func TestRotation(t *testing.T) {
+	h, by, secret := halting(t)
+	next := newOperator(t)
+	hold := h.openHold(secret)
+	text := func(o operator) string { return attest.FormatOperatorKey(o.private.Public().(ed25519.PublicKey)) }
+	request := accounts.RotationRequest{From: text(by), To: text(next), Serial: 1, SignedAt: h.Clock().Unix()}
+	signed := func(o operator, r accounts.RotationRequest) accounts.RotationRequest {
+		r.Signature = base64.RawURLEncoding.EncodeToString(ed25519.Sign(o.private, attest.RotationText("svc-core", r.From, r.To, r.SignedAt, r.Serial)))
+		return r
+	}
+	late := request
+	late.SignedAt -= 3600
+	for what, r := range map[string]accounts.RotationRequest{"unsigned": request, "by the new key": signed(next, request), "an hour ago": signed(by, late)} {
+		if _, err := h.admin().Rotate(t.Context(), r); !errors.Is(err, accounts.ErrStatement) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	view, err := h.admin().Rotate(t.Context(), signed(by, request))
+	if err != nil || view.Current != text(next) || len(view.Replaced) != 1 || view.Replaced[0] != text(by) {
+		t.Fatalf("%+v %v", view, err)
+	}
+	if got, fault := h.decideAs(h.key(secret), nonced("n", bashIntent)); fault != nil || got.Status != "ALLOWED" {
+		t.Errorf("by the policy of before: %+v %v", got, fault)
+	}
+	if _, fault := h.deploy(secret, by, haltPolicy+"# more\n"); fault == nil || fault.Code != errcode.WarrantyOperator {
+		t.Errorf("deploying by the key of before: %v", fault)
+	}
+	if _, fault := h.resolve(secret, by, hold, "ALLOWED", h.Clock().Unix()); fault == nil || fault.Code != errcode.HoldSignature {
+		t.Errorf("resolving by the key of before: %v", fault)
+	}
+	if _, fault := h.resolve(secret, next, hold, "ALLOWED", h.Clock().Unix()); fault != nil {
+		t.Errorf("resolving: %v", fault)
+	}
+	if _, err := h.admin().Halt(t.Context(), h.statement(by, accounts.HaltRequest{Action: accounts.Freeze, Serial: 1})); !errors.Is(err, accounts.ErrStatement) {
+		t.Errorf("a freeze that the key of before has signed: %v", err)
+	}
+	if first := h.evidenceOf(secret); first.Operator != text(by) {
+		t.Errorf("evidence under the policy of before names the operator %s", first.Operator)
+	}
+	h.mustDeploy(secret, next, haltPolicy+"# more\n")
+	if got, fault := h.decideAs(h.key(secret), nonced("m", bashIntent)); fault != nil || got.Status != "ALLOWED" {
+		t.Errorf("by the new policy: %+v %v", got, fault)
+	}
+	if last := h.evidenceOf(secret); last.Operator != text(next) {
+		t.Errorf("evidence under the new policy names the operator %s", last.Operator)
+	}
+}
+
+// evidenceOf returns the evidence of the latest decision of a key.
+func (h *town) evidenceOf(secret string) *evidence.Bundle {
+	h.t.Helper()
+	page, err := h.Ledger.Events(h.t.Context(), ledger.EventQuery{Key: h.key(secret).ID, Decision: ledger.Allowed, Limit: 100})
+	if err != nil || len(page.Events) == 0 {
+		h.t.Fatal(page, err)
+	}
+	admin := h.Admin()
+	bundle, err := admin.Evidence(h.t.Context(), strconv.FormatUint(page.Events[len(page.Events)-1].LSN, 10), "")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return bundle
 }
 
 // TestNothingIsAllowedAfterAFreeze asks without a pause while the service is frozen: once the call has returned, no answer is ALLOWED.

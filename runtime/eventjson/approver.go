@@ -53,6 +53,26 @@ type Approver struct {
 	ExpiresAt     int64             `json:"expiresAt,omitempty"` // Unix seconds
 }
 
+// Rotation replaces the key of the service's operator (specification, rotation.1): as an event has it.
+type Rotation struct {
+	From      string `json:"from"` // the public keys, in unpadded base64url
+	To        string `json:"to"`
+	Serial    uint64 `json:"serial,omitempty"`
+	SignedAt  int64  `json:"signedAt,omitempty"`  // Unix seconds
+	Signature string `json:"signature,omitempty"` // base64url, by From; absent where the owner of the data folder asked
+}
+
+func rotationOf(r *ledger.Rotation) *Rotation {
+	if r == nil {
+		return nil
+	}
+	view := &Rotation{From: encode(r.From[:]), To: encode(r.To[:])}
+	if s := r.Signed; s != nil {
+		view.Serial, view.SignedAt, view.Signature = s.Serial, s.At, encode(s.Signature[:])
+	}
+	return view
+}
+
 // ApproverOf returns the form of a statement, nil for nil.
 func ApproverOf(s *ledger.ApproverStatement) *Approver {
 	if s == nil {

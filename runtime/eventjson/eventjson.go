@@ -68,6 +68,9 @@ type Event struct {
 	Reason string `json:"reason,omitempty"`
 	Serial uint64 `json:"serial,omitempty"`
 
+	// Rotation is the replacement of the operator's key.
+	Rotation *Rotation `json:"rotation,omitempty"`
+
 	// Of an API key's creation and change: what it has from then on.
 	Plan   string   `json:"plan,omitempty"`
 	Scopes []string `json:"scopes,omitempty"`
@@ -104,6 +107,7 @@ func View(e *ledger.LoggedEvent) Event {
 	if e.Statement != nil {
 		view.Serial = e.Statement.Serial
 	}
+	view.Rotation = rotationOf(e.Rotation)
 	if e.HoldExpires != 0 {
 		view.HoldExpiresAt = time.Unix(0, e.HoldExpires).UTC()
 	}

@@ -52,12 +52,12 @@ func (a *Reader) Evidence(ctx context.Context, id, keyID string) (*evidence.Bund
 	if !event.Kind.IsDecision() {
 		return bundle, nil
 	}
-	if key, found := a.Ledger.LookupKeyID(event.Key); found {
-		operator, _ := a.accounts.OperatorOf(key)
-		bundle.Operator = attest.FormatOperatorKey(operator[:])
-	}
 	if bundle.Policy, err = a.policyText(ctx, event); err != nil {
 		return nil, err
+	}
+	if key, found := a.Ledger.LookupKeyID(event.Key); found {
+		operator, _ := a.accounts.OperatorOf(key)
+		bundle.Operator = evidence.SignerOf(bundle.Policy, append([][32]byte{operator}, a.Ledger.Operators().Keys...)...)
 	}
 	bundle.Approval, err = a.approval(ctx, event)
 	return bundle, err

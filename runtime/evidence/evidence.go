@@ -160,6 +160,17 @@ func judged(e *ledger.LoggedEvent) bool {
 	return e.Kind.IsDecision() && e.Event.PolicyHash != [32]byte{}
 }
 
+// SignerOf returns which of the operator keys has signed a policy, as a bundle names it; the first where none has.
+func SignerOf(policy string, operators ...[32]byte) string {
+	framed, _ := grammar.Split(grammar.NewSource("policy", []byte(policy)))
+	for _, key := range operators {
+		if attest.VerifyPolicy(key[:], framed.Body, framed.Signature) == nil {
+			return attest.FormatOperatorKey(key[:])
+		}
+	}
+	return attest.FormatOperatorKey(operators[0][:])
+}
+
 func (b *Bundle) checkPolicy(e *ledger.LoggedEvent) error {
 	if !judged(e) {
 		if b.Policy != "" {

@@ -94,7 +94,7 @@ func (a *Holds) holdFault(err error) *service.Failure {
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return service.Fail(errcode.NotFound, "the API key has no such hold, or it has expired")
-	case errors.Is(err, ledger.ErrApprover), errors.Is(err, ledger.ErrApproved):
+	case errors.Is(err, ledger.ErrApprover), errors.Is(err, ledger.ErrApproved), errors.Is(err, ledger.ErrOperator):
 		return &service.Failure{Code: errcode.HoldSignature, Message: strings.TrimPrefix(err.Error(), "ledger: ")}
 	case errors.Is(err, ledger.ErrHoldResolved):
 		return service.Fail(errcode.HoldResolved, "the hold was resolved before; a decision is made once")
@@ -124,7 +124,7 @@ func (a *Holds) ResolveHold(ctx context.Context, key *ledger.Key, id string, bod
 		return nil, fault
 	}
 	return a.RecordResolution(ctx, hold, ledger.Resolution{
-		Key: key.ID, Hold: hold.ID, Allow: request.allow, At: now.UnixNano(), Resolved: request.resolvedAt, Signature: request.signature, Note: request.note,
+		Key: key.ID, Hold: hold.ID, Allow: request.allow, At: now.UnixNano(), Resolved: request.resolvedAt, Signature: request.signature, Operator: request.operator, Note: request.note,
 	})
 }
 
@@ -147,7 +147,8 @@ type resolution struct {
 	allow      bool
 	resolvedAt int64
 	signature  [ed25519.SignatureSize]byte
-	note       string // for the agent; not signed
+	operator   [32]byte // whose signature it is
+	note       string   // for the agent; not signed
 }
 
 func (r *resolution) read(body []byte) *service.Failure {
@@ -178,9 +179,9 @@ func (a *Holds) checkResolution(key *ledger.Key, hold *ledger.Hold, r *resolutio
 	if off := r.resolvedAt - now.Unix(); off > int64(resolutionTolerance/time.Second) || off < -int64(resolutionTolerance/time.Second) {
 		return service.Fail(errcode.ValidationSchema, fmt.Sprintf("resolved_at is not within %d seconds of now, %d", resolutionTolerance/time.Second, now.Unix()))
 	}
-	operator, _ := a.accounts.OperatorOf(key)
+	r.operator, _ = a.accounts.OperatorOf(key)
 	message := attest.ResolutionText(hold.ID.String(), hex.EncodeToString(hold.IntentHash[:]), hex.EncodeToString(hold.PolicyHash[:]), r.decision, r.resolvedAt)
-	if attest.VerifyPolicy(operator[:], message, r.signature[:]) != nil {
+	if attest.VerifyPolicy(r.operator[:], message, r.signature[:]) != nil {
 		return service.Fail(errcode.HoldSignature, "operator_signature does not verify with the operator public key that the API key is pinned to")
 	}
 	return nil

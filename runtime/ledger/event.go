@@ -147,6 +147,9 @@ type LoggedEvent struct {
 	// Of a halt: why, and what the operator signed; nil where nothing was signed.
 	Reason    string
 	Statement *HaltStatement
+
+	// Of a rotation of the operator's key: all of it. Shared; must not be changed.
+	Rotation *Rotation
 }
 
 // A CounterValue is a counter and how far it has come.

@@ -17,7 +17,8 @@ type Halt struct {
 	Reason string // on one line; at most MaxHaltReason bytes
 
 	// Signed is the operator's statement; nil where the admin socket alone asked.
-	Signed *HaltStatement
+	Signed   *HaltStatement
+	Operator [32]byte // who signed, which is not recorded: [ErrOperator] where that key was replaced
 }
 
 // A HaltStatement is what an operator signed, beside key, action and reason.

@@ -69,6 +69,7 @@ type Resolution struct {
 	At        int64    // when it came: Unix nanoseconds
 	Resolved  int64    // resolved_at as signed: Unix seconds
 	Signature [64]byte // the operator's Ed25519 signature, kept for the audit
+	Operator  [32]byte // whose signature it is, which is not recorded: [ErrOperator] where that key was replaced
 
 	Note string // for the agent; at most MaxResolutionNote bytes, and nothing signs it
 

@@ -37,6 +37,7 @@ const (
 	ApproverResumed   Kind = 40
 	ApproverRemoved   Kind = 41
 	HoldApproved      Kind = 42
+	OperatorRotated   Kind = 48
 )
 
 // kindNames are the names of events, and what becomes of a webhook where that is what the event is about.
@@ -68,6 +69,7 @@ var kindNames = [...]struct{ event, change string }{
 	ApproverResumed:   {event: "approver.resumed"},
 	ApproverRemoved:   {event: "approver.removed"},
 	HoldApproved:      {event: "hold.approved"},
+	OperatorRotated:   {event: "operator.rotated"},
 }
 
 // Known reports whether k is a kind of record.

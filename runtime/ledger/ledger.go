@@ -46,6 +46,7 @@ type Ledger interface {
 	Meter
 	attestationStore
 	haltStore
+	operatorStore
 	timeStore
 	webhookStore
 	Outbox
@@ -190,6 +191,18 @@ type haltStore interface {
 
 	// Frozen returns how far the service is stopped. What it shows may not be durable yet.
 	Frozen() HaltState
+}
+
+// operatorStore is the part of a [Ledger] that knows which keys the service's operator had.
+type operatorStore interface {
+	// RotateOperator replaces the operator's key and returns once that is durable. From then on nothing is deployed, resolved or
+	// stated by an earlier key: [ErrOperator]. [ErrOperator] too where From is not the latest of Operators, if there are any;
+	// [ErrStatementSerial] where a statement's serial is not above that of the one before; [ErrTooMany].
+	RotateOperator(ctx context.Context, r *Rotation) error
+
+	// Operators returns the keys of the service's operator. What it shows may not be durable yet. They are shared, and must not be
+	// changed.
+	Operators() Operators
 }
 
 // attestationStore is the part of a [Ledger] that uses attestations up.

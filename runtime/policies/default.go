@@ -15,6 +15,9 @@ func (a *Policies) BindDefault(ctx context.Context) error {
 	policy := a.DefaultPolicy()
 	d := a.asDefault(policy)
 	bound, err := a.Ledger.BindDefault(ctx, d)
+	if d.Known && errors.Is(err, ledger.ErrNotFound) && policy.Earlier {
+		return errEarlier
+	}
 	if d.Known && errors.Is(err, ledger.ErrNotFound) {
 		if bound, err = a.bindUsed(ctx, d); err != nil {
 			return err
@@ -28,6 +31,9 @@ func (a *Policies) BindDefault(ctx context.Context) error {
 	}
 	return nil
 }
+
+// errEarlier says that a default policy can't come into force, because its signature is that of a key that was replaced.
+var errEarlier = errors.New("the default policy is signed by an operator key that was replaced, and was not in force before; sign it with the new one: bailiff sign --key FILE")
 
 // DefaultPolicy returns the policy that governs the keys without one of their own; nil where the service is hosted.
 func (a *Policies) DefaultPolicy() *Policy { return a.InForce.Load() }
@@ -45,7 +51,7 @@ func (a *Policies) DefaultText(hash [32]byte) (text string, ok bool) {
 func (a *Policies) asDefault(policy *Policy) *ledger.DefaultPolicy {
 	d := &ledger.DefaultPolicy{At: a.Clock().UnixNano()}
 	if policy != nil {
-		d.PolicyHash, d.Serial, d.Named, d.Known = policy.Digest, policy.serial, policy.named, policy.Refused != nil
+		d.PolicyHash, d.Serial, d.Named, d.Known = policy.Digest, policy.serial, policy.named, policy.Refused != nil || policy.Earlier
 		for key := range policy.Keys {
 			d.Keys = append(d.Keys, key)
 		}

@@ -139,7 +139,7 @@ func (a *Policies) verify(key *ledger.Key, request *deployment) *service.Failure
 	case !framed.Signed:
 		return service.Fail(errcode.WarrantySignature, errUnsigned.Error()+"; sign it with `bailiff sign`")
 	case attest.VerifyPolicy(request.operator[:], framed.Body, framed.Signature) != nil:
-		return service.Fail(errcode.WarrantySignature, errSignature.Error())
+		return service.Fail(errcode.WarrantySignature, ErrSignature.Error())
 	case !a.accounts.MayOperate(key, request.operator):
 		return operatorMismatch()
 	}

@@ -23,7 +23,7 @@ var (
 	// ErrUnsigned: the policy has no signature block.
 	errUnsigned = errors.New("the policy has no `## signature` block")
 	// ErrSignature: the signature does not verify.
-	errSignature = errors.New("the signature does not verify against the operator public key: the file was modified, signed with another key, or its signature block was edited")
+	ErrSignature = errors.New("the signature does not verify against the operator public key: the file was modified, signed with another key, or its signature block was edited")
 )
 
 // InvalidPolicy says that a policy's text does not compile. The diagnostics say what is wrong where.
@@ -53,6 +53,7 @@ type Policy struct {
 	Warnings grammar.Diagnostics // of a policy that has just been compiled
 	Refused  *InvalidPolicy      // why the text could not be put in force now; nil where it could
 	Text     []byte              // the signed text, of a default policy alone
+	Earlier  bool                // an operator key has signed it that was replaced since: it may be in force, and not come into force
 
 	Digest  [sha256.Size]byte  // policyHash as bytes
 	Keys    map[ledger.ID]bool // the keys that it is for; nil where it is for every key
@@ -125,25 +126,36 @@ func (p *Policy) Line(op vm.Op, index uint16) int {
 	return int(p.Program.Span(p.Find(op, index)).Line)
 }
 
-// LoadPolicy compiles a policy that must be signed by operator. The errors are ErrUnsigned, ErrSignature and
+// LoadPolicy compiles a policy that must be signed by one of the operators. The errors are ErrUnsigned, ErrSignature and
 // *InvalidPolicy.
-func LoadPolicy(src *grammar.Source, operator ed25519.PublicKey) (*Policy, error) {
+func LoadPolicy(src *grammar.Source, operators ...ed25519.PublicKey) (*Policy, error) {
 	framed, found := grammar.Split(src)
 	switch {
 	case found.HasErrors():
 		return nil, &InvalidPolicy{src, found.Sorted()}
 	case !framed.Signed:
 		return nil, errUnsigned
-	case attest.VerifyPolicy(operator, framed.Body, framed.Signature) != nil:
-		return nil, errSignature
+	case !slices.ContainsFunc(operators, func(o ed25519.PublicKey) bool { return attest.VerifyPolicy(o, framed.Body, framed.Signature) == nil }):
+		return nil, ErrSignature
 	}
 	return CompilePolicy(src)
 }
 
 // LoadDefaultPolicy is LoadPolicy for a text that may be in force already: where that is what it takes, Refused says why.
-// [Authority.BindDefault] refuses it if it is not.
-func LoadDefaultPolicy(src *grammar.Source, operator ed25519.PublicKey) (*Policy, error) {
-	policy, err := LoadPolicy(src, operator)
+// [Policies.BindDefault] refuses it if it is not. One that an earlier key of the operator's has signed may be in force as well, and
+// nothing else: Earlier says so.
+func LoadDefaultPolicy(src *grammar.Source, operator ed25519.PublicKey, earlier ...ed25519.PublicKey) (*Policy, error) {
+	policy, err := loadDefault(src, operator)
+	if errors.Is(err, ErrSignature) && len(earlier) > 0 {
+		if policy, err = loadDefault(src, earlier...); err == nil {
+			policy.Earlier = true
+		}
+	}
+	return policy, err
+}
+
+func loadDefault(src *grammar.Source, operators ...ed25519.PublicKey) (*Policy, error) {
+	policy, err := LoadPolicy(src, operators...)
 	var refused *InvalidPolicy
 	if !errors.As(err, &refused) {
 		if err == nil {

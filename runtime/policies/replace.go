@@ -29,6 +29,8 @@ func (a *Policies) ReplaceDefault(ctx context.Context, policy *Policy, install f
 		return false, errors.New("a hosted service has no default policy; deploy a policy to each key")
 	case before.Digest == policy.Digest:
 		return false, nil
+	case policy.Earlier:
+		return false, errEarlier
 	case policy.Refused != nil:
 		return false, policy.Refused
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 
 	"bailiff/runtime/attest"
@@ -29,7 +30,8 @@ type Config struct {
 	// Hosted opens registration, and has a key's own policy alone govern it. Otherwise the service is self-hosted.
 	Hosted bool
 	// Operator is the Ed25519 public key of the service's operator, whose statements thaw it. A self-hosted service accepts deployments
-	// and resolutions by this key alone, and neither where it is zero; a hosted one by the key that an API key is pinned to.
+	// and resolutions by this key alone, or by the one that has replaced it (CurrentOperator), and neither where it is zero; a hosted one
+	// by the key that an API key is pinned to.
 	Operator [32]byte
 
 	Ledger  ledger.Ledger
@@ -56,6 +58,16 @@ type Service struct {
 // New returns a service.
 func New(c Config) *Service {
 	return &Service{Config: c, Long: make(chan struct{}, turns.HalfOf())}
+}
+
+// CurrentOperator returns the operator key that counts: the one of Config.Operator, or the one that has replaced it since. It is zero
+// where the operator's key was replaced and Config.Operator is none that the operator had: then it is unknown who that is.
+func (s *Service) CurrentOperator() [32]byte {
+	operators := s.Ledger.Operators()
+	if len(operators.Keys) > 0 && !slices.Contains(operators.Keys, s.Operator) {
+		return [32]byte{}
+	}
+	return operators.Current(s.Operator)
 }
 
 // Watch returns what counts and logs how a budget is used.

@@ -48,7 +48,8 @@ type outcome struct {
 	err    error // why there was none
 	gone   bool  // the delivery is not awaited any more
 	final  bool  // it is not made again: it was the last attempt, or the receiver wants it no more
-	alive  bool  // where final: the receiver has taken a ping after it
+	alive  bool  // the receiver has taken a ping after it
+	dead   bool  // the receiver has refused a ping after it, and is disabled
 	unread bool  // the ledger could not be read: nothing was attempted
 	took   time.Duration
 }
@@ -58,8 +59,9 @@ func (o *outcome) ok() bool { return o.err == nil && isSuccess(o.status) }
 
 func isSuccess(status int) bool { return status >= 200 && status < 300 }
 
-// attempt makes one attempt, whatever comes of it.
-func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery) outcome {
+// attempt makes one attempt, whatever comes of it. Where it fails by the receiver's fault, and that is the last time it may, a ping
+// decides whether the receiver is disabled: one that takes pings refuses some events alone.
+func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery, last bool) outcome {
 	began := d.config.Calls.Clock()
 	o := outcome{lane: l, slot: s, item: item}
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
@@ -73,8 +75,10 @@ func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery) outcome {
 		o.status, o.err = d.send(ctx, &o.item)
 		o.final = !o.ok() && (o.status == http.StatusGone || o.item.Attempts+1 >= maxAttempts)
 	}
-	if o.final {
-		o.alive = d.ping(&o.item)
+	if last && !o.gone && !o.unread && !o.ok() && o.theirs() {
+		status, err := d.ping(&o.item)
+		o.alive = err == nil && isSuccess(status)
+		o.dead = !o.alive && receiverFault(status, err)
 	}
 	o.took = d.config.Calls.Clock().Sub(began)
 	return o
@@ -83,23 +87,19 @@ func (d *Dispatcher) attempt(l *lane, s slot, item ledger.Delivery) outcome {
 // pingType is the type of a delivery without an event, which asks whether a receiver takes anything at all.
 const pingType = "webhook.ping"
 
-// ping reports whether a receiver that has refused a delivery for good takes an empty one: then the fault is with that
-// event, and the others are still to be delivered.
-func (d *Dispatcher) ping(item *ledger.Delivery) bool {
+// ping sends a receiver that refuses deliveries an empty one. Where it takes that, the fault is with the events.
+func (d *Dispatcher) ping(item *ledger.Delivery) (status int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
 	body, err := json.Marshal(pingPayload{pingType, d.config.Calls.Clock().UTC(), struct{}{}})
 	if err != nil {
-		return false
+		return 0, err
 	}
-	var status int
 	if item.Webhook.Format == ledger.StandardFormat {
-		status, err = d.post(ctx, item, messageID(item)+".ping", body, nil)
-	} else {
-		m := pingMessage()
-		status, err = d.tell(ctx, item, messageID(item)+".ping", &m)
+		return d.post(ctx, item, messageID(item)+".ping", body, nil)
 	}
-	return err == nil && isSuccess(status)
+	m := pingMessage()
+	return d.tell(ctx, item, messageID(item)+".ping", &m)
 }
 
 // A pingPayload is the body of a ping.

@@ -49,6 +49,7 @@ type Dispatcher struct {
 	later    []ledger.Delivery // could not be looked up; tried again after a pause
 	retry    <-chan time.Time  // the end of that pause, whatever happens in between; nil while nothing waits for it
 	finished chan outcome
+	streaks  streaks
 	waiting  atomic.Int64 // deliveries in the lanes and under way
 	poll     time.Duration
 	unread   bool // the outbox could not be read the last time
@@ -62,7 +63,7 @@ func New(config Config) *Dispatcher {
 	g := &guard{config.Calls, config.AllowPrivate}
 	return &Dispatcher{
 		config: config, client: g.client(), poll: poll,
-		lanes: lanes{byHook: map[ledger.ID]*lane{}}, finished: make(chan outcome, maxRunning),
+		lanes: lanes{byHook: map[ledger.ID]*lane{}}, finished: make(chan outcome, maxRunning), streaks: streaks{},
 	}
 }
 
@@ -131,7 +132,8 @@ func (d *Dispatcher) start() {
 		if !ok {
 			return
 		}
-		d.config.Calls.Go(func() { d.finished <- d.attempt(l, kind, item) })
+		last := d.streaks[l.hook].isDead(d.config.Calls.Clock())
+		d.config.Calls.Go(func() { d.finished <- d.attempt(l, kind, item, last) })
 	}
 }
 
@@ -171,6 +173,8 @@ func (d *Dispatcher) finish(o outcome) {
 	r := d.result(&o)
 	if err := d.config.Ledger.SettleDelivery(r); err != nil {
 		d.config.Log.Error("the result of a delivery is not recorded; it will be made again", "webhook", r.Webhook, "event", r.LSN, "error", err)
+	} else if r.Disable {
+		delete(d.streaks, r.Webhook)
 	}
 	slow := !o.gone && !r.Disable && (!r.Delivered || o.took > slowAfter)
 	d.lanes.done(o.lane, o.slot, slow)
@@ -186,14 +190,15 @@ func (d *Dispatcher) result(o *outcome) ledger.DeliveryResult {
 	switch {
 	case o.gone:
 		r.Delivered = true // no receiver is left
+		delete(d.streaks, hook.ID)
 		return r
 	case o.ok():
 		r.Delivered = true
-	case o.final && o.alive:
-		outcome = metrics.GivenUp // a result that asks for nothing gives the delivery up
-	case o.final:
+	case o.dead:
 		r.Disable = true
 		outcome = metrics.Disabled
+	case o.final:
+		outcome = metrics.GivenUp // a result that asks for nothing gives the delivery up
 	default:
 		again, _ := next(at, o.item.Attempts+1, d.config.Calls.Random)
 		r.Next = again.UnixNano()
@@ -211,26 +216,20 @@ func (d *Dispatcher) result(o *outcome) ledger.DeliveryResult {
 	if r.Delivered {
 		d.config.Metrics.WebhookLag(at.Sub(time.Unix(0, o.item.Event.At)))
 	}
-	d.report(o, r.Disable)
+	d.report(o, at)
 	return r
 }
 
-// report says in the log when deliveries to a receiver begin to fail, when they succeed again, and when its webhook is
-// disabled. What an attempt came to is in the metrics: a line for each would be thousands a minute.
-func (d *Dispatcher) report(o *outcome, disabled bool) {
-	hook, was := &o.item.Webhook, o.lane.failing
-	o.lane.failing = !o.ok() && !disabled
+// report tells the streaks, and the log, what came of an attempt. What an attempt came to is in the metrics.
+func (d *Dispatcher) report(o *outcome, at time.Time) {
+	hook := &o.item.Webhook
 	log := d.config.Log.With("webhook", hook.ID, "key", hook.Key)
 	if hook.Dropped > 0 {
 		log = log.With("dropped", hook.Dropped)
 	}
-	switch {
-	case disabled:
-		log.Warn("the webhook is disabled: its receiver takes neither an event nor a ping; bailiff webhooks enable brings it back", "event", o.item.LSN, "status", o.status, "error", o.err)
-	case o.lane.failing && !was:
-		log.Warn("deliveries of the webhook fail; they are tried again", "event", o.item.LSN, "status", o.status, "error", o.err)
-	case was && !o.lane.failing:
-		log.Info("deliveries of the webhook succeed again")
+	d.streaks.note(o, at, log)
+	if o.dead {
+		log.Info("the webhook is disabled: its receiver takes neither an event nor a ping; bailiff webhooks enable brings it back", "event", o.item.LSN, "status", o.status, "error", o.err)
 	}
 }
 

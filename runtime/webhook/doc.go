@@ -9,9 +9,12 @@
 // Deliveries come from the ledger's outbox, where they were written with the events themselves, and leave it when they
 // have succeeded: each is made at least once, over restarts and failures of the ledger. Their order is not promised. A
 // failed one is tried again after 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, each a tenth more or less. One
-// that has failed ten times, or that the receiver answers with 410 Gone, is given up. Then the receiver is sent a
-// webhook.ping, whose data is empty and whose webhook-id ends in ".ping": if it takes that, the event alone is lost, and
-// counted; otherwise the webhook is disabled, and what waits for it is forgotten, until its key's holder enables it again.
+// that has failed ten times, or that the receiver answers with 410 Gone, is given up, and counted.
+//
+// A receiver that has accepted nothing for 24 hours, in which at least 20 attempts failed by its own fault, is sent a
+// webhook.ping, whose data is empty and whose webhook-id ends in ".ping". If it refuses that too, the webhook is disabled, and what
+// waits for it is forgotten, until its key's holder enables it again. An answer that does not come in time counts for
+// nothing, because the service may be slow itself, and neither does the time before the service was started.
 //
 // Receivers are chosen by customers, so that requests to them are confined: by [CheckURL] when they are registered, and
 // by the address of every connection when it is made, whatever name it was found under. No proxy is used.

@@ -1,12 +1,18 @@
 package webhook
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,43 +20,172 @@ import (
 	"bailiff/runtime/ledger"
 )
 
-// TestPoisonedEvent has a receiver that refuses one event for good, and takes pings and other events: that event alone is
-// given up, and counted.
-func TestPoisonedEvent(t *testing.T) {
-	for _, refusal := range []int{http.StatusGone, http.StatusInternalServerError} {
+// TestDisabled: a receiver is disabled when it has accepted nothing for 24 hours in which 20 attempts failed, and refuses a ping; not by
+// one of them.
+func TestDisabled(t *testing.T) {
+	for _, answer := range []int{http.StatusInternalServerError, http.StatusGone} {
 		w := newWorld(t)
-		var poisoned atomic.Value
-		url, got := receive(t, func(_ int, out http.ResponseWriter, r *http.Request) {
-			id := r.Header.Get("webhook-id")
-			if poisoned.CompareAndSwap(nil, id); poisoned.Load() == id {
-				out.WriteHeader(refusal)
-			}
-		})
+		url, got := receive(t, status(answer))
 		hook := w.hook(1, url, ledger.AllTopics)
+		fail := func() {
+			t.Helper()
+			w.deny()
+			take(t, got)
+			w.counted(hook)
+		}
+		start := w.now.Load()
+		for range disableFailures - 1 {
+			fail()
+		}
+		w.now.Store(start + int64(disableAfter) - 1)
+		w.settle(got, hook)
+		fail() // the 20th or a later one, a moment too early
+		if w.disabled(hook) {
+			t.Fatalf("%d: disabled before 24 hours", answer)
+		}
+		w.now.Store(start + int64(disableAfter))
 		w.deny()
-		id := take(t, got).id()
-		for range pauses {
-			if refusal == http.StatusGone {
+		for {
+			if d := take(t, got); d.kind(t) == pingType {
+				if !strings.HasSuffix(d.id(), ".ping") {
+					t.Errorf("the ping has the id %s", d.id())
+				}
 				break
 			}
-			w.now.Store(w.recorded() + int64(48*time.Hour))
-			if again := take(t, got).id(); again != id {
-				t.Fatalf("%s came, want %s", again, id)
-			}
 		}
-		if ping := take(t, got); ping.kind(t) != pingType {
-			t.Fatalf("%d: after the last attempt came %s", refusal, ping.body)
-		}
+		eventually(t, "disabled", func() bool { return w.disabled(hook) })
 		w.deny()
-		if next := take(t, got); next.id() == id || next.kind(t) != "intent.denied" {
-			t.Errorf("%d: the next delivery is %s %s", refusal, next.id(), next.body)
-		}
 		w.now.Add(int64(100 * 24 * time.Hour))
 		none(t, got)
-		hooks, err := w.l.Webhooks(t.Context(), ledgertest.ID('k', 1))
-		if err != nil || len(hooks) != 1 || hooks[0].ID != hook || hooks[0].Disabled != 0 || hooks[0].Dropped != 1 {
-			t.Errorf("%d: the webhooks are %+v, %v", refusal, hooks, err)
+		if err := w.l.EnableWebhook(t.Context(), ledgertest.ID('k', 1), hook, w.now.Load()); err != nil {
+			t.Fatal(err)
 		}
+		w.deny()
+		take(t, got)
+		w.counted(hook)
+		if w.disabled(hook) {
+			t.Errorf("%d: disabled again by one failure", answer)
+		}
+	}
+}
+
+// counted waits until all attempts of a webhook are recorded.
+func (w *world) counted(hook ledger.ID) {
+	w.Helper()
+	eventually(w.T, "the record of the attempts", func() bool {
+		_, next, err := w.l.Due(w.Context(), w.now.Load(), 1)
+		return err == nil && (next == 0 || next > w.now.Load())
+	})
+}
+
+// settle takes what a jump of the clock has made due, until nothing more comes.
+func (w *world) settle(got chan delivered, hook ledger.ID) {
+	w.Helper()
+	for {
+		select {
+		case <-got:
+		case <-time.After(40 * time.Millisecond):
+			w.counted(hook)
+			return
+		}
+	}
+}
+
+// TestPoisonedEvents has a receiver that refuses all events and takes pings: it is not disabled.
+func TestPoisonedEvents(t *testing.T) {
+	w := newWorld(t)
+	var pings atomic.Int64
+	url, got := receive(t, func(_ int, out http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.Header.Get("webhook-id"), ".ping") {
+			pings.Add(1)
+			return
+		}
+		out.WriteHeader(http.StatusGone)
+	})
+	hook := w.hook(1, url, ledger.AllTopics)
+	for range 2 * disableFailures {
+		w.deny()
+		take(t, got)
+		w.now.Add(int64(disableAfter / disableFailures))
+	}
+	w.settle(got, hook)
+	if hook := w.webhook(hook); hook.Disabled != 0 || hook.Dropped != 2*disableFailures || pings.Load() != 1 {
+		t.Errorf("after %d pings: %+v", pings.Load(), hook)
+	}
+}
+
+// TestDisabledByOwnFailuresAlone: what may be the service's own fault does not count, and neither does what came before a restart or
+// before the receiver accepted something.
+func TestDisabledByOwnFailuresAlone(t *testing.T) {
+	start := time.Unix(1_800_000_000, 0)
+	resolver := func(missing bool) error { return &net.DNSError{Err: "no", IsNotFound: missing} }
+	for name, row := range map[string]struct {
+		o    outcome
+		dead bool
+	}{
+		"500":                      {outcome{status: 500}, true},
+		"a redirect":               {outcome{status: 307}, true},
+		"refused":                  {outcome{err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}, true},
+		"reset":                    {outcome{err: syscall.ECONNRESET}, true},
+		"closed":                   {outcome{err: io.EOF}, true},
+		"a private address":        {outcome{err: errAddress}, true},
+		"no such host":             {outcome{err: resolver(true)}, true},
+		"the name server failed":   {outcome{err: resolver(false)}, false},
+		"the deadline of attempts": {outcome{err: context.DeadlineExceeded}, false},
+		"a shutdown":               {outcome{err: context.Canceled}, false},
+		"a timeout":                {outcome{err: &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}}, false},
+		"no network":               {outcome{err: &net.OpError{Op: "dial", Err: syscall.ENETUNREACH}}, false},
+		"no descriptors":           {outcome{err: syscall.EMFILE}, false},
+		"a setting":                {outcome{err: fmt.Errorf("%w: http", ErrURL)}, false},
+		"e-mail":                   {outcome{item: ledger.Delivery{Webhook: ledger.Webhook{Format: ledger.EmailFormat}}, err: io.EOF}, false},
+	} {
+		m, hook := streaks{}, row.o.item.Webhook.ID
+		if m[hook].isDead(start) {
+			t.Fatal("a receiver that never failed")
+		}
+		note := func(o outcome, at time.Time) { m.note(&o, at, slog.New(slog.DiscardHandler)) }
+		for range disableFailures {
+			note(row.o, start)
+		}
+		if m[hook].isDead(start.Add(disableAfter - 1)) {
+			t.Errorf("%s: before 24 hours", name)
+		}
+		if got := m[hook].isDead(start.Add(disableAfter)); got != row.dead {
+			t.Errorf("%s: disabled %v", name, got)
+		}
+		note(outcome{status: 204}, start.Add(time.Minute))
+		for range disableFailures {
+			note(row.o, start.Add(2*time.Minute))
+		}
+		if m[hook].isDead(start.Add(disableAfter + time.Minute)) {
+			t.Errorf("%s: 24 hours do not begin anew when it accepts something", name)
+		}
+	}
+	m := streaks{}
+	for n := range uint64(maxStreaks + 10) {
+		m.of(ledgertest.ID('w', n))
+	}
+	if len(m) != maxStreaks {
+		t.Errorf("%d streaks are kept", len(m))
+	}
+}
+
+// TestRestartCountsAnew: the time before a start counts for nothing.
+func TestRestartCountsAnew(t *testing.T) {
+	w := newWorld(t)
+	url, got := receive(t, status(http.StatusGone))
+	hook := w.hook(1, url, ledger.AllTopics)
+	for range 2 * disableFailures {
+		w.deny()
+		take(t, got)
+	}
+	w.shut()
+	w.now.Add(int64(2 * disableAfter))
+	w.open()
+	w.deny()
+	w.settle(got, hook)
+	if w.disabled(hook) {
+		t.Error("disabled while the service was down")
 	}
 }
 
@@ -105,13 +240,37 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-func TestGone(t *testing.T) {
-	w := newWorld(t)
-	url, got := receive(t, status(410))
-	hook := w.hook(1, url, ledger.AllTopics)
-	w.deny()
-	take(t, got)
-	eventually(t, "disabled", func() bool { return w.disabled(hook) })
+// TestOneWarning: a receiver that is broken until it is disabled gets one warning, and one that accepts every other event does not
+// fill the log.
+func TestOneWarning(t *testing.T) {
+	var log lockedBuffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	m, now := streaks{}, time.Unix(1_800_000_000, 0)
+	note := func(status int) {
+		o := outcome{status: status}
+		m.note(&o, now, logger)
+	}
+	for range 100 {
+		now = now.Add(time.Hour)
+		note(500)
+	}
+	note(200)
+	if text := log.String(); strings.Count(text, "WARN") != 1 || strings.Count(text, "INFO") != 1 {
+		t.Errorf("100 failures and one success are in the log as:\n%s", text)
+	}
+	for range 600 { // an hour
+		now = now.Add(6 * time.Second)
+		note(500)
+		note(200)
+	}
+	if text := log.String(); strings.Count(text, "WARN") > 3 || strings.Count(text, "INFO") > 3 {
+		t.Errorf("a receiver that refuses every other event is in the log as:\n%s", text)
+	}
+	now = now.Add(warnEvery)
+	note(200)
+	if len(m) != 0 {
+		t.Errorf("a receiver that accepts everything is remembered: %v", m)
+	}
 }
 
 // kind returns the type of a delivery.

@@ -27,7 +27,6 @@ type lane struct {
 	queue   []ledger.Delivery
 	running int
 	slow    bool // it failed or was slow the last time
-	failing bool // it failed the last time, and the log says so
 	listed  bool // in ready or parked
 }
 

@@ -134,17 +134,20 @@ func (w *world) decide(change func(*ledger.Plan)) uint64 {
 	return ticket.Outcome().LSN
 }
 
-func (w *world) disabled(id ledger.ID) bool {
+func (w *world) disabled(id ledger.ID) bool { return w.webhook(id).Disabled != 0 }
+
+// webhook returns a webhook as it is recorded.
+func (w *world) webhook(id ledger.ID) ledger.Webhook {
 	hooks, err := w.l.Webhooks(w.Context(), ledgertest.ID('k', 1))
 	if err != nil {
 		w.Error(err)
 	}
 	for _, h := range hooks {
 		if h.ID == id {
-			return h.Disabled != 0
+			return h
 		}
 	}
-	return false
+	return ledger.Webhook{}
 }
 
 // A delivered is a request that a receiver got.
@@ -253,7 +256,7 @@ func (w *world) recorded() int64 {
 	return now
 }
 
-// TestRetries follows one delivery through its schedule until the webhook is disabled.
+// TestRetries follows one delivery through its schedule until it is given up: its ten failures disable nothing.
 func TestRetries(t *testing.T) {
 	w := newWorld(t)
 	url, got := receive(t, status(500, 404, 301, 429, 100+400, 503))
@@ -269,15 +272,10 @@ func TestRetries(t *testing.T) {
 			t.Fatalf("attempt %d has the id %s, the first %s", i+2, again, id)
 		}
 	}
-	if ping := take(t, got); ping.kind(t) != pingType || ping.id() != id+".ping" {
-		t.Fatalf("before it is disabled came %s %s", ping.id(), ping.body)
-	}
-	eventually(t, "disabled", func() bool { return w.disabled(hook) })
-	w.deny()
 	w.now.Add(int64(100 * 24 * time.Hour))
 	none(t, got)
-	if err := w.l.EnableWebhook(t.Context(), ledgertest.ID('k', 1), hook, w.now.Load()); err != nil {
-		t.Fatal(err)
+	if hook := w.webhook(hook); hook.Disabled != 0 || hook.Dropped != 1 {
+		t.Errorf("after ten failures of one delivery: %+v", hook)
 	}
 	w.deny()
 	if after := take(t, got).id(); after == id {

@@ -464,6 +464,14 @@ var (
 		"the resolution is not signed by the operator key that the API key is pinned to",
 		"Sign the resolution with the operator key of the policy: `bailiff holds approve --key FILE`.", Never)
 
+	StatementInvalid = failure(403, "ERROR", "SVC_OPERATOR_STATEMENT_INVALID",
+		"the statement is not signed by the service's operator, for this service and now",
+		"Sign it with the operator's present key, and the issuer of the service: `bailiff freeze --url URL --key FILE --issuer NAME`.", Never)
+
+	StatementUsed = failure(409, "ERROR", "SVC_OPERATOR_STATEMENT_USED",
+		"a statement with this serial or a higher one was carried out before",
+		"Sign another statement with a higher serial; the message names the last one.", Never)
+
 	WebhookURL = failure(400, "ERROR", "SVC_WEBHOOK_URL_REFUSED",
 		"the url of the webhook is refused; the message says why",
 		"Register an https URL whose host has public addresses; the message says what is wrong with this one.", Never)

@@ -25,6 +25,7 @@ import (
 type backupCommand struct {
 	Dir      string   `arg:"" help:"The folder to make." type:"path"`
 	WithKeys []string `help:"Add the signing keys, encrypted to this recipient of age (age1…, as age-keygen prints it). Can be given more than once." placeholder:"RECIPIENT"`
+	cli.ProgressFlag
 }
 
 // Help says which files a backup has.
@@ -57,20 +58,23 @@ func (c *backupCommand) Run(std cli.Streams) error {
 		return cli.Unwritable(c.Dir, err)
 	}
 	defer os.RemoveAll(dir) // by then it has its name, or was not finished
+	if err := reached(backupFolder); err != nil {
+		return err
+	}
 	var end events.BackupPage
 	if err := client.WithAdmin(std, client.MustExist, func(ctx context.Context, a client.Admin) (err error) {
-		end, err = copyLog(ctx, std, s, a, dir)
+		end, err = copyLog(ctx, c.Start(std, "copying the record"), s, a, dir)
 		return err
 	}); err != nil {
 		return err
 	}
-	if err := addFiles(s, dir, recipients); err != nil {
+	if err := errors.Join(addFiles(s, dir, recipients), reached(backupFiles)); err != nil {
 		return err
 	}
 	if err := os.Rename(dir, c.Dir); err != nil {
 		return cli.Unwritable(c.Dir, err)
 	}
-	if err := atomicfile.SyncName(c.Dir); err != nil {
+	if err := errors.Join(atomicfile.SyncName(c.Dir), reached(backupNamed)); err != nil {
 		return cli.Unwritable(c.Dir, err)
 	}
 	fmt.Fprintf(std.Out, "%s has the record up to %d\n", c.Dir, end.LSN)
@@ -81,7 +85,7 @@ func (c *backupCommand) Run(std cli.Streams) error {
 }
 
 // copyLog copies the log, and its checkpoint, into a folder.
-func copyLog(ctx context.Context, std cli.Streams, s *cmdsettings.Settings, a client.Admin, dir string) (end events.BackupPage, err error) {
+func copyLog(ctx context.Context, told *cli.Progress, s *cmdsettings.Settings, a client.Admin, dir string) (end events.BackupPage, err error) {
 	now := clock.System()()
 	file, err := os.OpenFile(filepath.Join(dir, logFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -92,7 +96,6 @@ func copyLog(ctx context.Context, std cli.Streams, s *cmdsettings.Settings, a cl
 	if err != nil {
 		return end, err
 	}
-	told := progress{std: std, verb: "copied"}
 	for !end.Last {
 		page, err := a.Backup(ctx, end.LSN)
 		if err != nil {
@@ -107,12 +110,12 @@ func copyLog(ctx context.Context, std cli.Streams, s *cmdsettings.Settings, a cl
 			}
 		}
 		end = *page
-		told.reached(end.LSN)
+		told.Reached("up to record %d", end.LSN)
 	}
 	if err := w.end(); err != nil {
 		return end, err
 	}
-	if err := file.Sync(); err != nil {
+	if err := errors.Join(file.Sync(), reached(backupLog)); err != nil {
 		return end, err
 	}
 	if end.Checkpoint == "" {
@@ -120,7 +123,7 @@ func copyLog(ctx context.Context, std cli.Streams, s *cmdsettings.Settings, a cl
 			return end, err
 		}
 	}
-	return end, atomicfile.Create(filepath.Join(dir, checkpointFile), []byte(end.Checkpoint))
+	return end, errors.Join(atomicfile.Create(filepath.Join(dir, checkpointFile), []byte(end.Checkpoint)), reached(backupCheckpoint))
 }
 
 // sign signs the end of the record where no service runs that would.
@@ -150,26 +153,4 @@ func addFiles(s *cmdsettings.Settings, dir string, recipients []age.Recipient) e
 		return nil
 	}
 	return encryptKeys(s, filepath.Join(dir, keysFile), recipients)
-}
-
-// progressEvery is how often a command that takes long says how far it is.
-const progressEvery = 2 * time.Second
-
-// A progress says on standard error how far a command is that takes long.
-type progress struct {
-	std  cli.Streams
-	verb string
-	last time.Time
-}
-
-func (p *progress) reached(lsn uint64) {
-	now := clock.System()()
-	if p.last.IsZero() {
-		p.last = now
-	}
-	if now.Sub(p.last) < progressEvery {
-		return
-	}
-	p.last = now
-	fmt.Fprintf(p.std.Err, "bailiff: %s up to record %d\n", p.verb, lsn)
 }

@@ -28,6 +28,7 @@ type restoreCommand struct {
 	KeepCounters bool   `help:"Let limits go on from where the backup has them. Else every hour and day that is open, and every task that the backup knows, counts as used up."`
 	Thawed       bool   `help:"Let the service decide at once. Else it is frozen until bailiff thaw."`
 	client.CheckpointKeys
+	cli.ProgressFlag
 	NoCheckpoint bool `help:"Do not hold the backup against its checkpoint; a backup that was cut off, or made anew, is not found then."`
 }
 
@@ -74,6 +75,9 @@ func (c *restoreCommand) Run(std cli.Streams) error {
 			return err
 		}
 	}
+	if err := reached(restoreKeys); err != nil {
+		return err
+	}
 	v, head, err := c.restore(std, s)
 	if err != nil {
 		return err
@@ -102,7 +106,13 @@ func (c *restoreCommand) restore(std cli.Streams, s *cmdsettings.Settings) (v le
 	if err != nil {
 		return v, head, err
 	}
-	taken, err := c.fill(std, s, filling)
+	var taken time.Time
+	if err = reached(restoreFolder); err == nil {
+		taken, err = c.fill(std, s, filling)
+	}
+	if err == nil {
+		err = reached(restoreFilled)
+	}
 	if err == nil {
 		v = ledger.Restoration{At: calls.Clock().UnixNano(), Taken: taken.Unix(), KeepCounters: c.KeepCounters, Thawed: c.Thawed}
 		head, err = filling.Finish(v, rand.Reader)
@@ -110,11 +120,17 @@ func (c *restoreCommand) restore(std cli.Streams, s *cmdsettings.Settings) (v le
 	if err := errors.Join(err, filling.Close()); err != nil {
 		return v, head, errors.Join(err, os.RemoveAll(beside))
 	}
+	if err := reached(restoreFinished); err != nil {
+		return v, head, err
+	}
 	old := s.CheckpointPath()
 	if err := os.Rename(old, old+".before-restore"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return v, head, err
 	}
-	return v, head, errors.Join(os.Rename(beside, s.LedgerPath()), atomicfile.SyncName(s.LedgerPath()))
+	if err := reached(restoreAside); err != nil {
+		return v, head, err
+	}
+	return v, head, errors.Join(os.Rename(beside, s.LedgerPath()), atomicfile.SyncName(s.LedgerPath()), reached(restoreNamed))
 }
 
 // fill adds the groups of the backup, and holds their end against the checkpoint.
@@ -129,9 +145,9 @@ func (c *restoreCommand) fill(std cli.Streams, s *cmdsettings.Settings, into fil
 		return taken, cli.Fail("%s is no backup: %v", c.Dir, cli.Unreadable(err))
 	}
 	defer file.Close()
-	told := progress{std: std, verb: "verified"}
+	told := c.Start(std, "verifying the backup")
 	taken, err = read(file, func(group []byte) error {
-		told.reached(into.Head().LSN)
+		told.Reached("up to record %d", into.Head().LSN)
 		return into.Add(group)
 	})
 	switch head := into.Head(); {

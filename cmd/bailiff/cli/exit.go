@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/alecthomas/kong"
 )
@@ -28,7 +29,12 @@ type Exit struct {
 	Code    int
 	Message string
 	Plain   bool // the message is printed as it is, without the command's name
+
+	missing bool // a file was not there
 }
+
+// Is reports whether the exit is one for a file that was not there, which some commands do without.
+func (e *Exit) Is(target error) bool { return e.missing && target == fs.ErrNotExist }
 
 // Error returns the message.
 func (e *Exit) Error() string { return e.Message }

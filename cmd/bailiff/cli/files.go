@@ -60,7 +60,7 @@ func Unreadable(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &path):
-		return Usage("%s can't be read: %v", path.Path, path.Err)
+		return &Exit{Code: ExitUsage, Message: Plainf("%s can't be read: %v", path.Path, path.Err), missing: errors.Is(err, fs.ErrNotExist)}
 	}
 	return Usage("%v", err)
 }

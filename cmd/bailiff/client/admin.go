@@ -54,6 +54,8 @@ type Admin interface {
 	AcceptClock(context.Context) (decision.ClockView, error)
 	HaltOf(ctx context.Context, keyID string) (accounts.HaltView, error)
 	Halt(ctx context.Context, request accounts.HaltRequest) (accounts.HaltView, error)
+	OperatorView(context.Context) (accounts.OperatorView, error)
+	Rotate(context.Context, accounts.RotationRequest) (accounts.OperatorView, error)
 	Evidence(ctx context.Context, id, keyID string) (*evidence.Bundle, error)
 	Limits(ctx context.Context, keyID string) (*decision.LimitsView, error)
 	Backup(ctx context.Context, after uint64) (*events.BackupPage, error)
@@ -296,6 +298,18 @@ func (r *remoteAdmin) HaltOf(ctx context.Context, keyID string) (view accounts.H
 // Halt stops a key or the service, or lets it go on.
 func (r *remoteAdmin) Halt(ctx context.Context, request accounts.HaltRequest) (view accounts.HaltView, err error) {
 	err = r.call(ctx, "POST", "/halt", request, &view)
+	return view, err
+}
+
+// OperatorView returns which key the service's operator has.
+func (r *remoteAdmin) OperatorView(ctx context.Context) (view accounts.OperatorView, err error) {
+	err = r.call(ctx, "GET", "/operator", nil, &view)
+	return view, err
+}
+
+// Rotate replaces the operator's key.
+func (r *remoteAdmin) Rotate(ctx context.Context, request accounts.RotationRequest) (view accounts.OperatorView, err error) {
+	err = r.call(ctx, "POST", "/operator/rotation", request, &view)
 	return view, err
 }
 

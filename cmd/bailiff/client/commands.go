@@ -5,6 +5,7 @@ type Commands struct {
 	Keys      keysCommand      `cmd:"" help:"Create, list, change and revoke API keys."`
 	Freeze    freezeCommand    `cmd:"" help:"Stop the service: nothing is allowed until it is thawed."`
 	Thaw      thawCommand      `cmd:"" help:"Let a frozen service go on, with the operator's signature."`
+	Operator  operatorCommand  `cmd:"" help:"Show and replace the operator's key."`
 	Usage     usageCommand     `cmd:"" help:"Print a month's governed actions per key, and what they would be billed."`
 	Deploy    deployCommand    `cmd:"" help:"Bind a signed policy to an API key."`
 	Holds     holdsCommand     `cmd:"" help:"List, show, approve and deny holds."`

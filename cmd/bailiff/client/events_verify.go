@@ -28,6 +28,7 @@ type CheckpointKeys struct {
 type eventsVerifyCommand struct {
 	Checkpoint string `help:"The signed checkpoint; without it the one in SVC_DATA_DIR, which whoever changed the record could have changed back to an older one." placeholder:"FILE"`
 	CheckpointKeys
+	cli.ProgressFlag
 	NoCheckpoint bool     `help:"Verify the chain alone; what was cut off at its end is not found then."`
 	Approvals    bool     `help:"Verify also each decision by passkey, and what the operator has signed about approvers."`
 	OperatorKeys []string `name:"operator-key" help:"A further operator's public key whose statements about approvers count, beside SVC_OPERATOR_PUBLIC_KEY." placeholder:"KEY"`
@@ -54,7 +55,9 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	if err != nil {
 		return err
 	}
+	done := c.Start(std, "verifying the record").Working()
 	chain, err := pebbleledger.VerifyChain(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, kept.LSN)
+	done()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && cli.IsMissing(s.LedgerPath()): // otherwise it is one of the record's files that is gone
 		return cli.Fail("there is no data in %s; go to the service's folder, or set SVC_DATA_DIR", s.DataDir)

@@ -5,9 +5,12 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
+	"net/url"
 	"time"
 
 	"bailiff/cmd/bailiff/cli"
+	"bailiff/cmd/bailiff/settings"
+	api "bailiff/httpd/client"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
@@ -17,10 +20,15 @@ import (
 type haltFlags struct {
 	Reason string `help:"Why; it is recorded, and clients are told." placeholder:"TEXT"`
 	Key    string `help:"File of the operator's private key, which signs a statement and stays here." placeholder:"FILE" type:"path"`
+	afarFlags
 }
 
 const haltHelp = `Works on the service that runs on SVC_DATA_DIR (default: data) or, where none does, on the data there. When the command
-returns, it is durable and in force, and it stays so across restarts. Attestations from before are void, also when it goes on.`
+returns, it is durable and in force, and it stays so across restarts. Attestations from before are void, also when it goes on.
+
+With --url the operator's statement is sent to a service elsewhere; it takes --key, and no API key:
+
+  bailiff freeze --url https://bailiff.example.com --key operator.key`
 
 type freezeCommand struct{ haltFlags }
 
@@ -68,6 +76,9 @@ func (c *keysResumeCommand) Run(std cli.Streams) error { return c.halt(std, acco
 
 // halt asks for a halt, signed where the operator's key is given.
 func (c *haltFlags) halt(std cli.Streams, action, keyID string) error {
+	if c.URL != "" {
+		return c.haltFromAfar(std, action, keyID)
+	}
 	return WithAdmin(std, MustExist, func(ctx context.Context, a Admin) error {
 		before, err := a.HaltOf(ctx, keyID)
 		if err != nil {
@@ -80,21 +91,80 @@ func (c *haltFlags) halt(std cli.Streams, action, keyID string) error {
 				return err
 			}
 			request.Serial, request.SignedAt = before.Serial+1, clock.System()().Unix()
-			text := attest.HaltText(before.Issuer, action, keyID, c.Reason, request.SignedAt, request.Serial)
-			request.Signature = base64.RawURLEncoding.EncodeToString(ed25519.Sign(private, text))
+			request.Signature = signed(private, attest.HaltText(before.Issuer, action, keyID, c.Reason, request.SignedAt, request.Serial))
 		}
 		view, err := a.Halt(ctx, request)
 		if err != nil {
 			return err
 		}
-		what, state := "the service", "goes on"
-		if keyID != "" {
-			what = "the API key " + keyID
-		}
-		if view.Halted {
-			state = "is stopped since " + view.Since.Format(time.RFC3339)
-		}
-		fmt.Fprintf(std.Out, "%s %s\n", what, state)
-		return nil
+		return printHalt(std, &view)
 	})
+}
+
+// haltFromAfar sends a signed halt to a service elsewhere.
+func (c *haltFlags) haltFromAfar(std cli.Streams, action, keyID string) error {
+	private, err := c.signer(c.Key)
+	if err != nil {
+		return err
+	}
+	now := clock.System()()
+	at, serial := now.Unix(), uint64(now.UnixMilli())
+	body := map[string]any{
+		"action": action, "serial": serial, "signed_at": at,
+		"operator_signature": signed(private, attest.HaltText(c.Issuer, action, keyID, c.Reason, at, serial)),
+	}
+	if keyID != "" {
+		body["key_id"] = keyID
+	}
+	if c.Reason != "" {
+		body["reason"] = c.Reason
+	}
+	var view accounts.HaltView
+	if err := c.state("/v1/operator/halt", body, &view); err != nil {
+		return err
+	}
+	return printHalt(std, &view)
+}
+
+func printHalt(std cli.Streams, view *accounts.HaltView) error {
+	what, state := "the service", "goes on"
+	if view.KeyID != "" {
+		what = "the API key " + view.KeyID
+	}
+	if view.Halted {
+		state = "is stopped since " + view.Since.Format(time.RFC3339)
+	}
+	_, err := fmt.Fprintf(std.Out, "%s %s\n", what, state)
+	return err
+}
+
+// signed returns a signature as statements have it.
+func signed(private ed25519.PrivateKey, text []byte) string {
+	return base64.RawURLEncoding.EncodeToString(ed25519.Sign(private, text))
+}
+
+// afarFlags are what the commands have in common that send a statement to a service elsewhere.
+type afarFlags struct {
+	URL    string `name:"url" help:"Address of a service elsewhere, https; takes --key. Its statements' serials are the time in milliseconds." placeholder:"URL"`
+	Issuer string `default:"svc-core" env:"SVC_ISSUER" help:"The issuer of the service elsewhere, for which alone the statement is good (${default})." placeholder:"NAME"`
+}
+
+// signer reads the private key, without which a service elsewhere does nothing.
+func (c *afarFlags) signer(path string) (ed25519.PrivateKey, error) {
+	if path == "" {
+		return nil, cli.Usage("a service elsewhere takes the operator's signature; give --key FILE")
+	}
+	return attest.ReadOperatorKey(path)
+}
+
+// state sends a statement to the service elsewhere.
+func (c *afarFlags) state(path string, body, view any) error {
+	service, err := api.New(api.Config{URL: c.URL, Timeout: ClientTimeout, MaxAnswer: maxAnswerBytes, UserAgent: "bailiff"})
+	if err != nil {
+		return cli.Usage("--url: %v", err)
+	}
+	if u, err := url.Parse(service.Base()); err == nil && u.Scheme == "http" && !settings.Loopback(u.Hostname()) {
+		return cli.Usage("--url %s is not encrypted, so another service could answer; use https", u.Host)
+	}
+	return (&Client{service}).Call(context.Background(), "POST", path, body, view)
 }

@@ -15,12 +15,13 @@ import (
 )
 
 type testCommand struct {
-	Format      string   `enum:"text,json" default:"text" help:"text or json."`
-	Only        string   `name:"run" help:"Run only the tests whose names this RE2 pattern matches." placeholder:"REGEXP"`
-	Coverage    bool     `help:"List the rules that no test names."`
-	MinCoverage int      `name:"min-coverage" help:"Fail where the tests of a policy name less of its rules." placeholder:"PERCENT"`
-	Base        bool     `name:"integer-amounts-base" help:"Read amounts without a point as base units, as SVC_INTEGER_AMOUNTS=base does."`
-	Paths       []string `arg:"" name:"path" help:"Policies, files of tests, and folders to look for them in."`
+	Format      string `enum:"text,json" default:"text" help:"text or json."`
+	Only        string `name:"run" help:"Run only the tests whose names this RE2 pattern matches." placeholder:"REGEXP"`
+	Coverage    bool   `help:"List the rules that no test names."`
+	MinCoverage int    `name:"min-coverage" help:"Fail where the tests of a policy name less of its rules." placeholder:"PERCENT"`
+	Base        bool   `name:"integer-amounts-base" help:"Read amounts without a point as base units, as SVC_INTEGER_AMOUNTS=base does."`
+	cli.ProgressFlag
+	Paths []string `arg:"" name:"path" help:"Policies, files of tests, and folders to look for them in."`
 }
 
 // Help says what a test is.
@@ -61,7 +62,9 @@ func (c *testCommand) Run(std cli.Streams) error {
 	}
 	var reports []policytest.Report
 	worst := cli.ExitDone
-	for _, suite := range suites {
+	told := c.Start(std, "testing")
+	for n, suite := range suites {
+		told.Reached("%d of %d files of tests", n, len(suites))
 		report, err := suite.run(std, selected, intent.Options{IntegerAmountsBase: c.Base})
 		worst = max(worst, cli.Conclude(std, err))
 		if err == nil {

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"os"
@@ -137,7 +136,12 @@ func (r *service) reread(ctx context.Context, path string) (boot, error) {
 	}
 	read := make(chan result, 1)
 	go func() {
-		loaded, err := loadBoot(path, ed25519.PublicKey(r.boot.operator[:]))
+		operators, err := operatorsOf(r.ledger.Operators(), r.boot.operator)
+		if err != nil {
+			read <- result{boot{}, err}
+			return
+		}
+		loaded, err := loadBoot(path, operators...)
 		read <- result{loaded, err}
 	}()
 	patience := time.NewTimer(reloadPatience)

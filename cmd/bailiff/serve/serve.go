@@ -199,9 +199,9 @@ func startUnless(asked <-chan struct{}, start func() (*service, error)) (*servic
 // start opens everything that a service needs. What fails here is a startup error.
 func start(l launch) (*service, error) {
 	s, log := l.settings, l.log
-	boot, err := ReadBoot(s)
-	if err != nil {
-		return nil, err
+	boot, unread := ReadBoot(s)
+	if _, missing := os.Lstat(s.LedgerPath()); unread != nil && (!boot.foreign || missing != nil) {
+		return nil, unread
 	}
 	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
 		return nil, startup("the data folder can't be made: %v; SVC_DATA_DIR names it", err)
@@ -218,6 +218,9 @@ func start(l launch) (*service, error) {
 	}
 	if running.ledger, err = running.openLedger(l.moved); err != nil {
 		return nil, startup("%v", err)
+	}
+	if err := running.agree(unread); err != nil {
+		return nil, errors.Join(err, running.close())
 	}
 	debug.FreeOSMemory() // what replaying left behind would stay for long: the heap may grow many times over
 	if err := running.checkRecord(context.Background(), l.proof); err != nil {

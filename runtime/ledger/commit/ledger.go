@@ -57,6 +57,7 @@ type Ledger struct {
 	// pending says that a group has become wanted and the committer has not been told.
 	pending atomic.Bool
 	frozen  atomic.Pointer[ledger.HaltState] // nil until the log was read
+	signers atomic.Pointer[ledger.Operators] // nil until the log was read
 
 	secret state.Secret
 	ending chan struct{} // closed by Close

@@ -108,6 +108,7 @@ func (l *Ledger) begin(p *past, snapshot uint64) {
 	defer l.mu.Unlock()
 	l.past, l.next = *p, p.head.LSN+1
 	l.noteHalt()
+	l.noteOperators()
 	l.groups, l.spare = []*group{newGroup(l.next, nil)}, nil
 	l.failure, l.failed, l.done = nil, make(chan struct{}), make(chan struct{})
 	if l.snapshots = newSnapshotter(log, l.options.SnapshotEvery, snapshot); l.snapshots != nil {

@@ -314,3 +314,41 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Errorf("a clock behind the backup: %v", err)
 	}
 }
+
+// TestFrozenBackup: a backup of a frozen service is one of a frozen service, also where it is restored with Thawed, and its attestations
+// stay void.
+func TestFrozenBackup(t *testing.T) {
+	ctx, at := context.Background(), ledgertest.Start+minute
+	for _, suspend := range []bool{false, true} {
+		l := open(t, memory.NewLog())
+		defer l.Close()
+		if err := l.CreateKey(ctx, ledgertest.NewKey(1)); err != nil {
+			t.Fatal(err)
+		}
+		halt := &ledger.Halt{Stop: true, At: at, Reason: "incident 7", Signed: &ledger.HaltStatement{Serial: 7, At: at / 1e9}}
+		if suspend {
+			halt.Key = ledgertest.ID('k', 1)
+		}
+		if err := l.Halt(ctx, halt); err != nil {
+			t.Fatal(err)
+		}
+		groups, _ := groupsOf(t, l)
+		for _, thawed := range []bool{false, true} {
+			again, _ := restored(t, groups, ledger.Restoration{At: at + minute, Taken: at / 1e9, Thawed: thawed, KeepCounters: true})
+			key, _ := again.LookupKeyID(ledgertest.ID('k', 1))
+			state := again.Frozen()
+			if suspend {
+				state = key.Halt
+			}
+			if !state.Stopped() || state.Serial != 7 {
+				t.Errorf("suspended %v, restored thawed %v: %+v", suspend, thawed, state)
+			}
+			p := plan()
+			p.At, p.Reservations, p.Epoch = at+2*minute, nil, key.Epoch
+			if ticket := again.Submit(p); ticket.Outcome().Result != ledger.Halted {
+				t.Errorf("suspended %v, restored thawed %v: a plan came to %v", suspend, thawed, ticket.Outcome().Result)
+			}
+			again.Close()
+		}
+	}
+}

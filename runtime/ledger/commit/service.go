@@ -114,6 +114,25 @@ func (l *Ledger) Frozen() ledger.HaltState {
 	return ledger.HaltState{}
 }
 
+// RotateOperator implements ledger.Ledger.
+func (l *Ledger) RotateOperator(ctx context.Context, q *ledger.Rotation) error {
+	return l.step(ctx, func(r *state.Record) error { return l.state.RotateOperator(q, r) }, func(uint64) { l.noteOperators() })
+}
+
+// noteOperators shows the operator's keys. Its caller has the state to itself.
+func (l *Ledger) noteOperators() {
+	operators := l.state.Operators()
+	l.signers.Store(&operators)
+}
+
+// Operators implements ledger.Ledger.
+func (l *Ledger) Operators() ledger.Operators {
+	if operators := l.signers.Load(); operators != nil {
+		return *operators
+	}
+	return ledger.Operators{}
+}
+
 // StateApprover implements ledger.Ledger.
 func (l *Ledger) StateApprover(ctx context.Context, s *ledger.ApproverStatement, at int64) error {
 	return l.step(ctx, func(r *state.Record) error { return l.state.StateApprover(s, at, r) }, func(uint64) {})

@@ -30,6 +30,9 @@ func (s *State) StateApprover(q *ledger.ApproverStatement, at int64, r *Record) 
 	if at < 1 || at > ledger.MaxTime {
 		return fmt.Errorf("%w: a statement that came at %d: use Unix nanoseconds", ledger.ErrInvalid, at)
 	}
+	if err := s.staleOperator(q.Operator); err != nil {
+		return err
+	}
 	if err := s.approvers.admits(q); err != nil {
 		return err
 	}

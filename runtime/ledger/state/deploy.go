@@ -23,7 +23,7 @@ func (s *State) Deploy(d *ledger.Deployment, r *Record) (ledger.Deployed, error)
 		return done, fmt.Errorf("%w: %s", ledger.ErrKeyRevoked, d.Key)
 	case s.stops(k):
 		return done, fmt.Errorf("%w: deployment for key %s", ledger.ErrHalted, d.Key)
-	case k.key.Operator != [32]byte{} && k.key.Operator != d.Operator:
+	case s.operators.Replaced(d.Operator) || k.key.Operator != [32]byte{} && s.operators.Current(k.key.Operator) != d.Operator:
 		return done, fmt.Errorf("%w: key %s", ledger.ErrOperator, d.Key)
 	}
 	past := s.pastOf(k, d.PolicyHash)

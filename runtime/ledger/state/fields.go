@@ -142,20 +142,10 @@ var (
 var haltEffect = &field{
 	"reason (0 | 1 serial signed-at signature)", ledger.MaxHaltReason + maxVarint + 1 + 2*maxVarint + 64,
 	func(r *Record, b []byte) []byte {
-		b = append(codec.AppendText(b, r.Halt.Reason), codec.Bit(r.Halt.Signed != nil))
-		if s := r.Halt.Signed; s != nil {
-			b = codec.AppendMoment(binary.AppendUvarint(b, s.Serial), s.At)
-			b = append(b, s.Signature[:]...)
-		}
-		return b
+		return appendSigned(codec.AppendText(b, r.Halt.Reason), r.Halt.Signed)
 	}, func(r *Record, d *decoder) {
 		r.Halt = &ledger.Halt{Key: r.Key, Stop: r.Kind == ledger.KeySuspended || r.Kind == ledger.ServiceFrozen, At: r.Now, Reason: d.Text(ledger.MaxHaltReason)}
-		if d.Bool() {
-			s := &ledger.HaltStatement{Serial: d.Uvarint(), At: d.Time()}
-			d.Check(s.Serial > 0, "a statement without a serial")
-			d.Copy(s.Signature[:])
-			r.Halt.Signed = s
-		}
+		r.Halt.Signed = readSigned(d)
 	},
 }
 

@@ -25,6 +25,9 @@ func (s *State) Halt(h *ledger.Halt, r *Record) error {
 	if err := h.Validate(); err != nil {
 		return err
 	}
+	if err := s.staleOperator(h.Operator); err != nil {
+		return err
+	}
 	now, k := s.halted(h.Key)
 	switch {
 	case now == nil:

@@ -164,6 +164,9 @@ func (s *State) ResolveHold(q *ledger.Resolution, r *Record) error {
 	if k == nil {
 		return fmt.Errorf("%w: hold %s", ledger.ErrNotFound, q.Hold)
 	}
+	if err := s.staleOperator(q.Operator); err != nil {
+		return err
+	}
 	now := max(k.now, q.At)
 	h, ok := k.holds.byID[q.Hold]
 	switch {

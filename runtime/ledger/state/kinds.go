@@ -150,6 +150,10 @@ var kinds = [256]kind{
 		forms: []form{{number: 42, about: "by one approver, while the hold waits for another", fields: []*field{holdID, note, approval}}},
 		apply: (*State).applyApproval, show: (*Record).showApproval,
 	},
+	ledger.OperatorRotated: {
+		forms: []form{{number: 48, about: "of no key", fields: []*field{rotation}}},
+		of:    noKey, apply: (*State).applyRotation, show: (*Record).showRotation,
+	},
 	ledger.PinsChanged: {
 		forms: []form{{number: 32, fields: []*field{pinsEffect}}},
 		live:  true, apply: (*State).applyPins, show: (*Record).showPins,

@@ -53,6 +53,7 @@ type Record struct {
 	Halt     *ledger.Halt    // of KeySuspended, KeyResumed, ServiceFrozen and ServiceThawed
 
 	Restored *ledger.Restoration // of ServiceRestored
+	Rotation *ledger.Rotation    // of OperatorRotated
 
 	Approver *ledger.ApproverStatement // of ApproverConfirmed, ApproverSuspended, ApproverResumed and ApproverRemoved
 	Approval *ledger.Approval          // of HoldApproved, and of HoldResolved where a passkey decided

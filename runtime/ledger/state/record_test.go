@@ -126,6 +126,15 @@ var random = map[*field]func(source, *Record){
 		r.Restored = &ledger.Restoration{At: r.Now, Taken: g.Int64N(ledger.MaxTime + 1), KeepCounters: g.IntN(2) == 1, Thawed: g.IntN(2) == 1}
 		copy(r.Restored.Before[:], g.text(40))
 	},
+	rotation: func(g source, r *Record) {
+		r.Rotation = &ledger.Rotation{From: g.hash(), To: g.hash(), At: max(r.Now, 1)}
+		r.Now, r.Rotation.From[0], r.Rotation.To[0] = r.Rotation.At, 1, 2
+		if g.IntN(2) == 1 {
+			s := &ledger.HaltStatement{Serial: 1 + g.Uint64()>>1, At: g.Int64N(ledger.MaxTime + 1)}
+			copy(s.Signature[:], g.text(160))
+			r.Rotation.Signed = s
+		}
+	},
 	haltEffect: func(g source, r *Record) {
 		r.Halt = &ledger.Halt{Key: r.Key, Stop: r.Kind == ledger.KeySuspended || r.Kind == ledger.ServiceFrozen, At: r.Now, Reason: g.text(ledger.MaxHaltReason)}
 		if g.IntN(2) == 1 {

@@ -46,6 +46,8 @@ func (s *State) findReplay(k *keyState, p *ledger.Plan) (lsn uint64, found bool)
 		return 0, false
 	case known.epoch != k.key.Epoch || len(k.deployments) == 0 && known.lsn < s.latestDefault():
 		return 0, false
+	case s.voids(k, known.expires-int64(ledger.ReplayLife)):
+		return 0, false
 	}
 	return known.lsn, true
 }

@@ -35,8 +35,9 @@ type State struct {
 	approvers approverTable
 	replays   replayTable
 	halt      ledger.HaltState // of the whole service
-	usedUp    int64            // when the log was restored: the hour and the day of then are used up; 0: neither is
-	defaults  []boundDefault   // oldest first; the last one is in force
+	operators ledger.Operators
+	usedUp    int64          // when the log was restored: the hour and the day of then are used up; 0: neither is
+	defaults  []boundDefault // oldest first; the last one is in force
 
 	name      []byte // scratch of counter names
 	room      int    // scratch of Decide: how many more groups the key may have

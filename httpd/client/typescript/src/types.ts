@@ -220,15 +220,19 @@ export type Event = {
   /** that the key has from this event on */
   plan?: "developer" | "growth" | "enterprise"
   policyHash?: Hash
+  /** of a halt: why */
+  reason?: string
   requestId?: string
   rollback?: boolean
   scopes?: Scopes
+  /** of a halt: that of the operator's statement, where it was signed */
+  serial?: number
   /** the MCP server whose tools were pinned */
   serverId?: string
   subject?: Subject
   timestamp: Time
   value?: string
-  webhookChange?: "registered" | "removed" | "disabled"
+  webhookChange?: "registered" | "removed" | "disabled" | "enabled"
   webhookId?: UUID
 }
 
@@ -266,7 +270,7 @@ export type Explanation = {
   violations: Array<Finding>
 }
 
-export type FailureCode = "SVC_VALIDATION_ERROR_SCHEMA" | "SVC_VALIDATION_ERROR_CHAIN_NOT_ALLOWED" | "SVC_API_KEY_REQUIRED" | "SVC_API_KEY_INVALID" | "SVC_API_KEY_WRONG_ENV" | "SVC_API_KEY_SCOPE_INSUFFICIENT" | "SVC_NOT_FOUND" | "SVC_METHOD_NOT_ALLOWED" | "SVC_BODY_TOO_LARGE" | "SVC_RATE_LIMITED" | "SVC_OVERLOADED" | "SVC_INTERNAL_ERROR" | "SVC_STORE_UNAVAILABLE" | "SVC_SERVICE_METADATA_UNAVAILABLE" | "SVC_NO_POLICY_DEPLOYED" | "SVC_QUOTA_EXCEEDED" | "SVC_TIER_INSUFFICIENT" | "SVC_REGISTRATION_CLOSED" | "SVC_WARRANTY_INVALID" | "SVC_WARRANTY_SIGNATURE_INVALID" | "SVC_WARRANTY_OPERATOR_KEY_MISMATCH" | "SVC_WARRANTY_ROLLBACK" | "SVC_CLOCK_UNCONFIRMED" | "SVC_WARRANTY_KEY_NOT_NAMED" | "SVC_KEY_SUSPENDED" | "SVC_FROZEN" | "SVC_WARRANTY_TOO_HEAVY" | "SVC_WARRANTY_COMPILE_TIME" | "SVC_WARRANTY_BUSY" | "SVC_WARRANTY_RATE_LIMITED" | "SVC_WARRANTY_STORAGE_FULL" | "SVC_EVALUATION_BUSY" | "SVC_TRUSTED_SHIM_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_MALFORMED" | "SVC_TRUSTED_SHIM_UNTRUSTED" | "SVC_TRUSTED_SHIM_ISSUER_INVALID" | "SVC_TRUSTED_SHIM_AUDIENCE_INVALID" | "SVC_TRUSTED_SHIM_IDENTITY_INVALID" | "SVC_TRUSTED_SHIM_VERSION_REQUIRED" | "SVC_TRUSTED_SHIM_VERSION_UNSUPPORTED" | "SVC_TRUSTED_SHIM_ATTESTATION_EXPIRED" | "SVC_TRUSTED_SHIM_NONCE_INVALID" | "SVC_TRUSTED_SHIM_CAPABILITY_MISSING" | "SVC_TRUSTED_SHIM_POLICY_BINDING_INVALID" | "SVC_TRUSTED_SHIM_ATTESTATION_REPLAYED" | "SVC_HOLD_RESOLVED" | "SVC_HOLD_SIGNATURE_INVALID" | "SVC_WEBHOOK_URL_REFUSED" | "SVC_WEBHOOK_LIMIT_REACHED" | "SVC_PINNED_SERVER_LIMIT_REACHED" | "SVC_PINNED_TOOL_LIMIT_REACHED" | "SVC_PINNED_BYTES_LIMIT_REACHED" | "SVC_RATE_LIMIT_STORE_UNAVAILABLE" | "SVC_ATTESTATION_REQUIRED" | "SVC_ATTESTATION_INVALID" | "SVC_ATTESTATION_EXPIRED" | "SVC_CHAIN_NOT_SUPPORTED" | "SVC_POLICY_VIOLATION" | "SVC_RPC_METHOD_NOT_ALLOWED" | "SVC_UPSTREAM_UNAVAILABLE" | "SVC_GATEWAY_BUSY"
+export type FailureCode = "SVC_VALIDATION_ERROR_SCHEMA" | "SVC_VALIDATION_ERROR_CHAIN_NOT_ALLOWED" | "SVC_API_KEY_REQUIRED" | "SVC_API_KEY_INVALID" | "SVC_API_KEY_WRONG_ENV" | "SVC_API_KEY_SCOPE_INSUFFICIENT" | "SVC_NOT_FOUND" | "SVC_METHOD_NOT_ALLOWED" | "SVC_BODY_TOO_LARGE" | "SVC_RATE_LIMITED" | "SVC_OVERLOADED" | "SVC_INTERNAL_ERROR" | "SVC_STORE_UNAVAILABLE" | "SVC_SERVICE_METADATA_UNAVAILABLE" | "SVC_NO_POLICY_DEPLOYED" | "SVC_QUOTA_EXCEEDED" | "SVC_TIER_INSUFFICIENT" | "SVC_REGISTRATION_CLOSED" | "SVC_WARRANTY_INVALID" | "SVC_WARRANTY_SIGNATURE_INVALID" | "SVC_WARRANTY_OPERATOR_KEY_MISMATCH" | "SVC_WARRANTY_ROLLBACK" | "SVC_CLOCK_UNCONFIRMED" | "SVC_WARRANTY_KEY_NOT_NAMED" | "SVC_KEY_SUSPENDED" | "SVC_FROZEN" | "SVC_WARRANTY_TOO_HEAVY" | "SVC_WARRANTY_COMPILE_TIME" | "SVC_WARRANTY_BUSY" | "SVC_WARRANTY_RATE_LIMITED" | "SVC_WARRANTY_STORAGE_FULL" | "SVC_EVALUATION_BUSY" | "SVC_TRUSTED_SHIM_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_REQUIRED" | "SVC_TRUSTED_SHIM_ATTESTATION_MALFORMED" | "SVC_TRUSTED_SHIM_UNTRUSTED" | "SVC_TRUSTED_SHIM_ISSUER_INVALID" | "SVC_TRUSTED_SHIM_AUDIENCE_INVALID" | "SVC_TRUSTED_SHIM_IDENTITY_INVALID" | "SVC_TRUSTED_SHIM_VERSION_REQUIRED" | "SVC_TRUSTED_SHIM_VERSION_UNSUPPORTED" | "SVC_TRUSTED_SHIM_ATTESTATION_EXPIRED" | "SVC_TRUSTED_SHIM_NONCE_INVALID" | "SVC_TRUSTED_SHIM_CAPABILITY_MISSING" | "SVC_TRUSTED_SHIM_POLICY_BINDING_INVALID" | "SVC_TRUSTED_SHIM_ATTESTATION_REPLAYED" | "SVC_HOLD_RESOLVED" | "SVC_HOLD_SIGNATURE_INVALID" | "SVC_OPERATOR_STATEMENT_INVALID" | "SVC_OPERATOR_STATEMENT_USED" | "SVC_WEBHOOK_URL_REFUSED" | "SVC_WEBHOOK_LIMIT_REACHED" | "SVC_PINNED_SERVER_LIMIT_REACHED" | "SVC_PINNED_TOOL_LIMIT_REACHED" | "SVC_PINNED_BYTES_LIMIT_REACHED" | "SVC_RATE_LIMIT_STORE_UNAVAILABLE" | "SVC_ATTESTATION_REQUIRED" | "SVC_ATTESTATION_INVALID" | "SVC_ATTESTATION_EXPIRED" | "SVC_CHAIN_NOT_SUPPORTED" | "SVC_POLICY_VIOLATION" | "SVC_RPC_METHOD_NOT_ALLOWED" | "SVC_UPSTREAM_UNAVAILABLE" | "SVC_GATEWAY_BUSY"
 
 export type Fault = {
   error_code: FailureCode
@@ -282,6 +286,26 @@ export type Finding = {
   message: string
   rule: string
   value?: string
+}
+
+export type HaltState = {
+  halted: boolean
+  issuer: string
+  keyId?: UUID
+  reason?: string
+  serial: number
+  since?: Time
+}
+
+export type HaltStatement = {
+  action: "freeze" | "thaw" | "suspend" | "resume"
+  /** of suspend and resume */
+  key_id?: UUID
+  operator_signature: Base64URL
+  reason?: string
+  /** above that of every statement before about the same */
+  serial: number
+  signed_at: Seconds
 }
 
 export type Hash = string
@@ -490,6 +514,13 @@ export type NewWebhook = {
   url: string
 }
 
+export type Operator = {
+  current: Base64URL
+  issuer: string
+  replaced?: Array<Base64URL>
+  serial: number
+}
+
 export type PQCKeys = {
   keys: Array<{
     alg: "ML-DSA-65"
@@ -583,6 +614,15 @@ export type ResponsePolicy = {
   policyHash: Hash
   /** a JWT with typ svc-response-policy+jwt: aud is the id of the API key, rules the compiled response rules; it expires after 5 minutes */
   responsePolicy: string
+}
+
+export type RotationStatement = {
+  from: Base64URL
+  operator_signature: Base64URL
+  /** above that of every rotation before */
+  serial: number
+  signed_at: Seconds
+  to: Base64URL
 }
 
 export type Scopes = Array<"authorize" | "warranty:deploy" | "webhooks:write">
