@@ -19,6 +19,11 @@ help: ## this list
 build: ## build bin/bailiff, bound to the commit it is built from
 	$(GO) build -buildvcs=auto -trimpath -o $(BIN) ./cmd/bailiff
 
+# RELEASE="-dirty" releases a tree with changes.
+.PHONY: release
+release: ## archives for four platforms, bills of materials, a container image and checksums, in dist/; needs a tree without changes
+	$(GO) run ./cmd/release $(RELEASE)
+
 .PHONY: run
 run: build ## make keys and an example policy where there are none, start the service, print what to paste; RPC_URL=… sets a node
 	@$(BIN) quickstart $(if $(RPC_URL),--rpc-url '$(RPC_URL)')
@@ -173,4 +178,4 @@ nightly: race reload differential evm mutants bash crash borders hosts mcp-confo
 
 .PHONY: clean
 clean: ## remove what was built (not data/ and config/)
-	rm -rf bin .cache
+	rm -rf bin dist .cache
