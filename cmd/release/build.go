@@ -24,10 +24,14 @@ func (r *release) build(ctx context.Context, tree tree, t target, work string) (
 	if err != nil {
 		return build{}, err
 	}
-	command := exec.CommandContext(ctx, "go", "build", "-buildvcs=auto", "-ldflags=-s", "-o", path, "./cmd/bailiff")
+	toolexec, variable, modules, err := trimming(ctx, tree.dir)
+	if err != nil {
+		return build{}, err
+	}
+	command := exec.CommandContext(ctx, "go", "build", toolexec, "-buildvcs=auto", "-ldflags=-s", "-o", path, "./cmd/bailiff")
 	command.Dir = tree.dir
-	// Whatever the caller's environment says of builds must not show in the bytes.
-	command.Env = append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off",
+	// Settings of builds in the caller's environment must not show in the bytes.
+	command.Env = append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off", variable,
 		strings.TrimSpace("GOFLAGS=-trimpath "+r.goflags))
 	if _, err := output(command); err != nil {
 		return build{}, err
@@ -41,8 +45,13 @@ func (r *release) build(ctx context.Context, tree tree, t target, work string) (
 			return build{}, err
 		}
 	}
-	b.binary, err = os.ReadFile(path)
-	return b, err
+	if b.binary, err = os.ReadFile(path); err != nil {
+		return build{}, err
+	}
+	if found := localPaths(b.binary, modules+"/", work+"/"); len(found) > 0 {
+		return build{}, fmt.Errorf("the binary names folders of this machine, %s; others cannot build the same bytes", found)
+	}
+	return b, nil
 }
 
 // bound returns an error unless the binary says that it was built from this commit, without changes.

@@ -19,6 +19,9 @@ import (
 )
 
 func main() {
+	if modules := os.Getenv(cacheVariable); modules != "" && len(os.Args) > 1 {
+		os.Exit(runTool(modules, os.Args[1], os.Args[2:]))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
