@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test race e2e-gateways lint fuzz differential evm mutants bash crash borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible race e2e-gateways lint fuzz differential evm mutants bash crash borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -18,6 +18,15 @@ help: ## this list
 .PHONY: build
 build: ## build bin/bailiff, bound to the commit it is built from
 	$(GO) build -buildvcs=auto -trimpath -o $(BIN) ./cmd/bailiff
+
+# RELEASE="-dirty" releases a tree with changes.
+.PHONY: release
+release: ## archives for four platforms, bills of materials, a container image and checksums, in dist/; needs a tree without changes
+	$(GO) run ./cmd/release $(RELEASE)
+
+.PHONY: reproducible
+reproducible: ## build one target of a release twice, each time with an empty build cache, and compare (also warm, in test)
+	$(GO) test ./cmd/release -run TestReproducible -cold -count 1 -v -timeout 1h
 
 .PHONY: run
 run: build ## make keys and an example policy where there are none, start the service, print what to paste; RPC_URL=… sets a node
@@ -166,11 +175,11 @@ reload: ## SIGHUP under load with RELOADS good policies (200), each followed by 
 	$(GO) test ./httpd/e2e -run TestReload -reloads $(RELOADS) -v -count 1 -timeout 0
 
 .PHONY: nightly
-nightly: race reload differential evm mutants bash crash borders hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible race reload differential evm mutants bash crash borders hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"
 
 .PHONY: clean
 clean: ## remove what was built (not data/ and config/)
-	rm -rf bin .cache
+	rm -rf bin dist .cache

@@ -53,6 +53,9 @@ var onlyImporters = map[string]string{
 	"github.com/chromedp":                            "httpd/e2e/console",
 	"golang.org/x/sync":                              "httpd/mcpproxy",
 	"golang.org/x/time":                              "httpd",
+	"github.com/CycloneDX/cyclonedx-go":              "cmd/release",
+	"github.com/google/go-containerregistry":         "cmd/release",
+	"golang.org/x/crypto/x509roots":                  "cmd/release",
 }
 
 // alsoImport names further folders that may import a heavy dependency, each for the reason behind it.
@@ -132,6 +135,7 @@ var mayImport = map[string][]string{
 	"httpd/client/python":     {"httpd/client/drive"},
 	"httpd/mcpproxy":          {"httpd/client", "httpd/client/verify", "runtime/attest", "runtime/jcs", "runtime/response"},
 	"cmd":                     {""},
+	"cmd/release":             {},
 	"bench":                   {""},
 	"fuzz":                    {""},
 	"fuzz/oracle":             {"fuzz/oracle/shell", "grammar", "vm/errcode"},
@@ -151,13 +155,13 @@ var oracleImports = []string{"mvdan.cc/sh", "golang.org/x/net/idna"}
 var topLevel = map[string]bool{
 	"grammar": true, "compiler": true, "vm": true, "runtime": true, "httpd": true, "fuzz": true, "bench": true,
 	"cmd": true, "docs": true, "go.mod": true, "go.sum": true, "Makefile": true, "README.md": true,
-	"ARCHITECTURE.md": true, "CONTRIBUTING.md": true, "LICENSE": true, ".ci": true, ".golangci.yml": true,
+	"ARCHITECTURE.md": true, "CHANGELOG.md": true, "CONTRIBUTING.md": true, "LICENSE": true, ".ci": true, ".golangci.yml": true,
 	".gitignore": true, "tidy_test.go": true, "specification_test.go": true,
 	"language_test.go": true, "house_test.go": true, "docs_test.go": true, "pictures_test.go": true,
 }
 
 // generated is what a build or a run leaves in the root; .gitignore names the same.
-var generated = map[string]bool{".git": true, "bin": true, ".cache": true, "config": true, "data": true}
+var generated = map[string]bool{".git": true, "bin": true, "dist": true, ".cache": true, "config": true, "data": true}
 
 type source struct {
 	path string // slash-separated, from the root

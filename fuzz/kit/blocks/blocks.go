@@ -80,7 +80,7 @@ func Pages(t testing.TB, root string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"} {
+	for _, name := range []string{"README.md", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md"} {
 		found = append(found, filepath.Join(root, name))
 	}
 	return found

@@ -17,7 +17,7 @@ import (
 )
 
 // Make makes an authority in a folder, and certificates by it: the files AUTHORITY.pem, and for each name NAME.pem and NAME.key.
-// The certificates are good for 127.0.0.1, on either side of a connection.
+// The certificates are good for their names and for 127.0.0.1, on either side of a connection.
 func Make(dir, authority string, names ...string) error {
 	root := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: authority}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
@@ -35,7 +35,7 @@ func Make(dir, authority string, names ...string) error {
 		}
 		faults = append(faults, issue(dir, name, &x509.Certificate{
 			SerialNumber: big.NewInt(int64(2 + i)), Subject: pkix.Name{CommonName: name}, NotBefore: root.NotBefore, NotAfter: root.NotAfter,
-			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+			DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		}, key, root, rootKey))
 	}
 	return errors.Join(faults...)

@@ -6,10 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"os"
-	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +19,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"bailiff/fuzz/kit/debian"
 )
 
 // patience bounds what one step in the browser may take. It is long, because other work may take both processors.
@@ -30,34 +29,11 @@ const patience = 2 * time.Minute
 // rebound is a name that the browser resolves to this machine, as an attacker's name server would.
 const rebound = "rebound.example"
 
-// chromium returns the path of Debian's Chromium. In continuous integration it is installed where it is missing.
-func chromium(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err == nil {
-		return path
-	}
-	if os.Getenv("CI") != "true" {
-		t.Skip("Chromium is not installed; install it as root with: apt-get install -y chromium")
-	}
-	for _, arguments := range [][]string{{"update", "-q"}, {"install", "-y", "-q", "chromium"}} {
-		command := exec.Command("apt-get", arguments...)
-		command.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if output, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("continuous integration needs Chromium, which is not installed; apt-get %s: %v\n%s", strings.Join(arguments, " "), err, output)
-		}
-	}
-	if path, err = exec.LookPath("chromium"); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // startBrowser starts one browser with a profile of its own. Every tab is opened in it.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(patience),
+		chromedp.ExecPath(debian.Program(t, "chromium", "chromium")), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP "+rebound+" 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
 	)
