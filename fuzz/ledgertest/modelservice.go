@@ -264,10 +264,7 @@ func (h *history) halt(arg uint32) error {
 	if err := h.stop(halt); err != nil || arg>>14%8 == 0 {
 		return err
 	}
-	if err := h.submit(h.plan(arg), true); err != nil {
-		return err
-	}
-	if err := h.use(arg); err != nil {
+	if err := errors.Join(h.submit(h.plan(arg), true), h.use(arg)); err != nil {
 		return err
 	}
 	on := *halt
@@ -296,12 +293,11 @@ func (h *history) rotate(arg uint32) error {
 	if diff := cmp.Diff(h.model.operators(), h.l.Operators()); !errors.Is(err, want) || diff != "" {
 		return fmt.Errorf("rotating: %v, the model says %v; operators (-model +ledger):\n%s", err, want, diff)
 	}
-	if err != nil {
-		return nil
-	}
-	err = h.l.RotateOperator(context.Background(), &ledger.Rotation{From: q.From, To: [32]byte{2}, At: q.At})
-	if h.reached["rotating: "+reason(err)]++; !errors.Is(err, ledger.ErrOperator) {
-		return fmt.Errorf("the key that was replaced replaces another: %v", err)
+	if err == nil {
+		err = h.l.RotateOperator(context.Background(), &ledger.Rotation{From: q.From, To: [32]byte{2}, At: q.At})
+		if h.reached["rotating: "+reason(err)]++; !errors.Is(err, ledger.ErrOperator) {
+			return fmt.Errorf("the key that was replaced replaces another: %v", err)
+		}
 	}
 	return nil
 }
