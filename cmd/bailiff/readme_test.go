@@ -153,7 +153,7 @@ func commandFaults(words []string) (faults []string) {
 	name := []string{words[0]}
 	if words[0] == "events" && len(words) > 1 && strings.HasPrefix(words[1], "-") {
 		name = append(name, "list") // what events does by default
-	} else if len(words) > 1 && strings.Contains("keys holds approvers webhooks events attest mcp", words[0]) && !strings.HasPrefix(words[1], "-") {
+	} else if len(words) > 1 && strings.Contains("keys holds approvers operator webhooks events attest mcp", words[0]) && !strings.HasPrefix(words[1], "-") {
 		name = append(name, words[1])
 	}
 	var help, problems strings.Builder
