@@ -221,7 +221,10 @@ func runImage(t *testing.T, config v1.Config, layer []byte) {
 func healthy(url string) (err error) {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if err = ask(url + "/healthz"); err == nil {
-			return ask(url + "/readyz")
+			err = ask(url + "/readyz")
+		}
+		if err == nil {
+			return nil
 		}
 	}
 	return err

@@ -502,7 +502,8 @@ func TestTwoApprovers(t *testing.T) {
 		t.Fatalf("%s", a.Raw)
 	}
 	alice.signIn()
-	alice.wants("hers counts again, and has to be one of two", alice.send("/approve/holds/"+third, nil), 200, "you have approved it")
+	alice.wants("hers from before counts no more", alice.send("/approve/holds/"+third, nil), 200, "Approve with the passkey")
+	alice.wants("she approves again, beside bob", alice.decides(third, "ALLOWED"), 200, "It is approved")
 }
 
 // TestEnrolmentAttacks: a link without its code makes no passkey, five wrong codes end it, and one that somebody else has used has other words.

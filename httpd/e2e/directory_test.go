@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -75,7 +76,8 @@ func TestDirectoryOfBefore(t *testing.T) {
 	service := s.start()
 	key := facts["key"]
 	list, _ := service.page(t, key, "")
-	if got, want := message.ReplaceAllString(list.raw(), ""), message.ReplaceAllString(rest, ""); got != want {
+	before, _, _ := strings.Cut(list.raw(), `{"lsn":36,`) // the directory's hold has expired by now, which the service records
+	if got, want := message.ReplaceAllString(before, ""), message.ReplaceAllString(rest, ""); got != want {
 		t.Errorf("the events are\n%s\nand were\n%s", got, want)
 	}
 	hook := read[[]webhook](t, service.send("GET", "/v1/webhooks", key, ""), 200)
@@ -84,7 +86,8 @@ func TestDirectoryOfBefore(t *testing.T) {
 	}
 	service.ask("/v1/authorize", key, listing)
 	list, events := service.page(t, key, "?after=35")
-	if len(events) != 1 || events[0].LSN != 36 || events[0].Event != "decision" {
+	events = slices.DeleteFunc(events, func(e logged) bool { return e.Event == "hold.expired" })
+	if len(events) != 1 || events[0].LSN <= 35 || events[0].Event != "decision" {
 		t.Errorf("what is recorded next: %s", list.raw())
 	}
 	if err := service.stop(); err != nil {
