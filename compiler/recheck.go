@@ -155,7 +155,7 @@ func newOrigins(src *grammar.Source, mended []byte, made grammar.Diagnostics) *o
 	return p
 }
 
-// word is a part of a text that a fix keeps as it is.
+// bareWord is a part of a text that a fix keeps as it is.
 var bareWord = regexp.MustCompile("[^ \t\r\n,:;=|\"'`\\[\\]{}]+")
 
 // maxApart bounds how far in front of a word others may have been left out, so that the work stays within bounds.

@@ -18,13 +18,13 @@ type Checker struct {
 	stop     func() bool         // whether there is no time left; nil: never
 	late     bool                // it said so
 
-	// partial says that the policy lacks something that was refused, here or by the grammar.
+	// Partial says that the policy lacks something that was refused, here or by the grammar.
 	Partial bool
 
-	// foreign are the parts of lists that are written in the form of another format: what they say is not known.
+	// Foreign are the parts of lists that are written in the form of another format: what they say is not known.
 	Foreign []grammar.Span
 
-	// refused are the lines with errors, once all sections are read: what they may have said is not missing.
+	// Refused are the lines with errors, once all sections are read: what they may have said is not missing.
 	Refused []refusal
 }
 

@@ -205,7 +205,7 @@ func (k *Key) appliesTo(key *grammar.Key, segments []grammar.Segment) bool {
 	return len(key.Words) > 1 || len(key.Words) == 1 && !hasAttested
 }
 
-// TakesScope and takesWords say what may be in the key besides names.
+// TakesScope reports whether a scope may be in the key.
 func (k *Key) TakesScope() bool { return k.Names[0] == nameAllowOnly }
 
 // TakesWords reports whether words may follow the name of the key.

@@ -219,7 +219,7 @@ func tokenDecimals(c *frame.Checker, token *Token, entry *grammar.Entry) {
 	token.Decimals = c.Integer(entry, 0, amount.MaxDecimals)
 }
 
-// The amounts of a token are read when its decimals are known.
+// tokenMaximum and tokenConsensus keep an entry: the amounts of a token are read when its decimals are known.
 func tokenMaximum(c *frame.Checker, token *Token, entry *grammar.Entry) { token.maximum = entry }
 
 func tokenConsensus(c *frame.Checker, token *Token, entry *grammar.Entry) {
