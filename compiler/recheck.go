@@ -43,7 +43,7 @@ func recheck(src *grammar.Source, found grammar.Diagnostics, limit vm.Limit, rou
 	if again, formal := recheck(mended, later, limit, rounds-1); formal {
 		later = again
 	} else {
-		c := frame.NewChecker(file, later, frame.Way{Limit: limit})
+		c := frame.NewChecker(file, later, frame.Options{Limit: limit})
 		checkSections(c)
 		later = append(nameSymbols(mended, later), c.Found...)
 	}

@@ -204,7 +204,7 @@ func incomplete(c *frame.Checker, token *Token, key string) {
 
 // tokenKey returns the row of a key that says something of a token.
 func tokenKey(name frame.Type, read func(*frame.Checker, *Token, *grammar.Entry), row frame.Key) *frame.Key {
-	return frame.NewKeyRead(name, func(c *frame.Checker, _ *frame.Key, entry *grammar.Entry) {
+	return frame.NewKeyFunc(name, func(c *frame.Checker, _ *frame.Key, entry *grammar.Entry) {
 		symbol := entry.Key.Segments[1]
 		if !isSymbol(symbol.Text) {
 			c.Add(grammar.At(codes.Symbol, symbol.Span, "`%s` is no token symbol", frame.Shorten(symbol.Text)).
