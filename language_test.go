@@ -39,7 +39,7 @@ var tolerated = map[string][]int{
 	"CHANGELOG.md":             {2, 6, 0, 0},
 	"docs/choices.md":          {14, 15, 3, 0},
 	"docs/conformance.md":      {4, 16, 0, 0},
-	"docs/diagnostics.md":      {32, 98, 8, 0},
+	"docs/diagnostics.md":      {27, 98, 2, 0},
 	"docs/error-codes.md":      {0, 3, 0, 0},
 	"docs/policy-reference.md": {15, 5, 1, 0},
 	"fuzz":                     {28, 86, 15, 17},

@@ -44,32 +44,32 @@ type Compiled struct {
 // Compile compiles a policy, signed or not. It returns the findings of the grammar and of this package, sorted by position;
 // errors leave Program nil, warnings do not. Package lint has the warnings that no compilation needs.
 func Compile(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
-	return compile(src, frame.Way{Limit: vm.Limit{Memory: maxMemory}})
+	return compile(src, frame.Options{Limit: vm.Limit{Memory: maxMemory}})
 }
 
 // CompileWithin is Compile until stop says that there is no time left: then the one finding is codes.CompileTime.
 func CompileWithin(src *grammar.Source, stop func() bool) (*Compiled, grammar.Diagnostics) {
-	return compile(src, frame.Way{Limit: vm.Limit{Memory: maxMemory, Stop: stop}})
+	return compile(src, frame.Options{Limit: vm.Limit{Memory: maxMemory, Stop: stop}})
 }
 
 // CompileInForce is Compile for a text that is in force already: what is an error since then is a warning, and the text
 // means what it meant (decisions, section 2, "Matching").
 func CompileInForce(src *grammar.Source) (*Compiled, grammar.Diagnostics) {
-	return compile(src, frame.Way{Deferred: []grammar.Code{
+	return compile(src, frame.Options{Deferred: []grammar.Code{
 		grammar.CodeSectionLetters, grammar.CodeLookalike, codes.BooleanLetters, codes.AllowedBlocked, codes.Ref, codes.Memory, codes.Effort,
 		codes.ListQuoted, codes.ListMarks, codes.ListSeparator, codes.Placeholder, codes.SlashComment, codes.ClientName,
 	}})
 }
 
-func compile(src *grammar.Source, by frame.Way) (*Compiled, grammar.Diagnostics) {
+func compile(src *grammar.Source, options frame.Options) (*Compiled, grammar.Diagnostics) {
 	file, found := grammar.Parse(src)
 	for i := range found {
-		found[i] = frame.Deferring(found[i], by.Deferred)
+		found[i] = frame.Deferring(found[i], options.Deferred)
 	}
 	found = append(withVersion(file, found), strayHeadings(file)...)
-	c := frame.NewChecker(file, found, by)
+	c := frame.NewChecker(file, found, options)
 	checkSections(c)
-	if rechecked, formal := recheck(src, found, by.Limit, maxRechecks); formal {
+	if rechecked, formal := recheck(src, found, options.Limit, maxRechecks); formal {
 		found = rechecked
 	} else {
 		found = append(nameSymbols(src, found), c.Found...)
@@ -95,13 +95,13 @@ func compile(src *grammar.Source, by frame.Way) (*Compiled, grammar.Diagnostics)
 		return result, grammar.Diagnostics{tooLong(&version)}
 	}
 	if !found.HasErrors() {
-		program, problems := emit(&version, c.Parts, file, by.Limit)
+		program, problems := emit(&version, c.Parts, file, options.Limit)
 		if len(problems) == 1 && problems[0].Code == codes.CompileTime {
 			result.Whole = false
 			return result, problems
 		}
 		for _, d := range problems {
-			found = append(found, frame.Deferring(d, by.Deferred))
+			found = append(found, frame.Deferring(d, options.Deferred))
 		}
 		if !found.HasErrors() {
 			result.Program = program

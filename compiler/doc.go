@@ -1,12 +1,14 @@
 // Package compiler turns the text of a policy into a verified program that decides.
 //
-// It works in three steps: the syntax tree of package grammar is checked against one table of sections and keys
-// ([Schema]) and becomes a typed [Policy]; the typed policy is linted; and, where nothing is wrong, it is emitted as a
-// program for package vm.
+// It works in two steps: the syntax tree of package grammar is checked against one table of sections and keys
+// ([Schema]) and becomes a typed [Policy]; and, where nothing is wrong, that is emitted as a program for package vm.
+// Package lint warns of what a policy that compiles probably does not mean; no program depends on it.
 //
 // Each section has a file in package sections or, where it is a resource profile, in package profiles: with its rows, its
 // typed policy, what reads its values and what emits its rules. What these files have in common is package frame. This
-// package puts the sections together: their table and order, the policy that they make, and what concerns several of them.
+// package puts the sections together: their table (sections.go), the policy that they make, the order in which a program
+// judges (emit.go, and gates.go for shims and approvals), bounds on its time and memory (weigh.go), and findings that need
+// the text to be mended and read again (recheck.go).
 //
 // It promises:
 //

@@ -147,7 +147,7 @@ func validate(e *frame.Emitter, class vm.Class) {
 		e.Require(frame.SlotChainID, "chainId: is missing; an EVM intent names its chain")
 		return
 	}
-	for _, name := range []string{frame.SlotTarget, frame.SlotToken, frame.FieldAmount, frame.SlotAmountUnit, frame.SlotCalldata, frame.SlotMaxFee} {
+	for _, name := range []string{frame.SlotTarget, frame.SlotToken, frame.SlotAmount, frame.SlotAmountUnit, frame.SlotCalldata, frame.SlotMaxFee} {
 		e.Forbid(name)
 	}
 }

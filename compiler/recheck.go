@@ -43,7 +43,7 @@ func recheck(src *grammar.Source, found grammar.Diagnostics, limit vm.Limit, rou
 	if again, formal := recheck(mended, later, limit, rounds-1); formal {
 		later = again
 	} else {
-		c := frame.NewChecker(file, later, frame.Way{Limit: limit})
+		c := frame.NewChecker(file, later, frame.Options{Limit: limit})
 		checkSections(c)
 		later = append(nameSymbols(mended, later), c.Found...)
 	}
@@ -155,7 +155,7 @@ func newOrigins(src *grammar.Source, mended []byte, made grammar.Diagnostics) *o
 	return p
 }
 
-// word is a part of a text that a fix keeps as it is.
+// bareWord is a part of a text that a fix keeps as it is.
 var bareWord = regexp.MustCompile("[^ \t\r\n,:;=|\"'`\\[\\]{}]+")
 
 // maxApart bounds how far in front of a word others may have been left out, so that the work stays within bounds.

@@ -73,7 +73,7 @@ func (p *Policy) ControlsOf(section string) *frame.Controls {
 // controlsOf returns the controls of the section of a policy, nil where it has none.
 func controlsOf(s *frame.Section, parts frame.Parts) *frame.Controls {
 	if section, ok := s.Typed(parts).(frame.Controlled); ok {
-		return section.Said()
+		return section.SectionControls()
 	}
 	return nil
 }

@@ -15,12 +15,12 @@ var (
 		Right:       exampleTools + "allowed: bash\nbash.blocked_commands: rm -rf\n"})
 
 	CodeTooManyLines = define("E1002", CodeInfo{Title: "the file has too many lines",
-		Explanation: "A policy has at most 10,000 lines, so that reading one takes a bounded time. Put long lists on one line, parted by commas.",
+		Explanation: "A policy has at most 10,000 lines, so that reading one takes a bounded time. Put long lists on one line, separated by commas.",
 		Wrong:       exampleTools + "allowed: bash\n…\n",
 		Right:       exampleTools + "allowed: bash\n"})
 
 	CodeLineTooLong = define("E1003", CodeInfo{Title: "a line is too long",
-		Explanation: "A line has at most 64 KiB, so that nobody has to review one that no screen shows. Spread the list over several rules.",
+		Explanation: "A line has at most 64 KiB, because a longer one cannot be reviewed on a screen. Spread the list over several rules.",
 		Wrong:       exampleTools + "allowed: bash\nbash.blocked_commands: …\n",
 		Right:       exampleTools + "allowed: bash\nbash.blocked_commands: rm -rf\n"})
 
@@ -50,7 +50,7 @@ var (
 		Right:       exampleTools + "allowed: bash\n"})
 
 	CodeSecondVersion = define("E1011", CodeInfo{Title: "a second version line",
-		Explanation: "The version is said once, so that it cannot be read two ways. Remove the second line.",
+		Explanation: "The version is given once, so that it cannot be read two ways. Remove the second line.",
 		Wrong:       "version: 2.1.0\nversion: 2.0.0\n\n## tool_calls\nallowed: bash\n",
 		Right:       exampleTools + "allowed: bash\n"})
 
@@ -75,7 +75,7 @@ var (
 		Right:       exampleVersion + "<!-- What the agent may use. -->\n## tool_calls\nallowed: bash\n"})
 
 	CodeAfterComment = define("E1021", CodeInfo{Title: "text after a comment",
-		Explanation: "A comment ends at the end of a line. What follows `-->` might be taken for a rule or for none. Put it on a line of its own.",
+		Explanation: "A comment ends at the end of a line. Programs could differ on whether the text after `-->` is a rule. Put it on a line of its own.",
 		Wrong:       exampleVersion + "## tool_calls\n<!-- shells --> allowed: bash\n",
 		Right:       exampleVersion + "## tool_calls\n<!-- shells -->\nallowed: bash\n"})
 
@@ -95,7 +95,7 @@ var (
 		Right:       exampleVersion + "<!-- Shells.\nOnly those. -->\n## tool_calls\nallowed: bash\n"})
 
 	CodeBadHeading = define("E1030", CodeInfo{Title: "a malformed heading", Fix: FixSafe,
-		Explanation: "A section heading is `## name`: two signs at the start of the line, one space, the name, and nothing after it. Any other line that starts with `##` is refused, lest it be taken for a heading or for a comment.",
+		Explanation: "A section heading is `## name`: two signs at the start of the line, one space, the name, and nothing after it. Any other line that starts with `##` is refused, because it could be taken for a heading or for a comment.",
 		Wrong:       exampleVersion + "##tool_calls\nallowed: bash\n",
 		Right:       exampleTools + "allowed: bash\n"})
 
@@ -105,7 +105,7 @@ var (
 		Right:       exampleTools + "allowed: bash\n"})
 
 	CodeUnknownSection = define("E1032", CodeInfo{Title: "an unknown section", Fix: FixSafe,
-		Explanation: "No section has this name. A rule that stands in an unknown section would be enforced by nobody.",
+		Explanation: "No section has this name. A rule in an unknown section would never be enforced.",
 		Wrong:       exampleVersion + "## tools\nallowed: bash\n",
 		Right:       exampleTools + "allowed: bash\n"})
 
@@ -115,7 +115,7 @@ var (
 		Right:       exampleTools + "allowed: bash\nbash.blocked_commands: rm -rf\n"})
 
 	CodeSectionLetters = define("E1034", CodeInfo{Title: "a section in letters of another alphabet", Fix: FixGuess,
-		Explanation: "Names of sections are compared without regard to the case of ASCII. A letter of another alphabet whose other case is one of ASCII is another letter.",
+		Explanation: "Only the case of ASCII letters is ignored in names of sections. A letter of another alphabet is a different letter, even if its upper or lower case is in ASCII.",
 		Wrong:       exampleTools + "allowed: bash\n\n## soft_l\u0130mits\ndaily_tool_calls: 5\n",
 		Right:       exampleTools + "allowed: bash\n\n## soft_limits\ndaily_tool_calls: 5\n"})
 
@@ -145,7 +145,7 @@ var (
 		Right:       exampleVersion + "## custom\nallow_only[action=bash].metadata.team: ops\n"})
 
 	CodeSecondKey = define("E1045", CodeInfo{Title: "a repeated key",
-		Explanation: "Only token addresses, deny_if, deny_string and allow_only rules add up. Any other key says one thing, once.",
+		Explanation: "Only token addresses, deny_if, deny_string and allow_only rules add up. Any other key may appear only once.",
 		Wrong:       exampleTools + "allowed: bash\nallowed: web_fetch\n",
 		Right:       exampleTools + "allowed: bash, web_fetch\n"})
 
@@ -200,7 +200,7 @@ var (
 		Right:       "version: 2.1.0\n\n## evm\nallowed_chains: 8453\nchain_actions:\n  \"8453\": wallet.transfer\nmax_transaction_eth: 0.5\n"})
 
 	CodeLookalike = define("E1056", CodeInfo{Title: "a character that is taken for another", Fix: FixGuess,
-		Explanation: "Full-width commas divide no list, dashes are no hyphens, and spaces of other kinds, line separators and characters that can't be seen are part of the text. Word processors and chats put them in place of plain ones, and the rule then is about a text that no request has. Where one is meant, put the text between quotes.",
+		Explanation: "Full-width commas do not divide a list, dashes are not hyphens, and spaces of other kinds, line separators and characters that can't be seen are part of the text. Word processors and chats put them in place of plain ones, and the rule then is about a text that no request has. Where one is meant, put the text between quotes.",
 		Wrong:       exampleTools + "allowed: bash\nbash.blocked_commands: rm \u2013rf\n",
 		Right:       exampleTools + "allowed: bash\nbash.blocked_commands: rm -rf\n"})
 

@@ -57,7 +57,7 @@ func (s *scanner) after(l line) int {
 	return min(l.full+len(s.lineEnd(l)), len(s.text))
 }
 
-// text of a line, without white space around it.
+// rest returns the text of a line, without white space around it.
 func (s *scanner) rest(l line) string { return s.text[l.at:l.end] }
 
 // follow returns the line after l, and whether there is one.

@@ -46,7 +46,7 @@ type Program struct {
 	limit     Limit // of its making
 	slots     map[string]uint16
 	actions   actions
-	// actionSlot is the slot of ActionField, or NoSlot.
+	// actionSlot is the slot of actionField, or NoSlot.
 	actionSlot uint16
 }
 

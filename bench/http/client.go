@@ -11,7 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Of how many answers one has its body checked, too; the status code is checked of each.
+// sampleEvery says of how many answers one has its body checked, too; the status code is checked of each.
 const sampleEvery = 512
 
 // The histograms' range: microseconds to half a minute, three significant digits.

@@ -14,7 +14,7 @@ import (
 	"bailiff/runtime/attest"
 )
 
-// The single client's turns: each takes all four figures, so that drift meets all alike.
+// singleTurns are the single client's turns: each takes all four figures, so that drift meets all alike.
 const singleTurns = 4
 
 // single is what one client sees, and what there is no doing without, at p50 of one turn.

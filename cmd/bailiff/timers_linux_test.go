@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timers is what a process says of itself after relaxTimers.
+// timers is what a process says of itself after RelaxTimers.
 type timers struct {
 	Process   int
 	Arguments []string

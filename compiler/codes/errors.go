@@ -10,7 +10,7 @@ import (
 // The codes of the errors.
 var (
 	UnknownKey = define("E2001", grammar.CodeInfo{Title: "an unknown key", Fix: grammar.FixSafe,
-		Explanation: "The section has no such key. A rule under an unknown key would be enforced by nobody.",
+		Explanation: "The section has no such key. A rule under an unknown key would never be enforced.",
 		Wrong:       example.Tools("allow: bash"),
 		Right:       example.Tools("")})
 
@@ -40,7 +40,7 @@ var (
 		Right:       "version: 2.0.0\n## mcp\nallowed_servers: files\n"})
 
 	OnlyShimFalse = define("E2008", grammar.CodeInfo{Title: "a section that does nothing",
-		Explanation: "`require_shim: false` is what holds without it, and the section says nothing else.",
+		Explanation: "`require_shim: false` is the default, and the section says nothing else.",
 		Wrong:       example.Custom("deny_string: secret\n## execution_limits\nrequire_shim: false"),
 		Right:       example.Custom("deny_string: secret\n## execution_limits\nrequire_shim: true")})
 
@@ -60,12 +60,12 @@ var (
 		Right:       example.EVM("consensus_threshold_eth: 0.5")})
 
 	NotPositive = define("E2012", grammar.CodeInfo{Title: "a limit that is not above zero",
-		Explanation: "A limit of zero would deny everything. To deny it, leave out what grants it.",
+		Explanation: "A limit of zero would deny everything. To deny everything, leave out what grants it.",
 		Wrong:       example.EVM("consensus_threshold_eth: 0"),
 		Right:       example.EVM("consensus_threshold_eth: 0.5")})
 
 	Fraction = define("E2013", grammar.CodeInfo{Title: "too many digits after the point",
-		Explanation: "ETH has 18 decimals, a token as many as its `decimals`. More digits than that name no amount that exists.",
+		Explanation: "ETH has 18 decimals, and a token has as many as its `decimals` says. An amount with more digits does not exist.",
 		Wrong:       example.EVM("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 0.0000001"),
 		Right:       example.EVM("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 0.000001")})
 
@@ -75,7 +75,7 @@ var (
 		Right:       example.Tools("## execution_limits\nmax_tool_calls_per_hour: 15")})
 
 	BooleanLetters = define("E2015", grammar.CodeInfo{Title: "a boolean in letters of another alphabet", Fix: grammar.FixGuess,
-		Explanation: "Booleans are compared without regard to the case of ASCII. A letter of another alphabet whose other case is one of ASCII is another letter.",
+		Explanation: "Only the case of ASCII letters is ignored. A letter of another alphabet is a different letter, even if its upper or lower case is in ASCII.",
 		Wrong:       example.Tools("require_shim: fal\u017fe"),
 		Right:       example.Tools("require_shim: false")})
 
@@ -90,7 +90,7 @@ var (
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: deploy.staging, deploy.production\n"})
 
 	ActionKind = define("E2022", grammar.CodeInfo{Title: "an action of another kind in an EVM list",
-		Explanation: "An action that an EVM list holds is judged as an EVM intent. MCP and model actions, the tools `bash`, `file_write`, `web_fetch`, `http` and `email.send`, and what `tool_calls.allowed` holds have rules of their own.",
+		Explanation: "An action in an EVM list is judged as an EVM intent. MCP and model actions, the tools `bash`, `file_write`, `web_fetch`, `http` and `email.send`, and the actions in `tool_calls.allowed` have rules of their own.",
 		Wrong:       "version: 2.0.0\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer, bash\n",
 		Right:       "version: 2.0.0\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\n## tool_calls\nallowed: bash\n"})
 
@@ -105,7 +105,7 @@ var (
 		Right:       "version: 2.0.0\n## evm\nallowed_chains: 1\nchain_actions:\n  \"1\": wallet.transfer, contract.call\n"})
 
 	Symbol = define("E2030", grammar.CodeInfo{Title: "a malformed token symbol",
-		Explanation: "A symbol is 1 to 64 characters of ASCII and does not begin with `0x`: a token that is given by its address is found by the rule that pins it.",
+		Explanation: "A symbol is 1 to 64 characters of ASCII and does not begin with `0x`. A token that is given by its address is found by the rule that pins the address.",
 		Wrong:       example.EVM("token.0xUSD.decimals: 6\ntoken.0xUSD.max_transaction: 1"),
 		Right:       example.EVM("token.USD.decimals: 6\ntoken.USD.max_transaction: 1")})
 
@@ -125,22 +125,22 @@ var (
 		Right:       example.EVM("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")})
 
 	Checksum = define("E2034", grammar.CodeInfo{Title: "a wrong checksum in an address",
-		Explanation: "The address is of mixed case, and its EIP-55 checksum is wrong: the sign of a mistyped or doctored address. Compare it with its source. Written in lower case it is taken as it is.",
+		Explanation: "The address is of mixed case, and its EIP-55 checksum is wrong: the sign of a mistyped or doctored address. Compare it with its source. An address in lower case has no checksum and is taken as it is.",
 		Wrong:       example.EVM("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0B86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),
 		Right:       example.EVM("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")})
 
 	PinnedTwice = define("E2035", grammar.CodeInfo{Title: "an address that two token rules pin",
-		Explanation: "A contract has one `decimals` and one `max_transaction`, so one rule pins it.",
+		Explanation: "A contract has one `decimals` and one `max_transaction`, so only one rule can pin it.",
 		Wrong:       example.EVM("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48\ntoken.EURC.decimals: 6\ntoken.EURC.max_transaction: 250\ntoken.EURC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"),
 		Right:       example.EVM("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")})
 
 	SelectorUnused = define("E2036", grammar.CodeInfo{Title: "calldata_unknown_selector without enrichment",
-		Explanation: "Only with `require_calldata_enrichment: true` does a shim say which method is called.",
+		Explanation: "A shim reports which method is called only with `require_calldata_enrichment: true`.",
 		Wrong:       "version: 2.1.0\n## evm\nallowed_chains: 1\nallowed_actions: contract.call\ncalldata_unknown_selector: allow\n",
 		Right:       "version: 2.1.0\n## evm\nallowed_chains: 1\nallowed_actions: contract.call\nrequire_calldata_enrichment: true\ncalldata_unknown_selector: allow\n"})
 
 	Method = define("E2037", grammar.CodeInfo{Title: "a malformed method of a token",
-		Explanation: "`token.<SYM>.methods` names methods by their selector, `0x` and eight hexadecimal digits, or by their signature as Solidity hashes it: the name and the types of the arguments, without spaces. A signature with a comma stands between quotes, because a comma divides the list.",
+		Explanation: "`token.<SYM>.methods` names methods by their selector, `0x` and eight hexadecimal digits, or by their signature as Solidity hashes it: the name and the types of the arguments, without spaces. Put a signature with a comma between quotes, because commas separate the items of the list.",
 		Wrong:       example.Fees("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48\ntoken.USDC.methods: cancelAuthorization(address,bytes32)"),
 		Right:       example.Fees("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48\ntoken.USDC.methods: \"cancelAuthorization(address,bytes32)\"")})
 
@@ -170,7 +170,7 @@ var (
 		Right:       example.MCP("require_approval: files.*")})
 
 	AllowedBlocked = define("E2044", grammar.CodeInfo{Title: "an allowed tool that is blocked",
-		Explanation: "A pattern of `blocked_tools` covers the whole entry of `allowed_tools`. Blocking comes first, so that the entry grants nothing, and nobody can tell which of the two is meant.",
+		Explanation: "A pattern of `blocked_tools` covers the whole entry of `allowed_tools`. Blocking comes first, so the entry grants nothing, and it is unclear which of the two is meant.",
 		Wrong:       "version: 2.0.0\n## mcp\nallowed_tools: files.read, files.delete\nblocked_tools: files.del*\n",
 		Right:       "version: 2.0.0\n## mcp\nallowed_tools: files.*\nblocked_tools: files.del*\n"})
 
@@ -185,12 +185,12 @@ var (
 		Right:       "version: 2.0.0\n## mcp\nallowed_tools: files.size\n"})
 
 	ClientName = define("E2047", grammar.CodeInfo{Title: "a tool by the name that clients have for it", Fix: grammar.FixGuess,
-		Explanation: "Clients name the tools of MCP servers `mcp__server__tool`. Patterns are held against `<server>.<tool>` and `<tool>`, so that this one blocks or holds nothing.",
+		Explanation: "Clients name the tools of MCP servers `mcp__server__tool`. Patterns are compared with `<server>.<tool>` and `<tool>`, so this one blocks or holds nothing.",
 		Wrong:       example.MCP("blocked_tools: mcp__files__delete"),
 		Right:       example.MCP("blocked_tools: files.delete")})
 
 	BlockedCommand = define("E2050", grammar.CodeInfo{Title: "a malformed blocked command",
-		Explanation: "A blocked command is text that is sought in commands: not only white space, no NUL, at most 8 KiB.",
+		Explanation: "A blocked command is text to search for in commands: at most 8 KiB, not only white space, and without NUL.",
 		Wrong:       example.Tools("bash.blocked_commands: \" \""),
 		Right:       example.Tools("bash.blocked_commands: sudo")})
 
@@ -230,12 +230,12 @@ var (
 		Right:       example.Tools("bash.blocked_commands: rm -rf, sudo, shutdown")})
 
 	Placeholder = define("E2058", grammar.CodeInfo{Title: "a placeholder in place of a value",
-		Explanation: "`<name>`, `$NAME`, `…` and `0x…` stand in documents and templates for what the author of a policy chooses, and for nothing in a policy. Write the value itself. Where the text is meant, put it between quotes.",
+		Explanation: "In documents and templates, `<name>`, `$NAME`, `…` and `0x…` stand for what the author of a policy chooses. In a policy they stand for nothing. Write the value itself. If the text is meant, put it between quotes.",
 		Wrong:       example.Tools("bash.blocked_commands: <commands>"),
 		Right:       example.Tools("bash.blocked_commands: rm -rf, sudo")})
 
 	SlashComment = define("E2059", grammar.CodeInfo{Title: "a comment behind a value", Fix: grammar.FixGuess,
-		Explanation: "There are no comments behind a value: what follows `//`, or stands between `/*` and `*/`, would be part of it. A comment is a line of its own that begins with `#`. Where the characters are meant, put the value between quotes.",
+		Explanation: "A value cannot have a comment after it: what follows `//`, or is between `/*` and `*/`, would be part of the value. A comment is a line of its own that begins with `#`. Where the characters are meant, put the value between quotes.",
 		Wrong:       example.Tools("bash.blocked_commands: rm -rf // no deletions"),
 		Right:       example.Tools("# no deletions\nbash.blocked_commands: rm -rf")})
 
@@ -250,7 +250,7 @@ var (
 		Right:       example.Custom("deny_if.metadata.environment equals production")})
 
 	Operator = define("E2062", grammar.CodeInfo{Title: "an unknown operator", Fix: grammar.FixGuess,
-		Explanation: "The operators are equals, contains, starts_with (also called prefix), ends_with and matches; deny_if also has not_equals, and needs one. `attested` goes with allow_only, before the operator.",
+		Explanation: "The operators are equals, contains, starts_with (also called prefix), ends_with and matches; deny_if also has not_equals, and needs an operator. `attested` goes with allow_only, before the operator.",
 		Wrong:       example.Custom("deny_if.metadata.environment is production"),
 		Right:       example.Custom("deny_if.metadata.environment equals production")})
 
@@ -325,13 +325,13 @@ var (
 		Right:       example.SoftLimits("cap.refunds.max_sum_usd: 250\ncap.refunds.amount_field: metadata.usd\ncap.refunds.window: day\ncap.refunds.action: bash")})
 
 	TooLarge = define("E2080", grammar.CodeInfo{Title: "a policy that is too large to enforce",
-		Explanation: "The program would exceed a bound of the machine, which keeps deciding fast whatever the policy. Shorten the lists, or divide what is governed among several keys."})
+		Explanation: "The program would exceed a bound of the machine, which keeps decisions fast whatever the policy says. Shorten the lists, or divide what is governed among several keys."})
 
 	Memory = define("E2081", grammar.CodeInfo{Title: "a policy whose program takes too much memory",
 		Explanation: "A compiled policy takes at most 8 MiB, its patterns and the searches for its texts included. Patterns that count far (`.{0,300}`) or name Unicode classes (`\\pL`) take most: use `contains`, `starts_with` or lists in their place. A text that is in force already stays in force."})
 
 	Effort = define("E2082", grammar.CodeInfo{Title: "a policy that may judge too slowly",
-		Explanation: "Judging one request takes at most 50 ms, whatever the request says. That is worked out from the policy, for the longest request that there can be: what a rule takes for a byte, times the bytes that it may look at. Patterns that count far (`.{0,300}`) and look at lists in `metadata` or `arguments` take most: lower what they count to, or use `contains` or `starts_with` in their place. A text that is in force already stays in force.",
+		Explanation: "Judging one request takes at most 50 ms, whatever the request says. The bound is computed from the policy, for the longest possible request: the time that a rule takes for a byte, times the bytes that it may look at. Patterns that count far (`.{0,300}`) and look at lists in `metadata` or `arguments` take most: lower what they count to, or use `contains` or `starts_with` in their place. A text that is in force already stays in force.",
 		Wrong:       example.Custom(`deny_if.metadata.note matches N?.{0,300}.{0,180}xN$`),
 		Right:       example.Custom(`deny_if.metadata.note matches N?.{0,3}xN$`)})
 
@@ -389,7 +389,7 @@ var (
 		Right:       example.Deployment("keys: 6f1c1a52-8a0e-4f3c-9d27-6e2f0c1b7a90")})
 
 	EveryKey = define("E2111", grammar.CodeInfo{Title: "every key, and ids beside it",
-		Explanation: "`keys: *` in `## deployment` says that the policy is for every API key. With ids beside it, it is not clear whether it is for them alone.",
+		Explanation: "`keys: *` in `## deployment` says that the policy is for every API key. With ids beside it, it is unclear whether the policy is for those keys alone.",
 		Wrong:       example.Deployment("keys: *, 6f1c1a52-8a0e-4f3c-9d27-6e2f0c1b7a90"),
 		Right:       example.Deployment("keys: *")})
 )

@@ -23,17 +23,17 @@ var (
 		Right:       example.Filesystem("allowed_effects: read\nprotected_file_classes: secret\nprotected_class_catalog: ours")})
 
 	Ref = define("E2403", grammar.CodeInfo{Title: "a malformed protected ref",
-		Explanation: "A protected ref is exact, or the beginning of refs and one `*` at its end, which stands for any characters, slashes too. What `git check-ref-format` refuses, and `HEAD`, names no ref, so that the entry would protect nothing.",
+		Explanation: "A protected ref is exact, or the beginning of refs and one `*` at its end, which stands for any characters, slashes too. `HEAD`, and a name that `git check-ref-format` refuses, are not refs, so the entry would protect nothing.",
 		Wrong:       example.Git("protected_refs: release/*/stable"),
 		Right:       example.Git("protected_refs: release/*")})
 
 	Resource = define("E2404", grammar.CodeInfo{Title: "a malformed resource pattern",
-		Explanation: "A pattern has at most 16 stars and is more than stars: a bare `*` would allow every resource, as no list at all does.",
+		Explanation: "A pattern has at most 16 stars and is more than stars: a bare `*` would allow every resource, as leaving out the list does.",
 		Wrong:       example.Database("allowed_resources: *"),
 		Right:       example.Database("allowed_resources: app.public.*")})
 
 	OutsideOfNothing = define("E2405", grammar.CodeInfo{Title: "block_outside_writes without roots",
-		Explanation: "Only `roots` say what is outside of the repository.",
+		Explanation: "Without `roots`, nothing says what is outside of the repository.",
 		Wrong:       example.Repository("block_outside_writes: true"),
 		Right:       example.Repository("roots: .\nblock_outside_writes: true")})
 
@@ -43,7 +43,7 @@ var (
 		Right:       example.Database("allowed_operations: select, insert, update\nrequire_approval: update")})
 
 	ShimNotRequired = define("W2400", grammar.CodeInfo{Title: "a resource profile without require_shim: true", Fix: grammar.FixGuess,
-		Explanation: "The policy compiles and can be tried out, and deployment refuses it: a profile is only as good as the shim that reports what happens.",
+		Explanation: "The policy compiles and can be tried out, but deployment refuses it: a profile is only as good as the shim that reports what happens.",
 		Wrong:       "version: 2.1.0\n## repository\nroots: .\nrequire_shim: false\n",
 		Right:       example.Repository("roots: .")})
 

@@ -23,7 +23,7 @@ var (
 		Right:       example.EVM("")})
 
 	TokenUnpinned = define("W2003", grammar.CodeInfo{Title: "a token rule without addresses",
-		Explanation: "A symbol names no contract: whoever sends the intent decides which one is called, of all that no other rule pins. Intents under such a rule can't be submitted through the gateway.",
+		Explanation: "A symbol does not name a contract: the sender of the intent chooses which one is called, among all that no other rule pins. Intents under such a rule can't be submitted through the gateway.",
 		Wrong:       example.EVM("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 250"),
 		Right:       example.EVM("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")})
 
@@ -33,7 +33,7 @@ var (
 		Right:       example.EVM("consensus_threshold_eth: 0.5\nconsensus_require_hold: true")})
 
 	HoldUseless = define("W2005", grammar.CodeInfo{Title: "consensus_require_hold without a threshold",
-		Explanation: "There is no threshold that it could be about, so it does nothing.",
+		Explanation: "There is no threshold for it to apply to, so it does nothing.",
 		Wrong:       example.EVM("consensus_require_hold: true"),
 		Right:       example.EVM("consensus_threshold_eth: 0.5\nconsensus_require_hold: true")})
 
@@ -53,7 +53,7 @@ var (
 		Right:       example.Tools("")})
 
 	ThresholdUnreached = define("W2009", grammar.CodeInfo{Title: "a threshold above the maximum",
-		Explanation: "What reaches the threshold is denied by the maximum before, so nothing is ever held.",
+		Explanation: "The maximum denies every amount that reaches the threshold, so nothing is ever held.",
 		Wrong:       example.EVM("consensus_threshold_eth: 2\nconsensus_require_hold: true"),
 		Right:       example.EVM("consensus_threshold_eth: 0.5\nconsensus_require_hold: true")})
 
@@ -63,7 +63,7 @@ var (
 		Right:       example.Tools("## custom\ndeny_string: secret")})
 
 	ListUnused = define("W2011", grammar.CodeInfo{Title: "an entry for a tool that is not allowed",
-		Explanation: "The tool is denied already, because nothing grants it; or what the entry makes an exception from is not there.",
+		Explanation: "Nothing grants the tool, so it is denied already; or the rule to which the entry is an exception is missing.",
 		Wrong:       example.Tools("file_write.blocked_paths: /etc"),
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: bash, file_write\nfile_write.blocked_paths: /etc\n"})
 
@@ -113,7 +113,7 @@ var (
 		Right:       example.Tools("require_approval: bash")})
 
 	Covered = define("W2021", grammar.CodeInfo{Title: "a rule that another one covers",
-		Explanation: "Whatever this line or entry denies, another one denies too. It does nothing, and misleads whoever changes the other.",
+		Explanation: "Whatever this line or entry denies, another one denies too. It does nothing, and misleads those who later change the other.",
 		Wrong:       example.Tools("bash.blocked_commands: rm, rm -rf"),
 		Right:       example.Tools("bash.blocked_commands: rm")})
 
@@ -133,12 +133,12 @@ var (
 		Right:       example.SoftLimits("cap.deploys.max_count: 3\ncap.deploys.window: day\ncap.deploys.action: bash")})
 
 	SymbolDecimals = define("W2025", grammar.CodeInfo{Title: "decimals that contradict the symbol",
-		Explanation: "The token of this name that everybody knows has other decimals. If this is that token, every amount is read wrong by powers of ten.",
+		Explanation: "The well-known token of this name has other decimals. If this is that token, every amount is wrong by powers of ten.",
 		Wrong:       example.EVM("token.USDC.decimals: 18\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"),
 		Right:       example.EVM("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")})
 
 	NeverMatches = define("W2026", grammar.CodeInfo{Title: "a text that no value has", Fix: grammar.FixGuess,
-		Explanation: "The decoder of requests takes no such value of this field, or puts it into another form before any rule sees it.",
+		Explanation: "The decoder of requests refuses such a value of this field, or gives it another form before any rule sees it.",
 		Wrong:       example.Custom("deny_if.chainId equals 01"),
 		Right:       example.Custom("deny_if.chainId equals 1")})
 
@@ -153,7 +153,7 @@ var (
 		Right:       example.Custom("deny_if.metadata.branch starts_with release")})
 
 	ApprovalUnused = define("W2029", grammar.CodeInfo{Title: "an approval of what is never granted",
-		Explanation: "No intent of the section that could pass is covered, so the entry holds nothing.",
+		Explanation: "The entry covers no intent of the section that could pass, so it holds nothing.",
 		Wrong:       example.Tools("require_approval: deploy"),
 		Right:       example.Tools("require_approval: bash")})
 
@@ -168,7 +168,7 @@ var (
 		Right:       example.SoftLimits("daily_tool_calls: 100")})
 
 	ResponseUnused = define("W2032", grammar.CodeInfo{Title: "a key about results that does nothing",
-		Explanation: "What it is about is not there.",
+		Explanation: "The policy lacks what the key is about.",
 		Wrong:       "version: 2.2.0\n## mcp\nallowed_tools: api.call\nresponse.block_classes: secret\n",
 		Right:       example.Response("response.block_classes: secret")})
 
@@ -178,7 +178,7 @@ var (
 		Right:       example.Response("response.block_classes: secret")})
 
 	ActionPrefix = define("W2034", grammar.CodeInfo{Title: "a tool pattern that begins like an action", Fix: grammar.FixGuess,
-		Explanation: "Patterns are held against `<server>.<tool>` and `<tool>`, and not against the whole action `mcp.<server>.<tool>`.",
+		Explanation: "Patterns are compared with `<server>.<tool>` and `<tool>`, and not with the whole action `mcp.<server>.<tool>`.",
 		Wrong:       "version: 2.0.0\n## mcp\nallowed_servers: files\nblocked_tools: mcp.files.delete\n",
 		Right:       example.MCP("blocked_tools: files.delete")})
 
@@ -198,7 +198,7 @@ var (
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: http\nhttp.allowed_hosts: example.org\nweb_fetch.blocked_domains: example.com\n"})
 
 	FetchHasNoMethod = define("W2038", grammar.CodeInfo{Title: "allowed methods that deny every web_fetch",
-		Explanation: "A `web_fetch` has no method, so that no list of methods allows it. Where `http.allowed_methods` stands, grant `http` alone, or block the methods that are not meant.",
+		Explanation: "A `web_fetch` has no method, so no list of methods allows it. In a policy with `http.allowed_methods`, grant `http` alone, or block the methods that are not meant.",
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: http, web_fetch\nhttp.allowed_methods: GET\n",
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: http\nhttp.allowed_methods: GET\n"})
 
@@ -213,7 +213,7 @@ var (
 		Right:       example.MCP("blocked_tools: files.delete_*")})
 
 	ServerNotAllowed = define("W2042", grammar.CodeInfo{Title: "an allowed tool of a server that is not allowed",
-		Explanation: "Where `allowed_servers` and `allowed_tools` both stand, both have to allow a tool.",
+		Explanation: "If a policy has both `allowed_servers` and `allowed_tools`, both have to allow a tool.",
 		Wrong:       example.MCP("allowed_tools: files.read, search.query"),
 		Right:       "version: 2.0.0\n## mcp\nallowed_servers: files, search\nallowed_tools: files.read, search.query\n"})
 
@@ -223,7 +223,7 @@ var (
 		Right:       "version: 2.0.0\n## evm\nallowed_chains: 1\nallowed_actions: wallet.transfer\nmax_transaction_eth: 0.5\n"})
 
 	SignBehindColon = define("W2044", grammar.CodeInfo{Title: "a sign at once behind the colon",
-		Explanation: "A key and its value have one colon between them. Signs such as `:=` and `::` leave their second half to the value, which then is not the one that was meant, and blocks or grants nothing.",
+		Explanation: "One colon separates a key from its value. The second sign of `:=` or `::` becomes part of the value, which is then not the one that was meant, and blocks or grants nothing.",
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed: bash\nbash.blocked_commands:= rm -rf\n",
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: bash\nbash.blocked_commands: rm -rf\n"})
 
@@ -243,7 +243,7 @@ var (
 		Right:       example.Fees("token.USDC.decimals: 6\ntoken.USDC.max_transaction: 250\ntoken.USDC.addresses: 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48\ntoken.USDC.methods: 0x5c975abb")})
 
 	AccountCalls = define("W2048", grammar.CodeInfo{Title: "calls that run other calls are allowed",
-		Explanation: "Behind `execute`, `executeBatch`, `execTransaction` or `handleOps` any number of calls may stand, with amounts that no maximum, sum or token rule sees. Limit whose accounts may be called: `allow_only.targetAddress`.",
+		Explanation: "A call of `execute`, `executeBatch`, `execTransaction` or `handleOps` can run any number of further calls, with amounts that no maximum, sum or token rule sees. Limit whose accounts may be called: `allow_only.targetAddress`.",
 		Wrong:       example.Fees("account_calls: allow"),
 		Right:       example.Fees("account_calls: deny")})
 
@@ -278,7 +278,7 @@ var (
 		Right:       example.Custom("deny_string: BEGIN PRIVATE KEY\ndeny_string: AKIA")})
 
 	FlagOrder = define("W2055", grammar.CodeInfo{Title: "flags in one order only", Fix: grammar.FixGuess,
-		Explanation: "A blocked command is searched for as written. `rm -rf` is found in no `rm -fr`, which does the same, and neither of them in `rm -r -f`. List the other order too, or block the command by its name.",
+		Explanation: "A blocked command is searched for as written. `rm -rf` is not found in `rm -fr`, which does the same, and neither of them is found in `rm -r -f`. List the other order too, or block the command by its name.",
 		Wrong:       example.Tools("bash.blocked_commands: rm -rf"),
 		Right:       example.Tools("bash.blocked_commands: rm -rf, rm -fr")})
 

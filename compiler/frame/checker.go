@@ -18,20 +18,20 @@ type Checker struct {
 	stop     func() bool         // whether there is no time left; nil: never
 	late     bool                // it said so
 
-	// partial says that the policy lacks something that was refused, here or by the grammar.
+	// Partial says that the policy lacks something that was refused, here or by the grammar.
 	Partial bool
 
-	// foreign are the parts of lists that are written in the form of another format: what they say is not known.
+	// Foreign are the parts of lists that are written in the form of another format: what they say is not known.
 	Foreign []grammar.Span
 
-	// refused are the lines with errors, once all sections are read: what they may have said is not missing.
-	Refused []refusal
+	// Refused are the lines with errors, once all sections are read: what they may have said is not missing.
+	Refused []Refusal
 }
 
 // NewChecker returns a checker of a file about which the grammar has those findings.
-func NewChecker(file *grammar.File, found grammar.Diagnostics, by Way) *Checker {
+func NewChecker(file *grammar.File, found grammar.Diagnostics, options Options) *Checker {
 	return &Checker{
-		File: file, Grammar: found, deferred: by.Deferred, stop: by.Limit.Stop, Partial: found.HasErrors(),
+		File: file, Grammar: found, deferred: options.Deferred, stop: options.Limit.Stop, Partial: found.HasErrors(),
 	}
 }
 
@@ -53,8 +53,8 @@ func Shorten(text string) string {
 	return text
 }
 
-// A Way is how a policy is compiled.
-type Way struct {
+// Options say how a policy is compiled.
+type Options struct {
 	Deferred []grammar.Code // errors that are warnings
 	Limit    vm.Limit
 }
@@ -67,8 +67,8 @@ func Deferring(d grammar.Diagnostic, deferred []grammar.Code) grammar.Diagnostic
 	return d
 }
 
-// A refusal is a line of the policy with an error. What seems to be missing may be there.
-type refusal struct {
+// A Refusal is a line of the policy with an error. What seems to be missing may be there.
+type Refusal struct {
 	code grammar.Code
 	at   int    // where the line begins
 	text string // in lower case

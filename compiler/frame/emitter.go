@@ -21,7 +21,7 @@ import (
 // switch on the action. Consensus is recorded by the section that reads the amount: the machine keeps holds apart, and
 // they count only where nothing denies.
 //
-// Every denial is straight behind the tests that could let an intent pass it, and names where to go on when
+// Every denial directly follows the tests that could let an intent pass it, and names where to continue when
 // all violations are wanted. A test of something unreadable never jumps, so that it arrives at the denial.
 type Emitter struct {
 	*vm.Builder
@@ -72,7 +72,7 @@ func (e *Emitter) Require(name, message string) {
 func (e *Emitter) Forbid(name string) {
 	ok := e.NewLabel()
 	read := name
-	if sent := map[string]string{SlotToken: derived.Token, FieldAmount: derived.Amount}[name]; sent != "" { // there in any form
+	if sent := map[string]string{SlotToken: derived.Token, SlotAmount: derived.Amount}[name]; sent != "" { // there in any form
 		read = sent
 	}
 	e.Kind(vm.If, e.Field(read), Absent, ok)

@@ -17,7 +17,7 @@ var (
 	SlotChainID    = slot.ChainID.String()
 	SlotTarget     = slot.TargetAddress.String()
 	SlotToken      = slot.Token.String()
-	FieldAmount    = slot.Amount.String()
+	SlotAmount     = slot.Amount.String()
 	SlotAmountUnit = slot.AmountUnit.String()
 	SlotCalldata   = slot.Calldata.String()
 	SlotMaxFee     = slot.MaxFee.String()

@@ -89,7 +89,7 @@ func (g *GlobIndex) Covers(pattern string, exempt bool) (by string, ok bool) {
 	return "", false
 }
 
-// CoversTool is covers for a pattern of MCP tools, which is matched as `<server>.<tool>` and as `<tool>`.
+// CoversTool is Covers for a pattern of MCP tools, which is matched as `<server>.<tool>` and as `<tool>`.
 func (g *GlobIndex) CoversTool(pattern string) (by string, ok bool) {
 	server, tool, dotted := strings.Cut(pattern, ".")
 	if !dotted {

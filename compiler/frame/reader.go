@@ -24,8 +24,8 @@ func Amounts(decimals uint8, unit string) ValueType[Limit] {
 	}}
 }
 
-// IsWord returns the type of a word that turns a flag on, among those of the row.
-func IsWord(on string) ValueType[Flag] {
+// WordFlag returns the type of a word that turns a flag on, among those of the row.
+func WordFlag(on string) ValueType[Flag] {
 	return ValueType[Flag]{TypeWord, func(c *Checker, row *Key, entry *grammar.Entry) *Flag {
 		word := c.word(row, entry)
 		if word == nil {
@@ -37,7 +37,7 @@ func IsWord(on string) ValueType[Flag] {
 
 // EntriesOf returns the type of a list whose items the machine seeks in the forms that parse returns.
 func EntriesOf(name Type, code grammar.Code, parse func(string) ([]string, error), also ...func(*Checker, grammar.Item)) ValueType[List] {
-	return ValueOf(name, func(c *Checker, entry *grammar.Entry) *List { return c.blocked(entry, code, parse, also...) })
+	return ValueOf(name, func(c *Checker, entry *grammar.Entry) *List { return c.readEntries(entry, code, parse, also...) })
 }
 
 // NamesOf returns the type of a list of names that check has nothing against.

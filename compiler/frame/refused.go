@@ -17,7 +17,7 @@ var loosening = []grammar.Code{
 }
 
 // Refusals returns the lines with errors, each at least once.
-func (c *Checker) Refusals(found grammar.Diagnostics) (lines []refusal) {
+func (c *Checker) Refusals(found grammar.Diagnostics) (lines []Refusal) {
 	text := c.File.Source.Text
 	for _, d := range found {
 		if d.Severity != grammar.Error && d.Code != grammar.CodeMore {
@@ -28,7 +28,7 @@ func (c *Checker) Refusals(found grammar.Diagnostics) (lines []refusal) {
 			continue
 		}
 		line, _, _ := bytes.Cut(text[start:min(len(text), start+MaxTextBytes)], []byte("\n"))
-		lines = append(lines, refusal{d.Code, start, strings.ToLower(string(line))})
+		lines = append(lines, Refusal{d.Code, start, strings.ToLower(string(line))})
 	}
 	return lines
 }
@@ -36,7 +36,7 @@ func (c *Checker) Refusals(found grammar.Diagnostics) (lines []refusal) {
 // Lost reports whether a line of the section that was refused may have been the entry of a key that is missing: one that
 // is no entry, one of an unknown key, or one of that key.
 func (c *Checker) Lost(section, key string) bool {
-	return c.lostLine(section, func(r refusal) bool {
+	return c.lostLine(section, func(r Refusal) bool {
 		aboutValue := r.code >= codes.Word // then the line begins with a key that is known, or is one of a block
 		return !aboutValue || strings.Contains(r.text, key) || strings.HasPrefix(r.text, " ") || strings.HasPrefix(r.text, "\t")
 	})
@@ -46,14 +46,14 @@ func (c *Checker) Lost(section, key string) bool {
 // of a token, or the name of a cap.
 func (c *Checker) LostPart(section, name string) bool {
 	name = strings.ToLower(name)
-	return c.lostLine(section, func(r refusal) bool {
+	return c.lostLine(section, func(r Refusal) bool {
 		return strings.Contains(r.text, "."+name+".") || strings.Contains(r.text, "."+name+":")
 	})
 }
 
 // lostLine reports whether maybe holds of a line of the section that was refused. Where as many lines were refused as are
 // reported nothing else need be, and the work stays within bounds.
-func (c *Checker) lostLine(section string, maybe func(refusal) bool) bool {
+func (c *Checker) lostLine(section string, maybe func(Refusal) bool) bool {
 	if len(c.Refused) > grammar.MaxDiagnostics {
 		return true
 	}
@@ -67,7 +67,7 @@ func (c *Checker) lostLine(section string, maybe func(refusal) bool) bool {
 			to = c.File.Sections[i+1].Heading.Span.Start
 		}
 	}
-	return slices.ContainsFunc(c.Refused, func(r refusal) bool {
+	return slices.ContainsFunc(c.Refused, func(r Refusal) bool {
 		return slices.Contains(loosening, r.code) || r.at >= from && r.at < to && maybe(r)
 	})
 }

@@ -68,7 +68,7 @@ func NewSection[S any](name string, since FormatVersion, doc string, keys ...*Ke
 // What the typed policy of a section can do beside holding what the text says.
 type (
 	// Controlled has controls.
-	Controlled interface{ Said() *Controls }
+	Controlled interface{ SectionControls() *Controls }
 
 	// Enforcing says whether the section alone makes a policy of 1.x, or one from 2.0 on, that enforces something.
 	Enforcing interface{ Enforces(from20 bool) bool }
@@ -77,8 +77,8 @@ type (
 	Counting interface{ Counters(*Emitter) []Step }
 )
 
-// Of names the class of intents that the controls of the section are about.
-func (s *Section) Of(class vm.Class) *Section {
+// ForClass sets the class of intents that the controls of the section are about.
+func (s *Section) ForClass(class vm.Class) *Section {
 	s.Classes = []vm.Class{class}
 	return s
 }
@@ -140,13 +140,13 @@ type Key struct {
 
 // NewKey returns the row of a key whose value is of that type and fills a field of its section.
 func NewKey[S, T any](value ValueType[T], field func(*S) **T, row Key) *Key {
-	return NewKeyRead(value.Name, func(c *Checker, row *Key, entry *grammar.Entry) {
+	return NewKeyFunc(value.Name, func(c *Checker, row *Key, entry *grammar.Entry) {
 		*field(Part[S](c.Parts)) = value.Read(c, row, entry)
 	}, row)
 }
 
-// NewKeyRead returns the row of a key that has a reader of its own.
-func NewKeyRead(name Type, read func(*Checker, *Key, *grammar.Entry), row Key) *Key {
+// NewKeyFunc returns the row of a key that has a reader of its own.
+func NewKeyFunc(name Type, read func(*Checker, *Key, *grammar.Entry), row Key) *Key {
 	row.Type, row.Read = name, read
 	before, _, _ := strings.Cut(row.Name, " ")
 	row.Names = strings.Split(strings.Replace(before, "[action=<pattern>]", "", 1), ".")
@@ -205,7 +205,7 @@ func (k *Key) appliesTo(key *grammar.Key, segments []grammar.Segment) bool {
 	return len(key.Words) > 1 || len(key.Words) == 1 && !hasAttested
 }
 
-// TakesScope and takesWords say what may be in the key besides names.
+// TakesScope reports whether a scope may be in the key.
 func (k *Key) TakesScope() bool { return k.Names[0] == nameAllowOnly }
 
 // TakesWords reports whether words may follow the name of the key.

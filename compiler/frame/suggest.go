@@ -130,3 +130,13 @@ func OnlyContinuation(start string, candidates []string) string {
 	}
 	return only
 }
+
+// Alternatives returns words as a sentence lists them.
+func Alternatives(words []string) string {
+	const between = "`, `"
+	last := len(words) - 1
+	if last == 0 {
+		return "`" + words[0] + "`"
+	}
+	return "`" + strings.Join(words[:last], between) + "` or `" + words[last] + "`"
+}

@@ -63,8 +63,8 @@ type Controls struct {
 	Shim     *Flag
 }
 
-// Said implements [Controlled].
-func (c *Controls) Said() *Controls { return c }
+// SectionControls implements [Controlled].
+func (c *Controls) SectionControls() *Controls { return c }
 
 // A Problem says what is wrong with a name and what to do; it is empty where nothing is.
 type Problem struct {

@@ -41,22 +41,9 @@ const (
 // IsList reports whether values of the type are lists.
 func (t Type) IsList() bool { return strings.HasPrefix(string(t), "list") }
 
-// NativeDecimals is the number of decimals of every supported chain's native currency: its base unit is wei.
-const NativeDecimals = 18
-
 // The types of values that only resource profiles have. None of their values is written between quotes.
 const (
 	TypeRoots     Type = "list of roots"
 	TypeRefs      Type = "list of refs"
 	TypeResources Type = "list of resource patterns"
 )
-
-// Alternatives returns words as a sentence lists them.
-func Alternatives(words []string) string {
-	const between = "`, `"
-	last := len(words) - 1
-	if last == 0 {
-		return "`" + words[0] + "`"
-	}
-	return "`" + strings.Join(words[:last], between) + "` or `" + words[last] + "`"
-}

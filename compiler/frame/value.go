@@ -30,6 +30,9 @@ const (
 	MaxSymbolBytes = 64
 )
 
+// NativeDecimals is the number of decimals of every supported chain's native currency: its base unit is wei.
+const NativeDecimals = 18
+
 // List reads a value as a list and reports empty, overlong and repeated items.
 func (c *Checker) List(entry *grammar.Entry) []grammar.Item { return c.items(entry.Value) }
 

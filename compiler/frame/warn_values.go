@@ -49,7 +49,7 @@ func (c *Checker) LintUnmatched(path string, operator Operator, item grammar.Ite
 func neverCompares(path, text string, whole bool) (fix string, never bool) {
 	switch path {
 	case SlotChainID:
-		if JsonNumber.MatchString(text) && ShortestNumber(text) != text {
+		if JSONNumber.MatchString(text) && ShortestNumber(text) != text {
 			return "", false // the finding about the form of numbers says so
 		}
 		return neverOneOf(slot.ChainIDs(), text, strings.TrimLeft(text, "0"), whole)
@@ -171,8 +171,8 @@ func HoldsNumbers(path string) bool {
 	return field.Row().Type.Object() || field == slot.ChainID
 }
 
-// JsonNumber is the form of numbers in requests.
-var JsonNumber = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
+// JSONNumber is the form of numbers in requests.
+var JSONNumber = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
 
 // ShortestNumber returns the form in which the number of a text is compared (RFC 8785, section 3.2.2.3), or "" where no
 // request can have it.

@@ -252,7 +252,7 @@ func emitApprove(e *frame.Emitter, operations *frame.List, key *frame.Key, slot,
 	e.Place(next)
 }
 
-// taskLimit returns the row of such a limit.
+// taskLimit returns the row of a limit on what a task does in sum.
 func taskLimit[S any](limit func(*S) **frame.Count, slot, message string, row frame.Key) *frame.Key {
 	row.Code, row.Codes = errcode.ImpactLimit, []errcode.Code{errcode.TaskIDRequired}
 	row.PerTask = &frame.PerTask{Limit: func(parts frame.Parts) *frame.Count { return *limit(frame.Part[S](parts)) }, Slot: slot, Message: message}
@@ -312,7 +312,7 @@ func emitInside(e *frame.Emitter, key *frame.Key, roots *frame.List, slot, messa
 	insideAs(e, key.Rule, key.Code, roots, slot, message)
 }
 
-// insideAs is inside with the rule and code of the denial. The slot is missing where there is no path to judge.
+// insideAs is emitInside with the rule and code of the denial. The slot is missing where there is no path to judge.
 func insideAs(e *frame.Emitter, rule string, c errcode.Code, roots *frame.List, slot, message string) {
 	whole, own := rootTexts(roots)
 	if slices.Contains(whole, "/") {

@@ -24,27 +24,27 @@ type Profiles struct {
 	Database   *Database
 }
 
-// A declaredProfile is what all profiles have.
-type declaredProfile struct {
+// A Profile is what all profiles have.
+type Profile struct {
 	Name        string
 	Span        grammar.Span
 	RequireShim *frame.Flag
 }
 
 // All returns the profiles that are there, in the order in which they judge.
-func (p *Profiles) All() []declaredProfile {
-	var all []declaredProfile
+func (p *Profiles) All() []Profile {
+	var all []Profile
 	if r := p.Repository; r != nil {
-		all = append(all, declaredProfile{"repository", r.Span, r.RequireShim})
+		all = append(all, Profile{"repository", r.Span, r.RequireShim})
 	}
 	if f := p.Filesystem; f != nil {
-		all = append(all, declaredProfile{"filesystem", f.Span, f.RequireShim})
+		all = append(all, Profile{"filesystem", f.Span, f.RequireShim})
 	}
 	if g := p.Git; g != nil {
-		all = append(all, declaredProfile{"git", g.Span, g.RequireShim})
+		all = append(all, Profile{"git", g.Span, g.RequireShim})
 	}
 	if d := p.Database; d != nil {
-		all = append(all, declaredProfile{"database", d.Span, d.RequireShim})
+		all = append(all, Profile{"database", d.Span, d.RequireShim})
 	}
 	return all
 }

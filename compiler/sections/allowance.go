@@ -14,22 +14,22 @@ import (
 )
 
 var (
-	keyAllowances = frame.NewKeyRead(frame.TypeTexts, readAllowOnly, frame.Key{Name: "allow_only.<path>",
+	keyAllowances = frame.NewKeyFunc(frame.TypeTexts, readAllowOnly, frame.Key{Name: "allow_only.<path>",
 		Code:    errcode.NotOnAllowlist,
 		Doc:     "Denies where the value is missing or not one of these. Lines for the same path and scope add up.",
 		Example: "allow_only.metadata.team: research, trading"})
 
-	keyCustomAllowOnlyScoped = frame.NewKeyRead(frame.TypeTexts, readAllowOnly, frame.Key{Name: "allow_only[action=<pattern>].<path>", Since: frame.V20, Modifies: true,
+	keyCustomAllowOnlyScoped = frame.NewKeyFunc(frame.TypeTexts, readAllowOnly, frame.Key{Name: "allow_only[action=<pattern>].<path>", Since: frame.V20, Modifies: true,
 		Code:    errcode.NotOnAllowlist,
 		Doc:     "The same for some actions only: an action, or the beginning of actions and `*`, without regard to case.",
 		Example: "allow_only[action=wallet.transfer].metadata.desk: desk-1, desk-2"})
 
-	keyCustomAllowOnlyAttested = frame.NewKeyRead(frame.TypeTexts, readAllowOnly, frame.Key{Name: "allow_only.<path> attested", Since: frame.V20, Modifies: true,
+	keyCustomAllowOnlyAttested = frame.NewKeyFunc(frame.TypeTexts, readAllowOnly, frame.Key{Name: "allow_only.<path> attested", Since: frame.V20, Modifies: true,
 		Code: errcode.ProvenanceRequired, Codes: []errcode.Code{errcode.NotOnAllowlist},
 		Doc:     "The value counts only from a key whose provenance is a shim.",
 		Example: "allow_only.metadata.branch attested: main"})
 
-	keyCustomAllowOnlyOperator = frame.NewKeyRead(frame.TypeTexts, readAllowOnly, frame.Key{Name: "allow_only.<path> <operator>", Since: frame.V20, Modifies: true,
+	keyCustomAllowOnlyOperator = frame.NewKeyFunc(frame.TypeTexts, readAllowOnly, frame.Key{Name: "allow_only.<path> <operator>", Since: frame.V20, Modifies: true,
 		Code:    errcode.NotOnAllowlist,
 		Doc:     "Compares by equals, contains, starts_with (or prefix), ends_with, or matches (the whole value).",
 		Example: "allow_only.metadata.ticket matches: \"OPS-[0-9]{1,6}\""})

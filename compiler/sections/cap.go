@@ -144,7 +144,7 @@ func incompleteCap(c *frame.Checker, one *Cap, key string) {
 
 // capKey returns the row of a key that says something of a cap.
 func capKey[T any](value frame.ValueType[T], field func(*Cap) **T, row frame.Key) *frame.Key {
-	return frame.NewKeyRead(value.Name, func(c *frame.Checker, row *frame.Key, entry *grammar.Entry) {
+	return frame.NewKeyFunc(value.Name, func(c *frame.Checker, row *frame.Key, entry *grammar.Entry) {
 		if one := cap(c, entry); one != nil {
 			*field(one) = value.Read(c, row, entry)
 		}

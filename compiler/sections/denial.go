@@ -25,12 +25,12 @@ type Denial struct {
 }
 
 var (
-	keyDenyIf = frame.NewKeyRead(frame.TypeCondition, readDenyIf, frame.Key{Name: "deny_if.<path> <operator>",
+	keyDenyIf = frame.NewKeyFunc(frame.TypeCondition, readDenyIf, frame.Key{Name: "deny_if.<path> <operator>",
 		Code:    errcode.CustomRule,
 		Doc:     "Denies where the value compares so: equals, not_equals, contains, starts_with, ends_with or matches.",
 		Example: "deny_if.metadata.environment equals production"})
 
-	keyDenyString = frame.NewKeyRead(frame.TypeText, readDenyString, frame.Key{Name: "deny_string",
+	keyDenyString = frame.NewKeyFunc(frame.TypeText, readDenyString, frame.Key{Name: "deny_string",
 		Code:    errcode.CustomRule,
 		Doc:     "Denies where any text of the request holds this one.",
 		Example: "deny_string: BEGIN OPENSSH PRIVATE KEY"})
@@ -474,7 +474,7 @@ func lintEqual(c *frame.Checker, path string, operator frame.Operator, item gram
 	case starred:
 		c.Add(grammar.At(codes.LiteralStar, item.Span, "`*` is a plain character here, not a wildcard").
 			WithHint("%s; if the `*` is meant, put the value between quotes", insteadOfStar(operator, item.Text)))
-	case whole && frame.HoldsNumbers(path) && frame.JsonNumber.MatchString(item.Text) && frame.ShortestNumber(item.Text) != item.Text:
+	case whole && frame.HoldsNumbers(path) && frame.JSONNumber.MatchString(item.Text) && frame.ShortestNumber(item.Text) != item.Text:
 		c.Add(frame.OtherNumber(item))
 	}
 }

@@ -53,7 +53,7 @@ func (*EVM) Enforces(bool) bool { return true }
 var EVMSection = frame.NewSection[EVM]("evm", frame.V10, "EVM transactions: chains, actions, native and token amounts.",
 	keyChains, keyActions, keyChainActions, keyMaximum, keyMaxFee, keyEVMPaymasterFees, keyConsensus,
 	keyEVMConsensusRequireHold, keyEVMTokenDecimals, keyTokenMaximum, keyTokenPins, keyTokenMethods, keyTokenConsensus,
-	keyAccountCalls, keyEnrichment, keySelector, keyEVMApproval, keyEVMShim).Of(vm.EVM)
+	keyAccountCalls, keyEnrichment, keySelector, keyEVMApproval, keyEVMShim).ForClass(vm.EVM)
 
 // The words of calldata_unknown_selector.
 const (
@@ -372,7 +372,7 @@ var (
 		Doc:     "The EVM actions that are granted on every allowed chain that `chain_actions` does not name; exact.",
 		Example: "allowed_actions: wallet.transfer, contract.call"})
 
-	keyChainActions = frame.NewKeyRead(frame.TypeChainMap, readChainActions, frame.Key{Name: "chain_actions",
+	keyChainActions = frame.NewKeyFunc(frame.TypeChainMap, readChainActions, frame.Key{Name: "chain_actions",
 		Code:    errcode.ActionNotAllowed,
 		Doc:     "The EVM actions that are granted on one chain, in place of `allowed_actions`.",
 		Example: "chain_actions:\n  \"8453\": wallet.transfer"})
@@ -391,7 +391,7 @@ var (
 			"and the gateways hold transactions and operations to it.",
 		Example: "max_fee_eth: 0.01"})
 
-	keyEVMPaymasterFees = frame.NewKey(frame.IsWord(wordCount), func(s *EVM) **frame.Flag { return &s.PaymasterFees }, frame.Key{Name: "paymaster_fees", Since: frame.V24, Values: []string{wordCount, wordIgnore}, Default: wordCount,
+	keyEVMPaymasterFees = frame.NewKey(frame.WordFlag(wordCount), func(s *EVM) **frame.Flag { return &s.PaymasterFees }, frame.Key{Name: "paymaster_fees", Since: frame.V24, Values: []string{wordCount, wordIgnore}, Default: wordCount,
 		Doc: "Whether the gateway counts the gas of a user operation that a paymaster pays for as the intent's fee (`count`) or not (`ignore`). " +
 			"What a paymaster takes in tokens is not seen either way.",
 		Example: "paymaster_fees: ignore"})
@@ -406,7 +406,7 @@ var (
 		Doc:     "Whether reaching a threshold holds the intent (`true`) or is only noted in the answer (`false`).",
 		Example: "consensus_require_hold: true"})
 
-	keyAccountCalls = frame.NewKey(frame.IsWord(wordAllow), func(s *EVM) **frame.Flag { return &s.AccountCalls }, frame.Key{Name: "account_calls", Since: frame.V24, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
+	keyAccountCalls = frame.NewKey(frame.WordFlag(wordAllow), func(s *EVM) **frame.Flag { return &s.AccountCalls }, frame.Key{Name: "account_calls", Since: frame.V24, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
 		Code: errcode.ActionNotAllowed,
 		Doc: "What becomes of call data by which accounts, entry points and, on a pinned token, multicalls run further calls (`execute`, `executeBatch`, `execTransaction`, `handleOps` and their like). " +
 			"Amounts inside them are not seen by any rule.",
@@ -418,7 +418,7 @@ var (
 			"An unbounded approval is denied as `evm.calldata.unbounded_approval`.",
 		Example: "require_calldata_enrichment: true"})
 
-	keySelector = frame.NewKey(frame.IsWord(wordAllow), func(s *EVM) **frame.Flag { return &s.UnknownSelector }, frame.Key{Name: "calldata_unknown_selector", Since: frame.V21, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
+	keySelector = frame.NewKey(frame.WordFlag(wordAllow), func(s *EVM) **frame.Flag { return &s.UnknownSelector }, frame.Key{Name: "calldata_unknown_selector", Since: frame.V21, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
 		Code:    errcode.TokenNotAllowed,
 		Doc:     "What becomes of a call of a method that moves no amount of a token and lets nobody move one, as far as the service knows; needs `require_calldata_enrichment: true`.",
 		Example: "calldata_unknown_selector: deny"})

@@ -54,7 +54,7 @@ var (
 		Doc:     "How much the key's intents may declare as `maxFee` in one day (UTC), all chains together, in the chains' native unit. An intent has to declare it then.",
 		Example: "daily_fee_eth: 0.1"})
 
-	keyDailyToken = frame.NewKeyRead(frame.TypeDecimal, readDailyToken, frame.Key{Name: "daily_token.<SYM>", Since: frame.V24,
+	keyDailyToken = frame.NewKeyFunc(frame.TypeDecimal, readDailyToken, frame.Key{Name: "daily_token.<SYM>", Since: frame.V24,
 		Code: errcode.AggregateLimit,
 		Doc: "How much of a token, in its own unit, the key may move or let others move in one day (UTC), on all chains together: what token intents declare, and otherwise what call data moves or approves on the token's contracts. " +
 			"`## evm` has to have a rule for the token.",
@@ -80,7 +80,7 @@ var SoftLimitsSection = frame.NewSection[SoftLimits]("soft_limits", frame.V10, "
 // reservedLimit returns the row of a key that the format sets aside.
 func reservedLimit(name, value string) *frame.Key {
 	example := strings.Replace(name, "<name>", "deploys", 1) + ": " + value
-	return frame.NewKeyRead(frame.TypeText, nil, frame.Key{Name: name, Reserved: true, Doc: "Reserved by the format; not supported yet.", Example: example})
+	return frame.NewKeyFunc(frame.TypeText, nil, frame.Key{Name: name, Reserved: true, Doc: "Reserved by the format; not supported yet.", Example: example})
 }
 
 // ExecutionLimits is the section `## execution_limits`.

@@ -72,7 +72,7 @@ var MCPSection = frame.NewSection[MCP]("mcp", frame.V20, "MCP servers and tools.
 	keyMCPResponseHttpTools, keyMCPResponseDeterministicRuleset, keyMCPResponseBlockClasses,
 	keyMCPResponseRedactClasses, keyMCPResponseScannerRequired, keyMCPResponseScannerProfile,
 	keyMCPResponseScannerClasses, keyMCPResponseScannerMinConfidence, keyMCPResponseObserveClasses,
-	keyMCPResponseObserveUntil).Of(vm.MCP)
+	keyMCPResponseObserveUntil).ForClass(vm.MCP)
 
 // lowered reads a list that is compared in lower case. The check reports items that can't are in it.
 func lowered(c *frame.Checker, entry *grammar.Entry, check func(grammar.Item) bool) *frame.List {

@@ -204,7 +204,7 @@ func incomplete(c *frame.Checker, token *Token, key string) {
 
 // tokenKey returns the row of a key that says something of a token.
 func tokenKey(name frame.Type, read func(*frame.Checker, *Token, *grammar.Entry), row frame.Key) *frame.Key {
-	return frame.NewKeyRead(name, func(c *frame.Checker, _ *frame.Key, entry *grammar.Entry) {
+	return frame.NewKeyFunc(name, func(c *frame.Checker, _ *frame.Key, entry *grammar.Entry) {
 		symbol := entry.Key.Segments[1]
 		if !isSymbol(symbol.Text) {
 			c.Add(grammar.At(codes.Symbol, symbol.Span, "`%s` is no token symbol", frame.Shorten(symbol.Text)).
@@ -219,7 +219,7 @@ func tokenDecimals(c *frame.Checker, token *Token, entry *grammar.Entry) {
 	token.Decimals = c.Integer(entry, 0, amount.MaxDecimals)
 }
 
-// The amounts of a token are read when its decimals are known.
+// tokenMaximum and tokenConsensus keep an entry: the amounts of a token are read when its decimals are known.
 func tokenMaximum(c *frame.Checker, token *Token, entry *grammar.Entry) { token.maximum = entry }
 
 func tokenConsensus(c *frame.Checker, token *Token, entry *grammar.Entry) {

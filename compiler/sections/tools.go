@@ -108,7 +108,7 @@ func (t *ToolCalls) Enforces(bool) bool { return t.Allowed != nil }
 var ToolsSection = frame.NewSection[ToolCalls]("tool_calls", frame.V10, "Tools: which are allowed, and what they may not touch.",
 	keyTools, KeyCommands, keyListedCommands, keyHeldCommands, keyDomains, keyPaths, keyWritable, keyUnreadable,
 	keyReadable, keyEmailApproval, keyToolsEmailApprovalExemptRecipients, keyRecipients, keyNoRecipients, keyNoMethods,
-	keyMethods, keyHosts, keyMethodDeny, keyMethodQuery, keyToolsApproval, keyToolsShim).Of(vm.Tool)
+	keyMethods, keyHosts, keyMethodDeny, keyMethodQuery, keyToolsApproval, keyToolsShim).ForClass(vm.Tool)
 
 func listedCommand(text string) ([]string, error) {
 	beginning, err := command.ListedEntry(text)

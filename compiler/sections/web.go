@@ -50,11 +50,11 @@ var (
 		Doc:     "The hosts that `http` and `web_fetch` may reach: a name stands for itself, `*.example.com` for what is below it.",
 		Example: "http.allowed_hosts: api.example.com, *.example.org"})
 
-	keyMethodDeny = frame.NewKeyRead(frame.TypeBoolean, readMethodDeny, frame.Key{Name: "http.method_rules.<METHOD>.deny", Since: frame.V21, Default: "false",
+	keyMethodDeny = frame.NewKeyFunc(frame.TypeBoolean, readMethodDeny, frame.Key{Name: "http.method_rules.<METHOD>.deny", Since: frame.V21, Default: "false",
 		Code: errcode.ToolCallNotAllowed,
 		Doc:  "Whether the method is denied.", Example: "http.method_rules.DELETE.deny: true"})
 
-	keyMethodQuery = frame.NewKeyRead(frame.TypeRegexp, readMethodQuery, frame.Key{Name: "http.method_rules.<METHOD>.require_query_matches", Since: frame.V21,
+	keyMethodQuery = frame.NewKeyFunc(frame.TypeRegexp, readMethodQuery, frame.Key{Name: "http.method_rules.<METHOD>.require_query_matches", Since: frame.V21,
 		Code:    errcode.ToolCallNotAllowed,
 		Doc:     "A pattern that the whole query, as it is sent and without `?`, has to match; an empty query never does.",
 		Example: `http.method_rules.GET.require_query_matches: "q=[a-z]{1,32}"`})

@@ -195,7 +195,7 @@ func mixCase(r *Rand, text string) string {
 	return string(mixed)
 }
 
-// rule returns the token rule that a token matches by symbol or by a pinned address, or nil.
+// tokenRule returns the token rule that a token matches by symbol or by a pinned address, or nil.
 func (s *site) tokenRule() *token {
 	text, ok := s.intent.member("token").plain()
 	if !ok {

@@ -317,7 +317,7 @@ func readLine(line []byte, tooLong, folds bool) (*message, error) {
 	return readMessage(line, folds)
 }
 
-// eachLine calls do with every line that is not blank. Of a line of more than MaxMessage bytes nothing is kept.
+// eachLine calls do with every line that is not blank. Of a line of more than maxMessage bytes nothing is kept.
 func eachLine(r io.Reader, do func(line []byte, tooLong bool) error) error {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	for {

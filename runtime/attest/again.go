@@ -12,7 +12,7 @@ func AppendClaims(dst []byte, c *Claims) []byte {
 	return dst
 }
 
-// ParseClaims reads what AppendClaims wrote, for the claims to be signed anew. Anything else is ErrPayload.
+// ParseClaims reads what AppendClaims wrote, for the claims to be signed anew. Anything else is errPayload.
 func ParseClaims(text []byte) (*Claims, error) {
 	p := new(payload)
 	if err := json.Unmarshal(text, p); err != nil {

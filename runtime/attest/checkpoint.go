@@ -107,7 +107,7 @@ func NewCheckpointVerifier(jwks, pqcKeys []byte) (*CheckpointVerifier, error) {
 }
 
 // Open verifies a signed checkpoint and returns it. It must have a signature of each kind by a known key, and none by a
-// known key that is wrong; signatures of others are not looked at. The error wraps ErrCheckpoint.
+// known key that is wrong; signatures of others are not looked at. The error wraps errCheckpoint.
 func (v *CheckpointVerifier) Open(signed []byte) (Checkpoint, error) {
 	if len(signed) > MaxCheckpointBytes {
 		return Checkpoint{}, fmt.Errorf("%w: it has more than %d bytes", errCheckpoint, MaxCheckpointBytes)

@@ -77,7 +77,7 @@ type Claims struct {
 	ChainID    uint64  `json:"chainId"`   // 0 where the intent named none
 	Framework  string  `json:"framework"` // 1 – 64 characters
 	KeyID      string  `json:"keyId"`     // of the API key, never the key
-	Kind       string  `json:"kind"`      // KindEVM, KindTool, KindMCP or KindModel
+	Kind       string  `json:"kind"`      // KindEVM, KindTool, KindMCP or kindModel
 	IntentHash string  `json:"intentHash"`
 	Intent     Intent  `json:"intent"`
 	Mode       string  `json:"mode"` // empty, or ModeObserve

@@ -5,7 +5,7 @@ import "errors"
 // The steps at which [Signer.Issue] or [Verifier.Verify] can refuse. Each returned error wraps exactly one
 // of them and adds what was found.
 var (
-	// ErrClaims: the claims to issue break a rule of the attestation (a missing field, a malformed hash).
+	// errClaims: the claims to issue break a rule of the attestation (a missing field, a malformed hash).
 	errClaims = errors.New("attestation claims are invalid")
 	// ErrTooLarge: the token is, or would be, MaxTokenBytes long or longer.
 	ErrTooLarge = errors.New("attestation is too large")
@@ -18,7 +18,7 @@ var (
 	ErrUnknownKey = errors.New("attestation key is unknown")
 	// ErrSignature: the Ed25519 signature does not verify.
 	ErrSignature = errors.New("attestation signature is invalid")
-	// ErrPayload: the signed payload is not the canonical form of valid claims.
+	// errPayload: the signed payload is not the canonical form of valid claims.
 	errPayload = errors.New("attestation payload is invalid")
 	// ErrPQC: the pqc claim is missing, names something else than expected, or does not verify.
 	ErrPQC = errors.New("attestation post-quantum signature is invalid")
@@ -26,18 +26,18 @@ var (
 	ErrIssuer = errors.New("attestation issuer is not trusted")
 	// ErrAudience: aud is not Audience.
 	ErrAudience = errors.New("attestation audience is wrong")
-	// ErrLifetime: exp is not exactly iat + LifetimeSeconds.
+	// errLifetime: exp is not exactly iat + LifetimeSeconds.
 	errLifetime = errors.New("attestation lifetime is wrong")
 	// ErrNotYetValid: iat lies further ahead than ClockSkew.
 	ErrNotYetValid = errors.New("attestation is not valid yet")
 	// ErrExpired: exp has come.
 	ErrExpired = errors.New("attestation has expired")
 
-	// ErrKeyFile: a private key file can't be used: unreadable, open to others, or not what it should hold.
+	// errKeyFile: a private key file can't be used: unreadable, open to others, or not what it should hold.
 	errKeyFile = errors.New("key file can't be used")
-	// ErrOperatorKey: the text is no acceptable operator public key.
+	// errOperatorKey: the text is no acceptable operator public key.
 	errOperatorKey = errors.New("operator public key is invalid")
-	// ErrPolicySignature: an operator's signature does not verify.
+	// errPolicySignature: an operator's signature does not verify.
 	errPolicySignature = errors.New("policy signature does not verify against the operator public key")
 )
 

@@ -139,7 +139,7 @@ func TestIssueRefusesClaims(t *testing.T) {
 		test.edit(c)
 		dst, err := s.Issue([]byte("before"), c)
 		if !errors.Is(err, errClaims) || string(dst) != "before" {
-			t.Errorf("%s: got %d bytes and %v, want ErrClaims", test.name, len(dst), err)
+			t.Errorf("%s: got %d bytes and %v, want errClaims", test.name, len(dst), err)
 		}
 		if again := s.Check(c); again == nil || again.Error() != err.Error() {
 			t.Errorf("%s: Check says %v, Issue %v", test.name, again, err)

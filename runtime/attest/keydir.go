@@ -23,10 +23,10 @@ var retiredName = regexp.MustCompile(`^retired-([0-9]{10})\.pem$`)
 // LoadOrCreate returns the signer of the keys in dir (SVC_KEY_DIR). At the first start it makes the folder
 // (mode 0700) and the file KeyFileName (mode 0600) from random, all or nothing; processes that start at
 // once end with one pair. Retired pairs are read from `retired-<Unix seconds>.pem` beside it: their public
-// keys stay in the key sets for RetiredSeconds after that time.
+// keys stay in the key sets for retiredSeconds after that time.
 //
 // Files that others can read, a folder that others can write, and anything that can't be read as what it
-// should be are refused with ErrKeyFile, and nothing is made in their stead.
+// should be are refused with errKeyFile, and nothing is made in their stead.
 func LoadOrCreate(dir string, random io.Reader) (*Signer, error) {
 	if err := privateDir(dir); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 const operatorKeyChars = 43
 
 // ParseOperatorKey reads an operator public key: 43 characters of canonical unpadded base64url, the RFC
-// 8032 encoding of a curve point. Refused with ErrOperatorKey are points of small order, for which
+// 8032 encoding of a curve point. Refused with errOperatorKey are points of small order, for which
 // signatures exist that verify on any policy, and points in an encoding that is not canonical, which would
 // be second names of the same key (specification, "Authentication" 7).
 func ParseOperatorKey(text string) (ed25519.PublicKey, error) {
@@ -74,7 +74,7 @@ func encodeOperatorKey(private ed25519.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}), nil
 }
 
-// decodeOperatorKey reads what EncodeOperatorKey returns; white space may surround it, nothing else.
+// decodeOperatorKey reads what encodeOperatorKey returns; white space may surround it, nothing else.
 func decodeOperatorKey(text []byte) (ed25519.PrivateKey, error) {
 	blocks, err := pemBlocks(text, 1)
 	if err != nil {
@@ -110,8 +110,8 @@ func ReadOperatorKey(path string) (ed25519.PrivateKey, error) {
 // its line `## signature`, as it is.
 func SignPolicy(private ed25519.PrivateKey, body []byte) []byte { return ed25519.Sign(private, body) }
 
-// VerifyPolicy checks an operator's signature over body. It returns ErrOperatorKey for a key that
-// ParseOperatorKey would refuse, and ErrPolicySignature if the signature does not verify. Verification is
+// VerifyPolicy checks an operator's signature over body. It returns errOperatorKey for a key that
+// ParseOperatorKey would refuse, and errPolicySignature if the signature does not verify. Verification is
 // that of RFC 8032 without cofactor: S must be below the group order, and R in the one encoding that the
 // verifier computes, so that without the private key no second signature can be made of a known one.
 func VerifyPolicy(public ed25519.PublicKey, body, signature []byte) error {

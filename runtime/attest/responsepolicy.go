@@ -68,7 +68,7 @@ func (p *ResponsePolicy) append(dst []byte, expires int64) (out []byte, pqcAt in
 	return append(dst, '}'), pqcAt
 }
 
-// IssueResponsePolicy returns the compact JWT of a response policy. The errors are ErrClaims and ErrTooLarge.
+// IssueResponsePolicy returns the compact JWT of a response policy. The errors are errClaims and ErrTooLarge.
 func (s *Signer) IssueResponsePolicy(p *ResponsePolicy) (string, error) {
 	if err := p.check(); err != nil {
 		return "", fmt.Errorf("%w: %w", errClaims, err)

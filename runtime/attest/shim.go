@@ -19,9 +19,9 @@ const maxActivationBytes = 16 << 10
 
 // The ways in which an activation is invalid, or unsigned.
 var (
-	// ErrActivation: the token is no compact JWT with the claims of an activation.
+	// errActivation: the token is no compact JWT with the claims of an activation.
 	errActivation = errors.New("the activation is malformed")
-	// ErrActivationSignature: the key's signature does not verify, or is of another algorithm than EdDSA.
+	// errActivationSignature: the key's signature does not verify, or is of another algorithm than EdDSA.
 	errActivationSignature = errors.New("the activation's signature does not verify")
 )
 
@@ -78,7 +78,7 @@ func (a *audience) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ParseActivation reads an activation without verifying it. The error wraps ErrActivation. Claims that are not an
+// ParseActivation reads an activation without verifying it. The error wraps errActivation. Claims that are not an
 // activation's are not looked at; header parameters that have to be understood (crit) are refused.
 func ParseActivation(token string) (*Activation, error) {
 	if len(token) > maxActivationBytes {
@@ -158,7 +158,7 @@ func (c *activationClaims) activation(kid, token string) *Activation {
 	}
 }
 
-// Verify checks the activation's signature: Ed25519, and nothing else. The error is ErrActivationSignature.
+// Verify checks the activation's signature: Ed25519, and nothing else. The error is errActivationSignature.
 func (a *Activation) Verify(key ed25519.PublicKey) error {
 	signed, err := jose.ParseSignedCompact(a.token, algorithms)
 	if err != nil {

@@ -111,7 +111,7 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// Check reports, without signing, whether Issue would issue these claims: the error is ErrClaims or
+// Check reports, without signing, whether Issue would issue these claims: the error is errClaims or
 // ErrTooLarge. A caller that must not fail once it has committed asks first: with any jti
 // and iat that Issue would take, the answer is the same.
 func (s *Signer) Check(c *Claims) error {
@@ -121,7 +121,7 @@ func (s *Signer) Check(c *Claims) error {
 }
 
 // Issue appends the compact JWT of the claims to dst and returns the result. The claims are not kept. An
-// error (ErrClaims, ErrTooLarge) leaves dst as it was; both depend on the claims alone, so that asking
+// error (errClaims, ErrTooLarge) leaves dst as it was; both depend on the claims alone, so that asking
 // again gives the same answer.
 func (s *Signer) Issue(dst []byte, c *Claims) ([]byte, error) {
 	b := scratches.Get().(*scratch)

@@ -71,8 +71,8 @@ func newVerifier(issuer string, classical []listed[ed25519.PublicKey],
 
 // Verify checks a token at the time now, and returns its claims. The steps, each with its error: length
 // (ErrTooLarge), form (ErrMalformed), header (ErrHeader, ErrUnknownKey), Ed25519 signature (ErrSignature),
-// canonical payload (ErrPayload), ML-DSA-65 signature (ErrPQC), `iss` (ErrIssuer), `aud` (ErrAudience),
-// the rules of the claims (ErrPayload), `exp` = `iat` + 60 (ErrLifetime), and that now is not more than
+// canonical payload (errPayload), ML-DSA-65 signature (ErrPQC), `iss` (ErrIssuer), `aud` (ErrAudience),
+// the rules of the claims (errPayload), `exp` = `iat` + 60 (errLifetime), and that now is not more than
 // ClockSkew before `iat` (ErrNotYetValid) and before `exp` (ErrExpired).
 func (v *Verifier) Verify(token string, now time.Time) (*Claims, error) {
 	text, err := v.openEd25519(token, now)

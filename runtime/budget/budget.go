@@ -71,7 +71,7 @@ func (b *Budget) Held() int64 {
 	return b.held
 }
 
-// Take takes bytes for a source, or none of them: the error is ErrFull or ErrShare. A taker without a source (the zero
+// Take takes bytes for a source, or none of them: the error is errFull or ErrShare. A taker without a source (the zero
 // address) has no share, and may use what is kept from sources.
 func (b *Budget) Take(source netip.Addr, bytes int64) error {
 	b.mu.Lock()
@@ -95,7 +95,7 @@ func (b *Budget) Force(source netip.Addr, bytes int64) {
 }
 
 // Wait takes bytes for a source as soon as there is room. What has begun, and so holds bytes that it gives back only when
-// it ends, goes before what has not. The error, ErrFull or ErrShare, says why there was no room until ctx ended.
+// it ends, goes before what has not. The error, errFull or ErrShare, says why there was no room until ctx ended.
 func (b *Budget) Wait(ctx context.Context, source netip.Addr, bytes int64, begun bool) error {
 	b.mu.Lock()
 	reason := b.room(source, bytes)

@@ -21,7 +21,7 @@ const maxFindings = 100
 
 // Explanation is what the rules of a policy made of one intent.
 type Explanation struct {
-	Violations []Finding        // the violated rules in the order of evaluation, at most MaxFindings; never empty on DENIED by a rule
+	Violations []Finding        // the violated rules in the order of evaluation, at most maxFindings; never empty on DENIED by a rule
 	Omitted    int              // violated rules beyond those
 	Holds      []Finding        // the rules that ask for a human decision
 	Notes      []Finding        // the rules that the message only mentions
@@ -48,10 +48,10 @@ func (f *Finding) Place() policies.Place { return policies.Place{Rule: f.Rule, L
 const oneIntent = "intent"
 
 // Headroom says how much of a limit is left, as the intent found it. A bound on each single intent is a limit of the
-// window OneIntent, of which the intent uses its amount. Of a model budget what the intent itself reports is used.
+// window oneIntent, of which the intent uses its amount. Of a model budget what the intent itself reports is used.
 type Headroom struct {
 	policies.Place
-	Window   string   // hour, day, task, or OneIntent
+	Window   string   // hour, day, task, or oneIntent
 	Groups   []Group  // what the limit counts by; none where it counts everything
 	Missing  []string // of these the intent has no value, so that the use is unknown
 	Limit    amount.Amount
@@ -224,7 +224,7 @@ func (r *Request) consent(op vm.Op, index uint16) Finding {
 	return finding
 }
 
-// finding is a rule at the place that the instruction at pc was made from.
+// findingAt returns a rule at the place that the instruction at pc was made from.
 func findingAt(p *policies.Policy, pc uint16, rule vm.Rule) Finding {
 	span := p.Program.Span(pc)
 	return Finding{

@@ -106,7 +106,7 @@ func TestExplainNeedsTheStore(t *testing.T) {
 	}
 }
 
-// TestExplainBounded: an explanation lists no more than MaxFindings, and outlives the memory of its request.
+// TestExplainBounded: an explanation lists no more than maxFindings, and outlives the memory of its request.
 func TestExplainBounded(t *testing.T) {
 	var policy strings.Builder
 	policy.WriteString("version: 2.0.0\n## custom\n")

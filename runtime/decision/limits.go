@@ -215,7 +215,7 @@ type foundGroups struct {
 func (f *foundGroups) of(identity ledger.Counter) []string { return f.names[identity] }
 
 // findGroups looks for the groups of the limits that count groups apart, in the records of their windows: in the last
-// examinedEvents records of the log.
+// events.Examined records of the log.
 func (a *Decider) findGroups(ctx context.Context, key *ledger.Key, program *vm.Program, now time.Time) (*foundGroups, error) {
 	found := &foundGroups{names: map[ledger.Counter][]string{}}
 	from := now

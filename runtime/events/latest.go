@@ -16,7 +16,7 @@ import (
 
 // What a page of the console reads of one key. Nothing here changes anything.
 
-// The windows of the log that LatestEvents looks at, one after the other, until it has enough. Each is read forwards: the
+// latestWindows are the windows of the log that Latest looks at, one after the other, until it has enough. Each is read forwards: the
 // ledger has no other direction.
 var latestWindows = [...]uint64{1_000, 10_000, 100_000}
 

@@ -40,7 +40,7 @@ type Config struct {
 	Ledger      Ledger
 	BootPolicy  []byte // text of the policy that governs keys without one of their own until SetDefault; nil: there is none (hosted)
 	Upstreams   []Upstream
-	Chains      []uint64    // the allow-list; empty: DefaultChains
+	Chains      []uint64    // the allow-list; empty: defaultChains
 	EntryPoints EntryPoints // empty: the canonical contracts
 	MaxFees     MaxFees     // of writes whose attestation claims no maxFeeBase
 	Environment string      // of the API keys whose attestations are good here
@@ -49,10 +49,10 @@ type Config struct {
 	ClockDoubt  func() bool // whether the clock cannot be relied on, as of its last reading; nil: it always can
 	Log         *slog.Logger
 
-	Timeout     time.Duration  // of one request to an upstream; 0: DefaultTimeout
-	MaxResponse int64          // bytes of an upstream's response; 0: DefaultMaxResponse
-	MaxInFlight int            // reads of one upstream at once, and as many writes; 0: DefaultMaxInFlight
-	Answers     *budget.Budget // counts answers until clients have read them; nil: of DefaultMaxHeld
+	Timeout     time.Duration  // of one request to an upstream; 0: defaultTimeout
+	MaxResponse int64          // bytes of an upstream's response; 0: defaultMaxResponse
+	MaxInFlight int            // reads of one upstream at once, and as many writes; 0: defaultMaxInFlight
+	Answers     *budget.Budget // counts answers until clients have read them; nil: of defaultMaxHeld
 	// Transport makes the transport of an upstream; nil: a pooled one of its own for each.
 	Transport func() http.RoundTripper
 

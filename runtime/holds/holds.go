@@ -34,7 +34,7 @@ type Holds struct {
 	waits    *holdWaits
 }
 
-// New returns the holds of a service. At most so many requests wait for holds at once; 0: MaxHoldWaits.
+// New returns the holds of a service. At most so many requests wait for holds at once; 0: MaxWaits.
 func New(s *service.Service, a *accounts.Accounts, most int) *Holds {
 	h := &Holds{s, a, newHoldWaits(most, s.Watch(metrics.Waiting))}
 	s.Gauge(metrics.Waiting, h.waits.most, h.Waiting)

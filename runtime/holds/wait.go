@@ -99,7 +99,7 @@ func (h *holdWaits) waiting() int {
 // Waiting returns how many requests wait for holds.
 func (a *Holds) Waiting() int { return a.waits.waiting() }
 
-// WaitHold is Hold that waits, at most MaxHoldWait, for the hold to be resolved. It reads the hold once. Where the wait or ctx
+// WaitHold is Hold that waits, at most MaxWait, for the hold to be resolved. It reads the hold once. Where the wait or ctx
 // ends before, or too many wait already, the hold is PENDING; where the hold expires meanwhile it is not found.
 func (a *Holds) WaitHold(ctx context.Context, key *ledger.Key, id string, wait time.Duration) (*View, *service.Failure) {
 	parsed, _ := ledger.ParseID(id) // as Hold has it

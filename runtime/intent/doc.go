@@ -6,7 +6,7 @@
 // There is one reading of a body, and what could be read in two ways is refused: a key that occurs twice, at any
 // level; invalid UTF-8 and lone surrogates; anything after the object; a key that is no field, or is written in
 // another case; null for a field; a number that is not exactly a double. A body has at most MaxBody bytes and nests
-// at most MaxDepth deep. Refusing takes time in proportion to the body, no input makes the package panic, and no
+// at most maxDepth deep. Refusing takes time in proportion to the body, no input makes the package panic, and no
 // error repeats more than a few bytes of what it refuses.
 //
 // A number is exactly a double where its decimal value is that of its RFC 8785 form, the shortest text that the

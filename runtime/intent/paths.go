@@ -15,7 +15,7 @@ import (
 // paths has at most twice the bytes of the request.
 const maxJoined = MaxBody
 
-// The tools that may name several files in one call.
+// fileTools are the tools that may name several files in one call.
 var fileTools = []string{"file_write", "file_read"}
 
 // checkPaths takes `paths` for the field `path`: they are one, so that no rule that reads `path` is passed by a list. One

@@ -56,7 +56,7 @@ const (
 	MaxWebhooks   = 20   // of one key
 	MaxWebhookURL = 2048 // bytes
 
-	// The length of a secret, in bytes.
+	// MinWebhookSecret and MaxWebhookSecret bound the length of a secret, in bytes.
 	MinWebhookSecret = 24
 	MaxWebhookSecret = 64
 

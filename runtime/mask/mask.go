@@ -26,7 +26,7 @@ type Kind struct {
 // Table returns the forms of credentials that are masked.
 func Table() []Kind { return table[:] }
 
-// The rows look at no case, because lists are compared with texts in lower case, and those are what events then show.
+// table has a row for each kind of credential. The rows look at no case, because lists are compared with texts in lower case, and those are what events then show.
 var table = [...]Kind{
 	{Name: "Authorization: Bearer, Basic or Token", Example: "Authorization: Bearer abc.def", anchors: "BbTt", seconds: "AaEeOo", find: scheme},
 	{Name: "keys with a known prefix, such as sk_, ghp_ and xoxb-", Example: "sk_live_0123456789abcdef", anchors: "SsRrGgXxNnWwAa", seconds: "KkHhIiLlOoPp", find: prefixed},

@@ -87,7 +87,7 @@ func (p *programs) mayLoad(hash [32]byte) (large, room bool) {
 	return large, !large || p.lingering < MaxLingering
 }
 
-// stillUsed returns how many bytes the programs take that are not loaded any more, and that requests still use.
+// StillUsed returns how many bytes the programs take that are not loaded any more, and that requests still use.
 func (p *programs) StillUsed() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -139,7 +139,7 @@ func (p *programs) slot(hash *[32]byte) *atomic.Pointer[loaded] {
 	return &p.front[binary.LittleEndian.Uint16(hash[:])%uint16(len(p.front))]
 }
 
-// get returns the policy of a hash; the first who asks loads it, and others wait.
+// Get returns the policy of a hash; the first who asks loads it, and others wait.
 func (p *programs) Get(hash [32]byte, now int64, load func() (*Policy, error)) (*Policy, error) {
 	slot := p.slot(&hash)
 	if l := slot.Load(); l != nil && l.hash == hash {
@@ -244,7 +244,7 @@ func (p *programs) remove(l *loaded) {
 	p.dropped(l.Policy)
 }
 
-// forget forgets the policy of a hash, which is loaded again where a key still has it.
+// Forget forgets the policy of a hash, which is loaded again where a key still has it.
 func (p *programs) Forget(hash [32]byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -253,14 +253,14 @@ func (p *programs) Forget(hash [32]byte) {
 	}
 }
 
-// kept returns how many bytes the programs take that are loaded.
+// Kept returns how many bytes the programs take that are loaded.
 func (p *programs) Kept() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.bytes
 }
 
-// drop forgets the policies that were not used since a time, and returns how many are left.
+// Drop forgets the policies that were not used since a time, and returns how many are left.
 func (p *programs) Drop(before int64) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -323,7 +323,7 @@ var errMoved = errors.New("the key has another policy by now")
 // errBusy says that too many policies wait to be loaded, or that requests use too many that were replaced.
 var errBusy = errors.New("too many policies are being loaded or used")
 
-// LoadPolicy reads the policy of a key from the ledger.
+// loadPolicy reads the policy of a key from the ledger.
 func (a *Policies) loadPolicy(ctx context.Context, key *ledger.Key) (*Policy, error) {
 	stored, err := a.Ledger.Policy(ctx, key.ID)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 // The ways in which a policy can't be put in force (specification, "Startup errors").
 var (
-	// ErrUnsigned: the policy has no signature block.
+	// errUnsigned: the policy has no signature block.
 	errUnsigned = errors.New("the policy has no `## signature` block")
 	// ErrSignature: the signature does not verify.
 	ErrSignature = errors.New("the signature does not verify against the operator public key: the file was modified, signed with another key, or its signature block was edited")
@@ -126,7 +126,7 @@ func (p *Policy) Line(op vm.Op, index uint16) int {
 	return int(p.Program.Span(p.Find(op, index)).Line)
 }
 
-// LoadPolicy compiles a policy that must be signed by one of the operators. The errors are ErrUnsigned, ErrSignature and
+// LoadPolicy compiles a policy that must be signed by one of the operators. The errors are errUnsigned, ErrSignature and
 // *InvalidPolicy.
 func LoadPolicy(src *grammar.Source, operators ...ed25519.PublicKey) (*Policy, error) {
 	framed, found := grammar.Split(src)

@@ -26,7 +26,7 @@ const (
 
 // ResponsePolicyView is the answer of GET /v1/response-policy.
 type ResponsePolicyView struct {
-	ResponsePolicy string `json:"responsePolicy"` // a compact JWT of the typ attest.ResponsePolicyType
+	ResponsePolicy string `json:"responsePolicy"` // a compact JWT, see attest.IssueResponsePolicy
 	PolicyHash     string `json:"policyHash"`
 }
 
@@ -100,7 +100,7 @@ func (a *Policies) ResponsePolicy(ctx context.Context, key *ledger.Key) (*Respon
 	return nil, service.Unavailable()
 }
 
-// SignedRules returns the document of a key and its policy, neither it nor a failure where the key has moved on meanwhile.
+// signedRules returns the document of a key and its policy, neither it nor a failure where the key has moved on meanwhile.
 func (a *Policies) signedRules(ctx context.Context, key *ledger.Key, policy *Policy, now time.Time) (*ResponsePolicyView, *service.Failure) {
 	if kept, fresh := a.Responses.get(key, policy.Hash, now); fresh {
 		return &ResponsePolicyView{kept.Token, kept.hash}, nil

@@ -58,7 +58,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	return list
 }
 
-// checkAddress returns an error that wraps ErrAddress for an address that is not one of the public Internet. An IPv4
+// checkAddress returns an error that wraps errAddress for an address that is not one of the public Internet. An IPv4
 // address in the form of IPv6 is judged as what it is.
 func checkAddress(a netip.Addr) error {
 	plain := a.Unmap()

@@ -1,7 +1,7 @@
 package match
 
 // What looking for texts takes beside their bytes, in steps of about a nanosecond. Each is above what the slowest of many measured
-// sets and texts took (TestEfforts).
+// sets and texts took.
 const (
 	// fewTextStep is for looking for one of few texts: a search for its scarce byte, and one for all of it. Each try between them
 	// goes on by a byte at least, so that bytes pay for it.

@@ -56,8 +56,8 @@ func (p *Pattern) Memory() int {
 	return p.memory
 }
 
-// What regular expressions take for a byte. Each is above what the slowest of many measured expressions and texts took
-// (TestEffort): a table of states takes as long for any expression; the regexp package looks at each of its instructions,
+// What regular expressions take for a byte. Each is above what the slowest of many measured expressions and texts took:
+// a table of states takes as long for any expression; the regexp package looks at each of its instructions,
 // and keeps less of them at hand where they are many.
 const (
 	tableStep     = 8

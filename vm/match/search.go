@@ -90,7 +90,7 @@ func (s *searcher) scan(text string, hits *Hits, element int32) {
 func (s *searcher) cost(all bool) int {
 	cost := 0
 	for i := range s.few {
-		cost++ // for the scarce byte, a try, and all of the entry (TestEfforts)
+		cost++ // for the scarce byte, a try, and all of the entry
 		if len(s.few[i].folded) > 0 {
 			cost += len(s.few[i].text)
 		}

@@ -156,7 +156,7 @@ func (s *Set) InFew(text string) bool {
 	return s.folded && s.inTurn(text)
 }
 
-// inTurn is inFew, entry by entry.
+// inTurn is InFew, entry by entry.
 func (s *Set) inTurn(text string) bool {
 	for i := range s.entries {
 		if s.entries[i].equal(text) {

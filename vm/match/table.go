@@ -82,10 +82,10 @@ func (t *Table) Find(text string) uint16 {
 	return 0
 }
 
-// Few reports whether findInTurn serves as well as find.
+// Few reports whether FindInTurn serves as well as Find.
 func (t *Table) Few() bool { return len(t.Cases) <= fewCases }
 
-// FindInTurn is find, case by case. Of the prefixes that a text has the longest is last.
+// FindInTurn is Find, case by case. Of the prefixes that a text has the longest is last.
 func (t *Table) FindInTurn(text string) (target uint16) {
 	var head uint64 // headWord, which would be a call here
 	if len(text) >= 8 {

@@ -20,7 +20,7 @@ zsh:   source <(bailiff completion zsh)                  in ~/.zshrc, behind com
 fish:  bailiff completion fish > ~/.config/fish/completions/bailiff.fish`
 }
 
-// The scripts have the shell ask the command for the words that can be next, and complete files where there are none.
+// completions are the scripts by shell. They have the shell ask the command for the words that can be next, and complete files where there are none.
 var completions = map[string]string{
 	"bash": `_bailiff() {
   local IFS=$'\n' cur="${COMP_WORDS[COMP_CWORD]}"

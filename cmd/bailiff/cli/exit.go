@@ -49,7 +49,7 @@ func Usage(format string, arguments ...any) error {
 	return &Exit{Code: ExitUsage, Message: Plainf(format, arguments...)}
 }
 
-// ExitWith returns the exit of a command that said everything already, nil for exitDone.
+// ExitWith returns the exit of a command that said everything already, nil for ExitDone.
 func ExitWith(code int) error {
 	if code == ExitDone {
 		return nil

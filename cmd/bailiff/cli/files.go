@@ -88,7 +88,7 @@ func KeepInput(output, input, what string) error {
 }
 
 // WriteFile writes an output where the command line wants it: into a device or a pipe that is there, such as /dev/stdout, and
-// otherwise as replaceFile does.
+// otherwise as ReplaceFile does.
 func WriteFile(path string, content []byte) error {
 	if info, err := os.Stat(path); err != nil || info.IsDir() || info.Mode().IsRegular() {
 		return ReplaceFile(path, content)

@@ -80,7 +80,7 @@ func OneLine(r rune) rune {
 	return r
 }
 
-// KeepLines is oneLine for a text of several lines.
+// KeepLines is OneLine for a text of several lines.
 func KeepLines(r rune) rune {
 	if r == '\n' {
 		return r

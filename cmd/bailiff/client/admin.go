@@ -192,7 +192,7 @@ func (r *remoteAdmin) Deployments(ctx context.Context, keyID string) (views []ac
 	return views, err
 }
 
-// Holds lists the holds.
+// AllHolds lists the holds.
 func (r *remoteAdmin) AllHolds(ctx context.Context) (views []holds.Summary, err error) {
 	err = r.call(ctx, "GET", "/holds", nil, &views)
 	return views, err
@@ -210,7 +210,7 @@ func (r *remoteAdmin) Resolve(ctx context.Context, keyID, id string, body json.R
 	return view, r.call(ctx, "POST", "/holds/"+url.PathEscape(id)+"/resolution?"+url.Values{"key": {keyID}}.Encode(), body, view)
 }
 
-// Events returns a page of the events of a key or, where that is empty, of all.
+// EventsOf returns a page of the events of a key or, where that is empty, of all.
 func (r *remoteAdmin) EventsOf(ctx context.Context, keyID string, query events.Query) (*events.Page, error) {
 	values := EncodeQuery(query)
 	if keyID != "" {
@@ -242,7 +242,7 @@ func (r *remoteAdmin) Evidence(ctx context.Context, id, keyID string) (*evidence
 	return bundle, r.call(ctx, "GET", "/evidence/"+url.PathEscape(id)+"?"+values.Encode(), nil, bundle)
 }
 
-// Pins lists pins.
+// AllPins lists pins.
 func (r *remoteAdmin) AllPins(ctx context.Context, query policies.PinQuery) (views []policies.KeyPinView, err error) {
 	values := url.Values{"key": {query.KeyID}, "server": {query.Server}, "tool": {query.Tool}}
 	err = r.call(ctx, "GET", "/pins?"+values.Encode(), nil, &views)

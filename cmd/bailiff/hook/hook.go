@@ -46,7 +46,7 @@ func (c *Answer) Run(std cli.Streams) error {
 	return cli.ExitWith(out.Exit)
 }
 
-// How much of the hook's time is left for what comes after the service's answer, on a busy machine too: a quarter, and a second
+// hookReserve is how much of the hook's time is left for what comes after the service's answer, on a busy machine too: a quarter, and a second
 // at most.
 const hookReserve = time.Second
 

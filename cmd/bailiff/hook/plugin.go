@@ -36,7 +36,7 @@ type installedFile struct {
 	After   string `json:"after"`  // SHA-256 of what was written
 }
 
-// Fits reports whether a file is as the installation left it.
+// fits reports whether a file is as the installation left it.
 func (i *installedFile) fits(file *settingsFile) bool {
 	return i != nil && file.found && i.After == digestOf(file.text)
 }

@@ -21,7 +21,7 @@ import (
 	"bailiff/runtime/ledger"
 )
 
-// No route tells what an API key may do, so it is tried, by requests that change nothing with any key: a key without the scope
+// scopeProbes find out what an API key may do. No route tells that, so it is tried, by requests that change nothing with any key: a key without the scope
 // is refused for that before the body is read (decisions, section 3).
 var scopeProbes = []struct {
 	scope        ledger.Scopes

@@ -239,7 +239,7 @@ func (r *receipt) save() error {
 	return os.Chmod(r.file, 0o644)
 }
 
-// Fits reports whether the settings are as the installation left them.
+// fits reports whether the settings are as the installation left them.
 func (r *receipt) fits(text []byte) bool { return r.After != "" && r.After == digestOf(text) }
 
 func digestOf(text []byte) string {
@@ -270,7 +270,7 @@ func (r *receipt) mark() string {
 func decisionsOf(ctx context.Context, service *cmdclient.Client, since time.Time, see func(*hookEvent) bool) error {
 	query := events.Query{From: since, Limit: cmdclient.EventsAtOnce}
 	for {
-		var page cmdclient.EventsPage // a page has eventsAtOnce at most
+		var page cmdclient.EventsPage // of at most EventsAtOnce events
 		if err := service.Call(ctx, "GET", "/v1/events?"+cmdclient.EncodeQuery(query).Encode(), nil, &page); err != nil {
 			return err
 		}

@@ -40,5 +40,5 @@ func (c *crowdedKeys) look(context.Context) error {
 	return nil
 }
 
-// Count returns how many keys were crowded at the last look.
+// count returns how many keys were crowded at the last look.
 func (c *crowdedKeys) count() int { return int(c.number.Load()) }

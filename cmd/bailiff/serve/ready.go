@@ -104,7 +104,7 @@ func checkLedger(health error) httpd.Check {
 	return httpd.Check{Name: "ledger", Ready: true, Reason: "it takes decisions, and reports trouble; the log says which"}
 }
 
-// CheckPolicy finds a default policy that does not come into force: requests wait for it.
+// checkPolicy finds a default policy that does not come into force: requests wait for it.
 func (r *readiness) checkPolicy() httpd.Check {
 	if r.hosted {
 		return httpd.Check{Name: "policy", Ready: true, Reason: "each API key has its own"}

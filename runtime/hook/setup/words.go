@@ -20,7 +20,7 @@ func joinWords(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// splitWords takes a command line apart that JoinWords has put together, and other plain ones: it knows quotes, double quotes,
+// splitWords takes a command line apart that joinWords has put together, and other plain ones: it knows quotes, double quotes,
 // and the backslash outside quotes, and nothing else of a shell.
 func splitWords(line string) (words []string) {
 	var word strings.Builder

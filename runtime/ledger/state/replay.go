@@ -35,7 +35,7 @@ type replayDue struct {
 	expires int64
 }
 
-// find returns the record of the decision that a plan repeats.
+// findReplay returns the record of the decision that a plan repeats.
 func (s *State) findReplay(k *keyState, p *ledger.Plan) (lsn uint64, found bool) {
 	if p.Replay == nil || p.TestRun {
 		return 0, false

@@ -223,8 +223,8 @@ func joinsOperators(raw string) bool {
 	}
 }
 
-// bracketsWithin reports whether raw keeps to MaxBrackets and, as far as brackets tell without knowing about
-// quotes, to MaxDepth. A closing bracket in quotes can deceive the second count, never the first; the depth
+// bracketsWithin reports whether raw keeps to maxBrackets and, as far as brackets tell without knowing about
+// quotes, to maxDepth. A closing bracket in quotes can deceive the second count, never the first; the depth
 // of what was parsed is checked exactly afterwards.
 func bracketsWithin(raw string) bool {
 	var round, square, curly, total int

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// What can be wrong with a web address. Errors about the host wrap ErrHost and say more.
+// What can be wrong with a web address. Errors about the host wrap errHost and say more.
 var (
 	errScheme    = errors.New("not a web address: it must start with http:// or https://")
 	errCharacter = errors.New("a web address can't hold a backslash, white space, a control character or invalid UTF-8: percent-encode it")

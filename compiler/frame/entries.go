@@ -9,9 +9,9 @@ import (
 	"bailiff/vm/form/httpurl"
 )
 
-// blocked reads a list of things that are blocked, held or allowed. What parse returns for an item is what the machine
+// readEntries reads a list of what is blocked, held or allowed. What parse returns for an item is what the machine
 // seeks; also are what else looks at each item.
-func (c *Checker) blocked(entry *grammar.Entry, code grammar.Code, parse func(string) ([]string, error), also ...func(*Checker, grammar.Item)) *List {
+func (c *Checker) readEntries(entry *grammar.Entry, code grammar.Code, parse func(string) ([]string, error), also ...func(*Checker, grammar.Item)) *List {
 	list := &List{Span: entry.Span}
 	seen := map[string]bool{}
 	for _, item := range c.List(entry) {
