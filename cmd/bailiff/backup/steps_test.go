@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		return nil
 	}
 	if err := perform(cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, do); err != nil {
-		os.Stderr.WriteString(err.Error() + "\n") //nolint:errcheck // the exit code says it
+		os.Stderr.WriteString(err.Error() + "\n")
 		os.Exit(1)
 	}
 	os.Exit(0)
