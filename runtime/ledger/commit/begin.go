@@ -66,7 +66,7 @@ func beginningOf(log Log) (g *beginning, err error) {
 				problem = fmt.Errorf("%w: the beginning of the log after record %d is kept under %d", ledger.ErrCorrupt, g.After.LSN, first)
 			}
 		case first > 1:
-			problem = fmt.Errorf("%w: the log begins at record %d, and the retention checkpoint that says why is missing: restore the directory from a backup", ledger.ErrCorrupt, first)
+			problem = fmt.Errorf("%w: the log begins at record %d where 1 is expected, and the retention checkpoint that would say why is missing: restore the directory from a backup", ledger.ErrCorrupt, first)
 		}
 		return false
 	})
