@@ -126,6 +126,9 @@ type policyStore interface {
 	// Policy returns the policy that a key has deployed last, as it was stored. [ErrNotFound] where it has none.
 	Policy(ctx context.Context, key ID) (StoredPolicy, error)
 
+	// DeployedPolicy returns the policy of a key that the record of an LSN has deployed. [ErrNotFound] where it has deployed none.
+	DeployedPolicy(ctx context.Context, key ID, lsn uint64) (StoredPolicy, error)
+
 	// Deployments returns a key's log of deployments, oldest first.
 	Deployments(ctx context.Context, key ID) ([]DeploymentView, error)
 }
@@ -307,9 +310,9 @@ type retainer interface {
 	// Beginning returns where the log begins; the zero Beginning where nothing was dropped.
 	Beginning() Beginning
 
-	// ReadBase returns up to most bytes of the base of a log that begins after the record of an LSN, from a place on, none at its end, and
-	// what the log has in place of its first groups. [ErrNotFound] where the log begins elsewhere.
-	ReadBase(of uint64, at int64, most int) (part, group []byte, err error)
+	// ReadBase returns up to most bytes of the base of a log that begins after the record of an LSN, from a place on, none at its end; what
+	// the log has in place of its first groups; and how large the base is. [ErrNotFound] where the log begins elsewhere.
+	ReadBase(of uint64, at int64, most int) (part, group []byte, size int64, err error)
 }
 
 // A Head is a place in the log's chain of hashes.

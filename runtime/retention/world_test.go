@@ -24,25 +24,26 @@ import (
 
 // A world is a ledger's folder, the folder of the exported files, the signing keys and the time.
 type world struct {
-	fs      vfs.FS // nil: the disk
-	ledger  string
-	exports string
-	signer  *attest.Signer
-	at      int64
-	age     time.Duration
-	every   uint64 // records of a stretch of the index
-	bytes   int64  // of one exported file
-	reached func(ledger.RetentionStep) error
+	fs        vfs.FS // nil: the disk
+	ledger    string
+	exports   string
+	signer    *attest.Signer
+	at        int64
+	age       time.Duration
+	every     uint64 // records of a stretch of the index
+	snapshots uint64 // records between two snapshots; 0: as a service
+	bytes     int64  // of one exported file
+	reached   func(ledger.RetentionStep) error
 }
 
 // newWorld returns the world in a folder, with the signing keys that are there.
 func newWorld(dir string) (*world, error) {
 	signer, err := attest.LoadOrCreate(filepath.Join(dir, "keys"), rand.Reader)
-	return &world{ledger: filepath.Join(dir, "ledger"), exports: filepath.Join(dir, "exports"), signer: signer, at: ledgertest.Start, age: time.Hour, every: 64}, err
+	return &world{ledger: filepath.Join(dir, "ledger"), exports: filepath.Join(dir, "exports"), signer: signer, at: ledgertest.Start, age: time.Hour, every: 64, snapshots: 1000}, err
 }
 
 func (w *world) options() pebbleledger.Options {
-	return pebbleledger.Options{FS: w.fs, Random: rand.Reader, SnapshotEvery: 1 << 20, IndexEvery: w.every}
+	return pebbleledger.Options{FS: w.fs, Random: rand.Reader, SnapshotEvery: w.snapshots, IndexEvery: w.every}
 }
 
 func (w *world) open() (*commit.Ledger, error) { return pebbleledger.Open(w.ledger, w.options()) }

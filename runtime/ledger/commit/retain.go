@@ -305,18 +305,18 @@ func (l *Ledger) Beginning() ledger.Beginning {
 }
 
 // ReadBase implements ledger.Ledger.
-func (l *Ledger) ReadBase(of uint64, at int64, most int) (part, group []byte, err error) {
+func (l *Ledger) ReadBase(of uint64, at int64, most int) (part, group []byte, size int64, err error) {
 	l.cutting.RLock()
 	defer l.cutting.RUnlock()
 	b := l.base
 	if b == nil || b.After.LSN != of {
-		return nil, nil, fmt.Errorf("%w: the log does not begin after record %d", ledger.ErrNotFound, of)
+		return nil, nil, 0, fmt.Errorf("%w: the log does not begin after record %d any more", ledger.ErrNotFound, of)
 	}
-	size, err := b.file.Size()
+	size, err = b.file.Size()
 	if err != nil || at < 0 || at > size {
-		return nil, nil, errors.Join(err, fmt.Errorf("%w: the base has %d bytes", ledger.ErrInvalid, size))
+		return nil, nil, 0, errors.Join(err, fmt.Errorf("%w: the base has %d bytes", ledger.ErrInvalid, size))
 	}
 	part = make([]byte, min(int64(most), size-at))
 	_, err = b.file.ReadAt(part, at)
-	return part, b.seal(), err
+	return part, b.seal(), size, err
 }
