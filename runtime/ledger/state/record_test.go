@@ -136,6 +136,11 @@ var random = map[*field]func(source, *Record){
 			r.Rotation.Signed = s
 		}
 	},
+	dropEffect: func(g source, r *Record) {
+		r.Now = max(r.Now, 1)
+		r.Drop = &ledger.Drop{At: r.Now, Through: ledger.Head{LSN: 1 + g.Uint64N(ledger.MaxLSN), Hash: g.hash()}, Base: g.hash(), Export: g.hash()}
+		copy(r.Drop.Through.Stream[:], g.text(40))
+	},
 	haltEffect: func(g source, r *Record) {
 		r.Halt = &ledger.Halt{Key: r.Key, Stop: r.Kind == ledger.KeySuspended || r.Kind == ledger.ServiceFrozen, At: r.Now, Reason: g.text(ledger.MaxHaltReason)}
 		if g.IntN(2) == 1 {
