@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"html/template"
 	"log/slog"
@@ -22,6 +21,7 @@ import (
 	"bailiff/httpd/console"
 	"bailiff/runtime/approvals"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -266,16 +266,11 @@ func (p *Pages) hold(ctx context.Context, _ *console.Request, visit *approvals.V
 	if fault != nil {
 		return p.Refuse(fault)
 	}
-	view := holdPage{Shown: shown, Expires: time.Unix(0, shown.Hold.Expires), Allow: string(shown.Allow), Deny: string(shown.Deny), MaxNote: ledger.MaxResolutionNote}
-	for text := range strings.SplitSeq(shown.Summary, "\n") {
+	view := holdPage{Shown: shown, Expires: time.Unix(0, shown.Hold.Expires), Allow: string(shown.Allow), Deny: string(shown.Deny), MaxNote: ledger.MaxResolutionNote, Intent: decision.WholeIntent(shown.Hold.Intent)}
+	for text := range strings.SplitSeq(shown.Text, "\n") {
 		name, value, _ := strings.Cut(text, ": ")
 		view.Lines = append(view.Lines, line{name, value})
 	}
-	var indented bytes.Buffer
-	if json.Indent(&indented, shown.Hold.Intent, "", "  ") != nil {
-		indented.Write(shown.Hold.Intent)
-	}
-	view.Intent = indented.String()
 	return p.page("hold", "Decide", visit, view)
 }
 
