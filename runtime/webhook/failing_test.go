@@ -57,7 +57,7 @@ func TestDisabled(t *testing.T) {
 		w.deny()
 		w.now.Add(int64(100 * 24 * time.Hour))
 		none(t, got)
-		if err := w.l.EnableWebhook(t.Context(), ledgertest.ID('k', 1), hook, w.now.Load()); err != nil {
+		if err := w.l.EnableWebhook(t.Context(), ledger.WebhookChange{Key: ledgertest.ID('k', 1), ID: hook, At: w.now.Load()}); err != nil {
 			t.Fatal(err)
 		}
 		w.deny()

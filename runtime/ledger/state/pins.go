@@ -74,6 +74,9 @@ func (s *State) MeetTools(l *ledger.ToolList, r *Record) error {
 	if len(effect.Tools) == 0 {
 		return nil
 	}
+	if s.stops(k) {
+		return fmt.Errorf("%w: tools of %s", ledger.ErrHalted, l.Server)
+	}
 	if err := k.pins.room(known, added, size); err != nil {
 		return err
 	}
