@@ -315,17 +315,17 @@ func (p *Pages) enrolment(_ context.Context, _ *console.Request, _ *approvals.Vi
 }
 
 // enrol takes the code, and then the passkey.
-func (p *Pages) enrol(_ context.Context, r *console.Request, _ *approvals.Visit, token string) *console.Response {
+func (p *Pages) enrol(ctx context.Context, r *console.Request, _ *approvals.Visit, token string) *console.Response {
 	name, _, fault := p.Approvals.Enrolling(token)
 	if fault != nil {
 		return p.Refuse(fault)
 	}
 	view := enrolForm{Name: name}
 	if answer := r.Form.Get("answer"); answer != "" {
-		view.Words, fault = p.Approvals.FinishEnrolment(token, []byte(answer))
+		view.Words, fault = p.Approvals.FinishEnrolment(ctx, token, []byte(answer))
 	} else {
 		var options []byte
-		options, fault = p.Approvals.BeginEnrolment(token, strings.TrimSpace(r.Form.Get("code")))
+		options, fault = p.Approvals.BeginEnrolment(ctx, token, strings.TrimSpace(r.Form.Get("code")))
 		view.Options = string(options)
 	}
 	if fault != nil {

@@ -98,7 +98,7 @@ func (d *desk) enrol(name string, made *passkey.Device) *passkey.Device {
 		d.t.Fatal(err)
 	}
 	token := strings.TrimPrefix(opened.Link, origin+"/approve/enrol/")
-	options, fault := d.BeginEnrolment(token, opened.Code)
+	options, fault := d.BeginEnrolment(d.ctx, token, opened.Code)
 	if fault != nil {
 		d.t.Fatal(fault)
 	}
@@ -106,10 +106,44 @@ func (d *desk) enrol(name string, made *passkey.Device) *passkey.Device {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if _, fault := d.FinishEnrolment(token, []byte(answer)); fault != nil {
+	if _, fault := d.FinishEnrolment(d.ctx, token, []byte(answer)); fault != nil {
 		d.t.Fatal(fault)
 	}
 	return made
+}
+
+// TestApprovalDevices: a device that has an approver's passkey makes no second one, and no passkey is enrolled twice.
+func TestApprovalDevices(t *testing.T) {
+	d := newDesk(t, 2)
+	made, _ := d.approver("alice")
+	waiting := d.enrol("carol", device()) // and is not confirmed
+	begin := func(name string) (token string, options []byte) {
+		opened, err := d.Enrol(d.ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token = strings.TrimPrefix(opened.Link, origin+"/approve/enrol/")
+		options, fault := d.BeginEnrolment(d.ctx, token, opened.Code)
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		return token, options
+	}
+	if _, options := begin("alice"); true {
+		if _, err := made.Create(options); !errors.Is(err, passkey.ErrExcluded) {
+			t.Errorf("a second passkey on the same device: %v", err)
+		}
+	}
+	for name, known := range map[string]*passkey.Device{"alice": made, "bob": made, "dave": waiting} {
+		token, options := begin(name)
+		known.Again = true
+		answer, err := known.Create(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, fault := d.FinishEnrolment(d.ctx, token, []byte(answer))
+		d.refused("a passkey that is known, for "+name, fault, "known already")
+	}
 }
 
 // statement is one that confirms what was enrolled under a name, for up to an ETH and a day.
