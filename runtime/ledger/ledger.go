@@ -231,15 +231,16 @@ type timeStore interface {
 // webhookStore is the part of a [Ledger] that keeps the receivers of keys' events.
 type webhookStore interface {
 	// CreateWebhook records a receiver. [ErrNotFound] and [ErrKeyRevoked] concern the key; [ErrTooMany] where it has
-	// MaxWebhooks.
+	// MaxWebhooks; [ErrHalted] where the key or the service is stopped and it is not the operator's.
 	CreateWebhook(ctx context.Context, w Webhook) error
 
-	// RemoveWebhook removes a webhook of key and what waits for it. [ErrNotFound] where it is missing or another key's.
-	RemoveWebhook(ctx context.Context, key, id ID, at int64) error
+	// RemoveWebhook removes a webhook and what waits for it. [ErrNotFound] where it is missing, another key's, or the operator's and
+	// another one removes it; [ErrHalted] where the key or the service is stopped and it is not the operator who removes it.
+	RemoveWebhook(ctx context.Context, c WebhookChange) error
 
-	// EnableWebhook has a webhook of key told again of what happens from then on, where it was disabled; otherwise it does
-	// nothing. [ErrNotFound] where it is missing or another key's; [ErrKeyRevoked].
-	EnableWebhook(ctx context.Context, key, id ID, at int64) error
+	// EnableWebhook has a webhook told again of what happens from then on, where it was disabled; otherwise it does
+	// nothing. [ErrNotFound] and [ErrHalted] as of RemoveWebhook; [ErrKeyRevoked].
+	EnableWebhook(ctx context.Context, c WebhookChange) error
 
 	// Webhooks returns the webhooks of key, oldest first.
 	Webhooks(ctx context.Context, key ID) ([]Webhook, error)

@@ -107,6 +107,7 @@ var kinds = [256]kind{
 		forms: []form{
 			{number: 11, about: "registered", fields: []*field{webhook}},
 			{number: 45, about: "registered, with a format", needs: formatted, fields: []*field{webhook, webhookFormat}},
+			{number: 50, about: "registered by the operator", needs: operated, fields: []*field{webhook, operatorFormat}},
 		},
 		live: true, apply: (*State).applyHook, show: (*Record).showWebhook,
 	},
@@ -185,6 +186,7 @@ func hasOwner(r *Record) bool {
 	return r.Created.Operator != [32]byte{} || r.Created.Organization != ""
 }
 func formatted(r *Record) bool { return r.Webhook.Format != 0 }
+func operated(r *Record) bool  { return r.Webhook.Operator }
 func noted(r *Record) bool     { return r.Note != "" && r.Approval == nil }
 func byPasskey(r *Record) bool { return r.Approval != nil }
 func named(r *Record) bool     { return r.Deployed.Named || r.Deployed.Serial != 0 }

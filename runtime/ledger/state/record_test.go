@@ -93,6 +93,9 @@ var random = map[*field]func(source, *Record){
 			Secret: []byte("s" + g.text(ledger.MaxWebhookSecret-1)), Created: g.Int64N(ledger.MaxTime),
 		}
 	},
+	operatorFormat: func(g source, r *Record) {
+		r.Webhook.Format, r.Webhook.Operator = ledger.WebhookFormat(g.IntN(4)), true
+	},
 	webhookFormat: func(g source, r *Record) { r.Webhook.Format = ledger.WebhookFormat(1 + g.IntN(3)) },
 	webhookID:     func(g source, r *Record) { r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key} },
 	settlement: func(g source, r *Record) {

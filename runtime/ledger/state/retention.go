@@ -46,14 +46,7 @@ func (s *State) Live() (lsns []uint64) {
 				}
 			}
 		}
-		if k.pins == nil {
-			continue
-		}
-		for _, tools := range k.pins.servers {
-			for _, p := range tools {
-				lsns = append(lsns, p.accepted.lsn, p.changed.lsn)
-			}
-		}
+		lsns = k.pins.AppendRecords(lsns)
 	}
 	for _, r := range s.replays.by {
 		lsns = append(lsns, r.lsn)

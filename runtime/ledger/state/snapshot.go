@@ -39,7 +39,7 @@ import (
 //	halt        = since last serial reason
 //	used-up     = after the halts in version 8, which a state has that was restored with its counters used up: when
 //	approvers   = after used-up, which may be 0 then, in version 9, which a state has that ever had an approver or has a hold with a note: serial n (device)*n n (key hold n (name credential)*n note)*n
-//	formats     = after approvers in version 10, which a state has that has a webhook with a format: n (key webhook format)*n
+//	formats     = after approvers in version 10, which a state has that has a webhook with a format or of the operator: n (key webhook format)*n   the operator's with 128 added
 //	operators   = after formats, which may be empty then, in version 11, which a state has whose operator key was replaced: serial n (key)*n
 //	dropped     = after operators, which may be empty then, in version 12, which a state has of whose log retention has dropped records: lsn
 //	device      = confirmed suspended confirmation, as in a record
@@ -532,27 +532,32 @@ func (s *State) appendFormats(b []byte) []byte {
 			continue
 		}
 		for _, h := range k.hooks.list {
-			if h.Format != ledger.StandardFormat {
+			if shape := byte(h.Format) | codec.Bit(h.Operator)*operatorBit; shape != 0 {
 				n++
-				list = append(append(append(list, k.key.ID[:]...), h.ID[:]...), byte(h.Format))
+				list = append(append(append(list, k.key.ID[:]...), h.ID[:]...), shape)
 			}
 		}
 	}
 	return append(codec.AppendCount(b, n), list...)
 }
 
+// operatorBit is set in the format of a webhook that is the operator's.
+const operatorBit = 1 << 7
+
 func (s *State) readFormats(d *decoder) {
 	for range d.Count() {
 		var key, id ledger.ID
 		d.Copy(key[:])
 		d.Copy(id[:])
-		format := d.webhookFormat()
+		shape := d.Byte()
+		format, operator := ledger.WebhookFormat(shape&^operatorBit), shape&operatorBit != 0
+		d.Check(shape != 0 && format <= ledger.EmailFormat, "an unknown format of a webhook")
 		var h *hook
 		if k := s.keys[key]; k != nil {
 			h = k.hooks.find(id)
 		}
 		if d.Check(h != nil, "a format of a webhook that is not there"); h != nil {
-			h.Format = format
+			h.Format, h.Operator = format, operator
 		}
 	}
 }
