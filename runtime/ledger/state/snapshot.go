@@ -329,7 +329,7 @@ func (s *State) readKey(d *decoder) {
 	}
 	k.pins = readPins(d)
 	_, twice := s.keys[k.key.ID]
-	d.Check(!twice, "a key that stands there twice")
+	d.Check(!twice, "a key that occurs twice")
 	s.keys[k.key.ID], s.byHash[k.key.Hash] = k, k.key.ID
 	s.noteCrowded(k)
 }
