@@ -180,7 +180,7 @@ func blockFaults(b blocks.Block) (faults []string) {
 				fault("%v", err)
 			}
 		}
-	case "sh": // cmd/bailiff: TestDocuments looks for commands, flags and settings that do not exist
+	case "sh": // cmd/bailiff: TestPages runs what one machine can, and TestDocuments looks for commands, flags and settings that do not exist
 		check := exec.Command("bash", "-n")
 		check.Stdin = strings.NewReader(b.Text)
 		if output, err := check.CombinedOutput(); err != nil {

@@ -197,7 +197,7 @@ func (s *Server) reply(c *call, status int, view any, fault *service.Failure) {
 	body, err := plainJSON(view)
 	if err != nil {
 		s.log.Error("an answer could not be written", "route", c.route.path, "error", err)
-		s.fail(c, &service.Failure{Code: errcode.Internal, Message: "the answer could not be written; what was asked for may have been done"})
+		s.fail(c, &service.Failure{Code: errcode.Internal, Message: "the answer could not be written; the request may have taken effect"})
 		return
 	}
 	writeJSON(c.RequestCtx, status, body)

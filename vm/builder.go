@@ -355,7 +355,7 @@ func (b *Builder) Kind(when When, slot uint16, mask KindMask, to Label) {
 // `glob`. What can't be judged does not jump, so that the denial belongs behind it.
 func (b *Builder) Test(op Op, when When, slot uint16, c Const, to Label) {
 	if !op.known() || specs[op].a != aQuantified {
-		b.failf("instruction %d: %q is no test of texts", len(b.program.code), op)
+		b.failf("instruction %d: %q is not a test of texts", len(b.program.code), op)
 	}
 	b.emitTo(Instruction{Op: op, A: uint8(when), B: slot, C: uint16(c)}, to)
 }
@@ -390,7 +390,7 @@ func (b *Builder) Load(register int, slot uint16, decimals uint8, to Label) {
 // Compare jumps by whether a register is greater than a constant (OpGreater), or as great or greater (OpAtLeast).
 func (b *Builder) Compare(op Op, when When, register int, c Const, to Label) {
 	if op != OpGreater && op != OpAtLeast {
-		b.failf("instruction %d: %q is no comparison", len(b.program.code), op)
+		b.failf("instruction %d: %q is not a comparison", len(b.program.code), op)
 	}
 	b.test(Instruction{Op: op, A: uint8(when) | b.register(register), C: uint16(c)}, to)
 }
@@ -440,7 +440,7 @@ func (b *Builder) resolve(p patch) {
 	}
 	place := b.labels[p.label]
 	if place <= int(p.pc) || place >= MaxInstructions {
-		b.failf("instruction %d: label %d stands at %d; jumps go forward, to at most %d", p.pc, p.label, place, MaxInstructions-1)
+		b.failf("instruction %d: label %d is at %d; jumps go forward, to at most %d", p.pc, p.label, place, MaxInstructions-1)
 		return
 	}
 	if p.table < 0 {

@@ -40,17 +40,17 @@ func TestDecodeRefuses(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"another magic":       {edit(0, 'x'), "no program"},
+		"another magic":       {edit(0, 'x'), "not a program"},
 		"another machine":     {edit(4, 1), "machine version 1"},
 		"a padded length":     {edit(5, 0x80, 0x00), "shortest form"},
-		"an endless number":   {edit(5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), "no number"},
+		"an endless number":   {edit(5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), "a number is expected"},
 		"a huge table":        {edit(6, 0xff, 0xff, 0x7f), "rows are announced"},
 		"a huge text":         {edit(5, 0xff, 0xff, 0x7f), "a text of"},
 		"an unknown kind":     {edit(10, 1, 9), "not a kind of constant"},
 		"an unknown style":    {globs(match.GlobStyleCount), "not a style"},
 		"no style":            {globs(0), "not a style"},
 		"a byte behind":       {append(bytes.Clone(plain), 0), "cut off"},
-		"a byte behind debug": {append(bytes.Clone(debug), 0), "behind the program"},
+		"a byte behind debug": {append(bytes.Clone(debug), 0), "follow the program"},
 		"a padded offset":     {append(bytes.Clone(spans[:len(spans)-1]), spans[len(spans)-1]|0x80, 0), "shortest form"},
 		"too far an offset":   {append(bytes.Clone(spans[:len(spans)-1]), 0xfe, 0xff, 0xff, 0xff, 0x7f, 0, 0), "32 bits"},
 	} {
@@ -75,8 +75,8 @@ func TestBuilderRefuses(t *testing.T) {
 		"a label behind":            {func(b *Builder) { l := b.Here(); b.Note(rule(b)); b.Jump(l) }, "jumps go forward"},
 		"a label placed twice":      {func(b *Builder) { b.Place(b.Here()); b.End() }, "placed twice"},
 		"another builder's label":   {func(b *Builder) { b.Jump(7); b.End() }, "never placed"},
-		"an operation without text": {func(b *Builder) { b.Test(OpKind, If, b.Field("a"), 0, b.NewLabel()) }, "no test of texts"},
-		"no comparison":             {func(b *Builder) { b.Compare(OpIn, If, 0, 0, b.NewLabel()) }, "no comparison"},
+		"an operation without text": {func(b *Builder) { b.Test(OpKind, If, b.Field("a"), 0, b.NewLabel()) }, "not a test of texts"},
+		"no comparison":             {func(b *Builder) { b.Compare(OpIn, If, 0, 0, b.NewLabel()) }, "not a comparison"},
 		"a third register":          {func(b *Builder) { b.Load(2, b.Field("a"), 0, b.NewLabel()) }, "no 2"},
 		"two counters of one name": {func(b *Builder) {
 			b.Counter(Counter{Name: "c", Window: Day})

@@ -83,7 +83,7 @@ func Decode(data []byte) (*Program, error) {
 		r.amountTests(p)
 	}
 	if r.err == nil && len(r.rest) > 0 {
-		r.failf("%d bytes stand behind the program", len(r.rest))
+		r.failf("%d bytes follow the program", len(r.rest))
 	}
 	if r.err != nil {
 		return nil, fmt.Errorf("vm: byte %d: %w", len(data)-len(r.rest), r.err)

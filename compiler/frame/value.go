@@ -191,7 +191,7 @@ func (c *Checker) Choice(row *Key, item grammar.Item) bool {
 	if slices.Contains(row.Values, item.Text) {
 		return true
 	}
-	d := grammar.At(codes.Word, item.Span, "`%s` is no value of `%s`", Shorten(item.Text), Shorten(row.Name))
+	d := grammar.At(codes.Word, item.Span, "`%s` is not a value of `%s`", Shorten(item.Text), Shorten(row.Name))
 	c.Add(suggestWord(d, item, row.Values))
 	return false
 }
@@ -226,7 +226,7 @@ func (c *Checker) patternItem(item grammar.Item) bool {
 // ActionPattern reports a text that is no action pattern.
 func (c *Checker) ActionPattern(text string, span grammar.Span) bool {
 	if exact := strings.TrimSuffix(text, "*"); strings.Contains(exact, "*") || !IsAction(text) {
-		c.Add(grammar.At(codes.ActionPattern, span, "`%s` is no action pattern", Shorten(text)).
+		c.Add(grammar.At(codes.ActionPattern, span, "`%s` is not a pattern of actions", Shorten(text)).
 			WithHint("write an action, or the beginning of actions and one `*` at its end"))
 		return false
 	}
@@ -298,7 +298,7 @@ func (c *Checker) Chain(text string, span grammar.Span) string {
 
 // notChain reports what is no chain id. A name has no fix: what it names is for the author to say.
 func notChain(text string, span grammar.Span) grammar.Diagnostic {
-	d := grammar.At(codes.ChainID, span, "`%s` is no chain id", Shorten(text))
+	d := grammar.At(codes.ChainID, span, "`%s` is not a chain id", Shorten(text))
 	if id := chainNames[strings.ToLower(text)]; id != "" {
 		return d.WithHint("chains are numbers; the id of `%s` is %s", text, id)
 	}

@@ -178,7 +178,7 @@ func (c *linter) lintAmounts() {
 	for _, token := range e.Tokens {
 		if token.Addresses == nil {
 			c.add(grammar.At(codes.TokenUnpinned, token.Span, "the rule for token `%s` pins no addresses", token.Symbol).
-				WithHint("add `token.%s.addresses: 0x…`; without it the symbol may stand for any contract, and the gateway submits nothing", token.Symbol))
+				WithHint("add `token.%s.addresses: 0x…`; without it the symbol may mean any contract, and the gateway submits nothing", token.Symbol))
 		}
 		if usual, known := usualDecimals[strings.ToUpper(token.Symbol)]; known && token.Decimals != nil && token.Decimals.N != usual {
 			c.add(grammar.At(codes.SymbolDecimals, token.Decimals.Span, "`%s` usually has %d decimals, and this says %d", token.Symbol, usual, token.Decimals.N).

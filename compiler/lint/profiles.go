@@ -95,7 +95,7 @@ func (c *linter) lintGoverned(lists ...*frame.List) {
 		}
 		for _, item := range list.Items {
 			if other := firstCovered(item.Text, others); other != "" {
-				c.add(grammar.At(codes.GovernsOtherKind, item.Span, "`%s` is no tool: the profile governs it and does not grant it", other).
+				c.add(grammar.At(codes.GovernsOtherKind, item.Span, "`%s` is not a tool: the profile governs it and does not grant it", other).
 					WithHint("name the tools that work on files, git or databases"))
 			}
 		}
@@ -226,7 +226,7 @@ func (c *linter) lintRoutines(routines *frame.List) {
 	}
 	for _, item := range routines.Items {
 		if strings.Contains(item.Text, "*") {
-			c.add(grammar.At(codes.RoutineStar, item.Span, "the catalogue is exact, and `*` stands for itself").
+			c.add(grammar.At(codes.RoutineStar, item.Span, "the catalogue is exact: `*` matches only itself").
 				WithHint("write every reviewed routine out"))
 		}
 	}

@@ -191,7 +191,7 @@ func (c *linter) lintListed(t *sections.ToolCalls) {
 		name := words[0][strings.LastIndexByte(words[0], '/')+1:]
 		if slices.Contains(runsAnything, name) || slices.Contains(runsOthers, name) && (len(words) == 1 || strings.HasPrefix(words[1], "-")) {
 			c.add(grammar.At(codes.RunsOthers, item.Span, "`%s` runs what its arguments or settings name, and this allows it with any", frame.Shorten(name)).
-				WithHint("list what is meant with more of its words, such as `git status`; or allow a script that does it, which the agent cannot write"))
+				WithHint("list more words of the intended command, such as `git status`; or allow a script that runs it and that the agent cannot write"))
 		}
 	}
 	blocked := t.BlockedCommands.Texts()

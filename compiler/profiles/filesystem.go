@@ -155,7 +155,7 @@ func emitBlockedFiles(e *frame.Emitter, blocked *frame.List) {
 	e.Blocking(blocked)
 	e.Unless(func(pass vm.Label) {
 		e.UnlessAny(e.Field(SlotFilePaths), e.PathTests(blocked.Texts()), pass)
-	}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or nobody can tell which file it is", e.Element(SlotFilePaths))
+	}, keyFilePaths.Rule, keyFilePaths.Code, "a file is an entry of filesystem.blocked_paths, or below one, or its path cannot be resolved to a single file", e.Element(SlotFilePaths))
 	above := fspath.Above(blocked.Texts())
 	if len(above) == 0 {
 		return

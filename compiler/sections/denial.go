@@ -61,7 +61,7 @@ func readDenyIf(c *frame.Checker, _ *frame.Key, entry *grammar.Entry) {
 func readDeny(c *frame.Checker, d Denial, value *grammar.Value) {
 	switch {
 	case value.Text == "":
-		c.Add(grammar.At(codes.EmptyValue, value.Span, "the empty text is no value to look for").
+		c.Add(grammar.At(codes.EmptyValue, value.Span, "an empty text cannot be looked for").
 			WithHint("write what should be denied; for the empty text itself `matches \"^$\"`"))
 		return
 	case len(value.Text) > frame.MaxTextBytes:

@@ -30,17 +30,17 @@ var (
 		Doc:  "Whether a person has to decide on every `email.send`.", Example: "email.require_approval: true"})
 
 	keyToolsEmailApprovalExemptRecipients = frame.NewKey(recipients, func(s *ToolCalls) **frame.List { return &s.Email.Exempt }, frame.Key{Name: "email.approval_exempt_recipients", Since: frame.V24,
-		Doc:     "Recipients to whom `email.require_approval` does not apply, where all recipients of an e-mail are among them; `*` stands for any characters but `@`.",
+		Doc:     "Recipients to whom `email.require_approval` does not apply, where all recipients of an e-mail are among them; `*` matches any characters but `@`.",
 		Example: "email.require_approval: true\nemail.approval_exempt_recipients: *@example.com"})
 
 	keyRecipients = frame.NewKey(recipients, func(s *ToolCalls) **frame.List { return &s.Email.Allowed }, frame.Key{Name: "email.allowed_recipients",
 		Code:    errcode.RecipientNotAllowed,
-		Doc:     "The recipients that `email.send` may have, all of them; `*` stands for any characters but `@`.",
+		Doc:     "The recipients that `email.send` may have, all of them; `*` matches any characters but `@`.",
 		Example: "email.allowed_recipients: *@example.com"})
 
 	keyNoRecipients = frame.NewKey(recipients, func(s *ToolCalls) **frame.List { return &s.Email.Blocked }, frame.Key{Name: "email.blocked_recipients", Blocks: true,
 		Code: errcode.BlockedRecipient, Codes: []errcode.Code{errcode.RecipientNotAllowed},
-		Doc:     "The recipients that `email.send` must not have, any of them; `*` stands for any characters but `@`.",
+		Doc:     "The recipients that `email.send` must not have, any of them; `*` matches any characters but `@`.",
 		Example: "email.blocked_recipients: *@example.net"})
 )
 
@@ -83,7 +83,7 @@ func asciiDomain(pattern string) (string, error) {
 	}
 	host, err := httpurl.Host(domain)
 	if err != nil {
-		return "", fmt.Errorf("recipient %q: %q is no domain: write it out, with a star only in front, as in *@*.example.com", pattern, domain)
+		return "", fmt.Errorf("recipient %q: %q is not a domain: write it out, with a star only in front, as in *@*.example.com", pattern, domain)
 	}
 	return pattern[:at] + host, nil
 }

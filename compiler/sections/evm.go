@@ -150,7 +150,7 @@ func FinishEVM(c *frame.Checker) {
 	checkKinds(c)
 	if e.UnknownSelector != nil && !e.Enriched() {
 		c.Add(grammar.At(codes.SelectorUnused, e.UnknownSelector.Span, "`calldata_unknown_selector` needs `require_calldata_enrichment: true`").
-			WithHint("add that line, or remove this one: without it nobody says which method is called"))
+			WithHint("add that line, or remove this one: without that line the called method is unknown"))
 	}
 	if e.AllowedChains == nil && !c.Lost("evm", "chains") {
 		c.Add(grammar.At(codes.EVMGrantsNothing, e.Span, "`## evm` has no `allowed_chains`, so it grants nothing").
@@ -173,7 +173,7 @@ func checkKinds(c *frame.Checker) {
 	}
 	for _, action := range frame.Part[EVM](c.Parts).Actions() {
 		if tools[strings.ToLower(action.Text)] {
-			c.Add(grammar.At(codes.ActionKind, action.Span, "`%s` stands in `tool_calls.allowed` too, and can't be both", action.Text).
+			c.Add(grammar.At(codes.ActionKind, action.Span, "`%s` is in `tool_calls.allowed` as well; remove it from one of the two lists", action.Text).
 				WithHint("an EVM list makes it an EVM action; remove it from one of the two"))
 		}
 	}
@@ -304,7 +304,7 @@ func emitNative(e *frame.Emitter, done vm.Label) {
 	}
 	valid := e.NewLabel()
 	e.Load(0, e.Field(derived.Amount), frame.NativeDecimals, valid)
-	e.DenyBy(rule, errcode.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits (in base units: no integer), or 2^256 base units or more", e.Value(derived.Amount), done)
+	e.DenyBy(rule, errcode.AmountInvalid, "the native amount must be a decimal with at most 18 fraction digits (in base units: an integer), below 2^256 base units", e.Value(derived.Amount), done)
 	e.Place(valid)
 	within := e.NewLabel()
 	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, frame.NativeDecimals, keyMaximum.Unit), within)
@@ -420,7 +420,7 @@ var (
 
 	keySelector = frame.NewKey(frame.WordFlag(wordAllow), func(s *EVM) **frame.Flag { return &s.UnknownSelector }, frame.Key{Name: "calldata_unknown_selector", Since: frame.V21, Values: []string{wordAllow, wordDeny}, Default: wordDeny,
 		Code:    errcode.TokenNotAllowed,
-		Doc:     "What becomes of a call of a method that moves no amount of a token and lets nobody move one, as far as the service knows; needs `require_calldata_enrichment: true`.",
+		Doc:     "What becomes of a call of a method that, as far as the service knows, neither moves an amount of a token nor lets others move one; needs `require_calldata_enrichment: true`.",
 		Example: "calldata_unknown_selector: deny"})
 
 	keyEVMApproval = frame.ApprovalKey(func(s *EVM) *frame.Controls { return &s.Controls }, "EVM intents", "contract.call")

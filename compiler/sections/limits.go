@@ -315,7 +315,7 @@ func dailyTokens(e *frame.Emitter) {
 		c.Unit = limit.Token.Symbol
 		c.Name = keyDailyToken.RuleOf(cases[i].Text) // the symbol's case makes no other counter
 		c.Op, c.Amount, c.Decimals = vm.Sum, e.Field(derived.MovedAmount), limit.Most.Decimals
-		c.Rule = e.Rule(vm.Rule{Name: rule, Code: string(keyDailyToken.Code), Message: "what is moved of the token on this day (UTC) reaches " + rule})
+		c.Rule = e.Rule(vm.Rule{Name: rule, Code: string(keyDailyToken.Code), Message: "the amount of the token that is moved on this day (UTC) reaches " + rule})
 		e.Reserve(e.Counter(c))
 		e.Jump(next)
 	}

@@ -207,7 +207,7 @@ func tokenKey(name frame.Type, read func(*frame.Checker, *Token, *grammar.Entry)
 	return frame.NewKeyFunc(name, func(c *frame.Checker, _ *frame.Key, entry *grammar.Entry) {
 		symbol := entry.Key.Segments[1]
 		if !isSymbol(symbol.Text) {
-			c.Add(grammar.At(codes.Symbol, symbol.Span, "`%s` is no token symbol", frame.Shorten(symbol.Text)).
+			c.Add(grammar.At(codes.Symbol, symbol.Span, "`%s` is not a token symbol", frame.Shorten(symbol.Text)).
 				WithHint("a symbol is 1 to %d characters of ASCII and does not begin with 0x", frame.MaxSymbolBytes))
 			return
 		}
@@ -335,7 +335,7 @@ func tokenMismatch(e *frame.Emitter, done vm.Label) {
 	e.Place(recipient)
 	e.DenyBy(keyActions.Rule, keyActions.Code, "the calldata is for another recipient or spender than to declares", e.Value(frame.SlotTo), done)
 	e.Place(other)
-	e.DenyBy(keyActions.Rule, keyActions.Code, "the calldata calls no method of the token that the action stands for", e.Value(derived.Method), done)
+	e.DenyBy(keyActions.Rule, keyActions.Code, "the calldata does not call the token method that the action names", e.Value(derived.Method), done)
 	e.Place(amounts)
 	mismatchedAmount(e, nil, keyTokenMaximum.Code, "the calldata moves or approves more than the declared amount", done)
 	e.Place(cut)

@@ -20,7 +20,7 @@ const (
 // A value is a JSON value of the request as it was sent.
 type value struct {
 	kind valueKind
-	text string // of text, number ("by their RFC 8785 text") and boolean
+	text string // of text, number ("in their shortest form, RFC 8785") and boolean
 	node any    // as encoding/json reads it
 }
 

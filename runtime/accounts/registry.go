@@ -61,7 +61,7 @@ func (a *Accounts) newKey(request *NewKey) (key ledger.Key, prefix string, err e
 	prefix = keyPrefix
 	switch {
 	case !isEmail(request.Email):
-		return key, "", fmt.Errorf("%w: %+.64q is no e-mail address", ledger.ErrInvalid, request.Email)
+		return key, "", fmt.Errorf("%w: %+.64q is not an e-mail address", ledger.ErrInvalid, request.Email)
 	case !isPlain(request.Organization):
 		return key, "", fmt.Errorf("%w: organization has a character that can't be shown", ledger.ErrInvalid)
 	case request.FullGrant && len(request.Scopes) > 0:

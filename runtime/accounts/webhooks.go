@@ -100,7 +100,7 @@ func readTopic(value json.RawMessage, topics *ledger.Topics) (problem string) {
 	topic, err := ledger.ParseTopic(name)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("%.64q is no event; use %s", name, strings.Join(ledger.AllTopics.Names(), ", "))
+		return fmt.Sprintf("%.64q is not an event; use %s", name, strings.Join(ledger.AllTopics.Names(), ", "))
 	case *topics&topic != 0:
 		return "the event is there twice"
 	}

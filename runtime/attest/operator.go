@@ -46,7 +46,7 @@ func checkPoint(public []byte) error {
 	point, err := new(edwards25519.Point).SetBytes(public)
 	switch {
 	case err != nil:
-		return errors.New("it is no point of the curve")
+		return errors.New("it is not a point of the curve")
 	case !bytes.Equal(point.Bytes(), public):
 		return errors.New("it is not the canonical encoding of its point")
 	case new(edwards25519.Point).MultByCofactor(point).Equal(edwards25519.NewIdentityPoint()) == 1:

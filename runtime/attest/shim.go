@@ -86,7 +86,7 @@ func ParseActivation(token string) (*Activation, error) {
 	}
 	parts, err := split(token)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is no compact JWT", errActivation)
+		return nil, fmt.Errorf("%w: it is not a compact JWT", errActivation)
 	}
 	kid, err := activationKeyID(parts[0])
 	if err != nil {

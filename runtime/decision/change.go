@@ -26,7 +26,7 @@ type Change struct {
 // String says the change in words.
 func (c *Change) String() string {
 	if c.Pending {
-		return "below " + c.quantity(c.To) + " nobody has to decide"
+		return "below " + c.quantity(c.To) + " no approval is needed"
 	}
 	var text string
 	or := func(words string) {

@@ -157,7 +157,7 @@ func TestWebhookRefused(t *testing.T) {
 		{`{"url":"https://example.com"}`, errcode.ValidationSchema, "events is missing"},
 		{`{"url":"https://example.com","events":[]}`, errcode.ValidationSchema, "events is empty"},
 		{`{"url":"https://example.com","events":null}`, errcode.ValidationSchema, "events is not an array"},
-		{`{"url":"https://example.com","events":["intent.*"]}`, errcode.ValidationSchema, "is no event"},
+		{`{"url":"https://example.com","events":["intent.*"]}`, errcode.ValidationSchema, "is not an event"},
 		{`{"url":"https://example.com","events":[1]}`, errcode.ValidationSchema, "events [0]: is not a string"},
 		{`{"url":"https://example.com","events":["intent.denied","intent.denied"]}`, errcode.ValidationSchema, "there twice"},
 		{`{"url":"https://example.com","secret":"abc",` + events + `}`, errcode.ValidationSchema, "secret can't be used"},

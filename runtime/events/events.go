@@ -119,7 +119,7 @@ func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query Qu
 		asked.Limit = usualEvents
 	}
 	if query.After > MaxCursor {
-		return nil, fmt.Errorf("%w: after is %d: no event stands behind %d", ledger.ErrInvalid, query.After, uint64(MaxCursor))
+		return nil, fmt.Errorf("%w: after is %d: the last event is %d", ledger.ErrInvalid, query.After, uint64(MaxCursor))
 	}
 	for _, part := range [...]struct {
 		name, text string

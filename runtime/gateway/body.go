@@ -71,7 +71,7 @@ func (c *call) read(body []byte) error {
 		case "params":
 			err = c.setParams(m.value)
 		default:
-			err = fmt.Errorf("%.64q is no member of a JSON-RPC request", m.name)
+			err = fmt.Errorf("%.64q is not a member of a JSON-RPC request", m.name)
 		}
 		if err != nil {
 			return err
@@ -216,7 +216,7 @@ func (d *decoder) close() {
 // stringOf decodes a JSON string.
 func stringOf(raw jsontext.Value) (string, error) {
 	if raw.Kind() != '"' {
-		return "", errors.New("it is no string")
+		return "", errors.New("it is not a string")
 	}
 	text, err := jsontext.AppendUnquote(nil, raw)
 	return string(text), err

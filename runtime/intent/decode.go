@@ -254,7 +254,7 @@ func (in *Intent) checkCommitment() {
 	known := !in.faulty(slot.Action) && !in.faulty(slot.IntentObject)
 	switch tx, op := in.Has(slot.TxCommit), in.Has(slot.UserOpHash); {
 	case tx && op:
-		in.fault(slot.UserOpHash, invalid("userOpHash", "stands beside txCommit; send exactly one of the two"))
+		in.fault(slot.UserOpHash, invalid("userOpHash", "is sent together with txCommit; send exactly one of the two"))
 	case op && known && in.action != userOp:
 		in.fault(slot.UserOpHash, invalid("userOpHash", "goes with the action "+userOp+" only; send txCommit instead"))
 	case !tx && !op && in.action == userOp:

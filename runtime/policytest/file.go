@@ -128,7 +128,7 @@ func Parse(name string, text []byte) (*File, error) {
 		file.Policy = filepath.Join(filepath.Dir(name), filepath.FromSlash(policy))
 	}
 	if file.Policy == "" {
-		return nil, r.fault(root, "nobody can tell which policy this tests; add policy, or name the file after it: NAME.test.yaml")
+		return nil, r.fault(root, "it does not say which policy it tests; add policy, or name the file after the policy: NAME.test.yaml")
 	}
 	return file, r.tests(file, root, defaults, tests)
 }

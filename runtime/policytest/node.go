@@ -89,7 +89,7 @@ func (r *reader) checkKeys(node *yaml.Node) error {
 			return r.fault(key, "a key has to be a plain name")
 		}
 		if line := lines[key.Value]; line > 0 {
-			return r.fault(key, "%q stands in line %d already", key.Value, line)
+			return r.fault(key, "%q is in line %d already", key.Value, line)
 		}
 		lines[key.Value] = key.Line
 	}
@@ -216,7 +216,7 @@ func (r *reader) appendScalar(dst []byte, node *yaml.Node) ([]byte, error) {
 			return append(dst, node.Value...), nil
 		}
 	}
-	return nil, r.fault(node, "%s is no number as JSON writes one; put a text in quotes", node.Value)
+	return nil, r.fault(node, "%s is not a JSON number; put a text in quotes", node.Value)
 }
 
 // appendText appends a JSON string. What YAML reads is valid UTF-8.

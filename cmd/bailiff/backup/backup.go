@@ -112,7 +112,7 @@ func copyLog(ctx context.Context, told *cli.Progress, s *cmdsettings.Settings, a
 			return end, err
 		}
 		if len(page.Groups) == 0 && !page.Last {
-			return end, cli.Fail("the service sent no more of its record than up to %d, and says that it goes on; run the command again", end.LSN)
+			return end, cli.Fail("the service sent its record up to entry %d and no further, although the record has more entries; run the command again", end.LSN)
 		}
 		for _, group := range page.Groups {
 			if err := w.Add(group); err != nil {

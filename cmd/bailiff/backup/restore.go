@@ -152,7 +152,7 @@ func (c *restoreCommand) fill(std cli.Streams, s *cmdsettings.Settings, into fil
 	path := filepath.Join(c.Dir, logFile)
 	file, err := os.Open(path)
 	if err != nil {
-		return taken, cli.Fail("%s is no backup: %v", c.Dir, cli.Unreadable(err))
+		return taken, cli.Fail("%s is not a backup: %v", c.Dir, cli.Unreadable(err))
 	}
 	defer file.Close()
 	told := c.Start(std, "verifying the backup")
@@ -189,7 +189,7 @@ func (c *restoreCommand) checkpoint(s *cmdsettings.Settings) (kept attest.Checkp
 	path := filepath.Join(c.Dir, checkpointFile)
 	text, err := cli.ReadFile(path, attest.MaxCheckpointBytes)
 	if err != nil {
-		return kept, nil, cli.Fail("%s is no backup: %v", c.Dir, err)
+		return kept, nil, cli.Fail("%s is not a backup: %v", c.Dir, err)
 	}
 	if kept, err = verifier.Open(text); err != nil {
 		return kept, nil, cli.Fail("%s: %v", path, err)

@@ -100,7 +100,7 @@ func TestPrintCSV(t *testing.T) {
 	}
 	for _, heading := range rows[0] {
 		if !known[heading] {
-			t.Errorf("the column %s is no member of an event", heading)
+			t.Errorf("the column %s is not a member of an event", heading)
 		}
 	}
 }

@@ -26,10 +26,10 @@ type CheckpointKeys struct {
 }
 
 type eventsVerifyCommand struct {
-	Checkpoint string `help:"The signed checkpoint; without it the one in SVC_DATA_DIR, which whoever changed the record could have changed back to an older one." placeholder:"FILE"`
+	Checkpoint string `help:"The signed checkpoint; without it the one in SVC_DATA_DIR, which an attacker who changed the record could have replaced by an older one." placeholder:"FILE"`
 	CheckpointKeys
 	cli.ProgressFlag
-	NoCheckpoint bool     `help:"Verify the chain alone; what was cut off at its end is not found then."`
+	NoCheckpoint bool     `help:"Verify the chain alone, without a checkpoint: truncation at its end is not found then."`
 	Approvals    bool     `help:"Verify also each decision by passkey, and what the operator has signed about approvers."`
 	OperatorKeys []string `name:"operator-key" help:"A further operator's public key whose statements about approvers count, beside SVC_OPERATOR_PUBLIC_KEY." placeholder:"KEY"`
 	PublicURLs   []string `name:"public-url" help:"A further address at which browsers have reached the service, beside SVC_PUBLIC_URL." placeholder:"URL"`
@@ -66,17 +66,17 @@ func (c *eventsVerifyCommand) Run(std cli.Streams) error {
 	case cli.OfTheSystem(err):
 		return cli.Fail("the record can't be read, so nothing is known of it: %v; run this as the owner of the data, or on a copy that can be written to", err)
 	case err != nil:
-		return cli.Fail("the record is NOT what was written: %v (%d records before that are whole)", err, chain.Head.LSN)
+		return cli.Fail("the record was CHANGED: %v (the %d records before that are intact)", err, chain.Head.LSN)
 	}
 	if err := Fits(chain, kept, c.NoCheckpoint); err != nil {
 		return err
 	}
 	if chain.SnapshotChanged {
-		return cli.Fail("the snapshot was CHANGED: the record is whole, and comes to something else; remove %s, which the service makes anew, "+
+		return cli.Fail("the snapshot was CHANGED: it differs from the record, which is intact; remove %s, which the service makes anew, "+
 			"and find out who changed it: limits may have been exceeded since", pebbleledger.SnapshotPath(s.LedgerPath()))
 	}
 	if chain.IndexChanged {
-		return cli.Fail("the index of keys was CHANGED: the record is whole, and comes to something else; remove %s, which the service makes anew, "+
+		return cli.Fail("the index of keys was CHANGED: it differs from the record, which is intact; remove %s, which the service makes anew, "+
 			"and find out who changed it: pages of a key's events may have missed some since", pebbleledger.IndexPath(s.LedgerPath()))
 	}
 	fmt.Fprintf(std.Out, "verified: %d records in %d groups, stream %x, head %x\n", chain.Records, chain.Groups, chain.Head.Stream, chain.Head.Hash)

@@ -60,7 +60,7 @@ func (c *Command) Run(std cli.Streams) error {
 	}
 	p.settings = s
 	for _, name := range cmdsettings.Unknown(os.Environ()) {
-		p.Add(Doubt, "settings", "%s is no setting and is ignored; bailiff serve --help lists them", name)
+		p.Add(Doubt, "settings", "%s is not a setting and is ignored; bailiff serve --help lists them", name)
 	}
 	if remote := client.DialAdmin(s.AdminSocket()); remote != nil {
 		p.running = true

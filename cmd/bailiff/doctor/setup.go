@@ -78,7 +78,7 @@ func (p *Patient) examineData() {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !cli.IsMissing(dir):
-		p.Add(Trouble, "data", "%s is a link to what is not there; make that, or mount it", dir)
+		p.Add(Trouble, "data", "%s is a link whose target does not exist; make the target, or mount it", dir)
 		return
 	case errors.Is(err, fs.ErrNotExist):
 		p.Add(Doubt, "data", "%s is not there; the first start makes it, or set SVC_DATA_DIR to where the data is", dir)
@@ -87,7 +87,7 @@ func (p *Patient) examineData() {
 		p.Add(Trouble, "data", "%v", err)
 		return
 	case !info.IsDir():
-		p.Add(Trouble, "data", "%s is no folder; set SVC_DATA_DIR to one", dir)
+		p.Add(Trouble, "data", "%s is not a folder; set SVC_DATA_DIR to a folder", dir)
 		return
 	}
 	before := len(p.Findings)
@@ -192,7 +192,7 @@ func (p *Patient) examineAddresses() {
 		p.Add(Doubt, "addresses", "SVC_ADMIN_LISTEN is %s: metrics are open to the network, and ask for no key; let only your monitoring reach it", address)
 	}
 	if address := s.PprofListen.Address; address != "" && !address.Local() {
-		p.Add(Doubt, "addresses", "SVC_PPROF_LISTEN is %s: profiles show what is in memory, API keys included, to everyone who reaches it; use 127.0.0.1", address)
+		p.Add(Doubt, "addresses", "SVC_PPROF_LISTEN is %s: profiles show the memory of the service, API keys included, to everyone who can connect; use 127.0.0.1", address)
 	}
 	if !s.Listen.Local() && s.TLSCert == "" {
 		p.Add(Doubt, "addresses", "SVC_LISTEN is %s: API keys travel in the open unless something in front speaks TLS; SVC_TLS_CERT and SVC_TLS_KEY set TLS up", s.Listen)
@@ -245,9 +245,9 @@ func (p *Patient) examineAddress(name, address string) net.Listener {
 		p.Add(Sound, "addresses", "%s is free (%s)", address, name)
 		return listener
 	case name == "SVC_ADMIN_LISTEN" && serve.DoesWithout(address, err):
-		p.Add(Doubt, "addresses", "%s: %v; no metrics are served then: stop what has it, or set another, or off", name, err)
+		p.Add(Doubt, "addresses", "%s: %v; the service would have no metrics: stop the program that uses the address, set another one, or set off", name, err)
 	default:
-		p.Add(Trouble, "addresses", "%s: %v; stop what has it, or set another", name, err)
+		p.Add(Trouble, "addresses", "%s: %v; stop the program that uses the address, or set another one", name, err)
 	}
 	return nil
 }

@@ -239,7 +239,7 @@ func (n *Networks) UnmarshalText(text []byte) error {
 			prefix, err = netip.PrefixFrom(single, single.BitLen()), nil
 		}
 		if err != nil {
-			return fmt.Errorf("%q is no network like 10.0.0.0/8 or fd00::/8", item)
+			return fmt.Errorf("%q is not a network such as 10.0.0.0/8 or fd00::/8", item)
 		}
 		if prefix != prefix.Masked() {
 			return fmt.Errorf("%s has bits behind its length; did you mean %s?", item, prefix.Masked())
@@ -253,7 +253,7 @@ func (n *Networks) UnmarshalText(text []byte) error {
 func parseChain(text string) (uint64, error) {
 	id, err := strconv.ParseUint(text, 10, 53)
 	if err != nil || id == 0 || strconv.FormatUint(id, 10) != text {
-		return 0, fmt.Errorf("%q is no chain id like 8453", text)
+		return 0, fmt.Errorf("%q is not a chain id such as 8453", text)
 	}
 	return id, nil
 }

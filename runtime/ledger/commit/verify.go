@@ -127,7 +127,7 @@ func follow(head *ledger.Head, first uint64, b []byte) (sealed, error) {
 	case err != nil:
 		return s, fmt.Errorf("group %d: %w", first, err)
 	case first != head.LSN+1 || s.first != first:
-		return s, fmt.Errorf("group %d: it calls itself %d and stands where %d is expected: groups are missing or moved", first, s.first, head.LSN+1)
+		return s, fmt.Errorf("group %d: it has the number %d where %d is expected: groups are missing or moved", first, s.first, head.LSN+1)
 	case first > 1 && (s.stream != head.Stream) != s.begins:
 		return s, fmt.Errorf("group %d: it belongs to the stream %x, the log to %x", first, s.stream, head.Stream)
 	case s.before != head.Hash:

@@ -50,7 +50,7 @@ func listKey(key ledger.ID, stretch uint64) []byte {
 
 func readListKey(b []byte) (key ledger.ID, stretch uint64, err error) {
 	if len(b) != listKeyBytes {
-		return key, 0, fmt.Errorf("ledger: the key %q is no list's", b)
+		return key, 0, fmt.Errorf("ledger: the key %q is not the key of a list", b)
 	}
 	copy(key[:], b[1:])
 	return key, binary.BigEndian.Uint64(b[1+len(key):]), nil

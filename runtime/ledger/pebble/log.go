@@ -255,7 +255,7 @@ func (l *log) Head() (first uint64, err error) {
 
 func lsnOf(key []byte) (uint64, error) {
 	if len(key) != len("l/")+8 {
-		return 0, fmt.Errorf("ledger: the key %q is no group's", key)
+		return 0, fmt.Errorf("ledger: the key %q is not the key of a group", key)
 	}
 	return binary.BigEndian.Uint64(key[len("l/"):]), nil
 }

@@ -340,7 +340,7 @@ func (s *State) readKey(d *decoder) {
 	}
 	k.pins = pins.ReadTable(&d.Decoder)
 	_, twice := s.keys[k.key.ID]
-	d.Check(!twice, "a key that stands there twice")
+	d.Check(!twice, "a key that occurs twice")
 	s.keys[k.key.ID], s.byHash[k.key.Hash] = k, k.key.ID
 	s.noteCrowded(k)
 }

@@ -67,7 +67,7 @@ func mapName(text string) (string, error) {
 	}
 	name, err := profile.ToASCII(text)
 	if err != nil {
-		return "", fmt.Errorf("%w: %q is no internationalized name: %w", errHost, text, err)
+		return "", fmt.Errorf("%w: %q is not an internationalized name: %w", errHost, text, err)
 	}
 	if ascii && name != lower {
 		return "", fmt.Errorf("%w: %q is not the Punycode of any name", errHost, text)
@@ -121,7 +121,7 @@ func ipv4(name string) (string, error) {
 		}
 		n, err := ipv4Part(part)
 		if err != nil || n >= limit {
-			return "", fmt.Errorf("%w: %q ends in a number, but %q is no part of an IPv4 address", errHost, name, part)
+			return "", fmt.Errorf("%w: %q ends in a number, but %q is not a part of an IPv4 address", errHost, name, part)
 		}
 		address |= n << shift
 	}
@@ -148,7 +148,7 @@ func ipv6(text string) (string, error) {
 	}
 	address, err := netip.ParseAddr(bare)
 	if err != nil || !address.Is6() || address.Zone() != "" {
-		return "", fmt.Errorf("%w: %q is no IPv6 address (a zone is not allowed)", errHost, text)
+		return "", fmt.Errorf("%w: %q is not an IPv6 address (a zone is not allowed)", errHost, text)
 	}
 	return address.Unmap().String(), nil
 }

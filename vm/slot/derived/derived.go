@@ -62,14 +62,14 @@ var (
 	DecodedPath    = define("@path.decoded", "the path of @url.decoded; missing where that is the path as sent", slot.Source{Family: "url", Share: 2})
 	URLPath        = define("@urlpath", "the path of url as written, / where it is empty", webAddress)
 	Query          = define("@query", "the query of url in its normal form, without ?", webAddress)
-	Path           = define("@path", "the canonical form of path, behind cwd where it is relative, or a list of those of paths; invalid, as an element is, where nobody can tell which file is meant", slot.Source{Family: "url", Share: 2})
+	Path           = define("@path", "the canonical form of path, behind cwd where it is relative, or a list of those of paths; invalid, as an element is, where the path cannot be resolved to a single file", slot.Source{Family: "url", Share: 2})
 	Files          = define("@files", "for each path the readings that lists of allowed paths have of it: from the root or the home directory, and from the directory at hand; invalid, as an element is, where the text does not tell which file is meant", slot.Source{Family: "url", Share: 4})
 	Command        = define("@command", "the forms of command in which blocked ones are sought, in lower case; invalid where it can't be read", commands)
 	Calls          = define("@calls", "the simple commands of command, as entries of a list of allowed ones begin them; invalid where it can't be read, or no list can allow it", commands)
 	Server         = define("@server", "the server of an MCP action, in lower case")
 	Tool           = define("@tool", "the tool of an MCP action, in lower case")
 	MCP            = define("@mcp", "<server>.<tool> of an MCP action, in lower case")
-	Recipients     = define("@recipients", "the bare addresses in `to`, in lower case and with ASCII domains; an element that is no address is invalid; missing without any", slot.Source{Family: "to", Share: 1})
+	Recipients     = define("@recipients", "the bare addresses in `to`, in lower case and with ASCII domains; an element that is not an address is invalid; missing without any", slot.Source{Family: "to", Share: 1})
 	Text           = define("@text", "every string value of the request, the normal forms that differ, and the numbers in arguments and metadata, joined by Separator", slot.Source{Family: slot.All, Share: 2, One: true})
 	Caseless       = define("@caseless", "the normal forms that have no case, joined by Separator", slot.Source{Family: slot.All, Share: 1, One: true})
 
@@ -80,7 +80,7 @@ var (
 	Call       = define("@evm.call", "what a shim says in metadata.evm that call data does: transfer, approve, run or other; invalid where no shim says it, or not all of it")
 	CallToken  = define("@evm.call.token", "the contract of a token call that a shim tells of, in lower case")
 	CallSymbol = define("@evm.call.symbol", "the symbol, in lower case, of the token whose rule pins that contract on the intent's chain")
-	CallAmount = define("@evm.call.amount", "the amount in base units of such a call; invalid where it is no string of digits below 2^256")
+	CallAmount = define("@evm.call.amount", "the amount in base units of such a call; invalid where it is not a string of digits below 2^256")
 
 	Boundary = define("@boundary", "shim, where the key is a shim's and metadata.execution an object")
 
@@ -91,7 +91,7 @@ var (
 	WrittenBeyond = define("@fs.written.beyond", "written targets in none of the shim's writable_roots", files)
 	ReadBeyond    = define("@fs.read.beyond", "read targets in none of the shim's readable_roots", files)
 	WrittenRoots  = define("@fs.written.roots", "written targets that are one of the shim's writable_roots themselves, or a directory that holds one", files)
-	Paths         = define("@fs.paths", "both paths of every target in the form of @path; an element of which nobody can tell what it means is invalid", files)
+	Paths         = define("@fs.paths", "both paths of every target in the form of @path; an element without a clear meaning is invalid", files)
 	GitFolders    = define("@fs.git", "written targets that are a git folder, or in one, in any spelling that a file system takes for it", files)
 	Taken         = define("@fs.taken", "both paths of every target, folded and with / at the end, where an effect reaches what a directory holds", files)
 	TakenTree     = define("@fs.taken.tree", "those of @fs.taken that are the work tree of metadata.git, or hold it; invalid where it is not canonical", files)
@@ -113,10 +113,10 @@ var (
 	RemoteScheme   = define("@git.remote_scheme", "the scheme of the remote, in lower case", git)
 
 	Operations    = define("@db.operations", "the operations in metadata.database; invalid where one is unknown", database)
-	Statements    = define("@db.statements", "the number of statements; invalid where it is no positive integer", database)
+	Statements    = define("@db.statements", "the number of statements; invalid where it is not a positive integer", database)
 	Environment   = define("@db.environment", "the environment, in lower case; invalid where it has white space or is not printable", database)
-	Resources     = define("@db.resources", "the names of what is touched; invalid where one is no text", database)
-	Capabilities  = define("@db.capabilities", "what the credential can do, in lower case; invalid where one is no text", database)
+	Resources     = define("@db.resources", "the names of the touched resources; invalid where one is not a text", database)
+	Capabilities  = define("@db.capabilities", "what the credential can do, in lower case; invalid where one is not a text", database)
 	SchemaChanges = define("@db.schema_changes", "the number of statements, or of operations that change a schema where those are more; 0 where none does", database)
 )
 
