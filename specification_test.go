@@ -87,7 +87,7 @@ type Settings struct {
 // firstYounger is the number of the first form of records that the page about upgrades names.
 const firstYounger = 25
 
-// TestUpgradingNamesRecords: whoever goes back to an older release finds each kind of record that it may not know, by its number and its name.
+// TestUpgradingNamesRecords: somebody who goes back to an older release finds each kind of record that it may not know, by its number and its name.
 func TestUpgradingNamesRecords(t *testing.T) {
 	content, err := os.ReadFile("docs/upgrading.md")
 	if err != nil {
