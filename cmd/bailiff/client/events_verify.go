@@ -115,7 +115,7 @@ func (c *eventsVerifyCommand) verifyApprovals(std cli.Streams, s *cmdsettings.Se
 		checker.Operators = append(checker.Operators, [32]byte(key))
 	}
 	var record state.Record
-	err := pebbleledger.Records(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, func(lsn uint64, text string) error {
+	err := pebbleledger.Records(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, func(*state.State) {}, func(lsn uint64, text string) error {
 		if err := record.Decode(text); err != nil {
 			return err
 		}

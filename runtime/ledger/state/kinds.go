@@ -155,6 +155,10 @@ var kinds = [256]kind{
 		forms: []form{{number: 48, about: "of no key", fields: []*field{rotation}}},
 		of:    noKey, apply: (*State).applyRotation, show: (*Record).showRotation,
 	},
+	ledger.EventsDropped: {
+		forms: []form{{number: 49, about: "of no key: retention has exported the log up to a record, and drops it", fields: []*field{dropEffect}}},
+		of:    noKey, apply: (*State).applyDrop, show: (*Record).showDrop,
+	},
 	ledger.PinsChanged: {
 		forms: []form{{number: 32, fields: []*field{pinsEffect}}},
 		live:  true, apply: (*State).applyPins, show: (*Record).showPins,
