@@ -203,7 +203,7 @@ func TestCopyIsNotServed(t *testing.T) {
 	}
 }
 
-// TestHaltsSurviveFailover: a standby that takes the data folder over stays frozen, and what was suspended stays so after a thaw.
+// TestHaltsSurviveFailover: a standby that takes the data folder over stays frozen, and suspended keys stay so after a thaw.
 func TestHaltsSurviveFailover(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, backupPolicy)
