@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test reproducible race e2e-gateways lint fuzz differential evm mutants bash crash borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants bash crash borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -27,6 +27,10 @@ release: ## archives for four platforms, bills of materials, a container image a
 .PHONY: reproducible
 reproducible: ## build one target of a release twice, each time with an empty build cache, and compare (also warm, in test)
 	$(GO) test ./cmd/release -run TestReproducible -cold -count 1 -v -timeout 1h
+
+.PHONY: release-targets
+release-targets: ## build the archives for Darwin, which the tests of every change leave out
+	$(GO) test ./cmd/release -run TestOtherTargets -every-target -count 1 -v -timeout 1h
 
 .PHONY: run
 run: build ## make keys and an example policy where there are none, start the service, print what to paste; RPC_URL=… sets a node
@@ -175,7 +179,7 @@ reload: ## SIGHUP under load with RELOADS good policies (200), each followed by 
 	$(GO) test ./httpd/e2e -run TestReload -reloads $(RELOADS) -v -count 1 -timeout 0
 
 .PHONY: nightly
-nightly: reproducible race reload differential evm mutants bash crash borders hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible release-targets race reload differential evm mutants bash crash borders hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"

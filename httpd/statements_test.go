@@ -152,7 +152,7 @@ func TestStatementsAreLimited(t *testing.T) {
 		t.Errorf("beyond the limit: %s", got)
 	}
 	if got := s.send(haltPath, with(bad, "signed_at", "never")); !strings.HasPrefix(got, "429 ") {
-		t.Errorf("what is no statement, beyond the limit: %s", got)
+		t.Errorf("not a statement, beyond the limit: %s", got)
 	}
 	freeze := s.halt(s.operator, "svc-core", "freeze", "", 1)
 	s.wants("a good one, beyond the limit", s.send(haltPath, freeze), "200")
@@ -163,7 +163,7 @@ func TestStatementsAreLimited(t *testing.T) {
 		}
 	}
 	if got := s.send(haltPath, s.halt(s.operator, "svc-core", "thaw", "", 2)); !strings.HasPrefix(got, "429 ") {
-		t.Errorf("beyond what is verified in a second: %s", got)
+		t.Errorf("beyond those that are verified in a second: %s", got)
 	}
 	s.now = s.now.Add(time.Second)
 	s.wants("a second later", s.send(haltPath, s.halt(s.operator, "svc-core", "thaw", "", 2)), "200")

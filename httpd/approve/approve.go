@@ -21,7 +21,6 @@ import (
 	"bailiff/httpd/console"
 	"bailiff/runtime/approvals"
 	"bailiff/runtime/clock"
-	"bailiff/runtime/decision"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -252,7 +251,6 @@ func (p *Pages) list(ctx context.Context, _ *console.Request, visit *approvals.V
 type holdPage struct {
 	*approvals.Shown
 	Lines   []line // of the summary
-	Intent  string // the whole, indented
 	Expires time.Time
 	Allow   string // options of navigator.credentials.get
 	Deny    string
@@ -266,7 +264,7 @@ func (p *Pages) hold(ctx context.Context, _ *console.Request, visit *approvals.V
 	if fault != nil {
 		return p.Refuse(fault)
 	}
-	view := holdPage{Shown: shown, Expires: time.Unix(0, shown.Hold.Expires), Allow: string(shown.Allow), Deny: string(shown.Deny), MaxNote: ledger.MaxResolutionNote, Intent: decision.WholeIntent(shown.Hold.Intent)}
+	view := holdPage{Shown: shown, Expires: time.Unix(0, shown.Hold.Expires), Allow: string(shown.Allow), Deny: string(shown.Deny), MaxNote: ledger.MaxResolutionNote}
 	for text := range strings.SplitSeq(shown.Text, "\n") {
 		name, value, _ := strings.Cut(text, ": ")
 		view.Lines = append(view.Lines, line{name, value})

@@ -271,7 +271,7 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// longCommand: what has no room in a hold's summary is before the buttons of its page, where a person reads it without opening anything.
+// longCommand: a part that has no room in a hold's summary comes before the buttons of its page, where a person reads it without opening anything.
 func (o *office) longCommand(p *person) {
 	o.t.Helper()
 	const tail = "--force-the-tail"

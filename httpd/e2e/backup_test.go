@@ -203,6 +203,44 @@ func TestCopyIsNotServed(t *testing.T) {
 	}
 }
 
+// TestHaltsSurviveFailover: a standby that takes the data folder over stays frozen, and suspended keys stay so after a thaw.
+func TestHaltsSurviveFailover(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, backupPolicy)
+	suspended, id := s.newKey()
+	key, _ := s.newKey()
+	service := s.start()
+	for _, k := range []string{suspended, key} {
+		if a := service.ask("/v1/authorize", k, evenBody("")); a.Status != "ALLOWED" {
+			t.Fatalf("%s", a.Raw)
+		}
+	}
+	s.must("keys", "suspend", id)
+	s.must("freeze", "--reason", "drill")
+	if err := service.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.copied("data", "standby")
+	standby := s.elsewhere("standby")
+	service = standby.launch("serve", "--moved")
+	for _, k := range []string{suspended, key} {
+		if a := service.ask("/v1/authorize", k, evenBody("")); a.Code != "SVC_FROZEN" || !strings.Contains(a.Message, "drill") {
+			t.Errorf("on the standby: %s", a.Raw)
+		}
+	}
+	standby.must("thaw", "--key", "operator.key")
+	if a := service.ask("/v1/authorize", suspended, evenBody("")); a.Code != "SVC_KEY_SUSPENDED" {
+		t.Errorf("the suspended key after a thaw: %s", a.Raw)
+	}
+	if a := service.ask("/v1/authorize", key, evenBody("")); a.Status != "ALLOWED" {
+		t.Errorf("another key after a thaw: %s", a.Raw)
+	}
+	standby.must("keys", "resume", id, "--key", "operator.key")
+	if a := service.ask("/v1/authorize", suspended, evenBody("")); a.Status != "ALLOWED" {
+		t.Errorf("the key after it was resumed: %s", a.Raw)
+	}
+}
+
 // TestBackupRefuses: a backup that was edited, cut short, extended or mixed with another is not restored, and nothing of it stays.
 func TestBackupRefuses(t *testing.T) {
 	t.Parallel()

@@ -75,6 +75,7 @@ func (a *Approvals) readable(ctx context.Context, d *ledger.Approver) (keys []*l
 type Shown struct {
 	Hold                 *ledger.Hold
 	decision.HoldSummary                 // the subject of the decision
+	Intent               string          // the whole, indented, for people
 	Approvers            []string        // who have approved it already
 	Needed               int             // how many approvers it takes
 	Others               []holds.Summary // what else waits of the same agent
@@ -94,7 +95,7 @@ func (a *Approvals) Show(ctx context.Context, v *Visit, id string) (*Shown, *ser
 	if fault != nil {
 		return nil, fault
 	}
-	page := &Shown{Hold: hold, Approvers: hold.Approvers, Needed: a.needed}
+	page := &Shown{Hold: hold, Intent: decision.WholeIntent(hold.Intent), Approvers: hold.Approvers, Needed: a.needed}
 	if page.HoldSummary, page.refusals, fault = a.judge(ctx, device, key, hold); fault != nil {
 		return nil, fault
 	}

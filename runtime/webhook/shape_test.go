@@ -116,7 +116,7 @@ func TestFormatsFail(t *testing.T) {
 	}
 }
 
-// TestNoLinks: no text of an agent's is taken for an address, and what is none stays readable.
+// TestNoLinks: no text of an agent's is taken for an address, and other texts stay readable.
 func TestNoLinks(t *testing.T) {
 	for text, want := range map[string]string{
 		"https://evil.example/a": "https[:]//evil[.]example/a", "see www.evil.example.": "see www[.]evil[.]example.", "ftp://10.0.0.1:80": "ftp[:]//10[.]0[.]0[.]1:80",

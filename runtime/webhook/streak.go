@@ -23,7 +23,7 @@ const (
 )
 
 // A streak is the attempts of one receiver that failed since it last accepted something. It is kept in memory: while the service is
-// down nothing is attempted, so a restart begins anew: what is durable, how often each delivery was attempted, doesn't tell by whose fault it failed, nor what was accepted
+// down nothing is attempted, so a restart begins anew: the log has how often each delivery was attempted, and not by whose fault it failed, nor which were accepted
 // meanwhile.
 type streak struct {
 	since    time.Time // when the first attempt ended that failed by the receiver's fault
