@@ -179,7 +179,7 @@ reload: ## SIGHUP under load with RELOADS good policies (200), each followed by 
 	$(GO) test ./httpd/e2e -run TestReload -reloads $(RELOADS) -v -count 1 -timeout 0
 
 .PHONY: nightly
-nightly: reproducible release-targets race reload differential evm mutants bash crash borders hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible release-targets race reload differential evm mutants bash crash borders cost hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"

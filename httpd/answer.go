@@ -19,7 +19,7 @@ func writeFailure(ctx *fasthttp.RequestCtx, f *service.Failure) {
 		writeHookDenial(ctx, f)
 		return
 	}
-	status, write := cmp.Or(f.HTTP, errcode.Lookup(f.Code).HTTP), AppendFailure
+	status, write := cmp.Or(f.HTTP, errcode.Lookup(f.Code).HTTP), appendBody
 	switch path := pathOf(&ctx.Request.Header); {
 	case decides(path):
 		write = AppendRefusal
@@ -36,9 +36,9 @@ func writeFailure(ctx *fasthttp.RequestCtx, f *service.Failure) {
 	}
 }
 
-// AppendFailure appends the JSON of an error body: status, error_code and message (decisions, section 3), with
+// appendBody appends the JSON of an error body: status, error_code and message (decisions, section 3), with
 // the diagnostics of a policy or the faults of a request's body.
-func AppendFailure(dst []byte, f *service.Failure) []byte {
+func appendBody(dst []byte, f *service.Failure) []byte {
 	if f.HTTP == fasthttp.StatusUnauthorized {
 		return appendFailure(dst, unauthorized, f)
 	}
@@ -52,7 +52,7 @@ const unauthorized = "UNAUTHORIZED"
 // decision only where there is a policyHash, too (decisions, section 3).
 const denied = "DENIED"
 
-// AppendRefusal is AppendFailure for a request to decide on an intent: what the client can mend or repeat (a 4xx) has the
+// AppendRefusal is appendBody for a request to decide on an intent: what the client can mend or repeat (a 4xx) has the
 // status of a denial.
 func AppendRefusal(dst []byte, f *service.Failure) []byte {
 	info := errcode.Lookup(f.Code)

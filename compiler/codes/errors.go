@@ -9,37 +9,37 @@ import (
 
 // The codes of the errors.
 var (
-	UnknownKey = define("E2001", grammar.CodeInfo{Title: "an unknown key", Fix: grammar.FixSafe,
+	UnknownKey = define("E2001", grammar.CodeInfo{AnyLine: true, Title: "an unknown key", Fix: grammar.FixSafe,
 		Explanation: "The section has no such key. A rule under an unknown key would never be enforced.",
 		Wrong:       example.Tools("allow: bash"),
 		Right:       example.Tools("")})
 
-	KeyVersion = define("E2002", grammar.CodeInfo{Title: "a key of a later version",
+	KeyVersion = define("E2002", grammar.CodeInfo{AnyLine: true, Title: "a key of a later version",
 		Explanation: "The policy's version does not have this key. Raise the version line to the one that the message names, and sign again.",
 		Wrong:       "version: 1.0.0\n## tool_calls\nallowed: http\nhttp.allowed_methods: GET\n",
 		Right:       "version: 2.0.0\n## tool_calls\nallowed: http\nhttp.allowed_methods: GET\n"})
 
-	KeyUnsupported = define("E2003", grammar.CodeInfo{Title: "a key that is not supported yet",
+	KeyUnsupported = define("E2003", grammar.CodeInfo{AnyLine: true, Title: "a key that is not supported yet",
 		Explanation: "The format sets the key aside, and no version of bailiff enforces it yet. It is refused rather than ignored.",
 		Wrong:       example.SoftLimits("daily_tool_calls: 100\nwindow_days: 7"),
 		Right:       example.SoftLimits("daily_tool_calls: 100")})
 
-	KeyForm = define("E2005", grammar.CodeInfo{Title: "a scope or word where the key takes none",
+	KeyForm = define("E2005", grammar.CodeInfo{AnyLine: true, Title: "a scope or word where the key takes none",
 		Explanation: "Only `allow_only` takes a scope `[action=pattern]`, and only `allow_only` and `deny_if` take words such as an operator.",
 		Wrong:       "version: 2.0.0\n## tool_calls\nallowed[action=bash]: bash\n",
 		Right:       example.Tools("")})
 
-	ValueForm = define("E2006", grammar.CodeInfo{Title: "a block in place of a value, or the reverse",
+	ValueForm = define("E2006", grammar.CodeInfo{AnyLine: true, Title: "a block in place of a value, or the reverse",
 		Explanation: "`chain_actions` is alone on its line, with indented lines below it. Every other key has its value on its own line.",
 		Wrong:       "version: 2.0.0\n## evm\nallowed_chains: 1\nchain_actions: wallet.transfer\n",
 		Right:       "version: 2.0.0\n## evm\nallowed_chains: 1\nchain_actions:\n  \"1\": wallet.transfer\n"})
 
-	SectionVersion = define("E2007", grammar.CodeInfo{Title: "a section of a later version",
+	SectionVersion = define("E2007", grammar.CodeInfo{AnyLine: true, Title: "a section of a later version",
 		Explanation: "The policy's version does not have this section. Raise the version line to the one that the message names, and sign again.",
 		Wrong:       "version: 1.0.0\n## mcp\nallowed_servers: files\n",
 		Right:       "version: 2.0.0\n## mcp\nallowed_servers: files\n"})
 
-	OnlyShimFalse = define("E2008", grammar.CodeInfo{Title: "a section that does nothing",
+	OnlyShimFalse = define("E2008", grammar.CodeInfo{AnyLine: true, Title: "a section that does nothing",
 		Explanation: "`require_shim: false` is the default, and the section says nothing else.",
 		Wrong:       example.Custom("deny_string: secret\n## execution_limits\nrequire_shim: false"),
 		Right:       example.Custom("deny_string: secret\n## execution_limits\nrequire_shim: true")})

@@ -10,6 +10,7 @@ import (
 	"bailiff/compiler/profiles"
 	"bailiff/grammar"
 	"bailiff/vm/form/resource"
+	"bailiff/vm/slot"
 )
 
 // lintProfiles warns of entries of resource profiles that are surely not meant.
@@ -82,7 +83,7 @@ func rootAbove(root string, listed map[string]bool) string {
 
 // lintGoverned warns of patterns that reach intents of a kind that a profile never grants.
 func (c *linter) lintGoverned(lists ...*frame.List) {
-	others := append(slices.Clone(frame.CoreEVMActions()), frame.ModelAction)
+	others := append(slices.Clone(slot.CoreEVMActions()), slot.ModelAction)
 	if c.policy.EVM != nil {
 		for _, action := range c.policy.EVM.Actions() {
 			others = append(others, strings.ToLower(action.Text))

@@ -12,6 +12,7 @@ import (
 	"bailiff/grammar"
 	"bailiff/vm/form/command"
 	"bailiff/vm/match"
+	"bailiff/vm/slot"
 )
 
 // usualDecimals are the decimals of well-known tokens on Ethereum, by symbol in upper case. Some have others elsewhere.
@@ -106,9 +107,9 @@ func grantable(p *compiler.Policy, evm, tools, others bool) *actionIndex {
 		}
 	}
 	if others {
-		index.add(frame.ModelAction)
+		index.add(slot.ModelAction)
 		if p.MCP.Grants() {
-			index.add(frame.MCPPrefix + "*")
+			index.add(slot.MCPPrefix + "*")
 		}
 	}
 	index.sort()
@@ -286,7 +287,7 @@ func mayGrant(m *sections.MCP, pattern string) bool {
 // lintToolPrefix warns of patterns that are written like actions.
 func (c *linter) lintToolPrefix(list *frame.List) {
 	for _, pattern := range list.Items {
-		if rest, ok := strings.CutPrefix(pattern.Text, frame.MCPPrefix); ok && strings.Contains(rest, ".") {
+		if rest, ok := strings.CutPrefix(pattern.Text, slot.MCPPrefix); ok && strings.Contains(rest, ".") {
 			c.add(grammar.At(codes.ActionPrefix, pattern.Span, "patterns do not have the action's `mcp.`; this one is about a server called `mcp`").
 				WithHint("write `%s`", rest).WithFix(pattern.Span, rest))
 		}

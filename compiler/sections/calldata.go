@@ -4,6 +4,7 @@ import (
 	"bailiff/compiler/frame"
 	"bailiff/vm"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
@@ -70,7 +71,7 @@ func enrichment(e *frame.Emitter) {
 	call, value := e.Field(derived.Call), e.Field(derived.CallAmount)
 	e.At(frame.Part[EVM](e.Parts).Enrichment.Span)
 	e.Kind(vm.Unless, e.Field(frame.SlotCalldata), frame.Absent, bound)
-	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(frame.CallAction), done)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(slot.CallAction), done)
 	e.Place(bound)
 	e.Kind(vm.If, call, vm.Kinds(vm.String), told)
 	e.DenyBy(keyEnrichment.Rule, keyEnrichment.Code, "call data needs metadata.evm from a shim, with the selector and what it moves, and it is missing or malformed", e.Value(derived.Call), done)

@@ -13,6 +13,7 @@ import (
 	"bailiff/vm/form/email"
 	"bailiff/vm/form/httpurl"
 	"bailiff/vm/match"
+	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
@@ -123,13 +124,10 @@ func emitEmail(e *frame.Emitter, done vm.Label) {
 func EmitEmailApproval(e *frame.Emitter) {
 	next := e.NewLabel()
 	e.At(frame.Part[ToolCalls](e.Parts).Email.Approval.Span)
-	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(EmailAction), next)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(slot.EmailAction), next)
 	if exempt := frame.Part[ToolCalls](e.Parts).Email.Exempt; exempt != nil {
 		e.Test(vm.OpGlob, vm.If|vm.Every, e.Field(derived.Recipients), e.Globs(match.Mailbox, exempt.Texts()...), next)
 	}
 	e.HoldBy(keyEmailApproval, "a person has to decide on every e-mail")
 	e.Place(next)
 }
-
-// EmailAction is the tool that sends e-mail.
-const EmailAction = "email.send"

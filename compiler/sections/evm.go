@@ -10,6 +10,7 @@ import (
 	"bailiff/vm"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
+	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
@@ -99,13 +100,13 @@ func evmActions(c *frame.Checker, span grammar.Span, value *grammar.Value) *fram
 	list := c.Actions(span, value)
 	list.Items = slices.DeleteFunc(list.Items, func(item frame.Item) bool {
 		switch lower := strings.ToLower(item.Text); {
-		case frame.IsMCP(lower):
+		case slot.IsMCP(lower):
 			c.Add(grammar.At(codes.ActionKind, item.Span, "`%s` is an MCP action, which an EVM list can't grant", item.Text).
 				WithHint("`## mcp` grants MCP actions"))
-		case lower == frame.ModelAction:
+		case lower == slot.ModelAction:
 			c.Add(grammar.At(codes.ActionKind, item.Span, "`%s` is a model action, which needs no grant", item.Text).
 				WithHint("remove it"))
-		case slices.Contains(frame.ForeignTools, lower):
+		case slices.Contains(slot.ForeignTools, lower):
 			c.Add(grammar.At(codes.ActionKind, item.Span, "`%s` is a tool, which an EVM list can't grant", item.Text).
 				WithHint("`tool_calls.allowed` grants tools"))
 		default:
@@ -280,7 +281,7 @@ func emitAmounts(e *frame.Emitter) {
 func approves(e *frame.Emitter, done vm.Label) {
 	other := e.NewLabel()
 	e.At(frame.Part[EVM](e.Parts).Span)
-	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(frame.ApproveAction), other)
+	e.Test(vm.OpIn, vm.Unless, e.Field(derived.Action), e.Exactly(slot.ApproveAction), other)
 	e.DenyBy(frame.RuleNoToken, errcode.TokenNotAllowed, "the intent names no token, and this action is about one", e.Value(derived.Action), done)
 	e.Place(other)
 }

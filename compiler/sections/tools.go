@@ -14,6 +14,7 @@ import (
 	"bailiff/vm/form/command"
 	"bailiff/vm/form/fspath"
 	"bailiff/vm/match"
+	"bailiff/vm/slot"
 	"bailiff/vm/slot/derived"
 )
 
@@ -45,6 +46,11 @@ var (
 	blockedPaths    = frame.EntriesOf(frame.TypePaths, codes.BlockedPath, frame.BlockedPath)
 	allowedPaths    = frame.EntriesOf(frame.TypePaths, codes.AllowedPath, allowedPath)
 )
+
+// Grants reports whether a rule grants actions by their names.
+func Grants(rule string) bool {
+	return rule == keyTools.Rule || rule == keyActions.Rule || rule == keyChainActions.Rule
+}
 
 var (
 	keyTools = frame.NewKey(exactActions, func(s *ToolCalls) **frame.List { return &s.Allowed }, frame.Key{Name: "allowed",
@@ -212,7 +218,7 @@ func allSubjects(e *frame.Emitter) []subject {
 		files(&t.Write, keyPaths, keyWritable, "file_write"),
 		files(&t.Read, keyUnreadable, keyReadable, "file_read"),
 		{[]string{"web_fetch", "http"}, t.BlockedDomains != nil || t.HTTP.rules(), func(done vm.Label) { web(e, done) }},
-		{[]string{EmailAction}, t.Email.lists(), func(done vm.Label) { emitEmail(e, done) }},
+		{[]string{slot.EmailAction}, t.Email.lists(), func(done vm.Label) { emitEmail(e, done) }},
 	}
 }
 

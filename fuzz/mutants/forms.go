@@ -84,5 +84,5 @@ var money = []Mutant{
 	{"fees of a day are counted by the hour", fileLimits,
 		"c := frame.CounterOf(keyDailyFee, vm.Day,", "c := frame.CounterOf(keyDailyFee, vm.Hour,"},
 	{"usage that was seen counts for model intents too", fileLimits,
-		"e.Kind(vm.Unless, c.Amount, frame.Absent, known)\n\te.DenyBy(key.Rule, errcode.ModelUsage, unknown, e.Value(slot), next)", "e.Jump(known)"},
+		"e.Kind(vm.Unless, c.Amount, frame.Absent, known)\n\te.DenyBy(key.Rule, errcode.ModelUsage, unknown, e.Value(field), next)", "e.Jump(known)"},
 }

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// Audience is the `aud` of every attestation.
-	Audience = "svc"
-	// Decision is the `decision` of every attestation: nothing else is attested.
-	Decision = "ALLOWED"
+	// audienceClaim is the `aud` of every attestation.
+	audienceClaim = "svc"
+	// decisionClaim is the `decision` of every attestation: nothing else is attested.
+	decisionClaim = "ALLOWED"
 	// ModeObserve is the `mode` of an attestation issued while OBSERVE is in effect; there is no other.
 	ModeObserve = "OBSERVE"
 	// pqcAlgorithm is `pqc.alg`, and the `alg` of the post-quantum key set (RFC 9964).
@@ -64,7 +64,7 @@ func (id *TokenID) UnmarshalText(text []byte) error {
 }
 
 // Claims are the claims of one attestation (specification, "Intent Attestation"). `aud`, `exp`, `decision`
-// and `pqc` are not among them, because they follow: Audience, IssuedAt + LifetimeSeconds, Decision, and
+// and `pqc` are not among them, because they follow: audienceClaim, IssuedAt + LifetimeSeconds, decisionClaim, and
 // the signature itself. Hashes are SHA-256 in 64 lower-case hex digits unless said otherwise.
 type Claims struct {
 	Issuer     string  `json:"iss"`

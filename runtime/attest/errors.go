@@ -24,7 +24,7 @@ var (
 	ErrPQC = errors.New("attestation post-quantum signature is invalid")
 	// ErrIssuer: both signatures verify, but iss is not the issuer that these keys belong to.
 	ErrIssuer = errors.New("attestation issuer is not trusted")
-	// ErrAudience: aud is not Audience.
+	// ErrAudience: aud is not audienceClaim.
 	ErrAudience = errors.New("attestation audience is wrong")
 	// errLifetime: exp is not exactly iat + LifetimeSeconds.
 	errLifetime = errors.New("attestation lifetime is wrong")

@@ -220,10 +220,10 @@ func (v *Verifier) checkParties(p *payload) error {
 	switch {
 	case p.Issuer != v.issuer:
 		return fmt.Errorf("%w: iss is %q, not %q", ErrIssuer, p.Issuer, v.issuer)
-	case p.Audience != Audience:
-		return fmt.Errorf("%w: aud is %q, not %q", ErrAudience, p.Audience, Audience)
-	case p.Decision != Decision:
-		return fmt.Errorf("%w: decision is %q, not %q", errPayload, p.Decision, Decision)
+	case p.Audience != audienceClaim:
+		return fmt.Errorf("%w: aud is %q, not %q", ErrAudience, p.Audience, audienceClaim)
+	case p.Decision != decisionClaim:
+		return fmt.Errorf("%w: decision is %q, not %q", errPayload, p.Decision, decisionClaim)
 	}
 	if err := p.check(); err != nil {
 		return fmt.Errorf("%w: %w", errPayload, err)

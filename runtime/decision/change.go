@@ -167,24 +167,8 @@ func (r *Request) again(slot uint16, value amount.Amount, decimals uint8) (statu
 // amountName is what a slot's amount is called in a request, and whether it is a number of things, which needs no unit.
 func (r *Request) amountName(slot uint16) (name string, counts bool) {
 	name = r.policy.Program.Fields()[slot]
-	if row, derived := amountNames[name]; derived {
-		return row.name, row.counts
+	if row := derived.Find(name); row.Called != "" {
+		return row.Called, row.Counts
 	}
 	return name, false
-}
-
-// amountNames are the names of amounts that are derived.
-var amountNames = map[string]struct {
-	name   string
-	counts bool
-}{
-	derived.Amount:         {"amount", false},
-	derived.CalldataAmount: {"the amount in calldata", false},
-	derived.CallAmount:     {"metadata.evm.token_amount", false},
-	derived.FileCount:      {"the number of targets", true},
-	derived.BytesWritten:   {"the sum of the targets' bytes", true},
-	derived.BytesDeleted:   {"the sum of the targets' bytes", true},
-	derived.Destructive:    {"the number of effects times that of targets", true},
-	derived.Changes:        {"the number of ref updates", true},
-	derived.SchemaChanges:  {"the number of schema changes", true},
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bailiff/compiler/frame"
+	"bailiff/compiler/sections"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 	"bailiff/runtime/clock"
@@ -414,7 +415,7 @@ func (r *Request) sight() {
 	}
 	r.seen = r.seen[:0]
 	if usage.HasSpend {
-		r.see(frame.SpendCounter, task, usage.SpendMicroUSD)
+		r.see(sections.KeySpend.Rule, task, usage.SpendMicroUSD)
 	}
 	if usage.Input > 0 {
 		r.see(frame.InputCounter, task, amount.FromUint64(usage.Input))
@@ -424,7 +425,7 @@ func (r *Request) sight() {
 	}
 	if usage.HasTokens || usage.Input > 0 || usage.Output > 0 {
 		r.parts = append(r.parts[:0], ofTask(frame.InputCounter, task), ofTask(frame.OutputCounter, task))
-		r.see(frame.TokensCounter, task, amount.FromUint64(usage.Tokens), r.parts...)
+		r.see(sections.KeyTokens.Rule, task, amount.FromUint64(usage.Tokens), r.parts...)
 	}
 	r.plan.Seen = r.seen
 }

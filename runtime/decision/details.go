@@ -257,22 +257,9 @@ func (r *Request) fieldName(found *vm.Violation) string {
 		name = strings.TrimPrefix(name, prefix)
 	}
 	if strings.HasPrefix(name, "@") {
-		return fieldNames[name]
+		return derived.Find(name).Called
 	}
 	return name
-}
-
-// fieldNames are the names of derived values that lists are about.
-var fieldNames = map[string]string{
-	derived.Action: "action", derived.Token: "token", derived.Amount: "amount", derived.Command: "command", derived.Calls: "command", derived.Query: "the query of url",
-	derived.Host: "the host of url", derived.Hosts: "the host of url", derived.Path: "path", derived.Files: "path", derived.Recipients: "to",
-	derived.Server: "the MCP server", derived.Tool: "the MCP tool", derived.MCP: "the MCP tool", derived.Method: "the method in calldata",
-	derived.TargetToken: "targetAddress", derived.Stray: "targetAddress",
-	derived.Effects: "metadata.filesystem.effects", derived.Written: "a written path", derived.WrittenBeyond: "a written path",
-	derived.Read: "a read path", derived.ReadBeyond: "a read path",
-	derived.Operation: "metadata.git.operation", derived.Provider: "metadata.git.provider", derived.RemoteScheme: "metadata.git.remote_scheme",
-	derived.Worktree: "metadata.git.worktree", derived.WorktreeBeyond: "metadata.git.worktree",
-	derived.Operations: "metadata.database.operations", derived.Resources: "metadata.database.resources",
 }
 
 // appendPlace appends where a rule is.

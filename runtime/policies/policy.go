@@ -207,9 +207,6 @@ func (p *Policy) bind(d *sections.Deployment) {
 // isFor reports whether the policy may govern a key.
 func (p *Policy) isFor(key ledger.ID) bool { return p.Keys == nil || p.Keys[key] }
 
-// GrantRules are the rules that grant actions by their names.
-var GrantRules = []string{"evm.allowed_actions", "evm.chain_actions", "tool_calls.allowed"}
-
 // maxMeant bounds the actions that a denied one is compared with.
 const maxMeant = 64
 
@@ -217,7 +214,7 @@ const maxMeant = 64
 func grantedActions(program *vm.Program) (actions []string) {
 	for pc := range program.Len() {
 		in := program.Instruction(uint16(pc))
-		if in.Op != vm.OpDeny || !slices.Contains(GrantRules, program.Rule(in.C).Name) {
+		if in.Op != vm.OpDeny || !sections.Grants(program.Rule(in.C).Name) {
 			continue
 		}
 		if list := program.Words(uint16(pc)); list != nil {

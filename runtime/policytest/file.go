@@ -105,10 +105,10 @@ func PolicyFor(name string) (policy string, ok bool) {
 	return "", false
 }
 
-// Parse reads a test file of that name. The error is a *Problem.
+// Parse reads a test file of that name. The error says where in it.
 func Parse(name string, text []byte) (*File, error) {
 	if len(text) > MaxBytes {
-		return nil, &Problem{File: name, Message: "a test file has at most 1 MiB; divide it"}
+		return nil, &fileProblem{File: name, Message: "a test file has at most 1 MiB; divide it"}
 	}
 	r := &reader{name}
 	root, err := r.document(text)

@@ -79,8 +79,8 @@ type offSwitch struct {
 	lacks bool // the setting is a list of what is allowed, and this is not on it
 }
 
-// Hosts returns the table of hosts, in the order of runtime/hook: those with hooks, then those with plugins.
-func Hosts() []Host {
+// allHosts returns the table of hosts, in the order of runtime/hook: those with hooks, then those with plugins.
+func allHosts() []Host {
 	var hosts []Host
 	for _, name := range hook.Adapters()[1:] { // without hook.Auto
 		host := places[name]
@@ -98,7 +98,7 @@ const unnamedEvent = "preToolUse"
 
 // Find returns the host of a name, nil where there is none.
 func Find(name string) *Host {
-	for _, host := range Hosts() {
+	for _, host := range allHosts() {
 		if host.Name == name {
 			return &host
 		}
@@ -108,7 +108,7 @@ func Find(name string) *Host {
 
 // Names returns the names of the hosts.
 func Names() (names []string) {
-	for _, host := range Hosts() {
+	for _, host := range allHosts() {
 		names = append(names, host.Name)
 	}
 	return names

@@ -55,7 +55,7 @@ type handOut struct {
 // A waiting is a delivery in the queue.
 type waiting state.Waiting
 
-// Before implements heap.Item.
+// Before orders a heap.
 func (w waiting) Before(other waiting) bool {
 	if w.Next != other.Next {
 		return w.Next < other.Next

@@ -26,7 +26,7 @@ type expiry struct {
 	hold holdRef
 }
 
-// Before implements heap.Item.
+// Before orders a heap.
 func (e expiry) Before(other expiry) bool {
 	if e.at != other.at {
 		return e.at < other.at

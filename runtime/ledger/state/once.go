@@ -29,7 +29,7 @@ type onceEntry[K comparable] struct {
 	id      K
 }
 
-// Before implements heap.Item.
+// Before orders a heap.
 func (e onceEntry[K]) Before(other onceEntry[K]) bool { return e.expires < other.expires }
 
 // check returns why id, which expires at a time, cannot be used at now.
