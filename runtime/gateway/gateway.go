@@ -31,7 +31,7 @@ type Ledger interface {
 	UseOnce(ctx context.Context, u *ledger.Use) error
 }
 
-// defaultChains are the chains that are served unless others are named (specification, `POST /rpc/{chainId}`).
+// defaultChains are the chains that are served unless others are named (specification, gateways.1).
 var defaultChains = []uint64{1, 8453}
 
 // Config is what a gateway is made of. Verifier, Ledger, Environment, Calls and Log are required.

@@ -72,7 +72,7 @@ type BoundDefault struct {
 
 // Bounds of what is deployed, in bytes.
 const (
-	MaxPolicyText = 256 << 10 // decisions, section 2
+	MaxPolicyText = 256 << 10 // specification, policy-text.1
 	MaxProgram    = 4 << 20
 )
 
