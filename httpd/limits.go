@@ -114,7 +114,7 @@ func (s *Server) admitEarly(c *call) *service.Failure {
 // statements bounds the statements of operators that a source sends before it needs a part of statementsBeyond: verifying one costs.
 var statements = ratelimit.Window{Limit: 30, Per: time.Minute}
 
-// statementsBeyond is how many statements in a second are verified, in all, of sources that are beyond their limits. So that whoever shares the
+// statementsBeyond is how many statements in a second are verified, in all, of sources that are beyond their limits. So that a client that shares the
 // operator's address, as behind a proxy, can't keep a freeze out, such a statement is refused only once it has proved to be bad.
 const statementsBeyond = 200
 

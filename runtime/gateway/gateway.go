@@ -74,7 +74,7 @@ type place struct {
 	chain    uint64
 }
 
-// New returns a gateway, or what is missing or wrong in its configuration.
+// New returns a gateway, or an error that names a fault of its configuration.
 func New(c Config) (*Gateway, error) {
 	if c.Verifier == nil || c.Ledger == nil || c.Environment == "" || c.Calls.Clock == nil || c.Log == nil {
 		return nil, errors.New("a gateway needs a verifier, a ledger, an environment, a clock and a log")

@@ -12,7 +12,7 @@ const (
 	rpcServerError    = "-32000" // the upstream, or the service itself, could not answer
 )
 
-// A Response is what is answered. Where Code is set it is an HTTP error of that code with Message; otherwise Body is
+// A Response is the answer of a gateway. Where Code is set it is an HTTP error of that code with Message; otherwise Body is
 // a JSON-RPC response, which goes out with HTTP 200.
 type Response struct {
 	Code    errcode.Code
