@@ -130,7 +130,7 @@ func (c *call) writeAnswer() {
 	c.Response.SetBody(c.output)
 }
 
-// AppendAnswer appends the JSON of a decision (specification, "Authorization response").
+// AppendAnswer appends the JSON of a decision (specification, authorize.2).
 func AppendAnswer(dst []byte, a *decision.Answer) []byte {
 	dst = jcs.AppendString(append(dst, `{"status":`...), a.Status)
 	dst = append(dst, `,"intent_attestation":`...)

@@ -72,7 +72,7 @@ func (t Timeouts) orDefault() Timeouts {
 	return t
 }
 
-// Limits are the rate limits ("Limits" of the specification). A zero window is no limit.
+// Limits are the rate limits (specification, "Rate limits"). A zero window is no limit.
 type Limits struct {
 	Key      ratelimit.Window // authorize and test-run together, per API key
 	IP       ratelimit.Window // everything but documents, per source, before authentication

@@ -46,7 +46,7 @@ func newDocuments(c *Config) (d documents, err error) {
 	return d, nil
 }
 
-// specVersion is the version of the API's specification ("Versioning").
+// specVersion is the version of the API's specification (specification, "Compatibility").
 const specVersion = "2.0.0"
 
 // conformance is the conformance descriptor: what is done here, who says so, and where others find what they verify with.
@@ -65,7 +65,7 @@ type conformance struct {
 	Algorithms     []string `json:"attestation_algorithms"`
 	Issuer         string   `json:"issuer"`
 	JWKS           string   `json:"jwks_uri"`
-	PQCKeys        string   `json:"pqc_keys_uri"` // differs by the route of the descriptor (specification, "Endpoints")
+	PQCKeys        string   `json:"pqc_keys_uri"` // differs by the route of the descriptor (specification, "Routes")
 	Capabilities   string   `json:"capabilities_uri"`
 	OpenAPI        string   `json:"openapi_uri"`
 }

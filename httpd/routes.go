@@ -55,7 +55,7 @@ var (
 	webhooks   = access{true, ledger.ScopeWebhooks}
 )
 
-// routes is the table of the API's routes (specification, "Endpoints").
+// routes is the table of the API's routes (specification, "Routes").
 var routes = []route{
 	{
 		path: authorizePath, method: "POST", id: "authorize", summary: "Decide on an intent.",

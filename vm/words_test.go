@@ -203,7 +203,7 @@ func TestFirst(t *testing.T) {
 }
 
 // TestAmountTests: denials, holds and notes know which test of an amount they are about, decoded as they were built, and a debug
-// section that names other instructions is no program.
+// section that names other instructions is not a program.
 func TestAmountTests(t *testing.T) {
 	b := NewBuilder("2.0.0")
 	b.SetSpan(Span{Start: 1, End: 2, Line: 3})

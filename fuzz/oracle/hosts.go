@@ -24,9 +24,8 @@ func (h hostPattern) covers(host string) bool {
 	return h.exact && host == h.host || h.subdomains && strings.HasSuffix(host, "."+h.host)
 }
 
-// readHosts: "`example.com` in a blocked list covers its subdomains, and `*.example.com` there means the same; in
-// `http.allowed_hosts` a name is exact, and `*.example.com` covers subdomains only" (decisions, section 2,
-// "Matching").
+// readHosts: in a blocked list `example.com` covers its subdomains, and `*.example.com` means the same; in
+// `http.allowed_hosts` a name is exact, and `*.example.com` covers subdomains only (specification, tool-rules.7).
 func (p *Policy) readHosts(*grammar.File) error {
 	for _, entry := range p.tools.list("web_fetch.blocked_domains") {
 		host := canonicalHost(strings.TrimPrefix(entry, "*."))

@@ -191,7 +191,7 @@ func (j *judgement) conclude() Verdict {
 // ownSection is step 4, "the section of the intent's kind".
 func (j *judgement) ownSection() {
 	if j.kind != evmIntent {
-		j.chain() // "a chainId that is present must be allowed" (decisions, section 2, "Kinds of intents")
+		j.chain() // a chainId that is present must be allowed, whatever the kind (specification, grants.3)
 	}
 	switch j.kind {
 	case evmIntent:

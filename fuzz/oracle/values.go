@@ -146,8 +146,8 @@ func onePath(path string) string {
 	return path
 }
 
-// at returns what a rule's path stands for: "its first segment must be a field of the request; `metadata.x.y` walks
-// objects" (decisions, section 2, "Matching"). It does not walk through lists.
+// at returns the value at a rule's path: the first segment is a field of the request, the others walk objects
+// (specification, custom-rules.4). It does not walk through lists.
 func (j *judgement) at(path string) value {
 	if part, ok := j.mcpPart(path); ok {
 		return valueOf(part)

@@ -260,14 +260,14 @@ func TestBackupRefuses(t *testing.T) {
 	}
 	log := s.text("late/log")
 	for name, row := range map[string]struct{ log, checkpoint, says string }{
-		"edited":             {log[:len(log)/2] + string(log[len(log)/2]^1) + log[len(log)/2+1:], "late", "records before that are intact"},
-		"cut short":          {log[:len(log)/2], "late", "cut short"},
-		"without its end":    {log[:len(log)-4], "late", "cut short"},
-		"extended":           {log + "x", "late", "something follows its end"},
-		"older":              {s.text("early/log"), "late", "records are missing or were exchanged"},
-		"newer":              {log, "early", "records are missing or were exchanged"},
-		"differs from the record":     {"hello\n", "late", "does not begin with"},
-		"with a large group": {log[:strings.Index(log, "\n")+1] + "\xff\xff\xff\xff", "late", "of at most"},
+		"edited":                  {log[:len(log)/2] + string(log[len(log)/2]^1) + log[len(log)/2+1:], "late", "records before that are intact"},
+		"cut short":               {log[:len(log)/2], "late", "cut short"},
+		"without its end":         {log[:len(log)-4], "late", "cut short"},
+		"extended":                {log + "x", "late", "something follows its end"},
+		"older":                   {s.text("early/log"), "late", "records are missing or were exchanged"},
+		"newer":                   {log, "early", "records are missing or were exchanged"},
+		"differs from the record": {"hello\n", "late", "does not begin with"},
+		"with a large group":      {log[:strings.Index(log, "\n")+1] + "\xff\xff\xff\xff", "late", "of at most"},
 	} {
 		if err := os.MkdirAll(s.path("bad"), 0o700); err != nil {
 			t.Fatal(err)

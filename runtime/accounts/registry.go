@@ -38,7 +38,7 @@ type KeyView struct {
 }
 
 // CreateKey makes an API key and records it. The secret is in the view, once: the ledger holds its hash alone. An
-// error that wraps ledger.ErrInvalid says what is wrong with the request.
+// error that wraps ledger.ErrInvalid names the fault of the request.
 func (a *Accounts) CreateKey(ctx context.Context, request NewKey) (KeyView, error) {
 	key, prefix, err := a.newKey(&request)
 	if err != nil {

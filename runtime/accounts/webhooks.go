@@ -66,7 +66,7 @@ func (a *Accounts) addWebhook(ctx context.Context, key *ledger.Key, body []byte,
 	return &view, nil
 }
 
-// readWebhook reads what is to be registered, and draws a secret where none is given.
+// readWebhook reads the webhook to register, and draws a secret where none is given.
 func (a *Accounts) readWebhook(ctx context.Context, body []byte, hook *ledger.Webhook) *service.Failure {
 	fault := service.ReadBody(body,
 		strictjson.Text("url", true, ledger.MaxWebhookURL, &hook.URL),

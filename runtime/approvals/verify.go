@@ -42,7 +42,7 @@ type half struct {
 	serial uint64
 }
 
-// Next verifies an event. The error says what is not good.
+// Next verifies an event. The error names the fault.
 func (c *Checker) Next(e *ledger.LoggedEvent) error {
 	switch {
 	case e.Rotation != nil:

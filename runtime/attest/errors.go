@@ -3,7 +3,7 @@ package attest
 import "errors"
 
 // The steps at which [Signer.Issue] or [Verifier.Verify] can refuse. Each returned error wraps exactly one
-// of them and adds what was found.
+// of them and adds the value that was found.
 var (
 	// errClaims: the claims to issue break a rule of the attestation (a missing field, a malformed hash).
 	errClaims = errors.New("attestation claims are invalid")

@@ -22,7 +22,7 @@ type keyPair struct {
 	mldsa   mldsaKey
 }
 
-// mldsaKey is an ML-DSA-65 key in both forms: the seed that is stored, and what is computed from it.
+// mldsaKey is an ML-DSA-65 key in both forms: the stored seed, and the key computed from it.
 type mldsaKey struct {
 	seed    [mldsa65.SeedSize]byte
 	private *mldsa65.PrivateKey

@@ -44,7 +44,7 @@ type Activation struct {
 	token string
 }
 
-// activationClaims are the claims as they are written. What is absent is nil.
+// activationClaims are the claims as written; an absent one is nil.
 type activationClaims struct {
 	Schema       *string   `json:"activation_schema"`
 	Issuer       *string   `json:"iss"`

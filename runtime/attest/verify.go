@@ -21,7 +21,7 @@ const ClockSkew = 5 * time.Second
 var algorithms = []jose.SignatureAlgorithm{jose.EdDSA}
 
 // Verifier verifies the attestations of one issuer: the pair of a trusted `iss` and the keys that speak
-// for it (specification, "Authentication" 8). It is immutable and safe for concurrent use. Whether a token
+// for it (specification, verification.1). It is immutable and safe for concurrent use. Whether a token
 // fits a transaction, a policy or a chain, and whether it was used before, is for the caller to find out.
 type Verifier struct {
 	issuer  string

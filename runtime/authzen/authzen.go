@@ -145,7 +145,7 @@ func read(body []byte, into any) error {
 // fields are the fields that resources of some types fill.
 var fields = map[string]string{"url": "url", "path": "path", "command": "command", "address": "targetAddress"}
 
-// Body returns the body of the request for a decision that the evaluation stands for (specification, "authorize"), or what
+// Body returns the body of the request for a decision that the evaluation stands for (specification, "AuthZEN"), or what
 // it lacks. Its txCommit is the SHA-256 of the member intent in the form of RFC 8785.
 func (e *Evaluation) Body() ([]byte, error) {
 	if err := e.check(); err != nil {

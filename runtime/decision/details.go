@@ -287,7 +287,7 @@ func amountProblem(text string, decimals uint8, base bool) string {
 	return quoted + " is too large: amounts are below 2^256 base units"
 }
 
-// amountCodes are the codes of denials of what is not an amount.
+// amountCodes are the codes of denials of malformed amounts.
 var amountCodes = map[errcode.Code]bool{errcode.AmountInvalid: true, errcode.TokenAmountInvalid: true}
 
 // notAmount says why the value that violated a rule is not an amount, or "" where that is not what it is about.

@@ -110,7 +110,7 @@ func (a *Decider) usedOf(ctx context.Context, key ledger.ID, counter ledger.Coun
 	return used, err
 }
 
-// headroom describes the limit of a counter, without what is used.
+// headroom describes the limit of a counter, without its use.
 func (r *Request) headroom(index uint16, counter *vm.Counter) Headroom {
 	program := r.policy.Program
 	rule := program.Rule(counter.Rule).Name

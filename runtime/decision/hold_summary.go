@@ -27,7 +27,7 @@ import (
 
 const maxLine = 240 // bytes
 
-// foremost are the members of an intent that say where something goes and how. They come first, so that others of an agent's
+// foremost are the members of an intent that name the action and its destination. They come first, so that others of an agent's
 // choice can't push them out.
 var foremost = []string{"targetAddress", "to", "token", "amount", "url", "command", "path"}
 

@@ -35,7 +35,7 @@ type LimitsView struct {
 	Limits     []LimitView `json:"limits"` // in the order of the policy's lines
 }
 
-// LimitView is one limit. Amounts are decimals in its unit. One that counts groups apart has what is used by group.
+// LimitView is one limit. Amounts are decimals in its unit. One that counts groups apart has the use of each group.
 type LimitView struct {
 	Rule     string     `json:"rule"`
 	Line     int        `json:"line"` // of the rule in the policy, from 1; 0 where it is not known
@@ -59,7 +59,7 @@ type GroupUse struct {
 	Left  string   `json:"left"`
 }
 
-// Limits returns what is used and left of each limit of a key's policy that counts, as the next decision will find it.
+// Limits returns the use and the rest of each limit of a key's policy that counts, as the next decision will find it.
 func (a *Decider) Limits(ctx context.Context, key *ledger.Key) (*LimitsView, *service.Failure) {
 	done, ok := a.Turn(ctx, key) // looking for groups reads pages of events
 	if !ok {

@@ -246,7 +246,7 @@ func appendUnit(text []byte, token string) []byte {
 	return appendQuoted(text, token)
 }
 
-// appendQuoted appends a text between quotes, shortened, with what is not printable escaped.
+// appendQuoted appends a text between quotes, shortened, with unprintable characters escaped.
 func appendQuoted(dst []byte, text string) []byte {
 	if len(text) <= maxQuoted {
 		return strconv.AppendQuote(dst, text)

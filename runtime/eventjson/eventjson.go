@@ -160,7 +160,7 @@ func (v *Event) decide(e *ledger.LoggedEvent) {
 	if !e.Event.Subject.IsZero() {
 		v.Subject = &e.Event.Subject
 	}
-	// What was held and is allowed by now has nothing that speaks against it.
+	// A held intent that is allowed by now has no violations.
 	if d := &e.Event.Details; !d.IsZero() && (e.Ending.Decision != ledger.Allowed || e.Observed) {
 		v.Details = &Details{Value: ledger.ClipTo(v.Value, ledger.MaxDetailValue), Limit: d.Limit, Allowed: d.Allowed, Entry: mask.Text(d.Entry), Line: d.Line}
 		if d.Count > len(d.Allowed) {

@@ -58,7 +58,7 @@ func (a *Reader) Turn(ctx context.Context, key *ledger.Key) (done func(), ok boo
 	return a.pages.Take(waiting, key.ID)
 }
 
-// Query asks for a page of events. What is zero does not narrow.
+// Query asks for a page of events. A zero field does not narrow the search.
 type Query struct {
 	After    uint64    // events behind this place, the Next of the page before
 	From, To time.Time // at From or later, and before To
@@ -97,7 +97,7 @@ func (a *Reader) Events(ctx context.Context, key *ledger.Key, query Query) (*Pag
 }
 
 // EventsOf returns a page of the events of the key of an id or, where that is empty, of all keys. An error that wraps
-// ledger.ErrInvalid says what is wrong with the question.
+// ledger.ErrInvalid names the fault of the question.
 func (a *Reader) EventsOf(ctx context.Context, keyID string, query Query) (*Page, error) {
 	var key ledger.ID
 	if keyID != "" {

@@ -30,7 +30,7 @@ type call struct {
 
 // readCall reads the body of a request: one JSON object with the members jsonrpc, id, method and params, each at most
 // once. A batch, a name that comes twice at any depth, trailing data, invalid UTF-8, a lone surrogate, an unknown
-// member, and numbers that readers differ on are errors, which say what is wrong and where.
+// member, and numbers that readers differ on are errors, which name the fault and its place.
 func readCall(body []byte) (*call, error) {
 	if len(body) > MaxBody {
 		return nil, fmt.Errorf("the body has %d bytes; %d are the most", len(body), MaxBody)

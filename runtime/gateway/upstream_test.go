@@ -300,7 +300,7 @@ func TestSecretsStay(t *testing.T) {
 var unanswered = map[string]http.HandlerFunc{
 	"in time":                           func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	"connection to the upstream failed": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-	"not a JSON-RPC response":              func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
+	"not a JSON-RPC response":           func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
 	"HTTP 307": func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 	},

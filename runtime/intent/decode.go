@@ -124,7 +124,7 @@ func (in *Intent) members(object int32, place slot.Place, names *nameIndex, at *
 	}
 }
 
-// checkType returns what is wrong with the type of a field's value, or "".
+// checkType describes the fault of the type of a field's value, or returns "".
 func (in *Intent) checkType(i int32, accepted slot.Type) string {
 	switch n := &in.nodes[i]; n.kind {
 	case vm.String:

@@ -27,10 +27,10 @@ type Intent struct {
 	respelled []respelling  // of them, those that are in no string as they are
 	order     []int32       // memory for sorting members
 	form      []byte        // memory of the canonical form, for its hash
-	faults    []Error       // what is wrong with the request
+	faults    []Error       // the faults of the request
 }
 
-// known is what is known about the request beyond its tape.
+// known has the facts about the request that are not on its tape.
 type known struct {
 	at    places           // where each field is on the tape, 0 where it is absent
 	atTop [slot.Count]bool // it is at the top level

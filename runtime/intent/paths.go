@@ -35,7 +35,7 @@ func (in *Intent) checkPaths() {
 	}
 }
 
-// pathsProblem says what is wrong with a list of paths, or nothing.
+// pathsProblem describes the fault of a list of paths, or returns "".
 func (in *Intent) pathsProblem(list int32) string {
 	known := !in.faulty(slot.Action) && !in.faulty(slot.IntentObject) && in.Has(slot.Action)
 	switch n := in.items(list); {

@@ -161,7 +161,7 @@ type CounterValue struct {
 	Value   amount.Amount
 }
 
-// An EventQuery asks for a page of events. What is zero does not narrow.
+// An EventQuery asks for a page of events. A zero field does not narrow the search.
 type EventQuery struct {
 	After    uint64   // only events whose LSN is larger
 	Key      ID       // only events of this key

@@ -58,7 +58,7 @@ type Ledger interface {
 	// wait for a decision to come along, or for Close.
 	Flush(ctx context.Context) error
 
-	// Health returns nil while the ledger works, and otherwise what is wrong with it. Some troubles (a full disk
+	// Health returns nil while the ledger works, and otherwise its fault. Some troubles (a full disk
 	// in a background flush) are reported here before they stop the ledger.
 	Health() error
 
@@ -283,7 +283,7 @@ type pinStore interface {
 	Pin(ctx context.Context, key ID, server, tool string) (Pin, error)
 }
 
-// EventReader is the part of a [Ledger] that shows what is durable of the log.
+// EventReader is the part of a [Ledger] that reads the durable log.
 type EventReader interface {
 	// Events returns a page of the durable events that a query asks for, in the order of the log.
 	Events(ctx context.Context, query EventQuery) (EventPage, error)
@@ -301,7 +301,7 @@ type EventReader interface {
 	Groups(ctx context.Context, after uint64, most int) (Path, Head, error)
 }
 
-// retainer is the part of a [Ledger] that drops what is old of the log.
+// retainer is the part of a [Ledger] that drops old groups of the log.
 type retainer interface {
 	// Retain exports the oldest groups, as far as all of their records are old, and then drops them; what is live stays. It takes one
 	// bounded pass, and returns nil where there is nothing to drop. Decisions go on meanwhile. [ErrNotRetained] where the log

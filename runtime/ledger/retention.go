@@ -29,10 +29,10 @@ func (d *Drop) Validate() error {
 // ErrDropped is an ErrNotFound: retention has dropped the record.
 var ErrDropped = fmt.Errorf("%w: retention has dropped it", ErrNotFound)
 
-// ErrNotRetained says that a ledger cannot drop what is old: its log has no way to.
+// ErrNotRetained says that a ledger cannot drop old groups: its log has no way to.
 var ErrNotRetained = errors.New("ledger: this log cannot drop records")
 
-// A Retention asks for what is old to be exported and then dropped.
+// A Retention asks for old groups to be exported and then dropped.
 type Retention struct {
 	Before int64  // records of this time and later stay: Unix nanoseconds
 	Now    int64  // the time; what claims to be later has a wrong clock, and stays no longer than its neighbours
@@ -53,7 +53,7 @@ type Exporter interface {
 	Add(group []byte) error
 	// Close makes the file durable under its name, where it is whole, and returns its SHA-256. It removes it where that fails.
 	Close(end Head) (sum [32]byte, err error)
-	// Abandon removes what was written.
+	// Abandon removes the written files.
 	Abandon()
 }
 

@@ -18,7 +18,7 @@ import (
 	"bailiff/vm"
 )
 
-// The ways in which a policy can't be put in force (specification, "Startup errors").
+// The ways in which a policy can't be put in force (specification, modes.5).
 var (
 	// errUnsigned: the policy has no signature block.
 	errUnsigned = errors.New("the policy has no `## signature` block")

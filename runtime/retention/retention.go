@@ -1,4 +1,4 @@
-// Package retention drops what is old of the event log: it exports the groups into a folder of the operator's, and has the ledger drop
+// Package retention drops old groups of the event log: it exports the groups into a folder of the operator's, and has the ledger drop
 // them behind a signed retention checkpoint. Package ledger/commit does the dropping; this package has the exported files, the
 // signatures, and the decision when.
 package retention
@@ -16,7 +16,7 @@ import (
 // passBytes bounds the groups of one exported file, and what a pass reads at once.
 const passBytes = 256 << 20
 
-// Config says what is dropped, and how.
+// Config says which groups are dropped, and how.
 type Config struct {
 	Ledger ledger.Ledger
 	Signer *attest.Signer

@@ -48,7 +48,7 @@ func (w *world) options() pebbleledger.Options {
 
 func (w *world) open() (*commit.Ledger, error) { return pebbleledger.Open(w.ledger, w.options()) }
 
-// drop drops what is older than the world's age.
+// drop drops the groups that are older than the world's age.
 func (w *world) drop(l ledger.Ledger) ([]ledger.Drop, error) {
 	return retention.Drop(context.Background(), retention.Config{
 		Ledger: l, Signer: w.signer, Clock: func() time.Time { return time.Unix(0, w.at) }, Age: w.age, Folder: w.exports, Bytes: w.bytes, Reached: w.reached,

@@ -11,7 +11,7 @@ import (
 const (
 	TransferAction = calldata.TransferAction // pays, in the native currency or a token
 	ApproveAction  = calldata.ApproveAction  // is always about a token
-	CallAction     = "contract.call"   // calls any method of a contract
+	CallAction     = "contract.call"         // calls any method of a contract
 	UserOpAction   = "erc4337.userop"
 
 	BashAction     = "bash"

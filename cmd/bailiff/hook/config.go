@@ -45,7 +45,7 @@ type hookConfig struct {
 	open bool
 }
 
-// What is configured where nothing says otherwise (specification, "Client hook adapter contract").
+// What is configured where nothing says otherwise (specification, hook-adapter.4).
 const (
 	defaultAgentID   = "agent"
 	defaultFramework = "agent-hooks"

@@ -76,7 +76,7 @@ func (h *Host) Switch() string {
 type offSwitch struct {
 	path  string
 	value any
-	lacks bool // the setting is a list of what is allowed, and this is not on it
+	lacks bool // the setting is a list of allowed values, and this is not on it
 }
 
 // allHosts returns the table of hosts, in the order of runtime/hook: those with hooks, then those with plugins.
@@ -262,7 +262,7 @@ const fallback = " || exit 2"
 // lineNames are the members of an entry that a shell may run.
 var lineNames = []string{"command", "bash"}
 
-// entry is what is installed for each event.
+// entry is the part that is installed for each event.
 func (h *Host) entry(o Options) any {
 	if h.plugin != nil {
 		return h.pluginEntry(o)

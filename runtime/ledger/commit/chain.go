@@ -11,7 +11,7 @@ type Chain struct {
 	record state.Record
 }
 
-// Next checks that a group follows the chain, and calls visit with each of its records. Errors say what is wrong with the group.
+// Next checks that a group follows the chain, and calls visit with each of its records. Errors name the fault of the group.
 func (c *Chain) Next(group []byte, visit func(lsn uint64, r *state.Record) error) error {
 	s, err := follow(&c.Head, c.Head.LSN+1, group)
 	if err != nil {

@@ -169,7 +169,7 @@ func (r *retaining) export(until uint64) (err error) {
 	return nil
 }
 
-// run makes the base, and drops what was exported.
+// run makes the base, and drops the exported groups.
 func (r *retaining) run() error {
 	if err := r.saveBase(); err != nil {
 		return fmt.Errorf("ledger: making the base of what is left: %w", err)

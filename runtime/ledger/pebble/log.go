@@ -59,7 +59,7 @@ var _ commit.Log = (*log)(nil)
 
 func openLog(dir string, options Options) (*log, error) { return openAs(dir, options, false) }
 
-// openReadOnly opens what is there, and writes nothing.
+// openReadOnly opens an existing log, and writes nothing.
 func openReadOnly(dir string, options Options) (*log, error) { return openAs(dir, options, true) }
 
 func openAs(dir string, options Options, readOnly bool) (l *log, err error) {

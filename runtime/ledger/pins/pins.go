@@ -46,7 +46,7 @@ type ToolEffect struct {
 	SHA256     [32]byte // of ToolAccepted
 }
 
-// Meet returns what is new about the tools that a server lists, nil where nothing is.
+// Meet returns the new tools of a server's list, nil without any.
 func (t *Table) Meet(l *ledger.ToolList) (*Effect, error) {
 	effect := &Effect{Server: l.Server}
 	known := t.server(l.Server)

@@ -19,7 +19,7 @@ type field struct {
 	read   func(r *Record, d *decoder)
 }
 
-// Bounds of what is written.
+// Bounds of written fields.
 const (
 	maxVarint   = binary.MaxVarintLen64
 	maxAmount   = 1 + 32
