@@ -54,6 +54,19 @@ func (c *Checker) Next(e *ledger.LoggedEvent) error {
 	return nil
 }
 
+// Begin takes the devices of a log's beginning, whose earlier records retention has dropped. Their statements are verified; that those
+// which were signed before followed each other is what the service says in the state that it has signed.
+func (c *Checker) Begin(devices []ledger.Approver) error {
+	for i := range devices {
+		d := &devices[i]
+		if err := c.statement(&ledger.LoggedEvent{Approver: &d.ApproverStatement, At: d.Confirmed}); err != nil {
+			return err
+		}
+		c.devices[len(c.devices)-1].Suspended = d.Suspended
+	}
+	return nil
+}
+
 func (c *Checker) statement(e *ledger.LoggedEvent) error {
 	s := e.Approver
 	if !slices.Contains(c.Operators, s.Operator) {

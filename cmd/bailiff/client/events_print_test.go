@@ -41,7 +41,7 @@ func TestPrintEvents(t *testing.T) {
 		{eventsListCommand{JSON: true}, []string{`"matchedRule":"tool_calls.allowed"`, `"subject":{"amount":"0.5","unit":"ETH","path":"/srv","furtherPaths":2,`}},
 	} {
 		var out bytes.Buffer
-		if err := row.command.printer(&out)(printedEvent(t)); err != nil {
+		if err := printer(&out, row.command.JSON, row.command.CSV)(printedEvent(t)); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range row.want {
