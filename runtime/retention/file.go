@@ -168,6 +168,9 @@ func parseHead(text string) (h ledger.Head, err error) {
 	}
 	copy(h.Stream[:], a)
 	copy(h.Hash[:], b)
+	if h.LSN == 0 && h != (ledger.Head{}) {
+		return h, errors.New("its first line says that it follows a record 0, which there is not")
+	}
 	return h, nil
 }
 

@@ -132,7 +132,7 @@ func tellBeginning(std cli.Streams, begins ledger.Beginning, lead []retention.Fi
 	case lead[0].From.LSN != 0:
 		fmt.Fprintf(std.Out, "records 1 to %d were dropped by retention; exported files have those from %d on, and verify\n", first, lead[0].From.LSN+1)
 	default:
-		fmt.Fprintf(std.Out, "records 1 to %d were dropped by retention; %d exported files have all of them, and verify\n", first, len(lead))
+		fmt.Fprintf(std.Out, "records 1 to %d were dropped by retention; the exported files have all of them, and verify (files: %d)\n", first, len(lead))
 	}
 }
 

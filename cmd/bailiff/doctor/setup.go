@@ -135,7 +135,7 @@ func (p *Patient) examineRetention() {
 		p.Add(Trouble, "retention", "SVC_EVENT_EXPORT: %v", err)
 		return
 	}
-	p.Add(Sound, "retention", "events older than %s go to %s, which has %d exported files", s.EventRetention, s.EventExport, len(files))
+	p.Add(Sound, "retention", "events older than %s go to %s (exported files: %d)", s.EventRetention, s.EventExport, len(files))
 }
 
 // examineFolder looks at the data folder itself.
