@@ -9,7 +9,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 20s
 
 # Tests and linters compile everything once, without the profiles by which builds and benchmarks are optimised.
-test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants bash crash borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
+test reproducible release-targets race e2e-gateways lint fuzz differential evm mutants bash crash retention borders cost mcp-conformance reload screenshots: export GOFLAGS += -pgo=off
 
 .PHONY: help
 help: ## this list
@@ -142,6 +142,12 @@ bench-worst: build ## attack a hosted service in a control group of 1 GiB in eve
 .PHONY: crash
 crash: ## kill the service KILLS times (200) under mixed load, and hold what is left against what clients were told
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
+
+.PHONY: retention
+retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step
+	$(GO) test ./runtime/retention -run TestDays -count 1 -v -timeout 2h -args -rate 10 -days 30 -last 24h
+	$(GO) test ./runtime/retention -run TestDays -count 1 -v -timeout 4h -args -rate 1000 -days 24 -last 1h
+	$(GO) test ./runtime/retention -run TestKills -count 1 -v -timeout 1h -args -kills 20
 
 .PHONY: cost
 cost: ## make one change of each frequent kind in a copy of the project, and run the tests there

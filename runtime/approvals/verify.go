@@ -113,6 +113,24 @@ func (c *Checker) counts(key [32]byte) bool {
 	return false
 }
 
+// Begin takes the devices and the operator's keys of a log's beginning, whose earlier records retention has dropped. The devices' statements
+// are verified; that those which were signed before followed each other, and how keys were replaced, is what the service says in the state that
+// it has signed. So keys count there that were replaced by one that counts, and none to which rotations lead from it.
+func (c *Checker) Begin(devices []ledger.Approver, operators ledger.Operators) error {
+	for i := range devices {
+		d := &devices[i]
+		if err := c.statement(&ledger.LoggedEvent{Approver: &d.ApproverStatement, At: d.Confirmed}); err != nil {
+			return err
+		}
+		c.devices[len(c.devices)-1].Suspended = d.Suspended
+	}
+	if n := len(operators.Keys); n > 0 {
+		c.chain = ledger.Operators{Keys: slices.Clone(operators.Keys), Serial: operators.Serial}
+		c.signed = make([]bool, n-1)
+	}
+	return nil
+}
+
 func (c *Checker) statement(e *ledger.LoggedEvent) error {
 	s := e.Approver
 	if c.chain.Replaced(s.Operator) {

@@ -127,9 +127,9 @@ type File struct {
 	Checkpoint []byte // signed, of To
 }
 
-// Read reads an exported file, checks that its groups follow each other, and calls visit with each record. Who signed its checkpoint is
-// for Verify.
-func Read(path string, visit func(lsn uint64, r *state.Record) error) (f File, err error) {
+// Read reads an exported file, checks that its groups follow each other, and calls visit with each record, and ends with the end of each
+// group. Who signed its checkpoint is for Verify.
+func Read(path string, visit func(lsn uint64, r *state.Record) error, ends func(ledger.Head)) (f File, err error) {
 	f.Path = path
 	file, err := os.Open(path)
 	if err != nil {
@@ -145,7 +145,13 @@ func Read(path string, visit func(lsn uint64, r *state.Record) error) (f File, e
 		return f, err
 	}
 	chain := commit.Chain{Head: f.From}
-	f.Checkpoint, err = r.Groups(attest.MaxCheckpointBytes, func(group []byte) error { return chain.Next(group, visit) })
+	f.Checkpoint, err = r.Groups(attest.MaxCheckpointBytes, func(group []byte) error {
+		err := chain.Next(group, visit)
+		if err == nil {
+			ends(chain.Head)
+		}
+		return err
+	})
 	f.To, f.Sum = chain.Head, [32]byte(sum.Sum(nil))
 	return f, err
 }
@@ -162,6 +168,9 @@ func parseHead(text string) (h ledger.Head, err error) {
 	}
 	copy(h.Stream[:], a)
 	copy(h.Hash[:], b)
+	if h.LSN == 0 && h != (ledger.Head{}) {
+		return h, errors.New("its first line says that it follows a record 0, which there is not")
+	}
 	return h, nil
 }
 

@@ -104,7 +104,7 @@ func (w *world) files() (files []retention.File, err error) {
 			return nil, err
 		}
 		var file retention.File
-		file, err = retention.Read(path, func(uint64, *state.Record) error { return nil })
+		file, err = retention.Read(path, func(uint64, *state.Record) error { return nil }, func(ledger.Head) {})
 		files = append(files, file)
 	}
 	return files, err

@@ -69,7 +69,7 @@ func (c *Command) Run(std cli.Streams) error {
 		p.examineHalt(remote)
 	}
 	for _, examine := range []func(){
-		p.examineHosting, p.examineData, p.examineDisk, p.examineKeys, p.examineClock, p.examineAddresses, p.examineCertificates, p.examineRecord,
+		p.examineHosting, p.examineData, p.examineRetention, p.examineDisk, p.examineKeys, p.examineClock, p.examineAddresses, p.examineCertificates, p.examineRecord,
 	} {
 		examine()
 	}

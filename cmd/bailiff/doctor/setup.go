@@ -18,6 +18,7 @@ import (
 	cmdsettings "bailiff/cmd/bailiff/settings"
 	"bailiff/grammar"
 	"bailiff/runtime/attest"
+	"bailiff/runtime/retention"
 )
 
 // examineHosting looks at the mode and, self-hosted, at the policy.
@@ -105,6 +106,36 @@ func (p *Patient) examineData() {
 	if before == len(p.Findings) {
 		p.Add(Sound, "data", "%s, yours alone", dir)
 	}
+}
+
+// examineRetention looks at the folder of exported events.
+func (p *Patient) examineRetention() {
+	s := p.settings
+	if s.EventRetention == 0 {
+		return
+	}
+	info, err := os.Stat(s.EventExport)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p.Add(Doubt, "retention", "%s is not there (SVC_EVENT_EXPORT); the first export makes it, where the service may", s.EventExport)
+		return
+	case err != nil:
+		p.Add(Trouble, "retention", "SVC_EVENT_EXPORT: %v", err)
+		return
+	case !info.IsDir():
+		p.Add(Trouble, "retention", "%s is no folder (SVC_EVENT_EXPORT)", s.EventExport)
+		return
+	}
+	if err := syscall.Access(s.EventExport, 0x2|0x1); err != nil {
+		p.Add(Trouble, "retention", "%s can't be written to (SVC_EVENT_EXPORT): %v; events stay in the record until it can", s.EventExport, err)
+		return
+	}
+	files, err := retention.Folder(s.EventExport)
+	if err != nil {
+		p.Add(Trouble, "retention", "SVC_EVENT_EXPORT: %v", err)
+		return
+	}
+	p.Add(Sound, "retention", "events older than %s go to %s (exported files: %d)", s.EventRetention, s.EventExport, len(files))
 }
 
 // examineFolder looks at the data folder itself.

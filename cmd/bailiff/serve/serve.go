@@ -134,6 +134,7 @@ type service struct {
 	boot         boot
 	signed       ledger.Head  // the head that the checkpoint in the data folder is of
 	checkpointed atomic.Int64 // when it last was of the end of the record: Unix nanoseconds
+	retaining    retaining
 	decider      *decision.Decider
 	gateway      *gateway.Gateway
 	apis         []*httpd.Server // with limits in common

@@ -373,3 +373,40 @@ func (s *Settings) Limits() httpd.Limits {
 	}
 	return limits
 }
+
+// Age is how old something may become; 0 for any age.
+type Age time.Duration
+
+// minAge and maxAge bound an Age.
+const (
+	minAge = Age(time.Hour)
+	maxAge = Age(36500 * 24 * time.Hour)
+)
+
+// UnmarshalText reads a number of days, or a duration as Go writes it.
+func (a *Age) UnmarshalText(text []byte) error {
+	if days, ok := strings.CutSuffix(string(text), "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err == nil {
+			*a = Age(time.Duration(n) * 24 * time.Hour)
+		}
+	} else if d, err := time.ParseDuration(string(text)); err == nil {
+		*a = Age(d)
+	}
+	if *a < minAge || *a > maxAge {
+		return errors.New("write days or hours, such as 90d or 36h, from 1h to 36500d")
+	}
+	return nil
+}
+
+// String is "" for any age.
+func (a Age) String() string {
+	switch d := time.Duration(a); {
+	case d == 0:
+		return ""
+	case d%(24*time.Hour) == 0:
+		return strconv.FormatInt(int64(d/(24*time.Hour)), 10) + "d"
+	default:
+		return d.String()
+	}
+}

@@ -107,9 +107,6 @@ func readMark(index Index, log Log, begins ledger.Head) (m mark, err error) {
 		return m, fmt.Errorf("%w: another version wrote it", errIndex)
 	}
 	m.every, m.head = binary.BigEndian.Uint64(b[len(indexMagic):]), readHead(b[len(indexMagic)+8:])
-	if m.head.LSN < begins.LSN {
-		return m, fmt.Errorf("%w: it ends with record %d, and the log begins after %d", errIndex, m.head.LSN, begins.LSN)
-	}
 	for _, end := range []ledger.Head{m.head, m.from} {
 		if end.LSN < begins.LSN || end.LSN == 0 {
 			continue // the lists up to the beginning are yet to be dropped
@@ -265,7 +262,7 @@ func VerifyIndex(log Log) (covers uint64, err error) {
 		begins = b.After
 	}
 	m, err := readMark(index, log, begins)
-	if err != nil || m.head.LSN == 0 { // opening the ledger makes another one
+	if err != nil || m.head.LSN == 0 || m.head.LSN < begins.LSN { // opening the ledger makes another one
 		return 0, nil
 	}
 	from, next, err := m.leftOf(index, log, begins)
@@ -294,6 +291,9 @@ func VerifyIndex(log Log) (covers uint64, err error) {
 		return true
 	}); err != nil || lists != 0 {
 		return 0, errors.Join(fmt.Errorf("%w: it has %d lists too many", ErrIndexChanged, -lists), err)
+	}
+	if m.head == from {
+		return 0, nil
 	}
 	return m.head.LSN, nil
 }

@@ -179,11 +179,10 @@ func (l *Ledger) dropLists(n *indexer, index Index, m *mark) error {
 	if m.from.LSN >= begins.LSN {
 		return nil
 	}
-	if m.head.LSN < begins.LSN {
-		return fmt.Errorf("%w: it ends with record %d, and the log begins after %d", errIndex, m.head.LSN, begins.LSN)
-	}
-	from, next, err := m.leftOf(index, n.log, begins)
-	if err != nil {
+	from, next, err := begins, begins.LSN+1, error(nil)
+	if m.head.LSN < begins.LSN { // it has not come so far, and begins anew
+		m.head = begins
+	} else if from, next, err = m.leftOf(index, n.log, begins); err != nil {
 		return fmt.Errorf("%w: %w", errIndex, err)
 	}
 	n.mu.Lock() // no reader is between the lists

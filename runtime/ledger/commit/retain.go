@@ -143,7 +143,7 @@ func (r *retaining) export(until uint64) (err error) {
 			return false
 		}
 		if problem = context.Cause(r.ctx); problem == nil && out == nil {
-			out, problem = r.q.Export(from)
+			out, problem = r.q.Export(r.before.begins())
 		}
 		if problem == nil {
 			problem = out.Add(b)

@@ -82,7 +82,7 @@ func verifyBase(log Log) (ledger.Beginning, error) {
 // Records calls visit with the encoding of every record of a log that no ledger has open, until visit returns an error,
 // which it returns. Groups are packed, so a search of the log needs it. Where retention has dropped groups, the records that the base
 // has come first, after begins was called with the state at the beginning.
-func Records(log Log, begins func(*state.State), visit func(lsn uint64, record string) error) error {
+func Records(log Log, begins func(after uint64, from *state.State), visit func(lsn uint64, record string) error) error {
 	from, err := baseRecords(log, begins, visit)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func Records(log Log, begins func(*state.State), visit func(lsn uint64, record s
 }
 
 // baseRecords calls visit with the records of the base of a log, and returns the LSN after which the log begins.
-func baseRecords(log Log, begins func(*state.State), visit func(lsn uint64, record string) error) (from uint64, err error) {
+func baseRecords(log Log, begins func(after uint64, from *state.State), visit func(lsn uint64, record string) error) (from uint64, err error) {
 	b, err := baseOf(log)
 	if b == nil || err != nil {
 		return 0, err
@@ -115,7 +115,7 @@ func baseRecords(log Log, begins func(*state.State), visit func(lsn uint64, reco
 	if err != nil {
 		return 0, err
 	}
-	begins(p.state)
+	begins(b.After.LSN, p.state)
 	return b.After.LSN, b.records(visit)
 }
 

@@ -54,7 +54,10 @@ func VerifyChain(dir string, options Options, at uint64) (chain Chain, err error
 	last := uint64(0)
 	chain.Head, err = commit.VerifyLog(log, func(from ledger.Beginning) error {
 		chain.Begins, last = from, from.After.LSN
-		chain.noteAt(from.After, at)
+		if from.After.LSN != 0 {
+			chain.noteAt(from.After, at)
+			chain.Streams = append(chain.Streams, from.After.Stream)
+		}
 		return nil
 	}, func(head ledger.Head) error {
 		chain.Groups++
@@ -95,7 +98,7 @@ func (c *Chain) noteAt(head ledger.Head, at uint64) {
 
 // Records is [commit.Records] of the log in dir. It changes nothing; its errors wrap ledger.ErrLocked where a process
 // holds dir.
-func Records(dir string, options Options, begins func(*state.State), visit func(lsn uint64, record string) error) error {
+func Records(dir string, options Options, begins func(after uint64, from *state.State), visit func(lsn uint64, record string) error) error {
 	log, err := openExisting(dir, options)
 	if err != nil {
 		return err
