@@ -111,7 +111,7 @@ var mayImport = map[string][]string{
 	"runtime/metrics":       {"vm/errcode"},
 	"runtime/eventjson":     {"runtime/ledger", "runtime/mask", "runtime/subject", "vm"},
 	"runtime/tracecontext":  {},
-	"runtime/authzen":       {},
+	"runtime/authzen":       {"runtime/jcs"},
 	"runtime/otlp":          {"runtime/eventjson", "runtime/ledger", "runtime/metrics", "runtime/subject", "runtime/tracecontext"},
 	"runtime/mail":          {"runtime/system"},
 	"runtime/webhook":       {"runtime/mail", "runtime/subject", "runtime/system", "vm/form/httpurl", "runtime/ledger", "runtime/eventjson", "runtime/metrics"},

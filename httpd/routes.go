@@ -173,7 +173,7 @@ var routes = []route{
 	document("/v1/pqc-keys", "pqcKeys", "The ML-DSA-65 keys that attestations are signed with.", "PQCKeys", (*Server).pqcKeys),
 	document("/.well-known/svc-conformance.json", "wellKnownConformance", "What the service conforms to.", "Conformance", (*Server).wellKnownConformance),
 	document("/v1/svc-conformance", "conformance", "What the service conforms to.", "Conformance", (*Server).conformance),
-	document(authzenConfigPath, "authzenConfiguration", "Where AuthZEN's endpoints are.", "AuthZENConfiguration", (*Server).authzenConfiguration),
+	document(authzenConfigPath, "authzenConfiguration", "Where AuthZEN's endpoints are.", "AuthZENConfiguration", (*Server).authzenConfiguration, answer{404, "Error"}),
 	document("/v1/capabilities", "capabilities", "What policies the service can enforce.", "Capabilities", (*Server).capabilities),
 	document("/openapi.json", "openapi", "This document.", "Document", (*Server).openAPI),
 	document("/healthz", "health", "Whether the process lives.", "Health", (*Server).health),
