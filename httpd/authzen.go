@@ -61,11 +61,6 @@ func (c *call) call() decision.Call {
 	return decision.Call{ID: c.id, TestRun: !c.server.config.AuthZENAuthorizes, RequestID: c.sentID(), Trace: c.trace()}
 }
 
-// allowed reports whether the call's decision lets the action happen.
-func (c *call) allowed() bool {
-	return c.answer.HTTP == fasthttp.StatusOK && c.answer.Status == "ALLOWED"
-}
-
 func (c *call) writeEvaluated() {
 	writeJSON(c.RequestCtx, fasthttp.StatusOK, c.output)
 	c.Response.Header.SetCanonical(cacheControl, noStore)
