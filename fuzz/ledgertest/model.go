@@ -1,3 +1,5 @@
+// Package ledgertest holds ledgers against a naive model over random histories with crashes. It has what other tests of ledgers
+// need, too; the suite that every ledger passes is the folder suite.
 package ledgertest
 
 import (

@@ -5,6 +5,7 @@ import (
 
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/codec"
+	"bailiff/runtime/ledger/pins"
 	"bailiff/runtime/subject"
 	"bailiff/vm/errcode"
 )
@@ -133,8 +134,8 @@ var (
 	}
 	pinsEffect = &field{
 		"pins", maxPins,
-		func(r *Record, b []byte) []byte { return r.Pins.append(b) },
-		func(r *Record, d *decoder) { r.Pins = readPinsEffect(d) },
+		func(r *Record, b []byte) []byte { return r.Pins.Append(b) },
+		func(r *Record, d *decoder) { r.Pins = pins.ReadEffect(&d.Decoder) },
 	}
 )
 

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/pins"
 	"bailiff/vm/amount"
 )
 
@@ -49,7 +50,7 @@ type Record struct {
 	Default  *DefaultEffect  // of DefaultBound
 	Webhook  *ledger.Webhook // of WebhookCreated: all of it; of WebhookRemoved, WebhookEnabled and DeliverySettled: its ID
 	Settled  SettleEffect    // of DeliverySettled
-	Pins     *PinsEffect     // of PinsChanged
+	Pins     *pins.Effect    // of PinsChanged
 	Halt     *ledger.Halt    // of KeySuspended, KeyResumed, ServiceFrozen and ServiceThawed
 
 	Restored *ledger.Restoration // of ServiceRestored

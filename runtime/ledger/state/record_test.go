@@ -13,6 +13,7 @@ import (
 
 	"bailiff/fuzz/kit/seed"
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/pins"
 	"bailiff/runtime/subject"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
@@ -168,9 +169,9 @@ func (g source) deployment(r *Record) {
 
 // pins fills in what becomes of pins.
 func (g source) pins(r *Record) {
-	r.Pins = &PinsEffect{Server: "s" + g.text(ledger.MaxServerName-1)}
+	r.Pins = &pins.Effect{Server: "s" + g.text(ledger.MaxServerName-1)}
 	for range 1 + g.IntN(3) {
-		e := PinEffect{Tool: g.text(ledger.MaxToolName), Change: ledger.PinChange(1 + g.IntN(4))}
+		e := pins.ToolEffect{Tool: g.text(ledger.MaxToolName), Change: ledger.PinChange(1 + g.IntN(4))}
 		switch e.Change {
 		case ledger.ToolPinned, ledger.ToolChanged:
 			e.Definition = []byte("{" + g.text(2000))

@@ -13,6 +13,7 @@ import (
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/codec"
 	"bailiff/runtime/ledger/heap"
+	"bailiff/runtime/ledger/pins"
 )
 
 // Encoding of a snapshot, version 6 to 11, in the terms of records (encode.go). What a state finds by one thing and by another
@@ -143,7 +144,7 @@ func (k *keyState) appendSnapshot(b []byte) []byte {
 		b = binary.AppendUvarint(b, d.Serial)
 	}
 	b = binary.AppendUvarint(b, k.stored)
-	return k.pins.appendSnapshot(k.hooks.appendSnapshot(b))
+	return k.pins.AppendSnapshot(k.hooks.appendSnapshot(b))
 }
 
 // everHalted reports whether anything was ever stopped.
@@ -327,7 +328,7 @@ func (s *State) readKey(d *decoder) {
 	if d.Bool() {
 		s.readHooks(k, d)
 	}
-	k.pins = readPins(d)
+	k.pins = pins.ReadTable(&d.Decoder)
 	_, twice := s.keys[k.key.ID]
 	d.Check(!twice, "a key that stands there twice")
 	s.keys[k.key.ID], s.byHash[k.key.Hash] = k, k.key.ID

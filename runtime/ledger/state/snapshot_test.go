@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bailiff/fuzz/ledgertest"
+	"bailiff/fuzz/ledgertest/suite"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/ledger/commit"
 	"bailiff/runtime/ledger/memory"
@@ -43,7 +44,7 @@ func again(t *testing.T, s *state.State) *state.State {
 
 // logs returns the logs that the conformance suite leaves behind: all kinds of records, with all that they do.
 func logs(t *testing.T) (all []*memory.Log) {
-	ledgertest.Run(t, ledgertest.Suite{Open: func(t *testing.T) ledger.Ledger {
+	suite.Run(t, suite.Suite{Open: func(t *testing.T) ledger.Ledger {
 		log := memory.NewLog()
 		all = append(all, log)
 		l, err := commit.Open(log, commit.Options{Random: rand.Reader})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bailiff/runtime/ledger"
+	"bailiff/runtime/ledger/pins"
 	"bailiff/vm/amount"
 )
 
@@ -58,7 +59,7 @@ type keyState struct {
 	deployments []ledger.DeploymentView // oldest first
 	stored      uint64                  // bytes of their texts and programs
 	hooks       *hookTable              // nil where there are none
-	pins        *pinTable               // nil where there are none
+	pins        *pins.Table             // nil where there are none
 }
 
 // A Secret is what names of counters are hashed with in memory. It is drawn at random, and belongs to a state and to its

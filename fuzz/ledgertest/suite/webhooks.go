@@ -1,4 +1,4 @@
-package ledgertest
+package suite
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 )
 
@@ -14,7 +15,7 @@ import (
 func (f *fixture) hook(n uint64, topics ledger.Topics) ledger.Webhook {
 	f.Helper()
 	w := ledger.Webhook{
-		ID: ID('w', n), Key: f.key.ID, URL: fmt.Sprintf("https://example.com/%d", n), Topics: topics,
+		ID: ledgertest.ID('w', n), Key: f.key.ID, URL: fmt.Sprintf("https://example.com/%d", n), Topics: topics,
 		Format: ledger.WebhookFormat(n % 4), Secret: []byte(strings.Repeat("s", 24)), Created: f.at,
 	}
 	if err := f.l.CreateWebhook(f.Context(), w); err != nil {
@@ -71,7 +72,7 @@ func testWebhooks(f *fixture) {
 		want = append(want, f.hook(n, ledger.AllTopics))
 	}
 	more := want[0]
-	more.ID = ID('w', 99)
+	more.ID = ledgertest.ID('w', 99)
 	f.wantErr("one too many", f.l.CreateWebhook(f.Context(), more), ledger.ErrTooMany)
 	f.equal("webhooks", f.webhooks(), want)
 	other := f.newKey(2)
@@ -90,7 +91,7 @@ func testWebhooks(f *fixture) {
 		spoil(&bad)
 		f.wantErr(name, f.l.CreateWebhook(f.Context(), bad), ledger.ErrInvalid)
 	}
-	more.Key = ID('k', 9)
+	more.Key = ledgertest.ID('k', 9)
 	f.wantErr("no key", f.l.CreateWebhook(f.Context(), more), ledger.ErrNotFound)
 	if _, err := f.l.RevokeKey(f.Context(), other.ID, f.at); err != nil {
 		f.Fatal(err)
@@ -285,7 +286,7 @@ func testOutboxBound(f *fixture) {
 
 // testReopenService checks that what a service rests on is the same after closing and opening.
 func testReopenService(f *fixture) {
-	pinned := NewKey(3)
+	pinned := ledgertest.NewKey(3)
 	pinned.Operator, pinned.Organization = [32]byte{1}, "Example Inc."
 	if err := f.l.CreateKey(f.Context(), pinned); err != nil {
 		f.Fatal(err)
