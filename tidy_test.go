@@ -49,6 +49,7 @@ var onlyImporters = map[string]string{
 	"github.com/modelcontextprotocol/go-sdk":         "httpd/mcpproxy",
 	"mvdan.cc/sh":                                    "vm/form/command",
 	"golang.org/x/net/idna":                          "vm/form/httpurl",
+	"golang.org/x/net/publicsuffix":                  "runtime/webhook",
 	"go.yaml.in/yaml":                                "runtime/policytest",
 	"github.com/tailscale/hujson":                    "runtime/hook/setup",
 	"github.com/BurntSushi/toml":                     "runtime/hook/setup",

@@ -451,6 +451,7 @@ func testRotation(f *fixture) {
 // void afterwards; a statement counts once.
 func testHalt(f *fixture) {
 	f.newKey(2)
+	f.hook(1, ledger.PolicyDeployed)
 	halt := func(key ledger.ID, stop bool, serial uint64) *ledger.Halt {
 		h := &ledger.Halt{Key: key, Stop: stop, At: f.at, Reason: "drill"}
 		if serial > 0 {
@@ -476,6 +477,7 @@ func testHalt(f *fixture) {
 		use := f.use(uint64(10 + i))
 		use.Epoch, use.Issued = current().Epoch, f.at/1e9*1e9
 		f.wantErr("using while stopped", f.l.UseOnce(f.Context(), use), ledger.ErrHalted)
+		f.changesWhileStopped(uint64(100 * (i + 1)))
 		f.wantErr("the same statement again", f.l.Halt(f.Context(), halt(key, true, serial)), ledger.ErrStatementSerial)
 		f.wantErr("stopping what is stopped", f.l.Halt(f.Context(), halt(key, true, 0)), nil)
 		f.wantErr("going on", f.l.Halt(f.Context(), halt(key, false, serial+1)), nil)

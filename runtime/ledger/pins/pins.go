@@ -196,6 +196,19 @@ func (p pin) changedBy(e *ToolEffect, pinned bool, lsn uint64, now int64) (pin, 
 	return p, nil
 }
 
+// AppendRecords appends the LSN of each record that has a pinned definition, in no order; 0 for a definition that has not changed.
+func (t *Table) AppendRecords(lsns []uint64) []uint64 {
+	if t == nil {
+		return lsns
+	}
+	for _, tools := range t.servers {
+		for _, p := range tools {
+			lsns = append(lsns, p.accepted.lsn, p.changed.lsn)
+		}
+	}
+	return lsns
+}
+
 // All returns the pins of one server or, without a name, of all, in the order of their names.
 func (t *Table) All(server string) (all []ledger.Pin) {
 	if t == nil {

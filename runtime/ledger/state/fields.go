@@ -121,6 +121,10 @@ var (
 	webhookFormat = &field{"format", 1, func(r *Record, b []byte) []byte {
 		return append(b, byte(r.Webhook.Format))
 	}, func(r *Record, d *decoder) { r.Webhook.Format = d.webhookFormat() }}
+	// operatorFormat is that of a webhook of the operator's.
+	operatorFormat = &field{"format", 1, webhookFormat.append, func(r *Record, d *decoder) {
+		r.Webhook.Format, r.Webhook.Operator = d.anyFormat(), true
+	}}
 	webhookID = &field{"webhook-id", idBytes, func(r *Record, b []byte) []byte {
 		return append(b, r.Webhook.ID[:]...)
 	}, func(r *Record, d *decoder) {

@@ -13,7 +13,13 @@ func (s *State) MeetTools(l *ledger.ToolList, r *Record) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	return s.changePins(l.Key, l.At, r, func(t *pins.Table) (*pins.Effect, error) { return t.Meet(l) })
+	return s.changePins(l.Key, l.At, r, func(t *pins.Table) (*pins.Effect, error) {
+		effect, err := t.Meet(l)
+		if effect != nil && s.stops(s.keys[l.Key]) {
+			return nil, fmt.Errorf("%w: tools of %s", ledger.ErrHalted, l.Server)
+		}
+		return effect, err
+	})
 }
 
 // changePins fills in the record of what becomes of a key's pins; r.Kind is NoRecord where nothing does.

@@ -55,6 +55,7 @@ type Record struct {
 
 	Restored *ledger.Restoration // of ServiceRestored
 	Rotation *ledger.Rotation    // of OperatorRotated
+	Drop     *ledger.Drop        // of EventsDropped
 
 	Approver *ledger.ApproverStatement // of ApproverConfirmed, ApproverSuspended, ApproverResumed and ApproverRemoved
 	Approval *ledger.Approval          // of HoldApproved, and of HoldResolved where a passkey decided

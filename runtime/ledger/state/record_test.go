@@ -93,6 +93,9 @@ var random = map[*field]func(source, *Record){
 			Secret: []byte("s" + g.text(ledger.MaxWebhookSecret-1)), Created: g.Int64N(ledger.MaxTime),
 		}
 	},
+	operatorFormat: func(g source, r *Record) {
+		r.Webhook.Format, r.Webhook.Operator = ledger.WebhookFormat(g.IntN(4)), true
+	},
 	webhookFormat: func(g source, r *Record) { r.Webhook.Format = ledger.WebhookFormat(1 + g.IntN(3)) },
 	webhookID:     func(g source, r *Record) { r.Webhook = &ledger.Webhook{ID: g.id(), Key: r.Key} },
 	settlement: func(g source, r *Record) {
@@ -135,6 +138,11 @@ var random = map[*field]func(source, *Record){
 			copy(s.Signature[:], g.text(160))
 			r.Rotation.Signed = s
 		}
+	},
+	dropEffect: func(g source, r *Record) {
+		r.Now = max(r.Now, 1)
+		r.Drop = &ledger.Drop{At: r.Now, Through: ledger.Head{LSN: 1 + g.Uint64N(ledger.MaxLSN), Hash: g.hash()}, Base: g.hash(), Export: g.hash()}
+		copy(r.Drop.Through.Stream[:], g.text(40))
 	},
 	haltEffect: func(g source, r *Record) {
 		r.Halt = &ledger.Halt{Key: r.Key, Stop: r.Kind == ledger.KeySuspended || r.Kind == ledger.ServiceFrozen, At: r.Now, Reason: g.text(ledger.MaxHaltReason)}

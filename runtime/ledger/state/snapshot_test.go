@@ -91,7 +91,7 @@ func TestSnapshot(t *testing.T) {
 		s := state.New(state.Secret{1, 2})
 		var other *state.State
 		var r state.Record
-		err := commit.Records(log, func(lsn uint64, record string) error {
+		err := commit.Records(log, nil, func(lsn uint64, record string) error {
 			if err := r.Decode(record); err != nil {
 				return err
 			}
@@ -128,7 +128,8 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	for kind := ledger.Kind(0); kind < 255; kind++ {
-		if kind.Known() && seen[kind] == 0 {
+		// A log in memory drops nothing; testdata/histories.txt has a drop.
+		if kind.Known() && seen[kind] == 0 && kind != ledger.EventsDropped {
 			t.Errorf("no history has a record of kind %d, %s, only %v", kind, kind, slices.Sorted(maps.Keys(seen)))
 		}
 	}

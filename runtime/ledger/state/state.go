@@ -37,6 +37,7 @@ type State struct {
 	replays   replayTable
 	halt      ledger.HaltState // of the whole service
 	operators ledger.Operators
+	dropped   uint64         // LSN up to which retention has dropped the log, or was about to; 0: nothing
 	usedUp    int64          // when the log was restored: the hour and the day of then are used up; 0: neither is
 	defaults  []boundDefault // oldest first; the last one is in force
 
