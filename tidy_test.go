@@ -69,7 +69,7 @@ var alsoImport = map[string][]string{
 	"go.opentelemetry.io":             {"httpd/e2e"},                                                                                                      // the collector that the built service talks to
 	"google.golang.org/protobuf":      {"httpd/e2e"},                                                                                                      // the same
 	"golang.org/x/time":               {"runtime/gateway"},                                                                                                // limits of log lines
-	"go.yaml.in/yaml":                 {"runtime/hook/setup"},                                                                                             // settings files of hosts
+	"go.yaml.in/yaml":                 {"runtime/hook/setup", "."},                                                                                        // settings files of hosts, and those on the pages
 }
 
 // mayImport lists, for each package of the project, the project's packages that its production code may
@@ -114,7 +114,8 @@ var mayImport = map[string][]string{
 	"runtime/metrics":       {"vm/errcode"},
 	"runtime/eventjson":     {"runtime/ledger", "runtime/mask", "runtime/subject", "vm"},
 	"runtime/tracecontext":  {},
-	"runtime/authzen":       {},
+	"runtime/authzen":       {"runtime/jcs"},
+	"runtime/envoy":         {"runtime/jcs", "vm/form/httpurl"},
 	"runtime/otlp":          {"runtime/eventjson", "runtime/ledger", "runtime/metrics", "runtime/subject", "runtime/tracecontext"},
 	"runtime/mail":          {"runtime/system"},
 	"runtime/webhook":       {"runtime/mail", "runtime/subject", "runtime/system", "vm/form/httpurl", "runtime/ledger", "runtime/eventjson", "runtime/metrics"},
@@ -127,7 +128,7 @@ var mayImport = map[string][]string{
 	"runtime/policytest": {"grammar", "runtime/decision", "runtime/policies", "runtime/service", "runtime/intent", "vm/errcode", "vm/slot"},
 	"httpd": {
 		"runtime/decision", "runtime/policies", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/jcs", "runtime/ledger", "runtime/ratelimit", "runtime/metrics",
-		"runtime/authzen", "runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "runtime/approvals", "httpd/approve", "httpd/console", "httpd/strict",
+		"runtime/authzen", "runtime/envoy", "runtime/eventjson", "runtime/gateway", "runtime/hook", "runtime/intent", "runtime/subject", "runtime/tracecontext", "compiler", "vm", "grammar", "runtime/approvals", "httpd/approve", "httpd/console", "httpd/strict",
 	},
 	"httpd/console":           {"runtime/decision", "runtime/policies", "runtime/accounts", "runtime/events", "runtime/holds", "runtime/service", "runtime/clock", "runtime/budget", "vm/errcode", "runtime/eventjson", "runtime/ledger"},
 	"httpd/approve":           {"runtime/approvals", "runtime/clock", "runtime/holds", "runtime/ledger", "runtime/service", "vm/errcode", "httpd/console"},

@@ -13,10 +13,14 @@ import (
 )
 
 // writeFailure answers with an error body: on the routes that decide, one that says `DENIED`; on those of AuthZEN, a message alone;
-// on that of a hook, a denial as the hook's host reads it.
+// on that of a hook, a denial as the hook's host reads it; on those of Envoy, a 403.
 func writeFailure(ctx *fasthttp.RequestCtx, f *service.Failure) {
-	if string(pathOf(&ctx.Request.Header)) == claudeHookPath {
+	switch path := pathOf(&ctx.Request.Header); {
+	case string(path) == claudeHookPath:
 		writeHookDenial(ctx, f)
+		return
+	case ofEnvoy(path):
+		writeEnvoyDenial(ctx, denied, errcode.Lookup(f.Code).Code)
 		return
 	}
 	status, write := cmp.Or(f.HTTP, errcode.Lookup(f.Code).HTTP), appendBody
@@ -34,6 +38,23 @@ func writeFailure(ctx *fasthttp.RequestCtx, f *service.Failure) {
 	if status == fasthttp.StatusUnauthorized {
 		ctx.Response.Header.Set("WWW-Authenticate", "Bearer") // RFC 9110, section 11.6.1
 	}
+}
+
+// writeEnvoyDenial writes an answer that Envoy shows to its client. Of the request, the policy and the key it says nothing.
+func writeEnvoyDenial(ctx *fasthttp.RequestCtx, status string, code errcode.Code) {
+	writeEnvoy(ctx, fasthttp.StatusForbidden)
+	body := jcs.AppendString([]byte(`{"status":`), status)
+	writeJSON(ctx, fasthttp.StatusForbidden, append(jcs.AppendString(append(body, `,"error_code":`...), string(code)), "}\n"...))
+}
+
+// writeEnvoy begins an answer. Envoy passes all headers of a denial on to its client by default, so that those of limits and
+// credentials go.
+func writeEnvoy(ctx *fasthttp.RequestCtx, status int) {
+	for _, name := range []string{"RateLimit-Policy", "RateLimit", fasthttp.HeaderRetryAfter, fasthttp.HeaderWWWAuthenticate} {
+		ctx.Response.Header.Del(name)
+	}
+	ctx.SetStatusCode(status)
+	ctx.Response.Header.SetCanonical(cacheControl, noStore)
 }
 
 // appendBody appends the JSON of an error body: status, error_code and message (decisions, section 3), with
@@ -119,6 +140,11 @@ func writeJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.SetStatusCode(status)
 	ctx.SetContentType("application/json")
 	ctx.Response.SetBody(body)
+}
+
+// allowed reports whether the call's decision lets the action happen.
+func (c *call) allowed() bool {
+	return c.answer.HTTP == fasthttp.StatusOK && c.answer.Status == "ALLOWED"
 }
 
 // writeAnswer writes the call's decision.

@@ -41,6 +41,7 @@ type Config struct {
 
 	Console           *console.Console // nil where the service has no console
 	AuthZENAuthorizes bool             // evaluations of AuthZEN have the effects of authorize; otherwise they are test-runs
+	EnvoyAuthorizes   bool             // the same of requests of Envoy's
 
 	Approve *approve.Pages // the approvers' pages; nil where there are none
 

@@ -189,7 +189,13 @@ type authzenConfiguration struct {
 	Evaluations string `json:"access_evaluations_endpoint"`
 }
 
-func (s *Server) authzenConfiguration(c *call) { s.publish(c, s.documents.authzen) }
+func (s *Server) authzenConfiguration(c *call) {
+	if s.config.PublicURL == "" { // its clients hold the address in it to the one that they asked
+		s.fail(c, &service.Failure{Code: errcode.NotFound, Message: "the service does not know its own address; set SVC_PUBLIC_URL to the https address by which clients reach it"})
+		return
+	}
+	s.publish(c, s.documents.authzen)
+}
 
 func newAuthzenConfiguration(c *Config) authzenConfiguration {
 	return authzenConfiguration{c.PublicURL, c.PublicURL + evaluationPath, c.PublicURL + evaluationsPath}

@@ -16,6 +16,7 @@ import (
 	"bailiff/httpd/console"
 	"bailiff/httpd/strict"
 	"bailiff/runtime/budget"
+	"bailiff/runtime/envoy"
 	"bailiff/runtime/gateway"
 	"bailiff/runtime/metrics"
 	"bailiff/runtime/ratelimit"
@@ -44,6 +45,7 @@ type Server struct {
 	counters  []*metrics.Route // by resource
 	others    *metrics.Route   // of paths that lead nowhere
 	pages     *metrics.Route   // of the console
+	envoy     *metrics.Route   // of Envoy's requests
 	limitLog  *rate.Limiter    // of log lines about a store of limits
 	bodies    *budget.Budget
 
@@ -74,6 +76,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.others = c.Metrics.Route("other")
 	s.pages = c.Metrics.Route(console.Root)
+	s.envoy = c.Metrics.Route(envoy.Prefix)
 	http := newHTTP(c.Log, guard(c.Log, s.dispatch), c.Timeouts)
 	http.HeaderReceived = awaitBody
 	http.StreamRequestBody = true

@@ -151,9 +151,10 @@ func commandFaults(words []string) (faults []string) {
 		return nil
 	}
 	name := []string{words[0]}
-	if words[0] == "events" && len(words) > 1 && strings.HasPrefix(words[1], "-") {
-		name = append(name, "list") // what events does by default
-	} else if len(words) > 1 && strings.Contains("keys holds approvers operator webhooks events attest mcp", words[0]) && !strings.HasPrefix(words[1], "-") {
+	usual := map[string]string{"events": "list", "bench": "run"}[words[0]] // what these do by default
+	if usual != "" && len(words) > 1 && strings.HasPrefix(words[1], "-") {
+		name = append(name, usual)
+	} else if len(words) > 1 && strings.Contains("keys holds approvers operator webhooks events attest mcp bench", words[0]) && !strings.HasPrefix(words[1], "-") {
 		name = append(name, words[1])
 	}
 	var help, problems strings.Builder

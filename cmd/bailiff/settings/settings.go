@@ -45,6 +45,7 @@ type Settings struct {
 	PublicURL           BaseURL              `env:"SVC_PUBLIC_URL" help:"where clients reach the API, for documents and activations (default http:// or https:// and SVC_LISTEN, where that names one address)"`
 	ApprovalsRequired   string               `env:"SVC_APPROVALS_REQUIRED" default:"1" enum:"1,2" help:"how many approvers it takes to allow a hold by passkey: 1 or 2; one denies it"`
 	AuthZEN             string               `env:"SVC_AUTHZEN" default:"test-run" enum:"test-run,authorize" help:"what an access request of AuthZEN is: test-run decides without any effect, authorize as POST /v1/authorize does"`
+	Envoy               string               `env:"SVC_ENVOY" default:"test-run" enum:"test-run,authorize" help:"what a request of Envoy's external authorization is: test-run decides without any effect, authorize as POST /v1/authorize does"`
 	Contact             Contact              `env:"SVC_CONTACT" help:"how to reach who runs the service (an e-mail or web address), for the conformance descriptor"`
 	TrustedProxies      Networks             `env:"SVC_TRUSTED_PROXIES" help:"networks (CIDR, comma-separated) whose X-Forwarded-For names the client"`
 	DataDir             string               `env:"SVC_DATA_DIR" default:"data" help:"folder of everything that is kept; made if missing"`

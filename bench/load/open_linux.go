@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ import (
 // the code, but their scheduler takes as much of the machine's cores as the server under test needs, wakes them
 // milliseconds late while the cores are busy, and so measures itself.
 type driver struct {
-	pace
+	Pace
 	poll   int // epoll's file descriptor
 	events []unix.EpollEvent
 	free   []*flight
@@ -28,19 +28,18 @@ type driver struct {
 
 // A flight is a connection with the request that is under way on it.
 type flight struct {
-	*client
+	*Client
 	file   *os.File // of its connection
 	socket int      // its descriptor
 	due    time.Time
 	filled int // bytes of the answer that have arrived
 }
 
-// drive makes requests as they are due until all are answered, and records how long each took from then. It ends at the
-// first answer that is not the expected one.
-func (p *pace) drive(clients []*client, patience time.Duration) (err error) {
+// drive is Drive.
+func (p *Pace) drive(clients []*Client, patience time.Duration) (err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	d := &driver{pace: *p, events: make([]unix.EpollEvent, len(clients)), left: p.requests}
+	d := &driver{Pace: *p, events: make([]unix.EpollEvent, len(clients)), left: p.Requests}
 	if d.poll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return err
 	}
@@ -60,15 +59,18 @@ func (p *pace) drive(clients []*client, patience time.Duration) (err error) {
 		if err := d.turn(flights, end); err != nil {
 			return err
 		}
+		if d.Answered != nil {
+			d.Answered(d.Requests - d.left)
+		}
 	}
 	return nil
 }
 
 // enter opens a connection beside each client's, and has epoll watch it. The clients' are the runtime's, one of whose
 // threads would be woken for every answer, on the cores that are measured.
-func (d *driver) enter(clients []*client) (flights []*flight, err error) {
+func (d *driver) enter(clients []*Client) (flights []*flight, err error) {
 	for i, one := range clients {
-		f := &flight{client: one}
+		f := &flight{Client: one}
 		if f.file, err = one.beside(); err != nil {
 			return flights, err
 		}
@@ -85,13 +87,13 @@ func (d *driver) enter(clients []*client) (flights []*flight, err error) {
 }
 
 // beside opens another connection like the client's, which has had one answer. The runtime knows nothing of its file.
-func (c *client) beside() (*os.File, error) {
-	another, err := dial(c.connection.RemoteAddr().String(), c.request, c.expect)
+func (c *Client) beside() (*os.File, error) {
+	another, err := Dial(c.connection.RemoteAddr().String(), c.Shot)
 	if err != nil {
 		return nil, err
 	}
 	defer another.connection.Close()
-	if err := another.exchange(); err != nil {
+	if err := another.Exchange(); err != nil {
 		return nil, err
 	}
 	return another.connection.(*net.TCPConn).File()
@@ -103,6 +105,9 @@ func (d *driver) turn(flights []*flight, end time.Time) error {
 		f := d.free[len(d.free)-1]
 		d.free = d.free[:len(d.free)-1]
 		f.due, f.filled = d.due(d.sent), 0
+		if d.Shot != nil {
+			f.Client.Shot = d.Shot(d.sent)
+		}
 		d.sent++
 		if err := f.send(); err != nil {
 			return err
@@ -143,8 +148,8 @@ func (d *driver) wait(rest time.Duration) (int, error) {
 
 // send writes the request. A connection without anything under way takes it whole.
 func (f *flight) send() error {
-	n, err := retried(unix.SYS_WRITE, f.socket, f.request)
-	if err == nil && n < len(f.request) {
+	n, err := retried(unix.SYS_WRITE, f.socket, f.Request)
+	if err == nil && n < len(f.Request) {
 		err = io.ErrShortWrite
 	}
 	return err
@@ -168,7 +173,10 @@ func (d *driver) receive(f *flight) error {
 	}
 	d.left--
 	d.free = append(d.free, f)
-	return f.latency.RecordValue(time.Since(f.due).Microseconds())
+	if f.other {
+		return nil
+	}
+	return f.record(time.Since(f.due))
 }
 
 // retried is a read or write until it is not interrupted.
