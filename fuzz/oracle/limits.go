@@ -10,6 +10,9 @@ import (
 	"bailiff/vm/errcode"
 )
 
+// spendBudget is the one budget that is about dollars.
+const spendBudget = "execution_limits.max_model_spend_usd_per_task"
+
 // The windows of counters and the ways they change.
 const (
 	hour, day, task = "hour", "day", "task"
@@ -113,7 +116,7 @@ func (j *judgement) toolCallLimits() {
 // modelBudgets plans the model budgets, which "bind every intent": spend, then tokens.
 func (j *judgement) modelBudgets() {
 	spend := j.p.execution.number("max_model_spend_usd_per_task", spendDigits)
-	j.budget("execution_limits.max_model_spend_usd_per_task", spend, j.modelSpend(), errcode.ModelSpend)
+	j.budget(spendBudget, spend, j.modelSpend(), errcode.ModelSpend)
 	tokens := j.p.execution.number("max_model_tokens_per_task", 0)
 	j.budget("execution_limits.max_model_tokens_per_task", tokens, j.modelTokens(), errcode.ModelTokens)
 }

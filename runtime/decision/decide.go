@@ -408,7 +408,7 @@ func (r *Request) group(counter *vm.Counter) string {
 // sight has the ledger keep what the request says of its task's model usage (decisions, section 2, "Limits").
 func (r *Request) sight() {
 	usage, has := r.in.ModelUsage()
-	task := r.in.Text(slot.TaskID)
+	task := r.in.Task()
 	if !has || task == "" {
 		return
 	}
