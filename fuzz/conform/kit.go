@@ -51,6 +51,8 @@ type Config struct {
 
 	// Progress, where it is not nil, is called with the number of cases so far, by one goroutine at a time.
 	Progress func(cases int)
+	// NoShrink reports a divergence as it was found.
+	NoShrink bool
 	// Front, where it is not nil, is put between the kit and the service: see package falsify.
 	Front func(url string) (front string, stop func(), err error)
 }
@@ -243,7 +245,7 @@ func (k *Kit) diverge(ctx context.Context, level Level, seed int64, found *findi
 		return
 	}
 	small, note := found, ""
-	if level != Limits && len(found.steps) > 0 {
+	if level != Limits && !k.config.NoShrink {
 		small, note = k.shrink(ctx, level, seed, found)
 	}
 	k.mutex.Lock()

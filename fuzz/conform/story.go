@@ -46,25 +46,51 @@ const (
 func newStory(level Level, seed int64) *story {
 	b := gen.NewBatch(seed, casesOfStory)
 	r := gen.NewRand(^seed)
+	if level == Holds {
+		return holdsStory(seed, r)
+	}
 	s := &story{level: level, seed: seed, policy: b.Policy}
 	for _, c := range b.Cases {
 		p := play{c: c, testRun: r.Chance(40), authorize: r.Chance(80), again: r.Chance(30)}
 		p.authorize = p.authorize || !p.testRun
-		if r.Chance(60) {
-			p.resolve = approve + resolution(r.N(2))
-		}
-		switch level {
-		case Holds:
-			p.authorize, p.probe, p.resolve = true, r.Chance(30), approve+resolution(r.N(3)/2)
-		case Attestation:
+		if level == Attestation {
 			p.authorize, p.testRun, p.verify = true, false, true
 		}
 		s.plays = append(s.plays, p)
 	}
-	if level == Holds { // what has waited is asked for again
-		s.plays = append(s.plays, s.plays[:casesOfStory/2]...)
-	}
 	return s
+}
+
+// Bounds of the search for a policy that holds something, and of the requests for it.
+const maxSearch, maxPending, maxOthers = 40, 12, 6
+
+// holdsStory makes a story in which some intents are held: each is asked for three times at least, and decided between.
+func holdsStory(seed int64, r *gen.Rand) *story {
+	s := &story{level: Holds, seed: seed}
+	for try := range int64(maxSearch) {
+		b := gen.NewBatch(seed^try<<32, casesOfStory)
+		s.policy = deployable(b.Policy)
+		subject, err := differential.NewSubject([]byte(s.policy.Text()))
+		if err != nil {
+			continue
+		}
+		var pending, others []play
+		for _, c := range b.Cases {
+			p := play{c: c, authorize: true, testRun: r.Chance(40), probe: r.Chance(50), resolve: approve + resolution(r.N(3)/2)}
+			e := differential.NewHistory().Decide(subject, differential.Request{Body: c.Bytes(), Shim: c.Shim, At: time.Unix(0, 0)})
+			switch {
+			case e.Verdict.Status == oracle.Pending && len(pending) < maxPending:
+				pending = append(pending, p)
+			case len(others) < maxOthers:
+				others = append(others, p)
+			}
+		}
+		if len(pending) > 0 {
+			s.plays = slices.Concat(pending, others, pending, pending)
+			return s
+		}
+	}
+	return s // of nothing that is held
 }
 
 // play runs a story, up to the first answer that differs. cases counts the requests that were held to the oracle.
