@@ -76,8 +76,8 @@ func (n notRun) Error() string { return string(n) }
 // profiles are the sections that need a trusted shim's consent.
 var profiles = []string{"repository", "filesystem", "git", "database"}
 
-// deployable returns a draft that may be deployed: its profiles require a shim, and it binds to any key.
-func deployable(draft *gen.Policy) *gen.Policy {
+// Deployable returns a draft that may be deployed: its profiles require a shim, and it binds to any key.
+func Deployable(draft *gen.Policy) *gen.Policy {
 	p := draft.Clone()
 	p.Sections = slices.DeleteFunc(p.Sections, func(s gen.Section) bool { return s.Name == "deployment" })
 	for i := range p.Sections {
@@ -91,18 +91,18 @@ func deployable(draft *gen.Policy) *gen.Policy {
 	return p
 }
 
-// profiled reports whether a draft has a resource profile.
-func profiled(p *gen.Policy) bool {
+// Profiled reports whether a draft has a resource profile.
+func Profiled(p *gen.Policy) bool {
 	return slices.ContainsFunc(p.Sections, func(s gen.Section) bool { return slices.Contains(profiles, s.Name) })
 }
 
 // deploy puts a policy in force for both keys. The error is a notRun where it can't be, or what kept it from being sent.
 func (s *session) deploy(ctx context.Context, unit int64, draft *gen.Policy) (*finding, error) {
 	s.story, s.allowed, s.subject = nil, map[string]allowance{}, nil
-	if profiled(draft) && (s.kit.config.Shim == nil || s.keys[shim] == "") {
+	if Profiled(draft) && (s.kit.config.Shim == nil || s.keys[shim] == "") {
 		return nil, notRun(noActivation)
 	}
-	return s.deployText(ctx, s.kit.unique(unit)+deployable(draft).Text(), profiled(draft))
+	return s.deployText(ctx, s.kit.unique(unit)+Deployable(draft).Text(), Profiled(draft))
 }
 
 // unique is a comment that no other policy has.

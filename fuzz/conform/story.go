@@ -69,7 +69,7 @@ func holdsStory(seed int64, r *gen.Rand) *story {
 	s := &story{level: Holds, seed: seed}
 	for try := range int64(maxSearch) {
 		b := gen.NewBatch(seed^try<<32, casesOfStory)
-		s.policy = deployable(b.Policy)
+		s.policy = Deployable(b.Policy)
 		subject, err := differential.NewSubject([]byte(s.policy.Text()))
 		if err != nil {
 			continue
