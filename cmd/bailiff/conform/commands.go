@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"bailiff/cmd/bailiff/client"
 	"bailiff/fuzz/conform"
 	"bailiff/fuzz/conform/falsify"
+	"bailiff/fuzz/conform/vectors"
 	"bailiff/runtime/accounts"
 	"bailiff/runtime/attest"
 )
@@ -29,8 +32,9 @@ type Commands struct {
 }
 
 type conformCommand struct {
-	Run  runCommand  `cmd:"" default:"withargs" help:"Send generated policies and requests to a service, and hold every answer to the oracle."`
-	Shim shimCommand `cmd:"" help:"Make the key of a trusted shim, and the file by which a service trusts it."`
+	Run    runCommand    `cmd:"" default:"withargs" help:"Send generated policies and requests to a service, and hold every answer to the oracle."`
+	Export exportCommand `cmd:"" help:"Write vectors: policies, requests, and the decisions that are expected of them."`
+	Shim   shimCommand   `cmd:"" help:"Make the key of a trusted shim, and the file by which a service trusts it."`
 }
 
 type runCommand struct {
@@ -246,5 +250,34 @@ func (c *shimCommand) Run(std cli.Streams) error {
 		return cli.Unwritable(c.Dir, err)
 	}
 	fmt.Fprintf(std.Out, "%s\nSVC_TRUSTED_SHIMS=%s\n", key, trust)
+	return nil
+}
+
+type exportCommand struct {
+	Dir string `arg:"" help:"Folder for the files." type:"path" placeholder:"DIR"`
+}
+
+// Help says what the files are.
+func (c *exportCommand) Help() string {
+	return `Writes policies and requests with the decisions that are expected of them, in the layout of Wycheproof, with JSON schemas and a
+runner in Python. The same build writes the same bytes.`
+}
+
+// Run writes the files.
+func (c *exportCommand) Run(std cli.Streams) error {
+	files, err := vectors.Export()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+		return cli.Unwritable(c.Dir, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(c.Dir, name)
+		if err := cli.WriteFile(path, files[name]); err != nil {
+			return cli.Unwritable(path, err)
+		}
+	}
+	fmt.Fprintf(std.Out, "%d tests in %s\n", vectors.Tests, c.Dir)
 	return nil
 }
