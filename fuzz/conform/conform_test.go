@@ -25,6 +25,18 @@ func TestConforms(t *testing.T) {
 	}
 }
 
+// TestGateway runs the level Gateway, with the kit as the chain's node.
+func TestGateway(t *testing.T) {
+	w := serveHere(t)
+	config := w.config(seed.Value(t), 1, conform.Gateway)
+	config.Upstream = w.nodes
+	report, err := conform.Run(context.Background(), config)
+	must(t, err)
+	if t.Log(text(t, report)); !report.Conforms() {
+		t.Error("the gateway diverges")
+	}
+}
+
 func text(t *testing.T, r *conform.Report) string {
 	t.Helper()
 	var b bytes.Buffer

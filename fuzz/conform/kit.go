@@ -132,7 +132,7 @@ func (k *Kit) test(ctx context.Context) error {
 	began := time.Now()
 	defer func() { k.report.Seconds, k.report.RateLimits = time.Since(began).Seconds(), k.wire.limits() }()
 	for _, level := range k.config.Levels {
-		if once := map[Level]func(context.Context) error{Core: k.once}[level]; once != nil {
+		if once := map[Level]func(context.Context) error{Core: k.once, Gateway: k.gateway}[level]; once != nil {
 			if err := once(ctx); err != nil || k.report.diverged() {
 				return err
 			}
