@@ -35,6 +35,23 @@ func TestGateway(t *testing.T) {
 	if t.Log(text(t, report)); !report.Conforms() {
 		t.Error("the gateway diverges")
 	}
+	config.Upstream = freePort(t) // at which nothing arrives
+	report, err = conform.Run(context.Background(), config)
+	must(t, err)
+	if len(report.Divergences) == 0 {
+		t.Error("a gateway whose reads do not arrive is not found")
+	}
+}
+
+// TestClient runs the level Client against adapters that are wrong each in one way: one lets every call run, one stops each.
+func TestClient(t *testing.T) {
+	for _, command := range []string{"cat", "false"} {
+		report, err := conform.Run(context.Background(), conform.Config{Levels: []conform.Level{conform.Client}, Client: []string{command}})
+		must(t, err)
+		if len(report.Divergences) == 0 {
+			t.Errorf("%s is an adapter", command)
+		}
+	}
 }
 
 func text(t *testing.T, r *conform.Report) string {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -109,6 +110,10 @@ func newKit(ctx context.Context, url string, config Config) (*Kit, error) {
 		}
 	}
 	k.public = operatorText(k.operator)
+	if slices.Equal(config.Levels, []Level{Client}) { // which needs no service
+		k.report.Implementation = strings.Join(config.Client, " ")
+		return k, nil
+	}
 	answer, err := k.wire.send(ctx, get("/.well-known/svc-conformance.json", "", ""))
 	if err != nil {
 		return nil, err
@@ -132,7 +137,7 @@ func (k *Kit) test(ctx context.Context) error {
 	began := time.Now()
 	defer func() { k.report.Seconds, k.report.RateLimits = time.Since(began).Seconds(), k.wire.limits() }()
 	for _, level := range k.config.Levels {
-		if once := map[Level]func(context.Context) error{Core: k.once, Gateway: k.gateway}[level]; once != nil {
+		if once := map[Level]func(context.Context) error{Core: k.once, Gateway: k.gateway, Client: k.client}[level]; once != nil {
 			if err := once(ctx); err != nil || k.report.diverged() {
 				return err
 			}
@@ -166,7 +171,7 @@ func (k *Kit) turns() (turns []Level) {
 // work runs units one after the other.
 func (k *Kit) work(ctx context.Context, turns []Level, next *atomic.Int64) error {
 	var s *session
-	for k.wants() {
+	for k.wants() && ctx.Err() == nil {
 		unit := next.Add(1) - 1
 		level := turns[unit%int64(len(turns))]
 		if s == nil || s.units >= unitsOfKeys {
@@ -189,6 +194,8 @@ func (k *Kit) work(ctx context.Context, turns []Level, next *atomic.Int64) error
 		case errors.As(err, &reason):
 			k.skip(level, string(reason), 1)
 			s = nil // what the service remembers is not known
+		case err != nil && ctx.Err() != nil:
+			return nil // the time is up: the report says how far it came
 		case err != nil:
 			return err
 		}

@@ -91,7 +91,7 @@ func (r *Report) Text(w io.Writer) error {
 		if d.Note != "" {
 			fmt.Fprintf(&b, "  note:     %s\n", d.Note)
 		}
-		fmt.Fprintf(&b, "  again:    bailiff conform --url %s --seed %d --cases 1000 --level %s\n\n%s\n", r.URL, d.Seed, d.Level, d.Script)
+		fmt.Fprintf(&b, "  again:    bailiff conform --url %s --seed %d --level %s\n\n%s\n", r.URL, d.Seed, d.Level, d.Script)
 	}
 	rate := 0.0
 	if r.Seconds > 0 {

@@ -38,15 +38,17 @@ type conformCommand struct {
 }
 
 type runCommand struct {
-	URL           string        `name:"url" help:"Address of the service." placeholder:"URL" required:""`
+	URL           string        `name:"url" help:"Address of the service." placeholder:"URL"`
 	Seed          int64         `help:"Seed of the first policy; 0: by the clock." placeholder:"N"`
 	Cases         int           `help:"How many requests to hold to the oracle." default:"10000" placeholder:"N"`
-	Level         []string      `help:"Levels: Core, Limits, Holds, Attestation." enum:"Core,Limits,Holds,Attestation" default:"Core,Limits,Holds,Attestation" placeholder:"LEVEL,..."`
+	Level         []string      `help:"Levels: Core, Limits, Holds, Attestation, Gateway, Client." enum:"Core,Limits,Holds,Attestation,Gateway,Client" default:"Core,Limits,Holds,Attestation" placeholder:"LEVEL,..."`
 	Workers       int           `help:"How many policies are tried at once." default:"8" placeholder:"N"`
 	Admin         string        `help:"Make API keys by the admin socket of a service that runs here." placeholder:"SOCKET"`
 	KeyFile       string        `name:"key-file" help:"File of fresh API keys, one a line; shim after one says that it is a trusted shim's." placeholder:"FILE"`
 	OperatorKey   string        `name:"operator-key" help:"File of the operator's private key, for a service that is self-hosted." placeholder:"FILE"`
 	ShimKey       string        `name:"shim-key" help:"File of the trusted shim's private key that conform shim has made." placeholder:"FILE"`
+	Upstream      string        `help:"Listen here as the node of chain 1, for the level Gateway." placeholder:"HOST:PORT"`
+	Client        string        `help:"Command line of a hook adapter for Claude Code, for the level Client." placeholder:"COMMAND"`
 	Format        string        `help:"Form of the report: text, json, junit." enum:"text,json,junit" default:"text" placeholder:"FORM"`
 	Output        string        `short:"o" help:"Write the report to a file." placeholder:"FILE"`
 	AgainstMutant string        `name:"against-mutant" help:"Falsify answers, to see that the kit notices: the name of a mutant, or all." placeholder:"NAME"`
@@ -95,7 +97,10 @@ func (c *runCommand) Run(std cli.Streams) error {
 }
 
 func (c *runCommand) config() (*conform.Config, error) {
-	config := &conform.Config{URL: c.URL, Seed: c.Seed, Cases: c.Cases, Workers: c.Workers}
+	config := &conform.Config{URL: c.URL, Seed: c.Seed, Cases: c.Cases, Workers: c.Workers, Upstream: c.Upstream, Client: strings.Fields(c.Client)}
+	if c.URL == "" && !slices.Equal(c.Level, []string{string(conform.Client)}) {
+		return nil, cli.Usage("give the address of a service: --url http://127.0.0.1:8787")
+	}
 	if config.Seed == 0 {
 		var seed [4]byte
 		_, _ = rand.Read(seed[:]) // never fails
