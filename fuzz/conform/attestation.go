@@ -15,7 +15,7 @@ import (
 // skew is by how much a time in an answer may differ from what the Date headers say.
 const skew = 3 * time.Second
 
-// checkClaims holds the claims of an attestation to what was asked and expected, without looking at its signatures.
+// checkClaims holds the claims of an attestation to the request and the expectation, without looking at its signatures.
 func (k *Kit) checkClaims(a *asked) (difference, members) {
 	parts := strings.Split(a.token, ".")
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1]) // there are three

@@ -3,16 +3,19 @@ package conform_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"testing"
 
 	"bailiff/fuzz/conform"
 	"bailiff/fuzz/kit/seed"
 )
 
+var cases = flag.Int("cases", 600, "how many requests TestConforms holds to the oracle")
+
 // TestConforms runs the kit against the service, at the levels that need nothing else.
 func TestConforms(t *testing.T) {
 	w := serveHere(t)
-	report, err := conform.Run(context.Background(), w.config(seed.Value(t), 800, conform.Core, conform.Limits, conform.Holds, conform.Attestation))
+	report, err := conform.Run(context.Background(), w.config(seed.Value(t), *cases, conform.Core, conform.Limits, conform.Holds, conform.Attestation))
 	must(t, err)
 	t.Log(text(t, report))
 	if !report.Conforms() {

@@ -45,7 +45,7 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Method string            `json:"method"`
 		Params []json.RawMessage `json:"params"`
 	}
-	body, _ := io.ReadAll(io.LimitReader(r.Body, maxAnswer)) // what can't be read is no request
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxAnswer)) // an unreadable body arrives as a read
 	_ = json.Unmarshal(body, &request)
 	n.mutex.Lock()
 	if raw := ""; request.Method == "eth_sendRawTransaction" && len(request.Params) == 1 && json.Unmarshal(request.Params[0], &raw) == nil {
@@ -126,7 +126,7 @@ type gate struct {
 	node *node
 }
 
-// A knock is a request to a gateway, and what has to come of it.
+// A knock is a request to a gateway, with the expected answer.
 type knock struct {
 	method  string
 	params  string
@@ -201,7 +201,7 @@ func (g *gate) attest(ctx context.Context, w write, number int) (token string, f
 	return a.token, nil, nil
 }
 
-// knock sends one request, and holds what is answered and what arrives at the node.
+// knock sends one request, and holds its answer, and whether it arrives at the node.
 func (g *gate) knock(ctx context.Context, k knock) (*finding, error) {
 	readsBefore, writesBefore := g.node.seen()
 	step := post("/rpc/1", "", "", fmt.Appendf(nil, `{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, k.method, k.params))

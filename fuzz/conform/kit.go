@@ -34,7 +34,7 @@ const (
 // Levels are all levels.
 var Levels = []Level{Core, Limits, Holds, Attestation, Gateway, Client}
 
-// Config says what is tested, and how.
+// Config says which implementation is tested, and how.
 type Config struct {
 	URL     string  // of the service
 	Seed    int64   // of the first unit; the next have the numbers that follow
@@ -132,7 +132,7 @@ func newKit(ctx context.Context, url string, config Config) (*Kit, error) {
 	return k, err
 }
 
-// test runs what is run once, and then units until there are enough cases or something diverges.
+// test runs the parts that run once, and then units until there are enough cases or something diverges.
 func (k *Kit) test(ctx context.Context) error {
 	began := time.Now()
 	defer func() { k.report.Seconds, k.report.RateLimits = time.Since(began).Seconds(), k.wire.limits() }()

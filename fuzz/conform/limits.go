@@ -68,7 +68,7 @@ func decimal(n *big.Int, decimals int) string {
 	return whole + "." + fraction
 }
 
-// A volley is what is asked for at once.
+// A volley is a set of requests that are sent at once.
 type volley struct {
 	*border
 	group   string
@@ -76,7 +76,7 @@ type volley struct {
 	limit   *big.Int
 }
 
-// newVolley draws amounts whose sum is above a limit on top of what is used, by a unit as often as by much.
+// newVolley draws amounts whose sum is above a limit, by a unit as often as by much.
 func newVolley(r *gen.Rand, seed int64) *volley {
 	v := &volley{border: &borders[r.N(len(borders))], group: fmt.Sprintf("g%d", uint64(seed))}
 	n := 3 + r.N(14)
@@ -103,7 +103,7 @@ func newVolley(r *gen.Rand, seed int64) *volley {
 	return v
 }
 
-// limitsUnit asks for more than a limit lets, all at once, and then for what is left of it, and for one unit more.
+// limitsUnit asks for more than a limit lets, all at once, and then for the rest of it, and for one unit more.
 func (k *Kit) limitsUnit(ctx context.Context, s *session, seed int64) (cases int, found *finding, err error) {
 	r := gen.NewRand(seed)
 	v := newVolley(r, seed)
@@ -184,8 +184,8 @@ func (s *session) volley(ctx context.Context, v *volley) ([]shot, error) {
 	return shots, errors.Join(problems...)
 }
 
-// judge holds the answers of a volley to every order in which they may have been decided: what was allowed is within the
-// limit, and what was refused would not have been at the end. Counters only grow, so it would not have been before.
+// judge holds the answers of a volley to every order in which they may have been decided: the allowed ones together are within
+// the limit, and with a refused one the end would be beyond it. Counters only grow, so it would not have been before.
 func (s *session) judge(v *volley, used *big.Int, shots []shot, now time.Time) *finding {
 	total, refused := new(big.Int).Set(used), []shot(nil)
 	for _, one := range shots {
@@ -216,7 +216,7 @@ func (s *session) judge(v *volley, used *big.Int, shots []shot, now time.Time) *
 	return nil
 }
 
-// atBorder asks for what is left, for one unit more, and what the service says is used.
+// atBorder asks for the rest, for one unit more, and for the service's own count.
 func (s *session) atBorder(ctx context.Context, v *volley, plan *oracle.Reservation) (cases int, found *finding, err error) {
 	now, err := s.kit.wire.clear(ctx)
 	if err != nil {

@@ -49,7 +49,7 @@ func TestNaive(t *testing.T) {
 // A naive is an implementation of the routes that Core needs.
 type naive struct {
 	url   string
-	mutex sync.Mutex // guards the maps, and not that what is decided is still so when it is remembered
+	mutex sync.Mutex // guards the maps; a decision may be outdated when it is remembered
 	keys  map[string]*naiveKey
 }
 

@@ -135,7 +135,7 @@ func refusal(s step, r *reply) difference {
 	return differ(same("member status", status, m.text("status")), wrong)
 }
 
-// deployments are policies that have to be refused, and what is in force after them.
+// deployments are policies that have to be refused, and the policy in force after them.
 func (s *session) deployments(ctx context.Context) (cases int, found *finding, err error) {
 	k := s.kit
 	_, other, err := ed25519.GenerateKey(nil)

@@ -169,7 +169,7 @@ func sign(private ed25519.PrivateKey, text string) (string, error) {
 	return string(signed), err
 }
 
-// A finding is what was answered otherwise than expected, in the story of a session.
+// A finding is an answer that differs from the expectation, with the story of its session.
 type finding struct {
 	difference
 	steps []step

@@ -15,7 +15,7 @@ import (
 // casesOfStory is how many requests a policy is deployed for. Deploying and compiling cost some fifty decisions.
 const casesOfStory = 60
 
-// A story is a policy and what is done under it. It follows from its seed until it is shrunk.
+// A story is a policy and the requests under it. It follows from its seed until it is shrunk.
 type story struct {
 	level  Level
 	seed   int64
@@ -23,7 +23,7 @@ type story struct {
 	plays  []play
 }
 
-// A play is one generated request, and what is done with it.
+// A play is one generated request, and how it is sent.
 type play struct {
 	c         *gen.Case
 	testRun   bool // is asked before

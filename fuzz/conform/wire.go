@@ -36,7 +36,7 @@ type wire struct {
 const (
 	// margin is how far from the border of an hour requests are sent, on either side.
 	margin = 2 * time.Second
-	// maxAnswer bounds what is read of an answer.
+	// maxAnswer bounds the bytes that are read of an answer.
 	maxAnswer = 4 << 20
 	// maxWait is the longest that the kit waits for a rate limit, and maxTries how often it asks again.
 	maxWait, maxTries = 5 * time.Minute, 20
@@ -136,7 +136,7 @@ func (w *wire) once(ctx context.Context, s step) (*reply, error) {
 }
 
 // date takes over what an answer says of the service's clock: it showed the second at between the two times of ours. A
-// clock that was set makes what was known before worthless.
+// clock that was set makes earlier bounds worthless.
 func (w *wire) date(at, sent, received time.Time) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -21,7 +21,7 @@ func NewHistory() *History {
 	return &History{intent.NewDecoder(intent.Options{}), map[bool]*oracle.Memory{false: {}, true: {}}}
 }
 
-// Of returns what is remembered of one key.
+// Of returns the memory of one key.
 func (h *History) Of(shim bool) *oracle.Memory { return h.of[shim] }
 
 // A Request is one request for a decision.

@@ -368,3 +368,47 @@ func (j *judgement) groupOf(path string) (string, bool) {
 	}
 	return j.formOf(path).normal(group.text)
 }
+
+// Usage is what an intent reports of its task's use of models, or the highest reports of a task. A part without a report is nil.
+type Usage struct {
+	Spend                *big.Int // in millionths of a dollar
+	Input, Output, Total *big.Int // tokens
+}
+
+// with returns the highest of each part.
+func (u Usage) with(o Usage) Usage {
+	return Usage{highest(u.Spend, o.Spend), highest(u.Input, o.Input), highest(u.Output, o.Output), highest(u.Total, o.Total)}
+}
+
+func highest(a, b *big.Int) *big.Int {
+	if a == nil || b != nil && b.Cmp(a) > 0 {
+		return b
+	}
+	return a
+}
+
+// tokens is the total, "never less than its parts", nil where nothing is known.
+func (u Usage) tokens() *big.Int {
+	if u.Input == nil && u.Output == nil {
+		return u.Total
+	}
+	parts := new(big.Int)
+	for _, part := range []*big.Int{u.Input, u.Output} {
+		if part != nil {
+			parts.Add(parts, part)
+		}
+	}
+	return highest(parts, u.Total)
+}
+
+// reported is the usage of the intent at hand, whose parts count for its task one by one.
+func (j *judgement) reported() (u Usage) {
+	tokens := func(name string) *big.Int {
+		n, _ := integer(j.metadata("model_usage", name).text)
+		return n
+	}
+	if j.metadata("model_usage").kind != objectKind {
+		return u
+	}
+	return Usage{Spend: j.modelSpend(), Input: tokens("input_tokens"), Output: tokens("output_tokens"), Total: tokens("total_tokens")}
+}

@@ -142,7 +142,7 @@ func brokenSignature(r *gen.Rand) Mutant {
 
 func otherClaim(r *gen.Rand) Mutant {
 	claim := r.Pick("exp", "iat", "intentHash", "sub", "policyHash", "jti")
-	return edit("claim-"+claim, "the claim "+claim+" is another than what was signed", "intent_attestation", 1+r.N(3), func(_ *exchange, old string) any {
+	return edit("claim-"+claim, "the claim "+claim+" is another than the signed one", "intent_attestation", 1+r.N(3), func(_ *exchange, old string) any {
 		parts := strings.Split(old, ".")
 		payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 		name := `"` + claim + `":`

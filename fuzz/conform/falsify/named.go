@@ -64,7 +64,7 @@ func (x *exchange) borrowSignature() bool {
 	return true
 }
 
-// missUpperCase allows what is denied, where the action has a letter in upper case.
+// missUpperCase turns a denial into an ALLOWED where the action has a letter in upper case.
 func (x *exchange) missUpperCase() bool {
 	var body struct{ Intent struct{ Action string } }
 	if !x.testRuns() || x.text("status") != "DENIED" || json.Unmarshal(x.sent, &body) != nil || strings.ToLower(body.Intent.Action) == body.Intent.Action {
@@ -77,7 +77,7 @@ func (x *exchange) missUpperCase() bool {
 	return true
 }
 
-// passDuplicates allows what is refused for a member that occurs twice.
+// passDuplicates answers a 400 for a repeated member by an ALLOWED.
 func (x *exchange) passDuplicates() bool {
 	twice := strings.Count(string(x.sent), `"action"`) > 1 || strings.Count(string(x.sent), `"framework"`) > 1
 	return x.path == "/v1/authorize" && x.status == http.StatusBadRequest && twice && x.passAs(x.earlier())
@@ -113,5 +113,5 @@ func (x *exchange) countTestRun() {
 	}
 	also := *x
 	also.path = "/v1/authorize"
-	_ = also.send() // what is answered is not shown
+	_ = also.send() // its answer is dropped
 }

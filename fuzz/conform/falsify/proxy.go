@@ -112,7 +112,7 @@ func (x *exchange) send() error {
 	x.m = nil
 	decoder := json.NewDecoder(bytes.NewReader(x.body))
 	decoder.UseNumber()
-	_ = decoder.Decode(&x.m) // what is no object is passed on
+	_ = decoder.Decode(&x.m) // other bodies are passed on
 	return err
 }
 

@@ -52,7 +52,7 @@ func Export() (map[string][]byte, error) {
 	return files, nil
 }
 
-// choose takes those that are written, then those with a rare feature, and then what is left, until there are enough.
+// choose takes those that are written, then those with a rare feature, and then others, until there are enough.
 func choose() (chosen []*candidate) {
 	seen := map[string]int{}
 	take := func(c *candidate) {
@@ -166,7 +166,7 @@ func note(flag string) Note {
 		"Rule":      {"POLICY_BYPASS", "A rule denies the request.", []string{"specification.md#order-of-evaluation"}},
 		"Granted":   {"BASIC", "The policy allows the request.", []string{"specification.md#grants"}},
 		"Hold":      {"POLICY_BYPASS", "The request waits for the operator, or has waited.", []string{"specification.md#holds"}},
-		"Malformed": {"TWO_READINGS", "The body is no request, or not one under this policy: 400 before any rule is looked at.", []string{"specification.md#intent"}},
+		"Malformed": {"TWO_READINGS", "The body is not a request, or not one under this policy: 400 before any rule is looked at.", []string{"specification.md#intent"}},
 		"Limit":     {"COUNTER", "A counter is at its limit, or in its next window.", []string{"specification.md#limits"}},
 		"Trace":     {"STATE", "The decision depends on the steps before it.", []string{"specification.md#limits"}},
 		"Time":      {"STATE", "A step is at another time than Start: a black box can't be asked at that time.", []string{"specification.md#limits"}},

@@ -26,7 +26,7 @@ type Note struct {
 type Group struct {
 	Type       string `json:"type"`
 	Source     Source `json:"source"`
-	Policy     string `json:"policy"` // what is signed
+	Policy     string `json:"policy"` // the signed bytes
 	PolicyHash string `json:"policyHash"`
 	Signature  string `json:"signature"` // of the key in the header of the files
 	Profiles   bool   `json:"profiles"`  // a trusted shim has to consent to the deployment
@@ -64,7 +64,7 @@ type Expect struct {
 	Status string `json:"status"`
 	Code   string `json:"error_code,omitempty"`
 	Rule   string `json:"matched_rule,omitempty"`
-	Hash   string `json:"intentHash,omitempty"` // of what is allowed or held
+	Hash   string `json:"intentHash,omitempty"` // where the intent is allowed or held
 }
 
 // Start is when traces begin.

@@ -15,7 +15,7 @@ import (
 	"bailiff/grammar"
 )
 
-// Bounds of what is made of one seed.
+// Bounds of the tests of one seed.
 const (
 	casesOfSeed = 40
 	mostRepeats = 5 // of an intent, until a limit refuses it

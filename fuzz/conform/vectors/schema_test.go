@@ -38,7 +38,7 @@ func follows(t *testing.T, s *jsonschema.Resolved, text []byte) error {
 	return s.Validate(value)
 }
 
-// TestSchemas holds vectors and the bodies in them to the schemas: what is valid follows them.
+// TestSchemas holds vectors and the bodies in them to the schemas, which every valid body follows.
 func TestSchemas(t *testing.T) {
 	forVectors, forIntents := schema(t, "policy_decision_schema_v1.json"), schema(t, "intent_schema_v1.json")
 	for _, file := range read(t) {
@@ -64,7 +64,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestSchemasRefuse holds that the schemas refuse what is of another form.
+// TestSchemasRefuse holds that the schemas refuse other forms.
 func TestSchemasRefuse(t *testing.T) {
 	good := `{"framework":"x","agentId":"a","txCommit":"` + strings.Repeat("0", 64) + `","intent":{"action":"bash"}}`
 	forIntents := schema(t, "intent_schema_v1.json")

@@ -21,7 +21,7 @@ type subject struct {
 	draft      *gen.Policy
 }
 
-// newSubject reads a policy; ok is false where it does not compile, or is no UTF-8.
+// newSubject reads a policy; ok is false where it does not compile, or is not UTF-8.
 func newSubject(seed int64, draft *gen.Policy, text string) (s *subject, ok bool) {
 	read, err := differential.NewSubject([]byte(text))
 	if err != nil || !utf8.ValidString(text) {
@@ -96,7 +96,7 @@ type candidate struct {
 	last differential.Expected
 }
 
-// features are what a test covers: what is rare is taken first.
+// features are the things that a test covers; rare ones are taken first.
 func (c *candidate) features() (all []string) {
 	if c.last.Code != "" {
 		all = append(all, "code "+c.last.Code)

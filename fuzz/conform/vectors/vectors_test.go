@@ -27,7 +27,7 @@ var folder = filepath.Join("..", "..", "..", "docs", "vectors", "conformance")
 // mostBytes is how large the vectors may grow.
 const mostBytes = 5 << 20
 
-// TestDrift holds the files to what is exported.
+// TestDrift holds the files to those that are exported.
 func TestDrift(t *testing.T) {
 	files, err := Export()
 	if err != nil {
@@ -46,7 +46,7 @@ func TestDrift(t *testing.T) {
 			}
 		}
 		if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, text) {
-			t.Errorf("%s is not what is exported (%v); write it by: bailiff conform export docs/vectors/conformance", path, err)
+			t.Errorf("%s differs from the export (%v); write it by: bailiff conform export docs/vectors/conformance", path, err)
 		}
 	}
 	entries, err := os.ReadDir(folder)
