@@ -401,6 +401,14 @@ func (u Usage) tokens() *big.Int {
 	return highest(parts, u.Total)
 }
 
+// tell fills in the members of the verdict that a Memory needs.
+func (j *judgement) tell() {
+	j.verdict.Task, j.verdict.Usage = j.task, j.reported()
+	if j.has("maxFee") {
+		j.verdict.Fee = j.fee()
+	}
+}
+
 // reported is the usage of the intent at hand, whose parts count for its task one by one.
 func (j *judgement) reported() (u Usage) {
 	tokens := func(name string) *big.Int {

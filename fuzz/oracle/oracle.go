@@ -136,10 +136,7 @@ func (p *Policy) Judge(body []byte, from Sender) Verdict {
 	if field := j.invalid(); field != "" {
 		return Verdict{Status: Error, Code: string(errcode.ValidationSchema), Rule: field}
 	}
-	j.verdict.Task, j.verdict.Usage = j.task, j.reported()
-	if j.has("maxFee") {
-		j.verdict.Fee = j.fee()
-	}
+	j.tell()
 	j.customDenials()
 	j.gates()
 	j.ownSection()
