@@ -101,7 +101,7 @@ func (k *Kit) gateway(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = n.server.Close() }()
-	s, err := k.newSession(ctx)
+	s, err := k.nextSession(ctx)
 	if err != nil {
 		return err
 	}
@@ -116,6 +116,8 @@ func (k *Kit) gateway(ctx context.Context) error {
 		k.found = true
 		k.report.add(Gateway, k.config.Seed, found, "", script(k.config.URL, found.steps))
 		k.mutex.Unlock()
+	} else if err == nil {
+		k.keep(s)
 	}
 	return err
 }

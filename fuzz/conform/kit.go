@@ -73,6 +73,7 @@ type Kit struct {
 	found    bool       // a divergence, which may still be shrunk
 	report   *Report
 	tokens   map[string]bool // ids of attestations
+	spare    []*session      // whose story ended as expected
 }
 
 // Run tests, and reports. The error is about what kept the kit from testing; divergences are in the report.
@@ -122,7 +123,7 @@ func newKit(ctx context.Context, url string, config Config) (*Kit, error) {
 	if k.issuer = descriptor.text("issuer"); answer.status != 200 || k.issuer == "" {
 		return nil, fmt.Errorf("%s/.well-known/svc-conformance.json names no issuer (%d): is this an implementation of the specification?", url, answer.status)
 	}
-	k.report.Implementation = descriptor.text("issuer") + ", specification " + descriptor.text("spec_version")
+	k.report.Implementation = "(" + descriptor.text("issuer") + ", specification " + descriptor.text("spec_version") + ")"
 	k.audience = strings.TrimSuffix(descriptor.text("jwks_uri"), "/.well-known/jwks.json") + "/v1/warranty/deploy"
 	asks, err := client.New(client.Config{URL: url})
 	if err != nil {
@@ -175,7 +176,7 @@ func (k *Kit) work(ctx context.Context, turns []Level, next *atomic.Int64) error
 		unit := next.Add(1) - 1
 		level := turns[unit%int64(len(turns))]
 		if s == nil || s.units >= unitsOfKeys {
-			fresh, err := k.newSession(ctx)
+			fresh, err := k.nextSession(ctx)
 			switch {
 			case errors.Is(err, ErrNoKeys) && s == nil:
 				return nil // other workers have the keys
@@ -206,6 +207,25 @@ func (k *Kit) work(ctx context.Context, turns []Level, next *atomic.Int64) error
 		}
 	}
 	return nil
+}
+
+// nextSession is newSession, or a session that has ended.
+func (k *Kit) nextSession(ctx context.Context) (*session, error) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if n := len(k.spare); n > 0 {
+		s := k.spare[n-1]
+		k.spare = k.spare[:n-1]
+		return s, nil
+	}
+	return k.newSession(ctx)
+}
+
+// keep lets another part of the run go on with a session.
+func (k *Kit) keep(s *session) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.spare = append(k.spare, s)
 }
 
 // unit runs one unit.

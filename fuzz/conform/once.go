@@ -37,6 +37,7 @@ func (k *Kit) once(ctx context.Context) error {
 			return nil
 		}
 	}
+	k.keep(s)
 	return nil
 }
 

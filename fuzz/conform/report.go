@@ -74,7 +74,7 @@ func (r *Report) add(level Level, seed int64, f *finding, note, script string) {
 // Text writes the report for people.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s)\n", r.URL, r.Implementation)
+	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(r.URL+" "+r.Implementation))
 	for i := range r.Levels {
 		l := &r.Levels[i]
 		fmt.Fprintf(&b, "%-12s %9d cases  %s\n", l.Level, l.Cases, l.verdict())
@@ -87,11 +87,14 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	for i := range r.Divergences {
 		d := &r.Divergences[i]
-		fmt.Fprintf(&b, "\n%s diverges in its %s\n  expected: %s\n  got:      %s\n", d.Level, d.What, d.Expected, d.Got)
+		fmt.Fprintf(&b, "\n%s diverges: %s\n  expected: %s\n  got:      %s\n", d.Level, d.What, d.Expected, d.Got)
 		if d.Note != "" {
 			fmt.Fprintf(&b, "  note:     %s\n", d.Note)
 		}
-		fmt.Fprintf(&b, "  again:    bailiff conform --url %s --seed %d --level %s\n\n%s\n", r.URL, d.Seed, d.Level, d.Script)
+		if r.URL != "" {
+			fmt.Fprintf(&b, "  again:    bailiff conform --url %s --seed %d --level %s\n", r.URL, d.Seed, d.Level)
+		}
+		fmt.Fprintf(&b, "\n%s\n", d.Script)
 	}
 	rate := 0.0
 	if r.Seconds > 0 {

@@ -218,7 +218,7 @@ func (c *runCommand) mutants(ctx context.Context, std cli.Streams, config *confo
 			fmt.Fprintf(std.Out, "MISSED %s: %s (%d cases)\n", mutant.Name, mutant.What, report.Cases)
 			continue
 		}
-		fmt.Fprintf(std.Out, "found  %s: %s (after %d cases, in its %s)\n", mutant.Name, mutant.What, report.Cases, report.Divergences[0].What)
+		fmt.Fprintf(std.Out, "found  %s: %s (after %d cases: %s)\n", mutant.Name, mutant.What, report.Cases, report.Divergences[0].What)
 	}
 	if tried == 0 {
 		return cli.Usage("no mutant is called %s; give all to see the names", c.AgainstMutant)
