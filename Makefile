@@ -62,7 +62,7 @@ golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./runtime/hook/... -run TestDocs -rewrite
 	$(GO) test ./httpd/mcpproxy -run TestPage -rewrite
 	$(GO) test ./grammar ./vm ./compiler ./runtime/intent ./httpd -rewrite
-	$(GO) test . -run 'TestSpecification|TestPictures' -rewrite
+	$(GO) test . -run 'TestSpecification|TestPictures|TestArchitecture' -rewrite
 	$(GO) test ./httpd/e2e -run TestAPIPage -rewrite
 
 .PHONY: fuzz

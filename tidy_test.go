@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"bailiff/fuzz/kit/page"
 )
 
 // The rules of the house that a compiler does not hold (ARCHITECTURE.md says why): who may import what,
@@ -47,6 +49,7 @@ var onlyImporters = map[string]string{
 	"github.com/modelcontextprotocol/go-sdk":         "httpd/mcpproxy",
 	"mvdan.cc/sh":                                    "vm/form/command",
 	"golang.org/x/net/idna":                          "vm/form/httpurl",
+	"golang.org/x/net/publicsuffix":                  "runtime/webhook",
 	"go.yaml.in/yaml":                                "runtime/policytest",
 	"github.com/tailscale/hujson":                    "runtime/hook/setup",
 	"github.com/BurntSushi/toml":                     "runtime/hook/setup",
@@ -134,7 +137,7 @@ var mayImport = map[string][]string{
 	"httpd/client/typescript": {"fuzz/kit/npm"},
 	"httpd/client/python":     {"httpd/client/drive"},
 	"httpd/mcpproxy":          {"httpd/client", "httpd/client/verify", "runtime/attest", "runtime/jcs", "runtime/response"},
-	"cmd":                     {""},
+	"cmd/bailiff":             {""},
 	"cmd/bailiff/conform":     {"cmd/bailiff/cli", "cmd/bailiff/client", "fuzz/conform", "runtime/accounts", "runtime/attest"},
 	"cmd/release":             {},
 	"bench":                   {""},
@@ -281,6 +284,72 @@ func TestImportsPointOneWay(t *testing.T) {
 			t.Error(fault)
 		}
 	}
+}
+
+// TestArchitecture holds the last column of the table in ARCHITECTURE.md to mayImport; -rewrite writes it.
+func TestArchitecture(t *testing.T) {
+	const architecture = "ARCHITECTURE.md"
+	text, err := os.ReadFile(architecture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, faults := withImports(string(text))
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+	page.Whole(t, architecture, "go test . -run TestArchitecture -rewrite", want)
+}
+
+// withImports returns the page with what each folder in its table may import, and the folders that it or mayImport should not
+// have or lacks.
+func withImports(page string) (changed string, faults []string) {
+	lines := strings.Split(page, "\n")
+	rows := map[string]int{}
+	for i, line := range lines {
+		if cells := strings.Split(line, " | "); len(cells) == 3 && strings.HasPrefix(line, "| `") {
+			rows[strings.Trim(cells[0], "| `")] = i
+		}
+	}
+	below := map[string][]string{} // the folders without a row, by the row above them
+	for folder, allowed := range mayImport {
+		for _, name := range append([]string{folder}, allowed...) {
+			if info, err := os.Stat(filepath.FromSlash(name)); name != "" && (err != nil || !info.IsDir()) {
+				faults = append(faults, "mayImport names "+name+", which is not a folder")
+			}
+		}
+		at := folder
+		for rows[at] == 0 && at != "." {
+			at = filepath.ToSlash(filepath.Dir(at))
+		}
+		if at == "." {
+			faults = append(faults, "the table of folders lacks "+folder)
+		} else if at != folder {
+			below[at] = append(below[at], folder)
+		}
+	}
+	for folder, i := range rows {
+		allowed, ok := mayImport[folder]
+		if !ok {
+			faults = append(faults, "the table of folders has "+folder+", and mayImport does not")
+		}
+		cell := importsInWords(allowed)
+		for _, name := range slices.Sorted(slices.Values(below[folder])) {
+			cell += "; `" + strings.TrimPrefix(name, folder+"/") + "`: " + importsInWords(mayImport[name])
+		}
+		cells := strings.Split(lines[i], " | ")
+		lines[i] = cells[0] + " | " + cells[1] + " | " + cell + " |"
+	}
+	return strings.Join(lines, "\n"), faults
+}
+
+func importsInWords(folders []string) string {
+	switch {
+	case len(folders) == 0:
+		return "–"
+	case slices.Contains(folders, ""):
+		return "all"
+	}
+	return "`" + strings.Join(slices.Sorted(slices.Values(folders)), "`, `") + "`"
 }
 
 func TestSizes(t *testing.T) {
@@ -471,6 +540,16 @@ func TestTidyCatches(t *testing.T) {
 	}
 	if len(undocumented([]source{plant("vm/x.go", "package vm\n")})) != 1 {
 		t.Error("the planted package without a comment was not found")
+	}
+	for page, want := range map[string]string{
+		"| `vm/match` | texts | `vm` |": "| `vm/match` | texts | – |", "| `vm` | it | – |": "| `vm` | it | `vm/amount`, `vm/match`;",
+	} {
+		if got, _ := withImports("\n" + page); !strings.HasPrefix(got, "\n"+want) {
+			t.Errorf("a planted column came out as %q", got)
+		}
+	}
+	if _, faults := withImports("\n| `notes` | what is not there | – |"); !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, "has notes") }) || len(faults) != len(mayImport)+1 {
+		t.Errorf("of a planted table: %q", faults)
 	}
 	if belongs("notes.txt") {
 		t.Error("a planted file in the root was not found")

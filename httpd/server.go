@@ -48,6 +48,7 @@ type Server struct {
 	bodies    *budget.Budget
 
 	statements ratelimit.Store // of operators, by source
+	verifying  *rate.Limiter   // of statements of sources that are beyond their limits
 }
 
 // New returns a server, or what is missing for one.
@@ -56,7 +57,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, log: c.Log, gateway: c.Gateway, bodies: c.Bodies, limitLog: rate.NewLimiter(rate.Every(time.Second), 1)}
-	s.statements = ratelimit.NewMemory(maxStating)
+	s.statements, s.verifying = ratelimit.NewMemory(maxStating), rate.NewLimiter(statementsBeyond, statementsBeyond)
 	s.rates.Store(&c.Limits)
 	if s.bodies == nil {
 		s.bodies = NewBodies(c.Clock, c.Log)

@@ -31,7 +31,7 @@ func (p *Program) MarshalBinary() ([]byte, error) {
 		b = binary.AppendVarint(b, int64(s.Line)-int64(last.Line))
 		last = s
 	}
-	return p.appendWords(b), nil
+	return p.appendTests(p.appendWords(b)), nil
 }
 
 // Canonical returns the bytes that [Program.Hash] is the hash of. The caller must not change them.

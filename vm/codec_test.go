@@ -11,7 +11,7 @@ import (
 
 // TestDecodeRefuses holds that a program has one encoding.
 func TestDecodeRefuses(t *testing.T) {
-	const text = "machine 5\npolicy \"\"\nfield \"a\"\n0: kind if \"a\" null @1\n1: end\n"
+	const text = "machine 6\npolicy \"\"\nfield \"a\"\n0: kind if \"a\" null @1\n1: end\n"
 	p, err := Assemble(text)
 	if err != nil {
 		t.Fatal(err)
@@ -19,7 +19,7 @@ func TestDecodeRefuses(t *testing.T) {
 	plain, _ := p.MarshalBinary()
 	p.debug = []Span{{1, 2, 3}, {4, 9, 2}}
 	debug, _ := p.MarshalBinary()
-	spans := debug[:len(debug)-2] // before the lists of words, of which there are none
+	spans := debug[:len(debug)-3] // before the lists of words and the tests of amounts, of which there are none
 	for n := range debug {
 		if _, err := Decode(debug[:n]); (err == nil) != (n == len(plain)) {
 			t.Errorf("the first %d bytes: %v", n, err)
@@ -146,7 +146,7 @@ func TestBuilderOrder(t *testing.T) {
 
 // TestNeeds holds which slots an action needs, where several switches tell actions apart.
 func TestNeeds(t *testing.T) {
-	p, err := Assemble(`machine 5
+	p, err := Assemble(`machine 6
 policy ""
 field "@action"
 field "exact"

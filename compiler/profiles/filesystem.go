@@ -70,7 +70,7 @@ var (
 		Doc:     "The effects from which `protected_file_classes` protects; without it, from all.",
 		Example: "protected_effects: read, egress"})
 
-	keyMaxFiles = frame.NewKey(frame.Counts, func(s *Filesystem) **frame.Count { return &s.MaxFiles }, frame.Key{Name: "max_files_per_action",
+	keyMaxFiles = frame.NewKey(frame.Counts, func(s *Filesystem) **frame.Count { return &s.MaxFiles }, frame.Key{Name: "max_files_per_action", Unit: "targets",
 		Code: errcode.ImpactLimit,
 		Doc:  "How many files one action may touch.", Example: "max_files_per_action: 20"})
 
@@ -190,6 +190,6 @@ func maxFiles(e *frame.Emitter, limit *frame.Count) {
 		compare := e.NewLabel()
 		e.Load(0, e.Field(slotFileCount), 0, compare)
 		e.Place(compare)
-		e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(amount.FromUint64(limit.N), 0), pass)
+		e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(amount.FromUint64(limit.N), 0, keyMaxFiles.Unit), pass)
 	}, keyMaxFiles.Rule, keyMaxFiles.Code, "the intent has more targets than filesystem.max_files_per_action", e.Value(slotFileCount))
 }

@@ -307,7 +307,7 @@ func emitNative(e *frame.Emitter, done vm.Label) {
 	e.DenyBy(rule, errcode.AmountInvalid, "the native amount is no decimal of at most 18 fraction digits (in base units: no integer), or 2^256 base units or more", e.Value(derived.Amount), done)
 	e.Place(valid)
 	within := e.NewLabel()
-	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, frame.NativeDecimals), within)
+	e.Compare(vm.OpGreater, vm.Unless, 0, e.Amount(limit, frame.NativeDecimals, keyMaximum.Unit), within)
 	e.DenyBy(rule, keyMaximum.Code, message, e.Value(derived.Amount), done)
 	e.Place(within)
 	consensus(e, done)
@@ -332,7 +332,7 @@ func fee(e *frame.Emitter) {
 	e.DenyBy(keyMaxFee.Rule, errcode.AmountInvalid, "maxFee is not an amount of at most 18 fraction digits below 2^256 wei; write native units, such as 0.01", e.Value(frame.SlotMaxFee), done)
 	e.Place(valid)
 	if most != nil {
-		e.Compare(vm.OpGreater, vm.Unless, 1, e.Amount(most.Amount, frame.NativeDecimals), done)
+		e.Compare(vm.OpGreater, vm.Unless, 1, e.Amount(most.Amount, frame.NativeDecimals, keyMaxFee.Unit), done)
 		e.DenyBy(keyMaxFee.Rule, keyMaxFee.Code, "maxFee is above evm.max_fee_eth", e.Value(frame.SlotMaxFee), done)
 	}
 	e.Place(done)
@@ -357,7 +357,7 @@ func consensus(e *frame.Emitter, done vm.Label) {
 		return
 	}
 	e.At(p.Consensus.Span)
-	e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus.Amount, frame.NativeDecimals), done)
+	e.Compare(vm.OpAtLeast, vm.Unless, 0, e.Amount(p.Consensus.Amount, frame.NativeDecimals, keyConsensus.Unit), done)
 	agree(e, keyConsensus.Rule, "the native amount reaches evm.consensus_threshold_eth")
 }
 
@@ -377,14 +377,14 @@ var (
 		Doc:     "The EVM actions that are granted on one chain, in place of `allowed_actions`.",
 		Example: "chain_actions:\n  \"8453\": wallet.transfer"})
 
-	keyMaximum = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.MaxTransaction }, frame.Key{Name: "max_transaction_eth",
+	keyMaximum = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.MaxTransaction }, frame.Key{Name: "max_transaction_eth", Unit: "ETH",
 		Code: errcode.AmountExceeded, Codes: []errcode.Code{errcode.AmountInvalid, errcode.AmountRequired},
 		Default: "0",
 		Zero:    "leave the line out: then every native amount above zero is denied",
 		Doc:     "The largest native amount of one intent, in ETH; without it every native amount above zero is denied.",
 		Example: "max_transaction_eth: 0.5"})
 
-	keyMaxFee = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.MaxFee }, frame.Key{Name: "max_fee_eth", Since: frame.V24,
+	keyMaxFee = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.MaxFee }, frame.Key{Name: "max_fee_eth", Unit: "ETH", Since: frame.V24,
 		Code: errcode.AmountExceeded, Codes: []errcode.Code{errcode.AmountInvalid, errcode.AmountRequired},
 		Zero: frame.HintNoFee,
 		Doc: "The largest `maxFee` of one intent: the most that its gas may cost, in the chain's native unit. An intent has to declare it then, " +
@@ -396,7 +396,7 @@ var (
 			"What a paymaster takes in tokens is not seen either way.",
 		Example: "paymaster_fees: ignore"})
 
-	keyConsensus = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.Consensus }, frame.Key{Name: "consensus_threshold_eth",
+	keyConsensus = frame.NewKey(frame.NativeAmounts, func(s *EVM) **frame.Limit { return &s.Consensus }, frame.Key{Name: "consensus_threshold_eth", Unit: "ETH",
 		Code:    errcode.HoldConsensus,
 		Zero:    frame.HintHoldAll,
 		Doc:     "The native amount, in ETH, from which on a person has to decide.",

@@ -313,12 +313,12 @@ func tokenAmount(e *frame.Emitter, register int, slot string, token *Token, done
 	e.Load(register, e.Field(slot), decimals, valid)
 	e.DenyBy(keyTokenMaximum.RuleOf(token.Symbol), errcode.TokenAmountInvalid, invalid, e.Value(slot), done)
 	e.Place(valid)
-	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals), within)
+	e.Compare(vm.OpGreater, vm.Unless, register, e.Amount(token.MaxTransaction.Amount, decimals, token.Symbol), within)
 	e.DenyBy(keyTokenMaximum.RuleOf(token.Symbol), keyTokenMaximum.Code, what+" is above the token's max_transaction", e.Value(slot), done)
 	if token.Consensus != nil {
 		e.Place(within)
 		e.At(token.Consensus.Span)
-		e.Compare(vm.OpAtLeast, vm.Unless, register, e.Amount(token.Consensus.Amount, decimals), done)
+		e.Compare(vm.OpAtLeast, vm.Unless, register, e.Amount(token.Consensus.Amount, decimals, token.Symbol), done)
 		agree(e, keyTokenConsensus.RuleOf(token.Symbol), what+" reaches the token's consensus_threshold")
 		e.Jump(done)
 	}

@@ -104,6 +104,9 @@ func (h *history) meet(arg uint32) error {
 		want = refusesPin(before, e)
 		err = decide(context.Background(), e.decided)
 	}
+	if e.list != nil && h.model.stopped(known) && h.news(entry{key: key, now: now, pins: e}, before) {
+		want = ledger.ErrHalted
+	}
 	if known.Revoked != 0 && (e.decided == nil || !errors.Is(want, ledger.ErrNotFound)) {
 		want = ledger.ErrKeyRevoked
 	}
@@ -118,6 +121,14 @@ func (h *history) meet(arg uint32) error {
 		return nil
 	}
 	return h.recordPins(entry{key: key, now: now, pins: e}, before)
+}
+
+// news reports whether something would become of pins.
+func (h *history) news(e entry, before []ledger.Pin) bool {
+	h.model.log = append(h.model.log, e)
+	after := h.model.pins(e.key)
+	h.model.log = h.model.log[:len(h.model.log)-1]
+	return len(before)+len(after) > 0 && !cmp.Equal(before, after)
 }
 
 // recordPins notes what became of pins, where something did.

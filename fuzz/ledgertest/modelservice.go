@@ -122,6 +122,7 @@ func (h *history) hook(arg uint32) error {
 	known, now, ok := h.model.key(key)
 	hooks, _ := h.model.outbox(key)
 	now = max(now, h.at)
+	operator := arg>>13%2 == 0
 	switch {
 	case !ok || known.Revoked != 0:
 		return nil
@@ -133,25 +134,49 @@ func (h *history) hook(arg uint32) error {
 			return fmt.Errorf("ChangeKey: %+v, %v, the model says %+v", got, err, want)
 		}
 	case len(hooks) > 0 && arg>>3%4 == 2 && hooks[0].Disabled != 0:
-		if err := h.l.EnableWebhook(context.Background(), key, hooks[0].ID, h.at); err != nil {
+		if done, err := h.changeHook(h.l.EnableWebhook, known, hooks[0], operator); !done {
 			return err
 		}
 		h.reached["webhook enabled"]++
 		h.record(entry{key: key, now: now, enabled: hooks[0].ID}, true)
 	case len(hooks) >= 2 || len(hooks) > 0 && arg>>3%4 == 1:
-		if err := h.l.RemoveWebhook(context.Background(), key, hooks[0].ID, h.at); err != nil {
+		if done, err := h.changeHook(h.l.RemoveWebhook, known, hooks[0], operator); !done {
 			return err
 		}
 		h.record(entry{key: key, now: now, unhooked: hooks[0].ID}, true)
 	default:
 		h.ids++
-		w := ledger.Webhook{ID: ID('w', h.ids), Key: key, URL: "https://example.com/", Topics: ledger.Topics(1 + arg>>5%63), Secret: make([]byte, 24), Created: h.at}
-		if err := h.l.CreateWebhook(context.Background(), w); err != nil {
-			return err
+		w := ledger.Webhook{ID: ID('w', h.ids), Key: key, URL: "https://example.com/", Topics: ledger.Topics(1 + arg>>5%63), Secret: make([]byte, 24), Created: h.at, Operator: operator}
+		switch err := h.l.CreateWebhook(context.Background(), w); {
+		case !operator && h.model.stopped(known) && errors.Is(err, ledger.ErrHalted):
+			h.reached["webhook refused"]++
+			return nil
+		case err != nil || !operator && h.model.stopped(known):
+			return fmt.Errorf("a new webhook, of the operator %v: %w", operator, err)
 		}
 		h.record(entry{key: key, now: now, hooked: &w}, true)
 	}
 	return nil
+}
+
+// changeHook changes a webhook, and reports whether that was done, as the model says it must be.
+func (h *history) changeHook(change func(context.Context, ledger.WebhookChange) error, key ledger.Key, hook ledger.Webhook, operator bool) (done bool, _ error) {
+	err := change(context.Background(), ledger.WebhookChange{Key: key.ID, ID: hook.ID, At: h.at, Operator: operator})
+	var want error
+	switch {
+	case operator:
+	case hook.Operator:
+		want = ledger.ErrNotFound
+	case h.model.stopped(key):
+		want = ledger.ErrHalted
+	}
+	if !errors.Is(err, want) {
+		return false, fmt.Errorf("changing a webhook: %v, the model says %v", err, want)
+	}
+	if want != nil {
+		h.reached["webhook refused"]++
+	}
+	return want == nil, nil
 }
 
 // deliver takes what is due, compares it with the model, and settles some of it.

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"html/template"
 	"log/slog"
@@ -22,6 +21,7 @@ import (
 	"bailiff/httpd/console"
 	"bailiff/runtime/approvals"
 	"bailiff/runtime/clock"
+	"bailiff/runtime/decision"
 	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/service"
@@ -266,16 +266,11 @@ func (p *Pages) hold(ctx context.Context, _ *console.Request, visit *approvals.V
 	if fault != nil {
 		return p.Refuse(fault)
 	}
-	view := holdPage{Shown: shown, Expires: time.Unix(0, shown.Hold.Expires), Allow: string(shown.Allow), Deny: string(shown.Deny), MaxNote: ledger.MaxResolutionNote}
-	for text := range strings.SplitSeq(shown.Summary, "\n") {
+	view := holdPage{Shown: shown, Expires: time.Unix(0, shown.Hold.Expires), Allow: string(shown.Allow), Deny: string(shown.Deny), MaxNote: ledger.MaxResolutionNote, Intent: decision.WholeIntent(shown.Hold.Intent)}
+	for text := range strings.SplitSeq(shown.Text, "\n") {
 		name, value, _ := strings.Cut(text, ": ")
 		view.Lines = append(view.Lines, line{name, value})
 	}
-	var indented bytes.Buffer
-	if json.Indent(&indented, shown.Hold.Intent, "", "  ") != nil {
-		indented.Write(shown.Hold.Intent)
-	}
-	view.Intent = indented.String()
 	return p.page("hold", "Decide", visit, view)
 }
 
@@ -320,17 +315,17 @@ func (p *Pages) enrolment(_ context.Context, _ *console.Request, _ *approvals.Vi
 }
 
 // enrol takes the code, and then the passkey.
-func (p *Pages) enrol(_ context.Context, r *console.Request, _ *approvals.Visit, token string) *console.Response {
+func (p *Pages) enrol(ctx context.Context, r *console.Request, _ *approvals.Visit, token string) *console.Response {
 	name, _, fault := p.Approvals.Enrolling(token)
 	if fault != nil {
 		return p.Refuse(fault)
 	}
 	view := enrolForm{Name: name}
 	if answer := r.Form.Get("answer"); answer != "" {
-		view.Words, fault = p.Approvals.FinishEnrolment(token, []byte(answer))
+		view.Words, fault = p.Approvals.FinishEnrolment(ctx, token, []byte(answer))
 	} else {
 		var options []byte
-		options, fault = p.Approvals.BeginEnrolment(token, strings.TrimSpace(r.Form.Get("code")))
+		options, fault = p.Approvals.BeginEnrolment(ctx, token, strings.TrimSpace(r.Form.Get("code")))
 		view.Options = string(options)
 	}
 	if fault != nil {

@@ -42,7 +42,7 @@ type desk struct {
 	policy   string
 }
 
-func newDesk(t *testing.T, needed int) *desk {
+func newDesk(t *testing.T, needed int, more ...string) *desk {
 	t.Helper()
 	d := &desk{t: t, ctx: context.Background(), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), ledger: memory.New(), operator: operatorKey(7)}
 	t.Cleanup(func() { d.ledger.Close() })
@@ -51,7 +51,7 @@ func newDesk(t *testing.T, needed int) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.policy = "version: 2.4.0\n\n## evm\nallowed_chains: 8453\nallowed_actions: wallet.transfer, contract.call\nmax_transaction_eth: 9\nconsensus_threshold_eth: 0.25\nconsensus_require_hold: true\n"
+	d.policy = "version: 2.4.0\n\n## evm\nallowed_chains: 8453\nallowed_actions: wallet.transfer, contract.call\nmax_transaction_eth: 9\nconsensus_threshold_eth: 0.25\nconsensus_require_hold: true\n" + strings.Join(more, "")
 	policy, err := policies.CompilePolicy(grammar.NewSource("warranty.md", []byte(d.policy)))
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func (d *desk) enrol(name string, made *passkey.Device) *passkey.Device {
 		d.t.Fatal(err)
 	}
 	token := strings.TrimPrefix(opened.Link, origin+"/approve/enrol/")
-	options, fault := d.BeginEnrolment(token, opened.Code)
+	options, fault := d.BeginEnrolment(d.ctx, token, opened.Code)
 	if fault != nil {
 		d.t.Fatal(fault)
 	}
@@ -106,10 +106,44 @@ func (d *desk) enrol(name string, made *passkey.Device) *passkey.Device {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if _, fault := d.FinishEnrolment(token, []byte(answer)); fault != nil {
+	if _, fault := d.FinishEnrolment(d.ctx, token, []byte(answer)); fault != nil {
 		d.t.Fatal(fault)
 	}
 	return made
+}
+
+// TestApprovalDevices: a device that has an approver's passkey makes no second one, and no passkey is enrolled twice.
+func TestApprovalDevices(t *testing.T) {
+	d := newDesk(t, 2)
+	made, _ := d.approver("alice")
+	waiting := d.enrol("carol", device()) // and is not confirmed
+	begin := func(name string) (token string, options []byte) {
+		opened, err := d.Enrol(d.ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token = strings.TrimPrefix(opened.Link, origin+"/approve/enrol/")
+		options, fault := d.BeginEnrolment(d.ctx, token, opened.Code)
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		return token, options
+	}
+	if _, options := begin("alice"); true {
+		if _, err := made.Create(options); !errors.Is(err, passkey.ErrExcluded) {
+			t.Errorf("a second passkey on the same device: %v", err)
+		}
+	}
+	for name, known := range map[string]*passkey.Device{"alice": made, "bob": made, "dave": waiting} {
+		token, options := begin(name)
+		known.Again = true
+		answer, err := known.Create(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, fault := d.FinishEnrolment(d.ctx, token, []byte(answer))
+		d.refused("a passkey that is known, for "+name, fault, "known already")
+	}
 }
 
 // statement is one that confirms what was enrolled under a name, for up to an ETH and a day.
@@ -488,15 +522,26 @@ func TestApprovalRecord(t *testing.T) {
 	d.otherHolds(page.Events)
 }
 
-// otherHolds: no decision is verified for a section that its device is not for, and no approver approves a hold twice.
+// otherHolds: no decision is verified for a section that its device is not for, or for another intent, API key or policy than was signed for, and no
+// approver approves a hold twice.
 func (d *desk) otherHolds(events []ledger.LoggedEvent) {
 	d.t.Helper()
 	for i := range events {
 		switch e := events[i]; {
 		case e.Kind == ledger.Decided && e.HoldState == ledger.HoldPending:
-			changed := append([]ledger.LoggedEvent(nil), events...)
-			changed[i].Ending.Rule = "mcp.approval"
-			d.refused("a hold of another section", verify(d.checker(), changed), "not for the section mcp")
+			for what, c := range map[string]struct {
+				why    string
+				change func(*ledger.LoggedEvent)
+			}{
+				"section":     {"not for the section mcp", func(e *ledger.LoggedEvent) { e.Ending.Rule = "mcp.approval" }},
+				"intent hash": {"has not signed that decision", func(e *ledger.LoggedEvent) { e.IntentHash[0]++ }},
+				"API key":     {"has not signed that decision", func(e *ledger.LoggedEvent) { e.Key[0]++ }},
+				"policy hash": {"has not signed that decision", func(e *ledger.LoggedEvent) { e.Event.PolicyHash[0]++ }},
+			} {
+				changed := append([]ledger.LoggedEvent(nil), events...)
+				c.change(&changed[i])
+				d.refused("a hold of another "+what, verify(d.checker(), changed), c.why)
+			}
 		case e.Kind == ledger.HoldApproved:
 			twice := append(append(append([]ledger.LoggedEvent(nil), events[:i+1]...), e), events[i+1:]...)
 			d.refused("the same approval again", verify(d.checker(), twice), "approved the hold "+e.Hold.String()+" twice")
@@ -541,7 +586,66 @@ func verify(c *approvals.Checker, events []ledger.LoggedEvent) error {
 			return err
 		}
 	}
-	return nil
+	return c.End()
+}
+
+// TestApprovalRotations: statements of before a rotation verify by the key of after it, and the key that was replaced states nothing any more.
+func TestApprovalRotations(t *testing.T) {
+	d := newDesk(t, 1)
+	alice, visit := d.approver("alice")
+	old, next := d.operator, operatorKey(9)
+	text := func(key ed25519.PrivateKey) string { return attest.FormatOperatorKey(key.Public().(ed25519.PublicKey)) }
+	request := accounts.RotationRequest{From: text(old), To: text(next), Serial: 1, SignedAt: d.now.Unix()}
+	request.Signature = base64.RawURLEncoding.EncodeToString(ed25519.Sign(old, attest.RotationText("svc-core", request.From, request.To, request.SignedAt, request.Serial)))
+	if _, err := d.decider.Admin().Rotate(d.ctx, request); err != nil {
+		t.Fatal(err)
+	}
+	d.enrol("bob", device())
+	if err := d.state(d.statement("bob"), next); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := d.decide(visit, alice, d.hold("0.5"), ledger.Allowed, nil); err != nil || status != "ALLOWED" {
+		t.Fatal(status, err)
+	}
+	page, err := d.ledger.Events(d.ctx, ledger.EventQuery{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := func(key ed25519.PrivateKey, change func(*ledger.LoggedEvent)) error {
+		c, events := d.checker(), append([]ledger.LoggedEvent(nil), page.Events...)
+		c.Operators = [][32]byte{[32]byte(key.Public().(ed25519.PublicKey))}
+		for i := range events {
+			if events[i].Rotation != nil && change != nil {
+				changed := *events[i].Rotation
+				events[i].Rotation = &changed
+				change(&events[i])
+			}
+		}
+		return verify(c, events)
+	}
+	for name, key := range map[string]ed25519.PrivateKey{"the key of before": old, "the key of after": next} {
+		if err := by(key, nil); err != nil {
+			t.Errorf("by %s: %v", name, err)
+		}
+	}
+	unsigned := func(e *ledger.LoggedEvent) { e.Rotation.Signed = nil }
+	if err := by(next, unsigned); err != nil {
+		t.Errorf("by the key of after, without a signature: %v", err)
+	}
+	d.refused("by the key of before, without a signature", by(old, unsigned), "not known")
+	d.refused("by a stranger's", by(operatorKey(3), nil), "not known")
+	d.refused("from a key that signed nothing", by(next, func(e *ledger.LoggedEvent) { e.Rotation.From[0]++ }), "has not signed")
+	d.refused("another serial", by(next, func(e *ledger.LoggedEvent) {
+		e.Rotation.Signed = &ledger.HaltStatement{Serial: 2, At: e.Rotation.Signed.At, Signature: e.Rotation.Signed.Signature}
+	}), "has not signed")
+	late := append([]ledger.LoggedEvent(nil), page.Events...)
+	for i := range late { // the statement of before comes after the rotation
+		if late[i].Rotation != nil {
+			late = append(append(append([]ledger.LoggedEvent(nil), late[i]), late[:i]...), late[i+1:]...)
+			break
+		}
+	}
+	d.refused("a statement by the key that was replaced", verify(d.checker(), late), "was replaced before")
 }
 
 // TestApprovalTexts: what is signed has one form.

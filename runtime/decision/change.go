@@ -69,13 +69,12 @@ func (r *Request) change(e *Explanation, outcome *ledger.Outcome) *Change {
 	return nil
 }
 
-// withinBound is the change for an amount above the bound before the denial at pc.
+// withinBound is the change for an amount above the bound of the denial at pc.
 func (r *Request) withinBound(pc uint16) *Change {
+	test := r.policy.Program.AmountTest(pc)
 	for _, compared := range r.machine.Compared() {
-		bound, decimals, ok := r.policy.Program.Bound(compared.PC)
-		if ok && compared.PC+1 == pc && compared.Set && compared.Value.Cmp(bound) > 0 {
-			rule, _ := r.policy.RuleBehind(compared.PC)
-			return r.lowered(compared.Slot, compared.Value, bound, decimals, unitOf(r.policy.Program.Rule(rule).Name))
+		if test != nil && compared.PC == test.PC && compared.Set && compared.Value.Cmp(test.Bound) > 0 {
+			return r.lowered(compared.Slot, compared.Value, test.Bound, test.Decimals, test.Unit)
 		}
 	}
 	return nil
@@ -126,13 +125,12 @@ func (r *Request) withoutConsent() *Change {
 		return nil
 	}
 	for _, compared := range r.machine.Compared() {
-		bound, decimals, _ := r.policy.Program.Bound(compared.PC)
-		rule, named := r.policy.RuleBehind(compared.PC)
-		if !named || !compared.Set || rule != r.result.Holds[0] || compared.Value.Cmp(bound) < 0 || bound.IsZero() {
+		test := r.policy.Program.AmountTestAt(compared.PC)
+		if test == nil || !compared.Set || test.Rule != r.result.Holds[0] || compared.Value.Cmp(test.Bound) < 0 || test.Bound.IsZero() {
 			continue
 		}
-		if status, _, passes := r.again(compared.Slot, minus(bound, amount.FromUint64(1)), decimals); passes && status == vm.Allowed {
-			return &Change{To: bound, Decimals: decimals, Unit: unitOf(r.policy.Program.Rule(rule).Name), Pending: true}
+		if status, _, passes := r.again(compared.Slot, minus(test.Bound, amount.FromUint64(1)), test.Decimals); passes && status == vm.Allowed {
+			return &Change{To: test.Bound, Decimals: test.Decimals, Unit: test.Unit, Pending: true}
 		}
 	}
 	return nil

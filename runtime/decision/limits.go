@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"bailiff/runtime/events"
-	"bailiff/runtime/holds"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/policies"
 	"bailiff/runtime/service"
@@ -325,18 +324,4 @@ func (l *LimitView) left() string {
 		left, whose = l.Groups[0].Left, " of the group that has used most"
 	}
 	return strings.TrimSpace(fmt.Sprintf("left of %s: %s of %s %s", l.Rule, left, l.Limit, l.Unit)) + " in the " + l.Window + whose
-}
-
-// FindHold is [holds.Holds.FindHold], and says what limits leave where a service runs.
-func (a *Admin) FindHold(ctx context.Context, prefix string) (*holds.OperatorView, error) {
-	view, err := a.Holds.FindHold(ctx, prefix)
-	if err != nil || a.Decider == nil {
-		return view, err
-	}
-	key, err := a.KeyOf(view.KeyID)
-	if err != nil {
-		return nil, err
-	}
-	view.Left = a.Decider.LimitLines(ctx, key)
-	return view, nil
 }

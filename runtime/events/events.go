@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"bailiff/runtime/accounts"
@@ -39,12 +40,13 @@ type Reader struct {
 	accounts    *accounts.Accounts
 	defaultText func(hash [32]byte) (text string, ok bool)
 	pages       *turns.Turns
+	copied      atomic.Int64 // when a page of a backup was read last: Unix nanoseconds
 }
 
 // New returns a reader of a service's events. The function returns the text of the default policy in force, where it has
 // that hash.
 func New(s *service.Service, a *accounts.Accounts, defaultText func(hash [32]byte) (text string, ok bool)) *Reader {
-	r := &Reader{s, a, defaultText, turns.New(turns.HalfOf(), turns.MaxWaiting, s.Long, s.Watch(metrics.Paging))}
+	r := &Reader{Service: s, accounts: a, defaultText: defaultText, pages: turns.New(turns.HalfOf(), turns.MaxWaiting, s.Long, s.Watch(metrics.Paging))}
 	s.Gauge(metrics.Paging, turns.HalfOf(), r.pages.UnderWay)
 	return r
 }
@@ -73,6 +75,8 @@ type Page struct {
 	Events []eventjson.Event `json:"events"`
 	Next   string            `json:"next"` // the cursor of the next page
 	More   bool              `json:"more"`
+	// Dropped is the place up to which retention has dropped events that were asked for; the page has those after it.
+	Dropped uint64 `json:"dropped,omitempty"`
 }
 
 // Events returns a page of the events of a key, and of no other. A key's pages are read one at a time, and few at once.
@@ -131,7 +135,7 @@ func eventsOf(ctx context.Context, l ledger.EventReader, key ledger.ID, query Qu
 	if err != nil {
 		return nil, err
 	}
-	view := &Page{Events: make([]eventjson.Event, len(page.Events)), Next: strconv.FormatUint(page.Next, 10), More: page.More}
+	view := &Page{Events: make([]eventjson.Event, len(page.Events)), Next: strconv.FormatUint(page.Next, 10), More: page.More, Dropped: page.Dropped}
 	for i := range page.Events {
 		view.Events[i] = eventjson.View(&page.Events[i])
 	}

@@ -108,9 +108,6 @@ func (p *Policy) names(pc uint16) (rule uint16, ok bool) {
 	return 0, false
 }
 
-// RuleBehind returns the rule that a comparison at pc is about: the text behind it denies, holds or notes by it.
-func (p *Policy) RuleBehind(pc uint16) (rule uint16, ok bool) { return p.names(pc + 1) }
-
 // Find returns the first instruction of that operation about a rule or, of vm.OpReserve, a counter; 0 where there is none.
 func (p *Policy) Find(op vm.Op, index uint16) (pc uint16) {
 	for pc := range p.Program.Len() {

@@ -115,7 +115,7 @@ func (c *eventsVerifyCommand) verifyApprovals(std cli.Streams, s *cmdsettings.Se
 		checker.Operators = append(checker.Operators, [32]byte(key))
 	}
 	var record state.Record
-	err := pebbleledger.Records(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, func(lsn uint64, text string) error {
+	err := pebbleledger.Records(s.LedgerPath(), pebbleledger.Options{AdminSocket: s.AdminSocket()}, func(*state.State) {}, func(lsn uint64, text string) error {
 		if err := record.Decode(text); err != nil {
 			return err
 		}
@@ -124,6 +124,12 @@ func (c *eventsVerifyCommand) verifyApprovals(std cli.Streams, s *cmdsettings.Se
 	})
 	if err != nil && !errors.Is(err, commit.ErrUnfinished) {
 		return cli.Fail("approvals are NOT as they were signed: %v", err)
+	}
+	if err := checker.End(); err != nil {
+		return cli.Fail("approvals are NOT as they were signed: %v", err)
+	}
+	if checker.Rotations > 0 {
+		fmt.Fprintf(std.Out, "the operator's key was replaced %d times, as the record says\n", checker.Rotations)
 	}
 	_, err = fmt.Fprintf(std.Out, "approvals: %d statements about approvers and %d decisions by passkey verify\n", checker.Statements, checker.Decisions)
 	return err

@@ -14,11 +14,13 @@ import (
 // Path implements ledger.Ledger.
 func (l *Ledger) Path(ctx context.Context, lsn uint64, most int) (path ledger.Path, err error) {
 	l.mu.Lock()
-	head, err := l.head, l.refusal()
+	head, begins, err := l.head, l.base.begins(), l.refusal()
 	l.mu.Unlock()
 	switch {
 	case err != nil:
 		return path, err
+	case lsn <= begins.LSN && lsn != 0:
+		return path, fmt.Errorf("%w: the log begins at record %d, and %d was asked for", ledger.ErrDropped, begins.LSN+1, lsn)
 	case lsn == 0 || lsn > head.LSN:
 		return path, fmt.Errorf("%w: the log has no durable record %d; it ends at %d", ledger.ErrNotFound, lsn, head.LSN)
 	}

@@ -236,6 +236,32 @@ func (x *index) Put(mark []byte, stretch uint64, lists map[ledger.ID][]byte) err
 	})
 }
 
+// Drop implements commit.Index.
+func (x *index) Drop(mark []byte, before uint64) error {
+	if err := x.failed(); err != nil {
+		return err
+	}
+	x.unsaved = true
+	return x.do(func() (err error) {
+		b := x.db.NewBatch()
+		defer func() { err = errors.Join(err, b.Close()) }()
+		var problem error
+		err = x.Each(func(key ledger.ID, stretch uint64, _ []byte) bool {
+			if stretch < before {
+				problem = b.Delete(listKey(key, stretch), nil)
+			}
+			return problem == nil
+		})
+		if err = errors.Join(problem, err); err != nil {
+			return err
+		}
+		if err := b.Set(markKey, mark, nil); err != nil {
+			return err
+		}
+		return b.Commit(pebble.NoSync)
+	})
+}
+
 // Lists implements commit.Index.
 func (x *index) Lists(key ledger.ID, from uint64, yield func(stretch uint64, list []byte) bool) error {
 	bounds := &pebble.IterOptions{LowerBound: listKey(key, 0), UpperBound: listKey(key, math.MaxUint64)}

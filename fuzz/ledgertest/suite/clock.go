@@ -1,8 +1,9 @@
-package ledgertest
+package suite
 
 import (
 	"time"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 )
 
@@ -98,7 +99,7 @@ func (f *fixture) head() uint64 {
 func testSetClockOnce(f *fixture) {
 	use := func(n uint64, issued int64) error {
 		return f.l.UseOnce(f.Context(), &ledger.Use{
-			Key: f.key.ID, Epoch: f.key.Epoch, Token: ID('t', n), At: f.at, Expires: issued + int64(time.Minute), Event: ledger.Event{Endpoint: "/rpc"},
+			Key: f.key.ID, Epoch: f.key.Epoch, Token: ledgertest.ID('t', n), At: f.at, Expires: issued + int64(time.Minute), Event: ledger.Event{Endpoint: "/rpc"},
 		})
 	}
 	right := f.at

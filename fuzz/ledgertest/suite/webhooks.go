@@ -1,12 +1,14 @@
-package ledgertest
+package suite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 )
 
@@ -14,13 +16,33 @@ import (
 func (f *fixture) hook(n uint64, topics ledger.Topics) ledger.Webhook {
 	f.Helper()
 	w := ledger.Webhook{
-		ID: ID('w', n), Key: f.key.ID, URL: fmt.Sprintf("https://example.com/%d", n), Topics: topics,
+		ID: ledgertest.ID('w', n), Key: f.key.ID, URL: fmt.Sprintf("https://example.com/%d", n), Topics: topics,
 		Format: ledger.WebhookFormat(n % 4), Secret: []byte(strings.Repeat("s", 24)), Created: f.at,
 	}
 	if err := f.l.CreateWebhook(f.Context(), w); err != nil {
 		f.Fatalf("CreateWebhook: %v", err)
 	}
 	return w
+}
+
+// changesWhileStopped checks that the holder of a key that is stopped changes no webhook and pins no tool, and that the operator does.
+func (f *fixture) changesWhileStopped(n uint64) {
+	f.Helper()
+	w := ledger.Webhook{ID: ledgertest.ID('w', n), Key: f.key.ID, URL: "https://example.com/", Topics: ledger.AllTopics, Secret: []byte(strings.Repeat("s", 24)), Created: f.at}
+	f.wantErr("a webhook while stopped", f.l.CreateWebhook(f.Context(), w), ledger.ErrHalted)
+	w.Operator = true
+	f.wantErr("the operator's webhook while stopped", f.l.CreateWebhook(f.Context(), w), nil)
+	own := f.webhooks()[0]
+	for what, change := range map[string]func(context.Context, ledger.WebhookChange) error{"removing": f.l.RemoveWebhook, "enabling": f.l.EnableWebhook} {
+		f.wantErr(what+" the operator's webhook", change(f.Context(), ledger.WebhookChange{Key: f.key.ID, ID: w.ID, At: f.at}), ledger.ErrNotFound)
+		f.wantErr(what+" while stopped", change(f.Context(), ledger.WebhookChange{Key: f.key.ID, ID: own.ID, At: f.at}), ledger.ErrHalted)
+	}
+	tools := &ledger.ToolList{Key: f.key.ID, Server: "files", At: f.at, Tools: []ledger.ListedTool{{Name: fmt.Sprint("t", n), Definition: []byte("{}")}}}
+	f.wantErr("pinning while stopped", f.l.MeetTools(f.Context(), tools), ledger.ErrHalted)
+	if got := f.webhooks(); got[len(got)-1].ID != w.ID || !got[len(got)-1].Operator {
+		f.Fatalf("the operator's webhook is %+v", got[len(got)-1])
+	}
+	f.wantErr("the operator removes it", f.l.RemoveWebhook(f.Context(), ledger.WebhookChange{Key: f.key.ID, ID: w.ID, At: f.at, Operator: true}), nil)
 }
 
 // due returns what is due at the fixture's time.
@@ -71,14 +93,14 @@ func testWebhooks(f *fixture) {
 		want = append(want, f.hook(n, ledger.AllTopics))
 	}
 	more := want[0]
-	more.ID = ID('w', 99)
+	more.ID = ledgertest.ID('w', 99)
 	f.wantErr("one too many", f.l.CreateWebhook(f.Context(), more), ledger.ErrTooMany)
 	f.equal("webhooks", f.webhooks(), want)
 	other := f.newKey(2)
-	f.wantErr("another key's", f.l.RemoveWebhook(f.Context(), other.ID, want[3].ID, f.at), ledger.ErrNotFound)
-	f.wantErr("missing", f.l.RemoveWebhook(f.Context(), f.key.ID, more.ID, f.at), ledger.ErrNotFound)
-	f.wantErr("removing", f.l.RemoveWebhook(f.Context(), f.key.ID, want[3].ID, f.at), nil)
-	f.wantErr("removing again", f.l.RemoveWebhook(f.Context(), f.key.ID, want[3].ID, f.at), ledger.ErrNotFound)
+	f.wantErr("another key's", f.l.RemoveWebhook(f.Context(), ledger.WebhookChange{Key: other.ID, ID: want[3].ID, At: f.at}), ledger.ErrNotFound)
+	f.wantErr("missing", f.l.RemoveWebhook(f.Context(), ledger.WebhookChange{Key: f.key.ID, ID: more.ID, At: f.at}), ledger.ErrNotFound)
+	f.wantErr("removing", f.l.RemoveWebhook(f.Context(), ledger.WebhookChange{Key: f.key.ID, ID: want[3].ID, At: f.at}), nil)
+	f.wantErr("removing again", f.l.RemoveWebhook(f.Context(), ledger.WebhookChange{Key: f.key.ID, ID: want[3].ID, At: f.at}), ledger.ErrNotFound)
 	same := want[0]
 	f.wantErr("the same id", f.l.CreateWebhook(f.Context(), same), ledger.ErrInvalid)
 	f.equal("webhooks", f.webhooks(), slices.Delete(want, 3, 4))
@@ -90,7 +112,7 @@ func testWebhooks(f *fixture) {
 		spoil(&bad)
 		f.wantErr(name, f.l.CreateWebhook(f.Context(), bad), ledger.ErrInvalid)
 	}
-	more.Key = ID('k', 9)
+	more.Key = ledgertest.ID('k', 9)
 	f.wantErr("no key", f.l.CreateWebhook(f.Context(), more), ledger.ErrNotFound)
 	if _, err := f.l.RevokeKey(f.Context(), other.ID, f.at); err != nil {
 		f.Fatal(err)
@@ -180,7 +202,7 @@ func testDeliveries(f *fixture) {
 	f.settle(again[0], func(r *ledger.DeliveryResult) { r.Next = f.at })
 	f.wantNext(f.at + hour)
 	f.at += hour
-	if err := f.l.RemoveWebhook(f.Context(), f.key.ID, rest[1].Webhook.ID, f.at); err != nil {
+	if err := f.l.RemoveWebhook(f.Context(), ledger.WebhookChange{Key: f.key.ID, ID: rest[1].Webhook.ID, At: f.at}); err != nil {
 		f.Fatal(err)
 	}
 	f.wantNext(0)
@@ -220,14 +242,14 @@ func testDisable(f *fixture) {
 	if e := last[len(last)-2]; e.Kind != ledger.DeliverySettled || e.Webhook != w.ID {
 		f.Fatalf("event: %+v", e)
 	}
-	f.wantErr("another key's", f.l.EnableWebhook(f.Context(), f.newKey(2).ID, w.ID, f.at), ledger.ErrNotFound)
-	f.wantErr("enabling", f.l.EnableWebhook(f.Context(), f.key.ID, w.ID, f.at), nil)
+	f.wantErr("another key's", f.l.EnableWebhook(f.Context(), ledger.WebhookChange{Key: f.newKey(2).ID, ID: w.ID, At: f.at}), ledger.ErrNotFound)
+	f.wantErr("enabling", f.l.EnableWebhook(f.Context(), ledger.WebhookChange{Key: f.key.ID, ID: w.ID, At: f.at}), nil)
 	last = f.events()
 	if e := last[len(last)-1]; e.Kind != ledger.WebhookEnabled || e.Webhook != w.ID {
 		f.Fatalf("event: %+v", e)
 	}
 	count := len(f.events())
-	f.wantErr("enabling what works", f.l.EnableWebhook(f.Context(), f.key.ID, w.ID, f.at), nil)
+	f.wantErr("enabling what works", f.l.EnableWebhook(f.Context(), ledger.WebhookChange{Key: f.key.ID, ID: w.ID, At: f.at}), nil)
 	if len(f.events()) != count || f.webhooks()[0].Disabled != 0 {
 		f.Fatalf("%d events after %d, webhooks: %+v", len(f.events()), count, f.webhooks())
 	}
@@ -273,7 +295,7 @@ func testOutboxBound(f *fixture) {
 	if got := f.due(2); len(got) != 1 {
 		f.Fatalf("another key's: %+v", got)
 	}
-	if err := f.l.RemoveWebhook(f.Context(), full.ID, w.ID, f.at); err != nil {
+	if err := f.l.RemoveWebhook(f.Context(), ledger.WebhookChange{Key: full.ID, ID: w.ID, At: f.at}); err != nil {
 		f.Fatal(err)
 	}
 	f.key = full
@@ -285,7 +307,7 @@ func testOutboxBound(f *fixture) {
 
 // testReopenService checks that what a service rests on is the same after closing and opening.
 func testReopenService(f *fixture) {
-	pinned := NewKey(3)
+	pinned := ledgertest.NewKey(3)
 	pinned.Operator, pinned.Organization = [32]byte{1}, "Example Inc."
 	if err := f.l.CreateKey(f.Context(), pinned); err != nil {
 		f.Fatal(err)

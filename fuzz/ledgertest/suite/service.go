@@ -1,4 +1,4 @@
-package ledgertest
+package suite
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/runtime/subject"
 )
@@ -55,7 +56,7 @@ func testChangeKey(f *fixture) {
 		_, err := f.l.ChangeKey(f.Context(), bad)
 		f.wantErr(name, err, ledger.ErrInvalid)
 	}
-	change.ID = ID('k', 9)
+	change.ID = ledgertest.ID('k', 9)
 	_, err = f.l.ChangeKey(f.Context(), change)
 	f.wantErr("no key", err, ledger.ErrNotFound)
 	if _, ok := f.l.LookupKeyID(change.ID); ok {
@@ -71,7 +72,7 @@ func testChangeKey(f *fixture) {
 
 // testPinnedKey has a key whose operator is fixed from the start.
 func testPinnedKey(f *fixture) {
-	key := NewKey(2)
+	key := ledgertest.NewKey(2)
 	key.Operator, key.Organization = [32]byte{'s'}, "Example Inc."
 	if err := f.l.CreateKey(f.Context(), key); err != nil {
 		f.Fatal(err)
@@ -86,7 +87,7 @@ func testPinnedKey(f *fixture) {
 	f.wantErr("another operator", err, ledger.ErrOperator)
 	d.Operator = key.Operator
 	f.deploy(d)
-	bad := NewKey(3)
+	bad := ledgertest.NewKey(3)
 	bad.PolicyHash = [32]byte{1}
 	f.wantErr("a key with a policy", f.l.CreateKey(f.Context(), bad), ledger.ErrInvalid)
 }
@@ -145,7 +146,7 @@ func testDeployRefusals(f *fixture) {
 	}{
 		"operator":   {func(d *ledger.Deployment) { d.Operator = [32]byte{'x'} }, ledger.ErrOperator},
 		"rollback":   {func(d *ledger.Deployment) { d.PolicyHash, d.RefuseRollback = [32]byte{1}, true }, ledger.ErrRollback},
-		"no key":     {func(d *ledger.Deployment) { d.Key = ID('k', 9) }, ledger.ErrNotFound},
+		"no key":     {func(d *ledger.Deployment) { d.Key = ledgertest.ID('k', 9) }, ledger.ErrNotFound},
 		"expired":    {func(d *ledger.Deployment) { d.Activation = &ledger.Activation{Expires: f.at} }, ledger.ErrExpired},
 		"no text":    {func(d *ledger.Deployment) { d.Text = nil }, ledger.ErrInvalid},
 		"long text":  {func(d *ledger.Deployment) { d.Text = make([]byte, ledger.MaxPolicyText+1) }, ledger.ErrInvalid},
@@ -236,7 +237,7 @@ func testActivations(f *fixture) {
 
 func (f *fixture) use(n uint64) *ledger.Use {
 	return &ledger.Use{
-		Key: f.key.ID, Epoch: f.key.Epoch, Token: ID('t', n), Expires: f.at + hour, At: f.at,
+		Key: f.key.ID, Epoch: f.key.Epoch, Token: ledgertest.ID('t', n), Expires: f.at + hour, At: f.at,
 		Event: ledger.Event{Endpoint: "/rpc", AgentID: "agent", Action: "wallet.transfer", ChainID: 1, Commitment: [32]byte{7}, PolicyHash: [32]byte{8}},
 	}
 }
@@ -256,7 +257,7 @@ func testUseOnce(f *fixture) {
 	}{
 		"expired":     {func(u *ledger.Use) { u.Expires = u.At }, ledger.ErrExpired},
 		"stale":       {func(u *ledger.Use) { u.Epoch++ }, ledger.ErrStale},
-		"unknown key": {func(u *ledger.Use) { u.Key = ID('k', 9) }, ledger.ErrKeyRevoked},
+		"unknown key": {func(u *ledger.Use) { u.Key = ledgertest.ID('k', 9) }, ledger.ErrKeyRevoked},
 		"no token":    {func(u *ledger.Use) { u.Token = ledger.ID{} }, ledger.ErrInvalid},
 		"time":        {func(u *ledger.Use) { u.At = -1 }, ledger.ErrInvalid},
 	} {
@@ -308,7 +309,7 @@ func testExpireHolds(f *fixture) {
 	expire := func(limit, want int) {
 		f.Helper()
 		if n, err := f.l.ExpireHolds(f.Context(), f.at, limit); err != nil || n != want {
-			f.Fatalf("ExpireHolds at %d: %d, %v; want %d", f.at-Start, n, err, want)
+			f.Fatalf("ExpireHolds at %d: %d, %v; want %d", f.at-ledgertest.Start, n, err, want)
 		}
 	}
 	first := f.want(f.held(1), ledger.Held, ledger.Pending)
@@ -344,7 +345,7 @@ func testExpireHolds(f *fixture) {
 func testEventQueries(f *fixture) {
 	var lsns []uint64
 	for i := range 30 {
-		f.at = Start + int64(i)*hour
+		f.at = ledgertest.Start + int64(i)*hour
 		p := f.plan()
 		switch i % 3 {
 		case 1:
@@ -359,19 +360,19 @@ func testEventQueries(f *fixture) {
 	}
 	late := f.newKey(2) // a key of its own time, after all of these in the log
 	p := f.plan()
-	p.Key, p.At = late.ID, Start+3*hour
+	p.Key, p.At = late.ID, ledgertest.Start+3*hour
 	last := f.submit(p).LSN
 	rule := f.denied().Pass.Rule
 	for name, c := range map[string]struct {
 		query ledger.EventQuery
 		want  []uint64
 	}{
-		"from, to":        {ledger.EventQuery{From: Start + 2*hour, To: Start + 4*hour}, []uint64{lsns[2], lsns[3], last}},
-		"from, to of key": {ledger.EventQuery{From: Start + 2*hour, To: Start + 4*hour, Key: f.key.ID}, lsns[2:4]},
-		"from":            {ledger.EventQuery{From: Start + 28*hour}, lsns[28:]},
-		"to":              {ledger.EventQuery{To: Start + 1, Decision: ledger.Allowed}, lsns[:1]},
-		"decision":        {ledger.EventQuery{Decision: ledger.Denied, To: Start + 8*hour}, []uint64{lsns[1], lsns[4], lsns[7]}},
-		"rule":            {ledger.EventQuery{Rule: rule, From: Start + 20*hour}, []uint64{lsns[22], lsns[25], lsns[28]}},
+		"from, to":        {ledger.EventQuery{From: ledgertest.Start + 2*hour, To: ledgertest.Start + 4*hour}, []uint64{lsns[2], lsns[3], last}},
+		"from, to of key": {ledger.EventQuery{From: ledgertest.Start + 2*hour, To: ledgertest.Start + 4*hour, Key: f.key.ID}, lsns[2:4]},
+		"from":            {ledger.EventQuery{From: ledgertest.Start + 28*hour}, lsns[28:]},
+		"to":              {ledger.EventQuery{To: ledgertest.Start + 1, Decision: ledger.Allowed}, lsns[:1]},
+		"decision":        {ledger.EventQuery{Decision: ledger.Denied, To: ledgertest.Start + 8*hour}, []uint64{lsns[1], lsns[4], lsns[7]}},
+		"rule":            {ledger.EventQuery{Rule: rule, From: ledgertest.Start + 20*hour}, []uint64{lsns[22], lsns[25], lsns[28]}},
 		"another rule":    {ledger.EventQuery{Rule: rule + "x"}, nil},
 		"agent":           {ledger.EventQuery{Agent: "agent-4"}, []uint64{lsns[4], lsns[14], lsns[24]}},
 		"agent, action":   {ledger.EventQuery{Agent: "agent-4", Action: "action-3"}, lsns[24:25]},
@@ -379,7 +380,7 @@ func testEventQueries(f *fixture) {
 		"task, decision":  {ledger.EventQuery{Task: "task-14", Decision: ledger.Allowed}, nil},
 		"another task":    {ledger.EventQuery{Task: "task-99"}, nil},
 		"after":           {ledger.EventQuery{After: lsns[27], Decision: ledger.Pending}, lsns[29:]},
-		"a time to come":  {ledger.EventQuery{From: Start + 1000*hour}, nil},
+		"a time to come":  {ledger.EventQuery{From: ledgertest.Start + 1000*hour}, nil},
 	} {
 		f.pages(name, c.query, c.want)
 	}
@@ -450,6 +451,7 @@ func testRotation(f *fixture) {
 // void afterwards; a statement counts once.
 func testHalt(f *fixture) {
 	f.newKey(2)
+	f.hook(1, ledger.PolicyDeployed)
 	halt := func(key ledger.ID, stop bool, serial uint64) *ledger.Halt {
 		h := &ledger.Halt{Key: key, Stop: stop, At: f.at, Reason: "drill"}
 		if serial > 0 {
@@ -475,6 +477,7 @@ func testHalt(f *fixture) {
 		use := f.use(uint64(10 + i))
 		use.Epoch, use.Issued = current().Epoch, f.at/1e9*1e9
 		f.wantErr("using while stopped", f.l.UseOnce(f.Context(), use), ledger.ErrHalted)
+		f.changesWhileStopped(uint64(100 * (i + 1)))
 		f.wantErr("the same statement again", f.l.Halt(f.Context(), halt(key, true, serial)), ledger.ErrStatementSerial)
 		f.wantErr("stopping what is stopped", f.l.Halt(f.Context(), halt(key, true, 0)), nil)
 		f.wantErr("going on", f.l.Halt(f.Context(), halt(key, false, serial+1)), nil)
@@ -492,7 +495,7 @@ func testHalt(f *fixture) {
 	if frozen := f.l.Frozen(); frozen.Stopped() || frozen.Last == 0 || frozen.Serial != 4 || frozen.Reason != "drill" {
 		f.Fatalf("%+v", frozen)
 	}
-	f.wantErr("a key that is not there", f.l.Halt(f.Context(), halt(ID('k', 9), true, 0)), ledger.ErrNotFound)
+	f.wantErr("a key that is not there", f.l.Halt(f.Context(), halt(ledgertest.ID('k', 9), true, 0)), ledger.ErrNotFound)
 	bad := halt(f.key.ID, true, 0)
 	bad.Reason = string(make([]byte, ledger.MaxHaltReason+1))
 	f.wantErr("a long reason", f.l.Halt(f.Context(), bad), ledger.ErrInvalid)

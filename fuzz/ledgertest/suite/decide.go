@@ -1,10 +1,11 @@
-package ledgertest
+package suite
 
 import (
 	"errors"
 	"math"
 	"strings"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
@@ -31,7 +32,7 @@ func testEpochs(f *fixture) {
 		f.Fatalf("a stale plan was recorded: %+v", got)
 	}
 	p = f.plan()
-	p.Key = ID('k', 99)
+	p.Key = ledgertest.ID('k', 99)
 	f.want(p, ledger.KeyRevoked, ledger.NoDecision)
 	before := len(f.events())
 	revoked, err := f.l.RevokeKey(f.Context(), f.key.ID, f.at)
@@ -151,16 +152,16 @@ func testSameCounterTwice(f *fixture) {
 
 func testWindows(f *fixture) {
 	h, d, task := count("h", ledger.Hour, "", 1), count("d", ledger.Day, "", 1), count("t", ledger.Task, "task-1", 1)
-	midnight := (Start/day + 1) * day
+	midnight := (ledgertest.Start/day + 1) * day
 	steps := []struct {
 		at     int64
 		r      ledger.Reservation
 		result ledger.Result
 	}{
-		{Start, h, ledger.Passed},
-		{Start + 30*hour/60 - 1, h, ledger.Refused}, // the last nanosecond of the hour
-		{Start + 30*hour/60, h, ledger.Passed},
-		{Start + hour, d, ledger.Passed},
+		{ledgertest.Start, h, ledger.Passed},
+		{ledgertest.Start + 30*hour/60 - 1, h, ledger.Refused}, // the last nanosecond of the hour
+		{ledgertest.Start + 30*hour/60, h, ledger.Passed},
+		{ledgertest.Start + hour, d, ledger.Passed},
 		{midnight - 1, d, ledger.Refused},
 		{midnight, d, ledger.Passed},
 		{midnight, task, ledger.Passed},
@@ -178,16 +179,16 @@ func testWindows(f *fixture) {
 
 func testTimeBackwards(f *fixture) {
 	h := count("h", ledger.Hour, "", 1)
-	f.at = Start + 2*hour
+	f.at = ledgertest.Start + 2*hour
 	f.allow(f.plan(h))
-	f.at = Start
-	if got := f.refuse(f.plan(h)); got.Now != Start+2*hour {
+	f.at = ledgertest.Start
+	if got := f.refuse(f.plan(h)); got.Now != ledgertest.Start+2*hour {
 		f.Fatalf("the key's time went back to %d", got.Now)
 	}
 	other := f.newKey(2)
 	p := f.plan(h)
 	p.Key = other.ID
-	if got := f.allow(p); got.Now != Start {
+	if got := f.allow(p); got.Now != ledgertest.Start {
 		f.Fatalf("another key's time is %d", got.Now)
 	}
 }
@@ -237,7 +238,7 @@ func testQuota(f *fixture) {
 	f.want(quota(f.denied()), ledger.Passed, ledger.Denied)
 	f.want(quota(f.plan(count("zero", ledger.Day, "", 0))), ledger.Refused, ledger.Denied)
 	f.want(quota(f.held(1)), ledger.Held, ledger.Pending)
-	f.at = Start + 13*day // the first of December
+	f.at = ledgertest.Start + 13*day // the first of December
 	f.allow(quota(f.plan(n)))
 	usage, err := f.l.Usage(f.Context(), f.key.ID)
 	if err != nil {
@@ -249,15 +250,15 @@ func testQuota(f *fixture) {
 func testTestRun(f *fixture) {
 	n := count("n", ledger.Hour, "", 1)
 	dry := func(p *ledger.Plan) *ledger.Plan { p.TestRun = true; return p }
-	f.at = Start + 5*hour // must not move the key's time
+	f.at = ledgertest.Start + 5*hour // must not move the key's time
 	f.want(dry(f.plan(n)), ledger.Passed, ledger.Allowed)
 	f.want(dry(f.plan(n)), ledger.Passed, ledger.Allowed)
 	if got := f.want(dry(f.held(1)), ledger.Held, ledger.Pending); !got.Hold.IsZero() || got.HoldOpened {
 		f.Fatalf("a test-run opened a hold: %+v", got)
 	}
 	f.want(dry(f.denied()), ledger.Passed, ledger.Denied)
-	f.at = Start
-	if got := f.allow(f.plan(n)); got.Now != Start {
+	f.at = ledgertest.Start
+	if got := f.allow(f.plan(n)); got.Now != ledgertest.Start {
 		f.Fatalf("a test-run moved the key's time to %d", got.Now)
 	}
 	f.want(dry(f.plan(n)), ledger.Refused, ledger.Denied)

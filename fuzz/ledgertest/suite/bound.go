@@ -1,8 +1,9 @@
-package ledgertest
+package suite
 
 import (
 	"errors"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 )
 
@@ -92,7 +93,7 @@ func testDefaults(f *fixture) {
 	f.bindDefault(ledger.DefaultPolicy{PolicyHash: [32]byte{1}, Known: true}, ledger.ErrNotFound)
 	f.bindDefault(ledger.DefaultPolicy{PolicyHash: [32]byte{1}}, nil)
 	f.bindDefault(ledger.DefaultPolicy{PolicyHash: [32]byte{1}, Known: true}, nil)
-	f.bindDefault(ledger.DefaultPolicy{PolicyHash: [32]byte{2}, Named: true, Keys: []ledger.ID{ID('k', 9)}}, nil)
+	f.bindDefault(ledger.DefaultPolicy{PolicyHash: [32]byte{2}, Named: true, Keys: []ledger.ID{ledgertest.ID('k', 9)}}, nil)
 	f.bindDefault(ledger.DefaultPolicy{PolicyHash: [32]byte{3}}, nil)
 	if bound := f.bindDefault(ledger.DefaultPolicy{PolicyHash: [32]byte{3}}, nil); !bound.Same || bound.Rollback {
 		f.Fatalf("the same again: %+v", bound)

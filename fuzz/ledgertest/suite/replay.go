@@ -1,4 +1,4 @@
-package ledgertest
+package suite
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 )
 
@@ -59,7 +60,7 @@ func testReplays(f *fixture) {
 		f.Fatal(err)
 	}
 	f.equal("the decision", decision, want)
-	_, err = f.l.Replay(f.Context(), ID('k', 9), first)
+	_, err = f.l.Replay(f.Context(), ledgertest.ID('k', 9), first)
 	f.wantErr("another key's", err, ledger.ErrNotFound)
 	if f.suite.Reopen != nil {
 		f.l = f.suite.Reopen(f.T, f.l)

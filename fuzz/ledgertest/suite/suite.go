@@ -1,17 +1,16 @@
-// Package ledgertest is the one conformance suite that every ledger passes: what a plan may come to, what is read
-// back, what survives, and how much of it holds under concurrency. Run is the suite; Model compares a ledger with a
-// naive model over random histories with crashes.
-package ledgertest
+// Package suite is the one conformance suite that every ledger passes: what a plan may come to, what is read back, what survives,
+// and how much of it holds under concurrency.
+package suite
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/vm/amount"
 	"bailiff/vm/errcode"
@@ -87,9 +86,6 @@ func Run(t *testing.T, s Suite) {
 	}
 }
 
-// Start is the time at which every test begins: a Wednesday, half past noon.
-var Start = time.Date(2026, 11, 18, 12, 30, 0, 0, time.UTC).UnixNano()
-
 const (
 	hour = int64(time.Hour)
 	day  = 24 * hour
@@ -106,32 +102,15 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T, s Suite) *fixture {
-	f := &fixture{T: t, suite: s, l: s.Open(t), at: Start}
+	f := &fixture{T: t, suite: s, l: s.Open(t), at: ledgertest.Start}
 	t.Cleanup(func() { f.l.Close() })
 	f.key = f.newKey(1)
 	return f
 }
 
-// ID returns the id number n of a series.
-func ID(series byte, n uint64) (id ledger.ID) {
-	id[0] = series
-	binary.BigEndian.PutUint64(id[8:], n)
-	return id.UUIDv4()
-}
-
-// NewKey returns key number n, as CreateKey takes it.
-func NewKey(n uint64) ledger.Key {
-	key := ledger.Key{
-		ID: ID('k', n), Email: "ops@example.com", Environment: "production", Tier: "developer",
-		Scopes: ledger.ScopeAuthorize, Created: Start,
-	}
-	binary.BigEndian.PutUint64(key.Hash[:], n)
-	return key
-}
-
 func (f *fixture) newKey(n uint64) ledger.Key {
 	f.Helper()
-	key := NewKey(n)
+	key := ledgertest.NewKey(n)
 	if err := f.l.CreateKey(f.Context(), key); err != nil {
 		f.Fatalf("CreateKey: %v", err)
 	}
@@ -146,7 +125,7 @@ func (f *fixture) newKey(n uint64) ledger.Key {
 func (f *fixture) plan(reservations ...ledger.Reservation) *ledger.Plan {
 	f.ids++
 	return &ledger.Plan{
-		ID: ID('p', f.ids), At: f.at, Key: f.key.ID, Epoch: f.key.Epoch,
+		ID: ledgertest.ID('p', f.ids), At: f.at, Key: f.key.ID, Epoch: f.key.Epoch,
 		Pass:          ledger.Ending{Decision: ledger.Allowed},
 		Reservations:  reservations,
 		TooManyGroups: errcode.AggregateLimit,
@@ -165,7 +144,7 @@ func (f *fixture) denied() *ledger.Plan {
 func (f *fixture) held(n byte, reservations ...ledger.Reservation) *ledger.Plan {
 	p := f.plan(reservations...)
 	p.Hold = &ledger.HoldRequest{
-		Candidate: ID('h', f.ids), IntentHash: [32]byte{n}, PolicyHash: [32]byte{'p'},
+		Candidate: ledgertest.ID('h', f.ids), IntentHash: [32]byte{n}, PolicyHash: [32]byte{'p'},
 		Pending: ledger.Ending{Decision: ledger.Pending, Code: errcode.HoldConsensus, Rule: "evm.consensus_threshold_eth"},
 		Denied:  ledger.Ending{Decision: ledger.Denied, Code: errcode.HoldDenied, Rule: "evm.consensus_threshold_eth"},
 		Method:  "wallet.transfer", AgentID: "agent", PolicyVersion: "2.0.0", Intent: []byte(`{"action":"wallet.transfer"}`),

@@ -1,10 +1,11 @@
-package ledgertest
+package suite
 
 import (
 	"errors"
 	"slices"
 	"time"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 	"bailiff/vm/amount"
 )
@@ -216,8 +217,8 @@ func testHoldReads(f *fixture) {
 	want.State, want.Resolved = ledger.HoldAllowed, f.at
 	f.equal("resolved hold", resolved, want)
 	for name, read := range map[string]func() (ledger.Hold, error){
-		"missing": func() (ledger.Hold, error) { return f.l.Hold(f.Context(), f.key.ID, ID('h', 999), f.at) },
-		"foreign": func() (ledger.Hold, error) { return f.l.Hold(f.Context(), ID('k', 2), opened.Hold, f.at) },
+		"missing": func() (ledger.Hold, error) { return f.l.Hold(f.Context(), f.key.ID, ledgertest.ID('h', 999), f.at) },
+		"foreign": func() (ledger.Hold, error) { return f.l.Hold(f.Context(), ledgertest.ID('k', 2), opened.Hold, f.at) },
 		"expired": func() (ledger.Hold, error) { return f.l.Hold(f.Context(), f.key.ID, opened.Hold, opened.HoldExpires) },
 	} {
 		if _, err := read(); !errors.Is(err, ledger.ErrNotFound) {

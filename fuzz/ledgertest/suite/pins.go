@@ -1,4 +1,4 @@
-package ledgertest
+package suite
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 )
 
@@ -169,7 +170,7 @@ func testPinRefusals(f *fixture) {
 		f.wantErr(name, f.l.MeetTools(f.Context(), bad), ledger.ErrInvalid)
 	}
 	missing := f.list("read", "one")
-	missing.Key = ID('k', 9)
+	missing.Key = ledgertest.ID('k', 9)
 	f.wantErr("no key", f.l.MeetTools(f.Context(), missing), ledger.ErrNotFound)
 }
 

@@ -1,4 +1,4 @@
-package ledgertest
+package suite
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 )
 
@@ -40,12 +41,12 @@ func testGroupBound(f *fixture) {
 }
 
 func testKeys(f *fixture) {
-	same := NewKey(2)
+	same := ledgertest.NewKey(2)
 	same.ID = f.key.ID
 	if err := f.l.CreateKey(f.Context(), same); !errors.Is(err, ledger.ErrKeyExists) {
 		f.Fatalf("same id: %v", err)
 	}
-	same = NewKey(2)
+	same = ledgertest.NewKey(2)
 	same.Hash = f.key.Hash
 	if err := f.l.CreateKey(f.Context(), same); !errors.Is(err, ledger.ErrKeyExists) {
 		f.Fatalf("same hash: %v", err)
@@ -55,18 +56,18 @@ func testKeys(f *fixture) {
 		"scopes": func(k *ledger.Key) { k.Scopes = 0 }, "email": func(k *ledger.Key) { k.Email = "" },
 		"tier": func(k *ledger.Key) { k.Tier = strings.Repeat("t", 257) }, "epoch": func(k *ledger.Key) { k.Epoch = 1 },
 	} {
-		key := NewKey(3)
+		key := ledgertest.NewKey(3)
 		spoil(&key)
 		if err := f.l.CreateKey(f.Context(), key); !errors.Is(err, ledger.ErrInvalid) {
 			f.Errorf("%s: %v", name, err)
 		}
 	}
-	shim := NewKey(4)
+	shim := ledgertest.NewKey(4)
 	shim.Shim, shim.Scopes, shim.Tier, shim.Environment = true, ledger.AllScopes, "growth", "test"
 	if err := f.l.CreateKey(f.Context(), shim); err != nil {
 		f.Fatal(err)
 	}
-	revoked, err := f.l.RevokeKey(f.Context(), f.key.ID, Start+5)
+	revoked, err := f.l.RevokeKey(f.Context(), f.key.ID, ledgertest.Start+5)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -79,10 +80,10 @@ func testKeys(f *fixture) {
 	if got, ok := f.l.LookupKey(f.key.Hash); !ok || *got != revoked {
 		f.Fatalf("lookup of a revoked key: %+v", got)
 	}
-	if _, err := f.l.RevokeKey(f.Context(), f.key.ID, Start); !errors.Is(err, ledger.ErrKeyRevoked) {
+	if _, err := f.l.RevokeKey(f.Context(), f.key.ID, ledgertest.Start); !errors.Is(err, ledger.ErrKeyRevoked) {
 		f.Fatalf("revoked twice: %v", err)
 	}
-	if _, err := f.l.RevokeKey(f.Context(), ID('k', 9), Start); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := f.l.RevokeKey(f.Context(), ledgertest.ID('k', 9), ledgertest.Start); !errors.Is(err, ledger.ErrNotFound) {
 		f.Fatalf("revoking none: %v", err)
 	}
 	if _, ok := f.l.LookupKey([32]byte{9}); ok {
@@ -211,7 +212,7 @@ func testClosed(f *fixture) {
 	if late.Outcome().Result != ledger.Unknown || f.l.Peek(f.plan()).Result != ledger.Unknown {
 		f.Fatal("a closed ledger decides")
 	}
-	if err := f.l.CreateKey(f.Context(), NewKey(2)); !errors.Is(err, ledger.ErrClosed) {
+	if err := f.l.CreateKey(f.Context(), ledgertest.NewKey(2)); !errors.Is(err, ledger.ErrClosed) {
 		f.Fatalf("CreateKey: %v", err)
 	}
 	if _, err := f.l.Counter(f.Context(), f.key.ID, ledger.Counter{}, f.at); !errors.Is(err, ledger.ErrClosed) {

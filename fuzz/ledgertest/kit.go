@@ -2,12 +2,39 @@ package ledgertest
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"bailiff/runtime/ledger"
 )
+
+// Start is the time at which every test begins: a Wednesday, half past noon.
+var Start = time.Date(2026, 11, 18, 12, 30, 0, 0, time.UTC).UnixNano()
+
+const (
+	hour = int64(time.Hour)
+	day  = 24 * hour
+)
+
+// ID returns the id number n of a series.
+func ID(series byte, n uint64) (id ledger.ID) {
+	id[0] = series
+	binary.BigEndian.PutUint64(id[8:], n)
+	return id.UUIDv4()
+}
+
+// NewKey returns key number n, as CreateKey takes it.
+func NewKey(n uint64) ledger.Key {
+	key := ledger.Key{
+		ID: ID('k', n), Email: "ops@example.com", Environment: "production", Tier: "developer",
+		Scopes: ledger.ScopeAuthorize, Created: Start,
+	}
+	binary.BigEndian.PutUint64(key.Hash[:], n)
+	return key
+}
 
 // CompareEvents returns how the events of a key differ from those that are found by looking at the events of all keys,
 // from several places of the log on, in pages of several sizes.
@@ -56,47 +83,4 @@ func allEvents(l ledger.Ledger, query ledger.EventQuery) (all []ledger.LoggedEve
 		query.After, more = page.Next, page.More
 	}
 	return all, nil
-}
-
-// testEventsOfKeys writes records of several keys, in groups of one record and of many, and compares the events of each key
-// with those of all while they are written: an index may be behind, or just catch up.
-func testEventsOfKeys(f *fixture) {
-	keys := []ledger.Key{f.key, f.newKey(2), f.newKey(3), f.newKey(4)} // the last one does nothing
-	for round := range 12 {
-		for i := range 1 + round%3*20 {
-			p := f.plan()
-			p.Key = keys[(i*i+round)%3].ID
-			if round%4 == 3 {
-				p.Key = keys[0].ID // a stretch without the others
-			}
-			p.TestRun = i%2 == 0 // nobody waits for these: they come in groups
-			if f.l.Submit(p); i%7 == 0 {
-				f.submit(f.denied())
-			}
-		}
-		if err := f.l.Flush(f.Context()); err != nil {
-			f.Fatal(err)
-		}
-		for _, key := range keys {
-			if err := CompareEvents(f.l, key.ID); err != nil {
-				f.Fatalf("round %d: %v", round, err)
-			}
-		}
-	}
-}
-
-// testReopenEventsOfKeys compares the events of keys after a start, and what comes after it.
-func testReopenEventsOfKeys(f *fixture) {
-	testEventsOfKeys(f)
-	for range 3 {
-		f.l = f.suite.Reopen(f.T, f.l)
-		for range 5 {
-			for n := range uint64(4) {
-				if err := CompareEvents(f.l, ID('k', n+1)); err != nil {
-					f.Fatal(err)
-				}
-			}
-			f.submit(f.denied())
-		}
-	}
 }

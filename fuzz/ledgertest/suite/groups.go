@@ -1,8 +1,9 @@
-package ledgertest
+package suite
 
 import (
 	"fmt"
 
+	"bailiff/fuzz/ledgertest"
 	"bailiff/runtime/ledger"
 )
 
@@ -40,12 +41,12 @@ func testGroupsMakeRoom(f *fixture) {
 	f.at += 2 * hour
 	f.fill(6)
 	fresh := func(group string) *ledger.Plan { return f.plan(step("fresh " + group)) }
-	f.at = Start + day // the day of the idlest ends with the hour, at one
+	f.at = ledgertest.Start + day // the day of the idlest ends with the hour, at one
 	got := f.want(fresh("too early"), ledger.RefusedGroups, ledger.Denied)
 	if got.Code != "SVC_AGGREGATE_LIMIT_EXCEEDED" || got.Reservation != 0 {
 		f.Fatalf("refusal: %+v", got)
 	}
-	f.at = Start + day + hour/2
+	f.at = ledgertest.Start + day + hour/2
 	f.refuse(f.plan(step("fresh 1"), once)) // another limit refuses: nothing makes room
 	f.wantCounter(step("a"), 1)
 	if got := f.l.Peek(fresh("1")); got.Result != ledger.Passed {
