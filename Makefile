@@ -87,6 +87,13 @@ WRITES ?= 10000
 evm: ## attack the gateways with WRITES generated transactions and operations (10,000), executed by a real EVM
 	$(GO) test ./fuzz/evm -run TestAttack -plans $(WRITES) -v -count 1 -timeout 0
 
+# How many requests the conformance kit holds the service to.
+CASES ?= 100000
+
+.PHONY: conform
+conform: ## hold the service to the oracle over HTTP, by CASES generated requests (100,000) at all levels
+	$(GO) test ./fuzz/conform -run TestConforms -cases $(CASES) -v -count 1 -timeout 0
+
 .PHONY: mutants
 mutants: ## faults planted in compiler, gateways and budgets, each of which the differential run, the attack or a test has to catch
 	$(GO) test -tags mutants ./fuzz/mutants -timeout 40m
@@ -185,7 +192,7 @@ reload: ## SIGHUP under load with RELOADS good policies (200), each followed by 
 	$(GO) test ./httpd/e2e -run TestReload -reloads $(RELOADS) -v -count 1 -timeout 0
 
 .PHONY: nightly
-nightly: reproducible release-targets race reload differential evm mutants bash crash borders cost hosts mcp-conformance ## what takes too long for every change
+nightly: reproducible release-targets race reload differential conform evm mutants bash crash retention borders cost hosts mcp-conformance ## what takes too long for every change
 	$(MAKE) fuzz FUZZTIME=10m
 	$(MAKE) bench bench-http bench-mcp bench-console
 	$(MAKE) bench-worst WORST="-each 5m -floors"

@@ -15,6 +15,7 @@ import (
 	"bailiff/cmd/bailiff/bench"
 	"bailiff/cmd/bailiff/cli"
 	"bailiff/cmd/bailiff/client"
+	"bailiff/cmd/bailiff/conform"
 	"bailiff/cmd/bailiff/doctor"
 	"bailiff/cmd/bailiff/hook"
 	"bailiff/cmd/bailiff/policy"
@@ -31,6 +32,7 @@ type command struct {
 	Backup     backup.Commands       `embed:""`
 	Hook       hook.Commands         `embed:""`
 	Bench      bench.Commands        `embed:""`
+	Conform    conform.Commands      `embed:""`
 	Completion cli.CompletionCommand `cmd:"" help:"Print what bash, zsh or fish needs to complete command lines."`
 	Complete   cli.CompleteCommand   `cmd:"" hidden:"" help:"Answer what completion has shells ask."`
 	Version    cli.VersionCommand    `cmd:"" help:"Print the version, the commit, and the versions of Go and of the engine."`

@@ -409,7 +409,7 @@ func (r *Request) group(counter *vm.Counter) string {
 // sight has the ledger keep what the request says of its task's model usage (decisions, section 2, "Limits").
 func (r *Request) sight() {
 	usage, has := r.in.ModelUsage()
-	task := r.in.Text(slot.TaskID)
+	task := r.in.Task()
 	if !has || task == "" {
 		return
 	}
@@ -519,7 +519,7 @@ func (r *Request) answer(outcome *ledger.Outcome, token []byte) (fault *service.
 	if r.Explain {
 		answer.Explanation = r.explanation(outcome)
 	}
-	if outcome.Result == ledger.Held && !outcome.Hold.IsZero() {
+	if outcome.Result == ledger.Held && !r.TestRun { // a test-run names no hold, be there one or not
 		answer.HoldID, answer.ExpiresAt = outcome.Hold.String(), clock.Seconds(outcome.HoldExpires)
 		if r.by.HoldPages != "" {
 			answer.ApprovalURL = r.by.HoldPages + answer.HoldID

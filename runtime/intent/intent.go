@@ -79,6 +79,15 @@ func (in *Intent) Text(f slot.Field) string {
 	return in.nodes[in.at[f]].text
 }
 
+// Task returns the normal form of task_id, by which counters and usage are kept apart: "" where the request has none.
+func (in *Intent) Task() string {
+	task := in.Text(slot.TaskID)
+	if len(task) < evmaddr.Length {
+		return task
+	}
+	return evmaddr.FoldLiterals(task)
+}
+
 // ChainID returns the chain, and false where the request names none.
 func (in *Intent) ChainID() (int64, bool) {
 	if !in.Has(slot.ChainID) {
