@@ -69,7 +69,8 @@ var alsoImport = map[string][]string{
 	"go.opentelemetry.io":             {"httpd/e2e"},                                                                                                      // the collector that the built service talks to
 	"google.golang.org/protobuf":      {"httpd/e2e"},                                                                                                      // the same
 	"golang.org/x/time":               {"runtime/gateway"},                                                                                                // limits of log lines
-	"go.yaml.in/yaml":                 {"runtime/hook/setup", "."},                                                                                        // settings files of hosts, and those on the pages
+	"golang.org/x/net/idna":           {"fuzz/attacks"},                                                                                                   // spells hosts
+	"go.yaml.in/yaml":                 {"runtime/hook/setup", "fuzz/attacks", "."},                                                                        // settings files of hosts, and those on the pages
 }
 
 // mayImport lists, for each package of the project, the project's packages that its production code may

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
 
 	"bailiff/grammar"
 )
@@ -237,6 +238,18 @@ var (
 	hostName = regexp.MustCompile(`^[-_0-9a-z]{1,63}(\.[-_0-9a-z]{1,63})*$`)
 )
 
+// mixedPunycode reports whether a label has the prefix of Punycode and characters that are not of ASCII, or the prefix alone, which
+// "is no name" (choices, "Hosts, paths, commands").
+func mixedPunycode(name string) bool {
+	for _, label := range regexp.MustCompile("[.。]").Split(norm.NFKC.String(name), -1) {
+		plain := regexp.MustCompile("[^[:ascii:]]").ReplaceAllString(label, "")
+		if len(plain) >= 4 && strings.EqualFold(plain[:4], "xn--") && (plain != label || len(plain) == 4) {
+			return true
+		}
+	}
+	return false
+}
+
 // canonicalHost: "Hosts: lower-cased, IDNA to ASCII, one trailing dot dropped, IP literals canonical (decimal, octal,
 // hex spellings; IPv4-mapped IPv6 unmapped)". It is "" for what is no host. IPv6 has no brackets in this form.
 func canonicalHost(name string) string {
@@ -244,7 +257,7 @@ func canonicalHost(name string) string {
 		return canonicalIPv6(name)
 	}
 	ascii, err := mapping.ToASCII(name)
-	if err != nil {
+	if err != nil || mixedPunycode(name) {
 		return ""
 	}
 	if !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) && ascii != strings.ToLower(name) {

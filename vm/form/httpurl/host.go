@@ -5,9 +5,11 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -65,6 +67,9 @@ func mapName(text string) (string, error) {
 	if ascii && !strings.Contains(lower, "xn--") {
 		return lower, nil
 	}
+	if !ascii && mixesPunycode(text) {
+		return "", fmt.Errorf("%w: %q has Punycode (xn--) with characters outside of ASCII in it", errHost, text)
+	}
 	name, err := profile.ToASCII(text)
 	if err != nil {
 		return "", fmt.Errorf("%w: %q is not an internationalized name: %w", errHost, text, err)
@@ -73,6 +78,29 @@ func mapName(text string) (string, error) {
 		return "", fmt.Errorf("%w: %q is not the Punycode of any name", errHost, text)
 	}
 	return name, nil
+}
+
+// mixesPunycode reports whether a label of a name begins with xn-- and is not all ASCII once it is mapped, or is nothing else. UTS 46
+// has no form for either; the library decodes the one and drops the other. Characters that mapping leaves out count here, so
+// that a label with one of them is refused as well.
+func mixesPunycode(text string) bool {
+	for label := range strings.FieldsFuncSeq(norm.NFKC.String(text), isDot) {
+		ascii := strings.ToLower(strings.Map(keepASCII, label))
+		if ascii == "xn--" || strings.HasPrefix(ascii, "xn--") && ascii != strings.ToLower(label) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDot reports whether r divides labels, in the normal form NFKC.
+func isDot(r rune) bool { return r == '.' || r == '。' }
+
+func keepASCII(r rune) rune {
+	if r > unicode.MaxASCII {
+		return -1
+	}
+	return r
 }
 
 // checkName checks lengths and characters of a mapped name.

@@ -80,7 +80,7 @@ func TestHost(t *testing.T) {
 		{"example.com", "example.com"}, {"EXAMPLE.com.", "example.com"}, {"localhost", "localhost"}, {"a_b.example", "a_b.example"},
 		{"_dmarc.example", "_dmarc.example"}, {"r3---sn-apo3.example", "r3---sn-apo3.example"}, {"com", "com"},
 		{"bücher.example", "xn--bcher-kva.example"}, {"BÜCHER.example", "xn--bcher-kva.example"}, {"xn--bcher-kva.example", "xn--bcher-kva.example"},
-		{"XN--BCHER-KVA.example", "xn--bcher-kva.example"}, {"bu\u0308cher.example", "xn--bcher-kva.example"}, {"faß.example", "xn--fa-hia.example"},
+		{"ｘｎ－－ｂｃｈｅｒ－ｋｖａ.example", "xn--bcher-kva.example"}, {"XN--BCHER-KVA.example", "xn--bcher-kva.example"}, {"bu\u0308cher.example", "xn--bcher-kva.example"}, {"faß.example", "xn--fa-hia.example"},
 		{"ｅｖｉｌ．ｅｘａｍｐｌｅ", "evil.example"}, {"evil。example", "evil.example"}, {"evil｡example", "evil.example"}, {"evil.example。", "evil.example"},
 		{"ev\u00adil.example", "evil.example"}, {"ev\u200bil.example", "evil.example"}, {"ⓔⓥⓘⓛ.example", "evil.example"}, {"\u212aevin.example", "kevin.example"},
 		{"127.0.0.1", "127.0.0.1"}, {"127.0.0.1.", "127.0.0.1"}, {"127.1", "127.0.0.1"}, {"127.0.1", "127.0.0.1"}, {"2130706433", "127.0.0.1"},
@@ -99,7 +99,7 @@ func TestHost(t *testing.T) {
 		"", ".", "..", "a..b", ".a", "a..", "a b", "a\tb", "a/b", "a?b", "a#b", "a@b", "a,b", "a*b", "*", "*.a", "a%2eb", "a％2eb", "a!b", "a\x00b", "a\\b",
 		"256.0.0.1", "1.2.3.256", "1.2.3.4.5", "08.0.0.1", "0x", "1.0x", "0x100000000", "4294967296", "1.16777216", "a.1", "foo.0x1", "99999999999999999999",
 		"[", "]", "[]", "[::1", "::1]", "[[::1]]", "::g", "1:2", "fe80::1%eth0", "[fe80::1%25eth0]", "[1.2.3.4]", "[::ffff:127.0.0.1%1]", ":::",
-		"xn--", "xn--a", "xn--example-", "xn--bcher-kva-", "xn--bcher-KVB.example", "xn--0", "xn--ls8h=", "ev\u200dil.example", "ev\u200cil.example", "\u0301a.example",
+		"xn--", "xn--a", "xn--bücher-kva.example", "xn--bücher-", "ｘn--ü", "é.xn--", "é.ｘｎ－－。", "xn\u00ad--ü-", "xn--example-", "xn--bcher-kva-", "xn--bcher-KVB.example", "xn--0", "xn--ls8h=", "ev\u200dil.example", "ev\u200cil.example", "\u0301a.example",
 		"\ufffd", "a\xff", "⒈com.⑴", "evil\u2024\u3000example", "אa.example", "\u202eevil.example",
 		strings.Repeat("a", 64), strings.Repeat("a.", 127) + "aa", strings.Repeat("a", 5000), "xn--" + strings.Repeat("a", 900),
 	} {
