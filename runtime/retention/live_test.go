@@ -30,10 +30,9 @@ func (w *world) story(t *testing.T, l ledger.Ledger) *ledger.Key {
 	}
 	deploy(1)
 	deploy(2)
-	key, _ := l.LookupKeyID(id)
 	must(t, l.CreateWebhook(ctx, ledger.Webhook{ID: ledgertest.ID('w', 1), Key: id, URL: "https://example.com", Topics: ledger.TopicHoldResolved | ledger.PolicyDeployed, Secret: []byte(strings.Repeat("s", 24)), Created: w.at}))
 	deploy(3) // waits for the webhook
-	key, _ = l.LookupKeyID(id)
+	key, _ := l.LookupKeyID(id)
 	plan := func(n byte) *ledger.Plan {
 		return &ledger.Plan{ID: ledgertest.ID('q', uint64(n)), At: w.at, Key: id, Epoch: key.Epoch, Pass: ledger.Ending{Decision: ledger.Allowed}, Event: ledger.Event{Action: "bash"}}
 	}
