@@ -151,10 +151,11 @@ crash: ## kill the service KILLS times (200) under mixed load, and hold what is 
 	BAILIFF_KILLS=$(KILLS) $(GO) test ./httpd/e2e -run TestKillEverything -count 1 -v -timeout 1h
 
 .PHONY: retention
-retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step
+retention: ## drop old events for 30 simulated days and for a fast one, and kill that 20 times at each step, and 10 times backups and restorations
 	$(GO) test ./runtime/retention -run TestDays -count 1 -v -timeout 2h -args -rate 10 -days 30 -last 24h
 	$(GO) test ./runtime/retention -run TestDays -count 1 -v -timeout 4h -args -rate 1000 -days 24 -last 1h
 	$(GO) test ./runtime/retention -run TestKills -count 1 -v -timeout 1h -args -kills 20
+	$(GO) test ./cmd/bailiff/backup -run TestFaultsAtEachStep -count 1 -v -timeout 1h -args -kills 10
 
 .PHONY: cost
 cost: ## make one change of each frequent kind in a copy of the project, and run the tests there
