@@ -14,7 +14,7 @@ import (
 	"bailiff/runtime/retention"
 )
 
-// drop has retention drop all that the record of a stopped service has, as a service does with what is old.
+// drop has retention drop all that the record of a stopped service has, as a service drops old events.
 func (s *site) drop(exports string) {
 	s.t.Helper()
 	signer, err := attest.LoadOrCreate(s.path("data/keys"), rand.Reader)
@@ -41,7 +41,7 @@ func (s *site) verified(operator string, flags ...string) string {
 }
 
 // TestApprovalsAfterRetention: the operator's key is replaced, and retention drops the record of that, who the old key has confirmed, a decision, and half of
-// another one. The record verifies by the new key alone; who was confirmed decides, half an approval counts, and what is decided then verifies as well.
+// another one. The record verifies by the new key alone; who was confirmed decides, half an approval counts, and later decisions verify as well.
 func TestApprovalsAfterRetention(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "SVC_APPROVALS_REQUIRED=2")

@@ -30,7 +30,7 @@ func (w *world) story(t *testing.T, l ledger.Ledger) *ledger.Key {
 	stop(ledgertest.ID('k', 2), 3, true)
 	stop(ledger.ID{}, 7, true)
 	stop(ledger.ID{}, 8, false)
-	w.at += int64(2 * time.Second) // what was issued in the second of a halt is void
+	w.at += int64(2 * time.Second) // attestations from the second of a halt are void
 	id := ledgertest.ID('k', 1)
 	deploy := func(n byte) {
 		_, err := l.Deploy(ctx, &ledger.Deployment{Key: id, At: w.at, Operator: [32]byte{'o'}, PolicyHash: [32]byte{n}, PolicyVersion: "2", Text: []byte{'t', n}, Program: []byte{n}, Machine: 3})
