@@ -2,7 +2,6 @@ package commit
 
 import (
 	"io"
-	"time"
 )
 
 // A Reopener is a Log that can be opened again after it has failed. The ledger over it continues then from what is durable, and
@@ -58,10 +57,10 @@ func (l *Ledger) leave() {
 	l.signal()
 	<-done
 	if snapshots != nil {
-		snapshots.end(failed, nil)
+		snapshots.end(failed, nil, l.options.Timers)
 	}
 	if index != nil {
-		index.end(failed, time.After(indexPatience))
+		index.end(failed, l.options.Timers.Alarm(indexPatience).C, l.options.Timers)
 	}
 }
 
