@@ -63,13 +63,16 @@ func (c *Checked) Acknowledged() int { return c.acked }
 func (c *Checked) Recorded() int { return len(c.model.log) }
 
 // Restarted has another ledger continue the log, after the one before was closed or has crashed. It returns what is wrong with what
-// has survived. Calls of the one before that return later are not looked at any more.
-func (c *Checked) Restarted(l ledger.Ledger) error {
-	c.Ledger, c.reread, c.kept = l, false, nil
+// has survived. Calls of the one before that return later are not looked at any more. start is as in Checks.
+func (c *Checked) Restarted(l ledger.Ledger, start func(func())) error {
+	c.Ledger, c.reread, c.kept, c.checks.Go = l, false, nil, start
 	c.opened++
 	clear(c.out)
 	return c.survive()
 }
+
+// Crashed says that nobody hears what the ledger answers from now on.
+func (c *Checked) Crashed() { c.opened++ }
 
 // Reread says that the ledger reads its log again, having failed. It refuses until it has.
 func (c *Checked) Reread() { c.reread = true }
@@ -131,7 +134,7 @@ func (c *Checked) take(what string, want error, entries []entry, call func() err
 		}
 		return err
 	case err != nil && away(err):
-		if c.Ledger.Health() == nil && !c.reread && len(c.model.log) >= basis {
+		if c.Ledger.Health() == nil && !c.reread {
 			return c.violate("%s failed on a ledger that works: %w", what, err)
 		}
 		return err
@@ -227,8 +230,6 @@ func (c *Checked) relay(t ledger.Ticket, p *ledger.Plan, lsn int) ledger.Ticket 
 			c.Acknowledge("plan "+id.String(), lsn)
 		case !away(err):
 			_ = c.violate("waiting for plan %s: %w", id, err)
-		case !refused && c.Ledger.Health() == nil && !c.reread && lsn <= c.acked:
-			_ = c.violate("plan %s failed, and is on the disk: %w", id, err)
 		}
 		told.Settle(err)
 	})

@@ -107,10 +107,10 @@ func (c *Checked) RotateOperator(ctx context.Context, q *ledger.Rotation) error 
 	c.refuses()
 	before, want := c.model.operators(), error(nil)
 	switch n := len(before.Keys); {
-	case n > 0 && before.Keys[n-1] != q.From:
-		want = ledger.ErrOperator
 	case q.Signed != nil && q.Signed.Serial <= before.Serial:
 		want = ledger.ErrStatementSerial
+	case n > 0 && before.Keys[n-1] != q.From:
+		want = ledger.ErrOperator
 	}
 	err := c.take("RotateOperator", want, []entry{{now: q.At, rotation: q}}, func() error { return c.Ledger.RotateOperator(ctx, q) }, ledger.ErrOperator)
 	c.checks.Reached["rotating: "+reason(err)]++
@@ -175,7 +175,7 @@ func (c *Checked) Due(ctx context.Context, at int64, limit int) (due []ledger.De
 	refuses, opened := c.refuses(), c.opened
 	due, next, err = c.Ledger.Due(ctx, at, limit)
 	if err != nil || opened != c.opened {
-		if err != nil && opened == c.opened && !away(err) && !errors.Is(err, errDisk) {
+		if err != nil && opened == c.opened && !away(err) && !errors.Is(err, errDisk) && !errors.Is(err, ledger.ErrCorrupt) {
 			return due, next, c.violate("Due: %w", err)
 		}
 		return due, next, err

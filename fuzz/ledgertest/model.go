@@ -358,7 +358,7 @@ func (h *history) reopen(end func()) error {
 	if err != nil {
 		return fmt.Errorf("opening again: %w", err)
 	}
-	if err := h.l.Restarted(l); err != nil {
+	if err := h.l.Restarted(l, nil); err != nil {
 		return err
 	}
 	return h.compare()

@@ -41,7 +41,7 @@ func (h *history) deploy(arg uint32) error {
 // reason returns which of the ledger's errors err is.
 func reason(err error) string {
 	for _, known := range []error{
-		ledger.ErrOperator, ledger.ErrNotNamed, ledger.ErrSerial, ledger.ErrStatementSerial, ledger.ErrRollback, ledger.ErrStorage, ledger.ErrUsed, ledger.ErrExpired, ledger.ErrStale, ledger.ErrHalted, ledger.ErrKeyRevoked, ledger.ErrNotFound,
+		ledger.ErrOperator, ledger.ErrNotNamed, ledger.ErrSerial, ledger.ErrStatementSerial, ledger.ErrRollback, ledger.ErrStorage, ledger.ErrUsed, ledger.ErrExpired, ledger.ErrStale, ledger.ErrHalted, ledger.ErrKeyRevoked, ledger.ErrNotFound, ledger.ErrUnavailable, ledger.ErrUnknown,
 	} {
 		if errors.Is(err, known) {
 			return known.Error()
