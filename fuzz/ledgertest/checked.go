@@ -133,6 +133,8 @@ func (c *Checked) take(what string, want error, entries []entry, call func() err
 			return c.violate("%s while the ledger refuses: %w", what, err)
 		}
 		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // its record may be durable later
+		return err
 	case err != nil && away(err):
 		if c.Ledger.Health() == nil && !c.reread {
 			return c.violate("%s failed on a ledger that works: %w", what, err)

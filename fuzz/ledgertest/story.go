@@ -94,3 +94,28 @@ func (h *history) compareKey(id ledger.ID, counters []ledger.Counter, used uint6
 	}
 	return nil
 }
+
+// Wanted reports whether a webhook of a key is told of events.
+func (c *Checked) Wanted(key, id ledger.ID) bool {
+	hooks, _ := c.model.outbox(key)
+	return slices.ContainsFunc(hooks, func(w ledger.Webhook) bool { return w.ID == id && w.Disabled == 0 })
+}
+
+// Uses returns how many attestations are used up by the log up to a record.
+func (c *Checked) Uses(lsn uint64) (uses int) {
+	for i := range c.model.log {
+		if !c.model.log[i].token.IsZero() && uint64(i) < lsn {
+			uses++
+		}
+	}
+	return uses
+}
+
+// Undelivered returns how many deliveries wait for webhooks.
+func (c *Checked) Undelivered() int { return len(c.model.waiting()) }
+
+// Now returns the time of a key.
+func (c *Checked) Now(key ledger.ID) int64 {
+	_, now, _ := c.model.key(key)
+	return now
+}

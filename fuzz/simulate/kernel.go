@@ -126,13 +126,23 @@ func (k *kernel) pass() bool {
 	return true
 }
 
-// advance has some time pass at once: everything that ends meanwhile ends in its order.
-func (k *kernel) advance(d time.Duration) {
-	until := k.elapsed + d
-	for len(k.timers) > 0 && k.timers[0].at <= until {
+// leap has some time pass at once, as for a machine that sleeps: each timer that ends meanwhile ends once it is over.
+func (k *kernel) leap(d time.Duration) {
+	k.steps++
+	k.mu.Lock()
+	k.elapsed += d
+	due := 0
+	for due < len(k.timers) && k.timers[due].at <= k.elapsed {
+		due++
+	}
+	k.mu.Unlock()
+	k.note("%v pass", d)
+	for range due {
+		if len(k.timers) == 0 || k.timers[0].at > k.elapsed {
+			break
+		}
 		k.pass()
 	}
-	k.elapsed = max(k.elapsed, until)
 }
 
 // A timer is one of the kernel's.
@@ -180,12 +190,19 @@ type life struct {
 	random *rand.ChaCha8
 	mu     sync.Mutex
 	ended  chan struct{} // closed when it is over
+	guard  *clock.Guarded
+	stop   func() // ends what its scene has begun; nil: nothing
 }
+
+// now is the clock of the service.
+func (l *life) now() time.Time { return l.guard.Now() }
 
 func (k *kernel) newLife() *life {
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], k.rand.Uint64())
-	return &life{k: k, random: rand.NewChaCha8(seed), ended: make(chan struct{})}
+	l := &life{k: k, random: rand.NewChaCha8(seed), ended: make(chan struct{})}
+	l.guard = l.clock()
+	return l
 }
 
 // Read implements io.Reader: randomness.

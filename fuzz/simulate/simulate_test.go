@@ -19,8 +19,11 @@ var (
 )
 
 // sceneOf returns the scene of a seed.
-func sceneOf(seed uint64) scene {
-	return &ledgerScene{}
+func (w *world) sceneOf(m *materials) scene {
+	if w.seed%3 == 0 {
+		return &ledgerScene{}
+	}
+	return newAuthorityScene(m, w.kernel)
 }
 
 // result is what came of a world.
@@ -31,8 +34,13 @@ type result struct {
 }
 
 func simulate(seed uint64, steps int, reached map[string]int) result {
-	w := newWorld(seed, sceneOf(seed), true, reached)
-	err := w.run(steps)
+	m, err := material()
+	if err != nil {
+		return result{err: err}
+	}
+	w := newWorld(seed, true, reached)
+	w.scene = w.sceneOf(m)
+	err = w.run(steps)
 	return result{err, w.steps, w.history}
 }
 

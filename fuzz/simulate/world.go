@@ -19,6 +19,10 @@ type scene interface {
 	begin(w *world, l *life)
 	// act starts something that a client, an operator or the network does; it may do nothing.
 	act(w *world)
+	// fault has something fail that is the scene's own.
+	fault(w *world)
+	// mend has all of that work again.
+	mend()
 	// check returns what is wrong once nothing is under way any more.
 	check(w *world) error
 }
@@ -49,9 +53,9 @@ func one() (done func()) {
 	}
 }
 
-func newWorld(seed uint64, s scene, faults bool, reached map[string]int) *world {
+func newWorld(seed uint64, faults bool, reached map[string]int) *world {
 	k := newKernel(seed)
-	return &world{kernel: k, seed: seed, disk: &disk{k: k}, scene: s, faults: faults, reached: reached}
+	return &world{kernel: k, seed: seed, disk: &disk{k: k}, faults: faults, reached: reached}
 }
 
 // run runs a world for so many steps, and until nothing is under way after that. It returns what is wrong.
@@ -134,7 +138,9 @@ func (w *world) boot() error {
 	w.active++
 	l.goes("the service begins")(func() {
 		defer w.done(l)
-		w.scene.begin(w, l)
+		if !l.over {
+			w.scene.begin(w, l)
+		}
 	})
 	w.settle()
 	return nil
@@ -180,7 +186,7 @@ func (w *world) step() {
 	case w.active < maxActive && w.chance(3):
 		w.scene.act(w)
 	case w.chance(12):
-		w.advance(time.Duration(w.rand.Int64N(int64(w.horizon()))))
+		w.leap(time.Duration(w.rand.Int64N(int64(w.horizon()))))
 	default:
 		if !w.happen() {
 			w.scene.act(w)
@@ -201,6 +207,7 @@ func (w *world) rest() {
 	w.note("everything is mended")
 	w.disk.broken, w.disk.failAt, w.disk.misdirect = false, 0, false
 	w.inspect()
+	w.scene.mend()
 	for range 2000 {
 		if w.problem() != nil || w.active == 0 && w.ledger.Health() == nil && len(w.events) == 0 {
 			return
@@ -242,6 +249,8 @@ func (w *world) fault() {
 		w.note("the wall clock is off by %v", w.skew)
 	case 12:
 		w.disk.crashSnapshot()
+	case 13, 14, 15, 16:
+		w.scene.fault(w)
 	default:
 		w.steps--
 		w.happen()
@@ -251,7 +260,13 @@ func (w *world) fault() {
 // end ends the life of the service, as if the power was cut.
 func (w *world) end() {
 	w.checked.Crashed()
-	w.life.end(func() { go func() { _ = w.ledger.Close() }() })
+	l, store := w.life, w.ledger
+	l.end(func() {
+		go func() { _ = store.Close() }()
+		if l.stop != nil {
+			go l.stop()
+		}
+	})
 	w.active = 0
 }
 
@@ -270,6 +285,9 @@ func (w *world) restart(how string) error {
 	w.reached["restart"]++
 	closed := false
 	go func() {
+		if w.life.stop != nil {
+			w.life.stop()
+		}
 		_ = w.ledger.Close()
 		closed = true
 	}()
@@ -352,3 +370,5 @@ func (s *ledgerScene) act(w *world) {
 }
 
 func (*ledgerScene) check(*world) error { return nil }
+func (*ledgerScene) fault(*world)       {}
+func (*ledgerScene) mend()              {}

@@ -137,7 +137,7 @@ func (d *Dispatcher) start() {
 	}
 }
 
-// wait returns when there may be something to do: after a pause, or before.
+// wait returns when there may be something to do: after a pause, or before. Whatever has ended by then is recorded first.
 func (d *Dispatcher) wait(ctx context.Context, pause time.Duration) {
 	timer := d.config.Calls.Timers.Alarm(pause)
 	defer timer.Stop()
@@ -152,9 +152,13 @@ func (d *Dispatcher) wait(ctx context.Context, pause time.Duration) {
 		d.later, d.retry = nil, nil
 	case o := <-d.finished:
 		d.finish(o)
-		for len(d.finished) > 0 {
-			d.finish(<-d.finished)
-		}
+	}
+	for len(d.finished) > 0 {
+		d.finish(<-d.finished)
+	}
+	select {
+	case <-d.config.Ledger.Outboxed(): // what follows looks for it anyway
+	default:
 	}
 }
 
@@ -236,7 +240,7 @@ func (d *Dispatcher) report(o *outcome, at time.Time) {
 // expireHolds has the expiry of holds recorded every minute, by the clock.
 func (d *Dispatcher) expireHolds(ctx context.Context) {
 	var last time.Time
-	for {
+	for ctx.Err() == nil {
 		if now := d.config.Calls.Clock(); now.Sub(last) >= expireEvery {
 			last = now
 			d.expireNow(ctx, now)

@@ -40,6 +40,11 @@ func (l *Ledger) heal(log Reopener) {
 			return
 		case <-failed:
 		}
+		select {
+		case <-l.ending: // both had come
+			return
+		default:
+		}
 		l.mu.Lock()
 		cause := l.failure
 		l.mu.Unlock()
