@@ -15,6 +15,7 @@ import (
 type Checks struct {
 	Groups  int            // the most live counter groups of a key; 0 means ledger.MaxGroups
 	Durable func() uint64  // the LSN up to which the disk has the log
+	Damaged func() bool    // whether what the disk has was altered, so that reads may find it corrupt
 	Go      func(func())   // starts what waits for tickets; nil: whoever waits for a ticket calls Acknowledged
 	Reached map[string]int // counts kinds of outcome
 }
@@ -30,8 +31,9 @@ type Checked struct {
 	out       map[naiveRef]bool
 	kept      []ledger.DeliveryResult // results that came while the ledger refused
 	violation error
-	opened    int  // how often the ledger has been opened
-	reread    bool // its log was opened again: the model has to learn what has survived
+	opened    int                  // how often the ledger has been opened
+	plans     map[ledger.ID]uint64 // their records
+	reread    bool                 // its log was opened again: the model has to learn what has survived
 }
 
 // Check returns a ledger that is held against the model of an empty one.
@@ -42,7 +44,7 @@ func Check(l ledger.Ledger, checks Checks) *Checked {
 	if checks.Reached == nil {
 		checks.Reached = map[string]int{}
 	}
-	return &Checked{Ledger: l, checks: checks, model: naive{groups: checks.Groups}, out: map[naiveRef]bool{}}
+	return &Checked{Ledger: l, checks: checks, model: naive{groups: checks.Groups}, out: map[naiveRef]bool{}, plans: map[ledger.ID]uint64{}}
 }
 
 // Violation returns what was found first, nil while all is well.
@@ -183,6 +185,7 @@ func (c *Checked) Submit(p *ledger.Plan) ledger.Ticket {
 	if e != nil {
 		c.model.log = append(c.model.log, *e)
 		want.LSN = uint64(len(c.model.log))
+		c.plans[p.ID] = want.LSN
 	}
 	ticket := c.Ledger.Submit(p)
 	if ticket.Outcome().Result == ledger.Unknown && c.Ledger.Health() != nil { // it has failed this moment

@@ -175,7 +175,7 @@ func (c *Checked) Due(ctx context.Context, at int64, limit int) (due []ledger.De
 	refuses, opened := c.refuses(), c.opened
 	due, next, err = c.Ledger.Due(ctx, at, limit)
 	if err != nil || opened != c.opened {
-		if err != nil && opened == c.opened && !away(err) && ctx.Err() == nil && !errors.Is(err, errDisk) && !errors.Is(err, ledger.ErrCorrupt) {
+		if err != nil && opened == c.opened && !away(err) && ctx.Err() == nil && !errors.Is(err, errDisk) && !(errors.Is(err, ledger.ErrCorrupt) && c.checks.Damaged != nil && c.checks.Damaged()) {
 			return due, next, c.violate("Due: %w", err)
 		}
 		return due, next, err

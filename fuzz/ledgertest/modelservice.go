@@ -141,16 +141,16 @@ func (h *history) compareService(id ledger.ID) error {
 	}
 	got, err := h.l.Deployments(context.Background(), id)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		return fmt.Errorf("deployments, %v (-model +ledger):\n%s", err, diff)
+		return fmt.Errorf("deployments, %w (-model +ledger):\n%s", err, diff)
 	}
 	policy, err := h.l.Policy(context.Background(), id)
 	if last == nil && !errors.Is(err, ledger.ErrNotFound) || last != nil && (err != nil || policy.PolicyHash != last.PolicyHash || !slices.Equal(policy.Program, last.Program)) {
-		return fmt.Errorf("policy %+v, %v, the model says %+v", policy, err, last)
+		return fmt.Errorf("policy %+v, %w, the model says %+v", policy, err, last)
 	}
 	wantHooks, _ := h.l.model.outbox(id)
 	hooks, err := h.l.Webhooks(context.Background(), id)
 	if diff := cmp.Diff(wantHooks, hooks, cmp.Transformer("nil", func(w []ledger.Webhook) string { return fmt.Sprint(w) })); err != nil || diff != "" {
-		return fmt.Errorf("webhooks, %v (-model +ledger):\n%s", err, diff)
+		return fmt.Errorf("webhooks, %w (-model +ledger):\n%s", err, diff)
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ type operation struct {
 	kind   int
 	key    string
 	at     int64 // the service's time then
+	until  int64 // its time when it was answered: what is judged anew is judged later
 	policy int
 	allow  bool
 	stop   bool
@@ -66,6 +67,8 @@ func (a *answers) during(w *world, l *life, key string, o operation, call func()
 	q := &asked{operation: o, called: a.tick, said: unknown}
 	a.all = append(a.all, q)
 	said := call()
+	id, _ := ledger.ParseID(key)
+	q.until = max(q.at, l.now().UnixNano(), w.checked.Now(id))
 	if l.over {
 		return
 	}
@@ -104,18 +107,26 @@ type held struct {
 	expires int64
 }
 
-// step returns the states that an operation with an answer may lead to.
+// step returns the states that an operation with an answer may lead to, at any time from when it was called to when it was answered.
 func (s keyState) step(o operation, said string) (next []keyState) {
+	for at := o.at; at < o.until; at += int64(time.Hour) - at%int64(time.Hour) {
+		next = append(next, s.stepAt(o, said, at)...)
+	}
+	return append(next, s.stepAt(o, said, max(o.at, o.until))...)
+}
+
+// stepAt does so at a time.
+func (s keyState) stepAt(o operation, said string, at int64) (next []keyState) {
 	if said == unknown {
 		without := s // it was not carried out, but may have been in force until it was lost
 		without.stopping = s.stopping || o.kind == revoke || o.kind == halt && o.stop
 		next = append(next, without)
 		for _, would := range []string{"", "ALLOWED", "DENIED", "PENDING"} {
-			next = append(next, s.step(o, would)...)
+			next = append(next, s.stepAt(o, would, at)...)
 		}
 		return next
 	}
-	s.now = max(s.now, o.at)
+	s.now = max(s.now, at)
 	switch o.kind {
 	case authorize, authorizeHeld:
 		return s.decide(o, said)
@@ -300,5 +311,19 @@ func (s *authorityScene) policyOf(hash string) int {
 
 // check holds the answers against all orders, and the webhooks against the log.
 func (s *authorityScene) check(w *world) error {
-	return s.answers.check(w)
+	if err := s.answers.check(w); err != nil {
+		return err
+	}
+	for range 60 { // as long as deliveries are made again
+		if w.checked.Undelivered() == 0 || w.problem() != nil {
+			return w.problem()
+		}
+		w.leap(2 * time.Hour)
+		for range 2000 {
+			if len(w.events) == 0 || !w.happen() {
+				break
+			}
+		}
+	}
+	return fmt.Errorf("%d deliveries wait, and every receiver takes them", w.checked.Undelivered())
 }

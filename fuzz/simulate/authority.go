@@ -45,7 +45,7 @@ type materials struct {
 const agentPolicies = 2
 
 // limits are how many calls an hour the agent's policies allow.
-var limits = [agentPolicies]int{3, 5}
+var limits = [agentPolicies]int{2, 3}
 
 // material makes the materials once.
 var material = sync.OnceValues(func() (*materials, error) {
@@ -95,15 +95,16 @@ type authorityScene struct {
 	answers   answers
 
 	// Of the clients and the operator, who outlive the service.
-	agents    []*agent
-	tokens    []*token
-	holds     []string
-	made      int // requests
-	issued    map[string]bool // ids of attestations
-	hashes    map[string]int  // of the policies
-	decider   *decision.Decider
-	gateway   *gateway.Gateway
-	ready     bool
+	agents  []*agent
+	tokens  []*token
+	holds   []heldBy
+	made    int             // requests
+	issued  map[string]bool // ids of attestations
+	hashes  map[string]int  // of the policies
+	decider *decision.Decider
+	gateway *gateway.Gateway
+	hooked  int // receivers that a webhook was registered for
+	ready   bool
 }
 
 // An agent is an API key and who has it.
@@ -111,6 +112,12 @@ type agent struct {
 	secret string
 	id     string
 	wallet bool
+}
+
+// A heldBy is a hold, and whose it is.
+type heldBy struct {
+	id    string
+	agent *agent
 }
 
 // A token is an attestation that was answered.
@@ -201,20 +208,15 @@ func (s *authorityScene) begin(w *world, l *life) {
 		_ = dispatcher.Run(ctx)
 	})
 	l.stop = func() { cancel(); <-stopped }
-	if !s.ready {
-		if err := s.settleIn(l); err != nil {
-			w.problems = fmt.Errorf("the first keys: %w", err)
-		}
-		s.ready = true
-	}
+	s.settleIn(l)
 }
 
-// settleIn makes the keys, deploys their policies and registers webhooks.
-func (s *authorityScene) settleIn(l *life) error {
-	for _, wallet := range []bool{false, true, false} {
+// settleIn makes the first keys, deploys their policies and registers webhooks, as far as that was not done before, or the disk failed.
+func (s *authorityScene) settleIn(l *life) {
+	for _, wallet := range []bool{false, true, false}[min(len(s.agents), 3):] {
 		a, err := s.newAgent(wallet)
-		if err != nil {
-			return err
+		if err != nil || l.over {
+			return
 		}
 		s.agents = append(s.agents, a)
 		policy := 0
@@ -223,12 +225,13 @@ func (s *authorityScene) settleIn(l *life) error {
 		}
 		s.answers.during(s.world, l, a.id, operation{kind: deploy, at: s.timeOf(s.world, l, a), policy: policy}, func() string { return codeOf(s.deploy(a, policy)) })
 	}
-	for i := range s.receivers {
-		if fault := s.hook(s.agents[0], i); fault != nil {
-			return fault
+	for s.hooked < len(s.receivers) {
+		if fault := s.hook(s.agents[0], s.hooked); fault != nil || l.over {
+			return
 		}
+		s.hooked++
 	}
-	return nil
+	s.ready = true
 }
 
 func (s *authorityScene) newAgent(wallet bool) (*agent, error) {

@@ -19,31 +19,35 @@ import (
 
 // act has a client or the operator ask for something.
 func (s *authorityScene) act(w *world) {
-	if !s.ready || s.decider == nil {
-		w.happen()
+	w.steps++
+	if !s.ready {
+		w.start("the service begins again", func(l *life) {
+			if s.decider != nil && !s.ready {
+				s.settleIn(l)
+			}
+		})
 		return
 	}
-	w.steps++
 	a := s.agents[w.rand.IntN(len(s.agents))]
-	choice, arg := w.rand.IntN(40), w.rand.Int()
+	choice, arg := w.rand.IntN(44), w.rand.Int()
 	switch {
 	case a.wallet && choice < 16:
 		s.ask(w, a, arg, true)
-	case choice < 12:
+	case choice < 14:
 		s.ask(w, a, arg, false)
-	case choice < 18:
+	case choice < 20:
 		s.askHeld(w, a)
-	case choice < 22:
+	case choice < 28:
 		s.resolve(w, arg)
-	case choice < 25:
+	case choice < 30:
 		s.redeploy(w, a, arg)
-	case choice < 29:
+	case choice < 33:
 		s.halt(w, a, arg)
-	case choice < 34:
+	case choice < 39:
 		s.submit(w, arg)
-	case choice == 34:
+	case choice == 39:
 		s.revoke(w, a)
-	case choice == 35:
+	case choice == 40:
 		s.rehook(w, a, arg)
 	default:
 		s.look(w, a, arg)
@@ -69,6 +73,8 @@ func (s *authorityScene) decide(w *world, l *life, a *agent, body []byte, plan *
 	if fault != nil {
 		return said + string(fault.Code)
 	}
+	_, _ = l.Read(call.ID[:])
+	call.ID = call.ID.UUIDv4()
 	var answer decision.Answer
 	if fault := s.decider.Decide(context.Background(), key, body, call, &answer); fault != nil {
 		return string(fault.Code)
@@ -76,14 +82,17 @@ func (s *authorityScene) decide(w *world, l *life, a *agent, body []byte, plan *
 	if l.over {
 		return ""
 	}
+	if answer.Code == errcode.LimitStore { // the denial of a limit that could not be recorded
+		return string(errcode.StoreUnavailable)
+	}
+	if lsn := w.checked.Unkept(call.ID); lsn != 0 && !call.TestRun {
+		w.problems = fmt.Errorf("a decision is answered %s, and its record %d is not on the disk", answer.Status, lsn)
+	}
 	if answer.Status == ledger.Pending.String() && answer.HoldID != "" {
-		s.holds = append(s.holds, answer.HoldID)
+		s.holds = append(s.holds, heldBy{answer.HoldID, a})
 	}
 	if answer.Attestation != nil {
 		s.attested(w, &answer, plan, call)
-	}
-	if answer.Code == errcode.LimitStore { // the denial of a limit that could not be recorded
-		return string(errcode.StoreUnavailable)
 	}
 	w.note("%s is told %s %s %s", a.id, answer.Status, answer.Code, answer.Rule)
 	return answer.Status
@@ -145,8 +154,11 @@ func (s *authorityScene) resolve(w *world, arg int) {
 	if len(s.holds) == 0 {
 		return
 	}
-	id := s.holds[len(s.holds)-1-arg%min(len(s.holds), 3)]
-	a := s.agents[arg>>4%len(s.agents)]
+	of := s.holds[len(s.holds)-1-arg%min(len(s.holds), 3)]
+	id, a := of.id, of.agent
+	if arg>>20%8 == 0 { // or of another key, which has no such hold
+		a = s.agents[arg>>4%len(s.agents)]
+	}
 	if arg>>8%4 == 0 {
 		w.note("%s waits for hold %s", a.id, id)
 		w.start("a hold is waited for", func(*life) {
@@ -199,7 +211,7 @@ func (s *authorityScene) redeploy(w *world, a *agent, arg int) {
 
 // halt has the operator freeze or thaw the service, or suspend or resume a key.
 func (s *authorityScene) halt(w *world, a *agent, arg int) {
-	action := []string{accounts.Freeze, accounts.Thaw, accounts.Thaw, accounts.Suspend, accounts.Resume, accounts.Resume}[arg%6]
+	action := []string{accounts.Freeze, accounts.Thaw, accounts.Thaw, accounts.Thaw, accounts.Suspend, accounts.Resume, accounts.Resume, accounts.Resume}[arg%8]
 	request := accounts.HaltRequest{Action: action}
 	if action == accounts.Suspend || action == accounts.Resume {
 		request.KeyID = a.id

@@ -43,7 +43,9 @@ func (n *network) add(name string, answer func(*http.Request, []byte) (int, stri
 func (n *network) calls(l *life, now func() time.Time) system.Calls {
 	return system.Calls{
 		Clock: now, Random: l, Timers: l.timers, Go: l.goes("the service works"),
-		Dial: func(ctx context.Context, _, address string, _ system.Control) (net.Conn, error) { return n.dial(ctx, l, address) },
+		Dial: func(ctx context.Context, _, address string, _ system.Control) (net.Conn, error) {
+			return n.dial(ctx, l, address)
+		},
 		Resolve: func(_ context.Context, _, name string) ([]netip.Addr, error) {
 			for address, h := range n.hosts {
 				if h.name == name {

@@ -91,6 +91,37 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
+// TestEveryCall has each call of the disk fail, of an hour in which nothing else does.
+func TestEveryCall(t *testing.T) {
+	defer one()()
+	m, err := material()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seed := range []uint64{3, 4} { // one of each scene
+		hour := func(failAt int) (*world, error) {
+			w := newWorld(seed, false, map[string]int{})
+			w.scene, w.disk.failAt = w.sceneOf(m), failAt
+			return w, w.run(300)
+		}
+		w, err := hour(0)
+		if err != nil || w.disk.errors != 0 {
+			t.Fatalf("without a failure: %d errors, %v", w.disk.errors, err)
+		}
+		calls := w.disk.calls
+		for n := 1; n <= calls; n++ {
+			switch w, err = hour(n); {
+			case err != nil:
+				t.Fatalf("\n%s\ncall %d of %d, the simulator finds: %v", strings.Join(w.history, "\n"), n, calls, err)
+			case w.disk.errors != 1:
+				t.Fatalf("call %d of %d: %d calls have failed", n, calls, w.disk.errors)
+			}
+		}
+		t.Logf("each of %d calls has failed", calls)
+		collect()
+	}
+}
+
 func difference(a, b []string) string {
 	for i := range a {
 		if i >= len(b) || a[i] != b[i] {

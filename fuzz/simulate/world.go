@@ -131,7 +131,7 @@ func (w *world) boot() error {
 	opened = true
 	w.settle()
 	if w.checked == nil {
-		w.checked = ledgertest.Check(w.ledger, ledgertest.Checks{Groups: w.groups(), Durable: func() uint64 { return w.disk.durable }, Go: l.goes("a plan is acknowledged"), Reached: w.reached})
+		w.checked = ledgertest.Check(w.ledger, ledgertest.Checks{Groups: w.groups(), Durable: func() uint64 { return w.disk.durable }, Damaged: func() bool { return w.disk.lost != nil }, Go: l.goes("a plan is acknowledged"), Reached: w.reached})
 	} else if err := w.checked.Restarted(w.ledger, l.goes("a plan is acknowledged")); err != nil {
 		return err
 	}
@@ -181,12 +181,16 @@ const maxActive = 5
 // step takes one step.
 func (w *world) step() {
 	switch {
-	case w.faults && w.chance(6):
+	case w.faults && w.chance(8):
 		w.fault()
 	case w.active < maxActive && w.chance(3):
 		w.scene.act(w)
-	case w.chance(12):
+	case w.chance(24):
 		w.leap(time.Duration(w.rand.Int64N(int64(w.horizon()))))
+	case w.ledger.Health() != nil && w.chance(2): // it is opened again after a pause
+		w.disk.broken = w.disk.broken && !w.chance(3)
+		w.steps++
+		w.pass()
 	default:
 		if !w.happen() {
 			w.scene.act(w)
@@ -205,7 +209,9 @@ func (w *world) horizon() time.Duration {
 // rest lets everything come to its end that is under way, with all that fails mended.
 func (w *world) rest() {
 	w.note("everything is mended")
-	w.disk.broken, w.disk.failAt, w.disk.misdirect = false, 0, false
+	if w.disk.broken, w.disk.misdirect = false, false; w.faults {
+		w.disk.failAt = 0
+	}
 	w.inspect()
 	w.scene.mend()
 	for range 2000 {
@@ -225,11 +231,14 @@ func (w *world) rest() {
 func (w *world) fault() {
 	w.steps++
 	switch w.rand.IntN(20) {
-	case 0, 1:
+	case 0:
 		w.problems = w.crash()
-	case 2:
+	case 1:
+		if w.chance(2) {
+			return
+		}
 		w.problems = w.restart("stopped and started")
-	case 3, 4:
+	case 2, 3, 4:
 		w.disk.failAt = w.disk.calls + 1 + w.rand.IntN(3)
 		w.note("the disk will fail at call %d", w.disk.failAt)
 	case 5:
@@ -307,7 +316,9 @@ func (w *world) restart(how string) error {
 // reboot starts the service on what the disk has.
 func (w *world) reboot() error {
 	d := w.disk
-	d.broken, d.failAt, d.misdirect = false, 0, false
+	if d.broken, d.misdirect = false, false; w.faults {
+		d.failAt = 0
+	}
 	if err := w.boot(); err != nil {
 		return err
 	}
@@ -347,24 +358,27 @@ func (*snapped) SaveSnapshot([]byte) error { return ledger.ErrUnavailable }
 func (s *snapped) LoadSnapshot() ([]byte, error) { return s.snapshot, nil }
 
 // ledgerScene is clients that ask the ledger for all that it does.
-type ledgerScene struct{ story *ledgertest.Story }
+type ledgerScene struct {
+	story *ledgertest.Story
+	begun bool
+}
 
 func (s *ledgerScene) begin(w *world, _ *life) {
 	if s.story == nil {
 		s.story = ledgertest.NewStory(w.checked)
-		if err := s.story.Begin(); err != nil {
-			w.problems = err
-		}
+	}
+	if !s.begun { // or the disk has failed meanwhile
+		s.begun = s.story.Begin() == nil
 	}
 }
 
 func (s *ledgerScene) act(w *world) {
-	if s.story == nil {
-		w.happen()
+	w.steps++
+	if !s.begun {
+		w.start("the service begins again", func(l *life) { s.begin(w, l) })
 		return
 	}
 	word := w.rand.Uint32()
-	w.steps++
 	w.note("a client asks: %d", word)
 	w.start("a client's call", func(*life) { s.story.Step(word, w.time()) })
 }
